@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include "cli/session.h"
 #include "cli/sweep_files.h"
 #include "cli/written_file.h"
+#include "config/meaning.h"
+#include "config/own_metrics.h"
 #include "database/open.h"
 #include "deepspeed/training_command.h"
 #include "measures/measures.h"
@@ -31,13 +34,14 @@
 #include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/parse.h"
 #include "util/string_list.h"
 
 #define LARGEST_CONFIG (16 << 20)
 #define PARETO_LISTED 20
 
 struct best_options {
-    const char *db, *out, *group, *of, *subject_to;
+    const char *db, *out, *group, *of, *subject_to, *memory;
     bool json;
 };
 
@@ -55,7 +59,9 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(group),
      .value = "GROUP|KEYS",
-     .help = "show the winner of this group (KEY=VALUE), or of each group of these keys, in place of [sweep] group_by"},
+     .help = "show the winner of this group (KEY=VALUE, or a part of its text), or of each group of these keys, in "
+             "place of "
+             "[sweep] group_by"},
     {.name = "of",
      .offer = OFFER_KEYS,
      .kind = OPTION_STRING,
@@ -67,6 +73,10 @@ static const struct option options[] = {
      .offset = AT(subject_to),
      .value = "SQL",
      .help = "what would win under this condition, in place of [sweep] subject_to: 'peak_memory <= 40 GiB'"},
+    OPTION(STRING, "memory", AT(memory), "SIZE|PERCENT",
+           "the same with that much memory at most, 40GiB or 50% of `device_memory` (else of the most measured), and "
+           "what "
+           "that loses"),
     {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as JSON"},
     {.name = NULL},
 };
@@ -229,7 +239,31 @@ static void add_full_training(const struct best *b, struct buffer *out)
     full_training_add_text(last, out);
 }
 
-static int print_text(const struct best *b, struct error *e)
+/* By what share the winner is behind the one without the condition of --subject-to or --memory, if there is one. */
+static bool loses(const struct best *b, const struct best *without, double *share)
+{
+    if (without->count == 0 || best_group_count(without) > 1)
+        return false;
+    *share =
+        b->maximise ? 1 - b->jobs[0].value / without->jobs[0].value : b->jobs[0].value / without->jobs[0].value - 1;
+    return isfinite(*share);
+}
+
+static void add_without(const struct best *b, const struct best *without, struct buffer *out)
+{
+    double share;
+    if (!loses(b, without, &share))
+        return;
+    if (b->jobs[0].job_id == without->jobs[0].job_id) {
+        buffer_add_text(out, "\nwithout it the same job wins\n");
+        return;
+    }
+    buffer_printf(out, "\nwithout it: job %lld, ", (long long)without->jobs[0].job_id);
+    add_value(b, without->jobs[0].value, out);
+    buffer_printf(out, "; it loses %.3g %%\n", 100 * share);
+}
+
+static int print_text(const struct best *b, const struct best *without, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
     char *line = command_of(b), *files = files_of(b), *redacted = job_command_redacted(&b->launch);
@@ -257,6 +291,7 @@ static int print_text(const struct best *b, struct error *e)
         buffer_add_text(&out, "  and more; meshsweep results --sort shows them\n");
     add_pareto(b, &out);
     conditions_add_text(&b->conditions, &out);
+    add_without(b, without, &out);
     free(line);
     free(files);
     free(redacted);
@@ -310,8 +345,9 @@ static void json_add_objective(cJSON *root, const struct best *b)
     json_add_text(root, "unit", b->unit);
 }
 
-static int print_json(const struct best *b, struct error *e)
+static int print_json(const struct best *b, const struct best *without, struct error *e)
 {
+    double share = NAN;
     cJSON *root = json_document();
     char *line = command_of(b), *files = files_of(b), *redacted = job_command_redacted(&b->launch);
     json_add_objective(root, b);
@@ -328,6 +364,13 @@ static int print_json(const struct best *b, struct error *e)
     json_add_pareto(root, b);
     cJSON_AddItemToObject(root, "subject_to", cJSON_Duplicate(b->conditions.list, true));
     unranked_add_json(&b->conditions.unranked, root);
+    const bool known = loses(b, without, &share);
+    cJSON *other = known ? cJSON_AddObjectToObject(root, "without") : cJSON_AddNullToObject(root, "without");
+    if (known) {
+        cJSON_AddNumberToObject(other, "job", (double)without->jobs[0].job_id);
+        json_add_real(other, "value", without->jobs[0].value);
+    }
+    json_add_real(root, "lost_share", known ? share : NAN);
     int rc = output_json_take(root, e);
     free(redacted);
     free(line);
@@ -547,7 +590,8 @@ static void say_no_script(const struct best *b)
     free(why);
 }
 
-static int print(struct db *db, const struct best *b, const struct best_options *o, struct error *e)
+static int print(struct db *db, const struct best *b, const struct best *without, const struct best_options *o,
+                 struct error *e)
 {
     if (o->out && check_out(db, o, e) < 0)
         return -1;
@@ -564,7 +608,7 @@ static int print(struct db *db, const struct best *b, const struct best_options 
     batch_notice_say(&b->batches);
     if (b->count > 0 && device_notice_say(db, b->jobs[0].job_id, e) < 0)
         return -1;
-    return o->json ? print_json(b, e) : print_text(b, e);
+    return o->json ? print_json(b, without, e) : print_text(b, without, e);
 }
 
 static int print_groups(struct db *db, const struct best *b, const struct best_options *o, struct error *e)
@@ -593,16 +637,50 @@ static int print_groups(struct db *db, const struct best *b, const struct best_o
 
 /* --- what if --- */
 
+/* "peak_memory <= 34359738368 B". A share is of the key device_memory or, without one, of the most that a job used. */
+static int memory_condition(struct db *db, const struct sweep *sweep, const char *bound, char **out, struct error *e)
+{
+    static const char sql[] =
+        "WITH device (bytes) AS (SELECT max(json ->> '$.device_memory') FROM spec WHERE kind = 'cluster_spec')"
+        " SELECT iif(typeof(bytes) IN ('integer', 'real'), printf('%s <= %d B', ?1, ?2 * bytes),"
+        " (SELECT printf('%s <= %!.15g', ?1, ?2 * max(value)) FROM job_metric WHERE name = ?1 HAVING max(value) "
+        "> 0))"
+        " FROM device";
+    const char *metric = sweep_memory_metric(sweep);
+    const size_t length = strlen(bound);
+    char *number = xstrndup(bound, length ? length - 1 : 0);
+    double percent = 0;
+    const bool is_share = length && bound[length - 1] == '%';
+    const bool wrong = is_share && (!parse_double(number, &percent) || !(percent > 0) || percent > 100);
+    free(number);
+    *out = NULL;
+    metric = metric ? metric : own_metrics[OWN_DEVICE_MEMORY].name;
+    if (wrong)
+        return error_set(e, ERROR_USAGE, "--memory %s: must be a size, such as 40GiB, or a percentage up to 100%%",
+                         bound);
+    if (!is_share)
+        *out = xasprintf("%s <= %s", metric, bound);
+    else if (db_query_text(db, sql, VALUES(sql_text(metric), sql_real(percent / 100)), out, e) < 0)
+        return -1;
+    return *out ? 0
+                : error_set(e, ERROR_USAGE, "--memory %s: no job has a value of %s, nor a key `device_memory`", bound,
+                            metric);
+}
+
 static int suppose_conditions(struct db *db, const struct best_options *o, const struct arguments *a, struct error *e)
 {
     const struct run_options from = {.db = o->db};
     struct session s;
     struct measures *m = NULL;
+    char *memory = NULL;
     int rc = session_open_recorded(&s, &from, a, db, e);
+    if (rc == 0 && o->memory)
+        rc = memory_condition(db, s.sweep, o->memory, &memory, e);
     if (rc == 0) {
-        sweep_set_condition(s.sweep, o->subject_to, "--subject-to");
+        sweep_set_condition(s.sweep, memory ? memory : o->subject_to, memory ? "--memory" : "--subject-to");
         rc = measures_create(s.space, &m, e);
     }
+    free(memory);
     if (rc == 0)
         rc = measures_suppose(m, db, e);
     measures_free(m);
@@ -661,8 +739,11 @@ static int suppose(struct db *db, const struct best_options *o, const struct arg
     struct string_list keys = STRING_LIST_INIT;
     struct buffer json = BUFFER_INIT;
     bool has_groups = false;
-    int rc = o->subject_to || o->group || o->of ? db_allow_temporary(db, e) : 0;
-    if (rc == 0 && o->subject_to)
+    const bool conditional = o->subject_to || o->memory;
+    if (o->subject_to && o->memory)
+        return error_set(e, ERROR_USAGE, "best: give only one of --memory and --subject-to");
+    int rc = conditional || o->group || o->of ? db_allow_temporary(db, e) : 0;
+    if (rc == 0 && conditional)
         rc = suppose_conditions(db, o, a, e);
     *group = o->group && strchr(o->group, '=') ? o->group : NULL;
     if (rc == 0)
@@ -678,7 +759,7 @@ static int suppose(struct db *db, const struct best_options *o, const struct arg
     for (size_t i = 0; i < keys.count; i++)
         buffer_printf(&json, "%s\"%s\"", i ? "," : "[", keys.items[i]);
     buffer_add_char(&json, ']');
-    if (rc == 0 && (keys.count || o->subject_to))
+    if (rc == 0 && (keys.count || conditional))
         rc = configurations_suppose(db, keys.count ? buffer_text(&json) : NULL, e);
     string_list_free(&keys);
     buffer_free(&json);
@@ -689,24 +770,28 @@ static int best(const struct arguments *a, struct error *e)
 {
     const struct best_options *o = a->options;
     struct db *db = NULL;
-    struct best b = {0};
+    struct best b = {0}, without = {0};
     if (store_open_read_only(o->db, &db, e) < 0)
         return -1;
     const char *group = NULL;
-    int rc = suppose(db, o, a, &group, e);
+    int rc = (o->subject_to || o->memory) && !o->group && !o->of ? best_read(db, &without, e) : 0;
+    if (rc == 0)
+        rc = suppose(db, o, a, &group, e);
     if (rc == 0)
         rc = best_read_group(db, group, &b, e);
-    if (rc == 0 && !group && best_group_count(&b) > 1) {
+    if (rc == 0 && best_group_count(&b) > 1) {
         rc = print_groups(db, &b, o, e);
         best_free(&b);
+        best_free(&without);
         store_close(db);
         return rc;
     }
     if (rc == 0 && b.count)
         job_command_train(&b.launch);
     if (rc == 0)
-        rc = b.count ? print(db, &b, o, e) : say_nothing_ok(db, &b, e);
+        rc = b.count ? print(db, &b, &without, o, e) : say_nothing_ok(db, &b, e);
     best_free(&b);
+    best_free(&without);
     store_close(db);
     return rc;
 }
@@ -716,6 +801,7 @@ const struct command best_command = {
     .summary = "Show the winner under the objective, with its exact command",
     .usage = "[OPTIONS]",
     .example = "meshsweep best --out winner && sh winner/command.sh\nmeshsweep best --of zero_stage\n"
+               "meshsweep best --memory 50%\n"
                "meshsweep best --subject-to 'duration <= 60 s'",
     .options = options,
     .options_bytes = sizeof(struct best_options),

@@ -67,18 +67,56 @@ static void add_ranked(struct best *out, int64_t job_id, double value, const str
         (struct best_job){.job_id = job_id, .value = value, .configuration = configuration};
 }
 
-/* Those of one group; NULL: the first. */
-static void rank_configurations(const char *group, struct best *out)
+/* Of the first group. */
+static void rank_configurations(struct best *out)
 {
     const struct configurations *c = &out->configurations;
-    size_t first = 0;
-    while (group && first < c->count && strcmp(c->items[first].group, group) != 0)
-        first++;
-    const size_t count = configurations_in_group(c, first);
-    out->alike = configurations_alike(c->items + first, count);
-    for (size_t i = first; i < first + count; i++)
+    const size_t count = configurations_in_group(c, 0);
+    out->alike = configurations_alike(c->items, count);
+    for (size_t i = 0; i < count; i++)
         if (is_close(out, c->items[i].value))
             add_ranked(out, c->items[i].job, c->items[i].value, &c->items[i]);
+}
+
+/* Whether the group's text ("model.name=1B, num_hosts=1") has each term of the part ("num_hosts=1", "name=1B"). */
+static bool has_part(const char *group, const char *part)
+{
+    for (const char *term = part; *term; term += strspn(term, ", ")) {
+        const char *end = strstr(term, ", "), *at = group;
+        const size_t length = end ? (size_t)(end - term) : strlen(term);
+        for (; *at; at++)
+            if (strncmp(at, term, length) == 0 && (at == group || strchr(" .", at[-1])) &&
+                (!at[length] || strncmp(at + length, ", ", 2) == 0))
+                break;
+        if (!*at)
+            return false;
+        term += length;
+    }
+    return true;
+}
+
+static bool any_has_part(const char *text, const struct configurations *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < c->count && !any; i++)
+        any = has_part(c->items[i].group, text);
+    return any;
+}
+
+/* Keeps the group of that text or, where there is none, those that have it as a part. */
+static void keep_groups(const char *text, struct configurations *c)
+{
+    size_t kept = 0;
+    bool exact = false;
+    for (size_t i = 0; i < c->count; i++)
+        exact |= strcmp(c->items[i].group, text) == 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (exact ? strcmp(c->items[i].group, text) == 0 : has_part(c->items[i].group, text))
+            c->items[kept++] = c->items[i];
+        else
+            free(c->items[i].group);
+    }
+    c->count = kept;
 }
 
 size_t best_group_count(const struct best *b)
@@ -223,9 +261,11 @@ static int read_competitors(struct db *db, const char *group, struct best *out, 
     if (configurations_read(db, &out->configurations, e) < 0)
         return -1;
     if (c->has_replicates || c->has_groups) {
-        rank_configurations(group, out);
-        if (group && out->count == 0)
+        if (group && !(any_has_part(group, c)))
             return unknown_group(group, c, e);
+        if (group)
+            keep_groups(group, &out->configurations);
+        rank_configurations(out);
         return c->has_groups || out->count == 0 ? 0 : pareto_read(db, &out->pareto, e);
     }
     if (group)

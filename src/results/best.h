@@ -46,7 +46,8 @@ struct best {
  * Where there are groups it is the winner of the first one. */
 int best_read(struct db *db, struct best *out, struct error *e);
 
-/* The winner of that group ("num_hosts=1"). ERROR_USAGE where there is none of that name, with those that there are. */
+/* Of the group of that text ("model.name=1B, num_hosts=1") or, where there is none, of those that have it as a part
+ * ("num_hosts=1"), as if there were no others. ERROR_USAGE where there are none, with those that there are. */
 int best_read_group(struct db *db, const char *group, struct best *out, struct error *e);
 
 /* How many groups have a winner; 0 without groups. */

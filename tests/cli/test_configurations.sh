@@ -161,9 +161,14 @@ groups__a_winner_each_and_no_headline()
     expect "! grep -q '^highest rate [0-9]' .stdout"
     run_meshsweep best --group 'model.name=small, num_hosts=2'
     expect_only_stdout_contains 0 'highest rate 308 samples/s, job '
-    run_meshsweep best --group 'model.name=small'
+    run_meshsweep best --group 'name=small'
+    expect_only_stdout_contains 0 'model.name=small, num_hosts=2: 308 samples/s'
+    expect_stdout_lacks 'model.name=large'
+    run_meshsweep best --group 'name=small, num_hosts=2'
+    expect_only_stdout_contains 0 'highest rate 308 samples/s, job '
+    run_meshsweep best --group 'model.name=smal'
     expect_only_stderr_contains 2 \
-        '--group model.name=small: no such group; the groups are: model.name=large, num_hosts=1; '
+        '--group model.name=smal: no such group; the groups are: model.name=large, num_hosts=1; '
     run_meshsweep best --out winner
     expect_only_stderr 2 'meshsweep: --out: there are 4 groups, each with its own winner; choose one with --group'
     expect_run only_stdout 0 best --out winner --group 'model.name=small, num_hosts=2'
