@@ -7,6 +7,7 @@
 #include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "commands/compare_jobs.h"
 #include "compare/before_after.h"
 #include "compare/comparison.h"
@@ -353,7 +354,7 @@ static int compare_databases(const struct compare_databases_request *r, struct e
 /* --- two jobs, or one key --- */
 
 struct compare_options {
-    const char *db, *by, *metric, *free, *fail_slower;
+    const char *db, *by, *metric, *free, *fail_slower, *scaling;
     int64_t seed;
     bool json, markdown;
 };
@@ -368,6 +369,9 @@ static const struct option options[] = {
      .offset = AT(by),
      .value = "KEY[=A,B]",
      .help = "compare pairs of jobs that differ only in this key; `model` compares whole models"},
+    OPTION(STRING, "scaling", AT(scaling), "KEY",
+           "speed-up and efficiency over this size (num_devices), against the smallest, of otherwise equal jobs",
+           .offer = OFFER_KEYS),
     {.name = "metric",
      .offer = OFFER_METRICS,
      .kind = OPTION_STRING,
@@ -651,6 +655,8 @@ static int compare_two(const struct arguments *a, struct error *e)
         return error_set(e, ERROR_USAGE,
                          "compare: name two jobs, or two databases: meshsweep compare 4 7, meshsweep "
                          "compare BEFORE.db NOW.db");
+    if (o->scaling)
+        return error_set(e, ERROR_USAGE, "compare: --scaling is of one database, which -d names");
     if (compare_names_jobs(a->words[0]) && compare_names_jobs(a->words[1]) && !store_exists(a->words[0]))
         return o->by || o->metric || o->free || o->fail_slower || o->markdown
                    ? error_set(e, ERROR_USAGE,
@@ -660,6 +666,19 @@ static int compare_two(const struct arguments *a, struct error *e)
     const struct compare_databases_request request = {a->words[0],    a->words[1], o->metric,  o->by,
                                                       o->fail_slower, o->json,     o->markdown};
     return compare_databases(&request, e);
+}
+
+static int compare_sizes(const struct compare_options *o, struct error *e)
+{
+    struct db *db = NULL;
+    if (o->by)
+        return error_set(e, ERROR_USAGE, "compare: give only one of --by and --scaling");
+    int rc = store_open_read_only(o->db, &db, e);
+    if (rc == 0)
+        rc = result_answer(db, "sql/answers/scaling.sql",
+                           VALUES(sql_text(o->scaling), sql_text(o->metric), sql_text(o->free)), o->json, e);
+    store_close(db);
+    return rc;
 }
 
 static int compare(const struct arguments *a, struct error *e)
@@ -674,6 +693,8 @@ static int compare(const struct arguments *a, struct error *e)
     if (o->fail_slower || o->markdown)
         return error_set(e, ERROR_USAGE, "compare: %s is for two databases: meshsweep compare BEFORE.db NOW.db",
                          o->fail_slower ? "--fail-slower" : "--markdown");
+    if (o->scaling)
+        return compare_sizes(o, e);
     if (read_by(o->by, &key, &first, &second, e) < 0)
         return -1;
     const struct comparison_request request =
@@ -697,10 +718,11 @@ static int compare(const struct arguments *a, struct error *e)
 const struct command compare_command = {
     .name = "compare",
     .summary = "Compare jobs that differ in one key, two jobs or two databases",
-    .usage = "{--by KEY[=A,B] | JOB JOB | BEFORE.db NOW.db} [OPTIONS]",
+    .usage = "{--by KEY[=A,B] | --scaling KEY | JOB JOB | BEFORE.db NOW.db} [OPTIONS]",
     .example = "meshsweep compare --by zero_stage=1,3\nmeshsweep compare 4 7\nmeshsweep compare --by micro_batch "
                "--metric step_time --json\n"
-               "meshsweep compare before.db results.db --fail-slower 5%",
+               "meshsweep compare before.db results.db --fail-slower 5%\n"
+               "meshsweep compare --scaling num_devices",
     .options = options,
     .options_bytes = sizeof(struct compare_options),
     .words_most = 2,

@@ -8,7 +8,7 @@
 struct results_options {
     const char *db, *where, *sort, *columns, *format;
     int64_t limit;
-    bool all, wide, json;
+    bool all, wide, outliers, json;
 };
 
 #define AT(member) offsetof(struct results_options, member)
@@ -26,6 +26,7 @@ static const struct option options[] = {
            .choices = result_format_names),
     OPTION(FLAG, "json", AT(json), NULL, "print a JSON document: columns, units, records"),
     OPTION(FLAG, "all", AT(all), NULL, "include jobs of earlier sweeps"),
+    OPTION(FLAG, "outliers", AT(outliers), NULL, "repeated runs whose objective is far from that of the others"),
     OPTION(FLAG, "wide", AT(wide), NULL, "all columns, even if they do not fit the terminal"),
     {.name = NULL},
 };
@@ -49,8 +50,15 @@ static int results(const struct arguments *a, struct error *e)
     const struct report_format *format;
     struct db *db = NULL;
     uint64_t count = 0;
+    if (o->outliers && (o->where || o->sort || o->columns || o->limit || o->all || o->wide))
+        return error_set(e, ERROR_USAGE, "results: --outliers takes no option but -d and --json");
     if (report_format_find(o->format, &format, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
         return -1;
+    if (o->outliers) {
+        int rc = result_answer(db, "sql/answers/outliers.sql", NO_VALUES, o->json, e);
+        store_close(db);
+        return rc;
+    }
     if (o->json)
         format = &report_document;
     const struct result_query q = query_of(o, format);
@@ -66,7 +74,7 @@ const struct command results_command = {
     .summary = "Show jobs with their keys, states and metrics",
     .usage = "[OPTIONS]",
     .example = "meshsweep results --where \"state = 'ok' AND tp > 1\" --sort throughput:desc --limit 10\n"
-               "meshsweep results --columns job,tp,throughput --format csv",
+               "meshsweep results --columns job,tp,throughput --format csv\nmeshsweep results --outliers",
     .options = options,
     .options_bytes = sizeof(struct results_options),
     .pages = true,

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/model_info_job.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "database/lock.h"
 #include "database/open.h"
 #include "report/full_training.h"
@@ -30,7 +31,7 @@
 
 struct status_options {
     const char *db, *watch;
-    bool json;
+    bool json, wasted;
 };
 
 #define AT(member) offsetof(struct status_options, member)
@@ -40,6 +41,7 @@ static const struct option options[] = {
     OPTION_JSON(AT(json)),
     OPTION(STRING, "watch", AT(watch), "SECONDS", "update until all is done, every SECONDS (default 2)",
            .value_optional = true),
+    OPTION(FLAG, "wasted", AT(wasted), NULL, "what device-hours went into, and which share of them left no result"),
     {.name = NULL},
 };
 
@@ -603,11 +605,25 @@ static int watch_interval(const char *watch, int *out_ms, struct error *e)
     return 0;
 }
 
+static int print_wasted(const struct status_options *o, struct error *e)
+{
+    struct db *db = NULL;
+    if (o->watch)
+        return error_set(e, ERROR_USAGE, "status: give only one of --wasted and --watch");
+    int rc = store_open_read_only(o->db, &db, e);
+    if (rc == 0)
+        rc = result_answer(db, "sql/answers/wasted.sql", NO_VALUES, o->json, e);
+    store_close(db);
+    return rc;
+}
+
 static int status(const struct arguments *a, struct error *e)
 {
     const struct status_options *o = a->options;
     int interval_ms = WATCH_MS;
     bool done, hopeless;
+    if (o->wasted)
+        return print_wasted(o, e);
     if (watch_interval(o->watch, &interval_ms, e) < 0)
         return -1;
     if (o->watch)
@@ -626,7 +642,7 @@ const struct command status_command = {
     .name = "status",
     .summary = "Show progress: what runs, what failed, the best job so far",
     .usage = "[OPTIONS]",
-    .example = "meshsweep status --watch\nmeshsweep status --json",
+    .example = "meshsweep status --watch\nmeshsweep status --json\nmeshsweep status --wasted",
     .options = options,
     .options_bytes = sizeof(struct status_options),
     .pages = true,

@@ -19,7 +19,7 @@
 struct tail_options {
     const char *db;
     int64_t attempt, lines;
-    bool once;
+    bool once, worst;
 };
 
 #define AT(member) offsetof(struct tail_options, member)
@@ -30,6 +30,8 @@ static const struct option options[] = {
     OPTION(INT, "lines", AT(lines), "N", "start with the last N lines", .letter = 'n', .fallback = "20", .least = 0,
            .most = 1e9),
     OPTION(FLAG, "once", AT(once), NULL, "do not follow"),
+    OPTION(FLAG, "worst", AT(worst), NULL,
+           "of the ok job with the worst value of the objective; of the last that failed, if none is ok"),
     {.name = NULL},
 };
 
@@ -159,18 +161,43 @@ static int follow(struct follower *f, struct error *e)
     }
 }
 
+static int find_worst(struct db *db, int64_t *job, struct error *e)
+{
+    static const char sql[] =
+        "SELECT id, said FROM (SELECT j.id, printf('job %d: %s %.6g, the worst of %d', j.id, m.name, m.value,"
+        " count(*) OVER ()) AS said, 0 AS later, iif(s.maximise, m.value, -m.value) AS place"
+        " FROM current_sweep AS s JOIN job AS j ON j.sweep_id = s.id AND j.state = 'ok'"
+        " JOIN job_metric AS m ON m.job_id = j.id AND m.name = s.objective AND m.value IS NOT NULL"
+        " UNION ALL SELECT j.id, printf('job %d: the last that failed; none is ok with a value of the objective', "
+        "j.id),"
+        " 1, -j.attempt_id FROM current_sweep AS s JOIN job AS j ON j.sweep_id = s.id AND j.state = 'failed')"
+        " ORDER BY later, place, id LIMIT 1";
+    struct stmt *s = NULL;
+    int rc = db_next(db, sql, NO_VALUES, &s, e);
+    if (rc == 0)
+        return error_set(e, ERROR_NOTHING, "no job has ended yet");
+    if (rc > 0) {
+        *job = stmt_int(s, 0);
+        output_message("%s", stmt_text(s, 1));
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
 static int tail(const struct arguments *a, struct error *e)
 {
     const struct tail_options *o = a->options;
     struct follower f = {.options = o, .fd = -1};
-    if (a->word_count == 0)
+    if (o->worst && a->word_count)
+        return error_set(e, ERROR_USAGE, "tail: give only one of JOB and --worst");
+    if (a->word_count == 0 && !o->worst)
         return error_set(e, ERROR_USAGE,
                          "tail: name a job by its number, or by the beginning of its key; meshsweep results lists "
                          "them");
     if (store_open_read_only(o->db, &f.db, e) < 0)
         return -1;
     f.directory = store_directory_of(f.db);
-    int rc = job_named(f.db, a->words[0], &f.job, e);
+    int rc = o->worst ? find_worst(f.db, &f.job, e) : job_named(f.db, a->words[0], &f.job, e);
     if (rc == 0)
         rc = job_log_read(f.db, f.job, o->attempt, &f.log, e);
     if (rc == 0)
@@ -186,8 +213,8 @@ static int tail(const struct arguments *a, struct error *e)
 const struct command tail_command = {
     .name = "tail",
     .summary = "Print the output of a job and follow it while it runs",
-    .usage = "[OPTIONS] JOB",
-    .example = "meshsweep tail 24\nmeshsweep tail a1b2c3d4 --attempt 1 --lines 100",
+    .usage = "[OPTIONS] {JOB | --worst}",
+    .example = "meshsweep tail 24\nmeshsweep tail a1b2c3d4 --attempt 1 --lines 100\nmeshsweep tail --worst",
     .options = options,
     .options_bytes = sizeof(struct tail_options),
     .offer = OFFER_JOBS,

@@ -271,6 +271,14 @@ END
     document pairs compare --json -d now.db --by x
     document two compare --json -d now.db 1 2
     document sets compare --json -d now.db 'x = 1' 'x = 2'
+    document scaling compare --json -d now.db --scaling layers --metric time
+    document wasted status --json -d now.db --wasted
+    document supposed best --json -d now.db --subject-to 'time > 200'
+    sed 's/repeat = 2/repeat = 3/; s/BER \* 17/BER + ({x} * {layers} * MESHSWEEP_NUMBER == 18) * 50/' repeated.toml \
+        >far.toml
+    "$meshsweep" run -c far.toml -d far.db --progress none
+    sqlite3 far.db "UPDATE attempt SET device_note = 'slow'"
+    document far results --json -d far.db --outliers
     # As if each second repeat had been on another node.
     sqlite3 now.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
     document nodes status --json -d now.db

@@ -94,6 +94,7 @@ salloc -N 4 meshsweep run --executor slurm --in-allocation|wants Slurm
 salloc -N 4 --gpus-per-node=8 -t 12:00:00 meshsweep run --executor slurm --in-allocation|wants Slurm
 meshsweep run --executor slurm --in-allocation|wants Slurm
 meshsweep best --group "num_hosts=1"|wants a sweep with groups: tests/cli/test_configurations.sh
+meshsweep best --memory 50%|wants measured memory: tests/cli/test_questions.sh
 meshsweep run -c sweep.toml --search-model|models
 meshsweep report --serve*|serves until it is stopped: tests/cli/test_report_serve.sh
 meshsweep run|status 3

@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# What an analyst asks, one command each: scaling, waste, outliers, the worst, parts of groups, means, workbooks.
+. "$(dirname "$0")/lib.sh"
+
+# Twice the devices give 1.8 times the rate, more or less; m = 4 fails; one run of n = 2, m = 2 is slow.
+scaled_sweep() # LINE...
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "scaled"
+objective = "max:rate"
+[job]
+command = ["/bin/sh", "job.sh", "{n}", "{m}"]
+repeat = 3
+[job.metrics.rate]
+regex = 'rate ([0-9.]+)'
+unit = "samples/s"
+better = "max"
+[training_spec]
+global_batch = 64
+[parallel_spec]
+n = [1, 2, 4]
+m = [1, 2, 3, 4]
+END
+    [ $# -eq 0 ] || printf '%s\n' "$@" >>sweep.toml
+    cat >job.sh <<'END'
+[ "$2" != 4 ] || exit 5
+case $1 in 1) rate=1000 ;; 2) rate=1800 ;; *) rate=3240 ;; esac
+rate=$((rate * $2 + MESHSWEEP_NUMBER * 10 * $2 - 20 * $2))
+[ "$1 $2 $MESHSWEEP_NUMBER" != "2 2 3" ] || rate=900
+echo "step of $1"
+echo "rate $rate"
+echo "mem $(($2 * 1500))"
+END
+    expect_run only_status 3 run --progress none --keep-going
+}
+
+scaling__otherwise_equal_jobs__speedup_and_efficiency_with_intervals()
+{
+    scaled_sweep
+    run_meshsweep compare --scaling n
+    expect_only_stdout_contains 0 'rate by n: strong scaling (the global batch is the same), against size 1'
+    expect_stdout_matches '^1 +3 +3 +1 +100.0 %' '^4 +3 +3 +3.24 +3.2[0-9]+ to 3.2[0-9]+ +81.. % +8[01].. to 8[12].. %'
+    expect_run only_stdout 0 compare --scaling n --json
+    mv .stdout scaling.json
+    sqlite3 -batch results.db ".parameter set ?1 n" ".read $source_dir/sql/answers/scaling.sql" >shell.txt
+    run_command python3 -c '
+import json
+told = json.JSONDecoder().raw_decode(open("shell.txt").read())[0]
+asked = json.load(open("scaling.json"))
+print(told == asked, [s["size"] for s in asked["sizes"]], round(asked["sizes"][2]["efficiency"], 2))'
+    expect_only_stdout 0 'True [1, 2, 4] 0.81'
+    # One pair alone has its interval from repeats; the best over a free key is told.
+    expect_said only_stdout_contains 0 '4        3      1  3.24     3.' compare --scaling n --free m
+    # Each size with a batch of its own: a time is of more work.
+    sqlite3 results.db "UPDATE spec SET json = json_remove(json, '$.global_batch') WHERE kind = 'training_spec'" \
+        "UPDATE job SET derived = json_object('global_batch', 32 * (SELECT json ->> 'n' FROM spec
+             WHERE id = parallel_id))"
+    expect_said only_stdout_contains 0 'weak scaling (each size has its own global batch)' compare --scaling n
+    run_meshsweep compare --scaling k
+    expect_only_stderr 4 'meshsweep: --scaling k: no such key; num_devices is the number of devices of a job'
+    run_meshsweep compare --scaling num_devices
+    expect_only_stderr_contains 4 'all measured jobs have the same size'
+    run_meshsweep compare --scaling n --free k
+    expect_only_stderr 4 'meshsweep: --free k: no such key of a section'
+    run_meshsweep compare --scaling n --by m
+    expect_only_stderr 2 'meshsweep: compare: give only one of --by and --scaling'
+}
+
+memory__half_of_it__what_that_loses()
+{
+    scaled_sweep '[job.metrics.peak_memory]' "regex = 'mem ([0-9]+)'" 'unit = "MiB"' 'better = "min"' \
+        '[[cluster_spec]]' 'num_hosts = 1' 'num_devices_per_host = 1'
+    run_meshsweep best --memory 50%
+    expect_only_stdout_contains 0 'highest rate 3240 samples/s, job '
+    expect_stdout_contains 'peak_memory <= 2250.0: binds, excludes 4 better jobs' \
+        'without it: job 11, 9720 samples/s; it loses 66.7 %'
+    run_meshsweep best --memory 3GiB
+    expect_only_stdout_contains 0 'without it: job 11, 9720 samples/s; it loses 33.3 %'
+    run_meshsweep best --subject-to 'rate < 6000'
+    expect_only_stdout_contains 0 'without it: job 11, 9720 samples/s; it loses 44.4 %'
+    expect_run only_stdout 0 best --memory 50% --json
+    mv .stdout best.json
+    expect_sql '11|0.667' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j ->> '\$.without.job',
+        round(j ->> '\$.lost_share', 3) FROM b"
+    expect_said only_stdout_contains 0 'without it the same job wins' best --memory 100%
+    # The key says how much a device has.
+    sed -i 's/^num_hosts = 1/&\ndevice_memory = "4GiB"/' sweep.toml
+    expect_run only_status 3 run -d keyed.db --progress none --keep-going
+    expect_said among_stdout 0 'peak_memory <= 2147483648 B: binds' best --memory 50% -d keyed.db
+    run_meshsweep best --memory 0%
+    expect_only_stderr_contains 2 'must be a size, such as 40GiB, or a percentage up to 100%'
+    run_meshsweep best --memory 1GiB --subject-to 'n < 4'
+    expect_only_stderr 2 'meshsweep: best: give only one of --memory and --subject-to'
+}
+
+wasted__failed_and_repeated__their_share()
+{
+    scaled_sweep
+    expect_run only_status 0 note 1 --exclude 'another job on the node'
+    sqlite3 results.db "UPDATE attempt SET duration_ms = iif(state = 'ok', 3600000, 1800000)"
+    run_meshsweep status --wasted
+    expect_only_stdout_contains 0 '28.5 device-hours, 15.8 % of them wasted'
+    expect_stdout_matches '^result +24 +24 +84.2 %' '^repeated +3 +3 +10.5 %' '^failed +3 +1.5 +5.3 %'
+    expect_run only_stdout 0 status --wasted --json
+    mv .stdout wasted.json
+    expect_sql 0.158 "SELECT round(readfile('wasted.json') ->> '\$.wasted_share', 3)"
+    run_meshsweep status --wasted --watch
+    expect_only_stderr 2 'meshsweep: status: give only one of --wasted and --watch'
+}
+
+outliers__one_slow_run_of_many__named()
+{
+    scaled_sweep
+    run_meshsweep results --outliers
+    expect_only_stdout_contains 0 'rate: 1 of 27 repeated runs lie more than 5 times the usual 0.8'
+    expect_stdout_matches '^ *[0-9]+ +3 +900 +3580 +3 +-74.9 %'
+    expect_run only_stdout 0 results --outliers --json
+    expect 'grep -q "\"deviation\":.*-0.748" .stdout'
+    run_meshsweep results --outliers --all
+    expect_only_stderr 2 'meshsweep: results: --outliers takes no option but -d and --json'
+    sed -i 's/^repeat = 3/repeat = 1/' sweep.toml
+    expect_run only_status 3 run -d once.db --progress none --keep-going
+    expect_said only_stdout_contains 0 'too few repeats to tell' results --outliers -d once.db
+}
+
+tail__worst__of_the_slowest_job()
+{
+    scaled_sweep
+    run_meshsweep tail --worst
+    expect_among_stderr 0 'rate 1000, the worst of 9'
+    expect 'grep -q "^step of 1$" .stdout'
+    run_meshsweep tail --worst 3
+    expect_only_stderr 2 'meshsweep: tail: give only one of JOB and --worst'
+}
+
+# Two seeds of each: 10 and 20, 30 and 40.
+export__means__a_row_for_each_configuration()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+replicate = ["seed"]
+[job]
+command = ["sh", "-c", "[ {seed} != 3 ] || exit 5; echo rate $(( {x} * 10 + {seed} * 10 - 10 ))"]
+[job.metrics.rate]
+regex = 'rate ([0-9]+)'
+unit = "a, b"
+[training_spec]
+seed = [1, 2, 3]
+x = [1, 3]
+[derive]
+both = "x * seed"
+END
+    expect_run only_status 3 run --progress none --keep-going
+    expect_said only_stdout_contains 0 'replicates,replicates_failed,replicates_open,' export --means
+    expect_stdout_matches '^[0-9]+,[^,]*,.*,2,1,0,15.0,' '^[0-9]+,.*,2,1,0,35.0,'
+    expect '[ "$(wc -l <.stdout)" = 3 ] && ! grep -q seed .stdout'
+    expect_run only_stdout 0 export --units
+    expect 'sed -n 2p .stdout | grep -q ",\"a, b\",ms,B,"'
+    run_meshsweep export --units --format json
+    expect_only_stderr 2 'meshsweep: export: --units needs --format csv, tsv or xlsx'
+    sed -i '/^replicate/d' sweep.toml
+    expect_run only_status 3 run -d plain.db --progress none --keep-going
+    run_meshsweep export --means -d plain.db
+    expect_only_stderr_contains 2 '--means: [sweep] replicate names no keys'
+}
+
+xlsx__read_by_another_program__texts_numbers_and_times_as_they_are()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+[job]
+command = ["sh", "-c", "echo rate 1.5"]
+[job.metrics.rate]
+regex = 'rate ([0-9.]+)'
+unit = "samples/s"
+[training_spec]
+code = ["0012", "=1+1", "1e3", "2026-01-31T12:00:00Z"]
+big = 9007199254740993
+END
+    expect_run only_status 0 run --progress none
+    run_meshsweep export --format xlsx
+    expect_only_stderr 2 'meshsweep: --format xlsx writes a workbook; name its file: meshsweep export -o FILE'
+    expect_run silent 0 export --format xlsx --units -o results.xlsx
+    cat >read.py <<'END'
+import re, zipfile
+book = zipfile.ZipFile("results.xlsx")
+sheet = book.read("xl/worksheets/sheet1.xml").decode()
+cells = re.findall(r'<c r="([A-Z]+)(\d+)"(?: s="(\d)")?(?: t="(\w+)")?(?:/>|>(.*?)</c>)', sheet)
+names = {column: re.sub("<[^>]*>", "", text) for column, row, style, kind, text in cells if row == "1"}
+units = {names[column]: re.sub("<[^>]*>", "", text) for column, row, style, kind, text in cells if row == "2"}
+print(units["rate"], units["duration_ms"], len({row for column, row, style, kind, text in cells}))
+for row in "3456":
+    found = {names[c]: (kind or "number", re.sub("<[^>]*>", "", text)) for c, r, style, kind, text in cells if r == row}
+    started = found["started"]
+    print(found["code"], found["big"], found["rate"], started[0], started[1] > "40000", found["in_sweep"])
+END
+    run_command python3 read.py
+    expect_only_stdout 0 "samples/s ms 6
+('inlineStr', '0012') ('inlineStr', '9007199254740993') ('number', '1.5') number True ('b', '1')
+('inlineStr', '=1+1') ('inlineStr', '9007199254740993') ('number', '1.5') number True ('b', '1')
+('inlineStr', '1e3') ('inlineStr', '9007199254740993') ('number', '1.5') number True ('b', '1')
+('inlineStr', '2026-01-31T12:00:00Z') ('inlineStr', '9007199254740993') ('number', '1.5') number True ('b', '1')"
+}
+
+run_cases "$@"
