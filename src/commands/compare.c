@@ -12,6 +12,7 @@
 #include "compare/before_after.h"
 #include "compare/comparison.h"
 #include "database/open.h"
+#include "page/effects.h"
 #include "report/text.h"
 #include "results/conditions.h"
 #include "results/json.h"
@@ -356,7 +357,7 @@ static int compare_databases(const struct compare_databases_request *r, struct e
 struct compare_options {
     const char *db, *by, *metric, *free, *fail_slower, *scaling;
     int64_t seed;
-    bool json, markdown;
+    bool json, markdown, rank;
 };
 
 #define AT(member) offsetof(struct compare_options, member)
@@ -372,6 +373,7 @@ static const struct option options[] = {
     OPTION(STRING, "scaling", AT(scaling), "KEY",
            "speed-up and efficiency over this size (num_devices), against the smallest, of otherwise equal jobs",
            .offer = OFFER_KEYS),
+    OPTION(FLAG, "rank", AT(rank), NULL, "which key changes the objective most, from the pairs that differ only in it"),
     {.name = "metric",
      .offer = OFFER_METRICS,
      .kind = OPTION_STRING,
@@ -655,8 +657,9 @@ static int compare_two(const struct arguments *a, struct error *e)
         return error_set(e, ERROR_USAGE,
                          "compare: name two jobs, or two databases: meshsweep compare 4 7, meshsweep "
                          "compare BEFORE.db NOW.db");
-    if (o->scaling)
-        return error_set(e, ERROR_USAGE, "compare: --scaling is of one database, which -d names");
+    if (o->scaling || o->rank)
+        return error_set(e, ERROR_USAGE, "compare: --%s is of one database, which -d names",
+                         o->rank ? "rank" : "scaling");
     if (compare_names_jobs(a->words[0]) && compare_names_jobs(a->words[1]) && !store_exists(a->words[0]))
         return o->by || o->metric || o->free || o->fail_slower || o->markdown
                    ? error_set(e, ERROR_USAGE,
@@ -666,6 +669,84 @@ static int compare_two(const struct arguments *a, struct error *e)
     const struct compare_databases_request request = {a->words[0],    a->words[1], o->metric,  o->by,
                                                       o->fail_slower, o->json,     o->markdown};
     return compare_databases(&request, e);
+}
+
+/* --- all keys --- */
+
+static int print_ranked(const struct key_effects *x, const struct html_data *d, struct error *e)
+{
+    struct buffer out = BUFFER_INIT;
+    buffer_printf(&out,
+                  "%s (%s is better), by what it surely changes between two values, over pairs equal in all else\n\n",
+                  d->objective, d->maximise ? "higher" : "lower");
+    for (size_t i = 0; i < x->count; i++) {
+        buffer_printf(&out, "%2zu. ", i + 1);
+        key_effect_add_line(&out, &x->items[i]);
+        buffer_add_char(&out, '\n');
+    }
+    if (x->together > 1)
+        buffer_printf(&out, "\nThe %zu intervals of all values hold together; compare --by KEY shows those of a key.\n",
+                      x->together);
+    if (x->apart.length)
+        buffer_printf(&out, "\nno two successful jobs differ only in: %s\n", buffer_text(&x->apart));
+    if (x->freed.length)
+        buffer_printf(&out, "\nthe best of each side counts, over keys tied to it: %s\n", buffer_text(&x->freed));
+    return output_people_take(&out, e);
+}
+
+static int print_ranked_json(const struct key_effects *x, const struct html_data *d, struct error *e)
+{
+    cJSON *root = json_document();
+    cJSON_AddStringToObject(root, "metric", d->objective);
+    json_add_text(root, "unit", d->unit);
+    cJSON_AddStringToObject(root, "better", d->maximise ? "max" : "min");
+    cJSON_AddNumberToObject(root, "together", (double)x->together);
+    cJSON *ranked = cJSON_AddArrayToObject(root, "ranked");
+    for (size_t i = 0; i < x->count; i++) {
+        const struct comparison *c = &x->items[i];
+        const struct comparison_pair *p = key_effect_most(c);
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddItemToArray(ranked, o);
+        cJSON_AddStringToObject(o, "by", c->key ? c->key : c->section);
+        cJSON_AddStringToObject(o, "a", p->a);
+        cJSON_AddStringToObject(o, "b", p->b);
+        cJSON_AddNumberToObject(o, "pairs", (double)p->summary.count);
+        json_add_real(o, "median", p->summary.median);
+        json_add_real(o, "low", p->summary.low);
+        json_add_real(o, "high", p->summary.high);
+        cJSON_AddStringToObject(o, "verdict", verdict_names[p->summary.verdict]);
+        cJSON_AddBoolToObject(o, "told_apart", p->summary.verdict == RATIO_HIGHER || p->summary.verdict == RATIO_LOWER);
+    }
+    return output_json_take(root, e);
+}
+
+static int compare_keys(const struct compare_options *o, struct error *e)
+{
+    struct db *db = NULL;
+    struct html_data d = {0};
+    struct key_effects x = {0};
+    if (o->by || o->metric || o->free || o->scaling)
+        return error_set(e, ERROR_USAGE, "compare: --rank is of all keys and the objective; give only -d and --json");
+    int rc = store_open_read_only(o->db, &db, e);
+    /* One transaction: a runner may be at work. */
+    if (rc == 0 && (rc = db_read_begin(db, e)) == 0) {
+        rc = html_data_read(db, &d, e);
+        if (rc == 0 && !d.objective)
+            rc = error_set(e, ERROR_USAGE,
+                           "--rank: the sweep has no objective; add objective = \"max:METRIC\" or "
+                           "\"min:METRIC\" under [sweep]");
+        if (rc == 0)
+            rc = key_effects_read(db, &d, &x, e);
+        db_read_end(db);
+    }
+    if (rc == 0 && x.count == 0 && !o->json)
+        rc = error_set(e, ERROR_NOTHING, "--rank: no two successful jobs differ in one key only");
+    if (rc == 0)
+        rc = o->json ? print_ranked_json(&x, &d, e) : print_ranked(&x, &d, e);
+    key_effects_free(&x);
+    html_data_free(&d);
+    store_close(db);
+    return rc;
 }
 
 static int compare_sizes(const struct compare_options *o, struct error *e)
@@ -693,6 +774,8 @@ static int compare(const struct arguments *a, struct error *e)
     if (o->fail_slower || o->markdown)
         return error_set(e, ERROR_USAGE, "compare: %s is for two databases: meshsweep compare BEFORE.db NOW.db",
                          o->fail_slower ? "--fail-slower" : "--markdown");
+    if (o->rank)
+        return compare_keys(o, e);
     if (o->scaling)
         return compare_sizes(o, e);
     if (read_by(o->by, &key, &first, &second, e) < 0)
@@ -718,11 +801,11 @@ static int compare(const struct arguments *a, struct error *e)
 const struct command compare_command = {
     .name = "compare",
     .summary = "Compare jobs that differ in one key, two jobs or two databases",
-    .usage = "{--by KEY[=A,B] | --scaling KEY | JOB JOB | BEFORE.db NOW.db} [OPTIONS]",
+    .usage = "[OPTIONS] [JOB JOB | BEFORE.db NOW.db]",
     .example = "meshsweep compare --by zero_stage=1,3\nmeshsweep compare 4 7\nmeshsweep compare --by micro_batch "
                "--metric step_time --json\n"
                "meshsweep compare before.db results.db --fail-slower 5%\n"
-               "meshsweep compare --scaling num_devices",
+               "meshsweep compare --rank\nmeshsweep compare --scaling num_devices",
     .options = options,
     .options_bytes = sizeof(struct compare_options),
     .words_most = 2,

@@ -3,21 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/compared_jobs.h"
-#include "compare/comparison.h"
-#include "page/sections.h"
+#include "page/effects.h"
+#include "report/text.h"
 
-#define KEYS_MOST 16
 #define ROWS_MOST 80
-
-struct effects {
-    struct compared_jobs jobs;
-    struct comparison items[KEYS_MOST];
-    size_t count;
-    struct buffer freed;   /* sentences about keys that may differ too */
-    struct buffer apart;   /* keys without any pair of jobs that differ only in them */
-    size_t rows, together; /* all; those with an interval */
-};
 
 static bool has_ratios(const struct comparison *c)
 {
@@ -37,13 +26,13 @@ static void note_free(const char *key, const struct comparison *c, struct buffer
         buffer_printf(out, "%s%s", i ? ", " : "", c->free.items[i]);
 }
 
-static int read_effect(struct html_page *p, const char *key, struct effects *x, struct error *e)
+static int read_effect(struct db *db, const char *key, struct key_effects *x, struct error *e)
 {
     const struct comparison_request request = {.key = key, .seed = 1, .jobs = &x->jobs};
     struct error why = ERROR_INIT;
-    if (x->count == KEYS_MOST)
+    if (x->count == EFFECTS_KEYS_MOST)
         return 0;
-    if (comparison_read(p->db, &request, &x->items[x->count], &why) < 0) {
+    if (comparison_read(db, &request, &x->items[x->count], &why) < 0) {
         if (why.kind == ERROR_USAGE)
             return 0;
         *e = why;
@@ -59,23 +48,90 @@ static int read_effect(struct html_page *p, const char *key, struct effects *x, 
     return 0;
 }
 
-static int read_effects(struct html_page *p, struct effects *x, struct error *e)
+/* How far from 1 the ratio surely is, as a logarithm; below 0, by how much more it only seems to be. */
+static double strength(const struct ratio_summary *s)
 {
-    const struct html_column *keys[KEYS_MOST];
-    size_t count = html_varying(p->data, keys, KEYS_MOST);
-    if (count && compared_jobs_read(p->db, p->data->objective, &x->jobs, e) < 0)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
+    if (s->count == 0)
+        return -INFINITY;
+    if (s->verdict == RATIO_HIGHER || s->verdict == RATIO_LOWER)
+        return fmin(fabs(log(s->low)), fabs(log(s->high)));
+    return (s->verdict == RATIO_SAME ? -1 : -2) + fmin(fabs(log(s->median)), 9) / 10;
+}
+
+const struct comparison_pair *key_effect_most(const struct comparison *c)
+{
+    const struct comparison_pair *most = &c->pairs[0];
+    for (size_t i = 1; i < c->count; i++)
+        if (strength(&c->pairs[i].summary) > strength(&most->summary))
+            most = &c->pairs[i];
+    return most;
+}
+
+static int by_strength(const void *a, const void *b)
+{
+    const double x = strength(&key_effect_most(a)->summary), y = strength(&key_effect_most(b)->summary);
+    return (x < y) - (x > y);
+}
+
+int key_effects_read(struct db *db, const struct html_data *d, struct key_effects *out, struct error *e)
+{
+    const struct html_column *keys[EFFECTS_KEYS_MOST];
+    struct key_effects x = {0};
+    size_t count = html_varying(d, keys, EFFECTS_KEYS_MOST);
+    int rc = count ? compared_jobs_read(db, d->objective, &x.jobs, e) : 0;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
         /* The section of a bare name is not known here; usually it is the model that has a name. */
         const char *key = strcmp(html_column_name(keys[i]), "name") == 0 ? "model" : keys[i]->title;
-        if (read_effect(p, key, x, e) < 0)
-            return -1;
+        rc = read_effect(db, key, &x, e);
     }
-    x->together = comparisons_judge(x->items, x->count);
-    for (size_t i = 0; i < x->count; i++)
-        for (size_t j = 0; j < x->items[i].count; j++)
-            x->rows += x->items[i].pairs[j].summary.count > 0;
+    if (rc < 0) {
+        key_effects_free(&x);
+        return -1;
+    }
+    x.together = comparisons_judge(x.items, x.count);
+    qsort(x.items, x.count, sizeof *x.items, by_strength);
+    for (size_t i = 0; i < x.count; i++)
+        for (size_t j = 0; j < x.items[i].count; j++)
+            x.rows += x.items[i].pairs[j].summary.count > 0;
+    *out = x;
     return 0;
+}
+
+void key_effects_free(struct key_effects *x)
+{
+    for (size_t i = 0; i < x->count; i++)
+        comparison_free(&x->items[i]);
+    compared_jobs_free(&x->jobs);
+    buffer_free(&x->apart);
+    buffer_free(&x->freed);
+}
+
+/* --- in words --- */
+
+/* "better by 11 % (8)", "not told apart (8)", "too few pairs: 2 of 6". */
+static void add_words(struct buffer *out, const struct comparison *c, const struct ratio_summary *s)
+{
+    if (s->verdict == RATIO_TOO_FEW)
+        buffer_printf(out, "too few pairs: %zu of %d", s->count, RATIOS_LEAST);
+    else if (s->verdict == RATIO_SAME)
+        buffer_printf(out, "not told apart (%zu)", s->count);
+    else
+        buffer_printf(out, "%s by %.3g %% (%zu)", (s->verdict == RATIO_HIGHER) == c->maximise ? "better" : "worse",
+                      fabs(s->median - 1) * 100, s->count);
+}
+
+void key_effect_add_line(struct buffer *out, const struct comparison *c)
+{
+    const struct comparison_pair *p = key_effect_most(c);
+    text_add_line(out, c->key ? c->key : c->section);
+    buffer_add_text(out, ": ");
+    text_add_line(out, p->b);
+    buffer_add_text(out, " against ");
+    text_add_line(out, p->a);
+    buffer_add_text(out, p->summary.verdict == RATIO_TOO_FEW ? ", " : " is ");
+    add_words(out, c, &p->summary);
+    if (p->summary.interval != RATIO_INTERVAL_NONE)
+        buffer_printf(out, ", 95 %% interval of the ratio %.4g to %.4g", p->summary.low, p->summary.high);
 }
 
 /* --- drawing --- */
@@ -88,18 +144,7 @@ static const char *class_of(const struct comparison *c, const struct ratio_summa
     return (s->verdict == RATIO_HIGHER) == c->maximise ? "better" : "worse";
 }
 
-static void add_words(struct buffer *out, const struct comparison *c, const struct ratio_summary *s)
-{
-    if (s->verdict == RATIO_TOO_FEW)
-        buffer_printf(out, "too few pairs: %zu of %d", s->count, RATIOS_LEAST);
-    else if (s->verdict == RATIO_SAME)
-        buffer_printf(out, "not told apart (%zu)", s->count);
-    else
-        buffer_printf(out, "%s by %.3g %% (%zu)", (s->verdict == RATIO_HIGHER) == c->maximise ? "better" : "worse",
-                      fabs(s->median - 1) * 100, s->count);
-}
-
-static void add_figures(struct html_page *p, const struct effects *x)
+static void add_figures(struct html_page *p, const struct key_effects *x)
 {
     static const struct figures_column columns[] = {{"key", NULL},   {"value", NULL},     {"against", NULL},
                                                     {"pairs", NULL}, {"median", "ratio"}, {"from", "95 %"},
@@ -131,11 +176,27 @@ static void add_figures(struct html_page *p, const struct effects *x)
     figures_end(&p->out, shown, x->rows, "rows, the first ones.");
 }
 
-static void add_plot(struct html_page *p, const struct effects *x)
+/* Which key matters most. */
+static void add_ranked(struct html_page *p, const struct key_effects *x)
 {
+    buffer_add_text(&p->out, "<ol class=ranked>\n");
+    for (size_t i = 0; i < x->count; i++) {
+        struct buffer line = BUFFER_INIT;
+        key_effect_add_line(&line, &x->items[i]);
+        html_text(&p->out, "<li>", buffer_text(&line), "\n");
+        buffer_free(&line);
+    }
+    buffer_add_text(&p->out, "</ol>\n");
+}
+
+static void add_plot(struct html_page *p, const struct key_effects *x)
+{
+    add_ranked(p, x);
     buffer_add_text(&p->out, HTML_CHART("effects-plot") "{}" HTML_CHART_END);
     buffer_printf(&p->out,
-                  "<p class=note>Pairs of jobs that are equal in everything else and in the global batch. Thick line: "
+                  "<p class=note>Pairs of jobs that are equal in everything else and in the global batch, the keys "
+                  "that "
+                  "surely change the objective most first. Thick line: "
                   "the interval of the median; thin line: the middle half of the pairs; in parentheses: the number of "
                   "pairs. With fewer than %d pairs, no conclusion is drawn.",
                   RATIOS_LEAST);
@@ -151,7 +212,7 @@ static void add_plot(struct html_page *p, const struct effects *x)
 }
 
 /* Pairs of which one side fails. */
-static void add_one_sided(struct html_page *p, const struct effects *x)
+static void add_one_sided(struct html_page *p, const struct key_effects *x)
 {
     bool any = false;
     for (size_t i = 0; i < x->count; i++) {
@@ -178,12 +239,12 @@ static void add_one_sided(struct html_page *p, const struct effects *x)
 
 int html_effects(struct html_page *p, struct error *e)
 {
-    struct effects x = {0};
+    struct key_effects x = {0};
     if (!p->data->objective) {
         html_add_none(&p->out, "The sweep declares no objective.");
         return 0;
     }
-    int rc = read_effects(p, &x, e);
+    int rc = key_effects_read(p->db, p->data, &x, e);
     if (rc == 0 && x.rows)
         add_plot(p, &x);
     else if (rc == 0 && x.apart.length == 0)
@@ -202,10 +263,6 @@ int html_effects(struct html_page *p, struct error *e)
         html_text(&p->out, "No two successful jobs differ in only one of these keys, so their effects are not known: ",
                   buffer_text(&x.apart), ".</p>\n");
     }
-    for (size_t i = 0; i < x.count; i++)
-        comparison_free(&x.items[i]);
-    compared_jobs_free(&x.jobs);
-    buffer_free(&x.apart);
-    buffer_free(&x.freed);
+    key_effects_free(&x);
     return rc;
 }

@@ -155,8 +155,9 @@ def no_objective():
     same("whether an objective is declared", "no", "no" if OBJECTIVE is None else OBJECTIVE)
 
 
-def best_so_far(count, failed, best):
+def best_so_far(crosses, count, failed, best):
     list_ = attempts()
+    same("crosses are told of", crosses is not None, int(failed) > 0)
     same("attempts", int(count), len(list_))
     same("failed ones", int(failed), sum(f is not None for _, f, _, _ in list_))
     at, value = None, None
@@ -164,6 +165,24 @@ def best_so_far(count, failed, best):
         if failure is None and may and finite(v) and (value is None or better(v, value)):
             at, value = number, v
     same("the attempt of the best", best and int(best), at)
+
+
+def statement(sql):
+    same("the winner's value by its statement", [finite(v) for v, in db.execute(sql)], [True])
+
+
+ranked_places = []
+
+
+def ranked(key, b, a, words, low, high):
+    """A line of the list is a row of the table beside it; what is told apart comes first."""
+    table = [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s][0]
+    rows = [r for r in table[1:] if r[:3] == [key, b, a]]
+    same("the row of %s" % key, [r[7] for r in rows], [words])
+    if low:
+        same("its interval", ["%.4g" % float(end) for end in rows[0][5:7]], [low, high])
+    ranked_places.append(words.startswith(("better", "worse")))
+    same("what is told apart comes first", ranked_places, sorted(ranked_places, reverse=True))
 
 
 def no_finite_objective():
@@ -741,7 +760,7 @@ KNOWN = [
     (r"There are no jobs\.", no_job),
     (r"Without JavaScript, only the best (\d+) of (\d+) jobs are shown\.", best_rows),
     (r"The sweep declares no objective\.", no_objective),
-    (r"The line is the best so far; crosses at the bottom are failed attempts\. (\d+) attempts, (\d+) failed; "
+    (r"The line is the best so far(; crosses at the bottom are failed attempts)?\. (\d+) attempts, (\d+) failed; "
      r"(?:attempt (\d+) was the best|none can win)\.", best_so_far),
     (r"No attempt has ended with a finite objective yet\.", no_finite_objective),
     (r"The times of attempts are not known, because these jobs come from a table\.", no_times),
@@ -761,7 +780,8 @@ KNOWN = [
     (r"On the line a prediction is right; above it, too high\.", nothing),
     (r"Nothing was both predicted and measured\. To get predictions, add a \[predict\] table to the sweep file\.",
      no_predictions),
-    (r"Pairs of jobs that are equal in everything else and in the global batch\. Thick line: the interval of the "
+    (r"Pairs of jobs that are equal in everything else and in the global batch, the keys that surely change the objective "
+     r"most first\. Thick line: the interval of the "
      r"median; thin line: the middle half of the pairs; in parentheses: the number of pairs\. With fewer than \d+ "
      r"pairs, no conclusion is drawn\.", nothing),
     (r"The (\d+) intervals hold together with 95 %, so they are wider than those of meshsweep compare, which shows one "
@@ -794,6 +814,11 @@ KNOWN = [
     (r"This page shows the sweep that was run last; the database has (\d+) others?: (.*)\.", other_sweeps),
     (r"It has no command, because it was measured elsewhere \(.*\)\.", nothing),
     (r"To run it again:", nothing),
+    (r"In SQL: (SELECT value FROM job_metric WHERE job_id = \d+ AND name = '.*'), (?:the median over \d+ attempts, each )?"
+     r"(?:the \w+ of its samples(?: after \d+ of warm-up)?|worked out from other metrics|as recorded); an average over all "
+     r"rows of a metric is another figure\.", statement),
+    (r"(\S+): (.*) against (.*)(?: is|,) ((?:better|worse) by [\d.e+-]+ % \(\d+\)|not told apart \(\d+\)|too few pairs: \d+ "
+     r"of \d+)(?:, 95 % interval of the ratio (\S+) to (\S+))?", ranked),
     (r"No job has succeeded yet\.", none_ok),
     (r"Some jobs succeeded, but none has a finite objective\.", none_finite),
     (r"The sweep declares no objective: add objective = \"max:METRIC\" or \"min:METRIC\" under \[sweep\] and run it once "

@@ -120,6 +120,29 @@ compare__values_without_a_ratio__said()
     expect_stdout_contains '  no ratio, because a value is missing, infinite, zero or negative: 3'
 }
 
+rank__all_keys__the_one_that_surely_matters_most_first()
+{
+    paired_database
+    run_meshsweep compare --rank
+    expect_only_stdout_contains 0 'throughput (higher is better), by what it surely changes between two values'
+    expect_stdout_matches \
+        '^ 1\. zero_stage: 3 against 1 is worse by 5[0-9.]+ % \([0-9]+\), 95 % interval of the ratio 0\.4' \
+        '^ 2\. micro_batch: 2 against 1 is not told apart \(8\), 95 % interval of the ratio 0\.9'
+    sed -n 's/^ *[0-9]*\. //p' .stdout >told.txt
+    expect_run only_status 0 report -o report.html
+    sed -n '/<ol class=ranked>/,/<\/ol>/s/^<li>//p' report.html >shown.txt
+    expect 'cmp told.txt shown.txt && [ "$(wc -l <told.txt)" -ge 2 ]'
+    expect_run only_stdout 0 compare --rank --json
+    mv .stdout rank.json
+    expect_sql 'zero_stage|1|3|lower|1|micro_batch|same' "WITH r (j) AS (SELECT readfile('rank.json'))
+        SELECT j ->> '\$.ranked[0].by', j ->> '\$.ranked[0].a', j ->> '\$.ranked[0].b', j ->> '\$.ranked[0].verdict',
+        j ->> '\$.ranked[0].told_apart', j ->> '\$.ranked[1].by', j ->> '\$.ranked[1].verdict' FROM r"
+    run_meshsweep compare --rank --by tp
+    expect_only_stderr 2 'meshsweep: compare: --rank is of all keys and the objective; give only -d and --json'
+    run_meshsweep compare --rank 1 2
+    expect_only_stderr 2 'meshsweep: compare: --rank is of one database, which -d names'
+}
+
 compare__wrong_use__one_sentence()
 {
     paired_database

@@ -270,6 +270,7 @@ END
     document repeated compare --json before.db now.db --fail-slower 5%
     document pairs compare --json -d now.db --by x
     document two compare --json -d now.db 1 2
+    document ranked compare --json -d now.db --rank
     document sets compare --json -d now.db 'x = 1' 'x = 2'
     document scaling compare --json -d now.db --scaling layers --metric time
     document wasted status --json -d now.db --wasted
