@@ -174,6 +174,7 @@ const drawPanel = (ids) => {
   $("chosen-table").replaceChildren(side);
   drawChosenCurves(ids);
   $("chosen-differ").parentNode.hidden = ids.length < 2;
+  $("chosen-none").hidden = state.pins.length < 2;
   $("chosen-note").textContent = [
     ids.length > 1 && onlyDifferences && hidden ? `${hidden} rows are the same and not shown.` : "",
     noteOn(ids.filter((id) => changedJobs.has(id)), "The page was made before the last change of "),
@@ -198,7 +199,8 @@ const addLine = (body, label, cells) => {
 };
 
 const showChosen = () => {
-  const ids = chosenJobs();
+  const ids = state.shut ? [] : chosenJobs();
+  showPinned();
   const opens = panel.hidden && ids.length > 0;
   if (opens) cameFrom = document.activeElement;
   panel.hidden = !ids.length;
@@ -213,13 +215,32 @@ const showChosen = () => {
 const closeChosen = () => {
   if (panel.hidden) return;
   state.job = null;
-  state.pins = [];
+  state.shut = true;
   step();
-  changed("pins", "job");
+  changed("job");
   cameFrom?.focus?.({ preventScroll: true });
 };
 
+// Pinned jobs stay when the panel is closed.
+const showPinned = () => {
+  const all = state.pins.length;
+  $("pinned").hidden = all === 0 || !state.shut;
+  $("pinned-count").textContent = `${all} pinned ${all === 1 ? "job" : "jobs"}`;
+};
+
 const prepareChosen = () => {
+  $("pinned-show").addEventListener("click", () => {
+    state.shut = false;
+    step();
+    changed("job");
+  });
+  for (const name of ["pinned-none", "chosen-none"]) {
+    $(name).addEventListener("click", () => {
+      state.pins = [];
+      step();
+      changed("pins", "job");
+    });
+  }
   $("chosen-close").addEventListener("click", closeChosen);
   $("chosen-differ").addEventListener("change", () => {
     onlyDifferences = $("chosen-differ").checked;

@@ -25,6 +25,10 @@ const curveJobs = (metric) => {
     .slice(0, CURVES_SHOWN);
 };
 
+// Colour alone does not tell curves apart, least of all two that are the same: the dashes of the later one lie upon the
+// first, which shows between them.
+const DASHES = ["", "9 5", "3 4", "14 4 3 4", "6 3", "2 7", "12 8", "4 3 1 3"];
+
 const xOf = (series, at) => (series.x ? series.x[at] : series.from + at * series.by);
 
 const curveRange = (list, log) => {
@@ -43,7 +47,7 @@ const curveRange = (list, log) => {
 };
 
 // Samples that are not finite leave a gap.
-const drawCurve = (svg, frame, series, colour, log) => {
+const drawCurve = (svg, frame, series, place, log) => {
   let open = false;
   let d = "";
   const shows = (v) => v !== null && v !== undefined && (!log || v > 0);
@@ -59,7 +63,7 @@ const drawCurve = (svg, frame, series, colour, log) => {
     else if (!open) d += "h.1";
     open = true;
   });
-  draw(svg, "path", { class: "curve", d, style: `color:${colour}` });
+  draw(svg, "path", { class: "curve", d, style: `color:${ink("--c" + place)}`, "stroke-dasharray": DASHES[place] });
 };
 
 const drawWarmup = (svg, frame, list) => {
@@ -73,6 +77,7 @@ const drawWarmup = (svg, frame, list) => {
 
 const curveLegend = (jobs, metric) => jobs.map((id, at) => ({
   colour: ink("--c" + at),
+  dashes: DASHES[at],
   label: `job ${id} (${curves[id][metric].samples})`,
   click: () => visit(id),
 }));
@@ -98,7 +103,7 @@ const drawCurvesOf = (jobs, place, legend) => {
   const frame = makeFrame(width, height, makeScale(...ends.x, false), makeScale(...ends.y, log, unit));
   drawWarmup(svg, frame, list);
   drawAxes(svg, frame, [curvePlace(metric), metric + unitOf({ unit })]);
-  list.forEach((series, at) => drawCurve(svg, frame, series, ink("--c" + at), log));
+  list.forEach((series, at) => drawCurve(svg, frame, series, at, log));
 };
 
 const curveFigures = (jobs, metric) => {

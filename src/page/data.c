@@ -547,6 +547,9 @@ static bool is_shown(const struct html_data *d, const struct html_column *c)
 {
     if (c->role == HTML_KEY || strcmp(c->title, "predicted_memory_of") == 0)
         return html_column_varies(c);
+    /* A page that is served has a place for the first failure. */
+    if (strcmp(c->title, "failure") == 0 || strcmp(c->title, "error") == 0)
+        return has_values(d, c) || d->counts[HTML_PENDING] + d->counts[HTML_RUNNING] > 0;
     return (c == d->columns || html_is_outcome(c->title, c->role)) && has_values(d, c);
 }
 

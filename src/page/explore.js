@@ -32,7 +32,18 @@ const rangeOf = (column, log) => {
   return [low, high];
 };
 
-const axisOf = (column, log) => {
+// "12.5,40": the part of an axis that is shown.
+const zoomOf = (name) => {
+  const ends = (state.plot["zoom" + name] || "").split(",").map(toNumber);
+  return ends.length === 2 && ends[0] < ends[1] ? ends : null;
+};
+
+const axisOf = (column, log, zoom) => {
+  if (zoom && !isPlaced(column)) {
+    const isIn = (v) => v >= zoom[0] && v <= zoom[1] && (!log || v > 0);
+    const of = (i) => (isIn(column.number(i)) ? column.number(i) : NaN);
+    return { column, scale: makeScale(...zoom, log && zoom[0] > 0, column.unit), of, isPart: true };
+  }
   if (isPlaced(column)) {
     const of = (i) => (column.codes[i] < 0 ? NaN : column.codes[i] + jitter(i));
     return { column, scale: levelScale(column.levels, (text) => keyText(column, text)), of };
@@ -190,6 +201,9 @@ const drawJoined = (svg, frame, x, y, sets, facet, level) => {
 // --- points; of several with one colour at one pixel only one is drawn ---
 const DENSE = 5000; // above this many, points are small squares on a canvas behind the plot
 
+// Failed jobs without a value lie at the bottom, unless that is a part of the axis.
+const isDrawn = (i, x, y) => isFinite(x.of(i)) && (isFinite(y.of(i)) || (hasFailed(i) && !y.isPart));
+
 const placePoints = (frame, x, y, keep) => {
   const points = { row: new Int32Array(passingCount) };
   points.px = new Float32Array(passingCount);
@@ -199,7 +213,7 @@ const placePoints = (frame, x, y, keep) => {
     if (!passing[i] || !keep(i)) continue;
     const vx = x.of(i);
     const vy = y.of(i);
-    if (!isFinite(vx) || (!isFinite(vy) && !hasFailed(i))) continue;
+    if (!isDrawn(i, x, y)) continue;
     points.row[n] = i;
     points.px[n] = frame.px(vx);
     points.py[n++] = isFinite(vy) ? frame.py(vy) : frame.bottom - 5;
@@ -298,6 +312,16 @@ const brushed = (axis, a, b) => {
   return { column: axis.column, values: levelsBetween(axis.column, a, b) };
 };
 
+// What is shown changes, what passes the filter does not.
+const zoomTo = ({ frame, x, y }, from, to) => {
+  const ends = (a, b) => [Math.min(a, b), Math.max(a, b)].map(rounded).join();
+  if (!isPlaced(x.column)) state.plot.zoomx = ends(frame.vx(from[0]), frame.vx(to[0]));
+  if (!isPlaced(y.column)) state.plot.zoomy = ends(frame.vy(from[1]), frame.vy(to[1]));
+  step();
+  changed("plot");
+  remember();
+};
+
 const watchPointer = (plot) => {
   const { svg } = plot;
   const box = element("div", { className: "brush", hidden: true });
@@ -329,6 +353,10 @@ const watchPointer = (plot) => {
     }
     box.hidden = true;
     const { frame, x, y } = plot;
+    if (event.shiftKey || $("plot-zoom").checked) {
+      zoomTo(plot, from, to);
+      return;
+    }
     const conditions = [brushed(x, frame.vx(from[0]), frame.vx(to[0]))];
     if (y.column !== x.column) conditions.push(brushed(y, frame.vy(from[1]), frame.vy(to[1])));
     step();
@@ -403,10 +431,13 @@ const shownColumn = (name, among) => (among.includes(columnOf(state.plot[name]))
 
 const noteOf = (drawn, x, y, join, joined) => {
   const rest = passingCount - drawn;
-  const missing = rest ? `; ${rest} without a finite ${x.column.name} or ${y.column.name} are not in it` : "";
+  const beyond = x.isPart || y.isPart ? " beyond what is shown or" : "";
+  const missing = rest ? `; ${rest}${beyond} without a finite ${x.column.name} or ${y.column.name} are not in it` : "";
   const best = joined.all > joined.drawn.length ? `, the ${joined.drawn.length} with the best jobs drawn` : "";
+  const crosses = [...passing.keys()].some((i) => passing[i] && hasFailed(i) && isDrawn(i, x, y))
+    ? " Crosses are failed jobs, at the bottom if they have no value." : "";
   const sets = join ? ` Lines join jobs that differ in ${join.name} alone: ${joined.all} sets${best}.` : "";
-  return `${drawn} jobs${missing}.${sets}`;
+  return `${drawn} jobs${missing}.${crosses}${sets}`;
 };
 
 const drawFacet = (plot, { text, level }, { facet, colours, joined, titles }) => {
@@ -426,8 +457,7 @@ const drawFacet = (plot, { text, level }, { facet, colours, joined, titles }) =>
 // Best first, like the table of jobs.
 const figuresOf = (x, y, colour) => {
   const shown = [...new Set([jobColumn, x.column, y.column, colour])];
-  const isDrawn = (i) => isFinite(x.of(i)) && (isFinite(y.of(i)) || hasFailed(i));
-  const drawn = orderBy(sought || jobColumn, bestFirst(sought)).filter((i) => passing[i] && isDrawn(i));
+  const drawn = orderBy(sought || jobColumn, bestFirst(sought)).filter((i) => passing[i] && isDrawn(i, x, y));
   return {
     head: shown.map((c) => c.name + unitOf(c)),
     rows: Array.from(drawn.subarray(0, FIGURES_MOST), (i) => shown.map((c) => c.text(i))),
@@ -438,8 +468,8 @@ const figuresOf = (x, y, colour) => {
 
 const drawExplore = () => {
   const place = $("plots");
-  const x = axisOf(chosenColumn("x"), state.plot.logx);
-  const y = axisOf(chosenColumn("y"), state.plot.logy);
+  const x = axisOf(chosenColumn("x"), state.plot.logx, zoomOf("x"));
+  const y = axisOf(chosenColumn("y"), state.plot.logy, zoomOf("y"));
   const facet = shownColumn("facet", facetKeys);
   const join = shownColumn("join", keys);
   place.replaceChildren();
@@ -494,6 +524,7 @@ const showChoices = () => {
     $("plot-log" + name).checked = Boolean(state.plot["log" + name]);
     $("plot-log" + name).disabled = isPlaced(chosenColumn(name));
   }
+  $("plot-out").hidden = !state.plot.zoomx && !state.plot.zoomy;
 };
 
 const prepareExplore = () => {
@@ -504,10 +535,17 @@ const prepareExplore = () => {
     for (const name of ["x", "y", "colour", "facet", "join"]) {
       const value = $("plot-" + name).value;
       const isUsual = usual[name] && usual[name]().name === value;
-      state.plot[name] = value && !isUsual ? value : undefined;
+      const wanted = value && !isUsual ? value : undefined;
+      if (name.length === 1 && wanted !== state.plot[name]) state.plot["zoom" + name] = undefined;
+      state.plot[name] = wanted;
     }
     state.plot.logx = $("plot-logx").checked;
     state.plot.logy = $("plot-logy").checked;
+    changed("plot");
+    remember();
+  });
+  $("plot-out").addEventListener("click", () => {
+    state.plot.zoomx = state.plot.zoomy = undefined;
     changed("plot");
     remember();
   });

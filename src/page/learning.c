@@ -109,9 +109,8 @@ static void add_learning_plot(struct html_page *p, const struct trial_point *tri
                                  failed, last + 1)
                      : xasprintf("%zu attempt%s, %zu failed; none can win.", count, count == 1 ? "" : "s", failed);
     add_points(&p->out, trials, count, low, high);
-    buffer_printf(&p->out,
-                  "<p class=note>The line is the best so far; crosses at the bottom are failed attempts. %s</p>\n",
-                  desc);
+    buffer_printf(&p->out, "<p class=note>The line is the best so far%s. %s</p>\n",
+                  failed ? "; crosses at the bottom are failed attempts" : "", desc);
     html_add_stride_note(&p->out, count);
     add_learning_figures(p, trials, count);
     free(desc);

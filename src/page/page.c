@@ -90,11 +90,14 @@ static void add_overlays(struct html_page *p)
     buffer_add_text(&p->out,
                     "<aside id=chosen aria-labelledby=chosen-title hidden><div class=bar><h2 id=chosen-title "
                     "tabindex=-1></h2><label><input type=checkbox id=chosen-differ checked>only what differs</label>"
-                    "<button type=button id=chosen-close>close</button></div><div class=scroll id=chosen-table></div>"
+                    "<button type=button id=chosen-none hidden>unpin all</button><button type=button "
+                    "id=chosen-close>close</button></div><div class=scroll id=chosen-table></div>"
                     "<p class=note id=chosen-note></p><div id=chosen-curves hidden><h3>Curves</h3><div id=chosen-plot "
                     "class=drawn></div><ul class=legend id=chosen-legend></ul></div></aside>\n"
                     "<p id=passing role=status hidden><span id=passing-count></span> <button type=button id=clear-all>"
-                    "show all</button></p><div id=tip role=status hidden></div><i id=probe hidden></i>\n");
+                    "show all</button></p><p id=pinned role=status hidden><span id=pinned-count></span> <button "
+                    "type=button id=pinned-show>show</button> <button type=button id=pinned-none>unpin all</button></p>"
+                    "<div id=tip role=status hidden></div><i id=probe hidden></i>\n");
 }
 
 static void add_scripts(struct html_page *p)

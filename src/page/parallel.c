@@ -59,13 +59,16 @@ int html_explore(struct html_page *p, struct error *e)
     add_choice(out, "colour", "colour", false);
     add_choice(out, "facets", "facet", false);
     add_choice(out, "join by", "join", false);
-    buffer_add_text(
-        out,
-        "</form>\n<div id=plots class=drawn></div>\n<ul class=legend id=plot-legend></ul>\n" HTML_FIGURES_BY_SCRIPT(
-            "plot-figures") "<p "
-                            "class=note><span id=plot-note></span> Crosses are failed jobs, at the bottom if they have "
-                            "no value; rings mark the winner and pinned jobs; dashed lines are conditions and the "
-                            "devices' memory. Draw a rectangle over any plot to filter all plots and the <a "
-                            "href=\"#jobs\">table of jobs</a>, which has the same values as text.</p>\n");
+    buffer_add_text(out, "<label><input type=checkbox id=plot-zoom>a rectangle zooms</label> <button type=button "
+                         "id=plot-out hidden>zoom out</button>");
+    buffer_add_text(out,
+                    "</form>\n<div id=plots class=drawn></div>\n<ul class=legend "
+                    "id=plot-legend></ul>\n" HTML_FIGURES_BY_SCRIPT(
+                        "plot-figures") "<p "
+                                        "class=note><span id=plot-note></span> Rings mark the winner and pinned jobs; "
+                                        "dashed lines are conditions and the "
+                                        "devices' memory. With Shift, or where the box is ticked, a rectangle here "
+                                        "zooms. Draw one over any plot to filter all plots and the <a "
+                                        "href=\"#jobs\">table of jobs</a>, which has the same values as text.</p>\n");
     return 0;
 }

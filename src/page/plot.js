@@ -187,10 +187,14 @@ const showFigures = (place, caption, make) => {
   place.ontoggle();
 };
 
-// A coloured dot and a name for each entry; a click may change the filter.
+// A coloured dot, or a line with dashes, and a name for each entry; a click may change the filter.
 const drawLegend = (list, entries) => {
-  list.replaceChildren(...entries.map(({ colour, label, click }) => {
-    const dot = element("i", { className: "dot" });
+  list.replaceChildren(...entries.map(({ colour, label, click, dashes }) => {
+    const dot = element("i", { className: dashes === undefined ? "dot" : "dashes" });
+    if (dashes !== undefined) {
+      const line = draw(dot, "svg", { viewBox: "0 0 34 6", width: 34, height: 6, "aria-hidden": true });
+      draw(line, "path", { class: "curve", d: "M0 3h34", "stroke-dasharray": dashes });
+    }
     const words = click ? element("button", { type: "button", className: "plain", onclick: click }, label)
       : element("span", {}, label);
     dot.style.color = colour;

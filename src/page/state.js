@@ -2,7 +2,8 @@
 const bestFirst = (column) => column === sought && data.maximise;
 const root = document.documentElement;
 
-const choices = ["x", "y", "colour", "facet", "join", "curve"]; // names of columns and metrics
+// Names of columns and metrics, and ranges.
+const choices = ["x", "y", "colour", "facet", "join", "curve", "zoomx", "zoomy"];
 const switches = ["logx", "logy", "logcurve"];
 
 const state = {
@@ -11,6 +12,7 @@ const state = {
   sort: { column: sought || jobColumn, descending: bestFirst(sought) },
   pins: [],
   job: null,
+  shut: false, // whether the panel is closed although jobs are pinned
   theme: null,
   plot: {},
 };
@@ -34,6 +36,7 @@ const address = () => {
   const now = new URLSearchParams();
   if (state.job !== null) now.set("job", state.job);
   if (state.pins.length) now.set("pin", state.pins.join(","));
+  if (state.shut && state.pins.length) now.set("shut", "1");
   if (state.q) now.set("q", state.q);
   if (state.states) now.set("states", [...state.states].join(","));
   if (!isUsualSort()) now.set("sort", state.sort.column.name + (state.sort.descending ? ":desc" : ":asc"));
@@ -60,7 +63,7 @@ const concerns = {
   sort: () => [state.sort.column.name, state.sort.descending],
   plot: () => [state.plot, state.theme],
   pins: () => state.pins,
-  job: () => [state.job, state.pins],
+  job: () => [state.job, state.pins, state.shut],
 };
 const kinds = Object.keys(concerns);
 const stand = () => kinds.map((kind) => JSON.stringify(concerns[kind]()));
@@ -77,6 +80,7 @@ const recall = () => {
   state.states = then.has("states") ? new Set(then.get("states").split(",").filter(Boolean)) : null;
   state.pins = [...new Set(known(then.get("pin")))];
   state.job = known(then.get("job"))[0] ?? null;
+  state.shut = then.get("shut") === "1";
   for (const name of choices) state.plot[name] = then.get(name) || undefined;
   for (const name of switches) state.plot[name] = then.get(name) === "1";
   state.theme = ["dark", "light"].find((name) => name === then.get("theme")) || null;
@@ -127,6 +131,7 @@ const restrict = (conditions) => {
 
 // --- pins and the open job ---
 const togglePin = (id) => {
+  state.shut = false;
   state.pins = state.pins.includes(id) ? state.pins.filter((pin) => pin !== id) : [...state.pins, id];
   changed("pins", "job");
   remember();
@@ -134,6 +139,7 @@ const togglePin = (id) => {
 
 const visit = (id) => {
   state.job = id;
+  state.shut = false;
   step();
   changed("job");
 };

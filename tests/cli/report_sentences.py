@@ -756,7 +756,7 @@ def nothing():
 KNOWN = [
     (r"Of (\S+) (\d+) of (\d+) values are cut after (\d+) characters; meshsweep export has them in full\.", values_cut),
     (r"Click a column's name to sort\. .*", nothing),
-    (r"Show more rows(?: show all)?|show all", nothing),
+    (r"Show more rows(?: show all)?|show all|show unpin all", nothing),
     (r"There are no jobs\.", no_job),
     (r"Without JavaScript, only the best (\d+) of (\d+) jobs are shown\.", best_rows),
     (r"The sweep declares no objective\.", no_objective),

@@ -184,6 +184,30 @@ report__front__only_what_nothing_beats()
     expect_file_contains report.html '<script type=application/json class=chart id=front-plot>{"fronts":[[2,1]]}'
 }
 
+# Rows that arrive on an open page have no other columns than the page.
+report__no_failure_yet__a_column_for_the_first()
+{
+    small_sweep sweep.toml
+    expect_run only_status 0 run --progress none --limit 1
+    write_report
+    expect_file_contains report.html '"name":"failure"' '"name":"error"'
+    expect_run only_status 0 run --progress none
+    write_report
+    expect "! grep -q '\"name\":\"failure\"' report.html"
+}
+
+# Why the value is no average of all rows, and crosses only where there are some.
+report__winner__its_value_as_sql()
+{
+    small_sweep sweep.toml
+    sed -i 's/^\[job\]/&\nrepeat = 3/' sweep.toml
+    expect_run only_status 0 run --progress none
+    write_report
+    expect_file_contains report.html "<p class=note>In SQL: <code>SELECT value FROM job_metric WHERE job_id = 4 AND name = \
+&#39;score&#39;</code>, the median over 3 attempts, each the median of its samples;"
+    expect "! grep -qi 'crosses at the bottom' report.html"
+}
+
 report__effects_and_predictions__in_words()
 {
     kernel_sweep

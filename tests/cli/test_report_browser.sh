@@ -26,7 +26,8 @@ results_of_everything()
     fixture_database "UPDATE spec SET name = '$bad', json = json_object('layers', 2, 'name', '$bad') WHERE id = 2" \
         "UPDATE sweep SET name = '$bad'" "UPDATE attempt SET message = '$bad', log_tail = '$bad'" \
         "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 300.0, 1),
-         (2, 'peak_memory', 200.0, 1), (3, 'peak_memory', 250.0, 1)"
+         (2, 'peak_memory', 200.0, 1), (3, 'peak_memory', 250.0, 1)" \
+        "INSERT OR REPLACE INTO metric SELECT 2, name, sequence, step, value FROM metric WHERE attempt_id = 1"
 }
 
 is_as_it_should_be() # COMMAND...
