@@ -73,8 +73,7 @@ command_changed__plan_and_run__say_so_and_name_accept()
     run_meshsweep plan
     expect_only_stdout_contains 0 'all jobs are new for that alone: `meshsweep accept` lets 3 results stand for them'
     expect_stdout_matches 'command: /bin/sh -c .echo run .* -> /bin/sh -c '
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 '`meshsweep accept` lets 3 results stand'
+    expect_said only_stderr_contains 0 '`meshsweep accept` lets 3 results stand' run --progress none
     expect '[ "$(ran)" = 6 ]'
     # They have results of their own now.
     run_meshsweep accept --yes
@@ -132,8 +131,7 @@ new_jobs_pending__accepted__replaced()
 {
     first_run
     change "$blank" 's/^n = .*/n = [1, 2, 3, 4]/'
-    run_meshsweep run --progress none --only 'n = 4'
-    expect_only_stderr_contains 0 'lets 3 results stand'
+    expect_said only_stderr_contains 0 'lets 3 results stand' run --progress none --only 'n = 4'
     expect_sql '3' "SELECT count(*) FROM job WHERE state = 'pending'"
     accept
     run_silently 0
@@ -145,12 +143,10 @@ several_differences__accepted_by_name_only()
 {
     first_run
     change "$blank" 's/^batch = 4/batch = 8/'
-    run_meshsweep accept --yes
-    expect_only_stderr_contains 2 'the jobs with results differ in more than was said: command: '
+    expect_said only_stderr_contains 2 'the jobs with results differ in more than was said: command: ' accept --yes
     expect_stderr_contains 'training_spec.batch: 4 -> 8; to let them stand all the same, name everything: '
     expect_stderr_contains 'meshsweep accept command training_spec.batch'
-    run_meshsweep accept --yes batch
-    expect_only_stderr_contains 2 'differ in more than was said'
+    expect_said only_stderr_contains 2 'differ in more than was said' accept --yes batch
     run_meshsweep accept --yes score
     expect_only_stderr 2 'meshsweep: accept: score is not what differs; that is: command, training_spec.batch'
     expect_sql 0 "SELECT count(*) FROM change"
@@ -184,11 +180,9 @@ terminal__asked()
 nothing_to_accept__said()
 {
     first_run
-    run_meshsweep accept --yes
-    expect_only_stderr_contains 4 'accept: no job of sweep.toml lacks results'
+    expect_said only_stderr_contains 4 'accept: no job of sweep.toml lacks results' accept --yes
     rm -r results.db*
-    run_meshsweep accept --yes
-    expect_only_stderr_contains 4 'there is no database results.db'
+    expect_said only_stderr_contains 4 'there is no database results.db' accept --yes
     expect_no_file results.db
 }
 
@@ -199,15 +193,12 @@ accepted__undone__as_before()
     before=$(sql "SELECT $columns FROM job ORDER BY id")
     change "$blank" 's/^batch = 4/batch = 8/'
     accept command batch
-    run_meshsweep accept --undo
-    expect_only_stdout 0 'change 1 is undone: 3 jobs are what they were'
+    expect_said only_stdout 0 'change 1 is undone: 3 jobs are what they were' accept --undo
     expect_sql "$before" "SELECT $columns FROM job WHERE id <= 3 ORDER BY id"
     expect_sql '3' "SELECT count(*) FROM job WHERE state = 'pending'"
     expect_sql '1' "SELECT undone >= at FROM change"
-    run_meshsweep accept --undo
-    expect_only_stderr 4 'meshsweep: no results stand for others: there is nothing to undo'
-    run_meshsweep accept --undo 1
-    expect_only_stderr 2 'meshsweep: change 1 is undone already'
+    expect_said only_stderr 4 'meshsweep: no results stand for others: there is nothing to undo' accept --undo
+    expect_said only_stderr 2 'meshsweep: change 1 is undone already' accept --undo 1
     expect_said only_stderr 4 'meshsweep: there is no change 7' accept --undo 7
     # The old file finds its results, and the new one may accept them once more.
     change 's/echo  score/echo score/' 's/^batch = 8/batch = 4/'
@@ -294,8 +285,7 @@ was__plan_and_run__results_of_before()
     run_silently 0
     expect_sql '1' "SELECT count(*) FROM change"
     expect_said only_stdout 0 'results.db: all well' check -d results.db
-    run_meshsweep accept --undo
-    expect_only_stdout 0 'change 1 is undone: 3 jobs are what they were'
+    expect_said only_stdout 0 'change 1 is undone: 3 jobs are what they were' accept --undo
 }
 
 was_dropped__run__results_with_that_value()
@@ -316,8 +306,7 @@ was__command_changed_too__left_to_accept()
     first_run
     was_file
     change "$blank" 's/^epochs = \[5, 10\]/epochs = 5/'
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '`meshsweep accept` lets 3 results stand'
+    expect_said only_stdout_contains 0 '`meshsweep accept` lets 3 results stand' plan
     accept
     run_silently 0
     expect '[ "$(ran)" = 3 ]'
@@ -331,10 +320,8 @@ was__two_for_one__refused_and_named()
     expect_run only_status 0 run --progress none
     change 's/^batch = 4/micro = 4/'
     printf '[was]\nepochs = 5\nmicro = { renamed_from = "batch" }\n' >>sweep.toml
-    run_meshsweep plan
-    expect_only_stderr_contains 2 'the results of job 1 and of job 4 would both stand for job '
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 2 'the results of job 1 and of job 4 would both stand for job '
+    expect_said only_stderr_contains 2 'the results of job 1 and of job 4 would both stand for job ' plan
+    expect_said only_stderr_contains 2 'the results of job 1 and of job 4 would both stand for job ' run --progress none
     expect '[ "$(ran)" = 6 ]'
     expect_sql 0 "SELECT count(*) FROM change"
 }
@@ -344,8 +331,7 @@ swept_key_gone__accepted__refused_and_named()
     sweep 's/^batch = 4/&\nseed = [1, 2]/'
     run_silently 0
     change '/^seed/d'
-    run_meshsweep accept --yes
-    expect_only_stderr_contains 2 'the results of job 1 and of job 2 would both stand for job '
+    expect_said only_stderr_contains 2 'the results of job 1 and of job 2 would both stand for job ' accept --yes
     expect_sql 0 "SELECT count(*) FROM change"
 }
 
@@ -366,8 +352,7 @@ meshsweep: sweep.toml:15:11: [was]: training_spec still has a key "n" (line 10)
 meshsweep: sweep.toml:16:13: [was]: training_spec still has a key "n" (line 10)'
     sweep
     printf '[was]\ndropped = ["seed"]\nbatch = { renamed_from = 3 }\n' >>sweep.toml
-    run_meshsweep plan
-    expect_only_stderr_contains 2 'sweep.toml:13:11: dropped must say which value the results have that stay'
+    expect_said only_stderr_contains 2 'sweep.toml:13:11: dropped must say which value the results have that stay' plan
     expect_stderr_contains 'sweep.toml:14:26: renamed_from must be the name that the key had'
 }
 
@@ -389,8 +374,7 @@ merged__either_way__accepted_once()
         expect_sql '1|3' "SELECT (SELECT count(*) FROM change), count(*) FROM replaced WHERE field = 'key'" "$db"
         expect_run silent 0 run -d "$db" --progress none
         expect '[ "$(ran)" = 3 ]'
-        run_meshsweep accept --undo -d "$db"
-        expect_only_stdout 0 'change 1 is undone: 3 jobs are what they were'
+        expect_said only_stdout 0 'change 1 is undone: 3 jobs are what they were' accept --undo -d "$db"
         expect_sql '3' "SELECT count(*) FROM results JOIN job ON id = job WHERE batch = 8 AND job.state = 'pending'" \
             "$db"
     done

@@ -67,8 +67,7 @@ END
 {"trial": 1, "metrics": {"throughput": 1, "peak_memory": 1}}
 END
     expect_only_stdout 0
-    run_meshsweep status
-    expect_only_stdout_contains 0 '1 job is asked for without a result yet; `meshsweep ask --open` lists it'
+    expect_said only_stdout_contains 0 '1 job is asked for without a result yet; `meshsweep ask --open` lists it' status
     expect_said only_stdout_contains 0 '"left":	0' ask -n 100
     run_meshsweep ask
     expect_only_stderr 4 'meshsweep: no job is left to ask for: all that have not run have been asked for (6 '\
@@ -76,8 +75,7 @@ END
 'meshsweep ask --open lists them)'
     # What is asked for may be run as well: then the trials have what came of that.
     expect_run silent 0 run -j 1 --progress none
-    run_meshsweep ask
-    expect_only_stderr 4 'meshsweep: no job is left to ask for: every job of the sweep has an outcome'
+    expect_said only_stderr 4 'meshsweep: no job is left to ask for: every job of the sweep has an outcome' ask
     expect_sql "7|7|8.0" "SELECT count(*), sum(outcome = 'ok'), max(objective) FROM trial"
 }
 
@@ -245,8 +243,7 @@ tell__twice__refused()
     expect_run only_stdout 0 ask
     echo '{"trial": 1, "metrics": {"throughput": 10, "peak_memory": 20}}' >told.json
     expect_run only_stdout 0 tell told.json
-    run_meshsweep tell told.json
-    expect_only_stderr 2 'meshsweep: trial 1 (job 1) already has an outcome: ok'
+    expect_said only_stderr 2 'meshsweep: trial 1 (job 1) already has an outcome: ok' tell told.json
 }
 
 a_measured_table()

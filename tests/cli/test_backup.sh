@@ -99,8 +99,7 @@ backup__of_a_finished_run__goes_on_where_it_stood()
     larger_sweep 4
     run_silently 0 --limit 2
     umask 022
-    run_meshsweep backup -d results.db copy.db
-    expect_only_stdout 0 'copy.db: 4 jobs, 2 attempts'
+    expect_said only_stdout 0 'copy.db: 4 jobs, 2 attempts' backup -d results.db copy.db
     expect "[ \"\$(stat -c %a copy.db)\" = 600 ]"
     rm -r results.db*
     mv copy.db results.db
@@ -113,8 +112,7 @@ backup__over_an_older_one__in_its_place()
     larger_sweep 4
     run_silently 0 --limit 2
     for attempts in 2 4; do
-        run_meshsweep backup copy.db
-        expect_only_stdout 0 "copy.db: 4 jobs, $attempts attempts"
+        expect_said only_stdout 0 "copy.db: 4 jobs, $attempts attempts" backup copy.db
         run_silently 0
     done
 }

@@ -112,8 +112,7 @@ check_database__states_that_contradict__each_said()
 {
     quiet_database "UPDATE job SET attempt_id = NULL WHERE id IN (1, 2)" "UPDATE job SET failure = 'hang' WHERE id = 4"
     sqlite3 results.db "PRAGMA foreign_keys = OFF; UPDATE attempt SET runner_id = 77 WHERE id = 9"
-    run_meshsweep check -d results.db
-    expect_only_stdout_contains 1 'ok jobs without an ok attempt (2): job 1, job 2'
+    expect_said only_stdout_contains 1 'ok jobs without an ok attempt (2): job 1, job 2' check -d results.db
     expect_stdout_contains 'failed jobs whose attempt did not fail in the same way (1): job 4'
     expect_stdout_contains 'attempts whose runner is missing (1): job 9 attempt 1'
 }
@@ -136,8 +135,7 @@ check_database__empty_directories__all_well()
 {
     quiet_database
     mkdir -p results.db.d/0300000000000000/2 results.db.d/0300000000000000/3
-    run_meshsweep check -d results.db
-    expect_only_stdout_contains 0 'results.db: all well'
+    expect_said only_stdout_contains 0 'results.db: all well' check -d results.db
 }
 
 check_database__damaged__said_not_crashed()
@@ -234,8 +232,7 @@ check_database__rows_without_what_they_refer_to__statements_that_delete_them()
     quiet_database
     sqlite3 results.db "DROP TRIGGER job_deleted; DELETE FROM job WHERE id = 9; INSERT INTO metric VALUES
         (77, 'loss', 0, 0, 1.0), (77, 'loss', 1, 1, 1.0); DELETE FROM rule WHERE sweep_id = 2"
-    run_meshsweep check -d results.db
-    expect_only_stdout_contains 1 'rows that refer to missing rows (4): '
+    expect_said only_stdout_contains 1 'rows that refer to missing rows (4): ' check -d results.db
     advice=$(grep '^  delete them: sqlite3 ' .stdout)
     eval "${advice#*: }"
     expect_sql "" "PRAGMA foreign_key_check"
@@ -282,8 +279,7 @@ spec_rows__edited__told_and_made_again()
     expect_said only_stdout 0 'results.db: all well' check -d results.db
     sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.y', 30) WHERE json ->> 'y' = 10;
         UPDATE spec SET json = json_set(json, '\$.description', 'flat') WHERE kind = 'model'"
-    run_meshsweep check -d results.db
-    expect_only_stdout_contains 1 'specs that are not what their jobs were made of (2): '
+    expect_said only_stdout_contains 1 'specs that are not what their jobs were made of (2): ' check -d results.db
     advice=$(grep '^  delete them: sqlite3 ' .stdout)
     advice=${advice#*: }
     eval "${advice%%, and *}"
@@ -300,8 +296,7 @@ repair__nothing_wrong__changes_nothing()
     local before
     quiet_database
     before=$(sql "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta WHERE name <> 'path'")
-    run_meshsweep check --repair -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check --repair -d results.db
     expect_sql "$before" "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta WHERE name <> 'path'"
     expect_no_file results.db.d
 }
@@ -352,8 +347,7 @@ repair__index_that_lies__made_again()
         UPDATE job SET attempt_id = 7 WHERE id = 5; UPDATE attempt SET job_id = 5, number = 7 WHERE id = 7;
         UPDATE job SET state = 'pending', failure = NULL WHERE id = 6"
     sqlite3 results.db "PRAGMA writable_schema = ON; $(cat back)"
-    run_meshsweep check -d results.db
-    expect_only_stdout_contains 1 'indexes that do not agree with their tables'
+    expect_said only_stdout_contains 1 'indexes that do not agree with their tables' check -d results.db
     expect_stdout_lacks 'damage that SQLite finds'
     run_meshsweep check --repair -d results.db
     expect_only_stdout_contains 0 'the indexes were rebuilt from the tables' 'results.db: all well'

@@ -4,8 +4,7 @@
 
 help__asked__commands_and_statuses()
 {
-    run_meshsweep --help
-    expect_only_stdout_contains 0 'usage: meshsweep [COMMAND] [OPTIONS]'
+    expect_said only_stdout_contains 0 'usage: meshsweep [COMMAND] [OPTIONS]' --help
     expect_stdout_matches '^  results +Show jobs'
     expect_stdout_contains 'Exit status: 0 success'
     expect "[ \$(wc -l <.stdout) -le 46 ] && [ \$(wc -L <.stdout) -le 100 ]"
@@ -46,8 +45,7 @@ option__unknown__near_match_and_status_2()
 word__unknown__near_match_or_all_of_them()
 {
     small_sweep sweep.toml
-    run_meshsweep run --strategy gird
-    expect_only_stderr 2 'meshsweep: --strategy: unknown value `gird` (did you mean `grid`?)'
+    expect_said only_stderr 2 'meshsweep: --strategy: unknown value `gird` (did you mean `grid`?)' run --strategy gird
     run_meshsweep plan --strategy bayes
     expect_only_stderr_contains 2 'meshsweep: --strategy: unknown value `bayes`; must be one of grid, random, '
     expect_stderr_contains ' or stage-by-stage'
@@ -150,10 +148,7 @@ require = "a < 3"
 why = "larger ones do not fit"
 END
     while read -ra line; do
-        run_meshsweep "${line[@]}"
-        expect_any_stdout
-        expect_any_stderr
-        expect_status 0
+        expect_run only_status 0 "${line[@]}"
         expect '! grep -qE "(^|[^0-9.])1 (jobs|attempts|combinations|groups|rows|runs of|samples|rules)([^a-z]|$)" \
             .stdout .stderr $([ ! -e report.html ] || echo report.html)'
     done <<'END'

@@ -45,8 +45,7 @@ compare__one_is_faster__says_by_how_much()
 compare__no_difference__says_so()
 {
     paired_database
-    run_meshsweep compare --by micro_batch
-    expect_only_stdout_contains 0 '2 against 1: 8 pairs ran on both sides'
+    expect_said only_stdout_contains 0 '2 against 1: 8 pairs ran on both sides' compare --by micro_batch
     expect_stdout_contains '  cannot be told apart: the interval contains 1'
 }
 
@@ -54,8 +53,7 @@ compare__no_difference__says_so()
 compare__several_comparisons__hold_together()
 {
     paired_database
-    run_meshsweep compare --by zero_stage
-    expect_only_stdout_contains 0 '1 against 0: 8 pairs ran on both sides'
+    expect_said only_stdout_contains 0 '1 against 0: 8 pairs ran on both sides' compare --by zero_stage
     expect_stdout_contains 'The 3 intervals hold together: with 95 % probability no verdict is by chance.'
     # Six pairs are too few for ranks where each of three may miss 1.67 % only.
     expect_stdout_contains "  ratio: median 0.5, 95 % interval 0.5 to 0.5 (Student's t over logarithms); smallest 0.5"
@@ -78,16 +76,14 @@ compare__two_pairs__no_interval()
 compare__one_side_fails__counted_apart()
 {
     paired_database
-    run_meshsweep compare --by zero_stage=0,3
-    expect_only_stdout_contains 0 '3 against 0: 6 pairs ran on both sides'
+    expect_said only_stdout_contains 0 '3 against 0: 6 pairs ran on both sides' compare --by zero_stage=0,3
     expect_stdout_contains '  only 0 runs: 2 (the other side failed as job ' '  3 is lower by 50 %: worse'
 }
 
 compare__another_global_batch__no_pair()
 {
     paired_database "UPDATE job SET derived = '{\"global_batch\":128}' WHERE parallel_id = 12 AND model_id > 3"
-    run_meshsweep compare --by zero_stage=0,1
-    expect_only_stdout_contains 0 '1 against 0: 3 pairs ran on both sides'
+    expect_said only_stdout_contains 0 '1 against 0: 3 pairs ran on both sides' compare --by zero_stage=0,1
     expect_stdout_contains '  too few pairs: 3; it takes 6 to tell a difference from chance'
 }
 
@@ -107,16 +103,14 @@ compare__json__the_same_for_programs()
 compare__whole_models__by_their_names()
 {
     paired_database
-    run_meshsweep compare --by model=m1,m2
-    expect_only_stdout_contains 0 'm2 against m1: 4 pairs ran on both sides'
+    expect_said only_stdout_contains 0 'm2 against m1: 4 pairs ran on both sides' compare --by model=m1,m2
 }
 
 compare__values_without_a_ratio__said()
 {
     paired_database "UPDATE summary SET value = NULL WHERE attempt_id = 112" \
         "UPDATE summary SET value = -1.0 WHERE attempt_id = 212" "UPDATE summary SET value = 0.0 WHERE attempt_id = 312"
-    run_meshsweep compare --by zero_stage=0,1
-    expect_only_stdout_contains 0 '1 against 0: 5 pairs ran on both sides'
+    expect_said only_stdout_contains 0 '1 against 0: 5 pairs ran on both sides' compare --by zero_stage=0,1
     expect_stdout_contains '  no ratio, because a value is missing, infinite, zero or negative: 3'
 }
 
@@ -139,8 +133,7 @@ rank__all_keys__the_one_that_surely_matters_most_first()
         j ->> '\$.ranked[0].told_apart', j ->> '\$.ranked[1].by', j ->> '\$.ranked[1].verdict' FROM r"
     run_meshsweep compare --rank --by tp
     expect_only_stderr 2 'meshsweep: compare: --rank is of all keys and the objective; give only -d and --json'
-    run_meshsweep compare --rank 1 2
-    expect_only_stderr 2 'meshsweep: compare: --rank is of one database, which -d names'
+    expect_said only_stderr 2 'meshsweep: compare: --rank is of one database, which -d names' compare --rank 1 2
 }
 
 compare__wrong_use__one_sentence()
@@ -149,16 +142,14 @@ compare__wrong_use__one_sentence()
     run_meshsweep compare
     expect_only_stderr 2 'meshsweep: compare: name the key to compare by: --by KEY or --by KEY=A,B; or two '\
 'jobs, or two databases: meshsweep compare BEFORE.db NOW.db'
-    run_meshsweep compare --by zero_stag
-    expect_only_stderr 2 'meshsweep: --by zero_stag: no such key (did you mean zero_stage?)'
+    expect_said only_stderr 2 'meshsweep: --by zero_stag: no such key (did you mean zero_stage?)' compare --by zero_stag
     run_meshsweep compare --by zero_stage=0,7
     expect_only_stderr 2 'meshsweep: --by zero_stage: no job has the value 7; its values are 0, 1, 3'
     run_meshsweep compare --by zero_stage=0
     expect_only_stderr 2 'meshsweep: --by zero_stage=0: must be of the form KEY or KEY=A,B'
     run_meshsweep compare --by zero_stage=1,1
     expect_only_stderr 2 'meshsweep: --by zero_stage=1,1: a value cannot be compared with itself'
-    run_meshsweep compare --by global_batch
-    expect_only_stderr_contains 2 'it is derived from other keys'
+    expect_said only_stderr_contains 2 'it is derived from other keys' compare --by global_batch
     run_meshsweep compare --by zero_stage --metric speed
     expect_only_stderr_contains 2 'meshsweep: --metric speed: no such metric; its metrics are '
 }
@@ -169,8 +160,7 @@ compare__nothing_to_compare__says_why()
     run_meshsweep compare --by zero_stage
     expect_only_stderr 4 'meshsweep: --by zero_stage: all jobs have the same value, so there is nothing to compare'
     paired_database "DELETE FROM job WHERE (parallel_id = 11) = (model_id > 4)"
-    run_meshsweep compare --by zero_stage=0,1
-    expect_only_stderr_contains 4 'no two jobs differ only in it'
+    expect_said only_stderr_contains 4 'no two jobs differ only in it' compare --by zero_stage=0,1
 }
 
 compare__no_job_recorded__status_4()
@@ -187,8 +177,7 @@ compare__no_objective__asks_for_a_metric()
     paired_database "UPDATE sweep SET objective = NULL"
     run_meshsweep compare --by zero_stage
     expect_only_stderr 2 'meshsweep: the sweep has no objective; name the metric to compare with --metric'
-    run_meshsweep compare --by zero_stage=0,1 --metric throughput
-    expect_only_stdout_contains 0 '  1 is higher by 11 %'
+    expect_said only_stdout_contains 0 '  1 is higher by 11 %' compare --by zero_stage=0,1 --metric throughput
 }
 
 batches__what_pairs_have_in_common__said()
@@ -261,26 +250,21 @@ name = "tied"
 require = "(mode = 1) = (bucket <= 10)"
 END
     run_silently 0
-    run_meshsweep compare --by mode
-    expect_only_stdout_contains 0 'so it compares the best of each side over: bucket'
+    expect_said only_stdout_contains 0 'so it compares the best of each side over: bucket' compare --by mode
     expect_stdout_contains '2 against 1: 12 pairs ran on both sides' '  cannot be told apart: the interval contains 1'
     expect_stdout_contains 'The best of several was chosen by the other half of the pairs, not by what is compared.'
     # With one model there is no other half.
     sqlite3 results.db "DELETE FROM job WHERE model_id > (SELECT min(model_id) FROM job)"
-    run_meshsweep compare --by mode --free bucket
-    expect_only_stdout_contains 0 '2 against 1: 0 pairs ran on both sides'
+    expect_said only_stdout_contains 0 '2 against 1: 0 pairs ran on both sides' compare --by mode --free bucket
     expect_stdout_contains '  no choice, because the other half of the pairs has none of the free settings: 1'
 }
 
 free__wrong__one_sentence()
 {
     tied_sweep
-    run_meshsweep compare --by tp --free ''
-    expect_only_stderr_contains 4 'no two jobs differ only in it'
-    run_meshsweep compare --by tp --free dpp
-    expect_only_stderr 2 'meshsweep: --free dpp: no such key'
-    run_meshsweep compare --by tp --free tp
-    expect_only_stderr 2 'meshsweep: --free tp: it is the key to compare by'
+    expect_said only_stderr_contains 4 'no two jobs differ only in it' compare --by tp --free ''
+    expect_said only_stderr 2 'meshsweep: --free dpp: no such key' compare --by tp --free dpp
+    expect_said only_stderr 2 'meshsweep: --free tp: it is the key to compare by' compare --by tp --free tp
 }
 
 # What takes each value with each other one takes minutes for these.
@@ -298,11 +282,9 @@ compare__values_of_other_types__told_apart_in_other_keys()
 {
     many_jobs 2 0 "UPDATE spec SET json = json_object('tp', 1, 'x', 1, 'name', 'a') WHERE id = 100" \
         "UPDATE spec SET json = json_object('tp', 2, 'x', 1, 'name', 'b') WHERE id = 101"
-    run_meshsweep compare --by tp --free ''
-    expect_only_stdout_contains 0 '2 against 1: 1 pair ran on both sides'
+    expect_said only_stdout_contains 0 '2 against 1: 1 pair ran on both sides' compare --by tp --free ''
     sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.x', '1') WHERE id = 101"
-    run_meshsweep compare --by tp --free ''
-    expect_only_stderr_contains 4 'no two jobs differ only in it'
+    expect_said only_stderr_contains 4 'no two jobs differ only in it' compare --by tp --free ''
 }
 
 # Jobs 1 and 2 differ in y alone, of which their output tells; job 1 ran twice.
@@ -361,15 +343,13 @@ nothing else that was recorded differs
 
 logs: equal'
     rm -r results.db.d
-    run_meshsweep compare 1 2
-    expect_only_stdout_contains 0 'logs: there is no log of job 1, or it has more than 16 MiB'
+    expect_said only_stdout_contains 0 'logs: there is no log of job 1, or it has more than 16 MiB' compare 1 2
 }
 
 compare_jobs__conditions__sets_of_jobs()
 {
     two_runs
-    run_meshsweep compare 'x = 1' 'x=2'
-    expect_only_stdout_contains 0 '2 jobs (the first is 1) | 2 jobs (the first is 3)'
+    expect_said only_stdout_contains 0 '2 jobs (the first is 1) | 2 jobs (the first is 3)' compare 'x = 1' 'x=2'
     expect_stdout_contains '  score: 15 (6 runs'
     expect_stdout_contains '  x: 1 | 2'
     expect_stdout_lacks '  y: '
@@ -378,10 +358,8 @@ compare_jobs__conditions__sets_of_jobs()
 compare_jobs__bad_input__says_what_to_do()
 {
     two_runs
-    run_meshsweep compare 1 9
-    expect_only_stderr 4 'meshsweep: there is no job 9; `meshsweep results --all` lists them'
-    run_meshsweep compare 1 'x = 7'
-    expect_only_stderr 4 'meshsweep: x = 7: no job of the current sweep is like that'
+    expect_said only_stderr 4 'meshsweep: there is no job 9; `meshsweep results --all` lists them' compare 1 9
+    expect_said only_stderr 4 'meshsweep: x = 7: no job of the current sweep is like that' compare 1 'x = 7'
     expect_said only_stderr_contains 2 'no such column: z' compare 1 'z = 7'
     run_meshsweep compare 1 2 --by x
     expect_only_stderr 2 'meshsweep: compare: two jobs are compared in everything; give no option but -d and --json'

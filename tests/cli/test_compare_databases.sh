@@ -33,18 +33,15 @@ slower__status_1()
     expect_stdout_contains '8 jobs, 3 runs of each on each side' '  ratio 1.08 (above 1 is slower), at least 1.07'
     expect_stdout_contains '  slower by 8 %, and certainly by more than the limit'
     # Without the option there are figures and no verdict.
-    run_meshsweep compare before.db now.db
-    expect_only_stdout_contains 0 '  ratio 1.08 (above 1 is slower)'
+    expect_said only_stdout_contains 0 '  ratio 1.08 (above 1 is slower)' compare before.db now.db
     expect "! grep -q 'slower by' .stdout"
 }
 
 as_fast__status_0()
 {
     two_databases 1.01
-    run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stdout_contains 0 '  not slower by 5 %'
-    run_meshsweep compare before.db before.db --fail-slower 5%
-    expect_only_stdout_contains 0 '  ratio 1 (above 1 is slower)'
+    expect_said only_stdout_contains 0 '  not slower by 5 %' compare before.db now.db --fail-slower 5%
+    expect_said only_stdout_contains 0 '  ratio 1 (above 1 is slower)' compare before.db before.db --fail-slower 5%
 }
 
 too_few_repeats__status_3_and_how_many()
@@ -84,8 +81,7 @@ a_rate__less_is_slower()
     done
     run_meshsweep compare now.db before.db --fail-slower 5%
     expect_only_stdout_contains 1 'time (higher is better), before.db against now.db'
-    run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stdout_contains 0 '  not slower by 5 %'
+    expect_said only_stdout_contains 0 '  not slower by 5 %' compare before.db now.db --fail-slower 5%
 }
 
 markdown__a_table_for_a_summary()
@@ -124,12 +120,10 @@ constraint__all_compared_and_what_breaches_it_now_said()
     # Of x = 4 it is met before and not now; of x = 3 never.
     sed -i 's/^objective = .*/&\nsubject_to = ["time <= 4.1", "time <= 1000 - 1000 * (x = 3)"]/' sweep.toml
     take_up_file
-    run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stdout_contains 1 '8 jobs, 3 runs of each on each side'
+    expect_said only_stdout_contains 1 '8 jobs, 3 runs of each on each side' compare before.db now.db --fail-slower 5%
     expect_stdout_contains 'met [sweep] subject_to before, but not now: 2 (for example job '
     expect "! grep -q 'not measured' .stdout"
-    run_meshsweep compare before.db now.db --json
-    expect_only_stdout_contains 0 '"breached_now":	2'
+    expect_said only_stdout_contains 0 '"breached_now":	2' compare before.db now.db --json
 }
 
 own_metric__made_one_by_an_expression()
@@ -154,8 +148,7 @@ one_run_of_each__singular()
     sed -i 's/^repeat = 3/repeat = 1/; s/^x = .*/x = [1, 2, 3]/' sweep.toml
     rm -f before.db now.db
     take_up_file
-    run_meshsweep compare before.db now.db
-    expect_only_stdout_contains 0 '6 jobs, 1 run of each on each side'
+    expect_said only_stdout_contains 0 '6 jobs, 1 run of each on each side' compare before.db now.db
 }
 
 nothing_in_common__said()

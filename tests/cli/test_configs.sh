@@ -20,8 +20,7 @@ every_file__is_planned_and_right()
         expect_sql 1 "SELECT p ->> 'jobs' > 0 AND p ->> 'new' = p ->> 'jobs' AND p ->> 'matched' <= p ->> 'combinations'
             FROM (SELECT cast(readfile('plan.json') AS TEXT) AS p)" :memory:
         # shellcheck disable=SC2086
-        run_meshsweep plan -c "$file" $models
-        expect_among_stdout 0 ' combinations, '
+        expect_said among_stdout 0 ' combinations, ' plan -c "$file" $models
         expect_said only_stdout_contains 0 "$file: " check "$file"
     done
     expect "! ls | grep results"

@@ -55,8 +55,7 @@ replicates__the_mean_wins_not_the_lucky_seed()
         WHERE a.rank = 1 AND b.rank = 2 AND c.rank = 3"
     expect_sql '2.0|149.03|158.97|152.0|156.0' "SELECT replicates_stddev, round(replicates_low, 2),
         round(replicates_high, 2), replicates_min, replicates_max FROM configurations WHERE rank = 1"
-    run_meshsweep best
-    expect_only_stdout_contains 0 'highest rate 154 samples/s, job 6 of sweep sweep'
+    expect_said only_stdout_contains 0 'highest rate 154 samples/s, job 6 of sweep sweep' best
     expect_stdout_contains 'mean of 3 replicates (median 154, 95 % interval 149.032 to 158.968, from 152 to 156); '
     # Of x=2 the seeds differ so much that it may be as good.
     expect_stdout_contains 'cannot be told apart from 1 other (95 %)'
@@ -64,8 +63,7 @@ replicates__the_mean_wins_not_the_lucky_seed()
     mv .stdout best.json
     expect_sql '154|3|0|1' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j->>'\$.value',
         j->>'\$.replicates.ok', j->>'\$.replicates.failed', j->>'\$.replicates.alike' FROM b"
-    run_meshsweep status
-    expect_only_stdout_contains 0 'best so far: rate 154 samples/s, mean of 3 replicates (median 154, '
+    expect_said only_stdout_contains 0 'best so far: rate 154 samples/s, mean of 3 replicates (median 154, ' status
     expect_run only_status 0 report -o report.html
     expect "grep -q 'Values are means over replicates' report.html"
 }
@@ -97,8 +95,7 @@ replicates__compared__pairs_of_configurations()
 {
     lucky_sweep 'replicate = ["seed"]'
     run_silently 0
-    run_meshsweep compare --by x=1,4
-    expect_only_stdout_contains 0 '4 against 1: 4 pairs ran on both sides'
+    expect_said only_stdout_contains 0 '4 against 1: 4 pairs ran on both sides' compare --by x=1,4
 }
 
 # A trial is a configuration: its first replicate, then where that is ok the others; the strategy is told the mean.
@@ -123,8 +120,7 @@ END
 2|2|128.0|2.0
 1|2|52.0|1.0' "SELECT x, seed, round(p.value ->> '\$.values.rate'), round(p.value ->> '\$.values.cost')
         FROM json_each(readfile('best.json'), '\$.pareto') AS p JOIN results ON job = p.value ->> 'job'"
-    run_meshsweep best
-    expect_only_stdout_contains 0 '(Pareto set): highest rate, lowest cost; means of replicates'
+    expect_said only_stdout_contains 0 '(Pareto set): highest rate, lowest cost; means of replicates' best
 }
 
 replicates__search__a_trial_each()
@@ -132,15 +128,10 @@ replicates__search__a_trial_each()
     lucky_sweep 'replicate = ["seed"]'
     sed -i 's/^\[job\]/[job]\nenv = { LOSE = "1-1" }/' sweep.toml
     run_meshsweep run --strategy random --max-trials 12 --progress none --only 'layers = 1 AND num_hosts = 1' --limit 4
-    expect_any_stdout
-    expect_any_stderr
-    expect_status 3
+    expect_only_status 3
     expect_sql '4' "SELECT count(*) FROM job WHERE state <> 'pending'"
     # It goes on where it was left: in the middle of a configuration.
-    run_meshsweep run --strategy random --max-trials 12 --progress none --only 'layers = 1 AND num_hosts = 1'
-    expect_any_stdout
-    expect_any_stderr
-    expect_status 3
+    expect_run only_status 3 run --strategy random --max-trials 12 --progress none --only 'layers = 1 AND num_hosts = 1'
     expect_sql '1|failed|
 2|ok|127.667
 4|ok|154.0' "SELECT r.x, t.outcome, round(t.objective, 3) FROM trial AS t
@@ -154,18 +145,14 @@ groups__a_winner_each_and_no_headline()
     lucky_sweep 'replicate = ["seed"]' 'group_by = ["model.name", "num_hosts"]'
     expect_run only_stderr 0 run --progress plain
     expect "! grep -q 'best rate' .stderr"
-    run_meshsweep best
-    expect_only_stdout_contains 0 'highest rate in each group; groups are not compared with each other'
+    expect_said only_stdout_contains 0 'highest rate in each group; groups are not compared with each other' best
     expect_stdout_contains 'model.name=large, num_hosts=1: 77 samples/s (38.5 per device), job '
     expect_stdout_contains 'model.name=small, num_hosts=2: 308 samples/s (77 per device), job '
     expect "! grep -q '^highest rate [0-9]' .stdout"
-    run_meshsweep best --group 'model.name=small, num_hosts=2'
-    expect_only_stdout_contains 0 'highest rate 308 samples/s, job '
-    run_meshsweep best --group 'name=small'
-    expect_only_stdout_contains 0 'model.name=small, num_hosts=2: 308 samples/s'
+    expect_said only_stdout_contains 0 'highest rate 308 samples/s, job ' best --group 'model.name=small, num_hosts=2'
+    expect_said only_stdout_contains 0 'model.name=small, num_hosts=2: 308 samples/s' best --group 'name=small'
     expect_stdout_lacks 'model.name=large'
-    run_meshsweep best --group 'name=small, num_hosts=2'
-    expect_only_stdout_contains 0 'highest rate 308 samples/s, job '
+    expect_said only_stdout_contains 0 'highest rate 308 samples/s, job ' best --group 'name=small, num_hosts=2'
     run_meshsweep best --group 'model.name=smal'
     expect_only_stderr_contains 2 \
         '--group model.name=smal: no such group; the groups are: model.name=large, num_hosts=1; '
@@ -187,8 +174,7 @@ groups__without_replicates__jobs_compete()
 {
     lucky_sweep 'group_by = ["num_hosts"]'
     run_silently 0
-    run_meshsweep best
-    expect_only_stdout_contains 0 'num_hosts=1: 200 samples/s (100 per device), job '
+    expect_said only_stdout_contains 0 'num_hosts=1: 200 samples/s (100 per device), job ' best
     expect "! grep -q replicate .stdout"
     # Listed no more: one headline.
     sed -i '/^group_by/d' sweep.toml
@@ -216,10 +202,8 @@ best__what_if__nothing_is_written()
     cp results.db before.db
     expect_said only_stdout_contains 0 'x=1: 20, job 2' best --of x
     expect_stdout_contains 'x=2: 40, job 4'
-    run_meshsweep best --group training_spec.x,y
-    expect_only_stdout_contains 0 'x=2, y=10: 20, job 3'
-    run_meshsweep best --group x=1
-    expect_only_stdout_contains 0 'highest score 20, job 2 of sweep small'
+    expect_said only_stdout_contains 0 'x=2, y=10: 20, job 3' best --group training_spec.x,y
+    expect_said only_stdout_contains 0 'highest score 20, job 2 of sweep small' best --group x=1
     run_meshsweep best --subject-to 'score < 30 AND x < 3'
     expect_only_stdout_contains 0 'highest score 20, job 2 of sweep small'
     expect_stdout_contains 'score < 30 AND x < 3: binds, excludes 1 better job'
@@ -228,8 +212,7 @@ best__what_if__nothing_is_written()
     expect_stdout_contains 'y=20: 20, job 2'
     run_meshsweep best --subject-to 'max_rss > 1 TiB'
     expect_only_stderr_contains 3 'there is no best job: no job meets all conditions'
-    run_meshsweep best --of z
-    expect_only_stderr 2 'meshsweep: --of z: no such key; `meshsweep results` has the keys as columns'
+    expect_said only_stderr 2 'meshsweep: --of z: no such key; `meshsweep results` has the keys as columns' best --of z
     run_meshsweep best --subject-to 'scor < 3'
     expect_only_stderr_contains 2 'unknown metric or key `scor` (did you mean `score`?)'
     expect 'cmp results.db before.db'

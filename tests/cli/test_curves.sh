@@ -64,8 +64,7 @@ END
     expect_sql "4|1|4|16|64" "SELECT count(*), min(step), max(step > 3) * 4, max(iif(step = 16, 16, 0)), max(step)
         FROM metric WHERE name = 'throughput' AND attempt_id = 1"
     expect_sql 1 "SELECT abs(per_ms - 280.0 / 180) < 1e-9 FROM results WHERE batch = 20"
-    run_meshsweep best
-    expect_only_stdout_contains 0 'highest throughput 280 tokens/s at load.concurrency 16, job 2'
+    expect_said only_stdout_contains 0 'highest throughput 280 tokens/s at load.concurrency 16, job 2' best
     run_meshsweep show 2
     expect_only_stdout_contains 0 'throughput  280 tokens/s at load.concurrency 16' \
         'throughput at load.concurrency 64: 520 tokens/s'
@@ -73,10 +72,8 @@ END
     expect_only_stdout_contains 0 $'"point":\t"load.concurrency 16"' $'"per_value":\t64' $'"value":\t520'
     run_meshsweep export --long
     expect_only_stdout_matches 0 '^2,.*,throughput,.*,520.0,.*,64' '^2,.*,throughput,.*,280.0,.*,16'
-    run_meshsweep check results.db
-    expect_only_stdout_contains 0 'results.db'
-    run_meshsweep report -o report.html
-    expect_only_status 0
+    expect_said only_stdout_contains 0 'results.db' check results.db
+    expect_run only_status 0 report -o report.html
     expect_file_contains report.html '"throughput":"load.concurrency"'
 }
 
@@ -88,8 +85,7 @@ curve__another_limit__another_point()
     run_silently 0
     expect_sql "4|4" "SELECT min(point), max(point) FROM summary WHERE name = 'throughput'"
     sed -i 's/<= 100/<= 1/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect_sql "2" "SELECT count(DISTINCT attempt_id) FROM breach"
 }
 
@@ -126,12 +122,10 @@ better = "max"
 jsonl = "p99"
 file = "bench.jsonl"
 END
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect_sql "1" "SELECT count(*) FROM definition WHERE name = 'throughput'"
     sed -i 's/^file = .*/&\nper = "load.concurrency"/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect_sql "2|16|280.0" "SELECT (SELECT count(*) FROM definition WHERE name = 'throughput'), max(point), max(value)
         FROM summary WHERE name = 'throughput'"
 }

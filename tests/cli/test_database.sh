@@ -151,8 +151,7 @@ database__truncated__said()
     small_sweep sweep.toml
     run_silently 0
     head -c 30000 results.db >cut.db
-    run_meshsweep run -d cut.db
-    expect_only_stderr_matches 1 'database cut.db: .*(damaged|malformed)'
+    expect_said only_stderr_matches 1 'database cut.db: .*(damaged|malformed)' run -d cut.db
     expect_run only_status 1 check -d cut.db
 }
 
@@ -216,10 +215,8 @@ second_runner__refused_with_the_name_of_the_first()
 stop it, \
 then start again"
     ln -s results.db link.db
-    run_meshsweep run
-    expect_only_stderr_matches 1 "^meshsweep: database results.db: $held$"
-    run_meshsweep run -d link.db
-    expect_only_stderr_matches 1 "^meshsweep: database link.db: $held$"
+    expect_said only_stderr_matches 1 "^meshsweep: database results.db: $held$" run
+    expect_said only_stderr_matches 1 "^meshsweep: database link.db: $held$" run -d link.db
     expect_said only_stdout_matches 0 '"running":[[:space:]]*1' plan --json
     # What is claimed ahead of time does not run.
     wait_until "[ \"\$(sql 'SELECT * FROM progress')\" = \$'pending||3\nrunning||1' ]" 20
@@ -432,8 +429,7 @@ exports__of_a_database__as_private_as_that()
     for mode in 600 640 644; do
         chmod "$mode" results.db
         rm -rf out
-        run_meshsweep report -o page.html
-        expect_only_stderr 0 'meshsweep: report in page.html'
+        expect_said only_stderr 0 'meshsweep: report in page.html' report -o page.html
         expect_run silent 0 export -o rows.csv
         expect_said only_stdout_contains 0 'dir=$(mktemp -d)' best --out out
         expect "[ \"\$(stat -c %a page.html rows.csv out/job.json out/sweep.toml | sort -u)\" = $mode ]"

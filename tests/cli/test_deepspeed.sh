@@ -35,8 +35,7 @@ run__base_and_specs__each_job_has_its_own_file()
     expect "cmp winner/ds_config.json results.db.d/*/1/ds_config.json"
     # With the base that it names.
     expect "cmp winner/ds.json ds.json"
-    run_meshsweep plan -c winner/sweep.toml
-    expect_only_stdout_contains 0 "1 job: + 0 new  = 1 done"
+    expect_said only_stdout_contains 0 "1 job: + 0 new  = 1 done" plan -c winner/sweep.toml
 }
 
 run__steps_to_measure_without_an_objective__run()
@@ -54,11 +53,9 @@ run__base_edited__another_job_and_laid_out_anew__the_same()
     sweep_file '[parallel_spec]' 'micro_batch = 4'
     expect_run only_status 0 run -c s.toml --progress none
     echo "${base//: /:  }" >ds.json
-    run_meshsweep plan -c s.toml
-    expect_among_stdout 0 '= '
+    expect_said among_stdout 0 '= ' plan -c s.toml
     echo "${base/2e8/5e8}" >ds.json
-    run_meshsweep plan -c s.toml
-    expect_among_stdout 0 '+ '
+    expect_said among_stdout 0 '+ ' plan -c s.toml
 }
 
 run__batch_that_no_rule_judges__the_job_fails_and_the_sweep_goes_on()
@@ -79,14 +76,12 @@ check__base_with_a_slip__said_with_its_place()
 {
     echo '{"zero_optimization": {"stage": 1, "stage": 2}}' >ds.json
     sweep_file '[parallel_spec]' 'micro_batch = 4'
-    run_meshsweep check -c s.toml
-    expect_only_stderr_contains 2 'ds.json:1:36: "stage" is given twice (first on line 1)'
+    expect_said only_stderr_contains 2 'ds.json:1:36: "stage" is given twice (first on line 1)' check -c s.toml
 }
 
 configs__the_example__complete_and_matched()
 {
-    run_meshsweep check -c "$configs/deepspeed.toml"
-    expect_only_stdout_contains 0 '80 combinations'
+    expect_said only_stdout_contains 0 '80 combinations' check -c "$configs/deepspeed.toml"
     run_meshsweep plan -c "$configs/deepspeed.toml"
     expect_among_stdout 0 '56 jobs: + 56 new' 'offload-optimizer-stage'
 }

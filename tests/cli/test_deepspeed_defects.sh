@@ -168,8 +168,7 @@ config_word__in_each_form()
     for words in --deepspeed_config=ds.json --deepspeed=ds.json '--deepspeed_config ds.json' '--deepspeed ds.json' \
         '--deepspeed --deepspeed_config ds.json'; do
         # shellcheck disable=SC2086 # words
-        run_meshsweep deepspeed --print-config train.py $words
-        expect_only_stdout_contains 0 "{ds_config}"
+        expect_said only_stdout_contains 0 "{ds_config}" deepspeed --print-config train.py $words
     done
 }
 

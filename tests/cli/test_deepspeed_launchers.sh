@@ -272,16 +272,14 @@ accelerate__keys_of_its_plugin__made_a_ds_config()
     echo '{"distributed_type": "DEEPSPEED", "num_processes": 2, "mixed_precision": "fp16", "deepspeed_config":
         {"zero_stage": 3, "gradient_clipping": 0.5, "offload_param_device": "nvme", "offload_param_nvme_path": "/n"}}' \
         >accelerate.json
-    run_meshsweep deepspeed --print-config --launcher accelerate --config_file accelerate.json train.py
-    expect_only_stdout 0
+    expect_run only_stdout 0 deepspeed --print-config --launcher accelerate --config_file accelerate.json train.py
     expect_sql '3|/n|0.5|1' "SELECT c ->> '$.zero_optimization.stage',
         c ->> '$.zero_optimization.offload_param.nvme_path', c ->> '$.gradient_clipping', c ->> '$.fp16.enabled'
         FROM (SELECT cast(readfile('autotuning_exps/ds_config.json') AS TEXT) AS c)" :memory:
     expect_sql '{"distributed_type":"DEEPSPEED","num_processes":2,"deepspeed_config":{}}' \
         "SELECT json(cast(readfile('autotuning_exps/accelerate.yaml') AS TEXT))" :memory:
     accelerate_yaml 'num_processes: 2'
-    run_meshsweep deepspeed --print-config --launcher accelerate --config_file accelerate.yaml train.py
-    expect_only_stdout 0
+    expect_run only_stdout 0 deepspeed --print-config --launcher accelerate --config_file accelerate.yaml train.py
     expect_file_contains autotuning_exps/ds_config.json '"stage": 2'
 }
 

@@ -19,8 +19,7 @@ print_config__many_micro_batches__a_range()
         run_meshsweep deepspeed --print-config train.py --deepspeed ds.json
         expect_only_stdout_contains 0 "\"train_micro_batch_size_per_gpu\" = $range"
         cp .stdout sweep.toml
-        run_meshsweep check -c sweep.toml
-        expect_among_stdout 0 'parallel_spec'
+        expect_said among_stdout 0 'parallel_spec' check -c sweep.toml
         expect_any_stderr
     done <<'END'
 "fast": true|{ from = 1, to = 1024 }
@@ -47,8 +46,7 @@ profile__stages_that_a_rule_takes_out__said_with_it()
     run_meshsweep deepspeed --progress none train.py --deepspeed ds.json
     expect_only_stderr_contains 0 'meshsweep: model information: 1000000000 parameters, 476.8 MiB of activations' \
         'meshsweep: ZeRO stage 0: 15.4 GiB a device without activations'
-    run_meshsweep status
-    expect_among_stdout 0 '  ZeRO stage 3: 2.9 GiB a device without activations'
+    expect_said among_stdout 0 '  ZeRO stage 3: 2.9 GiB a device without activations' status
 }
 
 summary__only_the_model_job__under_the_tunings_objective()
@@ -67,8 +65,7 @@ byte_order_mark__of_each_file__read_over()
     config '"train_micro_batch_size_per_gpu": [1]'
     sed -i "1s/^/$mark/" ds.json
     echo "${mark}w0 slots=8" >hosts
-    run_meshsweep deepspeed --print-config -H hosts train.py --deepspeed ds.json
-    expect_only_stdout_contains 0 '{ds_config}'
+    expect_said only_stdout_contains 0 '{ds_config}' deepspeed --print-config -H hosts train.py --deepspeed ds.json
     printf '%s\n' "${mark}distributed_type: DEEPSPEED" 'deepspeed_config:' '  deepspeed_config_file: ds.json' \
         >accelerate.yaml
     run_meshsweep deepspeed --print-config --launcher accelerate --config_file accelerate.yaml train.py
@@ -86,8 +83,7 @@ fsdp__beside_a_ds_config__refused_with_the_reason()
 and Hugging Face's Trainer refuses them together; leave --fsdp out, or tune FSDP with \`meshsweep run\` and the \
 profile fsdp or fsdp2"
     done
-    run_meshsweep deepspeed --print-config train.py --deepspeed ds.json --fsdp ''
-    expect_only_stdout 0
+    expect_run only_stdout 0 deepspeed --print-config train.py --deepspeed ds.json --fsdp ''
 }
 
 run_cases "$@"

@@ -132,8 +132,7 @@ version__of_a_sweep_file_not_given__the_package_of_the_commands_python_is_asked(
         expect_status 0
         expect_stdout_contains ' 1 matched'
         expect_stderr_contains "$said"
-        run_meshsweep check sweep.toml
-        expect_among_stderr 0 "$said"
+        expect_said among_stderr 0 "$said" check sweep.toml
     done
     # What it says itself is not asked, and without a package the newest refuse it.
     sed -i 's/^\[deepspeed\]$/&\nversion = "0.17.5"/' sweep.toml
@@ -214,8 +213,7 @@ values__that_no_release_takes__excluded_before_anything_starts()
     local member rule
     while IFS='|' read -r rule member; do
         base "{\"train_batch_size\": 4, $member}"
-        run_meshsweep run -c sweep.toml --progress none
-        expect_among_stderr 4 "$rule"
+        expect_said among_stderr 4 "$rule" run -c sweep.toml --progress none
         expect_sql 0 'SELECT count(*) FROM attempt'
     done <<'END'
 bucket-sizes|"zero_optimization": {"stage": 1, "reduce_bucket_size": 0}

@@ -102,8 +102,7 @@ print_config__run_as_a_sweep__the_same_jobs()
     cp .stdout sweep.toml
     tune run_glue.py --deepspeed=ds_config.json
     expect_only_stderr 0
-    run_meshsweep plan -c sweep.toml
-    expect_among_stdout 0 '2 jobs: + 0 new  = 2 done'
+    expect_said among_stdout 0 '2 jobs: + 0 new  = 2 done' plan -c sweep.toml
 }
 
 run__winner__launched_with_its_status()
@@ -280,8 +279,7 @@ global_batch__largest_and_least__what_lies_between()
     [ "$(optimal train_micro_batch_size_per_gpu)x$(optimal gradient_accumulation_steps)" = 5x1 ] ||
         fail "another batch is best"
     plain '"num_gpus": 6, "max_train_batch_size": 4096' '"zero_optimization": {"stage": 1}'
-    run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
-    expect_among_stdout 0 ' matched'
+    expect_said among_stdout 0 ' matched' deepspeed --dry-run train.py --deepspeed ds_config.json
     plain '"num_gpus": 2, "max_train_batch_size": 8, "min_train_batch_size": 9' '"zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
     expect_only_stderr_contains 2 'max_train_batch_size, 8, is smaller than min_train_batch_size, 9'
@@ -320,8 +318,7 @@ global_batch__one__or_the_nearest()
     expect_stderr_contains 'train_batch_size 256 cannot be divided evenly among the data-parallel ranks; each '\
 'micro-batch is tried at the nearest batch that can, and global batches differ: compared per sample'
     expect_sql '1x43@6 2x21@6 4x11@6 8x5@6 16x3@6' "$batches"
-    run_meshsweep why train_micro_batch_size_per_gpu=4
-    expect_only_stdout_contains 0 'gradient_accumulation_steps=11: ok'
+    expect_said only_stdout_contains 0 'gradient_accumulation_steps=11: ok' why train_micro_batch_size_per_gpu=4
     # Four devices divide 64, but not by micro-batches of 3.
     plain '"num_gpus": 4' \
         '"train_micro_batch_size_per_gpu": [2, 3], "train_batch_size": 64, "zero_optimization": {"stage": 1}'
@@ -352,8 +349,7 @@ global_batch__listed_and_never_possible__named()
     while IFS='|' read -r knobs listed said; do
         listed=${listed//MICRO/\"train_micro_batch_size_per_gpu\"}
         plain "\"num_gpus\": 4$knobs" "${listed//STEPS/\"gradient_accumulation_steps\"}"
-        run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
-        expect_only_status 0
+        expect_run only_status 0 deepspeed --dry-run train.py --deepspeed ds_config.json
         [ "$(sed -n 's/^meshsweep: [a-z]*_\([a-z]*\)_[a-z_]* \([0-9]*\) is not tried: .*/\1 \2/p' .stderr |
             paste -s -d ,)" = "$said" ] || fail "expected of $listed: $said"
     done <<'END'
@@ -370,8 +366,7 @@ END
     tune train.py --deepspeed ds_config.json
     expect_among_stderr 0 'train_micro_batch_size_per_gpu 8 is not tried: micro-batch x accumulation x 4 data-'\
 'parallel ranks is then never max_train_batch_size 16 or less'
-    run_meshsweep why train_micro_batch_size_per_gpu=8
-    expect_only_stdout_contains 0 'excluded 1 by rule max_train_batch_size'
+    expect_said only_stdout_contains 0 'excluded 1 by rule max_train_batch_size' why train_micro_batch_size_per_gpu=8
 }
 
 tuners__fewer_trials__the_same_files()
@@ -472,8 +467,7 @@ trainers_learning_rate__twice_and_different__refused_before_it_starts()
     run_meshsweep deepspeed --dry-run train.py --per_device_train_batch_size 1 --deepspeed ds_config.json
     expect_among_stdout 0 '2 combinations, 1 matched'
     expect_stdout_contains trainer-learning-rate
-    run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
-    expect_among_stdout 0 '2 combinations, 2 matched'
+    expect_said among_stdout 0 '2 combinations, 2 matched' deepspeed --dry-run train.py --deepspeed ds_config.json
 }
 
 # A pipeline's stages share no samples, and ZeRO 2 is none for them.
@@ -544,8 +538,7 @@ lists__anywhere__axes_with_each_value_once()
         '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1, "offload_optimizer": {"device":
         ["none", "cpu"]}}, "tensor_parallel": {"autotp_size": [1, 2]}, "gradient_accumulation_steps": [1, 2],
         "optimizer": {"type": "AdamW", "params": {"lr": [1e-5, 3e-5], "betas": [0.9, 0.95]}}'
-    run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
-    expect_among_stdout 0 '16 combinations, 16 matched'
+    expect_said among_stdout 0 '16 combinations, 16 matched' deepspeed --dry-run train.py --deepspeed ds_config.json
     plain '"num_gpus": 4' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1},
         "optimizer": {"type": "AdamW", "params": {"betas": [[0.9, 0.95], [0.8, 0.99]]}}'
     tune train.py --deepspeed ds_config.json

@@ -154,10 +154,7 @@ read again from the output of 1 run"
 unit = \"s\"
 scale = 0.001" 3
     run_quietly -c s.toml -d b.db
-    run_meshsweep merge a.db b.db -o all.db
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_run only_status 0 merge a.db b.db -o all.db
     expect_values "1:0.1 2:0.1 3:0.1" all.db
     step_sweep "regex = 'total ([0-9]+) ms'
 unit = \"tokens\"" 2
@@ -368,10 +365,8 @@ regex = 'total ([0-9]+) ms'" "1, 2, 3"
     expect_stderr_contains "meshsweep: t: its definition has changed; left out, of 2 runs: $why"
     expect_stderr_contains "meshsweep: v: its definition has changed; left out, of 2 runs: $why"
     expect_values "1:none 2:none 3:100.0"
-    run_meshsweep best
-    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: $why"
-    run_meshsweep status
-    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: $why"
+    expect_said only_stdout_contains 0 "not compared: 2 ok jobs without a number: $why" best
+    expect_said only_stdout_contains 0 "not compared: 2 ok jobs without a number: $why" status
 }
 
 derived_metric__of_a_changed_one__follows()
@@ -601,8 +596,7 @@ check__values_edited_by_hand__told_and_repaired()
     expect_only_stdout 1 "values that are not what their samples come to (1): job 2 attempt 1: t is 7.0, its samples \
 come to 25.0
   \`meshsweep check --repair -d results.db\` repairs that"
-    run_meshsweep check --repair -d results.db
-    expect_only_stdout_contains 0 "they were made anew from the samples"
+    expect_said only_stdout_contains 0 "they were made anew from the samples" check --repair -d results.db
     expect_values "1:10.0 2:25.0"
 }
 
@@ -657,10 +651,7 @@ unit = "ms"' 110000
     expect_any_stderr
     expect_values "1:120000.0 2:110000.0" all.db
     expect_sql ms "SELECT unit FROM metric_definition" all.db
-    run_meshsweep merge b.db a.db -o other.db
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_run only_status 0 merge b.db a.db -o other.db
     expect_values "1:120000.0 2:110000.0" other.db
 }
 
@@ -679,8 +670,7 @@ unit = \"s\"" 110
     one_of e 2 'key = "time"' 110
     local name said
     while IFS='|' read -r name said; do
-        run_meshsweep merge a.db "$name.db" -o all.db
-        expect_only_stderr_contains 2 "merging $name.db: $name.db $said"
+        expect_said only_stderr_contains 2 "merging $name.db: $name.db $said" merge a.db "$name.db" -o all.db
         expect_stderr_contains "; rename the metric in one of the two sweep files, or run, or import, by the newer \
 file in both databases first"
         expect_sql 1 "SELECT count(*) FROM job" all.db
@@ -714,22 +704,13 @@ unit = "min"' 3
         rm -f all.db* pair.db*
         # shellcheck disable=SC2086 # words
         set -- $order
-        run_meshsweep merge "$1.db" "$2.db" "$3.db" -o all.db
-        expect_status 0
-        expect_any_stdout
-        expect_any_stderr
+        expect_run only_status 0 merge "$1.db" "$2.db" "$3.db" -o all.db
         expect_values "1:2.0 2:1.833333 3:3.0" all.db
         expect_sql "1|120000.0
 2|110000.0
 3|" "SELECT x, v FROM results ORDER BY x" all.db
-        run_meshsweep merge "$2.db" "$3.db" -o pair.db
-        expect_any_stdout
-        expect_any_stderr
-        expect_status 0
-        run_meshsweep merge "$1.db" -o pair.db
-        expect_any_stdout
-        expect_any_stderr
-        expect_status 0
+        expect_run only_status 0 merge "$2.db" "$3.db" -o pair.db
+        expect_run only_status 0 merge "$1.db" -o pair.db
         said=$(sql "SELECT x, t, v FROM results ORDER BY x" all.db)
         expect_sql "$said" "SELECT x, t, v FROM results ORDER BY x" pair.db
     done
@@ -753,10 +734,7 @@ x = [$name]
 END
         run_quietly -c "$name.toml" -d "$name.db"
     done
-    run_meshsweep merge 1000.db 1.db -o results.db
-    expect_any_stdout
-    expect_any_stderr
-    expect_status 0
+    expect_run only_status 0 merge 1000.db 1.db -o results.db
     expect_sql "|the next run computes it again
 |the next run computes it again" "SELECT value, note FROM job_metric WHERE name = 'rate'"
     run_quietly -c 1000.toml
@@ -772,10 +750,7 @@ take = \"mean\"" 1
     step_sweep "$regex
 take = \"max\"" 2
     run_quietly -c s.toml -d b.db
-    run_meshsweep merge a.db b.db -o all.db
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_run only_status 0 merge a.db b.db -o all.db
     expect_values "1:900.0 2:900.0" all.db
 }
 
@@ -796,11 +771,9 @@ END
         echo "t: $site" >value
         run_quietly -c s.toml -d "$site.db"
     done
-    run_meshsweep merge 10.db 40.db -o all.db
-    expect_only_stdout 0 "all.db: 1 new job, 2 new attempts"
+    expect_said only_stdout 0 "all.db: 1 new job, 2 new attempts" merge 10.db 40.db -o all.db
     expect_values "1:25.0" all.db
-    run_meshsweep merge 20.db -o all.db
-    expect_only_stdout 0 "all.db: 0 new jobs, 1 new attempt"
+    expect_said only_stdout 0 "all.db: 0 new jobs, 1 new attempt" merge 20.db -o all.db
     expect_values "1:20.0" all.db
     expect_sql 20.0 "SELECT m.value FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id" all.db
 }

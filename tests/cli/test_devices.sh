@@ -171,8 +171,7 @@ END
     expect_sql "the hostfile has 3 hosts with 8 devices in total" "SELECT reason FROM excluded WHERE rule = \
 'devices.exist'"
     sed -i 's/other:0,1/elsewhere/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr 2 'meshsweep: exclude: the hostfile has no host `elsewhere`'
+    expect_said only_stderr 2 'meshsweep: exclude: the hostfile has no host `elsewhere`' run --progress none
     sed -i '/^several_hosts/d' sweep.toml
     run_meshsweep plan
     expect_only_stderr_contains 2 'sweep.toml:10:1: nothing is started on the hosts of a hostfile but by the command '
@@ -355,8 +354,7 @@ END
 'another run'
     expect_sql "pending|6|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job GROUP BY state"
     echo 3 >used.1
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 'device 0 is in use by others'
+    expect_said only_stderr_contains 0 'device 0 is in use by others' run --progress none
     expect_sql "ok|6|1" "SELECT state, count(*), devices FROM attempt GROUP BY 1, 3"
 }
 
@@ -483,10 +481,8 @@ clock__lower_than_of_its_peers__marked_and_said()
 'MHz usually; slowed down 100 % of the time, 0 % usually'
     expect_sql "8|clock 900 MHz, 1703 MHz usually; slowed down 100 % of the time, 0 % usually" \
         "SELECT job, device_note FROM results WHERE device_note IS NOT NULL"
-    run_meshsweep best
-    expect_among_stderr 0 'job 8 was measured on a slow device: clock 900 MHz, 1703 MHz usually; slowed'
-    run_meshsweep compare --by x
-    expect_among_stderr 0 'job 8 was measured on a slow device: clock'
+    expect_said among_stderr 0 'job 8 was measured on a slow device: clock 900 MHz, 1703 MHz usually; slowed' best
+    expect_said among_stderr 0 'job 8 was measured on a slow device: clock' compare --by x
 }
 
 # On another device where there is one, and not for ever.

@@ -167,8 +167,7 @@ optional__needed_elsewhere__is_excluded_with_a_hint()
 {
     one_job 'command = ["/bin/sh", "job.sh", "{momentum}"]'
     printf '[[parallel_spec]]\nmomentum = 1\n[[parallel_spec]]\nzero = 1\n' >>sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 'this combination does not set; {momentum?} leaves it out there'
+    expect_said only_stdout_contains 0 'this combination does not set; {momentum?} leaves it out there' plan
 }
 
 # --- what reaches it ---
@@ -180,18 +179,14 @@ axis__that_reaches_nothing__named_before_and_after()
 micro_batch = [1, 2, 4]
 END
     local unread='micro_batch has 3 values and reaches no part of the command: jobs can read it from MESHSWEEP_SPEC'
-    run_meshsweep check
-    expect_only_stdout_contains 0 "$unread"
-    run_meshsweep check --json
-    expect_only_stdout_contains 0 '"micro_batch":	3'
-    run_meshsweep plan
-    expect_only_stdout_contains 0 "$unread"
+    expect_said only_stdout_contains 0 "$unread" check
+    expect_said only_stdout_contains 0 '"micro_batch":	3' check --json
+    expect_said only_stdout_contains 0 "$unread" plan
     run_meshsweep run --progress plain
     expect_only_stderr_contains 0 "meshsweep: $unread" \
         'meshsweep: 3 jobs were given the same: micro_batch reaches nothing but MESHSWEEP_SPEC'
     # Said once.
-    run_meshsweep run --progress plain
-    expect_only_stderr 0
+    expect_run only_stderr 0 run --progress plain
     expect "! grep -q 'MESHSWEEP_SPEC' .stderr"
     # Of several, by what each reaches.
     cat >>sweep.toml <<'END'
@@ -207,8 +202,7 @@ name = "one"
 require = "kept = 1"
 END
     sed -i -e 's/{x?}/{x?}{c}/' -e 's/^\[job\]/replicate = ["seed"]\n&/' sweep.toml
-    run_meshsweep check
-    expect_only_stdout_contains 0 "$unread"
+    expect_said only_stdout_contains 0 "$unread" check
     run_meshsweep run --progress plain
     expect_only_stderr_contains 0 \
         '24 jobs were given the same as another of them, 4 different inputs in all: micro_batch and kept reach nothing'
@@ -221,11 +215,9 @@ axis__that_a_script_reads__not_named()
 micro_batch = [1, 2]
 END
     echo 'echo "loss: ${#MESHSWEEP_SPEC}"' >job.sh
-    run_meshsweep check
-    expect_only_stdout_contains 0 '2 combinations'
+    expect_said only_stdout_contains 0 '2 combinations' check
     expect "! grep -q 'reaches' .stdout"
-    run_meshsweep run --progress plain
-    expect_only_stderr 0
+    expect_run only_stderr 0 run --progress plain
     expect "! grep -q 'were given the same' .stderr"
 }
 
@@ -279,8 +271,7 @@ env = { OMP_NUM_THREADS = 2 }
 pass_env = ["HF_HOME"]'
     export HF_HOME=/hf http_proxy=http://proxy:1 WANDB_MODE=off OMP_NUM_THREADS=1 OTHER=1 WANDB_API_KEY=abcdefghijk
     echo 'y = [1, 2]' >>sweep.toml
-    run_meshsweep run --progress plain
-    expect_only_stderr_contains 3 'in [job] passes them'
+    expect_said only_stderr_contains 3 'in [job] passes them' run --progress plain
     expect "[ \"\$(grep -c 'not passed to jobs' .stderr)\" = 1 ]"
     expect "grep 'not passed to jobs' .stderr | grep -q http_proxy"
     expect "grep 'not passed to jobs' .stderr | grep -q WANDB_MODE"
@@ -348,10 +339,7 @@ directory__not_utf8__what_is_handed_over_runs()
 x = 1
 END
     run_silently 0
-    run_meshsweep best --out winner
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_run only_status 0 best --out winner
     cp winner/command.sh ..
     cd ..
     run_command sh command.sh
@@ -380,8 +368,7 @@ env = { API_TOKEN = \"hunter22\", URL = \"https://me:hunter22@host/\", LICENCE =
 pass_env = [\"PASSED_KEY\"]
 secrets = [\"LICENCE\"]"
     export PASSED_KEY=passed-in-secret API_TOKEN=from-outside
-    run_meshsweep run --progress plain
-    expect_only_stderr_contains 3 'exit status 3: li-1[redacted]'
+    expect_said only_stderr_contains 3 'exit status 3: li-1[redacted]' run --progress plain
     # The job itself had them.
     expect_file_contains "results.db.d/$(sql 'SELECT directory FROM attempt')/output.log" \
         'hunter22 passed-in-secret li-1-cence-77'

@@ -101,8 +101,7 @@ csv__rows_and_their_order__stay()
     cp .stdout out.json
     expect_sql "57|é ü 日本|0.1" "SELECT json_array_length(j), j ->> '\$[33].s', j ->> '\$[33].f'
         FROM (SELECT cast(readfile('out.json') AS TEXT) AS j)"
-    run_meshsweep export --failed --format tsv
-    expect_only_stdout_contains 0 "exit status 1: =cmd|' /C calc'!A0"
+    expect_said only_stdout_contains 0 "exit status 1: =cmd|' /C calc'!A0" export --failed --format tsv
     expect "[ \$(wc -l <.stdout) = 4 ]"
 }
 

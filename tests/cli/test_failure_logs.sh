@@ -56,8 +56,7 @@ END
     expect_stdout_contains '  3 x exit, as job 1: exit status 1: [rank1]: ValueError: shard 1 is empty'
     expect_stdout_lacks 'rank23'
     expect_any_stderr
-    run_meshsweep status --json
-    expect_among_stdout 0 'RuntimeError: Connection closed by peer [127.0.0.1]:1"'
+    expect_said among_stdout 0 'RuntimeError: Connection closed by peer [127.0.0.1]:1"' status --json
     run_meshsweep show 2
     expect_status 0
     expect_stdout_matches 'consequence +RuntimeError: Connection closed by peer \[127.0.0.1\]:23'

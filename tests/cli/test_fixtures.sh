@@ -158,8 +158,7 @@ server__port_in_use__said()
 s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(600)' >taken &
     wait_until "[ -s taken ]" 20
     sed -i "s/\"{fixture.server.port}\", \"starts\"/\"$(cat taken)\", \"starts\"/; s/port = true, //" sweep.toml
-    run_meshsweep run --progress plain
-    expect_among_stderr 3 "Address already in use"
+    expect_said among_stderr 3 "Address already in use" run --progress plain
     expect_sql 1 "SELECT count(*) > 0 FROM fixture_start WHERE message LIKE '%Address already in use%'"
 }
 
@@ -217,8 +216,7 @@ server__devices_of_its_own__no_job_has_them()
     done
     rm -rf results.db*
     sed -i 's/^devices = 1$/devices = 4/' sweep.toml
-    run_meshsweep run --progress plain
-    expect_among_stderr 3 '8 held (fixture server needs 4 devices, more than there are)'
+    expect_said among_stderr 3 '8 held (fixture server needs 4 devices, more than there are)' run --progress plain
     expect_sql 0 "SELECT count(*) FROM attempt"
 }
 
@@ -244,8 +242,7 @@ server__stop__runs_while_it_still_answers()
     # One that fails or hangs keeps no server up.
     rm -rf results.db* starts served
     sed -i 's/^stop = .*/stop = "exit 3"/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect none_is_left
     expect_sql '2|ended' "SELECT count(*), state FROM fixture_start GROUP BY state"
 }
@@ -312,18 +309,15 @@ merge__starts_and_who_used_them__carried_once()
     run_silently 0 -d a.db
     sed -i 's/seqs = \[1, 2\]/seqs = [2, 3]/' sweep.toml
     run_silently 0 -d b.db
-    run_meshsweep merge -o all.db a.db b.db
-    expect_only_status 0
-    run_meshsweep merge -o all.db a.db
-    expect_only_status 0
+    expect_run only_status 0 merge -o all.db a.db b.db
+    expect_run only_status 0 merge -o all.db a.db
     expect_sql 'data|||2|16
 server|1||1|4
 server|2||2|8
 server|3||1|4' "SELECT name, given->>'\$.seqs', failure, count(DISTINCT f.id), count(*) FROM fixture_start AS f
         JOIN attempt_fixture AS u ON u.fixture_id = f.id GROUP BY name, given ORDER BY 1, 2" all.db
     expect_sql 0 "SELECT count(*) FROM fixture_start WHERE directory NOT GLOB '/*/?.db.d/fixture-*'" all.db
-    run_meshsweep check all.db
-    expect_only_stdout 0 'all.db: all well'
+    expect_said only_stdout 0 'all.db: all well' check all.db
     # A set-up step that was done elsewhere is done here for itself.
     sed -i 's/load = .*/load = [1, 2, 3, 4, 5]/' sweep.toml
     run_silently 0 -d all.db
@@ -339,8 +333,7 @@ mistakes__in_the_file__said_with_their_place()
         'per: there is no key "seqss" (did you mean `seqs`?)'
     served_sweep
     sed -i -e '/^per = /d' sweep.toml
-    run_meshsweep plan
-    expect_among_stderr 2 'fixture "server" uses {seqs}, which differs from job to job; add "seqs" to its per'
+    expect_said among_stderr 2 'fixture "server" uses {seqs}, which differs from job to job; add "seqs" to its per' plan
     served_sweep
     sed -i -e 's/"{fixture.server.port}", "{seqs}"/"{fixture.sever.port}", "{seqs}"/' sweep.toml
     run_meshsweep run

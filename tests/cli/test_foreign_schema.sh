@@ -129,8 +129,7 @@ each_kind_of_part__refused_said_and_repaired()
             expect_refused "$parts" results -d other.db
             ;;
         esac
-        run_meshsweep check other.db
-        expect_only_stdout_contains 1 "parts of the schema that are not as meshsweep makes them"
+        expect_said only_stdout_contains 1 "parts of the schema that are not as meshsweep makes them" check other.db
         expect_found_and_repaired "$parts"
     done < <(foreign_parts)
 }
@@ -174,8 +173,7 @@ own_tables_views_and_indexes__nothing_stops_and_they_stay()
     run_silently 0 -d other.db
     expect_sql "6|1|good" "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), job, remark FROM mine" other.db
     schema_of other.db | diff before - >difference || fail "$(cat difference)"
-    run_meshsweep merge other.db -o all.db
-    expect_only_stdout 0 'all.db: 6 new jobs, 6 new attempts'
+    expect_said only_stdout 0 'all.db: 6 new jobs, 6 new attempts' merge other.db -o all.db
     schema_of good.db >before
     schema_of all.db | diff before - >difference || fail "$(cat difference)"
 }
@@ -223,8 +221,7 @@ score = "score"
 END
     expect_refused 'trigger evil on metric' import -c import.toml table.csv -d other.db
     expect_found_and_repaired 'trigger evil on metric'
-    run_meshsweep merge other.db -o all.db
-    expect_only_stdout 0 'all.db: 4 new jobs, 4 new attempts'
+    expect_said only_stdout 0 'all.db: 4 new jobs, 4 new attempts' merge other.db -o all.db
 }
 
 # --- bits that flip ---
@@ -251,12 +248,9 @@ text_of_a_part__flipped_bit__found_and_repaired()
                 flip "$offset" "$bit"
             done <offsets
             found=$((found + 1)) bit=$((bit % 7 + 1))
-            run_meshsweep results -d other.db
-            expect_only_stderr_contains 1 ' -d other.db`'
-            run_meshsweep check other.db
-            expect_only_stdout_contains 1 'meshsweep check --repair -d other.db'
-            run_meshsweep check --repair -d other.db
-            expect_only_stdout_contains 0 'other.db: all well'
+            expect_said only_stderr_contains 1 ' -d other.db`' results -d other.db
+            expect_said only_stdout_contains 1 'meshsweep check --repair -d other.db' check other.db
+            expect_said only_stdout_contains 0 'other.db: all well' check --repair -d other.db
             expect_as_good
         done
     done

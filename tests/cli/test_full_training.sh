@@ -19,8 +19,7 @@ expect_winner_untouched()
         JOIN summary AS s ON s.attempt_id = a.id WHERE j.id = 4"
     expect_sql "4|4" "SELECT (SELECT count(*) FROM attempt WHERE kind = 'trial' AND state = 'ok'),
         (SELECT count(*) FROM job WHERE state = 'ok')"
-    run_meshsweep best
-    expect_only_stdout_contains 0 "highest score 40, job 4 of sweep small"
+    expect_said only_stdout_contains 0 "highest score 40, job 4 of sweep small" best
 }
 
 last_training() # COLUMNS
@@ -65,8 +64,7 @@ full_training__longer_than_a_trial_may_take__runs_to_its_end()
 {
     training_sweep 'sleep 1.5; echo trained' '[search]' 'run_full_experiment = true'
     sed -i 's/^command.*/&\ntimeout = "400ms"\nidle_timeout = "300ms"\nstartup_timeout = "300ms"/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 "full training of job 4 (attempt 2): ok after 1."
+    expect_said only_stderr_contains 0 "full training of job 4 (attempt 2): ok after 1." run --progress none
     expect_winner_untouched
 }
 
@@ -107,8 +105,7 @@ full_training__its_runner_killed__the_next_run_starts_it_again()
     wait_until "[ -s begun ] && [ \"\$(last_training state)\" = running ]" 20
     end_command KILL
     expect_only_stderr_contains 137 "launching the winner"
-    run_meshsweep status
-    expect_only_stdout_contains 0 "full training of job 4 (attempt 2): running"
+    expect_said only_stdout_contains 0 "full training of job 4 (attempt 2): running" status
     touch go
     run_meshsweep run --progress none --run-full-experiment
     expect_only_stderr_contains 0 "full training of job 4 (attempt 3): ok after "
@@ -133,8 +130,7 @@ full_training__interrupted__the_signal_is_the_status()
 full_training__deleted_by_hand__its_job_is_done_as_before()
 {
     training_sweep 'echo trained'
-    run_meshsweep run --progress none --run-full-experiment
-    expect_only_stderr_contains 0 "ok after "
+    expect_said only_stderr_contains 0 "ok after " run --progress none --run-full-experiment
     sql "DELETE FROM attempt WHERE kind = 'full'"
     expect_winner_untouched
     run_meshsweep run --progress none --run-full-experiment
@@ -145,8 +141,7 @@ full_training__deleted_by_hand__its_job_is_done_as_before()
 full_training__before_another_attempt__is_none_of_its_job()
 {
     training_sweep 'echo trained'
-    run_meshsweep run --progress none --run-full-experiment
-    expect_only_stderr_contains 0 "ok after "
+    expect_said only_stderr_contains 0 "ok after " run --progress none --run-full-experiment
     sed -i 's/max:score/min:attempts/; s/^command.*/&\nrepeat = 2/' sweep.toml
     run_ended 0
     expect_sql "3|2.0|2" "SELECT a.number, s.value, r.attempts FROM attempt AS a JOIN results AS r ON r.job = a.job_id
@@ -168,8 +163,7 @@ full_training__nobody_wins__nothing_is_launched()
 full_training__merged__is_one_there()
 {
     training_sweep 'exit 3'
-    run_meshsweep run --progress none --run-full-experiment
-    expect_only_stderr_contains 3 "failed (exit)"
+    expect_said only_stderr_contains 3 "failed (exit)" run --progress none --run-full-experiment
     expect_run only_status 0 merge results.db -o all.db
     expect_sql "4|ok|trial
 4|failed|full" "SELECT job_id, state, kind FROM attempt WHERE job_id = 4 ORDER BY number" all.db

@@ -53,16 +53,14 @@ expect_problem() # TEXT [SED EXPRESSION...]
     local text=$1
     base
     sweep "${@:2}"
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 "$text"
+    expect_said only_stderr_contains 2 "$text" check sweep.toml
 }
 
 yaml__values_set__types_comments_and_order_kept()
 {
     base
     sweep
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect_sql '# training
 data:
   batch_size: 4   # per step
@@ -103,8 +101,7 @@ text = "{ lr={lr} in {file.j}\n"
 [training_spec]
 lr = 0.01
 END
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect_sql 'c.toml|lr = 0.01 # rate
 at = 2026-01-02
 [a]
@@ -114,26 +111,21 @@ in/j.json|{"n": 12345678901234567890, "s": "1e5", "on": true, "x": {"y": [1,2]}}
 
 t.txt|1' "SELECT path, iif(path = 't.txt', text LIKE '{ lr=0.01 in /%/in/j.json' || char(10), text)
 FROM ($given) ORDER BY 1"
-    run_meshsweep check results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check results.db
 }
 
 identity__layout_or_value_changed__value_alone_counts()
 {
     base
     sweep
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     sed -i 's/# training/# other words/; s/^data:/data:   #/; s/8   # per step/16/' base.yaml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '= 2 done'
+    expect_said only_stdout_contains 0 '= 2 done' plan
     sed -i 's/0.95/0.99/' base.yaml
     run_meshsweep plan
     expect_only_stdout_contains 0 '+ 2 new' "file: config.yaml='base.yaml "
-    run_meshsweep accept --yes --why "as before"
-    expect_only_status 0
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '= 2 done'
+    expect_run only_status 0 accept --yes --why "as before"
+    expect_said only_stdout_contains 0 '= 2 done' plan
 }
 
 # As PyYAML reads it, and torchtune's files have it.
@@ -142,8 +134,7 @@ base__a_bracket_closes_below_its_key__read()
     base
     sweep
     printf 'other:\n  files: [\n    a\n  ]\n' >>base.yaml
-    run_meshsweep check sweep.toml
-    expect_only_stdout_contains 0 'sweep.toml: '
+    expect_said only_stdout_contains 0 'sweep.toml: ' check sweep.toml
 }
 
 base__wrong__its_own_line()
@@ -151,11 +142,9 @@ base__wrong__its_own_line()
     base
     sweep
     echo 'b: [1' >>base.yaml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'base.yaml:13:1: flow sequence without a closing bracket'
+    expect_said only_stderr_contains 2 'base.yaml:13:1: flow sequence without a closing bracket' check sweep.toml
     rm base.yaml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:7:8: [[job.file]] base: base.yaml'
+    expect_said only_stderr_contains 2 'sweep.toml:7:8: [[job.file]] base: base.yaml' check sweep.toml
 }
 
 path__not_in_base__nearest_named()
@@ -200,8 +189,7 @@ set = { a = "nullif(x, 1)" }
 [training_spec]
 x = 1
 END
-    run_meshsweep run --progress none
-    expect_only_status 3
+    expect_run only_status 3 run --progress none
     expect_sql 'spawn|1' "SELECT failure, message LIKE '%TOML has no null%' FROM attempt LIMIT 1"
 }
 
@@ -210,8 +198,7 @@ secret__in_base__not_recorded()
     base
     echo 'api_key: sk-verysecretverysecret1234' >>base.yaml
     sweep
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect_sql '0|2' "SELECT sum(text LIKE '%verysecret%'), sum(text LIKE '%redacted%') FROM given_text"
 }
 
@@ -219,8 +206,7 @@ best__written_out__its_files_beside_the_command()
 {
     base
     sweep
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     run_meshsweep best --out winner
     expect_any_stdout
     expect_only_status 0
@@ -231,26 +217,20 @@ best__written_out__its_files_beside_the_command()
     sed -i 's|"base.yaml"|"conf/config.yaml"|' sweep.toml
     mkdir conf
     mv base.yaml conf/config.yaml
-    run_meshsweep run --progress none
-    expect_only_status 0
-    run_meshsweep best --out conf
-    expect_only_stderr_contains 2 'conf/config.yaml is a file that the sweep file names'
+    expect_run only_status 0 run --progress none
+    expect_said only_stderr_contains 2 'conf/config.yaml is a file that the sweep file names' best --out conf
 }
 
 merge__both_have_files__carried()
 {
     base
     sweep
-    run_meshsweep run --progress none -d a.db
-    expect_only_status 0
+    expect_run only_status 0 run --progress none -d a.db
     sed -i 's/\[2, 4\]/[4, 8]/' sweep.toml
-    run_meshsweep run --progress none -d b.db
-    expect_only_status 0
-    run_meshsweep merge -o all.db a.db b.db
-    expect_only_status 0
+    expect_run only_status 0 run --progress none -d b.db
+    expect_run only_status 0 merge -o all.db a.db b.db
     expect_sql '4|3' "SELECT count(*), count(DISTINCT text_id) FROM attempt_file" all.db
-    run_meshsweep check all.db
-    expect_only_stdout 0 'all.db: all well'
+    expect_said only_stdout 0 'all.db: all well' check all.db
 }
 
 run_cases "$@"

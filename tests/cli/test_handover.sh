@@ -130,8 +130,7 @@ END
     run_python go_on.py
     expect_stdout "14 [8, 9, 10, 11, 12, 13] True"
     # What was added there stays: it is not written over.
-    run_meshsweep export --format optuna -o study.db
-    expect_only_stderr_contains 2 "study.db is "
+    expect_said only_stderr_contains 2 "study.db is " export --format optuna -o study.db
     expect_sql 14 "SELECT count(*) FROM trials" study.db
 }
 

@@ -82,8 +82,7 @@ hf_config__wrong_file__said_at_the_key()
     expect_only_stderr_contains 2 'hf_config must be the name of a config.json, or a list of such names'
     models_sweep 'layers = 2'
     sed -i 's/^seq = 4096/hf_config = "config.json"/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'hf_config belongs in [[model]]'
+    expect_said only_stderr_contains 2 'hf_config belongs in [[model]]' check sweep.toml
 }
 
 # Rules divide heads by tp, also where nothing but mixers has them.
@@ -92,8 +91,7 @@ hf_config__mixers_alone__divide_over_tensor_parallelism()
     cp "$configs/mamba2-2.7b.json" "$configs/mamba-2.8b.json" .
     models_sweep 'hf_config = ["mamba2-2.7b.json", "mamba-2.8b.json"]'
     sed -i 's/^framework = .*/framework = "megatron"/; s/^zero_stage.*/tp = 8/' sweep.toml
-    run_meshsweep plan -c sweep.toml --only 'predicted_params IN (2768345600, 2702599680)'
-    expect_only_stdout_contains 0 "2 jobs"
+    expect_said only_stdout_contains 0 "2 jobs" plan -c sweep.toml --only 'predicted_params IN (2768345600, 2702599680)'
 }
 
 hf_config__changed_file__another_sweep()
@@ -122,8 +120,7 @@ model_type__like_a_known_one__read_as_that()
     # What sets the rest of a type also sets that of those like it.
     sed 's/"deepseek_v3"/"ours"/' "$configs/DeepSeek-V3.json" >config.json
     types_sweep 'name = "ours"' 'like = "deepseek_v3"'
-    run_meshsweep plan -c sweep.toml --only "predicted_params = 671026404352"
-    expect_only_stdout_contains 0 "1 job"
+    expect_said only_stdout_contains 0 "1 job" plan -c sweep.toml --only "predicted_params = 671026404352"
 }
 
 model_type__known_one_changed__in_a_profile_and_the_file()
@@ -135,8 +132,7 @@ model_type__known_one_changed__in_a_profile_and_the_file()
     printf '[[model_type]]\nname = "llama"\nkeys.kv_heads = "none_such | 4"\nkeys.tied_embeddings = "tied | 1"\n' \
         >our.toml
     sed -i '1i profile = ["./our.toml"]' sweep.toml
-    run_meshsweep plan -c sweep.toml --only "kv_heads = 8 AND tied_embeddings = 1"
-    expect_only_stdout_contains 0 "1 job"
+    expect_said only_stdout_contains 0 "1 job" plan -c sweep.toml --only "kv_heads = 8 AND tied_embeddings = 1"
 }
 
 model_type__field_needed_or_refused__said_at_the_key()

@@ -13,9 +13,7 @@ view() # STATUS WORDS...
     local wanted=$1
     shift
     run_meshsweep "$@"
-    expect_status "$wanted"
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status "$wanted"
     expect "! LC_ALL=C grep -qaE '$acting' .stdout" "! LC_ALL=C grep -qaE '$acting' .stderr"
     [ "$wanted" = 0 ] || expect "[ \"\$(grep -c . .stderr)\" = 1 ]"
     # No megabyte on a line for people, but where it is to be copied.

@@ -71,12 +71,10 @@ import__twice_and_with_a_further_row__adds_what_is_new()
     small_table
     expect_run only_status 0 import -c import.toml table.csv
     before=$(sql "SELECT count(*), (SELECT count(*) FROM metric), (SELECT count(*) FROM runner) FROM attempt")
-    run_meshsweep import -c import.toml table.csv
-    expect_among_stdout 0 "4 jobs (0 new), 0 attempts added, 5 already there"
+    expect_said among_stdout 0 "4 jobs (0 new), 0 attempts added, 5 already there" import -c import.toml table.csv
     expect_sql "$before" "SELECT count(*), (SELECT count(*) FROM metric), (SELECT count(*) FROM runner) FROM attempt"
     echo '4,1,2,fine,11,7,50' >>table.csv
-    run_meshsweep import -c import.toml table.csv
-    expect_among_stdout 0 "4 jobs (0 new), 1 attempt added, 5 already there"
+    expect_said among_stdout 0 "4 jobs (0 new), 1 attempt added, 5 already there" import -c import.toml table.csv
     # One of its attempts is ok now, so the job is.
     expect_sql 'ok|2' "SELECT state, (SELECT count(*) FROM attempt WHERE job_id = id) FROM job ORDER BY id DESC LIMIT 1"
 }
@@ -91,8 +89,7 @@ import__hundreds_of_equal_rows__each_once()
     expect_sql '301|301' \
         "SELECT count(*), count(DISTINCT reference) FROM attempt GROUP BY job_id ORDER BY 1 DESC LIMIT 1"
     yes '4,1,1,fine,6,6,70' | head -n 7 >>table.csv
-    run_meshsweep import -c import.toml table.csv
-    expect_among_stdout 0 '7 attempts added, 305 already there'
+    expect_said among_stdout 0 '7 attempts added, 305 already there' import -c import.toml table.csv
 }
 
 import__same_configuration_as_a_run__same_job()
@@ -243,8 +240,7 @@ meshsweep: columns not used: none
 meshsweep: rows refused: 1 of 4
 meshsweep: refused 1 row, the first at table.csv:5: took no time"
     sed -i 's/-2.5/-1.5/' table.csv
-    run_meshsweep import -c import.toml -d mark.db table.csv
-    expect_among_stdout 0 '4 rows: 1 ok, 0 failed, 3 refused'
+    expect_said among_stdout 0 '4 rows: 1 ok, 0 failed, 3 refused' import -c import.toml -d mark.db table.csv
 }
 
 import__mfu_above_the_peak__refused()
@@ -291,14 +287,11 @@ import__wrong_tables__one_sentence_each()
     run_meshsweep import -c import.toml empty.csv
     expect_only_stderr_contains 2 "empty.csv: the table is empty; its first line must name the columns"
     head -n 1 table.csv >header.csv
-    run_meshsweep import -c import.toml header.csv
-    expect_only_stderr_contains 4 "header.csv: the table has a header but no rows"
+    expect_said only_stderr_contains 4 "header.csv: the table has a header but no rows" import -c import.toml header.csv
     { cat table.csv; echo '1,2'; } >short.csv
-    run_meshsweep import -c import.toml short.csv
-    expect_only_stderr_contains 2 "short.csv: line 7: "
+    expect_said only_stderr_contains 2 "short.csv: line 7: " import -c import.toml short.csv
     printf 'a,,b\n1,2,3\n' >unnamed.csv
-    run_meshsweep import -c import.toml unnamed.csv
-    expect_only_stderr_contains 2 "unnamed.csv:1: column 2 has no name"
+    expect_said only_stderr_contains 2 "unnamed.csv:1: column 2 has no name" import -c import.toml unnamed.csv
     { cat table.csv; echo '8,1,1,mystery,1,1,1'; echo '8,1,2,mystery,1,1,1'; } >states.csv
     run_meshsweep import -c import.toml states.csv
     expect_status 2
@@ -315,10 +308,8 @@ import__wrong_tables__one_sentence_each()
     run_meshsweep import -c metrics.toml table.csv
     expect_only_stderr_contains 2 "metrics.toml: [import] does not map any column to a key ([import.model], \
 [import.parallel_spec], …)"
-    run_meshsweep import -c import.toml absent.csv
-    expect_only_stderr_contains 1 "absent.csv: cannot open"
-    run_meshsweep import -c import.toml
-    expect_only_stderr_contains 2 "import: name exactly one table"
+    expect_said only_stderr_contains 1 "absent.csv: cannot open" import -c import.toml absent.csv
+    expect_said only_stderr_contains 2 "import: name exactly one table" import -c import.toml
 }
 
 import__values_of_every_kind__keep_it()
@@ -360,8 +351,7 @@ import__without_import_table__said()
     echo '[model]
 layers = 1' >plain.toml
     small_table
-    run_meshsweep import -c plain.toml table.csv
-    expect_only_stderr_contains 2 "plain.toml: there is no [import] table"
+    expect_said only_stderr_contains 2 "plain.toml: there is no [import] table" import -c plain.toml table.csv
     printf '[import]\nstat = "x"\n[import.states]\na = "okay"\n[import.models]\n[[import.refuse]]\nwhen = "1"\n' \
         >wrong.toml
     run_meshsweep import -c wrong.toml table.csv
@@ -493,8 +483,7 @@ import__files_for_published_tables__read()
 {
     printf 'nothing\n1\n' >other.csv
     for file in "$source_dir"/configs/import/*.toml; do
-        run_meshsweep import -c "$file" other.csv
-        expect_only_stderr_contains 2 "no such column"
+        expect_said only_stderr_contains 2 "no such column" import -c "$file" other.csv
         expect_stderr_lacks "unknown key"
     done
 }

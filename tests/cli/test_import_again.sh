@@ -260,8 +260,7 @@ runs__imported_again_and_undone__stay()
     expect_stdout '1.csv: 2 rows: 2 ok, 0 failed, 0 refused; 2 jobs (0 new), 1 attempt added, 1 already there; of '\
 'earlier rows 1 replaced, 1 taken out'
     sql "$what_was_run" a.db | diff before - || fail "an import changed what was run"
-    run_meshsweep import --undo 1.csv -d a.db
-    expect_only_stdout 0 "$PWD/1.csv: 2 rows taken out"
+    expect_said only_stdout 0 "$PWD/1.csv: 2 rows taken out" import --undo 1.csv -d a.db
     sql "$what_was_run" a.db | diff before - || fail "an undo changed what was run"
     expect_sql '1|ok|77.0|1
 2|ok|77.0|1' "SELECT mbs, state, rate, attempts FROM results WHERE in_sweep ORDER BY mbs" a.db
@@ -293,13 +292,9 @@ mbs = "mbs"
 [import.metrics]
 rate = "rate"
 END
-    run_meshsweep run -c both.toml -d b.db --progress none --limit 2
-    expect_any_stdout
-    expect_any_stderr
-    expect_status 0
+    expect_run only_status 0 run -c both.toml -d b.db --progress none --limit 2
     sql "$what_was_run" b.db >before
-    run_meshsweep import -c both.toml -d b.db 1.csv
-    expect_among_stderr 0 'best: job 4 (1.csv:4): rate 14, the highest'
+    expect_said among_stderr 0 'best: job 4 (1.csv:4): rate 14, the highest' import -c both.toml -d b.db 1.csv
     expect_sql '1|ok|10.0
 2|ok|2.0
 8|ok|14.0
@@ -309,8 +304,7 @@ END
     expect_sql '1|ok|10.0
 2|ok|2.0
 30|ok|30.0' "SELECT mbs, state, rate FROM results WHERE in_sweep ORDER BY mbs" b.db
-    run_meshsweep import -c both.toml -d b.db 1.csv
-    expect_among_stderr 0 'best: job 3: rate 30, the highest'
+    expect_said among_stderr 0 'best: job 3: rate 30, the highest' import -c both.toml -d b.db 1.csv
     expect_run only_stdout 0 import --undo 1.csv -d b.db
     expect_sql '1|ok|1.0
 2|ok|2.0
@@ -327,15 +321,12 @@ undo__one_of_two_tables__the_other_stays()
     rows >1.csv
     { sed 1q 1.csv; echo '2,1,fine,30,40,5,'; echo '16,1,fine,17,60,2,'; } >2.csv
     imported a.db 1.csv 2.csv
-    run_meshsweep import --undo 2.csv -d a.db
-    expect_only_stdout 0 "$PWD/2.csv: 2 rows taken out"
+    expect_said only_stdout 0 "$PWD/2.csv: 2 rows taken out" import --undo 2.csv -d a.db
     expect_as_fresh "undone" a.db 1.csv
-    run_meshsweep import --undo 2.csv -d a.db --json
-    expect_only_stdout_contains 0 '"rows_taken_out":	0'
+    expect_said only_stdout_contains 0 '"rows_taken_out":	0' import --undo 2.csv -d a.db --json
     imported a.db 2.csv
     expect_as_fresh "undone and imported again" a.db 1.csv 2.csv
-    run_meshsweep import --undo "$PWD/1.csv" -d a.db
-    expect_only_stdout 0 "$PWD/1.csv: 6 rows taken out"
+    expect_said only_stdout 0 "$PWD/1.csv: 6 rows taken out" import --undo "$PWD/1.csv" -d a.db
     expect_as_fresh "the first undone" a.db 2.csv
     expect_run only_stdout 0 import --undo 2.csv -d a.db
     expect_sql '0|0|0|0' "SELECT (SELECT count(*) FROM job), (SELECT count(*) FROM attempt),
@@ -361,8 +352,7 @@ $PWD/other/1.csv"
     cd ..
     run_meshsweep import --undo 1.csv -d "$OLDPWD/a.db"
     expect_only_stderr_contains 2 "meshsweep: 1.csv: several imported tables have that name; tables with rows here: "
-    run_meshsweep import --undo other/1.csv -d "$OLDPWD/a.db"
-    expect_only_stdout 0 "$OLDPWD/other/1.csv: 6 rows taken out"
+    expect_said only_stdout 0 "$OLDPWD/other/1.csv: 6 rows taken out" import --undo other/1.csv -d "$OLDPWD/a.db"
     cd "$OLDPWD" || return
     run_meshsweep import --undo 1.csv -d a.db 1.csv
     expect_only_stderr 2 'meshsweep: import: --undo names the table; name no other'

@@ -99,8 +99,7 @@ megatron_golden__arguments__as_columns()
 1|2' "SELECT dropout, count(*) FROM results GROUP BY 1"
     expect_sql 'A100-80GB|8
 H100|8' "SELECT device, num_hosts * num_devices_per_host FROM results WHERE experts IS NULL ORDER BY 1"
-    run_meshsweep predict -d results.db
-    expect_only_stdout_contains 0 'memory of megatron on H100'
+    expect_said only_stdout_contains 0 'memory of megatron on H100' predict -d results.db
     expect_sql '0' "SELECT count(*) FROM results WHERE predicted_memory IS NULL AND predicted_time IS NULL"
 }
 

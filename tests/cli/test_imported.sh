@@ -60,8 +60,7 @@ END
 import_small()
 {
     small_table
-    run_meshsweep import -c import.toml table.csv
-    expect_among_stdout 0 '6 rows: 4 ok, 2 failed, 0 refused; 6 jobs (6 new)'
+    expect_said among_stdout 0 '6 rows: 4 ok, 2 failed, 0 refused; 6 jobs (6 new)' import -c import.toml table.csv
 }
 
 # Runs a command; expects the status and says what it printed otherwise.
@@ -148,8 +147,7 @@ small__keys__come_from_the_database()
     # What a table alone knows is not known without it; that is said once.
     expect_run only_stdout 4 plan -c import.toml -d none.db
     sed -i 's/layers < 100/layerz < 100/' import.toml
-    run_meshsweep check -c import.toml
-    expect_only_stderr_contains 2 'unknown key `layerz`'
+    expect_said only_stderr_contains 2 'unknown key `layerz`' check -c import.toml
 }
 
 small__failures_alike__one_cause()
@@ -165,8 +163,7 @@ small__models_that_differ_in_name_alone__are_two()
 {
     import_small
     expect_sql "A|B" "SELECT group_concat(name, '|') FROM (SELECT name FROM spec WHERE kind = 'model' ORDER BY name)"
-    run_meshsweep import -c import.toml table.csv
-    expect_among_stdout 0 '0 attempts added, 6 already there'
+    expect_said among_stdout 0 '0 attempts added, 6 already there' import -c import.toml table.csv
 }
 
 small__share_of_the_peak__of_the_precision()
@@ -207,8 +204,7 @@ predict__ran_and_should_not_have_fitted__shown_and_counted()
     small_table
     sed -i 's/^framework = "megatron"/framework = "megatron"\ncertain = 0.1\nrisky = 0.1/; s/H100/T4/' import.toml
     sed -i "s/1024/8192/; s/'fp8'/'bf16'/" import.toml
-    run_meshsweep import -c import.toml table.csv
-    expect_among_stderr 0 'violate the rule memory.fits'
+    expect_said among_stderr 0 'violate the rule memory.fits' import -c import.toml table.csv
     expect_said only_stdout_contains 0 '2 jobs failed, 3 ran' predict --accuracy
 }
 

@@ -52,8 +52,7 @@ meshsweep: in train.log it finds step_time 112.495 ms, the median of 4 numbers: 
     expect_sql '112.495|4.2404|16' "SELECT step_time, loss, count(*) FROM results WHERE state = 'ok'"
     run_meshsweep init batch_size=4 -- true
     expect_only_stderr 2 'meshsweep: init: sweep.toml exists already; name another file with -o FILE'
-    run_meshsweep init -o - batch_size=4 -- true
-    expect_only_stdout_contains 0 'objective = "min:duration"'
+    expect_said only_stdout_contains 0 'objective = "min:duration"' init -o - batch_size=4 -- true
 }
 
 # Of every framework whose log is here, its profile.
@@ -107,8 +106,7 @@ unit = "tok/s"
 better = "max"'
     expect_stdout_contains '# or, on 1 line: 693.53; regex = ' '[job.metrics.step_time]'
     printf 'hello\n10:00:00 nothing to see, 3 files\n' >empty.log
-    run_meshsweep init --from-log empty.log
-    expect_only_stdout_contains 0 '# Nothing in empty.log looks like'
+    expect_said only_stdout_contains 0 '# Nothing in empty.log looks like' init --from-log empty.log
     head -c 100000 /dev/urandom >noise.log
     expect_run only_stdout 0 init --from-log noise.log
 }
@@ -121,8 +119,7 @@ log__unseen_trainers__what_they_name()
         if [ "$line" != "$seen" ]; then
             rm -rf unseen.toml unseen.db*
             printf '%s\n%s\n' "$line" "$line" >unseen.log
-            run_meshsweep init --from-log unseen.log -o unseen.toml a=1,2 -- sh -c "cat unseen.log # {a}"
-            expect_only_stderr 0
+            expect_run only_stderr 0 init --from-log unseen.log -o unseen.toml a=1,2 -- sh -c "cat unseen.log # {a}"
             expect_run silent 0 run -c unseen.toml -d unseen.db --only a=1 --progress none
             seen=$line
         fi
@@ -190,16 +187,14 @@ log__a_script_with_bars_like_lightnings__its_own_lines()
     expect_only_stdout_contains 0 "regex = '\"tokens_per_sec\": *([0-9.eE+-]+)'" '[job.metrics.peak_memory]'
     expect_stdout_lacks profile
     sed -i 's|it/s, loss=0.5|it/s, v_num=0, train_loss_step=0.5|' bars.log
-    run_meshsweep init --from-log bars.log
-    expect_only_stdout_contains 0 'profile = "lightning"'
+    expect_said only_stdout_contains 0 'profile = "lightning"' init --from-log bars.log
 }
 
 # The file that Lightning's CSVLogger writes.
 log__a_csv_file__its_columns()
 {
     printf 'epoch,step,train_loss,step_time_ms,val_loss\n0,9,2.5,12.5,\n0,19,2.25,13.5,\n0,19,,,2.5\n' >metrics.csv
-    run_meshsweep init --from-log metrics.csv -o csv.toml a=1 -- sh -c 'cp metrics.csv {job_dir}/ # {a}'
-    expect_only_stderr 0
+    expect_run only_stderr 0 init --from-log metrics.csv -o csv.toml a=1 -- sh -c 'cp metrics.csv {job_dir}/ # {a}'
     expect_file_contains csv.toml 'objective = "min:step_time"'
     expect_run silent 0 run -c csv.toml -d csv.db --progress none
     expect '[ "$(sqlite3 csv.db "SELECT group_concat(value) FROM summary WHERE name IN ('"'loss', 'step_time'"')
@@ -223,8 +218,7 @@ log__time_since_the_start__is_no_step_time()
     expect_no_stderr
     # Steps that become slower for a while are steps, whether the name says so or they do not grow evenly.
     printf 'took %sms\n' 0.5 76.5 95.5 119.5 120.5 >rising.log
-    run_meshsweep init --from-log rising.log
-    expect_only_stdout_contains 0 '[job.metrics.step_time]'
+    expect_said only_stdout_contains 0 '[job.metrics.step_time]' init --from-log rising.log
 }
 
 # The same word in lines of different things is no metric, and no objective.
@@ -385,8 +379,7 @@ END
     expect_only_stderr 0
     expect_file_contains sub/sweep.toml '"--deepspeed_config={ds_config}", "--fp16={fp16}"]'
     expect_file_contains sub/sweep.toml "config = \"$PWD/ds_config.json\""
-    run_meshsweep check sub/sweep.toml
-    expect_among_stdout 0 '4 combinations'
+    expect_said among_stdout 0 '4 combinations' check sub/sweep.toml
     # With a framework's profile beside it.
     run_meshsweep init -o - zero_stage=1,2 -- deepspeed pretrain_gpt.py --deepspeed --deepspeed_config ds_config.json \
         --num-layers 2 --hidden-size 64 --num-attention-heads 2 --seq-length 64 --vocab-size 512 --micro-batch-size 1
@@ -659,28 +652,23 @@ unit = "tokens/s/gpu"'
     : >empty.csv
     run_meshsweep init --from-table empty.csv
     expect_only_stderr_contains 2 'the table is empty; its first line must name the columns'
-    run_meshsweep init --from-table tabs.csv a=1 -- true
-    expect_only_stderr_contains 2 '--from-table cannot be combined'
+    expect_said only_stderr_contains 2 '--from-table cannot be combined' init --from-table tabs.csv a=1 -- true
 }
 
 draft() # TABLE COUNTS
 {
-    run_meshsweep import "$1"
-    expect_only_stderr_contains 2 "meshsweep init --from-table $1 writes one"
+    expect_said only_stderr_contains 2 "meshsweep init --from-table $1 writes one" import "$1"
     run_meshsweep init --from-table "$1" -o "${1%.csv}.toml"
     expect_only_stderr_contains 0 'meshsweep: best: ' \
         "meshsweep: wrote ${1%.csv}.toml; check it, then: meshsweep import -c ${1%.csv}.toml $1"
-    run_meshsweep import -c "${1%.csv}.toml" "$1"
-    expect_among_stdout 0 "$1: $2"
+    expect_said among_stdout 0 "$1: $2" import -c "${1%.csv}.toml" "$1"
 }
 
 nobody_to_ask__what_is_missing__said()
 {
     local range
-    run_meshsweep init
-    expect_only_stderr_contains 2 'meshsweep: init: which command should be run? For example: meshsweep init '
-    run_meshsweep init --script 'python3 train.py'
-    expect_only_stderr_contains 2 'init: which values should be tried?'
+    expect_said only_stderr_contains 2 'meshsweep: init: which command should be run? For example: meshsweep init ' init
+    expect_said only_stderr_contains 2 'init: which values should be tried?' init --script 'python3 train.py'
     run_meshsweep init micro_batch -- true
     expect_only_stderr 2 'meshsweep: init: micro_batch: write an axis as KEY=VALUE,VALUE,…, for example '\
 'micro_batch=1,2,4'
@@ -691,14 +679,11 @@ nobody_to_ask__what_is_missing__said()
         expect_stderr "meshsweep: init: workers=$range: ranges such as ${range#1,} are not understood; name each \
 value, for example workers=1,2,4"
     done
-    run_meshsweep init -o - data=a..b,../x,v1..2 -- true
-    expect_only_stdout_contains 0 'data = ["a..b", "../x", "v1..2"]'
-    run_meshsweep init -o - a=true,2 -- true
-    expect_only_stderr_contains 2 'a boolean in one place'
+    expect_said only_stdout_contains 0 'data = ["a..b", "../x", "v1..2"]' init -o - data=a..b,../x,v1..2 -- true
+    expect_said only_stderr_contains 2 'a boolean in one place' init -o - a=true,2 -- true
     expect_run only_stderr 2 init 1x=2 -- true
     expect '[ ! -e sweep.toml ]'
-    run_meshsweep init --from-log none.log a=1 -- true
-    expect_only_stderr_contains 1 'none.log'
+    expect_said only_stderr_contains 1 'none.log' init --from-log none.log a=1 -- true
 }
 
 # init at a terminal, where somebody types these answers.
@@ -721,8 +706,7 @@ terminal__answers__written()
     expect_stdout_contains 'Which command runs the training?' 'Which values should be tried?'
     expect_stdout_contains 'wrote sweep.toml; check it, then: meshsweep plan'
     expect_file_contains sweep.toml 'command = ["sh", "-c", "echo batch {batch}; echo done", "--lr={lr}"]' 'serve.log'
-    run_meshsweep plan
-    expect_among_stdout 0 '6 jobs'
+    expect_said among_stdout 0 '6 jobs' plan
     # What is given is not asked for.
     answer a=1,2 '' -- -o other.toml -- true
     expect_status 0

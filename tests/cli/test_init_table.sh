@@ -46,8 +46,7 @@ times__stay_times()
     local name
     for name in step_s step_time_s 'time (s)' 's/step'; do
         printf 'attention,%s\nflash,1.5\nsdpa,2.5\neager,3.5\n' "$name" >t.csv
-        run_meshsweep init --from-table t.csv -o -
-        expect_only_stdout_contains 0 'objective = "min:'
+        expect_said only_stdout_contains 0 'objective = "min:' init --from-table t.csv -o -
     done
 }
 
@@ -142,15 +141,9 @@ table__devices_without_hosts__the_usual_node_as_a_guess()
 {
     printf '%s\n' layers,gpu,gpus,mbs,tokens_per_sec 2,H100,16,1,50 2,H100,8,1,26 2,B200,12,1,60 2,B200,4,1,20 \
         >table.csv
-    run_meshsweep init --from-table table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_run only_status 0 init --from-table table.csv
     expect "grep -q '^# A guess: no column has the hosts; 8 of these devices are usual in one.$' sweep.toml"
-    run_meshsweep import -c sweep.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_run only_status 0 import -c sweep.toml table.csv
     expect_sql '2 8|1 8|2 6|1 4' "SELECT group_concat(num_hosts || ' ' || num_devices_per_host, '|') FROM results"
 }
 
@@ -263,8 +256,7 @@ tables__of_such_words__read_whole()
     run_meshsweep init --from-table reduce.csv -o reduce.toml
     expect_only_stderr_contains 0 'best: job 2 (reduce.csv:3)' 'rows refused: 0 of 2'
     printf 'batch,p50,p99\n8,1.5,2.5\n16,1.25,2.25\n' >quantiles.csv
-    run_meshsweep init --from-table quantiles.csv -o quantiles.toml
-    expect_only_stderr_contains 0 'best: job 2 (quantiles.csv:3)'
+    expect_said only_stderr_contains 0 'best: job 2 (quantiles.csv:3)' init --from-table quantiles.csv -o quantiles.toml
     printf 'model,tokens/s\na,OOM\nb,1.5\nc,2.5\n' >oom.csv
     run_meshsweep init --from-table oom.csv -o oom.toml
     expect_only_stderr_contains 0 'best: job 3 (oom.csv:4)' 'rows refused: 0 of 3'

@@ -37,12 +37,10 @@ file__not_named_and_none_here__that_of_the_database()
     expect_status 0
     expect_stdout_contains 'rates: 3 combinations, 3 matched'
     expect_stderr 'meshsweep: there is no sweep.toml here; using rates.toml, which is recorded in rates.db'
-    run_meshsweep run -d rates.db --progress none
-    expect_only_stderr_contains 0 'using rates.toml, which is recorded in rates.db'
+    expect_said only_stderr_contains 0 'using rates.toml, which is recorded in rates.db' run -d rates.db --progress none
     expect_sql 3 "SELECT count(*) FROM job WHERE state = 'ok'" rates.db
     sed 's/3/4/' rates.toml >sweep.toml
-    run_meshsweep plan -d rates.db
-    expect_only_stdout_contains 0 'sweep: 3 combinations, 3 matched'
+    expect_said only_stdout_contains 0 'sweep: 3 combinations, 3 matched' plan -d rates.db
 }
 
 # Root reads everything: nobody takes its place.
@@ -78,8 +76,7 @@ file__truncated__said_with_its_place()
 file__binary__said_with_its_place()
 {
     head -c 65536 /dev/urandom >sweep.toml
-    run_meshsweep run
-    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:[0-9]+:[0-9]+: '
+    expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:[0-9]+:[0-9]+: ' run
     expect "[ \$(wc -l <.stderr) = 1 ]"
 }
 
@@ -114,8 +111,7 @@ rule__hostile__refused_or_stopped_with_a_sentence()
     cp sweep.toml plain.toml
     printf '[[rule]]\nname = "r"\nrequire = "%s"\n' \
         'EXISTS (WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT 1)' >>sweep.toml
-    run_meshsweep plan
-    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:[0-9]+:[0-9]+: rule .r.: '
+    expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:[0-9]+:[0-9]+: rule .r.: ' plan
     cp plain.toml sweep.toml
     printf '[[rule]]\nname = "r"\nrequire = "%s"\n' "x GLOB printf('%*d', 2000, y)" >>sweep.toml
     run_meshsweep plan
@@ -227,8 +223,7 @@ exit_statuses__each_for_its_cause()
     run_silently 0
     run_meshsweep status -d absent.db
     expect_only_stderr 1 'meshsweep: database absent.db: it does not exist yet; `meshsweep run` creates it'
-    run_meshsweep run --jobs none
-    expect_only_stderr_contains 2 'meshsweep run: --jobs none: must be a whole number'
+    expect_said only_stderr_contains 2 'meshsweep run: --jobs none: must be a whole number' run --jobs none
     run_silently 3 --keep-going -d other.db -- false
     printf '[[rule]]\nname = "none"\nrequire = "x > 5"\nwhy = "no reason"\n' >>sweep.toml
     expect_said only_stderr_contains 4 '4 excluded by rules, 0 jobs' run

@@ -143,14 +143,12 @@ databases__merged__calibrated_from_all()
     expect_sql "2|1" "SELECT measured, prior FROM calibration WHERE quantity = 'memory'" a.db
     expect_grown a.db 100 100 100 100
     # Rows that one file read are one sweep.
-    run_meshsweep merge a.db b.db -o all.db
-    expect_only_stdout 0 'all.db: 4 new jobs, 4 new attempts'
+    expect_said only_stdout 0 'all.db: 4 new jobs, 4 new attempts' merge a.db b.db -o all.db
     expect_sql 4 "SELECT count(*) FROM results WHERE in_sweep" all.db
     expect_grown all.db 112 122 130 152
     run_meshsweep predict -d all.db -c sweep.toml
     expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 4 measurements'
-    run_meshsweep predict -d all.db -c sweep.toml --profile
-    expect_only_stdout_contains 0 '# From 4 measurements.'
+    expect_said only_stdout_contains 0 '# From 4 measurements.' predict -d all.db -c sweep.toml --profile
 }
 
 # A row without a number of memory says that it took no more than there is; one that ran out, that it took more.
@@ -188,8 +186,7 @@ runs__before_predict_was_asked_for__measured_and_learned_from()
     expect_sql 'memory|at-most|4
 time|measured|4' 'SELECT quantity, kind, count(*) FROM observation GROUP BY 1, 2'
     expect_sql 4 "SELECT count(*) FROM summary WHERE name = 'mfu'"
-    run_meshsweep predict
-    expect_only_stdout_contains 0 'time of fsdp on A100-80GB: calibrated, from 4 measurements'
+    expect_said only_stdout_contains 0 'time of fsdp on A100-80GB: calibrated, from 4 measurements' predict
     expect_run only_status 0 run --progress none
     expect_sql 8 'SELECT count(*) FROM observation'
 }

@@ -58,10 +58,8 @@ keep_files__patterns__the_rest_goes_but_results_logs_and_links()
     expect_file "$dir/result.json" "$dir/trace/deep/run.rep" "$dir/output.log" precious/file.ckpt
     expect_no_file "$dir/model.ckpt"
     expect "[ -L '$dir/outside' ]" "[ -L '$dir/trace/link' ]"
-    run_meshsweep show 1
-    expect_only_stdout_contains 0 'attempt 1: model.ckpt, 2000 bytes, removed'
-    run_meshsweep reread
-    expect_only_status 0
+    expect_said only_stdout_contains 0 'attempt 1: model.ckpt, 2000 bytes, removed' show 1
+    expect_run only_status 0 reread
     expect_sql "1.0|2.0" "SELECT min(value), max(value) FROM job_metric WHERE name = 'speed'"
 }
 
@@ -112,8 +110,7 @@ profile__the_winner__once_and_never_a_measurement()
     run_silently 0
     expect "[ \$(wc -l <calls) = 1 ]"
     sed -i 's/^n = .*/n = [1, 2, 3]/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 'job 3 under [job.profile]: ok'
+    expect_said only_stderr_contains 0 'job 3 under [job.profile]: ok' run --progress none
     expect "[ \$(wc -l <calls) = 2 ]"
     run_meshsweep show 2
     expect_only_stdout_contains 0 'run under [job.profile], not a measurement' 'winner.nsys-rep, 50 bytes'
@@ -123,8 +120,7 @@ profile__that_fails__said_and_the_results_stand()
 {
     profiled_sweep
     sed -i 's/"-o", /"--out", /' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 'job 2 under [job.profile]: failed'
+    expect_said only_stderr_contains 0 'job 2 under [job.profile]: failed' run --progress none
     expect_sql "2|ok" "SELECT count(*), min(state) FROM job"
 }
 
@@ -133,8 +129,7 @@ profile__is_no_part_of_a_job__its_key_stays()
     leaving_sweep </dev/null
     run_silently 0
     printf '[job.profile]\ncommand_prefix = ["env", "N={n}"]\n' >>sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '= 2 done'
+    expect_said only_stdout_contains 0 '= 2 done' plan
     printf 'for = "worst"\n' >>sweep.toml
     run_meshsweep check
     expect_only_stderr_contains 2 'for' 'best'

@@ -70,8 +70,7 @@ timeout__expression__differs_per_job()
 timeout__expression_of_durations__is_read_as_such()
 {
     stubborn_sweep "timeout = \"CASE x WHEN 1 THEN '10m' ELSE '1h30m' END\""
-    run_meshsweep plan --json
-    expect_only_stdout_matches 0 '"device_hours_max":[[:space:]]*1.6666666'
+    expect_said only_stdout_matches 0 '"device_hours_max":[[:space:]]*1.6666666' plan --json
     stubborn_sweep "timeout = \"CASE x WHEN 1 THEN '10m' ELSE 'long' END\""
     expect_said only_stderr_contains 2 "'long' is not a duration" plan
 }
@@ -82,8 +81,7 @@ limits__that_know_the_attempt__are_recorded_with_it()
     stubborn_sweep 'timeout = "200ms * attempt"
 idle_timeout = "CASE last_failure WHEN '"'timeout'"' THEN x * 1m ELSE '"'30s'"' END"'
     printf '[retry]\ntimeout = 3\nbackoff = 0\n' >>sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 'until its time limit, which is that of its first attempt'
+    expect_said only_stdout_contains 0 'until its time limit, which is that of its first attempt' plan
     local key
     key=$(sed -nE 's/^\+ ([0-9a-f]{16}) .*/\1/p' .stdout | head -n 1)
     run_silently 3 -j 2
@@ -96,8 +94,7 @@ idle_timeout = "CASE last_failure WHEN '"'timeout'"' THEN x * 1m ELSE '"'30s'"' 
         ORDER BY 1, 2"
     expect_sql "1|200|30000
 2|200|30000" "SELECT id, timeout_ms, idle_timeout_ms FROM job ORDER BY 1"
-    run_meshsweep show 1
-    expect_only_stdout_contains 0 '{"timeout_ms":600,"idle_timeout_ms":60000}'
+    expect_said only_stdout_contains 0 '{"timeout_ms":600,"idle_timeout_ms":60000}' show 1
     # What a limit is does not make another job of it, and one that does not know the attempt is the job's.
     sed -i -e 's/200ms \* attempt/100ms/' -e '/^idle_timeout/d' sweep.toml
     run_silently 3 -j 2 --retry-failed
@@ -114,8 +111,7 @@ timeout__none_and_no_plan_bound__runs_without()
     run_silently 0
     expect_sql "600000" "SELECT DISTINCT timeout_ms FROM job"
     sed -i 's/^grace.*/timeout = "CASE x WHEN 1 THEN 5 END"/' sweep.toml
-    run_meshsweep plan -d absent.db
-    expect_only_stdout_contains 0 'no bound on device-hours'
+    expect_said only_stdout_contains 0 'no bound on device-hours' plan -d absent.db
 }
 
 manual_job_timeout__for_jobs_that_bind_a_plan()
@@ -138,8 +134,7 @@ END
 1|120000|1" "SELECT tp, timeout_ms, attempts FROM results JOIN job ON job.id = job ORDER BY 1"
     run_silently 0
     expect_sql "5000" "SELECT DISTINCT timeout_ms FROM job"
-    run_meshsweep run --manual-job-timeout soon
-    expect_only_stderr_contains 2 '--manual-job-timeout soon: must be a duration'
+    expect_said only_stderr_contains 2 '--manual-job-timeout soon: must be a duration' run --manual-job-timeout soon
 }
 
 idle_timeout__silence__is_a_hang_and_words_are_none()

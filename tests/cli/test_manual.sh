@@ -134,8 +134,7 @@ help__of_a_command__as_its_option_says()
 
 completion__which_shell__asked()
 {
-    run_meshsweep completion
-    expect_only_stderr 2 'meshsweep: completion: name the shell: meshsweep completion bash, zsh or fish'
+    expect_said only_stderr 2 'meshsweep: completion: name the shell: meshsweep completion bash, zsh or fish' completion
     run_meshsweep completion tcsh
     expect_only_stderr 2 'meshsweep: completion: name the shell: meshsweep completion bash, zsh or fish'
 }

@@ -154,14 +154,12 @@ regex = 'nobody prints ([0-9])'
 [job.metrics.zero]
 regex = 'iter (0): '
 END
-    run_meshsweep run -j 1 --progress none
-    expect_only_stderr_contains 0 '3 jobs succeeded and reported no gone'
+    expect_said only_stderr_contains 0 '3 jobs succeeded and reported no gone' run -j 1 --progress none
     expect_sql "1|broken||it is NULL: a division by zero, or a key that this job lacks
 1|by_nothing||gone was not reported
 1|by_zero||division by zero: zero is 0" \
         "SELECT attempt_id, name, value, note FROM summary WHERE attempt_id = 1 AND note IS NOT NULL"
-    run_meshsweep show 1
-    expect_only_stdout_contains 0 '  by_zero  none: division by zero: zero is 0'
+    expect_said only_stdout_contains 0 '  by_zero  none: division by zero: zero is 0' show 1
 }
 
 derived__objective_lacks_an_input__failure_names_it()
@@ -217,8 +215,7 @@ derived__wrong_expression__told_at_check_with_its_place()
     trainer
     echo '[metrics.iter_ms]' >>sweep.toml
     echo 'expression = "1"' >>sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:27:1: "iter_ms" is given twice (first on line 8)'
+    expect_said only_stderr_contains 2 'sweep.toml:27:1: "iter_ms" is given twice (first on line 8)' check sweep.toml
 }
 
 derived__imported_table__computed_without_a_run()
@@ -262,8 +259,7 @@ END
     run_meshsweep best
     expect_only_stderr 3 'meshsweep: there is no best job: 2 are ok, but none has a value of ratio: division by '\
 'zero: b is 0'
-    run_meshsweep replay
-    expect_only_stderr_contains 4 'no job that succeeded has a value of ratio, so there is nothing to find'
+    expect_said only_stderr_contains 4 'no job that succeeded has a value of ratio, so there is nothing to find' replay
 }
 
 condition__keeps_the_fastest_out__cannot_win_and_binds()
@@ -274,14 +270,12 @@ condition__keeps_the_fastest_out__cannot_win_and_binds()
     expect_sql "4|0|80.5|44.0" "SELECT attempt_id, position, value, bound FROM breach"
     expect_sql 3 "SELECT job FROM ranking LIMIT 1"
     expect_sql 4 "SELECT count(*) FROM results WHERE state = 'ok'"
-    run_meshsweep best
-    expect_only_stdout_contains 0 'highest tokens_per_second 10000 tokens/s, job 3 of sweep sweep'
+    expect_said only_stdout_contains 0 'highest tokens_per_second 10000 tokens/s, job 3 of sweep sweep' best
     expect_stdout_contains 'peak_memory <= 45056 MiB: binds, excludes 1 better job, the best of them job 4 with 133'
     expect_stdout_contains ' (80.5, the bound is 44)' '  iter_ms < 1 s: not binding, every job meets it'
     run_meshsweep status
     expect_only_stdout_contains 0 'bound by peak_memory <= 45056 MiB, which excludes 1 better job (see meshsweep best)'
-    run_meshsweep replay --strategy model --seeds 3 --json
-    expect_among_stdout 0 '"infeasible":	1'
+    expect_said among_stdout 0 '"infeasible":	1' replay --strategy model --seeds 3 --json
 }
 
 # Each job looked at for each job would take minutes.
@@ -318,8 +312,7 @@ condition__met_by_what_has_no_objective__said_so()
     expect_status 3
     expect_no_stdout
     expect_stderr_contains 'best job: 4 are ok, but none that meets [sweep] subject_to has a value of tokens_per_second'
-    run_meshsweep status
-    expect_only_stdout_contains 0 'no best: tokens_per_second has no value in any job that succeeded'
+    expect_said only_stdout_contains 0 'no best: tokens_per_second has no value in any job that succeeded' status
 }
 
 condition__met_by_none__nearest_miss_and_status_3()
@@ -343,8 +336,7 @@ condition__met_by_none__nearest_miss_and_status_3()
     # By far: in times, not in a power of ten of per cent.
     sed -i 's/^subject_to.*/subject_to = "peak_memory <= 1 MiB"/' sweep.toml
     run_quietly
-    run_meshsweep best
-    expect_only_stderr_contains 3 ': peak_memory <= 1 MiB is missed: 11,000 times the bound ('
+    expect_said only_stderr_contains 3 ': peak_memory <= 1 MiB is missed: 11,000 times the bound (' best
     # Without it, the jobs that ran may win.
     sed -i '/^subject_to/d' sweep.toml
     run_quietly
@@ -357,10 +349,8 @@ condition__metric_was_not_reported__cannot_be_told()
     trainer
     add_behind 'objective = .*' 'subject_to = "gone < 5"'
     printf '[job.metrics.gone]\nregex = "nobody prints ([0-9])"\n' >>sweep.toml
-    run_meshsweep run -j 1 --progress none
-    expect_only_stderr_contains 0 '3 jobs succeeded and reported no gone'
-    run_meshsweep best
-    expect_only_stderr_contains 3 'the nearest is job 1: gone < 5 unknown: gone was not reported'
+    expect_said only_stderr_contains 0 '3 jobs succeeded and reported no gone' run -j 1 --progress none
+    expect_said only_stderr_contains 3 'the nearest is job 1: gone < 5 unknown: gone was not reported' best
 }
 
 condition__search__infeasible_is_a_failed_trial()
@@ -432,8 +422,7 @@ derived__raced__ended_early_by_what_each_step_comes_to()
 {
     racing_sweep "1000.0 * micro_batch / (compute + waits)"
     expect_run only_stdout 0 check
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 "search: 2 trials, 1 ok, 1 stopped early, 0 failed"
+    expect_said only_stderr_contains 0 "search: 2 trials, 1 ok, 1 stopped early, 0 failed" run --progress none
     expect_sql "8|ok|400.0|
 1|stopped|76.9|1" "SELECT r.micro_batch, t.outcome, round(t.objective, 1), t.steps > 5 AND t.steps < 1000
         FROM trial AS t JOIN results AS r ON r.job = t.job_id ORDER BY t.id"
@@ -445,8 +434,7 @@ derived__better_than_the_best__goes_on()
 {
     racing_sweep "1000.0 / micro_batch / (compute + waits)"
     sed -i 's/1000$/30/' race.sh
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 "search: 2 trials, 2 ok, 0 stopped early, 0 failed"
+    expect_said only_stderr_contains 0 "search: 2 trials, 2 ok, 0 stopped early, 0 failed" run --progress none
 }
 
 derived__of_what_is_known_at_the_end__not_ended_early()
@@ -459,8 +447,7 @@ derived__of_what_is_known_at_the_end__not_ended_early()
     expect_stderr 'meshsweep: sweep.toml: [search] racing cannot end a job early: rate is computed from duration, '\
 'which '\
 'is known only once a job has ended'
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 "search: 2 trials, 2 ok, 0 stopped early, 0 failed"
+    expect_said only_stderr_contains 0 "search: 2 trials, 2 ok, 0 stopped early, 0 failed" run --progress none
 }
 
 run_cases "$@"

@@ -64,11 +64,9 @@ expected="1|ok||1.0|1
 parts__merged__each_job_and_attempt_once()
 {
     parts
-    run_meshsweep merge a.db b.db -o all.db
-    expect_only_stdout 0 'all.db: 6 new jobs, 7 new attempts'
+    expect_said only_stdout 0 'all.db: 6 new jobs, 7 new attempts' merge a.db b.db -o all.db
     expect_sql "$expected" "$merged" all.db
-    run_meshsweep merge b.db a.db b.db -o all.db
-    expect_only_stdout 0 'all.db: 0 new jobs, 0 new attempts'
+    expect_said only_stdout 0 'all.db: 0 new jobs, 0 new attempts' merge b.db a.db b.db -o all.db
     expect_sql "$expected" "$merged" all.db
     expect_said only_stdout 0 'all.db: all well' check -d all.db
 }
@@ -82,8 +80,7 @@ parts__several_objectives__merged_with_their_pareto_set()
         -e "\$a [job.metrics.cost]\nregex = 'cost: ([0-9]+)'" sweep.toml
     part a.db 'n <= 2' 0
     part b.db 'n >= 5' 0
-    run_meshsweep merge a.db b.db -o all.db
-    expect_only_stdout 0 'all.db: 6 new jobs, 4 new attempts'
+    expect_said only_stdout 0 'all.db: 6 new jobs, 4 new attempts' merge a.db b.db -o all.db
     expect_sql "1|cost|0" "SELECT position, metric, maximise FROM further_objective" all.db
     expect_run only_stdout 0 best -d all.db --json
     mv .stdout best.json
@@ -94,12 +91,10 @@ parts__in_another_order__the_same_results()
 {
     parts
     expect_run only_stdout 0 merge b.db -o first.db
-    run_meshsweep merge first.db a.db -o all.db
-    expect_only_stdout 0 'all.db: 6 new jobs, 7 new attempts'
+    expect_said only_stdout 0 'all.db: 6 new jobs, 7 new attempts' merge first.db a.db -o all.db
     expect_sql "$expected" "$merged" all.db
     # What came by another way is not new.
-    run_meshsweep merge b.db -o all.db
-    expect_only_stdout 0 'all.db: 0 new jobs, 0 new attempts'
+    expect_said only_stdout 0 'all.db: 0 new jobs, 0 new attempts' merge b.db -o all.db
 }
 
 merged__run_goes_on_where_the_parts_are()
@@ -111,8 +106,7 @@ merged__run_goes_on_where_the_parts_are()
     expect_run only_stdout 0 best -d all.db
     # Its own are new elsewhere, and those of the parts are not.
     expect_run silent 3 run -d all.db --progress none --retry-failed
-    run_meshsweep merge all.db -o a.db
-    expect_only_stdout 0 'a.db: 0 new jobs, 5 new attempts'
+    expect_said only_stdout 0 'a.db: 0 new jobs, 5 new attempts' merge all.db -o a.db
 }
 
 # Milliseconds of processor time.
@@ -156,12 +150,10 @@ merged_back__own_attempts__none_twice()
 {
     parts
     expect_run only_stdout 0 merge a.db -o all.db
-    run_meshsweep merge all.db -o a.db
-    expect_only_stdout 0 'a.db: 0 new jobs, 0 new attempts'
+    expect_said only_stdout 0 'a.db: 0 new jobs, 0 new attempts' merge all.db -o a.db
     # The job was reopened meanwhile: its own attempt stands for it again.
     sqlite3 a.db "UPDATE job SET state = 'pending', attempt_id = NULL WHERE id = 1"
-    run_meshsweep merge all.db -o a.db
-    expect_only_stdout 0 'a.db: 0 new jobs, 0 new attempts'
+    expect_said only_stdout 0 'a.db: 0 new jobs, 0 new attempts' merge all.db -o a.db
     expect_sql "ok|1" "SELECT state, attempt_id = (SELECT id FROM attempt WHERE job_id = 1) FROM job WHERE id = 1" a.db
 }
 
@@ -297,8 +289,7 @@ END
         # Whoever goes on with it looks at its own machine.
         expect_run silent 0 run -d "from-$first.db" --progress none
         expect_sql 3 "SELECT count(*) FROM attempt" "from-$first.db"
-        run_meshsweep check -d "from-$first.db"
-        expect_only_stdout 0 "from-$first.db: all well"
+        expect_said only_stdout 0 "from-$first.db: all well" check -d "from-$first.db"
     done
 }
 
@@ -325,12 +316,9 @@ sources__wrong__refused_and_nothing_changed()
 {
     parts
     echo nonsense >text.db
-    run_meshsweep merge a.db text.db -o all.db
-    expect_only_stderr_matches 1 '^meshsweep: merging text.db: '
-    run_meshsweep merge a.db
-    expect_only_stderr 2 'meshsweep: merge: name the database to merge into with -o FILE'
-    run_meshsweep merge a.db missing.db -o all.db
-    expect_only_stderr_matches 1 'missing.db: it does not exist yet'
+    expect_said only_stderr_matches 1 '^meshsweep: merging text.db: ' merge a.db text.db -o all.db
+    expect_said only_stderr 2 'meshsweep: merge: name the database to merge into with -o FILE' merge a.db
+    expect_said only_stderr_matches 1 'missing.db: it does not exist yet' merge a.db missing.db -o all.db
 }
 
 # --- shards ---
@@ -345,8 +333,7 @@ shards__merged__as_one_run()
         run_meshsweep run --shard "$k/4" -d "s$k.db" --progress none
         expect_only_status "$(sql "SELECT iif(count(*), 3, 0) FROM job WHERE state = 'failed'" "s$k.db")"
     done
-    run_meshsweep merge s1.db s2.db s3.db s4.db -o all.db
-    expect_only_stdout 0 'all.db: 16 new jobs, 16 new attempts'
+    expect_said only_stdout 0 'all.db: 16 new jobs, 16 new attempts' merge s1.db s2.db s3.db s4.db -o all.db
     merged="SELECT key, n, state, failure, score, attempts FROM results ORDER BY n"
     expect_sql "$(sql "$merged" one.db)" "$merged" all.db
     expect_run only_status 0 export -d one.db -o -

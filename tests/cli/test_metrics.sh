@@ -127,8 +127,7 @@ END
     expect_sql "0|JSON and CSV files over 16 MiB: 1" "SELECT count(*), (SELECT left_out FROM attempt)
         FROM summary WHERE name IN ('absent', 'large')"
     sed -i '/^file = "speed.csv"/d' sweep.toml
-    run_meshsweep check
-    expect_only_stderr_contains 2 "csv needs file, because the job's output is not a table"
+    expect_said only_stderr_contains 2 "csv needs file, because the job's output is not a table" check
 }
 
 regex__warm_up_and_take__summarise()
@@ -155,8 +154,7 @@ regex = "v=([0-9]+"
 [job.metrics.w]
 json = "a"
 regex = "b"' </dev/null
-    run_meshsweep plan
-    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:7:9: invalid regular expression: '
+    expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:7:9: invalid regular expression: ' plan
     expect_stderr_contains 'meshsweep: sweep.toml:9:1: a metric can have only one reader, and '
 }
 
@@ -544,8 +542,7 @@ END
     expect '[ "$(grep -c "reported no" .stderr)" = 1 ]'
     expect '[ "$(grep -n "reported no loss" .stderr | cut -d: -f1)" -lt "$(grep -n "^ok.*x=5" .stderr | cut -d: -f1)" ]'
     # Whose loss is none may be the best; that is told with it.
-    run_meshsweep best
-    expect_only_stdout_contains 0 'warning: 1 of 1 samples of its loss are NaN or infinite'
+    expect_said only_stdout_contains 0 'warning: 1 of 1 samples of its loss are NaN or infinite' best
     sed -i 's/^x = .*/x = [6]/' sweep.toml
     expect_run only_stderr 0 run
     expect_stderr_lacks 'reported no loss'

@@ -70,8 +70,7 @@ older_version__all_jobs_done__none_runs_again()
     old_database 12 "$schemas/listed.sql"
     sql "SELECT text FROM sweep" >sweep.toml
     sql "SELECT rank, hex(key), derived FROM job ORDER BY id" >before
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 'upgraded from schema version 12'
+    expect_said only_stderr_contains 0 'upgraded from schema version 12' run --progress none
     expect_sql 84 "SELECT count(*) FROM attempt"
     sql "SELECT rank, hex(key), derived FROM job ORDER BY id" >after
     diff -u before after >difference || fail "$(cat difference)"
@@ -184,14 +183,11 @@ upgrade__newest_absent_or_in_the_way__said()
     run_meshsweep upgrade
     expect_only_stderr 1 'meshsweep: database results.db: it does not exist yet; `meshsweep run` creates it'
     run_silently 0
-    run_meshsweep upgrade
-    expect_only_stdout 0 "results.db: its schema version is $newest, this program's: nothing to do"
+    expect_said only_stdout 0 "results.db: its schema version is $newest, this program's: nothing to do" upgrade
     expect_no_file "results.db.schema-$newest"
-    run_meshsweep upgrade -o results.db
-    expect_only_stderr 2 'meshsweep: results.db is the database itself; name another with -o'
+    expect_said only_stderr 2 'meshsweep: results.db is the database itself; name another with -o' upgrade -o results.db
     cp results.db other.db
-    run_meshsweep upgrade -o other.db
-    expect_only_stderr 2 'meshsweep: upgrade: other.db exists already; name another with -o'
+    expect_said only_stderr 2 'meshsweep: upgrade: other.db exists already; name another with -o' upgrade -o other.db
 }
 
 upgrade__twice_of_one_name_or_without_a_copy__as_asked()
@@ -211,8 +207,7 @@ upgrade__twice_of_one_name_or_without_a_copy__as_asked()
     done
     old_database 3
     printf 'not ours' >results.db.schema-3
-    run_meshsweep upgrade
-    expect_among_stderr 0 'as it was, it is kept in results.db.schema-3-2'
+    expect_said among_stderr 0 'as it was, it is kept in results.db.schema-3-2' upgrade
     expect_file_contains results.db.schema-3 'not ours'
     expect_sql "lost" "SELECT coalesce((SELECT failure FROM attempt WHERE state = 'failed'), 'lost')"
     # Nothing has run, and what was running then is not judged.
@@ -278,8 +273,7 @@ migration__that_fails__leaves_the_version_before()
     old_database 1
     sqlite3 -batch results.db 'CREATE TABLE observation (x); INSERT INTO observation VALUES (7)'
     schema results.db >before
-    run_meshsweep run --progress none
-    expect_only_stderr_matches 1 '^meshsweep: .*migrations/0002_predictions.sql.*observation'
+    expect_said only_stderr_matches 1 '^meshsweep: .*migrations/0002_predictions.sql.*observation' run --progress none
     expect_sql 1 "PRAGMA user_version"
     expect_sql "7|4" "SELECT x, (SELECT count(*) FROM attempt) FROM observation"
     expect "schema results.db | cmp - before"

@@ -43,8 +43,7 @@ run_all() # STATUS
 job__run_first_and_once__predictions_are_made_from_it()
 {
     sweep_file "$facts" 'with = { zero_stage = 3, num_devices_per_host = 4 }'
-    run_meshsweep plan
-    expect_only_stdout_contains 0 'nothing can be predicted until the model-information job has run'
+    expect_said only_stdout_contains 0 'nothing can be predicted until the model-information job has run' plan
     run_all 0
     expect_only_stderr_contains 0 \
         'meshsweep: model information: 4000000000 parameters, 1.9 GiB of activations per sample' \
@@ -61,8 +60,7 @@ job__run_first_and_once__predictions_are_made_from_it()
     expect_said only_stdout_contains 0 'jobs 2' status
     expect_stdout_contains 'model information (job 1): 4000000000 parameters, 1.9 GiB of activations per sample, 37.3 '\
 'GiB a device, 1000000000000 forward FLOPs per sample'
-    run_meshsweep status --json
-    expect_only_stdout_matches 0 '"activation_memory":[[:space:]]*2000000000'
+    expect_said only_stdout_matches 0 '"activation_memory":[[:space:]]*2000000000' status --json
     expect_sql '["memory.fits",3,8]' "SELECT json_extract(readfile('.stdout'), '\$.model_info.stages[0].rule',
         '\$.model_info.stages[1].zero_stage', '\$.model_info.stages[1].micro_batch')" :memory:
     expect_said only_stdout_contains 0 'highest throughput 4' best

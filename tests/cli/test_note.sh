@@ -30,17 +30,14 @@ END
 note__exclude__leaves_every_answer_and_is_counted()
 {
     done_sweep
-    run_meshsweep note 4 --exclude 'the node was too warm'
-    expect_only_stdout 0 'job 4: excluded; it has no value'
-    run_meshsweep best
-    expect_only_stdout_contains 0 'highest score 20, job 2 of sweep small'
+    expect_said only_stdout 0 'job 4: excluded; it has no value' note 4 --exclude 'the node was too warm'
+    expect_said only_stdout_contains 0 'highest score 20, job 2 of sweep small' best
     expect_stdout_contains '1 excluded: job 4 (the node was too warm)'
     expect_said only_stdout_contains 0 '"excluded_jobs":	1' best --json
     run_meshsweep status
     expect_only_stdout_contains 0 'best so far: score 20, job 2 (see meshsweep best)
 1 excluded: job 4 (the node was too warm)'
-    run_meshsweep compare --by x
-    expect_only_stdout_contains 0 '2 against 1: 1 pair ran on both sides'
+    expect_said only_stdout_contains 0 '2 against 1: 1 pair ran on both sides' compare --by x
     expect_stdout_contains '1 excluded: job 4 (the node was too warm)'
     expect_sql '1|2
 1|3
@@ -71,8 +68,7 @@ note__include__counts_again_and_both_are_kept()
 {
     done_sweep
     quietly note 4 --exclude 'too warm'
-    run_meshsweep note 4 --include
-    expect_only_stdout 0 'job 4: included; its values come from 1 attempt'
+    expect_said only_stdout 0 'job 4: included; its values come from 1 attempt' note 4 --include
     expect_said only_stdout_contains 0 'highest score 40, job 4' best
     expect_stdout_lacks excluded
     run_meshsweep show 4
@@ -89,8 +85,7 @@ note__exclude_one_attempt__the_median_is_that_of_the_rest()
     expect_sql '1004.0|3' "SELECT value, attempts FROM job_metric WHERE job_id = 1"
     stands=$(sql "SELECT a.number FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id = 1")
     expect "[ $stands = 2 ]"
-    run_meshsweep note 1/2 --exclude 'bad node'
-    expect_only_stdout 0 'job 1 attempt 2: excluded; its values come from 2 attempts'
+    expect_said only_stdout 0 'job 1 attempt 2: excluded; its values come from 2 attempts' note 1/2 --exclude 'bad node'
     expect_sql '1005.0|2|1' "SELECT m.value, m.attempts, a.number FROM job_metric AS m JOIN job AS j ON j.id = m.job_id
         JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id = 1"
     run_meshsweep results --where 'job = 1' --columns job,score,excluded --format csv
@@ -99,8 +94,7 @@ note__exclude_one_attempt__the_median_is_that_of_the_rest()
     expect_sql 12 "SELECT count(*) FROM attempt"
     # The whole job, then one attempt of it: the last word stands.
     quietly note 1 --exclude 'wrong data'
-    run_meshsweep note 1/3 --include
-    expect_only_stdout 0 'job 1 attempt 3: included; its values come from 1 attempt'
+    expect_said only_stdout 0 'job 1 attempt 3: included; its values come from 1 attempt' note 1/3 --include
     expect_sql '1009.0|1' "SELECT value, attempts FROM job_metric WHERE job_id = 1"
     expect_run only_status 0 check
 }
@@ -118,18 +112,15 @@ note__job_excluded_and_run_again__the_new_attempt_counts()
 note__text_and_tags__columns_of_results_and_exports()
 {
     done_sweep
-    run_meshsweep results --columns notes
-    expect_only_stderr_contains 2 'no such column: notes'
+    expect_said only_stderr_contains 2 'no such column: notes' results --columns notes
     expect_said only_stdout 0 'job 2: tagged' note 2 looks odd --tag flaky
     run_meshsweep note "$(sql "SELECT lower(hex(key)) FROM job WHERE id = 2")" 'so "odd", really'
     expect_only_stdout 0 'job 2: noted'
     quietly note 2 --tag flaky
     quietly note 2 --tag slow
-    run_meshsweep export --where 'tags IS NOT NULL'
-    expect_only_stdout_contains 0 ',notes,tags,excluded,'
+    expect_said only_stdout_contains 0 ',notes,tags,excluded,' export --where 'tags IS NOT NULL'
     expect_stdout_contains '"looks odd; so ""odd"", really","flaky,slow",,'
-    run_meshsweep results --where "notes LIKE '%odd%'" --columns job,score --format csv
-    expect_only_stdout_contains 0 '2,20.0'
+    expect_said only_stdout_contains 0 '2,20.0' results --where "notes LIKE '%odd%'" --columns job,score --format csv
     expect_sql 'looks odd; so "odd", really|flaky,slow|' "SELECT notes, tags, excluded FROM ranking WHERE job = 2"
     expect_run only_status 0 report -o page.html
     expect_file_contains page.html 'looks odd; so'
@@ -158,8 +149,7 @@ meshsweep: seven: must be a job'\''s number or at least 8 digits of its key
 meshsweep: job 4 is not excluded; `meshsweep show 4` lists what is
 meshsweep: note: --exclude and --include contradict each other; give one
 meshsweep: database none.db: it does not exist yet; `meshsweep run` creates it'
-    run_meshsweep note 4 --exclude ' '
-    expect_only_stderr 2 'meshsweep: note: --exclude is empty; say it in words'
+    expect_said only_stderr 2 'meshsweep: note: --exclude is empty; say it in words' note 4 --exclude ' '
     run_meshsweep note 4 "$(printf 'two\nlines')"
     expect_only_stderr 2 'meshsweep: note: the text has a control character; write it in one line'
     run_meshsweep note 4 "$(printf '\377')"

@@ -80,8 +80,7 @@ with -d, or remove that file"
     expect_no_file results.db
     rm results.db.lock
     ln -s nowhere results.db.lock
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 1 "is not a lock file of meshsweep"
+    expect_said only_stderr_contains 1 "is not a lock file of meshsweep" run --progress none
     expect_no_file nowhere
 }
 
@@ -89,8 +88,7 @@ lock__pipe__refused_at_once()
 {
     small_sweep
     mkfifo results.db.lock
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 1 "is not a lock file of meshsweep"
+    expect_said only_stderr_contains 1 "is not a lock file of meshsweep" run --progress none
 }
 
 deleted_database__next_run__points_to_what_was_saved()

@@ -82,8 +82,7 @@ every_command_with_output_file__what_it_reads__refused()
     content >before
     for command in export report; do
         for file in sweep.toml ./sweep.toml link.toml more.toml job.sh; do
-            run_meshsweep "$command" -o "$file"
-            expect_only_stderr_contains 2 "name another with -o"
+            expect_said only_stderr_contains 2 "name another with -o" "$command" -o "$file"
             expect_untouched "$command -o $file"
         done
     done
@@ -94,8 +93,7 @@ output_file__another_database__refused()
 {
     finished_sweep
     sqlite3 other.db 'CREATE TABLE t (x); INSERT INTO t VALUES (7)'
-    run_meshsweep export -o other.db
-    expect_only_stderr 2 'meshsweep: other.db is a database; name another with -o'
+    expect_said only_stderr 2 'meshsweep: other.db is a database; name another with -o' export -o other.db
     expect_sql 7 "SELECT x FROM t" other.db
 }
 
@@ -115,8 +113,7 @@ best_directory__where_the_sweep_file_is__refused()
     content >before
     expect "[ \"\$(commands_with --out)\" = best ]"
     for directory in . results.db.d results.db.d/winner "$PWD"; do
-        run_meshsweep best --out "$directory"
-        expect_only_stderr_contains 2 'name another with --out'
+        expect_said only_stderr_contains 2 'name another with --out' best --out "$directory"
         expect_untouched "best --out $directory"
         expect_no_file command.sh
     done

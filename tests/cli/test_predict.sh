@@ -82,13 +82,11 @@ memory__predicted__named_by_counter_and_rank()
     expect_status 0
     expect_stdout_matches 'micro_batch=16  predicted [0-9.]+ MiB allocated, rank 0 \(does not fit\), [0-9.e-]+ s a step'
     expect_no_stderr
-    run_meshsweep why micro_batch=1
-    expect_only_stdout_matches 0 'predicted [0-9.]+ MiB allocated, rank 0, [0-9.e-]+ s a step'
+    expect_said only_stdout_matches 0 'predicted [0-9.]+ MiB allocated, rank 0, [0-9.e-]+ s a step' why micro_batch=1
     expect_sql 'allocated, rank 0' "SELECT DISTINCT predicted_memory_of FROM results"
     expect_run only_status 3 run -c other.toml -d other.db --progress none
     expect_sql 'reserved, largest rank' "SELECT DISTINCT predicted_memory_of FROM results" other.db
-    run_meshsweep show 1 -d other.db
-    expect_only_stdout_matches 0 'predicted_memory_of +reserved, largest rank'
+    expect_said only_stdout_matches 0 'predicted_memory_of +reserved, largest rank' show 1 -d other.db
     run_meshsweep report -d other.db -o report.html
     expect_status 0
     expect_no_stdout
@@ -197,8 +195,7 @@ micro_batch = 1
 [cluster_spec]
 num_hosts = 1
 END
-    run_meshsweep check -c sweep.toml
-    expect_only_stderr_contains 2 '[predict] device = "H1000"; did you mean "H100"? (it knows '
+    expect_said only_stderr_contains 2 '[predict] device = "H1000"; did you mean "H100"? (it knows ' check -c sweep.toml
     sed -i 's/^device = .*/device = "A100"/' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stderr_contains 2 '= "A100"; did you mean "A100-40GB" or "A100-PCIe-40GB" or "A100-80GB" or '
@@ -208,11 +205,9 @@ END
     expect_only_stderr_contains 2 'device = "A100-90GB"; did you mean "A100-40GB"? (it knows '
     # The kind of thing that computes is no device; beside one it does no harm, nor does a backend of torch.distributed.
     sed -i 's/^device = .*/device = "cuda"/' sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stderr_contains 2 'device = "cuda" (it knows '
+    expect_said only_stderr_contains 2 'device = "cuda" (it knows ' check -c sweep.toml
     sed -i 's/^device = .*/device = "cuda"\ngpu_type = "A100-80GB"\nbackend = "nccl"/' sweep.toml
-    run_meshsweep predict -c sweep.toml --json
-    expect_among_stdout 0 '"verdict":"fits"'
+    expect_said among_stdout 0 '"verdict":"fits"' predict -c sweep.toml --json
     sed -i '/^gpu_type/d; /^backend/d; s/^device = .*/device = ["A100-80GB", "A100-90GB"]/' sweep.toml
     # Of a framework whose recipes recompute more is let through than the figures ask for.
     sed -i 's/, "A100-90GB"//' sweep.toml
@@ -334,8 +329,7 @@ END
     run_meshsweep check -c sweep.toml
     expect_only_stderr_contains 2 "sweep.toml:6:10: the predictor does not know family = 'transformer of 2'"
     sed -i "s/^family = .*/family = \"'gpt'\"\ndecoder_seq = \"64\"/" sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stderr_contains 2 "sweep.toml:6:10: decoder_seq is only for t5"
+    expect_said only_stderr_contains 2 "sweep.toml:6:10: decoder_seq is only for t5" check -c sweep.toml
 }
 
 # What is pruned runs when that is asked for: no seed draws any of it, be it near the memory or far above.
@@ -358,8 +352,7 @@ predict__pruning__excluded_with_audit()
 {
     predicted_sweep
     sed -i 's/^prune = .*/prune = "certain"\naudit = 0/' sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 'by memory.fits: is predicted to need more device memory than there is'
+    expect_said only_stdout_contains 0 'by memory.fits: is predicted to need more device memory than there is' plan
     sed -i 's/^audit = 0/audit = 1/' sweep.toml
     expect_run only_status 3 run --progress none
     run_meshsweep predict --accuracy
@@ -436,8 +429,7 @@ predict__nothing_asked_or_keys_missing__said()
 {
     predicted_sweep
     sed -i '/^heads/d' sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 'nothing can be predicted: the specs lack heads'
+    expect_said only_stdout_contains 0 'nothing can be predicted: the specs lack heads' plan
     small_sweep sweep.toml
     expect_said only_stderr_contains 2 'the file has no [predict] table' predict
 }
@@ -450,8 +442,7 @@ predict__adapters__want_targets_and_rank()
     expect_only_stderr_contains 2 'peft = "lora" needs a key lora_targets, the modules to which adapters are added'
     expect_stderr_contains 'peft = "lora" needs a key lora_rank'
     sed -i 's/^peft = .*/&\nlora_rank = 8\nlora_targets = "q_proj w_proj"/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'lora_targets = "q_proj w_proj"'
+    expect_said only_stderr_contains 2 'lora_targets = "q_proj w_proj"' check sweep.toml
     sed -i 's/^lora_targets = .*/lora_targets = ""/' sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'lora_targets names no module to which adapters are added, such as "q_proj v_proj"'
@@ -491,14 +482,12 @@ check__models_that_cannot_be_meant__said_at_the_key()
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern = "M*-X" is not a pattern: write one letter per layer'
     hybrid_sweep 5 '["M*-M", "M*M*"]'
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern has 4 layers, not 5'
+    expect_said only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern has 4 layers, not 5' check sweep.toml
     hybrid_sweep '[4, 5]' '["M*-M", "M*M*"]'
     sed -i 's/^micro_batch = 1/&\nrecompute = "none"/' sweep.toml
     expect_run only_stdout 0 check sweep.toml
     sed -i 's/^hybrid_pattern.*/kv_heads = 4/; /^mixer/d' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:8:1: kv_heads = 4 does not divide heads = 6'
+    expect_said only_stderr_contains 2 'sweep.toml:8:1: kv_heads = 4 does not divide heads = 6' check sweep.toml
     sed -i 's/^kv_heads.*/pipeline_layout = "Et|q*3L"/' sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout = "Et|q*3L" is not a layout: write E, t, m and L'
@@ -506,8 +495,7 @@ check__models_that_cannot_be_meant__said_at_the_key()
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout has 3 layers in 2 parts, not 4 in 2 stages'
     sed -i 's/^pipeline_layout.*//; s/^pp = .*/precision = "fp8"/; s/^device.*/device = "A100-80GB"/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'A100-80GB does not have precision fp8; use bf16 or fp16'
+    expect_said only_stderr_contains 2 'A100-80GB does not have precision fp8; use bf16 or fp16' check sweep.toml
     sed -i 's/^precision.*/precision = ["fp8", "bf16"]/' sweep.toml
     expect_run only_stdout 0 check sweep.toml
 }
@@ -633,14 +621,10 @@ server__beside_the_training__takes_its_share()
 {
     local verdicts="SELECT value->>'verdict' FROM json_each(readfile('.stdout'), '\$.records')"
     shared_sweep 'vllm_mode = "colocate"' 'vllm_gpu_memory_utilization = 0.9' 'vllm_enable_sleep_mode = [false, true]'
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_sql $'certain\nfits' "$verdicts" :memory:
     shared_sweep 'colocate_all_models = true' 'vllm_enable_sleep = [false, true]'
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_sql $'certain\nfits' "$verdicts" :memory:
     shared_sweep 'server_memory = 1'
     expect_any_stdout
@@ -651,9 +635,7 @@ server__beside_the_training__takes_its_share()
 power__limited__clocks_follow()
 {
     shared_sweep 'power_limit = [350, 700, 900]'
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_sql 1 "WITH t AS (SELECT value->>'power_limit' AS watts, value->>'predicted_time' AS s
         FROM json_each(readfile('.stdout'), '\$.records')) SELECT a.s > 1.1 * b.s AND a.s < 1.26 * b.s AND b.s = c.s
         FROM t AS a, t AS b, t AS c WHERE a.watts = 350 AND b.watts = 700 AND c.watts = 900" :memory:
@@ -666,14 +648,9 @@ power__limited__clocks_follow()
 fp4_format__of_megatron__is_a_precision()
 {
     shared_sweep 'fp4_format = ["none", "e2m1"]'
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     sed -i 's/"H100"/"B200"/' sweep.toml
-    run_meshsweep predict --json
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_run only_status 0 predict --json
     expect_sql 1 "SELECT max(value->>'predicted_time') > 1.1 * min(value->>'predicted_time')
         FROM json_each(readfile('.stdout'), '\$.records')" :memory:
 }
@@ -710,10 +687,7 @@ zero_stage = 3
 framework = "megatron"
 prune = "off"
 END
-    run_meshsweep predict --json
-    expect_status 0
-    expect_any_stderr
-    expect_any_stdout
+    expect_run only_status 0 predict --json
     expect_sql '' "WITH p AS (SELECT value->>'device' AS device, value->>'precision' AS precision, value->>'seq' AS seq,
         value->>'predicted_time' AS time FROM json_each(readfile('.stdout'), '\$.records')), pair(before, after) AS
         (VALUES ('V100-32GB', 'A100-80GB'), ('A100-80GB', 'H100'), ('H100', 'H200'), ('H200', 'B200'), ('B200', 'B300'),
@@ -754,10 +728,7 @@ mean_tokens = [500, 4000, 8192]
 [predict]
 framework = "hf-trainer"
 END
-    run_meshsweep predict --json
-    expect_status 0
-    expect_any_stderr
-    expect_any_stdout
+    expect_run only_status 0 predict --json
     expect_sql '1|3|1' "WITH p AS (SELECT value->>'mean_tokens' AS mean, value->>'predicted_memory' AS memory,
         value->>'predicted_time' AS time, value->>'memory_high' AS high
                          FROM json_each(readfile('.stdout'), '\$.records'))
@@ -793,10 +764,7 @@ device = "H100"
 micro_batch = 1
 [predict]
 END
-    run_meshsweep predict --json
-    expect_status 0
-    expect_any_stderr
-    expect_any_stdout
+    expect_run only_status 0 predict --json
     expect_sql '3|1|1' "WITH p AS (SELECT value->>'compiled' AS compiled, value->>'predicted_time' AS time,
         value->>'\$.\"activation_checkpoint.mode\"' AS mode FROM json_each(readfile('.stdout'), '\$.records'))
         SELECT count(*), min(e.time / c.time) > 1.02, max(e.time / c.time) < 1.2

@@ -260,8 +260,7 @@ placeholders__odd__plain_text_unless_they_name_a_key()
         '{ x}' '{x:>5}' '$x'; do
         small_sweep sweep.toml
         TEXT=$text awk '/^command/ { sub(/"[{]x[}]"/, "\"" ENVIRON["TEXT"] "\"") } { print }' sweep.toml >changed.toml
-        run_meshsweep plan -c changed.toml
-        expect_only_stdout_contains 0 '4 jobs: + 4 new'
+        expect_said only_stdout_contains 0 '4 jobs: + 4 new' plan -c changed.toml
     done
     rm -f ./*
     expect_reported 'command =' "command = ['true', '{a.b.c}']" \

@@ -55,8 +55,7 @@ END
 end_profile_step__of_dsat__ends_the_job_and_later_samples_do_not_count()
 {
     dsat_sweep 0.05 'end_profile_step = 5'
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 "search: 1 trial, 1 ok, 0 stopped early, 0 failed"
+    expect_said only_stderr_contains 0 "search: 1 trial, 1 ok, 0 stopped early, 0 failed" run --progress none
     expect_sql "4.0|3|1" "SELECT value, count, (SELECT count(*) < 600 FROM metric) FROM summary"
     expect_sql "ok|4.0||" "SELECT outcome, objective, steps, (SELECT stopped_steps FROM attempt) FROM trial"
     dsat_sweep 0.05
@@ -68,8 +67,7 @@ end_profile_step__of_dsat__ends_the_job_and_later_samples_do_not_count()
 end_profile_step__of_dsat_not_given__more_steps_where_they_are_short()
 {
     dsat_sweep 0.05
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 "search: 1 trial, 1 ok, 0 stopped early, 0 failed"
+    expect_said only_stderr_contains 0 "search: 1 trial, 1 ok, 0 stopped early, 0 failed" run --progress none
     expect_sql "28.0|51|1" "SELECT value, count, (SELECT count(*) < 600 FROM metric) FROM summary"
     expect_sql "ok|28.0||" "SELECT outcome, objective, steps, (SELECT stopped_steps FROM attempt) FROM trial"
     # As far as five seconds go, and no fewer than Determined's three.
@@ -104,8 +102,7 @@ END
         expect_only_stderr_contains 0 "search: 2 trials, 2 ok, 0 stopped early, 0 failed"
         expect_sql '1|2002.0|2
 2|1002.0|1' 'SELECT rank, throughput, bucket FROM ranking ORDER BY 1' "$strategy.db"
-        run_meshsweep best --json -d "$strategy.db"
-        expect_only_stdout_contains 0 '"value":	2002'
+        expect_said only_stdout_contains 0 '"value":	2002' best --json -d "$strategy.db"
         expect_sql "ended as planned: it has measured all steps up to end_profile_step|2" \
             "SELECT message, count(*) FROM attempt GROUP BY 1" "$strategy.db"
         touch to-the-end

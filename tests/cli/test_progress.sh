@@ -106,8 +106,7 @@ plain__hostile_values__do_not_reach_the_terminal()
     progress_sweep
     sed -i 's/^x = .*/x = ["a", "\\u001b[31mred\\n"]/' sweep.toml
     echo 'echo "score: 1"' >job.sh
-    run_meshsweep run --progress plain -j 1
-    expect_only_stderr_matches 0 ' x=.*red.* y=10$'
+    expect_said only_stderr_matches 0 ' x=.*red.* y=10$' run --progress plain -j 1
     expect_stderr_lacks $'\033'
 }
 
@@ -175,8 +174,7 @@ on_end__whatever_ended_the_run__gets_the_result()
     expect_told '3|3|1|20'
     # It is of no job.
     sed -i 's/^on_end.*/on_end = ["tee", "end.json"]/' sweep.toml
-    run_meshsweep run --progress plain
-    expect_only_stderr_contains 3 ', nothing to run; '
+    expect_said only_stderr_contains 3 ', nothing to run; ' run --progress plain
     expect_told '3|3|1|20'
     rm -r results.db*
     echo 'exit 7' >job.sh
@@ -207,8 +205,7 @@ on_end__fails__said_and_nothing_else()
     run_meshsweep run --progress none
     expect_only_stderr_matches 0 '^meshsweep: on_end: no-such-program: cannot be started .*; no result depends on it$'
     sed -i 's/^on_end = .*/on_end = []/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 2 'on_end is empty; give the program and its arguments'
+    expect_said only_stderr_contains 2 'on_end is empty; give the program and its arguments' run --progress none
 }
 
 run_cases "$@"

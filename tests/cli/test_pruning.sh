@@ -82,8 +82,7 @@ pruned__seen_everywhere__with_the_witness()
     expect_said only_stdout_matches 0 '"witness":[[:space:]]*7' status --json
     run_meshsweep results --where "state = 'pruned'" --columns micro_batch,error --format csv --limit 1
     expect_only_stdout_contains 0 '"needs at least as much device memory as job 7, which ran out of it"'
-    run_meshsweep why micro_batch=8 zero_stage=0 lr=1
-    expect_only_stdout_contains 0 'zero_stage=0: pruned'
+    expect_said only_stdout_contains 0 'zero_stage=0: pruned' why micro_batch=8 zero_stage=0 lr=1
     expect_stdout_contains 'pruned: job 7 (micro_batch=4) ran out of device memory, and this one needs at least as much'
     run_meshsweep plan
     expect_only_stdout_matches 0 \
@@ -103,8 +102,7 @@ prune__off_and_on_again__brought_back()
     sed -i 's/^\[predict.order\]/[predict]\nprune = "off"\n&/' sweep.toml
     run_it
     expect_jobs '14|10|0|24'
-    run_meshsweep run --prune most
-    expect_only_stderr_contains 2 '--prune most: must be sound, estimate or off'
+    expect_said only_stderr_contains 2 '--prune most: must be sound, estimate or off' run --prune most
 }
 
 witness__deleted_or_tried_again__dependents_are_back()
@@ -166,13 +164,11 @@ order__wrong__all_at_once()
 {
     pruned_sweep
     sed -i 's/^lr = "any"/lr = "sideways"\nzero_stage = [1]/' sweep.toml
-    run_meshsweep plan
-    expect_only_stderr_contains 2 'sweep.toml:9:6: lr must be "rises", "falls", "equal" or "any"'
+    expect_said only_stderr_contains 2 'sweep.toml:9:6: lr must be "rises", "falls", "equal" or "any"' plan
     expect_stderr_contains 'sweep.toml:10:14: an order needs at least two values'
     pruned_sweep
     sed -i 's/^lr = "any"/nowhere = "rises"\nmicro_batch = { order = "rises", when = "nil" }/' sweep.toml
-    run_meshsweep plan
-    expect_only_stderr_contains 2 '[predict.order] `nowhere`: unknown key `nowhere`'
+    expect_said only_stderr_contains 2 '[predict.order] `nowhere`: unknown key `nowhere`' plan
     expect_stderr_contains '[predict.order] `micro_batch`: unknown key `nil`'
 }
 

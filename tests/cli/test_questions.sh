@@ -59,24 +59,19 @@ print(told == asked, [s["size"] for s in asked["sizes"]], round(asked["sizes"][2
     expect_said only_stdout_contains 0 'weak scaling (each size has its own global batch)' compare --scaling n
     run_meshsweep compare --scaling k
     expect_only_stderr 4 'meshsweep: --scaling k: no such key; num_devices is the number of devices of a job'
-    run_meshsweep compare --scaling num_devices
-    expect_only_stderr_contains 4 'all measured jobs have the same size'
-    run_meshsweep compare --scaling n --free k
-    expect_only_stderr 4 'meshsweep: --free k: no such key of a section'
-    run_meshsweep compare --scaling n --by m
-    expect_only_stderr 2 'meshsweep: compare: give only one of --by and --scaling'
+    expect_said only_stderr_contains 4 'all measured jobs have the same size' compare --scaling num_devices
+    expect_said only_stderr 4 'meshsweep: --free k: no such key of a section' compare --scaling n --free k
+    expect_said only_stderr 2 'meshsweep: compare: give only one of --by and --scaling' compare --scaling n --by m
 }
 
 memory__half_of_it__what_that_loses()
 {
     scaled_sweep '[job.metrics.peak_memory]' "regex = 'mem ([0-9]+)'" 'unit = "MiB"' 'better = "min"' \
         '[[cluster_spec]]' 'num_hosts = 1' 'num_devices_per_host = 1'
-    run_meshsweep best --memory 50%
-    expect_only_stdout_contains 0 'highest rate 3240 samples/s, job '
+    expect_said only_stdout_contains 0 'highest rate 3240 samples/s, job ' best --memory 50%
     expect_stdout_contains 'peak_memory <= 2250.0: binds, excludes 4 better jobs' \
         'without it: job 11, 9720 samples/s; it loses 66.7 %'
-    run_meshsweep best --memory 3GiB
-    expect_only_stdout_contains 0 'without it: job 11, 9720 samples/s; it loses 33.3 %'
+    expect_said only_stdout_contains 0 'without it: job 11, 9720 samples/s; it loses 33.3 %' best --memory 3GiB
     run_meshsweep best --subject-to 'rate < 6000'
     expect_only_stdout_contains 0 'without it: job 11, 9720 samples/s; it loses 44.4 %'
     expect_run only_stdout 0 best --memory 50% --json
@@ -88,8 +83,7 @@ memory__half_of_it__what_that_loses()
     sed -i 's/^num_hosts = 1/&\ndevice_memory = "4GiB"/' sweep.toml
     expect_run only_status 3 run -d keyed.db --progress none --keep-going
     expect_said among_stdout 0 'peak_memory <= 2147483648 B: binds' best --memory 50% -d keyed.db
-    run_meshsweep best --memory 0%
-    expect_only_stderr_contains 2 'must be a size, such as 40GiB, or a percentage up to 100%'
+    expect_said only_stderr_contains 2 'must be a size, such as 40GiB, or a percentage up to 100%' best --memory 0%
     run_meshsweep best --memory 1GiB --subject-to 'n < 4'
     expect_only_stderr 2 'meshsweep: best: give only one of --memory and --subject-to'
 }
@@ -99,14 +93,12 @@ wasted__failed_and_repeated__their_share()
     scaled_sweep
     expect_run only_status 0 note 1 --exclude 'another job on the node'
     sqlite3 results.db "UPDATE attempt SET duration_ms = iif(state = 'ok', 3600000, 1800000)"
-    run_meshsweep status --wasted
-    expect_only_stdout_contains 0 '28.5 device-hours, 15.8 % of them wasted'
+    expect_said only_stdout_contains 0 '28.5 device-hours, 15.8 % of them wasted' status --wasted
     expect_stdout_matches '^result +24 +24 +84.2 %' '^repeated +3 +3 +10.5 %' '^failed +3 +1.5 +5.3 %'
     expect_run only_stdout 0 status --wasted --json
     mv .stdout wasted.json
     expect_sql 0.158 "SELECT round(readfile('wasted.json') ->> '\$.wasted_share', 3)"
-    run_meshsweep status --wasted --watch
-    expect_only_stderr 2 'meshsweep: status: give only one of --wasted and --watch'
+    expect_said only_stderr 2 'meshsweep: status: give only one of --wasted and --watch' status --wasted --watch
 }
 
 outliers__one_slow_run_of_many__named()
@@ -127,11 +119,9 @@ outliers__one_slow_run_of_many__named()
 tail__worst__of_the_slowest_job()
 {
     scaled_sweep
-    run_meshsweep tail --worst
-    expect_among_stderr 0 'rate 1000, the worst of 9'
+    expect_said among_stderr 0 'rate 1000, the worst of 9' tail --worst
     expect 'grep -q "^step of 1$" .stdout'
-    run_meshsweep tail --worst 3
-    expect_only_stderr 2 'meshsweep: tail: give only one of JOB and --worst'
+    expect_said only_stderr 2 'meshsweep: tail: give only one of JOB and --worst' tail --worst 3
 }
 
 # Two seeds of each: 10 and 20, 30 and 40.
@@ -158,12 +148,10 @@ END
     expect '[ "$(wc -l <.stdout)" = 3 ] && ! grep -q seed .stdout'
     expect_run only_stdout 0 export --units
     expect 'sed -n 2p .stdout | grep -q ",\"a, b\",ms,B,"'
-    run_meshsweep export --units --format json
-    expect_only_stderr 2 'meshsweep: export: --units needs --format csv, tsv or xlsx'
+    expect_said only_stderr 2 'meshsweep: export: --units needs --format csv, tsv or xlsx' export --units --format json
     sed -i '/^replicate/d' sweep.toml
     expect_run only_status 3 run -d plain.db --progress none --keep-going
-    run_meshsweep export --means -d plain.db
-    expect_only_stderr_contains 2 '--means: [sweep] replicate names no keys'
+    expect_said only_stderr_contains 2 '--means: [sweep] replicate names no keys' export --means -d plain.db
 }
 
 xlsx__read_by_another_program__texts_numbers_and_times_as_they_are()

@@ -104,8 +104,7 @@ raw__in_a_list_or_of_no_key__text_or_an_error()
     run_silently 0
     expect_output '<{text!r}><a b>'
     line_sweep '"echo {texd!r}"' '"a b"'
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 2 'unknown placeholder {texd}'
+    expect_said only_stderr_contains 2 'unknown placeholder {texd}' run --progress none
 }
 
 command_line__given_as_one_line__quoted_too()

@@ -66,8 +66,7 @@ each_recipe__run__its_axes_reach_the_files()
     for name in $recipes; do
         lay_framework "$name"
         cp "$source_dir/configs/cookbook/$name.toml" sweep.toml
-        run_meshsweep check sweep.toml
-        expect_only_stdout_contains 0 'sweep.toml: '
+        expect_said only_stdout_contains 0 'sweep.toml: ' check sweep.toml
         run_framework "$name"
     done
     expect_given <<END
@@ -150,8 +149,7 @@ each_framework__init__its_axes_reach_the_files()
     for name in $recipes; do
         read -r -d '' -a words < <(commands "$name") || [ "$name" != nemo ] || continue
         lay_framework "$name"
-        run_meshsweep init "${words[@]}"
-        expect_only_stderr_contains 0 'wrote sweep.toml'
+        expect_said only_stderr_contains 0 'wrote sweep.toml' init "${words[@]}"
         expect '! grep "TO DO" sweep.toml'
         run_framework "$name"
     done

@@ -185,20 +185,17 @@ replay__nothing_to_replay__said()
     expect_run only_stderr 1 replay -d absent.db
     # No row is ok.
     { head -n 1 table.csv; grep oom table.csv; } >failed.csv
-    run_meshsweep import -c import.toml -d failed.db failed.csv
-    expect_among_stderr 0 "no row of failed.csv is ok"
+    expect_said among_stderr 0 "no row of failed.csv is ok" import -c import.toml -d failed.db failed.csv
     run_meshsweep replay -d failed.db
     expect_status 4
     expect_no_stdout
     expect_stderr "meshsweep: failed.db: no job that succeeded has a value of throughput, so there is nothing to find"
     # An objective that no job reports.
     sed 's/max:throughput/max:speed/' import.toml >speed.toml
-    run_meshsweep replay -c speed.toml
-    expect_only_stderr_contains 2 'speed.toml:3:13: objective: jobs come from a table, but'
+    expect_said only_stderr_contains 2 'speed.toml:3:13: objective: jobs come from a table, but' replay -c speed.toml
     # No objective at all.
     sed '/objective/d' import.toml >aimless.toml
-    run_meshsweep replay -c aimless.toml
-    expect_only_stderr_contains 2 "declares no objective"
+    expect_said only_stderr_contains 2 "declares no objective" replay -c aimless.toml
     # Rules leave nothing.
     cp import.toml none.toml
     printf '[[rule]]\nname = "none"\nrequire = "kernel = 3"\n' >>none.toml
@@ -231,8 +228,7 @@ replay__published_tables__model_needs_few_trials()
     data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}
     [ -d "$data" ] || skip "the measured tables are not here: $data"
     while read -r name table groups most failed wrong; do
-        run_meshsweep import -c "$source_dir/configs/import/$name.toml" -d "$name.db" "$data/$table"
-        expect_only_status 0
+        expect_run only_status 0 import -c "$source_dir/configs/import/$name.toml" -d "$name.db" "$data/$table"
         expect_run only_stdout 0 replay -d "$name.db" --group-by "$groups" --strategy model
         expect "awk -v most=$most -v failed=$failed '/^\| model/ { exit !(\$4 <= most && \$13 <= failed) }' .stdout"
         run_meshsweep replay -d "$name.db" --group-by "$groups" --strategy model --memory-error 1.5 --time-error 2.8

@@ -158,8 +158,7 @@ report__no_sweep__says_so_and_writes_nothing()
 {
     fixture_database "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" "DELETE FROM exclusion" \
         "DELETE FROM rule" "DELETE FROM sweep"
-    run_meshsweep report
-    expect_only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one'
+    expect_said only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one' report
     expect_no_file report.html
 }
 
@@ -170,8 +169,7 @@ report__several_objectives__pareto_set()
     expect_file_contains report.html 'Of 2 objectives: the 2 jobs that no other job beats in all of them (Pareto set)'
     expect_file_contains report.html '<th scope=col>highest throughput (samples/s)<th scope=col>lowest loss</thead>'
     expect_file_contains report.html '<tr><td><a href="#j2">2</a><td class=n>99<td class=n>1.5'
-    run_meshsweep status
-    expect_only_stdout_contains 0 '2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)'
+    expect_said only_stdout_contains 0 '2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)' status
     expect_said only_stdout_contains 0 '"pareto_jobs":	[1, 2]' status --json
 }
 
@@ -203,8 +201,8 @@ report__winner__its_value_as_sql()
     sed -i 's/^\[job\]/&\nrepeat = 3/' sweep.toml
     expect_run only_status 0 run --progress none
     write_report
-    expect_file_contains report.html "<p class=note>In SQL: <code>SELECT value FROM job_metric WHERE job_id = 4 AND name = \
-&#39;score&#39;</code>, the median over 3 attempts, each the median of its samples;"
+    expect_file_contains report.html "<p class=note>In SQL: <code>SELECT value FROM job_metric WHERE job_id = 4 AND \
+name = &#39;score&#39;</code>, the median over 3 attempts, each the median of its samples;"
     expect "! grep -qi 'crosses at the bottom' report.html"
 }
 

@@ -513,8 +513,7 @@ serve__wrong_address__said()
     expect_only_stderr 2 'meshsweep: --serve :99999: must be HOST, PORT or HOST:PORT, with a port up to 65535; an IPv6'\
 ' address in brackets'
     expect_said only_stderr_contains 2 '--token: ' report --serve --token 'a/b'
-    run_meshsweep report --token x
-    expect_only_stderr_contains 2 'report: --token needs --serve'
+    expect_said only_stderr_contains 2 'report: --token needs --serve' report --token x
 }
 
 serve__port_in_use__said()

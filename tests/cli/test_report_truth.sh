@@ -6,8 +6,7 @@
 report_tells_the_truth() # DATABASE
 {
     command -v python3 >/dev/null || skip "there is no python3"
-    run_meshsweep report -d "${1-results.db}" -o report.html
-    expect_only_stderr 0 'meshsweep: report in report.html'
+    expect_said only_stderr 0 'meshsweep: report in report.html' report -d "${1-results.db}" -o report.html
     python3 "$tests_source_dir/cli/report_facts.py" report.html >said 2>said.err || fail "$(cat said.err)"
     facts_of_database "${1-results.db}" >true
     local kind
@@ -100,9 +99,7 @@ END
     # GiB under a name of its own are no bytes.
     sed -i 's/device_memory = .*/gpu_memory = [16, 24]/; s/"sizes"/"plain"/' sweep.toml
     run_meshsweep run --progress none --limit 3
-    expect_any_stdout
-    expect_any_stderr
-    expect_status "$status"
+    expect_only_status "$status"
     sentences_are_true results.db
     expect '! grep -q "[0-9] B<" report.html'
 }
@@ -137,14 +134,10 @@ END
     # Without groups, in the same file, interrupted, then finished.
     sed -i '/^group_by/d; s/"before"/"after"/; s/x = .*/x = [1, 3, 5]/' sweep.toml
     run_meshsweep run --progress none --keep-going --limit 9
-    expect_any_stdout
-    expect_any_stderr
-    expect_status "$status"
+    expect_only_status "$status"
     sentences_are_true results.db
     run_meshsweep run -j4 --progress none --keep-going
-    expect_any_stdout
-    expect_any_stderr
-    expect_status "$status"
+    expect_only_status "$status"
     sentences_are_true results.db
 }
 
@@ -276,8 +269,7 @@ sentences__published_tables__true()
     local name data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}
     for name in fms-acceleration internevo torchtitan vtrain-single-node; do
         [ -e "$data/$name.csv" ] || skip "$data/$name.csv is not there"
-        run_meshsweep import -c "$source_dir/configs/import/${name%%-*}.toml" -d "$name.db" "$data/$name.csv"
-        expect_only_status 0
+        expect_run only_status 0 import -c "$source_dir/configs/import/${name%%-*}.toml" -d "$name.db" "$data/$name.csv"
         sentences_are_true "$name.db"
     done
 }
@@ -418,8 +410,7 @@ report__file_cannot_be_written__the_old_one_stays()
     expect 'cmp -s before.html report.html'
     mkdir directory
     expect_said only_stderr_contains 1 'directory' report -o directory
-    run_meshsweep report -o nowhere/report.html
-    expect_only_stderr_contains 1 'nowhere/report.html'
+    expect_said only_stderr_contains 1 'nowhere/report.html' report -o nowhere/report.html
     expect_said only_stderr_contains 2 'results.db' report -o results.db
     expect '[ "$(ls | grep -c report)" = 1 ]'
 }

@@ -63,8 +63,7 @@ exit -> oom: 1 run, 1 job
 no-metric -> ok: 2 runs, 2 jobs
 nothing was written (--dry-run)"
     dump | cmp - before || fail "a dry run has changed the database"
-    run_meshsweep reread -c s.toml
-    expect_only_stdout_contains 0 "no-metric -> ok: 2 runs, 2 jobs"
+    expect_said only_stdout_contains 0 "no-metric -> ok: 2 runs, 2 jobs" reread -c s.toml
     expect_sql "ok  100.0, ok  200.0, failed oom 300.0, failed timeout 400.0" "$states"
     expect_sql "4|12|12" "SELECT count(DISTINCT attempt_id), sum(name = 't'), sum(name = 'loss') FROM metric"
     expect_said only_stdout_contains 0 "  failure: no-metric -> none" show 1
@@ -146,20 +145,17 @@ not_kept__cut_or_gone_or_unreadable__counted_named_and_as_before()
     for change in "cp short $log/output.log" "rm -r $log" "mkdir -p $log/output.log"; do
         $change
         dump >before
-        run_meshsweep reread -c s.toml --dry-run
-        expect_only_stdout_contains 0 "1 run cannot be read again and is as before:"
+        expect_said only_stdout_contains 0 "1 run cannot be read again and is as before:" reread -c s.toml --dry-run
         expect_stdout_matches "^  job 1 attempt 1: its output /.*/output.log (was cut|is gone)$"
         expect_stdout_contains "no-metric -> ok: 1 run, 1 job"
         dump | cmp - before || fail "a dry run has changed the database"
     done
-    run_meshsweep reread -c s.toml
-    expect_only_stdout_contains 0 "1 run cannot be read again and is as before:"
+    expect_said only_stdout_contains 0 "1 run cannot be read again and is as before:" reread -c s.toml
     expect_sql "failed no-metric none, ok  200.0" "$states"
     # It is read as soon as it is there.
     rm -r results.db.d
     mv kept results.db.d
-    run_meshsweep reread -c s.toml
-    expect_only_stdout_contains 0 "no-metric -> ok: 1 run, 1 job"
+    expect_said only_stdout_contains 0 "no-metric -> ok: 1 run, 1 job" reread -c s.toml
     expect_sql "ok  100.0, ok  200.0" "$states"
 }
 
@@ -193,8 +189,7 @@ killed_in_the_middle__all_or_none()
     expect_any_stderr
     expect_status 137
     dump | cmp - before || fail "the database has a part of the change"
-    run_meshsweep reread -c s.toml
-    expect_only_stdout_contains 0 "no-metric -> ok: 2 runs, 2 jobs"
+    expect_said only_stdout_contains 0 "no-metric -> ok: 2 runs, 2 jobs" reread -c s.toml
 }
 
 # Waiting for another attempt, and diverged by a wrong number: neither is run again.
@@ -204,15 +199,11 @@ job_that_waits_or_diverged__has_its_number_now__is_not_run_again()
     sed -i "s/^x = .*/x = [1, 2]/; s/^regex.*/regex = 'wrong (nan|[0-9]+)'/" s.toml
     printf '[retry]\nno-metric = 2\nbackoff = "1h"\n' >>s.toml
     printf '%s\n' '[ "$1" = 1 ] || echo wrong nan' 'echo "step $1 ms"' >job.sh
-    run_meshsweep run -c s.toml --progress none --limit 2 --max-fail 2
-    expect_any_stdout
-    expect_any_stderr
-    expect_status 3
+    expect_run only_status 3 run -c s.toml --progress none --limit 2 --max-fail 2
     expect_sql "failed|diverged
 pending|" "SELECT state, failure FROM job ORDER BY id DESC"
     sed -i "s/^regex.*/regex = 'step ([0-9]+) ms'/" s.toml
-    run_meshsweep reread -c s.toml
-    expect_only_stdout_contains 0 "diverged -> ok: 1 run, 1 job"
+    expect_said only_stdout_contains 0 "diverged -> ok: 1 run, 1 job" reread -c s.toml
     expect_sql "ok  1.0, ok  2.0" "$states"
     run_it
     expect_silent 0
@@ -227,16 +218,14 @@ run__patterns_changed_or_a_line_nearly_matches__names_reread()
     expect_sql 'exit status 0, but the objective t was not reported; this line nearly matches: "step 100 ms, loss '\
 '0.1"; `meshsweep reread` takes it with a mended expression' "SELECT message FROM attempt WHERE job_id = 1"
     ends_sweep elapsed
-    run_meshsweep reread -c s.toml
-    expect_only_stdout_contains 0 "4 runs read again, 2 changed"
+    expect_said only_stdout_contains 0 "4 runs read again, 2 changed" reread -c s.toml
     expect_sql "exit status 0, but the objective t was not reported" "SELECT message FROM attempt WHERE job_id = 1"
     ends_sweep elapsed "$device_gone"
     run_it
     expect_status 3
     expect_stderr "meshsweep: 2 failed jobs were read with other readers or failure patterns; \`meshsweep reread\` \
 reads them again"
-    run_meshsweep reread -c s.toml
-    expect_only_stdout_contains 0 "exit -> oom: 1 run, 1 job"
+    expect_said only_stdout_contains 0 "exit -> oom: 1 run, 1 job" reread -c s.toml
     run_it
     expect_status 3
     expect_no_stderr
@@ -245,8 +234,7 @@ reads them again"
 wrong_use__says_what_to_do()
 {
     ends_sweep step
-    run_meshsweep reread -c s.toml
-    expect_only_stderr 2 "meshsweep: there is no database results.db"
+    expect_said only_stderr 2 "meshsweep: there is no database results.db" reread -c s.toml
     run_it --only 'x = 1'
     expect_status 0
     sed 's/"ends"/"others"/' s.toml >other.toml

@@ -27,8 +27,7 @@ results__constant_key_called_as_a_column_of_a_job__does_not_hide_that()
     small_sweep sweep.toml
     printf '[[model]]\njob = "train"\nstate = "cold"\nhidden = 8\n' >>sweep.toml
     run_silently 0
-    run_meshsweep results --limit 1
-    expect_only_stdout_matches 0 '^job +x +y +state +failure +attempts +score +'
+    expect_said only_stdout_matches 0 '^job +x +y +state +failure +attempts +score +' results --limit 1
 }
 
 results__where_sort_columns__csv()
@@ -86,8 +85,7 @@ END
 {"fused":false,"sizes":[1,2],"rows":9007199254740993,"in_sweep":true}'
     run_meshsweep results --columns fused,sizes --format tsv --where 'fused = false'
     expect_only_stdout 0 $'fused\tsizes\nfalse\t[1,2]'
-    run_meshsweep results --columns job,fused --where 'fused = true'
-    expect_only_stdout_contains 0 '  1  true'
+    expect_said only_stdout_contains 0 '  1  true' results --columns job,fused --where 'fused = true'
     # In a document they are indented as the rest is, and lose no digit.
     run_meshsweep show 2 --json
     expect_only_stdout_contains 0 $'\t\t"parallel_spec":\t{\n\t\t\t"fused":\tfalse,\n\t\t\t"rows":\t9007199254740993,
@@ -131,8 +129,7 @@ results__wrong_names__hints_and_status_2()
     expect_only_stderr_contains 2 '(a number has no unit there: write 1.5, or 5400 where the column is in seconds)'
     run_meshsweep results --where "\"model.name\" = 'tiny'" --columns 'job,model.name' --limit 1 --format csv
     expect_only_stdout 0 $'job,model.name\r\n1,tiny\r'
-    run_meshsweep results --format xml
-    expect_only_stderr_contains 2 "unknown format 'xml'"
+    expect_said only_stderr_contains 2 "unknown format 'xml'" results --format xml
 }
 
 results__condition_that_is_none__refused()
@@ -146,8 +143,7 @@ results__condition_that_is_none__refused()
     expect_only_stderr_contains 2 'meshsweep: --where `1) UNION SELECT * FROM job --`: near'
     for command in results 'export --failed' 'export --toml'; do
         # shellcheck disable=SC2086 # a command and its option
-        run_meshsweep $command --where '0) OR (1'
-        expect_only_stderr 2 'meshsweep: --where `0) OR (1`: near ")": syntax error'
+        expect_said only_stderr 2 'meshsweep: --where `0) OR (1`: near ")": syntax error' $command --where '0) OR (1'
     done
     run_meshsweep results --where 'tp >'
     expect_only_stderr 2 'meshsweep: --where `tp >`: it ends too early'
@@ -160,8 +156,7 @@ results__database_without_a_sweep__status_4()
     sqlite3 results.db "PRAGMA application_id = 1836279927;
         PRAGMA user_version = $(find "$source_dir/sql/migrations" -name "*.sql" | sort | tail -n 1 |
             sed -E 's/.*\/0*([0-9]+)_.*/\1/')"
-    run_meshsweep results
-    expect_only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one'
+    expect_said only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one' results
 }
 
 results__no_database__said()
@@ -205,8 +200,7 @@ export__to_a_file__whole_or_as_it_was()
 {
     fixture_database
     echo before >out.csv
-    run_meshsweep export -d absent.db -o out.csv
-    expect_only_stderr_contains 1 'it does not exist yet'
+    expect_said only_stderr_contains 1 'it does not exist yet' export -d absent.db -o out.csv
     expect_file_contains out.csv before
     expect_run silent 0 export -o out.csv
     expect "[ \$(wc -l <out.csv) = 10 ]" "[ \$(ls | grep -c 'out.csv') = 1 ]"

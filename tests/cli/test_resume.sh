@@ -76,8 +76,7 @@ three|2.0
 seventeen|6.0" "SELECT name, length - min(length) OVER () FROM results ORDER BY job"
     expect_said only_stdout_contains 0 "3 jobs: + 0 new  = 3 done" plan
     expect_said only_stdout_contains 0 "seventeen" best --out winner
-    run_meshsweep plan -c winner/sweep.toml
-    expect_only_stdout_contains 0 "1 job: + 0 new  = 1 done"
+    expect_said only_stdout_contains 0 "1 job: + 0 new  = 1 done" plan -c winner/sweep.toml
     sed -i 's/^objective.*/&\ngroup_by = ["model.name"]/' sweep.toml
     run_silently 0
     expect_said only_stdout_contains 0 "model.name=three: " best
@@ -90,8 +89,7 @@ descriptions__that_alone_differ__are_the_first()
 {
     logged_sweep
     edit 's/^x = .*/description = ["first", "second"]\nx = 1/'
-    run_meshsweep plan
-    expect_only_stdout_contains 0 "4 combinations, 4 matched, 2 duplicates"
+    expect_said only_stdout_contains 0 "4 combinations, 4 matched, 2 duplicates" plan
     expect_jobs_run 0 "1 10, 1 20"
     expect_sql first "SELECT DISTINCT description FROM results"
 }
@@ -134,8 +132,7 @@ command_or_environment__changed__all_run_as_new_jobs()
     logged_sweep
     expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
     edit 's/^command = .*/&\nenv = { MODE = "fast" }/'
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 'env: none -> MODE=fast; all jobs are new for that alone'
+    expect_said only_stderr_contains 0 'env: none -> MODE=fast; all jobs are new for that alone' run --progress none
     expect_ran "1 10, 1 20, 2 10, 2 20"
     run_meshsweep run --progress none -- /bin/sh job.sh '{x}' '{y}' more
     expect_only_stderr_contains 0 'all jobs are new for that alone'
@@ -312,8 +309,7 @@ only__narrows__counts_and_status_too()
     expect_jobs_run 0 "2 20" --only 'x = 2 AND y = 20'
     expect_jobs_run 3 "1 10, 1 20" --only 'x = 1'
     expect_jobs_run 0 "" --only 'x = 2 AND y > 10'
-    run_meshsweep run --only 'x = 5'
-    expect_only_stderr_contains 4 'meshsweep: no job satisfies --only'
+    expect_said only_stderr_contains 4 'meshsweep: no job satisfies --only' run --only 'x = 5'
     run_meshsweep run --only 'xx = 5'
     expect_status 2
     expect_no_stdout
@@ -416,13 +412,11 @@ plan__same_values_other_command_or_rule__says_so()
     small_sweep
     run_silently 0
     sed -i 's/"{y}"\]/"{y}", "more"]/' sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '  + 4 new: known values in a new combination or with another command'
+    expect_said only_stdout_contains 0 '  + 4 new: known values in a new combination or with another command' plan
     expect_stdout_contains '  - 4 gone: excluded by a rule now, or run with another command'
     sed -i 's/", "more"\]/"]/' sweep.toml
     printf '[[rule]]\nname = "no"\nrequire = "x <> 1"\n' >>sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '  - 2 gone: excluded by a rule now, or run with another command'
+    expect_said only_stdout_contains 0 '  - 2 gone: excluded by a rule now, or run with another command' plan
 }
 
 specs_alike__a_label_in_the_command__each_runs_its_own()

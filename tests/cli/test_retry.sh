@@ -111,8 +111,7 @@ backoff__wrong__said_with_its_place()
     retry_sweep 'backoff = "soon"
 backoff_max = true
 backof = 1'
-    run_meshsweep check sweep.toml
-    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:6:11: backoff: "soon" is not a duration'
+    expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:6:11: backoff: "soon" is not a duration' check sweep.toml
     expect_stderr_matches '^meshsweep: sweep.toml:7:[0-9]+: .*backoff_max'
     expect_stderr_matches '^meshsweep: sweep.toml:8:1: unknown .*"backof"'
 }
@@ -131,9 +130,7 @@ failed_sweep() # OPTIONS OF run
 run_it() # STATUS OPTIONS
 {
     run_meshsweep run --progress none --keep-going -j 1 "${@:2}"
-    expect_status "$1"
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status "$1"
 }
 
 expect_ran() # JOBS
@@ -265,8 +262,7 @@ END
 'started '
     expect_stderr_matches '\(exit: exit status 1: run [0-9]+ [0-9]+: no such module\); to continue anyway: --keep-going'
     expect_sql "3|27" "SELECT sum(state = 'failed'), sum(state = 'pending') FROM job"
-    run_meshsweep run --progress none -j 1 --pause-after 20
-    expect_only_stderr_contains 6 '20 jobs failed the same way'
+    expect_said only_stderr_contains 6 '20 jobs failed the same way' run --progress none -j 1 --pause-after 20
     expect_sql "7" "SELECT count(*) FROM job WHERE state = 'pending'"
     run_silently 3 -j 2 --keep-going
     expect_sql "30" "SELECT count(*) FROM job WHERE state = 'failed'"

@@ -42,8 +42,7 @@ END_OF_SWEEP
 scale_to__file__plans_there_beside_here()
 {
     two_plans
-    run_meshsweep predict --scale-to num_hosts=16
-    expect_only_stdout_contains 0 'num_hosts=16, the best plans first'
+    expect_said only_stdout_contains 0 'num_hosts=16, the best plans first' predict --scale-to num_hosts=16
     expect_stdout_matches '^1st  tp=[28] pp=1 on 128 devices; here (1st|2nd), on 16$'
     expect_stdout_matches '^    memory [0-9.]+ GiB .*\([0-9.]+ GiB to [0-9.]+ GiB\), fits; here [0-9.]+ GiB$'
     expect_stdout_matches '^    step [0-9.]+ s \(.* tokens/s \(.*\); efficiency [0-9]+ % \([0-9]+ to [0-9]+\)$'
@@ -113,8 +112,7 @@ scale_to__explicit_degrees__follow()
     # A batch that cannot be divided further grows.
     sed -i 's/^dp = .*/dp = 4/; s/^tp = .*/tp = 2/; s/^num_hosts = .*/num_hosts = 1/' sweep.toml
     sed -i 's/^gradient_acc.*/gradient_accumulation = 2/; s/^global_batch = .*/global_batch = 8/' sweep.toml
-    run_meshsweep predict --scale-to num_hosts=16
-    expect_only_stdout_contains 0 'at a batch of 128, here 8'
+    expect_said only_stdout_contains 0 'at a batch of 128, here 8' predict --scale-to num_hosts=16
 }
 
 scale_to__devices_of_a_host__no_more_hosts()
@@ -165,8 +163,7 @@ END_OF_IMPORT
     expect_stdout_contains 'tp,dp,devices_here,place'
     expect_stdout_matches '^1,64,32,[12]' '^2,32,16,[12]'
     expect_any_stderr
-    run_meshsweep predict --scale-to num_hosts=8
-    expect_among_stdout 0 'measured on at most 32 devices; 64 are 2 times as many'
+    expect_said among_stdout 0 'measured on at most 32 devices; 64 are 2 times as many' predict --scale-to num_hosts=8
     expect_stdout_contains '2 plans both here and there, 0 only there, 0 only here'
 }
 
@@ -191,8 +188,7 @@ END_OF_CASES
     run_meshsweep predict --scale-to num_hosts=4 --accuracy
     expect_only_stderr_contains 2 'predict: --scale-to cannot be combined with --profile, --accuracy or --frontier'
     sed -i '/^\[predict\]/,/^network/d; /^profile/d' sweep.toml
-    run_meshsweep predict --scale-to num_hosts=4
-    expect_only_stderr_contains 2 'the file has no [predict] table'
+    expect_said only_stderr_contains 2 'the file has no [predict] table' predict --scale-to num_hosts=4
 }
 
 run_cases "$@"

@@ -173,8 +173,7 @@ retry_failed__after_a_search__tried_again()
 deadline__over__starts_nothing_new()
 {
     search_sweep 'strategy = "random"' 'deadline = 0.001'
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 3 "deadline: 0.001 s have passed"
+    expect_said only_stderr_contains 3 "deadline: 0.001 s have passed" run --progress none
     expect_stderr_contains 'there is no best job: no job ran to its end and reported a finite throughput'
     expect_sql "1" "SELECT count(*) < 40 FROM attempt"
 }
@@ -192,8 +191,7 @@ bad_values__file_and_command_line__status_2_at_once()
         "latncy" "budget: -1 is less than 0")
     for i in "${!wrong[@]}"; do
         # shellcheck disable=SC2086 # an option and its value
-        run_meshsweep run --progress none ${wrong[i]}
-        expect_only_stderr_contains 2 "${said[i]}"
+        expect_said only_stderr_contains 2 "${said[i]}" run --progress none ${wrong[i]}
     done
     printf '%s\n' '[[cluster_spec]]' 'num_hosts = 1' 'num_devices_per_host = 4' >>sweep.toml
     run_meshsweep run --progress none --strategy random --max-slots 2
@@ -229,8 +227,7 @@ nothing_to_win__search_ends_and_says_why()
     expect_stderr_contains "results.db: no job that succeeded has a value of throughput, so there is nothing to find"
     printf '[[rule]]\nname = "none"\nrequire = "micro_batch > 100"\nwhy = "too few"\n' >>sweep.toml
     run_ended 4 -d empty.db
-    run_meshsweep plan -d empty.db
-    expect_only_stdout_contains 4 "excluded 40 by none: too few"
+    expect_said only_stdout_contains 4 "excluded 40 by none: too few" plan -d empty.db
 }
 
 # As with `run`, and before it.
@@ -241,21 +238,16 @@ impossible_searches__plan_and_check__status_2_and_nothing_made()
     local command
     for command in "plan" "run --dry-run" "plan --only micro_batch=1" "check sweep.toml"; do
         # shellcheck disable=SC2086 # words
-        run_meshsweep $command
-        expect_only_stderr 2 "meshsweep: max_slots: a trial needs 4 devices, but at most 2 may be in use"
+        expect_said only_stderr 2 "meshsweep: max_slots: a trial needs 4 devices, but at most 2 may be in use" $command
     done
     expect_said only_stdout_contains 0 "40 jobs: + 40 new" plan --max-slots 4
-    run_meshsweep plan --max-slots 4 --divisor 1
-    expect_only_stderr 2 "meshsweep: --divisor: divisor: 1 is less than 2"
+    expect_said only_stderr 2 "meshsweep: --divisor: divisor: 1 is less than 2" plan --max-slots 4 --divisor 1
     sed -i -e '/^max_slots/d' -e '/^zero_stage/s/=.*/= [0]/' sweep.toml
-    run_meshsweep plan --zero-stages 1
-    expect_only_stderr_contains 2 "no candidate has one of the requested ZeRO stages"
+    expect_said only_stderr_contains 2 "no candidate has one of the requested ZeRO stages" plan --zero-stages 1
     sed -i -e '/^micro_batch/d' -e 's/, "{micro_batch}"//' -e 's/"random"/"binary"/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 "strategy binary bisects the micro-batch, but no spec has one"
+    expect_said only_stderr_contains 2 "strategy binary bisects the micro-batch, but no spec has one" check sweep.toml
     sed -i '/^objective/d' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 "a search needs an objective"
+    expect_said only_stderr_contains 2 "a search needs an objective" check sweep.toml
     expect "[ \"\$(echo *)\" = 'job.sh sweep.toml' ]"
 }
 
@@ -263,12 +255,10 @@ nothing_to_search__said()
 {
     search_sweep 'strategy = "random"' 'zero_stages = [1]'
     sed -i '/^zero_stage = /s/.*/zero_stage = [0]/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 2 "no candidate has one of the requested ZeRO stages"
+    expect_said only_stderr_contains 2 "no candidate has one of the requested ZeRO stages" run --progress none
     search_sweep 'strategy = "random"'
     sed -i '/^objective/d' sweep.toml
-    run_meshsweep run --progress none -d other.db
-    expect_only_stderr_contains 2 "a search needs an objective"
+    expect_said only_stderr_contains 2 "a search needs an objective" run --progress none -d other.db
     run_meshsweep run --progress none -d other.db --metric max:throughput --max-trials 1
     expect_finished
     expect_no_stdout
@@ -288,8 +278,7 @@ for _ in $(seq "$steps"); do
     sleep 0.05
 done
 END
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 "search: 2 trials, 1 ok, 1 stopped early, 0 failed"
+    expect_said only_stderr_contains 0 "search: 2 trials, 1 ok, 1 stopped early, 0 failed" run --progress none
     expect_sql "ok|99.0|
 stopped|11.0|1" "SELECT outcome, objective, steps > 5 AND steps < 1000 FROM trial ORDER BY id"
     expect_sql "ok|2" "SELECT state, count(*) FROM job GROUP BY 1"
@@ -327,8 +316,7 @@ best_again__confirmed_and_launched__attempts_of_the_best_alone()
 {
     search_sweep 'strategy = "grid"' 'max_trials = 40'
     sed -i -e '/^zero_stage/s/=.*/= [0]/' -e '/^micro_batch/s/=.*/= [4, 8]/' sweep.toml
-    run_meshsweep run --progress none --confirm 3 --run-full-experiment
-    expect_only_stderr_contains 0 "launching the winner"
+    expect_said only_stderr_contains 0 "launching the winner" run --progress none --confirm 3 --run-full-experiment
     # 81 and 82 are within 2 %: three runs each, and one more of the winner.
     expect_sql "1|41.0
 1|42.0
@@ -405,8 +393,7 @@ best__several_global_batches__said()
     expect_stdout_lacks 'Pareto'
     expect_stderr "meshsweep: the winner's global batch is 32, but other jobs have 64; to compare at an equal one, \
 use meshsweep results --where"
-    run_meshsweep best --json
-    expect_among_stdout 0 '"pareto":	[]'
+    expect_said among_stdout 0 '"pareto":	[]' best --json
 }
 
 dsats_spellings__stages_metrics_and_steps__as_its_documents_have_them()

@@ -141,8 +141,7 @@ recipe__printed_and_included__same_plan()
 
 recipe__checked__candidates_reported()
 {
-    run_meshsweep check "$configs/zhen-search.toml"
-    expect_only_stdout_contains 0 '998738 model candidates'
+    expect_said only_stdout_contains 0 '998738 model candidates' check "$configs/zhen-search.toml"
 }
 
 option__search_model_of_a_file_with_nothing_else__prints()
@@ -203,8 +202,7 @@ tokens = [["ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATT
 run__search_model__sample_swept_and_recorded()
 {
     tiny_space
-    run_meshsweep run --search-model --progress none
-    expect_only_stderr_contains 0 '4 models of 12 candidates'
+    expect_said only_stderr_contains 0 '4 models of 12 candidates' run --search-model --progress none
     expect_sql '8' "SELECT count(*) FROM job WHERE state = 'ok'"
     expect_sql '4|4' "SELECT sum(num_zhen_layers = 1), sum(num_zhen_layers = 2) FROM results"
     expect_sql '0' "SELECT count(*) FROM results WHERE score <> emb_dim * 10 + x"
@@ -267,10 +265,8 @@ run__model_space_forgotten__said()
 refused__no_model_space__status_2()
 {
     small_sweep sweep.toml
-    run_meshsweep search-model
-    expect_only_stderr 2 'meshsweep: sweep.toml: there is no [model_space] to search'
-    run_meshsweep run --search-model
-    expect_only_stderr 2 'meshsweep: sweep.toml: there is no [model_space] to search'
+    expect_said only_stderr 2 'meshsweep: sweep.toml: there is no [model_space] to search' search-model
+    expect_said only_stderr 2 'meshsweep: sweep.toml: there is no [model_space] to search' run --search-model
 }
 
 refused__no_base_to_compare_with__status_2()
@@ -287,21 +283,18 @@ nothing__filter_removes_all__status_4_which_and_how_many()
     printf '%s\n' '[[model_space.filter]]' 'name = "tiny"' 'where = "params < 1000"' >>space.toml
     run_meshsweep search-model -c space.toml
     expect_only_stderr 4 'meshsweep: no model is left of 998738 candidates: tiny removed 998738'
-    run_meshsweep search-model -c space.toml --count
-    expect_only_stdout_contains 0 'tiny removed 998738'
+    expect_said only_stdout_contains 0 'tiny removed 998738' search-model -c space.toml --count
     {
         cat space.toml
         printf '[job]\ncommand = "true"\n'
     } >sweep.toml
-    run_meshsweep run --search-model
-    expect_only_stderr_contains 4 'no model is left of 998738 candidates: tiny removed 998738'
+    expect_said only_stderr_contains 4 'no model is left of 998738 candidates: tiny removed 998738' run --search-model
 }
 
 refused__wrong_options__status_2()
 {
     zhen_space
-    run_meshsweep search-model -c space.toml --seed x
-    expect_only_stderr 2 'meshsweep: --seed x: must be an integer'
+    expect_said only_stderr 2 'meshsweep: --seed x: must be an integer' search-model -c space.toml --seed x
     run_meshsweep search-model -c space.toml --json
     expect_only_stderr 2 'meshsweep: search-model: --json needs --count; models are printed as TOML'
     expect_run only_stderr 2 search-model -c space.toml --limit 0

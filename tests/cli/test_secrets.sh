@@ -47,8 +47,7 @@ expect_nothing_recorded()
 secrets__in_a_command_and_its_output__given_but_not_recorded()
 {
     secret_sweep
-    run_meshsweep run --progress plain
-    expect_among_stderr 3 'failed'
+    expect_said among_stderr 3 'failed' run --progress plain
     expect_no_secrets .stdout .stderr
     expect "[ \"\$(sed -n 1p given)\" = '1 10 --api-key opt-Alpha-1 --password=opt-Beta-22 \
 https://me:url-Gamma-3@host.example/x sk-abcdefDELTA1234567890 Authorization: Bearer Epsilon-Bearer-55 --token \

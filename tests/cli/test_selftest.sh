@@ -17,15 +17,13 @@ selftest__20_kills__nothing_lost_and_nothing_left()
 
 selftest__no_kills__a_plain_sweep()
 {
-    run_meshsweep selftest --kills 0 --jobs 5
-    expect_only_stdout_contains 0 '0 kills survived in 1 sweep of 5 jobs'
+    expect_said only_stdout_contains 0 '0 kills survived in 1 sweep of 5 jobs' selftest --kills 0 --jobs 5
     expect_stdout_contains '5 jobs, each in one final state with its own number; 5 attempts, of which 0 were lost'
 }
 
 selftest__directory_absent__said()
 {
-    run_meshsweep selftest --dir absent
-    expect_only_stderr_contains 1 'absent/meshsweep-selftest'
+    expect_said only_stderr_contains 1 'absent/meshsweep-selftest' selftest --dir absent
 }
 
 # A runner that does not do what it should: its jobs' numbers are wrong in one place, which must be found.

@@ -6,8 +6,7 @@
 show__job_that_ran__all_of_it()
 {
     fixture_database
-    run_meshsweep show 1
-    expect_only_stdout_contains 0 '  key                     01000000000000000000000000000000'
+    expect_said only_stdout_contains 0 '  key                     01000000000000000000000000000000' show 1
     expect_stdout_contains '  state                   ok' '  micro_batch           1' '  throughput  100 samples/s'
     expect_stdout_contains "OMP_NUM_THREADS=1 NOTE='two words' train --name 'it'\\''s tiny' --tp=1"
 }
@@ -15,8 +14,7 @@ show__job_that_ran__all_of_it()
 show__by_the_beginning_of_its_key__the_same()
 {
     fixture_database
-    run_meshsweep show 05000000
-    expect_only_stdout_contains 0 '  job                     5'
+    expect_said only_stdout_contains 0 '  job                     5' show 05000000
     expect "[ \"\$(grep -c '^attempt\$' .stdout)\" = 2 ]"
     expect_stdout_contains '  failure            lost' '  message            exit status 1: no such file'
 }
@@ -69,13 +67,10 @@ show__no_such_job__says_so()
     run_meshsweep show
     expect_only_stderr 2 'meshsweep: show: name a job by its number, or by the beginning of its key; meshsweep '\
 'results lists them'
-    run_meshsweep show 77
-    expect_only_stderr 4 'meshsweep: there is no job 77; `meshsweep results --all` lists them'
-    run_meshsweep show job-1
-    expect_only_stderr 2 "meshsweep: job-1: must be a job's number or at least 8 digits of its key"
+    expect_said only_stderr 4 'meshsweep: there is no job 77; `meshsweep results --all` lists them' show 77
+    expect_said only_stderr 2 "meshsweep: job-1: must be a job's number or at least 8 digits of its key" show job-1
     fixture_database "UPDATE job SET key = x'0100000000000000000000000000000f' WHERE id = 2"
-    run_meshsweep show 01000000
-    expect_only_stderr 2 'meshsweep: 01000000: the keys of 2 jobs begin like this; give more digits'
+    expect_said only_stderr 2 'meshsweep: 01000000: the keys of 2 jobs begin like this; give more digits' show 01000000
 }
 
 show__command__runs_by_hand_from_anywhere()
@@ -88,8 +83,7 @@ show__command__runs_by_hand_from_anywhere()
     sqlite3 :memory: "SELECT readfile('show.json')->>'\$.shell'" >command.sh
     mkdir elsewhere
     expect "[ \"\$(cd elsewhere && sh ../command.sh)\" = 'score: 40 good day' ]"
-    run_meshsweep best
-    expect_only_stdout_contains 0 "GREETING='good day' /bin/sh ./job.sh 2 20"
+    expect_said only_stdout_contains 0 "GREETING='good day' /bin/sh ./job.sh 2 20" best
 }
 
 # With all that the job was given, in a directory of its own, and with a program that only the runner's PATH has.
@@ -123,8 +117,7 @@ END
     kept=$(realpath results.db.d)/$(sql "SELECT directory FROM attempt WHERE job_id = 2")
     echo evidence >"$kept/it's"
     meshsweep best --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["shell"])' >line.sh
-    run_meshsweep best --out winner
-    expect_only_stdout_contains 0 'dir=$(mktemp -d) && cd '
+    expect_said only_stdout_contains 0 'dir=$(mktemp -d) && cd ' best --out winner
     expect "! grep -q \"$kept\" line.sh winner/command.sh"
     mv winner elsewhere/moved
     for script in line.sh elsewhere/moved/command.sh; do
@@ -195,10 +188,8 @@ tail__nothing_to_print__says_why()
 {
     fixture_database
     expect_said only_stderr 4 'meshsweep: job 8 has not been started yet' tail 8
-    run_meshsweep tail 1 --attempt 3
-    expect_only_stderr 4 'meshsweep: job 1 has no attempt 3'
-    run_meshsweep tail 1
-    expect_only_stderr 0 'meshsweep: attempt 1 of job 1 has no output'
+    expect_said only_stderr 4 'meshsweep: job 1 has no attempt 3' tail 1 --attempt 3
+    expect_said only_stderr 0 'meshsweep: attempt 1 of job 1 has no output' tail 1
     fixture_database "UPDATE attempt SET log_tail = 'the end' || char(10) WHERE id = 1"
     expect_said only_stdout 0 'the end' tail 1
 }
@@ -231,14 +222,11 @@ why__no_file_named__that_of_the_database()
 {
     small_sweep sweep.toml
     sweep_elsewhere project
-    run_meshsweep why -d project/measured.db 1
-    expect_only_stdout_contains 0 'x=7 y=10: ok'
+    expect_said only_stdout_contains 0 'x=7 y=10: ok' why -d project/measured.db 1
     # One of that name, but not the one that was recorded, is here.
     cp sweep.toml grid.toml
-    run_meshsweep why -d project/measured.db 1
-    expect_only_stdout_contains 0 'x=7 y=10: ok'
-    run_meshsweep why -c grid.toml -d project/measured.db x=1 y=10
-    expect_only_stdout_contains 0 'x=1 y=10: new, it would run'
+    expect_said only_stdout_contains 0 'x=7 y=10: ok' why -d project/measured.db 1
+    expect_said only_stdout_contains 0 'x=1 y=10: new, it would run' why -c grid.toml -d project/measured.db x=1 y=10
 }
 
 # Where it was imported, and where all of it has been moved to.
@@ -248,8 +236,7 @@ plan__imported_elsewhere__by_the_file_it_was_imported_with()
     cd project
     printf 'micro_batch,step_ms\n1,12.5\n2,20.5\n' >runs.csv
     expect_run only_stderr 0 init --from-table runs.csv -o runs.toml
-    run_meshsweep import -c runs.toml -d runs.db runs.csv
-    expect_among_stdout 0 '2 rows: 2 ok'
+    expect_said among_stdout 0 '2 rows: 2 ok' import -c runs.toml -d runs.db runs.csv
     cd ..
     run_meshsweep plan -d project/runs.db
     expect_status 0
@@ -279,8 +266,7 @@ why__file_changed_or_gone__said()
         "meshsweep: grid.toml: the sweep file of measured.db no longer exists; name it with -c FILE (sqlite3 \
 measured.db 'SELECT text FROM current_sweep' prints the recorded copy)"
     sql 'SELECT text FROM current_sweep' measured.db >kept.toml
-    run_meshsweep why -c kept.toml -d measured.db 1
-    expect_only_stdout_contains 0 'x=7 y=10: ok'
+    expect_said only_stdout_contains 0 'x=7 y=10: ok' why -c kept.toml -d measured.db 1
 }
 
 why__file_with_a_secret_renamed_and_run_again__found_unchanged()
@@ -297,24 +283,21 @@ why__no_key_differs__described_by_all_of_them()
 {
     small_sweep sweep.toml
     sed -i 's/^x = .*/x = 1/; s/^y = .*/y = 10/' sweep.toml
-    run_meshsweep why
-    expect_only_stdout_matches 0 '^  job [0-9a-f]{16}  .*x=1 y=10: new, it would run$'
+    expect_said only_stdout_matches 0 '^  job [0-9a-f]{16}  .*x=1 y=10: new, it would run$' why
 }
 
 why__excluded__what_would_let_it_run()
 {
     small_sweep sweep.toml
     printf '[[rule]]\nname = "small"\nrequire = "x * y < 40"\nwhy = "too large"\n' >>sweep.toml
-    run_meshsweep why x=2 y=20
-    expect_only_stdout_contains 0 'excluded 1 by rule small: too large'
+    expect_said only_stdout_contains 0 'excluded 1 by rule small: too large' why x=2 y=20
     expect_stdout_contains '    disable_rules = ["small"] under [sweep] would let them run'
     run_meshsweep why 1
     expect_only_stderr 4 'meshsweep: why: there is no database yet, so there is no job 1; name a database with -d '\
 'FILE, or give KEY=VALUE…'
     sed -i 's/x \* y < 40/y < 20/' sweep.toml
     run_silently 0
-    run_meshsweep why 1
-    expect_only_stdout_contains 0 '1 of 4 combinations has these values; 1 matched'
+    expect_said only_stdout_contains 0 '1 of 4 combinations has these values; 1 matched' why 1
 }
 
 why__excluded_alike__one_example_of_each()
@@ -338,8 +321,7 @@ END
     run_meshsweep why "name=it's" x=2 y=20 z=3
     expect_only_stdout_matches 0 '^1 of 12 combinations has these values; 1 matched$'
     expect_stdout_matches '^  job [0-9a-f]{16}  z=3 x=2 y=20: new, it would run$'
-    run_meshsweep why
-    expect_only_stdout_contains 0 '12 of 12 combinations have these values; 12 matched'
+    expect_said only_stdout_contains 0 '12 of 12 combinations have these values; 12 matched' why
     expect_stdout_contains '  … and 2 more; give more keys to narrow them down'
     run_meshsweep why x=9
     expect_status 4
@@ -347,12 +329,9 @@ END
   x is one of 1, 2'
     expect_no_stderr
     run_silently 0 --limit 1
-    run_meshsweep why x=1 y=10 z=2
-    expect_only_stdout_contains 0 'it waits for its turn; `run` starts it'
-    run_meshsweep why x=1 y
-    expect_only_stderr 2 'meshsweep: why: `y` is not of the form KEY=VALUE; give KEY=VALUE…, or one job'
-    run_meshsweep why xx=1
-    expect_only_stderr 2 'meshsweep: why `xx=1`: unknown key `xx` (did you mean `x`?)'
+    expect_said only_stdout_contains 0 'it waits for its turn; `run` starts it' why x=1 y=10 z=2
+    expect_said only_stderr 2 'meshsweep: why: `y` is not of the form KEY=VALUE; give KEY=VALUE…, or one job' why x=1 y
+    expect_said only_stderr 2 'meshsweep: why `xx=1`: unknown key `xx` (did you mean `x`?)' why xx=1
     run_meshsweep why learning=1
     expect_only_stderr_matches 2 '^meshsweep: why `learning=1`: unknown key `learning`; the keys are .*x, y'
     run_meshsweep tail
@@ -402,12 +381,10 @@ require = """width < 8
 why = """wide models
 do not fit"""
 END
-    run_meshsweep why name=7
-    expect_only_stdout_contains 0 '2 of 4 combinations have these values; 1 matched'
+    expect_said only_stdout_contains 0 '2 of 4 combinations have these values; 1 matched' why name=7
     expect_stdout_contains 'excluded 1 by rule narrow: wide models do not fit' 'require: width < 8 AND width > 0'
     expect_stdout_lacks '\n'
-    run_meshsweep why width=7
-    expect_only_stdout_contains 0 '2 of 4 combinations have these values; 2 matched'
+    expect_said only_stdout_contains 0 '2 of 4 combinations have these values; 2 matched' why width=7
     run_meshsweep why width=16 name=a
     expect_status 4
     expect_stdout '0 of 4 combinations have these values; 0 matched
@@ -429,8 +406,7 @@ export_long__one_row_per_job_and_metric()
 1 KEY ok throughput samples/s \N \N 1 0 100.0 100.0 100.0 100.0 100.0 0.0 100.0
 2 KEY ok loss \N \N \N 0 1 \N \N \N \N \N \N \N
 2 KEY ok throughput samples/s \N \N 1 0 99.0 99.0 99.0 99.0 99.0 0.0 99.0'
-    run_meshsweep export --long --toml
-    expect_only_stderr 2 'meshsweep: export: give only one of --long, --means and --toml'
+    expect_said only_stderr 2 'meshsweep: export: give only one of --long, --means and --toml' export --long --toml
 }
 
 run_cases "$@"

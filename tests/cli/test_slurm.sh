@@ -414,9 +414,7 @@ END
     { echo '#!/bin/sh'; cat bin/sbatch.sh; } >bin/sbatch
     chmod +x bin/sbatch
     run_at_slurm
-    expect_status 2
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 2
     expect_sql "bad|held|2
 good|ok|2" "SELECT partition, state, count(*) FROM results GROUP BY 1, 2"
 }
@@ -430,9 +428,7 @@ sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (
 END
     slurm_sweep 2 </dev/null
     run_at_slurm
-    expect_status 2
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 2
     expect_sql "pending|2|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
 }
 

@@ -114,8 +114,7 @@ in_allocation__without_one__said()
     unset SLURM_JOB_ID
     run_in_allocation
     expect_only_stderr 2 'meshsweep: --in-allocation: SLURM_JOB_ID is not set; start meshsweep inside salloc or sbatch'
-    run_meshsweep run --in-allocation
-    expect_only_stderr 2 'meshsweep: --in-allocation needs --executor slurm'
+    expect_said only_stderr 2 'meshsweep: --in-allocation needs --executor slurm' run --in-allocation
 }
 
 run_cases "$@"

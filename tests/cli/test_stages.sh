@@ -99,8 +99,7 @@ stages__asked_for__the_same_trials()
     staged_sweep
     expect_run only_stderr 3 run -j 1 --progress none -d run.db
     for i in 1 2 3 4 5 6 7 8 9 10 11; do
-        run_meshsweep ask -d asked.db -c sweep.toml
-        expect_only_stdout_contains 0 '"by":	"stage-by-stage"'
+        expect_said only_stdout_contains 0 '"by":	"stage-by-stage"' ask -d asked.db -c sweep.toml
         mv .stdout asked.json
         sql "SELECT json_array(iif(k ->> 'micro_batch' >= 16,
                 json_object('trial', t, 'failure', 'oom'),
@@ -121,8 +120,7 @@ stages__asked_for__the_same_trials()
 stages__asked_for_and_not_told__waits()
 {
     staged_sweep
-    run_meshsweep ask -d asked.db -c sweep.toml -n 30
-    expect_only_stdout_contains 0 '"open":	10'
+    expect_said only_stdout_contains 0 '"open":	10' ask -d asked.db -c sweep.toml -n 30
     run_meshsweep ask -d asked.db -c sweep.toml
     expect_only_stderr_contains 4 'stage-by-stage waits for the results of jobs that were asked for: stage 1 of 2, '\
 'memory: '

@@ -38,8 +38,7 @@ stale__script_changed__its_jobs_run_again()
     expect_sql '4|8' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
     expect_said only_stdout 0 '0 of 4 results are stale' stale
     mv job.sh elsewhere
-    run_meshsweep stale
-    expect_only_stdout_contains 3 "  4: $(pwd -P)/job.sh no longer exists (job 1)"
+    expect_said only_stdout_contains 3 "  4: $(pwd -P)/job.sh no longer exists (job 1)" stale
 }
 
 run_stale__fewer_started_than_are_stale__the_others_keep_their_results()
@@ -68,8 +67,7 @@ stale__line_for_the_shell__its_files_count()
     expect_sql "$(pwd -P)/job.cfg
 $(pwd -P)/job.sh" "SELECT DISTINCT k.key FROM attempt, json_each(scripts) AS k ORDER BY 1"
     echo 'depth: 2' >job.cfg
-    run_meshsweep stale
-    expect_only_stdout_contains 3 "  4: $(pwd -P)/job.cfg has changed since they ran (job 1)"
+    expect_said only_stdout_contains 3 "  4: $(pwd -P)/job.cfg has changed since they ran (job 1)" stale
 }
 
 stale__declared_version__compared_with_the_file()
@@ -80,8 +78,7 @@ stale__declared_version__compared_with_the_file()
     echo 1.3 >version
     for named in '' '-c sweep.toml'; do
         # shellcheck disable=SC2086 # an option and its value, or nothing
-        run_meshsweep stale $named
-        expect_only_stdout_contains 3 '  4: version of framework was 1.2, is 1.3 (job 1)'
+        expect_said only_stdout_contains 3 '  4: version of framework was 1.2, is 1.3 (job 1)' stale $named
     done
     run_meshsweep run --stale --progress none
     expect_status 0
@@ -96,8 +93,7 @@ stale__declared_version__compared_with_the_file()
     expect_said only_stdout_matches 3 '"is":[[:space:]]*null' stale --json
     expect_run only_status 0 run --stale --progress none
     echo 1.4 >version
-    run_meshsweep stale
-    expect_only_stdout_contains 3 '  4: version of framework was unknown, is 1.4 (job 1)'
+    expect_said only_stdout_contains 3 '  4: version of framework was unknown, is 1.4 (job 1)' stale
     sed -i 's/^absent = .*/absent = 3/' sweep.toml
     expect_said only_stderr_contains 2 'absent' stale -c sweep.toml
 }
@@ -127,8 +123,7 @@ stale__other_commit_or_driver__told_apart()
     mv .stdout stale.json
     expect_sql '4|4|processor|another processor' "WITH s (j) AS (SELECT readfile('stale.json')) SELECT j->>'\$.results',
         j->>'\$.stale', j->>'\$.differences[0].what', j->>'\$.differences[0].was' FROM s"
-    run_meshsweep run --stale --progress none
-    expect_among_stderr 0 '4 of 4 results are stale; running them again'
+    expect_said among_stderr 0 '4 of 4 results are stale; running them again' run --stale --progress none
     expect_said only_stdout 0 '0 of 4 results are stale' stale
 }
 

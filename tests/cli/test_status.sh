@@ -64,8 +64,7 @@ print(drop(told) == drop(printed), len(drop(told)))
 status__very_many_wait__keys_of_those_that_ended()
 {
     many_jobs 600 500 "UPDATE spec SET json = json_set(json, '$.seed', iif(id < 200, id % 9 = 0, id)) WHERE id > 99"
-    run_meshsweep status
-    expect_only_stdout_contains 0 'all 11 with seed=1; none of 89 without'
+    expect_said only_stdout_contains 0 'all 11 with seed=1; none of 89 without' status
 }
 
 status__runner_at_work__what_runs_and_how_long_it_takes()
@@ -165,9 +164,7 @@ status__search_that_has_ended__what_it_left_out_runs_as_advised()
         [[ $limit != deadline* ]] || touch slow
         { cat plain.toml; printf '[search]\nstrategy = "random"\n%s\n' "$limit"; } >sweep.toml
         run_meshsweep run -d other.db --progress none -j 1
-        expect_status "$status"
-        expect_any_stdout
-        expect_any_stderr
+        expect_only_status "$status"
         rm -f slow
         meshsweep status -d other.db >stood
         advised=$(sed -En 's/.*`(meshsweep run .*)` runs what the search left out$/\1/p' stood)
@@ -234,11 +231,9 @@ status__awkward_message__on_one_line()
 
 status__no_sweep_or_no_database__said()
 {
-    run_meshsweep status
-    expect_only_stderr 1 'meshsweep: database results.db: it does not exist yet; `meshsweep run` creates it'
+    expect_said only_stderr 1 'meshsweep: database results.db: it does not exist yet; `meshsweep run` creates it' status
     fixture_database "DELETE FROM job; DELETE FROM sweep"
-    run_meshsweep status
-    expect_only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one'
+    expect_said only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one' status
 }
 
 best__some_ok__winner_command_and_those_close_behind()
@@ -274,8 +269,7 @@ END
 best__minimised__lowest_one()
 {
     fixture_database "UPDATE sweep SET maximise = 0" "UPDATE attempt SET directory = '0300000000000000/1' WHERE id = 3"
-    run_meshsweep best
-    expect_only_stdout_contains 0 'lowest throughput 50 samples/s, job 3 of sweep gpt'
+    expect_said only_stdout_contains 0 'lowest throughput 50 samples/s, job 3 of sweep gpt' best
     expect_stdout_contains "files: $PWD/results.db.d/0300000000000000/1"
     expect_stdout_lacks 'within'
 }
@@ -286,8 +280,7 @@ best__out__files_that_run()
         "UPDATE attempt SET command = '[\"sh\",\"-c\",\"echo \\\"\$NOTE\\\" \$1\",\"x\",\"a b\"]' WHERE id = 1" \
         "UPDATE attempt SET environment = json_set(environment, '\$.TOKEN', '[redacted]') WHERE id = 1" \
         "UPDATE sweep SET text = '[[model]]' || char(10) || 'layers = 2'"
-    run_meshsweep best --out a/winner
-    expect_only_stdout_contains 0 'secrets are left out; fill them in before you run it: TOKEN'
+    expect_said only_stdout_contains 0 'secrets are left out; fill them in before you run it: TOKEN' best --out a/winner
     expect_file_contains a/winner/command.sh '# throughput 100 samples/s, job 1 of sweep gpt'
     expect_file_contains a/winner/command.sh '# Secrets are left out; fill them in before you run it: TOKEN'
     run_command a/winner/command.sh
@@ -315,15 +308,13 @@ best__nothing_ok__status_3_and_why()
     expect_only_stderr 3 'meshsweep: no job has succeeded: 3 failed (2 exit, 1 oom), 1 running, 1 pending; see '\
 'meshsweep status'
     fixture_database "DELETE FROM summary"
-    run_meshsweep best
-    expect_only_stderr 3 'meshsweep: there is no best job: 3 are ok, but none has a value of throughput'
+    expect_said only_stderr 3 'meshsweep: there is no best job: 3 are ok, but none has a value of throughput' best
 }
 
 best__no_job_that_has_ended__status_4_and_why()
 {
     fixture_database "DELETE FROM job WHERE state IN ('ok', 'failed')"
-    run_meshsweep best
-    expect_only_stderr 4 'meshsweep: no job has finished yet: 1 running, 1 pending; see meshsweep status'
+    expect_said only_stderr 4 'meshsweep: no job has finished yet: 1 running, 1 pending; see meshsweep status' best
     fixture_database "DELETE FROM job"
     run_meshsweep best
     expect_only_stderr 4 'meshsweep: the database has no jobs, because no combination matched; meshsweep plan shows why'
@@ -351,8 +342,7 @@ status__watch__ends_when_all_is_done()
     wait_command
     expect_only_stdout_contains 0 'ok     4  100.0%'
     wait "$runner"
-    run_meshsweep status --watch=never
-    expect_only_stderr 2 'meshsweep: --watch never: must be a duration from 100ms to 1h'
+    expect_said only_stderr 2 'meshsweep: --watch never: must be a duration from 100ms to 1h' status --watch=never
 }
 
 node__slower_with_jobs_of_the_same_specs__named()
