@@ -78,6 +78,7 @@ INSERT INTO failure_pattern (class, pattern, source) VALUES
 ('reason', 'Signal [0-9]+ \(SIG(SEGV|KILL|ABRT|BUS|FPE|ILL|SYS|TRAP|XCPU)\) received by PID', 'torchrun'),
 ('reason', 'exits with return code = -(4|5|6|7|8|9|11|24|31)$', 'DeepSpeed: launcher, of a process that a signal ended'),
 ('reason', 'FATAL: |Fatal: |fatal: |[Ff]atal error: |panic: ', 'programs'),
+('reason', '^error(\[[A-Z0-9]+\])?: ', 'compilers, clap and other programs'),
 ('consequence', 'Connection (closed|reset) by peer', 'strerror(ECONNRESET); gloo, c10d: the peer had ended'),
 ('consequence', 'Connection (refused|was likely closed)', 'strerror(ECONNREFUSED); c10d'),
 ('consequence', '[Bb]roken ?[Pp]ipe', 'strerror(EPIPE), Python, c10d'),
@@ -118,5 +119,8 @@ INSERT INTO failure_pattern (class, pattern, source) VALUES
 ('launcher', '^pdsh@|^mpirun |^mpirun: |^mpiexec|^prterun', 'pdsh, MPI'),
 ('end', 'MPI_ABORT was invoked|Primary job +terminated normally', 'Open MPI'),
 ('end', '^Killed|^Terminated|^Aborted', 'shells'),
+('launcher', '^g?make(\[[0-9]+\])?: \*\*\* |^ninja: build stopped', 'make, ninja: of a command'),
+('launcher', '^(Try|Run|For more information,? try|See) .*--?h(elp)?\b', 'getopt, clap: how to get help'),
+('launcher', '^wandb: |^Exiting\.*$', 'programs at their end'),
 ('launcher', 'resource_tracker: There appear to be', 'Python: multiprocessing at its end'),
 ('launcher', 'destroy_process_group\(\) was not called', 'PyTorch at its end');

@@ -399,6 +399,10 @@ static const char *const told_lines[] = {
     "mpirun noticed that process rank 1 exited",
     "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD",
     "Killed",
+    "error: invalid value 'x' for '--jobs'",
+    "make: *** [Makefile:9: all] Error 2",
+    "Try 'ls --help' for more information.",
+    "wandb: Synced 5 files",
     "resource_tracker: There appear to be 6 leaked semaphore objects to clean up at shutdown",
     "Warning: destroy_process_group() was not called before the program exits",
 };
