@@ -15,6 +15,7 @@
 #include "cli/session.h"
 #include "cli/sweep_files.h"
 #include "cli/written_file.h"
+#include "compare/comparison.h"
 #include "config/meaning.h"
 #include "config/own_metrics.h"
 #include "database/open.h"
@@ -703,7 +704,7 @@ static int add_group_key(struct db *db, const char *option, const char *word, si
     char *key = xstrndup(word, length);
     int rc = db_query_texts(db, sql, VALUES(sql_text(key)), &found, e);
     if (rc == 0 && found.count == 0)
-        rc = error_set(e, ERROR_USAGE, "%s %s: no such key; `meshsweep results` has the keys as columns", option, key);
+        rc = comparison_key_unknown(db, option, key, e);
     else if (rc == 0 && found.count > 1 && strcmp(found.items[0], key) != 0)
         rc = error_set(e, ERROR_USAGE, "%s %s: several sections have the key; say which: %s or %s", option, key,
                        found.items[0], found.items[1]);

@@ -412,15 +412,16 @@ struct comparison_subject {
     bool has_direction, maximise; /* which of the jobs that differ in free keys alone represents them */
 };
 
-/* Reports an unknown key, with similar or existing names. */
-static int unknown_key(struct db *db, const char *key, struct error *e)
+int comparison_key_unknown(struct db *db, const char *option, const char *key, struct error *e)
 {
     struct stmt *s = NULL;
     struct buffer all = BUFFER_INIT;
     char **names = NULL;
     size_t count = 0;
     int rc;
-    while ((rc = db_next(db, "SELECT DISTINCT k.key FROM spec AS s, json_each(s.json) AS k ORDER BY 1 LIMIT 1000",
+    while ((rc = db_next(db,
+                         "SELECT k.key FROM spec AS s, json_each(s.json) AS k UNION SELECT k.key FROM job AS j,"
+                         " json_each(j.derived) AS k WHERE j.id = (SELECT max(id) FROM job) ORDER BY 1 LIMIT 1000",
                          NO_VALUES, &s, e)) > 0) {
         *array_add(names, count) = xstrdup(stmt_text(s, 0));
         if (count <= 20)
@@ -429,11 +430,11 @@ static int unknown_key(struct db *db, const char *key, struct error *e)
     stmt_free(s);
     const char *near = suggest_nearest(key, (const char *const *)names, count);
     if (rc == 0 && near)
-        error_set(e, ERROR_USAGE, "--by %s: no such key (did you mean %s?)", key, near);
+        error_set(e, ERROR_USAGE, "%s %s: no such key (did you mean %s?)", option, key, near);
     else if (rc == 0 && count > 0)
-        error_set(e, ERROR_USAGE, "--by %s: no such key; the keys are %s", key, buffer_text(&all));
+        error_set(e, ERROR_USAGE, "%s %s: no such key; the keys are %s", option, key, buffer_text(&all));
     else if (rc == 0)
-        error_set(e, ERROR_NOTHING, "--by %s: the database has no jobs, so there is nothing to compare", key);
+        error_set(e, ERROR_NOTHING, "%s %s: the database has no jobs, so there is nothing to compare", option, key);
     for (size_t i = 0; i < count; i++)
         free(names[i]);
     free(names);
@@ -454,7 +455,7 @@ static int refuse_derived(struct db *db, const char *key, struct error *e)
                                "--by %s: it is derived from other keys, so no two jobs differ only in it; compare by "
                                "one of those keys",
                                key)
-                   : unknown_key(db, key, e);
+                   : comparison_key_unknown(db, "--by", key, e);
 }
 
 /* Looks in all specs of the database if no job of the current sweep has the key. */
@@ -558,7 +559,7 @@ static int check_free(struct db *db, const struct comparison_request *r, const s
     stmt_free(s);
     if (rc < 0)
         return -1;
-    return known ? 0 : error_set(e, ERROR_USAGE, "--free %s: no such key", key);
+    return known ? 0 : comparison_key_unknown(db, "--free", key, e);
 }
 
 /* Reads the keys of --free. A derived key is free along with those that it comes from, so it need not be removed. */

@@ -28,6 +28,9 @@ struct comparison_request {
 
 #define COMPARISON_VALUES 8
 
+/* Says of a key that no job has which one is near, or which there are. Returns -1. */
+int comparison_key_unknown(struct db *db, const char *option, const char *key, struct error *e);
+
 /* Value `a` compared with value `b`. */
 struct comparison_pair {
     char *a, *b;

@@ -263,7 +263,7 @@ free__wrong__one_sentence()
 {
     tied_sweep
     expect_said only_stderr_contains 4 'no two jobs differ only in it' compare --by tp --free ''
-    expect_said only_stderr 2 'meshsweep: --free dpp: no such key' compare --by tp --free dpp
+    expect_said only_stderr 2 'meshsweep: --free dpp: no such key (did you mean dp?)' compare --by tp --free dpp
     expect_said only_stderr 2 'meshsweep: --free tp: it is the key to compare by' compare --by tp --free tp
 }
 

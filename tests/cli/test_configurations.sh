@@ -212,7 +212,8 @@ best__what_if__nothing_is_written()
     expect_stdout_contains 'y=20: 20, job 2'
     run_meshsweep best --subject-to 'max_rss > 1 TiB'
     expect_only_stderr_contains 3 'there is no best job: no job meets all conditions'
-    expect_said only_stderr 2 'meshsweep: --of z: no such key; `meshsweep results` has the keys as columns' best --of z
+    run_meshsweep best --of z
+    expect_only_stderr 2 'meshsweep: --of z: no such key; the keys are num_devices_per_host, num_hosts, x, y'
     run_meshsweep best --subject-to 'scor < 3'
     expect_only_stderr_contains 2 'unknown metric or key `scor` (did you mean `score`?)'
     expect 'cmp results.db before.db'
