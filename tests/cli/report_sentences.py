@@ -760,7 +760,7 @@ KNOWN = [
     (r"There are no jobs\.", no_job),
     (r"Without JavaScript, only the best (\d+) of (\d+) jobs are shown\.", best_rows),
     (r"The sweep declares no objective\.", no_objective),
-    (r"The line is the best so far(; crosses at the bottom are failed attempts)?\. (\d+) attempts, (\d+) failed; "
+    (r"The line is the best so far(; crosses at the bottom are failed attempts)?\. (\d+) attempts?, (\d+) failed; "
      r"(?:attempt (\d+) was the best|none can win)\.", best_so_far),
     (r"No attempt has ended with a finite objective yet\.", no_finite_objective),
     (r"The times of attempts are not known, because these jobs come from a table\.", no_times),
@@ -769,7 +769,7 @@ KNOWN = [
     (r"Dotted lines mark idle times that were cut out\.", nothing),
     (r"Only the first 64 slots are drawn\.", lanes_cut),
     (r"The first (\d+) of (\d+) attempts are drawn\.", bars_cut),
-    (r"(The line is the Pareto front|Each line is the Pareto front of a group): (\d+) jobs, (\d+) of them on "
+    (r"(The line is the Pareto front|Each line is the Pareto front of a group): (\d+) jobs?, (\d+) of them on "
      r"(?:the front|the fronts of their groups): no other job (?:that may win )?(of the group )?both takes less memory and "
      r"is better\.", front),
     (r"No successful job has both a finite objective and a value for memory\.", no_front),
