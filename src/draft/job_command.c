@@ -367,6 +367,12 @@ static bool reads_variable(const char *text, const char *key)
     return false;
 }
 
+/* Whether the option stands in "--key)" or "--key|-k)", which does not match "--key=VALUE". */
+static bool is_case(const char *declaration)
+{
+    return declaration[strspn(declaration, "|-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")] == ')';
+}
+
 /* Decides by the rest of the option's declaration. */
 static enum script_way way_of_option(const char *declaration)
 {
@@ -374,7 +380,8 @@ static enum script_way way_of_option(const char *declaration)
     char *next = strstr(rest, "add_argument");
     if (next)
         *next = '\0';
-    enum script_way way = strstr(rest, "BooleanOptionalAction")                        ? SCRIPT_NEGATION
+    enum script_way way = is_case(rest)                                                ? SCRIPT_WORDS
+                          : strstr(rest, "BooleanOptionalAction")                      ? SCRIPT_NEGATION
                           : strstr(rest, "store_true") || strstr(rest, "is_flag=True") ? SCRIPT_SWITCH
                                                                                        : SCRIPT_OPTION;
     free(rest);

@@ -57,6 +57,7 @@ struct launched_devices job_command_devices(const struct job_command *c);
 
 enum script_way {
     SCRIPT_OPTION,     /* --key=VALUE; also if the text does not say */
+    SCRIPT_WORDS,      /* --key VALUE: a case of the shell, which takes what follows */
     SCRIPT_SWITCH,     /* --key or nothing: argparse's store_true, click's is_flag */
     SCRIPT_NEGATION,   /* --key or --no-key: argparse's BooleanOptionalAction */
     SCRIPT_ASSIGNMENT, /* key=VALUE: Hydra, OmegaConf.from_cli */

@@ -538,10 +538,10 @@ static int place_in_files(struct new_axis *a, const struct command_files *files,
     return is_commands || rc >= 0 ? 0 : -1;
 }
 
-/* Whether it is added to the command as a word of its own that ends with its value. */
+/* Whether it is added to the command as words of its own that end with its value. */
 static bool is_added(const struct new_axis *a)
 {
-    return !a->is_named && !a->is_of_ds && !a->place.file && (a->way == SCRIPT_OPTION || a->way == SCRIPT_ASSIGNMENT);
+    return !a->is_named && !a->is_of_ds && !a->place.file && !is_word(a) && a->way != SCRIPT_VARIABLE;
 }
 
 static const char *dashes(const struct new_axis *a)
@@ -608,7 +608,7 @@ static void add_line_axes(struct buffer *line, const struct drafted *w)
         if (is_word(a))
             buffer_printf(line, " {%s!r}", a->key);
         else if (is_added(a))
-            buffer_printf(line, " %s%s={%s}", dashes(a), a->option, a->key);
+            buffer_printf(line, " %s%s%s{%s}", dashes(a), a->option, a->way == SCRIPT_WORDS ? " " : "=", a->key);
 }
 
 /* A shell line, in which a switch that is off is no word. */
@@ -636,7 +636,8 @@ static void add_words_axes(struct buffer *out, const struct drafted *w)
 {
     for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
         if (is_added(a))
-            buffer_printf(out, ", \"%s%s={%s}\"", dashes(a), a->option, a->key);
+            buffer_printf(out, ", \"%s%s%s{%s}\"", dashes(a), a->option, a->way == SCRIPT_WORDS ? "\", \"" : "=",
+                          a->key);
 }
 
 static void add_words(struct buffer *out, const struct drafted *w)

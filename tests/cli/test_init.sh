@@ -265,6 +265,16 @@ END
     echo 'cfg = OmegaConf.from_cli()' >apps/main/train.py
     run_meshsweep init -o - optim.lr=1e-4,1e-3 -- python3 -m apps.main.train
     expect_only_stdout_contains 0 'command = ["python3", "-m", "apps.main.train", "optim.lr={optim.lr}"]'
+    # A case of a shell script takes the next word.
+    cat >bench.sh <<'END'
+while [ $# -gt 0 ]; do
+    case $1 in --threads|-t) t=$2; shift ;; --block=*) b=$1 ;; esac
+    shift
+done
+echo "took: $((t + 1)) ms $b"
+END
+    expect_run only_stderr 0 init -o bench.toml threads=1,2 block=4,8 -- sh bench.sh
+    expect_file_contains bench.toml 'command = ["sh", "bench.sh", "--threads", "{threads}", "--block={block}"]'
     # What has values of its own is no switch, and without switches the command is words.
     run_meshsweep init -o - fused=1,2 batch_size=4 -- python3 train.py
     expect_only_stdout_contains 0 'command = ["python3", "train.py", "--fused={fused}", "--batch-size={batch_size}"]'
