@@ -111,7 +111,10 @@ static char *without_unit(const char *where)
             return xasprintf(" (a number has no unit there: write %.15g, or %.15g where the column is in %s)", value,
                              all, *bases[i] == 'B' ? "bytes" : "seconds");
         }
+        const bool is_rate = isalpha((unsigned char)*word) && strchr(word, '/');
         free(word);
+        if (is_rate)
+            return xasprintf(" (a number has no unit there: write %.15g)", value);
     }
     return xstrdup("");
 }

@@ -127,6 +127,8 @@ results__wrong_names__hints_and_status_2()
     expect_only_stderr_contains 2 '(a number has no unit there: write 40, or 42949672960 where the column is in bytes)'
     run_meshsweep results --where 'duration < 1.5 h'
     expect_only_stderr_contains 2 '(a number has no unit there: write 1.5, or 5400 where the column is in seconds)'
+    run_meshsweep results --where 'max_rss < 150 tokens/s'
+    expect_only_stderr_contains 2 '(a number has no unit there: write 150)'
     run_meshsweep results --where "\"model.name\" = 'tiny'" --columns 'job,model.name' --limit 1 --format csv
     expect_only_stdout 0 $'job,model.name\r\n1,tiny\r'
     expect_said only_stderr_contains 2 "unknown format 'xml'" results --format xml
