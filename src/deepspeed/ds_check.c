@@ -148,6 +148,10 @@ static void check_section(const struct json *root, const char *name, const char 
     for (size_t k = 0; section && section->kind == JSON_OBJECT && k < section->count; k++) {
         const struct json *m = &section->children[k];
         char *fault = fault_of(name, m->name, release);
+        char *key = xasprintf("%s.%s", name, m->name);
+        if (!fault && !json_text_is(m, "auto"))
+            fault = ds_twice_fault(root, key, true, release);
+        free(key);
         if (fault)
             problems_add(problems, (struct position){path, m->line, m->column}, "%s", fault);
         free(fault);

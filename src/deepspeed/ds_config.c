@@ -218,6 +218,15 @@ static void check_spec_values(const struct spec_check *check, const struct axis 
     }
 }
 
+/* null leaves the key out. */
+static bool is_always_set(const struct axis *axis, size_t k)
+{
+    for (size_t i = 0; i < axis->value_count; i++)
+        if (axis->values[i * axis->key_count + k].kind == VALUE_NULL)
+            return false;
+    return true;
+}
+
 /* Always false, so that every key is checked. */
 static bool check_spec_key(void *context, const struct axis *axis, size_t k)
 {
@@ -231,6 +240,8 @@ static bool check_spec_key(void *context, const struct axis *axis, size_t k)
     struct error ignored = ERROR_INIT;
     json_text_add(&c->root, 0, &text);
     char *fault = place ? ds_check_key(place, c->sweep->deepspeed.version) : NULL;
+    if (place && !fault && is_always_set(axis, k))
+        fault = ds_twice_fault(&c->root, place, false, c->sweep->deepspeed.version);
     if (fault)
         problems_add(problems, axis->at, "`%s`: %s", axis->keys[k], fault);
     else if (place)

@@ -396,6 +396,43 @@ static bool is_there(const char *key, int64_t release)
     return is;
 }
 
+/* The name to keep of a key with several. */
+static const char *kept_name(const char *section, const char *name)
+{
+    char *key = xasprintf("%s.%s", section, name);
+    const struct toml_node *keep = row_of(key) ? toml_child(row_of(key), "keep") : NULL;
+    free(key);
+    return keep ? keep->text : name;
+}
+
+static char *twice_in(const struct json *table, const char *section, const char *name, bool in_root, int64_t release)
+{
+    const struct toml_node *model = model_of(section, release);
+    const char *kept = kept_name(section, name);
+    if (!model || !table || table->kind != JSON_OBJECT || (in_root && strcmp(kept, name) == 0))
+        return NULL;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct json *other = &table->children[i];
+        if (strcmp(other->name, name) != 0 && strcmp(kept, kept_name(section, other->name)) == 0 &&
+            !json_text_is(other, "auto"))
+            return xasprintf("%s has both \"%s\" and \"%s\", names of one key; write \"%s\" alone; %s (%s)", section,
+                             name, other->name, kept, refuses, toml_child(model, "source")->text);
+    }
+    return NULL;
+}
+
+char *ds_twice_fault(const struct json *root, const char *key, bool in_root, int64_t release)
+{
+    char *fault = NULL;
+    for (const char *dot = strchr(key, '.'); dot && !fault; dot = strchr(dot + 1, '.')) {
+        char *section = xstrndup(key, (size_t)(dot - key)), *name = xstrndup(dot + 1, strcspn(dot + 1, "."));
+        fault = twice_in(json_text_find(root, section), section, name, in_root, release);
+        free(section);
+        free(name);
+    }
+    return fault;
+}
+
 /* NULL: nothing is wrong, or the key is not known. The caller frees it. */
 static char *value_fault(const char *key, const struct json *value, int64_t release, bool is_specs)
 {

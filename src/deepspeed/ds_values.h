@@ -26,6 +26,10 @@ const char *ds_key_since(const char *key);
 /* Whether a model reads the section in that release, and refuses keys that it does not have. */
 bool ds_model_checks(const char *section, int64_t release);
 
+/* What is wrong with the dotted key beside those of `root`: a model refuses two names of one key in a section. In
+ * `root` itself only the name to drop is at fault. NULL: nothing. The caller frees it. */
+char *ds_twice_fault(const struct json *root, const char *key, bool in_root, int64_t release);
+
 /* Adds what is wrong with the values of a ds_config for that release (0: the newest), and what the engine does with
  * them. The items of a list of values to try are judged one by one. */
 void ds_values_check(const struct json *root, const char *file, int64_t release, struct problems *problems);

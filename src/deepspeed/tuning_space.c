@@ -89,6 +89,15 @@ static const struct json *given(const struct default_space *d, const char *path)
     return found && !json_text_is_null(found) ? found : NULL;
 }
 
+/* Under any of its names. */
+static bool is_said(const struct default_space *d, const char *path)
+{
+    char *twice = ds_twice_fault(d->root, path, false, 0);
+    const bool is = given(d, path) || twice;
+    free(twice);
+    return is;
+}
+
 static bool has_release(const struct default_space *d, const char *since)
 {
     int64_t own, least;
@@ -183,7 +192,7 @@ static bool is_open(const struct default_space *d, const struct default_axis *a)
 {
     switch (a->need) {
     case NEED_NOTHING:
-        return !given(d, a->key);
+        return !is_said(d, a->key);
     case NEED_OPTIMIZER:
         return has_cpu_optimizer(d) && !says_device(d, "offload_optimizer") &&
                !given(d, "zero_optimization.cpu_offload");

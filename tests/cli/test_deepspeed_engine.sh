@@ -75,6 +75,16 @@ ds_configs__each__taken_by_plan_where_the_engine_takes_it()
 {"train_batch_size": 8, "train_micro_batch_size_per_gpu": 3}
 {"gradient_accumulation_steps": 2}
 END
+    # Two names of one key.
+    python3 - "$source_dir/configs/knowledge/words.toml" >>configs <<'END'
+import json, sys, tomllib
+for key, row in tomllib.load(open(sys.argv[1], "rb"))["ds_config"]["keys"].items():
+    section, _, name = key.rpartition(".")
+    value = {"int": 1, "bool": True, "table": {}}.get(row["is"])
+    if "keep" in row:
+        kept = {} if "offload" in row["keep"] else value
+        print(json.dumps({"train_batch_size": 8, section: {name: value, row["keep"]: kept}}))
+END
     judge
     ! grep -vE '^(yes 0|no [^0])' judged >differences || fail "$(cat differences)"
 }

@@ -233,6 +233,52 @@ TEST_WITHIN(open__bad_base__one_sentence_with_a_place, enter, leave)
     free(text);
 }
 
+TEST_WITHIN(open__two_names_of_one_key__refused_wherever_they_stand, enter, leave)
+{
+    static const struct {
+        const char *base, *specs, *expected;
+    } cases[] = {
+        {"{\"zero_optimization\": {\"stage3_prefetch_bucket_size\": 1,\n  \"prefetch_bucket_size\": [1, 2]}}", "",
+         "ds.json:2:3: zero_optimization has both \"prefetch_bucket_size\" and \"stage3_prefetch_bucket_size\", names "
+         "of "
+         "one key; write \"stage3_prefetch_bucket_size\" alone; DeepSpeed refuses it (runtime/zero/config.py)"},
+        {"{\"tensor_parallel\": {\"kernel_inject\": true, \"replace_with_kernel_inject\": true}}", "",
+         "write \"kernel_inject\" alone"},
+        {"{\"zero_optimization\": {\"cpu_offload\": true}}",
+         "[parallel_spec]\n\"zero_optimization.offload_optimizer.device\" = [\"cpu\", \"none\"]\n",
+         "test.toml:5:1: `zero_optimization.offload_optimizer.device`: zero_optimization has both "
+         "\"offload_optimizer\" and "
+         "\"cpu_offload\", names of one key; write \"offload_optimizer\" alone"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *file = xasprintf(FILE_OF("%s"), cases[i].specs);
+        put_base(cases[i].base);
+        char *text = error_of(file);
+        if (!strstr(text, cases[i].expected))
+            fail_msg("case %zu: %s", i, text);
+        free(text);
+        free(file);
+    }
+}
+
+TEST_WITHIN(open__two_names_of_one_key_one_auto_or_no_model__accepted, enter, leave)
+{
+    static const char *const cases[][2] = {
+        {"{\"zero_optimization\": {\"prefetch_bucket_size\": 1, \"stage3_prefetch_bucket_size\": \"auto\"}}",
+         FILE_OF("")},
+        {"{\"tensor_parallel\": {\"kernel_inject\": true, \"replace_with_kernel_inject\": true}}",
+         FILE_OF("version = \"0.14\"\n")},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct opened o;
+        struct error e = ERROR_INIT;
+        put_base(cases[i][0]);
+        if (open_text(cases[i][1], &o, &e) < 0)
+            fail_msg("case %zu: %s", i, e.text);
+        close_all(&o);
+    }
+}
+
 TEST_WITHIN(open__section_of_the_users_own__accepted, enter, leave)
 {
     put_base("{\"my_section\": {\"a\": 1}}");

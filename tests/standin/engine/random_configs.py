@@ -9,8 +9,7 @@ WRONG = [True, False, None, 0, 1, 1.0, 2.5, -1, 3.0, "", "perhaps", "false", "5e
 # Their meaning depends on others: tests/unit/test_deepspeed_rules.c has the rules.
 APART = ("elasticity", "compression_training", "sparse_attention", "data_efficiency", "curriculum_learning",
          "weight_quantization", "progressive_layer_drop", "amp", "bfloat16", "autotuning", "quantize_training",
-         "cpu_offload", "legacy_stage1", "gather_fp16", "ratio", "mics_", "hpz", "fp16_master", "max_grad_norm",
-         "stage3_", "train_batch_size", "use_gds")
+         "legacy_stage1", "ratio", "mics_", "hpz", "fp16_master", "max_grad_norm", "train_batch_size", "use_gds")
 
 
 def is_there(row):
