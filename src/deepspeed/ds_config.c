@@ -319,6 +319,21 @@ static void drop_tuning(struct json *root)
         json_text_remove(root, "zero_optimization");
 }
 
+/* Every step's line is a measurement; metrics.json has but one. */
+static void warn_of_silence(const struct sweep *s, struct string_list *warnings)
+{
+    const int64_t release = s->deepspeed.version;
+    if (s->deepspeed.profile_steps[1] && ds_is_quiet(release) && !ds_has_log_level(release))
+        string_list_add(
+            warnings,
+            xstrdup(
+                "warning: DeepSpeed from 0.17.6 to 0.19.2 prints no line of a step, and no key makes it, so that "
+                "throughput, latency and timers rest on the one step of its metrics.json; for all steps, add to the "
+                "script, after \"import deepspeed\":\n"
+                "    for each in (deepspeed.utils.logger, *deepspeed.utils.logger.handlers): "
+                "each.setLevel(\"INFO\")"));
+}
+
 struct ds_config *ds_config_open(const struct sweep *s, struct problems *problems)
 {
     if (!s->deepspeed.given)
@@ -327,6 +342,7 @@ struct ds_config *ds_config_open(const struct sweep *s, struct problems *problem
     c->sweep = s;
     check_words(s, problems);
     c->is_known = read_base(c, problems);
+    warn_of_silence(s, &c->warnings);
     if (is_profiled(s))
         drop_tuning(&c->root);
     any_spec_key(s, check_spec_key, &(struct spec_check){c, problems});
@@ -491,6 +507,8 @@ static void add_instruments(const struct sweep *s, struct json *config)
 {
     static const char *const timers[] = {"fwd", "bwd", "step"};
     json_text_set(config, "steps_per_print", "1");
+    if (ds_has_log_level(s->deepspeed.version))
+        json_text_set(config, "log_level", "\"info\"");
     for (size_t i = 0; s->objective_count && i < LENGTH(timers); i++)
         if (strcmp(s->objectives[0].metric, timers[i]) == 0)
             json_text_set(config, "wall_clock_breakdown", "true");

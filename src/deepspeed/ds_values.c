@@ -84,6 +84,16 @@ static bool has_come(const char *since, int64_t release)
     return !since || !release || !parse_release(since, false, &first) || release >= first;
 }
 
+bool ds_is_quiet(int64_t release)
+{
+    return has_come(known("ds_config", "quiet_since")->text, release);
+}
+
+bool ds_has_log_level(int64_t release)
+{
+    return has_come(ds_key_since("log_level"), release);
+}
+
 /* --- one value --- */
 
 struct judged {

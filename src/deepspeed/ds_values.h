@@ -20,6 +20,10 @@ bool ds_wants_integer(const char *key);
 /* Whether the value of the dotted key is a list itself, so that a list of values to try has lists in it. */
 bool ds_wants_list(const char *key);
 
+/* Whether the release (0: the newest) prints no line of a step by itself, and whether a key makes it. */
+bool ds_is_quiet(int64_t release);
+bool ds_has_log_level(int64_t release);
+
 /* The first release with the dotted key, as written; NULL: all have it. Static. */
 const char *ds_key_since(const char *key);
 

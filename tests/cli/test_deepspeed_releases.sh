@@ -70,6 +70,33 @@ END
     expect_only_stderr_contains 2 'version must be a release of DeepSpeed, such as "0.14" or "0.14.5"'
 }
 
+# From 0.17.6 on lines of steps are below the level of the log, which a key raises from 0.19.3 on.
+release__prints_no_line_of_a_step__its_level_raised_or_that_said()
+{
+    local release level warned
+    while IFS='|' read -r release level warned; do
+        write "$release" ''
+        sed -i -e 's/^\[deepspeed\]$/&\nprofile_steps = [3, 5]/' -e 's/"true", /"cat", /' sweep.toml
+        rm -rf results*
+        run_meshsweep run -c sweep.toml --progress none
+        expect_any_stdout
+        expect_status 0
+        case $warned in
+            yes) expect_stderr_contains 'throughput, latency and timers rest on the one step of its metrics.json' ;;
+            *) expect_stderr_lacks 'one step' ;;
+        esac
+        run_meshsweep tail 1
+        expect_only_status 0
+        expect '[ "$(grep -c "log_level.*info" .stdout)" = '"$level ]"
+    done <<'END'
+0.17.5|0|no
+0.17.6|0|yes
+0.19.2|0|yes
+0.19.3|1|no
+|1|no
+END
+}
+
 # A package of that release for a Python that a launcher is run by.
 install() # RELEASE
 {
