@@ -401,7 +401,11 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
 (1506, 'deepspeed', 'communication-dtype', 'exclude', 'communication_data_type',
  'lower(communication_data_type) IN (''fp16'', ''bf16'', ''fp32'')',
  'communication_data_type is fp16, bf16 or fp32',
- 'runtime/config.py: get_communication_data_type', '0.14.1');
+ 'runtime/config.py: get_communication_data_type', '0.14.1'),
+(1431, 'deepspeed', 'dynamic-loss-scale', 'exclude', 'fp16 loss_scale_window|min_loss_scale',
+ 'CASE WHEN fp16 AND coalesce(loss_scale, 0) = 0 THEN min(coalesce(loss_scale_window, 1), coalesce(min_loss_scale, 1)) > 0 END',
+ 'with dynamic loss scaling fp16.loss_scale_window and fp16.min_loss_scale must be above 0',
+ 'runtime/precision_config.py: _validate_dynamic_loss_scale_params', '0.19.3');
 
 -- What is about something that came later says nothing of what was before.
 UPDATE builtin_rule SET since = came.column2 FROM (VALUES

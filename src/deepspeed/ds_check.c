@@ -166,14 +166,16 @@ void ds_check_base(const struct json *root, const char *path, int64_t release, s
     ds_values_check(root, path, release, problems);
 }
 
-void ds_check_sections(const struct json *root, const char *path, char *const *users_own, struct string_list *warnings)
+void ds_check_sections(const struct json *root, const char *path, char *const *users_own, int64_t release,
+                       struct string_list *warnings)
 {
     for (size_t i = 0; i < root->count; i++) {
         const struct json *m = &root->children[i];
-        if (ds_keys_have("", m->name) || strings_have(users_own, m->name))
+        const char *renamed = ds_key_renamed(m->name, release);
+        if ((ds_keys_have("", m->name) && !renamed) || strings_have(users_own, m->name))
             continue;
-        char *meant =
-            autotuning_has(m->name) ? xstrdup("; it belongs in \"autotuning\"") : hint(ds_keys_nearest("", m->name));
+        char *meant = autotuning_has(m->name) ? xstrdup("; it belongs in \"autotuning\"")
+                                              : hint(renamed ? renamed : ds_keys_nearest("", m->name));
         string_list_add(warnings, xasprintf("%s:%d:%d: warning: DeepSpeed has no section \"%s\" and ignores it%s", path,
                                             m->line, m->column, m->name, meant));
         free(meant);

@@ -17,9 +17,10 @@ bool ds_is_section_key(const char *key);
  * that refuse unknown ones, and values (ds_values_check). */
 void ds_check_base(const struct json *root, const char *path, int64_t release, struct problems *problems);
 
-/* Adds to `warnings` a line for each section that DeepSpeed does not know, and so ignores, and that is not in
+/* Adds to `warnings` a line for each section that the release does not know, and so ignores, and that is not in
  * `users_own` (NULL-terminated; may be NULL), with a suggestion. */
-void ds_check_sections(const struct json *root, const char *path, char *const *users_own, struct string_list *warnings);
+void ds_check_sections(const struct json *root, const char *path, char *const *users_own, int64_t release,
+                       struct string_list *warnings);
 
 /* What is wrong with a dotted key ("zero_optimization.stage") for that release; NULL: nothing. The caller frees it. */
 char *ds_check_key(const char *key, int64_t release);

@@ -51,7 +51,7 @@ static bool read_base(struct ds_config *c, struct problems *problems)
 {
     if (c->sweep->deepspeed.config && parse_base(c, problems)) {
         ds_check_base(&c->root, c->path, c->sweep->deepspeed.version, problems);
-        ds_check_sections(&c->root, c->path, c->sweep->deepspeed.sections, &c->warnings);
+        ds_check_sections(&c->root, c->path, c->sweep->deepspeed.sections, c->sweep->deepspeed.version, &c->warnings);
         return true;
     }
     if (c->sweep->deepspeed.config)

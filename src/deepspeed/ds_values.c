@@ -84,6 +84,12 @@ static bool has_come(const char *since, int64_t release)
     return !since || !release || !parse_release(since, false, &first) || release >= first;
 }
 
+const char *ds_key_renamed(const char *key, int64_t release)
+{
+    const struct toml_node *to = row_of(key) ? toml_child(row_of(key), "renamed") : NULL;
+    return to && has_come(toml_child(row_of(key), "until")->text, release) ? to->text : NULL;
+}
+
 bool ds_is_quiet(int64_t release)
 {
     return has_come(known("ds_config", "quiet_since")->text, release);

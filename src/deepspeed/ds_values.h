@@ -27,6 +27,9 @@ bool ds_has_log_level(int64_t release);
 /* The first release with the dotted key, as written; NULL: all have it. Static. */
 const char *ds_key_since(const char *key);
 
+/* What the release reads in place of the key; NULL: it reads the key, or nothing. Static. */
+const char *ds_key_renamed(const char *key, int64_t release);
+
 /* Whether a model reads the section in that release, and refuses keys that it does not have. */
 bool ds_model_checks(const char *section, int64_t release);
 

@@ -86,6 +86,8 @@ ds_configs__each__taken_by_plan_where_the_engine_takes_it()
 {"train_batch_size": 8, "fp16": {"enabled": true}, "bf16": {"enabled": true}}
 {"train_batch_size": 8, "train_micro_batch_size_per_gpu": 3}
 {"gradient_accumulation_steps": 2}
+{"train_batch_size": 8, "fp16": {"enabled": true, "min_loss_scale": 0}}
+{"train_batch_size": 8, "fp16": {"loss_scale_window": 0}}
 END
     # Two names of one key.
     python3 - "$source_dir/configs/knowledge/words.toml" >>configs <<'END'

@@ -35,6 +35,7 @@ release__what_it_lacks_or_refuses__excluded_there_alone()
 0.17.5|0.17.6|"zero_optimization.stage" = 1;"optimizer.type" = "Muon"
 0.14|0.18|"zero_optimization.stage" = 2;"optimizer.type" = "Muon"
 0.14|0.19.5|"zero_optimization.stage" = 0;"optimizer.type" = "Muon"
+0.19.3|0.19.2|"zero_optimization.stage" = 1;"fp16.enabled" = true;"fp16.min_loss_scale" = 0
 0.12.2|0.12.3|"scheduler.type" = "WarmupCosineLR"
 0.10.0|0.10.1|"zero_optimization.stage" = 2;"bf16.enabled" = true;"data_types.grad_accum_dtype" = "fp32"
 0.14.5|0.18.3|zero_stage = 3;"fp16.fp16_master_weights_and_grads" = true;fp16 = true;offload_optimizer = "cpu"
@@ -213,6 +214,11 @@ section__unknown__a_warning_with_what_may_be_meant()
     base '{"train_batch_size": 4, "arg_mappings": {"train_batch_size": "--batch"}}'
     run_meshsweep check -c sweep.toml
     expect_among_stderr 0 'DeepSpeed has no section "arg_mappings" and ignores it; it belongs in "autotuning"'
+    # A key that later releases have under another name.
+    base_of 0.16.5 '"seq_parallel_comm_data_type": "fp32"'
+    expect_among_stderr 0 '"seq_parallel_comm_data_type" and ignores it; did you mean "seq_parallel_communication_data'
+    base_of 0.16.4 '"seq_parallel_comm_data_type": "fp32"'
+    expect_only_stdout 0
     base '{"train_batch_size": 4, "my_own": {}, "log_level": "warning"}' 'sections = ["my_own"]'
     expect_run only_stdout 0 check -c sweep.toml
 }
@@ -291,6 +297,8 @@ values__of_another_type__errors_with_place_remedy_and_what_the_engine_does()
 0.14.5|"optimizer": "Adam"|must be a table, not "Adam"; write {"type": "Adam"}
 0.14.5|"compile": true|
 0.17.0|"compile": true|compile must be a table, not true; write {"deepcompile": true}
+0.19.2|"fp16": {"min_loss_scale": true}|DeepSpeed takes true as 1
+0.19.3|"fp16": {"min_loss_scale": true}|must be a whole number, not true; DeepSpeed refuses it
 0.14.5|"timers": "7"|timers must be a table, not "7"; DeepSpeed ignores it
 0.14.5|"timers": "throughput"|timers must be a table, not "throughput"; DeepSpeed refuses it
 0.14.5|"wall_clock_breakdown": -1|true or false, not -1; DeepSpeed takes any whole number but 0 as true
@@ -298,7 +306,6 @@ values__of_another_type__errors_with_place_remedy_and_what_the_engine_does()
 0.14.5|"tensorboard": ""|tensorboard must be a table, not ""; DeepSpeed ignores it
 0.14.5|"comms_logger": {"verbose": "auto"}|must be true or false, not "auto"; DeepSpeed refuses it
 0.16.4|"seq_parallel_comm_data_type": "fp61"|"bf16" or "fp32", not "fp61"; did you mean "fp16"?; DeepSpeed refuses it
-0.16.5|"seq_parallel_comm_data_type": "fp61"|
 0.18.7|"fp16": {"loss_scale": -1}|
 0.18.8|"fp16": {"loss_scale": -1}|must be a number, 0 or more, not -1; DeepSpeed refuses it
 0.18.8|"fp16": {"loss_scale": true}|must be a number, 0 or more, not true; DeepSpeed refuses it
