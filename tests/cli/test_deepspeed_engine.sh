@@ -49,8 +49,7 @@ END
             ;;
         *) expect_stderr_lacks 'one step' ;;
     esac
-    run_meshsweep "${tuning[@]}" train.py --deepspeed --deepspeed_config ds_config.json
-    expect_among_stdout 0 'trained 12 steps'
+    expect_said among_stdout 0 'trained 12 steps' "${tuning[@]}" train.py --deepspeed --deepspeed_config ds_config.json
     expect_sql '1|ok|1|
 3|ok|1|' "SELECT \"zero_optimization.stage\", state, throughput > 0, coalesce(error, '') FROM results ORDER BY 1"
     # From the step after the first that is profiled on, as the engine counts them: up to the eighth, or, where the job

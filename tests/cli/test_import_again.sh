@@ -207,6 +207,18 @@ shards__imported_one_by_one__as_the_whole()
     expect_said only_stdout_contains 0 '"jobs":	77' status -d merged.db --json
 }
 
+what_is_imported()
+{
+    cat <<'END'
+[import.model]
+layers = "layers"
+[import.parallel_spec]
+mbs = "mbs"
+[import.metrics]
+rate = "rate"
+END
+}
+
 run_measures() # DATABASE
 {
     cat >run.toml <<'END'
@@ -224,21 +236,7 @@ mbs = [1, 2]
 END
     expect_run silent 0 run -c run.toml -d "$1" --progress none
     # The imported job is that of the run.
-    cat >import.toml <<'END'
-[sweep]
-objective = "max:rate"
-[job]
-command = ["/bin/echo", "rate: 77"]
-[job.metrics.rate]
-key = "rate"
-better = "max"
-[import.model]
-layers = "layers"
-[import.parallel_spec]
-mbs = "mbs"
-[import.metrics]
-rate = "rate"
-END
+    { sed '/^\[model\]/,$ d' run.toml; what_is_imported; } >import.toml
     printf 'layers,mbs,rate\n2,1,10\n2,1,12\n2,8,14\n' >1.csv
 }
 
@@ -273,25 +271,7 @@ runs__imported_again_and_undone__stay()
 run_and_import_of_one_file__best_sees_both()
 {
     run_measures a.db
-    cat >both.toml <<'END'
-[sweep]
-objective = "max:rate"
-[job]
-command = ["/bin/echo", "rate: {mbs}"]
-[job.metrics.rate]
-key = "rate"
-better = "max"
-[model]
-layers = 2
-[parallel_spec]
-mbs = [1, 2, 30]
-[import.model]
-layers = "layers"
-[import.parallel_spec]
-mbs = "mbs"
-[import.metrics]
-rate = "rate"
-END
+    { sed 's/77/{mbs}/; s/^mbs = .*/mbs = [1, 2, 30]/' run.toml; what_is_imported; } >both.toml
     expect_run only_status 0 run -c both.toml -d b.db --progress none --limit 2
     sql "$what_was_run" b.db >before
     expect_said among_stderr 0 'best: job 4 (1.csv:4): rate 14, the highest' import -c both.toml -d b.db 1.csv

@@ -147,9 +147,7 @@ place = "500ms"'
     wait_until "grep -q 'is set aside' .stderr" 20
     rm broken
     wait_command
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'trying again what was set aside: device 1'
+    expect_among_stderr 0 'trying again what was set aside: device 1'
     expect_stderr_matches ' works again$'
     expect_sql "0|40" "SELECT (SELECT count(*) FROM place), count(*) FROM job WHERE state = 'ok'"
     expect_sql 1 "SELECT count(*) > 1 FROM attempt WHERE devices = '1' AND state = 'ok'"

@@ -474,9 +474,7 @@ queue__that_does_not_begin_them__waiting_and_not_running()
     wait_until "[ \"\$(sql \"SELECT count(waits) FROM attempt WHERE state = 'running'\")\" = 2 ]" 20
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_any_stdout
-    expect_stderr_contains '0 ok, 2 waiting (Resources)'
+    expect_among_stderr 143 '0 ok, 2 waiting (Resources)'
     expect "[ $(grep -c 'jobs wait at Slurm: PartitionTimeLimit; ask for less time' said) = 1 ]"
     expect_file_contains text '  2  as job 1: PartitionTimeLimit; ask for less time ([job] timeout)'
     expect_sql '0|2|2' "SELECT s->>'\$.states.running', s->>'\$.states.waiting', s->>'\$.waits[0].jobs'
