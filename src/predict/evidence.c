@@ -21,6 +21,8 @@ static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_MIXERS] = "layers without attention",
     [FEATURE_SPREAD] = "tensor parallelism over nodes",
     [FEATURE_LENGTHS] = "sequences of different lengths",
+    [FEATURE_OTHER_ADAPTERS] = "adapters other than LoRA",
+    [FEATURE_OTHER_QUANTIZATION] = "weights quantized otherwise than in 4 bits by bitsandbytes or GPTQ",
 };
 
 static const double uncompared[PREDICTED_QUANTITIES] = {UNCOMPARED_MEMORY, UNCOMPARED_TIME};

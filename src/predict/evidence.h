@@ -41,12 +41,14 @@ enum plan_feature {
     FEATURE_MTP,
     FEATURE_FP8,
     FEATURE_FP4,
-    FEATURE_SCHEDULE, /* zero-bubble, DualPipe-V */
-    FEATURE_ADAPTERS, /* LoRA and the like, over frozen weights */
-    FEATURE_DEVICE,   /* of time: one of which nothing was measured */
-    FEATURE_MIXERS,   /* layers without attention */
-    FEATURE_SPREAD,   /* of time: tensor parallelism over nodes */
-    FEATURE_LENGTHS,  /* sequences are shorter than the longest */
+    FEATURE_SCHEDULE,           /* zero-bubble, DualPipe-V */
+    FEATURE_ADAPTERS,           /* LoRA and the like, over frozen weights */
+    FEATURE_DEVICE,             /* of time: one of which nothing was measured */
+    FEATURE_MIXERS,             /* layers without attention */
+    FEATURE_SPREAD,             /* of time: tensor parallelism over nodes */
+    FEATURE_LENGTHS,            /* sequences are shorter than the longest */
+    FEATURE_OTHER_ADAPTERS,     /* DoRA, AdaLoRA, IA3, OFT, VeRA: not LoRA */
+    FEATURE_OTHER_QUANTIZATION, /* of frozen weights, by neither bitsandbytes in 4 bits nor GPTQ */
     PLAN_FEATURES
 };
 

@@ -223,6 +223,8 @@ static feature_set features_of_plan(const struct subject *s, const struct device
         [FEATURE_DEVICE] = device && !device->measured,
         [FEATURE_SPREAD] = is_spread(s, device),
         [FEATURE_LENGTHS] = plan_mean_sequence(plan) != plan->sequence,
+        [FEATURE_OTHER_ADAPTERS] = plan->tuning > TUNING_LORA,
+        [FEATURE_OTHER_QUANTIZATION] = plan->quantization > QUANTIZATION_GPTQ,
     };
     feature_set features = 0;
     for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)

@@ -631,6 +631,18 @@ server__beside_the_training__takes_its_share()
     expect_only_stderr_contains 2 "server_memory = 1 leaves nothing: it is a share of the device's memory"
 }
 
+# Of what no published run had, an interval is as wide as of what was compared with nothing.
+adapters_and_weights__compared_nowhere__wide_and_marked()
+{
+    shared_sweep 'peft = ["lora", "dora"]' 'quantization = ["nf4", "gptq", "hqq"]' 'lora_rank = 16' \
+        'lora_targets = "q_proj v_proj"'
+    expect_only_status 0
+    expect_sql 'lora gptq, lora nf4' "SELECT group_concat(peft || ' ' || quantization, ', ') FROM (SELECT value->>'peft'
+        AS peft, value->>'quantization' AS quantization FROM json_each(readfile('.stdout'), '\$.records') WHERE
+        value->>'memory_high' < 1.7 * (value->>'memory_low') ORDER BY 1, 2)" :memory:
+    expect_said only_stdout_contains 0 'adapters other than LoRA: no measurement of memory to compare with' predict
+}
+
 # By the cube root at most; above its own power a device is no faster.
 power__limited__clocks_follow()
 {
@@ -658,35 +670,12 @@ fp4_format__of_megatron__is_a_precision()
 # What follows a device is not slower at equal precision.
 devices__that_follow_one_another__not_slower()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "generations"
-[job]
-command = ["true"]
-[model]
-family = "llama"
-layers = 32
-hidden = 4096
-heads = 32
-kv_heads = 8
-ffn = 14336
-vocab = 32000
-seq = [4096, 32768]
-[[training_spec]]
-precision = ["bf16", "fp8"]
-[[cluster_spec]]
-num_hosts = 1
-num_devices_per_host = 8
-device = ["V100-32GB", "A100-80GB", "H100", "H200", "B200", "B300", "GB200", "GB300", "R100", "MI300X", "MI325X",
-          "MI350X", "MI355X", "MI455X", "TPU-v5p", "TPU-v7", "Trainium2", "Trainium3", "Gaudi-2", "Gaudi-3", "L40",
-          "L40S"]
-[[parallel_spec]]
-micro_batch = 1
-zero_stage = 3
-[predict]
-framework = "megatron"
-prune = "off"
-END
+    shared_sweep 'precision = ["bf16", "fp8"]'
+    expect_only_status 0
+    sed -i -e 's/^seq = .*/seq = [4096, 32768]/; s/hf-trainer/megatron/' -e '/^device = /c\
+device = ["V100-32GB", "A100-80GB", "H100", "H200", "B200", "B300", "GB200", "GB300", "R100", "MI300X", "MI325X",\
+    "MI350X", "MI355X", "MI455X", "TPU-v5p", "TPU-v7", "Trainium2", "Trainium3", "Gaudi-2", "Gaudi-3", "L40",\
+    "L40S"]' sweep.toml
     expect_run only_status 0 predict --json
     expect_sql '' "WITH p AS (SELECT value->>'device' AS device, value->>'precision' AS precision, value->>'seq' AS seq,
         value->>'predicted_time' AS time FROM json_each(readfile('.stdout'), '\$.records')), pair(before, after) AS
