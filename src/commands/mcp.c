@@ -370,7 +370,7 @@ static cJSON *new_schema(const struct tool *t)
         add_property(properties, o);
     for (const struct operand *const *o = t->operands; *o; o++)
         add_operand(properties, *o);
-    if (t->wants_operand)
+    if (t->wants_operand && t->operands[0])
         cJSON_AddItemToArray(cJSON_AddArrayToObject(schema, "required"), cJSON_CreateString(t->operands[0]->name));
     cJSON_AddFalseToObject(schema, "additionalProperties");
     return schema;
@@ -895,18 +895,20 @@ static bool is_id(const cJSON *id)
 
 static void handle_message(struct mcp_server *s, const cJSON *message)
 {
-    const cJSON *id = member(message, "id"), *method = member(message, "method");
+    const cJSON *id = member(message, "id");
+    const char *method = cJSON_GetStringValue(member(message, "method"));
     if (cJSON_IsArray(message))
         answer_error(s, NULL, NO_REQUEST, "batches are not part of the protocol: send one message a line", NULL);
-    else if (cJSON_IsObject(message) && !method && (member(message, "result") || member(message, "error")))
+    else if (cJSON_IsObject(message) && !member(message, "method") &&
+             (member(message, "result") || member(message, "error")))
         return; /* an answer, although nothing is asked here */
-    else if (!cJSON_IsObject(message) || !cJSON_IsString(method) || (id && !is_id(id)))
+    else if (!cJSON_IsObject(message) || !method || (id && !is_id(id)))
         answer_error(s, is_id(id) ? id : NULL, NO_REQUEST,
                      "a request is an object with `jsonrpc`, `method` and an `id` that is text or a whole number",
                      NULL);
     else if (id)
-        handle_request(s, message, method->valuestring);
-    else if (strcmp(method->valuestring, "notifications/cancelled") == 0)
+        handle_request(s, message, method);
+    else if (strcmp(method, "notifications/cancelled") == 0)
         cancel(s, parameter(message, "requestId"));
 }
 
