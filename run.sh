@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds what changed and runs the tool: ./run.sh [ARGUMENTS OF meshsweep]
 #
-# Without a sweep file (-c) it runs configs/quickstart.toml, whose out-of-memory jobs do not count as failures. If a run
-# crashes, it is started again after 1, 2, 4, 8 and 16 seconds and continues where it stopped; after a run that finished
-# a job, the waits begin again. It is not restarted after exit status 0, 2, 3, 4, 5 or 6 (see `meshsweep --help`) or
-# after a signal.
+# Without a sweep file (-c, or sweep.toml in the working directory) it runs configs/quickstart.toml, whose out-of-memory
+# jobs do not count as failures. If a run crashes, it is started again after 1, 2, 4, 8 and 16 seconds and continues
+# where it stopped; after a run that finished a job, the waits begin again. It is not restarted after exit status 0, 2,
+# 3, 4, 5 or 6 (see `meshsweep --help`) or after a signal.
 set -eu
 
 root=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -138,7 +138,7 @@ read_arguments "$@"
 PATH=$build:$PATH
 case $command in
 run | plan)
-    if [ -z "$has_config$only_asks" ]; then
+    if [ -z "$has_config$only_asks" ] && [ ! -e sweep.toml ]; then
         quickstart=1
         set -- "$@" -c "$root/configs/quickstart.toml"
     fi

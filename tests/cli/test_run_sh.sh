@@ -65,6 +65,10 @@ status --json>status --json
 --help>--help
 run --help>run --help
 END
+    touch sweep.toml
+    run_command tree/run.sh -j 2
+    expect_silent 0
+    expect '[ "$(tail -n 1 calls)" = "-j 2" ]'
 }
 
 started_through_a_link_from_elsewhere__works()
