@@ -22,6 +22,9 @@ serve() # OPTION...
     hurry "$server_pid"
 }
 
+# Waits for the lock of a database that is served.
+patient_sqlite() { sqlite3 -cmd '.timeout 30000' "$@"; } # DATABASE SQL
+
 stop_serving() # SIGNAL
 {
     kill -s "$1" "$server_pid"
@@ -208,7 +211,7 @@ for number in range(3):
     page = read("").rsplit("<!--", 1)
     assert page[1].startswith(f"{have}-->"), page[1]
     assert "".join(line + "\n" for part in parts for line in part) == page[0]
-    subprocess.run(["sqlite3", "results.db",
+    subprocess.run(["sqlite3", "-cmd", ".timeout 30000", "results.db",
                     f"UPDATE sweep SET name = 'name {number}'; UPDATE summary SET value = value + 1"], check=True)
 END
     run_command timeout 150 python3 follow.py "$url"
@@ -418,7 +421,7 @@ serve__many_jobs__new_ones_at_once()
     many_jobs 1000 10
     serve --serve
     wait_until page_stands 40
-    sqlite3 results.db "INSERT INTO spec (id, kind, hash, json)
+    patient_sqlite results.db "INSERT INTO spec (id, kind, hash, json)
             VALUES (90000, 'parallel_spec', CAST('0000000000090000' AS BLOB), '{\"tp\": 64}');
         INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, parallel_id, devices, state)
             VALUES (90000, CAST('0000000000090000' AS BLOB), 2, 90000, 1, 2, 90000, 8, 'pending')"
@@ -443,7 +446,7 @@ serve__database_replaced_removed_or_newer__told_and_gone_on()
     mv new.db results.db
     named_anew() { get "$url"; grep -q '<h1>another one' got && [[ $(problem) = *'"problem":null'* ]]; }
     wait_until named_anew 10
-    sqlite3 results.db "PRAGMA user_version = 999"
+    patient_sqlite results.db "PRAGMA user_version = 999"
     wait_until '[[ $(problem) = *newer* ]]' 10
     stop_serving INT
 }
@@ -456,7 +459,7 @@ serve__older_database__followed_and_told_while_it_is_upgraded()
     old_database 12
     serve --serve
     wait_until page_stands 10
-    sqlite3 results.db "UPDATE sweep SET name = 'another one'"
+    patient_sqlite results.db "UPDATE sweep SET name = 'another one'"
     named_anew() { get "$url"; grep -q '<h1>another one' got; }
     wait_until named_anew 20
     problem() { timeout 30 python3 "$tests_source_dir/cli/http_get.py" --events 1 "${url}events" 2>/dev/null; }
@@ -470,7 +473,7 @@ import time
 time.sleep(100)
 END
     wait_until '[ -e locked ]' 10
-    sqlite3 results.db "INSERT INTO meta VALUES ('upgrading', '99'), ('ballast', zeroblob(70 << 20))"
+    patient_sqlite results.db "INSERT INTO meta VALUES ('upgrading', '99'), ('ballast', zeroblob(70 << 20))"
     wait_until '[[ $(problem) = *"results.db: upgrading from schema version 12 to "*"; try again in a moment"* ]]' 20
     kill %2 2>/dev/null || kill $!
     "$meshsweep" upgrade --no-copy >/dev/null 2>&1
@@ -496,7 +499,7 @@ serve__nothing_to_serve__said()
     run_meshsweep report --serve
     expect_only_stderr 1 'meshsweep: database results.db: it does not exist yet; `meshsweep run` creates it'
     fixture_database "PRAGMA user_version = 999"
-    sqlite3 results.db "PRAGMA user_version = 999"
+    patient_sqlite results.db "PRAGMA user_version = 999"
     expect_said only_stderr_contains 1 'newer' report --serve
 }
 
@@ -571,7 +574,7 @@ serve__many_and_deaf_readers__nobody_is_held_up()
     python3 "$tests_source_dir/cli/http_get.py" --open 100 "${url}events" <hold >open 2>&1 &
     exec 9>hold
     wait_until 'grep -q deaf deaf && grep -q open open' 20
-    sqlite3 results.db "UPDATE sweep SET name = 'changed meanwhile'"
+    patient_sqlite results.db "UPDATE sweep SET name = 'changed meanwhile'"
     renamed() { get "$url"; grep -q '<h1>changed meanwhile' got; }
     wait_until renamed 10
     expect '[ "$(awk "/VmRSS/ { print \$2 }" /proc/$server_pid/status)" -lt 200000 ]'
