@@ -249,13 +249,13 @@ static int read_log(const struct two_sides *p, const cJSON *job, char **out, str
     if (db_query_int(p->db, "SELECT a.number FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id = ?",
                      VALUES(sql_int((int64_t)job->valuedouble)), 0, &number, e) < 0)
         return -1;
-    if (job_log_read(p->db, (int64_t)job->valuedouble, number, &log, NULL) < 0 || !log.directory)
-        return 0;
-    char *files = store_directory_of(p->db);
-    char *path = log.directory[0] == '/' ? xasprintf("%s/output.log", log.directory)
-                                         : xasprintf("%s/%s/output.log", files, log.directory);
-    *out = job_file_text(path, LOG_MOST);
-    free_all(path, files);
+    if (job_log_read(p->db, (int64_t)job->valuedouble, number, &log, NULL) == 0 && log.directory) {
+        char *files = store_directory_of(p->db);
+        char *path = log.directory[0] == '/' ? xasprintf("%s/output.log", log.directory)
+                                             : xasprintf("%s/%s/output.log", files, log.directory);
+        *out = job_file_text(path, LOG_MOST);
+        free_all(path, files);
+    }
     job_log_free(&log);
     return 0;
 }
