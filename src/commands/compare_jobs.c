@@ -322,7 +322,7 @@ static int read_logs(struct two_sides *p, struct error *e)
             p->no_log = xasprintf("there is no log of job %.0f, or it has more than %d MiB",
                                   p->jobs[k]->child->valuedouble, LOG_MOST >> 20);
     }
-    if (rc == 0 && !p->no_log)
+    if (rc == 0 && logs[0] && logs[1])
         compare_logs(p, logs[0], logs[1]);
     free_all(logs[0], logs[1]);
     return rc;
