@@ -68,21 +68,32 @@ void unranked_add_json(const struct unranked *u, cJSON *root)
     json_add_count(root, "excluded_jobs", u->excluded);
 }
 
-int conditions_read(struct db *db, const struct conditions_request *request, struct conditions *out, struct error *e)
+/* Preparing the document costs more than all else that `status` of a small sweep does. */
+static int read_list(struct db *db, const struct conditions_request *request, struct conditions *c, struct error *e)
 {
-    struct conditions c = {.list = NULL};
     struct stmt *s = NULL;
+    int64_t any = 0;
+    if (db_query_int(db, "SELECT EXISTS (SELECT 1 FROM subject_to)", NO_VALUES, 0, &any, e) < 0)
+        return -1;
+    if (!any) {
+        c->list = cJSON_CreateArray();
+        return 0;
+    }
     if (answer_open(db, "sql/answers/subject_to.sql", NULL,
                     VALUES(sql_text(request->objective), sql_int(request->maximise), sql_real(request->winner)), &s,
                     e) < 0)
         return -1;
     int rc = stmt_next(s, e);
-    if (rc > 0 && (rc = answer_take(s, 0, &c.list, e)) == 0)
-        rc = answer_take(s, 1, &c.beside, e);
+    if (rc > 0 && (rc = answer_take(s, 0, &c->list, e)) == 0)
+        rc = answer_take(s, 1, &c->beside, e);
     stmt_free(s);
-    if (rc == 0)
-        rc = unranked_read(db, request->objective, &c.unranked, e);
-    if (rc < 0) {
+    return rc;
+}
+
+int conditions_read(struct db *db, const struct conditions_request *request, struct conditions *out, struct error *e)
+{
+    struct conditions c = {.list = NULL};
+    if (read_list(db, request, &c, e) < 0 || unranked_read(db, request->objective, &c.unranked, e) < 0) {
         conditions_free(&c);
         return -1;
     }
