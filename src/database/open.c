@@ -225,6 +225,9 @@ static const struct migration migrations[] = {
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 
+/* What all of them make of an empty file, in a tenth of the time. */
+#define WHOLE_SCHEMA ((struct migration){SCHEMA_VERSION, "sql/schema.sql"})
+
 /* File systems on which shared memory between hosts does not work, so that WAL would corrupt (statfs(2)). */
 static const struct {
     long type;
@@ -413,10 +416,11 @@ static int refresh_data(struct db *db, bool is_new, struct error *e)
 
 static int migrate(struct db *db, int64_t version, struct error *e)
 {
-    for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++)
-        if (migrations[i].version > version && apply_migration(db, &migrations[i], e) < 0)
-            return -1;
-    return refresh_data(db, version == 0, e);
+    int rc = version == 0 ? apply_migration(db, &WHOLE_SCHEMA, e) : 0;
+    for (size_t i = 0; rc == 0 && version > 0 && i < sizeof migrations / sizeof *migrations; i++)
+        if (migrations[i].version > version)
+            rc = apply_migration(db, &migrations[i], e);
+    return rc < 0 ? -1 : refresh_data(db, version == 0, e);
 }
 
 /* A file that is new or of this version has nothing to be upgraded; nor has one that was being made when its program
@@ -462,7 +466,11 @@ int store_open_blank(int64_t version, struct db **out, struct error *e)
 {
     struct db *db = NULL;
     int rc = db_open(NULL, DB_TEMPORARY, &db, e);
-    for (size_t i = 0; rc == 0 && i < sizeof migrations / sizeof *migrations && migrations[i].version <= version; i++)
+    if (rc == 0 && version == STORE_NEWEST)
+        rc = run_migration(db, &WHOLE_SCHEMA, e);
+    for (size_t i = 0; rc == 0 && i < sizeof migrations / sizeof *migrations && migrations[i].version <= version &&
+                       version != STORE_NEWEST;
+         i++)
         rc = run_migration(db, &migrations[i], e);
     if (rc < 0)
         db_close(db);
