@@ -262,8 +262,26 @@ static int read_short(struct cursor *c, const char *letters, struct error *e)
     return 0;
 }
 
+/* The option that a file of such a name is usually given with; NULL: there is none. */
+static const struct option *option_for_file(const struct option *table, const char *file)
+{
+    static const struct {
+        const char *ending, *option;
+    } files[] = {{".toml", "config"}, {".db", "db"}};
+    const size_t length = strlen(file);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const size_t ending = strlen(files[i].ending);
+        if (length > ending && strcmp(file + length - ending, files[i].ending) == 0)
+            return find_long(table, files[i].option, strlen(files[i].option));
+    }
+    return NULL;
+}
+
 static int add_word(const struct option_rules *rules, char *word, struct option_words *out, struct error *e)
 {
+    const struct option *meant = option_for_file(rules->table, word);
+    if (out->count == rules->words_most && meant)
+        return error_set(e, ERROR_USAGE, "unexpected word: %s (did you mean --%s %s?)", word, meant->name, word);
     if (out->count == rules->words_most)
         return error_set(e, ERROR_USAGE, rules->words_most ? "unexpected argument: %s" : "unexpected word: %s", word);
     out->items[out->count++] = word;

@@ -53,14 +53,32 @@ static void answers_free(struct answers *given)
     free(given->log);
 }
 
+/* With which option a file that is there would be read, by its name; NULL: by none. */
+static const char *option_for_file(const char *word)
+{
+    static const char *const endings[][2] = {{".csv", "--from-table"}, {".tsv", "--from-table"},
+                                             {".md", "--from-table"},  {".jsonl", "--from-table"},
+                                             {".log", "--from-log"},   {".txt", "--from-log"}};
+    const char *dot = strrchr(word, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot, endings[i][0]) == 0 && access(word, F_OK) == 0)
+            return endings[i][1];
+    return NULL;
+}
+
 static int take_given(const struct arguments *a, const struct init_options *o, struct answers *out, struct error *e)
 {
     if (shell_split(o->script ? o->script : "", &out->command, e) < 0)
         return -1;
     for (char *const *word = a->program; word && *word; word++)
         string_list_add(&out->command, xstrdup(*word));
-    for (size_t i = 0; i < a->word_count; i++)
+    for (size_t i = 0; i < a->word_count; i++) {
+        const char *option = strchr(a->words[i], '=') ? NULL : option_for_file(a->words[i]);
+        if (option)
+            return error_set(e, ERROR_USAGE, "init: %s is a file; did you mean meshsweep init %s %s?", a->words[i],
+                             option, a->words[i]);
         string_list_add(&out->axes, xstrdup(a->words[i]));
+    }
     out->log = o->log ? xstrdup(o->log) : NULL;
     return 0;
 }

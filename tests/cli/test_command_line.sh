@@ -46,6 +46,8 @@ word__unknown__near_match_or_all_of_them()
 {
     small_sweep sweep.toml
     expect_said only_stderr 2 'meshsweep: --strategy: unknown value `gird` (did you mean `grid`?)' run --strategy gird
+    expect_said only_stderr 2 'meshsweep run: unexpected word: my.toml (did you mean --config my.toml?); see '\
+'meshsweep run --help' run my.toml
     run_meshsweep plan --strategy bayes
     expect_only_stderr_contains 2 'meshsweep: --strategy: unknown value `bayes`; must be one of grid, random, '
     expect_stderr_contains ' or stage-by-stage'

@@ -679,6 +679,9 @@ nobody_to_ask__what_is_missing__said()
     local range
     expect_said only_stderr_contains 2 'meshsweep: init: which command should be run? For example: meshsweep init ' init
     expect_said only_stderr_contains 2 'init: which values should be tried?' init --script 'python3 train.py'
+    echo loss,size >runs.csv
+    expect_said only_stderr 2 'meshsweep: init: runs.csv is a file; did you mean meshsweep init --from-table '\
+'runs.csv?' init runs.csv
     run_meshsweep init micro_batch -- true
     expect_only_stderr 2 'meshsweep: init: micro_batch: write an axis as KEY=VALUE,VALUE,…, for example '\
 'micro_batch=1,2,4'
