@@ -11,8 +11,10 @@
 #include "commands/compare_jobs.h"
 #include "compare/before_after.h"
 #include "compare/comparison.h"
+#include "compare/effects.h"
 #include "database/open.h"
-#include "page/effects.h"
+#include "page/sections.h"
+#include "report/effect_words.h"
 #include "report/text.h"
 #include "results/conditions.h"
 #include "results/json.h"
@@ -725,6 +727,7 @@ static int compare_keys(const struct compare_options *o, struct error *e)
     struct db *db = NULL;
     struct html_data d = {0};
     struct key_effects x = {0};
+    const char *keys[EFFECTS_KEYS_MOST];
     if (o->by || o->metric || o->free || o->scaling)
         return error_set(e, ERROR_USAGE, "compare: --rank is of all keys and the objective; give only -d and --json");
     int rc = store_open_read_only(o->db, &db, e);
@@ -736,7 +739,7 @@ static int compare_keys(const struct compare_options *o, struct error *e)
                            "--rank: the sweep has no objective; add objective = \"max:METRIC\" or "
                            "\"min:METRIC\" under [sweep]");
         if (rc == 0)
-            rc = key_effects_read(db, &d, &x, e);
+            rc = key_effects_read(db, d.objective, keys, html_effect_keys(&d, keys, EFFECTS_KEYS_MOST), &x, e);
         db_read_end(db);
     }
     if (rc == 0 && x.count == 0 && !o->json)

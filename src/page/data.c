@@ -579,6 +579,16 @@ size_t html_varying(const struct html_data *d, const struct html_column **keys, 
     return count;
 }
 
+size_t html_effect_keys(const struct html_data *d, const char **keys, size_t most)
+{
+    const struct html_column **columns = xcalloc(most, sizeof(*columns));
+    const size_t count = html_varying(d, columns, most);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = strcmp(html_column_name(columns[i]), "name") == 0 ? "model" : columns[i]->title;
+    free(columns);
+    return count;
+}
+
 /* --- texts --- */
 
 /* A part of the 15 MB that a page of 100,000 jobs may take; the rest is for outcomes and numbers. */

@@ -171,4 +171,8 @@ size_t *html_best_first(const struct html_data *d);
  * Returns their number. */
 size_t html_varying(const struct html_data *d, const struct html_column **keys, size_t most);
 
+/* The same for comparisons, by title. The section of a bare name is not known here; usually it is the model that has a
+ * name. */
+size_t html_effect_keys(const struct html_data *d, const char **keys, size_t most);
+
 #endif

@@ -1,10 +1,10 @@
 /* What each key does to the objective: one computation for the page, `compare --rank` and its JSON. */
-#ifndef MESHSWEEP_PAGE_EFFECTS_H
-#define MESHSWEEP_PAGE_EFFECTS_H
+#ifndef MESHSWEEP_COMPARE_EFFECTS_H
+#define MESHSWEEP_COMPARE_EFFECTS_H
 
 #include "compare/compared_jobs.h"
 #include "compare/comparison.h"
-#include "page/sections.h"
+#include "util/buffer.h"
 
 #define EFFECTS_KEYS_MOST 16
 
@@ -17,14 +17,12 @@ struct key_effects {
     size_t rows, together; /* all; those with an interval, which hold together */
 };
 
-/* Of the keys that vary, at most EFFECTS_KEYS_MOST; there must be an objective. Free `*out` with key_effects_free. */
-int key_effects_read(struct db *db, const struct html_data *d, struct key_effects *out, struct error *e);
+/* Of the keys, at most EFFECTS_KEYS_MOST. Free `*out` with key_effects_free. */
+int key_effects_read(struct db *db, const char *objective, const char *const *keys, size_t count,
+                     struct key_effects *out, struct error *e);
 void key_effects_free(struct key_effects *x);
 
 /* The two values of the key whose ratio is surely the farthest from 1 or, where none is told apart, seems to be. */
 const struct comparison_pair *key_effect_most(const struct comparison *c);
-
-/* "zero_stage: 1 against 0 is better by 11 % (8), 95 % interval of the ratio 1.1 to 1.12", as plain text. */
-void key_effect_add_line(struct buffer *out, const struct comparison *c);
 
 #endif
