@@ -12,8 +12,8 @@
 
 /* --- syntax --- */
 
-/* POSIX extended regular expressions, with what the C library adds to them (\b \B \w \W \s \S \< \> \` \'), in the
- * syntax of the engine. */
+/* POSIX extended regular expressions, with what the C library adds to them (\b \B \w \W \s \S \< \> \` \') and what
+ * everybody writes (\d \D; \d, \w and \s within brackets; (?:…)), in the syntax of the engine. */
 
 enum { DEEPEST = 200 }; /* groups within groups */
 
@@ -52,7 +52,7 @@ static int add_element(struct translation *t, struct buffer *out)
     return 0;
 }
 
-/* Within brackets a backslash stands for itself, and so does "]" at the begin. */
+/* Within brackets a backslash stands for itself, but for \d, \w and \s, and so does "]" at the begin. */
 static int add_bracket(struct translation *t, struct buffer *out)
 {
     buffer_add_char(out, *t->p++);
@@ -66,6 +66,9 @@ static int add_bracket(struct translation *t, struct buffer *out)
                 return -1;
         } else if (*t->p == '-') {
             buffer_add_char(out, *t->p++);
+        } else if (*t->p == '\\' && t->p[1] && strchr("dws", t->p[1])) {
+            buffer_add_text(out, t->p[1] == 'd' ? "0-9" : t->p[1] == 'w' ? "0-9A-Za-z_" : "[:space:]");
+            t->p += 2;
         } else {
             add_literal(out, *t->p++);
         }
@@ -79,8 +82,9 @@ static int add_escape(struct translation *t, struct buffer *out)
     static const struct {
         char letter;
         const char *same;
-    } escapes[] = {{'b', "\\b"}, {'B', "\\B"}, {'w', "\\w"},         {'W', "\\W"},          {'<', "\\b"},
-                   {'>', "\\b"}, {'`', "\\A"}, {'s', "[[:space:]]"}, {'S', "[^[:space:]]"}, {'\'', "\\z"}};
+    } escapes[] = {{'b', "\\b"},          {'B', "\\B"},  {'w', "\\w"},   {'W', "\\W"},
+                   {'<', "\\b"},          {'>', "\\b"},  {'`', "\\A"},   {'s', "[[:space:]]"},
+                   {'S', "[^[:space:]]"}, {'\'', "\\z"}, {'d', "[0-9]"}, {'D', "[^0-9]"}};
     const char c = t->p[1];
     if (!c)
         return refuse(t, "it ends with a backslash");
@@ -104,6 +108,10 @@ static int add_group(struct translation *t, struct buffer *out)
     if (++t->depth > DEEPEST)
         return refuse(t, "too many groups within groups");
     buffer_add_char(out, *t->p++);
+    if (strncmp(t->p, "?:", 2) == 0) {
+        buffer_add(out, t->p, 2);
+        t->p += 2;
+    }
     if (add_alternatives(t, out) < 0)
         return -1;
     if (*t->p != ')')

@@ -184,24 +184,6 @@ bool check_entry_name(const struct reading *r, struct position at, const char *n
     return false;
 }
 
-/* POSIX knows no "\d", and the C library reads it as a plain "d", as this program does: a pattern that never matches,
- * without a word. */
-static const char *missing_class(const char *pattern)
-{
-    static const char *const classes[][2] = {{"d", "[0-9]"}, {"D", "[^0-9]"}};
-    for (const char *p = pattern; *p; p++) {
-        if (*p != '\\')
-            continue;
-        p++;
-        for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-            if (*p == classes[i][0][0])
-                return classes[i][1];
-        if (!*p)
-            break;
-    }
-    return NULL;
-}
-
 /* The engine copies what is repeated: "((a{999}){999}){999}" would take all memory. */
 static bool too_many_repeats(const char *pattern)
 {
@@ -220,7 +202,6 @@ bool check_regex(const struct reading *r, const struct toml_node *string, size_t
         problem_at_value(r, string, "invalid regular expression: it is too long or repeats too often");
         return false;
     }
-    const char *instead = missing_class(string->text);
     struct line_pattern pattern;
     char reason[256];
     if (line_pattern_compile(&pattern, string->text, reason) != 0) {
@@ -229,9 +210,7 @@ bool check_regex(const struct reading *r, const struct toml_node *string, size_t
     }
     size_t have = pattern.group_count;
     line_pattern_free(&pattern);
-    if (instead)
-        problem_at_value(r, string, "invalid regular expression: POSIX has no \\d or \\D; write %s", instead);
-    else if (!*string->text)
+    if (!*string->text)
         problem_at_value(r, string, "invalid regular expression: it is empty");
     else if (have < groups)
         problem_at_value(r, string, "invalid regular expression: it needs a (group) that matches the number");

@@ -267,6 +267,33 @@ TEST(line_pattern__any_pattern__same_answer_as_regexec)
     }
 }
 
+static void assert_first_group(const char *pattern, const char *line, const char *group)
+{
+    struct line_pattern p;
+    struct text_range have[2];
+    char why[256] = "";
+    if (line_pattern_compile(&p, pattern, why) != 0)
+        fail_msg("%s: %s", pattern, why);
+    assert_int_equal(p.group_count, 1);
+    if (!line_pattern_match(&p, line, 2, have))
+        fail_msg("`%s` does not match `%s`", pattern, line);
+    assert_int_equal(have[1].end - have[1].begin, strlen(group));
+    assert_memory_equal(line + have[1].begin, group, strlen(group));
+    line_pattern_free(&p);
+}
+
+/* What the C library reads as a plain "d", a backslash or an error. */
+TEST(line_pattern__as_in_python__means_the_same)
+{
+    assert_first_group("loss: (\\d+)", "loss: ddd, loss: 25", "25");
+    assert_first_group("(\\D+)", "12ab3", "ab");
+    assert_first_group("loss: ([\\d.eE+-]+)", "loss: 2.5e-3,", "2.5e-3");
+    assert_first_group("([^\\s,]+)$", "a b,c-d", "c-d");
+    assert_first_group("name=([\\w.-]+)", "name=a_1.b-c\\d", "a_1.b-c");
+    assert_first_group("(?:train|eval) loss ([\\d.]+)", "eval loss 0.5", "0.5");
+    assert_needles("(?:train|eval) loss (\\d+)", LINES(" loss "));
+}
+
 TEST(line_pattern__not_a_pattern__said_why)
 {
     struct line_pattern p;
