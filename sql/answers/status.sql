@@ -5,7 +5,8 @@
 -- parts of this on their own: what stands before the last SELECT is where they come from.
 WITH RECURSIVE
 clock (ms) AS MATERIALIZED (SELECT coalesce(?2, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))),
-this (id) AS MATERIALIZED (SELECT coalesce(?1, (SELECT id FROM current_sweep))),
+-- Not of current_sweep, all of whose columns would be worked out at each place that asks.
+this (id) AS MATERIALIZED (SELECT coalesce(?1, (SELECT id FROM sweep ORDER BY last_seen DESC, id DESC LIMIT 1))),
 
 -- Jobs by state. All but ok from their partial indexes; ok is the rest, of a number that is known once all jobs stand in
 -- the table (the table's triggers watch). Counting a million rows would take a second.
@@ -153,9 +154,14 @@ real (name, value) AS MATERIALIZED (
     UNION ALL SELECT 'ratio of ' || host, ratio FROM slow),
 -- As decimals: 15 digits where that is enough. 17 may miss the number by its last bit; the program has it from the
 -- columns behind the document.
-number (name, text) AS MATERIALIZED (
-    SELECT name, json(iif(CAST(printf('%.15g', value) AS REAL) = value, printf('%.15g', value), printf('%!.17g', value)))
+number (name, value, text) AS MATERIALIZED (
+    SELECT name, value, json(iif(CAST(printf('%.15g', value) AS REAL) = value, printf('%.15g', value), printf('%!.17g', value)))
     FROM real WHERE abs(value) < 9e999),
+-- One row, so that what they rest on is prepared once.
+numbers (text, jobs_per_second, device_hours, device_hours_left, best) AS MATERIALIZED (
+    SELECT json_group_object(name, json(text)), max(value) FILTER (WHERE name = 'jobs_per_second'),
+        max(value) FILTER (WHERE name = 'device_hours'), max(value) FILTER (WHERE name = 'device_hours_left'),
+        max(value) FILTER (WHERE name = 'best') FROM number),
 
 -- Each job's time on a node over that of the same job elsewhere, or else of jobs of the same specs but the plan; the
 -- latter differ among themselves, so that it takes more of them. Slow is what is certain to some two deviations.
@@ -257,18 +263,18 @@ SELECT json_object('schema_version', 1, 'sweep', nullif(s.name, ''), 'path', nul
         AND t.told IS NULL AND j.state IN ('pending', 'running')),
     'mean_duration_ms', (SELECT ms FROM mean),
     'waiting_duration_ms', (SELECT CAST(ms AS INTEGER) FROM expected_waiting),
-    'jobs_per_second', (SELECT json(text) FROM number WHERE name = 'jobs_per_second'),
-    'device_hours', (SELECT json(text) FROM number WHERE name = 'device_hours'),
-    'device_hours_left', (SELECT json(text) FROM number WHERE name = 'device_hours_left'),
-    'slow_nodes', (SELECT json_group_array(json_object('host', host,
-        'ratio', (SELECT json(text) FROM number WHERE name = 'ratio of ' || host), 'pairs', pairs)) FROM slow),
+    'jobs_per_second', n.text -> '$.jobs_per_second',
+    'device_hours', n.text -> '$.device_hours',
+    'device_hours_left', n.text -> '$.device_hours_left',
+    'slow_nodes', (SELECT json_group_array(json_object('host', host, 'ratio', json(text), 'pairs', pairs))
+        FROM slow LEFT JOIN number ON name = 'ratio of ' || host),
     'places_aside', (SELECT json_group_array(json_object('host', host, 'device', nullif(device, ''),
         'message', nullif(message, ''), 'jobs', jobs, 'due_in_ms', max(until - (SELECT ms FROM clock), 0)))
         FROM (SELECT * FROM place ORDER BY host, device)),
     'eta_ms', iif(?3, (SELECT ms FROM eta), NULL),
     'model_info', json(iif(json_valid(s.model_info), s.model_info, NULL)),
     'best', (SELECT json_object('job', job, 'objective', s.objective,
-        'value', (SELECT json(text) FROM number WHERE name = 'best'),
+        'value', n.text -> '$.best',
         'unit', (SELECT nullif(unit, '') FROM metric_definition WHERE name = s.objective)) FROM best),
     'winners', json('[]'), 'subject_to', json('[]'), 'pareto_jobs', json('[]'),
     'full_trainings', (SELECT json(list) FROM full_trainings),
@@ -290,8 +296,8 @@ SELECT json_object('schema_version', 1, 'sweep', nullif(s.name, ''), 'path', nul
         FROM spec AS s, json_each(s.json) AS k
         WHERE s.id IN (cluster_id, model_id, training_id, parallel_id) AND k.type <> 'null'
         AND NOT EXISTS (SELECT 1 FROM same WHERE same.kind = s.kind AND same.key = k.key))) FROM first_running)) AS beside,
-    (SELECT value FROM real WHERE name = 'jobs_per_second') AS jobs_per_second,
-    (SELECT value FROM real WHERE name = 'device_hours') AS device_hours,
-    (SELECT value FROM real WHERE name = 'device_hours_left') AS device_hours_left,
-    (SELECT value FROM real WHERE name = 'best') AS best
-FROM sweep AS s CROSS JOIN counts AS c WHERE s.id = (SELECT id FROM this);
+    n.jobs_per_second,
+    n.device_hours,
+    n.device_hours_left,
+    n.best
+FROM sweep AS s CROSS JOIN counts AS c CROSS JOIN numbers AS n WHERE s.id = (SELECT id FROM this);
