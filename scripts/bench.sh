@@ -924,6 +924,7 @@ accuracy_of_tables()
     grep -E '^    \{' "$tables" | renew_between "$rows" ' evidence_rows.. = ' '^};'
     sed -n 's/^scaled /    /p' "$tables" | renew_between "$rows" ' scaling_rows.. = ' '^};'
     cmp -s "$rows" "$BENCH_DIR/rows" || compare_tables >"$tables"
+    sed -nE 's/^held out, (.*): ([0-9]+) sources, (.*)/| \1, each of \2 sources held out in turn | \3 |/p' "$tables"
     compared_tables "$tables" >"$BENCH_DIR/part" || die "the tests compared no tables"
     renew_between "$all" '^<!-- tables compared' '^<!-- end' <"$BENCH_DIR/part"
     compared_frameworks "$tables" | renew_between "$page" '^<!-- frameworks compared' '^<!-- end'

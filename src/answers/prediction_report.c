@@ -480,10 +480,11 @@ static bool is_first_of_framework(const struct prediction_report *r, size_t kind
     return true;
 }
 
+static const char *const quantity_words[PREDICTED_QUANTITIES] = {"memory", "time"};
+
 /* Once for each quantity and framework, with the features of any of its plans. */
 static void add_evidence(const struct prediction_report *r, struct buffer *out)
 {
-    static const char *const words[PREDICTED_QUANTITIES] = {"memory", "time"};
     feature_set features;
     for (int q = 0; q < PREDICTED_QUANTITIES; q++)
         for (size_t i = 0; i < r->kind_count; i++) {
@@ -493,7 +494,7 @@ static void add_evidence(const struct prediction_report *r, struct buffer *out)
             buffer_printf(out,
                           "\nthe intervals of %s are as wide as the errors of predictions in comparisons with "
                           "published runs:\n",
-                          words[q]);
+                          quantity_words[q]);
             evidence_describe(r->kinds[i].framework, (enum predicted_quantity)q, features, out);
         }
 }
@@ -669,6 +670,11 @@ static int add_accuracy(const struct prediction_report *r, struct db *db, struct
                       r->avoided[i], r->oom ? 100 * (double)r->avoided[i] / (double)r->oom : 0, r->lost[i],
                       r->ok ? 100 * (double)r->lost[i] / (double)r->ok : 0);
     add_audit(r, out);
+    for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
+        buffer_printf(out, "\n90 %% intervals of %s before any run, with each published source left out in turn:\n",
+                      quantity_words[q]);
+        evidence_describe_sources((enum predicted_quantity)q, out);
+    }
     return 0;
 }
 

@@ -23,6 +23,10 @@ static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_LENGTHS] = "sequences of different lengths",
     [FEATURE_OTHER_ADAPTERS] = "adapters other than LoRA",
     [FEATURE_OTHER_QUANTIZATION] = "weights quantized otherwise than in 4 bits by bitsandbytes or GPTQ",
+    [FEATURE_QUANTIZATION] = "quantized weights",
+    [FEATURE_FP32] = "products in fp32",
+    [FEATURE_HELD] = "all memory that is held",
+    [FEATURE_HOST] = "steps that wait for launches",
 };
 
 static const double uncompared[PREDICTED_QUANTITIES] = {UNCOMPARED_MEMORY, UNCOMPARED_TIME};
@@ -64,21 +68,16 @@ static bool counts(const struct compared_table *row, const char *without, enum p
     return row->quantity == quantity && row->feature == feature && !(without && strcmp(row->table, without) == 0);
 }
 
-/* The framework's own tables, with those of the others as one more. The next run may be like those of any table, not
- * like their mean. */
+#define TABLES_TOGETHER 3 /* from which on Student's distribution is not much wider than the normal one */
+
+/* The framework's own tables, with what is known elsewhere as one more, or as many as make three. The next run may be
+ * like those of any table, not like their mean. */
 static double among(const struct pool *own, double elsewhere)
 {
     if (own->tables == 0)
         return elsewhere;
-    double mean = (own->sum + elsewhere) / (own->weight + 1);
-    return fmax(own->least, mean);
-}
-
-static double width_of(const struct pool *own, const struct pool *others, double unknown)
-{
-    if (others->tables == 0)
-        return unknown;
-    return among(own, student_factor(others->tables) * others->sum / others->weight);
+    double more = fmax(1, TABLES_TOGETHER - own->tables);
+    return fmax(own->least, (own->sum + more * elsewhere) / (own->weight + more));
 }
 
 static void pool_tables(const char *framework, const char *without, enum predicted_quantity quantity,
@@ -105,16 +104,20 @@ static double midway(double elsewhere, enum predicted_quantity quantity)
     return fmax(elsewhere, (elsewhere + uncompared[quantity]) / 2);
 }
 
+/* Runs with features stand for the plain ones of a framework that was compared with no plain run. */
 static double plain_width(const char *framework, const char *without, enum predicted_quantity quantity, bool *compared)
 {
     struct pool own, others;
     pool_tables(framework, without, quantity, FEATURE_PLAIN, &own, &others);
     *compared = own.tables > 0;
-    double width = width_of(&own, &others, uncompared[quantity]);
-    if (evidence_has_table(framework, without, quantity))
-        return width;
+    for (size_t i = 0; !*compared && i < evidence_count; i++)
+        if (counts(&evidence_rows[i], without, quantity, evidence_rows[i].feature) &&
+            strcmp(evidence_rows[i].framework, framework) == 0)
+            pool_add(&own, &evidence_rows[i]);
+    if (others.tables == 0)
+        return uncompared[quantity];
     double widest = student_factor(others.tables) * others.widest; /* the widest seen need not be the widest possible */
-    return fmax(width, quantity == QUANTITY_OF_TIME ? midway(widest, quantity) : widest);
+    return among(&own, quantity == QUANTITY_OF_TIME ? midway(widest, quantity) : widest);
 }
 
 /* Whether no other row of the table reaches further without exceeding `devices`. */
@@ -138,7 +141,9 @@ double evidence_scaling_width(const char *framework, enum predicted_quantity qua
     for (size_t i = 0; i < scaling_count; i++)
         if (scaling_rows[i].pairs.quantity == quantity && reaches(&scaling_rows[i], devices))
             pool_add(strcmp(scaling_rows[i].pairs.framework, name) == 0 ? &own : &others, &scaling_rows[i].pairs);
-    return width_of(&own, &others, uncompared[quantity]) * sqrt(doublings);
+    double width = others.tables == 0 ? uncompared[quantity]
+                                      : among(&own, student_factor(others.tables) * others.sum / others.weight);
+    return width * sqrt(doublings);
 }
 
 /* Without the feature, the width would be `plain`; it therefore counts as one of the others' tables. */
@@ -167,7 +172,11 @@ void evidence_widths_of(const char *framework, const char *without, struct evide
 
 feature_set evidence_features(feature_set features, enum predicted_quantity quantity)
 {
-    return quantity == QUANTITY_OF_MEMORY ? features & ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD) : features;
+    static const feature_set of_other[PREDICTED_QUANTITIES] = {[QUANTITY_OF_MEMORY] = 1U << FEATURE_DEVICE |
+                                                                                      1U << FEATURE_SPREAD |
+                                                                                      1U << FEATURE_HOST,
+                                                               [QUANTITY_OF_TIME] = 1U << FEATURE_HELD};
+    return features & ~of_other[quantity];
 }
 
 double evidence_width(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features,
@@ -211,6 +220,32 @@ void evidence_describe(const char *framework, enum predicted_quantity quantity, 
         if (features & 1U << f && !describe_feature(NULL, quantity, (enum plan_feature)f, out))
             buffer_printf(out, "  %s: no measurement of %s to compare with in any framework\n", plan_feature_names[f],
                           words[quantity]);
+}
+
+/* Whether no other feature of its table has more runs; of several that have as many, the first. */
+static bool is_most_of_table(const struct compared_table *row)
+{
+    for (const struct compared_table *other = evidence_rows; other < evidence_rows + evidence_count; other++)
+        if (other->quantity == row->quantity && strcmp(other->table, row->table) == 0 &&
+            (other->runs > row->runs || (other->runs == row->runs && other < row)))
+            return false;
+    return true;
+}
+
+void evidence_describe_sources(enum predicted_quantity quantity, struct buffer *out)
+{
+    for (size_t i = 0; i < evidence_count; i++) {
+        const struct compared_table *row = &evidence_rows[i];
+        struct evidence_widths w;
+        bool compared;
+        if (row->quantity != quantity || !is_most_of_table(row))
+            continue;
+        evidence_widths_of(row->framework, row->table, &w);
+        double width = evidence_width(&w, quantity, 1U << row->feature, &compared);
+        buffer_printf(out, "  %s, %s: ± %.0f %% without it; nine in ten of %zu runs are within %.0f %% (%s)\n",
+                      row->framework, plan_feature_names[row->feature], 100 * expm1(width), row->runs,
+                      100 * expm1(row->within), row->table);
+    }
 }
 
 /* --- whether memory is enough --- */

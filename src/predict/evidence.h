@@ -9,12 +9,13 @@
  *
  * Width of a plain plan. The runs of a table share its machines, release and way of measuring, so however many there
  * are, they are one sample of what the next table may be like. The width is therefore a mean over the framework's
- * tables, each weighted by n / (n + 5) for its n runs. The tables of all other frameworks count as one more: their
- * mean, times the factor by which Student's distribution is wider for so few. The width is never less than that of any
- * of the framework's own tables; a table of fewer than nine runs, which cannot tell nine in ten, counts there times its
- * weight. A framework without a table has the width of the others, but no less than the widest of them, again times
- * Student's factor; for time, also no less than midway between that and UNCOMPARED_TIME, because each table has a bias
- * of its own, of which the others say little.
+ * tables, each weighted by n / (n + 5) for its n runs. The tables of all other frameworks count as one more, or as many
+ * as make three with the framework's own. Their width is that of a framework without a table: the widest of them, times
+ * the factor by which Student's distribution is wider for so few; for time, midway between that and UNCOMPARED_TIME,
+ * because each table has a bias of its own, of which the others say little. That many, because the next source of a
+ * framework may be far from its first: where two tables share a framework and a feature, the one needs a median of twice
+ * the width of the other. The width is never less than that of any of the framework's own tables; a table of fewer than
+ * nine runs, which cannot tell nine in ten, counts there times its weight.
  *
  * Width of a plan with a feature. In the same way, from what was seen with that feature, except that the plain width
  * counts as one of the others' tables: a few runs with a feature may be off for another reason. If no other framework
@@ -49,6 +50,10 @@ enum plan_feature {
     FEATURE_LENGTHS,            /* sequences are shorter than the longest */
     FEATURE_OTHER_ADAPTERS,     /* DoRA, AdaLoRA, IA3, OFT, VeRA: not LoRA */
     FEATURE_OTHER_QUANTIZATION, /* of frozen weights, by neither bitsandbytes in 4 bits nor GPTQ */
+    FEATURE_QUANTIZATION,       /* of frozen weights, by one of these */
+    FEATURE_FP32,               /* products in fp32 or TF32 */
+    FEATURE_HELD,               /* of memory: a counter that includes what the allocator holds without using it */
+    FEATURE_HOST,               /* of time: more than half of a step is launches and the step's constant */
     PLAN_FEATURES
 };
 
@@ -91,8 +96,8 @@ struct evidence_widths {
 /* `without`: a table that counts as never seen; NULL: none. */
 void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out);
 
-/* Those of the features that bear on a quantity: a device's speed and links do not change how much memory a plan
- * needs. */
+/* Those of the features that bear on a quantity: speed, links and launches do not change how much memory a plan needs,
+ * nor a counter of memory how long it takes. */
 feature_set evidence_features(feature_set features, enum predicted_quantity quantity);
 
 /* Half the 90 % interval of ln(measured / predicted). `*compared`: the framework and all the features were. */
@@ -109,6 +114,10 @@ double evidence_scaling_width(const char *framework, enum predicted_quantity qua
 /* The comparisons behind a prediction, as lines for people. */
 void evidence_describe(const char *framework, enum predicted_quantity quantity, feature_set features,
                        struct buffer *out);
+
+/* What each source's runs needed beside the width that the other sources give, as lines for people: by the feature that
+ * most of its runs have. */
+void evidence_describe_sources(enum predicted_quantity quantity, struct buffer *out);
 
 /* --- whether a plan runs out of device memory: a probability, and a verdict to act on ---
  *

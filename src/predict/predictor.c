@@ -225,6 +225,8 @@ static feature_set features_of_plan(const struct subject *s, const struct device
         [FEATURE_LENGTHS] = plan_mean_sequence(plan) != plan->sequence,
         [FEATURE_OTHER_ADAPTERS] = plan->tuning > TUNING_LORA,
         [FEATURE_OTHER_QUANTIZATION] = plan->quantization > QUANTIZATION_GPTQ,
+        [FEATURE_QUANTIZATION] = plan->quantization != QUANTIZATION_NONE && plan->quantization <= QUANTIZATION_GPTQ,
+        [FEATURE_FP32] = plan_is_fp32(plan),
     };
     feature_set features = 0;
     for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
@@ -601,13 +603,16 @@ static void add_time(struct predictor *p, const struct architecture *a, const st
     out->time_calibrated = row->time.calibrated;
 }
 
+/* What a profile that was compared itself was compared with. */
+#define FEATURES_OF_PROFILE (1U << FEATURE_HELD | 1U << FEATURE_FP32)
+
 /* Half the 90 % interval of ln(time or memory), by the comparisons; false if something more specific gives it. */
 static bool width_by_evidence(const struct predictor *p, const struct prediction *out, enum predicted_quantity quantity,
                               bool is_fitted, double *width, bool *compared)
 {
     const struct framework_evidence *e = &p->evidence[find_prior(p, out->where.framework) - p->priors.items];
     feature_set features = evidence_features(out->features, quantity);
-    if (is_fitted || p->sigma_stated[quantity] || (e->of_profile[quantity] && !features))
+    if (is_fitted || p->sigma_stated[quantity] || (e->of_profile[quantity] && !(features & ~FEATURES_OF_PROFILE)))
         return false;
     *width = evidence_width(&e->widths, quantity, features, compared);
     return true;
@@ -654,9 +659,11 @@ static const struct framework *widened(const struct framework *row, const struct
                                        const struct calibrated *c, const struct subject *s, const struct device *device,
                                        struct framework *scratch)
 {
-    feature_set unusual =
-        evidence_features(features_of_plan(s, device), QUANTITY_OF_MEMORY) & ~(1U << FEATURE_ADAPTERS);
+    feature_set unusual = evidence_features(features_of_plan(s, device), QUANTITY_OF_MEMORY) &
+                          ~(1U << FEATURE_ADAPTERS | 1U << FEATURE_QUANTIZATION);
     bool adapters = s->plan.tuning != TUNING_FULL && row->memory.adapters_compared == 0;
+    if (unusual & FEATURES_OF_PROFILE && !evidence_has_table(row->name, NULL, QUANTITY_OF_MEMORY))
+        unusual &= ~FEATURES_OF_PROFILE;
     bool plan = unusual || adapters, place = device && !device->measured;
     bool memory = plan && (!c || !c->has_memory), time = (plan || place) && (!c || !c->has_time);
     if (!memory && !time)
@@ -733,6 +740,12 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     if (has_speed && !s->is_measured && !shares_device(s))
         add_time(p, &s->architecture, &average, &cluster, row, c ? c->baseline : 0);
     out->features = features_of_plan(s, cluster.device);
+    if (o->counter != COUNTS_ALLOCATED)
+        out->features |= 1U << FEATURE_HELD;
+    const double *weights = row->time.weights, *terms = out->step.terms;
+    double host = weights[TIME_LAUNCH] * terms[TIME_LAUNCH] + weights[TIME_STEP] * terms[TIME_STEP];
+    if (out->has_time && host > out->step.seconds / 2)
+        out->features |= 1U << FEATURE_HOST;
     widen(p, c);
     if (out->has_memory)
         add_measured(p, c);

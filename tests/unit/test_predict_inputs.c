@@ -423,17 +423,17 @@ TEST(predictor_predict__evidence__as_wide_as_it_is)
     fill_gpt(v);
     const struct prediction *p = predict(known, v);
     double plain = width_of(p);
-    assert_true(p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && p->features == 0);
+    assert_true(p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && p->features == 1U << FEATURE_HELD);
     size_t row = 0;
     while (strcmp(evidence_rows[row].framework, "nanotron") != 0 || evidence_rows[row].quantity != QUANTITY_OF_MEMORY)
         row++;
     double within = evidence_rows[row].within;
-    assert_true(evidence_rows[row].runs > 1000 && plain > 0.99 * within && plain < 1.25 * within);
+    assert_true(evidence_rows[row].runs > 1000 && plain > 0.99 * within && plain < 1.4 * within);
     p = predict(unknown, v);
-    assert_true(!p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && width_of(p) > 1.1 * plain);
+    assert_true(!p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && width_of(p) > 1.03 * plain);
     set_number(v, "experts", 8);
     p = predict(known, v);
-    assert_true(p->memory_calibrated && p->features == 1U << FEATURE_EXPERTS && width_of(p) >= plain);
+    assert_true(p->memory_calibrated && p->features & 1U << FEATURE_EXPERTS && width_of(p) >= plain);
     set_text(v, "offload", "optimizer");
     p = predict(known, v);
     assert_true(!p->memory_calibrated && width_of(p) == UNCOMPARED_MEMORY);
@@ -455,8 +455,8 @@ TEST(evidence_widths_of__several_tables__as_wide_as_the_widest)
 }
 
 /* However many runs a table has, it is one draw: the next table of the framework may be like those of others, which
- * count as one more. */
-TEST(evidence_widths_of__one_table__no_narrower_and_half_way_to_others)
+ * count as two more. */
+TEST(evidence_widths_of__one_table__no_narrower_and_more_than_half_way_to_others)
 {
     struct evidence_widths own, others;
     bool compared;
@@ -469,7 +469,7 @@ TEST(evidence_widths_of__one_table__no_narrower_and_half_way_to_others)
         assert_true(evidence_rows[i].runs > 50);
         width = evidence_width(&own, evidence_rows[i].quantity, 0, &compared);
         other = evidence_width(&others, evidence_rows[i].quantity, 0, &compared);
-        assert_true(width >= within && width <= (within + fmax(within, other)) / 2);
+        assert_true(width >= (within + other) / 2 && width < other);
     }
 }
 
@@ -525,7 +525,7 @@ TEST(evidence_widths_of__feature_of_one_framework__nearer_to_it_than_to_what_nob
     evidence_widths_of("megatron", NULL, &w);
     double width = w.width[QUANTITY_OF_MEMORY][FEATURE_FAMILY];
     double seen = within("megatron-golden.csv", QUANTITY_OF_MEMORY, FEATURE_FAMILY);
-    assert_true(width >= seen && width < (seen + UNCOMPARED_MEMORY) / 2.5);
+    assert_true(width >= seen && width < (seen + UNCOMPARED_MEMORY) / 2);
 }
 
 /* All runs of torchtitan's are on a device of its own: its time was compared all the same. */
@@ -534,9 +534,58 @@ TEST(evidence_widths_of__table_without_plain_runs__no_framework_that_nothing_is_
     struct evidence_widths known, unknown;
     evidence_widths_of("torchtitan", NULL, &known);
     evidence_widths_of("torchtitan", "torchtitan.csv", &unknown);
-    assert_true(known.width[QUANTITY_OF_TIME][FEATURE_PLAIN] < 0.6 * unknown.width[QUANTITY_OF_TIME][FEATURE_PLAIN]);
+    assert_true(known.width[QUANTITY_OF_TIME][FEATURE_PLAIN] < 0.95 * unknown.width[QUANTITY_OF_TIME][FEATURE_PLAIN]);
     assert_true(known.width[QUANTITY_OF_TIME][FEATURE_DEVICE] >=
                 within("torchtitan.csv", QUANTITY_OF_TIME, FEATURE_DEVICE));
+}
+
+/* What the allocator holds was compared less well than what is allocated, and products in fp32 nowhere. */
+TEST(predictor_predict__counters_and_precisions__as_wide_as_their_own_evidence)
+{
+    struct input_value v[INPUT_COUNT];
+    const struct predictor_options allocated = {.framework = "hf-trainer", .counter = COUNTS_ALLOCATED};
+    struct predictor *held = create("hf-trainer"), *used = NULL;
+    struct error e = ERROR_INIT;
+    assert_int_equal(predictor_create(&allocated, &used, &e), 0);
+    fill_gpt(v);
+    double all = width_of(predict(held, v)), narrow = width_of(predict(used, v));
+    assert_true(all > 1.2 * narrow && predict(used, v)->memory_calibrated);
+    double sigma = predict(used, v)->memory.sigma;
+    set_text(v, "precision", "fp32");
+    assert_true(width_of(predict(used, v)) == UNCOMPARED_MEMORY && !predict(used, v)->memory_calibrated);
+    assert_true(predict(used, v)->memory.sigma > sigma);
+    predictor_free(held);
+    predictor_free(used);
+}
+
+/* A small model waits for the host; a large one does not. */
+TEST(predictor_predict__steps_of_launches__are_a_feature)
+{
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("fsdp");
+    fill_gpt(v);
+    set_text(v, "device", "A100-80GB");
+    set_number(v, "hidden", 8192);
+    set_number(v, "heads", 64);
+    assert_false(predict(p, v)->features & 1U << FEATURE_HOST);
+    set_number(v, "hidden", 512);
+    set_number(v, "heads", 8);
+    set_number(v, "seq", 256);
+    assert_true(predict(p, v)->has_time && predict(p, v)->features & 1U << FEATURE_HOST);
+    predictor_free(p);
+}
+
+/* Each source is told of with the width that the others give. */
+TEST(evidence_describe_sources__time__one_line_each)
+{
+    struct buffer b = BUFFER_INIT;
+    evidence_describe_sources(QUANTITY_OF_TIME, &b);
+    assert_non_null(strstr(buffer_text(&b), "  megatron, plain: ± "));
+    const char *once = strstr(buffer_text(&b), "(vtrain-single-node.csv)\n");
+    assert_non_null(once);
+    assert_null(strstr(once + 1, "(vtrain-single-node.csv)"));
+    assert_null(strstr(buffer_text(&b), "(internevo-memory.csv)"));
+    buffer_free(&b);
 }
 
 /* Verdicts of plans that a framework was not compared with are careful, whatever other frameworks' runs say. */

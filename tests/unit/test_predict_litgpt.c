@@ -6,7 +6,6 @@
 #include "predict/predictor.h"
 #include "shared_data.h"
 #include "unit_test.h"
-#include "util/memory.h"
 #include "util/quantile.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -35,7 +34,9 @@ static struct predictor *litgpt_predictor(void)
 {
     struct predictor *p = NULL;
     struct error e = ERROR_INIT;
-    const struct predictor_options options = {.framework = "hf-trainer", .evidence_without = "litgpt-finetune.csv"};
+    const struct predictor_options options = {.framework = "hf-trainer",
+                                              .evidence_without = "litgpt-finetune.csv",
+                                              .counter = COUNTS_ALLOCATED};
     if (predictor_create(&options, &p, &e) < 0)
         fail_msg("%s", e.text);
     assert_int_equal(predictor_set(p, "adapter", false, 2, &e), 0);
@@ -90,18 +91,18 @@ static void tell(const char *name, const struct mean_error *m)
 }
 
 /* As a row of src/predict/evidence_rows.c. */
-static void tell_evidence(double *residuals, size_t count)
+static void tell_evidence(const char *feature, double *residuals, size_t count)
 {
     sort_doubles(residuals, count);
-    print_message("    {\"litgpt-finetune.csv\", \"hf-trainer\", QUANTITY_OF_MEMORY, FEATURE_ADAPTERS, %zu, %.3f},\n",
-                  count, quantile(residuals, count, 0.9));
+    print_message("    {\"litgpt-finetune.csv\", \"hf-trainer\", QUANTITY_OF_MEMORY, FEATURE_%s, %zu, %.3f},\n",
+                  feature, count, quantile(residuals, count, 0.9));
 }
 
 TEST(predictions__litgpt__figures)
 {
     struct shared_table t;
     struct mean_error lora = {.rows = 0}, qlora = {.rows = 0};
-    double *residuals = NULL;
+    double residuals[64], quantised[64];
     size_t count = 0;
     if (!shared_table_load("litgpt-finetune.csv", &t))
         skip();
@@ -122,16 +123,18 @@ TEST(predictions__litgpt__figures)
         double low = memory->low_bytes / memory->most.bytes, high = memory->high_bytes / memory->most.bytes;
         if (getenv("MESHSWEEP_EACH_ROW"))
             print_message("row %zu: %.2f of %.2f GB\n", row + 2, bytes / 1e9, measured / 1e9);
-        residuals = array_grow(residuals, count, sizeof *residuals);
+        assert_true(count < LENGTH(residuals));
         residuals[count++] = fabs(log(measured / bytes));
+        if (of == &qlora)
+            quantised[qlora.rows] = residuals[count - 1];
         of->inside += measured >= low * bytes && measured <= high * bytes;
         of->sum += fabs(bytes / measured - 1);
         of->rows++;
     }
     tell("LoRA", &lora);
     tell("QLoRA in nf4", &qlora);
-    tell_evidence(residuals, count);
-    free(residuals);
+    tell_evidence("ADAPTERS", residuals, count);
+    tell_evidence("QUANTIZATION", quantised, qlora.rows);
     assert_true(lora.rows > 0 && lora.sum <= 0.08 * (double)lora.rows);
     predictor_free(p);
     shared_table_free(&t);

@@ -14,11 +14,10 @@
 #include "util/quantile.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define OF_TIME_ALONE (1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD)
 
 /* 90 % intervals: how many hold what was measured, and the sum of half the ln of how wide they are. */
 struct intervals {
-    size_t inside;
+    size_t inside, far; /* beyond twice the interval */
     double widths;
 };
 
@@ -107,6 +106,7 @@ static void add(struct comparison *c, double predicted, double measured)
 static void add_interval(struct intervals *n, double residual, double low, double high)
 {
     n->inside += residual >= low && residual <= high;
+    n->far += residual < 2 * low || residual > 2 * high;
     n->widths += (high - low) / 2;
 }
 
@@ -141,8 +141,26 @@ static struct comparison apart[PREDICTED_QUANTITIES][PLAN_FEATURES];
 static void tell_evidence(const struct table *spec)
 {
     static const char *const quantities[] = {"MEMORY", "TIME"};
-    static const char *const features[] = {"PLAIN", "FAMILY",   "EXPERTS",  "CONTEXT", "OFFLOAD", "MTP",   "FP8",
-                                           "FP4",   "SCHEDULE", "ADAPTERS", "DEVICE",  "MIXERS",  "SPREAD"};
+    static const char *const features[] = {"PLAIN",
+                                           "FAMILY",
+                                           "EXPERTS",
+                                           "CONTEXT",
+                                           "OFFLOAD",
+                                           "MTP",
+                                           "FP8",
+                                           "FP4",
+                                           "SCHEDULE",
+                                           "ADAPTERS",
+                                           "DEVICE",
+                                           "MIXERS",
+                                           "SPREAD",
+                                           "LENGTHS",
+                                           "OTHER_ADAPTERS",
+                                           "OTHER_QUANTIZATION",
+                                           "QUANTIZATION",
+                                           "FP32",
+                                           "HELD",
+                                           "HOST"};
     for (int q = 0; q < PREDICTED_QUANTITIES; q++)
         for (int k = 0; k < PLAN_FEATURES; k++) {
             struct comparison *c = &apart[q][k];
@@ -156,6 +174,31 @@ static void tell_evidence(const struct table *spec)
         }
 }
 
+/* By quantity, of sources held out in turn: of the file at hand, and of all before it. */
+static struct held_out {
+    size_t rows, inside, far; /* of the file */
+    size_t sources, all_rows, all_far;
+    double shares; /* inside, summed over sources */
+} held_out[PREDICTED_QUANTITIES];
+
+static void hold_out(enum predicted_quantity q, const struct comparison *c)
+{
+    held_out[q].rows += c->rows;
+    held_out[q].inside += c->unseen.inside;
+    held_out[q].far += c->unseen.far;
+}
+
+static void end_source(struct held_out *h)
+{
+    if (h->rows == 0)
+        return;
+    h->sources++;
+    h->shares += (double)h->inside / (double)h->rows;
+    h->all_rows += h->rows;
+    h->all_far += h->far;
+    h->rows = h->inside = h->far = 0;
+}
+
 /* Between a prediction and what it is if what no key says were the other way, nothing is off. */
 static double nearest(const struct prediction *p, double predicted, double measured)
 {
@@ -164,10 +207,11 @@ static double nearest(const struct prediction *p, double predicted, double measu
 
 static void add_apart(enum predicted_quantity q, feature_set features, double predicted, double measured)
 {
+    features = evidence_features(features, q);
     if (features & 1U << FEATURE_MIXERS)
         features = 1U << FEATURE_MIXERS;
     for (int k = 0; k < PLAN_FEATURES; k++)
-        if (k == FEATURE_PLAIN ? features == 0 : (features & 1U << k) != 0)
+        if (k == FEATURE_PLAIN ? (features & ~(1U << FEATURE_HELD)) == 0 : (features & 1U << k) != 0)
             add(&apart[q][k], predicted, measured);
 }
 
@@ -179,6 +223,7 @@ static struct predictor *predictor_of(const struct table *spec)
     const struct predictor_options options = {.framework = spec->framework,
                                               .network_bandwidth = spec->network,
                                               .network_latency = spec->latency,
+                                              .counter = (enum memory_counter)spec->counter,
                                               .evidence_without = spec->file};
     if (predictor_create(&options, &p, &e) < 0)
         fail_msg("%s", e.text);
@@ -203,7 +248,7 @@ static void compare_one(struct comparison *c, const struct table *spec, const st
 {
     bool is_memory = q == QUANTITY_OF_MEMORY, compared;
     double other = is_memory ? log(p->memory.other) : 0, residual = log(measured / predicted);
-    feature_set features = is_memory ? p->features & ~OF_TIME_ALONE : p->features;
+    feature_set features = evidence_features(p->features, q);
     struct evidence_widths widths;
     evidence_widths_of(spec->framework, NULL, &widths);
     double width = evidence_width(&widths, q, features, &compared);
@@ -236,8 +281,10 @@ static void take(struct figures *f, const struct shared_table *t, size_t row, co
     double seconds = seconds_of(t, row, spec, p);
     if (seconds > 0 && p->has_time)
         compare_one(&f->time, spec, p, QUANTITY_OF_TIME, p->seconds, seconds);
-    if (measured > 0 && !spec->aside)
-        add_apart(QUANTITY_OF_MEMORY, p->features & ~OF_TIME_ALONE, nearest(p, bytes, measured), measured);
+    if (measured > 0 && spec->aside)
+        add(&apart[QUANTITY_OF_MEMORY][FEATURE_HELD], nearest(p, bytes, measured), measured);
+    else if (measured > 0)
+        add_apart(QUANTITY_OF_MEMORY, p->features, nearest(p, bytes, measured), measured);
     if (seconds > 0 && p->has_time)
         add_apart(QUANTITY_OF_TIME, p->features, p->seconds, seconds);
     if (getenv("MESHSWEEP_EACH_ROW"))
@@ -487,6 +534,8 @@ static void compare(const struct table *spec)
     if (f.large.rows < f.memory.rows)
         tell("of these above 8 GiB", "memory", &f.large, &f);
     tell(spec->name, "time", &f.time, &f);
+    hold_out(QUANTITY_OF_MEMORY, &f.memory);
+    hold_out(QUANTITY_OF_TIME, &f.time);
     if (spec->most > 0)
         assert_true(f.memory.error <= spec->most * (double)f.memory.rows);
     free(f.memory.residuals);
@@ -503,8 +552,20 @@ TEST(predictions__published_tables__figures)
         if (i + 1 < LENGTH(tables) && strcmp(tables[i + 1].file, tables[i].file) == 0)
             continue;
         tell_evidence(&tables[i]);
-        for (int q = 0; q < PREDICTED_QUANTITIES; q++)
+        for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
             tell_scaling(&tables[i], (enum predicted_quantity)q);
+            end_source(&held_out[q]);
+        }
+    }
+    for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
+        const struct held_out *h = &held_out[q];
+        if (h->sources == 0)
+            continue;
+        print_message("held out, %s: %zu sources, %.0f %% of a source's runs inside, %.1f of 100 runs beyond twice the "
+                      "interval\n",
+                      q == QUANTITY_OF_MEMORY ? "memory" : "time", h->sources, 100 * h->shares / (double)h->sources,
+                      100 * (double)h->all_far / (double)h->all_rows);
+        assert_true(h->shares >= 0.85 * (double)h->sources && h->all_far <= 0.02 * (double)h->all_rows);
     }
 }
 
