@@ -114,11 +114,13 @@ struct time_coefficients {
     double gradient_bytes;           /* per gradient sent */
     double reduce_each_micro_batch;  /* not 0: stage 2 reduces after every micro-batch */
     double collective_launches;      /* launches per tensor-parallel collective, counted with the layer's */
-    double loops_experts;            /* not 0: loops over experts unless a key says otherwise */
-    double latest_attention;         /* not 0: uses the attention kernels written for the device (plan.h) */
-    double bucket_bytes;             /* stage 0: size of the buckets that are reduced while computing; 0: no overlap */
-    double gathered_tensors;         /* stage 1: tensors per layer that are copied from each rank, a launch each */
-    double sigma, spread;            /* as above */
+    double gradient_hooks;   /* stages 2 and 3: launches per trained tensor of a layer, counted with the layer's */
+    double module_hooks;     /* stage 3: the same per tensor of a layer that hooks gather and release */
+    double loops_experts;    /* not 0: loops over experts unless a key says otherwise */
+    double latest_attention; /* not 0: uses the attention kernels written for the device (plan.h) */
+    double bucket_bytes;     /* stage 0: size of the buckets that are reduced while computing; 0: no overlap */
+    double gathered_tensors; /* stage 1: tensors per layer that are copied from each rank, a launch each */
+    double sigma, spread;    /* as above */
     bool calibrated;
 };
 

@@ -303,6 +303,30 @@ static double expert_launches(const struct plan_time *t)
     return looped ? EXPERT_LAUNCHES * t->layer.expert_layers * (double)t->a->experts / (double)t->plan->expert : 0;
 }
 
+/* Matrices of a layer, in its order: step_time.h. */
+static double layer_matrices(const struct plan_time *t)
+{
+    return 4 * t->layer.attention_blocks +
+           (t->a->gated_mlp ? 3 : 2) * fmin(1, t->layer.mlp_layers + t->layer.expert_layers);
+}
+
+/* Launches of a layer's quantised products beside the products themselves, in a layer's. */
+static double quantised_launches(const struct plan_time *t)
+{
+    static const double each[QUANTIZATION_END] = {[QUANTIZATION_NF4] = 0.02, [QUANTIZATION_NF4_DOUBLE] = 0.06};
+    return each[t->plan->quantization] * layer_matrices(t);
+}
+
+/* What a framework's hooks launch around the modules of a layer and its gradients, in a layer's. */
+static double hook_launches(const struct plan_time *t)
+{
+    const struct time_coefficients *c = &t->framework->time;
+    double own = layer_matrices(t) + (double)t->a->norms_per_layer, adapters = 2 * t->adapters.modules;
+    double trained = t->plan->tuning == TUNING_FULL ? own : adapters;
+    return (t->plan->zero_stage >= 2 ? c->gradient_hooks * trained : 0) +
+           (t->plan->zero_stage == 3 ? c->module_hooks * (own + adapters) : 0);
+}
+
 /* The launches of a layer that the device waits for. Uses the weights before calibration, so that the sum stays linear
  * in the fitted ones. */
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
@@ -310,8 +334,9 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
     const double *weights = t->framework->time.nominal;
     double launches =
         t->passes / 3 *
-            (1 + expert_launches(t) +
+            (1 + expert_launches(t) + quantised_launches(t) +
              (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
+        hook_launches(t) +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;

@@ -84,7 +84,9 @@
  * even after calibration, so that the sum stays linear in the fitted weights:
  *   device   the terms above launch
  *   host     one layer's launches, plus 0.05 of them per adapter target (fused 0.03) and 0.4 per expert of the rank if
- *            experts are looped over [17], all times 4/3 with full recompute; plus collective_launches;
+ *            experts are looped over [17], per matrix 0.02 where bitsandbytes dequantises it, forward and backward,
+ *            and 0.06 where its scales are quantised, too [19], all times 4/3 with full recompute; plus what hooks of
+ *            the framework launch (coefficients.h: gradient_hooks, module_hooks) and collective_launches;
  *            a hundredth of all this with CUDA graphs (docs.nvidia.com/dl-cuda-graph: a layer is one launch)
  *            (coefficients.h) per collective of tensor parallelism
  *
@@ -128,7 +130,8 @@
  * modeling_mixtral.py: where (4 kernels), an index, three products, an activation and the product of both, the
  * weight's index, a product and index_add; backward two products for each product, one kernel for each of the others,
  * and three gradients accumulated ·
- * [18] torch distributed/fsdp/_runtime_utils.py: SHARD_GRAD_OP reshards after each backward pass.
+ * [18] torch distributed/fsdp/_runtime_utils.py: SHARD_GRAD_OP reshards after each backward pass ·
+ * [19] bitsandbytes functional.py, dequantize_4bit: one kernel, with nested scales three.
  * Terms without a source are counted as described. Pure; takes some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H
