@@ -10,12 +10,12 @@
  * Width of a plain plan. The runs of a table share its machines, release and way of measuring, so however many there
  * are, they are one sample of what the next table may be like. The width is therefore a mean over the framework's
  * tables, each weighted by n / (n + 5) for its n runs. The tables of all other frameworks count as one more, or as many
- * as make three with the framework's own. Their width is that of a framework without a table: the widest of them times
+ * as make three with the framework's own. Their width is that of a framework without a table: the widest of them, times
  * the factor by which Student's distribution is wider for so few; for time, midway between that and UNCOMPARED_TIME,
  * because each table has a bias of its own, of which the others say little. That many, because the next source of a
- * framework may be far from its first: where two tables share a framework and a feature, the one needs a median of twice
- * the width of the other. The width is never less than that of any of the framework's own tables; a table of fewer than
- * nine runs, which cannot tell nine in ten, counts there times its weight.
+ * framework may be far from its first: where two tables share a framework and a feature, the one needs a median of
+ * twice the width of the other. The width is never less than that of any of the framework's own tables; a table of
+ * fewer than nine runs, which cannot tell nine in ten, counts there times its weight.
  *
  * Width of a plan with a feature. In the same way, from what was seen with that feature, except that the plain width
  * counts as one of the others' tables: a few runs with a feature may be off for another reason. If no other framework

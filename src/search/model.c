@@ -20,6 +20,7 @@
 
 #define DOUBT 0.05     /* probability that something better by the gap is left; less ends a search */
 #define DRAWN_MOST 100 /* candidates of a group, the likeliest to be better, in the joint draws */
+#define EVEN 0.25       /* a chance that is worth one trial */
 #define GAP_MOST 0.99  /* largest gap with a finite logarithm */
 #define ALIKE 0.9      /* of the highest score: candidates at or above this are drawn from */
 
@@ -35,6 +36,7 @@ struct model_strategy {
     double *scores;  /* by candidate, in the current pass; negative: excluded */
     double *left;    /* by group, when last asked: probability that something better is left */
     size_t beyond;   /* last candidate run, before the end, although it may well fail; NONE: none */
+    size_t *doubted; /* by group: the same of one that is better only if predictions are wrong */
 };
 
 struct choice {
@@ -54,6 +56,9 @@ static int model_create(struct search *s, void *own, struct error *e)
     m->scores = xcalloc(s->space->count + 1, sizeof *m->scores);
     m->best = xcalloc(s->space->group_count + 1, sizeof *m->best);
     m->left = xcalloc(s->space->group_count + 1, sizeof *m->left);
+    m->doubted = xcalloc(s->space->group_count + 1, sizeof *m->doubted);
+    for (size_t g = 0; g < s->space->group_count; g++)
+        m->doubted[g] = NONE;
     return 0;
 }
 
@@ -61,7 +66,7 @@ static void model_free(void *own)
 {
     struct model_strategy *m = own;
     surrogate_free(m->surrogate);
-    free_all(m->gains, m->chances, m->scores, m->best, m->left);
+    free_all(m->gains, m->chances, m->scores, m->best, m->left, m->doubted);
 }
 
 static void model_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
@@ -166,7 +171,7 @@ static size_t *rank_group(const struct search *s, const struct model_strategy *m
 }
 
 static double chance_jointly(const struct model_strategy *m, const struct estimate *all, const size_t *ranked,
-                             size_t count, double beaten)
+                             size_t count, double beaten, double trust)
 {
     struct left_expectation believed[DRAWN_MOST], doubted[DRAWN_MOST];
     double failure[DRAWN_MOST], *correlation = xcalloc(count * count + 1, sizeof *correlation);
@@ -177,7 +182,7 @@ static double chance_jointly(const struct model_strategy *m, const struct estima
         doubted[i] = expected_over(&b->doubted, beaten);
     }
     surrogate_correlation(m->surrogate, ranked, count, correlation);
-    double chance = better_left(&(struct candidates_left){count, believed, doubted, all[*ranked].trust,
+    double chance = better_left(&(struct candidates_left){count, believed, doubted, trust,
                                                           surrogate_freedom(m->surrogate), failure, correlation});
     free(correlation);
     return chance;
@@ -194,7 +199,8 @@ static double chance_of_better(const struct search *s, const struct model_strate
     size_t *first = rank_group(s, m, group, &count);
     double chance = count == 0 ? 0 : m->chances[*first];
     if (count > 0 && chance < DOUBT)
-        chance = chance_jointly(m, all, first, count < DRAWN_MOST ? count : DRAWN_MOST, to_beat(s, m->best[group]));
+        chance = chance_jointly(m, all, first, count < DRAWN_MOST ? count : DRAWN_MOST, to_beat(s, m->best[group]),
+                                all[*first].trust);
     free(first);
     return chance;
 }
@@ -304,6 +310,29 @@ static struct choice choose_beyond(const struct search *s, const struct estimate
     return c;
 }
 
+/* What would be true if predictions were wrong: where something better would then be left as likely as not, the
+ * likeliest such candidate runs, and another for as long as each is the best so far. */
+static struct choice choose_doubted(const struct search *s, const struct estimate *all, const struct model_strategy *m,
+                                    size_t group)
+{
+    struct choice c = {0};
+    size_t count, last = m->doubted[group];
+    double best = m->best[group], beaten = to_beat(s, best);
+    if (isinf(best) || (last != NONE && s->best[group].candidate != last))
+        return c;
+    size_t *first = rank_group(s, m, group, &count);
+    if (count > 0 && all[*first].trust > 0 &&
+        chance_jointly(m, all, first, count < DRAWN_MOST ? count : DRAWN_MOST, beaten, 0) >= EVEN)
+        for (size_t i = 0; i < count; i++) {
+            struct left_expectation x = expected_over(&all[first[i]].doubted, beaten);
+            double score = left_above_alone(&x) * (1 - failure_of(&all[first[i]]));
+            if (!c.any || score > c.score)
+                c = (struct choice){first[i], score, m->gains[first[i]], true};
+        }
+    free(first);
+    return c;
+}
+
 /* Candidates worth their run come first, then those that leave most doubt that the best was found. Candidates that
  * almost certainly fail run only in groups where nothing has run. */
 static const struct pass passes[] = {{ALL_BUT_CERTAIN, SEARCH_HOPELESS, BY_GAIN},
@@ -366,6 +395,14 @@ static enum search_answer model_ask(struct search *s, void *own, struct decision
     if (beyond.any) {
         m->beyond = beyond.candidate;
         decide_on(s, m, all, &beyond, out);
+        return SEARCH_RUN;
+    }
+    for (size_t g = 0; g < s->space->group_count && search_number(s, SEARCH_TARGET_GAP) > 0; g++) {
+        struct choice doubted = choose_doubted(s, all, m, g);
+        if (!doubted.any)
+            continue;
+        m->doubted[g] = doubted.candidate;
+        decide_on(s, m, all, &doubted, out);
         return SEARCH_RUN;
     }
     explain_end(s, m, all, out);

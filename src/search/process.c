@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "search/state.h"
+#include "util/hash.h"
 #include "util/linear.h"
 #include "util/memory.h"
 #include "util/quantile.h"
@@ -19,6 +20,63 @@ static bool differs(const struct search_space *space, size_t key)
         if (!same_value(space->candidates[i].values[key], space->candidates[0].values[key]))
             return true;
     return false;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Whether each candidate has a value of its own that says nothing of what it is like: a word, or a place in a count. */
+static bool is_name(const struct search_space *space, size_t key)
+{
+    size_t n = space->count, i = 0;
+    double *values = xcalloc(n + 1, sizeof *values);
+    while (i < n && !isnan(space->candidates[i].values[key])) {
+        values[i] = space->candidates[i].values[key];
+        i++;
+    }
+    bool is_own = i == n && n > 1;
+    qsort(values, is_own ? n : 0, sizeof *values, compare_doubles);
+    bool counts = is_own && values[0] >= 0 && values[n - 1] - values[0] == (double)(n - 1);
+    for (i = 1; i < n && is_own; i++)
+        is_own = values[i] != values[i - 1] && (counts ? values[i] == values[i - 1] + 1 : values[i] < 0);
+    free(values);
+    return is_own;
+}
+
+#define TOLD_APART 0.9 /* share of candidates: the others are repeats */
+
+/* Whether hardly any two candidates are equal in the keys that are no names. */
+static bool others_tell_apart(const struct search_space *space, const bool *named)
+{
+    double *others = xcalloc(space->key_count + 1, sizeof *others);
+    struct numbering rows = {0};
+    numbering_open(&rows, space->count);
+    for (size_t i = 0; i < space->count; i++) {
+        uint64_t first;
+        for (size_t k = 0; k < space->key_count; k++)
+            others[k] = named[k] || isnan(space->candidates[i].values[k]) ? 0 : space->candidates[i].values[k];
+        struct hash128 hash = hash_bytes(others, space->key_count * sizeof *others);
+        memcpy(&first, hash.bytes, sizeof first);
+        (void)numbering_find(&rows, first);
+    }
+    bool apart = (double)rows.count >= TOLD_APART * (double)space->count;
+    numbering_close(&rows);
+    free(others);
+    return apart;
+}
+
+/* By key: what it repeats nothing of carries nothing, as long as the others tell candidates apart. */
+static bool *find_names(const struct search_space *space)
+{
+    bool *named = xcalloc(space->key_count + 1, sizeof *named), any = false;
+    for (size_t k = 0; k < space->key_count; k++)
+        any |= named[k] = is_name(space, k);
+    if (any && !others_tell_apart(space, named))
+        memset(named, 0, space->key_count * sizeof *named);
+    return named;
 }
 
 static bool is_positive(const struct search_space *space, size_t key)
@@ -73,9 +131,9 @@ static void take_levels(struct process_space *s, size_t d)
 void process_space_open(const struct search_space *space, struct process_space *out)
 {
     size_t *keys = xcalloc(space->key_count + 1, sizeof *keys);
-    *out = (struct process_space){.count = space->count};
+    *out = (struct process_space){.count = space->count, .names = find_names(space)};
     for (size_t k = 0; k < space->key_count; k++)
-        if (differs(space, k))
+        if (!out->names[k] && differs(space, k))
             keys[out->dimensions++] = k;
     out->is_number = xcalloc(out->dimensions + 1, sizeof *out->is_number);
     out->scales = xcalloc(out->dimensions + 1, sizeof *out->scales);
@@ -92,7 +150,7 @@ void process_space_close(struct process_space *s)
 {
     for (size_t d = 0; s->scales && d < s->dimensions; d++)
         free(s->scales[d].values);
-    free_all(s->scales, s->levels, s->coordinates, s->is_number);
+    free_all(s->scales, s->levels, s->coordinates, s->is_number, s->names);
 }
 
 /* --- kernels --- */

@@ -233,7 +233,7 @@ static bool are_ordered(const struct surrogate *b, const struct candidate *x, co
         return false;
     for (size_t k = 0; k < b->s->space->key_count; k++) {
         bool is_stage = x->values[k] == x->zero_stage && y->values[k] == y->zero_stage;
-        if (!same_value(x->values[k], y->values[k]) && !b->of_batch[k] && !is_stage)
+        if (!same_value(x->values[k], y->values[k]) && !b->of_batch[k] && !b->space.names[k] && !is_stage)
             return false;
     }
     return true;

@@ -1,6 +1,7 @@
 /* search/model: what it needs to find the best, what it believes, how long it takes. */
 #include <stdio.h>
 
+#include "search/process.h"
 #include "search_fixture.h"
 #include "unit_test.h"
 
@@ -427,6 +428,70 @@ FIXTURE_TEST(model__predictions_and_arithmetic__both_weigh_before_any_run, 16, f
     assert_int_equal(search_ask(s, &d), SEARCH_RUN);
     assert_int_equal(d.candidate, 6);
     search_free(s);
+}
+
+/* Predictions hold, so that they are believed; but the end asks once what would be better if they did not:
+ * four trials, and a fifth. */
+FIXTURE_TEST(model__better_if_predictions_were_wrong__tried_before_the_end, 16, false)
+{
+    enum { OTHER = 6 };
+    for (size_t i = 0; i < f->space.count; i++) {
+        f->candidates[i].seconds = i == 7 ? 1 : i == OTHER ? 4 : 1.5;
+        f->candidates[i].usual_merit = i == OTHER ? 0.3 : 0;
+    }
+    struct search *s = open_model(f, 0.02);
+    struct decision d;
+    size_t trials = 0;
+    for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
+        const struct search_outcome as_predicted = {.kind = OUTCOME_OK,
+                                                    .objective = 1 / f->candidates[d.candidate].seconds,
+                                                    .steps = NAN,
+                                                    .seconds = NAN,
+                                                    .bytes = NAN,
+                                                    .device_seconds = NAN};
+        search_tell(s, d.candidate, &as_predicted);
+    }
+    print_message("%zu trials of %zu\n", trials, f->space.count);
+    assert_true(trials > 4 && trials < 8);
+    search_free(s);
+}
+
+enum { NAMED = 20, KEYS = 3 };
+
+/* How many of two keys, which tell `apart` candidates apart, and a third are coordinates. */
+static size_t coordinates_with(const double *third, size_t apart)
+{
+    struct candidate candidates[NAMED];
+    double values[NAMED][KEYS];
+    struct search_space space = {.candidates = candidates, .count = NAMED, .key_count = KEYS};
+    struct process_space found;
+    for (size_t i = 0; i < NAMED; i++) {
+        const double row[KEYS] = {(double)(1 + i % apart % 4), -(double)(1 + i % apart / 4), third[i]};
+        memcpy(values[i], row, sizeof row);
+        candidates[i] = (struct candidate){.values = values[i]};
+    }
+    process_space_open(&space, &found);
+    size_t dimensions = found.dimensions;
+    assert_int_equal(found.names[2], dimensions == 2);
+    process_space_close(&found);
+    return dimensions;
+}
+
+/* A word of its own for each candidate, or its number, is no coordinate, unless nothing else tells candidates apart. */
+TEST(process_space__values_that_repeat_nothing__are_names)
+{
+    double words[NAMED], places[NAMED], drawn[NAMED];
+    for (size_t i = 0; i < NAMED; i++) {
+        words[i] = -1000 - 7 * (double)(i * i);
+        places[i] = (double)((i * 7) % NAMED);
+        drawn[i] = 1e-4 * (double)(1 + i * i);
+    }
+    assert_int_equal(coordinates_with(words, NAMED), 2);
+    assert_int_equal(coordinates_with(places, NAMED), 2);
+    assert_int_equal(coordinates_with(drawn, NAMED), 3);
+    assert_int_equal(coordinates_with(words, NAMED / 2), 3);
+    words[3] = words[4];
+    assert_int_equal(coordinates_with(words, NAMED), 3);
 }
 
 TEST(model__many_candidates__a_decision_after_an_outcome)
