@@ -20,7 +20,7 @@
 
 #define DOUBT 0.05     /* probability that something better by the gap is left; less ends a search */
 #define DRAWN_MOST 100 /* candidates of a group, the likeliest to be better, in the joint draws */
-#define EVEN 0.25       /* a chance that is worth one trial */
+#define EVEN 0.25      /* a chance that is worth one trial */
 #define GAP_MOST 0.99  /* largest gap with a finite logarithm */
 #define ALIKE 0.9      /* of the highest score: candidates at or above this are drawn from */
 
