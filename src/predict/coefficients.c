@@ -68,6 +68,7 @@ static const struct coefficient_member memory_members[] = {
     M(recipes),
     M(default_stage),
     M(may_keep_gathered),
+    M(may_chunk_loss),
     M(base_bytes),
     M(fragmentation),
     M(unusable),

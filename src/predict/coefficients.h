@@ -78,6 +78,7 @@ struct memory_coefficients {
     /* Not 0: its releases differ in whether inputs gathered by sequence parallelism are kept. If no key says so, the
      * interval spans the current default and the other, and a plan that fits only with one of them is a risk. */
     double may_keep_gathered;
+    double may_chunk_loss; /* not 0: releases differ in whether the loss makes logits part by part */
     double phases; /* not 0: the peak is in one phase of a step (memory.h); 0: the terms of all phases are added */
 
     double base_bytes;

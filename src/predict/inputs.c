@@ -179,6 +179,8 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     if (is_on(&values[AT_FP8]))
         s->plan.precision = PRECISION_FP8;
     s->plan.keeps_gathered = values[AT_RECOMPUTE_ALLGATHER].kind && !is_on(&values[AT_RECOMPUTE_ALLGATHER]);
+    if (is_on(&values[AT_CHUNKED_LOSS]))
+        s->plan.loss = LOSS_LINEAR;
     if (is_on(&values[AT_DISTRIBUTED_OPTIMIZER]) && s->plan.zero_stage == 0)
         s->plan.zero_stage = 1;
     if (s->plan.pipeline <= 1 && s->plan.virtual_stages <= 1)
@@ -262,6 +264,7 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
         return -1;
     s.says_recompute = present[AT_RECOMPUTE];
     s.says_gathered = present[AT_RECOMPUTE_ALLGATHER];
+    s.says_chunked = present[AT_CHUNKED_LOSS];
     s.architecture = architecture_of(family_of(values));
     if (s.architecture.family == ARCHITECTURE_NONE)
         return refuse(AT_FAMILY, &values[AT_FAMILY], e);

@@ -7,7 +7,7 @@
  *   family               vit with `image`; llama with one of kv_heads, gated_mlp, rms_norm; else gpt
  *   dp                   devices / (tp · pp · cp), if not given and whole
  *   gradient_accumulation, micro_batch, global_batch: the third follows from two; 1 if only one is given
- *   sequence_parallel, flash_attention, recompute_allgather: no, yes, yes
+ *   sequence_parallel, flash_attention, recompute_allgather, chunked_loss: no, yes, yes, no
  *   recompute_modules, lora_targets    names separated by blanks, commas or plus signs; unknown names are rejected
  *   quantization         nf4 with peft = qlora
  *   precision            fp32 if bf16 or fp16 is given and neither is on; else bf16
@@ -44,6 +44,7 @@ struct subject {
     struct training_plan plan;                   /* completed */
     bool says_recompute;                         /* some key sets it */
     bool says_gathered;                          /* some key sets whether gathered inputs are kept */
+    bool says_chunked;                           /* some key sets whether the loss is computed in parts */
     double nodes, devices_per_node, link_domain; /* link_domain 0: the device's */
     double usable_bytes, steps;                  /* 0: not given */
     double device_share;                         /* of its device; 0 or 1: all of it */

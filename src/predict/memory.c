@@ -110,7 +110,7 @@ int memory_predict(const struct architecture *a, const struct training_plan *pla
                    const struct memory_coefficients *coefficients, struct memory_prediction *out, struct error *e)
 {
     struct plan_memory m = {.a = a, .plan = plan, .c = coefficients};
-    struct memory_prediction p = {.sigma = coefficients->sigma, .other = 1};
+    struct memory_prediction p = {.sigma = coefficients->sigma, .least = 1, .other = 1};
     if (architecture_count(a, plan->tensor, &m.whole, e))
         return -1;
     m.vocab_weights = architecture_padded_vocab(a, plan->tensor) * (double)a->hidden;
@@ -151,7 +151,7 @@ int memory_predict_measured(const struct measured_model *model, const struct tra
                             struct memory_prediction *out, struct error *e)
 {
     const struct plan_memory m = {.plan = plan, .c = coefficients, .states = stage_state_bytes(plan, coefficients)};
-    struct memory_prediction p = {.sigma = coefficients->sigma, .other = 1};
+    struct memory_prediction p = {.sigma = coefficients->sigma, .least = 1, .other = 1};
     double t = (double)plan->tensor, pp = (double)plan->pipeline;
     if (plan->tuning != TUNING_FULL || plan->frozen_layers > 0)
         return error_set(e, ERROR_USAGE, "fine-tuning needs the keys of the architecture instead of params");

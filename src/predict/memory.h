@@ -52,7 +52,8 @@ struct memory_prediction {
     struct memory_stage first;    /* stage 0, which many frameworks log */
     struct memory_stage last;     /* the last stage, which others log */
     double low_bytes, high_bytes; /* 90 % interval of most.bytes */
-    double other;                 /* factor on most.bytes, at least 1, for the other value of what no key says
+    double least; /* factor on most.bytes, at most 1, for a loss in parts, where releases differ and no key says */
+    double other; /* factor on most.bytes, at least 1, for the other value of what no key says
                                    * (predictor.h) */
     double sigma;
     double parameters;    /* of the whole model */

@@ -29,7 +29,8 @@
  * Some frameworks' recipes recompute although no key says so (struct memory_coefficients, recipes). Then the least that
  * the plan may need is compared as well, and a plan that fits only with recompute is a risk. Some frameworks' releases
  * differ in what they keep, and no key says which (may_keep_gathered). Then the interval spans both, and a plan that
- * fits only with the smaller of the two is a risk. The probability is the mean over what the plan may need. */
+ * fits only with the smaller of the two is a risk. The same holds where releases differ in whether the loss makes
+ * logits part by part (may_chunk_loss). The probability is the mean over what the plan may need. */
 
 #define VERDICT_SIGMA 0.12
 
@@ -123,12 +124,24 @@ static struct memory_need need_of_variant(const struct verdict_case *c, const st
     return found ? need_of(&variant, c->framework) : otherwise;
 }
 
-/* The need with the recompute that the framework's recipes may use although no key says so. */
+/* The need with a loss in parts, which newer releases have although no key says so. */
+static struct memory_need chunked_need(const struct verdict_case *c, struct memory_need as_said)
+{
+    const struct subject *s = c->subject;
+    if (c->framework->memory.may_chunk_loss == 0 || s->says_chunked || s->is_measured)
+        return as_said;
+    struct training_plan plan = s->plan;
+    plan.loss = LOSS_LINEAR;
+    struct memory_need least = need_of_variant(c, &plan, as_said);
+    return least.bytes < as_said.bytes ? least : as_said;
+}
+
+/* The need with the recompute that the framework's recipes may use although no key says so, or with a loss in parts. */
 static struct memory_need least_need(const struct verdict_case *c, struct memory_need as_said)
 {
     const struct subject *s = c->subject;
     if (c->framework->memory.recipes == 0 || s->says_recompute || s->is_measured)
-        return as_said;
+        return chunked_need(c, as_said);
     struct training_plan plan = s->plan;
     plan.recompute = RECOMPUTE_FULL;
     if (plan.gradient_bytes == 0)
@@ -156,6 +169,8 @@ static struct memory_need verdict_widen(const struct verdict_case *c, struct pre
     struct memory_need needed = need_of(&out->memory, c->framework), other = other_need(c, needed);
     out->memory.other = fmax(1, other.bytes / needed.bytes);
     out->memory.high_bytes *= out->memory.other;
+    out->memory.least = chunked_need(c, needed).bytes / needed.bytes;
+    out->memory.low_bytes *= out->memory.least;
     return other;
 }
 
@@ -625,7 +640,7 @@ static void widen(struct predictor *p, const struct calibrated *c)
     double width;
     if (out->has_memory && !out->by_line &&
         width_by_evidence(p, out, QUANTITY_OF_MEMORY, c && c->has_memory, &width, &out->memory_calibrated)) {
-        m->low_bytes = m->most.bytes * exp(-width);
+        m->low_bytes = m->most.bytes * m->least * exp(-width);
         m->high_bytes = m->most.bytes * m->other * exp(width);
         out->by_evidence[QUANTITY_OF_MEMORY] = true;
     }

@@ -558,6 +558,25 @@ TEST(predictor_predict__counters_and_precisions__as_wide_as_their_own_evidence)
     predictor_free(used);
 }
 
+/* Since April 2026 torchtitan's loss makes logits part by part: who does not say which has both within the interval. */
+TEST(predictor_predict__releases_of_torchtitan__interval_of_both_losses)
+{
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("torchtitan");
+    fill_gpt(v);
+    const struct prediction either = *predict(p, v);
+    set_number(v, "chunked_loss", 0);
+    const struct prediction whole = *predict(p, v);
+    set_number(v, "chunked_loss", 1);
+    const struct prediction parts = *predict(p, v);
+    assert_true(either.memory.most.bytes == whole.memory.most.bytes);
+    assert_true(parts.memory.most.bytes < whole.memory.most.bytes);
+    assert_true(either.memory.low_bytes <= 1.1 * parts.memory.low_bytes &&
+                whole.memory.low_bytes > 1.01 * parts.memory.low_bytes);
+    assert_true(either.memory.high_bytes == whole.memory.high_bytes);
+    predictor_free(p);
+}
+
 /* A small model waits for the host; a large one does not. */
 TEST(predictor_predict__steps_of_launches__are_a_feature)
 {
