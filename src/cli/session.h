@@ -6,7 +6,7 @@
 #include "cli/run_options.h"
 #include "database/open.h"
 #include "deepspeed/ds_config.h"
-#include "slurm/steps.h"
+#include "batch/steps.h"
 #include "space/build.h"
 #include "space/row_space.h"
 #include "space/space.h"

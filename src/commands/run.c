@@ -8,6 +8,7 @@
 
 #include "answers/conditions_report.h"
 #include "answers/unreached.h"
+#include "batch/executor.h"
 #include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/end_command.h"
@@ -41,7 +42,7 @@
 #include "run/start_check.h"
 #include "run/waits.h"
 #include "search/driver.h"
-#include "slurm/executor.h"
+#include "batch/steps.h"
 #include "space/enumerate.h"
 #include "space/formers.h"
 #include "store/selection.h"
@@ -144,7 +145,7 @@ static executor_create *executor_for(const struct run_options *o)
 {
     if (o->executor != EXECUTOR_SLURM)
         return local_executor_create;
-    return o->in_allocation ? slurm_step_executor_create : slurm_executor_create;
+    return o->in_allocation ? slurm_step_executor_create : batch_executor_create;
 }
 
 /* The runner's environment with the tool's own directory at the end of PATH, so that a job finds the programs that

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Texts that are not given are NULL. Those up to `memory` may also be keys of a cluster_spec, which then count. */
-struct slurm_config {
+struct batch_config {
     char *partition, *account, *qos, *constraint, *reservation;
     char *memory;                          /* per node, as Slurm writes it, or SQL that knows the attempt */
     char *gpu_type;                        /* "a100" */
@@ -26,7 +26,7 @@ struct slurm_config {
 };
 
 /* Whether `memory` is worked out for each attempt (space/build.c). */
-static inline bool slurm_memory_varies(const struct slurm_config *c)
+static inline bool batch_memory_varies(const struct batch_config *c)
 {
     return c->memory && (strstr(c->memory, "attempt") || strstr(c->memory, "last_failure"));
 }

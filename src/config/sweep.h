@@ -466,7 +466,7 @@ struct sweep {
     struct predict_config predict;
     struct search_config search;
     struct import_config import;
-    struct slurm_config slurm;
+    struct batch_config slurm;
     struct position slurm_memory_at;
     struct local_config local;
 };

@@ -30,7 +30,7 @@ struct holding {
 struct device_keeper {
     const struct device_list *names;
     const struct local_config *config;
-    const struct slurm_config *slurm;
+    const struct batch_config *slurm;
     char *const *environment;
     struct place_watch *places;
     void (*notice)(void *context, const char *text);

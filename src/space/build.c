@@ -445,9 +445,9 @@ static void compile_limit(struct space *space, const struct source_text *source,
 
 static void compile_memory(struct space *space, struct problems *problems)
 {
-    const struct slurm_config *c = &space->sweep->slurm;
+    const struct batch_config *c = &space->sweep->slurm;
     const struct position *at = &space->sweep->slurm_memory_at;
-    if (!slurm_memory_varies(c))
+    if (!batch_memory_varies(c))
         return;
     char *own = with_units(c->memory, mebibytes_of);
     struct expression first = EXPRESSION_INIT;

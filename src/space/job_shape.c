@@ -9,7 +9,7 @@ static int64_t count_of(const cJSON *cluster, const char *key, int64_t otherwise
                                                                                      : otherwise;
 }
 
-struct job_shape job_shape_of(const struct slurm_config *config, const char *spec_json, int64_t devices)
+struct job_shape job_shape_of(const struct batch_config *config, const char *spec_json, int64_t devices)
 {
     cJSON *spec = json_parse(spec_json);
     const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(spec, "cluster_spec");

@@ -10,6 +10,6 @@ struct job_shape {
     int64_t nodes, devices_per_node, tasks_per_node, cpus_per_task;
     double share; /* gpus of the cluster_spec, below 1: of a device; 0: it has whole devices */
 };
-struct job_shape job_shape_of(const struct slurm_config *config, const char *spec_json, int64_t devices);
+struct job_shape job_shape_of(const struct batch_config *config, const char *spec_json, int64_t devices);
 
 #endif

@@ -132,7 +132,7 @@ void read_local(const struct reading *r, const struct toml_node *table)
 
 void executors_set_defaults(struct sweep *s)
 {
-    s->slurm = (struct slurm_config){.array_size = 200,
+    s->slurm = (struct batch_config){.array_size = 200,
                                      .max_jobs = 500,
                                      .poll_ms = 10000,
                                      .absence_ms = 300000,

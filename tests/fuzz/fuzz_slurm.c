@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch/result.h"
+#include "batch/text.h"
 #include "device/devices.h"
 #include "device/hostfile.h"
-#include "slurm/result.h"
-#include "slurm/steps.h"
-#include "slurm/text.h"
+#include "batch/steps.h"
 #include "util/memory.h"
 
-static void look(void *context, const struct slurm_entry *entry)
+static void look(void *context, const struct batch_entry *entry)
 {
     size_t *bytes = context;
     *bytes += strlen(entry->reason) + strlen(entry->nodes) + strlen(entry->comment);
@@ -41,21 +41,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t bytes = 0;
-    struct slurm_report report;
+    struct batch_report report;
     struct allocation allocation;
     char *node;
     char *text = xstrndup((const char *)data, size);
-    slurm_queue_parse(text, look, &bytes);
-    slurm_account_parse(text, look, &bytes);
-    slurm_completion_parse(text, 0, look, &bytes);
-    free(slurm_completion_path(text));
+    batch_queue_parse(text, look, &bytes);
+    batch_account_parse(text, look, &bytes);
+    batch_completion_parse(text, 0, look, &bytes);
+    free(batch_completion_path(text));
     allocation_parse(text, &allocation);
     allocation_free(&allocation);
     step_word_of(text, &node, &(int){0});
     free(node);
-    slurm_submitted_id(text);
-    slurm_refusal_of(text);
-    slurm_report_parse(text, &report);
+    batch_submitted_id(text);
+    batch_refusal_of(text);
+    batch_report_parse(text, &report);
     read_hosts(text);
     read_devices(text);
     free(text);

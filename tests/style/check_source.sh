@@ -20,7 +20,7 @@
 set -eu
 
 floors="util secrets toml pattern process config files huggingface sweep_file device database expression join store \
-results metrics predict space measures models plan import fixture run slurm search ask deepspeed compare report page \
+results metrics predict space measures models plan import fixture run batch search ask deepspeed compare report page \
 serve cli answers draft commands"
 function_lines_most=60
 parameters_most=6
@@ -53,7 +53,7 @@ END
 
 # Where files of jobs are handled: a link or a pipe may be in their place.
 files_of_jobs="src/metrics/ src/serve/ src/process/capture.c src/process/log_cap.c src/process/streams.c \
-src/run/readings.c src/run/recording.c src/run/recover_output.c src/run/ends.c src/slurm/outcome.c src/slurm/watch.c \
+src/run/readings.c src/run/recording.c src/run/recover_output.c src/run/ends.c src/batch/outcome.c src/batch/watch.c \
 src/deepspeed/tuning_tree.c src/deepspeed/training_command.c src/commands/tail.c src/commands/best.c"
 opening="(open|open64|fopen|creat|truncate|file_read|file_text|line_reader_open)\\("
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "slurm/steps.h"
+#include "batch/steps.h"
 #include "unit_test.h"
 #include "util/buffer.h"
 #include "util/memory.h"
@@ -78,7 +78,7 @@ TEST(allocation_devices__gpus_or_processors__by_node)
 }
 
 /* The share as one line. */
-static void assert_share(const struct slurm_config *config, const char *devices, const char *spec, const char *expected)
+static void assert_share(const struct batch_config *config, const char *devices, const char *spec, const char *expected)
 {
     struct step_request r = {0};
     struct buffer b = BUFFER_INIT;
@@ -94,7 +94,7 @@ static void assert_share(const struct slurm_config *config, const char *devices,
 
 TEST(step_share__by_devices__of_processors_and_memory)
 {
-    const struct slurm_config gpus = {0}, cpus = {.no_gpus = true, .cpus_per_task = 2},
+    const struct batch_config gpus = {0}, cpus = {.no_gpus = true, .cpus_per_task = 2},
                               memory = {.memory = (char *)"9G"};
     assert_share(&gpus, "n1:0,n1:3", "{}", "n1 1 nodes, 1 tasks, 8 cpus, 2 gpus, 400M");
     assert_share(&gpus, "n1:0,n1:1,n2:0,n2:1", "{\"cluster_spec\":{\"tasks_per_node\":2}}",

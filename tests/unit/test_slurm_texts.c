@@ -4,111 +4,111 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "slurm/result.h"
-#include "slurm/script.h"
-#include "slurm/state.h"
-#include "slurm/text.h"
+#include "batch/result.h"
+#include "batch/script.h"
+#include "batch/state.h"
+#include "batch/text.h"
 #include "unit_test.h"
 #include "util/file.h"
 #include "util/memory.h"
 
 /* --- the table --- */
 
-static const char letters[SLURM_DECISION_COUNT] = {
-    [SLURM_WAIT] = '.',
-    [SLURM_BY_RESULT] = 'R',
-    [SLURM_NEVER_RAN] = 'N',
-    [SLURM_KILLED] = 'K',
-    [SLURM_LIMIT_PASSED] = 'T',
-    [SLURM_DEADLINE_PASSED] = 'D',
-    [SLURM_MEMORY_EXCEEDED] = 'M',
-    [SLURM_NODE_FAILED] = 'F',
-    [SLURM_PREEMPTED_BY] = 'P',
-    [SLURM_CANCELLED_BY_HAND] = 'C',
-    [SLURM_INTERRUPTED] = 'I',
-    [SLURM_LOST] = 'L',
+static const char letters[BATCH_DECISION_COUNT] = {
+    [BATCH_WAIT] = '.',
+    [BATCH_BY_RESULT] = 'R',
+    [BATCH_NEVER_RAN] = 'N',
+    [BATCH_KILLED] = 'K',
+    [BATCH_LIMIT_PASSED] = 'T',
+    [BATCH_DEADLINE_PASSED] = 'D',
+    [BATCH_MEMORY_EXCEEDED] = 'M',
+    [BATCH_NODE_FAILED] = 'F',
+    [BATCH_PREEMPTED_BY] = 'P',
+    [BATCH_CANCELLED_BY_HAND] = 'C',
+    [BATCH_INTERRUPTED] = 'I',
+    [BATCH_LOST] = 'L',
 };
 
 /* For nothing written, silent, alive, succeeded, failed and terminated: at once, then with patience over. */
 static const struct {
     const char *name;
-    enum slurm_state state;
+    enum batch_state state;
     char now[RESULT_COUNT + 1], later[RESULT_COUNT + 1];
 } rows[] = {
-    {"no answer", SLURM_SILENT, "...R..", "...RRR"},
-    {"Invalid job id", SLURM_ABSENT, "...R..", "LL.RRR"},
-    {"no longer in its array", SLURM_REMOVED, "...R..", "CL.RRR"},
-    {"started a second time", SLURM_AGAIN, "...R..", "II.RRI"},
-    {"SOME_NEW_STATE", SLURM_STRANGE, "...R..", "...RRR"},
-    {"PENDING", SLURM_PENDING, "...R..", ".I.RRI"},
-    {"CONFIGURING", SLURM_PENDING, "...R..", ".I.RRI"},
-    {"REQUEUED", SLURM_REQUEUED, "...R..", ".I.RRI"},
-    {"SPECIAL_EXIT", SLURM_REQUEUED, "...R..", ".I.RRI"},
-    {"RUNNING", SLURM_RUNNING, "...R..", ".L.RRR"},
-    {"SUSPENDED", SLURM_SUSPENDED, "...R..", "...RRR"},
-    {"COMPLETING", SLURM_COMPLETING, "...R..", "...RRR"},
-    {"COMPLETED", SLURM_COMPLETED, "...RRR", "LLLRRR"},
-    {"FAILED", SLURM_FAILED, "...RRR", "NKKRRR"},
-    {"TIMEOUT", SLURM_TIMEOUT, "TTTRTT", "TTTRTT"},
-    {"OUT_OF_MEMORY", SLURM_OUT_OF_MEMORY, "MMMRMM", "MMMRMM"},
-    {"NODE_FAIL", SLURM_NODE_FAIL, "FFFRFF", "FFFRFF"},
-    {"PREEMPTED", SLURM_PREEMPTED, "PPPRPP", "PPPRPP"},
-    {"CANCELLED", SLURM_CANCELLED, "CCCRCC", "CCCRCC"},
-    {"CANCELLED by 1000", SLURM_CANCELLED, "CCCRCC", "CCCRCC"},
-    {"BOOT_FAIL", SLURM_BOOT_FAIL, "FFFRFF", "FFFRFF"},
-    {"DEADLINE", SLURM_DEADLINE, "DDDRDD", "DDDRDD"},
+    {"no answer", BATCH_SILENT, "...R..", "...RRR"},
+    {"Invalid job id", BATCH_ABSENT, "...R..", "LL.RRR"},
+    {"no longer in its array", BATCH_REMOVED, "...R..", "CL.RRR"},
+    {"started a second time", BATCH_AGAIN, "...R..", "II.RRI"},
+    {"SOME_NEW_STATE", BATCH_STRANGE, "...R..", "...RRR"},
+    {"PENDING", BATCH_PENDING, "...R..", ".I.RRI"},
+    {"CONFIGURING", BATCH_PENDING, "...R..", ".I.RRI"},
+    {"REQUEUED", BATCH_REQUEUED, "...R..", ".I.RRI"},
+    {"SPECIAL_EXIT", BATCH_REQUEUED, "...R..", ".I.RRI"},
+    {"RUNNING", BATCH_RUNNING, "...R..", ".L.RRR"},
+    {"SUSPENDED", BATCH_SUSPENDED, "...R..", "...RRR"},
+    {"COMPLETING", BATCH_COMPLETING, "...R..", "...RRR"},
+    {"COMPLETED", BATCH_COMPLETED, "...RRR", "LLLRRR"},
+    {"FAILED", BATCH_FAILED, "...RRR", "NKKRRR"},
+    {"TIMEOUT", BATCH_TIMEOUT, "TTTRTT", "TTTRTT"},
+    {"OUT_OF_MEMORY", BATCH_OUT_OF_MEMORY, "MMMRMM", "MMMRMM"},
+    {"NODE_FAIL", BATCH_NODE_FAIL, "FFFRFF", "FFFRFF"},
+    {"PREEMPTED", BATCH_PREEMPTED, "PPPRPP", "PPPRPP"},
+    {"CANCELLED", BATCH_CANCELLED, "CCCRCC", "CCCRCC"},
+    {"CANCELLED by 1000", BATCH_CANCELLED, "CCCRCC", "CCCRCC"},
+    {"BOOT_FAIL", BATCH_BOOT_FAIL, "FFFRFF", "FFFRFF"},
+    {"DEADLINE", BATCH_DEADLINE, "DDDRDD", "DDDRDD"},
 };
 
-TEST(slurm_decide__every_state_and_result__as_the_table_says)
+TEST(batch_decide__every_state_and_result__as_the_table_says)
 {
-    bool seen[SLURM_STATE_COUNT] = {[SLURM_NONE] = true};
+    bool seen[BATCH_STATE_COUNT] = {[BATCH_NONE] = true};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         seen[rows[i].state] = true;
         for (int r = 0; r < RESULT_COUNT; r++) {
-            assert_int_equal(letters[slurm_decide(rows[i].state, SLURM_NONE, (enum slurm_result)r, false)],
+            assert_int_equal(letters[batch_decide(rows[i].state, BATCH_NONE, (enum batch_result)r, false)],
                              rows[i].now[r]);
-            assert_int_equal(letters[slurm_decide(rows[i].state, SLURM_NONE, (enum slurm_result)r, true)],
+            assert_int_equal(letters[batch_decide(rows[i].state, BATCH_NONE, (enum batch_result)r, true)],
                              rows[i].later[r]);
         }
     }
-    for (int s = 0; s < SLURM_STATE_COUNT; s++)
+    for (int s = 0; s < BATCH_STATE_COUNT; s++)
         assert_true(seen[s]);
 }
 
-TEST(slurm_state_by_name__each_name__its_state)
+TEST(batch_state_by_name__each_name__its_state)
 {
     for (size_t i = 5; i < sizeof rows / sizeof *rows; i++)
-        assert_int_equal(slurm_state_by_name(rows[i].name), rows[i].state);
-    assert_int_equal(slurm_state_by_name("SOME_NEW_STATE"), SLURM_STRANGE);
-    assert_int_equal(slurm_state_by_name(""), SLURM_STRANGE);
-    assert_int_equal(slurm_state_by_name("+"), SLURM_STRANGE);
-    assert_int_equal(slurm_state_by_name("CANCELLED+"), SLURM_CANCELLED);
-    assert_int_equal(slurm_state_by_name("OUT_OF_ME+"), SLURM_OUT_OF_MEMORY);
-    assert_int_equal(slurm_state_by_name("no answer"), SLURM_STRANGE);
+        assert_int_equal(batch_state_by_name(rows[i].name), rows[i].state);
+    assert_int_equal(batch_state_by_name("SOME_NEW_STATE"), BATCH_STRANGE);
+    assert_int_equal(batch_state_by_name(""), BATCH_STRANGE);
+    assert_int_equal(batch_state_by_name("+"), BATCH_STRANGE);
+    assert_int_equal(batch_state_by_name("CANCELLED+"), BATCH_CANCELLED);
+    assert_int_equal(batch_state_by_name("OUT_OF_ME+"), BATCH_OUT_OF_MEMORY);
+    assert_int_equal(batch_state_by_name("no answer"), BATCH_STRANGE);
 }
 
-TEST(slurm_decide__accounting__asked_where_the_queue_knows_nothing)
+TEST(batch_decide__accounting__asked_where_the_queue_knows_nothing)
 {
-    assert_int_equal(slurm_decide(SLURM_ABSENT, SLURM_TIMEOUT, RESULT_SILENT, false), SLURM_LIMIT_PASSED);
-    assert_int_equal(slurm_decide(SLURM_SILENT, SLURM_NODE_FAIL, RESULT_NONE, false), SLURM_NODE_FAILED);
+    assert_int_equal(batch_decide(BATCH_ABSENT, BATCH_TIMEOUT, RESULT_SILENT, false), BATCH_LIMIT_PASSED);
+    assert_int_equal(batch_decide(BATCH_SILENT, BATCH_NODE_FAIL, RESULT_NONE, false), BATCH_NODE_FAILED);
     /* Late: it says RUNNING still, or PENDING, when the job has left the queue. */
-    assert_int_equal(slurm_decide(SLURM_ABSENT, SLURM_RUNNING, RESULT_SILENT, false), SLURM_WAIT);
-    assert_int_equal(slurm_decide(SLURM_ABSENT, SLURM_PENDING, RESULT_SILENT, true), SLURM_LOST);
+    assert_int_equal(batch_decide(BATCH_ABSENT, BATCH_RUNNING, RESULT_SILENT, false), BATCH_WAIT);
+    assert_int_equal(batch_decide(BATCH_ABSENT, BATCH_PENDING, RESULT_SILENT, true), BATCH_LOST);
     /* Of an earlier life: the queue has it again. */
-    assert_int_equal(slurm_decide(SLURM_RUNNING, SLURM_NODE_FAIL, RESULT_ALIVE, false), SLURM_WAIT);
-    assert_int_equal(slurm_decide(SLURM_PENDING, SLURM_PREEMPTED, RESULT_TERMINATED, true), SLURM_INTERRUPTED);
-    assert_int_equal(slurm_decide(SLURM_REMOVED, SLURM_NODE_FAIL, RESULT_NONE, false), SLURM_NODE_FAILED);
+    assert_int_equal(batch_decide(BATCH_RUNNING, BATCH_NODE_FAIL, RESULT_ALIVE, false), BATCH_WAIT);
+    assert_int_equal(batch_decide(BATCH_PENDING, BATCH_PREEMPTED, RESULT_TERMINATED, true), BATCH_INTERRUPTED);
+    assert_int_equal(batch_decide(BATCH_REMOVED, BATCH_NODE_FAIL, RESULT_NONE, false), BATCH_NODE_FAILED);
 }
 
 /* --- what Slurm prints --- */
 
-static void write_entry(void *context, const struct slurm_entry *e)
+static void write_entry(void *context, const struct batch_entry *e)
 {
     struct buffer *b = context;
     buffer_printf(b, "%lld", (long long)e->job);
     if (e->first >= 0)
         buffer_printf(b, "_%lld-%lld", (long long)e->first, (long long)e->last);
-    buffer_printf(b, " %s", slurm_state_names[e->state]);
+    buffer_printf(b, " %s", batch_state_names[e->state]);
     if (e->exit_code >= 0)
         buffer_printf(b, " %d:%d", e->exit_code, e->signal_number);
     buffer_printf(b, "%s%s%s%s%s%s;", *e->reason ? " " : "", e->reason, *e->nodes ? " " : "", e->nodes,
@@ -118,12 +118,12 @@ static void write_entry(void *context, const struct slurm_entry *e)
 static void assert_queue(const char *text, int refused, const char *expected)
 {
     struct buffer b = BUFFER_INIT;
-    assert_int_equal(slurm_queue_parse(text, write_entry, &b), refused);
+    assert_int_equal(batch_queue_parse(text, write_entry, &b), refused);
     assert_string_equal(buffer_text(&b), expected);
     buffer_free(&b);
 }
 
-TEST(slurm_queue_parse__lines__entries)
+TEST(batch_queue_parse__lines__entries)
 {
     assert_queue("14|N/A|RUNNING|None|n[1-2]|db a|b\n9|3|PENDING|Resources||x\n", 0,
                  "14 RUNNING None n[1-2] db a|b;9_3-3 PENDING Resources x;");
@@ -136,7 +136,7 @@ TEST(slurm_queue_parse__lines__entries)
                  "9 RUNNING x;");
 }
 
-TEST(slurm_queue_parse__json__as_22_05_and_later)
+TEST(batch_queue_parse__json__as_22_05_and_later)
 {
     assert_queue("{\"jobs\":[{\"job_id\":14,\"array_job_id\":9,\"array_task_id\":4,\"array_task_string\":\"\","
                  "\"job_state\":\"FAILED\",\"state_reason\":\"NonZeroExitCode\",\"nodes\":\"n1\",\"comment\":\"c\"}]}",
@@ -150,10 +150,10 @@ TEST(slurm_queue_parse__json__as_22_05_and_later)
     assert_queue("{\"errors\":[]}", -1, "");
 }
 
-TEST(slurm_account_parse__lines__entries)
+TEST(batch_account_parse__lines__entries)
 {
     struct buffer b = BUFFER_INIT;
-    assert_int_equal(slurm_account_parse("9_4|FAILED|7:0|n1\n9_4.batch|FAILED|7:0|n1\n14|TIMEOUT|0:15|n2\n"
+    assert_int_equal(batch_account_parse("9_4|FAILED|7:0|n1\n9_4.batch|FAILED|7:0|n1\n14|TIMEOUT|0:15|n2\n"
                                          "9_[5-6]|CANCELLED by 0|0:0|None assigned\nnonsense\n",
                                          write_entry, &b),
                      1);
@@ -161,77 +161,77 @@ TEST(slurm_account_parse__lines__entries)
     buffer_free(&b);
 }
 
-static void count_entry(void *context, const struct slurm_entry *entry)
+static void count_entry(void *context, const struct batch_entry *entry)
 {
-    struct slurm_entry *last = context;
+    struct batch_entry *last = context;
     *last = *entry;
     last->nodes = strcmp(entry->nodes, "n[1-2]") == 0 ? "n[1-2]" : "";
 }
 
-TEST(slurm_completion_parse__lines_of_22_05__own_tasks_alone)
+TEST(batch_completion_parse__lines_of_22_05__own_tasks_alone)
 {
 #define BEFORE "JobId=14 UserId=me(7) GroupId=g(1) Name=a b "
 #define AFTER " DerivedExitCode=0:0 ExitCode=2:0 \n"
-    struct slurm_entry e = {0};
-    assert_int_equal(slurm_completion_parse(BEFORE "JobState=TIMEOUT Partition=p NodeList=n[1-2] NodeCnt=2 "
+    struct batch_entry e = {0};
+    assert_int_equal(batch_completion_parse(BEFORE "JobState=TIMEOUT Partition=p NodeList=n[1-2] NodeCnt=2 "
                                                    "ArrayJobId=9 ArrayTaskId=4" AFTER,
                                             7, count_entry, &e),
                      0);
-    assert_true(e.job == 9 && e.first == 4 && e.last == 4 && e.state == SLURM_TIMEOUT);
+    assert_true(e.job == 9 && e.first == 4 && e.last == 4 && e.state == BATCH_TIMEOUT);
     assert_string_equal(e.nodes, "n[1-2]");
     e.job = 0;
-    assert_int_equal(slurm_completion_parse("JobId=1 UserId=x(8) Name= UserId=me(7) JobState=FAILED NodeList=n "
+    assert_int_equal(batch_completion_parse("JobId=1 UserId=x(8) Name= UserId=me(7) JobState=FAILED NodeList=n "
                                             "ArrayJobId=9 ArrayTaskId=4\n",
                                             7, count_entry, &e),
                      0);
-    assert_int_equal(slurm_completion_parse(BEFORE "JobState=FAILED Partition=p NodeList=n1" AFTER "\nJobId=3 Use", 7,
+    assert_int_equal(batch_completion_parse(BEFORE "JobState=FAILED Partition=p NodeList=n1" AFTER "\nJobId=3 Use", 7,
                                             count_entry, &e),
                      1);
     assert_int_equal(e.job, 0);
 }
 
-TEST(slurm_completion_path__configuration__only_of_filetxt)
+TEST(batch_completion_path__configuration__only_of_filetxt)
 {
     char *path =
-        slurm_completion_path("JobCompHost             = h\nJobCompLoc              = /var/log/x.txt\nJobCompPort = 0\n"
+        batch_completion_path("JobCompHost             = h\nJobCompLoc              = /var/log/x.txt\nJobCompPort = 0\n"
                               "JobCompType             = jobcomp/filetxt\n");
     assert_string_equal(path, "/var/log/x.txt");
     free(path);
     assert_null(
-        slurm_completion_path("JobCompLoc              = /var/log/x\nJobCompType             = jobcomp/none\n"));
-    assert_null(slurm_completion_path(""));
+        batch_completion_path("JobCompLoc              = /var/log/x\nJobCompType             = jobcomp/none\n"));
+    assert_null(batch_completion_path(""));
 }
 
-TEST(slurm_submitted_id__parsable__number)
+TEST(batch_submitted_id__parsable__number)
 {
-    assert_int_equal(slurm_submitted_id("123\n"), 123);
-    assert_int_equal(slurm_submitted_id("123;cluster\n"), 123);
-    assert_int_equal(slurm_submitted_id("Submitted batch job 123\n"), -1);
-    assert_int_equal(slurm_submitted_id("99999999999999999999"), -1);
-    assert_int_equal(slurm_submitted_id(""), -1);
+    assert_int_equal(batch_submitted_id("123\n"), 123);
+    assert_int_equal(batch_submitted_id("123;cluster\n"), 123);
+    assert_int_equal(batch_submitted_id("Submitted batch job 123\n"), -1);
+    assert_int_equal(batch_submitted_id("99999999999999999999"), -1);
+    assert_int_equal(batch_submitted_id(""), -1);
 }
 
-TEST(slurm_refusal_of__messages__what_they_mean)
+TEST(batch_refusal_of__messages__what_they_mean)
 {
-    assert_int_equal(slurm_refusal_of("sbatch: error: Batch job submission failed: Invalid partition name specified"),
+    assert_int_equal(batch_refusal_of("sbatch: error: Batch job submission failed: Invalid partition name specified"),
                      REFUSAL_FINAL);
-    assert_int_equal(slurm_refusal_of("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission "
+    assert_int_equal(batch_refusal_of("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission "
                                       "failed: Job violates accounting/QOS policy (job submit limit, user's size "
                                       "and/or time limits)"),
                      REFUSAL_LIMIT);
-    assert_int_equal(slurm_refusal_of(
+    assert_int_equal(batch_refusal_of(
                          "sbatch: error: QOSMaxWallDurationPerJobLimit\nsbatch: error: Batch job submission "
                          "failed: Job violates accounting/QOS policy (job submit limit, user's size and/or "
                          "time limits)\n"),
                      REFUSAL_POLICY);
-    assert_int_equal(slurm_refusal_of("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying"),
+    assert_int_equal(batch_refusal_of("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying"),
                      REFUSAL_LIMIT);
-    assert_int_equal(slurm_refusal_of("Unable to contact slurm controller (connect failure)"), REFUSAL_UNKNOWN);
-    assert_int_equal(slurm_refusal_of("Socket timed out on send/recv operation"), REFUSAL_UNKNOWN);
-    assert_int_equal(slurm_refusal_of(""), REFUSAL_FINAL);
+    assert_int_equal(batch_refusal_of("Unable to contact slurm controller (connect failure)"), REFUSAL_UNKNOWN);
+    assert_int_equal(batch_refusal_of("Socket timed out on send/recv operation"), REFUSAL_UNKNOWN);
+    assert_int_equal(batch_refusal_of(""), REFUSAL_FINAL);
 }
 
-TEST(slurm_refusal_text__all_that_sbatch_says__what_names_the_cause)
+TEST(batch_refusal_text__all_that_sbatch_says__what_names_the_cause)
 {
     static const char *const cases[][2] = {
         {"sbatch: error: invalid partition specified: gpux\nsbatch: error: Batch job submission failed: Invalid "
@@ -243,26 +243,26 @@ TEST(slurm_refusal_text__all_that_sbatch_says__what_names_the_cause)
         {"", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = slurm_refusal_text(cases[i][0]);
+        char *text = batch_refusal_text(cases[i][0]);
         assert_string_equal(text, cases[i][1]);
         free(text);
     }
 }
 
-TEST(slurm_time_minutes__limit_grace_margin__rounded_up)
+TEST(batch_time_minutes__limit_grace_margin__rounded_up)
 {
-    assert_int_equal(slurm_time_minutes(0, 5000, 120000), 0);
-    assert_int_equal(slurm_time_minutes(600000, 5000, 120000), 13);
-    assert_int_equal(slurm_time_minutes(55000, 5000, 0), 1);
-    assert_int_equal(slurm_time_minutes(1, 0, 0), 1);
+    assert_int_equal(batch_time_minutes(0, 5000, 120000), 0);
+    assert_int_equal(batch_time_minutes(600000, 5000, 120000), 13);
+    assert_int_equal(batch_time_minutes(55000, 5000, 0), 1);
+    assert_int_equal(batch_time_minutes(1, 0, 0), 1);
 }
 
 /* --- what Slurm is given --- */
 
-TEST(slurm_request__options__quoted_lines)
+TEST(batch_request__options__quoted_lines)
 {
     char *extra[] = {(char *)"--licenses=a:2", NULL};
-    const struct slurm_request r = {.partition = "gpu",
+    const struct batch_request r = {.partition = "gpu",
                                     .constraint = "a100&\"big\"",
                                     .memory = "80G",
                                     .exclude = "n1",
@@ -272,7 +272,7 @@ TEST(slurm_request__options__quoted_lines)
                                     .minutes = 13,
                                     .extra = extra};
     struct buffer b = BUFFER_INIT;
-    slurm_request_add(&r, &b);
+    batch_request_add(&r, &b);
     assert_string_equal(buffer_text(&b), "#SBATCH --partition=\"gpu\"\n#SBATCH --constraint=\"a100&\\\"big\\\"\"\n"
                                          "#SBATCH --exclude=\"n1\"\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\n"
                                          "#SBATCH --gpus-per-node=8\n#SBATCH --mem=\"80G\"\n#SBATCH --time=13\n"
@@ -295,8 +295,8 @@ static void bench_make(struct bench *b, char *const *command)
     assert_int_equal(file_make_directories(b->job_dir, NULL), 0);
     char *settings[] = {(char *)"GREETING=it's \"$HOME\" `x`\n=y", NULL};
     struct buffer text = BUFFER_INIT;
-    slurm_job_add(settings, b->job_dir, NULL, command, &text);
-    char *path = xasprintf("%s/" SLURM_JOB_FILE, b->job_dir);
+    batch_job_add(settings, b->job_dir, NULL, command, &text);
+    char *path = xasprintf("%s/" BATCH_JOB_FILE, b->job_dir);
     assert_int_equal(file_write_atomic(path, text.data, text.length, NULL), 0);
     free(path);
     buffer_free(&text);
@@ -304,10 +304,10 @@ static void bench_make(struct bench *b, char *const *command)
 
 static int bench_run(const struct bench *b, int64_t limit_ms, const char *prefix)
 {
-    const struct slurm_task tasks[] = {{"none/1", 6, 0, 0}, {"key $1/1", 7, limit_ms, 100}};
-    const struct slurm_batch batch = {"#SBATCH --time=1\n", "name", "com\"ment", b->root, 1, tasks, 2};
+    const struct batch_task tasks[] = {{"none/1", 6, 0, 0}, {"key $1/1", 7, limit_ms, 100}};
+    const struct batch_script batch = {"#SBATCH --time=1\n", "name", "com\"ment", b->root, 1, tasks, 2};
     struct buffer text = BUFFER_INIT;
-    slurm_batch_add(&batch, &text);
+    batch_script_add(&batch, &text);
     char *path = xasprintf("%s/batch", b->directory);
     assert_int_equal(file_write_atomic(path, text.data, text.length, NULL), 0);
     char *line =
@@ -329,11 +329,11 @@ static char *bench_read(const struct bench *b, const char *name)
     return buffer_take(&text);
 }
 
-static struct slurm_report bench_report(const struct bench *b)
+static struct batch_report bench_report(const struct bench *b)
 {
-    struct slurm_report r;
-    char *text = bench_read(b, SLURM_RESULT_FILE);
-    assert_true(slurm_report_parse(text, &r));
+    struct batch_report r;
+    char *text = bench_read(b, BATCH_RESULT_FILE);
+    assert_true(batch_report_parse(text, &r));
     free(text);
     return r;
 }
@@ -347,7 +347,7 @@ static void bench_free(struct bench *b)
     free(b->job_dir);
 }
 
-TEST(slurm_batch__task_run_by_a_shell__result_and_output)
+TEST(batch_script__task_run_by_a_shell__result_and_output)
 {
     char *command[] = {(char *)"/bin/sh", (char *)"-c",       (char *)"printf '%s|%s' \"$GREETING\" \"$1\"; exit 7",
                        (char *)"sh",      (char *)"a 'b' $c", NULL};
@@ -357,7 +357,7 @@ TEST(slurm_batch__task_run_by_a_shell__result_and_output)
     char *output = bench_read(&b, "output.log");
     assert_string_equal(output, "it's \"$HOME\" `x`\n=y|a 'b' $c");
     free(output);
-    struct slurm_report r = bench_report(&b);
+    struct batch_report r = bench_report(&b);
     assert_int_equal(r.attempt, 7);
     assert_int_equal(r.job, 14);
     assert_int_equal(r.restart, 0);
@@ -370,27 +370,27 @@ TEST(slurm_batch__task_run_by_a_shell__result_and_output)
     bench_free(&b);
 }
 
-TEST(slurm_batch__limit_of_its_own__ended_by_timeout)
+TEST(batch_script__limit_of_its_own__ended_by_timeout)
 {
     char *command[] = {(char *)"sleep", (char *)"60", NULL};
     struct bench b;
     bench_make(&b, command);
     assert_int_equal(bench_run(&b, 200, ""), 124);
-    struct slurm_report r = bench_report(&b);
+    struct batch_report r = bench_report(&b);
     assert_true(r.ended);
     assert_int_equal(r.exit_code, 124);
     assert_true(r.ended_ms - r.started_ms >= 200);
     bench_free(&b);
 }
 
-TEST(slurm_batch__asked_to_end__says_so)
+TEST(batch_script__asked_to_end__says_so)
 {
     char *command[] = {(char *)"/bin/sh", (char *)"-c",
                        (char *)"trap 'kill $!; exit 4' TERM; sleep 60 & kill -TERM $PPID; wait", NULL};
     struct bench b;
     bench_make(&b, command);
     assert_int_equal(bench_run(&b, 0, ""), 4);
-    struct slurm_report r = bench_report(&b);
+    struct batch_report r = bench_report(&b);
     assert_true(r.ended && r.terminated);
     assert_int_equal(r.exit_code, 4);
     bench_free(&b);
@@ -404,10 +404,10 @@ static void bench_write(const struct bench *b, const char *name, const char *tex
     free(path);
 }
 
-TEST(slurm_batch__task_started_again__leaves_everything)
+TEST(batch_script__task_started_again__leaves_everything)
 {
     /* Begun or ended by whoever it was, or given up. */
-    static const char *const signs[] = {SLURM_BEGUN_FILE, SLURM_RESULT_FILE, SLURM_CLOSED_FILE};
+    static const char *const signs[] = {BATCH_BEGUN_FILE, BATCH_RESULT_FILE, BATCH_CLOSED_FILE};
     char *command[] = {(char *)"echo", (char *)"again", NULL};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         struct bench b;
@@ -420,14 +420,14 @@ TEST(slurm_batch__task_started_again__leaves_everything)
         assert_string_equal(sign, "theirs");
         free(output);
         free(sign);
-        free(bench_read(&b, SLURM_AGAIN_FILE));
+        free(bench_read(&b, BATCH_AGAIN_FILE));
         bench_free(&b);
     }
 }
 
-TEST(slurm_batch__closed_while_it_runs__ended_without_a_result)
+TEST(batch_script__closed_while_it_runs__ended_without_a_result)
 {
-    char *command[] = {(char *)"/bin/sh", (char *)"-c", (char *)": >" SLURM_CLOSED_FILE "; exec sleep 60", NULL};
+    char *command[] = {(char *)"/bin/sh", (char *)"-c", (char *)": >" BATCH_CLOSED_FILE "; exec sleep 60", NULL};
     struct bench b;
     bench_make(&b, command);
     assert_int_equal(bench_run(&b, 0, ""), 143);
@@ -435,29 +435,29 @@ TEST(slurm_batch__closed_while_it_runs__ended_without_a_result)
     bench_free(&b);
 }
 
-TEST(slurm_exit_parse__line_of_scontrol__code_and_signal)
+TEST(batch_exit_parse__line_of_scontrol__code_and_signal)
 {
     int code = -1, killer = -1;
-    assert_true(slurm_exit_parse("JobId=4 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:9 RunTime=0", &code, &killer));
+    assert_true(batch_exit_parse("JobId=4 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:9 RunTime=0", &code, &killer));
     assert_int_equal(code, 0);
     assert_int_equal(killer, 9);
-    assert_false(slurm_exit_parse("DerivedExitCode=1:1", &code, &killer));
-    assert_false(slurm_exit_parse("JobId=4 ExitCode=0", &code, &killer));
-    assert_false(slurm_exit_parse("JobId=4 ExitCode=999:0", &code, &killer));
+    assert_false(batch_exit_parse("DerivedExitCode=1:1", &code, &killer));
+    assert_false(batch_exit_parse("JobId=4 ExitCode=0", &code, &killer));
+    assert_false(batch_exit_parse("JobId=4 ExitCode=999:0", &code, &killer));
     assert_int_equal(killer, 9);
 }
 
-TEST(slurm_report__torn_or_foreign__none)
+TEST(batch_report__torn_or_foreign__none)
 {
-    struct slurm_report r;
-    assert_false(slurm_report_parse("", &r));
-    assert_false(slurm_report_parse("state=ended\nexit=0\n", &r));
-    assert_false(slurm_report_parse("attempt=1\nstate=ended\n", &r));
-    assert_false(slurm_report_parse("attempt=1\nstate=ended\nexit=999\n", &r));
-    assert_true(slurm_report_parse("attempt=1\nstate=started\nstarted=5\n", &r));
+    struct batch_report r;
+    assert_false(batch_report_parse("", &r));
+    assert_false(batch_report_parse("state=ended\nexit=0\n", &r));
+    assert_false(batch_report_parse("attempt=1\nstate=ended\n", &r));
+    assert_false(batch_report_parse("attempt=1\nstate=ended\nexit=999\n", &r));
+    assert_true(batch_report_parse("attempt=1\nstate=started\nstarted=5\n", &r));
     assert_false(r.ended);
     assert_int_equal(r.user_ms, -1);
-    assert_true(slurm_report_parse("attempt=1\n0m0.00s 0m0.00s\n1m1.500s 0m0.25s\n", &r));
+    assert_true(batch_report_parse("attempt=1\n0m0.00s 0m0.00s\n1m1.500s 0m0.25s\n", &r));
     assert_int_equal(r.user_ms, 61500);
     assert_int_equal(r.system_ms, 250);
 }

@@ -1,14 +1,15 @@
-#include "slurm/steps.h"
+#include "batch/steps.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "batch/client.h"
 #include "metrics/classify.h"
 #include "process/external_command.h"
 #include "process/process.h"
-#include "slurm/client.h"
+#include "run/local_executor.h"
 #include "space/job_shape.h"
 #include "util/buffer.h"
 #include "util/clock.h"
@@ -19,7 +20,9 @@
 enum {
     END_PATIENCE_MS = 30000, /* a step that was killed is gone within seconds, unless its node is */
     LOOK_EVERY_MS = 200,
-    SAID_BYTES = 8192
+    SAID_BYTES = 8192,
+    ANSWER_MS = 60000,
+    ANSWER_BYTES = 64 << 20
 };
 
 /* A running attempt. */
@@ -30,7 +33,7 @@ struct step {
 
 struct slurm_steps {
     const struct allocation *allocation;
-    const struct slurm_config *config;
+    const struct batch_config *config;
     char *token;        /* runner_token() of run/previous_runner.h */
     char **environment; /* of Slurm's commands */
     struct step *steps;
@@ -111,7 +114,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-void step_share(const struct allocation *a, const struct slurm_config *config, const char *devices,
+void step_share(const struct allocation *a, const struct batch_config *config, const char *devices,
                 const char *spec_json, struct step_request *out)
 {
     const struct job_shape shape = job_shape_of(config, spec_json, 0);
@@ -137,7 +140,7 @@ void step_share(const struct allocation *a, const struct slurm_config *config, c
     out->cpus_per_task = by_gpus && shape.cpus_per_task > 0 ? shape.cpus_per_task : share;
     out->gpus_per_node = by_gpus ? each : 0;
     out->no_gpus = gpus && !by_gpus;
-    out->memory = config->memory && !slurm_memory_varies(config) ? xstrdup(config->memory)
+    out->memory = config->memory && !batch_memory_varies(config) ? xstrdup(config->memory)
                   : memory > 0 && memory != INT64_MAX            ? xasprintf("%lldM", (long long)memory)
                                                                  : NULL;
 }
@@ -185,9 +188,11 @@ static void forget_launch(struct slurm_steps *s)
     s->argv = s->settings = NULL;
 }
 
-const struct launch *slurm_steps_launch(struct slurm_steps *s, const struct launch *launch,
-                                        const struct running_attempt *attempt)
+/* The launch as it is to be started: through srun, on the nodes of the attempt's devices. Valid until the next call. */
+static const struct launch *slurm_steps_launch(void *steps, const struct launch *launch,
+                                               const struct running_attempt *attempt)
 {
+    struct slurm_steps *s = steps;
     struct step_request request = {.job = s->allocation->job};
     char *name = name_of(s, launch->attempt);
     forget_launch(s);
@@ -207,33 +212,54 @@ const struct launch *slurm_steps_launch(struct slurm_steps *s, const struct laun
 
 /* --- ending --- */
 
-/* Steps whose name is `name`, or begins with it where it ends with ":". */
-struct step_search {
-    const char *name;
-    struct buffer ids; /* "1.0,1.3" */
-    size_t count;
-};
-
-static void take_step(void *context, const char *id, const char *name)
+static int ask_slurm(char *const *environment, char *const *argv, struct external_command_result *answer)
 {
-    struct step_search *search = context;
-    size_t length = strlen(search->name);
-    bool prefix = length > 0 && search->name[length - 1] == ':';
-    if (prefix ? strncmp(name, search->name, length) != 0 : strcmp(name, search->name) != 0)
-        return;
-    buffer_add_text(&search->ids, search->count++ ? "," : "");
-    buffer_add_text(&search->ids, id);
+    const struct external_command question = {argv, environment, NULL, ANSWER_MS, ANSWER_BYTES, NULL};
+    struct error e = ERROR_INIT;
+    return external_command_run(&question, answer, &e);
 }
 
-/* Signals them; how many there are, -1: no answer. */
+/* Whether a step of that name is meant by `wanted`: a name, or one's beginning where it ends with ":". */
+static bool is_meant(const char *name, const char *wanted)
+{
+    size_t length = strlen(wanted);
+    bool prefix = length > 0 && wanted[length - 1] == ':';
+    return prefix ? strncmp(name, wanted, length) == 0 : strcmp(name, wanted) == 0;
+}
+
+/* Adds the ids ("1.0") of all steps of the user that are meant. -1: no answer. */
+static int find_steps(char *const *environment, const char *wanted, struct string_list *ids)
+{
+    char *argv[] =
+        {(char *)"squeue", (char *)"--steps", (char *)"--me", (char *)"-h", (char *)"-o", (char *)"%i|%j", NULL};
+    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    int rc = ask_slurm(environment, argv, &answer);
+    if (rc == 0 && answer.exit_code != 0)
+        rc = -1;
+    char *rest = rc == 0 ? answer.output : NULL;
+    for (char *line; rest && (line = strsep(&rest, "\n"));) {
+        const char *id = strsep(&line, "|");
+        if (line && is_meant(line, wanted))
+            string_list_add(ids, xstrdup(id));
+    }
+    external_command_result_free(&answer);
+    return rc;
+}
+
+/* Signals those that are meant by `name`; how many there are, -1: no answer. */
 static int signal_steps(char *const *environment, const char *name, const char *signal_name)
 {
-    struct step_search search = {name, BUFFER_INIT, 0};
-    int rc = slurm_ask_steps(environment, take_step, &search);
-    if (rc == 0 && search.count > 0)
-        rc = slurm_signal(environment, buffer_text(&search.ids), signal_name);
-    buffer_free(&search.ids);
-    return rc < 0 ? -1 : (int)search.count;
+    enum { WORDS = 2 };
+    struct string_list words = STRING_LIST_INIT;
+    string_list_add(&words, xstrdup("scancel"));
+    string_list_add(&words, xasprintf("--signal=%s", signal_name));
+    int rc = find_steps(environment, name, &words), count = (int)words.count - WORDS;
+    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    if (rc == 0 && count > 0)
+        rc = ask_slurm(environment, words.items, &answer);
+    external_command_result_free(&answer);
+    string_list_free(&words);
+    return rc < 0 ? -1 : count;
 }
 
 /* Kills them until none is there. Returns how many are left: on nodes that do not answer; -1: Slurm does not. */
@@ -247,7 +273,8 @@ static int end_steps(char *const *environment, const char *name)
     return left;
 }
 
-bool slurm_steps_terminate(void *steps, int64_t attempt)
+/* Sends TERM to the attempt's step; false when it has none. A local_proxy.terminate. */
+static bool slurm_steps_terminate(void *steps, int64_t attempt)
 {
     struct slurm_steps *s = steps;
     char *name = name_of(s, attempt);
@@ -372,8 +399,11 @@ static char *take_nodes(struct slurm_steps *s, int64_t attempt)
     return NULL;
 }
 
-void slurm_steps_ended(struct slurm_steps *s, struct outcome *o)
+/* Says what became of the step, and where; one that did not end of itself is ended on its nodes, and that is
+ * verified. */
+static void slurm_steps_ended(void *steps, struct outcome *o)
 {
+    struct slurm_steps *s = steps;
     char *name = name_of(s, o->attempt);
     free(o->host);
     o->host = take_nodes(s, o->attempt);
@@ -387,29 +417,9 @@ void slurm_steps_ended(struct slurm_steps *s, struct outcome *o)
 
 /* --- the whole --- */
 
-int slurm_steps_create(const struct executor_options *options, struct slurm_steps **out, struct error *e)
+static void slurm_steps_free(void *steps)
 {
-    struct slurm_steps *s = xcalloc(1, sizeof *s);
-    const char *colon = strrchr(options->token_prefix, ':');
-    s->allocation = options->allocation;
-    s->config = &options->sweep->slurm;
-    s->token = xstrdup(options->token_prefix);
-    s->environment = slurm_environment(options->environment, job_passing(&options->sweep->job));
-    char *database = xstrndup(options->token_prefix, (size_t)(colon - options->token_prefix) + 1);
-    int rc = end_steps(s->environment, database);
-    free(database);
-    if (rc < 0) {
-        slurm_steps_free(s);
-        return error_set(e, ERROR_FAILED,
-                         "squeue --steps --me does not answer, and an earlier run may have left steps; try again when "
-                         "it does");
-    }
-    *out = s;
-    return 0;
-}
-
-void slurm_steps_free(struct slurm_steps *s)
-{
+    struct slurm_steps *s = steps;
     if (!s)
         return;
     char *all = xasprintf("%s:", s->token);
@@ -424,7 +434,27 @@ void slurm_steps_free(struct slurm_steps *s)
     free_all(s->token, s);
 }
 
-enum { ANSWER_MS = 60000, ANSWER_BYTES = 1 << 20 };
+/* Ends what earlier runners of the same database left running. -1: Slurm does not answer. */
+static int slurm_steps_create(const struct executor_options *options, struct slurm_steps **out, struct error *e)
+{
+    struct slurm_steps *s = xcalloc(1, sizeof *s);
+    const char *colon = strrchr(options->token_prefix, ':');
+    s->allocation = options->allocation;
+    s->config = &options->sweep->slurm;
+    s->token = xstrdup(options->token_prefix);
+    s->environment = batch_environment(options->environment, job_passing(&options->sweep->job));
+    char *database = xstrndup(options->token_prefix, (size_t)(colon - options->token_prefix) + 1);
+    int rc = end_steps(s->environment, database);
+    free(database);
+    if (rc < 0) {
+        slurm_steps_free(s);
+        return error_set(e, ERROR_FAILED,
+                         "squeue --steps --me does not answer, and an earlier run may have left steps; try again when "
+                         "it does");
+    }
+    *out = s;
+    return 0;
+}
 
 void allocation_free(struct allocation *a)
 {
@@ -539,7 +569,7 @@ int allocation_read(char *const *environment, struct allocation *out, struct err
     if (!job || !parse_int64(job, &a.job) || a.job <= 0)
         return error_set(e, ERROR_USAGE,
                          "--in-allocation: SLURM_JOB_ID is not set; start meshsweep inside salloc or sbatch");
-    char **bare = slurm_environment(environment, (struct environment_passing){0});
+    char **bare = batch_environment(environment, (struct environment_passing){0});
     int rc = ask(bare, "job", job, "-d", &text, e);
     if (rc == 0 && allocation_parse(text, &groups) < 0)
         rc = error_set(e, ERROR_FAILED, "--in-allocation: Slurm's job %s holds no nodes", job);
@@ -575,4 +605,22 @@ const struct allocation_node *allocation_node(const struct allocation *a, const 
         if (strlen(a->nodes[i].name) == length && strncmp(a->nodes[i].name, name, length) == 0)
             return &a->nodes[i];
     return NULL;
+}
+
+/* --- the executor --- */
+
+int slurm_step_executor_create(const struct executor_options *options, struct executor **out, struct error *e)
+{
+    struct slurm_steps *steps = NULL;
+    if (slurm_steps_create(options, &steps, e) < 0)
+        return -1;
+    const struct local_proxy proxy = {
+        .name = "slurm-step",
+        .launch = slurm_steps_launch,
+        .terminate = slurm_steps_terminate,
+        .ended = slurm_steps_ended,
+        .free = slurm_steps_free,
+        .context = steps,
+    };
+    return local_executor_create_proxy(options, &proxy, out, e);
 }

@@ -1,4 +1,4 @@
-#include "slurm/text.h"
+#include "batch/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static int64_t take_number(const char **text)
 
 /* Tasks as Slurm abbreviates them: "4", "0-3,7%2", "[0-9:2%4]". False when it is none; `each` may have been called
  * then for what stood before. */
-static bool parse_tasks(const char *text, struct slurm_entry *entry, slurm_entry_function *each, void *context)
+static bool parse_tasks(const char *text, struct batch_entry *entry, batch_entry_function *each, void *context)
 {
     text += *text == '[';
     for (;;) {
@@ -66,8 +66,8 @@ static int cut(char *line, char **fields, int most)
 }
 
 /* Calls `take` for each line that is not empty; how many it refused. */
-static int each_line(const char *text, bool (*take)(char *line, slurm_entry_function *each, void *context),
-                     slurm_entry_function *each, void *context)
+static int each_line(const char *text, bool (*take)(char *line, batch_entry_function *each, void *context),
+                     batch_entry_function *each, void *context)
 {
     char *copy = xstrdup(text), *rest = NULL;
     int refused = 0;
@@ -77,13 +77,13 @@ static int each_line(const char *text, bool (*take)(char *line, slurm_entry_func
     return refused;
 }
 
-static bool take_queue_line(char *line, slurm_entry_function *each, void *context)
+static bool take_queue_line(char *line, batch_entry_function *each, void *context)
 {
     char *f[FIELDS_MOST];
     if (cut(line, f, 6) < 6)
         return false;
     const char *number = f[0];
-    struct slurm_entry entry = {take_number(&number), -1, -1, slurm_state_by_name(f[2]), -1, -1, f[3], f[4], f[5]};
+    struct batch_entry entry = {take_number(&number), -1, -1, batch_state_by_name(f[2]), -1, -1, f[3], f[4], f[5]};
     if (entry.job < 0 || *number)
         return false;
     if (strspn(f[1], DIGITS "[") > 0)
@@ -93,20 +93,20 @@ static bool take_queue_line(char *line, slurm_entry_function *each, void *contex
 }
 
 /* "7:0" */
-static void parse_exit(const char *text, struct slurm_entry *entry)
+static void parse_exit(const char *text, struct batch_entry *entry)
 {
     int64_t code = take_number(&text), signal_number = *text == ':' ? (text++, take_number(&text)) : -1;
     entry->exit_code = code >= 0 && code <= 255 ? (int)code : -1;
     entry->signal_number = signal_number >= 0 && signal_number <= 255 ? (int)signal_number : -1;
 }
 
-static bool take_account_line(char *line, slurm_entry_function *each, void *context)
+static bool take_account_line(char *line, batch_entry_function *each, void *context)
 {
     char *f[FIELDS_MOST];
     if (cut(line, f, 4) < 4)
         return false;
     const char *number = f[0];
-    struct slurm_entry entry = {take_number(&number), -1, -1, slurm_state_by_name(f[1]), -1, -1, "", f[3], ""};
+    struct batch_entry entry = {take_number(&number), -1, -1, batch_state_by_name(f[1]), -1, -1, "", f[3], ""};
     parse_exit(f[2], &entry);
     if (entry.job < 0)
         return false;
@@ -131,25 +131,25 @@ static const char *last_value(const char *line, const char *key)
     return found ? found : "";
 }
 
-static bool take_completion_line(char *line, slurm_entry_function *each, void *context)
+static bool take_completion_line(char *line, batch_entry_function *each, void *context)
 {
     const char *array = last_value(line, " ArrayJobId="), *task = last_value(line, " ArrayTaskId=");
     const char *name = strstr(line, " Name="), *state = name ? strstr(name, " JobState=") : NULL;
     const char *nodes = state ? strstr(state, " NodeList=") : NULL;
-    struct slurm_entry entry = {take_number(&array), take_number(&task), -1, SLURM_NONE, -1, -1, "", "", ""};
+    struct batch_entry entry = {take_number(&array), take_number(&task), -1, BATCH_NONE, -1, -1, "", "", ""};
     if (entry.job < 0 || entry.first < 0 || !nodes)
         return false;
     char *end = strchr(nodes + 1, ' ');
     if (end)
         *end = '\0';
     entry.last = entry.first;
-    entry.state = slurm_state_by_name(state + strlen(" JobState="));
+    entry.state = batch_state_by_name(state + strlen(" JobState="));
     entry.nodes = strcmp(nodes + strlen(" NodeList="), "(null)") != 0 ? nodes + strlen(" NodeList=") : "";
     each(context, &entry);
     return true;
 }
 
-int slurm_completion_parse(const char *text, int64_t user, slurm_entry_function *each, void *context)
+int batch_completion_parse(const char *text, int64_t user, batch_entry_function *each, void *context)
 {
     int refused = 0;
     char *own = xasprintf("(%lld) ", (long long)user);
@@ -168,7 +168,7 @@ int slurm_completion_parse(const char *text, int64_t user, slurm_entry_function 
     return refused;
 }
 
-char *slurm_completion_path(const char *text)
+char *batch_completion_path(const char *text)
 {
     const char *type = strstr(text, "JobCompType "), *path = strstr(text, "JobCompLoc ");
     type = type ? strchr(type, '=') : NULL;
@@ -202,14 +202,14 @@ static const char *json_text(const cJSON *object, const char *name)
     return cJSON_IsString(item) ? item->valuestring : "";
 }
 
-static bool take_object(const cJSON *job, slurm_entry_function *each, void *context)
+static bool take_object(const cJSON *job, batch_entry_function *each, void *context)
 {
     int64_t id = json_int(job, "job_id"), array = json_int(job, "array_job_id"), task = json_int(job, "array_task_id");
     const char *tasks = json_text(job, "array_task_string"), *state = json_text(job, "job_state");
-    struct slurm_entry entry = {array > 0 ? array : id,
+    struct batch_entry entry = {array > 0 ? array : id,
                                 -1,
                                 -1,
-                                slurm_state_by_name(state),
+                                batch_state_by_name(state),
                                 -1,
                                 -1,
                                 json_text(job, "state_reason"),
@@ -225,7 +225,7 @@ static bool take_object(const cJSON *job, slurm_entry_function *each, void *cont
     return true;
 }
 
-static int parse_json(const char *text, slurm_entry_function *each, void *context)
+static int parse_json(const char *text, batch_entry_function *each, void *context)
 {
     cJSON *whole = cJSON_Parse(text);
     const cJSON *jobs = cJSON_GetObjectItemCaseSensitive(whole, "jobs"), *job;
@@ -236,18 +236,18 @@ static int parse_json(const char *text, slurm_entry_function *each, void *contex
     return refused;
 }
 
-int slurm_queue_parse(const char *text, slurm_entry_function *each, void *context)
+int batch_queue_parse(const char *text, batch_entry_function *each, void *context)
 {
     return text[strspn(text, " \t\r\n")] == '{' ? parse_json(text, each, context)
                                                 : each_line(text, take_queue_line, each, context);
 }
 
-int slurm_account_parse(const char *text, slurm_entry_function *each, void *context)
+int batch_account_parse(const char *text, batch_entry_function *each, void *context)
 {
     return each_line(text, take_account_line, each, context);
 }
 
-bool slurm_exit_parse(const char *text, int *exit_code, int *signal_number)
+bool batch_exit_parse(const char *text, int *exit_code, int *signal_number)
 {
     static const char name[] = " ExitCode=";
     const char *at = strstr(text, name);
@@ -262,7 +262,7 @@ bool slurm_exit_parse(const char *text, int *exit_code, int *signal_number)
     return true;
 }
 
-int64_t slurm_submitted_id(const char *text)
+int64_t batch_submitted_id(const char *text)
 {
     text += strspn(text, " \t\r\n");
     int64_t id = take_number(&text);
@@ -273,7 +273,7 @@ int64_t slurm_submitted_id(const char *text)
  * named on a line of their own, before a sentence that is the same for all; words of a conversation that broke off. */
 static const struct {
     const char *text;
-    enum slurm_refusal refusal;
+    enum batch_refusal refusal;
 } refusals[] = {
     {"SubmitJob", REFUSAL_LIMIT},
     {"MaxJobCount", REFUSAL_LIMIT},
@@ -293,7 +293,7 @@ static const struct {
     {"submit limit", REFUSAL_LIMIT},
 };
 
-enum slurm_refusal slurm_refusal_of(const char *errors)
+enum batch_refusal batch_refusal_of(const char *errors)
 {
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
         if (strcasestr(errors, refusals[i].text))
@@ -319,7 +319,7 @@ static const struct {
     {"DependencyNeverSatisfied", "an option of [slurm] options names a job that failed"},
 };
 
-const char *slurm_reason_change(const char *reason)
+const char *batch_reason_change(const char *reason)
 {
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         if (strstr(reason, changes[i].reason))
@@ -327,7 +327,7 @@ const char *slurm_reason_change(const char *reason)
     return NULL;
 }
 
-char *slurm_refusal_text(const char *errors)
+char *batch_refusal_text(const char *errors)
 {
     static const char prefix[] = "sbatch: ", error[] = "error: ", hint[] = "Try \"sbatch";
     struct buffer b = BUFFER_INIT;
@@ -342,7 +342,7 @@ char *slurm_refusal_text(const char *errors)
     return buffer_take(&b);
 }
 
-int64_t slurm_time_minutes(int64_t limit_ms, int64_t grace_ms, int64_t margin_ms)
+int64_t batch_time_minutes(int64_t limit_ms, int64_t grace_ms, int64_t margin_ms)
 {
     return limit_ms <= 0 ? 0 : (limit_ms + grace_ms + margin_ms + 59999) / 60000;
 }

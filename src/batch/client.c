@@ -1,4 +1,4 @@
-#include "slurm/client.h"
+#include "batch/client.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@ enum {
     COMPLETION_BYTES = 16 << 20 /* some 30,000 jobs */
 };
 
-char **slurm_environment(char *const *runner, struct environment_passing pass)
+char **batch_environment(char *const *runner, struct environment_passing pass)
 {
     static const char *const own[] = {"SLURM_",
                                       "SBATCH_",
@@ -55,7 +55,7 @@ static int ask(char *const *environment, char *const *argv, struct external_comm
     return external_command_run(&question, answer, e);
 }
 
-int64_t slurm_submit(char *const *environment, const char *script, enum slurm_refusal *refusal, char **why)
+int64_t batch_submit(char *const *environment, const char *script, enum batch_refusal *refusal, char **why)
 {
     char *argv[] = {(char *)"sbatch", (char *)"--parsable", (char *)script, NULL};
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
@@ -67,9 +67,9 @@ int64_t slurm_submit(char *const *environment, const char *script, enum slurm_re
         *refusal = strstr(e.text, "cannot be started") ? REFUSAL_FINAL : REFUSAL_UNKNOWN;
         *why = xstrdup(e.text);
     } else if (answer.exit_code != 0) {
-        *refusal = answer.exit_code < 0 ? REFUSAL_UNKNOWN : slurm_refusal_of(answer.errors);
-        *why = slurm_refusal_text(answer.errors);
-    } else if ((id = slurm_submitted_id(answer.output)) < 0) {
+        *refusal = answer.exit_code < 0 ? REFUSAL_UNKNOWN : batch_refusal_of(answer.errors);
+        *why = batch_refusal_text(answer.errors);
+    } else if ((id = batch_submitted_id(answer.output)) < 0) {
         *refusal = REFUSAL_UNKNOWN;
         *why = xasprintf("sbatch: expected a job id, but it answered: %.100s", answer.output);
     }
@@ -79,12 +79,12 @@ int64_t slurm_submit(char *const *environment, const char *script, enum slurm_re
 
 /* How an answer was read. */
 struct queue_reading {
-    slurm_entry_function *each;
+    batch_entry_function *each;
     void *context;
     size_t entries;
 };
 
-static void count_entry(void *context, const struct slurm_entry *entry)
+static void count_entry(void *context, const struct batch_entry *entry)
 {
     struct queue_reading *r = context;
     r->entries++;
@@ -101,14 +101,14 @@ static int read_queue(char *const *environment, char *const *how, struct queue_r
     struct error e = ERROR_INIT;
     int rc = ask(environment, argv, &answer, &e);
     if (rc == 0)
-        rc = answer.exit_code != 0 ? -1 : slurm_queue_parse(answer.output, count_entry, r);
+        rc = answer.exit_code != 0 ? -1 : batch_queue_parse(answer.output, count_entry, r);
     external_command_result_free(&answer);
     return rc;
 }
 
-int slurm_ask_queue(char *const *environment, slurm_entry_function *each, void *context)
+int batch_ask_queue(char *const *environment, batch_entry_function *each, void *context)
 {
-    char *lines[] = {(char *)"-h", (char *)"-r", (char *)"-o", (char *)SLURM_QUEUE_FORMAT, NULL};
+    char *lines[] = {(char *)"-h", (char *)"-r", (char *)"-o", (char *)BATCH_QUEUE_FORMAT, NULL};
     char *json[] = {(char *)"--json", NULL};
     struct queue_reading r = {each, context, 0};
     int rc = read_queue(environment, lines, &r);
@@ -118,10 +118,10 @@ int slurm_ask_queue(char *const *environment, slurm_entry_function *each, void *
     return rc < 0 ? -1 : 0;
 }
 
-int slurm_ask_accounting(char *const *environment, const char *jobs, slurm_entry_function *each, void *context)
+int batch_ask_accounting(char *const *environment, const char *jobs, batch_entry_function *each, void *context)
 {
     char *argv[] = {(char *)"sacct", (char *)"-n", (char *)"-P",
-                    (char *)"-X",    (char *)"-o", (char *)SLURM_ACCOUNT_FORMAT,
+                    (char *)"-X",    (char *)"-o", (char *)BATCH_ACCOUNT_FORMAT,
                     (char *)"-j",    (char *)jobs, NULL};
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
@@ -133,7 +133,7 @@ int slurm_ask_accounting(char *const *environment, const char *jobs, slurm_entry
     else if (rc == 0 && answer.exit_code != 0)
         rc = -1;
     else if (rc == 0)
-        slurm_account_parse(answer.output, each, context);
+        batch_account_parse(answer.output, each, context);
     external_command_result_free(&answer);
     return rc;
 }
@@ -153,7 +153,7 @@ static char *read_end(const char *path)
     return text;
 }
 
-int slurm_ask_completions(char *const *environment, slurm_entry_function *each, void *context)
+int batch_ask_completions(char *const *environment, batch_entry_function *each, void *context)
 {
     char *argv[] = {(char *)"scontrol", (char *)"show", (char *)"config", NULL};
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
@@ -161,10 +161,10 @@ int slurm_ask_completions(char *const *environment, slurm_entry_function *each, 
     int rc = ask(environment, argv, &answer, &e);
     if (rc == 0 && answer.exit_code != 0)
         rc = -1;
-    char *path = rc == 0 ? slurm_completion_path(answer.output) : NULL;
+    char *path = rc == 0 ? batch_completion_path(answer.output) : NULL;
     char *text = path ? read_end(path) : NULL;
     if (text)
-        slurm_completion_parse(text, getuid(), each, context);
+        batch_completion_parse(text, getuid(), each, context);
     else if (rc == 0)
         rc = 1;
     free_all(text, path);
@@ -172,38 +172,14 @@ int slurm_ask_completions(char *const *environment, slurm_entry_function *each, 
     return rc;
 }
 
-void slurm_ask_exit(char *const *environment, const char *job, int *exit_code, int *signal_number)
+void batch_ask_exit(char *const *environment, const char *job, int *exit_code, int *signal_number)
 {
     char *argv[] = {(char *)"scontrol", (char *)"show", (char *)"job", (char *)"-o", (char *)job, NULL};
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     if (ask(environment, argv, &answer, &e) == 0 && answer.exit_code == 0)
-        slurm_exit_parse(answer.output, exit_code, signal_number);
+        batch_exit_parse(answer.output, exit_code, signal_number);
     external_command_result_free(&answer);
-}
-
-static void each_step(char *text, slurm_step_function *each, void *context)
-{
-    for (char *line; (line = strsep(&text, "\n"));) {
-        char *id = strsep(&line, "|");
-        if (line)
-            each(context, id, line);
-    }
-}
-
-int slurm_ask_steps(char *const *environment, slurm_step_function *each, void *context)
-{
-    char *argv[] =
-        {(char *)"squeue", (char *)"--steps", (char *)"--me", (char *)"-h", (char *)"-o", (char *)"%i|%j", NULL};
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
-    struct error e = ERROR_INIT;
-    int rc = ask(environment, argv, &answer, &e);
-    if (rc == 0 && answer.exit_code != 0)
-        rc = -1;
-    if (rc == 0)
-        each_step(answer.output, each, context);
-    external_command_result_free(&answer);
-    return rc;
 }
 
 /* `option` NULL: none. */
@@ -224,15 +200,7 @@ static int run_scancel(char *const *environment, char *option, const char *jobs)
     return rc;
 }
 
-int slurm_cancel(char *const *environment, const char *jobs)
+int batch_cancel(char *const *environment, const char *jobs)
 {
     return run_scancel(environment, NULL, jobs);
-}
-
-int slurm_signal(char *const *environment, const char *steps, const char *signal_name)
-{
-    char *option = xasprintf("--signal=%s", signal_name);
-    int rc = run_scancel(environment, option, steps);
-    free(option);
-    return rc;
 }

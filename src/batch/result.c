@@ -1,4 +1,4 @@
-#include "slurm/result.h"
+#include "batch/result.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@ static const struct {
     const char *name;
     size_t offset;
 } numbers[] = {
-    {"attempt", offsetof(struct slurm_report, attempt)},    {"job", offsetof(struct slurm_report, job)},
-    {"array", offsetof(struct slurm_report, array)},        {"restart", offsetof(struct slurm_report, restart)},
-    {"started", offsetof(struct slurm_report, started_ms)}, {"ended", offsetof(struct slurm_report, ended_ms)},
+    {"attempt", offsetof(struct batch_report, attempt)},    {"job", offsetof(struct batch_report, job)},
+    {"array", offsetof(struct batch_report, array)},        {"restart", offsetof(struct batch_report, restart)},
+    {"started", offsetof(struct batch_report, started_ms)}, {"ended", offsetof(struct batch_report, ended_ms)},
 };
 
 /* "0m1.234s" of the shell's times. */
@@ -33,7 +33,7 @@ static bool take_time(const char **text, int64_t *ms)
     return true;
 }
 
-static void take_line(const char *line, struct slurm_report *r)
+static void take_line(const char *line, struct batch_report *r)
 {
     const char *value = strchr(line, '=');
     int64_t user, system_time;
@@ -58,9 +58,9 @@ static void take_line(const char *line, struct slurm_report *r)
     r->terminated |= strcmp(line, "terminated=1") == 0;
 }
 
-bool slurm_report_parse(const char *text, struct slurm_report *out)
+bool batch_report_parse(const char *text, struct batch_report *out)
 {
-    struct slurm_report r = {.attempt = -1,
+    struct batch_report r = {.attempt = -1,
                              .job = -1,
                              .array = -1,
                              .started_ms = -1,

@@ -1,19 +1,19 @@
-/* The Slurm executor's insides, shared by its own files only. Each calls those that stand before it: slurm_ends,
- * slurm_submit, slurm_watch, slurm_executor. */
-#ifndef MESHSWEEP_SLURM_PARTS_H
-#define MESHSWEEP_SLURM_PARTS_H
+/* The Slurm executor's insides, shared by its own files only. Each calls those that stand before it: batch_ends,
+ * batch_submit, batch_watch, batch_executor. */
+#ifndef MESHSWEEP_BATCH_PARTS_H
+#define MESHSWEEP_BATCH_PARTS_H
 
+#include "batch/batches.h"
+#include "batch/client.h"
 #include "process/interrupts.h"
 #include "run/executor.h"
-#include "slurm/batches.h"
-#include "slurm/client.h"
 #include "util/string_list.h"
 
-struct slurm_executor {
+struct batch_executor {
     struct executor base;
     struct executor_options options;
-    const struct slurm_config *config; /* borrowed from the sweep */
-    struct slurm_batches batches;
+    const struct batch_config *config; /* borrowed from the sweep */
+    struct batch_list batches;
     char **environment; /* of Slurm's commands, and so of jobs */
     char *job_name;     /* "meshsweep-<sweep>" */
     char *runner;       /* "<runner>": the first part of batch names */
@@ -31,39 +31,39 @@ struct slurm_executor {
     char *log_path, *metrics_path; /* that `files` lent */
 };
 
-/* --- slurm_ends.c --- */
+/* --- batch_ends.c --- */
 
 /* "9_4": a member's name at Slurm; its batch's name while that has no id. The caller's. */
-char *slurm_reference(const struct slurm_array *a, size_t index);
+char *batch_reference(const struct batch_array *a, size_t index);
 
 /* Puts an outcome of the member into the queue; the rest of it is not looked at any more. */
-void slurm_report(struct slurm_executor *x, struct slurm_array *a, size_t index, enum slurm_decision decision);
+void batch_report(struct batch_executor *x, struct batch_array *a, size_t index, enum batch_decision decision);
 /* The same for one that never came to Slurm, or to a batch; `note` NULL: the run was cancelled. */
-void slurm_report_not_started(struct slurm_executor *x, int64_t attempt, const char *note, bool refused);
-void slurm_report_unsubmitted(struct slurm_executor *x, struct slurm_array *a, size_t index, const char *note,
+void batch_report_not_started(struct batch_executor *x, int64_t attempt, const char *note, bool refused);
+void batch_report_unsubmitted(struct batch_executor *x, struct batch_array *a, size_t index, const char *note,
                               bool refused);
 
-char *slurm_next_name(struct slurm_executor *x);
+char *batch_next_name(struct batch_executor *x);
 
-/* --- slurm_submit.c --- */
+/* --- batch_submit.c --- */
 
 /* Submits what is ready by now. */
-void slurm_submit_due(struct slurm_executor *x, int64_t now_ms);
+void batch_submit_due(struct batch_executor *x, int64_t now_ms);
 /* When the next one may be ready; INT64_MAX: never, as things are. */
-int64_t slurm_submit_due_ms(const struct slurm_executor *x);
+int64_t batch_submit_due_ms(const struct batch_executor *x);
 /* Slurm's id of a batch became known. */
-void slurm_note_job(struct slurm_executor *x, struct slurm_array *a, int64_t job);
+void batch_note_job(struct batch_executor *x, struct batch_array *a, int64_t job);
 
-/* --- slurm_watch.c --- */
+/* --- batch_watch.c --- */
 
 /* Has it known why the member has not begun, where that is news. */
-void slurm_note_wait(struct slurm_executor *x, struct slurm_array *a, size_t index);
+void batch_note_wait(struct batch_executor *x, struct batch_array *a, size_t index);
 
 /* Asks the queue about all jobs together, and accounting about those that it does not know. */
-void slurm_poll(struct slurm_executor *x, int64_t now_ms);
+void batch_poll(struct batch_executor *x, int64_t now_ms);
 /* Looks at the files of jobs, and decides about each. */
-void slurm_look(struct slurm_executor *x, int64_t now_ms, bool every);
+void batch_look(struct batch_executor *x, int64_t now_ms, bool every);
 /* Cancels one, or everything, at Slurm. */
-void slurm_cancel_member(struct slurm_executor *x, struct slurm_array *a, size_t index, enum ending because);
+void batch_cancel_member(struct batch_executor *x, struct batch_array *a, size_t index, enum ending because);
 
 #endif

@@ -1,7 +1,7 @@
 /* Attempts as steps of the allocation that the runner is in: each is an srun, which the supervisor watches like any
  * process, and the step on the nodes behind it, which may outlive it. Steps are named after their attempts' tokens. */
-#ifndef MESHSWEEP_SLURM_STEPS_H
-#define MESHSWEEP_SLURM_STEPS_H
+#ifndef MESHSWEEP_BATCH_STEPS_H
+#define MESHSWEEP_BATCH_STEPS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,22 +9,8 @@
 #include "device/devices.h"
 #include "run/executor.h"
 
-struct slurm_steps;
-
-/* Ends what earlier runners of the same database left running. -1: Slurm does not answer. `allocation` is borrowed. */
-int slurm_steps_create(const struct executor_options *options, struct slurm_steps **out, struct error *e);
-void slurm_steps_free(struct slurm_steps *s);
-
-/* The launch as it is to be started: through srun, on the nodes of the attempt's devices. Valid until the next call. */
-const struct launch *slurm_steps_launch(struct slurm_steps *s, const struct launch *launch,
-                                        const struct running_attempt *attempt);
-
-/* Sends TERM to the attempt's step; false when it has none. A local_proxy.terminate. */
-bool slurm_steps_terminate(void *steps, int64_t attempt);
-
-/* Says what became of the step, and where; one that did not end of itself is ended on its nodes, and that is
- * verified. */
-void slurm_steps_ended(struct slurm_steps *s, struct outcome *o);
+/* An executor_create; the options' `allocation` must be there. -1 also where Slurm does not answer. */
+int slurm_step_executor_create(const struct executor_options *options, struct executor **out, struct error *e);
 
 /* --- pure --- */
 
@@ -44,7 +30,7 @@ char **step_command(const struct step_request *request, char *const *launcher, c
 
 /* The share of the job with that shape of what its nodes hold; `devices`: "n1:0,n1:1,n2:0,n2:1". `out->nodes` and
  * `out->memory` are the caller's. */
-void step_share(const struct allocation *a, const struct slurm_config *config, const char *devices,
+void step_share(const struct allocation *a, const struct batch_config *config, const char *devices,
                 const char *spec_json, struct step_request *out);
 
 /* What srun and slurmstepd said at the end of the output. `*node` gets the one that failed, the caller's; else NULL.

@@ -1,4 +1,4 @@
-#include "slurm/outcome.h"
+#include "batch/outcome.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "slurm/script.h"
+#include "batch/script.h"
 #include "util/memory.h"
 
 /* The path when there is something in that file, else NULL; the caller's. What is no file any more is not empty: it
@@ -26,9 +26,9 @@ static char *unless_empty(const char *job_dir, const char *name, int64_t *bytes)
 
 /* As the shell that waited for the command says it: 128 + n for signal n, 124 of timeout(1) or 137 when that had to
  * kill. Both numbers may be the command's own, unless its time was over. */
-static void from_report(const struct slurm_member *m, struct outcome *o)
+static void from_report(const struct batch_member *m, struct outcome *o)
 {
-    const struct slurm_report *r = &m->report;
+    const struct batch_report *r = &m->report;
     bool late = m->limit_ms > 0 && r->ended_ms - r->started_ms >= m->limit_ms;
     if (late && (r->exit_code == 124 || r->exit_code == 128 + SIGKILL)) {
         o->ending = ENDING_TIMEOUT;
@@ -46,56 +46,56 @@ static void from_report(const struct slurm_member *m, struct outcome *o)
 static const struct {
     enum ending ending;
     const char *words; /* after "Slurm: STATE"; NULL: no note */
-} meanings[SLURM_DECISION_COUNT] = {
-    [SLURM_NEVER_RAN] = {ENDING_SPAWN_FAILED, ""},
-    [SLURM_KILLED] = {ENDING_EXITED, "; its batch shell ended before it could report how"},
-    [SLURM_LIMIT_PASSED] = {ENDING_TIMEOUT, ""},
-    [SLURM_DEADLINE_PASSED] = {ENDING_TIMEOUT, "; it ran until its deadline"},
-    [SLURM_MEMORY_EXCEEDED] = {ENDING_SIGNALED, NULL},
-    [SLURM_NODE_FAILED] = {ENDING_LOST, ""},
-    [SLURM_PREEMPTED_BY] = {ENDING_LOST, ""},
-    [SLURM_CANCELLED_BY_HAND] = {ENDING_ABORTED, "; it was cancelled by someone else"},
-    [SLURM_INTERRUPTED] = {ENDING_LOST, "; it was stopped to be requeued"},
-    [SLURM_LOST] = {ENDING_LOST, "; it sent no sign of life for too long"},
+} meanings[BATCH_DECISION_COUNT] = {
+    [BATCH_NEVER_RAN] = {ENDING_SPAWN_FAILED, ""},
+    [BATCH_KILLED] = {ENDING_EXITED, "; its batch shell ended before it could report how"},
+    [BATCH_LIMIT_PASSED] = {ENDING_TIMEOUT, ""},
+    [BATCH_DEADLINE_PASSED] = {ENDING_TIMEOUT, "; it ran until its deadline"},
+    [BATCH_MEMORY_EXCEEDED] = {ENDING_SIGNALED, NULL},
+    [BATCH_NODE_FAILED] = {ENDING_LOST, ""},
+    [BATCH_PREEMPTED_BY] = {ENDING_LOST, ""},
+    [BATCH_CANCELLED_BY_HAND] = {ENDING_ABORTED, "; it was cancelled by someone else"},
+    [BATCH_INTERRUPTED] = {ENDING_LOST, "; it was stopped to be requeued"},
+    [BATCH_LOST] = {ENDING_LOST, "; it sent no sign of life for too long"},
 };
 
-static char *note_of(const struct slurm_member *m, enum slurm_decision decision, const char *reference)
+static char *note_of(const struct batch_member *m, enum batch_decision decision, const char *reference)
 {
-    bool forgotten = m->queue == SLURM_ABSENT || m->queue == SLURM_REMOVED;
-    enum slurm_state state = forgotten && slurm_state_is_final(m->accounting) ? m->accounting : m->queue;
+    bool forgotten = m->queue == BATCH_ABSENT || m->queue == BATCH_REMOVED;
+    enum batch_state state = forgotten && batch_state_is_final(m->accounting) ? m->accounting : m->queue;
     const char *reason = m->reason && strcmp(m->reason, "None") != 0 ? m->reason : "";
-    return xasprintf("Slurm job %s: %s%s%s%s%s%s%s", reference, slurm_state_names[state], *reason ? " (" : "", reason,
+    return xasprintf("Slurm job %s: %s%s%s%s%s%s%s", reference, batch_state_names[state], *reason ? " (" : "", reason,
                      *reason ? ")" : "", m->nodes && *m->nodes ? " on " : "", m->nodes ? m->nodes : "",
                      meanings[decision].words);
 }
 
-static void from_slurm(const struct slurm_member *m, enum slurm_decision decision, const char *reference,
+static void from_slurm(const struct batch_member *m, enum batch_decision decision, const char *reference,
                        struct outcome *o)
 {
     o->ending = meanings[decision].ending;
     if (meanings[decision].words)
         o->note = note_of(m, decision, reference);
-    o->preempted = decision == SLURM_PREEMPTED_BY;
-    if (decision == SLURM_LIMIT_PASSED)
+    o->preempted = decision == BATCH_PREEMPTED_BY;
+    if (decision == BATCH_LIMIT_PASSED)
         o->limit_ms = m->minutes * 60000;
-    if (decision == SLURM_KILLED && m->signal_number > 0) {
+    if (decision == BATCH_KILLED && m->signal_number > 0) {
         o->ending = ENDING_SIGNALED;
         o->signal_number = m->signal_number;
-    } else if (decision == SLURM_KILLED && m->exit_code > 0) {
+    } else if (decision == BATCH_KILLED && m->exit_code > 0) {
         o->exit_code = m->exit_code;
     }
-    if (decision == SLURM_MEMORY_EXCEEDED) {
+    if (decision == BATCH_MEMORY_EXCEEDED) {
         o->signal_number = SIGKILL;
         o->host_oom = true;
     }
-    if (decision == SLURM_NEVER_RAN) {
+    if (decision == BATCH_NEVER_RAN) {
         o->error_number = ECANCELED;
         o->spawn_stage = "Slurm";
     }
 }
 
 /* Its script ended before it wrote a word, for want of the directory. */
-static void from_blind_node(const struct slurm_member *m, const char *reference, const char *job_dir, struct outcome *o)
+static void from_blind_node(const struct batch_member *m, const char *reference, const char *job_dir, struct outcome *o)
 {
     free(o->note);
     o->note = xasprintf("Slurm job %s: %s sees no directory %s; keep the database on a file system of all nodes",
@@ -104,7 +104,7 @@ static void from_blind_node(const struct slurm_member *m, const char *reference,
 }
 
 /* We cancelled it, and that is what became of it, unless it was done before. */
-static void from_our_cancel(const struct slurm_member *m, struct outcome *o)
+static void from_our_cancel(const struct batch_member *m, struct outcome *o)
 {
     o->ending = m->because;
     o->limit_ms = m->limit_passed_ms;
@@ -119,19 +119,19 @@ static int64_t between(int64_t from_ms, int64_t to_ms)
     return from_ms > 0 && to_ms > from_ms ? to_ms - from_ms : 0;
 }
 
-struct outcome slurm_outcome(const struct slurm_member *m, enum slurm_decision decision, const char *reference,
+struct outcome batch_outcome(const struct batch_member *m, enum batch_decision decision, const char *reference,
                              const char *job_dir, int64_t now_ms)
 {
-    const struct slurm_report *r = &m->report;
+    const struct batch_report *r = &m->report;
     bool began = m->result != RESULT_NONE;
     struct outcome o = {.attempt = m->attempt, .exit_code = -1, .ended_wall_ms = now_ms, .started_wall_ms = now_ms};
-    if (decision == SLURM_BY_RESULT)
+    if (decision == BATCH_BY_RESULT)
         from_report(m, &o);
     else
         from_slurm(m, decision, reference, &o);
-    if (decision == SLURM_NEVER_RAN && m->exit_code == atoi(SLURM_UNSEEN_EXIT))
+    if (decision == BATCH_NEVER_RAN && m->exit_code == atoi(BATCH_UNSEEN_EXIT))
         from_blind_node(m, reference, job_dir, &o);
-    if (m->because && (decision != SLURM_BY_RESULT || r->exit_code != 0))
+    if (m->because && (decision != BATCH_BY_RESULT || r->exit_code != 0))
         from_our_cancel(m, &o);
     if (began && r->started_ms > 0)
         o.started_wall_ms = r->started_ms;

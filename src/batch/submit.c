@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "slurm/parts.h"
+#include "batch/parts.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/memory.h"
@@ -12,14 +12,14 @@ enum {
     BACKOFF_MOST_MS = 300000
 };
 
-static int64_t due_ms(const struct slurm_executor *x, const struct slurm_array *a)
+static int64_t due_ms(const struct batch_executor *x, const struct batch_array *a)
 {
     if (a->stage == BATCH_OPEN)
         return (int64_t)a->count >= x->config->array_size ? a->begun_ms : a->begun_ms + GATHER_MS;
     return a->stage == BATCH_READY ? a->not_before_ms : INT64_MAX;
 }
 
-int64_t slurm_submit_due_ms(const struct slurm_executor *x)
+int64_t batch_submit_due_ms(const struct batch_executor *x)
 {
     int64_t earliest = INT64_MAX;
     for (size_t i = 0; i < x->batches.count; i++) {
@@ -29,20 +29,20 @@ int64_t slurm_submit_due_ms(const struct slurm_executor *x)
     return earliest;
 }
 
-void slurm_note_job(struct slurm_executor *x, struct slurm_array *a, int64_t job)
+void batch_note_job(struct batch_executor *x, struct batch_array *a, int64_t job)
 {
     struct error none = ERROR_INIT;
     a->job = job;
     a->stage = BATCH_SUBMITTED;
     /* Should it not be written, the batch's token finds it again. */
-    slurm_array_write_job(&x->batches, a, &none);
+    batch_array_write_job(&x->batches, a, &none);
     FAULT(SUBMISSION_RECORDED);
     x->news = true;
     for (size_t i = 0; i < a->count; i++)
-        slurm_note_wait(x, a, i);
+        batch_note_wait(x, a, i);
 }
 
-static void back_off(struct slurm_array *a, int64_t now_ms)
+static void back_off(struct batch_array *a, int64_t now_ms)
 {
     a->backoff_ms = a->backoff_ms ? a->backoff_ms * 2 : BACKOFF_FIRST_MS;
     a->backoff_ms = a->backoff_ms < BACKOFF_MOST_MS ? a->backoff_ms : BACKOFF_MOST_MS;
@@ -50,15 +50,15 @@ static void back_off(struct slurm_array *a, int64_t now_ms)
     a->stage = BATCH_READY;
 }
 
-static void give_up(struct slurm_executor *x, struct slurm_array *a, const char *why, bool refused)
+static void give_up(struct batch_executor *x, struct batch_array *a, const char *why, bool refused)
 {
     for (size_t i = 0; i < a->count; i++)
         if (!a->members[i].reported)
-            slurm_report_unsubmitted(x, a, i, why, refused);
+            batch_report_unsubmitted(x, a, i, why, refused);
 }
 
 /* What asks for the same is not asked for again. */
-static void remember_refusal(struct slurm_executor *x, const struct slurm_array *a, const char *why)
+static void remember_refusal(struct batch_executor *x, const struct batch_array *a, const char *why)
 {
     free_all(x->refused, x->refusal);
     x->refused = xstrdup(a->options);
@@ -66,7 +66,7 @@ static void remember_refusal(struct slurm_executor *x, const struct slurm_array 
 }
 
 /* A reason that is given a second time is none that passes. */
-static bool is_said_again(struct slurm_array *a, const char *why)
+static bool is_said_again(struct batch_array *a, const char *why)
 {
     bool again = a->refusal && strcmp(a->refusal, why) == 0;
     free(a->refusal);
@@ -74,9 +74,9 @@ static bool is_said_again(struct slurm_array *a, const char *why)
     return again;
 }
 
-static void refused(struct slurm_executor *x, size_t index, enum slurm_refusal refusal, const char *why)
+static void refused(struct batch_executor *x, size_t index, enum batch_refusal refusal, const char *why)
 {
-    struct slurm_array *a = &x->batches.arrays[index];
+    struct batch_array *a = &x->batches.arrays[index];
     int64_t now_ms = clock_monotonic_ms();
     switch (refusal) {
     case REFUSAL_UNKNOWN:
@@ -93,7 +93,7 @@ static void refused(struct slurm_executor *x, size_t index, enum slurm_refusal r
         /* An array counts as its tasks: half of it may fit. */
         back_off(a, now_ms);
         if (a->count > 1)
-            slurm_batches_split(&x->batches, index, slurm_next_name(x));
+            batch_list_split(&x->batches, index, batch_next_name(x));
         return;
     case REFUSAL_FINAL:
         break;
@@ -110,13 +110,13 @@ static void refused(struct slurm_executor *x, size_t index, enum slurm_refusal r
     give_up(x, a, x->refusal, true);
 }
 
-static void submit(struct slurm_executor *x, size_t index)
+static void submit(struct batch_executor *x, size_t index)
 {
-    struct slurm_array *a = &x->batches.arrays[index];
+    struct batch_array *a = &x->batches.arrays[index];
     struct error e = ERROR_INIT;
-    enum slurm_refusal refusal = REFUSAL_FINAL;
+    enum batch_refusal refusal = REFUSAL_FINAL;
     char *why = NULL;
-    if (slurm_array_write(&x->batches, a, x->job_name, x->config->heartbeat_ms, &e) < 0) {
+    if (batch_array_write(&x->batches, a, x->job_name, x->config->heartbeat_ms, &e) < 0) {
         give_up(x, a, e.text, false);
         return;
     }
@@ -125,12 +125,12 @@ static void submit(struct slurm_executor *x, size_t index)
         return;
     }
     FAULT(SUBMISSION_WRITTEN);
-    char *script = slurm_array_script(&x->batches, a);
-    int64_t job = slurm_submit(x->environment, script, &refusal, &why);
+    char *script = batch_array_script(&x->batches, a);
+    int64_t job = batch_submit(x->environment, script, &refusal, &why);
     FAULT(SUBMITTED);
     free(script);
     if (job > 0) {
-        slurm_note_job(x, a, job);
+        batch_note_job(x, a, job);
         /* What ran before it was asked for is not to be called absent. */
         int64_t soon_ms = clock_monotonic_ms() + x->config->poll_ms;
         x->poll_due_ms = x->poll_due_ms > soon_ms ? soon_ms : x->poll_due_ms;
@@ -140,12 +140,12 @@ static void submit(struct slurm_executor *x, size_t index)
     free(why);
 }
 
-void slurm_submit_due(struct slurm_executor *x, int64_t now_ms)
+void batch_submit_due(struct batch_executor *x, int64_t now_ms)
 {
     /* Splitting appends: those wait for their own time. */
     size_t count = x->batches.count;
     for (size_t i = 0; i < count; i++) {
-        struct slurm_array *a = &x->batches.arrays[i];
+        struct batch_array *a = &x->batches.arrays[i];
         if (a->left > 0 && due_ms(x, a) <= now_ms)
             submit(x, i);
     }

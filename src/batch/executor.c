@@ -1,4 +1,4 @@
-#include "slurm/executor.h"
+#include "batch/executor.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -6,12 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "batch/parts.h"
+#include "batch/script.h"
 #include "config/executors.h"
 #include "metrics/json_value.h"
-#include "run/local_executor.h"
-#include "slurm/parts.h"
-#include "slurm/script.h"
-#include "slurm/steps.h"
 #include "space/job_shape.h"
 #include "util/buffer.h"
 #include "util/clock.h"
@@ -23,8 +21,8 @@
 
 /* Turns a job's cluster_spec into a Slurm request. Pure. */
 
-struct slurm_wish {
-    const struct slurm_config *config;
+struct batch_wish {
+    const struct batch_config *config;
     const char *spec_json; /* {"cluster_spec":{…},…} */
     int64_t devices;       /* of the job, all nodes together */
     int64_t minutes;       /* 0: as the partition has it */
@@ -40,21 +38,21 @@ static const char *text_of(const cJSON *cluster, const char *key, const char *ot
 /* Appends "#SBATCH" lines for its shape; the cluster_spec's partition, account, qos, constraint, reservation, memory,
  * gpu_type, tasks_per_node and cpus_per_task stand before those of [slurm]. Devices are asked for as
  * --gpus-per-node. */
-static void slurm_wish_add(const struct slurm_wish *w, struct buffer *out)
+static void batch_wish_add(const struct batch_wish *w, struct buffer *out)
 {
-    const struct slurm_config *c = w->config;
+    const struct batch_config *c = w->config;
     cJSON *spec = json_parse(w->spec_json);
     const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(spec, "cluster_spec");
     const struct job_shape shape = job_shape_of(c, w->spec_json, w->devices);
     char *memory = w->memory_mib > 0 ? xasprintf("%lldM", (long long)w->memory_mib) : NULL;
     const char *type = text_of(cluster, "gpu_type", c->gpu_type);
-    const struct slurm_request request = {
+    const struct batch_request request = {
         .partition = text_of(cluster, "partition", c->partition),
         .account = text_of(cluster, "account", c->account),
         .qos = text_of(cluster, "qos", c->qos),
         .constraint = text_of(cluster, "constraint", c->constraint),
         .reservation = text_of(cluster, "reservation", c->reservation),
-        .memory = text_of(cluster, "memory", slurm_memory_varies(c) ? memory : c->memory),
+        .memory = text_of(cluster, "memory", batch_memory_varies(c) ? memory : c->memory),
         .nodes = shape.nodes,
         .tasks_per_node = shape.tasks_per_node,
         .cpus_per_task = shape.cpus_per_task,
@@ -62,7 +60,7 @@ static void slurm_wish_add(const struct slurm_wish *w, struct buffer *out)
         .minutes = w->minutes,
         .extra = c->options,
     };
-    slurm_request_add(&request, out);
+    batch_request_add(&request, out);
     if (type && !c->no_gpus)
         buffer_printf(out, "#SBATCH --gpus-per-node=%s:%lld\n", type, (long long)shape.devices_per_node);
     free(memory);
@@ -73,14 +71,14 @@ static void slurm_wish_add(const struct slurm_wish *w, struct buffer *out)
 
 enum { LOOK_EVERY_MS = 500 };
 
-static struct slurm_executor *slurm(struct executor *x)
+static struct batch_executor *own(struct executor *x)
 {
-    return (struct slurm_executor *)x;
+    return (struct batch_executor *)x;
 }
 
-static const struct slurm_executor *slurm_const(const struct executor *x)
+static const struct batch_executor *own_const(const struct executor *x)
 {
-    return (const struct slurm_executor *)x;
+    return (const struct batch_executor *)x;
 }
 
 /* --- starting --- */
@@ -92,7 +90,7 @@ static bool is_device_setting(const char *setting)
 }
 
 /* The job's settings without the devices that the runner itself may see: Slurm says which are the job's. */
-static char **settings_of(const struct slurm_executor *x, const struct launch *launch)
+static char **settings_of(const struct batch_executor *x, const struct launch *launch)
 {
     size_t count = 0, kept = 0;
     while (launch->environment[count])
@@ -107,13 +105,13 @@ static char **settings_of(const struct slurm_executor *x, const struct launch *l
     return settings;
 }
 
-static int write_job(const struct slurm_executor *x, const struct launch *launch, struct error *e)
+static int write_job(const struct batch_executor *x, const struct launch *launch, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
     char **settings = settings_of(x, launch);
     char *directory = launch->directory ? path_absolute(launch->directory) : xstrdup(x->directory);
-    char *path = xasprintf("%s/" SLURM_JOB_FILE, launch->job_dir);
-    slurm_job_add(settings, directory, x->config->launcher, launch->argv, &text);
+    char *path = xasprintf("%s/" BATCH_JOB_FILE, launch->job_dir);
+    batch_job_add(settings, directory, x->config->launcher, launch->argv, &text);
     int rc = file_make_directories(launch->job_dir, e) < 0 ? -1 : file_write_atomic(path, text.data, text.length, e);
     free_all(path, directory);
     strings_free(settings);
@@ -122,7 +120,7 @@ static int write_job(const struct slurm_executor *x, const struct launch *launch
 }
 
 /* A job that ran out of time before gets more of it, once. */
-static int64_t limit_of(const struct slurm_executor *x, const struct launch *launch,
+static int64_t limit_of(const struct batch_executor *x, const struct launch *launch,
                         const struct running_attempt *attempt)
 {
     double factor = attempt->timeouts > 0 ? x->config->timeout_factor : 1;
@@ -144,15 +142,15 @@ static char *exclusion_of(const struct running_attempt *attempt)
     return hosts.length ? buffer_take(&hosts) : NULL;
 }
 
-static struct slurm_array *array_for(struct slurm_executor *x, const struct running_attempt *attempt, int64_t minutes)
+static struct batch_array *array_for(struct batch_executor *x, const struct running_attempt *attempt, int64_t minutes)
 {
     struct buffer options = BUFFER_INIT;
-    const struct slurm_wish wish = {x->config, attempt->job.spec_json, attempt->job.devices, minutes,
+    const struct batch_wish wish = {x->config, attempt->job.spec_json, attempt->job.devices, minutes,
                                     attempt->job.memory_mib};
-    slurm_wish_add(&wish, &options);
+    batch_wish_add(&wish, &options);
     char *exclude = exclusion_of(attempt);
-    struct slurm_array *a =
-        slurm_batches_open(&x->batches, slurm_next_name(x), buffer_text(&options), exclude, x->config->array_size);
+    struct batch_array *a =
+        batch_list_open(&x->batches, batch_next_name(x), buffer_text(&options), exclude, x->config->array_size);
     free(exclude);
     if (a->count == 0)
         a->begun_ms = clock_monotonic_ms();
@@ -160,12 +158,12 @@ static struct slurm_array *array_for(struct slurm_executor *x, const struct runn
     return a;
 }
 
-static void add_member(struct slurm_executor *x, const struct launch *launch, const struct running_attempt *attempt)
+static void add_member(struct batch_executor *x, const struct launch *launch, const struct running_attempt *attempt)
 {
     int64_t limit_ms = limit_of(x, launch, attempt);
-    int64_t minutes = slurm_time_minutes(limit_ms, launch->grace_ms, x->config->margin_ms);
-    slurm_array_add(array_for(x, attempt, minutes),
-                    (struct slurm_member){.attempt = launch->attempt,
+    int64_t minutes = batch_time_minutes(limit_ms, launch->grace_ms, x->config->margin_ms);
+    batch_array_add(array_for(x, attempt, minutes),
+                    (struct batch_member){.attempt = launch->attempt,
                                           .directory = xstrdup(attempt->directory),
                                           .limit_ms = limit_ms,
                                           .grace_ms = launch->grace_ms,
@@ -175,13 +173,13 @@ static void add_member(struct slurm_executor *x, const struct launch *launch, co
 
 static struct location start(struct executor *base, const struct launch *launch, const struct running_attempt *attempt)
 {
-    struct slurm_executor *x = slurm(base);
+    struct batch_executor *x = own(base);
     struct error e = ERROR_INIT;
     x->running++;
     if (launch->not_prepared)
-        slurm_report_not_started(x, launch->attempt, launch->not_prepared, false);
+        batch_report_not_started(x, launch->attempt, launch->not_prepared, false);
     else if (write_job(x, launch, &e) < 0)
-        slurm_report_not_started(x, launch->attempt, e.text, false);
+        batch_report_not_started(x, launch->attempt, e.text, false);
     else
         add_member(x, launch, attempt);
     return LOCATION_NONE;
@@ -189,30 +187,30 @@ static struct location start(struct executor *base, const struct launch *launch,
 
 /* --- waiting --- */
 
-static void drop_finished(struct slurm_executor *x)
+static void drop_finished(struct batch_executor *x)
 {
     for (size_t i = x->batches.count; i-- > 0;)
         /* Its directory stays until its ends stand in the database: see reattach. */
         if (x->batches.arrays[i].left == 0)
-            slurm_batches_drop(&x->batches, i);
+            batch_list_drop(&x->batches, i);
 }
 
-static void look(struct slurm_executor *x)
+static void look(struct batch_executor *x)
 {
     int64_t now_ms = clock_monotonic_ms();
-    slurm_submit_due(x, now_ms);
+    batch_submit_due(x, now_ms);
     bool polled = now_ms >= x->poll_due_ms;
     if (polled)
-        slurm_poll(x, now_ms);
+        batch_poll(x, now_ms);
     now_ms = clock_monotonic_ms();
     if (polled || now_ms >= x->look_due_ms) {
-        slurm_look(x, now_ms, polled);
+        batch_look(x, now_ms, polled);
         x->look_due_ms = now_ms + (x->config->poll_ms < LOOK_EVERY_MS ? x->config->poll_ms : LOOK_EVERY_MS);
     }
     drop_finished(x);
 }
 
-static size_t take_ended(struct slurm_executor *x, struct outcome *out, size_t room)
+static size_t take_ended(struct batch_executor *x, struct outcome *out, size_t room)
 {
     size_t taken = 0;
     while (taken < room && x->ended_first < x->ended_count)
@@ -223,9 +221,9 @@ static size_t take_ended(struct slurm_executor *x, struct outcome *out, size_t r
     return taken;
 }
 
-static int64_t next_due_ms(const struct slurm_executor *x)
+static int64_t next_due_ms(const struct batch_executor *x)
 {
-    int64_t due_ms = slurm_submit_due_ms(x);
+    int64_t due_ms = batch_submit_due_ms(x);
     due_ms = x->poll_due_ms < due_ms ? x->poll_due_ms : due_ms;
     return x->look_due_ms < due_ms ? x->look_due_ms : due_ms;
 }
@@ -233,7 +231,7 @@ static int64_t next_due_ms(const struct slurm_executor *x)
 static size_t wait_for_ends(struct executor *base, int64_t timeout_ms, struct outcome *out, size_t room,
                             struct wake *wake)
 {
-    struct slurm_executor *x = slurm(base);
+    struct batch_executor *x = own(base);
     int64_t now_ms = clock_monotonic_ms();
     int64_t until_ms = timeout_ms < 0 ? INT64_MAX : now_ms + timeout_ms;
     *wake = (struct wake){0, 0};
@@ -255,12 +253,12 @@ static size_t wait_for_ends(struct executor *base, int64_t timeout_ms, struct ou
 
 static size_t running(const struct executor *x)
 {
-    return slurm_const(x)->running;
+    return own_const(x)->running;
 }
 
 static bool settled(const struct executor *base)
 {
-    const struct slurm_executor *x = slurm_const(base);
+    const struct batch_executor *x = own_const(base);
     for (size_t i = 0; i < x->batches.count; i++)
         if (x->batches.arrays[i].stage != BATCH_SUBMITTED)
             return false;
@@ -269,10 +267,10 @@ static bool settled(const struct executor *base)
 
 /* --- one attempt --- */
 
-static bool find(const struct slurm_executor *x, int64_t attempt, struct slurm_array **array, size_t *index)
+static bool find(const struct batch_executor *x, int64_t attempt, struct batch_array **array, size_t *index)
 {
     for (size_t i = 0; i < x->batches.count; i++) {
-        struct slurm_array *a = &x->batches.arrays[i];
+        struct batch_array *a = &x->batches.arrays[i];
         for (size_t k = 0; k < a->count; k++) {
             if (a->members[k].attempt != attempt || a->members[k].reported)
                 continue;
@@ -286,29 +284,29 @@ static bool find(const struct slurm_executor *x, int64_t attempt, struct slurm_a
 
 static void stop(struct executor *base, int64_t attempt)
 {
-    struct slurm_executor *x = slurm(base);
-    struct slurm_array *a;
+    struct batch_executor *x = own(base);
+    struct batch_array *a;
     size_t index;
     if (find(x, attempt, &a, &index) && !a->members[index].because)
-        slurm_cancel_member(x, a, index, ENDING_STOPPED);
+        batch_cancel_member(x, a, index, ENDING_STOPPED);
 }
 
 static void cancel_all(struct executor *base)
 {
-    struct slurm_executor *x = slurm(base);
+    struct batch_executor *x = own(base);
     for (size_t i = 0; i < x->batches.count; i++) {
-        struct slurm_array *a = &x->batches.arrays[i];
+        struct batch_array *a = &x->batches.arrays[i];
         for (size_t k = 0; k < a->count; k++) {
             if (a->members[k].reported)
                 continue;
             if (a->stage <= BATCH_READY)
-                slurm_report_unsubmitted(x, a, k, NULL, false);
+                batch_report_unsubmitted(x, a, k, NULL, false);
             else if (!a->members[k].because)
                 a->members[k].because = ENDING_CANCELLED;
         }
         char *job = xasprintf("%" PRId64, a->job);
         if (a->stage == BATCH_SUBMITTED)
-            slurm_cancel(x->environment, job);
+            batch_cancel(x->environment, job);
         free(job);
     }
     x->poll_due_ms = clock_monotonic_ms();
@@ -329,10 +327,10 @@ static struct recovered_attempt *left_of(struct recovered_attempts *left, int64_
     return from < left->count && left->items[from].claim.attempt_id == attempt ? &left->items[from] : NULL;
 }
 
-static void take_over(struct slurm_executor *x, struct slurm_array *a, struct recovered_attempts *left)
+static void take_over(struct batch_executor *x, struct batch_array *a, struct recovered_attempts *left)
 {
     for (size_t k = 0; k < a->count; k++) {
-        struct slurm_member *m = &a->members[k];
+        struct batch_member *m = &a->members[k];
         struct recovered_attempt *l = left_of(left, m->attempt);
         if (!l || l->taken) {
             m->reported = true; /* its end stands in the database */
@@ -343,37 +341,37 @@ static void take_over(struct slurm_executor *x, struct slurm_array *a, struct re
         free(l->directory);
         l->directory = xstrdup(m->directory);
         free(l->reference);
-        l->reference = slurm_reference(a, k);
+        l->reference = batch_reference(a, k);
         x->running++;
     }
 }
 
 static int reattach(struct executor *base, struct recovered_attempts *left, struct error *e)
 {
-    struct slurm_executor *x = slurm(base);
+    struct batch_executor *x = own(base);
     (void)e;
-    slurm_batches_load(&x->batches);
+    batch_list_load(&x->batches);
     for (size_t i = x->batches.count; i-- > 0;) {
-        struct slurm_array *a = &x->batches.arrays[i];
+        struct batch_array *a = &x->batches.arrays[i];
         take_over(x, a, left);
         if (a->left > 0)
             continue;
-        slurm_array_remove(&x->batches, a);
-        slurm_batches_drop(&x->batches, i);
+        batch_array_remove(&x->batches, a);
+        batch_list_drop(&x->batches, i);
     }
     return 0;
 }
 
-static void slurm_executor_free(struct executor *base)
+static void batch_executor_free(struct executor *base)
 {
-    struct slurm_executor *x = slurm(base);
+    struct batch_executor *x = own(base);
     if (!x)
         return;
     for (size_t i = x->ended_first; i < x->ended_count; i++)
         outcome_free(&x->ended[i]);
     free(x->ended);
     interrupts_end(&x->interrupts);
-    slurm_batches_free(&x->batches);
+    batch_list_free(&x->batches);
     strings_free(x->environment);
     free_all(x->job_name, x->runner, x->directory);
     string_list_free(&x->waits);
@@ -383,8 +381,8 @@ static void slurm_executor_free(struct executor *base)
 static bool files(const struct executor *base, int64_t attempt, struct attempt_files *out)
 {
     /* Paths are borrowed until the next call. */
-    struct slurm_executor *x = (struct slurm_executor *)slurm_const(base);
-    struct slurm_array *a;
+    struct batch_executor *x = (struct batch_executor *)own_const(base);
+    struct batch_array *a;
     size_t index;
     if (!find(x, attempt, &a, &index))
         return false;
@@ -406,7 +404,7 @@ static const struct executor_methods methods = {
     .files = files,
     .stop = stop,
     .cancel_all = cancel_all,
-    .free = slurm_executor_free,
+    .free = batch_executor_free,
 };
 
 /* The name of a job has no blanks in listings. */
@@ -419,18 +417,18 @@ static char *name_jobs(const char *sweep)
     return name;
 }
 
-int slurm_executor_create(const struct executor_options *options, struct executor **out, struct error *e)
+int batch_executor_create(const struct executor_options *options, struct executor **out, struct error *e)
 {
     char here[PATH_MAX];
     const char *colon = strrchr(options->token_prefix, ':');
     if (!getcwd(here, sizeof here))
         return error_set(e, ERROR_FAILED,
                          "the working directory, in which jobs run, no longer exists; start again in an existing one");
-    struct slurm_executor *x = xcalloc(1, sizeof *x);
+    struct batch_executor *x = xcalloc(1, sizeof *x);
     x->base.methods = &methods;
     x->options = *options;
     x->config = &options->sweep->slurm;
-    x->environment = slurm_environment(options->environment, job_passing(&options->sweep->job));
+    x->environment = batch_environment(options->environment, job_passing(&options->sweep->job));
     x->job_name = name_jobs(options->sweep->name);
     x->runner = xstrndup(colon + 1, strcspn(colon + 1, "-")); /* its id */
     x->directory = xstrdup(here);
@@ -439,35 +437,4 @@ int slurm_executor_create(const struct executor_options *options, struct executo
     interrupts_begin(&x->interrupts);
     *out = &x->base;
     return 0;
-}
-
-static const struct launch *launch_step(void *steps, const struct launch *launch, const struct running_attempt *attempt)
-{
-    return slurm_steps_launch(steps, launch, attempt);
-}
-
-static void step_ended(void *steps, struct outcome *o)
-{
-    slurm_steps_ended(steps, o);
-}
-
-static void free_steps(void *steps)
-{
-    slurm_steps_free(steps);
-}
-
-int slurm_step_executor_create(const struct executor_options *options, struct executor **out, struct error *e)
-{
-    struct slurm_steps *steps;
-    if (slurm_steps_create(options, &steps, e) < 0)
-        return -1;
-    const struct local_proxy proxy = {
-        .name = "slurm-step",
-        .launch = launch_step,
-        .terminate = slurm_steps_terminate,
-        .ended = step_ended,
-        .free = free_steps,
-        .context = steps,
-    };
-    return local_executor_create_proxy(options, &proxy, out, e);
 }

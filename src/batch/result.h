@@ -1,11 +1,11 @@
-/* What a Slurm job reports about itself, in a file that it replaces atomically (slurm/script.h writes it). */
-#ifndef MESHSWEEP_SLURM_RESULT_H
-#define MESHSWEEP_SLURM_RESULT_H
+/* What a Slurm job reports about itself, in a file that it replaces atomically (batch/script.h writes it). */
+#ifndef MESHSWEEP_BATCH_RESULT_H
+#define MESHSWEEP_BATCH_RESULT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct slurm_report {
+struct batch_report {
     int64_t attempt;              /* whose it is */
     int64_t job;                  /* Slurm's own id of the task; -1: not known */
     int64_t array;                /* and that of its array; -1: not known */
@@ -19,6 +19,6 @@ struct slurm_report {
 };
 
 /* Reads the text of such a file. False when it is none; pure. */
-bool slurm_report_parse(const char *text, struct slurm_report *out);
+bool batch_report_parse(const char *text, struct batch_report *out);
 
 #endif

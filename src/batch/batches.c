@@ -1,4 +1,4 @@
-#include "slurm/batches.h"
+#include "batch/batches.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "slurm/script.h"
+#include "batch/script.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -15,26 +15,26 @@
 
 static const char *const file_names[] = {"tasks", "options", "script", "job", "exclude"};
 
-static void member_free(struct slurm_member *m)
+static void member_free(struct batch_member *m)
 {
     free_all(m->directory, m->nodes, m->reason);
 }
 
-static void array_free(struct slurm_array *a)
+static void array_free(struct batch_array *a)
 {
     for (size_t i = 0; i < a->count; i++)
         member_free(&a->members[i]);
     free_all(a->members, a->name, a->options, a->exclude, a->refusal);
 }
 
-void slurm_batches_free(struct slurm_batches *b)
+void batch_list_free(struct batch_list *b)
 {
     for (size_t i = 0; i < b->count; i++)
         array_free(&b->arrays[i]);
     free_all(b->arrays, b->root, b->token);
 }
 
-void slurm_batches_drop(struct slurm_batches *b, size_t index)
+void batch_list_drop(struct batch_list *b, size_t index)
 {
     array_free(&b->arrays[index]);
     b->count--;
@@ -42,11 +42,11 @@ void slurm_batches_drop(struct slurm_batches *b, size_t index)
 }
 
 /* Takes `name`. */
-static struct slurm_array *add_array(struct slurm_batches *b, char *name, const char *options, const char *exclude)
+static struct batch_array *add_array(struct batch_list *b, char *name, const char *options, const char *exclude)
 {
     b->arrays = array_grow(b->arrays, b->count, sizeof *b->arrays);
-    struct slurm_array *a = &b->arrays[b->count++];
-    *a = (struct slurm_array){.name = name,
+    struct batch_array *a = &b->arrays[b->count++];
+    *a = (struct batch_array){.name = name,
                               .options = xstrdup(options),
                               .exclude = exclude ? xstrdup(exclude) : NULL,
                               .stage = BATCH_OPEN,
@@ -59,11 +59,11 @@ static bool is_same(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-struct slurm_array *slurm_batches_open(struct slurm_batches *b, char *name, const char *options, const char *exclude,
-                                       int64_t most)
+struct batch_array *batch_list_open(struct batch_list *b, char *name, const char *options, const char *exclude,
+                                    int64_t most)
 {
     for (size_t i = 0; i < b->count; i++) {
-        struct slurm_array *a = &b->arrays[i];
+        struct batch_array *a = &b->arrays[i];
         if (a->stage == BATCH_OPEN && (int64_t)a->count < most && strcmp(a->options, options) == 0 &&
             is_same(a->exclude, exclude)) {
             free(name);
@@ -73,20 +73,20 @@ struct slurm_array *slurm_batches_open(struct slurm_batches *b, char *name, cons
     return add_array(b, name, options, exclude);
 }
 
-struct slurm_member *slurm_array_add(struct slurm_array *a, struct slurm_member member)
+struct batch_member *batch_array_add(struct batch_array *a, struct batch_member member)
 {
     *array_add(a->members, a->count) = member;
     a->left++;
     return &a->members[a->count - 1];
 }
 
-void slurm_batches_split(struct slurm_batches *b, size_t index, char *name)
+void batch_list_split(struct batch_list *b, size_t index, char *name)
 {
-    struct slurm_array *second = add_array(b, name, b->arrays[index].options, b->arrays[index].exclude);
-    struct slurm_array *first = &b->arrays[index];
+    struct batch_array *second = add_array(b, name, b->arrays[index].options, b->arrays[index].exclude);
+    struct batch_array *first = &b->arrays[index];
     size_t keep = first->count / 2;
     for (size_t i = keep; i < first->count; i++)
-        slurm_array_add(second, first->members[i]);
+        batch_array_add(second, first->members[i]);
     first->count = first->left = keep;
     second->stage = first->stage;
     second->begun_ms = first->begun_ms;
@@ -96,22 +96,22 @@ void slurm_batches_split(struct slurm_batches *b, size_t index, char *name)
 
 /* --- directories --- */
 
-static char *directory_of(const struct slurm_batches *b, const char *name)
+static char *directory_of(const struct batch_list *b, const char *name)
 {
     return xasprintf("%s/slurm/%s", b->root, name);
 }
 
-static char *file_of(const struct slurm_batches *b, const struct slurm_array *a, const char *file)
+static char *file_of(const struct batch_list *b, const struct batch_array *a, const char *file)
 {
     return xasprintf("%s/slurm/%s/%s", b->root, a->name, file);
 }
 
-char *slurm_array_script(const struct slurm_batches *b, const struct slurm_array *a)
+char *batch_array_script(const struct batch_list *b, const struct batch_array *a)
 {
     return file_of(b, a, "script");
 }
 
-static int write_text(const struct slurm_batches *b, const struct slurm_array *a, const char *file,
+static int write_text(const struct batch_list *b, const struct batch_array *a, const char *file,
                       const struct buffer *text, struct error *e)
 {
     char *path = file_of(b, a, file);
@@ -120,12 +120,12 @@ static int write_text(const struct slurm_batches *b, const struct slurm_array *a
     return rc;
 }
 
-static char *token_of(const struct slurm_batches *b, const struct slurm_array *a)
+static char *token_of(const struct batch_list *b, const struct batch_array *a)
 {
     return xasprintf("meshsweep:%s:%s", b->token, a->name);
 }
 
-bool slurm_array_owns(const struct slurm_batches *b, const struct slurm_array *a, const char *comment)
+bool batch_array_owns(const struct batch_list *b, const struct batch_array *a, const char *comment)
 {
     char *token = token_of(b, a);
     size_t length = strlen(token);
@@ -134,37 +134,37 @@ bool slurm_array_owns(const struct slurm_batches *b, const struct slurm_array *a
     return owns;
 }
 
-static void add_script(const struct slurm_batches *b, const struct slurm_array *a, const char *job_name,
+static void add_script(const struct batch_list *b, const struct batch_array *a, const char *job_name,
                        int64_t heartbeat_ms, struct buffer *out)
 {
-    struct slurm_task *tasks = xcalloc(a->count, sizeof *tasks);
+    struct batch_task *tasks = xcalloc(a->count, sizeof *tasks);
     for (size_t i = 0; i < a->count; i++)
-        tasks[i] = (struct slurm_task){a->members[i].directory, a->members[i].attempt, a->members[i].limit_ms,
+        tasks[i] = (struct batch_task){a->members[i].directory, a->members[i].attempt, a->members[i].limit_ms,
                                        a->members[i].grace_ms};
     struct buffer options = BUFFER_INIT;
-    const struct slurm_request exclude = {.exclude = a->exclude};
+    const struct batch_request exclude = {.exclude = a->exclude};
     buffer_add_text(&options, a->options);
-    slurm_request_add(&exclude, &options);
+    batch_request_add(&exclude, &options);
     char *token = token_of(b, a);
     char *comment = xasprintf("%s attempts %" PRId64 " to %" PRId64 " of %s", token, a->members[0].attempt,
                               a->members[a->count - 1].attempt, b->root);
-    const struct slurm_batch batch = {buffer_text(&options),       job_name, comment, b->root,
-                                      (heartbeat_ms + 999) / 1000, tasks,    a->count};
-    slurm_batch_add(&batch, out);
+    const struct batch_script batch = {buffer_text(&options),       job_name, comment, b->root,
+                                       (heartbeat_ms + 999) / 1000, tasks,    a->count};
+    batch_script_add(&batch, out);
     buffer_free(&options);
     free_all(comment, token, tasks);
 }
 
-static void add_tasks(const struct slurm_array *a, struct buffer *out)
+static void add_tasks(const struct batch_array *a, struct buffer *out)
 {
     for (size_t i = 0; i < a->count; i++) {
-        const struct slurm_member *m = &a->members[i];
+        const struct batch_member *m = &a->members[i];
         buffer_printf(out, "%" PRId64 " %s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", m->attempt,
                       m->directory, m->limit_ms, m->grace_ms, m->minutes, m->watched.idle_ms, m->watched.startup_ms);
     }
 }
 
-int slurm_array_write(const struct slurm_batches *b, const struct slurm_array *a, const char *job_name,
+int batch_array_write(const struct batch_list *b, const struct batch_array *a, const char *job_name,
                       int64_t heartbeat_ms, struct error *e)
 {
     char *directory = directory_of(b, a->name);
@@ -185,7 +185,7 @@ int slurm_array_write(const struct slurm_batches *b, const struct slurm_array *a
     return rc;
 }
 
-int slurm_array_write_job(const struct slurm_batches *b, const struct slurm_array *a, struct error *e)
+int batch_array_write_job(const struct batch_list *b, const struct batch_array *a, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
     buffer_printf(&text, "%" PRId64 "\n", a->job);
@@ -194,7 +194,7 @@ int slurm_array_write_job(const struct slurm_batches *b, const struct slurm_arra
     return rc;
 }
 
-void slurm_array_remove(const struct slurm_batches *b, const struct slurm_array *a)
+void batch_array_remove(const struct batch_list *b, const struct batch_array *a)
 {
     /* `tasks` first: without it the rest is no batch. */
     for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++) {
@@ -210,14 +210,14 @@ void slurm_array_remove(const struct slurm_batches *b, const struct slurm_array 
 /* --- reading them again --- */
 
 /* NULL when there is none. */
-static char *read_text(const struct slurm_batches *b, const struct slurm_array *a, const char *file)
+static char *read_text(const struct batch_list *b, const struct batch_array *a, const char *file)
 {
     char *path = file_of(b, a, file), *text = file_text(path, FILE_BYTES_MOST);
     free(path);
     return text;
 }
 
-static bool read_task(char *line, struct slurm_member *out)
+static bool read_task(char *line, struct batch_member *out)
 {
     enum { FIELDS = 7 };
     char *fields[FIELDS], *rest = NULL;
@@ -227,7 +227,7 @@ static bool read_task(char *line, struct slurm_member *out)
         if (!fields[i] || (i != 1 && !parse_int64(fields[i], &numbers[i])))
             return false;
     }
-    *out = (struct slurm_member){.attempt = numbers[0],
+    *out = (struct batch_member){.attempt = numbers[0],
                                  .directory = xstrdup(fields[1]),
                                  .limit_ms = numbers[2],
                                  .grace_ms = numbers[3],
@@ -236,21 +236,21 @@ static bool read_task(char *line, struct slurm_member *out)
     return true;
 }
 
-static bool read_tasks(struct slurm_array *a, char *text)
+static bool read_tasks(struct batch_array *a, char *text)
 {
     char *rest = NULL;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        struct slurm_member m;
+        struct batch_member m;
         if (!read_task(line, &m))
             return false;
-        slurm_array_add(a, m);
+        batch_array_add(a, m);
     }
     return a->count > 0;
 }
 
-static void load(struct slurm_batches *b, const char *name)
+static void load(struct batch_list *b, const char *name)
 {
-    struct slurm_array *a = add_array(b, xstrdup(name), "", NULL);
+    struct batch_array *a = add_array(b, xstrdup(name), "", NULL);
     char *tasks = read_text(b, a, "tasks"), *options = read_text(b, a, "options"), *job = read_text(b, a, "job");
     char *exclude = read_text(b, a, "exclude");
     int64_t id = job ? strtoll(job, NULL, 10) : 0;
@@ -262,7 +262,7 @@ static void load(struct slurm_batches *b, const char *name)
     a->exclude = exclude && *exclude ? xstrdup(exclude) : NULL;
     free_all(exclude, tasks, job);
     if (!good)
-        slurm_batches_drop(b, b->count - 1);
+        batch_list_drop(b, b->count - 1);
 }
 
 static int is_name(const struct dirent *d)
@@ -270,7 +270,7 @@ static int is_name(const struct dirent *d)
     return d->d_name[0] != '.';
 }
 
-void slurm_batches_load(struct slurm_batches *b)
+void batch_list_load(struct batch_list *b)
 {
     char *path = xasprintf("%s/slurm", b->root);
     struct dirent **entries = NULL;

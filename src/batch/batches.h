@@ -7,33 +7,33 @@
  *   job      Slurm's id, once it is known
  *
  * A batch without `job` may have been submitted or not: its token in the queue tells. */
-#ifndef MESHSWEEP_SLURM_BATCHES_H
-#define MESHSWEEP_SLURM_BATCHES_H
+#ifndef MESHSWEEP_BATCH_BATCHES_H
+#define MESHSWEEP_BATCH_BATCHES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "batch/result.h"
+#include "batch/state.h"
 #include "process/deadline.h"
 #include "process/supervisor.h"
-#include "slurm/result.h"
-#include "slurm/state.h"
 #include "util/error.h"
 
 /* One attempt. */
-struct slurm_member {
+struct batch_member {
     int64_t attempt;
     char *directory;                     /* relative to the root */
     int64_t limit_ms, grace_ms, minutes; /* the job's own limit, and Slurm's; 0: none */
     struct deadline_limits watched;      /* idle and startup limits, for the runner to watch */
 
-    enum slurm_state queue, accounting;
-    enum slurm_state seen_queue;  /* at the last decision */
-    enum slurm_state known;       /* the last that the queue had of it; SLURM_NONE: nothing yet */
+    enum batch_state queue, accounting;
+    enum batch_state seen_queue;  /* at the last decision */
+    enum batch_state known;       /* the last that the queue had of it; BATCH_NONE: nothing yet */
     bool again;                   /* Slurm started it a second time */
     int exit_code, signal_number; /* as Slurm has them of the batch shell; 0: not asked, or none */
-    enum slurm_result result;
-    struct slurm_report report;
+    enum batch_result result;
+    struct batch_report report;
     char *nodes, *reason;              /* Slurm's words; NULL: none yet */
     int64_t since_ms;                  /* when this state and result were first seen together */
     int64_t alive_ms;                  /* when its heartbeat was last seen to beat */
@@ -55,7 +55,7 @@ enum batch_stage {
     BATCH_SUBMITTED,
 };
 
-struct slurm_array {
+struct batch_array {
     char *name;    /* "<runner>-<sequence>" */
     char *options; /* "#SBATCH" lines */
     char *refusal; /* the policy for which Slurm refused it last; NULL: none */
@@ -65,49 +65,49 @@ struct slurm_array {
     int64_t begun_ms, not_before_ms, backoff_ms;
     /* BATCH_DOUBTFUL: since when the queue answers and does not have it; 0: it has not answered. */
     int64_t unseen_since_ms;
-    struct slurm_member *members;
+    struct batch_member *members;
     size_t count, left; /* all, and those whose outcome was not reported */
     bool emptied;       /* the queue has it, without a task: each was cancelled by itself */
     bool found;         /* while reattaching: some attempt of it is open */
 };
 
-struct slurm_batches {
+struct batch_list {
     char *root;  /* of the job files, absolute */
     char *token; /* "<database's identity>" */
-    struct slurm_array *arrays;
+    struct batch_array *arrays;
     size_t count;
 };
-void slurm_batches_free(struct slurm_batches *b);
+void batch_list_free(struct batch_list *b);
 
 /* The batch that a further member with these options joins: an open one that has room, or a new one. `name` is taken
  * for a new one, and freed otherwise. */
-struct slurm_array *slurm_batches_open(struct slurm_batches *b, char *name, const char *options, const char *exclude,
-                                       int64_t most);
+struct batch_array *batch_list_open(struct batch_list *b, char *name, const char *options, const char *exclude,
+                                    int64_t most);
 
 /* Adds it; what it owns is the batch's. */
-struct slurm_member *slurm_array_add(struct slurm_array *a, struct slurm_member member);
+struct batch_member *batch_array_add(struct batch_array *a, struct batch_member member);
 
 /* Splits off the second half of a batch as one of its own; `name` is taken. */
-void slurm_batches_split(struct slurm_batches *b, size_t index, char *name);
+void batch_list_split(struct batch_list *b, size_t index, char *name);
 
 /* Writes its directory, or what changed in it. `comment` follows the token. */
-int slurm_array_write(const struct slurm_batches *b, const struct slurm_array *a, const char *job_name,
+int batch_array_write(const struct batch_list *b, const struct batch_array *a, const char *job_name,
                       int64_t heartbeat_ms, struct error *e);
-int slurm_array_write_job(const struct slurm_batches *b, const struct slurm_array *a, struct error *e);
+int batch_array_write_job(const struct batch_list *b, const struct batch_array *a, struct error *e);
 
 /* "DIRECTORY/slurm/NAME/script"; the caller's. */
-char *slurm_array_script(const struct slurm_batches *b, const struct slurm_array *a);
+char *batch_array_script(const struct batch_list *b, const struct batch_array *a);
 
 /* Whether a job's comment is of this batch. */
-bool slurm_array_owns(const struct slurm_batches *b, const struct slurm_array *a, const char *comment);
+bool batch_array_owns(const struct batch_list *b, const struct batch_array *a, const char *comment);
 
 /* Reads the directories that are there, for a runner that comes after another; what is no batch is left out. */
-void slurm_batches_load(struct slurm_batches *b);
+void batch_list_load(struct batch_list *b);
 
 /* Removes its directory. */
-void slurm_array_remove(const struct slurm_batches *b, const struct slurm_array *a);
+void batch_array_remove(const struct batch_list *b, const struct batch_array *a);
 
 /* Takes the batch out of the list, and releases it. */
-void slurm_batches_drop(struct slurm_batches *b, size_t index);
+void batch_list_drop(struct batch_list *b, size_t index);
 
 #endif

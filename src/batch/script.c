@@ -1,4 +1,4 @@
-#include "slurm/script.h"
+#include "batch/script.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void add_count(struct buffer *b, const char *name, int64_t value)
         buffer_printf(b, "#SBATCH --%s=%" PRId64 "\n", name, value);
 }
 
-void slurm_request_add(const struct slurm_request *r, struct buffer *b)
+void batch_request_add(const struct batch_request *r, struct buffer *b)
 {
     add_option(b, "partition", r->partition);
     add_option(b, "account", r->account);
@@ -51,22 +51,22 @@ void slurm_request_add(const struct slurm_request *r, struct buffer *b)
 /* Signals that Slurm sends at a time limit, a cancellation or a preemption go to every process of the step: the shell
  * survives them to write how the command took them. */
 static const char supervision[] =
-    "cd \"$root/$directory\" || exit " SLURM_UNSEEN_EXIT "\n"
+    "cd \"$root/$directory\" || exit " BATCH_UNSEEN_EXIT "\n"
     /* A controller that lost its last state starts again what has begun or ended. */
-    "if [ -e " SLURM_CLOSED_FILE " ] || [ -e " SLURM_RESULT_FILE " ] || ! (set -C && : >" SLURM_BEGUN_FILE
+    "if [ -e " BATCH_CLOSED_FILE " ] || [ -e " BATCH_RESULT_FILE " ] || ! (set -C && : >" BATCH_BEGUN_FILE
     ") 2>/dev/null; then\n"
-    "    : >" SLURM_AGAIN_FILE "\n"
+    "    : >" BATCH_AGAIN_FILE "\n"
     "    exit 75\n"
     "fi\n"
     "exec >>output.log 2>&1 </dev/null\n"
     "say() {\n"
-    "    [ ! -e " SLURM_CLOSED_FILE " ] || return 0\n"
+    "    [ ! -e " BATCH_CLOSED_FILE " ] || return 0\n"
     "    {\n"
     "        printf '%s\\n' \"attempt=$attempt\" \"job=${SLURM_JOB_ID-}\" \"array=${SLURM_ARRAY_JOB_ID-}\" \\\n"
     "            \"restart=${SLURM_RESTART_COUNT:-0}\" \\\n"
     "            \"nodes=${SLURM_JOB_NODELIST-}\" \"started=$started\" \"$@\"\n"
     "        times\n"
-    "    } >" SLURM_RESULT_FILE ".tmp && mv -f " SLURM_RESULT_FILE ".tmp " SLURM_RESULT_FILE "\n"
+    "    } >" BATCH_RESULT_FILE ".tmp && mv -f " BATCH_RESULT_FILE ".tmp " BATCH_RESULT_FILE "\n"
     "}\n"
     "terminated=0 command= code=\n"
     "trap 'terminated=1 cut=1; [ -z \"$command\" ] || kill -TERM \"$command\" 2>/dev/null' TERM INT HUP\n"
@@ -76,9 +76,9 @@ static const char supervision[] =
     ": \"${MASTER_ADDR:=$MESHSWEEP_HOST}\"\n"
     "export MASTER_ADDR\n"
     "if [ \"$limit\" != 0 ]; then\n"
-    "    timeout -k \"$grace\" \"$limit\" /bin/sh ./" SLURM_JOB_FILE " &\n"
+    "    timeout -k \"$grace\" \"$limit\" /bin/sh ./" BATCH_JOB_FILE " &\n"
     "else\n"
-    "    /bin/sh ./" SLURM_JOB_FILE " &\n"
+    "    /bin/sh ./" BATCH_JOB_FILE " &\n"
     "fi\n"
     "command=$!\n"
     "nap() {\n"
@@ -91,13 +91,13 @@ static const char supervision[] =
     /* Not for a shell that was killed. */
     "    while kill -0 $$ 2>/dev/null; do\n"
     /* Given up while its node was frozen, and awake again. */
-    "        if [ -e " SLURM_CLOSED_FILE " ]; then\n"
+    "        if [ -e " BATCH_CLOSED_FILE " ]; then\n"
     "            kill -TERM \"$command\" 2>/dev/null\n"
     "            nap \"$grace\"\n"
     "            kill -KILL \"$command\" 2>/dev/null\n"
     "            exit\n"
     "        fi\n"
-    "        : >" SLURM_ALIVE_FILE "\n"
+    "        : >" BATCH_ALIVE_FILE "\n"
     "        nap \"$heartbeat\"\n"
     "    done\n"
     ") >/dev/null 2>&1 &\n"
@@ -125,9 +125,9 @@ static void add_seconds(struct buffer *b, int64_t ms)
         buffer_printf(b, ".%03d", (int)(ms % 1000));
 }
 
-static void add_task(const struct slurm_batch *batch, size_t index, struct buffer *b)
+static void add_task(const struct batch_script *batch, size_t index, struct buffer *b)
 {
-    const struct slurm_task *t = &batch->tasks[index];
+    const struct batch_task *t = &batch->tasks[index];
     buffer_printf(b, "%zu) directory=", index);
     shell_add_word(b, t->directory);
     buffer_printf(b, " attempt=%" PRId64 " limit=", t->attempt);
@@ -137,7 +137,7 @@ static void add_task(const struct slurm_batch *batch, size_t index, struct buffe
     buffer_add_text(b, " ;;\n");
 }
 
-void slurm_batch_add(const struct slurm_batch *batch, struct buffer *b)
+void batch_script_add(const struct batch_script *batch, struct buffer *b)
 {
     buffer_add_text(b, "#!/bin/sh\n");
     add_option(b, "job-name", batch->name);
@@ -167,7 +167,7 @@ static void add_setting(const char *setting, struct buffer *b)
     buffer_add_char(b, '\n');
 }
 
-void slurm_job_add(char *const *settings, const char *directory, char *const *launcher, char *const *command,
+void batch_job_add(char *const *settings, const char *directory, char *const *launcher, char *const *command,
                    struct buffer *b)
 {
     for (; *settings; settings++)

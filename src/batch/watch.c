@@ -2,9 +2,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "batch/parts.h"
+#include "batch/script.h"
 #include "process/job_file.h"
-#include "slurm/parts.h"
-#include "slurm/script.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -26,16 +26,16 @@ static void set_text(char **member, const char *text)
 }
 
 /* A batch of which it is not known whether it was submitted. */
-static void find_doubtful(struct slurm_executor *x, const struct slurm_entry *entry)
+static void find_doubtful(struct batch_executor *x, const struct batch_entry *entry)
 {
     for (size_t i = 0; i < x->batches.count; i++) {
-        struct slurm_array *a = &x->batches.arrays[i];
-        if (a->stage == BATCH_DOUBTFUL && slurm_array_owns(&x->batches, a, entry->comment))
-            slurm_note_job(x, a, entry->job);
+        struct batch_array *a = &x->batches.arrays[i];
+        if (a->stage == BATCH_DOUBTFUL && batch_array_owns(&x->batches, a, entry->comment))
+            batch_note_job(x, a, entry->job);
     }
 }
 
-static struct slurm_array *array_of(struct slurm_executor *x, int64_t job)
+static struct batch_array *array_of(struct batch_executor *x, int64_t job)
 {
     for (size_t i = 0; i < x->batches.count; i++)
         if (x->batches.arrays[i].stage == BATCH_SUBMITTED && x->batches.arrays[i].job == job)
@@ -43,24 +43,24 @@ static struct slurm_array *array_of(struct slurm_executor *x, int64_t job)
     return NULL;
 }
 
-static void take_queue_entry(void *context, const struct slurm_entry *entry)
+static void take_queue_entry(void *context, const struct batch_entry *entry)
 {
-    struct slurm_executor *x = context;
+    struct batch_executor *x = context;
     find_doubtful(x, entry);
-    struct slurm_array *a = array_of(x, entry->job);
+    struct batch_array *a = array_of(x, entry->job);
     if (a && entry->first < 0)
         a->emptied = true;
     for (int64_t i = entry->first; a && i >= 0 && i <= entry->last && i < (int64_t)a->count; i++) {
-        struct slurm_member *m = &a->members[i];
+        struct batch_member *m = &a->members[i];
         m->queue = m->known = entry->state;
         set_text(&m->nodes, entry->nodes);
         set_text(&m->reason, entry->reason);
     }
 }
 
-static void take_account_entry(void *context, const struct slurm_entry *entry)
+static void take_account_entry(void *context, const struct batch_entry *entry)
 {
-    struct slurm_array *a = array_of(context, entry->job);
+    struct batch_array *a = array_of(context, entry->job);
     for (int64_t i = entry->first; a && i >= 0 && i <= entry->last && i < (int64_t)a->count; i++) {
         a->members[i].accounting = entry->state;
         a->members[i].exit_code = entry->exit_code > 0 ? entry->exit_code : 0;
@@ -70,55 +70,55 @@ static void take_account_entry(void *context, const struct slurm_entry *entry)
     }
 }
 
-static void set_states(struct slurm_executor *x, enum slurm_state state)
+static void set_states(struct batch_executor *x, enum batch_state state)
 {
     for (size_t i = 0; i < x->batches.count; i++) {
-        struct slurm_array *a = &x->batches.arrays[i];
+        struct batch_array *a = &x->batches.arrays[i];
         a->emptied = false;
         for (size_t k = 0; a->stage == BATCH_SUBMITTED && k < a->count; k++)
             a->members[k].queue = state;
     }
 }
 
-static void ask_accounting(struct slurm_executor *x)
+static void ask_accounting(struct batch_executor *x)
 {
     struct buffer jobs = BUFFER_INIT;
     size_t asked = 0;
     for (size_t i = 0; i < x->batches.count; i++) {
-        const struct slurm_array *a = &x->batches.arrays[i];
+        const struct batch_array *a = &x->batches.arrays[i];
         for (size_t k = 0; a->stage == BATCH_SUBMITTED && k < a->count && asked < ASKED_AT_ONCE; k++)
-            if (!a->members[k].reported && a->members[k].queue == SLURM_ABSENT)
+            if (!a->members[k].reported && a->members[k].queue == BATCH_ABSENT)
                 buffer_printf(&jobs, "%s%lld_%zu", asked++ ? "," : "", (long long)a->job, k);
     }
     if (asked > 0 && !x->no_accounting)
-        x->no_accounting = slurm_ask_accounting(x->environment, buffer_text(&jobs), take_account_entry, x) == 1;
+        x->no_accounting = batch_ask_accounting(x->environment, buffer_text(&jobs), take_account_entry, x) == 1;
     if (asked > 0 && x->no_accounting)
-        x->no_completions = slurm_ask_completions(x->environment, take_account_entry, x) == 1;
+        x->no_completions = batch_ask_completions(x->environment, take_account_entry, x) == 1;
     buffer_free(&jobs);
 }
 
 /* An array is forgotten as a whole; a task that is missing from it while others are pending was taken away. */
-static void find_removed(struct slurm_array *a)
+static void find_removed(struct batch_array *a)
 {
     bool known = a->emptied;
     for (size_t i = 0; i < a->count; i++)
-        known |= a->members[i].queue != SLURM_ABSENT;
+        known |= a->members[i].queue != BATCH_ABSENT;
     for (size_t i = 0; known && i < a->count; i++) {
-        struct slurm_member *m = &a->members[i];
-        if (m->queue == SLURM_ABSENT && (m->known == SLURM_NONE || m->known == SLURM_PENDING))
-            m->queue = SLURM_REMOVED;
+        struct batch_member *m = &a->members[i];
+        if (m->queue == BATCH_ABSENT && (m->known == BATCH_NONE || m->known == BATCH_PENDING))
+            m->queue = BATCH_REMOVED;
     }
 }
 
 /* The queue answered and does not have it: a batch that is not there after some time, and of which no job has begun,
  * was never submitted. */
-static void doubt(struct slurm_executor *x, struct slurm_array *a, int64_t now_ms)
+static void doubt(struct batch_executor *x, struct batch_array *a, int64_t now_ms)
 {
     enum { SURE_MS = 10000 };
     int64_t patience_ms = x->config->absence_ms < SURE_MS ? x->config->absence_ms : SURE_MS;
     for (size_t i = 0; i < a->count; i++) {
         if (a->members[i].result != RESULT_NONE && a->members[i].report.array > 0) {
-            slurm_note_job(x, a, a->members[i].report.array);
+            batch_note_job(x, a, a->members[i].report.array);
             return;
         }
     }
@@ -131,15 +131,15 @@ static void doubt(struct slurm_executor *x, struct slurm_array *a, int64_t now_m
 }
 
 /* Answers come before the next look at them. */
-void slurm_poll(struct slurm_executor *x, int64_t now_ms)
+void batch_poll(struct batch_executor *x, int64_t now_ms)
 {
     x->poll_due_ms = now_ms + x->config->poll_ms;
     if (x->batches.count == 0)
         return;
     /* Absent unless the answer has them: what an answer leaves out is not known there any more. */
-    set_states(x, SLURM_ABSENT);
-    if (slurm_ask_queue(x->environment, take_queue_entry, x) < 0) {
-        set_states(x, SLURM_SILENT);
+    set_states(x, BATCH_ABSENT);
+    if (batch_ask_queue(x->environment, take_queue_entry, x) < 0) {
+        set_states(x, BATCH_SILENT);
         return;
     }
     for (size_t i = 0; i < x->batches.count; i++)
@@ -165,21 +165,21 @@ static int64_t stamp_of(const char *job_dir, const char *name, int64_t *bytes)
     return rc == 0 ? (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec : 0;
 }
 
-static void read_report(struct slurm_member *m, const char *job_dir)
+static void read_report(struct batch_member *m, const char *job_dir)
 {
     struct buffer text = BUFFER_INIT;
-    struct slurm_report report;
-    char *path = xasprintf("%s/" SLURM_RESULT_FILE, job_dir);
+    struct batch_report report;
+    char *path = xasprintf("%s/" BATCH_RESULT_FILE, job_dir);
     if (job_file_read(job_file_open(path), RESULT_BYTES_MOST, &text) == 0 &&
-        slurm_report_parse(buffer_text(&text), &report) && report.attempt == m->attempt)
+        batch_report_parse(buffer_text(&text), &report) && report.attempt == m->attempt)
         m->report = report;
     free(path);
     buffer_free(&text);
 }
 
-static enum slurm_result result_of(const struct slurm_executor *x, const struct slurm_member *m, int64_t now_ms)
+static enum batch_result result_of(const struct batch_executor *x, const struct batch_member *m, int64_t now_ms)
 {
-    const struct slurm_report *r = &m->report;
+    const struct batch_report *r = &m->report;
     if (r->attempt != m->attempt)
         return RESULT_NONE;
     if (r->ended && r->terminated)
@@ -189,21 +189,21 @@ static enum slurm_result result_of(const struct slurm_executor *x, const struct 
     return now_ms - m->alive_ms < HEARTBEATS_MISSED * x->config->heartbeat_ms ? RESULT_ALIVE : RESULT_SILENT;
 }
 
-static void look_at_files(struct slurm_executor *x, struct slurm_member *m, const char *job_dir, int64_t now_ms)
+static void look_at_files(struct batch_executor *x, struct batch_member *m, const char *job_dir, int64_t now_ms)
 {
-    int64_t stamp = stamp_of(job_dir, SLURM_RESULT_FILE, NULL);
+    int64_t stamp = stamp_of(job_dir, BATCH_RESULT_FILE, NULL);
     if (stamp != m->result_stamp) {
         m->result_stamp = stamp;
         m->alive_ms = now_ms;
         read_report(m, job_dir);
     }
     /* Only whether it changes counts: clocks of nodes differ. */
-    int64_t alive = m->report.attempt == m->attempt && !m->report.ended ? stamp_of(job_dir, SLURM_ALIVE_FILE, NULL) : 0;
+    int64_t alive = m->report.attempt == m->attempt && !m->report.ended ? stamp_of(job_dir, BATCH_ALIVE_FILE, NULL) : 0;
     if (alive != m->alive_stamp) {
         m->alive_stamp = alive;
         m->alive_ms = now_ms;
     }
-    enum slurm_result result = result_of(x, m, now_ms);
+    enum batch_result result = result_of(x, m, now_ms);
     if (result != m->result)
         m->since_ms = now_ms;
     m->result = result;
@@ -211,7 +211,7 @@ static void look_at_files(struct slurm_executor *x, struct slurm_member *m, cons
 
 /* --- the runner's own limits --- */
 
-static bool has_first_metric(const struct slurm_executor *x, const struct slurm_member *m, const char *job_dir)
+static bool has_first_metric(const struct batch_executor *x, const struct batch_member *m, const char *job_dir)
 {
     if (!x->options.first_metric || m->watched.startup_ms == 0 || m->progress.metric_seen)
         return false;
@@ -222,12 +222,12 @@ static bool has_first_metric(const struct slurm_executor *x, const struct slurm_
     return has;
 }
 
-static void check_limits(struct slurm_executor *x, struct slurm_array *a, size_t index, const char *job_dir,
+static void check_limits(struct batch_executor *x, struct batch_array *a, size_t index, const char *job_dir,
                          int64_t now_ms)
 {
     static const enum ending endings[] =
         {[DEADLINE_IDLE] = ENDING_IDLE_TIMEOUT, [DEADLINE_STARTUP] = ENDING_STARTUP_TIMEOUT};
-    struct slurm_member *m = &a->members[index];
+    struct batch_member *m = &a->members[index];
     bool watched = m->watched.idle_ms > 0 || m->watched.startup_ms > 0;
     if (!watched || m->result != RESULT_ALIVE || m->because)
         return;
@@ -246,71 +246,71 @@ static void check_limits(struct slurm_executor *x, struct slurm_array *a, size_t
     m->startup_passed |= asks_again;
     if (answer.fired && !asks_again) {
         m->limit_passed_ms = answer.limit_ms;
-        slurm_cancel_member(x, a, index, endings[answer.fired]);
+        batch_cancel_member(x, a, index, endings[answer.fired]);
     }
 }
 
 /* --- deciding --- */
 
 /* What Slurm says after it ran one again is of the life in vain, unless it is a person's word. */
-static enum slurm_state queue_of(const struct slurm_member *m)
+static enum batch_state queue_of(const struct batch_member *m)
 {
-    if (m->again && m->queue != SLURM_CANCELLED)
-        return SLURM_AGAIN;
+    if (m->again && m->queue != BATCH_CANCELLED)
+        return BATCH_AGAIN;
     /* Before the first question it is as with one that has no answer. */
-    return m->queue ? m->queue : SLURM_SILENT;
+    return m->queue ? m->queue : BATCH_SILENT;
 }
 
-static enum slurm_decision decide(const struct slurm_executor *x, struct slurm_member *m, const char *job_dir,
+static enum batch_decision decide(const struct batch_executor *x, struct batch_member *m, const char *job_dir,
                                   int64_t now_ms)
 {
-    enum slurm_state queue = queue_of(m);
+    enum batch_state queue = queue_of(m);
     if (queue != m->seen_queue)
         m->since_ms = now_ms;
     m->seen_queue = queue;
     bool patience_over = now_ms - m->since_ms >= x->config->absence_ms;
-    enum slurm_decision decision = slurm_decide(queue, m->accounting, m->result, patience_over);
-    bool at_odds = decision != SLURM_WAIT && m->result != RESULT_SUCCEEDED && !m->again;
-    if (!at_odds || stamp_of(job_dir, SLURM_AGAIN_FILE, NULL) == 0)
+    enum batch_decision decision = batch_decide(queue, m->accounting, m->result, patience_over);
+    bool at_odds = decision != BATCH_WAIT && m->result != RESULT_SUCCEEDED && !m->again;
+    if (!at_odds || stamp_of(job_dir, BATCH_AGAIN_FILE, NULL) == 0)
         return decision;
     m->again = true;
     return decide(x, m, job_dir, now_ms);
 }
 
-static void look_at(struct slurm_executor *x, struct slurm_array *a, size_t index, int64_t now_ms)
+static void look_at(struct batch_executor *x, struct batch_array *a, size_t index, int64_t now_ms)
 {
-    struct slurm_member *m = &a->members[index];
+    struct batch_member *m = &a->members[index];
     char *job_dir = xasprintf("%s/%s", x->batches.root, m->directory);
     look_at_files(x, m, job_dir, now_ms);
     check_limits(x, a, index, job_dir, now_ms);
     if (a->stage == BATCH_SUBMITTED)
-        slurm_note_wait(x, a, index);
-    enum slurm_decision decision = a->stage == BATCH_SUBMITTED ? decide(x, m, job_dir, now_ms) : SLURM_WAIT;
+        batch_note_wait(x, a, index);
+    enum batch_decision decision = a->stage == BATCH_SUBMITTED ? decide(x, m, job_dir, now_ms) : BATCH_WAIT;
     free(job_dir);
-    if (decision == SLURM_WAIT)
+    if (decision == BATCH_WAIT)
         return;
-    bool forgotten = decision == SLURM_LOST || decision == SLURM_INTERRUPTED;
+    bool forgotten = decision == BATCH_LOST || decision == BATCH_INTERRUPTED;
     /* What is over for us must not go on at Slurm. */
-    if (!slurm_state_is_final(m->queue) && m->queue != SLURM_COMPLETING && forgotten)
-        slurm_cancel_member(x, a, index, ENDING_NONE);
-    if ((decision == SLURM_KILLED || decision == SLURM_NEVER_RAN) && m->signal_number == 0) {
-        char *reference = slurm_reference(a, index);
-        slurm_ask_exit(x->environment, reference, &m->exit_code, &m->signal_number);
+    if (!batch_state_is_final(m->queue) && m->queue != BATCH_COMPLETING && forgotten)
+        batch_cancel_member(x, a, index, ENDING_NONE);
+    if ((decision == BATCH_KILLED || decision == BATCH_NEVER_RAN) && m->signal_number == 0) {
+        char *reference = batch_reference(a, index);
+        batch_ask_exit(x->environment, reference, &m->exit_code, &m->signal_number);
         free(reference);
     }
     m->queue = queue_of(m);
-    slurm_report(x, a, index, decision);
+    batch_report(x, a, index, decision);
 }
 
-static bool may_have_changed(const struct slurm_member *m)
+static bool may_have_changed(const struct batch_member *m)
 {
-    return m->queue != SLURM_PENDING && m->queue != SLURM_REQUEUED;
+    return m->queue != BATCH_PENDING && m->queue != BATCH_REQUEUED;
 }
 
-void slurm_look(struct slurm_executor *x, int64_t now_ms, bool every)
+void batch_look(struct batch_executor *x, int64_t now_ms, bool every)
 {
     for (size_t i = 0; i < x->batches.count; i++) {
-        struct slurm_array *a = &x->batches.arrays[i];
+        struct batch_array *a = &x->batches.arrays[i];
         for (size_t k = 0; a->stage >= BATCH_DOUBTFUL && k < a->count; k++)
             if (!a->members[k].reported && (every || may_have_changed(&a->members[k])))
                 look_at(x, a, k, now_ms);
@@ -318,13 +318,13 @@ void slurm_look(struct slurm_executor *x, int64_t now_ms, bool every)
 }
 
 /* Without an answer the next poll tells, and a person may ask again. */
-void slurm_cancel_member(struct slurm_executor *x, struct slurm_array *a, size_t index, enum ending because)
+void batch_cancel_member(struct batch_executor *x, struct batch_array *a, size_t index, enum ending because)
 {
     a->members[index].because = because;
     if (a->stage != BATCH_SUBMITTED)
         return;
-    char *reference = slurm_reference(a, index);
-    slurm_cancel(x->environment, reference);
+    char *reference = batch_reference(a, index);
+    batch_cancel(x->environment, reference);
     free(reference);
     x->poll_due_ms = clock_monotonic_ms();
 }

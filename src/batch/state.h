@@ -1,0 +1,78 @@
+/* What becomes of a job at Slurm, from everything that is known of it: one pure table.
+ *
+ * Three witnesses may contradict each other. The result file, which the job itself writes (batch/result.h), says how
+ * its command ended and is there within milliseconds, but only where the node and the file system lived. The queue says
+ * what Slurm thinks, late, for some minutes after the end (MinJobAge, 300 s as delivered), and not at all while the
+ * controller is down. Accounting remembers for ever, where there is any, and later still. Slurm's exit code is no
+ * witness: it is 0:0 after a time-out, a failed node and a cancellation too (seen with 22.05). */
+#ifndef MESHSWEEP_BATCH_STATE_H
+#define MESHSWEEP_BATCH_STATE_H
+
+#include <stdbool.h>
+
+enum batch_state {
+    BATCH_NONE = 0,
+    BATCH_SILENT,  /* the controller does not answer */
+    BATCH_ABSENT,  /* it answers, and knows no such job ("Invalid job id specified", or left out of a list) */
+    BATCH_REMOVED, /* it knows others of the array, and no longer this one, which it last had pending */
+    BATCH_AGAIN,   /* it started it a second time, without success (batch/script.h): what it says is of that one */
+    BATCH_STRANGE, /* a state that this program does not know */
+    BATCH_PENDING,
+    BATCH_REQUEUED, /* will run again under the same id */
+    BATCH_RUNNING,
+    BATCH_SUSPENDED,
+    BATCH_COMPLETING, /* neither running nor done */
+    BATCH_COMPLETED,
+    BATCH_FAILED,
+    BATCH_TIMEOUT,
+    BATCH_OUT_OF_MEMORY,
+    BATCH_NODE_FAIL,
+    BATCH_PREEMPTED,
+    BATCH_CANCELLED,
+    BATCH_BOOT_FAIL,
+    BATCH_DEADLINE,
+    BATCH_STATE_COUNT
+};
+extern const char *const batch_state_names[BATCH_STATE_COUNT]; /* "PENDING", "no answer", … */
+
+/* The state with that name as squeue and sacct print it ("CANCELLED by 1000", "OUT_OF_ME+" too): BATCH_STRANGE for any
+ * other. */
+enum batch_state batch_state_by_name(const char *name);
+
+/* Whether a job in that state will not run any more. */
+bool batch_state_is_final(enum batch_state state);
+
+/* What the job wrote itself. */
+enum batch_result {
+    RESULT_NONE = 0,   /* nothing: it has not begun, as far as can be seen */
+    RESULT_SILENT,     /* it began, and its heartbeat has stopped */
+    RESULT_ALIVE,      /* it began, and its heartbeat continues */
+    RESULT_SUCCEEDED,  /* its command exited with 0, of itself */
+    RESULT_FAILED,     /* its command ended in any other way */
+    RESULT_TERMINATED, /* its command ended after it had been asked to */
+    RESULT_COUNT
+};
+
+enum batch_decision {
+    BATCH_WAIT = 1,          /* not known yet: look again */
+    BATCH_BY_RESULT,         /* it ended as its result file says */
+    BATCH_NEVER_RAN,         /* it failed before its command was started */
+    BATCH_KILLED,            /* it failed and reported nothing itself */
+    BATCH_LIMIT_PASSED,      /* Slurm ended it at its time limit */
+    BATCH_DEADLINE_PASSED,   /* Slurm removed it: it could not have ended in time */
+    BATCH_MEMORY_EXCEEDED,   /* it used more of the host's memory than it may */
+    BATCH_NODE_FAILED,       /* again, elsewhere */
+    BATCH_PREEMPTED_BY,      /* again */
+    BATCH_CANCELLED_BY_HAND, /* by a person, or by us */
+    BATCH_INTERRUPTED,       /* it was ended to be started again, which an attempt never is */
+    BATCH_LOST,              /* nobody knows it any more, or nobody has heard of it for too long */
+    BATCH_DECISION_COUNT
+};
+
+/* `queue`: the queue's word. `accounting`: that of accounting, BATCH_NONE where it was not asked, is not there, or has
+ * nothing; it counts where the queue knows nothing. `patience_over`: this same combination has stood for the whole
+ * grace period without a break. */
+enum batch_decision batch_decide(enum batch_state queue, enum batch_state accounting, enum batch_result result,
+                                 bool patience_over);
+
+#endif
