@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "batch/script.h"
@@ -13,7 +14,7 @@
 
 #define FILE_BYTES_MOST (64 << 20)
 
-static const char *const file_names[] = {"tasks", "options", "script", "job", "exclude"};
+static const char *const file_names[] = {"tasks", "options", "script", "job", "exclude", "description"};
 
 static void member_free(struct batch_member *m)
 {
@@ -24,7 +25,7 @@ static void array_free(struct batch_array *a)
 {
     for (size_t i = 0; i < a->count; i++)
         member_free(&a->members[i]);
-    free_all(a->members, a->name, a->options, a->exclude, a->refusal);
+    free_all(a->members, a->name, a->options, a->exclude, a->refusal, a->job);
 }
 
 void batch_list_free(struct batch_list *b)
@@ -49,8 +50,7 @@ static struct batch_array *add_array(struct batch_list *b, char *name, const cha
     *a = (struct batch_array){.name = name,
                               .options = xstrdup(options),
                               .exclude = exclude ? xstrdup(exclude) : NULL,
-                              .stage = BATCH_OPEN,
-                              .job = -1};
+                              .stage = BATCH_OPEN};
     return a;
 }
 
@@ -98,23 +98,18 @@ void batch_list_split(struct batch_list *b, size_t index, char *name)
 
 static char *directory_of(const struct batch_list *b, const char *name)
 {
-    return xasprintf("%s/slurm/%s", b->root, name);
+    return xasprintf("%s/%s/%s", b->root, b->system->name, name);
 }
 
-static char *file_of(const struct batch_list *b, const struct batch_array *a, const char *file)
+char *batch_array_file(const struct batch_list *b, const struct batch_array *a, const char *file)
 {
-    return xasprintf("%s/slurm/%s/%s", b->root, a->name, file);
-}
-
-char *batch_array_script(const struct batch_list *b, const struct batch_array *a)
-{
-    return file_of(b, a, "script");
+    return xasprintf("%s/%s/%s/%s", b->root, b->system->name, a->name, file);
 }
 
 static int write_text(const struct batch_list *b, const struct batch_array *a, const char *file,
                       const struct buffer *text, struct error *e)
 {
-    char *path = file_of(b, a, file);
+    char *path = batch_array_file(b, a, file);
     int rc = file_write_atomic(path, buffer_text(text), text->length, e);
     free(path);
     return rc;
@@ -134,25 +129,88 @@ bool batch_array_owns(const struct batch_list *b, const struct batch_array *a, c
     return owns;
 }
 
-static void add_script(const struct batch_list *b, const struct batch_array *a, const char *job_name,
-                       int64_t heartbeat_ms, struct buffer *out)
+bool batch_array_is_one(const struct batch_list *b, const struct batch_array *a)
+{
+    return b->system->arrays == ARRAYS_ALWAYS || (b->system->arrays == ARRAYS_OF_SEVERAL && a->count > 1);
+}
+
+char *batch_reference(const struct batch_list *b, const struct batch_array *a, size_t index)
+{
+    const struct batch_system *s = b->system;
+    struct batch_values values = {0};
+    if (!a->job)
+        return xasprintf("%s_%zu", a->name, index);
+    batch_values_add(&values, "id", xstrdup(a->job), false);
+    batch_values_add(&values, "task", xasprintf("%" PRId64, s->first_task + (int64_t)index), false);
+    const char *pattern = !batch_array_is_one(b, a) ? s->alone : index == SIZE_MAX ? s->whole : s->member;
+    char *reference = batch_fill_text(pattern, &values);
+    batch_values_free(&values);
+    return reference;
+}
+
+/* Nodes as the system separates them; NULL: none. */
+static char *excluded(const struct batch_system *s, const char *nodes)
+{
+    struct buffer b = BUFFER_INIT;
+    for (; nodes && *nodes; nodes++) {
+        if (*nodes == ',' && s->exclude_separator)
+            buffer_add_text(&b, s->exclude_separator);
+        else
+            buffer_add_char(&b, *nodes);
+    }
+    return b.length ? buffer_take(&b) : NULL;
+}
+
+struct batch_values batch_array_values(const struct batch_list *b, const struct batch_array *a, const char *job_name)
+{
+    const bool is_array = batch_array_is_one(b, a);
+    const int64_t first = b->system->first_task;
+    struct batch_values v = {0};
+    char *token = token_of(b, a);
+    batch_values_add(&v, "comment",
+                     xasprintf("%s attempts %" PRId64 " to %" PRId64 " of %s", token, a->members[0].attempt,
+                               a->members[a->count - 1].attempt, b->root),
+                     false);
+    batch_values_add(&v, "token", token, false);
+    batch_values_add(&v, "name", xstrdup(job_name), false);
+    batch_values_add(&v, "array", is_array ? xstrdup("1") : NULL, false);
+    batch_values_add_count(&v, "count", (int64_t)a->count);
+    batch_values_add(&v, "first", xasprintf("%" PRId64, first), false);
+    batch_values_add(&v, "last", xasprintf("%" PRId64, first + (int64_t)a->count - 1), false);
+    batch_values_add(&v, "exclude", excluded(b->system, a->exclude), false);
+    batch_values_add(&v, "directory", directory_of(b, a->name), false);
+    batch_values_add(&v, "script", batch_array_file(b, a, "script"), false);
+    batch_values_add(&v, "description", batch_array_file(b, a, "description"), false);
+    return v;
+}
+
+/* What is asked for: at the head of the script, or in a file of its own. */
+static void add_head(const struct batch_list *b, const struct batch_array *a, const char *job_name, struct buffer *out)
+{
+    struct batch_values values = batch_array_values(b, a, job_name);
+    batch_fill(b->system->head, &values, out);
+    buffer_add_text(out, a->options);
+    batch_fill(b->system->exclude, &values, out);
+    batch_values_free(&values);
+}
+
+static void add_script(const struct batch_list *b, const struct batch_array *a, const char *head, int64_t heartbeat_ms,
+                       struct buffer *out)
 {
     struct batch_task *tasks = xcalloc(a->count, sizeof *tasks);
     for (size_t i = 0; i < a->count; i++)
         tasks[i] = (struct batch_task){a->members[i].directory, a->members[i].attempt, a->members[i].limit_ms,
                                        a->members[i].grace_ms};
-    struct buffer options = BUFFER_INIT;
-    const struct batch_request exclude = {.exclude = a->exclude};
-    buffer_add_text(&options, a->options);
-    batch_request_add(&exclude, &options);
-    char *token = token_of(b, a);
-    char *comment = xasprintf("%s attempts %" PRId64 " to %" PRId64 " of %s", token, a->members[0].attempt,
-                              a->members[a->count - 1].attempt, b->root);
-    const struct batch_script batch = {buffer_text(&options),       job_name, comment, b->root,
-                                       (heartbeat_ms + 999) / 1000, tasks,    a->count};
+    const struct batch_script batch = {
+        .system = b->system,
+        .head = b->system->has_description ? "" : head,
+        .root = b->root,
+        .heartbeat_s = (heartbeat_ms + 999) / 1000,
+        .tasks = tasks,
+        .task_count = a->count,
+    };
     batch_script_add(&batch, out);
-    buffer_free(&options);
-    free_all(comment, token, tasks);
+    free(tasks);
 }
 
 static void add_tasks(const struct batch_array *a, struct buffer *out)
@@ -167,20 +225,26 @@ static void add_tasks(const struct batch_array *a, struct buffer *out)
 int batch_array_write(const struct batch_list *b, const struct batch_array *a, const char *job_name,
                       int64_t heartbeat_ms, struct error *e)
 {
+    /* `tasks` last: without it the rest is no batch. */
+    static const char *const files[] = {"options", "exclude", "script", "description", "tasks"};
+    struct buffer texts[sizeof files / sizeof *files] = {BUFFER_INIT}, *script = &texts[2], *description = &texts[3];
     char *directory = directory_of(b, a->name);
-    struct buffer tasks = BUFFER_INIT, options = BUFFER_INIT, script = BUFFER_INIT, exclude = BUFFER_INIT;
-    add_tasks(a, &tasks);
-    buffer_add_text(&options, a->options);
-    buffer_add_text(&exclude, a->exclude ? a->exclude : "");
-    add_script(b, a, job_name, heartbeat_ms, &script);
-    int rc = file_make_directories(directory, e) < 0 || write_text(b, a, "options", &options, e) < 0 ||
-                     write_text(b, a, "exclude", &exclude, e) < 0 || write_text(b, a, "script", &script, e) < 0
-                 ? -1
-                 : write_text(b, a, "tasks", &tasks, e);
-    buffer_free(&tasks);
-    buffer_free(&options);
-    buffer_free(&exclude);
-    buffer_free(&script);
+    buffer_add_text(&texts[0], a->options);
+    buffer_add_text(&texts[1], a->exclude ? a->exclude : "");
+    add_head(b, a, job_name, description);
+    add_script(b, a, buffer_text(description), heartbeat_ms, script);
+    add_tasks(a, &texts[4]);
+    int rc = file_make_directories(directory, e);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (rc == 0 && (&texts[i] != description || b->system->has_description))
+            rc = write_text(b, a, files[i], &texts[i], e);
+        char *path = batch_array_file(b, a, files[i]);
+        /* Some systems run it as it is. */
+        if (&texts[i] == script)
+            chmod(path, 0700);
+        free(path);
+        buffer_free(&texts[i]);
+    }
     free(directory);
     return rc;
 }
@@ -188,7 +252,7 @@ int batch_array_write(const struct batch_list *b, const struct batch_array *a, c
 int batch_array_write_job(const struct batch_list *b, const struct batch_array *a, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    buffer_printf(&text, "%" PRId64 "\n", a->job);
+    buffer_printf(&text, "%s\n", a->job);
     int rc = write_text(b, a, "job", &text, e);
     buffer_free(&text);
     return rc;
@@ -198,7 +262,7 @@ void batch_array_remove(const struct batch_list *b, const struct batch_array *a)
 {
     /* `tasks` first: without it the rest is no batch. */
     for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++) {
-        char *path = file_of(b, a, file_names[i]);
+        char *path = batch_array_file(b, a, file_names[i]);
         unlink(path);
         free(path);
     }
@@ -212,7 +276,7 @@ void batch_array_remove(const struct batch_list *b, const struct batch_array *a)
 /* NULL when there is none. */
 static char *read_text(const struct batch_list *b, const struct batch_array *a, const char *file)
 {
-    char *path = file_of(b, a, file), *text = file_text(path, FILE_BYTES_MOST);
+    char *path = batch_array_file(b, a, file), *text = file_text(path, FILE_BYTES_MOST);
     free(path);
     return text;
 }
@@ -253,10 +317,12 @@ static void load(struct batch_list *b, const char *name)
     struct batch_array *a = add_array(b, xstrdup(name), "", NULL);
     char *tasks = read_text(b, a, "tasks"), *options = read_text(b, a, "options"), *job = read_text(b, a, "job");
     char *exclude = read_text(b, a, "exclude");
-    int64_t id = job ? strtoll(job, NULL, 10) : 0;
+    if (job)
+        job[strcspn(job, "\n")] = '\0';
     bool good = tasks && options && read_tasks(a, tasks);
-    a->stage = id > 0 ? BATCH_SUBMITTED : BATCH_DOUBTFUL;
-    a->job = id > 0 ? id : -1;
+    const bool has_id = job && *job;
+    a->stage = has_id ? BATCH_SUBMITTED : BATCH_DOUBTFUL;
+    a->job = has_id ? xstrdup(job) : NULL;
     free(a->options);
     a->options = options;
     a->exclude = exclude && *exclude ? xstrdup(exclude) : NULL;
@@ -272,7 +338,7 @@ static int is_name(const struct dirent *d)
 
 void batch_list_load(struct batch_list *b)
 {
-    char *path = xasprintf("%s/slurm", b->root);
+    char *path = xasprintf("%s/%s", b->root, b->system->name);
     struct dirent **entries = NULL;
     int n = scandir(path, &entries, is_name, versionsort);
     for (int i = 0; i < n; i++) {

@@ -1,10 +1,10 @@
-/* Arrays of jobs on their way to Slurm, and with it. Each has its own directory as long as any of its attempts is
- * open, so that a runner that died, at whatever instant, leaves all that the next one needs:
+/* Arrays of jobs on their way to a batch system, and with it. Each has its own directory as long as any of
+ * its attempts is open, so that a runner that died, at whatever instant, leaves all that the next one needs:
  *
  *   tasks    which attempt each task is, and where; written before anything is submitted
- *   options  what is asked of Slurm
+ *   options  what is asked for
  *   script   what was, or is to be, submitted; its comment holds the batch's token
- *   job      Slurm's id, once it is known
+ *   job      the system's id, once it is known
  *
  * A batch without `job` may have been submitted or not: its token in the queue tells. */
 #ifndef MESHSWEEP_BATCH_BATCHES_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "batch/result.h"
-#include "batch/state.h"
+#include "batch/system.h"
 #include "process/deadline.h"
 #include "process/supervisor.h"
 #include "util/error.h"
@@ -24,17 +24,18 @@
 struct batch_member {
     int64_t attempt;
     char *directory;                     /* relative to the root */
-    int64_t limit_ms, grace_ms, minutes; /* the job's own limit, and Slurm's; 0: none */
+    int64_t limit_ms, grace_ms, minutes; /* the job's own limit, and the system's; 0: none */
     struct deadline_limits watched;      /* idle and startup limits, for the runner to watch */
 
     enum batch_state queue, accounting;
     enum batch_state seen_queue;  /* at the last decision */
     enum batch_state known;       /* the last that the queue had of it; BATCH_NONE: nothing yet */
-    bool again;                   /* Slurm started it a second time */
-    int exit_code, signal_number; /* as Slurm has them of the batch shell; 0: not asked, or none */
+    bool is_stuck;                /* it never leaves its state by itself */
+    bool again;                   /* the system started it a second time */
+    int exit_code, signal_number; /* as the system has them of the batch shell; 0: not asked, or none */
     enum batch_result result;
     struct batch_report report;
-    char *nodes, *reason;              /* Slurm's words; NULL: none yet */
+    char *nodes, *reason;              /* the system's words; NULL: none yet */
     int64_t since_ms;                  /* when this state and result were first seen together */
     int64_t alive_ms;                  /* when its heartbeat was last seen to beat */
     int64_t result_stamp, alive_stamp; /* of the files when they were last looked at, in ns; 0: not there */
@@ -57,11 +58,11 @@ enum batch_stage {
 
 struct batch_array {
     char *name;    /* "<runner>-<sequence>" */
-    char *options; /* "#SBATCH" lines */
-    char *refusal; /* the policy for which Slurm refused it last; NULL: none */
+    char *options; /* lines by which it is asked for */
+    char *refusal; /* the policy for which it was refused last; NULL: none */
     char *exclude; /* nodes; NULL: none. Not among the options: it is let go where nothing else is left */
     enum batch_stage stage;
-    int64_t job; /* -1: not known */
+    char *job; /* NULL: not known */
     int64_t begun_ms, not_before_ms, backoff_ms;
     /* BATCH_DOUBTFUL: since when the queue answers and does not have it; 0: it has not answered. */
     int64_t unseen_since_ms;
@@ -72,6 +73,7 @@ struct batch_array {
 };
 
 struct batch_list {
+    const struct batch_system *system;
     char *root;  /* of the job files, absolute */
     char *token; /* "<database's identity>" */
     struct batch_array *arrays;
@@ -87,6 +89,13 @@ struct batch_array *batch_list_open(struct batch_list *b, char *name, const char
 /* Adds it; what it owns is the batch's. */
 struct batch_member *batch_array_add(struct batch_array *a, struct batch_member member);
 
+/* Whether it is an array to the system. */
+bool batch_array_is_one(const struct batch_list *b, const struct batch_array *a);
+
+/* How the system's commands call a member ("9_4"), and with SIZE_MAX the whole; its batch's name while that has no id.
+ * The caller's. */
+char *batch_reference(const struct batch_list *b, const struct batch_array *a, size_t index);
+
 /* Splits off the second half of a batch as one of its own; `name` is taken. */
 void batch_list_split(struct batch_list *b, size_t index, char *name);
 
@@ -96,7 +105,10 @@ int batch_array_write(const struct batch_list *b, const struct batch_array *a, c
 int batch_array_write_job(const struct batch_list *b, const struct batch_array *a, struct error *e);
 
 /* "DIRECTORY/slurm/NAME/script"; the caller's. */
-char *batch_array_script(const struct batch_list *b, const struct batch_array *a);
+char *batch_array_file(const struct batch_list *b, const struct batch_array *a, const char *file);
+
+/* What templates are filled with for the whole batch; released with batch_values_free. */
+struct batch_values batch_array_values(const struct batch_list *b, const struct batch_array *a, const char *job_name);
 
 /* Whether a job's comment is of this batch. */
 bool batch_array_owns(const struct batch_list *b, const struct batch_array *a, const char *comment);

@@ -1,206 +1,141 @@
 #include "batch/client.h"
 
-#include <fcntl.h>
-#include <stdbool.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "process/environment.h"
 #include "process/external_command.h"
 #include "process/process.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 enum {
     QUESTION_MS = 60000, /* squeue itself waits some ten seconds for a controller that does not answer */
-    ANSWER_BYTES = 64 << 20,
-    COMPLETION_BYTES = 16 << 20 /* some 30,000 jobs */
+    ANSWER_BYTES = 64 << 20
 };
 
-char **batch_environment(char *const *runner, struct environment_passing pass)
+static bool begins(const char *setting, char *const *beginnings)
 {
-    static const char *const own[] = {"SLURM_",
-                                      "SBATCH_",
-                                      "SRUN_",
-                                      "SALLOC_",
-                                      "SQUEUE_",
-                                      "SACCT_",
-                                      "SCANCEL_",
-                                      "CUDA_VISIBLE_DEVICES=",
-                                      "ROCR_VISIBLE_DEVICES=",
-                                      "HIP_VISIBLE_DEVICES="};
-    const char *conf = environment_value(runner, "SLURM_CONF");
+    for (; beginnings && *beginnings; beginnings++)
+        if (strncmp(setting, *beginnings, strlen(*beginnings)) == 0)
+            return true;
+    return false;
+}
+
+char **batch_environment(const struct batch_system *s, char *const *runner, struct environment_passing pass)
+{
+    static char *const devices[] = {(char *)"CUDA_VISIBLE_DEVICES=", (char *)"ROCR_VISIBLE_DEVICES=",
+                                    (char *)"HIP_VISIBLE_DEVICES=", NULL};
     char **base = environment_base(runner, pass);
-    size_t kept = 0;
-    for (size_t i = 0; base[i]; i++) {
-        bool drop = false;
-        for (size_t k = 0; k < sizeof own / sizeof *own; k++)
-            drop |= strncmp(base[i], own[k], strlen(own[k])) == 0;
-        if (drop)
-            free(base[i]);
-        else
-            base[kept++] = base[i];
-    }
-    base[kept] = NULL;
-    char *setting = conf ? xasprintf("SLURM_CONF=%s", conf) : NULL, *settings[] = {setting, NULL};
+    struct string_list kept = STRING_LIST_INIT;
+    for (char *const *p = runner; s->keep && *p; p++)
+        if (setting_is_among(*p, s->keep))
+            string_list_add(&kept, xstrdup(*p));
+    char **settings = string_list_take(&kept);
+    for (char **p = base; *p; p++)
+        if (!begins(*p, devices) && !begins(*p, s->drop))
+            string_list_add(&kept, xstrdup(*p));
+    strings_free(base);
+    base = string_list_take(&kept);
     char **environment = environment_with(base, settings, NULL);
     strings_free(base);
-    free(setting);
+    strings_free(settings);
     return environment;
 }
 
-static int ask(char *const *environment, char *const *argv, struct external_command_result *answer, struct error *e)
+static int run(char *const *words, char *const *environment, const struct batch_values *values, const char *input,
+               struct external_command_result *answer, struct error *e)
 {
-    const struct external_command question = {argv, environment, NULL, QUESTION_MS, ANSWER_BYTES, NULL};
-    return external_command_run(&question, answer, e);
+    const struct passwd *user = getpwuid(geteuid());
+    struct batch_values all = {0};
+    for (size_t i = 0; values && i < values->count; i++)
+        *array_add(all.items, all.count) = values->items[i];
+    *array_add(all.items, all.count) = (struct batch_value){"user", user ? user->pw_name : NULL, false};
+    char **argv = batch_fill_words(words, &all);
+    free(all.items);
+    const struct external_command question = {argv, environment, NULL, QUESTION_MS, ANSWER_BYTES, input};
+    int rc = external_command_run(&question, answer, e);
+    strings_free(argv);
+    return rc;
 }
 
-int64_t batch_submit(char *const *environment, const char *script, enum batch_refusal *refusal, char **why)
+/* What was never started has submitted nothing, and has nothing to tell. */
+static bool is_missing(const struct error *e)
 {
-    char *argv[] = {(char *)"sbatch", (char *)"--parsable", (char *)script, NULL};
+    return strstr(e->text, "cannot be started") != NULL;
+}
+
+static char *all_said(const struct external_command_result *answer)
+{
+    return xasprintf("%s%s%s", answer->errors, *answer->errors ? "\n" : "", answer->output);
+}
+
+char *batch_submit(const struct batch_system *s, char *const *environment, const struct batch_values *values,
+                   const char *path, enum batch_refusal *refusal, char **why)
+{
+    enum { SCRIPT_BYTES = 64 << 20 };
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
-    int64_t id = -1;
+    char *id = NULL, *input = s->on_input ? file_text(path, SCRIPT_BYTES) : NULL;
     *why = NULL;
-    if (ask(environment, argv, &answer, &e) < 0) {
-        /* What was never started has submitted nothing. */
-        *refusal = strstr(e.text, "cannot be started") ? REFUSAL_FINAL : REFUSAL_UNKNOWN;
+    *refusal = REFUSAL_FINAL;
+    if (run(s->submit, environment, values, input, &answer, &e) < 0) {
+        *refusal = is_missing(&e) ? REFUSAL_FINAL : REFUSAL_UNKNOWN;
         *why = xstrdup(e.text);
-    } else if (answer.exit_code != 0) {
-        *refusal = answer.exit_code < 0 ? REFUSAL_UNKNOWN : batch_refusal_of(answer.errors);
-        *why = batch_refusal_text(answer.errors);
-    } else if ((id = batch_submitted_id(answer.output)) < 0) {
-        *refusal = REFUSAL_UNKNOWN;
-        *why = xasprintf("sbatch: expected a job id, but it answered: %.100s", answer.output);
+    } else if (!(id = batch_system_id(s, answer.output, answer.errors, answer.exit_code == 0))) {
+        char *said = all_said(&answer);
+        *refusal = answer.exit_code <= 0 ? REFUSAL_UNKNOWN : batch_system_refusal(s, said);
+        *why = answer.exit_code != 0
+                   ? batch_system_refusal_text(s, said)
+                   : xasprintf("%s: expected a job id, but it answered: %.100s", s->submit[0], answer.output);
+        free(said);
     }
     external_command_result_free(&answer);
+    free(input);
     return id;
 }
 
-/* How an answer was read. */
-struct queue_reading {
-    batch_entry_function *each;
-    void *context;
-    size_t entries;
-};
-
-static void count_entry(void *context, const struct batch_entry *entry)
+/* -1: no answer; 1: it is not there; 2: nothing in the answer can be read. */
+static int ask(const struct batch_system *s, struct batch_question *q, char *const *environment,
+               const struct batch_values *values, batch_entry_function *each, void *context)
 {
-    struct queue_reading *r = context;
-    r->entries++;
-    r->each(r->context, entry);
-}
-
-/* Returns how many lines were none, -1: no answer. */
-static int read_queue(char *const *environment, char *const *how, struct queue_reading *r)
-{
-    char *argv[10] = {(char *)"squeue", (char *)"--me", (char *)"-t", (char *)"all"};
-    for (size_t n = 4; n < 9 && *how; n++)
-        argv[n] = *how++;
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
-    int rc = ask(environment, argv, &answer, &e);
-    if (rc == 0)
-        rc = answer.exit_code != 0 ? -1 : batch_queue_parse(answer.output, count_entry, r);
+    size_t entries = 0;
+    int rc = run(q->command, environment, values, NULL, &answer, &e);
+    if (rc < 0) {
+        q->is_gone = q != &s->queue && is_missing(&e);
+    } else {
+        rc = answer.exit_code == 0 ? batch_answer_read(s, q, answer.output, each, context, &entries) : -1;
+        char *said = rc < 0 ? all_said(&answer) : xstrdup("");
+        q->is_gone = batch_pattern_finds(&q->none, said, 0, NULL, NULL);
+        if (rc < 0 && batch_pattern_finds(&q->empty, said, 0, NULL, NULL))
+            rc = 0;
+        rc = rc > 0 ? (entries == 0 ? 2 : 0) : rc;
+        free(said);
+    }
+    external_command_result_free(&answer);
+    return q->is_gone ? 1 : rc;
+}
+
+int batch_ask(const struct batch_system *s, struct batch_question *q, char *const *environment,
+              const struct batch_values *values, batch_entry_function *each, void *context)
+{
+    int rc = 1;
+    for (; q && q->command && rc > 0; q = q->fallback)
+        rc = q->is_gone ? 1 : ask(s, q, environment, values, each, context);
+    return rc == 2 ? 0 : rc;
+}
+
+int batch_cancel(const struct batch_system *s, char *const *environment, const char *job)
+{
+    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    struct batch_values values = {0};
+    struct error e = ERROR_INIT;
+    batch_values_add(&values, "job", xstrdup(job), false);
+    int rc = run(s->cancel, environment, &values, NULL, &answer, &e);
+    batch_values_free(&values);
     external_command_result_free(&answer);
     return rc;
-}
-
-int batch_ask_queue(char *const *environment, batch_entry_function *each, void *context)
-{
-    char *lines[] = {(char *)"-h", (char *)"-r", (char *)"-o", (char *)BATCH_QUEUE_FORMAT, NULL};
-    char *json[] = {(char *)"--json", NULL};
-    struct queue_reading r = {each, context, 0};
-    int rc = read_queue(environment, lines, &r);
-    /* JSON takes ten times as long, and 3.7 kB a job (22.05): only where nothing in the lines can be read. */
-    if (rc > 0 && r.entries == 0)
-        rc = read_queue(environment, json, &r);
-    return rc < 0 ? -1 : 0;
-}
-
-int batch_ask_accounting(char *const *environment, const char *jobs, batch_entry_function *each, void *context)
-{
-    char *argv[] = {(char *)"sacct", (char *)"-n", (char *)"-P",
-                    (char *)"-X",    (char *)"-o", (char *)BATCH_ACCOUNT_FORMAT,
-                    (char *)"-j",    (char *)jobs, NULL};
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
-    struct error e = ERROR_INIT;
-    int rc = ask(environment, argv, &answer, &e);
-    bool none = rc < 0 ? strstr(e.text, "cannot be started") != NULL
-                       : answer.exit_code != 0 && strstr(answer.errors, "is disabled") != NULL;
-    if (none)
-        rc = 1;
-    else if (rc == 0 && answer.exit_code != 0)
-        rc = -1;
-    else if (rc == 0)
-        batch_account_parse(answer.output, each, context);
-    external_command_result_free(&answer);
-    return rc;
-}
-
-/* The last bytes of a file that grows for ever; NULL when it cannot be read. */
-static char *read_end(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
-    off_t from = size > COMPLETION_BYTES ? size - COMPLETION_BYTES : 0;
-    char *text = size >= 0 ? xcalloc((size_t)(size - from) + 1, 1) : NULL;
-    size_t length = 0;
-    for (ssize_t n = 1; text && n > 0 && length<(size_t)(size - from); length += n> 0 ? (size_t)n : 0)
-        n = pread(fd, text + length, (size_t)(size - from) - length, from + (off_t)length);
-    if (fd >= 0)
-        close(fd);
-    return text;
-}
-
-int batch_ask_completions(char *const *environment, batch_entry_function *each, void *context)
-{
-    char *argv[] = {(char *)"scontrol", (char *)"show", (char *)"config", NULL};
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
-    struct error e = ERROR_INIT;
-    int rc = ask(environment, argv, &answer, &e);
-    if (rc == 0 && answer.exit_code != 0)
-        rc = -1;
-    char *path = rc == 0 ? batch_completion_path(answer.output) : NULL;
-    char *text = path ? read_end(path) : NULL;
-    if (text)
-        batch_completion_parse(text, getuid(), each, context);
-    else if (rc == 0)
-        rc = 1;
-    free_all(text, path);
-    external_command_result_free(&answer);
-    return rc;
-}
-
-void batch_ask_exit(char *const *environment, const char *job, int *exit_code, int *signal_number)
-{
-    char *argv[] = {(char *)"scontrol", (char *)"show", (char *)"job", (char *)"-o", (char *)job, NULL};
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
-    struct error e = ERROR_INIT;
-    if (ask(environment, argv, &answer, &e) == 0 && answer.exit_code == 0)
-        batch_exit_parse(answer.output, exit_code, signal_number);
-    external_command_result_free(&answer);
-}
-
-/* `option` NULL: none. */
-static int run_scancel(char *const *environment, char *option, const char *jobs)
-{
-    char *copy = xstrdup(jobs), *rest = NULL, **argv = xcalloc(strlen(jobs) + 5, sizeof *argv);
-    size_t n = 0;
-    argv[n++] = (char *)"scancel";
-    if (option)
-        argv[n++] = option;
-    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
-        argv[n++] = word;
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
-    struct error e = ERROR_INIT;
-    int rc = ask(environment, argv, &answer, &e);
-    external_command_result_free(&answer);
-    free_all(argv, copy);
-    return rc;
-}
-
-int batch_cancel(char *const *environment, const char *jobs)
-{
-    return run_scancel(environment, NULL, jobs);
 }

@@ -10,19 +10,14 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-char *batch_reference(const struct batch_array *a, size_t index)
-{
-    return a->job > 0 ? xasprintf("%" PRId64 "_%zu", a->job, index) : xasprintf("%s_%zu", a->name, index);
-}
-
 /* NULL: it has begun. */
-static char *why_waiting(const struct batch_member *m)
+static char *why_waiting(const struct batch_system *s, const struct batch_member *m)
 {
     if (m->result != RESULT_NONE || m->queue > BATCH_REQUEUED)
         return NULL;
     if (m->queue == BATCH_SILENT)
-        return xstrdup("Slurm does not answer");
-    const char *reason = m->reason ? m->reason : "", *change = batch_reason_change(reason);
+        return xasprintf("%s does not answer", s->title);
+    const char *reason = m->reason ? m->reason : "", *change = batch_system_change(s, reason);
     return *reason && strcmp(reason, "None") != 0
                ? xasprintf("%s%s%s", reason, change ? "; " : "", change ? change : "")
                : xstrdup("queued");
@@ -31,12 +26,12 @@ static char *why_waiting(const struct batch_member *m)
 void batch_note_wait(struct batch_executor *x, struct batch_array *a, size_t index)
 {
     struct batch_member *m = &a->members[index];
-    const char *waits = string_list_intern(&x->waits, why_waiting(m));
+    const char *waits = string_list_intern(&x->waits, why_waiting(x->system, m));
     if (m->reported || !x->options.referred || (m->is_referred && m->waits == waits))
         return;
     m->is_referred = true;
     m->waits = waits;
-    char *reference = batch_reference(a, index);
+    char *reference = batch_reference(&x->batches, a, index);
     x->options.referred(x->options.context, m->attempt, reference, waits);
     x->news = true;
     free(reference);
@@ -58,7 +53,7 @@ static void set_reported(struct batch_array *a, size_t index)
     a->left--;
 }
 
-/* Whatever Slurm does with it later, it writes no more: see batch/script.h. */
+/* Whatever the system does with it later, it writes no more: see batch/script.h. */
 static void close_attempt(const struct batch_executor *x, const struct batch_member *m)
 {
     char *path = xasprintf("%s/%s/" BATCH_CLOSED_FILE, x->batches.root, m->directory);
@@ -70,11 +65,11 @@ static void close_attempt(const struct batch_executor *x, const struct batch_mem
 
 void batch_report(struct batch_executor *x, struct batch_array *a, size_t index, enum batch_decision decision)
 {
-    char *reference = batch_reference(a, index);
+    char *reference = batch_reference(&x->batches, a, index);
     char *job_dir = xasprintf("%s/%s", x->batches.root, a->members[index].directory);
     if (decision != BATCH_BY_RESULT)
         close_attempt(x, &a->members[index]);
-    add_ended(x, batch_outcome(&a->members[index], decision, reference, job_dir, clock_wall_ms()));
+    add_ended(x, batch_outcome(x->system, &a->members[index], decision, reference, job_dir, clock_wall_ms()));
     set_reported(a, index);
     free_all(job_dir, reference);
 }
@@ -84,7 +79,7 @@ void batch_report_not_started(struct batch_executor *x, int64_t attempt, const c
     struct outcome o = {.attempt = attempt,
                         .ending = note ? ENDING_SPAWN_FAILED : ENDING_CANCELLED,
                         .exit_code = -1,
-                        .spawn_stage = note ? "Slurm" : NULL,
+                        .spawn_stage = note ? x->system->title : NULL,
                         .note = note ? xstrdup(note) : NULL,
                         .refused = refused,
                         .started_wall_ms = clock_wall_ms(),

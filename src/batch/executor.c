@@ -1,5 +1,6 @@
 #include "batch/executor.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,17 +16,19 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/parse.h"
 #include "util/string_list.h"
 
 /* --- request --- */
 
-/* Turns a job's cluster_spec into a Slurm request. Pure. */
+/* Turns a job's cluster_spec into what is asked for. Pure. */
 
 struct batch_wish {
+    const struct batch_system *system;
     const struct batch_config *config;
     const char *spec_json; /* {"cluster_spec":{…},…} */
     int64_t devices;       /* of the job, all nodes together */
-    int64_t minutes;       /* 0: as the partition has it */
+    int64_t minutes;       /* 0: as the system has it */
     int64_t memory_mib;    /* 0: as the configuration has it */
 };
 
@@ -35,36 +38,99 @@ static const char *text_of(const cJSON *cluster, const char *key, const char *ot
     return cJSON_IsString(item) && item->valuestring[0] ? item->valuestring : otherwise;
 }
 
-/* Appends "#SBATCH" lines for its shape; the cluster_spec's partition, account, qos, constraint, reservation, memory,
- * gpu_type, tasks_per_node and cpus_per_task stand before those of [slurm]. Devices are asked for as
- * --gpus-per-node. */
-static void batch_wish_add(const struct batch_wish *w, struct buffer *out)
+static void add_text(struct batch_values *v, const char *name, const char *text)
+{
+    batch_values_add(v, name, text ? xstrdup(text) : NULL, false);
+}
+
+/* Texts of the cluster_spec, before those of the configuration. */
+static void add_texts(struct batch_values *v, const struct batch_wish *w, const cJSON *cluster)
 {
     const struct batch_config *c = w->config;
+    const struct {
+        const char *name, *otherwise;
+    } texts[] = {{"partition", c->partition},
+                 {"account", c->account},
+                 {"qos", c->qos},
+                 {"constraint", c->constraint},
+                 {"reservation", c->reservation},
+                 {"queue", c->partition},
+                 {"gpu_type", c->gpus ? c->gpu_type : NULL}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        add_text(v, texts[i].name, text_of(cluster, texts[i].name, texts[i].otherwise));
+    char *worked_out = w->memory_mib > 0 ? xasprintf("%" PRId64 "M", w->memory_mib) : NULL;
+    const char *memory = text_of(cluster, "memory", batch_memory_varies(c) ? worked_out : c->memory);
+    char *size = memory ? xasprintf("%s%s", memory, strchr("KMGTkmgt", memory[strlen(memory) - 1]) ? "iB" : "") : NULL;
+    int64_t bytes = 0;
+    add_text(v, "memory", memory);
+    batch_values_add_count(v, "memory_mib", size && parse_size_bytes(size, &bytes) ? bytes >> 20 : 0);
+    free_all(size, worked_out);
+}
+
+static void add_time(struct batch_values *v, int64_t minutes)
+{
+    batch_values_add_count(v, "minutes", minutes);
+    batch_values_add_count(v, "seconds", minutes * 60);
+    batch_values_add(v, "hms",
+                     minutes > 0 ? xasprintf("%02" PRId64 ":%02" PRId64 ":00", minutes / 60, minutes % 60) : NULL,
+                     false);
+}
+
+static void add_counts(struct batch_values *v, const struct batch_wish *w, const char *type)
+{
+    const struct job_shape shape = job_shape_of(w->config, w->spec_json, w->devices);
+    const int64_t gpus = !w->config->gpus ? 0 : shape.devices_per_node;
+    const int64_t tasks = shape.tasks_per_node, each = shape.cpus_per_task;
+    const int64_t cpus = tasks || each ? (tasks ? tasks : 1) * (each ? each : 1) : 0;
+    batch_values_add_count(v, "nodes", shape.nodes);
+    batch_values_add_count(v, "tasks_per_node", tasks);
+    batch_values_add_count(v, "cpus_per_task", each);
+    batch_values_add_count(v, "cpus_per_node", cpus);
+    batch_values_add_count(v, "slots", cpus * shape.nodes);
+    batch_values_add_count(v, "gpus_per_node", gpus);
+    batch_values_add_count(v, "gpus", gpus * shape.nodes);
+    batch_values_add(v, "typed_gpus_per_node",
+                     gpus > 0 ? xasprintf("%s%s%" PRId64, type ? type : "", type ? ":" : "", gpus) : NULL, false);
+}
+
+/* Words of one's own: of [executor.set], then keys of the cluster_spec. */
+static void add_own(struct batch_values *v, const struct batch_wish *w, const cJSON *cluster)
+{
+    const cJSON *item;
+    for (char *const *p = w->config->set; p && *p; p += 2)
+        add_text(v, p[0], p[1]);
+    cJSON_ArrayForEach(item, cluster) batch_values_add(v, item->string,
+                                                       cJSON_IsString(item)   ? xstrdup(item->valuestring)
+                                                       : cJSON_IsNumber(item) ? cJSON_PrintUnformatted(item)
+                                                                              : NULL,
+                                                       false);
+}
+
+/* Appends the lines that ask for its shape; the cluster_spec's partition, account, qos, constraint, reservation,
+ * memory, gpu_type, tasks_per_node and cpus_per_task stand before those of the configuration. */
+static void batch_wish_add(const struct batch_wish *w, struct buffer *out)
+{
+    struct batch_values v = {0};
+    struct buffer options = BUFFER_INIT;
     cJSON *spec = json_parse(w->spec_json);
     const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(spec, "cluster_spec");
-    const struct job_shape shape = job_shape_of(c, w->spec_json, w->devices);
-    char *memory = w->memory_mib > 0 ? xasprintf("%lldM", (long long)w->memory_mib) : NULL;
-    const char *type = text_of(cluster, "gpu_type", c->gpu_type);
-    const struct batch_request request = {
-        .partition = text_of(cluster, "partition", c->partition),
-        .account = text_of(cluster, "account", c->account),
-        .qos = text_of(cluster, "qos", c->qos),
-        .constraint = text_of(cluster, "constraint", c->constraint),
-        .reservation = text_of(cluster, "reservation", c->reservation),
-        .memory = text_of(cluster, "memory", batch_memory_varies(c) ? memory : c->memory),
-        .nodes = shape.nodes,
-        .tasks_per_node = shape.tasks_per_node,
-        .cpus_per_task = shape.cpus_per_task,
-        .gpus_per_node = c->no_gpus || type ? 0 : shape.devices_per_node,
-        .minutes = w->minutes,
-        .extra = c->options,
-    };
-    batch_request_add(&request, out);
-    if (type && !c->no_gpus)
-        buffer_printf(out, "#SBATCH --gpus-per-node=%s:%lld\n", type, (long long)shape.devices_per_node);
-    free(memory);
+    add_texts(&v, w, cluster);
+    add_counts(&v, w, text_of(cluster, "gpu_type", w->config->gpu_type));
+    add_time(&v, w->minutes);
+    for (char *const *p = w->config->options; p && *p; p++)
+        buffer_printf(&options, "%s%s", options.length ? "\n" : "", *p);
+    batch_values_add(&v, "options", options.length ? buffer_take(&options) : NULL, true);
+    add_own(&v, w, cluster);
+    batch_fill(w->system->request, &v, out);
+    batch_values_free(&v);
     cJSON_Delete(spec);
+}
+
+/* Whole minutes: what the job may take, the grace that it gets and a margin for the nodes' preparation. 0 when
+ * `limit_ms` is 0: none is asked for. */
+static int64_t time_minutes(int64_t limit_ms, int64_t grace_ms, int64_t margin_ms)
+{
+    return limit_ms <= 0 ? 0 : (limit_ms + grace_ms + margin_ms + 59999) / 60000;
 }
 
 /* --- executor --- */
@@ -89,7 +155,7 @@ static bool is_device_setting(const char *setting)
            strncmp(setting, "HIP_VISIBLE_DEVICES=", 20) == 0;
 }
 
-/* The job's settings without the devices that the runner itself may see: Slurm says which are the job's. */
+/* The job's settings without the devices that the runner itself may see: the batch system says which are the job's. */
 static char **settings_of(const struct batch_executor *x, const struct launch *launch)
 {
     size_t count = 0, kept = 0;
@@ -128,7 +194,7 @@ static int64_t limit_of(const struct batch_executor *x, const struct launch *lau
 }
 
 /* Nodes on which the job was lost, and those that are set aside; NULL: none. Of a job on several nodes it is not known
- * which one failed, and Slurm itself gives none that is down. The caller's. */
+ * which one failed, and the batch system itself gives none that is down. The caller's. */
 static char *exclusion_of(const struct running_attempt *attempt)
 {
     struct buffer hosts = BUFFER_INIT;
@@ -145,12 +211,12 @@ static char *exclusion_of(const struct running_attempt *attempt)
 static struct batch_array *array_for(struct batch_executor *x, const struct running_attempt *attempt, int64_t minutes)
 {
     struct buffer options = BUFFER_INIT;
-    const struct batch_wish wish = {x->config, attempt->job.spec_json, attempt->job.devices, minutes,
-                                    attempt->job.memory_mib};
+    const struct batch_wish wish =
+        {x->system, x->config, attempt->job.spec_json, attempt->job.devices, minutes, attempt->job.memory_mib};
     batch_wish_add(&wish, &options);
     char *exclude = exclusion_of(attempt);
     struct batch_array *a =
-        batch_list_open(&x->batches, batch_next_name(x), buffer_text(&options), exclude, x->config->array_size);
+        batch_list_open(&x->batches, batch_next_name(x), buffer_text(&options), exclude, batch_array_size(x));
     free(exclude);
     if (a->count == 0)
         a->begun_ms = clock_monotonic_ms();
@@ -161,7 +227,7 @@ static struct batch_array *array_for(struct batch_executor *x, const struct runn
 static void add_member(struct batch_executor *x, const struct launch *launch, const struct running_attempt *attempt)
 {
     int64_t limit_ms = limit_of(x, launch, attempt);
-    int64_t minutes = batch_time_minutes(limit_ms, launch->grace_ms, x->config->margin_ms);
+    int64_t minutes = time_minutes(limit_ms, launch->grace_ms, x->config->margin_ms);
     batch_array_add(array_for(x, attempt, minutes),
                     (struct batch_member){.attempt = launch->attempt,
                                           .directory = xstrdup(attempt->directory),
@@ -304,9 +370,9 @@ static void cancel_all(struct executor *base)
             else if (!a->members[k].because)
                 a->members[k].because = ENDING_CANCELLED;
         }
-        char *job = xasprintf("%" PRId64, a->job);
+        char *job = batch_reference(&x->batches, a, SIZE_MAX);
         if (a->stage == BATCH_SUBMITTED)
-            batch_cancel(x->environment, job);
+            batch_cancel(x->system, x->environment, job);
         free(job);
     }
     x->poll_due_ms = clock_monotonic_ms();
@@ -341,7 +407,7 @@ static void take_over(struct batch_executor *x, struct batch_array *a, struct re
         free(l->directory);
         l->directory = xstrdup(m->directory);
         free(l->reference);
-        l->reference = batch_reference(a, k);
+        l->reference = batch_reference(&x->batches, a, k);
         x->running++;
     }
 }
@@ -394,7 +460,6 @@ static bool files(const struct executor *base, int64_t attempt, struct attempt_f
 }
 
 static const struct executor_methods methods = {
-    .name = "slurm",
     .jobs_survive = true,
     .settled = settled,
     .reattach = reattach,
@@ -407,12 +472,13 @@ static const struct executor_methods methods = {
     .free = batch_executor_free,
 };
 
-/* The name of a job has no blanks in listings. */
+/* The name of a job has nothing in it that listings or systems stumble over. */
 static char *name_jobs(const char *sweep)
 {
-    char *name = xasprintf("meshsweep-%s", sweep);
+    enum { NAME_BYTES = 100 };
+    char *name = xasprintf("meshsweep-%.*s", NAME_BYTES, sweep);
     for (char *c = name; *c; c++)
-        if ((unsigned char)*c <= ' ' || strchr("|\"\\'", *c))
+        if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
             *c = '_';
     return name;
 }
@@ -425,10 +491,14 @@ int batch_executor_create(const struct executor_options *options, struct executo
         return error_set(e, ERROR_FAILED,
                          "the working directory, in which jobs run, no longer exists; start again in an existing one");
     struct batch_executor *x = xcalloc(1, sizeof *x);
-    x->base.methods = &methods;
+    x->methods = methods;
+    x->methods.name = options->system->name;
+    x->base.methods = &x->methods;
+    x->system = options->system;
+    x->batches.system = options->system;
     x->options = *options;
-    x->config = &options->sweep->slurm;
-    x->environment = batch_environment(options->environment, job_passing(&options->sweep->job));
+    x->config = &options->sweep->batch;
+    x->environment = batch_environment(x->system, options->environment, job_passing(&options->sweep->job));
     x->job_name = name_jobs(options->sweep->name);
     x->runner = xstrndup(colon + 1, strcspn(colon + 1, "-")); /* its id */
     x->directory = xstrdup(here);

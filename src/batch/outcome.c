@@ -45,7 +45,7 @@ static void from_report(const struct batch_member *m, struct outcome *o)
 /* What each decision comes to, and what is reported of it. */
 static const struct {
     enum ending ending;
-    const char *words; /* after "Slurm: STATE"; NULL: no note */
+    const char *words; /* after "Slurm job 9_4: STATE"; NULL: no note */
 } meanings[BATCH_DECISION_COUNT] = {
     [BATCH_NEVER_RAN] = {ENDING_SPAWN_FAILED, ""},
     [BATCH_KILLED] = {ENDING_EXITED, "; its batch shell ended before it could report how"},
@@ -59,22 +59,24 @@ static const struct {
     [BATCH_LOST] = {ENDING_LOST, "; it sent no sign of life for too long"},
 };
 
-static char *note_of(const struct batch_member *m, enum batch_decision decision, const char *reference)
+static char *note_of(const struct batch_system *s, const struct batch_member *m, enum batch_decision decision,
+                     const char *reference)
 {
     bool forgotten = m->queue == BATCH_ABSENT || m->queue == BATCH_REMOVED;
     enum batch_state state = forgotten && batch_state_is_final(m->accounting) ? m->accounting : m->queue;
     const char *reason = m->reason && strcmp(m->reason, "None") != 0 ? m->reason : "";
-    return xasprintf("Slurm job %s: %s%s%s%s%s%s%s", reference, batch_state_names[state], *reason ? " (" : "", reason,
-                     *reason ? ")" : "", m->nodes && *m->nodes ? " on " : "", m->nodes ? m->nodes : "",
-                     meanings[decision].words);
+    const bool unknown = state == BATCH_ABSENT;
+    return xasprintf("%s job %s: %s%s%s%s%s%s%s%s", s->title, reference, unknown ? "unknown to " : "",
+                     unknown ? s->title : batch_state_names[state], *reason ? " (" : "", reason, *reason ? ")" : "",
+                     m->nodes && *m->nodes ? " on " : "", m->nodes ? m->nodes : "", meanings[decision].words);
 }
 
-static void from_slurm(const struct batch_member *m, enum batch_decision decision, const char *reference,
-                       struct outcome *o)
+static void from_system(const struct batch_system *s, const struct batch_member *m, enum batch_decision decision,
+                        const char *reference, struct outcome *o)
 {
     o->ending = meanings[decision].ending;
     if (meanings[decision].words)
-        o->note = note_of(m, decision, reference);
+        o->note = note_of(s, m, decision, reference);
     o->preempted = decision == BATCH_PREEMPTED_BY;
     if (decision == BATCH_LIMIT_PASSED)
         o->limit_ms = m->minutes * 60000;
@@ -90,15 +92,16 @@ static void from_slurm(const struct batch_member *m, enum batch_decision decisio
     }
     if (decision == BATCH_NEVER_RAN) {
         o->error_number = ECANCELED;
-        o->spawn_stage = "Slurm";
+        o->spawn_stage = s->title;
     }
 }
 
 /* Its script ended before it wrote a word, for want of the directory. */
-static void from_blind_node(const struct batch_member *m, const char *reference, const char *job_dir, struct outcome *o)
+static void from_blind_node(const struct batch_system *s, const struct batch_member *m, const char *reference,
+                            const char *job_dir, struct outcome *o)
 {
     free(o->note);
-    o->note = xasprintf("Slurm job %s: %s sees no directory %s; keep the database on a file system of all nodes",
+    o->note = xasprintf("%s job %s: %s sees no directory %s; keep the database on a file system of all nodes", s->title,
                         reference, m->nodes && *m->nodes ? m->nodes : "its node", job_dir);
     o->refused = true;
 }
@@ -119,8 +122,8 @@ static int64_t between(int64_t from_ms, int64_t to_ms)
     return from_ms > 0 && to_ms > from_ms ? to_ms - from_ms : 0;
 }
 
-struct outcome batch_outcome(const struct batch_member *m, enum batch_decision decision, const char *reference,
-                             const char *job_dir, int64_t now_ms)
+struct outcome batch_outcome(const struct batch_system *s, const struct batch_member *m, enum batch_decision decision,
+                             const char *reference, const char *job_dir, int64_t now_ms)
 {
     const struct batch_report *r = &m->report;
     bool began = m->result != RESULT_NONE;
@@ -128,9 +131,9 @@ struct outcome batch_outcome(const struct batch_member *m, enum batch_decision d
     if (decision == BATCH_BY_RESULT)
         from_report(m, &o);
     else
-        from_slurm(m, decision, reference, &o);
+        from_system(s, m, decision, reference, &o);
     if (decision == BATCH_NEVER_RAN && m->exit_code == atoi(BATCH_UNSEEN_EXIT))
-        from_blind_node(m, reference, job_dir, &o);
+        from_blind_node(s, m, reference, job_dir, &o);
     if (m->because && (decision != BATCH_BY_RESULT || r->exit_code != 0))
         from_our_cancel(m, &o);
     if (began && r->started_ms > 0)

@@ -1,4 +1,4 @@
-/* The Slurm executor's insides, shared by its own files only. Each calls those that stand before it: batch_ends,
+/* The executor's insides, shared by its own files only. Each calls those that stand before it: batch_ends,
  * batch_submit, batch_watch, batch_executor. */
 #ifndef MESHSWEEP_BATCH_PARTS_H
 #define MESHSWEEP_BATCH_PARTS_H
@@ -11,10 +11,12 @@
 
 struct batch_executor {
     struct executor base;
+    struct executor_methods methods; /* with the system's name */
+    struct batch_system *system;     /* borrowed */
     struct executor_options options;
     const struct batch_config *config; /* borrowed from the sweep */
     struct batch_list batches;
-    char **environment; /* of Slurm's commands, and so of jobs */
+    char **environment; /* of the system's commands, and so of jobs */
     char *job_name;     /* "meshsweep-<sweep>" */
     char *runner;       /* "<runner>": the first part of batch names */
     char *directory;    /* where the runner was started: jobs run there unless they have their own directory */
@@ -24,21 +26,17 @@ struct batch_executor {
     size_t ended_first, ended_count;
     size_t running;
     int64_t poll_due_ms, look_due_ms;
-    bool no_accounting, no_completions;
     struct string_list waits;      /* why jobs have not begun, each once */
-    char *refused, *refusal;       /* the options of a batch that Slurm does not take, and why; NULL: there was none */
+    char *refused, *refusal;       /* the options of a batch that it does not take, and why; NULL: there was none */
     bool news;                     /* attempts got their reference: the wait returns, so that it is recorded */
     char *log_path, *metrics_path; /* that `files` lent */
 };
 
 /* --- batch_ends.c --- */
 
-/* "9_4": a member's name at Slurm; its batch's name while that has no id. The caller's. */
-char *batch_reference(const struct batch_array *a, size_t index);
-
 /* Puts an outcome of the member into the queue; the rest of it is not looked at any more. */
 void batch_report(struct batch_executor *x, struct batch_array *a, size_t index, enum batch_decision decision);
-/* The same for one that never came to Slurm, or to a batch; `note` NULL: the run was cancelled. */
+/* The same for one that never came to the system, or to a batch; `note` NULL: the run was cancelled. */
 void batch_report_not_started(struct batch_executor *x, int64_t attempt, const char *note, bool refused);
 void batch_report_unsubmitted(struct batch_executor *x, struct batch_array *a, size_t index, const char *note,
                               bool refused);
@@ -47,12 +45,14 @@ char *batch_next_name(struct batch_executor *x);
 
 /* --- batch_submit.c --- */
 
+/* How many jobs a batch has at most. */
+int64_t batch_array_size(const struct batch_executor *x);
 /* Submits what is ready by now. */
 void batch_submit_due(struct batch_executor *x, int64_t now_ms);
 /* When the next one may be ready; INT64_MAX: never, as things are. */
 int64_t batch_submit_due_ms(const struct batch_executor *x);
-/* Slurm's id of a batch became known. */
-void batch_note_job(struct batch_executor *x, struct batch_array *a, int64_t job);
+/* The system's id of a batch became known. */
+void batch_note_job(struct batch_executor *x, struct batch_array *a, const char *job);
 
 /* --- batch_watch.c --- */
 
@@ -63,7 +63,7 @@ void batch_note_wait(struct batch_executor *x, struct batch_array *a, size_t ind
 void batch_poll(struct batch_executor *x, int64_t now_ms);
 /* Looks at the files of jobs, and decides about each. */
 void batch_look(struct batch_executor *x, int64_t now_ms, bool every);
-/* Cancels one, or everything, at Slurm. */
+/* Cancels one at the system. */
 void batch_cancel_member(struct batch_executor *x, struct batch_array *a, size_t index, enum ending because);
 
 #endif

@@ -12,9 +12,9 @@ static const struct {
     const char *name;
     size_t offset;
 } numbers[] = {
-    {"attempt", offsetof(struct batch_report, attempt)},    {"job", offsetof(struct batch_report, job)},
-    {"array", offsetof(struct batch_report, array)},        {"restart", offsetof(struct batch_report, restart)},
-    {"started", offsetof(struct batch_report, started_ms)}, {"ended", offsetof(struct batch_report, ended_ms)},
+    {"attempt", offsetof(struct batch_report, attempt)},
+    {"started", offsetof(struct batch_report, started_ms)},
+    {"ended", offsetof(struct batch_report, ended_ms)},
 };
 
 /* "0m1.234s" of the shell's times. */
@@ -54,20 +54,16 @@ static void take_line(const char *line, struct batch_report *r)
         r->exit_code = (int)n;
     if (length == 5 && strncmp(line, "nodes", 5) == 0)
         snprintf(r->nodes, sizeof r->nodes, "%s", value);
+    if (length == 5 && strncmp(line, "array", 5) == 0)
+        snprintf(r->array, sizeof r->array, "%s", value);
     r->ended |= strcmp(line, "state=ended") == 0;
     r->terminated |= strcmp(line, "terminated=1") == 0;
 }
 
 bool batch_report_parse(const char *text, struct batch_report *out)
 {
-    struct batch_report r = {.attempt = -1,
-                             .job = -1,
-                             .array = -1,
-                             .started_ms = -1,
-                             .ended_ms = -1,
-                             .user_ms = -1,
-                             .system_ms = -1,
-                             .exit_code = -1};
+    struct batch_report r =
+        {.attempt = -1, .started_ms = -1, .ended_ms = -1, .user_ms = -1, .system_ms = -1, .exit_code = -1};
     char *copy = xstrdup(text), *rest = NULL;
     for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
         take_line(line, &r);

@@ -1,4 +1,4 @@
-/* What a Slurm job reports about itself, in a file that it replaces atomically (batch/script.h writes it). */
+/* What a job reports about itself, in a file that it replaces atomically (batch/script.h writes it). */
 #ifndef MESHSWEEP_BATCH_RESULT_H
 #define MESHSWEEP_BATCH_RESULT_H
 
@@ -7,15 +7,13 @@
 
 struct batch_report {
     int64_t attempt;              /* whose it is */
-    int64_t job;                  /* Slurm's own id of the task; -1: not known */
-    int64_t array;                /* and that of its array; -1: not known */
-    int64_t restart;              /* times that Slurm started it again */
     int64_t started_ms, ended_ms; /* by the node's clock; -1: not known */
     int64_t user_ms, system_ms;   /* of the command and what it waited for; -1: not known */
     int exit_code;                /* as the shell has it: 128 + n for signal n */
     bool ended;
     bool terminated; /* it had been asked to end before it did */
     char nodes[256]; /* "" when not known */
+    char array[256]; /* the job's id, as the system told it; "" when not known */
 };
 
 /* Reads the text of such a file. False when it is none; pure. */

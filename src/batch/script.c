@@ -5,47 +5,6 @@
 
 #include "util/shell_words.h"
 
-/* --- options --- */
-
-/* sbatch reads these lines with rules of its own, like the shell's but without joining a quote to what is beside it:
- * double quotes, where a backslash frees the next character. */
-static void add_option(struct buffer *b, const char *name, const char *value)
-{
-    if (!value || !*value)
-        return;
-    buffer_printf(b, "#SBATCH --%s=\"", name);
-    for (; *value; value++) {
-        if (*value == '"' || *value == '\\')
-            buffer_add_char(b, '\\');
-        buffer_add_char(b, *value == '\n' ? ' ' : *value);
-    }
-    buffer_add_text(b, "\"\n");
-}
-
-static void add_count(struct buffer *b, const char *name, int64_t value)
-{
-    if (value > 0)
-        buffer_printf(b, "#SBATCH --%s=%" PRId64 "\n", name, value);
-}
-
-void batch_request_add(const struct batch_request *r, struct buffer *b)
-{
-    add_option(b, "partition", r->partition);
-    add_option(b, "account", r->account);
-    add_option(b, "qos", r->qos);
-    add_option(b, "constraint", r->constraint);
-    add_option(b, "reservation", r->reservation);
-    add_option(b, "exclude", r->exclude);
-    add_count(b, "nodes", r->nodes);
-    add_count(b, "ntasks-per-node", r->tasks_per_node);
-    add_count(b, "cpus-per-task", r->cpus_per_task);
-    add_count(b, "gpus-per-node", r->gpus_per_node);
-    add_option(b, "mem", r->memory);
-    add_count(b, "time", r->minutes);
-    for (char *const *p = r->extra; p && *p; p++)
-        buffer_printf(b, "#SBATCH %s\n", *p);
-}
-
 /* --- the batch script --- */
 
 /* Signals that Slurm sends at a time limit, a cancellation or a preemption go to every process of the step: the shell
@@ -62,9 +21,7 @@ static const char supervision[] =
     "say() {\n"
     "    [ ! -e " BATCH_CLOSED_FILE " ] || return 0\n"
     "    {\n"
-    "        printf '%s\\n' \"attempt=$attempt\" \"job=${SLURM_JOB_ID-}\" \"array=${SLURM_ARRAY_JOB_ID-}\" \\\n"
-    "            \"restart=${SLURM_RESTART_COUNT:-0}\" \\\n"
-    "            \"nodes=${SLURM_JOB_NODELIST-}\" \"started=$started\" \"$@\"\n"
+    "        printf '%s\\n' \"attempt=$attempt\" \"array=$array\" \"nodes=$nodes\" \"started=$started\" \"$@\"\n"
     "        times\n"
     "    } >" BATCH_RESULT_FILE ".tmp && mv -f " BATCH_RESULT_FILE ".tmp " BATCH_RESULT_FILE "\n"
     "}\n"
@@ -116,6 +73,8 @@ static const char supervision[] =
     "command=\n"
     "kill \"$beat\" 2>/dev/null\n"
     "say state=ended \"exit=$code\" \"terminated=$terminated\" \"ended=$(date +%s%3N)\"\n"
+    /* Some statuses have a meaning of their own to the system. */
+    "case \" $reserved \" in *\" $code \"*) code=1 ;; esac\n"
     "exit \"$code\"\n";
 
 static void add_seconds(struct buffer *b, int64_t ms)
@@ -128,7 +87,7 @@ static void add_seconds(struct buffer *b, int64_t ms)
 static void add_task(const struct batch_script *batch, size_t index, struct buffer *b)
 {
     const struct batch_task *t = &batch->tasks[index];
-    buffer_printf(b, "%zu) directory=", index);
+    buffer_printf(b, "%" PRId64 ") directory=", batch->system->first_task + (int64_t)index);
     shell_add_word(b, t->directory);
     buffer_printf(b, " attempt=%" PRId64 " limit=", t->attempt);
     add_seconds(b, t->limit_ms);
@@ -137,18 +96,28 @@ static void add_task(const struct batch_script *batch, size_t index, struct buff
     buffer_add_text(b, " ;;\n");
 }
 
+/* "case ${INDEX-} in": a batch of one may be no array, and has no index then. */
+static void add_case(const struct batch_script *batch, struct buffer *b)
+{
+    const struct batch_system *s = batch->system;
+    if (s->arrays == ARRAYS_ALWAYS)
+        buffer_printf(b, "case ${%s-} in\n", s->task_variable);
+    else if (batch->task_count > 1)
+        buffer_printf(b, "case ${%s:-none} in\n", s->task_variable);
+    else
+        buffer_printf(b, "case %" PRId64 " in\n", s->first_task);
+}
+
 void batch_script_add(const struct batch_script *batch, struct buffer *b)
 {
-    buffer_add_text(b, "#!/bin/sh\n");
-    add_option(b, "job-name", batch->name);
-    add_option(b, "comment", batch->comment);
-    buffer_printf(b, "#SBATCH --array=0-%zu\n", batch->task_count - 1);
-    /* The attempt's own output goes into its directory; a job that starts again is another attempt. */
-    buffer_add_text(b, "#SBATCH --output=/dev/null\n#SBATCH --no-requeue\n");
-    buffer_add_text(b, batch->options);
-    buffer_add_text(b, "root=");
+    const struct batch_system *s = batch->system;
+    buffer_printf(b, "#!/bin/sh\n%sroot=", batch->head);
     shell_add_word(b, batch->root);
-    buffer_printf(b, " heartbeat=%" PRId64 "\ncase ${SLURM_ARRAY_TASK_ID-} in\n", batch->heartbeat_s);
+    buffer_printf(b, " heartbeat=%" PRId64 " reserved='%s'\n", batch->heartbeat_s,
+                  s->reserved_exits ? s->reserved_exits : "");
+    buffer_printf(b, "array=%s%s%s nodes=\"%s\"\n", s->job_variable ? "${" : "", s->job_variable ? s->job_variable : "",
+                  s->job_variable ? "-}" : "", s->nodes);
+    add_case(batch, b);
     for (size_t i = 0; i < batch->task_count; i++)
         add_task(batch, i, b);
     buffer_add_text(b, "*) exit 64 ;;\nesac\n");

@@ -1,5 +1,5 @@
-/* The texts that are handed to Slurm: a batch script for each array, and in each attempt's directory the job itself.
- * Pure.
+/* The texts that are handed to a batch system: a batch script for each array, and in each attempt's directory the job
+ * itself. Pure.
  *
  * The batch script is a small supervisor in POSIX shell: nothing of this program has to be on the nodes. By the task's
  * index it goes into the attempt's directory, says there that it began (batch/result.h), touches "slurm.alive" at every
@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "batch/system.h"
 #include "util/buffer.h"
 
 #define BATCH_RESULT_FILE "slurm.result"
@@ -27,19 +28,6 @@
 #define BATCH_JOB_FILE "job.sh"
 #define BATCH_UNSEEN_EXIT "72" /* of the batch script: there is no such directory */
 
-/* What is asked of Slurm. Texts are borrowed; NULL or 0: not requested. Jobs of equal requests may share an array. */
-struct batch_request {
-    const char *partition, *account, *qos, *constraint, *reservation;
-    const char *memory;  /* per node, as Slurm writes it: "80G" */
-    const char *exclude; /* nodes: "n1,n2" */
-    int64_t nodes, tasks_per_node, cpus_per_task, gpus_per_node;
-    int64_t minutes;
-    char *const *extra; /* verbatim options, NULL-terminated; may be NULL */
-};
-
-/* Appends the options as "#SBATCH" lines. */
-void batch_request_add(const struct batch_request *r, struct buffer *b);
-
 /* One task of an array. */
 struct batch_task {
     const char *directory; /* of the attempt, relative to the root */
@@ -48,15 +36,15 @@ struct batch_task {
 };
 
 struct batch_script {
-    const char *options; /* of batch_request_add */
-    const char *name, *comment;
+    const struct batch_system *system;
+    const char *head; /* its first lines, by which the system knows what is asked for */
     const char *root; /* absolute */
     int64_t heartbeat_s;
     const struct batch_task *tasks;
     size_t task_count;
 };
 
-/* Appends the whole batch script. Tasks have the indices 0 to task_count - 1. */
+/* Appends the whole batch script. Tasks have indices from the system's first one. */
 void batch_script_add(const struct batch_script *batch, struct buffer *b);
 
 /* Appends job.sh: settings ("NAME=value", NULL-terminated), the working directory (NULL: none), then the launcher's

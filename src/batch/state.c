@@ -6,7 +6,7 @@
 const char *const batch_state_names[BATCH_STATE_COUNT] = {
     [BATCH_NONE] = "",
     [BATCH_SILENT] = "no answer",
-    [BATCH_ABSENT] = "unknown to Slurm",
+    [BATCH_ABSENT] = "no longer known",
     [BATCH_REMOVED] = "no longer in its array",
     [BATCH_AGAIN] = "started a second time",
     [BATCH_STRANGE] = "an unknown state",
@@ -26,17 +26,6 @@ const char *const batch_state_names[BATCH_STATE_COUNT] = {
     [BATCH_DEADLINE] = "DEADLINE",
 };
 
-/* Further names, of squeue(1), JOB STATE CODES. */
-static const struct {
-    const char *name;
-    enum batch_state state;
-} synonyms[] = {
-    {"CONFIGURING", BATCH_PENDING},  {"POWER_UP_NODE", BATCH_PENDING}, {"RESV_DEL_HOLD", BATCH_PENDING},
-    {"REQUEUE_FED", BATCH_REQUEUED}, {"REQUEUE_HOLD", BATCH_REQUEUED}, {"SPECIAL_EXIT", BATCH_REQUEUED},
-    {"RESIZING", BATCH_RUNNING},     {"SIGNALING", BATCH_RUNNING},     {"STOPPED", BATCH_SUSPENDED},
-    {"STAGE_OUT", BATCH_COMPLETING}, {"LAUNCH_FAILED", BATCH_FAILED},  {"RECONFIG_FAIL", BATCH_NODE_FAIL},
-};
-
 /* sacct cuts a name to the width of its column and marks that with "+". */
 static bool is_name(const char *word, size_t length, const char *name)
 {
@@ -51,9 +40,6 @@ enum batch_state batch_state_by_name(const char *name)
     for (int s = BATCH_PENDING; s < BATCH_STATE_COUNT; s++)
         if (is_name(name, length, batch_state_names[s]))
             return (enum batch_state)s;
-    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
-        if (is_name(name, length, synonyms[i].name))
-            return synonyms[i].state;
     return BATCH_STRANGE;
 }
 

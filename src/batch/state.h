@@ -1,4 +1,4 @@
-/* What becomes of a job at Slurm, from everything that is known of it: one pure table.
+/* What becomes of a job at a batch system, from everything that is known of it: one pure table.
  *
  * Three witnesses may contradict each other. The result file, which the job itself writes (batch/result.h), says how
  * its command ended and is there within milliseconds, but only where the node and the file system lived. The queue says

@@ -123,7 +123,7 @@ void step_share(const struct allocation *a, const struct batch_config *config, c
     char *nodes = nodes_of(devices, &out->node_count, &each);
     for (size_t i = 0; i < a->count; i++)
         gpus |= a->nodes[i].gpus > 0;
-    by_gpus = gpus && !config->no_gpus;
+    by_gpus = gpus && !!config->gpus;
     int64_t cpus_each = config->cpus_per_task > 0 ? config->cpus_per_task : 1;
     for (const char *name = nodes; *name; name += strcspn(name, ","), name += *name == ',') {
         const struct allocation_node *n = allocation_node(a, name, strcspn(name, ","));
@@ -440,9 +440,9 @@ static int slurm_steps_create(const struct executor_options *options, struct slu
     struct slurm_steps *s = xcalloc(1, sizeof *s);
     const char *colon = strrchr(options->token_prefix, ':');
     s->allocation = options->allocation;
-    s->config = &options->sweep->slurm;
+    s->config = &options->sweep->batch;
     s->token = xstrdup(options->token_prefix);
-    s->environment = batch_environment(options->environment, job_passing(&options->sweep->job));
+    s->environment = batch_environment(options->system, options->environment, job_passing(&options->sweep->job));
     char *database = xstrndup(options->token_prefix, (size_t)(colon - options->token_prefix) + 1);
     int rc = end_steps(s->environment, database);
     free(database);
@@ -561,7 +561,7 @@ static int spread(char *const *environment, const struct allocation *groups, str
     return 0;
 }
 
-int allocation_read(char *const *environment, struct allocation *out, struct error *e)
+int allocation_read(const struct batch_system *slurm, char *const *environment, struct allocation *out, struct error *e)
 {
     const char *job = environment_value(environment, "SLURM_JOB_ID");
     struct allocation a = {0}, groups = {0};
@@ -569,7 +569,7 @@ int allocation_read(char *const *environment, struct allocation *out, struct err
     if (!job || !parse_int64(job, &a.job) || a.job <= 0)
         return error_set(e, ERROR_USAGE,
                          "--in-allocation: SLURM_JOB_ID is not set; start meshsweep inside salloc or sbatch");
-    char **bare = batch_environment(environment, (struct environment_passing){0});
+    char **bare = batch_environment(slurm, environment, (struct environment_passing){0});
     int rc = ask(bare, "job", job, "-d", &text, e);
     if (rc == 0 && allocation_parse(text, &groups) < 0)
         rc = error_set(e, ERROR_FAILED, "--in-allocation: Slurm's job %s holds no nodes", job);

@@ -55,7 +55,9 @@ void allocation_free(struct allocation *a);
 int allocation_parse(const char *text, struct allocation *out);
 
 /* Asks Slurm about the job of SLURM_JOB_ID. ERROR_USAGE where there is none. */
-int allocation_read(char *const *environment, struct allocation *out, struct error *e);
+struct batch_system;
+int allocation_read(const struct batch_system *slurm, char *const *environment, struct allocation *out,
+                    struct error *e);
 
 /* What jobs are given of it, as "NODE:0": GPUs; with `by_cpus`, or where there are none, so many processors each. */
 void allocation_devices(const struct allocation *a, bool by_cpus, int64_t cpus_each, struct device_list *out);

@@ -12,10 +12,15 @@ enum {
     BACKOFF_MOST_MS = 300000
 };
 
+int64_t batch_array_size(const struct batch_executor *x)
+{
+    return x->system->arrays == ARRAYS_NEVER ? 1 : x->config->array_size;
+}
+
 static int64_t due_ms(const struct batch_executor *x, const struct batch_array *a)
 {
     if (a->stage == BATCH_OPEN)
-        return (int64_t)a->count >= x->config->array_size ? a->begun_ms : a->begun_ms + GATHER_MS;
+        return (int64_t)a->count >= batch_array_size(x) ? a->begun_ms : a->begun_ms + GATHER_MS;
     return a->stage == BATCH_READY ? a->not_before_ms : INT64_MAX;
 }
 
@@ -29,10 +34,10 @@ int64_t batch_submit_due_ms(const struct batch_executor *x)
     return earliest;
 }
 
-void batch_note_job(struct batch_executor *x, struct batch_array *a, int64_t job)
+void batch_note_job(struct batch_executor *x, struct batch_array *a, const char *job)
 {
     struct error none = ERROR_INIT;
-    a->job = job;
+    text_replace(&a->job, xstrdup(job));
     a->stage = BATCH_SUBMITTED;
     /* Should it not be written, the batch's token finds it again. */
     batch_array_write_job(&x->batches, a, &none);
@@ -62,7 +67,8 @@ static void remember_refusal(struct batch_executor *x, const struct batch_array 
 {
     free_all(x->refused, x->refusal);
     x->refused = xstrdup(a->options);
-    x->refusal = xasprintf("%s; correct [slurm] or cluster_spec", why);
+    x->refusal =
+        xasprintf("%s; correct [%s] or cluster_spec", why, batch_system_is_slurm(x->system) ? "slurm" : "executor");
 }
 
 /* A reason that is given a second time is none that passes. */
@@ -125,11 +131,13 @@ static void submit(struct batch_executor *x, size_t index)
         return;
     }
     FAULT(SUBMISSION_WRITTEN);
-    char *script = batch_array_script(&x->batches, a);
-    int64_t job = batch_submit(x->environment, script, &refusal, &why);
+    struct batch_values values = batch_array_values(&x->batches, a, x->job_name);
+    char *path = batch_array_file(&x->batches, a, x->system->has_description ? "description" : "script");
+    char *job = batch_submit(x->system, x->environment, &values, path, &refusal, &why);
     FAULT(SUBMITTED);
-    free(script);
-    if (job > 0) {
+    batch_values_free(&values);
+    free(path);
+    if (job) {
         batch_note_job(x, a, job);
         /* What ran before it was asked for is not to be called absent. */
         int64_t soon_ms = clock_monotonic_ms() + x->config->poll_ms;
@@ -137,7 +145,7 @@ static void submit(struct batch_executor *x, size_t index)
     } else {
         refused(x, index, refusal, why);
     }
-    free(why);
+    free_all(job, why);
 }
 
 void batch_submit_due(struct batch_executor *x, int64_t now_ms)

@@ -26,8 +26,9 @@ static void set_text(char **member, const char *text)
 }
 
 /* A batch of which it is not known whether it was submitted. */
-static void find_doubtful(struct batch_executor *x, const struct batch_entry *entry)
+static void find_doubtful(void *context, const struct batch_entry *entry)
 {
+    struct batch_executor *x = context;
     for (size_t i = 0; i < x->batches.count; i++) {
         struct batch_array *a = &x->batches.arrays[i];
         if (a->stage == BATCH_DOUBTFUL && batch_array_owns(&x->batches, a, entry->comment))
@@ -35,39 +36,70 @@ static void find_doubtful(struct batch_executor *x, const struct batch_entry *en
     }
 }
 
-static struct batch_array *array_of(struct batch_executor *x, int64_t job)
+static struct batch_array *array_of(struct batch_executor *x, const char *job)
 {
     for (size_t i = 0; i < x->batches.count; i++)
-        if (x->batches.arrays[i].stage == BATCH_SUBMITTED && x->batches.arrays[i].job == job)
+        if (x->batches.arrays[i].stage == BATCH_SUBMITTED && strcmp(x->batches.arrays[i].job, job) == 0)
             return &x->batches.arrays[i];
     return NULL;
+}
+
+/* The members that an entry is about, from `*first` on; it may be about a whole array. */
+static struct batch_array *members_of(struct batch_executor *x, const struct batch_entry *entry, size_t *first,
+                                      size_t *end)
+{
+    struct batch_array *a = array_of(x, entry->job);
+    const int64_t from = x->system->first_task;
+    *first = *end = 0;
+    if (a && entry->first >= from && entry->first - from < (int64_t)a->count) {
+        *first = (size_t)(entry->first - from);
+        *end = entry->last - from < (int64_t)a->count ? (size_t)(entry->last - from) + 1 : a->count;
+    } else if (a && entry->first < 0) {
+        *end = !batch_array_is_one(&x->batches, a);
+    }
+    return a;
 }
 
 static void take_queue_entry(void *context, const struct batch_entry *entry)
 {
     struct batch_executor *x = context;
+    size_t i, end;
     find_doubtful(x, entry);
-    struct batch_array *a = array_of(x, entry->job);
-    if (a && entry->first < 0)
+    struct batch_array *a = members_of(x, entry, &i, &end);
+    if (a && entry->first < 0 && end == 0)
         a->emptied = true;
-    for (int64_t i = entry->first; a && i >= 0 && i <= entry->last && i < (int64_t)a->count; i++) {
+    for (; i < end; i++) {
         struct batch_member *m = &a->members[i];
         m->queue = m->known = entry->state;
+        m->is_stuck = entry->is_stuck;
         set_text(&m->nodes, entry->nodes);
         set_text(&m->reason, entry->reason);
     }
 }
 
+static void take_exit(struct batch_member *m, const struct batch_entry *entry)
+{
+    m->exit_code = entry->exit_code > 0 ? entry->exit_code : 0;
+    m->signal_number = entry->signal_number > 0 ? entry->signal_number : 0;
+}
+
 static void take_account_entry(void *context, const struct batch_entry *entry)
 {
-    struct batch_array *a = array_of(context, entry->job);
-    for (int64_t i = entry->first; a && i >= 0 && i <= entry->last && i < (int64_t)a->count; i++) {
+    size_t i, end;
+    struct batch_array *a = members_of(context, entry, &i, &end);
+    for (; i < end; i++) {
         a->members[i].accounting = entry->state;
-        a->members[i].exit_code = entry->exit_code > 0 ? entry->exit_code : 0;
-        a->members[i].signal_number = entry->signal_number > 0 ? entry->signal_number : 0;
+        take_exit(&a->members[i], entry);
         if (*entry->nodes && strncmp(entry->nodes, "None", 4) != 0)
             set_text(&a->members[i].nodes, entry->nodes);
+        if (*entry->reason)
+            set_text(&a->members[i].reason, entry->reason);
     }
+}
+
+static void take_end(void *context, const struct batch_entry *entry)
+{
+    take_exit(context, entry);
 }
 
 static void set_states(struct batch_executor *x, enum batch_state state)
@@ -80,20 +112,61 @@ static void set_states(struct batch_executor *x, enum batch_state state)
     }
 }
 
+/* Asks about "9_4" of the array "9"; with an `id` of NULL about all of "9_4,14". `jobs` is taken. */
+static void ask_accounts(struct batch_executor *x, const char *id, char *jobs)
+{
+    struct batch_values values = {0};
+    batch_values_add(&values, "id", id ? xstrdup(id) : NULL, false);
+    batch_values_add(&values, id ? "job" : "jobs", jobs, false);
+    batch_ask(x->system, &x->system->accounting, x->environment, &values, take_account_entry, x);
+    batch_values_free(&values);
+}
+
+static void ask_end(struct batch_executor *x, const struct batch_array *a, struct batch_member *m, size_t index)
+{
+    struct batch_values values = {0};
+    batch_values_add(&values, "job", batch_reference(&x->batches, a, index), false);
+    batch_ask(x->system, &x->system->end, x->environment, &values, take_end, m);
+    batch_values_free(&values);
+}
+
+/* Whether the command names what is asked about by `key`: all at once, a whole batch, or each job. */
+static bool is_asked_by(const struct batch_question *q, const char *key)
+{
+    bool found = false;
+    for (char *const *word = q->command; word && *word; word++)
+        found |= strstr(*word, key) != NULL;
+    return found;
+}
+
+/* Of each batch, or each job, some in a turn: each costs a process. */
 static void ask_accounting(struct batch_executor *x)
 {
+    enum { ASKED_ONE_BY_ONE = 50 };
+    const struct batch_question *q = &x->system->accounting;
+    const bool at_once = is_asked_by(q, "{jobs}"), by_batch = !at_once && is_asked_by(q, "{id}");
+    const size_t most = at_once ? ASKED_AT_ONCE : ASKED_ONE_BY_ONE;
     struct buffer jobs = BUFFER_INIT;
     size_t asked = 0;
-    for (size_t i = 0; i < x->batches.count; i++) {
-        const struct batch_array *a = &x->batches.arrays[i];
-        for (size_t k = 0; a->stage == BATCH_SUBMITTED && k < a->count && asked < ASKED_AT_ONCE; k++)
-            if (!a->members[k].reported && a->members[k].queue == BATCH_ABSENT)
-                buffer_printf(&jobs, "%s%lld_%zu", asked++ ? "," : "", (long long)a->job, k);
+    for (size_t i = 0; q->command && i < x->batches.count; i++) {
+        struct batch_array *a = &x->batches.arrays[i];
+        for (size_t k = 0; a->stage == BATCH_SUBMITTED && k < a->count && asked < most; k++) {
+            if (a->members[k].reported || a->members[k].queue != BATCH_ABSENT)
+                continue;
+            char *job = batch_reference(&x->batches, a, k);
+            asked++;
+            if (!at_once) {
+                ask_accounts(x, a->job, job);
+            } else {
+                buffer_printf(&jobs, "%s%s", jobs.length ? "," : "", job);
+                free(job);
+            }
+            if (by_batch)
+                break;
+        }
     }
-    if (asked > 0 && !x->no_accounting)
-        x->no_accounting = batch_ask_accounting(x->environment, buffer_text(&jobs), take_account_entry, x) == 1;
-    if (asked > 0 && x->no_accounting)
-        x->no_completions = batch_ask_completions(x->environment, take_account_entry, x) == 1;
+    if (jobs.length)
+        ask_accounts(x, NULL, buffer_take(&jobs));
     buffer_free(&jobs);
 }
 
@@ -115,10 +188,16 @@ static void find_removed(struct batch_array *a)
 static void doubt(struct batch_executor *x, struct batch_array *a, int64_t now_ms)
 {
     enum { SURE_MS = 10000 };
-    int64_t patience_ms = x->config->absence_ms < SURE_MS ? x->config->absence_ms : SURE_MS;
+    const struct batch_question *q = x->system->doubt.command ? &x->system->doubt : &x->system->queue;
+    bool is_told = q->fields[ENTRY_COMMENT] || string_list_find(&q->names, "comment") < q->names.count;
+    int64_t patience_ms = is_told && x->config->absence_ms > SURE_MS ? SURE_MS : x->config->absence_ms;
     for (size_t i = 0; i < a->count; i++) {
-        if (a->members[i].result != RESULT_NONE && a->members[i].report.array > 0) {
-            batch_note_job(x, a, a->members[i].report.array);
+        char *job = a->members[i].result != RESULT_NONE
+                        ? batch_system_id(x->system, a->members[i].report.array, "", true)
+                        : NULL;
+        if (job) {
+            batch_note_job(x, a, job);
+            free(job);
             return;
         }
     }
@@ -130,6 +209,21 @@ static void doubt(struct batch_executor *x, struct batch_array *a, int64_t now_m
     }
 }
 
+/* Batches of which it is not known whether they were submitted. */
+static void resolve_doubts(struct batch_executor *x, int64_t now_ms)
+{
+    bool asked = !x->system->doubt.command;
+    for (size_t i = 0; i < x->batches.count; i++) {
+        if (x->batches.arrays[i].stage != BATCH_DOUBTFUL)
+            continue;
+        if (!asked && batch_ask(x->system, &x->system->doubt, x->environment, NULL, find_doubtful, x) < 0)
+            return;
+        asked = true;
+        if (x->batches.arrays[i].stage == BATCH_DOUBTFUL)
+            doubt(x, &x->batches.arrays[i], now_ms);
+    }
+}
+
 /* Answers come before the next look at them. */
 void batch_poll(struct batch_executor *x, int64_t now_ms)
 {
@@ -138,15 +232,12 @@ void batch_poll(struct batch_executor *x, int64_t now_ms)
         return;
     /* Absent unless the answer has them: what an answer leaves out is not known there any more. */
     set_states(x, BATCH_ABSENT);
-    if (batch_ask_queue(x->environment, take_queue_entry, x) < 0) {
+    if (batch_ask(x->system, &x->system->queue, x->environment, NULL, take_queue_entry, x) != 0) {
         set_states(x, BATCH_SILENT);
         return;
     }
-    for (size_t i = 0; i < x->batches.count; i++)
-        if (x->batches.arrays[i].stage == BATCH_DOUBTFUL)
-            doubt(x, &x->batches.arrays[i], now_ms);
-    if (!x->no_accounting || !x->no_completions)
-        ask_accounting(x);
+    resolve_doubts(x, now_ms);
+    ask_accounting(x);
     for (size_t i = 0; i < x->batches.count; i++)
         if (x->batches.arrays[i].stage == BATCH_SUBMITTED)
             find_removed(&x->batches.arrays[i]);
@@ -290,13 +381,11 @@ static void look_at(struct batch_executor *x, struct batch_array *a, size_t inde
     if (decision == BATCH_WAIT)
         return;
     bool forgotten = decision == BATCH_LOST || decision == BATCH_INTERRUPTED;
-    /* What is over for us must not go on at Slurm. */
-    if (!batch_state_is_final(m->queue) && m->queue != BATCH_COMPLETING && forgotten)
+    /* What is over for us must not go on, or stay, at the system. */
+    if (m->is_stuck || (!batch_state_is_final(m->queue) && m->queue != BATCH_COMPLETING && forgotten))
         batch_cancel_member(x, a, index, ENDING_NONE);
     if ((decision == BATCH_KILLED || decision == BATCH_NEVER_RAN) && m->signal_number == 0) {
-        char *reference = batch_reference(a, index);
-        batch_ask_exit(x->environment, reference, &m->exit_code, &m->signal_number);
-        free(reference);
+        ask_end(x, a, m, index);
     }
     m->queue = queue_of(m);
     batch_report(x, a, index, decision);
@@ -323,8 +412,8 @@ void batch_cancel_member(struct batch_executor *x, struct batch_array *a, size_t
     a->members[index].because = because;
     if (a->stage != BATCH_SUBMITTED)
         return;
-    char *reference = batch_reference(a, index);
-    batch_cancel(x->environment, reference);
+    char *reference = batch_reference(&x->batches, a, index);
+    batch_cancel(x->system, x->environment, reference);
     free(reference);
     x->poll_due_ms = clock_monotonic_ms();
 }

@@ -11,7 +11,6 @@
 
 enum progress { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
 enum switch_choice { SWITCH_NOT_GIVEN, SWITCH_ON, SWITCH_OFF };
-enum executor_choice { EXECUTOR_LOCAL, EXECUTOR_SLURM };
 
 struct run_options {
     const char *config, *db;
@@ -26,7 +25,7 @@ struct run_options {
     const char *strategy, *search_numbers[SEARCH_NUMBER_COUNT], *zero_stages, *order, *metric;
     int racing, equal_batch; /* enum switch_choice */
     bool run_full_experiment;
-    int executor;              /* enum executor_choice */
+    const char *executor;      /* NULL: as the file says */
     bool in_allocation;        /* with Slurm: run within the current allocation */
     bool several_hosts;        /* the command itself starts processes on a job's other hosts */
     bool starts_nothing;       /* what this machine alone cannot run counts, too */

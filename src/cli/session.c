@@ -125,9 +125,9 @@ static int find_devices(struct session *s, bool in_allocation, struct error *e)
 {
     const struct local_config *c = &s->sweep->local;
     if (in_allocation) {
-        if (allocation_read(environ, &s->allocation, e) < 0)
+        if (allocation_read(s->system, environ, &s->allocation, e) < 0)
             return -1;
-        allocation_devices(&s->allocation, s->sweep->slurm.no_gpus, s->sweep->slurm.cpus_per_task, &s->devices);
+        allocation_devices(&s->allocation, !s->sweep->batch.gpus, s->sweep->batch.cpus_per_task, &s->devices);
         return 0;
     }
     if (c->devices < 0) {
@@ -251,8 +251,8 @@ static void exclude_other_hosts(struct session *s, const struct run_options *o)
     const struct sweep *sweep = s->sweep;
     const bool has_command = s->space_options.command || sweep->job.command;
     const bool by_hosts = has_several(sweep, "num_hosts"), by_nodes = has_several(sweep, "num_nodes");
-    if (o->executor != EXECUTOR_LOCAL || !has_command || o->starts_nothing || o->several_hosts ||
-        sweep->local.several_hosts || sweep_is_imported(sweep) || !(by_hosts || by_nodes))
+    if (s->system || !has_command || o->starts_nothing || o->several_hosts || sweep->local.several_hosts ||
+        sweep_is_imported(sweep) || !(by_hosts || by_nodes))
         return;
     s->leaves_out_hosts = true;
     add_rule(s->sweep, "hosts.reached",
@@ -304,24 +304,47 @@ int session_build(struct session *s, const double *facts, struct error *e)
     return rc;
 }
 
+/* The system that jobs are submitted to; its table of the sweep file counts from now on. */
+static int choose_executor(struct session *s, const struct run_options *o, struct error *e)
+{
+    struct batch_config *other = &s->sweep->batch_other;
+    const char *name = o->executor ? o->executor : other->name;
+    if (!name || strcmp(name, "local") == 0)
+        return 0;
+    if (batch_system_load(name, o->executor ? NULL : s->sweep->path, &s->system, e) < 0)
+        return o->executor
+                   ? -1
+                   : error_context(e, "%s:%d:%d", other->name_at.file, other->name_at.line, other->name_at.column);
+    if (!batch_system_is_slurm(s->system)) {
+        const struct batch_config slurm = s->sweep->batch;
+        if (!other->name)
+            other->name = xstrdup(name);
+        s->sweep->batch = *other;
+        *other = slurm;
+    }
+    return 0;
+}
+
 /* Applies the command line to the sweep. */
 static int prepare(struct session *s, const struct run_options *o, struct error *e)
 {
     if (o->prune && set_prune(s, o->prune, e) < 0)
         return -1;
-    if (o->in_allocation && o->executor != EXECUTOR_SLURM)
+    if (choose_executor(s, o, e) < 0)
+        return -1;
+    if (o->in_allocation && !(s->system && batch_system_is_slurm(s->system)))
         return error_set(e, ERROR_USAGE, "--in-allocation needs --executor slurm");
-    if (o->executor == EXECUTOR_SLURM && s->sweep->fixture_count > 0)
+    if (s->system && s->sweep->fixture_count > 0)
         return error_set(e, ERROR_USAGE,
-                         "%s:%d: a [[fixture]] is started on the machine of the runner, where jobs of Slurm do not "
+                         "%s:%d: a [[fixture]] is started on the machine of the runner, where jobs of %s do not "
                          "run; use --executor local, or start it in the job's own command",
-                         s->sweep->fixtures[0].at.file, s->sweep->fixtures[0].at.line);
+                         s->sweep->fixtures[0].at.file, s->sweep->fixtures[0].at.line, s->system->title);
     if (o->scaling) {
         sweep_scale(s->sweep, o->scaling);
         return 0;
     }
     exclude_other_hosts(s, o);
-    bool here = o->executor == EXECUTOR_LOCAL || o->in_allocation;
+    bool here = !s->system || o->in_allocation;
     return here && (find_devices(s, o->in_allocation, e) < 0 || exclude_larger(s, e) < 0) ? -1 : 0;
 }
 
@@ -403,6 +426,7 @@ void session_close(struct session *s)
     ds_config_free(s->ds_config);
     sweep_free(s->sweep);
     strings_free(s->forced);
+    batch_system_free(s->system);
 }
 
 int session_use_known(struct session *s, struct db *db, struct error *e)

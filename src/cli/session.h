@@ -2,11 +2,12 @@
 #ifndef MESHSWEEP_CLI_SESSION_H
 #define MESHSWEEP_CLI_SESSION_H
 
+#include "batch/steps.h"
+#include "batch/system.h"
 #include "cli/command.h"
 #include "cli/run_options.h"
 #include "database/open.h"
 #include "deepspeed/ds_config.h"
-#include "batch/steps.h"
 #include "space/build.h"
 #include "space/row_space.h"
 #include "space/space.h"
@@ -26,6 +27,7 @@ struct session {
     char **forced;                      /* classes of --retry-failed, NULL-terminated; NULL: not requested */
     char *shell_line[4];                /* --command as words */
     struct device_list devices;         /* devices of this machine or of the allocation */
+    struct batch_system *system;        /* that jobs are submitted to; NULL: they run here */
     struct allocation allocation;       /* Slurm's; without a job: not requested */
     struct space_options space_options; /* as given: what the space is built with */
     bool leaves_out_hosts;              /* the rule hosts.reached excludes combinations of several hosts */

@@ -9,6 +9,7 @@
 #include "answers/conditions_report.h"
 #include "answers/unreached.h"
 #include "batch/executor.h"
+#include "batch/steps.h"
 #include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/end_command.h"
@@ -42,7 +43,6 @@
 #include "run/start_check.h"
 #include "run/waits.h"
 #include "search/driver.h"
-#include "batch/steps.h"
 #include "space/enumerate.h"
 #include "space/formers.h"
 #include "store/selection.h"
@@ -133,17 +133,17 @@ static size_t slots_of(const struct run_options *o, const struct session *s)
 {
     if (o->jobs)
         return (size_t)o->jobs;
-    if (o->executor == EXECUTOR_SLURM && !o->in_allocation)
-        return (size_t)s->sweep->slurm.max_jobs;
+    if (s->system && !o->in_allocation)
+        return (size_t)s->sweep->batch.max_jobs;
     /* As many as can have devices of their own. Without devices one at a time, since two jobs that share a processor
      * would spoil both measurements. */
     const double share = sweep_least_share(s->sweep);
     return s->devices.count > 0 ? (size_t)((double)s->devices.count / share + 1e-9) : 1;
 }
 
-static executor_create *executor_for(const struct run_options *o)
+static executor_create *executor_for(const struct run_options *o, const struct session *s)
 {
-    if (o->executor != EXECUTOR_SLURM)
+    if (!s->system)
         return local_executor_create;
     return o->in_allocation ? slurm_step_executor_create : batch_executor_create;
 }
@@ -178,8 +178,7 @@ static bool may_share_machine(const struct execution *x)
     const struct session *s = x->session;
     struct error ignored = ERROR_INIT;
     int64_t smallest = 1;
-    if (slots_of(x->options, s) < 2 || s->sweep->local.exclusive ||
-        (x->options->executor == EXECUTOR_SLURM && !x->options->in_allocation))
+    if (slots_of(x->options, s) < 2 || s->sweep->local.exclusive || (s->system && !x->options->in_allocation))
         return false;
     if (s->devices.count > 0)
         db_query_int(x->db, "SELECT min(devices) FROM job WHERE state = 'pending'", NO_VALUES, 1, &smallest, &ignored);
@@ -196,14 +195,14 @@ static void warn_of_ports(const struct execution *x)
 
 static int check_start(const struct execution *x, char *const *environment, struct error *e)
 {
-    const bool elsewhere = x->options->executor == EXECUTOR_SLURM;
+    const struct batch_system *system = x->session->system;
     const struct start_check check = {.space = x->session->space,
                                       .db = x->db,
                                       .sweep_id = x->enumeration.sweep_id,
                                       .environment = environment,
-                                      .launcher = !elsewhere                  ? NULL
+                                      .launcher = !system                     ? NULL
                                                   : x->options->in_allocation ? "srun"
-                                                                              : "sbatch"};
+                                                                              : system->submit[0]};
     return start_check(&check, e);
 }
 
@@ -274,7 +273,8 @@ static int start_runner_in(struct execution *x, char *const *environment, const 
         .sweep_id = x->enumeration.sweep_id,
         .measures = x->measures,
         .slots = slots_of(x->options, x->session),
-        .executor = executor_for(x->options),
+        .executor = executor_for(x->options, x->session),
+        .system = x->session->system,
         .allocation = x->options->in_allocation ? &x->session->allocation : NULL,
         .detach = x->options->detach,
         .release = x->options->release,

@@ -1,4 +1,4 @@
-/* The tables [slurm] and [local]: where jobs run. */
+/* The tables [slurm], [executor] and [local]: where jobs run. */
 #ifndef MESHSWEEP_CONFIG_EXECUTORS_H
 #define MESHSWEEP_CONFIG_EXECUTORS_H
 
@@ -7,22 +7,27 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "config/position.h"
+
 /* Texts that are not given are NULL. Those up to `memory` may also be keys of a cluster_spec, which then count. */
 struct batch_config {
+    char *name; /* of [executor]: NULL: not given */
+    struct position name_at, memory_at;
+    char **set; /* of [executor.set]: names and values in turn, NULL-terminated; NULL: none */
     char *partition, *account, *qos, *constraint, *reservation;
-    char *memory;                          /* per node, as Slurm writes it, or SQL that knows the attempt */
+    char *memory;                          /* per node, as the system writes it, or SQL that knows the attempt */
     char *gpu_type;                        /* "a100" */
     char **options;                        /* verbatim, NULL-terminated; NULL: none */
     char **launcher;                       /* words before the command, NULL-terminated; NULL: none */
     int64_t tasks_per_node, cpus_per_task; /* 0: not given */
     int64_t array_size;                    /* tasks in an array at most */
-    int64_t max_jobs;                      /* with Slurm at once, queued or running */
+    int64_t max_jobs;                      /* with the system at once, queued or running */
     int64_t poll_ms;                       /* between two questions to the queue */
     int64_t absence_ms;                    /* how long nobody may know a job before it counts as lost */
-    int64_t margin_ms;                     /* added to a job's limit for Slurm's */
+    int64_t margin_ms;                     /* added to a job's limit for the system's */
     int64_t heartbeat_ms;
     double timeout_factor; /* of a job's limit once it ran out of time; 1: as it was */
-    bool no_gpus;          /* gpus = false: devices are not requested */
+    bool gpus;             /* devices are requested; default true */
 };
 
 /* Whether `memory` is worked out for each attempt (space/build.c). */

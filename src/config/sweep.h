@@ -466,8 +466,7 @@ struct sweep {
     struct predict_config predict;
     struct search_config search;
     struct import_config import;
-    struct batch_config slurm;
-    struct position slurm_memory_at;
+    struct batch_config batch, batch_other; /* what counts, [slurm] at first; [executor] */
     struct local_config local;
 };
 

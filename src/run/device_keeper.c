@@ -60,7 +60,7 @@ struct device_keeper *device_keeper_create(const struct device_options *options,
     struct device_keeper *k = xcalloc(1, sizeof *k);
     *k = (struct device_keeper){.names = options->devices,
                                 .config = &sweep->local,
-                                .slurm = &sweep->slurm,
+                                .slurm = &sweep->batch,
                                 .environment = environment,
                                 .places = places,
                                 .notice = notice,

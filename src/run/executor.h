@@ -58,6 +58,7 @@ struct executor {
 };
 
 struct allocation;
+struct batch_system;
 struct executor_options {
     size_t slots;
     const char *directory;    /* of job files, absolute or relative to the working directory */
@@ -75,6 +76,7 @@ struct executor_options {
     char *const *environment; /* the runner's own */
     /* For executors that run within a batch system's allocation. */
     const struct allocation *allocation;
+    struct batch_system *system; /* of that which jobs are submitted to */
 };
 typedef int executor_create(const struct executor_options *options, struct executor **out, struct error *e);
 

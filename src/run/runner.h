@@ -61,6 +61,7 @@ struct runner_options {
     size_t slots;
     struct device_options devices;         /* of this machine, or of the allocation */
     const struct allocation *allocation;   /* for the executor to run in; NULL: none */
+    struct batch_system *system;           /* to which it submits; NULL: none */
     const char *directory;                 /* for job files: store_directory() */
     const char *identity;                  /* store_identity() */
     char *const *environment;              /* the runner's own */

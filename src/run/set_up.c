@@ -323,6 +323,7 @@ static int create_executor(struct runner *r, struct error *e)
         .referred = note_reference,
         .environment = o->environment,
         .allocation = o->allocation,
+        .system = o->system,
         .context = r,
     };
     if (o->executor(&options, &r->executor, e) < 0)

@@ -272,7 +272,7 @@ static void note_given(struct starter *s, const struct running_attempt *f)
 {
     struct buffer b = BUFFER_INIT;
     const struct job_details *job = &f->job;
-    const struct job_shape shape = job_shape_of(&s->space->sweep->slurm, job->spec_json, job->devices);
+    const struct job_shape shape = job_shape_of(&s->space->sweep->batch, job->spec_json, job->devices);
     identity_add_given(s->space, job->values, &b);
     buffer_add(&b, &job->devices, sizeof job->devices);
     buffer_add(&b, &shape, sizeof shape);

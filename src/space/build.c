@@ -445,14 +445,14 @@ static void compile_limit(struct space *space, const struct source_text *source,
 
 static void compile_memory(struct space *space, struct problems *problems)
 {
-    const struct batch_config *c = &space->sweep->slurm;
-    const struct position *at = &space->sweep->slurm_memory_at;
+    const struct batch_config *c = &space->sweep->batch;
+    const struct position *at = &space->sweep->batch.memory_at;
     if (!batch_memory_varies(c))
         return;
     char *own = with_units(c->memory, mebibytes_of);
     struct expression first = EXPRESSION_INIT;
     const struct source_text source = {own,      unknown_at(space, at),
-                                       at,       "[slurm]",
+                                       at,       c->name ? "[executor]" : "[slurm]",
                                        "memory", "; write a size as \"512M\" or \"64G\""};
     compile_limit(space, &source, &first, &space->memory, problems);
     expression_free(&first);

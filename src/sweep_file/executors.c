@@ -14,36 +14,59 @@
         .name = (key), TYPE_STRING, DEFAULTS, FORM_LINE, AT(member)                                                    \
     }
 
-/* --- [slurm] --- */
+/* --- [slurm], [executor] --- */
 
-static void read_gpus(const struct reading *r, const struct toml_node *node)
+#define BATCH_KEYS(of)                                                                                                 \
+    LINE("account", of.account), LINE("qos", of.qos), LINE("constraint", of.constraint),                               \
+        LINE("reservation", of.reservation),                                                                           \
+        {.name = "memory", TYPE_STRING, DEFAULTS, FORM_LINE, AT(of.memory), .where = AT(of.memory_at)},                \
+        LINE("gpu_type", of.gpu_type), {.name = "gpus", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(of.gpus)},                  \
+        {.name = "options", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(of.options)},                                       \
+        {.name = "launcher", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(of.launcher)},                                     \
+        {.name = "tasks_per_node", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.tasks_per_node), 1, 65536},                   \
+        {.name = "cpus_per_task",                                                                                      \
+         TYPE_INT,                                                                                                     \
+         DEFAULTS,                                                                                                     \
+         FORM_COUNT,                                                                                                   \
+         AT(of.cpus_per_task),                                                                                         \
+         1,                                                                                                            \
+         65536}, /* MaxArraySize is 1001 as delivered, and 4,000,001 at most (slurm.conf(5)). */                       \
+        {.name = "array_size", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.array_size), 1, 4000001},                         \
+        {.name = "max_jobs", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.max_jobs), 1, 1000000},                             \
+        {.name = "poll", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.poll_ms), 100},                                     \
+        {.name = "absence", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.absence_ms)},                                    \
+        {.name = "margin", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.margin_ms)},                                      \
+        {.name = "heartbeat", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.heartbeat_ms), 1000},                          \
+    {                                                                                                                  \
+        .name = "timeout_factor", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(of.timeout_factor), 1, 100                    \
+    }
+
+static const struct schema_key slurm_keys[] = {LINE("partition", batch.partition), BATCH_KEYS(batch)};
+const struct schema schema_slurm = {"[slurm]", SCHEMA_KEYS(slurm_keys)};
+
+/* A word of [executor.set]; a later one of the same name stands before. */
+static void read_set(const struct reading *r, const struct toml_node *node)
 {
-    r->sweep->slurm.no_gpus = node->integer == 0;
+    char ***set = &r->sweep->batch_other.set;
+    size_t count = 0;
+    if (!schema_expect(r, node, node->key, TYPE_STRING | TYPE_NUMBER))
+        return;
+    while (*set && (*set)[count])
+        count++;
+    *set = xreallocarray(*set, count + 3, sizeof **set);
+    memmove(*set + 2, *set, count * sizeof **set);
+    (*set)[0] = xstrdup(node->key);
+    (*set)[1] = constant_text(node);
+    (*set)[count + 2] = NULL;
 }
 
-static const struct schema_key slurm_keys[] = {
-    LINE("partition", slurm.partition),
-    LINE("account", slurm.account),
-    LINE("qos", slurm.qos),
-    LINE("constraint", slurm.constraint),
-    LINE("reservation", slurm.reservation),
-    {.name = "memory", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.memory), .where = AT(slurm_memory_at)},
-    LINE("gpu_type", slurm.gpu_type),
-    {.name = "gpus", TYPE_BOOL, DEFAULTS, .read = read_gpus},
-    {.name = "options", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(slurm.options)},
-    {.name = "launcher", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(slurm.launcher)},
-    {.name = "tasks_per_node", TYPE_INT, DEFAULTS, FORM_COUNT, AT(slurm.tasks_per_node), 1, 65536},
-    {.name = "cpus_per_task", TYPE_INT, DEFAULTS, FORM_COUNT, AT(slurm.cpus_per_task), 1, 65536},
-    /* MaxArraySize is 1001 as delivered, and 4,000,001 at most (slurm.conf(5)). */
-    {.name = "array_size", TYPE_INT, DEFAULTS, FORM_COUNT, AT(slurm.array_size), 1, 4000001},
-    {.name = "max_jobs", TYPE_INT, DEFAULTS, FORM_COUNT, AT(slurm.max_jobs), 1, 1000000},
-    {.name = "poll", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(slurm.poll_ms), 100},
-    {.name = "absence", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(slurm.absence_ms)},
-    {.name = "margin", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(slurm.margin_ms)},
-    {.name = "heartbeat", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(slurm.heartbeat_ms), 1000},
-    {.name = "timeout_factor", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(slurm.timeout_factor), 1, 100},
+static const struct schema_key executor_keys[] = {
+    {.name = "name", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(batch_other.name), .where = AT(batch_other.name_at)},
+    LINE("queue", batch_other.partition),
+    BATCH_KEYS(batch_other),
+    {.name = "set", TYPE_TABLE, DEFAULTS, .each = read_set},
 };
-const struct schema schema_slurm = {"[slurm]", SCHEMA_KEYS(slurm_keys)};
+const struct schema schema_executor = {"[executor]", SCHEMA_KEYS(executor_keys)};
 
 /* --- [local] --- */
 
@@ -132,13 +155,15 @@ void read_local(const struct reading *r, const struct toml_node *table)
 
 void executors_set_defaults(struct sweep *s)
 {
-    s->slurm = (struct batch_config){.array_size = 200,
+    s->batch = (struct batch_config){.gpus = true,
+                                     .array_size = 200,
                                      .max_jobs = 500,
                                      .poll_ms = 10000,
                                      .absence_ms = 300000,
                                      .margin_ms = 120000,
                                      .heartbeat_ms = 30000,
                                      .timeout_factor = 1};
+    s->batch_other = s->batch;
     s->local = (struct local_config){.devices = -1,
                                      .jobs_per_device = 1,
                                      .clean_ms = 60000,

@@ -407,7 +407,8 @@ static const struct schema *const schema_all[] = {
     &schema_model_type, &schema_deepspeed,      &schema_model_info,  &schema_predict,     &schema_order,
     &schema_import,     &schema_refuse,         &schema_model_space, &schema_filter,      &schema_sample,
     &schema_range,      &schema_multiset,       &schema_search,      &schema_stage,       &schema_slurm,
-    &schema_local,      &schema_retry,          &schema_job_file,    &schema_fixture,     &schema_ready,
+    &schema_executor,   &schema_local,          &schema_retry,       &schema_job_file,    &schema_fixture,
+    &schema_ready,
 };
 
 /* "1 1000": a number's least and most; "text": not blank; the words there are. */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "batch/result.h"
-#include "batch/text.h"
+#include "batch/steps.h"
+#include "batch/system.h"
 #include "device/devices.h"
 #include "device/hostfile.h"
-#include "batch/steps.h"
 #include "util/memory.h"
 
 static void look(void *context, const struct batch_entry *entry)
@@ -36,6 +36,22 @@ static void read_devices(const char *text)
     device_list_free(&devices);
 }
 
+static void read_answers(const char *text, size_t *bytes)
+{
+    static struct batch_system *slurm;
+    struct error e = ERROR_INIT;
+    size_t entries;
+    if (!slurm && batch_system_load("slurm", NULL, &slurm, &e) < 0)
+        abort();
+    const struct batch_question *const questions[] = {&slurm->queue, slurm->queue.fallback, &slurm->accounting,
+                                                      slurm->accounting.fallback, &slurm->end};
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        batch_answer_read(slurm, questions[i], text, look, bytes, &entries);
+    batch_system_refusal(slurm, text);
+    free(batch_system_refusal_text(slurm, text));
+    free(batch_system_id(slurm, text, text, true));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -45,16 +61,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct allocation allocation;
     char *node;
     char *text = xstrndup((const char *)data, size);
-    batch_queue_parse(text, look, &bytes);
-    batch_account_parse(text, look, &bytes);
-    batch_completion_parse(text, 0, look, &bytes);
-    free(batch_completion_path(text));
+    read_answers(text, &bytes);
     allocation_parse(text, &allocation);
     allocation_free(&allocation);
     step_word_of(text, &node, &(int){0});
     free(node);
-    batch_submitted_id(text);
-    batch_refusal_of(text);
     batch_report_parse(text, &report);
     read_hosts(text);
     read_devices(text);

@@ -94,8 +94,8 @@ static void assert_share(const struct batch_config *config, const char *devices,
 
 TEST(step_share__by_devices__of_processors_and_memory)
 {
-    const struct batch_config gpus = {0}, cpus = {.no_gpus = true, .cpus_per_task = 2},
-                              memory = {.memory = (char *)"9G"};
+    const struct batch_config gpus = {.gpus = true}, cpus = {.cpus_per_task = 2},
+                              memory = {.memory = (char *)"9G", .gpus = true};
     assert_share(&gpus, "n1:0,n1:3", "{}", "n1 1 nodes, 1 tasks, 8 cpus, 2 gpus, 400M");
     assert_share(&gpus, "n1:0,n1:1,n2:0,n2:1", "{\"cluster_spec\":{\"tasks_per_node\":2}}",
                  "n1,n2 2 nodes, 2 tasks, 4 cpus, 2 gpus, -");

@@ -1,4 +1,4 @@
-/* slurm: the table of decisions, what Slurm prints, what it is given. No Slurm is needed. */
+/* batch: the table of decisions, what Slurm prints, what it is given, by its file. No Slurm is needed. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,10 +7,19 @@
 #include "batch/result.h"
 #include "batch/script.h"
 #include "batch/state.h"
-#include "batch/text.h"
+#include "batch/system.h"
 #include "unit_test.h"
 #include "util/file.h"
 #include "util/memory.h"
+
+static struct batch_system *system_of(const char *name)
+{
+    struct batch_system *s = NULL;
+    struct error e = ERROR_INIT;
+    if (batch_system_load(name, NULL, &s, &e) < 0)
+        fail_msg("%s", e.text);
+    return s;
+}
 
 /* --- the table --- */
 
@@ -77,8 +86,10 @@ TEST(batch_decide__every_state_and_result__as_the_table_says)
 
 TEST(batch_state_by_name__each_name__its_state)
 {
+    struct batch_system *slurm = system_of("slurm");
     for (size_t i = 5; i < sizeof rows / sizeof *rows; i++)
-        assert_int_equal(batch_state_by_name(rows[i].name), rows[i].state);
+        assert_int_equal(batch_system_state(slurm, rows[i].name), rows[i].state);
+    batch_system_free(slurm);
     assert_int_equal(batch_state_by_name("SOME_NEW_STATE"), BATCH_STRANGE);
     assert_int_equal(batch_state_by_name(""), BATCH_STRANGE);
     assert_int_equal(batch_state_by_name("+"), BATCH_STRANGE);
@@ -105,7 +116,7 @@ TEST(batch_decide__accounting__asked_where_the_queue_knows_nothing)
 static void write_entry(void *context, const struct batch_entry *e)
 {
     struct buffer *b = context;
-    buffer_printf(b, "%lld", (long long)e->job);
+    buffer_add_text(b, e->job);
     if (e->first >= 0)
         buffer_printf(b, "_%lld-%lld", (long long)e->first, (long long)e->last);
     buffer_printf(b, " %s", batch_state_names[e->state]);
@@ -115,123 +126,123 @@ static void write_entry(void *context, const struct batch_entry *e)
                   *e->comment ? " " : "", e->comment);
 }
 
-static void assert_queue(const char *text, int refused, const char *expected)
+enum which { QUEUE, QUEUE_AS_JSON, ACCOUNTING, COMPLETIONS, END };
+
+static void assert_answer(enum which which, const char *text, int refused, const char *expected)
 {
+    struct batch_system *s = system_of("slurm");
+    const struct batch_question *const questions[] = {[QUEUE] = &s->queue,
+                                                      [QUEUE_AS_JSON] = s->queue.fallback,
+                                                      [ACCOUNTING] = &s->accounting,
+                                                      [COMPLETIONS] = s->accounting.fallback,
+                                                      [END] = &s->end};
     struct buffer b = BUFFER_INIT;
-    assert_int_equal(batch_queue_parse(text, write_entry, &b), refused);
+    size_t entries;
+    assert_int_equal(batch_answer_read(s, questions[which], text, write_entry, &b, &entries), refused);
     assert_string_equal(buffer_text(&b), expected);
     buffer_free(&b);
+    batch_system_free(s);
 }
 
-TEST(batch_queue_parse__lines__entries)
+TEST(batch_answer_read__queue_in_lines__entries)
 {
-    assert_queue("14|N/A|RUNNING|None|n[1-2]|db a|b\n9|3|PENDING|Resources||x\n", 0,
-                 "14 RUNNING None n[1-2] db a|b;9_3-3 PENDING Resources x;");
-    assert_queue("9|0-4,7%3|PENDING|JobArrayTaskLimit||\n", 0,
-                 "9_0-4 PENDING JobArrayTaskLimit;9_7-7 PENDING JobArrayTaskLimit;");
-    assert_queue("9|[2-6:2%1]|PENDING|x||\n", 0, "9_2-2 PENDING x;9_4-4 PENDING x;9_6-6 PENDING x;");
-    assert_queue("", 0, "");
-    assert_queue("slurm_load_jobs error: Unable\n7|N/A|RUNNING|None\n|N/A|RUNNING|a|b|c\n", 3, "");
-    assert_queue("9|5-2|RUNNING|x||\n9|x|RUNNING|x||\n9|1-2:0|PENDING|||\n9|0-99999999:2|PENDING|||\n", 3,
-                 "9 RUNNING x;");
+    assert_answer(QUEUE, "14|N/A|RUNNING|None|n[1-2]|db a|b\n9|3|PENDING|Resources||x\n", 0,
+                  "14 RUNNING None n[1-2] db a|b;9_3-3 PENDING Resources x;");
+    assert_answer(QUEUE, "9|0-4,7%3|PENDING|JobArrayTaskLimit||\n", 0,
+                  "9_0-4 PENDING JobArrayTaskLimit;9_7-7 PENDING JobArrayTaskLimit;");
+    assert_answer(QUEUE, "9|[2-6:2%1]|PENDING|x||\n", 0, "9_2-2 PENDING x;9_4-4 PENDING x;9_6-6 PENDING x;");
+    assert_answer(QUEUE, "", 0, "");
+    assert_answer(QUEUE, "slurm_load_jobs error: Unable\n7|N/A|RUNNING|None\n|N/A|RUNNING|a|b|c\n", 3, "");
+    assert_answer(QUEUE, "9|5-2|RUNNING|x||\n9|x|RUNNING|x||\n9|1-2:0|PENDING|||\n9|0-99999999:2|PENDING|||\n", 3,
+                  "9 RUNNING x;");
 }
 
-TEST(batch_queue_parse__json__as_22_05_and_later)
+TEST(batch_answer_read__queue_in_json__as_22_05_and_later)
 {
-    assert_queue("{\"jobs\":[{\"job_id\":14,\"array_job_id\":9,\"array_task_id\":4,\"array_task_string\":\"\","
-                 "\"job_state\":\"FAILED\",\"state_reason\":\"NonZeroExitCode\",\"nodes\":\"n1\",\"comment\":\"c\"}]}",
-                 0, "9_4-4 FAILED NonZeroExitCode n1 c;");
-    assert_queue("{\"jobs\":[{\"job_id\":15,\"array_job_id\":{\"set\":true,\"infinite\":false,\"number\":0},"
-                 "\"array_task_id\":{\"set\":false,\"number\":0},\"job_state\":[\"RUNNING\",\"COMPLETING\"]},"
-                 "{\"job_id\":16,\"array_job_id\":16,\"array_task_string\":\"0-1\",\"job_state\":\"PENDING\"},"
-                 "{\"job_id\":\"x\",\"job_state\":\"RUNNING\"},{}]}",
-                 2, "15 RUNNING;16_0-1 PENDING;");
-    assert_queue("{\"jobs\":[{\"job_id\":15", -1, "");
-    assert_queue("{\"errors\":[]}", -1, "");
+    assert_answer(QUEUE_AS_JSON,
+                  "{\"jobs\":[{\"job_id\":14,\"array_job_id\":9,\"array_task_id\":4,\"array_task_string\":\"\","
+                  "\"job_state\":\"FAILED\",\"state_reason\":\"NonZeroExitCode\",\"nodes\":\"n1\",\"comment\":\"c\"}]}",
+                  0, "9_4-4 FAILED NonZeroExitCode n1 c;");
+    assert_answer(QUEUE_AS_JSON,
+                  "{\"jobs\":[{\"job_id\":15,\"array_job_id\":{\"set\":true,\"infinite\":false,\"number\":0},"
+                  "\"array_task_id\":{\"set\":false,\"number\":0},\"job_state\":[\"RUNNING\",\"COMPLETING\"]},"
+                  "{\"job_id\":16,\"array_job_id\":16,\"array_task_string\":\"0-1\",\"job_state\":\"PENDING\"},"
+                  "{\"job_state\":\"RUNNING\"},{}]}",
+                  1, "15 RUNNING;16_0-1 PENDING;");
+    assert_answer(QUEUE_AS_JSON, "{\"jobs\":[{\"job_id\":15", -1, "");
+    assert_answer(QUEUE_AS_JSON, "{\"errors\":[]}", -1, "");
 }
 
-TEST(batch_account_parse__lines__entries)
+TEST(batch_answer_read__accounting__entries)
 {
-    struct buffer b = BUFFER_INIT;
-    assert_int_equal(batch_account_parse("9_4|FAILED|7:0|n1\n9_4.batch|FAILED|7:0|n1\n14|TIMEOUT|0:15|n2\n"
-                                         "9_[5-6]|CANCELLED by 0|0:0|None assigned\nnonsense\n",
-                                         write_entry, &b),
-                     1);
-    assert_string_equal(buffer_text(&b), "9_4-4 FAILED 7:0 n1;14 TIMEOUT 0:15 n2;9_5-6 CANCELLED 0:0 None assigned;");
-    buffer_free(&b);
+    assert_answer(ACCOUNTING,
+                  "9_4|FAILED|7:0|n1\n9_4.batch|FAILED|7:0|n1\n14|TIMEOUT|0:15|n2\n"
+                  "9_[5-6]|CANCELLED by 0|0:0|None assigned\nnonsense\n",
+                  1, "9_4-4 FAILED 7:0 n1;14 TIMEOUT 0:15 n2;9_5-6 CANCELLED 0:0 None assigned;");
 }
 
-static void count_entry(void *context, const struct batch_entry *entry)
-{
-    struct batch_entry *last = context;
-    *last = *entry;
-    last->nodes = strcmp(entry->nodes, "n[1-2]") == 0 ? "n[1-2]" : "";
-}
-
-TEST(batch_completion_parse__lines_of_22_05__own_tasks_alone)
+TEST(batch_answer_read__completion_log_of_22_05__tasks_alone)
 {
 #define BEFORE "JobId=14 UserId=me(7) GroupId=g(1) Name=a b "
 #define AFTER " DerivedExitCode=0:0 ExitCode=2:0 \n"
-    struct batch_entry e = {0};
-    assert_int_equal(batch_completion_parse(BEFORE "JobState=TIMEOUT Partition=p NodeList=n[1-2] NodeCnt=2 "
-                                                   "ArrayJobId=9 ArrayTaskId=4" AFTER,
-                                            7, count_entry, &e),
-                     0);
-    assert_true(e.job == 9 && e.first == 4 && e.last == 4 && e.state == BATCH_TIMEOUT);
-    assert_string_equal(e.nodes, "n[1-2]");
-    e.job = 0;
-    assert_int_equal(batch_completion_parse("JobId=1 UserId=x(8) Name= UserId=me(7) JobState=FAILED NodeList=n "
-                                            "ArrayJobId=9 ArrayTaskId=4\n",
-                                            7, count_entry, &e),
-                     0);
-    assert_int_equal(batch_completion_parse(BEFORE "JobState=FAILED Partition=p NodeList=n1" AFTER "\nJobId=3 Use", 7,
-                                            count_entry, &e),
-                     1);
-    assert_int_equal(e.job, 0);
+    assert_answer(COMPLETIONS,
+                  BEFORE "JobState=TIMEOUT Partition=p NodeList=n[1-2] NodeCnt=2 ArrayJobId=9 ArrayTaskId=4" AFTER, 0,
+                  "9_4-4 TIMEOUT n[1-2];");
+    assert_answer(COMPLETIONS, BEFORE "JobState=FAILED Partition=p NodeList=(null)" AFTER "\nJobId=3 Use", 1, "");
 }
 
-TEST(batch_completion_path__configuration__only_of_filetxt)
+TEST(batch_answer_read__line_of_scontrol__exit_code_and_signal)
 {
-    char *path =
-        batch_completion_path("JobCompHost             = h\nJobCompLoc              = /var/log/x.txt\nJobCompPort = 0\n"
-                              "JobCompType             = jobcomp/filetxt\n");
-    assert_string_equal(path, "/var/log/x.txt");
-    free(path);
-    assert_null(
-        batch_completion_path("JobCompLoc              = /var/log/x\nJobCompType             = jobcomp/none\n"));
-    assert_null(batch_completion_path(""));
+    assert_answer(END, "JobId=4 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:9 RunTime=0", 0, " an unknown state 0:9;");
+    assert_answer(END, "DerivedExitCode=1:1", 1, "");
+    assert_answer(END, "JobId=4 ExitCode=0", 1, "");
 }
 
-TEST(batch_submitted_id__parsable__number)
+static void assert_id(const char *output, const char *expected)
 {
-    assert_int_equal(batch_submitted_id("123\n"), 123);
-    assert_int_equal(batch_submitted_id("123;cluster\n"), 123);
-    assert_int_equal(batch_submitted_id("Submitted batch job 123\n"), -1);
-    assert_int_equal(batch_submitted_id("99999999999999999999"), -1);
-    assert_int_equal(batch_submitted_id(""), -1);
+    struct batch_system *s = system_of("slurm");
+    char *id = batch_system_id(s, output, "", true);
+    assert_string_equal(id ? id : "none", expected);
+    free(id);
+    batch_system_free(s);
 }
 
-TEST(batch_refusal_of__messages__what_they_mean)
+TEST(batch_system_id__parsable__number)
 {
-    assert_int_equal(batch_refusal_of("sbatch: error: Batch job submission failed: Invalid partition name specified"),
+    assert_id("123\n", "123");
+    assert_id("123;cluster\n", "123");
+    assert_id("Submitted batch job 123\n", "none");
+    assert_id("", "none");
+}
+
+static enum batch_refusal refusal_of(const char *errors)
+{
+    struct batch_system *s = system_of("slurm");
+    enum batch_refusal refusal = batch_system_refusal(s, errors);
+    batch_system_free(s);
+    return refusal;
+}
+
+TEST(batch_system_refusal__messages_of_sbatch__what_they_mean)
+{
+    assert_int_equal(refusal_of("sbatch: error: Batch job submission failed: Invalid partition name specified"),
                      REFUSAL_FINAL);
-    assert_int_equal(batch_refusal_of("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission "
-                                      "failed: Job violates accounting/QOS policy (job submit limit, user's size "
-                                      "and/or time limits)"),
+    assert_int_equal(refusal_of("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission "
+                                "failed: Job violates accounting/QOS policy (job submit limit, user's size "
+                                "and/or time limits)"),
                      REFUSAL_LIMIT);
-    assert_int_equal(batch_refusal_of(
-                         "sbatch: error: QOSMaxWallDurationPerJobLimit\nsbatch: error: Batch job submission "
-                         "failed: Job violates accounting/QOS policy (job submit limit, user's size and/or "
-                         "time limits)\n"),
+    assert_int_equal(refusal_of("sbatch: error: QOSMaxWallDurationPerJobLimit\nsbatch: error: Batch job submission "
+                                "failed: Job violates accounting/QOS policy (job submit limit, user's size and/or "
+                                "time limits)\n"),
                      REFUSAL_POLICY);
-    assert_int_equal(batch_refusal_of("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying"),
+    assert_int_equal(refusal_of("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying"),
                      REFUSAL_LIMIT);
-    assert_int_equal(batch_refusal_of("Unable to contact slurm controller (connect failure)"), REFUSAL_UNKNOWN);
-    assert_int_equal(batch_refusal_of("Socket timed out on send/recv operation"), REFUSAL_UNKNOWN);
-    assert_int_equal(batch_refusal_of(""), REFUSAL_FINAL);
+    assert_int_equal(refusal_of("Unable to contact slurm controller (connect failure)"), REFUSAL_UNKNOWN);
+    assert_int_equal(refusal_of("Socket timed out on send/recv operation"), REFUSAL_UNKNOWN);
+    assert_int_equal(refusal_of(""), REFUSAL_FINAL);
 }
 
-TEST(batch_refusal_text__all_that_sbatch_says__what_names_the_cause)
+TEST(batch_system_refusal_text__all_that_sbatch_says__what_names_the_cause)
 {
     static const char *const cases[][2] = {
         {"sbatch: error: invalid partition specified: gpux\nsbatch: error: Batch job submission failed: Invalid "
@@ -242,43 +253,47 @@ TEST(batch_refusal_text__all_that_sbatch_says__what_names_the_cause)
          "sbatch: unrecognized option '--gpu'"},
         {"", ""},
     };
+    struct batch_system *s = system_of("slurm");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = batch_refusal_text(cases[i][0]);
+        char *text = batch_system_refusal_text(s, cases[i][0]);
         assert_string_equal(text, cases[i][1]);
         free(text);
     }
+    batch_system_free(s);
 }
 
-TEST(batch_time_minutes__limit_grace_margin__rounded_up)
+/* --- templates --- */
+
+static void assert_filled(const char *pattern, const char *expected)
 {
-    assert_int_equal(batch_time_minutes(0, 5000, 120000), 0);
-    assert_int_equal(batch_time_minutes(600000, 5000, 120000), 13);
-    assert_int_equal(batch_time_minutes(55000, 5000, 0), 1);
-    assert_int_equal(batch_time_minutes(1, 0, 0), 1);
+    struct batch_values v = {0};
+    struct buffer b = BUFFER_INIT;
+    batch_values_add(&v, "queue", xstrdup("a b\"\\\nc"), false);
+    batch_values_add(&v, "options", xstrdup("--x\n--y"), true);
+    batch_values_add_count(&v, "gpus", 2);
+    batch_values_add_count(&v, "none", 0);
+    batch_fill(pattern, &v, &b);
+    assert_string_equal(buffer_text(&b), expected);
+    buffer_free(&b);
+    char *words[] = {(char *)"qsub", (char *)"-l{gpus}", (char *)"{none}", (char *)"{options}", NULL};
+    char **argv = batch_fill_words(words, &v);
+    assert_string_equal(argv[1], "-l2");
+    assert_string_equal(argv[3], "--y");
+    assert_null(argv[4]);
+    strings_free(argv);
+    batch_values_free(&v);
+}
+
+TEST(batch_fill__values_absent_lists_filters__lines)
+{
+    assert_filled("-q {queue}\n", "-q a b\"\\ c\n");
+    assert_filled("-q={queue|quoted}\n-q {queue|sh}", "-q=\"a b\\\"\\\\ c\"\n-q 'a b\"\\\nc'\n");
+    assert_filled("-l {none}\n-l {unknown}\n-pe {pe:smp} {gpus}\n", "-pe smp 2\n");
+    assert_filled("#$ {options}\n{{{gpus}}}\n", "#$ --x\n#$ --y\n{2}\n");
+    assert_filled("select={nodes:1}{gpus?:ngpus=@}{none?:mem=@mb}\n", "select=1:ngpus=2\n");
 }
 
 /* --- what Slurm is given --- */
-
-TEST(batch_request__options__quoted_lines)
-{
-    char *extra[] = {(char *)"--licenses=a:2", NULL};
-    const struct batch_request r = {.partition = "gpu",
-                                    .constraint = "a100&\"big\"",
-                                    .memory = "80G",
-                                    .exclude = "n1",
-                                    .nodes = 2,
-                                    .tasks_per_node = 8,
-                                    .gpus_per_node = 8,
-                                    .minutes = 13,
-                                    .extra = extra};
-    struct buffer b = BUFFER_INIT;
-    batch_request_add(&r, &b);
-    assert_string_equal(buffer_text(&b), "#SBATCH --partition=\"gpu\"\n#SBATCH --constraint=\"a100&\\\"big\\\"\"\n"
-                                         "#SBATCH --exclude=\"n1\"\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\n"
-                                         "#SBATCH --gpus-per-node=8\n#SBATCH --mem=\"80G\"\n#SBATCH --time=13\n"
-                                         "#SBATCH --licenses=a:2\n");
-    buffer_free(&b);
-}
 
 /* Runs one task of a batch as Slurm would, in a directory whose name is no shell's friend. */
 struct bench {
@@ -305,13 +320,15 @@ static void bench_make(struct bench *b, char *const *command)
 static int bench_run(const struct bench *b, int64_t limit_ms, const char *prefix)
 {
     const struct batch_task tasks[] = {{"none/1", 6, 0, 0}, {"key $1/1", 7, limit_ms, 100}};
-    const struct batch_script batch = {"#SBATCH --time=1\n", "name", "com\"ment", b->root, 1, tasks, 2};
+    struct batch_system *slurm = system_of("slurm");
+    const struct batch_script batch = {slurm, "#SBATCH --time=1\n", b->root, 1, tasks, 2};
     struct buffer text = BUFFER_INIT;
     batch_script_add(&batch, &text);
+    batch_system_free(slurm);
     char *path = xasprintf("%s/batch", b->directory);
     assert_int_equal(file_write_atomic(path, text.data, text.length, NULL), 0);
     char *line =
-        xasprintf("cd \"%s\" && SLURM_ARRAY_TASK_ID=1 SLURM_JOB_ID=14 SLURM_JOB_NODELIST='n[1-2]' %s sh ./batch",
+        xasprintf("cd \"%s\" && SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=14 SLURM_JOB_NODELIST='n[1-2]' %s sh ./batch",
                   b->directory, prefix);
     int status = system(line);
     free(line);
@@ -359,8 +376,7 @@ TEST(batch_script__task_run_by_a_shell__result_and_output)
     free(output);
     struct batch_report r = bench_report(&b);
     assert_int_equal(r.attempt, 7);
-    assert_int_equal(r.job, 14);
-    assert_int_equal(r.restart, 0);
+    assert_string_equal(r.array, "14");
     assert_string_equal(r.nodes, "n[1-2]");
     assert_true(r.ended);
     assert_false(r.terminated);
@@ -433,18 +449,6 @@ TEST(batch_script__closed_while_it_runs__ended_without_a_result)
     assert_int_equal(bench_run(&b, 0, ""), 143);
     assert_false(bench_report(&b).ended);
     bench_free(&b);
-}
-
-TEST(batch_exit_parse__line_of_scontrol__code_and_signal)
-{
-    int code = -1, killer = -1;
-    assert_true(batch_exit_parse("JobId=4 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:9 RunTime=0", &code, &killer));
-    assert_int_equal(code, 0);
-    assert_int_equal(killer, 9);
-    assert_false(batch_exit_parse("DerivedExitCode=1:1", &code, &killer));
-    assert_false(batch_exit_parse("JobId=4 ExitCode=0", &code, &killer));
-    assert_false(batch_exit_parse("JobId=4 ExitCode=999:0", &code, &killer));
-    assert_int_equal(killer, 9);
 }
 
 TEST(batch_report__torn_or_foreign__none)

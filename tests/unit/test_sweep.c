@@ -338,13 +338,13 @@ TEST(executors__all_keys__kept)
     struct sweep *s = read_sweep("[slurm]\npartition = \"gpu\"\noptions = [\"--exclusive\", \"-L a\"]\npoll = \"5s\"\n"
                                  "gpus = false\ntimeout_factor = 1.5\narray_size = 7\nlauncher = [\"srun\"]\n"
                                  "[local]\ndevices = [0, \"GPU-1\"]\nexclusive = true\ndirty_memory = \"2GiB\"\n");
-    assert_string_equal(s->slurm.partition, "gpu");
-    assert_string_equal(s->slurm.options[1], "-L a");
-    assert_string_equal(s->slurm.launcher[0], "srun");
-    assert_int_equal(s->slurm.poll_ms, 5000);
-    assert_int_equal(s->slurm.array_size, 7);
-    assert_true(s->slurm.no_gpus && s->slurm.timeout_factor == 1.5);
-    assert_int_equal(s->slurm.max_jobs, 500);
+    assert_string_equal(s->batch.partition, "gpu");
+    assert_string_equal(s->batch.options[1], "-L a");
+    assert_string_equal(s->batch.launcher[0], "srun");
+    assert_int_equal(s->batch.poll_ms, 5000);
+    assert_int_equal(s->batch.array_size, 7);
+    assert_true(!s->batch.gpus && s->batch.timeout_factor == 1.5);
+    assert_int_equal(s->batch.max_jobs, 500);
     assert_int_equal(s->local.devices, 2);
     assert_string_equal(s->local.device_names, "0,GPU-1");
     assert_true(s->local.exclusive && s->local.dirty_bytes == INT64_C(2) << 30);

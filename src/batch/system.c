@@ -1,0 +1,544 @@
+#include "batch/system.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "expression/expression.h"
+#include "sweep_file/reading.h"
+#include "sweep_file/schema.h"
+#include "toml/parse.h"
+#include "util/embedded.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+#define FILE_BYTES_MOST (1 << 20)
+#define AT(member) offsetof(struct batch_system, member)
+#define OF(member) offsetof(struct batch_question, member)
+#define TEXT(key, place)                                                                                               \
+    {                                                                                                                  \
+        .name = (key), TYPE_STRING, EVERY, FORM_STRING, (place)                                                        \
+    }
+
+/* --- keys --- */
+
+static const char *const arrays_words[] = {"always", "several", "never", NULL};
+static const char *const refusal_words[] = {"limit", "policy", "no answer", NULL};
+
+static const struct schema_key top_keys[] = {
+    {.name = "title", TYPE_STRING, EVERY, FORM_TEXT, AT(title), .required = true},
+    {.name = "unverified", TYPE_BOOL, EVERY, FORM_BOOL, AT(unverified)},
+    {.name = "environment", TYPE_TABLE, EVERY},
+    {.name = "submit", TYPE_TABLE, EVERY, .required = true},
+    {.name = "queue", TYPE_TABLE, EVERY, .required = true},
+    {.name = "accounting", TYPE_TABLE, EVERY},
+    {.name = "doubt", TYPE_TABLE, EVERY},
+    {.name = "end", TYPE_TABLE, EVERY},
+    {.name = "cancel", TYPE_TABLE, EVERY, .required = true},
+};
+static const struct schema_key environment_keys[] = {
+    {.name = "drop", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(drop)},
+    {.name = "keep", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(keep)},
+};
+static const struct schema_key cancel_keys[] = {
+    {.name = "command", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(cancel), .required = true},
+};
+static const struct schema_key submit_keys[] = {
+    {.name = "command", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(submit), .required = true},
+    {.name = "stdin", TYPE_BOOL, EVERY, FORM_BOOL, AT(on_input)},
+    {.name = "description", TYPE_BOOL, EVERY, FORM_BOOL, AT(has_description)},
+    TEXT("head", AT(head)),
+    TEXT("request", AT(request)),
+    TEXT("exclude", AT(exclude)),
+    TEXT("exclude_separator", AT(exclude_separator)),
+    TEXT("whole", AT(whole)),
+    TEXT("member", AT(member)),
+    TEXT("alone", AT(alone)),
+    TEXT("nodes", AT(nodes)),
+    TEXT("task_variable", AT(task_variable)),
+    TEXT("job_variable", AT(job_variable)),
+    {.name = "arrays", TYPE_STRING, EVERY, FORM_CHOICE, AT(arrays), .choices = arrays_words},
+    {.name = "first_task", TYPE_INT, EVERY, FORM_COUNT, AT(first_task), 0, 1},
+    {.name = "id", TYPE_STRING, EVERY, FORM_TEXT, AT(id.text), .required = true},
+    TEXT("id_anyway", AT(id_anyway.text)),
+    TEXT("refusal_drop", AT(refusal_drop.text)),
+    TEXT("refusal_strip", AT(refusal_strip.text)),
+    {.name = "refusals", TYPE_TABLE, EVERY},
+    {.name = "reserved_exits", TYPE_LIST, EVERY},
+};
+static const struct schema_key question_keys[] = {
+    {.name = "command", TYPE_STRINGS, EVERY, FORM_STRINGS, OF(command), .required = true},
+    {.name = "columns", TYPE_STRINGS, EVERY, FORM_STRINGS, OF(columns)},
+    TEXT("separator", OF(separator)),
+    TEXT("pattern", OF(pattern.text)),
+    TEXT("pair", OF(pair.text)),
+    TEXT("record", OF(record.text)),
+    TEXT("none", OF(none.text)),
+    TEXT("empty", OF(empty.text)),
+    TEXT("json", OF(json)),
+    {.name = "skip", TYPE_INT, EVERY, FORM_COUNT, OF(skip), 0, 1000},
+    {.name = "fields", TYPE_TABLE, EVERY},
+    {.name = "fallback", TYPE_TABLE, EVERY},
+    /* Of [queue] alone. */
+    {.name = "states", TYPE_TABLE, EVERY},
+    {.name = "changes", TYPE_TABLE, EVERY},
+    {.name = "stuck", TYPE_STRINGS, EVERY},
+};
+enum { QUEUE_KEYS_ALONE = 3, QUESTION_KEYS = sizeof question_keys / sizeof *question_keys - QUEUE_KEYS_ALONE };
+#define FIELD(which, key)                                                                                              \
+    {                                                                                                                  \
+        .name = (key), TYPE_STRING, EVERY, FORM_TEXT, OF(fields[which])                                                \
+    }
+static const struct schema_key field_keys[ENTRY_COUNT] = {
+    FIELD(ENTRY_ID, "id"),         FIELD(ENTRY_TASK, "task"),     FIELD(ENTRY_STATE, "state"),
+    FIELD(ENTRY_REASON, "reason"), FIELD(ENTRY_NODES, "nodes"),   FIELD(ENTRY_COMMENT, "comment"),
+    FIELD(ENTRY_EXIT, "exit"),     FIELD(ENTRY_SIGNAL, "signal"),
+};
+static const struct schema schema_fields = {"[fields]", SCHEMA_KEYS(field_keys)};
+
+/* --- checks --- */
+
+/* Of one text: braces are closed, and filters known. */
+static void check_template_of(const struct reading *r, const struct toml_node *node)
+{
+    for (const char *c = node->text; (c = strpbrk(c, "{}")); c++) {
+        if (c[1] == *c) {
+            c++;
+            continue;
+        }
+        size_t name = *c == '{' ? strspn(c + 1, "abcdefghijklmnopqrstuvwxyz0123456789_") : 0;
+        size_t bar = strcspn(c, "|}\n"), end = strcspn(c, "}\n");
+        if (name == 0 || !strchr(":?|}", c[1 + name]) || c[end] != '}' ||
+            (bar < end && strncmp(c + bar, "|quoted}", 8) != 0 && strncmp(c + bar, "|sh}", 4) != 0)) {
+            problem_at_value(r, node,
+                             "%s: expected {key}, {key:default}, {key?…@…}, {key|quoted} or {key|sh} at: %.30s",
+                             node->key ? node->key : "a word", c);
+            return;
+        }
+        c += end;
+    }
+}
+
+static void check_templates(const struct reading *r, const struct toml_node *node)
+{
+    for (size_t i = 0; node && node->kind == NODE_LIST && i < node->child_count; i++)
+        check_templates(r, &node->children[i]);
+    if (node && node->kind == NODE_STRING)
+        check_template_of(r, node);
+}
+
+static void compile(const struct reading *r, const struct toml_node *node, struct batch_pattern *p)
+{
+    char why[256];
+    if (p->text && line_pattern_compile(&p->compiled, p->text, why) < 0) {
+        if (node)
+            problem_at_value(r, node, "the pattern cannot be used: %s", why);
+        text_replace(&p->text, NULL);
+    }
+}
+
+static const struct toml_node *found_key(const struct schema *s, const struct toml_node **found, const char *key)
+{
+    return found[schema_find(s, key)];
+}
+
+/* --- questions --- */
+
+/* The row in which the answer's records are, with their keys as columns. */
+static int prepare_rows(struct batch_system *s, struct batch_question *q, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    buffer_add_text(&sql, "SELECT ");
+    for (int i = 0; i < ENTRY_COUNT; i++) {
+        const char *name = field_keys[i].name;
+        const char *own = string_list_find(&q->names, name) < q->names.count ? name : "NULL";
+        buffer_printf(&sql, "%s(%s)", i ? ", " : "", q->fields[i] ? q->fields[i] : own);
+    }
+    buffer_add_text(&sql, " FROM (SELECT key, value");
+    for (size_t i = 0; i < q->names.count; i++) {
+        buffer_add_text(&sql, ", ");
+        if (q->columns)
+            buffer_printf(&sql, "value ->> %zu", i);
+        else
+            expression_add_member(&sql, "value", q->names.items[i]);
+        buffer_add_text(&sql, " AS ");
+        expression_add_name(&sql, q->names.items[i]);
+    }
+    buffer_add_text(&sql, " FROM json_each(?1");
+    if (q->json) {
+        buffer_add_text(&sql, ", ");
+        buffer_add_quoted(&sql, q->json, '\'');
+    }
+    buffer_add_text(&sql, "))");
+    return db_prepare_built(s->db, &sql, &q->rows, e);
+}
+
+/* What records are read for is known by what SQLite does not know: their keys are the columns that it misses. */
+static void prepare_question(const struct reading *r, const struct toml_node *table, struct batch_system *s,
+                             struct batch_question *q)
+{
+    static const char missing[] = "no such column: ";
+    struct error e = ERROR_INIT;
+    for (char **c = q->columns; c && *c; c++)
+        string_list_add(&q->names, **c ? xstrdup(*c) : xasprintf("column %zu", q->names.count + 1));
+    while (prepare_rows(s, q, &e) < 0) {
+        const char *name = strstr(e.text, missing);
+        name = name ? name + sizeof missing - 1 : NULL;
+        if (q->columns || !name || q->names.count > 100 || string_list_find(&q->names, name) < q->names.count) {
+            problem_at_value(r, table, "fields: %s", e.text);
+            return;
+        }
+        string_list_add(&q->names, xstrdup(name));
+    }
+}
+
+static void read_question(const struct reading *r, const struct toml_node *table, const char *title,
+                          struct batch_system *s, struct batch_question *q);
+
+static void read_fallback(const struct reading *r, const struct toml_node *table, const char *title,
+                          struct batch_system *s, struct batch_question *q)
+{
+    char *below = xasprintf("%.*s.fallback]", (int)strlen(title) - 1, title);
+    q->fallback = xcalloc(1, sizeof *q->fallback);
+    read_question(r, table, below, s, q->fallback);
+    free(below);
+}
+
+static void check_states(const struct reading *r, const struct toml_node *states)
+{
+    for (size_t i = 0; states && i < states->child_count; i++) {
+        const struct toml_node *n = &states->children[i];
+        if (n->kind != NODE_STRING || batch_state_by_name(n->text) == BATCH_STRANGE)
+            problem_at_value(r, n,
+                             "a state must be one of PENDING, REQUEUED, RUNNING, SUSPENDED, COMPLETING, "
+                             "COMPLETED, FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAIL, PREEMPTED, CANCELLED, "
+                             "BOOT_FAIL, DEADLINE");
+    }
+}
+
+static void read_question(const struct reading *r, const struct toml_node *table, const char *title,
+                          struct batch_system *s, struct batch_question *q)
+{
+    const bool is_queue = q == &s->queue;
+    const struct schema schema = {title, question_keys, is_queue ? QUESTION_KEYS + QUEUE_KEYS_ALONE : QUESTION_KEYS};
+    const struct toml_node *found[sizeof question_keys / sizeof *question_keys] = {NULL};
+    schema_match(&schema, r, table, found);
+    schema_take(&schema, r, found, q);
+    check_templates(r, found_key(&schema, found, "command"));
+    struct batch_pattern *const patterns[] = {&q->pattern, &q->pair, &q->record, &q->none, &q->empty};
+    static const char *const names[] = {"pattern", "pair", "record", "none", "empty"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        compile(r, found_key(&schema, found, names[i]), patterns[i]);
+    const struct toml_node *columns = found_key(&schema, found, "columns");
+    if (columns && columns->child_count > BATCH_COLUMNS_MOST)
+        problem_at_value(r, columns, "columns: at most %d can be read", BATCH_COLUMNS_MOST);
+    const struct toml_node *fields = found_key(&schema, found, "fields");
+    const struct toml_node *fallback = found_key(&schema, found, "fallback"), *of_fields[ENTRY_COUNT];
+    if (fields) {
+        schema_match(&schema_fields, r, fields, of_fields);
+        schema_take(&schema_fields, r, of_fields, q);
+    }
+    if ((q->columns != NULL) + (q->pair.text != NULL) + (q->json != NULL) != 1)
+        problem_at_value(r, table, "%s needs one of columns, pair and json: how its answer is read", title);
+    else
+        prepare_question(r, table, s, q);
+    if (is_queue) {
+        s->states = found_key(&schema, found, "states");
+        s->changes = found_key(&schema, found, "changes");
+        const struct toml_node *stuck = found_key(&schema, found, "stuck");
+        s->stuck = stuck ? toml_strings(stuck) : NULL;
+        check_states(r, s->states);
+    }
+    if (fallback)
+        read_fallback(r, fallback, title, s, q);
+}
+
+static void question_free(struct batch_question *q)
+{
+    const struct schema schema = {"", question_keys, QUESTION_KEYS};
+    struct batch_pattern *const patterns[] = {&q->pattern, &q->pair, &q->record, &q->none, &q->empty};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        if (patterns[i]->text)
+            line_pattern_free(&patterns[i]->compiled);
+    schema_release(&schema, q);
+    schema_release(&schema_fields, q);
+    string_list_free(&q->names);
+    stmt_free(q->rows);
+    if (q->fallback)
+        question_free(q->fallback);
+    free(q->fallback);
+}
+
+/* --- [submit] --- */
+
+static void read_refusals(const struct reading *r, const struct toml_node *table, struct batch_system *s)
+{
+    for (size_t i = 0; i < table->child_count; i++) {
+        const struct toml_node *n = &table->children[i];
+        struct batch_refusal_pattern p = {{xstrdup(n->key), {0}}, REFUSAL_FINAL};
+        if (!schema_expect(r, n, n->key, TYPE_STRING)) {
+            free(p.pattern.text);
+            continue;
+        }
+        p.means = (enum batch_refusal)(check_choice(r, n, refusal_words, 3) + REFUSAL_LIMIT);
+        compile(r, n, &p.pattern);
+        *array_add(s->refusals, s->refusal_count) = p;
+    }
+}
+
+static void read_reserved(const struct reading *r, const struct toml_node *list, struct batch_system *s)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < list->child_count; i++)
+        if (schema_expect(r, &list->children[i], "an exit status", TYPE_INT))
+            buffer_printf(&b, "%s%lld", b.length ? " " : "", (long long)list->children[i].integer);
+    s->reserved_exits = buffer_take(&b);
+}
+
+static void read_submit(const struct reading *r, const struct toml_node *table, struct batch_system *s)
+{
+    static const struct schema schema = {"[submit]", SCHEMA_KEYS(submit_keys)};
+    static const char *const templates[] = {"command", "head", "request", "exclude", "whole", "member", "alone"};
+    static const char *const names[] = {"id", "id_anyway", "refusal_drop", "refusal_strip"};
+    struct batch_pattern *const patterns[] = {&s->id, &s->id_anyway, &s->refusal_drop, &s->refusal_strip};
+    const struct toml_node *found[sizeof submit_keys / sizeof *submit_keys];
+    schema_match(&schema, r, table, found);
+    schema_take(&schema, r, found, s);
+    for (size_t i = 0; i < sizeof templates / sizeof *templates; i++)
+        check_templates(r, found_key(&schema, found, templates[i]));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        compile(r, found_key(&schema, found, names[i]), patterns[i]);
+    if (found_key(&schema, found, "refusals"))
+        read_refusals(r, found_key(&schema, found, "refusals"), s);
+    if (found_key(&schema, found, "reserved_exits"))
+        read_reserved(r, found_key(&schema, found, "reserved_exits"), s);
+    if (s->arrays != ARRAYS_NEVER && !s->task_variable)
+        problem_at_value(r, table,
+                         "[submit] lacks \"task_variable\", which tells a task its index; without arrays, "
+                         "add arrays = \"never\"");
+}
+
+/* --- the file --- */
+
+static void read_table(const struct reading *r, const struct toml_node *table, const char *title,
+                       const struct schema_key *keys, size_t count, struct batch_system *s)
+{
+    const struct toml_node *found[sizeof top_keys / sizeof *top_keys];
+    const struct schema schema = {title, keys, count};
+    schema_match(&schema, r, table, found);
+    schema_take(&schema, r, found, s);
+    check_templates(r, found_key(&schema, found, keys->name));
+}
+
+static void read_top(const struct reading *r, struct batch_system *s)
+{
+    static const struct schema schema = {"the file", SCHEMA_KEYS(top_keys)};
+    const struct toml_node *found[sizeof top_keys / sizeof *top_keys], *table;
+    schema_match(&schema, r, s->tree, found);
+    schema_take(&schema, r, found, s);
+    if ((table = found_key(&schema, found, "environment")))
+        read_table(r, table, "[environment]", SCHEMA_KEYS(environment_keys), s);
+    if ((table = found_key(&schema, found, "submit")))
+        read_submit(r, table, s);
+    if ((table = found_key(&schema, found, "queue")))
+        read_question(r, table, "[queue]", s, &s->queue);
+    if ((table = found_key(&schema, found, "accounting")))
+        read_question(r, table, "[accounting]", s, &s->accounting);
+    if ((table = found_key(&schema, found, "doubt")))
+        read_question(r, table, "[doubt]", s, &s->doubt);
+    if ((table = found_key(&schema, found, "end")))
+        read_question(r, table, "[end]", s, &s->end);
+    if ((table = found_key(&schema, found, "cancel")))
+        read_table(r, table, "[cancel]", SCHEMA_KEYS(cancel_keys), s);
+}
+
+static void set_default(char **text, const char *otherwise)
+{
+    if (!*text)
+        *text = xstrdup(otherwise);
+}
+
+static int read_text(const char *file, const char *text, struct batch_system *s, struct error *e)
+{
+    struct problems problems = PROBLEMS_INIT;
+    const struct reading r = {.problems = &problems, .file = file, .role = FILE_SWEEP};
+    struct toml_fault fault;
+    if (toml_parse(text, strlen(text), &s->tree, &fault) == 0) {
+        read_top(&r, s);
+    } else {
+        problems_add(&problems, (struct position){file, fault.line, fault.column}, "%s", fault.message);
+        free(fault.message);
+    }
+    set_default(&s->whole, "{id}");
+    set_default(&s->member, "{id}_{task}");
+    set_default(&s->alone, "{id}");
+    set_default(&s->nodes, "$(hostname)");
+    int rc = problems_report(&problems, NULL, e);
+    problems_free(&problems);
+    return rc;
+}
+
+/* "local, gridengine, slurm": the names of those that are built in. The caller's. */
+static char *names_there_are(void)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_text(&b, "local");
+    for (const struct embedded_file *f = NULL; (f = embedded_next("executors/", f));) {
+        char *stem = embedded_stem(f);
+        buffer_printf(&b, ", %s", stem);
+        free(stem);
+    }
+    return buffer_take(&b);
+}
+
+/* The text of the file, and how it is called in messages; both the caller's. */
+static int find_text(const char *name, const char *of, char **file, char **text, struct error *e)
+{
+    const char *dot = strrchr(name, '.');
+    if (strchr(name, '/') || (dot && strcmp(dot, ".toml") == 0)) {
+        struct buffer b = BUFFER_INIT;
+        *file = of ? path_beside(of, name) : xstrdup(name);
+        int rc = file_read(*file, FILE_BYTES_MOST, &b, e);
+        *text = buffer_take(&b);
+        if (rc < 0 && e)
+            e->kind = ERROR_USAGE;
+        return rc;
+    }
+    char *path = xasprintf("executors/%s.toml", name);
+    const char *built_in = embedded_text(path);
+    *file = path;
+    *text = built_in ? xstrdup(built_in) : NULL;
+    if (built_in)
+        return 0;
+    char *names = names_there_are();
+    error_set(e, ERROR_USAGE,
+              "there is no executor \"%s\"; there are %s, and a file is given by its path, such as ./%s.toml", name,
+              names, name);
+    free(names);
+    return -1;
+}
+
+int batch_system_load(const char *name, const char *of, struct batch_system **out, struct error *e)
+{
+    struct batch_system *s = xcalloc(1, sizeof *s);
+    char *file = NULL, *text = NULL;
+    const char *last = path_name(name), *dot = strrchr(last, '.');
+    s->name = xstrndup(last, dot ? (size_t)(dot - last) : strlen(last));
+    int rc = find_text(name, of, &file, &text, e);
+    if (rc == 0)
+        rc = db_open(NULL, DB_TEMPORARY, &s->db, e);
+    if (rc == 0)
+        rc = read_text(file, text, s, e);
+    free_all(file, text);
+    if (rc < 0)
+        batch_system_free(s);
+    else
+        *out = s;
+    return rc;
+}
+
+void batch_system_free(struct batch_system *s)
+{
+    static const struct schema tables[] = {{"", SCHEMA_KEYS(top_keys)},
+                                           {"", SCHEMA_KEYS(environment_keys)},
+                                           {"", SCHEMA_KEYS(submit_keys)},
+                                           {"", SCHEMA_KEYS(cancel_keys)}};
+    if (!s)
+        return;
+    struct batch_pattern *const patterns[] = {&s->id, &s->id_anyway, &s->refusal_drop, &s->refusal_strip};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        if (patterns[i]->text)
+            line_pattern_free(&patterns[i]->compiled);
+    for (size_t i = 0; i < s->refusal_count; i++) {
+        if (s->refusals[i].pattern.text)
+            line_pattern_free(&s->refusals[i].pattern.compiled);
+        free(s->refusals[i].pattern.text);
+    }
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        schema_release(&tables[i], s);
+    question_free(&s->queue);
+    question_free(&s->accounting);
+    question_free(&s->doubt);
+    question_free(&s->end);
+    strings_free(s->stuck);
+    db_close(s->db);
+    toml_free(s->tree);
+
+    free_all(s->refusals, s->reserved_exits, s->name, s);
+}
+
+/* --- what its words mean --- */
+
+bool batch_system_is_slurm(const struct batch_system *s)
+{
+    return strcmp(s->name, "slurm") == 0;
+}
+
+enum batch_state batch_system_state(const struct batch_system *s, const char *word)
+{
+    const struct toml_node *known = s->states ? toml_child(s->states, word) : NULL;
+    return batch_state_by_name(known ? known->text : word);
+}
+
+const char *batch_system_change(const struct batch_system *s, const char *reason)
+{
+    for (size_t i = 0; s->changes && i < s->changes->child_count; i++)
+        if (s->changes->children[i].kind == NODE_STRING && strstr(reason, s->changes->children[i].key))
+            return s->changes->children[i].text;
+    return NULL;
+}
+
+bool batch_pattern_finds(const struct batch_pattern *p, const char *text, size_t count, struct text_range *groups,
+                         const char **line)
+{
+    bool found = false;
+    char *copy = p->text ? xstrdup(text) : NULL, *rest = copy;
+    for (char *at; !found && (at = strsep(&rest, "\r\n"));) {
+        found = line_pattern_match(&p->compiled, at, count, groups);
+        if (found && line)
+            *line = text + (at - copy);
+    }
+    free(copy);
+    return found;
+}
+
+enum batch_refusal batch_system_refusal(const struct batch_system *s, const char *said)
+{
+    for (size_t i = 0; i < s->refusal_count; i++)
+        if (batch_pattern_finds(&s->refusals[i].pattern, said, 0, NULL, NULL))
+            return s->refusals[i].means;
+    return REFUSAL_FINAL;
+}
+
+char *batch_system_refusal_text(const struct batch_system *s, const char *said)
+{
+    struct buffer b = BUFFER_INIT;
+    struct text_range head;
+    char *copy = xstrdup(said), *rest = copy;
+    for (char *line; (line = strsep(&rest, "\r\n"));) {
+        if (s->refusal_drop.text && line_pattern_match(&s->refusal_drop.compiled, line, 0, NULL))
+            continue;
+        if (s->refusal_strip.text && line_pattern_match(&s->refusal_strip.compiled, line, 1, &head) && head.begin == 0)
+            line += head.end;
+        if (*line)
+            buffer_printf(&b, "%s%s%.300s", b.length ? "; " : s->submit[0], b.length ? "" : ": ", line);
+    }
+    free(copy);
+    return buffer_take(&b);
+}
+
+static char *id_by(const struct batch_pattern *p, const char *text)
+{
+    struct text_range groups[2];
+    const char *line;
+    if (!batch_pattern_finds(p, text, 2, groups, &line))
+        return NULL;
+    const struct text_range *id = groups[1].begin >= 0 ? &groups[1] : &groups[0];
+    return id->end > id->begin ? xstrndup(line + id->begin, (size_t)(id->end - id->begin)) : NULL;
+}
+
+char *batch_system_id(const struct batch_system *s, const char *output, const char *errors, bool went_well)
+{
+    char *id = went_well ? id_by(&s->id, output) : NULL;
+    id = id ? id : id_by(&s->id_anyway, output);
+    return id ? id : id_by(&s->id_anyway, errors);
+}

@@ -1,0 +1,163 @@
+/* A batch system as a TOML file describes it (docs/clusters.md): the commands by which it is spoken to, what jobs are
+ * asked for with, and how what it says is read. Built-in ones are configs/executors/NAME.toml.
+ *
+ * Texts that are made are templates: "{key}", "{key:default}", "{key?mem=@mb}" (the value at the "@", or
+ * nothing), "{key|quoted}" (in double quotes, a backslash before
+ * each quote and backslash), "{key|sh}" (a word of the shell), "{{" and "}}". A line, or the word of a command, with a
+ * key that has no value vanishes; a list repeats it. */
+#ifndef MESHSWEEP_BATCH_SYSTEM_H
+#define MESHSWEEP_BATCH_SYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "batch/state.h"
+#include "database/db.h"
+#include "pattern/line_pattern.h"
+#include "toml/tree.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+/* --- templates --- */
+
+/* `text` NULL: it has no value. */
+struct batch_value {
+    const char *name; /* borrowed */
+    char *text;
+    bool is_list; /* lines, one value each */
+};
+struct batch_values {
+    struct batch_value *items;
+    size_t count;
+};
+/* Takes `text`; of one name the first counts. */
+void batch_values_add(struct batch_values *v, const char *name, char *text, bool is_list);
+void batch_values_add_count(struct batch_values *v, const char *name, int64_t value); /* below 1: none */
+void batch_values_free(struct batch_values *v);
+
+/* Appends the lines of the template that have all of their values. */
+void batch_fill(const char *pattern, const struct batch_values *values, struct buffer *out);
+/* One text, such as a job's name; the caller's. */
+char *batch_fill_text(const char *pattern, const struct batch_values *values);
+/* The words of a command: NULL-terminated, the caller's (strings_free). */
+char **batch_fill_words(char *const *patterns, const struct batch_values *values);
+
+/* --- the system --- */
+
+/* A pattern of the file; `text` NULL: there is none. */
+struct batch_pattern {
+    char *text;
+    struct line_pattern compiled;
+};
+/* Whether it is there and matches a line of `text`: `groups` of that line, at `*line`. */
+bool batch_pattern_finds(const struct batch_pattern *p, const char *text, size_t count, struct text_range *groups,
+                         const char **line);
+
+#define BATCH_COLUMNS_MOST 15 /* groups of a pattern */
+
+enum batch_field {
+    ENTRY_ID,
+    ENTRY_TASK,
+    ENTRY_STATE,
+    ENTRY_REASON,
+    ENTRY_NODES,
+    ENTRY_COMMENT,
+    ENTRY_EXIT,
+    ENTRY_SIGNAL,
+    ENTRY_COUNT
+};
+
+/* Something that is asked by a command. */
+struct batch_question {
+    char **command;                                          /* NULL: it is not asked */
+    char **columns, *separator;                              /* lines cut to columns, or */
+    struct batch_pattern pattern, pair, record, none, empty; /* by the groups of a pattern, or keys and values, or */
+    char *json;                                              /* the path of a list or object in JSON */
+    int64_t skip;                                            /* lines at the beginning */
+    char *fields[ENTRY_COUNT];                               /* SQL; NULL: the column of that name */
+    struct string_list names;                                /* of keys that these read */
+    struct stmt *rows;                                       /* ?1: what was read, as JSON */
+    struct batch_question *fallback;                         /* asked in its place; NULL: nothing is */
+    bool is_gone;                                            /* it was seen not to be there */
+};
+
+enum batch_arrays { ARRAYS_ALWAYS, ARRAYS_OF_SEVERAL, ARRAYS_NEVER };
+
+/* What a refused submission, or a question that failed, means. */
+enum batch_refusal {
+    REFUSAL_FINAL = 0, /* it will not do: wrong partition, more than any node has, … */
+    REFUSAL_LIMIT,     /* too many jobs just now: again later, with fewer */
+    REFUSAL_POLICY,    /* a limit that it names and that is none on their number: what is asked for may never be met */
+    REFUSAL_UNKNOWN,   /* no answer: it may have been taken or not */
+};
+struct batch_refusal_pattern {
+    struct batch_pattern pattern;
+    enum batch_refusal means;
+};
+
+struct batch_system {
+    char *name;  /* "gridengine": the file's, without ".toml" */
+    char *title; /* "Grid Engine" */
+    bool unverified;
+    char **drop, **keep; /* beginnings of settings, and names of variables */
+
+    char **submit, *head, *request, *exclude, *whole, *member, *alone, *nodes, *task_variable, *job_variable;
+    struct batch_pattern id, id_anyway, refusal_drop, refusal_strip;
+    struct batch_refusal_pattern *refusals;
+    size_t refusal_count;
+    bool on_input, has_description;
+    int arrays; /* enum batch_arrays */
+    int64_t first_task;
+    char *reserved_exits;    /* "99 100" */
+    char *exclude_separator; /* between nodes; NULL: a comma */
+
+    struct batch_question queue, accounting, doubt, end;
+    char **cancel, **stuck;
+
+    struct toml_node *tree;
+    const struct toml_node *states, *changes; /* of the tree; NULL: none */
+    struct db *db;                            /* for the statements of questions */
+};
+
+/* Reads `name`: one that is built in, or the path of a file, which is looked for beside the file `of` unless that is
+ * NULL. ERROR_USAGE for one that is not there, and for what is wrong in it, with its place. */
+int batch_system_load(const char *name, const char *of, struct batch_system **out, struct error *e);
+void batch_system_free(struct batch_system *s);
+
+/* Whether it is Slurm, whose allocations are known, and which has a table of its own in sweep files. */
+bool batch_system_is_slurm(const struct batch_system *s);
+
+/* The state that a word of it means: BATCH_STRANGE for one that nobody knows. */
+enum batch_state batch_system_state(const struct batch_system *s, const char *word);
+
+/* What to change where a pending job's reason does not pass by itself; NULL: it may. */
+const char *batch_system_change(const struct batch_system *s, const char *reason);
+
+enum batch_refusal batch_system_refusal(const struct batch_system *s, const char *said);
+
+/* The sentences that name the cause, of all that was said: "sbatch: a; b". The caller's. */
+char *batch_system_refusal_text(const struct batch_system *s, const char *said);
+
+/* The id in what the submission printed; NULL: none. The caller's. */
+char *batch_system_id(const struct batch_system *s, const char *output, const char *errors, bool went_well);
+
+/* --- answers --- */
+
+/* One job, or the tasks first … last of an array. Borrowed for the length of the call. */
+struct batch_entry {
+    const char *job;     /* of an array: the array's */
+    int64_t first, last; /* as the system counts; -1: no array */
+    enum batch_state state;
+    bool is_stuck;                        /* it never leaves that state by itself */
+    int exit_code, signal_number;         /* -1: not known */
+    const char *reason, *nodes, *comment; /* "" where there is none */
+};
+typedef void batch_entry_function(void *context, const struct batch_entry *entry);
+
+/* Calls `each` for every job of an answer to `q`. Returns the number of rows that were none: they are left out; -1 when
+ * the whole is no answer. `*entries` counts the others. Safe for any text (see tests/fuzz). */
+int batch_answer_read(const struct batch_system *s, const struct batch_question *q, const char *text,
+                      batch_entry_function *each, void *context, size_t *entries);
+
+#endif
