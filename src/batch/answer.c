@@ -193,6 +193,7 @@ static bool take_row(const struct batch_system *s, const struct batch_question *
                                 .first = -1,
                                 .last = -1,
                                 .state = batch_system_state(s, word),
+                                .word = word,
                                 .is_stuck = strings_have(s->stuck, word),
                                 .exit_code = number_of(row, ENTRY_EXIT),
                                 .signal_number = number_of(row, ENTRY_SIGNAL),

@@ -53,10 +53,9 @@ static void set_reported(struct batch_array *a, size_t index)
     a->left--;
 }
 
-/* Whatever the system does with it later, it writes no more: see batch/script.h. */
-static void close_attempt(const struct batch_executor *x, const struct batch_member *m)
+void batch_close_member(const struct batch_list *b, const struct batch_member *m)
 {
-    char *path = xasprintf("%s/%s/" BATCH_CLOSED_FILE, x->batches.root, m->directory);
+    char *path = xasprintf("%s/%s/" BATCH_CLOSED_FILE, b->root, m->directory);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd >= 0)
         close(fd);
@@ -68,7 +67,7 @@ void batch_report(struct batch_executor *x, struct batch_array *a, size_t index,
     char *reference = batch_reference(&x->batches, a, index);
     char *job_dir = xasprintf("%s/%s", x->batches.root, a->members[index].directory);
     if (decision != BATCH_BY_RESULT)
-        close_attempt(x, &a->members[index]);
+        batch_close_member(&x->batches, &a->members[index]);
     add_ended(x, batch_outcome(x->system, &a->members[index], decision, reference, job_dir, clock_wall_ms()));
     set_reported(a, index);
     free_all(job_dir, reference);
@@ -90,7 +89,7 @@ void batch_report_not_started(struct batch_executor *x, int64_t attempt, const c
 void batch_report_unsubmitted(struct batch_executor *x, struct batch_array *a, size_t index, const char *note,
                               bool refused)
 {
-    close_attempt(x, &a->members[index]);
+    batch_close_member(&x->batches, &a->members[index]);
     batch_report_not_started(x, a->members[index].attempt, note, refused);
     set_reported(a, index);
 }

@@ -126,6 +126,13 @@ static void batch_wish_add(const struct batch_wish *w, struct buffer *out)
     cJSON_Delete(spec);
 }
 
+void batch_request_add(const struct batch_system *s, const struct batch_config *config, int64_t minutes,
+                       struct buffer *out)
+{
+    const struct batch_wish wish = {.system = s, .config = config, .spec_json = "{}", .minutes = minutes};
+    batch_wish_add(&wish, out);
+}
+
 /* Whole minutes: what the job may take, the grace that it gets and a margin for the nodes' preparation. 0 when
  * `limit_ms` is 0: none is asked for. */
 static int64_t time_minutes(int64_t limit_ms, int64_t grace_ms, int64_t margin_ms)

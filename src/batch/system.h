@@ -120,6 +120,10 @@ struct batch_system {
     struct db *db;                            /* for the statements of questions */
 };
 
+#define BATCH_UNVERIFIED                                                                                               \
+    "%s: this description was written from manuals and has not been run against the real one; "                        \
+    "meshsweep check --executor tries it"
+
 /* Reads `name`: one that is built in, or the path of a file, which is looked for beside the file `of` unless that is
  * NULL. ERROR_USAGE for one that is not there, and for what is wrong in it, with its place. */
 int batch_system_load(const char *name, const char *of, struct batch_system **out, struct error *e);
@@ -149,6 +153,7 @@ struct batch_entry {
     const char *job;     /* of an array: the array's */
     int64_t first, last; /* as the system counts; -1: no array */
     enum batch_state state;
+    const char *word;                     /* for it, as the system has it */
     bool is_stuck;                        /* it never leaves that state by itself */
     int exit_code, signal_number;         /* -1: not known */
     const char *reason, *nodes, *comment; /* "" where there is none */

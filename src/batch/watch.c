@@ -256,7 +256,7 @@ static int64_t stamp_of(const char *job_dir, const char *name, int64_t *bytes)
     return rc == 0 ? (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec : 0;
 }
 
-static void read_report(struct batch_member *m, const char *job_dir)
+void batch_read_report(struct batch_member *m, const char *job_dir)
 {
     struct buffer text = BUFFER_INIT;
     struct batch_report report;
@@ -286,7 +286,7 @@ static void look_at_files(struct batch_executor *x, struct batch_member *m, cons
     if (stamp != m->result_stamp) {
         m->result_stamp = stamp;
         m->alive_ms = now_ms;
-        read_report(m, job_dir);
+        batch_read_report(m, job_dir);
     }
     /* Only whether it changes counts: clocks of nodes differ. */
     int64_t alive = m->report.attempt == m->attempt && !m->report.ended ? stamp_of(job_dir, BATCH_ALIVE_FILE, NULL) : 0;

@@ -1,9 +1,11 @@
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "answers/idle_keys.h"
 #include "answers/unreached.h"
+#include "batch/trial.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/search_model.h"
@@ -20,9 +22,10 @@
 #include "space/recorded_specs.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
+#include "util/memory.h"
 
 struct check_options {
-    const char *config, *db, *against;
+    const char *config, *db, *against, *executor;
     bool repair, json;
 };
 
@@ -34,6 +37,8 @@ static const struct option options[] = {
     OPTION(STRING, "db", AT(db), "FILE", "check this database (results.db if no file is named)", .letter = 'd'),
     OPTION(STRING, "against", AT(against), "TABLE.csv",
            "list the rules of the sweep file that exclude rows of this table although they ran"),
+    OPTION(STRING, "executor", AT(executor), "NAME",
+           "try a batch system with four small jobs, asked for as the sweep file says", .choices = run_executor_words),
     OPTION(FLAG, "repair", AT(repair), NULL, "first make the repairs that lose no data"),
     OPTION_JSON(AT(json)),
     {.name = NULL},
@@ -341,6 +346,58 @@ static int check_database(const char *path, cJSON *answer, struct error *e)
     return rc < 0 ? -1 : count ? STATUS_FAILED : STATUS_OK;
 }
 
+/* --- a batch system --- */
+
+extern char **environ;
+
+static void remove_empty(const char *name, const char *directory)
+{
+    char *below = xasprintf("%s/%s", directory, name);
+    rmdir(below);
+    rmdir(directory);
+    free(below);
+}
+
+static int try_jobs(struct batch_system *system, const struct sweep *sweep, struct error *e)
+{
+    enum { MOST_MS = 180000 };
+    const struct batch_config nothing = {0};
+    char directory[] = "meshsweep-check.XXXXXX";
+    if (!mkdtemp(directory))
+        return error_errno(e, errno, "%s", directory);
+    struct batch_trial trial = {system, &nothing, environ, directory, MOST_MS, BUFFER_INIT};
+    if (sweep)
+        trial.config = batch_system_is_slurm(system) ? &sweep->batch : &sweep->batch_other;
+    output_message("submitting four small jobs to %s, with their files in %s; this takes up to %d minutes",
+                   system->title, directory, MOST_MS / 60000);
+    int odd = batch_trial_run(&trial, e);
+    if (system->unverified)
+        output_message(BATCH_UNVERIFIED, system->title);
+    if (odd == 0)
+        remove_empty(system->name, directory);
+    if (output_people_take(&trial.out, odd < 0 ? NULL : e) < 0)
+        return -1;
+    return odd < 0 ? -1 : odd ? STATUS_FAILED : STATUS_OK;
+}
+
+static int check_executor(const struct check_options *o, struct error *e)
+{
+    const char *config = o->config ? o->config : access("sweep.toml", F_OK) == 0 ? "sweep.toml" : NULL;
+    struct batch_system *system = NULL;
+    struct sweep *sweep = NULL;
+    if (o->json || o->against || o->db || strcmp(o->executor, "local") == 0)
+        return error_set(e, ERROR_USAGE,
+                         "check: --executor tries a batch system, such as slurm, and takes but a sweep file besides");
+    int rc = batch_system_load(o->executor, NULL, &system, e);
+    if (rc == 0 && config)
+        rc = sweep_load(config, &sweep, e);
+    if (rc == 0)
+        rc = try_jobs(system, sweep, e);
+    sweep_free(sweep);
+    batch_system_free(system);
+    return rc;
+}
+
 /* --- the command --- */
 
 static bool is_sweep_file(const char *path)
@@ -371,6 +428,8 @@ static int choose(const struct arguments *a, struct check_options *out, struct e
     if (out->against && !out->config)
         return error_set(e, ERROR_USAGE,
                          "check: --against compares a table with a sweep file; name the sweep file with -c FILE");
+    if (out->executor)
+        return 0;
     if (!out->config && !out->db)
         take_present(out);
     if (!out->config && !out->db)
@@ -398,6 +457,8 @@ static int check(const struct arguments *a, struct error *e)
     struct check_options o;
     if (choose(a, &o, e) < 0)
         return -1;
+    if (o.executor)
+        return check_executor(&o, e);
     cJSON *answer = o.json ? new_answer(&o) : NULL;
     int status = check_all(&o, answer, e);
     if (answer && status >= 0 && output_json(answer, e) < 0)
@@ -413,6 +474,7 @@ const struct command check_command = {
     .example = "meshsweep check\n"
                "meshsweep check sweep.toml\n"
                "meshsweep check -c import.toml --against measured.csv\n"
+               "meshsweep check --executor slurm\n"
                "meshsweep check -d results.db\n"
                "meshsweep check --repair -d results.db",
     .options = options,

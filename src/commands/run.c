@@ -964,6 +964,8 @@ static int run(const struct arguments *a, struct error *e)
             store_share(db);
         if (s.release_note)
             output_message("%s", s.release_note);
+        if (s.system && s.system->unverified)
+            output_message(BATCH_UNVERIFIED, s.system->title);
         if (s.space->prediction.warning)
             output_message("%s", s.space->prediction.warning);
         began = true;

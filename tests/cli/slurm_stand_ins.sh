@@ -29,6 +29,10 @@ if [ -f refuse ] && [ "$last" -ge "$(cat refuse-more-than 2>/dev/null || echo 0)
     cat refuse >&2
     exit 1
 fi
+if grep -q no-such-option "$script"; then
+    echo "sbatch: unrecognized option '--meshsweep-no-such-option'" >&2
+    exit 1
+fi
 kill_runner kill-before && [ ! -f stop-before ] || exit 1
 n=$(cat next)
 echo $((n + 1)) >next

@@ -105,6 +105,8 @@ meshsweep run --strategy model --max-trials 20|status 3
 meshsweep run -c sweep.toml -j 4|status 3
 meshsweep run -c sweep.toml --retry-failed=timeout,lost|status 3
 meshsweep run --executor slurm|plan
+meshsweep run --executor ./cluster.toml|wants a batch system
+meshsweep check --executor*|wants a batch system
 meshsweep run --executor slurm --detach|plan
 meshsweep run -c configs/quickstart.toml|plan
 meshsweep run -c configs/quickstart.toml --strategy model|plan

@@ -590,4 +590,104 @@ runner__interrupted_twice__cancels_its_jobs()
     touch go
 }
 
+check_executor__four_jobs__what_each_witness_said()
+{
+    stand_ins
+    echo 'TIMEOUT|0:0' >slurm/account
+    run_meshsweep check --executor slurm
+    expect_status 0
+    expect_stderr_contains "submitting four small jobs to Slurm"
+    expect_stdout "true: job 1_0
+  its file: exit code 0 on n0
+  queue: COMPLETED (COMPLETED)
+  accounting: TIMEOUT (TIMEOUT)
+  so it ended as its file says
+false: job 2_0
+  its file: exit code 1 on n0
+  queue: FAILED (FAILED)
+  accounting: TIMEOUT (TIMEOUT)
+  so it ended as its file says
+cancelled: job 3_0
+  its file: it began on n0
+  queue: RUNNING (RUNNING), CANCELLED (CANCELLED)
+  accounting: TIMEOUT (TIMEOUT)
+  so it was cancelled
+wrong-option: refused: sbatch: unrecognized option '--meshsweep-no-such-option'"
+    expect_no_file meshsweep-check.*
+}
+
+check_executor__option_that_is_not_refused__said()
+{
+    stand_ins
+    sed -i 's/no-such-option/nothing/' bin/sbatch
+    echo 'COMPLETED|None|n0' >slurm/state
+    run_meshsweep check --executor slurm
+    expect_status 1
+    expect_any_stderr
+    expect_stdout_contains "wrong-option: job 4_0: the option was not refused"
+    expect "[ -d meshsweep-check.*/false ]"
+    run_meshsweep check --executor slurm -d results.db
+    expect_only_stderr_contains 2 "takes but a sweep file besides"
+}
+
+# The system of the stand-ins under another name, without what only Slurm has.
+other_system()
+{
+    sed -e 's/^title = .*/title = "Other"\nunverified = true/' -e 's/#SBATCH --partition={partition/#SBATCH --partition={queue/' \
+        -e 's/^#SBATCH --mem=.*/#SBATCH --mem={memory_mib?@M:}{pe:none}/' "$source_dir/configs/executors/slurm.toml"
+}
+
+executor__by_a_file__submitted_to_as_its_table_says()
+{
+    stand_ins
+    mkdir systems
+    other_system >systems/other.toml
+    slurm_sweep 2 </dev/null
+    sed -i 's|^\[slurm\]|[executor]\nname = "systems/other.toml"\nqueue = "long"\nmemory = "2G"\nset = { pe = "mpi" }|' sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stderr 0 "meshsweep: Other: this description was written from manuals and has not been run against the \
+real one; meshsweep check --executor tries it"
+    expect_sql "ok|other|2" "SELECT state, executor, count(*) FROM attempt GROUP BY 1, 2"
+    expect_file_contains slurm/job.1 '#SBATCH --partition="long"' '#SBATCH --mem=2048M:mpi'
+}
+
+executor__that_there_is_not__names_those_there_are()
+{
+    slurm_sweep 1 </dev/null
+    run_meshsweep run --executor slrum
+    expect_only_stderr_contains 2 'there is no executor "slrum"; there are local, ' 'slurm' './slrum.toml'
+    run_meshsweep run --executor ./none.toml
+    expect_only_stderr_contains 2 "none.toml" "No such file"
+    echo '[executor]
+name = "nowhere"' >>sweep.toml
+    run_meshsweep plan
+    expect_only_stderr_contains 2 'sweep.toml:16:8: there is no executor "nowhere"'
+}
+
+executor_file__mistakes__all_said_with_their_places()
+{
+    slurm_sweep 1 </dev/null
+    cat >bad.toml <<'END'
+title = "Bad"
+[submit]
+command = ["qsub", "{script"]
+id = '^([0-9]+'
+head = "#$ -N {name|upper}"
+[submit.refusals]
+'too many' = "later"
+[queue]
+command = ["qstat"]
+columns = ["id", "state"]
+fields.task = "tsak"
+[queue.states]
+qw = "WAITING"
+END
+    run_meshsweep run --executor ./bad.toml
+    expect_only_stderr_contains 2 './bad.toml:1:1: the file lacks "cancel"' \
+        './bad.toml:2:1: [submit] lacks "task_variable"' './bad.toml:3:20: a word: expected {key}' \
+        './bad.toml:4:6: the pattern cannot be used' './bad.toml:5:8: head: expected {key}' \
+        "./bad.toml:7:14: too many must be \"limit\", \"policy\" or \"no answer\"" \
+        './bad.toml:8:1: fields: ' 'no such column: tsak' './bad.toml:13:6: a state must be one of PENDING'
+}
+
 run_cases "$@"
