@@ -88,14 +88,15 @@ static void end_record(struct records *r, const char *text)
     r->pair_count = 0;
 }
 
-static void take_pairs(struct records *r, const char *text, struct text_range line)
+/* `from` is where the line begins in the text. */
+static void take_pairs(struct records *r, const char *line, ptrdiff_t from)
 {
-    struct text_range groups[3];
-    while (line.begin < line.end && line_pattern_match_within(&r->q->pair.compiled, text, line, 3, groups) &&
+    struct text_range within = {0, (ptrdiff_t)strlen(line)}, groups[3];
+    while (within.begin < within.end && line_pattern_match_within(&r->q->pair.compiled, line, within, 3, groups) &&
            groups[0].end > groups[0].begin && groups[1].begin >= 0 && groups[2].begin >= 0) {
-        *array_add(r->pairs, r->pair_count) = groups[1];
-        *array_add(r->pairs, r->pair_count) = groups[2];
-        line.begin = groups[0].end;
+        for (int i = 1; i <= 2; i++)
+            *array_add(r->pairs, r->pair_count) = (struct text_range){groups[i].begin + from, groups[i].end + from};
+        within.begin = groups[0].end;
     }
 }
 
@@ -117,7 +118,7 @@ static int add_records(const struct batch_question *q, const char *text, struct 
         }
         if (!q->record.text || line_pattern_match(&q->record.compiled, line, 0, NULL))
             end_record(&r, copy);
-        take_pairs(&r, copy, (struct text_range){line - copy, line - copy + (ptrdiff_t)length});
+        take_pairs(&r, line, line - copy);
     }
     end_record(&r, copy);
     buffer_add_char(out, ']');

@@ -109,8 +109,8 @@ static int ask(const struct batch_system *s, struct batch_question *q, char *con
     } else {
         rc = answer.exit_code == 0 ? batch_answer_read(s, q, answer.output, each, context, &entries) : -1;
         char *said = rc < 0 ? all_said(&answer) : xstrdup("");
-        q->is_gone = batch_pattern_finds(&q->none, said, 0, NULL, NULL);
-        if (rc < 0 && batch_pattern_finds(&q->empty, said, 0, NULL, NULL))
+        q->is_gone = batch_pattern_finds(&q->none, said, 0, NULL);
+        if (rc < 0 && batch_pattern_finds(&q->empty, said, 0, NULL))
             rc = 0;
         rc = rc > 0 ? (entries == 0 ? 2 : 0) : rc;
         free(said);

@@ -24,17 +24,6 @@
 static const char *const arrays_words[] = {"always", "several", "never", NULL};
 static const char *const refusal_words[] = {"limit", "policy", "no answer", NULL};
 
-static const struct schema_key top_keys[] = {
-    {.name = "title", TYPE_STRING, EVERY, FORM_TEXT, AT(title), .required = true},
-    {.name = "unverified", TYPE_BOOL, EVERY, FORM_BOOL, AT(unverified)},
-    {.name = "environment", TYPE_TABLE, EVERY},
-    {.name = "submit", TYPE_TABLE, EVERY, .required = true},
-    {.name = "queue", TYPE_TABLE, EVERY, .required = true},
-    {.name = "accounting", TYPE_TABLE, EVERY},
-    {.name = "doubt", TYPE_TABLE, EVERY},
-    {.name = "end", TYPE_TABLE, EVERY},
-    {.name = "cancel", TYPE_TABLE, EVERY, .required = true},
-};
 static const struct schema_key environment_keys[] = {
     {.name = "drop", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(drop)},
     {.name = "keep", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(keep)},
@@ -65,6 +54,22 @@ static const struct schema_key submit_keys[] = {
     {.name = "refusals", TYPE_TABLE, EVERY},
     {.name = "reserved_exits", TYPE_LIST, EVERY},
 };
+static const struct schema schema_environment = {"[environment]", SCHEMA_KEYS(environment_keys)};
+static const struct schema schema_submit = {"[submit]", SCHEMA_KEYS(submit_keys)};
+static const struct schema schema_cancel = {"[cancel]", SCHEMA_KEYS(cancel_keys)};
+static const struct schema_key top_keys[] = {
+    {.name = "title", TYPE_STRING, EVERY, FORM_TEXT, AT(title), .required = true},
+    {.name = "unverified", TYPE_BOOL, EVERY, FORM_BOOL, AT(unverified)},
+    {.name = "environment", TYPE_TABLE, EVERY, FORM_TABLE, .of = &schema_environment},
+    {.name = "submit", TYPE_TABLE, EVERY, FORM_TABLE, .of = &schema_submit, .required = true},
+    {.name = "queue", TYPE_TABLE, EVERY, .required = true},
+    {.name = "accounting", TYPE_TABLE, EVERY},
+    {.name = "doubt", TYPE_TABLE, EVERY},
+    {.name = "end", TYPE_TABLE, EVERY},
+    {.name = "cancel", TYPE_TABLE, EVERY, FORM_TABLE, .of = &schema_cancel, .required = true},
+};
+static const struct schema schema_system = {"the file", SCHEMA_KEYS(top_keys)};
+
 static const struct schema_key question_keys[] = {
     {.name = "command", TYPE_STRINGS, EVERY, FORM_STRINGS, OF(command), .required = true},
     {.name = "columns", TYPE_STRINGS, EVERY, FORM_STRINGS, OF(columns)},
@@ -126,19 +131,45 @@ static void check_templates(const struct reading *r, const struct toml_node *nod
         check_template_of(r, node);
 }
 
+/* Patterns of a table: in what it is read into, by their keys. */
+struct pattern_key {
+    const char *name;
+    size_t at;
+};
+static const struct pattern_key submit_patterns[] = {{"id", AT(id)},
+                                                     {"id_anyway", AT(id_anyway)},
+                                                     {"refusal_drop", AT(refusal_drop)},
+                                                     {"refusal_strip", AT(refusal_strip)}};
+static const struct pattern_key question_patterns[] = {{"pattern", OF(pattern)},
+                                                       {"pair", OF(pair)},
+                                                       {"record", OF(record)},
+                                                       {"none", OF(none)},
+                                                       {"empty", OF(empty)}};
+#define PATTERNS(list) list, sizeof(list) / sizeof *(list)
+
 static void compile(const struct reading *r, const struct toml_node *node, struct batch_pattern *p)
 {
     char why[256];
     if (p->text && line_pattern_compile(&p->compiled, p->text, why) < 0) {
-        if (node)
-            problem_at_value(r, node, "the pattern cannot be used: %s", why);
+        problem_at_value(r, node, "the pattern cannot be used: %s", why);
         text_replace(&p->text, NULL);
     }
 }
 
-static const struct toml_node *found_key(const struct schema *s, const struct toml_node **found, const char *key)
+static void compile_all(const struct reading *r, const struct toml_node *table, const struct pattern_key *keys,
+                        size_t count, void *into)
 {
-    return found[schema_find(s, key)];
+    for (size_t i = 0; i < count; i++)
+        compile(r, toml_child(table, keys[i].name), (void *)((char *)into + keys[i].at));
+}
+
+static void release_all(const struct pattern_key *keys, size_t count, void *of)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct batch_pattern *p = (void *)((char *)of + keys[i].at);
+        if (p->text)
+            line_pattern_free(&p->compiled);
+    }
 }
 
 /* --- questions --- */
@@ -191,18 +222,6 @@ static void prepare_question(const struct reading *r, const struct toml_node *ta
     }
 }
 
-static void read_question(const struct reading *r, const struct toml_node *table, const char *title,
-                          struct batch_system *s, struct batch_question *q);
-
-static void read_fallback(const struct reading *r, const struct toml_node *table, const char *title,
-                          struct batch_system *s, struct batch_question *q)
-{
-    char *below = xasprintf("%.*s.fallback]", (int)strlen(title) - 1, title);
-    q->fallback = xcalloc(1, sizeof *q->fallback);
-    read_question(r, table, below, s, q->fallback);
-    free(below);
-}
-
 static void check_states(const struct reading *r, const struct toml_node *states)
 {
     for (size_t i = 0; states && i < states->child_count; i++) {
@@ -218,47 +237,44 @@ static void check_states(const struct reading *r, const struct toml_node *states
 static void read_question(const struct reading *r, const struct toml_node *table, const char *title,
                           struct batch_system *s, struct batch_question *q)
 {
-    const bool is_queue = q == &s->queue;
-    const struct schema schema = {title, question_keys, is_queue ? QUESTION_KEYS + QUEUE_KEYS_ALONE : QUESTION_KEYS};
-    const struct toml_node *found[sizeof question_keys / sizeof *question_keys] = {NULL};
+    const struct schema schema = {title, question_keys, QUESTION_KEYS + (q == &s->queue ? QUEUE_KEYS_ALONE : 0)};
+    const struct toml_node *found[sizeof question_keys / sizeof *question_keys], *of_fields[ENTRY_COUNT];
+    const struct toml_node *fields = toml_child(table, "fields"), *fallback = toml_child(table, "fallback");
     schema_match(&schema, r, table, found);
     schema_take(&schema, r, found, q);
-    check_templates(r, found_key(&schema, found, "command"));
-    struct batch_pattern *const patterns[] = {&q->pattern, &q->pair, &q->record, &q->none, &q->empty};
-    static const char *const names[] = {"pattern", "pair", "record", "none", "empty"};
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-        compile(r, found_key(&schema, found, names[i]), patterns[i]);
-    const struct toml_node *columns = found_key(&schema, found, "columns");
-    if (columns && columns->child_count > BATCH_COLUMNS_MOST)
-        problem_at_value(r, columns, "columns: at most %d can be read", BATCH_COLUMNS_MOST);
-    const struct toml_node *fields = found_key(&schema, found, "fields");
-    const struct toml_node *fallback = found_key(&schema, found, "fallback"), *of_fields[ENTRY_COUNT];
-    if (fields) {
+    check_templates(r, toml_child(table, "command"));
+    compile_all(r, table, PATTERNS(question_patterns), q);
+    if (fields && fields->kind == NODE_TABLE) {
         schema_match(&schema_fields, r, fields, of_fields);
         schema_take(&schema_fields, r, of_fields, q);
     }
+    const struct toml_node *columns = toml_child(table, "columns");
+    if (columns && columns->child_count > BATCH_COLUMNS_MOST)
+        problem_at_value(r, columns, "columns: at most %d can be read", BATCH_COLUMNS_MOST);
     if ((q->columns != NULL) + (q->pair.text != NULL) + (q->json != NULL) != 1)
         problem_at_value(r, table, "%s needs one of columns, pair and json: how its answer is read", title);
     else
         prepare_question(r, table, s, q);
-    if (is_queue) {
-        s->states = found_key(&schema, found, "states");
-        s->changes = found_key(&schema, found, "changes");
-        const struct toml_node *stuck = found_key(&schema, found, "stuck");
-        s->stuck = stuck ? toml_strings(stuck) : NULL;
-        check_states(r, s->states);
+    if (fallback && fallback->kind == NODE_TABLE) {
+        q->fallback = xcalloc(1, sizeof *q->fallback);
+        read_question(r, fallback, "a fallback", s, q->fallback);
     }
-    if (fallback)
-        read_fallback(r, fallback, title, s, q);
+}
+
+static void read_queue(const struct reading *r, const struct toml_node *table, struct batch_system *s)
+{
+    read_question(r, table, "[queue]", s, &s->queue);
+    s->states = toml_child(table, "states");
+    s->changes = toml_child(table, "changes");
+    const struct toml_node *stuck = toml_child(table, "stuck");
+    s->stuck = stuck && schema_type_fits(stuck, TYPE_STRINGS) ? toml_strings(stuck) : NULL;
+    check_states(r, s->states);
 }
 
 static void question_free(struct batch_question *q)
 {
     const struct schema schema = {"", question_keys, QUESTION_KEYS};
-    struct batch_pattern *const patterns[] = {&q->pattern, &q->pair, &q->record, &q->none, &q->empty};
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-        if (patterns[i]->text)
-            line_pattern_free(&patterns[i]->compiled);
+    release_all(PATTERNS(question_patterns), q);
     schema_release(&schema, q);
     schema_release(&schema_fields, q);
     string_list_free(&q->names);
@@ -270,19 +286,14 @@ static void question_free(struct batch_question *q)
 
 /* --- [submit] --- */
 
-static void read_refusals(const struct reading *r, const struct toml_node *table, struct batch_system *s)
+static void read_refusal(const struct reading *r, const struct toml_node *n, struct batch_system *s)
 {
-    for (size_t i = 0; i < table->child_count; i++) {
-        const struct toml_node *n = &table->children[i];
-        struct batch_refusal_pattern p = {{xstrdup(n->key), {0}}, REFUSAL_FINAL};
-        if (!schema_expect(r, n, n->key, TYPE_STRING)) {
-            free(p.pattern.text);
-            continue;
-        }
-        p.means = (enum batch_refusal)(check_choice(r, n, refusal_words, 3) + REFUSAL_LIMIT);
-        compile(r, n, &p.pattern);
-        *array_add(s->refusals, s->refusal_count) = p;
-    }
+    if (!schema_expect(r, n, n->key, TYPE_STRING))
+        return;
+    struct batch_refusal_pattern *p = array_add(s->refusals, s->refusal_count);
+    *p = (struct batch_refusal_pattern){{xstrdup(n->key), {0}}, REFUSAL_FINAL};
+    p->means = (enum batch_refusal)(check_choice(r, n, refusal_words, 3) + REFUSAL_LIMIT);
+    compile(r, n, &p->pattern);
 }
 
 static void read_reserved(const struct reading *r, const struct toml_node *list, struct batch_system *s)
@@ -296,21 +307,15 @@ static void read_reserved(const struct reading *r, const struct toml_node *list,
 
 static void read_submit(const struct reading *r, const struct toml_node *table, struct batch_system *s)
 {
-    static const struct schema schema = {"[submit]", SCHEMA_KEYS(submit_keys)};
     static const char *const templates[] = {"command", "head", "request", "exclude", "whole", "member", "alone"};
-    static const char *const names[] = {"id", "id_anyway", "refusal_drop", "refusal_strip"};
-    struct batch_pattern *const patterns[] = {&s->id, &s->id_anyway, &s->refusal_drop, &s->refusal_strip};
-    const struct toml_node *found[sizeof submit_keys / sizeof *submit_keys];
-    schema_match(&schema, r, table, found);
-    schema_take(&schema, r, found, s);
+    const struct toml_node *refusals = toml_child(table, "refusals"), *reserved = toml_child(table, "reserved_exits");
     for (size_t i = 0; i < sizeof templates / sizeof *templates; i++)
-        check_templates(r, found_key(&schema, found, templates[i]));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        compile(r, found_key(&schema, found, names[i]), patterns[i]);
-    if (found_key(&schema, found, "refusals"))
-        read_refusals(r, found_key(&schema, found, "refusals"), s);
-    if (found_key(&schema, found, "reserved_exits"))
-        read_reserved(r, found_key(&schema, found, "reserved_exits"), s);
+        check_templates(r, toml_child(table, templates[i]));
+    compile_all(r, table, PATTERNS(submit_patterns), s);
+    for (size_t i = 0; refusals && i < refusals->child_count; i++)
+        read_refusal(r, &refusals->children[i], s);
+    if (reserved)
+        read_reserved(r, reserved, s);
     if (s->arrays != ARRAYS_NEVER && !s->task_variable)
         problem_at_value(r, table,
                          "[submit] lacks \"task_variable\", which tells a task its index; without arrays, "
@@ -319,36 +324,29 @@ static void read_submit(const struct reading *r, const struct toml_node *table, 
 
 /* --- the file --- */
 
-static void read_table(const struct reading *r, const struct toml_node *table, const char *title,
-                       const struct schema_key *keys, size_t count, struct batch_system *s)
-{
-    const struct toml_node *found[sizeof top_keys / sizeof *top_keys];
-    const struct schema schema = {title, keys, count};
-    schema_match(&schema, r, table, found);
-    schema_take(&schema, r, found, s);
-    check_templates(r, found_key(&schema, found, keys->name));
-}
-
 static void read_top(const struct reading *r, struct batch_system *s)
 {
-    static const struct schema schema = {"the file", SCHEMA_KEYS(top_keys)};
-    const struct toml_node *found[sizeof top_keys / sizeof *top_keys], *table;
-    schema_match(&schema, r, s->tree, found);
-    schema_take(&schema, r, found, s);
-    if ((table = found_key(&schema, found, "environment")))
-        read_table(r, table, "[environment]", SCHEMA_KEYS(environment_keys), s);
-    if ((table = found_key(&schema, found, "submit")))
-        read_submit(r, table, s);
-    if ((table = found_key(&schema, found, "queue")))
-        read_question(r, table, "[queue]", s, &s->queue);
-    if ((table = found_key(&schema, found, "accounting")))
-        read_question(r, table, "[accounting]", s, &s->accounting);
-    if ((table = found_key(&schema, found, "doubt")))
-        read_question(r, table, "[doubt]", s, &s->doubt);
-    if ((table = found_key(&schema, found, "end")))
-        read_question(r, table, "[end]", s, &s->end);
-    if ((table = found_key(&schema, found, "cancel")))
-        read_table(r, table, "[cancel]", SCHEMA_KEYS(cancel_keys), s);
+    const struct {
+        const char *key, *title;
+        struct batch_question *q;
+    } questions[] = {{"accounting", "[accounting]", &s->accounting},
+                     {"doubt", "[doubt]", &s->doubt},
+                     {"end", "[end]", &s->end}};
+    const struct toml_node *found[sizeof top_keys / sizeof *top_keys];
+    schema_match(&schema_system, r, s->tree, found);
+    schema_take(&schema_system, r, found, s);
+    const struct toml_node *submit = toml_child(s->tree, "submit"), *queue = toml_child(s->tree, "queue");
+    const struct toml_node *cancel = toml_child(s->tree, "cancel");
+    if (submit && submit->kind == NODE_TABLE)
+        read_submit(r, submit, s);
+    if (queue && queue->kind == NODE_TABLE)
+        read_queue(r, queue, s);
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        const struct toml_node *table = toml_child(s->tree, questions[i].key);
+        if (table && table->kind == NODE_TABLE)
+            read_question(r, table, questions[i].title, s, questions[i].q);
+    }
+    check_templates(r, cancel ? toml_child(cancel, "command") : NULL);
 }
 
 static void set_default(char **text, const char *otherwise)
@@ -438,28 +436,22 @@ int batch_system_load(const char *name, const char *of, struct batch_system **ou
 
 void batch_system_free(struct batch_system *s)
 {
-    static const struct schema tables[] = {{"", SCHEMA_KEYS(top_keys)},
-                                           {"", SCHEMA_KEYS(environment_keys)},
-                                           {"", SCHEMA_KEYS(submit_keys)},
-                                           {"", SCHEMA_KEYS(cancel_keys)}};
+    static const struct schema *const tables[] = {&schema_system, &schema_environment, &schema_submit, &schema_cancel};
     if (!s)
         return;
-    struct batch_pattern *const patterns[] = {&s->id, &s->id_anyway, &s->refusal_drop, &s->refusal_strip};
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-        if (patterns[i]->text)
-            line_pattern_free(&patterns[i]->compiled);
+    release_all(PATTERNS(submit_patterns), s);
     for (size_t i = 0; i < s->refusal_count; i++) {
         if (s->refusals[i].pattern.text)
             line_pattern_free(&s->refusals[i].pattern.compiled);
         free(s->refusals[i].pattern.text);
     }
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        schema_release(&tables[i], s);
+        schema_release(tables[i], s);
+    strings_free(s->stuck);
     question_free(&s->queue);
     question_free(&s->accounting);
     question_free(&s->doubt);
     question_free(&s->end);
-    strings_free(s->stuck);
     db_close(s->db);
     toml_free(s->tree);
 
@@ -487,15 +479,15 @@ const char *batch_system_change(const struct batch_system *s, const char *reason
     return NULL;
 }
 
-bool batch_pattern_finds(const struct batch_pattern *p, const char *text, size_t count, struct text_range *groups,
-                         const char **line)
+bool batch_pattern_finds(const struct batch_pattern *p, const char *text, size_t count, struct text_range *groups)
 {
     bool found = false;
     char *copy = p->text ? xstrdup(text) : NULL, *rest = copy;
-    for (char *at; !found && (at = strsep(&rest, "\r\n"));) {
-        found = line_pattern_match(&p->compiled, at, count, groups);
-        if (found && line)
-            *line = text + (at - copy);
+    for (char *line; !found && (line = strsep(&rest, "\r\n"));) {
+        found = line_pattern_match(&p->compiled, line, count, groups);
+        for (size_t i = 0; found && i < count; i++)
+            if (groups[i].begin >= 0)
+                groups[i] = (struct text_range){groups[i].begin + (line - copy), groups[i].end + (line - copy)};
     }
     free(copy);
     return found;
@@ -504,7 +496,7 @@ bool batch_pattern_finds(const struct batch_pattern *p, const char *text, size_t
 enum batch_refusal batch_system_refusal(const struct batch_system *s, const char *said)
 {
     for (size_t i = 0; i < s->refusal_count; i++)
-        if (batch_pattern_finds(&s->refusals[i].pattern, said, 0, NULL, NULL))
+        if (batch_pattern_finds(&s->refusals[i].pattern, said, 0, NULL))
             return s->refusals[i].means;
     return REFUSAL_FINAL;
 }
@@ -529,11 +521,9 @@ char *batch_system_refusal_text(const struct batch_system *s, const char *said)
 static char *id_by(const struct batch_pattern *p, const char *text)
 {
     struct text_range groups[2];
-    const char *line;
-    if (!batch_pattern_finds(p, text, 2, groups, &line))
+    if (!batch_pattern_finds(p, text, 2, groups) || groups[1].end <= groups[1].begin)
         return NULL;
-    const struct text_range *id = groups[1].begin >= 0 ? &groups[1] : &groups[0];
-    return id->end > id->begin ? xstrndup(line + id->begin, (size_t)(id->end - id->begin)) : NULL;
+    return xstrndup(text + groups[1].begin, (size_t)(groups[1].end - groups[1].begin));
 }
 
 char *batch_system_id(const struct batch_system *s, const char *output, const char *errors, bool went_well)

@@ -50,9 +50,8 @@ struct batch_pattern {
     char *text;
     struct line_pattern compiled;
 };
-/* Whether it is there and matches a line of `text`: `groups` of that line, at `*line`. */
-bool batch_pattern_finds(const struct batch_pattern *p, const char *text, size_t count, struct text_range *groups,
-                         const char **line);
+/* Whether it is there and matches a line of `text`; `groups` are of the text. */
+bool batch_pattern_finds(const struct batch_pattern *p, const char *text, size_t count, struct text_range *groups);
 
 #define BATCH_COLUMNS_MOST 15 /* groups of a pattern */
 

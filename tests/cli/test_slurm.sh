@@ -633,7 +633,8 @@ check_executor__option_that_is_not_refused__said()
 # The system of the stand-ins under another name, without what only Slurm has.
 other_system()
 {
-    sed -e 's/^title = .*/title = "Other"\nunverified = true/' -e 's/#SBATCH --partition={partition/#SBATCH --partition={queue/' \
+    sed -e 's/^title = .*/title = "Other"\nunverified = true/' \
+        -e 's/^#SBATCH --partition={partition/#SBATCH --partition={queue/' \
         -e 's/^#SBATCH --mem=.*/#SBATCH --mem={memory_mib?@M:}{pe:none}/' "$source_dir/configs/executors/slurm.toml"
 }
 
@@ -643,7 +644,8 @@ executor__by_a_file__submitted_to_as_its_table_says()
     mkdir systems
     other_system >systems/other.toml
     slurm_sweep 2 </dev/null
-    sed -i 's|^\[slurm\]|[executor]\nname = "systems/other.toml"\nqueue = "long"\nmemory = "2G"\nset = { pe = "mpi" }|' sweep.toml
+    sed -i -e 's|^\[slurm\]|[executor]\nname = "systems/other.toml"\nqueue = "long"\nmemory = "2G"|' \
+        -e 's|^poll|set = { pe = "mpi" }\npoll|' sweep.toml
     run_meshsweep run --progress none
     expect_only_stderr 0 "meshsweep: Other: this description was written from manuals and has not been run against the \
 real one; meshsweep check --executor tries it"

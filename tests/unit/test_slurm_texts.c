@@ -198,6 +198,58 @@ TEST(batch_answer_read__line_of_scontrol__exit_code_and_signal)
     assert_answer(END, "JobId=4 ExitCode=0", 1, "");
 }
 
+/* A system of which only how its queue is read is of interest. */
+static void assert_read_by(const char *queue, const char *text, int refused, const char *expected)
+{
+    char path[] = "systemXXXXXX.toml";
+    int fd = mkstemps(path, 5);
+    char *file = xasprintf("title = \"x\"\n[submit]\ncommand = [\"s\"]\nid = \"i\"\narrays = \"never\"\n"
+                           "[cancel]\ncommand = [\"c\"]\n[queue]\ncommand = [\"q\"]\n%s",
+                           queue);
+    assert_int_equal(file_write_all(fd, file, strlen(file)), 0);
+    close(fd);
+    struct batch_system *s = system_of(path);
+    struct buffer b = BUFFER_INIT;
+    size_t entries;
+    assert_int_equal(batch_answer_read(s, &s->queue, text, write_entry, &b, &entries), refused);
+    assert_string_equal(buffer_text(&b), expected);
+    buffer_free(&b);
+    batch_system_free(s);
+    unlink(path);
+    free(file);
+}
+
+TEST(batch_answer_read__keys_and_values__a_record_each_the_last_value_counts)
+{
+    static const char queue[] =
+        "record = '^=+$'\npair = '^([a-z]+) +(.*[^ ]) *$'\nstates.q = \"PENDING\"\n[queue.fields]\nid = \"jobnumber\"\n"
+        "task = \"taskid\"\nnodes = \"hostname\"\nstate = \"iif(CAST(failed AS INTEGER) = 0, 'COMPLETED', 'q')\"\n";
+    assert_read_by(queue,
+                   "==\njobnumber  7\ntaskid     2   \nfailed   0\nhostname a b\n"
+                   "==\njobnumber  8\ntaskid undefined\nfailed 1 : x\nfailed 0\nfailed 28 : y\n",
+                   0, "7_2-2 COMPLETED a b;8 PENDING;");
+    assert_read_by(queue, "Job 7 is not there\n", 0, "");
+}
+
+TEST(batch_answer_read__columns_between_blanks__the_last_takes_the_rest)
+{
+    static const char queue[] =
+        "skip = 2\ncolumns = [\"id\", \"\", \"word\", \"comment\"]\n"
+        "fields.state = \"word\"\nstates = { r = \"RUNNING\", hqw = \"PENDING\" }\nstuck = [\"E\"]\n";
+    assert_read_by(queue, "id n word c\n-----\n  7.x me   r  some  words \r\n8 me hqw\n9 me E x\n10\n\n", 0,
+                   "7.x RUNNING some  words ;8 PENDING;9 an unknown state x;");
+}
+
+TEST(batch_answer_read__members_of_an_object__their_names_are_ids)
+{
+    static const char queue[] =
+        "json = \"$.Jobs\"\nstates.Q = \"PENDING\"\n[queue.fields]\nid = \"key\"\nstate = \"job_state\"\n"
+        "comment = \"value ->> '$.Variable_List.TOKEN'\"\n";
+    assert_read_by(queue, "{\"Jobs\":{\"12[1].srv\":{\"job_state\":\"Q\",\"Variable_List\":{\"TOKEN\":\"t\"}}}}", 0,
+                   "12[1].srv PENDING t;");
+    assert_read_by(queue, "{\"timestamp\":1}", -1, "");
+}
+
 static void assert_id(const char *output, const char *expected)
 {
     struct batch_system *s = system_of("slurm");
