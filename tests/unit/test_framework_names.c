@@ -106,6 +106,7 @@ static const struct saying {
     {"torchtitan", "", "dtype = \"float32\"\nmixed_precision_param = \"float32\"\n", "precision = \"fp32\"\n"},
     {"torchtitan", "training.dtype = \"bfloat16\"\n", "mixed_precision_param = \"float32\"\n",
      "precision = \"fp32\"\n"},
+    {"torchtitan", "training.compile = true\n", "release = \"2024-12\"\n", "compile.components = [\"model\"]\n"},
     {"torchtitan", "", "loss = \"ChunkedLossWrapper\"\n", "chunked_loss = 1\n"},
     {"torchtitan", "", "release = \"2026-06-01\"\n", "chunked_loss = 1\n"},
     {"torchtitan", "", "parallelism.fsdp_reshard_after_forward = \"never\"\n", "zero_stage = 2\n"},
