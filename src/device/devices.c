@@ -256,12 +256,21 @@ static bool take_share(struct device_pool *p, uint32_t parts, const struct devic
     return true;
 }
 
-/* The devices of a node that may be taken, into a count for each node. */
-static void count_free(const struct device_pool *p, const struct device_set *avoid, uint16_t free_of[DEVICES_MOST])
+static bool is_whole(const struct device_pool *p, struct device_gang wanted)
+{
+    return p->gives_whole && wanted.nodes > 1;
+}
+
+/* The devices of a node that may be taken, into a count for each node; with `whole` none of one that is in use. */
+static void count_free(const struct device_pool *p, const struct device_set *avoid, bool whole,
+                       uint16_t free_of[DEVICES_MOST])
 {
     memset(free_of, 0, p->node_count * sizeof *free_of);
     for (size_t i = 0; i < p->count; i++)
         free_of[p->node[i]] += may_take(p, i, avoid);
+    for (size_t i = 0; whole && i < p->count; i++)
+        if (p->state[i] == DEVICE_BUSY)
+            free_of[p->node[i]] = 0;
 }
 
 static size_t nodes_with(const struct device_pool *p, const uint16_t *counts, size_t each)
@@ -277,7 +286,7 @@ bool device_pool_fits(const struct device_pool *p, struct device_gang wanted)
     uint16_t free_of[DEVICES_MOST];
     if (wanted.parts)
         return fullest_with(p, wanted.parts, NULL) < p->count;
-    count_free(p, NULL, free_of);
+    count_free(p, NULL, is_whole(p, wanted), free_of);
     return nodes_with(p, free_of, wanted.each) >= wanted.nodes && p->used + wanted.nodes * wanted.each <= p->most;
 }
 
@@ -350,12 +359,12 @@ bool device_pool_take(struct device_pool *p, struct device_gang wanted, const st
         return take_share(p, wanted.parts, avoid, out);
     if (!device_pool_fits(p, wanted))
         return false;
-    count_free(p, avoid, good);
-    count_free(p, NULL, any);
+    count_free(p, avoid, is_whole(p, wanted), good);
+    count_free(p, NULL, is_whole(p, wanted), any);
     for (size_t i = 0; i < wanted.nodes; i++) {
         size_t node = tightest_node(p, good, wanted.each);
         node = node < p->node_count ? node : tightest_node(p, any, wanted.each);
-        take_on(p, node, wanted.each, avoid, &set);
+        take_on(p, node, is_whole(p, wanted) ? any[node] : wanted.each, avoid, &set);
         good[node] = any[node] = 0;
     }
     qsort(set.items, set.count, sizeof *set.items, by_number);

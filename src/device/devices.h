@@ -16,10 +16,11 @@ struct device_list {
     size_t count;
     const char *source; /* who said so, static: "[local] devices", "CUDA_VISIBLE_DEVICES", "nvidia-smi", … */
     uint16_t *nodes;    /* by device, from 0, ascending; NULL: all are of this machine */
+    bool hosts;         /* the nodes are hosts: a job of several has them whole, and one that fails may come back */
 };
 #define DEVICE_LIST_INIT                                                                                               \
     {                                                                                                                  \
-        NULL, 0, "nothing", NULL                                                                                       \
+        NULL, 0, "nothing", NULL, false                                                                                \
     }
 void device_list_free(struct device_list *l);
 /* How many a job may have at once: of MIG instances one, since CUDA shows a process no more
@@ -57,6 +58,7 @@ struct device_pool {
     uint16_t node[DEVICES_MOST]; /* that each belongs to */
     size_t most;                 /* used at once; at most `count` */
     size_t used;
+    bool gives_whole; /* to what wants several nodes: nodes of which nobody has any, with all that they have */
     unsigned char state[DEVICES_MOST]; /* DEVICE_; busy: somebody has it, or a part of it */
     uint32_t room[DEVICES_MOST];       /* parts of a busy one that are to be had */
     bool is_closed[DEVICES_MOST];      /* it has room, and is skipped */

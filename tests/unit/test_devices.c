@@ -267,6 +267,22 @@ TEST(device_pool__nodes__gangs_on_different_ones)
     assert_gang(&p, (struct device_gang){2, 2, 0}, &bad, "0,3,8,9");
 }
 
+/* Nodes of 2, 3 and 3 devices; a job of several has all of its nodes, and none that another uses. */
+TEST(device_pool__whole_nodes__given_to_gangs_of_several)
+{
+    static const uint16_t nodes[] = {0, 0, 1, 1, 1, 2, 2, 2};
+    struct device_pool p;
+    device_pool_init(&p, 8, 0, nodes);
+    p.gives_whole = true;
+    struct device_set two = assert_gang(&p, (struct device_gang){2, 1, 0}, NULL, "0,1,2,3,4");
+    assert_gang(&p, here(1), NULL, "5");
+    device_pool_give(&p, &two);
+    assert_true(device_pool_can_ever(&p, (struct device_gang){3, 1, 0}));
+    assert_false(device_pool_fits(&p, (struct device_gang){3, 1, 0}));
+    assert_false(device_pool_fits(&p, (struct device_gang){2, 3, 0}));
+    assert_gang(&p, (struct device_gang){2, 2, 0}, NULL, "0,1,2,3,4");
+}
+
 static struct device_gang part_of_one(double share)
 {
     return (struct device_gang){1, 1, device_parts(share)};
