@@ -37,6 +37,8 @@ check shellcheck          command shellcheck
 check clang-format        command clang-format
 check patch               command patch
 check universal-ctags     command ctags
+check openssh-client      command ssh
+check openssh-server      command /usr/sbin/sshd
 check python3             command python3
 check python3-jsonschema  module jsonschema
 check python3-yaml        module yaml

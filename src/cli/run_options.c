@@ -14,7 +14,7 @@ const char *const run_progress_words[] = {
 static const char *const switch_words[] =
     {[SWITCH_NOT_GIVEN] = "as configured", [SWITCH_ON] = "on", [SWITCH_OFF] = "off", NULL};
 static const char *const prune_words[] = {"sound", "estimate", "off", NULL};
-const char *const run_executor_words[] = {"local", "slurm", NULL};
+const char *const run_executor_words[] = {"local", "slurm", "ssh", NULL};
 
 #define WHAT_TO_MATCH(of_run)                                                                                          \
     OPTION(STRING, "config", AT(config), "FILE", "the sweep file", .letter = 'c', .fallback = "sweep.toml"),           \
@@ -29,7 +29,7 @@ const char *const run_executor_words[] = {"local", "slurm", NULL};
         OPTION(STRING, "prune", AT(prune), "HOW", "skip what cannot fit: sound, estimate or off",                      \
                .choices = prune_words, .rare = true),                                                                  \
         OPTION(STRING, "executor", AT(executor), "NAME",                                                               \
-               "where jobs run: local (default), slurm, ..., or a TOML file", .choices = run_executor_words),          \
+               "where jobs run: local (default), slurm, ssh, ..., or a TOML file", .choices = run_executor_words),     \
         OPTION(FLAG, "in-allocation", AT(in_allocation), NULL, "with Slurm: inside the current allocation",            \
                .rare = true),                                                                                          \
         OPTION(FLAG, "several-hosts", AT(several_hosts), NULL,                                                         \

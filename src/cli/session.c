@@ -15,6 +15,7 @@
 #include "space/compile.h"
 #include "space/enumerate.h"
 #include "space/recorded_specs.h"
+#include "ssh/hosts.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
 #include "util/file.h"
@@ -124,6 +125,8 @@ extern char **environ;
 static int find_devices(struct session *s, bool in_allocation, struct error *e)
 {
     const struct local_config *c = &s->sweep->local;
+    if (s->by_ssh)
+        return ssh_hosts_devices(s->sweep, environ, &s->devices, e);
     if (in_allocation) {
         if (allocation_read(s->system, environ, &s->allocation, e) < 0)
             return -1;
@@ -196,16 +199,21 @@ static int exclude_by_hosts(struct session *s, struct error *e)
     return 0;
 }
 
-static void exclude_by_allocation(struct session *s)
+/* Of an allocation or of hosts reached by ssh. */
+static void exclude_by_nodes(struct session *s)
 {
-    const struct allocation *a = &s->allocation;
-    size_t *devices = xcalloc(a->count + 1, sizeof *devices);
+    const bool is_ssh = s->by_ssh;
+    const size_t count = s->devices.count ? s->devices.nodes[s->devices.count - 1] + (size_t)1 : 0;
+    size_t *devices = xcalloc(count + 1, sizeof *devices);
     for (size_t i = 0; i < s->devices.count; i++)
         devices[s->devices.nodes[i]]++;
-    add_rule(s->sweep, "devices.exist", nodes_fit(devices, a->count),
-             xasprintf("the allocation has %zu node%s with %zu device%s in total (%s)", a->count,
-                       a->count == 1 ? "" : "s", s->devices.count, s->devices.count == 1 ? "" : "s", s->devices.source),
-             "--in-allocation");
+    add_rule(s->sweep, "devices.exist", nodes_fit(devices, count),
+             is_ssh ? xasprintf("[ssh] has %zu host%s with %zu device%s in total", count, count == 1 ? "" : "s",
+                                s->devices.count, s->devices.count == 1 ? "" : "s")
+                    : xasprintf("the allocation has %zu node%s with %zu device%s in total (%s)", s->allocation.count,
+                                s->allocation.count == 1 ? "" : "s", s->devices.count, s->devices.count == 1 ? "" : "s",
+                                s->devices.source),
+             is_ssh ? "--executor ssh" : "--in-allocation");
     free(devices);
 }
 
@@ -213,8 +221,8 @@ static void exclude_by_allocation(struct session *s)
  * that a launcher can reach are not known. */
 static int exclude_larger(struct session *s, struct error *e)
 {
-    if (s->allocation.job) {
-        exclude_by_allocation(s);
+    if (s->allocation.job || s->by_ssh) {
+        exclude_by_nodes(s);
         return 0;
     }
     if (s->sweep->local.hostfile)
@@ -251,7 +259,7 @@ static void exclude_other_hosts(struct session *s, const struct run_options *o)
     const struct sweep *sweep = s->sweep;
     const bool has_command = s->space_options.command || sweep->job.command;
     const bool by_hosts = has_several(sweep, "num_hosts"), by_nodes = has_several(sweep, "num_nodes");
-    if (s->system || !has_command || o->starts_nothing || o->several_hosts || sweep->local.several_hosts ||
+    if (s->system || s->by_ssh || !has_command || o->starts_nothing || o->several_hosts || sweep->local.several_hosts ||
         sweep_is_imported(sweep) || !(by_hosts || by_nodes))
         return;
     s->leaves_out_hosts = true;
@@ -259,9 +267,10 @@ static void exclude_other_hosts(struct session *s, const struct run_options *o)
              xasprintf("%s <= 1", !by_nodes  ? "num_hosts"
                                   : by_hosts ? "coalesce(num_hosts, num_nodes)"
                                              : "num_nodes"),
-             xstrdup("a job runs on this machine alone; for several hosts, use --executor slurm, or a command that "
-                     "itself starts processes on them (mpirun, ssh, deepspeed --hostfile) and [local] several_hosts "
-                     "= true"),
+             xstrdup(
+                 "a job runs on this machine alone; for several hosts, use --executor ssh or slurm, or a command that "
+                 "itself starts processes on them (mpirun, ssh, deepspeed --hostfile) and [local] several_hosts "
+                 "= true"),
              "--executor local");
 }
 
@@ -309,7 +318,10 @@ static int choose_executor(struct session *s, const struct run_options *o, struc
 {
     struct batch_config *other = &s->sweep->batch_other;
     const char *name = o->executor ? o->executor : other->name;
+    s->by_ssh = name && strcmp(name, "ssh") == 0;
     if (!name || strcmp(name, "local") == 0)
+        s->by_ssh = s->sweep->local.hostfile && !s->sweep->local.several_hosts && !o->several_hosts;
+    if (s->by_ssh || !name || strcmp(name, "local") == 0)
         return 0;
     if (batch_system_load(name, o->executor ? NULL : s->sweep->path, &s->system, e) < 0)
         return o->executor
@@ -334,16 +346,19 @@ static int prepare(struct session *s, const struct run_options *o, struct error 
         return -1;
     if (o->in_allocation && !(s->system && batch_system_is_slurm(s->system)))
         return error_set(e, ERROR_USAGE, "--in-allocation needs --executor slurm");
-    if (s->system && s->sweep->fixture_count > 0)
+    if ((s->system || s->by_ssh) && s->sweep->fixture_count > 0)
         return error_set(e, ERROR_USAGE,
                          "%s:%d: a [[fixture]] is started on the machine of the runner, where jobs of %s do not "
                          "run; use --executor local, or start it in the job's own command",
-                         s->sweep->fixtures[0].at.file, s->sweep->fixtures[0].at.line, s->system->title);
+                         s->sweep->fixtures[0].at.file, s->sweep->fixtures[0].at.line,
+                         s->by_ssh ? "ssh" : s->system->title);
     if (o->scaling) {
         sweep_scale(s->sweep, o->scaling);
         return 0;
     }
     exclude_other_hosts(s, o);
+    if (s->by_ssh && o->starts_nothing)
+        return 0;
     bool here = !s->system || o->in_allocation;
     return here && (find_devices(s, o->in_allocation, e) < 0 || exclude_larger(s, e) < 0) ? -1 : 0;
 }

@@ -26,6 +26,7 @@ struct session {
     struct shard shard;                 /* --shard; of 0: none */
     char **forced;                      /* classes of --retry-failed, NULL-terminated; NULL: not requested */
     char *shell_line[4];                /* --command as words */
+    bool by_ssh;                        /* they run on hosts: --executor ssh, or a hostfile of [local] */
     struct device_list devices;         /* devices of this machine or of the allocation */
     struct batch_system *system;        /* that jobs are submitted to; NULL: they run here */
     struct allocation allocation;       /* Slurm's; without a job: not requested */

@@ -45,6 +45,7 @@
 #include "search/driver.h"
 #include "space/enumerate.h"
 #include "space/formers.h"
+#include "ssh/executor.h"
 #include "store/selection.h"
 #include "util/buffer.h"
 #include "util/memory.h"
@@ -144,7 +145,7 @@ static size_t slots_of(const struct run_options *o, const struct session *s)
 static executor_create *executor_for(const struct run_options *o, const struct session *s)
 {
     if (!s->system)
-        return local_executor_create;
+        return s->by_ssh ? ssh_executor_create : local_executor_create;
     return o->in_allocation ? slurm_step_executor_create : batch_executor_create;
 }
 
@@ -200,7 +201,8 @@ static int check_start(const struct execution *x, char *const *environment, stru
                                       .db = x->db,
                                       .sweep_id = x->enumeration.sweep_id,
                                       .environment = environment,
-                                      .launcher = !system                     ? NULL
+                                      .launcher = x->session->by_ssh          ? "ssh"
+                                                  : !system                   ? NULL
                                                   : x->options->in_allocation ? "srun"
                                                                               : system->submit[0]};
     return start_check(&check, e);
@@ -923,12 +925,13 @@ static int keep_several_hosts(const struct session *s, struct db *db, struct err
                      " coalesce(json_extract(c.json, '$.num_hosts'), json_extract(c.json, '$.num_nodes'), 1) > 1",
                      NO_VALUES, 0, &jobs, e) < 0)
         return -1;
-    return jobs == 0 ? 0
-                     : error_set(e, ERROR_USAGE,
-                                 "the database has results of several hosts (%lld), which would no longer be of this "
-                                 "sweep, because a job runs on this machine alone; use --executor slurm, or run the "
-                                 "rest here with --several-hosts --only 'num_hosts = 1'",
-                                 (long long)jobs);
+    return jobs == 0
+               ? 0
+               : error_set(e, ERROR_USAGE,
+                           "the database has results of several hosts (%lld), which would no longer be of this "
+                           "sweep, because a job runs on this machine alone; use --executor ssh or slurm, or run the "
+                           "rest here with --several-hosts --only 'num_hosts = 1'",
+                           (long long)jobs);
 }
 
 static int run(const struct arguments *a, struct error *e)

@@ -1,4 +1,4 @@
-/* The tables [slurm], [executor] and [local]: where jobs run. */
+/* The tables [slurm], [executor], [ssh] and [local]: where jobs run. */
 #ifndef MESHSWEEP_CONFIG_EXECUTORS_H
 #define MESHSWEEP_CONFIG_EXECUTORS_H
 
@@ -35,6 +35,14 @@ static inline bool batch_memory_varies(const struct batch_config *c)
 {
     return c->memory && (strstr(c->memory, "attempt") || strstr(c->memory, "last_failure"));
 }
+
+/* NULL: not given. */
+struct ssh_config {
+    char **hosts;     /* "NAME [slots=N] [directory=PATH]", NULL-terminated */
+    char *hostfile;   /* the same, a line each, beside the sweep file */
+    char **options;   /* words for ssh, NULL-terminated */
+    int64_t lease_ms; /* after so long without a sign of the runner a host ends its jobs */
+};
 
 struct local_config {
     int64_t devices;          /* -1: not given, look for them */

@@ -467,6 +467,7 @@ struct sweep {
     struct search_config search;
     struct import_config import;
     struct batch_config batch, batch_other; /* what counts, [slurm] at first; [executor] */
+    struct ssh_config ssh;
     struct local_config local;
 };
 

@@ -72,6 +72,7 @@ struct device_keeper *device_keeper_create(const struct device_options *options,
                                 /* What is on other machines is Slurm's to watch. */
                                 .silent = options->devices->nodes != NULL};
     device_pool_init(&k->pool, count, (size_t)options->most, options->devices->nodes);
+    k->pool.gives_whole = options->devices->hosts;
     return k;
 }
 
@@ -87,6 +88,15 @@ void device_keeper_free(struct device_keeper *k)
 }
 
 /* --- memory in use --- */
+
+/* A host that does not answer may come back. */
+static bool awaits_hosts(const struct device_keeper *k)
+{
+    bool lost = false;
+    for (size_t i = 0; k->names->hosts && i < k->pool.count; i++)
+        lost |= k->pool.state[i] == DEVICE_SKIPPED;
+    return lost;
+}
 
 /* What an answer says of the attempts that hold devices, whoever asked. */
 static void note_peaks(struct device_keeper *k)
@@ -155,6 +165,8 @@ void device_keeper_sample(struct device_keeper *k)
 int64_t device_keeper_due_ms(const struct device_keeper *k)
 {
     bool dirty = false;
+    if (k && k->stuck_since_ms && awaits_hosts(k))
+        return OVERDUE_MS;
     if (!k || k->silent)
         return -1;
     for (size_t i = 0; i < k->pool.count; i++)
@@ -369,7 +381,7 @@ static char *cpus_of(const struct device_keeper *k, const struct device_set *set
 {
     cpu_set_t all;
     struct buffer b = BUFFER_INIT;
-    if (!k->config->bind_cpus || sched_getaffinity(0, sizeof all, &all) < 0)
+    if (!k->config->bind_cpus || k->names->nodes || sched_getaffinity(0, sizeof all, &all) < 0)
         return NULL;
     size_t count = (size_t)CPU_COUNT(&all), rank = 0;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
@@ -397,6 +409,18 @@ static void note_neighbours(struct device_keeper *k, size_t device)
         }
 }
 
+/* "n1,n2": each once, as devices of a node follow each other. NULL: they are of this machine. */
+static char *nodes_of(const struct device_keeper *k, const struct device_set *set)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; k->names->nodes && i < set->count; i++) {
+        const char *name = k->names->names[set->items[i]];
+        if (i == 0 || k->names->nodes[set->items[i]] != k->names->nodes[set->items[i - 1]])
+            buffer_printf(&b, "%s%.*s", i ? "," : "", (int)(strrchr(name, ':') - name), name);
+    }
+    return b.length ? buffer_take(&b) : NULL;
+}
+
 bool device_keeper_give(struct device_keeper *k, struct running_attempt *f)
 {
     if (!k)
@@ -413,6 +437,7 @@ bool device_keeper_give(struct device_keeper *k, struct running_attempt *f)
     if (h.set.parts)
         note_neighbours(k, h.set.items[0]);
     f->devices = device_set_names(&h.set, k->names);
+    f->hosts = nodes_of(k, &h.set);
     f->cpus = cpus_of(k, &h.set);
     return true;
 }
@@ -448,14 +473,29 @@ int64_t device_keeper_take_back(struct device_keeper *k, struct running_attempt 
     return -1;
 }
 
-void device_keeper_lose(struct device_keeper *k, const char *nodes)
+static void change_nodes(struct device_keeper *k, const char *nodes, bool lose)
 {
     for (size_t i = 0; k && k->names->nodes && i < k->pool.count; i++) {
         size_t length = (size_t)(strrchr(k->names->names[i], ':') - k->names->names[i]);
-        for (const char *name = nodes; *name; name += strcspn(name, ","), name += *name == ',')
-            if (strcspn(name, ",") == length && strncmp(name, k->names->names[i], length) == 0)
+        for (const char *name = nodes; *name; name += strcspn(name, ","), name += *name == ',') {
+            if (strcspn(name, ",") != length || strncmp(name, k->names->names[i], length) != 0)
+                continue;
+            if (lose)
                 device_pool_skip(&k->pool, i);
+            else
+                device_pool_restore(&k->pool, i);
+        }
     }
+}
+
+void device_keeper_lose(struct device_keeper *k, const char *nodes)
+{
+    change_nodes(k, nodes, true);
+}
+
+void device_keeper_regain(struct device_keeper *k, const char *nodes)
+{
+    change_nodes(k, nodes, false);
 }
 
 static void notify_stuck(const struct device_keeper *k)
@@ -480,7 +520,7 @@ bool device_keeper_gives_up(struct device_keeper *k)
 {
     if (!k || k->stuck_since_ms == 0)
         return false;
-    if (!k->names->nodes && clock_monotonic_ms() - k->stuck_since_ms < k->config->give_up_ms)
+    if ((!k->names->nodes || awaits_hosts(k)) && clock_monotonic_ms() - k->stuck_since_ms < k->config->give_up_ms)
         return false;
     k->stuck_since_ms = 0;
     notify_stuck(k);

@@ -40,6 +40,9 @@ bool device_keeper_has_elsewhere(struct device_keeper *k, struct running_attempt
 /* These nodes ("n1,n2") have failed: none of their devices is given any more. */
 void device_keeper_lose(struct device_keeper *k, const char *nodes);
 
+/* They answer again. */
+void device_keeper_regain(struct device_keeper *k, const char *nodes);
+
 /* Whether what waits is not to be had: nothing runs, and the devices that it needs have failed or have not been clean
  * for [local] give_up. A notice has been given then. */
 bool device_keeper_gives_up(struct device_keeper *k);

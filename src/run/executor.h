@@ -72,6 +72,9 @@ struct executor_options {
      * reason for which it has not begun (NULL: it has), borrowed for the length of the call. "; " and what to change
      * follow one that never passes by itself. */
     void (*referred)(void *context, int64_t attempt, const char *reference, const char *waits);
+    /* To be called, from `wait` or at the creation, with what happened to one of several hosts (a sentence, NULL:
+     * nothing that is to be told): whether jobs can be started on it. */
+    void (*host_changed)(void *context, const char *host, bool is_up, const char *what);
     void *context;
     char *const *environment; /* the runner's own */
     /* For executors that run within a batch system's allocation. */

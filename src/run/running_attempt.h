@@ -14,6 +14,7 @@ struct running_attempt {
     struct claim claim;
     struct job_details job;
     char *devices, *cpus;    /* that it was given, "0,2"; NULL: none in particular */
+    char *hosts;             /* whose devices they are, "n1,n2"; NULL: this machine's */
     struct device_gang gang; /* that it needs; no nodes: not asked yet */
     int64_t passed_over;     /* while it was claimed: how often another was started before it */
     int64_t timeouts;        /* attempts of the job that ran out of time */

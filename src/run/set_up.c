@@ -302,6 +302,14 @@ static void note_reference(void *context, int64_t attempt, const char *reference
     tell_wait(r, f->start.waits);
 }
 
+static void note_host(void *context, const char *host, bool is_up, const char *what)
+{
+    struct runner *r = context;
+    (is_up ? device_keeper_regain : device_keeper_lose)(r->keeper, host);
+    if (what && r->options->on_notice)
+        r->options->on_notice(r->options->context, what);
+}
+
 /* Each fixture may be up as often as there are slots, with one command beside each, and one that ends. */
 static size_t slots_for_fixtures(const struct runner_options *o)
 {
@@ -321,6 +329,7 @@ static int create_executor(struct runner *r, struct error *e)
         .first_metric = log_has_metric,
         .read_on = read_on,
         .referred = note_reference,
+        .host_changed = note_host,
         .environment = o->environment,
         .allocation = o->allocation,
         .system = o->system,
@@ -382,6 +391,7 @@ static enum fixture_devices devices_for_fixture(void *context, int64_t holder, i
     if (!device_keeper_give(r->keeper, &f))
         return FIXTURE_DEVICES_BUSY;
     free(f.cpus);
+    free(f.hosts);
     *names = f.devices;
     return FIXTURE_DEVICES_GIVEN;
 }

@@ -22,8 +22,8 @@ void running_attempt_free(struct running_attempt *f)
     job_details_free(&f->job);
     free_all(f->directory, f->job_dir, (char *)f->start.command_json, (char *)f->start.environment_json,
              (char *)f->start.scripts_json, (char *)f->start.reference, (char *)f->start.given, (char *)f->start.host,
-             (char *)f->start.devices, f->devices, f->cpus, f->kept, f->conditions, f->fixtures, f->fixture_died,
-             (int64_t *)f->start.fixtures);
+             (char *)f->start.devices, f->devices, f->cpus, f->hosts, f->kept, f->conditions, f->fixtures,
+             f->fixture_died, (int64_t *)f->start.fixtures);
     places_free(&f->failed);
     given_files_free(&f->start.files);
 }
@@ -373,6 +373,7 @@ static char **runtime_of(const struct starter *s, const struct running_attempt *
     runtime[RUNTIME_CONFIG_DIR] = xstrdup(s->config_directory);
     runtime[RUNTIME_MASTER_PORT] = xasprintf("%d", rendezvous_port(f->claim.attempt_id));
     runtime[RUNTIME_DEVICES] = f->devices ? xstrdup(f->devices) : NULL;
+    runtime[RUNTIME_HOSTS] = xstrdup(f->hosts ? f->hosts : "localhost");
     return runtime;
 }
 

@@ -10,9 +10,16 @@
 #include "util/suggest.h"
 
 static const char *const runtime_names[RUNTIME_COUNT] = {
-    [RUNTIME_NONE] = "",           [RUNTIME_JOB_DIR] = "job_dir",       [RUNTIME_JOB_KEY] = "job_key",
-    [RUNTIME_ATTEMPT] = "attempt", [RUNTIME_CONFIG_DIR] = "config_dir", [RUNTIME_MASTER_PORT] = "master_port",
-    [RUNTIME_DEVICES] = "devices", [RUNTIME_DS_CONFIG] = "ds_config",   [RUNTIME_DS_CONFIG_BASE64] = "ds_config_base64",
+    [RUNTIME_NONE] = "",
+    [RUNTIME_JOB_DIR] = "job_dir",
+    [RUNTIME_JOB_KEY] = "job_key",
+    [RUNTIME_ATTEMPT] = "attempt",
+    [RUNTIME_CONFIG_DIR] = "config_dir",
+    [RUNTIME_MASTER_PORT] = "master_port",
+    [RUNTIME_DEVICES] = "devices",
+    [RUNTIME_HOSTS] = "hosts",
+    [RUNTIME_DS_CONFIG] = "ds_config",
+    [RUNTIME_DS_CONFIG_BASE64] = "ds_config_base64",
 };
 
 #define FIXTURE_PLACEHOLDER "fixture."

@@ -47,6 +47,7 @@ enum runtime_name {
     RUNTIME_CONFIG_DIR,
     RUNTIME_MASTER_PORT,
     RUNTIME_DEVICES,   /* those of this machine that it was given: "4,5"; not known before it starts */
+    RUNTIME_HOSTS,     /* whose devices these are: "n1,n2" */
     RUNTIME_DS_CONFIG, /* with [deepspeed] only: the job's ds_config.json */
     RUNTIME_DS_CONFIG_BASE64,
     RUNTIME_COUNT

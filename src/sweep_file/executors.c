@@ -68,6 +68,16 @@ static const struct schema_key executor_keys[] = {
 };
 const struct schema schema_executor = {"[executor]", SCHEMA_KEYS(executor_keys)};
 
+/* --- [ssh] --- */
+
+static const struct schema_key ssh_keys[] = {
+    {.name = "hosts", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(ssh.hosts)},
+    LINE("hostfile", ssh.hostfile),
+    {.name = "options", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(ssh.options)},
+    {.name = "lease", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(ssh.lease_ms), 2000},
+};
+const struct schema schema_ssh = {"[ssh]", SCHEMA_KEYS(ssh_keys)};
+
 /* --- [local] --- */
 
 /* Whether the list has the same number or name earlier: two jobs would be given one device. */
@@ -142,15 +152,10 @@ void read_local(const struct reading *r, const struct toml_node *table)
 {
     const struct toml_node *found[sizeof local_keys / sizeof *local_keys];
     schema_match(&schema_local, r, table, found);
-    const struct toml_node *hostfile = found[schema_find(&schema_local, "hostfile")];
     const struct toml_node *shared = found[schema_find(&schema_local, "jobs_per_device")];
     schema_take(&schema_local, r, found, r->sweep);
     if (shared && r->sweep->local.exclusive && r->sweep->local.jobs_per_device > 1)
         problem_at_key(r, shared, "jobs cannot share a device where exclusive = true runs one at a time");
-    if (hostfile && !r->sweep->local.several_hosts)
-        problem_at_key(r, hostfile,
-                       "nothing is started on the hosts of a hostfile but by the command itself: if it does that "
-                       "(mpirun, ssh, deepspeed --hostfile), add several_hosts = true; else use --executor slurm");
 }
 
 void executors_set_defaults(struct sweep *s)
@@ -164,6 +169,7 @@ void executors_set_defaults(struct sweep *s)
                                      .heartbeat_ms = 30000,
                                      .timeout_factor = 1};
     s->batch_other = s->batch;
+    s->ssh.lease_ms = 60000;
     s->local = (struct local_config){.devices = -1,
                                      .jobs_per_device = 1,
                                      .clean_ms = 60000,

@@ -421,6 +421,7 @@ static const struct schema_key top_keys[] = {
     {.name = "search", TYPE_TABLE, DEFAULTS, .read = read_search, .of = &schema_search},
     {.name = "slurm", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_slurm},
     {.name = "executor", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_executor},
+    {.name = "ssh", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_ssh},
     {.name = "local", TYPE_TABLE, DEFAULTS, .read = read_local, .of = &schema_local},
 };
 const struct schema schema_top = {"the file", SCHEMA_KEYS(top_keys)};

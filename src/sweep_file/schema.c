@@ -19,7 +19,7 @@
 /* The tables that people write by hand most, where a key that is out of place is looked for. */
 static const struct schema *const common[] = {&schema_top,       &schema_sweep, &schema_job,     &schema_metric,
                                               &schema_deepspeed, &schema_rule,  &schema_failure, &schema_model_space,
-                                              &schema_predict,   &schema_slurm, &schema_local};
+                                              &schema_predict,   &schema_slurm, &schema_ssh,     &schema_local};
 
 static size_t index_of(const char *const *names, size_t count, const char *name)
 {
@@ -402,12 +402,37 @@ void schema_release(const struct schema *s, void *into)
 /* --- all of it, for scripts/sweep_schema.py --- */
 
 static const struct schema *const schema_all[] = {
-    &schema_top,        &schema_sweep,          &schema_job,         &schema_job_profile, &schema_metric,
-    &schema_fallback,   &schema_derived_metric, &schema_rule,        &schema_failure,     &schema_device,
-    &schema_model_type, &schema_deepspeed,      &schema_model_info,  &schema_predict,     &schema_order,
-    &schema_import,     &schema_refuse,         &schema_model_space, &schema_filter,      &schema_sample,
-    &schema_range,      &schema_multiset,       &schema_search,      &schema_stage,       &schema_slurm,
-    &schema_executor,   &schema_local,          &schema_retry,       &schema_job_file,    &schema_fixture,
+    &schema_top,
+    &schema_sweep,
+    &schema_job,
+    &schema_job_profile,
+    &schema_metric,
+    &schema_fallback,
+    &schema_derived_metric,
+    &schema_rule,
+    &schema_failure,
+    &schema_device,
+    &schema_model_type,
+    &schema_deepspeed,
+    &schema_model_info,
+    &schema_predict,
+    &schema_order,
+    &schema_import,
+    &schema_refuse,
+    &schema_model_space,
+    &schema_filter,
+    &schema_sample,
+    &schema_range,
+    &schema_multiset,
+    &schema_search,
+    &schema_stage,
+    &schema_slurm,
+    &schema_executor,
+    &schema_ssh,
+    &schema_local,
+    &schema_retry,
+    &schema_job_file,
+    &schema_fixture,
     &schema_ready,
 };
 

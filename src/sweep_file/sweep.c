@@ -410,10 +410,10 @@ void word_list_clear(struct word_list *list)
 
 void sweep_free(struct sweep *s)
 {
-    static const struct schema *const tables[] = {&schema_sweep,      &schema_job,      &schema_deepspeed,
-                                                  &schema_model_info, &schema_predict,  &schema_import,
-                                                  &schema_slurm,      &schema_executor, &schema_local,
-                                                  &schema_job_profile};
+    static const struct schema *const tables[] = {&schema_sweep,      &schema_job,        &schema_deepspeed,
+                                                  &schema_model_info, &schema_predict,    &schema_import,
+                                                  &schema_slurm,      &schema_executor,   &schema_ssh,
+                                                  &schema_local,      &schema_job_profile};
     static const struct entries *const kinds[] = {&derived_entries, &rule_entries,  &synonym_entries,
                                                   &inert_entries,   &order_entries, &was_entries};
     if (!s)

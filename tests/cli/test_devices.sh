@@ -172,10 +172,6 @@ END
 'devices.exist'"
     sed -i 's/other:0,1/elsewhere/' sweep.toml
     expect_said only_stderr 2 'meshsweep: exclude: the hostfile has no host `elsewhere`' run --progress none
-    sed -i '/^several_hosts/d' sweep.toml
-    run_meshsweep plan
-    expect_only_stderr_contains 2 'sweep.toml:10:1: nothing is started on the hosts of a hostfile but by the command '
-    expect_stderr_contains 'add several_hosts = true; else use --executor slurm'
 }
 
 # What one machine did is no result of two.
@@ -185,8 +181,8 @@ several_hosts__on_this_machine__excluded_unless_the_command_reaches_them()
     sed -i 's/^num_devices_per_host = 1/num_hosts = [1, 2]/; s/^n = .*/n = [1, 2]/' sweep.toml
     run_meshsweep plan
     expect_only_stdout_contains 0 "excluded 2 by hosts.reached: a job runs on this machine alone; for several \
-hosts, use --executor slurm, or a command that itself starts processes on them (mpirun, ssh, deepspeed --hostfile) \
-and [local] several_hosts = true"
+hosts, use --executor ssh or slurm, or a command that itself starts processes on them (mpirun, ssh, deepspeed \
+--hostfile) and [local] several_hosts = true"
     expect_said only_stdout_contains 0 '4 jobs: + 4 new' plan --executor slurm
     run_silently 0 --several-hosts --limit 1 --only 'num_hosts = 1'
     run_silently 0
@@ -195,8 +191,8 @@ and [local] several_hosts = true"
     run_silently 0 --several-hosts --limit 1
     run_meshsweep run --progress none
     expect_only_stderr 2 "meshsweep: the database has results of several hosts (1), which would no longer be of this \
-sweep, because a job runs on this machine alone; use --executor slurm, or run the rest here with --several-hosts \
---only 'num_hosts = 1'"
+sweep, because a job runs on this machine alone; use --executor ssh or slurm, or run the rest here with \
+--several-hosts --only 'num_hosts = 1'"
     run_silently 0 --several-hosts --only 'num_hosts = 1'
     rm -r results.db*
     sed -i 's/^num_hosts = .*/num_nodes = [1, 2]/' sweep.toml

@@ -92,6 +92,7 @@ meshsweep selftest --kills 1000 --jobs 500 --seed 7|takes minutes: tests/cli/tes
 meshsweep selftest --kills 1000 --dir /scratch|takes minutes: tests/cli/test_selftest.sh
 salloc --no-kill|wants Slurm
 salloc -N 4 meshsweep run --executor slurm --in-allocation|wants Slurm
+meshsweep run --executor ssh|wants hosts
 salloc -N 4 --gpus-per-node=8 -t 12:00:00 meshsweep run --executor slurm --in-allocation|wants Slurm
 meshsweep run --executor slurm --in-allocation|wants Slurm
 meshsweep best --group "num_hosts=1"|wants a sweep with groups: tests/cli/test_configurations.sh

@@ -20,8 +20,8 @@
 set -eu
 
 floors="util secrets toml pattern process config files huggingface sweep_file device database expression join store \
-results metrics predict space measures models plan import fixture run batch search ask deepspeed compare report page \
-serve cli answers draft commands"
+results metrics predict space measures models plan import fixture run batch ssh search ask deepspeed compare report \
+page serve cli answers draft commands"
 function_lines_most=60
 parameters_most=6
 foreign_signatures="handle_request" # a library calls them: libmicrohttpd

@@ -14,7 +14,7 @@ TEST(keys__unknown__hint)
          "sweep, job, metrics, fixture, derive, synonym, inert, was, rule, failure, retry, device, model_type, "
          "deepspeed, "
          "model_space, model_info, "
-         "predict, import, search, slurm, local"},
+         "predict, import, search, slurm, executor, ssh, local"},
         {"[modle]\n", "1:2: unknown key \"modle\" in the file; did you mean \"model\"?"},
         {"\n  zzz = 1\n", "2:3: unknown key \"zzz\" in the file"},
         {"timeout = 1\n", "1:1: unknown key \"timeout\" in the file; it belongs in [job]"},

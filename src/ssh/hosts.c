@@ -1,0 +1,239 @@
+#include "ssh/hosts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/hostfile.h"
+#include "process/external_command.h"
+#include "util/buffer.h"
+#include "util/file.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/shell_words.h"
+
+enum { SLOTS_MOST = 1024, ANSWER_MS = 90000, MOST_BYTES = 1 << 20 };
+
+void ssh_hosts_free(struct ssh_hosts *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        free_all(l->items[i].name, l->items[i].directory);
+    free(l->items);
+    *l = (struct ssh_hosts)SSH_HOSTS_INIT;
+}
+
+/* --- which there are --- */
+
+static bool is_listed(const struct ssh_hosts *l, const char *name)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (strcmp(l->items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool take_word(const char *word, struct ssh_host *h)
+{
+    if (strncmp(word, "directory=/", 11) == 0) {
+        text_replace(&h->directory, xstrdup(word + 10));
+        return true;
+    }
+    return strncmp(word, "slots=", 6) == 0 && parse_int64(word + 6, &h->slots) && h->slots >= 1 &&
+           h->slots <= SLOTS_MOST;
+}
+
+static void read_line(const char *path, int number, char *line, struct ssh_hosts *l, struct error *e)
+{
+    static const char blanks[] = " \t\r";
+    char *rest = NULL;
+    line[strcspn(line, "#")] = '\0';
+    const char *name = strtok_r(line, blanks, &rest), *wrong = NULL;
+    if (!name)
+        return;
+    struct ssh_host h = {NULL, NULL, 0};
+    for (const char *word = strtok_r(NULL, blanks, &rest); word && !wrong; word = strtok_r(NULL, blanks, &rest))
+        wrong = take_word(word, &h) ? NULL : word;
+    if (wrong || name[0] == '-' || strpbrk(name, ",:\"'"))
+        error_add_line(e, ERROR_USAGE,
+                       "%s:%d: write each host as `HOST [slots=N] [directory=/PATH]`, with 1 to %d slots, not `%s`",
+                       path, number, SLOTS_MOST, wrong ? wrong : name);
+    else if (is_listed(l, name))
+        error_add_line(e, ERROR_USAGE, "%s:%d: host %s is listed twice", path, number, name);
+    else {
+        h.name = xstrdup(name);
+        *array_add(l->items, l->count) = h;
+        return;
+    }
+    free(h.directory);
+}
+
+int ssh_hosts_parse(const char *path, const char *text, struct ssh_hosts *out, struct error *e)
+{
+    struct ssh_hosts l = SSH_HOSTS_INIT;
+    struct error problems = ERROR_INIT;
+    char *copy = xstrdup(text);
+    int number = 1;
+    for (char *line = copy, *next; line; line = next, number++) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        read_line(path, number, line, &l, &problems);
+    }
+    free(copy);
+    if (!problems.kind && l.count == 0)
+        error_set(&problems, ERROR_USAGE, "%s: it lists no hosts", path);
+    if (problems.kind) {
+        ssh_hosts_free(&l);
+        *e = problems;
+        return -1;
+    }
+    *out = l;
+    return 0;
+}
+
+int ssh_hosts_read(const struct sweep *sweep, struct ssh_hosts *out, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    const struct ssh_config *c = &sweep->ssh;
+    const char *hostfile = c->hostfile ? c->hostfile : sweep->local.hostfile;
+    char *path = c->hosts || !hostfile ? xstrdup("[ssh] hosts") : path_beside(sweep->path, hostfile);
+    int rc = 0;
+    for (char *const *p = c->hosts; p && *p; p++)
+        buffer_printf(&text, "%s\n", *p);
+    if (!c->hosts && hostfile)
+        rc = file_read(path, MOST_BYTES, &text, e);
+    else if (!c->hosts)
+        rc = error_set(e, ERROR_USAGE,
+                       "--executor ssh: there are no hosts; name them in the sweep file: [ssh] hosts = [\"node1\", "
+                       "\"node2 slots=4\"], or hostfile = \"FILE\"");
+    if (rc == 0)
+        rc = ssh_hosts_parse(path, buffer_text(&text), out, e);
+    buffer_free(&text);
+    free(path);
+    return rc;
+}
+
+/* --- asking --- */
+
+void ssh_add_words(const struct ssh_config *config, struct string_list *words)
+{
+    static const char *const ours[] = {"-oBatchMode=yes", "-oConnectTimeout=20",       "-oConnectionAttempts=1",
+                                       "-oForwardX11=no", "-oClearAllForwardings=yes", "-oEscapeChar=none",
+                                       "-oRequestTTY=no"};
+    string_list_add(words, xstrdup("ssh"));
+    for (char *const *p = config->options; p && *p; p++)
+        string_list_add(words, xstrdup(*p));
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        string_list_add(words, xstrdup(ours[i]));
+    string_list_add(words, xasprintf("-oServerAliveInterval=%lld", (long long)(config->lease_ms / 6000 + 1)));
+    string_list_add(words, xstrdup("-oServerAliveCountMax=3"));
+}
+
+bool ssh_is_refusal(const char *line)
+{
+    static const char *const known[] = {"Could not resolve hostname",
+                                        "Permission denied",
+                                        "Host key verification failed",
+                                        "Bad configuration option",
+                                        "Too many authentication failures",
+                                        "Can't open user config file",
+                                        "not accessible: No such file",
+                                        "command-line",
+                                        "no matching ",
+                                        "there is no directory",
+                                        "unknown option -- "};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strstr(line, known[i]))
+            return true;
+    return false;
+}
+
+/* A line of shell for each host that is to be asked: "NUMBER STATUS LAST-LINE". */
+static char *questions(const struct ssh_config *config, const struct ssh_hosts *hosts)
+{
+    static const char question[] =
+        "exec sh -c 'n=$(nvidia-smi -L 2>/dev/null | grep -c ^GPU); [ \"$n\" != 0 ] || "
+        "n=$(cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id 2>/dev/null | grep -vc \"^0$\"); echo \"$n\"'";
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < hosts->count; i++) {
+        struct string_list words = STRING_LIST_INIT;
+        if (hosts->items[i].slots)
+            continue;
+        ssh_add_words(config, &words);
+        string_list_add(&words, xstrdup(hosts->items[i].name));
+        string_list_add(&words, xstrdup(question));
+        buffer_add_text(&b, "( said=$(");
+        for (size_t k = 0; k < words.count; k++) {
+            shell_add_word(&b, words.items[k]);
+            buffer_add_char(&b, ' ');
+        }
+        buffer_printf(
+            &b, "2>&1 </dev/null); printf '%%s %%s %%s\\n' %zu $? \"$(printf '%%s' \"$said\" | tail -n 1)\" ) &\n", i);
+        string_list_free(&words);
+    }
+    if (b.length)
+        buffer_add_text(&b, "wait\n");
+    return b.length ? buffer_take(&b) : NULL;
+}
+
+/* One that does not answer may do so later, and gets one job then. */
+static int take_answer(const char *line, struct ssh_hosts *hosts, struct error *e)
+{
+    char *end;
+    const long i = strtol(line, &end, 10), status = strtol(end, &end, 10);
+    if (i < 0 || (size_t)i >= hosts->count || *end != ' ')
+        return 0;
+    struct ssh_host *h = &hosts->items[i];
+    int64_t devices;
+    if (status != 0 && ssh_is_refusal(end + 1))
+        return error_set(e, ERROR_USAGE, "host %s: %s", h->name, end + 1);
+    h->slots = status == 0 && parse_int64(end + 1, &devices) && devices > 0 ? devices : 1;
+    return 0;
+}
+
+static int ask(const struct ssh_config *config, char *const *environment, struct ssh_hosts *hosts, struct error *e)
+{
+    char *text = questions(config, hosts), *rest = NULL;
+    char *argv[] = {(char *)"sh", (char *)"-c", text, NULL};
+    const struct external_command command = {argv, environment, NULL, ANSWER_MS, MOST_BYTES, NULL};
+    struct external_command_result result = EXTERNAL_COMMAND_RESULT_INIT;
+    int rc = text ? external_command_run(&command, &result, e) : 0;
+    if (text && rc == 0)
+        for (char *line = strtok_r(result.output, "\n", &rest); rc == 0 && line; line = strtok_r(NULL, "\n", &rest))
+            rc = take_answer(line, hosts, e);
+    external_command_result_free(&result);
+    free(text);
+    return rc;
+}
+
+static int filter(const struct sweep *sweep, const struct ssh_hosts *hosts, struct device_list *out, struct error *e)
+{
+    struct buffer lines = BUFFER_INIT;
+    struct host_list list = HOST_LIST_INIT;
+    for (size_t i = 0; i < hosts->count; i++)
+        buffer_printf(&lines, "%s slots=%lld\n", hosts->items[i].name, (long long)hosts->items[i].slots);
+    int rc = hosts_parse("hosts", buffer_text(&lines), &list, e);
+    if (rc == 0)
+        rc = hosts_filter(&list, sweep->local.include, sweep->local.exclude, e);
+    *out = (struct device_list){.source = "hosts of [ssh]", .hosts = true};
+    for (size_t i = 0; rc == 0 && i < list.count; i++)
+        for (size_t k = 0; k < list.hosts[i].device_count && out->count < DEVICES_MOST; k++) {
+            out->nodes = array_grow(out->nodes, out->count, sizeof *out->nodes);
+            out->nodes[out->count] = (uint16_t)i;
+            *array_add(out->names, out->count) = xasprintf("%s:%d", list.hosts[i].name, list.hosts[i].devices[k]);
+        }
+    host_list_free(&list);
+    buffer_free(&lines);
+    return rc;
+}
+
+int ssh_hosts_devices(const struct sweep *sweep, char *const *environment, struct device_list *out, struct error *e)
+{
+    struct ssh_hosts hosts = SSH_HOSTS_INIT;
+    int rc = ssh_hosts_read(sweep, &hosts, e);
+    if (rc == 0)
+        rc = ask(&sweep->ssh, environment, &hosts, e);
+    if (rc == 0)
+        rc = filter(sweep, &hosts, out, e);
+    ssh_hosts_free(&hosts);
+    return rc;
+}

@@ -1,0 +1,97 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ssh/executor.h"
+#include "util/buffer.h"
+
+#define MARK "meshsweep:"
+
+uint32_t ssh_checksum(const char *bytes, size_t length)
+{
+    const uint32_t polynomial = 0x04C11DB7;
+    uint32_t sum = 0;
+    size_t rest = length;
+    for (size_t i = 0; i < length || rest > 0; i++) {
+        sum ^= (uint32_t)(unsigned char)(i < length ? bytes[i] : (char)rest) << 24;
+        rest = i < length ? rest : rest >> 8;
+        for (int bit = 0; bit < 8; bit++)
+            sum = sum & 0x80000000 ? sum << 1 ^ polynomial : sum << 1;
+    }
+    return ~sum;
+}
+
+/* "1m2.34s" of the shell's times; -1: it is none. */
+static int64_t time_ms(const char *text, char **end)
+{
+    const long minutes = strtol(text, end, 10);
+    if (*end == text || **end != 'm')
+        return -1;
+    const double seconds = strtod(*end + 1, end);
+    *end += **end == 's';
+    return minutes * 60000 + (int64_t)(seconds * 1000 + 0.5);
+}
+
+/* "3 0 0 0 1769000000123 1769000000456 0m0.01s 0m0.00s"; a date without milliseconds ends in letters. */
+static void read_end(const char *text, struct ssh_report *r)
+{
+    char *at;
+    long long times[2];
+    r->exit_code = (int)strtol(text, &at, 10);
+    r->stopped = strtol(at, &at, 10) != 0;
+    r->leftovers = strtol(at, &at, 10);
+    r->oom = strtol(at, &at, 10) != 0;
+    for (int i = 0; i < 2; i++) {
+        times[i] = strtoll(at, &at, 10);
+        times[i] = *at == ' ' ? times[i] : -1;
+        at += strcspn(at, " ");
+    }
+    r->duration_ms = times[0] > 0 && times[1] >= times[0] ? times[1] - times[0] : -1;
+    r->user_ms = time_ms(at + strspn(at, " "), &at);
+    r->system_ms = time_ms(at + strspn(at, " "), &at);
+    r->ended = r->begun && r->exit_code >= 0;
+}
+
+/* Whether there is all of "LENGTH CHECKSUM" behind the line. */
+static bool read_metrics(const char *line, const char *body, size_t left, struct ssh_report *r, struct buffer *metrics)
+{
+    char *at;
+    const unsigned long long length = strtoull(line, &at, 10), sum = strtoull(at, NULL, 10);
+    if (length > left)
+        return false;
+    r->damaged |= ssh_checksum(body, length) != sum;
+    buffer_add(metrics, body, length);
+    return true;
+}
+
+static void read_line(const char *line, struct ssh_report *r)
+{
+    const bool is_own = strncmp(line, MARK, sizeof MARK - 1) == 0;
+    const char *own = is_own ? line + sizeof MARK - 1 : "";
+    r->begun |= strcmp(own, "begun") == 0;
+    if (strncmp(own, "end ", 4) == 0)
+        read_end(own + 4, r);
+    else if (!is_own || strncmp(own, "refused ", 8) == 0)
+        snprintf(r->said, sizeof r->said, "%.*s", (int)strcspn(is_own ? own + 8 : line, "\r"), is_own ? own + 8 : line);
+}
+
+size_t ssh_report_read(const char *text, size_t length, struct ssh_report *r, struct buffer *metrics)
+{
+    static const char mark[] = MARK "metrics ";
+    size_t done = 0;
+    const char *end;
+    while ((end = memchr(text + done, '\n', length - done))) {
+        char line[1024];
+        const size_t bytes = (size_t)(end - text) - done, next = done + bytes + 1;
+        snprintf(line, sizeof line, "%.*s", (int)(bytes < sizeof line ? bytes : sizeof line - 1), text + done);
+        if (strncmp(line, mark, sizeof mark - 1) != 0) {
+            read_line(line, r);
+            done = next;
+            continue;
+        }
+        if (!read_metrics(line + sizeof mark - 1, text + next, length - next, r, metrics))
+            break;
+        done = next + (size_t)strtoull(line + sizeof mark - 1, NULL, 10);
+    }
+    return done;
+}

@@ -1,0 +1,107 @@
+/* ssh: hosts, what comes back from them, where paths are on them. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ssh/executor.h"
+#include "ssh/hosts.h"
+#include "ssh/script.h"
+#include "unit_test.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+
+TEST(ssh_hosts_parse__slots_and_directory__kept)
+{
+    struct ssh_hosts l = SSH_HOSTS_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(ssh_hosts_parse("f", "# two\nme@a slots=4\n\nb\tdirectory=/x/y # old\r\n", &l, &e), 0);
+    assert_int_equal(l.count, 2);
+    assert_string_equal(l.items[0].name, "me@a");
+    assert_int_equal(l.items[0].slots, 4);
+    assert_null(l.items[0].directory);
+    assert_int_equal(l.items[1].slots, 0);
+    assert_string_equal(l.items[1].directory, "/x/y");
+    ssh_hosts_free(&l);
+}
+
+TEST(ssh_hosts_parse__wrong_lines__all_reported)
+{
+    struct ssh_hosts l = SSH_HOSTS_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(ssh_hosts_parse("f", "a\na slots=1\nb slots=0\nc directory=x\n-x\n", &l, &e), -1);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    assert_non_null(strstr(e.text, "f:2: host a is listed twice"));
+    assert_non_null(strstr(e.text, "f:3: write each host as"));
+    assert_non_null(strstr(e.text, "f:4: "));
+    assert_non_null(strstr(e.text, "f:5: "));
+    assert_int_equal(ssh_hosts_parse("f", "# none\n", &l, &e), -1);
+    assert_string_equal(e.text, "f: it lists no hosts");
+}
+
+/* What cksum(1) prints. */
+TEST(ssh_checksum__texts__as_cksum)
+{
+    assert_true(ssh_checksum("", 0) == 4294967295U);
+    assert_true(ssh_checksum("123456789", 9) == 930766865U);
+    char zeros[300] = {0};
+    assert_true(ssh_checksum(zeros, sizeof zeros) == 351385237U);
+}
+
+TEST(ssh_report_read__in_pieces__what_is_cut_is_left)
+{
+    static const char text[] = "Warning: new key\nmeshsweep:begun\nmeshsweep:metrics 9 930766865\n123456789"
+                               "meshsweep:end 139 0 2 1 1000 3500 1m1.50s 0m0.25s\n";
+    struct ssh_report r = {.user_ms = -1};
+    struct buffer metrics = BUFFER_INIT;
+    size_t done = 0;
+    for (size_t length = 1; length < sizeof text; length++)
+        done += ssh_report_read(text + done, length - done, &r, &metrics);
+    assert_int_equal(done, sizeof text - 1);
+    assert_string_equal(buffer_text(&metrics), "123456789");
+    assert_string_equal(r.said, "Warning: new key");
+    assert_true(r.begun && r.ended && r.oom && !r.stopped && !r.damaged);
+    assert_int_equal(r.exit_code, 139);
+    assert_int_equal(r.leftovers, 2);
+    assert_int_equal(r.duration_ms, 2500);
+    assert_int_equal(r.user_ms, 61500);
+    assert_int_equal(r.system_ms, 250);
+    buffer_free(&metrics);
+}
+
+TEST(ssh_report_read__wrong_checksum__damaged)
+{
+    static const char text[] =
+        "meshsweep:begun\nmeshsweep:metrics 3 7\nabcmeshsweep:end 0 0 0 0 12%3N 13%3N 0m0s 0m0s\n";
+    struct ssh_report r = {.user_ms = -1};
+    struct buffer metrics = BUFFER_INIT;
+    ssh_report_read(text, sizeof text - 1, &r, &metrics);
+    assert_true(r.ended && r.damaged);
+    assert_int_equal(r.duration_ms, -1);
+    buffer_free(&metrics);
+}
+
+TEST(ssh_path_there__directory_of_the_host__in_place_of_here)
+{
+    const struct ssh_host same = {(char *)"a", NULL, 0}, other = {(char *)"b", (char *)"/x", 0};
+    const struct {
+        const struct ssh_host *host;
+        const char *path, *there;
+    } rows[] = {{&same, "/w/p/q", "/w/p/q"},
+                {&other, "/w/p/q", "/x/q"},
+                {&other, "/w/p", "/x"},
+                {&other, "/w/pq", "/w/pq"},
+                {&other, "rel", "rel"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *there = ssh_path_there(rows[i].host, "/w/p", rows[i].path);
+        assert_string_equal(there, rows[i].there);
+        free(there);
+    }
+}
+
+TEST(ssh_is_refusal__lines_of_ssh__told_from_silence)
+{
+    assert_true(ssh_is_refusal("ssh: Could not resolve hostname x: Name or service not known"));
+    assert_true(ssh_is_refusal("me@a: Permission denied (publickey)."));
+    assert_false(ssh_is_refusal("ssh: connect to host a port 22: Connection refused"));
+    assert_false(ssh_is_refusal("Connection to a closed by remote host."));
+}
