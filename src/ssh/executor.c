@@ -23,9 +23,10 @@
 
 enum {
     REPORT_BYTES_MOST = 64 << 20,
-    KILL_MS = 11000,    /* what a host takes for KILL, see ssh/remote.sh, and to say so */
-    BEAT_PARTS = 6,     /* signs of life within a lease */
-    CONNECT_MS = 60000, /* a connection that is not there by then is given up, and tried again */
+    KILL_MS = 11000,     /* what a host takes for KILL, see ssh/remote.sh, and to say so */
+    BEAT_PARTS = 6,      /* signs of life within a lease */
+    CONNECT_MS = 60000,  /* a connection that is not there by then is given up, and tried again */
+    PATIENCE_MS = 60000, /* a host that is busy is given to end a job, and to say so */
     LINK_GRACE_MS = 2000,
     DELAY_MOST_MS = 60000,
     LOOK_MS = 50,
@@ -310,7 +311,7 @@ static struct location start(struct executor *base, const struct launch *launch,
     here.argv = words;
     here.environment = x->options.environment;
     here.directory = NULL;
-    here.grace_ms = launch->grace_ms + KILL_MS;
+    here.grace_ms = launch->grace_ms + PATIENCE_MS;
     const struct location where = x->local->methods->start(x->local, &here, attempt);
     if (where.process.pid > 0 && x->local->methods->files(x->local, launch->attempt, &files)) {
         const struct ssh_place place = place_of(x, l);
@@ -715,7 +716,12 @@ static int await_ends_of_others(struct ssh_executor *x, struct error *e)
         free(what);
         until_ms = may_run ? clock_monotonic_ms() + hold_ms(x) : until_ms;
     }
-    return until_ms ? wait_for_links(x, until_ms, e) : 0;
+    if (until_ms && wait_for_links(x, until_ms, e) < 0)
+        return -1;
+    for (size_t i = 0; i < x->hosts.count; i++)
+        if (x->links[i].is != LINK_UP)
+            unlink(x->links[i].mark);
+    return 0;
 }
 
 static int connect_all(struct ssh_executor *x, struct error *e)

@@ -1,11 +1,11 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154,SC2013
 # What runs on a host reached by ssh, in POSIX shell: nothing of this program has to be there. Read by `sh` from the
 # connection, behind the settings that src/ssh/executor.c writes, and before the one line that calls `serve_host` or
 # `serve_job`: a text that was cut off does nothing.
 #
 #   state  name of this database's directory on the host, of which `place` makes $d; run  of this runner's connection
 #   grace, lease  in tenths of a second, in seconds; cwd; probe, proof  a file that is seen where files are shared
-#   token, number  of a job's attempt; metrics  its metrics file, empty: not shared; hostlist
+#   token, number  of a job's attempt; metrics  its metrics file, empty: not shared; hosts, devices  "a,b", "a:0,b:0"
 #   prepare, job  functions: the files that the job finds; the job itself
 #
 # An attempt announces itself ($d/NUMBER) before it looks whose connection is the last one ($d/run), and a connection
@@ -103,6 +103,16 @@ ship()
     sent=$size
 }
 
+# What a job gets of its hosts: the devices of the first, where it runs.
+give()
+{
+    first=${hosts%%,*} MASTER_ADDR=127.0.0.1
+    CUDA_VISIBLE_DEVICES=$(sed -n "s/^$first://p" "$own/devices" | paste -s -d , -)
+    [ "$first" = "$hosts" ] || MASTER_ADDR=${first#*@}
+    export MASTER_ADDR CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES="$CUDA_VISIBLE_DEVICES" MESHSWEEP_HOSTS="$hosts" \
+        MESHSWEEP_HOSTFILE="$own/hostfile" MESHSWEEP_ATTEMPT="$token" MESHSWEEP_METRICS="$metrics"
+}
+
 oom_kills()
 {
     kills=$(grep '^oom_kill ' /proc/vmstat 2>/dev/null) || kills='- 0'
@@ -120,7 +130,10 @@ serve_job()
     [ "$(cat "$d/run" 2>/dev/null)" = "$run" ] || refuse "another run has begun on this host"
     cd -- "$cwd" 2>/dev/null || refuse "there is no directory $cwd"
     shipped=$metrics metrics=${metrics:-$own/metrics.jsonl}
-    printf '%s\n' "$hostlist" >"$own/hostfile"
+    printf '%s\n' "$devices" | tr , '\n' >"$own/devices"
+    sed 's/:[^:]*$//; s/^.*@//' "$own/devices" | uniq -c | while read -r count name; do
+        echo "$name slots=$count"
+    done >"$own/hostfile"
     prepare || refuse "the job's files cannot be written below $cwd"
     session='' stop='' over='' code='' sent=0
     trap 'stop=1' USR1 TERM INT HUP

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "process/job_file.h"
-#include "process/process.h"
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -86,76 +85,20 @@ static bool is_left_out(const char *setting, char *const *declared)
     return setting_is_among(setting, (char *const *)names) && !strings_have(declared, setting);
 }
 
-static bool is_declared(const struct launch *launch, const char *name)
-{
-    return launch->declared && environment_value(launch->declared, name);
-}
-
-static void add_export(struct buffer *b, const char *name, const char *value)
-{
-    buffer_add_text(b, "export ");
-    add_setting(b, name, value);
-}
-
-/* "node1" of "me@node1". */
-static const char *bare(const char *host, size_t length)
-{
-    const char *at = memchr(host, '@', length);
-    return at ? at + 1 : host;
-}
-
-/* The numbers of a host's devices: "0,1" of "a:0,a:1,b:0" for a. `*count` gets how many. */
-static char *numbers_of(const char *devices, const char *host, size_t length, int *count)
-{
-    struct buffer b = BUFFER_INIT;
-    *count = 0;
-    for (const char *at = devices; *at; at += strcspn(at, ","), at += *at == ',')
-        if (strncmp(at, host, length) == 0 && at[length] == ':') {
-            const char *number = at + length + 1;
-            buffer_printf(&b, "%s%.*s", (*count)++ ? "," : "", (int)strcspn(number, ","), number);
-        }
-    return buffer_take(&b);
-}
-
-/* A hostfile as mpirun and DeepSpeed read it, and the devices of the first host, where the job runs. */
-static void add_devices(const struct ssh_job *job, struct buffer *settings, struct buffer *exports)
-{
-    struct buffer lines = BUFFER_INIT;
-    const char *hosts = job->hosts;
-    for (const char *h = hosts; *h; h += strcspn(h, ","), h += *h == ',') {
-        int count;
-        const size_t length = strcspn(h, ",");
-        const char *name = bare(h, length);
-        char *numbers = numbers_of(job->devices, h, length, &count);
-        buffer_printf(&lines, "%s%.*s slots=%d", h == hosts ? "" : "\n", (int)(h + length - name), name, count);
-        if (h == hosts && !is_declared(job->launch, "CUDA_VISIBLE_DEVICES")) {
-            add_export(exports, "CUDA_VISIBLE_DEVICES", numbers);
-            add_export(exports, "HIP_VISIBLE_DEVICES", numbers);
-        }
-        free(numbers);
-    }
-    const char *first = bare(hosts, strcspn(hosts, ","));
-    char *address = strchr(hosts, ',') ? xstrndup(first, strcspn(first, ",")) : xstrdup("127.0.0.1");
-    if (!is_declared(job->launch, "MASTER_ADDR"))
-        add_export(exports, "MASTER_ADDR", address);
-    add_export(exports, "MESHSWEEP_HOSTS", hosts);
-    add_setting(settings, "hostlist", buffer_text(&lines));
-    free(address);
-    buffer_free(&lines);
-}
-
+/* What the host gives, then what the job was given here, so that the user has the last word. */
 static void add_environment(const struct ssh_job *job, const char *here, const char *there, struct buffer *b)
 {
     char **settings = strings_copy(job->launch->environment);
     strings_replace(settings, here, there);
-    buffer_add_text(b, "export MESHSWEEP_ATTEMPT=\"$token\" MESHSWEEP_METRICS=\"$metrics\" "
-                       "MESHSWEEP_HOSTFILE=\"$own/hostfile\"\n");
+    buffer_add_text(b, "give\n");
     for (size_t i = 0; settings[i]; i++) {
         const char *given = job->launch->environment[i];
         const size_t length = setting_name_length(settings[i]);
         char *name = xstrndup(settings[i], length);
-        if (!is_left_out(given, job->launch->declared))
-            add_export(b, name, settings[i][length] ? settings[i] + length + 1 : "");
+        if (!is_left_out(given, job->launch->declared)) {
+            buffer_add_text(b, "export ");
+            add_setting(b, name, settings[i][length] ? settings[i] + length + 1 : "");
+        }
         /* The host's programs are found behind the runner's. */
         if (strcmp(name, "PATH") == 0 && !strings_have(job->launch->declared, given)) {
             b->length--;
@@ -222,7 +165,7 @@ static void add_command(char *const *argv, const char *here, const char *there, 
 
 void ssh_job_script_add(const struct ssh_place *p, const struct ssh_job *job, struct buffer *out)
 {
-    struct buffer b = BUFFER_INIT, exports = BUFFER_INIT;
+    struct buffer b = BUFFER_INIT;
     const struct launch *l = job->launch;
     char *cwd = l->directory ? path_absolute(l->directory) : xstrdup(p->here);
     char *there = ssh_path_there(p->host, p->here, l->job_dir);
@@ -231,13 +174,13 @@ void ssh_job_script_add(const struct ssh_place *p, const struct ssh_job *job, st
     buffer_printf(&b, "number=%" PRId64 "\n", l->attempt);
     buffer_add_text(&b, "token=$state/$number.\n");
     add_setting(&b, "metrics", metrics);
-    add_environment(job, l->job_dir, there, &exports);
-    add_devices(job, &b, &exports);
+    add_setting(&b, "hosts", job->hosts);
+    add_setting(&b, "devices", job->devices);
     add_preparation(job, there, &b);
-    buffer_printf(&b, "job() {\n%s", buffer_text(&exports));
+    buffer_add_text(&b, "job() {\n");
+    add_environment(job, l->job_dir, there, &b);
     add_command(l->argv, l->job_dir, there, &b);
     buffer_add_text(&b, "}\n");
     add_whole(&b, "serve_job", out);
-    buffer_free(&exports);
     free_all(cwd, there, metrics);
 }

@@ -43,7 +43,7 @@ start_hosts()
 ssh_sweep() # N COMMAND
 {
     {
-        printf '[sweep]\nname = "hosts"\n[job]\ntimeout = "60s"\ngrace = "1s"\ncommand = %s%s%s\n' "'''" \
+        printf '[sweep]\nname = "hosts"\n[job]\ntimeout = "600s"\ngrace = "1s"\ncommand = %s%s%s\n' "'''" \
             "echo \$WHERE >>$PWD/ran.{n}; $2" "'''"
         printf '[[training_spec]]\nn = [%s]\n' "$(seq -s , "$1")"
         printf '[ssh]\noptions = ["-F", "%s/ssh/config"]\n' "$PWD"
@@ -93,7 +93,7 @@ hosts__job_of_several__whole_hosts()
 {
     start_hosts
     ssh_sweep 1 'echo $WHERE $CUDA_VISIBLE_DEVICES {hosts} $MASTER_ADDR; cat $MESHSWEEP_HOSTFILE; '\
-'for h in $(echo {hosts} | tr , " "); do ssh -n -F ssh/config $h "echo on \$WHERE"; done' <<'END'
+'for h in $(echo {hosts} | tr , " "); do ssh -n -F ssh/config $h "echo on \$WHERE" 2>/dev/null; done' <<'END'
 hosts = ["a2 slots=2", "a3 slots=2", "a4 slots=2"]
 [[cluster_spec]]
 num_hosts = [1, 2, 4]
@@ -143,14 +143,14 @@ oom|exit status 1: CUDA out of memory. Tried to allocate|0
 hosts__runner_killed__nothing_left_and_next_run_ends_them()
 {
     start_hosts
-    ssh_sweep 4 'sleep 3.71; echo end >>ended.{n}' <<'END'
+    ssh_sweep 4 '[ -e second.{n} ] || { : >second.{n}; sleep 371.1; }; echo end >>ended.{n}' <<'END'
 hosts = ["a2", "a3", "a4 slots=2"]
 END
     start_meshsweep run --executor ssh --progress none
-    wait_until '[ "$(executions)" = 4 ]' 10
+    wait_until '[ "$(executions)" = 4 ]' 30
     end_command KILL
     expect_only_status 137
-    wait_until '! pgrep -x -f "sleep 3.71" >/dev/null' 5
+    wait_until '! pgrep -x -f "sleep 371.1" >/dev/null' 10
     expect_sql 4 "SELECT count(*) FROM attempt WHERE state IN ('claimed', 'running')"
     run_meshsweep run --progress none
     expect_only_stderr_contains 1 "4 attempts were submitted to ssh; collect them with \`meshsweep run --executor ssh\`"
@@ -168,7 +168,7 @@ hosts__interrupted_twice__jobs_ended()
 hosts = ["a2", "a3"]
 END
     start_meshsweep run --executor ssh --progress none
-    wait_until '[ "$(executions)" = 2 ]' 10
+    wait_until '[ "$(executions)" = 2 ]' 30
     signal_command INT
     wait_until 'grep -q "starting no more" .stderr' 5
     end_command INT
@@ -180,20 +180,35 @@ cancelled|heard" "SELECT failure, rtrim(log_tail, char(10)) FROM attempt"
     expect '! pgrep -x -f "sleep 603"'
 }
 
+# Processes of jobs, the last executions of which are on that host.
+jobs_on() # WHERE
+{
+    grep -lx "$1" ran.* | sed 's/^ran/pid/' | xargs cat
+}
+
+are_gone() # PID...
+{
+    local pid
+    for pid; do
+        ! kill -0 "$pid" 2>/dev/null || return 1
+    done
+}
+
 hosts__connection_killed__held_named_and_not_charged()
 {
+    local left
     start_hosts
-    ssh_sweep 3 '[ -e second.{n} ] || { : >second.{n}; sleep 8.3; }; echo end >>ended.{n}' <<'END'
+    ssh_sweep 3 'echo $$ >pid.{n}; until [ -e go ]; do sleep 0.1; done; echo end >>ended.{n}' <<'END'
 hosts = ["a2", "a3 slots=2"]
-[retry]
-exit = 1
 END
     start_meshsweep run --executor ssh --progress none
-    wait_until '[ "$(executions)" = 3 ]' 10
+    wait_until '[ "$(executions)" = 3 ] && [ "$(cat pid.* | wc -l)" = 3 ]' 30
+    left=$(jobs_on a3)
     # shellcheck disable=SC2046 # a list
     kill -KILL "$(cat ssh/pid3)" $(session_of 3)
     wait_until 'grep -q "host a3 does not answer: " .stderr' 10
-    wait_until '[ "$(pgrep -c -x -f "sleep 8.3")" -le 1 ]' 5
+    wait_until "are_gone $(echo "$left" | tr '\n' ' ')" 10
+    : >go
     start_sshd 3
     wait_command
     expect_only_stderr_contains 0 "it gets no jobs until it does"
@@ -205,30 +220,32 @@ END
 
 hosts__one_stops_answering__its_jobs_run_elsewhere_when_it_has_ended_them()
 {
+    local left sessions
     start_hosts
-    ssh_sweep 2 'echo "{n} $(date +%s%3N)" >>times; sleep 25.7 & wait $! && echo end >>ended' <<'END'
+    ssh_sweep 2 'echo $$ >pid.{n}; until [ -e go ]; do sleep 0.1; done; echo end >>ended.{n}' <<'END'
 hosts = ["a2", "a3"]
-lease = "12s"
+lease = "20s"
 END
-    sed -i 's/sleep 25.7/if mkdir first.{n} 2>\/dev\/null; then sleep 25.7; else sleep 0.1; fi/' sweep.toml
     start_meshsweep run --executor ssh --progress none
-    wait_until '[ "$(executions)" = 2 ]' 10
-    local sessions
+    wait_until '[ "$(executions)" = 2 ] && [ "$(cat pid.* | wc -l)" = 2 ]' 30
+    left=$(jobs_on a3)
     sessions=$(session_of 3)
-    kill "$(cat ssh/pid3)"
     # shellcheck disable=SC2086 # a list
     kill -STOP $sessions
-    wait_until 'grep -q "host a3 does not answer: Timeout, server 127.0.0.3 not responding" .stderr' 30
-    # The host itself gives up what it hears nothing of, before anybody runs it again.
-    wait_until '[ "$(pgrep -c -x -f "sleep 25.7")" -le 1 ]' 20
+    kill "$(cat ssh/pid3)"
+    wait_until 'grep -q "host a3 does not answer: Timeout, server 127.0.0.3 not responding" .stderr' 40
+    # The host itself ends what hears nothing any more, before anybody runs it again.
+    wait_until "are_gone $left" 30
+    expect '[ "$(executions)" = 2 ]'
+    : >go
     wait_command
     # shellcheck disable=SC2086
     kill -KILL $sessions
     expect_only_stderr_contains 0 "it gets no jobs until it does"
     expect_sql "lost|node|a3
-|  |a2" "SELECT failure, coalesce(blame, '  '), host FROM attempt WHERE job_id = (SELECT job_id FROM attempt
+|-|a2" "SELECT failure, coalesce(blame, '-'), host FROM attempt WHERE job_id = (SELECT job_id FROM attempt
 WHERE host = 'a3') ORDER BY id"
-    expect '[ "$(executions)" = 3 ]' '[ "$(wc -l <ended)" = 2 ]'
+    expect '[ "$(executions)" = 3 ]' '[ "$(cat ended.* | wc -l)" = 2 ]'
 }
 
 hosts__directory_not_shared__log_and_metrics_brought_back()
