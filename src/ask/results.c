@@ -156,10 +156,11 @@ static int read_told(const struct proposal_place *place, const cJSON *item, stru
 
 /* --- recording --- */
 
-static int put_metrics(struct import_store *store, int64_t attempt_id, const struct told *t, struct error *e)
+static int put_metrics(struct import_store *store, const struct imported_attempt *attempt, int64_t id,
+                       const struct told *t, struct error *e)
 {
     for (const cJSON *m = t->metrics ? t->metrics->child : NULL; m; m = m->next)
-        if (import_store_metric(store, attempt_id, m->string, m->valuedouble, e) < 0)
+        if (import_store_metric(store, attempt, id, m->string, m->valuedouble, e) < 0)
             return -1;
     return 0;
 }
@@ -170,14 +171,22 @@ static int put_attempt(const struct proposal_place *place, const struct told *t,
     struct import_removal none;
     char *source = xasprintf("trial %lld", (long long)t->trial_id);
     const struct hash128 row = hash_bytes(source, strlen(source));
-    const struct imported_attempt attempt = {t->job_id, &row, t->failure, t->message, source, 0, t->duration_s};
+    const struct import_origin origin = {.runner_id = runner_id, .file = source};
+    struct imported_attempt attempt = {.job_id = t->job_id,
+                                       .row = &row,
+                                       .failure = t->failure,
+                                       .message = t->message,
+                                       .duration_s = t->duration_s};
     struct measured ignored;
     int64_t id = 0;
     bool is_new;
-    int rc = import_store_create(place->db, runner_id, 0, 0, &store, e) < 0 ||
-                     import_store_put(store, &attempt, &id, &is_new, e) < 0
+    int rc = db_query_int(place->db, "SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?",
+                          VALUES(sql_int(t->job_id)), 0, &attempt.number, e) < 0 ||
+                     import_store_create(place->db, &origin, &store, e) < 0 ||
+                     import_store_put(store, &attempt, &id, &is_new, e) < 0 ||
+                     put_metrics(store, &attempt, id, t, e) < 0
                  ? -1
-                 : put_metrics(store, id, t, e);
+                 : import_store_flush(store, e);
     if (rc == 0 && place->measures)
         rc = measures_record(place->measures, place->db, id, NULL, &ignored, e);
     if (rc == 0)

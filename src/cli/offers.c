@@ -204,7 +204,7 @@ static void add_values_of_axis(const struct axis *axis, const char *key, struct 
     for (size_t k = 0; k < axis->key_count; k++)
         for (size_t row = 0; row < axis->value_count && strcmp(axis->keys[k], key) == 0; row++) {
             struct buffer text = BUFFER_INIT;
-            value_add_text(&axis->values[row * axis->key_count + k], &text);
+            value_add_text(axis_value(axis, row * axis->key_count + k), &text);
             add_name(values, buffer_text(&text));
             buffer_free(&text);
         }

@@ -246,7 +246,7 @@ static bool has_several(const struct sweep *sweep, const char *key)
         for (size_t j = 0; j < clusters->blocks[i].axis_count; j++) {
             const struct axis *axis = &clusters->blocks[i].axes[j];
             for (size_t k = 0; k < axis->value_count * axis->key_count; k++)
-                if (strcmp(axis->keys[k % axis->key_count], key) == 0 && axis->values[k].integer != 1)
+                if (strcmp(axis->keys[k % axis->key_count], key) == 0 && axis_value(axis, k)->integer != 1)
                     return true;
         }
     }

@@ -315,13 +315,18 @@ static int check_foreign(const char *file, const struct buffer *text, struct err
     return 0;
 }
 
-int table_read_rows(const char *file, struct buffer *bytes, table_row *each, void *context, struct error *e)
+int table_read_rows(const char *file, struct table_content *out, table_row *each, void *context, struct error *e)
 {
-    struct buffer plain = BUFFER_INIT, text = BUFFER_INIT;
-    if (file_read(file, TABLE_BYTES_MOST, bytes, e) < 0)
+    struct buffer bytes = BUFFER_INIT, plain = BUFFER_INIT, text = BUFFER_INIT;
+    if (file_read(file, TABLE_BYTES_MOST, &bytes, e) < 0) {
+        buffer_free(&bytes);
         return -1;
-    if (!from_utf16(bytes, &plain))
-        buffer_add(&plain, bytes->data, bytes->length);
+    }
+    *out = (struct table_content){bytes.length, hash_bytes(bytes.data, bytes.length)};
+    if (from_utf16(&bytes, &plain))
+        buffer_free(&bytes);
+    else
+        plain = bytes;
     int rc = plain.length ? check_foreign(file, &plain, e) : 0;
     if (rc == 0 && plain.length && table_json_is(plain.data)) {
         rc = table_json_add_csv(file, plain.data, &text, e);
@@ -350,7 +355,7 @@ static int take_row(void *context, size_t line, const char *const *cells, size_t
 
 int table_file_read(struct table_file *in, struct error *e)
 {
-    if (table_read_rows(in->file, &in->bytes, take_row, in, e) < 0)
+    if (table_read_rows(in->file, &in->content, take_row, in, e) < 0)
         return -1;
     if (!in->table)
         return error_set(e, ERROR_USAGE, "%s: the table is empty; its first line must name the columns", in->file);
@@ -362,6 +367,5 @@ int table_file_read(struct table_file *in, struct error *e)
 void table_file_free(struct table_file *in)
 {
     import_table_free(in->table);
-    buffer_free(&in->bytes);
     in->table = NULL;
 }

@@ -4,20 +4,26 @@
 #define MESHSWEEP_CLI_TABLE_FILE_H
 
 #include "import/table.h"
-#include "util/buffer.h"
+#include "util/hash.h"
+
+/* What was read. */
+struct table_content {
+    size_t bytes;
+    struct hash128 hash; /* of them */
+};
 
 struct table_file {
-    const char *file;           /* its path */
-    const struct sweep *sweep;  /* with [import] */
-    struct buffer bytes;        /* BUFFER_INIT; then the whole of it */
+    const char *file;          /* its path */
+    const struct sweep *sweep; /* with [import] */
+    struct table_content content;
     struct import_table *table; /* made from the header */
     size_t rows;
 };
 
 /* Calls `each` for the header, then for each row: one text per column, NULL for an empty cell, borrowed for the call.
- * The whole file is in `bytes` (BUFFER_INIT before) afterwards. -1: the file's, or as `each` filled it. */
+ * -1: the file's, or as `each` filled it. */
 typedef int table_row(void *context, size_t line, const char *const *cells, size_t count, struct error *e);
-int table_read_rows(const char *file, struct buffer *bytes, table_row *each, void *context, struct error *e);
+int table_read_rows(const char *file, struct table_content *out, table_row *each, void *context, struct error *e);
 
 /* Reads and compiles it. -1 (ERROR_USAGE, ERROR_NOTHING without rows); table_file_free() in either case. */
 int table_file_read(struct table_file *in, struct error *e);

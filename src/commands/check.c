@@ -261,7 +261,7 @@ static int check_against(const char *config, const char *table, cJSON *answer, s
 {
     struct import_summary summary = {0};
     struct sweep *sweep = NULL;
-    struct table_file in = {.file = table, .bytes = BUFFER_INIT};
+    struct table_file in = {.file = table};
     int rc = sweep_load(config, &sweep, e);
     in.sweep = sweep;
     if (rc == 0 && !sweep->import.given)

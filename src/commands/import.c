@@ -51,7 +51,7 @@ static char *provenance(const struct table_file *in, const struct hash128 *hash,
     cJSON_AddStringToObject(from, "file", path);
     cJSON_AddStringToObject(from, "directory", here);
     cJSON_AddStringToObject(from, "xxh3_128", hash_hex(hash, hex));
-    cJSON_AddNumberToObject(from, "bytes", (double)in->bytes.length);
+    cJSON_AddNumberToObject(from, "bytes", (double)in->content.bytes);
     cJSON_AddNumberToObject(from, "rows", (double)in->rows);
     cJSON_AddStringToObject(all, "host", host);
     cJSON_AddStringToObject(all, "tool", "meshsweep " MESHSWEEP_VERSION);
@@ -164,7 +164,7 @@ static int store(const struct table_file *in, const struct import_options *o, st
 {
     struct utsname machine;
     char hex[HASH_HEX_BYTES];
-    struct hash128 hash = hash_bytes(in->bytes.data, in->bytes.length);
+    const struct hash128 hash = in->content.hash;
     struct importing importing = {in, db};
     uname(&machine);
     hash_hex(&hash, hex);
@@ -182,7 +182,7 @@ static int store(const struct table_file *in, const struct import_options *o, st
         .dry_run = o->dry_run,
     };
     if (in->rows >= ROWS_TOLD_LEAST)
-        output_message("%s: %zu rows are read and are recorded now; a million take about two minutes", in->file,
+        output_message("%s: %zu rows are read and are recorded now; a million take half a minute", in->file,
                        in->rows);
     int rc = import_table_store(&request, out, e);
     free_all(sweep_file, path, from);
@@ -301,7 +301,7 @@ static int load(const char *config, const char *table, struct sweep **out, struc
 void import_try(const char *table, const char *config, const struct buffer *sweep_file)
 {
     struct import_summary summary = {0};
-    struct table_file in = {.file = table, .bytes = BUFFER_INIT};
+    struct table_file in = {.file = table};
     struct sweep *sweep = NULL;
     struct db *db = NULL;
     struct error e = ERROR_INIT;
@@ -333,7 +333,7 @@ static int import(const struct arguments *a, struct error *e)
         return a->word_count ? error_set(e, ERROR_USAGE, "import: --undo names the table; name no other") : undo(o, e);
     if (a->word_count != 1)
         return error_set(e, ERROR_USAGE, "import: name exactly one table: meshsweep import -c FILE TABLE.csv");
-    struct table_file in = {.file = a->words[0], .bytes = BUFFER_INIT};
+    struct table_file in = {.file = a->words[0]};
     int rc = load(o->config, in.file, &sweep, e);
     in.sweep = sweep;
     if (rc == 0)

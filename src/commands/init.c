@@ -218,8 +218,9 @@ static char *name_of_table(const char *path)
 static int write_import(const struct init_options *o, struct error *e)
 {
     struct drafted_table t = {.path = o->table};
-    struct buffer bytes = BUFFER_INIT, text = BUFFER_INIT;
-    int rc = table_read_rows(o->table, &bytes, draft_row, &t, e);
+    struct buffer text = BUFFER_INIT;
+    struct table_content content;
+    int rc = table_read_rows(o->table, &content, draft_row, &t, e);
     if (rc == 0 && !t.draft)
         rc = error_set(e, ERROR_USAGE, "%s: the table is empty; its first line must name the columns", o->table);
     if (rc == 0) {
@@ -232,13 +233,12 @@ static int write_import(const struct init_options *o, struct error *e)
     }
     if (rc == 0)
         rc = write_text(o->output, &text, "import", o->table, e);
-    if (rc == 0 && strcmp(o->output, "-") != 0 && bytes.length > TRIED_BYTES_MOST)
+    if (rc == 0 && strcmp(o->output, "-") != 0 && content.bytes > TRIED_BYTES_MOST)
         output_message("to see which row would win, without recording it: meshsweep import --dry-run");
     else if (rc == 0 && strcmp(o->output, "-") != 0)
         import_try(o->table, o->output, &text);
     import_draft_free(t.draft);
     table_shape_free(t.shape);
-    buffer_free(&bytes);
     buffer_free(&text);
     return rc;
 }

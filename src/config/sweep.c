@@ -102,9 +102,9 @@ double sweep_least_share(const struct sweep *s)
         for (size_t a = 0; a < clusters->blocks[b].axis_count; a++) {
             const struct axis *axis = &clusters->blocks[b].axes[a];
             for (size_t v = 0; v < axis->value_count * axis->key_count; v++)
-                if (strcmp(axis->keys[v % axis->key_count], "gpus") == 0 && axis->values[v].kind == VALUE_FLOAT &&
-                    axis->values[v].real > 0 && axis->values[v].real < least)
-                    least = axis->values[v].real;
+                if (strcmp(axis->keys[v % axis->key_count], "gpus") == 0 && axis_value(axis, v)->kind == VALUE_FLOAT &&
+                    axis_value(axis, v)->real > 0 && axis_value(axis, v)->real < least)
+                    least = axis_value(axis, v)->real;
         }
     return least;
 }

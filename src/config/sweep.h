@@ -31,7 +31,14 @@ struct axis {
     size_t value_count;   /* at least 1 */
     struct position at;
     bool is_from_file; /* by hf_config: nobody wrote it */
+    uint32_t *codes;   /* of the rows of a table: which of `values` each is; NULL: they stand there */
 };
+
+/* The n-th value, row by row. */
+static inline const struct value *axis_value(const struct axis *a, size_t n)
+{
+    return &a->values[a->codes ? a->codes[n] : n];
+}
 
 /* One [[section]] block: the product of its axes, the last axis fastest. */
 struct block {

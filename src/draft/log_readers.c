@@ -219,18 +219,17 @@ static int take_csv_row(void *context, size_t line, const char *const *cells, si
 static void find_columns(const char *path, struct proposal_list *out)
 {
     struct csv_columns columns = {0};
-    struct buffer bytes = BUFFER_INIT;
+    struct table_content content;
     struct error no_table = ERROR_INIT;
     size_t length = strlen(path);
     if (length > 4 && strcmp(path + length - 4, ".csv") == 0 &&
-        table_read_rows(path, &bytes, take_csv_row, &columns, &no_table) == 0)
+        table_read_rows(path, &content, take_csv_row, &columns, &no_table) == 0)
         proposals_from_columns(columns.names, columns.numbers, columns.count, out);
     for (size_t i = 0; i < columns.count; i++) {
         free(columns.names[i]);
         buffer_free(&columns.numbers[i]);
     }
     free_all(columns.names, columns.numbers);
-    buffer_free(&bytes);
 }
 
 static void choose_objective(struct log_readers *l)

@@ -24,14 +24,14 @@ const struct key *names_find(const struct names *n, enum section_kind section, c
 
 static bool axis_is_bool(const struct axis *a, size_t k)
 {
-    return a->values[k].kind == VALUE_BOOL;
+    return axis_value(a, k)->kind == VALUE_BOOL;
 }
 
 /* A column of 0 and 1 must not stand for numbers here and truth there. What could not be read says nothing. */
 static bool mixes_bool(const struct axis *a, size_t k, bool expected)
 {
     for (size_t v = 0; v < a->value_count; v++) {
-        enum value_kind kind = a->values[v * a->key_count + k].kind;
+        enum value_kind kind = axis_value(a, v * a->key_count + k)->kind;
         if (kind != VALUE_NULL && (kind == VALUE_BOOL) != expected)
             return true;
     }
@@ -41,7 +41,7 @@ static bool mixes_bool(const struct axis *a, size_t k, bool expected)
 static void mark_texts(const struct axis *a, size_t k, struct key *key)
 {
     for (size_t v = 0; v < a->value_count; v++) {
-        const struct value *value = &a->values[v * a->key_count + k];
+        const struct value *value = axis_value(a, v * a->key_count + k);
         key->has_auto |= value->kind == VALUE_STRING && strcmp(value->text, "auto") == 0;
         key->has_list |= value->kind == VALUE_JSON && value->text[0] == '[';
     }

@@ -1,6 +1,8 @@
 #include "import/import.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,18 +16,30 @@
 #include "space/match.h"
 #include "space/row_space.h"
 #include "store/definitions.h"
-#include "store/jobs.h"
 #include "util/file.h"
 #include "util/hash_set.h"
 #include "util/memory.h"
 
-/* A row that stays, as far as it is needed after the table has been read. */
+/* What a row came to: of a million there are few. Its texts are the table's, or the import's. */
+struct row_outcome {
+    const char *failure; /* NULL: ok */
+    char *message;
+};
+
+/* A row that stays, as far as it is needed after the table has been read. Behind it are the values of its metrics. */
 struct kept_row {
     size_t line;
-    const char *failure; /* one of the table's own texts */
-    char *message;
     double duration_s;
     int32_t specs[SECTION_COUNT];
+    uint32_t outcome;
+};
+
+/* A job of which there was a row. */
+struct row_job {
+    struct hash128 first; /* what the first row said */
+    int64_t id;
+    int32_t number; /* of its last attempt */
+    bool is_repeated;
 };
 
 /* The current sweep, and how many jobs it has (-1: it may have lost some). */
@@ -40,21 +54,27 @@ struct import {
     struct space *space;
     struct measures *measures;
     struct string_list redefined; /* metrics whose definition is another than before */
-    struct kept_row *kept;
-    size_t kept_count, metric_count, value_count;
-    double *values; /* of the metrics of each kept row */
+    struct row_outcome *outcomes;
+    size_t outcome_count;
+    FILE *kept; /* struct kept_row and `values` by turns: they are read as they were written */
+    size_t kept_count, metric_count;
+    double *values; /* of the metrics of the row that is looked at */
     struct match_cursor *cursor;
     struct job_writer *writer;
     struct import_store *store;
-    struct stmt *rule_check, *job_of;
-    struct stmt *spec_of[SECTION_COUNT];
+    bool *breaks;        /* per rule */
+    struct stmt *job_of; /* NULL: there was none before */
+    int64_t next_job;
     int64_t *spec_ids[SECTION_COUNT]; /* per row of the section's table: id in results.db; 0: not there yet */
-    struct hash_set jobs, attempts;
+    struct hash_index job_keys;
+    struct row_job *jobs; /* by the number of their key */
+    size_t job_count;
+    struct hash_set attempts; /* rows of jobs that have several */
     int64_t sweep_id, table_id;
     int64_t sweep_jobs; /* of the sweep, afterwards */
     bool is_moved;      /* the table was another file */
     struct sweep_before before;
-    struct buffer scratch;
+    struct buffer scratch, spec;
     struct import_summary summary;
 };
 
@@ -68,63 +88,83 @@ static const struct import_config *config_of(const struct import *m)
 static int64_t add_spec(struct import *m, enum section_kind section, const struct import_row *row)
 {
     const struct import_config *c = config_of(m);
-    struct row_key *keys = xcalloc(c->column_count, sizeof *keys);
+    struct row_key keys[SECTION_MOST_KEYS];
     size_t count = 0;
-    for (size_t i = 0; i < c->column_count; i++)
+    for (size_t i = 0; i < c->column_count && count < SECTION_MOST_KEYS; i++)
         if (!c->columns[i].is_metric && c->columns[i].section == section)
             keys[count++] = (struct row_key){c->columns[i].name, row->values[i], c->columns[i].at};
-    int64_t spec = row_space_add(m->rows, section, keys, count);
-    free(keys);
-    return spec;
+    return row_space_add(m->rows, section, keys, count);
+}
+
+/* Its place is the attempt's source; failures that are alike are to have one message. */
+static uint32_t find_outcome(struct import *m, const struct import_row *row)
+{
+    const bool has_state = row->failure && row->state && strcmp(row->failure, failure_names[FAILURE_NO_METRIC]) != 0;
+    if (!row->failure && m->outcome_count && !m->outcomes[0].failure)
+        return 0;
+    char *message = has_state      ? xasprintf("the table says %s", row->state)
+                    : row->failure ? xstrdup("the table has no value of the objective")
+                                   : NULL;
+    size_t i = 0;
+    while (i < m->outcome_count &&
+           (m->outcomes[i].failure != row->failure || (message && strcmp(m->outcomes[i].message, message) != 0)))
+        i++;
+    if (i == m->outcome_count)
+        *array_add(m->outcomes, m->outcome_count) = (struct row_outcome){row->failure, message};
+    else
+        free(message);
+    return (uint32_t)i;
+}
+
+static int cannot_keep(struct error *e)
+{
+    return error_set(e, ERROR_FAILED, "rows cannot be kept in a temporary file: %s", strerror(errno));
 }
 
 static int keep_row(void *context, const struct import_row *row, struct error *e)
 {
     struct import *m = context;
-    size_t count = config_of(m)->column_count;
-    (void)e;
-    m->kept = array_grow(m->kept, m->kept_count, sizeof *m->kept);
-    struct kept_row *k = &m->kept[m->kept_count++];
-    *k = (struct kept_row){.line = row->line, .failure = row->failure, .duration_s = row->duration_s};
-    /* Its place is the attempt's source; failures that are alike are to have one message. */
-    if (row->failure && row->state && strcmp(row->failure, failure_names[FAILURE_NO_METRIC]) != 0)
-        k->message = xasprintf("the table says %s", row->state);
-    else if (row->failure)
-        k->message = xstrdup("the table has no value of the objective");
-    const size_t before = m->value_count;
-    for (size_t i = 0; i < count; i++)
+    struct kept_row k = {.line = row->line, .duration_s = row->duration_s, .outcome = find_outcome(m, row)};
+    size_t count = 0;
+    for (size_t i = 0; i < config_of(m)->column_count; i++)
         if (config_of(m)->columns[i].is_metric)
-            *array_add(m->values, m->value_count) = row->metrics[i];
-    m->metric_count = m->value_count - before;
+            m->values[count++] = row->metrics[i];
+    m->metric_count = count;
     for (int i = 0; i < SECTION_COUNT; i++)
-        k->specs[i] = (int32_t)add_spec(m, (enum section_kind)i, row);
+        k.specs[i] = (int32_t)add_spec(m, (enum section_kind)i, row);
+    m->kept_count++;
     m->summary.ok += !row->failure;
     m->summary.failed += row->failure != NULL;
-    return 0;
+    return fwrite(&k, sizeof k, 1, m->kept) == 1 && fwrite(m->values, sizeof *m->values, count, m->kept) == count
+               ? 0
+               : cannot_keep(e);
 }
 
-static const double *metrics_of(const struct import *m, const struct kept_row *row)
+static int with_each(struct import *m, int (*put)(struct import *m, const struct kept_row *row, struct error *e),
+                     struct error *e)
 {
-    return m->values + (size_t)(row - m->kept) * m->metric_count;
+    struct kept_row row;
+    if (fseek(m->kept, 0, SEEK_SET) != 0)
+        return cannot_keep(e);
+    for (size_t i = 0; i < m->kept_count; i++) {
+        if (fread(&row, sizeof row, 1, m->kept) != 1 ||
+            fread(m->values, sizeof *m->values, m->metric_count, m->kept) != m->metric_count)
+            return cannot_keep(e);
+        if (put(m, &row, e) < 0)
+            return error_context(e, "%s:%zu", m->request->file, row.line);
+    }
+    return 0;
 }
 
 /* --- rules --- */
 
-/* One column per rule, 1 where it is false, for the combination with the given specs. */
-static int prepare_rule_check(struct import *m, struct error *e)
+static int match_row(struct import *m, const struct kept_row *row, const struct match **match, struct error *e)
 {
-    struct buffer sql = BUFFER_INIT;
-    buffer_add_text(&sql, "SELECT 0");
-    for (size_t i = 0; i < m->space->rule_count; i++)
-        buffer_printf(&sql, ", %s IS FALSE", m->space->rules[i].accepts.sql);
-    space_add_combination(m->space, 1, &sql);
-    return db_prepare_built(m->space->db, &sql, &m->rule_check, e);
-}
-
-static void find_specs(const struct import *m, const struct kept_row *row, int64_t *out)
-{
+    int64_t specs[SECTION_COUNT];
     for (int i = 0; i < SECTION_COUNT; i++)
-        out[i] = row_space_find(m->rows, (enum section_kind)i, row->specs[i]);
+        specs[i] = row_space_find(m->rows, (enum section_kind)i, row->specs[i]);
+    match_seek(m->cursor, specs);
+    return match_next(m->cursor, match, e);
 }
 
 static void note_broken(struct import_summary *s, const struct space_rule *rule, size_t line)
@@ -143,45 +183,39 @@ static void note_broken(struct import_summary *s, const struct space_rule *rule,
 /* Of what ran: what failed may well be what a rule is for. */
 static int check_rules(struct import *m, const struct kept_row *row, struct error *e)
 {
-    int64_t specs[SECTION_COUNT];
-    if (row->failure)
+    if (m->outcomes[row->outcome].failure)
         return 0;
-    find_specs(m, row, specs);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (m->space->counts[i])
-            stmt_bind_int(m->rule_check, i + 1, specs[i] < 0 ? 0 : specs[i]);
-    int rc = stmt_next(m->rule_check, e);
-    for (size_t i = 0; rc > 0 && i < m->space->rule_count; i++)
-        if (!m->space->rules[i].warning && stmt_int(m->rule_check, (int)i + 1))
+    if (match_broken(m->cursor, m->breaks, e) < 0)
+        return -1;
+    for (size_t i = 0; i < m->space->rule_count; i++)
+        if (m->breaks[i])
             note_broken(&m->summary, &m->space->rules[i], row->line);
-    stmt_reset(m->rule_check);
-    return rc < 0 ? -1 : 0;
+    return 0;
 }
 
 /* --- writing --- */
 
 static int put_spec(struct import *m, enum section_kind kind, int64_t row, int64_t *id, struct error *e)
 {
-    struct stmt *s = m->spec_of[kind];
     *id = 0;
-    if (!s)
+    if (!m->space->counts[kind])
         return 0;
-    row = row < 0 ? 0 : row;
-    int rc = 0;
-    if (m->spec_ids[kind][row] == 0) {
-        stmt_bind_int(s, 1, row);
-        rc = stmt_next(s, e);
-        if (rc > 0) {
-            const struct spec_row spec = identity_spec_row(m->space, kind, stmt_blob(s, 0), stmt_text(s, 1));
-            rc = job_writer_put_spec(m->writer, kind, &spec, &m->spec_ids[kind][row], e);
-        }
-        stmt_reset(s);
-    }
     *id = m->spec_ids[kind][row];
-    return rc;
+    if (*id)
+        return 0;
+    const struct hash128 hash = specs_hash(m->space->specs[kind], row);
+    buffer_clear(&m->spec);
+    specs_add_json(m->space->specs[kind], row, false, NULL, &m->spec);
+    const struct spec_row spec = identity_spec_row(m->space, kind, hash.bytes, m->spec.data);
+    if (job_writer_put_spec(m->writer, kind, &spec, id, e) < 0)
+        return -1;
+    m->spec_ids[kind][row] = *id;
+    return 0;
 }
 
-static int put_job(struct import *m, const struct match *match, struct error *e)
+/* `attempt_id`: of its only attempt yet. */
+static int put_job(struct import *m, const struct match *match, const struct row_job *job,
+                   const struct imported_attempt *attempt, struct error *e)
 {
     struct job_row row = {.key = match->key,
                           .rank = match->rank,
@@ -192,21 +226,22 @@ static int put_job(struct import *m, const struct match *match, struct error *e)
                           .predicted_memory = match->predicted_memory,
                           .predicted_memory_of = match->predicted_memory_of,
                           .predicted_time = match->predicted_time,
-                          .risk = match->risk};
-    if (hash_set_has(&m->jobs, &match->key))
-        return 0;
+                          .risk = match->risk,
+                          .failure = attempt->failure};
+    if (attempt->is_only) {
+        row.id = job->id;
+        if (import_store_next(m->store, &row.attempt_id, e) < 0)
+            return -1;
+    }
     for (int i = 0; i < SECTION_COUNT; i++)
         if (put_spec(m, (enum section_kind)i, match->spec[i], &row.spec_ids[i], e) < 0)
             return -1;
     buffer_clear(&m->scratch);
     match_add_derived_json(m->space, match, &m->scratch);
     row.derived_json = m->scratch.length ? m->scratch.data : NULL;
-    if (job_writer_put(m->writer, &row, e) < 0)
-        return -1;
-    hash_set_add(&m->jobs, &match->key);
     m->summary.jobs++;
     m->summary.predicted += !isnan(match->predicted_memory) || !isnan(match->predicted_time);
-    return 0;
+    return job_writer_put(m->writer, &row, e);
 }
 
 /* Of the text with `count` "+" behind it, which it is left without. */
@@ -228,27 +263,33 @@ static bool is_repeat_taken(struct import *m, struct buffer *text, size_t count)
 
 /* What a row says of its job, and the how-manieth of its kind it is in the table: the same table again adds nothing, a
  * repeat with the same numbers is a repeat. */
-static struct hash128 row_identity(struct import *m, const struct kept_row *row, const struct hash128 *key)
+static struct hash128 row_identity(struct import *m, const struct kept_row *row, const struct hash128 *key,
+                                   struct row_job *job, bool is_first)
 {
     const struct import_config *c = config_of(m);
+    const struct row_outcome *outcome = &m->outcomes[row->outcome];
     struct buffer *b = &m->scratch;
-    struct hash128 hash;
     buffer_clear(b);
     buffer_add(b, key->bytes, sizeof key->bytes);
-    buffer_printf(b, "%s;", row->failure ? row->failure : "ok");
+    buffer_printf(b, "%s;", outcome->failure ? outcome->failure : "ok");
     if (!isnan(row->duration_s))
         buffer_printf(b, "%.17g s;", row->duration_s);
-    if (row->message)
-        buffer_printf(b, "%s;", row->message);
-    const double *values = metrics_of(m, row);
+    if (outcome->message)
+        buffer_printf(b, "%s;", outcome->message);
     size_t k = 0;
     for (size_t i = 0; i < c->column_count; i++) {
-        if (!c->columns[i].is_metric || isnan(values[k++]))
+        if (!c->columns[i].is_metric || isnan(m->values[k++]))
             continue;
-        buffer_printf(b, "%s=", c->columns[i].name);
-        buffer_add_double(b, values[k - 1]);
+        buffer_add_text(b, c->columns[i].name);
+        buffer_add_char(b, '=');
+        buffer_add_double(b, m->values[k - 1]);
         buffer_add_char(b, ';');
     }
+    if (is_first)
+        return job->first = hash_bytes(b->data, b->length);
+    if (!job->is_repeated)
+        hash_set_add(&m->attempts, &job->first);
+    job->is_repeated = true;
     /* Repeats are numbered by as many "+", of which all below some number are taken. */
     size_t taken = 0, limit = 1;
     while (is_repeat_taken(m, b, limit - 1)) {
@@ -262,119 +303,116 @@ static struct hash128 row_identity(struct import *m, const struct kept_row *row,
         else
             limit = middle + 1;
     }
-    hash = hash_repeat(b, taken);
+    const struct hash128 hash = hash_repeat(b, taken);
     hash_set_add(&m->attempts, &hash);
     return hash;
 }
 
-static int put_metrics(struct import *m, const struct kept_row *row, int64_t attempt_id, struct error *e)
+static int put_metrics(struct import *m, const struct imported_attempt *attempt, int64_t id, struct error *e)
 {
     const struct import_config *c = config_of(m);
-    const double *values = metrics_of(m, row);
     size_t k = 0;
     for (size_t i = 0; i < c->column_count; i++)
-        if (c->columns[i].is_metric && !isnan(values[k++]) &&
-            import_store_metric(m->store, attempt_id, c->columns[i].name, values[k - 1], e) < 0)
+        if (c->columns[i].is_metric && !isnan(m->values[k++]) &&
+            import_store_metric(m->store, attempt, id, c->columns[i].name, m->values[k - 1], e) < 0)
             return -1;
     return 0;
 }
 
-static int find_job(struct import *m, const struct hash128 *key, int64_t *id, struct error *e)
+/* One that stood there before, or a new one. */
+static int find_job(struct import *m, const struct hash128 *key, struct row_job *out, bool *is_new, struct error *e)
 {
-    stmt_bind(m->job_of, VALUES(sql_hash(key)));
-    const int rc = stmt_next(m->job_of, e);
-    *id = rc > 0 ? stmt_int(m->job_of, 0) : 0;
-    stmt_reset(m->job_of);
+    *out = (struct row_job){.id = 0};
+    int rc = 0;
+    if (m->job_of) {
+        stmt_bind(m->job_of, VALUES(sql_hash(key)));
+        if ((rc = stmt_next(m->job_of, e)) > 0)
+            *out = (struct row_job){.id = stmt_int(m->job_of, 0), .number = (int32_t)stmt_int(m->job_of, 1)};
+        stmt_reset(m->job_of);
+    }
+    *is_new = rc == 0;
+    if (*is_new)
+        out->id = m->next_job++;
     return rc < 0 ? -1 : 0;
 }
 
-static int put_attempt(struct import *m, const struct kept_row *row, const struct match *match, struct error *e)
+/* A job comes with its first row, and ends with that: others of it are settled when all are there. */
+static int put_row(struct import *m, const struct kept_row *row, struct error *e)
 {
-    char *source = xasprintf("%s:%zu", m->request->file, row->line);
-    struct hash128 identity = row_identity(m, row, &match->key);
-    struct imported_attempt a = {.row = &identity,
-                                 .failure = row->failure,
-                                 .message = row->message,
-                                 .source = source,
+    const struct row_outcome *outcome = &m->outcomes[row->outcome];
+    const struct match *match;
+    struct imported_attempt a = {.failure = outcome->failure,
+                                 .message = outcome->message,
                                  .line = (int64_t)row->line,
                                  .duration_s = row->duration_s};
     int64_t id = 0;
-    bool is_new = false;
-    int rc = find_job(m, &match->key, &a.job_id, e) < 0 ? -1 : import_store_put(m->store, &a, &id, &is_new, e);
+    bool is_first, is_new = false;
+    if (match_row(m, row, &match, e) < 0)
+        return -1;
+    const size_t number = hash_index_add(&m->job_keys, &match->key, &is_first);
+    if (is_first && find_job(m, &match->key, array_add(m->jobs, m->job_count), &a.is_only, e) < 0)
+        return -1;
+    struct row_job *job = &m->jobs[number];
+    a.job_id = job->id;
+    a.number = job->number + 1;
+    if (is_first && put_job(m, match, job, &a, e) < 0)
+        return -1;
+    const struct hash128 identity = row_identity(m, row, &match->key, job, is_first);
+    a.row = &identity;
+    if (import_store_put(m->store, &a, &id, &is_new, e) < 0)
+        return -1;
+    job->number += is_new;
     m->summary.added += is_new;
     m->summary.known += !is_new;
-    if (rc == 0 && id)
-        rc = put_metrics(m, row, id, e);
-    const struct attempt_result result = {id, a.job_id, row->failure};
-    if (rc == 0 && is_new)
-        rc = learning_note_row(m->space, m->request->db, &result, match->prediction, e);
-    free(source);
-    return rc;
+    const struct attempt_result result = {id, a.job_id, a.failure};
+    if ((id && put_metrics(m, &a, id, e) < 0) ||
+        (is_new && learning_note_row(m->space, m->request->db, &result, match->prediction, e) < 0))
+        return -1;
+    return check_rules(m, row, e);
 }
 
-static int match_row(struct import *m, const struct kept_row *row, const struct match **match, struct error *e)
+/* Whether no two rows of a section are one spec. */
+static bool are_distinct(const struct import *m)
 {
-    int64_t specs[SECTION_COUNT];
-    find_specs(m, row, specs);
-    match_seek(m->cursor, specs);
-    return match_next(m->cursor, match, e);
+    for (size_t k = 0; k < m->space->names.key_count; k++)
+        if (m->space->names.keys[k].is_label)
+            return false;
+    return true;
 }
 
-static int put_row(struct import *m, const struct kept_row *row, struct error *e)
-{
-    const struct match *match;
-    int rc = match_row(m, row, &match, e) < 0 ? -1 : put_attempt(m, row, match, e);
-    return rc < 0 ? -1 : check_rules(m, row, e);
-}
-
-static int put_job_of(struct import *m, const struct kept_row *row, struct error *e)
-{
-    const struct match *match;
-    const int rc = match_row(m, row, &match, e);
-    return rc > 0 ? put_job(m, match, e) : rc;
-}
-
-static int with_each(struct import *m, int (*put)(struct import *m, const struct kept_row *row, struct error *e),
-                     struct error *e)
-{
-    for (size_t i = 0; i < m->kept_count; i++)
-        if (put(m, &m->kept[i], e) < 0)
-            return error_context(e, "%s:%zu", m->request->file, m->kept[i].line);
-    return 0;
-}
-
-/* First all jobs, which can be put in at once, then what was measured. */
 static int put_rows(struct import *m, struct error *e)
 {
     struct db *db = m->request->db;
-    bool any;
-    int64_t new_jobs;
-    if (jobs_any(db, &any, e) < 0 || (!any && job_writer_expect_jobs(m->writer, (int64_t)m->kept_count, e) < 0) ||
-        with_each(m, put_job_of, e) < 0 || job_writer_finish(m->writer, &new_jobs, e) < 0 ||
+    const int64_t rows = (int64_t)m->kept_count;
+    if (db_query_int(db, "SELECT coalesce(max(id), 0) + 1 FROM job", NO_VALUES, 0, &m->next_job, e) < 0 ||
+        job_writer_expect_ended(m->writer, rows, m->next_job == 1, are_distinct(m), e) < 0 ||
         import_store_expect(m->store, m->kept_count, e) < 0 ||
-        db_prepare(db, "SELECT id FROM job WHERE key = ?", &m->job_of, e) < 0)
+        (m->next_job > 1 &&
+         db_prepare(db,
+                    "SELECT id, coalesce((SELECT max(number) FROM attempt WHERE job_id = job.id), 0) FROM job"
+                    " WHERE key = ?",
+                    &m->job_of, e) < 0))
         return -1;
-    m->summary.new_jobs = (size_t)new_jobs;
-    /* Every row is of what has just been put in. */
+    const int64_t first = m->next_job;
+    /* Every row is of what is put in with it. */
     db_check_references(db, false);
-    int rc = with_each(m, put_row, e);
+    int rc = with_each(m, put_row, e) < 0 || import_store_flush(m->store, e) < 0 ? -1 : 0;
+    int64_t taken;
+    free_all(m->jobs);
+    m->jobs = NULL;
+    hash_index_free(&m->job_keys);
+    if (rc == 0)
+        rc = job_writer_finish(m->writer, &taken, e);
     db_check_references(db, true);
+    m->summary.new_jobs = (size_t)(m->next_job - first);
     return rc;
 }
 
-static int prepare_specs(struct import *m, struct error *e)
+static void prepare(struct import *m)
 {
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        if (!m->space->counts[i])
-            continue;
-        m->spec_ids[i] = xcalloc((size_t)m->space->counts[i], sizeof *m->spec_ids[i]);
-        char *sql = xasprintf("SELECT \"#hash\", \"#json\" FROM \"%s\" WHERE \"#id\" = ?", section_names[i]);
-        int rc = db_prepare(m->space->db, sql, &m->spec_of[i], e);
-        free(sql);
-        if (rc < 0)
-            return -1;
-    }
-    return 0;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (m->space->counts[i])
+            m->spec_ids[i] = xcalloc((size_t)m->space->counts[i], sizeof *m->spec_ids[i]);
 }
 
 #define WITH_ROWS " EXISTS (SELECT 1 FROM attempt WHERE table_id = t.id)"
@@ -471,7 +509,8 @@ static int open_store(struct import *m, int64_t runner_id, struct error *e)
     if (imported_table_find(r->db, r->origin.host, r->origin.path, &m->table_id, e) < 0 ||
         (m->table_id == 0 && find_alike(m, e) < 0) ||
         (m->table_id == 0 && imported_table_record(r->db, &r->origin, m->sweep_id, &m->table_id, e) < 0) ||
-        import_store_create(r->db, runner_id, m->table_id, m->sweep_id, &m->store, e) < 0 ||
+        import_store_create(r->db, &(struct import_origin){runner_id, m->table_id, m->sweep_id, r->file}, &m->store,
+                            e) < 0 ||
         imported_table_sweep(r->db, m->table_id, &last_sweep, e) < 0 || is_stated_otherwise(m, &states_again, e) < 0)
         return -1;
     if (states_again)
@@ -544,8 +583,8 @@ static bool changes_nothing(const struct import *m)
 static int transact(struct import *m, struct error *e)
 {
     const struct import_request *r = m->request;
-    if (learning_load(m->space, r->db, e) < 0 || match_open_single(m->space, false, &m->cursor, e) < 0 ||
-        prepare_rule_check(m, e) < 0 || prepare_specs(m, e) < 0 || db_begin(r->db, e) < 0)
+    prepare(m);
+    if (learning_load(m->space, r->db, e) < 0 || db_begin(r->db, e) < 0)
         return -1;
     if (look_before(m, e) < 0 || write_all(m, e) < 0 || r->show(r->context, &m->summary, e) < 0) {
         db_rollback(r->db);
@@ -561,10 +600,8 @@ static int transact(struct import *m, struct error *e)
 static void release(struct import *m)
 {
     for (int i = 0; i < SECTION_COUNT; i++) {
-        stmt_free(m->spec_of[i]);
         free(m->spec_ids[i]);
     }
-    stmt_free(m->rule_check);
     stmt_free(m->job_of);
     match_close(m->cursor);
     measures_free(m->measures);
@@ -573,35 +610,46 @@ static void release(struct import *m)
     import_store_free(m->store);
     space_free(m->space);
     row_space_free(m->rows);
-    for (size_t i = 0; i < m->kept_count; i++)
-        free(m->kept[i].message);
-    free_all(m->kept, m->values);
-    hash_set_free(&m->jobs);
+    for (size_t i = 0; i < m->outcome_count; i++)
+        free(m->outcomes[i].message);
+    free_all(m->outcomes, m->values, m->breaks, m->jobs);
+    if (m->kept)
+        fclose(m->kept);
+    hash_index_free(&m->job_keys);
     hash_set_free(&m->attempts);
     buffer_free(&m->scratch);
+    buffer_free(&m->spec);
+}
+
+static int check_row(struct import *m, const struct kept_row *row, struct error *e)
+{
+    const struct match *match;
+    return match_row(m, row, &match, e) < 0 ? -1 : check_rules(m, row, e);
 }
 
 static int check_all_rules(struct import *m, struct error *e)
 {
-    int rc = prepare_rule_check(m, e);
-    for (size_t i = 0; rc == 0 && i < m->kept_count; i++)
-        rc = check_rules(m, &m->kept[i], e);
-    return rc;
+    return with_each(m, check_row, e);
 }
 
 /* `work` on the rows that are left, and the space that they make. */
 static int with_rows(const struct import_request *request, int (*work)(struct import *m, struct error *e),
                      struct import_summary *out, struct error *e)
 {
-    static const struct space_options options = {0};
-    struct import m = {.request = request, .rows = row_space_create(request->sweep)};
-    int rc = import_table_read(request->table, keep_row, &m, e);
+    static const struct space_options options = {.is_single = true};
+    struct import m = {.request = request,
+                       .rows = row_space_create(request->sweep),
+                       .values = xcalloc(request->sweep->import.column_count + 1, sizeof *m.values),
+                       .kept = tmpfile()};
+    int rc = m.kept ? import_table_read(request->table, keep_row, &m, e) : cannot_keep(e);
     if (rc == 0 && m.kept_count == 0)
         rc = error_set(e, ERROR_NOTHING, "%s: all rows were refused, so there is nothing to import", request->file);
     if (rc == 0)
         rc = row_space_build(m.rows, &options, &m.space, e);
     if (rc == 0)
-        rc = work(&m, e);
+        m.breaks = xcalloc(m.space->rule_count + 1, sizeof *m.breaks);
+    if (rc == 0)
+        rc = match_open_single(m.space, RULES_ASKED, &m.cursor, e) < 0 ? -1 : work(&m, e);
     release(&m);
     if (rc == 0)
         *out = m.summary;

@@ -38,7 +38,7 @@ struct import_table {
     struct db *db;
     struct stmt *insert, *select;
     int64_t rows;
-    size_t *lines; /* per row */
+    size_t line; /* of the row that is looked at */
     struct value *values;
     double *metrics;
     struct negatives *negatives; /* per column of [import] */
@@ -52,7 +52,7 @@ struct import_table {
 static int create_table(struct import_table *t, struct error *e)
 {
     struct buffer create = BUFFER_INIT, insert = BUFFER_INIT;
-    buffer_add_text(&create, "CREATE TABLE \"#table\" (\"#row\" INTEGER PRIMARY KEY");
+    buffer_add_text(&create, "CREATE TABLE \"#table\" (\"#line\" INTEGER PRIMARY KEY");
     buffer_add_text(&insert, "INSERT INTO \"#table\" VALUES (?");
     for (size_t i = 0; i < t->column_count; i++) {
         buffer_add_text(&create, ", ");
@@ -170,7 +170,7 @@ static int compile(struct import_table *t, struct error *e)
     for (size_t i = 0; i < c->refusal_count; i++)
         add_clause(t, &(struct clause){c->refusals[i].when, "[[import.refuse]]", "when", &c->refusals[i].at}, &select,
                    &problems);
-    buffer_add_text(&select, " FROM \"#table\" WHERE \"#row\" = ?");
+    buffer_add_text(&select, ", \"#line\" FROM \"#table\" ORDER BY \"#line\"");
     int rc = 0;
     if (problems.kind) {
         *e = problems;
@@ -261,8 +261,7 @@ void import_table_free(struct import_table *t)
         value_free(&t->values[i]);
     for (size_t i = 0; i < t->refusal_count; i++)
         free(t->refusals[i].why);
-    free_all(t->refusals, t->values, t->metrics, t->negatives, t->has_decimal_comma, t->is_read, t->unused, t->lines,
-             t->file, t);
+    free_all(t->refusals, t->values, t->metrics, t->negatives, t->has_decimal_comma, t->is_read, t->unused, t->file, t);
 }
 
 /* --- rows in --- */
@@ -290,13 +289,12 @@ static void bind_with_decimal_comma(struct stmt *s, int index, const char *text)
 
 int import_table_add(struct import_table *t, size_t line, const char *const *cells, struct error *e)
 {
-    stmt_bind_int(t->insert, 1, t->rows);
+    stmt_bind_int(t->insert, 1, (int64_t)line);
     for (size_t i = 0; i < t->column_count; i++)
         (t->has_decimal_comma[i] ? bind_with_decimal_comma : bind_cell)(t->insert, (int)i + 2, cells[i]);
     if (stmt_run(t->insert, e) < 0)
         return error_context(e, "%s:%zu", t->file, line);
-    t->lines = array_grow(t->lines, (size_t)t->rows, sizeof *t->lines);
-    t->lines[t->rows++] = line;
+    t->rows++;
     return 0;
 }
 
@@ -304,14 +302,14 @@ int import_table_add(struct import_table *t, size_t line, const char *const *cel
 
 enum select_column { SELECT_STATE, SELECT_DURATION, SELECT_FIRST };
 
-/* Stands on a row: 0, or -1. */
-static int seek(struct import_table *t, int64_t row, struct error *e)
+/* Stands on the next row: 1, 0 behind the last, or -1. */
+static int next_row(struct import_table *t, struct error *e)
 {
-    stmt_reset(t->select);
-    stmt_bind_int(t->select, 1, row);
-    if (stmt_next(t->select, e) < 0)
-        return error_context(e, "%s:%zu", t->file, t->lines[row]);
-    return 0;
+    int rc = stmt_next(t->select, e);
+    const size_t columns = t->config->column_count + t->config->refusal_count;
+    if (rc > 0)
+        t->line = (size_t)stmt_int(t->select, SELECT_FIRST + (int)columns);
+    return rc < 0 ? error_context(e, "%s, behind line %zu", t->file, t->line) : rc;
 }
 
 static const char *cell_text(const struct stmt *s, int column)
@@ -485,22 +483,20 @@ static bool has_objective(const struct import_table *t)
     return true;
 }
 
-/* 1: `*out` is the row; 0: it is refused; -1. */
-static int read_row(struct import_table *t, int64_t number, struct import_row *out, struct error *e)
+/* false: it is refused. */
+static bool read_row(struct import_table *t, struct import_row *out)
 {
-    size_t line = t->lines[number];
-    if (seek(t, number, e) < 0)
-        return -1;
+    const size_t line = t->line;
     const char *why = refused_by_rule(t);
     if (why) {
         count_refusal(t, line, why);
-        return 0;
+        return false;
     }
     const char *state = cell_text(t->select, SELECT_STATE);
     const char *outcome = outcome_of(t, state);
     bool is_ok = strcmp(outcome, "ok") == 0;
     if (!read_metrics(t, line, is_ok))
-        return 0;
+        return false;
     read_keys(t);
     enum column_type type = stmt_type(t->select, SELECT_DURATION);
     double duration = type == COLUMN_INT || type == COLUMN_FLOAT ? stmt_double(t->select, SELECT_DURATION) : NAN;
@@ -512,7 +508,7 @@ static int read_row(struct import_table *t, int64_t number, struct import_row *o
                                duration > 0 && isfinite(duration) ? duration : NAN};
     if (is_ok && !has_objective(t))
         out->failure = failure_names[FAILURE_NO_METRIC];
-    return 1;
+    return true;
 }
 
 static void note_negatives(struct import_table *t)
@@ -529,9 +525,8 @@ static void note_negatives(struct import_table *t)
 static int look_over(struct import_table *t, struct error *e)
 {
     struct error problems = ERROR_INIT;
-    for (int64_t row = 0; row < t->rows; row++) {
-        if (seek(t, row, e) < 0)
-            return -1;
+    int rc;
+    while ((rc = next_row(t, e)) > 0) {
         if (refused_by_rule(t))
             continue;
         note_negatives(t);
@@ -541,11 +536,12 @@ static int look_over(struct import_table *t, struct error *e)
         char *line =
             xasprintf("state `%.60s` is neither ok nor a failure class, and [import.states] does not map it", state);
         if (!strstr(problems.text, line))
-            error_add_line(&problems, ERROR_USAGE, "%s:%zu: %s", t->file, t->lines[row], line);
+            error_add_line(&problems, ERROR_USAGE, "%s:%zu: %s", t->file, t->line, line);
         free(line);
     }
-    if (!problems.kind)
-        return 0;
+    stmt_reset(t->select);
+    if (rc < 0 || !problems.kind)
+        return rc;
     *e = problems;
     return -1;
 }
@@ -556,12 +552,13 @@ int import_table_read(struct import_table *t, int (*each)(void *context, const s
     struct import_row row;
     if (db_exec(t->db, "COMMIT", e) < 0 || look_over(t, e) < 0)
         return -1;
-    int rc = 0;
-    for (int64_t i = 0; rc == 0 && i < t->rows; i++) {
-        rc = read_row(t, i, &row, e);
-        if (rc > 0)
-            rc = each(context, &row, e);
-    }
+    int rc;
+    t->line = 0;
+    while ((rc = next_row(t, e)) > 0)
+        if (read_row(t, &row) && each(context, &row, e) < 0) {
+            rc = -1;
+            break;
+        }
     stmt_reset(t->select);
     return rc;
 }

@@ -50,6 +50,13 @@ static void free_axis(struct spec_axis *a)
     free_all(a->axis->values, (struct axis *)a->axis, a->keys);
 }
 
+/* What the values hold is borrowed. */
+static void copy_row(struct value *to, const struct axis *from, size_t row)
+{
+    for (size_t k = 0; k < from->key_count; k++)
+        to[k] = *axis_value(from, row * from->key_count + k);
+}
+
 static struct spec_axis copy_axis(const struct spec_axis *from, const bool *takes, size_t count)
 {
     const size_t width = from->axis->key_count;
@@ -59,8 +66,7 @@ static struct spec_axis copy_axis(const struct spec_axis *from, const bool *take
     memcpy(copy.keys, from->keys, width * sizeof *copy.keys);
     for (size_t row = 0; row < from->axis->value_count; row++)
         if (!takes || takes[row])
-            memcpy(axis->values + width * axis->value_count++, from->axis->values + width * row,
-                   width * sizeof *axis->values);
+            copy_row(axis->values + width * axis->value_count++, from->axis, row);
     return copy;
 }
 
@@ -74,8 +80,8 @@ static struct spec_axis multiply(const struct spec_axis *x, const struct spec_ax
     memcpy(product.keys + a->key_count, y->keys, b->key_count * sizeof *product.keys);
     for (size_t row = 0; row < axis->value_count; row++) {
         struct value *values = axis->values + row * axis->key_count;
-        memcpy(values, a->values + row / b->value_count * a->key_count, a->key_count * sizeof *values);
-        memcpy(values + a->key_count, b->values + row % b->value_count * b->key_count, b->key_count * sizeof *values);
+        copy_row(values, a, row / b->value_count);
+        copy_row(values + a->key_count, b, row % b->value_count);
     }
     return product;
 }
@@ -139,7 +145,7 @@ static struct row_hashes hash_row(struct cutting *c, const struct spec_axis *a, 
     for (size_t k = 0; k < a->axis->key_count; k++) {
         buffer_clear(&c->scratch);
         buffer_add(&c->scratch, &a->keys[k], sizeof a->keys[k]);
-        value_add_json(&a->axis->values[row * a->axis->key_count + k], &c->scratch);
+        value_add_json(axis_value(a->axis, row * a->axis->key_count + k), &c->scratch);
         const struct hash128 hash = hash_bytes(c->scratch.data, c->scratch.length);
         if (!c->for_twins || !is_label(c, a->keys[k]) || key_tells_twins(&c->names->keys[a->keys[k]]))
             mix(&hashes.all, &hash);

@@ -249,7 +249,7 @@ static void read_constants(const struct spec_block *b, struct datum *cells, size
     memset(cells, 0, key_count * sizeof *cells);
     for (size_t a = 0; a < b->axis_count; a++)
         for (size_t k = 0; k < b->axes[a].axis->key_count; k++)
-            cells[b->axes[a].keys[k]] = specs_datum_of(&b->axes[a].axis->values[k]);
+            cells[b->axes[a].keys[k]] = specs_datum_of(axis_value(b->axes[a].axis, k));
 }
 
 static struct rows rows_of(const struct shape_column *c, const struct spec_axis *a, const struct datum *constants)
@@ -262,7 +262,7 @@ static struct rows rows_of(const struct shape_column *c, const struct spec_axis 
             *cell = constants[c->keys[i]];
             for (size_t k = 0; a && k < a->axis->key_count; k++)
                 if (a->keys[k] == c->keys[i])
-                    *cell = specs_datum_of(&a->axis->values[row * a->axis->key_count + k]);
+                    *cell = specs_datum_of(axis_value(a->axis, row * a->axis->key_count + k));
         }
     return r;
 }

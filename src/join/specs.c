@@ -93,7 +93,7 @@ static size_t longest_of(const struct specs *s, const struct spec_axis *a, struc
     for (size_t v = 0; v < a->axis->value_count; v++) {
         size_t length = 0;
         for (size_t k = 0; k < a->axis->key_count; k++)
-            length += length_of(s, a->keys[k], &a->axis->values[v * a->axis->key_count + k], scratch);
+            length += length_of(s, a->keys[k], axis_value(a->axis, v * a->axis->key_count + k), scratch);
         longest = length > longest ? length : longest;
     }
     return longest;
@@ -228,10 +228,10 @@ static void look_at(struct specs *s, int64_t spec)
     int64_t left = spec - b->first;
     for (size_t a = 0; a < b->axis_count; a++) {
         const struct axis *axis = b->axes[a].axis;
-        const struct value *row = axis->values + (size_t)(left / b->axes[a].stride) * axis->key_count;
+        const size_t row = (size_t)(left / b->axes[a].stride) * axis->key_count;
         left %= b->axes[a].stride;
         for (size_t k = 0; k < axis->key_count; k++)
-            s->values[b->axes[a].keys[k]] = &row[k];
+            s->values[b->axes[a].keys[k]] = axis_value(axis, row + k);
     }
     s->block = b;
     s->spec = spec;
@@ -326,7 +326,7 @@ static const struct value *value_in(const struct spec_block *b, size_t key, size
         for (size_t k = 0; k < b->axes[a].axis->key_count; k++)
             if (b->axes[a].keys[k] == key) {
                 *rows = b->axes[a].axis->value_count;
-                return &b->axes[a].axis->values[row * b->axes[a].axis->key_count + k];
+                return axis_value(b->axes[a].axis, row * b->axes[a].axis->key_count + k);
             }
     *rows = 1;
     return NULL;

@@ -755,7 +755,7 @@ static int renew(struct renewing *r, struct error *e)
     int rc = renew_all(r, e);
     if (rc == 0 && (r->any || r->changed.count > 0) && q->sweep)
         rc = measures_refresh(q->measures, r->db, q->sweep_id, true, e);
-    if (rc == 0 && r->changed.count > 0)
+    if (rc == 0 && r->changed.count > 0 && !q->in_transaction)
         rc = result_views_refresh(r->db, e);
     if (rc == 0 && r->any)
         rc = settle(r, e);

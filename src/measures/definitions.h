@@ -20,7 +20,7 @@ struct renewal_request {
     int64_t sweep_id;                   /* whose jobs' output may be read again; 0: of none */
     const char *directory;              /* of the files of attempts (store_directory); NULL: none are read */
     struct measures *measures;          /* of the sweep; NULL: it has none */
-    bool in_transaction;                /* the caller has one open */
+    bool in_transaction;                /* the caller has one open, and refreshes the views */
     /* Reads whole attempts again, within the transaction; NULL: none. Adds to temp.renewal (attempt_id) those that it
      * changed, counted in `reread` and `mended`. */
     int (*reread)(void *context, struct renewal *out, struct error *e);

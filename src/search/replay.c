@@ -606,7 +606,7 @@ static int place_jobs(struct replay_loading *l, struct error *e)
 {
     struct placing p = {NULL, NULL, NULL};
     struct db *db = l->out->space->db;
-    int rc = match_open_single(l->out->space, true, &p.cursor, e) < 0 ||
+    int rc = match_open_single(l->out->space, RULES_EXCLUDE, &p.cursor, e) < 0 ||
                      db_exec(db,
                              "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER,"
                              " priority INTEGER NOT NULL DEFAULT 0)",

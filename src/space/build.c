@@ -34,8 +34,8 @@ static const struct {
 static char *default_cluster_keys[] = {(char *)"num_devices_per_host", (char *)"num_hosts"};
 static struct value one[] = {{VALUE_INT, 1, 0, NULL}};
 static struct axis default_cluster_axes[] = {
-    {&default_cluster_keys[0], 1, one, 1, {"", 0, 0}, false},
-    {&default_cluster_keys[1], 1, one, 1, {"", 0, 0}, false},
+    {&default_cluster_keys[0], 1, one, 1, {"", 0, 0}, false, NULL},
+    {&default_cluster_keys[1], 1, one, 1, {"", 0, 0}, false, NULL},
 };
 static struct block default_cluster = {default_cluster_axes, 2, {"", 0, 0}};
 
@@ -834,7 +834,8 @@ static int build(struct space *space, const struct space_options *options, struc
     space->names.problems = NULL;
     if (problems->found > 0)
         return 0;
-    relate_sections(space);
+    if (!options->is_single)
+        relate_sections(space);
     formulas_make(space);
     guard_limit_values(space->db);
     return 0;

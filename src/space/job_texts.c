@@ -433,8 +433,8 @@ static bool varies(const struct sweep *s, const struct key *key)
                 if (strcmp(axis->keys[i % axis->key_count], key->name) != 0)
                     continue;
                 has = true;
-                first = first ? first : &axis->values[i];
-                if (!value_equal(first, &axis->values[i]))
+                first = first ? first : axis_value(axis, i);
+                if (!value_equal(first, axis_value(axis, i)))
                     return true;
             }
         }

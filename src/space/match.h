@@ -65,9 +65,13 @@ int match_open(struct space *space, const struct expression *filter, struct matc
 void match_seek_rank(struct match_cursor *c, int64_t rank);
 
 /* A cursor over single combinations: match_seek chooses one by the rows of its specs (as in struct match; -1 for absent
- * sections), and match_next gives it once, unless `ruled` and a rule excludes it. */
-int match_open_single(struct space *space, bool ruled, struct match_cursor **out, struct error *e);
+ * sections), and match_next gives it once, unless rules exclude and one does. */
+enum rules_use { RULES_IGNORED, RULES_ASKED, RULES_EXCLUDE };
+int match_open_single(struct space *space, enum rules_use rules, struct match_cursor **out, struct error *e);
 void match_seek(struct match_cursor *c, const int64_t *spec);
+
+/* Which rules, one per space->rules, the combination that match_next gave last does not obey (RULES_ASKED). */
+int match_broken(struct match_cursor *c, bool *breaks, struct error *e);
 
 /* A cursor over jobs of a database: match_stored gives what the sweep would run with a job's specs, whatever the rules
  * say, if it is the same job. NULL: it is not, or an expression fails on old values, which says nothing about this

@@ -30,8 +30,9 @@ struct match_cursor {
     struct combinations *walk; /* NULL: one at a time */
     struct solver_watch watch;
     struct formula *filter;
-    struct stmt *stored;     /* the keys of a stored job, in the order of names.keys; NULL: combinations of the sweep */
-    bool is_ruled, is_given; /* of one at a time: rules count; it was not given yet */
+    struct stmt *stored;  /* the keys of a stored job, in the order of names.keys; NULL: combinations of the sweep */
+    enum rules_use rules; /* of one at a time */
+    bool is_given;        /* the same: it was not given yet */
     bool has_hash[SECTION_COUNT];
     struct hash128 hashes[SECTION_COUNT]; /* of the stored job */
     struct kept_hash *kept[SECTION_COUNT];
@@ -143,11 +144,11 @@ void match_seek_rank(struct match_cursor *c, int64_t rank)
     combinations_seek(c->walk, rank);
 }
 
-int match_open_single(struct space *space, bool ruled, struct match_cursor **out, struct error *e)
+int match_open_single(struct space *space, enum rules_use rules, struct match_cursor **out, struct error *e)
 {
     (void)e;
     *out = make_cursor(space);
-    (*out)->is_ruled = ruled;
+    (*out)->rules = rules;
     return 0;
 }
 
@@ -245,7 +246,7 @@ static void bind_specs(struct match_cursor *c)
             c->changed |= 1U << i;
     for (size_t k = 0; k < space->names.key_count; k++) {
         enum section_kind section = space->names.keys[k].section;
-        if (!(c->changed & 1U << section) || (!space->formulas->is_read[k] && !c->is_ruled))
+        if (!(c->changed & 1U << section) || (!space->formulas->is_read[k] && !c->rules))
             continue;
         const struct datum cell = specs_datum_of(specs_value(space->specs[section], c->current.spec[section], k));
         c->keys[k] = range_of_datum(&cell);
@@ -272,6 +273,15 @@ static bool obeys_rules(struct match_cursor *c)
         if (!space->rules[i].warning && formula_truth(space->formulas->rules[i].whole, &c->scope) == CAN_BE_FALSE)
             return false;
     return true;
+}
+
+int match_broken(struct match_cursor *c, bool *breaks, struct error *e)
+{
+    const struct space *space = c->space;
+    for (size_t i = 0; i < space->rule_count; i++)
+        breaks[i] =
+            !space->rules[i].warning && formula_truth(space->formulas->rules[i].whole, &c->scope) == CAN_BE_FALSE;
+    return evaluator_failed(space->evaluator, e) ? -1 : 0;
 }
 
 static int64_t integer_of(const struct datum *cell)
@@ -434,7 +444,7 @@ int match_next(struct match_cursor *c, const struct match **out, struct error *e
         rc = bind_stored(c, e);
     else if (rc > 0)
         bind_specs(c);
-    if (rc > 0 && c->is_ruled && !obeys_rules(c))
+    if (rc > 0 && c->rules == RULES_EXCLUDE && !obeys_rules(c))
         rc = 0;
     if (rc > 0)
         read_row(c);

@@ -4,31 +4,33 @@
 #include <string.h>
 
 #include "join/combinations.h"
+#include "util/hash_set.h"
 #include "util/memory.h"
 
 /* Specs that have the same keys: a block with one tied axis. */
 struct pattern {
     struct axis axis;
-    int64_t first; /* row of its first spec in the section */
+    int64_t first;           /* row of its first spec in the section */
+    size_t values, cells;    /* of the axis: how many there are, and codes of them */
+    struct hash_index known; /* the first of the values */
 };
 
 struct row_spec {
-    struct hash128 hash;
-    size_t pattern, index; /* within it */
+    uint32_t pattern, index; /* within it */
 };
 
 struct row_section {
     struct pattern *patterns;
     size_t pattern_count;
-    struct row_spec *specs;
+    struct row_spec *specs; /* where they have several patterns */
     size_t spec_count;
-    size_t *slots; /* spec + 1 by hash; 0: free */
-    size_t slot_count;
+    struct hash_index hashes; /* of the specs, until all are there */
 };
 
 struct row_space {
     struct sweep view;
     struct row_section sections[SECTION_COUNT];
+    struct buffer text; /* scratch */
 };
 
 /* Every part ends with a NUL, an absent one too. */
@@ -96,51 +98,31 @@ void row_space_free(struct row_space *r)
             struct axis *axis = &s->patterns[p].axis;
             for (size_t k = 0; k < axis->key_count; k++)
                 free(axis->keys[k]);
-            for (size_t v = 0; v < axis->key_count * axis->value_count; v++)
+            for (size_t v = 0; v < s->patterns[p].values; v++)
                 value_free(&axis->values[v]);
-            free_all(axis->keys, axis->values);
+            free_all(axis->keys, axis->values, axis->codes);
+            hash_index_free(&s->patterns[p].known);
         }
-        free_all(r->view.sections[i].blocks, s->patterns, s->specs, s->slots);
+        hash_index_free(&s->hashes);
+        free_all(r->view.sections[i].blocks, s->patterns, s->specs);
     }
+    buffer_free(&r->text);
     free(r);
 }
 
 /* --- which spec --- */
 
-static struct hash128 hash_spec(const struct row_key *keys, size_t count)
+static struct hash128 hash_spec(struct buffer *b, const struct row_key *keys, size_t count)
 {
-    struct buffer b = BUFFER_INIT;
+    buffer_clear(b);
     for (size_t i = 0; i < count; i++) {
         if (keys[i].value.kind == VALUE_NULL)
             continue;
-        buffer_add(&b, keys[i].name, strlen(keys[i].name) + 1);
-        value_add_json(&keys[i].value, &b);
-        buffer_add_char(&b, '\0');
+        buffer_add(b, keys[i].name, strlen(keys[i].name) + 1);
+        value_add_json(&keys[i].value, b);
+        buffer_add_char(b, '\0');
     }
-    struct hash128 hash = hash_bytes(b.data, b.length);
-    buffer_free(&b);
-    return hash;
-}
-
-/* The slot of that hash, or a free one. */
-static size_t find_slot(const struct row_section *s, const struct hash128 *hash)
-{
-    size_t start;
-    memcpy(&start, hash->bytes, sizeof start);
-    for (size_t i = start & (s->slot_count - 1);; i = (i + 1) & (s->slot_count - 1))
-        if (s->slots[i] == 0 || memcmp(&s->specs[s->slots[i] - 1].hash, hash, sizeof *hash) == 0)
-            return i;
-}
-
-static void make_room(struct row_section *s)
-{
-    if (2 * (s->spec_count + 1) <= s->slot_count)
-        return;
-    s->slot_count = s->slot_count ? 2 * s->slot_count : 64;
-    free(s->slots);
-    s->slots = xcalloc(s->slot_count, sizeof *s->slots);
-    for (size_t i = 0; i < s->spec_count; i++)
-        s->slots[find_slot(s, &s->specs[i].hash)] = i + 1;
+    return hash_bytes(b->data, b->length);
 }
 
 /* --- its pattern --- */
@@ -173,19 +155,35 @@ static size_t find_pattern(struct row_section *s, const struct row_key *keys, si
         p++;
     if (p == s->pattern_count) {
         s->patterns = array_grow(s->patterns, s->pattern_count++, sizeof *s->patterns);
-        s->patterns[p] = (struct pattern){axis_with(keys, count), 0};
+        s->patterns[p] = (struct pattern){.axis = axis_with(keys, count)};
     }
     return p;
 }
 
-static void add_values(struct axis *axis, const struct row_key *keys, size_t count)
+/* Most keys have few values: so many are looked for before one is added once more. */
+#define VALUES_KNOWN (1U << 16)
+
+static void add_value(struct pattern *p, const struct value *value, struct buffer *text)
 {
-    size_t at = axis->value_count++ * axis->key_count;
-    for (size_t i = 0; i < count; i++) {
-        if (keys[i].value.kind == VALUE_NULL)
-            continue;
-        *array_add(axis->values, at) = value_copy(&keys[i].value);
-    }
+    bool is_new = true;
+    size_t number = p->values;
+    buffer_clear(text);
+    value_add_json(value, text);
+    buffer_add_char(text, (char)value->kind);
+    const struct hash128 hash = hash_bytes(text->data, text->length);
+    if (p->known.count < VALUES_KNOWN)
+        number = hash_index_add(&p->known, &hash, &is_new);
+    if (is_new)
+        *array_add(p->axis.values, p->values) = value_copy(value);
+    *array_add(p->axis.codes, p->cells) = (uint32_t)number;
+}
+
+static void add_values(struct pattern *p, const struct row_key *keys, size_t count, struct buffer *text)
+{
+    p->axis.value_count++;
+    for (size_t i = 0; i < count; i++)
+        if (keys[i].value.kind != VALUE_NULL)
+            add_value(p, &keys[i].value, text);
 }
 
 int64_t row_space_add(struct row_space *r, enum section_kind section, const struct row_key *keys, size_t count)
@@ -193,16 +191,19 @@ int64_t row_space_add(struct row_space *r, enum section_kind section, const stru
     struct row_section *s = &r->sections[section];
     if (count == 0)
         return -1;
-    struct hash128 hash = hash_spec(keys, count);
-    make_room(s);
-    size_t slot = find_slot(s, &hash);
-    if (s->slots[slot] == 0) {
+    bool is_new;
+    const struct hash128 hash = hash_spec(&r->text, keys, count);
+    const size_t spec = hash_index_add(&s->hashes, &hash, &is_new);
+    if (is_new) {
         size_t p = find_pattern(s, keys, count);
-        *array_add(s->specs, s->spec_count) = (struct row_spec){hash, p, s->patterns[p].axis.value_count};
-        add_values(&s->patterns[p].axis, keys, count);
-        s->slots[slot] = s->spec_count;
+        for (size_t i = 0; s->pattern_count > 1 && s->spec_count < spec && i < spec; i++)
+            *array_add(s->specs, s->spec_count) = (struct row_spec){0, (uint32_t)i};
+        if (s->pattern_count > 1)
+            *array_add(s->specs, s->spec_count) =
+                (struct row_spec){(uint32_t)p, (uint32_t)s->patterns[p].axis.value_count};
+        add_values(&s->patterns[p], keys, count, &r->text);
     }
-    return (int64_t)s->slots[slot] - 1;
+    return (int64_t)spec;
 }
 
 /* --- building --- */
@@ -215,9 +216,11 @@ int row_space_build(struct row_space *r, const struct space_options *options, st
         int64_t first = 0;
         section->blocks = xcalloc(s->pattern_count + 1, sizeof *section->blocks);
         section->block_count = s->pattern_count;
+        hash_index_free(&s->hashes);
         for (size_t p = 0; p < s->pattern_count; p++) {
             section->blocks[p] = (struct block){&s->patterns[p].axis, 1, s->patterns[p].axis.at};
             s->patterns[p].first = first;
+            hash_index_free(&s->patterns[p].known);
             first += (int64_t)s->patterns[p].axis.value_count;
         }
     }
@@ -229,8 +232,8 @@ int row_space_build(struct row_space *r, const struct space_options *options, st
 
 int64_t row_space_find(const struct row_space *r, enum section_kind section, int64_t spec)
 {
-    if (spec < 0)
-        return -1;
+    if (spec < 0 || !r->sections[section].specs)
+        return spec;
     const struct row_spec *s = &r->sections[section].specs[spec];
     return r->sections[section].patterns[s->pattern].first + (int64_t)s->index;
 }

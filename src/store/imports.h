@@ -10,9 +10,13 @@
 #define IMPORT_EXECUTOR "import" /* attempt.executor of these; attempt.reference is the row's hash */
 
 struct import_store;
-/* For the rows of that table, which are of that sweep now (0 and 0: of no table, and nothing is taken out). */
-int import_store_create(struct db *db, int64_t runner_id, int64_t table_id, int64_t sweep_id, struct import_store **out,
-                        struct error *e);
+struct import_origin {
+    int64_t runner_id;
+    int64_t table_id, sweep_id; /* 0 and 0: of no table, and nothing is taken out */
+    const char *file;           /* what a row is told by, with its line: "table.csv:17". Outlives the store */
+};
+/* For the rows of that table, which are of that sweep now. */
+int import_store_create(struct db *db, const struct import_origin *origin, struct import_store **out, struct error *e);
 
 /* The table's rows are of another sweep than before, which may rank them otherwise although they say the same. */
 void import_store_settle_all(struct import_store *s);
@@ -29,23 +33,31 @@ int import_store_expect(struct import_store *s, size_t rows, struct error *e);
 int import_store_claim(struct import_store *s, struct error *e);
 void import_store_free(struct import_store *s);
 
+/* Its texts are borrowed until import_store_flush or _finish. */
 struct imported_attempt {
-    int64_t job_id;
+    int64_t job_id, number;
+    bool is_only;              /* the job is new, and given where the attempt leads: nothing is left to be settled */
     const struct hash128 *row; /* what it is: equal hash, equal row of one table */
     const char *failure;       /* NULL: ok */
     const char *message;       /* of a failed one; NULL: none */
-    const char *source;        /* "table.csv:17" */
     int64_t line;              /* 17; 0: none */
     double duration_s;         /* NAN: not known */
 };
+
+/* The id that the next new one gets. */
+int import_store_next(struct import_store *s, int64_t *id, struct error *e);
 
 /* Records it unless the table has that row there, whose line is the one given then. `*id` gets the attempt whose
  * numbers are to be put; 0: they stand there. */
 int import_store_put(struct import_store *s, const struct imported_attempt *attempt, int64_t *id, bool *is_new,
                      struct error *e);
 
-/* A number that the attempt measured. */
-int import_store_metric(struct import_store *s, int64_t attempt_id, const char *name, double value, struct error *e);
+/* A number that the attempt with that id measured; the name is borrowed as the attempt's texts are. */
+int import_store_metric(struct import_store *s, const struct imported_attempt *attempt, int64_t id, const char *name,
+                        double value, struct error *e);
+
+/* Puts in what waits to be put in with more: it is not there before. */
+int import_store_flush(struct import_store *s, struct error *e);
 
 /* Attempts that were rows of a table and are no longer. */
 struct import_removal {

@@ -17,9 +17,6 @@
 
 /* Fewer are not worth two changes of the schema. */
 #define INDEXED_AT_ONCE 20000
-/* So much is sorted at once, too: what fits into a processor's cache is sorted fastest, and what follows on what went
- * before needs no more. */
-#define LOADING_CACHE_KIB 8192
 
 struct waiting_row {
     struct job_row row;
@@ -44,7 +41,7 @@ static const char table_name[] = "waiting_job";
 static const char table_columns[] =
     "number INTEGER, key, rank, cluster_id, model_id, training_id, parallel_id, derived, devices, timeout_ms,"
     " idle_timeout_ms, startup_timeout_ms, predicted_memory, predicted_memory_of, predicted_time, risk, priority,"
-    " audit";
+    " audit, id, failure, attempt_id";
 #define JOB_COLUMNS                                                                                                    \
     "key, rank, cluster_id, model_id, training_id, parallel_id, derived, devices, timeout_ms, idle_timeout_ms,"        \
     " startup_timeout_ms, predicted_memory, predicted_memory_of, predicted_time, risk, priority, audit"
@@ -63,7 +60,10 @@ enum {
     COLUMN_PREDICTED_TIME,
     COLUMN_RISK,
     COLUMN_PRIORITY,
-    COLUMN_AUDIT
+    COLUMN_AUDIT,
+    COLUMN_ID,
+    COLUMN_FAILURE,
+    COLUMN_ATTEMPT
 };
 
 static struct sql_value derived_of(const struct job_writer *w, const struct waiting_row *row)
@@ -101,6 +101,12 @@ static struct sql_value cell(const struct job_writer *w, const struct waiting_ro
         return sql_int(row->priority);
     case COLUMN_AUDIT:
         return sql_int(row->is_audit);
+    case COLUMN_ID:
+        return sql_positive(row->id);
+    case COLUMN_FAILURE:
+        return sql_text(row->failure);
+    case COLUMN_ATTEMPT:
+        return sql_positive(row->attempt_id);
     default:
         return sql_positive(row->spec_ids[column - COLUMN_SPECS]);
     }
@@ -162,26 +168,44 @@ int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, 
     return 0;
 }
 
-int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e)
+static int insert_otherwise(struct job_writer *w, const char *sql, struct error *e)
 {
-    if (jobs >= INDEXED_AT_ONCE && spec_writer_expect_distinct(w->specs, e) < 0)
-        return -1;
-    return job_writer_expect_jobs(w, jobs, e);
+    stmt_free(w->insert);
+    w->insert = NULL;
+    return db_prepare(w->db, sql, &w->insert, e);
 }
 
-int job_writer_expect_jobs(struct job_writer *w, int64_t jobs, struct error *e)
+static int take_key_index(struct job_writer *w, struct error *e)
+{
+    db_set_cache(w->db, DB_LOADING_CACHE_KIB);
+    return schema_take_part(w->db, "index", "job_key", &w->key_index, e);
+}
+
+int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e)
 {
     if (jobs < INDEXED_AT_ONCE)
         return 0;
-    stmt_free(w->insert);
-    w->insert = NULL;
-    db_set_cache(w->db, LOADING_CACHE_KIB);
-    if (schema_take_part(w->db, "index", "job_key", &w->key_index, e) < 0)
+    return spec_writer_expect_distinct(w->specs, e) < 0 || take_key_index(w, e) < 0
+               ? -1
+               : insert_otherwise(w,
+                                  "INSERT OR ROLLBACK INTO job (sweep_id, " JOB_COLUMNS ") SELECT ?1, " JOB_COLUMNS
+                                  " FROM waiting_job",
+                                  e);
+}
+
+#define INSERT_ENDED                                                                                                   \
+    " INTO job (id, state, failure, attempt_id, sweep_id, " JOB_COLUMNS ") SELECT id, iif(failure IS NULL, 'ok',"      \
+    " 'failed'), failure, attempt_id, ?1, " JOB_COLUMNS " FROM waiting_job"
+
+int job_writer_expect_ended(struct job_writer *w, int64_t jobs, bool are_alone, bool has_distinct_specs,
+                            struct error *e)
+{
+    const bool are_many = jobs >= INDEXED_AT_ONCE;
+    if (are_many && has_distinct_specs && spec_writer_expect_distinct(w->specs, e) < 0)
         return -1;
-    return db_prepare(w->db,
-                      "INSERT OR ROLLBACK INTO job (sweep_id, " JOB_COLUMNS ") SELECT ?1, " JOB_COLUMNS
-                      " FROM waiting_job",
-                      &w->insert, e);
+    if (!are_alone || !are_many)
+        return insert_otherwise(w, "INSERT" INSERT_ENDED " WHERE true ON CONFLICT (key) DO NOTHING", e);
+    return take_key_index(w, e) < 0 ? -1 : insert_otherwise(w, "INSERT OR ROLLBACK" INSERT_ENDED, e);
 }
 
 static int make_key_index(struct job_writer *w, struct error *e)
@@ -263,7 +287,7 @@ int job_writer_put(struct job_writer *w, const struct job_row *row, struct error
 
 int job_writer_finish(struct job_writer *w, int64_t *new_jobs, struct error *e)
 {
-    if (put_waiting(w, e) < 0 || make_key_index(w, e) < 0 || spec_writer_finish(w->specs, e) < 0)
+    if (put_waiting(w, e) < 0 || spec_writer_finish(w->specs, e) < 0 || make_key_index(w, e) < 0)
         return -1;
     *new_jobs = w->new_jobs;
     w->new_jobs = 0;

@@ -13,8 +13,10 @@ void job_writer_free(struct job_writer *w);
  * have one key, and each of their specs is put once, unless it was put before. Where they are many, job_writer_finish
  * indexes both all at once, which takes half of the time; until then references are not to be checked. */
 int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e);
-/* The same, but the specs may come in any way, and references may be checked. */
-int job_writer_expect_jobs(struct job_writer *w, int64_t jobs, struct error *e);
+/* They have ended: id, failure and attempt_id of rows count. `are_alone`: as for job_writer_expect, of whose specs
+ * `has_distinct_specs` tells the same; else some may be there. */
+int job_writer_expect_ended(struct job_writer *w, int64_t jobs, bool are_alone, bool has_distinct_specs,
+                            struct error *e);
 
 /* As spec_writer_put. */
 int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
@@ -32,6 +34,10 @@ struct job_row {
     int64_t risk;                                            /* enum oom_verdict; 0: not predicted */
     int64_t priority;                                        /* lower ones run first */
     bool is_audit;
+    /* job_writer_expect_ended: */
+    int64_t id;          /* 0: it is there */
+    const char *failure; /* NULL: ok. Lives as long as the writer */
+    int64_t attempt_id;
 };
 
 /* Makes the job, or takes the one with that key over into the sweep: its state stays. The row is copied, and put in

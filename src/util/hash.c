@@ -16,8 +16,12 @@ struct hash128 hash_bytes(const void *bytes, size_t length)
 
 char *hash_hex(const struct hash128 *hash, char out[HASH_HEX_BYTES])
 {
-    for (size_t i = 0; i < sizeof hash->bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", hash->bytes[i]);
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < sizeof hash->bytes; i++) {
+        out[2 * i] = digits[hash->bytes[i] >> 4];
+        out[2 * i + 1] = digits[hash->bytes[i] & 15];
+    }
+    out[HASH_HEX_BYTES - 1] = '\0';
     return out;
 }
 

@@ -64,3 +64,46 @@ void hash_set_free(struct hash_set *s)
     free(s->slots);
     *s = (struct hash_set)HASH_SET_INIT;
 }
+
+/* --- with numbers --- */
+
+/* The slot of that hash, or the free one where it belongs. The hash is uniform: its first bytes are the index. */
+static uint32_t *find_number(const struct hash_index *x, const struct hash128 *hash)
+{
+    size_t i;
+    memcpy(&i, hash->bytes, sizeof i);
+    for (i &= x->slot_count - 1; x->slots[i]; i = (i + 1) & (x->slot_count - 1))
+        if (memcmp(&x->members[x->slots[i] - 1], hash, sizeof *hash) == 0)
+            break;
+    return &x->slots[i];
+}
+
+static void make_room(struct hash_index *x)
+{
+    if (2 * (x->count + 1) <= x->slot_count)
+        return;
+    x->slot_count = x->slot_count ? 2 * x->slot_count : 64;
+    free(x->slots);
+    x->slots = xcalloc(x->slot_count, sizeof *x->slots);
+    for (size_t i = 0; i < x->count; i++)
+        *find_number(x, &x->members[i]) = (uint32_t)i + 1;
+}
+
+size_t hash_index_add(struct hash_index *x, const struct hash128 *hash, bool *is_new)
+{
+    make_room(x);
+    uint32_t *slot = find_number(x, hash);
+    *is_new = *slot == 0;
+    if (*is_new) {
+        *array_add(x->members, x->count) = *hash;
+        *slot = (uint32_t)x->count;
+    }
+    return *slot - 1;
+}
+
+void hash_index_free(struct hash_index *x)
+{
+    free(x->members);
+    free(x->slots);
+    *x = (struct hash_index)HASH_INDEX_INIT;
+}

@@ -1,9 +1,10 @@
-/* A set of 128-bit hashes: 32 bytes per member at most. */
+/* Sets of 128-bit hashes. One of 32 bytes per member at most: */
 #ifndef MESHSWEEP_UTIL_HASH_SET_H
 #define MESHSWEEP_UTIL_HASH_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "util/hash.h"
 
@@ -23,5 +24,22 @@ struct hash_set {
 bool hash_set_add(struct hash_set *s, const struct hash128 *hash);
 bool hash_set_has(const struct hash_set *s, const struct hash128 *hash);
 void hash_set_free(struct hash_set *s);
+
+/* One that numbers its members from 0 in the order in which they come: 24 to 32 bytes per member. */
+struct hash_index {
+    struct hash128 *members;
+    size_t count;
+    uint32_t *slots; /* member + 1; 0: free */
+    size_t slot_count;
+};
+
+#define HASH_INDEX_INIT                                                                                                \
+    {                                                                                                                  \
+        NULL, 0, NULL, 0                                                                                               \
+    }
+
+/* Its number; `*is_new`: it got it now. */
+size_t hash_index_add(struct hash_index *x, const struct hash128 *hash, bool *is_new);
+void hash_index_free(struct hash_index *x);
 
 #endif

@@ -473,7 +473,28 @@ import__many_rows__said_before_they_are_recorded()
     { echo batch,tokens/s; seq 20000 | sed 's/.*/&,&.5/'; } >many.csv
     expect_run only_stderr 0 init --from-table many.csv
     run_meshsweep import --dry-run many.csv
-    expect_among_stderr 0 'many.csv: 20000 rows are read and are recorded now; a million take about two minutes'
+    expect_among_stderr 0 'many.csv: 20000 rows are read and are recorded now; a million take half a minute'
+}
+
+# Many rows are put in together: of every three two are of one job, a fifth of the jobs lack a key; some fail.
+import__many_rows__each_in_its_job()
+{
+    small_table
+    { echo layers,gpus,mbs,result,rate,mem,secs
+      seq 21000 | awk '{ job = int($1 / 3) * 2 + ($1 % 3 > 0); mbs = job % 5 ? job : ""
+                         state = $1 % 11 ? "fine" : "cuda oom"
+                         print job ",1," mbs "," state "," $1 % 7 % 3 + job ",1," job }'; } >table.csv
+    expect_run only_status 0 import -c import.toml table.csv
+    sqlite3 -batch :memory: ".mode csv" ".import table.csv t" ".mode list" "SELECT layers, count(*),
+        avg(CAST(rate AS REAL)) FILTER (WHERE result = 'fine') AS value
+        FROM t GROUP BY CAST(layers AS INTEGER) HAVING value" >expected.txt
+    sqlite3 -batch results.db "SELECT m.json ->> 'layers', (SELECT count(*) FROM attempt WHERE job_id = j.id), v.value
+        FROM job AS j JOIN spec AS m ON m.id = j.model_id JOIN job_metric AS v ON v.job_id = j.id
+        WHERE j.state = 'ok' AND v.name = 'throughput' ORDER BY 1" >got.txt
+    cmp expected.txt got.txt || fail "$(diff expected.txt got.txt | head)"
+    expect_sql '14000|21000|1909' "SELECT count(*), (SELECT count(*) FROM attempt), (SELECT count(*) FROM attempt
+        WHERE failure = 'oom' AND message = 'the table says cuda oom') FROM job"
+    expect_run only_stdout 0 check -d results.db
 }
 
 # Every file in configs/import is read, with or without its table.

@@ -32,3 +32,19 @@ TEST(has__empty_set_or_zero_hash__only_what_was_added)
     assert_int_equal(set.count, 2);
     hash_set_free(&set);
 }
+
+TEST(hash_index__twice__each_its_number)
+{
+    struct hash_index x = HASH_INDEX_INIT;
+    const struct hash128 zero = {{0}};
+    bool is_new;
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < 1000; i++) {
+            const struct hash128 hash = hash_bytes(&i, sizeof i);
+            assert_int_equal(hash_index_add(&x, &hash, &is_new), i);
+            assert_int_equal(is_new, round == 0);
+        }
+    assert_int_equal(hash_index_add(&x, &zero, &is_new), 1000);
+    assert_true(is_new);
+    hash_index_free(&x);
+}
