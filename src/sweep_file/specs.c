@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "huggingface/hf_config.h"
+#include "sweep_file/hf_config.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
 #include "util/buffer.h"

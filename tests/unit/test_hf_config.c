@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "huggingface/hf_config.h"
+#include "sweep_file/hf_config.h"
 #include "predict/inputs.h"
 #include "sweep_file/sections.h"
 #include "unit_test.h"

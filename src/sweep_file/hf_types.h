@@ -1,8 +1,8 @@
 /* What the fields of a Hugging Face config.json mean, by model_type: the rows of
  * configs/knowledge/model_types.toml, which explains them, and of [[model_type]]. Texts are borrowed from the TOML
  * that they were read from. */
-#ifndef MESHSWEEP_HUGGINGFACE_HF_TYPES_H
-#define MESHSWEEP_HUGGINGFACE_HF_TYPES_H
+#ifndef MESHSWEEP_SWEEP_FILE_HF_TYPES_H
+#define MESHSWEEP_SWEEP_FILE_HF_TYPES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,13 +3,13 @@
  *
  * The meaning of fields depends on model_type (hf_types.h). Models with an encoder tower (vision_config,
  * audio_config) are refused, as are variants that no key can describe. */
-#ifndef MESHSWEEP_HUGGINGFACE_HF_CONFIG_H
-#define MESHSWEEP_HUGGINGFACE_HF_CONFIG_H
+#ifndef MESHSWEEP_SWEEP_FILE_HF_CONFIG_H
+#define MESHSWEEP_SWEEP_FILE_HF_CONFIG_H
 
 #include <stddef.h>
 
 #include "config/value.h"
-#include "huggingface/hf_types.h"
+#include "sweep_file/hf_types.h"
 #include "util/error.h"
 
 struct hf_key {

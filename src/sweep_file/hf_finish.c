@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "huggingface/hf_reading.h"
+#include "sweep_file/hf_reading.h"
 #include "util/buffer.h"
 
 #define LAYERS_MOST 1024 /* of a stack of mixers only */

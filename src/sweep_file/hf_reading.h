@@ -1,13 +1,13 @@
 /* The state of reading a config.json, shared by hf_config.c and hf_finish.c. */
-#ifndef MESHSWEEP_HUGGINGFACE_HF_READING_H
-#define MESHSWEEP_HUGGINGFACE_HF_READING_H
+#ifndef MESHSWEEP_SWEEP_FILE_HF_READING_H
+#define MESHSWEEP_SWEEP_FILE_HF_READING_H
 
 #include <stdint.h>
 
 #include <cjson/cJSON.h>
 
-#include "huggingface/hf_config.h"
-#include "huggingface/hf_types.h"
+#include "sweep_file/hf_config.h"
+#include "sweep_file/hf_types.h"
 #include "util/error.h"
 
 /* A file being read. */

@@ -1,4 +1,4 @@
-#include "huggingface/hf_config.h"
+#include "sweep_file/hf_config.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "huggingface/hf_reading.h"
+#include "sweep_file/hf_reading.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"
