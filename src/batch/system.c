@@ -393,7 +393,14 @@ static int find_text(const char *name, const char *of, char **file, char **text,
 {
     const char *dot = strrchr(name, '.');
     if (strchr(name, '/') || (dot && strcmp(dot, ".toml") == 0)) {
+        static const char *const taken[] = {"local.toml", "slurm-step.toml", "ssh.toml", "import.toml"};
         struct buffer b = BUFFER_INIT;
+        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+            if (strcmp(path_name(name), taken[i]) == 0)
+                return error_set(e, ERROR_USAGE,
+                                 "%s: attempts are recorded under the file's name, and this one has "
+                                 "another meaning; rename the file",
+                                 name);
         *file = of ? path_beside(of, name) : xstrdup(name);
         int rc = file_read(*file, FILE_BYTES_MOST, &b, e);
         *text = buffer_take(&b);

@@ -106,6 +106,7 @@ meshsweep run --strategy model --max-trials 20|status 3
 meshsweep run -c sweep.toml -j 4|status 3
 meshsweep run -c sweep.toml --retry-failed=timeout,lost|status 3
 meshsweep run --executor slurm|plan
+meshsweep run --executor NAME|stands for many
 meshsweep run --executor ./cluster.toml|wants a batch system
 meshsweep check --executor*|wants a batch system
 meshsweep run --executor slurm --detach|plan
