@@ -449,4 +449,14 @@ ok|n1|
 ok|n1|" "SELECT coalesce(failure, state), host, message FROM attempt ORDER BY 1, id"
 }
 
+check_executor__real_slurm__each_witness_as_it_should_be()
+{
+    cluster
+    run_meshsweep check --executor slurm
+    expect_status 0
+    expect_any_stderr
+    expect_stdout_matches '^true: job [0-9]+_0$' '^  queue: .*COMPLETED \(COMPLETED\)' '^  so it was cancelled$' \
+        '^  its file: exit code 1 on n[12]$' "^wrong-option: refused: sbatch: unrecognized option"
+}
+
 run_cases "$@"
