@@ -96,6 +96,12 @@ bool batch_array_is_one(const struct batch_list *b, const struct batch_array *a)
  * The caller's. */
 char *batch_reference(const struct batch_list *b, const struct batch_array *a, size_t index);
 
+/* Reads its result file again. */
+void batch_read_report(struct batch_member *m, const char *job_dir);
+
+/* Whatever the system does with it later, it writes no more: see batch/script.h. */
+void batch_close_member(const struct batch_list *b, const struct batch_member *m);
+
 /* Splits off the second half of a batch as one of its own; `name` is taken. */
 void batch_list_split(struct batch_list *b, size_t index, char *name);
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "process/external_command.h"
 #include "process/process.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -44,6 +43,13 @@ char **batch_environment(const struct batch_system *s, char *const *runner, stru
     return environment;
 }
 
+int batch_command(char *const *environment, char *const *argv, const char *input,
+                  struct external_command_result *answer, struct error *e)
+{
+    const struct external_command command = {argv, environment, NULL, QUESTION_MS, ANSWER_BYTES, input};
+    return external_command_run(&command, answer, e);
+}
+
 static int run(char *const *words, char *const *environment, const struct batch_values *values, const char *input,
                struct external_command_result *answer, struct error *e)
 {
@@ -54,8 +60,7 @@ static int run(char *const *words, char *const *environment, const struct batch_
     *array_add(all.items, all.count) = (struct batch_value){"user", user ? user->pw_name : NULL, false};
     char **argv = batch_fill_words(words, &all);
     free(all.items);
-    const struct external_command question = {argv, environment, NULL, QUESTION_MS, ANSWER_BYTES, input};
-    int rc = external_command_run(&question, answer, e);
+    int rc = batch_command(environment, argv, input, answer, e);
     strings_free(argv);
     return rc;
 }

@@ -5,11 +5,16 @@
 
 #include "batch/system.h"
 #include "process/environment.h"
+#include "process/external_command.h"
 
 /* The environment for its commands, from the runner's: what jobs get besides their own settings. What the system itself
  * sets for jobs is left out: a runner may itself be a job, and its limits are none of theirs. Neither are the devices
  * that it sees. NULL-terminated; the caller's (strings_free). */
 char **batch_environment(const struct batch_system *s, char *const *runner, struct environment_passing pass);
+
+/* Runs one of its commands to the end; `input` NULL: it reads nothing. As external_command_run. */
+int batch_command(char *const *environment, char *const *argv, const char *input,
+                  struct external_command_result *answer, struct error *e);
 
 /* Submits the script, or the description, at `path`. Returns the job's id, the caller's; NULL with `*refusal` and a
  * sentence in `*why` (the caller's). */

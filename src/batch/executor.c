@@ -23,15 +23,6 @@
 
 /* Turns a job's cluster_spec into what is asked for. Pure. */
 
-struct batch_wish {
-    const struct batch_system *system;
-    const struct batch_config *config;
-    const char *spec_json; /* {"cluster_spec":{…},…} */
-    int64_t devices;       /* of the job, all nodes together */
-    int64_t minutes;       /* 0: as the system has it */
-    int64_t memory_mib;    /* 0: as the configuration has it */
-};
-
 static const char *text_of(const cJSON *cluster, const char *key, const char *otherwise)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(cluster, key);
@@ -106,9 +97,7 @@ static void add_own(struct batch_values *v, const struct batch_wish *w, const cJ
                                                        false);
 }
 
-/* Appends the lines that ask for its shape; the cluster_spec's partition, account, qos, constraint, reservation,
- * memory, gpu_type, tasks_per_node and cpus_per_task stand before those of the configuration. */
-static void batch_wish_add(const struct batch_wish *w, struct buffer *out)
+void batch_wish_add(const struct batch_wish *w, struct buffer *out)
 {
     struct batch_values v = {0};
     struct buffer options = BUFFER_INIT;
@@ -124,13 +113,6 @@ static void batch_wish_add(const struct batch_wish *w, struct buffer *out)
     batch_fill(w->system->request, &v, out);
     batch_values_free(&v);
     cJSON_Delete(spec);
-}
-
-void batch_request_add(const struct batch_system *s, const struct batch_config *config, int64_t minutes,
-                       struct buffer *out)
-{
-    const struct batch_wish wish = {.system = s, .config = config, .spec_json = "{}", .minutes = minutes};
-    batch_wish_add(&wish, out);
 }
 
 /* Whole minutes: what the job may take, the grace that it gets and a margin for the nodes' preparation. 0 when

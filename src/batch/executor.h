@@ -3,7 +3,23 @@
 #ifndef MESHSWEEP_BATCH_EXECUTOR_H
 #define MESHSWEEP_BATCH_EXECUTOR_H
 
+#include "batch/system.h"
+#include "config/executors.h"
 #include "run/executor.h"
+
+/* What a job needs, from its cluster_spec. */
+struct batch_wish {
+    const struct batch_system *system;
+    const struct batch_config *config;
+    const char *spec_json; /* {"cluster_spec":{…},…} */
+    int64_t devices;       /* of the job, all nodes together */
+    int64_t minutes;       /* 0: as the system has it */
+    int64_t memory_mib;    /* 0: as the configuration has it */
+};
+
+/* Appends the lines that ask for it; the cluster_spec's partition, account, qos, constraint, reservation, memory,
+ * gpu_type, tasks_per_node and cpus_per_task stand before those of the configuration. Pure. */
+void batch_wish_add(const struct batch_wish *w, struct buffer *out);
 
 /* An executor_create; the options' `system` must be there. Signals that ask the runner to stop are blocked
  * until it is freed. */

@@ -41,13 +41,6 @@ void batch_report_not_started(struct batch_executor *x, int64_t attempt, const c
 void batch_report_unsubmitted(struct batch_executor *x, struct batch_array *a, size_t index, const char *note,
                               bool refused);
 
-/* Whatever the system does with it later, it writes no more: see batch/script.h. */
-void batch_close_member(const struct batch_list *b, const struct batch_member *m);
-
-/* Appends the lines that ask for one process on one node; a time limit of so many minutes. */
-void batch_request_add(const struct batch_system *s, const struct batch_config *config, int64_t minutes,
-                       struct buffer *out);
-
 char *batch_next_name(struct batch_executor *x);
 
 /* --- batch_submit.c --- */
@@ -62,9 +55,6 @@ int64_t batch_submit_due_ms(const struct batch_executor *x);
 void batch_note_job(struct batch_executor *x, struct batch_array *a, const char *job);
 
 /* --- batch_watch.c --- */
-
-/* Reads its result file again. */
-void batch_read_report(struct batch_member *m, const char *job_dir);
 
 /* Has it known why the member has not begun, where that is news. */
 void batch_note_wait(struct batch_executor *x, struct batch_array *a, size_t index);

@@ -7,7 +7,6 @@
 
 #include "batch/client.h"
 #include "metrics/classify.h"
-#include "process/external_command.h"
 #include "process/process.h"
 #include "run/local_executor.h"
 #include "space/job_shape.h"
@@ -20,9 +19,7 @@
 enum {
     END_PATIENCE_MS = 30000, /* a step that was killed is gone within seconds, unless its node is */
     LOOK_EVERY_MS = 200,
-    SAID_BYTES = 8192,
-    ANSWER_MS = 60000,
-    ANSWER_BYTES = 64 << 20
+    SAID_BYTES = 8192
 };
 
 /* A running attempt. */
@@ -212,13 +209,6 @@ static const struct launch *slurm_steps_launch(void *steps, const struct launch 
 
 /* --- ending --- */
 
-static int ask_slurm(char *const *environment, char *const *argv, struct external_command_result *answer)
-{
-    const struct external_command question = {argv, environment, NULL, ANSWER_MS, ANSWER_BYTES, NULL};
-    struct error e = ERROR_INIT;
-    return external_command_run(&question, answer, &e);
-}
-
 /* Whether a step of that name is meant by `wanted`: a name, or one's beginning where it ends with ":". */
 static bool is_meant(const char *name, const char *wanted)
 {
@@ -233,7 +223,8 @@ static int find_steps(char *const *environment, const char *wanted, struct strin
     char *argv[] =
         {(char *)"squeue", (char *)"--steps", (char *)"--me", (char *)"-h", (char *)"-o", (char *)"%i|%j", NULL};
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
-    int rc = ask_slurm(environment, argv, &answer);
+    struct error e = ERROR_INIT;
+    int rc = batch_command(environment, argv, NULL, &answer, &e);
     if (rc == 0 && answer.exit_code != 0)
         rc = -1;
     char *rest = rc == 0 ? answer.output : NULL;
@@ -255,8 +246,9 @@ static int signal_steps(char *const *environment, const char *name, const char *
     string_list_add(&words, xasprintf("--signal=%s", signal_name));
     int rc = find_steps(environment, name, &words), count = (int)words.count - WORDS;
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
     if (rc == 0 && count > 0)
-        rc = ask_slurm(environment, words.items, &answer);
+        rc = batch_command(environment, words.items, NULL, &answer, &e);
     external_command_result_free(&answer);
     string_list_free(&words);
     return rc < 0 ? -1 : count;
@@ -535,9 +527,8 @@ static int ask(char *const *environment, const char *what, const char *of, const
                struct error *e)
 {
     char *argv[] = {(char *)"scontrol", (char *)"show", (char *)what, (char *)of, (char *)option, (char *)"-o", NULL};
-    const struct external_command question = {argv, environment, NULL, ANSWER_MS, ANSWER_BYTES, NULL};
     struct external_command_result result = EXTERNAL_COMMAND_RESULT_INIT;
-    int rc = external_command_run(&question, &result, e);
+    int rc = batch_command(environment, argv, NULL, &result, e);
     if (rc == 0 && result.exit_code != 0)
         rc = error_set(e, ERROR_FAILED, "scontrol show %s %s: %.200s", what, of, result.errors);
     if (rc == 0)

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answers/executor_trial.h"
 #include "answers/idle_keys.h"
 #include "answers/unreached.h"
-#include "batch/trial.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/search_model.h"

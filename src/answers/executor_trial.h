@@ -1,6 +1,6 @@
 /* Small jobs by which a batch system, or the file that describes it, is tried. */
-#ifndef MESHSWEEP_BATCH_TRIAL_H
-#define MESHSWEEP_BATCH_TRIAL_H
+#ifndef MESHSWEEP_ANSWERS_EXECUTOR_TRIAL_H
+#define MESHSWEEP_ANSWERS_EXECUTOR_TRIAL_H
 
 #include "batch/system.h"
 #include "config/executors.h"

@@ -1,11 +1,13 @@
-#include "batch/trial.h"
+#include "answers/executor_trial.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "batch/parts.h"
+#include "batch/batches.h"
+#include "batch/client.h"
+#include "batch/executor.h"
 #include "batch/script.h"
 #include "util/clock.h"
 #include "util/file.h"
@@ -79,7 +81,7 @@ static int submit(struct trying *y, int i, struct error *e)
     char *why = NULL;
     config.gpus = false;
     config.options = i == WRONG ? wrong_option : config.options;
-    batch_request_add(y->t->system, &config, MARGIN_MINUTES, &options);
+    batch_wish_add(&(struct batch_wish){y->t->system, &config, "{}", 0, MARGIN_MINUTES, 0}, &options);
     struct batch_array *a = batch_list_open(&y->list, xasprintf("trial-%d", i), buffer_text(&options), NULL, 1);
     buffer_free(&options);
     batch_array_add(a, (struct batch_member){.attempt = i + 1, .directory = xstrdup(trials[i].name)});
