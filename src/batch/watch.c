@@ -112,14 +112,16 @@ static void set_states(struct batch_executor *x, enum batch_state state)
     }
 }
 
-/* Asks about "9_4" of the array "9"; with an `id` of NULL about all of "9_4,14". `jobs` is taken. */
-static void ask_accounts(struct batch_executor *x, const char *id, char *jobs)
+/* Asks about "9_4" of the array "9"; with an `id` of NULL about all of "9_4,14". `jobs` is taken.
+ * False: there is no answer. */
+static bool ask_accounts(struct batch_executor *x, const char *id, char *jobs)
 {
     struct batch_values values = {0};
     batch_values_add(&values, "id", id ? xstrdup(id) : NULL, false);
     batch_values_add(&values, id ? "job" : "jobs", jobs, false);
-    batch_ask(x->system, &x->system->accounting, x->environment, &values, take_account_entry, x);
+    int rc = batch_ask(x->system, &x->system->accounting, x->environment, &values, take_account_entry, x);
     batch_values_free(&values);
+    return rc == 0;
 }
 
 static void ask_end(struct batch_executor *x, const struct batch_array *a, struct batch_member *m, size_t index)
@@ -156,7 +158,8 @@ static void ask_accounting(struct batch_executor *x)
             char *job = batch_reference(&x->batches, a, k);
             asked++;
             if (!at_once) {
-                ask_accounts(x, a->job, job);
+                /* Each may take a minute not to answer. */
+                asked = ask_accounts(x, a->job, job) ? asked : most;
             } else {
                 buffer_printf(&jobs, "%s%s", jobs.length ? "," : "", job);
                 free(job);

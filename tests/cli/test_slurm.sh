@@ -653,6 +653,23 @@ real one; meshsweep check --executor tries it"
     expect_file_contains slurm/job.1 '#SBATCH --partition="long"' '#SBATCH --mem=2048M:mpi'
 }
 
+accounting__job_by_job_and_without_an_answer__asked_once_a_poll()
+{
+    stand_ins
+    other_system | sed 's/{jobs}/{job}/' >other.toml
+    stand_in sacct <<'END'
+echo "$*" >>asked
+exit 1
+END
+    slurm_sweep 3 'sleep 1; echo "score: {n}"' </dev/null
+    sed -i 's/^absence = .*/absence = "60s"/; s/^\[slurm\]/[executor]/' sweep.toml
+    touch slurm/absent
+    run_meshsweep run --executor ./other.toml --progress none
+    expect_among_stderr 0 "has not been run against the real one"
+    expect_file_contains slurm/asked " -j 1_0"
+    expect "[ $(wc -l <slurm/asked) -le $(wc -l <slurm/polls) ]"
+}
+
 executor__that_there_is_not__names_those_there_are()
 {
     slurm_sweep 1 </dev/null
