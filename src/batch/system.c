@@ -375,11 +375,11 @@ static int read_text(const char *file, const char *text, struct batch_system *s,
     return rc;
 }
 
-/* "local, gridengine, slurm": the names of those that are built in. The caller's. */
+/* "local, ssh, gridengine, slurm": the names of those that are built in. The caller's. */
 static char *names_there_are(void)
 {
     struct buffer b = BUFFER_INIT;
-    buffer_add_text(&b, "local");
+    buffer_add_text(&b, "local, ssh");
     for (const struct embedded_file *f = NULL; (f = embedded_next("executors/", f));) {
         char *stem = embedded_stem(f);
         buffer_printf(&b, ", %s", stem);

@@ -674,7 +674,7 @@ executor__that_there_is_not__names_those_there_are()
 {
     slurm_sweep 1 </dev/null
     run_meshsweep run --executor slrum
-    expect_only_stderr_contains 2 'there is no executor "slrum"; there are local, ' 'slurm' './slrum.toml'
+    expect_only_stderr_contains 2 'there is no executor "slrum"; there are local, ssh, ' 'slurm' './slrum.toml'
     run_meshsweep run --executor ./local.toml
     expect_only_stderr_contains 2 "./local.toml: attempts are recorded under the file's name" "rename the file"
     run_meshsweep run --executor ./none.toml
