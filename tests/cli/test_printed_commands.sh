@@ -49,6 +49,7 @@ scripts/export_succeded.sh|wants a build of ./run.sh: tests/cli/test_export.sh
 scripts/export_succeeded.sh|wants a build of ./run.sh: tests/cli/test_export.sh
 scripts/check.sh --full|runs every test
 scripts/programs.sh|runs for minutes
+scripts/schema.sh|in the source tree
 scripts/check.sh --sanitize|runs every test
 scripts/setup.sh check|sets up the machine: tests/cli/test_setup_sh.sh
 scripts/setup.sh build|sets up the machine: tests/cli/test_setup_sh.sh
