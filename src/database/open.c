@@ -222,6 +222,7 @@ static const struct migration migrations[] = {
     {20, "migrations/0020_measurements.sql"},
     {21, "migrations/0021_changed_minds.sql"},
     {22, "migrations/0022_what_jobs_are_given.sql"},
+    {23, "migrations/0023_exclusion_by_row.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 
