@@ -226,6 +226,9 @@ int batch_answer_read(const struct batch_system *s, const struct batch_question 
     struct error e = ERROR_INIT;
     int rc, refused = q->json ? 0 : add_records(q, text, &records);
     *entries = 0;
+    /* Some print no list where it would be empty. */
+    if (q->json && text[strspn(text, " \t\r\n")] == '\0')
+        return 0;
     if (q->json && !has_list(s, q, text))
         return -1;
     stmt_reset(q->rows);

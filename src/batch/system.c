@@ -490,7 +490,8 @@ bool batch_pattern_finds(const struct batch_pattern *p, const char *text, size_t
 {
     bool found = false;
     char *copy = p->text ? xstrdup(text) : NULL, *rest = copy;
-    for (char *line; !found && (line = strsep(&rest, "\r\n"));) {
+    /* Behind the last line break is no line. */
+    for (char *line; !found && (line = strsep(&rest, "\r\n")) && (*line || rest || line == copy);) {
         found = line_pattern_match(&p->compiled, line, count, groups);
         for (size_t i = 0; found && i < count; i++)
             if (groups[i].begin >= 0)

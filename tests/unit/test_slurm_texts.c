@@ -248,6 +248,20 @@ TEST(batch_answer_read__members_of_an_object__their_names_are_ids)
     assert_read_by(queue, "{\"Jobs\":{\"12[1].srv\":{\"job_state\":\"Q\",\"Variable_List\":{\"TOKEN\":\"t\"}}}}", 0,
                    "12[1].srv PENDING t;");
     assert_read_by(queue, "{\"timestamp\":1}", -1, "");
+    /* Of no job some print no list. */
+    assert_read_by(queue, "\n", 0, "");
+}
+
+TEST(batch_pattern_finds__empty_line__only_of_an_empty_text_or_between_others)
+{
+    struct batch_pattern p = {.text = xstrdup("^$")};
+    char why[256];
+    assert_int_equal(line_pattern_compile(&p.compiled, p.text, why), 0);
+    assert_true(batch_pattern_finds(&p, "", 0, NULL));
+    assert_true(batch_pattern_finds(&p, "a\n\nb\n", 0, NULL));
+    assert_false(batch_pattern_finds(&p, "qstat: no answer\n", 0, NULL));
+    line_pattern_free(&p.compiled);
+    free(p.text);
 }
 
 static void assert_id(const char *output, const char *expected)
