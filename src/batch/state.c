@@ -12,6 +12,7 @@ const char *const batch_state_names[BATCH_STATE_COUNT] = {
     [BATCH_STRANGE] = "an unknown state",
     [BATCH_PENDING] = "PENDING",
     [BATCH_REQUEUED] = "REQUEUED",
+    [BATCH_STARTING] = "STARTING",
     [BATCH_RUNNING] = "RUNNING",
     [BATCH_SUSPENDED] = "SUSPENDED",
     [BATCH_COMPLETING] = "COMPLETING",
@@ -117,6 +118,7 @@ static const struct timed_decision table[BATCH_STATE_COUNT][RESULT_COUNT] = {
                        [RESULT_FAILED] = THEN(BATCH_BY_RESULT),
                        [RESULT_TERMINATED] = THEN(BATCH_BY_RESULT)},
     [BATCH_ABSENT] = FORGOTTEN(BATCH_LOST),
+    [BATCH_STARTING] = FORGOTTEN(BATCH_LOST),
     /* Slurm keeps no record of a pending task that is cancelled by itself (22.05). */
     [BATCH_REMOVED] = FORGOTTEN(BATCH_CANCELLED_BY_HAND),
     [BATCH_COMPLETED] = ENDED(BATCH_LOST, BATCH_LOST, BATCH_LOST),

@@ -19,6 +19,7 @@ enum batch_state {
     BATCH_STRANGE, /* a state that this program does not know */
     BATCH_PENDING,
     BATCH_REQUEUED, /* will run again under the same id */
+    BATCH_STARTING, /* handed to a node, where it begins within the grace period or not at all */
     BATCH_RUNNING,
     BATCH_SUSPENDED,
     BATCH_COMPLETING, /* neither running nor done */

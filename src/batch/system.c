@@ -228,8 +228,8 @@ static void check_states(const struct reading *r, const struct toml_node *states
         const struct toml_node *n = &states->children[i];
         if (n->kind != NODE_STRING || batch_state_by_name(n->text) == BATCH_STRANGE)
             problem_at_value(r, n,
-                             "a state must be one of PENDING, REQUEUED, RUNNING, SUSPENDED, COMPLETING, "
-                             "COMPLETED, FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAIL, PREEMPTED, CANCELLED, "
+                             "a state must be one of PENDING, REQUEUED, STARTING, RUNNING, SUSPENDED, "
+                             "COMPLETING, COMPLETED, FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAIL, PREEMPTED, CANCELLED, "
                              "BOOT_FAIL, DEADLINE");
     }
 }

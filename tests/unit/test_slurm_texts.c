@@ -53,6 +53,7 @@ static const struct {
     {"CONFIGURING", BATCH_PENDING, "...R..", ".I.RRI"},
     {"REQUEUED", BATCH_REQUEUED, "...R..", ".I.RRI"},
     {"SPECIAL_EXIT", BATCH_REQUEUED, "...R..", ".I.RRI"},
+    {"STARTING", BATCH_STARTING, "...R..", "LL.RRR"},
     {"RUNNING", BATCH_RUNNING, "...R..", ".L.RRR"},
     {"SUSPENDED", BATCH_SUSPENDED, "...R..", "...RRR"},
     {"COMPLETING", BATCH_COMPLETING, "...R..", "...RRR"},
