@@ -109,6 +109,7 @@ meshsweep run -c sweep.toml --retry-failed=timeout,lost|status 3
 meshsweep run --executor slurm|plan
 meshsweep run --executor NAME|stands for many
 meshsweep run --executor ./cluster.toml|wants a batch system
+meshsweep run --executor gridengine|wants a batch system
 meshsweep check --executor*|wants a batch system
 meshsweep run --executor slurm --detach|plan
 meshsweep run -c configs/quickstart.toml|plan

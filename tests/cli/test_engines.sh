@@ -1,0 +1,233 @@
+#!/usr/bin/env bash
+# Batch systems that are not at hand, through configs/executors/NAME.toml, against stand-ins for their commands that
+# take and print what their manuals say (tests/cli/engine_stand_ins.py). Each case goes through all of them.
+CASE_SECONDS=200
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_stand_ins.sh"
+
+engines="pbs lsf flux htcondor oar kubernetes"
+
+# Words of the systems: what a refusal for the number of jobs, and an answer that is lost, look like.
+limit_of()
+{
+    case $1 in
+    pbs) echo "qsub: would exceed queue generic's per-user limit" ;;
+    lsf) echo "Pending job threshold reached. Retrying in 60 seconds..." ;;
+    htcondor) echo "ERROR: Number of submitted jobs would exceed MAX_JOBS_PER_OWNER" ;;
+    oar) echo "[ERROR] too many jobs in queue" ;;
+    kubernetes) echo 'Error from server (Forbidden): jobs.batch is forbidden: exceeded quota: q' ;;
+    esac
+}
+
+silence_of()
+{
+    case $1 in
+    pbs) echo "qsub: cannot connect to server server (errno=111)" ;;
+    lsf) echo "batch system daemon not responding ... still trying" ;;
+    flux) echo "flux-batch: ERROR: Unable to connect to Flux: Connection refused" ;;
+    htcondor) echo "ERROR: Failed to commit job submission into the queue." ;;
+    oar) echo "[ERROR] cannot connect to the database" ;;
+    kubernetes) echo "Unable to connect to the server: net/http: TLS handshake timeout" ;;
+    esac
+}
+
+# The case's own directory of one system, with its commands first in PATH.
+enter() # ENGINE
+{
+    local command
+    rm -rf "${case_directory:=$PWD}/$1"
+    mkdir -p "$case_directory/$1/bin" "$case_directory/$1/engine"
+    cd "$case_directory/$1" || exit 1
+    echo "# $1"
+    printf 'node1\nnode1\nnode2\n' >engine/nodes
+    for command in $(python3 "$tests_source_dir/cli/engine_stand_ins.py" "$1"); do
+        printf '#!/bin/sh\nENGINE_DIR=%s exec python3 %s %s %s "$@"\n' "$PWD/engine" \
+            "$tests_source_dir/cli/engine_stand_ins.py" "$1" "$command" >"bin/$command"
+        chmod +x "bin/$command"
+    done
+    : "${plain_path:=$PATH}"
+    PATH=$PWD/bin:$plain_path
+}
+
+# Lines for [executor] and more follow on standard input.
+engine_sweep() # ENGINE N [COMMAND]
+{
+    slurm_sweep "${@:2}"
+    sed -i "s/^\[slurm\]/[executor]\nname = \"$1\"/; s/poll = .*/poll = \"200ms\"/; s/absence = .*/absence = \"2s\"/" \
+        sweep.toml
+    [ "$1" != kubernetes ] || cat >>sweep.toml <<END
+[executor.set]
+image = "debian"
+volume_claim = "data"
+volume_path = "$PWD"
+END
+}
+
+run_at_engine() # STATUS
+{
+    run_meshsweep run --progress none
+    expect_status "$1"
+    expect_no_stdout
+}
+
+expect_once() # N
+{
+    expect_sql "ok|1|$1|$1" "SELECT state, max(number), count(*), count(DISTINCT job_id) FROM attempt GROUP BY state"
+}
+
+sweep__of_ends__recorded()
+{
+    local engine
+    for engine in $engines; do
+        enter "$engine"
+        engine_sweep "$engine" 5 \
+            'case {n} in 2) exit 7 ;; 3) kill -KILL $$ ;; 4) exit 0 ;; esac; echo "score: {n}"' </dev/null
+        run_at_engine 3
+        expect_stderr_contains "has not been run against the real one"
+        expect_sql "$engine|ok|0
+$engine|exit|7
+$engine|signal|
+$engine|no-metric|0
+$engine|ok|0" "SELECT executor, coalesce(failure, state), exit_code FROM attempt ORDER BY id"
+        expect_sql 5 "SELECT count(DISTINCT reference) FROM attempt WHERE host > ''"
+    done
+}
+
+request__of_devices_processors_and_time__taken()
+{
+    local engine
+    for engine in $engines; do
+        enter "$engine"
+        engine_sweep "$engine" 1 <<'END'
+queue = "main"
+[[cluster_spec]]
+num_devices_per_host = 2
+cpus_per_task = 4
+memory = "16GiB"
+END
+        sed -i '/^gpus = false/d' sweep.toml
+        run_at_engine 0
+        expect_any_stderr
+        expect_once 1
+    done
+}
+
+job__deleted_by_hand__not_tried_again()
+{
+    local engine
+    for engine in $engines; do
+        enter "$engine"
+        engine_sweep "$engine" 2 'echo begun; [ {n} = 2 ] || sleep 300; echo "score: {n}"' </dev/null
+        # Of a whole Job of Kubernetes one index cannot be deleted.
+        [ "$engine" != kubernetes ] || sed -i '/^name = "kube/aarray_size = 1' sweep.toml
+        start_meshsweep run --progress none
+        wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 20
+        wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'ok'\")\" = 1 ]" 20
+        delete_first "$engine"
+        wait_command
+        expect_only_status 3
+        # Kubernetes keeps no record of a Job that is deleted: its own file says by what it ended.
+        expect_sql "$([ "$engine" = kubernetes ] && echo signal || echo cancelled)|1
+ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
+    done
+}
+
+delete_first() # ENGINE
+{
+    local reference
+    reference=$(sql "SELECT reference FROM attempt ORDER BY id LIMIT 1")
+    case $1 in
+    pbs) qdel "$reference" ;;
+    lsf) bkill "$reference" >/dev/null ;;
+    flux) flux cancel "$reference" ;;
+    htcondor) condor_rm "$reference" >/dev/null ;;
+    oar) oardel "$reference" >/dev/null ;;
+    kubernetes) kubectl delete "job/${reference%%/*}" >/dev/null ;;
+    esac
+}
+
+run__cancelled__nothing_left_at_the_system()
+{
+    local engine
+    for engine in $engines; do
+        enter "$engine"
+        engine_sweep "$engine" 2 'echo begun; sleep 300' </dev/null
+        start_meshsweep run --progress none
+        wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 20
+        signal_command INT
+        wait_until "grep -q 'no more jobs' .stderr" 20
+        end_command INT
+        expect_only_status 130
+        expect_sql "cancelled|2" "SELECT failure, count(*) FROM attempt GROUP BY 1"
+        wait_until '[ "$(find engine -name "code.*" | wc -l)" = 2 ]' 20
+    done
+}
+
+request__that_is_refused__held_and_said_once()
+{
+    local engine
+    for engine in $engines; do
+        enter "$engine"
+        engine_sweep "$engine" 3 </dev/null
+        echo "error: there is no such queue" >engine/refuse
+        run_at_engine 2
+        expect_stderr_contains "there is no such queue"
+        expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
+        rm engine/refuse
+        run_at_engine 0
+        expect_any_stderr
+        expect_once 3
+    done
+}
+
+limit__on_the_number_of_jobs__the_rest_later()
+{
+    local engine
+    for engine in $engines; do
+        [ -n "$(limit_of "$engine")" ] || continue
+        enter "$engine"
+        engine_sweep "$engine" 4 'sleep 0.3; echo "score: {n}"' </dev/null
+        echo "2 $(limit_of "$engine")" >engine/most
+        run_at_engine 0
+        expect_any_stderr
+        expect_once 4
+    done
+}
+
+answer__lost__found_by_its_token()
+{
+    local engine
+    for engine in $engines; do
+        enter "$engine"
+        engine_sweep "$engine" 2 'echo {n} >>runs; echo "score: {n}"' </dev/null
+        touch engine/hold
+        silence_of "$engine" >engine/lose
+        start_meshsweep run --progress none
+        wait_until "[ \"\$(sql 'SELECT count(*) FROM attempt WHERE reference IS NOT NULL' 2>/dev/null)\" = 2 ]" 20
+        rm engine/hold
+        wait_command
+        expect_only_status 0
+        expect_once 2
+        expect "[ $(wc -l <runs) = 2 ]"
+    done
+}
+
+runner__killed__its_jobs_collected_by_the_next()
+{
+    local engine
+    for engine in $engines; do
+        enter "$engine"
+        engine_sweep "$engine" 3 'echo {n} >>runs; until [ -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
+        start_meshsweep run --progress none
+        wait_until '[ "$(cat runs 2>/dev/null | wc -l)" = 3 ]' 20
+        end_command KILL
+        expect_only_status 137
+        touch go
+        run_at_engine 0
+        expect_any_stderr
+        expect_once 3
+        expect "[ $(wc -l <runs) = 3 ]"
+    done
+}
+
+run_cases "$@"
