@@ -243,15 +243,16 @@ run_from_elsewhere()
     return "$rc"
 }
 
-# Jobs under PyTorch, a Slurm of several nodes, the report in a browser, 100 kills: once, in the plain build, since each
-# takes minutes or waits for clocks of its own.
+# Jobs under PyTorch, a Slurm of several nodes, a Grid Engine, the report in a browser, 100 kills: once, in the plain
+# build, since each takes minutes or waits for clocks of its own.
 real_surroundings()
 {
     local tests_at_once=$jobs
     export MESHSWEEP_FULL=1 MESHSWEEP_BROWSER_TEST=1
     run_tests build-check real \
-        TESTS="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_report_browser.sh \
-            tests/cli/test_selftest.sh tests/cli/test_failed_calls.sh tests/cli/test_power_cuts.sh"
+        TESTS="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_gridengine.sh \
+            tests/cli/test_engines.sh tests/cli/test_torque.sh tests/cli/test_report_browser.sh tests/cli/test_selftest.sh tests/cli/test_failed_calls.sh \
+            tests/cli/test_power_cuts.sh"
     unset MESHSWEEP_FULL MESHSWEEP_BROWSER_TEST
 }
 

@@ -9,8 +9,8 @@
 # Status: 0 all there; 1 something is missing and could not be installed; 2 wrong use.
 set -eu
 
-# level, package, and how to tell that it is there: command NAME, library PKG-CONFIG-NAME, header FILE, module NAME of
-# Debian's Python, or that COMPILER links its sanitizers. What is there from another source than Debian's packages counts.
+# level, package, and how to tell that it is there: command NAME, library PKG-CONFIG-NAME, header FILE, file PATH, module
+# NAME of Debian's Python, or that COMPILER links its sanitizers. What is there from another source than Debian's packages counts.
 packages()
 {
     cat <<'END'
@@ -73,6 +73,10 @@ full  qemu-user-static    command qemu-aarch64-static
 full  xz-utils            command xz
 full  slurm-wlm           command sbatch
 full  munge               command munge
+full  gridengine-master   file    /usr/lib/gridengine/sge_qmaster
+full  gridengine-exec     file    /usr/lib/gridengine/sge_execd
+full  gridengine-client   command qconf
+full  kubernetes-client   command kubectl
 END
 }
 
@@ -87,6 +91,7 @@ is_there() # KIND NAME
     case $1 in
     command) type -P "$2" >/dev/null ;;
     library) pkg-config --exists "$2" 2>/dev/null ;;
+    file) [ -e "$2" ] ;;
     header) echo "#include <$2>" | gcc -E -x c - >/dev/null 2>&1 ;;
     module) /usr/bin/python3 -c "import importlib.util as u, sys; sys.exit(not u.find_spec('$2'))" 2>/dev/null ;;
     sanitizer) echo "int main(void) { return 0; }" | "$2" -fsanitize=address -x c - -o /dev/null 2>/dev/null ;;

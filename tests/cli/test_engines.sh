@@ -230,4 +230,33 @@ runner__killed__its_jobs_collected_by_the_next()
     done
 }
 
+# Debian's kubectl, and a server of the part of the API that it asks. The server cannot validate: it has no schema.
+kubectl__real__against_a_server_of_its_own()
+{
+    local real
+    [ "${MESHSWEEP_FULL-}" ] || skip "the real kubectl is tried by scripts/check.sh --full"
+    real=$(type -P kubectl) || skip "kubectl is not installed (scripts/setup.sh full)"
+    enter kubernetes
+    bin/kubectl serve &
+    wait_until '[ -s engine/port ]' 20
+    cat >bin/kubectl <<END
+#!/bin/sh
+command=\$1
+shift
+[ "\$command" != create ] || set -- --validate=false "\$@"
+exec $real "\$command" --server=http://127.0.0.1:$(cat engine/port) --cache-dir=$PWD/cache "\$@"
+END
+    engine_sweep kubernetes 3 '[ {n} != 2 ] || exit 7; echo "score: {n}"' </dev/null
+    run_at_engine 3
+    expect_any_stderr
+    expect_sql "node-a|ok|0
+node-a|exit|7
+node-a|ok|0" "SELECT host, coalesce(failure, state), exit_code FROM attempt ORDER BY id"
+    rm -rf results.db*
+    echo '1 exceeded quota: q' >engine/most
+    run_at_engine 3
+    expect_any_stderr
+    expect_sql 3 "SELECT count(*) FROM attempt"
+}
+
 run_cases "$@"

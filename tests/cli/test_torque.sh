@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# Jobs through Torque's commands as Debian has them: slurm-wlm-torque, over a real Slurm (tests/cli/slurm_cluster.sh).
+# Part of scripts/check.sh --full; by hand: MESHSWEEP_FULL=1 tests/cli/test_torque.sh.
+CASE_SECONDS=200
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_stand_ins.sh"
+. "$(dirname "$0")/slurm_cluster.sh"
+
+# The package's commands have the names of Grid Engine's: it is unpacked beside the build, not installed.
+unpack_torque()
+{
+    local to=$build_dir/torque package library command
+    if [ ! -d "$to" ]; then
+        rm -rf "$to.new"
+        mkdir -p "$to.new"
+        library=$(apt-cache depends libslurm-perl 2>/dev/null | sed -n 's/.*Depends: \(libslurm[0-9]*\)$/\1/p')
+        (
+            cd "$to.new"
+            apt-get -qq download slurm-wlm-torque libslurm-perl libslurmdb-perl libswitch-perl "$library"
+            for package in *.deb; do
+                dpkg-deb -x "$package" .
+            done
+        ) >apt.log 2>&1 || skip "Debian's slurm-wlm-torque could not be had: $(tail -n 1 apt.log)"
+        mv "$to.new" "$to"
+    fi
+    mkdir bin torque
+    # They look for Slurm's commands beside themselves.
+    ln -s "$(type -P sbatch)" torque/
+    for command in qsub qstat qdel; do
+        cp "$to/usr/bin/$command" torque/
+        cat >"bin/$command" <<END
+#!/bin/sh
+PERL5LIB=$(echo "$to"/usr/lib/*/perl5/*):$to/usr/share/perl5 \\
+    LD_LIBRARY_PATH=$(dirname "$to"/usr/lib/*/libslurm.so.*.*.*) exec $PWD/torque/$command "\$@"
+END
+    done
+    chmod +x bin/*
+    PATH=$PWD/bin:$PATH
+    qstat >/dev/null 2>&1 || [ $? = 153 ] || skip "Debian's slurm-wlm-torque does not work with this Slurm"
+}
+
+cluster()
+{
+    [ "${MESHSWEEP_FULL-}" ] || skip "a real Slurm is started by scripts/check.sh --full"
+    need_slurm
+    # shellcheck disable=SC2119 # no further lines of slurm.conf
+    start_slurm
+    unpack_torque
+}
+
+cluster_sweep() # N COMMAND
+{
+    slurm_sweep "$@"
+    sed -i 's/^\[slurm\]/[executor]\nname = "torque"/; s/poll = .*/poll = "1s"/; s/absence = .*/absence = "5s"/' \
+        sweep.toml
+}
+
+run_at_torque()
+{
+    run_meshsweep run --progress none "$@"
+}
+
+sweep__of_all_kinds_of_ends__classified()
+{
+    cluster
+    cluster_sweep 5 \
+        'case {n} in 2) exit 7 ;; 3) sleep 100 ;; 4) kill -KILL $$ ;; 5) exit 0 ;; esac; echo "score: {n}"' </dev/null
+    sed -i 's/timeout = "60s"/timeout = "3s"/' sweep.toml
+    run_at_torque
+    expect_silent 3
+    expect_sql "torque|ok|0
+torque|exit|7
+torque|timeout|
+torque|signal|
+torque|no-metric|0" "SELECT executor, coalesce(failure, state), exit_code FROM attempt ORDER BY id"
+    expect_sql 5 "SELECT count(DISTINCT reference) FROM attempt WHERE host > ''"
+}
+
+job__deleted_while_it_waits__not_tried_again()
+{
+    cluster
+    scontrol update partitionname=main state=down
+    cluster_sweep 2 </dev/null
+    start_meshsweep run --progress none
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE reference IN ('1', '2')\")\" = 2 ]" 30
+    qdel 1
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'cancelled'\")\" = 1 ]" 30
+    scontrol update partitionname=main state=up
+    wait_command
+    expect_silent 3
+    expect_sql "cancelled|1
+ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY 1"
+}
+
+queue__that_is_not_there__held_and_said_once()
+{
+    cluster
+    cluster_sweep 3 <<'END'
+queue = "no-such"
+END
+    run_at_torque
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "invalid partition specified: no-such"
+    expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
+    sed -i '/no-such/d' sweep.toml
+    run_at_torque
+    expect_silent 0
+    expect_sql "ok|3" "SELECT state, count(*) FROM attempt GROUP BY 1"
+}
+
+controller__away_for_a_while__nothing_lost()
+{
+    cluster
+    cluster_sweep 3 'echo {n} >>runs; while [ ! -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
+    start_meshsweep run --progress none
+    wait_until '[ "$(cat runs 2>/dev/null | wc -l)" = 3 ]' 30
+    stop_controller
+    touch go
+    wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE state = '"'ok'"'")" = 3 ] || ! kill -0 $command_pid' 60
+    start_controller
+    wait_command
+    expect_silent 0
+    expect_sql "ok|1|3" "SELECT state, number, count(*) FROM attempt GROUP BY 1"
+}
+
+runner__dying_at_each_fault_point__each_job_once()
+{
+    local point
+    need_fault_points
+    cluster
+    for point in attempt-claimed spawned submission-written submitted submission-recorded start-written outcome-taken \
+        job-finished batch-committed runner-ended; do
+        rm -rf results.db* sweep.toml runs
+        cluster_sweep 3 'echo {n} >>runs; echo "score: {n}"' </dev/null
+        MESHSWEEP_FAULT=$point run_at_torque
+        # What a point stands for may not be passed here: then the run is an ordinary one.
+        expect "[ $status = 137 ] || [ $status = 0 ]"
+        stated_status=1
+        expect_no_stdout
+        expect_any_stderr
+        run_at_torque
+        expect_only_stderr 0
+        expect_sql "3|3|3" "SELECT count(*), count(DISTINCT job_id), sum(state = 'ok') FROM attempt
+            WHERE state <> 'failed' OR failure <> 'lost'"
+        expect "[ $(wc -l <runs) = 3 ]"
+    done
+}
+
+run_cases "$@"
