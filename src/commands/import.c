@@ -182,8 +182,7 @@ static int store(const struct table_file *in, const struct import_options *o, st
         .dry_run = o->dry_run,
     };
     if (in->rows >= ROWS_TOLD_LEAST)
-        output_message("%s: %zu rows are read and are recorded now; a million take half a minute", in->file,
-                       in->rows);
+        output_message("%s: %zu rows are read and are recorded now; a million take half a minute", in->file, in->rows);
     int rc = import_table_store(&request, out, e);
     free_all(sweep_file, path, from);
     return rc;

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sweep_file/hf_config.h"
 #include "predict/inputs.h"
+#include "sweep_file/hf_config.h"
 #include "sweep_file/sections.h"
 #include "unit_test.h"
 #include "util/file.h"
