@@ -590,6 +590,15 @@ runner__interrupted_twice__cancels_its_jobs()
     touch go
 }
 
+# The stand-in of scancel ends nobody.
+end_what_sleeps()
+{
+    local process
+    for process in $(pgrep -x sleep); do
+        case $(readlink "/proc/$process/cwd") in "$PWD"*) kill "$process" ;; esac
+    done
+}
+
 check_executor__four_jobs__what_each_witness_said()
 {
     stand_ins
@@ -613,6 +622,7 @@ cancelled: job 3_0
   accounting: TIMEOUT (TIMEOUT)
   so it was cancelled
 wrong-option: refused: sbatch: unrecognized option '--meshsweep-no-such-option'"
+    end_what_sleeps
     expect_no_file meshsweep-check.*
 }
 
@@ -625,6 +635,7 @@ check_executor__option_that_is_not_refused__said()
     expect_status 1
     expect_any_stderr
     expect_stdout_contains "wrong-option: job 4_0: the option was not refused"
+    end_what_sleeps
     expect "[ -d meshsweep-check.*/false ]"
     run_meshsweep check --executor slurm -d results.db
     expect_only_stderr_contains 2 "takes but a sweep file besides"
