@@ -261,9 +261,22 @@ static void read_question(const struct reading *r, const struct toml_node *table
     }
 }
 
+/* A queue whose records have no id or no state would never know any job. */
+static void check_known(const struct reading *r, const struct toml_node *table, const struct batch_question *q)
+{
+    static const int needed[] = {ENTRY_ID, ENTRY_STATE};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        const char *name = field_keys[needed[i]].name;
+        if (!q->fields[needed[i]] && string_list_find(&q->names, name) == q->names.count)
+            problem_at_value(r, table, "[queue] lacks fields.%s, or a column \"%s\"", name, name);
+    }
+}
+
 static void read_queue(const struct reading *r, const struct toml_node *table, struct batch_system *s)
 {
     read_question(r, table, "[queue]", s, &s->queue);
+    for (const struct batch_question *q = &s->queue; q; q = q->fallback)
+        check_known(r, table, q);
     s->states = toml_child(table, "states");
     s->changes = toml_child(table, "changes");
     const struct toml_node *stuck = toml_child(table, "stuck");

@@ -720,6 +720,8 @@ END
         './bad.toml:4:6: the pattern cannot be used' './bad.toml:5:8: head: expected {key}' \
         "./bad.toml:7:14: too many must be \"limit\", \"policy\" or \"no answer\"" \
         './bad.toml:8:1: fields: ' 'no such column: tsak' './bad.toml:13:6: a state must be one of PENDING'
+    sed 's/^columns = .*/json = "$.jobs"/; s/^separator.*//' "$source_dir/configs/executors/slurm.toml" >bad.toml
+    expect_said only_stderr_contains 2 '[queue] lacks fields.state, or a column "state"' run --executor ./bad.toml
 }
 
 run_cases "$@"
