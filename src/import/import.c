@@ -357,6 +357,7 @@ static int put_row(struct import *m, const struct kept_row *row, struct error *e
     a.number = job->number + 1;
     if (is_first && put_job(m, match, job, &a, e) < 0)
         return -1;
+    a.is_only &= !match->prediction; /* what it teaches is measured, too: its share of the peak */
     const struct hash128 identity = row_identity(m, row, &match->key, job, is_first);
     a.row = &identity;
     if (import_store_put(m->store, &a, &id, &is_new, e) < 0)
@@ -365,7 +366,9 @@ static int put_row(struct import *m, const struct kept_row *row, struct error *e
     m->summary.added += is_new;
     m->summary.known += !is_new;
     const struct attempt_result result = {id, a.job_id, a.failure};
+    /* What a row teaches is read from what it measured. */
     if ((id && put_metrics(m, &a, id, e) < 0) ||
+        (is_new && match->prediction && import_store_flush(m->store, e) < 0) ||
         (is_new && learning_note_row(m->space, m->request->db, &result, match->prediction, e) < 0))
         return -1;
     return check_rules(m, row, e);

@@ -52,8 +52,8 @@ struct import_table {
 static int create_table(struct import_table *t, struct error *e)
 {
     struct buffer create = BUFFER_INIT, insert = BUFFER_INIT;
-    buffer_add_text(&create, "CREATE TABLE \"#table\" (\"#line\" INTEGER PRIMARY KEY");
-    buffer_add_text(&insert, "INSERT INTO \"#table\" VALUES (?");
+    buffer_add_text(&create, "CREATE TABLE \"#table\" (\"#row\" INTEGER PRIMARY KEY, \"#line\" INTEGER");
+    buffer_add_text(&insert, "INSERT INTO \"#table\" VALUES (NULL, ?");
     for (size_t i = 0; i < t->column_count; i++) {
         buffer_add_text(&create, ", ");
         buffer_add_quoted(&create, t->names[i], '\"');
@@ -170,7 +170,7 @@ static int compile(struct import_table *t, struct error *e)
     for (size_t i = 0; i < c->refusal_count; i++)
         add_clause(t, &(struct clause){c->refusals[i].when, "[[import.refuse]]", "when", &c->refusals[i].at}, &select,
                    &problems);
-    buffer_add_text(&select, ", \"#line\" FROM \"#table\" ORDER BY \"#line\"");
+    buffer_add_text(&select, ", \"#line\" FROM \"#table\" ORDER BY \"#row\"");
     int rc = 0;
     if (problems.kind) {
         *e = problems;
