@@ -43,7 +43,7 @@ static bool cut(const struct batch_question *q, const char *line, struct text_ra
         cells[i] = lacks ? (struct text_range){-1, -1} : (struct text_range){at - line, end - line};
         at = next;
     }
-    return cells[0].begin >= 0;
+    return count > 0 && cells[0].begin >= 0;
 }
 
 static bool cut_by_pattern(const struct batch_question *q, const char *line, struct text_range *cells, size_t count)

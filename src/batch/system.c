@@ -444,7 +444,7 @@ int batch_system_load(const char *name, const char *of, struct batch_system **ou
     int rc = find_text(name, of, &file, &text, e);
     if (rc == 0)
         rc = db_open(NULL, DB_TEMPORARY, &s->db, e);
-    if (rc == 0)
+    if (rc == 0 && text)
         rc = read_text(file, text, s, e);
     free_all(file, text);
     if (rc < 0)

@@ -1,5 +1,6 @@
 #include "ssh/hosts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,7 +125,7 @@ void ssh_add_words(const struct ssh_config *config, struct string_list *words)
         string_list_add(words, xstrdup(*p));
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         string_list_add(words, xstrdup(ours[i]));
-    string_list_add(words, xasprintf("-oServerAliveInterval=%lld", (long long)(config->lease_ms / 6000 + 1)));
+    string_list_add(words, xasprintf("-oServerAliveInterval=%" PRId64, config->lease_ms / 6000 + 1));
     string_list_add(words, xstrdup("-oServerAliveCountMax=3"));
 }
 
