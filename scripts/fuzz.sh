@@ -17,7 +17,7 @@ scripts/build.sh build-fuzz CC=clang CXX=clang++ CFLAGS="$flags -fsanitize=fuzze
     CXXFLAGS="-g -O1 -fsanitize=address,fuzzer-no-link" LDFLAGS="$sanitizers" -- libmeshsweep.a
 cd build-fuzz
 includes=$(pkg-config --cflags sqlite3 libcjson libxxhash)
-libraries=$(pkg-config --libs sqlite3 libcjson libxxhash libfyaml xlsxwriter tomlplusplus re2)
+libraries=$(pkg-config --libs sqlite3 libcjson libxxhash libfyaml xlsxwriter tomlplusplus re2 zlib)
 if [ $# -eq 0 ]; then
     set -- ../tests/fuzz/fuzz_*.c
     set -- "${@##*/fuzz_}"

@@ -31,6 +31,7 @@ build libre2-dev          library re2
 build libmicrohttpd-dev   library libmicrohttpd
 build libxxhash-dev       library libxxhash
 build libxlsxwriter-dev   library xlsxwriter
+build zlib1g-dev          library zlib
 check libcmocka-dev       library cmocka
 check valgrind            command valgrind
 check shellcheck          command shellcheck

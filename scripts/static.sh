@@ -9,7 +9,7 @@
 #              g++-aarch64-linux-gnu) and with the archives of Debian's packages for it, which are unpacked in the build
 #              directory; --try runs it under qemu (qemu-user-static), without a root of its own
 #
-# Everything is of Debian: the C library and the C++ one, SQLite, RE2, xxHash, libcsv, libfyaml. libcjson-dev has no
+# Everything is of Debian: the C library and the C++ one, SQLite, RE2, xxHash, libcsv, libfyaml, zlib. libcjson-dev has no
 # archive, and that of libmicrohttpd-dev wants GnuTLS, which has none: both are compiled from their Debian sources (apt-get source, into the
 # build directory; or CJSON_SOURCE=DIRECTORY, MICROHTTPD_SOURCE=DIRECTORY), libmicrohttpd without TLS, which is not used.
 #
@@ -82,7 +82,7 @@ fetch_libraries()
             -o Dir::Cache::srcpkgcache= &&
         own_apt deb "$@" update &&
         own_apt deb "$@" download libsqlite3-dev libre2-dev libxxhash-dev libcsv-dev libfyaml-dev libtomlplusplus-dev \
-            libcjson-dev libmicrohttpd-dev &&
+            libcjson-dev libmicrohttpd-dev zlib1g-dev &&
         for package in *.deb; do dpkg -x "$package" "$sysroot"; done) >"$to/log" 2>&1 ||
         { tail -n 3 "$to/log" >&2; die "no libraries for $host: $to/log"; }
 }

@@ -13,6 +13,7 @@
 #include "database/lock.h"
 #include "database/open.h"
 #include "database/schema.h"
+#include "process/job_file.h"
 #include "process/log_cap.h"
 #include "util/hash.h"
 #include "util/memory.h"
@@ -140,7 +141,7 @@ static bool is_log_cut(const char *directory, int64_t log_bytes)
 {
     char *path = xasprintf("%s/output.log", directory);
     struct stat status;
-    bool is_short = log_bytes > 0 && (stat(path, &status) < 0 || status.st_size < log_bytes);
+    bool is_short = log_bytes > 0 && (stat(path, &status) < 0 ? job_file_size(path) : status.st_size) < log_bytes;
     bool cut = is_short && !log_cap_is_marked(path);
     free(path);
     return cut;

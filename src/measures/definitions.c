@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "database/attempt_sums.h"
 #include "metrics/readers.h"
+#include "process/job_file.h"
 #include "results/views.h"
 #include "store/definitions.h"
 #include "store/imports.h"
@@ -372,7 +372,6 @@ static int renew_from_samples(struct renewing *r, const struct old_number *n, co
 int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char **directory, char **why, struct error *e)
 {
     struct stmt *s = NULL;
-    struct stat log;
     *directory = *why = NULL;
     int rc = db_next(db, "SELECT directory, coalesce(log_bytes, 0) FROM attempt WHERE id = ?",
                      VALUES(sql_int(attempt_id)), &s, e);
@@ -380,12 +379,12 @@ int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char *
     char *path = own ? (*own == '/' ? xstrdup(own) : xasprintf("%s/%s", root, own)) : NULL;
     char *file = path ? xasprintf("%s/output.log", path) : NULL;
     const int64_t bytes = rc > 0 ? stmt_int(s, 1) : 0;
-    const bool is_there = file && lstat(file, &log) == 0 && S_ISREG(log.st_mode);
+    const int64_t kept = file ? job_file_size(file) : -1;
     if (!own)
         *why = xstrdup("its output was not kept");
-    else if (!is_there && bytes > 0)
+    else if (kept < 0 && bytes > 0)
         *why = xasprintf("its output %s is gone", file);
-    else if (is_there && log.st_size != bytes)
+    else if (kept >= 0 && kept != bytes)
         *why = xasprintf("its output %s was cut", file);
     else
         *directory = xstrdup(path);

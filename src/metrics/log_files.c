@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "process/archived_file.h"
 #include "process/job_file.h"
 #include "util/memory.h"
 
@@ -32,13 +33,19 @@ static bool is_log_name(const char *name)
     return false;
 }
 
+/* Of one that was compressed; NULL: it was not. The caller's. */
+static char *plain_name(const char *name)
+{
+    const size_t length = strlen(name), end = sizeof ARCHIVED_SUFFIX - 1;
+    return length > end && strcmp(name + length - end, ARCHIVED_SUFFIX) == 0 ? xstrndup(name, length - end) : NULL;
+}
+
 bool log_file_is_ours(const char *name)
 {
-    static const char *const ours[] = {"output.log", "stdout.log", "stderr.log", "metrics.jsonl"};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (strcmp(name, ours[i]) == 0)
-            return true;
-    return false;
+    char *plain = plain_name(name);
+    const bool yes = archived_is_name(plain ? plain : name);
+    free(plain);
+    return yes;
 }
 
 /* Takes `path`. */
@@ -61,14 +68,19 @@ static void find_files(struct found_logs *l, DIR *d, const char *directory, int 
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         l->seen++;
-        char *path = xasprintf("%s/%s", directory, entry->d_name);
+        char *plain = depth == 0 && log_file_is_ours(entry->d_name) ? plain_name(entry->d_name) : NULL;
+        const char *name = plain ? plain : entry->d_name;
+        /* What `but` is would be looked at twice. */
+        const bool is_log = is_log_name(name) && !(plain && strcmp(plain, "output.log") == 0);
+        char *path = xasprintf("%s/%s", directory, name);
         mode_t mode = fstatat(dirfd(d), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_mode : 0;
         if (S_ISDIR(mode) && depth < LOG_FILES_DEPTH)
             find_files(l, job_directory_list(dirfd(d), entry->d_name), path, depth + 1);
-        if (S_ISREG(mode) && is_log_name(entry->d_name))
+        if (S_ISREG(mode) && is_log)
             add_file(l, path, &status);
         else
             free(path);
+        free(plain);
     }
     if (d)
         closedir(d);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "process/archived_file.h"
 #include "util/file.h"
 #include "util/memory.h"
 
@@ -123,16 +124,52 @@ int job_file_open_in(int directory, const char *name)
     return only_regular(openat(directory, name, FOR_READING | O_NOFOLLOW));
 }
 
-int job_file_open(const char *path)
+typedef int open_plain(const char *directory, const char *path);
+
+/* Where there is no such file: what it was compressed to. It may have been brought back meanwhile. */
+static int open_or_unpack(open_plain *plain, const char *directory, const char *path)
 {
     errno = ENOENT;
-    return path ? job_file_open_in(AT_FDCWD, path) : -1;
+    int fd = path ? plain(directory, path) : -1;
+    if (fd >= 0 || errno != ENOENT || !path || !archived_is_name(path_name(path)))
+        return fd;
+    char *packed = xasprintf("%s" ARCHIVED_SUFFIX, path);
+    fd = archived_file_read(plain(directory, packed));
+    free(packed);
+    return fd >= 0 || errno != ENOENT ? fd : plain(directory, path);
+}
+
+static int open_itself(const char *directory, const char *path)
+{
+    (void)directory;
+    return job_file_open_in(AT_FDCWD, path);
+}
+
+static int open_named(const char *directory, const char *path)
+{
+    (void)directory;
+    return only_regular(open(path, FOR_READING));
+}
+
+int job_file_open(const char *path)
+{
+    return open_or_unpack(open_itself, NULL, path);
 }
 
 int job_file_open_named(const char *path)
 {
-    errno = ENOENT;
-    return path ? only_regular(open(path, FOR_READING)) : -1;
+    return open_or_unpack(open_named, NULL, path);
+}
+
+int64_t job_file_size(const char *path)
+{
+    struct stat status;
+    if (job_file_stat(AT_FDCWD, path, &status))
+        return status.st_size;
+    char *packed = xasprintf("%s" ARCHIVED_SUFFIX, path);
+    const int64_t bytes = archived_file_size(job_file_open(packed));
+    free(packed);
+    return bytes;
 }
 
 static bool is_below(const char *name, size_t length)
@@ -140,7 +177,7 @@ static bool is_below(const char *name, size_t length)
     return length > 0 && !(length == 1 && name[0] == '.') && !(length == 2 && name[0] == '.' && name[1] == '.');
 }
 
-int job_file_open_below(const char *directory, const char *path)
+static int open_below(const char *directory, const char *path)
 {
     int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     for (bool last = false; at >= 0 && !last; path += strcspn(path, "/") + 1) {
@@ -156,6 +193,11 @@ int job_file_open_below(const char *directory, const char *path)
             break;
     }
     return only_regular(at);
+}
+
+int job_file_open_below(const char *directory, const char *path)
+{
+    return open_or_unpack(open_below, directory, path);
 }
 
 int job_file_create(int directory, const char *name, int flags)

@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "util/buffer.h"
@@ -24,7 +25,8 @@ DIR *job_directory_list(int at, const char *name);
 /* The same path from the root, without the user's links; the caller's. */
 char *job_directory_absolute(const char *path);
 
-/* For reading: the file at `path` (NULL: ENOENT), the last name of which may not be a link. */
+/* For reading: the file at `path` (NULL: ENOENT), the last name of which may not be a link. In place of one that was
+ * compressed (process/archived_file.h) what it held is read, as by the others that take a path. */
 int job_file_open(const char *path);
 
 /* The same by its name in a directory that is open. */
@@ -45,6 +47,9 @@ int job_file_reopen(int fd);
 
 /* Whether there is a regular file of that name (relative to `directory` unless absolute), not a link. */
 bool job_file_stat(int directory, const char *name, struct stat *out);
+
+/* Bytes of that file, compressed or not; -1: there is none. */
+int64_t job_file_size(const char *path);
 
 /* Adds to `out` what the open file holds, which is taken (-1: with errno as it is); at most `limit_bytes`. 0, or -1
  * with errno (EFBIG: it is larger). */

@@ -59,6 +59,10 @@
     X(BATCH_WRITTEN, "batch-written")                                                                                  \
     X(BATCH_COMMITTED, "batch-committed")                                                                              \
     X(ANNOUNCED, "announced")                                                                                          \
+    /* process/archived_file.c: a file is compressed, takes its place, and what it was made of goes */                 \
+    X(ARCHIVE_WRITTEN, "archive-written")                                                                              \
+    X(ARCHIVE_RENAMED, "archive-renamed")                                                                              \
+    X(ARCHIVE_REMOVED, "archive-removed")                                                                              \
     /* leaving */                                                                                                      \
     X(CLAIM_RELEASED, "claim-released")                                                                                \
     X(CLAIMS_RELEASED, "claims-released")                                                                              \

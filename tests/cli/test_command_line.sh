@@ -7,7 +7,7 @@ help__asked__commands_and_statuses()
     expect_said only_stdout_contains 0 'usage: meshsweep [COMMAND] [OPTIONS]' --help
     expect_stdout_matches '^  results +Show jobs'
     expect_stdout_contains 'Exit status: 0 success'
-    expect "[ \$(wc -l <.stdout) -le 46 ] && [ \$(wc -L <.stdout) -le 100 ]"
+    expect "[ \$(wc -l <.stdout) -le 48 ] && [ \$(wc -L <.stdout) -le 100 ]"
 }
 
 help__of_every_command__usage_options_example_on_a_screen()

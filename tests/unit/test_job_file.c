@@ -70,6 +70,39 @@ TEST_WITHIN(open_below__links_and_dots__refused, set_up, tear_down)
     free(longest);
 }
 
+/* What the file holds, the caller's; NULL with errno: it cannot be read. */
+static char *held(int fd)
+{
+    struct buffer text = BUFFER_INIT;
+    if (job_file_read(fd, 100000, &text) == 0)
+        return buffer_take(&text);
+    buffer_free(&text);
+    return NULL;
+}
+
+TEST_WITHIN(open__compressed__what_it_held, set_up, tear_down)
+{
+    run("mkdir -p d/k/1; echo one | gzip >d/k/1/output.log.gz; echo two | gzip >d/k/1/other.gz; echo text "
+        ">d/k/1/stdout.log.gz; echo | gzip | head -c 15 >d/k/1/stderr.log.gz; ln -s output.log.gz "
+        "d/k/1/metrics.jsonl.gz");
+    char *texts[] = {held(job_file_open("d/k/1/output.log")), held(job_file_open_named("d/k/1/output.log")),
+                     held(job_file_open_below("d", "k/1/output.log"))};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_string_equal(texts[i], "one\n");
+        free(texts[i]);
+    }
+    assert_int_equal(job_file_size("d/k/1/output.log"), 4);
+    assert_int_equal(job_file_size("d/k/1/none"), -1);
+    assert_int_equal(tried(job_file_open("d/k/1/other")), ENOENT);
+    assert_int_equal(tried(job_file_open("d/k/1/stdout.log")), EBADMSG);
+    assert_int_equal(tried(job_file_open("d/k/1/stderr.log")), EBADMSG);
+    assert_int_equal(tried(job_file_open("d/k/1/metrics.jsonl")), ELOOP);
+    run("echo plain >d/k/1/output.log");
+    char *plain = held(job_file_open("d/k/1/output.log"));
+    assert_string_equal(plain, "plain\n");
+    free(plain);
+}
+
 TEST_WITHIN(directory__two_names_of_the_job__no_links, set_up, tear_down)
 {
     run("mkdir real; ln -s real user; mkdir real/other; ln -s other real/key; mkdir -p real/good; ln -s .. "
