@@ -8,23 +8,13 @@
 
 const struct command *const commands[] = {
     &run_command, /* the default */
-    &plan_command,         &status_command,
-    &results_command,      &best_command,
-    &stale_command,        &accept_command,
-    &reread_command,       &show_command,
-    &note_command,         &tail_command,
-    &compare_command,      &report_command,
-    &why_command,          &predict_command,
-    &deepspeed_command,    &export_command,
-    &import_command,       &merge_command,
-    &pull_command,         &backup_command,
-    &upgrade_command,      &archive_command,
-    &check_command,        &replay_command,
-    &search_model_command, &ask_command,
-    &tell_command,         &mcp_command,
-    &selftest_command,     &init_command,
-    &completion_command,   &manual_command,
-    &help_command,         NULL,
+    &plan_command,         &status_command,     &results_command, &best_command,    &stale_command,
+    &accept_command,       &reread_command,     &show_command,    &note_command,    &tail_command,
+    &compare_command,      &report_command,     &why_command,     &predict_command, &deepspeed_command,
+    &export_command,       &import_command,     &merge_command,   &pull_command,    &backup_command,
+    &upgrade_command,      &archive_command,    &gc_command,      &check_command,   &replay_command,
+    &search_model_command, &ask_command,        &tell_command,    &mcp_command,     &selftest_command,
+    &init_command,         &completion_command, &manual_command,  &help_command,    NULL,
 };
 
 const struct exit_status_text exit_status_texts[] = {

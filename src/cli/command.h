@@ -55,7 +55,7 @@ extern const struct command run_command, plan_command, status_command, results_c
     compare_command, merge_command, pull_command, show_command, tail_command, import_command, replay_command,
     report_command, manual_command, completion_command, stale_command, backup_command, ask_command, tell_command,
     help_command, init_command, upgrade_command, reread_command, accept_command, note_command, mcp_command,
-    archive_command;
+    archive_command, gc_command;
 
 /* What the exit statuses mean; the last one has a NULL status. */
 struct exit_status_text {

@@ -292,6 +292,6 @@ int archived_lock(const char *directory, int *lock, struct error *e)
     if (*lock < 0 || flock(*lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return 0;
     descriptor_close(lock);
-    return error_set(e, ERROR_FAILED, "%s: another `meshsweep archive` is at work; wait for it",
+    return error_set(e, ERROR_FAILED, "%s: another `meshsweep archive` or `meshsweep gc` is at work; wait for it",
                      directory);
 }

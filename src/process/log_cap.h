@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define LOG_CAP_TEMPORARY ".cut" /* after the name of a log, while it is cut */
+
 enum { LOG_CAP_DEFAULT_BYTES = 64 << 20 };
 
 /* Gives the disk space of the middle back: what lies beyond the first half of `cap_bytes` and before the last half, and

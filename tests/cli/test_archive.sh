@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# archive: logs of jobs that have ended, compressed and read as before.
+# archive: logs of jobs that have ended, compressed and read as before; gc: what no attempt has, removed.
 . "$(dirname "$0")/lib.sh"
 
 # Jobs of a thousand lines on each stream and as many samples; the third fails, the fourth runs until there is a "go".
@@ -119,6 +119,8 @@ running_job__archive_beside_it__untouched()
     expect_file_contains said "4 files compressed: "
     "$meshsweep" archive 2 2>said && fail "a running job was taken"
     expect_file_contains said "job 2 has not ended; its files are left alone until then"
+    "$meshsweep" gc --dry-run 2>said && fail "gc beside a runner"
+    expect_file_contains said "gc: a runner is using results.db"
     touch go
     wait_command
     expect_only_status 0
@@ -150,6 +152,12 @@ killed__at_each_step__nothing_lost()
             done
         done
     done
+    run_killed archive-written archive
+    expect_only_status 137
+    expect_said only_stdout_contains 0 output.log.meshsweep-tmp gc --dry-run
+    run_meshsweep gc --yes
+    expect_among_stderr 0 "meshsweep: removed"
+    files_now | diff -u files - || fail "gc has removed something else"
 }
 
 something_else__in_the_way__both_kept()
@@ -179,6 +187,42 @@ something_else__in_the_way__both_kept()
     expect_stdout_contains "2 files brought back: "
     expect_stderr_contains "output.log stays as it is: Bad message"
     expect_file "$directory/output.log.gz"
+}
+
+leftovers__gc__listed_then_removed_and_nothing_else()
+{
+    local own key
+    logging_sweep '[1, 2]'
+    run_it
+    expect_status 0
+    own=results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 1")
+    key=${own%/*}
+    expect_said only_stdout 0 "0 leftovers, 0 B" gc
+    mkdir -p results.db.d/0123456789abcdef/{1/deep,notes} "$key/7" results.db.d/mine/1 \
+        results.db.pull-{abc123,young1,notes}
+    head -c 5000 /dev/zero >results.db.d/0123456789abcdef/1/deep/x
+    ln -s "$PWD/job.sh" results.db.d/0123456789abcdef/1/link
+    touch "$own/output.log.meshsweep-tmp" "$own/output.log.tmp"
+    touch -d '2 hours ago' results.db.pull-abc123/copy.db results.db.pull-abc123
+    find results.db* | sort >before
+    expect_run only_stdout 0 gc --dry-run
+    expect_stdout_contains results.db.d/0123456789abcdef/1 "$key/7" results.db.pull-abc123 \
+        "$own/output.log.meshsweep-tmp" "4 leftovers, " "(--dry-run: nothing was removed)"
+    expect_stdout_lacks young mine notes log.tmp
+    run_meshsweep gc
+    expect_status 2
+    expect_stdout_contains "4 leftovers, "
+    expect_stderr "meshsweep: gc: nobody can be asked here; --yes removes them"
+    find results.db* | sort | grep -v 'lock$' | diff -u <(grep -v 'lock$' before) - || fail "something was removed"
+    run_meshsweep gc --yes
+    expect_status 0
+    expect_stdout_contains "4 leftovers, "
+    expect_stderr "meshsweep: removed"
+    expect_no_file results.db.d/0123456789abcdef/1 "$key/7" results.db.pull-abc123 "$own/output.log.meshsweep-tmp"
+    expect_file results.db.d/0123456789abcdef/notes results.db.d/mine/1 results.db.pull-{young1,notes} \
+        "$own/output.log.tmp" "$own/output.log" job.sh
+    expect_said only_stdout 0 "0 leftovers, 0 B" gc
+    expect_said only_stdout 0 "results.db: all well" check -d results.db
 }
 
 run_cases "$@"

@@ -1,0 +1,249 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "database/audit_files.h"
+#include "database/lock.h"
+#include "database/open.h"
+#include "process/archived_file.h"
+#include "process/log_cap.h"
+#include "process/process.h"
+#include "report/text.h"
+#include "util/buffer.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/string_list.h"
+
+#define PULL_SUFFIX ".pull-"        /* and six characters: pull.c */
+#define PULLING_MS INT64_C(3600000) /* a pull that has written nothing for so long is not at work */
+
+struct gc_options {
+    const char *db;
+    bool dry_run, yes;
+};
+
+#define AT(member) offsetof(struct gc_options, member)
+
+static const struct option options[] = {
+    OPTION_DB(AT(db)),
+    OPTION(FLAG, "yes", AT(yes), NULL, "do not ask", .letter = 'y'),
+    OPTION(FLAG, "dry-run", AT(dry_run), NULL, "only list what would be removed", .letter = 'D'),
+    {.name = NULL},
+};
+
+/* --- files --- */
+
+/* Bytes of what is at `path` and below, no link being followed, and when any of it was last written; with `remove` it
+ * goes. -1 with errno. */
+static int64_t walk(char *path, bool remove, int64_t *written_ms)
+{
+    char *const paths[] = {path, NULL};
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    const FTSENT *f = NULL;
+    int64_t bytes = 0;
+    int rc = tree ? 0 : -1;
+    while (rc == 0 && (errno = 0, f = fts_read(tree))) {
+        const bool is_file = f->fts_info != FTS_D && f->fts_info != FTS_DP;
+        const int64_t at_ms = (int64_t)f->fts_statp->st_mtim.tv_sec * 1000;
+        if (f->fts_info == FTS_DNR || f->fts_info == FTS_ERR || f->fts_info == FTS_NS) {
+            errno = f->fts_errno;
+            rc = -1;
+        } else {
+            bytes += is_file ? f->fts_statp->st_size : 0;
+            *written_ms = at_ms > *written_ms ? at_ms : *written_ms;
+        }
+        if (rc == 0 && remove && f->fts_info != FTS_D)
+            rc = is_file ? unlink(f->fts_accpath) : rmdir(f->fts_accpath);
+    }
+    const int error = errno;
+    if (tree)
+        fts_close(tree);
+    errno = error;
+    return rc < 0 || error ? -1 : bytes;
+}
+
+/* --- what there is --- */
+
+struct garbage {
+    struct string_list paths;
+    const char *files;  /* the directory of job files */
+    size_t directories; /* how many of the paths, the first ones, are directories of attempts */
+    int64_t bytes;
+    struct buffer text;
+};
+
+/* Takes `path`; what is not there any more is not listed. */
+static void add(struct garbage *g, char *path, int64_t idle_ms)
+{
+    char size[32];
+    int64_t written_ms = 0;
+    const int64_t bytes = walk(path, false, &written_ms);
+    if (bytes < 0 || (idle_ms && written_ms > clock_wall_ms() - idle_ms)) {
+        free(path);
+        return;
+    }
+    g->bytes += bytes;
+    buffer_printf(&g->text, "%10s  ", format_size_bytes(bytes, size, sizeof size));
+    text_add_line(&g->text, path);
+    buffer_add_char(&g->text, '\n');
+    string_list_add(&g->paths, path);
+}
+
+static void add_unowned(void *context, const char *name)
+{
+    struct garbage *g = context;
+    add(g, xasprintf("%s/%s", g->files, name), 0);
+}
+
+/* Of what `meshsweep archive`, or a runner that cut a log, did not live to finish. */
+static void add_temporaries(struct garbage *g, const char *directory)
+{
+    struct stat status;
+    for (size_t i = 0; archived_names[i]; i++) {
+        static const char *const endings[] = {ARCHIVED_TEMPORARY, LOG_CAP_TEMPORARY};
+        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+            char *path = xasprintf("%s/%s/%s%s", g->files, directory, archived_names[i], endings[k]);
+            if (lstat(path, &status) == 0 && S_ISREG(status.st_mode))
+                add(g, path, 0);
+            else
+                free(path);
+        }
+    }
+}
+
+static int find_temporaries(struct garbage *g, struct db *db, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    while (
+        (rc = db_next(db, "SELECT directory FROM attempt WHERE directory NOT LIKE '/%' AND state IN ('ok', 'failed')",
+                      NO_VALUES, &s, e)) > 0)
+        add_temporaries(g, stmt_text(s, 0));
+    return rc;
+}
+
+/* Copies beside the database that a `meshsweep pull` did not live to remove. */
+static void find_pulls(struct garbage *g, const char *db_path)
+{
+    char *whole = path_absolute(db_path), *above = path_beside(whole, ".");
+    char *begin = xasprintf("%s" PULL_SUFFIX, path_name(whole));
+    const size_t length = strlen(begin);
+    DIR *directory = opendir(above);
+    const struct dirent *entry;
+    struct stat status;
+    while (directory && (entry = readdir(directory))) {
+        if (strncmp(entry->d_name, begin, length) != 0 || strlen(entry->d_name) != length + 6 ||
+            fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(status.st_mode))
+            continue;
+        add(g, path_beside(whole, entry->d_name), PULLING_MS);
+    }
+    if (directory)
+        closedir(directory);
+    free_all(whole, above, begin);
+}
+
+/* --- removing it --- */
+
+static int remove_all(const struct garbage *g, struct error *e)
+{
+    int64_t ignored = 0;
+    for (size_t i = 0; i < g->paths.count; i++) {
+        char *path = g->paths.items[i];
+        if (walk(path, true, &ignored) < 0)
+            return error_errno(e, errno, "gc: %s cannot be removed", path);
+        /* The job's, where that was its last attempt. */
+        *strrchr(path, '/') = '\0';
+        if (i < g->directories)
+            rmdir(path);
+    }
+    output_message("removed");
+    return STATUS_OK;
+}
+
+static int ask_and_remove(const struct gc_options *o, const struct garbage *g, struct error *e)
+{
+    if (!o->yes && (!output_is_terminal(stdin) || !output_is_terminal(stderr)))
+        return error_set(e, ERROR_USAGE, "gc: nobody can be asked here; --yes removes them");
+    if (output_flush_all(e) < 0)
+        return -1;
+    if (o->yes || output_ask("remove them?"))
+        return remove_all(g, e);
+    output_message("nothing was removed");
+    return STATUS_FAILED;
+}
+
+static int list(struct garbage *g, bool dry_run, struct error *e)
+{
+    char size[32];
+    buffer_add_count(&g->text, (int64_t)g->paths.count, "leftover");
+    buffer_printf(&g->text, ", %s%s\n", format_size_bytes(g->bytes, size, sizeof size),
+                  dry_run ? " (--dry-run: nothing was removed)" : "");
+    return output_people_take(&g->text, e);
+}
+
+static int collect(const struct gc_options *o, struct db *db, struct garbage *g, struct error *e)
+{
+    if (audit_unowned_directories(db, g->files, add_unowned, g, e) < 0)
+        return -1;
+    g->directories = g->paths.count;
+    if (find_temporaries(g, db, e) < 0)
+        return -1;
+    find_pulls(g, o->db);
+    return list(g, o->dry_run, e);
+}
+
+/* Kept from runners all the while, which make directories before they record them. */
+static int open_store(const struct gc_options *o, struct db **db, struct error *e)
+{
+    if (!store_exists(o->db))
+        return error_set(e, ERROR_FAILED, "database %s: it does not exist", o->db);
+    if (!o->dry_run)
+        return session_open_store(o->db, db, e);
+    if (writer_lock_is_held(o->db))
+        return error_set(e, ERROR_FAILED,
+                         "gc: a runner is using %s, whose files cannot be told from leftovers; wait for it", o->db);
+    return store_open_read_only(o->db, db, e);
+}
+
+static int gc(const struct arguments *a, struct error *e)
+{
+    const struct gc_options *o = a->options;
+    struct garbage g = {.paths = STRING_LIST_INIT, .text = BUFFER_INIT};
+    struct db *db = NULL;
+    int lock = -1;
+    if (open_store(o, &db, e) < 0)
+        return -1;
+    char *files = store_directory_of(db);
+    g.files = files;
+    int rc = archived_lock(files, &lock, e);
+    if (rc == 0)
+        rc = collect(o, db, &g, e);
+    if (rc == 0 && !o->dry_run && g.paths.count)
+        rc = ask_and_remove(o, &g, e);
+    descriptor_close(&lock);
+    string_list_free(&g.paths);
+    buffer_free(&g.text);
+    free(files);
+    store_close(db);
+    return rc;
+}
+
+const struct command gc_command = {
+    .name = "gc",
+    .summary = "Remove job files that belong to no attempt",
+    .usage = "[OPTIONS]",
+    .example = "meshsweep gc --dry-run\nmeshsweep gc --yes",
+    .options = options,
+    .options_bytes = sizeof(struct gc_options),
+    .run = gc,
+};
