@@ -37,9 +37,9 @@ const attemptWords = (a) => [
   a.left_out || "",
 ].filter(Boolean).join(", ");
 
-const linkFiles = (directory) => {
-  const href = [data.files, ...directory.split("/")].map(encodeURIComponent).join("/") + "/output.log";
-  return element("a", { href }, `${data.files}/${directory}/output.log`);
+const linkFiles = (attempt) => {
+  const path = [data.files, ...attempt.files.split("/"), attempt.packed ? "output.log.gz" : "output.log"];
+  return element("a", { href: path.map(encodeURIComponent).join("/") }, path.join("/"));
 };
 
 // A map from "group\nlabel" to a cell, in display order.
@@ -81,7 +81,7 @@ const factsOf = (id) => {
     add("environment", entry.slice(0, at), cell(entry.slice(at + 1)));
   }
   if (last.files) {
-    add("files", "output", { ...cell(last.files), element: data.files ? () => linkFiles(last.files) : undefined });
+    add("files", "output", { ...cell(last.files), element: data.files ? () => linkFiles(last) : undefined });
   }
   const elsewhere = known.measured_elsewhere ? `none: measured elsewhere (${known.measured_elsewhere})` : "";
   add("command", "shell", cell(known.shell || elsewhere));

@@ -1,12 +1,16 @@
 /* Details of jobs beyond the table: attempts, metrics, command, environment and the end of the output, for as many jobs
  * as fit on the page. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "page/sections.h"
+#include "process/archived_file.h"
+#include "process/job_file.h"
 #include "report/job_command.h"
 #include "results/job_record.h"
+#include "util/memory.h"
 #include "util/quantile.h"
 #include "util/utf8.h"
 
@@ -36,9 +40,20 @@ static void add_half_width(struct buffer *out, const struct stmt *s)
     html_add_json_number(out, student_quantile(0.975, samples - 1) * stddev / sqrt(samples));
 }
 
-/* A row as a JSON object without its NULLs. */
-static void add_row(struct buffer *out, const struct stmt *s)
+/* Of a page in a file, whose links lead to files as they are: whether `meshsweep archive` has compressed that log. */
+static void add_packed(struct html_page *p, const char *directory)
 {
+    struct stat status;
+    char *log = xasprintf("%s/%s/output.log", p->job_files, directory), *packed = xasprintf("%s" ARCHIVED_SUFFIX, log);
+    if (!job_file_stat(AT_FDCWD, log, &status) && job_file_stat(AT_FDCWD, packed, &status))
+        buffer_add_text(&p->out, ",\"packed\":true");
+    free_all(log, packed);
+}
+
+/* A row as a JSON object without its NULLs. */
+static void add_row(struct html_page *p, const struct stmt *s)
+{
+    struct buffer *out = &p->out;
     bool first = true;
     buffer_add_char(out, '{');
     for (int i = 0; i < stmt_column_count(s); i++) {
@@ -53,6 +68,8 @@ static void add_row(struct buffer *out, const struct stmt *s)
             html_add_json_number(out, stmt_double(s, i));
         else
             html_add_json(out, "", stmt_text(s, i), VALUE_MOST);
+        if (p->files_beside && p->job_files && strcmp(stmt_column_name(s, i), "files") == 0)
+            add_packed(p, stmt_text(s, i));
     }
     add_half_width(out, s);
     buffer_add_char(out, '}');
@@ -86,7 +103,7 @@ static int add_part(struct html_page *p, enum job_part part, int64_t job, struct
             (rows == FILES_MOST && ((part >= JOB_PART_GIVEN && part <= JOB_PART_FILES) || part == JOB_PART_POINTS)))
             continue;
         buffer_add_text(&p->out, rows++ ? "," : "");
-        add_row(&p->out, s);
+        add_row(p, s);
     }
     if (part == JOB_PART_JOB && rows == 0)
         buffer_add_text(&p->out, "{}");

@@ -155,7 +155,8 @@ static int make_page(struct db *db, const struct html_request *request, const st
     if (html_data_read(db, &data, e) < 0)
         return -1;
     char *database = database_name(request->job_files);
-    struct html_page p = {BUFFER_INIT, &data, db, request->files_beside, database, html_level_most(&data)};
+    const char *in_file = request->live ? NULL : request->job_files;
+    struct html_page p = {BUFFER_INIT, &data, db, request->files_beside, in_file, database, html_level_most(&data)};
     add_head(&p, request->live);
     int rc = add_sections(&p, sink, e);
     add_foot(&p, request->now_ms);

@@ -108,6 +108,7 @@ struct html_page {
     const struct html_data *data;
     struct db *db;
     const char *files_beside; /* html_request.files_beside */
+    const char *job_files;    /* html_request.job_files, of a page in a file; NULL: it is served, files as they were */
     const char *database;     /* name of the database without directories */
     size_t level_most;        /* html_level_most() */
 };

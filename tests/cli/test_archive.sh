@@ -83,6 +83,8 @@ logs__archived__read_as_before_and_brought_back()
     zcat "results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 1")/output.log.gz" >log
     "$meshsweep" tail 1 --once -n 100000 | cmp - log || fail "zcat reads something else"
     answers | diff -u before - || fail "the answers differ"
+    expect_said only_stderr 0 "meshsweep: report in report.html" report -o report.html
+    expect '[ "$(grep -o "\"packed\":true" report.html | wc -l)" = 3 ]'
     # New readers find what is in them.
     sweep_with '[1, 2, 3]' "[job.metrics.warnings]
 regex = 'warning ([0-9]+)'
