@@ -419,8 +419,10 @@ void sweep_free(struct sweep *s)
     if (!s)
         return;
     free_all(s->path, s->text);
+    /* The two may have changed places, and only [executor] has these. */
     strings_free(s->batch_other.set);
     strings_free(s->batch.set);
+    free(s->batch.name);
     strings_free(s->files);
     strings_free(s->profile_names);
     free_all(s->profile_text, s->name);
