@@ -367,8 +367,7 @@ static int put_row(struct import *m, const struct kept_row *row, struct error *e
     m->summary.known += !is_new;
     const struct attempt_result result = {id, a.job_id, a.failure};
     /* What a row teaches is read from what it measured. */
-    if ((id && put_metrics(m, &a, id, e) < 0) ||
-        (is_new && match->prediction && import_store_flush(m->store, e) < 0) ||
+    if ((id && put_metrics(m, &a, id, e) < 0) || (is_new && match->prediction && import_store_flush(m->store, e) < 0) ||
         (is_new && learning_note_row(m->space, m->request->db, &result, match->prediction, e) < 0))
         return -1;
     return check_rules(m, row, e);
