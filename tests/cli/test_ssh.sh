@@ -70,7 +70,7 @@ hosts__one_host_jobs__spread_as_slots_allow()
     start_hosts
     ssh_sweep 6 'echo $WHERE $CUDA_VISIBLE_DEVICES $MESHSWEEP_HOSTS {hosts} $MASTER_ADDR; cat $MESHSWEEP_HOSTFILE; '\
 'echo $MESHSWEEP_ATTEMPT | grep -c @; echo "{\"rate\": {n}}" >>$MESHSWEEP_METRICS; '\
-'n=0; while [ $(ls begun.* | wc -l) -lt 6 ] && [ $n -lt 300 ]; do : >begun.{n}; n=$((n+1)); sleep 0.1; done' <<'END'
+'n=0; while [ $(ls | grep -c ^begun) -lt 6 ] && [ $n -lt 300 ]; do : >begun.{n}; n=$((n+1)); sleep 0.1; done' <<'END'
 hosts = ["a2 slots=2", "a3", "a4 slots=2", "a5"]
 END
     run_on_hosts
