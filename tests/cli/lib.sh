@@ -193,7 +193,8 @@ expect_sql()
 {
     local got
     got=$(sql "$2" "${3:-results.db}" 2>&1) || true
-    [ "$got" = "$1" ] || fail "expected from: $2"$'\n'"$1"$'\n'"got:"$'\n'"$got"
+    [ "$got" = "$1" ] || fail "got (+) instead of (-) from: $2
+$(diff -U 1 <(echo "$1") <(echo "$got") | tail -n +3)"
 }
 
 # --- running ---

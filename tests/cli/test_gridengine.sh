@@ -63,7 +63,7 @@ sweep__of_all_kinds_of_ends__classified()
     cluster
     cluster_sweep 8 'case {n} in 2) exit 7 ;; 3) sleep 100 ;; 4) kill -KILL $$ ;; 5) exit 99 ;; 6) exit 100 ;; '\
 '7) exit 0 ;; 8) exit 255 ;; esac; echo "score: {n}"' </dev/null
-    sed -i 's/timeout = "60s"/timeout = "3s"/' sweep.toml
+    sed -i 's/timeout = "60s"/timeout = "8s"/' sweep.toml
     run_at_engine
     expect_silent 3
     expect_sql "ok|0|1
