@@ -248,7 +248,7 @@ static void remove_files(const struct trying *y, int i)
 {
     static const char *const files[] = {BATCH_JOB_FILE,   BATCH_RESULT_FILE, BATCH_ALIVE_FILE, BATCH_BEGUN_FILE,
                                         BATCH_AGAIN_FILE, BATCH_CLOSED_FILE, "output.log",     ""};
-    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+    for (size_t k = 0; k < LENGTH(files); k++) {
         char *path = xasprintf("%s/%s/%s", y->list.root, trials[i].name, files[k]);
         if (*files[k])
             unlink(path);

@@ -6,11 +6,11 @@
 #include "predict/predictor.h"
 #include "space/prediction.h"
 #include "space/vocabulary.h"
+#include "util/memory.h"
 
 #define MOST_LOOKED_AT 64
 #define WORDS_MOST 96
 #define MOST_NAMED 64
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const double numbers[] = {0, 1, 2, 3, 4, 8, 64};
 

@@ -740,7 +740,7 @@ static int add_to_profile(void *context, const struct calibration_row *row, stru
     (void)e;
     if (row->prior)
         return 0;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < LENGTH(keys); i++)
         if (keys[i].value[0])
             buffer_printf(&words, "%s = \"%s\"\n", keys[i].key, keys[i].value);
     char *place = buffer_take(&words);

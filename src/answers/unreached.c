@@ -50,10 +50,10 @@ static bool is_of_jobs(const struct space *space, const struct written_expressio
     static const char *const read_by_others[] = {"derived key", "inert key", "built-in rule", "placeholder"};
     if (strncmp(w->what, "[predict", 8) == 0 || (w->at.file && sweep_in_profile(space->sweep, &w->at)))
         return false;
-    for (size_t i = 0; i < sizeof read_by_others / sizeof *read_by_others; i++)
+    for (size_t i = 0; i < LENGTH(read_by_others); i++)
         if (strcmp(w->what, read_by_others[i]) == 0)
             return false;
-    for (size_t i = 0; i < sizeof choosing / sizeof *choosing; i++)
+    for (size_t i = 0; i < LENGTH(choosing); i++)
         if (strcmp(w->what, choosing[i]) == 0)
             return what == REACHES_CHOICE;
     return true;
@@ -70,7 +70,7 @@ static bool is_of_shape(const struct key *key)
 {
     static const char *const names[] = {"num_hosts",     "num_nodes",      "num_devices_per_host",
                                         "gpus_per_node", "tasks_per_node", "cpus_per_task"};
-    for (size_t i = 0; key->section == SECTION_CLUSTER && i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; key->section == SECTION_CLUSTER && i < LENGTH(names); i++)
         if (strcmp(key->name, names[i]) == 0)
             return true;
     return false;

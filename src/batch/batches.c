@@ -227,7 +227,7 @@ int batch_array_write(const struct batch_list *b, const struct batch_array *a, c
 {
     /* `tasks` last: without it the rest is no batch. */
     static const char *const files[] = {"options", "exclude", "script", "description", "tasks"};
-    struct buffer texts[sizeof files / sizeof *files] = {BUFFER_INIT}, *script = &texts[2], *description = &texts[3];
+    struct buffer texts[LENGTH(files)] = {BUFFER_INIT}, *script = &texts[2], *description = &texts[3];
     char *directory = directory_of(b, a->name);
     buffer_add_text(&texts[0], a->options);
     buffer_add_text(&texts[1], a->exclude ? a->exclude : "");
@@ -235,7 +235,7 @@ int batch_array_write(const struct batch_list *b, const struct batch_array *a, c
     add_script(b, a, buffer_text(description), heartbeat_ms, script);
     add_tasks(a, &texts[4]);
     int rc = file_make_directories(directory, e);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < LENGTH(files); i++) {
         if (rc == 0 && (&texts[i] != description || b->system->has_description))
             rc = write_text(b, a, files[i], &texts[i], e);
         char *path = batch_array_file(b, a, files[i]);
@@ -261,7 +261,7 @@ int batch_array_write_job(const struct batch_list *b, const struct batch_array *
 void batch_array_remove(const struct batch_list *b, const struct batch_array *a)
 {
     /* `tasks` first: without it the rest is no batch. */
-    for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++) {
+    for (size_t i = 0; i < LENGTH(file_names); i++) {
         char *path = batch_array_file(b, a, file_names[i]);
         unlink(path);
         free(path);

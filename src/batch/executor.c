@@ -47,7 +47,7 @@ static void add_texts(struct batch_values *v, const struct batch_wish *w, const 
                  {"reservation", c->reservation},
                  {"queue", c->partition},
                  {"gpu_type", c->gpus ? c->gpu_type : NULL}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < LENGTH(texts); i++)
         add_text(v, texts[i].name, text_of(cluster, texts[i].name, texts[i].otherwise));
     char *worked_out = w->memory_mib > 0 ? xasprintf("%" PRId64 "M", w->memory_mib) : NULL;
     const char *memory = text_of(cluster, "memory", batch_memory_varies(c) ? worked_out : c->memory);

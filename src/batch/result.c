@@ -47,7 +47,7 @@ static void take_line(const char *line, struct batch_report *r)
     }
     size_t length = (size_t)(value++ - line);
     int64_t n;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    for (size_t i = 0; i < LENGTH(numbers); i++)
         if (strlen(numbers[i].name) == length && strncmp(line, numbers[i].name, length) == 0 && parse_int64(value, &n))
             memcpy((char *)r + numbers[i].offset, &n, sizeof n);
     if (length == 4 && strncmp(line, "exit", 4) == 0 && parse_int64(value, &n) && n >= 0 && n <= 255)

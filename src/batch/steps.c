@@ -162,7 +162,7 @@ static char **settings_of(const struct slurm_steps *s, const struct launch *laun
     char **settings = xcalloc(count + 3, sizeof *settings);
     for (size_t i = 0; i < count; i++) {
         bool drop = false;
-        for (size_t k = 0; k < sizeof replaced / sizeof *replaced; k++)
+        for (size_t k = 0; k < LENGTH(replaced); k++)
             drop |= strncmp(environment[i], replaced[k], strlen(replaced[k])) == 0 &&
                     !strings_have(launch->declared, environment[i]);
         if (!drop)
@@ -310,7 +310,7 @@ static int task_end_of(const char *line)
 
 enum step_word step_word_of(const char *log_end, char **node, int *exit_code)
 {
-    const size_t count = sizeof words / sizeof *words;
+    const size_t count = LENGTH(words);
     size_t found = count;
     int first_end = -1;
     *node = NULL;

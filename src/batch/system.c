@@ -88,7 +88,7 @@ static const struct schema_key question_keys[] = {
     {.name = "changes", TYPE_TABLE, EVERY},
     {.name = "stuck", TYPE_STRINGS, EVERY},
 };
-enum { QUEUE_KEYS_ALONE = 3, QUESTION_KEYS = sizeof question_keys / sizeof *question_keys - QUEUE_KEYS_ALONE };
+enum { QUEUE_KEYS_ALONE = 3, QUESTION_KEYS = LENGTH(question_keys) - QUEUE_KEYS_ALONE };
 #define FIELD(which, key)                                                                                              \
     {                                                                                                                  \
         .name = (key), TYPE_STRING, EVERY, FORM_TEXT, OF(fields[which])                                                \
@@ -238,7 +238,7 @@ static void read_question(const struct reading *r, const struct toml_node *table
                           struct batch_system *s, struct batch_question *q)
 {
     const struct schema schema = {title, question_keys, QUESTION_KEYS + (q == &s->queue ? QUEUE_KEYS_ALONE : 0)};
-    const struct toml_node *found[sizeof question_keys / sizeof *question_keys], *of_fields[ENTRY_COUNT];
+    const struct toml_node *found[LENGTH(question_keys)], *of_fields[ENTRY_COUNT];
     const struct toml_node *fields = toml_child(table, "fields"), *fallback = toml_child(table, "fallback");
     schema_match(&schema, r, table, found);
     schema_take(&schema, r, found, q);
@@ -265,7 +265,7 @@ static void read_question(const struct reading *r, const struct toml_node *table
 static void check_known(const struct reading *r, const struct toml_node *table, const struct batch_question *q)
 {
     static const int needed[] = {ENTRY_ID, ENTRY_STATE};
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+    for (size_t i = 0; i < LENGTH(needed); i++) {
         const char *name = field_keys[needed[i]].name;
         if (!q->fields[needed[i]] && string_list_find(&q->names, name) == q->names.count)
             problem_at_value(r, table, "[queue] lacks fields.%s, or a column \"%s\"", name, name);
@@ -322,7 +322,7 @@ static void read_submit(const struct reading *r, const struct toml_node *table, 
 {
     static const char *const templates[] = {"command", "head", "request", "exclude", "whole", "member", "alone"};
     const struct toml_node *refusals = toml_child(table, "refusals"), *reserved = toml_child(table, "reserved_exits");
-    for (size_t i = 0; i < sizeof templates / sizeof *templates; i++)
+    for (size_t i = 0; i < LENGTH(templates); i++)
         check_templates(r, toml_child(table, templates[i]));
     compile_all(r, table, PATTERNS(submit_patterns), s);
     for (size_t i = 0; refusals && i < refusals->child_count; i++)
@@ -345,7 +345,7 @@ static void read_top(const struct reading *r, struct batch_system *s)
     } questions[] = {{"accounting", "[accounting]", &s->accounting},
                      {"doubt", "[doubt]", &s->doubt},
                      {"end", "[end]", &s->end}};
-    const struct toml_node *found[sizeof top_keys / sizeof *top_keys];
+    const struct toml_node *found[LENGTH(top_keys)];
     schema_match(&schema_system, r, s->tree, found);
     schema_take(&schema_system, r, found, s);
     const struct toml_node *submit = toml_child(s->tree, "submit"), *queue = toml_child(s->tree, "queue");
@@ -354,7 +354,7 @@ static void read_top(const struct reading *r, struct batch_system *s)
         read_submit(r, submit, s);
     if (queue && queue->kind == NODE_TABLE)
         read_queue(r, queue, s);
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+    for (size_t i = 0; i < LENGTH(questions); i++) {
         const struct toml_node *table = toml_child(s->tree, questions[i].key);
         if (table && table->kind == NODE_TABLE)
             read_question(r, table, questions[i].title, s, questions[i].q);
@@ -408,7 +408,7 @@ static int find_text(const char *name, const char *of, char **file, char **text,
     if (strchr(name, '/') || (dot && strcmp(dot, ".toml") == 0)) {
         static const char *const taken[] = {"local.toml", "slurm-step.toml", "ssh.toml", "import.toml"};
         struct buffer b = BUFFER_INIT;
-        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        for (size_t i = 0; i < LENGTH(taken); i++)
             if (strcmp(path_name(name), taken[i]) == 0)
                 return error_set(e, ERROR_USAGE,
                                  "%s: attempts are recorded under the file's name, and this one has "
@@ -465,7 +465,7 @@ void batch_system_free(struct batch_system *s)
             line_pattern_free(&s->refusals[i].pattern.compiled);
         free(s->refusals[i].pattern.text);
     }
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < LENGTH(tables); i++)
         schema_release(tables[i], s);
     strings_free(s->stuck);
     question_free(&s->queue);

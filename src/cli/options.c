@@ -269,7 +269,7 @@ static const struct option *option_for_file(const struct option *table, const ch
         const char *ending, *option;
     } files[] = {{".toml", "config"}, {".db", "db"}};
     const size_t length = strlen(file);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < LENGTH(files); i++) {
         const size_t ending = strlen(files[i].ending);
         if (length > ending && strcmp(file + length - ending, files[i].ending) == 0)
             return find_long(table, files[i].option, strlen(files[i].option));

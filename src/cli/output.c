@@ -64,7 +64,7 @@ static const char *pager_command(void)
 {
     static const char *const variables[] = {"MESHSWEEP_PAGER", "PAGER"};
     const char *command = NULL;
-    for (size_t i = 0; !command && i < sizeof variables / sizeof *variables; i++)
+    for (size_t i = 0; !command && i < LENGTH(variables); i++)
         command = getenv(variables[i]);
     if (command)
         return command[0] && strcmp(command, "cat") != 0 ? command : NULL;

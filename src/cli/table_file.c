@@ -243,7 +243,7 @@ static char *without_spread(const char *text, size_t length)
 {
     static const char *const signs[] = {"±", "+/-"};
     char *cell = xstrndup(text, length), digits[NUMBER_BYTES];
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+    for (size_t i = 0; i < LENGTH(signs); i++) {
         char *sign = strstr(cell, signs[i]), *end = sign, *rest = sign ? sign + strlen(signs[i]) : NULL;
         while (end && end > cell && end[-1] == ' ')
             end--;
@@ -304,7 +304,7 @@ static const struct {
 
 static int check_foreign(const char *file, const struct buffer *text, struct error *e)
 {
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+    for (size_t i = 0; i < LENGTH(foreign); i++) {
         const size_t n = strlen(foreign[i].bytes);
         if (text->length >= n && memcmp(text->data, foreign[i].bytes, n) == 0)
             return error_set(e, ERROR_USAGE, "%s: it is %s, and tables are CSV, Markdown or JSON: %s", file,

@@ -27,7 +27,7 @@ static int check_database(const char *path, const struct kept_files *k, struct e
     };
     char *absolute = path_absolute(k->db_path), *directory = store_directory(k->db_path);
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; rc == 0 && i < LENGTH(files); i++) {
         char *file = xasprintf("%s%s", absolute, files[i].ending);
         if (path_is_same(path, file))
             rc = refuse(path, files[i].what, k, e);

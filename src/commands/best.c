@@ -436,7 +436,7 @@ static int copy_ds_config(const struct best *b, const char *db, const char *dire
     static const char *const names[] = {DS_TRAINING_FILE, DS_CONFIG_FILE};
     struct buffer text = BUFFER_INIT;
     int rc = 0, fd = -1;
-    for (size_t i = 0; files && fd < 0 && i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; files && fd < 0 && i < LENGTH(names); i++) {
         char *path = xasprintf("%s/%s", files, names[i]);
         fd = job_file_open(path);
         free(path);

@@ -124,7 +124,7 @@ static void deepspeed_options_add_forwarded(const struct deepspeed_options *o, s
 {
     static const char *const forwarded[] = {"bind_core_list", "no_python",   "no_ssh_check", "force_multi",
                                             "ssh_port",       "venv_script", "log_level",    "quiet"};
-    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
+    for (size_t i = 0; i < LENGTH(forwarded); i++) {
         const struct option *option = find_option(forwarded[i]);
         const void *at = (const char *)o + option->offset;
         if (option->kind == OPTION_FLAG && *(const bool *)at)
@@ -357,7 +357,7 @@ static int check_fsdp(const struct tuning_call *t, struct error *e)
 {
     static const char *const off[] = {"", "false", "False", "0"};
     const char *value = ds_arguments_value(t->program, "--fsdp");
-    for (size_t i = 0; value && i < sizeof off / sizeof *off; i++)
+    for (size_t i = 0; value && i < LENGTH(off); i++)
         if (strcmp(value, off[i]) == 0)
             return 0;
     return !value ? 0

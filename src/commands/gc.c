@@ -111,7 +111,7 @@ static void add_temporaries(struct garbage *g, const char *directory)
     struct stat status;
     for (size_t i = 0; archived_names[i]; i++) {
         static const char *const endings[] = {ARCHIVED_TEMPORARY, LOG_CAP_TEMPORARY};
-        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+        for (size_t k = 0; k < LENGTH(endings); k++) {
             char *path = xasprintf("%s/%s/%s%s", g->files, directory, archived_names[i], endings[k]);
             if (lstat(path, &status) == 0 && S_ISREG(status.st_mode))
                 add(g, path, 0);

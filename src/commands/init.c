@@ -60,7 +60,7 @@ static const char *option_for_file(const char *word)
                                              {".md", "--from-table"},  {".jsonl", "--from-table"},
                                              {".log", "--from-log"},   {".txt", "--from-log"}};
     const char *dot = strrchr(word, '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+    for (size_t i = 0; dot && i < LENGTH(endings); i++)
         if (strcmp(dot, endings[i][0]) == 0 && access(word, F_OK) == 0)
             return endings[i][1];
     return NULL;

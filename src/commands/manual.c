@@ -400,7 +400,7 @@ static int print_offers(enum offer offer, char *const *words, struct error *e)
 static int completion(const struct arguments *a, struct error *e)
 {
     const char *shell = a->word_count ? a->words[0] : "";
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+    for (size_t i = 0; i < LENGTH(shells); i++)
         if (strcmp(shells[i].name, shell) == 0)
             return print(shells[i].add, e);
     for (int offer = 1; offer < OFFER_COUNT; offer++)

@@ -106,7 +106,7 @@ static const struct tool {
     {&tell_command, WRITES, "", "", NULL, NULL, {&results}, true},
 };
 #undef SELECTION
-#define TOOL_COUNT (sizeof tools / sizeof *tools)
+#define TOOL_COUNT LENGTH(tools)
 
 struct mcp_options {
     const char *config, *db;
@@ -878,7 +878,7 @@ static bool has_version(struct mcp_server *s, const cJSON *request, bool opens)
 
 static void handle_request(struct mcp_server *s, const cJSON *request, const char *name)
 {
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    for (size_t i = 0; i < LENGTH(methods); i++) {
         if (strcmp(methods[i].name, name) != 0)
             continue;
         if (has_version(s, request, methods[i].opens))

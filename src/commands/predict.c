@@ -700,7 +700,7 @@ static int print_keys(struct error *e)
     struct buffer out = BUFFER_INIT;
     for (size_t i = 0; i < INPUT_COUNT; i++) {
         const char *words[64];
-        size_t count = input_words(i, words, sizeof words / sizeof *words);
+        size_t count = input_words(i, words, LENGTH(words));
         buffer_printf(&out, inputs[i].synonyms[0] ? "%s (%s):" : "%s:", inputs[i].name, inputs[i].synonyms);
         for (size_t w = 0; w < count; w++)
             buffer_printf(&out, " %s%s", words[w], w + 1 < count ? "," : ";");

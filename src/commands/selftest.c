@@ -87,7 +87,7 @@ static int count(struct db *db, const char *sql, int64_t *out, struct error *e)
 
 static int ask_all(struct db *db, struct error *e)
 {
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+    for (size_t i = 0; i < LENGTH(questions); i++) {
         int64_t n;
         if (count(db, questions[i].sql, &n, e) < 0)
             return -1;

@@ -417,7 +417,7 @@ static void add_model_info(const struct status_view *v, struct buffer *b)
     if (cJSON_IsNull(info))
         return;
     model_info_add_facts(info, &list);
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+    for (size_t i = 0; i < LENGTH(reasons); i++) {
         const char *reason = json_text_of(info, reasons[i]);
         if (!reason)
             continue;
@@ -566,7 +566,7 @@ static int print_text(const struct status_view *v, struct error *e)
         add_full_trainings, add_failures,   add_pruned, add_waiting,    add_held,    add_rules,
     };
     struct buffer b = BUFFER_INIT;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < LENGTH(parts); i++)
         parts[i](v, &b);
     return output_people_take(&b, e);
 }

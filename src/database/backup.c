@@ -10,7 +10,7 @@
 
 /* What SQLite puts beside a database that is in use. */
 static const char *const side_files[] = {"-wal", "-shm", "-journal"};
-#define SIDE_FILES (sizeof side_files / sizeof *side_files)
+#define SIDE_FILES LENGTH(side_files)
 
 /* The log of one database must not come to stand beside another. */
 static int refuse_used(const char *path, struct error *e)

@@ -53,7 +53,7 @@ static const char *advice_of_errno(int number)
 
 const char *db_advice(int code)
 {
-    for (size_t i = 0; i < sizeof advice_table / sizeof *advice_table; i++)
+    for (size_t i = 0; i < LENGTH(advice_table); i++)
         if (advice_table[i].code == (code & 0xff))
             return advice_table[i].advice;
     return NULL;

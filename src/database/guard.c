@@ -100,7 +100,7 @@ static bool function_allowed(const char *name)
 {
     if (strncasecmp(name, "predict_", 8) == 0)
         return true;
-    for (size_t i = 0; i < sizeof allowed_functions / sizeof *allowed_functions; i++)
+    for (size_t i = 0; i < LENGTH(allowed_functions); i++)
         if (strcasecmp(name, allowed_functions[i]) == 0)
             return true;
     return false;

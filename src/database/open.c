@@ -224,7 +224,7 @@ static const struct migration migrations[] = {
     {22, "migrations/0022_what_jobs_are_given.sql"},
     {23, "migrations/0023_exclusion_by_row.sql"},
 };
-#define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
+#define SCHEMA_VERSION (migrations[LENGTH(migrations) - 1].version)
 
 /* What all of them make of an empty file, in a tenth of the time. */
 #define WHOLE_SCHEMA ((struct migration){SCHEMA_VERSION, "sql/schema.sql"})
@@ -265,7 +265,7 @@ static char *owner_of(const char *path)
     static const char *const endings[] = {"-wal", "-shm", "-journal", ".lock"};
     char *owner = path_absolute(path);
     size_t length = strlen(owner);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    for (size_t i = 0; i < LENGTH(endings); i++) {
         size_t ending = strlen(endings[i]);
         if (length <= ending || strcmp(owner + length - ending, endings[i]) != 0)
             continue;
@@ -330,7 +330,7 @@ static const char *network_file_system(const char *path)
     char *directory = path_beside(path, ".");
     int rc = statfs(directory, &status);
     free(directory);
-    for (size_t i = 0; rc == 0 && i < sizeof network_file_systems / sizeof *network_file_systems; i++)
+    for (size_t i = 0; rc == 0 && i < LENGTH(network_file_systems); i++)
         if ((unsigned)status.f_type == (unsigned)network_file_systems[i].type)
             return network_file_systems[i].name;
     return NULL;
@@ -418,7 +418,7 @@ static int refresh_data(struct db *db, bool is_new, struct error *e)
 static int migrate(struct db *db, int64_t version, struct error *e)
 {
     int rc = version == 0 ? apply_migration(db, &WHOLE_SCHEMA, e) : 0;
-    for (size_t i = 0; rc == 0 && version > 0 && i < sizeof migrations / sizeof *migrations; i++)
+    for (size_t i = 0; rc == 0 && version > 0 && i < LENGTH(migrations); i++)
         if (migrations[i].version > version)
             rc = apply_migration(db, &migrations[i], e);
     return rc < 0 ? -1 : refresh_data(db, version == 0, e);
@@ -453,7 +453,7 @@ static int upgrade(struct db *db, int64_t version, const struct store_opening *o
 char *store_describe_upgrade(int64_t version)
 {
     struct buffer b = BUFFER_INIT;
-    for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++) {
+    for (size_t i = 0; i < LENGTH(migrations); i++) {
         if (migrations[i].version <= version)
             continue;
         char *sentence = upgrade_sentence(migrations[i].name);
@@ -469,8 +469,7 @@ int store_open_blank(int64_t version, struct db **out, struct error *e)
     int rc = db_open(NULL, DB_TEMPORARY, &db, e);
     if (rc == 0 && version == STORE_NEWEST)
         rc = run_migration(db, &WHOLE_SCHEMA, e);
-    for (size_t i = 0; rc == 0 && i < sizeof migrations / sizeof *migrations && migrations[i].version <= version &&
-                       version != STORE_NEWEST;
+    for (size_t i = 0; rc == 0 && i < LENGTH(migrations) && migrations[i].version <= version && version != STORE_NEWEST;
          i++)
         rc = run_migration(db, &migrations[i], e);
     if (rc < 0)
@@ -537,7 +536,7 @@ static const char *const file_endings[] = {"-wal", "-shm", ""};
 
 void store_share(struct db *db)
 {
-    for (size_t i = 0; i < sizeof file_endings / sizeof *file_endings; i++) {
+    for (size_t i = 0; i < LENGTH(file_endings); i++) {
         char *file = xasprintf("%s%s", db->path, file_endings[i]);
         file_share(file);
         free(file);
@@ -761,7 +760,7 @@ static bool is_untouched(struct db *db)
 /* Also the log and its index, which stay while somebody reads. */
 static void remove_files(const char *path)
 {
-    for (size_t i = 0; i < sizeof file_endings / sizeof *file_endings; i++) {
+    for (size_t i = 0; i < LENGTH(file_endings); i++) {
         char *file = xasprintf("%s%s", path, file_endings[i]);
         unlink(file);
         free(file);

@@ -76,8 +76,6 @@ static const char asked_for[] = "attempt_sum";
 static const char *const reserved_names[] = {"json_each", "json_tree", "waiting_job", "waiting_spec"};
 static const char *const reserved_beginnings[] = {"pragma_", "sqlite_"};
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static bool is_among(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -88,10 +86,10 @@ static bool is_among(const char *name, const char *const *names, size_t count)
 
 static bool is_reserved(const char *name)
 {
-    for (size_t i = 0; i < COUNT(reserved_beginnings); i++)
+    for (size_t i = 0; i < LENGTH(reserved_beginnings); i++)
         if (strncasecmp(name, reserved_beginnings[i], strlen(reserved_beginnings[i])) == 0)
             return true;
-    return is_among(name, reserved_names, COUNT(reserved_names));
+    return is_among(name, reserved_names, LENGTH(reserved_names));
 }
 
 /* --- reading --- */
@@ -123,7 +121,7 @@ static int read_parts(struct db *db, struct parts *out, struct error *e)
                          " ORDER BY type, name, rowid",
                          NO_VALUES, &s, e)) > 0) {
         const char *sql = stmt_text(s, 4);
-        if (is_among(sql, own_tables, COUNT(own_tables)))
+        if (is_among(sql, own_tables, LENGTH(own_tables)))
             continue;
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         out->items[out->count++] =
@@ -145,7 +143,7 @@ static bool is_plain(const struct schema_part *p)
     static const char *const beginnings[] = {"table CREATE TABLE ", "view CREATE VIEW ", "index CREATE INDEX ",
                                              "index CREATE UNIQUE INDEX "};
     bool is = false;
-    for (size_t i = 0; i < COUNT(beginnings); i++) {
+    for (size_t i = 0; i < LENGTH(beginnings); i++) {
         size_t type = strcspn(beginnings[i], " ");
         const char *words = beginnings[i] + type + 1;
         is = is || (strlen(p->type) == type && strncmp(p->type, beginnings[i], type) == 0 &&
@@ -156,7 +154,7 @@ static bool is_plain(const struct schema_part *p)
 
 static bool is_generated(const struct schema_part *p)
 {
-    return is_view(p) && is_among(p->name, view_names, COUNT(view_names));
+    return is_view(p) && is_among(p->name, view_names, LENGTH(view_names));
 }
 
 /* As SQL compares them: letter case does not count in names. */
@@ -173,13 +171,13 @@ static const struct schema_part *find(const struct parts *in, const struct schem
 /* A person's view, plain table or index of one: nothing that the sum has to be of. */
 static bool is_of_others(const struct schema_part *p)
 {
-    if (!is_plain(p) || is_reserved(p->name) || (!is_view(p) && is_among(p->name, view_names, COUNT(view_names))))
+    if (!is_plain(p) || is_reserved(p->name) || (!is_view(p) && is_among(p->name, view_names, LENGTH(view_names))))
         return false;
     if (strcmp(p->type, "table") == 0)
-        return !is_among(p->name, table_names, COUNT(table_names));
+        return !is_among(p->name, table_names, LENGTH(table_names));
     if (is_view(p))
-        return is_generated(p) || !is_among(p->name, table_names, COUNT(table_names));
-    return strcmp(p->type, "index") == 0 && !is_among(p->table, table_names, COUNT(table_names));
+        return is_generated(p) || !is_among(p->name, table_names, LENGTH(table_names));
+    return strcmp(p->type, "index") == 0 && !is_among(p->table, table_names, LENGTH(table_names));
 }
 
 /* Over all but that and the views of the program. */
@@ -189,7 +187,7 @@ static void sum_of(const struct parts *p, char out[HASH_HEX_BYTES])
     for (size_t i = 0; i < p->count; i++) {
         const struct schema_part *part = &p->items[i];
         const char *const texts[] = {part->type, part->name, part->table, part->sql};
-        for (size_t k = 0; k < COUNT(texts) && !is_of_others(part); k++)
+        for (size_t k = 0; k < LENGTH(texts) && !is_of_others(part); k++)
             buffer_add(&b, texts[k], strlen(texts[k]) + 1);
     }
     const struct hash128 hash = hash_bytes(buffer_text(&b), b.length);
@@ -294,7 +292,7 @@ static bool is_harmless(const struct schema_comparison *c, const struct schema_p
     const struct schema_part table = {.type = (char *)"table", .name = p->table};
     if (is_generated(p))
         return true; /* judged by what was noted */
-    if (!is_plain(p) || is_reserved(p->name) || is_among(p->name, view_names, COUNT(view_names)))
+    if (!is_plain(p) || is_reserved(p->name) || is_among(p->name, view_names, LENGTH(view_names)))
         return false;
     if (strcmp(p->type, "index") == 0)
         return !find(&c->expected, &table) || is_plain_index(c->db, p);
@@ -304,7 +302,7 @@ static bool is_harmless(const struct schema_comparison *c, const struct schema_p
 static void compare_views(const struct schema_comparison *c)
 {
     char *noted = noted_views(c->db);
-    for (size_t i = 0; noted && i < COUNT(view_names); i++) {
+    for (size_t i = 0; noted && i < LENGTH(view_names); i++) {
         const struct schema_part view = {.type = (char *)"view",
                                          .name = (char *)view_names[i],
                                          .table = (char *)view_names[i]};
@@ -385,7 +383,7 @@ static void refuse_part(void *context, const struct schema_difference *d)
 {
     struct schema_refusal *r = context;
     if ((d->state == SCHEMA_MISSING && d->sql) ||
-        (!r->views && strcmp(d->type, "view") == 0 && !d->sql && is_among(d->name, view_names, COUNT(view_names))))
+        (!r->views && strcmp(d->type, "view") == 0 && !d->sql && is_among(d->name, view_names, LENGTH(view_names))))
         return;
     char *text = schema_describe(d);
     examples_add(&r->examples, text);
@@ -398,7 +396,7 @@ int schema_is_known(struct db *db, bool views, char sum[HASH_HEX_BYTES], bool *y
     int rc = read_parts(db, &here, e);
     if (rc == 0) {
         sum_of(&here, sum);
-        *yes = is_among(sum, schema_sums, COUNT(schema_sums)) && (!views || views_are_noted(db, &here, true));
+        *yes = is_among(sum, schema_sums, LENGTH(schema_sums)) && (!views || views_are_noted(db, &here, true));
     }
     parts_free(&here);
     return rc;
@@ -483,7 +481,7 @@ static void plan_part(void *context, const struct schema_difference *d)
             string_list_add(&r->tables, xstrdup(d->name));
     } else if (is_index) {
         add_drop(&r->then, "DROP INDEX", d->name);
-    } else if (is_table && (is_reserved(d->name) || is_among(d->name, view_names, COUNT(view_names)))) {
+    } else if (is_table && (is_reserved(d->name) || is_among(d->name, view_names, LENGTH(view_names)))) {
         add_drop(&r->then, "DROP TABLE", d->name);
     } else if (d->row) {
         buffer_printf(&r->edits, "DELETE FROM sqlite_schema WHERE rowid = %lld;", (long long)d->row);
@@ -526,7 +524,7 @@ static int check_tables(struct db *db, int64_t version, const struct string_list
 /* The views of the program are made again by whoever opened the database. */
 static void add_views(struct buffer *b)
 {
-    for (size_t i = 0; i < COUNT(view_names); i++)
+    for (size_t i = 0; i < LENGTH(view_names); i++)
         buffer_printf(b, "DELETE FROM sqlite_schema WHERE type = 'view' AND name = '%s' COLLATE NOCASE;",
                       view_names[i]);
     buffer_add_text(b, "DELETE FROM meta WHERE name = 'views';");

@@ -11,7 +11,6 @@
 #include "util/parse.h"
 #include "util/utf8.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define AT(member) offsetof(struct accelerate_config, member)
 
 enum { LARGEST = 1 << 20 };

@@ -10,8 +10,6 @@
 #include "util/memory.h"
 #include "util/suggest.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 enum knob_kind {
     KNOB_IGNORED = 1,
     KNOB_BOOL,

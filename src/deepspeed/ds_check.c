@@ -107,8 +107,6 @@ int batch_complete(struct json *config, long long ranks, bool resolve, struct er
     return 0;
 }
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 bool ds_is_section_key(const char *key)
 {
     char *head = xstrndup(key, strcspn(key, "."));

@@ -14,7 +14,6 @@
 #include "util/string_list.h"
 
 #define LARGEST_CONFIG (16u << 20)
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 struct ds_config {
     const struct sweep *sweep;
@@ -119,8 +118,8 @@ static void add_constants(struct space_base *b, const struct json *j, const char
 static void add_precision(struct space_base *b, const struct json *root)
 {
     static const char *const flags[] = {"fp16.enabled", "bf16.enabled", "bfloat16.enabled"};
-    const struct json *found[sizeof flags / sizeof *flags];
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+    const struct json *found[LENGTH(flags)];
+    for (size_t i = 0; i < LENGTH(flags); i++) {
         found[i] = json_text_find(root, flags[i]);
         if (found[i] && json_text_is(found[i], "auto"))
             return;
@@ -441,7 +440,7 @@ static void resolve_buckets(struct json *config, const struct json *specs)
         hidden = json_text_find(specs, "model.hidden_size");
     if (!hidden || !json_text_integer(hidden, &h))
         return;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < LENGTH(sizes); i++) {
         const struct json *found = json_text_find(config, sizes[i].key);
         if (!found || !json_text_is(found, "auto"))
             continue;
@@ -691,7 +690,7 @@ char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_j
 int ds_arguments_find_config(char *const *program, size_t *at, struct error *e)
 {
     static const char *const flags[] = {"--deepspeed_config", "--deepspeed-config", "--deepspeed"};
-    for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
+    for (size_t f = 0; f < LENGTH(flags); f++) {
         size_t n = strlen(flags[f]);
         for (size_t i = 1; program[0] && program[i]; i++) {
             bool attached = strncmp(program[i], flags[f], n) == 0 && program[i][n] == '=';

@@ -153,7 +153,7 @@ static bool is_word_for_bool(const struct json *v)
                                         "1", "on",  "t", "true",  "y", "yes"}; /* pydantic's */
     char *text = json_text_string(v);
     bool is = false;
-    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; text && i < LENGTH(words); i++)
         is |= strcasecmp(text, words[i]) == 0;
     free(text);
     return is;

@@ -47,7 +47,7 @@ static size_t item_count(const struct json *j)
 
 /* Ranks of one group share a sequence, a pipeline or a tensor, and their samples. */
 static const char *const degree_keys[] = {"sequence_parallel_size", "pipeline.stages", "tensor_parallel.autotp_size"};
-#define DEGREES (sizeof degree_keys / sizeof *degree_keys)
+#define DEGREES LENGTH(degree_keys)
 
 static void add_ranks(struct tuning_batches *b, long long ranks)
 {

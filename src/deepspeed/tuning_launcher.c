@@ -75,7 +75,7 @@ static const struct launcher {
 /* NULL: the user's own words. */
 static const struct launcher *known_launcher(const struct tuning_launcher *l)
 {
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+    for (size_t i = 0; i < LENGTH(launchers); i++)
         if (strcmp(launchers[i].name, l->name) == 0)
             return &launchers[i];
     return NULL;
@@ -184,7 +184,7 @@ static const char *const of_deepspeeds[] = {"openmpi", "mpich", "impi", "mvapich
 
 static int check_name(const struct tuning_launcher *l, struct error *e)
 {
-    for (size_t i = 0; i < sizeof of_deepspeeds / sizeof *of_deepspeeds; i++)
+    for (size_t i = 0; i < LENGTH(of_deepspeeds); i++)
         if (strcmp(l->name, of_deepspeeds[i]) == 0)
             return error_set(e, ERROR_USAGE,
                              "--launcher %s: DeepSpeed cannot restrict it to the hosts and devices of one job; use "

@@ -128,7 +128,7 @@ static bool has_cpu_optimizer(const struct default_space *d)
 {
     static const char *const types[] = {"\"Adam\"", "\"AdamW\"", "\"adam\"", "\"adamw\"", "\"Adagrad\"", "\"adagrad\""};
     const struct json *type = given(d, "optimizer.type");
-    for (size_t i = 0; type && type->kind == JSON_SCALAR && i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; type && type->kind == JSON_SCALAR && i < LENGTH(types); i++)
         if (strcmp(type->text, types[i]) == 0)
             return true;
     return false;
@@ -256,7 +256,7 @@ static void add_nvme_path(const struct default_space *d, const char *section, st
 static void default_space_add(const struct default_space *d, int stage, struct buffer *out)
 {
     bool offloads = false;
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+    for (size_t i = 0; i < LENGTH(axes); i++) {
         if (!is_tuned(d, &axes[i], stage))
             continue;
         buffer_printf(out, "\"%s\" = ", axes[i].key);
@@ -273,7 +273,7 @@ static void default_space_add(const struct default_space *d, int stage, struct b
 /* Appends command arguments that pass some of the keys to the script, as further items of a TOML list. */
 static void default_space_add_arguments(const struct default_space *d, struct buffer *out)
 {
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+    for (size_t i = 0; i < LENGTH(axes); i++)
         if (axes[i].need == NEED_TRAINER && is_tuned(d, &axes[i], 0))
             buffer_printf(out, ", \"--%s\", \"{%s}\"", axes[i].key, axes[i].key);
 }
@@ -657,7 +657,7 @@ static void add_command(struct writing *w)
     buffer_printf(w->out, "timeout = ");
     add_text(w, r->timeout);
     buffer_add_text(w->out, "\n\n# Steps up to the profiled one, which is slower, are left out.\n");
-    for (size_t i = 0; i < sizeof of_steps / sizeof *of_steps; i++)
+    for (size_t i = 0; i < LENGTH(of_steps); i++)
         buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", of_steps[i], warmup_of(w, of_steps[i]));
 }
 
@@ -774,7 +774,7 @@ static void add_model(struct writing *w)
     buffer_add_text(w->out, "\n[model]\nname = ");
     add_text(w, path_name(w->r->program[0]));
     buffer_add_char(w->out, '\n');
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < LENGTH(names); i++) {
         const struct json *j = info ? json_text_find(info, names[i][0]) : NULL;
         long long n;
         if (j && json_text_integer(j, &n))

@@ -368,7 +368,7 @@ static char *engine_metrics(const char *summaries)
                  {"throughput", "throughput", 1}};
     struct buffer b = BUFFER_INIT;
     cJSON *all = cJSON_Parse(summaries);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < LENGTH(names); i++) {
         const cJSON *found = cJSON_GetObjectItemCaseSensitive(all, names[i].metric);
         if (cJSON_IsNumber(found))
             buffer_printf(&b, "%s\"%s\": %.15g", b.length ? ", " : "{", names[i].name,
@@ -430,7 +430,7 @@ static int write_experiment(const struct tuning_results *t, const struct experim
     rc = rc < 0 ? rc : put(directory, "reason.txt", message, e);
     rc = rc < 0 ? rc : write_metrics(t, x, directory, e);
     char *const all[] = {directory, stale, described, done, file, command, message};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < LENGTH(all); i++)
         free(all[i]);
     strings_free(words);
     return rc;
@@ -580,7 +580,7 @@ static void release(struct tuning_results *t)
     for (size_t i = 0; i < t->count; i++) {
         struct experiment *x = &t->items[i];
         char *const all[] = {x->key, x->directory, x->command, x->message, x->metrics, x->config, x->name};
-        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        for (size_t k = 0; k < LENGTH(all); k++)
             free(all[k]);
     }
     free(t->items);

@@ -118,7 +118,7 @@ static void add_device(const struct device_condition *c, struct buffer *b)
             buffer_printf(b, "%.6g", value);
     }
     buffer_add_text(b, ",\"reasons\":[");
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < LENGTH(reasons); i++)
         if (c->reasons & reasons[i].bit) {
             buffer_printf(b, "%s\"%s\"", any ? "," : "", reasons[i].name);
             any = true;

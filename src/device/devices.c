@@ -107,7 +107,7 @@ static const char *const visible[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVI
 
 static bool from_environment(char *const *environment, struct device_list *out)
 {
-    for (size_t i = 0; i < sizeof visible / sizeof *visible; i++) {
+    for (size_t i = 0; i < LENGTH(visible); i++) {
         const char *value = environment_value(environment, visible[i]);
         if (!value)
             continue;

@@ -157,7 +157,7 @@ static double ask(const struct nvml *n, device_handle handle, enum device_quanti
         break;
     }
     *why = "NVML failed";
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+    for (size_t i = 0; i < LENGTH(refusals); i++)
         if (refusals[i].code == rc)
             *why = refusals[i].why;
     return rc == SUCCESS ? (double)(wide + narrow) * questions[q].scale : NAN;

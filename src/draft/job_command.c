@@ -57,7 +57,7 @@ static const struct known_launcher {
 
 static const struct known_launcher *launcher_named(const char *word)
 {
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+    for (size_t i = 0; i < LENGTH(launchers); i++)
         if (launchers[i].name && strcmp(path_name(word), launchers[i].name) == 0)
             return &launchers[i];
     return NULL;
@@ -280,7 +280,7 @@ struct launched_devices job_command_devices(const struct job_command *c)
     struct launched_devices found = {0};
     if (c->launcher)
         return devices_of(c, launcher_named(c->launcher));
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers && !found.devices && !found.hosts; i++)
+    for (size_t i = 0; i < LENGTH(launchers) && !found.devices && !found.hosts; i++)
         if (!launchers[i].name)
             found = devices_of(c, &launchers[i]);
     return found;
@@ -318,7 +318,7 @@ static bool is_configuration(const char *path)
 {
     static const char *const endings[] = {".yaml", ".yml", ".json", ".toml"};
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+    for (size_t i = 0; dot && i < LENGTH(endings); i++)
         if (strcmp(dot, endings[i]) == 0)
             return true;
     return false;
@@ -361,7 +361,7 @@ static bool reads_variable(const char *text, const char *key)
 {
     static const char *const before[] =
         {"environ[\"", "environ['", "environ.get(\"", "environ.get('", "getenv(\"", "getenv('", "${", "$"};
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+    for (size_t i = 0; i < LENGTH(before); i++)
         if (behind(text, before[i], key))
             return true;
     return false;
@@ -440,7 +440,7 @@ static bool asks_for(const char *text, const char *key)
     static const char *const forms[][2] = {{"{", ":"},      {"{", "-"},   {"{", "="},    {"-z \"$", ""},
                                            {"-z \"${", ""}, {"-z $", ""}, {"-z ${", ""}, {"-v ", ""}};
     bool found = false;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms && !found; i++) {
+    for (size_t i = 0; i < LENGTH(forms) && !found; i++) {
         char *form = xasprintf("%s%s%s", forms[i][0], key, forms[i][1]);
         found = strstr(text, form) != NULL;
         free(form);
@@ -451,7 +451,7 @@ static bool asks_for(const char *text, const char *key)
 static bool takes_arguments(const char *text)
 {
     static const char *const signs[] = {"$@", "$*", "${@", "${*", "$1", "${1", "getopts", "shift"};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+    for (size_t i = 0; i < LENGTH(signs); i++)
         if (strstr(text, signs[i]))
             return true;
     return false;
@@ -516,7 +516,7 @@ static bool declares_all(const char *text)
     };
     static const char parser[] = " = argparse.ArgumentParser(";
     const char *made = strstr(text, parser), *name = made;
-    for (size_t i = 0; i < sizeof open / sizeof *open; i++)
+    for (size_t i = 0; i < LENGTH(open); i++)
         if (strstr(text, open[i]))
             return false;
     while (name && name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))

@@ -47,7 +47,6 @@ struct command_inputs {
 
 #define FILE_NAME "sweep.toml"
 #define OWN_LEAST 3 /* names that identify a framework */
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* Values for inputs that the command does not give, to find out which settings are read. */
 static const struct stand_in {
@@ -306,7 +305,7 @@ struct ds_base {
 static const struct command_setting *find_setting(const struct job_command *c)
 {
     static const char *const names[] = {"deepspeed_config", "deepspeed"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < LENGTH(names); i++) {
         const struct command_setting *s = job_command_find(c, names[i], false);
         if (s && !s->is_switch)
             return s;
@@ -396,7 +395,7 @@ struct drafted {
 static bool is_truth(const char *values)
 {
     static const char *const truths[] = {"true", "false", "true,false", "false,true"};
-    for (size_t i = 0; i < sizeof truths / sizeof *truths; i++)
+    for (size_t i = 0; i < LENGTH(truths); i++)
         if (strcmp(values, truths[i]) == 0)
             return true;
     return false;
@@ -886,7 +885,7 @@ static void add_derived(struct buffer *out)
     if (sweep_parse("sweep.toml", out->data, out->length, &sweep, &e) == 0 &&
         space_build(sweep, &(struct space_options){0}, &space, &e) == 0 &&
         names_resolve(&space->names, "dp", &index) == RESOLVED_UNKNOWN)
-        for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        for (size_t i = 0; i < LENGTH(degrees); i++)
             if (names_resolve(&space->names, degrees[i], &index) == RESOLVED_KEY)
                 buffer_printf(&product, "%s%s", count++ ? " * " : "", degrees[i]);
     if (count)

@@ -19,8 +19,6 @@
 #include "util/string_list.h"
 #include "util/unit.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 enum { WORDS_MOST = 12, UNITS_MOST = 6, UNIT_BYTES_MOST = 16, SETTINGS_MOST = 50, CELLS_MOST = 200000 };
 
 /* How numbers are written: "1,234.5" or "1.234,5". */

@@ -23,7 +23,7 @@ enum file_format file_format_of(const char *path)
         enum file_format format;
     } endings[] = {{".yaml", FORMAT_YAML}, {".yml", FORMAT_YAML}, {".toml", FORMAT_TOML}, {".json", FORMAT_JSON}};
     const char *dot = strrchr(path_name(path), '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+    for (size_t i = 0; dot && i < LENGTH(endings); i++)
         if (strcmp(dot, endings[i].ending) == 0)
             return endings[i].format;
     return FORMAT_NONE;

@@ -111,7 +111,7 @@ static const char *number_end(const char *p)
 static const char *word_end(const char *p)
 {
     static const char *const words[] = {"true", "false", "null"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < LENGTH(words); i++) {
         size_t n = strlen(words[i]);
         if (strncmp(p, words[i], n) == 0 && !isalnum((unsigned char)p[n]) && p[n] != '_')
             return p + n;

@@ -380,7 +380,7 @@ static double peaks_of(const struct import_table *t)
         if (t->config->columns[i].is_metric || stmt_type(t->select, column) != COLUMN_TEXT)
             continue;
         const char *text = stmt_text(t->select, column);
-        for (size_t k = 0; k < sizeof precisions / sizeof *precisions; k++) {
+        for (size_t k = 0; k < LENGTH(precisions); k++) {
             size_t length = strlen(precisions[k].precision);
             if (strncasecmp(text, precisions[k].precision, length) == 0 && !isalnum((unsigned char)text[length]))
                 return precisions[k].peaks;
@@ -392,7 +392,7 @@ static double peaks_of(const struct import_table *t)
 static double most_of(const struct import_table *t, const char *metric)
 {
     bool is_share = false;
-    for (size_t i = 0; i < sizeof shares_of_peak / sizeof *shares_of_peak; i++)
+    for (size_t i = 0; i < LENGTH(shares_of_peak); i++)
         is_share |= strcasecmp(shares_of_peak[i], metric) == 0;
     if (!is_share)
         return INFINITY;

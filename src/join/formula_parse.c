@@ -281,7 +281,7 @@ static uint32_t take_operands(struct parser *p, uint32_t *operands)
 static uint32_t take_call(struct parser *p, const char *start, size_t length)
 {
     uint32_t operands[OPERANDS_MOST];
-    size_t i = 0, most = sizeof functions / sizeof *functions;
+    size_t i = 0, most = LENGTH(functions);
     while (i < most && (strlen(functions[i].name) != length || strncasecmp(functions[i].name, start, length) != 0))
         i++;
     if (i == most)
@@ -492,7 +492,7 @@ static uint32_t add_operation(struct parser *p, const char *start, size_t operat
 static bool take_operator(struct parser *p, int power, const char *start, uint32_t *left)
 {
     const char *before = p->at;
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    for (size_t i = 0; i < LENGTH(operators); i++) {
         if (!take(p, operators[i].symbol))
             continue;
         if (operators[i].power < power) {
@@ -502,7 +502,7 @@ static bool take_operator(struct parser *p, int power, const char *start, uint32
         *left = add_operation(p, start, i, *left, parse(p, operators[i].power + 1));
         return true;
     }
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && power <= POWER_EQUAL; i++)
+    for (size_t i = 0; i < LENGTH(suffixes) && power <= POWER_EQUAL; i++)
         if (take(p, suffixes[i].word)) {
             *left = suffixes[i].take(p, start, *left);
             return true;

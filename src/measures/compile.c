@@ -161,7 +161,7 @@ static int quantities_convert(const char *text, unit_of unit, void *context, str
 static bool joins(const char *name, size_t length)
 {
     static const char *const words[] = {"and", "or", "not", "between", "in", "is", "like", "case", "glob"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < LENGTH(words); i++)
         if (strlen(words[i]) == length && strncasecmp(words[i], name, length) == 0)
             return true;
     return false;

@@ -58,7 +58,7 @@ static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *
     static const enum own_metric own[] = {OWN_DURATION, OWN_CPU_TIME, OWN_MAX_RSS, OWN_ATTEMPTS};
     for (int i = 0; i < OWN_METRIC_COUNT; i++)
         out->seen.values[i] = NAN;
-    for (int i = 0; rc > 0 && i < (int)(sizeof own / sizeof *own); i++)
+    for (int i = 0; rc > 0 && i < (int)(LENGTH(own)); i++)
         out->seen.values[own[i]] = stmt_double_or_nan(s, SECTION_COUNT + i);
     out->seen.is_ok = rc > 0 && stmt_int(s, SECTION_COUNT + 4) != 0;
     stmt_free(s);

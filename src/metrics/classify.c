@@ -30,7 +30,7 @@ static const struct {
 
 static enum line_meaning meaning_by_name(const char *name)
 {
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+    for (size_t i = 0; i < LENGTH(meanings); i++)
         if (strcmp(meanings[i].name, name) == 0)
             return meanings[i].meaning;
     return failure_by_name(name) == FAILURE_NONE ? 0 : MEANING_FAILURE;
@@ -101,7 +101,7 @@ void classifier_free(struct classifier *c)
 static const char *deciding_line(const struct evidence *e)
 {
     const char *const lines[] = {e->cause, e->consequence, e->last, e->end, e->launcher};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    for (size_t i = 0; i < LENGTH(lines); i++)
         if (lines[i][0])
             return lines[i];
     return "";
@@ -187,7 +187,7 @@ static const struct {
 static int signal_of_rank(const struct outcome *o)
 {
     static const int fatal[] = {SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGTERM};
-    for (size_t i = 0; o->ending == ENDING_EXITED && i < sizeof fatal / sizeof *fatal; i++)
+    for (size_t i = 0; o->ending == ENDING_EXITED && i < LENGTH(fatal); i++)
         if (o->exit_code == 256 - fatal[i])
             return fatal[i];
     return 0;
@@ -230,7 +230,7 @@ void outcome_recall(struct outcome *o, enum failure was, const char *message)
                 : o->limit_ms > 0 || was == FAILURE_TIMEOUT ? ENDING_TIMEOUT
                 : o->signal_number                          ? ENDING_SIGNALED
                                                             : ENDING_EXITED;
-    for (size_t i = 0; o->limit_ms > 0 && i < sizeof endings / sizeof *endings; i++)
+    for (size_t i = 0; o->limit_ms > 0 && i < LENGTH(endings); i++)
         if (endings[i].limit && begins(message, endings[i].limit))
             o->ending = (enum ending)i;
     char *text = ending_text(o);

@@ -25,7 +25,7 @@ static bool is_log_name(const char *name)
 {
     static const char *const endings[] = {".log", ".err", ".out", "stderr", "stdout"};
     size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    for (size_t i = 0; i < LENGTH(endings); i++) {
         size_t n = strlen(endings[i]);
         if (length >= n && strcmp(name + length - n, endings[i]) == 0)
             return true;

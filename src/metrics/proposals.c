@@ -351,9 +351,9 @@ static bool find_rate(const struct log_field *f, const char **begin, const char 
     for (const char *p = f->name; p < f->name_end; p++) {
         bool is_rate = false;
         *end = p > f->name && strchr("_- ", p[-1]) ? p - 1 : p;
-        for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)
+        for (size_t i = 0; i < LENGTH(seconds); i++)
             is_rate |= words_end(f->name, p, f->name_end, seconds[i]) != NULL;
-        for (size_t i = 0; i < sizeof counted / sizeof *counted && !is_rate; i++) {
+        for (size_t i = 0; i < LENGTH(counted) && !is_rate; i++) {
             is_rate = words_end(f->name, p, f->name_end, counted[i]) != NULL;
             *end = is_rate ? p + strcspn(p, "_- ") : *end;
         }

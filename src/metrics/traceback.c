@@ -137,7 +137,7 @@ static bool is_named_exception(const char *text)
     size_t n = name_length(text);
     if (n == 0 || text[n] != ':' || text[n + 1] != ' ' || text[n + 2] == '\0')
         return false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    for (size_t i = 0; i < LENGTH(endings); i++)
         if (ends_with(text, n, endings[i]))
             return true;
     return false;

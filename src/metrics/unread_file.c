@@ -35,8 +35,7 @@ static bool has_ending(const char *name, const char *const *endings, size_t coun
 static bool is_text_of_job(const char *name)
 {
     static const char *const endings[] = {".log", ".txt", ".jsonl", ".csv", ".out"};
-    return strlen(name) <= NAME_BYTES_MOST && has_ending(name, endings, sizeof endings / sizeof *endings) &&
-           !log_file_is_ours(name);
+    return strlen(name) <= NAME_BYTES_MOST && has_ending(name, endings, LENGTH(endings)) && !log_file_is_ours(name);
 }
 
 static char *newest_in(const char *directory)

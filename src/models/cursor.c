@@ -24,7 +24,7 @@ static void bind_dhen(struct model_cursor *cursor)
 {
     const struct model_index *index = cursor->index;
     const size_t sizes[] = {index->features, index->emb_dim, index->output_per_emb};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < LENGTH(sizes); i++)
         if (sizes[i] > cursor->last_size_key)
             cursor->last_size_key = sizes[i];
     const struct model_stack *stack = &index->space->keys[index->tokens].stack;

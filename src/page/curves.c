@@ -216,14 +216,14 @@ static void add_table(struct curves *c)
                                                     {"first", NULL},  {"last", NULL},   {"lowest", NULL},
                                                     {"highest", NULL}};
     struct buffer *out = &c->page->out;
-    figures_begin(out, "Curves by job and metric", columns, sizeof columns / sizeof *columns);
+    figures_begin(out, "Curves by job and metric", columns, LENGTH(columns));
     for (size_t i = 0; i < c->stated_count; i++) {
         const struct stated *t = &c->stated[i];
         figures_job(out, t->job);
         figures_text(out, t->name);
         figures_number(out, (double)t->samples);
         const double values[] = {t->first, t->last, t->least, t->most};
-        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+        for (size_t k = 0; k < LENGTH(values); k++)
             figures_number(out, values[k]);
         buffer_add_char(out, '\n');
     }

@@ -61,7 +61,7 @@ enum html_role html_role_of(const char *title, enum html_role *section)
                    {"state", HTML_FIXED},
                    {"attempts", HTML_METRIC},
                    {"duration_ms", HTML_FIXED}};
-    for (size_t i = 0; i < sizeof borders / sizeof *borders; i++) {
+    for (size_t i = 0; i < LENGTH(borders); i++) {
         if (strcmp(borders[i].title, title) == 0) {
             *section = borders[i].next;
             return HTML_FIXED;
@@ -184,7 +184,7 @@ static bool is_told_by_text(const struct html_column *c)
 {
     static const char *const titles[] = {"state", "failure", "error",   "predicted_memory_of",
                                          "notes", "tags",    "excluded"};
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+    for (size_t i = 0; i < LENGTH(titles); i++)
         if (c->role == HTML_FIXED && strcmp(c->title, titles[i]) == 0)
             return true;
     return false;
@@ -349,7 +349,7 @@ const char *html_key_text(const struct html_column *c, const char *text, char ou
 static const struct html_column *find_memory(const struct html_data *d)
 {
     static const char *const names[] = {"peak_memory_bytes", "peak_memory", "memory", "max_memory_allocated"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < LENGTH(names); i++) {
         const struct html_column *c = metric_column(d, names[i]);
         if (c && has_numbers(d, c))
             return c;
@@ -454,7 +454,7 @@ int html_data_read(struct db *db, struct html_data *out, struct error *e)
     for (size_t i = 0; rc == 0 && i < d.column_count; i++)
         if (d.columns[i].role == HTML_KEY || is_told_by_text(&d.columns[i]))
             find_levels(&d.columns[i], d.job_count);
-    for (size_t i = 0; rc == 0 && i < sizeof marks_of_keys / sizeof *marks_of_keys; i++)
+    for (size_t i = 0; rc == 0 && i < LENGTH(marks_of_keys); i++)
         rc = mark_keys(db, &d, marks_of_keys[i].sql, marks_of_keys[i].mark, e);
     if (rc == 0)
         rc = read_jobs(db, &d, e);
@@ -536,7 +536,7 @@ bool html_is_outcome(const char *title, enum html_role role)
     static const char *const fixed[] = {"state",   "failure",          "attempts",       "duration_ms",
                                         "max_rss", "predicted_memory", "predicted_time", "notes",
                                         "tags",    "excluded",         "error"};
-    for (size_t i = 0; role == HTML_FIXED && i < sizeof fixed / sizeof *fixed; i++)
+    for (size_t i = 0; role == HTML_FIXED && i < LENGTH(fixed); i++)
         if (strcmp(fixed[i], title) == 0)
             return true;
     return role == HTML_METRIC;

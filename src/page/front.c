@@ -32,7 +32,7 @@ static struct memory_unit choose_memory_unit(const char *unit, double high)
     const bool bytes = (word == 1 && unit[0] == 'B') || (word == 5 && strncmp(unit, "bytes", word) == 0);
     struct memory_unit out = {.scale = 1};
     snprintf(out.unit, sizeof out.unit, "%.*s", (int)utf8_cut(unit, strlen(unit), sizeof out.unit - 1), unit);
-    for (size_t i = 0; bytes && i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; bytes && i < LENGTH(units); i++)
         if (high >= 2 * units[i].factor) {
             out.scale = units[i].factor;
             snprintf(out.unit, sizeof out.unit, "%s%s", units[i].shown, unit + word);
@@ -144,7 +144,7 @@ static void add_front_figures(struct html_page *p, const struct point *points, c
                                              {d->objective, d->unit},
                                              {"on the front", NULL}};
     size_t shown = 0;
-    figures_begin(&p->out, "Objective against memory", columns, sizeof columns / sizeof *columns);
+    figures_begin(&p->out, "Objective against memory", columns, LENGTH(columns));
     for (size_t i = 0; i < count && shown < FIGURES_MOST; i++, shown++) {
         figures_job(&p->out, d->jobs[points[i].job].id);
         figures_number(&p->out, points[i].x / memory->scale);

@@ -76,7 +76,7 @@ static void add_learning_figures(struct html_page *p, const struct trial_point *
                                              {"best so far", d->unit}};
     const bool all = count <= FIGURES_MOST;
     size_t shown = 0;
-    figures_begin(&p->out, "Best objective so far by attempt", columns, sizeof columns / sizeof *columns);
+    figures_begin(&p->out, "Best objective so far by attempt", columns, LENGTH(columns));
     for (size_t i = 0; i < count && shown < FIGURES_MOST; i++) {
         const struct trial_point *t = &trials[i];
         if (!all && !t->improves)

@@ -271,7 +271,7 @@ void html_add_search(struct buffer *out, const struct cJSON *search, long long p
         return;
     html_name(out, "Search by ", json_text_of(search, "strategy"), ": ");
     buffer_add_count(out, trials, "trial");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < LENGTH(names); i++) {
         buffer_printf(out, ", %lld %s", (long long)json_count_of(search, names[i]), titles[i]);
         open -= json_count_of(search, names[i]);
     }

@@ -28,7 +28,7 @@ static const struct {
     {"excluded", "Excluded combinations", html_excluded},
     {"jobs", "All jobs", html_jobs},
 };
-#define SECTION_COUNT (sizeof sections / sizeof *sections)
+#define SECTION_COUNT LENGTH(sections)
 
 /* Index of the section that stands at a place: where no job is ok, the failures come first. */
 static size_t section_at(const struct html_data *d, size_t place)
@@ -103,7 +103,7 @@ static void add_overlays(struct html_page *p)
 static void add_scripts(struct html_page *p)
 {
     buffer_add_text(&p->out, "<script type=module>\n");
-    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+    for (size_t i = 0; i < LENGTH(scripts); i++) {
         char *name = xasprintf("src/page/%s.js", scripts[i]);
         buffer_add_text(&p->out, embedded_text(name));
         free(name);

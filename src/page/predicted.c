@@ -73,7 +73,7 @@ static void add_prediction_figures(struct html_page *p, const char *quantity, co
     const struct figures_column columns[] = {{"job", NULL}, {"predicted", unit}, {"measured", unit}, {"off by", "%"}};
     char *caption = xasprintf("Predicted and measured %s", quantity);
     size_t shown = 0;
-    figures_begin(&p->out, caption, columns, sizeof columns / sizeof *columns);
+    figures_begin(&p->out, caption, columns, LENGTH(columns));
     for (; shown < count && shown < FIGURES_MOST; shown++) {
         const struct prediction_point *i = &items[shown];
         figures_job(&p->out, i->job);

@@ -142,7 +142,7 @@ static void add_figures(struct html_page *p, const struct timeline *t)
                                                     {"outcome", NULL}};
     char time[32];
     size_t shown = 0;
-    figures_begin(&p->out, "Attempts by slot over time", columns, sizeof columns / sizeof *columns);
+    figures_begin(&p->out, "Attempts by slot over time", columns, LENGTH(columns));
     for (; shown < t->count && shown < FIGURES_MOST; shown++) {
         const struct bar *b = &t->bars[shown];
         figures_job(&p->out, b->job);

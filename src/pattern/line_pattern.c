@@ -91,7 +91,7 @@ static int add_escape(struct translation *t, struct buffer *out)
     if (c >= '1' && c <= '9')
         return refuse(t, "back-references are not supported: they cannot be matched in linear time");
     t->p += 2;
-    for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++) {
+    for (size_t i = 0; i < LENGTH(escapes); i++) {
         if (escapes[i].letter == c) {
             buffer_add_text(out, escapes[i].same);
             return 0;

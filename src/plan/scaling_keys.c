@@ -6,8 +6,6 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 /* Inputs that count devices, or groups of them; the second is not made more by more devices of a host. */
 enum { GROWING_RANKS, GROWING_HOSTS };
 static const char *const growing[] = {[GROWING_RANKS] = "dp", [GROWING_HOSTS] = "nodes"};

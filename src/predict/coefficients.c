@@ -7,8 +7,6 @@
 #include "util/embedded.h"
 #include "util/memory.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 const char *const memory_term_names[MEMORY_TERM_COUNT] = {
     [MEMORY_BASE] = "base",       [MEMORY_UNSHARDED] = "unsharded",
     [MEMORY_SHARDED] = "sharded", [MEMORY_ACTIVATIONS] = "activations",

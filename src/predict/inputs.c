@@ -6,9 +6,9 @@
 #include <strings.h>
 
 #include "predict/input_words.h"
+#include "util/memory.h"
 
 #define WHOLE_MOST 9e15
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 void inputs_add_missing(const bool *present, struct buffer *out)
 {

@@ -40,7 +40,7 @@ uint64_t memory_class(const struct input_value *values, const struct subject *s)
     struct buffer b = BUFFER_INIT;
     double in_flight = plan_in_flight(&s->plan, 0);
     uint64_t class;
-    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+    for (size_t i = 0; i < LENGTH(apart); i++)
         skipped[input_find(apart[i])] = true;
     for (size_t i = 0; i < INPUT_COUNT; i++) {
         if (skipped[i] || values[i].kind == INPUT_ABSENT)

@@ -253,7 +253,6 @@ static feature_set features_of_plan(const struct subject *s, const struct device
 
 #define INTERVAL_90 1.6448536269514722
 #define TEXT_BYTES 160
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 struct calibrated {
     char *framework, *device, *cluster;

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 #include "predict/layer_memory.h"
+#include "util/memory.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define ADAPTER_FP32 4.0
 
 /* A module that can have adapters. */

@@ -42,7 +42,7 @@ static char *path_of(const char *proc_file)
 static char *own_directory(void)
 {
     char *path = path_of("/proc/self/cgroup"), *directory = NULL;
-    for (size_t i = 0; path && !directory && i < sizeof mounts / sizeof *mounts; i++) {
+    for (size_t i = 0; path && !directory && i < LENGTH(mounts); i++) {
         char *members = xasprintf("%s%s/cgroup.procs", mounts[i], path);
         if (access(members, W_OK) == 0)
             directory = xasprintf("%s%s", mounts[i], strcmp(path, "/") == 0 ? "" : path);

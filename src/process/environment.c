@@ -82,7 +82,7 @@ static bool is_passed(const char *setting, struct environment_passing pass)
 
 static bool is_usual(const char *setting)
 {
-    return matches(setting, passed_on, sizeof passed_on / sizeof *passed_on);
+    return matches(setting, passed_on, LENGTH(passed_on));
 }
 
 static void put(struct string_list *l, const char *setting)
@@ -159,7 +159,7 @@ char **environment_with(char *const *base, char *const *declared, char *const *o
 {
     struct string_list l = STRING_LIST_INIT;
     char *const *const parts[] = {base, declared, own};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < LENGTH(parts); i++)
         for (char *const *p = parts[i]; p && *p; p++)
             put(&l, *p);
     return string_list_take(&l);
@@ -202,9 +202,9 @@ char *environment_declared_json(char *const *settings, char *const *secrets)
 /* Whatever [job] secrets says of it: it is recorded without its value. */
 static bool is_recorded(const char *setting, char *const *names)
 {
-    return matches(setting, recorded, sizeof recorded / sizeof *recorded) ||
+    return matches(setting, recorded, LENGTH(recorded)) ||
            (is_passed(setting, (struct environment_passing){.names = names}) &&
-            !matches(setting, of_sessions, sizeof of_sessions / sizeof *of_sessions));
+            !matches(setting, of_sessions, LENGTH(of_sessions)));
 }
 
 char *environment_context_json(char *const *runner, char *const *pass, char *const *secrets)

@@ -79,7 +79,7 @@ static bool is_output(const char *path)
 {
     static char *const names[] = {(char *)"output.log",    (char *)"stdout.log", (char *)"stderr.log",
                                   (char *)"metrics.jsonl", (char *)"job.sh",     (char *)"slurm.*"};
-    return matches(names, sizeof names / sizeof *names, path);
+    return matches(names, LENGTH(names), path);
 }
 
 static bool is_kept(const struct keep_rules *rules, const char *path)

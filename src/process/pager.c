@@ -79,7 +79,7 @@ static int spawn(const char *command, int input, const sigset_t *mask)
 
 static void heed_signals(void)
 {
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+    for (size_t i = 0; i < LENGTH(signals); i++) {
         struct sigaction now;
         if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
             signal(signals[i], end_after_pager);
@@ -97,7 +97,7 @@ int pager_start(const char *command, bool with_errors, struct error *e)
     /* A signal that comes while the pager starts is heeded when it has: it ends nobody who does not wait. */
     sigset_t heeded, before;
     sigemptyset(&heeded);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    for (size_t i = 0; i < LENGTH(signals); i++)
         sigaddset(&heeded, signals[i]);
     pthread_sigmask(SIG_BLOCK, &heeded, &before);
     int error_number = spawn(command, ends[0], &before);

@@ -40,7 +40,7 @@ void job_command_train(struct job_launch *l)
 static const char *find_directory(const char *word, const struct job_launch *l, const char *exact, size_t *length)
 {
     const char *const names[] = {exact, l->files};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < LENGTH(names); i++) {
         const size_t n = strlen(names[i]);
         for (const char *at = strstr(word, names[i]); at; at = strstr(at + 1, names[i])) {
             const char *begin = at;
@@ -88,7 +88,7 @@ static void add_marked_line(struct buffer *out, const char *line)
 static bool is_usual(const char *directory, size_t length)
 {
     static const char *const usual[] = {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+    for (size_t i = 0; i < LENGTH(usual); i++)
         if (strlen(usual[i]) == length && memcmp(usual[i], directory, length) == 0)
             return true;
     return false;
@@ -142,7 +142,7 @@ static void add_copies(struct buffer *line, char *const *words, const char *exac
     bool named = false, any = false;
     for (; *words; words++)
         named |= strchr(*words, MARK) != NULL;
-    for (size_t i = 0; named && i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; named && i < LENGTH(names); i++) {
         char *path = xasprintf("%s/%s", exact, names[i]);
         if (access(path, R_OK) == 0) {
             add_word(line, any ? " " : "cp ", path);

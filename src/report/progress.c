@@ -147,7 +147,7 @@ static void drop_until_fit(struct buffer parts[PARTS], size_t columns)
 {
     static const enum line_part order[] = {PART_BEST,    PART_RATE, PART_RUNNING, PART_WAITING,
                                            PART_PERCENT, PART_ETA,  PART_FAILED};
-    for (size_t i = 0; i < sizeof order / sizeof *order && parts_columns(parts) > columns; i++)
+    for (size_t i = 0; i < LENGTH(order) && parts_columns(parts) > columns; i++)
         buffer_clear(&parts[order[i]]);
 }
 

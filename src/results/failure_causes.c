@@ -53,7 +53,7 @@ static const struct {
                 {"model", "model_id"},
                 {"training_spec", "training_id"},
                 {"parallel_spec", "parallel_id"}};
-#define SECTION_COUNT (sizeof sections / sizeof *sections)
+#define SECTION_COUNT LENGTH(sections)
 
 /* --- what the jobs have --- */
 

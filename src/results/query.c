@@ -101,7 +101,7 @@ static char *without_unit(const char *where)
         const double value = strtod(p, &end);
         const char *unit = end + strspn(end, " ");
         char *word = xstrndup(unit, strcspn(unit, " \t\n()<>=,+-*"));
-        for (size_t i = 0; *word && i < sizeof bases / sizeof *bases; i++) {
+        for (size_t i = 0; *word && i < LENGTH(bases); i++) {
             double all = value;
             if (!unit_convert(value, word, bases[i], &all) || (all == value && strcmp(word, bases[i]) != 0))
                 continue;
@@ -178,7 +178,7 @@ static bool is_rarely_read(const struct result_query *q, const char *title)
 {
     if (!q->every_sweep && strcmp(title, "sweep") == 0)
         return true;
-    for (size_t i = 0; i < sizeof rarely_read / sizeof *rarely_read; i++)
+    for (size_t i = 0; i < LENGTH(rarely_read); i++)
         if (strcmp(rarely_read[i], title) == 0)
             return true;
     return false;

@@ -129,7 +129,7 @@ static int read_objective(struct db *db, struct shape *out, struct error *e)
 
 static bool is_fixed(const char *name)
 {
-    for (size_t i = 0; i < sizeof fixed_titles / sizeof *fixed_titles; i++)
+    for (size_t i = 0; i < LENGTH(fixed_titles); i++)
         if (strcasecmp(fixed_titles[i], name) == 0)
             return true;
     return false;
@@ -162,7 +162,7 @@ static int read_spec_keys(struct db *db, struct columns *out, struct error *e)
 {
     struct columns found = {0};
     int rc = key_sets_read(db, "SELECT kind, json FROM spec ORDER BY id", collect, &found, e);
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+    for (size_t i = 0; i < LENGTH(sections); i++)
         for (size_t k = 0; k < found.count; k++)
             if (strcmp(found.items[k].section, sections[i].kind) == 0)
                 add_column(out, KEYS_MOST, sections[i].kind, found.items[k].name);
@@ -314,7 +314,7 @@ static void add_results(const struct shape *s, struct buffer *b)
     if (s->keys.left_out + s->metrics.left_out)
         buffer_printf(b, ",\n       %zu AS columns_left_out", s->keys.left_out + s->metrics.left_out);
     buffer_add_text(b, "\nFROM job AS j\nLEFT JOIN sweep AS s ON s.id = j.sweep_id\n");
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+    for (size_t i = 0; i < LENGTH(sections); i++)
         buffer_printf(b, "LEFT JOIN spec AS %s ON %s.id = j.%s\n", sections[i].kind, sections[i].kind,
                       sections[i].column);
     /* By its id: statistics of a time when there was one attempt make scanning another index look cheap. */
@@ -368,7 +368,7 @@ static void add_ranking(const struct shape *s, struct buffer *b)
     if (s->has_configurations) {
         buffer_add_text(b, "CREATE VIEW ranking AS\nSELECT o.rank AS rank, o.value AS ");
         buffer_add_quoted(b, objective ? objective->title : s->objective, '"');
-        for (size_t i = 0; i < sizeof configuration_titles / sizeof *configuration_titles; i++)
+        for (size_t i = 0; i < LENGTH(configuration_titles); i++)
             buffer_printf(b, ", o.%s", configuration_titles[i]);
         add_titles(s, objective, b);
         buffer_add_text(b, "FROM configurations AS o CROSS JOIN results AS r ON r.job = o.job");

@@ -51,7 +51,7 @@ static void share_files(const struct runner *r, const struct running_attempt *f,
     char *job = xstrndup(f->job_dir, (size_t)(path_name(f->job_dir) - 1 - f->job_dir));
     const char *const paths[] = {job, f->job_dir, outcome->log_path, outcome->metrics_path};
     file_share(r->options->directory);
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+    for (size_t i = 0; i < LENGTH(paths); i++)
         if (paths[i])
             job_file_share(paths[i]);
     free(job);

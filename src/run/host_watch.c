@@ -41,12 +41,12 @@ static enum suspicion suspicion_of(const struct host_watch *w, const char *stage
     static const int of_either[] = {ENOENT, ENOTDIR, EACCES, EPERM, ETXTBSY, ENETDOWN, EHOSTUNREACH};
     if (strcmp(stage, "fork") == 0 || strcmp(stage, "log") == 0)
         return OF_HOST;
-    for (size_t i = 0; i < sizeof of_host / sizeof *of_host; i++)
+    for (size_t i = 0; i < LENGTH(of_host); i++)
         if (of_host[i] == error_number)
             return OF_HOST;
     if (strcmp(stage, "job files") == 0)
         return host_has_room(w->scratch) ? OF_JOB : OF_HOST;
-    for (size_t i = 0; i < sizeof of_either / sizeof *of_either; i++)
+    for (size_t i = 0; i < LENGTH(of_either); i++)
         if (of_either[i] == error_number)
             return OF_EITHER;
     return OF_JOB;

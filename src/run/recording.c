@@ -274,7 +274,7 @@ static char *describe_left_out(const struct sample_list *l, int64_t unwatched_ms
     if (l->cut_numbers > 0)
         buffer_printf(&text, "numbers of which only a part is matched, as in \"%s\": %zu", l->cut_example,
                       l->cut_numbers);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < LENGTH(parts); i++)
         if (parts[i].count > 0)
             buffer_printf(&text, "%s%s: %lld", text.length ? "; " : "", parts[i].what, (long long)parts[i].count);
     if (text.length == 0)

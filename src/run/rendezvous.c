@@ -65,7 +65,7 @@ char *rendezvous_warning(const struct job_config *job)
                          fixed->name, fixed->value);
     if (!job->command || !job->command[0])
         return NULL;
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+    for (size_t i = 0; i < LENGTH(launchers); i++)
         if (strcmp(path_name(job->command[0]), launchers[i].program) == 0 &&
             !names_option(job->command + 1, launchers[i].option))
             return xasprintf("%s uses port %s by default, so jobs that run at the same time on one machine would "

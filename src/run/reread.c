@@ -144,7 +144,7 @@ static int succeed(struct rereading *r, const struct old_attempt *a, struct erro
     static const char *const steps[] = {"UPDATE job SET state = 'pending', failure = NULL WHERE id = ?",
                                         "UPDATE job SET state = 'running' WHERE id = ?",
                                         "UPDATE job SET state = 'ok', due = NULL WHERE id = ?"};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+    for (size_t i = 0; i < LENGTH(steps); i++)
         if (db_run(r->request->db, steps[i], VALUES(sql_int(a->job_id)), e) < 0)
             return -1;
     return 0;

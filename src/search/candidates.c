@@ -37,7 +37,7 @@ static const struct {
     {"vocab", offsetof(struct layout, vocab)},
     {"devices_per_node", offsetof(struct layout, devices_per_host)},
 };
-enum { COLUMN_RECOMPUTE = sizeof layout_inputs / sizeof *layout_inputs, COLUMN_DEVICES, FIRST_KEY };
+enum { COLUMN_RECOMPUTE = LENGTH(layout_inputs), COLUMN_DEVICES, FIRST_KEY };
 
 /* A key's role in the search. */
 enum role { ROLE_NONE = 0, ROLE_MICRO_BATCH, ROLE_ACCUMULATION, ROLE_GLOBAL_BATCH, ROLE_ZERO_STAGE };
@@ -121,7 +121,7 @@ static void choose_keys(struct candidate_loading *l)
         l->set->sections[l->key_count] = section_names[n->keys[i].section];
         l->key_index[l->key_count++] = i;
     }
-    for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
+    for (size_t r = 0; r < LENGTH(roles); r++) {
         mark_role(l, roles[r].input, roles[r].role);
         l->of_batch[input_find(roles[r].input)] = roles[r].role != ROLE_ZERO_STAGE;
     }
@@ -616,7 +616,7 @@ static void add_keys(const struct search_space *s, const struct members *m, bool
                      struct buffer *out)
 {
     for (size_t k = 0; k < s->key_count; k++)
-        for (size_t i = 0; i < sizeof kept_sections / sizeof *kept_sections; i++)
+        for (size_t i = 0; i < LENGTH(kept_sections); i++)
             if (kept_sections[i].is_kept == kept && strcmp(s->sections[k], kept_sections[i].section) == 0 &&
                 tells_apart(s, m, k))
                 buffer_printf(out, "%s%s%s.%s%s", out->length ? ", " : "", quote, s->sections[k], s->keys[k], quote);

@@ -230,7 +230,7 @@ static bool find_largest(struct flow *f, struct stage *g, double least, double e
     const double tries[] = {ceil(1.05 * estimate), estimate, floor(0.95 * estimate)};
     double metric;
     g->largest = least;
-    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+    for (size_t i = 0; i < LENGTH(tries); i++) {
         size_t c = member_at(f, g->base, tries[i]);
         if (!result(f, c, "near the estimated largest micro-batch", &metric))
             return false;
@@ -248,7 +248,7 @@ static void add_size(struct flow *f, struct stage *g, double micro_batch)
     for (size_t i = 0; i < g->size_count; i++)
         if (g->sizes[i] == size)
             return;
-    if (g->size_count < sizeof g->sizes / sizeof *g->sizes)
+    if (g->size_count < LENGTH(g->sizes))
         g->sizes[g->size_count++] = size;
 }
 

@@ -81,7 +81,7 @@ static size_t promotable(const struct halving *a, const struct search *s, int ru
 static size_t next_new(const struct halving *a, const struct search *s)
 {
     static const double risks[] = {SEARCH_RISKY, SEARCH_HOPELESS, 1};
-    size_t count = sizeof risks / sizeof *risks - (s->counts.measured > 0);
+    size_t count = LENGTH(risks) - (s->counts.measured > 0);
     for (size_t r = 0; r < count; r++)
         for (size_t i = 0; i < s->space->count; i++)
             if (search_is_open(s, a->order[i]) && !search_is_too_large(s, a->order[i]) &&

@@ -384,7 +384,7 @@ static enum search_answer model_ask(struct search *s, void *own, struct decision
     find_bests(s, all, m->best);
     fill_gains(s, all, m);
     fill_left(s, all, m);
-    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+    for (size_t i = 0; i < LENGTH(passes); i++) {
         struct choice c = choose(s, all, m, &passes[i]);
         if (!c.any)
             continue;

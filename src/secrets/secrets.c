@@ -37,7 +37,7 @@ static const char *const secret_parts[] = {"SECRET", "PASSWORD", "PASSWD", "CRED
 
 static bool is_secret_word(const char *word, size_t length)
 {
-    for (size_t i = 0; i < sizeof secret_words / sizeof *secret_words; i++)
+    for (size_t i = 0; i < LENGTH(secret_words); i++)
         if (strlen(secret_words[i]) == length && strncasecmp(secret_words[i], word, length) == 0)
             return true;
     return length > 5 && strncasecmp(word + length - 5, "TOKEN", 5) == 0;
@@ -47,7 +47,7 @@ static bool has_secret_part(const char *setting)
 {
     char *name = xstrndup(setting, setting_name_length(setting));
     bool found = false;
-    for (size_t i = 0; !found && i < sizeof secret_parts / sizeof *secret_parts; i++)
+    for (size_t i = 0; !found && i < LENGTH(secret_parts); i++)
         found = strcasestr(name, secret_parts[i]) != NULL;
     free(name);
     return found;
@@ -127,16 +127,16 @@ static void take_apart(const char *name, size_t length, struct option_name *out)
 
 static enum secret_name option_kind_of(const struct option_name *n)
 {
-    for (size_t i = 0; i < sizeof option_parts / sizeof *option_parts; i++)
+    for (size_t i = 0; i < LENGTH(option_parts); i++)
         if (strstr(n->joined, option_parts[i]))
             return SECRET_NAME_CERTAIN;
-    for (size_t i = 0; i < sizeof option_words / sizeof *option_words; i++) {
+    for (size_t i = 0; i < LENGTH(option_words); i++) {
         const char *before = option_words[i].before;
         if (strcmp(n->last, option_words[i].last) == 0 &&
             (before ? n->before && strcmp(n->before, before) == 0 : !n->before))
             return SECRET_NAME_LIKELY;
     }
-    for (size_t i = 0; i < sizeof query_words / sizeof *query_words; i++)
+    for (size_t i = 0; i < LENGTH(query_words); i++)
         if (strcmp(n->last, query_words[i]) == 0)
             return SECRET_NAME_QUERY;
     return SECRET_NAME_NONE;
@@ -159,7 +159,7 @@ static enum secret_name name_of_option(const char *name, size_t length, char *co
     for (; listed && *listed; listed++)
         if (is_same_name(*listed, n.joined))
             return SECRET_NAME_CERTAIN;
-    for (size_t i = 0; i < sizeof holders / sizeof *holders; i++)
+    for (size_t i = 0; i < LENGTH(holders); i++)
         if (strcmp(n.last, holders[i]) == 0)
             return SECRET_NAME_NONE;
     return option_kind_of(&n);
@@ -250,7 +250,7 @@ static bool secret_form_is_random(const char *text, size_t length)
 
 static bool find_service(const char *text, struct secret_form *out)
 {
-    for (size_t i = 0; i < sizeof services / sizeof *services; i++) {
+    for (size_t i = 0; i < LENGTH(services); i++) {
         size_t prefix = strlen(services[i].prefix);
         if (strncmp(text, services[i].prefix, prefix) != 0)
             continue;
@@ -268,7 +268,7 @@ static bool find_service(const char *text, struct secret_form *out)
 
 static bool find_scheme(const char *text, struct secret_form *out)
 {
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+    for (size_t i = 0; i < LENGTH(schemes); i++) {
         size_t prefix = strlen(schemes[i]);
         if (strncasecmp(text, schemes[i], prefix) != 0)
             continue;
@@ -302,7 +302,7 @@ static bool find_user(const char *text, struct secret_form *out)
 static bool find_hook(const char *text, struct secret_form *out)
 {
     const size_t end = strcspn(text, " \t\r\n\"'<>?#\\,;)]}");
-    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+    for (size_t i = 0; i < LENGTH(hooks); i++) {
         const char *hook = memmem(text, end, hooks[i], strlen(hooks[i]));
         const size_t visible = hook ? (size_t)(hook - text) + strlen(hooks[i]) : end;
         const size_t hidden = hooks[i][strlen(hooks[i]) - 1] == '/' ? end - visible : strcspn(text + visible, "/");
@@ -318,7 +318,7 @@ static bool find_hook(const char *text, struct secret_form *out)
 static bool find_network(const char *text, struct secret_form *out)
 {
     const size_t length = strcspn(text, "@ \t\r\n\"'<>(");
-    for (size_t i = 0; text[length] == '@' && length > 1 && i < sizeof networks / sizeof *networks; i++) {
+    for (size_t i = 0; text[length] == '@' && length > 1 && i < LENGTH(networks); i++) {
         *out = (struct secret_form){1, length - 1};
         if (strncmp(text + length + 1, networks[i], strlen(networks[i])) == 0)
             return true;
@@ -431,7 +431,7 @@ struct span {
 static bool is_no_secret(enum secret_name kind, struct span value)
 {
     static const char *const words[] = {"true", "false", "yes", "no", "none", "null", "on", "off", SECRET_REDACTED};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < LENGTH(words); i++)
         if (strlen(words[i]) == value.length && strncasecmp(words[i], value.text, value.length) == 0)
             return true;
     /* "$TOKEN", "${TOKEN}", "{token}": where it is, not what it is. */
@@ -581,7 +581,7 @@ static struct span program_secret(const struct program_option *o, struct span va
 /* "curl -u me:password", "sshpass -pPASSWORD" at `text`, which is at the option. */
 static bool find_program_option(const char *text, size_t before, struct span *out)
 {
-    for (size_t i = 0; text[0] == '-' && i < sizeof program_options / sizeof *program_options; i++) {
+    for (size_t i = 0; text[0] == '-' && i < LENGTH(program_options); i++) {
         const struct program_option *o = &program_options[i];
         const size_t length = strlen(o->option);
         if (strncmp(text, o->option, length) != 0 || !follows_program(text, before, o->program))
@@ -666,7 +666,7 @@ static struct span secret_of_program(char *const *words, size_t i)
     const size_t before = line.length, option = i > 0 ? before - strlen(words[i - 1]) - 1 : 0;
     buffer_add_text(&line, words[i]);
     const char *text = buffer_text(&line);
-    for (size_t k = 0; k < sizeof program_options / sizeof *program_options; k++) {
+    for (size_t k = 0; k < LENGTH(program_options); k++) {
         const struct program_option *o = &program_options[k];
         if (takes_next_word(o) && strcmp(words[i - 1], o->option) == 0 &&
             follows_program(text + option, option, o->program))

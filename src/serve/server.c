@@ -127,7 +127,7 @@ static void add_headers(const struct server *s, struct MHD_Response *r, const ch
                    {"Referrer-Policy", "no-referrer"},
                    {"Cross-Origin-Resource-Policy", "same-origin"},
                    {"Cross-Origin-Opener-Policy", "same-origin"}};
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+    for (size_t i = 0; i < LENGTH(headers); i++)
         if (headers[i].value)
             s->http.add_response_header(r, headers[i].name, headers[i].value);
 }

@@ -78,7 +78,7 @@ void space_add_derived(struct names *n, const char *name, struct expression *x)
 
 static void derive_builtin(struct names *n)
 {
-    for (size_t i = 0; i < sizeof builtin_derived / sizeof *builtin_derived; i++)
+    for (size_t i = 0; i < LENGTH(builtin_derived); i++)
         derive_one(n, builtin_derived[i].name, builtin_derived[i].expression);
 }
 
@@ -103,7 +103,7 @@ static void add_common(struct names *n)
                                                 "seq",        "ffn",          "vocab",
                                                 "zero_stage", "global_batch", "experts",
                                                 "kv_heads",   "head_dim"};
-    for (size_t i = 0; i < sizeof read_by_rules / sizeof *read_by_rules; i++)
+    for (size_t i = 0; i < LENGTH(read_by_rules); i++)
         names_add_common(n, read_by_rules[i], inputs[input_find(read_by_rules[i])].synonyms);
 }
 
@@ -406,7 +406,7 @@ static const struct {
 static size_t add_attempt_names(struct names *n, bool of_first)
 {
     size_t added = 0;
-    for (size_t i = 0; i < sizeof of_attempt / sizeof *of_attempt; i++) {
+    for (size_t i = 0; i < LENGTH(of_attempt); i++) {
         struct expression x = {.sql = xstrdup(of_first ? of_attempt[i].of_first : of_attempt[i].of_later)};
         if (is_key_somewhere(n, of_attempt[i].name))
             expression_free(&x);

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "database/function.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#include "util/memory.h"
 
 /* elasticity/constants.py */
 #define MIN_DEVICES 1

@@ -186,7 +186,7 @@ void launch_texts_profile(const struct space *space, const struct job_details *j
 void launch_texts_free(struct launch_texts *t)
 {
     char **const lists[] = {t->command, t->environment, t->unset};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; i < LENGTH(lists); i++)
         if (lists[i])
             strings_free(lists[i]);
     free(t->directory);

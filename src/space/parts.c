@@ -159,7 +159,7 @@ static char *shown(const cJSON *part, const cJSON *other)
 cJSON *parts_compare(const struct sweep *s, const cJSON *was, const cJSON *now)
 {
     cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < LENGTH(names); i++) {
         const cJSON *w = cJSON_GetObjectItemCaseSensitive(was, names[i]);
         const cJSON *n = cJSON_GetObjectItemCaseSensitive(now, names[i]);
         char *then = normal_text(s, w), *there = normal_text(s, n);

@@ -11,8 +11,6 @@
 #include "util/hash.h"
 #include "util/memory.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 /* --- the functions --- */
 
 static void set_value(const struct sql_value *a, struct input_value *out)

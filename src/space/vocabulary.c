@@ -250,7 +250,7 @@ const struct key *vocabulary_key(const struct space *space, size_t input)
 
 static void check_forms(struct vocabulary_report *r)
 {
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    for (size_t i = 0; i < LENGTH(forms); i++) {
         const struct key *key = vocabulary_key(r->space, input_find(forms[i].input));
         if (key)
             check_form_of(r, &forms[i], key);
@@ -436,7 +436,7 @@ static void check_adapters(struct vocabulary_report *r)
             continue;
         const struct key *key = &names->keys[index];
         char *value = adapters_of(r->space, key);
-        for (size_t i = 0; value && i < sizeof wanted / sizeof *wanted; i++)
+        for (size_t i = 0; value && i < LENGTH(wanted); i++)
             if (!r->space->prediction.inputs[input_find(wanted[i])])
                 add_unknown(r, position_of(r->space, key),
                             xasprintf("%s = \"%s\" needs a key %s%s", name, value, wanted[i],

@@ -114,7 +114,7 @@ static void send_rest(struct remote_job *j)
 static void remove_files(const char *base, const char *first, const char *second)
 {
     const char *const ends[] = {"", first, second};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    for (size_t i = 0; i < LENGTH(ends); i++) {
         char *path = xasprintf("%s%s", base, ends[i]);
         unlink(path);
         free(path);

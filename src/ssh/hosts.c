@@ -123,7 +123,7 @@ void ssh_add_words(const struct ssh_config *config, struct string_list *words)
     string_list_add(words, xstrdup("ssh"));
     for (char *const *p = config->options; p && *p; p++)
         string_list_add(words, xstrdup(*p));
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+    for (size_t i = 0; i < LENGTH(ours); i++)
         string_list_add(words, xstrdup(ours[i]));
     string_list_add(words, xasprintf("-oServerAliveInterval=%" PRId64, config->lease_ms / 6000 + 1));
     string_list_add(words, xstrdup("-oServerAliveCountMax=3"));
@@ -142,7 +142,7 @@ bool ssh_is_refusal(const char *line)
                                         "no matching ",
                                         "there is no directory",
                                         "unknown option -- "};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < LENGTH(known); i++)
         if (strstr(line, known[i]))
             return true;
     return false;

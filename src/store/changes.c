@@ -241,7 +241,7 @@ static const struct {
 static int restore_columns(struct db *db, int64_t id, struct error *e)
 {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sizeof columns / sizeof *columns; i++) {
+    for (size_t i = 0; rc == 0 && i < LENGTH(columns); i++) {
         char *sql = xasprintf("UPDATE job SET %s = %s FROM replaced AS r WHERE +r.change_id = ?1 AND r.job_id = job.id"
                               " AND r.field = ?2",
                               columns[i].column, columns[i].value);

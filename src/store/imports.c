@@ -35,7 +35,7 @@ static const char *const put_waiting_sql[] = {
     "INSERT OR IGNORE INTO job_metric (job_id, name, value, attempts) SELECT job_id, name, value, 1 FROM waiting_metric"
     " WHERE job_id",
 };
-enum { PUT_STATEMENTS = sizeof put_waiting_sql / sizeof *put_waiting_sql };
+enum { PUT_STATEMENTS = LENGTH(put_waiting_sql) };
 
 /* The tables of sql/settle_imports.sql. The sweeps whose jobs tables asked for are those of before: a table that is
  * read anew may leave one. */
@@ -280,7 +280,7 @@ static int make_taken(struct import_store *s, struct error *e)
 {
     int rc = 0;
     db_set_cache(s->db, DB_LOADING_CACHE_KIB);
-    for (size_t i = 0; i < sizeof s->taken / sizeof *s->taken; i++)
+    for (size_t i = 0; i < LENGTH(s->taken); i++)
         if (rc == 0 && s->taken[i])
             rc = db_exec(s->db, s->taken[i], e);
     db_set_cache(s->db, DB_CACHE_KIB);
@@ -305,7 +305,7 @@ int import_store_claim(struct import_store *s, struct error *e)
         " WHERE s.id = ?1 AND o.id <> ?1 AND o.role IS NULL ORDER BY o.last_seen DESC LIMIT 1)",
     };
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sizeof sql / sizeof *sql; i++)
+    for (size_t i = 0; rc == 0 && i < LENGTH(sql); i++)
         rc = db_run(s->db, sql[i], VALUES(sql_int(s->sweep_id)), e);
     return rc;
 }

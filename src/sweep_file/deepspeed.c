@@ -92,7 +92,7 @@ const struct schema schema_deepspeed = {"[deepspeed]", SCHEMA_KEYS(deepspeed_key
 void read_deepspeed(const struct reading *r, const struct toml_node *table)
 {
     struct deepspeed_settings *d = &r->sweep->deepspeed;
-    const struct toml_node *found[sizeof deepspeed_keys / sizeof *deepspeed_keys];
+    const struct toml_node *found[LENGTH(deepspeed_keys)];
     schema_match(&schema_deepspeed, r, table, found);
     bool asks = r->role != FILE_PROFILE;
     for (int k = 0; k < KEYS_THAT_ASK; k++)
@@ -110,7 +110,7 @@ void finish_profile_steps(struct sweep *s)
 {
     static const char *const timers[] = {"fwd", "bwd", "step"};
     const int64_t profiled = s->deepspeed.profile_steps[1] ? s->deepspeed.profile_steps[0] + 1 : 0;
-    for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
+    for (size_t i = 0; i < LENGTH(timers); i++) {
         struct metric *m = (struct metric *)job_find_metric(&s->job, timers[i]);
         const bool is_own = m && m->at.file && strcmp(m->at.file, s->path) == 0;
         if (m && !is_own && m->warmup < profiled)

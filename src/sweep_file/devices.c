@@ -12,7 +12,6 @@
 #include "util/suggest.h"
 
 #define GIB 1073741824.0
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* --- by name --- */
 
@@ -84,7 +83,7 @@ bool device_is_kind(const char *name)
 {
     static const char *const kinds[] = {"cuda", "gpu", "cpu", "hip", "xpu", "tpu", "npu", "mps", "xla"};
     size_t length = strcspn(name, ":");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < LENGTH(kinds); i++)
         if (strlen(kinds[i]) == length && strncasecmp(kinds[i], name, length) == 0)
             return true;
     return false;

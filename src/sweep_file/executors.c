@@ -150,7 +150,7 @@ const struct schema schema_local = {"[local]", SCHEMA_KEYS(local_keys)};
 
 void read_local(const struct reading *r, const struct toml_node *table)
 {
-    const struct toml_node *found[sizeof local_keys / sizeof *local_keys];
+    const struct toml_node *found[LENGTH(local_keys)];
     schema_match(&schema_local, r, table, found);
     const struct toml_node *shared = found[schema_find(&schema_local, "jobs_per_device")];
     schema_take(&schema_local, r, found, r->sweep);

@@ -9,8 +9,6 @@
 #include "util/file.h"
 #include "util/memory.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 static struct job_file *current(const struct reading *r)
 {
     return &r->sweep->job.files[r->sweep->job.file_count - 1];

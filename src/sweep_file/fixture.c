@@ -60,7 +60,7 @@ const struct schema schema_ready = {"[fixture.ready]", SCHEMA_KEYS(ready_keys)};
 
 static void read_ready(const struct reading *r, const struct toml_node *node)
 {
-    const struct toml_node *found[sizeof ready_keys / sizeof *ready_keys];
+    const struct toml_node *found[LENGTH(ready_keys)];
     struct fixture *f = current(r);
     f->is_server = true;
     if (node->kind != NODE_TABLE) {
@@ -117,7 +117,7 @@ static void check_name(const struct reading *r, const struct toml_node *node)
 static void check_kind(const struct reading *r, const struct toml_node **found)
 {
     static const char *const of_servers[] = {"between", "stop", "keep"};
-    for (size_t i = 0; i < sizeof of_servers / sizeof *of_servers; i++) {
+    for (size_t i = 0; i < LENGTH(of_servers); i++) {
         const struct toml_node *node = found[schema_find(&schema_fixture, of_servers[i])];
         if (node && !current(r)->is_server)
             problem_at_key(r, node,
@@ -131,7 +131,7 @@ static void release(struct fixture *f)
 {
     struct fixture_command *const commands[] = {&f->start, &f->ready, &f->between, &f->stop};
     schema_release(&schema_fixture, f);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    for (size_t i = 0; i < LENGTH(commands); i++)
         strings_free(commands[i]->words);
     for (size_t i = 0; i < f->environment_count; i++)
         free_all(f->environment[i].name, f->environment[i].value);
@@ -148,7 +148,7 @@ void fixtures_release(struct sweep *s)
 void read_fixture(const struct reading *r, const struct toml_node *table)
 {
     struct sweep *s = r->sweep;
-    const struct toml_node *found[sizeof fixture_keys / sizeof *fixture_keys];
+    const struct toml_node *found[LENGTH(fixture_keys)];
     *array_add(s->fixtures, s->fixture_count) =
         (struct fixture){.timeout_ms = DEFAULT_TIMEOUT_MS, .devices = -1, .at = reading_at_value(r, table)};
     schema_match(&schema_fixture, r, table, found);

@@ -189,7 +189,7 @@ static int check_foreign(const struct hf_reading *r)
         int64_t most; /* largest value that means none */
     } parts[] = {{"num_experts", 1},     {"num_local_experts", 1}, {"n_routed_experts", 1},
                  {"moe_num_experts", 1}, {"kv_lora_rank", 0},      {"num_nextn_predict_layers", 0}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < LENGTH(parts); i++) {
         const cJSON *item = hf_field_of(r->root, parts[i].field);
         if (cJSON_IsNumber(item) && item->valuedouble > (double)parts[i].most && !reads(r->type, parts[i].field))
             return error_set(r->e, ERROR_USAGE,
@@ -326,7 +326,7 @@ static void set_constants(struct hf_reading *r)
 static int check_towers(struct hf_reading *r)
 {
     static const char *const towers[] = {"vision_config", "audio_config"};
-    for (size_t i = 0; i < sizeof towers / sizeof *towers; i++)
+    for (size_t i = 0; i < LENGTH(towers); i++)
         if (hf_field_of(r->root, towers[i]))
             return error_set(r->e, ERROR_USAGE,
                              "%s: \"%s\" is an encoder tower, which is not counted; save text_config as a separate "

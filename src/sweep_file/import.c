@@ -114,7 +114,7 @@ const struct schema schema_import = {"[import]", SCHEMA_KEYS(import_keys)};
 void read_import(const struct reading *r, const struct toml_node *table)
 {
     struct import_config *c = &r->sweep->import;
-    const struct toml_node *found[sizeof import_keys / sizeof *import_keys];
+    const struct toml_node *found[LENGTH(import_keys)];
     schema_match(&schema_import, r, table, found);
     const struct toml_node **columns = &found[schema_find(&schema_import, section_names[0])];
     c->given = true;

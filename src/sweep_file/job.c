@@ -112,7 +112,7 @@ static bool is_time_in_words(const char *text)
     static const char *const words[] = {" second", " sec", " minute", " min", " hour", " day", " week"};
     if (text[strspn(text, " abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")] != '\0')
         return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < LENGTH(words); i++) {
         const char *at = strcasestr(text, words[i]);
         if (at && at != text && strchr(at + 1, ' ') == NULL)
             return true;

@@ -9,7 +9,6 @@
 #include "util/buffer.h"
 #include "util/memory.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define MOST_FALLBACKS 16
 
 const char *const take_names[] = {

@@ -247,7 +247,7 @@ const struct schema schema_model_info = {"[model_info]", SCHEMA_KEYS(model_info_
 
 void read_model_info(const struct reading *r, const struct toml_node *table)
 {
-    const struct toml_node *found[sizeof model_info_keys / sizeof *model_info_keys];
+    const struct toml_node *found[LENGTH(model_info_keys)];
     r->sweep->model_info.given = true;
     r->sweep->model_info.at = reading_at_key(r, table);
     schema_match(&schema_model_info, r, table, found);

@@ -13,7 +13,6 @@
 #define LARGEST_NUMBER 2048 /* of layers and elements: models/layer_stack.h */
 #define MOST_VALUES 1000000 /* of one key that are written out */
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define DEFAULT_TOLERANCE 0.1 /* of ZHEN's search for models of a similar size */
 
 static const char *name_of(const struct toml_node *node)

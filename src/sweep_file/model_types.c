@@ -8,7 +8,6 @@
 #include "util/suggest.h"
 
 #define ABSENT_MOST 1000000000
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const char *const windows_names[HF_WINDOWS_COUNT + 1] = {
     [HF_WINDOWS_NONE] = "none",       [HF_WINDOWS_ALL] = "all",

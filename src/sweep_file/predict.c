@@ -8,8 +8,6 @@
 #include "util/buffer.h"
 #include "util/memory.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 /* --- [predict.order] --- */
 
 static const char *const directions[] = {"rises", "falls", "equal", "any"}; /* in the order of the enumeration */
@@ -62,7 +60,7 @@ static bool read_direction(const struct reading *r, const struct toml_node *node
         return false;
     }
     if (node->kind == NODE_STRING) {
-        int choice = check_choice(r, node, directions, sizeof directions / sizeof *directions);
+        int choice = check_choice(r, node, directions, LENGTH(directions));
         out->direction = (enum order_direction)(choice + 1);
         return choice >= 0;
     }

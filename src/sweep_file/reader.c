@@ -429,7 +429,7 @@ const struct schema schema_top = {"the file", SCHEMA_KEYS(top_keys)};
 /* One document while it is read. */
 struct page {
     struct reading reading;
-    const struct toml_node *found[sizeof top_keys / sizeof *top_keys];
+    const struct toml_node *found[LENGTH(top_keys)];
 };
 
 static void read_sections(const struct page *page)

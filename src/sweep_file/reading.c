@@ -161,7 +161,7 @@ bool check_key_name(const struct reading *r, const struct toml_node *node, const
         problems_excuse(r->problems, name);
         return false;
     }
-    for (size_t i = 0; i < sizeof own_placeholders / sizeof *own_placeholders; i++) {
+    for (size_t i = 0; i < LENGTH(own_placeholders); i++) {
         if (strcmp(name, own_placeholders[i]) == 0) {
             problem_at_key(r, node, "\"%s\" cannot be a key: the placeholder {%s} has another meaning", name, name);
             return false;

@@ -9,8 +9,6 @@
 #include "sweep_file/sections.h"
 #include "util/memory.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 /* Keys of [retry] beside classes of failures. */
 static const struct schema_key retry_keys[] = {
     {.name = "backoff", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_ms)},

@@ -11,7 +11,6 @@
 #include "util/parse.h"
 #include "util/suggest.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define KEYS_LISTED 20
 
 /* --- what is said of a key that its table does not have --- */

@@ -10,8 +10,6 @@
 
 #define MOST_STAGES 100
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 /* --- [[search.stage]] --- */
 
 void search_stages_clear(struct search_config *c)

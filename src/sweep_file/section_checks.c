@@ -143,7 +143,7 @@ static void check_words(const struct reading *r, const struct words *keys)
     for (int kind = 0; kind < SECTION_COUNT; kind++)
         for (size_t i = 0; i < keys[kind].count; i++)
             known[count++] = keys[kind].items[i].text;
-    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+    for (size_t l = 0; l < LENGTH(lists); l++)
         for (size_t i = 0; i < lists[l]->count; i++)
             check_word(r, &lists[l]->items[i], known, count);
     free(known);

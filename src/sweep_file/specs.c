@@ -351,7 +351,7 @@ static void check_count(const struct block_reading *b, const char *key, const st
         int64_t least;
     } counts[] = {{"num_hosts", 1}, {"num_devices_per_host", 0}};
     enum { MOST = 1000000 }; /* of either; what they multiply to is far from overflowing */
-    for (size_t i = 0; b->kind == SECTION_CLUSTER && i < sizeof counts / sizeof *counts; i++)
+    for (size_t i = 0; b->kind == SECTION_CLUSTER && i < LENGTH(counts); i++)
         if (strcmp(key, counts[i].key) != 0)
             continue;
         else if (node->kind != NODE_INT || node->integer < counts[i].least)

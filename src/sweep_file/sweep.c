@@ -289,7 +289,7 @@ void finish_objectives(const struct reading *r)
 static const char *usual_name(const struct sweep *s, const char *text)
 {
     static const char *const names[][2] = {{"FLOPS_per_gpu", "flops_per_gpu"}, {"forward", "fwd"}, {"backward", "bwd"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < LENGTH(names); i++)
         if (strcmp(text, names[i][0]) == 0 && !job_find_metric(&s->job, text) && job_find_metric(&s->job, names[i][1]))
             return names[i][1];
     return text;
@@ -447,9 +447,9 @@ void sweep_free(struct sweep *s)
     device_table_free(&s->devices);
     import_free(&s->import);
     free(s->local.device_names);
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < LENGTH(tables); i++)
         schema_release(tables[i], s);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < LENGTH(kinds); i++)
         entries_release(kinds[i], s);
     free(s);
 }

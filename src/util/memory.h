@@ -17,6 +17,9 @@ char *xstrdup(const char *text);
 char *xstrndup(const char *text, size_t length);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Elements of an array, which is no pointer. */
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
 /* Releases the text that was there; `with` takes its place. */
 void text_replace(char **text, char *with);
 

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#include "util/memory.h"
 
 static const struct {
     const char *text;

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct source_text source = {text, UNKNOWN_IS_ERROR, NULL, "--only", text};
     if (compile_alone(the_space(), &source, &x, &e) == 0)
         expression_free(&x);
-    guard_check_where(text, columns, sizeof columns / sizeof *columns, &e);
+    guard_check_where(text, columns, LENGTH(columns), &e);
     free(text);
     return 0;
 }

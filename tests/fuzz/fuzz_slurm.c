@@ -45,7 +45,7 @@ static void read_answers(const char *text, size_t *bytes)
         abort();
     const struct batch_question *const questions[] = {&slurm->queue, slurm->queue.fallback, &slurm->accounting,
                                                       slurm->accounting.fallback, &slurm->end};
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+    for (size_t i = 0; i < LENGTH(questions); i++)
         batch_answer_read(slurm, questions[i], text, look, bytes, &entries);
     batch_system_refusal(slurm, text);
     free(batch_system_refusal_text(slurm, text));

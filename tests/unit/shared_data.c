@@ -8,7 +8,6 @@
 #include "unit_test.h"
 #include "util/error.h"
 #include "util/file.h"
-#include "util/memory.h"
 #include "util/parse.h"
 
 #define TABLE_BYTES_MOST (16u << 20)

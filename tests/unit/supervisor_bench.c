@@ -10,7 +10,6 @@
 #include "unit_test.h"
 #include "util/buffer.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 struct bench *bench_open(size_t slots, int64_t log_cap_bytes,
                          bool (*first_metric)(void *, int64_t, const struct attempt_files *))

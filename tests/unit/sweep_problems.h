@@ -7,7 +7,6 @@
 
 #include "sweep_file/reader.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 static inline void assert_problems(const char *text, const char *expected)
 {

@@ -4,7 +4,6 @@
 
 #include "database/db.h"
 #include "util/embedded.h"
-#include "util/memory.h"
 
 /* Combinations of which the rule refuses so many, whatever the other rules say. */
 static const struct {
@@ -46,7 +45,7 @@ static const struct {
     {"tp-within-node", 2, 4, "tp = [4, 8]\n", 1},
     {"tp-within-node", 1, 8, "tp = 8\n", 0},
 };
-#define CASES (sizeof cases / sizeof *cases)
+#define CASES LENGTH(cases)
 
 static struct built build_case(size_t i, const char *sweep)
 {
@@ -149,10 +148,10 @@ TEST(rules__values_of_every_kind__abort_nothing)
                                        "experts",
                                        "sequence_parallel"};
     static const char *const values[] = {"0", "-1", "9223372036854775807", "1.5", "\"text\"", "1e308", "true"};
-    for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+    for (size_t v = 0; v < LENGTH(values); v++) {
         struct buffer text = BUFFER_INIT;
         buffer_add_text(&text, "[[parallel_spec]]\n");
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        for (size_t k = 0; k < LENGTH(keys); k++)
             buffer_printf(&text, "%s = %s\n", keys[k], values[v]);
         struct built b = build_text(buffer_text(&text));
         struct plan p = plan_of(&b);

@@ -13,7 +13,6 @@
 #include "unit_test.h"
 #include "util/buffer.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 static char directory[64], job_dir[96], slot_log[96];
 static struct capture capture;
@@ -308,7 +307,7 @@ TEST_WITHIN(capture__log_replaced__kept_from_the_open_file, set_up, tear_down)
     static const char *const scripts[] = {"rm output.log", "mv output.log mine", "rm output.log; mkfifo output.log",
                                           "echo precious >precious; ln -sf precious output.log",
                                           "rm output.log; echo forged >output.log"};
-    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+    for (size_t i = 0; i < LENGTH(scripts); i++) {
         struct captured c = play_in_directory("one\n", scripts[i]);
         struct stat status;
         assert_text(c.log_path, "one\n");

@@ -36,7 +36,7 @@ TEST(cause_text__what_differs_from_job_to_job__folded)
         {"'/tmp/tmpa8k_q/model.pt' is missing", "'/tmp/#/model.pt' is missing"},
         {"\xc3\xa9\xe2\x80\xae 5", "\xc3\xa9\xe2\x80\xae #"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char *cause = cause_text(cases[i].message);
         assert_string_equal(cause, cases[i].cause);
         free(cause);

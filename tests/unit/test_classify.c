@@ -10,7 +10,6 @@
 #include "metrics/classify.h"
 #include "unit_test.h"
 #include "util/embedded.h"
-#include "util/memory.h"
 
 static char log_path[64];
 static const struct attempt_output output = {log_path, NULL};
@@ -316,7 +315,7 @@ static const char *const device_lines[] = {
 
 TEST(patterns__device_memory__oom)
 {
-    for (size_t i = 0; i < sizeof device_lines / sizeof *device_lines; i++)
+    for (size_t i = 0; i < LENGTH(device_lines); i++)
         if (class_of(device_lines[i]) != FAILURE_OOM)
             fail_msg("not classified as oom: %s", device_lines[i]);
 }
@@ -340,7 +339,7 @@ static const char *const host_lines[] = {
 
 TEST(patterns__host_memory__oom_host)
 {
-    for (size_t i = 0; i < sizeof host_lines / sizeof *host_lines; i++)
+    for (size_t i = 0; i < LENGTH(host_lines); i++)
         if (class_of(host_lines[i]) != FAILURE_OOM_HOST)
             fail_msg("not classified as oom-host: %s", host_lines[i]);
 }
@@ -419,7 +418,7 @@ static const char *const diverged_lines[] = {
 
 TEST(diverged__texts_of_frameworks__are_diverged)
 {
-    for (size_t i = 0; i < sizeof diverged_lines / sizeof *diverged_lines; i++)
+    for (size_t i = 0; i < LENGTH(diverged_lines); i++)
         if (class_of(diverged_lines[i]) != FAILURE_DIVERGED)
             fail_msg("%s", diverged_lines[i]);
 }
@@ -447,7 +446,7 @@ static const char *const broken_lines[] = {
 
 TEST(classify__broken_device_or_link__of_the_host)
 {
-    for (size_t i = 0; i < sizeof broken_lines / sizeof *broken_lines; i++)
+    for (size_t i = 0; i < LENGTH(broken_lines); i++)
         if (!is_of_host(broken_lines[i]))
             fail_msg("not of the host: %s", broken_lines[i]);
 }
@@ -466,7 +465,7 @@ TEST(classify__job_may_cause_it_too__not_of_the_host)
          "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nValueError: bad plan\n"),
         "ECC is enabled",
     };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    for (size_t i = 0; i < LENGTH(lines); i++)
         if (is_of_host(lines[i]))
             fail_msg("of the host: %s", lines[i]);
 }
@@ -487,7 +486,7 @@ static bool finds_any(const char *pattern, const char *const *lines, size_t coun
 
 TEST(patterns__each_of_them__finds_a_line_above)
 {
-#define LINES(array) array, sizeof array / sizeof *array
+#define LINES(array) array, LENGTH(array)
     static const struct {
         const char *class;
         const char *const *lines;
@@ -507,7 +506,7 @@ TEST(patterns__each_of_them__finds_a_line_above)
     assert_int_equal(db_prepare(db, "SELECT pattern, class FROM failure_pattern", &s, &e), 0);
     for (; stmt_next(s, &e) > 0; count++) {
         size_t i = 0;
-        while (i + 1 < sizeof of_class / sizeof *of_class && strcmp(of_class[i].class, stmt_text(s, 1)) != 0)
+        while (i + 1 < LENGTH(of_class) && strcmp(of_class[i].class, stmt_text(s, 1)) != 0)
             i++;
         if (!finds_any(stmt_text(s, 0), of_class[i].lines, of_class[i].count))
             fail_msg("no line for: %s", stmt_text(s, 0));
@@ -535,7 +534,7 @@ TEST(patterns__false_friends__exit)
         "RESOURCE_EXHAUSTED: Quota exceeded for quota metric 'Requests'",
         "KeyError: 'cuda_oom'",
     };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    for (size_t i = 0; i < LENGTH(lines); i++)
         if (class_of(lines[i]) != FAILURE_EXIT)
             fail_msg("classified as %s: %s", failure_names[class_of(lines[i])], lines[i]);
 }
@@ -576,7 +575,7 @@ TEST(classify__large_log__searched_at_both_ends)
         size_t before, after;
         enum failure failure;
     } cases[] = {{1, 30, FAILURE_OOM}, {30, 1, FAILURE_OOM}, {15, 15, FAILURE_EXIT}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         FILE *file = fopen(log_path, "w");
         fill(file, cases[i].before);
         fputs(word, file);

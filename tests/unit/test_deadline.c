@@ -31,7 +31,7 @@ TEST(deadline_check__each_limit__fires_at_its_moment_and_not_before)
         {{0, 500, 0}, DEADLINE_IDLE, 1800},    /* from the last activity */
         {{0, 0, 500}, DEADLINE_STARTUP, 1500}, /* from the start */
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < LENGTH(rows); i++) {
         expect(&rows[i].limits, &seen, rows[i].due_ms - 1, (struct deadline_answer){DEADLINE_NONE, 0, rows[i].due_ms});
         expect(&rows[i].limits, &seen, rows[i].due_ms, (struct deadline_answer){rows[i].kind, 500, rows[i].due_ms});
     }
@@ -74,7 +74,7 @@ TEST(deadline_tick_ms__by_limits__an_eighth_within_bounds)
         {{0, 0, 40}, false, 10},     {{0, 400, 160}, false, 20},  {{0, 400, 160}, true, 50},
         {{0, 400, 399}, false, 49},  {{0, 400, 400}, false, 50},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < LENGTH(rows); i++)
         if (deadline_tick_ms(&rows[i].limits, rows[i].metric_seen) != rows[i].tick_ms)
             fail_msg("row %zu: %lld", i, (long long)deadline_tick_ms(&rows[i].limits, rows[i].metric_seen));
 }

@@ -33,7 +33,7 @@ TEST(decimal_double__known_values__exact_text)
         {INFINITY, "Infinity"},
         {-INFINITY, "-Infinity"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char text[DECIMAL_BYTES];
         size_t length = decimal_from_double(cases[i].value, text);
         assert_string_equal(text, cases[i].text);

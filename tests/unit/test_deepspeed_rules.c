@@ -3,7 +3,6 @@
 #include "unit_test.h"
 
 #include "util/embedded.h"
-#include "util/memory.h"
 
 #define EIGHT "[cluster_spec]\nnum_hosts = 1\nnum_devices_per_host = 8\n"
 
@@ -191,7 +190,7 @@ static const struct {
     {"strict-offload-optimizer", "offload_optimizer = \"cpu\"\nzero_stage = 2",
      "offload_optimizer = \"cpu\"\nzero_stage = 1"},
 };
-#define CASES (sizeof cases / sizeof *cases)
+#define CASES LENGTH(cases)
 
 TEST(rules__one_good_and_one_bad_plan__only_the_bad_one_refused)
 {

@@ -9,7 +9,6 @@
 #include "device/usage.h"
 #include "unit_test.h"
 #include "util/file.h"
-#include "util/memory.h"
 #include "util/rng.h"
 
 static void assert_names(const struct device_list *l, const char *expected)
@@ -35,7 +34,7 @@ TEST(device_list__as_cuda_reads_them__up_to_the_first_wrong_one)
                  {"GPU-5f,MIG-7", "GPU-5f,MIG-7"},
                  {"1, 0", "1,0"},
                  {"0,0,1,0", "0,1"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct device_list l = DEVICE_LIST_INIT;
         device_list_add_names(&l, cases[i].text);
         assert_names(&l, cases[i].names);
@@ -414,7 +413,7 @@ TEST(devices_choose__thousand_jobs_on_eight_devices__within_five_percent)
         double durations[JOBS], work = 0, makespan;
         struct rng rng = rng_stream(seed, 0);
         for (size_t i = 0; i < JOBS; i++) {
-            sizes[i] = kinds[rng_below(&rng, sizeof kinds / sizeof *kinds)];
+            sizes[i] = kinds[rng_below(&rng, LENGTH(kinds))];
             durations[i] = 1 + (double)rng_below(&rng, 1000) / 100;
             work += (double)sizes[i] * durations[i];
         }

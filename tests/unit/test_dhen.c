@@ -13,7 +13,7 @@ static int64_t base_model(bool separate)
         int64_t inputs, skip;
     } layers[] = {{512, 512}, {200, 512}, {200, 200}, {200, 200}};
     int64_t total = 0;
-    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+    for (size_t i = 0; i < LENGTH(layers); i++) {
         int64_t one = 0;
         assert_true(dhen_layer_parameters(&base_sizes, layers[i].inputs, layers[i].skip, counts, separate, &one));
         total += one;
@@ -45,7 +45,7 @@ TEST(mixer__each_kind__formula)
         {DHEN_ATTENTION, 102400 + 655360 + 2048 + 960 + 25650},
         {DHEN_CONVOLUTION, 26 + 25650},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         int64_t got = 0;
         assert_true(dhen_mixer_parameters(cases[i].mixer, &base_sizes, 512, &got));
         assert_int_equal(got, cases[i].parameters);
@@ -93,7 +93,7 @@ TEST(mixer_flops__each_kind__formula)
         {DHEN_ATTENTION, 8192000 + 10240000 + 1600000 + 65536000},
         {DHEN_CONVOLUTION, 4096000 + 8192000},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         int64_t got = 0;
         assert_true(dhen_mixer_flops(cases[i].mixer, &base_sizes, 512, &got));
         assert_int_equal(got, cases[i].flops);
@@ -107,7 +107,7 @@ TEST(layer_flops__base_model__every_mixer_counts)
         int64_t inputs, skip;
     } layers[] = {{512, 512}, {200, 512}, {200, 200}, {200, 200}};
     int64_t total = 0;
-    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+    for (size_t i = 0; i < LENGTH(layers); i++) {
         int64_t one = 0;
         assert_true(dhen_layer_flops(&base_sizes, layers[i].inputs, layers[i].skip, counts, &one));
         total += one;

@@ -8,7 +8,6 @@
 #include "deepspeed/ds_config.h"
 #include "files/json_text.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 /* A directory of its own per test, entered. */
 static char *place;
@@ -139,7 +138,7 @@ TEST_WITHIN(render__batch__third_completed_and_checked, enter, leave)
         {"\"micro_batch\":\"auto\",\"train_batch_size\":64", "\"train_micro_batch_size_per_gpu\": \"auto\""},
     };
     put_base("{\"gradient_accumulation_steps\": null}"); /* not given */
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char *specs = xasprintf("{\"cluster_spec\":{\"num_hosts\":1,\"num_devices_per_host\":4},"
                                 "\"parallel_spec\":{%s}}",
                                 cases[i].spec);
@@ -215,7 +214,7 @@ TEST_WITHIN(open__bad_base__one_sentence_with_a_place, enter, leave)
         {"{\"zero_optimization\": 3}",
          "`zero_optimization.stage` cannot be set in ds.json, because a value above it is not an object"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         put_base(cases[i].text);
         char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.stage\" = 1\n"));
         if (!strstr(text, cases[i].expected))
@@ -250,7 +249,7 @@ TEST_WITHIN(open__two_names_of_one_key__refused_wherever_they_stand, enter, leav
          "\"offload_optimizer\" and "
          "\"cpu_offload\", names of one key; write \"offload_optimizer\" alone"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char *file = xasprintf(FILE_OF("%s"), cases[i].specs);
         put_base(cases[i].base);
         char *text = error_of(file);
@@ -269,7 +268,7 @@ TEST_WITHIN(open__two_names_of_one_key_one_auto_or_no_model__accepted, enter, le
         {"{\"tensor_parallel\": {\"kernel_inject\": true, \"replace_with_kernel_inject\": true}}",
          FILE_OF("version = \"0.14\"\n")},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct opened o;
         struct error e = ERROR_INIT;
         put_base(cases[i][0]);
@@ -442,7 +441,7 @@ TEST(arguments__every_spelling__replaced_or_appended)
         {"b", four, {"t", "--b", "-v"}, "t --b=4 -v"},
         {"b", "{\"inner\": {\"train_micro_batch_size_per_gpu\": 2}}", {"t", "--b", "8"}, "t --b 2"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char *text = mapped(cases[i].flag, cases[i].config, cases[i].command);
         if (strcmp(text, cases[i].expected) != 0)
             fail_msg("case %zu: %s", i, text);
@@ -479,7 +478,7 @@ TEST(base64__padding_and_both_odd_digits__as_deepspeed_takes_it)
     static const struct {
         const char *text, *expected;
     } cases[] = {{"", ""}, {"a", "YQ=="}, {"ab", "YWI="}, {"{}\n", "e30K"}, {"\xfb\xff\xbf?", "-_-_Pw=="}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct buffer b = BUFFER_INIT;
         ds_config_add_base64(cases[i].text, &b);
         assert_string_equal(buffer_text(&b), cases[i].expected);

@@ -5,8 +5,6 @@
 #include "unit_test.h"
 #include "util/buffer.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 /* Ends with a 0. */
 static struct elasticity elastic(bool by_nodes, int64_t max_batch, const int64_t *micro_batches)
 {

@@ -17,7 +17,6 @@
 #include "unit_test.h"
 #include "util/clock.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 #define LIST(...) ((char *const[]){__VA_ARGS__, NULL})
 
@@ -286,10 +285,10 @@ TEST(provenance__everything__one_json_object)
     cJSON *all = cJSON_Parse(text);
     assert_non_null(all);
     static const char *const numbers[] = {"cpus", "cpus_usable", "memory_bytes"};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    for (size_t i = 0; i < LENGTH(numbers); i++)
         assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(all, numbers[i])) >= 1);
     static const char *const strings[] = {"host", "kernel", "machine", "tool"};
-    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+    for (size_t i = 0; i < LENGTH(strings); i++)
         assert_true(cJSON_IsString(cJSON_GetObjectItemCaseSensitive(all, strings[i])));
     assert_true(cJSON_HasObjectItem(all, "gpus"));
     const cJSON *environment = cJSON_GetObjectItemCaseSensitive(all, "environment");

@@ -98,7 +98,7 @@ TEST(build__dangerous_expressions__refused_by_the_guard)
         {"random() > 0", "the function random is not allowed here"},
         {"writefile('x', 'y')", "writefile"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char text[512];
         snprintf(text, sizeof text, "[[model]]\nlayers = 1\n[[rule]]\nname = \"r\"\nrequire = \"%s\"\n",
                  cases[i].require);

@@ -3,8 +3,6 @@
 #include "unit_test.h"
 #include "value_fixture.h"
 
-#include "util/memory.h"
-
 #define MODEL                                                                                                          \
     "[[model]]\nlayers = 32\nhidden = 2048\nheads = 16\nvocab = 50257\nseq = 2048\nffn = "                             \
     "8192\nmax_position_embeddings = 2048\n"
@@ -384,7 +382,7 @@ static const char *framework_of(const char *profile)
                                             {"llm-foundry", "fsdp"},
                                             {"verl", "fsdp"},
                                             {"nemo-rl", "fsdp2"}};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < LENGTH(others); i++)
         if (strcmp(profile, others[i][0]) == 0)
             return others[i][1];
     return profile;
@@ -407,7 +405,7 @@ static struct predicted predicted_with(const char *profile, const char *batch, c
 TEST(names__of_a_framework__as_the_inputs_that_they_mean)
 {
     static const char batch[] = "micro_batch = 1\ngradient_accumulation = 8\n";
-    for (size_t i = 0; i < sizeof sayings / sizeof *sayings; i++) {
+    for (size_t i = 0; i < LENGTH(sayings); i++) {
         const struct saying *s = &sayings[i];
         bool own_heads = strstr(s->ours, "heads_of_keys") != NULL; /* of the key that `always` has */
         struct predicted theirs = predicted_with(s->profile, batch, s->always, s->theirs);
@@ -473,7 +471,7 @@ TEST(names__fully_sharded_without_a_stage__is_sharded)
 {
     static const char *const frameworks[] = {"fsdp", "fsdp2", "torchtitan"};
     static const char batch[] = "micro_batch = 1\ngradient_accumulation = 8\n";
-    for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++) {
+    for (size_t i = 0; i < LENGTH(frameworks); i++) {
         struct predicted bare = predicted_with(frameworks[i], batch, "", "");
         struct predicted said = predicted_with(frameworks[i], batch, "", "zero_stage = 3\n");
         struct predicted none = predicted_with(frameworks[i], batch, "", "zero_stage = 0\n");

@@ -33,7 +33,7 @@ TEST(gate_check__token__all_of_it_and_no_more)
     expect(&closed, (struct gate_request){.path = "/0123456789abcdef/"}, (struct answer){200, "", false});
     expect(&closed, (struct gate_request){.path = "/0123456789abcdef/a/b"}, (struct answer){200, "a/b", false});
     expect(&closed, (struct gate_request){.path = "/0123456789abcdef"}, (struct answer){301, NULL, false});
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < LENGTH(wrong); i++)
         expect(&closed, (struct gate_request){.path = wrong[i]}, (struct answer){403, NULL, true});
     expect(&closed, (struct gate_request){.path = "0123456789abcdef/"}, (struct answer){403, NULL, false});
     expect(&open_gate, (struct gate_request){.path = "/"}, (struct answer){200, "", false});
@@ -44,7 +44,7 @@ TEST(gate_check__method__only_those_that_read)
 {
     static const char *const others[] = {"POST", "PUT", "DELETE", "OPTIONS", "get", "GETS", ""};
     expect(&closed, (struct gate_request){.method = "HEAD"}, (struct answer){200, "", false});
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < LENGTH(others); i++)
         expect(&closed, (struct gate_request){.method = others[i]}, (struct answer){405, NULL, false});
 }
 
@@ -58,9 +58,9 @@ TEST(gate_check__host__numbers_localhost_and_the_one_that_is_allowed)
                                       "[::1]x",       "127.0.0.1.evil",
                                       "[]:80",        "node11",
                                       "1.2.3"};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+    for (size_t i = 0; i < LENGTH(good); i++)
         expect(&closed, (struct gate_request){.host = good[i]}, (struct answer){200, "", false});
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < LENGTH(bad); i++)
         expect(&closed, (struct gate_request){.host = bad[i]}, (struct answer){403, NULL, false});
     const struct gate_request none = {"GET", "/0123456789abcdef/", NULL, NULL, NULL, NULL};
     const char *rest;
@@ -89,6 +89,6 @@ TEST(gate_check__asked_for_by_another_site__only_a_link_that_is_followed)
         {{.origin = "http://evil.example", .site = "same-origin"}, 403},
         {{.origin = "http://evil.example", .fetched = "navigate"}, 403},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < LENGTH(rows); i++)
         expect(&closed, rows[i].request, (struct answer){rows[i].status, rows[i].status == 200 ? "" : NULL, false});
 }

@@ -99,7 +99,7 @@ TEST(check_where__text_that_is_no_expression__refused)
         {"1, 2", false},
         {"", false},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct error e = ERROR_INIT;
         print_message("%s\n", cases[i].text);
         assert_int_equal(guard_check_where(cases[i].text, columns, 2, &e), cases[i].is_one ? 0 : -1);
@@ -137,7 +137,7 @@ TEST_WITHIN(limit_values__calls_without_end__refused, open_memory, close_memory)
         "SELECT 'a' LIKE printf('%.*c', 1001, '%') ESCAPE '!'",
     };
     guard_limit_values(db);
-    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+    for (size_t i = 0; i < LENGTH(statements); i++) {
         struct error e = ERROR_INIT;
         struct stmt *s = prepare(db, statements[i]);
         if (stmt_next(s, &e) >= 0)
@@ -155,7 +155,7 @@ TEST_WITHIN(limit_values__long_texts_and_patterns__refused, open_memory, close_m
         "SELECT 'a' GLOB printf('%*d', 1001, 1)",
     };
     guard_limit_values(db);
-    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+    for (size_t i = 0; i < LENGTH(statements); i++) {
         struct error e = ERROR_INIT;
         struct stmt *s = prepare(db, statements[i]);
         assert_int_equal(stmt_next(s, &e), -1);

@@ -7,7 +7,6 @@
 #include "sweep_file/sections.h"
 #include "unit_test.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 /* Architectures of the config.json files (tests/hf_configs), and the numbers of elements that the checkpoints have: the
  * README.md there says which are published, and where. Each matrix once where the head is tied. Without
@@ -171,7 +170,7 @@ static struct architecture architecture_of_keys(const struct hf_keys *keys)
 TEST(hf_config_read__published_models__their_totals)
 {
     size_t wrong = 0;
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    for (size_t i = 0; i < LENGTH(models); i++) {
         struct hf_keys keys = read_model(models[i].name);
         struct architecture a = architecture_of_keys(&keys);
         struct architecture_parameters p;
@@ -183,7 +182,7 @@ TEST(hf_config_read__published_models__their_totals)
         hf_keys_free(&keys);
     }
     assert_int_equal(wrong, 0);
-    print_message("%zu models counted to the last parameter\n", sizeof models / sizeof *models);
+    print_message("%zu models counted to the last parameter\n", LENGTH(models));
 }
 
 static int64_t windows_of(const char *name)
@@ -359,7 +358,7 @@ TEST(hf_config_read__bad_file__one_sentence_with_file_and_field)
          "c.json: \"layer_types\" is [\"linear_attention\"], but must be a list of full_attention and "
          "sliding_attention"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct hf_keys keys = HF_KEYS_INIT;
         struct error e = ERROR_INIT;
         assert_int_equal(hf_config_read("c.json", cases[i].text, NULL, model_types_carried(), &keys, &e), -1);

@@ -8,7 +8,6 @@
 #include "run/host_watch.h"
 #include "unit_test.h"
 #include "util/clock.h"
-#include "util/memory.h"
 
 struct watched {
     struct host_watch watch;
@@ -47,9 +46,9 @@ TEST_WITHIN(host_watch_judge__by_what_failed__whose_fault_it_may_be, open_watch,
     struct host_watch *w = &((struct watched *)*state)->watch;
     static const int of_host[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC, EDQUOT, EIO, EROFS, ESTALE, ETIMEDOUT};
     static const int of_job[] = {E2BIG, ENOEXEC, ELOOP, ENAMETOOLONG, EINVAL};
-    for (size_t i = 0; i < sizeof of_host / sizeof *of_host; i++)
+    for (size_t i = 0; i < LENGTH(of_host); i++)
         assert_int_equal(judge(w, 1, "exec", of_host[i], "/opt/a"), HOST_BLAMES_HOST);
-    for (size_t i = 0; i < sizeof of_job / sizeof *of_job; i++)
+    for (size_t i = 0; i < LENGTH(of_job); i++)
         assert_int_equal(judge(w, 1, "exec", of_job[i], "/opt/a"), HOST_BLAMES_JOB);
     assert_int_equal(judge(w, 1, "fork", EINVAL, NULL), HOST_BLAMES_HOST);
     /* Job files that cannot be made while there is room are the job's own, its log never is. */
@@ -131,7 +130,7 @@ TEST_WITHIN(host_watch_may_start__pause__one_now_and_then_later_each_time, open_
     host_watch_hold(w, 1, "no processes are left", HOST_NEEDS_START);
     assert_false(host_watch_may_start(w, false));
     assert_in_range(host_watch_due_ms(w), 1, 1000);
-    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)
+    for (size_t i = 0; i < LENGTH(seconds); i++)
         assert_int_equal(wait_after_next(w), seconds[i]);
     /* At once, and soon again. */
     assert_true(host_watch_may_start(w, true));

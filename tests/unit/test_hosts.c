@@ -61,7 +61,7 @@ TEST(hosts_filter__as_deepspeed_spells_them__narrowed)
         {"", "worker-1", "worker-0:0,1,2,3 worker-2:0,1,2,3"},
         {NULL, "worker-0:0,2@worker-1:0,1", "worker-0:1,3 worker-2:0,1,2,3"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct host_list l = parsed(uneven);
         struct error e = ERROR_INIT;
         assert_int_equal(hosts_filter(&l, cases[i].include, cases[i].exclude, &e), 0);
@@ -82,7 +82,7 @@ TEST(hosts_filter__what_is_not_there__refused_untouched)
         {NULL, "worker-0@worker-1@worker-2", "exclude: no host is left"},
         {"worker-0", "worker-1", "include and exclude cannot be combined; give one of them"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct host_list l = parsed(uneven);
         struct error e = ERROR_INIT;
         assert_int_equal(hosts_filter(&l, cases[i].include, cases[i].exclude, &e), -1);

@@ -8,7 +8,6 @@
 
 #include "process/job_file.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 static char root[64];
 
@@ -62,7 +61,7 @@ TEST_WITHIN(open_below__links_and_dots__refused, set_up, tear_down)
     assert_int_not_equal(tried(job_file_open_below("d", "link/file")), 0);
     static const char *const refused[] = {"last", "../outside", "a/../a/file", "./a/file", "a//file",    "",
                                           "/",    "a",          "a/",          "none",     "/etc/passwd"};
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    for (size_t i = 0; i < LENGTH(refused); i++)
         assert_int_not_equal(tried(job_file_open_below("d", refused[i])), 0);
     char *longest = xcalloc(1, NAME_MAX + 2);
     memset(longest, 'x', NAME_MAX + 1);
@@ -87,7 +86,7 @@ TEST_WITHIN(open__compressed__what_it_held, set_up, tear_down)
         "d/k/1/metrics.jsonl.gz");
     char *texts[] = {held(job_file_open("d/k/1/output.log")), held(job_file_open_named("d/k/1/output.log")),
                      held(job_file_open_below("d", "k/1/output.log"))};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < LENGTH(texts); i++) {
         assert_string_equal(texts[i], "one\n");
         free(texts[i]);
     }

@@ -6,7 +6,6 @@
 #include "join/formula_tree.h"
 #include "random_sweep.h"
 #include "rounds.h"
-#include "util/memory.h"
 
 /* --- formulas --- */
 
@@ -212,7 +211,7 @@ TEST(formula__awkward__as_sqlite_has_it)
                                         "a IS DISTINCT FROM b AND t IS NOT DISTINCT FROM 'x'",
                                         "a IS DISTINCT FROM TRUE OR b IS NOT DISTINCT FROM c = FALSE"};
     struct built b = build_text(three_axes);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < LENGTH(texts); i++)
         check_formula(&b, texts[i], i);
     built_free(&b);
 }
@@ -236,7 +235,7 @@ TEST(formula__operations__sqlite_asked_for_their_own_keys)
     struct built b = build_text(three_axes);
     struct range *keys = xcalloc(b.space->names.key_count, sizeof *keys);
     const struct scope s = evaluator_scope(b.space->evaluator, keys);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct expression x = EXPRESSION_INIT;
         struct error e = ERROR_INIT;
         assert_return_code(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e), 0);
@@ -372,7 +371,7 @@ TEST(formula__equality__solved_for_its_last_key)
     bind_keys(&b, 0, exact);
     loosen(&b, 3, exact, keys);
     const struct scope s = evaluator_scope(b.space->evaluator, keys);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct expression x = EXPRESSION_INIT;
         struct error e = ERROR_INIT;
         assert_int_equal(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e), 0);

@@ -4,7 +4,6 @@
 #include "measures/knowledge.h"
 #include "space_fixture.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 struct found {
     int64_t ids[64], witnesses[64];

@@ -148,7 +148,7 @@ TEST(rank__every_kind_of_limits__walk_count_and_positions_agree)
         {{2, SET(3), ANY, SET(2)}, 0},
         {{2, SET(1), SET(9), SET(5)}, 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct layer_stack s = make(&cases[i].rules);
         assert_int_equal(walk_and_compare(&s), s.count);
         assert_int_equal(s.count, cases[i].count);
@@ -188,7 +188,7 @@ TEST(make__bad_rules__refused_with_reason)
         {{2, SET(64), SET(1), ANY}, "64 layers than 64 bits"},
         {{2, SET(63, 62, 1), SET(1, 2), ANY}, "more stacks"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct layer_stack s;
         struct error e = ERROR_INIT;
         assert_int_equal(layer_stack_make(&cases[i].rules, &s, &e), -1);

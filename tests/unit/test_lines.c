@@ -10,7 +10,6 @@
 #include "unit_test.h"
 #include "util/clock.h"
 #include "util/line_reader.h"
-#include "util/memory.h"
 
 static char path[64];
 
@@ -261,8 +260,8 @@ TEST(line_pattern__any_pattern__same_answer_as_regexec)
                                         "abcghi", "abcdefghi", "1abc",    "(abc)", "aabbcc", "abefij",
                                         "cdghij", "aabcd",     "abc|def", "ababd", "bad",    "abx",
                                         "x y",    "a\\b",      "{q}",     "-+,",   "caf",    "bbc"};
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
-        for (size_t j = 0; j < sizeof lines / sizeof *lines; j++)
+    for (size_t i = 0; i < LENGTH(patterns); i++) {
+        for (size_t j = 0; j < LENGTH(lines); j++)
             assert_same_as_regexec(patterns[i], lines[j]);
     }
 }
@@ -316,7 +315,7 @@ TEST(line_pattern__not_a_pattern__said_why)
                                          "a{2,1}",
                                          "[c-a]",
                                          "((a{999}){999}){999}"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    for (size_t i = 0; i < LENGTH(others); i++) {
         why[0] = '\0';
         if (line_pattern_compile(&p, others[i], why) == 0)
             fail_msg("`%s` is a pattern", others[i]);
@@ -358,7 +357,7 @@ TEST(line_pattern__pathological__linear)
     memset(line, 'x', 60000);
     line[60000] = '\0';
     const int64_t began_ms = clock_monotonic_ms();
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+    for (size_t i = 0; i < LENGTH(patterns); i++) {
         struct line_pattern p;
         struct text_range groups[3];
         assert_int_equal(line_pattern_compile(&p, patterns[i], why), 0);

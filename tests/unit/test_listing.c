@@ -5,7 +5,6 @@
 
 #include "random_sweep.h"
 #include "util/hash.h"
-#include "util/memory.h"
 
 #define SWEEPS_PER_HASH 20
 #define COMBINATIONS_MOST 40000
@@ -20,7 +19,7 @@ static const char *const recorded[] = {
     "1af275d73e8efb0ed3f39d6062833610",
 };
 
-#define RECORDED (sizeof recorded / sizeof *recorded)
+#define RECORDED LENGTH(recorded)
 
 static void add_listing(struct built *b, struct buffer *out)
 {
@@ -121,7 +120,7 @@ TEST(listing__configs__as_one_by_one)
     static const char *const names[] = {"alpa",       "deepspeed", "huggingface", "megatron",
                                         "quickstart", "torch-cpu", "torch-gpu",   "zhen"};
     const char *source = getenv("srcdir");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < LENGTH(names); i++) {
         char *path = xasprintf("%s/configs/%s.toml", source ? source : "..", names[i]);
         check_file(path);
         free(path);

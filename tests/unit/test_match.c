@@ -9,7 +9,6 @@
 
 #include "database/open.h"
 #include "space/enumerate.h"
-#include "util/memory.h"
 
 TEST(match__world_size__absent_degree_counts_as_one)
 {
@@ -194,7 +193,7 @@ TEST(identity__what_is_left_out__as_if_it_were_not_written)
         {"command = \"{momentum?y} x {momentum?--momentum={}}\"", "command = \"x\""},
         {"command = [\"x\", \"--tags={momentum?a}{lr}\"]", "command = [\"x\", \"--tags={lr}\"]"},
     };
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    for (size_t i = 0; i < LENGTH(same); i++) {
         char *a = xasprintf("[job]\n%s\n%s", same[i][0], keys), *b = xasprintf("[job]\n%s\n%s", same[i][1], keys);
         assert_same_keys(a, b);
         free_all(a, b);
@@ -245,7 +244,7 @@ TEST(distinct__what_makes_two_combinations_one_job__known)
         {LARGE "[[model]]\na = 100\nb = 1\n[[model]]\na = 100\nb = [1, 2]\n", false},
         {LARGE "[[parallel_spec]]\np = [1, 2]\n[inert]\np = \"a = 1\"\n", false},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct built b = build_text(cases[i].text);
         if (match_are_distinct(b.space) != cases[i].distinct)
             fail_msg("case %zu", i);
@@ -281,7 +280,7 @@ TEST(plan__jobs_that_are_alike__told_without_looking)
          "[[training_spec]]\nt = [1, 2, 3]\n"),
         "[job]\ncommand = [\"x\"]\ntimeout = \"a * 60\"\n[[model]]\na = [1, 2, 3]\n",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < LENGTH(texts); i++) {
         struct built b = build_text(texts[i]);
         struct keys few = {.count = 0}, all = {.count = 0};
         struct plan x = listed_plan(b.space, 1, &few), y = listed_plan(b.space, INT64_MAX, &all);
@@ -319,7 +318,7 @@ TEST(plan__specs_stand_in_several_blocks__jobs_counted_without_looking)
         {"[[model]]\na = [1, 2]\n[[model]]\na = [1, 2]\nb = 1\n[[model]]\na = [1, 2, 3]\n" RULE, 14, 10},
     };
 #undef RULE
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct built b = build_text(cases[i].text);
         struct plan p;
         struct error e = ERROR_INIT;
@@ -395,7 +394,7 @@ TEST(identity__names_alone_differ__several_jobs)
         "[[model]]\nname = \"a\"\nlayers = [2, 4]\n[[model]]\nlayers = 2\n",
     };
     const struct keys alone = keys_of("[[model]]\nlayers = 4\n");
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < LENGTH(texts); i++) {
         const struct keys k = keys_of(texts[i]);
         size_t same = 0;
         assert_int_equal(k.count, 3);

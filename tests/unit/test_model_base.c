@@ -48,7 +48,7 @@ TEST(make__unknown_or_too_large__refused_with_place)
         {ZHEN_SPACE "[model_space.base]\n" ZHEN_SIZES "num_zhen_layers = 65\ntokens = [\"DOT\"]\n",
          "s.toml:8:1: the base has more than 64 layers"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct sweep *s = sweep_of(cases[i].text);
         struct model_base base = {.parameters = 42};
         struct error e = ERROR_INIT;

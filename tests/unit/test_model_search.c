@@ -262,7 +262,7 @@ TEST(each__nothing_left__which_filter_and_how_many)
          "no model is left: no part of the sample has any candidates",
          {0}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct gathered g = {0};
         struct error e = ERROR_INIT;
         assert_int_equal(hand_out(cases[i].text, &cases[i].options, &g, &e), -1);
@@ -315,7 +315,7 @@ TEST(open__bad_space__refused_with_place)
         {"[model_space.keys]\na = { from = 1, to = 10001 }\n[[model_space.sample]]\ntake = 1\neach = \"a\"\n",
          "s.toml:3:1: a sample of more than 10000 parts"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct gathered g = {0};
         struct error e = ERROR_INIT;
         assert_int_equal(hand_out(cases[i].text, NULL, &g, &e), -1);
@@ -357,7 +357,7 @@ TEST(list_values__keys_with_lists__named)
         {"[model_space]\ninclude_base = true\nkeys = { a = 1 }\n[model_space.base]\na = [1]\nd = [2]\ne = 3\n",
          "[\"a\", \"d\"]"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct sweep *s = sweep_of(cases[i].text);
         struct model_search *search = search_of(s, NULL);
         struct buffer names = BUFFER_INIT;

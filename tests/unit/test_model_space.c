@@ -215,7 +215,7 @@ TEST(restrict__unknown_key_or_value__refused)
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     struct model_index *index = index_of(&space), *part = NULL;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct error e = ERROR_INIT;
         assert_int_equal(model_index_restrict(index, cases[i].key, cases[i].literal, &part, &e), -1);
         assert_int_equal(e.kind, ERROR_USAGE);
@@ -513,7 +513,7 @@ TEST(make__bad_space__refused_with_reason)
         {spoil_product, "more candidates than 64 bits"},
         {spoil_stack_count, "tokens: more stacks of 63 layers than 64 bits"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct model_key keys[KEY_COUNT];
         struct model_space space = dhen_space(keys, 3);
         struct model_index *index = NULL;

@@ -5,7 +5,6 @@
 #include "measures/place_watch.h"
 #include "rounds.h"
 #include "unit_test.h"
-#include "util/memory.h"
 #include "util/rng.h"
 
 enum { PLACES = 4, ATTEMPTS_MOST = 1 << 18 };

@@ -42,7 +42,7 @@ TEST(architecture_count__gpt2_family__published_totals)
                   {"gpt2-medium", 24, 1024, 16, 354823168},
                   {"gpt2-large", 36, 1280, 20, 774030080},
                   {"gpt2-xl", 48, 1600, 25, 1557611200}};
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+    for (size_t i = 0; i < LENGTH(models); i++)
         assert_total(models[i].name,
                      count(gpt(models[i].layers, models[i].hidden, models[i].heads, 50257, 1024), 1).total,
                      models[i].total);
@@ -86,7 +86,7 @@ TEST(architecture_count__llama_family__published_totals)
         {"llama-3.2-1b", 16, 2048, 32, 8, 8192, 128256, true, 1235814400},
         {"mistral-7b", 32, 4096, 32, 8, 14336, 32000, false, 7241732096},
     };
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+    for (size_t i = 0; i < LENGTH(models); i++)
         assert_total(models[i].name, count(llama(&models[i]), 1).total, models[i].total);
 }
 
@@ -198,7 +198,7 @@ TEST(architecture_count__qwen3_and_deepseek__published_totals)
           .qk_rope_dim = 64},
          671026404352},
     };
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    for (size_t i = 0; i < LENGTH(models); i++) {
         struct architecture a = models[i].a;
         a.family = ARCHITECTURE_LLAMA;
         a.rms_norm = a.gated_mlp = true;
@@ -278,7 +278,7 @@ TEST(architecture_count__t5__published_totals)
                   {"t5-large", 24, 1024, 16, 64, 4096, 737668096},
                   {"t5-3b", 24, 1024, 32, 128, 16384, 2851598336},
                   {"t5-11b", 24, 1024, 128, 128, 65536, 11307321344}};
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    for (size_t i = 0; i < LENGTH(models); i++) {
         struct architecture a = architecture_of(ARCHITECTURE_T5);
         a.layers = models[i].layers;
         a.hidden = models[i].hidden;
@@ -329,7 +329,7 @@ TEST(architecture_count__playbook_geometries__their_names)
         {"8.86B", 32, 4096, 32, 0, 14336, 131072, false, 8.86e9},
         {"80B", 80, 8192, 64, 0, 28672, 131072, false, 79.99e9},
     };
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+    for (size_t i = 0; i < LENGTH(models); i++)
         assert_true(fabs(count(llama(&models[i]), 1).total / models[i].total - 1) < 3e-3);
 }
 

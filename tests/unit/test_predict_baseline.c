@@ -24,7 +24,7 @@ TEST(memory_line_fit__no_line__refused_untouched)
         size_t count;
     } cases[] = {{{1, 1}, {2, 3}, 2}, {{1, 2}, {3, 3}, 2},   {{1, 2}, {4, 3}, 2}, {{1}, {2}, 1},
                  {{0}, {0}, 0},       {{1, 2}, {1, NAN}, 2}, {{-1, 2}, {1, 2}, 2}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct memory_line line = {42, 42};
         struct error e = ERROR_INIT;
         assert_int_equal(memory_line_fit(cases[i].x, cases[i].y, cases[i].count, &line, &e), -1);

@@ -9,7 +9,6 @@
 #include "ultrascale.h"
 #include "unit_test.h"
 #include "util/clock.h"
-#include "util/memory.h"
 #include "util/rng.h"
 
 #define DRAWS 40 /* of runs that are known, each from a stream of its own */
@@ -179,9 +178,9 @@ TEST(calibrate__senseless__refused_untouched)
     bad[5].kind = 0;
     struct calibration c = {.measured = 42};
     struct error e = ERROR_INIT;
-    for (size_t i = 0; i < sizeof priors / sizeof *priors; i++)
+    for (size_t i = 0; i < LENGTH(priors); i++)
         assert_int_equal(calibrate(&priors[i], &fine, 1, NULL, &c, &e), -1);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < LENGTH(bad); i++)
         assert_int_equal(calibrate(&good, &bad[i], 1, NULL, &c, &e), -1);
     assert_true(c.measured == 42 && e.kind == ERROR_USAGE);
 }
@@ -281,7 +280,7 @@ TEST(calibrate__ultrascale_memory__error_after_runs)
     wrong.spread = framework_find("deepspeed")->memory.spread;
     for (size_t j = 0; j < wrong.terms; j++)
         wrong.weights[j] *= 0.67;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < LENGTH(known); i++) {
         double error = few_shot_error(&prior, all, count, known[i], false);
         double from_wrong = few_shot_error(&wrong, all, count, known[i], false);
         print_message("memory after %2zu runs: mean error %.2f %%; from weights a third too low %.2f %%\n", known[i],
@@ -382,7 +381,7 @@ TEST(calibrate__mpt_throughput__error_across_clusters)
         struct observation *kept = xcalloc(m.count[c], sizeof *kept);
         size_t kept_count = without_broken(&prior, m.runs[c], m.count[c], kept);
         print_message("%s: %zu runs, %zu broken\n", mpt_cluster_names[c], m.count[c], m.count[c] - kept_count);
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        for (size_t i = 0; i < LENGTH(known); i++) {
             double all = few_shot_error(&prior, m.runs[c], m.count[c], known[i], true);
             double error = few_shot_error(&prior, kept, kept_count, known[i], true);
             print_message("  after %2zu runs: mean error %.1f %%, with broken ones %.1f %%\n", known[i], 100 * error,

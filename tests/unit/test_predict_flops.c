@@ -48,7 +48,7 @@ TEST(flops_per_step__selective_activation_paper__its_mfu)
                 {96, 12288, 96, 64, 64, 13.75, 0.514, 0.528},
                 {105, 20480, 128, 280, 280, 37.83, 0.560, 0.570},
                 {128, 25600, 160, 512, 512, 71.49, 0.563, 0.570}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < LENGTH(rows); i++) {
         struct architecture a = sized(rows[i].layers, rows[i].hidden, rows[i].heads, 51200);
         struct training_plan plan = {.micro_batches = (int64_t)rows[i].batch,
                                      .sequence = 2048,
@@ -135,7 +135,7 @@ TEST(flops_per_step__recompute_modules__what_they_have)
     a.head_dim = (int64_t)width;
     a.v_head_dim = (int64_t)width;
     a.qk_rope_dim = (int64_t)rope;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct architecture one = a;
         struct training_plan plan = {.sequence = (int64_t)s, .modules = cases[i].modules};
         struct step_flops step;

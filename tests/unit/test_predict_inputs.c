@@ -138,7 +138,7 @@ TEST(inputs_decode__flags_of_two_bytes__fp32_without)
     } cases[] = {{-1, -1, NULL, PRECISION_BF16}, {0, -1, NULL, PRECISION_FP32},  {-1, 0, NULL, PRECISION_FP32},
                  {0, 0, NULL, PRECISION_FP32},   {1, 0, NULL, PRECISION_BF16},   {0, 1, NULL, PRECISION_BF16},
                  {0, 0, "bf16", PRECISION_BF16}, {1, -1, "fp32", PRECISION_FP32}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct input_value v[INPUT_COUNT] = {0};
         struct subject s;
         struct error e = ERROR_INIT;
@@ -165,7 +165,7 @@ TEST(inputs_decode__type_of_weights__products_as_flags_say)
                  {"float32", -1, -1, PRECISION_FP32},  {"float32", -1, 1, PRECISION_TF32},
                  {"bfloat16", 0, -1, PRECISION_BF16},  {"auto", 0, -1, PRECISION_FP32},
                  {"bfloat16", -1, -1, PRECISION_BF16}, {"auto", -1, 1, PRECISION_BF16}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct input_value v[INPUT_COUNT] = {0};
         struct subject s;
         struct error e = ERROR_INIT;
@@ -217,7 +217,7 @@ TEST(inputs_decode__absurd_numbers__refused)
     static const double absurd[] = {0.5, -1, 1e30, INFINITY, NAN};
     struct input_value v[INPUT_COUNT];
     struct subject s;
-    for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
+    for (size_t i = 0; i < LENGTH(absurd); i++) {
         struct error e = ERROR_INIT;
         fill_gpt(v);
         set_number(v, "hidden", absurd[i]);

@@ -41,7 +41,7 @@ static double paper_activations(size_t i, enum recompute recompute, bool sequenc
 
 TEST(layer_memory_kept__selective_recompute_paper__its_figures)
 {
-    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
+    for (size_t i = 0; i < LENGTH(paper); i++) {
         double none = paper_activations(i, RECOMPUTE_NONE, false);
         assert_close(none / GIB, paper[i].none_gib, 1e-9);
         assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, true) / GIB, paper[i].sequence_selective_gib, 1e-9);

@@ -8,8 +8,6 @@
 #include "unit_test.h"
 #include "util/quantile.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 /* Fine-tuning of Llamas with LitGPT on one device: what its table leaves out is in config_hub/finetune/NAME/lora.yaml
  * and the models' files. Its head is a matrix of its own. */
 struct litgpt_model {

@@ -36,7 +36,7 @@ TEST(memory_predict__selective_recompute_paper__weights_and_optimizer)
                  {96, 12288, 96, 8, 45.5625},
                  {105, 20480, 128, 35, 31.640625},
                  {128, 25600, 160, 64, 32.958984375}};
-    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
+    for (size_t i = 0; i < LENGTH(paper); i++) {
         struct architecture a = gpt(paper[i].layers, paper[i].hidden, paper[i].heads);
         struct training_plan plan = {.tensor = 8, .pipeline = paper[i].pipeline, .sequence = 2048};
         struct memory_prediction m = predict(a, plan, "megatron");
@@ -101,7 +101,7 @@ TEST(memory_predict__states__bytes_per_parameter_of_each_framework)
         {"deepspeed", 3, 0, 20, PRECISION_FP32}, {"fsdp", 3, 0, 16, PRECISION_FP32},
         {"torch-ddp", 0, 20, 0, PRECISION_FP32}, {"trainer", 0, 16, 0, PRECISION_FP32},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct training_plan plan = {.data = 16,
                                      .sequence = 128,
                                      .micro_batches = 2,
@@ -266,7 +266,7 @@ TEST(memory_predict__reserve__of_each_group_of_ranks)
     a.experts = 8;
     const struct training_plan alone = {.sequence = 128};
     const double none = predict(a, alone, "megatron").reserve_bytes;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct training_plan plan = cases[i].plan;
         plan.sequence = 128;
         assert_close(predict(a, plan, "megatron").reserve_bytes, none + cases[i].groups * 536870912, 1e-9);
@@ -446,7 +446,7 @@ TEST(frameworks__uncalibrated_ones__wider_interval)
                 {"torchtitan", true, false}, {"torchtune", false, false},
                 {"trainer", true, false}};
     const struct framework_set *set = frameworks();
-    assert_int_equal(set->count, sizeof want / sizeof *want);
+    assert_int_equal(set->count, LENGTH(want));
     assert_null(framework_find("jax"));
     for (size_t i = 0; i < set->count; i++) {
         assert_string_equal(set->items[i].name, want[i].name);
@@ -492,7 +492,7 @@ TEST(memory_predict__ultrascale_runs__within_a_tenth)
     if (!shared_table_load("ultrascale-1B-8B.csv", &t))
         skip();
     double as_it_stands = ultrascale_error(&t, &c, &count);
-    for (size_t i = 0; i < sizeof base_gib / sizeof *base_gib; i++) {
+    for (size_t i = 0; i < LENGTH(base_gib); i++) {
         c.base_bytes = base_gib[i] * GIB;
         c.fragmentation = fragmentation[i];
         print_message("memory, base %.2f GiB, fragmentation %.2f: mean error %.2f %%\n", base_gib[i], fragmentation[i],

@@ -8,7 +8,6 @@
 #include "shared_data.h"
 #include "ultrascale.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 TEST(memory_lines__two_sizes__line_as_far_as_it_reaches)
 {

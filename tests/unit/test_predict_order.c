@@ -210,7 +210,7 @@ static bool interleaved(struct drawn *d)
 static bool next_device(struct drawn *d)
 {
     static const char *const by_age[] = {"V100-32GB", "A100-80GB", "H100", "B200"};
-    for (size_t i = 0; i + 1 < sizeof by_age / sizeof *by_age; i++)
+    for (size_t i = 0; i + 1 < LENGTH(by_age); i++)
         if (strcmp(d->cluster.device->name, by_age[i]) == 0) {
             d->cluster.device = device_find(NULL, by_age[i + 1]);
             return true;
@@ -293,7 +293,7 @@ TEST(predict__one_thing_changed__never_the_wrong_way)
 {
     const struct framework_set *set = frameworks();
     for (size_t f = 0; f < set->count; f++)
-        for (size_t c = 0; c < sizeof changes / sizeof *changes; c++)
+        for (size_t c = 0; c < LENGTH(changes); c++)
             if (!changes[c].unless || strcmp(changes[c].unless, set->items[f].name) != 0)
                 check_change(c, &set->items[f]);
 }

@@ -107,7 +107,7 @@ TEST(plan_complete__layouts_that_do_not_add_up__refused)
                                           "E((((((()*4096)*4096)*4096)*4096)*4096)*4096)|tt|t|tL",
                                           "Et*0|tt|t|tL",
                                           "*4"};
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+    for (size_t i = 0; i < LENGTH(layouts); i++) {
         struct error e = ERROR_INIT;
         const struct architecture a = playbook(4, 2048, 8192, false);
         struct training_plan plan = {.pipeline = 4, .sequence = 64, .layout = layouts[i]};
@@ -127,7 +127,7 @@ TEST(plan_in_flight__zero_bubble__of_the_papers)
                  {SCHEDULE_ZB_V, 4, 4, 0},
                  {SCHEDULE_DUALPIPE_V, 4.5, 4.5, 1.0 / 3}};
     const struct architecture a = playbook(16, 2048, 8192, false);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 64, .schedule = cases[i].schedule};
         plan = complete(plan, &a);
         assert_true(plan_in_flight(&plan, 0) == cases[i].first && plan_in_flight(&plan, 3) == cases[i].last);
@@ -272,12 +272,12 @@ TEST(devices_carried__datasheets__their_figures)
         {"MI450X", 10e3, 20e3, 40e3, 625, 23300, 1800},
         {"Rubin", 288e3 / 72, 1260e3 / 72, 2520e3 / 72, 2000, 22000, 1800},
     };
-    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+    for (size_t i = 0; i < LENGTH(want); i++) {
         const struct device *d = device_find(NULL, want[i].name);
         const double ours[] = {d->peak_flops, d->fp8_factor * d->peak_flops, d->fp4_factor * d->peak_flops,
                                d->fp32_factor * d->peak_flops};
         const double theirs[] = {want[i].peak, want[i].fp8, want[i].fp4, want[i].fp32};
-        for (size_t k = 0; k < sizeof ours / sizeof *ours; k++)
+        for (size_t k = 0; k < LENGTH(ours); k++)
             if (fabs(ours[k] / (theirs[k] * 1e12) - 1) > 0.02)
                 fail_msg("%s: %g, and not %g TFLOP/s", want[i].name, ours[k] / 1e12, theirs[k]);
         assert_float_equal(d->memory_bytes_per_s / 1e9, want[i].memory, 0.01 * want[i].memory);
@@ -289,8 +289,8 @@ TEST(device_nearest__of_another_maker__none)
 {
     const char *const names[] = {"H100", "A100-80GB", "T4", "TPU-v5e", "MI350X", "B200", "Gaudi-3", "Trainium3"};
     const char *const of_others[] = {"K100", "M4", "Z100", "R300", "AMD MI4", "v4"};
-    for (size_t i = 0; i < sizeof of_others / sizeof *of_others; i++)
-        assert_null(device_nearest(of_others[i], names, sizeof names / sizeof *names));
+    for (size_t i = 0; i < LENGTH(of_others); i++)
+        assert_null(device_nearest(of_others[i], names, LENGTH(names)));
     assert_string_equal(device_nearest("H1000", names, 1), "H100");
     assert_string_equal(device_nearest("NVIDIA H10", names, 1), "H100");
     assert_string_equal(device_nearest("MI35OX", names, 5), "MI350X");
@@ -304,7 +304,7 @@ TEST(devices_carried__tpus__their_part_of_the_network)
         const char *name;
         double gigabits;
     } want[] = {{"TPU-v4", 200.0 / 4}, {"TPU-v5e", 6.4e3 / 256}, {"TPU-v5p", 200.0 / 4}, {"TPU-v6e", 25.6e3 / 256}};
-    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+    for (size_t i = 0; i < LENGTH(want); i++)
         assert_float_equal(device_find(NULL, want[i].name)->adapter_bytes_per_s, want[i].gigabits * 1e9 / 8, 1);
 }
 
@@ -344,7 +344,7 @@ TEST(device_find__other_names__found)
         {"AMD Instinct MI300X", "MI300X"},
         {"TPU v4", "TPU-v4"},
     };
-    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+    for (size_t i = 0; i < LENGTH(spellings); i++)
         assert_ptr_equal(device_find(NULL, spellings[i].said), device_find(NULL, spellings[i].name));
     assert_null(device_find(NULL, "NVIDIA"));
     assert_null(device_find(NULL, " - "));

@@ -9,7 +9,6 @@
 #include "step_fixture.h"
 #include "ultrascale.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 /* arXiv 2205.05198, table 5: seconds per iteration on A100, full recompute and sequence-parallel selective,
  * which Calculon, built for these, meets within 3.7 % on average (8.9 % at most). No weight is from these
@@ -24,7 +23,7 @@ TEST(step_predict__selective_recompute_paper__its_iterations)
                 {105, 20480, 128, 35, 3, 1, 280, 49.05, 37.83},
                 {128, 25600, 160, 64, 1, 1, 512, 94.42, 71.49}};
     double error = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < LENGTH(rows); i++) {
         struct training_plan plan = {.tensor = 8,
                                      .pipeline = rows[i].pipeline,
                                      .virtual_stages = rows[i].virtual_stages,

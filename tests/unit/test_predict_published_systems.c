@@ -11,7 +11,6 @@
 #include "step_fixture.h"
 #include "unit_test.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define MEGATRON_GPT .a.family = ARCHITECTURE_GPT, .a.biases = true, .a.tied_embeddings = true, .plan.sequence = 2048
 #define LLAMA_LIKE .a.family = ARCHITECTURE_LLAMA, .a.rms_norm = true, .plan.flash_attention = true
 #define GATED LLAMA_LIKE, .a.gated_mlp = true

@@ -182,7 +182,7 @@ TEST(step_predict__ring_over_nodes__waits_for_the_slower_links)
     struct cluster h100 = {.device = device_find(NULL, "H100")}, b200 = {.device = device_find(NULL, "B200")};
     assert_true(predict(gpt(24, 2048, 16), plan, h100, "megatron").terms[TIME_DATA_INTER] == 0);
     assert_true(predict(gpt(24, 2048, 16), plan, b200, "megatron").terms[TIME_DATA_INTRA] == 0);
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+    for (size_t i = 0; i < LENGTH(devices); i++)
         for (double before = 0, ranks = 2; ranks <= 1024; ranks *= 2) {
             plan.data = (int64_t)ranks;
             double s =
@@ -394,7 +394,7 @@ TEST(step_predict__zero_stages__volume_of_data_parallelism)
     } cases[] = {{"megatron", 0, 8},      {"megatron-distopt", 1, 6}, {"deepspeed", 1, 4}, {"deepspeed", 2, 3 * 2 + 2},
                  {"torch-ddp", 2, 4 + 2}, {"fsdp", 2, 3 * 4},         {"fsdp", 3, 3 * 6}};
     const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         const struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero};
         /* so slow that nothing to speak of is hidden */
         const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .intra_bytes_per_s = 1e5};
@@ -408,7 +408,7 @@ TEST(step_predict__zero_stages__volume_of_data_parallelism)
 TEST(step_predict__fsdp_that_does_not_reshard__no_slower)
 {
     static const char *const frameworks_of[] = {"fsdp", "fsdp2", "hf-trainer", "torchtitan", "torchtune"};
-    for (size_t i = 0; i < sizeof frameworks_of / sizeof *frameworks_of; i++)
+    for (size_t i = 0; i < LENGTH(frameworks_of); i++)
         for (int64_t data = 8; data <= 512; data *= 8)
             for (int64_t m = 1; m <= 8; m *= 8) {
                 struct training_plan plan = {.data = data, .micro_batches = m, .sequence = 2048, .zero_stage = 2};
@@ -422,7 +422,7 @@ TEST(step_predict__fsdp_that_does_not_reshard__no_slower)
 TEST(step_predict__ddp_of_frameworks_that_also_shard__hidden)
 {
     static const char *const frameworks_of[] = {"torch-ddp", "hf-trainer", "fsdp2", "torchtitan"};
-    for (size_t i = 0; i < sizeof frameworks_of / sizeof *frameworks_of; i++) {
+    for (size_t i = 0; i < LENGTH(frameworks_of); i++) {
         const struct training_plan plan = {.data = 8, .micro_batch = 8, .sequence = 2048};
         double gradient = framework_find(frameworks_of[i])->time.gradient_bytes;
         double sent = 2 * gradient * (24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0) * 7 / 8 / 300e9;

@@ -9,11 +9,8 @@
 #include "published_tables.h"
 #include "shared_data.h"
 #include "unit_test.h"
-#include "util/memory.h"
 #include "util/parse.h"
 #include "util/quantile.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* 90 % intervals: how many hold what was measured, and the sum of half the ln of how wide they are. */
 struct intervals {

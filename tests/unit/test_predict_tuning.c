@@ -75,7 +75,7 @@ TEST(memory_predict__other_adapters__parameters_of_their_targets)
                  {TUNING_VERA, 4 + KV + 4 + HIDDEN}};
     struct training_plan plan = lora;
     plan.lora_targets = TARGET_K | TARGET_DOWN;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         plan.tuning = cases[i].tuning;
         assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * cases[i].want, 0);
     }
@@ -190,7 +190,7 @@ TEST(memory_predict__layer_norms_before_4_bits__hidden_states_in_fp32)
     } cases[] = {{"hf-trainer", QUANTIZATION_NF4_DOUBLE, false, true}, {"hf-trainer", QUANTIZATION_NF4, false, true},
                  {"hf-trainer", QUANTIZATION_NF4, true, false},        {"hf-trainer", QUANTIZATION_GPTQ, false, false},
                  {"hf-trainer", QUANTIZATION_NONE, false, false},      {"deepspeed", QUANTIZATION_NF4, false, false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct architecture a = gpt(LAYERS, (int64_t)HIDDEN, 8);
         struct training_plan plan = lora, prepared;
         const struct memory_coefficients *c = &framework_find(cases[i].framework)->memory;
@@ -241,7 +241,7 @@ TEST(memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits)
                  {"hf-trainer", 1, true, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
                  {"hf-trainer", 8, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
                  {"torchtitan", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 0, 0, 2}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct architecture a = gpt(LAYERS, (int64_t)HIDDEN, 8);
         struct training_plan plan = {.sequence = 32, .micro_batch = 512, .flash_attention = true};
         const struct memory_coefficients *c = &framework_find(cases[i].framework)->memory;
@@ -384,7 +384,7 @@ static int decode(const char *peft, const char *targets, struct subject *s, stru
     memset(values, 0, sizeof values);
     static const char *const names[] = {"layers", "hidden", "heads", "vocab", "seq", "micro_batch", "lora_rank"};
     static const double numbers[] = {2, 64, 4, 100, 32, 1, 8};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < LENGTH(names); i++)
         values[input_find(names[i])] = (struct input_value){INPUT_NUMBER, numbers[i], NULL};
     values[input_find("peft")] = (struct input_value){INPUT_TEXT, 0, peft};
     if (targets)

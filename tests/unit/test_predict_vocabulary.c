@@ -8,7 +8,6 @@
 #include "unit_test.h"
 #include "util/buffer.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define WORDS_MOST 96
 
 struct vocabulary_case {

@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "unit_test.h"
-#include "util/memory.h"
 #include "value_fixture.h"
 
 #define MODEL "[[model]]\nnum_layers = 24\nhidden_size = 2048\nheads = 16\nvocab_size = 50257\nseq = 2048\n"

@@ -11,7 +11,6 @@
 #include "supervisor_bench.h"
 #include "unit_test.h"
 #include "util/clock.h"
-#include "util/memory.h"
 
 BENCH_TEST(wait__child_left_in_group__ended_and_counted, 1)
 {

@@ -3,8 +3,6 @@
 #include "space_fixture.h"
 #include "unit_test.h"
 
-#include "util/memory.h"
-
 struct layout {
     const char *profile; /* NULL: none */
     int hosts, devices_per_host;
@@ -388,7 +386,7 @@ static void check_layout(const struct layout *l)
 
 TEST(layouts__published_and_planted__accepted_and_refused)
 {
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+    for (size_t i = 0; i < LENGTH(layouts); i++)
         check_layout(&layouts[i]);
 }
 
@@ -398,13 +396,13 @@ TEST(profiles__every_rule__refuses_a_layout)
     static const char *const profiles[] = {"colossalai",  "gpt-neox", "internevo",  "levanter",  "lingua",  "litgpt",
                                            "llm-foundry", "maxtext",  "megatron",   "nanotron",  "nemo-rl", "olmo",
                                            "olmo-core",   "picotron", "torchtitan", "torchtune", "verl"};
-    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
+    for (size_t i = 0; i < LENGTH(profiles); i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
         struct built b = build_text(text);
         for (size_t r = 0; r < b.sweep->rule_count; r++) {
             const char *name = b.sweep->rules[r].name;
             bool found = false;
-            for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++)
+            for (size_t k = 0; k < LENGTH(layouts); k++)
                 found |= layouts[k].refused_by && strcmp(layouts[k].refused_by, name) == 0;
             if (!found)
                 fail_msg("no layout that %s refuses", name);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "unit_test.h"
-#include "util/memory.h"
 #include "value_fixture.h"
 
 /* TFLOP/s of a device, by the number of slices. */
@@ -97,11 +96,11 @@ static void tell(const char *device, const struct errors *e)
 /* Of predicted time, by device. Reached: 9.7 % on average, at most 27 %. */
 TEST(throughput__as_published__is_near_and_fits)
 {
-    size_t count = sizeof published / sizeof *published;
+    size_t count = LENGTH(published);
     struct errors all = {0, 0, 0, 0}, device = all;
     for (size_t i = 0; i < count; i++) {
         const struct published *row = &published[i];
-        for (size_t k = 0; k < sizeof row->runs / sizeof *row->runs && row->runs[k].count > 0; k++)
+        for (size_t k = 0; k < LENGTH(row->runs) && row->runs[k].count > 0; k++)
             compare(row, row->runs[k], &device);
         if (i + 1 < count && strcmp(published[i + 1].device, row->device) == 0)
             continue;

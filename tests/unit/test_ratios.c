@@ -9,7 +9,6 @@
 #include "util/quantile.h"
 #include "util/rng.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define PAIRS_MOST 24
 #define VALUES_MOST 5
 
@@ -185,8 +184,8 @@ TEST(judge__pairs_with_noise__interval_covers_95_percent)
     const int rounds = 3000;
     if (rounds_are_few())
         skip();
-    for (size_t k = 0; k < COUNT(noises); k++)
-        for (size_t i = 0; i < COUNT(sizes); i++) {
+    for (size_t k = 0; k < LENGTH(noises); k++)
+        for (size_t i = 0; i < LENGTH(sizes); i++) {
             struct rng r = rng_stream(21, k * 100 + i);
             int covered = 0;
             for (int round = 0; round < rounds; round++) {
@@ -228,9 +227,9 @@ TEST(judge__families_of_equal_values__verdicts_in_5_percent)
     const int rounds = 1000;
     if (rounds_are_few())
         skip();
-    for (size_t f = 0; f < COUNT(families); f++)
-        for (size_t k = 0; k < COUNT(noises); k++)
-            for (size_t i = 0; i < COUNT(sizes); i++) {
+    for (size_t f = 0; f < LENGTH(families); f++)
+        for (size_t k = 0; k < LENGTH(noises); k++)
+            for (size_t i = 0; i < LENGTH(sizes); i++) {
                 struct rng r = rng_stream(22, f * 10000 + k * 100 + i);
                 int wrong = 0;
                 for (int round = 0; round < rounds; round++)
@@ -289,9 +288,9 @@ TEST(choices__best_of_equal_jobs__verdicts_in_5_percent)
     const int rounds = 1000;
     if (rounds_are_few())
         skip();
-    for (size_t f = 0; f < COUNT(sides); f++)
-        for (size_t k = 0; k < COUNT(noises); k++)
-            for (size_t i = 0; i < COUNT(sizes); i++) {
+    for (size_t f = 0; f < LENGTH(sides); f++)
+        for (size_t k = 0; k < LENGTH(noises); k++)
+            for (size_t i = 0; i < LENGTH(sizes); i++) {
                 struct rng r = rng_stream(24, f * 10000 + k * 100 + i);
                 int wrong = 0, below = 0;
                 for (int round = 0; round < rounds; round++) {
@@ -329,8 +328,8 @@ TEST(choices__a_setting_that_no_other_group_has__not_chosen)
     struct side_candidate all[] = {{0, 0, 1, 0.5, false, false}, {0, 0, 2, 0.4, false, false},
                                    {0, 1, 1, 0.1, false, false}, {1, 0, 3, 0.5, false, false},
                                    {1, 0, 4, 0.4, false, false}, {1, 1, 1, 0.1, false, false}};
-    choices_make(all, COUNT(all), 1);
-    for (size_t i = 0; i < COUNT(all); i++) {
+    choices_make(all, LENGTH(all), 1);
+    for (size_t i = 0; i < LENGTH(all); i++) {
         assert_int_equal(all[i].one_of_several, all[i].side == 0);
         assert_int_equal(all[i].chosen, all[i].side == 1);
     }
@@ -342,13 +341,13 @@ TEST(choices__a_setting_that_no_other_group_has__not_chosen)
 static struct configuration draw_configuration(const struct noise *noise, int64_t job, struct rng *r)
 {
     double values[3], mean = 0, squares = 0;
-    for (size_t i = 0; i < COUNT(values); i++) {
+    for (size_t i = 0; i < LENGTH(values); i++) {
         values[i] = 100 * exp(draw(noise, r));
-        mean += values[i] / COUNT(values);
+        mean += values[i] / LENGTH(values);
     }
-    for (size_t i = 0; i < COUNT(values); i++)
-        squares += (values[i] - mean) * (values[i] - mean) / (COUNT(values) - 1);
-    return (struct configuration){.job = job, .value = mean, .stddev = sqrt(squares), .replicates = COUNT(values)};
+    for (size_t i = 0; i < LENGTH(values); i++)
+        squares += (values[i] - mean) * (values[i] - mean) / (LENGTH(values) - 1);
+    return (struct configuration){.job = job, .value = mean, .stddev = sqrt(squares), .replicates = LENGTH(values)};
 }
 
 /* Of equal configurations any may be taken for the best: the first is the winner or alike in at least 95 %. Only three
@@ -359,8 +358,8 @@ TEST(configurations_reach__equal_ones__the_best_is_among_them)
     const int rounds = 1000;
     if (rounds_are_few())
         skip();
-    for (size_t k = 0; k < COUNT(noises); k++)
-        for (size_t i = 0; i < COUNT(sizes); i++) {
+    for (size_t k = 0; k < LENGTH(noises); k++)
+        for (size_t i = 0; i < LENGTH(sizes); i++) {
             struct rng r = rng_stream(26, k * 100 + i);
             int lost = 0;
             for (int round = 0; round < rounds; round++) {

@@ -9,7 +9,6 @@
 
 #include "metrics/readers.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 static char directory[64], log_path[96], metrics_path[96];
 
@@ -132,7 +131,7 @@ TEST(readers__part_of_a_number__no_sample_and_told)
         {"^([0-9]+)", "118,256", NULL},
         {"speed ([0-9.]+)", "speed 118.5ms", NULL},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct sample_list l = read_regex(cases[i].pattern, cases[i].line);
         assert_int_equal(l.cut_numbers, cases[i].example != NULL);
         assert_string_equal(l.cut_example, cases[i].example ? cases[i].example : "");
@@ -290,7 +289,7 @@ TEST(readers__one_table_of_texts__the_same_number_for_all)
     struct metric csv = {.name = (char *)"speed", .reader = READER_CSV, .path = (char *)"v", .file = (char *)"table"};
     key.is_key = true;
     key.unit = (char *)"s";
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         const char *text = cases[i].text;
         char *line = xasprintf("v=%s|\n", text), *named = xasprintf("v: %s\n", text);
         char *table = xasprintf("v,w\n\"%s\",x\n", text);
@@ -492,7 +491,7 @@ TEST(readers__json_path__found)
         {"x.a.b", "{\"x\": {\"a.b\": 5}}", 5},
         {"a", "{\n \"a\":\n NaN\n}\n", NAN},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct sample_list l = read_json(READER_JSON, cases[i].path, cases[i].text);
         assert_int_equal(l.count, 1);
         assert_sample(&l, 0, "speed", 0, cases[i].value);
@@ -508,7 +507,7 @@ TEST(readers__json_path_that_leads_nowhere__nothing)
         {"b", "{\"a\": 1}"},     {"a.b", "{\"a\": [1, 2]}"}, {"a.5", "{\"a\": [1, 2]}"}, {"a.-1", "{\"a\": [1, 2]}"},
         {"a", "{\"a\": \"1\"}"}, {"a", "{\"a\": true}"},     {"a", "{\"a\": 1"},         {"a", ""},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct sample_list l = read_json(READER_JSON, cases[i].path, cases[i].text);
         assert_int_equal(l.count, 0);
         sample_list_free(&l);

@@ -64,7 +64,7 @@ TEST(long_line__number_anywhere__found_once)
 {
     static const size_t before[] = {0, 10, 61430, 61440, 61441, 65530, 65536, 65540, 200000, 100000000};
     struct reader_set *set = set_of(&a_metric, 1);
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    for (size_t i = 0; i < LENGTH(before); i++) {
         for (size_t shift = 0; shift < 8; shift++) {
             FILE *file = fopen(log_path, "w");
             put_filler(file, before[i] + shift);

@@ -12,7 +12,6 @@
 #include "unit_test.h"
 #include "util/embedded.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 #define KEY_DIRECTORY "0a00000000000000"
 

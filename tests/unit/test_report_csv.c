@@ -8,7 +8,6 @@
 #include "report_fixture.h"
 #include "unit_test.h"
 #include "util/decimal.h"
-#include "util/memory.h"
 #include "util/rng.h"
 
 /* Gives `text` in pieces of at most `step` bytes. */
@@ -225,7 +224,7 @@ TEST(csv_formula__guards__undone_exactly_once)
         {"\x01=x", true}, {"＝x", true}, {"＠x", true},      {"a=b", false},     {"'quoted'", false},
         {"", false},      {"'", false},  {"  plain", false}, {"5-3", false},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         size_t length = strlen(cases[i].text);
         assert_int_equal(csv_formula_like(cases[i].text, length), cases[i].formula);
         char *guarded = xasprintf("'%s", cases[i].text);
@@ -254,7 +253,7 @@ static struct cell random_text(struct rng *rng)
                                         "＝"};
     struct buffer text = BUFFER_INIT;
     for (uint64_t n = rng_below(rng, 7); n > 0; n--) {
-        uint64_t k = rng_below(rng, sizeof parts / sizeof *parts + 1);
+        uint64_t k = rng_below(rng, LENGTH(parts) + 1);
         if (k == 0)
             buffer_add_char(&text, '\0');
         else

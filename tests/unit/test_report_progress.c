@@ -120,7 +120,7 @@ TEST(line__rates__unit_in_which_they_can_be_read)
                  {0, "  0%  0/9"},
                  {-1, "  0%  0/9"},
                  {INFINITY, "  0%  0/9"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         p.jobs_per_second = cases[i].rate;
         check_line(&p, strlen(cases[i].line), true, cases[i].line);
     }
@@ -263,7 +263,7 @@ TEST(eta__magnitudes__rounded_up)
                  {INT64_C(99) * 86400000, "99d00h"},
                  {INT64_C(99) * 86400000 + 1, ">99d"},
                  {INT64_MAX, ">99d"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char text[32];
         assert_string_equal(progress_format_eta(cases[i].ms, text, sizeof text), cases[i].text);
     }

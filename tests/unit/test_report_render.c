@@ -6,7 +6,6 @@
 #include "report/render.h"
 #include "report_fixture.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 static const char *const names[] = {"name", "zero_stage", "throughput", NULL};
 static const char *const units[] = {NULL, "", "samples/s"};

@@ -63,7 +63,7 @@ TEST(width__known_characters__columns)
     } cases[] = {{'a', 1},    {0xE9, 1},   {0xAD, 1},    {0x301, 0},   {0x300, 0},   {0x36F, 0},   {0x370, 1},
                  {0x1100, 2}, {0x1161, 0}, {0x200B, 0},  {0x200D, 0},  {0x2026, 1},  {0x3042, 2},  {0xAC00, 2},
                  {0xFF1D, 2}, {0xFFFD, 1}, {0x1F600, 2}, {0x20000, 2}, {0xE01EF, 0}, {0x10FFFF, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < LENGTH(cases); i++)
         assert_int_equal(width_of(cases[i].codepoint), cases[i].width);
 }
 
@@ -83,7 +83,7 @@ TEST(rounded__magnitudes__six_digits_and_whole_integers)
                  {NAN, "NaN"},
                  {-INFINITY, "-Infinity"},
                  {2, "2"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct buffer out = BUFFER_INIT;
         text_add_rounded(&out, cases[i].value);
         assert_string_equal(buffer_text(&out), cases[i].text);
@@ -98,7 +98,7 @@ TEST(amount__magnitudes__as_people_write_them)
         const char *text;
     } cases[] = {{0, "0"},       {5e-5, "under 0.001"}, {0.0758, "0.0758"}, {12.34, "12.3"},
                  {999.4, "999"}, {1234.5, "1,234"},     {1e6, "1,000,000"}, {NAN, "NaN"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct buffer out = BUFFER_INIT;
         text_add_amount(&out, cases[i].value);
         assert_string_equal(buffer_text(&out), cases[i].text);

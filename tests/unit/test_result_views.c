@@ -179,7 +179,7 @@ TEST(key_sets_add_names__any_object__members_of_its_own)
         {"[\"a\"", ""},
         {"{\"a", "\"a"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct buffer names = BUFFER_INIT;
         key_sets_add_names(cases[i].json, &names);
         assert_string_equal(buffer_text(&names), cases[i].names);

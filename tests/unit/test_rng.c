@@ -13,7 +13,7 @@ static const uint64_t published[] = {
 TEST(next__published_seed__published_outputs)
 {
     struct rng r = {.seed = 1234567};
-    for (size_t i = 0; i < sizeof published / sizeof *published; i++)
+    for (size_t i = 0; i < LENGTH(published); i++)
         assert_int_equal(rng_next(&r), published[i]);
 }
 
@@ -27,7 +27,7 @@ TEST(next__seed_zero__first_outputs)
 
 TEST(at__any_order__same_as_in_sequence)
 {
-    for (size_t i = sizeof published / sizeof *published; i-- > 0;)
+    for (size_t i = LENGTH(published); i-- > 0;)
         assert_int_equal(rng_at(1234567, i), published[i]);
 }
 
@@ -81,6 +81,6 @@ TEST(below__fixed_seed__fixed_draws)
 {
     struct rng r = rng_stream(0, 0);
     static const uint64_t expected[] = {835217, 142420, 64068, 149258, 109695};
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+    for (size_t i = 0; i < LENGTH(expected); i++)
         assert_int_equal(rng_below(&r, 998738), expected[i]);
 }

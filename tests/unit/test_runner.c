@@ -13,7 +13,6 @@
 #include "database/open.h"
 #include "run/runner.h"
 #include "space/enumerate.h"
-#include "util/memory.h"
 
 /* Jobs 1, 2, 3, 4, in this order. */
 #define SWEEP                                                                                                          \
@@ -317,7 +316,7 @@ static void run_one(const struct scenario *c)
 
 TEST(runner_run__scripted_ends__recorded_as_they_are)
 {
-    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+    for (size_t i = 0; i < LENGTH(scenarios); i++)
         run_one(&scenarios[i]);
 }
 

@@ -7,7 +7,6 @@
 #include "plan/scaled_plans.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 static struct sweep *sweep_of(const char *specs)
 {

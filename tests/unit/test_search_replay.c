@@ -109,7 +109,7 @@ TEST(replay_run__any_completion_order__same_result)
     struct table t;
     fill(&t);
     struct replay_group *g = replay_groups_make(&t.space, t.outcomes, t.group_of, 1);
-    for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++) {
+    for (size_t s = 0; s < LENGTH(strategies); s++) {
         for (size_t concurrent = 2; concurrent <= 5; concurrent++) {
             struct replay_result first = run(g, strategies[s], concurrent, 7, 0);
             for (uint64_t order = 1; order < 30; order++) {

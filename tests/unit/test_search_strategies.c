@@ -120,7 +120,7 @@ TEST(every_strategy__repeated_without_its_waits__same_decisions)
             struct decision running[8], next;
             size_t count = 0, width = 0;
             struct rng draws = rng_stream(order, 1);
-            while (count + 2 < sizeof events / sizeof *events) {
+            while (count + 2 < LENGTH(events)) {
                 while (width < 8 && search_ask(a, &next) == SEARCH_RUN)
                     running[width++] = events[count].decision = next, events[count++].asks = true;
                 if (width == 0)
@@ -167,7 +167,7 @@ TEST(every_strategy__same_again__same_trials)
 TEST(staged_and_dsat__beside_others__same_trials_in_the_same_order)
 {
     static const char *const names[] = {"staged", "dsat-random", "dsat-binary", "dsat-asha"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < LENGTH(names); i++)
         for (uint64_t order = 0; order < 12; order++) {
             struct search_fixture f;
             fixture_open(&f, 16, false);

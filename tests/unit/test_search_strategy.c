@@ -39,7 +39,7 @@ TEST(grid__no_options__every_candidate_once_in_order)
 TEST(search_trials_to_come__without_a_limit__known_of_what_tries_all)
 {
     static const char *const names[] = {"grid", "random", "model"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < LENGTH(names); i++) {
         struct search_fixture f;
         struct search *s = open_search(&f, names[i], SEARCH_MAX_TRIALS, 0);
         assert_int_equal(search_trials_to_come(s), i < 2 ? (int64_t)f.space.count : -1);
@@ -224,7 +224,7 @@ TEST(create__impossible__says_so)
     };
     struct search_fixture f;
     fixture_open(&f, 4, true);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct search_options o = search_options_none();
         o.numbers[cases[i].number] = cases[i].value;
         struct search *s = NULL;

@@ -6,7 +6,6 @@
 #include "secrets/secrets.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 #define LIST(...) ((char *const[]){__VA_ARGS__, NULL})
 
@@ -22,10 +21,10 @@ TEST(secrets_match_name__names__by_word_part_and_list)
                                         "MASTER_PORT", "PASSES",     "OMP_NUM_THREADS=8",
                                         "COMPASS",     "X=MY_TOKEN", "PWD",
                                         "OLDPWD",      "PWDS"};
-    for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
+    for (size_t i = 0; i < LENGTH(secret); i++)
         if (!secrets_match_name(secret[i], NULL))
             fail_msg("%s would be recorded", secret[i]);
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+    for (size_t i = 0; i < LENGTH(plain); i++)
         if (secrets_match_name(plain[i], NULL))
             fail_msg("%s is hidden", plain[i]);
     assert_true(secrets_match_name("LICENSE=1", LIST("LICENSE")));
@@ -168,9 +167,9 @@ TEST(secrets_redact__text__named_values_and_forms)
         "at 12:30@tcp port",
     };
     struct secrets none = SECRETS_INIT;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < LENGTH(cases); i++)
         assert_redacted(&none, cases[i][0], cases[i][1]);
-    for (size_t i = 0; i < sizeof untouched / sizeof *untouched; i++)
+    for (size_t i = 0; i < LENGTH(untouched); i++)
         assert_redacted(&none, untouched[i], untouched[i]);
 }
 
@@ -200,7 +199,7 @@ TEST(secrets_redact_words__command__values_behind_options)
         {"sshpass|-p|pw|ssh|h", "sshpass|-p|[redacted]|ssh|h"},
         {"mysql|-ppw|-p|db", "mysql|-p[redacted]|-p|db"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct secrets s = SECRETS_INIT;
         char *words[16] = {NULL}, *rest = NULL, *line = strdup(cases[i][0]), joined[256] = "";
         size_t n = 0;

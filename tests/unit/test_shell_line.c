@@ -66,7 +66,7 @@ TEST(shell_add_value__beside_a_name__arrives)
 {
     static const char *const lines[] = {"i=9; printf %s $i@", "i=9; printf %s \"$i@\"", "i=9; cat <<E\n$i@\nE\n",
                                         "i=9; printf %s `echo $i@`", "printf %s 9@>&1"};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < LENGTH(lines); i++) {
         struct shell_line line = SHELL_LINE_INIT;
         struct buffer out = BUFFER_INIT;
         char *before = strdup(lines[i]), *after = strchr(before, '@'), got[16] = "";

@@ -9,7 +9,6 @@
 
 #define COMPARISONS 1000
 #define JOBS 8
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* How far the bundled trainer's runs lay from their mean, in thousandths of a logarithm: 24 runs each of the
  * quickstart's jobs 15 and 31 (ZeRO stage 1, micro-batch 4), one at a time on two cores that others used, too. */
@@ -37,12 +36,12 @@ static double quiet(struct rng *r)
 
 static double on_the_processor(struct rng *r)
 {
-    return processor_time[rng_below(r, COUNT(processor_time))] / 1000.0;
+    return processor_time[rng_below(r, LENGTH(processor_time))] / 1000.0;
 }
 
 static double on_a_busy_machine(struct rng *r)
 {
-    return step_time[rng_below(r, COUNT(step_time))] / 1000.0;
+    return step_time[rng_below(r, LENGTH(step_time))] / 1000.0;
 }
 
 typedef double (*noise_fn)(struct rng *r);
@@ -121,7 +120,7 @@ TEST(judge__too_few_repeats__unknown_rather_than_wrong)
         skip();
     static const noise_fn noises[] = {quiet, on_the_processor, on_a_busy_machine};
     static const char *const names[] = {"quiet", "processor time", "busy machine"};
-    for (size_t i = 0; i < COUNT(noises); i++)
+    for (size_t i = 0; i < LENGTH(noises); i++)
         for (int repeats = 1; repeats < 3; repeats++) {
             struct tally equal = compare(names[i], noises[i], repeats, 1);
             struct tally slower = compare(names[i], noises[i], repeats, 1.05);
@@ -183,8 +182,8 @@ TEST(judge__few_jobs_and_repeats_with_outliers__false_alarms_as_stated)
     static const int sizes[][2] = {{2, 2}, {3, 2}, {4, 2}, {8, 2}, {3, 3}};
     if (rounds_are_few())
         skip();
-    for (size_t k = 0; k < COUNT(noises); k++)
-        for (size_t i = 0; i < COUNT(sizes); i++) {
+    for (size_t k = 0; k < LENGTH(noises); k++)
+        for (size_t i = 0; i < LENGTH(sizes); i++) {
             const int rounds = 8000;
             int alarms = 0, missed = 0;
             struct rng r = rng_stream(31, k * 10 + i);
@@ -266,7 +265,7 @@ TEST(student_quantile__as_tabulated)
         double share, freedom, value;
     } rows[] = {{0.975, 1, 12.706}, {0.95, 2, 2.920},    {0.995, 3, 5.841},      {0.975, 10, 2.228},
                 {0.995, 30, 2.750}, {0.95, 1000, 1.646}, {0.95, INFINITY, 1.645}};
-    for (size_t i = 0; i < COUNT(rows); i++)
+    for (size_t i = 0; i < LENGTH(rows); i++)
         assert_true(fabs(student_quantile(rows[i].share, rows[i].freedom) - rows[i].value) < 6e-4);
     /* Of one degree it is the tangent; of two, (2p - 1) / sqrt(2p (1 - p)). */
     assert_true(fabs(student_quantile(0.9999, 1) / tan(M_PI * 0.4999) - 1) < 1e-6);

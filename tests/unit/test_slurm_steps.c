@@ -5,7 +5,6 @@
 #include "batch/steps.h"
 #include "unit_test.h"
 #include "util/buffer.h"
-#include "util/memory.h"
 
 /* As scontrol of 22.05 prints it. */
 static const char detail[] = "JobId=4 JobName=interactive NumNodes=3 JOB_GRES=gpu:8   Nodes=n[1-2] CPU_IDs=0-6,8 "
@@ -35,7 +34,7 @@ TEST(allocation_parse__nothing_or_nonsense__none)
 {
     static const char *const texts[] = {"", "slurm_load_jobs error: Invalid job id specified\n",
                                         " Nodes=", " Nodes=n1 GRES=gpu:2", " Nodes= CPU_IDs=0-3"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < LENGTH(texts); i++) {
         struct allocation a;
         assert_int_equal(allocation_parse(texts[i], &a), -1);
     }
@@ -163,7 +162,7 @@ TEST(step_word_of__lines_of_slurm__what_they_mean)
          "srun: error: n1: task 0: Exited with exit code 7\n",
          STEP_CANCELLED, NULL, 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char *node;
         int exit_code;
         assert_int_equal(step_word_of(cases[i].text, &node, &exit_code), cases[i].word);

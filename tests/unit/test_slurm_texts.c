@@ -10,7 +10,6 @@
 #include "batch/system.h"
 #include "unit_test.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 static struct batch_system *system_of(const char *name)
 {
@@ -72,7 +71,7 @@ static const struct {
 TEST(batch_decide__every_state_and_result__as_the_table_says)
 {
     bool seen[BATCH_STATE_COUNT] = {[BATCH_NONE] = true};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < LENGTH(rows); i++) {
         seen[rows[i].state] = true;
         for (int r = 0; r < RESULT_COUNT; r++) {
             assert_int_equal(letters[batch_decide(rows[i].state, BATCH_NONE, (enum batch_result)r, false)],
@@ -88,7 +87,7 @@ TEST(batch_decide__every_state_and_result__as_the_table_says)
 TEST(batch_state_by_name__each_name__its_state)
 {
     struct batch_system *slurm = system_of("slurm");
-    for (size_t i = 5; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 5; i < LENGTH(rows); i++)
         assert_int_equal(batch_system_state(slurm, rows[i].name), rows[i].state);
     batch_system_free(slurm);
     assert_int_equal(batch_state_by_name("SOME_NEW_STATE"), BATCH_STRANGE);
@@ -321,7 +320,7 @@ TEST(batch_system_refusal_text__all_that_sbatch_says__what_names_the_cause)
         {"", ""},
     };
     struct batch_system *s = system_of("slurm");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char *text = batch_system_refusal_text(s, cases[i][0]);
         assert_string_equal(text, cases[i][1]);
         free(text);
@@ -492,7 +491,7 @@ TEST(batch_script__task_started_again__leaves_everything)
     /* Begun or ended by whoever it was, or given up. */
     static const char *const signs[] = {BATCH_BEGUN_FILE, BATCH_RESULT_FILE, BATCH_CLOSED_FILE};
     char *command[] = {(char *)"echo", (char *)"again", NULL};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+    for (size_t i = 0; i < LENGTH(signs); i++) {
         struct bench b;
         bench_make(&b, command);
         bench_write(&b, "output.log", "first");

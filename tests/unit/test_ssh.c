@@ -8,7 +8,6 @@
 #include "ssh/script.h"
 #include "unit_test.h"
 #include "util/buffer.h"
-#include "util/memory.h"
 
 TEST(ssh_hosts_parse__slots_and_directory__kept)
 {
@@ -91,7 +90,7 @@ TEST(ssh_path_there__directory_of_the_host__in_place_of_here)
                 {&other, "/w/p", "/x"},
                 {&other, "/w/pq", "/w/pq"},
                 {&other, "rel", "rel"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < LENGTH(rows); i++) {
         char *there = ssh_path_there(rows[i].host, "/w/p", rows[i].path);
         assert_string_equal(there, rows[i].there);
         free(there);

@@ -9,7 +9,6 @@
 #include "database_fixture.h"
 #include "store/states.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 static int make_database(void **state)
 {
@@ -107,7 +106,7 @@ TEST_WITHIN(checks__unknown_words__refused, make_database, close_database)
     must(*state, "INSERT INTO job (id, key, sweep_id, rank) VALUES (1, zeroblob(16), 1, 0);"
                  "INSERT INTO attempt (id, job_id, number, runner_id, state) VALUES (1, 1, 1, 1, 'claimed');"
                  "INSERT INTO metric VALUES (1, 'loss', 1, 0, NULL), (1, 'loss', 2, 0, 1.7976931348623157e308)");
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < LENGTH(bad); i++)
         if (database_takes(*state, bad[i]))
             fail_msg("taken: %s", bad[i]);
 }
@@ -150,7 +149,7 @@ TEST_WITHIN(checks__statements_of_every_job__make_no_table, make_database, close
         "EXPLAIN INSERT INTO spec (kind, hash, json) VALUES (?, ?, ?)",
     };
     struct error e = ERROR_INIT;
-    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+    for (size_t i = 0; i < LENGTH(statements); i++) {
         struct stmt *s;
         assert_int_equal(db_prepare(*state, statements[i], &s, &e), 0);
         while (stmt_next(s, &e) > 0)

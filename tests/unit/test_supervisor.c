@@ -16,7 +16,6 @@
 #include "unit_test.h"
 #include "util/clock.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 /* --- ends of themselves --- */
 

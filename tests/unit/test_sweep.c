@@ -248,7 +248,7 @@ TEST(job_dir__named_anywhere__made)
         {"[job]\ncommand = [\"a\", \"{job_key}\"]\n", 0},
         {"[job]\njob_dir = false\n", 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct sweep *s = read_sweep(cases[i].text);
         assert_int_equal(s->job.make_job_dir, cases[i].wanted);
         sweep_free(s);

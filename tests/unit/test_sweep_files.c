@@ -11,7 +11,6 @@
 #include "util/buffer.h"
 #include "util/embedded.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 /* A directory of its own for each test; relative names in messages come from being inside. */
 struct place {

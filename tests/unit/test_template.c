@@ -43,7 +43,7 @@ TEST(template_parse__braces__placeholder_or_text)
         {"{model.}", "{model.}"},
         {"{é}", "{é}"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char *shown = show(cases[i][0]);
         assert_string_equal(shown, cases[i][1]);
         free(shown);
@@ -65,7 +65,7 @@ TEST(template_parse__optional__text_with_its_value_or_nothing)
         {"{{m?--m}", "<0 {m?--m}>"},
         {"{m ?}{?x}", "<0 {m ?}{?x}>"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct template t = template_parse(cases[i][0]);
         struct buffer parts = BUFFER_INIT, written = BUFFER_INIT;
         for (size_t k = 0; k < t.count; k++) {
@@ -127,7 +127,7 @@ TEST(template_name_length__prefix__longest_name)
 TEST(template_misspelt__half_a_name__told)
 {
     static const char *const good[] = {"{tp}", "{model.layers}", "{a..z}", "{}", "${.x}", "{{model.}", "x.}", "{."};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+    for (size_t i = 0; i < LENGTH(good); i++)
         assert_null(template_misspelt(good[i]));
     char *half = template_misspelt("a {tp} {model.} {.b}");
     assert_string_equal(half, "{model.}");

@@ -5,7 +5,6 @@
 #include "toml/parse.h"
 #include "unit_test.h"
 #include "util/buffer.h"
-#include "util/memory.h"
 
 static struct toml_node *read_good(const char *text)
 {
@@ -135,7 +134,7 @@ TEST(toml_parse__syntax_errors__position_and_reason)
         {"x = 1\ny = {a = 1\n}", "2:"}, {"a = \"\\uD800\"", "1:"},    {"a = 08", "1:"},
         {"a = tru", "1:8: "},           {"a.b = 1\n[a]\n", "2:"},     {"a = 1 b = 2", "1:"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char *line = read_bad(cases[i].text, strlen(cases[i].text));
         if (strncmp(line, cases[i].position, strlen(cases[i].position)) != 0)
             fail_msg("\"%s\": %s, not at %s", cases[i].text, line, cases[i].position);
@@ -155,7 +154,7 @@ TEST(toml_parse__common_slips__said_plainly)
                              "(U+0009) are explicitly prohibited"},
         {"a = hello", "1:5: not a number, date, boolean or list; put strings in quotes"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < LENGTH(cases); i++)
         assert_refused(cases[i].text, strlen(cases[i].text), cases[i].said);
 }
 
@@ -187,7 +186,7 @@ TEST(toml_parse__beyond_ascii__in_strings_and_comments_only)
                  {"a = [1,\xE3\x80\x80"
                   "2]",
                   "1:8"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char *expected = xasprintf("%s: %s", cases[i].position, message);
         assert_refused(cases[i].text, strlen(cases[i].text), expected);
         free(expected);

@@ -240,7 +240,7 @@ TEST(program__peak_memory__formulas_of_the_headers)
         {1, 20, 5, 300, 256, 1, 3, 3, true},  /* odd parts */
         {2, 32, 2, 8, 6000, 1, 2, 2, false},  {3, 20, 5, 16, 256, 2, 2, 1, true},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         const struct configuration *c = &cases[i];
         char arguments[512];
         snprintf(arguments, sizeof arguments,
@@ -389,7 +389,7 @@ TEST(program__wrong_use__one_sentence_and_status_2)
          "--global-batch 16 is not a multiple of --micro-batch 4 times --ranks 3"},
         {"--steps 5 --warmup-steps 5", "--warmup-steps 5 leaves none of --steps 5 to measure"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct result *r = run(cases[i].arguments);
         char line[256];
         snprintf(line, sizeof line, "meshsweep-trainer: %s\n", cases[i].text);

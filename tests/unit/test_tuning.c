@@ -21,7 +21,7 @@ TEST(profile_steps_last__by_the_time_of_a_step__as_far_as_five_seconds_go)
         {{3, 8, 53}, 0.01, 53}, {{3, 8, 53}, 0.2, 28}, {{3, 8, 53}, 0.24, 23},       {{3, 8, 53}, 1, 8},
         {{3, 8, 53}, 600, 8},   {{3, 8, 53}, 0, 8},    {{3, 8, 53}, (double)NAN, 8}, {{3, 5, 0}, 0.01, 5},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < LENGTH(cases); i++)
         assert_int_equal(profile_steps_last(cases[i].steps, cases[i].seconds), cases[i].last);
     assert_true(isnan(profile_step_seconds("/nonexistent/results.db", "throughput", 8)));
 }
@@ -38,7 +38,7 @@ TEST(include__uneven_hosts__as_many_of_each)
     struct error e = ERROR_INIT;
     assert_int_equal(hosts_parse("f", "w0 slots=2\nw1 slots=8\n", &hosts, &e), 0);
     assert_int_equal(hosts_filter(&hosts, "w0@w1:4,5,6", NULL, &e), 0);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char *include = tuning_include(&hosts, cases[i].nodes, cases[i].devices);
         assert_string_equal(include, cases[i].include);
         free(include);
@@ -135,7 +135,7 @@ TEST(autotuning__wrong__all_at_once)
         {"{\"start_step\": 9, \"end_step\": 5}", "d: autotuning: end_profile_step 5 is before start_profile_step 9"},
         {"[]", "d: autotuning must be a table, not a list"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct json root = {0};
         struct autotuning a = {0};
         struct error e = ERROR_INIT;
@@ -161,7 +161,7 @@ TEST(find_config__each_spelling__its_word)
         {{"t.py", "--deepspeed_config=a=b.json", NULL}, 1, "a=b.json"},
         {{"t.py", "--deepspeed-config", "d.json", NULL}, 2, "d.json"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         size_t at = 0;
         struct error e = ERROR_INIT;
         assert_int_equal(ds_arguments_find_config((char *const *)cases[i].words, &at, &e), 0);
@@ -242,7 +242,7 @@ TEST(space__any_config__a_sweep_file_that_loads)
          "\"zero_optimization.stage\" = 3\n", false},
         {"{}", "command = [\"deepspeed\", \"a\\\"b{{c}.py\", \"--deepspeed={ds_config}\"]\n", false},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct error e = ERROR_INIT;
         bool equal_batch;
         struct sweep *sweep = NULL;
@@ -268,7 +268,7 @@ TEST(space__what_cannot_be_an_axis__said_with_its_place)
         {"{\"train_micro_batch_size_per_gpu\": 0}",
          "/x/d.json:1:2: train_micro_batch_size_per_gpu must be a positive integer, a list of them, or \"auto\""},
     };
-    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+    for (size_t i = 0; i < LENGTH(configs); i++) {
         struct error e = ERROR_INIT;
         bool equal_batch;
         assert_null(space_of(configs[i][0], &equal_batch, &e));

@@ -32,7 +32,7 @@ TEST(convert__one_dimension__factor)
         {9, "M", "tok/s", 9e6},
         {3, "KiB", "B", 3072},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         double got = NAN;
         assert_true(unit_convert(cases[i].value, cases[i].from, cases[i].to, &got));
         assert_true(fabs(got - cases[i].expected) <= 1e-12 * fabs(cases[i].expected));
@@ -42,7 +42,7 @@ TEST(convert__one_dimension__factor)
 TEST(convert__other_dimension__refused_and_untouched)
 {
     static const char *const pairs[][2] = {{"ms", "samples/s"}, {"GB", "s"}, {"tokens/s", "samples/s"}, {"s", "it/s"}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    for (size_t i = 0; i < LENGTH(pairs); i++) {
         double got = 42;
         assert_false(unit_convert(1, pairs[i][0], pairs[i][1], &got));
         assert_true(got == 42);

@@ -10,7 +10,6 @@
 #include "util/error.h"
 #include "util/file.h"
 #include "util/hash.h"
-#include "util/memory.h"
 #include "util/parse.h"
 #include "util/string_list.h"
 #include "util/suggest.h"
@@ -23,7 +22,7 @@ TEST(parse_duration__accepted_forms__milliseconds)
         int64_t ms;
     } cases[] = {{"90", 90000},  {"1.5h", 5400000}, {"10m", 600000}, {"10 min", 600000}, {"2h30m", 9000000},
                  {"500ms", 500}, {"1d", 86400000},  {"0", 0},        {"1m 30s", 90000}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         int64_t ms = -1;
         assert_true(parse_duration_ms(cases[i].text, &ms));
         assert_int_equal(ms, cases[i].ms);
@@ -33,7 +32,7 @@ TEST(parse_duration__accepted_forms__milliseconds)
 TEST(parse_duration__nonsense__refused_untouched)
 {
     static const char *const cases[] = {"", "-1s", "10x", "m", "5m10", "1e400s", "99y", "100000d", "ten", "0x10"};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         int64_t ms = 42;
         assert_false(parse_duration_ms(cases[i], &ms));
         assert_int_equal(ms, 42);
@@ -67,7 +66,7 @@ TEST(parse_written_number__points_and_commas__as_they_are_meant)
         {"-", '.', 0, ""},
         {"OOM", ',', 0, ""},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char digits[NUMBER_BYTES] = "";
         print_message("%s by %c\n", cases[i].text, cases[i].mark);
         assert_int_equal(parse_written_number(cases[i].text, cases[i].mark, digits), cases[i].length);
@@ -127,7 +126,7 @@ TEST(buffer_int__least_and_largest__decimal)
 {
     static const int64_t values[] = {0, 7, -10, INT64_MAX, INT64_MIN};
     struct buffer b = BUFFER_INIT;
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    for (size_t i = 0; i < LENGTH(values); i++) {
         buffer_add_int(&b, values[i]);
         buffer_add_char(&b, ' ');
     }
@@ -201,7 +200,7 @@ TEST(utf8_cut__each_place__at_a_character)
 {
     const char *text = "aä€\xF0\x9F\x98\x80z";
     static const size_t left[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
-    for (size_t most = 0; most < sizeof left / sizeof *left; most++)
+    for (size_t most = 0; most < LENGTH(left); most++)
         assert_int_equal(utf8_cut(text, 11, most), left[most]);
     /* What is no text is cut as it is asked. */
     assert_int_equal(utf8_cut("\x80\x80\x80\x80\x80\x80\x80\x80", 8, 6), 6);
@@ -224,7 +223,7 @@ TEST(hash__from_a_prefix__the_first_and_the_last_that_begin_so)
         {"", "00000000000000000000000000000000", "ffffffffffffffffffffffffffffffff"},
         {"99AA06D3014798D86001C324468D497F", "99aa06d3014798d86001c324468d497f", "99aa06d3014798d86001c324468d497f"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char hex[HASH_HEX_BYTES];
         const struct hash128 first = hash_from_prefix(cases[i].digits, false),
                              last = hash_from_prefix(cases[i].digits, true);

@@ -3,7 +3,6 @@
 
 #include "config/value.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 #define INT(n)                                                                                                         \
     {                                                                                                                  \
@@ -31,8 +30,8 @@ TEST(value_equal__type_and_content__both_count)
     const struct value all[] = {{.kind = VALUE_NULL}, BOOL(1),       BOOL(0),    INT(1),      INT(0),    FLOAT(1),
                                 FLOAT(0.5),           FLOAT(NAN),    STRING(""), STRING("1"), JSON("1"), JSON("[1,2]"),
                                 FLOAT(-0.5),          INT(INT64_MAX)};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        for (size_t j = 0; j < sizeof all / sizeof *all; j++)
+    for (size_t i = 0; i < LENGTH(all); i++)
+        for (size_t j = 0; j < LENGTH(all); j++)
             assert_int_equal(value_equal(&all[i], &all[j]), i == j);
 }
 
@@ -56,7 +55,7 @@ TEST(value_texts__every_kind__as_json_and_for_a_command_line)
         {STRING(""), "\"\"", ""},
         {JSON("[1,{\"a\":2}]"), "[1,{\"a\":2}]", "[1,{\"a\":2}]"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct buffer b = BUFFER_INIT;
         value_add_json(&cases[i].value, &b);
         assert_string_equal(buffer_text(&b), cases[i].json);

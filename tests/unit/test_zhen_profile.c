@@ -7,7 +7,6 @@
 #include "space/match.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 static struct space *build(const struct sweep *s)
 {
@@ -75,7 +74,7 @@ TEST(zhen_rules__each__excludes_what_it_is_for)
         {HOST_OF_8, "\"(pp, dp, op)\" = [2, 4, 1]\nhost_ids = [[0]]", "host-ids-per-stage", 1},
         {HOST_OF_8, "\"(pp, dp, op)\" = [2, 4, 1]\ndevice_ids = [[0], [1], [2]]", "device-ids-per-stage", 1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         int64_t got = excluded(cases[i].cluster, cases[i].plan, cases[i].rule);
         if (got != cases[i].excluded)
             fail_msg("case %zu: %s excluded %lld, not %lld", i, cases[i].rule, (long long)got,
@@ -125,11 +124,11 @@ TEST(zhen_timeout__by_hand_and_automatic__as_the_toolkit_had_it)
     int rc;
     assert_int_equal(match_open(space, NULL, &cursor, &e), 0);
     while ((rc = match_next(cursor, &m, &e)) > 0) {
-        assert_true(i < sizeof seconds / sizeof *seconds);
+        assert_true(i < LENGTH(seconds));
         assert_int_equal(m->limit_ms[LIMIT_TOTAL], seconds[i++] * 1000);
     }
     assert_int_equal(rc, 0);
-    assert_int_equal(i, sizeof seconds / sizeof *seconds);
+    assert_int_equal(i, LENGTH(seconds));
     match_close(cursor);
     space_free(space);
     sweep_free(s);
@@ -143,7 +142,7 @@ TEST(zhen_files__as_published__same_jobs)
         int64_t combinations, matched;
     } files[] = {{"config.toml", 112, 46}, {"uniform_model.toml", 148, 74}, {"10_models_rand.toml", 40, 20}};
     const char *directory = getenv("MESHSWEEP_SHARED_DATA");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < LENGTH(files); i++) {
         struct error e = ERROR_INIT;
         struct sweep *s = NULL;
         char *path = xasprintf("%s/zhen/%s", directory ? directory : "../shared/data", files[i].name);

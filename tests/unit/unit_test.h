@@ -1,4 +1,4 @@
-/* What a unit test includes: cmocka, what cmocka wants before it, and tests that stand in no list.
+/* What a unit test includes: cmocka, what cmocka wants before it, allocation, and tests that stand in no list.
  *
  * TEST(function__condition__result) { … } is a test of its program; `state` is cmocka's. Tests run in the order of the
  * file. `test_x PATTERN` runs those whose names match. */
@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include "util/memory.h"
 
 #define TEST(name) TEST_WITHIN(name, NULL, NULL)
 
