@@ -207,7 +207,7 @@ void output_to_stderr(const char *before, const struct buffer *text, const char 
 void output_clear_line(bool *on_line)
 {
     if (*on_line)
-        output_to_stderr("\r\x1b[K", &(struct buffer)BUFFER_INIT, "");
+        output_to_stderr("\r\x1b[K", &BUFFER_INIT, "");
     *on_line = false;
 }
 

@@ -123,7 +123,7 @@ struct progress_display *progress_display_open(enum progress how, struct space *
         return NULL;
     struct progress_display *d = xcalloc(1, sizeof *d);
     d->how = how != PROGRESS_AUTO ? how : output_has_cursor(stderr) ? PROGRESS_TTY : PROGRESS_PLAIN;
-    d->countdown = (struct countdown)COUNTDOWN_INIT;
+    d->countdown = COUNTDOWN_INIT;
     d->space = space;
     d->expected = expected_time_open(db_path);
     d->sweep = space->sweep;

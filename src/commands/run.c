@@ -707,7 +707,7 @@ static int run_model_info(struct execution *x, struct session *job, struct error
     }
     x->result.signal = own.result.signal;
     x->profiled = own.result.counts.ok > 0;
-    job->devices = (struct device_list)DEVICE_LIST_INIT;
+    job->devices = DEVICE_LIST_INIT;
     job->allocation = (struct allocation){0};
     job->forced = NULL;
     return rc;

@@ -792,7 +792,7 @@ static int fix_needless(struct work *w, struct error *e)
     int rc = 0;
     for (size_t i = 0; rc == 0 && i <= all.count; i++) {
         fixed[i] = true;
-        w->out->free = (struct string_list)STRING_LIST_INIT;
+        w->out->free = STRING_LIST_INIT;
         for (size_t k = 0; k < all.count; k++)
             if (!fixed[k])
                 string_list_add(&w->out->free, xstrdup(all.items[k]));

@@ -46,5 +46,5 @@ void texts_free(struct texts *t)
     for (size_t i = 0; i < t->count; i++)
         free(t->items[i]);
     free_all(t->items, t->places);
-    *t = (struct texts)TEXTS_INIT;
+    *t = TEXTS_INIT;
 }

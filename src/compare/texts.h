@@ -12,10 +12,7 @@ struct texts {
     size_t room;      /* a power of two, or 0 */
 };
 
-#define TEXTS_INIT                                                                                                     \
-    {                                                                                                                  \
-        NULL, 0, NULL, 0                                                                                               \
-    }
+#define TEXTS_INIT ((struct texts){NULL, 0, NULL, 0})
 
 /* The number of a text. A new text is copied. */
 uint32_t texts_number(struct texts *t, const char *text);

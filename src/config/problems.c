@@ -119,5 +119,5 @@ void problems_free(struct problems *p)
     }
     string_list_free(&p->excused);
     free(p->items);
-    *p = (struct problems)PROBLEMS_INIT;
+    *p = PROBLEMS_INIT;
 }

@@ -26,10 +26,7 @@ struct problems {
 
 #define PROBLEMS_KEPT 20000
 #define PROBLEMS_SHOWN 50
-#define PROBLEMS_INIT                                                                                                  \
-    {                                                                                                                  \
-        0                                                                                                              \
-    }
+#define PROBLEMS_INIT ((struct problems){0})
 
 /* A `line` of 0: the message stands after the file's name alone; a `file` of NULL: it stands alone. Control characters
  * become "?", long texts are cut. */

@@ -10,10 +10,7 @@ struct examples {
     int64_t count; /* of all */
 };
 
-#define EXAMPLES_INIT                                                                                                  \
-    {                                                                                                                  \
-        BUFFER_INIT, 0                                                                                                 \
-    }
+#define EXAMPLES_INIT ((struct examples){BUFFER_INIT, 0})
 
 void examples_add(struct examples *x, const char *example);
 void examples_free(struct examples *x);

@@ -22,7 +22,7 @@ void device_list_free(struct device_list *l)
     for (size_t i = 0; i < l->count; i++)
         free(l->names[i]);
     free_all(l->names, l->nodes);
-    *l = (struct device_list)DEVICE_LIST_INIT;
+    *l = DEVICE_LIST_INIT;
 }
 
 size_t device_list_most(const struct device_list *l)
@@ -187,7 +187,7 @@ static void from_rocm_files(const char *root, struct device_list *out)
 
 void devices_discover(char *const *environment, const char *root, struct device_list *out)
 {
-    *out = (struct device_list)DEVICE_LIST_INIT;
+    *out = DEVICE_LIST_INIT;
     if (from_environment(environment, out) || from_smi(environment, out) || from_nvidia_files(root, out))
         return;
     from_rocm_files(root, out);

@@ -18,10 +18,7 @@ struct device_list {
     uint16_t *nodes;    /* by device, from 0, ascending; NULL: all are of this machine */
     bool hosts;         /* the nodes are hosts: a job of several has them whole, and one that fails may come back */
 };
-#define DEVICE_LIST_INIT                                                                                               \
-    {                                                                                                                  \
-        NULL, 0, "nothing", NULL, false                                                                                \
-    }
+#define DEVICE_LIST_INIT ((struct device_list){NULL, 0, "nothing", NULL, false})
 void device_list_free(struct device_list *l);
 /* How many a job may have at once: of MIG instances one, since CUDA shows a process no more
  * (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/). */

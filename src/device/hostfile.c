@@ -17,7 +17,7 @@ void host_list_free(struct host_list *l)
         free_all(l->hosts[i].name, l->hosts[i].devices);
     }
     free(l->hosts);
-    *l = (struct host_list)HOST_LIST_INIT;
+    *l = HOST_LIST_INIT;
 }
 
 static struct host *find(const struct host_list *l, const char *name)

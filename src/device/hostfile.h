@@ -17,10 +17,7 @@ struct host_list {
     struct host *hosts; /* in the order of the file */
     size_t count;
 };
-#define HOST_LIST_INIT                                                                                                 \
-    {                                                                                                                  \
-        NULL, 0                                                                                                        \
-    }
+#define HOST_LIST_INIT ((struct host_list){NULL, 0})
 void host_list_free(struct host_list *l);
 
 /* "worker-1 slots=4" a line; empty lines and what follows "#" are left out. `path` is for messages: all problems are

@@ -14,7 +14,7 @@ struct resolver {
 void expression_free(struct expression *x)
 {
     free_all(x->sql, x->keys);
-    *x = (struct expression)EXPRESSION_INIT;
+    *x = EXPRESSION_INIT;
 }
 
 void expression_add_name(struct buffer *b, const char *name)

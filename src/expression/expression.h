@@ -13,10 +13,7 @@ struct expression {
     size_t key_count;
 };
 
-#define EXPRESSION_INIT                                                                                                \
-    {                                                                                                                  \
-        0                                                                                                              \
-    }
+#define EXPRESSION_INIT ((struct expression){0})
 void expression_free(struct expression *x);
 
 /* Which names stand for NULL when no spec has them: built-in rules and profiles may read keys that a sweep does not

@@ -115,7 +115,7 @@ struct collector *collector_copy(const struct collector *c)
     *copy = *c;
     copy->matched = xcalloc(c->set->count + 1, sizeof *copy->matched);
     sample_list_copy(&c->list, &copy->list);
-    copy->by_name = (struct hash_map)HASH_MAP_INIT;
+    copy->by_name = HASH_MAP_INIT;
     for (size_t i = 0; i < copy->list.name_count; i++)
         note_name(copy, copy->list.names[i], i);
     return copy;

@@ -516,7 +516,7 @@ static void finish(struct collector *c, const char *log_path, const char *metric
     sample_list_complete(&c->list);
     collector_drop_fallbacks(c);
     *out = c->list;
-    c->list = (struct sample_list)SAMPLE_LIST_INIT;
+    c->list = SAMPLE_LIST_INIT;
 }
 
 void output_reading_look(const struct output_reading *r, const char *log_path, const char *metrics_path,

@@ -15,7 +15,7 @@ void sample_list_free(struct sample_list *l)
         quantile_sketch_free(l->series[i].quantiles);
     }
     free_all(l->names, l->series, l->samples);
-    *l = (struct sample_list)SAMPLE_LIST_INIT;
+    *l = SAMPLE_LIST_INIT;
 }
 
 /* With the room that array_grow would have made. */

@@ -64,10 +64,7 @@ struct sample_list {
     char cut_example[96];     /* the first of them: "loss: 5 of 1.5e-05" */
 };
 
-#define SAMPLE_LIST_INIT                                                                                               \
-    {                                                                                                                  \
-        0                                                                                                              \
-    }
+#define SAMPLE_LIST_INIT ((struct sample_list){0})
 void sample_list_free(struct sample_list *l);
 void sample_list_copy(const struct sample_list *l, struct sample_list *out);
 

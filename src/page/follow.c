@@ -199,5 +199,5 @@ void html_follower_free(struct html_follower *f)
     free(f->open);
     buffer_free(&f->search);
     string_list_free(&f->columns);
-    *f = (struct html_follower)HTML_FOLLOWER_INIT;
+    *f = HTML_FOLLOWER_INIT;
 }

@@ -24,10 +24,7 @@ struct html_follower {
     bool outdated;              /* there is a new column, job or sweep */
 };
 
-#define HTML_FOLLOWER_INIT                                                                                             \
-    {                                                                                                                  \
-        0, 0, 0, NULL, 0, BUFFER_INIT, STRING_LIST_INIT, false, false                                                  \
-    }
+#define HTML_FOLLOWER_INIT ((struct html_follower){0, 0, 0, NULL, 0, BUFFER_INIT, STRING_LIST_INIT, false, false})
 
 /* Receives a job that may have changed. `row` is [JOB, {"COLUMN": VALUE, …}, BARRED] with the values that the page's
  * script has (embed.c), without keys and absent values; BARRED is html_job.barred. */

@@ -46,7 +46,7 @@ struct running {
 void external_command_result_free(struct external_command_result *r)
 {
     free_all(r->output, r->errors);
-    *r = (struct external_command_result)EXTERNAL_COMMAND_RESULT_INIT;
+    *r = EXTERNAL_COMMAND_RESULT_INIT;
 }
 
 static void stream_free(struct stream *s)

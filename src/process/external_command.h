@@ -24,10 +24,7 @@ struct external_command_result {
     int exit_code;         /* -1 when a signal ended it */
 };
 
-#define EXTERNAL_COMMAND_RESULT_INIT                                                                                   \
-    {                                                                                                                  \
-        NULL, NULL, -1                                                                                                 \
-    }
+#define EXTERNAL_COMMAND_RESULT_INIT ((struct external_command_result){NULL, NULL, -1})
 void external_command_result_free(struct external_command_result *r);
 
 /* Returns 0 when it ran to its end, whatever its status; -1 when it could not be started or took too long. Waits for

@@ -40,10 +40,7 @@ struct process_table {
                           * are found by their tokens alone */
 };
 
-#define PROCESS_TABLE_INIT                                                                                             \
-    {                                                                                                                  \
-        NULL, 0, false, false, false                                                                                   \
-    }
+#define PROCESS_TABLE_INIT ((struct process_table){NULL, 0, false, false, false})
 
 /* Replaces the contents with what runs now. Not atomic: a process that starts meanwhile may be missed. Then its
  * parent is there, perhaps no longer live (see process_table_state). All or nothing: empty when /proc cannot be read,

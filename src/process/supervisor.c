@@ -28,7 +28,7 @@ enum {
 void outcome_free(struct outcome *o)
 {
     free_all(o->spawn_subject, o->log_path, o->metrics_path, o->note, o->reference, o->host);
-    *o = (struct outcome)OUTCOME_INIT;
+    *o = OUTCOME_INIT;
 }
 
 char *boot_id_read(char out[64])
@@ -238,7 +238,7 @@ static size_t take_ended(struct supervisor *s, struct outcome *out, size_t room)
         if (s->slots[i].state != SLOT_ENDED)
             continue;
         out[taken++] = s->slots[i].outcome;
-        s->slots[i].outcome = (struct outcome)OUTCOME_INIT;
+        s->slots[i].outcome = OUTCOME_INIT;
         s->slots[i].state = SLOT_FREE;
         s->running_count--;
     }

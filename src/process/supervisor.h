@@ -107,10 +107,7 @@ struct outcome {
     char *host;      /* where it ran */
 };
 
-#define OUTCOME_INIT                                                                                                   \
-    {                                                                                                                  \
-        0                                                                                                              \
-    }
+#define OUTCOME_INIT ((struct outcome){0})
 void outcome_free(struct outcome *o);
 
 /* Where a running attempt writes; borrowed. */

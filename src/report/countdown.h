@@ -17,10 +17,7 @@ struct countdown {
 };
 
 /* Initial state. */
-#define COUNTDOWN_INIT                                                                                                 \
-    {                                                                                                                  \
-        {-1, 0, 0}, -1, 0                                                                                              \
-    }
+#define COUNTDOWN_INIT ((struct countdown){{-1, 0, 0}, -1, 0})
 
 /* Estimates the time for `pending` and `running` jobs right after one has started. Jobs take `each_ms`, and as many run
  * at a time as now (above 0); the progress of the running ones is assumed to be evenly spread. */

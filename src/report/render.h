@@ -31,10 +31,7 @@ struct render_options {
     size_t *left_out;        /* table: number of columns left out; NULL: not wanted */
 };
 
-#define RENDER_OPTIONS_INIT                                                                                            \
-    {                                                                                                                  \
-        .cell_width = 60                                                                                               \
-    }
+#define RENDER_OPTIONS_INIT ((struct render_options){.cell_width = 60})
 
 typedef int render_function(const struct row_source *rows, const struct render_options *options,
                             const struct report_sink *sink, struct error *e);

@@ -395,7 +395,7 @@ void secrets_free(struct secrets *s)
     for (size_t i = 0; i < s->count; i++)
         free(s->values[i]);
     free(s->values);
-    *s = (struct secrets)SECRETS_INIT;
+    *s = SECRETS_INIT;
 }
 
 /* The value that begins at `text`, NULL when none does. */

@@ -22,10 +22,7 @@ struct secrets {
     char *const *names; /* borrowed: names of further secrets, NULL-terminated; may be NULL */
 };
 
-#define SECRETS_INIT                                                                                                   \
-    {                                                                                                                  \
-        NULL, 0, NULL                                                                                                  \
-    }
+#define SECRETS_INIT ((struct secrets){NULL, 0, NULL})
 
 /* Shorter values than this are everywhere in a text; they are not looked for. */
 #define SECRET_BYTES_LEAST 6

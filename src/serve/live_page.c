@@ -24,7 +24,7 @@ static void add_line(struct live_page *p, size_t offset, size_t length)
 static struct live_page split(struct buffer *text, int64_t version)
 {
     struct live_page p = {.text = *text, .version = version};
-    *text = (struct buffer)BUFFER_INIT;
+    *text = BUFFER_INIT;
     for (size_t at = 0; at < p.text.length;) {
         const char *end = memchr(p.text.data + at, '\n', p.text.length - at);
         size_t length = end ? (size_t)(end - p.text.data) - at : p.text.length - at;
@@ -76,7 +76,7 @@ void live_page_free(struct live_page *p)
         free(p->parts[i].lines);
     free(p->parts);
     buffer_free(&p->text);
-    *p = (struct live_page)LIVE_PAGE_INIT;
+    *p = LIVE_PAGE_INIT;
 }
 
 static void add_part(const struct live_page *p, size_t index, int64_t since, bool *first, struct buffer *out)

@@ -27,10 +27,7 @@ struct live_page {
     int64_t since;   /* versions before this one had other parts; their readers get everything */
 };
 
-#define LIVE_PAGE_INIT                                                                                                 \
-    {                                                                                                                  \
-        BUFFER_INIT, NULL, 0, 0, 0                                                                                     \
-    }
+#define LIVE_PAGE_INIT ((struct live_page){BUFFER_INIT, NULL, 0, 0, 0})
 
 /* Takes over the contents of `text`. Returns whether anything but the line that begins with "<footer" changed; if not,
  * the page stays as it was. Lines of a part are compared one by one if their number is the same as before. */
@@ -54,10 +51,7 @@ struct live_rows {
     int64_t change; /* number of the last change; live_rows_clear() does not reset it */
 };
 
-#define LIVE_ROWS_INIT                                                                                                 \
-    {                                                                                                                  \
-        NULL, 0, NULL, 0                                                                                               \
-    }
+#define LIVE_ROWS_INIT ((struct live_rows){NULL, 0, NULL, 0})
 
 /* Replaces the job's row; takes over the contents of `text`. The same row again is no change. */
 void live_rows_put(struct live_rows *r, int64_t job, struct buffer *text);

@@ -19,7 +19,7 @@ void ssh_hosts_free(struct ssh_hosts *l)
     for (size_t i = 0; i < l->count; i++)
         free_all(l->items[i].name, l->items[i].directory);
     free(l->items);
-    *l = (struct ssh_hosts)SSH_HOSTS_INIT;
+    *l = SSH_HOSTS_INIT;
 }
 
 /* --- which there are --- */

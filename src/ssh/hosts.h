@@ -20,10 +20,7 @@ struct ssh_hosts {
     struct ssh_host *items;
     size_t count;
 };
-#define SSH_HOSTS_INIT                                                                                                 \
-    {                                                                                                                  \
-        NULL, 0                                                                                                        \
-    }
+#define SSH_HOSTS_INIT ((struct ssh_hosts){NULL, 0})
 void ssh_hosts_free(struct ssh_hosts *l);
 
 /* Those of [ssh] hosts, or of the hostfile of [ssh] or [local]. ERROR_USAGE: none, or a line that is wrong; all of

@@ -12,7 +12,7 @@ void places_free(struct places *p)
         free_all(p->items[i].host, p->items[i].devices);
     }
     free(p->items);
-    *p = (struct places)PLACES_INIT;
+    *p = PLACES_INIT;
 }
 
 int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct error *e)

@@ -19,10 +19,7 @@ struct places {
     size_t count;
 };
 
-#define PLACES_INIT                                                                                                    \
-    {                                                                                                                  \
-        NULL, 0                                                                                                        \
-    }
+#define PLACES_INIT ((struct places){NULL, 0})
 void places_free(struct places *p);
 
 /* Where attempts of the job failed otherwise than by a person's will, or had slow devices, each place once, the last

@@ -10,7 +10,7 @@ void recovered_attempts_free(struct recovered_attempts *l)
         free_all(l->items[i].reference, l->items[i].directory);
     }
     free(l->items);
-    *l = (struct recovered_attempts)RECOVERED_ATTEMPTS_INIT;
+    *l = RECOVERED_ATTEMPTS_INIT;
 }
 
 int recovered_attempts_read(struct db *db, const char *executor, struct recovered_attempts *out, struct error *e)

@@ -18,10 +18,7 @@ struct recovered_attempts {
     size_t count;
 };
 
-#define RECOVERED_ATTEMPTS_INIT                                                                                        \
-    {                                                                                                                  \
-        NULL, 0                                                                                                        \
-    }
+#define RECOVERED_ATTEMPTS_INIT ((struct recovered_attempts){NULL, 0})
 void recovered_attempts_free(struct recovered_attempts *l);
 
 /* Every open attempt of `executor` in the order of their ids. */

@@ -374,5 +374,5 @@ void hf_keys_free(struct hf_keys *k)
     for (size_t i = 0; i < k->count; i++)
         value_free(&k->items[i].value);
     free(k->items);
-    *k = (struct hf_keys)HF_KEYS_INIT;
+    *k = HF_KEYS_INIT;
 }

@@ -22,10 +22,7 @@ struct hf_keys {
     size_t count;
 };
 
-#define HF_KEYS_INIT                                                                                                   \
-    {                                                                                                                  \
-        NULL, 0                                                                                                        \
-    }
+#define HF_KEYS_INIT ((struct hf_keys){NULL, 0})
 
 /* Reads the text of a file, which messages call `name`, by the types of `own` (NULL: none) and of `carried`. -1
  * (ERROR_USAGE), `out` untouched, with one sentence that names file and field, if it is not a JSON object,

@@ -101,7 +101,7 @@ void buffer_clear(struct buffer *b)
 void buffer_free(struct buffer *b)
 {
     free(b->data);
-    *b = (struct buffer)BUFFER_INIT;
+    *b = BUFFER_INIT;
 }
 
 char *buffer_take(struct buffer *b)
@@ -109,7 +109,7 @@ char *buffer_take(struct buffer *b)
     buffer_reserve(b, 0);
     b->data[b->length] = '\0';
     char *text = b->data;
-    *b = (struct buffer)BUFFER_INIT;
+    *b = BUFFER_INIT;
     return text;
 }
 

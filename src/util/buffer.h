@@ -12,10 +12,7 @@ struct buffer {
     size_t capacity;
 };
 
-#define BUFFER_INIT                                                                                                    \
-    {                                                                                                                  \
-        NULL, 0, 0                                                                                                     \
-    }
+#define BUFFER_INIT ((struct buffer){NULL, 0, 0})
 
 /* Makes room for `more` bytes and a NUL after the end, for a caller who writes there and then raises `length`. */
 void buffer_reserve(struct buffer *b, size_t more);

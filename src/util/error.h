@@ -17,13 +17,7 @@ struct error {
     char text[16384]; /* one or more lines, without a final newline; cut with "…" when too long */
 };
 
-#define ERROR_INIT                                                                                                     \
-    {                                                                                                                  \
-        ERROR_NONE,                                                                                                    \
-        {                                                                                                              \
-            0                                                                                                          \
-        }                                                                                                              \
-    }
+#define ERROR_INIT ((struct error){ERROR_NONE, {0}})
 
 /* Fills `e` and returns -1, so that callers can `return error_set(...)`. `e` may be NULL. */
 int error_set(struct error *e, enum error_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -231,7 +231,7 @@ void atomic_file_close(struct atomic_file *f)
     if (f->temporary)
         unlink(f->temporary);
     free_all(f->temporary, f->path);
-    *f = (struct atomic_file)ATOMIC_FILE_INIT;
+    *f = ATOMIC_FILE_INIT;
 }
 
 int file_write_atomic(const char *path, const void *bytes, size_t length, struct error *e)

@@ -40,10 +40,7 @@ struct atomic_file {
     int descriptor;
     mode_t mode;
 };
-#define ATOMIC_FILE_INIT                                                                                               \
-    {                                                                                                                  \
-        NULL, NULL, false, -1, 0                                                                                       \
-    }
+#define ATOMIC_FILE_INIT ((struct atomic_file){NULL, NULL, false, -1, 0})
 /* Those may read it who may read `like`; NULL: everybody. */
 int atomic_file_open(const char *path, const char *like, struct atomic_file *out, struct error *e);
 int atomic_file_write(struct atomic_file *f, const void *bytes, size_t length, struct error *e);

@@ -71,5 +71,5 @@ void hash_map_put(struct hash_map *m, const struct hash128 *hash, int64_t number
 void hash_map_free(struct hash_map *m)
 {
     free(m->entries);
-    *m = (struct hash_map)HASH_MAP_INIT;
+    *m = HASH_MAP_INIT;
 }

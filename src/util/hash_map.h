@@ -22,10 +22,7 @@ struct hash_map {
     size_t count;
 };
 
-#define HASH_MAP_INIT                                                                                                  \
-    {                                                                                                                  \
-        NULL, 0, 0                                                                                                     \
-    }
+#define HASH_MAP_INIT ((struct hash_map){NULL, 0, 0})
 
 bool hash_map_get(const struct hash_map *m, const struct hash128 *hash, int64_t *number);
 void hash_map_put(struct hash_map *m, const struct hash128 *hash, int64_t number);

@@ -62,7 +62,7 @@ bool hash_set_has(const struct hash_set *s, const struct hash128 *hash)
 void hash_set_free(struct hash_set *s)
 {
     free(s->slots);
-    *s = (struct hash_set)HASH_SET_INIT;
+    *s = HASH_SET_INIT;
 }
 
 /* --- with numbers --- */
@@ -105,5 +105,5 @@ void hash_index_free(struct hash_index *x)
 {
     free(x->members);
     free(x->slots);
-    *x = (struct hash_index)HASH_INDEX_INIT;
+    *x = HASH_INDEX_INIT;
 }

@@ -15,10 +15,7 @@ struct hash_set {
     bool has_zero; /* whether the all-zero hash is a member */
 };
 
-#define HASH_SET_INIT                                                                                                  \
-    {                                                                                                                  \
-        NULL, 0, 0, false                                                                                              \
-    }
+#define HASH_SET_INIT ((struct hash_set){NULL, 0, 0, false})
 
 /* Adds; false when it was there already. */
 bool hash_set_add(struct hash_set *s, const struct hash128 *hash);
@@ -33,10 +30,7 @@ struct hash_index {
     size_t slot_count;
 };
 
-#define HASH_INDEX_INIT                                                                                                \
-    {                                                                                                                  \
-        NULL, 0, NULL, 0                                                                                               \
-    }
+#define HASH_INDEX_INIT ((struct hash_index){NULL, 0, NULL, 0})
 
 /* Its number; `*is_new`: it got it now. */
 size_t hash_index_add(struct hash_index *x, const struct hash128 *hash, bool *is_new);

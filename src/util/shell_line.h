@@ -40,10 +40,7 @@ struct shell_line {
     size_t document_line_length;
 };
 
-#define SHELL_LINE_INIT                                                                                                \
-    {                                                                                                                  \
-        .between_words = true                                                                                          \
-    }
+#define SHELL_LINE_INIT ((struct shell_line){.between_words = true})
 
 /* Goes on behind `text`, the next part of the line as it is written. */
 void shell_line_read(struct shell_line *l, const char *text);

@@ -41,7 +41,7 @@ char **string_list_take(struct string_list *l)
 {
     terminate(l);
     char **items = l->items;
-    *l = (struct string_list)STRING_LIST_INIT;
+    *l = STRING_LIST_INIT;
     return items;
 }
 
@@ -65,7 +65,7 @@ void string_list_sort_values(struct string_list *l)
 void string_list_free(struct string_list *l)
 {
     strings_free(l->items);
-    *l = (struct string_list)STRING_LIST_INIT;
+    *l = STRING_LIST_INIT;
 }
 
 bool strings_have(char *const *strings, const char *text)

@@ -10,10 +10,7 @@ struct string_list {
     size_t count;
 };
 
-#define STRING_LIST_INIT                                                                                               \
-    {                                                                                                                  \
-        NULL, 0                                                                                                        \
-    }
+#define STRING_LIST_INIT ((struct string_list){NULL, 0})
 
 /* At the end; `text` becomes the list's. */
 void string_list_add(struct string_list *l, char *text);

@@ -405,7 +405,7 @@ TEST(inputs_decode__adapters__targets_by_their_names)
     assert_int_equal(s.plan.lora_targets, TARGET_QKV | TARGET_O | TARGET_GATE_UP | TARGET_DOWN);
     assert_int_equal(decode("lora", "q_proj z_proj", &s, &e), -1);
     assert_string_equal(e.text, "the predictor does not know lora_targets = 'q_proj z_proj'");
-    e = (struct error)ERROR_INIT;
+    e = ERROR_INIT;
     assert_int_equal(decode("lora", NULL, &s, &e), -1);
     assert_string_equal(e.text, "adapters need lora_targets, the modules to which they are added");
 }

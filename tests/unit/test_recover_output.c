@@ -66,7 +66,7 @@ static int tear_down(void **state)
 static void recover(void)
 {
     struct error e = ERROR_INIT;
-    if (recover_outputs(db, scratch, directory, &(struct secrets)SECRETS_INIT, &e) < 0)
+    if (recover_outputs(db, scratch, directory, &SECRETS_INIT, &e) < 0)
         fail_msg("%s", e.text);
 }
 
