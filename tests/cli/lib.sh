@@ -257,7 +257,7 @@ END
 }
 
 # Runs the tool and states what expect_KIND does of its end.
-expect_run() # silent|only_status|only_stdout|only_stderr STATUS ARGS
+expect_run() # silent|status|only_status|only_stdout|only_stderr STATUS ARGS
 {
     run_meshsweep "${@:3}"
     "expect_$1" "$2"

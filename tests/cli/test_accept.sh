@@ -61,9 +61,7 @@ expect_done() # BATCH [JOBS]
 accept()
 {
     run_meshsweep accept --yes "$@"
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_matches 'results? stands? now; .meshsweep accept --undo. takes that back'
+    expect_only_stdout_matches 0 'results? stands? now; .meshsweep accept --undo. takes that back'
 }
 
 command_changed__plan_and_run__say_so_and_name_accept()
@@ -158,9 +156,7 @@ nobody_to_ask__not_accepted()
 {
     first_run
     change "$blank"
-    run_meshsweep accept
-    expect_status 2
-    expect_any_stdout
+    expect_run only_status 2 accept
     expect_stderr 'meshsweep: accept: nobody can be asked here; --yes lets the results stand'
     expect_sql 0 "SELECT count(*) FROM change"
 }

@@ -157,8 +157,7 @@ killed__at_each_step__nothing_lost()
     run_killed archive-written archive
     expect_only_status 137
     expect_said only_stdout_contains 0 output.log.meshsweep-tmp gc --dry-run
-    run_meshsweep gc --yes
-    expect_among_stderr 0 "meshsweep: removed"
+    expect_said among_stderr 0 "meshsweep: removed" gc --yes
     files_now | diff -u files - || fail "gc has removed something else"
 }
 
@@ -172,8 +171,7 @@ something_else__in_the_way__both_kept()
     echo mine | gzip >"$directory/output.log.gz"
     mv "$directory/stdout.log" elsewhere
     ln -s "$PWD/elsewhere" "$directory/stdout.log"
-    run_meshsweep archive
-    expect_status 1
+    expect_run status 1 archive
     expect_stdout_contains "2 files compressed: "
     expect_stderr_contains "output.log stays as it is: both it and what it is compressed to are there, and they differ"
     expect '[ "$(zcat "$directory/output.log.gz")" = mine ]' '[ -h "$directory/stdout.log" ]'
@@ -184,8 +182,7 @@ something_else__in_the_way__both_kept()
     printf 'xyz' | dd of="$directory/output.log.gz" bs=1 seek=200 conv=notrunc status=none
     expect_said only_stdout_contains 0 "output.log cannot be read: Bad message" reread --dry-run
     expect_said only_stderr_contains 1 "Bad message" tail 1 --once
-    run_meshsweep archive --undo
-    expect_status 1
+    expect_run status 1 archive --undo
     expect_stdout_contains "2 files brought back: "
     expect_stderr_contains "output.log stays as it is: Bad message"
     expect_file "$directory/output.log.gz"
@@ -211,13 +208,11 @@ leftovers__gc__listed_then_removed_and_nothing_else()
     expect_stdout_contains results.db.d/0123456789abcdef/1 "$key/7" results.db.pull-abc123 \
         "$own/output.log.meshsweep-tmp" "4 leftovers, " "(--dry-run: nothing was removed)"
     expect_stdout_lacks young mine notes log.tmp
-    run_meshsweep gc
-    expect_status 2
+    expect_run status 2 gc
     expect_stdout_contains "4 leftovers, "
     expect_stderr "meshsweep: gc: nobody can be asked here; --yes removes them"
     find results.db* | sort | grep -v 'lock$' | diff -u <(grep -v 'lock$' before) - || fail "something was removed"
-    run_meshsweep gc --yes
-    expect_status 0
+    expect_run status 0 gc --yes
     expect_stdout_contains "4 leftovers, "
     expect_stderr "meshsweep: removed"
     expect_no_file results.db.d/0123456789abcdef/1 "$key/7" results.db.pull-abc123 "$own/output.log.meshsweep-tmp"

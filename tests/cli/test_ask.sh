@@ -85,8 +85,7 @@ ask__excluded__rule_reason_and_nearest()
     given ask <<'END'
 [{"micro_batch": 8, "layers": 4}, {"keys": {"micro_batch": 3}}, {"micro_bach": 4}, {"micro_batch": 8}]
 END
-    expect_status 3
-    expect_no_stderr
+    expect_only_stdout 3
     cp .stdout answer.json
     expect_any_stdout
     refused() { sql "SELECT json_extract(readfile('answer.json'), '\$.refused[$1].$2')"; }
@@ -130,8 +129,7 @@ third = "model.lr / 3"
 name = "one-x"
 require = "model.x <> 2 OR parallel_spec.x <> 2"
 END
-    run_meshsweep ask -n 100
-    expect_status 0
+    expect_run status 0 ask -n 100
     cp .stdout asked.json
     expect_any_stdout
     expect_no_stderr
@@ -159,8 +157,7 @@ ask__the_same_again__the_same_trial()
 {
     a_sweep
     echo '{"micro_batch": 4, "layers": 2}' >one.json
-    run_meshsweep ask --by first one.json
-    expect_status 0
+    expect_run status 0 ask --by first one.json
     cp .stdout first
     expect_any_stdout
     expect_no_stderr
@@ -291,9 +288,8 @@ study.optimize(objective, n_trials=30)
 print(study.best_value)
 END
     run_command /usr/bin/python3 sample.py "$meshsweep"
-    expect_status 0
+    expect_only_status 0
     expect_stdout "243.0"
-    expect_any_stderr
     expect_sql "optuna" "SELECT DISTINCT json_extract(options, '\$.by') FROM search"
 }
 

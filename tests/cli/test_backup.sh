@@ -121,8 +121,7 @@ expect_refused() # STATUS SENTENCE ARGS
 {
     local before
     before=$(find . -name '*.db*' -type f | sort | xargs md5sum)
-    run_meshsweep backup "${@:3}"
-    expect_only_stderr "$1" "meshsweep: $2"
+    expect_said only_stderr "$1" "meshsweep: $2" backup "${@:3}"
     expect "[ \"\$(find . -name '*.db*' -type f | sort | xargs md5sum)\" = '$before' ]"
 }
 

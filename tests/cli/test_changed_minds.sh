@@ -47,8 +47,7 @@ END
 run_all()
 {
     write_sweep
-    run_meshsweep run -c s.toml --progress none "$@"
-    expect_only_status "${expected-0}"
+    expect_run only_status "${expected-0}" run -c s.toml --progress none "$@"
 }
 
 # The first run of a case: of three jobs that need 3 executions.

@@ -24,13 +24,11 @@ check_sweep__wrong__every_problem_with_its_place()
 {
     small_sweep sweep.toml
     sed -i -e 's/objective = .*/objektive = "max:score"/' -e 's/{x}/{xx}/' sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stderr_matches 2 '^meshsweep: sweep\.toml:3:[0-9]+: .*objektive.*objective'
+    expect_said only_stderr_matches 2 '^meshsweep: sweep\.toml:3:[0-9]+: .*objektive.*objective' check -c sweep.toml
     sed -i '/objektive/d' sweep.toml
     echo '[derive]
 z = "xy + 1"' >>sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stderr_matches 2 '^meshsweep: sweep\.toml:[0-9]+:[0-9]+: .*xx'
+    expect_said only_stderr_matches 2 '^meshsweep: sweep\.toml:[0-9]+:[0-9]+: .*xx' check -c sweep.toml
     expect_stderr_matches '^meshsweep: sweep\.toml:[0-9]+:[0-9]+: .*xy'
 }
 
@@ -38,9 +36,7 @@ check_sweep__objective_that_nobody_reads__noted_or_wrong()
 {
     sweep_for max:speed '["true"]' <<'END'
 END
-    run_meshsweep check sweep.toml
-    expect_status 0
-    expect_any_stdout
+    expect_run only_status 0 check sweep.toml
     expect_stderr 'meshsweep: sweep.toml: no reader is given for speed: each job must write it to '\
 '$MESHSWEEP_METRICS or fails as no-metric; to read it from output or a file, add [job.metrics.speed]'
     # What says that the job writes it, what every attempt has, and what is worked out from that.
@@ -53,9 +49,7 @@ END
     expect_run only_stdout 0 check sweep.toml
     # Of that a search cannot say anything while a job runs.
     printf '[search]\nstrategy = "random"\n' >>sweep.toml
-    run_meshsweep check sweep.toml
-    expect_status 0
-    expect_any_stdout
+    expect_run only_status 0 check sweep.toml
     expect_stderr 'meshsweep: sweep.toml: [search] racing cannot end a job early: twice is computed from duration, '\
 'which '\
 'is known only once a job has ended'
@@ -82,9 +76,7 @@ check_sweep__absent__said()
 
 check__nothing_named_or_too_much__status_2()
 {
-    run_meshsweep check
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 check
     expect_stderr 'meshsweep: check: there is neither sweep.toml nor results.db here; name a sweep file (-c FILE), '\
 'a database (-d FILE) or both'
     run_meshsweep check a.db b.db
@@ -171,8 +163,7 @@ check_database__flipped_byte_of_a_result__said_of_which_attempt()
             cp results.db flipped.db
             cp -r results.db.d flipped.db.d
             flip_byte flipped.db $((offset + 2))
-            run_meshsweep check -d flipped.db
-            expect_status 1
+            expect_run status 1 check -d flipped.db
             # Its index's copy of it is SQLite's to find.
             expect_stdout_matches \
                 '^attempts whose records have been changed \(1\): job 2 attempt 1$|^indexes that do'
@@ -198,10 +189,8 @@ check_database__cut_log__said()
     run_silently 0 --limit 2
     log=results.db.d/$(sql "SELECT directory FROM attempt WHERE id = 1")/output.log
     truncate -s 4 "$log"
-    run_meshsweep check -d results.db
-    expect_status 1
+    expect_run only_stdout 1 check -d results.db
     expect_stdout_contains "attempts whose logs were cut (1): $(sql "SELECT directory FROM attempt WHERE id = 1")"
-    expect_no_stderr
     printf '…\n[… 5 bytes cut by meshsweep …]\n' >"$log"
     sql "UPDATE attempt SET log_bytes = 1000000 WHERE id = 1"
     expect_said only_stdout 0 'results.db: all well' check -d results.db
@@ -212,13 +201,11 @@ check_database__schema_changed__said()
     quiet_database
     sqlite3 results.db "DROP TRIGGER job_state; DROP INDEX job_failed; CREATE TABLE mine (x);
         ALTER TABLE metric ADD COLUMN more"
-    run_meshsweep check -d results.db
-    expect_status 1
+    expect_run only_stdout 1 check -d results.db
     expect_stdout 'indexes and triggers that are missing (2): index job_failed (missing), trigger job_state (missing)
   `meshsweep check --repair -d results.db` creates them again
 parts of the schema that are not as meshsweep makes them (1): table metric (changed)
   `meshsweep check --repair -d results.db` brings it back to what meshsweep makes, and keeps all rows'
-    expect_no_stderr
     mv results.db 'my FILE.db'
     run_meshsweep check -d 'my FILE.db'
     expect_only_stdout_contains 1 "\`meshsweep check --repair -d 'my FILE.db'\` creates them again"

@@ -12,8 +12,7 @@ every_file__is_planned_and_right()
         models=''
         ! grep -q '^\[model_space\]' "$file" || models=--search-model
         # shellcheck disable=SC2086 # an option or none
-        run_meshsweep plan --json -c "$file" $models
-        expect_status 0
+        expect_run status 0 plan --json -c "$file" $models
         expect_any_stdout
         expect_stderr_lacks "$file" # of the models that were found it may speak
         cp .stdout plan.json
@@ -128,17 +127,13 @@ END
         [ "$name" != fsdp2 ] || { : >saves && limit=36; }
         run_command env PATH="$PWD/bin:$PATH" "$meshsweep" run -c "$name.toml" -d "$name.db" -j 4 \
             --order shuffled --limit "$limit" --progress none
-        expect_no_stdout
-        expect_any_stderr
-        expect_status 0
+        expect_only_stderr 0
         expect_sql "0|1" "SELECT sum(state = 'failed'), sum(state = 'ok') >= 4 FROM job" "$name.db"
     done
     # The FSDP2 example says nothing but a line where there are no two GPUs.
     rm -rf saves fsdp2.db*
     run_command env PATH="$PWD/bin:$PATH" "$meshsweep" run -c fsdp2.toml -d fsdp2.db --limit 1 --progress none
-    expect_no_stdout
-    expect_any_stderr
-    expect_status 3
+    expect_only_stderr 3
 }
 
 serving__one_server_per_setting_under_each_load__best_within_the_limit()

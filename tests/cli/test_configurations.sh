@@ -72,9 +72,7 @@ replicates__not_all_ended__those_that_have_go_first()
 {
     lucky_sweep 'replicate = ["seed"]'
     run_silently 0 --limit 8 --only 'layers = 1 AND num_hosts = 1'
-    run_meshsweep best
-    expect_status 0
-    expect_no_stderr
+    expect_run only_stdout 0 best
     # x=4 has a replicate that has not run: what has all of them goes first.
     expect_stdout_contains 'highest rate 127.667 samples/s'
     run_silently 0 --only 'layers = 1 AND num_hosts = 1'
@@ -204,11 +202,9 @@ best__what_if__nothing_is_written()
     expect_stdout_contains 'x=2: 40, job 4'
     expect_said only_stdout_contains 0 'x=2, y=10: 20, job 3' best --group training_spec.x,y
     expect_said only_stdout_contains 0 'highest score 20, job 2 of sweep small' best --group x=1
-    run_meshsweep best --subject-to 'score < 30 AND x < 3'
-    expect_only_stdout_contains 0 'highest score 20, job 2 of sweep small'
+    expect_said only_stdout_contains 0 'highest score 20, job 2 of sweep small' best --subject-to 'score < 30 AND x < 3'
     expect_stdout_contains 'score < 30 AND x < 3: binds, excludes 1 better job'
-    run_meshsweep best --subject-to 'score < 40' --of y
-    expect_only_stdout_contains 0 'y=10: 20, job 3'
+    expect_said only_stdout_contains 0 'y=10: 20, job 3' best --subject-to 'score < 40' --of y
     expect_stdout_contains 'y=20: 20, job 2'
     run_meshsweep best --subject-to 'max_rss > 1 TiB'
     expect_only_stderr_contains 3 'there is no best job: no job meets all conditions'
@@ -221,10 +217,8 @@ best__what_if__nothing_is_written()
     sed -i 's/^objective.*/&\nsubject_to = "score < 15"\ngroup_by = ["x"]/' sweep.toml
     expect_run only_status 0 run --progress none
     expect_said only_stdout_contains 0 'score 10, job 1' best --group y
-    run_meshsweep best --of y --subject-to 'score < 100'
-    expect_only_stdout_contains 0 'x=2, y=10: 20, job 3'
-    run_meshsweep best --group x=2 --subject-to 'score < 100'
-    expect_only_stdout_contains 0 'highest score 40, job 4'
+    expect_said only_stdout_contains 0 'x=2, y=10: 20, job 3' best --of y --subject-to 'score < 100'
+    expect_said only_stdout_contains 0 'highest score 40, job 4' best --group x=2 --subject-to 'score < 100'
 }
 
 wrong_keys__told_with_their_place()

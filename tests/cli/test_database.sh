@@ -5,8 +5,7 @@
 # A run that is refused: the status and the sentence.
 expect_refused() # STATUS SENTENCE ARGS
 {
-    run_meshsweep "${@:3}"
-    expect_only_stderr "$1" "meshsweep: $2"
+    expect_said only_stderr "$1" "meshsweep: $2" "${@:3}"
 }
 
 # Jobs that wait for the file go.
@@ -127,9 +126,7 @@ database__of_another_kind__refused_and_left_alone()
     expect_refused 1 'database other.db: it belongs to another program; name another file with -d' run -d other.db
     expect_refused 1 'database other.db: it belongs to another program; name another file with -d' plan -d other.db
     for file in run results; do
-        run_meshsweep "$file" -d newer.db
-        expect_status 1
-        expect_no_stdout
+        expect_run only_stderr 1 "$file" -d newer.db
         expect_stderr_matches "^meshsweep: database newer.db: its schema version 99 is newer than this program's \
 [0-9]+; use a newer meshsweep$"
     done
@@ -294,8 +291,7 @@ reader__for_longer_than_sqlite_waits__commit_tried_again()
     echo 'COMMIT;' >&9
     exec 9>&-
     wait_command
-    expect_status 0
-    expect_no_stdout
+    expect_only_stderr 0
     expect_stderr_contains 'another program has locked the database; waiting, because nothing can be started or '\
 'recorded until it is unlocked'
     expect_stderr_lacks 'close it and start again'
@@ -308,8 +304,7 @@ reader__for_longer_than_sqlite_waits__commit_tried_again()
 expect_saved() # FILE
 {
     wait_command
-    expect_status 1
-    expect_no_stdout
+    expect_only_stderr 1
     expect_stderr "meshsweep: database results.db: it was deleted, moved or replaced while in use; its contents are \
 saved in $1; move that file back and start again"
     expect_sql "ok" "PRAGMA integrity_check" "$1"
@@ -476,11 +471,10 @@ END
         sqlite3 -batch small/results.db "PRAGMA integrity_check" \
             "SELECT count(*), sum(state = '\''ok'\''), (SELECT count(*) FROM attempt WHERE state = '\''ok'\'') FROM job"
         ' "$meshsweep"
-    expect_status 0
+    expect_only_status 0
     expect_stdout $'first 1\nsecond 1\nthird 0\nok\n80|80|80'
     expect "[ \"\$(grep -c 'database small/results.db: database or disk is full: the disk is full; free some space \
 and start again: nothing recorded is lost' .stderr)\" = 2 ]"
-    expect_any_stderr
     expect "grep -qE '^ok.[1-9][0-9]*$' held"
 }
 

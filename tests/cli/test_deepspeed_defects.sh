@@ -92,10 +92,7 @@ tune() # STATUS ARGUMENT...
 {
     local status=$1
     shift
-    run_meshsweep deepspeed --progress none "$@"
-    expect_status "$status"
-    expect_no_stdout
-    expect_any_stderr
+    expect_run only_stderr "$status" deepspeed --progress none "$@"
 }
 
 one_step_of_metrics_json__is_not_the_measurement()

@@ -38,8 +38,7 @@ tune__two_stages_on_two_ranks__measured_by_the_engine_and_a_winner_that_trains()
 END
     local tuning=(deepspeed --ds_version "$release" --autotuning=run --progress none)
     # From 0.17.6 to 0.19.2 the script itself must raise the level of the log: as the warning says.
-    run_meshsweep "${tuning[@]}" --dry-run train.py --deepspeed --deepspeed_config ds_config.json
-    expect_status 0
+    expect_run status 0 "${tuning[@]}" --dry-run train.py --deepspeed --deepspeed_config ds_config.json
     expect_any_stdout
     case $release in
         0.17.[6-9]* | 0.18.* | 0.19.[0-2]*)

@@ -92,8 +92,7 @@ launchers__names_of_deepspeeds_own__pdsh_or_refused_with_what_there_is_instead()
     expect "cmp -s usual .stdout"
     for name in openmpi mpich impi mvapich slurm; do
         tune --launcher "$name" train.py --deepspeed ds_config.json
-        expect_status 2
-        expect_no_stdout
+        expect_only_stderr 2
         expect_stderr_contains "meshsweep: --launcher $name: DeepSpeed cannot restrict it to the hosts and devices of "
         expect "[ ! -e results.db ]"
     done
@@ -198,8 +197,7 @@ hostfile__a_host_does_not_see_the_files__jobs_get_the_ds_config_itself()
     for option in --deepspeed=ds_config.json --deepspeed_config=ds_config.json; do
         rm -rf results.db* autotuning_*
         tune --launcher torchrun -H hosts train.py "$option"
-        expect_status 0
-        expect_no_stdout
+        expect_only_stderr 0
         expect_stderr_contains "meshsweep: w1 does not see $PWD/ds_config.json; each job gets its ds_config in its \
 command instead (--config_base64)"
         expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'

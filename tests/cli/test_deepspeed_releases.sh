@@ -17,8 +17,7 @@ write() # RELEASE KEYS
 
 matched() # COUNT STATUS
 {
-    run_meshsweep plan -c sweep.toml
-    expect_among_stdout "$2" " $1 matched"
+    expect_said among_stdout "$2" " $1 matched" plan -c sweep.toml
 }
 
 release__what_it_lacks_or_refuses__excluded_there_alone()
@@ -86,8 +85,7 @@ release__prints_no_line_of_a_step__its_level_raised_or_that_said()
             yes) expect_stderr_contains 'throughput, latency and timers rest on the one step of its metrics.json' ;;
             *) expect_stderr_lacks 'one step' ;;
         esac
-        run_meshsweep tail 1
-        expect_only_status 0
+        expect_run only_status 0 tail 1
         expect '[ "$(grep -c "log_level.*info" .stdout)" = '"$level ]"
     done <<'END'
 0.17.5|0|no
@@ -156,22 +154,19 @@ version__of_a_sweep_file_not_given__the_package_of_the_commands_python_is_asked(
     for command in '["torchrun", "train.py", "python3", "{ds_config}"]' '"python3.99 train.py {ds_config}"' \
         '["srun", "python3.99", "train.py", "{ds_config}"]'; do
         sed -i "s/^command = .*/command = $command/" sweep.toml
-        run_meshsweep plan -c sweep.toml
-        expect_status 0
+        expect_run status 0 plan -c sweep.toml
         expect_stdout_contains ' 1 matched'
         expect_stderr_contains "$said"
         expect_said among_stderr 0 "$said" check sweep.toml
     done
     # What it says itself is not asked, and without a package the newest refuse it.
     sed -i 's/^\[deepspeed\]$/&\nversion = "0.17.5"/' sweep.toml
-    run_meshsweep plan -c sweep.toml
-    expect_status 0
+    expect_run status 0 plan -c sweep.toml
     expect_stdout_contains ' 1 matched'
     expect_stderr_lacks 'rules and keys'
     sed -i '/^version/d' sweep.toml
     printf '#!/bin/sh\nexit 1\n' >bin/python3.99
-    run_meshsweep plan -c sweep.toml
-    expect_status 4
+    expect_run status 4 plan -c sweep.toml
     expect_stdout_contains ' 0 matched'
     expect_stderr_lacks 'rules and keys'
 }
@@ -183,8 +178,7 @@ version__no_package__said_and_gone_on_with_the_newest()
     chmod +x bin/python3
     PATH=$PWD/bin:$PATH
     tuning --progress none
-    expect_status 0
-    expect_no_stdout
+    expect_only_stderr 0
     expect_sql 1 'SELECT count(*) FROM results'
     expect_stderr_contains 'meshsweep: python3 has no package deepspeed, so the rules of its newest release '\
 'apply; to choose a release, set [deepspeed] version or --ds_version'

@@ -15,8 +15,7 @@ plain() # AUTOTUNING-MEMBERS MEMBERS
 
 print_space() # ARGUMENT...
 {
-    run_meshsweep deepspeed --print-config "$@"
-    expect_status 0
+    expect_run status 0 deepspeed --print-config "$@"
     expect_any_stderr
 }
 
@@ -80,9 +79,7 @@ offload__an_optimizer_of_the_ds_config_and_a_machine_for_it__tuned()
     leaves zero_optimization.offload_optimizer.device zero_optimization.offload_param.device
     # More than any host has.
     plain '"num_gpus": 8, "model_info": {"num_params": 1000000000000000}' "$adam"
-    run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_any_stderr
+    expect_run only_status 0 deepspeed --dry-run train.py --deepspeed ds_config.json
     expect_stdout_matches 'excluded [0-9]+ by offload-host-memory'
 }
 

@@ -54,8 +54,7 @@ environment__another_than_before__told_once_per_variable()
     tuning
     export WANDB_MODE=offline OMP_NUM_THREADS=4 HF_TOKEN=one
     tune
-    expect_status 0
-    expect_no_stdout
+    expect_only_stderr 0
     expect_stderr_lacks 'the environment'
     export WANDB_MODE=online HF_TOKEN=two NEW=1
     unset OMP_NUM_THREADS
@@ -114,8 +113,7 @@ micro_batch__too_large_to_begin_at__smaller_ones_are_tried()
     rm -rf results.db* autotuning_*
     sed -i 's/"train_micro_batch_size_per_gpu": 64/"train_micro_batch_size_per_gpu": [64]/' ds_config.json
     run_meshsweep deepspeed --progress none train.py --params-millions 1000 --gpu-gib 18 --deepspeed ds_config.json
-    expect_status 3
-    expect_no_stdout
+    expect_only_stderr 3
     expect_stderr_lacks 'smaller ones'
 }
 
@@ -250,8 +248,7 @@ script__edited__said_and_run_again_with_stale()
 {
     tuning
     tune
-    expect_status 0
-    expect_no_stdout
+    expect_only_stderr 0
     expect_stderr_lacks 'results were made with a different'
     echo 'print("second")' >train.py
     tune
@@ -262,8 +259,7 @@ script__edited__said_and_run_again_with_stale()
     expect_only_stderr_contains 0 '2 of 2 results are stale; running them again'
     expect_sql 4 "SELECT count(*) FROM attempt WHERE job_id IN (SELECT job FROM results)"
     tune
-    expect_status 0
-    expect_no_stdout
+    expect_only_stderr 0
     expect_stderr_lacks 'results were made with a different'
 }
 

@@ -83,10 +83,9 @@ deberta_example__two_and_four_gpus__latency_made_small()
     expect_file_contains autotuning_exps/z2_tmbspg8_n1g4.json '"num_gpus": 4'
     # Again: nothing runs twice, and with another model everything is new (DeepSpeed would take the first one's
     # results).
-    run_meshsweep deepspeed --progress none run_glue.py --deepspeed_config ds_config.json \
+    expect_run only_stderr 0 deepspeed --progress none run_glue.py --deepspeed_config ds_config.json \
         --model_name_or_path microsoft/deberta-v2-xxlarge --task_name mrpc --do_train --max_seq_length 256 \
         --per_device_train_batch_size 4 --learning_rate 13e-6 --output_dir "/tmp/mrpc out" --save_steps 0
-    expect_only_stderr 0
     expect_sql 2 "SELECT count(*) FROM attempt WHERE $own"
     tune run_glue.py --deepspeed_config ds_config.json --model_name_or_path gpt2
     expect_only_stderr 0
@@ -109,8 +108,7 @@ run__winner__launched_with_its_status()
 {
     plain '"num_gpus": 2' \
         '"train_micro_batch_size_per_gpu": [1, 2], "train_batch_size": 8, "zero_optimization": {"stage": [1, 2]}'
-    run_meshsweep deepspeed --autotuning=run --progress none train.py --deepspeed ds_config.json --mode exit-7
-    expect_status 7
+    expect_run status 7 deepspeed --autotuning=run --progress none train.py --deepspeed ds_config.json --mode exit-7
     expect_stdout 'training with stage 1, micro-batch 2 on 2 devices'
     expect_stderr_contains 'the best configuration is'
     expect_sql 4 "SELECT count(*) FROM attempt WHERE $own"
@@ -150,9 +148,7 @@ all_out_of_memory__nothing_is_optimal_any_more()
     tune train.py --deepspeed ds_config.json
     expect_only_stderr 0
     expect_file autotuning_results/ds_config_optimal.json
-    run_meshsweep deepspeed --autotuning=run --progress none train.py --deepspeed ds_config.json --gpu-gib 1
-    expect_status 3
-    expect_no_stdout
+    expect_run only_stderr 3 deepspeed --autotuning=run --progress none train.py --deepspeed ds_config.json --gpu-gib 1
     expect_stderr_contains 'no configuration could be run and measured, so there is no best one and nothing to launch'
     expect_no_file autotuning_results/ds_config_optimal.json autotuning_results/cmd_optimal.txt
     # The larger micro-batch needs no less than what ran out of memory.
@@ -306,14 +302,12 @@ global_batch__one__or_the_nearest()
     plain '"num_gpus": [2, 4]' \
         '"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
+    expect_only_stderr 0
     expect_stderr_lacks 'global batch'
     plain '"num_gpus": 6' \
         '"train_micro_batch_size_per_gpu": [1, 2, 4, 8, 16], "train_batch_size": 256, "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
+    expect_only_stderr 0
     expect_stderr_lacks 'set train_batch_size'
     expect_stderr_contains 'train_batch_size 256 cannot be divided evenly among the data-parallel ranks; each '\
 'micro-batch is tried at the nearest batch that can, and global batches differ: compared per sample'
@@ -328,16 +322,12 @@ global_batch__one__or_the_nearest()
     plain '"num_gpus": [2, 3, 4, 6]' \
         '"train_micro_batch_size_per_gpu": [4], "train_batch_size": 64, "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql '4x8@2 4x5@3 4x4@4 4x3@6' "$batches"
     plain '"num_gpus": 6' \
         '"train_micro_batch_size_per_gpu": "auto", "train_batch_size": 64, "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 1 "SELECT count(*) > 5 AND min(abs(train_micro_batch_size_per_gpu * gradient_accumulation_steps * 6 - 64)
         <= 8) FROM results WHERE in_sweep"
 }
@@ -455,8 +445,7 @@ trainers_arguments__nothing_mapped__both_sides_agree()
     expect_only_stderr 0
     expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
     expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per-device-train-batch-size=4 '
-    expect_file_contains autotuning_results/cmd_optimal.txt ' --gradient_accumulation_steps 2'
-    expect_file_contains autotuning_results/cmd_optimal.txt ' --fp16_opt_level O2'
+    expect_file_contains autotuning_results/cmd_optimal.txt ' --gradient_accumulation_steps 2' ' --fp16_opt_level O2'
 }
 
 trainers_learning_rate__twice_and_different__refused_before_it_starts()
@@ -465,8 +454,7 @@ trainers_learning_rate__twice_and_different__refused_before_it_starts()
         "optimizer": {"type": "AdamW", "params": {"lr": [1e-5, 3e-5]}},
         "scheduler": {"type": "WarmupLR", "params": {"warmup_max_lr": 3e-5}}'
     run_meshsweep deepspeed --dry-run train.py --per_device_train_batch_size 1 --deepspeed ds_config.json
-    expect_among_stdout 0 '2 combinations, 1 matched'
-    expect_stdout_contains trainer-learning-rate
+    expect_among_stdout 0 '2 combinations, 1 matched' trainer-learning-rate
     expect_said among_stdout 0 '2 combinations, 2 matched' deepspeed --dry-run train.py --deepspeed ds_config.json
 }
 
@@ -566,10 +554,8 @@ model_info__without_parameters__still_asked_for()
     expect_only_stdout_contains 0 '[model_info.with]' 'hidden = 64'
     plain '"num_gpus": 2, "model_info": {"profile": false}' \
         '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
-    run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
-    expect_status 0
+    expect_run only_stdout 0 deepspeed --print-config train.py --deepspeed ds_config.json
     expect_stdout_lacks '[model_info]'
-    expect_no_stderr
 }
 
 # The stand-in itself says what DeepSpeed says.

@@ -231,10 +231,7 @@ and its output "
     run_meshsweep compare --by x
     expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
 and its output "
-    run_meshsweep report -o report.html
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_run only_stderr 0 report -o report.html
     expect_file_contains report.html "not compared: 2 ok jobs without a number: it was read in another way"
     expect_said only_stdout_contains 0 '"unranked_jobs":	2' best --json
     # It is read as soon as it is there.
@@ -396,9 +393,7 @@ runner_killed__while_numbers_are_made_anew__all_or_none()
     run_quietly -c s.toml
     step_sweep "regex = 'total ([0-9]+) ms'"
     run_killed numbers-renewed run -c s.toml --progress none
-    expect_no_stdout
-    expect_any_stderr
-    expect_status 137
+    expect_only_stderr 137
     expect_values "1:100.0 2:100.0"
     expect_said only_stdout 0 "results.db: all well" check -d results.db
     run_it -c s.toml
@@ -519,8 +514,7 @@ no_metric__output_that_ends_in_nan__stays_failed()
     expect "[ $(cat results.db.d/*/*/output.log | grep -c '^t: ') = 2 ]"
     sed -i 's/^regex.*/key = "t"/' s.toml
     run_it -c s.toml
-    expect_status 3
-    expect_no_stderr
+    expect_only_stdout 3
     expect_sql "failed|diverged" "SELECT state, failure FROM job"
 }
 
@@ -617,8 +611,7 @@ END
     run_quietly -c s.toml
     expect_said only_stdout 0 "results.db: all well" check -d results.db
     sql "UPDATE summary SET value = value + 0.5"
-    run_meshsweep check -d results.db
-    expect_only_stdout_matches 1 '^values that are not what their samples come to \(18\): '
+    expect_said only_stdout_matches 1 '^values that are not what their samples come to \(18\): ' check -d results.db
 }
 
 # --- databases that are merged ---
@@ -645,10 +638,8 @@ merge__other_unit__converted()
 unit = "s"' 120
     one_of b 2 'key = "time"
 unit = "ms"' 110000
-    run_meshsweep merge a.db b.db -o all.db
-    expect_status 0
+    expect_run only_status 0 merge a.db b.db -o all.db
     expect_stdout "all.db: 2 new jobs, 2 new attempts"
-    expect_any_stderr
     expect_values "1:120000.0 2:110000.0" all.db
     expect_sql ms "SELECT unit FROM metric_definition" all.db
     expect_run only_status 0 merge b.db a.db -o other.db

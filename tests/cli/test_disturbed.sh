@@ -42,8 +42,7 @@ database__disk_error__said_and_gone_on_from()
             rm -rf results.db*
             begun_sweep
             run_disturbed "$call" "$EIO" "$file" run --progress none
-            expect_status 1
-            expect_no_stdout
+            expect_only_stderr 1
             expect_stderr 'meshsweep: database results.db: disk I/O error: the disk reported an error; check the file '\
 'system and start again: nothing recorded is lost'
             expect_recovered
@@ -101,8 +100,7 @@ log__over_a_quota__is_lost_and_no_verdict()
             mv job.sh whole.sh
             echo 'echo cut' >job.sh
             run_disturbed "$call" "$number" /slots/room run --progress none
-            expect_status 5
-            expect_no_stdout
+            expect_only_stderr 5
             expect_stderr_contains 'giving up: the host cannot run jobs: the disk or a quota is full, or a file cannot'
             expect_sql "0|lost|host" "SELECT (SELECT count(*) FROM job WHERE state = 'failed'), failure, blame
                 FROM attempt WHERE state = 'failed' GROUP BY 2, 3"
@@ -191,8 +189,7 @@ processes__none_left__jobs_are_not_started()
     small_sweep sweep.toml
     printf '[local]\ngive_up = "1500ms"\n' >>sweep.toml
     run_command "${as[@]}" prlimit --nproc=1 "$meshsweep" run --progress none
-    expect_status 5
-    expect_no_stdout
+    expect_only_stderr 5
     expect_stderr_contains 'giving up: the host cannot run jobs: could not be started (fork): Resource temporarily '\
 'unavailable'
     expect_sql "0|pending" "SELECT (SELECT count(*) FROM attempt), group_concat(DISTINCT state) FROM job"
@@ -269,8 +266,7 @@ ok|1|3.0" "SELECT j.state, a.duration_ms BETWEEN 0 AND 30000, s.value FROM job A
     run_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
         DISTURB_CLOCK="$PWD/clock" "$meshsweep" run --progress none
     expect_silent 0
-    run_meshsweep results --columns x --format csv
-    expect_only_stdout 0 $'x\r\n4\r'
+    expect_said only_stdout 0 $'x\r\n4\r' results --columns x --format csv
     expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
 

@@ -65,9 +65,7 @@ END
 
 run_at_engine() # STATUS
 {
-    run_meshsweep run --progress none
-    expect_status "$1"
-    expect_no_stdout
+    expect_run only_stderr "$1" run --progress none
 }
 
 expect_once() # N

@@ -101,9 +101,7 @@ command__given_on_the_command_line__replaces_the_files()
 --progress
 -j"
     one_job ''
-    run_meshsweep run
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 run
     expect_stderr "meshsweep: sweep.toml: there is no [job] command, so there is nothing to run; add one, or give it \
 with --command 'LINE' or after --"
     expect_said only_stdout_contains 0 'the file has no [job] command' plan
@@ -231,11 +229,10 @@ pass_env = [\"WANTED\", \"ABSENT\"]"
     export WANTED=1 LEAK=1 MASTER_ADDR=h NCCL_DEBUG=INFO CUDA_VISIBLE_DEVICES=1 MESHSWEEP_ATTEMPT=x MESHSWEEP_JOB=77
     run_silently 0
     run_command sh -c 'cut -d = -f 1 all | sort | paste -s -d " "'
-    expect_status 0
+    expect_only_stdout 0
     expect_stdout "CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES HOME LC_ALL MASTER_ADDR MASTER_PORT MESHSWEEP_ATTEMPT \
 MESHSWEEP_DEVICES MESHSWEEP_JOB MESHSWEEP_JOB_DIR MESHSWEEP_JOB_KEY MESHSWEEP_METRICS MESHSWEEP_NUMBER MESHSWEEP_SPEC \
 NCCL_DEBUG NUMBER PATH PET_MASTER_PORT PWD TMPDIR WANTED X YES"
-    expect_no_stderr
     expect_file_contains all HOME=/elsewhere X=1 NUMBER=5 YES=true MESHSWEEP_JOB=1
     expect "grep '^MESHSWEEP_SPEC=' all | cut -d = -f 2- >spec.json"
     expect_sql '1|model|[1,2]' "SELECT json_extract(s, '\$.training_spec.x'), json_extract(s, '\$.model.both'),
@@ -257,8 +254,7 @@ pass_env = "*"'
     expect_file_contains all WANTED=1
     expect "! grep -q 'HF_TOKEN\|MESHSWEEP_ATTEMPT=x' all"
     sed -i 's/^pass_env.*/pass_env = ["*", "HF_TOKEN"]/' sweep.toml
-    run_meshsweep run --progress plain --command 'env >again'
-    expect_only_stderr 0
+    expect_run only_stderr 0 run --progress plain --command 'env >again'
     expect_file_contains again WANTED=1 HF_TOKEN=hf_abcdefgh
     expect_sql 1 "SELECT count(DISTINCT json_extract(provenance, '\$.environment.WANTED')) FROM runner"
     expect_sql 0 "SELECT count(*) FROM runner WHERE provenance LIKE '%abcdefgh%'"

@@ -51,16 +51,11 @@ exit 1"""]
 rank = [1, 23, 4]
 END
     run_ended 3
-    run_meshsweep status
-    expect_status 0
-    expect_stdout_contains '  3 x exit, as job 1: exit status 1: [rank1]: ValueError: shard 1 is empty'
+    expect_said among_stdout 0 '  3 x exit, as job 1: exit status 1: [rank1]: ValueError: shard 1 is empty' status
     expect_stdout_lacks 'rank23'
-    expect_any_stderr
     expect_said among_stdout 0 'RuntimeError: Connection closed by peer [127.0.0.1]:1"' status --json
-    run_meshsweep show 2
-    expect_status 0
+    expect_run only_status 0 show 2
     expect_stdout_matches 'consequence +RuntimeError: Connection closed by peer \[127.0.0.1\]:23'
-    expect_any_stderr
     expect_run only_status 0 report -o report.html
     expect_file_contains report.html '</b> exit, as <a href="#j1">job 1</a>: <code>exit status 1: '\
 '[rank1]: ValueError: shard 1 is empty</code>; then: <code>RuntimeError: Connection closed by peer [127.0.0.1]:1</code>'
@@ -92,12 +87,10 @@ END
     expect '[ "$with $without" = "16 32" ]'
     expect_sql '8|8|8' "SELECT sum(failure IS 'oom'), count(*), (SELECT count(*) FROM results WHERE failure = 'oom')
         FROM results WHERE mb >= 16 AND len = 4096 AND shape <= 2"
-    run_meshsweep status
-    expect_status 0
+    expect_run only_status 0 status
     expect_stdout_contains "16 x exit, as job" "all $with with shape=8; none of $without without"
     expect_stdout_matches 'all 8 with .*(mb>=16|len=4096).*; none of 40 without'
     expect_stdout_matches '2 x exit, as job [0-9]+: exit status 7'
-    expect_any_stderr
     expect_run only_status 0 status --json
     python3 - <<'END' || fail "the JSON says otherwise"
 import json
@@ -123,10 +116,8 @@ command = ["sh", "-c", "echo 'ValueError: {x}'; exit 1"]
 x = [1, 2, 3, 4]
 END
     run_ended 3 --keep-going
-    run_meshsweep status --json
-    expect_status 0
+    expect_run only_status 0 status --json
     expect_stdout_matches '"where":[[:space:]]*\[\]'
-    expect_any_stderr
 }
 
 # They may stand in what others say as much as in the cause.

@@ -38,8 +38,7 @@ full_training__without_the_objective__ok_and_the_winner_stays()
     expect_said only_stdout_contains 0 "best so far: score 40, job 4 " status
     expect_stdout_matches '^full training of job 4 \(attempt 2\): ok after '
     expect_stdout_contains "total  4"
-    run_meshsweep show 4
-    expect_only_stdout_matches 0 '^full training of job 4 \(attempt 2\): ok after '
+    expect_said only_stdout_matches 0 '^full training of job 4 \(attempt 2\): ok after ' show 4
     expect "[ \$(grep -c '^attempt\$' .stdout) = 1 ]"
     # What it reported is there, and no result has a column of it.
     local document

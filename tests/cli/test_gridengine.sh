@@ -157,15 +157,11 @@ wrong_words__held_and_said_once()
 queue = "no-such.q"
 END
     run_at_engine
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'unknown queue "no-such.q"'
+    expect_only_stderr_contains 2 'unknown queue "no-such.q"'
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     sed -i 's/^queue = .*/options = ["-l nosuch=1"]/' sweep.toml
     run_at_engine
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'unknown resource "nosuch"'
+    expect_only_stderr_contains 2 'unknown resource "nosuch"'
     sed -i '/nosuch/d' sweep.toml
     run_at_engine
     expect_silent 0

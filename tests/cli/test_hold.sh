@@ -42,8 +42,7 @@ program__away_for_a_while__run_pauses_and_goes_on()
         run_status
         mv away bin
         wait_command
-        expect_status 0
-        expect_no_stdout
+        expect_only_stderr 0
         expect_stderr_contains 'paused: the host cannot run jobs: could not be started (exec ./bin/sh): No such '\
 'file or directory; no job has failed'
         expect_stderr_contains 'continuing: the host can run jobs again after '
@@ -141,15 +140,11 @@ program__never_there__said_at_once_and_nothing_failed()
 start__without_program_directory_or_launcher__said_before_anything()
 {
     printf '%s\n' '[job]' 'command = ["no-such-program", "{x}"]' '[training_spec]' 'x = [1, 2]' >sweep.toml
-    run_meshsweep run --progress none
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 run --progress none
     expect_stderr 'meshsweep: sweep.toml:2: no job can be started: the program no-such-program: No such file or '\
 'directory'
     sed -i 's/^command.*/command = ["{config_dir}\/it"]\ncwd = "sub"/' sweep.toml
-    run_meshsweep run --progress none
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 run --progress none
     expect_stderr 'meshsweep: sweep.toml:2: no job can be started: the working directory sub: No such file or directory'
     mkdir sub
     echo 'echo hello' >sub/it

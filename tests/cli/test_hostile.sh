@@ -12,8 +12,7 @@ view() # STATUS WORDS...
 {
     local wanted=$1
     shift
-    run_meshsweep "$@"
-    expect_only_status "$wanted"
+    expect_run only_status "$wanted" "$@"
     expect "! LC_ALL=C grep -qaE '$acting' .stdout" "! LC_ALL=C grep -qaE '$acting' .stderr"
     [ "$wanted" = 0 ] || expect "[ \"\$(grep -c . .stderr)\" = 1 ]"
     # No megabyte on a line for people, but where it is to be copied.
@@ -139,8 +138,7 @@ terminal__data__escaped_there_and_exact_in_a_file()
     fixture_database "UPDATE attempt SET message = char(27) || '[2J' || char(8238) WHERE id = 6"
     run_command env TERM=xterm script -qec 'meshsweep export --format csv --failed' /dev/null
     expect_only_stdout_contains 0 '\x1b[2J\u202e'
-    run_meshsweep export --format csv --failed
-    expect_only_stdout_contains 0 $'\x1b[2J\xe2\x80\xae'
+    expect_said only_stdout_contains 0 $'\x1b[2J\xe2\x80\xae' export --format csv --failed
 }
 
 numbers__extreme_and_none__every_view_stands()

@@ -45,8 +45,7 @@ END
 import__small_table__jobs_repeats_metrics_and_provenance()
 {
     small_table
-    run_meshsweep import -c import.toml table.csv
-    expect_status 0
+    expect_run status 0 import -c import.toml table.csv
     expect_stdout "table.csv: 5 rows: 4 ok, 1 failed, 0 refused; 4 jobs (4 new), 5 attempts added, 0 already there"
     expect_stderr "meshsweep: best: job 2 (table.csv:3): throughput 21 samples/s, the highest
 meshsweep: columns not used: none
@@ -117,10 +116,8 @@ import__semicolons_or_tabs__the_same_table()
     tr , ';' <table.csv >semicolons.csv
     tr , '\t' <table.csv | sed 's/\t$/\t\\N/' >tabs.tsv
     for table in semicolons.csv tabs.tsv; do
-        run_meshsweep import -c import.toml -d "$table.db" "$table"
-        expect_status 0
+        expect_run only_status 0 import -c import.toml -d "$table.db" "$table"
         expect_stdout "$table: 5 rows: 4 ok, 1 failed, 0 refused; 4 jobs (4 new), 5 attempts added, 0 already there"
-        expect_any_stderr
     done
 }
 
@@ -153,10 +150,8 @@ import__commas_in_numbers__refused_with_the_way_to_read_them()
 'number; to remove '\
 'commas: '
     sed -i "s/^throughput = .*/throughput = \"replace(rate, ',', '')\"/" import.toml
-    run_meshsweep import -c import.toml table.csv
-    expect_status 0
+    expect_run only_status 0 import -c import.toml table.csv
     expect_stdout "table.csv: 1 row: 1 ok, 0 failed, 0 refused; 1 job (1 new), 1 attempt added, 0 already there"
-    expect_any_stderr
     expect_sql 1234.5 "SELECT throughput FROM results"
 }
 
@@ -173,8 +168,7 @@ layers;gpus;mbs;result;rate;mem;secs
 END
     sed -i '/^state/i decimal_comma = ["rate", "MEM"]' import.toml
     sed -i "s/^memory = .*/memory = \"replace(mem, ' %', '')\"/" import.toml
-    run_meshsweep import -c import.toml table.csv
-    expect_status 0
+    expect_run status 0 import -c import.toml table.csv
     expect_stdout "table.csv: 4 rows: 3 ok, 1 failed, 0 refused; 4 jobs (4 new), 4 attempts added, 0 already there"
     expect_stderr_contains 'meshsweep: dropped 1 number of failed rows, which are not measurements'
     expect_sql '1234.5|3.0
@@ -200,8 +194,7 @@ layers,gpus,mbs,result,rate,mem,secs
 2,1,7,fine,8,5,0
 END
     printf '%s\n' '[[import.refuse]]' 'when = "secs = 0"' 'why = "took no time"' >>import.toml
-    run_meshsweep import -c import.toml table.csv
-    expect_status 0
+    expect_run status 0 import -c import.toml table.csv
     expect_stdout "table.csv: 7 rows: 1 ok, 1 failed, 5 refused; 2 jobs (2 new), 2 attempts added, 0 already there"
     expect_stderr "meshsweep: best: job 2 (table.csv:6): throughput 7 samples/s, the highest
 meshsweep: columns not used: none
@@ -226,14 +219,12 @@ layers,gpus,mbs,result,rate,mem,secs
 2,1,4,unheard-of,7,5,0
 END
     printf '%s\n' '[[import.refuse]]' 'when = "secs = 0"' 'why = "took no time"' >>import.toml
-    run_meshsweep import -c import.toml table.csv
-    expect_status 0
+    expect_run status 0 import -c import.toml table.csv
     expect_stdout_contains '4 rows: 1 ok, 0 failed, 3 refused'
     expect_stderr_contains 'refused 2 rows, the first at table.csv:2: throughput is negative, which marks a missing '\
 'value'
     sed -i 's/throughput/likelihood/; /^unit/d' import.toml
-    run_meshsweep import -c import.toml -d likelihood.db table.csv
-    expect_status 0
+    expect_run status 0 import -c import.toml -d likelihood.db table.csv
     expect_stdout_contains '4 rows: 3 ok, 0 failed, 1 refused'
     expect_stderr "meshsweep: best: job 3 (table.csv:4): likelihood 7, the highest
 meshsweep: columns not used: none
@@ -247,8 +238,7 @@ import__mfu_above_the_peak__refused()
 {
     small_table
     sed -i 's/^throughput = "rate"/mfu = "rate"/; s/max:throughput/max:mfu/' import.toml
-    run_meshsweep import -c import.toml table.csv
-    expect_status 0
+    expect_run status 0 import -c import.toml table.csv
     expect_stdout_contains "0 ok, 1 failed, 4 refused"
     expect_stderr_contains "refused 4 rows, the first at table.csv:2: mfu is above 100 %"
     expect_stderr_contains "no row of table.csv is ok, so there is nothing to rank or to search"
@@ -270,9 +260,7 @@ import__wrong_expressions__all_reported_with_their_places()
     small_table
     sed -i 's/^layers = "layers"/layers = "layer"/; s/^throughput = "rate"/throughput = "rate +"/
             s/^micro_batch = "mbs"/micro_batch = "(SELECT 1)"/; s/^memory = .*/memory = "joules"/' import.toml
-    run_meshsweep import -c import.toml table.csv
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 import -c import.toml table.csv
     expect_stderr_matches 'import.toml:20:1: \[import.model\] layers: no such column: layer \(did you mean `layers`\?\)'
     expect_stderr_matches 'import.toml:22:1: \[import.parallel_spec\] micro_batch: a subquery is not allowed here'
     expect_stderr_matches 'import.toml:24:1: \[import.metrics\] throughput: near '
@@ -293,9 +281,7 @@ import__wrong_tables__one_sentence_each()
     printf 'a,,b\n1,2,3\n' >unnamed.csv
     expect_said only_stderr_contains 2 "unnamed.csv:1: column 2 has no name" import -c import.toml unnamed.csv
     { cat table.csv; echo '8,1,1,mystery,1,1,1'; echo '8,1,2,mystery,1,1,1'; } >states.csv
-    run_meshsweep import -c import.toml states.csv
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 import -c import.toml states.csv
     expect_stderr 'meshsweep: states.csv:7: state `mystery` is neither ok nor a failure class, and [import.states] '\
 'does not map it'
     printf 'a,b,a\n1,2,3\n' >twice.csv
@@ -340,8 +326,7 @@ import__rows_that_break_a_rule__kept_and_reported()
     small_table
     printf '%s\n' '[[rule]]' 'name = "small"' 'require = "layers < 4"' '[[rule]]' 'name = "less"' \
         'require = "layers < 3"' >>import.toml
-    run_meshsweep import -c import.toml --json table.csv
-    expect_status 0
+    expect_run status 0 import -c import.toml --json table.csv
     expect_stdout_contains '"attempts_added":	5'
     expect_stderr_contains "warning: 1 row that ran violates the rule small, the first at table.csv:5" " rule less, "
 }
@@ -461,9 +446,7 @@ check__against_without_a_sweep_file_or_import__said()
     expect_only_stderr 2 'meshsweep: check: --against compares a table with a sweep file; name the sweep file with '\
 '-c FILE'
     printf '[job]\ncommand = ["true"]\n[model]\nlayers = 2\n' >sweep.toml
-    run_meshsweep check -c sweep.toml --against table.csv
-    expect_status 2
-    expect_any_stdout
+    expect_run only_status 2 check -c sweep.toml --against table.csv
     expect_stderr 'meshsweep: sweep.toml: there is no [import] table to map the columns of table.csv; meshsweep '\
 'init --from-table writes one'
 }

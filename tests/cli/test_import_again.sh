@@ -252,9 +252,7 @@ runs__imported_again_and_undone__stay()
     expect_sql '3|3' "SELECT attempts, (SELECT count(*) FROM attempt WHERE table_id IS NOT NULL) FROM results
         WHERE mbs = 1" a.db
     sed -i 's/^2,1,10/2,1,11/; 3d' 1.csv
-    run_meshsweep import -c import.toml -d a.db 1.csv
-    expect_status 0
-    expect_any_stderr
+    expect_run only_status 0 import -c import.toml -d a.db 1.csv
     expect_stdout '1.csv: 2 rows: 2 ok, 0 failed, 0 refused; 2 jobs (0 new), 1 attempt added, 1 already there; of '\
 'earlier rows 1 replaced, 1 taken out'
     sql "$what_was_run" a.db | diff before - || fail "an import changed what was run"
@@ -414,9 +412,7 @@ file_changed__other_tables__named()
     run_meshsweep import -c import.toml -d a.db 2.csv
     expect_among_stderr 0 "warning: rows of other tables were read before import.toml was changed, and best does \
 not see them; import them again: $PWD/1.csv (6)"
-    run_meshsweep import -c import.toml -d a.db 1.csv
-    expect_status 0
-    expect_any_stdout
+    expect_run only_status 0 import -c import.toml -d a.db 1.csv
     expect_stderr_lacks "warning"
     expect_as_fresh "both" a.db 2.csv 1.csv
 }
@@ -426,8 +422,7 @@ show__three_lines__before_anything_is_recorded()
 {
     import_file
     rows >1.csv
-    run_meshsweep import -c import.toml -d a.db --dry-run 1.csv
-    expect_status 0
+    expect_run status 0 import -c import.toml -d a.db --dry-run 1.csv
     expect_stdout '1.csv: 6 rows: 5 ok, 1 failed, 0 refused; 5 jobs (5 new), 6 attempts added, 0 already there '\
 '(nothing recorded)'
     expect_stderr 'meshsweep: best: job 2 (1.csv:3): rate 20 tokens/s, the highest
@@ -438,8 +433,7 @@ meshsweep: rows refused: 0 of 6'
     said a.db >before
     sed -i 's/max:rate/min:step/; s/^duration.*//' import.toml
     { sed 1q 1.csv; echo '16,1,fine,17,60,2,'; echo '2,2,fine,-1,1,1,1'; } >2.csv
-    run_meshsweep import -c import.toml -d a.db --dry-run 2.csv
-    expect_status 0
+    expect_run status 0 import -c import.toml -d a.db --dry-run 2.csv
     expect_stdout_contains '(nothing recorded)'
     expect_stderr "meshsweep: best: job 6 (2.csv:2): step 0.06 s, the lowest
 meshsweep: columns not used: secs, alt

@@ -66,9 +66,7 @@ import_small()
 # Runs a command; expects the status and says what it printed otherwise.
 works() # STATUS ARGS
 {
-    run_meshsweep "${@:2}"
-    expect_status "$1"
-    expect_any_stdout
+    expect_run only_status "$1" "${@:2}"
     expect_stderr_lacks 'unknown key'
 }
 
@@ -170,8 +168,7 @@ small__share_of_the_peak__of_the_precision()
 {
     small_table
     sed -i 's/^A,24,1,8,2,done,150,14,0.40/A,24,1,8,2,done,150,14,1.4/' table.csv
-    run_meshsweep import -c import.toml table.csv
-    expect_status 0
+    expect_run status 0 import -c import.toml table.csv
     expect_stdout_contains '6 rows: 3 ok, 2 failed, 1 refused'
     expect_stderr_contains 'mfu is above 100 %'
     expect_sql 1.4 "SELECT mfu FROM results WHERE precision = 'fp8'"

@@ -208,14 +208,11 @@ log__time_since_the_start__is_no_step_time()
     for i in 1 2 3 4 5 6; do
         echo "step:$i/20 train_loss:9.5 train_time:$((350 * i))ms step_avg:350.25ms"
     done >clock.log
-    run_meshsweep init --from-log clock.log
-    expect_only_stdout_contains 0 "regex = '\\bstep_avg:([0-9.eE+-]+)ms'"
+    expect_said only_stdout_contains 0 "regex = '\\bstep_avg:([0-9.eE+-]+)ms'" init --from-log clock.log
     expect_stdout_lacks train_time
     sed -i 's/ step_avg.*//' clock.log
-    run_meshsweep init --from-log clock.log
-    expect_status 0
+    expect_run only_stdout 0 init --from-log clock.log
     expect_stdout_lacks step_time
-    expect_no_stderr
     # Steps that become slower for a while are steps, whether the name says so or they do not grow evenly.
     printf 'took %sms\n' 0.5 76.5 95.5 119.5 120.5 >rising.log
     expect_said only_stdout_contains 0 '[job.metrics.step_time]' init --from-log rising.log
@@ -250,9 +247,8 @@ p.add_argument("--pad_to", type=int)
 a = p.parse_args()
 print(a.batch_size, a.lr, a.fused, a.bf16, a.pad_to, os.environ["WORKERS"], "took: 3 ms")
 END
-    run_meshsweep init batch_size=4,8 lr=1e-3 fused=true,false bf16=false,true WORKERS=2 \
+    expect_run only_stderr 0 init batch_size=4,8 lr=1e-3 fused=true,false bf16=false,true WORKERS=2 \
         -- python3 train.py --pad_to=8
-    expect_only_stderr 0
     expect_file_contains sweep.toml \
         'command = "python3 train.py --pad_to=8 --batch-size={batch_size} --lr={lr} {fused!r} {bf16!r}"'
     expect_file_contains sweep.toml 'env = { WORKERS = "{WORKERS}" }' 'fused = ["--fused", ""]'
@@ -384,9 +380,8 @@ END
     expect '[ "$(cat results.db.d/*/*/output.log | sort | tr "\n" " ")" = "1 8 3 1 8 4 2 8 3 2 8 4 " ]'
     # From another directory, by the other name, with a dotted key; "auto" is left to the script, outside of ZeRO.
     mkdir sub
-    run_meshsweep init -o sub/sweep.toml zero_optimization.stage=1,2 fp16=true,false \
+    expect_run only_stderr 0 init -o sub/sweep.toml zero_optimization.stage=1,2 fp16=true,false \
         -- deepspeed other.py --deepspeed --deepspeed_config=ds_config.json
-    expect_only_stderr 0
     expect_file_contains sub/sweep.toml '"--deepspeed_config={ds_config}", "--fp16={fp16}"]'
     expect_file_contains sub/sweep.toml "config = \"$PWD/ds_config.json\""
     expect_said among_stdout 0 '4 combinations' check sub/sweep.toml
@@ -647,8 +642,7 @@ throughput|1234.5 2000.0 3456.0' "SELECT name, group_concat(value, ' ') FROM
     draft both.csv '4 rows: 3 ok, 0 failed, 1 refused'
     # What is said of a cluster has the names that rules and predictions know.
     printf 'gpu,nodes,gpus,tp,tok_s_gpu,result\nH100,2,16,2,900,✓\nH100,1,8,2,1000,✓\nH100,1,8,4,1100,✓\n' >nodes.csv
-    run_meshsweep init --from-table nodes.csv -o -
-    expect_status 0
+    expect_run only_stdout 0 init --from-table nodes.csv -o -
     expect_stdout_contains '[import.cluster_spec]
 num_devices_per_host = "(gpus) / (nodes)"
 device = "gpu"
@@ -657,7 +651,6 @@ gpus = "gpus"
 [import.parallel_spec]'
     expect_stdout_contains '[job.metrics.tok_s_gpu]
 unit = "tokens/s/gpu"'
-    expect_no_stderr
     expect_said only_stderr_contains 1 'absent.csv' init --from-table absent.csv
     : >empty.csv
     run_meshsweep init --from-table empty.csv
@@ -686,9 +679,7 @@ nobody_to_ask__what_is_missing__said()
     expect_only_stderr 2 'meshsweep: init: micro_batch: write an axis as KEY=VALUE,VALUE,…, for example '\
 'micro_batch=1,2,4'
     for range in 0..4 1,2...8 -3..-1; do
-        run_meshsweep init -o - "workers=$range" -- true
-        expect_status 2
-        expect_no_stdout
+        expect_run only_stderr 2 init -o - "workers=$range" -- true
         expect_stderr "meshsweep: init: workers=$range: ranges such as ${range#1,} are not understood; name each \
 value, for example workers=1,2,4"
     done

@@ -33,8 +33,7 @@ rates__in_whole_numbers_and_fractions__more_is_better()
             rm -f t.toml t.db*
             expect_run only_stderr 0 init --from-table t.csv -o t.toml
             expect "grep -q '^objective = \"$objective\"' t.toml" "grep -q '^unit = \"$unit\"\$' t.toml"
-            run_meshsweep import -c t.toml -d t.db t.csv
-            expect_status 0
+            expect_run status 0 import -c t.toml -d t.db t.csv
             expect_stdout 't.csv: 3 rows: 3 ok, 0 failed, 0 refused; 3 jobs (3 new), 3 attempts added, 0 already there'
             expect_stderr_contains "best: job 3 (t.csv:4): ${objective#max:} " " $unit, the highest"
         done
@@ -128,8 +127,7 @@ devices__rows_that_come_later__refused_where_hosts_differ()
     printf 'nodes,gpus,tok/s\n2,16,1.5\n4,32,2.5\n' >t.csv
     imported t.csv
     printf '4,6,3.5\n8,4,4.5\n1,8,5.5\n' >>t.csv
-    run_meshsweep import -c t.toml -d t.db t.csv
-    expect_status 0
+    expect_run status 0 import -c t.toml -d t.db t.csv
     expect_stdout_contains '5 rows: 3 ok, 0 failed, 2 refused'
     expect_stderr_contains 'rows refused: 2 of 5'
     expect_stderr_contains 'refused 2 rows, the first at t.csv:4: its hosts would not have the same number of devices'
@@ -244,8 +242,7 @@ tables__that_cannot_be_read__told_how_to_make_them()
     while IFS='|' read -r file status words text; do
         rm -f sweep.toml
         printf %b "$text" >"$file"
-        run_meshsweep init --from-table "$file"
-        expect_only_stderr_contains "$status" "$words"
+        expect_said only_stderr_contains "$status" "$words" init --from-table "$file"
     done < <(refused_forms)
 }
 

@@ -29,12 +29,8 @@ file__absent_or_a_directory__said()
 file__not_named_and_none_here__that_of_the_database()
 {
     printf '%s\n' '[job]' 'command = ["true"]' '[parallel_spec]' 'lr = [1, 2, 3]' >rates.toml
-    run_meshsweep run -c rates.toml -d rates.db --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
-    run_meshsweep plan -d rates.db
-    expect_status 0
+    expect_run only_stderr 0 run -c rates.toml -d rates.db --progress none --limit 1
+    expect_run status 0 plan -d rates.db
     expect_stdout_contains 'rates: 3 combinations, 3 matched'
     expect_stderr 'meshsweep: there is no sweep.toml here; using rates.toml, which is recorded in rates.db'
     expect_said only_stderr_contains 0 'using rates.toml, which is recorded in rates.db' run -d rates.db --progress none
@@ -114,16 +110,12 @@ rule__hostile__refused_or_stopped_with_a_sentence()
     expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:[0-9]+:[0-9]+: rule .r.: ' plan
     cp plain.toml sweep.toml
     printf '[[rule]]\nname = "r"\nrequire = "%s"\n' "x GLOB printf('%*d', 2000, y)" >>sweep.toml
-    run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 plan
     expect_stderr 'meshsweep: sweep.toml:17:1: rule `r` fails for a combination: LIKE or GLOB pattern too complex'
     cp plain.toml sweep.toml
     printf '[derive]\nlong = "%s"\n' "replace(printf('%*d', 1000, y), ' ', printf('%*d', 1000, x)) || ''" >>sweep.toml
     sed -i 's/"{y}"/"{y}", "{long}"/' sweep.toml
-    run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 plan
     expect_stderr 'meshsweep: sweep.toml:18:1: derived key `long` fails for a combination: string or blob too big: '\
 'an expression works on texts of 64 KiB at most'
 }
@@ -140,9 +132,7 @@ shape = "json_extract(iif(x = 2, 'no', '[1]'), '$[0]')"
 name = "r"
 require = "fine > 0 AND shape > 0"
 END
-    run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 plan
     expect_stderr 'meshsweep: sweep.toml:19:1: derived key `shape` fails for a combination: malformed JSON; CASE '\
 'WHEN json_valid(X) THEN … END reads only what is JSON'
     sed 's/^command.*/&\ntimeout = "iif(x = 2, '\''soon'\'', 5)"/' plain.toml >sweep.toml

@@ -4,9 +4,7 @@
 
 finished() # STATUS
 {
-    expect_status "$1"
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent "$1"
 }
 
 log_of_300_megabytes__maximum_in_its_middle__is_the_maximum()

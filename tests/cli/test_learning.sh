@@ -173,8 +173,7 @@ runs__before_predict_was_asked_for__measured_and_learned_from()
     expect_run only_status 0 run --progress none
     expect_sql 0 'SELECT count(*) FROM observation'
     sed 's|"/bin/true"|"/bin/sh", "-c", "echo step $((1 + {micro_batch}))"|' asks.toml >sweep.toml
-    run_meshsweep predict --format tsv --columns micro_batch,measured_time
-    expect_status 0
+    expect_run status 0 predict --format tsv --columns micro_batch,measured_time
     expect_stdout 'micro_batch	measured_time
 1	2.0
 2	3.0

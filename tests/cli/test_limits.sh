@@ -267,8 +267,7 @@ terminate_and_hang_up__stop_at_once()
         start_two_jobs
         end_command "$name"
         number=$(kill -l "$name")
-        expect_status $((128 + number))
-        expect_no_stdout
+        expect_only_stderr $((128 + number))
         expect_stderr_contains 'meshsweep: stopping the running jobs'
         expect "all_are_gone"
         expect_sql "pending|4" "SELECT state, count(*) FROM job GROUP BY 1"

@@ -90,9 +90,7 @@ log__cut_after_a_runner_was_killed__said_and_gone_on_from()
         run_killed runner-ended run --progress none
         expect_only_status 137
         truncate -s "$bytes" results.db-wal
-        run_meshsweep run --progress none
-        expect_status 0
-        expect_no_stdout
+        expect_run only_stderr 0 run --progress none
         expect_stderr 'meshsweep: another program has truncated results.db-wal since the last run; the newest records '\
 'are lost, and their jobs run again'
         expect_sql "ok" "PRAGMA integrity_check"
@@ -109,9 +107,7 @@ log__cut_after_a_killed_run__said_by_a_repair()
     expect_only_status 137
     truncate -s 0 results.db-wal
     run_meshsweep check --repair -d results.db
-    expect_any_stdout
-    expect_status 0
-    expect_stderr_contains 'another program has truncated results.db-wal since the last run; the newest records '\
+    expect_among_stderr 0 'another program has truncated results.db-wal since the last run; the newest records '\
 'are lost'
 }
 
@@ -147,9 +143,7 @@ LIMIT 5000) INSERT INTO a SELECT x, x FROM c; PRAGMA wal_checkpoint(RESTART); PR
     exec 8>&- 9>&-
     truncate -s 0 results.db-wal
     for _ in 1 2; do
-        run_meshsweep run --progress none
-        expect_status 1
-        expect_no_stdout
+        expect_run only_stderr 1 run --progress none
         expect_stderr_contains 'another program has truncated results.db-wal while it was being copied into the '\
 'database: the database'
     done

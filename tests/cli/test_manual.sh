@@ -116,8 +116,7 @@ bash_completion__values__all_taken()
     for value in $(sed -n "s/^ *plan:--strategy=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
         run_meshsweep plan --strategy "$value"
         expect "[ $status = 0 ] || [ $status = 2 ]" # what it wants of the specs is another matter
-        expect_status "$status"
-        expect_any_stdout
+        expect_only_status "$status"
         expect_stderr_lacks unknown
     done
 }
@@ -160,9 +159,7 @@ END
 
 offer() # WHAT WORD...
 {
-    run_meshsweep completion "$1" -- "${@:2}"
-    expect_status 0
-    expect_no_stderr
+    expect_run only_stdout 0 completion "$1" -- "${@:2}"
 }
 
 offers__database_and_file__names_and_numbers()
@@ -228,9 +225,7 @@ END
     # What the database alone has.
     offer combinations why -c nowhere.toml macro=
     expect_stdout $'macro=1\nmacro=2'
-    run_meshsweep why "$("$meshsweep" completion combinations -- why -c nowhere.toml macro=2)"
-    expect_status 0
-    expect_any_stdout
+    expect_run only_status 0 why "$("$meshsweep" completion combinations -- why -c nowhere.toml macro=2)"
     expect_stderr_lacks unknown
 }
 

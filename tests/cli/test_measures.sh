@@ -191,8 +191,7 @@ check_says() # TEXT, of the expression in $2
 {
     trainer
     sed -i "s|^expression = .*|expression = \"$2\"|" sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr 2 "meshsweep: sweep.toml:18:14: metric \`tokens_per_second\`: $1"
+    expect_said only_stderr 2 "meshsweep: sweep.toml:18:14: metric \`tokens_per_second\`: $1" check sweep.toml
 }
 
 derived__wrong_expression__told_at_check_with_its_place()
@@ -206,9 +205,7 @@ derived__wrong_expression__told_at_check_with_its_place()
         "tokens_per_second + 1"
     trainer
     sed -i 's/^micro_batch = /iter_ms = 2\n&/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 check sweep.toml
     expect_stderr_contains "\`iter_ms\` is a key and a metric (write metric.iter_ms for the metric, SECTION.iter_ms"
     sed -i 's|/ iter_ms|/ metric.iter_ms|' sweep.toml
     expect_run only_stdout 0 check sweep.toml
@@ -237,10 +234,8 @@ END
     expect_sql "2|100.0" "SELECT job, rate FROM ranking LIMIT 1"
     expect_sql "division by zero: ms is 0" "SELECT note FROM summary WHERE note IS NOT NULL"
     sed -i 's/"gib < 80"/"gib < 90"/' sweep.toml
-    run_meshsweep replay -c sweep.toml --strategy grid --json
-    expect_status 0
+    expect_run only_status 0 replay -c sweep.toml --strategy grid --json
     expect_stdout_matches '"infeasible":	0'
-    expect_any_stderr
 }
 
 objective__divides_by_zero_in_all_jobs__said_by_best()
@@ -284,8 +279,7 @@ condition__met_by_none_of_20000__told_at_once()
     many_jobs 20000 0 "INSERT INTO subject_to VALUES (0, 'peak_memory < 1', 'memory')" \
         "INSERT INTO breach SELECT id, 0, 5, 1, 4, NULL FROM attempt WHERE state = 'ok'"
     run_command timeout 40 "$meshsweep" best
-    expect_status 3
-    expect_no_stdout
+    expect_only_stderr 3
     expect_stderr_contains 'no job meets all conditions of [sweep] subject_to; the nearest is job 100: peak_memory '\
 '< 1 is missed'
 }
@@ -308,9 +302,7 @@ condition__met_by_what_has_no_objective__said_so()
     run_quietly
     sed -i 's|^expression.*|expression = "peak_memory / (iter_ms - iter_ms)"|' sweep.toml
     run_quietly
-    run_meshsweep best
-    expect_status 3
-    expect_no_stdout
+    expect_run only_stderr 3 best
     expect_stderr_contains 'best job: 4 are ok, but none that meets [sweep] subject_to has a value of tokens_per_second'
     expect_said only_stdout_contains 0 'no best: tokens_per_second has no value in any job that succeeded' status
 }
@@ -320,18 +312,14 @@ condition__met_by_none__nearest_miss_and_status_3()
     trainer
     add_behind 'objective = .*' 'subject_to = "peak_memory <= 8 GiB"'
     run_quietly
-    run_meshsweep best
-    expect_status 3
-    expect_no_stdout
+    expect_run only_stderr 3 best
     expect_stderr_contains 'meshsweep: there is no best job: no job meets all conditions of [sweep] subject_to; the '\
 'nearest is '\
 'job 1: '
     expect_stderr_contains ': peak_memory <= 8 GiB is missed by 31 % (10.5, the bound is 8)'
     run_meshsweep status
     expect_only_stdout_contains 3 'no best: no job meets all conditions of [sweep] subject_to; the nearest is job 1'
-    run_meshsweep replay
-    expect_status 4
-    expect_no_stdout
+    expect_run only_stderr 4 replay
     expect_stderr_contains 'meets [sweep] subject_to, so there is nothing to find (meshsweep best names the nearest)'
     # By far: in times, not in a power of ten of per cent.
     sed -i 's/^subject_to.*/subject_to = "peak_memory <= 1 MiB"/' sweep.toml
@@ -373,8 +361,7 @@ condition__wrong__told_at_check_with_its_place()
     for condition in "peak_memory <= 70 Gib" "peak_memory <= 70 s" "micro_batch < 4" "peak_mem < 70"; do
         trainer
         add_behind 'objective = .*' "subject_to = [\"iter_ms < 1\", \"$condition\"]"
-        run_meshsweep check sweep.toml
-        expect_only_stderr_contains 2 "sweep.toml:3:30: subject_to \`$condition\`: "
+        expect_said only_stderr_contains 2 "sweep.toml:3:30: subject_to \`$condition\`: " check sweep.toml
     done
 }
 
@@ -441,9 +428,7 @@ derived__of_what_is_known_at_the_end__not_ended_early()
 {
     racing_sweep "micro_batch / (compute + waits) + 0 * duration"
     sed -i 's/1000$/30/' race.sh
-    run_meshsweep check
-    expect_status 0
-    expect_any_stdout
+    expect_run only_status 0 check
     expect_stderr 'meshsweep: sweep.toml: [search] racing cannot end a job early: rate is computed from duration, '\
 'which '\
 'is known only once a job has ended'

@@ -19,10 +19,7 @@ END
 
 part() # DATABASE CONDITION STATUS
 {
-    run_meshsweep run -d "$1" --only "$2" --progress none
-    expect_status "$3"
-    expect_no_stdout
-    expect_no_stderr
+    expect_run silent "$3" run -d "$1" --only "$2" --progress none
 }
 
 parts()
@@ -42,8 +39,7 @@ two_sweeps__merged__jobs_of_the_newest_in_it_and_the_others_told()
     part b.db true 0
     for first in a b; do
         second=$([ "$first" = a ] && echo b || echo a)
-        run_meshsweep merge "$first.db" "$second.db" -o "from-$first.db"
-        expect_status 0
+        expect_run status 0 merge "$first.db" "$second.db" -o "from-$first.db"
         expect_stdout "from-$first.db: 6 new jobs, 5 new attempts"
         expect_stderr "meshsweep: 4 of its jobs belong to sweeps older than the newest; they are listed by: \
 meshsweep results --all -d \

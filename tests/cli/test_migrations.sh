@@ -25,9 +25,7 @@ every_version__run__becomes_the_schema_of_a_fresh_file()
     for ((version = 1; version <= newest; version++)); do
         old_database "$version"
         [ "$version" = "$newest" ] || expect_tables_of "$version"
-        run_meshsweep run --progress none
-        expect_status 0
-        expect_no_stdout
+        expect_run only_stderr 0 run --progress none
         [ "$version" != "$newest" ] || expect_no_stderr
         [ "$version" = "$newest" ] || expect_stderr_contains "meshsweep: database results.db: upgraded from schema \
 version $version to $newest; as it was, it is kept in results.db.schema-$version"

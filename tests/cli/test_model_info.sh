@@ -35,9 +35,7 @@ facts='echo "{\"params\": 4e9, \"activation_memory\": 2e9, \"device_memory\": 4e
 
 run_all() # STATUS
 {
-    run_meshsweep run --progress none
-    expect_status "$1"
-    expect_no_stdout
+    expect_run only_stderr "$1" run --progress none
 }
 
 job__run_first_and_once__predictions_are_made_from_it()
@@ -126,9 +124,7 @@ flops_profiler__text_of_it__read()
 several_models__refused_with_its_place()
 {
     sweep_file "$facts" '[[model]]' 'layers = [1, 2]'
-    run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 check -c sweep.toml
     expect_stderr 'meshsweep: sweep.toml:15:2: [model_info] describes one model, but this file has several; give each '\
 '[[model]] its own params and activation_memory'
     sweep_file "$facts" 'activation_memory = "much"' 'withot = 1'

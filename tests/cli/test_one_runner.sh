@@ -98,9 +98,7 @@ deleted_database__next_run__points_to_what_was_saved()
     touch go
     wait_command
     expect_only_stderr_contains 1 "its contents are saved in results.db.saved"
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
+    expect_run only_stderr 0 run --progress none
     expect_stderr "meshsweep: new database results.db: results.db.saved has the contents of the earlier database of \
 this name, which was \
 deleted, moved or replaced while in use; to continue from it, stop, move it to the name of the new one and start again"

@@ -125,9 +125,7 @@ database_name__of_a_file_beside_a_database__refused()
     finished_sweep
     content >before
     for ending in -wal -shm -journal .lock; do
-        run_meshsweep run -d "results.db$ending" --progress none
-        expect_status 2
-        expect_no_stdout
+        expect_run only_stderr 2 run -d "results.db$ending" --progress none
         expect_stderr_matches "results.db$ending: it belongs to the database .*/results.db; name another file with -d"
         expect_untouched "run -d results.db$ending"
     done
@@ -138,9 +136,7 @@ lock__name_taken_by_another_file__refused()
 {
     small_sweep
     echo '{"dependencies": {}}' >package.lock
-    run_meshsweep run -d package --progress none
-    expect_status 1
-    expect_no_stdout
+    expect_run only_stderr 1 run -d package --progress none
     expect_stderr_matches 'database package: .*/package.lock is not a lock file of meshsweep; name another database '\
 'with -d, or '\
 'remove that file'

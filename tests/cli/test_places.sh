@@ -48,15 +48,12 @@ expect_all_ok() # COUNT
 broken_device__by_its_words__set_aside_and_named()
 {
     broken_device_sweep 10 'devices = [0, 1]'
-    run_meshsweep run --progress plain
-    expect_status 0
-    expect_any_stdout
+    expect_run only_status 0 run --progress plain
     expect_stderr_matches '^meshsweep: device 1 of .* is set aside: 2 jobs failed on it and succeeded elsewhere '\
 '\(exit status 1: RuntimeError: CUDA error: uncorrectable ECC error encountered\); such failures do not count '\
 'against jobs; it is tried again in [0-9a-z]+ \(now: run --release\)$'
     expect_all_ok 10
-    expect_run only_status 0 status
-    expect_stdout_contains ', on which 2 jobs failed that succeeded elsewhere; tried again in '
+    expect_said among_stdout 0 ', on which 2 jobs failed that succeeded elsewhere; tried again in ' status
     expect_stdout_contains 'set aside: device 1 of '
     "$meshsweep" status --json >out
     expect "[ \"\$(sqlite3 :memory: \"SELECT s->>'\$.places_aside[0].device', s->>'\$.places_aside[0].jobs',
@@ -105,9 +102,7 @@ ok|10" "SELECT state, count(*) FROM job GROUP BY 1"
     rm -rf results.db*
     sed -i "s/exit 3/{ $ecc; }/" job.sh
     # Several in a row may hold the run for a moment, until one of the others has ended well.
-    run_meshsweep run --progress none
-    expect_status 3
-    expect_no_stdout
+    expect_run only_stderr 3 run --progress none
     expect_stderr_lacks "set aside"
     expect_sql "failed|10
 ok|10" "SELECT state, count(*) FROM job GROUP BY 1"
@@ -174,8 +169,7 @@ set_aside__released__tried_at_once()
     "$meshsweep" run --release >out 2>err || fail "run --release: $(cat err)"
     expect_file_contains err 'and what is set aside, at once'
     wait_command
-    expect_status 0
-    expect_any_stdout
+    expect_only_status 0
     expect_stderr_matches ' works again$'
     expect_sql 0 "SELECT count(*) FROM place"
 }
@@ -187,8 +181,7 @@ node_at_slurm__broken__excluded()
     echo "[ \"\$SLURM_JOB_NODELIST\" != n0 ] || { $ecc; }; echo \"score: \$1\"" >job.sh
     slurm_sweep 8 'sh job.sh {n}' </dev/null
     run_at_slurm -j 2
-    expect_status 0
-    expect_no_stdout
+    expect_only_stderr 0
     expect_stderr_contains 'node n0 is set aside: 2 jobs failed on it and succeeded elsewhere (exit status 1: Runtime'
     expect_sql "ok|8" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql "n0||2" "SELECT host, device, jobs FROM place"

@@ -65,31 +65,25 @@ memory__predicted__named_by_counter_and_rank()
     sed -i "s/^regex = 'peak.*/&\nmeans = \"allocated-memory\"\nrank = 0/" sweep.toml
     sed '/^profile/d; s/^prune = .*/&\nframework = "fsdp"/; s/^seq = .*/&\nvocab = 100/' sweep.toml >other.toml
     # Before anything was measured, too, it is the counter and the rank of the metric; without one what is reserved.
-    run_meshsweep plan -c other.toml
-    expect_status 0
+    expect_run status 0 plan -c other.toml
     expect_stdout_matches 'micro_batch=16  predicted [0-9.]+ MiB allocated, rank 0'
     allocated=$(sed -nE 's/.*micro_batch=16  predicted ([0-9]+)\..*/\1/p' .stdout)
     expect_no_stderr
     sed -i '/^means/d; /^rank/d' other.toml
-    run_meshsweep plan -c other.toml
-    expect_status 0
+    expect_run status 0 plan -c other.toml
     expect_stdout_matches 'micro_batch=16  predicted [0-9.]+ MiB reserved, largest rank'
     reserved=$(sed -nE 's/.*micro_batch=16  predicted ([0-9]+)\..*/\1/p' .stdout)
     [ "$reserved" -gt "$allocated" ] || fail "reserved $reserved MiB, allocated $allocated"
     expect_no_stderr
     expect_run only_status 3 run --progress none
-    run_meshsweep plan
-    expect_status 0
+    expect_run only_stdout 0 plan
     expect_stdout_matches 'micro_batch=16  predicted [0-9.]+ MiB allocated, rank 0 \(does not fit\), [0-9.e-]+ s a step'
-    expect_no_stderr
     expect_said only_stdout_matches 0 'predicted [0-9.]+ MiB allocated, rank 0, [0-9.e-]+ s a step' why micro_batch=1
     expect_sql 'allocated, rank 0' "SELECT DISTINCT predicted_memory_of FROM results"
     expect_run only_status 3 run -c other.toml -d other.db --progress none
     expect_sql 'reserved, largest rank' "SELECT DISTINCT predicted_memory_of FROM results" other.db
     expect_said only_stdout_matches 0 'predicted_memory_of +reserved, largest rank' show 1 -d other.db
-    run_meshsweep report -d other.db -o report.html
-    expect_status 0
-    expect_no_stdout
+    expect_run only_stderr 0 report -d other.db -o report.html
     expect_file_contains report.html \
         '<th scope=col>predicted_memory <small>(B reserved, largest rank)</small>'
     expect_stderr 'meshsweep: report in report.html'
@@ -112,9 +106,7 @@ table__conditions_order_and_columns__as_results()
     run_meshsweep predict --where 'measured_time < 0.06' --format jsonl --columns number,job,state,measured_time
     expect_only_stdout 0 '{"number":1,"job":1,"state":"ok","measured_time":0.03}
 {"number":2,"job":2,"state":"ok","measured_time":0.05}'
-    run_meshsweep predict --where 'mfu > 2'
-    expect_status 4
-    expect_any_stdout
+    expect_run only_status 4 predict --where 'mfu > 2'
     expect_stderr 'meshsweep: no combination matches'
     run_meshsweep predict --sort predicted_tim
     expect_only_stderr 2 'meshsweep: --sort: no such column: predicted_tim (did you mean predicted_time?)'
@@ -128,15 +120,13 @@ predict__two_micro_batches_measured__line_goes_before_the_model()
     predicted_sweep
     sed -i 's/^bytes=.*/bytes=$((9000000 + $1 * 1900000))/' job.sh
     run_silently 0 --only 'micro_batch <= 2'
-    run_meshsweep predict
-    expect_status 0
+    expect_run status 0 predict
     # 9 and 4 times 1.9 MB are 15.8 MiB.
     expect_stdout_matches 'memory 15\.8 MiB \(.*, by the line through runs\), (fits|risk), out of memory with'
     expect_stdout_matches 'memory [0-9.]+ MiB \([0-9.]+ MiB to [0-9.]+ MiB\), certain'
     expect_no_stderr
     sed -i 's/"job.sh"/".\/job.sh"/' sweep.toml
-    run_meshsweep predict
-    expect_status 0
+    expect_run status 0 predict
     expect_stdout_lacks 'by the line'
     expect_stderr 'meshsweep: sweep.toml, or a file that it includes, has changed since results.db recorded it; '\
 'using it as it is now'
@@ -146,8 +136,7 @@ predict__frontier__largest_and_smallest()
 {
     predicted_sweep
     expect_run only_status 3 run --progress none
-    run_meshsweep predict --frontier micro_batch
-    expect_status 0
+    expect_run status 0 predict --frontier micro_batch
     # Through what was measured: 8.6 and 2.09 MB for each of the micro-batch, of 20 MiB.
     expect_stdout_matches '^ +4 +8 +5 '
     expect_no_stderr
@@ -281,23 +270,18 @@ owner = "us"
 num_devices_per_host = 8
 END
     run_meshsweep check -c sweep.toml
-    expect_status 0
-    expect_stdout_contains '
+    expect_only_stdout_contains 0 '
 learning_rate, shard_size: predictions do not use these keys'
-    expect_no_stderr
     sed -i '/^learning_rate/d; /^shard_size/d' sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_status 0
+    expect_run only_stdout 0 check -c sweep.toml
     expect_stdout_lacks 'predictions do not use'
-    expect_no_stderr
 }
 
 # Who writes [predict] is told what is missing; who takes a profile may not have asked.
 check__nothing_can_be_predicted__said()
 {
     printf '[predict]\nframework = "megatron"\n[job]\ncommand = "true"\n[model]\nlayers = 2\ntop_k = 50\n' >sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_status 0
+    expect_run status 0 check -c sweep.toml
     expect_stdout_contains '1 model'
     expect_stderr 'meshsweep: sweep.toml: nothing can be predicted: the specs lack hidden, heads, vocab, seq, '\
 'micro_batch (meshsweep predict --keys lists all names; to map other keys, use [predict.keys])'
@@ -509,16 +493,12 @@ check__keys_without_effect__named()
     sed -i '/^hybrid_pattern/d; /^mixer/d' sweep.toml
     sed -i 's/^micro_batch.*/&\nrecompute = ["none", "full"]\nrecompute_modules = "core_attn"/' sweep.toml
     sed -i 's/^recompute_modules.*/&\nlora_targets = "q_proj"\nexpert_dispatcher = "allgather"/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_status 0
+    expect_run only_stdout 0 check sweep.toml
     expect_stdout_contains 'recompute_modules, lora_targets, expert_dispatcher: these keys do not affect any prediction'
-    expect_no_stderr
     sed -i 's/"none", "full"/"none", "selective"/; /^lora_targets/d; /^expert_dispatcher/d' sweep.toml
     sed -i 's/^recompute_modules.*/recompute_modules = "mlp"/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_status 0
+    expect_run only_stdout 0 check sweep.toml
     expect_stdout_lacks 'no prediction changes'
-    expect_no_stderr
 }
 
 devices_sweep() # DEVICE LINE...: lines of [[device]]

@@ -27,9 +27,7 @@ plain__no_job_ok__no_best_to_look_at()
     progress_sweep
     echo 'exit 7' >job.sh
     run_meshsweep run --progress plain --limit 1
-    expect_status 3
-    expect_no_stdout
-    expect_stderr_contains "results in results.db; see meshsweep results, meshsweep status"
+    expect_only_stderr_contains 3 "results in results.db; see meshsweep results, meshsweep status"
 }
 
 plain__second_run__tells_what_was_done_before_from_what_is_done_now()
@@ -38,12 +36,9 @@ plain__second_run__tells_what_was_done_before_from_what_is_done_now()
     sed -i 's/^x = .*/x = [2, 1]/' sweep.toml
     printf '[retry]\nexit = 2\nbackoff = "0"\n' >>sweep.toml
     run_meshsweep run --progress plain -j 1 --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_matches '^1/4 done \(25%\): 1 ok, 3 pending; ' '^best score: 20  job 1 '
+    expect_only_stderr_matches 0 '^1/4 done \(25%\): 1 ok, 3 pending; ' '^best score: 20  job 1 '
     # Job 2 fails twice, and is one job; the best is that of the first run until a better one comes.
-    run_meshsweep run --progress plain -j 1
-    expect_only_stderr_matches 3 '^exit .*  exit status 7  \(again\)$'
+    expect_said only_stderr_matches 3 '^exit .*  exit status 7  \(again\)$' run --progress plain -j 1
     expect_stderr_matches \
         '^4/4 done \(100%\): 3 ok \(1 before\), 1 failed \(1 exit\); ' \
         '^1 job stays failed: --retry-failed runs it again$'
@@ -51,8 +46,7 @@ plain__second_run__tells_what_was_done_before_from_what_is_done_now()
     expect_only_stderr_matches 3 '^4/4 done \(100%\): 3 ok, 1 failed \(1 before\), nothing to run; '
     sqlite3 results.db "DELETE FROM job WHERE state = 'failed'"
     sed -i 's/^x = .*/x = [2]/; s/^y = .*/y = [10]/' sweep.toml
-    run_meshsweep run --progress plain
-    expect_only_stderr_matches 0 '^1/1 done \(100%\): 1 ok, nothing to run; '
+    expect_said only_stderr_matches 0 '^1/1 done \(100%\): 1 ok, nothing to run; ' run --progress plain
     expect_stderr_lacks 'stay'
 }
 

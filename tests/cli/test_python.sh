@@ -11,8 +11,7 @@ run_python()
     cat >program.py
     run_command env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$source_dir/python" "$python" -W ignore::DeprecationWarning \
         program.py "$@"
-    expect_status 0
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 typed_sweep()

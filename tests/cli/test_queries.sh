@@ -6,8 +6,7 @@
 run_query() # NAME
 {
     run_command sh -c 'exec sqlite3 -batch -bail results.db <"$1"' sh "$source_dir/sql/queries/$1.sql"
-    expect_status 0
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 queries__every_one__has_a_case_here_and_says_what_it_is()

@@ -324,9 +324,8 @@ metrics_file__beside_the_log__each_sample_once()
         expect_own_samples "$(basename "$file").db"
     done
     for file in torch-cpu torch-gpu deepspeed huggingface megatron; do
-        run_meshsweep run -c "$source_dir/configs/$file.toml" --limit 1 --progress none -d "$file.db" -- \
+        expect_run only_status 0 run -c "$source_dir/configs/$file.toml" --limit 1 --progress none -d "$file.db" -- \
             sh "$PWD/job.sh"
-        expect_only_status 0
         expect_own_samples "$file.db"
     done
 }

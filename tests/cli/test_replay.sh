@@ -50,8 +50,7 @@ END
 replay__measured_table__counts_per_strategy_and_group()
 {
     measured_table
-    run_meshsweep replay --strategy grid,random --group-by layers --groups --seeds 50
-    expect_status 0
+    expect_run status 0 replay --strategy grid,random --group-by layers --groups --seeds 50
     expect_stdout_contains \
         "3 groups, 30 jobs, 67 % of them failed; 1 group with no runnable job; 50 searches of each group by throughput"
     # Grid asks for kernel = 1 first: micro-batches 1, 2, 4 of two layers, 1 and 2 of four.
@@ -100,8 +99,7 @@ kernel = "kernel"
 rate = "rate"
 END
     expect_run only_status 0 import -c import.toml table.csv
-    run_meshsweep replay --strategy grid --seeds 2
-    expect_status 0
+    expect_run status 0 replay --strategy grid --seeds 2
     expect_stdout_contains '2 groups, 4 jobs, 25 % of them failed; 0 groups with no runnable job; '\
 '4 more jobs are replicates of these: a trial runs all of them, and their mean counts; '
     # One whose first replicate fails has failed, as in a run.
@@ -186,9 +184,7 @@ replay__nothing_to_replay__said()
     # No row is ok.
     { head -n 1 table.csv; grep oom table.csv; } >failed.csv
     expect_said among_stderr 0 "no row of failed.csv is ok" import -c import.toml -d failed.db failed.csv
-    run_meshsweep replay -d failed.db
-    expect_status 4
-    expect_no_stdout
+    expect_run only_stderr 4 replay -d failed.db
     expect_stderr "meshsweep: failed.db: no job that succeeded has a value of throughput, so there is nothing to find"
     # An objective that no job reports.
     sed 's/max:throughput/max:speed/' import.toml >speed.toml

@@ -33,9 +33,8 @@ results_of_everything()
 is_as_it_should_be() # COMMAND...
 {
     run_command "$@"
-    expect_status 0
+    expect_only_status 0
     expect_stdout 'as it should be'
-    expect_any_stderr
 }
 
 # Makes report.html and has it looked at.

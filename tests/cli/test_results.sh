@@ -55,8 +55,7 @@ results__sorted_by_a_metric__numbers_first()
     done
     run_meshsweep results --where 'tp = 1' --sort throughput:desc --limit 1 --columns job --format tsv
     expect_only_stdout 0 $'job\n1'
-    run_meshsweep results --all --sort throughput --limit 2 --columns job --format tsv
-    expect_only_stdout 0 $'job\n9\n1'
+    expect_said only_stdout 0 $'job\n9\n1' results --all --sort throughput --limit 2 --columns job --format tsv
 }
 
 results__all__jobs_of_earlier_sweeps_too()
@@ -95,10 +94,8 @@ END
 results__every_format__its_own_shape()
 {
     fixture_database
-    run_meshsweep results --limit 1 --columns job,state --format tsv
-    expect_only_stdout 0 $'job\tstate\n1\tok'
-    run_meshsweep results --limit 1 --columns job,state --format json
-    expect_only_stdout 0 $'[\n{"job":1,"state":"ok"}\n]'
+    expect_said only_stdout 0 $'job\tstate\n1\tok' results --limit 1 --columns job,state --format tsv
+    expect_said only_stdout 0 $'[\n{"job":1,"state":"ok"}\n]' results --limit 1 --columns job,state --format json
     run_meshsweep results --limit 1 --columns job,throughput --format markdown
     expect_only_stdout 0 $'| job | throughput (samples/s) |\n| --- | --- |\n| 1 | 100 |'
 }
@@ -106,8 +103,7 @@ results__every_format__its_own_shape()
 results__nothing_matches__status_4()
 {
     fixture_database
-    run_meshsweep results --where 'dp = 99' --columns job --format csv
-    expect_status 4
+    expect_run status 4 results --where 'dp = 99' --columns job --format csv
     expect_stdout $'job\r'
     expect_stderr 'meshsweep: no job matches'
 }
@@ -147,8 +143,7 @@ results__condition_that_is_none__refused()
         # shellcheck disable=SC2086 # a command and its option
         expect_said only_stderr 2 'meshsweep: --where `0) OR (1`: near ")": syntax error' $command --where '0) OR (1'
     done
-    run_meshsweep results --where 'tp >'
-    expect_only_stderr 2 'meshsweep: --where `tp >`: it ends too early'
+    expect_said only_stderr 2 'meshsweep: --where `tp >`: it ends too early' results --where 'tp >'
     expect_sql 9 'SELECT count(*) FROM job'
 }
 
@@ -170,27 +165,23 @@ results__no_database__said()
 export__plain__every_job_in_a_stable_order()
 {
     fixture_database
-    run_meshsweep export
-    expect_status 0
+    expect_run only_stdout 0 export
     expect_stdout_contains 'job,key,sweep,in_sweep,num_devices_per_host,num_hosts,layers,name,'\
 'micro_batch,tp,zero_stage,dp,state,failure,attempts,loss,throughput,'\
 'duration_ms,max_rss,partial,not_finite,error,directory,started,ended'
     expect_stdout_contains '1,01000000000000000000000000000000,gpt,true,8,1,2,tiny,1,1,0,8,ok,,'\
 '1,2.5,100.0,10000,1048576,false,0,,,2023-11-14T22:30:00Z,2023-11-14T22:30:10Z'
     expect "[ \$(wc -l <.stdout) = 10 ]"
-    expect_no_stderr
 }
 
 export__succeeded_and_failed__those_rows()
 {
     fixture_database
-    run_meshsweep export --succeeded
-    expect_status 0
+    expect_run status 0 export --succeeded
     expect "[ \$(wc -l <.stdout) = 5 ] && [ \$(grep -c ',ok,' .stdout) = 4 ]"
     expect_any_stdout
     expect_no_stderr
-    run_meshsweep export --failed
-    expect_status 0
+    expect_run status 0 export --failed
     expect "[ \$(wc -l <.stdout) = 4 ] && [ \$(grep -c ',failed,' .stdout) = 3 ]"
     expect_any_stdout
     expect_no_stderr

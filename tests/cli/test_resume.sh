@@ -198,14 +198,10 @@ retry_failed__of_one_job__leaves_the_others_failed()
 retry_failed__of_an_unknown_class__hint()
 {
     failing_sweep
-    run_meshsweep run --retry-failed=timeot
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 run --retry-failed=timeot
     # shellcheck disable=SC2016 # literal
     expect_stderr 'meshsweep: --retry-failed: unknown failure class `timeot` (did you mean `timeout`?)'
-    run_meshsweep run --retry-failed=nonsense
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 run --retry-failed=nonsense
     # shellcheck disable=SC2016 # literal
     expect_stderr_matches 'unknown failure class `nonsense`; must be one of exit, .*, timeout, '
     expect_no_file results.db
@@ -310,9 +306,7 @@ only__narrows__counts_and_status_too()
     expect_jobs_run 3 "1 10, 1 20" --only 'x = 1'
     expect_jobs_run 0 "" --only 'x = 2 AND y > 10'
     expect_said only_stderr_contains 4 'meshsweep: no job satisfies --only' run --only 'x = 5'
-    run_meshsweep run --only 'xx = 5'
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 run --only 'xx = 5'
     # shellcheck disable=SC2016 # literal
     expect_stderr 'meshsweep: --only `xx = 5`: unknown key `xx` (did you mean `x`?)'
 }

@@ -129,8 +129,7 @@ failed_sweep() # OPTIONS OF run
 
 run_it() # STATUS OPTIONS
 {
-    run_meshsweep run --progress none --keep-going -j 1 "${@:2}"
-    expect_only_status "$1"
+    expect_run only_status "$1" run --progress none --keep-going -j 1 "${@:2}"
 }
 
 expect_ran() # JOBS

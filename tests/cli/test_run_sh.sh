@@ -89,9 +89,7 @@ ended__never_started_again()
     for code in 0 2 3 4; do
         plan "exit $code"
         run_command tree/run.sh
-        expect_status "$code"
-        expect_no_stdout
-        expect_no_stderr
+        expect_silent "$code"
     done
     expect '[ "$(calls)" = 4 ]'
 }

@@ -88,10 +88,8 @@ scale_to__measured__wider_beyond()
     sed -i 's/^tp = .*/tp = [2, 4, 8]/; s/^pp = .*/pp = 1/; s/^micro_batch = .*/micro_batch = [1, 2]/' sweep.toml
     sed -i 's/^\[predict\]/[local]\ndevices = 8\n&/' sweep.toml
     expect_run only_status 0 run --progress none -d measured.db
-    run_meshsweep predict -d measured.db --scale-to num_hosts=2
-    expect_status 0
+    expect_run only_status 0 predict -d measured.db --scale-to num_hosts=2
     expect_stdout_matches 'measured on at most 8 devices; 16 are 2 times as many, so intervals of time are widened by'
-    expect_any_stderr
     near=$(meshsweep predict -d measured.db --scale-to num_hosts=2 --where 'tp = 2 and micro_batch = 1' \
         --columns time_low,time_high --format csv | awk -F, 'NR == 2 { print $2 / $1 }')
     far=$(meshsweep predict -d measured.db --scale-to num_hosts=64 --where 'tp = 2 and micro_batch = 1' \
@@ -158,11 +156,9 @@ step_time = "seconds"
 END_OF_IMPORT
     printf 'gpus,tp,seconds\n8,1,9\n16,1,4.7\n32,1,2.5\n8,2,9.9\n16,2,5.1\n' >table.csv
     expect_run only_status 0 import -c import.toml table.csv
-    run_meshsweep predict --scale-to num_hosts=8 --columns tp,dp,devices_here,place --format csv --sort tp
-    expect_status 0
+    expect_run only_status 0 predict --scale-to num_hosts=8 --columns tp,dp,devices_here,place --format csv --sort tp
     expect_stdout_contains 'tp,dp,devices_here,place'
     expect_stdout_matches '^1,64,32,[12]' '^2,32,16,[12]'
-    expect_any_stderr
     expect_said among_stdout 0 'measured on at most 32 devices; 64 are 2 times as many' predict --scale-to num_hosts=8
     expect_stdout_contains '2 plans both here and there, 0 only there, 0 only here'
 }
@@ -171,8 +167,7 @@ scale_to__what_cannot_be__one_sentence()
 {
     two_plans
     while IFS='|' read -r given status words; do
-        run_meshsweep predict --scale-to "$given"
-        expect_only_stderr_contains "$status" "$words"
+        expect_said only_stderr_contains "$status" "$words" predict --scale-to "$given"
     done <<'END_OF_CASES'
 num_host=4|2|--scale-to: no spec has a key `num_host` (did you mean `num_hosts`?)
 num_hosts|2|--scale-to: `num_hosts` is not of the form KEY=VALUE, such as num_hosts=64

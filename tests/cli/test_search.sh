@@ -103,9 +103,7 @@ stopped_and_killed__resumed__same_decisions()
 model__known_micro_batches__no_larger_one_after_out_of_memory()
 {
     search_sweep 'strategy = "model"'
-    run_meshsweep run --progress none
-    expect_status 3
-    expect_no_stdout
+    expect_run only_stderr 3 run --progress none
     expect_stderr_contains "no step time is predicted for any candidate: strategy \`model\` learns only from what \
 it measures"
     expect_sql "82.0" "SELECT max(objective) FROM trial"
@@ -129,19 +127,13 @@ lr = [1, 2, 3, 4]
 [parallel_spec]
 micro_batch = [1, 2]
 END
-    run_meshsweep run -c groups.toml --progress none
-    expect_status 0
-    expect_no_stdout
+    expect_run only_stderr 0 run -c groups.toml --progress none
     expect_stderr_contains "4 groups of 2 jobs compete separately, by training_spec.lr; with [sweep] group_by = [] \
 all jobs"
-    run_meshsweep run -c groups.toml -d other.db --progress none --strategy random
-    expect_status 0
-    expect_no_stdout
+    expect_run only_stderr 0 run -c groups.toml -d other.db --progress none --strategy random
     expect_stderr_lacks "compete apart"
     sed -i 's/^\[job\]/group_by = []\n[job]/' groups.toml
-    run_meshsweep run -c groups.toml -d one.db --progress none
-    expect_status 0
-    expect_no_stdout
+    expect_run only_stderr 0 run -c groups.toml -d one.db --progress none
     expect_stderr_lacks "compete apart"
 }
 
@@ -152,10 +144,7 @@ random__no_limit__status_says_how_many_are_to_come()
 [training_spec]
 lr = [1, 2, 3, 4, 5]
 END
-    run_meshsweep run --progress none --strategy random --limit 2
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_run only_stderr 0 run --progress none --strategy random --limit 2
     run_meshsweep status
     expect_only_stdout_contains 0 "search by random: 2 trials, 2 ok, 0 stopped early, 0 failed; at most 3 more"
 }
@@ -207,23 +196,17 @@ nothing_to_win__search_ends_and_says_why()
         search_sweep "strategy = \"$strategy\"" 'max_trials = 4'
         echo 'echo "throughput: nan"' >job.sh
         sed -i "s/^regex.*/regex = 'throughput: ([0-9.na]+)'/" sweep.toml
-        run_meshsweep run --progress none --keep-going -d "nan-$strategy.db"
-        expect_status 3
-        expect_no_stdout
+        expect_run only_stderr 3 run --progress none --keep-going -d "nan-$strategy.db"
         expect_stderr_contains "search: 4 trials, 0 ok, 0 stopped early, 4 failed; max_trials: 4 trials were made"
     done
-    run_meshsweep best -d nan-model.db
-    expect_status 3
-    expect_no_stdout
+    expect_run only_stderr 3 best -d nan-model.db
     expect_stderr_matches '^meshsweep: no job has succeeded: 4 failed \(4 diverged\), 0 running, [0-9]+ pending; '\
 'see meshsweep '
     echo 'echo "speed: 3"' >job.sh
     run_meshsweep run --progress none --keep-going
     expect_only_stderr_contains 3 "search: 4 trials, 0 ok, 0 stopped early, 4 failed"
     expect_sql "failed|no-metric|4" "SELECT state, failure, count(*) FROM job WHERE state <> 'pending' GROUP BY 1, 2"
-    run_meshsweep replay
-    expect_status 4
-    expect_no_stdout
+    expect_run only_stderr 4 replay
     expect_stderr_contains "results.db: no job that succeeded has a value of throughput, so there is nothing to find"
     printf '[[rule]]\nname = "none"\nrequire = "micro_batch > 100"\nwhy = "too few"\n' >>sweep.toml
     run_ended 4 -d empty.db
@@ -324,10 +307,8 @@ best_again__confirmed_and_launched__attempts_of_the_best_alone()
 4|82.0" "SELECT count(*), r.throughput FROM attempt AS a JOIN results AS r ON r.job = a.job_id GROUP BY a.job_id
         ORDER BY 2"
     expect_run only_stdout 0 best --out winner
-    run_meshsweep plan -c winner/sweep.toml -d none.db
-    expect_status 0
+    expect_run only_status 0 plan -c winner/sweep.toml -d none.db
     expect_stdout_matches '.*1 job'
-    expect_any_stderr
 }
 
 # Five jobs: 2 and 3 measure the same, 1 is as fast and larger, 4 slower and smaller, 5 slower and larger.
@@ -361,8 +342,7 @@ best__several_objectives__the_pareto_set_with_ties()
 {
     several_sweep
     expect_run only_stderr 0 run -j 1 --progress none
-    run_meshsweep best
-    expect_status 0
+    expect_run status 0 best
     # As fast as job 1 and smaller.
     expect_stdout_contains 'highest speed 100 samples/s, job 2 of sweep several'
     expect_stdout_contains 'in all objectives and better in one (Pareto set): highest speed, lowest memory
@@ -388,8 +368,7 @@ best__several_global_batches__said()
     several_sweep
     sed -i -e '/^global_batch/s/=.*/= [32, 64]/' -e '/^objective/s/=.*/= "max:speed"/' sweep.toml
     expect_run only_stderr 0 run -j 1 --progress none
-    run_meshsweep best
-    expect_status 0
+    expect_run status 0 best
     expect_stdout_lacks 'Pareto'
     expect_stderr "meshsweep: the winner's global batch is 32, but other jobs have 64; to compare at an equal one, \
 use meshsweep results --where"
@@ -411,10 +390,7 @@ dsats_spellings__stages_metrics_and_steps__as_its_documents_have_them()
     for metric in FLOPS_per_gpu:flops_per_gpu forward:fwd backward:bwd latency:latency throughput:throughput; do
         expect_run only_status 0 plan --json --metric "${metric%:*}"
     done
-    run_meshsweep run --progress none --metric forward --limit 1 -d forward.db
-    expect_any_stderr
-    expect_no_stdout
-    expect_status 3
+    expect_run only_stderr 3 run --progress none --metric forward --limit 1 -d forward.db
     expect_sql 'fwd|0' 'SELECT objective, maximise FROM sweep' forward.db
 }
 

@@ -102,8 +102,7 @@ uniform-mixer removed 95940
 
 recipe__printed__same_models_for_ever()
 {
-    run_meshsweep search-model -c "$configs/zhen-search.toml"
-    expect_status 0
+    expect_run status 0 search-model -c "$configs/zhen-search.toml"
     expect_stdout_contains 'list_values = ["tokens"]'
     expect_stderr 'meshsweep: similar-parameters removed 14487 of the 15502 candidates looked at
 meshsweep: num_zhen_layers = 1: 0 of 20 models: there are no more
@@ -120,8 +119,7 @@ meshsweep: 141 models of 998738 candidates'
 
 recipe__planned__282_jobs_on_two_clusters()
 {
-    run_meshsweep plan --search-model -c "$configs/zhen-search.toml" --json
-    expect_status 0
+    expect_run status 0 plan --search-model -c "$configs/zhen-search.toml" --json
     expect_stdout_contains '"jobs":	282' '"duplicates":	0'
     expect_stderr_contains '141 models of 998738 candidates'
     expect_no_file results.db
@@ -147,8 +145,7 @@ recipe__checked__candidates_reported()
 option__search_model_of_a_file_with_nothing_else__prints()
 {
     printf '%s\n' '[model_space.keys]' 'layers = { from = 1, to = 2 }' 'width = [8, 16]' >sweep.toml
-    run_meshsweep --search-model
-    expect_status 0
+    expect_run status 0 --search-model
     expect_stdout '# Models from 4 candidates.
 
 [[model]]
@@ -173,8 +170,7 @@ width = 16'
 option__limit_and_offset__part_of_the_list()
 {
     zhen_space
-    run_meshsweep search-model -c space.toml --limit 2 --offset 998736
-    expect_status 0
+    expect_run status 0 search-model -c space.toml --limit 2 --offset 998736
     expect_stdout '# Models from 998738 candidates.
 [sweep]
 list_values = ["tokens"]
@@ -233,8 +229,7 @@ run__models_of_its_own_too__those_of_the_space_are_swept()
     tiny_space
     printf '[[model]]\nemb_dim = 1\ntokens = ["DOT"]\n' >>sweep.toml
     expect_said only_stdout_contains 0 '"jobs":	2' plan --json
-    run_meshsweep plan --search-model --json
-    expect_status 0
+    expect_run status 0 plan --search-model --json
     expect_stdout_contains '"jobs":	8'
     expect_stderr_contains 'sweep.toml: models of [model_space] replace 1 [[model]] blocks'
 }
@@ -254,9 +249,7 @@ run__other_seed__other_models()
 run__model_space_forgotten__said()
 {
     tiny_space
-    run_meshsweep run
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 run
     expect_stderr 'meshsweep: sweep.toml: its models are in [model_space]; sweep them with --search-model, or print '\
 'them with meshsweep search-model'
     expect_no_file results.db

@@ -6,8 +6,7 @@ CASE_SECONDS=120
 
 selftest__20_kills__nothing_lost_and_nothing_left()
 {
-    run_meshsweep selftest --kills 20 --jobs 60 --seed 1
-    expect_status 0
+    expect_run status 0 selftest --kills 20 --jobs 60 --seed 1
     expect_stdout_matches '^20 kills survived in [1-9][0-9]* sweeps? of 60 jobs \(seed 1, [0-9.]+ s\):$'
     expect_stdout_matches \
         '^[0-9]*[1-9]0 jobs, each in one final state with its own number; [0-9]+ attempts, of which [0-9]+ were lost'

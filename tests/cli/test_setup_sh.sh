@@ -64,8 +64,7 @@ no_package_manager__one_sentence_that_names_them()
 {
     path_without automake make
     run_setup build
-    expect_status 1
-    expect_no_stdout
+    expect_only_stderr 1
     expect_stderr 'setup.sh: these Debian packages (or their like) are needed, and there is no apt-get: automake make'
 }
 

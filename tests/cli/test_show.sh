@@ -47,11 +47,9 @@ show__changed_afterwards__when_by_whom_and_what_it_was()
             (1, 3, 3, 'loss', 1, NULL), (2, 2, NULL, 'excluded', NULL, 'too warm')"
     expect_run only_stdout 0 show 2
     sed -n '/^reread/,/^command/p' .stdout >changes
-    expect_file_contains changes 'reread at 2023-11-14T22:30:00Z by me@here'
-    expect_file_contains changes '  state: failed -> ok'
+    expect_file_contains changes 'reread at 2023-11-14T22:30:00Z by me@here' '  state: failed -> ok'
     expect_file_contains changes '  attempt 1 throughput: 12.5 -> 99'
-    expect_file_contains changes 'note at 2023-11-14T22:46:40Z by me@here: too warm'
-    expect_file_contains changes '  excluded: none -> too warm'
+    expect_file_contains changes 'note at 2023-11-14T22:46:40Z by me@here: too warm' '  excluded: none -> too warm'
     expect "! grep -q loss changes"
     expect_run only_stdout 0 show 2 --json
     mv .stdout show.json
@@ -138,8 +136,7 @@ tail__job_that_ended__the_end_of_its_output()
     expect_only_stdout 0 'line 49
 line 50
 score: 1'
-    run_meshsweep tail 1 --lines 1000
-    expect_status 0
+    expect_run status 0 tail 1 --lines 1000
     expect "[ \"\$(wc -l <.stdout)\" = 51 ]"
     expect_any_stdout
     expect_no_stderr
@@ -238,14 +235,12 @@ plan__imported_elsewhere__by_the_file_it_was_imported_with()
     expect_run only_stderr 0 init --from-table runs.csv -o runs.toml
     expect_said among_stdout 0 '2 rows: 2 ok' import -c runs.toml -d runs.db runs.csv
     cd ..
-    run_meshsweep plan -d project/runs.db
-    expect_status 0
+    expect_run status 0 plan -d project/runs.db
     expect_stdout_contains '2 combinations, 2 matched'
     expect_stderr "meshsweep: there is no sweep.toml here; using $(pwd -P)/project/runs.toml, which is recorded \
 in project/runs.db"
     mv project moved
-    run_meshsweep plan -d moved/runs.db
-    expect_status 0
+    expect_run status 0 plan -d moved/runs.db
     expect_stdout_contains '2 combinations, 2 matched'
     expect_stderr 'meshsweep: there is no sweep.toml here; using moved/runs.toml, which is recorded in moved/runs.db'
 }
@@ -255,8 +250,7 @@ why__file_changed_or_gone__said()
     sweep_elsewhere project
     cd project
     sed -i 's/^x = .*/x = [7, 9]/' grid.toml
-    run_meshsweep why -d measured.db x=9 y=10
-    expect_status 0
+    expect_run status 0 why -d measured.db x=9 y=10
     expect_stdout_contains 'x=9 y=10: new, it would run'
     expect_stderr 'meshsweep: grid.toml, or a file that it includes, has changed since measured.db recorded it; '\
 'using it as it is now'
@@ -318,16 +312,13 @@ why__words__as_values_of_their_kind()
 name = "it's"
 z = [1, 2, 3]
 END
-    run_meshsweep why "name=it's" x=2 y=20 z=3
-    expect_only_stdout_matches 0 '^1 of 12 combinations has these values; 1 matched$'
+    expect_said only_stdout_matches 0 '^1 of 12 combinations has these values; 1 matched$' why "name=it's" x=2 y=20 z=3
     expect_stdout_matches '^  job [0-9a-f]{16}  z=3 x=2 y=20: new, it would run$'
     expect_said only_stdout_contains 0 '12 of 12 combinations have these values; 12 matched' why
     expect_stdout_contains '  … and 2 more; give more keys to narrow them down'
     run_meshsweep why x=9
-    expect_status 4
-    expect_stdout '0 of 12 combinations have these values; 0 matched
+    expect_only_stdout 4 '0 of 12 combinations have these values; 0 matched
   x is one of 1, 2'
-    expect_no_stderr
     run_silently 0 --limit 1
     expect_said only_stdout_contains 0 'it waits for its turn; `run` starts it' why x=1 y=10 z=2
     expect_said only_stderr 2 'meshsweep: why: `y` is not of the form KEY=VALUE; give KEY=VALUE…, or one job' why x=1 y
@@ -386,18 +377,14 @@ END
     expect_stdout_lacks '\n'
     expect_said only_stdout_contains 0 '2 of 4 combinations have these values; 2 matched' why width=7
     run_meshsweep why width=16 name=a
-    expect_status 4
-    expect_stdout '0 of 4 combinations have these values; 0 matched
+    expect_only_stdout 4 '0 of 4 combinations have these values; 0 matched
   width is one of 7, 8'
-    expect_no_stderr
 }
 
 export_long__one_row_per_job_and_metric()
 {
     fixture_database
-    run_meshsweep export --long --where 'job < 3' --format tsv
-    expect_status 0
-    expect_no_stderr
+    expect_run only_stdout 0 export --long --where 'job < 3' --format tsv
     tr '\t' ' ' <.stdout | sed 's/[0-9a-f]\{32\}/KEY/' >table
     expect_file_contains table 'job key state metric unit counter rank samples not_finite value mean median '
     expect_any_stdout

@@ -386,9 +386,7 @@ sbatch: error: Batch job submission failed: Invalid partition name specified
 END
     slurm_sweep 4 </dev/null
     run_meshsweep run --executor slurm --progress plain
-    expect_status 2
-    expect_any_stdout
-    expect_stderr_contains "could not be started: sbatch: invalid partition specified: gpux; Batch job submission \
+    expect_among_stderr 2 "could not be started: sbatch: invalid partition specified: gpux; Batch job submission \
 failed: Invalid partition name specified; correct [slurm] or cluster_spec"
     expect "[ $(grep -c gpux .stderr) = 1 ]"
     expect_sql "pending|4|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
@@ -439,9 +437,7 @@ directory__that_the_node_does_not_see__held_and_not_charged()
     echo 72 >slurm/rc.1.0
     echo 'FAILED|NonZeroExitCode|n1' >slurm/state
     slurm_sweep 1 </dev/null
-    run_meshsweep run --executor slurm --progress none
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 run --executor slurm --progress none
     expect_stderr_matches "could not be started: Slurm job 1_0: n1 sees no directory $PWD/results.db.d/[0-9a-f]*/1; \
 keep the database on a file system of all nodes"
     expect_sql "pending|0" "SELECT state, (SELECT count(*) FROM attempt) FROM job"
@@ -603,8 +599,7 @@ check_executor__four_jobs__what_each_witness_said()
 {
     stand_ins
     echo 'TIMEOUT|0:0' >slurm/account
-    run_meshsweep check --executor slurm
-    expect_status 0
+    expect_run status 0 check --executor slurm
     expect_stderr_contains "submitting four small jobs to Slurm"
     expect_stdout "true: job 1_0
   its file: exit code 0 on n0
@@ -631,14 +626,10 @@ check_executor__option_that_is_not_refused__said()
     stand_ins
     sed -i 's/no-such-option/nothing/' bin/sbatch
     echo 'COMPLETED|None|n0' >slurm/state
-    run_meshsweep check --executor slurm
-    expect_status 1
-    expect_any_stderr
-    expect_stdout_contains "wrong-option: job 4_0: the option was not refused"
+    expect_said among_stdout 1 "wrong-option: job 4_0: the option was not refused" check --executor slurm
     end_what_sleeps
     expect "[ -d meshsweep-check.*/false ]"
-    run_meshsweep check --executor slurm -d results.db
-    expect_only_stderr_contains 2 "takes but a sweep file besides"
+    expect_said only_stderr_contains 2 "takes but a sweep file besides" check --executor slurm -d results.db
 }
 
 # The system of the stand-ins under another name, without what only Slurm has.
@@ -675,8 +666,7 @@ END
     slurm_sweep 3 'sleep 1; echo "score: {n}"' </dev/null
     sed -i 's/^absence = .*/absence = "60s"/; s/^\[slurm\]/[executor]/' sweep.toml
     touch slurm/absent
-    run_meshsweep run --executor ./other.toml --progress none
-    expect_among_stderr 0 "has not been run against the real one"
+    expect_said among_stderr 0 "has not been run against the real one" run --executor ./other.toml --progress none
     expect_file_contains slurm/asked " -j 1_0"
     expect "[ $(wc -l <slurm/asked) -le $(wc -l <slurm/polls) ]"
 }
@@ -692,8 +682,7 @@ executor__that_there_is_not__names_those_there_are()
     expect_only_stderr_contains 2 "none.toml" "No such file"
     echo '[executor]
 name = "nowhere"' >>sweep.toml
-    run_meshsweep plan
-    expect_only_stderr_contains 2 'sweep.toml:16:8: there is no executor "nowhere"'
+    expect_said only_stderr_contains 2 'sweep.toml:16:8: there is no executor "nowhere"' plan
 }
 
 executor_file__mistakes__all_said_with_their_places()

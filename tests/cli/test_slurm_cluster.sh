@@ -266,9 +266,7 @@ directory__that_the_nodes_do_not_see__held_at_the_first_job()
     wait_until '[ -z "$(squeue -h -t pending,running,completing)" ]' 60
     mv aside results.db.d
     run_at_slurm
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "sees no directory $PWD/results.db.d/"
+    expect_only_stderr_contains 2 "sees no directory $PWD/results.db.d/"
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     run_at_slurm
     expect_silent 0
@@ -281,9 +279,7 @@ request__that_slurm_does_not_take__held_and_said_once()
 partition = "no-such"
 END
     run_at_slurm
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'no-such'
+    expect_only_stderr_contains 2 'no-such'
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     sed -i '/no-such/d' sweep.toml
     run_at_slurm
@@ -452,9 +448,7 @@ ok|n1|" "SELECT coalesce(failure, state), host, message FROM attempt ORDER BY 1,
 check_executor__real_slurm__each_witness_as_it_should_be()
 {
     cluster
-    run_meshsweep check --executor slurm
-    expect_status 0
-    expect_any_stderr
+    expect_run only_status 0 check --executor slurm
     expect_stdout_matches '^true: job [0-9]+_0$' '^  queue: .*COMPLETED \(COMPLETED\)' '^  so it was cancelled$' \
         '^  its file: exit code 1 on n[12]$' "^wrong-option: refused: sbatch: unrecognized option"
 }

@@ -172,9 +172,7 @@ END
     signal_command INT
     wait_until 'grep -q "starting no more" .stderr' 5
     end_command INT
-    expect_status 130
-    expect_no_stdout
-    expect_stderr_contains "stopping the running jobs"
+    expect_only_stderr_contains 130 "stopping the running jobs"
     expect_sql "cancelled|heard
 cancelled|heard" "SELECT failure, rtrim(log_tail, char(10)) FROM attempt"
     expect '! pgrep -x -f "sleep 603"'
@@ -314,8 +312,7 @@ hosts__hostfile_of_local__the_same()
 hostfile = "hosts"
 exclude = "a3"
 END
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    expect_run only_stderr 0 run --progress none
     expect_sql "a2|ssh
 a4|ssh" "SELECT host, executor FROM attempt ORDER BY 1"
 }

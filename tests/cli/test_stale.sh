@@ -14,9 +14,7 @@ stale__nothing_changed__none()
 {
     done_sweep
     expect_said only_stdout 0 '0 of 4 results are stale' stale
-    run_meshsweep run --stale --progress none
-    expect_status 0
-    expect_any_stdout
+    expect_run only_status 0 run --stale --progress none
     expect_stderr 'meshsweep: 0 of 4 results are stale; running them again'
     expect_sql 4 "SELECT count(*) FROM attempt"
 }
@@ -31,9 +29,7 @@ stale__script_changed__its_jobs_run_again()
     touch -d '2001-01-01' job.sh
     run_meshsweep stale
     expect_only_stdout_contains 3 '4 of 4 results are stale' "  4: $(pwd -P)/job.sh has changed since they ran (job 1)"
-    run_meshsweep run --stale --progress none
-    expect_status 0
-    expect_any_stdout
+    expect_run only_status 0 run --stale --progress none
     expect_stderr 'meshsweep: 4 of 4 results are stale; running them again'
     expect_sql '4|8' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
     expect_said only_stdout 0 '0 of 4 results are stale' stale
@@ -51,9 +47,7 @@ run_stale__fewer_started_than_are_stale__the_others_keep_their_results()
     run_meshsweep run --stale --only 'x = 2' --progress none
     expect_among_stderr 0 'meshsweep: 3 of 4 results are stale; running 2 of them again'
     expect_sql '4|7' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
-    run_meshsweep run --stale --progress none
-    expect_status 0
-    expect_any_stdout
+    expect_run only_status 0 run --stale --progress none
     expect_stderr 'meshsweep: 1 of 4 results are stale; running them again'
     expect_sql '4|8' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
 }
@@ -80,9 +74,7 @@ stale__declared_version__compared_with_the_file()
         # shellcheck disable=SC2086 # an option and its value, or nothing
         expect_said only_stdout_contains 3 '  4: version of framework was 1.2, is 1.3 (job 1)' stale $named
     done
-    run_meshsweep run --stale --progress none
-    expect_status 0
-    expect_any_stdout
+    expect_run only_status 0 run --stale --progress none
     expect_stderr 'meshsweep: 4 of 4 results are stale; running them again'
     expect_said only_stdout 0 '0 of 4 results are stale' stale -c sweep.toml
     rm version
@@ -103,13 +95,11 @@ stale__no_sweep_file_to_read__versions_left_out_and_said()
     done_sweep
     echo 1.3 >version
     echo 'name =' >>sweep.toml
-    run_meshsweep stale
-    expect_status 0
+    expect_run status 0 stale
     expect_stdout '0 of 4 results are stale'
     expect_stderr_matches '^meshsweep: declared versions are not compared: sweep.toml:[0-9]+:'
     rm sweep.toml
-    run_meshsweep stale
-    expect_status 0
+    expect_run status 0 stale
     expect_stdout '0 of 4 results are stale'
     expect_stderr_contains \
         'declared versions are not compared: sweep.toml: the sweep file of results.db no longer exists'

@@ -6,8 +6,7 @@
 status__interrupted_run__all_of_it()
 {
     fixture_database
-    run_meshsweep status
-    expect_status 0
+    expect_run status 0 status
     sed -i 's/started .* ago/started LONG ago/' .stdout
     expect_stdout 'sweep gpt (gpt.toml)
 combinations 16: excluded 7, duplicate 1, jobs 8
@@ -119,37 +118,29 @@ END
     run_meshsweep run -c drawn.toml --strategy random --max-trials 4
     expect_among_stderr 0 'search: 4 trials, 4 ok, 0 stopped early, 0 failed; max_trials: 4 trials were made'
     expect "! grep -q 'eta' .stderr"
-    run_meshsweep status
-    expect_status 0
+    expect_run only_stdout 0 status
     expect_stdout_contains 'search by random: 4 trials, 4 ok, 0 stopped early, 0 failed; ended: max_trials: 4'
     expect_stdout_contains '; `meshsweep run -c drawn.toml --strategy grid --max-trials 0` runs what the search left'
     expect "! grep -q 'device-hours so far, about' .stdout"
-    expect_no_stderr
     meshsweep status --json >status.json
     expect_sql 'random|4|4|0|max_trials: 4 trials were made|1' "WITH s (j) AS (SELECT readfile('status.json'))
         SELECT j->>'\$.search.strategy', j->>'\$.search.trials_made', j->>'\$.search.ok',
         j->>'\$.search.trials_to_come', j->>'\$.search.why_it_ended', j->>'\$.device_hours_left' IS NULL FROM s"
     # What has run is known to the next one, and neither a trial of it nor a sign that nothing better is found.
-    run_meshsweep run -c drawn.toml --strategy random --random-seed 7 --max-trials 0 --early-stopping 2
-    expect_status 0
-    expect_any_stdout
+    expect_run only_status 0 run -c drawn.toml --strategy random --random-seed 7 --max-trials 0 --early-stopping 2
     expect_stderr_matches \
         'search: ([2-9]|[1-9][0-9]+) trials, .*, 4 known without a trial; early_stopping: 2 trials without a better one'
     # As if it had been killed.
     sql 'UPDATE search SET finished = NULL WHERE id = (SELECT max(id) FROM search)'
     run_meshsweep status
-    expect_status 0
-    expect_stdout_contains 'run -c drawn.toml --strategy random` continues from here; give it the same other '\
+    expect_only_stdout_contains 0 'run -c drawn.toml --strategy random` continues from here; give it the same other '\
 'options as before'
-    expect_no_stderr
     sql "UPDATE search SET finished = 'all candidates have been tried' WHERE finished IS NULL"
     # All the others, without a search.
     expect_run only_status 0 run -c drawn.toml --only x=30
-    run_meshsweep status
-    expect_status 0
+    expect_run only_stdout 0 status
     expect "! grep -q 'search by' .stdout"
     expect_stdout_contains 'no runner is active; `meshsweep run -c drawn.toml` continues from here'
-    expect_no_stderr
 }
 
 # What is advised then does that, whichever limits stand in the sweep file; the page of another database says the same.
@@ -163,8 +154,7 @@ status__search_that_has_ended__what_it_left_out_runs_as_advised()
         rm -rf other.db*
         [[ $limit != deadline* ]] || touch slow
         { cat plain.toml; printf '[search]\nstrategy = "random"\n%s\n' "$limit"; } >sweep.toml
-        run_meshsweep run -d other.db --progress none -j 1
-        expect_only_status "$status"
+        expect_run only_status "$status" run -d other.db --progress none -j 1
         rm -f slow
         meshsweep status -d other.db >stood
         advised=$(sed -En 's/.*`(meshsweep run .*)` runs what the search left out$/\1/p' stood)
@@ -184,11 +174,9 @@ status__search__not_that_of_another_run()
     sql 'UPDATE search SET finished = NULL'
     run_ended 0 --limit 1
     meshsweep ask >asked.json <<<'[{}]'
-    run_meshsweep status
-    expect_status 0
+    expect_run only_stdout 0 status
     expect "! grep -q 'search by\|--strategy' .stdout"
     expect_stdout_contains 'no runner is active; `meshsweep run` continues from here'
-    expect_no_stderr
 }
 
 # Two jobs at a time that take a second each, and end together: two a second, whatever an earlier runner did.
@@ -225,8 +213,7 @@ total  3
 status__awkward_message__on_one_line()
 {
     fixture_database "UPDATE attempt SET message = 'a' || char(10) || char(27) || '[31mb' WHERE id = 4"
-    run_meshsweep status
-    expect_only_stdout_contains 0 '  1 x oom, as job 4: a\n\x1b[31mb'
+    expect_said only_stdout_contains 0 '  1 x oom, as job 4: a\n\x1b[31mb' status
 }
 
 status__no_sweep_or_no_database__said()
@@ -357,18 +344,14 @@ END
     # Plans differ by up to a third; every second job is on another node, which takes half as long again.
     sqlite3 results.db "UPDATE attempt SET host = 'node-' || (job_id % 2),
         duration_ms = (900 + job_id / 2 % 4 * 100) * (1 + 0.5 * (job_id % 2))"
-    run_meshsweep status
-    expect_status 0
+    expect_run only_stdout 0 status
     expect_stdout_matches 'slow node node-1: takes 1\.[45][0-9]* times as long as matched jobs on other nodes \(10 '\
 'compared\)'
     expect_stdout_lacks 'slow node node-0'
-    expect_no_stderr
     # No more than plans differ by: nothing is said.
     sqlite3 results.db "UPDATE attempt SET duration_ms = 500 + job_id * 7 % 20 * 100"
-    run_meshsweep status
-    expect_status 0
+    expect_run only_stdout 0 status
     expect_stdout_lacks 'slow node'
-    expect_no_stderr
 }
 
 node__slower_than_others_with_the_same_jobs__named()

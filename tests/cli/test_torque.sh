@@ -99,9 +99,7 @@ queue__that_is_not_there__held_and_said_once()
 queue = "no-such"
 END
     run_at_torque
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "invalid partition specified: no-such"
+    expect_only_stderr_contains 2 "invalid partition specified: no-such"
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     sed -i '/no-such/d' sweep.toml
     run_at_torque

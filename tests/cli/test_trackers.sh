@@ -160,8 +160,7 @@ for path in sorted(glob.glob("runs/*/*/*")):
           [round(v.simple_value, 1) for _, v in values if v.tag == "double"])
 END
     run_command "$python" check.py
-    expect_status 0
-    expect_no_stderr
+    expect_only_stdout 0
     expect_stdout "['de_mo_ü', 'job-0001'] 1500.1 number_value:1.0 bool_value:True 'string_value:a\\n|' 1 [1501.2]
 ['de_mo_ü', 'job-0002'] 1500.4 number_value:4.0 bool_value:True 'string_value:a\\n|' 2 [1501.8]"
 }

@@ -75,15 +75,11 @@ own_copy__loads__with_its_counts_and_limits()
     expect_sql "18|0|18|58.333" \
         "SELECT p ->> '\$.excluded.world-size', p ->> 'done', p ->> 'new', round(p ->> 'device_hours_max', 3)
         FROM (SELECT cast(readfile('plan.json') AS TEXT) AS p)" :memory:
-    run_meshsweep plan -c zhen.toml --all
-    expect_status 0
+    expect_run only_stdout 0 plan -c zhen.toml --all
     expect_stdout_contains 'excluded 18 by world-size: the parallel degrees must multiply to the number of devices'
     expect_stdout_contains 'the file has no [job] command; `run` needs one, in the file or with --command'
-    expect_no_stderr
     expect "! ls | grep results"
-    run_meshsweep run -c zhen.toml
-    expect_status 2
-    expect_no_stdout
+    expect_run only_stderr 2 run -c zhen.toml
     expect_stderr "meshsweep: zhen.toml: there is no [job] command, so there is nothing to run; add one, or give it \
 with --command 'LINE' or after --"
 }
