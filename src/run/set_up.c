@@ -1,3 +1,5 @@
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +11,8 @@
 #include "device/versions.h"
 #include "process/capture.h"
 #include "process/process_table.h"
+#include "process/supervisor.h"
 #include "run/executor.h"
-#include "run/previous_runner.h"
 #include "run/recover_output.h"
 #include "run/run_counts.h"
 #include "run/run_state.h"
@@ -18,10 +20,46 @@
 #include "run/scripts.h"
 #include "secrets/secrets.h"
 #include "space/job_texts.h"
+#include "store/attempts.h"
 #include "store/runners.h"
+#include "util/error.h"
 #include "util/fault.h"
 #include "util/file.h"
 #include "util/memory.h"
+
+/* The runner before this one. */
+
+static bool is_alive(const struct runner_process *p)
+{
+    struct process_entry now;
+    char boot_id[64];
+    return p->pid != getpid() && strcmp(boot_id_read(boot_id), p->boot_id) == 0 && process_read((pid_t)p->pid, &now) &&
+           now.live && now.start_ticks == p->start_ticks;
+}
+
+/* What the processes that a runner starts bear: "<identity>:<id>-<pid>". A copy of the database has its identity and
+ * numbers its runners alike. The caller's. */
+static char *runner_token(const char *identity, int64_t id, int64_t pid)
+{
+    return xasprintf("%s:%" PRId64 "-%" PRId64, identity, id, pid);
+}
+
+/* Whether the last runner of the database, then in `*last`, died without a word, so that processes of its may be left.
+ * -1 when it is still at work: somebody removed the lock's file, or this is a copy of a database in use. To end its
+ * jobs, which look like those of a dead runner, would spoil both. */
+static int previous_runner_check(struct db *db, struct runner_process *last, bool *died, struct error *e)
+{
+    bool open;
+    if (runner_find_open(db, last, &open, e) < 0)
+        return -1;
+    if (open && is_alive(last))
+        return error_set(e, ERROR_FAILED,
+                         "process %lld is using this database, or the one that this is a copy of; wait for it or stop "
+                         "it, then start again",
+                         (long long)last->pid);
+    *died = open;
+    return 0;
+}
 
 /* --- recovery --- */
 
