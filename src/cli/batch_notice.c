@@ -17,8 +17,8 @@ void batch_notice_say(const struct batch_spread *s)
 int device_notice_say(struct db *db, int64_t job_id, struct error *e)
 {
     static const char sql[] =
-        "SELECT j.id, a.device_note, count(*) OVER () FROM attempt AS a JOIN job AS j"
-        " ON j.attempt_id = a.id WHERE a.device_note IS NOT NULL AND j.state = 'ok'"
+        "SELECT j.id, a.device_note, count(*) OVER () FROM attempt AS a CROSS JOIN job AS j"
+        " ON j.id = a.job_id AND j.attempt_id = a.id WHERE a.device_note IS NOT NULL AND j.state = 'ok'"
         " AND iif(?1, j.id = ?1, j.sweep_id = (SELECT id FROM current_sweep)) ORDER BY j.id LIMIT 1";
     struct stmt *s = NULL;
     int rc = db_next(db, sql, VALUES(sql_int(job_id)), &s, e);

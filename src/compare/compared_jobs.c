@@ -1,19 +1,16 @@
 #include "compare/compared_jobs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/buffer.h"
 #include "util/memory.h"
 
 const char *const compared_names[COMPARED_SECTIONS] = {[COMPARED_CLUSTER] = "cluster_spec",
                                                        [COMPARED_MODEL] = "model",
                                                        [COMPARED_TRAINING] = "training_spec",
                                                        [COMPARED_PARALLEL] = "parallel_spec"};
-
-static const char *const columns[COMPARED_SECTIONS] = {[COMPARED_CLUSTER] = "cluster_id",
-                                                       [COMPARED_MODEL] = "model_id",
-                                                       [COMPARED_TRAINING] = "training_id",
-                                                       [COMPARED_PARALLEL] = "parallel_id"};
 
 #define CURRENT "(SELECT id FROM current_sweep)"
 
@@ -77,68 +74,118 @@ struct compared_identity compared_spec_identity(const struct compared_jobs *jobs
 
 /* --- specs --- */
 
-/* Its index in the section, or SIZE_MAX. */
-static size_t find_spec(const struct compared_section *s, int64_t id)
-{
-    size_t from = 0, to = s->spec_count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (s->ids[middle] < id)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from < s->spec_count && s->ids[from] == id ? from : SIZE_MAX;
-}
-
-static int read_ids(struct db *db, enum compared_kind kind, struct compared_section *out, struct error *e)
-{
-    struct stmt *s = NULL;
-    char *sql = xasprintf("SELECT DISTINCT %s FROM job WHERE sweep_id = " CURRENT " AND %s IS NOT NULL ORDER BY 1",
-                          columns[kind], columns[kind]);
-    int rc;
-    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0)
-        *array_add(out->ids, out->spec_count) = stmt_int(s, 0);
-    free(sql);
-    return rc;
-}
-
 /* Specs have their keys in the same order, so the next key is usually the one after the last. */
-static struct compared_key *find_key(struct compared_section *s, const char *name, size_t *last)
+static struct compared_key *find_key(struct compared_section *s, const char *name, size_t length, size_t *last)
 {
     for (size_t i = 0; i < s->key_count; i++) {
         *last = *last + 1 < s->key_count ? *last + 1 : 0;
-        if (strcmp(s->keys[*last].name, name) == 0)
+        if (strncmp(s->keys[*last].name, name, length) == 0 && !s->keys[*last].name[length])
             return &s->keys[*last];
     }
     s->keys = array_grow(s->keys, s->key_count, sizeof *s->keys);
     *last = s->key_count;
     struct compared_key *k = &s->keys[s->key_count++];
-    *k = (struct compared_key){.name = xstrdup(name),
-                               .is_label = strcmp(name, "name") == 0 || strcmp(name, "description") == 0,
+    *k = (struct compared_key){.name = xstrndup(name, length),
                                .values = xcalloc(s->spec_count + 1, sizeof *k->values),
                                .quoted = xcalloc(s->spec_count + 1, sizeof *k->quoted)};
+    k->is_label = strcmp(k->name, "name") == 0 || strcmp(k->name, "description") == 0;
     return k;
 }
 
-static int read_keys(struct db *db, enum compared_kind kind, struct compared_jobs *out, struct error *e)
+/* A section while its specs are read. */
+struct spec_reading {
+    struct compared_section *section;
+    struct texts *texts;
+    struct stmt *members; /* of the JSON ?1 */
+    size_t spec, key;     /* the one that is read; the last one found */
+    struct buffer text;   /* scratch */
+};
+
+static void put_value(struct spec_reading *r, struct compared_key *key, const char *text, size_t length, bool quoted)
+{
+    const char *before = key->last < r->texts->count ? r->texts->items[key->last] : NULL;
+    key->quoted[r->spec] = quoted;
+    if (!before || strncmp(before, text, length) != 0 || before[length]) {
+        buffer_clear(&r->text);
+        buffer_add(&r->text, text, length);
+        key->last = texts_number(r->texts, buffer_text(&r->text));
+    }
+    key->values[r->spec] = key->last + 1;
+}
+
+/* The length of a string, quotes included, that stands for itself; 0: it is none. */
+static size_t plain_string(const char *p)
+{
+    const size_t length = p[0] == '"' ? strcspn(p + 1, "\"\\") + 1 : 0;
+    return length && p[length] == '"' ? length + 1 : 0;
+}
+
+/* The same of true, false, null, and integers that SQLite has as such. */
+static size_t plain_word(const char *p)
+{
+    enum { DIGITS_SURE = 18 };
+    const size_t sign = p[0] == '-', digits = strspn(p + sign, "0123456789");
+    if (digits)
+        return digits <= DIGITS_SURE && (p[sign] != '0' || (digits == 1 && !sign)) ? sign + digits : 0;
+    return strncmp(p, "true", 4) == 0 || strncmp(p, "null", 4) == 0 ? 4 : strncmp(p, "false", 5) == 0 ? 5 : 0;
+}
+
+/* Whether the spec is one of plain keys and values, as most are: by far most of the time is SQLite's otherwise. */
+static bool read_plain(struct spec_reading *r, const char *json)
+{
+    const char *p = json;
+    if (*p++ != '{')
+        return false;
+    while (*p == '"') {
+        const size_t name = plain_string(p), string = name && p[name] == ':' ? plain_string(p + name + 1) : 0;
+        const size_t length = string ? string : name && p[name] == ':' ? plain_word(p + name + 1) : 0;
+        const char *value = p + name + 1, end = length ? value[length] : '\0';
+        if (end != ',' && end != '}')
+            return false;
+        struct compared_key *key = find_key(r->section, p + 1, name - 2, &r->key);
+        put_value(r, key, value + (string > 0), length - 2 * (string > 0), string > 0);
+        p = value + length + 1;
+        if (end == '}')
+            return *p == '\0';
+    }
+    return false;
+}
+
+static int read_members(struct spec_reading *r, const char *json, struct error *e)
+{
+    int rc;
+    stmt_bind_text(r->members, 1, json);
+    while ((rc = stmt_next(r->members, e)) > 0) {
+        const char *name = stmt_text(r->members, 0), *text = stmt_text(r->members, 2);
+        struct compared_key *key = find_key(r->section, name, strlen(name), &r->key);
+        put_value(r, key, text, strlen(text), strcmp(stmt_text(r->members, 1), "text") == 0);
+    }
+    stmt_reset(r->members);
+    return rc;
+}
+
+static int read_specs(struct db *db, enum compared_kind kind, struct compared_jobs *out, struct error *e)
 {
     struct compared_section *section = &out->sections[kind];
+    struct spec_reading r = {.section = section, .texts = &out->texts};
     struct stmt *s = NULL;
-    size_t spec = 0, last = 0;
-    int rc;
-    char *sql = xasprintf("SELECT s.id, k.key, k.type, CASE k.type WHEN 'null' THEN 'null' WHEN 'true' THEN 'true'"
-                          " WHEN 'false' THEN 'false' ELSE k.value END FROM spec AS s, json_each(s.json) AS k"
-                          " WHERE s.id IN (SELECT %s FROM job WHERE sweep_id = " CURRENT ") ORDER BY s.id",
-                          columns[kind]);
-    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
-        while (spec + 1 < section->spec_count && section->ids[spec] < stmt_int(s, 0))
-            spec++;
-        struct compared_key *key = find_key(section, stmt_text(s, 1), &last);
-        key->quoted[spec] = strcmp(stmt_text(s, 2), "text") == 0;
-        key->values[spec] = texts_number(&out->texts, stmt_text(s, 3)) + 1;
+    if (section->spec_count == 0)
+        return 0;
+    int rc = db_prepare(db,
+                        "SELECT key, type, CASE type WHEN 'null' THEN 'null' WHEN 'true' THEN 'true'"
+                        " WHEN 'false' THEN 'false' ELSE value END FROM json_each(?1)",
+                        &r.members, e);
+    while (rc >= 0 && (rc = db_next(db, "SELECT id, json FROM spec WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+                                    VALUES(sql_int(section->ids[0]), sql_int(section->ids[section->spec_count - 1])),
+                                    &s, e)) > 0) {
+        while (section->ids[r.spec] < stmt_int(s, 0))
+            r.spec++;
+        if (section->ids[r.spec] == stmt_int(s, 0) && !read_plain(&r, stmt_text(s, 1)))
+            rc = read_members(&r, stmt_text(s, 1), e);
     }
-    free(sql);
+    stmt_free(s);
+    stmt_free(r.members);
+    buffer_free(&r.text);
     return rc;
 }
 
@@ -198,22 +245,30 @@ static enum compared_state state_of(const char *state)
     return strcmp(state, "ok") == 0 ? COMPARED_OK : strcmp(state, "failed") == 0 ? COMPARED_FAILED : COMPARED_OPEN;
 }
 
-static void add_job(struct compared_jobs *out, const struct stmt *s)
+/* Jobs while they are read: their specs get their indices, and their batches their numbers, when all are known. */
+struct job_reading {
+    struct compared_jobs *out;
+    int64_t *specs[COMPARED_SECTIONS]; /* by job; 0: none */
+    struct texts batches;
+};
+
+static void add_job(struct job_reading *r, const struct stmt *s)
 {
+    const size_t count = r->out->count;
     const enum column_type type = stmt_type(s, 2);
-    out->jobs = array_grow(out->jobs, out->count, sizeof *out->jobs);
-    struct compared_job *j = &out->jobs[out->count++];
-    *j = (struct compared_job){.id = stmt_int(s, 0),
-                               .state = state_of(stmt_text(s, 1)),
-                               .has_value = type == COLUMN_FLOAT || type == COLUMN_INT,
-                               .value = stmt_double(s, 2),
-                               .batch = texts_number(&out->texts, stmt_text(s, 3))};
-    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
-        j->specs[kind] =
-            stmt_is_null(s, 4 + (int)kind) ? SIZE_MAX : find_spec(&out->sections[kind], stmt_int(s, 4 + (int)kind));
+    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
+        r->specs[kind] = array_grow(r->specs[kind], count, sizeof *r->specs[kind]);
+        r->specs[kind][count] = stmt_int(s, 4 + (int)kind);
+    }
+    r->out->jobs = array_grow(r->out->jobs, count, sizeof *r->out->jobs);
+    r->out->jobs[r->out->count++] =
+        (struct compared_job){.id = stmt_int(s, 0),
+                              .state = state_of(stmt_text(s, 1)),
+                              .value = type == COLUMN_FLOAT || type == COLUMN_INT ? stmt_double(s, 2) : NAN,
+                              .batch = texts_number(&r->batches, stmt_text(s, 3))};
 }
 
-static int read_jobs(struct db *db, const char *metric, struct compared_jobs *out, struct error *e)
+static int read_jobs(struct db *db, const char *metric, struct job_reading *r, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
@@ -224,21 +279,71 @@ static int read_jobs(struct db *db, const char *metric, struct compared_jobs *ou
                          " LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = ?1"
                          " WHERE j.sweep_id = " CURRENT " ORDER BY j.id",
                          VALUES(sql_text(metric)), &s, e)) > 0)
-        add_job(out, s);
+        add_job(r, s);
     return rc;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The specs of a section, and their index in each job. Neighbours often have one, or one after the other. */
+static void index_specs(struct job_reading *r, enum compared_kind kind)
+{
+    struct compared_section *section = &r->out->sections[kind];
+    const int64_t *of_job = r->specs[kind];
+    size_t last = 0, count = 0;
+    bool is_ascending = true;
+    for (size_t i = 0; i < r->out->count; i++)
+        if (of_job[i] && (section->spec_count == 0 || section->ids[section->spec_count - 1] != of_job[i])) {
+            is_ascending &= section->spec_count == 0 || section->ids[section->spec_count - 1] < of_job[i];
+            *array_add(section->ids, section->spec_count) = of_job[i];
+        }
+    if (!is_ascending)
+        qsort(section->ids, section->spec_count, sizeof *section->ids, by_id);
+    for (size_t i = 0; i < section->spec_count; i++)
+        if (i == 0 || section->ids[i] != section->ids[count - 1])
+            section->ids[count++] = section->ids[i];
+    section->spec_count = count;
+    for (size_t i = 0; i < r->out->count; i++) {
+        uint32_t *index = &r->out->jobs[i].specs[kind];
+        last += last + 1 < count && section->ids[last + 1] == of_job[i];
+        if (of_job[i] && section->ids[last] != of_job[i])
+            last = (size_t)((int64_t *)bsearch(&of_job[i], section->ids, count, sizeof *section->ids, by_id) -
+                            section->ids);
+        *index = of_job[i] ? (uint32_t)last : COMPARED_NO_SPEC;
+    }
+}
+
+/* Behind the values of the specs. */
+static void number_batches(struct job_reading *r)
+{
+    uint32_t *numbers = xcalloc(r->batches.count + 1, sizeof *numbers);
+    for (size_t i = 0; i < r->batches.count; i++)
+        numbers[i] = texts_number(&r->out->texts, r->batches.items[i]);
+    for (size_t i = 0; i < r->out->count; i++)
+        r->out->jobs[i].batch = numbers[r->out->jobs[i].batch];
+    free(numbers);
 }
 
 int compared_jobs_read(struct db *db, const char *metric, struct compared_jobs *out, struct error *e)
 {
     struct compared_jobs all = {.texts = TEXTS_INIT};
-    int rc = 0;
-    for (enum compared_kind kind = 0; rc == 0 && kind < COMPARED_SECTIONS; kind++) {
-        rc = read_ids(db, kind, &all.sections[kind], e);
-        rc = rc == 0 ? read_keys(db, kind, &all, e) : rc;
+    struct job_reading r = {.out = &all, .batches = TEXTS_INIT};
+    int rc = read_jobs(db, metric, &r, e);
+    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
+        if (rc == 0)
+            index_specs(&r, kind);
+        free(r.specs[kind]);
     }
+    for (enum compared_kind kind = 0; rc == 0 && kind < COMPARED_SECTIONS; kind++)
+        rc = read_specs(db, kind, &all, e);
     count_values(&all);
+    number_batches(&r);
+    texts_free(&r.batches);
     rc = rc == 0 ? mark_replicates(db, &all, e) : rc;
-    rc = rc == 0 ? read_jobs(db, metric, &all, e) : rc;
     if (rc < 0) {
         compared_jobs_free(&all);
         return -1;

@@ -20,6 +20,7 @@ struct compared_key {
     uint32_t *values;            /* by spec: 1 + the number of its text; 0: the spec does not have the key */
     size_t distinct;             /* distinct values */
     bool *quoted;                /* by spec: whether the value is a string ("1" is not 1) */
+    uint32_t last;               /* the number of the text that was read last */
 };
 
 enum compared_kind { COMPARED_CLUSTER, COMPARED_MODEL, COMPARED_TRAINING, COMPARED_PARALLEL, COMPARED_SECTIONS };
@@ -35,13 +36,15 @@ struct compared_section {
 
 enum compared_state { COMPARED_OPEN = 1, COMPARED_FAILED, COMPARED_OK };
 
+#define COMPARED_NO_SPEC UINT32_MAX
+
+/* Of a million there are to be few bytes each. */
 struct compared_job {
     int64_t id;
-    size_t specs[COMPARED_SECTIONS]; /* indices into the sections; SIZE_MAX: none */
-    uint32_t batch;                  /* the text number of its derived global batch */
+    double value;                      /* of the metric; NAN: none */
+    uint32_t specs[COMPARED_SECTIONS]; /* indices into the sections, or COMPARED_NO_SPEC */
+    uint32_t batch;                    /* the text number of its derived global batch */
     enum compared_state state;
-    bool has_value; /* of the metric */
-    double value;
 };
 
 struct compared_jobs {

@@ -21,19 +21,17 @@ struct placed {
     struct compared_identity rest;    /* identity without the key and the free keys */
     struct compared_identity setting; /* of the free keys */
     uint32_t value;                   /* index of its value */
-    const struct compared_job *job;
+    uint32_t job;                     /* its index */
 };
 
 /* The jobs of one group with one value of the key and of each free key. There are several only if they differ in labels
  * or replicate keys alone. */
 struct value_side {
-    size_t group;
-    uint32_t value;
-    enum compared_state state;
     int64_t job; /* the first of them */
     uint64_t setting;
     double sum;
-    size_t count;                   /* values in the sum */
+    uint32_t group, value, count;   /* values in the sum */
+    uint8_t state;                  /* an enum compared_state */
     bool one_of_several, no_choice; /* of several measured ones: chosen, or none could be */
 };
 
@@ -63,8 +61,8 @@ static const uint32_t *find_values(const struct compared_section *s, const char 
 /* 1 + the number of its value's text; 0: it has none. */
 static uint32_t value_of(const struct pairing *p, const struct compared_job *job)
 {
-    const size_t spec = job->specs[p->section];
-    return p->values_of && spec != SIZE_MAX ? p->values_of[spec] : 0;
+    const uint32_t spec = job->specs[p->section];
+    return p->values_of && spec != COMPARED_NO_SPEC ? p->values_of[spec] : 0;
 }
 
 static void collect_values(struct pairing *p)
@@ -257,11 +255,10 @@ static void count_groups(struct pairing *p)
     }
 }
 
-static void add_job(struct value_side *side, const struct placed *placed)
+static void add_job(struct value_side *side, const struct compared_job *j)
 {
-    const struct compared_job *j = placed->job;
-    side->state = j->state > side->state ? j->state : side->state;
-    if (j->state == COMPARED_OK && j->has_value) {
+    side->state = j->state > side->state ? (uint8_t)j->state : side->state;
+    if (j->state == COMPARED_OK && !isnan(j->value)) {
         side->sum += j->value;
         side->count++;
     }
@@ -287,7 +284,8 @@ static bool is_same_side(const struct placed *a, const struct placed *b)
 static void pair_jobs(struct pairing *p)
 {
     const struct placed *all = p->placed;
-    size_t group = 0;
+    const struct compared_job *jobs = p->jobs->jobs;
+    uint32_t group = 0;
     if (p->placed_count)
         qsort(p->placed, p->placed_count, sizeof *p->placed, by_place);
     for (size_t i = 0; i < p->placed_count;) {
@@ -295,12 +293,14 @@ static void pair_jobs(struct pairing *p)
         group += from > 0 && compared_identity_order(&all[from - 1].rest, &all[from].rest) != 0;
         struct value_side side = {.group = group,
                                   .value = all[i].value,
-                                  .job = all[i].job->id,
+                                  .job = jobs[all[i].job].id,
                                   .setting = all[i].setting.low};
         while (i < p->placed_count && is_same_side(&all[from], &all[i]))
-            add_job(&side, &all[i++]);
+            add_job(&side, &jobs[all[i++].job]);
         *array_add(p->sides, p->side_count) = side;
     }
+    free(p->placed);
+    p->placed = NULL;
     choose_settings(p);
     count_groups(p);
     for (size_t i = 0; i < p->out->count; i++) {
@@ -351,8 +351,8 @@ static void add_parts(struct pairing *p, bool of_free)
         struct compared_identity *parts = identities(p, kind, of_free);
         for (size_t i = 0; i < p->placed_count; i++) {
             struct placed *one = &p->placed[i];
-            const size_t spec = one->job->specs[kind];
-            if (spec != SIZE_MAX)
+            const uint32_t spec = p->jobs->jobs[one->job].specs[kind];
+            if (spec != COMPARED_NO_SPEC)
                 compared_identity_add(of_free ? &one->setting : &one->rest, parts[spec]);
         }
         free(parts);
@@ -367,7 +367,7 @@ static void place_jobs(struct pairing *p)
         const uint32_t value = value_of(p, job);
         if (value)
             p->placed[p->placed_count++] = (struct placed){.value = p->places[value - 1],
-                                                           .job = job,
+                                                           .job = (uint32_t)i,
                                                            .rest = compared_identity_of(UINT64_MAX, job->batch)};
     }
     add_parts(p, false);

@@ -285,6 +285,22 @@ compare__values_of_other_types__told_apart_in_other_keys()
     expect_said only_stderr_contains 4 'no two jobs differ only in it' compare --by tp --free ''
 }
 
+# Specs of plain keys and values are read without SQLite's help; what stands there is the same.
+compare__values_written_otherwise__the_same()
+{
+    many_jobs 4 0
+    printf '%s\n' '{"tp":1,"s":"é 1","a b":null,"r":0.001,"t":true,"i":-12,"z":0,"e":""}' \
+        '{"tp":2, "s":"\u00e9 1","a\u0020b":null,"r":1e-3,"t":true,"i":-12,"z":0,"e":""}' \
+        '{"tp":4,"l":[1,{"a":"},"}],"q":"a\"b","i":12345678901234567890}' \
+        '{"tp":8,"l":[1, {"a":"},"}],"q":"a\u0022b","i":12345678901234567890.0}' >specs
+    sqlite3 results.db '.separator |' 'CREATE TEMP TABLE t (json)' '.import specs t' \
+        'UPDATE spec SET json = t.json FROM t WHERE spec.id = 99 + t.rowid'
+    expect_said only_stdout_contains 0 '2 against 1: 1 pair ran on both sides' compare --by tp --free ''
+    expect_stdout_contains '8 against 4: 1 pair ran on both sides'
+    sqlite3 results.db 'PRAGMA ignore_check_constraints = ON; UPDATE spec SET json = substr(json, 1, 7) WHERE id = 101'
+    expect_said only_stderr_contains 1 'malformed JSON' compare --by tp --free ''
+}
+
 # Jobs 1 and 2 differ in y alone, of which their output tells; job 1 ran twice.
 two_runs()
 {
