@@ -50,35 +50,21 @@ struct best_options {
 
 static const struct option options[] = {
     OPTION_DB(AT(db)),
-    {.name = "out",
-     .kind = OPTION_STRING,
-     .offset = AT(out),
-     .value = "DIR",
-     .help = "write command.sh, job.json, metrics.json, sweep.toml and ds_config.json to this directory, and the job's "
-             "files"},
-    {.name = "group",
-     .kind = OPTION_STRING,
-     .offset = AT(group),
-     .value = "GROUP|KEYS",
-     .help = "show the winner of this group (KEY=VALUE, or a part of its text), or of each group of these keys, in "
-             "place of "
-             "[sweep] group_by"},
-    {.name = "of",
-     .offer = OFFER_KEYS,
-     .kind = OPTION_STRING,
-     .offset = AT(of),
-     .value = "KEY",
-     .help = "show the winner for each value of this key"},
-    {.name = "subject-to",
-     .kind = OPTION_STRING,
-     .offset = AT(subject_to),
-     .value = "SQL",
-     .help = "what would win under this condition, in place of [sweep] subject_to: 'peak_memory <= 40 GiB'"},
+    OPTION(STRING, "out", AT(out), "DIR",
+           "write command.sh, job.json, metrics.json, sweep.toml and ds_config.json to this directory, and the job's "
+           "files"),
+    OPTION(STRING, "group", AT(group), "GROUP|KEYS",
+           "show the winner of this group (KEY=VALUE, or a part of its text), or of each group of these keys, in "
+           "place of "
+           "[sweep] group_by"),
+    OPTION(STRING, "of", AT(of), "KEY", "show the winner for each value of this key", .offer = OFFER_KEYS),
+    OPTION(STRING, "subject-to", AT(subject_to), "SQL",
+           "what would win under this condition, in place of [sweep] subject_to: 'peak_memory <= 40 GiB'"),
     OPTION(STRING, "memory", AT(memory), "SIZE|PERCENT",
            "the same with that much memory at most, 40GiB or 50% of `device_memory` (else of the most measured), and "
            "what "
            "that loses"),
-    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as JSON"},
+    OPTION_JSON(AT(json)),
     {.name = NULL},
 };
 

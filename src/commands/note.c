@@ -25,13 +25,10 @@ struct note_options {
 
 static const struct option options[] = {
     OPTION_DB(AT(db)),
-    {.name = "exclude",
-     .kind = OPTION_STRING,
-     .offset = AT(exclude),
-     .value = "REASON",
-     .help = "it no longer counts: not for the best, in comparisons, for a search or in plots; it stays ok"},
-    {.name = "include", .kind = OPTION_FLAG, .offset = AT(include), .help = "take --exclude back"},
-    {.name = "tag", .kind = OPTION_STRING, .offset = AT(tag), .value = "TAG", .help = "a word to find it by"},
+    OPTION(STRING, "exclude", AT(exclude), "REASON",
+           "it no longer counts: not for the best, in comparisons, for a search or in plots; it stays ok"),
+    OPTION(FLAG, "include", AT(include), NULL, "take --exclude back"),
+    OPTION(STRING, "tag", AT(tag), "TAG", "a word to find it by"),
     {.name = NULL},
 };
 

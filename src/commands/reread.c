@@ -25,17 +25,10 @@ struct reread_options {
 static const struct option options[] = {
     OPTION_CONFIG(AT(config)),
     OPTION_DB(AT(db)),
-    {.name = "only",
-     .offer = OFFER_KEYS,
-     .kind = OPTION_STRING,
-     .offset = AT(only),
-     .value = "SQL",
-     .help = "only jobs that satisfy this condition: 'tp = 2 AND layers > 4'"},
-    {.name = "dry-run",
-     .kind = OPTION_FLAG,
-     .offset = AT(dry_run),
-     .help = "say what would change, and change nothing"},
-    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as JSON"},
+    OPTION(STRING, "only", AT(only), "SQL", "only jobs that satisfy this condition: 'tp = 2 AND layers > 4'",
+           .offer = OFFER_KEYS),
+    OPTION(FLAG, "dry-run", AT(dry_run), NULL, "say what would change, and change nothing"),
+    OPTION_JSON(AT(json)),
     {.name = NULL},
 };
 
