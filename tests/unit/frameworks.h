@@ -10,9 +10,7 @@
 static const struct framework_set *frameworks(void)
 {
     static struct framework_set set;
-    struct error e = ERROR_INIT;
-    if (set.count == 0 && framework_set_read(&set, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(set.count == 0 && framework_set_read(&set, &e) < 0);
     return &set;
 }
 

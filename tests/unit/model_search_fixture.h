@@ -31,10 +31,8 @@ static inline struct sweep *sweep_of(const char *text)
 static inline struct model_search *search_of(const struct sweep *sweep, const struct model_search_options *options)
 {
     static const struct model_search_options none;
-    struct error e = ERROR_INIT;
     struct model_search *search = NULL;
-    if (model_search_open(sweep, options ? options : &none, &search, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(model_search_open(sweep, options ? options : &none, &search, &e) < 0);
     return search;
 }
 

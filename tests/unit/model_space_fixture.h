@@ -35,9 +35,7 @@ static inline struct model_space dhen_space(struct model_key keys[KEY_COUNT], un
 static inline struct model_index *index_of(const struct model_space *space)
 {
     struct model_index *index = NULL;
-    struct error e = ERROR_INIT;
-    if (model_index_make(space, &index, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(model_index_make(space, &index, &e));
     return index;
 }
 

@@ -80,9 +80,7 @@ bool mpt_read(const struct shared_table *t, size_t row, struct mpt_run *out)
 struct step_prediction mpt_predict(const struct mpt_run *run, const struct framework *framework)
 {
     struct step_prediction s;
-    struct error e = ERROR_INIT;
-    if (step_predict(&run->architecture, &run->plan, &run->cluster, framework, &s, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(step_predict(&run->architecture, &run->plan, &run->cluster, framework, &s, &e));
     return s;
 }
 

@@ -25,9 +25,7 @@ static inline struct architecture gpt(int64_t layers, int64_t hidden, int64_t he
 
 static inline void completed(struct architecture *a, struct training_plan *plan)
 {
-    struct error e = ERROR_INIT;
-    if (architecture_complete(a, &e) || plan_complete(plan, a, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(architecture_complete(a, &e) || plan_complete(plan, a, &e));
 }
 
 #endif

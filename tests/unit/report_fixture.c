@@ -28,7 +28,6 @@ int fixture_write(void *context, const void *bytes, size_t length, struct error 
 char *fixture_render(render_function *render, const struct cell *cells, size_t row_count, const char *const *names,
                      const char *const *units, struct render_options options)
 {
-    struct error e = ERROR_INIT;
     size_t column_count = 0;
     while (names[column_count])
         column_count++;
@@ -36,7 +35,6 @@ char *fixture_render(render_function *render, const struct cell *cells, size_t r
     struct fixture_sink s = {BUFFER_INIT, NEVER, 0};
     struct row_source rows = {column_count, names, units, fixture_next, &f};
     struct report_sink sink = {fixture_write, &s};
-    if (render(&rows, &options, &sink, &e) != 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(render(&rows, &options, &sink, &e));
     return buffer_take(&s.text);
 }

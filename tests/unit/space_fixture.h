@@ -19,11 +19,9 @@ struct built {
 static inline struct built build_text(const char *text)
 {
     struct built b = {NULL, NULL};
-    struct error e = ERROR_INIT;
     const struct space_options options = {0};
-    if (sweep_parse("test.toml", text, strlen(text), &b.sweep, &e) < 0 ||
-        space_build(b.sweep, &options, &b.space, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(sweep_parse("test.toml", text, strlen(text), &b.sweep, &e) < 0 ||
+            space_build(b.sweep, &options, &b.space, &e) < 0);
     return b;
 }
 
@@ -50,11 +48,9 @@ static inline void built_free(struct built *b)
 static inline struct plan plan_of(struct built *b)
 {
     struct plan plan;
-    struct error e = ERROR_INIT;
     const struct retry_policy policy = retry_policy_of(b->sweep);
     const struct plan_request request = {.space = b->space, .policy = &policy};
-    if (plan_make(&request, &plan, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(plan_make(&request, &plan, &e) < 0);
     return plan;
 }
 

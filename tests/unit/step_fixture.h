@@ -9,20 +9,16 @@
 
 static inline void all_completed(struct architecture *a, struct training_plan *plan, struct cluster *cluster)
 {
-    struct error e = ERROR_INIT;
     completed(a, plan);
-    if (cluster_complete(cluster, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(cluster_complete(cluster, &e));
 }
 
 static inline struct step_prediction predict(struct architecture a, struct training_plan plan, struct cluster cluster,
                                              const char *framework)
 {
     struct step_prediction s;
-    struct error e = ERROR_INIT;
     all_completed(&a, &plan, &cluster);
-    if (step_predict(&a, &plan, &cluster, framework_find(framework), &s, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(step_predict(&a, &plan, &cluster, framework_find(framework), &s, &e));
     return s;
 }
 

@@ -15,7 +15,6 @@ struct bench *bench_open(size_t slots, int64_t log_cap_bytes,
                          bool (*first_metric)(void *, int64_t, const struct attempt_files *))
 {
     struct bench *b = xcalloc(1, sizeof *b);
-    struct error e = ERROR_INIT;
     strcpy(b->directory, "/tmp/meshsweep-test-XXXXXX");
     assert_non_null(mkdtemp(b->directory));
     snprintf(b->scratch, sizeof b->scratch, "%s/scratch", b->directory);
@@ -29,7 +28,7 @@ struct bench *bench_open(size_t slots, int64_t log_cap_bytes,
                                          .token_prefix = b->prefix,
                                          .first_metric = first_metric,
                                          .log_cap_bytes = log_cap_bytes};
-    assert_int_equal(supervisor_create(&options, &b->supervisor, &e), 0);
+    FAIL_IF(supervisor_create(&options, &b->supervisor, &e));
     return b;
 }
 
@@ -111,9 +110,8 @@ struct outcome run_child(struct bench *b, const char *name, int64_t timeout_ms)
 char *text_of(const char *path)
 {
     struct buffer text = BUFFER_INIT;
-    struct error e = ERROR_INIT;
     assert_non_null(path);
-    assert_int_equal(file_read(path, 100 << 20, &text, &e), 0);
+    FAIL_IF(file_read(path, 100 << 20, &text, &e));
     return buffer_take(&text);
 }
 

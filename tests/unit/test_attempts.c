@@ -16,9 +16,7 @@ static const struct retry_policy policy = {limits, 2, 1000, 8000};
 static int64_t number(struct db *db, const char *sql)
 {
     int64_t value = -1;
-    struct error e = ERROR_INIT;
-    if (db_query_int(db, sql, NO_VALUES, -1, &value, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(db_query_int(db, sql, NO_VALUES, -1, &value, &e) < 0);
     return value;
 }
 
@@ -26,7 +24,6 @@ static int64_t number(struct db *db, const char *sql)
 static struct kept open_jobs(int64_t repeat)
 {
     struct kept k = {0};
-    struct error e = ERROR_INIT;
     const struct attempt_store_options options = {.sweep_id = 1,
                                                   .runner_id = 1,
                                                   .repeat = repeat,
@@ -34,15 +31,13 @@ static struct kept open_jobs(int64_t repeat)
                                                   .maximise = true,
                                                   .policy = policy,
                                                   .executor = "local"};
-    if (store_open_scratch(&k.db, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(store_open_scratch(&k.db, &e) < 0);
     must(k.db, "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
                " VALUES (1, randomblob(16), 's', 's.toml', '', '', '0', 1, 5);"
                "INSERT INTO job (id, key, sweep_id, rank) VALUES (1, randomblob(16), 1, 1), (2, randomblob(16), 1, 2);"
                "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 1, NULL, '0', '{}'),"
                " (2, 'host', 'boot', 2, 2, 2, NULL, '0', '{}')");
-    if (attempt_store_create(k.db, &options, &k.store, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(attempt_store_create(k.db, &options, &k.store, &e) < 0);
     return k;
 }
 
@@ -55,22 +50,18 @@ static void close_jobs(struct kept *k)
 static int64_t start(struct kept *k, int64_t job_id)
 {
     struct claim claim;
-    struct error e = ERROR_INIT;
-    if (attempt_claim(k->store, job_id, NULL, &claim, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(attempt_claim(k->store, job_id, NULL, &claim, &e) < 0);
     const struct attempt_start started = {.attempt_id = claim.attempt_id,
                                           .started_ms = 1000,
                                           .command_json = "[\"train\"]",
                                           .environment_json = "{}"};
-    if (attempt_record_start(k->store, &started, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(attempt_record_start(k->store, &started, &e) < 0);
     return claim.attempt_id;
 }
 
 static enum job_end end(struct kept *k, int64_t job_id, int64_t attempt_id, const char *failure, enum blame blame)
 {
     enum job_end job_end;
-    struct error e = ERROR_INIT;
     const struct attempt_end ended = {.attempt_id = attempt_id,
                                       .job_id = job_id,
                                       .failure = failure,
@@ -81,8 +72,7 @@ static enum job_end end(struct kept *k, int64_t job_id, int64_t attempt_id, cons
                                       .exit_code = failure ? 1 : 0,
                                       .user_ms = -1,
                                       .system_ms = -1};
-    if (attempt_record_end(k->store, &ended, &job_end, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(attempt_record_end(k->store, &ended, &job_end, &e) < 0);
     return job_end;
 }
 
@@ -128,17 +118,16 @@ TEST(attempts_recover__death_of_a_runner__counts_what_ran_and_clears_the_others)
 {
     struct kept k = open_jobs(1);
     struct recovered_counts counts;
-    struct error e = ERROR_INIT;
     must(k.db, "UPDATE job SET losses = 1, aside = 1");
     start(&k, 1);
-    assert_int_equal(attempts_recover(k.db, 2, &policy, &counts, &e), 0);
+    FAIL_IF(attempts_recover(k.db, 2, &policy, &counts, &e));
     assert_int_equal(counts.lost, 1);
     assert_int_equal(counts.aside, 1);
     assert_int_equal(number(k.db, "SELECT losses * 10 + aside FROM job WHERE id = 1"), 21);
     assert_int_equal(number(k.db, "SELECT losses * 10 + aside FROM job WHERE id = 2"), 0);
     assert_int_equal(number(k.db, "SELECT count(*) FROM job WHERE state = 'pending'"), 2);
     /* At a death at which nothing ran nobody is cleared or suspected. */
-    assert_int_equal(attempts_recover(k.db, 2, &policy, &counts, &e), 0);
+    FAIL_IF(attempts_recover(k.db, 2, &policy, &counts, &e));
     assert_int_equal(counts.lost, 0);
     assert_int_equal(number(k.db, "SELECT losses * 10 + aside FROM job WHERE id = 1"), 21);
     close_jobs(&k);
@@ -146,11 +135,9 @@ TEST(attempts_recover__death_of_a_runner__counts_what_ran_and_clears_the_others)
 
 static void run_with_speed(struct kept *k, double speed)
 {
-    struct error e = ERROR_INIT;
     const struct summary_row row = {speed, speed, speed, speed, speed, 0, speed, 1, 0, 1, 1};
     int64_t attempt_id = start(k, 1);
-    if (attempt_record_summary(k->store, attempt_id, "speed", &row, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(attempt_record_summary(k->store, attempt_id, "speed", &row, &e) < 0);
     end(k, 1, attempt_id, NULL, BLAME_JOB);
 }
 

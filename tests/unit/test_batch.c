@@ -80,8 +80,7 @@ TEST(batch_complete__not_whole_or_not_agreeing__said)
 static void expect_ranks(const char *specs, long long expected)
 {
     struct json root;
-    struct error e = ERROR_INIT;
-    assert_int_equal(json_text_parse("specs.json", specs, &root, &e), 0);
+    FAIL_IF(json_text_parse("specs.json", specs, &root, &e));
     assert_int_equal(batch_ranks(&root), expected);
     json_text_free(&root);
 }

@@ -50,18 +50,14 @@ static void add_job(struct db *db, int64_t id, const char *spec, double speed, d
 static struct pareto read_pareto(struct db *db)
 {
     struct pareto p = {0};
-    struct error e = ERROR_INIT;
-    if (pareto_read(db, &p, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(pareto_read(db, &p, &e) < 0);
     return p;
 }
 
 static struct best read_best(struct db *db)
 {
     struct best b = {0};
-    struct error e = ERROR_INIT;
-    if (best_read(db, &b, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(best_read(db, &b, &e) < 0);
     return b;
 }
 

@@ -73,9 +73,8 @@ static struct captured play(int64_t attempt, const char *text)
 static void assert_text(const char *path, const char *expected)
 {
     struct buffer text = BUFFER_INIT;
-    struct error e = ERROR_INIT;
     assert_non_null(path);
-    assert_int_equal(file_read(path, 1 << 20, &text, &e), 0);
+    FAIL_IF(file_read(path, 1 << 20, &text, &e));
     assert_string_equal(buffer_text(&text), expected);
     buffer_free(&text);
 }
@@ -144,8 +143,7 @@ TEST_WITHIN(capture__slot_file_removed_under_the_job__output_saved, set_up, tear
 TEST_WITHIN(capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones, set_up, tear_down)
 {
     char *stale = xasprintf("%s/attempt-7.metrics.jsonl", directory);
-    struct error e = ERROR_INIT;
-    assert_int_equal(file_write_atomic(stale, "{}\n", 3, &e), 0);
+    FAIL_IF(file_write_atomic(stale, "{}\n", 3, &e));
     capture_tidy(directory);
     struct captured c = play(7, "");
     assert_null(c.metrics_path);
@@ -170,8 +168,7 @@ TEST_WITHIN(capture_look__any_writing__seen, set_up, tear_down)
     assert_int_equal(before.metrics_changed_ns, 0);
     assert_int_equal(write(fd, "x", 1), 1);
     assert_int_equal(capture_look(&capture).log_bytes, before.log_bytes + 1);
-    struct error e = ERROR_INIT;
-    assert_int_equal(file_write_atomic(capture.metrics_path, "{}\n", 3, &e), 0);
+    FAIL_IF(file_write_atomic(capture.metrics_path, "{}\n", 3, &e));
     assert_int_equal(capture_look(&capture).metrics_bytes, 3);
     assert_true(capture_look(&capture).metrics_changed_ns > 0);
     close(fd);
@@ -353,10 +350,9 @@ TEST_WITHIN(capture__log_moved_and_large__no_hole_in_what_a_link_leads_to, set_u
     enum { CAP = 1 << 20, SIZE = 8 << 20 };
     int child[STREAM_COUNT];
     char *block = xcalloc(1, SIZE), *precious = xasprintf("%s/precious", directory);
-    struct error e = ERROR_INIT;
     struct stat before, after;
     memset(block, 'x', SIZE);
-    assert_int_equal(file_write_atomic(precious, block, SIZE, &e), 0);
+    FAIL_IF(file_write_atomic(precious, block, SIZE, &e));
     assert_int_equal(stat(precious, &before), 0);
     capture.cap_bytes = CAP;
     assert_int_equal(capture_begin(&capture, 1, job_dir, child), 0);
@@ -386,10 +382,9 @@ TEST_WITHIN(log_cap__a_link_is_in_the_way__replaced_and_not_followed, set_up, te
     enum { CAP = 200000, SIZE = 1000000 };
     char *path = xasprintf("%s/log", directory), *cut = xasprintf("%s/log.cut", directory);
     char *precious = xasprintf("%s/precious", directory), *line = xmalloc(SIZE);
-    struct error e = ERROR_INIT;
     memset(line, 'z', SIZE);
-    assert_int_equal(file_write_atomic(path, line, SIZE, &e), 0);
-    assert_int_equal(file_write_atomic(precious, "precious", 8, &e), 0);
+    FAIL_IF(file_write_atomic(path, line, SIZE, &e));
+    FAIL_IF(file_write_atomic(precious, "precious", 8, &e));
     assert_int_equal(symlink(precious, cut), 0);
     assert_int_equal(log_cap_compact(path, SIZE, CAP), 0);
     assert_true(log_cap_is_marked(path));
@@ -432,8 +427,7 @@ TEST_WITHIN(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up
     close(fd);
     assert_int_equal(log_cap_compact(path, status.st_size, CAP), 0);
     struct buffer text = BUFFER_INIT;
-    struct error e = ERROR_INIT;
-    assert_int_equal(file_read(path, 2 * CAP, &text, &e), 0);
+    FAIL_IF(file_read(path, 2 * CAP, &text, &e));
     assert_memory_equal(text.data, "000000000\n000000001\n", 20);
     assert_memory_equal(text.data + text.length - 18, "000799999\nthe end\n", 18);
     assert_null(memchr(text.data, '\0', text.length)); /* nothing of the hole */
@@ -446,11 +440,10 @@ TEST_WITHIN(log_cap__one_endless_line__cut_all_the_same, set_up, tear_down)
     enum { CAP = 200000, SIZE = 1000000 };
     char *path = xasprintf("%s/log", directory), *line = xmalloc(SIZE);
     memset(line, 'z', SIZE);
-    struct error e = ERROR_INIT;
-    assert_int_equal(file_write_atomic(path, line, SIZE, &e), 0);
+    FAIL_IF(file_write_atomic(path, line, SIZE, &e));
     assert_int_equal(log_cap_compact(path, SIZE, CAP), 0);
     struct buffer text = BUFFER_INIT;
-    assert_int_equal(file_read(path, SIZE, &text, &e), 0);
+    FAIL_IF(file_read(path, SIZE, &text, &e));
     assert_true(text.length > CAP && text.length < CAP + 100);
     assert_non_null(strstr(text.data, "\n[… 800000 bytes cut by meshsweep …]\n"));
     buffer_free(&text);

@@ -248,8 +248,7 @@ TEST(classify__own_pattern__its_class)
 {
     struct failure_pattern own = {(char *)"hang", (char *)"watchdog .* expired", (char *)"file", {"", 0, 0}};
     struct classifier *c;
-    struct error e = ERROR_INIT;
-    assert_int_equal(classifier_create(&own, 1, &c, &e), 0);
+    FAIL_IF(classifier_create(&own, 1, &c, &e));
     struct outcome o = exited(1);
     put("the watchdog of rank 3 expired\n");
     struct verdict v = classify(c, &o, &output, true, false);
@@ -474,9 +473,8 @@ static bool finds_any(const char *pattern, const char *const *lines, size_t coun
 {
     struct failure_pattern only = {(char *)"oom", (char *)pattern, (char *)"here", {"", 0, 0}};
     struct classifier *all = classifier;
-    struct error e = ERROR_INIT;
     bool found = false;
-    assert_int_equal(classifier_create(&only, 1, &classifier, &e), 0);
+    FAIL_IF(classifier_create(&only, 1, &classifier, &e));
     for (size_t i = 0; i < count && !found; i++)
         found = class_of(lines[i]) == FAILURE_OOM;
     classifier_free(classifier);

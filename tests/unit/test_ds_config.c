@@ -31,8 +31,7 @@ static int leave(void **state)
 
 static void put_base(const char *text)
 {
-    struct error e = ERROR_INIT;
-    assert_int_equal(file_write_atomic("ds.json", text, strlen(text), &e), 0);
+    FAIL_IF(file_write_atomic("ds.json", text, strlen(text), &e));
 }
 
 #define FILE_OF(rest) "profile = \"deepspeed\"\n[deepspeed]\nconfig = \"ds.json\"\n" rest
@@ -287,9 +286,7 @@ TEST_WITHIN(open__section_of_the_users_own__accepted, enter, leave)
 static int64_t jobs_of(const char *text, const char *rule, int64_t *excluded)
 {
     struct opened o;
-    struct error e = ERROR_INIT;
-    if (open_text(text, &o, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(open_text(text, &o, &e) < 0);
     struct built b = {o.sweep, o.space};
     struct plan p = plan_of(&b);
     int64_t jobs = p.jobs;
@@ -453,10 +450,9 @@ TEST(huggingface__profile__maps_the_trainers_arguments)
 {
     static const char *const command[] = {"run_glue.py", "--per_device_train_batch_size", "8", "--learning_rate=1e-5",
                                           NULL};
-    struct error e = ERROR_INIT;
     struct sweep *s = NULL;
     const char *text = "profile = [\"deepspeed\", \"huggingface\"]\n";
-    assert_int_equal(sweep_parse("s.toml", text, strlen(text), &s, &e), 0);
+    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e));
     char **words = ds_arguments_map(&s->deepspeed,
                                     "{\"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 2,"
                                     " \"optimizer\": {\"params\": {\"lr\": 3e-5, \"betas\": [0.9, 0.95]}}}",

@@ -170,13 +170,11 @@ TEST(elasticity_allows__nodes_that_do_not_divide__refused)
 static void check_sql(const char *arguments, int64_t expected)
 {
     struct db *db = NULL;
-    struct error e = ERROR_INIT;
     struct buffer sql = BUFFER_INIT;
     int64_t got = 0;
     buffer_printf(&sql, "SELECT coalesce(elastic_allows(%s), -1)", arguments);
-    if (db_open(NULL, DB_TEMPORARY, &db, &e) < 0 || elasticity_add_function(db, &e) < 0 ||
-        db_query_int(db, buffer_text(&sql), NO_VALUES, -7, &got, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e) < 0 || elasticity_add_function(db, &e) < 0 ||
+            db_query_int(db, buffer_text(&sql), NO_VALUES, -7, &got, &e) < 0);
     if (got != expected)
         fail_msg("elastic_allows(%s) is %lld, not %lld", arguments, (long long)got, (long long)expected);
     db_close(db);

@@ -131,13 +131,12 @@ static int run_shell(const char *script, int64_t timeout_ms, size_t bytes_most, 
 TEST(command__output_errors_status__told_apart)
 {
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
-    struct error e = ERROR_INIT;
-    assert_int_equal(run_shell("pwd; echo bad >&2; exit 3", 60000, 100, &r, &e), 0);
+    FAIL_IF(run_shell("pwd; echo bad >&2; exit 3", 60000, 100, &r, &e));
     assert_string_equal(r.output, "/tmp\n");
     assert_string_equal(r.errors, "bad\n");
     assert_int_equal(r.exit_code, 3);
     external_command_result_free(&r);
-    assert_int_equal(run_shell("kill -9 $$", 60000, 100, &r, &e), 0);
+    FAIL_IF(run_shell("kill -9 $$", 60000, 100, &r, &e));
     assert_int_equal(r.exit_code, -1);
     assert_string_equal(r.output, "");
     external_command_result_free(&r);
@@ -146,8 +145,7 @@ TEST(command__output_errors_status__told_apart)
 TEST(command__much_output__read_to_the_end_and_cut)
 {
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
-    struct error e = ERROR_INIT;
-    assert_int_equal(run_shell("head -c 1000000 /dev/zero | tr '\\0' x; exit 4", 60000, 1000, &r, &e), 0);
+    FAIL_IF(run_shell("head -c 1000000 /dev/zero | tr '\\0' x; exit 4", 60000, 1000, &r, &e));
     assert_int_equal(strlen(r.output), 1000);
     assert_int_equal(r.exit_code, 4);
     external_command_result_free(&r);
@@ -195,8 +193,7 @@ TEST(command__watched__asked_to_end_then_killed)
 TEST(command__output_held_open_by_a_child__not_waited_for)
 {
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
-    struct error e = ERROR_INIT;
-    assert_int_equal(run_shell("sleep 5 & echo $!", 60000, 1000, &r, &e), 0);
+    FAIL_IF(run_shell("sleep 5 & echo $!", 60000, 1000, &r, &e));
     pid_t left = (pid_t)atoi(r.output);
     assert_int_equal(kill(left, SIGKILL), 0); /* it is there: nobody waited for its end */
     external_command_result_free(&r);
@@ -235,10 +232,9 @@ static int remove_directory(void **state)
 static void put(const char *name, const char *text)
 {
     char *path = xasprintf("%s/%s", directory, name), *parent = xstrdup(path);
-    struct error e = ERROR_INIT;
     *strrchr(parent, '/') = '\0';
-    assert_int_equal(file_make_directories(parent, &e), 0);
-    assert_int_equal(file_write_atomic(path, text, strlen(text), &e), 0);
+    FAIL_IF(file_make_directories(parent, &e));
+    FAIL_IF(file_write_atomic(path, text, strlen(text), &e));
     free(parent);
     free(path);
 }

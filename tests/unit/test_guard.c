@@ -9,10 +9,8 @@ static const char without_end[] =
 
 static struct stmt *prepare(struct db *db, const char *sql)
 {
-    struct error e = ERROR_INIT;
     struct stmt *s = NULL;
-    if (db_prepare(db, sql, &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(db_prepare(db, sql, &s, &e) < 0);
     return s;
 }
 

@@ -126,9 +126,7 @@ static const struct {
 static struct hf_keys read_text(const char *name, const char *text)
 {
     struct hf_keys keys = HF_KEYS_INIT;
-    struct error e = ERROR_INIT;
-    if (hf_config_read(name, text, NULL, model_types_carried(), &keys, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(hf_config_read(name, text, NULL, model_types_carried(), &keys, &e) < 0);
     return keys;
 }
 
@@ -137,9 +135,7 @@ static struct hf_keys read_model(const char *name)
     const char *source = getenv("srcdir");
     char *path = xasprintf("%s/tests/hf_configs/%s.json", source ? source : ".", name);
     struct buffer text = BUFFER_INIT;
-    struct error e = ERROR_INIT;
-    if (file_read(path, 1 << 20, &text, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(file_read(path, 1 << 20, &text, &e) < 0);
     struct hf_keys keys = read_text(name, buffer_text(&text));
     buffer_free(&text);
     free(path);
@@ -151,7 +147,6 @@ static struct architecture architecture_of_keys(const struct hf_keys *keys)
 {
     struct input_value values[INPUT_COUNT];
     struct subject s;
-    struct error e = ERROR_INIT;
     memset(values, 0, sizeof values);
     for (size_t i = 0; i < keys->count; i++) {
         size_t at = input_find(keys->items[i].name);
@@ -162,8 +157,7 @@ static struct architecture architecture_of_keys(const struct hf_keys *keys)
                                              : (struct input_value){INPUT_NUMBER, (double)v->integer, NULL};
     }
     values[input_find("seq")] = values[input_find("micro_batch")] = (struct input_value){INPUT_NUMBER, 1, NULL};
-    if (inputs_decode(values, &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(inputs_decode(values, &s, &e) < 0);
     return s.architecture;
 }
 
@@ -281,9 +275,8 @@ TEST(hf_config_read__gpt_neox_without_attention_bias__has_that_of_the_mlp)
         read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE ", \"attention_bias\": false}");
     struct architecture a = architecture_of_keys(&with), b = architecture_of_keys(&without);
     struct architecture_parameters p, q;
-    struct error e = ERROR_INIT;
-    assert_int_equal(architecture_count(&a, 1, &p, &e), 0);
-    assert_int_equal(architecture_count(&b, 1, &q, &e), 0);
+    FAIL_IF(architecture_count(&a, 1, &p, &e));
+    FAIL_IF(architecture_count(&b, 1, &q, &e));
     assert_float_equal(p.total - q.total, (double)(a.layers * (3 * a.hidden + a.hidden)), 0);
     hf_keys_free(&with);
     hf_keys_free(&without);

@@ -9,8 +9,7 @@ static const char uneven[] = "# two kinds\nworker-0 slots=4\n\nworker-1\tslots=2
 static struct host_list parsed(const char *text)
 {
     struct host_list l = HOST_LIST_INIT;
-    struct error e = ERROR_INIT;
-    assert_int_equal(hosts_parse("hostfile", text, &l, &e), 0);
+    FAIL_IF(hosts_parse("hostfile", text, &l, &e));
     return l;
 }
 

@@ -28,9 +28,7 @@ static const char *describe(const struct layer_stack *s, const struct layer_stat
 static struct layer_stack make(const struct layer_rules *rules)
 {
     struct layer_stack s;
-    struct error e = ERROR_INIT;
-    if (layer_stack_make(rules, &s, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(layer_stack_make(rules, &s, &e));
     return s;
 }
 

@@ -78,14 +78,12 @@ static struct stmt *prepare_rules(struct built *b)
 {
     struct buffer sql = BUFFER_INIT;
     struct stmt *s = NULL;
-    struct error e = ERROR_INIT;
     buffer_add_text(&sql, "SELECT true");
     for (size_t i = 0; i < b->space->rule_count; i++)
         if (!b->space->rules[i].warning)
             buffer_printf(&sql, " AND %s IS NOT FALSE", b->space->rules[i].accepts.sql);
     space_add_combination(b->space, 1, &sql);
-    if (db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0);
     buffer_free(&sql);
     return s;
 }

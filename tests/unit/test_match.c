@@ -150,14 +150,13 @@ static struct keys keys_of(const char *text)
     struct built b = build_text(text);
     struct keys k = {.count = 0};
     struct plan p;
-    struct error e = ERROR_INIT;
     const struct retry_policy policy = {NULL, 0, 0, 0};
     const struct plan_request request = {.space = b.space,
                                          .policy = &policy,
                                          .each = add_key,
                                          .each_most = INT64_MAX,
                                          .context = &k};
-    assert_int_equal(plan_make(&request, &p, &e), 0);
+    FAIL_IF(plan_make(&request, &p, &e));
     qsort(k.hex, k.count, sizeof *k.hex, by_text);
     plan_free(&p);
     built_free(&b);
@@ -255,15 +254,13 @@ TEST(distinct__what_makes_two_combinations_one_job__known)
 static struct plan listed_plan(struct space *space, int64_t each_most, struct keys *k)
 {
     struct plan p;
-    struct error e = ERROR_INIT;
     const struct retry_policy policy = {NULL, 0, 0, 0};
     const struct plan_request request = {.space = space,
                                          .policy = &policy,
                                          .each = add_key,
                                          .each_most = each_most,
                                          .context = k};
-    if (plan_make(&request, &p, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(plan_make(&request, &p, &e) < 0);
     return p;
 }
 
@@ -463,9 +460,7 @@ static struct enumeration enumerate_text(const char *path, const char *text)
     struct enumeration n = {0};
     struct db *db = NULL;
     char *notice = NULL;
-    struct error e = ERROR_INIT;
-    if (store_open(path, &db, &notice, &e) < 0 || enumerate_into(b.space, db, NULL, NULL, &n, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(store_open(path, &db, &notice, &e) < 0 || enumerate_into(b.space, db, NULL, NULL, &n, &e) < 0);
     store_close(db);
     free(notice);
     built_free(&b);
@@ -495,11 +490,10 @@ TEST(enumerate__again_and_edited__only_what_is_new)
 TEST(enumerate__row_deleted_by_hand__new_again)
 {
     struct scratch s = scratch_make();
-    struct error e = ERROR_INIT;
     struct db *db = NULL;
     enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
-    assert_int_equal(db_open(s.path, DB_CREATE, &db, &e), 0);
-    assert_int_equal(db_exec(db, "DELETE FROM job WHERE rank = 0", &e), 0);
+    FAIL_IF(db_open(s.path, DB_CREATE, &db, &e));
+    FAIL_IF(db_exec(db, "DELETE FROM job WHERE rank = 0", &e));
     db_close(db);
     struct enumeration n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
     assert_false(n.was_there);
@@ -510,7 +504,6 @@ TEST(enumerate__row_deleted_by_hand__new_again)
 TEST(enumerate__duplicates_and_exclusions__counted_and_kept)
 {
     struct scratch s = scratch_make();
-    struct error e = ERROR_INIT;
     struct db *db = NULL;
     struct enumeration n = enumerate_text(s.path, "[[model]]\nnote = \"a\"\nx = 1\n[[model]]\nnote = \"b\"\nx = 1\n"
                                                   "[sweep]\nnote = [\"note\"]\n"
@@ -520,17 +513,15 @@ TEST(enumerate__duplicates_and_exclusions__counted_and_kept)
     assert_int_equal(n.counts.jobs, 1);
     assert_int_equal(n.counts.duplicates, 1);
     int64_t kept, values;
-    assert_int_equal(store_open_read_only(s.path, &db, &e), 0);
-    assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion", NO_VALUES, 0, &kept, &e), 0);
+    FAIL_IF(store_open_read_only(s.path, &db, &e));
+    FAIL_IF(db_query_int(db, "SELECT count(*) FROM exclusion", NO_VALUES, 0, &kept, &e));
     assert_int_equal(kept, 4);
     /* The one that is planned is the one that runs. */
-    assert_int_equal(db_query_int(db, "SELECT json_extract(json, '$.note') = 'a' FROM spec WHERE kind = 'model'",
-                                  NO_VALUES, 0, &values, &e),
-                     0);
+    FAIL_IF(db_query_int(db, "SELECT json_extract(json, '$.note') = 'a' FROM spec WHERE kind = 'model'", NO_VALUES, 0,
+                         &values, &e));
     assert_int_equal(values, 1);
-    assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion WHERE json_extract(\"values\", '$.tp') > 1",
-                                  NO_VALUES, 0, &values, &e),
-                     0);
+    FAIL_IF(db_query_int(db, "SELECT count(*) FROM exclusion WHERE json_extract(\"values\", '$.tp') > 1", NO_VALUES, 0,
+                         &values, &e));
     assert_int_equal(values, 4);
     db_close(db);
     scratch_remove(&s);
@@ -541,9 +532,7 @@ static struct enumeration draw_text(struct built *b, const char *path, const str
 {
     struct enumeration n = {0};
     char *notice = NULL;
-    struct error e = ERROR_INIT;
-    if (store_open(path, db, &notice, &e) < 0 || enumerate_drawn(b->space, *db, draw, &n, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(store_open(path, db, &notice, &e) < 0 || enumerate_drawn(b->space, *db, draw, &n, &e) < 0);
     free(notice);
     return n;
 }
@@ -551,9 +540,7 @@ static struct enumeration draw_text(struct built *b, const char *path, const str
 static int64_t ask(struct db *db, const char *sql)
 {
     int64_t answer;
-    struct error e = ERROR_INIT;
-    if (db_query_int(db, sql, NO_VALUES, 0, &answer, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(db_query_int(db, sql, NO_VALUES, 0, &answer, &e) < 0);
     return answer;
 }
 
@@ -604,8 +591,7 @@ TEST(enumerate_drawn__declared_order__the_first)
     assert_int_equal(ask(db, "SELECT count(*) FROM job"), 20);
     store_close(db);
     enumerate_text(whole.path, DRAWN_SPACE);
-    struct error e = ERROR_INIT;
-    assert_int_equal(store_open_read_only(whole.path, &db, &e), 0);
+    FAIL_IF(store_open_read_only(whole.path, &db, &e));
     assert_int_equal(ask(db, "SELECT max(rank) FROM (SELECT rank FROM job ORDER BY rank LIMIT 20)"), last);
     db_close(db);
     scratch_remove(&s);
@@ -618,11 +604,10 @@ TEST(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn)
     struct built b = build_text(DRAWN_SPACE);
     const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7};
     struct scratch s = scratch_make();
-    struct error e = ERROR_INIT;
     struct db *db = NULL;
     draw_text(&b, s.path, &drawn, &db);
-    if (db_exec(db, "UPDATE job SET state = 'running'", &e) < 0 || db_exec(db, "UPDATE job SET state = 'ok'", &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(db_exec(db, "UPDATE job SET state = 'running'", &e) < 0 ||
+            db_exec(db, "UPDATE job SET state = 'ok'", &e) < 0);
     store_close(db);
     struct enumeration n = draw_text(&b, s.path, &drawn, &db);
     assert_int_equal(n.new_jobs, 20);
@@ -640,8 +625,7 @@ TEST(match__equal_axes_beside_different_shapes__counted_by_what_their_rules_read
                                 "[[rule]]\nname = \"fixed\"\nrequire = \"c <= b\"\n"
                                 "[[rule]]\nname = \"same\"\nrequire = \"c <> 1\"\n");
     struct match_counts counts;
-    struct error e = ERROR_INIT;
-    assert_int_equal(match_count(b.space, NULL, &counts, &e), 0);
+    FAIL_IF(match_count(b.space, NULL, &counts, &e));
     assert_int_equal(counts.rules[0].excluded, 6 * 2 + 4);
     assert_int_equal(counts.rules[1].excluded, 6 + 4);
     assert_int_equal(counts.matched, 6 + 4 * 2);

@@ -19,9 +19,7 @@ static const char text[] = "[job.metrics.tok]\nmeans = \"tokens/s/device\"\n"
 static struct sweep *load(void)
 {
     struct sweep *s;
-    struct error e = ERROR_INIT;
-    if (sweep_parse("t.toml", text, sizeof text - 1, &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(sweep_parse("t.toml", text, sizeof text - 1, &s, &e) < 0);
     return s;
 }
 

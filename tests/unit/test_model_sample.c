@@ -32,10 +32,8 @@ static void stop(struct fixture *f)
 
 static void draw(struct fixture *f, const struct model_sample_request *request)
 {
-    struct error e = ERROR_INIT;
     model_sample_free(&f->sample);
-    if (model_sample_draw(request, &f->sample, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(model_sample_draw(request, &f->sample, &e));
 }
 
 /* One stratum of the whole space. */

@@ -60,9 +60,7 @@ static int hand_out(const char *text, const struct model_search_options *options
 
 static void assert_handed(const char *text, const struct model_search_options *options, struct gathered *g)
 {
-    struct error e = ERROR_INIT;
-    if (hand_out(text, options, g, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(hand_out(text, options, g, &e) < 0);
 }
 
 TEST(open__spaces_of_the_original__known_counts_in_microseconds)

@@ -291,15 +291,13 @@ TEST(toml__candidates__read_back_as_they_were)
     struct model_cursor *cursor = model_cursor_make(index);
     struct buffer file = BUFFER_INIT, tokens[3] = {BUFFER_INIT, BUFFER_INIT, BUFFER_INIT};
     struct sweep *sweep = NULL;
-    struct error e = ERROR_INIT;
     buffer_add_text(&file, "[sweep]\nlist_values = [\"tokens\"]\n[job]\ncommand = [\"true\"]\n");
     for (size_t i = 0; i < 3; i++) {
         const struct model_candidate *c = model_cursor_seek(cursor, ranks[i]);
         model_candidate_add_toml(c, &file);
         model_candidate_add_literal(c, KEY_TOKENS, &tokens[i]);
     }
-    if (sweep_parse("models.toml", buffer_text(&file), file.length, &sweep, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(sweep_parse("models.toml", buffer_text(&file), file.length, &sweep, &e));
     const struct section *models = &sweep->sections[SECTION_MODEL];
     assert_int_equal(models->block_count, 3);
     for (size_t i = 0; i < 3; i++) {

@@ -8,9 +8,7 @@
 static struct architecture_parameters count(struct architecture a, int64_t tensor)
 {
     struct architecture_parameters p = {0};
-    struct error e = ERROR_INIT;
-    if (architecture_complete(&a, &e) || architecture_count(&a, tensor, &p, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(architecture_complete(&a, &e) || architecture_count(&a, tensor, &p, &e));
     return p;
 }
 
@@ -434,7 +432,6 @@ TEST(architecture_count__mamba2_and_a_depth_behind__by_hand)
 {
     struct architecture a = gpt(6, 64, 4, 100, 0);
     struct architecture_parameters p;
-    struct error e = ERROR_INIT;
     a.family = ARCHITECTURE_LLAMA;
     a.gated_mlp = a.biases = a.tied_embeddings = false;
     a.rms_norm = true;
@@ -445,8 +442,7 @@ TEST(architecture_count__mamba2_and_a_depth_behind__by_hand)
     a.experts_per_token = 2;
     a.expert_ffn = 32;
     a.expert_latent = 16;
-    if (architecture_complete(&a, &e) || architecture_count(&a, 1, &p, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(architecture_complete(&a, &e) || architecture_count(&a, 1, &p, &e));
     const double h = 64, u = 128, x = u + 2 * 16, n = 2;
     double mixer = h * (u + x + n) + 5 * x + 3 * n + u + u * h, attention = 4 * h * h;
     double experts = 4 * 2 * 16 * 32, around = 4 * h + 2 * h * 16;

@@ -17,9 +17,7 @@ static struct calibration calibrated(const struct calibration_prior *prior, cons
                                      bool *broken)
 {
     struct calibration c;
-    struct error e = ERROR_INIT;
-    if (calibrate(prior, o, count, broken, &c, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(calibrate(prior, o, count, broken, &c, &e));
     return c;
 }
 

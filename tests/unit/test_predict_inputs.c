@@ -228,19 +228,15 @@ TEST(inputs_decode__absurd_numbers__refused)
 static struct predictor *create(const char *framework)
 {
     struct predictor *p = NULL;
-    struct error e = ERROR_INIT;
     const struct predictor_options options = {.framework = framework};
-    if (predictor_create(&options, &p, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(predictor_create(&options, &p, &e) < 0);
     return p;
 }
 
 static const struct prediction *predict(struct predictor *p, const struct input_value *v)
 {
     const struct prediction *out = NULL;
-    struct error e = ERROR_INIT;
-    if (predictor_predict(p, v, &out, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(predictor_predict(p, v, &out, &e) < 0);
     return out;
 }
 
@@ -287,7 +283,6 @@ TEST(predictor_predict__verdict__wider_where_not_calibrated)
 TEST(predictor_predict__measured_memory__counter_and_rank)
 {
     struct input_value v[INPUT_COUNT];
-    struct error e = ERROR_INIT;
     struct predictor *p = NULL;
     const struct place_of_measurement here = {"megatron", "", ""};
     struct calibration fit = {.sigma = 0.05};
@@ -295,7 +290,7 @@ TEST(predictor_predict__measured_memory__counter_and_rank)
     fill_gpt(v);
     set_number(v, "pp", 4);
     set_number(v, "gradient_accumulation", 8);
-    assert_int_equal(predictor_create(&options, &p, &e), 0);
+    FAIL_IF(predictor_create(&options, &p, &e));
     const struct prediction *found = predict(p, v);
     assert_true(found->measured_bytes == found->memory.last.allocated_bytes);
     assert_true(found->measured_bytes < found->memory.most.bytes);
@@ -303,13 +298,13 @@ TEST(predictor_predict__measured_memory__counter_and_rank)
                        found->memory.high_bytes / found->memory.most.bytes, 1e-6);
     for (int i = 0; i < MEMORY_TERM_COUNT; i++)
         fit.weights[i] = 1;
-    assert_int_equal(predictor_calibrate(p, &here, &fit, NULL, 0, &e), 0);
+    FAIL_IF(predictor_calibrate(p, &here, &fit, NULL, 0, &e));
     found = predict(p, v);
     assert_true(found->measured_bytes == found->memory.most.bytes);
     predictor_free(p);
     options.counter = COUNTS_DEVICE;
     options.rank = RANK_FIRST;
-    assert_int_equal(predictor_create(&options, &p, &e), 0);
+    FAIL_IF(predictor_create(&options, &p, &e));
     found = predict(p, v);
     assert_true(found->measured_bytes == found->memory.first.bytes + found->memory.reserve_bytes);
     predictor_free(p);
@@ -545,8 +540,7 @@ TEST(predictor_predict__counters_and_precisions__as_wide_as_their_own_evidence)
     struct input_value v[INPUT_COUNT];
     const struct predictor_options allocated = {.framework = "hf-trainer", .counter = COUNTS_ALLOCATED};
     struct predictor *held = create("hf-trainer"), *used = NULL;
-    struct error e = ERROR_INIT;
-    assert_int_equal(predictor_create(&allocated, &used, &e), 0);
+    FAIL_IF(predictor_create(&allocated, &used, &e));
     fill_gpt(v);
     double all = width_of(predict(held, v)), narrow = width_of(predict(used, v));
     assert_true(all > 1.2 * narrow && predict(used, v)->memory_calibrated);
@@ -611,7 +605,6 @@ TEST(evidence_describe_sources__time__one_line_each)
 TEST(predictor_predict__what_nobody_measured__uncalibrated_until_it_is)
 {
     struct input_value v[INPUT_COUNT];
-    struct error e = ERROR_INIT;
     struct predictor *p = create("megatron");
     const struct place_of_measurement here = {"megatron", "H100", ""};
     struct calibration fit = {.sigma = 0.05};
@@ -626,14 +619,14 @@ TEST(predictor_predict__what_nobody_measured__uncalibrated_until_it_is)
     set_text(v, "offload", "optimizer");
     assert_false(predict(p, v)->memory_calibrated);
     fit.from_prior = true;
-    assert_int_equal(predictor_calibrate(p, &here, &fit, NULL, 0, &e), 0);
+    FAIL_IF(predictor_calibrate(p, &here, &fit, NULL, 0, &e));
     assert_false(predict(p, v)->memory_calibrated);
     fit.from_prior = false;
-    assert_int_equal(predictor_calibrate(p, &here, &fit, NULL, 0, &e), 0);
+    FAIL_IF(predictor_calibrate(p, &here, &fit, NULL, 0, &e));
     assert_true(predict(p, v)->memory_calibrated && predict(p, v)->memory.sigma == 0.05);
     predictor_free(p);
     p = create("megatron");
-    assert_int_equal(predictor_set(p, "sigma", false, 0.1, &e), 0);
+    FAIL_IF(predictor_set(p, "sigma", false, 0.1, &e));
     assert_true(predict(p, v)->memory.sigma == 0.1);
     predictor_free(p);
 }
@@ -656,7 +649,6 @@ TEST(predictor_set__coefficient_of_the_file__changes_what_is_predicted)
 TEST(predictor_calibrate__place__only_there)
 {
     struct input_value v[INPUT_COUNT];
-    struct error e = ERROR_INIT;
     struct predictor *p = create("megatron");
     const struct place_of_measurement here = {"megatron", "A100-80GB", ""};
     struct calibration fit = {.sigma = 0.05};
@@ -665,7 +657,7 @@ TEST(predictor_calibrate__place__only_there)
     double before = predict(p, v)->memory.most.bytes;
     for (int i = 0; i < MEMORY_TERM_COUNT; i++)
         fit.weights[i] = 2;
-    assert_int_equal(predictor_calibrate(p, &here, &fit, NULL, 0, &e), 0);
+    FAIL_IF(predictor_calibrate(p, &here, &fit, NULL, 0, &e));
     assert_float_equal(predict(p, v)->memory.most.bytes, 2 * before, 1);
     assert_true(predict(p, v)->memory_calibrated);
     set_text(v, "device", "H100");

@@ -31,10 +31,8 @@ static double paper_activations(size_t i, enum recompute recompute, bool sequenc
                                  .sequence = 2048,
                                  .recompute = recompute,
                                  .sequence_parallel = sequence_parallel};
-    struct error e = ERROR_INIT;
     plan.schedule = plan.virtual_stages > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
-    if (architecture_complete(&a, &e) || plan_complete(&plan, &a, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(architecture_complete(&a, &e) || plan_complete(&plan, &a, &e));
     return plan_stage_layers(&plan, &a, 0) * plan_in_flight(&plan, 0) *
            layer_memory_kept(&a, &plan, &framework_find("megatron")->memory);
 }
@@ -56,7 +54,6 @@ TEST(layer_memory_kept__selective_recompute_paper__its_figures)
 static double kept_of_latent(struct training_plan plan)
 {
     struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
-    struct error e = ERROR_INIT;
     a.layers = 4;
     a.hidden = 1024;
     a.heads = 8;
@@ -70,7 +67,7 @@ static double kept_of_latent(struct training_plan plan)
     a.qk_rope_dim = 64;
     plan.sequence = 64;
     plan.flash_attention = true;
-    assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e), 0);
+    FAIL_IF(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e));
     struct memory_coefficients c = framework_find("megatron")->memory;
     c.expert_imbalance = 1;
     return layer_memory_kept(&a, &plan, &c) / 64;
@@ -98,12 +95,11 @@ TEST(layer_memory_kept__latent_attention_and_experts__terms_of_the_header)
 TEST(layer_memory_kept__activation_of_an_mlp_dropped__outputs_of_its_first_products)
 {
     const struct memory_coefficients *c = &framework_find("torchtitan")->memory;
-    struct error e = ERROR_INIT;
     for (int gated = 0; gated < 2; gated++) {
         struct architecture a = gpt(8, 1024, 16);
         struct training_plan plan = {.sequence = 64, .flash_attention = true, .recompute = RECOMPUTE_SELECTIVE};
         a.gated_mlp = gated == 1;
-        assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e), 0);
+        FAIL_IF(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e));
         double whole = layer_memory_kept(&a, &plan, c);
         plan.modules = MODULE_MLP_ACT;
         assert_close(whole - layer_memory_kept(&a, &plan, c), 64 * 4096 * (gated ? 4 : 2), 1e-9);
@@ -116,8 +112,7 @@ TEST(layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer)
     const struct memory_coefficients *c = &framework_find("nanotron")->memory;
     struct architecture a = gpt(8, 1024, 16);
     struct training_plan plan = {.tensor = 8, .sequence = 512, .sequence_parallel = true, .flash_attention = true};
-    struct error e = ERROR_INIT;
-    assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e), 0);
+    FAIL_IF(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e));
     double again = layer_memory_kept(&a, &plan, c);
     plan.keeps_gathered = true;
     assert_close(layer_memory_kept(&a, &plan, c) - again, 2 * 2 * 512 * 1024 * 7.0 / 8, 1e-12);
@@ -150,9 +145,7 @@ TEST(layer_memory_kept__layers_in_bf16_and_balanced_experts__between)
 
 static double cast_bytes(struct architecture a, struct training_plan plan)
 {
-    struct error e = ERROR_INIT;
-    if (architecture_complete(&a, &e) || plan_complete(&plan, &a, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(architecture_complete(&a, &e) || plan_complete(&plan, &a, &e));
     return layer_cast_bytes(&a, &plan);
 }
 

@@ -31,15 +31,13 @@ static const struct litgpt_model litgpt_models[] = {
 static struct predictor *litgpt_predictor(void)
 {
     struct predictor *p = NULL;
-    struct error e = ERROR_INIT;
     const struct predictor_options options = {.framework = "hf-trainer",
                                               .evidence_without = "litgpt-finetune.csv",
                                               .counter = COUNTS_ALLOCATED};
-    if (predictor_create(&options, &p, &e) < 0)
-        fail_msg("%s", e.text);
-    assert_int_equal(predictor_set(p, "adapter", false, 2, &e), 0);
-    assert_int_equal(predictor_set(p, "logit_bytes", false, 6, &e), 0);
-    assert_int_equal(predictor_set(p, "quantised_inputs", false, 2, &e), 0);
+    FAIL_IF(predictor_create(&options, &p, &e) < 0);
+    FAIL_IF(predictor_set(p, "adapter", false, 2, &e));
+    FAIL_IF(predictor_set(p, "logit_bytes", false, 6, &e));
+    FAIL_IF(predictor_set(p, "quantised_inputs", false, 2, &e));
     return p;
 }
 

@@ -28,11 +28,9 @@ static struct memory_prediction predicted(const struct architecture *a, const st
     struct training_plan whole = *plan;
     struct cluster cluster = {.device = device_find(NULL, "H100")};
     struct memory_prediction m = {.sigma = 0};
-    struct error e = ERROR_INIT;
-    if (architecture_complete(&architecture, &e) || plan_complete(&whole, &architecture, &e) ||
-        cluster_complete(&cluster, &e) ||
-        memory_predict(&architecture, &whole, &cluster, &framework_find(framework)->memory, &m, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(architecture_complete(&architecture, &e) || plan_complete(&whole, &architecture, &e) ||
+            cluster_complete(&cluster, &e) ||
+            memory_predict(&architecture, &whole, &cluster, &framework_find(framework)->memory, &m, &e));
     return m;
 }
 

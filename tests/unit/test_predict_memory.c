@@ -19,10 +19,8 @@ static struct memory_prediction predict(struct architecture a, struct training_p
 {
     struct cluster cluster = {.device = device_find(NULL, "H100")};
     struct memory_prediction m = {0};
-    struct error e = ERROR_INIT;
-    if (architecture_complete(&a, &e) || plan_complete(&plan, &a, &e) || cluster_complete(&cluster, &e) ||
-        memory_predict(&a, &plan, &cluster, &framework_find(framework)->memory, &m, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(architecture_complete(&a, &e) || plan_complete(&plan, &a, &e) || cluster_complete(&cluster, &e) ||
+            memory_predict(&a, &plan, &cluster, &framework_find(framework)->memory, &m, &e));
     return m;
 }
 
@@ -397,11 +395,10 @@ TEST(memory_predict__gathered_logits__not_divided)
     struct cluster cluster = {.device = device_find(NULL, "H100")};
     struct architecture a = gpt(8, 256, 4);
     struct memory_prediction divided, whole;
-    struct error e = ERROR_INIT;
-    assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e) | cluster_complete(&cluster, &e), 0);
-    assert_int_equal(memory_predict(&a, &plan, &cluster, &c, &divided, &e), 0);
+    FAIL_IF(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e) | cluster_complete(&cluster, &e));
+    FAIL_IF(memory_predict(&a, &plan, &cluster, &c, &divided, &e));
     assert_true(memory_coefficient_set(&c, "gathered_logits", 1));
-    assert_int_equal(memory_predict(&a, &plan, &cluster, &c, &whole, &e), 0);
+    FAIL_IF(memory_predict(&a, &plan, &cluster, &c, &whole, &e));
     const double hidden = 2 * 512 * 256.0;
     assert_close(whole.last.terms[MEMORY_LOGITS] - hidden, 4 * (divided.last.terms[MEMORY_LOGITS] - hidden), 1e-12);
 }

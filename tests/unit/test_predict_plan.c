@@ -10,22 +10,19 @@
 static struct architecture playbook(int64_t layers, int64_t hidden, int64_t ffn, bool tied)
 {
     struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
-    struct error e = ERROR_INIT;
     a.layers = layers;
     a.hidden = hidden;
     a.heads = 32;
     a.ffn = ffn;
     a.vocab = 131072;
     a.tied_embeddings = tied;
-    assert_int_equal(architecture_complete(&a, &e), 0);
+    FAIL_IF(architecture_complete(&a, &e));
     return a;
 }
 
 static struct training_plan complete(struct training_plan plan, const struct architecture *a)
 {
-    struct error e = ERROR_INIT;
-    if (plan_complete(&plan, a, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(plan_complete(&plan, a, &e));
     return plan;
 }
 
@@ -310,9 +307,8 @@ TEST(devices_carried__tpus__their_part_of_the_network)
 
 TEST(cluster_complete__given_and_not__kept_and_filled)
 {
-    struct error e = ERROR_INIT;
     struct cluster c = {.device = device_find(NULL, "A100-80GB"), .intra_bytes_per_s = 150e9};
-    assert_int_equal(cluster_complete(&c, &e), 0);
+    FAIL_IF(cluster_complete(&c, &e));
     assert_int_equal(c.devices_per_node, 8);
     assert_true(c.intra_bytes_per_s == 150e9 && c.inter_bytes_per_s == 25e9);
     assert_true(c.usable_bytes == c.device->usable_bytes);
@@ -356,13 +352,12 @@ TEST(device_find__other_names__found)
 /* What a host holds does not bound the links of a rack. */
 TEST(cluster_complete__link_domain__of_the_device_or_the_host)
 {
-    struct error e = ERROR_INIT;
     struct cluster rack = {.device = device_find(NULL, "GB200"), .devices_per_node = 4};
     struct cluster stated = {.device = device_find(NULL, "GB200"), .devices_per_node = 4, .link_domain = 8};
     struct cluster host = {.device = device_find(NULL, "H100"), .devices_per_node = 4};
-    assert_int_equal(cluster_complete(&rack, &e), 0);
-    assert_int_equal(cluster_complete(&stated, &e), 0);
-    assert_int_equal(cluster_complete(&host, &e), 0);
+    FAIL_IF(cluster_complete(&rack, &e));
+    FAIL_IF(cluster_complete(&stated, &e));
+    FAIL_IF(cluster_complete(&host, &e));
     assert_int_equal(rack.link_domain, 72);
     assert_int_equal(stated.link_domain, 8);
     assert_int_equal(host.link_domain, 4);

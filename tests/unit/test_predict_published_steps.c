@@ -65,12 +65,10 @@ static void vtrain_read(const struct shared_table *t, size_t row, const struct f
                                  .recompute = RECOMPUTE_FULL};
     struct cluster cluster = {.device = device_find(NULL, "A100-80GB")};
     struct step_prediction s;
-    struct error e = ERROR_INIT;
     a.vocab = 50257;
     a.vocab_multiple = 128;
     all_completed(&a, &plan, &cluster);
-    if (step_predict(&a, &plan, &cluster, framework, &s, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(step_predict(&a, &plan, &cluster, framework, &s, &e));
     snprintf(out->group, sizeof out->group, "%s/%s/%s/%s", shared_text(t, row, "n_layers"),
              shared_text(t, row, "hidden"), shared_text(t, row, "gpus"), shared_text(t, row, "gbs"));
     out->predicted_s = s.seconds;

@@ -39,13 +39,11 @@ static struct memory_stage memory_of(struct training_plan plan, int64_t experts)
     struct architecture a = mixture(experts);
     struct memory_prediction p;
     struct memory_coefficients c = framework_find("fsdp")->memory;
-    struct error e = ERROR_INIT;
     const struct cluster cluster = {.devices_per_node = 8};
     c.fragmentation = 1;
     c.phases = 0; /* all terms at once */
     completed(&a, &plan);
-    if (memory_predict(&a, &plan, &cluster, &c, &p, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(memory_predict(&a, &plan, &cluster, &c, &p, &e));
     return p.first;
 }
 
@@ -54,10 +52,8 @@ static struct step_prediction time_of(struct training_plan plan, int64_t experts
     struct architecture a = mixture(experts);
     struct cluster cluster = {.device = device_find(NULL, "A100-80GB"), .devices_per_node = devices_per_node};
     struct step_prediction s = {0};
-    struct error e = ERROR_INIT;
     completed(&a, &plan);
-    if (cluster_complete(&cluster, &e) || step_predict(&a, &plan, &cluster, framework_find("torch-ddp"), &s, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(cluster_complete(&cluster, &e) || step_predict(&a, &plan, &cluster, framework_find("torch-ddp"), &s, &e));
     return s;
 }
 

@@ -98,12 +98,11 @@ TEST(step_predict__weight_of_launches__same_terms)
     struct cluster cluster = *a100();
     struct framework other = *framework_find("megatron");
     struct step_prediction s, t;
-    struct error e = ERROR_INIT;
     all_completed(&a, &plan, &cluster);
     for (int i = 0; i < TIME_TERM_COUNT; i++)
         other.time.weights[i] *= 3;
-    assert_int_equal(step_predict(&a, &plan, &cluster, framework_find("megatron"), &s, &e), 0);
-    assert_int_equal(step_predict(&a, &plan, &cluster, &other, &t, &e), 0);
+    FAIL_IF(step_predict(&a, &plan, &cluster, framework_find("megatron"), &s, &e));
+    FAIL_IF(step_predict(&a, &plan, &cluster, &other, &t, &e));
     assert_memory_equal(s.terms, t.terms, sizeof s.terms);
     assert_close(t.seconds, 3 * s.seconds, 1e-12);
 }

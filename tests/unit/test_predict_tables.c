@@ -216,14 +216,12 @@ static void add_apart(enum predicted_quantity q, feature_set features, double pr
 static struct predictor *predictor_of(const struct table *spec)
 {
     struct predictor *p = NULL;
-    struct error e = ERROR_INIT;
     const struct predictor_options options = {.framework = spec->framework,
                                               .network_bandwidth = spec->network,
                                               .network_latency = spec->latency,
                                               .counter = (enum memory_counter)spec->counter,
                                               .evidence_without = spec->file};
-    if (predictor_create(&options, &p, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(predictor_create(&options, &p, &e) < 0);
     return p;
 }
 
@@ -571,10 +569,9 @@ TEST(predictions__weights_of_other_places__figures)
 {
     const struct predictor_options options = {.framework = "megatron"};
     struct predictor *p = NULL;
-    struct error e = ERROR_INIT;
     if (place_count == 0)
         skip();
-    assert_int_equal(predictor_create(&options, &p, &e), 0);
+    FAIL_IF(predictor_create(&options, &p, &e));
     for (size_t i = 0; i < place_count; i++)
         for (int same = 0; places[i].count >= TOLD_FROM && same < 2; same++)
             tell_carried(&places[i], predictor_prior(p, places[i].table->framework), same != 0);

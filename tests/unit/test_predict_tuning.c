@@ -40,11 +40,9 @@ static const struct training_plan lora = {.tuning = TUNING_LORA,
 static struct memory_prediction predict(struct architecture a, struct training_plan plan, const char *framework)
 {
     struct memory_prediction p;
-    struct error e = ERROR_INIT;
     const struct cluster cluster = {.devices_per_node = 8};
     completed(&a, &plan);
-    if (memory_predict(&a, &plan, &cluster, &framework_find(framework)->memory, &p, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(memory_predict(&a, &plan, &cluster, &framework_find(framework)->memory, &p, &e));
     return p;
 }
 
@@ -326,14 +324,12 @@ static double seconds_of(struct training_plan plan)
     struct architecture a = llama();
     struct cluster cluster = {.device = device_find(NULL, "A100-80GB"), .devices_per_node = 8};
     struct step_prediction s = {.seconds = 0};
-    struct error e = ERROR_INIT;
     a.hidden = 4096;
     a.ffn = 16384;
     plan.micro_batch = 16;
     plan.sequence = 2048;
     completed(&a, &plan);
-    if (cluster_complete(&cluster, &e) || step_predict(&a, &plan, &cluster, framework_find("hf-trainer"), &s, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(cluster_complete(&cluster, &e) || step_predict(&a, &plan, &cluster, framework_find("hf-trainer"), &s, &e));
     return s.seconds;
 }
 

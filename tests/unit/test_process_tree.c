@@ -179,8 +179,7 @@ BENCH_TEST(end_escaped__another_prefix__not_touched, 1)
 {
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
     struct location where = supervisor_start(b->supervisor, &launch);
-    struct error e = ERROR_INIT;
-    assert_int_equal(supervisor_end_escaped("another", 0, &e), 0);
+    FAIL_IF(supervisor_end_escaped("another", 0, &e));
     assert_int_equal(process_start_ticks((pid_t)where.process.pid), where.process.start_ticks);
 }
 

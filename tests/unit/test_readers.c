@@ -48,9 +48,8 @@ static void put(const char *path, const char *text)
 static struct reader_set *set_of(const struct metric *metrics, size_t count)
 {
     struct reader_set *set;
-    struct error e = ERROR_INIT;
     const struct job_config job = {.metrics = (struct metric *)metrics, .metric_count = count};
-    assert_int_equal(reader_set_create(&job, &set, &e), 0);
+    FAIL_IF(reader_set_create(&job, &set, &e));
     return set;
 }
 

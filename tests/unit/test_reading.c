@@ -37,9 +37,8 @@ static struct metric json_metric = {.name = (char *)"j", .reader = READER_JSONL,
 static struct reader_set *set_of(struct metric *metrics, size_t count)
 {
     struct reader_set *set = NULL;
-    struct error e = ERROR_INIT;
     const struct job_config job = {.metrics = metrics, .metric_count = count};
-    assert_int_equal(reader_set_create(&job, &set, &e), 0);
+    FAIL_IF(reader_set_create(&job, &set, &e));
     return set;
 }
 

@@ -21,8 +21,7 @@ static struct db *db;
 static void put(const char *name, const char *text)
 {
     char *path = xasprintf("%s/%s", directory, name);
-    struct error e = ERROR_INIT;
-    assert_int_equal(file_write_atomic(path, text, strlen(text), &e), 0);
+    FAIL_IF(file_write_atomic(path, text, strlen(text), &e));
     free(path);
 }
 
@@ -34,9 +33,8 @@ static int set_up(void **state)
     if (!mkdtemp(directory))
         return -1;
     snprintf(scratch, sizeof scratch, "%s/slots", directory);
-    struct error e = ERROR_INIT;
-    assert_int_equal(file_make_directories(scratch, &e), 0);
-    assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, &e), 0);
+    FAIL_IF(file_make_directories(scratch, &e));
+    FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e));
     must(db, embedded_text("migrations/0001_initial.sql"));
     must(db,
          "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
@@ -65,18 +63,14 @@ static int tear_down(void **state)
 
 static void recover(void)
 {
-    struct error e = ERROR_INIT;
-    if (recover_outputs(db, scratch, directory, &SECRETS_INIT, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(recover_outputs(db, scratch, directory, &SECRETS_INIT, &e) < 0);
 }
 
 static void assert_file(const char *name, const char *expected)
 {
     char *path = xasprintf("%s/%s", directory, name);
     struct buffer text = BUFFER_INIT;
-    struct error e = ERROR_INIT;
-    if (file_read(path, 1000, &text, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(file_read(path, 1000, &text, &e) < 0);
     assert_string_equal(buffer_text(&text), expected);
     buffer_free(&text);
     free(path);
@@ -86,9 +80,8 @@ static void assert_file(const char *name, const char *expected)
 static void assert_attempts(const char *condition, int64_t expected)
 {
     char *sql = xasprintf("SELECT count(*) FROM attempt WHERE %s", condition);
-    struct error e = ERROR_INIT;
     int64_t count = -1;
-    assert_int_equal(db_query_int(db, sql, NO_VALUES, 0, &count, &e), 0);
+    FAIL_IF(db_query_int(db, sql, NO_VALUES, 0, &count, &e));
     assert_int_equal(count, expected);
     free(sql);
 }
@@ -116,9 +109,8 @@ TEST_WITHIN(recover_output__only_metrics__kept, set_up, tear_down)
 
 TEST_WITHIN(recover_output__name_taken__nothing_written_over, set_up, tear_down)
 {
-    struct error e = ERROR_INIT;
     char *taken = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
-    assert_int_equal(file_make_directories(taken, &e), 0);
+    FAIL_IF(file_make_directories(taken, &e));
     put(KEY_DIRECTORY "/3/output.log", "older\n");
     const struct timespec long_ago[2] = {{1, 0}, {1, 0}};
     assert_int_equal(utimensat(AT_FDCWD, taken, long_ago, 0), 0);
@@ -132,9 +124,8 @@ TEST_WITHIN(recover_output__name_taken__nothing_written_over, set_up, tear_down)
 /* The runner died between moving the one file and the other. */
 TEST_WITHIN(recover_output__keeping_had_begun__completed_in_the_same_place, set_up, tear_down)
 {
-    struct error e = ERROR_INIT;
     char *begun = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
-    assert_int_equal(file_make_directories(begun, &e), 0);
+    FAIL_IF(file_make_directories(begun, &e));
     put(KEY_DIRECTORY "/3/output.log", "all\n");
     put("slots/attempt-8.metrics.jsonl", "{}\n");
     recover();

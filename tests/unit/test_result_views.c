@@ -12,8 +12,7 @@
 static int open_database(void **state)
 {
     struct db *db = NULL;
-    struct error e = ERROR_INIT;
-    assert_int_equal(store_open_scratch(&db, &e), 0);
+    FAIL_IF(store_open_scratch(&db, &e));
     must(db,
          "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
          " last_seen) VALUES (1, x'01010101010101010101010101010101', 'one', 'one.toml', '', '', '0', 'loss', 0, 1, 5);"
@@ -35,9 +34,7 @@ static int open_database(void **state)
 
 static void refresh(struct db *db)
 {
-    struct error e = ERROR_INIT;
-    if (result_views_refresh(db, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(result_views_refresh(db, &e) < 0);
 }
 
 /* The first row of a query, columns apart by "|", names before when `titles`. */

@@ -159,9 +159,8 @@ static void expect_count(const struct workplace *p, const char *sql, int64_t wan
 {
     struct db *db = NULL;
     int64_t got = -1;
-    struct error e = ERROR_INIT;
-    assert_int_equal(db_open(p->path, DB_READ_ONLY, &db, &e), 0);
-    assert_int_equal(db_query_int(db, sql, NO_VALUES, -1, &got, &e), 0);
+    FAIL_IF(db_open(p->path, DB_READ_ONLY, &db, &e));
+    FAIL_IF(db_query_int(db, sql, NO_VALUES, -1, &got, &e));
     db_close(db);
     assert_int_equal(got, wanted);
 }

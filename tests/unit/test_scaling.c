@@ -11,9 +11,8 @@
 static struct sweep *sweep_of(const char *specs)
 {
     struct sweep *s = NULL;
-    struct error e = ERROR_INIT;
     char *text = xasprintf("[sweep]\nname = \"s\"\n[job]\ncommand = [\"true\"]\n%s", specs);
-    assert_int_equal(sweep_parse("sweep.toml", text, strlen(text), &s, &e), 0);
+    FAIL_IF(sweep_parse("sweep.toml", text, strlen(text), &s, &e));
     free(text);
     return s;
 }

@@ -50,9 +50,8 @@ static int open_blank(void **state)
 static void must_be_known(struct db *db)
 {
     char sum[HASH_HEX_BYTES];
-    struct error e = ERROR_INIT;
     bool is;
-    assert_int_equal(schema_is_known(db, false, sum, &is, &e), 0);
+    FAIL_IF(schema_is_known(db, false, sum, &is, &e));
     if (!is)
         fail_msg("one of schema_sums in src/database/schema.c is to be %s", sum);
 }
@@ -80,9 +79,8 @@ TEST_WITHIN(schema_is_known__migration_by_migration__the_same, open_migrated, cl
 static bool is_known(struct db *db)
 {
     char sum[HASH_HEX_BYTES];
-    struct error e = ERROR_INIT;
     bool is;
-    assert_int_equal(schema_is_known(db, false, sum, &is, &e), 0);
+    FAIL_IF(schema_is_known(db, false, sum, &is, &e));
     return is;
 }
 
@@ -90,12 +88,9 @@ static bool is_known(struct db *db)
 TEST_WITHIN(schema_is_known__a_part_is_gone__no, open_blank, close_database)
 {
     struct string_list drops = STRING_LIST_INIT;
-    struct error e = ERROR_INIT;
     must(*state, embedded_text("sql/attempt_sums.sql"));
-    assert_int_equal(db_query_texts(*state,
-                                    "SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema WHERE sql IS NOT NULL",
-                                    NO_VALUES, &drops, &e),
-                     0);
+    FAIL_IF(db_query_texts(*state, "SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema WHERE sql IS NOT NULL",
+                           NO_VALUES, &drops, &e));
     assert_true(drops.count > 40);
     for (size_t i = 0; i < drops.count; i++) {
         must(*state, "BEGIN");

@@ -27,21 +27,18 @@ struct loaded {
 static struct loaded load(const char *text, bool equal_batch)
 {
     struct loaded l = {.built = build_text(text)};
-    struct error e = ERROR_INIT;
     struct enumeration n;
     char *notice = NULL;
     strcpy(l.directory, "/tmp/meshsweep-test-XXXXXX");
     assert_non_null(mkdtemp(l.directory));
     snprintf(l.path, sizeof l.path, "%s/results.db", l.directory);
-    if (store_open(l.path, &l.db, &notice, &e) < 0 || enumerate_into(l.built.space, l.db, NULL, NULL, &n, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(store_open(l.path, &l.db, &notice, &e) < 0 || enumerate_into(l.built.space, l.db, NULL, NULL, &n, &e) < 0);
     free(notice);
     const struct candidate_request request = {.space = l.built.space,
                                               .db = l.db,
                                               .sweep_id = n.sweep_id,
                                               .equal_batch = equal_batch};
-    if (candidates_load(&request, &l.set, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(candidates_load(&request, &l.set, &e) < 0);
     return l;
 }
 
@@ -182,9 +179,7 @@ TEST(load__search__runs_over_it)
     struct search_options o = search_options_none();
     o.strategy = "model";
     struct search *s = NULL;
-    struct error e = ERROR_INIT;
-    if (search_create(&l.set.space, &o, &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(search_create(&l.set.space, &o, &s, &e) < 0);
     struct decision d;
     size_t trials = 0;
     while (search_ask(s, &d) == SEARCH_RUN) {

@@ -13,9 +13,7 @@ static struct search *open_seeded(struct search_fixture *f, double gap, size_t s
     o.numbers[SEARCH_MAX_TRIALS] = 0;
     o.numbers[SEARCH_RANDOM_SEED] = (double)seed;
     struct search *s = NULL;
-    struct error e = ERROR_INIT;
-    if (search_create(&f->space, &o, &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(search_create(&f->space, &o, &s, &e) < 0);
     return s;
 }
 

@@ -63,7 +63,6 @@ static struct replay_result run(const struct replay_group *g, const char *strate
     struct search_options options = search_options_none();
     struct replay_result result;
     memset(&result, 0, sizeof result); /* padding too: results are compared whole */
-    struct error e = ERROR_INIT;
     options.strategy = strategy;
     options.numbers[SEARCH_MAX_TRIALS] = SEARCH_UNLIMITED;
     const struct replay_task task = {.group = g,
@@ -72,8 +71,7 @@ static struct replay_result run(const struct replay_group *g, const char *strate
                                      .target_gap = 0.05,
                                      .seed = seed,
                                      .order_seed = order_seed};
-    if (replay_run(&task, &result, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(replay_run(&task, &result, &e) < 0);
     return result;
 }
 

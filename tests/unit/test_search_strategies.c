@@ -441,8 +441,7 @@ FIXTURE_TEST(stage_by_stage__two_groups__each_goes_on_from_its_own_best, 16, fal
     o.stages = two;
     o.stage_count = 2;
     struct search *s = NULL;
-    struct error e = ERROR_INIT;
-    assert_int_equal(search_create(&f->space, &o, &s, &e), 0);
+    FAIL_IF(search_create(&f->space, &o, &s, &e));
     struct decision d;
     size_t made = 0;
     /* Of the first group micro-batch 3 is the best of stage 0, of the second 6 of stage 2. */

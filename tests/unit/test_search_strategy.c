@@ -10,10 +10,8 @@ static struct search *open_search(struct search_fixture *f, const char *strategy
     o.strategy = strategy;
     o.numbers[number] = value;
     struct search *s = NULL;
-    struct error e = ERROR_INIT;
     fixture_open(f, 4, true);
-    if (search_create(&f->space, &o, &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(search_create(&f->space, &o, &s, &e) < 0);
     return s;
 }
 

@@ -70,10 +70,8 @@ TEST(declared_secrets_add__sweep_file__values_as_written_and_around_placeholders
         "env = { API_TOKEN = \"quote\\\"inside\", USER_KEY = \"before-{x}-behind\", PLAIN = \"visible\" }\n"
         "[training_spec]\nx = 1\n";
     struct sweep *sweep = NULL;
-    struct error e = ERROR_INIT;
     struct secrets s = SECRETS_INIT;
-    if (sweep_parse("s.toml", text, strlen(text), &sweep, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &sweep, &e) < 0);
     declared_secrets_add(&s, sweep);
     assert_redacted(&s, text,
                     "[job]\ncommand = \"x\"\n"
@@ -238,14 +236,12 @@ TEST(secrets_redact_sweep__file__still_one)
         "[training_spec]\napi_key = 5\npassword = \"p\"\ntoken = [12345678, 2]\nauth = { secret = 123456 }\n";
     struct secrets none = SECRETS_INIT;
     struct sweep *sweep = NULL;
-    struct error e = ERROR_INIT;
     char *got = secrets_redact_sweep(&none, text);
     assert_string_equal(got, "[job]\ncommand = [\"train\", \"--api-key\",\n    \"[redacted]\", \"--pin=1\"]\n"
                              "versions = { a = \"curl --token [redacted] -H 'Authorization: Bearer [redacted]'\" }\n"
                              "[training_spec]\napi_key = 5\npassword = \"[redacted]\"\ntoken = [12345678, 2]\nauth = { "
                              "secret = 123456 }\n");
-    if (sweep_parse("s.toml", got, strlen(got), &sweep, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(sweep_parse("s.toml", got, strlen(got), &sweep, &e) < 0);
     free(got);
     sweep_free(sweep);
 }

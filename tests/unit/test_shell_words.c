@@ -54,8 +54,7 @@ TEST(shell_add_command__program_like_a_setting__quoted)
 static void check_split(const char *line, char *const *expected)
 {
     struct string_list words = STRING_LIST_INIT;
-    struct error e = ERROR_INIT;
-    assert_int_equal(shell_split(line, &words, &e), 0);
+    FAIL_IF(shell_split(line, &words, &e));
     for (size_t i = 0; i < words.count; i++) {
         assert_non_null(expected[i]);
         assert_string_equal(words.items[i], expected[i]);

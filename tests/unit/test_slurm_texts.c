@@ -14,9 +14,7 @@
 static struct batch_system *system_of(const char *name)
 {
     struct batch_system *s = NULL;
-    struct error e = ERROR_INIT;
-    if (batch_system_load(name, NULL, &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(batch_system_load(name, NULL, &s, &e) < 0);
     return s;
 }
 

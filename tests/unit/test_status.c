@@ -45,11 +45,10 @@ static int open_sweep(void **state)
 /* -1: unknown. What was changed is undone. */
 static void assert_eta(struct db *db, const char *sql, int64_t now_ms, int64_t expected_ms)
 {
-    struct error e = ERROR_INIT;
     cJSON *status = NULL;
     must(db, "SAVEPOINT before");
-    assert_int_equal(db_exec(db, sql, &e), 0);
-    assert_int_equal(status_read(db, true, now_ms, &status, NULL, &e), 0);
+    FAIL_IF(db_exec(db, sql, &e));
+    FAIL_IF(status_read(db, true, now_ms, &status, NULL, &e));
     must(db, "ROLLBACK TO before; RELEASE before");
     assert_int_equal(json_count_of(status, "eta_ms"), expected_ms);
     cJSON_Delete(status);
@@ -81,11 +80,10 @@ TEST_WITHIN(status_read__time_left__rest_of_what_runs_and_all_that_waits, open_s
 
 static void assert_expected(struct db *db, const char *sql, int64_t waiting, double expected_ms)
 {
-    struct error e = ERROR_INIT;
     double ms;
     must(db, "SAVEPOINT before");
-    assert_int_equal(db_exec(db, sql, &e), 0);
-    assert_int_equal(status_expected_ms(db, waiting, &ms, &e), 0);
+    FAIL_IF(db_exec(db, sql, &e));
+    FAIL_IF(status_expected_ms(db, waiting, &ms, &e));
     must(db, "ROLLBACK TO before; RELEASE before");
     if (isnan(expected_ms))
         assert_true(isnan(ms));

@@ -162,8 +162,7 @@ BENCH_TEST(start__environment__exactly_what_was_given_and_ours, 1)
 
 static void write_script(const char *path, const char *text, mode_t mode)
 {
-    struct error e = ERROR_INIT;
-    assert_int_equal(file_write_atomic(path, text, strlen(text), &e), 0);
+    FAIL_IF(file_write_atomic(path, text, strlen(text), &e));
     assert_int_equal(chmod(path, mode), 0);
 }
 

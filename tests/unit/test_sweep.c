@@ -9,10 +9,8 @@
 
 static struct sweep *read_sweep(const char *text)
 {
-    struct error e = ERROR_INIT;
     struct sweep *s = NULL;
-    if (sweep_parse("dir/s.toml", text, strlen(text), &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(sweep_parse("dir/s.toml", text, strlen(text), &s, &e) < 0);
     return s;
 }
 

@@ -41,17 +41,13 @@ static int leave(void **state)
 
 static void put(const char *path, const char *text)
 {
-    struct error e = ERROR_INIT;
-    if (file_write_atomic(path, text, strlen(text), &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(file_write_atomic(path, text, strlen(text), &e) < 0);
 }
 
 static struct sweep *load(const char *path)
 {
-    struct error e = ERROR_INIT;
     struct sweep *s = NULL;
-    if (sweep_load(path, &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(sweep_load(path, &s, &e) < 0);
     return s;
 }
 
@@ -67,10 +63,8 @@ static void assert_load_fails(const char *path, const char *message)
 
 static struct sweep *parse(const char *text)
 {
-    struct error e = ERROR_INIT;
     struct sweep *s = NULL;
-    if (sweep_parse("s.toml", text, strlen(text), &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e) < 0);
     return s;
 }
 
@@ -375,9 +369,7 @@ static void read_readme(struct buffer *out)
 {
     const char *source = getenv("srcdir");
     char *path = xasprintf("%s/docs/reference.md", source ? source : "..");
-    struct error e = ERROR_INIT;
-    if (file_read(path, 1 << 20, out, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(file_read(path, 1 << 20, out, &e) < 0);
     free(path);
 }
 

@@ -35,9 +35,8 @@ TEST(include__uneven_hosts__as_many_of_each)
         const char *include;
     } cases[] = {{1, 2, "w0:0,1"}, {2, 2, "w0:0,1@w1:4,5"}, {1, 3, "w1:4,5,6"}, {2, 3, ""}, {3, 1, ""}};
     struct host_list hosts = HOST_LIST_INIT;
-    struct error e = ERROR_INIT;
-    assert_int_equal(hosts_parse("f", "w0 slots=2\nw1 slots=8\n", &hosts, &e), 0);
-    assert_int_equal(hosts_filter(&hosts, "w0@w1:4,5,6", NULL, &e), 0);
+    FAIL_IF(hosts_parse("f", "w0 slots=2\nw1 slots=8\n", &hosts, &e));
+    FAIL_IF(hosts_filter(&hosts, "w0@w1:4,5,6", NULL, &e));
     for (size_t i = 0; i < LENGTH(cases); i++) {
         char *include = tuning_include(&hosts, cases[i].nodes, cases[i].devices);
         assert_string_equal(include, cases[i].include);
@@ -66,8 +65,7 @@ static int read_section(const char *text, struct json *root, struct autotuning *
 TEST(autotuning__nothing_said__defaults)
 {
     struct autotuning a;
-    struct error e = ERROR_INIT;
-    assert_int_equal(read_knobs("d", NULL, &a, &e), 0);
+    FAIL_IF(read_knobs("d", NULL, &a, &e));
     assert_true(a.fast && a.maximise);
     assert_string_equal(a.metric, "throughput");
     assert_int_equal(a.start_step, 3);
@@ -92,8 +90,7 @@ TEST(autotuning__every_knob__known)
                                " \"exps_dir\": \"e\", \"results_dir\": \"r\", \"overwrite\": true}";
     struct json root = {0};
     struct autotuning a;
-    struct error e = ERROR_INIT;
-    assert_int_equal(read_section(text, &root, &a, &e), 0);
+    FAIL_IF(read_section(text, &root, &a, &e));
     assert_true(!a.fast && !a.maximise);
     assert_string_equal(a.metric, "fwd");
     assert_int_equal(a.tuner, TUNER_MODEL);

@@ -10,20 +10,16 @@
 
 static struct space *build(const struct sweep *s)
 {
-    struct error e = ERROR_INIT;
     struct space *space = NULL;
     const struct space_options options = {0};
-    if (space_build(s, &options, &space, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(space_build(s, &options, &space, &e) < 0);
     return space;
 }
 
 static struct match_counts count(struct space *space)
 {
-    struct error e = ERROR_INIT;
     struct match_counts counts;
-    if (match_count(space, NULL, &counts, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(match_count(space, NULL, &counts, &e) < 0);
     return counts;
 }
 
@@ -33,10 +29,8 @@ static int64_t excluded(const char *cluster, const char *plan, const char *rule)
     char *text = xasprintf("[training_spec]\navg_batch_size_per_device = 64\n[cluster_spec]\n%s\n"
                            "[parallel_spec]\nnum_micro_batches = 1\nnum_auto_layers = 4\n%s\n",
                            cluster, plan);
-    struct error e = ERROR_INIT;
     struct sweep *s = NULL;
-    if (sweep_parse("s.toml", text, strlen(text), &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e) < 0);
     struct space *space = build(s);
     struct match_counts counts = count(space);
     int64_t found = -1;
@@ -84,10 +78,8 @@ TEST(zhen_rules__each__excludes_what_it_is_for)
 
 static struct sweep *parse(const char *text)
 {
-    struct error e = ERROR_INIT;
     struct sweep *s = NULL;
-    if (sweep_parse("s.toml", text, strlen(text), &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e) < 0);
     return s;
 }
 

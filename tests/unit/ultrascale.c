@@ -48,8 +48,6 @@ struct memory_prediction ultrascale_predict(const struct ultrascale_run *run, co
 {
     struct cluster cluster = {.device = device_find(NULL, "H100")};
     struct memory_prediction m = {0};
-    struct error e = ERROR_INIT;
-    if (cluster_complete(&cluster, &e) || memory_predict(&run->architecture, &run->plan, &cluster, c, &m, &e))
-        fail_msg("%s", e.text);
+    FAIL_IF(cluster_complete(&cluster, &e) || memory_predict(&run->architecture, &run->plan, &cluster, c, &m, &e));
     return m;
 }

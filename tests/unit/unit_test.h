@@ -1,4 +1,4 @@
-/* What a unit test includes: cmocka, what cmocka wants before it, allocation, and tests that stand in no list.
+/* What a unit test includes: cmocka, what cmocka wants before it, allocation, errors, and tests that stand in no list.
  *
  * TEST(function__condition__result) { … } is a test of its program; `state` is cmocka's. Tests run in the order of the
  * file. `test_x PATTERN` runs those whose names match. */
@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "util/error.h"
 #include "util/memory.h"
 
 #define TEST(name) TEST_WITHIN(name, NULL, NULL)
@@ -31,6 +32,14 @@
     {                                                                                                                  \
         unit_tests_within(setup, teardown);                                                                            \
     }
+
+/* Fails the test with the text of an error, which calls in the condition know as `&e`. */
+#define FAIL_IF(condition)                                                                                             \
+    do {                                                                                                               \
+        struct error e = ERROR_INIT;                                                                                   \
+        if (condition)                                                                                                 \
+            fail_msg("%s", e.text);                                                                                    \
+    } while (0)
 
 /* Runs the tests: what `main` does, where the program has none of its own. The status for exit. */
 int unit_test_run(int argc, char **argv);
