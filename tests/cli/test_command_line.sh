@@ -130,11 +130,7 @@ output__reader_gone__quiet()
 one_job__in_every_command__not_called_jobs()
 {
     local line
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:speed"
-[job]
-command = ["echo", "speed: {a}"]
+    sweep_for max:speed '["echo", "speed: {a}"]' <<'END'
 metrics.speed = { regex = 'speed: ([0-9]+)', better = "max" }
 [training_spec]
 a = 1

@@ -22,11 +22,7 @@ END
 # Two jobs; the arguments change the file.
 sweep() # [SED EXPRESSION...]
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:score"
-[job]
-command = ["/bin/sh", "-c", "cat $0; echo score: $1", "{file.config.yaml}", "{batch}"]
+    sweep_for max:score '["/bin/sh", "-c", "cat $0; echo score: $1", "{file.config.yaml}", "{batch}"]' <<'END'
 [[job.file]]
 path = "config.yaml"
 base = "base.yaml"

@@ -5,13 +5,7 @@
 # Twelve jobs that run bin/sh; the third takes bin away before it ends.
 vanishing_sweep() # LINES FOR [local]
 {
-    cat >sweep.toml <<END
-[sweep]
-objective = "max:score"
-[job]
-command = ["./bin/sh", "{config_dir}/job.sh", "{x}"]
-[job.metrics.score]
-regex = 'score: ([0-9.]+)'
+    sweep_for max:score '["./bin/sh", "{config_dir}/job.sh", "{x}"]' 'score: ([0-9.]+)' <<END
 [local]
 $1
 [training_spec]

@@ -25,13 +25,7 @@ micro_batch = [1, 2, 4, 8]
 # The sweep that is to come, and the file of a table of the same model.
 next_sweep()
 {
-    cat >sweep.toml <<END
-[sweep]
-objective = "min:step_time"
-[job]
-command = ["/bin/true"]
-[job.metrics.step_time]
-regex = 'step ([0-9.]+)'
+    sweep_for min:step_time '["/bin/true"]' 'step ([0-9.]+)' <<END
 unit = "s"
 $the_model
 END

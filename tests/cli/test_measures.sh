@@ -385,11 +385,7 @@ for _ in $(seq "$steps"); do
     echo "wait 2"
 done
 END
-    cat >sweep.toml <<END
-[sweep]
-objective = "max:rate"
-[job]
-command = ["/bin/sh", "race.sh", "{micro_batch}"]
+    sweep_for max:rate '["/bin/sh", "race.sh", "{micro_batch}"]' <<END
 [job.metrics.compute]
 regex = 'compute ([0-9]+)'
 warmup = 1

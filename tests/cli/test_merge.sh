@@ -117,13 +117,7 @@ spent_merging() # DATABASE OUTPUT
 merged_again__many_jobs__no_longer_than_the_first_time()
 {
     local first again
-    cat >sweep.toml <<END
-[sweep]
-objective = "max:score"
-[job]
-command = ["/bin/echo", "score: {x}"]
-[job.metrics.score]
-regex = 'score: ([0-9]+)'
+    sweep_for max:score '["/bin/echo", "score: {x}"]' 'score: ([0-9]+)' <<END
 [training_spec]
 x = [$(seq -s , 6000)]
 END

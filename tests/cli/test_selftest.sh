@@ -219,8 +219,7 @@ END
         expect_run only_stdout 0 results -d "$i.db" --columns key,x,state,failure,score --format csv
         mv .stdout "$i.csv"
     done
-    expect "cmp undisturbed.csv results.csv"
-    expect "[ \$(wc -l <results.csv) = $((jobs + 1)) ]"
+    expect "cmp undisturbed.csv results.csv" "[ \$(wc -l <results.csv) = $((jobs + 1)) ]"
     expect_sql "$((jobs - jobs / 50))|$((jobs / 50))" "SELECT sum(state = 'ok'), sum(failure IS 'exit') FROM attempt"
 }
 
