@@ -9,7 +9,7 @@
 #include "metrics/readers.h"
 #include "store/attempts.h"
 
-/* What a source says beside the jobs it chose. */
+/* A source's answer beside the jobs that it chose. */
 enum claim_answer {
     CLAIM_MORE = 1, /* ask again as soon as there is room */
     CLAIM_WAIT,     /* nothing more now: ask again after the next end. When nothing is running or waits to be tried

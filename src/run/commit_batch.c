@@ -77,7 +77,7 @@ static int write_all(struct commit_batch *t, struct error *e)
     return 0;
 }
 
-/* What [job] keep_files does not name, once it is recorded that it goes. */
+/* Removes what [job] keep_files does not name, once it is recorded that it goes. */
 static void drop_files(const struct commit_batch *t)
 {
     const struct job_config *job = &t->place.space->sweep->job;

@@ -1,9 +1,9 @@
-/* What one transaction records, and brings: the starts and ends since the last one, and the next claims. A thread of
- * its own writes it, so that others end and are started meanwhile.
+/* One transaction: it records the starts and ends since the last one, and brings the next claims. A thread of its own
+ * writes it, so that others end and are started meanwhile.
  *
  * Order of calls: commit_batch_open; then commit_batch_note_start, commit_batch_begin, commit_batch_finish and
  * commit_batch_clear, again and again; then commit_batch_free. Between commit_batch_begin and commit_batch_finish the
- * database, the claim source and what `place` points to belong to the writer, save that the queue of claims may be
+ * database, the claim source and what `place` points to belong to the writer, except that the queue of claims may be
  * taken from unless one of the ends prunes. */
 #ifndef MESHSWEEP_RUN_COMMIT_BATCH_H
 #define MESHSWEEP_RUN_COMMIT_BATCH_H

@@ -69,7 +69,7 @@ struct device_keeper *device_keeper_create(const struct device_options *options,
                                 .numbers = xcalloc(count, sizeof *k->numbers),
                                 .dirty_since = xcalloc(count, sizeof *k->dirty_since),
                                 .notified = xcalloc(count, sizeof *k->notified),
-                                /* What is on other machines is Slurm's to watch. */
+                                /* Slurm watches what is on other machines. */
                                 .silent = options->devices->nodes != NULL};
     device_pool_init(&k->pool, count, (size_t)options->most, options->devices->nodes);
     k->pool.gives_whole = options->devices->hosts;
@@ -98,7 +98,7 @@ static bool awaits_hosts(const struct device_keeper *k)
     return lost;
 }
 
-/* What an answer says of the attempts that hold devices, whoever asked. */
+/* Notes what an answer, whoever asked, says of the attempts that hold devices. */
 static void note_peaks(struct device_keeper *k)
 {
     for (size_t i = 0; i < k->holding_count; i++) {
@@ -240,7 +240,7 @@ static struct device_gang gang_of(const struct device_keeper *k, const struct ru
     }
     if (k->config->exclusive)
         return (struct device_gang){1, k->pool.most, 0};
-    /* Of a job on several hosts some are elsewhere: here it has what is here, at most. */
+    /* A job on several hosts has some of its devices elsewhere: here it has what is here, at most. */
     size_t devices = f->job.devices > 0 ? (size_t)f->job.devices : 1;
     if (devices > 1)
         return (struct device_gang){1, devices < k->pool.most ? devices : k->pool.most, 0};
@@ -325,7 +325,8 @@ bool device_keeper_has_elsewhere(struct device_keeper *k, struct running_attempt
 
 /* --- choosing --- */
 
-/* Of jobs that run elsewhere because of a doubt the first that can: what they tell is waited for. -1: none. */
+/* Chooses the first that can start of the jobs that run elsewhere because a place is uncertain: their outcome is waited
+ * for. -1: none. */
 static int64_t choose_second(struct device_keeper *k, struct running_attempt *queue, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -442,7 +443,7 @@ bool device_keeper_give(struct device_keeper *k, struct running_attempt *f)
     return true;
 }
 
-/* What was seen in use is the job's own, which is gone. */
+/* The use that was seen is the job's own, which is gone. */
 static void forget_use(struct device_keeper *k, const struct device_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {

@@ -8,7 +8,7 @@
 #include "measures/place_watch.h"
 #include "run/claims.h"
 
-/* What the runner is given. */
+/* The devices that the runner is given, and how it may use them. */
 struct device_options {
     const struct device_list *devices; /* borrowed; none: jobs are not given any */
     int64_t most;                      /* in use at once; 0: all */

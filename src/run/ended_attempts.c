@@ -71,7 +71,7 @@ static int record_one(struct ended_attempt *l, const struct record_place *place,
     if (recording_store(&target, claim, l->attempt.directory, &l->recording, e) < 0)
         return -1;
     const struct attempt_result result = {claim->attempt_id, claim->job_id, l->recording.failure};
-    /* What its neighbours took is not its own. */
+    /* Memory that its neighbours took is not its own. */
     const bool teaches = !claim->full && l->attempt.neighbours == 0;
     bool is_kept = l->recording.job_end != JOB_END_GONE && !l->recording.hold;
     if (is_kept && place->sums && attempt_sums_keep(place->sums, claim->attempt_id, e) < 0)

@@ -1,4 +1,4 @@
-/* What becomes of attempts that have ended, until they are committed. */
+/* Attempts that have ended, until they are committed. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,8 @@ static const char *places_of(const struct ended_attempt *l)
     return host && !strpbrk(host, "[,") ? host : NULL;
 }
 
-/* What is no verdict on the job says nothing of its place, and what a configuration may cause is not a place's. */
+/* An end that is no verdict on the job says nothing of its place; a failure that a configuration may cause is not the
+ * place's. */
 static struct place_end place_end_of(const struct ended_attempt *l)
 {
     const struct recording *rec = &l->recording;
@@ -103,7 +104,7 @@ static void judge_place(struct runner *r, struct ended_attempt *l)
     rec->elsewhere = answer != PLACE_SAYS_NOTHING;
     if (answer == PLACE_BLAMED)
         rec->blame = BLAME_HOST;
-    /* Where there is no other place it waits for this one; of several nodes nobody knows which it was. */
+    /* A job with no other place waits for this one; with several nodes nobody knows which it was. */
     else if (rec->verdict.of_host && !is_second && !end.is_void && !(end.places && end.has_elsewhere))
         rec->blame = r->naming.kind == PLACES_ARE_NODES ? BLAME_NODE : BLAME_HOST;
 }
@@ -129,7 +130,7 @@ static void take_read_end(struct runner *r, const struct running_attempt *f, str
         runner_note_works(r, job_id, host_watch_ended);
 }
 
-/* Of one that left little. */
+/* Takes the end of an attempt that left little to read. */
 static void take_end(struct runner *r, struct running_attempt f, struct outcome *outcome)
 {
     const struct recording_context context = {.sweep = r->options->space->sweep,

@@ -1,4 +1,5 @@
-/* What runs attempts: a table of functions with a contract each. The local one (run/local_executor.h) is the first.
+/* An executor runs attempts: a table of functions with a contract each. The local one (run/local_executor.h) is the
+ * first.
  *
  * Order of calls: made by an `executor_create`; then `reattach` at most once; then any number of `start` (while
  * `running` is below the slots), `wait` and cancels; then `free`, legal at any time.
@@ -16,7 +17,7 @@ struct executor_methods {
     const char *name;  /* "local": as in attempt.executor */
     bool jobs_survive; /* the end of their runner: asked to end, it leaves them, and the next one takes them over */
 
-    /* Whether all that was started has been handed over, so that it survives. NULL: always. */
+    /* Returns whether all that was started has been handed over, so that it survives. NULL: always. */
     bool (*settled)(const struct executor *x);
 
     /* Takes over what it still knows of: sets `taken` of those whose outcomes `wait` will return, and their `reference`
@@ -37,7 +38,8 @@ struct executor_methods {
     /* How many are running: started or taken over, and not returned as an outcome. */
     size_t (*running)(const struct executor *x);
 
-    /* Where a running attempt writes now; borrowed until the next call of any method. False when it cannot be known. */
+    /* Gives where a running attempt writes now; borrowed until the next call of any method. False when it cannot be
+     * known. */
     bool (*files)(const struct executor *x, int64_t attempt, struct attempt_files *out);
 
     /* Asks one to end, as ENDING_STOPPED; its outcome follows from `wait`. Nothing when it has ended already. */

@@ -178,7 +178,7 @@ bool host_watch_may_start(struct host_watch *w, bool at_once)
         return false;
     w->probe_ms = now_ms + w->delay_ms;
     w->delay_ms = 2 * w->delay_ms < LONGEST_DELAY_MS ? 2 * w->delay_ms : LONGEST_DELAY_MS;
-    /* What was mounted or made anew has the name of what is gone. */
+    /* A directory that was mounted or made anew has the name of the one that is gone. */
     if (w->directory && chdir(w->directory) < 0)
         return false;
     return !w->needs_disk || host_has_room(w->scratch);

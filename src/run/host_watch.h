@@ -1,8 +1,8 @@
-/* Whether this machine can run jobs now. A job that cannot be started, or whose output cannot be kept, may be to blame
- * itself; different jobs that fail the same way one after the other (what could not be started or entered has the same
- * name, or lies in the same directory), or a reason that is never a job's (no processes, no
- * descriptors, no memory, no room on the disk), are put down to the host. Then the run pauses: such jobs are held,
- * nothing is started but one job now and then to see whether it goes, and when it does the held ones are let go.
+/* The watch over whether this machine can run jobs now. A job that cannot be started, or whose output cannot be kept,
+ * may be to blame itself; different jobs that fail the same way one after the other (what could not be started or
+ * entered has the same name, or lies in the same directory), or a reason that is never a job's (no processes, no
+ * descriptors, no memory, no room on the disk), are put down to the host. Then the run pauses: such jobs are held, and
+ * one job is started now and then to see whether it works; when it does, the held ones are released.
  *
  * A job that fails the same way again though another was started since it was held is to blame itself. */
 #ifndef MESHSWEEP_RUN_HOST_WATCH_H
@@ -42,14 +42,14 @@ struct host_watch {
 void host_watch_open(struct host_watch *w, const char *scratch, int64_t give_up_ms, bool worked);
 void host_watch_close(struct host_watch *w);
 
-/* Of a job that could not be started (ENDING_SPAWN_FAILED). */
+/* Judges a job that could not be started (ENDING_SPAWN_FAILED). */
 enum host_answer host_watch_judge(struct host_watch *w, int64_t job_id, const struct outcome *o);
 
-/* Of one whose output could not be kept or read: false when it is to blame itself, as one is that ends so again and
- * again. Counts it. */
+/* Judges a job whose output could not be kept or read, and counts it: false when it is to blame itself, as one is that
+ * ends so again and again. */
 bool host_watch_is_host(struct host_watch *w, int64_t job_id);
 
-/* What tells that the host can run jobs again. */
+/* The event that shows that the host can run jobs again. */
 enum host_need { HOST_NEEDS_START = 1, HOST_NEEDS_DISK, HOST_NEEDS_END };
 
 /* A job is held for `why`, a sentence: pauses. True when the pause begins with it. */

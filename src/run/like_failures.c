@@ -6,7 +6,7 @@
 
 #include "util/buffer.h"
 
-/* What ends so depends on what was tried, or on the machine. */
+/* The failures that depend on what was tried, or on the machine. */
 static const bool is_of_its_own[FAILURE_COUNT] = {
     [FAILURE_OOM] = true,
     [FAILURE_TIMEOUT] = true,

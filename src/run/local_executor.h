@@ -7,8 +7,8 @@
 /* An executor_create. What it says of signals and threads in process/supervisor.h holds. */
 int local_executor_create(const struct executor_options *options, struct executor **out, struct error *e);
 
-/* What an executor does whose processes here stand for jobs elsewhere. Such processes have process groups of their own
- * kind. Every call gets `context`. */
+/* The functions of an executor whose processes here stand for jobs elsewhere. Such processes have process groups of
+ * their own kind. Every call gets `context`. */
 struct local_proxy {
     const char *name; /* as in executor_methods */
 

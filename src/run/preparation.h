@@ -1,5 +1,5 @@
-/* What a job gets besides its command: a file in its directory, texts for its placeholders,
- * arguments. Part of the runner's options, so that run need not know frameworks. */
+/* A job's preparation: a file in its directory, texts for its placeholders and arguments, besides its command. Part of
+ * the runner's options, so that run need not know frameworks. */
 #ifndef MESHSWEEP_RUN_PREPARATION_H
 #define MESHSWEEP_RUN_PREPARATION_H
 

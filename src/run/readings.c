@@ -272,7 +272,7 @@ bool readings_are_brief(const struct readings *r, const struct running_attempt *
         o->log_bytes - readings_position(r, f->claim.attempt_id) > BRIEF_BYTES || !is_small(o->metrics_path) ||
         reader_set_reads_files(r->context.readers))
         return false;
-    /* Of one that failed the logs in its directory are searched. */
+    /* The logs in the directory of a job that failed are searched. */
     bool went_well = o->ending == ENDING_EXITED && o->exit_code == 0;
     return went_well || access(f->job_dir, F_OK) < 0;
 }

@@ -32,8 +32,8 @@ bool readings_found_any(const struct readings *r, int64_t attempt);
 /* Has all that the attempt reported so far gathered. */
 void readings_look(struct readings *r, const struct running_attempt *f, const struct attempt_files *files);
 
-/* What was asked for by readings_look, of one attempt after the other once all are there, so that those that are to end
- * early end together; false: nothing yet. The caller's. */
+/* Takes what readings_look asked for, of one attempt after the other once all are there, so that those that are to end
+ * early end together; false: nothing yet. `out` is the caller's. */
 bool readings_take_look(struct readings *r, int64_t *attempt, struct sample_list *out);
 
 /* --- of attempts that have ended --- */

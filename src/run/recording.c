@@ -40,7 +40,7 @@ static bool was_reported(const struct sample_list *l, const char *name)
     return false;
 }
 
-/* Of a derived objective: all that it reads is there, and its steps are those of the first. */
+/* Finds whether all that a derived objective reads is there; its steps are those of the first input. */
 static void find_inputs(struct recording *r, const char *const *read)
 {
     r->has_objective = true;
@@ -105,7 +105,7 @@ static void redact(struct recording *r, const struct secrets *secrets)
     free_all(message, consequence, tail);
 }
 
-/* What became of it is no fault of the job. */
+/* Records the attempt as lost, which is no fault of the job. */
 static void declare_lost(struct recording *r, enum blame blame, char *message)
 {
     r->blame = blame;
@@ -113,7 +113,7 @@ static void declare_lost(struct recording *r, enum blame blame, char *message)
     r->verdict = (struct verdict){FAILURE_LOST, message, NULL, false};
 }
 
-/* What a job reported and cannot be read, or could not be written, is lost, and no verdict on the job. */
+/* An attempt whose report cannot be read, or could not be written, is lost; that is no verdict on the job. */
 static void judge_unread(struct recording *r, const struct recording_context *context, const struct outcome *o)
 {
     static const char disk_is_full[] = "the disk or a quota is full, or a file cannot grow any further (ulimit -f), so "
@@ -208,7 +208,7 @@ static void add_objective(const struct recording *r, const struct measures *meas
     buffer_printf(text, "%s%s", read && read[0] ? ")" : "", at);
 }
 
-/* Where it may stand that no reader looked. */
+/* Adds a file in which the objective may stand and that no reader looked at. */
 static void add_elsewhere(const struct recording *r, const struct attempt_output *output,
                           const struct measures *measures, struct buffer *text)
 {
@@ -234,7 +234,7 @@ static void add_elsewhere(const struct recording *r, const struct attempt_output
     free(end);
 }
 
-/* What there is instead of the objective. */
+/* Explains what there is instead of the objective. */
 static void explain_missing(struct recording *r, const struct attempt_output *output, const struct measures *measures)
 {
     struct buffer text = BUFFER_INIT;
@@ -258,7 +258,7 @@ static void explain_missing(struct recording *r, const struct attempt_output *ou
     r->verdict.message = buffer_take(&text);
 }
 
-/* What caps have kept out of the summaries. */
+/* Lists what caps have kept out of the summaries. NULL: nothing. The caller's. */
 static char *describe_left_out(const struct sample_list *l, int64_t unwatched_ms)
 {
     const struct {
@@ -313,8 +313,8 @@ static double own_value(enum own_metric metric, const struct outcome *o, int64_t
     }
 }
 
-/* What was seen from outside, where it is an objective and the job says nothing of that name itself. Of a job that did
- * not come to its end it is no measurement. */
+/* Adds what was seen from outside, where it is an objective and the job reports nothing of that name itself. A job that
+ * did not come to its end has no such measurement. */
 static void add_own_metrics(struct recording *r, const struct outcome *o, int64_t trials)
 {
     if (o->ending != ENDING_EXITED || o->exit_code != 0 || r->is_full)
@@ -329,7 +329,7 @@ static void add_own_metrics(struct recording *r, const struct outcome *o, int64_
 
 _Static_assert(OWN_METRIC_COUNT - OWN_DEVICE_CLOCK == DEVICE_QUANTITY_COUNT, "the two lists are in one order");
 
-/* What was seen of its devices, whatever became of it. */
+/* Adds what was seen of the attempt's devices, however it ended. */
 static void add_device_metrics(struct recording *r, const struct outcome *o, const struct running_attempt *f)
 {
     for (int i = OWN_DEVICE_MEMORY; i < OWN_METRIC_COUNT; i++) {
@@ -457,7 +457,7 @@ int recording_store_samples(struct attempt_store *store, int64_t attempt_id, con
     return rc;
 }
 
-/* What the attempt's row is about to say. */
+/* Returns what the attempt's row is about to say. */
 static struct seen_values seen_of(const struct recording *r, const struct claim *claim)
 {
     struct seen_values seen = {.is_ok = !r->failure};

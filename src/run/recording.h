@@ -54,7 +54,7 @@ struct recording {
 /* All secrets that a record may have to do without. */
 void recording_secrets(struct secrets *out, const struct space *space, char *const *environment);
 
-/* What the samples of a name come to. */
+/* Returns the summary of a metric's samples. */
 struct summary recording_summary(const struct recording *r, size_t metric);
 
 /* Reads what was not followed, then cuts the output to its bound (outcome's log_cap_bytes). Takes time in proportion to
@@ -74,7 +74,7 @@ int recording_store(const struct recording_target *target, const struct claim *c
 /* The samples and summaries alone. */
 int recording_store_samples(struct attempt_store *store, int64_t attempt_id, const struct recording *r,
                             struct error *e);
-/* Which files of a job's directory stay; string_list_free(&own). */
+/* Returns the rules by which files of a job's directory stay; string_list_free(&own). */
 struct keep_rules recording_keep_rules(const struct job_config *job);
 
 void recording_free(struct recording *r);

@@ -99,7 +99,7 @@ static bool is_number(const struct stmt *s, int column, double value)
     return isfinite(value) ? stmt_double_or_nan(s, column) == value : stmt_is_null(s, column);
 }
 
-/* Whether what stands there comes of the same samples. */
+/* Finds whether the summary that is recorded comes from the same samples. */
 static int is_as_recorded(struct rereading *r, int64_t attempt_id, const char *name, const struct summary *n,
                           bool *same, struct error *e)
 {
@@ -115,7 +115,7 @@ static int is_as_recorded(struct rereading *r, int64_t attempt_id, const char *n
     return rc < 0 ? -1 : 0;
 }
 
-/* What was reported and is not found any more stays: it stood in a file that is not kept. */
+/* A metric that was reported and is not found any more stays: it stood in a file that is not kept. */
 static int store_numbers(struct rereading *r, const struct old_attempt *a, struct recording *rec, bool *changed,
                          struct error *e)
 {
@@ -153,7 +153,7 @@ static int succeed(struct rereading *r, const struct old_attempt *a, struct erro
 static int store_verdict(struct rereading *r, const struct old_attempt *a, const struct recording *rec, bool *changed,
                          bool *mended, struct error *e)
 {
-    /* What a batch system said of it stands in the message alone. */
+    /* A batch system's words on it stand in the message alone. */
     const bool is_same =
         !differ(rec->failure, a->failure) &&
         (a->outcome.note || (!differ(rec->end.message, a->message) && !differ(rec->end.consequence, a->consequence)));
@@ -303,7 +303,7 @@ static void rereading_close(struct rereading *r)
     secrets_free(&r->secrets);
 }
 
-/* What is read changes the rows that say what is to be read: they are listed first. */
+/* Reading changes the rows that say what is to be read, so they are listed first. */
 static int list_attempts(struct rereading *r, int64_t **ids, size_t *count, struct error *e)
 {
     static const char lacked[] =
@@ -380,7 +380,7 @@ static int keep_old(struct db *db, struct error *e)
                    e);
 }
 
-/* What is another than before, whichever step made it so. */
+/* Keeps each value that differs from before, whichever step changed it. */
 static int keep_replaced(struct db *db, const char *detail, int64_t *change_id, struct error *e)
 {
     int64_t count;

@@ -30,7 +30,7 @@ int run_counts_load(struct run_counts *c, const struct runner_options *options, 
 int run_counts_prune(struct run_counts *c, const struct runner_options *options, int64_t jobs, struct error *e)
 {
     struct job_state_counts counts;
-    /* Of what is selected fewer may have been pruned. */
+    /* Fewer of the selected jobs may have been pruned. */
     if (jobs > 0 && options->only_selected) {
         if (jobs_count(options->db, options->sweep_id, true, &counts, e) < 0)
             return -1;
@@ -79,7 +79,7 @@ void run_counts_leave(struct run_counts *c)
     c->ended++;
 }
 
-/* Of a lucky replicate, and of jobs that are not compared, there is no headline. */
+/* A lucky replicate, and jobs that are not compared, make no headline. */
 static void note_best(struct run_counts *c, const struct sweep *s, const struct ended_attempt *l)
 {
     const struct recording *rec = &l->recording;

@@ -27,7 +27,7 @@
 
 /* --- starting --- */
 
-/* What ran out of memory is recorded first: it may prune what would be started next. */
+/* An attempt that ran out of memory is recorded first: it may prune what would be started next. */
 static bool prunes(const struct runner *r)
 {
     return r->ended.witness_due && r->options->space->order;
@@ -44,7 +44,7 @@ static bool may_pause(const struct runner *r)
     return r->options->pause_after > 0 && !r->like.went_well;
 }
 
-/* What has ended and is not recorded yet may be such a failure, or the last of those that are alike. */
+/* An attempt that has ended and is not recorded yet may be such a failure, or the last of those that are alike. */
 static bool may_have_to_pause(const struct runner *r)
 {
     return may_pause(r) && (failure_is_due(r) || readings_ended_count(r->readings) > 0);
@@ -70,7 +70,7 @@ static size_t free_slots(const struct runner *r)
 {
     size_t taken = jobs_running(r);
     taken = taken > r->running_count ? taken : r->running_count;
-    /* What a source decides depends on what has ended, also where that is still being read. */
+    /* A source's decision depends on what has ended, also where that is still being read. */
     taken += r->source->ahead > 0 ? 0 : readings_ended_count(r->readings);
     return taken < r->options->slots ? r->options->slots - taken : 0;
 }
@@ -80,8 +80,8 @@ static bool is_chosen(void *context, const struct running_attempt *f)
     return f->claim.attempt_id == *(const int64_t *)context;
 }
 
-/* Of the claims whose fixtures are up, in their order, the one that may start now. What the next ones need is started,
- * as far as there is room for them. */
+/* Chooses, of the claims whose fixtures are up, in their order, the one that may start now. Fixtures that the next ones
+ * need are started, as far as there is room for them. */
 static int64_t choose_with_fixtures(struct runner *r)
 {
     struct fixtures *x = r->starter.fixtures;
@@ -263,7 +263,7 @@ static int hold_failed(struct runner *r, struct error *e)
     return db_commit(r->db, e);
 }
 
-/* Where the database is free: what is to be started, and what has become of the others. */
+/* Writes, while the database is free, which fixtures are to be started and what has become of the others. */
 static int turn_fixtures(struct runner *r, struct error *e)
 {
     if (!r->starter.fixtures || r->batch.is_under_way)
@@ -361,7 +361,7 @@ static void pause_if_alike(struct runner *r, const struct ended_attempt *l)
     /* One that is ok counts also where more of its job are wanted, one that failed where no more are allowed. */
     bool is_last = rec->job_end == JOB_END_FAILED || rec->job_end == JOB_END_OK;
     bool counts = !rec->hold && (is_last || (rec->job_end == JOB_END_AGAIN && rec->verdict.failure == FAILURE_NONE));
-    /* Where nothing is left that a pause could save, there is none. */
+    /* A pause is of no use where nothing is left that it could save. */
     if (!counts || r->draining || r->result.counts.pending == 0 ||
         !like_failures_note(&r->like, rec->verdict.failure, rec->verdict.message, r->options->pause_after))
         return;
@@ -376,8 +376,8 @@ static void pause_if_alike(struct runner *r, const struct ended_attempt *l)
     tell(r, text);
 }
 
-/* What the sweep file itself reads (a profile may read more than a script prints) and no job has reported is told once,
- * while there are jobs left to save: a job is ok without it. */
+/* A metric that the sweep file itself reads (a profile may read more than a script prints) and that no job has reported
+ * is reported once, while there are jobs left to save: a job is ok without it. */
 static void tell_unreported(struct runner *r)
 {
     const struct sweep *sweep = r->options->space->sweep;
@@ -618,7 +618,7 @@ static bool nothing_is_claimed(const struct runner *r)
     return r->claims.count == 0 && r->claims.answer != CLAIM_MORE;
 }
 
-/* What ended is read after the next has been started: that may be much output. */
+/* The output of what ended is read after the next has been started: it may be much. */
 static void take_news(struct runner *r, int64_t timeout_ms, bool start_more)
 {
     struct outcome outcomes[OUTCOMES_AT_ONCE];

@@ -144,7 +144,7 @@ static void add_word(struct script_listing *l, const char *word)
     free(path);
 }
 
-/* What may be words of a line for the shell. */
+/* Adds what may be words of a line for the shell. */
 static void add_line(struct script_listing *l, const char *line)
 {
     char *copy = xstrdup(line), *rest = NULL;

@@ -37,16 +37,16 @@ static bool is_alive(const struct runner_process *p)
            now.live && now.start_ticks == p->start_ticks;
 }
 
-/* What the processes that a runner starts bear: "<identity>:<id>-<pid>". A copy of the database has its identity and
- * numbers its runners alike. The caller's. */
+/* Returns the mark of the processes that a runner starts: "<identity>:<id>-<pid>". A copy of the database has its
+ * identity and numbers its runners alike. The caller's. */
 static char *runner_token(const char *identity, int64_t id, int64_t pid)
 {
     return xasprintf("%s:%" PRId64 "-%" PRId64, identity, id, pid);
 }
 
-/* Whether the last runner of the database, then in `*last`, died without a word, so that processes of its may be left.
- * -1 when it is still at work: somebody removed the lock's file, or this is a copy of a database in use. To end its
- * jobs, which look like those of a dead runner, would spoil both. */
+/* Finds whether the last runner of the database, then in `*last`, died without a word, so that processes of its may be
+ * left. Fails when it is still at work: somebody removed the lock's file, or this is a copy of a database in use.
+ * Ending its jobs, which look like those of a dead runner, would spoil both. */
 static int previous_runner_check(struct db *db, struct runner_process *last, bool *died, struct error *e)
 {
     bool open;
@@ -63,7 +63,7 @@ static int previous_runner_check(struct db *db, struct runner_process *last, boo
 
 /* --- recovery --- */
 
-/* What a dead runner left: its processes first, then its files, then its rows. */
+/* A dead runner's processes are dealt with first, then its files, then its rows. */
 
 /* In a transaction of its own: the files are moved whether or not what follows succeeds. */
 static int save_outputs(const struct runner_options *o, const char *scratch, const struct secrets *secrets,
@@ -135,7 +135,7 @@ static int adopt(struct db *db, int64_t runner_id, const struct recovered_attemp
     return 0;
 }
 
-/* Whether their host can run them now is found out by starting one. */
+/* Starting one job finds out whether their host can run them now. */
 static int let_all_go(const struct runner_options *o, struct error *e)
 {
     int64_t count;
@@ -310,9 +310,7 @@ static bool log_has_metric(void *context, int64_t attempt, const struct attempt_
     return readings_found_any(r->readings, attempt);
 }
 
-/* Where jobs outlive their runner the name of one is worth a record of its own: whoever looks at Slurm's queue finds
- * the row. */
-/* What never passes by itself says what to change. */
+/* A reason to wait that never passes by itself says what to change. */
 static void tell_wait(struct runner *r, const char *waits)
 {
     if (!waits || !strchr(waits, ';') || r->told_wait == waits)
@@ -324,13 +322,15 @@ static void tell_wait(struct runner *r, const char *waits)
     free(text);
 }
 
+/* The name of a job that outlives its runner is worth a record of its own: whoever looks at Slurm's queue finds the
+ * row. */
 static void note_reference(void *context, int64_t attempt, const char *reference, const char *waits)
 {
     struct runner *r = context;
     struct running_attempt *f = runner_find_running(r, attempt);
     if (!f)
         return;
-    /* What stands there may be being written. */
+    /* The reference that stands there may be being written. */
     if (!f->start.reference)
         f->start.reference = xstrdup(reference);
     f->start.waits = string_list_intern(&r->wait_texts, waits ? xstrdup(waits) : NULL);
@@ -535,7 +535,7 @@ static int resume_running(struct runner *r, struct error *e)
     return 0;
 }
 
-/* Whether any job of the database could be started so far. */
+/* The watch knows whether any job of the database could be started so far. */
 static int open_host_watch(struct runner *r, struct error *e)
 {
     int64_t worked;

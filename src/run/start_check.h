@@ -1,5 +1,5 @@
-/* What every job of a sweep needs, looked for before the first is claimed: a typing mistake is told at once, and not
- * by an attempt, nor by a run that waits for the host to have it again. */
+/* The check for what every job of a sweep needs, before the first is claimed: a typing mistake is reported at once, and
+ * not by an attempt, nor by a run that waits for the host to have it again. */
 #ifndef MESHSWEEP_RUN_START_CHECK_H
 #define MESHSWEEP_RUN_START_CHECK_H
 

@@ -80,7 +80,7 @@ static char *public_command(const struct secrets *secrets, char *const *command)
     return public;
 }
 
-/* What no setting of the user's replaces. */
+/* Returns the variables that no setting of the user's replaces. */
 static char **own_settings(const struct running_attempt *f, const struct job_details *job)
 {
     char **settings = xcalloc(7, sizeof *settings);
@@ -126,7 +126,7 @@ static char **environment_of(const struct starter *s, const struct running_attem
     return environment;
 }
 
-/* What [job] env set, as it is recorded: with PWD where [job] cwd gives it a directory of its own. */
+/* Returns what [job] env set, as it is recorded: with PWD where [job] cwd gives it a directory of its own. */
 static char *shown_environment(const struct starter *s, const struct launch_texts *texts)
 {
     char *directory = texts->directory ? path_absolute(texts->directory) : NULL;
@@ -309,7 +309,7 @@ int64_t starter_count_same(struct starter *s, int64_t *different)
     return same;
 }
 
-/* Where the job will look for it. */
+/* Writes the file where the job will look for it. */
 static int write_file(const char *job_dir, const struct given_file *file, bool share, struct error *e)
 {
     char *path = xasprintf("%s/%s", job_dir, file->path);
@@ -363,7 +363,7 @@ static void replace_command(const struct starter *s, const struct running_attemp
     texts->command = command;
 }
 
-/* What every attempt has. */
+/* Returns the texts that every attempt has. */
 static char **runtime_of(const struct starter *s, const struct running_attempt *f)
 {
     char **runtime = xcalloc(RUNTIME_FIXTURE(s->space, s->space->fixture_count), sizeof *runtime);

@@ -7,12 +7,12 @@
 #include "run/preparation.h"
 #include "secrets/secrets.h"
 
-/* Where an attempt's files go, below the directory of job files: "<key>/<number>". After rows were deleted by hand
- * numbers come again, and what an earlier attempt left must not be read as this one's: a name that is taken gets "-2"
- * (`again`; below 2: nothing) and so on. The caller's. */
+/* Returns the directory of an attempt's files, below the directory of job files: "<key>/<number>". After rows were
+ * deleted by hand numbers come again, and files of an earlier attempt must not be read as this one's: a name that is
+ * taken gets "-2" (`again`; below 2: nothing) and so on. The caller's. */
 char *attempt_directory_name(const char *key_hex, int64_t number, int again);
 
-/* What starting needs; the first five are borrowed and set by the caller before starter_open. */
+/* The parts that starting needs; the first five are borrowed and set by the caller before starter_open. */
 struct starter {
     const struct space *space;
     const char *directory;                 /* job files live below it */
