@@ -82,7 +82,8 @@ static void derive_builtin(struct names *n)
         derive_one(n, builtin_derived[i].name, builtin_derived[i].expression);
 }
 
-/* What follows from `gpus` once the sweep file may have said what that is: degrees multiply to whole devices. */
+/* Derives what follows from `gpus` once the sweep file may have said what that is: degrees multiply to whole
+ * devices. */
 static void derive_shares(struct names *n, int64_t jobs_per_device)
 {
     char *share = xasprintf("CASE WHEN gpus > 0 AND gpus < 1 THEN gpus WHEN gpus = 1 THEN 1.0 / %lld ELSE 1 END",
@@ -169,7 +170,7 @@ static void add_constant(struct names *n, const struct space_constant *c)
         add_derived(n, c->name, &x, true);
 }
 
-/* What is not known is NULL to rules, and nothing that a prediction is made from. */
+/* A fact that is not known is NULL to rules, and no prediction is made from it. */
 static void add_facts(struct space *space, const double *facts)
 {
     for (int i = 0; i < FACT_COUNT; i++) {
@@ -205,7 +206,7 @@ static void derive_declared(struct space *space, struct problems *problems)
         }
         const struct source_text source = {d->expression, unknown_at(space, &d->at), &d->at, "derived key", d->name,
                                            NULL};
-        /* What is wrong here is reported once, and not again where it is used. */
+        /* An error in it is reported once, here, and not again where it is used. */
         if (compile_expression(space, &source, &x, problems) < 0)
             x = (struct expression){.sql = xstrdup(FACT_UNKNOWN)};
         add_derived(&space->names, d->name, &x, false);
@@ -390,8 +391,8 @@ static char *limit_sql(const char *text)
     return sql;
 }
 
-/* What limits may read of the attempt to be made: of the first one, and over results.db, whose row of the job is `j`.
- * What a host or the batch system was to blame for does not count. */
+/* Limits may read these values of the attempt to be made: of the first one, and over results.db, whose row of the job
+ * is `j`. Failures that a host or the batch system was to blame for do not count. */
 #define CHARGED                                                                                                        \
     "FROM attempt WHERE job_id = j.id AND kind = 'trial' AND state = 'failed' AND blame IS NULL"                       \
     " AND failure NOT IN ('lost', 'cancelled')"
@@ -583,7 +584,8 @@ static bool is_by_prediction(const struct stmt *row)
     return strcmp(stmt_text(row, 5), by_prediction) == 0;
 }
 
-/* What is predicted excludes only where the sweep asks for it; what may not fit runs last unless pruning is off. */
+/* A prediction excludes a job only where the sweep asks for it; a job that may not fit runs last unless pruning is
+ * off. */
 static bool may_prune(const struct space_prediction *p, bool excludes)
 {
     bool by_estimate = p->prune == PRUNE_CERTAIN || p->prune == PRUNE_RISKY;

@@ -6,8 +6,8 @@
 #include "config/scaling.h"
 #include "space/space.h"
 
-/* What a file beside the sweep file says of every job: a key that no spec has, or that a spec lacks, has this value
- * in expressions. */
+/* A constant that a file beside the sweep file gives for every job: a key that no spec has, or that a spec lacks, has
+ * this value in expressions. */
 struct space_constant {
     char *name;
     char *sql; /* literal */

@@ -73,7 +73,7 @@ int compile_expression(struct space *space, const struct source_text *source, st
     return 0;
 }
 
-/* What a person can do about it. */
+/* Returns advice on what a person can do about the error. */
 static const char *advice_on(const char *why)
 {
     return strcmp(why, "malformed JSON") == 0 ? "; CASE WHEN json_valid(X) THEN … END reads only what is JSON" : "";

@@ -29,7 +29,7 @@ int compile_blame(struct space *space, struct error *e);
 /* Releases what compile_expression has noted in the space. */
 void compile_free(struct space *space);
 
-/* What unknown names are in an expression written there. */
+/* Returns what unknown names are in an expression written there. */
 enum unknown_names unknown_at(const struct space *space, const struct position *at);
 
 #endif

@@ -14,7 +14,7 @@ struct describer {
     const struct scaling *scaling; /* NULL: none */
 };
 
-/* Which keys of a section: labels or others, those that differ or all. */
+/* Selects keys of a section: labels or others, those that differ or all. */
 struct key_selection {
     bool labels, constant;
 };

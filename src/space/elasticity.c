@@ -41,7 +41,7 @@ static int64_t greatest_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* Of all micro-batches; 0: more than max_batch. */
+/* Returns the least common multiple of all micro-batches; 0: more than max_batch. */
 static int64_t common_multiple(const struct elasticity *x)
 {
     int64_t multiple = 1;

@@ -40,8 +40,8 @@ struct elasticity {
 /* DeepSpeed's defaults; max_batch and micro_batches have none. */
 struct elasticity elasticity_default(void);
 
-/* What version 0.1 settles on, and in `*allowed` how many numbers of ranks that allows; 0 where a micro-batch is 0 or
- * less, or above max_batch, or there is none. */
+/* Returns the batch that version 0.1 settles on, and in `*allowed` how many numbers of ranks that allows; 0 where a
+ * micro-batch is 0 or less, or above max_batch, or there is none. */
 int64_t elasticity_batch(const struct elasticity *x, size_t *allowed);
 
 bool elasticity_allows(const struct elasticity *x, int64_t ranks);

@@ -25,7 +25,7 @@
 #define FIRST_JOBS 4096
 #define LEFT_AT_LEAST 20000
 
-/* What is to be enumerated, and who is told. */
+/* An order of what is to be enumerated, and of who is told. */
 struct load_order {
     enumerate_progress progress; /* NULL: nobody */
     void *context;
@@ -376,7 +376,7 @@ static int enumerate_all(struct loader *l, struct error *e)
     return (out->is_drawn ? sweep_set_drawn : sweep_set_enumerated)(l->db, out->sweep_id, &out->counts, e);
 }
 
-/* Whether every job stands there with what is predicted now. */
+/* Finds whether every job is recorded with the predictions that are made now. */
 static int is_up_to_date(struct space *space, struct db *db, struct enumeration *n, struct error *e)
 {
     bool stale = false;
@@ -388,7 +388,7 @@ static int is_up_to_date(struct space *space, struct db *db, struct enumeration 
     return 0;
 }
 
-/* Of what the keys of its jobs are made. */
+/* Records what the keys of the sweep's jobs are made of. */
 static int record_parts(struct loader *l, struct error *e)
 {
     cJSON *parts = identity_parts(l->space);

@@ -45,10 +45,10 @@ void unlisted_stop(struct unlisted *u);
 int64_t unlisted_count(const struct unlisted *u); /* those to come; NULL: 0 */
 void unlisted_free(struct unlisted *u);
 
-/* Where more combinations match than `most`, only `count` of them are put there, at least those of earlier draws that
- * have run; the sweep then does not count as enumerated, and the next call draws the same jobs again, and more once
- * those have run. In declared order the first ones; else each is the first that matches from a rank on that is drawn
- * with `seed`. No more is visited than is drawn. */
+/* A draw: if more combinations match than `most`, only `count` of them are put there, at least those of earlier draws
+ * that have run; the sweep then does not count as enumerated, and the next call draws the same jobs again, and more
+ * once those have run. In declared order the first ones; else each is the first that matches from a rank on that is
+ * drawn with `seed`. No more is visited than is drawn. */
 struct enumerate_draw {
     int64_t most, count;
     uint64_t seed;

@@ -157,7 +157,7 @@ static int carry_out(struct finder *f, const struct was_key *w, struct error *e)
                   VALUES(sql_text(section), sql_text(w->name), sql_text(w->text)), e);
 }
 
-/* What was renamed has its name before it is asked whether it is there. */
+/* A renamed key has its new name before it is asked whether it is there. */
 static int carry_out_all(struct finder *f, struct error *e)
 {
     const struct sweep *s = f->space->sweep;
@@ -298,7 +298,7 @@ static void take_differences(struct formers *out, cJSON *differences)
     out->differences = differences;
 }
 
-/* What [was] says, as differences. */
+/* Returns what [was] says, as differences. */
 static cJSON *was_differences(const struct sweep *s)
 {
     cJSON *list = cJSON_CreateArray();

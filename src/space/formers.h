@@ -26,8 +26,7 @@ enum formers_kind {
 int formers_find(struct space *space, struct db *db, enum formers_kind kind, struct formers *out, struct error *e);
 void formers_free(struct formers *f);
 
-/* What a run or plan says where all jobs became new by one change, and `accept` would help; nothing is added where not.
- */
+/* Adds what a run or plan says where all jobs became new by one change, and `accept` would help; otherwise nothing. */
 int formers_hint(struct space *space, struct db *db, struct buffer *out, struct error *e);
 
 /* The detail of a change: {"differences": […]}. The caller's. */

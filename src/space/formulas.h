@@ -30,7 +30,7 @@ struct product space_product(const struct space *space);
 void formulas_add_rule(const struct space *space, size_t rule, struct constraints *c);
 void formulas_add_rules(const struct space *space, size_t count, struct constraints *c);
 
-/* Of a filter; NULL for NULL. */
+/* Compiles a filter; NULL for NULL. */
 struct formula *formulas_compile_filter(const struct space *space, const struct expression *filter);
 void formulas_drop_filter(struct formula *f);
 

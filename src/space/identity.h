@@ -25,8 +25,8 @@ struct spec_row identity_spec_row(const struct space *space, enum section_kind s
 /* Whether specs of the section that differ in a label alone may make different jobs. */
 bool identity_counts_labels(const struct space *space, enum section_kind section);
 
-/* What keys are made of beside specs, as it is written and without secrets: {"command": […], "env": {…}, "cwd": "…",
- * "file": {…}, "ds_config": "hash", "derive": {…}, "inert": {…}, "note": […]}. The caller's. */
+/* Returns what keys are made of beside specs, as it is written and without secrets: {"command": […], "env": {…}, "cwd":
+ * "…", "file": {…}, "ds_config": "hash", "derive": {…}, "inert": {…}, "note": […]}. The caller's. */
 cJSON *identity_parts(const struct space *space);
 
 #endif

@@ -262,7 +262,7 @@ void job_texts_free(struct space *space)
 
 /* --- rendering --- */
 
-/* What is put into a text. */
+/* The values that are put into a text. */
 struct rendering {
     const struct value *values;
     const char *const *runtime;
@@ -302,7 +302,7 @@ static void add_part(const struct job_text *t, size_t part, const struct renderi
         template_add_part(&(struct template_part){p->text, 1, p->is_raw, PART_ALWAYS}, out);
 }
 
-/* Of the optional part that begins there: the index of its last. */
+/* Returns the index of the last part of the optional part that begins there. */
 static size_t end_of_option(const struct job_text *t, size_t first)
 {
     size_t last = first;
@@ -452,7 +452,7 @@ static bool is_per(const struct space_fixture *f, int placeholder)
     return false;
 }
 
-/* What stands in a text of the fixture, besides keys of `per`. */
+/* Checks what stands in a text of the fixture, besides keys of `per`. */
 static void check_text(const struct space *space, const struct space_fixture *f, const struct job_text *t,
                        const struct position *at, struct problems *problems)
 {

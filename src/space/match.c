@@ -12,7 +12,7 @@
 /* A rule is counted by itself where that takes up to about so many evaluations, which is some milliseconds. */
 #define CHEAP_EVALUATIONS 60000
 
-/* What SQLite may take for expressions: this, and so much for each combination. The slowest real sweep takes a
+/* The time that SQLite may take for expressions: this, and so much for each combination. The slowest real sweep takes a
  * thousandth. */
 #define PATIENCE_MS 10000
 #define PATIENCE_PER_COMBINATION_US 100
@@ -98,7 +98,8 @@ static int count_fewer(struct census *c, size_t rule, int64_t *out, struct error
     return rc < 0 ? -1 : 0;
 }
 
-/* What it excludes of those that are left, where that follows from how many of all it makes false by itself. */
+/* Finds how many of those that are left it excludes, where that follows from how many of all it makes false by
+ * itself. */
 static bool follows_from_alone(const struct census *c, int64_t of, struct rule_count *out)
 {
     if (c->left > 0 && out->alone != 0 && out->alone != of)

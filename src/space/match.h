@@ -30,7 +30,7 @@ struct match {
     const struct value *derived;   /* one per names.derived, VALUE_NULL for those not asked for */
     int64_t limit_ms[LIMIT_COUNT]; /* 0: none */
     int64_t devices;
-    /* Where predictions are asked for; NaN and 0 for what cannot be said. */
+    /* Predictions, where they are asked for; NaN and 0 where nothing can be said. */
     double predicted_memory, predicted_time; /* bytes, seconds of a step */
     const char *predicted_memory_of;         /* "reserved, largest rank"; NULL: not predicted */
     double predicted_steps;
@@ -70,7 +70,7 @@ enum rules_use { RULES_IGNORED, RULES_ASKED, RULES_EXCLUDE };
 int match_open_single(struct space *space, enum rules_use rules, struct match_cursor **out, struct error *e);
 void match_seek(struct match_cursor *c, const int64_t *spec);
 
-/* Which rules, one per space->rules, the combination that match_next gave last does not obey (RULES_ASKED). */
+/* Finds the rules, one per space->rules, that the combination that match_next gave last does not obey (RULES_ASKED). */
 int match_broken(struct match_cursor *c, bool *breaks, struct error *e);
 
 /* A cursor over jobs of a database: match_stored gives what the sweep would run with a job's specs, whatever the rules
@@ -86,7 +86,7 @@ void match_close(struct match_cursor *c);
  * placeholder uses. "" when there are none. */
 void match_add_derived_json(const struct space *space, const struct match *m, struct buffer *out);
 
-/* Which derived keys those are. */
+/* Returns whether the derived key is one of those. */
 bool match_keeps_derived(const struct space *space, size_t derived);
 
 /* Up to `limit` combinations (within `filter` where that is not NULL) that rule `rule` is the first to exclude. With

@@ -378,7 +378,7 @@ static void find_inert(struct match_cursor *c)
     }
 }
 
-/* Of the spec without what is inert. */
+/* Returns the hash of the spec without what is inert. */
 static struct hash128 core_hash(struct match_cursor *c, int section)
 {
     buffer_clear(&c->core);
@@ -429,7 +429,7 @@ static int next_combination(struct match_cursor *c, struct error *e)
     return given;
 }
 
-/* What was worked out may be wrong. */
+/* Forgets what was worked out: it may be wrong. */
 static void forget(struct match_cursor *c)
 {
     c->devices.is_known = false;

@@ -28,7 +28,7 @@ struct order_reader;
 int order_reader_open(struct space *space, struct order_reader **out, struct error *e);
 void order_reader_close(struct order_reader *r);
 
-/* Of the combination at that rank: 1 with its class and coordinates (0 where an entry orders nothing; as many as
+/* Reads the combination at that rank: 1 with its class and coordinates (0 where an entry orders nothing; as many as
  * order_coordinates), 0 when there is no such rank, -1. */
 int order_read(struct order_reader *r, int64_t rank, struct hash128 *class, double *coordinates, struct error *e);
 

@@ -1,4 +1,5 @@
-/* What jobs' keys are made of beside their specs (identity_parts), compared: how it was, and how it is. */
+/* The parts that jobs' keys are made of beside their specs (identity_parts), compared: how they were, and how they
+ * are. */
 #ifndef MESHSWEEP_SPACE_PARTS_H
 #define MESHSWEEP_SPACE_PARTS_H
 

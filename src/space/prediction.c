@@ -281,7 +281,7 @@ static bool says_something(const struct space *space, const struct expression *x
     return !is_null;
 }
 
-/* What a profile says of an input, and where it says nothing the input's own keys. */
+/* Returns what a profile says of an input, and the input's own keys where it says nothing. */
 static char *map_default(struct mapping *m, size_t input, const char *sql)
 {
     char *keys = map_synonyms(m, input);

@@ -46,15 +46,15 @@ struct space_prediction {
 int prediction_compile(struct space *space, struct problems *problems, struct error *e);
 void prediction_free(struct space *space);
 
-/* What predicts. Without [predict] it is made when it is first asked for: reading all coefficients takes as long as all
- * else that a small sweep needs to be planned. */
+/* Returns what predicts. Without [predict] it is made when it is first asked for: reading all coefficients takes as
+ * long as all else that a small sweep needs to be planned. */
 struct predictor *prediction_predictor(struct space_prediction *p);
 
 /* Appends the inputs as columns of a select, ", " between them. */
 void prediction_add_columns(const struct space *space, struct buffer *sql);
 
-/* What the row at hand, whose columns from `first` on are those of prediction_add_columns, is predicted to need.
- * NULL with `*why` (borrowed until the next call) when nothing can be said. Borrowed until the next call. */
+/* Predicts what the row at hand, whose columns from `first` on are those of prediction_add_columns, needs. NULL with
+ * `*why` (borrowed until the next call) when nothing can be said. Borrowed until the next call. */
 const struct prediction *prediction_of_row(struct space *space, const struct stmt *row, int first, const char **why);
 
 /* The same of the inputs' values, INPUT_COUNT of them. */

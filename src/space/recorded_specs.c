@@ -113,7 +113,8 @@ struct job_specs_list {
     size_t count;
 };
 
-/* What the job whose spec of the scaled key's section that is must be multiplied by; 0: it lacks the key. */
+/* Finds the factor by which the job must be multiplied whose spec of the scaled key's section is `id`; 0: it lacks the
+ * key. */
 static int find_ratio(struct recorded_specs *r, int64_t id, double *out, struct error *e)
 {
     int rc;

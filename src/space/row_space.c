@@ -40,7 +40,7 @@ static void add_part(struct buffer *b, const char *text)
     buffer_add_char(b, '\0');
 }
 
-/* What decides what a row comes to, and which one wins. */
+/* Hashes what decides what a row comes to, and which one wins. */
 static struct hash128 hash_reading(const struct sweep *s)
 {
     const struct import_config *c = &s->import;
@@ -261,7 +261,7 @@ void row_space_limit(const struct row_space *r, struct space *space, const int64
         if (n == 0 || space->job_ranks[n] != space->job_ranks[n - 1])
             space->job_ranks[kept++] = space->job_ranks[n];
     space->of_jobs = true;
-    /* What a table says ran is predicted, too, where the prediction is that it cannot. */
+    /* Jobs that ran by a table are predicted, too, where the prediction is that they cannot run. */
     if (space->sweep->import.given)
         space->prediction.prune = PRUNE_OFF;
     space->job_count = (int64_t)kept;

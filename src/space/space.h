@@ -53,7 +53,7 @@ enum runtime_name {
     RUNTIME_COUNT
 };
 
-/* Of an optional name that nothing has. */
+/* The slot of an optional name that nothing has. */
 #define SLOT_ABSENT (-(int)RUNTIME_COUNT)
 /* Behind them, the path of a file that jobs are given, by its index in space->files. */
 #define RUNTIME_FILE(index) (RUNTIME_COUNT + 1 + (index))

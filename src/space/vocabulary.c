@@ -60,7 +60,7 @@ static bool knows(const struct vocabulary *v, const char *text)
     return known;
 }
 
-/* Where the file mentions the key first; [predict] where it does not, or what is at fault is derived (NULL). */
+/* Returns where the file mentions the key first; [predict] where it does not, or what is at fault is derived (NULL). */
 static const struct position *position_of(const struct space *space, const struct key *key)
 {
     const struct section *section = key ? &space->sweep->sections[key->section] : NULL;
@@ -104,7 +104,7 @@ static char *describe(const struct vocabulary *given, const char *key, const cha
     return text;
 }
 
-/* Of the key, each once; NULL where they cannot be asked for. */
+/* Asks for the key's values, each once; NULL where they cannot be asked for. */
 static struct stmt *values_of(const struct space *space, const struct key *key)
 {
     struct buffer sql = BUFFER_INIT;
@@ -341,7 +341,7 @@ static bool is_predicted(const struct space *space, struct input_value *values, 
     return predictor_predict(space->prediction.predictor, values, &p, e) == 0;
 }
 
-/* Where none of the rows is sound; one that is may be what rules leave. */
+/* Reports faults where none of the rows is sound; one that is may be what rules leave. */
 static void tell_faults(struct vocabulary_report *r, struct stmt *s, judge *is_sound)
 {
     struct string_list faults = STRING_LIST_INIT;

@@ -18,7 +18,7 @@ bool vocabulary_is_of_another(const struct space *space, size_t input, const cha
 /* The key that an input is read from; NULL: none, or no plain key. */
 const struct key *vocabulary_key(const struct space *space, size_t input);
 
-/* Of a row of prediction_add_columns, INPUT_COUNT of them; texts are the row's. */
+/* Reads a row of prediction_add_columns into `values`, INPUT_COUNT of them; texts are the row's. */
 void vocabulary_read_inputs(const struct stmt *row, struct input_value *values);
 
 #endif
