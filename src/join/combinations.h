@@ -12,7 +12,7 @@ struct product {
     const struct relation *relations; /* by section; without shapes: it is absent */
     const int64_t *counts;            /* specs by section; 0: it is absent */
     const struct solver_watch *watch; /* NULL: none */
-    /* Where only these of the combinations are meant, ascending; NULL: all. Then each is looked at by itself. */
+    /* The combinations that are meant, ascending; NULL: all. With them each is looked at by itself. */
     const int64_t *ranks;
     size_t rank_count;
     struct specs *const *specs; /* by section; where there are ranks */

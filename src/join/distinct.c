@@ -50,7 +50,7 @@ static void free_axis(struct spec_axis *a)
     free_all(a->axis->values, (struct axis *)a->axis, a->keys);
 }
 
-/* What the values hold is borrowed. */
+/* Copies the row; what the values hold is borrowed. */
 static void copy_row(struct value *to, const struct axis *from, size_t row)
 {
     for (size_t k = 0; k < from->key_count; k++)
@@ -212,7 +212,7 @@ static bool is_of_labels(const struct cutting *c, const struct spec_axis *a)
     return true;
 }
 
-/* Of an axis that only one of two blocks has. */
+/* Returns whether blocks may differ by an axis that only one of the two has. */
 static bool may_differ(const struct cutting *c, const struct spec_axis *a)
 {
     bool differs = !c->for_twins;
@@ -221,7 +221,7 @@ static bool may_differ(const struct cutting *c, const struct spec_axis *a)
     return differs;
 }
 
-/* Which rows of the axis the other has, too; how many. `*differs` where one has other labels there. */
+/* Finds the rows of the axis that the other has, too; returns how many. `*differs` where one has other labels there. */
 static size_t find_common(struct cutting *c, const struct spec_axis *a, const struct spec_axis *other, bool *is_common,
                           bool *differs)
 {
@@ -283,8 +283,8 @@ static void choose_rows(struct spec_axis *a, const bool *rows, bool are_taken)
     free(takes);
 }
 
-/* What is left of `b`, which is taken over, without what the other has: for each axis what lies outside of the other's,
- * the axes before it inside. */
+/* Adds what is left of `b`, which is taken over, without what the other has: for each axis what lies outside of the
+ * other's, the axes before it inside. */
 static void cut(struct cutting *c, struct spec_block b, const struct spec_block *other, struct block_list *out)
 {
     bool **common = xcalloc(b.axis_count + 1, sizeof *common);

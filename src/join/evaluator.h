@@ -1,5 +1,5 @@
-/* What SQLite works out of expressions (join/formula.h): parts over keys that are bound, each once for equal values
- * as far as there is room to remember. */
+/* The evaluator has SQLite work out parts of expressions (join/formula.h): over keys that are bound, each once for
+ * equal values as far as there is room to remember. */
 #ifndef MESHSWEEP_JOIN_EVALUATOR_H
 #define MESHSWEEP_JOIN_EVALUATOR_H
 

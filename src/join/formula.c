@@ -6,8 +6,8 @@
 
 #include "join/formula_tree.h"
 
-/* What comes of values of which only a range is known, in each of the ways in which SQLite works values out. What is
- * told covers all that SQLite may come to; of exact values it is what SQLite comes to. */
+/* Formulas over values of which only a range is known, worked out in each of the ways in which SQLite works values out.
+ * The range covers all that SQLite may come to; for exact values it is what SQLite comes to. */
 
 /* --- ranges --- */
 
@@ -252,7 +252,7 @@ static void span(const double *corners, int count, struct range *r)
     }
 }
 
-/* Of integers the quotient is cut towards zero, of others not: both are covered. */
+/* The quotient of integers is cut towards zero, that of others not: both are covered. */
 static void bound_quotient(const struct range *a, const struct range *b, struct range *r)
 {
     if (b->low <= 0 && b->high >= 0) {
@@ -287,7 +287,7 @@ static double all_bits(double a)
     return a >= 1 ? (double)(INT64_MAX >> (__builtin_clzll((unsigned long long)a) - 1)) : 0;
 }
 
-/* Of what is no integer the digits before the point count. */
+/* Numbers that are no integers count by the digits before the point. */
 static void bound_bits(enum formula_op op, const struct range *a, const struct range *b, struct range *r)
 {
     bool left = a->low >= 0, right = b->low >= 0;
@@ -564,7 +564,7 @@ static struct range evaluate_nullif(const struct evaluation *v, const struct for
     return a;
 }
 
-/* Of cells: the later of equals for min(), the first for max(), as SQLite has it. */
+/* SQLite takes the later of equal cells for min(), the first for max(). */
 static bool is_more_extreme(enum formula_op op, int order)
 {
     return op == OP_MIN ? order <= 0 : order > 0;

@@ -25,7 +25,7 @@ struct datum {
 /* Appends it: equal bytes, equal values. */
 void datum_add(const struct datum *d, struct buffer *out);
 
-/* What is known of a value. */
+/* The knowledge of a value: itself, or what it may be. */
 struct range {
     bool exact;                  /* it is `datum`; else: */
     bool maybe_null, maybe_text; /* it may be NULL; text; */
@@ -48,7 +48,7 @@ struct sql_part {
     void *prepared; /* the scope's own */
 };
 
-/* What a formula is evaluated in. */
+/* The scope in which a formula is evaluated. */
 struct scope;
 struct scope {
     struct range *keys; /* one per names.keys */
@@ -60,7 +60,7 @@ struct scope {
 
 struct formula;
 
-/* Of an expression over those names, resolved to columns. Never fails: what is not understood is one part. */
+/* Compiles an expression over those names, resolved to columns. Never fails: what is not understood is one part. */
 struct formula *formula_compile(const struct names *n, const char *sql);
 void formula_free(struct formula *f);
 
@@ -73,7 +73,7 @@ const size_t *formula_keys(const struct formula *f, size_t *count);
 
 enum { CAN_BE_TRUE = 1, CAN_BE_FALSE = 2, CAN_BE_NULL = 4 };
 
-/* What the truth of the formula can come to. Exactly one bit once all its keys are exact. */
+/* Returns what the truth of the formula can come to. Exactly one bit once all its keys are exact. */
 unsigned formula_truth(struct formula *f, const struct scope *s);
 
 /* Its value; all its keys must be exact. A text is borrowed until the next evaluation. */
@@ -82,11 +82,11 @@ struct datum formula_value(struct formula *f, const struct scope *s);
 /* Whether it is an equality that may be linear in the key, and nothing but that. */
 bool formula_may_be_solved(const struct formula *f, size_t key);
 
-/* Of such a one, where all other keys are exact and all values integers: whether there is a value for which it is true,
- * and which; it is false for all others in the range of the key. Else false. */
+/* Solves such a one, where all other keys are exact and all values integers: whether there is a value for which it is
+ * true, and which; it is false for all others in the range of the key. Else returns false. */
 bool formula_solve(struct formula *f, const struct scope *s, size_t key, bool *any, int64_t *value);
 
-/* What is asked of a formula. */
+/* The truth that is asked of a formula. */
 enum demand { DEMAND_NOT_FALSE = 1, DEMAND_TRUE, DEMAND_FALSE };
 enum outlook { OUTLOOK_OPEN, OUTLOOK_MET, OUTLOOK_FAILED };
 enum outlook demand_outlook(enum demand demand, unsigned truth);

@@ -185,7 +185,7 @@ static uint32_t take_foreign_call(struct parser *p, const char *start)
     return add_part(p, start, part);
 }
 
-/* What stands between `start` and here. */
+/* Adds the text between `start` and here as a part. */
 static uint32_t add_slice(struct parser *p, const char *start)
 {
     struct sql_part part = {NULL, NULL, 0, NULL};
@@ -421,7 +421,7 @@ static uint32_t take_in(struct parser *p, const char *start, uint32_t left)
     return any;
 }
 
-/* What a slice stands for has the NOT in it. */
+/* A slice's text has the NOT in it. */
 static uint32_t negate(struct parser *p, uint32_t node)
 {
     return p->failed || p->f->nodes[node].op == OP_PART ? node : add_one(p, OP_NOT, node);
@@ -581,7 +581,7 @@ static void add_conjuncts(const struct names *n, struct formula *f, struct formu
 {
     const struct formula_node *root = &f->nodes[f->root];
     const uint32_t *operands = f->operands + root->first;
-    /* What BETWEEN is made of stands nowhere in the text. */
+    /* The comparisons that BETWEEN is made of stand nowhere in the text. */
     if (root->op == OP_AND && f->nodes[operands[0]].end && f->nodes[operands[1]].end) {
         for (int i = 0; i < 2; i++)
             add_conjuncts(n, compile_slice(n, f, operands[i]), list, count);

@@ -42,7 +42,7 @@ static void mark_constant(struct buffer *out, char what, int64_t constant)
     buffer_add(out, &constant, sizeof constant);
 }
 
-/* What may be NULL may stay open: then all of the sum is NULL, whatever the constant. */
+/* A key that may be NULL may stay open: then all of the sum is NULL, whatever the constant. */
 static bool add_key(const struct marking *m, size_t key, bool minus, struct sum *out)
 {
     const struct range *r = &m->keys[key];
@@ -116,7 +116,7 @@ static bool multiply(const struct marking *m, const uint32_t *operands, bool min
     return give_constant(a.constant * b.constant, out);
 }
 
-/* Of what is never negative the remainder depends on the class alone. */
+/* The remainder of a sum that is never negative depends on the class alone. */
 static bool add_dividend(const struct marking *m, uint32_t node, int64_t divisor, struct sum *out)
 {
     const size_t start = m->out->length;

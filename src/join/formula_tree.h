@@ -65,11 +65,11 @@ struct formula {
     size_t text_count;
 };
 
-/* What is known of a node. */
+/* Returns what is known of a node. */
 struct range formula_node_range(struct formula *f, const struct scope *s, uint32_t node);
 
-/* Where a node compares sums of integers, or is the remainder of one by a constant: puts what is open of them and what
- * the rest comes to in place of `out` from `start` on. Else false, and `out` is as it was. */
+/* Puts what is open of the sums of integers that a node compares, or of the one whose remainder by a constant it is,
+ * and what the rest comes to in place of `out` from `start` on. False for other nodes, and `out` is as it was. */
 bool formula_mark_sum(const struct formula *f, const struct range *keys, uint32_t node, size_t start,
                       struct buffer *out);
 

@@ -44,7 +44,7 @@ struct relation {
     size_t shape_count;
 };
 
-/* Of the blocks, which are looked at no more afterwards. */
+/* Makes the relation of the blocks, which are not looked at afterwards. */
 void relation_make(const struct spec_block *blocks, size_t count, const struct names *names, enum section_kind section,
                    struct relation *out);
 void relation_free(struct relation *r);

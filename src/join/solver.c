@@ -370,8 +370,8 @@ static int64_t solve_found(struct solver *s, struct tree *t, struct branch *b, c
     return sum;
 }
 
-/* Of the rows of a branch's place those before b->from, and of that one so much as s->share; a block counts by its
- * specs. */
+/* Returns the share that is done of the rows of a branch's place: those before b->from, and of that one so much as
+ * s->share; a block counts by its specs. */
 static double share_of_rows(const struct solver *s, const struct branch *b)
 {
     const struct variable_place *p = &s->places[b->place];
@@ -398,7 +398,7 @@ static int64_t solve_open(struct solver *s, struct tree *t, struct branch *b, co
     return sum;
 }
 
-/* Where the try before this one stopped; what it had found until then. */
+/* Goes on where the try before this one stopped; returns what it had found until then. */
 static int64_t go_on(struct branch *b, const struct hash128 *residue)
 {
     if (!b->part.any || memcmp(b->part.residue.bytes, residue->bytes, sizeof residue->bytes) != 0)

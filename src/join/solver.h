@@ -37,7 +37,7 @@ struct solver;
 struct solver *solver_create(const struct solver_request *request); /* what it points to is borrowed */
 void solver_free(struct solver *s);
 
-/* What separate components come to, kept from one count to the next over the same shapes. */
+/* The counts of separate components, kept from one count to the next over the same shapes. */
 struct solver_memory;
 struct solver_memory *solver_memory_create(void);
 void solver_memory_free(struct solver_memory *m);

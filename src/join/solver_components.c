@@ -68,7 +68,7 @@ bool solver_is_within(const struct solver *s, size_t constraint, const struct se
     return is;
 }
 
-/* What of the outside counts for a component. */
+/* Notes what counts for a component of what is outside it. */
 static void note_context(const struct solver *s, const struct set *component, struct branch *b)
 {
     struct set tests = {NULL, 0}, equalities = {NULL, 0}, pending = {NULL, 0}, guided = {NULL, 0};

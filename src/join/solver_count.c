@@ -11,7 +11,7 @@ struct solver_memory {
     struct hash_map counts;
 };
 
-/* What a constraint reads that never changes; the rest is of places of the component. */
+/* Adds the keys of a constraint that never change; the rest is of places of the component. */
 static void add_fixed(struct solver *s, const struct constraint *c)
 {
     size_t key_count;
@@ -42,7 +42,7 @@ static const struct hash128 *component_hash(struct solver *s, const struct set *
 
 #define FIRST_TRY 1000 /* evaluations */
 
-/* What is known from before makes a try this much faster than it began. */
+/* Knowledge from before makes a try this much faster than it began. */
 #define HOPE 4
 
 static struct set copy_set(const struct set *set)
@@ -112,7 +112,7 @@ static int best_try(const struct effort *tries, int count)
     return best;
 }
 
-/* What others may take is a part of what the best one still needs, if it goes on as it did. */
+/* Others may take this part of what the best one still needs, if it goes on as it did. */
 #define OTHERS_PART 4
 static int64_t others_most(const struct effort *best, int64_t most)
 {

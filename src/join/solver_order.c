@@ -40,14 +40,14 @@ static double rest_without(const struct solver *s, const struct set *component, 
     return heaviest;
 }
 
-/* What splits the component best is bound first. */
+/* Returns the place that splits the component best: it is bound first. */
 static size_t best_split(const struct solver *s, const struct set *component)
 {
     size_t best = component->items[0];
     double least = INFINITY;
     for (size_t i = 0; i < component->count; i++) {
         size_t p = component->items[i];
-        /* Of two that leave as much the one with fewer rows. */
+        /* The place with fewer rows is taken of two that leave as much. */
         double left = rest_without(s, component, p) + weight(&s->places[p]) * 1.001;
         if (left < least) {
             least = left;
@@ -61,7 +61,7 @@ static size_t best_split(const struct solver *s, const struct set *component)
 
 #define SAMPLES 64
 
-/* Of an order on its way: what is bound, how many ways there are to do so, and what was visited for that. */
+/* An order on its way: what is bound, how many ways there are to do so, and what was visited for that. */
 struct prefix {
     bool *bound; /* by place */
     double ways, visited;
@@ -89,7 +89,7 @@ static double *sample_shares(struct solver *s, const struct set *component)
     return shares;
 }
 
-/* What binding one more place visits, and how many ways it leaves. */
+/* Works out what binding one more place visits, and how many ways it leaves. */
 static void extend(const struct solver *s, const struct prefix *p, const double *shares, size_t place,
                    struct prefix *out)
 {
@@ -189,7 +189,7 @@ size_t solver_choose(const struct solver *s, const struct set *component, enum o
                     : order == ORDER_RANKED ? first_ranked(s, component)
                     : order == ORDER_FEWEST ? fewest_rows(s, component)
                                             : best_split(s, component);
-    /* Which rows there are must be known first. */
+    /* The block of a guided place must be known first: it says which rows there are. */
     for (size_t i = 0; place_is_guided(&s->places[chosen]) && i < component->count; i++)
         if (component->items[i] == s->places[chosen].block)
             return component->items[i];

@@ -20,7 +20,7 @@ struct variable_place {
     size_t column_count;
 };
 
-/* What a try that stopped had solved of a component: the next one continues there. */
+/* The part of a component that a try had solved when it stopped: the next one continues there. */
 struct part_solved {
     bool any;
     struct hash128 residue;
@@ -66,7 +66,7 @@ struct row_lists {
     size_t count, rows; /* lists; rows in all of them */
 };
 
-/* Where the walk is at a place. */
+/* The walk's state at a place. */
 struct visit {
     bool is_listed, is_listing; /* its rows are in list `number`; are found one by one, and noted in `made` */
     int64_t number;
@@ -142,7 +142,7 @@ struct set solver_component(const struct solver *s, bool *in, size_t from);
 
 /* For ORDER_RANKED: by samples of what each constraint lets through. */
 void solver_rank(struct solver *s, const struct set *component);
-/* What is bound first. */
+/* Returns the place that is bound first. */
 size_t solver_choose(const struct solver *s, const struct set *component, enum order order);
 
 /* Takes the component over; the number of its branch. */
@@ -181,7 +181,7 @@ int64_t solver_solve_children(struct solver *s, struct tree *t, const struct bra
 /* When ask looks next: after LOOK_EVERY, or where the work that it may take is spent. */
 void solver_look_later(struct solver *s);
 
-/* Of what is left of the constraints above a branch: equal hashes, equal solutions of its component. */
+/* Hashes what is left of the constraints above a branch: equal hashes, equal solutions of its component. */
 struct hash128 solver_residue(struct solver *s, const struct tree *t, const struct branch *b);
 
 void solver_forget_lists(struct solver *s);

@@ -70,7 +70,7 @@ static size_t search_row(struct solver *s, size_t place, size_t from)
 
 /* --- rows that were found before --- */
 
-/* What was found once below a place is found again wherever as much is left of the constraints. */
+/* Rows found once below a place are found again wherever as much is left of the constraints. */
 #define ROWS_KEPT_MOST (1 << 21)
 #define LISTS_MOST (1 << 17)
 #define ENTERED_TRIED 1024 /* a place that is never found as it was before is not looked up */

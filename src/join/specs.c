@@ -159,7 +159,7 @@ struct specs *specs_create(const struct sweep *sweep, const struct names *names,
     collect_keys(s);
     for (size_t b = 0; b < from->block_count; b++) {
         take_block(s, &from->blocks[b]);
-        /* Of what is too long by itself it is told already. */
+        /* A block that is too long by itself is reported already. */
         if (problems->found == 0)
             check_length(s, &from->blocks[b], &s->blocks[b], problems);
     }
@@ -256,7 +256,7 @@ struct datum specs_datum_of(const struct value *v)
     return (struct datum){DATUM_TEXT, {.text = v->text}};
 }
 
-/* Which keys a JSON text has. */
+/* The keys that a JSON text has. */
 enum json_keys { JSON_ALL, JSON_IDENTITY, JSON_CONTENT };
 
 static bool has_twin(struct specs *s, int64_t spec)

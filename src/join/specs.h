@@ -59,8 +59,8 @@ bool specs_differ(const struct specs *s, size_t key);
  * hold is borrowed from the sweep; spec_blocks_free. */
 bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *count);
 
-/* Which specs have twins: none, all, or those whose specs_content_hash is in `some` (the caller's, empty). Where there
- * are very many specs of which that cannot be told, none. `name`: of names.keys. */
+/* Finds which specs have twins: none, all, or those whose specs_content_hash is in `some` (the caller's, empty). None
+ * where there are very many specs and it cannot be found out. `name`: of names.keys. */
 enum twins { TWINS_NONE, TWINS_SOME, TWINS_ALL };
 enum twins specs_find_twins(struct specs *s, size_t name, struct hash_set *some);
 
