@@ -31,7 +31,7 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-/* What came of it. */
+/* The counts of what was compressed. */
 struct archive_counts {
     int64_t files, failed;
     struct archived_change bytes;

@@ -308,7 +308,7 @@ static cJSON *runner_up_json(const struct best *b, const struct best_job *job)
     return item;
 }
 
-/* Of several objectives: "pareto": [{"job", "tie", "values": {…}, "differs": {…}}, …]; of one nothing. */
+/* Adds, for several objectives, "pareto": [{"job", "tie", "values": {…}, "differs": {…}}, …]; for one nothing. */
 static void json_add_pareto(cJSON *root, const struct best *b)
 {
     const struct pareto *p = &b->pareto;
@@ -708,7 +708,7 @@ static int add_group_key(struct db *db, const char *option, const char *word, si
     return rc;
 }
 
-/* Of "layers=2, num_hosts=1" and of "layers,num_hosts": layers and num_hosts. */
+/* Adds layers and num_hosts from "layers=2, num_hosts=1" and from "layers,num_hosts". */
 static int add_group_keys(struct db *db, const char *option, const char *text, struct string_list *out, struct error *e)
 {
     int rc = 0;

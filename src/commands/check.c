@@ -58,7 +58,7 @@ static const struct {
 };
 static char *wrong_option[] = {(char *)"--meshsweep-no-such-option", NULL};
 
-/* What is known of one. */
+/* A job that is tried, and what is known of it. */
 struct tried {
     char *refused;           /* NULL: it was taken */
     struct buffer queue;     /* its words, in turn */
@@ -290,7 +290,7 @@ static void remove_files(const struct trying *y, int i)
     batch_array_remove(&y->list, &y->list.arrays[i]);
 }
 
-/* What still runs ends, and writes nothing more. */
+/* Ends what still runs, so that it writes nothing more. */
 static void end_all(struct trying *y)
 {
     for (size_t i = 0; i < y->list.count; i++) {

@@ -461,7 +461,7 @@ static void add_pair(const struct comparison *c, const struct comparison_pair *p
                       (long long)p->without_choice);
 }
 
-/* What the pairs have in common; steps of different global batches do different work. */
+/* Returns what the pairs have in common; steps of different global batches do different work. */
 static const char *common_ground(const struct comparison *c)
 {
     static const char *const batches[] = {"global_batch", "train_batch_size", NULL};

@@ -240,7 +240,8 @@ static int read_apart(struct two_sides *p, const char *first, const char *second
 
 /* --- logs --- */
 
-/* What was kept of the output of the attempt that stands for the job, or of its newest; NULL: nothing. The caller's. */
+/* Reads what was kept of the output of the attempt that stands for the job, or of its newest; NULL: nothing. The
+ * caller's. */
 static int read_log(const struct two_sides *p, const cJSON *job, char **out, struct error *e)
 {
     struct job_log log = {0};

@@ -151,8 +151,8 @@ static int deepspeed_options_check(const struct deepspeed_options *o, struct err
     return 0;
 }
 
-/* What Accelerate's configuration says where the command line does not. What is borrowed from `*own_include`, the
- * caller's, NULL: nothing, and from `a` must outlive `o`. */
+/* Takes from Accelerate's configuration what the command line does not say. Texts that are borrowed from
+ * `*own_include`, the caller's, NULL: nothing, and from `a` must outlive `o`. */
 static void deepspeed_options_overlay(struct deepspeed_options *o, const struct accelerate_config *a,
                                       char **own_include)
 {
@@ -511,8 +511,8 @@ static int launch(const struct tuning_call *t, char **winner, struct error *e)
     return process_become(winner, e);
 }
 
-/* Whether more than half of what ended failed, and of that more than half for one reason, which is then said. Out of
- * memory is what a tuning finds out, and no such reason. */
+/* Reports whether more than half of the jobs that ended failed, and more than half of those for one reason, which it
+ * then states. Out of memory is what a tuning finds out, and no such reason. */
 static int tell_most_failed(const struct tuning_call *t, bool *most, struct error *e)
 {
     struct db *db = NULL;
@@ -612,7 +612,7 @@ static bool may_begin_smaller(const struct tuning_call *t)
     return micro && json_text_integer(micro, &first) && first > t->knobs.min_micro_batch;
 }
 
-/* Whether a job ended with what Transformers' Trainer says of a ds_config that differs from its arguments
+/* Returns whether a job ended with what Transformers' Trainer says of a ds_config that differs from its arguments
  * (integrations/deepspeed.py: trainer_config_finalize). 1, 0 or -1. */
 static int failed_as_trainers(const struct tuning_call *t, struct error *e)
 {
@@ -628,7 +628,7 @@ static int failed_as_trainers(const struct tuning_call *t, struct error *e)
     return rc < 0 ? -1 : found != 0;
 }
 
-/* What may help where no job ended well, once each. */
+/* Tries what may help where no job ended well, once each. */
 static int try_again(struct tuning_call *t, const char *exps_dir, const char *results_dir, char ***winner,
                      struct error *e)
 {

@@ -105,7 +105,7 @@ static void add_unowned(void *context, const char *name)
     add(g, xasprintf("%s/%s", g->files, name), 0);
 }
 
-/* Of what `meshsweep archive`, or a runner that cut a log, did not live to finish. */
+/* Adds what `meshsweep archive`, or a runner that cut a log, did not live to finish. */
 static void add_temporaries(struct garbage *g, const char *directory)
 {
     struct stat status;

@@ -110,7 +110,7 @@ static void add_winner(const struct best *b, struct buffer *out)
     buffer_printf(out, "%s%s, the %s", b->unit[0] ? " " : "", b->unit, b->maximise ? "highest" : "lowest");
 }
 
-/* What `best` says of the database as it would be. */
+/* Reports what `best` says of the database as it would be. */
 static int report_winner(struct db *db, struct error *e)
 {
     struct best best;
@@ -147,7 +147,8 @@ static int show(void *context, const struct import_summary *s, struct error *e)
     return 0;
 }
 
-/* What the table is known by: its path. Of a pipe, by which the next table may come, its content, too. */
+/* Returns what the table is known by: its path. A pipe, by which the next table may come, is known by its content,
+ * too. */
 static char *place_of(const char *file, const char *hash)
 {
     struct stat status;

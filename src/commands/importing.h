@@ -1,4 +1,4 @@
-/* What an import would give. */
+/* A trial import, and what it would give. */
 #ifndef MESHSWEEP_COMMANDS_IMPORTING_H
 #define MESHSWEEP_COMMANDS_IMPORTING_H
 

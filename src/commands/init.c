@@ -38,7 +38,7 @@ static const struct option option_table[] = {
     {.name = NULL},
 };
 
-/* What was given, and what was asked for. */
+/* The answers that were given, and what was asked for. */
 struct answers {
     struct string_list command, axes;
     char *log;
@@ -155,7 +155,7 @@ static int make_text(const struct init_options *o, const struct answers *given, 
     return rc < 0 ? -1 : check_text(o->output, out, e);
 }
 
-/* What the readers of what was written find in the log that was given. */
+/* Shows what the readers of the sweep file that was written find in the log that was given. */
 static int show_readings(const char *log, const struct buffer *sweep_file, struct error *e)
 {
     struct buffer found = BUFFER_INIT;

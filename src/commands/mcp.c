@@ -43,8 +43,8 @@ enum right {
     RUNS, /* starts jobs, and is counted */
 };
 
-/* What a caller may give beside options: a number, a list of numbers or an object becomes words of the command; a
- * document is read by it from its input. */
+/* An operand, which a caller may give beside options: a number, a list of numbers or an object becomes words of the
+ * command; the command reads a document from its input. */
 struct operand {
     const char *name, *type, *items, *description; /* of JSON Schema; `items`: the type of a list's */
     bool is_document;
@@ -208,7 +208,7 @@ static void add_versions(cJSON *object, const char *name)
         cJSON_AddItemToArray(list, cJSON_CreateString(versions[i]));
 }
 
-/* Of a request without a session: what the revisions since 2026-07-28 want. */
+/* Returns the version that a request without a session states, as the revisions since 2026-07-28 want. */
 static const cJSON *version_of(const cJSON *request)
 {
     return member(parameter(request, "_meta"), META_VERSION);
@@ -599,7 +599,7 @@ static int64_t timeout_of(const struct call *c)
     return c->tool->right == RUNS ? o->run_timeout_ms : o->call_timeout_ms;
 }
 
-/* What the limits and the exit status make of it. True: it is an error. */
+/* Adds what the limits and the exit status make of it. True: it is an error. */
 static bool add_outcome(cJSON *content, const struct call *c, int exit_code)
 {
     char limit[32];

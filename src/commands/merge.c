@@ -28,7 +28,7 @@ static const struct option option_table[] = {
     {.name = NULL},
 };
 
-/* What came from several databases is under one definition, and a job's value is that of all its attempts. */
+/* Brings what came from several databases under one definition; a job's value is that of all its attempts. */
 static int unify(struct db *db, struct error *e)
 {
     const struct renewal_request request = {.in_transaction = true};

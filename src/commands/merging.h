@@ -1,4 +1,4 @@
-/* What `merge` and `pull` have in common. */
+/* The part that `merge` and `pull` have in common. */
 #ifndef MESHSWEEP_COMMANDS_MERGING_H
 #define MESHSWEEP_COMMANDS_MERGING_H
 

@@ -32,7 +32,7 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-/* What is noted, and of what. */
+/* A note, and what it is of. */
 struct note_target {
     struct db *db;
     int64_t job_id, attempt_id, number;
@@ -73,7 +73,7 @@ static int find_target(struct note_target *n, const char *word, struct error *e)
     return rc;
 }
 
-/* Of the job's attempts, or of the one; in `sql` ?1 and ?2. */
+/* Counts in the job's attempts, or in the one; these are ?1 and ?2 in `sql`. */
 static int count(const struct note_target *n, const char *sql, int64_t attempt_id, int64_t *out, struct error *e)
 {
     return db_query_int(n->db, sql, VALUES(sql_int(n->job_id), sql_positive(attempt_id)), 0, out, e);
@@ -82,7 +82,7 @@ static int count(const struct note_target *n, const char *sql, int64_t attempt_i
 static const char excluded_sql[] =
     "SELECT count(*) FROM excluded_attempt WHERE job_id = ?1 AND attempt_id = ifnull(?2, attempt_id)";
 
-/* Whether there is something to exclude, or to take back. */
+/* Fails unless there is something to exclude, or to take back. */
 static int check_target(const struct note_target *n, const struct note_options *o, struct error *e)
 {
     int64_t attempts, excluded;

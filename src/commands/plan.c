@@ -29,7 +29,7 @@ static const char *const mark_names[PLAN_MARK_COUNT] =
     {[PLAN_NEW] = "new",       [PLAN_DONE] = "done",       [PLAN_RETRY] = "retry",
      [PLAN_FAILED] = "failed", [PLAN_RUNNING] = "running", [PLAN_PRUNED] = "pruned"};
 
-/* What is printed: as soon as it is known where everything is asked for, else at the end. */
+/* The printing of a plan: as soon as a job is known where everything is asked for, else at the end. */
 struct plan_printing {
     struct space *space;
     const char *shard; /* --shard; NULL: all */

@@ -38,7 +38,7 @@ static bool find_input_key(const struct space *space, const char *name, const st
     return !scaling_is_key(x, key->section, key->name) && !scaling_follower(x, key->section, key->name);
 }
 
-/* What [predict.keys] says of the input; NULL: nothing. */
+/* Returns what [predict.keys] says of the input; NULL: nothing. */
 static const char *declared_key(const struct space *space, const char *input)
 {
     const struct predict_config *c = &space->sweep->predict;
@@ -740,7 +740,7 @@ static int collect_plans(struct scaled_session *x, struct session *s, struct db 
     return rc;
 }
 
-/* Of the jobs of a table the rules say nothing. */
+/* Reports why no combination is left. The rules say nothing of the jobs of a table. */
 static int nothing_there(const struct scaled_session *x, struct error *e)
 {
     struct match_counts counts = {0};

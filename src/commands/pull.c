@@ -60,7 +60,7 @@ static int read_source(const char *given, struct pulled_database *out, struct er
                      given);
 }
 
-/* Where its job files are, as far as that can be known here; the caller's. */
+/* Returns where its job files are, as far as that can be known here; the caller's. */
 static char *directory_of(const struct pulled_database *s)
 {
     if (!s->host)
@@ -96,7 +96,8 @@ static void remove_directory(char *path)
     free(path);
 }
 
-/* What the far side's shell runs: a copy as of one instant, which is written to standard output and is gone then. */
+/* Returns the commands for the far side's shell: a copy as of one instant, which is written to standard output and is
+ * gone then. */
 static char *far_script(const char *path)
 {
     struct buffer script = BUFFER_INIT, name = BUFFER_INIT;
@@ -155,7 +156,7 @@ static int copy_here(const char *path, const char *copy, struct error *e)
     return rc;
 }
 
-/* What an older version wrote is brought up to date in the copy. */
+/* Brings a copy that an older version wrote up to date. */
 static int upgrade_copy_of(const struct pulled_database *s, const char *copy, struct error *e)
 {
     int64_t version, newest;

@@ -100,7 +100,7 @@ static char *name_variables(const struct job_config *job, const char *before, ch
     return buffer_take(&text);
 }
 
-/* What a job lacks that it would have by hand may be why it failed. */
+/* Names the variables that a job lacks and would have by hand: they may be why it failed. */
 static void tell_environment(struct execution *x)
 {
     const struct job_config *job = &x->session->sweep->job;
@@ -412,7 +412,7 @@ static int run_again(struct execution *x, const char *directory, const char *ide
     return rc;
 }
 
-/* What became of it is told once it has ended; of one that another run is to collect nothing is known yet. */
+/* Reports the end of a full training; nothing is known yet of one that another run is to collect. */
 static int note_full(struct execution *x, struct error *e)
 {
     cJSON *all = NULL;
@@ -767,7 +767,7 @@ static int run_enumerated(struct execution *x, struct error *e)
     return 0;
 }
 
-/* What [was] says is carried out with the enumeration; where nothing is, a change that made all jobs new is told. */
+/* Carries out [was] with the enumeration; without it, reports a change that made all jobs new. */
 static int find_formers(struct execution *x, struct formers *f, struct space_moves *moves, struct error *e)
 {
     struct space *space = x->session->space;
@@ -794,14 +794,14 @@ static int list_jobs(struct execution *x, struct error *e)
     struct enumerate_draw draw;
     if (!x->session->only.sql && search_setup_draw(&x->search, &draw))
         return enumerate_drawn(x->session->space, x->db, &draw, &x->enumeration, e);
-    /* Where fixtures change the order, all are to be known before the first is started. */
+    /* All jobs must be known before the first is started where fixtures change the order. */
     if (session_is_narrowed(x->session) || x->search.wanted || x->options->stale ||
         x->session->sweep->model_info.given || x->session->sweep->fixture_count > 0)
         return enumerate_into(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
     return enumerate_first(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
 }
 
-/* What failed is not read again by itself. */
+/* Suggests `reread` for failed jobs, which are not read again by themselves. */
 static int suggest_reread(const struct execution *x, struct error *e)
 {
     int64_t count = 0;
@@ -835,7 +835,7 @@ static int enumerate_jobs(struct execution *x, struct error *e)
     return rc;
 }
 
-/* What was measured before, under the definitions that the sweep file has now. */
+/* Brings what was measured before under the definitions that the sweep file has now. */
 static int renew_measured(struct execution *x, struct error *e)
 {
     char *directory = store_directory(x->options->db);
@@ -854,7 +854,7 @@ static int renew_measured(struct execution *x, struct error *e)
     for (size_t i = 0; sentences[i]; i++)
         output_message("%s", sentences[i]);
     strings_free(sentences);
-    /* What predictions were fitted to has changed. */
+    /* The numbers that predictions were fitted to have changed. */
     rc = renewal.count || renewal.mended ? learning_resume(x->session->space, x->db, e) : 0;
     renewal_free(&renewal);
     return rc < 0 ? rc : suggest_reread(x, e);
@@ -914,7 +914,8 @@ static int ask_release(const char *db, struct error *e)
     return rc < 0 ? -1 : STATUS_OK;
 }
 
-/* What several hosts measured would leave the sweep with their combinations, and another job would be the best. */
+/* Fails where jobs that several hosts measured would leave the sweep with their combinations: another job would then be
+ * the best. */
 static int keep_several_hosts(const struct session *s, struct db *db, struct error *e)
 {
     int64_t jobs = 0;

@@ -162,9 +162,9 @@ static void add_note(const struct stmt *s, struct buffer *out)
     buffer_add_char(out, '\n');
 }
 
-/* What stands before each column of the parts that are one line each: "throughput at concurrency 16: 1234 tokens/s",
- * "attempt 1: server {"tp":2}, ended, port 41000, log fixture-server/1/output.log: exit status 1",
- * "attempt 1: trace.rep, 4096 bytes". */
+/* The texts before each column of the parts that are one line each: "throughput at concurrency 16: 1234 tokens/s",
+ * "attempt 1: server {"tp":2}, ended, port 41000, log fixture-server/1/output.log: exit status 1", "attempt 1:
+ * trace.rep, 4096 bytes". */
 static const char *const before_columns[JOB_PART_COUNT][7] = {
     [JOB_PART_POINTS] = {"  ", " at ", " ", ": ", " "},
     [JOB_PART_FIXTURES] = {"  attempt ", ": ", " ", ", ", ", port ", ", log ", ": "},

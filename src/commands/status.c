@@ -71,7 +71,7 @@ static const cJSON *part(const struct status_view *v, const char *name)
 
 /* --- asking --- */
 
-/* What a statement cannot tell: statistics, and what conditions and groups make of the best. */
+/* Reads what a statement cannot tell: statistics, and what conditions and groups make of the best. */
 static int ask_others(struct db *db, struct status_view *v, struct error *e)
 {
     const cJSON *best = part(v, "best");

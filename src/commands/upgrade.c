@@ -24,7 +24,7 @@ static const struct option option_table[] = {
     {.name = NULL},
 };
 
-/* What was done. */
+/* An upgrade, and what it did. */
 struct upgrade {
     const char *path; /* of what is upgraded now */
     int64_t version, newest;

@@ -175,7 +175,7 @@ struct answer {
 
 #define NEW_JOB "{\"job\":null,\"state\":\"new\",\"failure\":null,\"why_held\":null,\"pruned_by\":null}"
 
-/* What the database knows of it: `parts` are attempts, then choices. */
+/* Reads what the database knows of the job: `parts` are attempts, then choices. */
 static int read_job(struct db *db, const struct hash128 *key, cJSON **job, cJSON *parts[2], cJSON *beside,
                     struct error *e)
 {
