@@ -10,8 +10,8 @@
 
 enum { QUESTION_COUNT = 3 };
 
-/* What a sum covers. Summaries that nobody reported are worked out from others, some of them later. Another column or
- * order is another sum: what was kept would seem to have changed. */
+/* A sum covers these questions. Summaries that nobody reported are worked out from others, some of them later. Another
+ * column or order is another sum: what was kept would seem to have changed. */
 static const char *const questions[QUESTION_COUNT] = {
     ("SELECT ifnull(?2, j.key), a.number, a.state, a.failure, a.blame, a.message, a.command, a.environment, a.started, "
      "a.ended,"

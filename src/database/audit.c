@@ -254,7 +254,7 @@ static int is_hash_without(struct spec_hashes *h, const char *json, unsigned set
     return rc < 0 ? -1 : 0;
 }
 
-/* What cannot be told counts as well. */
+/* A spec that cannot be judged counts as sound. */
 static int is_spec_sound(struct spec_hashes *h, bool *yes, struct error *e)
 {
     const char *json = stmt_text(h->next, 1);
@@ -331,7 +331,7 @@ int audit_run(struct db *db, const char *path, audit_found *found, void *context
 {
     struct audit a = {db, path, store_directory_of(db), found, context, 0};
     if (schema_problem(db)) {
-        /* Of tables that SQLite could not read, or not as they are, nothing can be asked. */
+        /* Nothing can be asked of tables that SQLite could not read, or not as they are. */
         compare_schema(&a);
         free(a.directory);
         *count = a.count;

@@ -1,4 +1,4 @@
-/* What is wrong with a database, and what can be repaired without losing anything. */
+/* The audit finds what is wrong with a database, and what can be repaired without losing anything. */
 #ifndef MESHSWEEP_DATABASE_AUDIT_H
 #define MESHSWEEP_DATABASE_AUDIT_H
 

@@ -16,7 +16,7 @@
     "SELECT max(id) FROM attempt WHERE job_id = job.id AND state = 'failed' AND failure <> 'cancelled' AND kind = "    \
     "'trial'"
 
-/* Of jobs with one attempt; of more the triggers of the table job alone know. */
+/* Jobs with one attempt are compared; the triggers of the table job alone know about others. */
 #define OTHER_VALUES                                                                                                   \
     "(SELECT j.id FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id LEFT JOIN job_metric AS m"            \
     " ON m.job_id = j.id AND m.name = s.name WHERE (m.job_id IS NULL OR m.value IS NOT s.value)"                       \
@@ -29,9 +29,9 @@
 #define WITHOUT_SPECS                                                                                                  \
     LACKS("cluster_id") " OR " LACKS("model_id") " OR " LACKS("training_id") " OR " LACKS("parallel_id")
 
-/* Of summaries all samples of which are kept, what these come to (metrics/samples.c): those that count by warm-up and
- * steps, or the last where none does; quantiles linear between neighbours. A single sample is what it
- * comes to. */
+/* Summaries all samples of which are kept are compared with what these come to (metrics/samples.c): those that count by
+ * warm-up and steps, or the last where none does; quantiles linear between neighbours. A single sample is what it comes
+ * to. */
 #define RECOUNTED                                                                                                      \
     "(WITH sample AS (SELECT s.attempt_id, s.name, s.value AS was, coalesce(d.take, 'median') AS take, m.sequence,"    \
     " iif(typeof(m.value) = 'text' OR abs(m.value) = 9e999, NULL, m.value) AS value,"                                  \

@@ -1,4 +1,4 @@
-/* What can be wrong with the rows of a database, as a table of questions in SQL, each with its advice and, where it can
+/* The faults that rows of a database can have, as a table of questions in SQL, each with its advice and, where it can
  * be put right without losing anything, how. */
 #ifndef MESHSWEEP_DATABASE_AUDIT_QUESTIONS_H
 #define MESHSWEEP_DATABASE_AUDIT_QUESTIONS_H

@@ -8,7 +8,7 @@
 #include "database/whole_file.h"
 #include "util/memory.h"
 
-/* What SQLite puts beside a database that is in use. */
+/* The files that SQLite puts beside a database that is in use. */
 static const char *const side_files[] = {"-wal", "-shm", "-journal"};
 #define SIDE_FILES LENGTH(side_files)
 

@@ -20,7 +20,7 @@
 #define MOMENT_MS 100
 #define COMMIT_TRIES 6 /* of BUSY_TIMEOUT_MS each: what would be lost took longer to make than to wait for */
 
-/* What a person can do about a result code. */
+/* Advice on what a person can do about a result code. */
 static const struct {
     int code;
     const char *advice;
@@ -59,7 +59,7 @@ const char *db_advice(int code)
     return NULL;
 }
 
-/* What a cut log looks like to SQLite. */
+/* A cut log looks like one of these to SQLite. */
 static bool may_come_of_a_cut(int code)
 {
     return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_IOERR;
@@ -101,7 +101,7 @@ static void configure(sqlite3 *handle)
     sqlite3_busy_timeout(handle, BUSY_TIMEOUT_MS);
 }
 
-/* Of a generated column: a CHECK is not looked at where the file may not be written. Compiled, not run. */
+/* A CHECK is not looked at where the file may not be written, so a generated column is tried. Compiled, not run. */
 static bool has_harmless_json(sqlite3 *handle)
 {
     sqlite3_stmt *s = NULL;
@@ -128,7 +128,8 @@ static void distrust_schema(sqlite3 *handle)
     sqlite3_close_v2(private);
 }
 
-/* What SQLite is given to open. Absolute, so that no file name means anything else to it (":memory:", "file:…"). */
+/* Returns the name that SQLite is given to open. Absolute, so that no file name means anything else to it (":memory:",
+ * "file:…"). */
 static char *file_name(const char *path, enum db_mode mode)
 {
     if (mode == DB_TEMPORARY)
@@ -194,7 +195,7 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
     return 0;
 }
 
-/* What is recorded is not written all the same: no caller asks for that. */
+/* The recorded tables are still not written: no caller asks for that. */
 int db_allow_temporary(struct db *db, struct error *e)
 {
     return db_exec(db, "PRAGMA query_only = 0", e);
@@ -329,7 +330,7 @@ int db_try_begin(struct db *db, bool *begun, struct error *e)
     return *begun || (rc & 0xff) == SQLITE_BUSY ? 0 : db_error(db, e);
 }
 
-/* What a COMMIT with this result comes to. */
+/* Returns what a COMMIT with this result comes to. */
 static int committed(struct db *db, int rc, struct error *e)
 {
     if (rc == SQLITE_OK)
@@ -606,7 +607,7 @@ double stmt_double_or_nan(const struct stmt *s, int column)
     return type == COLUMN_INT || type == COLUMN_FLOAT ? stmt_double(s, column) : NAN;
 }
 
-/* What a row holds is NULL only where the row says so: a value that there was no memory for is no NULL. */
+/* A row's value is NULL only where the row says so: a value that there was no memory for is no NULL. */
 static const void *present(const struct stmt *s, const void *value)
 {
     if (!value && sqlite3_errcode(sqlite3_db_handle(s->handle)) == SQLITE_NOMEM)

@@ -45,7 +45,7 @@ int db_insert(struct db *db, const char *sql, struct sql_values values, int64_t 
 int db_query_int(struct db *db, const char *sql, struct sql_values values, int64_t absent, int64_t *out,
                  struct error *e);
 
-/* Whether there is a row and its first column is true. */
+/* Finds whether there is a row and its first column is true. */
 int db_query_bool(struct db *db, const char *sql, struct sql_values values, bool *out, struct error *e);
 
 /* The text in its first column: the caller's, NULL when there is no row or it holds NULL. */
@@ -58,7 +58,7 @@ int db_query_texts(struct db *db, const char *sql, struct sql_values values, str
  * earlier frees it. */
 int db_next(struct db *db, const char *sql, struct sql_values values, struct stmt **s, struct error *e);
 
-/* What is read in between is as of one moment, whoever writes meanwhile; they nest. */
+/* Reads between these two are as of one moment, whoever writes meanwhile; they nest. */
 int db_read_begin(struct db *db, struct error *e);
 void db_read_end(struct db *db);
 
@@ -95,12 +95,13 @@ const char *db_library_version(void);
 /* Whether SQLite's grammar has that word. */
 bool db_is_keyword(const char *word);
 
-/* Whether rows that refer to others are checked (they are when a database is opened). Not while what is referred to
- * may be deleted: for a load that gets its references from the database itself, where the checks take half of the
- * time. */
+/* Sets whether rows that refer to others are checked (they are when a database is opened). Not to be switched off while
+ * what is referred to may be deleted: for a load that gets its references from the database itself, where the checks
+ * take half of the time. */
 void db_check_references(struct db *db, bool yes);
 
-/* Whether statements may write to sqlite_schema after PRAGMA writable_schema, as migrations do; not when opened. */
+/* Sets whether statements may write to sqlite_schema after PRAGMA writable_schema, as migrations do; not when
+ * opened. */
 void db_allow_schema_edits(struct db *db, bool yes);
 
 /* Lets temporary tables and views be made beside a database that was opened for reading. */

@@ -22,9 +22,9 @@ int guard_prepare_reading(struct db *db, const char *sql, guard_column *each, vo
  * is false or NULL, -1 when the expression fails (ERROR_USAGE, in SQLite's words). */
 int guard_truth(struct stmt *s, struct error *e);
 
-/* Whether `expression` may stand after WHERE in a SELECT over something with these columns: as guard_prepare has it.
- * It is compiled apart from the statement it is for, because that may be over a view whose own subqueries SQLite does
- * not tell from those of the expression. ERROR_USAGE; a column that does not exist is "no such column: x". */
+/* Checks that `expression` may stand after WHERE in a SELECT over something with these columns: as guard_prepare has
+ * it. It is compiled apart from the statement it is for, because that may be over a view whose own subqueries SQLite
+ * cannot tell from those of the expression. ERROR_USAGE; a column that does not exist is "no such column: x". */
 int guard_check_where(const char *expression, const char *const *columns, size_t count, struct error *e);
 
 /* Ends the statements of `db` with an error once this process has used `ms` more of processor time; 0: no limit. For

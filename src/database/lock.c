@@ -87,7 +87,7 @@ static bool is_ours(int fd)
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
         return false;
     ssize_t n = pread(fd, head, sizeof head, 0);
-    /* What cannot be read is for whoever needs it to say. */
+    /* A file that cannot be read is for whoever needs it to report. */
     return n <= 0 || (n == sizeof head && memcmp(head, beginning, sizeof head) == 0);
 }
 

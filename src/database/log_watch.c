@@ -14,7 +14,7 @@
 
 enum { CHECKPOINT_FRAMES = 1000 }; /* as SQLite's */
 
-/* Of the log: its header, and that of each frame. */
+/* The log's header, and that of each frame. */
 enum { LOG_HEADER_BYTES = 32, FRAME_HEADER_BYTES = 24, FRAME_SALT_AT = 8 };
 
 /* The index: blocks, of which the first holds a header twice, and how many frames have been copied to the database,
@@ -81,8 +81,8 @@ static void find_hole(struct watched_files files, struct log_facts *f)
     }
 }
 
-/* What is left of the log is older than what was copied from it, or was being copied: with it the file is a mixture.
- * What is newer SQLite finds by itself. */
+/* The rest of the log is older than what was copied from it, or was being copied: with it the file is a mixture. SQLite
+ * itself finds what is newer. */
 static bool is_overtaken(const struct log_facts *f)
 {
     return f->log_is_cut && f->frames_there < (f->copied > f->meant ? f->copied : f->meant);
@@ -181,8 +181,8 @@ void log_watch_end(struct db *db)
     close_files(db->log_files);
 }
 
-/* Of a page that is in the log more than once only the newest is copied: where a reader kept that from being copied, or
- * nobody finished, the file alone may be a mixture as well. */
+/* SQLite copies only the newest of a page that is in the log more than once: where a reader kept that from being
+ * copied, or nobody finished, the file alone may be a mixture as well. */
 static int check_file(const char *path, const struct log_facts *f, struct error *e)
 {
     struct db *db = NULL;

@@ -7,7 +7,7 @@
 #include "util/embedded.h"
 #include "util/memory.h"
 
-/* Whether it is a database of this version, and which. */
+/* Checks that it is a database of this version, and reads which. */
 static int identify(const char *source, char **identity, struct error *e)
 {
     struct db *db = NULL;

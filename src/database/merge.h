@@ -8,7 +8,7 @@ struct merge_counts {
     int64_t jobs, attempts; /* that were new */
 };
 
-/* What floors above do around it, in its transaction: -1 ends the merge. */
+/* Steps of floors above around a merge, in its transaction: -1 ends the merge. */
 struct merge_steps {
     /* The database is attached as "source", and nothing of it was added. */
     int (*before)(struct db *db, const char *source, struct error *e);

@@ -26,7 +26,7 @@
 /* A database file that is deleted, moved or replaced while it is written: SQLite would continue writing it, for nobody.
  * */
 
-/* What cannot be looked at just now is not gone for that. */
+/* A file that cannot be looked at just now is not gone for that. */
 static bool is_in_place(const struct db *db)
 {
     struct stat status;
@@ -226,7 +226,7 @@ static const struct migration migrations[] = {
 };
 #define SCHEMA_VERSION (migrations[LENGTH(migrations) - 1].version)
 
-/* What all of them make of an empty file, in a tenth of the time. */
+/* The schema that all of them make of an empty file, in a tenth of the time. */
 #define WHOLE_SCHEMA ((struct migration){SCHEMA_VERSION, "sql/schema.sql"})
 
 /* File systems on which shared memory between hosts does not work, so that WAL would corrupt (statfs(2)). */
@@ -293,7 +293,8 @@ static void add_notice(char **notice, char *text)
     *notice = both;
 }
 
-/* Of a file that was renamed since it was opened for writing, without its directory; NULL: it is not. The caller's. */
+/* Returns the directory left behind by a file that was renamed, without it, since it was opened for writing; NULL: none
+ * was. The caller's. */
 static char *directory_left_behind(struct db *db)
 {
     char *known = db->path ? recorded(db) : NULL, *own = store_directory(db->path ? db->path : "");
@@ -383,8 +384,8 @@ out:
     return rc;
 }
 
-/* What is data of the program rather than of a sweep: views and failure patterns, as this version has them. Views that
- * are not as they were noted are not asked what they are: they go, and are made from what is recorded. */
+/* Writes the data of the program rather than of a sweep: views and failure patterns, as this version has them. Views
+ * that are not as they were noted are not asked what they are: they go, and are made from what is recorded. */
 static int put_data(struct db *db, bool had_results, struct error *e)
 {
     bool same;
@@ -635,8 +636,8 @@ static bool may_write_at(const char *path)
     return may;
 }
 
-/* Where a write-ahead log stands, a runner is or was at work. Where there is none, a reader without write access would
- * have to leave one behind. */
+/* A write-ahead log means that a runner is or was at work. Without one, a reader without write access would have to
+ * leave one behind. */
 static enum db_mode reading_mode(const char *path)
 {
     char *absolute = path_absolute(path), *log = xasprintf("%s-wal", absolute);

@@ -4,7 +4,7 @@
 
 #include "database/db.h"
 
-/* What the floor above makes: the views whose columns follow from what is recorded (results/views.h). */
+/* Makes, on the floor above, the views whose columns follow from what is recorded (results/views.h). */
 extern int (*const store_make_views)(struct db *db, struct error *e);
 
 /* One schema step: `user_version` becomes `version` in the transaction that runs `sql`. */
@@ -52,7 +52,7 @@ bool store_is_copy(const struct db *db);
 /* The schema's version in the file at `path`, whichever, and that of this program. */
 int store_read_versions(const char *path, int64_t *version, int64_t *newest, struct error *e);
 
-/* What the migrations after `version` are for, one line each: "  13: ...\n". The caller's. */
+/* Returns what the migrations after `version` are for, one line each: "  13: ...\n". The caller's. */
 char *store_describe_upgrade(int64_t version);
 
 #define STORE_NEWEST INT64_MAX /* version of a schema: of a fresh file */

@@ -14,7 +14,7 @@
 #include "util/file.h"
 #include "util/memory.h"
 
-/* What was put right, reported once it is durable. */
+/* A repair that was made, reported once it is durable. */
 struct done {
     const char *what, *how;
     struct examples examples;

@@ -69,7 +69,7 @@ static const char *const own_tables[] = {
     "CREATE TABLE sqlite_sequence(name,seq)",
 };
 
-/* What sql/attempt_sums.sql makes begins so; it need not be there. */
+/* The names of what sql/attempt_sums.sql makes begin so; it need not be there. */
 static const char asked_for[] = "attempt_sum";
 
 /* A table or view of such a name would stand in for a table that SQLite or this program makes while it is asked. */
@@ -273,8 +273,8 @@ static bool is_loaded(struct db *db, const char *view)
     return db_query_bool(db, "SELECT 1 FROM pragma_table_list(?)", VALUES(sql_text(view)), &is, &none) == 0 && is;
 }
 
-/* Of columns as they are, for look-ups alone: it can neither refuse a row nor run an expression. What cannot be asked
- * is not plain. */
+/* A plain index is of columns as they are, for look-ups alone: it can neither refuse a row nor run an expression. One
+ * that cannot be asked is not plain. */
 static bool is_plain_index(struct db *db, const struct schema_part *p)
 {
     static const char sql[] =
@@ -441,7 +441,7 @@ const char *schema_problem(const struct db *db)
     return db->schema_problem;
 }
 
-/* What is to be done while the schema is text, and once SQLite has read it again. */
+/* The statements to run while the schema is text, and once SQLite has read it again. */
 struct restoration {
     struct buffer edits, then;
     struct string_list *restored, tables;
@@ -488,8 +488,8 @@ static void plan_part(void *context, const struct schema_difference *d)
     }
 }
 
-/* Whether each column that both have stands in the same place, and no row has fewer than are expected. Of a table that
- * SQLite could not read nothing is known: the integrity check judges. */
+/* Checks that each column that both have stands in the same place, and no row has fewer than are expected. A table that
+ * SQLite could not read is left to the integrity check. */
 static int check_columns(struct db *db, struct db *blank, const char *table, struct error *e)
 {
     static const char sql[] = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 2 ORDER BY cid";

@@ -1,4 +1,5 @@
-/* Whether a database has the tables, indexes, triggers and views that meshsweep makes, and what it has besides.
+/* The check of whether a database has the tables, indexes, triggers and views that meshsweep makes, and what it has
+ * besides.
  *
  * A file may come from anywhere. A trigger runs on what we write, a view or a generated column answers in place of what
  * was recorded, an index or a check can refuse what we write. A person's own tables, views and plain indexes do nothing
@@ -40,7 +41,8 @@ bool schema_can_be_made(const char *type);
  * missing is for `check` to say. Fast where there is nothing: a sum over the schema, no row is read. */
 int schema_check(struct db *db, int64_t version, bool views, struct error *e);
 
-/* Whether the schema is the one whose sum the program has and, if `views`, these are as noted. `sum` gets its sum. */
+/* Finds whether the schema is the one whose sum the program has and, if `views`, these are as noted. `sum` gets its
+ * sum. */
 int schema_is_known(struct db *db, bool views, char sum[HASH_HEX_BYTES], bool *yes, struct error *e);
 
 /* Brings what is changed or foreign back to what meshsweep makes, in one transaction, and adds what that was to
@@ -52,13 +54,13 @@ int schema_restore(struct db *db, int64_t version, struct string_list *restored,
 /* If SQLite cannot read part of the schema, so that every statement fails, that part is passed over from now on. */
 void schema_tolerate(struct db *db);
 
-/* What made it do so: "malformed database schema (results) - near ..."; NULL: nothing. Borrowed. */
+/* Returns SQLite's reason: "malformed database schema (results) - near ..."; NULL: nothing. Borrowed. */
 const char *schema_problem(const struct db *db);
 
 /* Notes the views of the program as they are now: whoever makes them calls it in the same transaction. */
 int schema_note_views(struct db *db, struct error *e);
 
-/* Whether they are as they were noted; false where nothing is noted. */
+/* Finds whether the views are as they were noted; false where nothing is noted. */
 int schema_views_are_noted(struct db *db, bool *yes, struct error *e);
 
 /* Drops an index or trigger of the schema, so that rows can be put in faster; `*sql` gets what makes it again, the

@@ -45,7 +45,7 @@ struct stmt {
     struct db *db;
 };
 
-/* What a person can do about a result code; NULL: nothing that is not said. */
+/* Returns advice on what a person can do about a result code; NULL: nothing that is not said. */
 const char *db_advice(int code);
 
 /* Turns SQLite's last error into one sentence with what to do. Returns -1. */

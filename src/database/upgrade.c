@@ -21,7 +21,7 @@ int upgrade_copy(struct db *source, struct db *target, struct error *e)
     sqlite3_backup *b = sqlite3_backup_init(target->handle, "main", source->handle, "main");
     if (!b)
         return db_error(target, e);
-    /* Of a lock that could not be had the end says nothing. */
+    /* The end does not tell of a lock that could not be had. */
     bool is_whole = sqlite3_backup_step(b, -1) == SQLITE_DONE;
     if (sqlite3_backup_finish(b) != SQLITE_OK)
         return db_error(target, e);

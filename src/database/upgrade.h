@@ -24,7 +24,7 @@ int upgrade_refuse(struct db *db, int64_t version, int64_t newest, struct error 
 /* Notes in the database that its upgrade has begun; whoever ends it takes that away. */
 int upgrade_begin(struct db *db, int64_t newest, struct error *e);
 
-/* What a migration is for: how its file begins. The caller's. */
+/* Returns what a migration is for: how its file begins. The caller's. */
 char *upgrade_sentence(const char *migration);
 
 #endif
