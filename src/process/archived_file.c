@@ -17,7 +17,8 @@
 #include "util/file.h"
 #include "util/memory.h"
 
-/* What is no larger takes a block of the disk either way; what is larger than that is not brought into memory. */
+/* A file that is no larger takes a block of the disk either way; one that is larger than that is not brought into
+ * memory. */
 enum { LEAST_BYTES = 4096, MOST_BYTES = 1 << 30, BLOCK_BYTES = 65536 };
 
 const char *const archived_names[] = {"output.log", "stdout.log", "stderr.log", "metrics.jsonl", NULL};

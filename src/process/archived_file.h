@@ -15,14 +15,14 @@
 extern const char *const archived_names[];
 bool archived_is_name(const char *name);
 
-/* What the compressed file `packed` (which is taken; -1: errno as it is) holds, for reading: in memory, so that nothing
- * is left behind. -1 with errno: EBADMSG for a damaged one, EFBIG for one that holds too much. */
+/* Opens for reading what the compressed file `packed` (which is taken; -1: errno as it is) holds: in memory, so that
+ * nothing is left behind. -1 with errno: EBADMSG for a damaged one, EFBIG for one that holds too much. */
 int archived_file_read(int packed);
 
 /* How many bytes it holds, by what it says itself; takes it, too. -1: none. */
 int64_t archived_file_size(int packed);
 
-/* What became of a file: it had `from` bytes and has `to` now. */
+/* A file's change: it had `from` bytes and has `to` now. */
 struct archived_change {
     int64_t from, to;
 };

@@ -339,7 +339,7 @@ static char *keep_own_metrics(const struct capture *c, bool directory_moved)
         write_anew(fd, directory, METRICS_NAME);
     descriptor_close(&directory);
     descriptor_close(&fd);
-    /* Where it cannot be told, whoever reads it will say. */
+    /* Whoever reads a file about which nothing can be found out will say so. */
     return lstat(c->metrics_path, &status) == 0 || errno != ENOENT ? xstrdup(c->metrics_path) : NULL;
 }
 

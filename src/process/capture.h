@@ -1,4 +1,4 @@
-/* Where a job's output and metrics go while it runs, and what is kept of them at its end.
+/* The files to which a job's output and metrics go while it runs, and what is kept of them at its end.
  *
  * A slot owns one log file that job after job appends to as long as it stays empty: making a file costs as much as
  * running /bin/true. Attempts with their own directory write there from the start; where it is asked for their
@@ -44,7 +44,7 @@ void capture_close_child(int child[STREAM_COUNT]);
 /* Undoes capture_begin for a child that never ran. */
 void capture_abandon(struct capture *c);
 
-/* What tells that the job is alive: changes whenever it writes. */
+/* Signs that the job is alive: they change whenever it writes. */
 struct capture_activity {
     int64_t log_bytes;
     int64_t log_changed_ns, metrics_changed_ns; /* 0 when there is no such file */
@@ -52,8 +52,8 @@ struct capture_activity {
 };
 struct capture_activity capture_look(const struct capture *c);
 
-/* Whether any process still holds the running attempt's log, or what leads there, open for writing: the kernel's word,
- * not a guess. */
+/* Tells whether any process still has the running attempt's log, or what leads there, open for writing: the kernel's
+ * word, not a guess. */
 enum capture_hold {
     CAPTURE_RELEASED = 1,
     CAPTURE_HELD,

@@ -17,7 +17,7 @@
 
 #define NAME "meshsweep:"
 
-/* Where the hierarchy is mounted: alone, or beside those of v1. */
+/* The hierarchy is mounted at one of these: alone, or beside those of v1. */
 static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 
 /* The path of the process's group within the hierarchy, the caller's; NULL: none. */

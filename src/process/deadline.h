@@ -1,4 +1,4 @@
-/* Whether an attempt has used up its time. Pure: the caller passes the time and the observations. */
+/* A deadline says whether an attempt has used up its time. Pure: the caller passes the time and the observations. */
 #ifndef MESHSWEEP_PROCESS_DEADLINE_H
 #define MESHSWEEP_PROCESS_DEADLINE_H
 

@@ -36,7 +36,7 @@ static const char *const recorded[] = {
     "XLA_*",    "GLOO_*",          "MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID",
 };
 
-/* Of a terminal, a session or one shell: no job does anything else for these. */
+/* The variables of a terminal, a session or one shell: no job does anything else for these. */
 static const char *const of_sessions[] = {
     "_",         "SHLVL",     "PWD",           "OLDPWD",         "COLUMNS",     "LINES",    "TERM*",
     "COLORTERM", "LS_COLORS", "SSH_*",         "XDG_*",          "DBUS_*",      "DISPLAY",  "WINDOWID",

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* What a job gets of the runner's environment beside the usual: all NULL or NULL-terminated. */
+/* The part of the runner's environment that a job gets beside the usual: all NULL or NULL-terminated. */
 struct environment_passing {
     char *const *names;   /* patterns as of a shell: "HF_HOME", "HF_*"; "*": all but secrets and MESHSWEEP_* */
     char *const *secrets; /* names of secrets beside those that tell it (secrets/secrets.h) */

@@ -18,7 +18,7 @@ enum { NAMES_OF_JOB = 2 }; /* of a directory's path: KEY/NUMBER */
 
 /* --- directories --- */
 
-/* Where the names of the path begin that are the job's. */
+/* Returns where the names of the path begin that are the job's. */
 static size_t begin_of_names(const char *path)
 {
     size_t at = strlen(path);
@@ -126,7 +126,7 @@ int job_file_open_in(int directory, const char *name)
 
 typedef int open_plain(const char *directory, const char *path);
 
-/* Where there is no such file: what it was compressed to. It may have been brought back meanwhile. */
+/* Opens the file or, where there is none, what it was compressed to. It may have been brought back meanwhile. */
 static int open_or_unpack(open_plain *plain, const char *directory, const char *path)
 {
     errno = ENOENT;

@@ -19,7 +19,7 @@
 int job_directory_open(const char *path);
 int job_directory_make(const char *path);
 
-/* What is in it, for readdir; `name` below the directory `at` (AT_FDCWD: a path as job_directory_open). NULL: errno. */
+/* Opens it for readdir; `name` is below the directory `at` (AT_FDCWD: a path as job_directory_open). NULL: errno. */
 DIR *job_directory_list(int at, const char *name);
 
 /* The same path from the root, without the user's links; the caller's. */
@@ -55,7 +55,7 @@ int64_t job_file_size(const char *path);
  * with errno (EFBIG: it is larger). */
 int job_file_read(int fd, size_t limit_bytes, struct buffer *out);
 
-/* What the file at `path` holds, as job_file_open, as text; the caller's, NULL where it cannot be read. */
+/* Returns what the file at `path` holds, as job_file_open, as text; the caller's, NULL where it cannot be read. */
 char *job_file_text(const char *path, size_t limit_bytes);
 
 /* Lets group and others read it, or enter and read the directory, as far as the umask lets them: never what a link

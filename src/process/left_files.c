@@ -74,7 +74,7 @@ static bool matches(char *const *patterns, size_t count, const char *path)
     return false;
 }
 
-/* What meshsweep itself writes there (batch/script.h). */
+/* Returns whether meshsweep itself writes the file there (batch/script.h). */
 static bool is_output(const char *path)
 {
     static char *const names[] = {(char *)"output.log",    (char *)"stdout.log", (char *)"stderr.log",

@@ -7,7 +7,8 @@
 
 #include "util/string_list.h"
 
-/* Which files stay. Patterns are those of fnmatch(3), on paths from the directory on; * matches slashes too. */
+/* Rules for which files stay. Patterns are those of fnmatch(3), on paths from the directory on; * matches slashes
+ * too. */
 struct keep_rules {
     char *const *kept;      /* NULL-terminated; NULL: all are */
     int64_t most_bytes;     /* of what is kept by them, the smallest first; 0: no limit */

@@ -17,7 +17,7 @@ extern char **environ;
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-/* What the handler of these needs. */
+/* The handler of these signals needs it. */
 static volatile pid_t pager_pid;
 
 /* Only what may be called in a handler. */

@@ -17,7 +17,7 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-/* What parent and child share while the parent is suspended in vfork. */
+/* The memory that parent and child share while the parent is suspended in vfork. */
 struct handover {
     const struct process_start *start;
     const sigset_t *changed_signals;
@@ -183,7 +183,7 @@ void descriptor_close(int *fd)
 
 int process_become(char *const *command, struct error *e)
 {
-    /* What is ignored stays so across exec. */
+    /* An ignored signal stays so across exec. */
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
     execvp(command[0], command);

@@ -37,12 +37,12 @@ sigset_t process_changed_signals(void);
  * NULL: not requested), or -1 with `failure` filled and nothing left to be reaped. Any thread may call it. */
 pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, struct process_failure *failure);
 
-/* Where programs are looked for if nobody says where. */
+/* Programs are looked for here if nobody says where. */
 #define PROCESS_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
-/* Where execve will find `name`: itself when it holds a slash, else the first executable file along the PATH in
- * `environment` (entries that are relative count from `directory`, as they will for the child). The caller's; NULL
- * with *error_number set (ENOENT, or EACCES when only files that may not be executed were found). */
+/* Returns where execve will find `name`: itself when it holds a slash, else the first executable file along the PATH in
+ * `environment` (entries that are relative count from `directory`, as they will for the child). The caller's; NULL with
+ * *error_number set (ENOENT, or EACCES when only files that may not be executed were found). */
 char *process_find_program(const char *name, char *const *environment, const char *directory, int *error_number);
 
 /* The same open file under a number of 3 or above (close-on-exec): where the standard descriptors are closed, a new one
@@ -68,7 +68,7 @@ int64_t process_start_ticks(pid_t pid);
 /* Sends `signals` (ended by 0) to the process that has both this pid and this start time. False when it is gone or
  * may not be signalled. */
 bool process_signal(pid_t pid, int64_t start_ticks, const int *signals);
-/* What ends a process, stopped or not. */
+/* The signals that end a process, stopped or not. */
 extern const int process_terminate[], process_kill[];
 
 /* Waits for the end of a child of the caller's. Returns its status as waitpid tells it. */

@@ -21,7 +21,7 @@ enum {
     KERNEL_FLAG_THREAD = 0x00200000 /* PF_KTHREAD: one of the kernel's own, which never has an environment */
 };
 
-/* Of /proc/PID/stat, as proc(5) counts them. */
+/* The fields of /proc/PID/stat, as proc(5) counts them. */
 enum {
     FIELD_PARENT = 4,
     FIELD_GROUP = 5,

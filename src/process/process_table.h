@@ -73,7 +73,7 @@ enum tree_state {
     TREE_LIVE,
 };
 
-/* What the snapshot tells about the tree of root `index`, its leader left out. Why TREE_GONE is certain: the topmost
+/* Returns the state of the tree of root `index` in the snapshot, its leader left out. TREE_GONE is certain: the topmost
  * process of a tree without its leader is a child of the runner, who alone can reap it. Had one been there when the
  * reading began, it would be in the table, live or not. Without a reaper, whoever ended since the last reading may have
  * started what this one lacks: certain only once nobody has. */

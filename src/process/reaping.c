@@ -236,7 +236,7 @@ static struct escaped_process end_escaped(const struct supervisor *s, const stru
     return escaped;
 }
 
-/* What is to be done about one process of the table. */
+/* The verdict on one process of the table. */
 enum escape { NOT_ESCAPED, UNSURE, PERHAPS_OF_A_JOB, ESCAPED };
 
 static enum escape judge(const struct supervisor *s, const struct process_entry *entry)

@@ -97,7 +97,7 @@ static void terminate_tree(struct supervisor *s, size_t index)
     supervisor_scan(s);
     struct slot *slot = &s->slots[index];
     count_leftovers(slot, signal_tree(s, index, process_terminate));
-    /* Where /proc cannot be read, the group at least is certain: its leader is a child not yet reaped. */
+    /* The group at least is certain where /proc cannot be read: its leader is a child not yet reaped. */
     for (const int *p = process_terminate; s->table.count == 0 && !slot->leader_gone && *p; p++)
         kill(-slot->pid, *p);
     FAULT(TREE_TERMINATED);
@@ -123,7 +123,7 @@ static void kill_tree(struct supervisor *s, size_t index)
     s->table_fresh = false;
 }
 
-/* What escaped the job's session unseen is looked for in a while, once for all that end until then. */
+/* Asks for a scan, in a while, for what escaped the job's session unseen, once for all jobs that end until then. */
 static void ask_for_scan(struct supervisor *s)
 {
     int64_t at_ms = clock_monotonic_ms() + s->scan_interval_ms;

@@ -58,7 +58,7 @@ static size_t take(struct streams *s, struct stream_copy *stream, size_t most)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* What is there now, and not what a straggler adds meanwhile. */
+/* Takes what is there now, and not what a straggler adds meanwhile. */
 static void take_rest(struct streams *s, struct stream_copy *stream)
 {
     int waiting = 0;

@@ -291,7 +291,7 @@ void supervisor_stop(struct supervisor *s, int64_t attempt)
 
 /* --- free --- */
 
-/* What escaped from jobs that are over: ended, waited for within a bound, and reaped. */
+/* Ends the processes that escaped from jobs that are over, waits for them within a bound, and reaps them. */
 static void end_all_escapees(struct supervisor *s)
 {
     int64_t until_ms = clock_monotonic_ms() + FAREWELL_MS;

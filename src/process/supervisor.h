@@ -24,7 +24,7 @@
 
 struct supervisor;
 
-/* What to start. All borrowed for the length of supervisor_start. */
+/* A job to start. All borrowed for the length of supervisor_start. */
 struct launch {
     int64_t attempt;          /* attempt id: comes back in the outcome, and is the environment token's value */
     char *const *argv;        /* NULL-terminated; argv[0] is looked up in the PATH of `environment` */
@@ -65,7 +65,7 @@ struct process_identity {
     int64_t start_ticks; /* field 22 of /proc/PID/stat */
 };
 
-/* Where an attempt runs on this machine. */
+/* The place on this machine where an attempt runs. */
 struct location {
     int64_t slot;                    /* -1: none */
     struct process_identity process; /* pid 0: none */
@@ -101,7 +101,7 @@ struct outcome {
     bool directory_moved; /* its own directory was removed, moved or replaced: what it wrote there is not to be found */
     bool disk_full;       /* of log and metrics, which may have been cut off there */
     int64_t device_bytes; /* the most that was seen in use on one of its devices; below 1: not seen */
-    /* Of executors that know better than the runner; the caller's, NULL when there is none. */
+    /* Executors that know better than the runner fill these; the caller's, NULL when there is none. */
     char *note;      /* what became of it, for people */
     char *reference; /* their name for it */
     char *host;      /* where it ran */
@@ -110,7 +110,7 @@ struct outcome {
 #define OUTCOME_INIT ((struct outcome){0})
 void outcome_free(struct outcome *o);
 
-/* Where a running attempt writes; borrowed. */
+/* The files to which a running attempt writes; borrowed. */
 struct attempt_files {
     int log_fd; /* the log, open, whatever has become of its name; -1: only its name is known */
     const char *log_path, *metrics_path;
@@ -152,7 +152,7 @@ size_t supervisor_running(const struct supervisor *s);
 /* The slot (from 0) on which a running attempt runs, -1 when it is not running. */
 int supervisor_slot(const struct supervisor *s, int64_t attempt);
 
-/* What woke a wait, besides outcomes. */
+/* The reasons other than outcomes for which a wait ended. */
 enum {
     WAKE_INTERRUPT = 1, /* SIGINT arrived (once per signal) */
     WAKE_TERMINATE = 2, /* SIGTERM or SIGHUP arrived */
@@ -174,7 +174,7 @@ void supervisor_cancel_all(struct supervisor *s);
 /* The same to one attempt; nothing when it is not running or has ended. */
 void supervisor_stop(struct supervisor *s, int64_t attempt);
 
-/* Where a running attempt writes; borrowed until the next call. False when it is not running. */
+/* Gives where a running attempt writes; borrowed until the next call. False when it is not running. */
 bool supervisor_files(const struct supervisor *s, int64_t attempt, struct attempt_files *out);
 
 /* --- for recovery: processes that a dead runner left --- */
