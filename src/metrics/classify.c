@@ -18,7 +18,7 @@ struct classifier {
     struct known_lines known;
 };
 
-/* What failure patterns may be of besides a class. */
+/* The meanings that failure patterns may have besides a class. */
 static const struct {
     const char *name;
     enum line_meaning meaning;
@@ -168,7 +168,7 @@ static struct verdict not_started(const struct outcome *o)
                                         subject ? subject : "", strerror(o->error_number)));
 }
 
-/* What each ending is called, and what it is unless the output or the kernel knows better. */
+/* The name of each ending, and its class unless the output or the kernel knows better. */
 static const struct {
     enum failure failure;
     const char *limit, *what; /* of limits */

@@ -53,7 +53,7 @@ void collector_add_read(struct collector *c, const struct metric_reader *r, int6
     if (r->index >= SAMPLE_NAMES_MOST)
         return;
     c->any = true;
-    /* Of a curve what does not say of which point it is is no sample. */
+    /* A line of a curve that does not say which point it is of is no sample. */
     if (r->metric->per && step < 0)
         return;
     if (r->source->numerator && !(c->numerators[r->index] > 0 && value > 0))
@@ -70,7 +70,8 @@ static void add_reader_names(struct collector *c, const struct reader_set *set)
         c->first[add_name(c, set->readers[i].metric->name, set->readers[i].metric)] = set->readers[i].first;
 }
 
-/* Of a metric that readers look for elsewhere too, apart from what these find: both tell of the same steps. */
+/* Returns a name of its own for what the job wrote of a metric that readers look for, too: both tell of the same
+ * steps. */
 static size_t own_name(struct collector *c, size_t metric)
 {
     if (metric == SAMPLE_NAMES_MOST || c->first[metric] >= c->set->count)
@@ -132,7 +133,8 @@ void collector_free(struct collector *c)
 
 /* --- fallbacks --- */
 
-/* What the job itself wrote, else what the first of the metric's readers that found something did. */
+/* Returns the source that counts: what the job itself wrote, else what the first of the metric's readers that found
+ * something did. */
 static size_t source_that_counts(const struct collector *c, const bool *found, size_t first)
 {
     const struct reader_set *set = c->set;

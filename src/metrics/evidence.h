@@ -1,4 +1,4 @@
-/* What the output of an attempt says about why it failed: of everything that every rank wrote, what came first and is
+/* The evidence in an attempt's output about why it failed: of everything that every rank wrote, what came first and is
  * not only a rank's or a launcher's word about the end of another. */
 #ifndef MESHSWEEP_METRICS_EVIDENCE_H
 #define MESHSWEEP_METRICS_EVIDENCE_H

@@ -13,8 +13,8 @@ cJSON *json_parse(const char *text);
 /* A number, or one of the strings "NaN", "Infinity" and "-Infinity". */
 bool json_number(const cJSON *item, double *out);
 
-/* What stands at "a.0.b": members by name, elements by index from 0. A member whose name holds dots is found as a
- * whole. NULL when there is nothing. Borrowed from `item`. */
+/* Returns what stands at "a.0.b": members by name, elements by index from 0. A member whose name holds dots is found as
+ * a whole. NULL when there is nothing. Borrowed from `item`. */
 const cJSON *json_at(const cJSON *item, const char *path);
 
 #endif

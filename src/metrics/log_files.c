@@ -33,7 +33,7 @@ static bool is_log_name(const char *name)
     return false;
 }
 
-/* Of one that was compressed; NULL: it was not. The caller's. */
+/* Returns the name before it was compressed; NULL: it was not. The caller's. */
 static char *plain_name(const char *name)
 {
     const size_t length = strlen(name), end = sizeof ARCHIVED_SUFFIX - 1;
@@ -70,7 +70,7 @@ static void find_files(struct found_logs *l, DIR *d, const char *directory, int 
         l->seen++;
         char *plain = depth == 0 && log_file_is_ours(entry->d_name) ? plain_name(entry->d_name) : NULL;
         const char *name = plain ? plain : entry->d_name;
-        /* What `but` is would be looked at twice. */
+        /* The job's own output.log would be looked at twice. */
         const bool is_log = is_log_name(name) && !(plain && strcmp(plain, "output.log") == 0);
         char *path = xasprintf("%s/%s", directory, name);
         mode_t mode = fstatat(dirfd(d), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_mode : 0;

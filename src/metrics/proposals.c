@@ -89,7 +89,8 @@ static bool is_boundary(const char *text, const char *at, const char *end)
            (islower((unsigned char)at[-1]) && isupper((unsigned char)*at));
 }
 
-/* Where the words that begin at `at` end, whatever stands between them and in capitals or not; NULL: they do not. */
+/* Returns where the words that begin at `at` end, whatever stands between them and in capitals or not; NULL: they do
+ * not. */
 static const char *words_end(const char *text, const char *at, const char *end, const char *words)
 {
     const char *p = at;
@@ -286,7 +287,7 @@ static void add_escaped(struct buffer *out, const char *text, const char *end)
     }
 }
 
-/* Where the log has tabs for blanks. */
+/* Matches tabs as well as blanks. */
 static char *with_tabs(char *regex)
 {
     struct buffer b = BUFFER_INIT;
@@ -299,7 +300,7 @@ static char *with_tabs(char *regex)
     return buffer_take(&b);
 }
 
-/* Of "train loss: 3" and "loss: 3" the latter is found by what stands before it. */
+/* The text before it finds "loss: 3" and not "train loss: 3". */
 static char *regex_of(const char *line, const struct log_field *f, const struct kind *k)
 {
     struct buffer b = BUFFER_INIT;
@@ -339,8 +340,8 @@ static bool may_be_bare(const struct kind *k, const struct log_field *f)
            (!is_clock && (k->bare == BARE_ALL || (k->bare == BARE_FRACTIONS && is_fraction)));
 }
 
-/* What the name says is counted by the second: "tokens" of "tokens_per_sec", "Tokens/s" and "avg_tokens_s". Behind a
- * "_" an "s" alone is that only of what is counted in numbers: "step_s" are seconds. */
+/* Finds in the name what is counted by the second: "tokens" of "tokens_per_sec", "Tokens/s" and "avg_tokens_s". After a
+ * "_" an "s" alone means that only behind what is counted in numbers: "step_s" are seconds. */
 static bool find_rate(const struct log_field *f, const char **begin, const char **end)
 {
     static const char *const seconds[] = {"per second", "per sec", "per s", "/second", "/sec", "/s"};
@@ -444,7 +445,8 @@ static struct proposal *proposal_for(struct proposal_list *l, const char *metric
     return NULL;
 }
 
-/* What stands before a field, by its letters alone: lines that one place of a program prints have it in common. */
+/* Hashes what stands before a field, by its letters alone: lines that one place of a program prints have it in
+ * common. */
 static uint32_t head_of(const char *line, const struct log_field *f)
 {
     uint32_t hash = 2166136261U; /* FNV-1a */
@@ -487,7 +489,7 @@ static bool is_part(const char *line, const struct log_field *f)
            (f->number > line && f->number[-1] == '/');
 }
 
-/* Of the line of an epoch, and of no step in it, the time is a sum. */
+/* A time in the line of an epoch, and of no step in it, is a sum. */
 static bool is_of_epoch(const char *line, const struct log_field *f)
 {
     static const char *const parts[] = {"step", "steps", "iter", "iteration", "batch", "batches", "it", NULL};
@@ -660,7 +662,7 @@ static void compile(struct line_pattern *out, const char *regex)
         abort(); /* a mistake in configs/knowledge/words.toml */
 }
 
-/* What the program's pattern finds. */
+/* Reads what the program's pattern finds. */
 static struct proposal read_metric(const struct toml_node *m, struct line_list lines)
 {
     struct line_pattern pattern;

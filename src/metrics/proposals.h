@@ -1,5 +1,5 @@
-/* Which numbers of a log look like step time, throughput, memory, loss and others: readers proposed
- * from its lines alone, and how sure that is. Pure. */
+/* Readers proposed from a log's lines alone for numbers that look like step time, throughput, memory, loss and others,
+ * and how sure that is. Pure. */
 #ifndef MESHSWEEP_METRICS_PROPOSALS_H
 #define MESHSWEEP_METRICS_PROPOSALS_H
 
@@ -56,8 +56,8 @@ struct proposal_list {
  * proposal_list_free. */
 void proposals_from_log(const char *log, size_t length, struct proposal_list *out);
 
-/* What is known of the program whose mark the log has ([[log.programs]] in configs/knowledge/words.toml), the metric
- * that counts first; none: it is of none. */
+/* Proposes what is known of the program whose mark the log has ([[log.programs]] in configs/knowledge/words.toml), the
+ * metric that counts first; nothing where it is of none. */
 void proposals_of_program(const char *log, size_t length, struct proposal_list *out);
 
 /* As proposals_from_log, of a CSV file: `names` of its columns, and of each its numbers in text, a line each. */

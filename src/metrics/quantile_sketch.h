@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Of n values the rank of the value returned for a share is wrong by at most n * b / 2048, where b is the number of
+/* The rank of the value returned for a share of n values is wrong by at most n * b / 2048, where b is the number of
  * times that n can be halved until it is below 1024: by 0.5 % of a million and 1 % of a thousand millions. In practice
  * it is a tenth of that. Exact up to 1024. */
 #define QUANTILE_SKETCH_BUFFER 1024

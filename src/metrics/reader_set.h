@@ -47,13 +47,13 @@ void collector_free(struct collector *c);
 void collector_add_read(struct collector *c, const struct metric_reader *r, int64_t step, double value);
 void collector_add_named(struct collector *c, const char *name, int64_t step, double value);
 
-/* What the sweep declares of that name, where it is a curve; NULL: it is none. Borrowed. */
+/* Returns what the sweep declares of that name, where it is a curve; NULL: it is none. Borrowed. */
 const struct metric *collector_curve(const struct collector *c, const char *name);
 
 /* Leaves one name of each metric, with the samples of the one source that counts. Called once, at the end. */
 void collector_drop_fallbacks(struct collector *c);
 
-/* What the regular expression finds in a piece of a line, at most once in each line. */
+/* Collects what the regular expression finds in a piece of a line, at most once in each line. */
 void collector_match(struct collector *c, const struct metric_reader *r, const struct line_piece *piece);
 
 #endif

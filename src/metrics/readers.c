@@ -149,7 +149,8 @@ static const char *skip_thousands(const char *line, const char *number, const ch
     return p;
 }
 
-/* Where the number ends of which `number` to `at` is the begin: `at`, or past "e-05", ".5", ",234". */
+/* Returns where the number ends that begins with the digits from `number` to `at`: `at`, or past "e-05", ".5",
+ * ",234". */
 static const char *end_of_number(const char *line, const char *number, const char *at, const char *end)
 {
     const char *p = skip_digits(at, end);

@@ -24,7 +24,7 @@
 
 /* Samples from JSON as jobs write it. */
 
-/* What an object states as the step, or the point of a curve, that its numbers are of; -1: nothing. */
+/* Returns what an object states as the step, or the point of a curve, that its numbers are of; -1: nothing. */
 static int64_t json_step(const cJSON *object, const char *name)
 {
     const cJSON *step = json_at(object, name);
@@ -51,7 +51,8 @@ static void add_at_path(struct collector *c, const struct metric_reader *r, cons
         cJSON_ArrayForEach(item, found) if (json_number(item, &value)) collector_add_read(c, r, -1, value);
 }
 
-/* What stands at the reader's path. Of "log_history.*.loss" each element of the list, with the step that it states. */
+/* Adds what stands at the reader's path; at "log_history.*.loss" each element of the list, with the step that it
+ * states. */
 static void json_samples_add(struct collector *c, const struct metric_reader *r, const cJSON *root, int64_t step)
 {
     const char *path = r->source->path, *star = strstr(path, ".*.");
@@ -326,7 +327,7 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* Of the job's files that match, the one changed last; NULL when there is none. The caller's. */
+/* Returns the one that was changed last of the job's files that match; NULL when there is none. The caller's. */
 static char *newest_match(const char *directory, const char *pattern)
 {
     struct buffer whole = BUFFER_INIT;
@@ -387,7 +388,7 @@ static double number_of_file(const char *place, const char *job_dir)
     return number;
 }
 
-/* What is not there yet is asked for again. */
+/* Asks again for numerators that are not there yet. */
 static void read_numerators(struct collector *c, const char *job_dir)
 {
     for (size_t i = 0; i < c->set->count && i < SAMPLE_NAMES_MOST; i++)

@@ -9,7 +9,7 @@
 
 struct output_reading;
 
-/* Of one attempt; `set` is borrowed. May be handed from thread to thread. */
+/* Creates the reading of one attempt; `set` is borrowed. It may be handed from thread to thread. */
 struct output_reading *output_reading_create(const struct reader_set *set);
 void output_reading_free(struct output_reading *r);
 
@@ -27,7 +27,7 @@ int64_t output_reading_position(const struct output_reading *r);
 /* Whether any reader found a sample in the output so far. */
 bool output_reading_found_any(const struct output_reading *r);
 
-/* What was reported so far: as readers_read, with the output as far as it was followed. */
+/* Gives what was reported so far: as readers_read, with the output as far as it was followed. */
 void output_reading_look(const struct output_reading *r, const char *log_path, const char *metrics_path,
                          const char *job_dir, struct sample_list *out);
 

@@ -1,4 +1,5 @@
-/* What an attempt reported: samples by name, in bounded memory whatever the number of steps, and what they come to. */
+/* The samples that an attempt reported: by name, in bounded memory whatever the number of steps, and what they come
+ * to. */
 #ifndef MESHSWEEP_METRICS_SAMPLES_H
 #define MESHSWEEP_METRICS_SAMPLES_H
 
@@ -18,13 +19,14 @@ struct sample {
     double value;  /* may be NaN or infinite: kept as such */
 };
 
-/* Which samples of a metric count: those of the steps from `first_step` to `last_step` (0: no end) after the first
- * `warmup` ones. Where that leaves none, the last one counts. */
+/* A filter for the samples of a metric that count: those of the steps from `first_step` to `last_step` (0: no end)
+ * after the first `warmup` ones. Where that leaves none, the last one counts. */
 struct sample_filter {
     int64_t warmup, first_step, last_step;
 };
 
-/* Of all samples of a name, also those that were not kept. Numbers that are none have no part in the statistics. */
+/* The tally of all samples of a name, also those that were not kept. NaN and infinity have no part in the
+ * statistics. */
 struct tally {
     int64_t reported;
     int64_t counted, not_finite; /* of those that count by the filter */
@@ -93,8 +95,8 @@ struct summary {
     bool ended_finite;                                  /* the last one that counts is a number */
 };
 
-/* What a name's samples come to, all of them: the median and the 90th percentile of samples that were thinned are
- * within the error of metrics/quantile_sketch.h, at most 0.5 % of the ranks of a million. */
+/* Summarises all of a name's samples: the median and the 90th percentile of samples that were thinned are within the
+ * error of metrics/quantile_sketch.h, at most 0.5 % of the ranks of a million. */
 struct summary sample_list_summarise(const struct sample_list *l, size_t metric, enum take take);
 
 #endif

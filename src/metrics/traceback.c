@@ -123,7 +123,7 @@ static size_t name_length(const char *text)
     return n <= strlen(text) ? n : 0;
 }
 
-/* What a traceback may end with: "Name: text", or the name alone. */
+/* Returns whether a traceback may end with the text: "Name: text", or the name alone. */
 static bool may_be_exception(const char *text)
 {
     size_t n = name_length(text);

@@ -1,4 +1,4 @@
-/* Which lines of an output are exceptions, where several processes write into one file. What stands before "Traceback
+/* The lines of an output that are exceptions, where several processes write into one file. The text before "Traceback
  * (most recent call last)" tells them apart: PyTorch, torchrun, srun, mpirun and pdsh put a mark of the rank or the
  * host before each line. */
 #ifndef MESHSWEEP_METRICS_TRACEBACK_H
