@@ -167,8 +167,8 @@ static bool joins(const char *name, size_t length)
     return false;
 }
 
-/* Where the text is one comparison (<, <=, >, >=) and nothing beside: the lengths of its left side and of its
- * operator; false otherwise. */
+/* Finds the lengths of the left side and of the operator where the text is one comparison (<, <=, >, >=) and nothing
+ * beside; false otherwise. */
 static bool comparison_split(const char *text, size_t *left, size_t *operator_length)
 {
     int depth = 0;
@@ -278,7 +278,7 @@ static int use_metric(struct resolving *r, const char *name, struct buffer *sql,
 
 /* --- names --- */
 
-/* What may have been meant. */
+/* Fails with the name that may have been meant. */
 static int unknown_name(struct resolving *r, const char *name, struct error *e)
 {
     const struct sweep *s = r->measures->sweep;

@@ -310,7 +310,7 @@ static int load_samples(struct renewing *r, const struct old_number *n, const st
     return rc;
 }
 
-/* Of samples that were thinned, from what was counted of all of them when they were read. */
+/* Renews from what was counted of all samples when they were read, where they were thinned. */
 static int renew_from_statistics(struct renewing *r, const struct old_number *n, const struct passage *p,
                                  const struct sample_list *kept, struct error *e)
 {
@@ -454,7 +454,7 @@ static int renew_from_output(struct renewing *r, const struct old_number *n, enu
     return rc;
 }
 
-/* What is to be said of a number that could be made from nothing that is kept; the caller's. */
+/* Gives what is to be said of a number that could be made from nothing that is kept; the caller's. */
 static int say_why(struct renewing *r, const struct old_number *n, const struct passage *p, bool reads, char **why,
                    struct error *e)
 {
@@ -593,7 +593,7 @@ static int renew_listed(struct renewing *r, struct error *e)
     " a.state = 'ok' AND a.executor <> '" IMPORT_EXECUTOR "' AND a.kind = 'trial'"                                     \
     " AND (a.readers < m.value OR a.readers > m.value OR a.readers IS NULL)"
 
-/* What the sweep file reads and attempts have no number of, which were read with other readers. */
+/* Lists the metrics that the sweep file reads and of which attempts read with other readers have no number. */
 static int list_unread(struct renewing *r, struct error *e)
 {
     const struct sql_value sweep = sql_int(r->request->sweep_id);
@@ -614,7 +614,8 @@ static int list_unread(struct renewing *r, struct error *e)
                   VALUES(sweep), e);
 }
 
-/* What is not under the definition in force. Where none has changed since, only what could not be read then. */
+/* Lists the numbers that are not under the definition in force. Where none has changed since, only those that could not
+ * be read then. */
 static int list_numbers(struct renewing *r, struct error *e)
 {
 #define NUMBERS(which)                                                                                                 \
@@ -653,8 +654,8 @@ static int keep_sums(struct db *db, struct error *e)
     return rc;
 }
 
-/* What else was made from the numbers: observations and the weights fitted to them are made anew by who predicts next,
- * and jobs have the values of their attempts. */
+/* Settles what else was made from the numbers: whoever predicts next makes observations and the weights fitted to them
+ * anew, and jobs get the values of their attempts. */
 static int settle(struct renewing *r, struct error *e)
 {
     if (keep_sums(r->db, e) < 0 ||
@@ -735,7 +736,7 @@ static int renew_all(struct renewing *r, struct error *e)
                 " is_of_sweep, was, now, note, same DEFAULT 0)",
                 e) < 0)
         return -1;
-    /* What is read as a whole is under the definitions in force then. */
+    /* An attempt that is read as a whole is under the definitions in force then. */
     if (q->reread && q->reread(q->context, r->out, e) < 0)
         return -1;
     r->any |= r->out->reread > 0;

@@ -27,7 +27,7 @@ struct renewal_request {
     void *context;
 };
 
-/* What came of the attempts of one metric. */
+/* The outcome for the attempts of one metric. */
 struct renewed_metric {
     char *name;
     int64_t from_samples, from_output; /* attempts whose number was made anew */
@@ -57,9 +57,9 @@ char **renewal_sentences(const struct renewal *r);
 int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char **directory, char **why,
                      struct error *e);
 
-/* Whether the numbers of the attached database "source" can be brought under the definitions of `db`, or the other way
- * round: ERROR_USAGE names the first metric of which they are read in another way, are better the other way round, or
- * are of other dimensions. `source` is what to call it. */
+/* Checks that the numbers of the attached database "source" can be brought under the definitions of `db`, or the other
+ * way round: ERROR_USAGE names the first metric of which they are read in another way, are better the other way round,
+ * or are of other dimensions. `source` is its name for messages. */
 int definitions_check_source(struct db *db, const char *source, struct error *e);
 
 /* Records the samples of a list and what they come to, each name under its definition in force; `takes` has one for

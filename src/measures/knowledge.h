@@ -43,7 +43,7 @@ struct pruning;
 int pruning_open(struct space *space, struct db *db, int64_t sweep_id, struct pruning **out, struct error *e);
 void pruning_close(struct pruning *p);
 
-/* Whether the job is pruned. */
+/* Finds whether the job is pruned. */
 int pruning_covers(struct pruning *p, int64_t job_id, bool *yes, struct error *e);
 
 /* Callbacks for whoever holds claims. */

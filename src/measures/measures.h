@@ -1,4 +1,4 @@
-/* What attempts measured, put together: metrics that are SQL over other metrics, keys and derived keys
+/* The measurements of attempts, put together: metrics that are SQL over other metrics, keys and derived keys
  * ([metrics.NAME]), and conditions that a job has to meet to win ([sweep] subject_to). Both are evaluated here alone,
  * from what is in the database, so that a sweep file may gain one when its jobs are done.
  *
@@ -6,8 +6,9 @@
  * (summary.note says so where that is not plain); the warm-up is the longest of what it reads. NULL where an input is
  * not there or a division is by zero; then summary.note says why. Its summary has `reported` NULL.
  *
- * An attempt that does not meet a condition, or of which that cannot be told, has a row in the table breach for it, and
- * cannot win. Numbers in conditions may have units, which are those of the metrics beside them: they are converted. */
+ * An attempt that does not meet a condition, or for which that cannot be found out, has a row in the table breach for
+ * it, and cannot win. Numbers in conditions may have units, which are those of the metrics beside them: they are
+ * converted. */
 #ifndef MESHSWEEP_MEASURES_MEASURES_H
 #define MESHSWEEP_MEASURES_MEASURES_H
 
@@ -26,13 +27,13 @@ int measures_compile(struct space *space, struct problems *problems, struct meas
 int measures_create(struct space *space, struct measures **out, struct error *e);
 void measures_free(struct measures *m);
 
-/* What was seen of an attempt from outside, by enum own_metric; NAN: not known. */
+/* The values of an attempt that were seen from outside, by enum own_metric; NAN: not known. */
 struct seen_values {
     double values[OWN_METRIC_COUNT];
     bool is_ok; /* conditions are for ok attempts alone */
 };
 
-/* What an attempt comes to under the sweep's first objective. */
+/* An attempt's result under the sweep's first objective. */
 struct measured {
     bool is_derived;     /* the objective is a derived metric */
     double objective;    /* of a derived one; NAN: none */
@@ -69,7 +70,7 @@ int measures_look(struct measures *m, struct db *db, int64_t attempt_id, struct 
 int measures_record(struct measures *m, struct db *db, int64_t attempt_id, const struct seen_values *seen,
                     struct measured *out, struct error *e);
 
-/* What would keep jobs of the current sweep from winning under these conditions: in temporary tables of the names
+/* Finds what would keep jobs of the current sweep from winning under these conditions, in temporary tables of the names
  * subject_to and breach, which stand in for the recorded ones. */
 int measures_suppose(const struct measures *m, struct db *db, struct error *e);
 

@@ -172,7 +172,7 @@ static void set_aside(struct place_watch *w, struct watched_place *p, int64_t no
         p->message = p->doubts[i].is_known ? xstrdup(p->doubts[i].message) : NULL;
     struct place_change *c = add_change(w, p, now_ms);
     c->attempts = xcalloc(p->doubt_count + 1, sizeof *c->attempts);
-    /* What has not run elsewhere yet failed on a broken place as well. */
+    /* The jobs that have not run elsewhere yet failed on a broken place as well. */
     for (size_t i = 0; i < p->doubt_count; i++) {
         c->attempts[c->attempt_count++] = p->doubts[i].attempt_id;
         c->jobs += p->doubts[i].is_known;
@@ -200,7 +200,7 @@ static void note_no_pair(struct watched_place *p)
 {
     p->row = 0;
     p->evidence = place_evidence_after(p->evidence, false, false);
-    /* Where nothing speaks against it any more, what that was made of is old. */
+    /* The doubts are old once nothing speaks against the place any more. */
     for (size_t i = p->doubt_count; p->evidence == 0 && i-- > 0;)
         if (p->doubts[i].is_known || !p->doubts[i].is_asked)
             drop_doubt(p, i);
@@ -226,7 +226,7 @@ static bool runs_again(const struct place_watch *w, const struct place_end *end)
     return false;
 }
 
-/* What the job's doubts come to, now that it ended at `end->places`. Returns whether it was asked to run there. */
+/* Settles the job's doubts, now that it ended at `end->places`. Returns whether it was asked to run there. */
 static bool settle_doubts(struct place_watch *w, const struct place_end *end)
 {
     bool was_asked = false;
@@ -337,7 +337,7 @@ enum place_answer place_watch_note(struct place_watch *w, const struct place_end
     if (!end->places)
         return PLACE_SAYS_NOTHING;
     need_places(w, end->places);
-    /* Where the place is known only now. */
+    /* The place may be known only now. */
     place_watch_started(w, end->places, end->attempt_id, end->now_ms);
     for (size_t i = 0; end->is_void && i < w->place_count; i++)
         if (w->places[i].probe == end->attempt_id)

@@ -1,19 +1,19 @@
-/* Which places (devices, nodes) are broken, by what becomes of attempts on them. Pure but for its records.
+/* The watch finds broken places (devices, nodes) by how attempts on them end. Pure but for its records.
  *
  * That many jobs fail on a place says little: they may all have a key that makes them fail, and may run there because
  * of it. So a third job that fails there in a row, early, alike and in a way that a broken place may cause, or one
- * whose words name a broken device (sql/failures.sql), runs once more elsewhere before that counts, and only such
- * pairs are evidence. If a place is no worse than others, and a job fails with the probability p on either, "failed
- * here, went well there" has the probability p (1 - p), at most a quarter, whatever the job and whoever chose its
- * place. Against that quarter stands a broken place, where nine jobs in ten fail that go well elsewhere; words that
- * name a broken device are supposed to be wrong once in a hundred. Wald's likelihood ratio of the two is begun anew
- * when it falls below 1 (Page, Biometrika 41, 1954), because places break while they are in use. At a thousand the
- * place is set aside. So a sound place sees at least a thousand jobs on average before it is set aside (Lorden, Annals
- * of Mathematical Statistics 42, 1971), even if each of them fails every other time; and a broken one is set aside
- * after six such jobs, or after two whose words name it. Then what failed there in that row does not count either.
+ * whose words name a broken device (sql/failures.sql), runs once more elsewhere before that counts, and only such pairs
+ * are evidence. If a place is no worse than others, and a job fails with the probability p on either, "failed here,
+ * went well there" has the probability p (1 - p), at most a quarter, whatever the job and whoever chose its place.
+ * Against that quarter stands a broken place, where nine jobs in ten fail that go well elsewhere; words that name a
+ * broken device are supposed to be wrong once in a hundred. Wald's likelihood ratio of the two is begun anew when it
+ * falls below 1 (Page, Biometrika 41, 1954), because places break while they are in use. At a thousand the place is
+ * excluded. So a sound place sees at least a thousand jobs on average before it is excluded (Lorden, Annals of
+ * Mathematical Statistics 42, 1971), even if each of them fails every other time; and a broken one is excluded after
+ * six such jobs, or after two whose words name it. Then what failed there in that row does not count either.
  *
- * What else would fail there while that is found out is bounded: a place whose open pairs would be enough, if all went
- * well elsewhere, is given no other job until one of them is known. */
+ * The number of others that fail there while that is found out is bounded: a place whose open pairs would be enough, if
+ * all went well elsewhere, is given no other job until one of them is known. */
 #ifndef MESHSWEEP_MEASURES_PLACE_WATCH_H
 #define MESHSWEEP_MEASURES_PLACE_WATCH_H
 
@@ -25,7 +25,7 @@
 #include "database/attempt_sums.h"
 #include "database/db.h"
 
-/* Whether likelihoods whose ratio has the logarithm `evidence` set a place aside. */
+/* Likelihoods whose ratio has the logarithm `evidence` exclude a place. */
 #define PLACE_EVIDENCE_ENOUGH 6.907755278982137 /* ln 1000 */
 
 /* The evidence after one more job: `is_pair` is that it failed there and went well elsewhere, else it went well there
@@ -67,7 +67,7 @@ bool place_watch_is_second(const struct place_watch *w, int64_t job_id);
 /* The attempt runs there now. Returns whether a place is tried again with it. */
 bool place_watch_started(struct place_watch *w, const char *places, int64_t attempt_id, int64_t now_ms);
 
-/* What else could tell does not come: doubts are dropped. False: there were none. */
+/* Drops the doubts once nothing else that could settle them comes. False: there were none. */
 bool place_watch_drop_doubts(struct place_watch *w);
 
 /* Places that are set aside are tried again now. */
@@ -76,7 +76,7 @@ void place_watch_release(struct place_watch *w, int64_t now_ms);
 /* Until a place is tried again; -1: none is set aside. */
 int64_t place_watch_due_ms(const struct place_watch *w, int64_t now_ms);
 
-/* What has become of a place. */
+/* A change of a place's state. */
 struct place_change {
     char *place, *message; /* of the first failure there */
     bool is_aside;         /* else it works again */
@@ -100,7 +100,7 @@ size_t place_watch_take_seconds(struct place_watch *w, int64_t *job_ids, size_t 
 
 /* --- in the database and in words --- */
 
-/* What the watch calls a place. */
+/* The watch's names for places. */
 struct place_naming {
     enum { PLACES_ARE_DEVICES = 1, PLACES_ARE_DEVICES_OF_NODES, PLACES_ARE_NODES } kind; /* "0", "n1:0", "n1" */
     char host[65];                                                                       /* this one */

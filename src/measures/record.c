@@ -24,7 +24,7 @@ struct input_samples {
     bool is_whole;  /* all samples are in `items` */
 };
 
-/* What is in the database of one attempt. */
+/* The part of the database that is about one attempt. */
 struct measured_attempt {
     int64_t id;
     char *specs[SECTION_COUNT]; /* JSON; NULL: none */
@@ -32,7 +32,7 @@ struct measured_attempt {
     struct input_samples *inputs; /* as in struct measures */
 };
 
-/* Of a condition. */
+/* The result of one condition. */
 struct condition_result {
     bool is_met;
     double value, bound, excess; /* of its sides, and by what share it is missed; NAN: not known */
@@ -251,7 +251,7 @@ static bool has_all_inputs(const struct measure_sql *q, const struct measured_at
     return true;
 }
 
-/* What a derived metric comes to. `note`: the caller's; why there is no value, or what it is of; NULL: nothing to say.
+/* Evaluates a derived metric. `note`: the caller's; why there is no value, or what it is of; NULL: nothing to say.
  * `out->reported` is 0 where something that it reads was not reported. */
 static int attempt_evaluate(const struct measures *m, const struct derived_measure *x, const struct measured_attempt *a,
                             struct summary *out, char **note, struct error *e)
@@ -289,7 +289,7 @@ static void take_reported(const struct sample_list *l, const char *name, struct 
     }
 }
 
-/* Of a step that is under way one metric may be there and another not. */
+/* A step that is under way may have one metric and not another. */
 static void keep_common_steps(const struct measure_sql *q, struct measured_attempt *a)
 {
     size_t least = SIZE_MAX;
@@ -532,7 +532,7 @@ static int choose_point(const struct measures *m, struct measured_attempt *a, si
     return 0;
 }
 
-/* Of all curves over the key of input `of`. */
+/* Puts the point of all curves over the key of input `of`. */
 static int put_points(const struct measures *m, const struct measured_attempt *a, size_t of, int64_t point,
                       struct db *db, struct error *e)
 {
@@ -577,7 +577,7 @@ static int take_points(const struct measures *m, struct measured_attempt *a, str
             out->objective = a->inputs[leader].value;
         }
     }
-    /* What is derived of a curve is of its point. */
+    /* A number derived from a curve is that of its point. */
     for (size_t i = 0; i < m->input_count; i++)
         if (per_of(&m->inputs[i]))
             a->inputs[i].is_whole = false;
@@ -658,7 +658,7 @@ static int write_signature(struct db *db, const char *signature, struct error *e
     return db_run(db, "INSERT OR REPLACE INTO meta VALUES ('" META_NAME "', ?)", VALUES(sql_text(signature)), e);
 }
 
-/* What the signature names goes; definitions that this sweep does not have, too. */
+/* Forgets what the signature names, and definitions that this sweep does not have. */
 static int forget(const struct measures *m, struct db *db, const char *signature, struct error *e)
 {
     char *names = xstrdup(signature);
