@@ -67,7 +67,7 @@ static void add_ranked(struct best *out, int64_t job_id, double value, const str
         (struct best_job){.job_id = job_id, .value = value, .configuration = configuration};
 }
 
-/* Of the first group. */
+/* Ranks the configurations of the first group. */
 static void rank_configurations(struct best *out)
 {
     const struct configurations *c = &out->configurations;
@@ -165,7 +165,7 @@ static int read_ranked(struct db *db, struct best *out, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-/* Of equal ones under the first objective, the other objectives choose. */
+/* Puts first, of jobs that are equal under the first objective, the one that the other objectives choose. */
 static void prefer_unbeaten(struct best *out)
 {
     const struct pareto *p = &out->pareto;
@@ -186,7 +186,7 @@ static void prefer_unbeaten(struct best *out)
     "(SELECT CAST(coalesce(" BATCHES_OF_JOB ") AS INTEGER) FROM (SELECT 1)"                                            \
     " LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p ON p.id = j.parallel_id)"
 
-/* Whether there can be several, told by the few specs: a million jobs need not be looked at. */
+/* Finds whether there can be several batches, from the few specs: a million jobs need not be looked at. */
 static int batches_may_differ(struct db *db, int64_t winner, bool *yes, struct error *e)
 {
     static const char sql[] =

@@ -46,8 +46,9 @@ struct best {
  * Where there are groups it is the winner of the first one. */
 int best_read(struct db *db, struct best *out, struct error *e);
 
-/* Of the group of that text ("model.name=1B, num_hosts=1") or, where there is none, of those that have it as a part
- * ("num_hosts=1"), as if there were no others. ERROR_USAGE where there are none, with those that there are. */
+/* Reads the best of the group of that text ("model.name=1B, num_hosts=1") or, where there is none, of those that have
+ * it as a part ("num_hosts=1"), as if there were no others. ERROR_USAGE where there are none, with those that there
+ * are. */
 int best_read_group(struct db *db, const char *group, struct best *out, struct error *e);
 
 /* How many groups have a winner; 0 without groups. */

@@ -58,7 +58,7 @@ static size_t number_length(const char *text)
     return n;
 }
 
-/* What stands behind a number and makes it a duration or an amount of memory. */
+/* Returns the length of a unit behind a number, which makes it a duration or an amount of memory. */
 static size_t unit_length(const char *text)
 {
     static const char *const units[] = {"KiB",          "MiB",         "GiB",     "TiB",    "KB",      "MB",
@@ -86,7 +86,8 @@ static size_t amount_length(const char *text)
     return n ? n + unit_length(text + n) : 0;
 }
 
-/* What joins amounts to one: a date, a time, a list, a shape, a range, an address with its port. */
+/* Returns the length of what joins amounts to one: a date, a time, a list, a shape, a range, an address with its
+ * port. */
 static size_t joint_length(const char *text)
 {
     static const char *const joints[] = {", ", "-", ":", ".", ",", "/", "x", "T", " x ", " ", "_"};

@@ -1,4 +1,4 @@
-/* What keeps ok jobs from winning: the conditions of [sweep] subject_to, and the want of a number. */
+/* The reasons why ok jobs do not win: the conditions of [sweep] subject_to, and the want of a number. */
 #ifndef MESHSWEEP_RESULTS_CONDITIONS_H
 #define MESHSWEEP_RESULTS_CONDITIONS_H
 
@@ -13,7 +13,7 @@ struct unranked {
 };
 void unranked_free(struct unranked *u);
 
-/* Of the current sweep. */
+/* Reads those of the current sweep. */
 int unranked_read(struct db *db, const char *metric, struct unranked *out, struct error *e);
 
 /* Adds a line if there are any: "not compared: 3 ok jobs without a number: …", and another: "2 excluded: …". */
@@ -29,7 +29,8 @@ struct conditions {
     struct unranked unranked; /* by the objective */
 };
 
-/* Of the current sweep (sql/answers/subject_to.sql). `winner` NAN: no job wins; then no condition binds. */
+/* A question about the current sweep (sql/answers/subject_to.sql). `winner` NAN: no job wins; then no condition
+ * binds. */
 struct conditions_request {
     const char *objective;
     bool maximise;

@@ -1,13 +1,13 @@
-/* What competes when a sweep lists replicate keys or groups ([sweep] replicate, group_by): configurations instead of
- * jobs, each with others of its group only. The view of that name is there while the current sweep lists any.
+/* Configurations compete instead of jobs when a sweep lists replicate keys or groups ([sweep] replicate, group_by),
+ * each with others of its group only. The view of that name is there while the current sweep lists any.
  *
  * configurations  one row per configuration that is ranked, by group, then best first: comparison_group
- * ("model.name=1B,                 num_hosts=1", "" without groups), rank (in the group; equal values, equal rank), job
- * (of its ok                 replicates the one in the middle), value (the mean of the objective over them), replicates
- * (how many                 are ok), replicates_failed, replicates_open (pending or running), replicates_median, _low,
- * _high (95 %                 interval of the mean, by Student's t), _stddev, _min, _max (NULL for fewer than two),
- * per_device                 (value over the job's devices). While some replicates of a configuration are open it is
- * not ranked,                 unless that is so of all of the group. */
+ *                 ("model.name=1B, num_hosts=1", "" without groups), rank (in the group; equal values, equal rank),
+ *                 job (of its ok replicates the one in the middle), value (the mean of the objective over them),
+ *                 replicates (how many are ok), replicates_failed, replicates_open (pending or running),
+ *                 replicates_median, _low, _high (95 % interval of the mean, by Student's t), _stddev, _min, _max
+ *                 (NULL for fewer than two), per_device (value over the job's devices). While some replicates of a
+ *                 configuration are open it is not ranked, unless that is so of all of the group. */
 #ifndef MESHSWEEP_RESULTS_CONFIGURATIONS_H
 #define MESHSWEEP_RESULTS_CONFIGURATIONS_H
 
@@ -38,7 +38,7 @@ int configurations_add_view(struct db *db, const char *objective, bool maximise,
     "comparison_group", "replicates", "replicates_failed", "replicates_open", "replicates_median", "replicates_low",   \
         "replicates_high", "replicates_stddev", "replicates_min", "replicates_max", "per_device"
 
-/* Whether configurations compete in the current sweep, not jobs. */
+/* Finds whether configurations compete in the current sweep, not jobs. */
 int configurations_compete(struct db *db, bool *yes, struct error *e);
 
 /* On this connection alone: the view is that of other keys of groups (a list in JSON of "section.key", or the name of a

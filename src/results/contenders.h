@@ -1,4 +1,4 @@
-/* Which jobs might be the best, given the error of measurements: those that a confirmation runs again. */
+/* The jobs that might be the best, given the error of measurements: those that a confirmation runs again. */
 #ifndef MESHSWEEP_RESULTS_CONTENDERS_H
 #define MESHSWEEP_RESULTS_CONTENDERS_H
 

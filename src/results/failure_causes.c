@@ -150,7 +150,7 @@ static void take_value(struct jobs *j, const struct stmt *s)
     " WHERE sweep_id = ?1 AND id >= ?2 AND state IN ('ok', 'failed') ORDER BY id DESC LIMIT ?3)"
 #define COMPARED_VALUES(sweep_id, jobs) VALUES(sql_int(sweep_id), sql_int((jobs)->from_job), sql_int(CAUSE_JOBS_MOST))
 
-/* Of the jobs that are compared: there may be a million others. */
+/* Reads the specs of the jobs that are compared alone: there may be a million others. */
 static int read_specs(struct db *db, int64_t sweep_id, const struct caused_jobs *jobs, struct jobs *j, struct error *e)
 {
     static const char sql[] =
@@ -270,7 +270,7 @@ static void add_share(struct share *to, const struct share *what)
     to->who += what->who;
 }
 
-/* Of a row: Fibonacci hashing spreads indices over all bits. */
+/* Returns a row's share: Fibonacci hashing spreads indices over all bits. */
 static struct share share_of(const struct jobs *j, size_t row, size_t cause)
 {
     uint64_t mixed = (row + 1) * 0x9e3779b97f4a7c15U;
@@ -464,8 +464,8 @@ static void find_matches(struct jobs *j, size_t cause, struct failure_cause *out
     }
 }
 
-/* What goes with the first causes, of most jobs. Compared are the jobs of the
- * sweep that ended (ok or failed), of these the newest CAUSE_JOBS_MOST.
+/* Finds what goes with the first causes, those of most jobs. The newest CAUSE_JOBS_MOST of the sweep's jobs that ended
+ * (ok or failed) are compared.
  *
  * A match is found value by value: the one that is least likely to be met by so many jobs of the cause by chance
  * (Fisher's exact test, one-sided), then, where others share it, another one among the jobs that have it; then again
@@ -490,7 +490,7 @@ static int read_matches(struct db *db, int64_t sweep_id, const struct caused_job
 
 /* --- the causes --- */
 
-/* Where it stands among them; FAILURE_CAUSES_MOST: it is one too many. */
+/* Returns its place among them; FAILURE_CAUSES_MOST: it is one too many. */
 static size_t find_cause(const struct causes *c, const char *class, const char *cause)
 {
     size_t i = 0;

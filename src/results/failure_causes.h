@@ -7,7 +7,7 @@
 /* Causes told apart; the jobs of further ones are counted in `others`. */
 #define FAILURE_CAUSES_MOST 400
 
-/* Of the first so many it is found out which keys go with them: with their values the cause is more frequent than
+/* Only for the first so many is it found out which keys go with them: with their values the cause is more frequent than
  * chance would have it. */
 #define FAILURE_CAUSES_MATCHED 10
 
@@ -17,7 +17,8 @@ struct failure_causes {
     int64_t others; /* jobs */
 };
 
-/* Of the newest `jobs_most` failed jobs of a sweep (0: all). `*out` is the caller's: failure_causes_free. */
+/* Reads the causes of the newest `jobs_most` failed jobs of a sweep (0: all). `*out` is the caller's:
+ * failure_causes_free. */
 int failure_causes_read(struct db *db, int64_t sweep_id, int64_t jobs_most, struct failure_causes *out,
                         struct error *e);
 void failure_causes_free(struct failure_causes *c);

@@ -32,7 +32,7 @@ int job_part_open(struct db *db, enum job_part part, int64_t job_id, struct stmt
 /* The part as JSON: what is said of the job stands in `root`, metrics in an object by name, attempts in a list. */
 int job_part_add_json(struct cJSON *root, struct db *db, enum job_part part, int64_t job_id, struct error *e);
 
-/* Where an attempt's output is, for those who follow it. */
+/* The output of an attempt, for those who follow it. */
 struct job_log {
     int64_t attempt_id, number;
     bool ended;
@@ -41,7 +41,8 @@ struct job_log {
     char *tail;      /* its end as recorded; NULL: none */
 };
 
-/* Of the attempt of that number, or with 0 of the newest that was started. ERROR_NOTHING when there is none. */
+/* Reads that of the attempt of that number, or with 0 of the newest that was started. ERROR_NOTHING when there is
+ * none. */
 int job_log_read(struct db *db, int64_t job_id, int64_t number, struct job_log *out, struct error *e);
 void job_log_free(struct job_log *l);
 

@@ -45,7 +45,7 @@ static const char *scalar_end(const char *p)
     return *p ? p + 1 : p;
 }
 
-/* What SQLite has no type for. */
+/* SQLite has no type for the values of these columns. */
 static const char *const columns_of_json[] = {"given", "keys",   "command", "environment", "scripts", "versions",
                                               "gpus",  "values", "detail",  "replaced",    NULL};
 static const char *const columns_of_truth[] = {"in_current_sweep", NULL};

@@ -9,7 +9,8 @@
 
 #include "database/db.h"
 
-/* Of the contract as a whole. It rises when a name goes, or changes its type or meaning; not when one is added. */
+/* The version of the contract as a whole. It rises when a name goes, or changes its type or meaning; not when one is
+ * added. */
 #define JSON_SCHEMA_VERSION 1
 
 /* {"schema_version": …}: how every document begins. The caller's. */
@@ -36,7 +37,7 @@ int answer_open(struct db *db, const char *name, const char *select, struct sql_
  * ("keys", "values", …). `*out` is the caller's. */
 int answer_take(const struct stmt *s, int column, cJSON **out, struct error *e);
 
-/* What an answer holds; NULL, NAN and -1 for null and what is not there. */
+/* Return a member of an answer; NULL, NAN and -1 for null and what is not there. */
 const char *json_text_of(const cJSON *object, const char *name);
 const char *json_text_or(const cJSON *object, const char *name, const char *absent);
 double json_real_of(const cJSON *object, const char *name);

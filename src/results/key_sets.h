@@ -5,8 +5,8 @@
 #include "database/db.h"
 #include "util/buffer.h"
 
-/* Of a query with the columns section and JSON object: calls `found` once for each key of each section, in the order in
- * which the objects come and have them. Objects that differ in values alone cost reading them, not parsing them. */
+/* Reads a query with the columns section and JSON object: calls `found` once for each key of each section, in the order
+ * in which the objects come and have them. Objects that differ in values alone cost reading them, not parsing them. */
 typedef void (*key_found)(void *context, const char *section, const char *key);
 int key_sets_read(struct db *db, const char *sql, key_found found, void *context, struct error *e);
 

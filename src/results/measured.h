@@ -1,4 +1,4 @@
-/* Which measurements may win. */
+/* The measurements that may win. */
 #ifndef MESHSWEEP_RESULTS_MEASURED_H
 #define MESHSWEEP_RESULTS_MEASURED_H
 

@@ -89,8 +89,8 @@ static int unknown_column(const struct string_list *t, const char *option, const
     return -1;
 }
 
-/* What to write for the first number with a unit, "40 GiB": " (a number has no unit there: …)"; empty: it has none. The
- * caller's. */
+/* Returns what to write for the first number with a unit, "40 GiB": " (a number has no unit there: …)"; empty: it has
+ * none. The caller's. */
 static char *without_unit(const char *where)
 {
     static const char *const bases[] = {"", "B", "s"};

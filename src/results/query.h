@@ -4,7 +4,7 @@
 
 #include "database/db.h"
 
-/* What is wanted. Everything borrowed for the length of the call. */
+/* A question about results. Everything borrowed for the length of the call. */
 struct result_query {
     const char *where;          /* an SQL condition over the columns, somebody's; NULL: none */
     const char *sort;           /* a column, by default ascending, or "COLUMN:desc" or "COLUMN:asc"; NULL: by job */
@@ -44,7 +44,7 @@ enum unit_form {
 int result_units(struct db *db, const struct stmt *s, enum unit_form form, char ***out, struct error *e);
 void result_units_free(char **units, const struct stmt *s);
 
-/* What SQLite has no type for. */
+/* The types that SQLite does not have. */
 enum key_type {
     KEY_AS_IT_IS,
     KEY_TRUTH, /* 1 or 0 */

@@ -15,8 +15,8 @@ int status_read(struct db *db, bool runner_alive, int64_t now_ms, cJSON **out, c
 /* answer_open() of it. */
 int status_part(struct db *db, const char *select, struct sql_values values, struct stmt **out, struct error *e);
 
-/* What search chose what ran last: "search" of the document, with "lifting", the options that lift its limits.
- * trials_to_come may be more than wait, -1: not known. `*out` is NULL if there was none; the caller's. */
+/* Reads the search that chose what ran last: "search" of the document, with "lifting", the options that lift its
+ * limits. trials_to_come may be more than wait, -1: not known. `*out` is NULL if there was none; the caller's. */
 int status_search_read(struct db *db, int64_t sweep_id, cJSON **out, struct error *e);
 
 /* How long jobs will take, from attempts of jobs like them. Mean over the jobs that wait (`waiting` of them; none: over

@@ -108,7 +108,7 @@ static int add_sections(struct db *db, const char *ids, struct buffer *out, doub
     return rc;
 }
 
-/* Which jobs, and the keys of which of their sections: JSON lists. */
+/* A part of the jobs, and the kinds of their sections whose keys count: JSON lists. */
 struct subset_part {
     const char *ids, *kinds;
 };

@@ -30,7 +30,7 @@ struct columns {
     size_t left_out;
 };
 
-/* What the views are made from. */
+/* The columns and facts that the views are made from. */
 struct shape {
     struct columns keys, metrics;
     bool has_predicted_memory, has_predicted_time, has_device_note, has_notes;
@@ -188,7 +188,7 @@ static int read_derived(struct db *db, struct columns *out, struct error *e)
     return rc;
 }
 
-/* What jobs may have: each question is answered by the first job that has it, or by all. */
+/* Finds what jobs may have: each question is answered by the first job that has it, or by all. */
 static int read_jobs(struct db *db, struct shape *out, struct error *e)
 {
     bool any;
@@ -274,7 +274,7 @@ static void add_results(const struct shape *s, struct buffer *b)
                        "       j.sweep_id = (SELECT id FROM current_sweep) AS in_sweep,\n       ");
     for (size_t i = 0; i < s->keys.count; i++)
         add_key(b, &s->keys.items[i]);
-    /* What a runner has claimed ahead of time does not run yet. */
+    /* A job that a runner has claimed ahead of time does not run yet. */
     buffer_add_text(b, "CASE WHEN j.witness_id IS NOT NULL THEN 'pruned'\n"
                        "            WHEN j.held IS NOT NULL THEN 'held'\n"
                        "            WHEN j.state = 'running' AND NOT EXISTS\n"
