@@ -14,7 +14,7 @@
  * them has a predicted time. */
 void idle_keys_add(const struct space *space, struct buffer *out);
 
-/* Whether predictions use that key, an index into space->names; false if there are no predictions. */
+/* Returns whether predictions use that key, an index into space->names; false if there are no predictions. */
 bool key_is_read(const struct space *space, size_t key);
 
 /* Appends the names of keys that no prediction of the sweep uses, except labels, names and hf_config; "and 3 more"

@@ -50,7 +50,7 @@ int proposals_tell(const struct proposal_place *place, const cJSON *results, cJS
 
 /* --- shared by these --- */
 
-/* Whether a strategy decides which jobs are next. */
+/* Returns whether a strategy decides which jobs are next. */
 bool proposals_are_decided(const struct sweep *s);
 
 /* Adds the jobs that it chooses to the list of trials. */

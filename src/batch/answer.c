@@ -209,7 +209,7 @@ static bool take_row(const struct batch_system *s, const struct batch_question *
     return true;
 }
 
-/* Whether the list is there: one that is not has no rows either. */
+/* Returns whether the list is there: one that is not has no rows either. */
 static bool has_list(const struct batch_system *s, const struct batch_question *q, const char *text)
 {
     struct error e = ERROR_INIT;

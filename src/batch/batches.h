@@ -89,7 +89,7 @@ struct batch_array *batch_list_open(struct batch_list *b, char *name, const char
 /* Adds it; what it owns is the batch's. */
 struct batch_member *batch_array_add(struct batch_array *a, struct batch_member member);
 
-/* Whether it is an array to the system. */
+/* Returns whether it is an array to the system. */
 bool batch_array_is_one(const struct batch_list *b, const struct batch_array *a);
 
 /* How the system's commands call a member ("9_4"), and with SIZE_MAX the whole; its batch's name while that has no id.
@@ -116,7 +116,7 @@ char *batch_array_file(const struct batch_list *b, const struct batch_array *a, 
 /* What templates are filled with for the whole batch; released with batch_values_free. */
 struct batch_values batch_array_values(const struct batch_list *b, const struct batch_array *a, const char *job_name);
 
-/* Whether a job's comment is of this batch. */
+/* Returns whether a job's comment is of this batch. */
 bool batch_array_owns(const struct batch_list *b, const struct batch_array *a, const char *comment);
 
 /* Reads the directories that are there, for a runner that comes after another; what is no batch is left out. */

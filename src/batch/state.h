@@ -40,7 +40,7 @@ extern const char *const batch_state_names[BATCH_STATE_COUNT]; /* "PENDING", "no
  * other. */
 enum batch_state batch_state_by_name(const char *name);
 
-/* Whether a job in that state will not run any more. */
+/* Returns whether a job in that state will not run any more. */
 bool batch_state_is_final(enum batch_state state);
 
 /* What the job wrote itself. */

@@ -209,7 +209,7 @@ static const struct launch *slurm_steps_launch(void *steps, const struct launch 
 
 /* --- ending --- */
 
-/* Whether a step of that name is meant by `wanted`: a name, or one's beginning where it ends with ":". */
+/* Returns whether a step of that name is meant by `wanted`: a name, or one's beginning where it ends with ":". */
 static bool is_meant(const char *name, const char *wanted)
 {
     size_t length = strlen(wanted);

@@ -50,7 +50,7 @@ struct batch_pattern {
     char *text;
     struct line_pattern compiled;
 };
-/* Whether it is there and matches a line of `text`; `groups` are of the text. */
+/* Returns whether it is there and matches a line of `text`; `groups` are of the text. */
 bool batch_pattern_finds(const struct batch_pattern *p, const char *text, size_t count, struct text_range *groups);
 
 #define BATCH_COLUMNS_MOST 15 /* groups of a pattern */
@@ -128,7 +128,7 @@ struct batch_system {
 int batch_system_load(const char *name, const char *of, struct batch_system **out, struct error *e);
 void batch_system_free(struct batch_system *s);
 
-/* Whether it is Slurm, whose allocations are known, and which has a table of its own in sweep files. */
+/* Returns whether it is Slurm, whose allocations are known, and which has a table of its own in sweep files. */
 bool batch_system_is_slurm(const struct batch_system *s);
 
 /* The state that a word of it means: BATCH_STRANGE for one that nobody knows. */

@@ -132,7 +132,7 @@ static void ask_end(struct batch_executor *x, const struct batch_array *a, struc
     batch_values_free(&values);
 }
 
-/* Whether the command names what is asked about by `key`: all at once, a whole batch, or each job. */
+/* Returns whether the command names what is asked about by `key`: all at once, a whole batch, or each job. */
 static bool is_asked_by(const struct batch_question *q, const char *key)
 {
     bool found = false;

@@ -98,11 +98,11 @@ struct option_words {
 int options_parse(const struct option_rules *rules, char *const *argv, void *target, struct option_words *out,
                   struct error *e);
 
-/* Whether `word`, as it stands on a command line, is an option of `table` or of every table whose value is the next
- * word. */
+/* Returns whether `word`, as it stands on a command line, is an option of `table` or of every table whose value is the
+ * next word. */
 bool option_takes_next_word(const struct option *table, const char *word);
 
-/* Whether `word`, which begins with "-", begins with an option of `table` or one that every table has. */
+/* Returns whether `word`, which begins with "-", begins with an option of `table` or one that every table has. */
 bool option_is_known(const struct option *table, const char *word);
 
 /* Appends one line per option, aligned: "  -c, --config FILE   sweep file (default sweep.toml)". Those of every table

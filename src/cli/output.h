@@ -69,8 +69,8 @@ void output_to_stderr(const char *before, const struct buffer *text, const char 
 /* Clears the live line of standard error if there is one, and resets `*on_line`. */
 void output_clear_line(bool *on_line);
 
-/* Whether colours may be written to the stream: as --color says; without it a terminal, TERM is not "dumb", NO_COLOR is
- * unset or empty (see no-color.org). */
+/* Returns whether colours may be written to the stream: as --color says; without it a terminal, TERM is not "dumb",
+ * NO_COLOR is unset or empty (see no-color.org). */
 bool output_has_colour(FILE *stream);
 
 bool output_is_terminal(FILE *stream);
@@ -83,10 +83,10 @@ bool output_ask(const char *question);
  * input or standard error is not a terminal. */
 bool output_question(const char *question, struct buffer *answer);
 
-/* Whether the stream is a terminal with cursor control: TERM is set and not "dumb". */
+/* Returns whether the stream is a terminal with cursor control: TERM is set and not "dumb". */
 bool output_has_cursor(FILE *stream);
 
-/* Whether the locale's encoding is UTF-8. */
+/* Returns whether the locale's encoding is UTF-8. */
 bool output_has_utf8(void);
 
 /* COLUMNS if set, also where it is no terminal; else those of the stream's terminal; 0 if it is none. */

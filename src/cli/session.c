@@ -238,7 +238,7 @@ static int exclude_larger(struct session *s, struct error *e)
     return 0;
 }
 
-/* Whether the key of a cluster_spec has a value but 1. */
+/* Returns whether the key of a cluster_spec has a value but 1. */
 static bool has_several(const struct sweep *sweep, const char *key)
 {
     const struct section *clusters = &sweep->sections[SECTION_CLUSTER];

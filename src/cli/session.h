@@ -60,7 +60,7 @@ int session_open_store_with(const char *path, const struct store_opening *o, str
  * those of the file; space/build.h). */
 int session_build(struct session *s, const double *facts, struct error *e);
 
-/* Whether --only or --shard narrows a run to the jobs in the table "selected", and that these are put there. */
+/* Returns whether --only or --shard narrows a run to the jobs in the table "selected", and that these are put there. */
 bool session_is_narrowed(const struct session *s);
 int session_narrow(const struct session *s, struct db *db, int64_t sweep_id, struct error *e);
 

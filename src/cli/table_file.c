@@ -18,7 +18,7 @@
 
 /* --- JSON as a table --- */
 
-/* Whether the text begins like one. */
+/* Returns whether the text begins like one. */
 static bool table_json_is(const char *text)
 {
     text += strspn(text, " \t\r\n");
@@ -116,7 +116,7 @@ static bool are_all(const cJSON *of, cJSON_bool (*is)(const cJSON *))
     return of && of->child;
 }
 
-/* Whether its members are named by numbers, as rows are. */
+/* Returns whether its members are named by numbers, as rows are. */
 static bool is_numbered(const cJSON *of)
 {
     const cJSON *member;

@@ -6,7 +6,8 @@
 
 #include "util/error.h"
 
-/* Whether the word names jobs, not a database: a job's number or the beginning of its key, or a condition in SQL. */
+/* Returns whether the word names jobs, not a database: a job's number or the beginning of its key, or a condition in
+ * SQL. */
 bool compare_names_jobs(const char *word);
 
 /* Prints it. An exit status, or -1. */

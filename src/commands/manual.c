@@ -481,7 +481,7 @@ static void manual_add(struct buffer *out)
 
 /* --- completion --- */
 
-/* Whether the shell should offer files for the value. */
+/* Returns whether the shell should offer files for the value. */
 static bool takes_file(const struct option *o)
 {
     return o->value && (strcmp(o->value, "FILE") == 0 || strcmp(o->value, "DIR") == 0);

@@ -914,8 +914,7 @@ static int ask_release(const char *db, struct error *e)
     return rc < 0 ? -1 : STATUS_OK;
 }
 
-/* Fails where jobs that several hosts measured would leave the sweep with their combinations: another job would then be
- * the best. */
+/* Fails where jobs that several hosts measured would leave the sweep: another job would then be the best. */
 static int keep_several_hosts(const struct session *s, struct db *db, struct error *e)
 {
     int64_t jobs = 0;

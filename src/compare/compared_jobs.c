@@ -130,7 +130,8 @@ static size_t plain_word(const char *p)
     return strncmp(p, "true", 4) == 0 || strncmp(p, "null", 4) == 0 ? 4 : strncmp(p, "false", 5) == 0 ? 5 : 0;
 }
 
-/* Whether the spec is one of plain keys and values, as most are: by far most of the time is SQLite's otherwise. */
+/* Returns whether the spec is one of plain keys and values, as most are: by far most of the time is SQLite's
+ * otherwise. */
 static bool read_plain(struct spec_reading *r, const char *json)
 {
     const char *p = json;

@@ -47,7 +47,7 @@ static double between(double from, double to, double share)
     return from * pow(to / from, share);
 }
 
-/* Whether the ratios suffice. */
+/* Returns whether the ratios suffice. */
 static bool set_ranks(const double *x, double missed, struct ratio_summary *s)
 {
     const struct binomial b = binomial_tail(s->count, missed);

@@ -30,7 +30,7 @@ struct batch_config {
     bool gpus;             /* devices are requested; default true */
 };
 
-/* Whether `memory` is worked out for each attempt (space/build.c). */
+/* Returns whether `memory` is worked out for each attempt (space/build.c). */
 static inline bool batch_memory_varies(const struct batch_config *c)
 {
     return c->memory && (strstr(c->memory, "attempt") || strstr(c->memory, "last_failure"));

@@ -28,8 +28,9 @@ extern const char *const failure_names[FAILURE_COUNT + 1];
 #define FAILURE_DECLARABLE_COUNT (FAILURE_CANCELLED - 1)
 extern const char *const *const failure_declarable_names;
 
-/* Whether the message of a failure is about the command that all jobs of a sweep have, and not about what one of them
- * tried: an option that the program does not know, one that lacks its value, a module that does not exist. NULL: no. */
+/* Returns whether the message of a failure is about the command that all jobs of a sweep have, and not about what one
+ * of them tried: an option that the program does not know, one that lacks its value, a module that does not exist.
+ * NULL: no. */
 bool failure_is_of_command(const char *message);
 
 /* The failure with this name, FAILURE_NONE when there is none. */

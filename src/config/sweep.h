@@ -478,7 +478,8 @@ struct sweep {
     struct local_config local;
 };
 
-/* Whether `at` lies in a profile. Expressions there may name keys that no spec of the sweep has: those are NULL. */
+/* Returns whether `at` lies in a profile. Expressions there may name keys that no spec of the sweep has: those are
+ * NULL. */
 bool sweep_in_profile(const struct sweep *s, const struct position *at);
 
 /* Releases what a block holds. */
@@ -495,8 +496,8 @@ void word_list_add(struct word_list *list, const char *text, struct position at)
 /* Adds the key to a block, as an axis with a copy of that value alone. */
 struct axis *block_add_key(struct block *block, const char *key, const struct value *value, struct position at);
 
-/* Whether the jobs of the sweep come from measured tables alone ([import]), so that its keys stand in a database and
- * not in the file. */
+/* Returns whether the jobs of the sweep come from measured tables alone ([import]), so that its keys stand in a
+ * database and not in the file. */
 bool sweep_is_imported(const struct sweep *s);
 /* What its jobs get of the runner's environment; borrowed from it. */
 struct environment_passing job_passing(const struct job_config *job);
@@ -511,10 +512,10 @@ const char *sweep_metric_unit(const struct sweep *s, const char *metric);
  * its devices for itself. */
 double sweep_least_share(const struct sweep *s);
 
-/* Whether replicate keys or groups are listed, so that a job alone is not the best. */
+/* Returns whether replicate keys or groups are listed, so that a job alone is not the best. */
 bool sweep_ranks_configurations(const struct sweep *s);
 
-/* Whether `key` is a label (does not count towards identity). */
+/* Returns whether `key` is a label (does not count towards identity). */
 bool sweep_is_label(const struct sweep *s, const char *key);
 
 #endif

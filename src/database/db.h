@@ -92,7 +92,7 @@ void db_heed_stop(struct db *db, const atomic_bool *stop);
 /* "3.40.1": SQLite's, as linked. */
 const char *db_library_version(void);
 
-/* Whether SQLite's grammar has that word. */
+/* Returns whether SQLite's grammar has that word. */
 bool db_is_keyword(const char *word);
 
 /* Sets whether rows that refer to others are checked (they are when a database is opened). Not to be switched off while

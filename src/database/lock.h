@@ -23,7 +23,7 @@ void writer_lock_remove(int descriptor, const char *db_path);
  * -1 when another writer holds it. */
 int file_lock_take(const char *db_path, int *descriptor, struct error *e);
 
-/* Whether somebody holds it now. Takes and makes nothing. */
+/* Returns whether somebody holds it now. Takes and makes nothing. */
 bool writer_lock_is_held(const char *db_path);
 
 #endif

@@ -46,7 +46,7 @@ enum store_reading {
 };
 int store_open_reading(const char *path, enum store_reading how, struct db **out, struct error *e);
 
-/* Whether `db` is the private copy of a file, which does not follow what is written to that. */
+/* Returns whether `db` is the private copy of a file, which does not follow what is written to that. */
 bool store_is_copy(const struct db *db);
 
 /* The schema's version in the file at `path`, whichever, and that of this program. */
@@ -74,10 +74,10 @@ void store_close(struct db *db);
  * no runner has been recorded in it. */
 void store_discard(struct db *db);
 
-/* Whether something stands at `path`. */
+/* Returns whether something stands at `path`. */
 bool store_exists(const char *path);
 
-/* Whether the file at `path` is an SQLite database, whoever's. */
+/* Returns whether the file at `path` is an SQLite database, whoever's. */
 bool store_is_database(const char *path);
 
 /* The directory for logs and job files: "<path>.d", absolute. The caller's. */

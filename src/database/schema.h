@@ -34,7 +34,7 @@ int schema_compare(struct db *db, int64_t version, void (*found)(void *context, 
 /* "trigger evil on metric", "view results (changed)". The caller's. */
 char *schema_describe(const struct schema_difference *d);
 
-/* Whether a missing part of that type can be made without losing anything: a table's rows would be gone. */
+/* Returns whether a missing part of that type can be made without losing anything: a table's rows would be gone. */
 bool schema_can_be_made(const char *type);
 
 /* -1 naming what is changed or foreign, with what to do; views only if `views`: a writer makes those again. What is

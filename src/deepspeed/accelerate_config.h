@@ -30,7 +30,7 @@ struct accelerate_config {
  * `out` in any case. */
 int accelerate_config_read(const char *path, struct accelerate_config *out, struct error *e);
 
-/* Whether Accelerate builds the ds_config itself. */
+/* Returns whether Accelerate builds the ds_config itself. */
 bool accelerate_config_is_plugin(const struct accelerate_config *a);
 
 /* Creates `directory` and writes that ds_config into it, together with the configuration without the keys that the

@@ -31,7 +31,7 @@ struct autotuning {
 /* `section` may be NULL. Reports an unknown knob (with a suggestion) or fact of model_info, a value of the wrong type
  * or out of bounds, and an unknown metric or tuner. The caller frees `out` even if there are problems. */
 void autotuning_read(const char *file, const struct json *section, struct autotuning *out, struct problems *problems);
-/* Whether "autotuning" has a key of that name. */
+/* Returns whether "autotuning" has a key of that name. */
 bool autotuning_has(const char *name);
 void autotuning_free(struct autotuning *a);
 

@@ -10,7 +10,7 @@
 #include "util/error.h"
 #include "util/string_list.h"
 
-/* Whether the first part of a dotted key is a section. */
+/* Returns whether the first part of a dotted key is a section. */
 bool ds_is_section_key(const char *key);
 
 /* Adds to `problems` what `release` (parse_release; 0: the newest) refuses or takes as something else: keys of sections
@@ -29,7 +29,7 @@ char *ds_check_key(const char *key, int64_t release);
  * if nothing. The caller frees it. */
 char *ds_check_mapped_key(const struct json *root, const char *key);
 
-/* Whether the key of a ds_config is one of the three. */
+/* Returns whether the key of a ds_config is one of the three. */
 bool batch_is_key(const char *key);
 
 /* Number of ranks that process different samples: derived.dp, a spec's dp, or all devices, divided by

@@ -60,7 +60,7 @@ static bool read_base(struct ds_config *c, struct problems *problems)
     return !c->sweep->deepspeed.config;
 }
 
-/* Whether jobs get a section "autotuning" that makes DeepSpeed measure something. */
+/* Returns whether jobs get a section "autotuning" that makes DeepSpeed measure something. */
 static bool is_profiled(const struct sweep *s)
 {
     return s->model_info.is_job || s->deepspeed.profile_steps[1];
@@ -176,7 +176,7 @@ const char *ds_config_place(const struct sweep *s, const char *key)
 
 typedef bool spec_key_test(void *context, const struct axis *axis, size_t key);
 
-/* Whether the test holds for a key of a training or parallel spec; stops at the first for which it does. */
+/* Returns whether the test holds for a key of a training or parallel spec; stops at the first for which it does. */
 static bool any_spec_key(const struct sweep *s, spec_key_test *holds, void *context)
 {
     for (int kind = SECTION_TRAINING; kind <= SECTION_PARALLEL; kind++)
@@ -279,7 +279,7 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
     }
 }
 
-/* Whether the key determines a batch; accumulation alone does not. Elasticity sets the batch itself. */
+/* Returns whether the key determines a batch; accumulation alone does not. Elasticity sets the batch itself. */
 static bool settles_batch(const struct sweep *s, const char *key)
 {
     const char *place = place_of(s, key, false);
@@ -603,7 +603,7 @@ bool ds_arguments_have(char *const *words, const char *flag)
     return *words != NULL;
 }
 
-/* Whether the word is a value rather than another option; "-1" and "-" are values. */
+/* Returns whether the word is a value rather than another option; "-1" and "-" are values. */
 static bool is_value(const char *word)
 {
     return word[0] != '-' || !word[1] || isdigit((unsigned char)word[1]) || word[1] == '.';

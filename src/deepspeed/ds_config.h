@@ -44,7 +44,8 @@ int ds_config_render(const struct ds_config *c, const char *spec_json, struct bu
 /* The dotted key of a ds_config where the key of a spec belongs if its value is no table; NULL: nowhere. Borrowed. */
 const char *ds_config_place(const struct sweep *s, const char *key);
 
-/* Whether the jobs have profile_steps. A ds_config from ds_config_render trains; with profiling added it ends early. */
+/* Returns whether the jobs have profile_steps. A ds_config from ds_config_render trains; with profiling added it ends
+ * early. */
 bool ds_config_is_profiled(const struct ds_config *c);
 
 /* With profile_steps: adds a section "autotuning" that makes DeepSpeed measure the steps up to `last`, print a line for
@@ -67,7 +68,7 @@ void ds_config_add_base64(const char *text, struct buffer *out);
  * skipped. `command` is NULL-terminated. The caller frees the array and its strings. */
 char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_json, char *const *command);
 
-/* Whether the flag is among the words (NULL-terminated), in any spelling. */
+/* Returns whether the flag is among the words (NULL-terminated), in any spelling. */
 bool ds_arguments_have(char *const *words, const char *flag);
 
 /* The first value of the flag; "true" of a switch; NULL: the flag is not there. Borrowed. */

@@ -77,7 +77,7 @@ const char *ds_key_since(const char *key)
     return since ? since->text : NULL;
 }
 
-/* Whether the release has what came with `since` (NULL: whatever it is). */
+/* Returns whether the release has what came with `since` (NULL: whatever it is). */
 static bool has_come(const char *since, int64_t release)
 {
     int64_t first;
@@ -177,7 +177,7 @@ static const char *refuses = "DeepSpeed refuses it", *keeps = "DeepSpeed does no
                   *fraction = "DeepSpeed keeps the fraction, and what counts with it fails",
                   *cut = "DeepSpeed cuts the fraction off";
 
-/* Whether the release has the key's own check. */
+/* Returns whether the release has the key's own check. */
 static bool is_strict(const struct judged *j)
 {
     const struct toml_node *since = toml_child(j->row, "strict_since");
@@ -254,7 +254,7 @@ static const char *table_fault(const struct judged *j)
     return is_flagged(j, "late") ? keeps : refuses;
 }
 
-/* Whether the engine finds nothing in it to read. */
+/* Returns whether the engine finds nothing in it to read. */
 static bool is_ignored(const struct judged *j)
 {
     const struct toml_node *member = toml_child(j->row, "member");
@@ -399,7 +399,7 @@ static char *fault_text(struct judged *j)
     return buffer_take(&b);
 }
 
-/* Whether the release has the key and the sections that it is in. */
+/* Returns whether the release has the key and the sections that it is in. */
 static bool is_there(const char *key, int64_t release)
 {
     const struct toml_node *until = row_of(key) ? toml_child(row_of(key), "until") : NULL;

@@ -13,14 +13,14 @@
 const char *ds_keys_nearest(const char *section, const char *name);
 bool ds_keys_have(const char *section, const char *name);
 
-/* Whether DeepSpeed expects an integer at the dotted key, or at one that ends in the name: 2e8 of a sweep file is then
- * written as 200000000. */
+/* Returns whether DeepSpeed expects an integer at the dotted key, or at one that ends in the name: 2e8 of a sweep file
+ * is then written as 200000000. */
 bool ds_wants_integer(const char *key);
 
-/* Whether the value of the dotted key is a list itself, so that a list of values to try has lists in it. */
+/* Returns whether the value of the dotted key is a list itself, so that a list of values to try has lists in it. */
 bool ds_wants_list(const char *key);
 
-/* Whether the release (0: the newest) prints no line of a step by itself, and whether a key makes it. */
+/* Returns whether the release (0: the newest) prints no line of a step by itself, and whether a key makes it. */
 bool ds_is_quiet(int64_t release);
 bool ds_has_log_level(int64_t release);
 
@@ -30,7 +30,7 @@ const char *ds_key_since(const char *key);
 /* What the release reads in place of the key; NULL: it reads the key, or nothing. Static. */
 const char *ds_key_renamed(const char *key, int64_t release);
 
-/* Whether a model reads the section in that release, and refuses keys that it does not have. */
+/* Returns whether a model reads the section in that release, and refuses keys that it does not have. */
 bool ds_model_checks(const char *section, int64_t release);
 
 /* What is wrong with the dotted key beside those of `root`: a model refuses two names of one key in a section. In

@@ -160,7 +160,7 @@ static long long nearest_batch(const struct tuning_batches *b, long long ranks, 
     return micro * ranks * nearest_accumulation(b, ranks, micro);
 }
 
-/* Whether the nearest batch with it is near on some ranks. */
+/* Returns whether the nearest batch with it is near on some ranks. */
 static bool comes_near(const struct tuning_batches *b, long long micro)
 {
     const long long batch = number_at(b, "train_batch_size");
@@ -388,7 +388,7 @@ static const struct json *choices_of(const struct tuning_batches *b, int part)
     return part == MICRO && j && j->kind != JSON_LIST ? NULL : j;
 }
 
-/* Whether some number of ranks makes a whole of the parts; 0: whatever suits. */
+/* Returns whether some number of ranks makes a whole of the parts; 0: whatever suits. */
 static bool is_possible(const struct tuning_batches *b, const long long n[PART_COUNT])
 {
     const struct limits l = limits_of(b);
@@ -403,7 +403,7 @@ static bool is_possible(const struct tuning_batches *b, const long long n[PART_C
     return false;
 }
 
-/* Whether the parts from `part` on have choices that go with those before. */
+/* Returns whether the parts from `part` on have choices that go with those before. */
 static bool has_choice(const struct tuning_batches *b, int fixed, int part, long long n[PART_COUNT])
 {
     if (part == PART_COUNT)

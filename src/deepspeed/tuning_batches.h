@@ -38,10 +38,11 @@ struct tuning_batches tuning_batches_of(const struct json *root, const struct au
 /* The single global batch; 0 if there is none. */
 long long tuning_batches_fixed(const struct tuning_batches *b);
 
-/* Whether the global batch has limits. Then accumulation may be a key of the sweep, and global batches differ. */
+/* Returns whether the global batch has limits. Then accumulation may be a key of the sweep, and global batches
+ * differ. */
 bool tuning_batches_are_limited(const struct tuning_batches *b);
 
-/* Whether accumulation is a key, paired with the micro-batch. */
+/* Returns whether accumulation is a key, paired with the micro-batch. */
 bool tuning_batches_pair(const struct tuning_batches *b);
 
 /* Appends the key of micro-batches from `first` up, with accumulations if they are paired. `every`: all sizes rather

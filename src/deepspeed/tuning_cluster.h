@@ -35,7 +35,7 @@ void tuning_cluster_add_largest(const struct tuning_cluster *c, const struct aut
 size_t tuning_cluster_count(const struct autotuning *knobs);
 long long tuning_cluster_devices(const struct tuning_cluster *c, const struct autotuning *knobs, size_t cluster);
 
-/* Whether every cluster is a single host. */
+/* Returns whether every cluster is a single host. */
 bool tuning_cluster_is_one_host(const struct tuning_cluster *c, const struct autotuning *knobs);
 
 /* Borrowed. NULL: not given. */

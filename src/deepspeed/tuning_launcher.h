@@ -26,11 +26,12 @@ struct tuning_launcher {
 
 bool tuning_launcher_is_deepspeed(const struct tuning_launcher *l);
 
-/* Whether it is started on each host of a job through ssh: torchrun and accelerate on several hosts of a hostfile. Jobs
- * then name their hosts and devices. */
+/* Returns whether it is started on each host of a job through ssh: torchrun and accelerate on several hosts of a
+ * hostfile. Jobs then name their hosts and devices. */
 bool tuning_launcher_needs_ssh(const struct tuning_launcher *l);
 
-/* Whether jobs may run side by side: the launcher keeps to the devices in its environment and takes a port per job. */
+/* Returns whether jobs may run side by side: the launcher keeps to the devices in its environment and takes a port per
+ * job. */
 bool tuning_launcher_keeps_apart(const struct tuning_launcher *l);
 
 /* Appends the words, with placeholders of a sweep file. torchrun and accelerate start the ranks of one machine, so on

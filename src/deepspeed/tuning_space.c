@@ -107,7 +107,7 @@ static bool has_release(const struct default_space *d, const char *since)
 
 /* --- the script --- */
 
-/* Whether the script's arguments have the flag, spelled with "-" or "_". */
+/* Returns whether the script's arguments have the flag, spelled with "-" or "_". */
 static bool has_flag(const struct default_space *d, const char *key)
 {
     for (char *const *word = d->program; *word; word++) {
@@ -348,7 +348,7 @@ static void add_key(struct writing *w, const char *key)
     buffer_add_text(w->out, " = ");
 }
 
-/* Whether one of the items before `i` has the same value. */
+/* Returns whether one of the items before `i` has the same value. */
 static bool is_before(const struct json *items, size_t i)
 {
     long long a, b;
@@ -436,7 +436,8 @@ static void add_lists(struct writing *w, const struct json *object, const char *
 
 /* --- batches --- */
 
-/* Whether the script's text has a parser of all of the Trainer's arguments: transformers/hf_argparser.py; trl's. */
+/* Returns whether the script's text has a parser of all of the Trainer's arguments: transformers/hf_argparser.py;
+ * trl's. */
 static bool parses_as_trainer(const char *script)
 {
     struct buffer text = BUFFER_INIT;
@@ -474,15 +475,15 @@ static struct tuning_batches batches_of(const struct writing *w)
                              w->r->knobs->fast || !has_release(&d, SEQUENCE_SINCE) ? 1 : most_sequence(&d));
 }
 
-/* Whether a strategy searches micro-batches, rather than trying a list. If a step time is minimised there is no search:
- * no micro-batch is too small. */
+/* Returns whether a strategy searches micro-batches, rather than trying a list. If a step time is minimised there is no
+ * search: no micro-batch is too small. */
 static bool seeks_micro_batch(const struct writing *w)
 {
     const struct json *j = at(w, "train_micro_batch_size_per_gpu");
     return w->r->knobs->maximise && !(j && j->kind == JSON_LIST);
 }
 
-/* Whether a strategy chooses configurations, rather than trying all of them. */
+/* Returns whether a strategy chooses configurations, rather than trying all of them. */
 static bool is_staged(const struct writing *w)
 {
     return seeks_micro_batch(w) || !w->r->knobs->fast;
@@ -518,7 +519,7 @@ static void add_micro_batches(struct writing *w)
                            w->out);
 }
 
-/* Whether all configurations have the same global batch. */
+/* Returns whether all configurations have the same global batch. */
 static bool has_one_batch(const struct writing *w)
 {
     const struct json *micro = at(w, "train_micro_batch_size_per_gpu"), *steps = at(w, "gradient_accumulation_steps");
@@ -597,7 +598,7 @@ static void add_blocks(struct writing *w)
 
 /* --- the rest of the file --- */
 
-/* Whether the jobs' ds_configs set a global batch; "auto" leaves it to the script. */
+/* Returns whether the jobs' ds_configs set a global batch; "auto" leaves it to the script. */
 static bool knows_batch(const struct writing *w)
 {
     const struct json *train = at(w, "train_batch_size"), *steps = at(w, "gradient_accumulation_steps");

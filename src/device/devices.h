@@ -79,10 +79,10 @@ struct device_gang {
 /* A share from 0 to 1 in parts: 0 where it is the whole. Of 1/n there are always n. */
 uint32_t device_parts(double share);
 
-/* Whether they are to be had now. */
+/* Returns whether they are to be had now. */
 bool device_pool_fits(const struct device_pool *p, struct device_gang wanted);
 
-/* Whether they ever will be, unless a skipped device comes back. */
+/* Returns whether they ever will be, unless a skipped device comes back. */
 bool device_pool_can_ever(const struct device_pool *p, struct device_gang wanted);
 
 /* Takes free devices, all or none; a share where most is taken already and it still fits. On a node neighbours where

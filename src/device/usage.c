@@ -25,7 +25,7 @@ static char *field(char **rest)
     return text;
 }
 
-/* Whether the name, as CUDA_VISIBLE_DEVICES takes it, is that device. */
+/* Returns whether the name, as CUDA_VISIBLE_DEVICES takes it, is that device. */
 static bool is_named(const char *name, const char *index, const char *uuid)
 {
     return strcmp(name, index) == 0 || (strncmp(name, "GPU-", 4) == 0 && strncmp(uuid, name, strlen(name)) == 0);

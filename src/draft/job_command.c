@@ -367,7 +367,7 @@ static bool reads_variable(const char *text, const char *key)
     return false;
 }
 
-/* Whether the option stands in "--key)" or "--key|-k)", which does not match "--key=VALUE". */
+/* Returns whether the option stands in "--key)" or "--key|-k)", which does not match "--key=VALUE". */
 static bool is_case(const char *declaration)
 {
     return declaration[strspn(declaration, "|-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")] == ')';
@@ -434,7 +434,7 @@ static char *assigned_value(const char *text, const char *key)
     return NULL;
 }
 
-/* Whether it has ${KEY:-4}, ${KEY-4}, ${KEY=4} or a test whether KEY is set. */
+/* Returns whether it has ${KEY:-4}, ${KEY-4}, ${KEY=4} or a test whether KEY is set. */
 static bool asks_for(const char *text, const char *key)
 {
     static const char *const forms[][2] = {{"{", ":"},      {"{", "-"},   {"{", "="},    {"-z \"$", ""},
@@ -493,7 +493,7 @@ static void take_declared(const char *text, struct string_list *out)
     }
 }
 
-/* Whether the parser named by the `length` bytes is handed to a function that may add options of its own. */
+/* Returns whether the parser named by the `length` bytes is handed to a function that may add options of its own. */
 static bool is_handed_on(const char *text, const char *name, size_t length)
 {
     static const char own[] = "add_config_arguments"; /* DeepSpeed's: --deepspeed and what begins so */
@@ -507,7 +507,7 @@ static bool is_handed_on(const char *text, const char *name, size_t length)
     return false;
 }
 
-/* Whether the text has a parser of argparse that nothing but its own words adds options to. */
+/* Returns whether the text has a parser of argparse that nothing but its own words adds options to. */
 static bool declares_all(const char *text)
 {
     static const char *const open[] = {
@@ -588,7 +588,7 @@ char *script_lacks(const char *path, const char *text, const struct string_list 
 
 /* --- compiled programs --- */
 
-/* Whether its bytes have the option's name as a text of its own, as getopt_long() and most parsers keep it. */
+/* Returns whether its bytes have the option's name as a text of its own, as getopt_long() and most parsers keep it. */
 static bool program_has(const struct buffer *program, const char *option)
 {
     const size_t length = strlen(option);

@@ -80,7 +80,7 @@ enum script_way script_way(const char *text, const char *key, bool has_hyphens, 
  * as `*option` is spelled then, or it is no such program. */
 char *program_lacks(const struct job_command *c, char *const *environment, char **option);
 
-/* Whether the text declares an option or reads a variable of that name; false if the text is NULL. */
+/* Returns whether the text declares an option or reads a variable of that name; false if the text is NULL. */
 bool script_names(const char *text, const char *key);
 
 /* For a shell script at `path` that sets the variable itself or does not pass on its arguments: a TOML comment that

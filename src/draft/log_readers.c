@@ -25,7 +25,7 @@ static bool share_pattern(const struct metric *a, const struct metric *b)
     return false;
 }
 
-/* Whether a metric before i was read from the same numbers, such as a step's time from steps per second. */
+/* Returns whether a metric before i was read from the same numbers, such as a step's time from steps per second. */
 static bool is_same_reading(const struct job_config *job, const struct sample_list *l, size_t i)
 {
     for (size_t j = 0; j < i; j++)

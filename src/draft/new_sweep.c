@@ -346,8 +346,8 @@ static void ds_base_free(struct ds_base *b)
     free(b);
 }
 
-/* Whether DeepSpeed takes the key, or what the profile `deepspeed` has it stand for, from the file. What the file
- * leaves "auto" it takes from the script's own options, except in zero_optimization. */
+/* Returns whether DeepSpeed takes the key, or what the profile `deepspeed` has it stand for, from the file. What the
+ * file leaves "auto" it takes from the script's own options, except in zero_optimization. */
 static bool ds_base_has(const struct ds_base *b, const char *key)
 {
     const char *place = b ? ds_config_place(b->profile, key) : NULL;
@@ -537,7 +537,7 @@ static int place_in_files(struct new_axis *a, const struct command_files *files,
     return is_commands || rc >= 0 ? 0 : -1;
 }
 
-/* Whether it is added to the command as words of its own that end with its value. */
+/* Returns whether it is added to the command as words of its own that end with its value. */
 static bool is_added(const struct new_axis *a)
 {
     return !a->is_named && !a->is_of_ds && !a->place.file && !is_word(a) && a->way != SCRIPT_VARIABLE;

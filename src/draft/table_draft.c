@@ -99,7 +99,7 @@ static char *key_of(const char *name)
     return buffer_take(&key);
 }
 
-/* Whether the name has the word `word`. */
+/* Returns whether the name has the word `word`. */
 static bool has_word(const char *key, const char *word)
 {
     for (const char *at = key; (at = strstr(at, word)); at++) {
@@ -110,7 +110,7 @@ static bool has_word(const char *key, const char *word)
     return false;
 }
 
-/* Whether the column's name has one of these words: "settings", "gains", … (configs/knowledge/words.toml). */
+/* Returns whether the column's name has one of these words: "settings", "gains", … (configs/knowledge/words.toml). */
 static bool is_told(const struct draft_column *c, const char *words)
 {
     const struct toml_node *list = toml_child(known("table", "words"), words);
@@ -171,7 +171,7 @@ static void add_once(struct string_list *list, const char *text, size_t most)
         string_list_add(list, xstrdup(text));
 }
 
-/* Whether the cell is a number with a unit in that notation. Sets what follows the number. */
+/* Returns whether the cell is a number with a unit in that notation. Sets what follows the number. */
 static bool read_cell(struct draft_column *c, const char *cell, enum notation notation, const char **unit)
 {
     char digits[NUMBER_BYTES];
@@ -263,7 +263,7 @@ static bool column_unit_factor(const struct draft_column *c, const char *unit, d
     return strcmp(unit, own) == 0 || (is_known_unit(unit) && is_known_unit(own) && unit_convert(1, unit, own, out));
 }
 
-/* Whether the column has numbers in one unit or in units of one kind; words may stand for missing numbers. */
+/* Returns whether the column has numbers in one unit or in units of one kind; words may stand for missing numbers. */
 static bool column_is_numeric(const struct draft_column *c)
 {
     bool has_one_kind = c->units.count <= UNITS_MOST;
@@ -324,7 +324,7 @@ static bool is_measured(const struct import_draft *d, const struct draft_column 
            d->rows > 1;
 }
 
-/* Whether its name says that higher is better. */
+/* Returns whether its name says that higher is better. */
 static bool column_is_gain(const struct draft_column *c)
 {
     return c->rate || is_told(c, "gains");
@@ -434,7 +434,7 @@ static bool number_at(const struct import_draft *d, size_t first, const struct d
            parse_double(digits, out);
 }
 
-/* Whether each of the first rows gives a whole number of devices per host, at least one. */
+/* Returns whether each of the first rows gives a whole number of devices per host, at least one. */
 static bool columns_divide(const struct import_draft *d, const struct device_columns *c)
 {
     for (size_t first = 0; first + d->count <= d->cell_count; first += d->count) {
@@ -916,7 +916,7 @@ static bool is_input(const char *key, const char *input)
     return is;
 }
 
-/* Whether the table has a column for `input`. */
+/* Returns whether the table has a column for `input`. */
 static bool has_input(const struct import_draft *d, const struct plan_of_columns *p, const char *input)
 {
     for (size_t i = 0; i < d->count; i++)

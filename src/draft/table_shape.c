@@ -113,7 +113,7 @@ void table_shape_add(struct table_shape *s, const char *const *cells)
     s->rows++;
 }
 
-/* Whether the word may stand where a number is missing. */
+/* Returns whether the word may stand where a number is missing. */
 static bool is_outcome(const char *word)
 {
     const struct toml_node *states = known("table", "states");

@@ -65,7 +65,7 @@ void names_add_common(struct names *n, const char *name, const char *others);
  * keys or derived. */
 enum resolution names_resolve(const struct names *n, const char *text, size_t *index);
 
-/* Whether an unknown name is not a problem: what would have reported it is one already. */
+/* Returns whether an unknown name is not a problem: what would have reported it is one already. */
 bool names_excused(const struct names *n, const char *name);
 
 /* The key of that section, NULL when it has none of that name. */

@@ -25,7 +25,7 @@ struct rewriter {
  * a result longer than REWRITE_LONGEST. `sql` is changed in any case. */
 int rewrite_expression(const char *text, const struct rewriter *r, struct buffer *sql, struct error *e);
 
-/* Whether SQL itself has a word of that name: a keyword, TRUE or FALSE. */
+/* Returns whether SQL itself has a word of that name: a keyword, TRUE or FALSE. */
 bool rewrite_is_word_of_sql(const char *name);
 
 #endif

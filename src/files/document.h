@@ -75,7 +75,7 @@ void document_leaves(const struct doc *d, void (*found)(void *context, const cha
 /* The value at such a path; NULL: there is none. */
 const struct doc_node *document_find(const struct doc *d, const char *path);
 
-/* Whether the text has the form of a path. */
+/* Returns whether the text has the form of a path. */
 bool document_path_is_good(const char *path);
 
 /* The values in one spelling, tables sorted: equal for files that differ in layout, comments and order alone. */

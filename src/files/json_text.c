@@ -303,7 +303,7 @@ static struct json *place_at(struct json *root, const char *path)
     }
 }
 
-/* Whether everything on the way to the path is an object or missing. */
+/* Returns whether everything on the way to the path is an object or missing. */
 static bool can_place(const struct json *root, const char *path)
 {
     for (;;) {

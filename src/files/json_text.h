@@ -45,7 +45,7 @@ bool json_text_merge(struct json *root, const char *path, const struct json *val
 /* Appends the text, indented by `indent` blanks per level, or without any blanks if 0. */
 void json_text_add(const struct json *j, int indent, struct buffer *out);
 
-/* Whether it is the string `text`. */
+/* Returns whether it is the string `text`. */
 bool json_text_is(const struct json *j, const char *text);
 
 /* The text between the quotes of a string, escapes as written. For another scalar, json_text_plain() returns its text

@@ -373,7 +373,7 @@ static int put_row(struct import *m, const struct kept_row *row, struct error *e
     return check_rules(m, row, e);
 }
 
-/* Whether no two rows of a section are one spec. */
+/* Returns whether no two rows of a section are one spec. */
 static bool are_distinct(const struct import *m)
 {
     for (size_t k = 0; k < m->space->names.key_count; k++)
@@ -573,7 +573,7 @@ static int look_before(struct import *m, struct error *e)
                : sweep_is_as_recorded(r->db, r->sweep, &out->is_same_text, e);
 }
 
-/* Whether the database says what file and table say already: then nothing is to be seen of it either. */
+/* Returns whether the database says what file and table say already: then nothing is to be seen of it either. */
 static bool changes_nothing(const struct import *m)
 {
     const struct import_removal *r = &m->summary.removed;

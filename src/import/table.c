@@ -213,7 +213,7 @@ static int check_config(const struct import_table *t, struct error *e)
                      has_key ? "a metric ([import.metrics])" : "a key ([import.model], [import.parallel_spec], …)");
 }
 
-/* Whether it is a time, a rate, memory or a share: by what the sweep file says of it, or by its name. */
+/* Returns whether it is a time, a rate, memory or a share: by what the sweep file says of it, or by its name. */
 static bool is_amount(const struct sweep *s, const char *metric)
 {
     struct proposal_list by_name;
@@ -426,7 +426,7 @@ static char *read_metric(const struct import_table *t, int column, const char *n
     return NULL;
 }
 
-/* Whether the metrics can stand; else the row is refused, where it is ok. */
+/* Returns whether the metrics can stand; else the row is refused, where it is ok. */
 static bool read_metrics(struct import_table *t, size_t line, bool is_ok)
 {
     for (size_t i = 0; i < t->config->column_count; i++) {

@@ -243,8 +243,8 @@ static size_t find_common(struct cutting *c, const struct spec_axis *a, const st
     return count;
 }
 
-/* Whether the blocks have a spec in common; `common` are the rows of each axis of `b` that are in it, where the other
- * has such an axis. */
+/* Returns whether the blocks have a spec in common; `common` are the rows of each axis of `b` that are in it, where the
+ * other has such an axis. */
 static bool overlap(struct cutting *c, const struct spec_block *b, const struct spec_block *other, bool **common)
 {
     bool overlaps = true, differs = false;

@@ -19,14 +19,14 @@ struct scope evaluator_scope(struct evaluator *v, struct range *keys);
 /* Releases what was prepared for the parts of a formula; before that is freed. NULL: nothing. */
 void evaluator_forget(struct formula *f);
 
-/* Whether something has failed since the last call: then `e` says what, as guard_next does, and the keys that were
- * bound stay so for evaluator_fails. */
+/* Returns whether something has failed since the last call: then `e` says what, as guard_next does, and the keys that
+ * were bound stay so for evaluator_fails. */
 bool evaluator_failed(struct evaluator *v, struct error *e);
 
 /* How often SQLite was asked since the last call. */
 int64_t evaluator_take_count(struct evaluator *v);
 
-/* Whether an expression fails with what was bound when something failed last; never when it reads more. */
+/* Returns whether an expression fails with what was bound when something failed last; never when it reads more. */
 bool evaluator_fails(struct evaluator *v, const struct expression *x, struct error *why);
 
 #endif

@@ -79,7 +79,7 @@ unsigned formula_truth(struct formula *f, const struct scope *s);
 /* Its value; all its keys must be exact. A text is borrowed until the next evaluation. */
 struct datum formula_value(struct formula *f, const struct scope *s);
 
-/* Whether it is an equality that may be linear in the key, and nothing but that. */
+/* Returns whether it is an equality that may be linear in the key, and nothing but that. */
 bool formula_may_be_solved(const struct formula *f, size_t key);
 
 /* Solves such a one, where all other keys are exact and all values integers: whether there is a value for which it is

@@ -62,7 +62,7 @@ static bool varies(const struct spec_axis *a)
     return a->axis->value_count > 1;
 }
 
-/* Whether the block's axes stand in the order of the draft's columns, each on one of its own. */
+/* Returns whether the block's axes stand in the order of the draft's columns, each on one of its own. */
 static bool fits(const struct draft *d, const struct spec_block *b)
 {
     size_t next = 0, added = 0, own = 0;

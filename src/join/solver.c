@@ -67,7 +67,7 @@ bool solver_reads(const struct solver *s, size_t constraint, size_t place)
     return s->reads[constraint * s->place_count + place];
 }
 
-/* Whether the rows of a place depend on its section's block. */
+/* Returns whether the rows of a place depend on its section's block. */
 bool place_is_guided(const struct variable_place *p)
 {
     return p->variable->rows_of != NULL;

@@ -128,7 +128,7 @@ static bool go_on_with(struct solver *s, struct effort *tries, int count, int nu
     return done;
 }
 
-/* Whether what may still be spent does not do, by far, if the best one goes on as it did. */
+/* Returns whether what may still be spent does not do, by far, if the best one goes on as it did. */
 static bool is_dear(const struct effort *tries, int count, int64_t spent, int64_t most)
 {
     const struct effort *best = &tries[best_try(tries, count)];

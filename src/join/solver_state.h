@@ -149,9 +149,9 @@ size_t solver_choose(const struct solver *s, const struct set *component, enum o
 size_t solver_grow(const struct solver *s, struct tree *t, struct set component, enum order order);
 void tree_free(struct tree *t);
 
-/* Whether it may be an equality that can be solved for a key of the place. */
+/* Returns whether it may be an equality that can be solved for a key of the place. */
 bool solver_may_solve(const struct solver *s, size_t constraint, size_t place);
-/* Whether the constraint reads places of the component. */
+/* Returns whether the constraint reads places of the component. */
 bool solver_is_within(const struct solver *s, size_t constraint, const struct set *component);
 
 /* Under what is bound now. Once s->stopped all fail. */

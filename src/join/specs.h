@@ -48,11 +48,11 @@ void specs_add_json(struct specs *s, int64_t spec, bool identity, const bool *sk
 struct hash128 specs_hash(struct specs *s, int64_t spec);
 struct hash128 specs_content_hash(struct specs *s, int64_t spec);
 
-/* Whether specs of the section differ in nothing but their `name`: every job is given it (MESHSWEEP_SPEC), so that they
- * are not the same. */
+/* Returns whether specs of the section differ in nothing but their `name`: every job is given it (MESHSWEEP_SPEC), so
+ * that they are not the same. */
 bool specs_have_twins(const struct specs *s);
 
-/* Whether two specs differ in that key. */
+/* Returns whether two specs differ in that key. */
 bool specs_differ(const struct specs *s, size_t key);
 
 /* Blocks with the specs of the section, of those of one identity the first: false where that is not known. What they
@@ -64,12 +64,12 @@ bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_
 enum twins { TWINS_NONE, TWINS_SOME, TWINS_ALL };
 enum twins specs_find_twins(struct specs *s, size_t name, struct hash_set *some);
 
-/* Whether the key is the one that tells twins apart. */
+/* Returns whether the key is the one that tells twins apart. */
 bool key_tells_twins(const struct key *key);
 void spec_blocks_free(struct spec_block *blocks, size_t count);
 
-/* Whether no two specs have one identity, as far as that can be told without looking at many of them: false is not
- * known. */
+/* Returns whether no two specs have one identity, as far as that can be told without looking at many of them: false is
+ * not known. */
 bool specs_are_distinct(struct specs *s);
 
 /* Makes the table "SECTION" of `db`, whose rows are computed:

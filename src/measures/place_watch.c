@@ -214,7 +214,7 @@ static size_t find_doubt(const struct watched_place *p, int64_t job_id)
     return i;
 }
 
-/* Whether it runs there again though it was to run elsewhere: there is no other place for it. */
+/* Returns whether it runs there again though it was to run elsewhere: there is no other place for it. */
 static bool runs_again(const struct place_watch *w, const struct place_end *end)
 {
     for (size_t n = 0; n < w->place_count; n++) {

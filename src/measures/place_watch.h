@@ -61,7 +61,7 @@ enum place_answer place_watch_note(struct place_watch *w, const struct place_end
  * job that is to run elsewhere is kept from what else is in doubt, too. The caller's. */
 char *place_watch_kept(const struct place_watch *w, int64_t job_id, bool is_wary, int64_t now_ms);
 
-/* Whether the job is one that runs elsewhere for a doubt. */
+/* Returns whether the job is one that runs elsewhere for a doubt. */
 bool place_watch_is_second(const struct place_watch *w, int64_t job_id);
 
 /* The attempt runs there now. Returns whether a place is tried again with it. */

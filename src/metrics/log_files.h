@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Whether a file at the top of an attempt's directory is one that meshsweep puts there: output that was captured,
- * metrics that were reported. */
+/* Returns whether a file at the top of an attempt's directory is one that meshsweep puts there: output that was
+ * captured, metrics that were reported. */
 bool log_file_is_ours(const char *name);
 
 /* Hands the path of each regular file below `directory` (NULL or not there: none) that is named like a log to `take`,

@@ -173,8 +173,8 @@ static void note_cut(struct collector *c, const struct metric_reader *r, const c
                  (int)part_length, part, (int)whole_length, whole);
 }
 
-/* Whether the match ends within a number, or ".*" before the group has taken all but its last digit: what is left is
- * another number, and no sample. What the expression itself goes on with, its author has seen. */
+/* Returns whether the match ends within a number, or ".*" before the group has taken all but its last digit: what is
+ * left is another number, and no sample. What the expression itself goes on with, its author has seen. */
 static bool is_cut(struct collector *c, const struct metric_reader *r, const struct line_piece *piece,
                    const struct text_range *at)
 {

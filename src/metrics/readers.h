@@ -12,7 +12,7 @@ struct reader_set;
 int reader_set_create(const struct job_config *job, struct reader_set **out, struct error *e);
 void reader_set_free(struct reader_set *r);
 
-/* Whether a reader reads another file than the output. */
+/* Returns whether a reader reads another file than the output. */
 bool reader_set_reads_files(const struct reader_set *r);
 
 /* Reads the log (NULL: none), the metrics file (NULL: none) and files in `job_dir` (NULL: none) that readers name.

@@ -24,7 +24,7 @@ bool output_reading_follow(struct output_reading *r, const char *job_dir, int64_
 /* How many bytes of the output need not be read again; INT64_MAX: no reader wants them. */
 int64_t output_reading_position(const struct output_reading *r);
 
-/* Whether any reader found a sample in the output so far. */
+/* Returns whether any reader found a sample in the output so far. */
 bool output_reading_found_any(const struct output_reading *r);
 
 /* Gives what was reported so far: as readers_read, with the output as far as it was followed. */

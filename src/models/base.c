@@ -120,7 +120,7 @@ static bool find_stack(const struct model_base *base, const struct space_key *ke
     return found;
 }
 
-/* Whether every key of the base is one of the space. */
+/* Returns whether every key of the base is one of the space. */
 static bool has_no_other_keys(const struct model_space_table *m)
 {
     for (size_t i = 0; i < m->base_count; i++) {

@@ -25,7 +25,7 @@ struct dhen_counter {
 /* The stack's kinds are DHEN mixers. `separate` matters to parameters only. Owns nothing. */
 struct dhen_counter dhen_counter_make(const struct model_stack *stack, enum dhen_quantity quantity, bool separate);
 
-/* Whether `layers` layers of up to `layer_size` mixers can be counted in 64 bits with sizes up to `largest`.
+/* Returns whether `layers` layers of up to `layer_size` mixers can be counted in 64 bits with sizes up to `largest`.
  * A bound: true is certain, false may be wrong within a factor of the number of kinds. */
 bool dhen_counter_fits(const struct dhen_counter *c, const struct dhen_sizes *largest, unsigned layers,
                        unsigned layer_size);

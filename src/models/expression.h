@@ -36,7 +36,7 @@ int model_expression_compile(struct model_evaluator *evaluator, const char *text
                              struct error *e);
 void model_expression_free(struct model_expression *x);
 
-/* Whether it reads the candidate's flops, which must then be counted. */
+/* Returns whether it reads the candidate's flops, which must then be counted. */
 bool model_expression_reads_flops(const struct model_expression *x);
 
 /* As a filter: keeps the candidates for which the expression is true; `context` is the expression. Fails

@@ -227,7 +227,7 @@ static const struct {
     {"SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'", mark_replicated},
 };
 
-/* Whether each value of one key goes with exactly one value of the other. */
+/* Returns whether each value of one key goes with exactly one value of the other. */
 static bool move_together(const struct html_column *a, const struct html_column *b, size_t rows)
 {
     if (a->level_count != b->level_count)
@@ -315,7 +315,7 @@ static void say_whose_memory(struct html_data *d)
     }
 }
 
-/* Whether a key is a number of bytes: by its name, and because its values are too large for GiB. */
+/* Returns whether a key is a number of bytes: by its name, and because its values are too large for GiB. */
 static bool is_size(const struct html_column *c)
 {
     const char *name = html_column_name(c);

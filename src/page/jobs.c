@@ -24,7 +24,7 @@ static void add_header(struct html_page *p, const struct html_column *const *col
     buffer_add_text(&p->out, "</thead>\n");
 }
 
-/* Whether the table fits on paper without breaking numbers; texts of the last column may be broken. */
+/* Returns whether the table fits on paper without breaking numbers; texts of the last column may be broken. */
 static bool is_narrow(const struct html_data *d, const struct html_column *const *columns, size_t count)
 {
     enum { LETTERS_ACROSS = 240, NUMBER_MOST = 9, BETWEEN = 1, LAST = 24 };

@@ -83,10 +83,10 @@ const char *html_column_name(const struct html_column *c);
 /* The role of a column of `results`; to be called for each column in order, with `*section` HTML_FIXED at first. */
 enum html_role html_role_of(const char *title, enum html_role *section);
 
-/* Whether the key has more than one value. */
+/* Returns whether the key has more than one value. */
 bool html_column_varies(const struct html_column *c);
 
-/* Whether `a` is a better objective than `b`. NaN is never better, and worse than anything. */
+/* Returns whether `a` is a better objective than `b`. NaN is never better, and worse than anything. */
 bool html_is_better(const struct html_data *d, double a, double b);
 
 /* Memory that the job was measured to use, in bytes; NAN if no metric reports it. */
@@ -98,7 +98,7 @@ const struct html_column *html_column_named(const struct html_data *d, const cha
 /* Index of a job in `jobs`; -1: not on this page. */
 long html_row_of(const struct html_data *d, int64_t job);
 
-/* Whether any job is ok or has failed. */
+/* Returns whether any job is ok or has failed. */
 bool html_any_ended(const struct html_data *d);
 
 /* --- the sections --- */
@@ -158,7 +158,7 @@ void html_add_stride_note(struct buffer *out, size_t count);
 #define HTML_LEVEL_MOST 120
 size_t html_level_most(const struct html_data *d);
 
-/* Whether the column is an outcome of jobs; such columns are shown if any job has a value. */
+/* Returns whether the column is an outcome of jobs; such columns are shown if any job has a value. */
 bool html_is_outcome(const char *title, enum html_role role);
 
 /* The columns of the table of jobs: the job, the objective, then the order of `results`. Returns their number; the

@@ -93,7 +93,7 @@ static void add_memory(struct html_page *p, size_t row)
                   html_size((double)capacity, all), 100 * taken / (double)capacity);
 }
 
-/* Whether a job of the winner's group differs from it in exactly one of the keys. */
+/* Returns whether a job of the winner's group differs from it in exactly one of the keys. */
 static bool is_next(const struct html_data *d, const struct html_column *const *keys, size_t count, size_t winner,
                     size_t row)
 {
@@ -103,7 +103,7 @@ static bool is_next(const struct html_data *d, const struct html_column *const *
     return different == 1 && d->jobs[row].group == d->jobs[winner].group;
 }
 
-/* Whether configurations differ in the key; some may not have it. */
+/* Returns whether configurations differ in the key; some may not have it. */
 static bool tells_apart(const struct html_data *d, const struct html_column *c)
 {
     if (c->role != HTML_KEY || c->derived || c->replicated || c->twin || c->level_count == 0)

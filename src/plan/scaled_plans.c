@@ -83,7 +83,7 @@ static int by_words(const void *a, const void *b)
     return strcmp(((const struct scaled_plan *)a)->words, ((const struct scaled_plan *)b)->words);
 }
 
-/* Whether figures of the same words go before others: below `devices`, more devices, the faster plan. */
+/* Returns whether figures of the same words go before others: below `devices`, more devices, the faster plan. */
 static bool goes_before(const struct plan_figures *a, const struct plan_figures *b, double devices)
 {
     if (!a->found || !b->found)

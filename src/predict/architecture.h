@@ -170,7 +170,7 @@ int architecture_complete(struct architecture *a, struct error *e);
 /* `tensor`: tensor degree, 1 or more; it matters only for the padding of the vocabulary. */
 double architecture_padded_vocab(const struct architecture *a, int64_t tensor);
 
-/* Whether attention is latent. */
+/* Returns whether attention is latent. */
 static inline bool architecture_is_latent(const struct architecture *a)
 {
     return a->kv_lora_rank > 0;
@@ -192,7 +192,7 @@ static inline double architecture_layers(const struct architecture *a)
     return (double)(a->layers + a->decoder_layers);
 }
 
-/* Whether some layers have no attention, or no MLP. */
+/* Returns whether some layers have no attention, or no MLP. */
 static inline bool architecture_is_hybrid(const struct architecture *a)
 {
     return a->mixer_layers > 0 || a->hybrid_pattern;

@@ -120,7 +120,7 @@ static double plain_width(const char *framework, const char *without, enum predi
     return among(&own, quantity == QUANTITY_OF_TIME ? midway(widest, quantity) : widest);
 }
 
-/* Whether no other row of the table reaches further without exceeding `devices`. */
+/* Returns whether no other row of the table reaches further without exceeding `devices`. */
 static bool reaches(const struct compared_scaling *row, double devices)
 {
     if (row->beyond >= devices)
@@ -222,7 +222,7 @@ void evidence_describe(const char *framework, enum predicted_quantity quantity, 
                           words[quantity]);
 }
 
-/* Whether no other feature of its table has more runs; of several that have as many, the first. */
+/* Returns whether no other feature of its table has more runs; of several that have as many, the first. */
 static bool is_most_of_table(const struct compared_table *row)
 {
     for (const struct compared_table *other = evidence_rows; other < evidence_rows + evidence_count; other++)

@@ -84,7 +84,8 @@ struct compared_scaling {
 extern const struct compared_scaling scaling_rows[];
 extern const size_t scaling_count;
 
-/* Whether a table of the framework itself was compared. `without`: a table that does not count; NULL: all do. */
+/* Returns whether a table of the framework itself was compared. `without`: a table that does not count; NULL: all
+ * do. */
 bool evidence_has_table(const char *framework, const char *without, enum predicted_quantity quantity);
 
 /* Widths by framework, for all features. */

@@ -63,13 +63,13 @@ double layer_memory_set(const struct architecture *a, const struct training_plan
 /* Bytes per token of the attention scores of a layer that stores them, in 16 bits; windows save nothing. */
 double layer_score_bytes(const struct architecture *a, const struct training_plan *plan);
 
-/* Whether selective recompute drops the module's activations and computes them again. */
+/* Returns whether selective recompute drops the module's activations and computes them again. */
 bool layer_drops(const struct training_plan *plan, enum recompute_module module);
 
-/* Whether scores are dropped: selective recompute, with no other modules named. */
+/* Returns whether scores are dropped: selective recompute, with no other modules named. */
 bool layer_drops_scores(const struct training_plan *plan);
 
-/* Whether matrix products are in 8 or 4 bits. */
+/* Returns whether matrix products are in 8 or 4 bits. */
 bool layer_is_narrow(const struct training_plan *plan);
 
 /* Of such a plan, the share of layers whose products are in 16 bits nevertheless (bf16_layers). */

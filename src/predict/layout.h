@@ -25,7 +25,7 @@ struct pipeline_layout {
  * *, or more than LAYOUT_PARTS_MOST parts or 65,535 layers. */
 bool layout_read(const char *text, struct pipeline_layout *out);
 
-/* Whether the embedding is first, the head last, and each occurs once. */
+/* Returns whether the embedding is first, the head last, and each occurs once. */
 bool layout_is_whole(const char *text);
 
 #endif

@@ -212,7 +212,7 @@ static void verdict_reach(const struct verdict_case *c, const struct memory_need
 
 /* Unusual features of a plan, by which the comparisons behind predictions are grouped (predict/evidence.h). Pure. */
 
-/* Whether tensor groups span several nodes or link domains. */
+/* Returns whether tensor groups span several nodes or link domains. */
 static bool is_spread(const struct subject *s, const struct device *device)
 {
     double domain = s->link_domain > 0 || !device ? s->link_domain : (double)device->link_domain;

@@ -73,7 +73,7 @@ double tuning_passed(const struct architecture *a, const struct training_plan *p
 /* Bytes per weight of a layer's quantised matrix; 0 if it is not quantised. */
 double tuning_weight_bytes(const struct training_plan *plan);
 
-/* Whether hidden states between layers are in fp32; see above. */
+/* Returns whether hidden states between layers are in fp32; see above. */
 bool tuning_is_wide(const struct architecture *a, const struct training_plan *plan,
                     const struct memory_coefficients *c);
 

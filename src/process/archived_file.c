@@ -185,7 +185,7 @@ static int make(struct turning *t)
     return t->back < 0 ? -1 : 0;
 }
 
-/* Whether it is still what was turned, under its name. */
+/* Returns whether it is still what was turned, under its name. */
 static bool is_unchanged(const struct turning *t)
 {
     struct stat now;

@@ -127,7 +127,7 @@ static int open_in_place(int directory, const char *name, int held)
     return -1;
 }
 
-/* Whether the name still is the open file's. */
+/* Returns whether the name still is the open file's. */
 static bool is_named(int directory, const char *name, int fd)
 {
     struct stat named, held;

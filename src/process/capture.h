@@ -61,7 +61,7 @@ enum capture_hold {
 };
 enum capture_hold capture_hold(const struct capture *c);
 
-/* Whether a log of that size is to be read on, before its middle is given back to the file system. */
+/* Returns whether a log of that size is to be read on, before its middle is given back to the file system. */
 bool capture_outgrows(const struct capture *c, int64_t log_bytes);
 
 /* Keeps a growing log, of which the first `read_bytes` have been read, within its bound; or, where reading is far

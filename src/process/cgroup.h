@@ -18,7 +18,7 @@ char *cgroup_enter(const char *token);
 /* Moves back and removes the group, which stays when there is still a process in it. Takes NULL. */
 void cgroup_leave(char *directory);
 
-/* Whether the process is in a group whose token is `prefix` or begins with "<prefix>:". */
+/* Returns whether the process is in a group whose token is `prefix` or begins with "<prefix>:". */
 bool cgroup_holds(pid_t pid, const char *prefix);
 
 /* Removes groups of such tokens in which there is no process any more, below the one that the caller is in. */

@@ -18,7 +18,7 @@ uint64_t inherited_mark(const char *token);
 /* Gives it to the calling process; nothing where another limit, of somebody else's, is in force. Async-signal-safe. */
 void inherited_mark_set(uint64_t mark);
 
-/* Whether the process bears the mark of the token; with a token of one part, any of that database. */
+/* Returns whether the process bears the mark of the token; with a token of one part, any of that database. */
 bool inherited_mark_borne(pid_t pid, const char *token);
 
 #endif

@@ -45,7 +45,7 @@ int job_file_create(int directory, const char *name, int flags);
 /* Another descriptor of what is open, for writing; -1 where /proc is not to be had. */
 int job_file_reopen(int fd);
 
-/* Whether there is a regular file of that name (relative to `directory` unless absolute), not a link. */
+/* Returns whether there is a regular file of that name (relative to `directory` unless absolute), not a link. */
 bool job_file_stat(int directory, const char *name, struct stat *out);
 
 /* Bytes of that file, compressed or not; -1: there is none. */

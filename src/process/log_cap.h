@@ -18,7 +18,7 @@ void log_cap_release_middle(int fd, int64_t size_bytes, int64_t cap_bytes, int64
  * cut at line ends where there are any nearby. Returns 0, or -1 with the file as it was (errno tells why). */
 int log_cap_compact(const char *path, int64_t size_bytes, int64_t cap_bytes);
 
-/* Whether the log has that line. */
+/* Returns whether the log has that line. */
 bool log_cap_is_marked(const char *path);
 
 #endif

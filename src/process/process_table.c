@@ -99,8 +99,8 @@ bool process_read(pid_t pid, struct process_entry *out)
     return read_entry(pid, out) == READ_DONE;
 }
 
-/* Whether the process has got its environment and keeps it: the address of its end (field 51 of /proc/PID/stat) is 0
- * from the moment execve replaces the memory until it is filled, and once the memory is given up at the end. */
+/* Returns whether the process has got its environment and keeps it: the address of its end (field 51 of /proc/PID/stat)
+ * is 0 from the moment execve replaces the memory until it is filled, and once the memory is given up at the end. */
 static bool has_environment(pid_t pid)
 {
     char text[1024];

@@ -30,7 +30,7 @@ struct streams_place {
 int streams_begin(int log_fd, const struct streams_place *place, int64_t cap_bytes, int child[STREAM_COUNT],
                   struct streams **out);
 
-/* Whether nobody holds an end to write to any more, and all that was written is in the files. */
+/* Returns whether nobody holds an end to write to any more, and all that was written is in the files. */
 bool streams_ended(const struct streams *s);
 
 /* Ends the copying: what has been written by now is in the files, and whoever still holds an end is not heard any more.

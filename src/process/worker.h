@@ -18,7 +18,7 @@ void worker_free(struct worker *w);
  * worker_is_done has said so. */
 void worker_begin(struct worker *w, void (*act)(void *context), void *context);
 
-/* Whether nothing is under way. Never blocks. */
+/* Returns whether nothing is under way. Never blocks. */
 bool worker_is_done(struct worker *w);
 
 /* Blocks until nothing is. */

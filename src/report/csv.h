@@ -21,7 +21,7 @@
 #include "report/rows.h"
 #include "util/error.h"
 
-/* Whether text, after any single quotes, begins like a formula, so that it is written with a guard. */
+/* Returns whether text, after any single quotes, begins like a formula, so that it is written with a guard. */
 bool csv_formula_like(const char *text, size_t length);
 
 /* The cell without its guard if it is guarded text, else the cell itself. Borrows from `cell`. Applied to what

@@ -16,7 +16,7 @@ const cJSON *full_training_last(const cJSON *all);
 /* "ok", "failed", "running" or "claimed"; NULL for NULL. Borrowed. */
 const char *full_training_state(const cJSON *training);
 
-/* Whether one of them came to its end as it should. */
+/* Returns whether one of them came to its end as it should. */
 bool full_training_is_done(const cJSON *all);
 
 /* "full training of job 2 (attempt 3): ok after 8.0s", or why it failed, with a line end. */

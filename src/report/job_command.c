@@ -10,7 +10,7 @@
 #include "util/memory.h"
 #include "util/shell_words.h"
 
-/* Whether the value is a placeholder for a secret, which the person has to supply. */
+/* Returns whether the value is a placeholder for a secret, which the person has to supply. */
 static bool is_redacted(const char *setting)
 {
     return strcmp(strchr(setting, '=') + 1, SECRET_REDACTED) == 0;

@@ -78,7 +78,8 @@ static void rank_configurations(struct best *out)
             add_ranked(out, c->items[i].job, c->items[i].value, &c->items[i]);
 }
 
-/* Whether the group's text ("model.name=1B, num_hosts=1") has each term of the part ("num_hosts=1", "name=1B"). */
+/* Returns whether the group's text ("model.name=1B, num_hosts=1") has each term of the part ("num_hosts=1",
+ * "name=1B"). */
 static bool has_part(const char *group, const char *part)
 {
     for (const char *term = part; *term; term += strspn(term, ", ")) {

@@ -229,7 +229,7 @@ static char *free_rule_name(const char *text)
 
 /* --- the file --- */
 
-/* Whether the file has no sections of its own: its jobs come from tables. */
+/* Returns whether the file has no sections of its own: its jobs come from tables. */
 static bool is_imported(const char *path, const char *text)
 {
     struct sweep *sweep = NULL;

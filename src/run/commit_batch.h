@@ -45,7 +45,7 @@ void commit_batch_note_start(struct commit_batch *t, struct running_attempt *f);
 /* Has the noted starts and `ends` written, and up to `wanted` jobs claimed. Takes the ends, which leaves none there. */
 void commit_batch_begin(struct commit_batch *t, struct ended_attempts *ends, size_t wanted);
 
-/* Whether commit_batch_finish would not block; the second waits at most so long until it would not. */
+/* Returns whether commit_batch_finish would not block; the second waits at most so long until it would not. */
 bool commit_batch_is_written(struct commit_batch *t);
 bool commit_batch_wait(struct commit_batch *t, int64_t timeout_ms);
 

@@ -34,7 +34,7 @@ bool device_keeper_give(struct device_keeper *k, struct running_attempt *f);
  * bytes; -1: not known. */
 int64_t device_keeper_take_back(struct device_keeper *k, struct running_attempt *f);
 
-/* Whether the attempt, which has ended, could have run on devices other than those that it had. */
+/* Returns whether the attempt, which has ended, could have run on devices other than those that it had. */
 bool device_keeper_has_elsewhere(struct device_keeper *k, struct running_attempt *f);
 
 /* These nodes ("n1,n2") have failed: none of their devices is given any more. */
@@ -43,8 +43,8 @@ void device_keeper_lose(struct device_keeper *k, const char *nodes);
 /* They answer again. */
 void device_keeper_regain(struct device_keeper *k, const char *nodes);
 
-/* Whether what waits is not to be had: nothing runs, and the devices that it needs have failed or have not been clean
- * for [local] give_up. A notice has been given then. */
+/* Returns whether what waits is not to be had: nothing runs, and the devices that it needs have failed or have not been
+ * clean for [local] give_up. A notice has been given then. */
 bool device_keeper_gives_up(struct device_keeper *k);
 
 /* Looks at the devices' memory and condition when that is due: so seldom that it takes a twentieth of the time at

@@ -10,7 +10,7 @@
 
 #include "process/supervisor.h"
 
-/* Whether the disk takes another MiB in the directory of what is written while jobs run, synced. */
+/* Returns whether the disk takes another MiB in the directory of what is written while jobs run, synced. */
 bool host_has_room(const char *scratch);
 
 enum host_answer {
@@ -61,15 +61,15 @@ bool host_watch_started(struct host_watch *w, int64_t job_id);
 /* One has ended, and the host was not to blame. True when that ends the pause. */
 bool host_watch_ended(struct host_watch *w, int64_t job_id);
 
-/* Whether a job may be started now: always, unless it pauses; then one, when that is due and what is needed is there.
- * The next is due later each time; `at_once`: now, and soon again. */
+/* Returns whether a job may be started now: always, unless it pauses; then one, when that is due and what is needed is
+ * there. The next is due later each time; `at_once`: now, and soon again. */
 bool host_watch_may_start(struct host_watch *w, bool at_once);
 
 /* Until the next is due; -1: it does not pause. */
 int64_t host_watch_due_ms(const struct host_watch *w);
 
-/* Whether it has paused for as long as it is to; at once where nothing of this sweep has ever been started and the
- * reason may well be the sweep's (no such program). */
+/* Returns whether it has paused for as long as it is to; at once where nothing of this sweep has ever been started and
+ * the reason may well be the sweep's (no such program). */
 bool host_watch_gives_up(const struct host_watch *w);
 
 #endif

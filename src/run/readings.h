@@ -17,7 +17,7 @@ void readings_free(struct readings *r);
 /* Takes what the thread has done, and gives it more to do. */
 void readings_turn(struct readings *r);
 
-/* Whether the thread has something to do: readings_turn is due again within a millisecond or so. */
+/* Returns whether the thread has something to do: readings_turn is due again within a millisecond or so. */
 bool readings_are_busy(const struct readings *r);
 
 /* --- of attempts that run --- */
@@ -38,7 +38,8 @@ bool readings_take_look(struct readings *r, int64_t *attempt, struct sample_list
 
 /* --- of attempts that have ended --- */
 
-/* Whether what is left to be read is so little that recording_make is brief, with the reading of what was followed. */
+/* Returns whether what is left to be read is so little that recording_make is brief, with the reading of what was
+ * followed. */
 bool readings_are_brief(const struct readings *r, const struct running_attempt *f, const struct outcome *o);
 
 /* The reading of such an attempt; NULL: nothing was followed. The caller's. */

@@ -85,8 +85,8 @@ static void find_files(struct orphan *o, const char *scratch_dir)
     o->metrics = unless_empty(xasprintf("%s/attempt-%" PRId64 ".metrics.jsonl", scratch_dir, o->attempt));
 }
 
-/* Whether the runner had begun to keep the attempt's files there when it died. An older directory of that name is of an
- * attempt that was deleted by hand. */
+/* Returns whether the runner had begun to keep the attempt's files there when it died. An older directory of that name
+ * is of an attempt that was deleted by hand. */
 static bool was_begun(const char *job_dir, int64_t started_ms)
 {
     struct stat status;

@@ -464,8 +464,8 @@ static int finish_batch(struct runner *r, struct error *e)
     return 0;
 }
 
-/* Whether others can be started and can end while a batch is written, and nothing is asked meanwhile of what is its
- * writer's. */
+/* Returns whether others can be started and can end while a batch is written, and nothing is asked meanwhile of what is
+ * its writer's. */
 static bool has_else_to_do(const struct runner *r)
 {
     return r->claims.count > 0 && r->running_count > 0 && !prunes(r) && r->source->ahead > 0 && !r->source->why_end &&
@@ -606,7 +606,7 @@ static void watch_all(struct runner *r)
     end_some(r);
 }
 
-/* Whether how one job ended may forbid to start another. */
+/* Returns whether how one job ended may forbid to start another. */
 static bool ends_forbid_starts(const struct runner *r)
 {
     return may_pause(r) || r->options->max_fail || r->options->space->order;
@@ -659,7 +659,7 @@ static void wait_for_news(struct runner *r, int64_t timeout_ms)
     report_counts(r, false);
 }
 
-/* Whether everything that may start now has been handed to an executor that keeps it. */
+/* Returns whether everything that may start now has been handed to an executor that keeps it. */
 static bool may_leave(const struct runner *r)
 {
     const struct executor_methods *m = r->executor->methods;

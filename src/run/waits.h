@@ -24,7 +24,7 @@ void waits_notify_paused(const char *why, int64_t give_up_ms, const struct runne
 void waits_notify_resumed(int64_t after_ms, const struct runner_options *o);
 void waits_notify_given_up(const struct host_watch *w, const struct runner_options *o);
 
-/* Whether somebody asks a run that pauses to try at once (waits_ask_release). Takes the request. */
+/* Returns whether somebody asks a run that pauses to try at once (waits_ask_release). Takes the request. */
 bool waits_release_asked(const char *directory);
 
 /* Asks the run at work on the database with this directory. */

@@ -591,7 +591,7 @@ static struct members *members_of(const struct search_space *s)
     return m;
 }
 
-/* Whether the key differs between groups but never within one. */
+/* Returns whether the key differs between groups but never within one. */
 static bool tells_apart(const struct search_space *s, const struct members *m, size_t key)
 {
     bool differs = false;

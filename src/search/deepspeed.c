@@ -175,7 +175,7 @@ struct stage {
     size_t size_count;
 };
 
-/* Whether the result is known. *metric is NAN for a failure. */
+/* Returns whether the result is known. *metric is NAN for a failure. */
 static bool result(struct flow *f, size_t candidate, const char *why, double *metric)
 {
     *metric = f->s->trials[candidate].objective;

@@ -269,7 +269,7 @@ const char *search_driver_note(const struct search_driver *d)
     return search_strategy_has(search_options(d->search)->strategy, NEEDS_TIMES) ? d->set.unknown : NULL;
 }
 
-/* Whether what it tries next depends on what came of others. */
+/* Returns whether what it tries next depends on what came of others. */
 static bool compares(const struct search_driver *d)
 {
     return !search_strategy_has(search_options(d->search)->strategy, TRIES_ALL);
@@ -584,7 +584,7 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
     return trial_record(d->request.db, d->search_id, &row, &d->progress[decision.candidate].trial_id, e);
 }
 
-/* Whether some trial has not ended: its job runs, or waits for another try. */
+/* Returns whether some trial has not ended: its job runs, or waits for another try. */
 static bool any_open(const struct search_driver *d)
 {
     size_t i = 0;
@@ -728,7 +728,8 @@ static bool is_lost(struct search_driver *d, const struct claim *claim, const st
     return race_is_lost(&race, *values, count);
 }
 
-/* Whether the last step to measure was reported, or reaching the minimum and the remaining steps would take too long.
+/* Returns whether the last step to measure was reported, or reaching the minimum and the remaining steps would take too
+ * long.
  */
 static bool all_steps_are_in(const struct search_driver *d, struct candidate_progress *s, int64_t counted, int64_t last)
 {

@@ -28,7 +28,8 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether each candidate has a value of its own that says nothing of what it is like: a word, or a place in a count. */
+/* Returns whether each candidate has a value of its own that says nothing of what it is like: a word, or a place in a
+ * count. */
 static bool is_name(const struct search_space *space, size_t key)
 {
     size_t n = space->count, i = 0;
@@ -48,7 +49,7 @@ static bool is_name(const struct search_space *space, size_t key)
 
 #define TOLD_APART 0.9 /* share of candidates: the others are repeats */
 
-/* Whether hardly any two candidates are equal in the keys that are no names. */
+/* Returns whether hardly any two candidates are equal in the keys that are no names. */
 static bool others_tell_apart(const struct search_space *space, const bool *named)
 {
     double *others = xcalloc(space->key_count + 1, sizeof *others);

@@ -268,7 +268,7 @@ static size_t count_fitting(const struct staged_pass *f, size_t family)
     return at;
 }
 
-/* Whether the member has almost no chance of fitting. */
+/* Returns whether the member has almost no chance of fitting. */
 static bool is_hopeless(const struct staged_pass *f, size_t family, size_t at)
 {
     const struct memory_estimate l = memory_estimate_of(f->s, family);
@@ -377,8 +377,8 @@ static size_t by_line(const struct staged_pass *f, size_t family, const struct b
     return at;
 }
 
-/* Whether the larger micro-batches of a bracket are not worth their trials: they gain little, or too little to beat the
- * rival. With little patience, members beyond what is expected to fit do not count. */
+/* Returns whether the larger micro-batches of a bracket are not worth their trials: they gain little, or too little to
+ * beat the rival. With little patience, members beyond what is expected to fit do not count. */
 static bool is_close_enough(const struct staged_pass *f, size_t family, const struct bracket *b,
                             const struct purpose *p, size_t fitting)
 {
@@ -481,14 +481,14 @@ static bool is_neighbour(const struct staged_pass *f, const struct neighbours *n
     return own != 0;
 }
 
-/* Whether predictions say nothing about how their memory differs. */
+/* Returns whether predictions say nothing about how their memory differs. */
 static bool is_blind(const struct staged_pass *f, size_t base, size_t family)
 {
     double own = family_candidate(f->s, family, 0)->bytes, of_base = family_candidate(f->s, base, 0)->bytes;
     return isnan(own) || isnan(of_base) || own == of_base;
 }
 
-/* Whether it differs in keys that save memory and needs less: by prediction, or else by declared order. */
+/* Returns whether it differs in keys that save memory and needs less: by prediction, or else by declared order. */
 static bool saves(const struct staged_pass *f, const struct neighbours *n, size_t base, size_t family)
 {
     bool less = is_blind(f, base, family)
@@ -517,7 +517,7 @@ static double largest_of(const struct staged_pass *f, size_t family)
     return family_micro_batch(f->s, family, largest_run(f, family));
 }
 
-/* Whether micro-batches larger than those that fit are likely to be faster. */
+/* Returns whether micro-batches larger than those that fit are likely to be faster. */
 static bool wants_memory(const struct staged_pass *f, size_t base)
 {
     size_t most = largest_run(f, base);
@@ -664,7 +664,7 @@ static size_t least_saving(const struct staged_pass *f, size_t family)
 
 /* --- where nothing runs --- */
 
-/* Whether it differs from the first family of its stage only in keys that save memory. */
+/* Returns whether it differs from the first family of its stage only in keys that save memory. */
 static bool saves_alone(const struct staged_pass *f, size_t family)
 {
     size_t first = 0;

@@ -71,22 +71,22 @@ struct search {
 #define SEARCH_RISKY 0.20
 #define SEARCH_HOPELESS 0.95
 
-/* Whether the candidate may be requested: eligible, and no trial or outcome yet. */
+/* Returns whether the candidate may be requested: eligible, and no trial or outcome yet. */
 bool search_is_open(const struct search *s, size_t candidate);
 
-/* Whether any candidate is open. */
+/* Returns whether any candidate is open. */
 bool search_any_open(const struct search *s);
 
-/* Whether a trial has an objective. */
+/* Returns whether a trial has an objective. */
 bool trial_runs(const struct trial *t);
 
-/* Whether the candidate is known not to fit, from its memory class. */
+/* Returns whether the candidate is known not to fit, from its memory class. */
 bool search_is_too_large(const struct search *s, size_t candidate);
 
-/* Whether objective `a` is better than `b`. NAN is worse than anything. */
+/* Returns whether objective `a` is better than `b`. NAN is worse than anything. */
 bool search_better(const struct search_space *space, double a, double b);
 
-/* Whether two values of a key are equal. Missing equals missing. */
+/* Returns whether two values of a key are equal. Missing equals missing. */
 bool same_value(double a, double b);
 
 /* By key, whether it differs within a configuration: the micro-batch and what follows from it. The caller frees it. */
@@ -120,7 +120,7 @@ struct procedure {
     size_t count, next;
 };
 
-/* Whether the result is known; if not, it is missing. */
+/* Returns whether the result is known; if not, it is missing. */
 bool procedure_knows(struct procedure *p, const struct search *s, size_t candidate, const char *why);
 
 /* Asks for what is missing. When nothing is and nothing runs, `go_through` goes through the procedure again. */

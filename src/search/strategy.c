@@ -261,7 +261,7 @@ enum search_answer procedure_ask(struct procedure *p, struct search *s, void (*g
     return SEARCH_RUN;
 }
 
-/* Whether the search ends regardless of its strategy; sets the reason. */
+/* Returns whether the search ends regardless of its strategy; sets the reason. */
 static bool is_over(const struct search *s, struct decision *out)
 {
     const struct search_counts *c = &s->counts;
@@ -307,7 +307,7 @@ struct search_outcome search_known(const struct trial *t)
     };
 }
 
-/* Whether the outcome of that request is known: a run at least as long, or a failure. */
+/* Returns whether the outcome of that request is known: a run at least as long, or a failure. */
 static bool is_known(const struct trial *t, double resource)
 {
     return t->state == TRIAL_OK || t->state == TRIAL_FAILED ||

@@ -225,7 +225,7 @@ static struct fitted *fit_places(const struct surrogate *b)
 #define FAILURE_WEIGHT 1.0 /* weight of the overall share, in neighbours */
 #define FAILURE_RUNS 10.0  /* runs that the prior counts as in the overall share */
 
-/* Whether they differ only in the batch and the ZeRO stage. Then the one with the higher stage and the smaller
+/* Returns whether they differ only in the batch and the ZeRO stage. Then the one with the higher stage and the smaller
  * micro-batch needs no more memory. */
 static bool are_ordered(const struct surrogate *b, const struct candidate *x, const struct candidate *y)
 {

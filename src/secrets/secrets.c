@@ -343,9 +343,9 @@ static bool find_key(const char *text, struct secret_form *out)
     return out->hidden > 0;
 }
 
-/* Whether one begins at `text`: a key of a well-known service ("sk-…", "ghp_…", "hf_…", "AKIA…"), a token behind
- * "Bearer" or "Basic", a JSON web token, the body of a private key or, where `text` is at ":", the password or token
- * of an address. Before `text` no letter, digit or "_" may stand, which is the caller's to see to. */
+/* Returns whether one begins at `text`: a key of a well-known service ("sk-…", "ghp_…", "hf_…", "AKIA…"), a token
+ * behind "Bearer" or "Basic", a JSON web token, the body of a private key or, where `text` is at ":", the password or
+ * token of an address. Before `text` no letter, digit or "_" may stand, which is the caller's to see to. */
 static bool secret_form_find(const char *text, struct secret_form *out)
 {
     if (text[0] == ':')
@@ -508,7 +508,7 @@ static bool joins(const struct joint *j, const char *name, struct span value, en
     return as >= AS_COMMAND && name[0] == '-' && j->apart && value.text[0] != '-';
 }
 
-/* Whether the name at `text` is one of an address's query, and its value was made by a machine. */
+/* Returns whether the name at `text` is one of an address's query, and its value was made by a machine. */
 static bool is_in_query(const char *text, size_t before, struct span value)
 {
     return before > 0 && strchr("?&;", text[-1]) && secret_form_is_random(value.text, value.length);
@@ -542,7 +542,7 @@ static const struct program_option {
     {"sshpass", "-p", false}, {"mysql", "-p", false},   {"mysqldump", "-p", false}, {"mysqladmin", "-p", false},
 };
 
-/* Whether the program is a word of the `before` characters before `text`. */
+/* Returns whether the program is a word of the `before` characters before `text`. */
 static bool follows_program(const char *text, size_t before, const char *program)
 {
     const size_t length = strlen(program), looked_at = before < LOOKED_BACK ? before : LOOKED_BACK;

@@ -9,10 +9,10 @@
 /* What stands in place of a secret. */
 #define SECRET_REDACTED "[redacted]"
 
-/* Whether a variable of that name holds a secret: it is listed in `listed` (NULL-terminated, may be NULL) or looks like
- * one: TOKEN, KEY, AUTH, PASS and the like as a word between underscores, any word that ends in TOKEN, or SECRET,
- * PASSWORD, PASSWD, CREDENTIAL or APIKEY anywhere. MAX_TOKENS and TOKENIZERS_PARALLELISM are none. `name` may be a
- * whole NAME=value. */
+/* Returns whether a variable of that name holds a secret: it is listed in `listed` (NULL-terminated, may be NULL) or
+ * looks like one: TOKEN, KEY, AUTH, PASS and the like as a word between underscores, any word that ends in TOKEN, or
+ * SECRET, PASSWORD, PASSWD, CREDENTIAL or APIKEY anywhere. MAX_TOKENS and TOKENIZERS_PARALLELISM are none. `name` may
+ * be a whole NAME=value. */
 bool secrets_match_name(const char *name, char *const *listed);
 
 /* Known values, longest first. */
@@ -57,7 +57,7 @@ char **secrets_redact_words(const struct secrets *s, char *const *words);
  * word, and redacted to the same one. false: something is still left out. */
 bool secrets_restore_words(const struct secrets *s, char **words, char *const *given);
 
-/* Whether something of these words was redacted. */
+/* Returns whether something of these words was redacted. */
 bool secrets_are_left_out(char *const *words);
 
 #endif

@@ -308,8 +308,8 @@ static int load_again(struct loader *l, struct error *e)
     return jobs_drop_aside(l->db, l->out->sweep_id, e);
 }
 
-/* Whether what becomes of the first jobs is all the same to those that are not there yet: no one is pruned for another,
- * and the order in which they run is that in which they come. */
+/* Returns whether what becomes of the first jobs is all the same to those that are not there yet: no one is pruned for
+ * another, and the order in which they run is that in which they come. */
 static bool may_part(const struct loader *l)
 {
     return l->order->in_parts && l->out->counts.matched >= FIRST_JOBS + LEFT_AT_LEAST && !l->space->order &&

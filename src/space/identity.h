@@ -22,7 +22,7 @@ void identity_add_given(const struct space *space, const struct value *values, s
 struct spec_row identity_spec_row(const struct space *space, enum section_kind section, const void *hash16,
                                   const char *json);
 
-/* Whether specs of the section that differ in a label alone may make different jobs. */
+/* Returns whether specs of the section that differ in a label alone may make different jobs. */
 bool identity_counts_labels(const struct space *space, enum section_kind section);
 
 /* Returns what keys are made of beside specs, as it is written and without secrets: {"command": […], "env": {…}, "cwd":

@@ -420,7 +420,7 @@ void job_text_add_words(const struct job_text *t, const struct value *values, co
 
 /* --- fixtures: compiling --- */
 
-/* Whether specs differ in the key: more than one value, or one that some lack. */
+/* Returns whether specs differ in the key: more than one value, or one that some lack. */
 static bool varies(const struct sweep *s, const struct key *key)
 {
     const struct section *section = &s->sections[key->section];

@@ -28,7 +28,8 @@ char **job_texts_command(const struct space *space);
 void job_text_render(const struct job_text *t, const struct value *values, const char *const *runtime,
                      struct buffer *out);
 
-/* Whether the text is nothing but optional placeholders none of which has a value: the word or setting is not there. */
+/* Returns whether the text is nothing but optional placeholders none of which has a value: the word or setting is not
+ * there. */
 bool job_text_is_left_out(const struct job_text *t, const struct value *values, const char *const *runtime);
 
 /* Appends the words that a word of the command becomes, each with a NUL behind it: one; none where it is left out; one

@@ -168,7 +168,7 @@ int match_count(struct space *space, const struct expression *filter, struct mat
 
 /* --- what can be told without looking --- */
 
-/* Whether what differs in a spec is another job. */
+/* Returns whether what differs in a spec is another job. */
 static bool specs_identify(const struct space *space)
 {
     return space->inert_count == 0 && !space->of_jobs;

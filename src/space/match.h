@@ -40,15 +40,15 @@ struct match {
     bool is_audit; /* would be pruned, but runs to see whether that would be right */
 };
 
-/* Whether it can be told that no two matches are one job: false is not known. */
+/* Returns whether it can be told that no two matches are one job: false is not known. */
 bool match_are_distinct(const struct space *space);
 
 /* How many jobs the matches within `filter` (NULL: all) are, where two are one because specs stand in several blocks: 1
  * with `*out`, 0 where that is not known, -1. */
 int match_count_jobs(struct space *space, const struct expression *filter, int64_t *out, struct error *e);
 
-/* Whether whatever is computed for a match (devices, limits, derived keys, predictions) is the same for every one:
- * false is not known. */
+/* Returns whether whatever is computed for a match (devices, limits, derived keys, predictions) is the same for every
+ * one: false is not known. */
 bool match_are_alike(const struct space *space);
 
 /* Gives the expressions that SQLite works out a time that follows the number of combinations, from now on: one

@@ -64,7 +64,7 @@ const struct prediction *prediction_of_values(struct space *space, const struct 
  * "reserved, largest rank". `p` may be NULL. Borrowed. */
 const char *prediction_memory_words(const struct space_prediction *of, const struct prediction *p);
 
-/* Whether a verdict is pruned under the sweep's [predict] prune. */
+/* Returns whether a verdict is pruned under the sweep's [predict] prune. */
 bool prediction_prunes(const struct space *space, enum oom_verdict verdict);
 
 #endif

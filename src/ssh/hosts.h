@@ -39,7 +39,8 @@ int ssh_hosts_devices(const struct sweep *sweep, char *const *environment, struc
 /* Adds "ssh" and its options: those of [ssh], then what this program needs. */
 void ssh_add_words(const struct ssh_config *config, struct string_list *words);
 
-/* Whether what ssh says is no matter of waiting: an unknown name or key, a key that is refused, a wrong option. */
+/* Returns whether what ssh says is no matter of waiting: an unknown name or key, a key that is refused, a wrong
+ * option. */
 bool ssh_is_refusal(const char *line);
 
 #endif

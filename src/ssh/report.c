@@ -52,7 +52,7 @@ static void read_end(const char *text, struct ssh_report *r)
     r->ended = r->begun && r->exit_code >= 0;
 }
 
-/* Whether there is all of "LENGTH CHECKSUM" behind the line. */
+/* Returns whether there is all of "LENGTH CHECKSUM" behind the line. */
 static bool read_metrics(const char *line, const char *body, size_t left, struct ssh_report *r, struct buffer *metrics)
 {
     char *at;

@@ -24,8 +24,8 @@ const char *device_nearest(const char *word, const char *const *names, size_t co
  * the same for all. */
 int64_t device_usual_node(const struct string_list *names, double most);
 
-/* Whether a text says what kind of thing computes and not which, as frameworks have it: "cuda", "cuda:0", "gpu". No
- * device that is carried is called so. */
+/* Returns whether a text says what kind of thing computes and not which, as frameworks have it: "cuda", "cuda:0",
+ * "gpu". No device that is carried is called so. */
 bool device_is_kind(const char *name);
 
 #endif

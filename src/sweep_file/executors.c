@@ -80,7 +80,7 @@ const struct schema schema_ssh = {"[ssh]", SCHEMA_KEYS(ssh_keys)};
 
 /* --- [local] --- */
 
-/* Whether the list has the same number or name earlier: two jobs would be given one device. */
+/* Returns whether the list has the same number or name earlier: two jobs would be given one device. */
 static bool is_repeated(const struct toml_node *list, size_t at)
 {
     const struct toml_node *name = &list->children[at];

@@ -15,7 +15,7 @@ enum model_fact {
 };
 extern const char *const model_fact_names[FACT_COUNT]; /* "params", "activation_memory", … */
 
-/* Whether a job is to find the facts out: [model_info] is there and does not give `params` by hand. */
+/* Returns whether a job is to find the facts out: [model_info] is there and does not give `params` by hand. */
 bool model_info_wants_job(const struct sweep *s);
 
 /* The sweep of that job: of each axis the first value, or what `with` says, without the keys of `without`; the command,

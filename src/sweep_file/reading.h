@@ -66,8 +66,8 @@ struct position reading_at_value(const struct reading *r, const struct toml_node
  * or a list of tables, the keys below it. */
 void reading_excuse(const struct reading *r, const struct toml_node *node);
 
-/* Whether a second entry of one name, at `node`, replaces the first, given where that one was written: so it is when a
- * profile wrote the first and something else writes the second. Complains at the value where not. */
+/* Returns whether a second entry of one name, at `node`, replaces the first, given where that one was written: so it is
+ * when a profile wrote the first and something else writes the second. Complains at the value where not. */
 bool check_replaces(const struct reading *r, const struct toml_node *node, const char *name,
                     const struct position *first);
 
@@ -98,7 +98,7 @@ bool check_entry_count(const struct reading *r, const struct toml_node *node, si
 /* An integer from `least` to `most`. */
 bool check_range(const struct reading *r, const struct toml_node *integer, int64_t least, int64_t most);
 
-/* Whether a path is relative and leads out of nothing. */
+/* Returns whether a path is relative and leads out of nothing. */
 bool is_inside_path(const char *path);
 
 /* --- what nodes of a TOML tree stand for; nothing of this complains --- */
@@ -115,7 +115,7 @@ bool group_parse(const char *key, char ***names, size_t *count);
 
 /* --- values of keys --- */
 
-/* Whether no NaN and no infinity is in it. */
+/* Returns whether no NaN and no infinity is in it. */
 bool check_finite(const struct reading *r, const struct toml_node *node);
 
 /* 0 of NULL. */
@@ -133,7 +133,7 @@ char *read_expression(const struct reading *r, const struct toml_node *node);
 /* A string as it stands, another constant as JSON. The caller's to free. */
 char *constant_text(const struct toml_node *node);
 
-/* Whether `string` is "ok" or a failure class. */
+/* Returns whether `string` is "ok" or a failure class. */
 bool check_outcome(const struct reading *r, const struct toml_node *string);
 
 /* Entries of a sweep that begin with a name, of which each is there once. */

@@ -124,7 +124,7 @@ size_t schema_find(const struct schema *s, const char *name);
  * "required", the title of the table that it holds ("named [metrics]"), bounds and words. */
 void schema_add_rows(struct buffer *out);
 
-/* Whether `node` has one of `types`. */
+/* Returns whether `node` has one of `types`. */
 bool schema_type_fits(const struct toml_node *node, unsigned types);
 
 /* The same; where not, complains that the value of `name` must be of `types`. */

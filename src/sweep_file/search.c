@@ -163,7 +163,7 @@ static void check_axis(const struct reading *r, const struct axis *axis)
     }
 }
 
-/* Whether its keys are keys of the sweep. */
+/* Returns whether its keys are keys of the sweep. */
 static bool check_stage(const struct reading *r, const struct words *section_keys, struct search_stage *stage)
 {
     const struct section *sections = r->sweep->sections;

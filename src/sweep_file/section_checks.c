@@ -88,7 +88,7 @@ static const struct word *find_column(const struct words *keys, const char *name
     return keys->count ? bsearch(name, keys->items, keys->count, sizeof *keys->items, compare_column) : NULL;
 }
 
-/* Whether a derived key stays: one of a profile gives way to a key that the file sets itself. */
+/* Returns whether a derived key stays: one of a profile gives way to a key that the file sets itself. */
 static bool check_derived(const struct reading *r, const struct words *keys, const struct derived *d)
 {
     for (int kind = 0; kind < SECTION_COUNT; kind++) {

@@ -139,7 +139,7 @@ struct number_range {
     uint64_t count;
 };
 
-/* Whether a value is meant as a range: a table with `from` or `to`. */
+/* Returns whether a value is meant as a range: a table with `from` or `to`. */
 bool range_is_meant(const struct toml_node *node);
 
 /* A range of integers; false after a complaint. */

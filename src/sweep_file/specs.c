@@ -305,7 +305,7 @@ static bool list_values_have(const struct reading *r, const char *key)
     return w->count > 0 && bsearch(key, w->items, w->count, sizeof *w->items, compare_text);
 }
 
-/* Whether a list is one value of this key: it is named bare or with its section. */
+/* Returns whether a list is one value of this key: it is named bare or with its section. */
 static bool takes_lists(const struct block_reading *b, const char *key)
 {
     if (list_values_have(b->r, key))

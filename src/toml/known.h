@@ -7,7 +7,7 @@
 /* The value of `key` in the table of that name; NULL where it has none. Static. */
 const struct toml_node *known(const char *table, const char *key);
 
-/* Whether the text is one of the list's. */
+/* Returns whether the text is one of the list's. */
 bool known_has(const struct toml_node *list, const char *text);
 
 #endif

@@ -134,7 +134,7 @@ toml::source_position word_begin(std::string_view text, toml::source_position at
     return {at.line, static_cast<toml::source_index>(before == line.npos ? at.column : before + 2)};
 }
 
-/* Whether nothing is left of its line. */
+/* Returns whether nothing is left of its line. */
 bool is_at_line_end(std::string_view text, const toml::source_position &at)
 {
     text = line_at(text, at);

@@ -21,8 +21,8 @@ int file_copy_range(int from, int64_t start, int64_t end, int to);
 /* The same with all that the file system has of `from`: what was given back to it is none in `to` either. */
 int file_copy(int from, int to);
 
-/* Whether the file, which is emptied, has room for that many bytes: quotas, and what others have taken meanwhile, are
- * told by writing alone. `to_disk`: and by syncing, where a server is far away. */
+/* Returns whether the file, which is emptied, has room for that many bytes: quotas, and what others have taken
+ * meanwhile, are told by writing alone. `to_disk`: and by syncing, where a server is far away. */
 bool file_has_room(int fd, size_t bytes, bool to_disk);
 
 /* Writes `text` to a new file beside `path`, syncs it and renames it over `path`: never a torn file. */
@@ -66,10 +66,10 @@ char *path_beside(const char *path, const char *name);
  * can be resolved. */
 char *path_absolute(const char *path);
 
-/* Whether two paths are one file: by name, or by device and inode where both are there. */
+/* Returns whether two paths are one file: by name, or by device and inode where both are there. */
 bool path_is_same(const char *a, const char *b);
 
-/* Whether `path` is the directory or lies below it, at any depth; by name or by device and inode. */
+/* Returns whether `path` is the directory or lies below it, at any depth; by name or by device and inode. */
 bool path_is_within(const char *path, const char *directory);
 
 #endif

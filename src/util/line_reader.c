@@ -100,7 +100,7 @@ static bool leave_out(struct line_reader *r, int64_t to)
     return true;
 }
 
-/* Whether nothing but zeros came: no process wrote them. */
+/* Returns whether nothing but zeros came: no process wrote them. */
 static bool was_given_back(const char *block, size_t n)
 {
     return n == LINE_BYTES_MOST && block[0] == '\0' && memcmp(block, block + 1, n - 1) == 0;

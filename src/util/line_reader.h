@@ -52,8 +52,8 @@ int64_t line_reader_skipped(const struct line_reader *r);
 /* The errno of a read that failed, which ends the lines as the end of the file does; 0: none has. */
 int line_reader_error(const struct line_reader *r);
 
-/* Whether an errno means that the machine failed (a disk's error, no descriptors left) and not that a file is absent or
- * somebody else's. */
+/* Returns whether an errno means that the machine failed (a disk's error, no descriptors left) and not that a file is
+ * absent or somebody else's. */
 bool is_machine_error(int error);
 
 #endif

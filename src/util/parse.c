@@ -72,7 +72,7 @@ bool parse_double(const char *text, double *out)
     return true;
 }
 
-/* Whether `text`, behind `before` digits, goes on with a group: "," and three digits. */
+/* Returns whether `text`, behind `before` digits, goes on with a group: "," and three digits. */
 static bool is_group(const char *text, char group, size_t before)
 {
     return *text == group && before > 0 && before <= 3 && strspn(text + 1, DIGITS) == 3;
@@ -122,8 +122,8 @@ static size_t leading_special(const char *text, double *out)
     return 0;
 }
 
-/* Whether what stands behind the digits of a number goes on with it: another base, a torn exponent, a fraction, date,
- * time, version, range, or digits behind a unit. */
+/* Returns whether what stands behind the digits of a number goes on with it: another base, a torn exponent, a fraction,
+ * date, time, version, range, or digits behind a unit. */
 static bool is_part(const char *number, const char *p)
 {
     const char *unit_end = p + strspn(p, LETTERS "%");

@@ -36,7 +36,7 @@ bool parse_duration_ms(const char *text, int64_t *out);
 /* "80GiB", "24 MiB", "1.5GB", "512": bytes. Decimal units kB MB GB TB (10^3), binary KiB MiB GiB TiB (2^10). */
 bool parse_size_bytes(const char *text, int64_t *out);
 
-/* Whether JSON text holds the escape \u0000: a string that has it is cut there once it is C's. */
+/* Returns whether JSON text holds the escape \u0000: a string that has it is cut there once it is C's. */
 bool json_has_nul(const char *text);
 
 /* What separates the cells of CSV text that begins with `text`: a comma, unless its first line has none and has tabs or

@@ -129,7 +129,7 @@ void shell_line_read(struct shell_line *l, const char *text)
     }
 }
 
-/* Whether an odd number of backslashes ends the bytes up to `end`. */
+/* Returns whether an odd number of backslashes ends the bytes up to `end`. */
 static bool is_escaped(const char *text, const char *end)
 {
     size_t n = 0;
@@ -138,7 +138,7 @@ static bool is_escaped(const char *text, const char *end)
     return n % 2 == 1;
 }
 
-/* Whether the text ends with a variable's or a user's name. */
+/* Returns whether the text ends with a variable's or a user's name. */
 static bool ends_with_name(const char *text, const struct shell_spot *spot)
 {
     const char *name = text + strlen(text);
@@ -186,7 +186,7 @@ static bool is_plain(const char *value)
     return *value != '\0';
 }
 
-/* Whether a plain value would be something else than a word, or a part of one. */
+/* Returns whether a plain value would be something else than a word, or a part of one. */
 static bool is_taken_otherwise(const char *value, const struct shell_spot *spot)
 {
     if (spot->in_arithmetic)

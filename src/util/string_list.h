@@ -29,7 +29,7 @@ void string_list_sort_values(struct string_list *l);
 
 void string_list_free(struct string_list *l);
 
-/* Whether `text` is among the NULL-terminated `strings`. NULL holds none. */
+/* Returns whether `text` is among the NULL-terminated `strings`. NULL holds none. */
 bool strings_have(char *const *strings, const char *text);
 
 /* NULL-terminated, the caller's: strings_free. */
@@ -41,7 +41,7 @@ void strings_replace(char **strings, const char *from, const char *to);
 /* Bytes of the name in NAME=value, or of all when there is no "=". */
 size_t setting_name_length(const char *setting);
 
-/* Whether the name of NAME=value (or a name alone) is among the NULL-terminated `names`. NULL holds none. */
+/* Returns whether the name of NAME=value (or a name alone) is among the NULL-terminated `names`. NULL holds none. */
 bool setting_is_among(const char *setting, char *const *names);
 
 #endif

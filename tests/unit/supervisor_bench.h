@@ -40,8 +40,8 @@ struct outcome run_child(struct bench *b, const char *name, int64_t timeout_ms);
 char *text_of(const char *path);
 void assert_log(const struct outcome *o, const char *expected);
 
-/* Whether a child that vfork made shares this program's memory, as process_spawn needs. Under valgrind it does not, and
- * the supervisor's tests are skipped there. Says so. */
+/* Returns whether a child that vfork made shares this program's memory, as process_spawn needs. Under valgrind it does
+ * not, and the supervisor's tests are skipped there. Says so. */
 bool vfork_shares_memory(void);
 
 /* A test with a bench of so many slots, `b`. */

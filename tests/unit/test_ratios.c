@@ -201,7 +201,7 @@ TEST(judge__pairs_with_noise__interval_covers_95_percent)
         }
 }
 
-/* Whether any pair of equal values is told apart. */
+/* Returns whether any pair of equal values is told apart. */
 static bool any_verdict(const struct noise *noise, size_t values, size_t pairs, struct rng *r)
 {
     double runs[PAIRS_MOST][VALUES_MOST], ratios[PAIRS_MOST];

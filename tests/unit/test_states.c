@@ -23,7 +23,7 @@ static int make_database(void **state)
     return 0;
 }
 
-/* Whether the database lets the one row go from a state to another. */
+/* Returns whether the database lets the one row go from a state to another. */
 static bool database_allows(struct db *db, const char *table, const char *from, const char *to)
 {
     struct error e = ERROR_INIT;
