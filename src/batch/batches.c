@@ -184,7 +184,7 @@ struct batch_values batch_array_values(const struct batch_list *b, const struct 
     return v;
 }
 
-/* What is asked for: at the head of the script, or in a file of its own. */
+/* Adds what is asked for: at the head of the script, or in a file of its own. */
 static void add_head(const struct batch_list *b, const struct batch_array *a, const char *job_name, struct buffer *out)
 {
     struct batch_values values = batch_array_values(b, a, job_name);

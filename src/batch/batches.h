@@ -113,7 +113,7 @@ int batch_array_write_job(const struct batch_list *b, const struct batch_array *
 /* "DIRECTORY/slurm/NAME/script"; the caller's. */
 char *batch_array_file(const struct batch_list *b, const struct batch_array *a, const char *file);
 
-/* What templates are filled with for the whole batch; released with batch_values_free. */
+/* Returns what templates are filled with for the whole batch; released with batch_values_free. */
 struct batch_values batch_array_values(const struct batch_list *b, const struct batch_array *a, const char *job_name);
 
 /* Returns whether a job's comment is of this batch. */

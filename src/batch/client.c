@@ -65,7 +65,7 @@ static int run(char *const *words, char *const *environment, const struct batch_
     return rc;
 }
 
-/* What was never started has submitted nothing, and has nothing to tell. */
+/* A command that was never started has submitted nothing, and has nothing to report. */
 static bool is_missing(const struct error *e)
 {
     return strstr(e->text, "cannot be started") != NULL;

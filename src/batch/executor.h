@@ -7,7 +7,7 @@
 #include "config/executors.h"
 #include "run/executor.h"
 
-/* What a job needs, from its cluster_spec. */
+/* The needs of a job, from its cluster_spec. */
 struct batch_wish {
     const struct batch_system *system;
     const struct batch_config *config;

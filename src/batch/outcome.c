@@ -42,7 +42,7 @@ static void from_report(const struct batch_member *m, struct outcome *o)
     }
 }
 
-/* What each decision comes to, and what is reported of it. */
+/* The ending that each decision comes to, and what is reported of it. */
 static const struct {
     enum ending ending;
     const char *words; /* after "Slurm job 9_4: STATE"; NULL: no note */

@@ -1,4 +1,4 @@
-/* What a job reports about itself, in a file that it replaces atomically (batch/script.h writes it). */
+/* A job's report about itself, in a file that it replaces atomically (batch/script.h writes it). */
 #ifndef MESHSWEEP_BATCH_RESULT_H
 #define MESHSWEEP_BATCH_RESULT_H
 

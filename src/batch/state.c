@@ -76,7 +76,7 @@ struct timed_decision {
         [RESULT_SUCCEEDED] = AT_ONCE(BATCH_BY_RESULT), [RESULT_FAILED] = THEN(BATCH_BY_RESULT),                        \
         [RESULT_TERMINATED] = THEN(BATCH_BY_RESULT)                                                                    \
     }
-/* What wrote something has had its only life: it was requeued, or the controller forgot that it ran. */
+/* A job that wrote something has had its only life: it was requeued, or the controller forgot that it ran. */
 #define TO_COME(nothing)                                                                                               \
     {                                                                                                                  \
         [RESULT_NONE] = nothing, [RESULT_SILENT] = THEN(BATCH_INTERRUPTED), [RESULT_ALIVE] = WAIT,                     \

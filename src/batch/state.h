@@ -1,4 +1,4 @@
-/* What becomes of a job at a batch system, from everything that is known of it: one pure table.
+/* The decision about a job at a batch system, from everything that is known of it: one pure table.
  *
  * Three witnesses may contradict each other. The result file, which the job itself writes (batch/result.h), says how
  * its command ended and is there within milliseconds, but only where the node and the file system lived. The queue says
@@ -43,7 +43,7 @@ enum batch_state batch_state_by_name(const char *name);
 /* Returns whether a job in that state will not run any more. */
 bool batch_state_is_final(enum batch_state state);
 
-/* What the job wrote itself. */
+/* The state of what the job wrote itself. */
 enum batch_result {
     RESULT_NONE = 0,   /* nothing: it has not begun, as far as can be seen */
     RESULT_SILENT,     /* it began, and its heartbeat has stopped */

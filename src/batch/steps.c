@@ -277,7 +277,7 @@ static bool slurm_steps_terminate(void *steps, int64_t attempt)
 
 /* --- what became of it --- */
 
-/* Of srun and slurmstepd as of 22.05, in the order in which they count. */
+/* The words of srun and slurmstepd as of 22.05, in the order in which they count. */
 static const struct {
     const char *text;
     enum step_word word;

@@ -14,7 +14,7 @@ int slurm_step_executor_create(const struct executor_options *options, struct ex
 
 /* --- pure --- */
 
-/* What srun is asked for beside the command. */
+/* A request to srun beside the command. */
 struct step_request {
     int64_t job;
     const char *nodes, *name; /* "n1,n2" */
@@ -33,9 +33,9 @@ char **step_command(const struct step_request *request, char *const *launcher, c
 void step_share(const struct allocation *a, const struct batch_config *config, const char *devices,
                 const char *spec_json, struct step_request *out);
 
-/* What srun and slurmstepd said at the end of the output. `*node` gets the one that failed, the caller's; else NULL.
- * `*exit_code` gets that of the task for whose end srun ended the others (--kill-on-bad-exit), which slurmstepd calls
- * cancelled as well; else -1. */
+/* Finds what srun and slurmstepd said at the end of the output. `*node` gets the one that failed, the caller's; else
+ * NULL. `*exit_code` gets that of the task for whose end srun ended the others (--kill-on-bad-exit), which slurmstepd
+ * calls cancelled as well; else -1. */
 enum step_word { STEP_SAID_NOTHING = 0, STEP_NOT_CREATED, STEP_NODE_FAILED, STEP_ALLOCATION_ENDED, STEP_CANCELLED };
 enum step_word step_word_of(const char *log_end, char **node, int *exit_code);
 
@@ -59,7 +59,8 @@ struct batch_system;
 int allocation_read(const struct batch_system *slurm, char *const *environment, struct allocation *out,
                     struct error *e);
 
-/* What jobs are given of it, as "NODE:0": GPUs; with `by_cpus`, or where there are none, so many processors each. */
+/* Lists what jobs are given of it, as "NODE:0": GPUs; with `by_cpus`, or where there are none, so many processors
+ * each. */
 void allocation_devices(const struct allocation *a, bool by_cpus, int64_t cpus_each, struct device_list *out);
 
 /* The node of that name; NULL: none. */

@@ -62,7 +62,7 @@ static void give_up(struct batch_executor *x, struct batch_array *a, const char 
             batch_report_unsubmitted(x, a, i, why, refused);
 }
 
-/* What asks for the same is not asked for again. */
+/* Remembers a refusal, so that the same is not asked for again. */
 static void remember_refusal(struct batch_executor *x, const struct batch_array *a, const char *why)
 {
     free_all(x->refused, x->refusal);
@@ -139,7 +139,7 @@ static void submit(struct batch_executor *x, size_t index)
     free(path);
     if (job) {
         batch_note_job(x, a, job);
-        /* What ran before it was asked for is not to be called absent. */
+        /* A job that ran before it was asked for is not to be called absent. */
         int64_t soon_ms = clock_monotonic_ms() + x->config->poll_ms;
         x->poll_due_ms = x->poll_due_ms > soon_ms ? soon_ms : x->poll_due_ms;
     } else {

@@ -83,7 +83,7 @@ static const struct schema_key question_keys[] = {
     {.name = "skip", TYPE_INT, EVERY, FORM_COUNT, OF(skip), 0, 1000},
     {.name = "fields", TYPE_TABLE, EVERY},
     {.name = "fallback", TYPE_TABLE, EVERY},
-    /* Of [queue] alone. */
+    /* These are keys of [queue] alone. */
     {.name = "states", TYPE_TABLE, EVERY},
     {.name = "changes", TYPE_TABLE, EVERY},
     {.name = "stuck", TYPE_STRINGS, EVERY},
@@ -102,7 +102,7 @@ static const struct schema schema_fields = {"[fields]", SCHEMA_KEYS(field_keys)}
 
 /* --- checks --- */
 
-/* Of one text: braces are closed, and filters known. */
+/* Checks one text: braces are closed, and filters known. */
 static void check_template_of(const struct reading *r, const struct toml_node *node)
 {
     for (const char *c = node->text; (c = strpbrk(c, "{}")); c++) {
@@ -203,7 +203,7 @@ static int prepare_rows(struct batch_system *s, struct batch_question *q, struct
     return db_prepare_built(s->db, &sql, &q->rows, e);
 }
 
-/* What records are read for is known by what SQLite does not know: their keys are the columns that it misses. */
+/* SQLite's complaints tell what records are read for: their keys are the columns that it misses. */
 static void prepare_question(const struct reading *r, const struct toml_node *table, struct batch_system *s,
                              struct batch_question *q)
 {

@@ -83,7 +83,7 @@ struct batch_question {
 
 enum batch_arrays { ARRAYS_ALWAYS, ARRAYS_OF_SEVERAL, ARRAYS_NEVER };
 
-/* What a refused submission, or a question that failed, means. */
+/* The meaning of a refused submission, or of a question that failed. */
 enum batch_refusal {
     REFUSAL_FINAL = 0, /* it will not do: wrong partition, more than any node has, … */
     REFUSAL_LIMIT,     /* too many jobs just now: again later, with fewer */
@@ -134,7 +134,7 @@ bool batch_system_is_slurm(const struct batch_system *s);
 /* The state that a word of it means: BATCH_STRANGE for one that nobody knows. */
 enum batch_state batch_system_state(const struct batch_system *s, const char *word);
 
-/* What to change where a pending job's reason does not pass by itself; NULL: it may. */
+/* Returns what to change where a pending job's reason does not pass by itself; NULL: it may. */
 const char *batch_system_change(const struct batch_system *s, const char *reason);
 
 enum batch_refusal batch_system_refusal(const struct batch_system *s, const char *said);

@@ -56,7 +56,7 @@ static void add_value(struct line_filling *f, const char *value, size_t length, 
         shell_add_word(f->out, word);
         free(word);
     } else {
-        /* What is a line of its own would be another option. */
+        /* A line of its own would be another option. */
         for (size_t i = 0; i < length; i++)
             buffer_add_char(f->out, value[i] == '\n' ? ' ' : value[i]);
     }
@@ -81,7 +81,7 @@ static const struct batch_value *find_value(const struct batch_values *values, c
     return NULL;
 }
 
-/* What stands between braces. */
+/* Fills what stands between braces. */
 static void fill_key(struct line_filling *f, const char *key)
 {
     size_t name = strcspn(key, ":?|}"), otherwise = strcspn(key, "|}");

@@ -141,7 +141,7 @@ static bool is_asked_by(const struct batch_question *q, const char *key)
     return found;
 }
 
-/* Of each batch, or each job, some in a turn: each costs a process. */
+/* Asks about each batch, or each job, some in a turn: each costs a process. */
 static void ask_accounting(struct batch_executor *x)
 {
     enum { ASKED_ONE_BY_ONE = 50 };
@@ -335,7 +335,7 @@ static void check_limits(struct batch_executor *x, struct batch_array *a, size_t
     m->written_stamp = stamp;
     m->written_bytes = bytes + metrics;
     struct deadline_answer answer = deadline_check(&m->watched, &m->progress, now_ms);
-    /* What has been written by now is read until the next look. */
+    /* The output that has been written by now is read until the next look. */
     bool asks_again = answer.fired == DEADLINE_STARTUP && !m->startup_passed;
     m->startup_passed |= asks_again;
     if (answer.fired && !asks_again) {
@@ -346,7 +346,7 @@ static void check_limits(struct batch_executor *x, struct batch_array *a, size_t
 
 /* --- deciding --- */
 
-/* What Slurm says after it ran one again is of the life in vain, unless it is a person's word. */
+/* Slurm's words after it ran one again are of the life in vain, unless they are a person's. */
 static enum batch_state queue_of(const struct batch_member *m)
 {
     if (m->again && m->queue != BATCH_CANCELLED)
@@ -384,7 +384,7 @@ static void look_at(struct batch_executor *x, struct batch_array *a, size_t inde
     if (decision == BATCH_WAIT)
         return;
     bool forgotten = decision == BATCH_LOST || decision == BATCH_INTERRUPTED;
-    /* What is over for us must not go on, or stay, at the system. */
+    /* A job that is over for us must not go on, or stay, at the system. */
     if (m->is_stuck || (!batch_state_is_final(m->queue) && m->queue != BATCH_COMPLETING && forgotten))
         batch_cancel_member(x, a, index, ENDING_NONE);
     if ((decision == BATCH_KILLED || decision == BATCH_NEVER_RAN) && m->signal_number == 0) {
