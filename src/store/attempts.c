@@ -353,8 +353,8 @@ static int finish_job(struct attempt_store *s, const struct attempt_end *end, en
                e);
 }
 
-/* What its node or the batch system did. After as many losses in a row as the policy has it runs last; lost once
- * more, it is left for another run. */
+/* Deals with what its node or the batch system did. After as many losses in a row as the policy has it runs last; lost
+ * once more, it is left for another run. */
 static int after_loss(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
 {
     const struct retry_policy *policy = &s->options.policy;
@@ -398,7 +398,7 @@ static int after_failure(struct attempt_store *s, const struct attempt_end *end,
     int64_t tried = count(s, COUNT_FAILURES, VALUES(sql_int(end->job_id), sql_text(end->failure)), e);
     if (tried < 0)
         return -1;
-    /* What was stopped with the whole run was not tried to its end: it is due again. */
+    /* An attempt that was stopped with the whole run was not tried to its end: it is due again. */
     bool cancelled = strcmp(end->failure, "cancelled") == 0 && !end->cancelled_elsewhere;
     bool again = cancelled || tried < retry_allowed(&s->options.policy, end->failure);
     int64_t delay_ms = again && !cancelled ? retry_delay_ms(&s->options.policy, tried) : 0;

@@ -39,7 +39,7 @@ int change_record(struct db *db, const char *kind, const char *why, const char *
 int note_record(struct db *db, const struct note_row *note, struct error *e)
 {
     char *who = author();
-    /* Of two in one millisecond the later one stands: the clock may have been set back, too. */
+    /* The later of two notes in one millisecond stands: the clock may have been set back, too. */
     int rc = db_run(db,
                     "INSERT INTO note (job_id, attempt_id, kind, text, at, who) VALUES (?1, ?2, ?3, ?4,"
                     " max(?5, coalesce((SELECT max(at) FROM note WHERE job_id = ?1), 0)), ?6)",
@@ -59,7 +59,7 @@ int note_record(struct db *db, const struct note_row *note, struct error *e)
 
 /* --- moving --- */
 
-/* What the jobs were before. */
+/* The jobs as they were before. */
 static const char make_moved[] =
     "DROP TABLE IF EXISTS temp.moved; CREATE TEMP TABLE moved (job_id INTEGER PRIMARY KEY, was,"
     " sweep_id, cluster_id, model_id, training_id, parallel_id, derived)";
@@ -87,7 +87,7 @@ int jobs_move(struct db *db, const struct job_move *moves, size_t count, struct 
     return rc;
 }
 
-/* Of ?1 what ?2 says was different, and what its jobs were and are. */
+/* Notes under ?1 what ?2 says was different, and what its jobs were and are. */
 static const char note_replaced[] =
     "INSERT INTO replaced (change_id, job_id, field, was, now)"
     " SELECT ?1, job_id, field, was, now FROM (SELECT m.job_id, d.value ->> 'what' AS field, d.value ->> 'was' AS was,"

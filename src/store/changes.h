@@ -1,5 +1,5 @@
-/* What people change of what was recorded, and say of it, afterwards (tables change, replaced and note of
- * sql/migrations/0021_changed_minds.sql). Every function runs inside the caller's write transaction. */
+/* The changes that people make afterwards to what was recorded, and what they say of it (tables change, replaced and
+ * note of sql/migrations/0021_changed_minds.sql). Every function runs inside the caller's write transaction. */
 #ifndef MESHSWEEP_STORE_CHANGES_H
 #define MESHSWEEP_STORE_CHANGES_H
 
@@ -16,7 +16,7 @@ struct note_row {
     const char *text;           /* NULL: none */
 };
 
-/* Of what is excluded or included the job's values follow. */
+/* Records the note; the values of a job that is excluded or included follow. */
 int note_record(struct db *db, const struct note_row *note, struct error *e);
 
 struct change {

@@ -44,7 +44,8 @@ static const char tables_sql[] =
     " CREATE TEMP TABLE removed_attempt (id INTEGER PRIMARY KEY);"
     " CREATE TEMP TABLE imported_sweep AS SELECT DISTINCT sweep_id FROM imported_table WHERE sweep_id IS NOT NULL";
 
-/* What was fitted to them is fitted anew by who predicts next; what was said of a row is said of what it says now. */
+/* Weights that were fitted to them are fitted anew by who predicts next; a note on a row goes over to the new row in
+ * its place. */
 static const char remove_sql[] =
     "INSERT OR IGNORE INTO temp.imported_job SELECT job_id FROM attempt WHERE id IN temp.removed_attempt;"
     " DELETE FROM calibration WHERE (framework, device, cluster, quantity) IN"
@@ -406,7 +407,7 @@ int import_store_metric(struct import_store *s, const struct imported_attempt *a
     return 0;
 }
 
-/* Of a table: what it had and has no longer. */
+/* Takes out of a table what it had and has no longer. */
 static int take_out_rest(struct import_store *s, struct import_removal *out, struct error *e)
 {
     for (size_t i = 0; i < s->old_count; i++) {
@@ -482,8 +483,8 @@ int imported_sweep_count(struct db *db, int64_t sweep_id, struct sweep_counts *o
     return 0;
 }
 
-/* Of a sweep that has no row left. What it still has was run; its place in the sweep that gets it is not known until
- * that is asked for again. */
+/* Gives back the jobs of a sweep that has no row left. Those that it still has were run; their place in the sweep that
+ * gets them is not known until that is asked for again. */
 static int give_jobs_back(struct db *db, int64_t sweep_id, struct error *e)
 {
     return db_run(db,

@@ -21,7 +21,7 @@ int import_store_create(struct db *db, const struct import_origin *origin, struc
 /* The table's rows are of another sweep than before, which may rank them otherwise although they say the same. */
 void import_store_settle_all(struct import_store *s);
 
-/* What its numbers stand for has changed: those of rows that are there are put once more. */
+/* The meaning of its numbers has changed: those of rows that are there are put once more. */
 void import_store_state_again(struct import_store *s);
 
 /* So many rows are coming: where they are many, what is worked out from them one by one is worked out in

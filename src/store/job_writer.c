@@ -138,8 +138,8 @@ static int prepare(struct job_writer *w, struct error *e)
                    " FROM waiting_job WHERE true ON CONFLICT (key) DO NOTHING",
                    &w->insert, e) < 0)
         return -1;
-    /* What has run keeps what was predicted before. Of combinations with one identity the first in rank stands for
-     * all. */
+    /* A job that has run keeps what was predicted before. The first in rank stands for all combinations with one
+     * identity. */
     return db_prepare(w->db,
                       "UPDATE job SET (sweep_id, rank, cluster_id, model_id, training_id, parallel_id, derived,"
                       " devices, timeout_ms, idle_timeout_ms, startup_timeout_ms, predicted_memory,"

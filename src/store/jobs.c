@@ -67,7 +67,7 @@ int job_find(struct db *db, const struct hash128 *key, int64_t *id, struct error
     return db_query_int(db, "SELECT id FROM job WHERE key = ?", VALUES(sql_hash(key)), 0, id, e);
 }
 
-/* Which jobs: those in a state for which an SQL predicate with parameters ?2 and ?3 holds. */
+/* Selects jobs: those in a state for which an SQL predicate with parameters ?2 and ?3 holds. */
 struct condition {
     enum job_state state;
     const char *sql, *text;

@@ -20,10 +20,10 @@
 int jobs_set_aside(struct db *db, int64_t sweep_id, struct error *e);
 int jobs_drop_aside(struct db *db, int64_t sweep_id, struct error *e);
 
-/* Whether there is a job of any sweep. */
+/* Finds whether there is a job of any sweep. */
 int jobs_any(struct db *db, bool *any, struct error *e);
 
-/* Whether a job of the sweep is pending, be it held or pruned. */
+/* Finds whether a job of the sweep is pending, be it held or pruned. */
 int jobs_any_pending(struct db *db, int64_t sweep_id, bool *any, struct error *e);
 
 /* How many jobs of the sweep are ok or failed. */

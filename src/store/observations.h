@@ -1,4 +1,4 @@
-/* What was predicted and what came of it, and the weights fitted to that. Inside the caller's write transaction. */
+/* Predictions and what came of them, and the weights fitted to that. Inside the caller's write transaction. */
 #ifndef MESHSWEEP_STORE_OBSERVATIONS_H
 #define MESHSWEEP_STORE_OBSERVATIONS_H
 
@@ -51,7 +51,8 @@ int calibration_forget(struct db *db, const struct observation_row *row, struct 
 typedef int (*calibration_each)(void *context, const struct calibration_row *row, struct error *e);
 int calibrations_read(struct db *db, calibration_each each, void *context, struct error *e);
 
-/* Whether there are calibrations that the sweep's stored predictions were not made with; and that now they are. */
+/* The first finds whether there are calibrations that the sweep's stored predictions were not made with; the second
+ * notes that now they are. */
 int calibrations_are_new(struct db *db, int64_t sweep_id, bool *yes, struct error *e);
 int calibrations_note(struct db *db, int64_t sweep_id, struct error *e);
 

@@ -1,4 +1,4 @@
-/* Where attempts ran. */
+/* The places where attempts ran. */
 #ifndef MESHSWEEP_STORE_PLACES_H
 #define MESHSWEEP_STORE_PLACES_H
 
@@ -22,8 +22,8 @@ struct places {
 #define PLACES_INIT ((struct places){NULL, 0})
 void places_free(struct places *p);
 
-/* Where attempts of the job failed otherwise than by a person's will, or had slow devices, each place once, the last
- * first: what another attempt is to avoid where there is a choice. `out` is appended to. */
+/* Finds where attempts of the job failed otherwise than by a person's will, or had slow devices, each place once, the
+ * last first: places that another attempt is to avoid where there is a choice. `out` is appended to. */
 int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct error *e);
 
 /* --- places that are set aside --- */

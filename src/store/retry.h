@@ -1,4 +1,4 @@
-/* Which failures are tried again, how often, and after how long. Pure. */
+/* The policy of which failures are tried again, how often, and after how long. Pure. */
 #ifndef MESHSWEEP_STORE_RETRY_H
 #define MESHSWEEP_STORE_RETRY_H
 

@@ -41,7 +41,7 @@ int runner_find_open(struct db *db, struct runner_process *out, bool *found, str
 /* ?1 the state, ?2 whose to leave. */
 #define LEFT_IN_STATE " WHERE state = ?1 AND state IN ('claimed', 'running') AND runner_id <> ?2"
 
-/* What the death of their runner does to all attempts in a state at once. */
+/* Does to all attempts in a state at once what the death of their runner does. */
 static int recover_state(struct db *db, int64_t runner_id, enum attempt_state state, int64_t *lost, struct error *e)
 {
     struct attempt_transition t = attempt_transition(state, ATTEMPT_ORPHAN);

@@ -63,7 +63,7 @@ bool shard_has(const struct shard *s, const struct hash128 *key)
     return s->of == 0 || owner == s->number;
 }
 
-/* Which jobs are looked at, and what is done with one that is others', or else with one's own. */
+/* The jobs that are looked at, and what is done with one that is others', or else with one's own. */
 struct narrowing {
     const char *jobs, *change;
     bool changes_own;

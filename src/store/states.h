@@ -34,7 +34,7 @@ enum job_event {
     JOB_EVENT_COUNT
 };
 
-/* What becomes of the columns `failure`, `attempt_id`, `witness_id` and `held`. */
+/* An action on the columns `failure`, `attempt_id`, `witness_id` and `held`. */
 enum job_action {
     JOB_KEEP = 0,
     JOB_SET_RESULT,  /* the attempt represents the job */

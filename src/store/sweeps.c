@@ -80,7 +80,7 @@ static int touch_sweep(struct db *db, int64_t id, const struct sweep *sweep, con
     return rc;
 }
 
-/* Of the sweep that was asked for last: a list in JSON, or no row. Names of keys need no escapes. */
+/* Records keys of the sweep that was asked for last: a list in JSON, or no row. Names of keys need no escapes. */
 static int record_keys(struct db *db, const char *name, const struct word_list *keys, struct error *e)
 {
     if (keys->count == 0)

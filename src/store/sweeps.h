@@ -19,28 +19,29 @@ struct sweep_identity {
 int sweep_record(struct db *db, const struct sweep *s, const struct sweep_identity *identity, int64_t *id,
                  struct error *e);
 
-/* Whether every job of it stands in the table job: it was enumerated once and none was deleted or taken over since
- * (the table's triggers watch). `*counts` is filled when so. */
+/* Finds whether every job of it stands in the table job: it was enumerated once and none was deleted or taken over
+ * since (the table's triggers watch). `*counts` is filled when so. */
 int sweep_is_enumerated(struct db *db, int64_t id, bool *yes, struct sweep_counts *counts, struct error *e);
 
 /* Marks it enumerated. `*counts` has combinations and matched, and jobs where they are known, else -1: then they are
  * counted from the table. Gets the rest. */
 int sweep_set_enumerated(struct db *db, int64_t id, struct sweep_counts *counts, struct error *e);
 
-/* Of a sweep of which only some jobs stand there: it does not count as enumerated, and no duplicates are told. */
+/* Notes that only some jobs of the sweep stand there: it does not count as enumerated, and no duplicates are
+ * reported. */
 int sweep_set_drawn(struct db *db, int64_t id, struct sweep_counts *counts, struct error *e);
 
 /* The sweep that was asked for last; texts are the caller's. ERROR_NOTHING where none was recorded. A read: needs no
  * transaction. */
 int sweep_read_current(struct db *db, int64_t *id, char **path, char **text, struct error *e);
 
-/* Where the file of the current sweep was: its path as it was given, and the directory that the last runner was in
- * (NULL: not known), which a relative path starts from. Both are the caller's; NULL where no sweep was recorded. A
- * read. */
+/* Reads where the file of the current sweep was: its path as it was given, and the directory that the last runner was
+ * in (NULL: not known), which a relative path starts from. Both are the caller's; NULL where no sweep was recorded.
+ * A read. */
 int sweep_read_place(struct db *db, char **path, char **directory, struct error *e);
 
-/* Whether the current sweep was recorded with the texts that `s` has: its file, what that includes, and its profiles. A
- * read. */
+/* Finds whether the current sweep was recorded with the texts that `s` has: its file, what that includes, and its
+ * profiles. A read. */
 int sweep_is_as_recorded(struct db *db, const struct sweep *s, bool *yes, struct error *e);
 
 struct rule_row {

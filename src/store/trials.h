@@ -13,12 +13,12 @@ int search_record(struct db *db, int64_t sweep_id, const char *strategy, const c
 /* NULL: it continues. */
 int search_record_end(struct db *db, int64_t id, const char *reason, struct error *e);
 
-/* What an ok job has come to that does not meet a condition of [sweep] subject_to; the second: a bound on memory, which
+/* The result of an ok job that does not meet a condition of [sweep] subject_to; the second: a bound on memory, which
  * what needs more does not meet either. */
 #define FAILURE_INFEASIBLE "infeasible"
 #define FAILURE_INFEASIBLE_MEMORY "infeasible-memory"
 
-/* What a job came to: its attempt, where it is ok or failed. Texts are borrowed. */
+/* The outcome of a job: its attempt, where it is ok or failed. Texts are borrowed. */
 struct job_outcome {
     int64_t job_id, attempt_id;
     const char *state;   /* "pending", "running", "ok", "failed" */

@@ -1,6 +1,6 @@
 #include "store/witnesses.h"
 
-/* Of a device that others had as well nobody knows whose memory ran out. */
+/* Nobody knows whose memory ran out on a device that others had as well. */
 #define ALONE(job)                                                                                                     \
     " AND NOT EXISTS (SELECT 1 FROM attempt AS a WHERE a.id = " job                                                    \
     ".attempt_id AND a.device_condition ->> '$.shared_with' > 0)"

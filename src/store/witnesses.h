@@ -8,7 +8,7 @@
 /* Restores every pruned job of the sweep. */
 int witnesses_clear(struct db *db, int64_t sweep_id, struct error *e);
 
-/* Whether a job of the sweep stands as failed for want of device memory. */
+/* Finds whether a job of the sweep stands as failed for want of device memory. */
 int witnesses_any(struct db *db, int64_t sweep_id, bool *yes, struct error *e);
 
 /* Calls `each` for every job of the sweep that stands as failed for want of device memory (`is_witness`), is
@@ -23,7 +23,7 @@ typedef int (*witness_elsewhere_each)(void *context, const struct job_specs *row
 int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_each each, void *context,
                              struct error *e);
 
-/* Whether the job has a witness. */
+/* Finds whether the job has a witness. */
 int witnesses_covers(struct db *db, int64_t job_id, bool *yes, struct error *e);
 
 /* Prunes a pending job that has no witness yet; `*pruned` says whether it was one. */
