@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where printf's %g with 15 to 17 digits uses no exponent. Measured metrics lie here. */
+/* The range in which printf's %g with 15 to 17 digits uses no exponent. Measured metrics lie here. */
 #define FIXED_MINIMUM 1e-4
 #define FIXED_LIMIT 1e15
 

@@ -258,7 +258,7 @@ static mode_t shared_mode(const struct stat *status)
 void file_share(const char *path)
 {
     struct stat status;
-    /* Where it belongs to somebody else, so does the decision. */
+    /* A file that belongs to somebody else is for them to decide on. */
     if (stat(path, &status) == 0 && shared_mode(&status) != (status.st_mode & 07777))
         (void)!chmod(path, shared_mode(&status));
 }

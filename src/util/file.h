@@ -11,7 +11,7 @@
 /* Reads at most `limit_bytes`; a larger file is an error, and so is a named pipe. `out` is appended to. */
 int file_read(const char *path, size_t limit_bytes, struct buffer *out, struct error *e);
 
-/* What is read so as text, the caller's; NULL where it cannot be. */
+/* Returns what is read so as text, the caller's; NULL where it cannot be read. */
 char *file_text(const char *path, size_t limit_bytes);
 
 /* All of `length` bytes to a descriptor; -1 with errno set when that fails. */

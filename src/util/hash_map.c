@@ -12,7 +12,7 @@ static bool is_equal(const struct hash128 *a, const struct hash128 *b)
     return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
-/* Where the hash stands, or the free place where it belongs. At most half of the places are taken. */
+/* Returns the entry with the hash, or the free place where it belongs. At most half of the places are taken. */
 static struct hash_map_entry *find(const struct hash_map *m, const struct hash128 *hash)
 {
     size_t at;
@@ -43,7 +43,7 @@ bool hash_map_get(const struct hash_map *m, const struct hash128 *hash, int64_t 
     return true;
 }
 
-/* Where a full map keeps it: the place that its hash asks for, whoever is there. */
+/* Returns where a full map keeps it: the place that its hash asks for, whoever is there. */
 static struct hash_map_entry *displace(const struct hash_map *m, const struct hash128 *hash)
 {
     size_t at;

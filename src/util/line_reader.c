@@ -106,7 +106,7 @@ static bool was_given_back(const char *block, size_t n)
     return n == LINE_BYTES_MOST && block[0] == '\0' && memcmp(block, block + 1, n - 1) == 0;
 }
 
-/* Where the file system has more; what it does not have is quicker passed over than read. */
+/* Returns where the file system has more; a hole is quicker passed over than read. */
 static int64_t next_data(const struct line_reader *r)
 {
     off_t data = lseek(r->fd, r->at, SEEK_DATA);
@@ -155,8 +155,8 @@ static void append(struct line_reader *r, const char *bytes, size_t n)
     r->length += n;
 }
 
-/* Where the unread part's first line ends, `end` of the block when it does not. The line feed is looked for once, not
- * again for each of the carriage returns before it. */
+/* Returns where the unread part's first line ends, `end` of the block when it does not. The line feed is looked for
+ * once, not again for each of the carriage returns before it. */
 static size_t line_end(struct line_reader *r)
 {
     if (!r->looked_for_line_feed || r->line_feed < r->begin) {

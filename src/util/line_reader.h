@@ -11,9 +11,9 @@
 
 struct line_reader;
 
-/* Of a file larger than `bytes_most` only the first and the last half of that are read, with a line end between them;
- * 0: all of it. NULL with errno when it cannot be opened or is not a regular file (a job may leave a FIFO, which would
- * never end); `path` may be NULL. */
+/* Opens a file for reading; of one larger than `bytes_most` only the first and the last half of that, with a line end
+ * between them; 0: all of it. NULL with errno when it cannot be opened or is not a regular file (a job may leave a
+ * FIFO, which would never end); `path` may be NULL. */
 struct line_reader *line_reader_open(const char *path, int64_t bytes_most);
 /* The same of a file that is open, which is taken; -1: NULL with errno as it is. */
 struct line_reader *line_reader_of(int fd, int64_t bytes_most);

@@ -104,7 +104,7 @@ size_t parse_written_number(const char *text, char mark, char digits[static NUMB
     return !goes_on && leading_number(digits, &value) ? (size_t)(p + rest - text) : 0;
 }
 
-/* What printf makes of what is no number. Returns its length. */
+/* Reads what printf makes of what is no number. Returns its length. */
 static size_t leading_special(const char *text, double *out)
 {
     static const struct {

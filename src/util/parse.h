@@ -39,8 +39,8 @@ bool parse_size_bytes(const char *text, int64_t *out);
 /* Returns whether JSON text holds the escape \u0000: a string that has it is cut there once it is C's. */
 bool json_has_nul(const char *text);
 
-/* What separates the cells of CSV text that begins with `text`: a comma, unless its first line has none and has tabs or
- * semicolons. */
+/* Returns the separator of cells of CSV text that begins with `text`: a comma, unless its first line has none and has
+ * tabs or semicolons. */
 char csv_delimiter(const char *text, size_t length);
 
 /* "1h02m", "3m20s", "45.2s", "120ms" into `out`, the two largest units. Returns `out`. */

@@ -236,7 +236,8 @@ static void add_word(struct buffer *out, const char *value, const struct shell_s
     buffer_add_text(out, is_as_it_is ? "" : "'");
 }
 
-/* What follows a backslash or a name, where no quote can part them: another backslash, and an expansion to nothing. */
+/* Adds what must follow a backslash or a name, where no quote can part them: another backslash, and an expansion to
+ * nothing. */
 static void add_parted(struct buffer *out, const char *value, const struct shell_spot *spot)
 {
     const bool is_one_name = spot->after_name && (isalnum((unsigned char)*value) || *value == '_');

@@ -7,7 +7,7 @@
 
 #include "util/buffer.h"
 
-/* Where in a line something stands, as far as it matters to what is put there. */
+/* A place in a line, as far as it matters to what is put there. */
 enum shell_place {
     SHELL_WORD = 1,      /* a separate word, or part of one */
     SHELL_SINGLE_QUOTES, /* 'here' */
@@ -45,8 +45,8 @@ struct shell_line {
 /* Goes on behind `text`, the next part of the line as it is written. */
 void shell_line_read(struct shell_line *l, const char *text);
 
-/* Where a value behind what was read would stand, between the parts `before` and `after` of the line ("" for another
- * value); and on behind that value. */
+/* Returns where a value behind what was read would stand, between the parts `before` and `after` of the line ("" for
+ * another value); and goes on behind that value. */
 struct shell_spot shell_line_put(struct shell_line *l, const char *before, const char *after);
 
 /* Appends the value, quoted where it needs to be: what is plain is appended as it is. */

@@ -66,7 +66,7 @@ void shell_add_command(struct buffer *out, char *const *environment, char *const
     for (char *const *word = command; *word; word++) {
         if (word != command)
             buffer_add_char(out, ' ');
-        /* Where it stands first, NAME=value would be a setting. */
+        /* A first word NAME=value would be a setting. */
         if (word == command && name_length(*word))
             add_quoted(out, *word);
         else
