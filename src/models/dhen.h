@@ -50,7 +50,7 @@ enum dhen_mixer dhen_mixer_from_name(const char *name);
 /* All below: false, with `out` untouched, when a size is not positive or the count exceeds 64 bits.
  * `inputs` is p, `skip` is s; for the first layer s is p, which stands for no skip connection. */
 
-/* What a layer has whatever its mixers: norm and skip matcher. */
+/* Counts what a layer has whatever its mixers: norm and skip matcher. */
 bool dhen_frame_parameters(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip, int64_t *out);
 
 /* One mixer on its own. */

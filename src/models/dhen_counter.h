@@ -16,8 +16,7 @@ struct dhen_counter {
     enum dhen_mixer mixers[LAYER_KINDS_MAX];
     unsigned kinds;
     bool separate; /* each mixer counts, not each kind: weights of their own, or FLOPs */
-    /* Of layer i: the quantity of the layers before it and of its own frame; what a mixer of each kind costs in
-     * it. */
+    /* For layer i: the quantity of the layers before it and of its own frame; what a mixer of each kind costs in it. */
     int64_t before[LAYER_COUNT_MAX];
     int64_t costs[LAYER_COUNT_MAX][LAYER_KINDS_MAX];
 };

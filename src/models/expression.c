@@ -21,7 +21,7 @@ struct model_evaluator {
 
 enum source { SOURCE_AXIS = 1, SOURCE_STACK, SOURCE_LAYERS, SOURCE_PARAMETERS, SOURCE_FLOPS };
 
-/* What parameter number i + 1 of the statement is set to for every candidate. */
+/* The value to which parameter number i + 1 of the statement is set for every candidate. */
 struct binding {
     enum source source;
     size_t key;
@@ -179,7 +179,7 @@ static int use_candidate(const struct model_scope *scope, struct model_expressio
     return 1;
 }
 
-/* What could have been meant: only what would do. */
+/* Fails with the names that could have been meant: only those that would do. */
 static int unknown_name(const struct model_scope *scope, const char *name, struct error *e)
 {
     static const char *const dhen_names[] = {"params", "flops", BASE_PREFIX "params", BASE_PREFIX "flops"};

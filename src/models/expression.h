@@ -16,14 +16,14 @@
 #include "models/base.h"
 #include "models/filter.h"
 
-/* What names may stand for. Key k of the space is key k of the table. */
+/* The meanings that names may have. Key k of the space is key k of the table. */
 struct model_scope {
     const struct model_space *space;
     const struct model_space_table *table;
     const struct model_base *base;
 };
 
-/* Where expressions run; its expressions must be freed before it. `scope`'s parts must outlive it. */
+/* An evaluator runs expressions, which must be freed before it. `scope`'s parts must outlive it. */
 struct model_evaluator;
 int model_evaluator_open(const struct model_scope *scope, struct model_evaluator **out, struct error *e);
 void model_evaluator_close(struct model_evaluator *evaluator);

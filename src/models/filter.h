@@ -1,5 +1,5 @@
-/* Which candidates are kept: a chain of filters, each of which counts what it removes. Presets for the questions asked
- * most; anything else is a filter of the caller's. Pure, as far as the caller's filters are. */
+/* A chain of filters decides which candidates are kept; each of them counts what it removes. Presets for the questions
+ * asked most; anything else is a filter of the caller's. Pure, as far as the caller's filters are. */
 #ifndef MESHSWEEP_MODELS_FILTER_H
 #define MESHSWEEP_MODELS_FILTER_H
 

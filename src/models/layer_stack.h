@@ -26,7 +26,7 @@ struct number_set {
     size_t count;
 };
 
-/* What the caller describes; borrowed during layer_stack_make only. */
+/* The rules that the caller describes; borrowed during layer_stack_make only. */
 struct layer_rules {
     unsigned kinds;           /* 1 … LAYER_KINDS_MAX */
     struct number_set layers; /* layers in a stack: at least one value, 1 … LAYER_COUNT_MAX */

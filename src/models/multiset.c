@@ -62,8 +62,8 @@ bool multiset_next(uint16_t *counts, unsigned kinds)
     return true;
 }
 
-/* Of `left` elements over k kinds, those before a first count of left - d are all that have at most d - 1
- * elements outside the first kind, which is as many as there are multisets of d - 1 elements of k kinds. */
+/* Counts the multisets of `left` elements over k kinds before a first count of left - d: all that have at most d - 1
+ * elements outside the first kind, as many as there are multisets of d - 1 elements of k kinds. */
 static uint64_t before(const struct multiset_table *t, unsigned kinds, unsigned d)
 {
     return d > 0 ? multiset_count(t, kinds, d - 1) : 0;

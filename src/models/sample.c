@@ -44,7 +44,7 @@ static bool has_rank(const struct hash_set *set, uint64_t rank)
     return hash_set_has(set, &hash);
 }
 
-/* Whether the candidate is one of the stratum that no stratum before has taken. 1, 0, or -1. */
+/* Returns whether the candidate is one of the stratum that no stratum before has taken. 1, 0, or -1. */
 static int eligible(struct drawing *d, const struct model_candidate *c, struct error *e)
 {
     int rc = model_filters_accept(d->request->filters, d->request->filter_count, c, e);
@@ -157,7 +157,7 @@ static int walk(struct drawing *d, struct error *e)
     return 0;
 }
 
-/* What the filters removed so far: the request's, then the stratum's. The caller's. */
+/* Returns how many the filters removed so far: the request's, then the stratum's. The caller's. */
 static uint64_t *removed_counts(const struct drawing *d)
 {
     const size_t count = d->request->filter_count;

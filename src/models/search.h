@@ -1,5 +1,5 @@
-/* What [model_space] of a sweep file asks for: its candidates counted, filtered, sampled and handed out, one at a time.
- * Nothing is enumerated before it must be, and of a sample only positions are held. */
+/* The search that [model_space] of a sweep file asks for: its candidates counted, filtered, sampled and handed out, one
+ * at a time. Nothing is enumerated before it must be, and of a sample only positions are kept. */
 #ifndef MESHSWEEP_MODELS_SEARCH_H
 #define MESHSWEEP_MODELS_SEARCH_H
 

@@ -37,7 +37,7 @@ struct model_key {
     struct model_stack stack; /* MODEL_KEY_STACK */
 };
 
-/* Which keys make a candidate a DHEN model whose parameters are counted (models/dhen.h). */
+/* The keys that make a candidate a DHEN model whose parameters are counted (models/dhen.h). */
 struct model_dhen {
     const char *features, *emb_dim, *output_per_emb; /* axes of positive integers */
     const char *tokens;                              /* a stack whose kinds are DHEN mixers */
@@ -79,7 +79,7 @@ int64_t model_axis_largest(const struct model_axis *axis);
 /* Appends the value at `position` as TOML. */
 void model_axis_add_literal(const struct model_axis *axis, size_t position, struct buffer *out);
 
-/* Where in the axis `literal`, a TOML value, is; axis->count when nowhere. */
+/* Returns where in the axis `literal`, a TOML value, is; axis->count when nowhere. */
 size_t model_axis_find(const struct model_axis *axis, const char *literal);
 
 #endif
