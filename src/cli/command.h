@@ -57,7 +57,7 @@ extern const struct command run_command, plan_command, status_command, results_c
     help_command, init_command, upgrade_command, reread_command, accept_command, note_command, mcp_command,
     archive_command, gc_command;
 
-/* What the exit statuses mean; the last one has a NULL status. */
+/* The meanings of the exit statuses; the last one has a NULL status. */
 struct exit_status_text {
     const char *status; /* "0", "128+n" */
     const char *meaning;

@@ -15,7 +15,7 @@ extern char **environ;
 #define ANSWER_BYTES (64u << 20)
 #define OUTPUT_BYTES (1u << 16)
 
-/* What this program prints with these arguments. NULL: nothing. The caller's. */
+/* Returns what this program prints with these arguments. NULL: nothing. The caller's. */
 static cJSON *answer_of(const char *command, const char *db_path)
 {
     const char *const argv[] = {"/proc/self/exe", command, "--json", "-d", db_path, NULL};

@@ -22,10 +22,10 @@ int model_info_use_known(struct session *s, struct db *db, struct error *e);
 /* Says why the job found nothing, if so. */
 void model_info_explain(const struct model_facts *f);
 
-/* What the facts mean for each ZeRO stage that the sweep names, into f->stages: [{"zero_stage", "state_bytes": of a
- * device, without activations, "micro_batch": the largest that fits, "rule", "reason": which leaves nothing of it}],
- * each by the stage's first combination; null where it is not known, or no such thing. NULL without [model_info] or
- * such a key. */
+/* Works out what the facts mean for each ZeRO stage that the sweep names, into f->stages: [{"zero_stage",
+ * "state_bytes": of a device, without activations, "micro_batch": the largest that fits, "rule", "reason": which leaves
+ * nothing of it}], each by the stage's first combination; null where it is not known, or no such thing. NULL without
+ * [model_info] or such a key. */
 int model_info_find_stages(struct session *s, struct model_facts *f, struct error *e);
 
 /* Appends it as text: ", 3.35e+08 parameters, 309 MiB of activations per sample", from "model_info" of a document of

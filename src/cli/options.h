@@ -9,7 +9,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* What an option's value is, and the type of the member that takes it. */
+/* The kind of an option's value, and the type of the member that takes it. */
 enum option_kind {
     OPTION_FLAG = 1, /* bool; no value */
     OPTION_STRING,   /* const char *, borrowed from argv or the table; NULL: not given */

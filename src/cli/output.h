@@ -20,9 +20,9 @@ void output_set_colour(enum colour_choice choice);
 /* From now on, messages and errors are JSON events on standard error (report/progress_events.h). */
 void output_set_events(void);
 
-/* Whether output to a terminal goes through a pager, which starts with the first output: MESHSWEEP_PAGER, else PAGER,
- * else less if installed. There is none if the variable is empty or "cat", or TERM is unset or "dumb". To be called
- * before anything is written. */
+/* Sets whether output to a terminal goes through a pager, which starts with the first output: MESHSWEEP_PAGER, else
+ * PAGER, else less if installed. There is none if the variable is empty or "cat", or TERM is unset or "dumb". To be
+ * called before anything is written. */
 void output_set_paging(bool yes);
 
 /* Waits until the pager is left. Once, at the end. */

@@ -57,7 +57,7 @@ static double mean_of(struct expected_time *t, int64_t waiting)
     return mean;
 }
 
-/* What the first held job waits for, cut to what fits. "": not known. */
+/* Reads what the first held job waits for, cut to what fits. "": not known. */
 static void read_held(struct expected_time *t, char *out, size_t out_bytes)
 {
     struct error none = ERROR_INIT;

@@ -7,7 +7,7 @@
 #include "report/render.h"
 #include "results/query.h"
 
-/* What `--format` takes; NULL-terminated. */
+/* The values of `--format`; NULL-terminated. */
 extern const char *const result_format_names[];
 
 /* Renders the rows and counts them. Says if columns were left out to fit `q->width`. */

@@ -1,5 +1,5 @@
-/* What `search-model` and `--search-model` do with the [model_space] of a sweep file. Models and counts go to standard
- * output, what became of the candidates to standard error. */
+/* The work of `search-model` and `--search-model` on the [model_space] of a sweep file. Models and counts go to
+ * standard output, what became of the candidates to standard error. */
 #ifndef MESHSWEEP_CLI_SEARCH_MODEL_H
 #define MESHSWEEP_CLI_SEARCH_MODEL_H
 

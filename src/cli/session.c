@@ -199,7 +199,7 @@ static int exclude_by_hosts(struct session *s, struct error *e)
     return 0;
 }
 
-/* Of an allocation or of hosts reached by ssh. */
+/* Excludes by the nodes of an allocation or by hosts reached by ssh. */
 static void exclude_by_nodes(struct session *s)
 {
     const bool is_ssh = s->by_ssh;

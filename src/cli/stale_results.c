@@ -12,7 +12,7 @@
 
 #define ANSWER "sql/answers/stale.sql"
 
-/* What is there now of the files that commands named, as an attempt's record would have it: {path: content}. The
+/* Reads what is there now of the files that commands named, as an attempt's record would have it: {path: content}. The
  * caller's. */
 static int read_present(struct db *db, char **json, struct error *e)
 {

@@ -7,9 +7,9 @@
 #include "deepspeed/ds_config.h"
 #include "space/build.h"
 
-/* Where [deepspeed] names no version: asks the Python of the job's command which release of the package it has, whose
+/* Asks, where [deepspeed] names no version, the Python of the job's command which release of the package it has, whose
  * rules and keys then hold, and says so. Without a package they are those of the newest: returns a sentence for whoever
- * starts jobs (the caller's), else NULL. Nothing of other sweeps. */
+ * starts jobs (the caller's), else NULL. Does nothing for other sweeps. */
 char *sweep_space_find_release(struct sweep *sweep);
 
 /* Reads the base of [deepspeed] where `*ds_config` is NULL (the caller's in any case), and builds the space with it:

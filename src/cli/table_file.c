@@ -251,7 +251,7 @@ static void add_code_point(struct buffer *out, uint32_t c)
                       (int)(0x80 | (c >> 6 & 0x3f)), (int)(0x80 | (c & 0x3f)));
 }
 
-/* Of UTF-16 with its mark, or of Latin letters without; false: it is none. */
+/* Converts UTF-16 with its mark, or of Latin letters without; false: it is none. */
 static bool from_utf16(const struct buffer *in, struct buffer *out)
 {
     const unsigned char *b = (const unsigned char *)in->data;
@@ -274,7 +274,7 @@ static bool from_utf16(const struct buffer *in, struct buffer *out)
     return true;
 }
 
-/* Of "**a** | b |", what stands behind the first bar of a line. */
+/* Adds the cells of "**a** | b |", what stands behind the first bar of a line. */
 static void add_bars(struct buffer *out, const char *p, const char *end)
 {
     for (size_t i = 0; p < end; i++) {

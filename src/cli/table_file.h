@@ -6,7 +6,7 @@
 #include "import/table.h"
 #include "util/hash.h"
 
-/* What was read. */
+/* The table that was read. */
 struct table_content {
     size_t bytes;
     struct hash128 hash; /* of them */
