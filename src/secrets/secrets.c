@@ -20,14 +20,14 @@ enum secret_name {
     SECRET_NAME_CERTAIN, /* whatever stands behind it is one: "--api-key", "password" */
 };
 
-/* Of a name without dashes before it, in any case, its words joined by "-", "_" or ".": "api-key", "wandb.api_key",
- * "HF_TOKEN", or one of `listed` (NULL-terminated, may be NULL). Stricter than secrets_match_name where the name is not
- * that of a variable: "pad-token", "num-key-value-heads" and "api-key-file" are none. */
+/* Returns the kind of a name without dashes before it, in any case, its words joined by "-", "_" or ".": "api-key",
+ * "wandb.api_key", "HF_TOKEN", or one of `listed` (NULL-terminated, may be NULL). Stricter than secrets_match_name
+ * where the name is not that of a variable: "pad-token", "num-key-value-heads" and "api-key-file" are none. */
 enum secret_name secret_name_kind(const char *name, size_t length, char *const *listed);
 
 /* --- variables --- */
 
-/* Of a variable, between underscores. */
+/* Words of a variable's name, between underscores. */
 static const char *const secret_words[] = {
     "TOKEN", "KEY", "AUTH", "PASS", "PASSPHRASE", "SSHPASS", "PAT", "JWT", "COOKIE", "BEARER", "DSN", "WEBHOOK",
 };
@@ -73,7 +73,7 @@ bool secrets_match_name(const char *name, char *const *listed)
 
 /* --- options and keys --- */
 
-/* What is left of a name without "-", "_" and ".", anywhere in it. */
+/* Parts of a name without its "-", "_" and ".", anywhere in it. */
 static const char *const option_parts[] = {"SECRET",     "PASSWORD", "PASSWD",    "PASSPHRASE",
                                            "CREDENTIAL", "APIKEY",   "ACCESSKEY", "PRIVATEKEY",
                                            "AUTHKEY",    "APITOKEN", "AUTHTOKEN", "ACCESSTOKEN"};
@@ -221,13 +221,13 @@ static const struct {
     {"dop_v1_", ALNUM, 20, true},   {"nvapi-", URL_SAFE, 20, true},
 };
 
-/* What stands in an address before a token: of hooks that take messages from whoever knows their address. */
+/* Texts in an address before a token: of hooks that take messages from whoever knows their address. */
 static const char *const hooks[] = {
     "hooks.slack.com/services/", "/api/webhooks/", "/webhookb2/", "/webhook/", "/hooks/", "/hook/",
     "api.telegram.org/bot",
 };
 
-/* What stands behind a password in the names that drivers give to databases: "me:password@tcp(host)/db". */
+/* Texts behind a password in the names that drivers give to databases: "me:password@tcp(host)/db". */
 static const char *const networks[] = {"tcp(", "tcp6(", "unix(", "cloudsql("};
 
 static const char *const schemes[] = {"Bearer ", "Basic "};
@@ -413,7 +413,7 @@ static const char *value_at(const struct secrets *s, const char *text)
 #define SHORT_NUMBER_BYTES 5
 #define LOOKED_BACK 4096 /* bytes, for the program that an option is of */
 
-/* What a text may be, and so what is looked for. */
+/* The kind of a text, and so of what is looked for. */
 enum reading_as {
     AS_VALUES,  /* known values alone */
     AS_TEXT,    /* what anybody may have written */
@@ -427,7 +427,7 @@ struct span {
     size_t length;
 };
 
-/* What may be behind a name that tells of a secret, and is none. */
+/* Returns whether a value behind a name that tells of a secret is none. */
 static bool is_no_secret(enum secret_name kind, struct span value)
 {
     static const char *const words[] = {"true", "false", "yes", "no", "none", "null", "on", "off", SECRET_REDACTED};
@@ -441,7 +441,7 @@ static bool is_no_secret(enum secret_name kind, struct span value)
            strspn(value.text, "0123456789.") >= value.length;
 }
 
-/* What stands between a name and its value. */
+/* The text between a name and its value. */
 struct joint {
     size_t length;
     bool equals, colon, comma, apart; /* apart: a blank or a comma */
@@ -715,7 +715,7 @@ char **secrets_redact_words(const struct secrets *s, char *const *words)
     return out;
 }
 
-/* Where `given` was the word `i` of `words`; -1: nowhere. */
+/* Returns where `given` was the word `i` of `words`; -1: nowhere. */
 static long find_place(char *const *words, size_t i, char *const *redacted)
 {
     for (long k = 0; redacted[k]; k++)

@@ -1,12 +1,12 @@
-/* What must never be recorded: values of variables, options and keys whose names tell that they are secrets, and what
- * is one by how it is written (secrets/forms.h). */
+/* Secrets must never be recorded: values of variables, options and keys whose names tell that they are secrets, and
+ * what is one by how it is written (secrets/forms.h). */
 #ifndef MESHSWEEP_SECRETS_SECRETS_H
 #define MESHSWEEP_SECRETS_SECRETS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What stands in place of a secret. */
+/* The text in place of a secret. */
 #define SECRET_REDACTED "[redacted]"
 
 /* Returns whether a variable of that name holds a secret: it is listed in `listed` (NULL-terminated, may be NULL) or
