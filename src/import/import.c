@@ -20,7 +20,7 @@
 #include "util/hash_set.h"
 #include "util/memory.h"
 
-/* What a row came to: of a million there are few. Its texts are the table's, or the import's. */
+/* The result of a row: there are few among a million. Its texts are the table's, or the import's. */
 struct row_outcome {
     const char *failure; /* NULL: ok */
     char *message;
@@ -180,7 +180,7 @@ static void note_broken(struct import_summary *s, const struct space_rule *rule,
     *array_add(b->lines, b->rows) = line;
 }
 
-/* Of what ran: what failed may well be what a rule is for. */
+/* Checks rows that ran: a row that failed may well be what a rule is for. */
 static int check_rules(struct import *m, const struct kept_row *row, struct error *e)
 {
     if (m->outcomes[row->outcome].failure)
@@ -244,7 +244,7 @@ static int put_job(struct import *m, const struct match *match, const struct row
     return job_writer_put(m->writer, &row, e);
 }
 
-/* Of the text with `count` "+" behind it, which it is left without. */
+/* Hashes the text with `count` "+" behind it, which it is left without. */
 static struct hash128 hash_repeat(struct buffer *text, size_t count)
 {
     const size_t length = text->length;
@@ -261,8 +261,8 @@ static bool is_repeat_taken(struct import *m, struct buffer *text, size_t count)
     return hash_set_has(&m->attempts, &hash);
 }
 
-/* What a row says of its job, and the how-manieth of its kind it is in the table: the same table again adds nothing, a
- * repeat with the same numbers is a repeat. */
+/* Hashes what a row says of its job, and its number among those of its kind in the table: the same table again adds
+ * nothing, a repeat with the same numbers is a repeat. */
 static struct hash128 row_identity(struct import *m, const struct kept_row *row, const struct hash128 *key,
                                    struct row_job *job, bool is_first)
 {
@@ -366,7 +366,7 @@ static int put_row(struct import *m, const struct kept_row *row, struct error *e
     m->summary.added += is_new;
     m->summary.known += !is_new;
     const struct attempt_result result = {id, a.job_id, a.failure};
-    /* What a row teaches is read from what it measured. */
+    /* Learning from a row reads what it measured. */
     if ((id && put_metrics(m, &a, id, e) < 0) || (is_new && match->prediction && import_store_flush(m->store, e) < 0) ||
         (is_new && learning_note_row(m->space, m->request->db, &result, match->prediction, e) < 0))
         return -1;
@@ -448,8 +448,8 @@ static int find_written(struct db *db, const char *host, const char *word, int64
     return rc;
 }
 
-/* What else was there before, under the definitions of now; then derived metrics, and whether what was imported meets
- * what [sweep] subject_to asks for. */
+/* Renews what else was there before, under the definitions of now; then derived metrics, and whether what was imported
+ * meets what [sweep] subject_to asks for. */
 static int renew_measured(struct import *m, struct error *e)
 {
     const struct renewal_request request = {.sweep = m->request->sweep,
@@ -489,8 +489,8 @@ static int find_alike(struct import *m, struct error *e)
     return rc == 0 && m->is_moved ? imported_table_rename(m->request->db, m->table_id, m->request->file, e) : rc;
 }
 
-/* Whether the numbers of its rows stood for something else, or could not be brought under the definitions of another
- * table's import. */
+/* Finds whether the numbers of its rows stood for something else, or could not be brought under the definitions of
+ * another table's import. */
 static int is_stated_otherwise(struct import *m, bool *yes, struct error *e)
 {
     *yes = m->redefined.count > 0;

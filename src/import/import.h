@@ -56,8 +56,8 @@ struct import_undone {
  * only. ERROR_USAGE where no such table has rows, with those that have. */
 int import_table_undo(struct db *db, const char *host, const char *word, struct import_undone *out, struct error *e);
 
-/* What the rules of the sweep say of the rows that ran, and nothing else: no database is needed (request->db), only ok,
- * failed and broken of `out` are filled. ERROR_NOTHING as above. */
+/* Checks what the rules of the sweep say of the rows that ran, and nothing else: no database is needed (request->db),
+ * only ok, failed and broken of `out` are filled. ERROR_NOTHING as above. */
 int import_table_check(const struct import_request *request, struct import_summary *out, struct error *e);
 
 #endif

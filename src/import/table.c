@@ -20,8 +20,8 @@
 /* A share of the peak: more than there is was not measured. */
 static const char *const shares_of_peak[] = {"mfu", "hfu"};
 
-/* Of a metric of which nobody says that it is an amount: a log-likelihood, a reward. Where more than one number below
- * 0 was measured, they are no marks. */
+/* Numbers below 0 of a metric of which nobody says that it is an amount: a log-likelihood, a reward. Where more than
+ * one was measured, they are no marks. */
 struct negatives {
     bool may_be, are_several;
     double first; /* 0: none yet */
@@ -331,8 +331,8 @@ static const char *outcome_of(const struct import_table *t, const char *state)
     return strcmp(state, "ok") == 0 ? "ok" : NULL;
 }
 
-/* Of the same metric and for the same reason, with what may be done, though of another text between the
- * quotes: a column of "1,234" is told once. */
+/* Returns whether both are of the same metric and for the same reason, with what may be done, though of another text
+ * between the quotes: a column of "1,234" is reported once. */
 static bool is_alike(const char *a, const char *b)
 {
     const char *a_end = strrchr(a, '`'), *b_end = strrchr(b, '`');
@@ -399,7 +399,7 @@ static double most_of(const struct import_table *t, const char *metric)
     return (strcmp(sweep_metric_unit(t->sweep, metric), "%") == 0 ? 100 : 1) * peaks_of(t);
 }
 
-/* What is wrong with a metric, the caller's; NULL: nothing, and `*out` is it. */
+/* Returns what is wrong with a metric, the caller's; NULL: nothing, and `*out` is it. */
 static char *read_metric(const struct import_table *t, int column, const char *name, const struct negatives *n,
                          double *out)
 {
