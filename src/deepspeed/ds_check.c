@@ -121,7 +121,7 @@ static char *hint(const char *near)
     return near ? xasprintf("; did you mean \"%s\"?", near) : xstrdup("");
 }
 
-/* What is wrong with a key of a section that refuses others: every job would fail at its start. */
+/* Returns what is wrong with a key of a section that refuses others: every job would fail at its start. */
 static char *fault_of(const char *section, const char *name, int64_t release)
 {
     char *key = xasprintf("%s.%s", section, name), *fault = NULL;

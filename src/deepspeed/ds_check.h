@@ -22,11 +22,12 @@ void ds_check_base(const struct json *root, const char *path, int64_t release, s
 void ds_check_sections(const struct json *root, const char *path, char *const *users_own, int64_t release,
                        struct string_list *warnings);
 
-/* What is wrong with a dotted key ("zero_optimization.stage") for that release; NULL: nothing. The caller frees it. */
+/* Returns what is wrong with a dotted key ("zero_optimization.stage") for that release; NULL: nothing. The caller frees
+ * it. */
 char *ds_check_key(const char *key, int64_t release);
 
-/* What is wrong with a key in autotuning.arg_mappings, which is a dotted path or a name found anywhere in `root`; NULL
- * if nothing. The caller frees it. */
+/* Returns what is wrong with a key in autotuning.arg_mappings, which is a dotted path or a name found anywhere in
+ * `root`; NULL if nothing. The caller frees it. */
 char *ds_check_mapped_key(const struct json *root, const char *key);
 
 /* Returns whether the key of a ds_config is one of the three. */

@@ -26,7 +26,7 @@ void ds_config_need_batch(const struct ds_config *c, struct problems *problems);
 /* Lines "FILE:LINE:COLUMN: warning: …" about unknown sections of the base file. Borrowed. NULL for NULL. */
 const struct string_list *ds_config_warnings(const struct ds_config *c);
 
-/* What the space needs to know about the base file. Borrowed. NULL for NULL. */
+/* Returns what the space needs to know about the base file. Borrowed. NULL for NULL. */
 const struct space_base *ds_config_base(const struct ds_config *c);
 
 /* Appends the configuration of one job as JSON. `spec_json` is from struct job_details (space/launch.h). In this order:

@@ -169,7 +169,7 @@ static bool is_among(const struct toml_node *words, const struct json *v)
     return false;
 }
 
-/* What the engine does with a value that is none of the key's: NULL if it is one. Static. */
+/* The engine's answers to a value that is none of the key's: NULL if it is one. Static. */
 static const char *refuses = "DeepSpeed refuses it", *keeps = "DeepSpeed does not check it and fails where it is used",
                   *truth = "DeepSpeed takes any text but \"\" and any number but 0 as true",
                   *whole_truth = "DeepSpeed takes any whole number but 0 as true", *ignores = "DeepSpeed ignores it",
@@ -466,7 +466,7 @@ static char *value_fault(const char *key, const struct json *value, int64_t rele
     return fault;
 }
 
-/* Of the value, or of the first that is wrong in a table. */
+/* Returns the fault of the value, or of the first that is wrong in a table. */
 static char *first_fault(const char *key, const struct json *value, int64_t release)
 {
     char *fault = value_fault(key, value, release, true);

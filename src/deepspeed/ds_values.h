@@ -27,14 +27,14 @@ bool ds_has_log_level(int64_t release);
 /* The first release with the dotted key, as written; NULL: all have it. Static. */
 const char *ds_key_since(const char *key);
 
-/* What the release reads in place of the key; NULL: it reads the key, or nothing. Static. */
+/* Returns the key that the release reads in its place; NULL: it reads the key, or nothing. Static. */
 const char *ds_key_renamed(const char *key, int64_t release);
 
 /* Returns whether a model reads the section in that release, and refuses keys that it does not have. */
 bool ds_model_checks(const char *section, int64_t release);
 
-/* What is wrong with the dotted key beside those of `root`: a model refuses two names of one key in a section. In
- * `root` itself only the name to drop is at fault. NULL: nothing. The caller frees it. */
+/* Returns what is wrong with the dotted key beside those of `root`: a model refuses two names of one key in a section.
+ * In `root` itself only the name to drop is at fault. NULL: nothing. The caller frees it. */
 char *ds_twice_fault(const struct json *root, const char *key, bool in_root, int64_t release);
 
 /* Adds what is wrong with the values of a ds_config for that release (0: the newest), and what the engine does with

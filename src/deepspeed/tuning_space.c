@@ -414,7 +414,7 @@ static bool is_own_matter(const char *path)
     return strings_have((char *const *)paths, path);
 }
 
-/* Where the value is a list itself, a list of lists. */
+/* A value that is a list itself is tried as a list of lists. */
 static bool is_list_to_try(const char *path, const struct json *j)
 {
     return j->kind == JSON_LIST && (!ds_wants_list(path) || (j->count > 0 && j->children[0].kind == JSON_LIST));
@@ -620,7 +620,7 @@ static long long warmup_of(const struct writing *w, const char *metric)
     return profiled < first ? 0 : profiled - first + 1;
 }
 
-/* What DeepSpeed prints of every step. */
+/* The words that DeepSpeed prints for every step. */
 static const char *const of_steps[] = {"throughput", "latency", "step_time", "fwd", "bwd", "step"};
 
 static void add_command(struct writing *w)
