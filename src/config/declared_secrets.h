@@ -5,9 +5,9 @@
 #include "config/sweep.h"
 #include "secrets/secrets.h"
 
-/* What [job] env gives to names that match, what [job] command and the other values of env have behind options that do,
- * and the parts of these around placeholders. From then on `s` knows the names of [job] secrets, which the sweep lends
- * it. */
+/* Adds what [job] env gives to names that match, what [job] command and the other values of env have behind options
+ * that do, and the parts of these around placeholders. From then on `s` knows the names of [job] secrets, which the
+ * sweep lends it. */
 void declared_secrets_add(struct secrets *s, const struct sweep *sweep);
 
 /* The same of a command that stands in place of the sweep's, as it is written. */

@@ -24,7 +24,7 @@ enum failure {
 /* As in the database: "oom-host"; "" for FAILURE_NONE, and NULL after the last. */
 extern const char *const failure_names[FAILURE_COUNT + 1];
 
-/* What a sweep file may name: all but "cancelled", which is not a failure of the job's own. */
+/* The failures that a sweep file may name: all but "cancelled", which is not a failure of the job's own. */
 #define FAILURE_DECLARABLE_COUNT (FAILURE_CANCELLED - 1)
 extern const char *const *const failure_declarable_names;
 

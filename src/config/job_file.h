@@ -9,7 +9,7 @@
 
 enum file_format { FORMAT_NONE = 0, FORMAT_YAML, FORMAT_TOML, FORMAT_JSON, FORMAT_TEXT };
 
-/* What becomes of one path of a file: set, which the file must have; added, which it may have; left out. */
+/* A change of one path of a file: set, which the file must have; added, which it may have; left out. */
 enum doc_change_kind { DOC_SET = 1, DOC_ADD, DOC_UNSET };
 
 struct file_change {

@@ -1,4 +1,4 @@
-/* What a metric measures, where a prediction, a search or a reader of memory has to know it: the key `means` of the
+/* The meaning of a metric, where a prediction, a search or a reader of memory has to know it: the key `means` of the
  * metric says so, or its name is one of those that mean one thing. Nothing is guessed from parts of a name. */
 #ifndef MESHSWEEP_CONFIG_MEANING_H
 #define MESHSWEEP_CONFIG_MEANING_H

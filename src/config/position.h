@@ -1,4 +1,4 @@
-/* Where in which file something was written, for messages. */
+/* The place in a file where something was written, for messages. */
 #ifndef MESHSWEEP_CONFIG_POSITION_H
 #define MESHSWEEP_CONFIG_POSITION_H
 

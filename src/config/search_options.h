@@ -1,4 +1,4 @@
-/* What can be set of a search: the keys of [search] and the options of the command line are this one table.
+/* The settings of a search: the keys of [search] and the options of the command line are this one table.
  *
  * Names, defaults and meaning follow DeepSpeed Autotune of Determined AI (dsat) where it has the option, and
  * DeepSpeed's own autotuning for the tuner's (Determined 0.37, DeepSpeed 0.16). A number that is not given is
@@ -79,8 +79,8 @@ enum search_trait {
 enum search_strategy { SEARCH_STRATEGIES(STRATEGY_ID) STRATEGY_COUNT };
 #undef STRATEGY_ID
 
-/* Where no last step to measure is given, as many more are measured as go into a few seconds, which is little beside
- * the half minute in which a job starts: a median of few samples says little. */
+/* If no last step to measure is given, as many more are measured as go into a few seconds, which is little beside the
+ * half minute in which a job starts: a median of few samples says little. */
 #define PROFILE_SECONDS 5.0
 #define PROFILE_STEPS_MORE 50 /* after the first at most */
 
@@ -119,7 +119,7 @@ bool search_strategy_has(const char *name, enum search_trait trait);
 /* 0, or -1 (ERROR_USAGE): no such number, too small or large, not whole. */
 int search_number_check(enum search_number which, double value, struct error *e);
 
-/* What `over` gives goes over `under`; both lend their stages. */
+/* Lays what `over` gives over `under`; both lend their stages. */
 struct search_options search_options_overlay(const struct search_options *under, const struct search_options *over);
 
 /* Fills what is not given with the strategy's defaults: grid has no limit of trials, dsat-* make 50 trials (as its

@@ -47,7 +47,7 @@ struct block {
     struct position at;
 };
 
-/* What expressions work on is bounded: bytes of a value, and of a spec as JSON; keys of a section. */
+/* The bounds of what expressions work on: bytes of a value, and of a spec as JSON; keys of a section. */
 #define SPEC_LONGEST (64 << 10)
 #define SECTION_MOST_KEYS 1900
 
@@ -499,7 +499,7 @@ struct axis *block_add_key(struct block *block, const char *key, const struct va
 /* Returns whether the jobs of the sweep come from measured tables alone ([import]), so that its keys stand in a
  * database and not in the file. */
 bool sweep_is_imported(const struct sweep *s);
-/* What its jobs get of the runner's environment; borrowed from it. */
+/* Returns what its jobs get of the runner's environment; borrowed from it. */
 struct environment_passing job_passing(const struct job_config *job);
 
 /* NULL when there is none of that name. Borrowed from the job. */
