@@ -14,8 +14,7 @@
 
 /* --- value changes --- */
 
-/* Which values only one side has: the sweep file, or the database. They tell why a job is new or no longer asked
- * for. */
+/* Values that only one side has, the sweep file or the database, tell why a job is new or no longer asked for. */
 
 /* Sides of more specs than this are not compared: a model space has millions. */
 #define COMPARED_SPECS_MOST 20000
@@ -349,7 +348,7 @@ static void count_reason(struct planner *p, enum plan_mark mark, const char *why
 static int by_mark_and_jobs(const void *a, const void *b)
 {
     const struct plan_reason *x = a, *y = b;
-    /* What is gone stands last. */
+    /* Reasons of jobs that are gone stand last. */
     int mark_x = x->mark ? (int)x->mark : PLAN_MARK_COUNT, mark_y = y->mark ? (int)y->mark : PLAN_MARK_COUNT;
     if (mark_x != mark_y)
         return mark_x - mark_y;
@@ -611,7 +610,7 @@ static int take_match(struct planner *p, const struct match *m, struct error *e)
     return give(p, m, mark, witness, e);
 }
 
-/* What is left are jobs like `m`. */
+/* The jobs that are left are like `m`. */
 static void take_rest(struct planner *p, const struct match *m)
 {
     struct plan *plan = p->plan;
@@ -697,7 +696,7 @@ static int find_formers(struct planner *p, struct error *e)
     return 0;
 }
 
-/* Where all are new and there were others. */
+/* Looks for a hint where all are new and there were others. */
 static int find_hint(struct planner *p, struct error *e)
 {
     struct plan *plan = p->plan;

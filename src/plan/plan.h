@@ -1,4 +1,4 @@
-/* What a run would do, compared with the database. Changes nothing. */
+/* A plan is what a run would do, compared with the database. Changes nothing. */
 #ifndef MESHSWEEP_PLAN_PLAN_H
 #define MESHSWEEP_PLAN_PLAN_H
 
@@ -32,7 +32,7 @@ struct plan {
     int64_t marks[PLAN_MARK_COUNT];
     int64_t others; /* matched combinations of other shards */
     int64_t gone;   /* jobs in the database that the sweep no longer asks for */
-    /* Of new and retry, where predictions are asked for. */
+    /* Predictions for new and retry, where they are asked for. */
     int64_t predicted_memory, predicted_time, predicted_length; /* jobs of which each is known */
     double step_device_seconds;                                 /* one step of each */
     double device_hours;                                        /* of those whose number of steps is known too */

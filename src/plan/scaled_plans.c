@@ -142,7 +142,7 @@ static void widen(struct scaled_figure *x, double width)
     x->high = x->value * exp(sqrt(high * high + width * width));
 }
 
-/* What nothing was measured of has the width of comparisons, which reach to hundreds of devices. */
+/* A figure of which nothing was measured has the width of comparisons, which reach to hundreds of devices. */
 static void widen_figures(const struct scaled_plans *p, const struct scaled_plan *plan, struct plan_figures *f)
 {
     double far = p->measured_devices > 0 ? sqrt(fmax(0, log2(f->devices / p->measured_devices))) : 0;

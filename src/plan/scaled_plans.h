@@ -43,7 +43,7 @@ struct scaled_plans {
     int64_t without;             /* combinations there of which nothing is predicted */
 };
 
-/* Of a combination; `is_measured`: its time or memory is known. */
+/* The view of a combination; `is_measured`: its time or memory is known. */
 struct plan_seen {
     const char *words;
     const struct prediction *prediction; /* NULL: none */
