@@ -42,7 +42,8 @@ static int read_metric(struct db *now, const char *metric, struct before_after *
     return rc < 0 ? -1 : 0;
 }
 
-/* What two numbers of the metric must have in common, a row each; of a time when it was not recorded the unit alone. */
+/* The parts that two numbers of the metric must have in common, a row each; from a time when it was not recorded, the
+ * unit alone. */
 static const char definition_sql[] =
     "SELECT k.key, k.value FROM metric_definition AS m LEFT JOIN definition AS d ON d.id = m.definition_id,"
     " json_each(json_object('unit', m.unit, 'reader', coalesce(d.expression, d.imported, d.reading), 'scale', d.scale,"

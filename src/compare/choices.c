@@ -54,7 +54,7 @@ static struct contested_side *find_contests(struct side_candidate *all, size_t c
     return contests;
 }
 
-/* Of each two groups with contests, in random order, one is in either half. */
+/* Puts one of each two groups with contests, in random order, into either half. */
 static void split(const struct side_candidate *all, struct contested_side *contests, size_t count, uint64_t seed)
 {
     size_t *halves = xcalloc(count + 1, sizeof *halves), groups = 0;

@@ -1,4 +1,4 @@
-/* Which of several jobs stands for its side of a pair, chosen by other jobs than those of the pair.
+/* The choice of which of several jobs stands for its side of a pair, made by other jobs than those of the pair.
  *
  * The best of ten measurements is better than one of as many equal jobs, so the best of each side says nothing about
  * the sides. Hence the groups of jobs are split in halves, and each half uses the settings that were best in the other

@@ -38,7 +38,7 @@ enum compared_state { COMPARED_OPEN = 1, COMPARED_FAILED, COMPARED_OK };
 
 #define COMPARED_NO_SPEC UINT32_MAX
 
-/* Of a million there are to be few bytes each. */
+/* There may be a million of these, so each is to have few bytes. */
 struct compared_job {
     int64_t id;
     double value;                      /* of the metric; NAN: none */

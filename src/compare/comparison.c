@@ -187,7 +187,7 @@ static void count_pair(struct comparison_pair *pair, const struct value_side *a,
     }
 }
 
-/* Of the sides of one group, one per value. */
+/* Counts the pairs of the sides of one group, one side per value. */
 static void count_group(struct pairing *p, const struct value_side *sides, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -474,7 +474,7 @@ static int find_in_specs(struct db *db, const char *key, const char *section, st
     return rc;
 }
 
-/* Of the sections that have the key, the one where it has the most values; if equal, the first by name. */
+/* Returns the section that has the most values of the key; if equal, the first by name. */
 static enum compared_kind section_with(const struct compared_jobs *jobs, const char *key)
 {
     enum compared_kind best = COMPARED_SECTIONS;

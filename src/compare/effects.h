@@ -1,4 +1,4 @@
-/* What each key does to the objective: one computation for the page, `compare --rank` and its JSON. */
+/* The effect of each key on the objective: one computation for the page, `compare --rank` and its JSON. */
 #ifndef MESHSWEEP_COMPARE_EFFECTS_H
 #define MESHSWEEP_COMPARE_EFFECTS_H
 
@@ -17,7 +17,7 @@ struct key_effects {
     size_t rows, together; /* all; those with an interval, which hold together */
 };
 
-/* Of the keys, at most EFFECTS_KEYS_MOST. Free `*out` with key_effects_free. */
+/* Reads those of the keys, at most EFFECTS_KEYS_MOST. Free `*out` with key_effects_free. */
 int key_effects_read(struct db *db, const char *objective, const char *const *keys, size_t count,
                      struct key_effects *out, struct error *e);
 void key_effects_free(struct key_effects *x);
