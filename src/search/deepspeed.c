@@ -368,7 +368,7 @@ static void go_through(struct search *s, void *own)
     struct flow f = {.s = s, .d = own, .last_max = NAN, .last_micro_batch = NAN, .last_metric = NAN};
     bool known = true;
     for (size_t stage = 0; known && stage < FAMILY_STAGES; stage++) {
-        /* Which configuration a person would have started with is not known, so it is drawn. */
+        /* The configuration that a person would have started with is not known, so it is drawn. */
         struct stage g = {.base = families_draw(s, stage, stage, 0), .number = stage};
         known = g.base == NONE || go_through_stage(&f, &g);
     }

@@ -652,7 +652,7 @@ static int ended(void *context, const struct claim_end *end, struct error *e)
     if (candidate == SIZE_MAX || !d->search_id)
         return 0;
     if (end->job_end == JOB_END_AGAIN) {
-        /* What a machine does with time is not to be taken for a job's: its repeats are apart. */
+        /* A machine's change over time is not to be taken for a job's: its repeats are apart. */
         queue_job(end->failure || compares(d) ? &d->again : &d->later, end->claim.job_id,
                   &d->progress[candidate].queued);
         return 0;

@@ -310,8 +310,8 @@ static struct choice choose_beyond(const struct search *s, const struct estimate
     return c;
 }
 
-/* What would be true if predictions were wrong: where something better would then be left as likely as not, the
- * likeliest such candidate runs, and another for as long as each is the best so far. */
+/* Chooses as if predictions were wrong: where something better would then be left as likely as not, the likeliest such
+ * candidate runs, and another for as long as each is the best so far. */
 static struct choice choose_doubted(const struct search *s, const struct estimate *all, const struct model_strategy *m,
                                     size_t group)
 {

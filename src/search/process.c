@@ -384,10 +384,10 @@ void explained_free(struct explained *r)
 
 /* --- a class --- */
 
-/* Of ln(p / (1 - p)). Without predictions: the offset that all candidates share, and the slope per factor of e in the
- * need. In any case, standard deviations of that slope, of a number's line over its range, of what no line explains,
- * and of a word. Fitted to no row, but chosen with drawn landscapes (scripts/tables/landscapes.py), published tables
- * and unit tests in view. */
+/* Constants for ln(p / (1 - p)). Without predictions: the offset that all candidates share, and the slope per factor of
+ * e in the need. In any case, standard deviations of that slope, of a number's line over its range, of what no line
+ * explains, and of a word. Fitted to no row, but chosen with drawn landscapes (scripts/tables/landscapes.py), published
+ * tables and unit tests in view. */
 #define COMMON 8.0
 #define SLOPE 4.2
 #define SLOPE_SPREAD 2.0

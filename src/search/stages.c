@@ -209,7 +209,7 @@ static int check_keys(const struct search *s, struct error *e)
                      space->keys[fixed]);
 }
 
-/* Whether the stage's strategy can search such a space. */
+/* Checks that the stage's strategy can search such a space. */
 static int check_stage(const struct search *s, const struct search_stage *stage, struct error *e)
 {
     const struct search_options o = options_of(s, stage);

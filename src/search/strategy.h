@@ -28,7 +28,7 @@
 #include "predict/calibration.h"
 #include "util/error.h"
 
-/* Where coefficients are calibrated together: one framework on one device in one cluster. */
+/* The place for which coefficients are calibrated together: one framework on one device in one cluster. */
 struct search_place {
     bool has_memory, has_time;
     struct calibration_prior memory, time;

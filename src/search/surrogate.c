@@ -35,8 +35,8 @@ struct surrogate {
     struct contradiction time, memory;
     double usual_level;  /* mean of predicted merits minus those of arithmetic */
     double memory_trust; /* in predicted bytes; 1 if there are none */
-    /* Of the process behind the estimates: its kernel, the noise's variance as a share of the spread's, and the degrees
-     * of freedom of the spread's estimate. */
+    /* The process behind the estimates: its kernel, the noise's variance as a share of the spread's, and the degrees of
+     * freedom of the spread's estimate. */
     struct kernel kernel;
     double noise;
     size_t freedom;
@@ -257,8 +257,8 @@ static void bracket(const struct surrogate *b, const struct candidate *c, double
     }
 }
 
-/* Where the micro-batch lies between what fitted and what did not, in doublings: 0 … 1, the probability of exceeding a
- * limit that may be anywhere in between. 0 if one end is not known. */
+/* Returns where the micro-batch lies between what fitted and what did not, in doublings: 0 … 1, the probability of
+ * exceeding a limit that may be anywhere in between. 0 if one end is not known. */
 static double share_between(const struct candidate *c, double fit, double oom)
 {
     return fit < oom ? log(c->micro_batch / fit) / log(oom / fit) : 0;
@@ -506,7 +506,7 @@ struct runs {
     double *single; /* covariances of single keys */
 };
 
-/* What single keys contribute; the rest is SUM_SHARE less than 1 of a kernel over all of them. */
+/* Returns the kernel to which single keys contribute SUM_SHARE; the rest is one over all of them. */
 static struct kernel kernel_at(int steps)
 {
     return (struct kernel){.single = SUM_SHARE, .nearby = 1 - SUM_SHARE, .steps = steps};
