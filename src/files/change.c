@@ -111,7 +111,7 @@ static bool is_below_header(const struct doc_node *n)
     return (n->kind == DOC_TABLE || n->kind == DOC_LIST) && !n->is_flow;
 }
 
-/* What stands in the place of a value. */
+/* Puts the new value in the place of the old one. */
 static int splice_set(const struct doc *d, const struct doc_node *n, const struct value *v, struct splice *s,
                       struct error *e)
 {

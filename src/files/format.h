@@ -1,4 +1,4 @@
-/* What files/document.c has of its formats: readers, and values as they spell them. */
+/* The formats of files/document.c: readers, and values as they spell them. */
 #ifndef MESHSWEEP_FILES_FORMAT_H
 #define MESHSWEEP_FILES_FORMAT_H
 
@@ -16,7 +16,7 @@ int yaml_fill(struct doc *d, struct error *e);
 int json_fill(struct doc *d, struct error *e);
 int toml_fill(struct doc *d, struct error *e);
 
-/* What a plain scalar of YAML is. */
+/* Returns what a plain scalar of YAML is. */
 enum doc_kind yaml_kind(const char *text);
 
 /* Appends the value or key as the format spells it. ERROR_USAGE: it has none of the kind. */

@@ -11,7 +11,7 @@
 
 /* --- JSON --- */
 
-/* What a string is, from its text with or without quotes. */
+/* Returns what a string is, from its text with or without quotes. */
 static char *decoded(const char *quoted)
 {
     cJSON *item = cJSON_Parse(quoted);
@@ -169,7 +169,7 @@ static void add_real(double value, struct buffer *out)
     buffer_free(&b);
 }
 
-/* What no reader of YAML takes for anything but that text, without quotes. */
+/* Returns whether no reader of YAML takes the text, without quotes, for anything but itself. */
 static bool is_plain(const char *text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/";

@@ -113,7 +113,7 @@ static void place_below_header(const char *text, struct doc_node *n)
     n->start = at;
 }
 
-/* What is written as nothing is behind the colon or dash after `from`. */
+/* Places a value that is written as nothing behind the colon or dash after `from`. */
 static void place_nothing(const char *text, size_t from, char sign, struct doc_node *n)
 {
     const char *found = strchr(text + from, sign);
