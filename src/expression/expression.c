@@ -109,7 +109,7 @@ static int use_call(void *context, const char *name, bool empty, struct buffer *
         return 0;
     }
     use_derived(r, index, sql);
-    /* What closes it stands in the text. */
+    /* The closing parenthesis stands in the text. */
     sql->data[--sql->length] = '\0';
     return 0;
 }

@@ -16,8 +16,8 @@ struct expression {
 #define EXPRESSION_INIT ((struct expression){0})
 void expression_free(struct expression *x);
 
-/* Which names stand for NULL when no spec has them: built-in rules and profiles may read keys that a sweep does not
- * use. With UNKNOWN_IS_NULL the value "auto", which leaves a key to the job, is NULL too. */
+/* Names may stand for NULL when no spec has them: built-in rules and profiles may read keys that a sweep does not use.
+ * With UNKNOWN_IS_NULL the value "auto", which leaves a key to the job, is NULL too. */
 enum unknown_names { UNKNOWN_IS_ERROR, UNKNOWN_IS_NULL };
 
 /* Resolves the names in `text`. Errors (ERROR_USAGE, one line, no position): an unknown or ambiguous name with a

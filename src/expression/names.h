@@ -32,7 +32,8 @@ struct derived_key {
     size_t key_count;
 };
 
-/* What else a name may be called, blanks between, where neither a key nor a [synonym] has it. Both are borrowed. */
+/* Other names that a name may be called by, blanks between, where neither a key nor a [synonym] has it. Both are
+ * borrowed. */
 struct common_name {
     const char *name, *others;
 };

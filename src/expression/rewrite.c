@@ -146,7 +146,7 @@ static const char *take_string(struct rewriting *w, const char *p)
     return end;
 }
 
-/* What other languages write so. */
+/* Returns advice on what other languages write so. */
 static const char *spelled_elsewhere(const char *p)
 {
     static const char *const spellings[][2] = {
