@@ -16,7 +16,7 @@ extern "C" {
 namespace
 {
 
-/* What toml++ accepts and this program does not. */
+/* A fault that toml++ accepts and this program does not. */
 struct refusal {
     toml::source_position at;
     const char *message;
@@ -123,8 +123,8 @@ std::string_view line_at(std::string_view text, const toml::source_position &at)
     return text.substr(0, text.find_first_of("\r\n"));
 }
 
-/* Where the word that it is in begins: toml++ stops at the first letter that does not fit. Of a line that is ASCII up
- * to there; else where it is. */
+/* Returns where the word that it is in begins, on a line that is ASCII up to there; else where it is. toml++ stops at
+ * the first letter that does not fit. */
 toml::source_position word_begin(std::string_view text, toml::source_position at)
 {
     const std::string_view line = line_at(text, at).substr(0, at.column - 1);
@@ -163,7 +163,7 @@ std::string_view redefined(std::string_view said)
     return said.substr(open + 1, close - open - 1);
 }
 
-/* What the commonest slips are in the words of whoever made them. */
+/* Describes the commonest slips in the words of whoever made them. */
 int set_syntax_fault(toml_fault *fault, std::string_view text, const toml::parse_error &error)
 {
     const toml::source_position at = error.source().begin;
