@@ -16,7 +16,7 @@ extern "C" {
 namespace
 {
 
-/* Of one pattern, compiled and while it is matched; RE2's own measure is 8 MiB. */
+/* The memory of one pattern, compiled and while it is matched; RE2's own measure is 8 MiB. */
 constexpr int64_t MEMORY_MOST = 4 << 20;
 constexpr size_t GROUPS_MOST = 16;
 

@@ -143,7 +143,7 @@ static int add_atom(struct translation *t, struct buffer *out)
     default:
         add_literal(out, *t->p++);
     }
-    /* Of a character of several bytes all are repeated. */
+    /* All bytes of a character are repeated together. */
     while ((t->p[-1] & 0x80) && (*t->p & 0xC0) == 0x80)
         buffer_add_char(out, *t->p++);
     return 0;
@@ -290,7 +290,7 @@ static const char *longest_literal(const char *p, struct buffer *longest)
         p = skip_quantifiers(after, &optional);
         if (literal && !optional)
             buffer_add_char(&run, literal);
-        /* What is optional may be a character of several bytes, of which the first ones are in the run already. */
+        /* An optional character may have several bytes, of which the first ones are in the run already. */
         while (optional && run.length && (run.data[run.length - 1] & 0x80))
             run.length--;
         if (!literal || p != after)
