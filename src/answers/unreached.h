@@ -18,10 +18,10 @@ enum reach {
  * that it names tell. The caller's. */
 cJSON *unreached_keys(const struct space *space, enum reach what);
 
-/* What there is to be said of those before jobs run; NULL: nothing. The caller's. */
+/* Returns what there is to be said of those before jobs run; NULL: nothing. The caller's. */
 char *unreached_sentence(const struct space *space);
 
-/* What there is to be said of `jobs` that were given what another of them was, `different` things in all; NULL:
+/* Returns what there is to be said of `jobs` that were given what another of them was, `different` things in all; NULL:
  * nothing. The caller's. */
 char *unreached_same(const struct space *space, int64_t jobs, int64_t different);
 
