@@ -230,7 +230,8 @@ static size_t parts_before(const struct zero *z, int unit)
     return unit == 0 ? 0 : z->part[0] + (size_t)(unit - 1) * z->part[1];
 }
 
-/* What this rank holds in the array, of all units and of one, and where its own part is in that. */
+/* Returns how many elements of the array this rank holds, of all units; below, where those of one are, and its own
+ * part in that. */
 static size_t elements_held(const struct zero *z, enum zero_array array)
 {
     return (parts_before(z, z->layers + 1) + z->part[2]) * parts_held(z, array);
