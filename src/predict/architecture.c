@@ -246,7 +246,7 @@ static double attention_size(const struct architecture *a)
            (a->attention_sinks ? (double)a->heads : 0);
 }
 
-/* Of what reads and writes `h`. */
+/* Counts the parameters of an MLP that reads and writes `h`. */
 static double mlp_size(const struct architecture *a, double h, double width)
 {
     double inputs = a->gated_mlp ? 2 : 1;

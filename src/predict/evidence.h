@@ -116,8 +116,8 @@ double evidence_scaling_width(const char *framework, enum predicted_quantity qua
 void evidence_describe(const char *framework, enum predicted_quantity quantity, feature_set features,
                        struct buffer *out);
 
-/* What each source's runs needed beside the width that the other sources give, as lines for people: by the feature that
- * most of its runs have. */
+/* Adds what each source's runs needed beside the width that the other sources give, as lines for people: by the feature
+ * that most of its runs have. */
 void evidence_describe_sources(enum predicted_quantity quantity, struct buffer *out);
 
 /* --- whether a plan runs out of device memory: a probability, and a verdict to act on ---

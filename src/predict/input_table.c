@@ -269,8 +269,8 @@ static void keep_name(char name[INPUT_NAME_MOST], const char *text, size_t lengt
     name[kept] = '\0';
 }
 
-/* Where the last group of a regular expression begins behind which nothing but a suffix comes, and before which others
- * say where modules are but do not choose among layers; NULL where it is none such. */
+/* Returns where the last group of a regular expression begins behind which nothing but a suffix comes, and before which
+ * others say where modules are but do not choose among layers; NULL where it is none such. */
 static const char *last_group(const char *text)
 {
     const char *group = NULL;

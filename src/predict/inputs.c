@@ -130,7 +130,7 @@ static int set_names(const struct input_value *values, size_t input, const struc
     return 0;
 }
 
-/* What peft's preparation leaves as it is (peft utils/other.py, prepare_model_for_kbit_training). */
+/* Returns whether peft's preparation leaves it as it is (peft utils/other.py, prepare_model_for_kbit_training). */
 static bool is_left_alone(enum quantization quantization)
 {
     return quantization == QUANTIZATION_GPTQ || quantization >= QUANTIZATION_AQLM;

@@ -169,8 +169,8 @@ static double latent_casts(const struct architecture *a)
     return compressed + queries + (double)a->heads * (double)a->head_dim + 2 * values + (double)a->hidden;
 }
 
-/* Of all products of a layer, on average: widths of matrices, and the hidden state for each block's last. Experts read
- * what no norm of theirs gave. */
+/* Sums over all products of a layer, on average: widths of matrices, and the hidden state for each block's last.
+ * Experts read what no norm of theirs gave. */
 static double cast_numbers(const struct architecture *a, const struct training_plan *plan)
 {
     double h = (double)a->hidden, unit = a->gated_mlp ? 3 : 2;
@@ -201,7 +201,7 @@ static double operation_bytes(const struct architecture *a, const struct trainin
     return 8 * (double)a->hidden / layer_outer_degree(plan) + (2 * kv + 2 * (double)a->ffn) / t;
 }
 
-/* Where all layers are in the plan's precision. */
+/* Returns what layers keep where all are in the plan's precision. */
 static double kept_alike(const struct architecture *a, const struct training_plan *plan,
                          const struct memory_coefficients *coefficients)
 {

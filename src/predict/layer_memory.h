@@ -72,7 +72,7 @@ bool layer_drops_scores(const struct training_plan *plan);
 /* Returns whether matrix products are in 8 or 4 bits. */
 bool layer_is_narrow(const struct training_plan *plan);
 
-/* Of such a plan, the share of layers whose products are in 16 bits nevertheless (bf16_layers). */
+/* Returns, for such a plan, the share of layers whose products are in 16 bits nevertheless (bf16_layers). */
 double layer_share_in_bf16(const struct architecture *a, const struct training_plan *plan);
 
 /* Device memory traffic of a layer per micro-batch for casting inputs and output gradients of products to 8 or 4 bits:

@@ -75,7 +75,7 @@ static void set_adapters(struct plan_memory *m)
     set_adapted_layer(m);
 }
 
-/* Of a layer's matrices, cast for its products, there until its backward pass: layer_memory.h. */
+/* Adds a layer's matrices, cast for its products, which are there until its backward pass: layer_memory.h. */
 static void add_cast_weights(struct plan_memory *m)
 {
     if (!layer_autocasts(m->plan, m->c) || m->plan->quantization != QUANTIZATION_NONE)

@@ -69,8 +69,8 @@ struct hybrid_layers {
     bool is_delta;  /* G */
 };
 
-/* Of the stack, or with `mtp` of one depth after it. False: another letter, both M and G in one pattern, or depths that
- * differ. */
+/* Reads the layers of the stack, or with `mtp` of one depth after it. False: another letter, both M and G in one
+ * pattern, or depths that differ. */
 bool hybrid_read(const char *pattern, bool mtp, struct hybrid_layers *out);
 
 #endif

@@ -35,7 +35,7 @@ enum pipeline_schedule {
  * matrix product (torch's selective activation checkpointing as torchtitan sets it). */
 enum recompute { RECOMPUTE_NONE = 0, RECOMPUTE_SELECTIVE, RECOMPUTE_OPERATIONS, RECOMPUTE_FULL };
 
-/* Which layers recompute if recompute_layers is given. BLOCK: the first ones of a stage; UNIFORM: all, in groups of
+/* The layers that recompute if recompute_layers is given. BLOCK: the first ones of a stage; UNIFORM: all, in groups of
  * recompute_layers that keep only the group's input (Megatron-LM --recompute-method). */
 enum recompute_method { RECOMPUTE_BLOCK = 0, RECOMPUTE_UNIFORM };
 

@@ -14,7 +14,7 @@
 
 /* --- verdict --- */
 
-/* Whether a plan fits into the device's memory: the verdict that pruning acts on, and its probability.
+/* The verdict on whether a plan fits into the device's memory, which pruning acts on, and its probability.
  *
  * A verdict compares the predicted memory with a share of the device's. The shares (OOM_RISK_SHARE and
  * OOM_CERTAIN_SHARE, or those of the file) are meant for a prediction with a sigma of VERDICT_SIGMA. The limit of a
@@ -617,7 +617,7 @@ static void add_time(struct predictor *p, const struct architecture *a, const st
     out->time_calibrated = row->time.calibrated;
 }
 
-/* What a profile that was compared itself was compared with. */
+/* The features with which a profile was compared that was compared itself. */
 #define FEATURES_OF_PROFILE (1U << FEATURE_HELD | 1U << FEATURE_FP32)
 
 /* Half the 90 % interval of ln(time or memory), by the comparisons; false if something more specific gives it. */

@@ -317,7 +317,8 @@ static double quantised_launches(const struct plan_time *t)
     return each[t->plan->quantization] * layer_matrices(t);
 }
 
-/* What a framework's hooks launch around the modules of a layer and its gradients, in a layer's. */
+/* Returns the launches of a framework's hooks around the modules of a layer and its gradients, counted with the
+ * layer's. */
 static double hook_launches(const struct plan_time *t)
 {
     const struct time_coefficients *c = &t->framework->time;
