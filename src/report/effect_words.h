@@ -1,4 +1,4 @@
-/* What a key does to the objective (compare/effects.h), as plain text. */
+/* The effect of a key on the objective (compare/effects.h), as plain text. */
 #ifndef MESHSWEEP_REPORT_EFFECT_WORDS_H
 #define MESHSWEEP_REPORT_EFFECT_WORDS_H
 

@@ -1,4 +1,4 @@
-/* What `export` writes besides rows: an Optuna storage, metrics for Prometheus, a summary in Markdown. */
+/* The exports besides rows: an Optuna storage, metrics for Prometheus, a summary in Markdown. */
 #ifndef MESHSWEEP_REPORT_EXPORTS_H
 #define MESHSWEEP_REPORT_EXPORTS_H
 

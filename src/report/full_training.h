@@ -1,4 +1,4 @@
-/* What followed a search: the full training of its winner (`run --run-full-experiment`), which no result counts. */
+/* The full training of a search's winner (`run --run-full-experiment`), which no result counts. */
 #ifndef MESHSWEEP_REPORT_FULL_TRAINING_H
 #define MESHSWEEP_REPORT_FULL_TRAINING_H
 

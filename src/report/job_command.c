@@ -36,7 +36,7 @@ void job_command_train(struct job_launch *l)
 /* Stands for the attempt's directory until the line is quoted. */
 #define MARK '\001'
 
-/* Where the word names the attempt's directory: `exact`, or where the database was when it ran. */
+/* Returns where the word names the attempt's directory: `exact`, or where the database was when it ran. */
 static const char *find_directory(const char *word, const struct job_launch *l, const char *exact, size_t *length)
 {
     const char *const names[] = {exact, l->files};
@@ -135,7 +135,7 @@ static void add_word(struct buffer *line, const char *before, const char *word)
     shell_add_word(line, word);
 }
 
-/* What meshsweep itself put into the attempt's directory, where the command names that. */
+/* Adds a copy of what meshsweep itself put into the attempt's directory, where the command names that. */
 static void add_copies(struct buffer *line, char *const *words, const char *exact)
 {
     static const char *const names[] = {DS_CONFIG_FILE, DS_TRAINING_FILE};

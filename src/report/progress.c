@@ -212,7 +212,7 @@ static void add_held(const struct sweep_progress *p, struct buffer *out)
     free(start);
 }
 
-/* Of the whole sweep, whichever run it was in. */
+/* Adds the states of the whole sweep's jobs, whichever run they were in. */
 static void add_states(const struct sweep_progress *p, struct buffer *out)
 {
     const int64_t ok_before = p->skipped - p->failed_before;

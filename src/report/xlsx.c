@@ -15,7 +15,7 @@
 #include "report/text.h"
 #include "util/memory.h"
 
-/* What a sheet takes. */
+/* The limits of a sheet. */
 #define ROWS_MOST LXW_ROW_MAX
 #define TEXT_MOST 32767 /* bytes, which are no fewer than its characters */
 #define EXACT_MOST ((int64_t)1 << 53)
