@@ -40,7 +40,8 @@ static void add_half_width(struct buffer *out, const struct stmt *s)
     html_add_json_number(out, student_quantile(0.975, samples - 1) * stddev / sqrt(samples));
 }
 
-/* Of a page in a file, whose links lead to files as they are: whether `meshsweep archive` has compressed that log. */
+/* Adds, for a page in a file, whose links lead to files as they are, whether `meshsweep archive` has compressed that
+ * log. */
 static void add_packed(struct html_page *p, const char *directory)
 {
     struct stat status;

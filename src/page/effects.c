@@ -47,7 +47,7 @@ static void add_figures(struct html_page *p, const struct key_effects *x)
     figures_end(&p->out, shown, x->rows, "rows, the first ones.");
 }
 
-/* Which key matters most. */
+/* Lists the keys, the one that matters most first. */
 static void add_ranked(struct html_page *p, const struct key_effects *x)
 {
     buffer_add_text(&p->out, "<ol class=ranked>\n");
