@@ -121,7 +121,7 @@ static void remove_files(const char *base, const char *first, const char *second
     }
 }
 
-/* What an earlier runner left there, or this one. */
+/* Removes what an earlier runner, or this one, left there. */
 static void empty_directory(const char *path)
 {
     DIR *directory = job_directory_list(AT_FDCWD, path);
@@ -339,7 +339,7 @@ static void add_metrics(const struct remote_job *j, const char *path, const stru
     descriptor_close(&fd);
 }
 
-/* What its ssh has brought since the last time. */
+/* Reads what its ssh has brought since the last time. */
 static void read_back(struct remote_job *j, struct buffer *metrics)
 {
     struct buffer text = BUFFER_INIT;
@@ -410,7 +410,7 @@ static int64_t due_ms(const struct ssh_executor *x, const struct remote_job *j, 
     const int64_t now_ms = clock_monotonic_ms(), grace_ms = x->options.sweep->job.grace_ms;
     if (j->report.ended || o->ending == ENDING_SPAWN_FAILED || strstr(j->report.said, "another run has begun"))
         return 0;
-    /* Where the connection stands, the host knows that ssh has ended. */
+    /* The host knows that ssh has ended where the connection stands. */
     return j->head->is == LINK_UP && j->head->epoch == j->epoch ? now_ms + grace_ms + 1000
                                                                 : j->head->lost_ms + hold_ms(x);
 }
@@ -493,7 +493,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* What is due; until what comes next, -1: nothing. */
+/* Does what is due; returns the time until what comes next, -1: nothing. */
 static int64_t turn(struct ssh_executor *x)
 {
     const int64_t now_ms = clock_monotonic_ms();

@@ -13,7 +13,7 @@ int ssh_executor_create(const struct executor_options *options, struct executor 
 
 /* --- pure --- */
 
-/* What came back from a host on ssh's standard error. */
+/* A report that came back from a host on ssh's standard error. */
 struct ssh_report {
     bool begun, ended;
     int exit_code; /* as the shell has it: 128 + n for signal n */

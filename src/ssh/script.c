@@ -61,7 +61,7 @@ void ssh_host_script_add(const struct ssh_place *p, struct buffer *out)
 
 /* --- the job's environment --- */
 
-/* What is the host's own unless the user says otherwise, and what no shell can export. */
+/* Returns whether the variable is the host's own unless the user says otherwise, or no shell can export it. */
 static bool is_left_out(const char *setting, char *const *declared)
 {
     static const char *const names[] = {"HOME",
@@ -85,7 +85,7 @@ static bool is_left_out(const char *setting, char *const *declared)
     return setting_is_among(setting, (char *const *)names) && !strings_have(declared, setting);
 }
 
-/* What the host gives, then what the job was given here, so that the user has the last word. */
+/* Adds what the host gives, then what the job was given here, so that the user has the last word. */
 static void add_environment(const struct ssh_job *job, const char *here, const char *there, struct buffer *b)
 {
     char **settings = strings_copy(job->launch->environment);

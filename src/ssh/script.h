@@ -6,11 +6,11 @@
 #include "ssh/hosts.h"
 #include "util/buffer.h"
 
-/* What ssh has the host run: it reads a line with the length of what follows, and obeys that. Others on the host see
- * no more of it. */
+/* The command that ssh has the host run: it reads a line with the length of what follows, and obeys that. Others on the
+ * host see no more of it. */
 #define SSH_REMOTE_COMMAND "exec sh -c 'IFS= read -r n && eval \"$(head -c \"$n\")\"'"
 
-/* Of a connection; texts are borrowed. */
+/* The facts of a connection; texts are borrowed. */
 struct ssh_place {
     const struct ssh_host *host;
     const char *state, *run;
@@ -22,7 +22,7 @@ struct ssh_place {
 /* Appends the text that a connection begins with. */
 void ssh_host_script_add(const struct ssh_place *place, struct buffer *out);
 
-/* Of a job. */
+/* The facts of a job. */
 struct ssh_job {
     const struct launch *launch;
     const char *hosts, *devices; /* "a,b", "a:0,b:0" */
@@ -33,7 +33,7 @@ struct ssh_job {
 /* Appends the text that its ssh begins with. Of one that is not shared, with the files in its directory. */
 void ssh_job_script_add(const struct ssh_place *place, const struct ssh_job *job, struct buffer *out);
 
-/* Where a path of this machine is on the host; the caller's. Pure. */
+/* Returns where a path of this machine is on the host; the caller's. Pure. */
 char *ssh_path_there(const struct ssh_host *host, const char *here, const char *path);
 
 #endif
