@@ -63,7 +63,7 @@ static double value_of(const struct device_condition *c, enum device_quantity qu
     case FOLD_SUM:
         return c->of[quantity].sum;
     case FOLD_RISE:
-        /* Of a counter that began anew meanwhile nothing is known. */
+        /* A counter that began anew meanwhile tells nothing. */
         return c->of[quantity].last >= c->of[quantity].first ? c->of[quantity].last - c->of[quantity].first : NAN;
     case FOLD_MEAN:
         break;

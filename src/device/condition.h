@@ -17,7 +17,7 @@ enum device_quantity {
     DEVICE_QUANTITY_COUNT
 };
 
-/* What a device says at one moment. */
+/* A device's state at one moment. */
 struct device_reading {
     double values[DEVICE_QUANTITY_COUNT];   /* counters as they stand; NAN: not to be had */
     const char *why[DEVICE_QUANTITY_COUNT]; /* it is not; static */
@@ -25,7 +25,7 @@ struct device_reading {
     char model[96];
 };
 
-/* What an attempt saw of one. All zero: nothing yet. */
+/* The condition of one device during an attempt. All zero: nothing seen yet. */
 struct device_condition {
     struct {
         double first, last, sum, least, most;
@@ -36,7 +36,7 @@ struct device_condition {
     char model[96];   /* "": it was never asked */
 };
 
-/* What an attempt had of its device, and the most others that had some at once. */
+/* The share that an attempt had of its device, and the most others that had some at once. */
 struct device_sharing {
     double share; /* 0: all of it */
     int64_t others;
@@ -47,7 +47,7 @@ void device_condition_note(struct device_condition *c, const struct device_readi
 /* Over the whole time and all devices of an attempt; NAN where one of them does not say. */
 double device_conditions_value(const struct device_condition *all, size_t count, enum device_quantity quantity);
 
-/* Of one that shares its device with so many others: nobody knows whose power and energy the device's are. */
+/* Drops the power and energy of a device that is shared with others: nobody knows whose they are. */
 void device_condition_share(struct device_condition *c);
 
 /* {"0": {"model": "NVIDIA H100", "clock": 1755, …, "reasons": ["power cap"], "why": {"ecc": "not supported"}}}; NULL

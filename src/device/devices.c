@@ -228,7 +228,8 @@ uint32_t device_parts(double share)
     return share > 0 && share < 1 ? (uint32_t)fmax(share * DEVICE_PARTS, 1) : 0;
 }
 
-/* Of which a share may be taken: the fullest, so that whole devices stay free; p->count where there is none. */
+/* Returns a device of which a share may be taken: the fullest, so that whole devices stay free; p->count where there is
+ * none. */
 static size_t fullest_with(const struct device_pool *p, uint32_t parts, const struct device_set *avoid)
 {
     size_t best = p->count;
@@ -298,7 +299,7 @@ bool device_pool_can_ever(const struct device_pool *p, struct device_gang wanted
     return nodes_with(p, usable, wanted.each) >= wanted.nodes && wanted.nodes * wanted.each <= p->most;
 }
 
-/* Where the smallest run of at least `wanted` neighbours on the node begins; p->count when there is none. */
+/* Returns where the smallest run of at least `wanted` neighbours on the node begins; p->count when there is none. */
 static size_t smallest_gap(const struct device_pool *p, size_t node, size_t wanted, const struct device_set *avoid)
 {
     size_t best = p->count, best_length = SIZE_MAX;

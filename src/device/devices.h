@@ -70,7 +70,7 @@ struct device_set {
 /* `most` 0: all. `nodes`: see device_list. */
 void device_pool_init(struct device_pool *p, size_t count, size_t most, const uint16_t *nodes);
 
-/* What belongs together: so many devices on each of so many nodes, or parts of one. */
+/* Devices that belong together: so many on each of so many nodes, or parts of one. */
 struct device_gang {
     size_t nodes, each;
     uint32_t parts; /* of a single device; 0: all of it, or of them */
@@ -96,7 +96,7 @@ void device_pool_give(struct device_pool *p, const struct device_set *set);
 bool device_pool_skip(struct device_pool *p, size_t device);
 void device_pool_restore(struct device_pool *p, size_t device);
 
-/* What waits for devices, in the order in which it is to run. */
+/* A job that waits for devices, in the order in which it is to run. */
 struct device_wish {
     struct device_gang devices;
     int64_t passed_over; /* how often another that waits behind it was started before it */

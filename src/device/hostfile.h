@@ -1,5 +1,5 @@
-/* Which devices of which hosts: hostfiles, and what is included and excluded of them, as DeepSpeed's launcher spells
- * these (https://www.deepspeed.ai/getting-started/#resource-configuration-multi-node). Pure. */
+/* The devices of hosts: hostfiles, and what is included and excluded of them, as DeepSpeed's launcher spells these
+ * (https://www.deepspeed.ai/getting-started/#resource-configuration-multi-node). Pure. */
 #ifndef MESHSWEEP_DEVICE_HOSTFILE_H
 #define MESHSWEEP_DEVICE_HOSTFILE_H
 

@@ -1,4 +1,4 @@
-/* Which NVIDIA devices the machine has, from what the driver shows as files: nothing is loaded or started. */
+/* The NVIDIA devices of the machine, from what the driver shows as files: nothing is loaded or started. */
 #ifndef MESHSWEEP_DEVICE_MODELS_H
 #define MESHSWEEP_DEVICE_MODELS_H
 

@@ -7,7 +7,7 @@
 
 #include "util/memory.h"
 
-/* Of nvml.h. */
+/* Copied from nvml.h. */
 enum { SUCCESS = 0, INSUFFICIENT_SIZE = 7 };
 typedef void *device_handle;
 struct memory {
@@ -34,7 +34,7 @@ static const struct {
     [DEVICE_ECC] = {{"nvmlDeviceGetTotalEccErrors"}, TYPED_64, 1 /* uncorrected */, 0 /* since the driver began */, 1},
 };
 
-/* Of nvmlReturn_t. */
+/* Codes of nvmlReturn_t. */
 static const struct {
     int code;
     const char *why;

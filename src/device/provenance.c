@@ -21,7 +21,7 @@ enum {
     ANSWER_BYTES = 4096
 };
 
-/* What git says, the caller's; NULL when there is none, it fails or takes too long. */
+/* Returns git's answer, the caller's; NULL when there is none, it fails or takes too long. */
 static char *ask_git(const char *directory, char *const *environment, const char *const *question)
 {
     /* Asking must not change anything, nor run what a repository's configuration names. */

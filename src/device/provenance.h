@@ -1,4 +1,4 @@
-/* What is recorded about where a runner ran. */
+/* The record of where a runner ran. */
 #ifndef MESHSWEEP_DEVICE_PROVENANCE_H
 #define MESHSWEEP_DEVICE_PROVENANCE_H
 

@@ -1,5 +1,5 @@
-/* What each device is used for now: by NVML where the driver has brought it, else by nvidia-smi, else by what the
- * driver of AMD's shows below /sys. */
+/* The present use of each device: by NVML where the driver has brought it, else by nvidia-smi, else by what the driver
+ * of AMD's shows below /sys. */
 #ifndef MESHSWEEP_DEVICE_USAGE_H
 #define MESHSWEEP_DEVICE_USAGE_H
 
