@@ -26,7 +26,7 @@ struct command_files {
 void command_files_open(const struct job_command *c, const char *except, struct command_files *out);
 void command_files_free(struct command_files *f);
 
-/* Where a key stands. */
+/* The place of a key. */
 struct file_place {
     struct command_file *file;
     char *path; /* the caller's */

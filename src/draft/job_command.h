@@ -76,8 +76,8 @@ char *script_text(char *const *command);
  * if the text has that or, with `has_hyphens`, has neither. */
 enum script_way script_way(const char *text, const char *key, bool has_hyphens, bool is_assigned, char **option);
 
-/* Of a compiled program: a comment that nothing in it shows the option, the caller's; NULL: it has it, with "-" or "_"
- * as `*option` is spelled then, or it is no such program. */
+/* Returns, for a compiled program, a comment that nothing in it shows the option, the caller's; NULL: it has it, with
+ * "-" or "_" as `*option` is spelled then, or it is no such program. */
 char *program_lacks(const struct job_command *c, char *const *environment, char **option);
 
 /* Returns whether the text declares an option or reads a variable of that name; false if the text is NULL. */

@@ -26,8 +26,8 @@ void log_readers_free(struct log_readers *l);
  * the profile `other` unless that is NULL. */
 void log_readers_add_toml(const struct log_readers *l, const char *other, struct buffer *out);
 
-/* What the readers of a sweep file's text find in the log, a line for each metric and one for an objective that has no
- * number. -1 where it is no sweep file. */
+/* Adds what the readers of a sweep file's text find in the log, a line for each metric and one for an objective that
+ * has no number. -1 where it is no sweep file. */
 int log_readers_try(const char *path, const struct buffer *sweep_file, struct buffer *out, struct error *e);
 
 #endif

@@ -255,7 +255,7 @@ static void command_inputs_free(struct command_inputs *f)
     *f = (struct command_inputs){0};
 }
 
-/* What it reads is taken where the profile itself names at least so many. */
+/* Takes what the profile reads where it itself names at least so many. */
 static void try_profile(const struct job_command *c, char *const *axes, const char *profile, size_t own_least,
                         struct command_inputs *best)
 {

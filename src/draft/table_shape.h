@@ -1,5 +1,5 @@
-/* What rows of an undescribed table show that are no measurements: further lines of a header, a column for each value
- * of a key, sums below the rest. Pure. */
+/* The shape of an undescribed table, from rows that are no measurements: further lines of a header, a column for each
+ * value of a key, sums below the rest. Pure. */
 #ifndef MESHSWEEP_DRAFT_TABLE_SHAPE_H
 #define MESHSWEEP_DRAFT_TABLE_SHAPE_H
 
