@@ -70,7 +70,7 @@ static void read_version(const struct reading *r, const struct toml_node *node)
 
 #define AT(member) offsetof(struct sweep, deepspeed.member)
 
-/* Of the first ones, any in a profile asks for it too; its arg_mappings wait for a sweep file that has its jobs run by
+/* Each of the first ones asks for it in a profile, too; its arg_mappings wait for a sweep file that has its jobs run by
  * DeepSpeed. */
 enum { KEYS_THAT_ASK = 3 };
 

@@ -106,7 +106,7 @@ void job_files_free(struct job_config *job)
     job->file_count = 0;
 }
 
-/* What is written there otherwise. */
+/* Returns whether something else is written there. */
 static bool is_taken(const struct sweep *s, const char *path)
 {
     static const char *const taken[] = {"output.log",     "stdout.log",           "stderr.log", "metrics.jsonl",
@@ -162,7 +162,7 @@ static void check_content(const struct reading *r, const struct toml_node *table
                      "values are set in YAML, TOML and JSON that a base has; a text has {placeholders}");
 }
 
-/* What is left out comes last, the later elements of a list before the earlier ones. */
+/* Deletions come last, the later elements of a list before the earlier ones. */
 static int by_change(const void *a, const void *b)
 {
     const struct file_change *left = a, *right = b;

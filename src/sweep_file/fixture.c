@@ -113,7 +113,7 @@ static void check_name(const struct reading *r, const struct toml_node *node)
                              s->fixtures[i].at.line);
 }
 
-/* What only a server has. */
+/* Refuses what only a server has. */
 static void check_kind(const struct reading *r, const struct toml_node **found)
 {
     static const char *const of_servers[] = {"between", "stop", "keep"};

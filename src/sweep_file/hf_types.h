@@ -1,6 +1,6 @@
-/* What the fields of a Hugging Face config.json mean, by model_type: the rows of
- * configs/knowledge/model_types.toml, which explains them, and of [[model_type]]. Texts are borrowed from the TOML
- * that they were read from. */
+/* The meaning of the fields of a Hugging Face config.json, by model_type: the rows of
+ * configs/knowledge/model_types.toml, which explains them, and of [[model_type]]. Texts are borrowed from the TOML that
+ * they were read from. */
 #ifndef MESHSWEEP_SWEEP_FILE_HF_TYPES_H
 #define MESHSWEEP_SWEEP_FILE_HF_TYPES_H
 
@@ -40,7 +40,7 @@ struct hf_constants {
     size_t count;
 };
 
-/* Which layers have a window (sliding_window) if layer_types does not list them. */
+/* The layers that have a window (sliding_window) if layer_types does not list them. */
 enum hf_windows {
     HF_WINDOWS_NONE = 0,
     HF_WINDOWS_ALL,
@@ -73,11 +73,11 @@ struct hf_type_table {
     struct toml_node *tree; /* which has their texts; NULL: another's */
 };
 
-/* Of `own` (NULL: none) before those of `carried`. NULL for an unknown one. */
+/* Finds a type in `own` (NULL: none) before `carried`. NULL for an unknown one. */
 const struct hf_type *hf_type_find(const struct hf_type_table *own, const struct hf_type_table *carried,
                                    const char *name);
 
-/* What sets the rest for a type of that name; NULL: nothing does. */
+/* Returns what sets the rest for a type of that name; NULL: nothing does. */
 hf_finisher *hf_finisher_of(const char *name);
 
 void hf_type_table_free(struct hf_type_table *table);

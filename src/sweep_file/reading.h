@@ -62,8 +62,8 @@ struct position reading_at_value(const struct reading *r, const struct toml_node
 #define problem_at_key(r, node, ...) problems_add((r)->problems, reading_at_key(r, node), __VA_ARGS__)
 #define problem_at_value(r, node, ...) problems_add((r)->problems, reading_at_value(r, node), __VA_ARGS__)
 
-/* What a node that could not be read would have named is excused (problems_excuse): names in its key, and, of a table
- * or a list of tables, the keys below it. */
+/* Excuses (problems_excuse) what a node that could not be read would have named: names in its key, and, of a table or a
+ * list of tables, the keys below it. */
 void reading_excuse(const struct reading *r, const struct toml_node *node);
 
 /* Returns whether a second entry of one name, at `node`, replaces the first, given where that one was written: so it is
