@@ -38,7 +38,7 @@ static int error_meant(void)
     return number ? atoi(number) : EIO;
 }
 
-/* Whether the call is to fail; errno is set then. */
+/* Returns whether the call is to fail; errno is set then. */
 static int fails(const char *call, int fd)
 {
     char link[64], path[4096];

@@ -70,7 +70,7 @@ __attribute__((constructor)) static void begin(void)
         shared = memory;
 }
 
-/* Whether no call before had the chain of callers. */
+/* Returns whether no call before had the chain of callers. */
 static int is_new_chain(const char *call)
 {
     void *callers[CHAIN_CALLERS];

@@ -73,7 +73,7 @@ static struct built build_file(const char *path)
     return b;
 }
 
-/* Whether each combination meets all rules, asked of SQLite one by one. */
+/* Asks SQLite whether each combination meets all rules, one by one. */
 static struct stmt *prepare_rules(struct built *b)
 {
     struct buffer sql = BUFFER_INIT;

@@ -355,8 +355,8 @@ TEST(predictor_predict__recipes__risk_where_only_recomputing_fits)
     predictor_free(p);
 }
 
-/* Whether gathered inputs are kept no key says: the interval reaches over both, and what fits only without them is a
- * risk. */
+/* No key says whether gathered inputs are kept: the interval reaches over both, and a plan that fits only without them
+ * is a risk. */
 TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
 {
     struct input_value v[INPUT_COUNT];

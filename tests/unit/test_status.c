@@ -148,7 +148,7 @@ TEST(writer_lock_is_held__taken_and_released__follows)
     rmdir(directory);
 }
 
-/* Whether the lock that is taken at last is on the file of that name. */
+/* Returns 0 if the lock that is taken at last is on the file of that name. */
 static int take_lock_and_look(void)
 {
     bool is_new;

@@ -100,7 +100,7 @@ BENCH_TEST(wait__killed_by_signal__reported_with_its_number, 1)
     outcome_free(&o);
 }
 
-/* Whether a core is written is the machine's choice: the same child, waited for by hand, says. */
+/* The machine chooses whether a core is written: the same child, waited for by hand, tells. */
 BENCH_TEST(wait__abort__core_flag_as_the_kernel_says, 1)
 {
     int status = 0;
