@@ -259,7 +259,7 @@ const struct input_word attention_words[] = {{"flash", ATTENTION_KERNEL_FLASH_2}
                                              {"varlen", ATTENTION_KERNEL_FRAMEWORK},
                                              {"sdpa", ATTENTION_KERNEL_FRAMEWORK},
                                              {"xformers", ATTENTION_KERNEL_FRAMEWORK},
-                                             {"triton", ATTENTION_KERNEL_FRAMEWORK},
+                                             {"triton", ATTENTION_KERNEL_TRITON},
                                              {"transformer_engine", ATTENTION_KERNEL_FRAMEWORK},
                                              {"fused", ATTENTION_KERNEL_LATEST},
                                              {"auto", ATTENTION_KERNEL_FRAMEWORK},

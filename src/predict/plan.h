@@ -109,12 +109,13 @@ enum tuning_target {
 };
 
 /* FRAMEWORK: the framework's choice; NONE: attention is not fused; FLASH_2: FlashAttention-2; LATEST: kernels written
- * for the device (cuDNN, later FlashAttention). */
+ * for the device (cuDNN, later FlashAttention); TRITON: the first FlashAttention, in Triton (llm-foundry, attn_impl). */
 enum attention_kernel {
     ATTENTION_KERNEL_FRAMEWORK = 0,
     ATTENTION_KERNEL_NONE,
     ATTENTION_KERNEL_FLASH_2,
     ATTENTION_KERNEL_LATEST,
+    ATTENTION_KERNEL_TRITON,
 };
 
 /* FUSED: one kernel, even if the framework has none. */

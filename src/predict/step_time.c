@@ -15,6 +15,8 @@
 #define GRAPH_LAUNCHES 0.01             /* one of about a hundred: step_time.h */
 #define COPY_LAUNCHES 0.005             /* share of a layer's: a view and a copy, without a graph */
 #define SCAN (225e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
+#define LONG_ATTENTION (1.4 / 2)        /* of the weight, that is left for long sequences: step_time.h */
+#define SHORT_SEQUENCE 4096.0           /* tokens, up to which all of it is */
 #define TRIPS 2.0                       /* adapter latencies per step: the data, and the flush that makes it visible */
 #define LINK_SHARE 0.65                 /* of a link's bandwidth that is delivered: predict.toml */
 #define ADAPTER_SHARE 0.9
@@ -151,13 +153,23 @@ static double ring_speed(const struct plan_time *t, double ranks, double apart)
     return fmin(members * t->cluster->inter_bytes_per_s, t->cluster->intra_bytes_per_s);
 }
 
+/* The share of the term's weight that a sequence of this length has: step_time.h. */
+static double long_share(const struct plan_time *t)
+{
+    double seen =
+        fmin((double)t->plan->sequence, t->plan->packed_tokens > 0 ? (double)t->plan->packed_tokens : INFINITY);
+    return t->plan->attention_kernel == ATTENTION_KERNEL_TRITON
+               ? 1
+               : LONG_ATTENTION + (1 - LONG_ATTENTION) * fmin(1, SHORT_SEQUENCE / seen);
+}
+
 static double attention_rate(const struct plan_time *t)
 {
     const struct device *d = t->cluster->device;
     enum attention_kernel kernel = t->plan->attention_kernel;
     bool latest = kernel == ATTENTION_KERNEL_FRAMEWORK ? t->framework->time.latest_attention != 0
                                                        : kernel == ATTENTION_KERNEL_LATEST;
-    return latest && d->latest_attention_flops > 0 ? d->latest_attention_flops : d->attention_flops;
+    return (latest && d->latest_attention_flops > 0 ? d->latest_attention_flops : d->attention_flops) / long_share(t);
 }
 
 /* An expert group waits for its busiest rank. */

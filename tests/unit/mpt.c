@@ -54,6 +54,7 @@ static struct training_plan read_plan(const struct shared_table *t, size_t row)
         .recompute = recompute ? RECOMPUTE_FULL : RECOMPUTE_NONE,
         .precision = fp8 ? PRECISION_FP8 : PRECISION_BF16,
         .flash_attention = true,
+        .attention_kernel = ATTENTION_KERNEL_TRITON,
         .loss = LOSS_FUSED,
         .gradient_bytes = strcmp(shared_text(t, row, "mp_mode"), "DEFAULT") == 0 ? 4 : 0,
     };

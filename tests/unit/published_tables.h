@@ -249,7 +249,7 @@ static const struct given mpt[] = {
     WHERE("precision", "fp8", "precision", "amp_fp8"),
     WHERE("gradient_bytes", "4", "mp_mode", "DEFAULT"),
     ALWAYS("loss_kernel", "fused"),
-    ALWAYS("flash_attention", "1"),
+    ALWAYS("flash_attention", "triton"), /* scripts/train/benchmarking/submit_benchmarks.py, --attn_impl */
     WHERE("device", "A100-40GB", "gpu", "a100_40gb"),
     WHERE("device", "A100-80GB", "gpu", "a100_80gb"),
     WHERE("device", "H100", "gpu", "h100_80gb"),

@@ -124,6 +124,9 @@ TEST(inputs_decode__words__as_enumerators)
     set_text(v, "flash_attention", "auto");
     assert_int_equal(inputs_decode(v, &s, &e), 0);
     assert_true(s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_FRAMEWORK);
+    set_text(v, "flash_attention", "triton");
+    assert_int_equal(inputs_decode(v, &s, &e), 0);
+    assert_true(s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_TRITON);
     set_text(v, "recompute", "sometimes");
     assert_int_equal(inputs_decode(v, &s, &e), -1);
     assert_string_equal(e.text, "the predictor does not know recompute = 'sometimes'");

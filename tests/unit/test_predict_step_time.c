@@ -336,6 +336,21 @@ TEST(step_predict__attention_kernels__by_framework_and_plan)
 }
 
 /* Products in 8 bits read what was cast for them. */
+/* Of the term's weight, 1.4 of 2 is quadratic. */
+TEST(step_predict__long_sequences__attention_of_kernels_alone)
+{
+    struct training_plan plan = {.sequence = 4096, .flash_attention = true};
+    double whole = predict(gpt(2, 1024, 8), plan, *a100(), "fsdp").terms[TIME_ATTENTION];
+    for (plan.sequence = 8192; plan.sequence <= 1 << 17; plan.sequence *= 2) {
+        double times = pow((double)plan.sequence / 4096, 2), each = (double)plan.sequence / 4096;
+        plan.attention_kernel = ATTENTION_KERNEL_FRAMEWORK;
+        assert_close(predict(gpt(2, 1024, 8), plan, *a100(), "fsdp").terms[TIME_ATTENTION],
+                     whole * (0.7 * times + 0.3 * each), 1e-9);
+        plan.attention_kernel = ATTENTION_KERNEL_TRITON;
+        assert_close(predict(gpt(2, 1024, 8), plan, *a100(), "fsdp").terms[TIME_ATTENTION], whole * times, 1e-9);
+    }
+}
+
 TEST(step_predict__products_in_8_bits__casts_pass_memory)
 {
     struct training_plan plan = {.micro_batch = 2, .sequence = 2048, .flash_attention = true};
