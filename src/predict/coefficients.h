@@ -116,7 +116,9 @@ struct time_coefficients {
     double reduce_each_micro_batch;  /* not 0: stage 2 reduces after every micro-batch */
     double collective_launches;      /* launches per tensor-parallel collective, counted with the layer's */
     double gradient_hooks;   /* stages 2 and 3: launches per trained tensor of a layer, counted with the layer's */
-    double module_hooks;     /* stage 3: the same per tensor of a layer that hooks gather and release */
+    double module_hooks;     /* stage 3: the same per module whose matrix hooks gather and release, in each pass */
+    double passing_hooks;    /* stage 3: the same per module without one */
+    double unpacks;          /* not 0: GPTQ's weights are unpacked by torch's operations unless a key says otherwise */
     double loops_experts;    /* not 0: loops over experts unless a key says otherwise */
     double latest_attention; /* not 0: uses the attention kernels written for the device (plan.h) */
     double bucket_bytes;     /* stage 0: size of the buckets that are reduced while computing; 0: no overlap */

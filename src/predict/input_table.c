@@ -76,6 +76,7 @@ const struct input inputs[] = {
     {"norm_kernel", "", P_WORD(norms, norm_words)},
     {"adapter_kernel", "", P_WORD(adapters, adapter_words)},
     {"expert_kernel", "experts_implementation", P_WORD(experts, expert_kernel_words)},
+    {"quantization_kernel", "", P_WORD(quantized_by, quantization_kernel_words)},
     {"compiled", "torch_compile", P(MEMBER_FLAG, compiled)},
     {"cuda_graphs", "enable_cuda_graph external_cuda_graph use_cuda_graphs", P(MEMBER_FLAG, cuda_graphs)},
     {"padding_free", "", P(MEMBER_FLAG, padding_free)},

@@ -124,6 +124,11 @@ const struct input_word expert_kernel_words[] =
     {{"framework", EXPERTS_FRAMEWORK}, {"looped", EXPERTS_LOOPED},      {"eager", EXPERTS_LOOPED},
      {"grouped", EXPERTS_GROUPED},     {"grouped_mm", EXPERTS_GROUPED}, {"batched_mm", EXPERTS_GROUPED},
      {"deepgemm", EXPERTS_GROUPED},    {"sonicmoe", EXPERTS_GROUPED},   {NULL, 0}};
+const struct input_word quantization_kernel_words[] = {{"framework", QUANTIZED_FRAMEWORK},
+                                                       {"fused", QUANTIZED_FUSED},
+                                                       {"triton", QUANTIZED_FUSED},
+                                                       {"unpacked", QUANTIZED_UNPACKED},
+                                                       {NULL, 0}};
 const struct input_word adapter_words[] = {{"framework", ADAPTERS_FRAMEWORK}, {"fused", ADAPTERS_FUSED}, {NULL, 0}};
 const struct input_word norm_words[] = {{"framework", NORMS_FRAMEWORK}, {"fused", NORMS_FUSED}, {NULL, 0}};
 /* Module names in transformers' models; GPT-2's two c_proj share a name. */

@@ -22,6 +22,7 @@ extern const struct input_word saved_words[];
 extern const struct input_word norm_words[];
 extern const struct input_word adapter_words[];
 extern const struct input_word expert_kernel_words[];
+extern const struct input_word quantization_kernel_words[];
 extern const struct input_word target_words[];
 extern const struct input_word offload_words[];
 extern const struct input_word precision_words[];

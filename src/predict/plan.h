@@ -109,7 +109,7 @@ enum tuning_target {
 };
 
 /* FRAMEWORK: the framework's choice; NONE: attention is not fused; FLASH_2: FlashAttention-2; LATEST: kernels written
- * for the device (cuDNN, later FlashAttention); TRITON: the first FlashAttention, in Triton (llm-foundry, attn_impl). */
+ * for the device (cuDNN, later FlashAttention); TRITON: the first FlashAttention, in Triton (llm-foundry). */
 enum attention_kernel {
     ATTENTION_KERNEL_FRAMEWORK = 0,
     ATTENTION_KERNEL_NONE,
@@ -127,6 +127,10 @@ enum adapter_kernel { ADAPTERS_FRAMEWORK = 0, ADAPTERS_FUSED };
 
 /* LOOPED: one expert's products after another's; GROUPED: all experts' products at once. */
 enum expert_kernel { EXPERTS_FRAMEWORK = 0, EXPERTS_LOOPED, EXPERTS_GROUPED };
+
+/* How GPTQ's weights become those of a product. FUSED: by one kernel; UNPACKED: by torch's operations, one after
+ * another. */
+enum quantization_kernel { QUANTIZED_FRAMEWORK = 0, QUANTIZED_FUSED, QUANTIZED_UNPACKED };
 
 /* Quantization of the layers' frozen weights. */
 enum quantization {
@@ -195,6 +199,7 @@ struct training_plan {
     enum norm_kernel norms;
     enum adapter_kernel adapters;
     enum expert_kernel experts;
+    enum quantization_kernel quantized_by;
     bool padding_free;        /* sequences are as long as they are, `sequence` at most */
     int64_t mean_tokens;      /* of padding-free ones, on average; 0: not known, so `sequence` */
     int64_t packed_tokens;    /* tokens per document of a packed sequence, which see only each other; 0: no packing */

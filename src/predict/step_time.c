@@ -13,6 +13,9 @@
 #define FUSED_LAUNCHES 0.03             /* two products and an addition */
 #define EXPERT_LAUNCHES 0.4             /* 14 kernels forward, 27 backward: step_time.h */
 #define GRAPH_LAUNCHES 0.01             /* one of about a hundred: step_time.h */
+#define UNPACK_LAUNCHES 0.09            /* nine operations: step_time.h */
+#define UNPACK_BYTES 18.0               /* per weight, beside those stored */
+#define PLAIN_MODULES 4.0               /* of a layer: itself, its attention, its MLP, and its activation */
 #define COPY_LAUNCHES 0.005             /* share of a layer's: a view and a copy, without a graph */
 #define SCAN (225e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
 #define LONG_ATTENTION (1.4 / 2)        /* of the weight, that is left for long sequences: step_time.h */
@@ -322,11 +325,25 @@ static double layer_matrices(const struct plan_time *t)
            (t->a->gated_mlp ? 3 : 2) * fmin(1, t->layer.mlp_layers + t->layer.expert_layers);
 }
 
+/* Whether weights are unpacked by torch's operations, in each forward pass; the backward pass has them then. */
+static bool unpacks(const struct plan_time *t)
+{
+    bool unpacked = t->plan->quantized_by == QUANTIZED_FRAMEWORK ? t->framework->time.unpacks != 0
+                                                                 : t->plan->quantized_by == QUANTIZED_UNPACKED;
+    return unpacked && t->plan->quantization == QUANTIZATION_GPTQ;
+}
+
+static double forward_passes(const struct plan_time *t)
+{
+    return t->passes - 2;
+}
+
 /* Launches of a layer's quantised products beside the products themselves, in a layer's. */
 static double quantised_launches(const struct plan_time *t)
 {
     static const double each[QUANTIZATION_END] = {[QUANTIZATION_NF4] = 0.02, [QUANTIZATION_NF4_DOUBLE] = 0.06};
-    return each[t->plan->quantization] * layer_matrices(t);
+    double launches = unpacks(t) ? forward_passes(t) * UNPACK_LAUNCHES : t->passes / 3 * each[t->plan->quantization];
+    return launches * layer_matrices(t);
 }
 
 /* Returns the launches of a framework's hooks around the modules of a layer and its gradients, counted with the
@@ -334,10 +351,12 @@ static double quantised_launches(const struct plan_time *t)
 static double hook_launches(const struct plan_time *t)
 {
     const struct time_coefficients *c = &t->framework->time;
-    double own = layer_matrices(t) + (double)t->a->norms_per_layer, adapters = 2 * t->adapters.modules;
-    double trained = t->plan->tuning == TUNING_FULL ? own : adapters;
+    double matrices = layer_matrices(t), norms = (double)t->a->norms_per_layer, adapters = 2 * t->adapters.modules;
+    double trained = t->plan->tuning == TUNING_FULL ? matrices + norms : adapters;
+    double gather = c->module_hooks > 0 && t->shards > 1 ? c->collective_launches + COPY_LAUNCHES : 0;
+    double each_pass = (c->module_hooks + gather) * (matrices + adapters) + c->passing_hooks * (norms + PLAIN_MODULES);
     return (t->plan->zero_stage >= 2 ? c->gradient_hooks * trained : 0) +
-           (t->plan->zero_stage == 3 ? c->module_hooks * (own + adapters) : 0);
+           (t->plan->zero_stage == 3 ? (forward_passes(t) + 1) * each_pass : 0);
 }
 
 /* The launches of a layer that the device waits for. Uses the weights before calibration, so that the sum stays linear
@@ -347,9 +366,9 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
     const double *weights = t->framework->time.nominal;
     double launches =
         t->passes / 3 *
-            (1 + expert_launches(t) + quantised_launches(t) +
+            (1 + expert_launches(t) +
              (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
-        hook_launches(t) +
+        quantised_launches(t) + hook_launches(t) +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;
@@ -386,7 +405,8 @@ static double layer_weights(const struct plan_time *t)
 static double tuning_bytes(const struct plan_time *t)
 {
     double stored = tuning_weight_bytes(t->plan);
-    double weights = stored > 0 ? t->matrix_passes * (stored + 4) * layer_weights(t) : 0;
+    double moved = unpacks(t) ? forward_passes(t) * (stored + UNPACK_BYTES) + 2 : t->matrix_passes * (stored + 4);
+    double weights = stored > 0 ? moved * layer_weights(t) : 0;
     return weights + t->tokens * tuning_traffic(t->a, t->plan, &t->framework->memory, t->swept - 2);
 }
 

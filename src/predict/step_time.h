@@ -36,7 +36,8 @@
  *                 the products around them: 8 bytes per score forward and 14 backward, with dropout
  *                 11 and 19; forward twice with selective recompute
  *                 casts for 8-bit and 4-bit products (layer_cast_bytes)                                  layer_memory.h
- *                 quantised weights, read, and written and read in 2 bytes, r - 1 times                  tuning.h
+ *                 quantised weights, read, and written and read in 2 bytes, r - 1 times;                  tuning.h
+ *                 unpacked by torch's operations 18 bytes in each forward pass, and read once more        [21]
  *                 adapters (tuning_traffic)                                                              tuning.h
  *   optimizer     gradient accumulation, bytes per parameter / device memory: 3·G per micro-batch after
  *                 the first; per micro-batch G + 8 with a separate fp32 buffer, or 2·G if the matrix
@@ -88,8 +89,11 @@
  *   device   the terms above launch
  *   host     one layer's launches, plus 0.05 of them per adapter target (fused 0.03) and 0.4 per expert of the rank if
  *            experts are looped over [17], per matrix 0.02 where bitsandbytes dequantises it, forward and backward,
- *            and 0.06 where its scales are quantised, too [19], all times 4/3 with full recompute; plus what hooks of
- *            the framework launch (coefficients.h: gradient_hooks, module_hooks) and collective_launches;
+ *            and 0.06 where its scales are quantised, too [19], all times 4/3 with full recompute; plus, in each
+ *            forward pass, 0.09 per matrix where torch's operations unpack GPTQ's weights [21]; plus what hooks of the
+ *            framework launch (coefficients.h: gradient_hooks, module_hooks, passing_hooks), the latter two in each
+ *            forward pass and the backward one, with a gather and a copy where there is more than one rank; plus
+ *            collective_launches;
  *            a hundredth of all this with CUDA graphs (docs.nvidia.com/dl-cuda-graph: a layer is one launch)
  *            (coefficients.h) per collective of tensor parallelism
  *
@@ -137,7 +141,10 @@
  * [19] bitsandbytes functional.py, dequantize_4bit: one kernel, with nested scales three ·
  * [20] Dao-AILab/flash-attention, pull request 1791: 8,192 tokens with a mask on H100, heads of 128, take
  * FlashAttention-2 1.935 ms forward and 4.788 backward (1.37 of the term), without it 2.972 and 9.460. arXiv
- * 2307.08691, section 4: it is 1.3 to 2.5 times as fast as the first in Triton.
+ * 2307.08691, section 4: it is 1.3 to 2.5 times as fast as the first in Triton ·
+ * [21] AutoGPTQ nn_modules/qlinear/qlinear_cuda_old.py: of zeros a shift, a narrowing, a mask and an addition, of
+ * weights a shift (4 bytes written), a narrowing (4 + 1), a mask (1 + 1), a subtraction (1 + 1) and a product (1 + 2),
+ * which the matrix product reads (2) and keeps.
  * Terms without a source are counted as described. Pure; takes some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H

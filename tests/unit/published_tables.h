@@ -269,8 +269,10 @@ static const struct given fms_lora[] = {FMS_ADAPTERS, DROPOUT, END};
 static const struct given fms_lora_fused[] = {FMS_ADAPTERS, FUSED, END};
 static const struct given fms_nf4[] = {FMS_ADAPTERS, DROPOUT, NF4, END};
 static const struct given fms_nf4_fused[] = {FMS_ADAPTERS, FUSED, FUSED_ADAPTERS, NF4, END};
-static const struct given fms_gptq[] = {FMS_ADAPTERS, DROPOUT, COLUMN("quantization"), END};
-static const struct given fms_gptq_fused[] = {FMS_ADAPTERS, FUSED, FUSED_ADAPTERS, COLUMN("quantization"), END};
+/* framework_plugin_autogptq.py: triton_v2 */
+#define GPTQ COLUMN("quantization"), ALWAYS("quantization_kernel", "triton")
+static const struct given fms_gptq[] = {FMS_ADAPTERS, DROPOUT, GPTQ, END};
+static const struct given fms_gptq_fused[] = {FMS_ADAPTERS, FUSED, FUSED_ADAPTERS, GPTQ, END};
 /* Sharded weights of 4 bits are not prepared: trl trainer/sft_trainer.py, is_sharded_qlora. */
 static const struct given fms_prepared[] = {FMS_ADAPTERS, DROPOUT, NF4, ALWAYS("kbit_preparation", "1"), END};
 

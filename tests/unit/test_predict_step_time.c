@@ -90,6 +90,45 @@ TEST(step_predict__hooks_and_quantised_products__launched)
     assert_true(nested > single + 1);
 }
 
+/* What torch's operations unpack takes nine launches and 18 bytes a weight in each forward pass. */
+TEST(step_predict__gptq__unpacked_by_the_host)
+{
+    struct architecture llama = architecture_of(ARCHITECTURE_LLAMA);
+    llama.layers = 24;
+    llama.hidden = 2048;
+    llama.heads = 16;
+    llama.vocab = 32000;
+    struct training_plan plan = {.sequence = 256, .tuning = TUNING_LORA, .lora_rank = 8, .lora_targets = 3};
+    plan.recompute = RECOMPUTE_FULL;
+    plan.quantization = QUANTIZATION_GPTQ;
+    plan.quantized_by = QUANTIZED_FUSED;
+    struct step_prediction fused = predict(llama, plan, *a100(), "hf-trainer");
+    plan.quantized_by = QUANTIZED_FRAMEWORK;
+    struct step_prediction own = predict(llama, plan, *a100(), "hf-trainer");
+    plan.quantized_by = QUANTIZED_UNPACKED;
+    struct step_prediction unpacked = predict(llama, plan, *a100(), "fsdp");
+    assert_true(own.terms[TIME_LAUNCH] > fused.terms[TIME_LAUNCH] + 24 * 0.5);
+    assert_true(own.terms[TIME_ELEMENTWISE] > 2 * fused.terms[TIME_ELEMENTWISE]);
+    plan.quantized_by = QUANTIZED_FRAMEWORK;
+    assert_true(predict(llama, plan, *a100(), "fsdp").terms[TIME_LAUNCH] < unpacked.terms[TIME_LAUNCH]);
+}
+
+/* In each pass, and for a gather where there is more than one rank. */
+TEST(step_predict__hooks_of_modules__in_each_pass)
+{
+    struct architecture llama = architecture_of(ARCHITECTURE_LLAMA);
+    llama.layers = 24;
+    llama.hidden = 2048;
+    llama.heads = 16;
+    llama.vocab = 32000;
+    struct training_plan plan = {.sequence = 1, .zero_stage = 3}, wide = {.sequence = 1, .data = 2, .zero_stage = 3};
+    double once = predict(llama, plan, *a100(), "deepspeed").terms[TIME_LAUNCH];
+    double gathered = predict(llama, wide, *a100(), "deepspeed").terms[TIME_LAUNCH];
+    plan.recompute = RECOMPUTE_FULL;
+    double again = predict(llama, plan, *a100(), "deepspeed").terms[TIME_LAUNCH];
+    assert_true(gathered > once + 24 * 0.2 && again > once + 24 * (0.33 + 0.6));
+}
+
 /* Calibration must not change what the weights multiply. */
 TEST(step_predict__weight_of_launches__same_terms)
 {
