@@ -1,5 +1,6 @@
 #include "predict/device.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #include "predict/bounds.h"
@@ -21,6 +22,11 @@ static void fill(double *field, double value)
         *field = value;
 }
 
+bool cluster_is_partial(const struct cluster *c)
+{
+    return c->devices_per_node < c->device->node;
+}
+
 int cluster_complete(struct cluster *c, struct error *e)
 {
     if (!c->device)
@@ -35,8 +41,8 @@ int cluster_complete(struct cluster *c, struct error *e)
     if (c->link_domain < c->devices_per_node)
         c->link_domain = c->devices_per_node;
     fill(&c->intra_bytes_per_s, c->device->link_bytes_per_s);
-    fill(&c->inter_bytes_per_s, c->device->adapter_bytes_per_s);
-    fill(&c->inter_bytes_per_s, 25e9);
+    double adapter = c->device->adapter_bytes_per_s > 0 ? c->device->adapter_bytes_per_s : 25e9;
+    fill(&c->inter_bytes_per_s, adapter / sqrt(cluster_is_partial(c) ? (double)c->devices_per_node : 1));
     fill(&c->usable_bytes, c->device->usable_bytes);
     fill(&c->pcie_bytes_per_s, 20e9);
     fill(&c->host_bytes_per_s, 150e9);

@@ -18,12 +18,17 @@ struct cluster {
     int64_t devices_per_node; /* 0: 8 */
     int64_t link_domain;      /* devices that the fast links join; 0: the device's, at least those of a node */
     double intra_bytes_per_s; /* per device, one way, in the link domain */
-    double inter_bytes_per_s; /* per device, one way, between domains; 0: the device's adapter */
-    double inter_latency_s;   /* of an adapter, as it reports it to NCCL; 0: InfiniBand's, which is in the steps */
-    double usable_bytes;      /* per device */
-    double pcie_bytes_per_s;  /* per device, for offload; 0: 20e9 */
-    double host_bytes_per_s;  /* memory of a node, for an optimizer on the host; 0: 150e9 */
+    /* Per device, one way, between domains. 0: the device's adapter; of a node with fewer devices than is usual, which
+     * has one adapter at least and one for each device at most, the geometric mean of both. */
+    double inter_bytes_per_s;
+    double inter_latency_s;  /* of an adapter, as it reports it to NCCL; 0: InfiniBand's, which is in the steps */
+    double usable_bytes;     /* per device */
+    double pcie_bytes_per_s; /* per device, for offload; 0: 20e9 */
+    double host_bytes_per_s; /* memory of a node, for an optimizer on the host; 0: 150e9 */
 };
+
+/* Whether nodes have fewer devices than is usual; for a completed cluster. */
+bool cluster_is_partial(const struct cluster *c);
 
 /* Fills in the defaults; -1 (ERROR_USAGE), with `c` as it was, without a device or with a number that is not
  * finite, negative, or absurdly large. */

@@ -26,6 +26,11 @@ static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_QUANTIZATION] = "quantized weights",
     [FEATURE_FP32] = "products in fp32",
     [FEATURE_HELD] = "all memory that is held",
+    [FEATURE_SHARDED] = "parameters gathered for each pass",
+    [FEATURE_LONG] = "more than 8,192 tokens in a sequence",
+    [FEATURE_NODES] = "several nodes",
+    [FEATURE_UNPACKED] = "weights unpacked by torch's operations",
+    [FEATURE_NETWORK] = "an unknown network between nodes of few devices",
     [FEATURE_HOST] = "steps that wait for launches",
 };
 
@@ -152,10 +157,12 @@ static double feature_width(const char *framework, const char *without, enum pre
 {
     struct pool own, others;
     pool_tables(framework, without, quantity, feature, &own, &others);
-    *compared = own.tables + others.tables > 0;
-    if (!*compared)
+    bool alien = own.tables == 0 && quantity == QUANTITY_OF_TIME;
+    *compared = own.tables > 0 || (others.tables > 0 && !alien);
+    if (own.tables + others.tables == 0)
         return uncompared[quantity];
-    return among(&own, others.tables > 0 ? (others.sum + plain) / (others.weight + 1) : midway(plain, quantity));
+    double elsewhere = others.tables > 0 ? (others.sum + plain) / (others.weight + 1) : midway(plain, quantity);
+    return among(&own, alien ? midway(elsewhere, quantity) : elsewhere);
 }
 
 void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out)
@@ -172,9 +179,11 @@ void evidence_widths_of(const char *framework, const char *without, struct evide
 
 feature_set evidence_features(feature_set features, enum predicted_quantity quantity)
 {
-    static const feature_set of_other[PREDICTED_QUANTITIES] = {[QUANTITY_OF_MEMORY] = 1U << FEATURE_DEVICE |
-                                                                                      1U << FEATURE_SPREAD |
-                                                                                      1U << FEATURE_HOST,
+    static const feature_set of_other[PREDICTED_QUANTITIES] = {[QUANTITY_OF_MEMORY] =
+                                                                   1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD |
+                                                                   1U << FEATURE_SHARDED | 1U << FEATURE_LONG |
+                                                                   1U << FEATURE_NODES | 1U << FEATURE_UNPACKED |
+                                                                   1U << FEATURE_NETWORK | 1U << FEATURE_HOST,
                                                                [QUANTITY_OF_TIME] = 1U << FEATURE_HELD};
     return features & ~of_other[quantity];
 }

@@ -219,6 +219,8 @@ static bool is_spread(const struct subject *s, const struct device *device)
     return (double)s->plan.tensor > fmax(domain, s->devices_per_node);
 }
 
+#define LONG_SEQUENCE 8192 /* tokens; nearly all of the compared tables' sequences are as long at most */
+
 /* `device` NULL: not known. */
 static feature_set features_of_plan(const struct subject *s, const struct device *device)
 {
@@ -242,6 +244,8 @@ static feature_set features_of_plan(const struct subject *s, const struct device
         [FEATURE_OTHER_QUANTIZATION] = plan->quantization > QUANTIZATION_GPTQ,
         [FEATURE_QUANTIZATION] = plan->quantization != QUANTIZATION_NONE && plan->quantization <= QUANTIZATION_GPTQ,
         [FEATURE_FP32] = plan_is_fp32(plan),
+        [FEATURE_SHARDED] = plan->zero_stage == 3,
+        [FEATURE_LONG] = plan->sequence > LONG_SEQUENCE,
     };
     feature_set features = 0;
     for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
@@ -756,6 +760,12 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     out->features = features_of_plan(s, cluster.device);
     if (o->counter != COUNTS_ALLOCATED)
         out->features |= 1U << FEATURE_HELD;
+    if (step_unpacks(&s->plan, row))
+        out->features |= 1U << FEATURE_UNPACKED;
+    if (has_speed && out->devices > (double)cluster.link_domain)
+        out->features |= 1U << FEATURE_NODES;
+    if (out->features & 1U << FEATURE_NODES && o->network_bandwidth == 0 && cluster_is_partial(&cluster))
+        out->features |= 1U << FEATURE_NETWORK;
     const double *weights = row->time.weights, *terms = out->step.terms;
     double host = weights[TIME_LAUNCH] * terms[TIME_LAUNCH] + weights[TIME_STEP] * terms[TIME_STEP];
     if (out->has_time && host > out->step.seconds / 2)

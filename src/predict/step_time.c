@@ -325,12 +325,11 @@ static double layer_matrices(const struct plan_time *t)
            (t->a->gated_mlp ? 3 : 2) * fmin(1, t->layer.mlp_layers + t->layer.expert_layers);
 }
 
-/* Whether weights are unpacked by torch's operations, in each forward pass; the backward pass has them then. */
-static bool unpacks(const struct plan_time *t)
+bool step_unpacks(const struct training_plan *plan, const struct framework *framework)
 {
-    bool unpacked = t->plan->quantized_by == QUANTIZED_FRAMEWORK ? t->framework->time.unpacks != 0
-                                                                 : t->plan->quantized_by == QUANTIZED_UNPACKED;
-    return unpacked && t->plan->quantization == QUANTIZATION_GPTQ;
+    bool unpacked = plan->quantized_by == QUANTIZED_FRAMEWORK ? framework->time.unpacks != 0
+                                                              : plan->quantized_by == QUANTIZED_UNPACKED;
+    return unpacked && plan->quantization == QUANTIZATION_GPTQ;
 }
 
 static double forward_passes(const struct plan_time *t)
@@ -342,7 +341,8 @@ static double forward_passes(const struct plan_time *t)
 static double quantised_launches(const struct plan_time *t)
 {
     static const double each[QUANTIZATION_END] = {[QUANTIZATION_NF4] = 0.02, [QUANTIZATION_NF4_DOUBLE] = 0.06};
-    double launches = unpacks(t) ? forward_passes(t) * UNPACK_LAUNCHES : t->passes / 3 * each[t->plan->quantization];
+    double launches = step_unpacks(t->plan, t->framework) ? forward_passes(t) * UNPACK_LAUNCHES
+                                                          : t->passes / 3 * each[t->plan->quantization];
     return launches * layer_matrices(t);
 }
 
@@ -405,7 +405,8 @@ static double layer_weights(const struct plan_time *t)
 static double tuning_bytes(const struct plan_time *t)
 {
     double stored = tuning_weight_bytes(t->plan);
-    double moved = unpacks(t) ? forward_passes(t) * (stored + UNPACK_BYTES) + 2 : t->matrix_passes * (stored + 4);
+    double moved = step_unpacks(t->plan, t->framework) ? forward_passes(t) * (stored + UNPACK_BYTES) + 2
+                                                       : t->matrix_passes * (stored + 4);
     double weights = stored > 0 ? moved * layer_weights(t) : 0;
     return weights + t->tokens * tuning_traffic(t->a, t->plan, &t->framework->memory, t->swept - 2);
 }

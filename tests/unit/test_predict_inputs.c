@@ -439,6 +439,56 @@ TEST(predictor_predict__evidence__as_wide_as_it_is)
     predictor_free(unknown);
 }
 
+/* Only other frameworks were compared with the feature, so nothing of the kind was. */
+TEST(evidence_widths_of__feature_of_other_frameworks__wider_and_not_compared)
+{
+    struct evidence_widths own, alien;
+    evidence_widths_of("fsdp", NULL, &own);
+    evidence_widths_of("deepspeed", NULL, &alien);
+    double width = alien.width[QUANTITY_OF_TIME][FEATURE_SHARDED];
+    assert_true(own.compared[QUANTITY_OF_TIME][FEATURE_SHARDED] && !alien.compared[QUANTITY_OF_TIME][FEATURE_SHARDED]);
+    assert_true(width > UNCOMPARED_TIME / 2 && width < UNCOMPARED_TIME);
+    assert_true(width > own.width[QUANTITY_OF_TIME][FEATURE_SHARDED]);
+    assert_true(own.width[QUANTITY_OF_TIME][FEATURE_NETWORK] == UNCOMPARED_TIME);
+}
+
+/* UNCOMPARED_TIME, on what evidence.h says of it. */
+TEST(evidence_rows__kinds_held_out__uncompared_time_holds_nine_in_ten)
+{
+    double shares = 0, kinds = 0;
+    for (const struct compared_table *row = evidence_rows; row < evidence_rows + evidence_count; row++)
+        if (row->quantity == QUANTITY_OF_TIME && row->feature != FEATURE_PLAIN) {
+            shares += erf(1.6448536 * UNCOMPARED_TIME / row->within / sqrt(2));
+            kinds++;
+        }
+    print_message("kinds held out: %.1f %% of a mean one's runs within the width of what was not compared\n",
+                  100 * shares / kinds);
+    assert_true(kinds > 20 && shares > 0.9 * kinds && shares < 0.97 * kinds);
+}
+
+/* One adapter at least, one for each device at most. */
+TEST(predictor_predict__nodes_of_few_devices__network_not_known)
+{
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("fsdp");
+    fill_gpt(v);
+    set_text(v, "device", "A100-80GB");
+    set_number(v, "nodes", 2);
+    set_number(v, "zero_stage", 3);
+    feature_set whole = predict(p, v)->features;
+    set_number(v, "devices_per_node", 2);
+    feature_set partial = predict(p, v)->features;
+    assert_true(whole & 1U << FEATURE_NODES && !(whole & 1U << FEATURE_NETWORK) && partial & 1U << FEATURE_NETWORK);
+    assert_false(predict(p, v)->time_calibrated);
+    set_number(v, "nodes", 1);
+    assert_false(predict(p, v)->features & (1U << FEATURE_NETWORK | 1U << FEATURE_NODES));
+    struct error e = ERROR_INIT;
+    struct cluster c = {.device = device_find(NULL, "A100-80GB"), .devices_per_node = 2}, all = {.device = c.device};
+    assert_int_equal(cluster_complete(&c, &e) + cluster_complete(&all, &e), 0);
+    assert_true(fabs(c.inter_bytes_per_s * sqrt(2) / all.inter_bytes_per_s - 1) < 1e-12);
+    predictor_free(p);
+}
+
 /* A framework with several tables is as wide as the widest that has many runs, not as their mean. */
 TEST(evidence_widths_of__several_tables__as_wide_as_the_widest)
 {

@@ -131,7 +131,7 @@ static void tell(const char *name, const char *quantity, struct comparison *c, c
 }
 
 /* Of a file, by what is unusual; a run with two features counts for both, but one with mixers for these alone: what it
- * is off by says little of experts or fp8 without them. */
+ * is off by says little of experts or fp8 without them; nor does tensor parallelism over nodes of nodes without it. */
 static struct comparison apart[PREDICTED_QUANTITIES][PLAN_FEATURES];
 
 /* As rows of src/predict/evidence_rows.c. */
@@ -157,6 +157,11 @@ static void tell_evidence(const struct table *spec)
                                            "QUANTIZATION",
                                            "FP32",
                                            "HELD",
+                                           "SHARDED",
+                                           "LONG",
+                                           "NODES",
+                                           "UNPACKED",
+                                           "NETWORK",
                                            "HOST"};
     for (int q = 0; q < PREDICTED_QUANTITIES; q++)
         for (int k = 0; k < PLAN_FEATURES; k++) {
@@ -202,13 +207,17 @@ static double nearest(const struct prediction *p, double predicted, double measu
     return fmin(fmax(measured, predicted), predicted * p->memory.other);
 }
 
+#define FEATURES_OF_PLAIN (1U << FEATURE_HELD | 1U << FEATURE_SHARDED | 1U << FEATURE_LONG | 1U << FEATURE_NODES)
+
 static void add_apart(enum predicted_quantity q, feature_set features, double predicted, double measured)
 {
     features = evidence_features(features, q);
     if (features & 1U << FEATURE_MIXERS)
         features = 1U << FEATURE_MIXERS;
+    if (features & 1U << FEATURE_SPREAD)
+        features &= ~(1U << FEATURE_NODES);
     for (int k = 0; k < PLAN_FEATURES; k++)
-        if (k == FEATURE_PLAIN ? (features & ~(1U << FEATURE_HELD)) == 0 : (features & 1U << k) != 0)
+        if (k == FEATURE_PLAIN ? (features & ~FEATURES_OF_PLAIN) == 0 : (features & 1U << k) != 0)
             add(&apart[q][k], predicted, measured);
 }
 
