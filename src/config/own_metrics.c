@@ -16,6 +16,7 @@ const struct own_metric_kind own_metrics[OWN_METRIC_COUNT] = {
     [OWN_DEVICE_ENERGY] = {"device_energy", "J", "min", "energy"},
     [OWN_DEVICE_THROTTLED] = {"device_throttled", "", "min", NULL},
     [OWN_DEVICE_ECC] = {"device_ecc", "", "min", NULL},
+    [OWN_DEVICE_POWER_LIMIT] = {"device_power_limit", "W", NULL, NULL},
 };
 
 const char *own_metric_full_name(const char *name)

@@ -21,6 +21,7 @@ static const struct {
     [DEVICE_ENERGY] = {"energy", FOLD_RISE, FOLD_SUM},
     [DEVICE_THROTTLED] = {"throttled", FOLD_MEAN, FOLD_MOST},
     [DEVICE_ECC] = {"ecc", FOLD_RISE, FOLD_SUM},
+    [DEVICE_POWER_LIMIT] = {"power_limit", FOLD_LEAST, FOLD_LEAST},
 };
 
 /* nvmlClocksEventReasons of nvml.h. */

@@ -14,6 +14,7 @@ enum device_quantity {
     DEVICE_ENERGY,      /* J; of all devices together */
     DEVICE_THROTTLED,   /* share of the looks in which heat, a power supply or the board slowed it down */
     DEVICE_ECC,         /* memory errors that could not be corrected; of all devices together */
+    DEVICE_POWER_LIMIT, /* W; the lowest that a device was held to */
     DEVICE_QUANTITY_COUNT
 };
 

@@ -32,6 +32,7 @@ static const struct {
     [DEVICE_THROTTLED] =
         {{"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"}, PLAIN_64, 0, 0, 1},
     [DEVICE_ECC] = {{"nvmlDeviceGetTotalEccErrors"}, TYPED_64, 1 /* uncorrected */, 0 /* since the driver began */, 1},
+    [DEVICE_POWER_LIMIT] = {{"nvmlDeviceGetEnforcedPowerLimit"}, PLAIN_32, 0, 0, 0.001},
 };
 
 /* Codes of nvmlReturn_t. */

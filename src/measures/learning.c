@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "config/meaning.h"
+#include "config/own_metrics.h"
 #include "predict/baseline.h"
 #include "space/match.h"
 #include "util/memory.h"
@@ -335,6 +336,8 @@ int learning_measure(const struct space *space, struct stmt *summaries, int64_t 
     out->seconds = c->time_metric ? find_metric(&all, time_given, &name)
                                   : find_quantity(&all, space->sweep, QUANTITY_STEP_TIME, time_metrics, &name);
     out->seconds = seconds_of(out->seconds, sweep_metric_unit(space->sweep, name));
+    const char *const limit[] = {own_metrics[OWN_DEVICE_POWER_LIMIT].name, NULL};
+    out->watts = find_metric(&all, limit, &name);
     bool is_rate = c->time_metric && metric_meaning(space->sweep, c->time_metric)->quantity == QUANTITY_RATE;
     if (is_rate || (isnan(out->seconds) && !c->time_metric))
         out->seconds = p ? seconds_by_rate(&all, space->sweep, p, c->time_metric) : NAN;
@@ -409,11 +412,19 @@ static void fill_memory(struct observation_row *row, const struct attempt_result
     row->measured = !result->failure && measured > 0 ? measured : p->usable_bytes;
 }
 
+#define NOT_HELD_BACK 0.98 /* of its watts, as drivers round */
+
+/* Whether a device had a lower limit of power than is predicted with, so that its time is no other's. */
+static bool is_held_back(const struct measurement *m, const struct prediction *p)
+{
+    return m->watts < NOT_HELD_BACK * p->watts;
+}
+
 static int note(const struct noting *n, const struct attempt_result *result, const struct prediction *found,
                 struct error *e)
 {
     const struct prediction p = *found; /* a copy, because fitting changes the original */
-    struct measurement m = {NAN, NAN};
+    struct measurement m = {NAN, NAN, NAN};
     struct observation_row row = {.attempt_id = result->attempt_id,
                                   .framework = p.where.framework,
                                   .device = p.where.device,
@@ -435,7 +446,7 @@ static int note(const struct noting *n, const struct attempt_result *result, con
         return 0;
     if (note_mfu(n->db, result->attempt_id, &p, m.seconds, e) < 0)
         return -1;
-    return note_one(n, &row, p.step.terms, TIME_TERM_COUNT, e);
+    return is_held_back(&m, &p) ? 0 : note_one(n, &row, p.step.terms, TIME_TERM_COUNT, e);
 }
 
 static bool is_teaching(const struct space *space, const struct attempt_result *result)

@@ -27,6 +27,7 @@ struct attempt_result {
 struct measurement {
     double bytes;   /* peak per device */
     double seconds; /* per step; from a rate only if `p` gives the work of a step */
+    double watts;   /* the lowest limit that a device was held to */
 };
 
 /* Prepares the statement that learning_measure uses for every attempt. Free with stmt_free. */
@@ -38,8 +39,9 @@ int learning_measure(const struct space *space, struct stmt *summaries, int64_t 
                      struct measurement *out, struct error *e);
 
 /* Records memory and time of an attempt whose summaries are in `db`, and the metric "mfu" if step time and the device's
- * peak are known; then fits again. Only ok and out-of-memory attempts count. Call inside a write transaction. Does
- * nothing if no prediction is wanted or possible. */
+ * peak are known; then fits again. Only ok and out-of-memory attempts count, and the time of none whose devices were
+ * held to less power than is predicted with. Call inside a write transaction. Does nothing if no prediction is wanted
+ * or possible. */
 int learning_note(struct space *space, struct db *db, const struct attempt_result *result, struct error *e);
 
 /* Records an attempt imported from a table, with its prediction (NULL: none). Call learning_fit after the last one. */

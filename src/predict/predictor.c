@@ -753,6 +753,8 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     out->tokens = s->is_measured ? 0 : flops.tokens;
     out->devices = plan_world(&s->plan);
     out->steps = s->steps;
+    if (has_speed)
+        out->watts = s->power_limit > 0 ? fmin(s->power_limit, cluster.device->power) : cluster.device->power;
     add_memory(p, values, s, &cluster, row);
     /* How much those that have the rest of the device slow it down nobody knows. */
     if (has_speed && !s->is_measured && !shares_device(s))

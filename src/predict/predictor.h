@@ -77,6 +77,7 @@ struct prediction {
     double samples, tokens, devices; /* per step */
     double micro_batch;              /* samples of one device at a time */
     double steps;                    /* per job; 0: not known */
+    double watts;                    /* of a device: its power, or the plan's limit; 0: not known */
     double usable_bytes;             /* 0: not known */
     double oom_probability;
     enum oom_verdict verdict;

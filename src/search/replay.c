@@ -582,7 +582,7 @@ struct placing {
 static int place_job(struct replay_loading *l, const struct placing *p, struct measured_job *job, struct error *e)
 {
     const struct match *m;
-    struct measurement measured = {NAN, NAN};
+    struct measurement measured = {NAN, NAN, NAN};
     int64_t specs[SECTION_COUNT];
     for (int i = 0; i < SECTION_COUNT; i++)
         specs[i] = row_space_find(l->out->rows, (enum section_kind)i, job->specs[i]);

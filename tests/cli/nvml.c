@@ -1,12 +1,12 @@
 /* Stands in for the driver's management library in black-box tests: libnvidia-ml.so.1 in LD_LIBRARY_PATH. Device N of
  * those in the directory NVML_DEVICES is the file N, "BYTES PROCESSES CLOCK TEMPERATURE MILLIWATTS MILLIJOULES REASONS
- * ERRORS": of what is negative, or missing, it says that the device does not support it. The declarations are those of
- * nvml.h, but for a handle's type. */
+ * ERRORS MILLIWATTS": of what is negative, or missing, it says that the device does not support it. The last are those
+ * that it is held to. The declarations are those of nvml.h, but for a handle's type. */
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7 };
-enum { CLOCK = 2, TEMPERATURE, MILLIWATTS, MILLIJOULES, REASONS, ERRORS, FIELDS };
+enum { CLOCK = 2, TEMPERATURE, MILLIWATTS, MILLIJOULES, REASONS, ERRORS, LIMIT, FIELDS };
 
 struct memory {
     unsigned long long total, free, used;
@@ -147,6 +147,12 @@ int nvmlDeviceGetPowerUsage(size_t handle, unsigned int *milliwatts);
 int nvmlDeviceGetPowerUsage(size_t handle, unsigned int *milliwatts)
 {
     return read_narrow(handle, MILLIWATTS, milliwatts);
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(size_t handle, unsigned int *milliwatts);
+int nvmlDeviceGetEnforcedPowerLimit(size_t handle, unsigned int *milliwatts)
+{
+    return read_narrow(handle, LIMIT, milliwatts);
 }
 
 int nvmlDeviceGetTotalEnergyConsumption(size_t handle, unsigned long long *millijoules);

@@ -420,6 +420,56 @@ END
         (SELECT unit FROM metric_definition WHERE name = 'device_temperature')"
 }
 
+# Two attempts as they should be, and then two of a device at half of its power: they teach memory, and no time,
+# unless the plan says that the device is limited.
+condition__limit_of_power__no_time_is_learned()
+{
+    mkdir devices
+    echo "3145728 0 1700 50 300000 1000 4 7 700000" >devices/0
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", "echo step_time: 0.5; echo peak: 20"]
+[job.metrics.step_time]
+key = "step_time"
+[job.metrics.peak_memory]
+key = "peak"
+unit = "GiB"
+[local]
+devices = [0]
+sample = "50ms"
+wait_clean = 0
+[model]
+layers = 24
+hidden = 2048
+heads = 16
+vocab = 32000
+seq = 1024
+[training_spec]
+seed = [1, 2, 3, 4, 5, 6]
+[[cluster_spec]]
+num_hosts = 1
+num_devices_per_host = 1
+device = "H100"
+[[parallel_spec]]
+micro_batch = 1
+[predict]
+framework = "fsdp"
+prune = "off"
+END
+    with_nvml run_meshsweep run --progress none --limit 2
+    expect_only_stderr 0
+    echo "3145728 0 1100 50 300000 1000 4 7 350000" >devices/0
+    with_nvml run_meshsweep run --progress none --limit 2
+    expect_only_stderr 0
+    expect_sql "memory|4
+time|2" "SELECT quantity, count(*) FROM observation GROUP BY 1"
+    expect_sql "350.0|700.0" "SELECT min(value), max(value) FROM summary WHERE name = 'device_power_limit'"
+    sed -i 's/^micro_batch = 1/&\npower_limit = 350/' sweep.toml
+    with_nvml run_meshsweep run --progress none --limit 2
+    expect_only_stderr 0
+    expect_sql "4" "SELECT count(*) FROM observation WHERE quantity = 'time'"
+}
+
 condition__not_to_be_had__null_with_the_reason()
 {
     mkdir devices

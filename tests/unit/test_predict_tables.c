@@ -190,10 +190,12 @@ static void hold_out(enum predicted_quantity q, const struct comparison *c)
     held_out[q].far += c->unseen.far;
 }
 
-static void end_source(struct held_out *h)
+static void end_source(struct held_out *h, const char *file)
 {
     if (h->rows == 0)
         return;
+    print_message("without %s: %.0f %% of %zu runs inside, %zu beyond twice the interval\n", file,
+                  100 * (double)h->inside / (double)h->rows, h->rows, h->far);
     h->sources++;
     h->shares += (double)h->inside / (double)h->rows;
     h->all_rows += h->rows;
@@ -558,7 +560,7 @@ TEST(predictions__published_tables__figures)
         tell_evidence(&tables[i]);
         for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
             tell_scaling(&tables[i], (enum predicted_quantity)q);
-            end_source(&held_out[q]);
+            end_source(&held_out[q], tables[i].file);
         }
     }
     for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
