@@ -138,7 +138,7 @@ static void add_row(struct scaled_rows *rows, struct value *row)
 static void scale_row(const struct axis *axis, const struct value *from, const struct scaling *x,
                       enum section_kind section, double ratio, struct scaled_rows *out)
 {
-    struct value *row = xcalloc(axis->key_count, sizeof *row);
+    OWNED struct value *row = xcalloc(axis->key_count, sizeof *row);
     bool is_whole = true;
     for (size_t k = 0; k < axis->key_count; k++) {
         const struct scaled_follower *f = scaling_follower(x, section, axis->keys[k]);
@@ -154,7 +154,6 @@ static void scale_row(const struct axis *axis, const struct value *from, const s
     else
         for (size_t k = 0; k < axis->key_count; k++)
             value_free(&row[k]);
-    free(row);
 }
 
 static bool has_follower(const struct axis *axis, const struct scaling *x, enum section_kind section)

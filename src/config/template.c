@@ -87,7 +87,7 @@ static size_t read_placeholder(const char *text, bool is_line, struct template *
 static struct template parse(const char *text, bool is_line)
 {
     struct template t = {NULL, 0};
-    struct buffer literal = BUFFER_INIT;
+    OWNED_BUFFER literal = BUFFER_INIT;
     for (const char *p = text; *p;) {
         const size_t placeholder = *p == '{' ? read_placeholder(p, is_line, &t, &literal) : 0;
         if (placeholder > 0) {
@@ -102,7 +102,6 @@ static struct template parse(const char *text, bool is_line)
     }
     if (literal.length > 0)
         add_part(&t, &(struct template_part){.text = buffer_take(&literal)});
-    buffer_free(&literal);
     return t;
 }
 

@@ -42,18 +42,16 @@ static void report(struct audit *a, struct examples *x, const char *what, const 
 /* The same, with the database in place of FILE in the advice. */
 static void conclude(struct audit *a, struct examples *x, const char *what, const char *advice)
 {
-    char *named = shell_fill_file(advice, a->path);
+    OWNED char *named = shell_fill_file(advice, a->path);
     report(a, x, what, named);
-    free(named);
 }
 
 /* The same, with `part` where the advice has "%s". */
 static void conclude_with(struct audit *a, struct examples *x, const char *what, const char *advice, const char *part)
 {
     const char *place = strstr(advice, "%s");
-    char *whole = place ? xasprintf("%.*s%s%s", (int)(place - advice), advice, part, place + 2) : xstrdup(advice);
+    OWNED char *whole = place ? xasprintf("%.*s%s%s", (int)(place - advice), advice, part, place + 2) : xstrdup(advice);
     conclude(a, x, what, whole);
-    free(whole);
 }
 
 static void cannot_be_read(struct audit *a, const struct error *e)
@@ -103,10 +101,9 @@ enum { PARTS_TO_MAKE, PARTS_GONE, PARTS_OF_OTHERS, PART_KINDS };
 static void note_difference(void *context, const struct schema_difference *d)
 {
     struct examples *x = context;
-    char *text = schema_describe(d);
+    OWNED char *text = schema_describe(d);
     bool is_missing = d->state == SCHEMA_MISSING && d->sql;
     examples_add(&x[!is_missing ? PARTS_OF_OTHERS : schema_can_be_made(d->type) ? PARTS_TO_MAKE : PARTS_GONE], text);
-    free(text);
 }
 
 static void compare_schema(struct audit *a)
@@ -139,11 +136,10 @@ static bool is_directory(const char *path)
 /* Shorter than the job wrote it, and not because we cut it: after a power cut. */
 static bool is_log_cut(const char *directory, int64_t log_bytes)
 {
-    char *path = xasprintf("%s/output.log", directory);
+    OWNED char *path = xasprintf("%s/output.log", directory);
     struct stat status;
     bool is_short = log_bytes > 0 && (stat(path, &status) < 0 ? job_file_size(path) : status.st_size) < log_bytes;
     bool cut = is_short && !log_cap_is_marked(path);
-    free(path);
     return cut;
 }
 
@@ -192,20 +188,18 @@ static bool is_empty(const char *path)
 static void note_unowned(void *context, const char *name)
 {
     struct unowned_names *u = context;
-    char *path = xasprintf("%s/%s", u->directory, name);
+    OWNED char *path = xasprintf("%s/%s", u->directory, name);
     if (!is_empty(path))
         examples_add(&u->examples, name);
-    free(path);
 }
 
 static int find_escaped(struct audit *a, struct error *e)
 {
     struct unowned_names u = {a->directory, EXAMPLES_INIT};
     int rc = audit_unowned_directories(a->db, a->directory, note_unowned, &u, e);
-    char *repair = shell_fill_file("`meshsweep check --repair -d FILE` moves them aside", a->path);
-    char *advice = xasprintf("they can be deleted; they are in %s; %s", a->directory, repair);
+    OWNED char *repair = shell_fill_file("`meshsweep check --repair -d FILE` moves them aside", a->path);
+    OWNED char *advice = xasprintf("they can be deleted; they are in %s; %s", a->directory, repair);
     report(a, &u.examples, "directories that belong to no attempt", advice);
-    free_all(advice, repair);
     return rc;
 }
 

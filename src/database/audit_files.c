@@ -51,11 +51,10 @@ static int look_below(const struct directory_search *s, const char *prefix, stru
         bool yes;
         if (!is_attempt_name(entry->d_name))
             continue;
-        char *name = xasprintf("%s/%s", prefix, entry->d_name);
+        OWNED char *name = xasprintf("%s/%s", prefix, entry->d_name);
         rc = is_known(s->known, prefix, name, &yes, e);
         if (rc == 0 && !yes)
             s->found(s->context, name);
-        free(name);
     }
     if (directory)
         closedir(directory);

@@ -1,7 +1,5 @@
 #include "database/backup.h"
 
-#include <stdlib.h>
-
 #include "database/lock.h"
 #include "database/open.h"
 #include "database/upgrade.h"
@@ -19,10 +17,9 @@ static int refuse_used(const char *path, struct error *e)
     if (writer_lock_is_held(path))
         return error_set(e, ERROR_FAILED, "backup: a runner is using %s; name another file", path);
     for (size_t i = 0; rc == 0 && i < SIDE_FILES; i++) {
-        char *side = xasprintf("%s%s", path, side_files[i]);
+        OWNED char *side = xasprintf("%s%s", path, side_files[i]);
         if (store_exists(side))
             rc = error_set(e, ERROR_FAILED, "backup: %s is in use: %s stands beside it; name another file", path, side);
-        free(side);
     }
     return rc;
 }

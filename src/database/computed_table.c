@@ -167,8 +167,8 @@ static const sqlite3_module methods = {
 
 static void release(void *context)
 {
-    struct module *m = context;
-    free_all(m->declaration, m);
+    OWNED struct module *m = context;
+    free(m->declaration);
 }
 
 /* SQLite declares a table when it is first used: not by an expression under the guard, which may declare nothing. */

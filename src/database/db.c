@@ -75,10 +75,9 @@ int db_error(struct db *db, struct error *e)
         return -1;
     /* One in memory is there for the expressions of a sweep file. */
     const char *where = db->path ? "database " : "an expression failed", *name = db->path ? db->path : "";
-    char *named = shell_fill_file(advice ? advice : "", name);
+    OWNED char *named = shell_fill_file(advice ? advice : "", name);
     int rc =
         error_set(e, ERROR_FAILED, "%s%s: %s%s%s", where, name, sqlite3_errmsg(db->handle), advice ? ": " : "", named);
-    free(named);
     return rc;
 }
 
@@ -276,11 +275,10 @@ int db_next(struct db *db, const char *sql, struct sql_values values, struct stm
 int db_query_int(struct db *db, const char *sql, struct sql_values values, int64_t absent, int64_t *out,
                  struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, sql, values, &s, e);
     if (rc >= 0)
         *out = rc > 0 ? stmt_int(s, 0) : absent;
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -295,11 +293,10 @@ int db_query_bool(struct db *db, const char *sql, struct sql_values values, bool
 
 int db_query_text(struct db *db, const char *sql, struct sql_values values, char **out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, sql, values, &s, e);
     if (rc >= 0)
         *out = rc > 0 ? stmt_copy_text(s, 0) : NULL;
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -470,6 +467,11 @@ void stmt_free(struct stmt *s)
         return;
     sqlite3_finalize(s->handle);
     free(s);
+}
+
+void stmt_release(struct stmt **at)
+{
+    stmt_free(*at);
 }
 
 static void bound(int rc)

@@ -123,6 +123,9 @@ int db_prepare_built(struct db *db, struct buffer *sql, struct stmt **out, struc
 int db_query(struct db *db, const char *sql, struct sql_values values, struct stmt **out,
              struct error *e); /* the same, with the values of its parameters */
 void stmt_free(struct stmt *s);
+/* A local one, which is released where its scope ends: `OWNED_STMT *s = NULL;` */
+#define OWNED_STMT __attribute__((cleanup(stmt_release))) struct stmt
+void stmt_release(struct stmt **at);
 
 /* Parameters count from 1; stmt_bind binds the first ones. Bytes are copied. They cannot fail but for memory, which
  * aborts. */

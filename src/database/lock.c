@@ -129,7 +129,7 @@ static int explain(const char *db_path, const char *path, int fd, int error, str
 
 int writer_lock_take(const char *db_path, bool *is_new, struct error *e)
 {
-    char *path = lock_path(db_path);
+    OWNED char *path = lock_path(db_path);
     int fd, rc = take(path, &fd, is_new);
     if (rc == 0)
         say_holder(fd);
@@ -137,7 +137,6 @@ int writer_lock_take(const char *db_path, bool *is_new, struct error *e)
         explain(db_path, path, fd, errno, e);
     if (rc < 0 && fd >= 0)
         close(fd);
-    free(path);
     return rc < 0 ? -1 : fd;
 }
 

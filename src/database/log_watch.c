@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -96,10 +95,8 @@ static void drop_overtaken(const struct log_facts *f, struct watched_files files
 
 static int open_beside(const char *path, const char *ending, int how)
 {
-    char *absolute = path_absolute(path), *name = xasprintf("%s%s", absolute, ending);
-    int fd = open(name, how | O_CLOEXEC);
-    free_all(absolute, name);
-    return fd;
+    OWNED char *absolute = path_absolute(path), *name = xasprintf("%s%s", absolute, ending);
+    return open(name, how | O_CLOEXEC);
 }
 
 static struct watched_files open_files(const char *path)
@@ -198,11 +195,10 @@ static int check_file(const char *path, const struct log_facts *f, struct error 
     db_close(db);
     if (is_sound)
         return 0;
-    char *advice = shell_fill_file(db_advice(SQLITE_CORRUPT), path);
+    OWNED char *advice = shell_fill_file(db_advice(SQLITE_CORRUPT), path);
     error_set(e, ERROR_FAILED,
               "database %s: another program has truncated %s-wal while it was being copied into the database: %s", path,
               path, advice);
-    free(advice);
     return -1;
 }
 

@@ -23,11 +23,11 @@ static int note_source(struct db *db, const char *source, const char *identity, 
     char *own = NULL;
     if (store_identity(db, &own, e) < 0)
         return -1;
-    char *directory = given ? xstrdup(given) : store_directory(source);
+    OWNED char *directory = given ? xstrdup(given) : store_directory(source);
     int rc =
         db_run(db, "CREATE TEMP TABLE merging AS SELECT ?1 AS own_identity, ?2 AS source_identity, ?3 AS directory",
                VALUES(sql_text(own), sql_text(identity), sql_text(directory)), e);
-    free_all(directory, own);
+    free(own);
     return rc;
 }
 
@@ -63,13 +63,12 @@ static int add(struct db *db, const char *source, const char *identity, const st
 int merge_database(struct db *db, const char *source, const struct merge_steps *steps, struct merge_counts *counts,
                    struct error *e)
 {
-    char *identity = NULL;
+    OWNED char *identity = NULL;
     int rc = identify(source, &identity, e) < 0 ? -1 : db_run(db, "ATTACH ? AS source", VALUES(sql_text(source)), e);
     if (rc == 0) {
         rc = add(db, source, identity, steps, counts, e);
         struct error ignored = ERROR_INIT;
         db_exec(db, "DETACH source", &ignored);
     }
-    free(identity);
     return rc < 0 ? error_context(e, "merging %s", source) : 0;
 }

@@ -122,9 +122,8 @@ static char *recorded(struct db *db)
 static bool has_log(const char *name)
 {
     struct stat status;
-    char *log = xasprintf("%s-wal", name);
+    OWNED char *log = xasprintf("%s-wal", name);
     bool has = stat(log, &status) == 0 && status.st_size > 0;
-    free(log);
     return has;
 }
 
@@ -140,18 +139,16 @@ static int refuse_other(const char *path, const char *own, const char *name, str
 
 static int check_directory(const char *path, const char *own, struct error *e)
 {
-    char *directory = path_beside(own, ".");
+    OWNED char *directory = path_beside(own, ".");
     DIR *d = opendir(directory);
     const struct dirent *entry;
     int rc = 0;
     while (rc == 0 && d && (entry = readdir(d))) {
-        char *name = path_beside(own, entry->d_name);
+        OWNED char *name = path_beside(own, entry->d_name);
         rc = refuse_other(path, own, name, e);
-        free(name);
     }
     if (d)
         closedir(d);
-    free(directory);
     return rc;
 }
 
@@ -160,20 +157,16 @@ static int check_directory(const char *path, const char *own, struct error *e)
 static int known_name_check_links(const char *path, struct error *e)
 {
     struct stat status;
-    char *own = path_absolute(path);
-    int rc = stat(own, &status) == 0 && status.st_nlink > 1 ? check_directory(path, own, e) : 0;
-    free(own);
-    return rc;
+    OWNED char *own = path_absolute(path);
+    return stat(own, &status) == 0 && status.st_nlink > 1 ? check_directory(path, own, e) : 0;
 }
 
 /* -1 when the file has another name (a hard link, another mount) beside which a log with content lies: opened by this
  * one, what stands in it would be missing, and both would be spoilt. Before anything is written. */
 static int known_name_check(struct db *db, struct error *e)
 {
-    char *known = recorded(db), *own = path_absolute(db->path);
-    int rc = known ? refuse_other(db->path, own, known, e) : 0;
-    free_all(known, own);
-    return rc;
+    OWNED char *known = recorded(db), *own = path_absolute(db->path);
+    return known ? refuse_other(db->path, own, known, e) : 0;
 }
 
 static int write_name(struct db *db, const char *name, struct error *e)
@@ -188,10 +181,8 @@ static int write_name(struct db *db, const char *name, struct error *e)
 /* Records the name that it has now, where that is another, in the file itself. */
 static int known_name_record(struct db *db, struct error *e)
 {
-    char *known = recorded(db), *own = path_absolute(db->path);
-    int rc = known && strcmp(known, own) == 0 ? 0 : write_name(db, own, e);
-    free_all(known, own);
-    return rc;
+    OWNED char *known = recorded(db), *own = path_absolute(db->path);
+    return known && strcmp(known, own) == 0 ? 0 : write_name(db, own, e);
 }
 
 /* --- open --- */
@@ -280,10 +271,8 @@ static char *owner_of(const char *path)
 
 char *store_directory(const char *path)
 {
-    char *absolute = path_absolute(path);
-    char *directory = xasprintf("%s.d", absolute);
-    free(absolute);
-    return directory;
+    OWNED char *absolute = path_absolute(path);
+    return xasprintf("%s.d", absolute);
 }
 
 static void add_notice(char **notice, char *text)
@@ -315,14 +304,13 @@ char *store_directory_of(struct db *db)
 
 static void fetch_directory(struct db *db, char **notice)
 {
-    char *left = directory_left_behind(db), *own = store_directory(db->path);
+    OWNED char *left = directory_left_behind(db), *own = store_directory(db->path);
     if (left)
         add_notice(notice, rename(left, own) == 0
                                ? xasprintf("database %s: it was renamed; its job files went with it, from %s to %s",
                                            db->path, left, own)
                                : xasprintf("database %s: it was renamed; its job files are in %s: move them to %s",
                                            db->path, left, own));
-    free_all(left, own);
 }
 
 static const char *network_file_system(const char *path)
@@ -457,9 +445,8 @@ char *store_describe_upgrade(int64_t version)
     for (size_t i = 0; i < LENGTH(migrations); i++) {
         if (migrations[i].version <= version)
             continue;
-        char *sentence = upgrade_sentence(migrations[i].name);
+        OWNED char *sentence = upgrade_sentence(migrations[i].name);
         buffer_printf(&b, "  %d: %s\n", migrations[i].version, sentence);
-        free(sentence);
     }
     return buffer_take(&b);
 }
@@ -538,9 +525,8 @@ static const char *const file_endings[] = {"-wal", "-shm", ""};
 void store_share(struct db *db)
 {
     for (size_t i = 0; i < LENGTH(file_endings); i++) {
-        char *file = xasprintf("%s%s", db->path, file_endings[i]);
+        OWNED char *file = xasprintf("%s%s", db->path, file_endings[i]);
         file_share(file);
-        free(file);
     }
 }
 
@@ -630,9 +616,8 @@ int store_open_with(const char *path, const struct store_opening *o, struct db *
 
 static bool may_write_at(const char *path)
 {
-    char *directory = path_beside(path, ".");
+    OWNED char *directory = path_beside(path, ".");
     bool may = access(path, W_OK) == 0 && access(directory, W_OK) == 0;
-    free(directory);
     return may;
 }
 
@@ -640,9 +625,8 @@ static bool may_write_at(const char *path)
  * leave one behind. */
 static enum db_mode reading_mode(const char *path)
 {
-    char *absolute = path_absolute(path), *log = xasprintf("%s-wal", absolute);
+    OWNED char *absolute = path_absolute(path), *log = xasprintf("%s-wal", absolute);
     enum db_mode mode = store_exists(log) ? DB_READ_ONLY : may_write_at(absolute) ? DB_READ_CLEANLY : DB_READ_FROZEN;
-    free_all(log, absolute);
     return mode;
 }
 
@@ -762,9 +746,8 @@ static bool is_untouched(struct db *db)
 static void remove_files(const char *path)
 {
     for (size_t i = 0; i < LENGTH(file_endings); i++) {
-        char *file = xasprintf("%s%s", path, file_endings[i]);
+        OWNED char *file = xasprintf("%s%s", path, file_endings[i]);
         unlink(file);
-        free(file);
     }
 }
 
@@ -775,12 +758,11 @@ void store_discard(struct db *db)
         return;
     }
     const int lock = db->lock, file_lock = db->file_lock;
-    char *path = path_absolute(db->path);
+    OWNED char *path = path_absolute(db->path);
     db_close(db);
     writer_lock_release(file_lock);
     remove_files(path);
     writer_lock_remove(lock, path);
-    free(path);
 }
 
 int store_identity(struct db *db, char **out, struct error *e)

@@ -108,7 +108,7 @@ static void collect_unowned(void *context, const char *name)
 /* "KEY/3" becomes "orphans/KEY-3", or "orphans/KEY-3.2" and so on; what holds nothing goes. */
 static int move_aside(const char *directory, const char *name, struct error *e)
 {
-    char *from = xasprintf("%s/%s", directory, name), *to = xasprintf("%s/orphans/%s", directory, name);
+    OWNED char *from = xasprintf("%s/%s", directory, name), *to = xasprintf("%s/orphans/%s", directory, name);
     char *slash = strrchr(to, '/');
     *slash = '-';
     int rc = rmdir(from);
@@ -121,13 +121,12 @@ static int move_aside(const char *directory, const char *name, struct error *e)
         rc = error_errno(e, errno, "%s: cannot be moved to %s", from, to);
     else
         rc = 0;
-    free_all(from, to);
     return rc;
 }
 
 static int clear_directories(struct repair *r, struct error *e)
 {
-    char *directory = store_directory_of(r->db), *orphans = xasprintf("%s/orphans", directory);
+    OWNED char *directory = store_directory_of(r->db), *orphans = xasprintf("%s/orphans", directory);
     struct unowned s = {NULL, 0};
     int rc = audit_unowned_directories(r->db, directory, collect_unowned, &s, e);
     struct examples *moved =
@@ -143,7 +142,6 @@ static int clear_directories(struct repair *r, struct error *e)
         free(s.names[i]);
     }
     rmdir(orphans); /* where nothing was moved into it */
-    free_all(s.names, orphans, directory);
     return rc;
 }
 

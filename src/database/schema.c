@@ -114,7 +114,7 @@ static void parts_free(struct parts *p)
 /* All but the indexes that SQLite makes of itself and its statistics. `out` is freed by the caller, also on -1. */
 static int read_parts(struct db *db, struct parts *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db,
                          "SELECT rowid, type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
@@ -128,7 +128,6 @@ static int read_parts(struct db *db, struct parts *out, struct error *e)
             (struct schema_part){stmt_int(s, 0), stmt_copy_text_or(s, 1, ""), stmt_copy_text_or(s, 2, ""),
                                  stmt_copy_text_or(s, 3, ""), xstrdup(sql)};
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -183,7 +182,7 @@ static bool is_of_others(const struct schema_part *p)
 /* Over all but that and the views of the program. */
 static void sum_of(const struct parts *p, char out[HASH_HEX_BYTES])
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     for (size_t i = 0; i < p->count; i++) {
         const struct schema_part *part = &p->items[i];
         const char *const texts[] = {part->type, part->name, part->table, part->sql};
@@ -192,7 +191,6 @@ static void sum_of(const struct parts *p, char out[HASH_HEX_BYTES])
     }
     const struct hash128 hash = hash_bytes(buffer_text(&b), b.length);
     hash_hex(&hash, out);
-    buffer_free(&b);
 }
 
 /* "results 0123…\n" for each view of the program. */
@@ -223,9 +221,8 @@ int schema_note_views(struct db *db, struct error *e)
     struct parts here = {0};
     int rc = read_parts(db, &here, e);
     if (rc == 0) {
-        char *text = describe_views(&here);
+        OWNED char *text = describe_views(&here);
         rc = db_run(db, "INSERT OR REPLACE INTO meta VALUES ('views', ?)", VALUES(sql_text(text)), e);
-        free(text);
     }
     parts_free(&here);
     return rc;
@@ -234,9 +231,8 @@ int schema_note_views(struct db *db, struct error *e)
 /* Whether they are as noted; `unknown` where nothing is noted. */
 static bool views_are_noted(struct db *db, const struct parts *here, bool unknown)
 {
-    char *noted = noted_views(db), *text = describe_views(here);
+    OWNED char *noted = noted_views(db), *text = describe_views(here);
     bool are = noted ? strcmp(noted, text) == 0 : unknown;
-    free_all(noted, text);
     return are;
 }
 
@@ -301,27 +297,25 @@ static bool is_harmless(const struct schema_comparison *c, const struct schema_p
 
 static void compare_views(const struct schema_comparison *c)
 {
-    char *noted = noted_views(c->db);
+    OWNED char *noted = noted_views(c->db);
     for (size_t i = 0; noted && i < LENGTH(view_names); i++) {
         const struct schema_part view = {.type = (char *)"view",
                                          .name = (char *)view_names[i],
                                          .table = (char *)view_names[i]};
         const struct schema_part *here = find(&c->here, &view);
         const struct parts one = {(struct schema_part *)here, here ? 1 : 0};
-        char *now = describe_views(&one), *name = xasprintf("%s ", view_names[i]);
+        OWNED char *now = describe_views(&one), *name = xasprintf("%s ", view_names[i]);
         bool is_noted = strstr(noted, name) != NULL;
         if (!here && is_noted)
             report(c, SCHEMA_MISSING, &view, 0, NULL);
         else if (here && !strstr(noted, now))
             report(c, is_noted ? SCHEMA_CHANGED : SCHEMA_FOREIGN, here, here->row, NULL);
-        free_all(name, now);
     }
-    free(noted);
 }
 
 static void compare_parts(const struct schema_comparison *c)
 {
-    bool *seen = xcalloc(c->expected.count + 1, sizeof *seen);
+    OWNED bool *seen = xcalloc(c->expected.count + 1, sizeof *seen);
     for (size_t i = 0; i < c->here.count; i++) {
         const struct schema_part *p = &c->here.items[i], *expected = find(&c->expected, p);
         bool again = expected && seen[expected - c->expected.items];
@@ -335,7 +329,6 @@ static void compare_parts(const struct schema_comparison *c)
     for (size_t i = 0; i < c->expected.count; i++)
         if (!seen[i] && strncmp(c->expected.items[i].name, asked_for, strlen(asked_for)) != 0)
             report(c, SCHEMA_MISSING, &c->expected.items[i], 0, c->expected.items[i].sql);
-    free(seen);
 }
 
 int schema_compare(struct db *db, int64_t version, void (*found)(void *context, const struct schema_difference *d),
@@ -385,9 +378,8 @@ static void refuse_part(void *context, const struct schema_difference *d)
     if ((d->state == SCHEMA_MISSING && d->sql) ||
         (!r->views && strcmp(d->type, "view") == 0 && !d->sql && is_among(d->name, view_names, LENGTH(view_names))))
         return;
-    char *text = schema_describe(d);
+    OWNED char *text = schema_describe(d);
     examples_add(&r->examples, text);
-    free(text);
 }
 
 int schema_is_known(struct db *db, bool views, char sum[HASH_HEX_BYTES], bool *yes, struct error *e)
@@ -412,11 +404,10 @@ int schema_check(struct db *db, int64_t version, bool views, struct error *e)
     struct schema_refusal r = {views, EXAMPLES_INIT};
     rc = schema_compare(db, version, refuse_part, &r, e);
     if (rc == 0 && r.examples.count > 0) {
-        char *advice = shell_fill_file("`meshsweep check --repair -d FILE` brings it back to that", db->path);
+        OWNED char *advice = shell_fill_file("`meshsweep check --repair -d FILE` brings it back to that", db->path);
         rc = error_set(e, ERROR_FAILED,
                        "database %s: its schema is not as meshsweep makes it: %s; %s, and keeps all rows", db->path,
                        buffer_text(&r.examples.text), advice);
-        free(advice);
     }
     examples_free(&r.examples);
     return rc;

@@ -45,11 +45,10 @@ int upgrade_keep_copy(struct db *db, int64_t version, char **name, struct error 
         *name = copy;
         return 0;
     }
-    char *why = xstrdup(e->text);
-    char *advice = shell_fill_file("`meshsweep upgrade --no-copy FILE` upgrades it without one", db->path);
+    OWNED char *why = xstrdup(e->text);
+    OWNED char *advice = shell_fill_file("`meshsweep upgrade --no-copy FILE` upgrades it without one", db->path);
     error_set(e, ERROR_FAILED, "database %s: it is not upgraded, for no copy of it as it is can be kept: %s; %s",
               db->path, why, advice);
-    free_all(why, advice, copy);
     return -1;
 }
 
@@ -84,15 +83,15 @@ int upgrade_refuse(struct db *db, int64_t version, int64_t newest, struct error 
         return error_set(e, ERROR_FAILED,
                          "database %s: upgrading from schema version %lld to %lld; try again in a moment", db->path,
                          (long long)version, (long long)newest);
-    char *directory = path_beside(db->path, ".");
+    OWNED char *directory = path_beside(db->path, ".");
     bool may_write = access(db->path, W_OK) == 0 && access(directory, W_OK) == 0;
-    char *advice = shell_fill_file(may_write ? "`meshsweep upgrade FILE` upgrades it, and keeps a copy"
-                                             : "it may not be written, but `meshsweep upgrade -o NEW FILE` makes an "
-                                               "upgraded copy NEW",
-                                   db->path);
+    OWNED char *advice =
+        shell_fill_file(may_write ? "`meshsweep upgrade FILE` upgrades it, and keeps a copy"
+                                  : "it may not be written, but `meshsweep upgrade -o NEW FILE` makes an "
+                                    "upgraded copy NEW",
+                        db->path);
     error_set(e, ERROR_FAILED, "database %s: its schema version %lld is older than this program's %lld; %s", db->path,
               (long long)version, (long long)newest, advice);
-    free_all(advice, directory);
     return -1;
 }
 

@@ -24,13 +24,12 @@ static char *make_temporary(const char *path, struct error *e)
 
 static void sync_directory(const char *path)
 {
-    char *directory = path_beside(path, ".");
+    OWNED char *directory = path_beside(path, ".");
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
         fsync(fd);
         close(fd);
     }
-    free(directory);
 }
 
 int database_write_whole(const char *path, database_fill *fill, void *context, struct error *e)

@@ -189,12 +189,11 @@ static double median_of(const double *sorted, size_t count)
 static double noise_of(const double *sorted, size_t count, double least)
 {
     const double median = median_of(sorted, count);
-    double *deviations = xcalloc(count, sizeof *deviations);
+    OWNED double *deviations = xcalloc(count, sizeof *deviations);
     for (size_t i = 0; i < count; i++)
         deviations[i] = fabs(sorted[i] - median);
     qsort(deviations, count, sizeof *deviations, by_value);
     const double noise = DEVIATIONS * DEVIATION_OF_MEDIAN * median_of(deviations, count);
-    free(deviations);
     return noise > least ? noise : least;
 }
 

@@ -160,13 +160,11 @@ static bool from_nvidia_files(const char *root, struct device_list *out)
 /* A node of the topology is a GPU when it has SIMD units; the others are processors. */
 static bool is_gpu_node(const char *directory)
 {
-    struct buffer text = BUFFER_INIT;
-    char *path = xasprintf("%s/properties", directory);
+    OWNED_BUFFER text = BUFFER_INIT;
+    OWNED char *path = xasprintf("%s/properties", directory);
     bool yes = file_read(path, 1 << 16, &text, NULL) == 0;
     const char *line = yes ? strstr(buffer_text(&text), "simd_count ") : NULL;
     yes = line && strtol(line + strlen("simd_count "), NULL, 10) > 0;
-    buffer_free(&text);
-    free(path);
     return yes;
 }
 
@@ -175,9 +173,8 @@ static void from_rocm_files(const char *root, struct device_list *out)
     char *nodes = xasprintf("%s/sys/class/kfd/kfd/topology/nodes", root);
     int64_t count = 0, entries = count_entries(nodes);
     for (int64_t i = 0; i < entries; i++) {
-        char *node = xasprintf("%s/%lld", nodes, (long long)i);
+        OWNED char *node = xasprintf("%s/%lld", nodes, (long long)i);
         count += is_gpu_node(node);
-        free(node);
     }
     free(nodes);
     device_list_add_count(out, count);

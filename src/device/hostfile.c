@@ -162,13 +162,12 @@ int hosts_filter(struct host_list *l, const char *include, const char *exclude, 
     if (!including && !excluding)
         return 0;
     const char *option = including ? "include" : "exclude";
-    bool *marks = xcalloc(l->count * SLOTS_MOST + 1, sizeof *marks);
+    OWNED bool *marks = xcalloc(l->count * SLOTS_MOST + 1, sizeof *marks);
     int rc = mark(l, including ? include : exclude, marks, option, e);
     if (rc == 0 && count_kept(l, marks, including) == 0)
         rc = error_set(e, ERROR_USAGE, "%s: no host is left", option);
     if (rc == 0)
         keep_marked(l, marks, including);
-    free(marks);
     return rc;
 }
 

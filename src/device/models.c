@@ -27,8 +27,8 @@ static char *find_line(const char *path, const char *word)
 /* "NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar 5 …": the first word that is made of digits and dots. */
 static void add_driver(struct buffer *b, const char *directory)
 {
-    char *path = xasprintf("%s/version", directory);
-    char *line = find_line(path, "NVRM version:");
+    OWNED char *path = xasprintf("%s/version", directory);
+    OWNED char *line = find_line(path, "NVRM version:");
     const char *version = line;
     size_t length = 0;
     while (version && *version) {
@@ -43,7 +43,6 @@ static void add_driver(struct buffer *b, const char *directory)
         buffer_add_json_string(b, version, length);
     else
         buffer_add_text(b, "null");
-    free_all(line, path);
 }
 
 static int visible(const struct dirent *d)
@@ -53,18 +52,17 @@ static int visible(const struct dirent *d)
 
 static void add_models(struct buffer *b, const char *directory)
 {
-    char *path = xasprintf("%s/gpus", directory);
+    OWNED char *path = xasprintf("%s/gpus", directory);
     struct dirent **entries = NULL;
     int count = scandir(path, &entries, visible, alphasort);
     for (int i = 0; i < count; i++) {
-        char *file = xasprintf("%s/%s/information", path, entries[i]->d_name);
-        char *model = find_line(file, "Model:");
+        OWNED char *file = xasprintf("%s/%s/information", path, entries[i]->d_name);
+        OWNED char *model = find_line(file, "Model:");
         if (i > 0)
             buffer_add_char(b, ',');
         buffer_add_json_string(b, model ? model : "", model ? strlen(model) : 0);
-        free_all(model, file, entries[i]);
     }
-    free_all(entries, path);
+    free(entries);
 }
 
 char *gpu_models_json(const char *directory)

@@ -1,7 +1,6 @@
 #include "device/provenance.h"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -63,8 +62,8 @@ static void add_git(struct buffer *b, const char *directory, char *const *enviro
 {
     static const char *const head[] = {"rev-parse", "HEAD", NULL};
     static const char *const status[] = {"status", "--porcelain", "--untracked-files=no", NULL};
-    char *commit = ask_git(directory, environment, head);
-    char *changes = commit ? ask_git(directory, environment, status) : NULL;
+    OWNED char *commit = ask_git(directory, environment, head);
+    OWNED char *changes = commit ? ask_git(directory, environment, status) : NULL;
     buffer_add_text(b, ",\"git\":");
     if (commit) {
         buffer_add_text(b, "{\"commit\":");
@@ -73,7 +72,6 @@ static void add_git(struct buffer *b, const char *directory, char *const *enviro
     } else {
         buffer_add_text(b, "null");
     }
-    free_all(commit, changes);
 }
 
 static int usable_cpus(void)
@@ -99,8 +97,8 @@ char *provenance_json(const char *directory, char *const *runner, char *const *p
     struct buffer b = BUFFER_INIT;
     struct utsname machine;
     struct sysinfo memory;
-    char *model = cpu_model(), *context = environment_context_json(runner, pass, secrets);
-    char *gpus = gpu_models_json("/proc/driver/nvidia"), *here = path_absolute(directory ? directory : ".");
+    OWNED char *model = cpu_model(), *context = environment_context_json(runner, pass, secrets);
+    OWNED char *gpus = gpu_models_json("/proc/driver/nvidia"), *here = path_absolute(directory ? directory : ".");
     uname(&machine);
     add_string(&b, "host", machine.nodename);
     add_string(&b, "kernel", machine.release);
@@ -116,6 +114,5 @@ char *provenance_json(const char *directory, char *const *runner, char *const *p
     add_bytes(&b, "directory_bytes", here);
     add_git(&b, directory, runner);
     buffer_printf(&b, ",\"versions\":%s,\"environment\":%s}", versions ? versions : "null", context);
-    free_all(model, context, gpus, here);
     return buffer_take(&b);
 }

@@ -105,15 +105,13 @@ static bool ask_smi(const char *what, char *const *environment, const struct dev
 
 static bool read_number(const char *path, int64_t *out)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     bool ok = file_read(path, 64, &text, NULL) == 0;
     if (ok) {
-        char *number = buffer_take(&text);
+        OWNED char *number = buffer_take(&text);
         number[strcspn(number, "\n")] = '\0';
         ok = parse_int64(number, out);
-        free(number);
     }
-    buffer_free(&text);
     return ok;
 }
 

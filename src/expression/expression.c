@@ -82,14 +82,13 @@ static int use_name(void *context, const char *name, bool quoted, struct buffer 
     else if (found == RESOLVED_UNKNOWN && (r->unknown == UNKNOWN_IS_NULL || names_excused(r->names, name)))
         buffer_add_text(sql, "NULL");
     else {
-        char *hint = names_hint(r->names, name, NULL, 0);
+        OWNED char *hint = names_hint(r->names, name, NULL, 0);
         if (quoted && !*hint) {
             free(hint);
             hint = xasprintf(" (put strings in single quotes: '%s')", name);
         }
         error_set(e, ERROR_USAGE, "%s `%s`%s", found == RESOLVED_AMBIGUOUS ? "ambiguous key" : "unknown key", name,
                   hint);
-        free(hint);
         return -1;
     }
     return 0;
@@ -131,9 +130,8 @@ int expression_resolve(const struct names *n, const char *text, enum unknown_nam
 
 void expression_add_member(struct buffer *b, const char *json, const char *key)
 {
-    char *path = xasprintf("$.\"%s\"", key);
+    OWNED char *path = xasprintf("$.\"%s\"", key);
     buffer_printf(b, "json_extract(%s, ", json);
     buffer_add_quoted(b, path, '\'');
     buffer_add_char(b, ')');
-    free(path);
 }

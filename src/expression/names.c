@@ -244,10 +244,8 @@ static bool is_to_come(const struct names *n, const char *text)
 
 static const char *section_of(const char *text, size_t length)
 {
-    char *word = xstrndup(text, length);
-    const char *near = suggest_nearest(word, section_names, SECTION_COUNT);
-    free(word);
-    return near;
+    OWNED char *word = xstrndup(text, length);
+    return suggest_nearest(word, section_names, SECTION_COUNT);
 }
 
 static char *hint_near(const struct names *n, const char *word, const char *const *others, size_t other_count)
@@ -277,9 +275,7 @@ char *names_hint(const struct names *n, const char *text, const char *const *oth
     const char *dot = strchr(text, '.'), *section = dot ? section_of(text, (size_t)(dot - text)) : NULL;
     if (!section)
         return hint_near(n, text, others, other_count);
-    char *qualified = xasprintf("%s%s", section, dot);
+    OWNED char *qualified = xasprintf("%s%s", section, dot);
     bool known = names_resolve(n, qualified, &index) == RESOLVED_KEY;
-    char *hint = known ? xasprintf(" (did you mean `%s`?)", qualified) : hint_near(n, dot + 1, NULL, 0);
-    free(qualified);
-    return hint;
+    return known ? xasprintf(" (did you mean `%s`?)", qualified) : hint_near(n, dot + 1, NULL, 0);
 }

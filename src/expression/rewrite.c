@@ -111,7 +111,7 @@ static bool precedes_type(const char *name)
 static const char *take_name(struct rewriting *w, const char *p)
 {
     const struct rewriter *r = w->rewriter;
-    struct buffer name = BUFFER_INIT;
+    OWNED_BUFFER name = BUFFER_INIT;
     bool quoted = false, is_type = w->names_type;
     const char *end = read_chain(p, &name, &quoted);
     w->names_type = end && !quoted && precedes_type(buffer_text(&name));
@@ -123,7 +123,6 @@ static const char *take_name(struct rewriting *w, const char *p)
         end = take_call(w, buffer_text(&name), end);
     else if (r->name(r->context, buffer_text(&name), quoted, w->sql, w->e) < 0)
         end = NULL;
-    buffer_free(&name);
     return end;
 }
 

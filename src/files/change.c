@@ -12,7 +12,7 @@
 /* The value as the format reads it back, with nothing of where it stood. */
 static int value_node(enum file_format format, const struct value *v, struct doc_node *out, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct doc d = {0};
     buffer_add_text(&text, format == FORMAT_TOML ? "v = " : "");
     int rc = format_add_value(format, v, &text, e);
@@ -31,7 +31,6 @@ static int value_node(enum file_format format, const struct value *v, struct doc
             doc_node_free(out);
     }
     document_free(&d);
-    buffer_free(&text);
     return rc;
 }
 
@@ -275,7 +274,7 @@ static int change_text(struct doc *d, const struct doc_change *c, struct error *
     char **segments = path_split(c->path), **s = segments;
     const struct doc_node *n = &d->root, *parent = NULL;
     struct splice splice = {.with = BUFFER_INIT};
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     for (const struct doc_node *child; *s && (child = doc_child(n, *s)); s++) {
         parent = n;
         n = child;
@@ -299,7 +298,6 @@ static int change_text(struct doc *d, const struct doc_change *c, struct error *
         }
     }
     buffer_free(&splice.with);
-    buffer_free(&text);
     strings_free(segments);
     return rc;
 }
@@ -317,12 +315,10 @@ static int cannot(const struct doc *d, const struct doc_change *c, struct error 
 
 static bool is_same(const struct doc *a, const struct doc *b)
 {
-    struct buffer left = BUFFER_INIT, right = BUFFER_INIT;
+    OWNED_BUFFER left = BUFFER_INIT, right = BUFFER_INIT;
     document_add_canonical(a, &left);
     document_add_canonical(b, &right);
     const bool same = strcmp(buffer_text(&left), buffer_text(&right)) == 0;
-    buffer_free(&left);
-    buffer_free(&right);
     return same;
 }
 

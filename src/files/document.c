@@ -74,11 +74,10 @@ int document_parse(const char *file, const char *text, size_t length, enum file_
 
 int document_read(const char *path, enum file_format format, struct doc *out, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     int rc = file_read(path, DOCUMENT_MOST_BYTES, &text, e);
     if (rc == 0)
         rc = document_parse(path, buffer_text(&text), text.length, format, out, e);
-    buffer_free(&text);
     return rc;
 }
 
@@ -278,7 +277,7 @@ static void note_path(void *context, const char *path, const struct doc_node *n)
 /* The path that is spelt like it, or the only one with its last part. */
 static char *nearest(const struct doc *d, const char *path)
 {
-    struct string_list all = STRING_LIST_INIT;
+    OWNED_LIST all = STRING_LIST_INIT;
     struct doc_visit v = {.found = note_path, .context = &all, .with_parents = true};
     visit(&v, &d->root);
     const char *near = suggest_nearest(path, (const char *const *)all.items, all.count), *dot = strrchr(path, '.');
@@ -291,7 +290,6 @@ static char *nearest(const struct doc *d, const char *path)
     }
     near = near ? near : count == 1 ? alike : NULL;
     char *hint = near ? xasprintf("; did you mean `%s`?", near) : xstrdup("");
-    string_list_free(&all);
     buffer_free(&v.path);
     return hint;
 }
@@ -305,11 +303,9 @@ static char *refuse_missing(const struct doc *d, const struct doc_node *parent, 
                          c->path, from);
     if (from)
         return xasprintf("`%s` comes from *%s by a merge and cannot be left out there", c->path, from);
-    char *hint = nearest(d, c->path);
-    char *why = xasprintf("%s has no `%s`%s%s", d->file, c->path, hint,
-                          *hint || c->kind == DOC_UNSET ? "" : "; what it need not have stands under [job.file.add]");
-    free(hint);
-    return why;
+    OWNED char *hint = nearest(d, c->path);
+    return xasprintf("%s has no `%s`%s%s", d->file, c->path, hint,
+                     *hint || c->kind == DOC_UNSET ? "" : "; what it need not have stands under [job.file.add]");
 }
 
 /* Why nothing below the node, or it itself, can be changed; NULL: it can. */

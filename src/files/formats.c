@@ -158,7 +158,7 @@ int toml_fill(struct doc *d, struct error *e)
 /* With a point and a sign, so that every reader takes it for a float: YAML 1.1 has no 1e5. */
 static void add_real(double value, struct buffer *out)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     buffer_add_double(&b, value);
     const char *text = buffer_text(&b), *exponent = text + strcspn(text, "eE");
     buffer_add(out, text, (size_t)(exponent - text));
@@ -166,7 +166,6 @@ static void add_real(double value, struct buffer *out)
         buffer_add_text(out, ".0");
     if (*exponent)
         buffer_printf(out, "e%s%s", strchr("+-", exponent[1]) ? "" : "+", exponent + 1);
-    buffer_free(&b);
 }
 
 /* Returns whether no reader of YAML takes the text, without quotes, for anything but itself. */
@@ -208,22 +207,20 @@ static int add_json(const struct json *j, struct buffer *out, struct error *e)
     if (json_text_is_null(j))
         return no_value("null", FORMAT_TOML, e);
     if (j->kind == JSON_SCALAR) {
-        char *text = j->text[0] == '"' ? decoded(j->text) : NULL;
+        OWNED char *text = j->text[0] == '"' ? decoded(j->text) : NULL;
         if (text)
             add_text(FORMAT_TOML, text, out);
         else
             buffer_add_text(out, j->text);
-        free(text);
         return 0;
     }
     buffer_add_text(out, is_list ? "[" : "{");
     for (size_t i = 0; i < j->count; i++) {
         buffer_add_text(out, i ? ", " : "");
         if (j->children[i].name) {
-            char *name = decoded_name(j->children[i].name);
+            OWNED char *name = decoded_name(j->children[i].name);
             toml_add_key(name, out);
             buffer_add_text(out, " = ");
-            free(name);
         }
         if (add_json(&j->children[i], out, e) < 0)
             return -1;

@@ -159,7 +159,7 @@ static struct row_hashes hash_row(struct cutting *c, const struct spec_axis *a, 
 static void drop_repeats(struct cutting *c, struct spec_axis *a)
 {
     struct hash_set identities = HASH_SET_INIT, all = HASH_SET_INIT;
-    bool *is_new = xcalloc(a->axis->value_count, sizeof *is_new);
+    OWNED bool *is_new = xcalloc(a->axis->value_count, sizeof *is_new);
     size_t count = 0;
     for (size_t row = 0; row < a->axis->value_count; row++) {
         const struct row_hashes hashes = hash_row(c, a, row);
@@ -172,7 +172,6 @@ static void drop_repeats(struct cutting *c, struct spec_axis *a)
         free_axis(a);
         *a = once;
     }
-    free(is_new);
     hash_set_free(&identities);
     hash_set_free(&all);
 }
@@ -273,14 +272,13 @@ static struct spec_block copy_block(const struct spec_block *b)
 
 static void choose_rows(struct spec_axis *a, const bool *rows, bool are_taken)
 {
-    bool *takes = xcalloc(a->axis->value_count, sizeof *takes);
+    OWNED bool *takes = xcalloc(a->axis->value_count, sizeof *takes);
     size_t count = 0;
     for (size_t row = 0; row < a->axis->value_count; row++)
         count += takes[row] = rows[row] == are_taken;
     struct spec_axis chosen = copy_axis(a, takes, count);
     free_axis(a);
     *a = chosen;
-    free(takes);
 }
 
 /* Adds what is left of `b`, which is taken over, without what the other has: for each axis what lies outside of the

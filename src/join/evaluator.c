@@ -83,7 +83,7 @@ static int add_view(struct evaluator *v, int section, struct error *e)
 {
     struct section_view *view = &v->views[section];
     const struct table_source source = {count_rows, read_cell, view};
-    struct buffer columns = BUFFER_INIT;
+    OWNED_BUFFER columns = BUFFER_INIT;
     view->evaluator = v;
     view->keys = xcalloc(v->names->key_count + 1, sizeof *view->keys);
     buffer_add_text(&columns, "\"#id\"");
@@ -94,11 +94,8 @@ static int add_view(struct evaluator *v, int section, struct error *e)
         buffer_add_text(&columns, ", ");
         expression_add_name(&columns, v->names->keys[k].name);
     }
-    char *name = xasprintf("#bound %s", section_names[section]);
-    int rc = db_add_table(v->db, name, buffer_text(&columns), &source, e);
-    free(name);
-    buffer_free(&columns);
-    return rc;
+    OWNED char *name = xasprintf("#bound %s", section_names[section]);
+    return db_add_table(v->db, name, buffer_text(&columns), &source, e);
 }
 
 int evaluator_create(const struct names *names, struct db *db, struct evaluator **out, struct error *e)

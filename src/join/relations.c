@@ -279,7 +279,7 @@ static void cover_all(struct variable *v)
 
 static void hash_variable(struct variable *v, size_t block_count)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     buffer_add(&b, v->keys, v->width * sizeof *v->keys);
     if (v->rows_of)
         buffer_add(&b, v->rows_of, block_count * sizeof *v->rows_of);
@@ -290,7 +290,6 @@ static void hash_variable(struct variable *v, size_t block_count)
             datum_add(&r->cells[c], &b);
     }
     v->hash = hash_bytes(b.data, b.length);
-    buffer_free(&b);
 }
 
 static void finish_variable(struct variable *v, size_t block_count)
@@ -363,7 +362,7 @@ static void make_variable(const struct maker *m, const struct draft *d, size_t c
 static void make_shape(const struct maker *m, const struct draft *d, struct section_shape *s)
 {
     size_t key_count = m->names->key_count;
-    struct datum *constants = xcalloc(d->block_count * key_count + 1, sizeof *constants);
+    OWNED struct datum *constants = xcalloc(d->block_count * key_count + 1, sizeof *constants);
     for (size_t b = 0; b < d->block_count; b++)
         read_constants(&m->blocks[d->blocks[b]], constants + b * key_count, key_count);
     *s = (struct section_shape){.blocks = d->blocks,
@@ -381,7 +380,6 @@ static void make_shape(const struct maker *m, const struct draft *d, struct sect
         s->strides[b * s->variable_count] = m->blocks[d->blocks[b]].first;
         s->counts[b] = m->blocks[d->blocks[b]].count;
     }
-    free(constants);
 }
 
 void relation_make(const struct spec_block *blocks, size_t count, const struct names *names, enum section_kind section,

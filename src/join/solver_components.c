@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "join/solver_state.h"
 
 #include "util/memory.h"
@@ -24,7 +26,7 @@ static bool are_tied(const struct solver *s, size_t a, size_t b)
 struct set solver_component(const struct solver *s, bool *in, size_t from)
 {
     struct set found = {NULL, 0}, sorted = {NULL, 0};
-    bool *is_found = xcalloc(s->place_count, sizeof *is_found);
+    OWNED bool *is_found = xcalloc(s->place_count, sizeof *is_found);
     add(&found, from);
     in[from] = false;
     for (size_t i = 0; i < found.count; i++)
@@ -38,7 +40,7 @@ struct set solver_component(const struct solver *s, bool *in, size_t from)
     for (size_t p = 0; p < s->place_count; p++)
         if (is_found[p])
             add(&sorted, p);
-    free_all(found.items, is_found);
+    free(found.items);
     return sorted;
 }
 
@@ -106,7 +108,7 @@ static void note_context(const struct solver *s, const struct set *component, st
 size_t solver_grow(const struct solver *s, struct tree *t, struct set component, enum order order)
 {
     struct branch b = {.place = solver_choose(s, &component, order)};
-    bool *in = xcalloc(s->place_count, sizeof *in);
+    OWNED bool *in = xcalloc(s->place_count, sizeof *in);
     struct set children = {NULL, 0};
     note_context(s, &component, &b);
     for (size_t i = 0; i < component.count; i++)
@@ -120,7 +122,7 @@ size_t solver_grow(const struct solver *s, struct tree *t, struct set component,
     b.child_count = children.count;
     t->branches = array_grow(t->branches, t->branch_count, sizeof *t->branches);
     t->branches[t->branch_count] = b;
-    free_all(in, component.items);
+    free(component.items);
     return t->branch_count++;
 }
 

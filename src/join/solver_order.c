@@ -22,7 +22,7 @@ static double weight(const struct variable_place *p)
 /* The weight of the heaviest component that is left without the place. */
 static double rest_without(const struct solver *s, const struct set *component, size_t without)
 {
-    bool *in = xcalloc(s->place_count, sizeof *in);
+    OWNED bool *in = xcalloc(s->place_count, sizeof *in);
     double heaviest = 0;
     for (size_t i = 0; i < component->count; i++)
         in[component->items[i]] = component->items[i] != without;
@@ -36,7 +36,6 @@ static double rest_without(const struct solver *s, const struct set *component, 
         heaviest = sum > heaviest ? sum : heaviest;
         free(part.items);
     }
-    free(in);
     return heaviest;
 }
 
@@ -148,7 +147,7 @@ static double rank_from(const struct solver *s, const struct set *component, con
 void solver_rank(struct solver *s, const struct set *component)
 {
     double *shares = sample_shares(s, component), least = INFINITY;
-    size_t *ranking = xcalloc(component->count, sizeof *ranking);
+    OWNED size_t *ranking = xcalloc(component->count, sizeof *ranking);
     s->ranks = xreallocarray(s->ranks, s->place_count, sizeof *s->ranks);
     for (size_t i = 0; i < component->count; i++)
         s->ranks[component->items[i]] = i;
@@ -161,7 +160,7 @@ void solver_rank(struct solver *s, const struct set *component)
         for (size_t n = 0; n < component->count; n++)
             s->ranks[ranking[n]] = n;
     }
-    free_all(ranking, shares);
+    free(shares);
 }
 
 static size_t first_ranked(const struct solver *s, const struct set *component)

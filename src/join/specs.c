@@ -103,13 +103,12 @@ static size_t longest_of(const struct specs *s, const struct spec_axis *a, struc
 static void check_length(const struct specs *s, const struct block *block, const struct spec_block *b,
                          struct problems *problems)
 {
-    struct buffer scratch = BUFFER_INIT;
+    OWNED_BUFFER scratch = BUFFER_INIT;
     size_t longest = 1;
     for (size_t a = 0; a < b->axis_count; a++)
         longest += longest_of(s, &b->axes[a], &scratch);
     if (longest > SPEC_LONGEST)
         problems_add(problems, block->at, "a spec of %zu KiB, more than %d KiB", longest >> 10, SPEC_LONGEST >> 10);
-    buffer_free(&scratch);
 }
 
 /* SQLite compares names of columns without regard to case. Two such keys are a problem already: one column is there for
@@ -297,10 +296,9 @@ void specs_add_json(struct specs *s, int64_t spec, bool identity, const bool *sk
 
 struct hash128 specs_content_hash(struct specs *s, int64_t spec)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     add_json(s, spec, JSON_CONTENT, NULL, &text);
     const struct hash128 hash = hash_bytes(text.data, text.length);
-    buffer_free(&text);
     return hash;
 }
 
@@ -401,14 +399,12 @@ static int read_cell(void *context, int64_t row, int column, struct sql_value *o
 
 int specs_add_table(struct specs *s, struct db *db, struct error *e)
 {
-    struct buffer columns = BUFFER_INIT;
+    OWNED_BUFFER columns = BUFFER_INIT;
     const struct table_source source = {count_rows, read_cell, s};
     buffer_add_text(&columns, "\"#id\" INTEGER, \"#hash\" BLOB, \"#core\" TEXT, \"#json\" TEXT");
     for (size_t i = 0; i < s->column_count; i++) {
         buffer_add_text(&columns, ", ");
         expression_add_name(&columns, s->names->keys[s->columns[i]].name);
     }
-    int rc = db_add_table(db, section_names[s->section], buffer_text(&columns), &source, e);
-    buffer_free(&columns);
-    return rc;
+    return db_add_table(db, section_names[s->section], buffer_text(&columns), &source, e);
 }

@@ -170,7 +170,7 @@ static int add_interval(struct translation *t, struct buffer *out)
  * something else. */
 static int add_repeated(struct translation *t, struct buffer *out)
 {
-    struct buffer atom = BUFFER_INIT;
+    OWNED_BUFFER atom = BUFFER_INIT;
     bool anchor = *t->p == '^';
     int rc = add_atom(t, &atom);
     for (int times = 0; rc == 0 && !anchor && *t->p && strchr("*+?{", *t->p); times++) {
@@ -187,7 +187,6 @@ static int add_repeated(struct translation *t, struct buffer *out)
     }
     if (rc == 0 && atom.length > 0)
         buffer_add(out, atom.data, atom.length);
-    buffer_free(&atom);
     return rc;
 }
 
@@ -282,7 +281,7 @@ static void end_run(struct buffer *run, struct buffer *longest)
 /* The longest run of literals in the alternative that begins at `p`; returns where it ends. */
 static const char *longest_literal(const char *p, struct buffer *longest)
 {
-    struct buffer run = BUFFER_INIT;
+    OWNED_BUFFER run = BUFFER_INIT;
     while (*p && *p != '|') {
         char literal = literal_of(p);
         bool optional;
@@ -297,7 +296,6 @@ static const char *longest_literal(const char *p, struct buffer *longest)
             end_run(&run, longest);
     }
     end_run(&run, longest);
-    buffer_free(&run);
     return p;
 }
 
@@ -373,9 +371,8 @@ bool line_pattern_match_within(const struct line_pattern *p, const char *text, s
         return false;
     if (engine_match(p->engine, text, within, count, groups))
         return true;
-    char *mended = mend(text, strlen(text));
+    OWNED char *mended = mend(text, strlen(text));
     bool matches = mended && engine_match(p->engine, mended, within, count, groups);
-    free(mended);
     return matches;
 }
 

@@ -323,10 +323,8 @@ static char *keep_own_log(struct capture *c, const char *fallback, struct captur
 
 static char *keep_log(struct capture *c, int64_t attempt, const char *job_dir, struct captured *kept)
 {
-    char *fallback = xasprintf("%s/attempt-%" PRId64 ".log", c->scratch_dir, attempt);
-    char *path = c->own_dir ? keep_own_log(c, fallback, kept) : keep(c->log_path, c->fd, job_dir, LOG_NAME, fallback);
-    free(fallback);
-    return path;
+    OWNED char *fallback = xasprintf("%s/attempt-%" PRId64 ".log", c->scratch_dir, attempt);
+    return c->own_dir ? keep_own_log(c, fallback, kept) : keep(c->log_path, c->fd, job_dir, LOG_NAME, fallback);
 }
 
 /* A directory that was moved has the job's metrics, too. */

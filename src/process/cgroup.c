@@ -23,7 +23,7 @@ static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}
 /* The path of the process's group within the hierarchy, the caller's; NULL: none. */
 static char *path_of(const char *proc_file)
 {
-    struct buffer groups = BUFFER_INIT;
+    OWNED_BUFFER groups = BUFFER_INIT;
     char *path = NULL;
     if (file_read(proc_file, 1 << 20, &groups, NULL) == 0) {
         const char *line = groups.data;
@@ -34,7 +34,6 @@ static char *path_of(const char *proc_file)
         if (line)
             path = xasprintf("%.*s", (int)strcspn(line + 3, "\n"), line + 3);
     }
-    buffer_free(&groups);
     return path;
 }
 
@@ -43,10 +42,9 @@ static char *own_directory(void)
 {
     char *path = path_of("/proc/self/cgroup"), *directory = NULL;
     for (size_t i = 0; path && !directory && i < LENGTH(mounts); i++) {
-        char *members = xasprintf("%s%s/cgroup.procs", mounts[i], path);
+        OWNED char *members = xasprintf("%s%s/cgroup.procs", mounts[i], path);
         if (access(members, W_OK) == 0)
             directory = xasprintf("%s%s", mounts[i], strcmp(path, "/") == 0 ? "" : path);
-        free(members);
     }
     free(path);
     return directory;
@@ -54,12 +52,11 @@ static char *own_directory(void)
 
 static bool join(const char *directory)
 {
-    char *members = xasprintf("%s/cgroup.procs", directory);
+    OWNED char *members = xasprintf("%s/cgroup.procs", directory);
     int fd = open(members, O_WRONLY | O_CLOEXEC);
     bool joined = fd >= 0 && write(fd, "0", 1) == 1;
     if (fd >= 0)
         close(fd);
-    free(members);
     return joined;
 }
 
@@ -110,10 +107,10 @@ void cgroup_leave(char *directory)
 {
     if (!directory)
         return;
-    char *above = xasprintf("%.*s", (int)(strrchr(directory, '/') - directory), directory);
+    OWNED char *above = xasprintf("%.*s", (int)(strrchr(directory, '/') - directory), directory);
     if (join(above))
         rmdir(directory);
-    free_all(above, directory);
+    free(directory);
 }
 
 bool cgroup_holds(pid_t pid, const char *prefix)
@@ -128,8 +125,7 @@ bool cgroup_holds(pid_t pid, const char *prefix)
 
 void cgroup_remove_empty(const char *prefix)
 {
-    char *above = own_directory(), *wanted = xasprintf(NAME "%s:", prefix);
+    OWNED char *above = own_directory(), *wanted = xasprintf(NAME "%s:", prefix);
     if (above)
         remove_groups(above, begins_with, wanted);
-    free_all(above, wanted);
 }

@@ -48,11 +48,10 @@ static const char *const of_sessions[] = {
 
 static bool matches(const char *setting, const char *const *patterns, size_t count)
 {
-    char *name = xstrndup(setting, setting_name_length(setting));
+    OWNED char *name = xstrndup(setting, setting_name_length(setting));
     bool found = false;
     for (size_t i = 0; !found && i < count; i++)
         found = fnmatch(patterns[i], name, 0) == 0;
-    free(name);
     return found;
 }
 
@@ -60,9 +59,8 @@ static bool matches(const char *setting, const char *const *patterns, size_t cou
 static bool is_secret(const char *setting, char *const *secrets)
 {
     const struct secrets none = SECRETS_INIT;
-    char *public = secrets_redact(&none, setting);
+    OWNED char *public = secrets_redact(&none, setting);
     const bool is = secrets_match_name(setting, secrets) || strcmp(public, setting) != 0;
-    free(public);
     return is;
 }
 
@@ -214,9 +212,8 @@ char *environment_context_json(char *const *runner, char *const *pass, char *con
     for (; runner && *runner; runner++) {
         if (!is_recorded(*runner, pass))
             continue;
-        char *public = secrets_redact(&none, *runner);
+        OWNED char *public = secrets_redact(&none, *runner);
         add_member(&b, public, secrets);
-        free(public);
     }
     buffer_add_text(&b, b.length ? "}" : "{}");
     return buffer_take(&b);

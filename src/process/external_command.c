@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -132,11 +131,10 @@ static pid_t start(const struct external_command *c, int output_fd, int error_fd
                    struct process_failure *failure)
 {
     *failure = (struct process_failure){ENOENT, "exec"};
-    char *program = process_find_program(c->argv[0], c->environment, c->directory, &failure->error_number);
+    OWNED char *program = process_find_program(c->argv[0], c->environment, c->directory, &failure->error_number);
     struct process_start p = {program, c->argv, c->environment, c->directory, input_fd, output_fd, error_fd, NULL,
                               0,       NULL};
     pid_t pid = program ? process_spawn(&p, NULL, failure) : -1;
-    free(program);
     return pid;
 }
 

@@ -46,13 +46,12 @@ static uint64_t mark_of(pid_t pid)
     static const char name[] = "\nMax realtime timeout ";
     char path[40];
     uint64_t mark = 0;
-    struct buffer limits = BUFFER_INIT;
+    OWNED_BUFFER limits = BUFFER_INIT;
     snprintf(path, sizeof path, "/proc/%d/limits", (int)pid);
     if (file_read(path, 1 << 16, &limits, NULL) == 0) {
         const char *line = strstr(buffer_text(&limits), name);
         mark = line ? strtoull(line + strlen(name), NULL, 10) : 0; /* "unlimited" is 0 */
     }
-    buffer_free(&limits);
     return mark >= LOWEST ? mark : 0;
 }
 

@@ -97,10 +97,8 @@ DIR *job_directory_list(int at, const char *name)
 
 char *job_directory_absolute(const char *path)
 {
-    char *above = path_above(path), *whole = path_absolute(above);
-    char *absolute = xasprintf("%s/%s", strcmp(whole, "/") ? whole : "", path + begin_of_names(path));
-    free_all(above, whole);
-    return absolute;
+    OWNED char *above = path_above(path), *whole = path_absolute(above);
+    return xasprintf("%s/%s", strcmp(whole, "/") ? whole : "", path + begin_of_names(path));
 }
 
 /* --- files --- */
@@ -133,9 +131,8 @@ static int open_or_unpack(open_plain *plain, const char *directory, const char *
     int fd = path ? plain(directory, path) : -1;
     if (fd >= 0 || errno != ENOENT || !path || !archived_is_name(path_name(path)))
         return fd;
-    char *packed = xasprintf("%s" ARCHIVED_SUFFIX, path);
+    OWNED char *packed = xasprintf("%s" ARCHIVED_SUFFIX, path);
     fd = archived_file_read(plain(directory, packed));
-    free(packed);
     return fd >= 0 || errno != ENOENT ? fd : plain(directory, path);
 }
 
@@ -166,9 +163,8 @@ int64_t job_file_size(const char *path)
     struct stat status;
     if (job_file_stat(AT_FDCWD, path, &status))
         return status.st_size;
-    char *packed = xasprintf("%s" ARCHIVED_SUFFIX, path);
+    OWNED char *packed = xasprintf("%s" ARCHIVED_SUFFIX, path);
     const int64_t bytes = archived_file_size(job_file_open(packed));
-    free(packed);
     return bytes;
 }
 

@@ -42,16 +42,15 @@ static void walk_directory(struct file_walk *w, DIR *directory, const char *pref
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
             fstatat(at, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
-        char *path = xasprintf("%s%s", prefix, entry->d_name);
+        OWNED char *path = xasprintf("%s%s", prefix, entry->d_name);
         if (S_ISREG(status.st_mode)) {
             w->left--;
             w->visit(w->context, at, entry->d_name, path, (int64_t)status.st_size);
         }
         DIR *below = S_ISDIR(status.st_mode) && level < LEVELS_MOST ? job_directory_list(at, entry->d_name) : NULL;
-        char *inner = xasprintf("%s/", path);
+        OWNED char *inner = xasprintf("%s/", path);
         if (below)
             walk_directory(w, below, inner, level + 1);
-        free_all(path, inner);
     }
     closedir(directory);
 }

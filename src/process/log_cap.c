@@ -62,7 +62,7 @@ static int write_cut(int from, int to, int64_t size_bytes, int64_t cap_bytes)
 int log_cap_compact(const char *path, int64_t size_bytes, int64_t cap_bytes)
 {
     const char *name = path_name(path);
-    char *above = xstrndup(path, (size_t)(name - path)), *temporary = xasprintf("%s" LOG_CAP_TEMPORARY, name);
+    OWNED char *above = xstrndup(path, (size_t)(name - path)), *temporary = xasprintf("%s" LOG_CAP_TEMPORARY, name);
     int directory = job_directory_open(above), to = -1, rc = -1;
     int from = directory < 0 ? -1 : job_file_open_in(directory, name);
     if (from >= 0)
@@ -76,7 +76,6 @@ int log_cap_compact(const char *path, int64_t size_bytes, int64_t cap_bytes)
     descriptor_close(&to);
     descriptor_close(&from);
     descriptor_close(&directory);
-    free_all(temporary, above);
     return rc;
 }
 

@@ -51,16 +51,16 @@ static int open_group(const char *controllers, const char *path)
                                              {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}};
     int fd = -1;
     for (int i = 0; i < 2 && fd < 0 && mounts[unified][i]; i++) {
-        char *file = xasprintf("%s%s/%s", mounts[unified][i], path, unified ? "memory.events" : "memory.oom_control");
+        OWNED char *file =
+            xasprintf("%s%s/%s", mounts[unified][i], path, unified ? "memory.events" : "memory.oom_control");
         fd = open_counting(file);
-        free(file);
     }
     return fd;
 }
 
 int oom_counter_open(void)
 {
-    struct buffer groups = BUFFER_INIT;
+    OWNED_BUFFER groups = BUFFER_INIT;
     int fd = -1;
     if (file_read("/proc/self/cgroup", 1 << 20, &groups, NULL) == 0) {
         char *rest = groups.data;
@@ -71,7 +71,6 @@ int oom_counter_open(void)
                 fd = open_group(controllers, line);
         }
     }
-    buffer_free(&groups);
     return fd >= 0 ? fd : open_counting("/proc/vmstat");
 }
 

@@ -202,7 +202,7 @@ const char *environment_value(char *const *environment, const char *name)
 /* 0 when `path` (relative to `directory`) is a file that may be executed, else the reason. */
 static int executable(const char *path, const char *directory)
 {
-    char *joined = path[0] != '/' && directory ? xasprintf("%s/%s", directory, path) : NULL;
+    OWNED char *joined = path[0] != '/' && directory ? xasprintf("%s/%s", directory, path) : NULL;
     const char *whole = joined ? joined : path;
     struct stat status;
     int reason = 0;
@@ -210,7 +210,6 @@ static int executable(const char *path, const char *directory)
         reason = errno;
     else if (!S_ISREG(status.st_mode) || access(whole, X_OK) < 0)
         reason = EACCES;
-    free(joined);
     return reason;
 }
 

@@ -203,8 +203,8 @@ static bool read_environment(pid_t pid, struct buffer *out)
 
 int64_t process_token(pid_t pid, const char *token_prefix)
 {
-    struct buffer environment = BUFFER_INIT;
-    char *wanted = xasprintf("MESHSWEEP_ATTEMPT=%s:", token_prefix);
+    OWNED_BUFFER environment = BUFFER_INIT;
+    OWNED char *wanted = xasprintf("MESHSWEEP_ATTEMPT=%s:", token_prefix);
     size_t length = strlen(wanted);
     int64_t attempt = TOKEN_NONE;
     bool readable = read_environment(pid, &environment);
@@ -215,8 +215,6 @@ int64_t process_token(pid_t pid, const char *token_prefix)
         if (strncmp(environment.data + at, wanted, length) == 0 &&
             parse_int64(strrchr(environment.data + at, ':') + 1, &attempt))
             break;
-    free(wanted);
-    buffer_free(&environment);
     return attempt;
 }
 

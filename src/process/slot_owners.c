@@ -13,10 +13,8 @@ static char *owners_path(const char *scratch_dir)
 
 int slot_owners_open(const char *scratch_dir)
 {
-    char *path = owners_path(scratch_dir);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    free(path);
-    return fd;
+    OWNED char *path = owners_path(scratch_dir);
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 }
 
 void slot_owner_set(int fd, size_t slot, int64_t attempt)

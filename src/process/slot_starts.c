@@ -50,15 +50,14 @@ static pid_t start_process(const struct supervisor *s, const struct launch *laun
     pid_t pid = -1;
     char **environment = job_environment(s, launch, capture->metrics_path);
     *failure = (struct process_failure){ENOENT, "exec"};
-    char *program = launch->argv[0]
-                        ? process_find_program(launch->argv[0], environment, launch->directory, &failure->error_number)
+    OWNED char *program =
+        launch->argv[0] ? process_find_program(launch->argv[0], environment, launch->directory, &failure->error_number)
                         : NULL;
     const struct process_start start = {program,    launch->argv,  environment, launch->directory,
                                         s->null_fd, output[0],     output[1],   &s->changed_signals,
                                         s->mark,    &s->open_files};
     if (program)
         pid = process_spawn(&start, start_ticks, failure);
-    free(program);
     job_environment_free(environment);
     return pid;
 }

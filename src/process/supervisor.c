@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -33,13 +32,12 @@ void outcome_free(struct outcome *o)
 
 char *boot_id_read(char out[64])
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     out[0] = '\0';
     if (file_read("/proc/sys/kernel/random/boot_id", 63, &text, NULL) == 0) {
         strcpy(out, buffer_text(&text));
         out[strcspn(out, "\n")] = '\0';
     }
-    buffer_free(&text);
     return out;
 }
 
@@ -89,10 +87,9 @@ static int provide_descriptors(const struct supervisor_options *o, struct rlimit
 /* A file without a name, for nothing but to be written to. */
 static int open_room(const char *scratch_dir)
 {
-    char *path = xasprintf("%s/room", scratch_dir);
+    OWNED char *path = xasprintf("%s/room", scratch_dir);
     int fd = descriptor_above_standard(job_file_create(AT_FDCWD, path, 0));
     unlink(path);
-    free(path);
     return fd;
 }
 

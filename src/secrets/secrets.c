@@ -45,11 +45,10 @@ static bool is_secret_word(const char *word, size_t length)
 
 static bool has_secret_part(const char *setting)
 {
-    char *name = xstrndup(setting, setting_name_length(setting));
+    OWNED char *name = xstrndup(setting, setting_name_length(setting));
     bool found = false;
     for (size_t i = 0; !found && i < LENGTH(secret_parts); i++)
         found = strcasestr(name, secret_parts[i]) != NULL;
-    free(name);
     return found;
 }
 
@@ -180,9 +179,8 @@ enum secret_name secret_name_kind(const char *name, size_t length, char *const *
     enum secret_name kind = name_of_option(name, length, listed);
     if (kind > SECRET_NAME_QUERY || !is_variable(name, length))
         return kind;
-    char *variable = xstrndup(name, length);
+    OWNED char *variable = xstrndup(name, length);
     kind = secrets_match_name(variable, listed) ? SECRET_NAME_LIKELY : kind;
-    free(variable);
     return kind;
 }
 
@@ -372,13 +370,11 @@ void secrets_add(struct secrets *s, const char *value)
 
 void secrets_add_escaped(struct secrets *s, const char *value)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     secrets_add(s, value);
     buffer_add_json_string(&b, value, strlen(value));
-    char *inside = xstrndup(buffer_text(&b) + 1, b.length - 2);
+    OWNED char *inside = xstrndup(buffer_text(&b) + 1, b.length - 2);
     secrets_add(s, inside);
-    free(inside);
-    buffer_free(&b);
 }
 
 void secrets_add_settings(struct secrets *s, char *const *settings, char *const *listed)
@@ -752,11 +748,10 @@ void secrets_add_command(struct secrets *s, char *const *words)
         struct span found = whole_word_secret(s, words, i);
         const char *rest = words[i];
         while (found.length > 0 || find_secret(s, rest, (size_t)(rest - words[i]), AS_COMMAND, &found)) {
-            char *value = xstrndup(found.text, found.length);
+            OWNED char *value = xstrndup(found.text, found.length);
             secrets_add_escaped(s, value);
             rest = found.text + found.length;
             found.length = 0;
-            free(value);
         }
     }
 }

@@ -295,10 +295,9 @@ static void read_first(const struct reading *r, const struct toml_node *list)
 
 static void read_carried(void)
 {
-    struct sweep *rows = xcalloc(1, sizeof *rows);
+    OWNED struct sweep *rows = xcalloc(1, sizeof *rows);
     toml_free(reading_carried("knowledge/devices.toml", "device", rows, NULL, read_first));
     carried_devices = rows->devices;
-    free(rows);
 }
 
 const struct device_table *devices_carried(void)

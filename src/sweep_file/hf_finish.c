@@ -192,11 +192,10 @@ static void set_mixers(struct hf_reading *r, int64_t mixers)
 
 static int finish_mamba(struct hf_reading *r)
 {
-    struct buffer pattern = BUFFER_INIT;
+    OWNED_BUFFER pattern = BUFFER_INIT;
     for (int64_t i = 0; i < hf_key_value(r, "layers") && i < LAYERS_MOST; i++)
         buffer_add_text(&pattern, "M");
     hf_set_text(r, "hybrid_pattern", buffer_text(&pattern));
-    buffer_free(&pattern);
     return 0;
 }
 

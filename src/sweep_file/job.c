@@ -87,9 +87,8 @@ static void read_version(const struct reading *r, const struct toml_node *node)
 /* "*" and "HF_*": a name so far. */
 static bool is_name_pattern(const char *text)
 {
-    char *beginning = xstrndup(text, strcspn(text, "*"));
+    OWNED char *beginning = xstrndup(text, strcspn(text, "*"));
     bool good = strcmp(text + strlen(beginning), "*") == 0 && (!*beginning || is_variable_name(beginning));
-    free(beginning);
     return good;
 }
 

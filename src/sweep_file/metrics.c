@@ -188,13 +188,12 @@ static void read_scale(const struct reading *r, const struct toml_node *scale, s
 static void read_numerator(const struct reading *r, const struct toml_node *node, struct metric *m)
 {
     const char *colon = strchr(node->text, ':');
-    char *file = xstrndup(node->text, colon ? (size_t)(colon - node->text) : 0);
+    OWNED char *file = xstrndup(node->text, colon ? (size_t)(colon - node->text) : 0);
     if (!colon || !is_inside_path(file) || !is_dotted_path(colon + 1))
         problem_at_value(r, node,
                          "numerator must be a JSON file inside the job directory and a dotted path, such as "
                          "\"config.json:batch.size\"");
     text_replace(&m->numerator, xstrdup(node->text));
-    free(file);
 }
 
 static bool says_how(const struct toml_node *const *found)

@@ -144,12 +144,11 @@ static char *describe(const struct sweep *s)
         for (size_t a = 0; s->sections[kind].block_count && a < s->sections[kind].blocks[0].axis_count; a++) {
             const struct axis *axis = &s->sections[kind].blocks[0].axes[a];
             for (size_t k = 0; k < axis->key_count; k++) {
-                char *name = xasprintf("%s.%s", section_names[kind], axis->keys[k]);
+                OWNED char *name = xasprintf("%s.%s", section_names[kind], axis->keys[k]);
                 buffer_add_text(&b, ", ");
                 buffer_add_json_string(&b, name, strlen(name));
                 buffer_add_text(&b, ": ");
                 value_add_json(&axis->values[k], &b);
-                free(name);
             }
         }
     buffer_add_text(&b, "}\n");

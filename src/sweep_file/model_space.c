@@ -681,10 +681,10 @@ static void check_each(const struct reading *r, const struct toml_node *node, co
     }
     for (size_t i = 0; i < count; i++)
         good |= strcmp(known[i], name) == 0;
-    char *hint = good ? NULL : suggest_hint(name, known, count);
+    OWNED char *hint = good ? NULL : suggest_hint(name, known, count);
     if (hint)
         problem_at_value(r, node, "the model space has no key \"%s\" to sample by%s", name, hint);
-    free_all(hint, known);
+    free(known);
 }
 
 static void read_each_values(const struct toml_node *node, struct space_sample *s)

@@ -73,10 +73,10 @@ static bool check_name(const struct type_row *row, const struct toml_node *node)
     }
     for (size_t i = 0; i < names.count && !known; i++)
         known = strcmp(names.items[i], node->key) == 0;
-    char *hint = known ? NULL : suggest_hint(node->key, names.items, names.count);
+    OWNED char *hint = known ? NULL : suggest_hint(node->key, names.items, names.count);
     if (!known)
         problem_at_key(row->r, node, "no model_type has a key \"%s\"%s", node->key, hint);
-    free_all(hint, names.items);
+    free(names.items);
     return known;
 }
 
@@ -176,7 +176,7 @@ static bool find_base(const struct type_row *row, const struct toml_node *const 
     const struct toml_node *sought = like ? like : name;
     *out = hf_type_find(&row->r->gathered->types, row->carried, sought->text);
     bool good = *out || (!like && (found[MODEL_TYPE_FAMILY] || row->carried->count == 0));
-    char *hint = good ? NULL : hint_of(row, sought->text);
+    OWNED char *hint = good ? NULL : hint_of(row, sought->text);
     if (!good && like)
         problem_at_value(row->r, like, "no model_type \"%s\" is known%s", like->text, hint);
     else if (!good)
@@ -184,7 +184,6 @@ static bool find_base(const struct type_row *row, const struct toml_node *const 
                          "no model_type \"%s\" is known: a new one needs family and keys, or like, a type that it is "
                          "like%s",
                          name->text, hint);
-    free(hint);
     return good;
 }
 
@@ -268,10 +267,9 @@ static void read_first(const struct reading *r, const struct toml_node *list)
 static void read_carried(void)
 {
     struct gathered rows = {.types = {NULL, 0, NULL}};
-    struct sweep *none = xcalloc(1, sizeof *none);
+    OWNED struct sweep *none = xcalloc(1, sizeof *none);
     rows.types.tree = reading_carried("knowledge/model_types.toml", "model_type", none, &rows, read_first);
     carried_types = rows.types;
-    free(none);
 }
 
 const struct hf_type_table *model_types_carried(void)

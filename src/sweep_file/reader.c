@@ -130,7 +130,7 @@ static size_t bytes_left(const struct gathering *g)
 
 static void load_included(struct gathering *g, const char *path, struct position at, const struct asker *self)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct error e = ERROR_INIT;
     if (file_read(path, bytes_left(g), &text, &e) < 0) {
         problems_add(g->problems, at, "%s", e.text);
@@ -138,14 +138,13 @@ static void load_included(struct gathering *g, const char *path, struct position
         buffer_add(&g->text, buffer_text(&text), text.length);
         load(g, path, buffer_text(&text), text.length, self);
     }
-    buffer_free(&text);
 }
 
 static void include(struct gathering *g, const struct toml_node *node, const struct asker *asker)
 {
     struct position at = at_node(asker->file, node);
-    char *path = path_beside(asker->file, node->text);
-    char *identity = path_absolute(path);
+    OWNED char *path = path_beside(asker->file, node->text);
+    OWNED char *identity = path_absolute(path);
     if (is_asker(asker, identity)) {
         problems_add(g->problems, at, "include cycle: %s includes itself, directly or through other files", path);
     } else if (g->identity_count == MOST_FILES) {
@@ -154,7 +153,6 @@ static void include(struct gathering *g, const struct toml_node *node, const str
         struct asker self = {.file = path, .identity = identity, .asker = asker};
         load_included(g, path, at, &self);
     }
-    free_all(identity, path);
 }
 
 /* Included files come first, so that blocks stand in the order in which they would if they were pasted. */
@@ -238,7 +236,7 @@ static int read_profile(struct gathering *g, const char *name, struct position a
 
 static void load_profile(struct gathering *g, const char *name, struct position at)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     char *file;
     if (read_profile(g, name, at, &text, &file) == 0) {
         const char *kept = add_file(g, file);
@@ -252,7 +250,6 @@ static void load_profile(struct gathering *g, const char *name, struct position 
                                               .tree = tree});
         free(file);
     }
-    buffer_free(&text);
 }
 
 /* ZHEN's files name no profile; this key is how they are known. */
@@ -458,7 +455,7 @@ static void read_documents(struct sweep *s, const struct documents *d, struct pr
 {
     bool complete = problems->found == 0;
     struct gathered gathered = {0};
-    struct page *pages = xcalloc(d->count, sizeof *pages);
+    OWNED struct page *pages = xcalloc(d->count, sizeof *pages);
     for (size_t i = 0; i < d->count; i++) {
         pages[i].reading = (struct reading){.sweep = s,
                                             .problems = problems,
@@ -475,7 +472,6 @@ static void read_documents(struct sweep *s, const struct documents *d, struct pr
         read_sections(&pages[i]);
     if (d->count > 0)
         finish(&pages[d->count - 1].reading, complete);
-    free(pages);
     words_free(&gathered.objectives);
     words_free(&gathered.notes);
     words_free(&gathered.list_values);
@@ -495,11 +491,10 @@ static char *base_name(const char *path)
 
 static struct hash128 hash_texts(const struct sweep *s)
 {
-    struct buffer all = BUFFER_INIT;
+    OWNED_BUFFER all = BUFFER_INIT;
     buffer_add(&all, s->text, strlen(s->text) + 1);
     buffer_add_text(&all, s->profile_text);
     struct hash128 hash = hash_bytes(all.data, all.length);
-    buffer_free(&all);
     return hash;
 }
 
@@ -555,20 +550,18 @@ static int read_text(const char *path, struct buffer *text, struct error *e)
 
 int sweep_load(const char *path, struct sweep **out, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     int rc = read_text(path, &text, e);
     if (rc == 0)
         rc = sweep_parse(path, buffer_text(&text), text.length, out, e);
-    buffer_free(&text);
     return rc;
 }
 
 int sweep_read(const char *path, struct sweep **out, struct problems *problems, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     int rc = read_text(path, &text, e);
     if (rc == 0)
         *out = parse(path, buffer_text(&text), text.length, problems);
-    buffer_free(&text);
     return rc;
 }

@@ -86,9 +86,8 @@ static void excuse_names(struct problems *p, const char *prefix, const char *key
     while (*key) {
         size_t length = template_name_length(key);
         if (length > 0) {
-            char *name = xasprintf("%s%s%.*s", prefix, *prefix ? "." : "", (int)length, key);
+            OWNED char *name = xasprintf("%s%s%.*s", prefix, *prefix ? "." : "", (int)length, key);
             problems_excuse(p, name);
-            free(name);
         }
         key += length ? length : 1;
     }
@@ -102,11 +101,10 @@ static void excuse_below(struct problems *p, const struct toml_node *node, const
             excuse_below(p, child, prefix);
             continue;
         }
-        char *whole = xasprintf("%s%s%s", prefix, *prefix ? "." : "", child->key);
+        OWNED char *whole = xasprintf("%s%s%s", prefix, *prefix ? "." : "", child->key);
         excuse_names(p, prefix, child->key);
         if (child->kind == NODE_TABLE)
             excuse_below(p, child, whole);
-        free(whole);
     }
 }
 
@@ -234,13 +232,11 @@ int check_choice(const struct reading *r, const struct toml_node *string, const 
     for (size_t i = 0; i < count; i++)
         if (strcmp(string->text, choices[i]) == 0)
             return (int)i;
-    struct buffer list = BUFFER_INIT;
+    OWNED_BUFFER list = BUFFER_INIT;
     for (size_t i = 0; i < count; i++)
         buffer_printf(&list, "%s\"%s\"", i == 0 ? "" : i + 1 == count ? " or " : ", ", choices[i]);
-    char *hint = suggest_hint(string->text, choices, count);
+    OWNED char *hint = suggest_hint(string->text, choices, count);
     problem_at_value(r, string, "%s must be %s%s", string->key, buffer_text(&list), hint);
-    free(hint);
-    buffer_free(&list);
     return -1;
 }
 
@@ -363,11 +359,10 @@ void read_duration(const struct reading *r, const struct toml_node *node, int64_
 {
     if (!check_finite(r, node))
         return;
-    char *text = constant_text(node);
+    OWNED char *text = constant_text(node);
     if (!parse_duration_ms(text, ms))
         problem_at_value(r, node, "%s: \"%s\" is not a duration, such as \"5s\" or \"500ms\" (at most 10 years)",
                          node->key, text);
-    free(text);
 }
 
 char *read_expression(const struct reading *r, const struct toml_node *node)

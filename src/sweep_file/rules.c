@@ -174,12 +174,11 @@ static void check_is_key(const struct reading *r, const struct toml_node *node)
 static void walk(const struct reading *r, const struct toml_node *node, const char *prefix,
                  void (*take)(const struct reading *r, const struct toml_node *node, const char *name))
 {
-    char *name = *prefix ? xasprintf("%s.%s", prefix, node->key) : xstrdup(node->key);
+    OWNED char *name = *prefix ? xasprintf("%s.%s", prefix, node->key) : xstrdup(node->key);
     if (node->kind != NODE_TABLE)
         take(r, node, name);
     for (size_t i = 0; node->kind == NODE_TABLE && i < node->child_count; i++)
         walk(r, &node->children[i], name, take);
-    free(name);
 }
 
 void walk_dotted(const struct reading *r, const struct toml_node *table,

@@ -93,7 +93,7 @@ size_t unknown_key(const struct reading *r, const struct toml_node *node, const 
                    size_t count)
 {
     size_t meant = count;
-    char *hint = NULL;
+    OWNED char *hint = NULL;
     reading_excuse(r, node);
     /* A hint that nobody will see is not looked for: a hostile file may have a million such keys. */
     if (r->problems->found < PROBLEMS_KEPT) {
@@ -103,7 +103,6 @@ size_t unknown_key(const struct reading *r, const struct toml_node *node, const 
         hint = hint ? hint : all_there_are(r, node, title, names, count);
     }
     problem_at_key(r, node, "unknown key \"%s\" in %s%s", node->key, title, hint ? hint : "");
-    free(hint);
     return meant;
 }
 
@@ -152,14 +151,13 @@ static void add_types(unsigned types, struct buffer *out)
 
 void schema_wrong_type(const struct reading *r, const struct toml_node *node, const char *name, unsigned types)
 {
-    struct buffer wanted = BUFFER_INIT;
+    OWNED_BUFFER wanted = BUFFER_INIT;
     add_types(types, &wanted);
     const struct toml_node *culprit = node;
     if (node->kind == NODE_LIST && (types & (TYPE_STRINGS | TYPE_TABLES)))
         culprit = &node->children[first_not(node, types & TYPE_STRINGS ? NODE_STRING : NODE_TABLE)];
     problem_at_value(r, culprit, "%s must be %s, %s %s", name, buffer_text(&wanted),
                      culprit == node ? "not" : "but the list has", toml_kind_name(culprit->kind));
-    buffer_free(&wanted);
 }
 
 bool schema_expect(const struct reading *r, const struct toml_node *node, const char *name, unsigned types)
@@ -206,7 +204,7 @@ static const char *role_name(enum file_role role)
 void schema_match(const struct schema *s, const struct reading *r, const struct toml_node *table,
                   const struct toml_node **found)
 {
-    bool *seen = xcalloc(s->count, sizeof *seen);
+    OWNED bool *seen = xcalloc(s->count, sizeof *seen);
     memset(found, 0, s->count * sizeof *found);
     for (size_t i = 0; i < table->child_count; i++) {
         const struct toml_node *node = &table->children[i];
@@ -228,7 +226,6 @@ void schema_match(const struct schema *s, const struct reading *r, const struct 
     for (size_t k = 0; k < s->count; k++)
         if (s->keys[k].required && !seen[k])
             problem_at_value(r, table, "%s lacks \"%s\"", s->title, s->keys[k].name);
-    free(seen);
 }
 
 /* --- values --- */

@@ -119,9 +119,8 @@ static bool check_key(const struct reading *r, const struct words *keys, struct 
 
 static bool is_free(const struct search_stage *stage, enum section_kind kind, const char *key)
 {
-    char *qualified = xasprintf("%s.%s", section_names[kind], key);
+    OWNED char *qualified = xasprintf("%s.%s", section_names[kind], key);
     bool is = word_list_has(&stage->free, qualified);
-    free(qualified);
     return is;
 }
 
@@ -132,9 +131,8 @@ static void free_tied(struct search_stage *stage, enum section_kind kind, const 
     for (size_t k = 0; k < axis->key_count; k++)
         any |= is_free(stage, kind, axis->keys[k]);
     for (size_t k = 0; any && k < axis->key_count; k++) {
-        char *qualified = xasprintf("%s.%s", section_names[kind], axis->keys[k]);
+        OWNED char *qualified = xasprintf("%s.%s", section_names[kind], axis->keys[k]);
         word_list_add(&stage->free, qualified, axis->at);
-        free(qualified);
     }
 }
 

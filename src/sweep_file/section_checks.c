@@ -211,9 +211,8 @@ void listed_word_qualify(struct listed_word *word, const struct listed_key *key)
 
 bool is_replicate_key(const struct sweep *s, const struct listed_key *key)
 {
-    char *qualified = xasprintf("%s.%s", section_names[key->kind], key->key);
+    OWNED char *qualified = xasprintf("%s.%s", section_names[key->kind], key->key);
     bool is = word_list_has(&s->replicates, key->key) || word_list_has(&s->replicates, qualified);
-    free(qualified);
     return is;
 }
 

@@ -255,10 +255,10 @@ static void keep_text(struct sweep *s, const struct buffer *text)
  * counts towards what the sweep is. What is wrong with it is a problem at the node. */
 static void hf_keys_add(const struct reading *r, const struct toml_node *node, struct block *block)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct hf_keys keys = HF_KEYS_INIT;
     struct error e = ERROR_INIT;
-    char *path = path_beside(r->file, node->text);
+    OWNED char *path = path_beside(r->file, node->text);
     if (file_read(path, FILE_MOST_BYTES, &text, &e) < 0 ||
         hf_config_read(node->text, buffer_text(&text), &r->gathered->types, model_types_carried(), &keys, &e) < 0)
         problem_at_value(r, node, "%s", e.text);
@@ -269,8 +269,6 @@ static void hf_keys_add(const struct reading *r, const struct toml_node *node, s
             block_add_key(block, keys.items[i].name, &keys.items[i].value, reading_at_value(r, node))->is_from_file =
                 true;
     hf_keys_free(&keys);
-    buffer_free(&text);
-    free(path);
 }
 
 const char *const section_names[SECTION_COUNT] = {
@@ -310,9 +308,8 @@ static bool takes_lists(const struct block_reading *b, const char *key)
 {
     if (list_values_have(b->r, key))
         return true;
-    char *qualified = join_key(section_names[b->kind], key);
+    OWNED char *qualified = join_key(section_names[b->kind], key);
     bool found = list_values_have(b->r, qualified);
-    free(qualified);
     return found;
 }
 
@@ -437,7 +434,7 @@ static char *row_text(const struct axis *axis, size_t row)
 
 static void check_distinct(const struct reading *r, const struct axis *axis, const struct toml_node *list)
 {
-    struct axis_row *rows = xreallocarray(NULL, axis->value_count, sizeof *rows);
+    OWNED struct axis_row *rows = xreallocarray(NULL, axis->value_count, sizeof *rows);
     for (size_t i = 0; i < axis->value_count; i++)
         rows[i] = (struct axis_row){.text = row_text(axis, i), .index = i};
     qsort(rows, axis->value_count, sizeof *rows, compare_rows);
@@ -446,7 +443,6 @@ static void check_distinct(const struct reading *r, const struct axis *axis, con
             problem_at_value(r, &list->children[rows[i].index], "%s: %s is listed twice", list->key, rows[i].text);
     for (size_t i = 0; i < axis->value_count; i++)
         free(rows[i].text);
-    free(rows);
 }
 
 static void read_list_axis(const struct block_reading *b, const struct toml_node *node, struct axis *axis)

@@ -103,11 +103,10 @@ static void take_size(struct was_key *w)
     int64_t bytes;
     if (w->section != SECTION_CLUSTER || !last || (strcmp(last, "_memory") != 0 && strcmp(last, "_bytes") != 0))
         return;
-    char *size = xstrndup(w->text + 1, strlen(w->text) - 1);
+    OWNED char *size = xstrndup(w->text + 1, strlen(w->text) - 1);
     size[strcspn(size, "\"")] = '\0';
     if (w->text[0] == '"' && parse_size_bytes(size, &bytes))
         text_replace(&w->text, xasprintf("%lld", (long long)bytes));
-    free(size);
 }
 
 void check_was(const struct reading *r, const struct words *keys)

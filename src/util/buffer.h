@@ -54,4 +54,7 @@ void buffer_add_toml_value(struct buffer *b, const char *value, size_t length);
 /* Appends the shortest decimal that reads back equal; "NaN", "Infinity" and "-Infinity" for what JSON lacks. */
 void buffer_add_double(struct buffer *b, double value);
 
+/* A local one, which is released where its scope ends: `OWNED_BUFFER x = BUFFER_INIT;` */
+#define OWNED_BUFFER __attribute__((cleanup(buffer_free))) struct buffer
+
 #endif

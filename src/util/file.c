@@ -38,9 +38,8 @@ static bool is_lone_pipe(int fd, const char *path)
     struct stat status;
     if (fstat(fd, &status) < 0 || !S_ISFIFO(status.st_mode))
         return false;
-    char *place = path_absolute(path);
+    OWNED char *place = path_absolute(path);
     bool made_by_shell = strncmp(path, "/dev/", 5) == 0 || strncmp(place, "/proc/", 6) == 0;
-    free(place);
     return !made_by_shell;
 }
 
@@ -132,9 +131,8 @@ static mode_t creation_mask(void)
 /* A file without a name, beside `path`; -1 where there are none. */
 static int open_unnamed(const char *path)
 {
-    char *directory = path_beside(path, ".");
+    OWNED char *directory = path_beside(path, ".");
     int fd = access("/proc/self/fd", X_OK) == 0 ? open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
-    free(directory);
     return fd;
 }
 
@@ -185,7 +183,7 @@ static int name_it(int descriptor, const char *name)
  * by a kill. */
 static int replace(int descriptor, const char *path)
 {
-    char *directory = path_beside(path, "."), *part = xasprintf("%s.part", path);
+    OWNED char *directory = path_beside(path, "."), *part = xasprintf("%s.part", path);
     int lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock >= 0)
         flock(lock, LOCK_EX);
@@ -198,7 +196,6 @@ static int replace(int descriptor, const char *path)
     if (lock >= 0)
         close(lock);
     errno = error;
-    free_all(directory, part);
     return rc;
 }
 
@@ -272,7 +269,7 @@ void file_share_open(int fd)
 
 int file_make_directories(const char *path, struct error *e)
 {
-    char *copy = xstrdup(path);
+    OWNED char *copy = xstrdup(path);
     int rc = 0;
     for (char *p = copy + 1; rc == 0; p++) {
         if (*p != '/' && *p != '\0')
@@ -286,7 +283,6 @@ int file_make_directories(const char *path, struct error *e)
         if (kept == '\0')
             break;
     }
-    free(copy);
     return rc;
 }
 
@@ -325,9 +321,8 @@ bool path_is_same(const char *a, const char *b)
     struct stat of_a, of_b;
     if (stat(a, &of_a) == 0 && stat(b, &of_b) == 0)
         return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-    char *whole_a = path_absolute(a), *whole_b = path_absolute(b);
+    OWNED char *whole_a = path_absolute(a), *whole_b = path_absolute(b);
     bool same = strcmp(whole_a, whole_b) == 0;
-    free_all(whole_a, whole_b);
     return same;
 }
 

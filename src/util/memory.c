@@ -88,6 +88,13 @@ void blocks_free(void *const *blocks, size_t count)
         free(blocks[i]);
 }
 
+void block_release(void *at)
+{
+    void *block;
+    memcpy(&block, at, sizeof block);
+    free(block);
+}
+
 void strings_free(char **strings)
 {
     for (char **s = strings; s && *s; s++)

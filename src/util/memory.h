@@ -34,6 +34,10 @@ void *array_grow(void *array, size_t count, size_t element_bytes);
 #define free_all(...) blocks_free((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
 void blocks_free(void *const *blocks, size_t count);
 
+/* Before the declaration of a pointer: it is released with free() where its scope ends. */
+#define OWNED __attribute__((cleanup(block_release)))
+void block_release(void *at); /* a pointer */
+
 /* Releases a NULL-terminated array of texts, and the texts. NULL is fine. */
 void strings_free(char **strings);
 

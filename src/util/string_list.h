@@ -44,4 +44,7 @@ size_t setting_name_length(const char *setting);
 /* Returns whether the name of NAME=value (or a name alone) is among the NULL-terminated `names`. NULL holds none. */
 bool setting_is_among(const char *setting, char *const *names);
 
+/* A local one, which is released where its scope ends: `OWNED_LIST x = STRING_LIST_INIT;` */
+#define OWNED_LIST __attribute__((cleanup(string_list_free))) struct string_list
+
 #endif
