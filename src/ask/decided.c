@@ -2,7 +2,6 @@
  * strategy, and the strategy is replayed from them on each call. It decides on configurations: the first replicate of
  * each is given out, then, if that is ok, the others, before anything new. The strategy is told their mean. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ask/proposals.h"
@@ -133,15 +132,13 @@ static int go_on(struct deciding *d, struct error *e)
     const struct sweep *sweep = d->place->space->sweep;
     const struct job_outcome_query every = {d->place->sweep_id, 0, sweep->objectives[0].metric};
     const struct past_request past = {d->place->db, d->search_id, &d->set, d->search, complete, d};
-    struct past_candidate *candidates = xcalloc(d->set.space.count + 1, sizeof *candidates);
+    OWNED struct past_candidate *candidates = xcalloc(d->set.space.count + 1, sizeof *candidates);
     int64_t last = 0;
-    int rc = trials_read(d->place->db, d->search_id, note_own, d, e) < 0 ||
-                     job_outcomes_read(d->place->db, &every, tell_known, d, e) < 0 ||
-                     past_repeat(&past, candidates, &last, e) < 0
-                 ? -1
-                 : begin_others(d, e);
-    free(candidates);
-    return rc;
+    return trials_read(d->place->db, d->search_id, note_own, d, e) < 0 ||
+                   job_outcomes_read(d->place->db, &every, tell_known, d, e) < 0 ||
+                   past_repeat(&past, candidates, &last, e) < 0
+               ? -1
+               : begin_others(d, e);
 }
 
 static int say_nothing(const struct decision *decision, enum search_answer answer, const char *strategy,

@@ -36,7 +36,7 @@ static void add_text(struct buffer *sql, const char *text)
 /* 7 matches the number or the text. */
 static void add_value(struct buffer *sql, const cJSON *value)
 {
-    char *text = cJSON_IsString(value) ? xstrdup(value->valuestring) : cJSON_PrintUnformatted(value);
+    OWNED char *text = cJSON_IsString(value) ? xstrdup(value->valuestring) : cJSON_PrintUnformatted(value);
     double number = value->valuedouble;
     if (cJSON_IsNumber(value) || (cJSON_IsString(value) && parse_double(value->valuestring, &number))) {
         buffer_add_double(sql, number);
@@ -45,7 +45,6 @@ static void add_value(struct buffer *sql, const cJSON *value)
         buffer_printf(sql, "%d, ", cJSON_IsTrue(value) != 0);
     }
     add_text(sql, text);
-    free(text);
 }
 
 static char *condition_of(const cJSON *keys)
@@ -95,9 +94,9 @@ static cJSON *flat_keys(const cJSON *keys)
             continue;
         }
         for (const cJSON *key = item->child; key; key = key->next) {
-            char *name = section < SECTION_COUNT ? xasprintf("%s.%s", item->string, key->string) : xstrdup(key->string);
+            OWNED char *name =
+                section < SECTION_COUNT ? xasprintf("%s.%s", item->string, key->string) : xstrdup(key->string);
             cJSON_AddItemToObject(flat, name, cJSON_Duplicate(key, true));
-            free(name);
         }
     }
     return flat;
@@ -127,13 +126,12 @@ struct job_found {
 
 static int look_at_job(const struct proposal_place *place, int64_t id, struct job_found *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(place->db,
                      "SELECT coalesce(witness_id, 0), state IN ('ok', 'failed') FROM job WHERE id = ? AND sweep_id = ?",
                      VALUES(sql_int(id), sql_int(place->sweep_id)), &s, e);
     if (rc > 0)
         *out = (struct job_found){id, stmt_int(s, 0), stmt_int(s, 1) != 0};
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -236,11 +234,10 @@ static void add_distance(const struct proposal_place *place, const cJSON *item, 
     add_value(differ, item);
     buffer_add_text(differ, "))");
     if (cJSON_IsNumber(item) && item->valuedouble > 0) {
-        struct buffer wanted = BUFFER_INIT;
+        OWNED_BUFFER wanted = BUFFER_INIT;
         buffer_add_double(&wanted, item->valuedouble);
         buffer_printf(far, " + iif(%s > 0, 1.0 * max(%s, %s) / min(%s, %s), 9e9)", value, value, buffer_text(&wanted),
                       value, buffer_text(&wanted));
-        buffer_free(&wanted);
     }
     buffer_free(&column);
 }
@@ -248,7 +245,7 @@ static void add_distance(const struct proposal_place *place, const cJSON *item, 
 /* The nearest job of the sweep; 0: none. */
 static int find_nearest(const struct proposal_place *place, const struct asked_for *p, int64_t *id, struct error *e)
 {
-    struct buffer sql = BUFFER_INIT, differ = BUFFER_INIT, far = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT, differ = BUFFER_INIT, far = BUFFER_INIT;
     for (const cJSON *item = p->keys->child; item; item = item->next)
         add_distance(place, item, &differ, &far);
     buffer_printf(&sql,
@@ -257,11 +254,7 @@ static int find_nearest(const struct proposal_place *place, const struct asked_f
                   " ON p.id = j.parallel_id WHERE j.sweep_id = ?1 AND j.witness_id IS NULL"
                   " ORDER BY 0.0%s, 0.0%s, j.rank LIMIT 1",
                   buffer_text(&differ), buffer_text(&far));
-    int rc = db_query_int(place->db, buffer_text(&sql), VALUES(sql_int(place->sweep_id)), 0, id, e);
-    buffer_free(&sql);
-    buffer_free(&differ);
-    buffer_free(&far);
-    return rc;
+    return db_query_int(place->db, buffer_text(&sql), VALUES(sql_int(place->sweep_id)), 0, id, e);
 }
 
 /* Adds all its keys, so that it can be proposed as it is. */

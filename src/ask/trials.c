@@ -1,16 +1,16 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ask/proposals.h"
 #include "results/json.h"
 #include "store/trials.h"
+#include "util/memory.h"
 
 /* --- one trial --- */
 
 int proposals_add_trial(const struct proposal_place *place, int64_t trial_id, cJSON *list, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc =
         db_next(place->db,
                 "SELECT t.id AS trial, j.id AS job, lower(hex(j.key)) AS key, " JSON_KEYS_SQL " AS keys,"
@@ -27,7 +27,6 @@ int proposals_add_trial(const struct proposal_place *place, int64_t trial_id, cJ
         cJSON_AddItemToArray(list, trial);
         json_add_columns(trial, s, 0);
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -43,11 +42,10 @@ int proposals_open_search(const struct proposal_place *place, const char *by, in
 {
     cJSON *options = cJSON_CreateObject();
     cJSON_AddStringToObject(options, "by", by);
-    char *json = cJSON_PrintUnformatted(options);
+    OWNED char *json = cJSON_PrintUnformatted(options);
     int rc = search_find(place->db, place->sweep_id, PROPOSALS_STRATEGY, json, id, e);
     if (rc == 0 && *id == 0)
         rc = search_record(place->db, place->sweep_id, PROPOSALS_STRATEGY, json, id, e);
-    free(json);
     cJSON_Delete(options);
     return rc;
 }
@@ -116,14 +114,13 @@ int proposals_take_outcome(const struct proposal_place *place, int64_t trial_id,
 
 int proposals_settle(const struct proposal_place *place, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_query(place->db,
                       "SELECT t.id, t.job_id" OPEN_TRIALS " AND EXISTS (SELECT 1 FROM job AS j WHERE j.id = t.job_id"
                       " AND (j.state IN ('ok', 'failed') OR j.witness_id IS NOT NULL))",
                       VALUES(sql_int(place->sweep_id)), &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0)
         rc = proposals_take_outcome(place, stmt_int(s, 0), stmt_int(s, 1), e);
-    stmt_free(s);
     return rc;
 }
 

@@ -109,10 +109,8 @@ char *batch_array_file(const struct batch_list *b, const struct batch_array *a, 
 static int write_text(const struct batch_list *b, const struct batch_array *a, const char *file,
                       const struct buffer *text, struct error *e)
 {
-    char *path = batch_array_file(b, a, file);
-    int rc = file_write_atomic(path, buffer_text(text), text->length, e);
-    free(path);
-    return rc;
+    OWNED char *path = batch_array_file(b, a, file);
+    return file_write_atomic(path, buffer_text(text), text->length, e);
 }
 
 static char *token_of(const struct batch_list *b, const struct batch_array *a)
@@ -122,10 +120,9 @@ static char *token_of(const struct batch_list *b, const struct batch_array *a)
 
 bool batch_array_owns(const struct batch_list *b, const struct batch_array *a, const char *comment)
 {
-    char *token = token_of(b, a);
+    OWNED char *token = token_of(b, a);
     size_t length = strlen(token);
     bool owns = strncmp(comment, token, length) == 0 && (comment[length] == ' ' || comment[length] == '\0');
-    free(token);
     return owns;
 }
 
@@ -197,7 +194,7 @@ static void add_head(const struct batch_list *b, const struct batch_array *a, co
 static void add_script(const struct batch_list *b, const struct batch_array *a, const char *head, int64_t heartbeat_ms,
                        struct buffer *out)
 {
-    struct batch_task *tasks = xcalloc(a->count, sizeof *tasks);
+    OWNED struct batch_task *tasks = xcalloc(a->count, sizeof *tasks);
     for (size_t i = 0; i < a->count; i++)
         tasks[i] = (struct batch_task){a->members[i].directory, a->members[i].attempt, a->members[i].limit_ms,
                                        a->members[i].grace_ms};
@@ -210,7 +207,6 @@ static void add_script(const struct batch_list *b, const struct batch_array *a, 
         .task_count = a->count,
     };
     batch_script_add(&batch, out);
-    free(tasks);
 }
 
 static void add_tasks(const struct batch_array *a, struct buffer *out)
@@ -228,7 +224,7 @@ int batch_array_write(const struct batch_list *b, const struct batch_array *a, c
     /* `tasks` last: without it the rest is no batch. */
     static const char *const files[] = {"options", "exclude", "script", "description", "tasks"};
     struct buffer texts[LENGTH(files)] = {BUFFER_INIT}, *script = &texts[2], *description = &texts[3];
-    char *directory = directory_of(b, a->name);
+    OWNED char *directory = directory_of(b, a->name);
     buffer_add_text(&texts[0], a->options);
     buffer_add_text(&texts[1], a->exclude ? a->exclude : "");
     add_head(b, a, job_name, description);
@@ -238,37 +234,31 @@ int batch_array_write(const struct batch_list *b, const struct batch_array *a, c
     for (size_t i = 0; i < LENGTH(files); i++) {
         if (rc == 0 && (&texts[i] != description || b->system->has_description))
             rc = write_text(b, a, files[i], &texts[i], e);
-        char *path = batch_array_file(b, a, files[i]);
+        OWNED char *path = batch_array_file(b, a, files[i]);
         /* Some systems run it as it is. */
         if (&texts[i] == script)
             chmod(path, 0700);
-        free(path);
         buffer_free(&texts[i]);
     }
-    free(directory);
     return rc;
 }
 
 int batch_array_write_job(const struct batch_list *b, const struct batch_array *a, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     buffer_printf(&text, "%s\n", a->job);
-    int rc = write_text(b, a, "job", &text, e);
-    buffer_free(&text);
-    return rc;
+    return write_text(b, a, "job", &text, e);
 }
 
 void batch_array_remove(const struct batch_list *b, const struct batch_array *a)
 {
     /* `tasks` first: without it the rest is no batch. */
     for (size_t i = 0; i < LENGTH(file_names); i++) {
-        char *path = batch_array_file(b, a, file_names[i]);
+        OWNED char *path = batch_array_file(b, a, file_names[i]);
         unlink(path);
-        free(path);
     }
-    char *directory = directory_of(b, a->name);
+    OWNED char *directory = directory_of(b, a->name);
     rmdir(directory);
-    free(directory);
 }
 
 /* --- reading them again --- */
@@ -338,12 +328,12 @@ static int is_name(const struct dirent *d)
 
 void batch_list_load(struct batch_list *b)
 {
-    char *path = xasprintf("%s/%s", b->root, b->system->name);
+    OWNED char *path = xasprintf("%s/%s", b->root, b->system->name);
     struct dirent **entries = NULL;
     int n = scandir(path, &entries, is_name, versionsort);
     for (int i = 0; i < n; i++) {
         load(b, entries[i]->d_name);
         free(entries[i]);
     }
-    free_all(entries, path);
+    free(entries);
 }

@@ -89,12 +89,11 @@ char *batch_submit(const struct batch_system *s, char *const *environment, const
         *refusal = is_missing(&e) ? REFUSAL_FINAL : REFUSAL_UNKNOWN;
         *why = xstrdup(e.text);
     } else if (!(id = batch_system_id(s, answer.output, answer.errors, answer.exit_code == 0))) {
-        char *said = all_said(&answer);
+        OWNED char *said = all_said(&answer);
         *refusal = answer.exit_code <= 0 ? REFUSAL_UNKNOWN : batch_system_refusal(s, said);
         *why = answer.exit_code != 0
                    ? batch_system_refusal_text(s, said)
                    : xasprintf("%s: expected a job id, but it answered: %.100s", s->submit[0], answer.output);
-        free(said);
     }
     external_command_result_free(&answer);
     free(input);
@@ -113,12 +112,11 @@ static int ask(const struct batch_system *s, struct batch_question *q, char *con
         q->is_gone = q != &s->queue && is_missing(&e);
     } else {
         rc = answer.exit_code == 0 ? batch_answer_read(s, q, answer.output, each, context, &entries) : -1;
-        char *said = rc < 0 ? all_said(&answer) : xstrdup("");
+        OWNED char *said = rc < 0 ? all_said(&answer) : xstrdup("");
         q->is_gone = batch_pattern_finds(&q->none, said, 0, NULL);
         if (rc < 0 && batch_pattern_finds(&q->empty, said, 0, NULL))
             rc = 0;
         rc = rc > 0 ? (entries == 0 ? 2 : 0) : rc;
-        free(said);
     }
     external_command_result_free(&answer);
     return q->is_gone ? 1 : rc;

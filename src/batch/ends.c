@@ -31,10 +31,9 @@ void batch_note_wait(struct batch_executor *x, struct batch_array *a, size_t ind
         return;
     m->is_referred = true;
     m->waits = waits;
-    char *reference = batch_reference(&x->batches, a, index);
+    OWNED char *reference = batch_reference(&x->batches, a, index);
     x->options.referred(x->options.context, m->attempt, reference, waits);
     x->news = true;
-    free(reference);
 }
 
 char *batch_next_name(struct batch_executor *x)
@@ -55,22 +54,20 @@ static void set_reported(struct batch_array *a, size_t index)
 
 void batch_close_member(const struct batch_list *b, const struct batch_member *m)
 {
-    char *path = xasprintf("%s/%s/" BATCH_CLOSED_FILE, b->root, m->directory);
+    OWNED char *path = xasprintf("%s/%s/" BATCH_CLOSED_FILE, b->root, m->directory);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd >= 0)
         close(fd);
-    free(path);
 }
 
 void batch_report(struct batch_executor *x, struct batch_array *a, size_t index, enum batch_decision decision)
 {
-    char *reference = batch_reference(&x->batches, a, index);
-    char *job_dir = xasprintf("%s/%s", x->batches.root, a->members[index].directory);
+    OWNED char *reference = batch_reference(&x->batches, a, index);
+    OWNED char *job_dir = xasprintf("%s/%s", x->batches.root, a->members[index].directory);
     if (decision != BATCH_BY_RESULT)
         batch_close_member(&x->batches, &a->members[index]);
     add_ended(x, batch_outcome(x->system, &a->members[index], decision, reference, job_dir, clock_wall_ms()));
     set_reported(a, index);
-    free_all(job_dir, reference);
 }
 
 void batch_report_not_started(struct batch_executor *x, int64_t attempt, const char *note, bool refused)

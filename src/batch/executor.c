@@ -49,13 +49,13 @@ static void add_texts(struct batch_values *v, const struct batch_wish *w, const 
                  {"gpu_type", c->gpus ? c->gpu_type : NULL}};
     for (size_t i = 0; i < LENGTH(texts); i++)
         add_text(v, texts[i].name, text_of(cluster, texts[i].name, texts[i].otherwise));
-    char *worked_out = w->memory_mib > 0 ? xasprintf("%" PRId64 "M", w->memory_mib) : NULL;
+    OWNED char *worked_out = w->memory_mib > 0 ? xasprintf("%" PRId64 "M", w->memory_mib) : NULL;
     const char *memory = text_of(cluster, "memory", batch_memory_varies(c) ? worked_out : c->memory);
-    char *size = memory ? xasprintf("%s%s", memory, strchr("KMGTkmgt", memory[strlen(memory) - 1]) ? "iB" : "") : NULL;
+    OWNED char *size =
+        memory ? xasprintf("%s%s", memory, strchr("KMGTkmgt", memory[strlen(memory) - 1]) ? "iB" : "") : NULL;
     int64_t bytes = 0;
     add_text(v, "memory", memory);
     batch_values_add_count(v, "memory_mib", size && parse_size_bytes(size, &bytes) ? bytes >> 20 : 0);
-    free_all(size, worked_out);
 }
 
 static void add_time(struct batch_values *v, int64_t minutes)
@@ -162,15 +162,13 @@ static char **settings_of(const struct batch_executor *x, const struct launch *l
 
 static int write_job(const struct batch_executor *x, const struct launch *launch, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     char **settings = settings_of(x, launch);
-    char *directory = launch->directory ? path_absolute(launch->directory) : xstrdup(x->directory);
-    char *path = xasprintf("%s/" BATCH_JOB_FILE, launch->job_dir);
+    OWNED char *directory = launch->directory ? path_absolute(launch->directory) : xstrdup(x->directory);
+    OWNED char *path = xasprintf("%s/" BATCH_JOB_FILE, launch->job_dir);
     batch_job_add(settings, directory, x->config->launcher, launch->argv, &text);
     int rc = file_make_directories(launch->job_dir, e) < 0 ? -1 : file_write_atomic(path, text.data, text.length, e);
-    free_all(path, directory);
     strings_free(settings);
-    buffer_free(&text);
     return rc;
 }
 
@@ -199,7 +197,7 @@ static char *exclusion_of(const struct running_attempt *attempt)
 
 static struct batch_array *array_for(struct batch_executor *x, const struct running_attempt *attempt, int64_t minutes)
 {
-    struct buffer options = BUFFER_INIT;
+    OWNED_BUFFER options = BUFFER_INIT;
     const struct batch_wish wish =
         {x->system, x->config, attempt->job.spec_json, attempt->job.devices, minutes, attempt->job.memory_mib};
     batch_wish_add(&wish, &options);
@@ -209,7 +207,6 @@ static struct batch_array *array_for(struct batch_executor *x, const struct runn
     free(exclude);
     if (a->count == 0)
         a->begun_ms = clock_monotonic_ms();
-    buffer_free(&options);
     return a;
 }
 
@@ -359,10 +356,9 @@ static void cancel_all(struct executor *base)
             else if (!a->members[k].because)
                 a->members[k].because = ENDING_CANCELLED;
         }
-        char *job = batch_reference(&x->batches, a, SIZE_MAX);
+        OWNED char *job = batch_reference(&x->batches, a, SIZE_MAX);
         if (a->stage == BATCH_SUBMITTED)
             batch_cancel(x->system, x->environment, job);
-        free(job);
     }
     x->poll_due_ms = clock_monotonic_ms();
 }

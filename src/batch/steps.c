@@ -191,7 +191,7 @@ static const struct launch *slurm_steps_launch(void *steps, const struct launch 
 {
     struct slurm_steps *s = steps;
     struct step_request request = {.job = s->allocation->job};
-    char *name = name_of(s, launch->attempt);
+    OWNED char *name = name_of(s, launch->attempt);
     forget_launch(s);
     step_share(s->allocation, s->config, attempt->devices ? attempt->devices : "", attempt->job.spec_json, &request);
     request.name = name;
@@ -203,7 +203,7 @@ static const struct launch *slurm_steps_launch(void *steps, const struct launch 
     s->launch.argv = s->argv;
     s->launch.environment = s->settings;
     *array_add(s->steps, s->count) = (struct step){launch->attempt, (char *)request.nodes};
-    free_all((char *)request.memory, name);
+    free((char *)request.memory);
     return &s->launch;
 }
 
@@ -241,7 +241,7 @@ static int find_steps(char *const *environment, const char *wanted, struct strin
 static int signal_steps(char *const *environment, const char *name, const char *signal_name)
 {
     enum { WORDS = 2 };
-    struct string_list words = STRING_LIST_INIT;
+    OWNED_LIST words = STRING_LIST_INIT;
     string_list_add(&words, xstrdup("scancel"));
     string_list_add(&words, xasprintf("--signal=%s", signal_name));
     int rc = find_steps(environment, name, &words), count = (int)words.count - WORDS;
@@ -250,7 +250,6 @@ static int signal_steps(char *const *environment, const char *name, const char *
     if (rc == 0 && count > 0)
         rc = batch_command(environment, words.items, NULL, &answer, &e);
     external_command_result_free(&answer);
-    string_list_free(&words);
     return rc < 0 ? -1 : count;
 }
 
@@ -269,9 +268,8 @@ static int end_steps(char *const *environment, const char *name)
 static bool slurm_steps_terminate(void *steps, int64_t attempt)
 {
     struct slurm_steps *s = steps;
-    char *name = name_of(s, attempt);
+    OWNED char *name = name_of(s, attempt);
     bool reached = signal_steps(s->environment, name, "TERM") > 0;
-    free(name);
     return reached;
 }
 
@@ -396,7 +394,7 @@ static char *take_nodes(struct slurm_steps *s, int64_t attempt)
 static void slurm_steps_ended(void *steps, struct outcome *o)
 {
     struct slurm_steps *s = steps;
-    char *name = name_of(s, o->attempt);
+    OWNED char *name = name_of(s, o->attempt);
     free(o->host);
     o->host = take_nodes(s, o->attempt);
     if (o->ending != ENDING_EXITED && o->ending != ENDING_SPAWN_FAILED && end_steps(s->environment, name) != 0 &&
@@ -404,7 +402,6 @@ static void slurm_steps_ended(void *steps, struct outcome *o)
         o->note = xasprintf("its step is still known to Slurm on %s", o->host ? o->host : "its nodes");
     if (o->ending == ENDING_EXITED)
         read_words(o);
-    free(name);
 }
 
 /* --- the whole --- */
@@ -509,13 +506,12 @@ int allocation_parse(const char *text, struct allocation *out)
     for (const char *at = strstr(text, mark), *next; at; at = next) {
         next = strstr(at + 1, mark);
         size_t length = next ? (size_t)(next - at) : strlen(at);
-        char *name = value_of(at, length, "Nodes="), *cpus = value_of(at, length, "CPU_IDs=");
-        char *memory = value_of(at, length, "Mem="), *gres = value_of(at, length, "GRES=");
+        OWNED char *name = value_of(at, length, "Nodes="), *cpus = value_of(at, length, "CPU_IDs=");
+        OWNED char *memory = value_of(at, length, "Mem="), *gres = value_of(at, length, "GRES=");
         int64_t megabytes = strtoll(memory, NULL, 10);
         if (*name && *cpus)
             add_node(&a, (struct allocation_node){xstrdup(name), count_ids(cpus), count_gpus(gres),
                                                   megabytes > 0 ? megabytes : 0});
-        free_all(name, cpus, memory, gres);
     }
     *out = a;
     return a.count > 0 ? 0 : -1;

@@ -133,7 +133,7 @@ static void submit(struct batch_executor *x, size_t index)
     FAULT(SUBMISSION_WRITTEN);
     struct batch_values values = batch_array_values(&x->batches, a, x->job_name);
     char *path = batch_array_file(&x->batches, a, x->system->has_description ? "description" : "script");
-    char *job = batch_submit(x->system, x->environment, &values, path, &refusal, &why);
+    OWNED char *job = batch_submit(x->system, x->environment, &values, path, &refusal, &why);
     FAULT(SUBMITTED);
     batch_values_free(&values);
     free(path);
@@ -145,7 +145,7 @@ static void submit(struct batch_executor *x, size_t index)
     } else {
         refused(x, index, refusal, why);
     }
-    free_all(job, why);
+    free(why);
 }
 
 void batch_submit_due(struct batch_executor *x, int64_t now_ms)

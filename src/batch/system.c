@@ -394,9 +394,8 @@ static char *names_there_are(void)
     struct buffer b = BUFFER_INIT;
     buffer_add_text(&b, "local, ssh");
     for (const struct embedded_file *f = NULL; (f = embedded_next("executors/", f));) {
-        char *stem = embedded_stem(f);
+        OWNED char *stem = embedded_stem(f);
         buffer_printf(&b, ", %s", stem);
-        free(stem);
     }
     return buffer_take(&b);
 }
@@ -427,11 +426,10 @@ static int find_text(const char *name, const char *of, char **file, char **text,
     *text = built_in ? xstrdup(built_in) : NULL;
     if (built_in)
         return 0;
-    char *names = names_there_are();
+    OWNED char *names = names_there_are();
     error_set(e, ERROR_USAGE,
               "there is no executor \"%s\"; there are %s, and a file is given by its path, such as ./%s.toml", name,
               names, name);
-    free(names);
     return -1;
 }
 

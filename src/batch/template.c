@@ -157,12 +157,11 @@ char **batch_fill_words(char *const *patterns, const struct batch_values *values
 {
     struct string_list words = STRING_LIST_INIT;
     for (; *patterns; patterns++) {
-        struct buffer b = BUFFER_INIT;
+        OWNED_BUFFER b = BUFFER_INIT;
         fill_lines(*patterns, strlen(*patterns), values, "\1", &b);
         /* One word for each time that it was filled. */
         for (char *word = b.data, *end; word && (end = strchr(word, '\1')); word = end + 1)
             string_list_add(&words, xstrndup(word, (size_t)(end - word)));
-        buffer_free(&b);
     }
     return string_list_take(&words);
 }

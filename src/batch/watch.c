@@ -148,7 +148,7 @@ static void ask_accounting(struct batch_executor *x)
     const struct batch_question *q = &x->system->accounting;
     const bool at_once = is_asked_by(q, "{jobs}"), by_batch = !at_once && is_asked_by(q, "{id}");
     const size_t most = at_once ? ASKED_AT_ONCE : ASKED_ONE_BY_ONE;
-    struct buffer jobs = BUFFER_INIT;
+    OWNED_BUFFER jobs = BUFFER_INIT;
     size_t asked = 0;
     for (size_t i = 0; q->command && i < x->batches.count; i++) {
         struct batch_array *a = &x->batches.arrays[i];
@@ -170,7 +170,6 @@ static void ask_accounting(struct batch_executor *x)
     }
     if (jobs.length)
         ask_accounts(x, NULL, buffer_take(&jobs));
-    buffer_free(&jobs);
 }
 
 /* An array is forgotten as a whole; a task that is missing from it while others are pending was taken away. */
@@ -261,14 +260,12 @@ static int64_t stamp_of(const char *job_dir, const char *name, int64_t *bytes)
 
 void batch_read_report(struct batch_member *m, const char *job_dir)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct batch_report report;
-    char *path = xasprintf("%s/" BATCH_RESULT_FILE, job_dir);
+    OWNED char *path = xasprintf("%s/" BATCH_RESULT_FILE, job_dir);
     if (job_file_read(job_file_open(path), RESULT_BYTES_MOST, &text) == 0 &&
         batch_report_parse(buffer_text(&text), &report) && report.attempt == m->attempt)
         m->report = report;
-    free(path);
-    buffer_free(&text);
 }
 
 static enum batch_result result_of(const struct batch_executor *x, const struct batch_member *m, int64_t now_ms)
@@ -309,10 +306,9 @@ static bool has_first_metric(const struct batch_executor *x, const struct batch_
 {
     if (!x->options.first_metric || m->watched.startup_ms == 0 || m->progress.metric_seen)
         return false;
-    char *log = xasprintf("%s/output.log", job_dir);
+    OWNED char *log = xasprintf("%s/output.log", job_dir);
     const struct attempt_files files = {-1, log, NULL};
     bool has = x->options.first_metric(x->options.context, m->attempt, &files);
-    free(log);
     return has;
 }
 

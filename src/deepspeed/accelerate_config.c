@@ -86,10 +86,9 @@ static const struct plugin_key *plugin_key(const char *key)
 
 static void set_string(struct json *config, const char *path, const char *value)
 {
-    struct buffer quoted = BUFFER_INIT;
+    OWNED_BUFFER quoted = BUFFER_INIT;
     buffer_add_json_string(&quoted, value, strlen(value));
     json_text_set(config, path, buffer_text(&quoted));
-    buffer_free(&quoted);
 }
 
 /* utils/dataclasses.py, set_mixed_precision. False: a ds_config has no such precision. */
@@ -226,10 +225,8 @@ static int read_flow(struct config_source *s, char *text, struct error *e)
     text[n - 1] = '\0';
     buffer_add_text(&s->out->launch, SECTION ":\n");
     for (char *item = strtok_r(text + 1, ",", &rest); rc == 0 && item; item = strtok_r(NULL, ",", &rest)) {
-        char *line = xasprintf("  %s", item + strspn(item, " ")), *section = xstrdup(SECTION);
+        OWNED char *line = xasprintf("  %s", item + strspn(item, " ")), *section = xstrdup(SECTION);
         rc = read_line(s, line, &section, e);
-        free(section);
-        free(line);
     }
     return rc;
 }
@@ -238,7 +235,7 @@ static int read_flow(struct config_source *s, char *text, struct error *e)
  * hold nothing that is needed here. */
 static int read_line(struct config_source *s, char *line, char **section, struct error *e)
 {
-    char *whole = xstrdup(line), *name = NULL;
+    OWNED char *whole = xstrdup(line), *name = NULL;
     int rc = 0;
     size_t indent = strspn(line, " ");
     cut_end(line);
@@ -260,14 +257,12 @@ static int read_line(struct config_source *s, char *line, char **section, struct
         if (!name || !plugin_key(name))
             buffer_printf(&s->out->launch, "%s\n", whole);
     }
-    free(name);
-    free(whole);
     return rc;
 }
 
 static int read_yaml(struct config_source *s, const char *text, struct error *e)
 {
-    char *section = NULL;
+    OWNED char *section = NULL;
     int rc = 0;
     for (s->line = 1; rc == 0 && *text; s->line++) {
         size_t n = strcspn(text, "\n");
@@ -276,7 +271,6 @@ static int read_yaml(struct config_source *s, const char *text, struct error *e)
         free(line);
         text += n + (text[n] == '\n');
     }
-    free(section);
     return rc;
 }
 
@@ -284,17 +278,15 @@ static int read_yaml(struct config_source *s, const char *text, struct error *e)
 
 static int take_member(struct config_source *s, const char *section, const struct json *m, struct error *e)
 {
-    char *key = *section ? xasprintf("%s.%s", section, m->name) : xstrdup(m->name);
+    OWNED char *key = *section ? xasprintf("%s.%s", section, m->name) : xstrdup(m->name);
     int rc = 0;
     s->line = m->line;
     for (size_t i = 0; rc == 0 && m->kind == JSON_OBJECT && !*section && i < m->count; i++)
         rc = take_member(s, key, &m->children[i], e);
     if (m->kind == JSON_SCALAR) {
-        char *value = json_text_plain(m);
+        OWNED char *value = json_text_plain(m);
         rc = take(s, key, value, e);
-        free(value);
     }
-    free(key);
     return rc;
 }
 
@@ -333,7 +325,7 @@ static int check(const char *path, struct accelerate_config *a, struct error *e)
 
 int accelerate_config_read(const char *path, struct accelerate_config *out, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct config_source s = {path, 0, out};
     const size_t n = strlen(path);
     *out = (struct accelerate_config){.plugin = {.kind = JSON_OBJECT}, .launch = BUFFER_INIT};
@@ -343,7 +335,6 @@ int accelerate_config_read(const char *path, struct accelerate_config *out, stru
         e->kind = ERROR_USAGE;
     else
         rc = n > 5 && strcmp(path + n - 5, ".json") == 0 ? read_json(&s, start, e) : read_yaml(&s, start, e);
-    buffer_free(&text);
     return rc < 0 ? rc : check(path, out, e);
 }
 
@@ -383,17 +374,14 @@ static void add_plugin(const struct accelerate_config *a, struct buffer *out)
 int accelerate_config_write_plugin(const struct accelerate_config *a, const char *directory, char **ds_config,
                                    char **launch, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
-    char *absolute = path_absolute(directory);
+    OWNED_BUFFER text = BUFFER_INIT;
+    OWNED char *absolute = path_absolute(directory);
     *ds_config = xasprintf("%s/ds_config.json", directory);
     *launch = xasprintf("%s/accelerate.yaml", absolute);
     add_plugin(a, &text);
     int rc = file_make_directories(directory, e);
     rc = rc < 0 ? rc : file_write_atomic(*ds_config, text.data, text.length, e);
-    rc = rc < 0 ? rc : file_write_atomic(*launch, a->launch.data, a->launch.length, e);
-    buffer_free(&text);
-    free(absolute);
-    return rc;
+    return rc < 0 ? rc : file_write_atomic(*launch, a->launch.data, a->launch.length, e);
 }
 
 void accelerate_config_free(struct accelerate_config *a)

@@ -43,7 +43,7 @@ long long batch_ranks(const struct json *specs)
 
 static int contradiction(const long long *n, long long ranks, struct error *e)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     for (int i = 0; i < PART_COUNT; i++)
         if (n[i])
             buffer_printf(&b, "%s %lld, ", keys[i], n[i]);
@@ -51,7 +51,6 @@ static int contradiction(const long long *n, long long ranks, struct error *e)
               "the batch sizes contradict each other: %sdata-parallel size %lld (the first must be the product of the "
               "others)",
               buffer_text(&b), ranks);
-    buffer_free(&b);
     return -1;
 }
 
@@ -100,18 +99,16 @@ int batch_complete(struct json *config, long long ranks, bool resolve, struct er
         const struct json *found = given(config, keys[i]);
         if (n[i] == 0 || known[i] || (found && !resolve))
             continue;
-        char *text = xasprintf("%lld", n[i]);
+        OWNED char *text = xasprintf("%lld", n[i]);
         json_text_set(config, keys[i], text);
-        free(text);
     }
     return 0;
 }
 
 bool ds_is_section_key(const char *key)
 {
-    char *head = xstrndup(key, strcspn(key, "."));
+    OWNED char *head = xstrndup(key, strcspn(key, "."));
     const bool is = ds_keys_have("", head);
-    free(head);
     return is;
 }
 
@@ -145,14 +142,13 @@ static void check_section(const struct json *root, const char *name, const char 
     const struct json *section = ds_model_checks(name, release) ? json_text_find(root, name) : NULL;
     for (size_t k = 0; section && section->kind == JSON_OBJECT && k < section->count; k++) {
         const struct json *m = &section->children[k];
-        char *fault = fault_of(name, m->name, release);
+        OWNED char *fault = fault_of(name, m->name, release);
         char *key = xasprintf("%s.%s", name, m->name);
         if (!fault && !json_text_is(m, "auto"))
             fault = ds_twice_fault(root, key, true, release);
         free(key);
         if (fault)
             problems_add(problems, (struct position){path, m->line, m->column}, "%s", fault);
-        free(fault);
     }
 }
 
@@ -172,11 +168,10 @@ void ds_check_sections(const struct json *root, const char *path, char *const *u
         const char *renamed = ds_key_renamed(m->name, release);
         if ((ds_keys_have("", m->name) && !renamed) || strings_have(users_own, m->name))
             continue;
-        char *meant = autotuning_has(m->name) ? xstrdup("; it belongs in \"autotuning\"")
-                                              : hint(renamed ? renamed : ds_keys_nearest("", m->name));
+        OWNED char *meant = autotuning_has(m->name) ? xstrdup("; it belongs in \"autotuning\"")
+                                                    : hint(renamed ? renamed : ds_keys_nearest("", m->name));
         string_list_add(warnings, xasprintf("%s:%d:%d: warning: DeepSpeed has no section \"%s\" and ignores it%s", path,
                                             m->line, m->column, m->name, meant));
-        free(meant);
     }
 }
 
@@ -189,9 +184,8 @@ char *ds_check_key(const char *key, int64_t release)
         size_t n = strlen(section);
         if (strncmp(key, section, n) != 0 || key[n] != '.' || !ds_model_checks(section, release))
             continue;
-        char *name = xstrndup(key + n + 1, strcspn(key + n + 1, "."));
+        OWNED char *name = xstrndup(key + n + 1, strcspn(key + n + 1, "."));
         fault = fault_of(section, name, release);
-        free(name);
     }
     return fault;
 }

@@ -29,7 +29,7 @@ struct ds_config {
 static bool parse_base(struct ds_config *c, struct problems *problems)
 {
     const struct deepspeed_settings *d = &c->sweep->deepspeed;
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct error why = ERROR_INIT;
     bool good = false;
     c->path = path_beside(c->sweep->path, d->config);
@@ -41,7 +41,6 @@ static bool parse_base(struct ds_config *c, struct problems *problems)
         problems_add(problems, (struct position){c->path, 1, 1}, "a ds_config must be a JSON object");
     else
         good = true;
-    buffer_free(&text);
     return good;
 }
 
@@ -87,11 +86,9 @@ static char *string_literal(const char *text, size_t length)
 
 static char *list_literal(const struct json *list)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     json_text_add(list, 0, &b);
-    char *literal = string_literal(b.data, b.length);
-    buffer_free(&b);
-    return literal;
+    return string_literal(b.data, b.length);
 }
 
 /* Rules cannot use "auto", null, texts with escapes and most lists. */
@@ -99,9 +96,8 @@ static void add_constants(struct space_base *b, const struct json *j, const char
 {
     if (j->kind == JSON_OBJECT) {
         for (size_t i = 0; i < j->count; i++) {
-            char *inner = *name ? xasprintf("%s.%s", name, j->children[i].name) : xstrdup(j->children[i].name);
+            OWNED char *inner = *name ? xasprintf("%s.%s", name, j->children[i].name) : xstrdup(j->children[i].name);
             add_constants(b, &j->children[i], inner);
-            free(inner);
         }
     } else if (j->kind == JSON_SCALAR && j->text[0] == '"') {
         if (!strchr(j->text, '\\') && !json_text_is(j, "auto"))
@@ -132,7 +128,7 @@ static void add_precision(struct space_base *b, const struct json *root)
 
 static void hash_base(struct ds_config *c)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     const struct deepspeed_settings *d = &c->sweep->deepspeed;
     json_text_add(&c->root, 0, &b);
     buffer_add_text(&b, d->resolve_auto ? "resolve" : "keep");
@@ -143,7 +139,6 @@ static void hash_base(struct ds_config *c)
     if (c->sweep->model_info.is_job)
         buffer_add_text(&b, "\nmodel-info");
     c->base.hash = hash_bytes(b.data, b.length);
-    buffer_free(&b);
 }
 
 const struct string_list *ds_config_warnings(const struct ds_config *c)
@@ -201,19 +196,17 @@ static void check_spec_values(const struct spec_check *check, const struct axis 
     const bool is_short = strcmp(place, axis->keys[k]) != 0;
     for (size_t i = 0; i < axis->value_count; i++) {
         const struct value *value = &axis->values[i * axis->key_count + k];
-        struct buffer json = BUFFER_INIT;
+        OWNED_BUFFER json = BUFFER_INIT;
         size_t before = 0;
         value_add_json(value, &json);
-        char *fault = value->kind == VALUE_NULL
-                          ? NULL
-                          : ds_value_fault(place, buffer_text(&json), check->config->sweep->deepspeed.version);
+        OWNED char *fault = value->kind == VALUE_NULL
+                                ? NULL
+                                : ds_value_fault(place, buffer_text(&json), check->config->sweep->deepspeed.version);
         while (fault && !value_equal(&axis->values[before * axis->key_count + k], value))
             before++;
         if (fault && before == i)
             problems_add(check->problems, axis->at, "%s%s%s%s", is_short ? "`" : "", is_short ? axis->keys[k] : "",
                          is_short ? "`: " : "", fault);
-        free(fault);
-        buffer_free(&json);
     }
 }
 
@@ -235,7 +228,7 @@ static bool check_spec_key(void *context, const struct axis *axis, size_t k)
     const struct value *value = &axis->values[k];
     const char *place = place_of(c->sweep, axis->keys[k], value->kind == VALUE_JSON && value->text[0] == '{');
     struct json probe = {0};
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
     json_text_add(&c->root, 0, &text);
     char *fault = place ? ds_check_key(place, c->sweep->deepspeed.version) : NULL;
@@ -250,7 +243,6 @@ static bool check_spec_key(void *context, const struct axis *axis, size_t k)
         problems_add(problems, axis->at, "`%s` cannot be set in %s, because a value above it is not an object",
                      axis->keys[k], c->path ? c->path : "the ds_config");
     json_text_free(&probe);
-    buffer_free(&text);
     return false;
 }
 
@@ -266,7 +258,7 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
     const struct deepspeed_settings *d = &c->sweep->deepspeed;
     for (size_t i = 0; i < d->argument_count; i++) {
         const struct setting *a = &d->arguments[i];
-        char *head = xstrndup(a->name, strcspn(a->name, "."));
+        OWNED char *head = xstrndup(a->name, strcspn(a->name, "."));
         const char *near = ds_keys_nearest("", head);
         bool found = (near && strcmp(near, head) == 0) || strings_have(d->sections, head);
         if (!found && !strchr(a->name, '.'))
@@ -275,7 +267,6 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
         if (!found)
             problems_add(problems, a->at, "arg_mappings: a ds_config has no key \"%s\"%s%s%s", a->name,
                          near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-        free(head);
     }
 }
 
@@ -415,13 +406,12 @@ static void lay_section(const struct ds_config *c, struct json *config, const st
 static void drop_autos(struct json *root, struct json *j, const char *path)
 {
     for (size_t i = j->count; i-- > 0;) {
-        char *inner = *path ? xasprintf("%s.%s", path, j->children[i].name ? j->children[i].name : "")
-                            : xstrdup(j->children[i].name ? j->children[i].name : "");
+        OWNED char *inner = *path ? xasprintf("%s.%s", path, j->children[i].name ? j->children[i].name : "")
+                                  : xstrdup(j->children[i].name ? j->children[i].name : "");
         if (j->children[i].kind == JSON_OBJECT)
             drop_autos(root, &j->children[i], inner);
         else if (json_text_is(&j->children[i], "auto"))
             json_text_remove(root, inner);
-        free(inner);
     }
 }
 
@@ -444,9 +434,8 @@ static void resolve_buckets(struct json *config, const struct json *specs)
         const struct json *found = json_text_find(config, sizes[i].key);
         if (!found || !json_text_is(found, "auto"))
             continue;
-        char *text = xasprintf("%.0f", sizes[i].squared * (double)h * (double)h + sizes[i].linear * (double)h);
+        OWNED char *text = xasprintf("%.0f", sizes[i].squared * (double)h * (double)h + sizes[i].linear * (double)h);
         json_text_set(config, sizes[i].key, text);
-        free(text);
     }
 }
 
@@ -467,7 +456,7 @@ static int build(const struct ds_config *c, const struct json *specs, struct jso
 int ds_config_render(const struct ds_config *c, const char *spec_json, struct buffer *out, struct error *e)
 {
     struct json specs = {0}, config = {0};
-    struct buffer base = BUFFER_INIT;
+    OWNED_BUFFER base = BUFFER_INIT;
     json_text_add(&c->root, 0, &base);
     int rc = json_text_parse("the ds_config", buffer_text(&base), &config, e);
     if (rc == 0)
@@ -478,7 +467,6 @@ int ds_config_render(const struct ds_config *c, const char *spec_json, struct bu
         json_text_add(&config, 2, out);
         buffer_add_char(out, '\n');
     }
-    buffer_free(&base);
     json_text_free(&specs);
     json_text_free(&config);
     return rc;
@@ -486,19 +474,16 @@ int ds_config_render(const struct ds_config *c, const char *spec_json, struct bu
 
 static void set_number(struct json *config, const char *path, int64_t number)
 {
-    char *text = xasprintf("%lld", (long long)number);
+    OWNED char *text = xasprintf("%lld", (long long)number);
     json_text_set(config, path, text);
-    free(text);
 }
 
 static void set_file(struct json *config, const char *path, const char *job_dir, const char *name)
 {
-    struct buffer quoted = BUFFER_INIT;
-    char *file = xasprintf("%s/%s", job_dir, name);
+    OWNED_BUFFER quoted = BUFFER_INIT;
+    OWNED char *file = xasprintf("%s/%s", job_dir, name);
     buffer_add_json_string(&quoted, file, strlen(file));
     json_text_set(config, path, buffer_text(&quoted));
-    buffer_free(&quoted);
-    free(file);
 }
 
 /* Makes every step print its line, whatever the ds_config says, and its timers if the objective is one of them. */
@@ -622,14 +607,13 @@ const char *ds_arguments_value(char *const *words, const char *flag)
 /* Sets the value of the flag at `i`. */
 static void set_at(struct string_list *w, size_t i, size_t length, const char *value)
 {
-    char *flag = xstrndup(w->items[i], length);
+    OWNED char *flag = xstrndup(w->items[i], length);
     bool has_equals = w->items[i][length] == '=';
     bool has_next = i + 1 < w->count && is_value(w->items[i + 1]);
     if (!has_equals && has_next)
         replace(&w->items[i + 1], xstrdup(value));
     else if (has_equals || strcmp(value, "true") != 0)
         replace(&w->items[i], xasprintf("%s=%s", flag, value));
-    free(flag);
 }
 
 static void map(struct string_list *w, const char *flag, const char *value)
@@ -678,10 +662,9 @@ char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_j
     if (json_text_parse("", config_json, &config, &ignored) == 0)
         for (size_t i = 0; i < d->argument_count; i++) {
             const char *key = d->arguments[i].name;
-            char *value = value_text(key, find(&config, key));
+            OWNED char *value = value_text(key, find(&config, key));
             if (value)
                 map(&w, d->arguments[i].value, value);
-            free(value);
         }
     json_text_free(&config);
     return string_list_take(&w);

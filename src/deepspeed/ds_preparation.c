@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "config/search_options.h"
 #include "database/open.h"
@@ -73,7 +72,7 @@ static int make(void *context, const char *spec_json, const char *job_dir, struc
 {
     const struct ds_preparation *p = context;
     struct buffer text = BUFFER_INIT, base64 = BUFFER_INIT;
-    char *directory = path_absolute(job_dir);
+    OWNED char *directory = path_absolute(job_dir);
     int rc = ds_config_render(p->config, spec_json, &text, e);
     if (rc == 0 && ds_config_is_profiled(p->config))
         given_files_add(files, DS_TRAINING_FILE, xstrdup(buffer_text(&text)));
@@ -85,7 +84,6 @@ static int make(void *context, const char *spec_json, const char *job_dir, struc
         runtime[RUNTIME_DS_CONFIG_BASE64] = buffer_take(&base64);
         given_files_add(files, DS_CONFIG_FILE, buffer_take(&text));
     }
-    free(directory);
     buffer_free(&text);
     return rc;
 }
@@ -93,12 +91,11 @@ static int make(void *context, const char *spec_json, const char *job_dir, struc
 static char **command(void *context, const char *spec_json, char *const *words)
 {
     const struct ds_preparation *p = context;
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
     char **mapped = ds_config_render(p->config, spec_json, &text, &ignored) < 0
                         ? strings_copy(words)
                         : ds_arguments_map(&p->sweep->deepspeed, text.data, words);
-    buffer_free(&text);
     return mapped;
 }
 

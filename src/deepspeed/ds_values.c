@@ -151,11 +151,10 @@ static bool is_word_for_bool(const struct json *v)
 {
     static const char *const words[] = {"0", "off", "f", "false", "n", "no",
                                         "1", "on",  "t", "true",  "y", "yes"}; /* pydantic's */
-    char *text = json_text_string(v);
+    OWNED char *text = json_text_string(v);
     bool is = false;
     for (size_t i = 0; text && i < LENGTH(words); i++)
         is |= strcasecmp(text, words[i]) == 0;
-    free(text);
     return is;
 }
 
@@ -236,11 +235,10 @@ static const char *word_fault(const struct judged *j, const struct toml_node *wo
     if (is_among(words, j->value))
         return NULL;
     /* Case is ignored where no model reads it. */
-    char *text = json_text_string(j->value);
+    OWNED char *text = json_text_string(j->value);
     bool found = false;
     for (size_t i = 0; text && !j->source && i < words->child_count; i++)
         found |= strcasecmp(text, words->children[i].text) == 0;
-    free(text);
     return found ? NULL : j->source || is_flagged(j, "fails") ? refuses : keeps;
 }
 
@@ -340,7 +338,7 @@ static void add_hint(const struct judged *j, struct buffer *b)
     const struct toml_node *words = toml_child(j->row, "words"), *named = toml_child(j->row, "named"),
                            *flag = toml_child(j->row, "flag");
     const struct json *v = j->value;
-    char *text = json_text_string(v);
+    OWNED char *text = json_text_string(v);
     if (words && text && words->children[0].kind == NODE_STRING) {
         const char **texts = xreallocarray(NULL, words->child_count, sizeof *texts);
         for (size_t i = 0; i < words->child_count; i++)
@@ -359,7 +357,6 @@ static void add_hint(const struct judged *j, struct buffer *b)
     } else if (has_type(j->row, "int") && number_of(v) == floor(number_of(v)) && strpbrk(v->text, ".eE")) {
         buffer_printf(b, "; write %.0f", number_of(v));
     }
-    free(text);
 }
 
 /* NULL: none reads it. */
@@ -405,9 +402,8 @@ static bool is_there(const char *key, int64_t release)
     const struct toml_node *until = row_of(key) ? toml_child(row_of(key), "until") : NULL;
     bool is = has_come(ds_key_since(key), release) && !(until && has_come(until->text, release));
     for (const char *dot = strchr(key, '.'); is && dot; dot = strchr(dot + 1, '.')) {
-        char *section = xstrndup(key, (size_t)(dot - key));
+        OWNED char *section = xstrndup(key, (size_t)(dot - key));
         is = has_come(ds_key_since(section), release);
-        free(section);
     }
     return is;
 }
@@ -415,9 +411,8 @@ static bool is_there(const char *key, int64_t release)
 /* The name to keep of a key with several. */
 static const char *kept_name(const char *section, const char *name)
 {
-    char *key = xasprintf("%s.%s", section, name);
+    OWNED char *key = xasprintf("%s.%s", section, name);
     const struct toml_node *keep = row_of(key) ? toml_child(row_of(key), "keep") : NULL;
-    free(key);
     return keep ? keep->text : name;
 }
 
@@ -441,10 +436,8 @@ char *ds_twice_fault(const struct json *root, const char *key, bool in_root, int
 {
     char *fault = NULL;
     for (const char *dot = strchr(key, '.'); dot && !fault; dot = strchr(dot + 1, '.')) {
-        char *section = xstrndup(key, (size_t)(dot - key)), *name = xstrndup(dot + 1, strcspn(dot + 1, "."));
+        OWNED char *section = xstrndup(key, (size_t)(dot - key)), *name = xstrndup(dot + 1, strcspn(dot + 1, "."));
         fault = twice_in(json_text_find(root, section), section, name, in_root, release);
-        free(section);
-        free(name);
     }
     return fault;
 }
@@ -471,9 +464,8 @@ static char *first_fault(const char *key, const struct json *value, int64_t rele
 {
     char *fault = value_fault(key, value, release, true);
     for (size_t i = 0; value->kind == JSON_OBJECT && i < value->count && !fault; i++) {
-        char *inner = xasprintf("%s.%s", key, value->children[i].name);
+        OWNED char *inner = xasprintf("%s.%s", key, value->children[i].name);
         fault = first_fault(inner, &value->children[i], release);
-        free(inner);
     }
     return fault;
 }
@@ -492,9 +484,8 @@ void ds_values_check(const struct json *root, const char *file, int64_t release,
     const struct toml_node *rows = known("ds_config", "keys");
     for (size_t i = 0; i < rows->child_count; i++) {
         const struct json *value = json_text_find(root, rows->children[i].key);
-        char *fault = value ? value_fault(rows->children[i].key, value, release, false) : NULL;
+        OWNED char *fault = value ? value_fault(rows->children[i].key, value, release, false) : NULL;
         if (fault)
             problems_add(problems, (struct position){file, value->line, value->column}, "%s", fault);
-        free(fault);
     }
 }

@@ -33,19 +33,12 @@ char *training_config(const char *job_dir)
 
 void training_command(char **words, const char *job_dir, const char *file)
 {
-    char *config = training_config(job_dir), *profiled = read_text(job_dir, DS_CONFIG_FILE);
+    OWNED char *config = training_config(job_dir), *profiled = read_text(job_dir, DS_CONFIG_FILE);
     if (config && profiled) {
-        char *directory = path_absolute(job_dir), *to = path_absolute(file);
-        char *from = xasprintf("%s/" DS_CONFIG_FILE, directory);
-        char *from_base64 = base64_of(profiled), *to_base64 = base64_of(config);
+        OWNED char *directory = path_absolute(job_dir), *to = path_absolute(file);
+        OWNED char *from = xasprintf("%s/" DS_CONFIG_FILE, directory);
+        OWNED char *from_base64 = base64_of(profiled), *to_base64 = base64_of(config);
         strings_replace(words, from, to);
         strings_replace(words, from_base64, to_base64);
-        free(directory);
-        free(to);
-        free(from);
-        free(from_base64);
-        free(to_base64);
     }
-    free(config);
-    free(profiled);
 }

@@ -365,13 +365,11 @@ char *tuning_batches_nearest(const struct tuning_batches *b)
         micro = uneven_micro_batch(b, b->ranks[i]);
     if (!micro)
         return NULL;
-    char *by = micro > 1 ? xasprintf(" by micro-batches of %lld", micro) : xstrdup("");
-    char *text = xasprintf("train_batch_size %lld cannot be divided evenly among the data-parallel ranks%s; each "
-                           "micro-batch is tried at the nearest batch that can, and global batches differ: compared "
-                           "per sample",
-                           number_at(b, "train_batch_size"), by);
-    free(by);
-    return text;
+    OWNED char *by = micro > 1 ? xasprintf(" by micro-batches of %lld", micro) : xstrdup("");
+    return xasprintf("train_batch_size %lld cannot be divided evenly among the data-parallel ranks%s; each "
+                     "micro-batch is tried at the nearest batch that can, and global batches differ: compared "
+                     "per sample",
+                     number_at(b, "train_batch_size"), by);
 }
 
 /* --- what is left out --- */

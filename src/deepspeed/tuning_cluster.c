@@ -1,7 +1,6 @@
 #include "deepspeed/tuning_cluster.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -63,7 +62,7 @@ static void add_host(const struct host *h, long long devices, struct buffer *out
 
 char *tuning_include(const struct host_list *hosts, long long nodes, long long devices)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     long long found = 0;
     for (size_t i = 0; i < hosts->count && found < nodes; i++) {
         if ((long long)hosts->hosts[i].device_count < devices)
@@ -73,9 +72,7 @@ char *tuning_include(const struct host_list *hosts, long long nodes, long long d
     }
     if (found < nodes)
         buffer_clear(&b);
-    char *text = xstrdup(buffer_text(&b));
-    buffer_free(&b);
-    return text;
+    return xstrdup(buffer_text(&b));
 }
 
 static void add_text(const char *text, struct buffer *out)
@@ -92,11 +89,10 @@ static bool names_hosts(const struct tuning_cluster *c)
 
 static void add_tuple(const struct tuning_cluster *c, long long nodes, long long devices, struct buffer *out)
 {
-    char *include = tuning_include(c->hosts, nodes, devices);
+    OWNED char *include = tuning_include(c->hosts, nodes, devices);
     buffer_printf(out, "[%lld, %lld, ", nodes, devices);
     add_text(include, out);
     buffer_add_char(out, ']');
-    free(include);
 }
 
 static void add_tuples(const struct tuning_cluster *c, const struct autotuning *k, struct buffer *out)
@@ -213,9 +209,8 @@ void tuning_cluster_add_largest(const struct tuning_cluster *c, const struct aut
     buffer_printf(out, "num_hosts = %lld\nnum_devices_per_host = %lld\n", nodes, devices);
     if (!names_hosts(c))
         return;
-    char *include = tuning_include(c->hosts, nodes, devices);
+    OWNED char *include = tuning_include(c->hosts, nodes, devices);
     add_setting("include", include, out);
-    free(include);
 }
 
 #define LARGEST_HOSTFILE (16u << 20)
@@ -266,13 +261,11 @@ static int read_own_host(char *const *environment, bool filtered, struct host_li
 
 static int read_hostfile(const char *path, struct host_list *out, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     int rc = file_read(path, LARGEST_HOSTFILE, &text, e);
     if (rc < 0 && e)
         e->kind = ERROR_USAGE;
-    rc = rc < 0 ? rc : hosts_parse(path, buffer_text(&text), out, e);
-    buffer_free(&text);
-    return rc;
+    return rc < 0 ? rc : hosts_parse(path, buffer_text(&text), out, e);
 }
 
 int tuning_hosts_read(const struct tuning_hosts_request *r, char *const *environment, struct host_list *out,
@@ -326,13 +319,11 @@ const char *shared_file_lacking_host(const struct host_list *hosts, const char *
     const char *lacking = NULL;
     if (stat(path, &here) < 0)
         return NULL;
-    char *asked = question(path);
-    char *expected = xasprintf(ANSWER "%llu %lld %lld\n", (unsigned long long)here.st_ino, (long long)here.st_size,
-                               (long long)here.st_mtime);
+    OWNED char *asked = question(path);
+    OWNED char *expected = xasprintf(ANSWER "%llu %lld %lld\n", (unsigned long long)here.st_ino,
+                                     (long long)here.st_size, (long long)here.st_mtime);
     for (size_t i = 0; i < hosts->count && i < HOSTS_MOST && !lacking; i++)
         if (says_another(hosts->hosts[i].name, asked, expected, environment))
             lacking = hosts->hosts[i].name;
-    free(expected);
-    free(asked);
     return lacking;
 }

@@ -289,15 +289,13 @@ static char *python_of_script(const char *text)
 
 static char *python_of_program(const char *launcher, char *const *environment)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     int ignored;
     const char *first = launcher + strspn(launcher, BLANK);
     char *name = xstrndup(first, strcspn(first, BLANK)), *found = NULL;
-    char *path = process_find_program(name, environment, NULL, &ignored);
+    OWNED char *path = process_find_program(name, environment, NULL, &ignored);
     if (path && file_read(path, SCRIPT_BYTES, &text, NULL) == 0)
         found = python_of_script(buffer_text(&text));
-    buffer_free(&text);
-    free(path);
     free(name);
     return found;
 }

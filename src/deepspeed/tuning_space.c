@@ -92,9 +92,8 @@ static const struct json *given(const struct default_space *d, const char *path)
 /* Under any of its names. */
 static bool is_said(const struct default_space *d, const char *path)
 {
-    char *twice = ds_twice_fault(d->root, path, false, 0);
+    OWNED char *twice = ds_twice_fault(d->root, path, false, 0);
     const bool is = given(d, path) || twice;
-    free(twice);
     return is;
 }
 
@@ -138,9 +137,8 @@ static bool has_cpu_optimizer(const struct default_space *d)
 
 static const struct json *path_in(const struct default_space *d, const char *section)
 {
-    char *key = xasprintf("zero_optimization.%s.nvme_path", section);
+    OWNED char *key = xasprintf("zero_optimization.%s.nvme_path", section);
     const struct json *path = given(d, key);
-    free(key);
     return path && path->kind == JSON_SCALAR && path->text[0] == '"' ? path : NULL;
 }
 
@@ -149,9 +147,8 @@ static const struct json *nvme_of(const struct default_space *d)
 {
     const struct json *path =
         path_in(d, "offload_optimizer") ? path_in(d, "offload_optimizer") : path_in(d, "offload_param");
-    char *plain = path ? json_text_string(path) : NULL;
+    OWNED char *plain = path ? json_text_string(path) : NULL;
     bool is_there = plain && (d->cluster->hostfile || access(plain, W_OK) == 0);
-    free(plain);
     return is_there ? path : NULL;
 }
 
@@ -180,11 +177,9 @@ static long long most_sequence(const struct default_space *d)
 
 static bool says_device(const struct default_space *d, const char *section)
 {
-    char *key = xasprintf("zero_optimization.%s", section), *device = xasprintf("%s.device", key);
+    OWNED char *key = xasprintf("zero_optimization.%s", section), *device = xasprintf("%s.device", key);
     const struct json *whole = given(d, key);
     bool says = given(d, device) || (whole && whole->kind != JSON_OBJECT);
-    free(key);
-    free(device);
     return says;
 }
 
@@ -312,14 +307,13 @@ static void add_text(struct writing *w, const char *text)
 /* A literal word of the command: braces are escaped. */
 static void add_word(struct writing *w, const char *word)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     for (const char *p = word; *p; p++) {
         if (*p == '{')
             buffer_add_char(&b, '{');
         buffer_add_char(&b, *p);
     }
     add_text(w, buffer_text(&b));
-    buffer_free(&b);
 }
 
 /* JSON's scalars are valid TOML, except null and "\/". Integers are written as such if DeepSpeed expects them. */
@@ -424,13 +418,12 @@ static void add_lists(struct writing *w, const struct json *object, const char *
 {
     for (size_t i = 0; i < object->count; i++) {
         const struct json *m = &object->children[i];
-        char *path = *prefix ? xasprintf("%s.%s", prefix, m->name) : xstrdup(m->name);
+        OWNED char *path = *prefix ? xasprintf("%s.%s", prefix, m->name) : xstrdup(m->name);
         bool is_left = is_own_matter(path);
         if (!is_left && is_list_to_try(path, m))
             add_axis(w, path, m);
         else if (!is_left && m->kind == JSON_OBJECT && (*prefix || may_hold_axes(m->name)))
             add_lists(w, m, path);
-        free(path);
     }
 }
 
@@ -440,11 +433,10 @@ static void add_lists(struct writing *w, const struct json *object, const char *
  * trl's. */
 static bool parses_as_trainer(const char *script)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
     bool does = file_read(script, 1u << 20, &text, &ignored) == 0 &&
                 (strstr(buffer_text(&text), "HfArgumentParser") || strstr(buffer_text(&text), "TrlParser"));
-    buffer_free(&text);
     return does;
 }
 
@@ -581,7 +573,7 @@ static void add_blocks(struct writing *w)
 {
     int stages[STAGES_MOST];
     size_t count = read_stages(w, stages);
-    struct buffer list = BUFFER_INIT;
+    OWNED_BUFFER list = BUFFER_INIT;
     for (size_t i = 0; i < count; i++) {
         char digit[2] = {(char)('0' + stages[i]), '\0'};
         if (!w->r->knobs->fast)
@@ -589,11 +581,9 @@ static void add_blocks(struct writing *w)
         buffer_printf(&list, "%s%d", i ? ", " : "", stages[i]);
     }
     if (w->r->knobs->fast && count > 0) {
-        char *all = xasprintf("[%s]", buffer_text(&list));
+        OWNED char *all = xasprintf("[%s]", buffer_text(&list));
         add_block(w, all, -1);
-        free(all);
     }
-    buffer_free(&list);
 }
 
 /* --- the rest of the file --- */
@@ -665,11 +655,10 @@ static void add_command(struct writing *w)
 /* Checked here because an error in the generated sweep file, which the user did not write, would come too late. */
 static void check_mapped(struct writing *w, const struct json *flag, const char *key)
 {
-    char *fault = ds_check_mapped_key(w->r->root, key);
+    OWNED char *fault = ds_check_mapped_key(w->r->root, key);
     if (fault)
         error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: autotuning.arg_mappings: %s", w->r->ds_file, flag->line,
                        flag->column, fault);
-    free(fault);
 }
 
 /* The caller frees it. */
@@ -682,7 +671,7 @@ static char *first_word(const char *text)
 static void add_deepspeed(struct writing *w)
 {
     const struct json *m = w->r->knobs->arg_mappings;
-    char *path = w->r->ds_file[0] == '/' ? xstrdup(w->r->ds_file) : xasprintf("./%s", w->r->ds_file);
+    OWNED char *path = w->r->ds_file[0] == '/' ? xstrdup(w->r->ds_file) : xasprintf("./%s", w->r->ds_file);
     buffer_add_text(w->out, "\n[deepspeed]\nconfig = ");
     add_text(w, path);
     if (w->r->version) {
@@ -700,7 +689,7 @@ static void add_deepspeed(struct writing *w)
         buffer_add_text(w->out, "]\n");
     for (size_t i = 0; m && i < m->count; i++) {
         const struct json *flag = &m->children[i];
-        char *key = first_word(flag->name), *text = json_text_string(flag), *word = first_word(text ? text : "");
+        OWNED char *key = first_word(flag->name), *text = json_text_string(flag), *word = first_word(text ? text : "");
         if (i == 0)
             buffer_add_text(w->out, "\n[deepspeed.arg_mappings]\n");
         check_mapped(w, flag, key);
@@ -711,11 +700,7 @@ static void add_deepspeed(struct writing *w)
                            flag->line, flag->column, key);
         add_text(w, word);
         buffer_add_char(w->out, '\n');
-        free(key);
-        free(text);
-        free(word);
     }
-    free(path);
 }
 
 static void add_search(struct writing *w)

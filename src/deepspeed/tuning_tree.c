@@ -49,7 +49,7 @@ static void note_differences(struct namesakes *n, const struct json *j, const ch
 {
     for (size_t i = 0; j->kind == JSON_OBJECT && i < j->count; i++) {
         const struct json *child = &j->children[i];
-        char *inner = *path ? xasprintf("%s.%s", path, child->name) : xstrdup(child->name);
+        OWNED char *inner = *path ? xasprintf("%s.%s", path, child->name) : xstrdup(child->name);
         bool differs = false;
         for (size_t k = 0; child->kind == JSON_SCALAR && !differs && k < n->count; k++)
             differs = !is_same(child, json_text_find(&n->configs[k], inner));
@@ -57,7 +57,6 @@ static void note_differences(struct namesakes *n, const struct json *j, const ch
             note_differences(n, child, inner);
         if (differs && !is_no_knob(inner) && string_list_find(&n->differs, inner) == n->differs.count)
             string_list_add(&n->differs, xstrdup(inner));
-        free(inner);
     }
 }
 
@@ -82,7 +81,7 @@ static void add_value(struct buffer *b, const struct json *j)
 
 static void add_knobs(const struct namesakes *n, size_t member, char **name)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     buffer_add_text(&b, *name);
     for (size_t i = 0; i < n->differs.count; i++) {
         const struct json *value = json_text_find(&n->configs[member], n->differs.items[i]);
@@ -97,7 +96,6 @@ static void add_knobs(const struct namesakes *n, size_t member, char **name)
         free(*name);
         *name = buffer_take(&b);
     }
-    buffer_free(&b);
 }
 
 static void tell_apart(struct namesakes *n, char **names, const char *const *configs)
@@ -127,7 +125,7 @@ static void tell_apart(struct namesakes *n, char **names, const char *const *con
  * frees the names. */
 static void experiment_names_tell_apart(char **names, const char *const *configs, size_t count)
 {
-    bool *seen = xcalloc(count + 1, sizeof *seen);
+    OWNED bool *seen = xcalloc(count + 1, sizeof *seen);
     for (size_t i = 0; i < count; i++) {
         struct namesakes n = {.members = xcalloc(count, sizeof *n.members), .differs = STRING_LIST_INIT};
         for (size_t k = i; !seen[i] && k < count; k++)
@@ -139,7 +137,6 @@ static void experiment_names_tell_apart(char **names, const char *const *configs
             tell_apart(&n, names, configs);
         free(n.members);
     }
-    free(seen);
 }
 
 /* --- tuning tree --- */
@@ -174,19 +171,18 @@ static void add_part(struct buffer *b, const struct json *config, const char *pa
     const struct json *j = json_text_find(config, path);
     if (!j || j->kind != JSON_SCALAR || json_text_is(j, "auto"))
         return;
-    char *text = json_text_plain(j);
+    OWNED char *text = json_text_plain(j);
     buffer_printf(b, "%s%s%s", b->length ? "_" : "", title, text);
-    free(text);
 }
 
 /* Reads its ds_config, and names the experiment after it. */
 static void read_config(const struct tuning_results *t, struct experiment *x)
 {
-    struct buffer text = BUFFER_INIT, name = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT, name = BUFFER_INIT;
     struct json config = {0};
     struct error ignored = ERROR_INIT;
     long long stage = -1;
-    char *path = xasprintf("%s/%s/ds_config.json", t->tree->job_files, x->directory);
+    OWNED char *path = xasprintf("%s/%s/ds_config.json", t->tree->job_files, x->directory);
     if (job_file_read(job_file_open(path), LOG_BYTES_MOST, &text) == 0 &&
         json_text_parse(path, buffer_text(&text), &config, &ignored) == 0) {
         const struct json *j = json_text_find(&config, "zero_optimization.stage");
@@ -199,9 +195,6 @@ static void read_config(const struct tuning_results *t, struct experiment *x)
     }
     x->name = name.length ? buffer_take(&name) : xasprintf("job%lld", (long long)x->job_id);
     json_text_free(&config);
-    buffer_free(&name);
-    buffer_free(&text);
-    free(path);
 }
 
 static const char experiments_sql[] =
@@ -291,23 +284,20 @@ static void make_names_differ(struct tuning_results *t)
         rename_to(&t->items[i], xasprintf("%s_n%lldg%lld", t->items[i].name, (long long)t->items[i].nodes,
                                           (long long)t->items[i].gpus));
     tell_knobs(t);
-    bool *twice = xcalloc(t->count + 1, sizeof *twice);
+    OWNED bool *twice = xcalloc(t->count + 1, sizeof *twice);
     for (size_t i = 0; i < t->count; i++)
         twice[i] = has_namesake(t, i);
     for (size_t i = 0; i < t->count; i++)
         if (twice[i])
             rename_to(&t->items[i], xasprintf("%s_%.8s", t->items[i].name, t->items[i].key));
-    free(twice);
 }
 
 /* --- files --- */
 
 static int put(const char *directory, const char *name, const char *text, struct error *e)
 {
-    char *path = xasprintf("%s/%s", directory, name);
-    int rc = file_write_atomic(path, text, strlen(text), e);
-    free(path);
-    return rc;
+    OWNED char *path = xasprintf("%s/%s", directory, name);
+    return file_write_atomic(path, text, strlen(text), e);
 }
 
 static char **words_of(const char *json)
@@ -348,10 +338,8 @@ static char *experiment_json(const struct experiment *x, const char *result_dir)
 /* The text of a file that the job left; NULL if there is none. */
 static char *left_by_job(const struct tuning_results *t, const struct experiment *x, const char *name)
 {
-    char *path = xasprintf("%s/%s/%s", t->tree->job_files, x->directory, name);
-    char *text = job_file_text(path, LOG_BYTES_MOST);
-    free(path);
-    return text;
+    OWNED char *path = xasprintf("%s/%s/%s", t->tree->job_files, x->directory, name);
+    return job_file_text(path, LOG_BYTES_MOST);
 }
 
 /* Uses the names and units of DeepSpeed's metrics.json (runtime/engine.py); times there are in microseconds. */
@@ -403,12 +391,10 @@ static int write_metrics(const struct tuning_results *t, const struct experiment
 {
     if (!x->measured)
         return 0;
-    char *text = left_by_job(t, x, "metrics.json");
+    OWNED char *text = left_by_job(t, x, "metrics.json");
     if (!text)
         text = engine_metrics(x->metrics);
-    int rc = put(directory, "metrics.json", text, e);
-    free(text);
-    return rc;
+    return put(directory, "metrics.json", text, e);
 }
 
 static int write_experiment(const struct tuning_results *t, const struct experiment *x, struct error *e)
@@ -440,8 +426,8 @@ static int write_experiment(const struct tuning_results *t, const struct experim
 static int write_model_info(const struct tuning_results *t, struct db *db, struct error *e)
 {
     struct stmt *s = NULL;
-    char *from = NULL, *directory = xasprintf("%s/" PROFILE_NAME, t->tree->results_dir);
-    struct buffer text = BUFFER_INIT;
+    OWNED char *from = NULL, *directory = xasprintf("%s/" PROFILE_NAME, t->tree->results_dir);
+    OWNED_BUFFER text = BUFFER_INIT;
     int rc = db_prepare(db,
                         "SELECT a.directory FROM current_sweep AS s JOIN job AS j ON j.id = s.model_info ->> 'job'"
                         " JOIN attempt AS a ON a.id = j.attempt_id WHERE a.state = 'ok' AND a.directory IS NOT NULL",
@@ -455,9 +441,6 @@ static int write_model_info(const struct tuning_results *t, struct db *db, struc
         rc = file_make_directories(directory, e);
         rc = rc < 0 ? rc : put(directory, "model_info.json", buffer_text(&text), e);
     }
-    buffer_free(&text);
-    free(directory);
-    free(from);
     return rc;
 }
 
@@ -493,7 +476,7 @@ static void add_row(const struct tuning_results *t, const char *title, int stage
 
 static int write_summary(const struct tuning_results *t, struct error *e)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     long long ms = t->last_ms > t->first_ms ? (long long)(t->last_ms - t->first_ms) : 0;
     buffer_printf(&b, "| tuning_space | num_experiments | best_metric_val | best_exp_name |\n|---|---|---|---|\n");
     for (int stage = 0; stage < STAGES; stage++) {
@@ -510,9 +493,7 @@ static int write_summary(const struct tuning_results *t, struct error *e)
         buffer_add_text(&b, "Only the model-information job has run (" PROFILE_NAME ").\n");
     if (t->tree->interrupted)
         buffer_add_text(&b, "Interrupted: not everything was tried; the best is the best so far.\n");
-    int rc = put(t->tree->results_dir, "summary.txt", buffer_text(&b), e);
-    buffer_free(&b);
-    return rc;
+    return put(t->tree->results_dir, "summary.txt", buffer_text(&b), e);
 }
 
 /* --- the winner --- */
@@ -533,8 +514,8 @@ static const char *command_name(const struct tuning_tree *t)
 static int write_optimal(const struct tuning_results *t, const struct experiment *x, const char *path, char ***winner,
                          struct error *e)
 {
-    char *job_dir = xasprintf("%s/%s", t->tree->job_files, x->directory);
-    char *config = training_config(job_dir), *command = NULL;
+    OWNED char *job_dir = xasprintf("%s/%s", t->tree->job_files, x->directory);
+    OWNED char *config = training_config(job_dir), *command = NULL;
     int rc = 0;
     if (config) {
         *winner = words_of(x->command);
@@ -543,9 +524,6 @@ static int write_optimal(const struct tuning_results *t, const struct experiment
         rc = put(t->tree->results_dir, config_name(t->tree), config, e);
         rc = rc < 0 ? rc : put(t->tree->results_dir, command_name(t->tree), command, e);
     }
-    free(job_dir);
-    free(config);
-    free(command);
     return rc;
 }
 
@@ -553,26 +531,22 @@ static int write_optimal(const struct tuning_results *t, const struct experiment
 static void drop_winner(const char *results_dir)
 {
     for (size_t i = 0; i < 2; i++) {
-        char *config = xasprintf("%s/%s", results_dir, config_names[i]);
-        char *command = xasprintf("%s/%s", results_dir, command_names[i]);
+        OWNED char *config = xasprintf("%s/%s", results_dir, config_names[i]);
+        OWNED char *command = xasprintf("%s/%s", results_dir, command_names[i]);
         unlink(config);
         unlink(command);
-        free(config);
-        free(command);
     }
 }
 
 static int settle_winner(const struct tuning_results *t, char ***winner, struct error *e)
 {
-    char *config = xasprintf("%s/%s", t->tree->results_dir, config_name(t->tree));
+    OWNED char *config = xasprintf("%s/%s", t->tree->results_dir, config_name(t->tree));
     const struct experiment *x = NULL;
     drop_winner(t->tree->results_dir);
     for (size_t i = 0; t->best.count && i < t->count; i++)
         if (t->items[i].job_id == t->best.jobs[0].job_id)
             x = &t->items[i];
-    int rc = x ? write_optimal(t, x, config, winner, e) : 0;
-    free(config);
-    return rc;
+    return x ? write_optimal(t, x, config, winner, e) : 0;
 }
 
 static void release(struct tuning_results *t)

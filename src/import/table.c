@@ -51,7 +51,7 @@ struct import_table {
 
 static int create_table(struct import_table *t, struct error *e)
 {
-    struct buffer create = BUFFER_INIT, insert = BUFFER_INIT;
+    OWNED_BUFFER create = BUFFER_INIT, insert = BUFFER_INIT;
     buffer_add_text(&create, "CREATE TABLE \"#table\" (\"#row\" INTEGER PRIMARY KEY, \"#line\" INTEGER");
     buffer_add_text(&insert, "INSERT INTO \"#table\" VALUES (NULL, ?");
     for (size_t i = 0; i < t->column_count; i++) {
@@ -69,8 +69,6 @@ static int create_table(struct import_table *t, struct error *e)
         rc = db_prepare(t->db, buffer_text(&insert), &t->insert, e);
     if (rc == 0)
         rc = db_exec(t->db, "BEGIN", e);
-    buffer_free(&create);
-    buffer_free(&insert);
     return rc;
 }
 
@@ -90,7 +88,7 @@ struct clause {
 
 static void add_problem(const struct import_table *t, const struct clause *c, const char *why, struct error *problems)
 {
-    struct buffer there = BUFFER_INIT;
+    OWNED_BUFFER there = BUFFER_INIT;
     const char *missing =
         strncmp(why, NO_SUCH_COLUMN, strlen(NO_SUCH_COLUMN)) == 0 ? why + strlen(NO_SUCH_COLUMN) : NULL;
     const char *near = missing ? suggest_nearest(missing, t->names, t->column_count) : NULL;
@@ -102,7 +100,6 @@ static void add_problem(const struct import_table *t, const struct clause *c, co
     }
     error_add_line(problems, ERROR_USAGE, "%s:%d:%d: %s %s: %s%s", c->at->file, c->at->line, c->at->column, c->table,
                    c->name, why, buffer_text(&there));
-    buffer_free(&there);
 }
 
 /* Adds the expression as a column of the select. */
@@ -125,11 +122,10 @@ static void mark_decimal_commas(struct import_table *t, struct error *problems)
         size_t i = 0;
         while (i < t->column_count && strcasecmp(t->names[i], named->items[n].text) != 0)
             i++;
-        char *why = xasprintf(NO_SUCH_COLUMN "%s", named->items[n].text);
+        OWNED char *why = xasprintf(NO_SUCH_COLUMN "%s", named->items[n].text);
         if (i == t->column_count)
             add_problem(t, &(struct clause){NULL, "[import]", "decimal_comma", &named->items[n].at}, why, problems);
         t->has_decimal_comma[i] = true;
-        free(why);
     }
 }
 
@@ -142,12 +138,11 @@ static void note_read(void *context, const char *name)
 
 static void name_unused(struct import_table *t)
 {
-    struct buffer names = BUFFER_INIT;
+    OWNED_BUFFER names = BUFFER_INIT;
     for (size_t i = 0; i < t->column_count; i++)
         if (!t->is_read[i])
             buffer_printf(&names, "%s%s", names.length ? ", " : "", t->names[i]);
     t->unused = names.length ? buffer_take(&names) : NULL;
-    buffer_free(&names);
 }
 
 /* The columns of the select: state, duration, [import]'s columns, refusals. */
@@ -155,7 +150,7 @@ static int compile(struct import_table *t, struct error *e)
 {
     const struct import_config *c = t->config;
     struct error problems = ERROR_INIT;
-    struct buffer select = BUFFER_INIT;
+    OWNED_BUFFER select = BUFFER_INIT;
     mark_decimal_commas(t, &problems);
     add_clause(t, &(struct clause){c->state ? c->state : "NULL", "[import]", "state", &c->state_at}, &select,
                &problems);
@@ -163,9 +158,8 @@ static int compile(struct import_table *t, struct error *e)
                &select, &problems);
     for (size_t i = 0; i < c->column_count; i++) {
         const struct import_column *k = &c->columns[i];
-        char *table = xasprintf("[import.%s]", k->is_metric ? "metrics" : section_names[k->section]);
+        OWNED char *table = xasprintf("[import.%s]", k->is_metric ? "metrics" : section_names[k->section]);
         add_clause(t, &(struct clause){k->expression, table, k->name, &k->at}, &select, &problems);
-        free(table);
     }
     for (size_t i = 0; i < c->refusal_count; i++)
         add_clause(t, &(struct clause){c->refusals[i].when, "[[import.refuse]]", "when", &c->refusals[i].at}, &select,
@@ -179,7 +173,6 @@ static int compile(struct import_table *t, struct error *e)
         rc = guard_prepare_reading(t->db, buffer_text(&select), note_read, t, &t->select, e);
         name_unused(t);
     }
-    buffer_free(&select);
     return rc;
 }
 
@@ -217,11 +210,10 @@ static int check_config(const struct import_table *t, struct error *e)
 static bool is_amount(const struct sweep *s, const char *metric)
 {
     struct proposal_list by_name;
-    char *line = xasprintf("%s: 1.5", metric);
+    OWNED char *line = xasprintf("%s: 1.5", metric);
     proposals_from_log(line, strlen(line), &by_name);
     bool is_other = by_name.count == 0 || strcmp(by_name.items[0].metric, "loss") == 0;
     proposal_list_free(&by_name);
-    free(line);
     return !is_other || metric_meaning(s, metric)->quantity != QUANTITY_NONE || sweep_metric_unit(s, metric)[0];
 }
 
@@ -282,9 +274,8 @@ static void bind_with_decimal_comma(struct stmt *s, int index, const char *text)
 {
     char digits[NUMBER_BYTES];
     const size_t length = text ? parse_written_number(text, ',', digits) : 0;
-    char *with_point = length ? xasprintf("%s%s", digits, text + length) : NULL;
+    OWNED char *with_point = length ? xasprintf("%s%s", digits, text + length) : NULL;
     bind_cell(s, index, with_point ? with_point : text);
-    free(with_point);
 }
 
 int import_table_add(struct import_table *t, size_t line, const char *const *cells, struct error *e)

@@ -293,17 +293,17 @@ static int unknown_name(struct resolving *r, const char *name, struct error *e)
         names[count++] = own_metrics[i].name;
     bool is_qualified = strncmp(name, METRIC_PREFIX, strlen(METRIC_PREFIX)) == 0;
     const char *near = is_qualified ? suggest_nearest(name + strlen(METRIC_PREFIX), names, count) : NULL;
-    char *hint = near ? xasprintf(" (did you mean `" METRIC_PREFIX "%s`?)", near)
-                      : names_hint(&r->measures->space->names, name, names, count);
+    OWNED char *hint = near ? xasprintf(" (did you mean `" METRIC_PREFIX "%s`?)", near)
+                            : names_hint(&r->measures->space->names, name, names, count);
     error_set(e, ERROR_USAGE, "unknown metric or key `%s`%s", name,
               *hint ? hint : "; for a metric that jobs write to $MESHSWEEP_METRICS, add a table [job.metrics.NAME]");
-    free_all(hint, names);
+    free(names);
     return -1;
 }
 
 static int use_key(struct resolving *r, const char *name, struct buffer *sql, struct error *e)
 {
-    struct buffer quoted = BUFFER_INIT;
+    OWNED_BUFFER quoted = BUFFER_INIT;
     struct expression x = EXPRESSION_INIT;
     expression_add_name(&quoted, name);
     int rc = expression_resolve(&r->measures->space->names, buffer_text(&quoted), r->unknown, &x, e);
@@ -312,7 +312,6 @@ static int use_key(struct resolving *r, const char *name, struct buffer *sql, st
     for (size_t i = 0; i < x.key_count; i++)
         note(&r->out->keys, &r->out->key_count, x.keys[i]);
     expression_free(&x);
-    buffer_free(&quoted);
     return rc;
 }
 
@@ -373,30 +372,26 @@ static void add_sections(const struct measures *m, const struct measure_sql *x, 
 {
     const char *between = " FROM ";
     for (int kind = 0; kind < SECTION_COUNT; kind++) {
-        struct buffer section = BUFFER_INIT;
+        OWNED_BUFFER section = BUFFER_INIT;
         add_section(m, x, (enum section_kind)kind, &section);
         if (section.length > 0) {
             buffer_printf(sql, "%s%s", between, buffer_text(&section));
             between = ", ";
         }
-        buffer_free(&section);
     }
 }
 
 /* Compiled under the guard where the columns are those of tables: what it refuses is refused. */
 static int vet(struct measures *m, struct measure_sql *x, struct error *e)
 {
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *probe = NULL;
+    OWNED_BUFFER sql = BUFFER_INIT;
+    OWNED_STMT *probe = NULL;
     for (size_t i = 0; i < x->key_count; i++)
         x->sections |= 1U << m->space->names.keys[x->keys[i]].section;
     buffer_add_text(&sql, "SELECT 1");
     space_add_from(m->space, x->sections, &sql);
     buffer_printf(&sql, " AND %s", x->sql);
-    int rc = guard_prepare(m->space->db, buffer_text(&sql), &probe, e);
-    stmt_free(probe);
-    buffer_free(&sql);
-    return rc;
+    return guard_prepare(m->space->db, buffer_text(&sql), &probe, e);
 }
 
 static int prepare(struct measures *m, struct measure_sql *x, struct error *e)
@@ -435,18 +430,17 @@ static int resolve_sides(struct measures *m, const char *text, struct derived_me
     size_t left, operator_length;
     if (!comparison_split(text, &left, &operator_length))
         return 0;
-    char *before = xstrndup(text, left);
+    OWNED char *before = xstrndup(text, left);
     c->wants_less = text[left] == '<';
     int rc = resolve(m, before, &c->at, &c->left, e);
     if (rc == 0)
         rc = resolve(m, text + left + operator_length, &c->at, &c->right, e);
-    free(before);
     return rc;
 }
 
 static int resolve_constraint(struct measures *m, struct derived_measure *c, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     int rc = quantities_convert(c->text, unit_of_metric, m, &text, e);
     if (rc == 0)
         rc = resolve(m, buffer_text(&text), &c->at, &c->whole, e);
@@ -454,7 +448,6 @@ static int resolve_constraint(struct measures *m, struct derived_measure *c, str
         rc = error_set(e, ERROR_USAGE, "it reads no metric; write a condition on keys as a [[rule]]");
     if (rc == 0)
         rc = resolve_sides(m, buffer_text(&text), c, e);
-    buffer_free(&text);
     return rc;
 }
 

@@ -202,7 +202,7 @@ int definitions_check_source(struct db *db, const char *source, struct error *e)
         " FROM main.metric_definition AS m JOIN main.definition AS h ON h.id = m.definition_id"
         " JOIN source.metric_definition AS n ON n.name = m.name JOIN source.definition AS s ON s.id = n.definition_id"
         " ORDER BY h.name";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
         char *why = conflict(s, source);
@@ -215,7 +215,6 @@ int definitions_check_source(struct db *db, const char *source, struct error *e)
         if (rc < 0)
             break;
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -371,13 +370,13 @@ static int renew_from_samples(struct renewing *r, const struct old_number *n, co
 
 int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char **directory, char **why, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     *directory = *why = NULL;
     int rc = db_next(db, "SELECT directory, coalesce(log_bytes, 0) FROM attempt WHERE id = ?",
                      VALUES(sql_int(attempt_id)), &s, e);
     const char *own = rc > 0 && !stmt_is_null(s, 0) ? stmt_text(s, 0) : NULL;
-    char *path = own ? (*own == '/' ? xstrdup(own) : xasprintf("%s/%s", root, own)) : NULL;
-    char *file = path ? xasprintf("%s/output.log", path) : NULL;
+    OWNED char *path = own ? (*own == '/' ? xstrdup(own) : xasprintf("%s/%s", root, own)) : NULL;
+    OWNED char *file = path ? xasprintf("%s/output.log", path) : NULL;
     const int64_t bytes = rc > 0 ? stmt_int(s, 1) : 0;
     const int64_t kept = file ? job_file_size(file) : -1;
     if (!own)
@@ -388,8 +387,6 @@ int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char *
         *why = xasprintf("its output %s was cut", file);
     else
         *directory = xstrdup(path);
-    stmt_free(s);
-    free_all(file, path);
     return rc < 0 ? -1 : 0;
 }
 
@@ -407,11 +404,10 @@ static int read_output(struct renewing *r, int64_t attempt_id, struct error *e)
     if (kept_output_find(r->db, r->request->directory, attempt_id, &directory, &r->unread, e) < 0)
         return -1;
     if (directory) {
-        char *log = xasprintf("%s/output.log", directory), *metrics = xasprintf("%s/metrics.jsonl", directory);
+        OWNED char *log = xasprintf("%s/output.log", directory), *metrics = xasprintf("%s/metrics.jsonl", directory);
         readers_read(r->readers, log, metrics, directory, &r->output);
         if (r->output.read_error)
             r->unread = xasprintf("its output %s cannot be read: %s", log, strerror(r->output.read_error));
-        free_all(log, metrics, directory);
     }
     return 0;
 }
@@ -568,7 +564,7 @@ static int need_store(struct renewing *r, struct error *e)
 
 static int renew_listed(struct renewing *r, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(r->db,
                          "SELECT attempt_id, name, is_import, is_there, is_of_sweep, coalesce(was, 0), now FROM "
@@ -585,7 +581,6 @@ static int renew_listed(struct renewing *r, struct error *e)
         if (rc < 0)
             break;
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -286,19 +286,17 @@ static double find_quantity(const struct summaries *summaries, const struct swee
 static double bytes_of(double value, const char *unit)
 {
     int64_t one = 1;
-    char *text = xasprintf("1%s", unit);
+    OWNED char *text = xasprintf("1%s", unit);
     if (!parse_size_bytes(text, &one) || one < 1)
         one = 1;
-    free(text);
     return value * (double)one;
 }
 
 static double seconds_of(double value, const char *unit)
 {
     int64_t ms;
-    char *text = xasprintf("1%s", unit);
+    OWNED char *text = xasprintf("1%s", unit);
     double factor = unit[0] && parse_duration_ms(text, &ms) && ms > 0 ? (double)ms / 1000 : 1;
-    free(text);
     return value * factor;
 }
 
@@ -349,14 +347,13 @@ int learning_measure(const struct space *space, struct stmt *summaries, int64_t 
 /* Selects the inputs of the combination at a rank. */
 static int select_rank(struct space *space, int64_t rank, struct stmt **out, struct error *e)
 {
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     buffer_add_text(&sql, "SELECT ");
     prediction_add_columns(space, &sql);
     space_add_combination(space, 1, &sql);
     int rc = db_prepare(space->db, buffer_text(&sql), out, e);
     if (rc == 0)
         space_bind_rank(space, *out, 1, rank);
-    buffer_free(&sql);
     return rc;
 }
 
@@ -383,22 +380,19 @@ static int note_one(const struct noting *n, struct observation_row *row, const d
 {
     if (!(row->measured > 0 && isfinite(row->measured)))
         return 0;
-    char *json = numbers_json(terms, count);
+    OWNED char *json = numbers_json(terms, count);
     row->terms_json = json;
     int rc = observation_record(n->db, row, e);
     if (rc == 0)
         rc = n->fits ? fit_and_record(n->space, n->db, row, e) : calibration_forget(n->db, row, e);
-    free(json);
     return rc;
 }
 
 static int measure(const struct space *space, struct db *db, int64_t attempt_id, const struct prediction *p,
                    struct measurement *out, struct error *e)
 {
-    struct stmt *summaries = NULL;
-    int rc = learning_summaries(db, &summaries, e) < 0 ? -1 : learning_measure(space, summaries, attempt_id, p, out, e);
-    stmt_free(summaries);
-    return rc;
+    OWNED_STMT *summaries = NULL;
+    return learning_summaries(db, &summaries, e) < 0 ? -1 : learning_measure(space, summaries, attempt_id, p, out, e);
 }
 
 /* Sets what the attempt says about memory: how much it used, that it ran out of it, or, if usage was not measured, that

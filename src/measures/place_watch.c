@@ -138,9 +138,8 @@ static void need_places(struct place_watch *w, const char *places)
 
 static bool is_like(const char *a, const char *b)
 {
-    char *cause = cause_text(a), *other = cause_text(b);
+    OWNED char *cause = cause_text(a), *other = cause_text(b);
     bool like = strcmp(cause, other) == 0;
-    free_all(cause, other);
     return like;
 }
 
@@ -494,7 +493,7 @@ static void load_one(void *context, const struct place_row *row)
 {
     const struct loading *l = context;
     const bool is_node = !row->device, is_here = strcmp(row->host, l->naming->host) == 0;
-    char *name = NULL;
+    OWNED char *name = NULL;
     switch (l->naming->kind) {
     case PLACES_ARE_NODES:
         name = is_node ? xstrdup(row->host) : NULL;
@@ -508,7 +507,6 @@ static void load_one(void *context, const struct place_row *row)
     }
     if (name)
         place_watch_resume(l->watch, name, row->message, row->until_ms, row->rest_ms);
-    free(name);
 }
 
 int place_record_load(struct db *db, const struct place_naming *naming, bool release, struct place_watch *w,
@@ -543,11 +541,9 @@ static char *split(const struct place_naming *naming, const char *place, const c
 static int write_one(struct db *db, const struct place_naming *naming, const struct place_change *c, struct error *e)
 {
     const char *device;
-    char *host = split(naming, c->place, &device);
+    OWNED char *host = split(naming, c->place, &device);
     const struct place_row row = {host, device, c->message, c->jobs, c->since_ms, c->until_ms, c->rest_ms};
-    int rc = c->is_aside ? place_set_aside(db, &row, e) : place_restore(db, host, device, e);
-    free(host);
-    return rc;
+    return c->is_aside ? place_set_aside(db, &row, e) : place_restore(db, host, device, e);
 }
 
 static int blame(const struct place_target *t, const struct place_change *c, int64_t *reopened, struct error *e)

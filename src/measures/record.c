@@ -51,7 +51,7 @@ static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *
         " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN spec AS c ON c.id = j.cluster_id"
         " LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id"
         " LEFT JOIN spec AS p ON p.id = j.parallel_id WHERE a.id = ?";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, sql, VALUES(sql_int(attempt_id)), &s, e);
     for (int i = 0; rc > 0 && i < SECTION_COUNT; i++)
         out->specs[i] = stmt_copy_text(s, i);
@@ -61,7 +61,6 @@ static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *
     for (int i = 0; rc > 0 && i < (int)(LENGTH(own)); i++)
         out->seen.values[own[i]] = stmt_double_or_nan(s, SECTION_COUNT + i);
     out->seen.is_ok = rc > 0 && stmt_int(s, SECTION_COUNT + 4) != 0;
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -621,7 +620,7 @@ int measures_record(struct measures *m, struct db *db, int64_t attempt_id, const
 
 static void add_signature(const struct measures *m, int64_t sweep_id, struct buffer *out)
 {
-    struct buffer all = BUFFER_INIT;
+    OWNED_BUFFER all = BUFFER_INIT;
     char hex[HASH_HEX_BYTES];
     buffer_printf(&all, "%lld;%lld;%lld;", (long long)sweep_id, (long long)m->sweep->job.first_step,
                   (long long)m->sweep->job.last_step);
@@ -641,7 +640,6 @@ static void add_signature(const struct measures *m, int64_t sweep_id, struct buf
     buffer_add_text(out, hash_hex(&hash, hex));
     for (size_t i = 0; i < m->metric_count; i++)
         buffer_printf(out, "\n%s", m->metrics[i].metric->name);
-    buffer_free(&all);
 }
 
 /* "" where there is none; the caller's. */
@@ -661,7 +659,7 @@ static int write_signature(struct db *db, const char *signature, struct error *e
 /* Forgets what the signature names, and definitions that this sweep does not have. */
 static int forget(const struct measures *m, struct db *db, const char *signature, struct error *e)
 {
-    char *names = xstrdup(signature);
+    OWNED char *names = xstrdup(signature);
     int rc =
         db_exec(db, "DELETE FROM breach; DELETE FROM subject_to; DELETE FROM meta WHERE name = '" META_NAME "'", e);
     char *rest = strchr(names, '\n');
@@ -675,7 +673,6 @@ static int forget(const struct measures *m, struct db *db, const char *signature
             rc = db_run(db, "DELETE FROM metric_definition WHERE name = ? AND expression IS NOT NULL",
                         VALUES(sql_text(name)), e);
     }
-    free(names);
     return rc;
 }
 
@@ -696,7 +693,7 @@ static int record_all(struct measures *m, struct db *db, int64_t sweep_id, struc
         "SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = ? AND a.kind = "
         "'trial'"
         " AND (a.state = 'ok' OR EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id))";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, VALUES(sql_int(sweep_id)), &s, e)) > 0) {
         struct measured ignored;
@@ -705,7 +702,6 @@ static int record_all(struct measures *m, struct db *db, int64_t sweep_id, struc
             break;
         }
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -724,7 +720,7 @@ static int suppose_attempt(const struct measures *m, struct db *db, int64_t atte
 
 int measures_suppose(const struct measures *m, struct db *db, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_exec(db,
                      "CREATE TEMP TABLE subject_to AS SELECT * FROM main.subject_to LIMIT 0;"
                      " CREATE TEMP TABLE breach (attempt_id, position, value, bound, excess, note,"
@@ -739,7 +735,6 @@ int measures_suppose(const struct measures *m, struct db *db, struct error *e)
                         &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0)
         rc = suppose_attempt(m, db, stmt_int(s, 0), e);
-    stmt_free(s);
     return rc;
 }
 
@@ -768,8 +763,8 @@ static int renew_alone(struct measures *m, struct db *db, int64_t sweep_id, cons
 
 int measures_refresh(struct measures *m, struct db *db, int64_t sweep_id, bool again, struct error *e)
 {
-    struct buffer now = BUFFER_INIT;
-    char *before = NULL;
+    OWNED_BUFFER now = BUFFER_INIT;
+    OWNED char *before = NULL;
     if (m)
         add_signature(m, sweep_id, &now);
     int rc = read_signature(db, &before, e);
@@ -777,7 +772,5 @@ int measures_refresh(struct measures *m, struct db *db, int64_t sweep_id, bool a
         rc = renew(m, db, sweep_id, before, buffer_text(&now), e);
     else if (rc == 0 && strcmp(before, buffer_text(&now)) != 0)
         rc = renew_alone(m, db, sweep_id, before, buffer_text(&now), e);
-    free(before);
-    buffer_free(&now);
     return rc;
 }

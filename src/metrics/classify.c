@@ -233,17 +233,15 @@ void outcome_recall(struct outcome *o, enum failure was, const char *message)
     for (size_t i = 0; o->limit_ms > 0 && i < LENGTH(endings); i++)
         if (endings[i].limit && begins(message, endings[i].limit))
             o->ending = (enum ending)i;
-    char *text = ending_text(o);
+    OWNED char *text = ending_text(o);
     if (o->exit_code != 0 && !begins(message, text))
         o->note = xstrdup(message);
-    free(text);
 }
 
 static struct verdict killed_by_kernel(const struct outcome *o)
 {
-    char *ending = ending_text(o);
+    OWNED char *ending = ending_text(o);
     char *text = xasprintf("%s: " BY_KERNEL, ending);
-    free(ending);
     return say(FAILURE_OOM_HOST, text);
 }
 
@@ -278,11 +276,10 @@ static struct verdict from_ending(const struct outcome *o, const struct evidence
 static struct verdict with_consequence(struct verdict v, const struct evidence *e)
 {
     const char *said = e->consequence[0] ? e->consequence : e->end;
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     add_printable(&b, said + strspn(said, " \t"));
     if (b.length > 0 && !strstr(v.message, b.data))
         v.consequence = buffer_take(&b);
-    buffer_free(&b);
     return v;
 }
 
@@ -330,7 +327,7 @@ static size_t read_end(const char *path, char *out, size_t limit)
 
 char *log_tail(const char *log_path, size_t limit)
 {
-    char *raw = xmalloc(limit);
+    OWNED char *raw = xmalloc(limit);
     struct buffer b = BUFFER_INIT;
     size_t n = read_end(log_path, raw, limit);
     for (size_t i = 0; i < n;) {
@@ -339,6 +336,5 @@ char *log_tail(const char *log_path, size_t limit)
         buffer_add(&b, unfit ? "\xEF\xBF\xBD" : raw + i, unfit ? 3 : width);
         i += width ? width : 1;
     }
-    free(raw);
     return buffer_take(&b);
 }

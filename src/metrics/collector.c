@@ -152,7 +152,7 @@ void collector_drop_fallbacks(struct collector *c)
     size_t kept = 0, names = 0;
     bool found[SAMPLE_NAMES_MOST] = {false}, moved[SAMPLE_NAMES_MOST] = {false};
     size_t name[SAMPLE_NAMES_MOST], counts[SAMPLE_NAMES_MOST];
-    struct series *series = xcalloc(l->name_count + 1, sizeof *series);
+    OWNED struct series *series = xcalloc(l->name_count + 1, sizeof *series);
     for (size_t i = 0; i < l->count; i++)
         found[l->samples[i].metric] = true;
     for (size_t i = 0; i < l->name_count; i++) {
@@ -182,5 +182,4 @@ void collector_drop_fallbacks(struct collector *c)
     }
     l->count = kept;
     l->name_count = names;
-    free(series);
 }

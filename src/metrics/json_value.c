@@ -42,9 +42,8 @@ cJSON *json_parse(const char *text)
     cJSON *parsed = cJSON_ParseWithOpts(text, NULL, true);
     if (parsed || !(strstr(text, "NaN") || strstr(text, "Infinity")))
         return parsed;
-    char *quoted = quote_constants(text);
+    OWNED char *quoted = quote_constants(text);
     parsed = cJSON_ParseWithOpts(quoted, NULL, true);
-    free(quoted);
     return parsed;
 }
 

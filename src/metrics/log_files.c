@@ -42,9 +42,8 @@ static char *plain_name(const char *name)
 
 bool log_file_is_ours(const char *name)
 {
-    char *plain = plain_name(name);
+    OWNED char *plain = plain_name(name);
     const bool yes = archived_is_name(plain ? plain : name);
-    free(plain);
     return yes;
 }
 
@@ -68,7 +67,7 @@ static void find_files(struct found_logs *l, DIR *d, const char *directory, int 
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         l->seen++;
-        char *plain = depth == 0 && log_file_is_ours(entry->d_name) ? plain_name(entry->d_name) : NULL;
+        OWNED char *plain = depth == 0 && log_file_is_ours(entry->d_name) ? plain_name(entry->d_name) : NULL;
         const char *name = plain ? plain : entry->d_name;
         /* The job's own output.log would be looked at twice. */
         const bool is_log = is_log_name(name) && !(plain && strcmp(plain, "output.log") == 0);
@@ -80,7 +79,6 @@ static void find_files(struct found_logs *l, DIR *d, const char *directory, int 
             add_file(l, path, &status);
         else
             free(path);
-        free(plain);
     }
     if (d)
         closedir(d);

@@ -711,7 +711,7 @@ static bool proposal_of(const struct proposal_list *l, const char *metric)
 void proposals_of_program(const char *log, size_t length, struct proposal_list *out)
 {
     const struct toml_node *all = known("log", "programs");
-    struct buffer plain = BUFFER_INIT;
+    OWNED_BUFFER plain = BUFFER_INIT;
     *out = (struct proposal_list){.items = NULL};
     add_plain(&plain, log, length);
     buffer_add_char(&plain, '\n');
@@ -730,7 +730,6 @@ void proposals_of_program(const char *log, size_t length, struct proposal_list *
                 free_proposal(&p);
         }
     }
-    buffer_free(&plain);
 }
 
 void proposals_from_columns(char *const *names, const struct buffer *numbers, size_t count, struct proposal_list *out)
@@ -738,7 +737,7 @@ void proposals_from_columns(char *const *names, const struct buffer *numbers, si
     *out = (struct proposal_list){.items = NULL};
     for (size_t i = 0; i < count; i++) {
         struct proposal_list found;
-        struct buffer lines = BUFFER_INIT;
+        OWNED_BUFFER lines = BUFFER_INIT;
         for (const char *at = buffer_text(&numbers[i]); *at; at += strcspn(at, "\n") + 1)
             buffer_printf(&lines, "%s: %.*s\n", names[i], (int)strcspn(at, "\n"), at);
         proposals_from_log(buffer_text(&lines), lines.length, &found);
@@ -749,7 +748,6 @@ void proposals_from_columns(char *const *names, const struct buffer *numbers, si
             found.items[0] = (struct proposal){.metric = NULL};
         }
         proposal_list_free(&found);
-        buffer_free(&lines);
     }
     sort(out);
 }

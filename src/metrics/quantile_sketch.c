@@ -92,7 +92,7 @@ static int compare_values(const void *a, const void *b)
 
 double quantile_sketch_at(const struct quantile_sketch *q, double share)
 {
-    struct weighted_value *values = xcalloc(SIZE * (LEVELS + 1), sizeof *values);
+    OWNED struct weighted_value *values = xcalloc(SIZE * (LEVELS + 1), sizeof *values);
     size_t count = 0;
     int64_t total = (int64_t)q->fresh_count;
     for (size_t i = 0; i < q->fresh_count; i++)
@@ -108,6 +108,5 @@ double quantile_sketch_at(const struct quantile_sketch *q, double share)
     for (int64_t below = values[0].weight; below <= rank && i + 1 < count; below += values[i].weight)
         i++;
     const double value = values[i].value;
-    free(values);
     return value;
 }

@@ -293,7 +293,7 @@ static int open_log(const char *path, struct collector *c)
 /* Takes `fd`. */
 static void read_json_file(const struct metric_reader *r, int fd, struct collector *c)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     if (job_file_read(fd, FILE_BYTES_MOST, &text) == 0) {
         cJSON *root = json_parse(buffer_text(&text));
         if (root)
@@ -303,7 +303,6 @@ static void read_json_file(const struct metric_reader *r, int fd, struct collect
         c->list.oversized_files += errno == EFBIG;
         note_error(c, errno);
     }
-    buffer_free(&text);
 }
 
 static void read_csv_file(const struct metric_reader *r, const char *path, struct collector *c)
@@ -330,7 +329,7 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 /* Returns the one that was changed last of the job's files that match; NULL when there is none. The caller's. */
 static char *newest_match(const char *directory, const char *pattern)
 {
-    struct buffer whole = BUFFER_INIT;
+    OWNED_BUFFER whole = BUFFER_INIT;
     for (const char *p = directory; *p; p++)
         buffer_printf(&whole, strchr("*?[]\\", *p) ? "\\%c" : "%c", *p);
     buffer_printf(&whole, "/%s", pattern);
@@ -349,16 +348,15 @@ static char *newest_match(const char *directory, const char *pattern)
         path = xstrdup(found.gl_pathv[i]);
     }
     globfree(&found);
-    buffer_free(&whole);
     return path;
 }
 
 static void read_named_file(const struct metric_reader *r, const char *job_dir, struct collector *c)
 {
     const char *file = r->source->file;
-    char *path = file[0] == '/'         ? xstrdup(file)
-                 : strpbrk(file, "*?[") ? newest_match(job_dir, file)
-                                        : xasprintf("%s/%s", job_dir, file);
+    OWNED char *path = file[0] == '/'         ? xstrdup(file)
+                       : strpbrk(file, "*?[") ? newest_match(job_dir, file)
+                                              : xasprintf("%s/%s", job_dir, file);
     if (path && r->source->reader == READER_JSON)
         read_json_file(r, job_file_open_named(path), c);
     else if (path && r->source->reader == READER_REGEX)
@@ -367,24 +365,21 @@ static void read_named_file(const struct metric_reader *r, const char *job_dir, 
         read_csv_file(r, path, c);
     else if (path)
         each_object(path, c, r, take_at_path);
-    free(path);
 }
 
 /* The number at "FILE:PATH"; NAN where there is none. */
 static double number_of_file(const char *place, const char *job_dir)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     double number = NAN;
     const char *colon = strchr(place, ':');
-    char *path = xasprintf("%s/%.*s", job_dir, (int)(colon - place), place);
+    OWNED char *path = xasprintf("%s/%.*s", job_dir, (int)(colon - place), place);
     if (job_file_read(job_file_open_named(path), FILE_BYTES_MOST, &text) == 0) {
         cJSON *root = json_parse(buffer_text(&text));
         if (!json_number(json_at(root, colon + 1), &number))
             number = NAN;
         cJSON_Delete(root);
     }
-    buffer_free(&text);
-    free(path);
     return number;
 }
 

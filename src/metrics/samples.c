@@ -94,11 +94,10 @@ static void halve(struct sample_list *l, const bool *thinned)
 static void begin_quantiles(struct sample_list *l, size_t metric)
 {
     size_t count;
-    double *values = sample_list_counted(l, metric, &count);
+    OWNED double *values = sample_list_counted(l, metric, &count);
     l->series[metric].quantiles = quantile_sketch_create();
     for (size_t i = 0; i < count; i++)
         quantile_sketch_add(l->series[metric].quantiles, values[i]);
-    free(values);
 }
 
 /* The names with more than half of what the largest has: names that report at every step are thinned together, a number
@@ -106,7 +105,7 @@ static void begin_quantiles(struct sample_list *l, size_t metric)
 static void thin(struct sample_list *l)
 {
     size_t *counts_of = xcalloc(l->name_count, sizeof *counts_of), most = 0;
-    bool *thinned = xcalloc(l->name_count, sizeof *thinned);
+    OWNED bool *thinned = xcalloc(l->name_count, sizeof *thinned);
     for (size_t i = 0; i < l->count; i++)
         counts_of[l->samples[i].metric]++;
     for (size_t i = 0; i < l->name_count; i++)
@@ -118,7 +117,7 @@ static void thin(struct sample_list *l)
         l->series[i].stride *= thinned[i] ? 2 : 1;
     }
     halve(l, thinned);
-    free_all(counts_of, thinned);
+    free(counts_of);
 }
 
 static void keep(struct sample_list *l, struct sample sample)

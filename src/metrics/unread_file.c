@@ -126,12 +126,11 @@ static char *literal_parts(const char *pattern)
 
 static void find_words(const char *pattern, struct pattern_words *out)
 {
-    char *text = literal_parts(pattern);
+    OWNED char *text = literal_parts(pattern);
     const char *p = text;
     while (p && out->count < WORDS_MOST)
         if ((p = next_word(p, out->items[out->count])))
             out->count++;
-    free(text);
 }
 
 static bool nearly_has(const char *line, const char *word)

@@ -149,7 +149,7 @@ bool model_base_find(const struct model_base *base, const struct model_index *in
     if (!has_no_other_keys(base->table))
         return false;
     const size_t count = index->space->key_count;
-    struct model_part *parts = xcalloc(count, sizeof *parts);
+    OWNED struct model_part *parts = xcalloc(count, sizeof *parts);
     bool found = true;
     for (size_t k = 0; k < count; k++) {
         if (index->space->keys[k].kind == MODEL_KEY_STACK)
@@ -160,6 +160,5 @@ bool model_base_find(const struct model_base *base, const struct model_index *in
         *rank = model_candidate_rank(&(struct model_candidate){.space = index->space, .parts = parts}, index);
     for (size_t k = 0; k < count; k++)
         layer_state_free(&parts[k].stack);
-    free(parts);
     return found;
 }

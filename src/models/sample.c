@@ -181,7 +181,7 @@ static void restore_removed(const struct drawing *d, const uint64_t *removed)
 static int draw_stratum(struct drawing *d, bool *cut, struct error *e)
 {
     uint64_t limit = d->request->walk_limit;
-    uint64_t *removed = removed_counts(d);
+    OWNED uint64_t *removed = removed_counts(d);
     int rc = d->index->count > WALKED_AT_ONCE ? draw_positions(d, e) : 0;
     if (rc == 0 && d->count < d->wanted && limit > 0 && d->index->count > limit) {
         *cut = true;
@@ -190,7 +190,6 @@ static int draw_stratum(struct drawing *d, bool *cut, struct error *e)
         restore_removed(d, removed);
         rc = walk(d, e);
     }
-    free(removed);
     return rc;
 }
 

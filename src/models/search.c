@@ -341,7 +341,7 @@ static void add_removed(const struct model_filter *f, uint64_t *sum, struct buff
 
 static int nothing_left(const struct model_search *s, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     uint64_t sum = 0;
     for (size_t i = 0; i < s->filter_count; i++)
         add_removed(&s->filters[i], &sum, &text);
@@ -352,7 +352,6 @@ static int nothing_left(const struct model_search *s, struct error *e)
     else
         error_set(e, ERROR_NOTHING, "no model is left of %" PRIu64 " candidates%s: %s", sum,
                   s->cut ? " that were looked at" : "", buffer_text(&text));
-    buffer_free(&text);
     return -1;
 }
 
@@ -393,7 +392,7 @@ static int hand_all(struct handing *h, struct error *e)
 
 static int draw(struct model_search *s, struct model_sample *sample, struct error *e)
 {
-    struct model_stratum *strata = xcalloc(s->stratum_count, sizeof *strata);
+    OWNED struct model_stratum *strata = xcalloc(s->stratum_count, sizeof *strata);
     for (size_t i = 0; i < s->stratum_count; i++) {
         struct model_search_stratum *from = &s->strata[i];
         strata[i] = (struct model_stratum){.key = from->literal ? from->sample->each : NULL,
@@ -414,7 +413,6 @@ static int draw(struct model_search *s, struct model_sample *sample, struct erro
         s->strata[i].taken = sample->taken[i];
     if (rc == 0)
         s->cut = sample->cut;
-    free(strata);
     return rc;
 }
 

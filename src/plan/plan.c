@@ -256,7 +256,7 @@ static int why_gone(struct value_changes *c, const struct stmt *job, const char 
 static int value_changes_list_gone(struct value_changes *c, const struct hash_set *asked,
                                    void (*each)(void *context, const char *why), void *context, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(c->db,
                          "SELECT key, cluster_id, model_id, training_id, parallel_id FROM job WHERE " JOBS_ASKED_FOR,
@@ -270,7 +270,6 @@ static int value_changes_list_gone(struct value_changes *c, const struct hash_se
             break;
         each(context, why);
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -1,7 +1,6 @@
 #include "predict/baseline.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "util/memory.h"
 #include "util/quantile.h"
@@ -48,11 +47,10 @@ double memory_line_largest(const struct memory_line *line, double usable_bytes)
 /* The median of measured seconds over those of the peak, or over those predicted. */
 static double median_ratio(const struct timed_run *runs, size_t count, bool of_peak)
 {
-    double *ratios = xcalloc(count, sizeof *ratios);
+    OWNED double *ratios = xcalloc(count, sizeof *ratios);
     for (size_t i = 0; i < count; i++)
         ratios[i] = runs[i].measured_s / (of_peak ? runs[i].peak_s : runs[i].predicted_s);
     double middle = median(ratios, count);
-    free(ratios);
     return middle;
 }
 

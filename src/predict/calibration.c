@@ -214,7 +214,7 @@ static void fill_row(const struct calibration_prior *prior, const struct observa
 /* The prior's predictions over what was measured are 1 / slowness. Returns how many are broken. */
 static size_t mark_broken(struct regression *p, bool *broken)
 {
-    double *slowness = xcalloc(p->count + 1, sizeof *slowness);
+    OWNED double *slowness = xcalloc(p->count + 1, sizeof *slowness);
     size_t measured = 0, found = 0;
     for (size_t i = 0; i < p->count; i++)
         if (p->rows[i].kind == OBSERVATION_MEASURED)
@@ -231,7 +231,6 @@ static size_t mark_broken(struct regression *p, bool *broken)
         if (broken)
             broken[i] = is_broken;
     }
-    free(slowness);
     return found;
 }
 
@@ -270,7 +269,7 @@ static int check(const struct calibration_prior *prior, const struct observation
  * there are enough of them. */
 static void summarise(const struct regression *p, struct calibration *out)
 {
-    double *residuals = xcalloc(p->count + 1, sizeof *residuals);
+    OWNED double *residuals = xcalloc(p->count + 1, sizeof *residuals);
     double squares = PRIOR_RUNS * p->prior->sigma * p->prior->sigma;
     size_t n = 0;
     for (size_t i = 0; i < p->count; i++) {
@@ -289,7 +288,6 @@ static void summarise(const struct regression *p, struct calibration *out)
         size_t rank = (size_t)ceil(0.9 * ((double)n + 1));
         out->interval = fmax(INTERVAL_90 * SIGMA_FLOOR, residuals[(rank < n ? rank : n) - 1]);
     }
-    free(residuals);
 }
 
 static void fit(struct regression *p, struct calibration *out)

@@ -300,16 +300,15 @@ const struct framework *predictor_prior(const struct predictor *p, const char *f
 
 static bool is_profile(const char *name)
 {
-    char *file = xasprintf("profiles/%s.toml", name);
+    OWNED char *file = xasprintf("profiles/%s.toml", name);
     bool found = embedded_text(file) != NULL;
-    free(file);
     return found;
 }
 
 static int no_framework(const struct predictor *p, const char *name, struct error *e)
 {
     const char **names = xcalloc(p->priors.count, sizeof *names);
-    struct buffer list = BUFFER_INIT;
+    OWNED_BUFFER list = BUFFER_INIT;
     for (size_t i = 0; i < p->priors.count; i++) {
         names[i] = p->priors.items[i].name;
         buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
@@ -325,7 +324,6 @@ static int no_framework(const struct predictor *p, const char *name, struct erro
         error_set(e, ERROR_USAGE, "unknown framework \"%s\"; did you mean \"%s\"?", name, near);
     else
         error_set(e, ERROR_USAGE, "unknown framework \"%s\"; must be one of %s", name, buffer_text(&list));
-    buffer_free(&list);
     return -1;
 }
 

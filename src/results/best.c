@@ -31,7 +31,7 @@ static int no_objective(struct db *db, const char *path, struct error *e)
 
 static int read_objective(struct db *db, struct best *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db,
                      "SELECT s.objective, s.maximise, coalesce(m.unit, ''), s.name, s.path FROM current_sweep AS s"
                      " LEFT JOIN metric_definition AS m ON m.name = s.objective",
@@ -46,7 +46,6 @@ static int read_objective(struct db *db, struct best *out, struct error *e)
         out->unit = xstrdup(stmt_text(s, 2));
         out->sweep = xstrdup(stmt_text(s, 3));
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -131,7 +130,7 @@ size_t best_group_count(const struct best *b)
 
 static int unknown_group(const char *group, const struct configurations *c, struct error *e)
 {
-    struct buffer all = BUFFER_INIT;
+    OWNED_BUFFER all = BUFFER_INIT;
     for (size_t i = 0; i < c->count; i++)
         if (i == 0 || strcmp(c->items[i].group, c->items[i - 1].group) != 0)
             buffer_printf(&all, "%s%s", i ? "; " : "", c->items[i].group);
@@ -140,7 +139,6 @@ static int unknown_group(const char *group, const struct configurations *c, stru
                   all.length ? buffer_text(&all) : "none yet");
     else
         error_set(e, ERROR_USAGE, "--group %s: the sweep has no groups; they come from [sweep] group_by", group);
-    buffer_free(&all);
     return -1;
 }
 
@@ -156,13 +154,12 @@ static int read_ranked(struct db *db, struct best *out, struct error *e)
 {
     /* Down or up the index of values, as far as is wanted. */
     static const char *const sql[] = {RANKED_SQL("m.value"), RANKED_SQL("m.value DESC")};
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db, sql[out->maximise], VALUES(sql_text(out->objective), sql_int(BEST_LISTED + 1)), &s, e)) >
                0 &&
            is_close(out, stmt_double(s, 1)))
         add_ranked(out, stmt_int(s, 0), stmt_double(s, 1), NULL);
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

@@ -6,7 +6,7 @@
 
 static int read_excluded(struct db *db, struct unranked *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db,
                      "SELECT max(n), group_concat('job ' || job_id || ' (' || excluded || ')', ', ') ||"
                      " iif(max(n) > 3, ', …', '') FROM (SELECT n.job_id, n.excluded, count(*) OVER () AS n"
@@ -19,7 +19,6 @@ static int read_excluded(struct db *db, struct unranked *out, struct error *e)
         for (char *p = out->which; *p; p++)
             *p = iscntrl((unsigned char)*p) ? ' ' : *p; /* anybody's words */
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

@@ -48,11 +48,10 @@ static void add_same(const struct string_list *replicates, struct buffer *out)
 
 int configurations_add_same(struct db *db, struct buffer *out, struct error *e)
 {
-    struct string_list replicates = STRING_LIST_INIT;
+    OWNED_LIST replicates = STRING_LIST_INIT;
     int rc = read_listed(db, "replicate", &replicates, e);
     if (rc == 0)
         add_same(&replicates, out);
-    string_list_free(&replicates);
     return rc;
 }
 
@@ -94,14 +93,13 @@ static void add_group_place(const struct string_list *groups, struct buffer *out
 
 int configurations_add_groups(struct db *db, struct buffer *out, struct error *e)
 {
-    struct string_list groups = STRING_LIST_INIT;
+    OWNED_LIST groups = STRING_LIST_INIT;
     int rc = read_listed(db, "group_by", &groups, e);
     if (rc == 0 && groups.count) {
         buffer_add_text(out, "SELECT j.id, dense_rank() OVER (ORDER BY ");
         add_group(&groups, out);
         buffer_add_text(out, ") - 1 FROM job AS j WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.id");
     }
-    string_list_free(&groups);
     return rc;
 }
 
@@ -173,15 +171,13 @@ static void add_view(const char *objective, bool maximise, const struct string_l
 
 int configurations_add_view(struct db *db, const char *objective, bool maximise, struct buffer *out, struct error *e)
 {
-    struct string_list replicates = STRING_LIST_INIT, groups = STRING_LIST_INIT;
+    OWNED_LIST replicates = STRING_LIST_INIT, groups = STRING_LIST_INIT;
     int rc = read_listed(db, "replicate", &replicates, e) < 0 ? -1 : read_listed(db, "group_by", &groups, e);
     if (rc == 0 && objective && replicates.count + groups.count > 0) {
         buffer_add_text(out, "CREATE VIEW configurations AS\nWITH ");
         add_same(&replicates, out);
         add_view(objective, maximise, &groups, out);
     }
-    string_list_free(&replicates);
-    string_list_free(&groups);
     return rc;
 }
 
@@ -200,9 +196,8 @@ int configurations_suppose(struct db *db, const char *keys_json, struct error *e
         rc = configurations_add_view(db, stmt_text(s, 0), stmt_int(s, 1) != 0, &view, e);
     stmt_free(s);
     if (rc >= 0 && view.length) {
-        char *temporary = xasprintf("CREATE TEMP VIEW%s", buffer_text(&view) + strlen("CREATE VIEW"));
+        OWNED char *temporary = xasprintf("CREATE TEMP VIEW%s", buffer_text(&view) + strlen("CREATE VIEW"));
         rc = db_exec(db, temporary, e);
-        free(temporary);
     }
     buffer_free(&view);
     return rc < 0 ? -1 : 0;
@@ -210,7 +205,7 @@ int configurations_suppose(struct db *db, const char *keys_json, struct error *e
 
 static int read_flags(struct db *db, struct configurations *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db,
                      "SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'replicate'),"
                      " EXISTS (SELECT 1 FROM meta WHERE name = 'group_by')"
@@ -221,7 +216,6 @@ static int read_flags(struct db *db, struct configurations *out, struct error *e
         out->has_replicates = stmt_int(s, 0);
         out->has_groups = stmt_int(s, 1);
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

@@ -90,7 +90,7 @@ static int open_contenders(struct db *db, const struct best *b, bool all, struct
 /* The winner is among the first, but of equal ones it need not be the very first. */
 static int find_winner(struct db *db, const struct best *b, struct contender *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = open_contenders(db, b, false, &s, e);
     *out = (struct contender){b->jobs[0].job_id, b->jobs[0].value, {NAN, 0}, false};
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
@@ -100,7 +100,6 @@ static int find_winner(struct db *db, const struct best *b, struct contender *ou
         *out = read_contender(s);
         break;
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -142,7 +141,7 @@ void lead_note(double winner, double other, int64_t job, double reach, struct le
 
 static int read_winners(struct db *db, const struct competition *c, struct contender *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_prepare(db, contender_sql, &s, e);
     for (size_t i = 0; rc == 0 && i < c->winner_count; i++) {
         out[i] = (struct contender){c->winners[i], NAN, {NAN, 0}, false};
@@ -153,7 +152,6 @@ static int read_winners(struct db *db, const struct competition *c, struct conte
             out[i] = read_contender(s);
         rc = next < 0 ? -1 : 0;
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -206,7 +204,7 @@ static int read_rivals(struct db *db, const struct competition *c, struct rival 
 static int read_others(struct db *db, const struct competition *c, const struct contender *winners, struct lead *out,
                        struct error *e)
 {
-    struct rival *rivals = NULL;
+    OWNED struct rival *rivals = NULL;
     size_t *competing = xcalloc(c->winner_count, sizeof *competing), count = 0;
     int rc = read_rivals(db, c, &rivals, &count, competing, e);
     for (size_t i = 0; rc == 0 && i < count; i++) {
@@ -216,16 +214,14 @@ static int read_others(struct db *db, const struct competition *c, const struct 
         lead->ran_once |= lead->second == 0 && (winner->ran_once || other->ran_once);
         lead_note(winner->value, other->value, other->job_id, reach, lead);
     }
-    free_all(rivals, competing);
+    free(competing);
     return rc;
 }
 
 int leads_read(struct db *db, const struct competition *c, struct lead *out, struct error *e)
 {
-    struct contender *winners = xcalloc(c->winner_count, sizeof *winners);
+    OWNED struct contender *winners = xcalloc(c->winner_count, sizeof *winners);
     for (size_t i = 0; i < c->winner_count; i++)
         out[i] = (struct lead){.ahead = NAN, .low = NAN, .high = NAN};
-    int rc = read_winners(db, c, winners, e) < 0 ? -1 : read_others(db, c, winners, out, e);
-    free(winners);
-    return rc;
+    return read_winners(db, c, winners, e) < 0 ? -1 : read_others(db, c, winners, out, e);
 }

@@ -397,7 +397,7 @@ static char *title_of(const struct jobs *j, const struct swept_key *a)
 /* "all 12 with tp=8, micro_batch>=16; none of 36 without", "9 of 12 with tp=8; 3 of 36 without". */
 static void add_words(const struct failure_cause *c, const struct share *met, const char *terms)
 {
-    struct buffer words = BUFFER_INIT;
+    OWNED_BUFFER words = BUFFER_INIT;
     const long long jobs = met->jobs, ended = met->ended, others = c->compared - jobs, without = c->ended - ended;
     if (jobs == ended)
         buffer_printf(&words, "all %lld with %s", jobs, terms);
@@ -408,7 +408,6 @@ static void add_words(const struct failure_cause *c, const struct share *met, co
     else
         buffer_printf(&words, "; none of %lld without", without);
     cJSON_AddItemToArray(c->words, cJSON_CreateString(buffer_text(&words)));
-    buffer_free(&words);
 }
 
 /* Marks the jobs that meet all terms, and adds the match with how many they are. */
@@ -416,7 +415,7 @@ static void add_match(struct jobs *j, size_t cause, const struct key_condition *
                       struct failure_cause *out)
 {
     struct share met = {0};
-    struct buffer words = BUFFER_INIT;
+    OWNED_BUFFER words = BUFFER_INIT;
     cJSON *match = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(match, "terms");
     for (size_t i = 0; i < j->row_count; i++) {
         if (!meets_all(j, &j->rows[i], terms, term_count))
@@ -429,7 +428,7 @@ static void add_match(struct jobs *j, size_t cause, const struct key_condition *
         const struct swept_key *a = &j->axes[terms[i].axis];
         const struct level *level = &a->levels[terms[i].level];
         cJSON *term = cJSON_CreateObject();
-        char *title = title_of(j, a);
+        OWNED char *title = title_of(j, a);
         cJSON_AddStringToObject(term, "name", title);
         cJSON_AddStringToObject(term, "relation", relation_signs[terms[i].relation]);
         cJSON_AddItemToObject(term, "term_value",
@@ -437,13 +436,11 @@ static void add_match(struct jobs *j, size_t cause, const struct key_condition *
                                                       : cJSON_CreateString(level->text));
         cJSON_AddItemToArray(list, term);
         buffer_printf(&words, "%s%s%s%s", i ? ", " : "", title, relation_signs[terms[i].relation], level->text);
-        free(title);
     }
     cJSON_AddNumberToObject(match, "jobs", (double)met.jobs);
     cJSON_AddNumberToObject(match, "ended_jobs", (double)met.ended);
     cJSON_AddItemToArray(out->where, match);
     add_words(out, &met, buffer_text(&words));
-    buffer_free(&words);
 }
 
 static void find_matches(struct jobs *j, size_t cause, struct failure_cause *out)
@@ -554,7 +551,7 @@ static int read_jobs(struct db *db, int64_t sweep_id, int64_t jobs_most, struct 
 /* Puts the most frequent first, and renumbers the causes of the jobs. */
 static void sort_causes(struct causes *c, struct caused_jobs *jobs)
 {
-    size_t *place = xcalloc(FAILURE_CAUSES_MOST + 1, sizeof *place);
+    OWNED size_t *place = xcalloc(FAILURE_CAUSES_MOST + 1, sizeof *place);
     int64_t *first = xcalloc(c->count + 1, sizeof *first);
     for (size_t i = 0; i < c->count; i++)
         first[i] = c->items[i].example_job;
@@ -567,7 +564,7 @@ static void sort_causes(struct causes *c, struct caused_jobs *jobs)
                 place[i] = k;
     for (size_t i = 0; i < jobs->count; i++)
         jobs->items[i].cause = place[jobs->items[i].cause];
-    free_all(first, place);
+    free(first);
 }
 
 /* Hands its matches over. */

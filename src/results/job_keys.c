@@ -80,7 +80,7 @@ static int read_directory(struct db *db, struct sql_values job, char **out, stru
     unsigned char byte;
     if (db_query_text(db, text, job, out, e) < 0 || db_query_text(db, bytes, job, &digits, e) < 0)
         return -1;
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     for (const char *p = digits; p && sscanf(p, "%2hhx", &byte) == 1 && byte; p += 2)
         buffer_add_char(&b, (char)byte);
     free(digits);
@@ -88,7 +88,6 @@ static int read_directory(struct db *db, struct sql_values job, char **out, stru
         free(*out);
         *out = buffer_take(&b);
     }
-    buffer_free(&b);
     return 0;
 }
 

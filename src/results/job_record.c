@@ -27,7 +27,7 @@ static bool is_prefix(const char *word)
 
 static int find_prefix(struct db *db, const char *word, int64_t *job_id, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     const struct hash128 low = hash_from_prefix(word, false), high = hash_from_prefix(word, true);
     int rc = db_next(db, "SELECT id, count(*) OVER () FROM job WHERE key BETWEEN ?1 AND ?2 LIMIT 2",
                      VALUES(sql_hash(&low), sql_hash(&high)), &s, e);
@@ -37,7 +37,6 @@ static int find_prefix(struct db *db, const char *word, int64_t *job_id, struct 
             rc = error_set(e, ERROR_USAGE, "%s: the keys of %lld jobs begin like this; give more digits", word,
                            (long long)stmt_int(s, 1));
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -62,9 +62,8 @@ static cJSON *scalar_of(const char **p, bool as_written)
 {
     const char *begin = *p;
     *p = scalar_end(begin);
-    char *text = xstrndup(begin, (size_t)(*p - begin));
+    OWNED char *text = xstrndup(begin, (size_t)(*p - begin));
     cJSON *scalar = as_written ? cJSON_CreateRaw(text) : cJSON_Parse(text);
-    free(text);
     return scalar;
 }
 
@@ -118,12 +117,10 @@ int answer_open(struct db *db, const char *name, const char *select, struct sql_
                 struct error *e)
 {
     const char *text = embedded_text(name);
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     buffer_add(&sql, text, select ? (size_t)(strstr(text, "\nSELECT ") - text) : strlen(text));
     buffer_printf(&sql, "\n%s", select ? select : "");
-    int rc = db_query(db, buffer_text(&sql), values, out, e);
-    buffer_free(&sql);
-    return rc;
+    return db_query(db, buffer_text(&sql), values, out, e);
 }
 
 int answer_take(const struct stmt *s, int column, cJSON **out, struct error *e)
@@ -182,11 +179,10 @@ void json_add_columns(cJSON *object, const struct stmt *s, int first)
 
 int json_add_keys(cJSON *object, struct db *db, int64_t job_id, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc =
         db_next(db, "SELECT " JSON_KEYS_SQL " AS keys FROM job AS j WHERE j.id = ?1", VALUES(sql_int(job_id)), &s, e);
     if (rc > 0)
         json_add_column(object, s, 0);
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }

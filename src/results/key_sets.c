@@ -54,7 +54,7 @@ static bool is_new(struct hash_set *seen, const char *section, const char *key, 
 /* SQLite parses, and says what is no JSON. */
 static int parse(struct set_reader *r, const char *section, const char *json, struct error *e)
 {
-    struct buffer scratch = BUFFER_INIT;
+    OWNED_BUFFER scratch = BUFFER_INIT;
     int rc;
     stmt_bind_text(r->keys, 1, json);
     while ((rc = stmt_next(r->keys, e)) > 0) {
@@ -62,7 +62,6 @@ static int parse(struct set_reader *r, const char *section, const char *json, st
         if (is_new(&r->keys_had, section, key, &scratch))
             r->found(r->context, section, key);
     }
-    buffer_free(&scratch);
     return rc;
 }
 

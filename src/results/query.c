@@ -78,14 +78,13 @@ static char *list(const struct string_list *t)
 static int unknown_column(const struct string_list *t, const char *option, const char *name, size_t length,
                           struct error *e)
 {
-    char *word = xstrndup(name, length);
-    char *suggestion = hint(t, word, "");
+    OWNED char *word = xstrndup(name, length);
+    OWNED char *suggestion = hint(t, word, "");
     if (!suggestion[0]) {
         free(suggestion);
         suggestion = list(t);
     }
     error_set(e, ERROR_USAGE, "%s: no such column: %s%s", option, word, suggestion);
-    free_all(suggestion, word);
     return -1;
 }
 
@@ -126,14 +125,13 @@ static int check_condition(const struct string_list *t, const char *where, struc
     if (guard_check_where(where, (const char *const *)t->items, t->count, &why) == 0)
         return 0;
     const char *name = strncmp(why.text, missing, strlen(missing)) == 0 ? why.text + strlen(missing) : NULL;
-    char *suggestion = name ? hint(t, name, "\"") : without_unit(where);
+    OWNED char *suggestion = name ? hint(t, name, "\"") : without_unit(where);
     if (strstr(why.text, "syntax error"))
         /* The parenthesis is the one that stands around it. */
         error_set(e, why.kind, "--where `%s`: %s%s", where,
                   !strchr(where, ')') && strstr(why.text, "near \")\"") ? "it ends too early" : why.text, suggestion);
     else
         error_set(e, why.kind, "--where: %s%s", why.text, suggestion);
-    free(suggestion);
     return -1;
 }
 
@@ -263,9 +261,8 @@ static const char *metric_of(const struct string_list *all, const char *title)
     static const char section[] = "metric.";
     if (strncmp(title, section, strlen(section)) == 0)
         return title + strlen(section);
-    char *qualified = xasprintf("%s%s", section, title);
+    OWNED char *qualified = xasprintf("%s%s", section, title);
     bool elsewhere = find_title(all, qualified, strlen(qualified)) != NULL;
-    free(qualified);
     return elsewhere ? NULL : title;
 }
 
@@ -433,8 +430,8 @@ out:
 
 int result_query_open_long(struct db *db, const struct result_query *q, struct stmt **out, struct error *e)
 {
-    struct string_list all = STRING_LIST_INIT;
-    struct buffer sql = BUFFER_INIT;
+    OWNED_LIST all = STRING_LIST_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     struct stmt *s = NULL;
     bool curves = false;
     int rc = read_titles(db, &all, e);
@@ -471,8 +468,6 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
             limit_work(db);
         *out = s;
     }
-    string_list_free(&all);
-    buffer_free(&sql);
     return rc;
 }
 
@@ -550,10 +545,9 @@ int result_key_types(struct db *db, const struct stmt *s, enum key_type **out, s
 char *result_objective(struct db *db)
 {
     struct error e = ERROR_INIT;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     char *name = NULL;
     if (db_prepare(db, "SELECT * FROM ranking LIMIT 0", &s, &e) == 0 && stmt_column_count(s) > 1)
         name = xstrdup(stmt_column_name(s, 1));
-    stmt_free(s);
     return name;
 }

@@ -143,7 +143,7 @@ static int add_keys_joined(struct db *db, const struct subset_part *p, bool of_f
 static int select_pairs(struct db *db, const struct subset_part *first, const struct subset_part *beside,
                         struct stmt **out, struct error *e)
 {
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     buffer_add_text(&sql, "SELECT quote(a), quote(group_concat(b, '')) FROM (SELECT DISTINCT ");
     int rc = add_keys_joined(db, first, false, &sql, e);
     buffer_add_text(&sql, " AS a, ");
@@ -157,7 +157,6 @@ static int select_pairs(struct db *db, const struct subset_part *first, const st
                           " GROUP BY a ORDER BY a");
     if (rc == 0)
         rc = db_query(db, buffer_text(&sql), VALUES(sql_text(first->ids)), out, e);
-    buffer_free(&sql);
     return rc;
 }
 
@@ -165,8 +164,8 @@ static int select_pairs(struct db *db, const struct subset_part *first, const st
 static int add_membership(struct db *db, const struct subset_part *first, const struct subset_part *beside,
                           struct buffer *require, struct error *e)
 {
-    struct buffer tested = BUFFER_INIT;
-    struct stmt *s = NULL;
+    OWNED_BUFFER tested = BUFFER_INIT;
+    OWNED_STMT *s = NULL;
     buffer_add_text(require, "CASE ");
     int rc = add_keys_joined(db, first, true, require, e) < 0 || add_keys_joined(db, beside, true, &tested, e) < 0
                  ? -1
@@ -176,11 +175,8 @@ static int add_membership(struct db *db, const struct subset_part *first, const 
         rc = 0;
     }
     buffer_add_text(require, " ELSE '' END");
-    char *texts = buffer_take(require);
+    OWNED char *texts = buffer_take(require);
     buffer_printf(require, "instr(%s, %s) > 0", texts, buffer_text(&tested));
-    free(texts);
-    stmt_free(s);
-    buffer_free(&tested);
     return rc;
 }
 
@@ -189,19 +185,16 @@ static int add_membership(struct db *db, const struct subset_part *first, const 
 static int add_memberships(struct db *db, const char *ids, size_t jobs, struct buffer *out, struct error *e)
 {
     static const char *const names[SECTION_COUNT] = {NULL, "exported-subset-2", "exported-subset-3", "exported-subset"};
-    struct buffer kinds = BUFFER_INIT;
+    OWNED_BUFFER kinds = BUFFER_INIT;
     int rc = 0;
     for (int i = 0; rc == 0 && i < SECTION_COUNT; i++) {
-        struct buffer require = BUFFER_INIT;
-        char *before = xasprintf("[%s]", buffer_text(&kinds)), *own = xasprintf("[\"%s\"]", section_names[i]);
+        OWNED_BUFFER require = BUFFER_INIT;
+        OWNED char *before = xasprintf("[%s]", buffer_text(&kinds)), *own = xasprintf("[\"%s\"]", section_names[i]);
         const struct subset_part first = {ids, before}, beside = {ids, own};
         if (names[i] && (rc = add_membership(db, &first, &beside, &require, e)) == 0)
             rc = add_rule(names[i], &require, jobs, out, e);
         buffer_printf(&kinds, "%s\"%s\"", i ? ", " : "", section_names[i]);
-        free_all(before, own);
-        buffer_free(&require);
     }
-    buffer_free(&kinds);
     return rc;
 }
 
@@ -241,18 +234,15 @@ static bool is_imported(const char *path, const char *text)
 
 static int add_conditions(const char *text, const struct string_list *c, struct buffer *out, struct error *e)
 {
-    struct buffer require = BUFFER_INIT;
-    char *name = free_rule_name(text);
+    OWNED_BUFFER require = BUFFER_INIT;
+    OWNED char *name = free_rule_name(text);
     add_any(c->items, c->count, &require);
-    int rc = add_rule(name, &require, c->count, out, e);
-    buffer_free(&require);
-    free(name);
-    return rc;
+    return add_rule(name, &require, c->count, out, e);
 }
 
 static int add_file(struct db *db, const struct string_list *c, const char *ids, struct buffer *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, "SELECT text, path FROM current_sweep", NO_VALUES, &s, e);
     if (rc > 0) {
         const char *text = stmt_text(s, 0);
@@ -263,7 +253,6 @@ static int add_file(struct db *db, const struct string_list *c, const char *ids,
         rc = is_imported(stmt_text(s, 1), text) ? add_imported(db, ids, c->count, out, e)
                                                 : add_conditions(text, c, out, e);
     }
-    stmt_free(s);
     return rc;
 }
 

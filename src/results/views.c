@@ -117,13 +117,12 @@ static int read_columns(struct db *db, const char *sql, size_t most, struct colu
 
 static int read_objective(struct db *db, struct shape *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, "SELECT objective, maximise FROM current_sweep WHERE objective IS NOT NULL", NO_VALUES, &s, e);
     if (rc > 0) {
         out->objective = xstrdup(stmt_text(s, 0));
         out->maximise = stmt_int(s, 1) != 0;
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

@@ -184,13 +184,12 @@ static void notify(struct device_keeper *k, size_t device, const char *what)
     char size[32];
     const struct device_usage *u = &k->usage[device];
     const char *used = u->bytes >= 0 ? format_size_bytes(u->bytes, size, sizeof size) : "memory";
-    char *text = u->processes > 0 ? xasprintf("device %s is in use (%s of memory, %lld other processes): %s",
-                                              k->names->names[device], used, (long long)u->processes, what)
-                                  : xasprintf("device %s is in use by others (%s of memory): %s",
-                                              k->names->names[device], used, what);
+    OWNED char *text = u->processes > 0 ? xasprintf("device %s is in use (%s of memory, %lld other processes): %s",
+                                                    k->names->names[device], used, (long long)u->processes, what)
+                                        : xasprintf("device %s is in use by others (%s of memory): %s",
+                                                    k->names->names[device], used, what);
     if (k->notice)
         k->notice(k->context, text);
-    free(text);
 }
 
 static bool is_dirty(const struct device_keeper *k, size_t device)
@@ -301,25 +300,23 @@ static bool take_for(struct device_keeper *k, struct running_attempt *f, struct 
     const struct device_set failed = failed_devices(k, f);
     bool fits = false, may_fit = false;
     for (int wary = is_second; !fits && !may_fit && wary >= 0; wary--) {
-        char *kept = place_watch_kept(k->places, f->claim.job_id, wary > 0, clock_wall_ms());
+        OWNED char *kept = place_watch_kept(k->places, f->claim.job_id, wary > 0, clock_wall_ms());
         const struct device_set withheld = withhold(k, kept);
         fits = device_pool_fits(&k->pool, wanted(k, f)) &&
                (!set || device_pool_take(&k->pool, wanted(k, f), &failed, set));
         may_fit = device_pool_can_ever(&k->pool, wanted(k, f));
         put_back(k, &withheld);
-        free(kept);
     }
     return fits;
 }
 
 bool device_keeper_has_elsewhere(struct device_keeper *k, struct running_attempt *f)
 {
-    char *kept = place_watch_kept(k->places, 0, false, clock_wall_ms());
+    OWNED char *kept = place_watch_kept(k->places, 0, false, clock_wall_ms());
     const struct device_set closed = withhold(k, kept), own = withhold(k, f->devices);
     bool has = device_pool_can_ever(&k->pool, wanted(k, f));
     put_back(k, &own);
     put_back(k, &closed);
-    free(kept);
     return has;
 }
 
@@ -339,16 +336,15 @@ static int64_t choose_other(struct device_keeper *k, struct running_attempt *que
 {
     /* More nodes than there are: it fits nowhere. */
     static const struct device_gang nowhere = {SIZE_MAX, 1, 0};
-    struct device_wish *wishes = xcalloc(count, sizeof *wishes);
+    OWNED struct device_wish *wishes = xcalloc(count, sizeof *wishes);
     for (size_t i = 0; i < count; i++)
         wishes[i] = (struct device_wish){place_watch_is_second(k->places, queue[i].claim.job_id) ? nowhere
                                                                                                  : wanted(k, &queue[i]),
                                          queue[i].passed_over};
-    char *kept = place_watch_kept(k->places, 0, false, clock_wall_ms());
+    OWNED char *kept = place_watch_kept(k->places, 0, false, clock_wall_ms());
     const struct device_set withheld = withhold(k, kept);
     int64_t chosen = devices_choose(&k->pool, wishes, count, PATIENCE);
     put_back(k, &withheld);
-    free_all(kept, wishes);
     return chosen;
 }
 
@@ -506,15 +502,14 @@ static void notify_stuck(const struct device_keeper *k)
         if (k->pool.state[i] == DEVICE_SKIPPED)
             set.items[set.count++] = (uint16_t)i;
     char *aside = place_watch_kept(k->places, 0, false, clock_wall_ms());
-    char *names = aside ? aside : device_set_names(&set, k->names);
-    char *text = xasprintf("the jobs that are left need devices that %s: %s; they stay pending for another run",
-                           aside             ? "are set aside"
-                           : k->names->nodes ? "are gone with their node"
-                                             : "others still use",
-                           names);
+    OWNED char *names = aside ? aside : device_set_names(&set, k->names);
+    OWNED char *text = xasprintf("the jobs that are left need devices that %s: %s; they stay pending for another run",
+                                 aside             ? "are set aside"
+                                 : k->names->nodes ? "are gone with their node"
+                                                   : "others still use",
+                                 names);
     if (k->notice)
         k->notice(k->context, text);
-    free_all(text, names);
 }
 
 bool device_keeper_gives_up(struct device_keeper *k)

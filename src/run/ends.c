@@ -48,13 +48,12 @@ struct running_attempt runner_let_go(struct runner *r, struct outcome *outcome)
 /* [sweep] share: what lies above them as well; the output of running jobs and what is handed to Slurm stay private. */
 static void share_files(const struct runner *r, const struct running_attempt *f, const struct outcome *outcome)
 {
-    char *job = xstrndup(f->job_dir, (size_t)(path_name(f->job_dir) - 1 - f->job_dir));
+    OWNED char *job = xstrndup(f->job_dir, (size_t)(path_name(f->job_dir) - 1 - f->job_dir));
     const char *const paths[] = {job, f->job_dir, outcome->log_path, outcome->metrics_path};
     file_share(r->options->directory);
     for (size_t i = 0; i < LENGTH(paths); i++)
         if (paths[i])
             job_file_share(paths[i]);
-    free(job);
 }
 
 /* `why`: a sentence. */

@@ -155,7 +155,7 @@ bool host_watch_ended(struct host_watch *w, int64_t job_id)
 
 bool host_has_room(const char *scratch)
 {
-    char *path = xasprintf("%s/room", scratch);
+    OWNED char *path = xasprintf("%s/room", scratch);
     struct error ignored = ERROR_INIT;
     file_make_directories(scratch, &ignored);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -163,7 +163,6 @@ bool host_has_room(const char *scratch)
     if (fd >= 0)
         close(fd);
     unlink(path);
-    free(path);
     return has;
 }
 

@@ -96,13 +96,12 @@ void recording_secrets(struct secrets *out, const struct space *space, char *con
 /* The messages and the end of the output are the only texts of a job's own that are recorded. */
 static void redact(struct recording *r, const struct secrets *secrets)
 {
-    char *message = r->verdict.message, *consequence = r->verdict.consequence, *tail = (char *)r->end.log_tail;
+    OWNED char *message = r->verdict.message, *consequence = r->verdict.consequence, *tail = (char *)r->end.log_tail;
     r->verdict.message = secrets_redact(secrets, message);
     r->verdict.consequence = secrets_redact(secrets, consequence);
     r->end.message = r->verdict.message;
     r->end.consequence = r->verdict.consequence;
     r->end.log_tail = secrets_redact(secrets, tail);
-    free_all(message, consequence, tail);
 }
 
 /* Records the attempt as lost, which is no fault of the job. */
@@ -228,10 +227,10 @@ static void add_elsewhere(const struct recording *r, const struct attempt_output
         buffer_printf(text, "; this line nearly matches: \"%s\"; `meshsweep reread` takes it with a mended expression",
                       line);
     free(line);
-    char *end = m && m->reader == READER_JSON && !m->file && output->log ? log_tail(output->log, TAIL_BYTES) : NULL;
+    OWNED char *end =
+        m && m->reader == READER_JSON && !m->file && output->log ? log_tail(output->log, TAIL_BYTES) : NULL;
     if (end && strstr(end, "\n{"))
         buffer_printf(text, "; the output has lines of JSON, which `jsonl` reads; `json` reads one whole document");
-    free(end);
 }
 
 /* Explains what there is instead of the objective. */
@@ -386,10 +385,9 @@ struct keep_rules recording_keep_rules(const struct job_config *job)
 static char *describe_files(const struct recording_context *context)
 {
     struct keep_rules rules = recording_keep_rules(&context->sweep->job);
-    char *json = context->job_dir ? left_files_json(context->job_dir, &rules) : NULL;
+    OWNED char *json = context->job_dir ? left_files_json(context->job_dir, &rules) : NULL;
     char *public = json ? secrets_redact_values(context->secrets, json) : NULL;
     string_list_free(&rules.own);
-    free(json);
     return public;
 }
 
@@ -449,12 +447,10 @@ void recording_make(const struct recording_context *context, const struct outcom
 
 int recording_store_samples(struct attempt_store *store, int64_t attempt_id, const struct recording *r, struct error *e)
 {
-    enum take *takes = xcalloc(r->samples.name_count + 1, sizeof *takes);
+    OWNED enum take *takes = xcalloc(r->samples.name_count + 1, sizeof *takes);
     for (size_t i = 0; i < r->samples.name_count; i++)
         takes[i] = declared(r->sweep, r->samples.names[i])->take;
-    int rc = samples_store(store, attempt_id, &r->samples, r->is_full ? NULL : takes, e);
-    free(takes);
-    return rc;
+    return samples_store(store, attempt_id, &r->samples, r->is_full ? NULL : takes, e);
 }
 
 /* Returns what the attempt's row is about to say. */

@@ -123,7 +123,7 @@ static void keep_files(struct orphan *o, const char *root)
 {
     bool there = name_directory(o, root);
     o->ran |= there;
-    char *job_dir = xasprintf("%s/%s", root, o->directory);
+    OWNED char *job_dir = xasprintf("%s/%s", root, o->directory);
     int directory = o->log || o->metrics ? job_directory_make(job_dir) : there ? job_directory_open(job_dir) : -1;
     if (directory >= 0) {
         move_file(o->log, directory, "output.log");
@@ -136,20 +136,17 @@ static void keep_files(struct orphan *o, const char *root)
     }
     if (directory >= 0)
         close(directory);
-    free(job_dir);
 }
 
 static int record_orphan(struct db *db, const struct orphan *o, const struct secrets *secrets, struct error *e)
 {
-    char *raw = o->directory ? log_tail(o->log, TAIL_BYTES) : NULL, *tail = secrets_redact(secrets, raw);
-    int rc = db_run(db,
-                    "UPDATE attempt SET state = 'running', started = coalesce(started, ?2),"
-                    " directory = coalesce(?3, directory), log_bytes = ?4, log_tail = ?5 WHERE id = ?1",
-                    VALUES(sql_int(o->attempt), sql_int(o->started_ms), sql_text(o->directory),
-                           o->directory ? sql_int(size_of(o->log)) : sql_null(), sql_text(tail)),
-                    e);
-    free_all(raw, tail);
-    return rc;
+    OWNED char *raw = o->directory ? log_tail(o->log, TAIL_BYTES) : NULL, *tail = secrets_redact(secrets, raw);
+    return db_run(db,
+                  "UPDATE attempt SET state = 'running', started = coalesce(started, ?2),"
+                  " directory = coalesce(?3, directory), log_bytes = ?4, log_tail = ?5 WHERE id = ?1",
+                  VALUES(sql_int(o->attempt), sql_int(o->started_ms), sql_text(o->directory),
+                         o->directory ? sql_int(size_of(o->log)) : sql_null(), sql_text(tail)),
+                  e);
 }
 
 int recover_outputs(struct db *db, const char *scratch_dir, const char *directory, const struct secrets *secrets,

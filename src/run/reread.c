@@ -314,14 +314,13 @@ static int list_attempts(struct rereading *r, int64_t **ids, size_t *count, stru
         "SELECT a.id FROM temp.selected AS w JOIN attempt AS a ON a.job_id = w.job_id WHERE ?1 AND a.kind = 'trial'"
         " AND a.state IN ('ok', 'failed') AND a.executor <> '" IMPORT_EXECUTOR
         "' AND (a.directory IS NOT NULL OR EXISTS (SELECT 1 FROM metric WHERE attempt_id = a.id)) ORDER BY a.id";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_query(r->request->db, r->is_selected ? selected : lacked, VALUES(sql_int(r->request->sweep_id)), &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         *ids = array_grow(*ids, *count, sizeof **ids);
         (*ids)[(*count)++] = stmt_int(s, 0);
         rc = 0;
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -417,14 +416,12 @@ static int keep_replaced(struct db *db, const char *detail, int64_t *change_id, 
 
 static int read_document(const struct rereading *r, int64_t change_id, bool trial, cJSON **out, struct error *e)
 {
-    struct stmt *s = NULL;
-    char *unread = cJSON_PrintUnformatted(r->unread);
+    OWNED_STMT *s = NULL;
+    OWNED char *unread = cJSON_PrintUnformatted(r->unread);
     int rc = answer_open(r->request->db, "sql/answers/reread.sql", NULL,
                          VALUES(sql_positive(change_id), sql_int(trial), sql_int(r->count), sql_text(unread)), &s, e);
     if (rc == 0 && (rc = stmt_next(s, e)) > 0)
         rc = answer_take(s, 0, out, e);
-    stmt_free(s);
-    free(unread);
     return rc;
 }
 

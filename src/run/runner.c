@@ -86,7 +86,7 @@ static int64_t choose_with_fixtures(struct runner *r)
 {
     struct fixtures *x = r->starter.fixtures;
     struct running_attempt *queue = r->claims.items + r->claims.first;
-    struct running_attempt *ready = xcalloc(r->claims.count + 1, sizeof *ready);
+    OWNED struct running_attempt *ready = xcalloc(r->claims.count + 1, sizeof *ready);
     struct claims view = {.items = ready};
     int64_t chosen = 0;
     size_t room = free_slots(r);
@@ -107,7 +107,6 @@ static int64_t choose_with_fixtures(struct runner *r)
     for (size_t i = 0, k = 0; i < r->claims.count && k < view.count; i++)
         if (queue[i].claim.attempt_id == ready[k].claim.attempt_id)
             queue[i] = ready[k++];
-    free(ready);
     return chosen;
 }
 

@@ -54,13 +54,12 @@ static bool is_same(const struct stat *a, const struct stat *b)
 static void read_content(const char *path, const struct stat *st, char out[HASH_HEX_BYTES])
 {
     int64_t most = st->st_mode & 0111 ? PROGRAM_BYTES_MOST : SCRIPT_BYTES_MOST;
-    struct buffer bytes = BUFFER_INIT;
+    OWNED_BUFFER bytes = BUFFER_INIT;
     out[0] = '\0';
     if (S_ISREG(st->st_mode) && st->st_size <= most && file_read(path, (size_t)most, &bytes, NULL) == 0) {
         const struct hash128 hash = hash_bytes(bytes.data, bytes.length);
         hash_hex(&hash, out);
     }
-    buffer_free(&bytes);
 }
 
 static struct script *remembered(struct scripts *s, const char *path)
@@ -120,11 +119,10 @@ static void add_file(struct script_listing *l, const char *path)
     const char *content = is_system(path) || is_below(path, l->job_dir) ? "" : scripts_content(l->scripts, path);
     if (!content[0])
         return;
-    struct buffer name = BUFFER_INIT;
+    OWNED_BUFFER name = BUFFER_INIT;
     buffer_add_json_string(&name, path, strlen(path));
     if (l->json.length == 0 || !strstr(buffer_text(&l->json), buffer_text(&name)))
         buffer_printf(&l->json, "%c%s:\"%s\"", l->json.length ? ',' : '{', buffer_text(&name), content);
-    buffer_free(&name);
 }
 
 static void add_word(struct script_listing *l, const char *word)
@@ -137,11 +135,10 @@ static void add_word(struct script_listing *l, const char *word)
     while (strncmp(word, "./", 2) == 0)
         word += 2;
     bool inner = l->directory[0] != '/';
-    char *path = word[0] == '/'
-                     ? xstrdup(word)
-                     : xasprintf("%s%s%s/%s", inner ? l->scripts->directory : "", inner ? "/" : "", l->directory, word);
+    OWNED char *path = word[0] == '/' ? xstrdup(word)
+                                      : xasprintf("%s%s%s/%s", inner ? l->scripts->directory : "", inner ? "/" : "",
+                                                  l->directory, word);
     add_file(l, path);
-    free(path);
 }
 
 /* Adds what may be words of a line for the shell. */

@@ -80,10 +80,8 @@ static int save_outputs(const struct runner_options *o, const char *scratch, con
 
 static int end_left_processes(const struct runner_options *o, const struct runner_process *dead, struct error *e)
 {
-    char *token = runner_token(o->identity, dead->id, dead->pid);
-    int rc = supervisor_end_escaped(token, o->space->sweep->job.grace_ms, e);
-    free(token);
-    return rc;
+    OWNED char *token = runner_token(o->identity, dead->id, dead->pid);
+    return supervisor_end_escaped(token, o->space->sweep->job.grace_ms, e);
 }
 
 /* The processes and files of a runner that died without a word; `*after_death` says whether there was one. What stands
@@ -118,12 +116,11 @@ static int recovery_record_runner(const struct runner_options *o, int64_t *runne
     char boot[64];
     uname(&machine);
     const struct job_config *job = &o->space->sweep->job;
-    char *versions = versions_json(job, o->environment);
-    char *provenance = provenance_json(NULL, o->environment, job->pass_environment, job->secrets, versions);
+    OWNED char *versions = versions_json(job, o->environment);
+    OWNED char *provenance = provenance_json(NULL, o->environment, job->pass_environment, job->secrets, versions);
     const struct runner_row row = {machine.nodename, boot_id_read(boot), provenance, getpid(), own_start_ticks()};
     int rc = runner_record(o->db, &row, runner_id, e);
     FAULT(RUNNER_RECORDED);
-    free_all(provenance, versions);
     return rc;
 }
 
@@ -166,9 +163,9 @@ static int find_mended(const struct runner_options *o, struct mended *m, struct 
         "SELECT j.id, k.key, k.value FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id, json_each(a.scripts) AS k"
         " WHERE j.sweep_id = ?1 AND j.state = 'failed'";
     static const char selected[] = " AND j.id IN (SELECT job_id FROM temp.selected)";
-    char *scripts_of = xasprintf("%s%s", sql, o->only_selected ? selected : "");
-    char *failed = xasprintf("SELECT count(*) FROM job AS j WHERE sweep_id = ?1 AND state = 'failed'%s",
-                             o->only_selected ? selected : "");
+    OWNED char *scripts_of = xasprintf("%s%s", sql, o->only_selected ? selected : "");
+    OWNED char *failed = xasprintf("SELECT count(*) FROM job AS j WHERE sweep_id = ?1 AND state = 'failed'%s",
+                                   o->only_selected ? selected : "");
     struct scripts *scripts = scripts_create();
     struct stmt *s = NULL;
     int rc = db_exec(o->db, "CREATE TEMP TABLE mended (job_id INTEGER PRIMARY KEY)", e);
@@ -182,8 +179,6 @@ static int find_mended(const struct runner_options *o, struct mended *m, struct 
     if (rc == 0)
         rc = db_query_int(o->db, failed, VALUES(sql_int(o->sweep_id)), 0, &m->failed, e);
     scripts_free(scripts);
-    free(scripts_of);
-    free(failed);
     return rc;
 }
 
@@ -212,7 +207,7 @@ static int look_for_mended(const struct runner_options *o, const struct requeue_
                            struct error *e)
 {
     struct mended m = {0, 0, STRING_LIST_INIT};
-    struct buffer scripts = BUFFER_INIT;
+    OWNED_BUFFER scripts = BUFFER_INIT;
     const bool again = o->space->sweep->retry_changed;
     int64_t count = 0;
     int rc = find_mended(o, &m, e);
@@ -223,16 +218,14 @@ static int look_for_mended(const struct runner_options *o, const struct requeue_
     if (rc == 0)
         rc = db_exec(o->db, "DROP TABLE temp.mended", e);
     const char *has = m.paths.count == 1 ? "has" : "have";
-    char *some = m.jobs == m.failed ? xstrdup("") : xasprintf(" %lld of them ran", (long long)m.jobs);
+    OWNED char *some = m.jobs == m.failed ? xstrdup("") : xasprintf(" %lld of them ran", (long long)m.jobs);
     if (rc == 0 && m.jobs && again)
         *notice = xasprintf("%lld failed job%s again; %s %s changed since", (long long)count,
                             count == 1 ? " runs" : "s run", buffer_text(&scripts), has);
     else if (rc == 0 && m.jobs)
         *notice = xasprintf("%lld job%s failed; %s %s changed since%s: --retry-failed runs them again",
                             (long long)m.failed, m.failed == 1 ? " stays" : "s stay", buffer_text(&scripts), has, some);
-    free(some);
     string_list_free(&m.paths);
-    buffer_free(&scripts);
     return rc;
 }
 
@@ -316,10 +309,9 @@ static void tell_wait(struct runner *r, const char *waits)
     if (!waits || !strchr(waits, ';') || r->told_wait == waits)
         return;
     r->told_wait = waits;
-    char *text = xasprintf("jobs wait at Slurm: %s", waits);
+    OWNED char *text = xasprintf("jobs wait at Slurm: %s", waits);
     if (r->options->on_notice)
         r->options->on_notice(r->options->context, text);
-    free(text);
 }
 
 /* The name of a job that outlives its runner is worth a record of its own: whoever looks at Slurm's queue finds the

@@ -51,9 +51,8 @@ static int check_directory(const struct start_check *c, const char *directory, s
     int number = stat(directory, &status) < 0 ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
     if (number == 0)
         return 0;
-    char *what = xasprintf("the working directory %s", directory);
+    OWNED char *what = xasprintf("the working directory %s", directory);
     not_there(c, what, number, e);
-    free(what);
     return -1;
 }
 
@@ -62,15 +61,13 @@ static int find_program(const struct start_check *c, const char *program, const 
 {
     int number = 0;
     if (strchr(program, '/')) {
-        char *path = program[0] == '/' || !directory ? xstrdup(program) : xasprintf("%s/%s", directory, program);
+        OWNED char *path = program[0] == '/' || !directory ? xstrdup(program) : xasprintf("%s/%s", directory, program);
         number = access(path, X_OK) < 0 ? errno : 0;
-        free(path);
         return number;
     }
     char **environment = environment_base(c->environment, job_passing(&c->space->sweep->job));
-    char *found = process_find_program(program, environment, directory, &number);
+    OWNED char *found = process_find_program(program, environment, directory, &number);
     bool is_there = found || declares_path(&c->space->sweep->job);
-    free(found);
     strings_free(environment);
     return is_there ? 0 : number;
 }
@@ -80,9 +77,8 @@ static int check_program(const struct start_check *c, const char *program, const
     int number = find_program(c, program, directory);
     if (number == 0)
         return 0;
-    char *what = xasprintf("the program %s", program);
+    OWNED char *what = xasprintf("the program %s", program);
     not_there(c, what, number, e);
-    free(what);
     return -1;
 }
 
@@ -91,12 +87,11 @@ static int check_here(const struct start_check *c, struct error *e)
 {
     const struct space *space = c->space;
     bool is_declared = space->sweep->job.directory != NULL;
-    char *directory = is_declared ? text_of_all(space, &space->directory) : NULL;
-    char *program = space->command_count > 0 ? text_of_all(space, &space->command[0]) : NULL;
+    OWNED char *directory = is_declared ? text_of_all(space, &space->directory) : NULL;
+    OWNED char *program = space->command_count > 0 ? text_of_all(space, &space->command[0]) : NULL;
     int rc = directory ? check_directory(c, directory, e) : 0;
     if (rc == 0 && program && (directory || !is_declared))
         rc = check_program(c, program, directory, e);
-    free_all(directory, program);
     return rc;
 }
 

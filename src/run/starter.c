@@ -129,12 +129,12 @@ static char **environment_of(const struct starter *s, const struct running_attem
 /* Returns what [job] env set, as it is recorded: with PWD where [job] cwd gives it a directory of its own. */
 static char *shown_environment(const struct starter *s, const struct launch_texts *texts)
 {
-    char *directory = texts->directory ? path_absolute(texts->directory) : NULL;
+    OWNED char *directory = texts->directory ? path_absolute(texts->directory) : NULL;
     char *own[] = {directory ? xasprintf("PWD=%s", directory) : NULL, NULL};
     char **shown = environment_with(NULL, texts->environment, own);
     char *json = environment_declared_json(shown, s->space->sweep->job.secrets);
     strings_free(shown);
-    free_all(own[0], directory);
+    free(own[0]);
     return redacted(s->secrets, json);
 }
 
@@ -270,7 +270,7 @@ int starter_resume(struct starter *s, const struct recovered_attempt *left, stru
 
 static void note_given(struct starter *s, const struct running_attempt *f)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     const struct job_details *job = &f->job;
     const struct job_shape shape = job_shape_of(&s->space->sweep->batch, job->spec_json, job->devices);
     identity_add_given(s->space, job->values, &b);
@@ -281,7 +281,6 @@ static void note_given(struct starter *s, const struct running_attempt *f)
     if (s->preparation)
         buffer_add_text(&b, job->spec_json);
     *array_add(s->given, s->given_count) = (struct given_inputs){hash_bytes(b.data, b.length), f->claim.job_id};
-    buffer_free(&b);
 }
 
 static int compare_given(const void *a, const void *b)
@@ -312,8 +311,8 @@ int64_t starter_count_same(struct starter *s, int64_t *different)
 /* Writes the file where the job will look for it. */
 static int write_file(const char *job_dir, const struct given_file *file, bool share, struct error *e)
 {
-    char *path = xasprintf("%s/%s", job_dir, file->path);
-    char *directory = xstrndup(path, (size_t)(path_name(path) - path) - 1);
+    OWNED char *path = xasprintf("%s/%s", job_dir, file->path);
+    OWNED char *directory = xstrndup(path, (size_t)(path_name(path) - path) - 1);
     int in = job_directory_make(directory), fd = in < 0 ? -1 : job_file_create(in, path_name(path), 0);
     int rc = fd < 0 ? -1 : file_write_all(fd, file->text, strlen(file->text));
     if (rc < 0)
@@ -322,7 +321,6 @@ static int write_file(const char *job_dir, const struct given_file *file, bool s
         job_file_share(path);
     descriptor_close(&in);
     descriptor_close(&fd);
-    free_all(path, directory);
     return rc;
 }
 
@@ -384,7 +382,7 @@ void starter_start(struct starter *s, struct running_attempt *f)
     char **runtime = runtime_of(s, f);
     if (f->fixtures)
         fixtures_runtime(s->fixtures, f->fixtures, (const char **)runtime);
-    char *not_prepared = prepare(s, f, runtime, &files);
+    OWNED char *not_prepared = prepare(s, f, runtime, &files);
     launch_texts_render(s->space, &f->job, (const char *const *)runtime, &texts);
     note_given(s, f);
     replace_command(s, f, &texts);
@@ -393,7 +391,6 @@ void starter_start(struct starter *s, struct running_attempt *f)
     start_process(s, f, &texts, not_prepared);
     f->start.files = files;
     launch_texts_free(&texts);
-    free(not_prepared);
     blocks_free((void *const *)runtime, RUNTIME_FILE(s->space->file_count));
     free(runtime);
 }

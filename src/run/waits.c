@@ -68,18 +68,15 @@ static char *release_path(const char *directory)
 
 bool waits_release_asked(const char *directory)
 {
-    char *path = release_path(directory);
+    OWNED char *path = release_path(directory);
     bool asked = unlink(path) == 0;
-    free(path);
     return asked;
 }
 
 int waits_ask_release(const char *directory, struct error *e)
 {
-    char *path = release_path(directory);
-    int rc = file_write_atomic(path, "", 0, e);
-    free(path);
-    return rc;
+    OWNED char *path = release_path(directory);
+    return file_write_atomic(path, "", 0, e);
 }
 
 int waits_note_lock(struct waits *w, bool is_ending, const struct runner_options *o, struct error *e)

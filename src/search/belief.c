@@ -102,10 +102,9 @@ double trust_contradicted(double trust, const struct contradiction *c, double an
 
 static double median_of(const double *values, size_t count)
 {
-    double *copy = xcalloc(count, sizeof *copy);
+    OWNED double *copy = xcalloc(count, sizeof *copy);
     memcpy(copy, values, count * sizeof *copy);
     double middle = median(copy, count);
-    free(copy);
     return middle;
 }
 
@@ -186,7 +185,7 @@ static bool some_better(const struct candidates_left *c, const double *factors, 
 
 double better_left(const struct candidates_left *c)
 {
-    double *factors = factors_of(c), *drawn = xcalloc(c->count + 1, sizeof *drawn);
+    OWNED double *factors = factors_of(c), *drawn = xcalloc(c->count + 1, sizeof *drawn);
     struct rng r = rng_stream(SEED, 0);
     size_t better = 0;
     for (size_t draw = 0; draw < DRAWS; draw++) {
@@ -197,7 +196,6 @@ double better_left(const struct candidates_left *c)
             drawn[i] = spread * draw_normal(&r);
         better += some_better(c, factors, drawn, believed, luck);
     }
-    free_all(factors, drawn);
     return (double)better / DRAWS;
 }
 

@@ -238,25 +238,23 @@ static void add_value(struct buffer *b, size_t key, double value)
 static uint64_t hash_keys(const struct candidate_loading *l, const double *values, const bool *counts,
                           const double *batch)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     for (size_t k = 0; counts && k < l->key_count; k++)
         if (counts[k])
             add_value(&b, k, values[k]);
     if (batch)
         add_value(&b, SIZE_MAX, *batch);
     uint64_t hash = hash_of(&b);
-    buffer_free(&b);
     return hash;
 }
 
 static uint64_t memory_hash(const struct candidate_loading *l)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     for (size_t i = 0; i < INPUT_COUNT; i++)
         if (!l->of_batch[i])
             add_value(&b, i, cell(l->row, l->first_input + (int)i));
     uint64_t hash = hash_of(&b);
-    buffer_free(&b);
     return hash;
 }
 
@@ -453,7 +451,7 @@ static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
 {
     const struct candidate_request *r = l->request;
     struct candidate_set *set = l->set;
-    struct stmt *jobs = NULL;
+    OWNED_STMT *jobs = NULL;
     char *sql = jobs_sql(r, "id, key, rank"), *ordered = xasprintf("%s ORDER BY priority, rank", sql);
     int rc = db_query(r->db, ordered, VALUES(sql_int(r->sweep_id)), &jobs, e);
     free_all(ordered, sql);
@@ -467,7 +465,6 @@ static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
         stmt_reset(l->row);
         rc = found < 0 ? -1 : 0;
     }
-    stmt_free(jobs);
     return rc < 0 ? -1 : 0;
 }
 
@@ -630,7 +627,7 @@ char *candidate_set_groups(const struct candidate_set *set)
     char *text;
     if (s->group_count < 2)
         return NULL;
-    struct members *m = members_of(s);
+    OWNED struct members *m = members_of(s);
     for (size_t g = 0; g < s->group_count; g++) {
         least = m[g].count < least ? m[g].count : least;
         most = m[g].count > most ? m[g].count : most;
@@ -638,7 +635,7 @@ char *candidate_set_groups(const struct candidate_set *set)
     add_keys(s, m, true, "", &kept);
     add_keys(s, m, false, "", &others);
     add_keys(s, m, true, "\"", &quoted);
-    char *size = least == most ? xasprintf("%zu", most) : xasprintf("%zu to %zu", least, most);
+    OWNED char *size = least == most ? xasprintf("%zu", most) : xasprintf("%zu to %zu", least, most);
     const char *both = kept.length && others.length ? ", " : "";
     const char *by = kept.length + others.length == 0 ? "their global batch" : "";
     text = xasprintf("%zu groups of %s jobs compete separately, by %s%s%s%s; with [sweep] group_by = [%s] %s",
@@ -646,7 +643,6 @@ char *candidate_set_groups(const struct candidate_set *set)
                      others.length ? buffer_text(&quoted) : "",
                      kept.length && others.length ? "they are separated only by model, cluster and global batch"
                                                   : "all jobs compete with each other");
-    free_all(size, m);
     buffer_free(&kept);
     buffer_free(&others);
     buffer_free(&quoted);

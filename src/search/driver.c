@@ -426,9 +426,8 @@ static void add_stages(const struct search_options *o, struct buffer *json)
         cJSON_AddNumberToObject(stage, "max_trials", (double)o->stages[i].max_trials);
         cJSON_AddItemToArray(stages, stage);
     }
-    char *text = cJSON_PrintUnformatted(stages);
+    OWNED char *text = cJSON_PrintUnformatted(stages);
     buffer_printf(json, ",\"stages\":%s", text);
-    free(text);
     cJSON_Delete(stages);
 }
 
@@ -503,7 +502,7 @@ static int queue_open(struct search_driver *d, struct error *e)
 
 static int repeat_past(struct search_driver *d, struct error *e)
 {
-    struct past_candidate *past = xcalloc(d->set.space.count + 1, sizeof *past);
+    OWNED struct past_candidate *past = xcalloc(d->set.space.count + 1, sizeof *past);
     const struct past_request request = {.db = d->request.db,
                                          .search_id = d->search_id,
                                          .set = &d->set,
@@ -514,7 +513,6 @@ static int repeat_past(struct search_driver *d, struct error *e)
         d->progress[i].resource = past[i].resource;
         d->progress[i].done = past[i].done;
     }
-    free(past);
     return rc;
 }
 
@@ -751,7 +749,7 @@ static const char *why_end(void *context, const struct claim *claim, const struc
     if (candidate == SIZE_MAX || !d->progress[candidate].trial_id)
         return NULL;
     struct candidate_progress *s = &d->progress[candidate];
-    double *values = counted_steps(d, so_far, &count, &all, &last);
+    OWNED double *values = counted_steps(d, so_far, &count, &all, &last);
     const char *why = NULL;
     if (all_steps_are_in(d, s, all, last))
         why = "ended as planned: it has measured all steps up to end_profile_step";
@@ -759,7 +757,6 @@ static const char *why_end(void *context, const struct claim *claim, const struc
         why = "ended as planned: it has measured the steps of its trial";
     else if (is_lost(d, claim, so_far, &values, count))
         why = "stopped early: it could no longer become the best";
-    free(values);
     return why;
 }
 

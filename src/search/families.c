@@ -63,7 +63,7 @@ int families_create(struct search *s, struct error *e)
                          s->options.strategy);
     }
     /* By micro-batch first; then into their families, whose number of members tells where each begins. */
-    size_t *by_size = ranked(ranks, count), *first = xcalloc(space->configuration_count + 2, sizeof *first);
+    OWNED size_t *by_size = ranked(ranks, count), *first = xcalloc(space->configuration_count + 2, sizeof *first);
     out->members = xcalloc(count + 1, sizeof *out->members);
     for (size_t i = 0; i < count; i++)
         first[space->candidates[by_size[i]].configuration + 1]++;
@@ -76,7 +76,6 @@ int families_create(struct search *s, struct error *e)
     out->first[out->count] = count;
     for (size_t i = 0; i < count; i++)
         out->members[first[space->candidates[by_size[i]].configuration]++] = by_size[i];
-    free_all(by_size, first);
     return 0;
 }
 

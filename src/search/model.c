@@ -196,12 +196,11 @@ static double chance_of_better(const struct search *s, const struct model_strate
     /* Without a gap, the search never has enough. */
     if (isinf(m->best[group]) || search_number(s, SEARCH_TARGET_GAP) <= 0)
         return 1;
-    size_t *first = rank_group(s, m, group, &count);
+    OWNED size_t *first = rank_group(s, m, group, &count);
     double chance = count == 0 ? 0 : m->chances[*first];
     if (count > 0 && chance < DOUBT)
         chance = chance_jointly(m, all, first, count < DRAWN_MOST ? count : DRAWN_MOST, to_beat(s, m->best[group]),
                                 all[*first].trust);
-    free(first);
     return chance;
 }
 
@@ -320,7 +319,7 @@ static struct choice choose_doubted(const struct search *s, const struct estimat
     double best = m->best[group], beaten = to_beat(s, best);
     if (isinf(best) || (last != NONE && s->best[group].candidate != last))
         return c;
-    size_t *first = rank_group(s, m, group, &count);
+    OWNED size_t *first = rank_group(s, m, group, &count);
     if (count > 0 && all[*first].trust > 0 &&
         chance_jointly(m, all, first, count < DRAWN_MOST ? count : DRAWN_MOST, beaten, 0) >= EVEN)
         for (size_t i = 0; i < count; i++) {
@@ -329,7 +328,6 @@ static struct choice choose_doubted(const struct search *s, const struct estimat
             if (!c.any || score > c.score)
                 c = (struct choice){first[i], score, m->gains[first[i]], true};
         }
-    free(first);
     return c;
 }
 

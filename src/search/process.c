@@ -33,7 +33,7 @@ static int compare_doubles(const void *a, const void *b)
 static bool is_name(const struct search_space *space, size_t key)
 {
     size_t n = space->count, i = 0;
-    double *values = xcalloc(n + 1, sizeof *values);
+    OWNED double *values = xcalloc(n + 1, sizeof *values);
     while (i < n && !isnan(space->candidates[i].values[key])) {
         values[i] = space->candidates[i].values[key];
         i++;
@@ -43,7 +43,6 @@ static bool is_name(const struct search_space *space, size_t key)
     bool counts = is_own && values[0] >= 0 && values[n - 1] - values[0] == (double)(n - 1);
     for (i = 1; i < n && is_own; i++)
         is_own = values[i] != values[i - 1] && (counts ? values[i] == values[i - 1] + 1 : values[i] < 0);
-    free(values);
     return is_own;
 }
 
@@ -52,7 +51,7 @@ static bool is_name(const struct search_space *space, size_t key)
 /* Returns whether hardly any two candidates are equal in the keys that are no names. */
 static bool others_tell_apart(const struct search_space *space, const bool *named)
 {
-    double *others = xcalloc(space->key_count + 1, sizeof *others);
+    OWNED double *others = xcalloc(space->key_count + 1, sizeof *others);
     struct numbering rows = {0};
     numbering_open(&rows, space->count);
     for (size_t i = 0; i < space->count; i++) {
@@ -65,7 +64,6 @@ static bool others_tell_apart(const struct search_space *space, const bool *name
     }
     bool apart = (double)rows.count >= TOLD_APART * (double)space->count;
     numbering_close(&rows);
-    free(others);
     return apart;
 }
 
@@ -131,7 +129,7 @@ static void take_levels(struct process_space *s, size_t d)
 
 void process_space_open(const struct search_space *space, struct process_space *out)
 {
-    size_t *keys = xcalloc(space->key_count + 1, sizeof *keys);
+    OWNED size_t *keys = xcalloc(space->key_count + 1, sizeof *keys);
     *out = (struct process_space){.count = space->count, .names = find_names(space)};
     for (size_t k = 0; k < space->key_count; k++)
         if (!out->names[k] && differs(space, k))
@@ -144,7 +142,6 @@ void process_space_open(const struct search_space *space, struct process_space *
         take_key(out, space, keys[d], d);
         take_levels(out, d);
     }
-    free(keys);
 }
 
 void process_space_close(struct process_space *s)
@@ -225,14 +222,13 @@ void process_add(const struct process_space *s, const struct kernel *k, const st
             sums[c] += k->nearby * weights[i] * (double)process_at_length(told->nearness[i][c], k->steps);
     for (size_t d = 0; d < s->dimensions; d++) {
         const struct key_scale *scale = &s->scales[d];
-        double *table = xcalloc(scale->count + 1, sizeof *table);
+        OWNED double *table = xcalloc(scale->count + 1, sizeof *table);
         for (size_t l = 0; l < scale->count; l++)
             for (size_t i = 0; i < told->count; i++)
                 table[l] += weights[i] *
                             of_key(s, k, d, scale->values[l], s->coordinates[told->candidates[i] * s->dimensions + d]);
         for (size_t c = 0; c < s->count; c++)
             sums[c] += table[s->levels[c * s->dimensions + d]];
-        free(table);
     }
 }
 
@@ -255,10 +251,9 @@ static double solve(double *matrix, double *values, size_t n)
 
 static double median_of(const double *values, size_t count)
 {
-    double *copy = xcalloc(count + 1, sizeof *copy);
+    OWNED double *copy = xcalloc(count + 1, sizeof *copy);
     memcpy(copy, values, count * sizeof *copy);
     double middle = count ? median(copy, count) : 0;
-    free(copy);
     return middle;
 }
 
@@ -295,11 +290,10 @@ static double solve_view(const struct regression_view *view, double spread, doub
  */
 static double generalised_square(const struct regression_view *view, const double *left, size_t count)
 {
-    double *solved = xcalloc(count + 1, sizeof *solved);
+    OWNED double *solved = xcalloc(count + 1, sizeof *solved);
     memcpy(solved, left, count * sizeof *solved);
     solve_view(view, view->spread, solved, count);
     double square = weighted_sum(left, solved, count);
-    free(solved);
     return square;
 }
 
@@ -315,8 +309,8 @@ static double log_student(size_t count, double squares, double spread, double lo
 static void find_slope(const struct regression_runs *runs, const struct regression_view *view, struct explained *out)
 {
     size_t n = runs->count;
-    double *x = xcalloc(n + 1, sizeof *x), *solved_x = xcalloc(n + 1, sizeof *solved_x);
-    double *y = xcalloc(n + 1, sizeof *y), *solved_y = xcalloc(n + 1, sizeof *solved_y);
+    OWNED double *x = xcalloc(n + 1, sizeof *x), *solved_x = xcalloc(n + 1, sizeof *solved_x);
+    OWNED double *y = xcalloc(n + 1, sizeof *y), *solved_y = xcalloc(n + 1, sizeof *solved_y);
     leave_over(runs, view->slope, out->middle, y);
     for (size_t i = 0; i < n; i++) {
         solved_x[i] = x[i] = runs->predicted[i] - out->middle;
@@ -330,7 +324,6 @@ static void find_slope(const struct regression_runs *runs, const struct regressi
     out->slope = view->slope + xy / (prior + xx);
     out->slope_variance = variance / (prior + xx);
     out->log_evidence = log_student(n, yy - xy * xy / (prior + xx), view->spread, log_determinant + log1p(xx / prior));
-    free_all(x, solved_x, y, solved_y);
 }
 
 /* Element (i, i) of the inverse of an n × n matrix, from its lower Cholesky factor: the sum of squares of a column of
@@ -450,8 +443,8 @@ static double *curved(const struct limit_evidence *o, const double *values, doub
 static double newton(const struct limit_evidence *o, const double *weights, double *next)
 {
     size_t n = o->count;
-    double *values = values_at(o, weights), *root = xcalloc(n + 1, sizeof *root), *b = xcalloc(n + 1, sizeof *b);
-    double *matrix = curved(o, values, root);
+    OWNED double *values = values_at(o, weights), *root = xcalloc(n + 1, sizeof *root), *b = xcalloc(n + 1, sizeof *b);
+    OWNED double *matrix = curved(o, values, root);
     for (size_t i = 0; i < n; i++) {
         double p = memory_limit_chance(o->prior[i] + values[i]);
         b[i] = root[i] * root[i] * values[i] + (o->out_of_memory[i] ? 1 : 0) - p;
@@ -461,14 +454,13 @@ static double newton(const struct limit_evidence *o, const double *weights, doub
     double log_determinant = solve(matrix, next, n);
     for (size_t i = 0; i < n; i++)
         next[i] = b[i] - root[i] * next[i];
-    free_all(values, root, b, matrix);
     return log_determinant;
 }
 
 double memory_limit_learn(const struct limit_evidence *o, double *weights)
 {
     size_t n = o->count;
-    double *next = xcalloc(n + 1, sizeof *next), *tried = xcalloc(n + 1, sizeof *tried);
+    OWNED double *next = xcalloc(n + 1, sizeof *next), *tried = xcalloc(n + 1, sizeof *tried);
     for (size_t i = 0; i < n; i++)
         weights[i] = 0;
     double best = log_posterior(o, weights), gain = INFINITY;
@@ -488,7 +480,6 @@ double memory_limit_learn(const struct limit_evidence *o, double *weights)
         }
     }
     double log_evidence = best - newton(o, weights, next) / 2;
-    free_all(next, tried);
     return log_evidence;
 }
 
@@ -521,8 +512,8 @@ double memory_limit_chances(const struct limit *l, double *chances)
                              .nearby = NEARBY * NEARBY,
                              .needs = l->need};
     size_t n = l->told.count;
-    double *covariance = process_covariances(l->space, &k, &l->told);
-    double *prior = xcalloc(n + 1, sizeof *prior), *weights = xcalloc(n + 1, sizeof *weights);
+    OWNED double *covariance = process_covariances(l->space, &k, &l->told);
+    OWNED double *prior = xcalloc(n + 1, sizeof *prior), *weights = xcalloc(n + 1, sizeof *weights);
     for (size_t i = 0; i < n; i++)
         prior[i] = prior_of(l, l->told.candidates[i]);
     double log_evidence = memory_limit_learn(&(struct limit_evidence){n, l->out_of_memory, prior, covariance}, weights);
@@ -532,6 +523,5 @@ double memory_limit_chances(const struct limit *l, double *chances)
         process_add(l->space, &k, &l->told, weights, chances);
     for (size_t c = 0; chances && c < l->space->count; c++)
         chances[c] = memory_limit_chance(chances[c]);
-    free_all(covariance, prior, weights);
     return log_evidence;
 }

@@ -260,7 +260,7 @@ static struct search_outcome outcome_of(const struct replay *r, const struct dec
 static void tell_in_some_order(struct replay *r)
 {
     struct rng draws = rng_stream(r->task->order_seed, r->rounds++);
-    size_t *order = xcalloc(r->round_count, sizeof *order);
+    OWNED size_t *order = xcalloc(r->round_count, sizeof *order);
     for (size_t i = 0; i < r->round_count; i++)
         order[i] = i;
     for (size_t left = r->round_count; left > 0; left--) {
@@ -270,7 +270,6 @@ static void tell_in_some_order(struct replay *r)
         search_tell(r->search, d->candidate, &o);
         order[i] = order[left - 1];
     }
-    free(order);
 }
 
 /* Counts trials in the order of the requests. Reaching the target within a round costs the whole round. */
@@ -638,7 +637,7 @@ static struct measured_job *find_job(const struct replay_loading *l, int64_t id)
 static void add_replicates(const struct replay_loading *l)
 {
     const struct candidate_set *set = &l->out->set;
-    size_t *ok = xcalloc(set->space.count + 1, sizeof *ok);
+    OWNED size_t *ok = xcalloc(set->space.count + 1, sizeof *ok);
     for (size_t i = 0; i < set->replicate_count; i++) {
         const struct candidate_job *r = &set->replicates[i];
         const struct replay_outcome *own = &find_job(l, r->job_id)->outcome;
@@ -653,7 +652,6 @@ static void add_replicates(const struct replay_loading *l)
         all->outcome.objective += (own->outcome.objective - all->outcome.objective) / (before + 1);
     }
     l->out->replicates = set->replicate_count;
-    free(ok);
 }
 
 /* The space's own database lists the jobs with their ranks. */
@@ -721,7 +719,7 @@ static void describe_row(const struct stmt *s, struct buffer *out)
 static int take_groups(struct replay_loading *l, struct stmt *s, struct error *e)
 {
     struct replay_source *out = l->out;
-    struct buffer name = BUFFER_INIT;
+    OWNED_BUFFER name = BUFFER_INIT;
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
         const struct measured_job *job = find_job(l, stmt_int(s, 0));
@@ -730,19 +728,15 @@ static int take_groups(struct replay_loading *l, struct stmt *s, struct error *e
         describe_row(s, &name);
         out->group_of[job->candidate] = group_named(out, buffer_text(&name));
     }
-    buffer_free(&name);
     return rc;
 }
 
 static int group_by_columns(struct replay_loading *l, struct error *e)
 {
-    struct stmt *s = NULL;
-    char *columns = xasprintf("job,%s", l->request->group_by);
+    OWNED_STMT *s = NULL;
+    OWNED char *columns = xasprintf("job,%s", l->request->group_by);
     const struct result_query query = {.columns = columns, .columns_option = "--group-by"};
-    int rc = result_query_open(l->request->db, &query, &s, e) < 0 ? -1 : take_groups(l, s, e);
-    stmt_free(s);
-    free(columns);
-    return rc;
+    return result_query_open(l->request->db, &query, &s, e) < 0 ? -1 : take_groups(l, s, e);
 }
 
 /* As in the view configurations (results/configurations.h): "section.key", or the name of a derived key. */

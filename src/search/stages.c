@@ -61,7 +61,7 @@ static size_t choose_members(const struct search *s, struct stages *own)
 {
     const struct search_space *space = s->space;
     const struct search_stage *stage = &s->options.stages[own->at];
-    bool *free_keys = xcalloc(space->key_count + 1, sizeof *free_keys);
+    OWNED bool *free_keys = xcalloc(space->key_count + 1, sizeof *free_keys);
     size_t *of = incumbents(s), count = 0;
     for (size_t k = 0; k < space->key_count; k++)
         free_keys[k] = is_free(space, k, stage);
@@ -78,7 +78,7 @@ static size_t choose_members(const struct search *s, struct stages *own)
         own->place_of[i] = count;
         own->members[count++] = i;
     }
-    free_all(free_keys, of);
+    free(of);
     return count;
 }
 

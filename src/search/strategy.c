@@ -71,14 +71,13 @@ bool *search_batch_keys(const struct search_space *space)
 {
     bool *differs = xcalloc(space->key_count + 1, sizeof *differs);
     /* By configuration: index + 1 of its first candidate; 0: none so far. */
-    size_t *first = xcalloc(space->configuration_count + 1, sizeof *first);
+    OWNED size_t *first = xcalloc(space->configuration_count + 1, sizeof *first);
     for (size_t i = 0; i < space->count; i++) {
         size_t *seen = &first[space->candidates[i].configuration];
         *seen = *seen ? *seen : i + 1;
         for (size_t k = 0; k < space->key_count; k++)
             differs[k] |= !same_value(space->candidates[i].values[k], space->candidates[*seen - 1].values[k]);
     }
-    free(first);
     return differs;
 }
 

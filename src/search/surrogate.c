@@ -114,8 +114,9 @@ static double mean_distance(const struct two_claims *c)
 static void compare_claims(struct surrogate *b)
 {
     const struct search_space *space = b->s->space;
-    double *predicted = xcalloc(space->count + 1, sizeof *predicted), *usual = xcalloc(space->count + 1, sizeof *usual);
-    size_t *group = xcalloc(space->count + 1, sizeof *group);
+    OWNED double *predicted = xcalloc(space->count + 1, sizeof *predicted),
+                 *usual = xcalloc(space->count + 1, sizeof *usual);
+    OWNED size_t *group = xcalloc(space->count + 1, sizeof *group);
     const struct two_claims claims = {predicted, usual, group, space->count, space->group_count};
     for (size_t i = 0; i < space->count; i++) {
         predicted[i] = search_predicted_log(space, &space->candidates[i]);
@@ -129,7 +130,6 @@ static void compare_claims(struct surrogate *b)
         usual[i] = space->candidates[i].usual_bytes;
     }
     b->memory = claims_compare(&claims, USUAL_SPREAD_BYTES);
-    free_all(predicted, usual, group);
 }
 
 /* --- predictions, calibrated by what was measured --- */
@@ -200,13 +200,12 @@ static size_t take_memories(const struct surrogate *b, size_t place, struct obse
 static void fit_place(const struct surrogate *b, size_t place, double unit, struct fitted *out)
 {
     const struct search_place *p = &b->s->space->places[place];
-    struct observation *observations = xcalloc(OBSERVED_MOST, sizeof *observations);
+    OWNED struct observation *observations = xcalloc(OBSERVED_MOST, sizeof *observations);
     struct error ignored;
     size_t count = take_times(b, place, unit, observations);
     out->has_time = p->has_time && calibrate(&p->time, observations, count, NULL, &out->time, &ignored) == 0;
     count = take_memories(b, place, observations);
     out->has_memory = p->has_memory && calibrate(&p->memory, observations, count, NULL, &out->memory, &ignored) == 0;
-    free(observations);
 }
 
 /* For every place. The caller frees it. */
@@ -393,17 +392,16 @@ static void fill_failures(struct surrogate *b, const struct fitted *fits)
 {
     struct limit_outcomes own;
     const struct limit l = limit_of(b, NULL, &own);
-    float *otherwise = failed_nearby(b);
-    double *unpredicted = xcalloc(b->space.count + 1, sizeof *unpredicted);
+    OWNED float *otherwise = failed_nearby(b);
+    OWNED double *unpredicted = xcalloc(b->space.count + 1, sizeof *unpredicted);
     memory_limit_chances(&l, unpredicted);
-    double *predicted = chances_predicted(b, fits);
+    OWNED double *predicted = chances_predicted(b, fits);
     for (size_t c = 0; c < b->s->space->count; c++) {
         struct estimate *e = &b->all[c];
         e->out_of_memory =
             chance_of_oom(b, &b->s->space->candidates[c], predicted ? predicted[c] : NAN, unpredicted[c]);
         e->other_failure = (double)otherwise[c];
     }
-    free_all(otherwise, unpredicted, predicted);
 }
 
 /* --- merits --- */
@@ -541,14 +539,13 @@ struct views {
 static void learn_both(const struct runs *r, int steps, double spread, struct views *out)
 {
     size_t n = r->told.count;
-    double *covariance = xcalloc(n * n + 1, sizeof *covariance);
+    OWNED double *covariance = xcalloc(n * n + 1, sizeof *covariance);
     for (size_t i = 0; i < n * n; i++)
         covariance[i] = covariance_of(r, steps, i / n, i % n);
     const struct regression_view believed = {1, BELIEF_SLOPE_DEVIATION, spread, covariance},
                                  doubted = {1, BELIEF_SLOPE_DEVIATION, USUAL_SPREAD, covariance};
     regression_explain(&(struct regression_runs){n, r->predicted, r->merits}, &believed, &out->believed);
     regression_explain(&(struct regression_runs){n, r->usual, r->merits}, &doubted, &out->doubted);
-    free(covariance);
 }
 
 static void views_free(struct views *v)
@@ -675,8 +672,8 @@ static void fill_estimates(struct surrogate *b, const struct runs *r, const stru
     double noise = REGRESSION_NOISE / (trust > BELIEVED ? v->believed.spread : v->doubted.spread);
     b->noise = noise * noise;
     b->freedom = v->doubted.freedom;
-    double *believed = xcalloc(count + 1, sizeof *believed), *doubted = xcalloc(count + 1, sizeof *doubted);
-    double *left = variance_left(b, r);
+    OWNED double *believed = xcalloc(count + 1, sizeof *believed), *doubted = xcalloc(count + 1, sizeof *doubted);
+    OWNED double *left = variance_left(b, r);
     process_add(&b->space, &b->kernel, &r->told, v->believed.weights, believed);
     process_add(&b->space, &b->kernel, &r->told, v->doubted.weights, doubted);
     for (size_t c = 0; c < count; c++) {
@@ -687,7 +684,6 @@ static void fill_estimates(struct surrogate *b, const struct runs *r, const stru
         e->doubted = expect(&v->doubted, b->s->space->candidates[c].usual_merit, doubted[c], left[c]);
         mix(e);
     }
-    free_all(believed, doubted, left);
 }
 
 /* Uses the fitted weights if the predictions rank well as they are; a fit to runs that contradict them would distort
@@ -695,7 +691,7 @@ static void fill_estimates(struct surrogate *b, const struct runs *r, const stru
 static void fill_means(struct surrogate *b, const struct fitted *fits)
 {
     bool predicted = any_predicted(b->s->space);
-    struct runs *r = xcalloc(1, sizeof *r);
+    OWNED struct runs *r = xcalloc(1, sizeof *r);
     struct views v;
     fill_priors(b, fits, slope_of_priors(b, fits) > BELIEVED);
     take_runs(b, r);
@@ -707,7 +703,7 @@ static void fill_means(struct surrogate *b, const struct fitted *fits)
         trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
     fill_estimates(b, r, &v, trust);
     views_free(&v);
-    free_all(r->single, r);
+    free(r->single);
 }
 
 /* --- what is left, jointly --- */
@@ -744,11 +740,11 @@ static void normalise(double *matrix, size_t count)
 
 void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out)
 {
-    struct runs *r = xcalloc(1, sizeof *r);
+    OWNED struct runs *r = xcalloc(1, sizeof *r);
     struct pivots p;
     take_runs(b, r);
     pick_pivots(r, b->kernel.steps, b->noise, r->told.count, &p);
-    double *rows = xcalloc(count * p.count + 1, sizeof *rows);
+    OWNED double *rows = xcalloc(count * p.count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++)
         fill_row(b, r, &p, candidates[i], rows + i * p.count);
     for (size_t i = 0; i < count; i++)
@@ -756,7 +752,7 @@ void surrogate_correlation(const struct surrogate *b, const size_t *candidates, 
             out[i * count + j] =
                 joint(b, candidates[i], candidates[j]) - weighted_sum(rows + i * p.count, rows + j * p.count, p.count);
     normalise(out, count);
-    free_all(rows, p.factors, r->single, r);
+    free_all(p.factors, r->single);
 }
 
 size_t surrogate_freedom(const struct surrogate *b)
@@ -813,10 +809,9 @@ const struct estimate *surrogate_all(struct surrogate *b)
 {
     if (!b->stale)
         return b->all;
-    struct fitted *fits = fit_places(b);
+    OWNED struct fitted *fits = fit_places(b);
     fill_failures(b, fits);
     fill_means(b, fits);
     b->stale = false;
-    free(fits);
     return b->all;
 }

@@ -86,11 +86,10 @@ static void derive_builtin(struct names *n)
  * devices. */
 static void derive_shares(struct names *n, int64_t jobs_per_device)
 {
-    char *share = xasprintf("CASE WHEN gpus > 0 AND gpus < 1 THEN gpus WHEN gpus = 1 THEN 1.0 / %lld ELSE 1 END",
-                            (long long)(jobs_per_device > 1 ? jobs_per_device : 1));
+    OWNED char *share = xasprintf("CASE WHEN gpus > 0 AND gpus < 1 THEN gpus WHEN gpus = 1 THEN 1.0 / %lld ELSE 1 END",
+                                  (long long)(jobs_per_device > 1 ? jobs_per_device : 1));
     derive_one(n, "whole_gpus", "CASE WHEN gpus > 0 AND gpus < 1 THEN 1 ELSE gpus END");
     derive_one(n, "device_share", share);
-    free(share);
 }
 
 /* Degrees, batches and sizes are known to rules by every name by which predictions know them: a tp_size that is
@@ -174,13 +173,12 @@ static void add_constant(struct names *n, const struct space_constant *c)
 static void add_facts(struct space *space, const double *facts)
 {
     for (int i = 0; i < FACT_COUNT; i++) {
-        struct buffer sql = BUFFER_INIT;
+        OWNED_BUFFER sql = BUFFER_INIT;
         if (isnan(facts[i]))
             buffer_add_text(&sql, FACT_UNKNOWN);
         else
             buffer_add_double(&sql, facts[i]);
         add_constant(&space->names, &(struct space_constant){(char *)model_fact_names[i], sql.data});
-        buffer_free(&sql);
     }
 }
 
@@ -268,9 +266,8 @@ static void compile_entry(struct space *space, const struct inert *entry, struct
         add_condition(space, k, x.sql);
     }
     if (!known && !sweep_in_profile(space->sweep, &entry->at) && !names_excused(&space->names, entry->key)) {
-        char *hint = names_hint(&space->names, entry->key, NULL, 0);
+        OWNED char *hint = names_hint(&space->names, entry->key, NULL, 0);
         problems_add(problems, entry->at, "[inert]: no spec has the key `%s`%s", entry->key, hint);
-        free(hint);
     }
     expression_free(&x);
 }
@@ -450,14 +447,13 @@ static void compile_memory(struct space *space, struct problems *problems)
     const struct position *at = &space->sweep->batch.memory_at;
     if (!batch_memory_varies(c))
         return;
-    char *own = with_units(c->memory, mebibytes_of);
+    OWNED char *own = with_units(c->memory, mebibytes_of);
     struct expression first = EXPRESSION_INIT;
     const struct source_text source = {own,      unknown_at(space, at),
                                        at,       c->name ? "[executor]" : "[slurm]",
                                        "memory", "; write a size as \"512M\" or \"64G\""};
     compile_limit(space, &source, &first, &space->memory, problems);
     expression_free(&first);
-    free(own);
 }
 
 static void compile_given(struct space *space, struct problems *problems)
@@ -472,7 +468,7 @@ static void compile_given(struct space *space, struct problems *problems)
         [LIMIT_STARTUP] = {job->startup_timeout, "startup_timeout", &job->startup_timeout_at},
     };
     for (int i = 0; i < LIMIT_COUNT; i++) {
-        char *own = limits[i].text ? limit_sql(limits[i].text) : NULL;
+        OWNED char *own = limits[i].text ? limit_sql(limits[i].text) : NULL;
         const struct source_text source = {own,
                                            unknown_at(space, limits[i].at),
                                            limits[i].at,
@@ -482,7 +478,6 @@ static void compile_given(struct space *space, struct problems *problems)
         if (own)
             compile_limit(space, &source, &space->limits[i].expression, &space->limits[i].later, problems);
         space->limits[i].given = own != NULL;
-        free(own);
     }
 }
 
@@ -500,7 +495,7 @@ static void add_manual_limit(struct space *space, int64_t manual_timeout_ms)
     struct space_limit *total = &space->limits[LIMIT_TOTAL];
     if (total->given && !manual_timeout_ms)
         return;
-    char *automatic = total->given ? xstrdup(total->expression.sql) : xasprintf("%d", DEFAULT_TIMEOUT_MS);
+    OWNED char *automatic = total->given ? xstrdup(total->expression.sql) : xasprintf("%d", DEFAULT_TIMEOUT_MS);
     struct expression manual = EXPRESSION_INIT;
     if (expression_resolve(&space->names, manual_plan, UNKNOWN_IS_NULL, &manual, NULL) == 0 && automatic) {
         const int64_t ms = manual_timeout_ms ? manual_timeout_ms : DEFAULT_TIMEOUT_MS;
@@ -512,7 +507,6 @@ static void add_manual_limit(struct space *space, int64_t manual_timeout_ms)
         total->given = true;
     }
     expression_free(&manual);
-    free(automatic);
 }
 
 /* Fills space->limits. An expression's number is seconds, its text a duration ("10m"), its NULL no limit. What does not

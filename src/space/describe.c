@@ -1,6 +1,5 @@
 #include "space/describe.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "util/memory.h"
@@ -132,10 +131,9 @@ static int prepare_members(struct describer *d, struct error *e)
     struct buffer sql = BUFFER_INIT;
     for (size_t i = 0; i < d->key_count; i++) {
         const struct key *key = &d->space->names.keys[d->keys[i]];
-        char *section = xasprintf("?1 -> '$.%s'", section_names[key->section]);
+        OWNED char *section = xasprintf("?1 -> '$.%s'", section_names[key->section]);
         buffer_add_text(&sql, i ? ", " : "SELECT ");
         expression_add_member(&sql, section, key->name);
-        free(section);
     }
     return db_prepare_built(d->space->db, &sql, &d->members, e);
 }

@@ -65,7 +65,7 @@ static struct hash128 hash_space(const struct space *space, bool of_machine)
 {
     if (space->of_rows)
         return space->sweep->hash;
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     buffer_add(&b, space->sweep->hash.bytes, sizeof space->sweep->hash.bytes);
     buffer_add_text(&b, embedded_text("sql/rules.sql"));
     buffer_add_text(&b, embedded_text("sql/deepspeed_rules.sql"));
@@ -87,7 +87,6 @@ static struct hash128 hash_space(const struct space *space, bool of_machine)
     for (size_t i = 0; i < space->names.derived_count; i++)
         buffer_add_text(&b, space->names.derived[i].sql);
     struct hash128 hash = hash_bytes(b.data, b.length);
-    buffer_free(&b);
     return hash;
 }
 

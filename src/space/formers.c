@@ -252,7 +252,7 @@ static const char list_pairs[] =
 
 static int refuse_two(struct finder *f, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc =
         db_next(f->db,
                 "SELECT min(job_id), max(job_id), lower(hex(now)) FROM temp.pair WHERE NOT has_results GROUP BY now"
@@ -264,7 +264,6 @@ static int refuse_two(struct finder *f, struct error *e)
                        "in "
                        "[was] what tells them apart, or delete one",
                        (long long)stmt_int(s, 0), (long long)stmt_int(s, 1), stmt_text(s, 2));
-    stmt_free(s);
     return rc;
 }
 
@@ -361,8 +360,8 @@ static int try_sweep(struct finder *f, const cJSON *sweep, struct buffer *alike,
 
 static int try_sweeps(struct finder *f, struct error *e)
 {
-    struct string_list sweeps = STRING_LIST_INIT;
-    struct buffer alike = BUFFER_INIT;
+    OWNED_LIST sweeps = STRING_LIST_INIT;
+    OWNED_BUFFER alike = BUFFER_INIT;
     const struct hash128 hash = space_identity(f->space).hash;
     int rc = db_query_texts(f->db, other_sweeps, VALUES(sql_hash(&hash)), &sweeps, e);
     for (size_t i = 0; rc == 0 && f->out->count == 0 && i < sweeps.count; i++) {
@@ -375,18 +374,14 @@ static int try_sweeps(struct finder *f, struct error *e)
         rc = take_sweeps(f, buffer_text(&alike), NULL, e);
         take_differences(f->out, was_differences(f->space->sweep));
     }
-    buffer_free(&alike);
-    string_list_free(&sweeps);
     return rc;
 }
 
 static int any_elsewhere(const struct finder *f, bool *any, struct error *e)
 {
     const struct hash128 hash = space_identity(f->space).hash;
-    char *sql = xasprintf("SELECT EXISTS (%s)", other_sweeps);
-    int rc = db_query_bool(f->db, sql, VALUES(sql_hash(&hash)), any, e);
-    free(sql);
-    return rc;
+    OWNED char *sql = xasprintf("SELECT EXISTS (%s)", other_sweeps);
+    return db_query_bool(f->db, sql, VALUES(sql_hash(&hash)), any, e);
 }
 
 static int find(struct finder *f, struct error *e)

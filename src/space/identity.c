@@ -1,6 +1,5 @@
 #include "space/identity.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/declared_secrets.h"
@@ -83,9 +82,8 @@ struct spec_row identity_spec_row(const struct space *space, enum section_kind s
 
 static void add_redacted(cJSON *object, const char *name, const char *text, const struct secrets *secrets)
 {
-    char *redacted = secrets_redact(secrets, text);
+    OWNED char *redacted = secrets_redact(secrets, text);
     cJSON_AddStringToObject(object, name, redacted);
-    free(redacted);
 }
 
 static void add_command(const struct space *space, const struct secrets *secrets, cJSON *parts)

@@ -31,7 +31,7 @@ static bool read_base(const struct space *space, struct space_file *f, struct pr
     const struct job_file *file = f->file;
     const enum file_format format = (enum file_format)file->format;
     struct error why = ERROR_INIT;
-    char *path = file->base ? path_beside(space->sweep->path, file->base) : xstrdup(file->path);
+    OWNED char *path = file->base ? path_beside(space->sweep->path, file->base) : xstrdup(file->path);
     const char *empty = format == FORMAT_JSON ? "{}\n" : "";
     int rc = file->base ? document_read(path, format, &f->base, &why)
                         : document_parse(path, empty, strlen(empty), format, &f->base, &why);
@@ -39,7 +39,6 @@ static bool read_base(const struct space *space, struct space_file *f, struct pr
         problems_add(problems, (struct position){NULL, 0, 0}, "%s", why.text);
     else if (rc < 0)
         problems_add(problems, file->base_at, "[[job.file]] base: %s", why.text);
-    free(path);
     return rc == 0;
 }
 
@@ -57,13 +56,11 @@ static int derive(struct space *space, const struct job_file *file, const struct
                                        c->path,       "; a text of its own stands in single quotes: \"'text'\""};
     if (compile_expression(space, &source, &x, problems) < 0)
         return -1;
-    char *name = xasprintf("%s: %s", file->name, c->path);
+    OWNED char *name = xasprintf("%s: %s", file->name, c->path);
     for (char *p = name; *p; p++)
         *p = strchr("\"\\'", *p) ? '_' : *p;
     space_add_derived(&space->names, name, &x);
-    int slot = job_texts_add_placeholder(space, name, true, space->names.derived_count - 1, true);
-    free(name);
-    return slot;
+    return job_texts_add_placeholder(space, name, true, space->names.derived_count - 1, true);
 }
 
 static int slot_of(struct space *space, const struct job_file *file, const struct file_change *c,
@@ -81,25 +78,22 @@ static int slot_of(struct space *space, const struct job_file *file, const struc
 static void compile_changes(struct space *space, struct space_file *f, struct problems *problems)
 {
     const struct job_file *file = f->file;
-    struct doc_change *changes = xcalloc(file->change_count + 1, sizeof *changes);
+    OWNED struct doc_change *changes = xcalloc(file->change_count + 1, sizeof *changes);
     f->slots = xcalloc(file->change_count + 1, sizeof *f->slots);
     f->were = xcalloc(file->change_count + 1, sizeof *f->were);
-    struct buffer rest = BUFFER_INIT;
+    OWNED_BUFFER rest = BUFFER_INIT;
     for (size_t i = 0; i < file->change_count; i++) {
         const struct file_change *c = &file->changes[i];
         changes[i] = change_of(c, c->value);
-        char *why = document_refuses(&f->base, &changes[i]);
+        OWNED char *why = document_refuses(&f->base, &changes[i]);
         const struct doc_node *node = document_find(&f->base, c->path);
         f->were[i] = node ? node->kind : (enum doc_kind)0;
         f->slots[i] = slot_of(space, file, c, problems);
         if (why)
             problems_add(problems, c->at, "%s", why);
-        free(why);
     }
     document_add_rest(&f->base, changes, file->change_count, &rest);
     f->rest = hash_bytes(rest.data, rest.length);
-    buffer_free(&rest);
-    free(changes);
 }
 
 void job_files_compile(struct space *space, struct problems *problems)
@@ -168,8 +162,8 @@ void job_files_add_common(const struct space *space, struct buffer *out)
 
 static void add_part(cJSON *files, const struct job_file *file, const struct file_change *c)
 {
-    struct buffer said = BUFFER_INIT;
-    char *what = xasprintf("%s: %s", file->path, c->path);
+    OWNED_BUFFER said = BUFFER_INIT;
+    OWNED char *what = xasprintf("%s: %s", file->path, c->path);
     if (c->expression)
         buffer_printf(&said, "{%s}", c->expression);
     else if (c->kind != DOC_UNSET)
@@ -177,8 +171,6 @@ static void add_part(cJSON *files, const struct job_file *file, const struct fil
     else
         buffer_add_text(&said, "left out");
     cJSON_AddStringToObject(files, what, buffer_text(&said));
-    buffer_free(&said);
-    free(what);
 }
 
 void job_files_add_parts(const struct space *space, cJSON *parts)
@@ -202,13 +194,12 @@ void job_files_add_parts(const struct space *space, cJSON *parts)
 static int change_base(const struct space_file *f, const struct value *values, struct buffer *out, struct error *e)
 {
     const struct job_file *file = f->file;
-    struct doc_change *changes = xcalloc(file->change_count + 1, sizeof *changes);
+    OWNED struct doc_change *changes = xcalloc(file->change_count + 1, sizeof *changes);
     for (size_t i = 0; i < file->change_count; i++)
         changes[i] = change_of(&file->changes[i], value_of(f, i, values));
     int rc = document_change(&f->base, changes, file->change_count, out, e);
     for (size_t i = 0; i < file->change_count; i++)
         value_free(&changes[i].value);
-    free(changes);
     return rc;
 }
 

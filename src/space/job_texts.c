@@ -56,10 +56,9 @@ static int resolve_file(const struct space *space, const char *name, const struc
         names[i] = job->files[i].name;
     while (found < job->file_count && strcmp(names[found], name) != 0)
         found++;
-    char *hint = suggest_hint(name, names, job->file_count);
+    OWNED char *hint = suggest_hint(name, names, job->file_count);
     if (found == job->file_count && !problems_excused(problems, name))
         problems_add(problems, *at, "placeholder {file.%s}: no [[job.file]] has that name%s", name, hint);
-    free(hint);
     free(names);
     return found < job->file_count ? -(int)RUNTIME_FILE(found) : 0;
 }
@@ -71,7 +70,7 @@ static int resolve_fixture(const struct space *space, const char *name, const st
     const struct sweep *sweep = space->sweep;
     const char *begin = name + strlen(FIXTURE_PLACEHOLDER), *dot = strchr(begin, '.');
     const size_t length = dot ? (size_t)(dot - begin) : strlen(begin);
-    struct buffer names = BUFFER_INIT;
+    OWNED_BUFFER names = BUFFER_INIT;
     size_t i = 0;
     while (i < sweep->fixture_count &&
            (strncmp(sweep->fixtures[i].name, begin, length) != 0 || sweep->fixtures[i].name[length]))
@@ -85,7 +84,6 @@ static int resolve_fixture(const struct space *space, const char *name, const st
     else if (!is_port && !is_dir)
         problems_add(problems, *at, "placeholder {%s}: of a fixture there are {fixture.%s.port} and {fixture.%s.dir}",
                      name, sweep->fixtures[i].name, sweep->fixtures[i].name);
-    buffer_free(&names);
     return -(int)(RUNTIME_FIXTURE(space, i) + is_dir);
 }
 
@@ -112,7 +110,7 @@ static int resolve(struct space *space, const struct template_part *part, const 
         space->needs_job_dir |= runtime == RUNTIME_JOB_DIR;
         return -(int)runtime;
     }
-    char *hint = names_hint(&space->names, name, runtime_names + 1, RUNTIME_COUNT - 1);
+    OWNED char *hint = names_hint(&space->names, name, runtime_names + 1, RUNTIME_COUNT - 1);
     const bool is_known = found == RESOLVED_AMBIGUOUS || *hint, is_absent = part->option != PART_ALWAYS && !is_known;
     if (is_known)
         problems_add(problems, *at, "%s placeholder {%s}%s; write {{%s} for the text itself",
@@ -121,7 +119,6 @@ static int resolve(struct space *space, const struct template_part *part, const 
         problems_add(problems, *at,
                      "unknown placeholder {%s}; write {{%s} for the text itself, {%s?} for what may be absent", name,
                      name, name);
-    free(hint);
     return is_absent ? SLOT_ABSENT : 0;
 }
 
@@ -508,7 +505,7 @@ static void compile_per(struct space *space, struct space_fixture *f, struct pro
     const struct word_list *per = &f->config->per;
     f->per = xcalloc(per->count, sizeof *f->per);
     for (size_t i = 0; i < per->count; i++) {
-        char *placeholder = xasprintf("{%s?}", per->items[i].text);
+        OWNED char *placeholder = xasprintf("{%s?}", per->items[i].text);
         struct job_text t = {0};
         const size_t before = problems->found;
         size_t index;
@@ -517,14 +514,12 @@ static void compile_per(struct space *space, struct space_fixture *f, struct pro
             t = job_text_compile(space, placeholder, false, &per->items[i].at, problems);
             f->per[i] = t.slots[0];
         } else if (!names_excused(&space->names, per->items[i].text)) {
-            char *hint = names_hint(&space->names, per->items[i].text, NULL, 0);
+            OWNED char *hint = names_hint(&space->names, per->items[i].text, NULL, 0);
             problems_add(problems, per->items[i].at, "per: there is no key \"%s\"%s", per->items[i].text, hint);
-            free(hint);
         }
         if (problems->found > before || !t.slots)
             f->per[i] = -1;
         job_text_free(&t);
-        free(placeholder);
     }
 }
 
@@ -630,11 +625,10 @@ char **fixture_texts_words(const struct space_fixture *f, enum fixture_act act, 
 {
     struct string_list words = STRING_LIST_INIT;
     for (size_t i = 0; i < f->word_counts[act]; i++) {
-        struct buffer b = BUFFER_INIT;
+        OWNED_BUFFER b = BUFFER_INIT;
         job_text_add_words(&f->words[act][i], values, runtime, &b);
         for (size_t at = 0; at < b.length; at += strlen(b.data + at) + 1)
             string_list_add(&words, xstrdup(b.data + at));
-        buffer_free(&b);
     }
     return string_list_take(&words);
 }
@@ -643,10 +637,9 @@ char **fixture_texts_environment(const struct space_fixture *f, const struct val
 {
     struct string_list settings = STRING_LIST_INIT;
     for (size_t i = 0; i < f->config->environment_count; i++) {
-        char *prefix = xasprintf("%s=", f->config->environment[i].name);
+        OWNED char *prefix = xasprintf("%s=", f->config->environment[i].name);
         if (!job_text_is_left_out(&f->environment[i], values, runtime))
             string_list_add(&settings, render_alone(&f->environment[i], values, runtime, prefix));
-        free(prefix);
     }
     return string_list_take(&settings);
 }
@@ -667,7 +660,7 @@ static void add_strings(char **strings, struct buffer *out)
 void fixture_texts_add(const struct space_fixture *f, const struct value *values, const char *const *runtime,
                        struct buffer *out)
 {
-    char *given = fixture_texts_given(f, values), *directory = fixture_texts_directory(f, values, runtime);
+    OWNED char *given = fixture_texts_given(f, values), *directory = fixture_texts_directory(f, values, runtime);
     buffer_add(out, f->config->name, strlen(f->config->name) + 1);
     buffer_add(out, given, strlen(given) + 1);
     add_strings(fixture_texts_words(f, FIXTURE_START, values, runtime), out);
@@ -675,7 +668,6 @@ void fixture_texts_add(const struct space_fixture *f, const struct value *values
     add_strings(fixture_texts_environment(f, values, runtime), out);
     if (directory)
         buffer_add(out, directory, strlen(directory) + 1);
-    free_all(given, directory);
 }
 
 char *fixture_texts_given(const struct space_fixture *f, const struct value *values)

@@ -32,23 +32,20 @@ static void add_given(const char *name, const char *sql, struct buffer *given)
 /* A limit is a column of the job, or worked out where it depends on the attempt. */
 static void add_limits(const struct space *space, const char *const *specs, struct buffer *sql)
 {
-    struct buffer given = BUFFER_INIT, from = BUFFER_INIT;
+    OWNED_BUFFER given = BUFFER_INIT, from = BUFFER_INIT;
     stored_add_from(space, specs, &from);
     for (int i = 0; i <= LIMIT_COUNT; i++) {
         const char *name = i < LIMIT_COUNT ? limit_columns[i] : "memory_mib";
         const char *later = i < LIMIT_COUNT ? space->limits[i].later : space->memory;
-        char *own = later             ? xasprintf("max(0, CAST((SELECT %s %s) AS INTEGER))", later, buffer_text(&from))
-                    : i < LIMIT_COUNT ? xasprintf("j.%s", name)
-                                      : xstrdup("0");
+        OWNED char *own = later ? xasprintf("max(0, CAST((SELECT %s %s) AS INTEGER))", later, buffer_text(&from))
+                          : i < LIMIT_COUNT ? xasprintf("j.%s", name)
+                                            : xstrdup("0");
         buffer_printf(sql, ", %s", own);
         if (later)
             add_given(name, own, &given);
-        free(own);
     }
     buffer_printf(sql, ", %s%s%s", given.length ? "json_object(" : "NULL", buffer_text(&given),
                   given.length ? ")" : "");
-    buffer_free(&given);
-    buffer_free(&from);
 }
 
 static void add_select(const struct space *space, struct buffer *sql)
@@ -134,11 +131,10 @@ int job_loader_read(struct job_loader *l, int64_t job_id, struct job_details *ou
 static void add_words(const struct job_text *t, const struct job_details *job, const char *const *runtime,
                       struct string_list *words)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     job_text_add_words(t, job->values, runtime, &b);
     for (size_t at = 0; at < b.length; at += strlen(b.data + at) + 1)
         string_list_add(words, xstrdup(b.data + at));
-    buffer_free(&b);
 }
 
 void launch_texts_render(const struct space *space, const struct job_details *job, const char *const *runtime,
@@ -158,7 +154,7 @@ void launch_texts_render(const struct space *space, const struct job_details *jo
         job_text_render(&space->environment[i], job->values, runtime, &setting);
         string_list_add(&environment, buffer_take(&setting));
     }
-    struct buffer directory = BUFFER_INIT;
+    OWNED_BUFFER directory = BUFFER_INIT;
     const bool is_declared =
         space->directory.template.count > 0 && !job_text_is_left_out(&space->directory, job->values, runtime);
     job_text_render(&space->directory, job->values, runtime, &directory);
@@ -168,7 +164,6 @@ void launch_texts_render(const struct space *space, const struct job_details *jo
         .unset = string_list_take(&unset),
         .directory = is_declared ? buffer_take(&directory) : NULL,
     };
-    buffer_free(&directory);
 }
 
 void launch_texts_profile(const struct space *space, const struct job_details *job, const char *const *runtime,

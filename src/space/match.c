@@ -35,11 +35,11 @@ void match_allow_time(struct space *space)
     int64_t combinations = space_combinations(space);
     int64_t ms = PATIENCE_MS + combinations / (1000 / PATIENCE_PER_COMBINATION_US);
     ms = ms < MOST_PATIENCE_MS ? ms : MOST_PATIENCE_MS;
-    char *sentence = xasprintf("%s: evaluating the rules and expressions for %lld combinations takes more than %lld s; "
-                               "simplify them or try fewer values",
-                               space->sweep->path, (long long)combinations, (long long)ms / 1000);
+    OWNED char *sentence =
+        xasprintf("%s: evaluating the rules and expressions for %lld combinations takes more than %lld s; "
+                  "simplify them or try fewer values",
+                  space->sweep->path, (long long)combinations, (long long)ms / 1000);
     guard_limit_time(space->db, ms, sentence);
-    free(sentence);
 }
 
 static int look(void *context, double share, struct error *e)

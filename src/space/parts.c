@@ -162,18 +162,15 @@ cJSON *parts_compare(const struct sweep *s, const cJSON *was, const cJSON *now)
     for (size_t i = 0; i < LENGTH(names); i++) {
         const cJSON *w = cJSON_GetObjectItemCaseSensitive(was, names[i]);
         const cJSON *n = cJSON_GetObjectItemCaseSensitive(now, names[i]);
-        char *then = normal_text(s, w), *there = normal_text(s, n);
+        OWNED char *then = normal_text(s, w), *there = normal_text(s, n);
         if (was && strcmp(then, there) != 0) {
-            char *old = shown(w, n), *new = shown(n, w);
+            OWNED char *old = shown(w, n), *new = shown(n, w);
             parts_add_difference(list, names[i], old, new);
-            free_all(old, new);
         }
-        free_all(then, there);
     }
     if (!was) {
-        char *new = shown(cJSON_GetObjectItemCaseSensitive(now, names[0]), NULL);
+        OWNED char *new = shown(cJSON_GetObjectItemCaseSensitive(now, names[0]), NULL);
         parts_add_difference(list, names[0], "not recorded by the version that ran it", new);
-        free(new);
     }
     return list;
 }

@@ -149,7 +149,7 @@ static const struct {
 /* The same combination is drawn for the audit in every run of one seed. */
 static bool is_audited(const struct space_prediction *p, const struct input_value *values)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     buffer_add(&b, &p->seed, sizeof p->seed);
     for (size_t i = 0; i < INPUT_COUNT; i++) {
         buffer_add(&b, &values[i].number, sizeof values[i].number);
@@ -159,7 +159,6 @@ static bool is_audited(const struct space_prediction *p, const struct input_valu
     struct hash128 hash = hash_bytes(b.data, b.length);
     uint32_t draw =
         (uint32_t)hash.bytes[0] << 24 | (uint32_t)hash.bytes[1] << 16 | (uint32_t)hash.bytes[2] << 8 | hash.bytes[3];
-    buffer_free(&b);
     return (double)draw < p->audit * 4294967296.0;
 }
 
@@ -247,47 +246,40 @@ static void add_key(struct mapping *m, const char *name, struct buffer *parts, s
         return;
     }
     for (int section = 0; section < SECTION_COUNT; section++) {
-        char *qualified = xasprintf("%s.%s", section_names[section], name);
+        OWNED char *qualified = xasprintf("%s.%s", section_names[section], name);
         add_part(m, qualified, parts, count);
-        free(qualified);
     }
 }
 
 static char *map_synonyms(struct mapping *m, size_t input)
 {
-    struct buffer parts = BUFFER_INIT;
+    OWNED_BUFFER parts = BUFFER_INIT;
     size_t count = 0;
     char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
     for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
         if (!vocabulary_is_of_another(m->space, input, name))
             add_key(m, name, &parts, &count);
     free(words);
-    char *sql = count == 0   ? NULL
-                : count == 1 ? xstrdup(buffer_text(&parts))
-                             : xasprintf("coalesce(%s)", buffer_text(&parts));
-    buffer_free(&parts);
-    return sql;
+    return count == 0   ? NULL
+           : count == 1 ? xstrdup(buffer_text(&parts))
+                        : xasprintf("coalesce(%s)", buffer_text(&parts));
 }
 
 /* False where the sweep has none of the keys that it reads, and it is NULL without. */
 static bool says_something(const struct space *space, const struct expression *x)
 {
-    struct stmt *s = NULL;
-    char *sql = xasprintf("SELECT %s", x->sql);
+    OWNED_STMT *s = NULL;
+    OWNED char *sql = xasprintf("SELECT %s", x->sql);
     bool is_null = x->key_count == 0 && x->sections == 0 && db_prepare(space->db, sql, &s, NULL) == 0 &&
                    stmt_next(s, NULL) > 0 && stmt_type(s, 0) == COLUMN_NULL;
-    stmt_free(s);
-    free(sql);
     return !is_null;
 }
 
 /* Returns what a profile says of an input, and the input's own keys where it says nothing. */
 static char *map_default(struct mapping *m, size_t input, const char *sql)
 {
-    char *keys = map_synonyms(m, input);
-    char *both = keys ? xasprintf("coalesce(%s, %s)", sql, keys) : xstrdup(sql);
-    free(keys);
-    return both;
+    OWNED char *keys = map_synonyms(m, input);
+    return keys ? xasprintf("coalesce(%s, %s)", sql, keys) : xstrdup(sql);
 }
 
 static void map_declared(struct mapping *m)
@@ -402,7 +394,7 @@ int prediction_compile(struct space *space, struct problems *problems, struct er
     const struct predict_config *c = &space->sweep->predict;
     struct space_prediction *p = &space->prediction;
     struct mapping m = {.space = space, .problems = problems};
-    struct buffer missing = BUFFER_INIT;
+    OWNED_BUFFER missing = BUFFER_INIT;
     bool present[INPUT_COUNT];
     p->sweep = space->sweep;
     if (c->given)
@@ -422,7 +414,6 @@ int prediction_compile(struct space *space, struct problems *problems, struct er
     p->note = write_note(space, buffer_text(&missing));
     int rc = add_functions(&m, missing.length == 0, e);
     expression_free(&m.all);
-    buffer_free(&missing);
     return rc;
 }
 

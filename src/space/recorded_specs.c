@@ -69,7 +69,7 @@ static struct value scaled_value(const struct recorded_specs *r, enum section_ki
 
 static int read_spec(struct recorded_specs *r, enum section_kind section, int64_t id, struct error *e)
 {
-    struct row_key *keys = NULL;
+    OWNED struct row_key *keys = NULL;
     size_t count = 0;
     int rc;
     stmt_bind_int(r->members, 1, id);
@@ -85,7 +85,6 @@ static int read_spec(struct recorded_specs *r, enum section_kind section, int64_
         free((char *)keys[i].name);
         value_free(&keys[i].value);
     }
-    free(keys);
     return rc;
 }
 
@@ -167,7 +166,7 @@ static int has_key(struct stmt *s, const struct import_column *c, struct error *
 static int add_named_keys(const struct sweep *s, struct stmt *specs, struct row_space *rows, struct error *e)
 {
     const struct import_config *c = &s->import;
-    struct row_key *keys = xcalloc(c->column_count + 1, sizeof *keys);
+    OWNED struct row_key *keys = xcalloc(c->column_count + 1, sizeof *keys);
     int rc = 0;
     for (int kind = 0; rc >= 0 && kind < SECTION_COUNT; kind++) {
         size_t count = 0;
@@ -181,7 +180,6 @@ static int add_named_keys(const struct sweep *s, struct stmt *specs, struct row_
         }
         row_space_add(rows, (enum section_kind)kind, keys, count);
     }
-    free(keys);
     return rc < 0 ? -1 : 0;
 }
 

@@ -44,7 +44,7 @@ static void add_part(struct buffer *b, const char *text)
 static struct hash128 hash_reading(const struct sweep *s)
 {
     const struct import_config *c = &s->import;
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     add_part(&b, "rows of tables");
     add_part(&b, s->name);
     for (size_t i = 0; i < s->objective_count; i++)
@@ -74,7 +74,6 @@ static struct hash128 hash_reading(const struct sweep *s)
     for (size_t i = 0; i < c->refusal_count; i++)
         add_part(&b, c->refusals[i].when);
     struct hash128 hash = hash_bytes(b.data, b.length);
-    buffer_free(&b);
     return hash;
 }
 

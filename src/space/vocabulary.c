@@ -89,7 +89,7 @@ static void add_near(const struct vocabulary *v, const char *word, struct buffer
 static char *describe(const struct vocabulary *given, const char *key, const char *word)
 {
     struct vocabulary all = *given, *v = &all;
-    struct buffer known = BUFFER_INIT, near = BUFFER_INIT;
+    OWNED_BUFFER known = BUFFER_INIT, near = BUFFER_INIT;
     if (v->devices)
         take_devices(v);
     add_near(v, word, &near);
@@ -99,8 +99,6 @@ static char *describe(const struct vocabulary *given, const char *key, const cha
         xasprintf(INPUT_NOT_KNOWN "%s = \"%s\"%s%s%s (it knows %s)%s", key, word, near.length ? "; did you mean " : "",
                   buffer_text(&near), near.length ? "?" : "", buffer_text(&known),
                   v->devices ? "; or set peak_flops and memory_bandwidth in [predict], and device_memory" : "");
-    buffer_free(&known);
-    buffer_free(&near);
     return text;
 }
 
@@ -163,12 +161,11 @@ static bool is_translated(const struct space *space, size_t input, const struct 
 
 static void check_key(struct vocabulary_report *r, const struct vocabulary *v, size_t input, const struct key *key)
 {
-    struct stmt *s = values_of(r->space, key);
+    OWNED_STMT *s = values_of(r->space, key);
     while (s && stmt_next(s, NULL) > 0)
         if (stmt_type(s, 0) == COLUMN_TEXT && strcmp(stmt_text(s, 0), "auto") != 0 && !knows(v, stmt_text(s, 0)) &&
             !is_translated(r->space, input, key, stmt_text(s, 0)))
             add_unknown(r, position_of(r->space, key), describe(v, key->name, stmt_text(s, 0)));
-    stmt_free(s);
 }
 
 bool vocabulary_is_of_another(const struct space *space, size_t input, const char *name)
@@ -227,12 +224,11 @@ static const struct form {
 
 static void check_form_of(struct vocabulary_report *r, const struct form *f, const struct key *key)
 {
-    struct stmt *s = values_of(r->space, key);
+    OWNED_STMT *s = values_of(r->space, key);
     while (s && stmt_next(s, NULL) > 0)
         if (stmt_type(s, 0) == COLUMN_TEXT && !f->reads(stmt_text(s, 0)))
             add_unknown(r, position_of(r->space, key),
                         xasprintf("%s = \"%.80s\" is %s", key->name, stmt_text(s, 0), f->wanted));
-    stmt_free(s);
 }
 
 const struct key *vocabulary_key(const struct space *space, size_t input)
@@ -313,13 +309,12 @@ void vocabulary_read_inputs(const struct stmt *s, struct input_value *values)
 
 static bool lacks_something(const struct input_value *values)
 {
-    struct buffer missing = BUFFER_INIT;
+    OWNED_BUFFER missing = BUFFER_INIT;
     bool present[INPUT_COUNT];
     for (size_t i = 0; i < INPUT_COUNT; i++)
         present[i] = values[i].kind != INPUT_ABSENT;
     inputs_add_missing(present, &missing);
     bool lacks = missing.length > 0;
-    buffer_free(&missing);
     return lacks;
 }
 
@@ -344,7 +339,7 @@ static bool is_predicted(const struct space *space, struct input_value *values, 
 /* Reports faults where none of the rows is sound; one that is may be what rules leave. */
 static void tell_faults(struct vocabulary_report *r, struct stmt *s, judge *is_sound)
 {
-    struct string_list faults = STRING_LIST_INIT;
+    OWNED_LIST faults = STRING_LIST_INIT;
     bool any = false;
     while (!any && stmt_next(s, NULL) > 0) {
         struct input_value values[INPUT_COUNT];
@@ -356,7 +351,6 @@ static void tell_faults(struct vocabulary_report *r, struct stmt *s, judge *is_s
     }
     for (size_t i = 0; !any && i < faults.count; i++)
         add_unknown(r, position_of(r->space, key_at_fault(r->space, faults.items[i])), xstrdup(faults.items[i]));
-    string_list_free(&faults);
 }
 
 static void check_models(struct vocabulary_report *r)
@@ -400,26 +394,24 @@ static void check_combinations(struct vocabulary_report *r)
 /* The first value of the key that means adapters; the caller's, NULL when there is none. */
 static char *adapters_of(const struct space *space, const struct key *key)
 {
-    struct stmt *s = values_of(space, key);
+    OWNED_STMT *s = values_of(space, key);
     char *found = NULL;
     while (!found && s && stmt_next(s, NULL) > 0)
         if (stmt_type(s, 0) == COLUMN_TEXT && input_means_adapters(stmt_text(s, 0)))
             found = xstrdup(stmt_text(s, 0));
-    stmt_free(s);
     return found;
 }
 
 /* No value of the key names any module. */
 static bool names_nothing(const struct space *space, const struct key *key)
 {
-    struct stmt *s = values_of(space, key);
+    OWNED_STMT *s = values_of(space, key);
     bool nothing = true;
     while (nothing && s && stmt_next(s, NULL) > 0) {
         char name[INPUT_NAME_MOST];
         const char *text = stmt_type(s, 0) == COLUMN_TEXT ? stmt_text(s, 0) : "";
         nothing = !input_next_name(&text, name);
     }
-    stmt_free(s);
     return nothing;
 }
 
@@ -435,7 +427,7 @@ static void check_adapters(struct vocabulary_report *r)
         if (names_resolve(names, name, &index) != RESOLVED_KEY)
             continue;
         const struct key *key = &names->keys[index];
-        char *value = adapters_of(r->space, key);
+        OWNED char *value = adapters_of(r->space, key);
         for (size_t i = 0; value && i < LENGTH(wanted); i++)
             if (!r->space->prediction.inputs[input_find(wanted[i])])
                 add_unknown(r, position_of(r->space, key),
@@ -447,7 +439,6 @@ static void check_adapters(struct vocabulary_report *r)
             add_unknown(r, position_of(r->space, targets),
                         xasprintf("%s names no module to which adapters are added, such as \"q_proj v_proj\"",
                                   targets->name));
-        free(value);
     }
     free(words);
 }

@@ -115,9 +115,8 @@ static void remove_files(const char *base, const char *first, const char *second
 {
     const char *const ends[] = {"", first, second};
     for (size_t i = 0; i < LENGTH(ends); i++) {
-        char *path = xasprintf("%s%s", base, ends[i]);
+        OWNED char *path = xasprintf("%s%s", base, ends[i]);
         unlink(path);
-        free(path);
     }
 }
 
@@ -179,10 +178,11 @@ static char **words_of(const struct ssh_executor *x, const struct link *l, const
 
 static void link_connect(struct ssh_executor *x, struct link *l)
 {
-    struct buffer text = BUFFER_INIT;
-    char *script = xasprintf("(n=0; while echo $n; do n=$((n + 1)); sleep %" PRId64 "; done) >\"$0\" 2>/dev/null & "
-                             "exec \"$@\" <\"$0\" >\"$0.log\" 2>&1",
-                             x->options.sweep->ssh.lease_ms / 1000 / BEAT_PARTS + 1);
+    OWNED_BUFFER text = BUFFER_INIT;
+    OWNED char *script =
+        xasprintf("(n=0; while echo $n; do n=$((n + 1)); sleep %" PRId64 "; done) >\"$0\" 2>/dev/null & "
+                  "exec \"$@\" <\"$0\" >\"$0.log\" 2>&1",
+                  x->options.sweep->ssh.lease_ms / 1000 / BEAT_PARTS + 1);
     l->epoch++;
     text_replace(&l->run, xasprintf("%s.%" PRId64, x->options.token_prefix, l->epoch));
     remove_files(l->base, ".log", ".sock");
@@ -202,8 +202,6 @@ static void link_connect(struct ssh_executor *x, struct link *l)
     l->since_ms = clock_monotonic_ms();
     x->local->methods->start(x->local, &launch, NULL);
     strings_free(words);
-    buffer_free(&text);
-    free(script);
 }
 
 /* The last line that has something in it. */
@@ -224,7 +222,7 @@ static char *link_log(const struct link *l)
 
 static void link_look(struct ssh_executor *x, struct link *l)
 {
-    char *text = link_log(l);
+    OWNED char *text = link_log(l);
     if (strstr(text, "meshsweep:ready\n")) {
         int fd = open(l->mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         descriptor_close(&fd);
@@ -238,7 +236,6 @@ static void link_look(struct ssh_executor *x, struct link *l)
     } else if (clock_monotonic_ms() - l->since_ms > CONNECT_MS + hold_ms(x)) {
         x->local->methods->stop(x->local, FIRST_LINK + (l - x->links));
     }
-    free(text);
 }
 
 static bool has_host(const char *hosts, const char *name)
@@ -266,12 +263,12 @@ static void link_ended(struct ssh_executor *x, struct link *l)
             x->jobs[i].dropped = true;
             x->local->methods->stop(x->local, x->jobs[i].attempt);
         }
-    char *what = l->told || x->closing || x->cancelled
-                     ? NULL
-                     : xasprintf("host %s does not answer: %s; it gets no jobs until it does", l->host->name, l->said);
+    OWNED char *what =
+        l->told || x->closing || x->cancelled
+            ? NULL
+            : xasprintf("host %s does not answer: %s; it gets no jobs until it does", l->host->name, l->said);
     l->told |= what != NULL;
     tell(x, l, what);
-    free(what);
 }
 
 /* --- jobs --- */
@@ -354,11 +351,10 @@ static void read_back(struct remote_job *j, struct buffer *metrics)
 
 static void ship(struct remote_job *j)
 {
-    struct buffer metrics = BUFFER_INIT;
+    OWNED_BUFFER metrics = BUFFER_INIT;
     read_back(j, &metrics);
     if (metrics.length && j->metrics)
         add_metrics(j, j->metrics, &metrics);
-    buffer_free(&metrics);
 }
 
 static bool terminate(void *context, int64_t attempt)
@@ -667,13 +663,12 @@ static void make_links(struct ssh_executor *x, const char *hash)
     x->regain = xcalloc(x->hosts.count, sizeof *x->regain);
     for (size_t i = 0; i < x->hosts.count; i++) {
         struct link *l = &x->links[i];
-        char *name = plain(x->hosts.items[i].name);
+        OWNED char *name = plain(x->hosts.items[i].name);
         l->host = &x->hosts.items[i];
         l->input = -1;
         l->base = xasprintf("%s/h%zu", x->dir, i);
         l->state = xasprintf("%s@%s", hash, name);
         l->mark = xasprintf("%s/.ssh-%s", x->options.directory, name);
-        free(name);
     }
 }
 

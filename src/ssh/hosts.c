@@ -93,10 +93,10 @@ int ssh_hosts_parse(const char *path, const char *text, struct ssh_hosts *out, s
 
 int ssh_hosts_read(const struct sweep *sweep, struct ssh_hosts *out, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     const struct ssh_config *c = &sweep->ssh;
     const char *hostfile = c->hostfile ? c->hostfile : sweep->local.hostfile;
-    char *path = c->hosts || !hostfile ? xstrdup("[ssh] hosts") : path_beside(sweep->path, hostfile);
+    OWNED char *path = c->hosts || !hostfile ? xstrdup("[ssh] hosts") : path_beside(sweep->path, hostfile);
     int rc = 0;
     for (char *const *p = c->hosts; p && *p; p++)
         buffer_printf(&text, "%s\n", *p);
@@ -108,8 +108,6 @@ int ssh_hosts_read(const struct sweep *sweep, struct ssh_hosts *out, struct erro
                        "\"node2 slots=4\"], or hostfile = \"FILE\"");
     if (rc == 0)
         rc = ssh_hosts_parse(path, buffer_text(&text), out, e);
-    buffer_free(&text);
-    free(path);
     return rc;
 }
 
@@ -208,7 +206,7 @@ static int ask(const struct ssh_config *config, char *const *environment, struct
 
 static int filter(const struct sweep *sweep, const struct ssh_hosts *hosts, struct device_list *out, struct error *e)
 {
-    struct buffer lines = BUFFER_INIT;
+    OWNED_BUFFER lines = BUFFER_INIT;
     struct host_list list = HOST_LIST_INIT;
     for (size_t i = 0; i < hosts->count; i++)
         buffer_printf(&lines, "%s slots=%lld\n", hosts->items[i].name, (long long)hosts->items[i].slots);
@@ -223,7 +221,6 @@ static int filter(const struct sweep *sweep, const struct ssh_hosts *hosts, stru
             *array_add(out->names, out->count) = xasprintf("%s:%d", list.hosts[i].name, list.hosts[i].devices[k]);
         }
     host_list_free(&list);
-    buffer_free(&lines);
     return rc;
 }
 

@@ -2,7 +2,6 @@
 
 #include <fts.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "process/job_file.h"
@@ -40,23 +39,21 @@ static void add_whole(struct buffer *text, const char *call, struct buffer *out)
 
 static void add_place(const struct ssh_place *p, const char *cwd, struct buffer *b)
 {
-    char *there = ssh_path_there(p->host, p->here, cwd);
+    OWNED char *there = ssh_path_there(p->host, p->here, cwd);
     add_setting(b, "state", p->state);
     add_setting(b, "run", p->run);
     add_setting(b, "cwd", there);
     buffer_printf(b, "grace=%" PRId64 " lease=%" PRId64 "\n", p->grace_ms / 100, p->lease_ms / 2000);
-    free(there);
 }
 
 void ssh_host_script_add(const struct ssh_place *p, struct buffer *out)
 {
     struct buffer b = BUFFER_INIT;
-    char *probe = ssh_path_there(p->host, p->here, p->probe);
+    OWNED char *probe = ssh_path_there(p->host, p->here, p->probe);
     add_place(p, p->here, &b);
     add_setting(&b, "probe", probe);
     add_setting(&b, "proof", p->proof);
     add_whole(&b, "serve_host", out);
-    free(probe);
 }
 
 /* --- the job's environment --- */
@@ -94,7 +91,7 @@ static void add_environment(const struct ssh_job *job, const char *here, const c
     for (size_t i = 0; settings[i]; i++) {
         const char *given = job->launch->environment[i];
         const size_t length = setting_name_length(settings[i]);
-        char *name = xstrndup(settings[i], length);
+        OWNED char *name = xstrndup(settings[i], length);
         if (!is_left_out(given, job->launch->declared)) {
             buffer_add_text(b, "export ");
             add_setting(b, name, settings[i][length] ? settings[i] + length + 1 : "");
@@ -104,7 +101,6 @@ static void add_environment(const struct ssh_job *job, const char *here, const c
             b->length--;
             buffer_add_text(b, ":\"$PATH\"\n");
         }
-        free(name);
     }
     strings_free(settings);
 }
@@ -116,10 +112,10 @@ static void add_files(const char *directory, const char *there, struct buffer *b
     char *paths[] = {(char *)directory, NULL};
     FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     for (FTSENT *f; tree && (f = fts_read(tree));) {
-        char *path = xasprintf("%s%s", there, f->fts_path + strlen(directory));
+        OWNED char *path = xasprintf("%s%s", there, f->fts_path + strlen(directory));
         const bool is_own =
             f->fts_level == 1 && (strcmp(f->fts_name, "output.log") == 0 || strcmp(f->fts_name, "metrics.jsonl") == 0);
-        char *text = f->fts_info == FTS_F && !is_own ? job_file_text(f->fts_path, FILE_BYTES_MOST) : NULL;
+        OWNED char *text = f->fts_info == FTS_F && !is_own ? job_file_text(f->fts_path, FILE_BYTES_MOST) : NULL;
         buffer_add_text(b, f->fts_info == FTS_D ? "mkdir -p -- " : text ? "printf %s " : "");
         if (text) {
             shell_add_word(b, text);
@@ -129,7 +125,6 @@ static void add_files(const char *directory, const char *there, struct buffer *b
             shell_add_word(b, path);
             buffer_add_text(b, " || return 1\n");
         }
-        free_all(path, text);
     }
     if (tree)
         fts_close(tree);
@@ -167,9 +162,9 @@ void ssh_job_script_add(const struct ssh_place *p, const struct ssh_job *job, st
 {
     struct buffer b = BUFFER_INIT;
     const struct launch *l = job->launch;
-    char *cwd = l->directory ? path_absolute(l->directory) : xstrdup(p->here);
-    char *there = ssh_path_there(p->host, p->here, l->job_dir);
-    char *metrics = job->shared ? ssh_path_there(p->host, p->here, job->metrics) : xstrdup("");
+    OWNED char *cwd = l->directory ? path_absolute(l->directory) : xstrdup(p->here);
+    OWNED char *there = ssh_path_there(p->host, p->here, l->job_dir);
+    OWNED char *metrics = job->shared ? ssh_path_there(p->host, p->here, job->metrics) : xstrdup("");
     add_place(p, cwd, &b);
     buffer_printf(&b, "number=%" PRId64 "\n", l->attempt);
     buffer_add_text(&b, "token=$state/$number.\n");
@@ -182,5 +177,4 @@ void ssh_job_script_add(const struct ssh_place *p, const struct ssh_job *job, st
     add_command(l->argv, l->job_dir, there, &b);
     buffer_add_text(&b, "}\n");
     add_whole(&b, "serve_job", out);
-    free_all(cwd, there, metrics);
 }

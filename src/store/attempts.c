@@ -364,17 +364,15 @@ static int after_loss(struct attempt_store *s, const struct attempt_end *end, en
     losses += end->blame != BLAME_PREEMPTION;
     bool held = losses > most;
     int64_t delay_ms = retry_delay_ms(policy, losses > 0 ? losses : 1);
-    char *why = held ? xasprintf("lost %lld times in a row; the next run tries it again after all other jobs",
-                                 (long long)losses)
-                     : NULL;
+    OWNED char *why = held ? xasprintf("lost %lld times in a row; the next run tries it again after all other jobs",
+                                       (long long)losses)
+                           : NULL;
     *job_end = held ? JOB_END_HELD : JOB_END_AGAIN;
-    int rc = run(s, LOSE_JOB,
-                 VALUES(sql_int(end->job_id), sql_text(job_state_after(JOB_RUNNING, held ? JOB_HOLD : JOB_RETRY)),
-                        sql_int(end->attempt_id), sql_positive(held || delay_ms == 0 ? 0 : end->ended_ms + delay_ms),
-                        sql_int(losses), sql_int(losses >= most), sql_text(why)),
-                 e);
-    free(why);
-    return rc;
+    return run(s, LOSE_JOB,
+               VALUES(sql_int(end->job_id), sql_text(job_state_after(JOB_RUNNING, held ? JOB_HOLD : JOB_RETRY)),
+                      sql_int(end->attempt_id), sql_positive(held || delay_ms == 0 ? 0 : end->ended_ms + delay_ms),
+                      sql_int(losses), sql_int(losses >= most), sql_text(why)),
+               e);
 }
 
 static int after_host_failure(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end,

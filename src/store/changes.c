@@ -28,12 +28,10 @@ static char *author(void)
 
 int change_record(struct db *db, const char *kind, const char *why, const char *detail, int64_t *id, struct error *e)
 {
-    char *who = author();
-    int rc = db_insert(db, "INSERT INTO change (kind, at, who, why, detail) VALUES (?, ?, ?, ?, ?)",
-                       VALUES(sql_text(kind), sql_int(clock_wall_ms()), sql_text(who), sql_text(why), sql_text(detail)),
-                       id, e);
-    free(who);
-    return rc;
+    OWNED char *who = author();
+    return db_insert(db, "INSERT INTO change (kind, at, who, why, detail) VALUES (?, ?, ?, ?, ?)",
+                     VALUES(sql_text(kind), sql_int(clock_wall_ms()), sql_text(who), sql_text(why), sql_text(detail)),
+                     id, e);
 }
 
 int note_record(struct db *db, const struct note_row *note, struct error *e)
@@ -211,7 +209,7 @@ static int take_back(struct db *db, int64_t job_id, const struct hash128 *was, c
 
 static int take_all_back(struct db *db, int64_t id, int64_t *jobs, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_query(db, "SELECT job_id, was, now FROM replaced WHERE change_id = ? AND field = 'key'",
                       VALUES(sql_int(id)), &s, e);
     for (*jobs = 0; rc >= 0 && (rc = stmt_next(s, e)) > 0; ++*jobs) {
@@ -219,7 +217,6 @@ static int take_all_back(struct db *db, int64_t id, int64_t *jobs, struct error 
                              now = hash_from_prefix(stmt_text(s, 2), false);
         rc = take_back(db, stmt_int(s, 0), &was, &now, e);
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -242,11 +239,11 @@ static int restore_columns(struct db *db, int64_t id, struct error *e)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < LENGTH(columns); i++) {
-        char *sql = xasprintf("UPDATE job SET %s = %s FROM replaced AS r WHERE +r.change_id = ?1 AND r.job_id = job.id"
-                              " AND r.field = ?2",
-                              columns[i].column, columns[i].value);
+        OWNED char *sql =
+            xasprintf("UPDATE job SET %s = %s FROM replaced AS r WHERE +r.change_id = ?1 AND r.job_id = job.id"
+                      " AND r.field = ?2",
+                      columns[i].column, columns[i].value);
         rc = db_run(db, sql, VALUES(sql_int(id), sql_text(columns[i].field)), e);
-        free(sql);
     }
     return rc;
 }

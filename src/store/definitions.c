@@ -83,11 +83,10 @@ static void hash_column(const struct sql_value *v, struct buffer *b)
 
 static struct hash128 hash_columns(const struct sql_value columns[COLUMN_COUNT])
 {
-    struct buffer all = BUFFER_INIT;
+    OWNED_BUFFER all = BUFFER_INIT;
     for (int i = 0; i < COLUMN_COUNT; i++)
         hash_column(&columns[i], &all);
     struct hash128 hash = hash_bytes(all.data, all.length);
-    buffer_free(&all);
     return hash;
 }
 
@@ -133,7 +132,7 @@ static int record(struct db *db, const struct sweep *s, const struct metric *m, 
         " declared) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, max(last_seen) FROM sweep WHERE true"
         " ON CONFLICT (name) DO UPDATE SET unit = ?2, better = ?3, warmup = ?4, take = ?5, counter = ?6, rank = ?7,"
         " expression = ?8, definition_id = ?9, declared = excluded.declared";
-    struct buffer reading = BUFFER_INIT;
+    OWNED_BUFFER reading = BUFFER_INIT;
     struct sql_value c[COLUMN_COUNT];
     int64_t id, before;
     if (m->reader != READER_EXPRESSION)
@@ -157,7 +156,6 @@ static int record(struct db *db, const struct sweep *s, const struct metric *m, 
     if (rc == 0 && before != id)
         string_list_add(changed, xstrdup(m->name));
     free(unit);
-    buffer_free(&reading);
     return rc;
 }
 

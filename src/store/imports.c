@@ -331,10 +331,8 @@ static int keep(struct import_store *s, struct old_row *old, const struct import
     if (old->line == attempt->line)
         return 0;
     s->moved++;
-    char *source = xasprintf("%s:%lld", s->file, (long long)attempt->line);
-    int rc = stmt_run_with(s->statements[MOVE], VALUES(sql_int(old->id), sql_int(attempt->line), sql_text(source)), e);
-    free(source);
-    return rc;
+    OWNED char *source = xasprintf("%s:%lld", s->file, (long long)attempt->line);
+    return stmt_run_with(s->statements[MOVE], VALUES(sql_int(old->id), sql_int(attempt->line), sql_text(source)), e);
 }
 
 int import_store_next(struct import_store *s, int64_t *id, struct error *e)

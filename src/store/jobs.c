@@ -94,7 +94,7 @@ static int requeue_where(struct db *db, const struct requeue_request *r, const s
 
 static int requeue_failed(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
 {
-    struct string_list classes = STRING_LIST_INIT;
+    OWNED_LIST classes = STRING_LIST_INIT;
     int rc = db_query_texts(db, "SELECT DISTINCT failure FROM job WHERE sweep_id = ? AND state = 'failed'",
                             VALUES(sql_int(r->sweep_id)), &classes, e);
     for (size_t i = 0; rc == 0 && i < classes.count; i++) {
@@ -105,7 +105,6 @@ static int requeue_failed(struct db *db, const struct requeue_request *r, int64_
              classes.items[i], retry_allowed(r->policy, classes.items[i])};
         rc = requeue_where(db, r, &has_attempts_left, count, e);
     }
-    string_list_free(&classes);
     return rc;
 }
 
@@ -140,34 +139,29 @@ static char *reopen_sql(const struct requeue_request *r, const char *which)
 static int reopen(struct db *db, const struct requeue_request *r, const char *which, const char *text, int64_t *count,
                   struct error *e)
 {
-    char *sql = reopen_sql(r, which);
+    OWNED char *sql = reopen_sql(r, which);
     const char *state = job_state_names[job_transition(JOB_FAILED, JOB_REOPEN).next];
     int rc = db_run(db, sql,
                     VALUES(sql_int(r->sweep_id), sql_text(text), sql_int(r->most), sql_int(clock_wall_ms()),
                            sql_int(r->policy->backoff_max_ms), sql_text(state)),
                     e);
     *count += db_changes(db);
-    free(sql);
     return rc;
 }
 
 static int requeue_forced(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
 {
-    char *classes = list_of(r->forced);
-    int rc = reopen(db, r, "state = 'failed' AND (instr(?2, ',all,') OR instr(?2, ',' || failure || ','))", classes,
-                    count, e);
-    free(classes);
-    return rc;
+    OWNED char *classes = list_of(r->forced);
+    return reopen(db, r, "state = 'failed' AND (instr(?2, ',all,') OR instr(?2, ',' || failure || ','))", classes,
+                  count, e);
 }
 
 int jobs_requeue_listed(struct db *db, const struct requeue_request *r, const char *table, int64_t *count,
                         struct error *e)
 {
-    char *which = xasprintf("state IN ('ok', 'failed') AND id IN (SELECT job_id FROM %s)", table);
+    OWNED char *which = xasprintf("state IN ('ok', 'failed') AND id IN (SELECT job_id FROM %s)", table);
     *count = 0;
-    int rc = reopen(db, r, which, NULL, count, e);
-    free(which);
-    return rc;
+    return reopen(db, r, which, NULL, count, e);
 }
 
 int jobs_requeue(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
@@ -200,7 +194,7 @@ static const char count_selected[] = "SELECT count(*), total(" JOB_MAY_RUN(
 
 int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_state_counts *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, only_selected ? count_selected : count_all, VALUES(sql_int(sweep_id)), &s, e);
     if (rc > 0) {
         int64_t all = stmt_int(s, 0);
@@ -211,7 +205,6 @@ int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_s
                                          .held = stmt_int(s, 5)};
         out->ok = all - out->pending - out->running - out->failed - out->pruned - out->held;
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

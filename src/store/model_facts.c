@@ -1,7 +1,6 @@
 #include "store/model_facts.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "util/buffer.h"
@@ -116,8 +115,6 @@ int model_facts_note(struct db *db, const struct model_facts *f, enum model_fact
 
 int model_facts_record(struct db *db, int64_t sweep_id, const struct model_facts *f, struct error *e)
 {
-    char *json = model_facts_json(f);
-    int rc = change(db, "UPDATE sweep SET model_info = ?2 WHERE id = ?1", VALUES(sql_int(sweep_id), sql_text(json)), e);
-    free(json);
-    return rc;
+    OWNED char *json = model_facts_json(f);
+    return change(db, "UPDATE sweep SET model_info = ?2 WHERE id = ?1", VALUES(sql_int(sweep_id), sql_text(json)), e);
 }

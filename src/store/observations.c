@@ -14,7 +14,7 @@ int observation_record(struct db *db, const struct observation_row *row, struct 
 int observations_read(struct db *db, const struct observation_row *place, int64_t most, observation_each each,
                       void *context, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db,
                          "SELECT * FROM (SELECT attempt_id, quantity, framework, device, cluster, kind, measured, "
@@ -32,13 +32,12 @@ int observations_read(struct db *db, const struct observation_row *place, int64_
         if ((rc = each(context, &row, e)) < 0)
             break;
     }
-    stmt_free(s);
     return rc;
 }
 
 int unfitted_places_read(struct db *db, observation_each each, void *context, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db,
                          "SELECT DISTINCT quantity, framework, device, cluster FROM observation AS o WHERE NOT EXISTS"
@@ -52,7 +51,6 @@ int unfitted_places_read(struct db *db, observation_each each, void *context, st
         if ((rc = each(context, &row, e)) < 0)
             break;
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -63,7 +61,7 @@ int measured_memory_read(struct db *db, int64_t most, measured_memory_each each,
         " AND kind = 'measured' AND attempt_id NOT IN (SELECT attempt_id FROM excluded_attempt)"
         " ORDER BY attempt_id DESC LIMIT ?1) AS o JOIN job AS j ON j.attempt_id ="
         " o.attempt_id" JOB_SPECS_JOINS " ORDER BY o.attempt_id";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, VALUES(sql_int(most)), &s, e)) > 0) {
         struct job_specs job;
@@ -71,13 +69,12 @@ int measured_memory_read(struct db *db, int64_t most, measured_memory_each each,
         if ((rc = each(context, &job, stmt_double(s, JOB_SPECS_END), e)) < 0)
             break;
     }
-    stmt_free(s);
     return rc;
 }
 
 int unobserved_read(struct db *db, int64_t most, unobserved_each each, void *context, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db,
                          "SELECT " JOB_SPECS_COLUMNS
@@ -92,7 +89,6 @@ int unobserved_read(struct db *db, int64_t most, unobserved_each each, void *con
         if ((rc = each(context, &job, stmt_int(s, JOB_SPECS_END), stmt_text(s, JOB_SPECS_END + 1), e)) < 0)
             break;
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -120,7 +116,7 @@ int calibration_forget(struct db *db, const struct observation_row *row, struct 
 
 int calibrations_read(struct db *db, calibration_each each, void *context, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(
                 db,
@@ -145,7 +141,6 @@ int calibrations_read(struct db *db, calibration_each each, void *context, struc
         if ((rc = each(context, &row, e)) < 0)
             break;
     }
-    stmt_free(s);
     return rc;
 }
 

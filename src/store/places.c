@@ -59,7 +59,7 @@ int place_blame(struct db *db, int64_t attempt_id, enum failure *reopened, struc
 {
     const struct sql_value id = sql_int(attempt_id);
     const char *pending = job_state_names[job_transition(JOB_FAILED, JOB_REOPEN).next];
-    char *failure = NULL;
+    OWNED char *failure = NULL;
     int rc = db_run(db, "UPDATE attempt SET blame = ?2 WHERE id = ?1 AND state = 'failed' AND blame IS NULL",
                     VALUES(id, sql_text(blame_names[BLAME_HOST])), e);
     if (rc == 0)
@@ -70,7 +70,6 @@ int place_blame(struct db *db, int64_t attempt_id, enum failure *reopened, struc
         rc = db_run(db,
                     "UPDATE job SET state = ?2, failure = NULL, due = NULL WHERE attempt_id = ?1 AND state = 'failed'",
                     VALUES(id, sql_text(pending)), e);
-    free(failure);
     return rc;
 }
 
@@ -83,10 +82,9 @@ int places_aside_read(struct db *db, void (*found)(void *context, const struct p
     struct stmt *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
-        char *host = stmt_copy_text(s, 0), *device = stmt_copy_text(s, 1), *message = stmt_copy_text(s, 2);
+        OWNED char *host = stmt_copy_text(s, 0), *device = stmt_copy_text(s, 1), *message = stmt_copy_text(s, 2);
         found(context, &(struct place_row){host, device, message, stmt_int(s, 3), stmt_int(s, 4), stmt_int(s, 5),
                                            stmt_int(s, 6)});
-        free_all(host, device, message);
     }
     return rc;
 }

@@ -42,7 +42,7 @@ int recovered_attempts_read(struct db *db, const char *executor, struct recovere
 
 int recovered_attempts_none_elsewhere(struct db *db, const char *executor, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db,
                      "SELECT executor, count(*) FROM attempt WHERE state IN ('claimed', 'running')"
                      " AND executor NOT IN ('local', 'slurm-step', ?) GROUP BY executor",
@@ -53,7 +53,6 @@ int recovered_attempts_none_elsewhere(struct db *db, const char *executor, struc
                       "%lld attempt%s submitted to %s; collect %s with `meshsweep run --executor %s`, then start again",
                       (long long)stmt_int(s, 1), stmt_int(s, 1) == 1 ? " was" : "s were", stmt_text(s, 0),
                       stmt_int(s, 1) == 1 ? "it" : "them", stmt_text(s, 0));
-    stmt_free(s);
     return rc;
 }
 

@@ -24,7 +24,7 @@ int runner_record_end(struct db *db, int64_t id, struct error *e)
 
 int runner_find_open(struct db *db, struct runner_process *out, bool *found, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, "SELECT ended IS NULL, pid, start_ticks, boot_id, id FROM runner ORDER BY id DESC LIMIT 1",
                      NO_VALUES, &s, e);
     *found = rc > 0 && stmt_int(s, 0);
@@ -32,7 +32,6 @@ int runner_find_open(struct db *db, struct runner_process *out, bool *found, str
         *out = (struct runner_process){stmt_int(s, 4), stmt_int(s, 1), stmt_int(s, 2), ""};
         snprintf(out->boot_id, sizeof out->boot_id, "%s", stmt_text(s, 3));
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

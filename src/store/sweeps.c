@@ -1,7 +1,5 @@
 #include "store/sweeps.h"
 
-#include <stdlib.h>
-
 #include "config/declared_secrets.h"
 #include "secrets/secrets.h"
 #include "util/buffer.h"
@@ -54,13 +52,12 @@ static int insert_sweep(struct db *db, const struct sweep *sweep, const struct s
 
 static int insert_further_objectives(struct db *db, const struct sweep *sweep, int64_t id, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_prepare(db, "INSERT INTO further_objective VALUES (?, ?, ?, ?)", &s, e);
     for (size_t i = 1; rc == 0 && i < sweep->objective_count; i++) {
         const struct objective *o = &sweep->objectives[i];
         rc = stmt_run_with(s, VALUES(sql_int(id), sql_int((int64_t)i), sql_text(o->metric), sql_int(o->maximise)), e);
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -85,14 +82,12 @@ static int record_keys(struct db *db, const char *name, const struct word_list *
 {
     if (keys->count == 0)
         return db_run(db, "DELETE FROM meta WHERE name = ?", VALUES(sql_text(name)), e);
-    struct buffer json = BUFFER_INIT;
+    OWNED_BUFFER json = BUFFER_INIT;
     for (size_t i = 0; i < keys->count; i++)
         buffer_printf(&json, "%s\"%s\"", i ? "," : "[", keys->items[i].text);
     buffer_add_char(&json, ']');
-    int rc = db_run(db, "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)",
-                    VALUES(sql_text(name), sql_text(buffer_text(&json))), e);
-    buffer_free(&json);
-    return rc;
+    return db_run(db, "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)",
+                  VALUES(sql_text(name), sql_text(buffer_text(&json))), e);
 }
 
 int sweep_record(struct db *db, const struct sweep *s, const struct sweep_identity *identity, int64_t *id,
@@ -183,7 +178,7 @@ int sweep_record_exclusion(struct db *db, int64_t id, size_t rule, int64_t rank,
 
 int sweep_read_current(struct db *db, int64_t *id, char **path, char **text, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, "SELECT id, path, text FROM current_sweep", NO_VALUES, &s, e);
     if (rc > 0) {
         *id = stmt_int(s, 0);
@@ -192,13 +187,12 @@ int sweep_read_current(struct db *db, int64_t *id, char **path, char **text, str
     } else if (rc == 0) {
         rc = error_set(e, ERROR_NOTHING, "the database has no sweep, because nothing has been run or imported");
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
 int sweep_read_place(struct db *db, char **path, char **directory, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db,
                      "SELECT path, (SELECT iif(json_valid(provenance), coalesce(provenance->>'$.directory',"
                      " provenance->>'$.imported.directory'), NULL) FROM runner ORDER BY id DESC LIMIT 1)"
@@ -206,7 +200,6 @@ int sweep_read_place(struct db *db, char **path, char **directory, struct error 
                      NO_VALUES, &s, e);
     *path = rc > 0 ? xstrdup(stmt_text(s, 0)) : NULL;
     *directory = rc > 0 ? stmt_copy_text(s, 1) : NULL;
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

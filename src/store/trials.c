@@ -38,7 +38,7 @@ int trials_read(struct db *db, int64_t search_id, trial_each each, void *context
         " iif(outcome IS NOT NULL AND job_id IN excluded_job, 'failed', outcome),"
         " iif(outcome IS NOT NULL AND job_id IN excluded_job, 'excluded', failure),"
         " objective, steps, seconds, bytes, device_seconds FROM trial WHERE search_id = ? ORDER BY id";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, VALUES(sql_int(search_id)), &s, e)) > 0) {
         const struct trial_row row = {stmt_int(s, 0),
@@ -56,7 +56,6 @@ int trials_read(struct db *db, int64_t search_id, trial_each each, void *context
             break;
         }
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -132,7 +131,7 @@ int trial_reopen_job(struct db *db, int64_t job_id, struct error *e)
 int job_outcomes_read(struct db *db, const struct job_outcome_query *query, job_outcome_each each, void *context,
                       struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     const char *sql = query->job_id ? JOB_OUTCOMES "j.id = ?1"
                                     : JOB_OUTCOMES
                           "j.sweep_id = ?1 AND (j.state IN ('ok', 'failed') OR j.witness_id IS NOT NULL) ORDER BY j.id";
@@ -149,6 +148,5 @@ int job_outcomes_read(struct db *db, const struct job_outcome_query *query, job_
             break;
         }
     }
-    stmt_free(s);
     return rc;
 }

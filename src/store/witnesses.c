@@ -28,19 +28,18 @@ int witnesses_walk(struct db *db, int64_t sweep_id, witness_each each, void *con
     static const char sql[] =
         "SELECT id, rank, 1 FROM job WHERE sweep_id = ?1 AND state = 'failed' AND failure = 'oom'" ALONE(
             "job") " UNION ALL SELECT id, rank, 0 FROM job WHERE sweep_id = ?1 AND state IN ('pending', 'running')";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, VALUES(sql_int(sweep_id)), &s, e)) > 0)
         if ((rc = each(context, stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), e)) < 0)
             break;
-    stmt_free(s);
     return rc;
 }
 
 int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_each each, void *context,
                              struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     /* + keeps to the index of the failed ones: a table may be long. */
     int rc;
     while ((rc = db_next(db,
@@ -54,7 +53,6 @@ int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_
         if ((rc = each(context, &row, e)) < 0)
             break;
     }
-    stmt_free(s);
     return rc;
 }
 
