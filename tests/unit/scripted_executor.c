@@ -97,9 +97,8 @@ static int reattach(struct executor *base, struct recovered_attempts *left, stru
         left->items[i].taken = left->items[i].started;
         if (!left->items[i].taken)
             continue;
-        char *job_dir = xasprintf("%s/%s", of(base)->directory, left->items[i].directory);
+        OWNED char *job_dir = xasprintf("%s/%s", of(base)->directory, left->items[i].directory);
         add(of(base), &left->items[i].claim, job_dir);
-        free(job_dir);
     }
     return 0;
 }

@@ -62,7 +62,7 @@ static void parse(const struct buffer *text, struct shared_table *out)
 bool shared_table_load(const char *name, struct shared_table *out)
 {
     const char *directory = getenv("MESHSWEEP_SHARED_DATA");
-    struct buffer path = BUFFER_INIT, text = BUFFER_INIT;
+    OWNED_BUFFER path = BUFFER_INIT, text = BUFFER_INIT;
     struct error e = ERROR_INIT;
     buffer_printf(&path, "%s/%s", directory ? directory : "../shared/data", name);
     bool found = file_read(buffer_text(&path), TABLE_BYTES_MOST, &text, &e) == 0;
@@ -71,8 +71,6 @@ bool shared_table_load(const char *name, struct shared_table *out)
         parse(&text, out);
     else
         print_message("skipped: %s\n", e.text);
-    buffer_free(&path);
-    buffer_free(&text);
     return found;
 }
 

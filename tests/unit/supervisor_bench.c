@@ -56,9 +56,8 @@ void bench_close(struct bench *b)
 {
     supervisor_free(b->supervisor);
     assert_int_equal(count_left(b), 0);
-    char *command = xasprintf("rm -rf '%s'", b->directory);
+    OWNED char *command = xasprintf("rm -rf '%s'", b->directory);
     assert_int_equal(system(command), 0);
-    free(command);
     free(b);
 }
 
@@ -117,9 +116,8 @@ char *text_of(const char *path)
 
 void assert_log(const struct outcome *o, const char *expected)
 {
-    char *text = text_of(o->log_path);
+    OWNED char *text = text_of(o->log_path);
     assert_string_equal(text, expected);
-    free(text);
 }
 
 bool vfork_shares_memory(void)

@@ -7,7 +7,7 @@
 static void expect(const char *config, long long ranks, bool resolve, const char *expected)
 {
     struct json root;
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     struct error e = ERROR_INIT;
     buffer_printf(&b, "{%s}", config);
     assert_int_equal(json_text_parse("ds.json", buffer_text(&b), &root, &e), 0);
@@ -19,7 +19,6 @@ static void expect(const char *config, long long ranks, bool resolve, const char
         json_text_add(&root, 0, &b);
     }
     assert_string_equal(buffer_text(&b), expected);
-    buffer_free(&b);
     json_text_free(&root);
 }
 

@@ -82,13 +82,12 @@ TEST(rules__combinations__so_many_refused)
 TEST(rules__turned_off_by_name__refuse_nothing)
 {
     for (size_t i = 0; i < CASES; i++) {
-        char *off = xasprintf("disable_rules = [\"%s\"]", cases[i].rule);
+        OWNED char *off = xasprintf("disable_rules = [\"%s\"]", cases[i].rule);
         struct built b = build_case(i, off);
         struct plan p = plan_of(&b);
         assert_int_equal(refused_alone(&b, &p, cases[i].rule), -1);
         plan_free(&p);
         built_free(&b);
-        free(off);
     }
 }
 
@@ -149,7 +148,7 @@ TEST(rules__values_of_every_kind__abort_nothing)
                                        "sequence_parallel"};
     static const char *const values[] = {"0", "-1", "9223372036854775807", "1.5", "\"text\"", "1e308", "true"};
     for (size_t v = 0; v < LENGTH(values); v++) {
-        struct buffer text = BUFFER_INIT;
+        OWNED_BUFFER text = BUFFER_INIT;
         buffer_add_text(&text, "[[parallel_spec]]\n");
         for (size_t k = 0; k < LENGTH(keys); k++)
             buffer_printf(&text, "%s = %s\n", keys[k], values[v]);
@@ -158,6 +157,5 @@ TEST(rules__values_of_every_kind__abort_nothing)
         assert_int_equal(p.match.combinations, 1);
         plan_free(&p);
         built_free(&b);
-        buffer_free(&text);
     }
 }

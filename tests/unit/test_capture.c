@@ -33,9 +33,8 @@ static int tear_down(void **state)
 {
     (void)state;
     capture_free(&capture);
-    char *command = xasprintf("rm -rf '%s'", directory);
+    OWNED char *command = xasprintf("rm -rf '%s'", directory);
     int rc = system(command);
-    free(command);
     return rc;
 }
 
@@ -72,11 +71,10 @@ static struct captured play(int64_t attempt, const char *text)
 
 static void assert_text(const char *path, const char *expected)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     assert_non_null(path);
     FAIL_IF(file_read(path, 1 << 20, &text, &e));
     assert_string_equal(buffer_text(&text), expected);
-    buffer_free(&text);
 }
 
 TEST_WITHIN(capture__silent_jobs__one_file_for_all, set_up, tear_down)
@@ -142,12 +140,11 @@ TEST_WITHIN(capture__slot_file_removed_under_the_job__output_saved, set_up, tear
 
 TEST_WITHIN(capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones, set_up, tear_down)
 {
-    char *stale = xasprintf("%s/attempt-7.metrics.jsonl", directory);
+    OWNED char *stale = xasprintf("%s/attempt-7.metrics.jsonl", directory);
     FAIL_IF(file_write_atomic(stale, "{}\n", 3, &e));
     capture_tidy(directory);
     struct captured c = play(7, "");
     assert_null(c.metrics_path);
-    free(stale);
 }
 
 TEST_WITHIN(capture__abandoned__file_kept_for_the_next, set_up, tear_down)
@@ -200,12 +197,11 @@ static void begin_apart(int64_t attempt, int child[STREAM_COUNT])
 
 static void assert_stream(const char *name, const char *expected)
 {
-    char *path = xasprintf("%s/%s", job_dir, name);
+    OWNED char *path = xasprintf("%s/%s", job_dir, name);
     if (expected)
         assert_text(path, expected);
     else
         assert_int_not_equal(access(path, F_OK), 0);
-    free(path);
 }
 
 TEST_WITHIN(capture__kept_apart__each_in_its_file_and_the_log_in_order, set_up, tear_down)
@@ -252,7 +248,7 @@ TEST_WITHIN(capture__kept_apart_and_large__each_within_its_bound, set_up, tear_d
 {
     enum { CAP = 1 << 20, LINES = 500000 };
     int child[STREAM_COUNT];
-    char *path = xasprintf("%s/stderr.log", job_dir);
+    OWNED char *path = xasprintf("%s/stderr.log", job_dir);
     struct stat status;
     capture.cap_bytes = CAP;
     begin_apart(1, child);
@@ -269,7 +265,6 @@ TEST_WITHIN(capture__kept_apart_and_large__each_within_its_bound, set_up, tear_d
     assert_true(status.st_size <= CAP + 200);
     assert_true(log_cap_is_marked(path));
     assert_stream("stdout.log", "short\n");
-    free(path);
     captured_free(&c);
 }
 
@@ -314,9 +309,8 @@ TEST_WITHIN(capture__log_replaced__kept_from_the_open_file, set_up, tear_down)
         assert_int_equal(c.log_error, 0);
         captured_free(&c);
     }
-    char *precious = xasprintf("%s/precious", job_dir);
+    OWNED char *precious = xasprintf("%s/precious", job_dir);
     assert_text(precious, "precious\n");
-    free(precious);
 }
 
 TEST_WITHIN(capture__directory_moved__log_and_metrics_kept, set_up, tear_down)
@@ -331,7 +325,7 @@ TEST_WITHIN(capture__directory_moved__log_and_metrics_kept, set_up, tear_down)
 
 TEST_WITHIN(capture__directory_is_a_link__nothing_written_through_it, set_up, tear_down)
 {
-    char *foreign = xasprintf("%s/foreign/output.log", directory);
+    OWNED char *foreign = xasprintf("%s/foreign/output.log", directory);
     struct captured c = play_in_directory("one\n", "cd ..; rm -r job; mkdir foreign; echo precious "
                                                    ">foreign/output.log; ln -s foreign job");
     assert_true(c.directory_moved);
@@ -342,14 +336,13 @@ TEST_WITHIN(capture__directory_is_a_link__nothing_written_through_it, set_up, te
     assert_text(c.log_path, "two\n");
     assert_text(foreign, "precious\n");
     captured_free(&c);
-    free(foreign);
 }
 
 TEST_WITHIN(capture__log_moved_and_large__no_hole_in_what_a_link_leads_to, set_up, tear_down)
 {
     enum { CAP = 1 << 20, SIZE = 8 << 20 };
     int child[STREAM_COUNT];
-    char *block = xcalloc(1, SIZE), *precious = xasprintf("%s/precious", directory);
+    OWNED char *block = xcalloc(1, SIZE), *precious = xasprintf("%s/precious", directory);
     struct stat before, after;
     memset(block, 'x', SIZE);
     FAIL_IF(file_write_atomic(precious, block, SIZE, &e));
@@ -357,7 +350,7 @@ TEST_WITHIN(capture__log_moved_and_large__no_hole_in_what_a_link_leads_to, set_u
     capture.cap_bytes = CAP;
     assert_int_equal(capture_begin(&capture, 1, job_dir, child), 0);
     assert_int_equal(write(child[0], block, SIZE), SIZE);
-    char *log = xasprintf("%s/output.log", job_dir), *mine = xasprintf("%s/mine", job_dir);
+    OWNED char *log = xasprintf("%s/output.log", job_dir), *mine = xasprintf("%s/mine", job_dir);
     assert_int_equal(rename(log, mine), 0);
     assert_int_equal(symlink(precious, log), 0);
     capture_bound(&capture, SIZE, SIZE);
@@ -369,10 +362,6 @@ TEST_WITHIN(capture__log_moved_and_large__no_hole_in_what_a_link_leads_to, set_u
     assert_int_equal(stat(precious, &after), 0);
     assert_int_equal(after.st_size, SIZE);
     captured_free(&c);
-    free(block);
-    free(precious);
-    free(log);
-    free(mine);
 }
 
 /* --- the bound of a log --- */
@@ -380,8 +369,8 @@ TEST_WITHIN(capture__log_moved_and_large__no_hole_in_what_a_link_leads_to, set_u
 TEST_WITHIN(log_cap__a_link_is_in_the_way__replaced_and_not_followed, set_up, tear_down)
 {
     enum { CAP = 200000, SIZE = 1000000 };
-    char *path = xasprintf("%s/log", directory), *cut = xasprintf("%s/log.cut", directory);
-    char *precious = xasprintf("%s/precious", directory), *line = xmalloc(SIZE);
+    OWNED char *path = xasprintf("%s/log", directory), *cut = xasprintf("%s/log.cut", directory);
+    OWNED char *precious = xasprintf("%s/precious", directory), *line = xmalloc(SIZE);
     memset(line, 'z', SIZE);
     FAIL_IF(file_write_atomic(path, line, SIZE, &e));
     FAIL_IF(file_write_atomic(precious, "precious", 8, &e));
@@ -393,10 +382,6 @@ TEST_WITHIN(log_cap__a_link_is_in_the_way__replaced_and_not_followed, set_up, te
     assert_int_equal(symlink(precious, path), 0);
     assert_int_equal(log_cap_compact(path, 8, 4), -1);
     assert_text(precious, "precious");
-    free(line);
-    free(precious);
-    free(cut);
-    free(path);
 }
 
 static void write_lines(int fd, int lines)
@@ -408,7 +393,7 @@ static void write_lines(int fd, int lines)
 TEST_WITHIN(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up, tear_down)
 {
     enum { CAP = 1 << 20, LINES = 800000 };
-    char *path = xasprintf("%s/log", directory);
+    OWNED char *path = xasprintf("%s/log", directory);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     write_lines(fd, LINES);
     struct stat status;
@@ -426,29 +411,24 @@ TEST_WITHIN(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up
         assert_true(status.st_blocks * 512 <= 2 * CAP);
     close(fd);
     assert_int_equal(log_cap_compact(path, status.st_size, CAP), 0);
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     FAIL_IF(file_read(path, 2 * CAP, &text, &e));
     assert_memory_equal(text.data, "000000000\n000000001\n", 20);
     assert_memory_equal(text.data + text.length - 18, "000799999\nthe end\n", 18);
     assert_null(memchr(text.data, '\0', text.length)); /* nothing of the hole */
-    buffer_free(&text);
-    free(path);
 }
 
 TEST_WITHIN(log_cap__one_endless_line__cut_all_the_same, set_up, tear_down)
 {
     enum { CAP = 200000, SIZE = 1000000 };
-    char *path = xasprintf("%s/log", directory), *line = xmalloc(SIZE);
+    OWNED char *path = xasprintf("%s/log", directory), *line = xmalloc(SIZE);
     memset(line, 'z', SIZE);
     FAIL_IF(file_write_atomic(path, line, SIZE, &e));
     assert_int_equal(log_cap_compact(path, SIZE, CAP), 0);
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     FAIL_IF(file_read(path, SIZE, &text, &e));
     assert_true(text.length > CAP && text.length < CAP + 100);
     assert_non_null(strstr(text.data, "\n[… 800000 bytes cut by meshsweep …]\n"));
-    buffer_free(&text);
-    free(line);
-    free(path);
 }
 
 TEST(log_cap__not_there__said)

@@ -37,23 +37,20 @@ TEST(cause_text__what_differs_from_job_to_job__folded)
         {"\xc3\xa9\xe2\x80\xae 5", "\xc3\xa9\xe2\x80\xae #"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char *cause = cause_text(cases[i].message);
+        OWNED char *cause = cause_text(cases[i].message);
         assert_string_equal(cause, cases[i].cause);
-        free(cause);
     }
 }
 
 TEST(cause_text__long_message__bounded)
 {
-    char *message = malloc(100001);
+    OWNED char *message = malloc(100001);
     memset(message, 'x', 100000);
     message[100000] = '\0';
-    char *cause = cause_text(message);
+    OWNED char *cause = cause_text(message);
     assert_int_equal(strlen(cause), CAUSE_BYTES);
     free(cause);
     memset(message, '7', 100000);
     cause = cause_text(message);
     assert_string_equal(cause, "#");
-    free(cause);
-    free(message);
 }

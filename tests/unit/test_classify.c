@@ -589,9 +589,8 @@ TEST(classify__large_log__searched_at_both_ends)
 static void assert_tail(const char *text, size_t limit, const char *expected)
 {
     put(text);
-    char *tail = log_tail(log_path, limit);
+    OWNED char *tail = log_tail(log_path, limit);
     assert_string_equal(tail, expected);
-    free(tail);
 }
 
 TEST(log_tail__cut__at_a_line_and_as_utf8)
@@ -602,9 +601,8 @@ TEST(log_tail__cut__at_a_line_and_as_utf8)
     assert_tail("one\xE2\x82\xAC-line", 6, "-line");
     assert_tail("caf\xC3\xA9 \xFF\n", 100, "caf\xC3\xA9 \xEF\xBF\xBD\n");
     assert_tail("", 100, "");
-    char *tail = log_tail("/no/such/log", 100);
+    OWNED char *tail = log_tail("/no/such/log", 100);
     assert_string_equal(tail, "");
-    free(tail);
 }
 
 TESTS_WITHIN(set_up, tear_down)

@@ -197,8 +197,9 @@ TEST(rules__one_good_and_one_bad_plan__only_the_bad_one_refused)
     for (size_t i = 0; i < CASES; i++) {
         char *both =
             cases[i].bad ? xasprintf("%s\n[[parallel_spec]]\n%s", cases[i].good, cases[i].bad) : xstrdup(cases[i].good);
-        char *text = xasprintf("profile = \"deepspeed\"\n[sweep]\nrule_sets = [%s]\n" EIGHT "[[parallel_spec]]\n%s\n",
-                               strncmp(cases[i].rule, "strict-", 7) == 0 ? "\"determined-strict\"" : "", both);
+        OWNED char *text =
+            xasprintf("profile = \"deepspeed\"\n[sweep]\nrule_sets = [%s]\n" EIGHT "[[parallel_spec]]\n%s\n",
+                      strncmp(cases[i].rule, "strict-", 7) == 0 ? "\"determined-strict\"" : "", both);
         struct built b = build_text(text);
         struct plan p = plan_of(&b);
         int64_t count = -1;
@@ -209,7 +210,6 @@ TEST(rules__one_good_and_one_bad_plan__only_the_bad_one_refused)
             fail_msg("case %zu: %s refuses %lld of the two, not one", i, cases[i].rule, (long long)count);
         plan_free(&p);
         built_free(&b);
-        free(text);
         free(both);
     }
 }
@@ -263,7 +263,7 @@ TEST(rules__zeros_nulls_and_auto__never_abort_and_auto_is_never_refused)
         "allgather_bucket_size = %s\nelasticity = %s\nmodel_parallel_size = %s\nmicro_batch = %s\nglobal_batch = %s\n"
         "gradient_accumulation = %s\n";
     for (int round = 0; round < 2; round++) {
-        struct buffer plan = BUFFER_INIT;
+        OWNED_BUFFER plan = BUFFER_INIT;
         for (const char *p = keys; *p; p++) {
             if (*p == '%')
                 buffer_add_text(&plan, round ? "\"auto\"" : "0"), p++;
@@ -281,7 +281,6 @@ TEST(rules__zeros_nulls_and_auto__never_abort_and_auto_is_never_refused)
         plan_free(&p);
         built_free(&b);
         free(text);
-        buffer_free(&plan);
     }
 }
 

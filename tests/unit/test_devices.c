@@ -16,9 +16,8 @@ static void assert_names(const struct device_list *l, const char *expected)
     struct device_set all = {.count = l->count};
     for (size_t i = 0; i < l->count; i++)
         all.items[i] = (uint16_t)i;
-    char *names = device_set_names(&all, l);
+    OWNED char *names = device_set_names(&all, l);
     assert_string_equal(names, expected);
-    free(names);
 }
 
 TEST(device_list__as_cuda_reads_them__up_to_the_first_wrong_one)
@@ -95,9 +94,8 @@ static void machine_make(struct machine *m, const char *smi)
 
 static void machine_free(struct machine *m)
 {
-    char *remove = xasprintf("rm -rf %s", m->root);
+    OWNED char *remove = xasprintf("rm -rf %s", m->root);
     assert_int_equal(system(remove), 0);
-    free(remove);
     free(m->path);
 }
 
@@ -184,9 +182,8 @@ static void assert_taken(struct device_pool *p, size_t wanted, const struct devi
     struct device_set set;
     device_list_add_count(&names, (int64_t)p->count);
     assert_true(device_pool_take(p, here(wanted), avoid, &set));
-    char *text = device_set_names(&set, &names);
+    OWNED char *text = device_set_names(&set, &names);
     assert_string_equal(text, expected);
-    free(text);
     device_list_free(&names);
 }
 
@@ -239,9 +236,8 @@ static struct device_set assert_gang(struct device_pool *p, struct device_gang w
     struct device_set set = {.count = 0};
     device_list_add_count(&names, (int64_t)p->count);
     assert_true(device_pool_take(p, wanted, avoid, &set));
-    char *text = device_set_names(&set, &names);
+    OWNED char *text = device_set_names(&set, &names);
     assert_string_equal(text, expected);
-    free(text);
     device_list_free(&names);
     return set;
 }
@@ -469,9 +465,8 @@ static bool is_unlike(double clock, double throttled, double spread, size_t coun
         shares[i] = 0;
     }
     struct device_peers peers = {clocks, shares, count};
-    char *note = device_condition_unlike(clock, throttled, &peers);
+    OWNED char *note = device_condition_unlike(clock, throttled, &peers);
     bool is = note != NULL;
-    free(note);
     return is;
 }
 
@@ -483,14 +478,13 @@ TEST(device_condition__of_a_shared_device__power_is_nobodys)
     device_condition_note(&c, &reading);
     device_condition_share(&c);
     assert_true(isnan(device_conditions_value(&c, 1, DEVICE_POWER)));
-    char *json = device_conditions_json(&c, "0", 1, quarter);
+    OWNED char *json = device_conditions_json(&c, "0", 1, quarter);
     assert_non_null(strstr(json, "\"power\":\"of all jobs on the device\""));
     assert_non_null(strstr(json, "},\"share\":0.25,\"shared_with\":3}"));
     free(json);
     const struct device_condition none = {0};
     json = device_conditions_json(&none, "0", 1, quarter);
     assert_string_equal(json, "{\"share\":0.25,\"shared_with\":3}");
-    free(json);
 }
 
 TEST(device_condition__against_peers__beyond_their_noise)

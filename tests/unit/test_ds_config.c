@@ -83,9 +83,8 @@ static char *render(const char *sweep, const char *specs)
 
 static void assert_renders(const char *sweep, const char *specs, const char *expected)
 {
-    char *text = render(sweep, specs);
+    OWNED char *text = render(sweep, specs);
     assert_string_equal(text, expected);
-    free(text);
 }
 
 static char *error_of(const char *sweep)
@@ -138,14 +137,12 @@ TEST_WITHIN(render__batch__third_completed_and_checked, enter, leave)
     };
     put_base("{\"gradient_accumulation_steps\": null}"); /* not given */
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char *specs = xasprintf("{\"cluster_spec\":{\"num_hosts\":1,\"num_devices_per_host\":4},"
-                                "\"parallel_spec\":{%s}}",
-                                cases[i].spec);
-        char *text = render(FILE_OF(""), specs);
+        OWNED char *specs = xasprintf("{\"cluster_spec\":{\"num_hosts\":1,\"num_devices_per_host\":4},"
+                                      "\"parallel_spec\":{%s}}",
+                                      cases[i].spec);
+        OWNED char *text = render(FILE_OF(""), specs);
         if (!strstr(text, cases[i].expected))
             fail_msg("case %zu: no %s in %s", i, cases[i].expected, text);
-        free(text);
-        free(specs);
     }
 }
 
@@ -215,20 +212,18 @@ TEST_WITHIN(open__bad_base__one_sentence_with_a_place, enter, leave)
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         put_base(cases[i].text);
-        char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.stage\" = 1\n"));
+        OWNED char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.stage\" = 1\n"));
         if (!strstr(text, cases[i].expected))
             fail_msg("case %zu: %s", i, text);
-        free(text);
     }
     put_base("{}");
-    char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.offload_optimizer.ration\" = 0.5\n"));
+    OWNED char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.offload_optimizer.ration\" = 0.5\n"));
     assert_non_null(strstr(text, "DeepSpeed has no key zero_optimization.offload_optimizer \"ration\"; did you mean "
                                  "\"ratio\"?"));
     free(text);
     unlink("ds.json");
     text = error_of(FILE_OF(""));
     assert_non_null(strstr(text, "test.toml:3:10: [deepspeed] config: "));
-    free(text);
 }
 
 TEST_WITHIN(open__two_names_of_one_key__refused_wherever_they_stand, enter, leave)
@@ -249,13 +244,11 @@ TEST_WITHIN(open__two_names_of_one_key__refused_wherever_they_stand, enter, leav
          "\"cpu_offload\", names of one key; write \"offload_optimizer\" alone"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char *file = xasprintf(FILE_OF("%s"), cases[i].specs);
+        OWNED char *file = xasprintf(FILE_OF("%s"), cases[i].specs);
         put_base(cases[i].base);
-        char *text = error_of(file);
+        OWNED char *text = error_of(file);
         if (!strstr(text, cases[i].expected))
             fail_msg("case %zu: %s", i, text);
-        free(text);
-        free(file);
     }
 }
 
@@ -380,27 +373,25 @@ TEST_WITHIN(identity__base__content_counts_and_neither_path_nor_layout, enter, l
 
 TEST(arguments__command_is_a_line__refused)
 {
-    char *text = error_of("[deepspeed.arg_mappings]\ntrain_batch_size = \"b\"\n[job]\ncommand = \"t x\"\n");
+    OWNED char *text = error_of("[deepspeed.arg_mappings]\ntrain_batch_size = \"b\"\n[job]\ncommand = \"t x\"\n");
     assert_non_null(strstr(text, "test.toml:4:11: arg_mappings needs [job] command as a list of words"));
-    free(text);
 }
 
 TEST(arguments__unknown_key__refused_with_a_hint)
 {
-    char *text = error_of("[deepspeed.arg_mappings]\ngradient_cliping = \"--clip\"\n\"optimiser.params.lr\" = \"lr\"\n"
-                          "[parallel_spec]\na = 1\n");
+    OWNED char *text =
+        error_of("[deepspeed.arg_mappings]\ngradient_cliping = \"--clip\"\n\"optimiser.params.lr\" = \"lr\"\n"
+                 "[parallel_spec]\na = 1\n");
     assert_non_null(strstr(text,
                            "test.toml:2:1: arg_mappings: a ds_config has no key \"gradient_cliping\"; did you mean "
                            "\"gradient_clipping\"?"));
     assert_non_null(strstr(text, "has no key \"optimiser.params.lr\"; did you mean \"optimizer\"?"));
-    free(text);
 }
 
 TEST(placeholder__without_the_table__refused)
 {
-    char *text = error_of("[job]\ncommand = [\"t\", \"{ds_config}\"]\n[parallel_spec]\na = 1\n");
+    OWNED char *text = error_of("[job]\ncommand = [\"t\", \"{ds_config}\"]\n[parallel_spec]\na = 1\n");
     assert_non_null(strstr(text, "placeholder {ds_config} needs a [deepspeed] table"));
-    free(text);
 }
 
 static char *mapped(const char *flag, const char *config, const char *const *command)
@@ -439,10 +430,9 @@ TEST(arguments__every_spelling__replaced_or_appended)
         {"b", "{\"inner\": {\"train_micro_batch_size_per_gpu\": 2}}", {"t", "--b", "8"}, "t --b 2"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char *text = mapped(cases[i].flag, cases[i].config, cases[i].command);
+        OWNED char *text = mapped(cases[i].flag, cases[i].config, cases[i].command);
         if (strcmp(text, cases[i].expected) != 0)
             fail_msg("case %zu: %s", i, text);
-        free(text);
     }
 }
 
@@ -457,7 +447,7 @@ TEST(huggingface__profile__maps_the_trainers_arguments)
                                     "{\"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 2,"
                                     " \"optimizer\": {\"params\": {\"lr\": 3e-5, \"betas\": [0.9, 0.95]}}}",
                                     (char *const *)command);
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     for (char **w = words; *w; w++) {
         buffer_printf(&b, "%s ", *w);
         free(*w);
@@ -465,7 +455,6 @@ TEST(huggingface__profile__maps_the_trainers_arguments)
     free(words);
     assert_string_equal(b.data, "run_glue.py --per_device_train_batch_size 4 --learning_rate=3e-5 "
                                 "--gradient_accumulation_steps 2 --adam_beta1 0.9 --adam_beta2 0.95 ");
-    buffer_free(&b);
     sweep_free(s);
 }
 
@@ -475,10 +464,9 @@ TEST(base64__padding_and_both_odd_digits__as_deepspeed_takes_it)
         const char *text, *expected;
     } cases[] = {{"", ""}, {"a", "YQ=="}, {"ab", "YWI="}, {"{}\n", "e30K"}, {"\xfb\xff\xbf?", "-_-_Pw=="}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct buffer b = BUFFER_INIT;
+        OWNED_BUFFER b = BUFFER_INIT;
         ds_config_add_base64(cases[i].text, &b);
         assert_string_equal(buffer_text(&b), cases[i].expected);
-        buffer_free(&b);
     }
 }
 

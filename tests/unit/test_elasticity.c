@@ -170,7 +170,7 @@ TEST(elasticity_allows__nodes_that_do_not_divide__refused)
 static void check_sql(const char *arguments, int64_t expected)
 {
     struct db *db = NULL;
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     int64_t got = 0;
     buffer_printf(&sql, "SELECT coalesce(elastic_allows(%s), -1)", arguments);
     FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e) < 0 || elasticity_add_function(db, &e) < 0 ||
@@ -178,7 +178,6 @@ static void check_sql(const char *arguments, int64_t expected)
     if (got != expected)
         fail_msg("elastic_allows(%s) is %lld, not %lld", arguments, (long long)got, (long long)expected);
     db_close(db);
-    buffer_free(&sql);
 }
 
 TEST(elastic_allows__known__one_or_zero)
@@ -209,11 +208,10 @@ TEST(elastic_allows__not_known__null)
     check_sql("64, 1000000001, '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1);
     check_sql("64, 10000, '[8]', 1, 1500, NULL, 0.3, NULL, NULL", -1);
     check_sql("64, 10000, '[8]', 1, 1500, NULL, 0.1", -1);
-    struct buffer list = BUFFER_INIT;
+    OWNED_BUFFER list = BUFFER_INIT;
     buffer_add_text(&list, "64, 10000, '[8");
     for (int i = 1; i <= ELASTICITY_MICRO_BATCHES_MOST; i++)
         buffer_add_text(&list, ", 8");
     buffer_add_text(&list, "]', 1, 1500, NULL, 0.1, NULL, NULL");
     check_sql(buffer_text(&list), -1);
-    buffer_free(&list);
 }

@@ -97,7 +97,7 @@ TEST(environment_with__same_name__the_later_one_replaces)
 
 TEST(environment_json__secrets__redacted)
 {
-    char *json = environment_declared_json(LIST("A=x\"y", "HF_TOKEN=hf_123", "EMPTY=", "MINE=1"), LIST("MINE"));
+    OWNED char *json = environment_declared_json(LIST("A=x\"y", "HF_TOKEN=hf_123", "EMPTY=", "MINE=1"), LIST("MINE"));
     assert_string_equal(json, "{\"A\":\"x\\\"y\",\"HF_TOKEN\":\"[redacted]\",\"EMPTY\":\"\",\"MINE\":\"[redacted]\"}");
     free(json);
     assert_null(environment_declared_json(LIST(NULL), NULL));
@@ -113,7 +113,6 @@ TEST(environment_json__secrets__redacted)
     free(json);
     json = environment_context_json(LIST("HTTPS_PROXY=http://me:s3cret@proxy:1"), LIST("*"), NULL);
     assert_null(strstr(json, "s3cret"));
-    free(json);
 }
 
 /* --- commands --- */
@@ -223,20 +222,17 @@ static int make_directory(void **state)
 static int remove_directory(void **state)
 {
     (void)state;
-    char *command = xasprintf("rm -rf '%s'", directory);
+    OWNED char *command = xasprintf("rm -rf '%s'", directory);
     int rc = system(command);
-    free(command);
     return rc;
 }
 
 static void put(const char *name, const char *text)
 {
-    char *path = xasprintf("%s/%s", directory, name), *parent = xstrdup(path);
+    OWNED char *path = xasprintf("%s/%s", directory, name), *parent = xstrdup(path);
     *strrchr(parent, '/') = '\0';
     FAIL_IF(file_make_directories(parent, &e));
     FAIL_IF(file_write_atomic(path, text, strlen(text), &e));
-    free(parent);
-    free(path);
 }
 
 TEST(gpu_models__as_the_driver_shows_them__in_bus_order)
@@ -246,32 +242,29 @@ TEST(gpu_models__as_the_driver_shows_them__in_bus_order)
     put("nvidia/gpus/0000:3b:00.0/information", "Model: \t\t NVIDIA A100 80GB\nIRQ:   \t\t 5\n");
     put("nvidia/gpus/0000:0a:00.0/information", "Model: \t\t NVIDIA H200\n");
     char *path = xasprintf("%s/nvidia", directory);
-    char *json = gpu_models_json(path);
+    OWNED char *json = gpu_models_json(path);
     assert_string_equal(json, "{\"driver\":\"550.54.15\",\"models\":[\"NVIDIA H200\",\"NVIDIA A100 80GB\"]}");
     free(json);
     free(path);
     json = gpu_models_json("/no/such/directory");
     assert_string_equal(json, "null");
-    free(json);
 }
 
 /* "null", or the member as printed JSON, of provenance's git. The caller's. */
 static char *git_member(const char *where, char *const *environment)
 {
-    char *text = provenance_json(where, environment, NULL, NULL, "{\"torch\":\"2.1\"}");
+    OWNED char *text = provenance_json(where, environment, NULL, NULL, "{\"torch\":\"2.1\"}");
     cJSON *all = cJSON_Parse(text);
     assert_non_null(all);
     char *git = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(all, "git"));
     cJSON_Delete(all);
-    free(text);
     return git;
 }
 
 static void assert_git(const char *where, char *const *environment, const char *expected)
 {
-    char *git = git_member(where, environment);
+    OWNED char *git = git_member(where, environment);
     assert_string_equal(git, expected);
-    free(git);
 }
 
 TEST(provenance__everything__one_json_object)
@@ -297,17 +290,16 @@ TEST(provenance__everything__one_json_object)
 
 TEST(provenance__no_git_or_no_repository__null)
 {
-    char *nowhere = xasprintf("PATH=%s/none", directory);
+    OWNED char *nowhere = xasprintf("PATH=%s/none", directory);
     assert_git(directory, LIST("PATH=/usr/bin:/bin"), "null");
     assert_git(directory, LIST(nowhere), "null");
     assert_git("/no/such/directory", LIST("PATH=/usr/bin:/bin"), "null");
-    free(nowhere);
 }
 
 /* A git of our own: what it is asked and how its answers are read. */
 TEST(provenance__repository__commit_and_dirty)
 {
-    char *path = xasprintf("PATH=%s/bin:/usr/bin:/bin", directory), *tool = xasprintf("%s/bin/git", directory);
+    OWNED char *path = xasprintf("PATH=%s/bin:/usr/bin:/bin", directory), *tool = xasprintf("%s/bin/git", directory);
     put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; *untracked-files=no*) echo ' M file';; *) "
                    "exit 1;; esac\n");
     assert_int_equal(chmod(tool, 0755), 0);
@@ -318,8 +310,6 @@ TEST(provenance__repository__commit_and_dirty)
     put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; *) exit 1;; esac\n");
     assert_int_equal(chmod(tool, 0755), 0);
     assert_git(directory, LIST(path), "{\"commit\":\"0123abc\",\"dirty\":null}");
-    free(tool);
-    free(path);
 }
 
 TESTS_WITHIN(make_directory, remove_directory)

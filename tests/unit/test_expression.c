@@ -28,9 +28,8 @@ static char *resolved(const char *text)
 
 static void check(const char *text, const char *expected)
 {
-    char *out = resolved(text);
+    OWNED char *out = resolved(text);
     assert_string_equal(out, expected);
-    free(out);
 }
 
 TEST(resolve__bare_and_qualified_keys__columns)

@@ -47,7 +47,7 @@ TEST_WITHIN(guard_next__many_rows__share_the_allowance, open_memory, close_memor
 {
     struct db *db = *state;
     struct error e = ERROR_INIT;
-    struct stmt *s = prepare(db, without_end);
+    OWNED_STMT *s = prepare(db, without_end);
     guard_limit_time(db, 20, "that takes too long");
     stmt_bind_int(s, 1, INT64_MAX);
     int64_t rows = 0;
@@ -60,18 +60,16 @@ TEST_WITHIN(guard_next__many_rows__share_the_allowance, open_memory, close_memor
     /* A new allowance is for what comes then. */
     guard_limit_time(db, 100000, "never");
     assert_int_equal(guard_next(s, &e), 1);
-    stmt_free(s);
 }
 
 TEST_WITHIN(guard_next__other_errors__as_stmt_next_says_them, open_memory, close_memory)
 {
     struct db *db = *state;
     struct error e = ERROR_INIT;
-    struct stmt *s = prepare(db, "SELECT abs(-9223372036854775807 - 1)");
+    OWNED_STMT *s = prepare(db, "SELECT abs(-9223372036854775807 - 1)");
     guard_limit_time(db, 100000, "never");
     assert_int_equal(guard_next(s, &e), -1);
     assert_non_null(strstr(e.text, "integer overflow"));
-    stmt_free(s);
 }
 
 TEST(check_where__text_that_is_no_expression__refused)
@@ -137,10 +135,9 @@ TEST_WITHIN(limit_values__calls_without_end__refused, open_memory, close_memory)
     guard_limit_values(db);
     for (size_t i = 0; i < LENGTH(statements); i++) {
         struct error e = ERROR_INIT;
-        struct stmt *s = prepare(db, statements[i]);
+        OWNED_STMT *s = prepare(db, statements[i]);
         if (stmt_next(s, &e) >= 0)
             fail_msg("not refused: %s", statements[i]);
-        stmt_free(s);
     }
 }
 
@@ -155,10 +152,9 @@ TEST_WITHIN(limit_values__long_texts_and_patterns__refused, open_memory, close_m
     guard_limit_values(db);
     for (size_t i = 0; i < LENGTH(statements); i++) {
         struct error e = ERROR_INIT;
-        struct stmt *s = prepare(db, statements[i]);
+        OWNED_STMT *s = prepare(db, statements[i]);
         assert_int_equal(stmt_next(s, &e), -1);
         assert_non_null(strstr(e.text, i == 0 ? "64 KiB" : "pattern too complex"));
-        stmt_free(s);
     }
     int64_t yes = 0;
     struct error e = ERROR_INIT;

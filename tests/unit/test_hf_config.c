@@ -133,12 +133,10 @@ static struct hf_keys read_text(const char *name, const char *text)
 static struct hf_keys read_model(const char *name)
 {
     const char *source = getenv("srcdir");
-    char *path = xasprintf("%s/tests/hf_configs/%s.json", source ? source : ".", name);
-    struct buffer text = BUFFER_INIT;
+    OWNED char *path = xasprintf("%s/tests/hf_configs/%s.json", source ? source : ".", name);
+    OWNED_BUFFER text = BUFFER_INIT;
     FAIL_IF(file_read(path, 1 << 20, &text, &e) < 0);
     struct hf_keys keys = read_text(name, buffer_text(&text));
-    buffer_free(&text);
-    free(path);
     return keys;
 }
 

@@ -27,10 +27,9 @@ static int open_watch(void **state)
 
 static int close_watch(void **state)
 {
-    struct watched *w = *state;
+    OWNED struct watched *w = *state;
     host_watch_close(&w->watch);
     rmdir(w->scratch);
-    free(w);
     return 0;
 }
 

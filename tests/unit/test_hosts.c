@@ -15,14 +15,13 @@ static struct host_list parsed(const char *text)
 
 static void assert_hosts(const struct host_list *l, const char *expected)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     for (size_t i = 0; i < l->count; i++) {
         buffer_printf(&b, "%s%s:", i ? " " : "", l->hosts[i].name);
         for (size_t d = 0; d < l->hosts[i].device_count; d++)
             buffer_printf(&b, "%s%d", d ? "," : "", l->hosts[i].devices[d]);
     }
     assert_string_equal(buffer_text(&b), expected);
-    buffer_free(&b);
 }
 
 TEST(hosts_parse__comments_and_blanks__left_out)

@@ -21,9 +21,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    char *command = xasprintf("rm -rf '%s'", root);
+    OWNED char *command = xasprintf("rm -rf '%s'", root);
     int rc = chdir("/") + system(command);
-    free(command);
     return rc;
 }
 
@@ -63,10 +62,9 @@ TEST_WITHIN(open_below__links_and_dots__refused, set_up, tear_down)
                                           "/",    "a",          "a/",          "none",     "/etc/passwd"};
     for (size_t i = 0; i < LENGTH(refused); i++)
         assert_int_not_equal(tried(job_file_open_below("d", refused[i])), 0);
-    char *longest = xcalloc(1, NAME_MAX + 2);
+    OWNED char *longest = xcalloc(1, NAME_MAX + 2);
     memset(longest, 'x', NAME_MAX + 1);
     assert_int_equal(tried(job_file_open_below("d", longest)), ENAMETOOLONG);
-    free(longest);
 }
 
 /* What the file holds, the caller's; NULL with errno: it cannot be read. */
@@ -97,9 +95,8 @@ TEST_WITHIN(open__compressed__what_it_held, set_up, tear_down)
     assert_int_equal(tried(job_file_open("d/k/1/stderr.log")), EBADMSG);
     assert_int_equal(tried(job_file_open("d/k/1/metrics.jsonl")), ELOOP);
     run("echo plain >d/k/1/output.log");
-    char *plain = held(job_file_open("d/k/1/output.log"));
+    OWNED char *plain = held(job_file_open("d/k/1/output.log"));
     assert_string_equal(plain, "plain\n");
-    free(plain);
 }
 
 TEST_WITHIN(directory__two_names_of_the_job__no_links, set_up, tear_down)
@@ -114,16 +111,14 @@ TEST_WITHIN(directory__two_names_of_the_job__no_links, set_up, tear_down)
     assert_int_equal(tried(job_directory_make("user/good/7")), ENOTDIR);
     assert_int_equal(tried(job_directory_make("deep/down/key/1")), 0);
     assert_int_not_equal(access("real/other/1", F_OK), 0);
-    char *whole = job_directory_absolute("user/key/1"), *wanted = xasprintf("%s/real/key/1", root);
+    OWNED char *whole = job_directory_absolute("user/key/1"), *wanted = xasprintf("%s/real/key/1", root);
     assert_string_equal(whole, wanted);
-    free(whole);
-    free(wanted);
 }
 
 TEST_WITHIN(create__a_link_is_there__replaced, set_up, tear_down)
 {
     struct stat status;
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     run("mkdir d; echo precious >precious; ln -s ../precious d/log; mkdir d/dir");
     int directory = open("d", O_PATH | O_DIRECTORY), fd = job_file_create(directory, "log", 0);
     assert_int_equal(write(fd, "mine", 4), 4);
@@ -136,7 +131,6 @@ TEST_WITHIN(create__a_link_is_there__replaced, set_up, tear_down)
     assert_string_equal(buffer_text(&text), "precious\n");
     assert_int_equal(job_file_read(job_file_open("precious"), 3, &text), -1);
     assert_int_equal(errno, EFBIG);
-    buffer_free(&text);
 }
 
 TEST_WITHIN(share__a_link__what_it_leads_to_stays_private, set_up, tear_down)

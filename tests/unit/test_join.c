@@ -40,7 +40,7 @@ static void bind_keys(struct built *b, int64_t rank, struct range *keys)
 /* All keys but those in `bound` cover whatever they may be. */
 static void loosen(struct built *b, unsigned bound, const struct range *exact, struct range *keys)
 {
-    struct range *one = xcalloc(b->space->names.key_count, sizeof *one);
+    OWNED struct range *one = xcalloc(b->space->names.key_count, sizeof *one);
     for (size_t k = 0; k < b->space->names.key_count; k++)
         keys[k] = exact[k];
     for (int64_t rank = 0; rank < space_combinations(b->space); rank++) {
@@ -49,19 +49,17 @@ static void loosen(struct built *b, unsigned bound, const struct range *exact, s
             if (!(bound & 1U << k))
                 range_cover(&keys[k], &one[k]);
     }
-    free(one);
 }
 
 static struct stmt *prepare_truth(struct built *b, const char *sql)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct error e = ERROR_INIT;
     struct stmt *s = NULL;
     buffer_printf(&text, "SELECT CASE WHEN %s THEN 1 WHEN NOT %s THEN 0 END", sql, sql);
     space_add_combination(b->space, 1, &text);
     if (db_prepare(b->space->db, buffer_text(&text), &s, &e) < 0)
         fail_msg("%s: %s", sql, e.text);
-    buffer_free(&text);
     return s;
 }
 
@@ -102,10 +100,9 @@ static void check_drawn(const char *axes)
     struct built b = build_text(axes);
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(1500); seed++) {
         struct rng d = rng_stream(seed, 0);
-        struct buffer text = BUFFER_INIT;
+        OWNED_BUFFER text = BUFFER_INIT;
         draw_predicate(&d, keys, 4, 0, &text);
         check_formula(&b, buffer_text(&text), seed);
-        buffer_free(&text);
     }
     for (uint64_t seed = 0; seed < 64; seed++) /* b is NULL in one block, and its bounds say no */
         check_formula(&b, "coalesce(b, t * 100) > 100", seed);
@@ -231,7 +228,7 @@ TEST(formula__operations__sqlite_asked_for_their_own_keys)
                  {"CAST(a AS TEXT) = '3' AND b <> c", 8},
                  {"a || '-' || b <> c", 34}};
     struct built b = build_text(three_axes);
-    struct range *keys = xcalloc(b.space->names.key_count, sizeof *keys);
+    OWNED struct range *keys = xcalloc(b.space->names.key_count, sizeof *keys);
     const struct scope s = evaluator_scope(b.space->evaluator, keys);
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct expression x = EXPRESSION_INIT;
@@ -250,7 +247,6 @@ TEST(formula__operations__sqlite_asked_for_their_own_keys)
         formula_free(f);
         expression_free(&x);
     }
-    free(keys);
     built_free(&b);
 }
 
@@ -391,14 +387,13 @@ static void check_drawn_sums(const char *axes)
     struct built b = build_text(axes);
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(400); seed++) {
         struct rng d = rng_stream(seed, 1);
-        struct buffer text = BUFFER_INIT;
+        OWNED_BUFFER text = BUFFER_INIT;
         draw_sum(&d, 0, &text);
         if (rng_below(&d, 4) > 0) {
             buffer_add_text(&text, signs[rng_below(&d, 6)]);
             draw_sum(&d, 0, &text);
         }
         check_residues(&b, buffer_text(&text), (unsigned)rng_below(&d, 16));
-        buffer_free(&text);
     }
     built_free(&b);
 }
@@ -435,8 +430,8 @@ struct reference {
 static struct reference look_at_all(struct built *b)
 {
     const struct space *space = b->space;
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
+    OWNED_BUFFER sql = BUFFER_INIT;
+    OWNED_STMT *s = NULL;
     struct error e = ERROR_INIT;
     struct reference r = {NULL, 0, xcalloc(space->rule_count + 1, sizeof *r.excluded),
                           xcalloc(space->rule_count + 1, sizeof *r.alone)};
@@ -465,8 +460,6 @@ static struct reference look_at_all(struct built *b)
         r.ranks = array_grow(r.ranks, (size_t)r.count, sizeof *r.ranks);
         r.ranks[r.count++] = rank;
     }
-    stmt_free(s);
-    buffer_free(&sql);
     return r;
 }
 
@@ -521,12 +514,11 @@ static void check_as_one_by_one(struct built *b, uint64_t seed)
 TEST(match__drawn_spaces__as_one_by_one)
 {
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(250); seed++) {
-        char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 4);
+        OWNED char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 4);
         struct built b = build_text(text);
         if (space_combinations(b.space) <= 40000)
             check_as_one_by_one(&b, seed);
         built_free(&b);
-        free(text);
     }
 }
 
@@ -543,7 +535,7 @@ TEST(match__drawn_equalities__as_one_by_one)
     static const char *const signs[] = {" + ", " - ", " * "};
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(60); seed++) {
         struct rng d = rng_stream(seed, 2);
-        struct buffer text = BUFFER_INIT;
+        OWNED_BUFFER text = BUFFER_INIT;
         buffer_add_text(&text, axes);
         for (int rule = 0; rule < 2; rule++) {
             buffer_printf(&text, "[[rule]]\nname = \"r%d\"\nrequire = \"%s", rule, keys[rng_below(&d, 4)]);
@@ -554,14 +546,13 @@ TEST(match__drawn_equalities__as_one_by_one)
         struct built b = build_text(buffer_text(&text));
         check_as_one_by_one(&b, seed);
         built_free(&b);
-        buffer_free(&text);
     }
 }
 
 /* What a rule makes false by itself is told where that is cheap: SQLite is asked for each of 40,000 pairs here. */
 TEST(match__rule_for_sqlite__not_counted_by_itself_where_dear)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     buffer_add_text(&text, "[[model]]\na = { from = 1, to = 200, step = 1 }\n"
                            "[[parallel_spec]]\nb = { from = 1, to = 200, step = 1 }\n"
                            "[[rule]]\nname = \"none\"\nrequire = \"a > 200\"\n"
@@ -575,14 +566,13 @@ TEST(match__rule_for_sqlite__not_counted_by_itself_where_dear)
     assert_int_equal(counts.rules[1].alone, -1);
     free(counts.rules);
     built_free(&b);
-    buffer_free(&text);
 }
 
 /* --- beyond what can be listed --- */
 
 TEST(match__a_million_millions__counted_by_each_rule)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     static const char *const keys[] = {"[[cluster_spec]]\na", "b", "[[model]]\nc", "d", "[[parallel_spec]]\ne", "f"};
     for (int i = 0; i < 6; i++) {
         buffer_printf(&text, "%s = [", keys[i]);
@@ -604,5 +594,4 @@ TEST(match__a_million_millions__counted_by_each_rule)
     assert_int_equal(counts.rules[2].excluded, 100000000 - 495000);
     free(counts.rules);
     built_free(&b);
-    buffer_free(&text);
 }

@@ -25,7 +25,7 @@ static void expect_dependents(const char *toml, int64_t witness, const char *exp
     struct built b = build_text(toml);
     struct knowledge *k;
     struct found f = {.count = 0};
-    struct buffer got = BUFFER_INIT;
+    OWNED_BUFFER got = BUFFER_INIT;
     FAIL_IF(knowledge_create(b.space, &k, &e) < 0);
     for (int64_t rank = 0; rank < space_combinations(b.space); rank++)
         FAIL_IF(knowledge_add(k, rank + 1, rank, rank + 1 == witness, &e));
@@ -35,7 +35,6 @@ static void expect_dependents(const char *toml, int64_t witness, const char *exp
         buffer_printf(&got, "%s%d", i ? " " : "", (int)f.ids[i]);
     }
     assert_string_equal(buffer_text(&got), expected);
-    buffer_free(&got);
     knowledge_free(k);
     built_free(&b);
 }
@@ -62,7 +61,7 @@ TEST(order__stage_on_one_device__not_compared)
 TEST(order__tensor_for_pipeline__at_an_equal_product_alone)
 {
     const char *degrees = "[[parallel_spec]]\n\"(tp, pp)\" = [[4, 1], [2, 2], [1, 4], [1, 2], [2, 1]]\n";
-    char *text = xasprintf(EIGHT_DEVICES "%s", degrees);
+    OWNED char *text = xasprintf(EIGHT_DEVICES "%s", degrees);
     expect_dependents(text, 1, "2 3");
     expect_dependents(text, 4, "");
     expect_dependents(text, 5, "4");
@@ -70,7 +69,6 @@ TEST(order__tensor_for_pipeline__at_an_equal_product_alone)
     /* Two micro-batches do not fill four stages: less of the model in each is less then. */
     text = xasprintf(EIGHT_DEVICES "[training_spec]\ngradient_accumulation = 2\n%s", degrees);
     expect_dependents(text, 1, "2");
-    free(text);
 }
 
 TEST(order__listed_values__in_their_order)
@@ -95,12 +93,11 @@ TEST(order__key_of_nobody__must_be_equal)
 TEST(order__of_the_file__adds_and_replaces)
 {
     const char *keys = "[[parallel_spec]]\nmicro_batch = [1, 2]\nkernel = [\"a\", \"b\"]\n";
-    char *text = xasprintf("[predict.order]\nkernel = [\"b\", \"a\"]\nmicro_batch = \"equal\"\n%s", keys);
+    OWNED char *text = xasprintf("[predict.order]\nkernel = [\"b\", \"a\"]\nmicro_batch = \"equal\"\n%s", keys);
     expect_dependents(text, 2, "1");
     free(text);
     text = xasprintf("[predict.order]\nkernel = \"any\"\n%s", keys);
     expect_dependents(text, 2, "1 3 4");
-    free(text);
 }
 
 TEST(order__labels__differ_but_where_the_command_says_them)
@@ -108,9 +105,8 @@ TEST(order__labels__differ_but_where_the_command_says_them)
     const char *specs = "[predict]\n[[model]]\nname = \"a\"\nh = 1\n[[model]]\nname = \"b\"\nh = 1\n"
                         "[[parallel_spec]]\nmicro_batch = [1, 2]\n";
     expect_dependents(specs, 1, "2 3 4");
-    char *text = xasprintf("[job]\ncommand = [\"run\", \"{name}\"]\n%s", specs);
+    OWNED char *text = xasprintf("[job]\ncommand = [\"run\", \"{name}\"]\n%s", specs);
     expect_dependents(text, 1, "2");
-    free(text);
 }
 
 TEST(order__nothing_asked_or_off__none)

@@ -44,7 +44,7 @@ static bool first(const struct layer_stack *s, struct layer_state *st)
 static uint64_t walk_and_compare(const struct layer_stack *s)
 {
     struct layer_state walked = layer_state_make(s), found = layer_state_make(s);
-    struct buffer a = BUFFER_INIT, b = BUFFER_INIT;
+    OWNED_BUFFER a = BUFFER_INIT, b = BUFFER_INIT;
     uint64_t rank = 0;
     for (bool more = first(s, &walked); more; more = layer_stack_next(s, &walked)) {
         assert_true(rank < s->count);
@@ -55,8 +55,6 @@ static uint64_t walk_and_compare(const struct layer_stack *s)
         assert_int_equal(layer_stack_rank(s, &found), rank);
         rank++;
     }
-    buffer_free(&a);
-    buffer_free(&b);
     layer_state_free(&walked);
     layer_state_free(&found);
     return rank;
@@ -116,14 +114,13 @@ TEST(next__three_mixers_two_kinds__documented_order)
     const struct layer_rules rules = {2, SET(2, 1), ANY, SET(3)};
     struct layer_stack s = make(&rules);
     struct layer_state st = layer_state_make(&s);
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     size_t i = 0;
     for (bool more = first(&s, &st); more; more = layer_stack_next(&s, &st), i++) {
         assert_true(i < 16);
         assert_string_equal(describe(&s, &st, &text), expected[i]);
     }
     assert_int_equal(i, 16);
-    buffer_free(&text);
     layer_state_free(&st);
     layer_stack_free(&s);
 }

@@ -76,21 +76,19 @@ TEST(line_reader__nul_bytes__blanks)
 TEST(line_reader__line_over_the_bound__cut_and_the_next_one_whole)
 {
     size_t n = 3 * LINE_BYTES_MOST;
-    char *text = xmalloc(n + 6), *cut = xmalloc(LINE_BYTES_MOST + 1);
+    OWNED char *text = xmalloc(n + 6), *cut = xmalloc(LINE_BYTES_MOST + 1);
     memset(text, 'x', n);
     memcpy(text + n, "\nnext\n", 6);
     memset(cut, 'x', LINE_BYTES_MOST);
     cut[LINE_BYTES_MOST] = '\0';
     put(text, n + 6);
     assert_lines(0, LINES(cut, "next"));
-    free(text);
-    free(cut);
 }
 
 /* Every length around the block's: a line end may be the last or the first byte of a block. */
 TEST(line_reader__line_end_at_block_border__no_line_lost)
 {
-    char *text = xmalloc(LINE_BYTES_MOST + 8);
+    OWNED char *text = xmalloc(LINE_BYTES_MOST + 8);
     for (int around = -3; around <= 3; around++) {
         size_t n = (size_t)(LINE_BYTES_MOST + around);
         memset(text, 'y', n);
@@ -102,7 +100,6 @@ TEST(line_reader__line_end_at_block_border__no_line_lost)
         assert_null(line_reader_next(r));
         line_reader_close(r);
     }
-    free(text);
 }
 
 TEST(line_reader__larger_than_wanted__head_and_tail_apart)
@@ -119,11 +116,10 @@ TEST(line_reader__no_regular_file__none)
     assert_null(line_reader_open("/no/such/file", 0));
     assert_null(line_reader_open("/tmp", 0));
     assert_null(line_reader_open("/dev/zero", 0));
-    char *fifo = xasprintf("%s.fifo", path);
+    OWNED char *fifo = xasprintf("%s.fifo", path);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_null(line_reader_open(fifo, 0)); /* and does not wait for a writer */
     unlink(fifo);
-    free(fifo);
 }
 
 /* --- patterns --- */

@@ -39,23 +39,21 @@ static void add_listing(struct built *b, struct buffer *out)
 TEST(listing__drawn_sweeps__ranks_and_keys_as_recorded)
 {
     for (uint64_t line = 0; line < RECORDED; line++) {
-        struct buffer listing = BUFFER_INIT;
+        OWNED_BUFFER listing = BUFFER_INIT;
         char hex[HASH_HEX_BYTES];
         for (uint64_t seed = 1 + line * SWEEPS_PER_HASH; seed <= (line + 1) * SWEEPS_PER_HASH; seed++) {
-            char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 5);
+            OWNED char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 5);
             struct built b = build_text(text);
             buffer_add(&listing, &seed, sizeof seed);
             if (space_combinations(b.space) <= COMBINATIONS_MOST)
                 add_listing(&b, &listing);
             built_free(&b);
-            free(text);
         }
         const struct hash128 hash = hash_bytes(listing.data, listing.length);
         hash_hex(&hash, hex);
         if (strcmp(hex, recorded[line]) != 0)
             fail_msg("sweeps %d to %d are listed as %s, not %s", (int)(line * SWEEPS_PER_HASH + 1),
                      (int)((line + 1) * SWEEPS_PER_HASH), hex, recorded[line]);
-        buffer_free(&listing);
     }
 }
 
@@ -76,7 +74,7 @@ static struct built build_file(const char *path)
 /* Asks SQLite whether each combination meets all rules, one by one. */
 static struct stmt *prepare_rules(struct built *b)
 {
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     struct stmt *s = NULL;
     buffer_add_text(&sql, "SELECT true");
     for (size_t i = 0; i < b->space->rule_count; i++)
@@ -84,7 +82,6 @@ static struct stmt *prepare_rules(struct built *b)
             buffer_printf(&sql, " AND %s IS NOT FALSE", b->space->rules[i].accepts.sql);
     space_add_combination(b->space, 1, &sql);
     FAIL_IF(db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0);
-    buffer_free(&sql);
     return s;
 }
 
@@ -119,8 +116,7 @@ TEST(listing__configs__as_one_by_one)
                                         "quickstart", "torch-cpu", "torch-gpu",   "zhen"};
     const char *source = getenv("srcdir");
     for (size_t i = 0; i < LENGTH(names); i++) {
-        char *path = xasprintf("%s/configs/%s.toml", source ? source : "..", names[i]);
+        OWNED char *path = xasprintf("%s/configs/%s.toml", source ? source : "..", names[i]);
         check_file(path);
-        free(path);
     }
 }

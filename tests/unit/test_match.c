@@ -193,9 +193,8 @@ TEST(identity__what_is_left_out__as_if_it_were_not_written)
         {"command = [\"x\", \"--tags={momentum?a}{lr}\"]", "command = [\"x\", \"--tags={lr}\"]"},
     };
     for (size_t i = 0; i < LENGTH(same); i++) {
-        char *a = xasprintf("[job]\n%s\n%s", same[i][0], keys), *b = xasprintf("[job]\n%s\n%s", same[i][1], keys);
+        OWNED char *a = xasprintf("[job]\n%s\n%s", same[i][0], keys), *b = xasprintf("[job]\n%s\n%s", same[i][1], keys);
         assert_same_keys(a, b);
-        free_all(a, b);
     }
     assert_other_keys("[job]\ncommand = [\"x\", \"{momentum?}\"]\n[[model]]\na = 1\n",
                       "[job]\ncommand = [\"x\", \"\"]\n[[model]]\na = 1\n");
@@ -459,10 +458,9 @@ static struct enumeration enumerate_text(const char *path, const char *text)
     struct built b = build_text(text);
     struct enumeration n = {0};
     struct db *db = NULL;
-    char *notice = NULL;
+    OWNED char *notice = NULL;
     FAIL_IF(store_open(path, &db, &notice, &e) < 0 || enumerate_into(b.space, db, NULL, NULL, &n, &e) < 0);
     store_close(db);
-    free(notice);
     built_free(&b);
     return n;
 }
@@ -531,9 +529,8 @@ static struct enumeration draw_text(struct built *b, const char *path, const str
                                     struct db **db)
 {
     struct enumeration n = {0};
-    char *notice = NULL;
+    OWNED char *notice = NULL;
     FAIL_IF(store_open(path, db, &notice, &e) < 0 || enumerate_drawn(b->space, *db, draw, &n, &e) < 0);
-    free(notice);
     return n;
 }
 

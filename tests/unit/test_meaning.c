@@ -57,9 +57,8 @@ TEST(memory_words__counter_and_rank__where_known)
     struct sweep *s = load();
     const char *const want[][2] = {{"peak", "reserved, rank 0"}, {"device_memory_peak", "device"}, {"peak_memory", ""}};
     for (size_t i = 0; i < LENGTH(want); i++) {
-        char *words = metric_memory_words(s, want[i][0]);
+        OWNED char *words = metric_memory_words(s, want[i][0]);
         assert_string_equal(words, want[i][1]);
-        free(words);
     }
     sweep_free(s);
 }

@@ -51,12 +51,11 @@ static int compare_ranks(const void *a, const void *b)
 
 static void assert_no_rank_twice(const struct model_sample *sample)
 {
-    uint64_t *sorted = malloc(sample->count * sizeof *sorted);
+    OWNED uint64_t *sorted = malloc(sample->count * sizeof *sorted);
     memcpy(sorted, sample->ranks, sample->count * sizeof *sorted);
     qsort(sorted, sample->count, sizeof *sorted, compare_ranks);
     for (size_t i = 1; i < sample->count; i++)
         assert_true(sorted[i - 1] < sorted[i]);
-    free(sorted);
 }
 
 TEST(draw__fixed_seed__fixed_ranks)

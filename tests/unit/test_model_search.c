@@ -122,7 +122,7 @@ static int compare_texts(const void *a, const void *b)
 /* Every [[model]] block differs from all others. */
 static void assert_distinct(const char *text, size_t count)
 {
-    char *copy = strdup(text);
+    OWNED char *copy = strdup(text);
     char **blocks = calloc(count + 1, sizeof *blocks);
     size_t n = 0;
     for (char *p = copy; p; p = strstr(p, "[[model]]")) {
@@ -137,7 +137,6 @@ static void assert_distinct(const char *text, size_t count)
     for (size_t i = 1; i < n; i++)
         assert_string_not_equal(blocks[i - 1], blocks[i]);
     free(blocks);
-    free(copy);
 }
 
 /* The premise of the original's 141 models: all within a tenth of the base. */
@@ -358,10 +357,9 @@ TEST(list_values__keys_with_lists__named)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct sweep *s = sweep_of(cases[i].text);
         struct model_search *search = search_of(s, NULL);
-        struct buffer names = BUFFER_INIT;
+        OWNED_BUFFER names = BUFFER_INIT;
         model_section_add_list_values(search, &names);
         assert_string_equal(buffer_text(&names), cases[i].names);
-        buffer_free(&names);
         model_search_free(search);
         sweep_free(s);
     }

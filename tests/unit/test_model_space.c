@@ -273,11 +273,10 @@ TEST(toml__dhen_candidate__block_as_written_by_hand)
     struct model_space space = dhen_space(keys, 3);
     struct model_index *index = index_of(&space);
     struct model_cursor *cursor = model_cursor_make(index);
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     /* After the 91 of one layer and the 45 whose second layer has at most eight mixers that are not DOT. */
     model_candidate_add_toml(model_cursor_seek(cursor, 91 + 45 + 2), &text);
     assert_string_equal(buffer_text(&text), expected);
-    buffer_free(&text);
     model_cursor_free(cursor);
     model_index_free(index);
 }
@@ -302,7 +301,7 @@ TEST(toml__candidates__read_back_as_they_were)
     assert_int_equal(models->block_count, 3);
     for (size_t i = 0; i < 3; i++) {
         const struct axis *last = &models->blocks[i].axes[models->blocks[i].axis_count - 1];
-        struct buffer read = BUFFER_INIT, expected = BUFFER_INIT;
+        OWNED_BUFFER read = BUFFER_INIT, expected = BUFFER_INIT;
         assert_int_equal(models->blocks[i].axis_count, 5);
         assert_string_equal(last->keys[0], "tokens");
         assert_int_equal(last->value_count, 1);
@@ -311,8 +310,6 @@ TEST(toml__candidates__read_back_as_they_were)
             if (*p != ' ')
                 buffer_add_char(&expected, *p);
         assert_string_equal(buffer_text(&read), buffer_text(&expected));
-        buffer_free(&read);
-        buffer_free(&expected);
         buffer_free(&tokens[i]);
     }
     sweep_free(sweep);
@@ -337,7 +334,7 @@ TEST(toml__generic_keys__texts_flat_lists_and_quoted_names)
     struct model_index *index = index_of(&space);
     assert_int_equal(index->count, 2 * 3 * 3);
     struct model_cursor *cursor = model_cursor_make(index);
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     const struct model_candidate *c = model_cursor_seek(cursor, 9 + 3);
     model_candidate_add_toml(c, &text);
     assert_string_equal(buffer_text(&text), "[[model]]\n"
@@ -345,7 +342,6 @@ TEST(toml__generic_keys__texts_flat_lists_and_quoted_names)
                                             "blocks = [\"conv \\\"3x3\\\"\", \"pool\"]\n"
                                             "width = -1\n");
     assert_int_equal(c->parameters, 0);
-    buffer_free(&text);
     model_cursor_free(cursor);
     model_index_free(index);
 }

@@ -164,7 +164,7 @@ TEST(options_parse__wrong_use__one_sentence)
 
 TEST(options_add_help__table__aligned_lines)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     options_add_help(table + 5, NULL, &text);
     assert_string_equal(buffer_text(&text), "      --timeout TIME  limit\n"
                                             "      --share X       part\n"
@@ -173,7 +173,6 @@ TEST(options_add_help__table__aligned_lines)
                                             "      --version       versions of the tool and its libraries\n"
                                             "      --color WHEN    auto, always or never (default auto)\n"
                                             "      --no-pager      do not use a pager for long output\n");
-    buffer_free(&text);
 }
 
 TEST(command_find__options_first__word_after_their_values)

@@ -87,9 +87,8 @@ static enum place_answer try_on(struct world *w, int64_t job, int place, double 
 
 static bool is_kept(const struct world *w, int64_t job, int place)
 {
-    char *kept = place_watch_kept(w->watch, job, true, w->now_ms);
+    OWNED char *kept = place_watch_kept(w->watch, job, true, w->now_ms);
     bool is = kept && strchr(kept, '0' + place);
-    free(kept);
     return is;
 }
 
@@ -237,9 +236,8 @@ static struct place_end success_on(const char *place, int64_t job, int64_t attem
 
 static void assert_kept(const struct place_watch *w, int64_t job, bool is_wary, int64_t now_ms, const char *places)
 {
-    char *kept = place_watch_kept(w, job, is_wary, now_ms);
+    OWNED char *kept = place_watch_kept(w, job, is_wary, now_ms);
     assert_string_equal(kept ? kept : "", places);
-    free(kept);
 }
 
 TEST(place_watch__doubts_that_would_be_enough__no_other_job_meanwhile)

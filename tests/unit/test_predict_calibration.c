@@ -234,8 +234,8 @@ static double mean_error(const struct observation *all, const size_t *numbers, s
 static double few_shot_error(const struct calibration_prior *prior, const struct observation *all, size_t count,
                              size_t known, bool inverse)
 {
-    size_t *numbers = xcalloc(count, sizeof *numbers);
-    struct observation *drawn = xcalloc(known + 1, sizeof *drawn);
+    OWNED size_t *numbers = xcalloc(count, sizeof *numbers);
+    OWNED struct observation *drawn = xcalloc(known + 1, sizeof *drawn);
     double sum = 0;
     for (uint64_t i = 0; i < DRAWS; i++) {
         struct rng rng = rng_stream(1, i);
@@ -245,8 +245,6 @@ static double few_shot_error(const struct calibration_prior *prior, const struct
         struct calibration c = calibrated(prior, drawn, known, NULL);
         sum += mean_error(all, numbers, known, count, c.weights, inverse);
     }
-    free(numbers);
-    free(drawn);
     return sum / DRAWS;
 }
 
@@ -260,7 +258,7 @@ TEST(calibrate__ultrascale_memory__error_after_runs)
     static const size_t known[] = {0, 3, 5, 12, 20, 50};
     struct memory_coefficients c = framework_find("nanotron")->memory;
     struct shared_table t;
-    struct observation *all = NULL;
+    OWNED struct observation *all = NULL;
     size_t count = 0;
     if (!shared_table_load("ultrascale-1B-8B.csv", &t))
         skip();
@@ -286,7 +284,6 @@ TEST(calibrate__ultrascale_memory__error_after_runs)
         assert_true(error <= (known[i] == 20 ? 0.08 : 0.10));
         assert_true(known[i] < 20 || from_wrong <= 0.10);
     }
-    free(all);
     shared_table_free(&t);
 }
 
@@ -334,7 +331,7 @@ static struct calibration_prior from_other_clusters(const struct mpt_table *m, i
     struct calibration_prior prior = calibration_of_time(&time);
     for (size_t j = 0; j < prior.terms; j++)
         prior.weights[j] *= j % 2 ? off : 1 / off;
-    struct observation *others = NULL;
+    OWNED struct observation *others = NULL;
     size_t count = 0;
     for (int c = 0; c < MPT_CLUSTERS; c++)
         for (size_t i = 0; c != left_out && i < m->count[c]; i++) {
@@ -343,7 +340,6 @@ static struct calibration_prior from_other_clusters(const struct mpt_table *m, i
         }
     struct calibration fit = calibrated(&prior, others, count, NULL);
     calibration_apply_time(&fit, &time);
-    free(others);
     return calibration_of_time(&time);
 }
 
@@ -351,13 +347,12 @@ static struct calibration_prior from_other_clusters(const struct mpt_table *m, i
 static size_t without_broken(const struct calibration_prior *prior, const struct observation *all, size_t count,
                              struct observation *kept)
 {
-    bool *broken = xcalloc(count, sizeof *broken);
+    OWNED bool *broken = xcalloc(count, sizeof *broken);
     size_t n = 0;
     calibrated(prior, all, count, broken);
     for (size_t i = 0; i < count; i++)
         if (!broken[i])
             kept[n++] = all[i];
-    free(broken);
     return n;
 }
 
@@ -376,7 +371,7 @@ TEST(calibrate__mpt_throughput__error_across_clusters)
         skip();
     for (int c = 0; c < MPT_CLUSTERS; c++) {
         struct calibration_prior prior = from_other_clusters(&m, c, 1), off = from_other_clusters(&m, c, 2);
-        struct observation *kept = xcalloc(m.count[c], sizeof *kept);
+        OWNED struct observation *kept = xcalloc(m.count[c], sizeof *kept);
         size_t kept_count = without_broken(&prior, m.runs[c], m.count[c], kept);
         print_message("%s: %zu runs, %zu broken\n", mpt_cluster_names[c], m.count[c], m.count[c] - kept_count);
         for (size_t i = 0; i < LENGTH(known); i++) {
@@ -390,7 +385,6 @@ TEST(calibrate__mpt_throughput__error_across_clusters)
         double from_off = few_shot_error(&off, kept, kept_count, 0, true);
         print_message("  begun with weights off by a factor of 2: before any run %.1f %%\n", 100 * from_off);
         assert_true(from_off <= 0.15);
-        free(kept);
     }
     mpt_free(&m);
 }

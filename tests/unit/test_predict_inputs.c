@@ -539,11 +539,10 @@ TEST(evidence_widths_of__without_a_table__by_the_others)
     assert_true(time > 0.6 * UNCOMPARED_TIME && time < UNCOMPARED_TIME);
     assert_true(evidence_width(&with, QUANTITY_OF_TIME, 1U << FEATURE_SPREAD, &compared) >
                 evidence_width(&with, QUANTITY_OF_TIME, 0, &compared));
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     evidence_describe("nanotron", QUANTITY_OF_MEMORY, 1U << FEATURE_OFFLOAD, &b);
     assert_non_null(strstr(buffer_text(&b), "(ultrascale-1B-8B.csv)"));
     assert_non_null(strstr(buffer_text(&b), "offload: no measurement of memory to compare with in any framework"));
-    buffer_free(&b);
 }
 
 static double within(const char *table, enum predicted_quantity quantity, enum plan_feature feature)
@@ -644,14 +643,13 @@ TEST(predictor_predict__steps_of_launches__are_a_feature)
 /* Each source is told of with the width that the others give. */
 TEST(evidence_describe_sources__time__one_line_each)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     evidence_describe_sources(QUANTITY_OF_TIME, &b);
     assert_non_null(strstr(buffer_text(&b), "  megatron, plain: ± "));
     const char *once = strstr(buffer_text(&b), "(vtrain-single-node.csv)\n");
     assert_non_null(once);
     assert_null(strstr(once + 1, "(vtrain-single-node.csv)"));
     assert_null(strstr(buffer_text(&b), "(internevo-memory.csv)"));
-    buffer_free(&b);
 }
 
 /* Verdicts of plans that a framework was not compared with are careful, whatever other frameworks' runs say. */

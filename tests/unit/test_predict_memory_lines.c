@@ -57,7 +57,7 @@ static int compare_micro_batches(const void *a, const void *b)
 TEST(memory_lines__ultrascale_runs__nearer_than_the_model)
 {
     struct shared_table t;
-    struct ultrascale_run *runs = NULL;
+    OWNED struct ultrascale_run *runs = NULL;
     size_t count = 0, known = 0;
     double by_model = 0, by_line = 0;
     if (!shared_table_load("ultrascale-1B-8B.csv", &t))
@@ -88,6 +88,5 @@ TEST(memory_lines__ultrascale_runs__nearer_than_the_model)
                   known, 100 * by_line / (double)known, 100 * by_model / (double)known);
     assert_true(known > 100 && by_line < by_model);
     memory_lines_free(l);
-    free(runs);
     shared_table_free(&t);
 }

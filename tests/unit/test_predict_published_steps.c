@@ -105,7 +105,7 @@ static void rank_group(const struct vtrain_run *runs, size_t count, struct vtrai
 
 static void vtrain_rank(const struct shared_table *t, const struct framework *framework, struct vtrain_ranks *out)
 {
-    struct vtrain_run *runs = xcalloc(t->row_count, sizeof *runs);
+    OWNED struct vtrain_run *runs = xcalloc(t->row_count, sizeof *runs);
     *out = (struct vtrain_ranks){.groups = 0};
     for (size_t row = 0; row < t->row_count; row++)
         vtrain_read(t, row, framework, &runs[row]);
@@ -116,7 +116,6 @@ static void vtrain_rank(const struct shared_table *t, const struct framework *fr
         rank_group(runs + begin, end - begin, out);
     }
     out->error /= (double)t->row_count;
-    free(runs);
 }
 
 static double lowest(const double *values, size_t count)
@@ -256,7 +255,7 @@ TEST(step_predict__ultrascale_runs__ranked_on_few_nodes)
     double error = 0, runs = 0, rho = 0, groups = 0;
     if (!shared_table_load("ultrascale-1B-8B.csv", &t))
         skip();
-    bool *seen = xcalloc(t.row_count, sizeof *seen);
+    OWNED bool *seen = xcalloc(t.row_count, sizeof *seen);
     for (size_t first = 0; first < t.row_count; first++) {
         struct timed_group g;
         if (seen[first])
@@ -275,6 +274,5 @@ TEST(step_predict__ultrascale_runs__ranked_on_few_nodes)
                   runs, 100 * error / runs, groups, rho / groups);
     assert_true(runs == 187 && groups == 8);
     assert_true(error / runs <= 0.3 && rho / groups >= 0.9);
-    free(seen);
     shared_table_free(&t);
 }

@@ -130,16 +130,14 @@ static bool changes(struct predictor *predictor, const struct plan *plan, size_t
     static const char *const texts[] = {"H100", "V100-16GB", "fsdp2", "here", "Et*4|t*4L", "M-M-M-M*"};
     bool changed = false;
     fill(plan, values);
-    char *before = told(predictor, values);
+    OWNED char *before = told(predictor, values);
     for (size_t k = 0; !changed && k < count + LENGTH(texts) + LENGTH(numbers); k++) {
         const char *text = k < count ? words[k] : k < count + LENGTH(texts) ? texts[k - count] : NULL;
         double number = text ? 0 : numbers[k - count - LENGTH(texts)];
         values[input] = (struct input_value){text ? INPUT_TEXT : INPUT_NUMBER, number, text};
-        char *after = told(predictor, values);
+        OWNED char *after = told(predictor, values);
         changed = strcmp(before, after) != 0 && !strstr(after, INPUT_NOT_KNOWN);
-        free(after);
     }
-    free(before);
     return changed;
 }
 

@@ -47,11 +47,10 @@ TEST(predict_memory__keys_of_the_file__mapped)
 
 static double memory_under(const char *predict)
 {
-    char *text = xasprintf("%s%s%s[[parallel_spec]]\nmicro_batch = 1\n", predict, MODEL, CLUSTER);
+    OWNED char *text = xasprintf("%s%s%s[[parallel_spec]]\nmicro_batch = 1\n", predict, MODEL, CLUSTER);
     struct built b = build_text(text);
     double bytes = value_of(&b, "predicted_memory");
     built_free(&b);
-    free(text);
     return bytes;
 }
 
@@ -80,7 +79,7 @@ TEST(memory_fits__not_asked__not_in_force)
 
 static int64_t jobs_with(const char *predict, int64_t *excluded, int64_t *risky)
 {
-    char *text = NULL;
+    OWNED char *text = NULL;
     struct buffer t = BUFFER_INIT;
     buffer_printf(&t, "%s" MODEL CLUSTER PLANS, predict);
     text = buffer_take(&t);
@@ -92,7 +91,6 @@ static int64_t jobs_with(const char *predict, int64_t *excluded, int64_t *risky)
     assert_int_equal(p.match.combinations, p.jobs + (*excluded > 0 ? *excluded : 0));
     plan_free(&p);
     built_free(&b);
-    free(text);
     return jobs;
 }
 

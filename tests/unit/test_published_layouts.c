@@ -363,9 +363,9 @@ static const struct layout layouts[] = {
 /* Ends the test unless the rule that is the first to exclude it, or none, is the one of the table. */
 static void check_layout(const struct layout *l)
 {
-    char *profile = l->profile ? xasprintf("profile = \"%s\"\n", l->profile) : xstrdup("");
-    char *text = xasprintf("%s[cluster_spec]\nnum_hosts = %d\nnum_devices_per_host = %d\n[parallel_spec]\n%s", profile,
-                           l->hosts, l->devices_per_host, l->keys);
+    OWNED char *profile = l->profile ? xasprintf("profile = \"%s\"\n", l->profile) : xstrdup("");
+    OWNED char *text = xasprintf("%s[cluster_spec]\nnum_hosts = %d\nnum_devices_per_host = %d\n[parallel_spec]\n%s",
+                                 profile, l->hosts, l->devices_per_host, l->keys);
     struct built b = build_text(text);
     struct plan p = plan_of(&b);
     bool found = l->refused_by == NULL;
@@ -380,8 +380,6 @@ static void check_layout(const struct layout *l)
         fail_msg("%s does not refuse: %s", l->refused_by, l->keys);
     plan_free(&p);
     built_free(&b);
-    free(text);
-    free(profile);
 }
 
 TEST(layouts__published_and_planted__accepted_and_refused)
@@ -397,7 +395,7 @@ TEST(profiles__every_rule__refuses_a_layout)
                                            "llm-foundry", "maxtext",  "megatron",   "nanotron",  "nemo-rl", "olmo",
                                            "olmo-core",   "picotron", "torchtitan", "torchtune", "verl"};
     for (size_t i = 0; i < LENGTH(profiles); i++) {
-        char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
+        OWNED char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
         struct built b = build_text(text);
         for (size_t r = 0; r < b.sweep->rule_count; r++) {
             const char *name = b.sweep->rules[r].name;
@@ -408,6 +406,5 @@ TEST(profiles__every_rule__refuses_a_layout)
                 fail_msg("no layout that %s refuses", name);
         }
         built_free(&b);
-        free(text);
     }
 }

@@ -68,9 +68,9 @@ struct errors {
 /* Of one run; what ran must not be predicted not to fit. */
 static void compare(const struct published *row, struct slices run, struct errors *errors)
 {
-    char *text = xasprintf("profile = \"maxtext\"\n[predict]\ndevice = \"%s\"\n[[cluster_spec]]\nnum_hosts = %d\n"
-                           "num_devices_per_host = %d\n[[parallel_spec]]\nnum_slices = %d\n%s",
-                           row->device, row->hosts * run.count, row->devices_per_host, run.count, row->keys);
+    OWNED char *text = xasprintf("profile = \"maxtext\"\n[predict]\ndevice = \"%s\"\n[[cluster_spec]]\nnum_hosts = %d\n"
+                                 "num_devices_per_host = %d\n[[parallel_spec]]\nnum_slices = %d\n%s",
+                                 row->device, row->hosts * run.count, row->devices_per_host, run.count, row->keys);
     struct built b = build_text(text);
     double predicted = value_of(&b, "predicted_flops") / value_of(&b, "predicted_time") / value_of(&b, "gpus") / 1e12;
     if (value_of(&b, "predicted_risk") > 2)
@@ -83,7 +83,6 @@ static void compare(const struct published *row, struct slices run, struct error
         errors->most = fmax(errors->most, fabs(ratio - 1));
     }
     built_free(&b);
-    free(text);
 }
 
 static void tell(const char *device, const struct errors *e)

@@ -26,9 +26,8 @@ static int make_directory(void **state)
 static int remove_directory(void **state)
 {
     (void)state;
-    char *command = xasprintf("rm -rf '%s'", directory);
+    OWNED char *command = xasprintf("rm -rf '%s'", directory);
     int rc = system(command);
-    free(command);
     return rc;
 }
 
@@ -290,14 +289,11 @@ TEST(readers__one_table_of_texts__the_same_number_for_all)
     key.unit = (char *)"s";
     for (size_t i = 0; i < LENGTH(cases); i++) {
         const char *text = cases[i].text;
-        char *line = xasprintf("v=%s|\n", text), *named = xasprintf("v: %s\n", text);
-        char *table = xasprintf("v,w\n\"%s\",x\n", text);
+        OWNED char *line = xasprintf("v=%s|\n", text), *named = xasprintf("v: %s\n", text);
+        OWNED char *table = xasprintf("v,w\n\"%s\",x\n", text);
         assert_number("regex", text, number_in(regex, line), cases[i].number);
         assert_number("csv", text, number_in(csv, table), cases[i].number);
         assert_number("key", text, number_in(key, named), cases[i].with_unit);
-        free(line);
-        free(named);
-        free(table);
     }
 }
 
@@ -445,7 +441,7 @@ TEST(readers__a_name_per_step__bounded)
 
 TEST(readers__files_that_are_missing_or_no_files__no_samples)
 {
-    char *fifo = xasprintf("%s/fifo", directory);
+    OWNED char *fifo = xasprintf("%s/fifo", directory);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     struct metric metrics[] =
         {regex_metric("x ([0-9]+)"),
@@ -459,7 +455,6 @@ TEST(readers__files_that_are_missing_or_no_files__no_samples)
     sample_list_free(&l);
     reader_set_free(set);
     unlink(fifo);
-    free(fifo);
 }
 
 /* --- JSON readers --- */
@@ -469,11 +464,10 @@ static struct sample_list read_json(enum reader_kind kind, const char *path, con
     struct metric m = {.name = (char *)"speed", .reader = kind, .path = (char *)path, .file = (char *)"out.json"};
     struct reader_set *set = set_of(&m, 1);
     struct sample_list l;
-    char *file = xasprintf("%s/out.json", directory);
+    OWNED char *file = xasprintf("%s/out.json", directory);
     put(file, text);
     readers_read(set, NULL, NULL, directory, &l);
     reader_set_free(set);
-    free(file);
     return l;
 }
 

@@ -153,7 +153,7 @@ TEST(follow__cut_anywhere__same_as_at_once)
 {
     struct metric metrics[] = {a_metric, json_metric};
     struct reader_set *set = set_of(metrics, 2);
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
 
     struct rng rng = rng_stream(7, 0);
     for (int i = 0; i < 3000; i++) {
@@ -187,7 +187,6 @@ TEST(follow__cut_anywhere__same_as_at_once)
     sample_list_free(&looked);
     sample_list_free(&whole);
     output_reading_free(r);
-    buffer_free(&text);
     reader_set_free(set);
 }
 

@@ -20,9 +20,8 @@ static struct db *db;
 
 static void put(const char *name, const char *text)
 {
-    char *path = xasprintf("%s/%s", directory, name);
+    OWNED char *path = xasprintf("%s/%s", directory, name);
     FAIL_IF(file_write_atomic(path, text, strlen(text), &e));
-    free(path);
 }
 
 /* Attempts 7 and 8 of one job are open; slot 0 is of 8, slot 1 of 5, which has ended. */
@@ -55,9 +54,8 @@ static int tear_down(void **state)
 {
     (void)state;
     db_close(db);
-    char *command = xasprintf("rm -rf '%s'", directory);
+    OWNED char *command = xasprintf("rm -rf '%s'", directory);
     int rc = system(command);
-    free(command);
     return rc;
 }
 
@@ -68,22 +66,19 @@ static void recover(void)
 
 static void assert_file(const char *name, const char *expected)
 {
-    char *path = xasprintf("%s/%s", directory, name);
-    struct buffer text = BUFFER_INIT;
+    OWNED char *path = xasprintf("%s/%s", directory, name);
+    OWNED_BUFFER text = BUFFER_INIT;
     FAIL_IF(file_read(path, 1000, &text, &e) < 0);
     assert_string_equal(buffer_text(&text), expected);
-    buffer_free(&text);
-    free(path);
 }
 
 /* How many attempts the condition holds for. */
 static void assert_attempts(const char *condition, int64_t expected)
 {
-    char *sql = xasprintf("SELECT count(*) FROM attempt WHERE %s", condition);
+    OWNED char *sql = xasprintf("SELECT count(*) FROM attempt WHERE %s", condition);
     int64_t count = -1;
     FAIL_IF(db_query_int(db, sql, NO_VALUES, 0, &count, &e));
     assert_int_equal(count, expected);
-    free(sql);
 }
 
 TEST_WITHIN(recover_output__open_attempt_had_written__kept_with_it, set_up, tear_down)
@@ -109,7 +104,7 @@ TEST_WITHIN(recover_output__only_metrics__kept, set_up, tear_down)
 
 TEST_WITHIN(recover_output__name_taken__nothing_written_over, set_up, tear_down)
 {
-    char *taken = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
+    OWNED char *taken = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
     FAIL_IF(file_make_directories(taken, &e));
     put(KEY_DIRECTORY "/3/output.log", "older\n");
     const struct timespec long_ago[2] = {{1, 0}, {1, 0}};
@@ -118,13 +113,12 @@ TEST_WITHIN(recover_output__name_taken__nothing_written_over, set_up, tear_down)
     recover();
     assert_file(KEY_DIRECTORY "/3/output.log", "older\n");
     assert_file(KEY_DIRECTORY "/3-2/output.log", "newer\n");
-    free(taken);
 }
 
 /* The runner died between moving the one file and the other. */
 TEST_WITHIN(recover_output__keeping_had_begun__completed_in_the_same_place, set_up, tear_down)
 {
-    char *begun = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
+    OWNED char *begun = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
     FAIL_IF(file_make_directories(begun, &e));
     put(KEY_DIRECTORY "/3/output.log", "all\n");
     put("slots/attempt-8.metrics.jsonl", "{}\n");
@@ -132,7 +126,6 @@ TEST_WITHIN(recover_output__keeping_had_begun__completed_in_the_same_place, set_
     assert_file(KEY_DIRECTORY "/3/output.log", "all\n");
     assert_file(KEY_DIRECTORY "/3/metrics.jsonl", "{}\n");
     assert_attempts("id = 8 AND directory = '" KEY_DIRECTORY "/3' AND log_tail = 'all\n'", 1);
-    free(begun);
 }
 
 TEST_WITHIN(recover_output__claim_that_had_run__no_longer_a_claim, set_up, tear_down)
@@ -155,11 +148,10 @@ TEST_WITHIN(recover_output__slot_of_another_attempt__left_alone, set_up, tear_do
 
 TEST_WITHIN(recover_output__no_owners_file__nothing, set_up, tear_down)
 {
-    char *owners = xasprintf("%s/owners", scratch);
+    OWNED char *owners = xasprintf("%s/owners", scratch);
     assert_int_equal(unlink(owners), 0);
     put("slots/slot-0.log", "whose?\n");
     recover();
     assert_file("slots/slot-0.log", "whose?\n");
     assert_attempts("directory IS NULL", 3);
-    free(owners);
 }

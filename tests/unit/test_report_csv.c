@@ -58,11 +58,10 @@ static void check_read(const char *text, const char *expected)
 {
     for (size_t step = 1; step < 4; step++) {
         struct error e = ERROR_INIT;
-        struct buffer out = BUFFER_INIT;
+        OWNED_BUFFER out = BUFFER_INIT;
         if (read_shown(text, strlen(text), step, &out, &e) != 0)
             fail_msg("%s", e.text);
         assert_string_equal(buffer_text(&out), expected);
-        buffer_free(&out);
     }
 }
 
@@ -70,11 +69,10 @@ static void check_refused(const char *text, const char *message)
 {
     for (size_t step = 1; step < 4; step++) {
         struct error e = ERROR_INIT;
-        struct buffer out = BUFFER_INIT;
+        OWNED_BUFFER out = BUFFER_INIT;
         assert_int_equal(read_shown(text, strlen(text), step, &out, &e), -1);
         assert_string_equal(e.text, message);
         assert_int_equal(e.kind, ERROR_USAGE);
-        buffer_free(&out);
     }
 }
 
@@ -112,26 +110,23 @@ TEST(csv_read__malformed__refused_with_line)
 
 TEST(csv_read__nul_bytes__kept)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     static const char text[] = "a\0b,\"\0\"\n";
     FAIL_IF(read_shown(text, sizeof text - 1, 1000, &out, &e));
     assert_int_equal(out.length, sizeof "1:[a\0b][\0]" - 1);
     assert_memory_equal(out.data, "1:[a\0b][\0]", out.length);
-    buffer_free(&out);
 }
 
 TEST(csv_read__too_many_cells__refused)
 {
     size_t length = CSV_CELLS_MAX + 1;
-    char *text = xmalloc(length + 1);
+    OWNED char *text = xmalloc(length + 1);
     memset(text, ',', length);
     text[length] = '\0';
     struct error e = ERROR_INIT;
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     assert_int_equal(read_shown(text, length, length, &out, &e), -1);
     assert_string_equal(e.text, "line 1: too many cells");
-    free(text);
-    buffer_free(&out);
 }
 
 static long endless_quoted(void *context, void *bytes, size_t room, struct error *e)
@@ -205,11 +200,10 @@ TEST(csv_read__callback_and_input_errors__passed_through)
     assert_string_equal(e.text, "no such column");
     assert_int_equal(seen, 2);
 
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     f = (struct fixture_input){"a\nb\nc\nd\n", 8, 2, 0, 4};
     assert_int_equal(csv_read_rows(&(struct csv_input){fixture_read, &f}, show_record, &out, &e), -1);
     assert_string_equal(e.text, "input gone");
-    buffer_free(&out);
 }
 
 TEST(csv_formula__guards__undone_exactly_once)
@@ -226,12 +220,11 @@ TEST(csv_formula__guards__undone_exactly_once)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         size_t length = strlen(cases[i].text);
         assert_int_equal(csv_formula_like(cases[i].text, length), cases[i].formula);
-        char *guarded = xasprintf("'%s", cases[i].text);
+        OWNED char *guarded = xasprintf("'%s", cases[i].text);
         struct cell cell = {.kind = CELL_TEXT, .text = guarded, .length = length + 1};
         struct cell back = csv_unescape_formula(cell);
         assert_int_equal(back.length, cases[i].formula ? length : length + 1);
         assert_memory_equal(back.text, cases[i].formula ? cases[i].text : guarded, back.length);
-        free(guarded);
     }
     assert_int_equal(csv_unescape_formula((struct cell)NONE).kind, CELL_NULL);
 }
@@ -282,7 +275,7 @@ struct comparison {
 static void assert_reads_back(const struct cell *written, const struct cell *read)
 {
     struct cell text = csv_unescape_formula(*read);
-    struct buffer expected = BUFFER_INIT;
+    OWNED_BUFFER expected = BUFFER_INIT;
     char number[DECIMAL_BYTES];
     assert_int_equal(text.kind, written->kind == CELL_NULL ? CELL_NULL : CELL_TEXT);
     if (written->kind == CELL_INT)
@@ -296,7 +289,6 @@ static void assert_reads_back(const struct cell *written, const struct cell *rea
         assert_memory_equal(text.text, expected.data, expected.length);
     if (written->kind == CELL_FLOAT && isfinite(written->real))
         assert_true(strtod(buffer_text(&expected), NULL) == written->real);
-    buffer_free(&expected);
 }
 
 static int compare_record(void *context, const struct csv_record *record, struct error *e)
@@ -315,7 +307,7 @@ static void round_trip(size_t columns, uint64_t seed, bool lf)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e"};
     struct rng rng = rng_stream(seed, 0);
-    struct cell *cells = xcalloc(ROWS * columns, sizeof *cells);
+    OWNED struct cell *cells = xcalloc(ROWS * columns, sizeof *cells);
     for (size_t i = 0; i < ROWS * columns; i++)
         cells[i] = random_cell(&rng);
     struct fixture_rows f = {cells, ROWS, columns, NEVER, 0, 0};
@@ -334,7 +326,6 @@ static void round_trip(size_t columns, uint64_t seed, bool lf)
     for (size_t i = 0; i < ROWS * columns; i++)
         if (cells[i].kind == CELL_TEXT)
             free((char *)cells[i].text);
-    free(cells);
     buffer_free(&s.text);
 }
 

@@ -41,10 +41,9 @@ static const struct sweep_progress begun = {.total = 8,
 
 static void check_line(const struct sweep_progress *p, size_t columns, bool ascii, const char *expected)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     progress_add_line(p, columns, ascii, &out);
     assert_string_equal(buffer_text(&out), expected);
-    buffer_free(&out);
 }
 
 TEST(line__wide_terminal__everything_with_a_bar)
@@ -87,13 +86,12 @@ TEST(line__any_width__never_wider)
     p.best_unit = "µs";
     for (size_t columns = 0; columns < 250; columns++) {
         for (int ascii = 0; ascii < 2; ascii++) {
-            struct buffer out = BUFFER_INIT;
+            OWNED_BUFFER out = BUFFER_INIT;
             progress_add_line(&p, columns, ascii, &out);
             assert_true(text_columns(buffer_text(&out), out.length) <= columns);
             for (size_t i = 0; i < out.length; i++)
                 assert_true((unsigned char)out.data[i] >= ' ' && (!ascii || (unsigned char)out.data[i] < 0x7F));
             assert_int_equal(utf8_first_invalid(buffer_text(&out), out.length), out.length);
-            buffer_free(&out);
         }
     }
 }
@@ -128,10 +126,9 @@ TEST(line__rates__unit_in_which_they_can_be_read)
 
 static void check_plain(const struct sweep_progress *p, const char *expected)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     progress_add_plain(p, &out);
     assert_string_equal(buffer_text(&out), expected);
-    buffer_free(&out);
 }
 
 TEST(plain__all_and_little__complete_line)
@@ -162,13 +159,12 @@ TEST(plain__hostile_label__one_line)
 
 static void check_json(const struct sweep_progress *p, const char *expected)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     progress_add_json(EVENT_PROGRESS, p, &out);
     assert_string_equal(buffer_text(&out), expected);
     cJSON *parsed = cJSON_Parse(buffer_text(&out));
     assert_non_null(parsed);
     cJSON_Delete(parsed);
-    buffer_free(&out);
 }
 
 TEST(json__all_and_little__one_object)
@@ -201,12 +197,10 @@ TEST(json__best_not_finite_and_unnamed__nulls)
 
 static void check_summary(const struct sweep_progress *p, const char *expected)
 {
-    struct buffer out = BUFFER_INIT, shown = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT, shown = BUFFER_INIT;
     progress_add_summary(p, &out);
     text_add_terminal(&shown, buffer_text(&out), out.length, (struct text_terminal){false, false});
     assert_string_equal(buffer_text(&shown), expected);
-    buffer_free(&out);
-    buffer_free(&shown);
 }
 
 TEST(summary__states_and_classes__aligned_with_shares)

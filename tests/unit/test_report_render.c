@@ -35,18 +35,16 @@ static const struct cell hostile[] = {
 static void check(render_function *render, const struct cell *cells, size_t rows, const char *expected)
 {
     struct render_options options = RENDER_OPTIONS_INIT;
-    char *text = fixture_render(render, cells, rows, names, units, options);
+    OWNED char *text = fixture_render(render, cells, rows, names, units, options);
     assert_string_equal(text, expected);
-    free(text);
 }
 
 /* As check, for output with NUL bytes in it. */
 static void check_bytes(render_function *render, const char *expected, size_t length)
 {
     struct render_options options = RENDER_OPTIONS_INIT;
-    char *text = fixture_render(render, hostile, 4, names, units, options);
+    OWNED char *text = fixture_render(render, hostile, 4, names, units, options);
     assert_memory_equal(text, expected, length + 1);
-    free(text);
 }
 
 #define CHECK_BYTES(render, literal) check_bytes(render, literal, sizeof(literal) - 1)
@@ -74,26 +72,23 @@ TEST(csv__lf_option__lf_line_ends)
 {
     struct render_options options = RENDER_OPTIONS_INIT;
     options.lf = true;
-    char *text = fixture_render(render_csv, ordinary, 1, names, NULL, options);
+    OWNED char *text = fixture_render(render_csv, ordinary, 1, names, NULL, options);
     assert_string_equal(text, "name,zero_stage,throughput\ntiny,0,12.5\n");
-    free(text);
 }
 
 TEST(csv__header_like_formula__guarded)
 {
     static const char *const header[] = {"-x", "(pp, tp)", NULL};
-    char *text = fixture_render(render_csv, NULL, 0, header, NULL, (struct render_options)RENDER_OPTIONS_INIT);
+    OWNED char *text = fixture_render(render_csv, NULL, 0, header, NULL, (struct render_options)RENDER_OPTIONS_INIT);
     assert_string_equal(text, "'-x,\"(pp, tp)\"\r\n");
-    free(text);
 }
 
 TEST(csv__blanks_and_byte_order_mark__quoted_for_other_readers)
 {
     static const char *const header[] = {"\xEF\xBB\xBFname", "b c", NULL};
     static const struct cell cells[] = {TEXT(" x"), TEXT("x "), TEXT("x y"), TEXT(" ")};
-    char *text = fixture_render(render_csv, cells, 2, header, NULL, (struct render_options){.lf = true});
+    OWNED char *text = fixture_render(render_csv, cells, 2, header, NULL, (struct render_options){.lf = true});
     assert_string_equal(text, "\"\xEF\xBB\xBFname\",b c\n\" x\",\"x \"\nx y,\" \"\n");
-    free(text);
 }
 
 TEST(tsv__ordinary_rows__null_is_backslash_n)
@@ -190,13 +185,12 @@ TEST(table__wide_and_combining_characters__aligned_by_columns)
                                         TEXT("e\xCC\x81"
                                              "a"),
                                         INT(20)};
-    char *text = fixture_render(render_table, cells, 2, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
+    OWNED char *text = fixture_render(render_table, cells, 2, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
     assert_string_equal(text, "名       n\n"
                               "──────  ──\n"
                               "モデル   1\n"
                               "e\xCC\x81"
                               "a      20\n");
-    free(text);
 }
 
 TEST(table__ascii_option__nothing_else)
@@ -204,12 +198,11 @@ TEST(table__ascii_option__nothing_else)
     static const char *const two[] = {"é", "n", NULL};
     static const struct cell cells[] = {TEXT("abcdefghijkl"), INT(1), TEXT("\xF0\x9F\x98\x80"), INT(2)};
     struct render_options options = {.ascii = true, .cell_width = 10};
-    char *text = fixture_render(render_table, cells, 2, two, NULL, options);
+    OWNED char *text = fixture_render(render_table, cells, 2, two, NULL, options);
     assert_string_equal(text, "\\u00e9      n\n"
                               "----------  -\n"
                               "abcdefg...  1\n"
                               "\\U0001f600  2\n");
-    free(text);
 }
 
 TEST(table__long_cell__cut_at_limit)
@@ -217,34 +210,30 @@ TEST(table__long_cell__cut_at_limit)
     static const char *const one[] = {"name", NULL};
     static const struct cell cells[] = {TEXT("abcdef"), TEXT("abcdefg"), TEXT("日本語日")};
     struct render_options options = {.cell_width = 6};
-    char *text = fixture_render(render_table, cells, 3, one, NULL, options);
+    OWNED char *text = fixture_render(render_table, cells, 3, one, NULL, options);
     assert_string_equal(text, "name\n──────\nabcdef\nabcde…\n日本…\n");
-    free(text);
 }
 
 TEST(table__widest_rows_in_and_after_the_sample__aligned_and_whole)
 {
     static const char *const two[] = {"n", "m", NULL};
     static const char begin[] = "  n  m\n───  ─\n  1  7\n", end[] = "\n100  7\n  1  7\n123456  7\n";
-    struct cell *cells = xcalloc(2 * 1002, sizeof *cells);
+    OWNED struct cell *cells = xcalloc(2 * 1002, sizeof *cells);
     for (size_t i = 0; i < 1002; i++) {
         cells[2 * i] = (struct cell)INT(i == 1001 ? 123456 : i == 999 ? 100 : 1);
         cells[2 * i + 1] = (struct cell)INT(7);
     }
-    char *text = fixture_render(render_table, cells, 1002, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
+    OWNED char *text = fixture_render(render_table, cells, 1002, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
     assert_memory_equal(text, begin, strlen(begin));
     assert_string_equal(text + strlen(text) - strlen(end), end);
-    free(text);
-    free(cells);
 }
 
 TEST(table__column_of_null_and_text__titles_left)
 {
     static const char *const two[] = {"long title", "b", NULL};
     static const struct cell cells[] = {NONE, INT(1), NONE, TEXT("x")};
-    char *text = fixture_render(render_table, cells, 2, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
+    OWNED char *text = fixture_render(render_table, cells, 2, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
     assert_string_equal(text, "long title  b\n──────────  ─\n            1\n            x\n");
-    free(text);
 }
 
 TEST(every_format__row_error__passed_through)
@@ -306,18 +295,17 @@ TEST(every_format__disk_full_at_the_last_write__reported)
 TEST(every_format__megabyte_text_and_no_limit__bounded_lines)
 {
     size_t length = 3u << 20;
-    char *text = xmalloc(length);
+    OWNED char *text = xmalloc(length);
     memset(text, '"', length);
     struct cell cells[] =
         {{.kind = CELL_TEXT, .text = text, .length = length}, INT(1), INT(2), TEXT("x"), INT(1), INT(2)};
     for (const struct report_format *format = report_formats; format->name; format++) {
-        char *out = fixture_render(format->render, cells, 2, names, NULL, (struct render_options){.cell_width = 0});
+        OWNED char *out =
+            fixture_render(format->render, cells, 2, names, NULL, (struct render_options){.cell_width = 0});
         /* A cell of a workbook holds less, and that is packed. */
         assert_true(strlen(out) >= length || format->render == render_xlsx);
         assert_true(strlen(out) <= 2 * length + 100000);
-        free(out);
     }
-    free(text);
 }
 
 TEST(report_format_find__known_and_unknown__hint)

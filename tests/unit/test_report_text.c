@@ -8,11 +8,10 @@
 
 static void check(const char *text, size_t length, size_t limit, bool ascii, const char *expected, size_t columns)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     buffer_add_char(&out, '>');
     assert_int_equal(text_add_printable(&out, text, length, limit, ascii), columns);
     assert_string_equal(buffer_text(&out) + 1, expected);
-    buffer_free(&out);
 }
 
 TEST(printable__acting_characters__shown_as_escapes)
@@ -45,14 +44,12 @@ TEST(printable__limit__cut_before_what_does_not_fit)
 
 TEST(printable__flood_of_combining_marks__bytes_bounded)
 {
-    struct buffer flood = BUFFER_INIT, out = BUFFER_INIT;
+    OWNED_BUFFER flood = BUFFER_INIT, out = BUFFER_INIT;
     for (int i = 0; i < 100000; i++)
         buffer_add_text(&flood, "\xCC\x81");
     size_t columns = text_add_printable(&out, flood.data, flood.length, 10, false);
     assert_true(columns <= 10);
     assert_true(out.length <= 170);
-    buffer_free(&flood);
-    buffer_free(&out);
 }
 
 TEST(width__known_characters__columns)
@@ -84,10 +81,9 @@ TEST(rounded__magnitudes__six_digits_and_whole_integers)
                  {-INFINITY, "-Infinity"},
                  {2, "2"}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct buffer out = BUFFER_INIT;
+        OWNED_BUFFER out = BUFFER_INIT;
         text_add_rounded(&out, cases[i].value);
         assert_string_equal(buffer_text(&out), cases[i].text);
-        buffer_free(&out);
     }
 }
 
@@ -99,16 +95,15 @@ TEST(amount__magnitudes__as_people_write_them)
     } cases[] = {{0, "0"},       {5e-5, "under 0.001"}, {0.0758, "0.0758"}, {12.34, "12.3"},
                  {999.4, "999"}, {1234.5, "1,234"},     {1e6, "1,000,000"}, {NAN, "NaN"}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct buffer out = BUFFER_INIT;
+        OWNED_BUFFER out = BUFFER_INIT;
         text_add_amount(&out, cases[i].value);
         assert_string_equal(buffer_text(&out), cases[i].text);
-        buffer_free(&out);
     }
 }
 
 TEST(valid__bad_bytes__each_replaced)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     text_add_valid(&out,
                    "\xE2\x82"
                    "a\0\xFF",
@@ -118,15 +113,13 @@ TEST(valid__bad_bytes__each_replaced)
                         "\xEF\xBF\xBD\xEF\xBF\xBD"
                         "a\0\xEF\xBF\xBD",
                         11);
-    buffer_free(&out);
 }
 
 static void check_terminal(const char *text, struct text_terminal terminal, const char *expected)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     text_add_terminal(&out, text, strlen(text), terminal);
     assert_string_equal(buffer_text(&out), expected);
-    buffer_free(&out);
 }
 
 TEST(terminal__text_of_anybody__lines_stay_and_nothing_acts)
@@ -142,12 +135,11 @@ TEST(terminal__text_of_anybody__lines_stay_and_nothing_acts)
 
 TEST(terminal__styles__with_colour_only)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     text_add_styled(&out, text_state_style("ok"), "ok");
     text_add_styled(&out, text_state_style("oom"), " oom");
     text_add_styled(&out, text_state_style("state"), " state");
     check_terminal(buffer_text(&out), (struct text_terminal){false, true},
                    "\x1b[32mok\x1b[0m\x1b[31m oom\x1b[0m state");
     check_terminal(buffer_text(&out), (struct text_terminal){false, false}, "ok oom state");
-    buffer_free(&out);
 }

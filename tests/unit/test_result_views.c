@@ -40,9 +40,9 @@ static void refresh(struct db *db)
 /* The first row of a query, columns apart by "|", names before when `titles`. */
 static void expect_row(struct db *db, const char *sql, bool titles, const char *expected)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     struct error e = ERROR_INIT;
-    struct buffer row = BUFFER_INIT;
+    OWNED_BUFFER row = BUFFER_INIT;
     if (db_prepare(db, sql, &s, &e) < 0)
         fail_msg("%s: %s", sql, e.text);
     int rc = stmt_next(s, &e);
@@ -54,8 +54,6 @@ static void expect_row(struct db *db, const char *sql, bool titles, const char *
                       : stmt_is_null(s, i) ? "-"
                                            : stmt_text(s, i));
     assert_string_equal(buffer_text(&row), expected);
-    buffer_free(&row);
-    stmt_free(s);
 }
 
 TEST_WITHIN(result_views_refresh__keys_of_several_sections__qualified_where_needed, open_database, close_database)
@@ -177,10 +175,9 @@ TEST(key_sets_add_names__any_object__members_of_its_own)
         {"{\"a", "\"a"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct buffer names = BUFFER_INIT;
+        OWNED_BUFFER names = BUFFER_INIT;
         key_sets_add_names(cases[i].json, &names);
         assert_string_equal(buffer_text(&names), cases[i].names);
-        buffer_free(&names);
     }
 }
 

@@ -29,14 +29,13 @@ static int call(void *context, const char *text, bool empty, struct buffer *sql,
 
 static void check(const char *text, bool calls, const char *expected)
 {
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     struct error e = ERROR_INIT;
     const struct rewriter r = {name, calls ? call : NULL, NULL};
     int rc = rewrite_expression(text, &r, &sql, &e);
     assert_string_equal(rc ? e.text : buffer_text(&sql), expected);
     if (rc)
         assert_int_equal(e.kind, ERROR_USAGE);
-    buffer_free(&sql);
 }
 
 TEST(rewrite__names_and_quotes__replaced)
@@ -71,9 +70,8 @@ TEST(rewrite__refused__reason)
 
 TEST(rewrite__too_long__refused)
 {
-    char *text = malloc(REWRITE_LONGEST + 2);
+    OWNED char *text = malloc(REWRITE_LONGEST + 2);
     memset(text, '1', REWRITE_LONGEST + 1);
     text[REWRITE_LONGEST + 1] = '\0';
     check(text, true, "the expression is longer than 262144 bytes when its derived keys are written out");
-    free(text);
 }

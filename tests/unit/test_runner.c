@@ -98,7 +98,7 @@ static void hear_notice(void *context, const char *text)
 static int run_with(struct workplace *p, const char *retry, const char *job, struct script *script,
                     struct runner_options options)
 {
-    char *text = xasprintf("%s%s%s%s%s", SWEEP, RETRY, retry ? retry : "", JOB, job ? job : ""), *notice = NULL;
+    OWNED char *text = xasprintf("%s%s%s%s%s", SWEEP, RETRY, retry ? retry : "", JOB, job ? job : ""), *notice = NULL;
     char *environment[] = {(char *)"PATH=/usr/bin:/bin", NULL};
     struct built b = build_text(text);
     struct enumeration n = {0};
@@ -122,9 +122,7 @@ static int run_with(struct workplace *p, const char *retry, const char *job, str
     options.context = p;
     int rc = runner_run(&options, &p->result, &p->error);
     store_close(db);
-    free(notice);
     built_free(&b);
-    free(text);
     return rc;
 }
 

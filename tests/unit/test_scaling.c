@@ -11,22 +11,20 @@
 static struct sweep *sweep_of(const char *specs)
 {
     struct sweep *s = NULL;
-    char *text = xasprintf("[sweep]\nname = \"s\"\n[job]\ncommand = [\"true\"]\n%s", specs);
+    OWNED char *text = xasprintf("[sweep]\nname = \"s\"\n[job]\ncommand = [\"true\"]\n%s", specs);
     FAIL_IF(sweep_parse("sweep.toml", text, strlen(text), &s, &e));
-    free(text);
     return s;
 }
 
 static void assert_values(const struct sweep *s, enum section_kind section, size_t axis, const char *expected)
 {
     const struct axis *a = &s->sections[section].blocks[0].axes[axis];
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     for (size_t v = 0; v < a->value_count * a->key_count; v++) {
         buffer_add_text(&b, v ? " " : "");
         value_add_json(&a->values[v], &b);
     }
     assert_string_equal(buffer_text(&b), expected);
-    buffer_free(&b);
 }
 
 static struct scaling hosts_to(int64_t value)

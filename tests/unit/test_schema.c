@@ -87,7 +87,7 @@ static bool is_known(struct db *db)
 /* Of each table, index and trigger, so that none is left out of the sum. */
 TEST_WITHIN(schema_is_known__a_part_is_gone__no, open_blank, close_database)
 {
-    struct string_list drops = STRING_LIST_INIT;
+    OWNED_LIST drops = STRING_LIST_INIT;
     must(*state, embedded_text("sql/attempt_sums.sql"));
     FAIL_IF(db_query_texts(*state, "SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema WHERE sql IS NOT NULL",
                            NO_VALUES, &drops, &e));
@@ -99,7 +99,6 @@ TEST_WITHIN(schema_is_known__a_part_is_gone__no, open_blank, close_database)
             fail_msg("not missed: %s", drops.items[i]);
         must(*state, "ROLLBACK");
     }
-    string_list_free(&drops);
 }
 
 TEST_WITHIN(schema_is_known__tables_views_and_indexes_of_others__yes_but_no_trigger, open_blank, close_database)

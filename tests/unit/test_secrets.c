@@ -33,9 +33,8 @@ TEST(secrets_match_name__names__by_word_part_and_list)
 
 static void assert_redacted(const struct secrets *s, const char *text, const char *expected)
 {
-    char *got = secrets_redact(s, text);
+    OWNED char *got = secrets_redact(s, text);
     assert_string_equal(got, expected);
-    free(got);
 }
 
 TEST(secrets_redact__values__all_of_them_the_longest_first)
@@ -236,12 +235,11 @@ TEST(secrets_redact_sweep__file__still_one)
         "[training_spec]\napi_key = 5\npassword = \"p\"\ntoken = [12345678, 2]\nauth = { secret = 123456 }\n";
     struct secrets none = SECRETS_INIT;
     struct sweep *sweep = NULL;
-    char *got = secrets_redact_sweep(&none, text);
+    OWNED char *got = secrets_redact_sweep(&none, text);
     assert_string_equal(got, "[job]\ncommand = [\"train\", \"--api-key\",\n    \"[redacted]\", \"--pin=1\"]\n"
                              "versions = { a = \"curl --token [redacted] -H 'Authorization: Bearer [redacted]'\" }\n"
                              "[training_spec]\napi_key = 5\npassword = \"[redacted]\"\ntoken = [12345678, 2]\nauth = { "
                              "secret = 123456 }\n");
     FAIL_IF(sweep_parse("s.toml", got, strlen(got), &sweep, &e) < 0);
-    free(got);
     sweep_free(sweep);
 }

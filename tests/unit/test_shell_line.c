@@ -10,7 +10,7 @@
 static void check(const char *written, const char *value, const char *expected)
 {
     struct shell_line line = SHELL_LINE_INIT;
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     char *copy = strdup(written), *rest = copy, *part;
     const char *before = NULL;
     while ((part = strsep(&rest, "@"))) {
@@ -21,7 +21,6 @@ static void check(const char *written, const char *value, const char *expected)
         shell_line_read(&line, part);
     }
     assert_string_equal(buffer_text(&out), expected);
-    buffer_free(&out);
     free(copy);
 }
 
@@ -68,7 +67,7 @@ TEST(shell_add_value__beside_a_name__arrives)
                                         "i=9; printf %s `echo $i@`", "printf %s 9@>&1"};
     for (size_t i = 0; i < LENGTH(lines); i++) {
         struct shell_line line = SHELL_LINE_INIT;
-        struct buffer out = BUFFER_INIT;
+        OWNED_BUFFER out = BUFFER_INIT;
         char *before = strdup(lines[i]), *after = strchr(before, '@'), got[16] = "";
         *after++ = '\0';
         buffer_add_text(&out, before);
@@ -80,7 +79,6 @@ TEST(shell_add_value__beside_a_name__arrives)
         (void)!fread(got, 1, sizeof got - 1, shell);
         assert_int_equal(pclose(shell), 0);
         assert_int_equal(strspn(got, "91"), 2);
-        buffer_free(&out);
         free(before);
     }
 }

@@ -4,10 +4,9 @@
 
 static void check_word(const char *word, const char *expected)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     shell_add_word(&b, word);
     assert_string_equal(buffer_text(&b), expected);
-    buffer_free(&b);
 }
 
 TEST(shell_add_word__any_text__one_word)
@@ -28,10 +27,9 @@ TEST(shell_add_word__any_text__one_word)
 
 static void check_command(char *const *environment, char *const *command, const char *expected)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     shell_add_command(&b, environment, command);
     assert_string_equal(buffer_text(&b), expected);
-    buffer_free(&b);
 }
 
 TEST(shell_add_command__settings__before_the_command)
@@ -53,14 +51,13 @@ TEST(shell_add_command__program_like_a_setting__quoted)
 
 static void check_split(const char *line, char *const *expected)
 {
-    struct string_list words = STRING_LIST_INIT;
+    OWNED_LIST words = STRING_LIST_INIT;
     FAIL_IF(shell_split(line, &words, &e));
     for (size_t i = 0; i < words.count; i++) {
         assert_non_null(expected[i]);
         assert_string_equal(words.items[i], expected[i]);
     }
     assert_null(expected[words.count]);
-    string_list_free(&words);
 }
 
 TEST(shell_split__quotes_and_backslashes__as_a_shell)
@@ -77,11 +74,10 @@ TEST(shell_split__quotes_and_backslashes__as_a_shell)
 
 TEST(shell_split__quote_left_open__said)
 {
-    struct string_list words = STRING_LIST_INIT;
+    OWNED_LIST words = STRING_LIST_INIT;
     struct error e = ERROR_INIT;
     assert_int_equal(shell_split("it's", &words, &e), -1);
     assert_int_equal(e.kind, ERROR_USAGE);
     assert_string_equal(e.text, "it's: a quote is not closed");
     assert_int_equal(shell_split("a \"b\\\"", &words, &e), -1);
-    string_list_free(&words);
 }

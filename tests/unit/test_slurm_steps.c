@@ -63,7 +63,7 @@ TEST(allocation_devices__gpus_or_processors__by_node)
 {
     struct device_list l;
     allocation_devices(&held, false, 0, &l);
-    char *text = names(&l);
+    OWNED char *text = names(&l);
     assert_string_equal(text, "n1:0,n1:1,n1:2,n1:3,n2:0,n2:1");
     assert_int_equal(l.nodes[3], 0);
     assert_int_equal(l.nodes[4], 1);
@@ -72,7 +72,6 @@ TEST(allocation_devices__gpus_or_processors__by_node)
     allocation_devices(&held, true, 6, &l);
     text = names(&l);
     assert_string_equal(text, "n1:0,n1:1,n2:0");
-    free(text);
     device_list_free(&l);
 }
 
@@ -80,13 +79,12 @@ TEST(allocation_devices__gpus_or_processors__by_node)
 static void assert_share(const struct batch_config *config, const char *devices, const char *spec, const char *expected)
 {
     struct step_request r = {0};
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     step_share(&held, config, devices, spec, &r);
     buffer_printf(&b, "%s %lld nodes, %lld tasks, %lld cpus, %lld gpus%s, %s", r.nodes, (long long)r.node_count,
                   (long long)r.tasks_per_node, (long long)r.cpus_per_task, (long long)r.gpus_per_node,
                   r.no_gpus ? " of none" : "", r.memory ? r.memory : "-");
     assert_string_equal(buffer_text(&b), expected);
-    buffer_free(&b);
     free((char *)r.nodes);
     free((char *)r.memory);
 }
@@ -108,11 +106,10 @@ static void assert_command(char *const *launcher, char *const *command, const ch
     const struct step_request r =
         {.job = 4, .nodes = "n1,n2", .name = "x:1", .node_count = 2, .tasks_per_node = 3, .cpus_per_task = 5};
     char **words = step_command(&r, launcher, command);
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     for (char **w = words; *w; w++)
         buffer_printf(&b, "%s%s", w == words ? "" : " ", *w);
     assert_string_equal(buffer_text(&b), expected);
-    buffer_free(&b);
     strings_free(words);
 }
 

@@ -134,11 +134,10 @@ static void assert_answer(enum which which, const char *text, int refused, const
                                                       [ACCOUNTING] = &s->accounting,
                                                       [COMPLETIONS] = s->accounting.fallback,
                                                       [END] = &s->end};
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     size_t entries;
     assert_int_equal(batch_answer_read(s, questions[which], text, write_entry, &b, &entries), refused);
     assert_string_equal(buffer_text(&b), expected);
-    buffer_free(&b);
     batch_system_free(s);
 }
 
@@ -201,9 +200,9 @@ static void assert_read_by(const char *queue, const char *text, int refused, con
 {
     char path[] = "systemXXXXXX.toml";
     int fd = mkstemps(path, 5);
-    char *file = xasprintf("title = \"x\"\n[submit]\ncommand = [\"s\"]\nid = \"i\"\narrays = \"never\"\n"
-                           "[cancel]\ncommand = [\"c\"]\n[queue]\ncommand = [\"q\"]\n%s",
-                           queue);
+    OWNED char *file = xasprintf("title = \"x\"\n[submit]\ncommand = [\"s\"]\nid = \"i\"\narrays = \"never\"\n"
+                                 "[cancel]\ncommand = [\"c\"]\n[queue]\ncommand = [\"q\"]\n%s",
+                                 queue);
     assert_int_equal(file_write_all(fd, file, strlen(file)), 0);
     close(fd);
     struct batch_system *s = system_of(path);
@@ -214,7 +213,6 @@ static void assert_read_by(const char *queue, const char *text, int refused, con
     buffer_free(&b);
     batch_system_free(s);
     unlink(path);
-    free(file);
 }
 
 TEST(batch_answer_read__keys_and_values__a_record_each_the_last_value_counts)
@@ -265,9 +263,8 @@ TEST(batch_pattern_finds__empty_line__only_of_an_empty_text_or_between_others)
 static void assert_id(const char *output, const char *expected)
 {
     struct batch_system *s = system_of("slurm");
-    char *id = batch_system_id(s, output, "", true);
+    OWNED char *id = batch_system_id(s, output, "", true);
     assert_string_equal(id ? id : "none", expected);
-    free(id);
     batch_system_free(s);
 }
 
@@ -319,9 +316,8 @@ TEST(batch_system_refusal_text__all_that_sbatch_says__what_names_the_cause)
     };
     struct batch_system *s = system_of("slurm");
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char *text = batch_system_refusal_text(s, cases[i][0]);
+        OWNED char *text = batch_system_refusal_text(s, cases[i][0]);
         assert_string_equal(text, cases[i][1]);
-        free(text);
     }
     batch_system_free(s);
 }
@@ -373,12 +369,10 @@ static void bench_make(struct bench *b, char *const *command)
     b->job_dir = xasprintf("%s/key $1/1", b->root);
     assert_int_equal(file_make_directories(b->job_dir, NULL), 0);
     char *settings[] = {(char *)"GREETING=it's \"$HOME\" `x`\n=y", NULL};
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     batch_job_add(settings, b->job_dir, NULL, command, &text);
-    char *path = xasprintf("%s/" BATCH_JOB_FILE, b->job_dir);
+    OWNED char *path = xasprintf("%s/" BATCH_JOB_FILE, b->job_dir);
     assert_int_equal(file_write_atomic(path, text.data, text.length, NULL), 0);
-    free(path);
-    buffer_free(&text);
 }
 
 static int bench_run(const struct bench *b, int64_t limit_ms, const char *prefix)
@@ -386,44 +380,39 @@ static int bench_run(const struct bench *b, int64_t limit_ms, const char *prefix
     const struct batch_task tasks[] = {{"none/1", 6, 0, 0}, {"key $1/1", 7, limit_ms, 100}};
     struct batch_system *slurm = system_of("slurm");
     const struct batch_script batch = {slurm, "#SBATCH --time=1\n", b->root, 1, tasks, 2};
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     batch_script_add(&batch, &text);
     batch_system_free(slurm);
-    char *path = xasprintf("%s/batch", b->directory);
+    OWNED char *path = xasprintf("%s/batch", b->directory);
     assert_int_equal(file_write_atomic(path, text.data, text.length, NULL), 0);
     char *line =
         xasprintf("cd \"%s\" && SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=14 SLURM_JOB_NODELIST='n[1-2]' %s sh ./batch",
                   b->directory, prefix);
     int status = system(line);
     free(line);
-    free(path);
-    buffer_free(&text);
     return WEXITSTATUS(status);
 }
 
 static char *bench_read(const struct bench *b, const char *name)
 {
     struct buffer text = BUFFER_INIT;
-    char *path = xasprintf("%s/%s", b->job_dir, name);
+    OWNED char *path = xasprintf("%s/%s", b->job_dir, name);
     assert_int_equal(file_read(path, 1 << 16, &text, NULL), 0);
-    free(path);
     return buffer_take(&text);
 }
 
 static struct batch_report bench_report(const struct bench *b)
 {
     struct batch_report r;
-    char *text = bench_read(b, BATCH_RESULT_FILE);
+    OWNED char *text = bench_read(b, BATCH_RESULT_FILE);
     assert_true(batch_report_parse(text, &r));
-    free(text);
     return r;
 }
 
 static void bench_free(struct bench *b)
 {
-    char *line = xasprintf("rm -rf \"%s\"", b->directory);
+    OWNED char *line = xasprintf("rm -rf \"%s\"", b->directory);
     assert_int_equal(system(line), 0);
-    free(line);
     free(b->root);
     free(b->job_dir);
 }
@@ -479,9 +468,8 @@ TEST(batch_script__asked_to_end__says_so)
 /* A file of the job's directory, with this in it. */
 static void bench_write(const struct bench *b, const char *name, const char *text)
 {
-    char *path = xasprintf("%s/%s", b->job_dir, name);
+    OWNED char *path = xasprintf("%s/%s", b->job_dir, name);
     assert_int_equal(file_write_atomic(path, text, strlen(text), NULL), 0);
-    free(path);
 }
 
 TEST(batch_script__task_started_again__leaves_everything)
@@ -495,11 +483,9 @@ TEST(batch_script__task_started_again__leaves_everything)
         bench_write(&b, "output.log", "first");
         bench_write(&b, signs[i], "theirs");
         assert_int_equal(bench_run(&b, 0, ""), 75);
-        char *output = bench_read(&b, "output.log"), *sign = bench_read(&b, signs[i]);
+        OWNED char *output = bench_read(&b, "output.log"), *sign = bench_read(&b, signs[i]);
         assert_string_equal(output, "first");
         assert_string_equal(sign, "theirs");
-        free(output);
-        free(sign);
         free(bench_read(&b, BATCH_AGAIN_FILE));
         bench_free(&b);
     }

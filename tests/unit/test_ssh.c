@@ -50,7 +50,7 @@ TEST(ssh_report_read__in_pieces__what_is_cut_is_left)
     static const char text[] = "Warning: new key\nmeshsweep:begun\nmeshsweep:metrics 9 930766865\n123456789"
                                "meshsweep:end 139 0 2 1 1000 3500 1m1.50s 0m0.25s\n";
     struct ssh_report r = {.user_ms = -1};
-    struct buffer metrics = BUFFER_INIT;
+    OWNED_BUFFER metrics = BUFFER_INIT;
     size_t done = 0;
     for (size_t length = 1; length < sizeof text; length++)
         done += ssh_report_read(text + done, length - done, &r, &metrics);
@@ -63,7 +63,6 @@ TEST(ssh_report_read__in_pieces__what_is_cut_is_left)
     assert_int_equal(r.duration_ms, 2500);
     assert_int_equal(r.user_ms, 61500);
     assert_int_equal(r.system_ms, 250);
-    buffer_free(&metrics);
 }
 
 TEST(ssh_report_read__wrong_checksum__damaged)
@@ -71,11 +70,10 @@ TEST(ssh_report_read__wrong_checksum__damaged)
     static const char text[] =
         "meshsweep:begun\nmeshsweep:metrics 3 7\nabcmeshsweep:end 0 0 0 0 12%3N 13%3N 0m0s 0m0s\n";
     struct ssh_report r = {.user_ms = -1};
-    struct buffer metrics = BUFFER_INIT;
+    OWNED_BUFFER metrics = BUFFER_INIT;
     ssh_report_read(text, sizeof text - 1, &r, &metrics);
     assert_true(r.ended && r.damaged);
     assert_int_equal(r.duration_ms, -1);
-    buffer_free(&metrics);
 }
 
 TEST(ssh_path_there__directory_of_the_host__in_place_of_here)
@@ -90,9 +88,8 @@ TEST(ssh_path_there__directory_of_the_host__in_place_of_here)
                 {&other, "/w/pq", "/w/pq"},
                 {&other, "rel", "rel"}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        char *there = ssh_path_there(rows[i].host, "/w/p", rows[i].path);
+        OWNED char *there = ssh_path_there(rows[i].host, "/w/p", rows[i].path);
         assert_string_equal(there, rows[i].there);
-        free(there);
     }
 }
 

@@ -41,10 +41,10 @@ static bool database_allows(struct db *db, const char *table, const char *from, 
         must(db, insert);
         free(insert);
     }
-    char *update = xasprintf("UPDATE %s SET state = '%s', failure = iif('%s' = 'failed', 'exit', NULL) WHERE id = 1",
-                             table, to, to);
+    OWNED char *update =
+        xasprintf("UPDATE %s SET state = '%s', failure = iif('%s' = 'failed', 'exit', NULL) WHERE id = 1", table, to,
+                  to);
     int rc = db_exec(db, update, &e);
-    free(update);
     return rc == 0;
 }
 

@@ -58,25 +58,22 @@ BENCH_TEST(wait__own_directory_wanted__files_there_from_the_start, 1)
     struct launch launch = launch_of(b, argv);
     launch.make_job_dir = true;
     struct outcome o = run_launch(b, &launch);
-    char *metrics = xasprintf("%s/metrics.jsonl", b->job_dir), *line = xasprintf("%s\n", metrics);
+    OWNED char *metrics = xasprintf("%s/metrics.jsonl", b->job_dir), *line = xasprintf("%s\n", metrics);
     assert_string_equal(o.metrics_path, metrics);
     assert_log(&o, line);
     struct stat status;
     assert_int_equal(stat(b->job_dir, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0700);
-    free(metrics);
-    free(line);
     outcome_free(&o);
 }
 
 BENCH_TEST(wait__metrics_written__moved_to_job_directory, 1)
 {
     struct outcome o = run_shell(b, "echo '{\"a\": 1}' > \"$MESHSWEEP_METRICS\"");
-    char *text = text_of(o.metrics_path);
+    OWNED char *text = text_of(o.metrics_path);
     assert_string_equal(text, "{\"a\": 1}\n");
     assert_int_equal(strncmp(o.metrics_path, b->job_dir, strlen(b->job_dir)), 0);
     assert_null(o.log_path);
-    free(text);
     outcome_free(&o);
 }
 
@@ -194,7 +191,7 @@ BENCH_TEST(start__no_such_program__spawn_failure, 1)
 
 BENCH_TEST(start__not_executable__spawn_failure, 1)
 {
-    char *script = xasprintf("%s/script", b->directory), *path = xasprintf("PATH=%s", b->directory);
+    OWNED char *script = xasprintf("%s/script", b->directory), *path = xasprintf("PATH=%s", b->directory);
     write_script(script, "#!/bin/sh\n", 0644);
     assert_not_started(b, (char *[]){script, NULL}, NULL, EACCES, "exec");
     int error_number = 0;
@@ -204,8 +201,6 @@ BENCH_TEST(start__not_executable__spawn_failure, 1)
     assert_not_started(b, (char *[]){script, NULL}, NULL, ENOENT, "exec");
     write_script(script, "no interpreter at all\n", 0755);
     assert_not_started(b, (char *[]){script, NULL}, NULL, ENOEXEC, "exec");
-    free(path);
-    free(script);
 }
 
 BENCH_TEST(start__directory_missing__spawn_failure, 1)
@@ -216,16 +211,15 @@ BENCH_TEST(start__directory_missing__spawn_failure, 1)
 
 BENCH_TEST(start__argument_too_long__spawn_failure, 1)
 {
-    char *huge = xmalloc(1 << 20);
+    OWNED char *huge = xmalloc(1 << 20);
     memset(huge, 'x', (1 << 20) - 1);
     huge[(1 << 20) - 1] = '\0';
     assert_not_started(b, (char *[]){"true", huge, NULL}, NULL, E2BIG, "exec");
-    free(huge);
 }
 
 BENCH_TEST(find_program__relative_path_entry__counts_from_the_directory, 1)
 {
-    char *script = xasprintf("%s/tool", b->directory);
+    OWNED char *script = xasprintf("%s/tool", b->directory);
     write_script(script, "#!/bin/sh\necho found\n", 0755);
     struct launch launch = launch_of(b, (char *[]){"tool", NULL});
     launch.environment = (char *[]){"PATH=/nowhere::/bin", NULL};
@@ -233,7 +227,6 @@ BENCH_TEST(find_program__relative_path_entry__counts_from_the_directory, 1)
     struct outcome o = run_launch(b, &launch);
     assert_log(&o, "found\n");
     outcome_free(&o);
-    free(script);
 }
 
 /* --- limits --- */
@@ -305,9 +298,8 @@ static bool holds_step(void *context, int64_t attempt, const struct attempt_file
 {
     (void)context;
     (void)attempt;
-    char *text = text_of(files->log_path);
+    OWNED char *text = text_of(files->log_path);
     bool found = strstr(text, "step") != NULL;
-    free(text);
     return found;
 }
 

@@ -34,19 +34,17 @@ static char *show_block(const struct block *block)
 static void assert_block(const struct sweep *s, enum section_kind kind, size_t index, const char *expected)
 {
     assert_true(index < s->sections[kind].block_count);
-    char *shown = show_block(&s->sections[kind].blocks[index]);
+    OWNED char *shown = show_block(&s->sections[kind].blocks[index]);
     assert_string_equal(shown, expected);
-    free(shown);
 }
 
 static void assert_model(const char *keys, const char *expected)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     buffer_printf(&text, "[model]\n%s\n", keys);
     struct sweep *s = read_sweep(buffer_text(&text));
     assert_block(s, SECTION_MODEL, 0, expected);
     sweep_free(s);
-    buffer_free(&text);
 }
 
 TEST(sections__tables_and_lists_of_tables__blocks_in_order)

@@ -32,10 +32,9 @@ static int enter(void **state)
 static int leave(void **state)
 {
     struct place *place = *state;
-    char *command = xasprintf("rm -rf '%s'", place->directory);
+    OWNED char *command = xasprintf("rm -rf '%s'", place->directory);
     int rc = chdir(place->before);
     rc |= system(command);
-    free(command);
     return rc;
 }
 
@@ -353,12 +352,11 @@ TEST(profiles__carried_in_the_program__all_load)
 {
     size_t count = 0;
     for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f)); count++) {
-        char *text = xasprintf("profile = \"%.*s\"\n", (int)(strlen(f->name) - strlen("profiles/.toml")),
-                               f->name + strlen("profiles/"));
+        OWNED char *text = xasprintf("profile = \"%.*s\"\n", (int)(strlen(f->name) - strlen("profiles/.toml")),
+                                     f->name + strlen("profiles/"));
         struct sweep *s = parse(text);
         assert_memory_equal(s->profile_text, f->text, strlen(f->text));
         sweep_free(s);
-        free(text);
     }
     assert_true(count >= 2);
 }
@@ -368,15 +366,14 @@ TEST(profiles__carried_in_the_program__all_load)
 static void read_readme(struct buffer *out)
 {
     const char *source = getenv("srcdir");
-    char *path = xasprintf("%s/docs/reference.md", source ? source : "..");
+    OWNED char *path = xasprintf("%s/docs/reference.md", source ? source : "..");
     FAIL_IF(file_read(path, 1 << 20, out, &e) < 0);
-    free(path);
 }
 
 /* Each ```toml block of docs/reference.md is a sweep file. */
 TEST(readme__its_examples__load)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     size_t count = 0;
     read_readme(&text);
     for (char *p = strstr(text.data, "```toml\n"); p; p = strstr(p, "```toml\n")) {
@@ -390,7 +387,6 @@ TEST(readme__its_examples__load)
         count++;
     }
     assert_true(count >= 10);
-    buffer_free(&text);
 }
 
 /* --- the zhen profile --- */

@@ -353,7 +353,7 @@ TEST(problems__many__all_at_once_in_order_of_the_text)
 
 TEST(problems__thousands__first_ones_and_a_count)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     for (int i = 0; i < 3000; i++)
         buffer_printf(&text, "k%d = 1\n", i);
     struct error e = ERROR_INIT;
@@ -362,13 +362,12 @@ TEST(problems__thousands__first_ones_and_a_count)
     static const char last[] = "s.toml:50:1: unknown key \"k49\" in the file\n… and 2950 more";
     assert_true(strlen(e.text) > sizeof last);
     assert_string_equal(e.text + strlen(e.text) - (sizeof last - 1), last);
-    buffer_free(&text);
 }
 
 TEST(problems__control_characters_and_long_keys__tidied)
 {
     assert_problems("\"a\\u001b[31m\\n\" = 1\n", "s.toml:1:1: unknown key \"a?[31m?\" in the file");
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     for (int i = 0; i < 1000; i++)
         buffer_add_text(&text, "k");
     buffer_add_text(&text, " = 1\n");
@@ -377,15 +376,13 @@ TEST(problems__control_characters_and_long_keys__tidied)
     assert_int_equal(sweep_parse("s.toml", buffer_text(&text), text.length, &s, &e), -1);
     assert_true(strlen(e.text) < 500);
     assert_string_equal(e.text + strlen(e.text) - strlen("kk…"), "kk…");
-    buffer_free(&text);
 }
 
 TEST(entries__too_many__refused_not_searched)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     buffer_add_text(&text, "[derive]\n");
     for (int i = 0; i <= 10000; i++)
         buffer_printf(&text, "k%d = 1\n", i);
     assert_problems(buffer_text(&text), "s.toml:1:2: more than 10000 derived keys");
-    buffer_free(&text);
 }

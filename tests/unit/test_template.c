@@ -44,9 +44,8 @@ TEST(template_parse__braces__placeholder_or_text)
         {"{é}", "{é}"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char *shown = show(cases[i][0]);
+        OWNED char *shown = show(cases[i][0]);
         assert_string_equal(shown, cases[i][1]);
-        free(shown);
     }
 }
 
@@ -67,7 +66,7 @@ TEST(template_parse__optional__text_with_its_value_or_nothing)
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct template t = template_parse(cases[i][0]);
-        struct buffer parts = BUFFER_INIT, written = BUFFER_INIT;
+        OWNED_BUFFER parts = BUFFER_INIT, written = BUFFER_INIT;
         for (size_t k = 0; k < t.count; k++) {
             buffer_printf(&parts, "<%d %s>", (int)t.parts[k].option, t.parts[k].text);
             template_add_part(&t.parts[k], &written);
@@ -75,8 +74,6 @@ TEST(template_parse__optional__text_with_its_value_or_nothing)
         assert_string_equal(buffer_text(&parts), cases[i][1]);
         if (t.count > 1 || t.parts[0].is_placeholder)
             assert_string_equal(buffer_text(&written), cases[i][0]);
-        buffer_free(&parts);
-        buffer_free(&written);
         template_free(&t);
     }
 }
@@ -129,10 +126,9 @@ TEST(template_misspelt__half_a_name__told)
     static const char *const good[] = {"{tp}", "{model.layers}", "{a..z}", "{}", "${.x}", "{{model.}", "x.}", "{."};
     for (size_t i = 0; i < LENGTH(good); i++)
         assert_null(template_misspelt(good[i]));
-    char *half = template_misspelt("a {tp} {model.} {.b}");
+    OWNED char *half = template_misspelt("a {tp} {model.} {.b}");
     assert_string_equal(half, "{model.}");
     free(half);
     half = template_misspelt("{.layers}");
     assert_string_equal(half, "{.layers}");
-    free(half);
 }

@@ -29,18 +29,16 @@ static char *read_bad(const char *text, size_t length)
 
 static void assert_refused(const char *text, size_t length, const char *message)
 {
-    char *line = read_bad(text, length);
+    OWNED char *line = read_bad(text, length);
     assert_string_equal(line, message);
-    free(line);
 }
 
 static void assert_json(const char *text, const char *json)
 {
     struct toml_node *root = read_good(text);
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     toml_add_json(root, &b);
     assert_string_equal(buffer_text(&b), json);
-    buffer_free(&b);
     toml_free(root);
 }
 
@@ -135,11 +133,10 @@ TEST(toml_parse__syntax_errors__position_and_reason)
         {"a = tru", "1:8: "},           {"a.b = 1\n[a]\n", "2:"},     {"a = 1 b = 2", "1:"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char *line = read_bad(cases[i].text, strlen(cases[i].text));
+        OWNED char *line = read_bad(cases[i].text, strlen(cases[i].text));
         if (strncmp(line, cases[i].position, strlen(cases[i].position)) != 0)
             fail_msg("\"%s\": %s, not at %s", cases[i].text, line, cases[i].position);
         assert_true(strlen(strchr(line, ' ')) > 10);
-        free(line);
     }
 }
 
@@ -187,9 +184,8 @@ TEST(toml_parse__beyond_ascii__in_strings_and_comments_only)
                   "2]",
                   "1:8"}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char *expected = xasprintf("%s: %s", cases[i].position, message);
+        OWNED char *expected = xasprintf("%s: %s", cases[i].position, message);
         assert_refused(cases[i].text, strlen(cases[i].text), expected);
-        free(expected);
     }
     /* A character from each range that is looked at closely for being a blank, after an escaped line end. */
     assert_json("a = \"\"\"x\\\n  é\\\n\\\n ᚁ\\\n —\\\n。\\\n ﻼ\"\"\" # é\n'é' = 'é'",
@@ -208,9 +204,8 @@ static char *repeat(const char *before, const char *repeated, size_t count)
 
 static void assert_repeated_refused(const char *before, const char *repeated, size_t count, const char *message)
 {
-    char *text = repeat(before, repeated, count);
+    OWNED char *text = repeat(before, repeated, count);
     assert_refused(text, strlen(text), message);
-    free(text);
 }
 
 TEST(toml_parse__hostile_depth__refused_at_once)
@@ -223,39 +218,34 @@ TEST(toml_parse__hostile_depth__refused_at_once)
 
 TEST(toml_parse__hostile_count__refused_at_once)
 {
-    char *text = repeat("a = [", "1,", TOML_MOST_VALUES);
-    char *line = read_bad(text, strlen(text));
+    OWNED char *text = repeat("a = [", "1,", TOML_MOST_VALUES);
+    OWNED char *line = read_bad(text, strlen(text));
     assert_non_null(strstr(line, ": more than 4000000 values in one file"));
-    free(line);
-    free(text);
 }
 
 TEST(toml_parse__deepest_that_is_allowed__read_and_released)
 {
     char *open = repeat("a = ", "[", TOML_MOST_NESTING), *close = repeat("", "]", TOML_MOST_NESTING);
-    char *text = xasprintf("%s%s", open, close);
+    OWNED char *text = xasprintf("%s%s", open, close);
     toml_free(read_good(text));
     free(open);
     free(close);
     free(text);
-    char *key = repeat("", "a.", TOML_MOST_KEY_PARTS - 1);
+    OWNED char *key = repeat("", "a.", TOML_MOST_KEY_PARTS - 1);
     text = xasprintf("%sz = 1", key);
     toml_free(read_good(text));
-    free(key);
-    free(text);
 }
 
 TEST(toml_parse__dots_and_brackets_in_strings__not_counted)
 {
-    char *dots = repeat("", "a.[{", 200);
-    char *text = xasprintf("a = \"%s\\\"%s\" # %s\nb = '%s'\nc = '''%s\n'%s\n''''\nd = \"\"\"\n%s\\\"\"\"%s\"\"\"\n"
-                           "e = \"\"\nf = ''''''\n",
-                           dots, dots, dots, dots, dots, dots, dots, dots);
+    OWNED char *dots = repeat("", "a.[{", 200);
+    OWNED char *text =
+        xasprintf("a = \"%s\\\"%s\" # %s\nb = '%s'\nc = '''%s\n'%s\n''''\nd = \"\"\"\n%s\\\"\"\"%s\"\"\"\n"
+                  "e = \"\"\nf = ''''''\n",
+                  dots, dots, dots, dots, dots, dots, dots, dots);
     struct toml_node *root = read_good(text);
     assert_int_equal(root->child_count, 6);
     toml_free(root);
-    free(dots);
-    free(text);
 }
 
 TEST(toml_add_literal__every_kind__reads_back_equal)
@@ -263,7 +253,7 @@ TEST(toml_add_literal__every_kind__reads_back_equal)
     static const char text[] = "a = [1, -2.5, 1e300, inf, -inf, true, \"q\\\"\\u007f\\n\", [], {}]\n"
                                "\"b c\" = { x = [{ y = 1 }], \"d.e\" = \"\" }\n";
     struct toml_node *root = read_good(text);
-    struct buffer line = BUFFER_INIT, before = BUFFER_INIT, after = BUFFER_INIT;
+    OWNED_BUFFER line = BUFFER_INIT, before = BUFFER_INIT, after = BUFFER_INIT;
     toml_add_json(root, &before);
     for (size_t i = 0; i < root->child_count; i++) {
         toml_add_key(root->children[i].key, &line);
@@ -276,9 +266,6 @@ TEST(toml_add_literal__every_kind__reads_back_equal)
     struct toml_node *again = read_good(buffer_text(&line));
     toml_add_json(again, &after);
     assert_string_equal(buffer_text(&after), buffer_text(&before));
-    buffer_free(&line);
-    buffer_free(&before);
-    buffer_free(&after);
     toml_free(root);
     toml_free(again);
 }

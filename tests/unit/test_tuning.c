@@ -38,9 +38,8 @@ TEST(include__uneven_hosts__as_many_of_each)
     FAIL_IF(hosts_parse("f", "w0 slots=2\nw1 slots=8\n", &hosts, &e));
     FAIL_IF(hosts_filter(&hosts, "w0@w1:4,5,6", NULL, &e));
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char *include = tuning_include(&hosts, cases[i].nodes, cases[i].devices);
+        OWNED char *include = tuning_include(&hosts, cases[i].nodes, cases[i].devices);
         assert_string_equal(include, cases[i].include);
-        free(include);
     }
     host_list_free(&hosts);
 }
@@ -163,9 +162,8 @@ TEST(find_config__each_spelling__its_word)
         struct error e = ERROR_INIT;
         assert_int_equal(ds_arguments_find_config((char *const *)cases[i].words, &at, &e), 0);
         assert_int_equal(at, cases[i].at);
-        char *path = ds_arguments_config_path(cases[i].words[at]);
+        OWNED char *path = ds_arguments_config_path(cases[i].words[at]);
         assert_string_equal(path, cases[i].path);
-        free(path);
     }
     const char *none[] = {"t.py", "--deepspeed", "--lr", NULL};
     size_t at;
@@ -243,14 +241,13 @@ TEST(space__any_config__a_sweep_file_that_loads)
         struct error e = ERROR_INIT;
         bool equal_batch;
         struct sweep *sweep = NULL;
-        char *toml = space_of(cases[i].config, &equal_batch, &e);
+        OWNED char *toml = space_of(cases[i].config, &equal_batch, &e);
         assert_non_null(toml);
         assert_non_null(strstr(toml, cases[i].wanted));
         assert_null(strstr(toml, "betas"));
         assert_int_equal(equal_batch, cases[i].equal_batch);
         assert_int_equal(sweep_parse("s.toml", toml, strlen(toml), &sweep, &e), 0);
         sweep_free(sweep);
-        free(toml);
     }
 }
 

@@ -116,34 +116,31 @@ TEST(format_duration__magnitudes__two_units)
 
 TEST(buffer_json_string__controls_and_bad_bytes__escaped)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     buffer_add_json_string(&b, "a\"\\\n\x01\xff\xc3\xa9\x7f", 9);
     assert_string_equal(buffer_text(&b), "\"a\\\"\\\\\\n\\u0001\xEF\xBF\xBD\xc3\xa9\\u007f\"");
-    buffer_free(&b);
 }
 
 TEST(buffer_int__least_and_largest__decimal)
 {
     static const int64_t values[] = {0, 7, -10, INT64_MAX, INT64_MIN};
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     for (size_t i = 0; i < LENGTH(values); i++) {
         buffer_add_int(&b, values[i]);
         buffer_add_char(&b, ' ');
     }
     assert_string_equal(buffer_text(&b), "0 7 -10 9223372036854775807 -9223372036854775808 ");
-    buffer_free(&b);
 }
 
 TEST(buffer_double__round_trip__shortest)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     buffer_add_double(&b, 0.1);
     buffer_add_char(&b, ' ');
     buffer_add_double(&b, 2.0);
     buffer_add_char(&b, ' ');
     buffer_add_double(&b, 1e300);
     assert_string_equal(buffer_text(&b), "0.1 2.0 1e+300");
-    buffer_free(&b);
 }
 
 TEST(utf8__overlong_and_surrogates__invalid)
@@ -234,7 +231,7 @@ TEST(hash__from_a_prefix__the_first_and_the_last_that_begin_so)
 
 TEST(string_list__added_and_taken__terminated_at_each_length)
 {
-    struct string_list l = STRING_LIST_INIT;
+    OWNED_LIST l = STRING_LIST_INIT;
     for (size_t n = 0; n < 9; n++) {
         assert_int_equal(l.count, n);
         assert_true(n == 0 ? l.items == NULL : l.items[n] == NULL);
@@ -252,7 +249,6 @@ TEST(string_list__added_and_taken__terminated_at_each_length)
     taken = string_list_take(&l);
     assert_null(taken[0]);
     strings_free(taken);
-    string_list_free(&l);
 }
 
 TEST(settings__whole_names_alone__among_them)
@@ -314,9 +310,8 @@ TEST(file_copy__holes__stay_holes)
 
 TEST(buffer_add_quoted__each_quote__doubled)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     buffer_add_quoted(&b, "it's \"so\"", '\'');
     buffer_add_quoted(&b, "a\"b", '"');
     assert_string_equal(buffer_text(&b), "'it''s \"so\"'\"a\"\"b\"");
-    buffer_free(&b);
 }

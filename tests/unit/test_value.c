@@ -56,13 +56,12 @@ TEST(value_texts__every_kind__as_json_and_for_a_command_line)
         {JSON("[1,{\"a\":2}]"), "[1,{\"a\":2}]", "[1,{\"a\":2}]"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct buffer b = BUFFER_INIT;
+        OWNED_BUFFER b = BUFFER_INIT;
         value_add_json(&cases[i].value, &b);
         assert_string_equal(buffer_text(&b), cases[i].json);
         buffer_clear(&b);
         value_add_text(&cases[i].value, &b);
         assert_string_equal(buffer_text(&b), cases[i].text);
-        buffer_free(&b);
     }
 }
 

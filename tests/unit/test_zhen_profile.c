@@ -26,9 +26,9 @@ static struct match_counts count(struct space *space)
 /* How many combinations `rule` is the first to exclude when a file has these two sections. */
 static int64_t excluded(const char *cluster, const char *plan, const char *rule)
 {
-    char *text = xasprintf("[training_spec]\navg_batch_size_per_device = 64\n[cluster_spec]\n%s\n"
-                           "[parallel_spec]\nnum_micro_batches = 1\nnum_auto_layers = 4\n%s\n",
-                           cluster, plan);
+    OWNED char *text = xasprintf("[training_spec]\navg_batch_size_per_device = 64\n[cluster_spec]\n%s\n"
+                                 "[parallel_spec]\nnum_micro_batches = 1\nnum_auto_layers = 4\n%s\n",
+                                 cluster, plan);
     struct sweep *s = NULL;
     FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e) < 0);
     struct space *space = build(s);
@@ -40,7 +40,6 @@ static int64_t excluded(const char *cluster, const char *plan, const char *rule)
     free(counts.rules);
     space_free(space);
     sweep_free(s);
-    free(text);
     return found;
 }
 
