@@ -161,7 +161,8 @@ static double long_share(const struct plan_time *t)
 {
     double seen =
         fmin((double)t->plan->sequence, t->plan->packed_tokens > 0 ? (double)t->plan->packed_tokens : INFINITY);
-    return t->plan->attention_kernel == ATTENTION_KERNEL_TRITON
+    bool in_blocks = t->plan->context > 1 && t->framework->time.ring != 0;
+    return t->plan->attention_kernel == ATTENTION_KERNEL_TRITON || in_blocks
                ? 1
                : LONG_ATTENTION + (1 - LONG_ATTENTION) * fmin(1, SHORT_SEQUENCE / seen);
 }

@@ -17,8 +17,9 @@
  *                 if the head size is not a multiple of 8                                                [6]
  *   attention     r·T·F_attention / (t·attention rate of the device), by kernel (plan.h)                  flops.h
  *                 Of the weight, 1.4 is the kernel's, and 0.6 at 4,096 tokens what goes with it in each token [20]:
- *                 rotations and layouts. It is less the longer a sequence is; up to 4,096 tokens, and for
- *                 the Triton kernel of the first FlashAttention, all is as for 4,096
+ *                 rotations and layouts. It is less the longer a sequence is; up to 4,096 tokens, for
+ *                 the Triton kernel of the first FlashAttention, and for a ring's blocks (of which no
+ *                 source says why), all is as for 4,096
  *                 chunked scans of mixers, which are memory-bound: 3/16 of an A100's attention rate,     [10]
  *                 scaled by memory bandwidth. There Mamba-2's scan takes as long as attention of the
  *                 same width at 2,048 tokens, with 768 FLOPs against attention's 4,096

@@ -387,6 +387,12 @@ TEST(step_predict__long_sequences__attention_of_kernels_alone)
                      whole * (0.7 * times + 0.3 * each), 1e-9);
         plan.attention_kernel = ATTENTION_KERNEL_TRITON;
         assert_close(predict(gpt(2, 1024, 8), plan, *a100(), "fsdp").terms[TIME_ATTENTION], whole * times, 1e-9);
+        plan.attention_kernel = ATTENTION_KERNEL_FRAMEWORK;
+        plan.context = 2;
+        assert_close(predict(gpt(2, 1024, 8), plan, *a100(), "fsdp").terms[TIME_ATTENTION], whole * times / 2, 1e-9);
+        assert_close(predict(gpt(2, 1024, 8), plan, *a100(), "deepspeed").terms[TIME_ATTENTION],
+                     whole * (0.7 * times + 0.3 * each) / 2, 1e-9);
+        plan.context = 1;
     }
 }
 
