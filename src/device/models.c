@@ -61,6 +61,7 @@ static void add_models(struct buffer *b, const char *directory)
         if (i > 0)
             buffer_add_char(b, ',');
         buffer_add_json_string(b, model ? model : "", model ? strlen(model) : 0);
+        free(entries[i]);
     }
     free(entries);
 }
