@@ -16,13 +16,24 @@
     "SELECT max(id) FROM attempt WHERE job_id = job.id AND state = 'failed' AND failure <> 'cancelled' AND kind = "    \
     "'trial'"
 
-/* Jobs with one attempt are compared; the triggers of the table job alone know about others. */
+/* Jobs with one attempt are compared; the triggers of the table job alone know about others. Where all values of jobs
+ * together are those of their attempts, only jobs that have several attempts or notes are looked at. */
 #define OTHER_VALUES                                                                                                   \
-    "(SELECT j.id FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id LEFT JOIN job_metric AS m"            \
-    " ON m.job_id = j.id AND m.name = s.name WHERE (m.job_id IS NULL OR m.value IS NOT s.value)"                       \
-    " AND j.id NOT IN excluded_job"                                                                                    \
+    "(WITH several AS MATERIALIZED (SELECT job_id FROM attempt GROUP BY job_id HAVING count(*) > 1"                    \
+    "  UNION SELECT job_id FROM note),"                                                                                \
+    " agreed (yes) AS MATERIALIZED (SELECT (SELECT row_sum(j.id, s.name, s.value) FROM job AS j"                       \
+    "  CROSS JOIN summary AS s ON s.attempt_id = j.attempt_id WHERE j.id NOT IN several)"                              \
+    "  = (SELECT row_sum(job_id, name, value) FROM job_metric INDEXED BY sqlite_autoindex_job_metric_1"                \
+    "  WHERE job_id NOT IN several)),"                                                                                 \
+    " suspect (id) AS MATERIALIZED (SELECT job_id FROM several"                                                        \
+    "  UNION SELECT id FROM job WHERE NOT (SELECT yes FROM agreed)"                                                    \
+    "  UNION SELECT job_id FROM job_metric WHERE NOT (SELECT yes FROM agreed))"                                        \
+    " SELECT j.id FROM suspect CROSS JOIN job AS j USING (id) JOIN summary AS s ON s.attempt_id = j.attempt_id"        \
+    " LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = s.name"                                                \
+    " WHERE (m.job_id IS NULL OR m.value IS NOT s.value) AND j.id NOT IN excluded_job"                                 \
     " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND id <> j.attempt_id)"                               \
-    " UNION SELECT job_id FROM job_metric AS m WHERE NOT EXISTS (SELECT 1 FROM summary AS s JOIN attempt AS a"         \
+    " UNION SELECT m.job_id FROM suspect CROSS JOIN job_metric AS m ON m.job_id = suspect.id"                          \
+    " WHERE NOT EXISTS (SELECT 1 FROM summary AS s JOIN attempt AS a"                                                  \
     " ON a.id = s.attempt_id WHERE a.job_id = m.job_id AND s.name = m.name))"
 
 #define LACKS(column) "(" column " IS NOT NULL AND " column " NOT IN (SELECT id FROM spec))"
@@ -31,7 +42,7 @@
 
 /* Summaries all samples of which are kept are compared with what these come to (metrics/samples.c): those that count by
  * warm-up and steps, or the last where none does; quantiles linear between neighbours. A single sample is what it comes
- * to. */
+ * to: where all such samples together are all such values, none is looked at alone. */
 #define RECOUNTED                                                                                                      \
     "(WITH sample AS (SELECT s.attempt_id, s.name, s.value AS was, coalesce(d.take, 'median') AS take, m.sequence,"    \
     " iif(typeof(m.value) = 'text' OR abs(m.value) = 9e999, NULL, m.value) AS value,"                                  \
@@ -54,7 +65,10 @@
     "  ELSE total(value * max(1 - abs(place - at), 0)) END AS made, max(abs(value)) AS largest"                        \
     " FROM ordered AS o GROUP BY attempt_id, name"                                                                     \
     " UNION ALL SELECT s.attempt_id, s.name, s.value, m.value, abs(m.value) FROM summary AS s CROSS JOIN metric AS m"  \
-    "  USING (attempt_id, name) WHERE s.reported = 1 AND s.value IS NOT NULL AND s.point IS NULL"                      \
+    "  USING (attempt_id, name) WHERE (SELECT row_sum(attempt_id, name, value) FROM summary WHERE reported = 1"        \
+    "  AND value IS NOT NULL AND point IS NULL) <> (SELECT row_sum(attempt_id, name, value) FROM"                      \
+    "  (SELECT attempt_id, name, max(value) AS value FROM metric GROUP BY attempt_id, name HAVING count(*) = 1))"      \
+    "  AND s.reported = 1 AND s.value IS NOT NULL AND s.point IS NULL"                                                 \
     "  AND s.value IS NOT m.value AND typeof(m.value) = 'real' AND abs(m.value) < 9e999"                               \
     "  AND (SELECT count(*) FROM metric AS o WHERE (o.attempt_id, o.name) = (s.attempt_id, s.name)) = 1)"
 #define OTHER_THAN_SAMPLES RECOUNTED " AS r WHERE abs(r.was - r.made) > 1e-9 * max(r.largest, abs(r.was))"
@@ -152,8 +166,6 @@ const struct audit_question audit_questions[] = {
      "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))", "it now has a new one"},
 };
 const size_t audit_question_count = sizeof audit_questions / sizeof *audit_questions;
-
-const char audit_unsound_sql[] = "SELECT 1 FROM pragma_integrity_check WHERE integrity_check <> 'ok' LIMIT 1";
 
 const char audit_damage_sql[] =
     "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"

@@ -20,7 +20,6 @@ extern const size_t audit_question_count;
 
 /* The first questions, for each of which SQLite reads the whole database: no row of the other one answers them all. */
 #define AUDIT_INTEGRITY_QUESTIONS 2
-extern const char audit_unsound_sql[];
 
 /* Rows of `PRAGMA integrity_check` that are worse than an index that has to be made again and than values that the
  * other questions see to. */

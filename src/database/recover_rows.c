@@ -10,6 +10,7 @@
 #include "database/audit_questions.h"
 #include "database/examples.h"
 #include "database/open.h"
+#include "database/row_sums.h"
 #include "database/schema.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -177,7 +178,7 @@ int audit_repair(struct db *db, const char *path, const struct string_list *rest
 {
     struct repair r = {db, NULL, 0};
     tell_restored(restored, done, context);
-    if (refuse_damaged(db, path, e) < 0)
+    if (refuse_damaged(db, path, e) < 0 || row_sums_add(db, e) < 0)
         return -1;
     int rc = repair_rows(&r, e);
     size_t durable = rc == 0 ? r.count : 0;

@@ -1,0 +1,189 @@
+#include "database/row_sums.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "database/sqlite.h"
+#include "util/buffer.h"
+#include "util/hash.h"
+#include "util/memory.h"
+
+/* The rows of a sum. Each is put in bytes that compare as the rows do. */
+struct sum_of_rows {
+    uint64_t all;
+    bool is_sorted;
+    struct buffer row, before;
+};
+
+static void add_bytes(struct buffer *b, char kind, const void *bytes, int length)
+{
+    buffer_add_char(b, kind);
+    buffer_add(b, length ? bytes : "", (size_t)length);
+    buffer_add_char(b, '\0');
+}
+
+/* A column of reals has whole ones as integers in one place and as reals in another. */
+static void add_number(struct buffer *b, double number)
+{
+    const double same = number == 0 ? 0 : number; /* -0.0 is 0 */
+    uint64_t bits;
+    memcpy(&bits, &same, sizeof bits);
+    bits = htobe64(bits >> 63 ? ~bits : bits | UINT64_C(1) << 63);
+    buffer_add_char(b, '1');
+    buffer_add(b, &bits, sizeof bits);
+}
+
+static void add_value(struct buffer *b, sqlite3_value *v)
+{
+    switch (sqlite3_value_type(v)) {
+    case SQLITE_INTEGER:
+    case SQLITE_FLOAT:
+        add_number(b, sqlite3_value_double(v));
+        break;
+    case SQLITE_TEXT:
+        add_bytes(b, '2', sqlite3_value_text(v), sqlite3_value_bytes(v));
+        break;
+    case SQLITE_BLOB:
+        add_bytes(b, '3', sqlite3_value_blob(v), sqlite3_value_bytes(v));
+        break;
+    default:
+        buffer_add_char(b, '0');
+    }
+}
+
+static void add_row(sqlite3_context *c, int count, sqlite3_value **values)
+{
+    struct sum_of_rows *sum = sqlite3_aggregate_context(c, sizeof *sum);
+    if (!sum)
+        out_of_memory();
+    const struct buffer before = sum->row;
+    sum->is_sorted |= before.length == 0;
+    sum->row = sum->before;
+    sum->before = before;
+    buffer_clear(&sum->row);
+    for (int i = 0; i < count; i++)
+        add_value(&sum->row, values[i]);
+    const size_t least = sum->row.length < before.length ? sum->row.length : before.length;
+    sum->is_sorted &= least == 0 || memcmp(before.data, sum->row.data, least) <= 0;
+    const struct hash128 hash = hash_bytes(sum->row.data, sum->row.length);
+    uint64_t number;
+    memcpy(&number, hash.bytes, sizeof number);
+    sum->all += number;
+}
+
+static void give_sum(sqlite3_context *c)
+{
+    struct sum_of_rows *sum = sqlite3_aggregate_context(c, 0);
+    sqlite3_result_int64(c, sum ? (int64_t)sum->all : 0);
+    if (sum && sqlite3_user_data(c) && !sum->is_sorted)
+        sqlite3_result_null(c);
+    if (sum) {
+        buffer_free(&sum->row);
+        buffer_free(&sum->before);
+    }
+}
+
+static int add_aggregate(struct db *db, const char *name, const void *is_sorted, struct error *e)
+{
+    return sqlite3_create_function_v2(db->handle, name, -1, SQLITE_UTF8, (void *)is_sorted, NULL, add_row, give_sum,
+                                      NULL) == SQLITE_OK
+               ? 0
+               : db_error(db, e);
+}
+
+int row_sums_add(struct db *db, struct error *e)
+{
+    return add_aggregate(db, "row_sum", NULL, e) < 0 ? -1 : add_aggregate(db, "sorted_row_sum", "", e);
+}
+
+/* --- indexes --- */
+
+/* The indexes of one table, which is read once for all of them. */
+struct table_sums {
+    char *table, *way; /* NULL: none yet; how it is read itself */
+    size_t count;
+    struct buffer sums, comparisons;
+};
+
+/* The condition of a partial index; "1" of another one, NULL where that cannot be told. Of an index in memory SQLite
+ * has made sure that it is one expression without a question in it. */
+static const char *condition_of(const char *sql)
+{
+    const char *end = sql ? strchr(sql, ')') : NULL, *where = end ? strcasestr(end, "WHERE") : NULL;
+    return sql && (!end || strpbrk(sql, "\"`[")) ? NULL : where ? where + strlen("WHERE") : "1";
+}
+
+static int compare_table(struct db *db, struct table_sums *t, bool *agree, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    int rc = 0;
+    if (t->table && *agree) {
+        buffer_printf(&sql, "SELECT %s FROM (SELECT %s FROM ", buffer_text(&t->comparisons), buffer_text(&t->sums));
+        buffer_add_quoted(&sql, t->table, '"');
+        buffer_printf(&sql, "%s)", t->way);
+        rc = db_query_bool(db, buffer_text(&sql), NO_VALUES, agree, e);
+    }
+    buffer_free(&sql);
+    buffer_free(&t->sums);
+    buffer_free(&t->comparisons);
+    free_all(t->table, t->way);
+    *t = (struct table_sums){0};
+    return rc;
+}
+
+/* Row: table, index, its SQL, its columns and those that tell its rows (NULL: one of them is an expression), how the
+ * table is read, whether the index is the table. */
+static bool add_index(struct table_sums *t, const struct stmt *s)
+{
+    const char *condition = condition_of(stmt_is_null(s, 2) ? NULL : stmt_text(s, 2));
+    if (!condition || stmt_is_null(s, 3))
+        return false;
+    if (stmt_int(s, 5)) {
+        buffer_printf(&t->sums, "%ssorted_row_sum(%s) AS sum_%zu", t->count ? ", " : "", stmt_text(s, 3), t->count);
+        buffer_printf(&t->comparisons, "%ssum_%zu IS NOT NULL", t->count ? " AND " : "", t->count);
+        t->count++;
+        return true;
+    }
+    buffer_printf(&t->sums, "%srow_sum(%s) FILTER (WHERE %s) AS sum_%zu", t->count ? ", " : "", stmt_text(s, 3),
+                  condition, t->count);
+    buffer_printf(&t->comparisons, "%ssum_%zu IS (SELECT sorted_row_sum(%s) FROM ", t->count ? " AND " : "", t->count,
+                  stmt_text(s, 3));
+    buffer_add_quoted(&t->comparisons, t->table, '"');
+    buffer_add_text(&t->comparisons, " INDEXED BY ");
+    buffer_add_quoted(&t->comparisons, stmt_text(s, 1), '"');
+    buffer_printf(&t->comparisons, " WHERE %s)", condition);
+    t->count++;
+    return true;
+}
+
+int row_sums_indexes_agree(struct db *db, bool *yes, struct error *e)
+{
+    /* A table WITHOUT ROWID is an index itself, which is not in the schema: NOT INDEXED would leave SQLite any. */
+    static const char sql[] =
+        "WITH listed AS (SELECT t.name AS \"table\", l.name, i.sql, i.name IS NULL AS is_table"
+        "  FROM sqlite_schema AS t JOIN pragma_index_list(t.name) AS l LEFT JOIN sqlite_schema AS i"
+        "  ON i.type = 'index' AND i.name = l.name WHERE t.type = 'table')"
+        " SELECT \"table\", name, sql, (SELECT iif(min(cid) < -1, NULL, group_concat(iif(cid = -1, 'rowid',"
+        "  printf('\"%w\"', x.name)))) FROM pragma_index_xinfo(o.name) AS x WHERE \"key\" OR NOT is_table),"
+        " ifnull((SELECT printf(' INDEXED BY \"%w\"', name) FROM listed WHERE \"table\" = o.\"table\" AND is_table),"
+        "  ' NOT INDEXED'), is_table FROM listed AS o ORDER BY 1";
+    struct table_sums t = {0};
+    struct stmt *s = NULL;
+    bool agree = true;
+    int rc;
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
+        if (t.table && strcmp(t.table, stmt_text(s, 0)) != 0 && (rc = compare_table(db, &t, &agree, e)) < 0)
+            break;
+        if (!t.table) {
+            t.table = stmt_copy_text(s, 0);
+            t.way = stmt_copy_text(s, 4);
+        }
+        agree &= add_index(&t, s);
+    }
+    rc = compare_table(db, &t, &agree, rc < 0 ? NULL : e) < 0 ? -1 : rc;
+    stmt_free(s);
+    if (rc == 0)
+        *yes = agree;
+    return rc;
+}

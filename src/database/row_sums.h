@@ -1,0 +1,15 @@
+/* Sums over rows, by which two large sets of rows are compared in one pass over each. */
+#ifndef MESHSWEEP_DATABASE_ROW_SUMS_H
+#define MESHSWEEP_DATABASE_ROW_SUMS_H
+
+#include "database/db.h"
+
+/* Adds the aggregates row_sum(VALUE, …), 64 bits that are equal for the same rows in whatever order, and for others but
+ * once in 2^64, and sorted_row_sum, which is NULL of rows that do not come in order. */
+int row_sums_add(struct db *db, struct error *e);
+
+/* Whether each index has the rows of its table, in order: what SQLite's integrity_check looks up entry by entry, for
+ * most of its time. `*yes` is false as well where that cannot be told. Needs row_sum. */
+int row_sums_indexes_agree(struct db *db, bool *yes, struct error *e);
+
+#endif
