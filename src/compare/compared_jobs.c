@@ -6,6 +6,7 @@
 
 #include "util/buffer.h"
 #include "util/memory.h"
+#include "util/parse.h"
 
 const char *const compared_names[COMPARED_SECTIONS] = {[COMPARED_CLUSTER] = "cluster_spec",
                                                        [COMPARED_MODEL] = "model",
@@ -113,43 +114,15 @@ static void put_value(struct spec_reading *r, struct compared_key *key, const ch
     key->values[r->spec] = key->last + 1;
 }
 
-/* The length of a string, quotes included, that stands for itself; 0: it is none. */
-static size_t plain_string(const char *p)
-{
-    const size_t length = p[0] == '"' ? strcspn(p + 1, "\"\\") + 1 : 0;
-    return length && p[length] == '"' ? length + 1 : 0;
-}
-
-/* The same of true, false, null, and integers that SQLite has as such. */
-static size_t plain_word(const char *p)
-{
-    enum { DIGITS_SURE = 18 };
-    const size_t sign = p[0] == '-', digits = strspn(p + sign, "0123456789");
-    if (digits)
-        return digits <= DIGITS_SURE && (p[sign] != '0' || (digits == 1 && !sign)) ? sign + digits : 0;
-    return strncmp(p, "true", 4) == 0 || strncmp(p, "null", 4) == 0 ? 4 : strncmp(p, "false", 5) == 0 ? 5 : 0;
-}
-
 /* Returns whether the spec is one of plain keys and values, as most are: by far most of the time is SQLite's
  * otherwise. */
 static bool read_plain(struct spec_reading *r, const char *json)
 {
-    const char *p = json;
-    if (*p++ != '{')
-        return false;
-    while (*p == '"') {
-        const size_t name = plain_string(p), string = name && p[name] == ':' ? plain_string(p + name + 1) : 0;
-        const size_t length = string ? string : name && p[name] == ':' ? plain_word(p + name + 1) : 0;
-        const char *value = p + name + 1, end = length ? value[length] : '\0';
-        if (end != ',' && end != '}')
-            return false;
-        struct compared_key *key = find_key(r->section, p + 1, name - 2, &r->key);
-        put_value(r, key, value + (string > 0), length - 2 * (string > 0), string > 0);
-        p = value + length + 1;
-        if (end == '}')
-            return *p == '\0';
-    }
-    return false;
+    struct plain_member m;
+    int rc;
+    while ((rc = plain_json_next(&json, &m)) > 0)
+        put_value(r, find_key(r->section, m.name, m.name_length, &r->key), m.value, m.length, m.is_string);
+    return rc == 0;
 }
 
 static int read_members(struct spec_reading *r, const char *json, struct error *e)

@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "util/memory.h"
+#include "util/parse.h"
 
 struct recorded_specs {
     struct row_space *rows;
-    struct stmt *members;
-    int64_t *number; /* by id: in the row space, + 1; 0: not read */
+    struct stmt *json, *members; /* of spec ?1; of the JSON ?1 */
+    int64_t *number;             /* by id: in the row space, + 1; 0: not read */
     size_t room;
     const struct scaling *scaling; /* NULL: none */
     double ratio;                  /* of the job whose specs are read; 0: none */
@@ -18,11 +19,9 @@ int recorded_specs_open(struct db *db, struct row_space *rows, struct recorded_s
 {
     struct recorded_specs *r = xcalloc(1, sizeof *r);
     r->rows = rows;
-    if (db_prepare(db,
-                   "SELECT m.key, m.type, m.value FROM spec, json_each(spec.json) AS m"
-                   " WHERE spec.id = ?",
-                   &r->members, e) < 0) {
-        free(r);
+    if (db_prepare(db, "SELECT json FROM spec WHERE id = ?", &r->json, e) < 0 ||
+        db_prepare(db, "SELECT key, type, value FROM json_each(?)", &r->members, e) < 0) {
+        recorded_specs_close(r);
         return -1;
     }
     *out = r;
@@ -33,6 +32,7 @@ void recorded_specs_close(struct recorded_specs *r)
 {
     if (!r)
         return;
+    stmt_free(r->json);
     stmt_free(r->members);
     free_all(r->number, r);
 }
@@ -67,24 +67,71 @@ static struct value scaled_value(const struct recorded_specs *r, enum section_ki
     return v;
 }
 
+/* The keys of the spec that is read. */
+struct spec_keys {
+    struct row_key *items;
+    size_t count;
+};
+
+static void add_key(const struct recorded_specs *r, enum section_kind section, char *name, struct value value,
+                    struct spec_keys *keys)
+{
+    struct row_key *key = array_add(keys->items, keys->count);
+    *key = (struct row_key){.name = name, .value = value};
+    key->value = scaled_value(r, section, key);
+}
+
+static void clear_keys(struct spec_keys *keys)
+{
+    for (size_t i = 0; i < keys->count; i++) {
+        free((char *)keys->items[i].name);
+        value_free(&keys->items[i].value);
+    }
+    keys->count = 0;
+}
+
+static struct value plain_value(const struct plain_member *m)
+{
+    if (m->is_string)
+        return (struct value){VALUE_STRING, 0, 0, xstrndup(m->value, m->length)};
+    if (m->value[0] == 'n')
+        return (struct value){VALUE_NULL, 0, 0, NULL};
+    if (m->value[0] == 't' || m->value[0] == 'f')
+        return (struct value){VALUE_BOOL, m->value[0] == 't', 0, NULL};
+    return (struct value){VALUE_INT, strtoll(m->value, NULL, 10), 0, NULL};
+}
+
+/* Specs are plain as a rule, and SQLite takes several times as long. */
+static int read_keys(struct recorded_specs *r, enum section_kind section, const char *json, struct spec_keys *keys,
+                     struct error *e)
+{
+    struct plain_member m;
+    const char *at = json;
+    int rc;
+    while ((rc = plain_json_next(&at, &m)) > 0)
+        add_key(r, section, xstrndup(m.name, m.name_length), plain_value(&m), keys);
+    if (rc == 0)
+        return 0;
+    clear_keys(keys);
+    stmt_bind_text(r->members, 1, json);
+    while ((rc = stmt_next(r->members, e)) > 0)
+        add_key(r, section, xstrdup(stmt_text(r->members, 0)), value_of(r->members), keys);
+    stmt_reset(r->members);
+    return rc;
+}
+
 static int read_spec(struct recorded_specs *r, enum section_kind section, int64_t id, struct error *e)
 {
-    OWNED struct row_key *keys = NULL;
-    size_t count = 0;
-    int rc;
-    stmt_bind_int(r->members, 1, id);
-    while ((rc = stmt_next(r->members, e)) > 0) {
-        keys = array_grow(keys, count, sizeof *keys);
-        keys[count] = (struct row_key){.name = xstrdup(stmt_text(r->members, 0)), .value = value_of(r->members)};
-        keys[count].value = scaled_value(r, section, &keys[count]);
-        count++;
-    }
+    struct spec_keys keys = {NULL, 0};
+    stmt_bind_int(r->json, 1, id);
+    int rc = stmt_next(r->json, e);
+    if (rc > 0)
+        rc = read_keys(r, section, stmt_text(r->json, 0), &keys, e);
+    stmt_reset(r->json);
     if (rc == 0)
-        r->number[id] = row_space_add(r->rows, section, keys, count) + 1;
-    for (size_t i = 0; i < count; i++) {
-        free((char *)keys[i].name);
-        value_free(&keys[i].value);
-    }
+        r->number[id] = row_space_add(r->rows, section, keys.items, keys.count) + 1;
+    clear_keys(&keys);
+    free(keys.items);
     return rc;
 }
 

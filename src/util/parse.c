@@ -289,3 +289,44 @@ char csv_delimiter(const char *text, size_t length)
         return ',';
     return memchr(text, '\t', length) ? '\t' : memchr(text, ';', length) ? ';' : ',';
 }
+
+/* --- plain JSON --- */
+
+/* The length of a string, quotes included, that stands for itself; 0: it is none. */
+static size_t string_length(const char *p)
+{
+    const size_t length = p[0] == '"' ? strcspn(p + 1, "\"\\") + 1 : 0;
+    return length && p[length] == '"' ? length + 1 : 0;
+}
+
+/* The same of true, false, null, and integers of 64 bits. */
+static size_t word_length(const char *p)
+{
+    enum { DIGITS_SURE = 18 };
+    const size_t sign = p[0] == '-', digits = strspn(p + sign, "0123456789");
+    if (digits)
+        return digits <= DIGITS_SURE && (p[sign] != '0' || (digits == 1 && !sign)) ? sign + digits : 0;
+    return strncmp(p, "true", 4) == 0 || strncmp(p, "null", 4) == 0 ? 4 : strncmp(p, "false", 5) == 0 ? 5 : 0;
+}
+
+int plain_json_next(const char **at, struct plain_member *out)
+{
+    const char *p = *at;
+    const bool is_first = *p == '{';
+    if (*p == '}' || (is_first && p[1] == '}'))
+        return p[is_first ? 2 : 1] ? -1 : 0;
+    const size_t name = is_first || *p == ',' ? string_length(p + 1) : 0;
+    if (!name || p[1 + name] != ':')
+        return -1;
+    const char *value = p + name + 2;
+    const size_t string = string_length(value), length = string ? string : word_length(value);
+    if (!length || (value[length] != ',' && value[length] != '}'))
+        return -1;
+    *out = (struct plain_member){.name = p + 2,
+                                 .value = value + (string > 0),
+                                 .name_length = name - 2,
+                                 .length = string ? string - 2 : length,
+                                 .is_string = string > 0};
+    *at = value + length;
+    return 1;
+}
