@@ -13,6 +13,8 @@
 #   models     13,528,268 model candidates filtered by their parameters: by the preset, by an SQL expression
 #   views      a million jobs that are done: results, status and best, and all as CSV against the sqlite3 shell; the report
 #              over 10,000
+#   imported   a measured table of BENCH_ROWS (1000000) rows, each a job with two metrics and a spec of its own: import,
+#              check, compare, plan, export, report; only when it is asked for
 #   slurm      10,000 jobs queued at once at stand-ins for Slurm's commands, and collected: processor time of the runner
 #              and the commands together, memory, questions to the queue; only when it is asked for
 #   memory     the largest resident size of each of these (run once more where it was not measured above)
@@ -32,7 +34,7 @@
 set -eu
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
-: "${BENCH_CANDIDATES:=1000 10000 100000 1000000}" "${BENCH_RUNS:=3}" "${BENCH_JOBS:=10000}" "${BENCH_SLOTS:=2}" "${BENCH_DIR:=$root/build-bench}"
+: "${BENCH_CANDIDATES:=1000 10000 100000 1000000}" "${BENCH_ROWS:=1000000}" "${BENCH_RUNS:=3}" "${BENCH_JOBS:=10000}" "${BENCH_SLOTS:=2}" "${BENCH_DIR:=$root/build-bench}"
 meshsweep=$root/build-bench/meshsweep
 peers=$root/scripts/bench_peers.py
 
@@ -684,6 +686,57 @@ part_views()
     rm -rf "$recorded"
 }
 
+# --- imported ---
+
+make_measured() # ROWS
+{
+    awk -v most="$1" 'BEGIN {
+        print "layers,tp,dp,mbs,ga,zero,bucket,rate,loss"
+        for (b = 0; n < most; b++) for (t = 1; t <= 8; t *= 2) for (m = 1; m <= 16; m *= 2) for (g = 1; g <= 16; g *= 2)
+            for (z = 0; z < 4 && n < most; z++) {
+                printf "32,%d,%d,%d,%d,%d,%d,%.4f,%.5f\n", t, 8 / t, m, g, z, b,
+                    1000 * m * g / (m * g + 4) / (1 + z * t / 9) + n * 7919 % 101 + b / 1000, 2 + n * 104729 % 100003 / 1e5
+                n++
+            }
+    }' >table.csv
+    cat >table.toml <<'END'
+[sweep]
+objective = "max:throughput"
+[import.cluster_spec]
+num_devices_per_host = 8
+[import.model]
+layers = "layers"
+[import.parallel_spec]
+tp = "tp"
+dp = "dp"
+micro_batch = "mbs"
+gradient_accumulation = "ga"
+zero_stage = "zero"
+bucket = "bucket"
+[import.metrics]
+throughput = "rate"
+loss = "loss"
+END
+}
+
+part_imported()
+{
+    local directory words
+    directory=$(mktemp -d "$BENCH_DIR/imported.XXXXXX")
+    printf '\n| %s jobs of a table | seconds of processor time | MB |\n|---|---|---|\n' "$BENCH_ROWS"
+    (
+        cd "$directory"
+        make_measured "$BENCH_ROWS"
+        for words in "import -c table.toml table.csv" check "compare --by micro_batch" "plan -c table.toml" export \
+            "report -o report.html"; do
+            # shellcheck disable=SC2086 # words
+            /usr/bin/time -q -f '%U %S %M' -o cost "$meshsweep" $words >out 2>errors || { cat errors >&2; die "$words failed"; }
+            awk -v words="$words" '{ printf "| `%s` | %.1f | %.0f |\n", words, $1 + $2, $3 / 1000 }' cost
+        done
+    )
+    rm -rf "$directory"
+}
+
 # --- slurm ---
 
 labels[slurm]="meshsweep run --executor slurm"
@@ -1094,7 +1147,7 @@ parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=(plan enumerate jobs models views memory)
 for part in "${parts[@]}"; do
     declare -F "part_$part" >/dev/null || {
-        echo "usage: scripts/bench.sh [plan] [enumerate] [interrupts] [jobs] [models] [views] [slurm] [memory] [accuracy] [search] [decisions]" >&2
+        echo "usage: scripts/bench.sh [plan] [enumerate] [interrupts] [jobs] [models] [views] [imported] [slurm] [memory] [accuracy] [search] [decisions]" >&2
         exit 2
     }
 done
