@@ -97,8 +97,8 @@ static void look_at(const struct space *space, const struct stmt *s, bool *idle,
 void idle_keys_add(const struct space *space, struct buffer *out)
 {
     bool idle[INPUT_COUNT], any = false;
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
+    OWNED_BUFFER sql = BUFFER_INIT;
+    OWNED_STMT *s = NULL;
     size_t before = out->length;
     int64_t all = space->prediction.asked && space->prediction.predictor ? space_combinations(space) : 0;
     int64_t looked_at = all < MOST_LOOKED_AT ? all : MOST_LOOKED_AT;
@@ -118,8 +118,6 @@ void idle_keys_add(const struct space *space, struct buffer *out)
     for (size_t i = 0; any && i < INPUT_COUNT; i++)
         if (idle[i])
             buffer_printf(out, "%s%s", out->length > before ? ", " : "", vocabulary_key(space, i)->name);
-    stmt_free(s);
-    buffer_free(&sql);
 }
 
 /* `predicted_memory` reads every key that predictions use. */

@@ -1,6 +1,5 @@
 #include "answers/unreached.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "deepspeed/ds_config.h"
@@ -15,11 +14,10 @@
 
 static bool file_names_spec(const char *path)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
     bool names = file_read(path, SCRIPT_BYTES_MOST, &text, &ignored) == 0 &&
                  memmem(buffer_text(&text), text.length, SPEC_VARIABLE, strlen(SPEC_VARIABLE)) != NULL;
-    buffer_free(&text);
     return names;
 }
 
@@ -27,7 +25,7 @@ static bool reads_spec(const struct space *space)
 {
     char **words = job_texts_command(space);
     struct scripts *scripts = scripts_create();
-    char *json = scripts_json(scripts, words, NULL, "");
+    OWNED char *json = scripts_json(scripts, words, NULL, "");
     cJSON *files = json ? cJSON_Parse(json) : NULL;
     const cJSON *file;
     bool reads = false;
@@ -35,7 +33,6 @@ static bool reads_spec(const struct space *space)
         reads |= strstr(*word, SPEC_VARIABLE) != NULL;
     cJSON_ArrayForEach(file, files) reads = reads || file_names_spec(file->string);
     cJSON_Delete(files);
-    free(json);
     scripts_free(scripts);
     strings_free(words);
     return reads;
@@ -100,9 +97,8 @@ static bool *reached_keys(const struct space *space, enum reach what)
 
 static bool is_replicate(const struct sweep *s, const struct key *key)
 {
-    char *full = xasprintf("%s.%s", section_names[key->section], key->name);
+    OWNED char *full = xasprintf("%s.%s", section_names[key->section], key->name);
     bool is = word_list_has(&s->replicates, key->name) || word_list_has(&s->replicates, full);
-    free(full);
     return is;
 }
 
@@ -125,7 +121,7 @@ cJSON *unreached_keys(const struct space *space, enum reach what)
     const struct sweep *s = space->sweep;
     if (space->command_count == 0 || space->of_rows || space->of_jobs || reads_spec(space))
         return found;
-    bool *reached = reached_keys(space, what);
+    OWNED bool *reached = reached_keys(space, what);
     for (int section = 0; section < SECTION_COUNT; section++)
         for (size_t b = 0; b < s->sections[section].block_count; b++)
             for (size_t a = 0; a < s->sections[section].blocks[b].axis_count; a++) {
@@ -136,7 +132,6 @@ cJSON *unreached_keys(const struct space *space, enum reach what)
                     if (!cJSON_HasObjectItem(found, axis->keys[k]))
                         cJSON_AddNumberToObject(found, axis->keys[k], (double)axis->value_count);
             }
-    free(reached);
     return found;
 }
 

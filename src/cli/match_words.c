@@ -37,9 +37,8 @@ int match_json_create(struct space *space, struct match_json **out, struct error
     for (int i = 0; rc == 0 && i < SECTION_COUNT; i++) {
         if (space->counts[i] == 0)
             continue;
-        char *sql = xasprintf("SELECT \"#json\" FROM \"%s\" WHERE \"#id\" = ?", section_names[i]);
+        OWNED char *sql = xasprintf("SELECT \"#json\" FROM \"%s\" WHERE \"#id\" = ?", section_names[i]);
         rc = db_prepare(space->db, sql, &j->json[i], e);
-        free(sql);
     }
     if (rc < 0) {
         match_json_free(j);
@@ -84,7 +83,7 @@ int match_json_add(struct match_json *j, const struct match *m, cJSON *job, stru
 {
     static const char *const verdicts[] =
         {[OOM_FITS] = "fits", [OOM_RISK] = "may not fit", [OOM_CERTAIN] = "does not fit"};
-    struct buffer words = BUFFER_INIT;
+    OWNED_BUFFER words = BUFFER_INIT;
     char hex[HASH_HEX_BYTES];
     cJSON_AddStringToObject(job, "key", hash_hex(&m->key, hex));
     int rc = add_keys(j, m, job, e);
@@ -94,6 +93,5 @@ int match_json_add(struct match_json *j, const struct match *m, cJSON *job, stru
     json_add_real(job, "predicted_memory_bytes", m->predicted_memory);
     json_add_real(job, "predicted_step_time_s", m->predicted_time);
     json_add_text(job, "predicted_to", isnan(m->predicted_memory) ? NULL : verdicts[m->risk]);
-    buffer_free(&words);
     return rc;
 }

@@ -111,7 +111,7 @@ static int add_rule(struct space *space, const struct expression *filter, cJSON 
 
 static int add_stage(struct space *space, const struct key *key, int64_t value, cJSON *list, struct error *e)
 {
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     struct expression filter = EXPRESSION_INIT;
     struct match_cursor *cursor = NULL;
     const struct match *match = NULL;
@@ -132,7 +132,6 @@ static int add_stage(struct space *space, const struct key *key, int64_t value, 
         rc = add_rule(space, &filter, stage, e);
     match_close(cursor);
     expression_free(&filter);
-    buffer_free(&sql);
     return rc < 0 ? -1 : 0;
 }
 
@@ -218,7 +217,7 @@ void model_info_add_stages(const cJSON *info, const char *indent, struct buffer 
 
 void model_info_tell(const struct model_facts *f)
 {
-    struct buffer facts = BUFFER_INIT, stages = BUFFER_INIT;
+    OWNED_BUFFER facts = BUFFER_INIT, stages = BUFFER_INIT;
     char *json = model_facts_json(f), *line, *rest;
     cJSON *info = cJSON_Parse(json);
     model_info_add_facts(info, &facts);
@@ -230,6 +229,4 @@ void model_info_tell(const struct model_facts *f)
         output_message("%s", line);
     cJSON_Delete(info);
     free(json);
-    buffer_free(&facts);
-    buffer_free(&stages);
 }

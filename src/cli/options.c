@@ -88,7 +88,7 @@ static int unknown_long(const struct option *table, const char *name, size_t len
     const char **names = xmalloc((own + common) * sizeof *names);
     for (size_t i = 0; i < own + common; i++)
         names[i] = i < own ? table[i].name : common_option_table[i - own].name;
-    char *word = xstrndup(name, length);
+    OWNED char *word = xstrndup(name, length);
     const char *near = suggest_nearest(word, names, own + common);
     for (size_t i = 0; !near && length > 2 && i < own + common; i++)
         if (strncmp(names[i], word, length) == 0)
@@ -97,7 +97,7 @@ static int unknown_long(const struct option *table, const char *name, size_t len
         error_set(e, ERROR_USAGE, "unknown option --%s (did you mean --%s?)", word, near);
     else
         error_set(e, ERROR_USAGE, "unknown option --%s", word);
-    free_all(word, names);
+    free(names);
     return -1;
 }
 
@@ -105,14 +105,13 @@ static int unknown_long(const struct option *table, const char *name, size_t len
 
 static int refuse_choice(const struct option *o, const char *text, struct error *e)
 {
-    struct buffer list = BUFFER_INIT;
+    OWNED_BUFFER list = BUFFER_INIT;
     for (size_t i = 0; o->choices[i]; i++) {
         if (i)
             buffer_add_text(&list, o->choices[i + 1] ? ", " : " or ");
         buffer_add_text(&list, o->choices[i]);
     }
     error_set(e, ERROR_USAGE, "--%s %s: must be %s", o->name, text, buffer_text(&list));
-    buffer_free(&list);
     return -1;
 }
 
@@ -425,10 +424,9 @@ int option_find_word(const char *option, const char *text, const char *const *wo
     const char *near = suggest_nearest(text, words, (size_t)count);
     if (near)
         return error_set(e, ERROR_USAGE, "%s: unknown value `%s` (did you mean `%s`?)", option, text, near);
-    struct buffer all = BUFFER_INIT;
+    OWNED_BUFFER all = BUFFER_INIT;
     for (int i = 0; i < count; i++)
         buffer_printf(&all, "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", words[i]);
     error_set(e, ERROR_USAGE, "%s: unknown value `%s`; must be one of %s", option, text, buffer_text(&all));
-    buffer_free(&all);
     return -1;
 }

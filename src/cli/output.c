@@ -69,8 +69,7 @@ static const char *pager_command(void)
     if (command)
         return command[0] && strcmp(command, "cat") != 0 ? command : NULL;
     int error_number;
-    char *less = process_find_program("less", environ, ".", &error_number);
-    free(less);
+    OWNED char *less = process_find_program("less", environ, ".", &error_number);
     return less ? "less" : NULL;
 }
 
@@ -121,11 +120,9 @@ static int write_bytes(const void *bytes, size_t length, struct error *e)
 
 static int write_shown(const char *text, size_t length, struct error *e)
 {
-    struct buffer shown = BUFFER_INIT;
+    OWNED_BUFFER shown = BUFFER_INIT;
     text_add_terminal(&shown, text, length, terminal_behind(stdout));
-    int rc = write_bytes(shown.data, shown.length, e);
-    buffer_free(&shown);
-    return rc;
+    return write_bytes(shown.data, shown.length, e);
 }
 
 int output_people(const struct buffer *text, struct error *e)
@@ -196,12 +193,11 @@ void output_clear_screen(void)
 
 void output_to_stderr(const char *before, const struct buffer *text, const char *after)
 {
-    struct buffer shown = BUFFER_INIT;
+    OWNED_BUFFER shown = BUFFER_INIT;
     text_add_terminal(&shown, buffer_text(text), text->length, terminal_behind(stderr));
     if (paging.terminal)
         fflush(stdout); /* keep the order, since both go to one pager */
     fprintf(stderr, "%s%s%s", before, buffer_text(&shown), after);
-    buffer_free(&shown);
 }
 
 void output_clear_line(bool *on_line)
@@ -213,7 +209,7 @@ void output_clear_line(bool *on_line)
 
 void output_message(const char *format, ...)
 {
-    struct buffer line = BUFFER_INIT, text = BUFFER_INIT;
+    OWNED_BUFFER line = BUFFER_INIT, text = BUFFER_INIT;
     va_list arguments;
     va_start(arguments, format);
     buffer_vprintf(&text, format, arguments);
@@ -223,8 +219,6 @@ void output_message(const char *format, ...)
     else
         buffer_printf(&line, "meshsweep: %s", buffer_text(&text));
     output_to_stderr("", &line, "\n");
-    buffer_free(&line);
-    buffer_free(&text);
 }
 
 void output_error(const char *command, const struct error *e, const char *hint)
@@ -281,11 +275,9 @@ bool output_question(const char *question, struct buffer *answer)
 
 bool output_ask(const char *question)
 {
-    struct buffer answer = BUFFER_INIT;
-    char *text = xasprintf("%s [y/N]", question);
+    OWNED_BUFFER answer = BUFFER_INIT;
+    OWNED char *text = xasprintf("%s [y/N]", question);
     bool yes = output_question(text, &answer) && answer.length && (answer.data[0] == 'y' || answer.data[0] == 'Y');
-    free(text);
-    buffer_free(&answer);
     return yes;
 }
 

@@ -61,7 +61,7 @@ static double mean_of(struct expected_time *t, int64_t waiting)
 static void read_held(struct expected_time *t, char *out, size_t out_bytes)
 {
     struct error none = ERROR_INIT;
-    char *why = NULL;
+    OWNED char *why = NULL;
     *out = '\0';
     if ((t->db || store_open_read_only(t->db_path, &t->db, &none) == 0) &&
         db_query_text(t->db,
@@ -70,7 +70,6 @@ static void read_held(struct expected_time *t, char *out, size_t out_bytes)
                       NO_VALUES, &why, &none) == 0 &&
         why)
         snprintf(out, out_bytes, "%s", why);
-    free(why);
 }
 
 /* In milliseconds; -1 if no similar job has ended, or jobs are so short that their rate is a better estimate. Running
@@ -240,14 +239,13 @@ static void add_event_json(struct progress_display *d, const struct run_event *e
 /* A short description of the configuration; errors are ignored. */
 static void add_words(struct progress_display *d, const char *spec_json)
 {
-    struct buffer words = BUFFER_INIT;
+    OWNED_BUFFER words = BUFFER_INIT;
     struct error none = ERROR_INIT;
     if ((d->describer || describer_create(d->space, &d->describer, &none) == 0) &&
         describe_spec(d->describer, spec_json, &words, &none) == 0 && words.length > 0) {
         buffer_add_text(&d->line, "  ");
         text_add_line(&d->line, buffer_text(&words));
     }
-    buffer_free(&words);
 }
 
 static void add_unit(struct progress_display *d, const char *unit)
@@ -263,10 +261,9 @@ static void fit(struct progress_display *d, size_t from, size_t before)
     const size_t width = d->how == PROGRESS_TTY ? output_width(stderr) : 0;
     if (width <= before + 1)
         return;
-    char *rest = xstrdup(buffer_text(&d->line) + from);
+    OWNED char *rest = xstrdup(buffer_text(&d->line) + from);
     d->line.length = from;
     text_add_printable(&d->line, rest, strlen(rest), width - before - 1, !output_has_utf8());
-    free(rest);
 }
 
 static void add_event_text(struct progress_display *d, const struct run_event *event)

@@ -22,13 +22,12 @@ static int is_as_recorded(struct db *db, const char *path, bool *yes, struct err
 
 static int say_gone(const char *path, const char *db_path, struct error *e)
 {
-    struct buffer name = BUFFER_INIT;
+    OWNED_BUFFER name = BUFFER_INIT;
     shell_add_word(&name, db_path);
     error_set(e, ERROR_USAGE,
               "%s: the sweep file of %s no longer exists; name it with -c FILE (sqlite3 %s 'SELECT text FROM "
               "current_sweep' prints the recorded copy)",
               path, db_path, buffer_text(&name));
-    buffer_free(&name);
     return -1;
 }
 
@@ -63,12 +62,12 @@ int recorded_sweep_find(struct db *db, const char *db_path, char **path, struct 
     if (sweep_read_place(db, &recorded, &directory, e) < 0)
         return -1;
     bool moved = recorded && recorded[0] != '/' && directory;
-    char *there = moved ? xasprintf("%s/%s", directory, recorded) : NULL;
+    OWNED char *there = moved ? xasprintf("%s/%s", directory, recorded) : NULL;
     const char *slash = strrchr(db_path, '/');
     bool is_elsewhere = recorded && recorded[0] != '/' && slash;
-    char *beside = is_elsewhere ? xasprintf("%.*s/%s", (int)(slash - db_path), db_path, recorded) : NULL;
+    OWNED char *beside = is_elsewhere ? xasprintf("%.*s/%s", (int)(slash - db_path), db_path, recorded) : NULL;
     char *const places[] = {recorded, there ? there : beside, there ? beside : NULL, NULL};
     int rc = recorded ? choose(db, db_path, places, path, e) : 0;
-    free_all(there, beside, recorded, directory);
+    free_all(recorded, directory);
     return rc;
 }

@@ -1,5 +1,6 @@
 #include "cli/result_output.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/output.h"
@@ -67,7 +68,7 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
     struct stmt *s = NULL;
     if (refuse_workbook(format, sink, e) < 0 || result_query_open(db, q, &s, e) < 0)
         return -1;
-    char *objective = q->width ? result_objective(db) : NULL;
+    OWNED char *objective = q->width ? result_objective(db) : NULL;
     const char **kept = important_columns(s, objective);
     struct shown_rows shown = {format, options_for(sink), sink, true};
     size_t left_out = 0;
@@ -78,7 +79,7 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
     int rc = statement_rows_render(db, s, &shown, count, e);
     if (rc == 0 && left_out)
         output_message("%zu more columns: --wide, or --columns A,B,…", left_out);
-    free_all(kept, objective);
+    free(kept);
     stmt_free(s);
     return rc;
 }
@@ -87,7 +88,7 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
 
 static int print_shown(struct db *db, const char *name, struct sql_values values, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     struct buffer said = BUFFER_INIT;
     const struct shown_rows shown = {&report_formats[0], options_for(&output_sink), &output_sink, false};
     int rc = answer_open(db, name, "SELECT text, (SELECT count(*) FROM shown) FROM said", values, &s, e);
@@ -103,13 +104,12 @@ static int print_shown(struct db *db, const char *name, struct sql_values values
     rc = rc < 0 ? -1 : output_people_take(&said, e);
     if (rc == 0 && rows && (rc = answer_open(db, name, "SELECT * FROM shown", values, &s, e)) == 0)
         rc = statement_rows_render(db, s, &shown, NULL, e);
-    stmt_free(s);
     return rc;
 }
 
 static int read_answer(struct db *db, const char *name, struct sql_values values, cJSON **out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = answer_open(db, name, NULL, values, &s, e);
     if (rc == 0)
         rc = stmt_next(s, e);
@@ -119,7 +119,6 @@ static int read_answer(struct db *db, const char *name, struct sql_values values
         rc = error_set(e, ERROR_NOTHING, "%s", stmt_text(s, 1));
     else if (rc > 0)
         rc = answer_take(s, 0, out, e);
-    stmt_free(s);
     return rc;
 }
 

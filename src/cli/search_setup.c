@@ -25,11 +25,10 @@ static int read_number(const char *text, enum search_number which, double *out, 
         *out = (double)ms / 1000;
         known = true;
     }
-    char *name = option_name(which);
+    OWNED char *name = option_name(which);
     int rc = known ? search_number_check(which, *out, e) : error_set(e, ERROR_USAGE, "`%s` is not a number", text);
     if (rc < 0)
         error_context(e, "%s", name);
-    free(name);
     return rc;
 }
 

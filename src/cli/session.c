@@ -26,7 +26,7 @@ static int check_class(const char *name, struct error *e)
 {
     if (strcmp(name, "all") == 0 || failure_by_name(name) != FAILURE_NONE)
         return 0;
-    struct buffer hint = BUFFER_INIT;
+    OWNED_BUFFER hint = BUFFER_INIT;
     const char *near = suggest_nearest(name, failure_names + 1, FAILURE_COUNT - 1);
     if (near)
         buffer_printf(&hint, " (did you mean `%s`?)", near);
@@ -34,7 +34,6 @@ static int check_class(const char *name, struct error *e)
         for (int i = 1; i < FAILURE_COUNT; i++)
             buffer_printf(&hint, "%s%s", i == 1 ? "; must be one of " : ", ", failure_names[i]);
     error_set(e, ERROR_USAGE, "--retry-failed: unknown failure class `%s`%s", name, buffer_text(&hint));
-    buffer_free(&hint);
     return -1;
 }
 
@@ -157,15 +156,13 @@ static void add_rule(struct sweep *sweep, const char *name, char *require, char 
 static int read_hosts(const struct sweep *sweep, struct host_list *out, struct error *e)
 {
     enum { MOST_BYTES = 1 << 20 };
-    struct buffer text = BUFFER_INIT;
-    char *path = path_beside(sweep->path, sweep->local.hostfile);
+    OWNED_BUFFER text = BUFFER_INIT;
+    OWNED char *path = path_beside(sweep->path, sweep->local.hostfile);
     int rc = file_read(path, MOST_BYTES, &text, e);
     if (rc == 0)
         rc = hosts_parse(path, buffer_text(&text), out, e);
     if (rc == 0)
         rc = hosts_filter(out, sweep->local.include, sweep->local.exclude, e);
-    buffer_free(&text);
-    free(path);
     return rc;
 }
 
@@ -186,7 +183,7 @@ static int exclude_by_hosts(struct session *s, struct error *e)
         host_list_free(&hosts);
         return -1;
     }
-    size_t *devices = xcalloc(hosts.count + 1, sizeof *devices);
+    OWNED size_t *devices = xcalloc(hosts.count + 1, sizeof *devices);
     for (size_t i = 0; i < hosts.count; i++)
         devices[i] = hosts.hosts[i].device_count;
     add_rule(s->sweep, "devices.exist", nodes_fit(devices, hosts.count),
@@ -194,7 +191,6 @@ static int exclude_by_hosts(struct session *s, struct error *e)
                        hosts.count == 1 ? "" : "s", (long long)hosts_device_count(&hosts),
                        hosts_device_count(&hosts) == 1 ? "" : "s"),
              s->sweep->local.hostfile);
-    free(devices);
     host_list_free(&hosts);
     return 0;
 }
@@ -204,7 +200,7 @@ static void exclude_by_nodes(struct session *s)
 {
     const bool is_ssh = s->by_ssh;
     const size_t count = s->devices.count ? s->devices.nodes[s->devices.count - 1] + (size_t)1 : 0;
-    size_t *devices = xcalloc(count + 1, sizeof *devices);
+    OWNED size_t *devices = xcalloc(count + 1, sizeof *devices);
     for (size_t i = 0; i < s->devices.count; i++)
         devices[s->devices.nodes[i]]++;
     add_rule(s->sweep, "devices.exist", nodes_fit(devices, count),
@@ -214,7 +210,6 @@ static void exclude_by_nodes(struct session *s)
                                 s->allocation.count == 1 ? "" : "s", s->devices.count, s->devices.count == 1 ? "" : "s",
                                 s->devices.source),
              is_ssh ? "--executor ssh" : "--in-allocation");
-    free(devices);
 }
 
 /* Jobs that need more devices than there are would wait forever, so a rule excludes them. Without a hostfile, the hosts
@@ -468,11 +463,10 @@ int session_open_store(const char *path, struct db **out, struct error *e)
 
 int session_open_store_with(const char *path, const struct store_opening *o, struct db **out, struct error *e)
 {
-    char *notice = NULL;
+    OWNED char *notice = NULL;
     int rc = store_open_with(path, o, out, &notice, e);
     if (notice)
         output_message("%s", notice);
-    free(notice);
     return rc;
 }
 

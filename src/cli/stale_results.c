@@ -86,12 +86,11 @@ int stale_results_tell(struct db *db, const struct job_config *job, char *const 
 
 static int list_jobs(struct db *db, const cJSON *stale, struct error *e)
 {
-    char *json = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(stale, "differences"));
+    OWNED char *json = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(stale, "differences"));
     int rc = db_exec(db, "CREATE TEMP TABLE stale (job_id INTEGER PRIMARY KEY)", e);
     if (rc == 0)
         rc = db_run(db, "INSERT OR IGNORE INTO temp.stale SELECT value ->> 'job' FROM json_each(?1)",
                     VALUES(sql_text(json)), e);
-    free(json);
     return rc;
 }
 

@@ -1,7 +1,6 @@
 #include "cli/sweep_files.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,14 +15,13 @@ static int copy(const char *from, const char *to, struct error *e)
     struct buffer text = BUFFER_INIT;
     if (path_is_same(from, to))
         return 0;
-    char *parent = path_beside(to, ".");
+    OWNED char *parent = path_beside(to, ".");
     int rc = file_make_directories(parent, e);
     if (rc == 0)
         rc = file_read(from, SIZE_MAX / 2, &text, e);
     if (rc == 0)
         rc = file_write_atomic(to, text.data, text.length, e);
     buffer_free(&text);
-    free(parent);
     return rc;
 }
 
@@ -32,25 +30,23 @@ static int copy_named(const struct sweep *sweep, const char *name, const char *d
 {
     if (name[0] == '/')
         return 0;
-    char *from = path_beside(sweep->path, name), *to = xasprintf("%s/%s", directory, name);
+    OWNED char *from = path_beside(sweep->path, name), *to = xasprintf("%s/%s", directory, name);
     int rc = 0;
     if (strncmp(name, "../", 3) == 0 || strstr(name, "/../") || access(from, R_OK) < 0)
         output_message("%s/sweep.toml needs %s, which was not copied; copy it yourself", directory, from);
     else
         rc = copy(from, to, e);
-    free_all(from, to);
     return rc;
 }
 
 /* Copies a file that the sweep file includes; built-in profiles are no files. */
 static int copy_read(const struct sweep *sweep, const char *file, const char *directory, struct error *e)
 {
-    char *beside = path_beside(sweep->path, "");
+    OWNED char *beside = path_beside(sweep->path, "");
     size_t length = strlen(beside);
     int rc = 0;
     if (strncmp(file, "profile ", 8) != 0 && strncmp(file, beside, length) == 0)
         rc = copy_named(sweep, file + length, directory, e);
-    free(beside);
     return rc;
 }
 

@@ -33,7 +33,7 @@ char *sweep_space_find_release(struct sweep *sweep)
     char *python = NULL, *absent = NULL;
     if (!d->given || d->version)
         return NULL;
-    char *launcher = launcher_of(&sweep->job), *release = installed_release(launcher, environ, &python);
+    OWNED char *launcher = launcher_of(&sweep->job), *release = installed_release(launcher, environ, &python);
     if (release && parse_release(release, true, &d->version))
         output_message("using rules and keys of DeepSpeed %s, which %s has; to choose another release, set [deepspeed] "
                        "version",
@@ -42,7 +42,6 @@ char *sweep_space_find_release(struct sweep *sweep)
         absent = xasprintf("%s has no package deepspeed, so the rules of its newest release apply; to choose a "
                            "release, set [deepspeed] version or --ds_version",
                            python);
-    free_all(launcher, release, python);
     return absent;
 }
 

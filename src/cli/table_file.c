@@ -32,12 +32,11 @@ static void add_names(const cJSON *object, const char *before, struct string_lis
     const cJSON *member;
     cJSON_ArrayForEach(member, object)
     {
-        char *name = xasprintf("%s%s", before, member->string), *prefix = xasprintf("%s.", name);
+        OWNED char *name = xasprintf("%s%s", before, member->string), *prefix = xasprintf("%s.", name);
         if (cJSON_IsObject(member))
             add_names(member, prefix, out);
         else if (string_list_find(out, name) == out->count)
             string_list_add(out, xstrdup(name));
-        free_all(name, prefix);
     }
 }
 
@@ -76,14 +75,13 @@ static void add_value(struct buffer *out, const cJSON *value)
         table_add_cell(out, value->valuestring, strlen(value->valuestring));
         return;
     }
-    char *text = cJSON_PrintUnformatted(value);
+    OWNED char *text = cJSON_PrintUnformatted(value);
     table_add_cell(out, text ? text : "", text ? strlen(text) : 0);
-    free(text);
 }
 
 static void add_rows(const cJSON *rows, struct buffer *out)
 {
-    struct string_list names = STRING_LIST_INIT;
+    OWNED_LIST names = STRING_LIST_INIT;
     const cJSON *row;
     cJSON_ArrayForEach(row, rows) add_names(row, "", &names);
     for (size_t i = 0; i < names.count; i++) {
@@ -99,7 +97,6 @@ static void add_rows(const cJSON *rows, struct buffer *out)
         }
         buffer_add_char(out, '\n');
     }
-    string_list_free(&names);
 }
 
 static bool is_of_objects(const cJSON *list)

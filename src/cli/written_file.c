@@ -1,6 +1,5 @@
 #include "cli/written_file.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "database/open.h"
@@ -25,17 +24,15 @@ static int check_database(const char *path, const struct kept_files *k, struct e
         {"-journal", "the database's journal"},
         {".lock", "the database's lock"},
     };
-    char *absolute = path_absolute(k->db_path), *directory = store_directory(k->db_path);
+    OWNED char *absolute = path_absolute(k->db_path), *directory = store_directory(k->db_path);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < LENGTH(files); i++) {
-        char *file = xasprintf("%s%s", absolute, files[i].ending);
+        OWNED char *file = xasprintf("%s%s", absolute, files[i].ending);
         if (path_is_same(path, file))
             rc = refuse(path, files[i].what, k, e);
-        free(file);
     }
     if (rc == 0 && path_is_within(path, directory))
         rc = refuse(path, "in the database's directory of job files", k, e);
-    free_all(absolute, directory);
     return rc;
 }
 
@@ -47,10 +44,8 @@ static int check_file(const char *path, const char *file, const char *what, cons
 static int check_named(const char *path, const struct sweep *sweep, const char *name, const struct kept_files *k,
                        struct error *e)
 {
-    char *file = name ? path_beside(sweep->path, name) : NULL;
-    int rc = check_file(path, file, "a file that the sweep file names", k, e);
-    free(file);
-    return rc;
+    OWNED char *file = name ? path_beside(sweep->path, name) : NULL;
+    return check_file(path, file, "a file that the sweep file names", k, e);
 }
 
 /* Files that the current sweep file reads; ignored if it can no longer be parsed. */
@@ -79,11 +74,12 @@ static int check_current_sweep(const char *path, const struct kept_files *k, str
     int64_t id;
     if (sweep_read_place(k->db, &sweep_path, &directory, e) < 0)
         return -1;
-    char *there = sweep_path && sweep_path[0] != '/' && directory ? xasprintf("%s/%s", directory, sweep_path) : NULL;
+    OWNED char *there =
+        sweep_path && sweep_path[0] != '/' && directory ? xasprintf("%s/%s", directory, sweep_path) : NULL;
     int rc = check_file(path, there, "the sweep file", k, e);
     if (rc == 0 && sweep_path && sweep_read_current(k->db, &id, &given, &text, &none) == 0)
         rc = check_read(path, there ? there : given, text, k, e);
-    free_all(sweep_path, directory, there, given, text);
+    free_all(sweep_path, directory, given, text);
     return rc;
 }
 
@@ -120,11 +116,10 @@ static int check(const char *path, const struct kept_files *k, struct error *e)
 int written_file_check(const char *path, const struct kept_files *k, struct error *e)
 {
     /* Atomic writing replaces this file too. */
-    char *part = xasprintf("%s.part", path);
+    OWNED char *part = xasprintf("%s.part", path);
     int rc = check(path, k, e);
     if (rc == 0)
         rc = check(part, k, e);
-    free(part);
     return rc;
 }
 
@@ -132,9 +127,8 @@ int written_files_check(const char *directory, const char *const *names, const s
 {
     int rc = 0;
     for (; rc == 0 && *names; names++) {
-        char *path = xasprintf("%s/%s", directory, *names);
+        OWNED char *path = xasprintf("%s/%s", directory, *names);
         rc = written_file_check(path, k, e);
-        free(path);
     }
     return rc;
 }

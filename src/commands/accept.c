@@ -80,10 +80,9 @@ static int check_words(const struct arguments *a, const cJSON *differences, stru
         cJSON_ArrayForEach(d, differences) is_one |= is_called(d, a->words[i]);
         if (is_one)
             continue;
-        struct buffer names = BUFFER_INIT;
+        OWNED_BUFFER names = BUFFER_INIT;
         add_names(differences, ", ", &names);
         error_set(e, ERROR_USAGE, "accept: %s is not what differs; that is: %s", a->words[i], buffer_text(&names));
-        buffer_free(&names);
         return -1;
     }
     return 0;
@@ -100,7 +99,7 @@ static int check_differences(const struct arguments *a, const cJSON *differences
         return -1;
     if (all || (count == 1 && a->word_count == 0))
         return 0;
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     buffer_add_text(&text, "accept: the jobs with results differ in more than was said: ");
     cJSON_ArrayForEach(d, differences)
     {
@@ -110,7 +109,6 @@ static int check_differences(const struct arguments *a, const cJSON *differences
     buffer_add_text(&text, "to let them stand all the same, name everything: meshsweep accept ");
     add_names(differences, " ", &text);
     error_set(e, ERROR_USAGE, "%s", buffer_text(&text));
-    buffer_free(&text);
     return -1;
 }
 

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -72,13 +71,12 @@ static int list_directories(struct db *db, const char *jobs, int64_t until_ms, s
         " AND a.directory NOT LIKE '/%' AND a.state IN ('ok', 'failed') AND j.state IN ('ok', 'failed')"
         " AND coalesce(a.ended, 0) <= ?1 AND (?2 IS NULL OR j.id IN (SELECT value FROM json_each(?2)))"
         " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running')) ORDER BY a.id";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_query(db, sql, VALUES(sql_int(until_ms), sql_text(jobs)), &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         string_list_add(out, stmt_copy_text(s, 0));
         rc = 0;
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -135,9 +133,8 @@ static int archive_files(const struct archive_options *o, const char *files, con
     if (archived_lock(files, &lock, e) < 0)
         return -1;
     for (size_t i = 0; i < directories->count; i++) {
-        char *path = xasprintf("%s/%s", files, directories->items[i]);
+        OWNED char *path = xasprintf("%s/%s", files, directories->items[i]);
         turn_files(o, path, &counts);
-        free(path);
     }
     descriptor_close(&lock);
     if (print(o, &counts, e) < 0)

@@ -124,15 +124,13 @@ static void add_keys(const struct best_job *job, struct buffer *out)
 {
     size_t width = 0;
     for (size_t i = 0; i < job->keys.count; i++) {
-        char *title = job_key_title(&job->keys, &job->keys.items[i]);
+        OWNED char *title = job_key_title(&job->keys, &job->keys.items[i]);
         width = strlen(title) > width ? strlen(title) : width;
-        free(title);
     }
     for (size_t i = 0; i < job->keys.count; i++) {
-        char *title = job_key_title(&job->keys, &job->keys.items[i]);
+        OWNED char *title = job_key_title(&job->keys, &job->keys.items[i]);
         buffer_printf(out, "  %-*s  ", (int)width, title);
         add_line(out, job->keys.items[i].text);
-        free(title);
     }
 }
 
@@ -143,10 +141,9 @@ static void add_differences(const struct best *b, const struct job_keys *keys, s
         const struct job_key *key = &keys->items[i];
         if (!is_difference(&b->jobs[0], key))
             continue;
-        char *title = job_key_title(keys, key);
+        OWNED char *title = job_key_title(keys, key);
         buffer_printf(out, ", %s ", title);
         text_add_printable(out, key->text, strlen(key->text), 40, false);
-        free(title);
     }
 }
 
@@ -253,7 +250,7 @@ static void add_without(const struct best *b, const struct best *without, struct
 static int print_text(const struct best *b, const struct best *without, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
-    char *line = command_of(b), *files = files_of(b), *redacted = job_command_redacted(&b->launch);
+    OWNED char *line = command_of(b), *files = files_of(b), *redacted = job_command_redacted(&b->launch);
     line = line ? line : why_no_command(b);
     buffer_printf(&out, "%s %s ", b->maximise ? "highest" : "lowest", b->objective);
     add_value(b, b->jobs[0].value, &out);
@@ -279,9 +276,6 @@ static int print_text(const struct best *b, const struct best *without, struct e
     add_pareto(b, &out);
     conditions_add_text(&b->conditions, &out);
     add_without(b, without, &out);
-    free(line);
-    free(files);
-    free(redacted);
     return output_people_take(&out, e);
 }
 
@@ -293,9 +287,8 @@ static void json_add_differences(cJSON *item, const struct best *b, const struct
     for (size_t i = 0; i < keys->count; i++) {
         if (!is_difference(&b->jobs[0], &keys->items[i]))
             continue;
-        char *title = xasprintf("%s.%s", keys->items[i].section, keys->items[i].name);
+        OWNED char *title = xasprintf("%s.%s", keys->items[i].section, keys->items[i].name);
         json_add_raw(differs, title, keys->items[i].json);
-        free(title);
     }
 }
 
@@ -336,7 +329,7 @@ static int print_json(const struct best *b, const struct best *without, struct e
 {
     double share = NAN;
     cJSON *root = json_document();
-    char *line = command_of(b), *files = files_of(b), *redacted = job_command_redacted(&b->launch);
+    OWNED char *line = command_of(b), *files = files_of(b), *redacted = job_command_redacted(&b->launch);
     json_add_objective(root, b);
     json_add_real(root, "value", b->jobs[0].value);
     for (cJSON *item = b->job->child->next; item; item = item->next)
@@ -358,11 +351,7 @@ static int print_json(const struct best *b, const struct best *without, struct e
         json_add_real(other, "value", without->jobs[0].value);
     }
     json_add_real(root, "lost_share", known ? share : NAN);
-    int rc = output_json_take(root, e);
-    free(redacted);
-    free(line);
-    free(files);
-    return rc;
+    return output_json_take(root, e);
 }
 
 /* --- as files --- */
@@ -371,37 +360,34 @@ static int print_json(const struct best *b, const struct best *without, struct e
 static int write_file(const char *db, const char *directory, const char *name, struct buffer *text, struct error *e)
 {
     struct stat status;
-    char *path = xasprintf("%s/%s", directory, name);
+    OWNED char *path = xasprintf("%s/%s", directory, name);
     int rc = file_write_like(path, db, text->data, text->length, e);
     if (rc == 0 && strcmp(name, "command.sh") == 0 &&
         (stat(path, &status) < 0 || chmod(path, status.st_mode | (status.st_mode & 0444) >> 2) < 0))
         rc = error_errno(e, errno, "%s: cannot make it executable", path);
     buffer_free(text);
-    free(path);
     return rc;
 }
 
 /* The command for a script that lies in its job's directory, with the ds_config to train with. The caller's. */
 static char *command_of_script(const struct best *b)
 {
-    char *files = files_of(b);
+    OWNED char *files = files_of(b);
     struct job_launch l = b->launch;
     l.command = strings_copy(l.command);
     if (files) {
-        char *config = xasprintf("%s/" DS_CONFIG_FILE, files), *trained = xasprintf("%s/" DS_TRAINING_FILE, files);
+        OWNED char *config = xasprintf("%s/" DS_CONFIG_FILE, files),
+                   *trained = xasprintf("%s/" DS_TRAINING_FILE, files);
         strings_replace(l.command, trained, config);
-        free(config);
-        free(trained);
     }
     char *line = job_command_line(&l, true);
     strings_free(l.command);
-    free(files);
     return line;
 }
 
 static void add_script(const struct best *b, struct buffer *out)
 {
-    char *line = command_of_script(b), *redacted = job_command_redacted(&b->launch);
+    OWNED char *line = command_of_script(b), *redacted = job_command_redacted(&b->launch);
     buffer_add_text(out, "#!/bin/sh\n# ");
     text_add_printable(out, b->objective, strlen(b->objective), 0, false);
     buffer_add_char(out, ' ');
@@ -411,27 +397,23 @@ static void add_script(const struct best *b, struct buffer *out)
     if (redacted[0])
         buffer_printf(out, "# Secrets are left out; fill them in before you run it: %s\n", redacted);
     buffer_printf(out, "dir=$(cd \"$(dirname \"$0\")\" && pwd) || exit\n%s\n", line);
-    free(line);
-    free(redacted);
 }
 
 /* Copies the winner's ds_config.json for training, if it had one. */
 static int copy_ds_config(const struct best *b, const char *db, const char *directory, struct error *e)
 {
-    char *files = files_of(b);
+    OWNED char *files = files_of(b);
     static const char *const names[] = {DS_TRAINING_FILE, DS_CONFIG_FILE};
     struct buffer text = BUFFER_INIT;
     int rc = 0, fd = -1;
     for (size_t i = 0; files && fd < 0 && i < LENGTH(names); i++) {
-        char *path = xasprintf("%s/%s", files, names[i]);
+        OWNED char *path = xasprintf("%s/%s", files, names[i]);
         fd = job_file_open(path);
-        free(path);
     }
     if (fd >= 0 && job_file_read(fd, LARGEST_CONFIG, &text) < 0)
         rc = error_errno(e, errno, "%s: its ds_config.json cannot be read", files);
     else if (fd >= 0)
         rc = write_file(db, directory, "ds_config.json", &text, e);
-    free(files);
     return rc;
 }
 
@@ -443,14 +425,14 @@ static int write_given(struct db *db, const char *db_path, const struct best *b,
         " JOIN given_text AS t ON t.id = f.text_id WHERE j.id = ?1 AND f.path NOT IN ('" DS_CONFIG_FILE
         "', '" DS_TRAINING_FILE "') ORDER BY 1";
     const struct kept_files kept = {.option = "--out", .db_path = db_path, .db = db};
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_prepare(db, sql, &s, e);
     if (rc == 0)
         stmt_bind_int(s, 1, b->jobs[0].job_id);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         struct buffer text = BUFFER_INIT;
-        char *path = xasprintf("%s/%s", directory, stmt_text(s, 0));
-        char *above = xstrndup(path, (size_t)(path_name(path) - path));
+        OWNED char *path = xasprintf("%s/%s", directory, stmt_text(s, 0));
+        OWNED char *above = xstrndup(path, (size_t)(path_name(path) - path));
         rc = written_file_check(path, &kept, e);
         rc = rc < 0 ? rc : file_make_directories(above, e);
         buffer_add_text(&text, stmt_text(s, 1));
@@ -460,9 +442,7 @@ static int write_given(struct db *db, const char *db_path, const struct best *b,
             rc = write_file(db_path, directory, stmt_text(s, 0), &text, e);
         else
             buffer_free(&text);
-        free_all(path, above);
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -470,14 +450,13 @@ static int write_given(struct db *db, const char *db_path, const struct best *b,
 static int write_sweep(struct db *db, const char *path, const struct best *b, const char *directory, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    char *where = xasprintf("job = %lld", (long long)b->jobs[0].job_id);
+    OWNED char *where = xasprintf("job = %lld", (long long)b->jobs[0].job_id);
     const struct result_query q = {.where = where};
     int rc = subset_add_toml(db, &q, &text, e);
     if (rc == 0)
         rc = write_file(path, directory, "sweep.toml", &text, e);
     else
         buffer_free(&text);
-    free(where);
     return rc;
 }
 
@@ -521,10 +500,9 @@ static void add_classes(const cJSON *status, struct buffer *out)
 
 static void say_nearest(const struct best *b)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     conditions_add_nearest(&b->conditions, &text);
     output_message("there is no best job: %s", buffer_text(&text));
-    buffer_free(&text);
 }
 
 /* Says why there is no best job. */
@@ -537,7 +515,7 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
     const int64_t ok = json_count_of(states, "ok"), failed = json_count_of(states, "failed");
     const int64_t running = json_count_of(states, "running"), pending = json_count_of(states, "pending");
     int status = STATUS_JOBS_FAILED;
-    struct buffer classes = BUFFER_INIT;
+    OWNED_BUFFER classes = BUFFER_INIT;
     add_classes(s, &classes);
     if (json_count_of(s, "jobs") == 0)
         status = error_set(e, ERROR_NOTHING,
@@ -558,7 +536,6 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
     } else
         output_message("no job has succeeded: %lld failed%s, %lld running, %lld pending; see meshsweep status",
                        (long long)failed, buffer_text(&classes), (long long)running, (long long)pending);
-    buffer_free(&classes);
     cJSON_Delete(s);
     return status;
 }
@@ -572,9 +549,8 @@ static int check_out(struct db *db, const struct best_options *o, struct error *
 
 static void say_no_script(const struct best *b)
 {
-    char *why = why_no_command(b);
+    OWNED char *why = why_no_command(b);
     output_message("command.sh was not written: %s", why);
-    free(why);
 }
 
 static int print(struct db *db, const struct best *b, const struct best *without, const struct best_options *o,
@@ -685,9 +661,9 @@ static int add_group_key(struct db *db, const char *option, const char *word, si
         " AS k UNION SELECT k.key, k.key FROM job AS j, json_each(j.derived) AS k WHERE j.id = (SELECT max(id) FROM job"
         " WHERE sweep_id = (SELECT id FROM current_sweep))) WHERE (?1 IN (name, bare, 'derived.' || bare))"
         " AND name NOT GLOB '*[\"'']*' ORDER BY name <> ?1, name";
-    struct string_list found = STRING_LIST_INIT;
+    OWNED_LIST found = STRING_LIST_INIT;
     bool replicates = false;
-    char *key = xstrndup(word, length);
+    OWNED char *key = xstrndup(word, length);
     int rc = db_query_texts(db, sql, VALUES(sql_text(key)), &found, e);
     if (rc == 0 && found.count == 0)
         rc = comparison_key_unknown(db, option, key, e);
@@ -703,8 +679,6 @@ static int add_group_key(struct db *db, const char *option, const char *word, si
         rc = error_set(e, ERROR_USAGE, "%s %s: it is a replicate key, over whose values means are taken", option, key);
     else if (rc == 0)
         string_list_add(out, xstrdup(found.items[0]));
-    string_list_free(&found);
-    free(key);
     return rc;
 }
 

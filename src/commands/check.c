@@ -94,14 +94,11 @@ static const char *const decisions[BATCH_DECISION_COUNT] = {
 
 static int write_job(const struct trying *y, int i, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
-    char *directory = xasprintf("%s/%s", y->list.root, trials[i].name);
-    char *path = xasprintf("%s/" BATCH_JOB_FILE, directory);
+    OWNED_BUFFER text = BUFFER_INIT;
+    OWNED char *directory = xasprintf("%s/%s", y->list.root, trials[i].name);
+    OWNED char *path = xasprintf("%s/" BATCH_JOB_FILE, directory);
     batch_job_add((char *[]){NULL}, NULL, NULL, trials[i].command, &text);
-    int rc = file_make_directories(directory, e) < 0 ? -1 : file_write_atomic(path, text.data, text.length, e);
-    free_all(path, directory);
-    buffer_free(&text);
-    return rc;
+    return file_make_directories(directory, e) < 0 ? -1 : file_write_atomic(path, text.data, text.length, e);
 }
 
 static int submit(struct trying *y, int i, struct error *e)
@@ -119,11 +116,11 @@ static int submit(struct trying *y, int i, struct error *e)
     if (write_job(y, i, e) < 0 || batch_array_write(&y->list, a, "meshsweep-check", 1000, e) < 0)
         return -1;
     struct batch_values values = batch_array_values(&y->list, a, "meshsweep-check");
-    char *path = batch_array_file(&y->list, a, y->t->system->has_description ? "description" : "script");
+    OWNED char *path = batch_array_file(&y->list, a, y->t->system->has_description ? "description" : "script");
     a->job = batch_submit(y->t->system, y->environment, &values, path, &refusal, &why);
     y->of[i].refused = a->job ? NULL : xstrdup(why && *why ? why : "it said nothing");
     batch_values_free(&values);
-    free_all(path, why);
+    free(why);
     return 0;
 }
 
@@ -182,10 +179,9 @@ static bool watch(struct trying *y, int i, int64_t now_ms)
     free(job_dir);
     const bool began = a->members[0].report.attempt == a->members[0].attempt;
     if (i == CANCELLED && began && !t->is_cancelled) {
-        char *job = batch_reference(&y->list, a, 0);
+        OWNED char *job = batch_reference(&y->list, a, 0);
         batch_cancel(y->t->system, y->environment, job);
         t->is_cancelled = true;
-        free(job);
     }
     const bool gone = !t->seen && (t->word || a->members[0].report.ended || t->is_cancelled);
     if (!gone && !batch_state_is_final(t->state)) {
@@ -250,7 +246,7 @@ static bool tell(const struct trying *y, int i, struct buffer *out)
         buffer_printf(out, "%s: refused: %s\n", trials[i].name, t->refused);
         return i == WRONG;
     }
-    char *job = batch_reference(&y->list, a, 0);
+    OWNED char *job = batch_reference(&y->list, a, 0);
     const struct batch_report *r = &a->members[0].report;
     const enum batch_result result = result_of(&a->members[0]);
     const enum batch_state queue = t->seen || !t->gone_ms ? t->state : BATCH_ABSENT;
@@ -269,7 +265,6 @@ static bool tell(const struct trying *y, int i, struct buffer *out)
                   : y->t->system->accounting.command && !y->t->system->accounting.is_gone ? "nothing"
                                                                                           : "there is none");
     buffer_printf(out, "  so %s%s\n", decisions[decision], well || i == WRONG ? "" : ", which is not as it should be");
-    free(job);
     return well;
 }
 
@@ -280,12 +275,11 @@ static void remove_files(const struct trying *y, int i)
     static const char *const files[] = {BATCH_JOB_FILE,   BATCH_RESULT_FILE, BATCH_ALIVE_FILE, BATCH_BEGUN_FILE,
                                         BATCH_AGAIN_FILE, BATCH_CLOSED_FILE, "output.log",     ""};
     for (size_t k = 0; k < LENGTH(files); k++) {
-        char *path = xasprintf("%s/%s/%s", y->list.root, trials[i].name, files[k]);
+        OWNED char *path = xasprintf("%s/%s/%s", y->list.root, trials[i].name, files[k]);
         if (*files[k])
             unlink(path);
         else
             rmdir(path);
-        free(path);
     }
     batch_array_remove(&y->list, &y->list.arrays[i]);
 }
@@ -417,10 +411,9 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     if (b.length > before)
         buffer_add_text(&b, ": these keys do not affect any prediction\n");
     add_unread(space, &b);
-    char *unreached = unreached_sentence(space);
+    OWNED char *unreached = unreached_sentence(space);
     if (unreached)
         buffer_printf(&b, "%s\n", unreached);
-    free(unreached);
     return output_people_take(&b, e);
 }
 
@@ -658,10 +651,9 @@ extern char **environ;
 
 static void remove_empty(const char *name, const char *directory)
 {
-    char *below = xasprintf("%s/%s", directory, name);
+    OWNED char *below = xasprintf("%s/%s", directory, name);
     rmdir(below);
     rmdir(directory);
-    free(below);
 }
 
 static int try_jobs(struct batch_system *system, const struct sweep *sweep, struct error *e)

@@ -47,10 +47,9 @@ static double percent(double ratio)
 /* "3 jobs, 2 runs of each on either side". */
 static void add_counts(const struct slowdown *s, struct buffer *out)
 {
-    char *repeats = xasprintf("%.3g", s->repeats);
+    OWNED char *repeats = xasprintf("%.3g", s->repeats);
     buffer_printf(out, "%zu job%s, %s run%s of each on each side", s->jobs, s->jobs == 1 ? "" : "s", repeats,
                   strcmp(repeats, "1") == 0 ? "" : "s");
-    free(repeats);
 }
 
 static void add_interval(const struct slowdown *s, size_t groups, struct buffer *out)
@@ -185,7 +184,7 @@ static void add_markdown_group(const struct compare_databases_request *r, const 
                                double limit, struct buffer *out)
 {
     const struct slowdown *s = &g->slowdown;
-    struct buffer name = BUFFER_INIT, verdict = BUFFER_INIT;
+    OWNED_BUFFER name = BUFFER_INIT, verdict = BUFFER_INIT;
     if (r->by)
         add_group_name(r, g, &name);
     else
@@ -202,13 +201,11 @@ static void add_markdown_group(const struct compare_databases_request *r, const 
     add_cell(out, &verdict);
     out->length--;
     buffer_add_char(out, '\n');
-    buffer_free(&name);
-    buffer_free(&verdict);
 }
 
 static void add_markdown_jobs(const struct before_after *b, struct buffer *out)
 {
-    struct before_after_job *jobs = slowest_jobs(b);
+    OWNED struct before_after_job *jobs = slowest_jobs(b);
     buffer_printf(out, "\n| slowest jobs | %s before | now | ratio |\n|--:|--:|--:|--:|\n", b->metric);
     for (size_t i = 0; i < b->job_count && i < SLOWEST_LISTED; i++) {
         buffer_printf(out, "| %lld | ", (long long)jobs[i].now_id);
@@ -217,7 +214,6 @@ static void add_markdown_jobs(const struct before_after *b, struct buffer *out)
         text_add_rounded(out, value_of(b, &jobs[i].runs.now));
         buffer_printf(out, " | %.4g |\n", ratio_of(&jobs[i]));
     }
-    free(jobs);
 }
 
 static void add_markdown(const struct compare_databases_request *r, const struct before_after *b, double limit,

@@ -203,14 +203,13 @@ static int read_given(struct db *db, const char *jobs, struct given_values *g, s
         "SELECT f.path, t.text FROM json_each(?1) AS n JOIN job AS j ON j.id = n.value"
         " JOIN attempt_file AS f ON f.attempt_id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt"
         " WHERE job_id = j.id AND kind = 'trial')) JOIN given_text AS t ON t.id = f.text_id ORDER BY f.path, t.id";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_query(db, sql, VALUES(sql_text(jobs)), &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         g->file = stmt_text(s, 0);
         add_values(g, stmt_text(s, 1), (size_t)stmt_bytes(s, 1));
         rc = 0;
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -251,11 +250,10 @@ static int read_log(const struct two_sides *p, const cJSON *job, char **out, str
                      VALUES(sql_int((int64_t)job->valuedouble)), 0, &number, e) < 0)
         return -1;
     if (job_log_read(p->db, (int64_t)job->valuedouble, number, &log, NULL) == 0 && log.directory) {
-        char *files = store_directory_of(p->db);
-        char *path = log.directory[0] == '/' ? xasprintf("%s/output.log", log.directory)
-                                             : xasprintf("%s/%s/output.log", files, log.directory);
+        OWNED char *files = store_directory_of(p->db);
+        OWNED char *path = log.directory[0] == '/' ? xasprintf("%s/output.log", log.directory)
+                                                   : xasprintf("%s/%s/output.log", files, log.directory);
         *out = job_file_text(path, LOG_MOST);
-        free_all(path, files);
     }
     job_log_free(&log);
     return 0;
@@ -283,9 +281,8 @@ static void add_line(struct two_sides *p, size_t line, const char *const text[2]
     static const char *const names[] = {"of_first", "of_second"};
     cJSON_AddNumberToObject(item, "line", (double)line);
     for (size_t k = 0; k < 2; k++) {
-        char *copy = xstrndup(text[k], length[k]);
+        OWNED char *copy = xstrndup(text[k], length[k]);
         json_add_text(item, names[k], has[k] ? copy : NULL);
-        free(copy);
     }
     cJSON_AddItemToArray(p->lines, item);
 }

@@ -320,12 +320,11 @@ static int write_plugin(struct tuning_call *t, char **ds_config, struct error *e
     struct autotuning usual;
     struct problems none = PROBLEMS_INIT;
     autotuning_read(t->o->config_file, NULL, &usual, &none);
-    char *directory = path_beside(t->o->db, usual.exps_dir);
+    OWNED char *directory = path_beside(t->o->db, usual.exps_dir);
     free(t->config_file);
     int rc = accelerate_config_write_plugin(&t->accelerate, directory, ds_config, &t->config_file, e);
     autotuning_free(&usual);
     problems_free(&none);
-    free(directory);
     return rc;
 }
 
@@ -488,12 +487,11 @@ static int run_sweep(const struct tuning_call *t, const char *path, struct error
 static int write_tree(const struct tuning_call *t, struct tuning_tree *tree, char ***winner, struct error *e)
 {
     struct db *db = NULL;
-    char *directory = store_directory(t->o->db);
+    OWNED char *directory = store_directory(t->o->db);
     tree->job_files = directory;
     int rc = store_open_read_only(t->o->db, &db, e);
     rc = rc < 0 ? rc : tuning_tree_write(tree, db, winner, e);
     store_close(db);
-    free(directory);
     return rc;
 }
 
@@ -595,12 +593,11 @@ static int check_outputs(const struct tuning_call *t, const char *exps_dir, cons
 static int run_tree(const struct tuning_call *t, const char *exps_dir, const char *results_dir, char ***winner,
                     struct error *e)
 {
-    char *path = tuning_tree_write_sweep(exps_dir, &t->toml, e);
+    OWNED char *path = tuning_tree_write_sweep(exps_dir, &t->toml, e);
     int status = path ? run_sweep(t, path, e) : -1;
     struct tuning_tree tree = {NULL, exps_dir, results_dir, t->knobs.metric, status > STATUS_SIGNAL};
     if (status >= 0 && !t->o->dry_run && write_tree(t, &tree, winner, e) < 0)
         status = -1;
-    free(path);
     return status;
 }
 
@@ -650,8 +647,8 @@ static int try_again(struct tuning_call *t, const char *exps_dir, const char *re
 
 static int tune(struct tuning_call *t, struct error *e)
 {
-    char *exps_dir = path_beside(t->o->db, t->knobs.exps_dir),
-         *results_dir = path_beside(t->o->db, t->knobs.results_dir);
+    OWNED char *exps_dir = path_beside(t->o->db, t->knobs.exps_dir),
+               *results_dir = path_beside(t->o->db, t->knobs.results_dir);
     char **winner = NULL;
     int status = check_outputs(t, exps_dir, results_dir, e);
     status = status < 0 ? -1 : run_tree(t, exps_dir, results_dir, &winner, e);
@@ -660,7 +657,6 @@ static int tune(struct tuning_call *t, struct error *e)
     if (status >= 0 && !t->o->dry_run)
         status = conclude(t, status, results_dir, winner, e);
     strings_free(winner);
-    free_all(exps_dir, results_dir);
     return status;
 }
 

@@ -135,8 +135,8 @@ static int find_temporaries(struct garbage *g, struct db *db, struct error *e)
 /* Copies beside the database that a `meshsweep pull` did not live to remove. */
 static void find_pulls(struct garbage *g, const char *db_path)
 {
-    char *whole = path_absolute(db_path), *above = path_beside(whole, ".");
-    char *begin = xasprintf("%s" PULL_SUFFIX, path_name(whole));
+    OWNED char *whole = path_absolute(db_path), *above = path_beside(whole, ".");
+    OWNED char *begin = xasprintf("%s" PULL_SUFFIX, path_name(whole));
     const size_t length = strlen(begin);
     DIR *directory = opendir(above);
     const struct dirent *entry;
@@ -149,7 +149,6 @@ static void find_pulls(struct garbage *g, const char *db_path)
     }
     if (directory)
         closedir(directory);
-    free_all(whole, above, begin);
 }
 
 /* --- removing it --- */

@@ -46,7 +46,7 @@ static const struct option options[] = {
 static char *provenance(const struct table_file *in, const struct hash128 *hash, const char *host)
 {
     char hex[HASH_HEX_BYTES];
-    char *path = path_absolute(in->file), *here = path_absolute(".");
+    OWNED char *path = path_absolute(in->file), *here = path_absolute(".");
     cJSON *all = cJSON_CreateObject(), *from = cJSON_AddObjectToObject(all, "imported");
     cJSON_AddStringToObject(from, "file", path);
     cJSON_AddStringToObject(from, "directory", here);
@@ -57,7 +57,6 @@ static char *provenance(const struct table_file *in, const struct hash128 *hash,
     cJSON_AddStringToObject(all, "tool", "meshsweep " MESHSWEEP_VERSION);
     char *text = cJSON_PrintUnformatted(all);
     cJSON_Delete(all);
-    free_all(path, here);
     return text;
 }
 
@@ -169,8 +168,8 @@ static int store(const struct table_file *in, const struct import_options *o, st
     struct importing importing = {in, db};
     uname(&machine);
     hash_hex(&hash, hex);
-    char *from = provenance(in, &hash, machine.nodename), *path = place_of(in->file, hex),
-         *sweep_file = path_absolute(o->config);
+    OWNED char *from = provenance(in, &hash, machine.nodename), *path = place_of(in->file, hex),
+               *sweep_file = path_absolute(o->config);
     const struct import_request request = {
         .sweep = in->sweep,
         .table = in->table,
@@ -184,9 +183,7 @@ static int store(const struct table_file *in, const struct import_options *o, st
     };
     if (in->rows >= ROWS_TOLD_LEAST)
         output_message("%s: %zu rows are read and are recorded now; a million take half a minute", in->file, in->rows);
-    int rc = import_table_store(&request, out, e);
-    free_all(sweep_file, path, from);
-    return rc;
+    return import_table_store(&request, out, e);
 }
 
 /* `in` NULL: no table was read. */

@@ -131,18 +131,17 @@ static char *name_of_command(char *const *words)
 /* By this line editors find the keys, in the schema that is installed with the program. None where it is not. */
 static void add_schema_line(struct buffer *out)
 {
-    char *program = path_absolute("/proc/self/exe");
-    char *beside = path_beside(program, "../share/meshsweep/schemas/sweep.json"), *schema = path_absolute(beside);
+    OWNED char *program = path_absolute("/proc/self/exe");
+    OWNED char *beside = path_beside(program, "../share/meshsweep/schemas/sweep.json"), *schema = path_absolute(beside);
     if (access(schema, R_OK) == 0)
         buffer_printf(out, "#:schema file://%s\n", schema);
-    free_all(schema, beside, program);
 }
 
 /* `log` may be NULL. */
 static int make_text(const struct init_options *o, const struct answers *given, const struct log_readers *log,
                      struct buffer *out, struct error *e)
 {
-    char *name = o->name ? xstrdup(o->name) : name_of_command(given->command.items);
+    OWNED char *name = o->name ? xstrdup(o->name) : name_of_command(given->command.items);
     const struct new_sweep n = {.name = name,
                                 .command = given->command.items,
                                 .axes = given->axes.items,
@@ -151,27 +150,25 @@ static int make_text(const struct init_options *o, const struct answers *given, 
                                 .environment = environ};
     add_schema_line(out);
     int rc = new_sweep_add_toml(&n, out, e);
-    free(name);
     return rc < 0 ? -1 : check_text(o->output, out, e);
 }
 
 /* Shows what the readers of the sweep file that was written find in the log that was given. */
 static int show_readings(const char *log, const struct buffer *sweep_file, struct error *e)
 {
-    struct buffer found = BUFFER_INIT;
+    OWNED_BUFFER found = BUFFER_INIT;
     int rc = log_readers_try(log, sweep_file, &found, e);
     char *rest = found.data, *line;
     if (rc == 0 && !found.length)
         output_message("in %s it finds no number; say in [job.metrics] how to read what counts", log);
     while (rc == 0 && rest && (line = strtok_r(rest, "\n", &rest)))
         output_message("in %s it finds %s", log, line);
-    buffer_free(&found);
     return rc;
 }
 
 static int write_sweep(const struct init_options *o, const struct answers *given, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     int rc = make_text(o, given, given->log ? &given->found : NULL, &text, e);
     if (rc == 0)
         rc = write_text(o->output, &text, "plan", "", e);
@@ -181,7 +178,6 @@ static int write_sweep(const struct init_options *o, const struct answers *given
         output_message("the shortest job will win, as nothing in %s says what counts; else write objective = "
                        "\"max:NAME\" or \"min:NAME\" in [sweep]",
                        given->log);
-    buffer_free(&text);
     return rc;
 }
 
@@ -218,7 +214,7 @@ static char *name_of_table(const char *path)
 static int write_import(const struct init_options *o, struct error *e)
 {
     struct drafted_table t = {.path = o->table};
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct table_content content;
     int rc = table_read_rows(o->table, &content, draft_row, &t, e);
     if (rc == 0 && !t.draft)
@@ -239,7 +235,6 @@ static int write_import(const struct init_options *o, struct error *e)
         import_try(o->table, o->output, &text);
     import_draft_free(t.draft);
     table_shape_free(t.shape);
-    buffer_free(&text);
     return rc;
 }
 
@@ -263,11 +258,10 @@ static int take_command(const struct init_options *o, const char *answer, struct
 
 static int take_axes(const struct init_options *o, const char *answer, struct answers *given, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     int rc = shell_split(answer, &given->axes, e);
     if (rc == 0 && given->axes.count)
         rc = make_text(o, given, NULL, &text, e);
-    buffer_free(&text);
     return rc;
 }
 
@@ -285,7 +279,7 @@ static int take_log(const struct init_options *o, const char *answer, struct ans
 
 static int take_objective(const struct init_options *o, const char *answer, struct answers *given, struct error *e)
 {
-    struct buffer text = BUFFER_INIT, found = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT, found = BUFFER_INIT;
     given->found.objective = *answer ? xstrdup(answer) : NULL;
     int rc = make_text(o, given, &given->found, &text, e);
     if (rc == 0)
@@ -296,8 +290,6 @@ static int take_objective(const struct init_options *o, const char *answer, stru
         free(given->found.objective);
         given->found.objective = NULL;
     }
-    buffer_free(&found);
-    buffer_free(&text);
     return rc;
 }
 

@@ -51,9 +51,9 @@ static int run_command_line(const struct command *c, char *const *argv, bool nam
     const struct option_rules rules = {c->options, c->words_most, c->takes_program, c->first_word_is_program};
     int status = STATUS_OK;
     if (options_parse(&rules, argv, options, &words, &e) < 0) {
-        char *hint = xasprintf("; see meshsweep %s --help", c->name);
+        OWNED char *hint = xasprintf("; see meshsweep %s --help", c->name);
         output_error(c->name, &e, hint);
-        free_all(hint, options);
+        free(options);
         return STATUS_USAGE;
     }
     const struct arguments arguments = {options, words.items, words.count, words.program};

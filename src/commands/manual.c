@@ -94,11 +94,10 @@ static void add_name(struct string_list *names, const char *name)
 static void add_rows(struct db *db, const char *sql, struct string_list *names)
 {
     struct error ignored = ERROR_INIT;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (db_prepare(db, sql, &s, &ignored) == 0)
         while (stmt_next(s, &ignored) > 0)
             add_name(names, stmt_text(s, 0));
-    stmt_free(s);
 }
 
 static void add_columns(struct db *db, struct string_list *names)
@@ -210,10 +209,9 @@ static void add_values_of_axis(const struct axis *axis, const char *key, struct 
 {
     for (size_t k = 0; k < axis->key_count; k++)
         for (size_t row = 0; row < axis->value_count && strcmp(axis->keys[k], key) == 0; row++) {
-            struct buffer text = BUFFER_INIT;
+            OWNED_BUFFER text = BUFFER_INIT;
             value_add_text(axis_value(axis, row * axis->key_count + k), &text);
             add_name(values, buffer_text(&text));
-            buffer_free(&text);
         }
 }
 
@@ -228,7 +226,7 @@ static void add_values_of_file(const struct sweep *sweep, const char *key, struc
 static void add_values(struct db *db, const char *key, struct string_list *values)
 {
     struct error ignored = ERROR_INIT;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (db_prepare(db,
                    "SELECT DISTINCT iif(k.type IN ('true', 'false'), k.type, k.value) FROM"
                    " (SELECT id, json FROM spec ORDER BY id DESC LIMIT 5000) AS s, json_each(s.json) AS k"
@@ -238,7 +236,6 @@ static void add_values(struct db *db, const char *key, struct string_list *value
         while (stmt_next(s, &ignored) > 0)
             add_name(values, stmt_is_null(s, 0) ? "" : stmt_text(s, 0));
     }
-    stmt_free(s);
 }
 
 /* --- numbers --- */
@@ -247,7 +244,7 @@ static void add_values(struct db *db, const char *key, struct string_list *value
 static void add_jobs_between(struct db *db, int64_t first, int64_t last, struct string_list *names)
 {
     struct error ignored = ERROR_INIT;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (db_prepare(db, "SELECT id FROM job NOT INDEXED WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3", &s,
                    &ignored) == 0) {
         stmt_bind_int(s, 1, first);
@@ -256,7 +253,6 @@ static void add_jobs_between(struct db *db, int64_t first, int64_t last, struct 
         while (stmt_next(s, &ignored) > 0)
             string_list_add(names, stmt_copy_text(s, 0));
     }
-    stmt_free(s);
 }
 
 static void add_jobs(struct db *db, const char *begins, struct string_list *names)
@@ -281,11 +277,10 @@ static struct sweep *read_file(char *const *words)
     struct problems problems = PROBLEMS_INIT;
     struct error ignored = ERROR_INIT;
     struct sweep *sweep = NULL;
-    char *path = value_of(words, "config", 'c', SWEEP_FILE);
+    OWNED char *path = value_of(words, "config", 'c', SWEEP_FILE);
     if (sweep_read(path, &sweep, &problems, &ignored) < 0)
         sweep = NULL;
     problems_free(&problems);
-    free(path);
     return sweep;
 }
 
@@ -294,10 +289,9 @@ static struct db *open_database(char *const *words)
 {
     struct error ignored = ERROR_INIT;
     struct db *db = NULL;
-    char *path = value_of(words, "db", 'd', "results.db");
+    OWNED char *path = value_of(words, "db", 'd', "results.db");
     if (!store_exists(path) || store_open_read_only(path, &db, &ignored) < 0)
         db = NULL;
-    free(path);
     return db;
 }
 
@@ -324,8 +318,8 @@ static const struct {
 
 static void offer_values(const struct known *known, const struct pair *pair, struct buffer *out)
 {
-    struct string_list values = STRING_LIST_INIT;
-    char *key = xstrndup(pair->key, pair->key_length);
+    OWNED_LIST values = STRING_LIST_INIT;
+    OWNED char *key = xstrndup(pair->key, pair->key_length);
     if (known->sweep)
         add_values_of_file(known->sweep, key, &values);
     if (known->db)
@@ -333,13 +327,11 @@ static void offer_values(const struct known *known, const struct pair *pair, str
     for (size_t i = 0; i < values.count; i++)
         if (strncasecmp(values.items[i], pair->value, strlen(pair->value)) == 0 && needs_no_quotes(values.items[i]))
             buffer_printf(out, "%s%s%s\n", pair->is_one_word ? key : "", pair->is_one_word ? "=" : "", values.items[i]);
-    free(key);
-    string_list_free(&values);
 }
 
 static void offer_names_of(enum offer offer, const struct known *known, const char *text, struct buffer *out)
 {
-    struct string_list names = STRING_LIST_INIT;
+    OWNED_LIST names = STRING_LIST_INIT;
     size_t before = strlen(text);
     while (before && is_of_name(text[before - 1]))
         before--;
@@ -352,18 +344,16 @@ static void offer_names_of(enum offer offer, const struct known *known, const ch
     for (size_t i = 0; i < names.count; i++)
         if (strncasecmp(names.items[i], text + before, strlen(text + before)) == 0)
             buffer_printf(out, "%.*s%s%s\n", (int)before, text, names.items[i], sources[offer].end);
-    string_list_free(&names);
 }
 
 static void offer_jobs(struct db *db, const char *begins, struct buffer *out)
 {
-    struct string_list numbers = STRING_LIST_INIT;
+    OWNED_LIST numbers = STRING_LIST_INIT;
     if (db)
         add_jobs(db, begins, &numbers);
     for (size_t i = 0; i < numbers.count; i++)
         if (strncmp(numbers.items[i], begins, strlen(begins)) == 0) /* the ranges for "0" are wrong */
             buffer_printf(out, "%s\n", numbers.items[i]);
-    string_list_free(&numbers);
 }
 
 /* Appends lines, each what the last of `words` may become: those of a command line after the name of the program,
@@ -567,13 +557,12 @@ static void add_bash_values(struct buffer *out, const struct command *c)
 static void add_bash_words(struct buffer *out)
 {
     for (const struct command *const *c = commands; *c; c++) {
-        struct buffer words = BUFFER_INIT;
+        OWNED_BUFFER words = BUFFER_INIT;
         if ((*c)->offer)
             buffer_printf(out, "        %s) _meshsweep_offer %s ;;\n", (*c)->name, offer_names[(*c)->offer]);
         else if (add_words(&words, *c))
             buffer_printf(out, "        %s) COMPREPLY=($(compgen -W '%s' -- \"$current\")) ;;\n", (*c)->name,
                           buffer_text(&words));
-        buffer_free(&words);
     }
 }
 
@@ -689,14 +678,13 @@ static void completion_add_zsh(struct buffer *out)
             add_zsh_option(out, o);
         for (const struct option *o = common_option_table; o->name; o++)
             add_zsh_option(out, o);
-        struct buffer words = BUFFER_INIT;
+        OWNED_BUFFER words = BUFFER_INIT;
         if ((*c)->offer)
             buffer_printf(out, " \\\n        '*:word:{_meshsweep_offer %s}'\n    ;;\n", offer_names[(*c)->offer]);
         else if (add_words(&words, *c))
             buffer_printf(out, " \\\n        '1:word:(%s)'\n    ;;\n", buffer_text(&words));
         else
             buffer_add_text(out, " \\\n        '*:file:_files'\n    ;;\n");
-        buffer_free(&words);
     }
     buffer_add_text(out, "esac\n");
 }
@@ -736,13 +724,12 @@ static void completion_add_fish(struct buffer *out)
         buffer_add_text(out, "'\n");
         for (const struct option *o = c->options; o->name; o++)
             add_fish_option(out, c->name, o);
-        struct buffer words = BUFFER_INIT;
+        OWNED_BUFFER words = BUFFER_INIT;
         if (c->offer)
             buffer_printf(&words, "(__meshsweep_offer %s)", offer_names[c->offer]);
         if (c->offer || add_words(&words, c))
             buffer_printf(out, "complete -c meshsweep -n '__fish_seen_subcommand_from %s' -f -a '%s'\n", c->name,
                           buffer_text(&words));
-        buffer_free(&words);
     }
     for (const struct option *o = common_option_table; o->name; o++)
         add_fish_option(out, NULL, o);

@@ -346,9 +346,8 @@ static void add_property(cJSON *properties, const struct option *o)
     cJSON_AddStringToObject(property, "type", types[o->kind]);
     if (o->kind == OPTION_INT && (o->least != 0 || o->most != 0))
         cJSON_AddNumberToObject(property, "minimum", o->least);
-    char *text = o->value ? xasprintf("%s: %s", o->value, o->help) : xstrdup(o->help);
+    OWNED char *text = o->value ? xasprintf("%s: %s", o->value, o->help) : xstrdup(o->help);
     cJSON_AddStringToObject(property, "description", text);
-    free(text);
 }
 
 static void add_operand(cJSON *properties, const struct operand *o)
@@ -384,7 +383,7 @@ static bool is_offered(const struct mcp_server *s, const struct tool *t)
 static cJSON *new_tool(const struct tool *t)
 {
     cJSON *tool = cJSON_CreateObject();
-    char *text = xasprintf("%s.%s%s", t->command->summary, *t->more ? " " : "", t->more);
+    OWNED char *text = xasprintf("%s.%s%s", t->command->summary, *t->more ? " " : "", t->more);
     cJSON_AddStringToObject(tool, "name", t->command->name);
     cJSON_AddStringToObject(tool, "description", text);
     cJSON_AddItemToObject(tool, "inputSchema", new_schema(t));
@@ -392,7 +391,6 @@ static cJSON *new_tool(const struct tool *t)
     cJSON_AddBoolToObject(hints, "readOnlyHint", t->right == READS);
     cJSON_AddBoolToObject(hints, "destructiveHint", false);
     cJSON_AddBoolToObject(hints, "openWorldHint", t->right == RUNS);
-    free(text);
     return tool;
 }
 
@@ -467,9 +465,8 @@ static int add_number(struct command_line *l, const struct operand *o, const cJS
 
 static void add_key(struct command_line *l, const cJSON *value)
 {
-    char *plain = scalar_text(value), *json = plain ? NULL : cJSON_PrintUnformatted(value);
+    OWNED char *plain = scalar_text(value), *json = plain ? NULL : cJSON_PrintUnformatted(value);
     string_list_add(&l->words, xasprintf("%s=%s", value->string, plain ? plain : json));
-    free_all(plain, json);
 }
 
 static int add_operand_words(struct command_line *l, const struct operand *o, const cJSON *value, struct error *e)
@@ -497,9 +494,8 @@ static int refuse_argument(const struct tool *t, const char *name, struct error 
         known[count++] = o->name;
     for (const struct operand *const *o = t->operands; *o; o++)
         known[count++] = (*o)->name;
-    char *hint = suggest_hint(name, known, count);
+    OWNED char *hint = suggest_hint(name, known, count);
     error_set(e, ERROR_USAGE, "%s has no argument `%s`%s", t->command->name, name, hint);
-    free(hint);
     return -1;
 }
 
@@ -550,13 +546,12 @@ static int make_command_line(const struct mcp_options *o, const struct tool *t, 
 
 static void add_text(cJSON *content, const char *text, size_t length)
 {
-    struct buffer valid = BUFFER_INIT;
+    OWNED_BUFFER valid = BUFFER_INIT;
     cJSON *item = cJSON_CreateObject();
     text_add_valid(&valid, text, length);
     cJSON_AddStringToObject(item, "type", "text");
     cJSON_AddStringToObject(item, "text", buffer_text(&valid));
     cJSON_AddItemToArray(content, item);
-    buffer_free(&valid);
 }
 
 static void add_note(cJSON *content, char *text) /* takes it */

@@ -159,7 +159,7 @@ static int note_words(const char *db_path, const struct arguments *a, const char
 static int note(const struct arguments *a, struct error *e)
 {
     const struct note_options *o = a->options;
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     for (size_t i = 1; i < a->word_count; i++)
         buffer_printf(&text, "%s%s", i > 1 ? " " : "", a->words[i]);
     const char *said = a->word_count > 1 ? buffer_text(&text) : NULL;
@@ -178,7 +178,6 @@ static int note(const struct arguments *a, struct error *e)
     else if (check_text("the text", said, e) == 0 && check_text("--exclude", o->exclude, e) == 0 &&
              check_text("--tag", o->tag, e) == 0)
         rc = note_words(o->db, a, said, e);
-    buffer_free(&text);
     return rc;
 }
 

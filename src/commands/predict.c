@@ -103,12 +103,11 @@ static void add_followers(const struct space *space, struct scaling *x)
 static int is_derived(const struct names *n, size_t index, struct error *e)
 {
     const struct derived_key *derived = &n->derived[index];
-    struct buffer list = BUFFER_INIT;
+    OWNED_BUFFER list = BUFFER_INIT;
     for (size_t i = 0; i < derived->key_count; i++)
         buffer_printf(&list, "%s`%s`", i ? ", " : "", n->keys[derived->keys[i]].name);
     error_set(e, ERROR_USAGE, "`%s` is derived%s%s; scale a key of the specs", derived->name,
               derived->key_count ? " from " : "", buffer_text(&list));
-    buffer_free(&list);
     return -1;
 }
 
@@ -123,11 +122,10 @@ static int find_key(const struct space *space, const char *name, struct scaled_k
     }
     if (found == RESOLVED_DERIVED)
         return is_derived(&space->names, index, e);
-    char *hint = names_hint(&space->names, name, NULL, 0);
+    OWNED char *hint = names_hint(&space->names, name, NULL, 0);
     error_set(e, ERROR_USAGE,
               found == RESOLVED_AMBIGUOUS ? "several sections have a key `%s`%s" : "no spec has a key `%s`%s", name,
               hint);
-    free(hint);
     return -1;
 }
 
@@ -223,9 +221,8 @@ static void write_view(const struct prediction_table *t, struct buffer *sql)
     const struct names *n = &t->space->names;
     buffer_add_text(sql, "CREATE VIEW results AS SELECT number, job, key, ");
     for (size_t i = 0; i < n->key_count; i++) {
-        char *title = title_of(t, &n->keys[i]);
+        OWNED char *title = title_of(t, &n->keys[i]);
         add_member(sql, section_names[n->keys[i].section], n->keys[i].name, title);
-        free(title);
     }
     for (size_t i = 0; i < n->derived_count; i++)
         if (match_keeps_derived(t->space, i) && !is_field(t, n->derived[i].name))
@@ -240,7 +237,7 @@ static void write_view(const struct prediction_table *t, struct buffer *sql)
 
 static int write_tables(struct prediction_table *t, struct error *e)
 {
-    struct buffer sql = BUFFER_INIT, insert = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT, insert = BUFFER_INIT;
     buffer_add_text(&sql, "CREATE TABLE metric_definition (name TEXT PRIMARY KEY, unit, counter, rank);"
                           " CREATE TABLE prediction (");
     buffer_add_text(&insert, "INSERT INTO prediction VALUES (?");
@@ -257,8 +254,6 @@ static int write_tables(struct prediction_table *t, struct error *e)
     int rc = db_exec(t->db, buffer_text(&sql), e);
     if (rc == 0)
         rc = db_prepare(t->db, buffer_text(&insert), &t->insert, e);
-    buffer_free(&sql);
-    buffer_free(&insert);
     return rc;
 }
 
@@ -268,9 +263,8 @@ static int prepare_sections(struct prediction_table *t, struct error *e)
     for (int i = 0; rc == 0 && i < SECTION_COUNT; i++) {
         if (!t->space->counts[i])
             continue;
-        char *sql = xasprintf("SELECT \"#json\" FROM \"%s\" WHERE \"#id\" = ?", section_names[i]);
+        OWNED char *sql = xasprintf("SELECT \"#json\" FROM \"%s\" WHERE \"#id\" = ?", section_names[i]);
         rc = db_prepare(t->space->db, sql, &t->json[i], e);
-        free(sql);
     }
     return rc;
 }
@@ -324,10 +318,9 @@ static char *prediction_table_brief(const struct prediction_table *t)
     const struct names *n = &t->space->names;
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < n->key_count; i++) {
-        char *title = title_of(t, &n->keys[i]);
+        OWNED char *title = title_of(t, &n->keys[i]);
         if (specs_differ(t->space->specs[n->keys[i].section], i))
             add_title(&b, title);
-        free(title);
     }
     for (int i = 0; i < t->end; i++)
         if (prediction_fields[i].is_brief && (t->end == FIELD_PLACE || !is_measured(i)))
@@ -423,7 +416,7 @@ static int define_units(struct prediction_table *t, const struct predicted_row *
     const char *predicted_of = row->predicted_memory_of;
     const char *rate = row->scaled && row->scaled->counts_tokens ? "tokens/s" : "samples/s";
     const char *measured_of = t->space->prediction.memory_words;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_prepare(t->db, "INSERT INTO metric_definition (name, unit) VALUES (?, ?)", &s, e);
     for (int i = 0; rc == 0 && i < FIELD_DERIVED; i++) {
         if (!prediction_fields[i].unit)
@@ -432,14 +425,12 @@ static int define_units(struct prediction_table *t, const struct predicted_row *
                             : i == (int)FIELD_MEASURED_MEMORY           ? measured_of
                             : predicted_of                              ? predicted_of
                                                                         : measured_of;
-        char *unit = xasprintf("%s%s%s", prediction_fields[i].unit[0] ? prediction_fields[i].unit : rate,
-                               *words ? " " : "", words);
+        OWNED char *unit = xasprintf("%s%s%s", prediction_fields[i].unit[0] ? prediction_fields[i].unit : rate,
+                                     *words ? " " : "", words);
         stmt_bind_text(s, 1, prediction_fields[i].name);
         stmt_bind_text(s, 2, unit);
         rc = stmt_run(s, e);
-        free(unit);
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -580,7 +571,7 @@ static int take_match(struct prediction_walk *w, const struct match *m, struct e
     struct predicted_row row = {.prediction = m->prediction,
                                 .why = m->why_not,
                                 .predicted_memory_of = m->predicted_memory_of};
-    struct buffer words = BUFFER_INIT;
+    OWNED_BUFFER words = BUFFER_INIT;
     int rc = look_up(w, &m->key, &row, e);
     if (rc == 0)
         rc = measure_unobserved(w, m, &row, e);
@@ -594,7 +585,6 @@ static int take_match(struct prediction_walk *w, const struct match *m, struct e
         rc = prediction_table_add(w->table, m, &row, e);
     else if (rc == 0)
         prediction_report_add(w->report, &row);
-    buffer_free(&words);
     return rc;
 }
 
@@ -664,14 +654,13 @@ static int answer_table(struct prediction_walk *w, const struct predict_options 
     if (o->json)
         format = &report_document;
     bool is_brief = !o->columns && (format->render == render_table || format->render == render_markdown);
-    char *brief = is_brief ? prediction_table_brief(w->table) : NULL;
+    OWNED char *brief = is_brief ? prediction_table_brief(w->table) : NULL;
     const struct result_query q = {.where = o->where,
                                    .sort = o->sort,
                                    .columns = is_brief ? brief : o->columns,
                                    .limit = o->match.limit,
                                    .is_table = true};
     int rc = result_output(prediction_table_db(w->table), &q, format, &output_sink, &count, e);
-    free(brief);
     return rc == 0 && count == 0 ? error_set(e, ERROR_NOTHING, "no combination matches") : rc;
 }
 
@@ -878,7 +867,7 @@ static int run(const struct arguments *a, struct error *e)
         return print_keys(e);
     struct session s;
     struct db *db;
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     struct run_options match = o->match;
     match.starts_nothing = true;
     int status = session_open_known(&s, &match, a, &db, e);
@@ -889,7 +878,6 @@ static int run(const struct arguments *a, struct error *e)
         status = -1;
     db_close(db);
     session_close(&s);
-    buffer_free(&out);
     return status;
 }
 

@@ -116,7 +116,7 @@ static int read_standard_input(struct buffer *out, struct error *e)
 
 int proposing_read(const char *path, cJSON **out, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     const char *end = NULL;
     bool is_input = strcmp(path, "-") == 0;
     int rc = is_input ? read_standard_input(&text, e) : file_read(path, JSON_MOST_BYTES, &text, e);
@@ -129,6 +129,5 @@ int proposing_read(const char *path, cJSON **out, struct error *e)
         rc = error_set(e, ERROR_USAGE, "%s: not valid JSON at byte %zu%s", is_input ? "standard input" : path, at + 1,
                        end && strncasecmp(end, "nan", 3) == 0 ? " (JSON has no NaN)" : "");
     }
-    buffer_free(&text);
     return rc;
 }

@@ -120,7 +120,7 @@ extern char **environ;
 static int run_far(const struct pulled_database *s, const char *ssh, const int fds[2],
                    const struct interrupts *interrupts, int *signal_number, struct error *e)
 {
-    char *script = far_script(s->path), *line = xasprintf("exec %s \"$@\"", ssh);
+    OWNED char *script = far_script(s->path), *line = xasprintf("exec %s \"$@\"", ssh);
     char *const argv[] = {(char *)"/bin/sh", (char *)"-c", line, (char *)"ssh", s->host, script, NULL};
     const struct external_command command = {.argv = argv, .environment = environ};
     int exit_code = -1;
@@ -129,7 +129,6 @@ static int run_far(const struct pulled_database *s, const char *ssh, const int f
         rc = error_set(e, ERROR_FAILED,
                        "pull: %s: no copy could be made there (`%s` ended with status %d); nothing was merged",
                        s->given, ssh, exit_code);
-    free_all(script, line);
     return rc;
 }
 
@@ -172,14 +171,13 @@ static int merge_copy(const struct pulled_database *s, const char *copy, const c
                       struct merge_counts *counts, struct error *e)
 {
     struct db *db = NULL;
-    char *directory = directory_of(s);
+    OWNED char *directory = directory_of(s);
     int rc = upgrade_copy_of(s, copy, e);
     if (rc == 0)
         rc = session_open_store(db_path, &db, e);
     if (rc == 0)
         rc = merge_into(db, copy, directory, counts, e);
     store_close(db);
-    free(directory);
     return rc;
 }
 
@@ -194,14 +192,13 @@ static int pull(const struct pulled_database *s, const struct pull_options *o, s
     char *directory = NULL;
     if (make_directory(o->db, &directory, e) < 0)
         return -1;
-    char *copy = xasprintf("%s/copy.db", directory);
+    OWNED char *copy = xasprintf("%s/copy.db", directory);
     interrupts_begin(&interrupts);
     int rc = s->host ? copy_far(s, ssh, copy, &interrupts, signal_number, e) : copy_here(s->path, copy, e);
     if (rc == 0 && *signal_number == 0)
         rc = merge_copy(s, copy, o->db, counts, e);
     remove_directory(directory);
     interrupts_end(&interrupts);
-    free(copy);
     return rc;
 }
 

@@ -313,9 +313,8 @@ static void add_measures(cJSON *to, const struct replay_report *r, const struct 
     add_statistics(to, "ends_at_slowdown", summary(r, s, STOP_SLOWDOWN, group), all);
     cJSON *slowdowns = cJSON_AddObjectToObject(to, "slowdown");
     for (size_t m = 0; m < REPLAY_MARKS; m++) {
-        char *name = xasprintf("after_%zu", replay_marks[m]);
+        OWNED char *name = xasprintf("after_%zu", replay_marks[m]);
         add_statistics(slowdowns, name, summary(r, s, (enum measure)(FIRST_SLOWDOWN + m), group), all);
-        free(name);
     }
 }
 

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -8,6 +7,7 @@
 #include "serve/serve.h"
 #include "util/clock.h"
 #include "util/file.h"
+#include "util/memory.h"
 
 #include <string.h>
 
@@ -46,11 +46,9 @@ static const char *files_beside(const struct report_options *o, const char *job_
 
 static int make_page(struct db *db, const struct report_options *o, const struct report_sink *sink, struct error *e)
 {
-    char *job_files = store_directory_of(db);
+    OWNED char *job_files = store_directory_of(db);
     const struct html_request request = {job_files, files_beside(o, job_files), clock_wall_ms(), false, NULL};
-    int rc = html_report(db, &request, sink, e);
-    free(job_files);
-    return rc;
+    return html_report(db, &request, sink, e);
 }
 
 static int report_to_file(struct db *db, const struct report_options *o, struct error *e)

@@ -142,7 +142,7 @@ static int select_jobs(struct reread_session *r, struct error *e)
 static int reread_in_transaction(struct reread_session *r, cJSON **document, struct error *e)
 {
     const struct reread_options *o = r->options;
-    char *directory = store_directory(o->db);
+    OWNED char *directory = store_directory(o->db);
     const struct reread_request request = {.db = r->db,
                                            .space = r->session.space,
                                            .measures = r->measures,
@@ -152,10 +152,9 @@ static int reread_in_transaction(struct reread_session *r, cJSON **document, str
     cJSON *detail = cJSON_CreateObject();
     json_add_text(detail, "config", o->config);
     json_add_text(detail, "only", o->only);
-    char *told = cJSON_PrintUnformatted(detail);
+    OWNED char *told = cJSON_PrintUnformatted(detail);
     int rc = reread_selected(&request, told, o->dry_run, document, e);
     cJSON_Delete(detail);
-    free_all(told, directory);
     return rc < 0 ? rc : result_views_refresh(r->db, e);
 }
 

@@ -188,10 +188,9 @@ static bool may_share_machine(const struct execution *x)
 
 static void warn_of_ports(const struct execution *x)
 {
-    char *warning = may_share_machine(x) ? rendezvous_warning(&x->session->sweep->job) : NULL;
+    OWNED char *warning = may_share_machine(x) ? rendezvous_warning(&x->session->sweep->job) : NULL;
     if (warning)
         output_message("warning: %s", warning);
-    free(warning);
 }
 
 static int check_start(const struct execution *x, char *const *environment, struct error *e)
@@ -545,7 +544,7 @@ static int run_due(struct execution *x, const char *directory, const char *ident
  * `keep_going` and `result`; a signal or only jobs that failed are not an error. -1: it could not go on. */
 static int execution_run(struct execution *x, struct error *e)
 {
-    char *directory = store_directory(x->options->db), *identity = NULL;
+    OWNED char *directory = store_directory(x->options->db), *identity = NULL;
     int rc = store_identity(x->db, &identity, e);
     if (rc == 0)
         rc = session_narrow(x->session, x->db, x->enumeration.sweep_id, e);
@@ -561,7 +560,6 @@ static int execution_run(struct execution *x, struct error *e)
         rc = run_the_best(x, directory, identity, e);
     if (rc == 0)
         rc = profile_the_best(x, directory, identity, e);
-    free_all(directory, identity);
     return rc;
 }
 
@@ -605,7 +603,7 @@ static void report_search(const struct execution *x)
     if (!x->driver)
         return;
     const char *reason = search_driver_reason(x->driver, &c);
-    struct buffer others = BUFFER_INIT;
+    OWNED_BUFFER others = BUFFER_INIT;
     if (c.infeasible)
         buffer_printf(&others, ", %zu that do not meet [sweep] subject_to", c.infeasible);
     if (c.pruned)
@@ -614,7 +612,6 @@ static void report_search(const struct execution *x)
         buffer_printf(&others, ", %zu known without a trial", c.known);
     output_message("search: %zu trial%s, %zu ok, %zu stopped early, %zu failed%s; %s", c.trials,
                    c.trials == 1 ? "" : "s", c.ok, c.stopped, c.failed, buffer_text(&others), reason);
-    buffer_free(&others);
 }
 
 static int status_of(const struct execution *x)
@@ -653,13 +650,12 @@ static void report_rules(const struct execution *x)
 
 static void say_no_winner(const struct best *best)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     if (best->conditions.nearest)
         conditions_add_nearest(&best->conditions, &text);
     else
         buffer_printf(&text, "no job ran to its end and reported a finite %s", best->objective);
     output_message("there is no best job: %s", buffer_text(&text));
-    buffer_free(&text);
 }
 
 /* No winner is an error only after a search. */
@@ -681,12 +677,11 @@ static void report_end(struct execution *x)
 /* Memory of this machine's smallest device; 0: unknown. */
 static double device_bytes(const struct device_list *devices)
 {
-    struct device_usage *all = xcalloc(devices->count + 1, sizeof *all);
+    OWNED struct device_usage *all = xcalloc(devices->count + 1, sizeof *all);
     int64_t least = 0;
     if (devices->count > 0 && device_total_read(environ, devices, all) == 0)
         for (size_t i = 0; i < devices->count; i++)
             least = all[i].bytes > 0 && (least == 0 || all[i].bytes < least) ? all[i].bytes : least;
-    free(all);
     return (double)least;
 }
 

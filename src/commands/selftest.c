@@ -220,15 +220,13 @@ static const char job_text[] =
 
 static int write_file(const char *directory, const char *name, const struct buffer *text, struct error *e)
 {
-    char *path = xasprintf("%s/%s", directory, name);
-    int rc = file_write_atomic(path, text->data, text->length, e);
-    free(path);
-    return rc;
+    OWNED char *path = xasprintf("%s/%s", directory, name);
+    return file_write_atomic(path, text->data, text->length, e);
 }
 
 static int write_sweep(const char *directory, int64_t jobs, struct error *e)
 {
-    struct buffer sweep = BUFFER_INIT, job = BUFFER_INIT;
+    OWNED_BUFFER sweep = BUFFER_INIT, job = BUFFER_INIT;
     buffer_add_text(&sweep, sweep_head);
     for (int64_t y = 1; y <= jobs; y++)
         buffer_printf(&sweep, "%" PRId64 ", ", y);
@@ -239,8 +237,6 @@ static int write_sweep(const char *directory, int64_t jobs, struct error *e)
         rc = write_file(directory, "selftest.toml", &sweep, e);
     if (rc == 0)
         rc = write_file(directory, "job.sh", &job, e);
-    buffer_free(&sweep);
-    buffer_free(&job);
     return rc;
 }
 
@@ -359,14 +355,12 @@ static int expect_no_orphans(struct selftest *t, const struct round *r, struct e
 
 static int expect_no_overlaps(const struct round *r, struct error *e)
 {
-    char *path = xasprintf("%s/overlaps", r->directory);
-    struct buffer text = BUFFER_INIT;
+    OWNED char *path = xasprintf("%s/overlaps", r->directory);
+    OWNED_BUFFER text = BUFFER_INIT;
     struct error absent = ERROR_INIT;
     int rc = 0;
     if (file_read(path, 1 << 20, &text, &absent) == 0)
         rc = error_set(e, ERROR_FAILED, "two attempts of one job were at work at once: %s", buffer_text(&text));
-    buffer_free(&text);
-    free(path);
     return rc;
 }
 
@@ -466,11 +460,10 @@ static char *make_directory(const char *where, struct error *e)
 {
     if (!where)
         where = getenv("TMPDIR");
-    char *path = xasprintf("%s/meshsweep-selftest.XXXXXX", where && where[0] ? where : "/tmp");
+    OWNED char *path = xasprintf("%s/meshsweep-selftest.XXXXXX", where && where[0] ? where : "/tmp");
     char *made = mkdtemp(path) ? path_absolute(path) : NULL;
     if (!made)
         error_errno(e, errno, "%s: cannot make the directory", path);
-    free(path);
     return made;
 }
 

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -11,6 +10,7 @@
 #include "report/text.h"
 #include "results/job_record.h"
 #include "results/json.h"
+#include "util/memory.h"
 
 struct show_options {
     const char *db;
@@ -138,11 +138,10 @@ static int add_change(const struct stmt *s, struct buffer *out, struct error *e)
 
 static int add_changes(struct db *db, int64_t job, struct buffer *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = job_part_open(db, JOB_PART_CHANGES, job, &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0)
         rc = add_change(s, out, e);
-    stmt_free(s);
     return rc;
 }
 
@@ -258,12 +257,10 @@ static void add_command(const struct job_launch *l, struct buffer *out)
             buffer_add_text(out, "\ncommand: not known until the first attempt\n");
         return;
     }
-    char *line = job_command_line(l, false), *redacted = job_command_redacted(l);
+    OWNED char *line = job_command_line(l, false), *redacted = job_command_redacted(l);
     buffer_printf(out, "\ncommand\n%s\n", line);
     if (redacted[0])
         buffer_printf(out, "secrets are left out; fill them in before you run it: %s\n", redacted);
-    free(line);
-    free(redacted);
 }
 
 static void add_full_trainings(const cJSON *all, struct buffer *out)
@@ -283,9 +280,8 @@ static void add_full_trainings(const cJSON *all, struct buffer *out)
 
 static void add_json_command(const struct job_launch *l, cJSON *root)
 {
-    char *line = l->command[0] ? job_command_line(l, false) : NULL;
+    OWNED char *line = l->command[0] ? job_command_line(l, false) : NULL;
     json_add_text(root, "shell", line);
-    free(line);
 }
 
 /* --- the command --- */
@@ -316,7 +312,7 @@ static int print_json(const struct job_view *v, struct error *e)
 
 static int print_text(const struct job_view *v, struct error *e)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     int rc = add_part(v->db, JOB_PART_JOB, v->job, &out, e);
     add_keys(&v->keys, &out);
     for (enum job_part p = JOB_PART_METRICS; rc == 0 && p < JOB_PART_COUNT; p++)
@@ -325,7 +321,6 @@ static int print_text(const struct job_view *v, struct error *e)
     add_command(&v->launch, &out);
     if (rc == 0)
         rc = output_people(&out, e);
-    buffer_free(&out);
     return rc;
 }
 

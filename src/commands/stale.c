@@ -1,4 +1,3 @@
-#include <stdlib.h>
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -7,6 +6,7 @@
 #include "database/open.h"
 #include "report/text.h"
 #include "sweep_file/reader.h"
+#include "util/memory.h"
 
 struct stale_options {
     const char *db, *config;
@@ -74,11 +74,10 @@ static int print_text(const cJSON *stale, const cJSON *beside, struct error *e)
 /* The recorded sweep file is only needed for its declared versions. */
 static void load_recorded(const struct stale_options *o, struct db *db, struct sweep **sweep)
 {
-    char *path = NULL;
+    OWNED char *path = NULL;
     struct error why = ERROR_INIT;
     if (recorded_sweep_find(db, o->db, &path, &why) < 0 || (path && sweep_load(path, sweep, &why) < 0))
         output_message("declared versions are not compared: %s", why.text);
-    free(path);
 }
 
 static int stale(const struct arguments *a, struct error *e)

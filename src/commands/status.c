@@ -336,7 +336,7 @@ static void add_places(const struct status_view *v, struct buffer *b)
     cJSON_ArrayForEach(place, all)
     {
         const int64_t jobs = json_count_of(place, "jobs");
-        char *name = place_name(json_text_of(place, "host"), json_text_of(place, "device"));
+        OWNED char *name = place_name(json_text_of(place, "host"), json_text_of(place, "device"));
         buffer_add_text(b, place == all->child ? "\nset aside: " : "set aside: ");
         add_printable(v, name, 40, b);
         buffer_printf(b, ", on which %lld job%s failed that succeeded elsewhere; tried again ", (long long)jobs,
@@ -345,7 +345,6 @@ static void add_places(const struct status_view *v, struct buffer *b)
         buffer_add_text(b, "\n  ");
         add_printable(v, json_text_of(place, "message"), 2, b);
         buffer_add_char(b, '\n');
-        free(name);
     }
 }
 

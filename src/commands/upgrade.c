@@ -8,6 +8,7 @@
 #include "database/open.h"
 #include "results/json.h"
 #include "util/buffer.h"
+#include "util/memory.h"
 
 struct upgrade_options {
     const char *db, *output;
@@ -75,14 +76,13 @@ static int answer(const struct upgrade *u, struct error *e)
 static int print(const struct upgrade *u, struct error *e)
 {
     struct buffer b = BUFFER_INIT;
-    char *changes = store_describe_upgrade(u->version);
+    OWNED char *changes = store_describe_upgrade(u->version);
     if (u->version == u->newest)
         buffer_printf(&b, "%s: its schema version is %lld, this program's: nothing to do\n", u->path,
                       (long long)u->newest);
     else
         buffer_printf(&b, "%s: schema version %lld is now %lld, which has more of:\n%s", u->path, (long long)u->version,
                       (long long)u->newest, changes);
-    free(changes);
     return output_people_take(&b, e);
 }
 

@@ -141,7 +141,7 @@ static char *list_keys(const struct names *n)
 static int compile_filter(struct session *s, const struct arguments *a, struct db *db, struct expression *out,
                           struct error *e)
 {
-    struct buffer sql = BUFFER_INIT, words = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT, words = BUFFER_INIT;
     int rc = 0;
     bool is_job = a->word_count == 1 && !strchr(a->words[0], '=');
     if (is_job)
@@ -152,14 +152,11 @@ static int compile_filter(struct session *s, const struct arguments *a, struct d
     }
     if (rc == 0 && a->word_count == 0)
         buffer_add_text(&sql, "true");
-    char *keys = list_keys(&s->space->names);
+    OWNED char *keys = list_keys(&s->space->names);
     const struct source_text source =
         {buffer_text(&sql), UNKNOWN_IS_ERROR, NULL, "why", buffer_text(words.length ? &words : &sql), keys};
     if (rc == 0)
         rc = compile_alone(s->space, &source, out, e);
-    free(keys);
-    buffer_free(&words);
-    buffer_free(&sql);
     return rc;
 }
 
@@ -179,7 +176,7 @@ struct answer {
 static int read_job(struct db *db, const struct hash128 *key, cJSON **job, cJSON *parts[2], cJSON *beside,
                     struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db ? answer_open(db, "sql/answers/why.sql", NULL, VALUES(sql_hash(key)), &s, e) : 0;
     if (rc == 0 && s && (rc = stmt_next(s, e)) > 0) {
         rc = answer_take(s, 0, job, e);
@@ -187,7 +184,6 @@ static int read_job(struct db *db, const struct hash128 *key, cJSON **job, cJSON
             rc = answer_take(s, i + 1, &parts[i], e);
         json_add_text(beside, "witness", stmt_text(s, 3));
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -195,7 +191,7 @@ static int add_job_found(struct answer *w, struct match_json *m, const struct ma
                          struct error *e)
 {
     cJSON *job = NULL, *parts[2] = {NULL, NULL}, *beside = cJSON_CreateObject();
-    struct buffer predicted = BUFFER_INIT;
+    OWNED_BUFFER predicted = BUFFER_INIT;
     int rc = read_job(w->db, &match->key, &job, parts, beside, e);
     job = job ? job : cJSON_Parse(NEW_JOB);
     if (rc == 0)
@@ -206,7 +202,6 @@ static int add_job_found(struct answer *w, struct match_json *m, const struct ma
     match_add_prediction(match, &predicted);
     json_add_text(beside, "predicted", buffer_text(&predicted));
     cJSON_AddItemToArray(w->beside, beside);
-    buffer_free(&predicted);
     return rc;
 }
 
@@ -299,10 +294,9 @@ static int add_missing_values(struct answer *w, const struct arguments *a, struc
         size_t index;
         if (!equals)
             continue;
-        char *name = xstrndup(a->words[i], (size_t)(equals - a->words[i]));
+        OWNED char *name = xstrndup(a->words[i], (size_t)(equals - a->words[i]));
         if (names_resolve(n, name, &index) == RESOLVED_KEY)
             rc = add_values(w, &n->keys[index], equals + 1, e);
-        free(name);
     }
     return rc;
 }

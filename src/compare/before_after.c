@@ -16,7 +16,7 @@
 
 static int read_metric(struct db *now, const char *metric, struct before_after *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(now,
                      "SELECT coalesce(?1, s.objective), coalesce(d.unit, ''),"
                      " CASE WHEN coalesce(?1, s.objective) IS s.objective THEN s.maximise ELSE d.better = 'max' END,"
@@ -38,7 +38,6 @@ static int read_metric(struct db *now, const char *metric, struct before_after *
         out->unit = stmt_copy_text(s, 1);
         out->maximise = stmt_int(s, 2) != 0;
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -66,14 +65,12 @@ static int check_part(const struct stmt *before, const struct stmt *now, const c
 
 static int check_definition(struct db *before, struct db *now, const struct before_after *b, struct error *e)
 {
-    struct stmt *was = NULL, *is = NULL;
+    OWNED_STMT *was = NULL, *is = NULL;
     int rc = db_query(before, definition_sql, VALUES(sql_text(b->metric)), &was, e);
     if (rc == 0)
         rc = db_query(now, definition_sql, VALUES(sql_text(b->metric)), &is, e);
     while (rc == 0 && stmt_next(was, e) > 0 && stmt_next(is, e) > 0)
         rc = check_part(was, is, b->metric, e);
-    stmt_free(was);
-    stmt_free(is);
     return rc;
 }
 
@@ -113,16 +110,14 @@ static int read_membership(struct db *now, const char *by, struct membership *ou
 {
     if (!by)
         return 0;
-    struct stmt *s = NULL;
-    char *columns = xasprintf("job,%s", by);
+    OWNED_STMT *s = NULL;
+    OWNED char *columns = xasprintf("job,%s", by);
     const struct result_query q = {.columns = columns, .columns_option = "--by"};
     int rc = result_query_open(now, &q, &s, e);
     if (rc == 0 && stmt_column_count(s) != 2)
         rc = error_set(e, ERROR_USAGE, "--by %s: give one key", by);
     if (rc == 0)
         rc = read_members(s, out, e);
-    stmt_free(s);
-    free(columns);
     return rc;
 }
 
@@ -262,7 +257,7 @@ static int by_group(const void *a, const void *b)
 
 static void judge_groups(struct before_after *b, const struct membership *m, double limit)
 {
-    struct slowdown_job *runs = xcalloc(b->job_count, sizeof *runs);
+    OWNED struct slowdown_job *runs = xcalloc(b->job_count, sizeof *runs);
     size_t groups = 0;
     if (b->job_count > 0)
         qsort(b->jobs, b->job_count, sizeof *b->jobs, by_group);
@@ -278,7 +273,6 @@ static void judge_groups(struct before_after *b, const struct membership *m, dou
             (struct before_after_group){value[0] ? xstrdup(value) : NULL,
                                         slowdown_judge(runs + i, end - i, limit, groups)};
     }
-    free(runs);
 }
 
 static int compare(struct db *before, struct db *now, const struct before_after_request *r, struct before_after *b,

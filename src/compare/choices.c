@@ -107,9 +107,9 @@ static struct record *read_records(const struct side_candidate *all, const struc
 void choices_make(struct side_candidate *all, size_t count, uint64_t seed)
 {
     size_t contest_count, record_count;
-    struct contested_side *contests = find_contests(all, count, &contest_count);
+    OWNED struct contested_side *contests = find_contests(all, count, &contest_count);
     split(all, contests, contest_count, seed);
-    struct record *records = read_records(all, contests, contest_count, &record_count);
+    OWNED struct record *records = read_records(all, contests, contest_count, &record_count);
     for (size_t c = 0; c < contest_count; c++) {
         double least = INFINITY;
         struct side_candidate *best = NULL;
@@ -125,5 +125,4 @@ void choices_make(struct side_candidate *all, size_t count, uint64_t seed)
         if (best)
             best->chosen = true;
     }
-    free_all(records, contests);
 }

@@ -294,12 +294,11 @@ static void index_specs(struct job_reading *r, enum compared_kind kind)
 /* Behind the values of the specs. */
 static void number_batches(struct job_reading *r)
 {
-    uint32_t *numbers = xcalloc(r->batches.count + 1, sizeof *numbers);
+    OWNED uint32_t *numbers = xcalloc(r->batches.count + 1, sizeof *numbers);
     for (size_t i = 0; i < r->batches.count; i++)
         numbers[i] = texts_number(&r->out->texts, r->batches.items[i]);
     for (size_t i = 0; i < r->out->count; i++)
         r->out->jobs[i].batch = numbers[r->out->jobs[i].batch];
-    free(numbers);
 }
 
 int compared_jobs_read(struct db *db, const char *metric, struct compared_jobs *out, struct error *e)

@@ -89,12 +89,11 @@ static void collect_values(struct pairing *p)
 
 static int unknown_value(const struct pairing *p, const char *text, struct error *e)
 {
-    struct buffer all = BUFFER_INIT;
+    OWNED_BUFFER all = BUFFER_INIT;
     for (size_t i = 0; i < p->values.count && i < 20; i++)
         buffer_printf(&all, "%s%s", i ? ", " : "", p->values.items[i]);
     error_set(e, ERROR_USAGE, "--by %s: no job has the value %s; its values are %s", p->request->key, text,
               p->values.count ? buffer_text(&all) : "none");
-    buffer_free(&all);
     return -1;
 }
 
@@ -221,7 +220,7 @@ static bool stands_before(const struct value_side *a, const struct value_side *b
 /* Marks the sides of values that were measured with several settings of the free keys. */
 static void choose_settings(struct pairing *p)
 {
-    struct side_candidate *choices = xcalloc(p->side_count + 1, sizeof *choices);
+    OWNED struct side_candidate *choices = xcalloc(p->side_count + 1, sizeof *choices);
     size_t count = 0;
     for (size_t i = 0; i < p->side_count; i++) {
         const struct value_side *s = &p->sides[i];
@@ -237,7 +236,6 @@ static void choose_settings(struct pairing *p)
         p->sides[i].one_of_several = choices[k].one_of_several;
         p->sides[i].no_choice = !choices[k++].chosen;
     }
-    free(choices);
 }
 
 /* Keeps the first side of each value, in order of what stands before, and counts the pairs of each group. */
@@ -348,14 +346,13 @@ static struct compared_identity *identities(const struct pairing *p, enum compar
 static void add_parts(struct pairing *p, bool of_free)
 {
     for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
-        struct compared_identity *parts = identities(p, kind, of_free);
+        OWNED struct compared_identity *parts = identities(p, kind, of_free);
         for (size_t i = 0; i < p->placed_count; i++) {
             struct placed *one = &p->placed[i];
             const uint32_t spec = p->jobs->jobs[one->job].specs[kind];
             if (spec != COMPARED_NO_SPEC)
                 compared_identity_add(of_free ? &one->setting : &one->rest, parts[spec]);
         }
-        free(parts);
     }
 }
 
@@ -415,7 +412,7 @@ struct comparison_subject {
 int comparison_key_unknown(struct db *db, const char *option, const char *key, struct error *e)
 {
     struct stmt *s = NULL;
-    struct buffer all = BUFFER_INIT;
+    OWNED_BUFFER all = BUFFER_INIT;
     char **names = NULL;
     size_t count = 0;
     int rc;
@@ -438,7 +435,6 @@ int comparison_key_unknown(struct db *db, const char *option, const char *key, s
     for (size_t i = 0; i < count; i++)
         free(names[i]);
     free(names);
-    buffer_free(&all);
     return -1;
 }
 
@@ -461,7 +457,7 @@ static int refuse_derived(struct db *db, const char *key, struct error *e)
 /* Looks in all specs of the database if no job of the current sweep has the key. */
 static int find_in_specs(struct db *db, const char *key, const char *section, struct comparison *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db,
                      "SELECT s.kind FROM spec AS s, json_each(s.json) AS k"
                      " WHERE k.key = ?1 AND (?2 IS NULL OR s.kind = ?2) LIMIT 1",
@@ -470,7 +466,6 @@ static int find_in_specs(struct db *db, const char *key, const char *section, st
         out->section = xstrdup(stmt_text(s, 0));
         out->key = xstrdup(key);
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -518,7 +513,7 @@ static int find_key(struct db *db, const struct compared_jobs *jobs, const char 
 static int comparison_subject_metric(struct db *db, const char *metric, struct comparison *out,
                                      struct comparison_subject *subject, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db,
                      "SELECT s.objective, s.maximise, coalesce(?1, s.objective) AS metric,"
                      " (SELECT unit FROM metric_definition WHERE name = coalesce(?1, s.objective)),"
@@ -541,7 +536,6 @@ static int comparison_subject_metric(struct db *db, const char *metric, struct c
         subject->has_direction = !stmt_is_null(s, 5);
         subject->maximise = stmt_int(s, 5) != 0;
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -652,12 +646,11 @@ static const char *bare(const char *key)
 /* Adds all words of an expression that reads the key. */
 static void add_expression(const struct sweep *s, const char *expression, const char *key, struct string_list *out)
 {
-    struct string_list words = STRING_LIST_INIT;
+    OWNED_LIST words = STRING_LIST_INIT;
     add_words(s, expression, 0, &words);
     bool reads = string_list_find(&words, key) < words.count;
     for (size_t i = 0; reads && i < words.count; i++)
         add_new(out, xstrdup(words.items[i]));
-    string_list_free(&words);
 }
 
 static void add_axis(const struct axis *axis, const char *key, struct string_list *out)
@@ -713,25 +706,23 @@ static void find_swept(const struct compared_jobs *jobs, const char *key, struct
 /* Keys that follow `key` may have followers of their own. `found` marks which of `swept` are connected. */
 static void find_followers(const struct sweep *s, const char *key, const struct string_list *swept, bool *found)
 {
-    struct string_list words = STRING_LIST_INIT;
+    OWNED_LIST words = STRING_LIST_INIT;
     add_tied(s, key, &words);
     for (size_t i = 0; i < swept->count; i++)
         if (!found[i] && string_list_find(&words, swept->items[i]) < words.count) {
             found[i] = true;
             find_followers(s, swept->items[i], swept, found);
         }
-    string_list_free(&words);
 }
 
 static void add_followers(const struct sweep *s, const char *key, const struct string_list *swept,
                           struct string_list *out)
 {
-    bool *found = xcalloc(swept->count + 1, sizeof *found);
+    OWNED bool *found = xcalloc(swept->count + 1, sizeof *found);
     find_followers(s, key, swept, found);
     for (size_t i = 0; i < swept->count; i++)
         if (found[i])
             string_list_add(out, xstrdup(swept->items[i]));
-    free(found);
 }
 
 /* Adds the keys with several values in the current sweep that are connected with `key`: a rule or derived key reads
@@ -788,7 +779,7 @@ static int fix_needless(struct work *w, struct error *e)
 {
     struct string_list all = w->out->free;
     size_t most = most_pairs(w->out);
-    bool *fixed = xcalloc(all.count + 1, sizeof *fixed);
+    OWNED bool *fixed = xcalloc(all.count + 1, sizeof *fixed);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i <= all.count; i++) {
         fixed[i] = true;
@@ -801,7 +792,6 @@ static int fix_needless(struct work *w, struct error *e)
         if (i < all.count)
             string_list_free(&w->out->free);
     }
-    free(fixed);
     string_list_free(&all);
     return rc;
 }
@@ -917,8 +907,8 @@ int metric_names_refuse(struct db *db, const char *name, struct error *e)
                          "expression = \"%s\" and better = \"min\" to the sweep file, and the next run computes it for "
                          "all jobs that have run",
                          name, name, name);
-    struct string_list names = STRING_LIST_INIT;
-    struct buffer listed = BUFFER_INIT;
+    OWNED_LIST names = STRING_LIST_INIT;
+    OWNED_BUFFER listed = BUFFER_INIT;
     int rc = db_query_texts(db, "SELECT name FROM metric_definition UNION SELECT name FROM summary ORDER BY name",
                             NO_VALUES, &names, e);
     const char *near = rc < 0 ? NULL : suggest_nearest(name, (const char *const *)names.items, names.count);
@@ -928,7 +918,5 @@ int metric_names_refuse(struct db *db, const char *name, struct error *e)
         rc = error_set(e, ERROR_USAGE, "--metric %s: no such metric; did you mean \"%s\"?", name, near);
     else if (rc == 0)
         rc = error_set(e, ERROR_USAGE, "--metric %s: no such metric%s", name, buffer_text(&listed));
-    buffer_free(&listed);
-    string_list_free(&names);
     return rc;
 }

@@ -104,18 +104,16 @@ static void places_free(struct file_place *places, size_t count)
 
 static int refuse_several(const char *key, const struct file_place *places, size_t count, struct error *e)
 {
-    struct buffer all = BUFFER_INIT;
+    OWNED_BUFFER all = BUFFER_INIT;
     bool is_one_path = true;
     for (size_t i = 0; i < count; i++) {
         buffer_printf(&all, "%s%s of %s", i ? ", " : "", places[i].path, places[i].file->path);
         is_one_path &= strcmp(places[i].path, places[0].path) == 0;
     }
-    int rc = is_one_path ? error_set(e, ERROR_USAGE, "init: %s may be %s; leave it out of all files but one", key,
-                                     buffer_text(&all))
-                         : error_set(e, ERROR_USAGE, "init: %s may be %s; name the whole path, for example %s=…", key,
-                                     buffer_text(&all), places[0].path);
-    buffer_free(&all);
-    return rc;
+    return is_one_path ? error_set(e, ERROR_USAGE, "init: %s may be %s; leave it out of all files but one", key,
+                                   buffer_text(&all))
+                       : error_set(e, ERROR_USAGE, "init: %s may be %s; name the whole path, for example %s=…", key,
+                                   buffer_text(&all), places[0].path);
 }
 
 int command_files_find(const struct command_files *f, const char *key, struct file_place *out, struct error *e)
@@ -213,7 +211,7 @@ static bool fits(enum doc_kind kind, const char *toml)
 
 bool file_place_add_value(const struct file_place *p, const char *value, size_t length, struct buffer *out)
 {
-    struct buffer literal = BUFFER_INIT;
+    OWNED_BUFFER literal = BUFFER_INIT;
     buffer_add_toml_value(&literal, value, length);
     const char *toml = buffer_text(&literal);
     const bool is_fit = fits(p->kind, toml);
@@ -221,6 +219,5 @@ bool file_place_add_value(const struct file_place *p, const char *value, size_t 
         buffer_add_json_string(out, value, length);
     else
         buffer_printf(out, "%s%s", toml, p->kind == DOC_REAL && is_whole(toml) ? ".0" : "");
-    buffer_free(&literal);
     return is_fit;
 }

@@ -141,7 +141,7 @@ static bool is_assignment(const char *word)
 static void add_setting(struct job_command *c, size_t option, size_t word, size_t start, bool is_launchers)
 {
     const char *name = c->words.items[option];
-    char *alone = xstrndup(name, strcspn(name, "="));
+    OWNED char *alone = xstrndup(name, strcspn(name, "="));
     *array_add(c->settings, c->setting_count) = (struct command_setting){
         .key = job_command_key(alone),
         .option = option,
@@ -150,7 +150,6 @@ static void add_setting(struct job_command *c, size_t option, size_t word, size_
         .is_switch = word == option && !strchr(name, '='),
         .is_launchers = is_launchers,
     };
-    free(alone);
 }
 
 /* The setting that begins with word i; of a launcher, before the word that is the script or behind what it is told.
@@ -304,13 +303,12 @@ static char *text_of_file(const char *path)
 /* The text of module "a.b": a/b.py or a/b/__main__.py. */
 static char *text_of_module(const char *module)
 {
-    char *path = xstrdup(module);
+    OWNED char *path = xstrdup(module);
     for (char *c = path; *c; c++)
         *c = (char)(*c == '.' ? '/' : *c);
-    char *file = xasprintf("%s.py", path), *package = xasprintf("%s/__main__.py", path);
+    OWNED char *file = xasprintf("%s.py", path), *package = xasprintf("%s/__main__.py", path);
     char *text = text_of_file(file);
     text = text ? text : text_of_file(package);
-    free_all(path, file, package);
     return text;
 }
 
@@ -346,14 +344,13 @@ char *script_text(char *const *command)
 /* The text after `before` and the whole word `word`; NULL if it is not there. */
 static const char *behind(const char *text, const char *before, const char *word)
 {
-    char *whole = xasprintf("%s%s", before, word);
+    OWNED char *whole = xasprintf("%s%s", before, word);
     const char *found = text;
     while ((found = strstr(found, whole))) {
         found += strlen(whole);
         if (!isalnum((unsigned char)*found) && !strchr("_-", *found ? *found : ' '))
             break;
     }
-    free(whole);
     return found;
 }
 
@@ -376,7 +373,7 @@ static bool is_case(const char *declaration)
 /* Decides by the rest of the option's declaration. */
 static enum script_way way_of_option(const char *declaration)
 {
-    char *rest = xstrndup(declaration, strnlen(declaration, DECLARATION_BYTES));
+    OWNED char *rest = xstrndup(declaration, strnlen(declaration, DECLARATION_BYTES));
     char *next = strstr(rest, "add_argument");
     if (next)
         *next = '\0';
@@ -384,7 +381,6 @@ static enum script_way way_of_option(const char *declaration)
                           : strstr(rest, "BooleanOptionalAction")                      ? SCRIPT_NEGATION
                           : strstr(rest, "store_true") || strstr(rest, "is_flag=True") ? SCRIPT_SWITCH
                                                                                        : SCRIPT_OPTION;
-    free(rest);
     return way;
 }
 
@@ -414,9 +410,8 @@ enum script_way script_way(const char *text, const char *key, bool has_hyphens, 
 
 bool script_names(const char *text, const char *key)
 {
-    char *hyphenated = with_hyphens(key);
+    OWNED char *hyphenated = with_hyphens(key);
     bool names = text && (behind(text, "--", key) || behind(text, "--", hyphenated) || reads_variable(text, key));
-    free(hyphenated);
     return names;
 }
 
@@ -441,9 +436,8 @@ static bool asks_for(const char *text, const char *key)
                                            {"-z \"${", ""}, {"-z $", ""}, {"-z ${", ""}, {"-v ", ""}};
     bool found = false;
     for (size_t i = 0; i < LENGTH(forms) && !found; i++) {
-        char *form = xasprintf("%s%s%s", forms[i][0], key, forms[i][1]);
+        OWNED char *form = xasprintf("%s%s%s", forms[i][0], key, forms[i][1]);
         found = strstr(text, form) != NULL;
-        free(form);
     }
     return found;
 }
@@ -571,7 +565,7 @@ static bool is_abbreviation(const struct string_list *names, const char *option)
 
 char *script_lacks(const char *path, const char *text, const struct string_list *given, const char *option)
 {
-    struct string_list declared = STRING_LIST_INIT;
+    OWNED_LIST declared = STRING_LIST_INIT;
     const bool is_known = text && declares_all(text);
     char *warning = NULL;
     if (is_known)
@@ -582,7 +576,6 @@ char *script_lacks(const char *path, const char *text, const struct string_list 
                             near ? "; the nearest that it has is --" : "", near ? near : "");
     else if (!is_known && near)
         warning = xasprintf("# TO DO: the command gives --%s. If --%s is the same, name the key so.\n", near, option);
-    string_list_free(&declared);
     return warning;
 }
 
@@ -604,7 +597,7 @@ char *program_lacks(const struct job_command *c, char *const *environment, char 
 {
     static const char elf[] = "\177ELF";
     int unused;
-    struct buffer bytes = BUFFER_INIT;
+    OWNED_BUFFER bytes = BUFFER_INIT;
     struct error e = ERROR_INIT;
     const char *program = job_command_script(c->words.items + c->variables);
     char *path = process_find_program(program, environment, ".", &unused), *warning = NULL;
@@ -615,7 +608,6 @@ char *program_lacks(const struct job_command *c, char *const *environment, char 
         if (!program_has(&bytes, *option))
             warning = xasprintf("# TO DO: nothing in %s shows an option --%s; see its help.\n", program, *option);
     }
-    buffer_free(&bytes);
     free(path);
     return warning;
 }

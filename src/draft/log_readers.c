@@ -92,7 +92,7 @@ static void add_series(struct buffer *out, const struct sample_list *l, size_t m
  * them, and `numbers`. -1 if the profile cannot be used. */
 static int count_metrics(const char *profile, const char *path, struct buffer *names, struct buffer *numbers)
 {
-    char *text = xasprintf("profile = \"%s\"\n[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n", profile);
+    OWNED char *text = xasprintf("profile = \"%s\"\n[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n", profile);
     struct error e = ERROR_INIT;
     struct reading_trial t;
     int count = try(text, strlen(text), path, NULL, &t, &e);
@@ -105,7 +105,6 @@ static int count_metrics(const char *profile, const char *path, struct buffer *n
             count += !is_same_reading(&t.sweep->job, &t.samples, i);
         }
     trial_free(&t);
-    free(text);
     return count;
 }
 
@@ -136,8 +135,8 @@ static bool has_number(const struct sample_list *l, const char *name)
 int log_readers_try(const char *path, const struct buffer *sweep_file, struct buffer *out, struct error *e)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    char *directory = slash ? xstrndup(path, (size_t)(slash - path + 1)) : xstrdup("."),
-         *job = path_absolute(directory);
+    OWNED char *directory = slash ? xstrndup(path, (size_t)(slash - path + 1)) : xstrdup("."),
+               *job = path_absolute(directory);
     struct reading_trial t;
     int rc = try(sweep_file->data, sweep_file->length, path, dot && strcmp(dot, ".csv") == 0 ? job : NULL, &t, e);
     for (size_t i = 0; rc == 0 && i < t.samples.name_count; i++)
@@ -147,7 +146,6 @@ int log_readers_try(const char *path, const struct buffer *sweep_file, struct bu
             !has_number(&t.samples, t.sweep->objectives[i].metric))
             buffer_printf(out, "no %s, which is the objective\n", t.sweep->objectives[i].metric);
     trial_free(&t);
-    free_all(job, directory);
     return rc;
 }
 
@@ -157,8 +155,8 @@ static void find_profile(const char *path, int least, struct log_readers *out)
 {
     int most = least - 1;
     for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f));) {
-        char *profile = embedded_stem(f);
-        struct buffer names = BUFFER_INIT, numbers = BUFFER_INIT;
+        OWNED char *profile = embedded_stem(f);
+        OWNED_BUFFER names = BUFFER_INIT, numbers = BUFFER_INIT;
         int count = count_metrics(profile, path, &names, &numbers);
         count *= strcmp(profile, PROFILE_OF_WHOLE_LINES) == 0 ? PROFILE_METRICS_LEAST : 1;
         if (count > most) {
@@ -168,9 +166,6 @@ static void find_profile(const char *path, int least, struct log_readers *out)
             out->metrics = xstrdup(buffer_text(&names));
             out->numbers = xstrdup(buffer_text(&numbers));
         }
-        buffer_free(&names);
-        buffer_free(&numbers);
-        free(profile);
     }
 }
 
@@ -249,7 +244,7 @@ static void choose_objective(struct log_readers *l)
 static void mark_coloured(struct log_readers *l)
 {
     static const char head[] = "[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n";
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct error e = ERROR_INIT;
     struct reading_trial t;
     buffer_add_text(&text, head);
@@ -258,12 +253,11 @@ static void mark_coloured(struct log_readers *l)
         for (size_t i = 0; i < l->proposals.count; i++)
             l->proposals.items[i].is_coloured = !has_number(&t.samples, l->proposals.items[i].metric);
     trial_free(&t);
-    buffer_free(&text);
 }
 
 int log_readers_find(const char *path, struct log_readers *out, struct error *e)
 {
-    struct buffer log = BUFFER_INIT;
+    OWNED_BUFFER log = BUFFER_INIT;
     *out = (struct log_readers){.path = path};
     int rc = file_read(path, LOG_BYTES_MOST, &log, e);
     if (rc < 0 && strstr(e->text, "larger than"))
@@ -282,7 +276,6 @@ int log_readers_find(const char *path, struct log_readers *out, struct error *e)
         mark_coloured(out);
     if (rc == 0)
         choose_objective(out);
-    buffer_free(&log);
     return rc;
 }
 

@@ -89,14 +89,13 @@ static void add_item(struct command_inputs *f, const char *key, const char *valu
 static void take_settings(const struct job_command *c, char *const *axes, struct command_inputs *out)
 {
     for (; *axes; axes++) {
-        char *name = xstrndup(*axes, strcspn(*axes, "=")), *key = job_command_key(name);
+        OWNED char *name = xstrndup(*axes, strcspn(*axes, "=")), *key = job_command_key(name);
         const char *value = *axes + strcspn(*axes, "=");
-        char *first = xstrndup(value + (*value == '='), strcspn(value + (*value == '='), ","));
+        OWNED char *first = xstrndup(value + (*value == '='), strcspn(value + (*value == '='), ","));
         if (is_key(out, key)) {
             add_item(out, key, first, false);
             out->items[out->count - 1].is_axis = true;
         }
-        free_all(first, key, name);
     }
     for (size_t i = 0; i < c->setting_count; i++) {
         const struct command_setting *s = job_command_find(c, c->settings[i].key, false);
@@ -120,7 +119,7 @@ static void remove_item(struct command_inputs *f, size_t i)
 static size_t remove_refused(struct command_inputs *f, const struct error *e)
 {
     const char *line = e->text;
-    bool *refused = xcalloc(f->count, sizeof *refused);
+    OWNED bool *refused = xcalloc(f->count, sizeof *refused);
     size_t count = 0;
     for (; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         long number = strncmp(line, FILE_NAME ":", sizeof FILE_NAME) == 0 ? atol(line + sizeof FILE_NAME) : 0;
@@ -132,7 +131,6 @@ static size_t remove_refused(struct command_inputs *f, const struct error *e)
             remove_item(f, i);
             count++;
         }
-    free(refused);
     return count;
 }
 
@@ -151,7 +149,7 @@ static bool ask(struct command_inputs *f, const bool *stands, void (*look)(struc
 {
     bool found = false, again = true;
     while (again && f->count) {
-        struct buffer text = BUFFER_INIT;
+        OWNED_BUFFER text = BUFFER_INIT;
         struct sweep *sweep = NULL;
         struct space *space = NULL;
         struct error e = ERROR_INIT;
@@ -163,7 +161,6 @@ static bool ask(struct command_inputs *f, const bool *stands, void (*look)(struc
         again = !found && remove_refused(f, &e) > 0;
         space_free(space);
         sweep_free(sweep);
-        buffer_free(&text);
     }
     return found;
 }
@@ -180,8 +177,8 @@ static size_t input_of(const struct space *space, const struct key *key)
 /* Reads the inputs of the only combination. */
 static void read_inputs(struct space *space, bool *present)
 {
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
+    OWNED_BUFFER sql = BUFFER_INIT;
+    OWNED_STMT *s = NULL;
     struct input_value values[INPUT_COUNT] = {0};
     buffer_add_text(&sql, "SELECT ");
     prediction_add_columns(space, &sql);
@@ -194,20 +191,17 @@ static void read_inputs(struct space *space, bool *present)
     }
     for (size_t i = 0; i < INPUT_COUNT; i++)
         present[i] = values[i].kind != INPUT_ABSENT;
-    stmt_free(s);
-    buffer_free(&sql);
 }
 
 static void look_for_missing(struct command_inputs *f, struct space *space)
 {
-    struct buffer missing = BUFFER_INIT;
+    OWNED_BUFFER missing = BUFFER_INIT;
     bool present[INPUT_COUNT];
     read_inputs(space, present);
     for (size_t i = 0; i < LENGTH(stand_ins); i++)
         if (!present[stand_ins[i].input] && (stand_ins[i].input != AT_MICRO_BATCH || !present[AT_GLOBAL_BATCH]))
             buffer_printf(&missing, "%s%s", missing.length ? ", " : "", inputs[stand_ins[i].input].name);
     f->missing = present[AT_LAYERS] && present[AT_HIDDEN] ? xstrdup(buffer_text(&missing)) : NULL;
-    buffer_free(&missing);
 }
 
 static bool is_own(const struct sweep *s, const char *key)
@@ -280,9 +274,8 @@ static void command_inputs_find(const struct job_command *c, char *const *axes, 
     *out = (struct command_inputs){0};
     try_profile(c, axes, profile, 0, out);
     for (const struct embedded_file *f = NULL; !profile && (f = embedded_next("profiles/", f));) {
-        char *name = embedded_stem(f);
+        OWNED char *name = embedded_stem(f);
         try_profile(c, axes, name, OWN_LEAST, out);
-        free(name);
     }
     for (size_t i = out->count; i-- > 0;)
         if (out->items[i].is_axis)
@@ -323,7 +316,7 @@ static struct ds_base *ds_base_open(const struct job_command *c)
 {
     static const char text[] = "profile = \"deepspeed\"\n[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n";
     const struct command_setting *s = find_setting(c);
-    char *json = s ? file_text(path_of(c, s), CONFIG_BYTES_MOST) : NULL;
+    OWNED char *json = s ? file_text(path_of(c, s), CONFIG_BYTES_MOST) : NULL;
     struct error e = ERROR_INIT;
     struct ds_base b = {0}, *made = NULL;
     if (json && json_text_parse(path_of(c, s), json, &b.root, &e) == 0 && b.root.kind == JSON_OBJECT &&
@@ -333,7 +326,6 @@ static struct ds_base *ds_base_open(const struct job_command *c)
     } else {
         json_text_free(&b.root);
     }
-    free(json);
     return made;
 }
 
@@ -403,11 +395,10 @@ static bool is_truth(const char *values)
 
 static bool names_key(char *const *command, const char *key)
 {
-    char *placeholder = xasprintf("{%s}", key);
+    OWNED char *placeholder = xasprintf("{%s}", key);
     bool found = false;
     for (; *command; command++)
         found |= strstr(*command, placeholder) != NULL;
-    free(placeholder);
     return found;
 }
 
@@ -428,10 +419,9 @@ static void place_axis(struct job_command *command, struct new_axis *a)
         a->way = a->way == SCRIPT_NEGATION ? a->way : SCRIPT_SWITCH;
         job_command_replace(command, s, "");
     } else if (s && !s->is_switch) {
-        char *placeholder = xasprintf("{%s}", a->key);
+        OWNED char *placeholder = xasprintf("{%s}", a->key);
         a->is_named = true;
         job_command_replace(command, s, placeholder);
-        free(placeholder);
     }
 }
 
@@ -447,7 +437,7 @@ static char *warning_of(const struct new_axis *a, const struct job_command *comm
                         const char *script)
 {
     char *warning = script_warning(path, script, a->key, a->way);
-    struct string_list given = STRING_LIST_INIT;
+    OWNED_LIST given = STRING_LIST_INIT;
     for (size_t i = 0; i < command->setting_count; i++) {
         const struct command_setting *s = &command->settings[i];
         const char *option = command->words.items[s->option];
@@ -456,7 +446,6 @@ static char *warning_of(const struct new_axis *a, const struct job_command *comm
     }
     if (!warning && a->way == SCRIPT_OPTION && !script_names(script, a->key))
         warning = script_lacks(path, script, &given, a->option);
-    string_list_free(&given);
     return warning;
 }
 
@@ -530,9 +519,8 @@ static int place_in_files(struct new_axis *a, const struct command_files *files,
         a->key = key;
         check_values(a);
     } else if (rc == 0 && !is_commands && !a->warning) {
-        char *near = command_files_nearest(files, a->key);
+        OWNED char *near = command_files_nearest(files, a->key);
         a->warning = near ? xasprintf("# TO DO: no file has %s; the nearest is %s.\n", a->key, near) : NULL;
-        free(near);
     }
     return is_commands || rc >= 0 ? 0 : -1;
 }
@@ -551,17 +539,16 @@ static const char *dashes(const struct new_axis *a)
 /* The value as TOML; for a switch the word in the command. */
 static void add_axis_value(struct buffer *out, const struct new_axis *a, const char *value, size_t length)
 {
-    char *word = !is_word(a)               ? xstrndup(value, length)
-                 : *value == 't'           ? xasprintf("--%s", a->option)
-                 : a->way == SCRIPT_SWITCH ? xstrdup("")
-                                           : xasprintf("--no-%s", a->option);
+    OWNED char *word = !is_word(a)               ? xstrndup(value, length)
+                       : *value == 't'           ? xasprintf("--%s", a->option)
+                       : a->way == SCRIPT_SWITCH ? xstrdup("")
+                                                 : xasprintf("--no-%s", a->option);
     if (is_word(a))
         buffer_add_json_string(out, word, strlen(word));
     else if (a->place.file)
         file_place_add_value(&a->place, value, length, out);
     else
         buffer_add_toml_value(out, word, length);
-    free(word);
 }
 
 /* "0..4", as some tools write a range: numbers with dots between. */
@@ -614,7 +601,7 @@ static void add_line_axes(struct buffer *line, const struct drafted *w)
 static void add_line(struct buffer *out, const struct drafted *w)
 {
     const struct job_command *c = &w->command;
-    struct buffer line = BUFFER_INIT;
+    OWNED_BUFFER line = BUFFER_INIT;
     for (size_t i = c->variables; i < c->words.count; i++) {
         const char *word = c->words.items[i];
         if (i == c->end)
@@ -628,7 +615,6 @@ static void add_line(struct buffer *out, const struct drafted *w)
     if (c->end == c->words.count)
         add_line_axes(&line, w);
     buffer_add_json_string(out, line.data, line.length);
-    buffer_free(&line);
 }
 
 static void add_words_axes(struct buffer *out, const struct drafted *w)
@@ -697,8 +683,8 @@ static void add_names(struct buffer *out, const struct drafted *w, char *const *
 /* Variables of the user's that the command or its script is known to read; secrets are a person's choice. */
 static void add_passed(struct buffer *out, const struct drafted *w)
 {
-    struct buffer text = BUFFER_INIT;
-    char *script = script_text(w->new_sweep->command);
+    OWNED_BUFFER text = BUFFER_INIT;
+    OWNED char *script = script_text(w->new_sweep->command);
     for (char *const *word = w->new_sweep->command; *word; word++)
         buffer_printf(&text, "%s ", *word);
     buffer_add_text(&text, script ? script : "");
@@ -707,8 +693,6 @@ static void add_passed(struct buffer *out, const struct drafted *w)
     add_names(out, w, names, false, "pass_env = [", "]   # set here, and read by the command\n");
     add_names(out, w, names, true, "# Set here too, but secret; add to pass_env what jobs need: ", "\n");
     strings_free(names);
-    free(script);
-    buffer_free(&text);
 }
 
 static void add_command(struct buffer *out, const struct drafted *w)
@@ -831,16 +815,15 @@ static void take_inputs(struct drafted *w)
     command_inputs_find(&w->command, w->new_sweep->axes, log ? log->profile : NULL, &w->inputs);
     for (size_t i = 0; i < w->inputs.count; i++) {
         const struct command_input *input = &w->inputs.items[i];
-        char *placeholder = xasprintf("{%s}", input->key);
+        OWNED char *placeholder = xasprintf("{%s}", input->key);
         if (!input->is_flag)
             job_command_replace(&w->command, job_command_find(&w->command, input->key, false), placeholder);
-        free(placeholder);
     }
 }
 
 static int take(struct drafted *w, struct error *e)
 {
-    char *script = script_text(w->new_sweep->command);
+    OWNED char *script = script_text(w->new_sweep->command);
     int rc = 0;
     w->command = job_command_read(w->new_sweep->command);
     struct ds_base *base = ds_base_open(&w->command);
@@ -858,7 +841,6 @@ static int take(struct drafted *w, struct error *e)
     take_inputs(w);
     command_files_place(&w->files, &w->command);
     ds_base_free(base);
-    free(script);
     return rc;
 }
 
@@ -880,7 +862,7 @@ static void add_derived(struct buffer *out)
     struct sweep *sweep = NULL;
     struct space *space = NULL;
     struct error e = ERROR_INIT;
-    struct buffer product = BUFFER_INIT;
+    OWNED_BUFFER product = BUFFER_INIT;
     size_t index, count = 0;
     if (sweep_parse("sweep.toml", out->data, out->length, &sweep, &e) == 0 &&
         space_build(sweep, &(struct space_options){0}, &space, &e) == 0 &&
@@ -893,7 +875,6 @@ static void add_derived(struct buffer *out)
                       count > 1 ? "(" : "", buffer_text(&product), count > 1 ? ")" : "");
     space_free(space);
     sweep_free(sweep);
-    buffer_free(&product);
 }
 
 static void add_profiles(struct buffer *out, const struct drafted *w, const struct log_readers *log)
@@ -915,9 +896,8 @@ static void add_profiles(struct buffer *out, const struct drafted *w, const stru
 /* Paths in a sweep file begin where the file stands. */
 static void add_base(struct buffer *out, const struct drafted *w, const char *before, const char *path)
 {
-    char *beside = path_beside(w->new_sweep->path, path), *absolute = path_absolute(path);
+    OWNED char *beside = path_beside(w->new_sweep->path, path), *absolute = path_absolute(path);
     buffer_add_toml_string(out, before, path_is_same(beside, path) ? path : absolute, "\n");
-    free_all(beside, absolute);
 }
 
 static void add_file(struct buffer *out, const struct drafted *w, const struct command_file *file)

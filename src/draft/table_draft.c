@@ -127,13 +127,12 @@ struct import_draft *import_draft_create(const char *const *columns, size_t coun
     d->count = count;
     for (size_t i = 0; i < count; i++) {
         d->columns[i].name = xstrdup(columns[i] ? columns[i] : "");
-        char *key = key_of(d->columns[i].name);
+        OWNED char *key = key_of(d->columns[i].name);
         d->columns[i].rate = proposals_rate_of(d->columns[i].name);
         size_t same = 0;
         for (size_t j = 0; j < i; j++)
             same += strcmp(d->columns[j].key, key) == 0;
         d->columns[i].key = same ? xasprintf("%s_%zu", key, i + 1) : xstrdup(key);
-        free(key);
     }
     return d;
 }
@@ -304,11 +303,10 @@ static const struct proposal *metric_by_name(const struct draft_column *c, struc
 {
     const char *const names[] = {c->name, c->key};
     for (size_t i = 0; i < LENGTH(names) && !out->count; i++) {
-        char *line = xasprintf("%s: %.15g%s\n", names[i], c->in[c->notation].last, column_unit(c));
+        OWNED char *line = xasprintf("%s: %.15g%s\n", names[i], c->in[c->notation].last, column_unit(c));
         for (char *p = line; (p = strpbrk(p, "[]"));)
             *p = *p == '[' ? '(' : ')';
         proposals_from_log(line, strlen(line), out);
-        free(line);
     }
     return out->count ? &out->items[0] : NULL;
 }
@@ -387,7 +385,7 @@ static bool is_id(const struct draft_column *c)
 static size_t count_different(const struct import_draft *d, const enum column_role *roles, size_t further)
 {
     struct hash_set seen = HASH_SET_INIT;
-    struct buffer row = BUFFER_INIT;
+    OWNED_BUFFER row = BUFFER_INIT;
     for (size_t first = 0; first + d->count <= d->cell_count; first += d->count) {
         buffer_clear(&row);
         for (size_t i = 0; i < d->count; i++)
@@ -397,7 +395,6 @@ static size_t count_different(const struct import_draft *d, const enum column_ro
         hash_set_add(&seen, &hash);
     }
     const size_t count = seen.count + seen.has_zero;
-    buffer_free(&row);
     hash_set_free(&seen);
     return count;
 }
@@ -607,14 +604,12 @@ static void add_refusals(struct buffer *out, const struct draft_column *c, const
         const char *outcome = outcome_of_word(c->words.items[i]);
         if (!outcome || *outcome)
             continue;
-        struct buffer when = BUFFER_INIT;
+        OWNED_BUFFER when = BUFFER_INIT;
         buffer_printf(&when, "%s = ", sql);
         buffer_add_quoted(&when, c->words.items[i], '\'');
         buffer_add_toml_string(out, "[[import.refuse]]\nwhen = ", buffer_text(&when), "\nwhy = ");
-        char *why = xasprintf("it was %s", c->words.items[i]);
+        OWNED char *why = xasprintf("it was %s", c->words.items[i]);
         buffer_add_toml_string(out, "", why, "\n");
-        free(why);
-        buffer_free(&when);
     }
 }
 
@@ -651,10 +646,9 @@ static double seconds_of(const char *unit)
 static void add_duration(struct buffer *out, const struct draft_column *c)
 {
     double factor = seconds_of(column_unit(c)[0] ? column_unit(c) + strspn(column_unit(c), " ") : last_word(c));
-    char *number = number_sql(c), *sql = factor == 1 ? xstrdup(number) : xasprintf("%g * (%s)", factor, number);
+    OWNED char *number = number_sql(c), *sql = factor == 1 ? xstrdup(number) : xasprintf("%g * (%s)", factor, number);
     buffer_add_toml_string(out, "duration = ", sql, "");
     buffer_add_text(out, factor == 1 ? "   # in seconds\n" : "\n");
-    free_all(sql, number);
 }
 
 struct drafted_metric {
@@ -795,7 +789,7 @@ static void free_plan(struct plan_of_columns *p)
 static void add_state(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
 {
     const bool has_state = p->state < d->count;
-    char *sql = has_state ? value_sql(&d->columns[p->state]) : state_sql_of_numbers(d);
+    OWNED char *sql = has_state ? value_sql(&d->columns[p->state]) : state_sql_of_numbers(d);
     if (sql)
         add_expression(out, "state", xstrdup(sql));
     for (size_t i = 0; i < d->count; i++)
@@ -807,7 +801,6 @@ static void add_state(const struct import_draft *d, const struct plan_of_columns
         add_states(out, &d->columns[p->state]);
         add_refusals(out, &d->columns[p->state], sql);
     }
-    free(sql);
 }
 
 /* The product of those that the table has; "" if it has none. The caller frees it. */
@@ -817,10 +810,9 @@ static char *product_of(const struct import_draft *d, const struct plan_of_colum
     struct buffer sql = BUFFER_INIT;
     for (size_t i = 0; i < count; i++) {
         const struct draft_column *c = column_of(d, p, keys[i]);
-        char *number = c ? number_sql(c) : NULL;
+        OWNED char *number = c ? number_sql(c) : NULL;
         if (number)
             buffer_printf(&sql, "%s%s", sql.length ? " * " : "", number);
-        free(number);
     }
     return buffer_take(&sql);
 }
@@ -858,7 +850,7 @@ static void add_devices(const struct import_draft *d, const struct plan_of_colum
         c.devices[c.count] = sum ? sum : column_of(d, p, degrees[i]);
         c.count += c.devices[c.count] != NULL;
     }
-    char *devices = sum ? number_sql(sum) : product_of(d, p, degrees, LENGTH(degrees));
+    OWNED char *devices = sum ? number_sql(sum) : product_of(d, p, degrees, LENGTH(degrees));
     if (devices[0] && !sum)
         buffer_add_text(out,
                         "# The table does not give the number of devices; it follows from the parallel degrees.\n");
@@ -874,7 +866,6 @@ static void add_devices(const struct import_draft *d, const struct plan_of_colum
     } else if (devices[0])
         add_expression(out, "num_devices_per_host",
                        c.hosts ? devices_per_host(d, &c, devices, out, refusal) : xstrdup(devices));
-    free(devices);
 }
 
 static void add_sections(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
@@ -929,7 +920,7 @@ static bool has_input(const struct import_draft *d, const struct plan_of_columns
 static void add_derived(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
 {
     static const char *const degrees[] = {"tp", "pp", "cp"};
-    struct buffer product = BUFFER_INIT;
+    OWNED_BUFFER product = BUFFER_INIT;
     size_t count = 0;
     for (size_t i = 0; i < LENGTH(degrees); i++)
         if (has_input(d, p, degrees[i]))
@@ -938,7 +929,6 @@ static void add_derived(const struct import_draft *d, const struct plan_of_colum
         (column_of(d, p, "num_devices_per_host") || column_of_devices(d, p) || column_of(d, p, "num_hosts")))
         buffer_printf(out, "[derive]\ndp = \"gpus / %s%s%s\"   # data parallelism takes the other devices\n",
                       count > 1 ? "(" : "", buffer_text(&product), count > 1 ? ")" : "");
-    buffer_free(&product);
 }
 
 static void add_left_out(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)

@@ -184,7 +184,7 @@ int table_shape_finish(const struct table_shape *s, struct buffer *out, struct e
         return -1;
     if (s->has_sums_within || !s->sums.count || s->rows < s->sums.count + 2)
         return 0;
-    struct buffer when = BUFFER_INIT;
+    OWNED_BUFFER when = BUFFER_INIT;
     buffer_add_text(&when, "lower(");
     buffer_add_quoted(&when, s->columns[s->sum_column].name, '"');
     for (size_t i = 0; i < s->sums.count; i++) {
@@ -194,6 +194,5 @@ int table_shape_finish(const struct table_shape *s, struct buffer *out, struct e
     buffer_add_text(&when, ")");
     buffer_add_toml_string(out, "[[import.refuse]]\nwhen = ", buffer_text(&when),
                            "\nwhy = \"it sums up the rows above\"\n");
-    buffer_free(&when);
     return 0;
 }

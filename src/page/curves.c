@@ -171,7 +171,7 @@ static int add_job(struct curves *c, int64_t job, struct error *e)
 /* The resolution depends on how many series share the room. */
 static int choose_buckets(struct curves *c, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(c->page->db,
                      "SELECT count(*), count(DISTINCT m.attempt_id) FROM job AS j JOIN summary AS m"
                      " ON m.attempt_id = j.attempt_id WHERE j.sweep_id = ?1 AND coalesce(m.reported, m.count) > 1"
@@ -182,7 +182,6 @@ static int choose_buckets(struct curves *c, struct error *e)
         c->buckets = (size_t)fmax(BUCKETS_LEAST, fmin(BUCKETS_MOST, room));
         c->with_samples = (size_t)stmt_int(s, 1);
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -196,7 +195,7 @@ static int add_jobs(struct curves *c, struct error *e)
         return -1;
     if (!any)
         return 0;
-    size_t *order = html_best_first(d);
+    OWNED size_t *order = html_best_first(d);
     int rc = 0;
     for (int failed = 0; rc == 0 && failed < 2; failed++)
         for (size_t i = 0; rc == 0 && i < d->job_count && c->read < SAMPLES_MOST; i++) {
@@ -210,7 +209,6 @@ static int add_jobs(struct curves *c, struct error *e)
             if (j->barred && c->jobs > before)
                 buffer_printf(&c->barred, "%s%lld", c->barred.length ? "," : "", (long long)j->id);
         }
-    free(order);
     return rc;
 }
 

@@ -19,7 +19,7 @@ const char *const html_state_names[HTML_STATE_COUNT] =
 
 static int read_sweep(struct db *db, struct html_data *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db,
                      "SELECT s.id, s.name, s.path, s.objective, coalesce(m.unit, ''), s.tool_version, s.maximise,"
                      " coalesce(s.combinations, -1), coalesce(s.combinations - s.matched, -1),"
@@ -44,7 +44,6 @@ static int read_sweep(struct db *db, struct html_data *out, struct error *e)
     } else if (rc == 0) {
         rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -145,7 +144,7 @@ static int by_value(const void *a, const void *b)
 
 static void find_levels(struct html_column *c, size_t rows)
 {
-    struct ranked *order = xcalloc(rows + 1, sizeof *order);
+    OWNED struct ranked *order = xcalloc(rows + 1, sizeof *order);
     size_t count = 0;
     c->levels = xcalloc(rows + 1, sizeof *c->levels);
     c->numeric = true;
@@ -165,7 +164,6 @@ static void find_levels(struct html_column *c, size_t rows)
         }
         c->levels[order[i].row] = (int)c->level_count - 1;
     }
-    free(order);
 }
 
 bool html_column_varies(const struct html_column *c)
@@ -232,7 +230,7 @@ static bool move_together(const struct html_column *a, const struct html_column 
 {
     if (a->level_count != b->level_count)
         return false;
-    int *of = xcalloc(a->level_count, sizeof *of);
+    OWNED int *of = xcalloc(a->level_count, sizeof *of);
     bool same = true;
     for (size_t i = 0; same && i < rows; i++) {
         int x = a->levels[i], y = b->levels[i];
@@ -243,7 +241,6 @@ static bool move_together(const struct html_column *a, const struct html_column 
         else
             same = of[x] == y + 1;
     }
-    free(of);
     return same;
 }
 
@@ -287,10 +284,9 @@ static const struct html_column *find_column(const struct html_data *d, enum htm
 
 static const struct html_column *metric_column(const struct html_data *d, const char *name)
 {
-    char *qualified = xasprintf("metric.%s", name);
+    OWNED char *qualified = xasprintf("metric.%s", name);
     const struct html_column *c = find_column(d, HTML_METRIC, name);
     c = c ? c : find_column(d, HTML_METRIC, qualified);
-    free(qualified);
     return c;
 }
 
@@ -409,7 +405,7 @@ static void mark_group(const struct stmt *s, struct html_data *d, struct html_jo
 
 static int read_jobs(struct db *db, struct html_data *d, struct error *e)
 {
-    struct buffer groups = BUFFER_INIT;
+    OWNED_BUFFER groups = BUFFER_INIT;
     d->jobs = xcalloc(d->job_count + 1, sizeof *d->jobs);
     d->group_count = 1;
     int rc = mark_jobs(db,
@@ -420,7 +416,6 @@ static int read_jobs(struct db *db, struct html_data *d, struct error *e)
         rc = configurations_add_groups(db, &groups, e);
     if (rc == 0 && groups.length)
         rc = mark_jobs(db, buffer_text(&groups), d, mark_group, e);
-    buffer_free(&groups);
     return rc;
 }
 
@@ -501,10 +496,9 @@ double html_memory_bytes(const struct html_data *d, size_t row)
     int64_t one = 1;
     if (!d->memory || d->memory->role != HTML_METRIC)
         return NAN;
-    char *text = xasprintf("1%.*s", (int)html_unit_length(d->memory->unit), d->memory->unit);
+    OWNED char *text = xasprintf("1%.*s", (int)html_unit_length(d->memory->unit), d->memory->unit);
     if (!parse_size_bytes(text, &one) || one < 1)
         one = 1;
-    free(text);
     return d->memory->values[row].number * (double)one;
 }
 
@@ -598,7 +592,7 @@ size_t html_effect_keys(const struct html_data *d, const char **keys, size_t mos
 static double level_bytes(const struct html_data *d, size_t limit)
 {
     double bytes = 0;
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     for (size_t i = 0; i < d->column_count; i++) {
         const struct html_column *c = &d->columns[i];
         for (size_t k = 0; c->role == HTML_KEY && k < c->level_count; k++) {
@@ -607,7 +601,6 @@ static double level_bytes(const struct html_data *d, size_t limit)
             bytes += (double)text.length + 1;
         }
     }
-    buffer_free(&text);
     return bytes;
 }
 
@@ -643,7 +636,7 @@ static int by_rank(const void *a, const void *b)
 
 size_t *html_best_first(const struct html_data *d)
 {
-    struct ranked_job *jobs = xcalloc(d->job_count + 1, sizeof *jobs);
+    OWNED struct ranked_job *jobs = xcalloc(d->job_count + 1, sizeof *jobs);
     size_t *order = xcalloc(d->job_count + 1, sizeof *order);
     for (size_t i = 0; i < d->job_count; i++) {
         double value = d->jobs[i].objective;
@@ -652,6 +645,5 @@ size_t *html_best_first(const struct html_data *d)
     qsort(jobs, d->job_count, sizeof *jobs, by_rank);
     for (size_t i = 0; i < d->job_count; i++)
         order[i] = jobs[i].row;
-    free(jobs);
     return order;
 }

@@ -45,10 +45,10 @@ static void add_half_width(struct buffer *out, const struct stmt *s)
 static void add_packed(struct html_page *p, const char *directory)
 {
     struct stat status;
-    char *log = xasprintf("%s/%s/output.log", p->job_files, directory), *packed = xasprintf("%s" ARCHIVED_SUFFIX, log);
+    OWNED char *log = xasprintf("%s/%s/output.log", p->job_files, directory),
+               *packed = xasprintf("%s" ARCHIVED_SUFFIX, log);
     if (!job_file_stat(AT_FDCWD, log, &status) && job_file_stat(AT_FDCWD, packed, &status))
         buffer_add_text(&p->out, ",\"packed\":true");
-    free_all(log, packed);
 }
 
 /* A row as a JSON object without its NULLs. */
@@ -119,11 +119,10 @@ static int add_launch(struct html_page *p, int64_t job, struct error *e)
     if (job_launch_read(p->db, job, &launch, e) < 0)
         return -1;
     if (launch.command[0]) {
-        char *line = job_command_line(&launch, false);
+        OWNED char *line = job_command_line(&launch, false);
         buffer_add_text(&p->out, "\"shell\":");
         html_add_json_lines(&p->out, line, 4000);
         buffer_add_char(&p->out, ',');
-        free(line);
     }
     if (launch.measured_elsewhere) {
         html_add_json(&p->out, "\"measured_elsewhere\":", launch.measured_elsewhere, HTML_TEXT_MOST);
@@ -139,7 +138,7 @@ static int add_launch(struct html_page *p, int64_t job, struct error *e)
 
 static int add_tail(struct html_page *p, int64_t job, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(p->db,
                      "SELECT a.log_tail FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.id = ?1"
                      " AND a.id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = ?1 AND kind = "
@@ -153,7 +152,6 @@ static int add_tail(struct html_page *p, int64_t job, struct error *e)
         html_add_json_lines(&p->out, text + (length > TAIL_BYTES ? utf8_cut(text, length, length - TAIL_BYTES) : 0),
                             HTML_TEXT_MOST);
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

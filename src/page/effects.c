@@ -52,10 +52,9 @@ static void add_ranked(struct html_page *p, const struct key_effects *x)
 {
     buffer_add_text(&p->out, "<ol class=ranked>\n");
     for (size_t i = 0; i < x->count; i++) {
-        struct buffer line = BUFFER_INIT;
+        OWNED_BUFFER line = BUFFER_INIT;
         key_effect_add_line(&line, &x->items[i]);
         html_text(&p->out, "<li>", buffer_text(&line), "\n");
-        buffer_free(&line);
     }
     buffer_add_text(&p->out, "</ol>\n");
 }

@@ -22,7 +22,7 @@ static const char *last_lines(const char *text, int lines)
 
 static int add_log(struct html_page *p, int64_t job, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(p->db,
                      "SELECT log_tail FROM attempt WHERE id = (SELECT attempt_id FROM job WHERE id = ?1)"
                      " AND log_tail <> ''",
@@ -33,7 +33,6 @@ static int add_log(struct html_page *p, int64_t job, struct error *e)
         html_add_lines(&p->out, last_lines(stmt_text(s, 0), LOG_LINES), HTML_TEXT_MOST);
         buffer_add_text(&p->out, "</pre></details>\n");
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

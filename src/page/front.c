@@ -64,7 +64,7 @@ static size_t collect(const struct html_data *d, struct point *points)
 /* Marks the points that no other of their group beats in both memory and objective. The points are sorted by memory. */
 static size_t find_front(const struct html_data *d, const struct point *points, size_t count, bool *on_front)
 {
-    double *best = xcalloc(d->group_count, sizeof *best);
+    OWNED double *best = xcalloc(d->group_count, sizeof *best);
     size_t n = 0;
     for (size_t g = 0; g < d->group_count; g++)
         best[g] = NAN;
@@ -75,7 +75,6 @@ static size_t find_front(const struct html_data *d, const struct point *points, 
             best[job->group] = points[i].y;
         n += on_front[i];
     }
-    free(best);
     return n;
 }
 
@@ -159,7 +158,7 @@ static void add_front_figures(struct html_page *p, const struct point *points, c
 static void add_front_plot(struct html_page *p, struct point *points, size_t count)
 {
     const struct html_data *d = p->data;
-    bool *on_front = xcalloc(count + 1, sizeof *on_front);
+    OWNED bool *on_front = xcalloc(count + 1, sizeof *on_front);
     size_t on = find_front(d, points, count, on_front);
     bool conditions = false;
     const double least = points[0].x, most = points[count - 1].x;
@@ -178,7 +177,7 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
     html_add_stride_note(&p->out, count);
     add_front_table(p, points, on_front, count, on, &x);
     add_front_figures(p, points, on_front, count, &x);
-    free_all(desc, on_front);
+    free(desc);
 }
 
 int html_front(struct html_page *p, struct error *e)
@@ -191,12 +190,11 @@ int html_front(struct html_page *p, struct error *e)
                                                "as peak_memory_bytes, would be shown here.");
         return 0;
     }
-    struct point *points = xcalloc(d->job_count + 1, sizeof *points);
+    OWNED struct point *points = xcalloc(d->job_count + 1, sizeof *points);
     size_t count = collect(d, points);
     if (count)
         add_front_plot(p, points, count);
     else
         html_add_none(&p->out, "No successful job has both a finite objective and a value for memory.");
-    free(points);
     return 0;
 }

@@ -67,24 +67,23 @@ static void add_cell(struct buffer *out, const struct html_data *d, const struct
 
 static void add_figures(struct buffer *out, const struct map *m, const char *caption)
 {
-    struct figures_column *columns = xcalloc(m->x->level_count + 1, sizeof *columns);
+    OWNED struct figures_column *columns = xcalloc(m->x->level_count + 1, sizeof *columns);
     char **names = xcalloc(m->x->level_count, sizeof *names);
     columns[0].title = "";
     for (size_t i = 0; i < m->x->level_count; i++)
         columns[i + 1].title = names[i] = level_name(m->x, i);
     figures_begin(out, caption, columns, m->x->level_count + 1);
     for (size_t row = 0; row < m->y->level_count; row++) {
-        char *name = level_name(m->y, row);
+        OWNED char *name = level_name(m->y, row);
         html_name(out, "<tr><th scope=row>", name, "");
         for (size_t i = 0; i < m->x->level_count; i++)
             add_cell(out, m->data, &m->cells[row * m->x->level_count + i]);
         buffer_add_char(out, '\n');
-        free(name);
     }
     figures_end(out, m->y->level_count, m->y->level_count, "");
     for (size_t i = 0; i < m->x->level_count; i++)
         free(names[i]);
-    free_all(names, columns);
+    free(names);
 }
 
 static void add_map(struct html_page *p, struct map *m)

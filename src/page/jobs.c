@@ -5,6 +5,7 @@
 
 #include "page/sections.h"
 #include "report/text.h"
+#include "util/memory.h"
 
 /* Rows in the HTML; the script adds the others from its data (embed.c). */
 #define ROWS_MOST 250
@@ -72,7 +73,7 @@ static void add_cell(struct html_page *p, const struct html_column *c, size_t ro
 static void add_rows(struct html_page *p, const struct html_column *const *columns, size_t count)
 {
     const struct html_data *d = p->data;
-    size_t *order = html_best_first(d);
+    OWNED size_t *order = html_best_first(d);
     buffer_add_text(&p->out, "<tbody>\n");
     for (size_t i = 0; i < d->job_count && i < ROWS_MOST; i++) {
         const size_t row = order[i];
@@ -82,14 +83,13 @@ static void add_rows(struct html_page *p, const struct html_column *const *colum
             add_cell(p, columns[k], row);
         buffer_add_char(&p->out, '\n');
     }
-    free(order);
 }
 
 /* Tells which keys have values that are cut on the page. */
 static void add_cut_note(struct html_page *p)
 {
     const struct html_data *d = p->data;
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     for (size_t i = 0; i < d->column_count; i++) {
         const struct html_column *c = &d->columns[i];
         size_t cut = 0;
@@ -106,7 +106,6 @@ static void add_cut_note(struct html_page *p)
                       "full.</p>\n",
                       cut, c->level_count, p->level_most);
     }
-    buffer_free(&text);
 }
 
 int html_jobs(struct html_page *p, struct error *e)

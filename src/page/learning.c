@@ -104,8 +104,8 @@ static void add_learning_plot(struct html_page *p, const struct trial_point *tri
         high = fmax(high, trials[i].value);
         last = trials[i].improves ? i : last;
     }
-    char *desc = last < count
-                     ? xasprintf("%zu attempt%s, %zu failed; attempt %zu was the best.", count, count == 1 ? "" : "s",
+    OWNED char *desc =
+        last < count ? xasprintf("%zu attempt%s, %zu failed; attempt %zu was the best.", count, count == 1 ? "" : "s",
                                  failed, last + 1)
                      : xasprintf("%zu attempt%s, %zu failed; none can win.", count, count == 1 ? "" : "s", failed);
     add_points(&p->out, trials, count, low, high);
@@ -113,7 +113,6 @@ static void add_learning_plot(struct html_page *p, const struct trial_point *tri
                   failed ? "; crosses at the bottom are failed attempts" : "", desc);
     html_add_stride_note(&p->out, count);
     add_learning_figures(p, trials, count);
-    free(desc);
 }
 
 int html_learning(struct html_page *p, struct error *e)

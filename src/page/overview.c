@@ -1,6 +1,5 @@
 /* The overview: what was swept and how it ended. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/failure.h"
@@ -21,7 +20,7 @@ struct totals {
 
 static int read_totals(struct html_page *p, struct totals *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(p->db,
                      "SELECT count(*), coalesce(max(a.ended) - min(a.started), -1),"
                      " sum(1.0 * a.duration_ms * j.devices) / 3600000,"
@@ -32,7 +31,6 @@ static int read_totals(struct html_page *p, struct totals *out, struct error *e)
                      VALUES(sql_int(p->data->sweep_id)), &s, e);
     if (rc > 0)
         *out = (struct totals){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 3), stmt_double_or_nan(s, 2)};
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -45,9 +43,8 @@ static void add_card(struct buffer *out, const char *class, const char *label, c
 
 static void add_count_card(struct buffer *out, const char *class, const char *label, int64_t count)
 {
-    char *text = xasprintf("%lld", (long long)count);
+    OWNED char *text = xasprintf("%lld", (long long)count);
     add_card(out, class, label, text);
-    free(text);
 }
 
 /* Once a search has ended, the jobs that it did not choose will not run. */
@@ -80,9 +77,8 @@ static void add_cards(struct html_page *p, const struct totals *t, bool search_e
     if (t->wall_ms >= 0)
         add_card(out, "", "from first to last", format_duration_ms(t->wall_ms, duration, sizeof duration));
     if (!isnan(t->device_hours)) {
-        char *hours = t->device_hours < 0.001 ? xstrdup("< 0.001") : xasprintf("%.3g", t->device_hours);
+        OWNED char *hours = t->device_hours < 0.001 ? xstrdup("< 0.001") : xasprintf("%.3g", t->device_hours);
         add_card(out, "", "device-hours", hours);
-        free(hours);
     }
     buffer_add_text(out, "</div>\n");
 }
@@ -201,7 +197,7 @@ static void add_time(struct buffer *out, const char *before, int64_t ms)
 /* Notes about output and samples that were left out because of limits. */
 static int add_left_out(struct html_page *p, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(p->db,
                      "SELECT count(a.left_out), count(k.attempt_id), min(a.left_out) FROM job AS j"
                      " JOIN attempt AS a ON a.id = j.attempt_id"
@@ -220,14 +216,13 @@ static int add_left_out(struct html_page *p, struct error *e)
                       "<p class=note>Jobs with so many samples that only evenly spaced ones are kept: %lld. Their "
                       "summaries cover all samples.</p>\n",
                       (long long)stmt_int(s, 1));
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
 /* Results that stand although they were made otherwise. */
 static int add_accepted(struct html_page *p, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_query(p->db,
                       "SELECT count(*), what, who, why, at FROM accepted WHERE job_id IN (SELECT id FROM job"
                       " WHERE sweep_id = ?1) GROUP BY change_id",
@@ -242,20 +237,18 @@ static int add_accepted(struct html_page *p, struct error *e)
             html_text(&p->out, ": ", stmt_text(s, 3), "");
         buffer_add_text(&p->out, "</p>\n");
     }
-    stmt_free(s);
     return rc;
 }
 
 static void add_place(void *context, const struct place_row *row)
 {
     struct html_page *p = context;
-    char *name = place_name(row->host, row->device);
+    OWNED char *name = place_name(row->host, row->device);
     html_text(&p->out, "<p class=note>Set aside: <b>", name, "</b>");
     buffer_printf(&p->out, ", on which %lld %s failed that succeeded elsewhere", (long long)row->jobs,
                   row->jobs == 1 ? "job" : "jobs");
     add_time(&p->out, "; it is tried again at ", row->until_ms);
     html_text(&p->out, ": <code>", row->message ? row->message : "", "</code></p>\n");
-    free(name);
 }
 
 /* "Search by random: 5 trials, 5 ok, 0 stopped early, 0 failed. It ended: max_trials: 5 trials were made." */
@@ -281,13 +274,12 @@ void html_add_search(struct buffer *out, const struct cJSON *search, long long p
     if (ended) {
         html_text(out, "It ended: ", ended, ".");
         if (pending > 0) {
-            struct buffer command = BUFFER_INIT;
+            OWNED_BUFFER command = BUFFER_INIT;
             buffer_add_char(out, ' ');
             buffer_add_count(out, pending, "pending job");
             buffer_add_text(out, " will not run: <code>");
             hint_add_rest_of_search(&command, json_text_of(search, "lifting"), file, database);
             html_text(out, "", buffer_text(&command), "</code> " HINT_REST_OF_SEARCH ".");
-            buffer_free(&command);
         }
     } else if (to_come >= 0) {
         buffer_printf(out, "At most %lld more to come, of %lld pending.",
@@ -300,7 +292,7 @@ static int add_other_sweeps(struct html_page *p, struct error *e)
 {
     enum { NAMED = 10 };
     struct stmt *s = NULL;
-    struct buffer names = BUFFER_INIT;
+    OWNED_BUFFER names = BUFFER_INIT;
     long long count = 0;
     int rc;
     while ((rc = db_next(p->db, "SELECT name FROM sweep WHERE id <> ?1 ORDER BY last_seen DESC, id DESC",
@@ -312,7 +304,6 @@ static int add_other_sweeps(struct html_page *p, struct error *e)
         buffer_add_count(&p->out, count, "other");
         buffer_printf(&p->out, ": %s%s.</p>\n", buffer_text(&names), count > NAMED ? ", …" : "");
     }
-    buffer_free(&names);
     return rc < 0 ? -1 : 0;
 }
 

@@ -104,9 +104,8 @@ static void add_scripts(struct html_page *p)
 {
     buffer_add_text(&p->out, "<script type=module>\n");
     for (size_t i = 0; i < LENGTH(scripts); i++) {
-        char *name = xasprintf("src/page/%s.js", scripts[i]);
+        OWNED char *name = xasprintf("src/page/%s.js", scripts[i]);
         buffer_add_text(&p->out, embedded_text(name));
-        free(name);
     }
     buffer_add_text(&p->out, "</script>\n</body></html>\n");
 }
@@ -154,7 +153,7 @@ static int make_page(struct db *db, const struct html_request *request, const st
     struct html_data data;
     if (html_data_read(db, &data, e) < 0)
         return -1;
-    char *database = database_name(request->job_files);
+    OWNED char *database = database_name(request->job_files);
     const char *in_file = request->live ? NULL : request->job_files;
     struct html_page p = {BUFFER_INIT, &data, db, request->files_beside, in_file, database, html_level_most(&data)};
     add_head(&p, request->live);
@@ -167,7 +166,6 @@ static int make_page(struct db *db, const struct html_request *request, const st
     add_scripts(&p);
     rc = rc == 0 ? flush(&p, sink, e) : rc;
     buffer_free(&p.out);
-    free(database);
     html_data_free(&data);
     return rc;
 }

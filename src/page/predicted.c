@@ -71,7 +71,7 @@ static void add_prediction_figures(struct html_page *p, const char *quantity, co
                                    const struct prediction_point *items, size_t count)
 {
     const struct figures_column columns[] = {{"job", NULL}, {"predicted", unit}, {"measured", unit}, {"off by", "%"}};
-    char *caption = xasprintf("Predicted and measured %s", quantity);
+    OWNED char *caption = xasprintf("Predicted and measured %s", quantity);
     size_t shown = 0;
     figures_begin(&p->out, caption, columns, LENGTH(columns));
     for (; shown < count && shown < FIGURES_MOST; shown++) {
@@ -83,7 +83,6 @@ static void add_prediction_figures(struct html_page *p, const char *quantity, co
         buffer_add_char(&p->out, '\n');
     }
     figures_end(&p->out, shown, count, "runs, the first ones.");
-    free(caption);
 }
 
 static void add_prediction_plot(struct html_page *p, const char *quantity, const char *unit,
@@ -96,9 +95,10 @@ static void add_prediction_plot(struct html_page *p, const char *quantity, const
         high = fmax(high, fmax(items[i].measured, items[i].predicted));
         error += fabs(items[i].predicted / items[i].measured - 1) / (double)count;
     }
-    char *desc = xasprintf(from_table ? "%zu job%s; the mean error of the predictions is %.1f %%."
-                                      : "%zu run%s; the mean error of the predictions made before each run is %.1f %%.",
-                           count, count == 1 ? "" : "s", error * 100);
+    OWNED char *desc =
+        xasprintf(from_table ? "%zu job%s; the mean error of the predictions is %.1f %%."
+                             : "%zu run%s; the mean error of the predictions made before each run is %.1f %%.",
+                  count, count == 1 ? "" : "s", error * 100);
     buffer_printf(out, HTML_CHART("predicted-%s") "{\"unit\":\"%s\",\"ends\":[%.9g,%.9g],\"points\":[", quantity, unit,
                   low, high);
     for (size_t i = 0; i < count; i += html_stride(count))
@@ -108,7 +108,6 @@ static void add_prediction_plot(struct html_page *p, const char *quantity, const
     buffer_printf(&p->out, "<p class=note>%s On the line a prediction is right; above it, too high.</p>\n", desc);
     html_add_stride_note(&p->out, count);
     add_prediction_figures(p, quantity, unit, items, count);
-    free(desc);
 }
 
 int html_predicted(struct html_page *p, struct error *e)

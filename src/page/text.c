@@ -33,10 +33,9 @@ static void add_escaped(struct buffer *out, const char *text, size_t length)
 
 static void add_part(struct buffer *out, const char *text, size_t length, size_t limit)
 {
-    struct buffer printable = BUFFER_INIT;
+    OWNED_BUFFER printable = BUFFER_INIT;
     text_add_printable(&printable, text, length, limit, false);
     add_escaped(out, buffer_text(&printable), printable.length);
-    buffer_free(&printable);
 }
 
 void html_add(struct buffer *out, const char *text, size_t limit)
@@ -75,29 +74,27 @@ void html_add_lines(struct buffer *out, const char *text, size_t limit)
 /* Escapes "<", which could end the script element. */
 static void add_json(struct buffer *out, const struct buffer *text)
 {
-    struct buffer quoted = BUFFER_INIT;
+    OWNED_BUFFER quoted = BUFFER_INIT;
     buffer_add_json_string(&quoted, buffer_text(text), text->length);
     for (size_t i = 0; i < quoted.length; i++)
         if (quoted.data[i] == '<')
             buffer_add_text(out, "\\u003c");
         else
             buffer_add_char(out, quoted.data[i]);
-    buffer_free(&quoted);
 }
 
 void html_add_json(struct buffer *out, const char *before, const char *text, size_t limit)
 {
-    struct buffer printable = BUFFER_INIT;
+    OWNED_BUFFER printable = BUFFER_INIT;
     buffer_add_text(out, before);
     if (text)
         text_add_printable(&printable, text, strlen(text), limit, false);
     add_json(out, &printable);
-    buffer_free(&printable);
 }
 
 void html_add_json_lines(struct buffer *out, const char *text, size_t limit)
 {
-    struct buffer lines = BUFFER_INIT;
+    OWNED_BUFFER lines = BUFFER_INIT;
     while (text && *text) {
         size_t length = strcspn(text, "\n");
         text_add_printable(&lines, text, length, limit, false);
@@ -105,7 +102,6 @@ void html_add_json_lines(struct buffer *out, const char *text, size_t limit)
         text += length + (text[length] == '\n');
     }
     add_json(out, &lines);
-    buffer_free(&lines);
 }
 
 void html_add_json_number(struct buffer *out, double value)
@@ -177,7 +173,7 @@ void html_add_amount(struct buffer *out, double value, const char *unit)
 
 void html_add_amount_cell(struct buffer *out, double value, const char *unit)
 {
-    struct buffer all = BUFFER_INIT, shown = BUFFER_INIT;
+    OWNED_BUFFER all = BUFFER_INIT, shown = BUFFER_INIT;
     buffer_add_text(out, "<td class=n");
     if (isfinite(value)) {
         html_add_number(&all, value);
@@ -189,8 +185,6 @@ void html_add_amount_cell(struct buffer *out, double value, const char *unit)
         buffer_add_char(out, '"');
     }
     buffer_printf(out, ">%s", buffer_text(&shown));
-    buffer_free(&all);
-    buffer_free(&shown);
 }
 
 void html_add_none(struct buffer *out, const char *sentence)

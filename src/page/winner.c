@@ -179,7 +179,7 @@ static void add_winner_keys(struct html_page *p, size_t row)
 
 static void add_command(struct html_page *p, int64_t job, const struct job_launch *l)
 {
-    char *line = l->command[0] ? job_command_line(l, false) : NULL, *redacted = job_command_redacted(l);
+    OWNED char *line = l->command[0] ? job_command_line(l, false) : NULL, *redacted = job_command_redacted(l);
     if (line) {
         buffer_printf(&p->out, "<p>To run it again:</p>\n<div class=command><pre id=command%lld tabindex=0>",
                       (long long)job);
@@ -193,7 +193,6 @@ static void add_command(struct html_page *p, int64_t job, const struct job_launc
     }
     if (redacted[0])
         html_text(&p->out, "<p class=note>Secrets are left out; fill them in before you run it: ", redacted, "</p>\n");
-    free_all(line, redacted);
 }
 
 static int add_winner_details(struct html_page *p, size_t row, const struct lead *l, struct error *e)
@@ -255,9 +254,9 @@ static int by_job(const void *a, const void *b)
 
 static int read_leads_of_jobs(struct db *db, const struct best *b, struct groups *all, struct error *e)
 {
-    struct competitor *competitors = xcalloc(b->configurations.count, sizeof *competitors);
+    OWNED struct competitor *competitors = xcalloc(b->configurations.count, sizeof *competitors);
     int64_t *winners = xcalloc(all->count, sizeof *winners);
-    struct lead *leads = xcalloc(all->count, sizeof *leads);
+    OWNED struct lead *leads = xcalloc(all->count, sizeof *leads);
     size_t count = 0;
     for (size_t g = 0; g < all->count; g++) {
         winners[g] = all->items[g].items->job;
@@ -269,7 +268,6 @@ static int read_leads_of_jobs(struct db *db, const struct best *b, struct groups
     int rc = leads_read(db, &c, leads, e);
     for (size_t g = 0; g < all->count; g++)
         all->items[g].lead = leads[g];
-    free_all(competitors, winners, leads);
     return rc;
 }
 
@@ -386,13 +384,12 @@ static int add_details(struct html_page *p, const struct best *b, const struct g
     if (add_winner_details(p, (size_t)g->row, &g->lead, e) < 0)
         return -1;
     if (named) {
-        struct buffer command = BUFFER_INIT;
+        OWNED_BUFFER command = BUFFER_INIT;
         buffer_add_text(&command, "meshsweep best");
         hint_add_db(&command, p->database);
         buffer_add_text(&command, " --group ");
         shell_add_word(&command, g->items->group);
         html_text(&p->out, "<p class=note>Files to use it: <code>", buffer_text(&command), " --out DIR</code></p>\n");
-        buffer_free(&command);
     }
     buffer_add_text(&p->out, "</details>\n");
     return 0;
@@ -499,13 +496,12 @@ static int add_statement(struct html_page *p, int64_t job, struct error *e)
         "recorded'"
         " ELSE 'the ' || d.take || ' of its samples' || iif(d.warmup, printf(' after %d of warm-up', d.warmup), '') END"
         " FROM job_metric AS m LEFT JOIN metric_definition AS d ON d.name = m.name WHERE m.job_id = ?1 AND m.name = ?2";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(p->db, sql, VALUES(sql_int(job), sql_text(p->data->objective)), &s, e);
     if (rc > 0) {
         html_text(&p->out, "<p class=note>In SQL: <code>", stmt_text(s, 0), "</code>, ");
         html_text(&p->out, "", stmt_text(s, 1), "; an average over all rows of a metric is another figure.</p>\n");
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

@@ -1,4 +1,5 @@
 #include <csv.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/csv.h"
@@ -177,9 +178,9 @@ int csv_read_rows(const struct csv_input *input,
         return error_set(e, ERROR_FAILED, "libcsv could not be started");
     csv_set_space_func(&r.parser, is_blank);
     csv_set_realloc_func(&r.parser, xrealloc);
-    char *block = xmalloc(READ_BYTES);
+    OWNED char *block = xmalloc(READ_BYTES);
     int rc = parse_input(&r, input, block);
-    free_all(block, r.cells);
+    free(r.cells);
     buffer_free(&r.text);
     csv_free(&r.parser);
     return rc;

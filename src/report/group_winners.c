@@ -94,10 +94,9 @@ static void add_keys(const struct group_winners *all, const struct group_winner 
     for (size_t i = 0; i < w->keys.count; i++) {
         if (!winners_differ(all, &w->keys.items[i]))
             continue;
-        char *title = job_key_title(&w->keys, &w->keys.items[i]);
+        OWNED char *title = job_key_title(&w->keys, &w->keys.items[i]);
         buffer_printf(out, ", %s ", title);
         text_add_printable(out, w->keys.items[i].text, strlen(w->keys.items[i].text), 40, false);
-        free(title);
     }
 }
 

@@ -28,9 +28,8 @@ void job_command_train(struct job_launch *l)
 {
     if (!l->files)
         return;
-    char *directory = directory_of(l), *config = xasprintf("%s/" DS_TRAINING_FILE, directory);
+    OWNED char *directory = directory_of(l), *config = xasprintf("%s/" DS_TRAINING_FILE, directory);
     training_command(l->command, directory, config);
-    free_all(directory, config);
 }
 
 /* Stands for the attempt's directory until the line is quoted. */
@@ -143,12 +142,11 @@ static void add_copies(struct buffer *line, char *const *words, const char *exac
     for (; *words; words++)
         named |= strchr(*words, MARK) != NULL;
     for (size_t i = 0; named && i < LENGTH(names); i++) {
-        char *path = xasprintf("%s/%s", exact, names[i]);
+        OWNED char *path = xasprintf("%s/%s", exact, names[i]);
         if (access(path, R_OK) == 0) {
             add_word(line, any ? " " : "cp ", path);
             any = true;
         }
-        free(path);
     }
     if (any)
         buffer_printf(line, " '%c' && ", MARK);
@@ -157,7 +155,7 @@ static void add_copies(struct buffer *line, char *const *words, const char *exac
 char *job_command_line(const struct job_launch *l, bool has_directory)
 {
     struct buffer line = BUFFER_INIT, out = BUFFER_INIT;
-    char *exact = directory_of(l);
+    OWNED char *exact = directory_of(l);
     char **settings = settings_of(l, exact), **words = strings_copy(l->command);
     free(words[0]);
     words[0] = program_of(l);
@@ -169,10 +167,9 @@ char *job_command_line(const struct job_launch *l, bool has_directory)
     if (!has_directory)
         add_copies(&line, words, exact);
     if (l->working_directory) {
-        char *directory = marked(l->working_directory, l, exact);
+        OWNED char *directory = marked(l->working_directory, l, exact);
         add_word(&line, "cd ", directory);
         buffer_add_text(&line, " && ");
-        free(directory);
     }
     shell_add_command(&line, settings, words);
     if (!has_directory)
@@ -181,7 +178,6 @@ char *job_command_line(const struct job_launch *l, bool has_directory)
     buffer_free(&line);
     strings_free(settings);
     strings_free(words);
-    free(exact);
     return buffer_take(&out);
 }
 

@@ -23,14 +23,13 @@ static bool needs_escape(const char *text, size_t length, size_t i)
 /* One line: `text` has no line ends. */
 static void add_line(struct buffer *out, const char *text, size_t length)
 {
-    struct buffer line = BUFFER_INIT;
+    OWNED_BUFFER line = BUFFER_INIT;
     text_add_printable(&line, text, length, 0, false);
     for (size_t i = 0; i < line.length; i++) {
         if (needs_escape(line.data, line.length, i))
             buffer_add_char(out, '\\');
         buffer_add_char(out, line.data[i]);
     }
-    buffer_free(&line);
 }
 
 void markdown_add_text(struct buffer *out, const char *text, size_t length)
@@ -68,7 +67,7 @@ static void markdown_row(struct writer *w, const struct cell *cells)
 
 static void markdown_header(struct writer *w, const struct cell *names)
 {
-    struct buffer title = BUFFER_INIT;
+    OWNED_BUFFER title = BUFFER_INIT;
     (void)names;
     buffer_add_char(&w->text, '|');
     for (size_t i = 0; i < w->rows->column_count; i++) {
@@ -82,7 +81,6 @@ static void markdown_header(struct writer *w, const struct cell *names)
     for (size_t i = 0; i < w->rows->column_count; i++)
         buffer_add_text(&w->text, " --- |");
     buffer_add_char(&w->text, '\n');
-    buffer_free(&title);
 }
 
 int render_markdown(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,

@@ -98,8 +98,8 @@ static int copy_rows(struct stmt *rows, struct stmt *insert, struct error *e)
 
 static int copy_table(struct db *source, struct db *target, const char *table, struct error *e)
 {
-    struct stmt *rows = NULL, *insert = NULL;
-    struct buffer select = BUFFER_INIT, into = BUFFER_INIT;
+    OWNED_STMT *rows = NULL, *insert = NULL;
+    OWNED_BUFFER select = BUFFER_INIT, into = BUFFER_INIT;
     buffer_printf(&select, "SELECT * FROM temp.%s", table);
     int rc = db_prepare(source, buffer_text(&select), &rows, e);
     if (rc == 0) {
@@ -111,10 +111,6 @@ static int copy_table(struct db *source, struct db *target, const char *table, s
     }
     if (rc == 0)
         rc = copy_rows(rows, insert, e);
-    stmt_free(rows);
-    stmt_free(insert);
-    buffer_free(&select);
-    buffer_free(&into);
     return rc;
 }
 

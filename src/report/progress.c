@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/text.h"
@@ -205,11 +204,10 @@ static void add_failed(const struct sweep_progress *p, struct buffer *out)
 static void add_held(const struct sweep_progress *p, struct buffer *out)
 {
     const char *why = p->held_for ? p->held_for : "meshsweep status says why";
-    char *start = xstrndup(why, strcspn(why, ":"));
+    OWNED char *start = xstrndup(why, strcspn(why, ":"));
     buffer_printf(out, ", %" PRId64 " held (", p->held);
     add_text(out, start, 0, false);
     buffer_add_char(out, ')');
-    free(start);
 }
 
 /* Adds the states of the whole sweep's jobs, whichever run they were in. */
@@ -353,18 +351,17 @@ static size_t collect_rows(const struct sweep_progress *p, struct summary_line *
 static size_t add_row_name(const struct summary_line *row, struct buffer *out)
 {
     buffer_add_text(out, row->indent);
-    struct buffer name = BUFFER_INIT;
+    OWNED_BUFFER name = BUFFER_INIT;
     size_t columns = text_add_printable(&name, row->name, strlen(row->name), SUMMARY_NAME_COLUMNS, false);
     text_add_styled(out, text_state_style(row->name), buffer_text(&name));
-    buffer_free(&name);
     return strlen(row->indent) + columns;
 }
 
 void progress_add_summary(const struct sweep_progress *p, struct buffer *out)
 {
-    struct summary_line *rows = xcalloc(p->failure_count + SUMMARY_STATES + 1, sizeof *rows);
+    OWNED struct summary_line *rows = xcalloc(p->failure_count + SUMMARY_STATES + 1, sizeof *rows);
     size_t count = collect_rows(p, rows), widest = 0;
-    struct buffer scratch = BUFFER_INIT;
+    OWNED_BUFFER scratch = BUFFER_INIT;
     for (size_t i = 0; i < count; i++) {
         size_t columns = add_row_name(&rows[i], &scratch);
         widest = columns > widest ? columns : widest;
@@ -377,6 +374,4 @@ void progress_add_summary(const struct sweep_progress *p, struct buffer *out)
             buffer_printf(out, "  %5.1f%%", (double)rows[i].count / (double)p->total * 100);
         buffer_add_char(out, '\n');
     }
-    buffer_free(&scratch);
-    free(rows);
 }

@@ -9,7 +9,7 @@
 /* Backslashes, quotes and line ends are escaped in a label's value; nothing else is. */
 static void add_label(struct buffer *out, const char *name, const char *value)
 {
-    struct buffer valid = BUFFER_INIT;
+    OWNED_BUFFER valid = BUFFER_INIT;
     text_add_valid(&valid, value, strlen(value));
     buffer_printf(out, "%s=\"", name);
     for (const char *c = buffer_text(&valid); *c; c++) {
@@ -21,7 +21,6 @@ static void add_label(struct buffer *out, const char *name, const char *value)
             buffer_add_char(out, *c);
     }
     buffer_add_char(out, '"');
-    buffer_free(&valid);
 }
 
 struct scrape {

@@ -22,7 +22,7 @@ const struct report_format report_document = {"json", "a document", render_docum
 static int unknown_format(const char *name, struct error *e)
 {
     const char *names[FORMAT_COUNT];
-    struct buffer list = BUFFER_INIT;
+    OWNED_BUFFER list = BUFFER_INIT;
     for (size_t i = 0; i < FORMAT_COUNT; i++) {
         names[i] = report_formats[i].name;
         buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
@@ -32,7 +32,6 @@ static int unknown_format(const char *name, struct error *e)
         error_set(e, ERROR_USAGE, "unknown format '%s'; did you mean '%s'? (%s)", name, near, buffer_text(&list));
     else
         error_set(e, ERROR_USAGE, "unknown format '%s' (%s)", name, buffer_text(&list));
-    buffer_free(&list);
     return -1;
 }
 

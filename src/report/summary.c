@@ -1,7 +1,6 @@
 #include "report/exports.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/job_command.h"
@@ -39,24 +38,22 @@ static void add_code(struct buffer *out, const char *text)
         run = *c == '`' ? run + 1 : 0;
         longest = run > longest ? run : longest;
     }
-    char *fence = xasprintf("%.*s", (int)longest + 1, "````````````````````````````````");
+    OWNED char *fence = xasprintf("%.*s", (int)longest + 1, "````````````````````````````````");
     buffer_printf(out, "\n%ssh\n", fence);
     text_add_valid(out, text, strlen(text));
     buffer_printf(out, "\n%s\n", fence);
-    free(fence);
 }
 
 static void add_keys(const struct job_keys *keys, struct buffer *out)
 {
     buffer_add_text(out, "\n| key | value |\n| --- | --- |\n");
     for (size_t i = 0; i < keys->count; i++) {
-        char *title = job_key_title(keys, &keys->items[i]);
+        OWNED char *title = job_key_title(keys, &keys->items[i]);
         buffer_add_text(out, "| ");
         add(out, title);
         buffer_add_text(out, " | ");
         add(out, keys->items[i].text);
         buffer_add_text(out, " |\n");
-        free(title);
     }
 }
 
@@ -72,9 +69,8 @@ static void add_winner(const struct best *b, struct buffer *out)
     add_keys(&b->jobs[0].keys, out);
     if (!b->launch.command[0])
         return;
-    char *line = job_command_line(&b->launch, false);
+    OWNED char *line = job_command_line(&b->launch, false);
     add_code(out, line);
-    free(line);
 }
 
 /* Says in a sentence why there is no winner. */

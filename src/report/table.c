@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/render.h"
@@ -66,7 +65,7 @@ static void measure(struct table *t, bool titles)
 
 static void add_titles(struct table *t)
 {
-    struct buffer title = BUFFER_INIT;
+    OWNED_BUFFER title = BUFFER_INIT;
     for (size_t i = 0; i < t->column_count; i++) {
         buffer_clear(&title);
         writer_add_title(&title, t->writer.rows, i);
@@ -75,7 +74,6 @@ static void add_titles(struct table *t)
     }
     t->row_count++;
     measure(t, true);
-    buffer_free(&title);
 }
 
 static void add_repeated(struct buffer *out, const char *what, size_t times)
@@ -92,9 +90,8 @@ static void write_cell(struct table *t, size_t column, const struct shown *s)
         buffer_add(out, text, s->length);
         return;
     }
-    char *state = xstrndup(text, s->length);
+    OWNED char *state = xstrndup(text, s->length);
     text_add_styled(out, text_state_style(state), state);
-    free(state);
 }
 
 static void write_row(struct table *t, const struct shown *row)

@@ -101,7 +101,7 @@ size_t text_add_printable(struct buffer *out, const char *text, size_t length, s
 void text_add_line(struct buffer *out, const char *text)
 {
     /* Several lines become one, joined by blanks. */
-    struct buffer line = BUFFER_INIT;
+    OWNED_BUFFER line = BUFFER_INIT;
     for (const char *p = text; *p;) {
         size_t blanks = strspn(p, " \t\r\n"), ends = strcspn(p, "\r\n");
         if (ends < blanks) {
@@ -112,7 +112,6 @@ void text_add_line(struct buffer *out, const char *text)
         }
     }
     text_add_printable(out, buffer_text(&line), line.length, TEXT_LINE_COLUMNS, false);
-    buffer_free(&line);
 }
 
 /* --- whole lines --- */

@@ -78,7 +78,7 @@ out:
 
 void writer_units(struct writer *w, void (*row)(struct writer *w, const struct cell *cells))
 {
-    struct cell *cells = xcalloc(w->rows->column_count + 1, sizeof *cells);
+    OWNED struct cell *cells = xcalloc(w->rows->column_count + 1, sizeof *cells);
     for (size_t i = 0; i < w->rows->column_count; i++) {
         const char *unit = w->rows->units ? w->rows->units[i] : NULL;
         if (unit && unit[0])
@@ -86,7 +86,6 @@ void writer_units(struct writer *w, void (*row)(struct writer *w, const struct c
     }
     if (w->options->units)
         row(w, cells);
-    free(cells);
 }
 
 void writer_add_number(struct buffer *out, const struct cell *cell)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -92,7 +91,7 @@ static lxw_row_t add_header(struct sheet *s, const struct row_source *rows, bool
 
 static int add_rows(struct sheet *s, const struct row_source *rows, lxw_row_t row, struct error *e)
 {
-    struct cell *cells = xcalloc(rows->column_count + 1, sizeof *cells);
+    OWNED struct cell *cells = xcalloc(rows->column_count + 1, sizeof *cells);
     int rc;
     while ((rc = rows->next(rows->context, cells, e)) > 0) {
         if (row == ROWS_MOST) {
@@ -104,7 +103,6 @@ static int add_rows(struct sheet *s, const struct row_source *rows, lxw_row_t ro
             add_cell(s, rows->names[i], row, (lxw_col_t)i, &cells[i]);
         row++;
     }
-    free(cells);
     return rc;
 }
 

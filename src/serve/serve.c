@@ -144,7 +144,7 @@ static int serve_address_listen(struct serve_address *a, int *descriptor, struct
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     struct addrinfo *found = NULL;
-    char *port = xasprintf("%d", a->port), *text = serve_address_text(a);
+    OWNED char *port = xasprintf("%d", a->port), *text = serve_address_text(a);
     int rc = getaddrinfo(a->host, port, &hints, &found), why = 0;
     *descriptor = -1;
     if (rc != 0)
@@ -159,7 +159,6 @@ static int serve_address_listen(struct serve_address *a, int *descriptor, struct
         error_set(e, ERROR_FAILED, "--serve %s: %s%s", text, strerror(why), advice(why));
     if (found)
         freeaddrinfo(found);
-    free_all(port, text);
     return *descriptor < 0 ? -1 : 0;
 }
 
@@ -205,13 +204,12 @@ static void watched_close(struct watched *w)
 static int64_t written_at(const char *path)
 {
     struct stat s;
-    char *log = xasprintf("%s-wal", path);
+    OWNED char *log = xasprintf("%s-wal", path);
     const char *const files[] = {path, log};
     int64_t sum = 0;
     for (int i = 0; i < 2; i++)
         if (stat(files[i], &s) == 0)
             sum += s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec + s.st_size;
-    free(log);
     return sum;
 }
 
@@ -372,9 +370,9 @@ static int check_token(const char *token, struct error *e)
 
 static void print_url(const struct serve_options *o, const struct serve_address *a, const char *token)
 {
-    char *address = serve_address_text(a), *url = xasprintf("http://%s/%s%s", address, token, token[0] ? "/" : "");
+    OWNED char *address = serve_address_text(a),
+               *url = xasprintf("http://%s/%s%s", address, token, token[0] ? "/" : "");
     o->print(url);
-    free_all(url, address);
 }
 
 static int serve_watched(struct watched *w, const struct serve_options *o, struct serve_address *a, const char *token,

@@ -183,11 +183,10 @@ static enum MHD_Result answer_page(struct server *s, struct MHD_Connection *c)
         return answer(s, c, MHD_HTTP_SERVICE_UNAVAILABLE, r);
     }
     if (!s->whole) {
-        struct buffer text = BUFFER_INIT;
+        OWNED_BUFFER text = BUFFER_INIT;
         buffer_add(&text, s->page.text.data, s->page.text.length);
         buffer_printf(&text, "<!--%lld-->\n", (long long)s->page.version);
         s->whole = text_response(s, text.data, text.length, "text/html; charset=utf-8", "frame-ancestors 'none'");
-        buffer_free(&text);
     }
     return answer_kept(s, c, s->whole);
 }
@@ -203,7 +202,7 @@ static enum MHD_Result answer_rows(struct server *s, struct MHD_Connection *c)
     int64_t since = since_of(s, c);
     if (s->recent_rows && s->rows_since == since)
         return answer_kept(s, c, s->recent_rows);
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     buffer_printf(&text, "{\"version\":%lld,\"rows\":%lld,\"changed\":[", (long long)s->page.version,
                   (long long)s->rows.change);
     live_rows_add_changes(&s->rows, since, &text);
@@ -213,7 +212,6 @@ static enum MHD_Result answer_rows(struct server *s, struct MHD_Connection *c)
     forget(s, &s->recent_rows);
     s->recent_rows = text_response(s, text.data, text.length, "application/json", NOTHING_ALLOWED);
     s->rows_since = since;
-    buffer_free(&text);
     return answer_kept(s, c, s->recent_rows);
 }
 
@@ -252,7 +250,7 @@ static enum MHD_Result answer_file(const struct server *s, struct MHD_Connection
 /* Writes the current state to `out`, which has EVENT_BYTES. With the lock. */
 static size_t make_event(const struct server *s, char *out)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     buffer_printf(&b, "data: {\"version\":%lld,\"rows\":%lld,\"problem\":", (long long)s->page.version,
                   (long long)s->rows.change);
     if (s->problem)
@@ -262,7 +260,6 @@ static size_t make_event(const struct server *s, char *out)
     buffer_add_text(&b, "}\n\n");
     size_t length = b.length < EVENT_BYTES ? b.length : EVENT_BYTES;
     memcpy(out, b.data, length);
-    buffer_free(&b);
     return length;
 }
 
@@ -293,7 +290,7 @@ static ssize_t next_event(void *context, uint64_t position, char *out, size_t ro
 
 static void listener_free(void *context)
 {
-    struct listener *l = context;
+    OWNED struct listener *l = context;
     struct server *s = l->server;
     pthread_mutex_lock(&s->lock);
     if (l->previous)
@@ -303,7 +300,6 @@ static void listener_free(void *context)
     if (l->next)
         l->next->previous = l->previous;
     pthread_mutex_unlock(&s->lock);
-    free(l);
 }
 
 static enum MHD_Result answer_events(struct server *s, struct MHD_Connection *c)
@@ -351,11 +347,10 @@ static enum MHD_Result refuse(struct server *s, struct MHD_Connection *c, int st
 
 static enum MHD_Result redirect(const struct server *s, struct MHD_Connection *c)
 {
-    char *there = xasprintf("/%s/", s->token);
+    OWNED char *there = xasprintf("/%s/", s->token);
     struct MHD_Response *r = text_response(s, "", 0, "text/plain", NOTHING_ALLOWED);
     if (r)
         s->http.add_response_header(r, "Location", there);
-    free(there);
     return answer(s, c, MHD_HTTP_MOVED_PERMANENTLY, r);
 }
 
