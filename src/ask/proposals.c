@@ -223,7 +223,7 @@ static void add_distance(const struct proposal_place *place, const cJSON *item, 
                          struct buffer *far)
 {
     static const char *const aliases[SECTION_COUNT] = {"c.json", "m.json", "t.json", "p.json"};
-    struct buffer column = BUFFER_INIT;
+    OWNED_BUFFER column = BUFFER_INIT;
     size_t index;
     if (names_resolve(&place->space->names, item->string, &index) != RESOLVED_KEY)
         return;
@@ -239,7 +239,6 @@ static void add_distance(const struct proposal_place *place, const cJSON *item, 
         buffer_printf(far, " + iif(%s > 0, 1.0 * max(%s, %s) / min(%s, %s), 9e9)", value, value, buffer_text(&wanted),
                       value, buffer_text(&wanted));
     }
-    buffer_free(&column);
 }
 
 /* The nearest job of the sweep; 0: none. */
@@ -311,12 +310,10 @@ static int refuse(const struct proposal_place *place, const struct asked_for *p,
 static int refuse_excluded(const struct proposal_place *place, const struct asked_for *p,
                            const struct expression *filter, cJSON *list, struct error *e)
 {
-    char *values = NULL, *missing = NULL;
+    OWNED char *values = NULL, *missing = NULL;
     size_t rule;
-    if (find_rule(place, filter, &rule, &values, e) < 0) {
-        free(values);
+    if (find_rule(place, filter, &rule, &values, e) < 0)
         return -1;
-    }
     struct proposal_refusal r = {.values_json = values};
     if (rule != SIZE_MAX) {
         const struct space_rule *by = &place->space->rules[rule];
@@ -325,9 +322,7 @@ static int refuse_excluded(const struct proposal_place *place, const struct aske
     } else {
         r.reason = missing = missing_value(place, p);
     }
-    int rc = refuse(place, p, &r, list, e);
-    free_all(values, missing);
-    return rc;
+    return refuse(place, p, &r, list, e);
 }
 
 static int refuse_pruned(const struct proposal_place *place, const struct asked_for *p, int64_t witness, cJSON *list,

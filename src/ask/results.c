@@ -56,7 +56,7 @@ static int say_not_asked(const char *what, int64_t number, struct error *e)
 
 static int find_trial(const struct proposal_place *place, const cJSON *item, struct told *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int64_t trial, job;
     if (number_of(item, "trial", &trial, e) < 0 || find_named(place, item, &job, e) < 0)
         return -1;
@@ -79,7 +79,6 @@ static int find_trial(const struct proposal_place *place, const cJSON *item, str
         out->trial_id = stmt_int(s, 0);
         out->job_id = stmt_int(s, 1);
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

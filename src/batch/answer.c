@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "batch/system.h"
@@ -222,7 +221,7 @@ static bool has_list(const struct batch_system *s, const struct batch_question *
 int batch_answer_read(const struct batch_system *s, const struct batch_question *q, const char *text,
                       batch_entry_function *each, void *context, size_t *entries)
 {
-    struct buffer records = BUFFER_INIT;
+    OWNED_BUFFER records = BUFFER_INIT;
     struct error e = ERROR_INIT;
     int rc, refused = q->json ? 0 : add_records(q, text, &records);
     *entries = 0;
@@ -240,6 +239,5 @@ int batch_answer_read(const struct batch_system *s, const struct batch_question 
         refused += !taken;
     }
     stmt_reset(q->rows);
-    buffer_free(&records);
     return rc < 0 ? -1 : refused;
 }

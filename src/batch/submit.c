@@ -121,7 +121,7 @@ static void submit(struct batch_executor *x, size_t index)
     struct batch_array *a = &x->batches.arrays[index];
     struct error e = ERROR_INIT;
     enum batch_refusal refusal = REFUSAL_FINAL;
-    char *why = NULL;
+    OWNED char *why = NULL;
     if (batch_array_write(&x->batches, a, x->job_name, x->config->heartbeat_ms, &e) < 0) {
         give_up(x, a, e.text, false);
         return;
@@ -145,7 +145,6 @@ static void submit(struct batch_executor *x, size_t index)
     } else {
         refused(x, index, refusal, why);
     }
-    free(why);
 }
 
 void batch_submit_due(struct batch_executor *x, int64_t now_ms)

@@ -61,7 +61,7 @@ void match_json_free(struct match_json *j)
 static int add_keys(struct match_json *j, const struct match *m, cJSON *job, struct error *e)
 {
     cJSON *keys = cJSON_AddObjectToObject(job, "keys");
-    struct buffer derived = BUFFER_INIT;
+    OWNED_BUFFER derived = BUFFER_INIT;
     for (int i = 0; i < SECTION_COUNT; i++) {
         int rc = 0;
         if (j->json[i]) {
@@ -75,7 +75,6 @@ static int add_keys(struct match_json *j, const struct match *m, cJSON *job, str
     }
     match_add_derived_json(j->space, m, &derived);
     json_add_raw(keys, "derived", derived.length ? buffer_text(&derived) : NULL);
-    buffer_free(&derived);
     return 0;
 }
 

@@ -140,7 +140,7 @@ int model_info_find_stages(struct session *s, struct model_facts *f, struct erro
     struct space *space = s->space;
     const struct key *key = s->sweep->model_info.given ? vocabulary_key(space, input_find("zero_stage")) : NULL;
     struct stmt *rows = NULL;
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     int64_t values[STAGES_MOST];
     size_t count = 0;
     int rc = 0;
@@ -158,7 +158,6 @@ int model_info_find_stages(struct session *s, struct model_facts *f, struct erro
     if (rc == 0 && count > 0)
         f->stages = cJSON_PrintUnformatted(list);
     cJSON_Delete(list);
-    buffer_free(&sql);
     return rc;
 }
 

@@ -224,11 +224,10 @@ void output_message(const char *format, ...)
 void output_error(const char *command, const struct error *e, const char *hint)
 {
     const char *line = e->text;
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     if (messages_are_events) {
         progress_event_add_text(EVENT_ERROR, line, &text);
         output_to_stderr("", &text, "\n");
-        buffer_free(&text);
         return;
     }
     do {
@@ -239,7 +238,6 @@ void output_error(const char *command, const struct error *e, const char *hint)
         line = next;
     } while (line);
     output_to_stderr("", &text, "");
-    buffer_free(&text);
 }
 
 int output_status(const struct error *e)
@@ -260,7 +258,7 @@ bool output_is_terminal(FILE *stream)
 
 bool output_question(const char *question, struct buffer *answer)
 {
-    char *line = NULL;
+    OWNED char *line = NULL;
     size_t size = 0;
     if (!output_is_terminal(stdin) || !output_is_terminal(stderr))
         return false;
@@ -269,7 +267,6 @@ bool output_question(const char *question, struct buffer *answer)
     bool any = getline(&line, &size, stdin) > 0;
     buffer_clear(answer);
     buffer_add(answer, any ? line : "", any ? strcspn(line, "\n") : 0);
-    free(line);
     return any;
 }
 

@@ -285,7 +285,7 @@ int search_model_count(const struct sweep *sweep, const struct model_search_opti
 {
     struct model_search *search = NULL;
     struct model_search_progress progress;
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     if (open_search(sweep, options, &progress, &search, e) < 0)
         return -1;
     struct counts c = {.search = search, .filtered = has_filters(search)};
@@ -295,7 +295,6 @@ int search_model_count(const struct sweep *sweep, const struct model_search_opti
         rc = output_write(buffer_text(&out), out.length, e);
     }
     free(c.counted.kept_by_layers);
-    buffer_free(&out);
     model_search_free(search);
     return rc;
 }

@@ -54,13 +54,12 @@ int stale_results_read(struct db *db, const struct job_config *job, cJSON **out,
 /* How the environment differs from that of the run before, in words; NULL: not. The caller's. */
 static int read_environment(struct db *db, const char *environment, char **words, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (answer_open(db, ANSWER, "SELECT words FROM environment", VALUES(sql_null(), sql_null(), sql_text(environment)),
                     &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);
     *words = rc > 0 ? stmt_copy_text(s, 0) : NULL;
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

@@ -12,7 +12,7 @@
 
 static int copy(const char *from, const char *to, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     if (path_is_same(from, to))
         return 0;
     OWNED char *parent = path_beside(to, ".");
@@ -21,7 +21,6 @@ static int copy(const char *from, const char *to, struct error *e)
         rc = file_read(from, SIZE_MAX / 2, &text, e);
     if (rc == 0)
         rc = file_write_atomic(to, text.data, text.length, e);
-    buffer_free(&text);
     return rc;
 }
 

@@ -147,9 +147,9 @@ static int archive_files(const struct archive_options *o, const char *files, con
 static int archive(const struct arguments *a, struct error *e)
 {
     const struct archive_options *o = a->options;
-    struct string_list directories = STRING_LIST_INIT;
+    OWNED_LIST directories = STRING_LIST_INIT;
     struct db *db = NULL;
-    char *jobs = NULL, *files = NULL;
+    OWNED char *jobs = NULL, *files = NULL;
     int64_t until_ms = INT64_MAX, age_ms;
     if (o->older_than && !parse_duration_ms(o->older_than, &age_ms))
         return error_set(e, ERROR_USAGE, "archive: --older-than %s: must be a time, such as 30d or 12h", o->older_than);
@@ -166,8 +166,6 @@ static int archive(const struct arguments *a, struct error *e)
     store_close(db);
     if (rc == 0)
         rc = archive_files(o, files, &directories, e);
-    string_list_free(&directories);
-    free_all(jobs, files);
     return rc;
 }
 

@@ -697,8 +697,8 @@ static int add_group_keys(struct db *db, const char *option, const char *text, s
 static int suppose(struct db *db, const struct best_options *o, const struct arguments *a, const char **group,
                    struct error *e)
 {
-    struct string_list keys = STRING_LIST_INIT;
-    struct buffer json = BUFFER_INIT;
+    OWNED_LIST keys = STRING_LIST_INIT;
+    OWNED_BUFFER json = BUFFER_INIT;
     bool has_groups = false;
     const bool conditional = o->subject_to || o->memory;
     if (o->subject_to && o->memory)
@@ -722,8 +722,6 @@ static int suppose(struct db *db, const struct best_options *o, const struct arg
     buffer_add_char(&json, ']');
     if (rc == 0 && (keys.count || conditional))
         rc = configurations_suppose(db, keys.count ? buffer_text(&json) : NULL, e);
-    string_list_free(&keys);
-    buffer_free(&json);
     return rc;
 }
 

@@ -106,7 +106,7 @@ static int submit(struct trying *y, int i, struct error *e)
     struct batch_config config = *y->t->config;
     struct buffer options = BUFFER_INIT;
     enum batch_refusal refusal;
-    char *why = NULL;
+    OWNED char *why = NULL;
     config.gpus = false;
     config.options = i == WRONG ? wrong_option : config.options;
     batch_wish_add(&(struct batch_wish){y->t->system, &config, "{}", 0, MARGIN_MINUTES, 0}, &options);
@@ -120,7 +120,6 @@ static int submit(struct trying *y, int i, struct error *e)
     a->job = batch_submit(y->t->system, y->environment, &values, path, &refusal, &why);
     y->of[i].refused = a->job ? NULL : xstrdup(why && *why ? why : "it said nothing");
     batch_values_free(&values);
-    free(why);
     return 0;
 }
 
@@ -609,7 +608,7 @@ static int repair_database(const char *path, cJSON *answer, struct error *e)
 {
     cJSON *repaired = cJSON_GetObjectItemCaseSensitive(answer, "repaired");
     struct db *db = NULL;
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     if (!store_exists(path))
         return error_set(e, ERROR_FAILED, "database %s: it does not exist; name another with -d FILE", path);
     struct string_list restored = STRING_LIST_INIT;
@@ -622,7 +621,6 @@ static int repair_database(const char *path, cJSON *answer, struct error *e)
     string_list_free(&restored);
     if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
         rc = -1;
-    buffer_free(&b);
     return rc;
 }
 
@@ -630,7 +628,7 @@ static int check_database(const char *path, cJSON *answer, struct error *e)
 {
     cJSON *findings = cJSON_GetObjectItemCaseSensitive(answer, "findings");
     struct db *db = NULL;
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     size_t count = 0;
     if (store_open_reading(path, STORE_READ_TO_CHECK, &db, e) < 0)
         return -1;
@@ -641,7 +639,6 @@ static int check_database(const char *path, cJSON *answer, struct error *e)
         buffer_printf(&b, "%s: all well\n", path);
     if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
         rc = -1;
-    buffer_free(&b);
     return rc < 0 ? -1 : count ? STATUS_FAILED : STATUS_OK;
 }
 

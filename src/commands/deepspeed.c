@@ -368,21 +368,16 @@ static int check_fsdp(const struct tuning_call *t, struct error *e)
 
 static int read_config(struct tuning_call *t, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
-    char *named = NULL;
-    if (find_config(t, &named, e) < 0) {
-        free(named);
+    OWNED_BUFFER text = BUFFER_INIT;
+    OWNED char *named = NULL;
+    if (find_config(t, &named, e) < 0)
         return -1;
-    }
     t->ds_file = path_absolute(named);
     int rc = file_read(named, LARGEST_CONFIG, &text, e);
     if (rc < 0)
         e->kind = ERROR_USAGE;
     rc = rc < 0 ? rc : json_text_parse(named, buffer_text(&text), &t->root, e);
-    rc = rc < 0 ? rc : check_config(t, named, e);
-    buffer_free(&text);
-    free(named);
-    return rc;
+    return rc < 0 ? rc : check_config(t, named, e);
 }
 
 static int read_accelerate(struct tuning_call *t, struct error *e)

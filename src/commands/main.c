@@ -47,13 +47,12 @@ static int run_command_line(const struct command *c, char *const *argv, bool nam
 {
     struct error e = ERROR_INIT;
     struct option_words words = {0};
-    void *options = xcalloc(1, c->options_bytes);
+    OWNED void *options = xcalloc(1, c->options_bytes);
     const struct option_rules rules = {c->options, c->words_most, c->takes_program, c->first_word_is_program};
     int status = STATUS_OK;
     if (options_parse(&rules, argv, options, &words, &e) < 0) {
         OWNED char *hint = xasprintf("; see meshsweep %s --help", c->name);
         output_error(c->name, &e, hint);
-        free(options);
         return STATUS_USAGE;
     }
     const struct arguments arguments = {options, words.items, words.count, words.program};
@@ -69,7 +68,7 @@ static int run_command_line(const struct command *c, char *const *argv, bool nam
         output_error(NULL, &e, NULL);
         status = output_status(&e);
     }
-    free_all(words.items, words.joined, options);
+    free_all(words.items, words.joined);
     return status;
 }
 

@@ -440,9 +440,8 @@ static char *scalar_text(const cJSON *value)
 /* The value stands in the same word as the option's name, so it is never another option. */
 static int add_option(struct command_line *l, const struct option *o, const cJSON *value, struct error *e)
 {
-    char *text = scalar_text(value);
+    OWNED char *text = scalar_text(value);
     if (o->kind == OPTION_FLAG ? !cJSON_IsBool(value) : !text) {
-        free(text);
         return error_set(e, ERROR_USAGE, "`%s` is %s", o->name,
                          o->kind == OPTION_FLAG ? "true or false" : "one value: text or a number");
     }
@@ -450,7 +449,6 @@ static int add_option(struct command_line *l, const struct option *o, const cJSO
         string_list_add(&l->options, xasprintf("--%s=%s", o->name, text));
     else if (cJSON_IsTrue(value))
         string_list_add(&l->options, xasprintf("--%s", o->name));
-    free(text);
     return 0;
 }
 

@@ -438,7 +438,7 @@ static int prediction_table_add(struct prediction_table *t, const struct match *
                                 struct error *e)
 {
     struct stmt *s = t->insert;
-    struct buffer derived = BUFFER_INIT;
+    OWNED_BUFFER derived = BUFFER_INIT;
     char hex[HASH_HEX_BYTES];
     if (t->rows == 0 && define_units(t, row, e) < 0)
         return -1;
@@ -460,7 +460,6 @@ static int prediction_table_add(struct prediction_table *t, const struct match *
     int rc = bind_sections(t, m, e);
     if (rc == 0)
         rc = stmt_run(s, e);
-    buffer_free(&derived);
     return rc;
 }
 

@@ -33,16 +33,14 @@ static int open_session(struct proposing *p, const struct run_options *o, const 
 static int list_jobs(struct proposing *p, struct error *e)
 {
     struct enumeration enumeration = {0};
-    char *path = NULL, *text = NULL;
+    OWNED char *path = NULL, *text = NULL;
     if (!sweep_is_imported(p->session.sweep)) {
         if (enumerate_into(p->session.space, p->db, NULL, NULL, &enumeration, e) < 0)
             return -1;
         p->place.sweep_id = enumeration.sweep_id;
         return 0;
     }
-    int rc = sweep_read_current(p->db, &p->place.sweep_id, &path, &text, e);
-    free_all(path, text);
-    return rc;
+    return sweep_read_current(p->db, &p->place.sweep_id, &path, &text, e);
 }
 
 static int settle(struct proposing *p, struct error *e)

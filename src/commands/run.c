@@ -415,7 +415,7 @@ static int run_again(struct execution *x, const char *directory, const char *ide
 static int note_full(struct execution *x, struct error *e)
 {
     cJSON *all = NULL;
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     if (full_trainings_read(x->db, x->full_job, &all, e) < 0)
         return -1;
     const cJSON *last = full_training_last(all);
@@ -426,7 +426,6 @@ static int note_full(struct execution *x, struct error *e)
         buffer_printf(&text, "the full training of job %lld was not started\n", (long long)x->full_job);
     if (text.length)
         output_message("%.*s", (int)text.length - 1, buffer_text(&text));
-    buffer_free(&text);
     cJSON_Delete(all);
     return 0;
 }
@@ -635,7 +634,7 @@ static int status_of(const struct execution *x)
 /* Names the rules that leave nothing to run. */
 static void report_rules(const struct execution *x)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     struct error none = ERROR_INIT;
     if (x->enumeration.counts.jobs > 0 ||
         status_part(x->db, "SELECT combinations, rule, reason FROM falsified WHERE level = 'exclude'", NO_VALUES, &s,
@@ -645,7 +644,6 @@ static void report_rules(const struct execution *x)
         output_message("%lld combination%s excluded by %s: %s", (long long)stmt_int(s, 0),
                        stmt_int(s, 0) == 1 ? " is" : "s are", stmt_text(s, 1),
                        stmt_is_null(s, 2) ? "" : stmt_text(s, 2));
-    stmt_free(s);
 }
 
 static void say_no_winner(const struct best *best)
@@ -766,7 +764,7 @@ static int run_enumerated(struct execution *x, struct error *e)
 static int find_formers(struct execution *x, struct formers *f, struct space_moves *moves, struct error *e)
 {
     struct space *space = x->session->space;
-    struct buffer hint = BUFFER_INIT;
+    OWNED_BUFFER hint = BUFFER_INIT;
     if (formers_find(space, x->db, FORMERS_WAS, f, e) < 0)
         return -1;
     if (f->own > 0)
@@ -780,7 +778,6 @@ static int find_formers(struct execution *x, struct formers *f, struct space_mov
     int rc = formers_hint(space, x->db, &hint, e);
     if (hint.length)
         output_message("%s", buffer_text(&hint));
-    buffer_free(&hint);
     return rc;
 }
 

@@ -412,7 +412,7 @@ static void add_model_info(const struct status_view *v, struct buffer *b)
 {
     static const char *const reasons[] = {"failure", "message", "excluded"};
     const cJSON *info = part(v, "model_info");
-    struct buffer list = BUFFER_INIT;
+    OWNED_BUFFER list = BUFFER_INIT;
     if (cJSON_IsNull(info))
         return;
     model_info_add_facts(info, &list);
@@ -428,7 +428,6 @@ static void add_model_info(const struct status_view *v, struct buffer *b)
         buffer_printf(b, " (job %lld)", (long long)json_count_of(info, "job"));
     buffer_printf(b, ": %s\n", list.length ? buffer_text(&list) + 2 : "not known yet");
     model_info_add_stages(info, "  ", b);
-    buffer_free(&list);
 }
 
 /* "2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)". */

@@ -172,7 +172,7 @@ static int find_worst(struct db *db, int64_t *job, struct error *e)
         "j.id),"
         " 1, -j.attempt_id FROM current_sweep AS s JOIN job AS j ON j.sweep_id = s.id AND j.state = 'failed')"
         " ORDER BY later, place, id LIMIT 1";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, sql, NO_VALUES, &s, e);
     if (rc == 0)
         return error_set(e, ERROR_NOTHING, "no job has ended yet");
@@ -180,7 +180,6 @@ static int find_worst(struct db *db, int64_t *job, struct error *e)
         *job = stmt_int(s, 0);
         output_message("%s", stmt_text(s, 1));
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

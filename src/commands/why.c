@@ -108,7 +108,7 @@ static char *known_keys(const struct space *space)
 static int add_job(const struct space *space, struct db *db, const char *word, struct buffer *sql, struct error *e)
 {
     int64_t job;
-    char *condition = NULL;
+    OWNED char *condition = NULL;
     if (!db)
         return error_set(e, ERROR_NOTHING,
                          "why: there is no database yet, so there is no job %s; name a database with -d FILE, or give "
@@ -119,7 +119,6 @@ static int add_job(const struct space *space, struct db *db, const char *word, s
     char *keys = known_keys(space);
     int rc = db_query_text(db, condition_sql, VALUES(sql_int(job), sql_text(keys)), &condition, e);
     buffer_add_text(sql, condition ? condition : "");
-    free(condition);
     cJSON_free(keys);
     return rc;
 }

@@ -194,7 +194,7 @@ static int mark_replicates(struct db *db, struct compared_jobs *out, struct erro
 int compared_jobs_read_labels(struct db *db, struct compared_jobs *jobs, enum compared_kind kind, struct error *e)
 {
     struct compared_section *section = &jobs->sections[kind];
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = 0;
     if (section->labels)
         return 0;
@@ -208,7 +208,6 @@ int compared_jobs_read_labels(struct db *db, struct compared_jobs *jobs, enum co
         if (rc > 0)
             section->labels[i] = texts_number(&jobs->texts, stmt_text(s, 0)) + 1;
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

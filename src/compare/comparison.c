@@ -732,7 +732,7 @@ static void add_followers(const struct sweep *s, const char *key, const struct s
 static int key_ties_read(struct db *db, const struct compared_jobs *jobs, const char *key, struct string_list *out,
                          struct error *e)
 {
-    struct string_list swept = STRING_LIST_INIT;
+    OWNED_LIST swept = STRING_LIST_INIT;
     struct sweep *sweep = NULL;
     struct error unreadable = ERROR_INIT;
     char *path = NULL, *text = NULL;
@@ -743,7 +743,6 @@ static int key_ties_read(struct db *db, const struct compared_jobs *jobs, const 
     if (sweep_parse(path, text, strlen(text), &sweep, &unreadable) == 0)
         add_followers(sweep, bare(key), &swept, out);
     sweep_free(sweep);
-    string_list_free(&swept);
     free_all(path, text);
     return 0;
 }

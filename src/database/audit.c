@@ -65,7 +65,7 @@ static void cannot_be_read(struct audit *a, const struct error *e)
 static int ask_rows(struct audit *a, const struct audit_question *q, struct examples *x, struct string_list *statements,
                     struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     if (db_prepare(a->db, q->sql, &s, e) < 0)
         return -1;
@@ -75,7 +75,6 @@ static int ask_rows(struct audit *a, const struct audit_question *q, struct exam
         if (has_statement && string_list_find(statements, stmt_text(s, 1)) == statements->count)
             string_list_add(statements, stmt_copy_text(s, 1));
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -35,7 +35,7 @@ static const char seconds_sql[] =
 static double ask(struct db *db, const char *objective, int64_t batch)
 {
     struct error ignored = ERROR_INIT;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     double seconds = NAN;
     if (db_prepare(db, seconds_sql, &s, &ignored) < 0)
         return NAN;
@@ -43,7 +43,6 @@ static double ask(struct db *db, const char *objective, int64_t batch)
     stmt_bind_text(s, 2, objective);
     if (stmt_next(s, &ignored) > 0)
         seconds = stmt_double_or_nan(s, 0);
-    stmt_free(s);
     return seconds;
 }
 

@@ -289,14 +289,13 @@ enum { SCRIPT_BYTES_MOST = 1 << 20, DECLARATION_BYTES = 200, PART_BYTES_LEAST = 
 
 static char *text_of_file(const char *path)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     struct error e = ERROR_INIT;
     struct stat is;
     bool is_file = stat(path, &is) == 0 && S_ISREG(is.st_mode);
     if (is_file && file_read(path, SCRIPT_BYTES_MOST, &text, &e) == 0 && text.length &&
         !memchr(text.data, '\0', text.length))
         return buffer_take(&text);
-    buffer_free(&text);
     return NULL;
 }
 

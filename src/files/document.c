@@ -103,7 +103,7 @@ static void path_add(struct buffer *out, const char *segment)
 /* One segment; NULL: it has not the form. Leaves `*path` behind it. */
 static char *take_segment(const char **path)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     const char *p = *path;
     const bool quoted = *p == '"';
     for (p += quoted; *p && *p != (quoted ? '"' : '.'); p++) {
@@ -114,7 +114,6 @@ static char *take_segment(const char **path)
     *path = p + (quoted && *p == '"');
     if (good)
         return buffer_take(&b);
-    buffer_free(&b);
     return NULL;
 }
 

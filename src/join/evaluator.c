@@ -145,7 +145,7 @@ static void add_select(const struct evaluator *v, const char *what, const char *
 
 static struct prepared *prepare(struct evaluator *v, struct sql_part *part)
 {
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     if (part->prepared)
         return part->prepared;
     struct prepared *p = xcalloc(1, sizeof *p);
@@ -153,7 +153,6 @@ static struct prepared *prepare(struct evaluator *v, struct sql_part *part)
     add_select(v, "", part->sql, part->keys, part->key_count, &sql);
     if (db_prepare(v->db, buffer_text(&sql), &p->select, &v->why) < 0)
         v->failed = true;
-    buffer_free(&sql);
     return part->prepared = p;
 }
 
@@ -263,13 +262,12 @@ int64_t evaluator_take_count(struct evaluator *v)
 
 bool evaluator_fails(struct evaluator *v, const struct expression *x, struct error *why)
 {
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     for (size_t i = 0; i < x->key_count; i++)
         if (!v->failed_keys[x->keys[i]].exact)
             return false;
     v->keys = v->failed_keys;
     add_select(v, "count", x->sql, x->keys, x->key_count, &sql);
     bool fails = guard_fails(v->db, buffer_text(&sql), why);
-    buffer_free(&sql);
     return fails;
 }

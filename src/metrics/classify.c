@@ -59,7 +59,7 @@ int classifier_create(const struct failure_pattern *patterns, size_t count, stru
 
 int classifier_load(struct db *db, const struct sweep *sweep, struct classifier **out, struct error *e)
 {
-    struct failure_pattern *patterns = NULL;
+    OWNED struct failure_pattern *patterns = NULL;
     size_t count = 0;
     struct stmt *s = NULL;
     if (db_prepare(db, "SELECT class, pattern, source FROM failure_pattern", &s, e) < 0)
@@ -84,7 +84,6 @@ int classifier_load(struct db *db, const struct sweep *sweep, struct classifier 
     for (size_t i = 0; i < count; i++) {
         free_all((char *)patterns[i].class_name, patterns[i].pattern, patterns[i].source);
     }
-    free(patterns);
     return rc;
 }
 

@@ -223,13 +223,12 @@ static void add_constants(struct buffer *out, const struct html_data *d)
 
 static int add_conditions(struct html_page *p, struct error *e)
 {
-    struct string_list all = STRING_LIST_INIT;
+    OWNED_LIST all = STRING_LIST_INIT;
     if (!p->data->objective)
         return 0;
     int rc = db_query_texts(p->db, "SELECT condition FROM subject_to ORDER BY position", NO_VALUES, &all, e);
     for (size_t i = 0; rc == 0 && i < all.count; i++)
         html_add_json(&p->out, i ? "," : "", all.items[i], HTML_TEXT_MOST);
-    string_list_free(&all);
     return rc;
 }
 

@@ -100,7 +100,7 @@ static void add_bar(struct html_page *p, bool search_ended)
 {
     const struct html_data *d = p->data;
     struct buffer *out = &p->out;
-    struct buffer legend = BUFFER_INIT;
+    OWNED_BUFFER legend = BUFFER_INIT;
     double x = 0;
     if (d->job_count == 0)
         return;
@@ -122,7 +122,6 @@ static void add_bar(struct html_page *p, bool search_ended)
         x += width;
     }
     buffer_printf(out, "</svg>\n<ul class=legend>%s</ul>\n", buffer_text(&legend));
-    buffer_free(&legend);
 }
 
 void html_add_key_value(struct buffer *out, const struct html_column *c, const char *text)

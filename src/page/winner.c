@@ -529,7 +529,7 @@ static int add_winner(struct html_page *p, struct error *e)
 static int add_unranked(struct html_page *p, struct error *e)
 {
     struct unranked unranked;
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     if (unranked_read(p->db, p->data->objective, &unranked, e) < 0)
         return -1;
     unranked_add_text(&unranked, &text);
@@ -538,7 +538,6 @@ static int add_unranked(struct html_page *p, struct error *e)
         html_add(&p->out, buffer_text(&text), HTML_TEXT_MOST);
         buffer_add_text(&p->out, "</p>\n");
     }
-    buffer_free(&text);
     unranked_free(&unranked);
     return 0;
 }

@@ -699,12 +699,11 @@ static int find_formers(struct planner *p, struct error *e)
 static int find_hint(struct planner *p, struct error *e)
 {
     struct plan *plan = p->plan;
-    struct buffer hint = BUFFER_INIT;
+    OWNED_BUFFER hint = BUFFER_INIT;
     if (plan->gone == 0 || plan->marks[PLAN_NEW] < plan->jobs)
         return 0;
     int rc = formers_hint(p->request->space, p->request->db, &hint, e);
     plan->hint = hint.length ? buffer_take(&hint) : NULL;
-    buffer_free(&hint);
     return rc;
 }
 

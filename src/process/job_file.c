@@ -235,10 +235,9 @@ int job_file_read(int fd, size_t limit_bytes, struct buffer *out)
 
 char *job_file_text(const char *path, size_t limit_bytes)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     if (job_file_read(job_file_open(path), limit_bytes, &text) == 0)
         return buffer_take(&text);
-    buffer_free(&text);
     return NULL;
 }
 

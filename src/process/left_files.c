@@ -132,7 +132,7 @@ static void files_free(struct left_files *all)
 char *left_files_json(const char *job_dir, const struct keep_rules *rules)
 {
     struct left_files all = list_files(job_dir, rules);
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     int64_t bytes = 0, removed = 0;
     for (size_t i = 0; i < all.count; i++) {
         bytes += all.items[i].bytes;
@@ -151,7 +151,6 @@ char *left_files_json(const char *job_dir, const struct keep_rules *rules)
     files_free(&all);
     if (any)
         return buffer_take(&b);
-    buffer_free(&b);
     return NULL;
 }
 

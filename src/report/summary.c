@@ -112,18 +112,17 @@ static void add_name(struct buffer *out, const char *name)
 static int add_varying_keys(struct db *db, struct buffer *out, struct error *e)
 {
     const struct result_query brief = {.brief = true, .limit = 1};
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (result_query_open(db, &brief, &s, e) < 0)
         return -1;
     for (int i = 1; i < stmt_column_count(s) && strcmp(stmt_column_name(s, i), "state") != 0; i++)
         add_name(out, stmt_column_name(s, i));
-    stmt_free(s);
     return 0;
 }
 
 static int add_ranking(struct db *db, struct buffer *out, struct error *e)
 {
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     struct stmt *s = NULL;
     int64_t any;
     int rc = db_query_int(db, "SELECT EXISTS (SELECT 1 FROM ranking)", NO_VALUES, 0, &any, e);
@@ -144,7 +143,6 @@ static int add_ranking(struct db *db, struct buffer *out, struct error *e)
         rc = add_table(db, s, true, out, e);
     }
     stmt_free(s);
-    buffer_free(&sql);
     return rc;
 }
 

@@ -202,7 +202,7 @@ static int read_batches(struct db *db, struct best *out, struct error *e)
         " AND j.sweep_id = (SELECT id FROM current_sweep)),"
         " w (batch) AS (SELECT " BATCH_SQL " FROM job AS j WHERE j.id = ?2)"
         " SELECT w.batch, count(b.batch), min(b.batch), max(b.batch) FROM w LEFT JOIN b ON b.batch <> w.batch";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     bool may_differ = false;
     int rc = batches_may_differ(db, out->jobs[0].job_id, &may_differ, e);
     if (rc < 0 || !may_differ)
@@ -212,7 +212,6 @@ static int read_batches(struct db *db, struct best *out, struct error *e)
     rc = stmt_next(s, e);
     if (rc > 0 && !stmt_is_null(s, 0))
         out->batches = (struct batch_spread){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3)};
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

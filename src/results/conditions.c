@@ -25,7 +25,7 @@ static int read_excluded(struct db *db, struct unranked *out, struct error *e)
 /* Along the index of values, where those without one come first. */
 int unranked_read(struct db *db, const char *metric, struct unranked *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     *out = (struct unranked){0};
     if (read_excluded(db, out, e) < 0)
         return -1;
@@ -40,7 +40,6 @@ int unranked_read(struct db *db, const char *metric, struct unranked *out, struc
         out->jobs = stmt_int(s, 0);
         out->why = stmt_copy_text(s, 1);
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

@@ -186,7 +186,7 @@ int configurations_add_view(struct db *db, const char *objective, bool maximise,
 int configurations_suppose(struct db *db, const char *keys_json, struct error *e)
 {
     struct stmt *s = NULL;
-    struct buffer view = BUFFER_INIT;
+    OWNED_BUFFER view = BUFFER_INIT;
     if (keys_json &&
         (db_exec(db, "CREATE TEMP TABLE meta AS SELECT * FROM main.meta WHERE name <> 'group_by'", e) < 0 ||
          db_run(db, "INSERT INTO meta VALUES ('group_by', ?)", VALUES(sql_text(keys_json)), e) < 0))
@@ -199,7 +199,6 @@ int configurations_suppose(struct db *db, const char *keys_json, struct error *e
         OWNED char *temporary = xasprintf("CREATE TEMP VIEW%s", buffer_text(&view) + strlen("CREATE VIEW"));
         rc = db_exec(db, temporary, e);
     }
-    buffer_free(&view);
     return rc < 0 ? -1 : 0;
 }
 

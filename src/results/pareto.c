@@ -52,7 +52,7 @@ static int read_objectives(struct db *db, struct pareto *out, struct error *e)
 /* A job's values come one after the other. */
 static int read_values(struct db *db, struct pareto *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     struct buffer sql = BUFFER_INIT;
     buffer_add_text(&sql, OBJECTIVES_SQL ", ");
     int rc = configurations_add_same(db, &sql, e);
@@ -71,7 +71,6 @@ static int read_values(struct db *db, struct pareto *out, struct error *e)
         }
         out->jobs[out->count - 1].values[stmt_int(s, 1)] = stmt_double(s, 2);
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -29,7 +29,7 @@ static const char *find_title(const struct string_list *t, const char *name, siz
 static int read_titles(struct db *db, struct string_list *out, struct error *e)
 {
     int64_t made;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (db_query_int(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'results'", NO_VALUES, 0, &made, e) < 0)
         return -1;
     if (!made)
@@ -38,7 +38,6 @@ static int read_titles(struct db *db, struct string_list *out, struct error *e)
         return -1;
     for (int i = 0; i < stmt_column_count(s); i++)
         string_list_add(out, xstrdup(stmt_column_name(s, i)));
-    stmt_free(s);
     return 0;
 }
 
@@ -142,13 +141,12 @@ static const char *const rarely_read[] = {"key", "in_sweep", "partial", "not_fin
 /* Keys that every spec of their kind has with the same value: they tell no row from another. */
 static int read_constant_keys(struct db *db, struct string_list *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (status_part(db, "SELECT kind || '.' || key FROM same", NO_VALUES, &s, e) < 0)
         return -1;
     int rc;
     while ((rc = stmt_next(s, e)) > 0)
         string_list_add(out, stmt_copy_text(s, 0));
-    stmt_free(s);
     return rc;
 }
 
@@ -307,7 +305,7 @@ static int choose_index(struct db *db, const struct result_query *q, const struc
                         struct sort_order *order, struct error *e)
 {
     const char *metric = order->title && q->limit > 0 && !q->is_table ? metric_of(all, order->title) : NULL;
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     if (!metric)
         return 0;
     buffer_add_text(&sql, "SELECT count(*) FROM (");
@@ -318,7 +316,6 @@ static int choose_index(struct db *db, const struct result_query *q, const struc
         VALUES(sql_int(q->every_sweep), sql_text(q->state), sql_int(q->limit), sql_text(metric));
     int rc = db_query_int(db, buffer_text(&sql), values, -1, &found, e);
     order->metric = found == q->limit ? metric : NULL;
-    buffer_free(&sql);
     return rc;
 }
 

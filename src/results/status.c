@@ -55,12 +55,11 @@ int status_search_read(struct db *db, int64_t sweep_id, cJSON **out, struct erro
 
 int status_expected_ms(struct db *db, int64_t waiting, double *mean_ms, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (status_part(db, waiting ? "SELECT ms FROM expected_waiting" : "SELECT avg(ms) FROM expected_running",
                     VALUES(sql_null(), sql_null(), sql_null(), sql_null(), sql_int(waiting)), &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);
     *mean_ms = rc > 0 ? stmt_double_or_nan(s, 0) : (double)NAN;
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }

@@ -117,7 +117,7 @@ struct subset_part {
 static int add_keys_joined(struct db *db, const struct subset_part *p, bool of_file, struct buffer *out,
                            struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     if (db_query(db,
                  "SELECT s.kind, k.key FROM " SPECS_OF_SQL " AS s, json_each(s.json) AS k"
@@ -135,7 +135,6 @@ static int add_keys_joined(struct db *db, const struct subset_part *p, bool of_f
             buffer_printf(out, " || coalesce(json_extract(%s.json, '$.\"%s\"'), '') || '|'", stmt_text(s, 0),
                           stmt_text(s, 1));
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -259,8 +258,8 @@ static int add_file(struct db *db, const struct string_list *c, const char *ids,
 int subset_add_toml(struct db *db, const struct result_query *q, struct buffer *out, struct error *e)
 {
     struct result_query query = *q;
-    struct string_list c = STRING_LIST_INIT;
-    struct buffer ids = BUFFER_INIT;
+    OWNED_LIST c = STRING_LIST_INIT;
+    OWNED_BUFFER ids = BUFFER_INIT;
     struct stmt *jobs = NULL;
     query.columns = "job";
     query.every_sweep = false;
@@ -272,7 +271,5 @@ int subset_add_toml(struct db *db, const struct result_query *q, struct buffer *
         rc = db_query_texts(db, conditions_sql, VALUES(sql_text(buffer_text(&ids))), &c, e);
     if (rc == 0)
         rc = add_file(db, &c, buffer_text(&ids), out, e);
-    string_list_free(&c);
-    buffer_free(&ids);
     return rc;
 }

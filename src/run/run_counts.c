@@ -16,14 +16,13 @@ int run_counts_load(struct run_counts *c, const struct runner_options *options, 
     c->pruned = counts.pruned;
     c->held = counts.held;
     c->total = c->ok + c->failed + c->pending + c->pruned + c->held + c->running;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (status_part(options->db, "SELECT job, value FROM best", VALUES(sql_int(options->sweep_id)), &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);
     c->has_best = rc > 0 && !sweep_ranks_configurations(options->space->sweep);
     c->best = rc > 0 ? stmt_double(s, 1) : 0;
     c->best_job_id = rc > 0 ? stmt_int(s, 0) : 0;
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

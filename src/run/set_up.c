@@ -261,19 +261,17 @@ static int write_rows(const struct runner_options *o, int64_t runner_id, const s
 static int recovery_rows(const struct runner_options *o, int64_t runner_id, const struct recovered_attempts *left,
                          struct run_result *result, struct error *e)
 {
-    char *notice = NULL;
+    OWNED char *notice = NULL;
     if (db_begin(o->db, e) < 0)
         return -1;
     if (write_rows(o, runner_id, left, result, &notice, e) < 0) {
         db_rollback(o->db);
-        free(notice);
         return -1;
     }
     int rc = db_commit(o->db, e);
     FAULT(RECOVERED);
     if (rc == 0 && notice && o->on_notice)
         o->on_notice(o->context, notice);
-    free(notice);
     return rc;
 }
 

@@ -622,7 +622,7 @@ static void add_keys(const struct search_space *s, const struct members *m, bool
 char *candidate_set_groups(const struct candidate_set *set)
 {
     const struct search_space *s = &set->space;
-    struct buffer kept = BUFFER_INIT, others = BUFFER_INIT, quoted = BUFFER_INIT;
+    OWNED_BUFFER kept = BUFFER_INIT, others = BUFFER_INIT, quoted = BUFFER_INIT;
     size_t least = SIZE_MAX, most = 0;
     char *text;
     if (s->group_count < 2)
@@ -643,8 +643,5 @@ char *candidate_set_groups(const struct candidate_set *set)
                      others.length ? buffer_text(&quoted) : "",
                      kept.length && others.length ? "they are separated only by model, cluster and global batch"
                                                   : "all jobs compete with each other");
-    buffer_free(&kept);
-    buffer_free(&others);
-    buffer_free(&quoted);
     return text;
 }

@@ -653,7 +653,7 @@ char *secrets_redact_values(const struct secrets *s, const char *text)
 /* The secret of word `i` by the program's own option before it or in it; no bytes where it has none. */
 static struct span secret_of_program(char *const *words, size_t i)
 {
-    struct buffer line = BUFFER_INIT;
+    OWNED_BUFFER line = BUFFER_INIT;
     struct span found = {words[i], 0};
     if (i == 0 || (words[i][0] != '-' && words[i - 1][0] != '-'))
         return found;
@@ -671,7 +671,6 @@ static struct span secret_of_program(char *const *words, size_t i)
     struct span joined;
     if (!found.length && find_program_option(text + before, before, &joined) && !strpbrk(words[i], " \t\n"))
         found = (struct span){words[i] + (joined.text - text - before), joined.length};
-    buffer_free(&line);
     return found;
 }
 

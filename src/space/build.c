@@ -678,7 +678,7 @@ static void add_binding(struct space *space, const struct placeholder *p)
 /* The texts that a query over builtin_rule gives, with `spare` unused places behind them. */
 static const char **builtin_texts(const struct space *space, const char *sql, size_t spare, size_t *count)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     struct error ignored = ERROR_INIT;
     const char **texts = xcalloc(spare + 1, sizeof *texts);
     *count = 0;
@@ -688,7 +688,6 @@ static const char **builtin_texts(const struct space *space, const char *sql, si
         texts = xreallocarray(texts, *count + 1 + spare, sizeof *texts);
         texts[(*count)++] = xstrdup(stmt_text(s, 0));
     }
-    stmt_free(s);
     return texts;
 }
 

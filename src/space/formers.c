@@ -200,7 +200,7 @@ static const char list_changed[] =
  * stand for one, which is told. */
 static int even_out(struct finder *f, cJSON *differences, bool *several, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     *several = false;
     if (db_exec(f->db, list_held, e) < 0 || db_prepare(f->db, list_changed, &s, e) < 0)
         return -1;
@@ -219,7 +219,6 @@ static int even_out(struct finder *f, cJSON *differences, bool *several, struct 
             break;
         }
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -269,7 +268,7 @@ static int refuse_two(struct finder *f, struct error *e)
 
 static int read_pairs(struct finder *f, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     struct formers *out = f->out;
     out->count = 0;
     if (db_exec(f->db, list_pairs, e) < 0 || refuse_two(f, e) < 0 ||
@@ -285,7 +284,6 @@ static int read_pairs(struct finder *f, struct error *e)
         memcpy(m->was.bytes, stmt_blob(s, 1), sizeof m->was.bytes);
         memcpy(m->now.bytes, stmt_blob(s, 2), sizeof m->now.bytes);
     }
-    stmt_free(s);
     return rc;
 }
 

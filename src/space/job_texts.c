@@ -276,14 +276,13 @@ static void add_quoted(const struct job_text *t, size_t part, const char *text, 
 
 static void add_value(const struct job_text *t, size_t part, const struct value *value, struct buffer *out)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     if (!t->spots || t->template.parts[part].is_raw) {
         value_add_text(value, out);
         return;
     }
     value_add_text(value, &text);
     shell_add_value(out, buffer_text(&text), t->spots[part]);
-    buffer_free(&text);
 }
 
 static void add_part(const struct job_text *t, size_t part, const struct rendering *r, struct buffer *out)

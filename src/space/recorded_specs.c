@@ -232,14 +232,13 @@ static int add_named_keys(const struct sweep *s, struct stmt *specs, struct row_
 
 static int add_all_keys(const struct sweep *s, struct db *db, struct row_space *rows, struct error *e)
 {
-    struct stmt *specs = NULL;
+    OWNED_STMT *specs = NULL;
     if (!db)
         return add_named_keys(s, NULL, rows, e);
     int rc = db_prepare(db, "SELECT 1 FROM spec, json_each(spec.json) AS k WHERE kind = ?1 AND k.key = ?2 LIMIT 1",
                         &specs, e);
     if (rc == 0)
         rc = add_named_keys(s, specs, rows, e);
-    stmt_free(specs);
     return rc;
 }
 

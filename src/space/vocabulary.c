@@ -140,8 +140,8 @@ static bool is_declared(const struct predict_config *c, size_t input, bool by_pr
 /* A profile's [predict.keys] make another value of the word, in each of the first combinations that have it. */
 static bool is_translated(const struct space *space, size_t input, const struct key *key, const char *word)
 {
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
+    OWNED_BUFFER sql = BUFFER_INIT;
+    OWNED_STMT *s = NULL;
     if (!is_declared(&space->sweep->predict, input, true) || !space->prediction.inputs[input])
         return false;
     buffer_printf(&sql, "SELECT 1 FROM (SELECT %s AS said ", space->prediction.inputs[input]);
@@ -154,8 +154,6 @@ static bool is_translated(const struct space *space, size_t input, const struct 
         stmt_bind_text(s, 1, word);
         translated = stmt_next(s, NULL) == 0;
     }
-    stmt_free(s);
-    buffer_free(&sql);
     return translated;
 }
 
@@ -356,8 +354,8 @@ static void tell_faults(struct vocabulary_report *r, struct stmt *s, judge *is_s
 static void check_models(struct vocabulary_report *r)
 {
     struct model_keys m;
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
+    OWNED_BUFFER sql = BUFFER_INIT;
+    OWNED_STMT *s = NULL;
     if (r->problems->found > 0 || !find_model_keys(r->space, &m) || !m.keys[input_find("layers")])
         return;
     buffer_add_text(&sql, "SELECT DISTINCT ");
@@ -367,15 +365,13 @@ static void check_models(struct vocabulary_report *r)
     buffer_printf(&sql, " LIMIT %d", MOST_MODELS);
     if (db_prepare(r->space->db, buffer_text(&sql), &s, NULL) == 0)
         tell_faults(r, s, is_sound_model);
-    stmt_free(s);
-    buffer_free(&sql);
 }
 
 /* Only where all can be looked at. */
 static void check_combinations(struct vocabulary_report *r)
 {
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
+    OWNED_BUFFER sql = BUFFER_INIT;
+    OWNED_STMT *s = NULL;
     if (r->problems->found > 0 || r->space->sweep->import.given || !r->space->prediction.predictor ||
         space_combinations(r->space) > MOST_MODELS)
         return;
@@ -385,8 +381,6 @@ static void check_combinations(struct vocabulary_report *r)
     space_add_from(r->space, ~0U, &sql);
     if (db_prepare(r->space->db, buffer_text(&sql), &s, NULL) == 0)
         tell_faults(r, s, is_predicted);
-    stmt_free(s);
-    buffer_free(&sql);
 }
 
 /* --- adapters --- */

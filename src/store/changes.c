@@ -132,7 +132,7 @@ int jobs_moved(struct db *db, int64_t sweep_id, const struct change *c, int64_t 
 
 static int find_change(struct db *db, int64_t *id, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (db_query(db,
                  "SELECT id, kind, undone IS NOT NULL FROM change WHERE id = ?1 OR (?1 = 0 AND kind IN ('accept', "
                  "'was')"
@@ -151,7 +151,6 @@ static int find_change(struct db *db, int64_t *id, struct error *e)
                        stmt_text(s, 1));
     else if (rc > 0)
         *id = stmt_int(s, 0);
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 

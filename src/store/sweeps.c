@@ -153,7 +153,7 @@ static int forget_rules(struct db *db, int64_t id, struct error *e)
 
 int sweep_record_rules(struct db *db, int64_t id, const struct rule_row *rules, size_t count, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (forget_rules(db, id, e) < 0 || db_prepare(db, "INSERT INTO rule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &s, e) < 0)
         return -1;
     int rc = 0;
@@ -165,7 +165,6 @@ int sweep_record_rules(struct db *db, int64_t id, const struct rule_row *rules, 
                                   sql_int(r->excluded), r->alone < 0 ? sql_null() : sql_int(r->alone)),
                            e);
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -291,7 +291,7 @@ static const char **type_names(const struct hf_reading *r, size_t *count)
 static int unknown_type(const struct hf_reading *r, const char *type)
 {
     size_t count;
-    struct buffer known = BUFFER_INIT;
+    OWNED_BUFFER known = BUFFER_INIT;
     if (hf_field_of(r->root, "text_config"))
         return error_set(r->e, ERROR_USAGE,
                          "%s: model_type \"%s\" is not known; its language model is in text_config; save that as a "
@@ -308,7 +308,6 @@ static int unknown_type(const struct hf_reading *r, const char *type)
               "%s: model_type \"%s\" is not known%s%s%s (known: %s); give layers, hidden, heads, ffn and vocab as keys "
               "instead of hf_config",
               r->name, type, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", buffer_text(&known));
-    buffer_free(&known);
     free(names);
     return -1;
 }

@@ -60,10 +60,9 @@ int file_read(const char *path, size_t limit_bytes, struct buffer *out, struct e
 
 char *file_text(const char *path, size_t limit_bytes)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     if (file_read(path, limit_bytes, &text, NULL) == 0)
         return buffer_take(&text);
-    buffer_free(&text);
     return NULL;
 }
 

@@ -274,7 +274,7 @@ static void add_at_place(struct buffer *out, const char *value, const struct she
 
 void shell_add_value(struct buffer *out, const char *value, struct shell_spot spot)
 {
-    struct buffer once = BUFFER_INIT;
+    OWNED_BUFFER once = BUFFER_INIT;
     if (!spot.in_backquotes) {
         add_at_place(out, value, &spot);
         return;
@@ -285,5 +285,4 @@ void shell_add_value(struct buffer *out, const char *value, struct shell_spot sp
             buffer_add_char(out, '\\');
         buffer_add_char(out, *p);
     }
-    buffer_free(&once);
 }
