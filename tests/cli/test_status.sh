@@ -154,7 +154,7 @@ status__search_that_has_ended__what_it_left_out_runs_as_advised()
         rm -rf other.db*
         [[ $limit != deadline* ]] || touch slow
         { cat plain.toml; printf '[search]\nstrategy = "random"\n%s\n' "$limit"; } >sweep.toml
-        expect_run only_status "$status" run -d other.db --progress none -j 1
+        expect_run only_status 0 run -d other.db --progress none -j 1
         rm -f slow
         meshsweep status -d other.db >stood
         advised=$(sed -En 's/.*`(meshsweep run .*)` runs what the search left out$/\1/p' stood)
