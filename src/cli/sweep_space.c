@@ -30,7 +30,8 @@ static char *launcher_of(const struct job_config *job)
 char *sweep_space_find_release(struct sweep *sweep)
 {
     struct deepspeed_settings *d = &sweep->deepspeed;
-    char *python = NULL, *absent = NULL;
+    OWNED char *python = NULL;
+    char *absent = NULL;
     if (!d->given || d->version)
         return NULL;
     OWNED char *launcher = launcher_of(&sweep->job), *release = installed_release(launcher, environ, &python);

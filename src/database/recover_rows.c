@@ -144,6 +144,7 @@ static int clear_directories(struct repair *r, struct error *e)
     }
     free(s.names);
     rmdir(orphans); /* where nothing was moved into it */
+    free(s.names);
     return rc;
 }
 

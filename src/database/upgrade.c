@@ -49,6 +49,7 @@ int upgrade_keep_copy(struct db *db, int64_t version, char **name, struct error 
     OWNED char *advice = shell_fill_file("`meshsweep upgrade --no-copy FILE` upgrades it without one", db->path);
     error_set(e, ERROR_FAILED, "database %s: it is not upgraded, for no copy of it as it is can be kept: %s; %s",
               db->path, why, advice);
+    free(copy);
     return -1;
 }
 

@@ -408,6 +408,7 @@ static int read_output(struct renewing *r, int64_t attempt_id, struct error *e)
         readers_read(r->readers, log, metrics, directory, &r->output);
         if (r->output.read_error)
             r->unread = xasprintf("its output %s cannot be read: %s", log, strerror(r->output.read_error));
+        free(directory);
     }
     return 0;
 }

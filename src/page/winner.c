@@ -268,6 +268,7 @@ static int read_leads_of_jobs(struct db *db, const struct best *b, struct groups
     int rc = leads_read(db, &c, leads, e);
     for (size_t g = 0; g < all->count; g++)
         all->items[g].lead = leads[g];
+    free(winners);
     return rc;
 }
 
