@@ -40,7 +40,7 @@ static int store_samples(struct attempt_store *store, int64_t attempt_id, const 
 int samples_store(struct attempt_store *store, int64_t attempt_id, const struct sample_list *list,
                   const enum take *takes, struct error *e)
 {
-    int64_t *kept = count_kept(list);
+    OWNED int64_t *kept = count_kept(list);
     int rc = store_samples(store, attempt_id, list, e);
     for (size_t i = 0; rc == 0 && takes && i < list->name_count; i++) {
         const struct summary s = sample_list_summarise(list, i, takes[i]);
@@ -58,7 +58,6 @@ int samples_store(struct attempt_store *store, int64_t attempt_id, const struct 
         if (s.reported > 0)
             rc = attempt_record_summary(store, attempt_id, list->names[i], &row, e);
     }
-    free(kept);
     return rc;
 }
 

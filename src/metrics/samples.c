@@ -79,7 +79,7 @@ static void count_value(struct tally *t, double value)
 
 static void halve(struct sample_list *l, const bool *thinned)
 {
-    int64_t *position = xcalloc(l->name_count, sizeof *position);
+    OWNED int64_t *position = xcalloc(l->name_count, sizeof *position);
     size_t kept = 0;
     for (size_t i = 0; i < l->count; i++) {
         const struct sample *s = &l->samples[i];
@@ -87,7 +87,6 @@ static void halve(struct sample_list *l, const bool *thinned)
             l->samples[kept++] = *s;
     }
     l->count = kept;
-    free(position);
 }
 
 /* All samples of the name are kept so far. */

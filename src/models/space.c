@@ -137,13 +137,12 @@ static int check_texts_differ(const char *what, const char *const *texts, size_t
 static int check_integers_differ(const char *what, const int64_t *integers, size_t count, struct error *e)
 {
     int rc = 0;
-    int64_t *sorted = xreallocarray(NULL, count, sizeof *sorted);
+    OWNED int64_t *sorted = xreallocarray(NULL, count, sizeof *sorted);
     memcpy(sorted, integers, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare_integers);
     for (size_t i = 1; i < count && rc == 0; i++)
         if (sorted[i - 1] == sorted[i])
             rc = error_set(e, ERROR_USAGE, "%s: %" PRId64 " is given twice", what, sorted[i]);
-    free(sorted);
     return rc;
 }
 

@@ -255,7 +255,7 @@ static int by_job(const void *a, const void *b)
 static int read_leads_of_jobs(struct db *db, const struct best *b, struct groups *all, struct error *e)
 {
     OWNED struct competitor *competitors = xcalloc(b->configurations.count, sizeof *competitors);
-    int64_t *winners = xcalloc(all->count, sizeof *winners);
+    OWNED int64_t *winners = xcalloc(all->count, sizeof *winners);
     OWNED struct lead *leads = xcalloc(all->count, sizeof *leads);
     size_t count = 0;
     for (size_t g = 0; g < all->count; g++) {
@@ -268,7 +268,6 @@ static int read_leads_of_jobs(struct db *db, const struct best *b, struct groups
     int rc = leads_read(db, &c, leads, e);
     for (size_t g = 0; g < all->count; g++)
         all->items[g].lead = leads[g];
-    free(winners);
     return rc;
 }
 

@@ -552,7 +552,7 @@ static int read_jobs(struct db *db, int64_t sweep_id, int64_t jobs_most, struct 
 static void sort_causes(struct causes *c, struct caused_jobs *jobs)
 {
     OWNED size_t *place = xcalloc(FAILURE_CAUSES_MOST + 1, sizeof *place);
-    int64_t *first = xcalloc(c->count + 1, sizeof *first);
+    OWNED int64_t *first = xcalloc(c->count + 1, sizeof *first);
     for (size_t i = 0; i < c->count; i++)
         first[i] = c->items[i].example_job;
     if (c->count)
@@ -564,7 +564,6 @@ static void sort_causes(struct causes *c, struct caused_jobs *jobs)
                 place[i] = k;
     for (size_t i = 0; i < jobs->count; i++)
         jobs->items[i].cause = place[jobs->items[i].cause];
-    free(first);
 }
 
 /* Hands its matches over. */
