@@ -142,7 +142,6 @@ static int clear_directories(struct repair *r, struct error *e)
             examples_add(moved, s.names[i]);
         free(s.names[i]);
     }
-    free(s.names);
     rmdir(orphans); /* where nothing was moved into it */
     free(s.names);
     return rc;
