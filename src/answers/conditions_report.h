@@ -1,6 +1,5 @@
 /* How [sweep] subject_to affects the winner, as `best` and `status` print it. */
-#ifndef MESHSWEEP_ANSWERS_CONDITIONS_REPORT_H
-#define MESHSWEEP_ANSWERS_CONDITIONS_REPORT_H
+#pragma once
 
 #include "results/conditions.h"
 
@@ -13,5 +12,3 @@ void conditions_add_binding(const struct conditions *c, struct buffer *out);
 /* Adds, if no job meets all: "no job meets all of [sweep] subject_to; the nearest is job 4: peak_memory <= 70 GiB is
  * missed by 20 % (84 where 70 is allowed)". */
 void conditions_add_nearest(const struct conditions *c, struct buffer *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Finds keys that do not affect predictions, at all or in this sweep (recompute_modules if nothing recomputes,
  * lora_targets without adapters, an expert dispatcher without experts). */
-#ifndef MESHSWEEP_ANSWERS_IDLE_KEYS_H
-#define MESHSWEEP_ANSWERS_IDLE_KEYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ bool key_is_read(const struct space *space, size_t key);
 /* Appends the names of keys that no prediction of the sweep uses, except labels, names and hf_config; "and 3 more"
  * after the first 64. Appends nothing if nothing is predicted. */
 void unread_keys_add(const struct space *space, struct buffer *out);
-
-#endif

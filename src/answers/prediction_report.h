@@ -1,6 +1,5 @@
 /* The output of `predict`: a list of combinations with residuals by axis, the accuracy, or a frontier. */
-#ifndef MESHSWEEP_ANSWERS_PREDICTION_REPORT_H
-#define MESHSWEEP_ANSWERS_PREDICTION_REPORT_H
+#pragma once
 
 #include "config/scaling.h"
 #include "database/db.h"
@@ -52,5 +51,3 @@ struct scaled_shown {
 
 /* Appends how plans (ranked) perform on the devices that they are scaled to, best first. */
 void scaled_report(const struct scaled_plans *p, const struct scaled_shown *shown, struct buffer *out);
-
-#endif

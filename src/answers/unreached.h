@@ -1,6 +1,5 @@
 /* Axes whose values make no difference to the jobs: nothing that a job is given is made from them. */
-#ifndef MESHSWEEP_ANSWERS_UNREACHED_H
-#define MESHSWEEP_ANSWERS_UNREACHED_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ char *unreached_sentence(const struct space *space);
 /* Returns what there is to be said of `jobs` that were given what another of them was, `different` things in all; NULL:
  * nothing. The caller's. */
 char *unreached_same(const struct space *space, int64_t jobs, int64_t different);
-
-#endif

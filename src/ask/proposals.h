@@ -5,8 +5,7 @@
  *
  * Call these in the caller's write transaction, with the sweep enumerated, after proposals_settle in a transaction of
  * its own. Answers are JSON, and the caller frees them. */
-#ifndef MESHSWEEP_ASK_PROPOSALS_H
-#define MESHSWEEP_ASK_PROPOSALS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -82,5 +81,3 @@ cJSON *proposals_new_answer(void);
 
 /* Adds "open" and "left" to the answer: trials without an outcome, and jobs that no client has asked for. */
 int proposals_add_counts(const struct proposal_place *place, cJSON *answer, struct error *e);
-
-#endif

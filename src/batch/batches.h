@@ -7,8 +7,7 @@
  *   job      the system's id, once it is known
  *
  * A batch without `job` may have been submitted or not: its token in the queue tells. */
-#ifndef MESHSWEEP_BATCH_BATCHES_H
-#define MESHSWEEP_BATCH_BATCHES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -127,5 +126,3 @@ void batch_array_remove(const struct batch_list *b, const struct batch_array *a)
 
 /* Takes the batch out of the list, and releases it. */
 void batch_list_drop(struct batch_list *b, size_t index);
-
-#endif

@@ -1,7 +1,6 @@
 /* A batch system's commands. Each is one process that is waited for, with a limit: a controller that is down lets
  * them hang. */
-#ifndef MESHSWEEP_BATCH_CLIENT_H
-#define MESHSWEEP_BATCH_CLIENT_H
+#pragma once
 
 #include "batch/system.h"
 #include "process/environment.h"
@@ -28,5 +27,3 @@ int batch_ask(const struct batch_system *s, struct batch_question *q, char *cons
 
 /* Ends the job called so, one or whole. -1: no answer. That it has ended already is none. */
 int batch_cancel(const struct batch_system *s, char *const *environment, const char *job);
-
-#endif

@@ -1,6 +1,5 @@
 /* Turns the decision about a job into an outcome like that of a local process. */
-#ifndef MESHSWEEP_BATCH_OUTCOME_H
-#define MESHSWEEP_BATCH_OUTCOME_H
+#pragma once
 
 #include "batch/batches.h"
 
@@ -8,5 +7,3 @@
  * clock's. */
 struct outcome batch_outcome(const struct batch_system *s, const struct batch_member *m, enum batch_decision decision,
                              const char *reference, const char *job_dir, int64_t now_ms);
-
-#endif

@@ -1,7 +1,6 @@
 /* The executor's insides, shared by its own files only. Each calls those that stand before it: batch_ends,
  * batch_submit, batch_watch, batch_executor. */
-#ifndef MESHSWEEP_BATCH_PARTS_H
-#define MESHSWEEP_BATCH_PARTS_H
+#pragma once
 
 #include "batch/batches.h"
 #include "batch/client.h"
@@ -65,5 +64,3 @@ void batch_poll(struct batch_executor *x, int64_t now_ms);
 void batch_look(struct batch_executor *x, int64_t now_ms, bool every);
 /* Cancels one at the system. */
 void batch_cancel_member(struct batch_executor *x, struct batch_array *a, size_t index, enum ending because);
-
-#endif

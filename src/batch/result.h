@@ -1,6 +1,5 @@
 /* A job's report about itself, in a file that it replaces atomically (batch/script.h writes it). */
-#ifndef MESHSWEEP_BATCH_RESULT_H
-#define MESHSWEEP_BATCH_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct batch_report {
 
 /* Reads the text of such a file. False when it is none; pure. */
 bool batch_report_parse(const char *text, struct batch_report *out);
-
-#endif

@@ -11,8 +11,7 @@
  * pending never begins then, one that was frozen ends its command at the next heartbeat (TERM, then KILL) and writes
  * no result. Until that heartbeat its command may write: into its own directory, which no other attempt has, and
  * wherever else the job writes. Where nodes learn late of new files (NFS: acdirmax, 60 s), it is as much later. */
-#ifndef MESHSWEEP_BATCH_SCRIPT_H
-#define MESHSWEEP_BATCH_SCRIPT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ void batch_script_add(const struct batch_script *batch, struct buffer *b);
  * words (NULL: none) and the command. */
 void batch_job_add(char *const *settings, const char *directory, char *const *launcher, char *const *command,
                    struct buffer *b);
-
-#endif

@@ -5,8 +5,7 @@
  * what Slurm thinks, late, for some minutes after the end (MinJobAge, 300 s as delivered), and not at all while the
  * controller is down. Accounting remembers for ever, where there is any, and later still. Slurm's exit code is no
  * witness: it is 0:0 after a time-out, a failed node and a cancellation too (seen with 22.05). */
-#ifndef MESHSWEEP_BATCH_STATE_H
-#define MESHSWEEP_BATCH_STATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -75,5 +74,3 @@ enum batch_decision {
  * grace period without a break. */
 enum batch_decision batch_decide(enum batch_state queue, enum batch_state accounting, enum batch_result result,
                                  bool patience_over);
-
-#endif

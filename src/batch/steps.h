@@ -1,7 +1,6 @@
 /* Attempts as steps of the allocation that the runner is in: each is an srun, which the supervisor watches like any
  * process, and the step on the nodes behind it, which may outlive it. Steps are named after their attempts' tokens. */
-#ifndef MESHSWEEP_BATCH_STEPS_H
-#define MESHSWEEP_BATCH_STEPS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ void allocation_devices(const struct allocation *a, bool by_cpus, int64_t cpus_e
 
 /* The node of that name; NULL: none. */
 const struct allocation_node *allocation_node(const struct allocation *a, const char *name, size_t length);
-
-#endif

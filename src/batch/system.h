@@ -5,8 +5,7 @@
  * nothing), "{key|quoted}" (in double quotes, a backslash before
  * each quote and backslash), "{key|sh}" (a word of the shell), "{{" and "}}". A line, or the word of a command, with a
  * key that has no value vanishes; a list repeats it. */
-#ifndef MESHSWEEP_BATCH_SYSTEM_H
-#define MESHSWEEP_BATCH_SYSTEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -163,5 +162,3 @@ typedef void batch_entry_function(void *context, const struct batch_entry *entry
  * the whole is no answer. `*entries` counts the others. Safe for any text (see tests/fuzz). */
 int batch_answer_read(const struct batch_system *s, const struct batch_question *q, const char *text,
                       batch_entry_function *each, void *context, size_t *entries);
-
-#endif

@@ -1,6 +1,5 @@
 /* Notices about what was compared: different global batches, slow devices. */
-#ifndef MESHSWEEP_CLI_BATCH_NOTICE_H
-#define MESHSWEEP_CLI_BATCH_NOTICE_H
+#pragma once
 
 #include "results/best.h"
 
@@ -11,5 +10,3 @@ void batch_notice_say(const struct batch_spread *s);
 /* Says so where the job (0: any job of the current sweep that is ok) was measured on devices that were slower than
  * others of their model. */
 int device_notice_say(struct db *db, int64_t job_id, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* The commands: one constant each, from which dispatch, help and the manual are made. A command prints through
  * cli/output.h. */
-#ifndef MESHSWEEP_CLI_COMMAND_H
-#define MESHSWEEP_CLI_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ const struct command *command_by_name(const char *word, struct error *e);
  * one. `*at` is its index, or the number of words if there is none (or an unknown option precedes an unknown word).
  * NULL for an unknown command, with `e` filled. */
 const struct command *command_find(char *const *argv, size_t *at, struct error *e);
-
-#endif

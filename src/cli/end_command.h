@@ -1,6 +1,5 @@
 /* [sweep] on_end: a command that is told how a run ended. */
-#ifndef MESHSWEEP_CLI_END_COMMAND_H
-#define MESHSWEEP_CLI_END_COMMAND_H
+#pragma once
 
 #include "config/sweep.h"
 
@@ -8,5 +7,3 @@
  * `status --json` and `best --json` print of the database `db_path`, null where they print nothing. Waits for it for
  * [sweep] on_end_timeout. Its failure is told and has no other consequence. */
 void end_command_run(const struct sweep *sweep, const char *db_path, int exit_status);
-
-#endif

@@ -1,6 +1,5 @@
 /* A combination with its predictions, as text and as JSON. */
-#ifndef MESHSWEEP_CLI_MATCH_WORDS_H
-#define MESHSWEEP_CLI_MATCH_WORDS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -17,5 +16,3 @@ void match_json_free(struct match_json *j);
 
 /* Adds "key", "keys", "description" and the predictions to `job`. */
 int match_json_add(struct match_json *j, const struct match *m, cJSON *job, struct error *e);
-
-#endif

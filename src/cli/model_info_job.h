@@ -1,7 +1,6 @@
 /* The model-information job of a sweep ([model_info]): a sweep of one job in the same database that runs first. The
  * space of the sweep is then built with the facts that it found. */
-#ifndef MESHSWEEP_CLI_MODEL_INFO_JOB_H
-#define MESHSWEEP_CLI_MODEL_INFO_JOB_H
+#pragma once
 
 #include "cli/session.h"
 #include "results/json.h"
@@ -35,5 +34,3 @@ void model_info_add_stages(const cJSON *info, const char *indent, struct buffer 
 
 /* Says both. */
 void model_info_tell(const struct model_facts *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* Options of a command line, declared as a table: one table per command, from which its arguments are read and its
  * help text is made. Pure: nothing here prints or exits. */
-#ifndef MESHSWEEP_CLI_OPTIONS_H
-#define MESHSWEEP_CLI_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ void options_add_help(const struct option *table, const char *command, struct bu
 /* Index of `text`, a value of `option`, in the NULL-terminated `words`; else -1 (ERROR_USAGE), naming the nearest word
  * or all. */
 int option_find_word(const char *option, const char *text, const char *const *words, struct error *e);
-
-#endif

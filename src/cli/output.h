@@ -1,6 +1,5 @@
 /* Standard output for results, standard error for messages. */
-#ifndef MESHSWEEP_CLI_OUTPUT_H
-#define MESHSWEEP_CLI_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ bool output_has_utf8(void);
 
 /* COLUMNS if set, also where it is no terminal; else those of the stream's terminal; 0 if it is none. */
 size_t output_width(FILE *stream);
-
-#endif

@@ -1,6 +1,5 @@
 /* Progress on standard error while a sweep runs, for people or programs. */
-#ifndef MESHSWEEP_CLI_PROGRESS_DISPLAY_H
-#define MESHSWEEP_CLI_PROGRESS_DISPLAY_H
+#pragma once
 
 #include "cli/run_options.h"
 #include "results/best.h"
@@ -24,5 +23,3 @@ void progress_display_notice(struct progress_display *d, const char *text);
 /* The last lines: the counts, the winner (`best` may be NULL) and where the results are. */
 void progress_display_end(struct progress_display *d, const struct run_result *result, const struct best *best,
                           const char *db_path);
-
-#endif

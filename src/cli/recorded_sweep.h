@@ -1,6 +1,5 @@
 /* The sweep file to use if none is named: that of the database's current sweep. */
-#ifndef MESHSWEEP_CLI_RECORDED_SWEEP_H
-#define MESHSWEEP_CLI_RECORDED_SWEEP_H
+#pragma once
 
 #include "database/db.h"
 
@@ -11,5 +10,3 @@
  * file is preferred. Says on standard error if the file has changed. `*path` is the caller's; NULL if the database has
  * no sweep. ERROR_USAGE if the file is gone, saying how to get its text from the database `db_path`. */
 int recorded_sweep_find(struct db *db, const char *db_path, char **path, struct error *e);
-
-#endif

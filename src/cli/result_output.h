@@ -1,6 +1,5 @@
 /* Rows of the view `results` in a format, for `results` and `export`. */
-#ifndef MESHSWEEP_CLI_RESULT_OUTPUT_H
-#define MESHSWEEP_CLI_RESULT_OUTPUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ int result_output_long(struct db *db, const struct result_query *q, const struct
 /* Prints what "sql/answers/NAME.sql" answers: its document or, for people, what it says (`said`) and the table `shown`.
  * Its second column, if there is one and it is not NULL, says why there is no answer: ERROR_NOTHING. */
 int result_answer(struct db *db, const char *name, struct sql_values values, bool json, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The options of `run` and `plan`: both match the same sweep against the same database. */
-#ifndef MESHSWEEP_CLI_RUN_OPTIONS_H
-#define MESHSWEEP_CLI_RUN_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ extern const char *const run_progress_words[], *const run_executor_words[];
 #define OPTION_PROGRESS                                                                                                \
     OPTION(CHOICE, "progress", AT(progress), "HOW", "auto, tty, plain, json or none", .fallback = "auto",              \
            .choices = run_progress_words)
-
-#endif

@@ -1,7 +1,6 @@
 /* The work of `search-model` and `--search-model` on the [model_space] of a sweep file. Models and counts go to
  * standard output, what became of the candidates to standard error. */
-#ifndef MESHSWEEP_CLI_SEARCH_MODEL_H
-#define MESHSWEEP_CLI_SEARCH_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ int search_model_check(struct sweep *sweep, uint64_t *candidates, struct error *
 /* -1 (ERROR_USAGE) when the models of the file are those of its [model_space] alone, which nobody requested: such a
  * sweep would run without any. */
 int search_model_not_forgotten(const struct sweep *sweep, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The search of a run: [search] under the command line's options, and whether there is one at all. */
-#ifndef MESHSWEEP_CLI_SEARCH_SETUP_H
-#define MESHSWEEP_CLI_SEARCH_SETUP_H
+#pragma once
 
 #include "cli/run_options.h"
 #include "config/sweep.h"
@@ -21,5 +20,3 @@ int search_setup_check(const struct search_setup *setup, struct space *space, co
 
 /* When a search draws a sample of the matches instead of listing all, and how; false: there is no search. */
 bool search_setup_draw(const struct search_setup *setup, struct enumerate_draw *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* A loaded sweep file and its space, with which run, plan, why and others begin. */
-#ifndef MESHSWEEP_CLI_SESSION_H
-#define MESHSWEEP_CLI_SESSION_H
+#pragma once
 
 #include "batch/steps.h"
 #include "batch/system.h"
@@ -65,5 +64,3 @@ bool session_is_narrowed(const struct session *s);
 int session_narrow(const struct session *s, struct db *db, int64_t sweep_id, struct error *e);
 
 struct retry_policy session_policy(const struct session *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Results made with other scripts, versions or devices than today's, for `stale`, `run --stale` and `deepspeed`. */
-#ifndef MESHSWEEP_CLI_STALE_RESULTS_H
-#define MESHSWEEP_CLI_STALE_RESULTS_H
+#pragma once
 
 #include "config/sweep.h"
 #include "results/json.h"
@@ -19,5 +18,3 @@ int stale_results_tell(struct db *db, const struct job_config *job, char *const 
  * `*count` gets how many. */
 int stale_results_reopen(struct db *db, const cJSON *stale, const struct requeue_request *request, int64_t *count,
                          struct error *e);
-
-#endif

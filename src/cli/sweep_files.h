@@ -1,6 +1,5 @@
 /* The files that a sweep file needs. */
-#ifndef MESHSWEEP_CLI_SWEEP_FILES_H
-#define MESHSWEEP_CLI_SWEEP_FILES_H
+#pragma once
 
 #include "database/db.h"
 
@@ -8,5 +7,3 @@
  * itself: what it includes, profiles, the base of ds_configs. Absolute names hold where they are. A file that is not
  * there any more, or lies above the sweep file, is reported as a message. */
 int sweep_files_copy(struct db *db, const char *directory, struct error *e);
-
-#endif

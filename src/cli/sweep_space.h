@@ -1,6 +1,5 @@
 /* Builds the space of a sweep file, and reports all problems at once. */
-#ifndef MESHSWEEP_CLI_SWEEP_SPACE_H
-#define MESHSWEEP_CLI_SWEEP_SPACE_H
+#pragma once
 
 #include "config/problems.h"
 #include "config/sweep.h"
@@ -20,5 +19,3 @@ int sweep_space_build(const struct sweep *sweep, struct space_options *options, 
 
 /* Prints the warnings about the base of [deepspeed]; `ds_config` may be NULL. */
 void sweep_space_warn(const struct ds_config *ds_config);
-
-#endif

@@ -1,7 +1,6 @@
 /* Tables in files (CSV, below a title too, Markdown, JSON; in UTF-8 or UTF-16): their rows, and what [import] makes of
  * them. */
-#ifndef MESHSWEEP_CLI_TABLE_FILE_H
-#define MESHSWEEP_CLI_TABLE_FILE_H
+#pragma once
 
 #include "import/table.h"
 #include "util/hash.h"
@@ -28,5 +27,3 @@ int table_read_rows(const char *file, struct table_content *out, table_row *each
 /* Reads and compiles it. -1 (ERROR_USAGE, ERROR_NOTHING without rows); table_file_free() in either case. */
 int table_file_read(struct table_file *in, struct error *e);
 void table_file_free(struct table_file *in);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files that no command may overwrite; checked before a command opens a file for writing. */
-#ifndef MESHSWEEP_CLI_WRITTEN_FILE_H
-#define MESHSWEEP_CLI_WRITTEN_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ int written_file_check(const char *path, const struct kept_files *k, struct erro
 
 /* The same for each of the `names` in a directory; NULL-terminated. */
 int written_files_check(const char *directory, const char *const *names, const struct kept_files *k, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Two runs, or two sets of them, side by side: `compare JOB JOB` and `compare SQL SQL`. */
-#ifndef MESHSWEEP_COMMANDS_COMPARE_JOBS_H
-#define MESHSWEEP_COMMANDS_COMPARE_JOBS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ bool compare_names_jobs(const char *word);
 
 /* Prints it. An exit status, or -1. */
 int compare_jobs(const char *db, char *const words[2], bool json, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Progress of a slow match on standard error: on a terminal, how far it is after a second; anywhere, which rule makes
  * it slow. */
-#ifndef MESHSWEEP_COMMANDS_MATCH_DISPLAY_H
-#define MESHSWEEP_COMMANDS_MATCH_DISPLAY_H
+#pragma once
 
 #include "space/space.h"
 
@@ -30,5 +29,3 @@ void match_display_matches(struct match_display *d, int64_t matches, int64_t of)
 
 /* To be called before other output. */
 void match_display_clear(struct match_display *d);
-
-#endif

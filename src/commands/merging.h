@@ -1,6 +1,5 @@
 /* The part that `merge` and `pull` have in common. */
-#ifndef MESHSWEEP_COMMANDS_MERGING_H
-#define MESHSWEEP_COMMANDS_MERGING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
 int merge_into(struct db *db, const char *source, const char *directory, struct merge_counts *counts, struct error *e);
 
 int merge_print(const char *path, const struct merge_counts *counts, bool as_json, struct error *e);
-
-#endif

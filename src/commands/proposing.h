@@ -1,6 +1,5 @@
 /* How `ask` and `tell` begin: they enumerate the sweep of the database and read the JSON input. */
-#ifndef MESHSWEEP_COMMANDS_PROPOSING_H
-#define MESHSWEEP_COMMANDS_PROPOSING_H
+#pragma once
 
 #include "ask/proposals.h"
 #include "cli/session.h"
@@ -21,5 +20,3 @@ void proposing_close(struct proposing *p);
 
 /* Parses a file, or standard input for "-". ERROR_USAGE for invalid JSON. */
 int proposing_read(const char *path, cJSON **out, struct error *e);
-
-#endif

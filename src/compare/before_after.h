@@ -1,6 +1,5 @@
 /* Compares the jobs that two databases have in common: measurements before and now. */
-#ifndef MESHSWEEP_COMPARE_BEFORE_AFTER_H
-#define MESHSWEEP_COMPARE_BEFORE_AFTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -47,5 +46,3 @@ struct before_after {
 int before_after_read(struct db *before, struct db *now, const struct before_after_request *request,
                       struct before_after *out, struct error *e);
 void before_after_free(struct before_after *b);
-
-#endif

@@ -4,8 +4,7 @@
  * the sides. Hence the groups of jobs are split in halves, and each half uses the settings that were best in the other
  * (cross-fitting: Stone 1974, Cox 1975). Then no measurement is both what a job was chosen by and what it is judged by.
  * Pure. */
-#ifndef MESHSWEEP_COMPARE_CHOICES_H
-#define MESHSWEEP_COMPARE_CHOICES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ struct side_candidate {
  * its group is chosen; of several it is the one whose setting has the lowest mean cost, relative to the others of its
  * side and group, in the other half of the groups; none if no setting occurs there. The seed decides on the halves. */
 void choices_make(struct side_candidate *all, size_t count, uint64_t seed);
-
-#endif

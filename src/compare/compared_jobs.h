@@ -1,6 +1,5 @@
 /* The jobs of the current sweep, read once for comparisons by any number of keys. */
-#ifndef MESHSWEEP_COMPARE_COMPARED_JOBS_H
-#define MESHSWEEP_COMPARE_COMPARED_JOBS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ void compared_identity_add(struct compared_identity *to, struct compared_identit
 int compared_identity_order(const struct compared_identity *a, const struct compared_identity *b);
 
 void compared_jobs_free(struct compared_jobs *jobs);
-
-#endif

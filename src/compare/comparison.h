@@ -1,6 +1,5 @@
 /* Compares jobs that differ in one key only. */
-#ifndef MESHSWEEP_COMPARE_COMPARISON_H
-#define MESHSWEEP_COMPARE_COMPARISON_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -70,5 +69,3 @@ size_t comparisons_judge(struct comparison *items, size_t count);
 /* ERROR_USAGE for the value of --metric that is none of them: with what may have been meant, how one that every attempt
  * has is made a metric, or those that there are. Returns -1. */
 int metric_names_refuse(struct db *db, const char *name, struct error *e);
-
-#endif

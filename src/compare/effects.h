@@ -1,6 +1,5 @@
 /* The effect of each key on the objective: one computation for the page, `compare --rank` and its JSON. */
-#ifndef MESHSWEEP_COMPARE_EFFECTS_H
-#define MESHSWEEP_COMPARE_EFFECTS_H
+#pragma once
 
 #include "compare/compared_jobs.h"
 #include "compare/comparison.h"
@@ -24,5 +23,3 @@ void key_effects_free(struct key_effects *x);
 
 /* The two values of the key whose ratio is surely the farthest from 1 or, where none is told apart, seems to be. */
 const struct comparison_pair *key_effect_most(const struct comparison *c);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Intervals of comparisons that are shown together hold together: of m, each errs in a share of at most 5 % / m
  * (Bonferroni), so that all of them contain their medians with 95 %, and no difference is shown by chance with 95 %. */
-#ifndef MESHSWEEP_COMPARE_RATIOS_H
-#define MESHSWEEP_COMPARE_RATIOS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -51,5 +50,3 @@ struct ratio_summary ratios_summarise(double *ratios, size_t count);
  * lucky in the other. Their correlation is E(max of k)² / k on each side, at most 0.271 (k = 5), which widens the
  * interval. */
 void ratios_judge(const double *ratios, struct ratio_summary *s, size_t together, unsigned choosers);
-
-#endif

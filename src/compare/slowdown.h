@@ -4,8 +4,7 @@
  * The geometric mean of the jobs' ratios is judged, with Student's interval over logarithms. Its spread comes from the
  * runs of each job if repeats give it more degrees of freedom than the jobs do, else from the jobs' ratios. With fewer
  * than three runs on a side it is no less than that of the jobs' ratios. */
-#ifndef MESHSWEEP_COMPARE_SLOWDOWN_H
-#define MESHSWEEP_COMPARE_SLOWDOWN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void slowdown_add_run(struct slowdown_runs *r, double cost);
 
 /* `limit` is the ratio to detect, above 1; `groups` (at least 1) is the number of groups judged together. */
 struct slowdown slowdown_judge(const struct slowdown_job *jobs, size_t count, double limit, size_t groups);
-
-#endif

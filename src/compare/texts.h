@@ -1,6 +1,5 @@
 /* Distinct texts, numbered from 0 in the order in which they were added. */
-#ifndef MESHSWEEP_COMPARE_TEXTS_H
-#define MESHSWEEP_COMPARE_TEXTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ struct texts {
 /* The number of a text. A new text is copied. */
 uint32_t texts_number(struct texts *t, const char *text);
 void texts_free(struct texts *t);
-
-#endif

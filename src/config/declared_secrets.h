@@ -1,6 +1,5 @@
 /* Secrets that the sweep file itself contains. */
-#ifndef MESHSWEEP_CONFIG_DECLARED_SECRETS_H
-#define MESHSWEEP_CONFIG_DECLARED_SECRETS_H
+#pragma once
 
 #include "config/sweep.h"
 #include "secrets/secrets.h"
@@ -12,5 +11,3 @@ void declared_secrets_add(struct secrets *s, const struct sweep *sweep);
 
 /* The same of a command that stands in place of the sweep's, as it is written. */
 void declared_secrets_add_command(struct secrets *s, char *const *words);
-
-#endif

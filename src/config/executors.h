@@ -1,6 +1,5 @@
 /* The tables [slurm], [executor], [ssh] and [local]: where jobs run. */
-#ifndef MESHSWEEP_CONFIG_EXECUTORS_H
-#define MESHSWEEP_CONFIG_EXECUTORS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ struct local_config {
     int64_t repeat_throttled; /* how often a job is measured again whose devices were slower than others'; default 0 */
     int64_t sample_ms;        /* between two looks at the devices' memory; 0: none */
 };
-
-#endif

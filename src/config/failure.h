@@ -1,7 +1,6 @@
 /* The classes of failures: the one table of their names. The database's checks (sql/migrations) list them as well; a
  * test holds the two together. */
-#ifndef MESHSWEEP_CONFIG_FAILURE_H
-#define MESHSWEEP_CONFIG_FAILURE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ bool failure_is_of_command(const char *message);
 
 /* The failure with this name, FAILURE_NONE when there is none. */
 enum failure failure_by_name(const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* [[job.file]]: a file that each job is given. */
-#ifndef MESHSWEEP_CONFIG_JOB_FILE_H
-#define MESHSWEEP_CONFIG_JOB_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ struct job_file {
     size_t change_count;
     struct position at, base_at, text_at;
 };
-
-#endif

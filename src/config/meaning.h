@@ -1,7 +1,6 @@
 /* The meaning of a metric, where a prediction, a search or a reader of memory has to know it: the key `means` of the
  * metric says so, or its name is one of those that mean one thing. Nothing is guessed from parts of a name. */
-#ifndef MESHSWEEP_CONFIG_MEANING_H
-#define MESHSWEEP_CONFIG_MEANING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ const char *sweep_memory_metric(const struct sweep *s);
 
 /* "allocated, rank 0": whose memory a metric counts, and on which rank; "" where neither is known. The caller's. */
 char *metric_memory_words(const struct sweep *s, const char *metric);
-
-#endif

@@ -1,8 +1,7 @@
 /* [model_space] of a sweep file, checked: which model candidates there are, which of them are kept and how many are
  * taken. Expressions are text here, and what needs counting (an empty space, one too large) is found by the space
  * floor: models/search.h. docs/reference.md describes every key. */
-#ifndef MESHSWEEP_CONFIG_MODEL_SPACE_H
-#define MESHSWEEP_CONFIG_MODEL_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ extern const char *const dhen_key_names[DHEN_KEY_COUNT];
 
 /* The base's key of that name, NULL when it has none. */
 const struct base_key *model_space_base_key(const struct model_space_table *m, const char *name);
-
-#endif

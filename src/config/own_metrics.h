@@ -1,6 +1,5 @@
 /* Metrics that every attempt has without a declaration in the sweep file: time and memory, measured from outside. */
-#ifndef MESHSWEEP_CONFIG_OWN_METRICS_H
-#define MESHSWEEP_CONFIG_OWN_METRICS_H
+#pragma once
 
 enum own_metric {
     OWN_NONE = 0,
@@ -33,5 +32,3 @@ extern const struct own_metric_kind {
 const char *own_metric_full_name(const char *name);
 
 enum own_metric own_metric_by_name(const char *name); /* OWN_NONE when there is none */
-
-#endif

@@ -1,6 +1,5 @@
 /* All problems of a sweep file, collected so that they are reported at once and in the order of the text. */
-#ifndef MESHSWEEP_CONFIG_PROBLEMS_H
-#define MESHSWEEP_CONFIG_PROBLEMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ bool problems_excused(const struct problems *p, const char *name);
 int problems_report(struct problems *p, char *const *files, struct error *e);
 
 void problems_free(struct problems *p);
-
-#endif

@@ -1,8 +1,7 @@
 /* A sweep's plans on another number of hosts or devices: one key gets one other value, and what counts devices as well
  * (data-parallel degrees, nodes) follows it in proportion. Where a global batch and its gradient accumulation are both
  * keys, the batch stays and the accumulation falls in that proportion; or that stays and the batch grows. */
-#ifndef MESHSWEEP_CONFIG_SCALING_H
-#define MESHSWEEP_CONFIG_SCALING_H
+#pragma once
 
 #include "config/sweep.h"
 
@@ -41,5 +40,3 @@ bool scaling_let_batch_grow(struct scaling *x);
  * it follows each ratio, where that is a whole number (rules then leave what goes together). An axis of which nothing
  * would be left stays as it is. */
 void sweep_scale(struct sweep *s, const struct scaling *x);
-
-#endif

@@ -3,8 +3,7 @@
  * Names, defaults and meaning follow DeepSpeed Autotune of Determined AI (dsat) where it has the option, and
  * DeepSpeed's own autotuning for the tuner's (Determined 0.37, DeepSpeed 0.16). A number that is not given is
  * SEARCH_NOT_GIVEN; search_options_complete then puts the default of the strategy in its place. Pure. */
-#ifndef MESHSWEEP_CONFIG_SEARCH_OPTIONS_H
-#define MESHSWEEP_CONFIG_SEARCH_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -127,5 +126,3 @@ struct search_options search_options_overlay(const struct search_options *under,
  * two more (of others the steps stay not given), deepspeed-* stop after 5 trials without a better one and after 50 per
  * stage. */
 void search_options_complete(struct search_options *o);
-
-#endif

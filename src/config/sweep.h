@@ -2,8 +2,7 @@
  * types, keys, duplicates, durations, sizes, regular expressions, placeholder syntax. Expressions are text here: the
  * space compiles them. Profiles are merged in: their derived keys, rules, metrics, note keys and list values come first
  * and are replaced by name. */
-#ifndef MESHSWEEP_CONFIG_SWEEP_H
-#define MESHSWEEP_CONFIG_SWEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -517,5 +516,3 @@ bool sweep_ranks_configurations(const struct sweep *s);
 
 /* Returns whether `key` is a label (does not count towards identity). */
 bool sweep_is_label(const struct sweep *s, const char *key);
-
-#endif

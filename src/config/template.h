@@ -1,8 +1,7 @@
 /* Text with placeholders: "{name}" or "{section.name}". "{name?}" is its value or nothing, and "{name?TEXT}" is TEXT,
  * in which "{}" stands for the value and other braces come in pairs, or nothing. "{{" is a literal brace, "${…}" is the
  * shell's and left alone, any other brace stands for itself: "{1..8}", "{}" and "{ print }" are plain text. */
-#ifndef MESHSWEEP_CONFIG_TEMPLATE_H
-#define MESHSWEEP_CONFIG_TEMPLATE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -47,5 +46,3 @@ size_t template_name_length(const char *text);
 /* The first "{section.}" or "{.key}" in `text`: written as a placeholder, but half of its name is missing. The
  * caller's; NULL when there is none. */
 char *template_misspelt(const char *text);
-
-#endif

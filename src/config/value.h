@@ -1,6 +1,5 @@
 /* One value of a sweep file, after axes are resolved. */
-#ifndef MESHSWEEP_CONFIG_VALUE_H
-#define MESHSWEEP_CONFIG_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void value_add_text(const struct value *v, struct buffer *out);
 /* The next element of a list in canonical JSON: *json, behind "[" at first, goes on behind it. false: there is none.
  * The element is the caller's; tables and lists are JSON, and so are numbers and booleans, as they are written. */
 bool value_next_element(const char **json, struct value *out);
-
-#endif

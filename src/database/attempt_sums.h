@@ -1,7 +1,6 @@
 /* Checksums of attempts that have ended: what tells a byte of a result that changed on disk, which SQLite's own checks
  * do not see. Kept where a sweep asks for it ([sweep] checksums), in their own table (sql/attempt_sums.sql). */
-#ifndef MESHSWEEP_DATABASE_ATTEMPT_SUMS_H
-#define MESHSWEEP_DATABASE_ATTEMPT_SUMS_H
+#pragma once
 
 #include "database/db.h"
 
@@ -24,5 +23,3 @@ typedef void row_found(void *context, int64_t id, const char *name);
 /* Calls `found` with each attempt, "job 3 attempt 1", that is not as it was when its sum was kept. Those without one
  * are passed over, and so is a database without the table. */
 int attempt_sums_check(struct db *db, row_found *found, void *context, struct error *e);
-
-#endif

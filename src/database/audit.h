@@ -1,6 +1,5 @@
 /* The audit finds what is wrong with a database, and what can be repaired without losing anything. */
-#ifndef MESHSWEEP_DATABASE_AUDIT_H
-#define MESHSWEEP_DATABASE_AUDIT_H
+#pragma once
 
 #include "database/db.h"
 
@@ -26,5 +25,3 @@ int audit_run(struct db *db, const char *path, audit_found *found, void *context
  * which is more than can be done here. */
 int audit_repair(struct db *db, const char *path, const struct string_list *restored, audit_found *done, void *context,
                  struct error *e);
-
-#endif

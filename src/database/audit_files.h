@@ -1,6 +1,5 @@
 /* Directories of job files that belong to no attempt. */
-#ifndef MESHSWEEP_DATABASE_AUDIT_FILES_H
-#define MESHSWEEP_DATABASE_AUDIT_FILES_H
+#pragma once
 
 #include "database/db.h"
 
@@ -8,5 +7,3 @@
  * directories before it records them: only while none is at work. */
 int audit_unowned_directories(struct db *db, const char *directory, void (*found)(void *context, const char *name),
                               void *context, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* The faults that rows of a database can have, as a table of questions in SQL, each with its advice and, where it can
  * be put right without losing anything, how. */
-#ifndef MESHSWEEP_DATABASE_AUDIT_QUESTIONS_H
-#define MESHSWEEP_DATABASE_AUDIT_QUESTIONS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ extern const size_t audit_question_count;
 /* Rows of `PRAGMA integrity_check` that are worse than an index that has to be made again and than values that the
  * other questions see to. */
 extern const char audit_damage_sql[];
-
-#endif

@@ -1,6 +1,5 @@
 /* Copies the state of a database at one instant, even while it is written. */
-#ifndef MESHSWEEP_DATABASE_BACKUP_H
-#define MESHSWEEP_DATABASE_BACKUP_H
+#pragma once
 
 #include "database/db.h"
 
@@ -12,5 +11,3 @@ struct backup_counts {
  * only once it is whole and on the disk; a database of ours that stood there until then, and that nobody uses, gives
  * way to it. That `path` is neither the source nor one of its files is the caller's to see to. */
 int database_backup(struct db *source, const char *path, struct backup_counts *out, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Tables whose rows are computed when they are asked for. */
-#ifndef MESHSWEEP_DATABASE_COMPUTED_TABLE_H
-#define MESHSWEEP_DATABASE_COMPUTED_TABLE_H
+#pragma once
 
 #include "database/function.h"
 
@@ -20,5 +19,3 @@ int db_add_table(struct db *db, const char *name, const char *columns, const str
 
 /* Takes it away again; no statement may read it any more. Nothing where there is none. */
 void db_drop_table(struct db *db, const char *name);
-
-#endif

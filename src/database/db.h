@@ -3,8 +3,7 @@
  * Every function that can fail returns -1 with `e` filled. Statements are prepared, bound and checked; results are
  * read with `while ((rc = stmt_next(s, e)) > 0)`, then `rc < 0`. Text and blobs returned by column getters are
  * borrowed until the next stmt_next, stmt_reset or stmt_free. */
-#ifndef MESHSWEEP_DATABASE_DB_H
-#define MESHSWEEP_DATABASE_DB_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -157,5 +156,3 @@ char *stmt_copy_text(const struct stmt *s, int column);                        /
 char *stmt_copy_text_or(const struct stmt *s, int column, const char *absent); /* `absent` for NULL; the caller's */
 const void *stmt_blob(const struct stmt *s, int column);
 size_t stmt_bytes(const struct stmt *s, int column);
-
-#endif

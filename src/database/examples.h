@@ -1,6 +1,5 @@
 /* The first few of many items, for a sentence: "job 1, job 2, ...". */
-#ifndef MESHSWEEP_DATABASE_EXAMPLES_H
-#define MESHSWEEP_DATABASE_EXAMPLES_H
+#pragma once
 
 #include "database/db.h"
 #include "util/buffer.h"
@@ -17,5 +16,3 @@ void examples_free(struct examples *x);
 
 /* The first column of every row. */
 int examples_query(struct db *db, const char *sql, struct examples *x, struct error *e);
-
-#endif

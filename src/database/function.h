@@ -1,6 +1,5 @@
 /* meshsweep's SQL functions, for the expressions of one connection (database/guard.h says which names are allowed). */
-#ifndef MESHSWEEP_DATABASE_FUNCTION_H
-#define MESHSWEEP_DATABASE_FUNCTION_H
+#pragma once
 
 #include "database/db.h"
 
@@ -15,5 +14,3 @@ int db_add_function(struct db *db, const char *name, sql_function call, void *co
  * statement runs: SQLite may call it once for them. */
 typedef bool (*sql_real_function)(void *context, const struct sql_value *arguments, int count, double *out);
 int db_add_real_function(struct db *db, const char *name, sql_real_function call, void *context, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* SQL expressions that people write, compiled under an authorizer: they may read columns of the tables of their
  * statement and call pure functions, nothing else. No write, no ATTACH, no PRAGMA, no subquery, no extension. */
-#ifndef MESHSWEEP_DATABASE_GUARD_H
-#define MESHSWEEP_DATABASE_GUARD_H
+#pragma once
 
 #include "database/db.h"
 
@@ -46,5 +45,3 @@ int guard_next(struct stmt *s, struct error *e);
 /* Returns whether a SELECT over somebody's expression fails by what the expression meets: `*why` then says so in
  * SQLite's words. Not when it cannot run for other reasons, or when the allowance of guard_limit_time is used up. */
 bool guard_fails(struct db *db, const char *sql, struct error *why);
-
-#endif

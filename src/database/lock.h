@@ -1,6 +1,5 @@
 /* One writer process per database: an open-file-description lock on "<path>.lock", which names its holder. */
-#ifndef MESHSWEEP_DATABASE_LOCK_H
-#define MESHSWEEP_DATABASE_LOCK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ int file_lock_take(const char *db_path, int *descriptor, struct error *e);
 
 /* Returns whether somebody holds it now. Takes and makes nothing. */
 bool writer_lock_is_held(const char *db_path);
-
-#endif

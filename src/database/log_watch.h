@@ -3,8 +3,7 @@
  * SQLite trusts them: what it reads from a log that was cut ends up in the database, and the index is mapped memory, so
  * that a page beyond its end is a bus error. The index says how long the log must be (sqlite.org/walformat.html, "The
  * WAL-Index File Format"). */
-#ifndef MESHSWEEP_DATABASE_LOG_WATCH_H
-#define MESHSWEEP_DATABASE_LOG_WATCH_H
+#pragma once
 
 #include "database/db.h"
 
@@ -25,5 +24,3 @@ int log_watch_explain(struct db *db, struct error *e);
 /* Looks at what an earlier writer left beside the database at `path`, which nobody has opened yet. `*notice`: NULL, or
  * that the log was cut; the caller's. -1: and that has damaged the database. */
 int log_watch_left(const char *path, char **notice, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Merges several databases into one, by content: jobs by their key, attempts by where they were made. */
-#ifndef MESHSWEEP_DATABASE_MERGE_H
-#define MESHSWEEP_DATABASE_MERGE_H
+#pragma once
 
 #include "database/db.h"
 
@@ -21,5 +20,3 @@ struct merge_steps {
  * nothing. Merging again adds nothing. Open attempts stay out. Adds to `counts`. */
 int merge_database(struct db *db, const char *source, const struct merge_steps *steps, struct merge_counts *counts,
                    struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* results.db: opening, schema, one writer. */
-#ifndef MESHSWEEP_DATABASE_OPEN_H
-#define MESHSWEEP_DATABASE_OPEN_H
+#pragma once
 
 #include "database/db.h"
 
@@ -87,5 +86,3 @@ char *store_directory_of(struct db *db);
 
 /* A random name given to the database when it was made: 32 hexadecimal digits. The caller's. */
 int store_identity(struct db *db, char **out, struct error *e);
-
-#endif

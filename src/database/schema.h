@@ -4,8 +4,7 @@
  * A file may come from anywhere. A trigger runs on what we write, a view or a generated column answers in place of what
  * was recorded, an index or a check can refuse what we write. A person's own tables, views and plain indexes do nothing
  * of the kind and are left alone. */
-#ifndef MESHSWEEP_DATABASE_SCHEMA_H
-#define MESHSWEEP_DATABASE_SCHEMA_H
+#pragma once
 
 #include "database/db.h"
 #include "util/hash.h"
@@ -66,5 +65,3 @@ int schema_views_are_noted(struct db *db, bool *yes, struct error *e);
 /* Drops an index or trigger of the schema, so that rows can be put in faster; `*sql` gets what makes it again, the
  * caller's. */
 int schema_take_part(struct db *db, const char *type, const char *name, char **sql, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Only for this floor: the types behind the opaque handles. */
-#ifndef MESHSWEEP_DATABASE_SQLITE_H
-#define MESHSWEEP_DATABASE_SQLITE_H
+#pragma once
 
 #include <sqlite3.h>
 #include <sys/types.h>
@@ -50,5 +49,3 @@ const char *db_advice(int code);
 
 /* Turns SQLite's last error into one sentence with what to do. Returns -1. */
 int db_error(struct db *db, struct error *e);
-
-#endif

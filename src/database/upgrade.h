@@ -1,7 +1,6 @@
 /* Databases of older schema versions: the copy that a writer keeps, the copy that a reader reads, and what to do where
  * neither will do. */
-#ifndef MESHSWEEP_DATABASE_UPGRADE_H
-#define MESHSWEEP_DATABASE_UPGRADE_H
+#pragma once
 
 #include "database/db.h"
 
@@ -26,5 +25,3 @@ int upgrade_begin(struct db *db, int64_t newest, struct error *e);
 
 /* Returns what a migration is for: how its file begins. The caller's. */
 char *upgrade_sentence(const char *migration);
-
-#endif

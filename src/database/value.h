@@ -1,6 +1,5 @@
 /* Values of SQL: what is bound to a statement's parameters, given to a function, or computed for a column. */
-#ifndef MESHSWEEP_DATABASE_VALUE_H
-#define MESHSWEEP_DATABASE_VALUE_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ static inline struct sql_value sql_hash(const struct hash128 *hash) /* NULL: NUL
 {
     return hash ? sql_blob(hash->bytes, sizeof hash->bytes) : sql_null();
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A database that appears at its path only when it is complete. */
-#ifndef MESHSWEEP_DATABASE_WHOLE_FILE_H
-#define MESHSWEEP_DATABASE_WHOLE_FILE_H
+#pragma once
 
 #include "database/db.h"
 
@@ -10,5 +9,3 @@ typedef int database_fill(struct db *target, void *context, struct error *e);
 /* Makes a database of mode 0600 beside `path`, has it filled, and puts it there once it is on the disk, instead of what
  * stood there: that this may go is the caller's to see to. On -1 nothing has changed. */
 int database_write_whole(const char *path, database_fill *fill, void *context, struct error *e);
-
-#endif

@@ -5,8 +5,7 @@
  * If its deepspeed_config names no ds_config, Accelerate builds one from zero_stage, offload_optimizer_device and the
  * like and from mixed_precision (DeepSpeedPlugin in utils/dataclasses.py). It refuses these keys if a ds_config is
  * named. */
-#ifndef MESHSWEEP_DEEPSPEED_ACCELERATE_CONFIG_H
-#define MESHSWEEP_DEEPSPEED_ACCELERATE_CONFIG_H
+#pragma once
 
 #include "files/json_text.h"
 #include "util/buffer.h"
@@ -38,5 +37,3 @@ bool accelerate_config_is_plugin(const struct accelerate_config *a);
 int accelerate_config_write_plugin(const struct accelerate_config *a, const char *directory, char **ds_config,
                                    char **launch, struct error *e);
 void accelerate_config_free(struct accelerate_config *a);
-
-#endif

@@ -1,7 +1,6 @@
 /* The section "autotuning" of a ds_config, as DeepSpeed's tuner reads it (DeepSpeed 0.19 autotuning/config.py and
  * constants.py), and with the names of its first documentation: start_step, end_step, num_nodes, num_gpus. */
-#ifndef MESHSWEEP_DEEPSPEED_AUTOTUNING_H
-#define MESHSWEEP_DEEPSPEED_AUTOTUNING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ void autotuning_read(const char *file, const struct json *section, struct autotu
 /* Returns whether "autotuning" has a key of that name. */
 bool autotuning_has(const char *name);
 void autotuning_free(struct autotuning *a);
-
-#endif

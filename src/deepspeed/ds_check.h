@@ -1,6 +1,5 @@
 /* The keys of a ds_config, and errors that can be found in it alone. */
-#ifndef MESHSWEEP_DEEPSPEED_DS_CHECK_H
-#define MESHSWEEP_DEEPSPEED_DS_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ long long batch_ranks(const struct json *specs);
  * "auto" counts as unknown and is replaced only if `resolve`. ERROR_USAGE if the three do not agree or the third would
  * not be an integer. */
 int batch_complete(struct json *config, long long ranks, bool resolve, struct error *e);
-
-#endif

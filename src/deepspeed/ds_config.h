@@ -1,6 +1,5 @@
 /* The ds_config.json of each job: the base file of [deepspeed], overridden by the job's specs. */
-#ifndef MESHSWEEP_DEEPSPEED_DS_CONFIG_H
-#define MESHSWEEP_DEEPSPEED_DS_CONFIG_H
+#pragma once
 
 #include "config/problems.h"
 #include "config/sweep.h"
@@ -80,5 +79,3 @@ int ds_arguments_find_config(char *const *program, size_t *at, struct error *e);
 
 /* The path in that word; the caller frees it. */
 char *ds_arguments_config_path(const char *word);
-
-#endif

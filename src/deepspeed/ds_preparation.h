@@ -1,6 +1,5 @@
 /* Prepares the start of a job with [deepspeed]: its ds_config.json. */
-#ifndef MESHSWEEP_DEEPSPEED_DS_PREPARATION_H
-#define MESHSWEEP_DEEPSPEED_DS_PREPARATION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ int64_t profile_steps_last(const int64_t steps[PROFILE_STEP_COUNT], double step_
  * cannot be read at the moment, or `objective` was not reported for each step: a value that only metrics.json has is
  * written after the last step, which a script may not reach. */
 double profile_step_seconds(const char *db_path, const char *objective, int64_t batch);
-
-#endif

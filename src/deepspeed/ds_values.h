@@ -1,7 +1,6 @@
 /* The keys of a ds_config and the types of their values, by release: [ds_config.keys] and [ds_config.models] of
  * configs/knowledge/words.toml. */
-#ifndef MESHSWEEP_DEEPSPEED_DS_VALUES_H
-#define MESHSWEEP_DEEPSPEED_DS_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void ds_values_check(const struct json *root, const char *file, int64_t release,
 /* The same of one value that a spec gives to the dotted key, as JSON; a list stands for itself. NULL: nothing. The
  * caller frees it. */
 char *ds_value_fault(const char *key, const char *json, int64_t release);
-
-#endif

@@ -1,7 +1,6 @@
 /* How the winner is launched. With profile_steps, an attempt's own ds_config makes DeepSpeed measure a few steps, write
  * into the attempt's directory and exit; a second ds_config next to it is the one to train with. */
-#ifndef MESHSWEEP_DEEPSPEED_TRAINING_COMMAND_H
-#define MESHSWEEP_DEEPSPEED_TRAINING_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ char *training_config(const char *job_dir);
 /* Changes the words (NULL-terminated, each owned by the caller) of the attempt's command so that they name `file`
  * instead of its profiled ds_config, as a path or in base 64. No change if training_config returns NULL. */
 void training_command(char **words, const char *job_dir, const char *file);
-
-#endif

@@ -12,8 +12,7 @@
  * Micro-batches: every one if a strategy searches for the best, else powers of two. If other keys are tuned too (not
  * "fast"), only multiples of 8 above 64 and of 32 above 256, and only the largest and the smallest accumulation, so
  * that the matching configurations stay within what a search lists. */
-#ifndef MESHSWEEP_DEEPSPEED_TUNING_BATCHES_H
-#define MESHSWEEP_DEEPSPEED_TUNING_BATCHES_H
+#pragma once
 
 #include "deepspeed/autotuning.h"
 #include "deepspeed/tuning_cluster.h"
@@ -65,5 +64,3 @@ char *tuning_batches_nearest(const struct tuning_batches *b);
 /* Adds a sentence for each micro-batch, accumulation and global batch that the ds_config gives and that no combination
  * with the others can have. */
 void tuning_batches_left_out(const struct tuning_batches *b, struct string_list *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The clusters of a tuning: numbers of hosts and devices, the most available, and which of them a launcher gets. */
-#ifndef MESHSWEEP_DEEPSPEED_TUNING_CLUSTER_H
-#define MESHSWEEP_DEEPSPEED_TUNING_CLUSTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -60,5 +59,3 @@ long long tuning_hosts_own_devices(char *const *environment);
  * (by inode, size and modification time); borrowed from `hosts`. NULL if none reports that; a host that cannot be
  * reached within 10 s does not count. */
 const char *shared_file_lacking_host(const struct host_list *hosts, const char *path, char *const *environment);
-
-#endif

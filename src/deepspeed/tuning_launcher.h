@@ -1,6 +1,5 @@
 /* The words that launch a script: those of a known launcher, or the user's own. */
-#ifndef MESHSWEEP_DEEPSPEED_TUNING_LAUNCHER_H
-#define MESHSWEEP_DEEPSPEED_TUNING_LAUNCHER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ int tuning_launcher_add(const struct tuning_launcher *l, struct string_list *out
  * `launcher`, else that of the script that its first word names on the PATH of `environment`, else python3; `*python`
  * is set to it. The caller frees both. */
 char *installed_release(const char *launcher, char *const *environment, char **python);
-
-#endif

@@ -12,8 +12,7 @@
  * min_train_batch_size and max_train_batch_size (deepspeed/tuning_batches.h), compared per sample.
  *
  * Scripts with an argument --per_device_train_batch_size also get the profile "huggingface", below arg_mappings. */
-#ifndef MESHSWEEP_DEEPSPEED_TUNING_SPACE_H
-#define MESHSWEEP_DEEPSPEED_TUNING_SPACE_H
+#pragma once
 
 #include "deepspeed/autotuning.h"
 #include "deepspeed/tuning_cluster.h"
@@ -52,5 +51,3 @@ void tuning_notes_free(struct tuning_notes *n);
 /* Appends the sweep file. `notes` is filled in any case; tuning_notes_free frees it. ERROR_USAGE: values that cannot
  * be an axis, with positions. */
 int tuning_space_write(const struct tuning_request *r, struct buffer *out, struct tuning_notes *notes, struct error *e);
-
-#endif

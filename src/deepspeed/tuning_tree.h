@@ -13,8 +13,7 @@
  *
  * After an interrupted tuning the summary says so, and the last two files are ds_config_best_so_far.json and
  * cmd_best_so_far.txt. */
-#ifndef MESHSWEEP_DEEPSPEED_TUNING_TREE_H
-#define MESHSWEEP_DEEPSPEED_TUNING_TREE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ char *tuning_tree_write_sweep(const char *exps_dir, const struct buffer *toml, s
  * tree (NULL-terminated; the caller frees the array and its strings). Otherwise it is NULL, and such files of an
  * earlier call are removed. */
 int tuning_tree_write(const struct tuning_tree *t, struct db *db, char ***winner, struct error *e);
-
-#endif

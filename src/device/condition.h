@@ -1,6 +1,5 @@
 /* In what condition devices are while an attempt has them: a row of a table for each quantity. Pure. */
-#ifndef MESHSWEEP_DEVICE_CONDITION_H
-#define MESHSWEEP_DEVICE_CONDITION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ struct device_peers {
  * NULL: they were not, or there are too few peers to tell. Noise is five robust standard deviations (the median of
  * absolute deviations, times 1.4826) of the peers, and at least 3 % of their clock or 5 % of looks. The caller's. */
 char *device_condition_unlike(double clock, double throttled, struct device_peers *peers);
-
-#endif

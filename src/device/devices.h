@@ -1,6 +1,5 @@
 /* The devices of this machine: which there are, and which job gets which. Pure but for devices_discover. */
-#ifndef MESHSWEEP_DEVICE_DEVICES_H
-#define MESHSWEEP_DEVICE_DEVICES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,5 +107,3 @@ int64_t devices_choose(const struct device_pool *p, const struct device_wish *wi
 
 /* "0,2,3" for a set; the caller's. */
 char *device_set_names(const struct device_set *set, const struct device_list *names);
-
-#endif

@@ -1,7 +1,6 @@
 /* The devices of hosts: hostfiles, and what is included and excluded of them, as DeepSpeed's launcher spells these
  * (https://www.deepspeed.ai/getting-started/#resource-configuration-multi-node). Pure. */
-#ifndef MESHSWEEP_DEVICE_HOSTFILE_H
-#define MESHSWEEP_DEVICE_HOSTFILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ int64_t hosts_device_count(const struct host_list *l);
 
 /* How many jobs of `nodes` hosts with `devices_per_node` each fit at once; hosts may be uneven. */
 int64_t hosts_capacity(const struct host_list *l, int64_t nodes, int64_t devices_per_node);
-
-#endif

@@ -1,7 +1,6 @@
 /* NVIDIA's management library, when the driver has brought one: loaded at run time, so that nothing depends on it
  * (https://docs.nvidia.com/deploy/nvml-api/). */
-#ifndef MESHSWEEP_DEVICE_NVML_H
-#define MESHSWEEP_DEVICE_NVML_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct nvml_device nvml_device_read(const struct nvml *n, size_t index);
 
 /* Its condition: a quantity that the driver or the device does not have says so. */
 struct device_reading nvml_device_condition(const struct nvml *n, size_t index);
-
-#endif

@@ -1,6 +1,5 @@
 /* The record of where a runner ran. */
-#ifndef MESHSWEEP_DEVICE_PROVENANCE_H
-#define MESHSWEEP_DEVICE_PROVENANCE_H
+#pragma once
 
 /* A JSON object: host, kernel, machine, cpu (model), cpus (online), cpus_usable (those the runner may use),
  * memory_bytes, gpus (device/models.h), tool, directory (absolute), git (commit and dirty of `directory`'s repository,
@@ -10,5 +9,3 @@
  * given what `pass` names (NULL: nothing but the usual). The caller's. */
 char *provenance_json(const char *directory, char *const *runner, char *const *pass, char *const *secrets,
                       const char *versions);
-
-#endif

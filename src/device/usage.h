@@ -1,7 +1,6 @@
 /* The present use of each device: by NVML where the driver has brought it, else by nvidia-smi, else by what the driver
  * of AMD's shows below /sys. */
-#ifndef MESHSWEEP_DEVICE_USAGE_H
-#define MESHSWEEP_DEVICE_USAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void device_nvml_numbers(const struct nvml *nvml, const struct device_list *name
 
 /* How much memory each has in all, by nvidia-smi; -1: it does not say. */
 int device_total_read(char *const *environment, const struct device_list *names, struct device_usage *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* Versions that a sweep declares:
  *   [job]
  *   versions = { torch = "python3 -c 'import torch; print(torch.__version__)'" } */
-#ifndef MESHSWEEP_DEVICE_VERSIONS_H
-#define MESHSWEEP_DEVICE_VERSIONS_H
+#pragma once
 
 #include "config/sweep.h"
 
@@ -10,5 +9,3 @@
  * it fails, prints nothing or takes longer than a minute. Without secrets (secrets/secrets.h). NULL where none is
  * declared. The caller's. */
 char *versions_json(const struct job_config *job, char *const *runner_environment);
-
-#endif

@@ -1,6 +1,5 @@
 /* The configuration files that a command names, and where a key stands in them. */
-#ifndef MESHSWEEP_DRAFT_COMMAND_FILES_H
-#define MESHSWEEP_DRAFT_COMMAND_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void command_files_place(const struct command_files *f, struct job_command *c);
 
 /* The value that a person wrote as TOML, of the place's kind as far as it can be. False: it is of another. */
 bool file_place_add_value(const struct file_place *p, const char *value, size_t length, struct buffer *out);
-
-#endif

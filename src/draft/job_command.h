@@ -1,6 +1,5 @@
 /* A command line that becomes the command of a sweep: finds its settings, and replaces their values with {KEY}. */
-#ifndef MESHSWEEP_DRAFT_JOB_COMMAND_H
-#define MESHSWEEP_DRAFT_JOB_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ char *script_warning(const char *path, const char *text, const char *key, enum s
  * and `given`, the options of the command without dashes, has its initials or its full name ("lr", "learning-rate").
  * NULL: neither. The caller's. */
 char *script_lacks(const char *path, const char *text, const struct string_list *given, const char *option);
-
-#endif

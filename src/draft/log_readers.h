@@ -1,6 +1,5 @@
 /* Writes the readers of a sweep file for the log of a script. */
-#ifndef MESHSWEEP_DRAFT_LOG_READERS_H
-#define MESHSWEEP_DRAFT_LOG_READERS_H
+#pragma once
 
 #include "metrics/proposals.h"
 #include "util/buffer.h"
@@ -29,5 +28,3 @@ void log_readers_add_toml(const struct log_readers *l, const char *other, struct
 /* Adds what the readers of a sweep file's text find in the log, a line for each metric and one for an objective that
  * has no number. -1 where it is no sweep file. */
 int log_readers_try(const char *path, const struct buffer *sweep_file, struct buffer *out, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes the text of a new, commented sweep file from a command, axes and a log. */
-#ifndef MESHSWEEP_DRAFT_NEW_SWEEP_H
-#define MESHSWEEP_DRAFT_NEW_SWEEP_H
+#pragma once
 
 #include "draft/log_readers.h"
 #include "util/buffer.h"
@@ -17,5 +16,3 @@ struct new_sweep {
     char *const *environment; /* the user's: what the command reads of it is passed on; NULL: nothing */
 };
 int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Drafts a sweep file with [import] for an undescribed table, from each column's name and cells. A comment marks every
  * guess. Pure. */
-#ifndef MESHSWEEP_DRAFT_TABLE_DRAFT_H
-#define MESHSWEEP_DRAFT_TABLE_DRAFT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ void import_draft_add(struct import_draft *d, const char *const *cells);
 
 /* Writes the whole file. `name` is the sweep's; `table` is the table's name in comments. */
 void import_draft_write(struct import_draft *d, const char *name, const char *table, struct buffer *out);
-
-#endif

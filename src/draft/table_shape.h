@@ -1,7 +1,6 @@
 /* The shape of an undescribed table, from rows that are no measurements: further lines of a header, a column for each
  * value of a key, sums below the rest. Pure. */
-#ifndef MESHSWEEP_DRAFT_TABLE_SHAPE_H
-#define MESHSWEEP_DRAFT_TABLE_SHAPE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ void table_shape_add(struct table_shape *s, const char *const *cells);
 /* -1 (ERROR_USAGE) where the rows are to be made others first, and says how. Else adds what refuses those that sum up
  * others to the sweep file's text. */
 int table_shape_finish(const struct table_shape *s, struct buffer *out, struct error *e);
-
-#endif

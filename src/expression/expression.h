@@ -1,6 +1,5 @@
 /* SQL expressions of sweep files: names resolved to columns, so that SQLite can run them over the spec tables. */
-#ifndef MESHSWEEP_EXPRESSION_EXPRESSION_H
-#define MESHSWEEP_EXPRESSION_EXPRESSION_H
+#pragma once
 
 #include "expression/names.h"
 #include "util/buffer.h"
@@ -34,5 +33,3 @@ void expression_add_column(struct buffer *b, const struct key *key);
 
 /* Appends what `json`, SQL, holds under a key: json_extract(json, '$."key"'). */
 void expression_add_member(struct buffer *b, const char *json, const char *key);
-
-#endif

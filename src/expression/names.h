@@ -1,6 +1,5 @@
 /* The names that a sweep's expressions and placeholders may use: keys of specs, derived keys, built-in ones. */
-#ifndef MESHSWEEP_EXPRESSION_NAMES_H
-#define MESHSWEEP_EXPRESSION_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ const struct key *names_find(const struct names *n, enum section_kind section, c
 /* "did you mean" for an unknown or ambiguous name: " (did you mean `x`?)", " (write model.x or …)", that a derived key
  * is not there yet, or "". `others`: further names that may be meant. The caller's. */
 char *names_hint(const struct names *n, const char *text, const char *const *others, size_t other_count);
-
-#endif

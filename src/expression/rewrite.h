@@ -1,7 +1,6 @@
 /* SQL expressions that people write, copied token by token with their names replaced: what the expressions of a sweep
  * (expression/expression.h) and those over model candidates (models/expression.h) have in common. Pure. */
-#ifndef MESHSWEEP_EXPRESSION_REWRITE_H
-#define MESHSWEEP_EXPRESSION_REWRITE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ int rewrite_expression(const char *text, const struct rewriter *r, struct buffer
 
 /* Returns whether SQL itself has a word of that name: a keyword, TRUE or FALSE. */
 bool rewrite_is_word_of_sql(const char *name);
-
-#endif

@@ -1,8 +1,7 @@
 /* A YAML, TOML or JSON file as a tree over its text: each value with its type, its place in the text and its path. It
  * is changed in its text, so that what is not changed keeps comments, order and spelling. Pure but for
  * document_read. */
-#ifndef MESHSWEEP_FILES_DOCUMENT_H
-#define MESHSWEEP_FILES_DOCUMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,5 +102,3 @@ int document_change(const struct doc *d, const struct doc_change *changes, size_
 /* Hash input for a family of texts that differ in the changed values alone: the canonical form with `changes` made, the
  * values left out. */
 void document_add_rest(const struct doc *d, const struct doc_change *changes, size_t count, struct buffer *out);
-
-#endif

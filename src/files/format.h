@@ -1,6 +1,5 @@
 /* The formats of files/document.c: readers, and values as they spell them. */
-#ifndef MESHSWEEP_FILES_FORMAT_H
-#define MESHSWEEP_FILES_FORMAT_H
+#pragma once
 
 #include "files/document.h"
 
@@ -28,5 +27,3 @@ char **path_split(const char *path);
 
 /* The child that a segment names. */
 struct doc_node *doc_child(const struct doc_node *parent, const char *segment);
-
-#endif

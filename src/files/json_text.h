@@ -1,8 +1,7 @@
 /* JSON that is edited in places and otherwise stays as written: numbers keep their spelling, members their order.
  * Comments and trailing commas, which DeepSpeed's engine accepts too, are read but not kept. A duplicate name in an
  * object is an error with its position. Pure. */
-#ifndef MESHSWEEP_FILES_JSON_TEXT_H
-#define MESHSWEEP_FILES_JSON_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ bool json_text_is_null(const struct json *j);
 
 /* False if it is not an integer; 2e8 and 8.0 are. */
 bool json_text_integer(const struct json *j, long long *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Imports measured tables into results.db: a row becomes an attempt that has ended, of the job that a run of the same
  * configuration would have. Rows of one job are its repeats. */
-#ifndef MESHSWEEP_IMPORT_IMPORT_H
-#define MESHSWEEP_IMPORT_IMPORT_H
+#pragma once
 
 #include "database/db.h"
 #include "import/table.h"
@@ -59,5 +58,3 @@ int import_table_undo(struct db *db, const char *host, const char *word, struct 
 /* Checks what the rules of the sweep say of the rows that ran, and nothing else: no database is needed (request->db),
  * only ok, failed and broken of `out` are filled. ERROR_NOTHING as above. */
 int import_table_check(const struct import_request *request, struct import_summary *out, struct error *e);
-
-#endif

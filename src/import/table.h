@@ -12,8 +12,7 @@
  *   its unit is %, else 1)
  * A failed row keeps those of its metrics that are numbers and none of these.
  * An ok row whose objective is NULL failed as no-metric. */
-#ifndef MESHSWEEP_IMPORT_TABLE_H
-#define MESHSWEEP_IMPORT_TABLE_H
+#pragma once
 
 #include "config/sweep.h"
 
@@ -57,5 +56,3 @@ size_t import_table_dropped(const struct import_table *t);
 
 /* Names of the table's columns that [import] does not read; NULL: it reads all. Borrowed. */
 const char *import_table_unused(const struct import_table *t);
-
-#endif

@@ -1,7 +1,6 @@
 /* All combinations of the sections: how many meet constraints, and which, in the order of rank. A rank is the place
  * in the product: sections in the order of enum section_kind, the last fastest. */
-#ifndef MESHSWEEP_JOIN_COMBINATIONS_H
-#define MESHSWEEP_JOIN_COMBINATIONS_H
+#pragma once
 
 #include "join/solver.h"
 
@@ -42,5 +41,3 @@ void combinations_seek(struct combinations *w, int64_t rank);
 /* Between ranks and numbers of specs. */
 void combination_split(const int64_t *counts, int64_t rank, int64_t *specs);
 int64_t combination_rank(const int64_t *counts, const int64_t *specs);
-
-#endif

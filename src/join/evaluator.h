@@ -1,7 +1,6 @@
 /* The evaluator has SQLite work out parts of expressions (join/formula.h): over keys that are bound, each once for
  * equal values as far as there is room to remember. */
-#ifndef MESHSWEEP_JOIN_EVALUATOR_H
-#define MESHSWEEP_JOIN_EVALUATOR_H
+#pragma once
 
 #include "database/db.h"
 #include "join/formula.h"
@@ -28,5 +27,3 @@ int64_t evaluator_take_count(struct evaluator *v);
 
 /* Returns whether an expression fails with what was bound when something failed last; never when it reads more. */
 bool evaluator_fails(struct evaluator *v, const struct expression *x, struct error *why);
-
-#endif

@@ -5,8 +5,7 @@
  * nullif, min and max are computed here, to the bit as SQLite 3.40 does it; whatever else there is (other functions,
  * CAST, LIKE, GLOB, ||, texts as numbers) is left to SQLite, through struct scope: that operation alone, once the keys
  * that it reads are bound. tests/unit/test_join.c holds the two against each other. */
-#ifndef MESHSWEEP_JOIN_FORMULA_H
-#define MESHSWEEP_JOIN_FORMULA_H
+#pragma once
 
 #include "expression/expression.h"
 
@@ -97,5 +96,3 @@ void formula_add_residue(struct formula *f, const struct scope *s, enum demand d
 
 /* The parts of it that SQLite works out: part 0 is the whole. */
 struct sql_part *formula_parts(struct formula *f, size_t *count);
-
-#endif

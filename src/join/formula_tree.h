@@ -1,6 +1,5 @@
 /* Only for formula*.c: the nodes of a formula. */
-#ifndef MESHSWEEP_JOIN_FORMULA_TREE_H
-#define MESHSWEEP_JOIN_FORMULA_TREE_H
+#pragma once
 
 #include "join/formula.h"
 
@@ -72,5 +71,3 @@ struct range formula_node_range(struct formula *f, const struct scope *s, uint32
  * and what the rest comes to in place of `out` from `start` on. False for other nodes, and `out` is as it was. */
 bool formula_mark_sum(const struct formula *f, const struct range *keys, uint32_t node, size_t start,
                       struct buffer *out);
-
-#endif

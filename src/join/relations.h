@@ -1,8 +1,7 @@
 /* The sections as relations that can be joined. A section is a union of shapes, a shape a product of variables: which
  * block, and one variable per axis (or several axes of different blocks, where they are over the same keys). A tied
  * group is one variable, what never changes within a shape none. */
-#ifndef MESHSWEEP_JOIN_RELATIONS_H
-#define MESHSWEEP_JOIN_RELATIONS_H
+#pragma once
 
 #include "join/formula.h"
 #include "join/specs.h"
@@ -48,5 +47,3 @@ struct relation {
 void relation_make(const struct spec_block *blocks, size_t count, const struct names *names, enum section_kind section,
                    struct relation *out);
 void relation_free(struct relation *r);
-
-#endif

@@ -6,8 +6,7 @@
  * some variables are bound falls apart into components without a common constraint; those are solved one by one, and
  * each once for all that leaves the same residue of its constraints (join/formula.h). So the cost follows what the
  * constraints tie together, not the product. */
-#ifndef MESHSWEEP_JOIN_SOLVER_H
-#define MESHSWEEP_JOIN_SOLVER_H
+#pragma once
 
 #include "join/evaluator.h"
 #include "join/relations.h"
@@ -49,5 +48,3 @@ int solver_count(struct solver *s, struct solver_memory *memory, int64_t most, i
 /* Walks them in the order of rank: the next one, or the first whose numbers of specs are not below `from` (by section;
  * NULL: continue). 1 with the numbers in `specs` (-1 for absent sections), 0, -1. */
 int solver_next(struct solver *s, const int64_t *from, int64_t *specs, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Only for solver*.c: the variables, the order in which they are bound, and what is still open. */
-#ifndef MESHSWEEP_JOIN_SOLVER_STATE_H
-#define MESHSWEEP_JOIN_SOLVER_STATE_H
+#pragma once
 
 #include "join/solver.h"
 #include "util/hash_map.h"
@@ -187,5 +186,3 @@ struct hash128 solver_residue(struct solver *s, const struct tree *t, const stru
 void solver_forget_lists(struct solver *s);
 
 int64_t solver_times(int64_t a, int64_t b); /* INT64_MAX: it does not fit */
-
-#endif

@@ -1,7 +1,6 @@
 /* The specs of a section by their number: computed when they are asked for, and never listed. Blocks stand in the
  * order of the file, the last axis of a block moves fastest. */
-#ifndef MESHSWEEP_JOIN_SPECS_H
-#define MESHSWEEP_JOIN_SPECS_H
+#pragma once
 
 #include "config/problems.h"
 #include "config/sweep.h"
@@ -79,5 +78,3 @@ bool specs_are_distinct(struct specs *s);
  *   "#json"  canonical JSON with labels
  *   one column per key, NULL where the spec lacks it; lists and tables as JSON text. */
 int specs_add_table(struct specs *s, struct db *db, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Internals of struct measures, shared by the files of this floor. */
-#ifndef MESHSWEEP_MEASURES_COMPILED_H
-#define MESHSWEEP_MEASURES_COMPILED_H
+#pragma once
 
 #include "measures/measures.h"
 
@@ -50,5 +49,3 @@ struct measures {
 
 /* The derived metric of that name; NULL: there is none. */
 const struct derived_measure *measures_find(const struct measures *m, const char *name);
-
-#endif

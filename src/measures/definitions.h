@@ -5,8 +5,7 @@
  * the same numbers, one that is changed together with the scale is the unit of what comes of it). Of kept output,
  * for jobs of the sweep in question: whatever says how a number is found. What can be made from neither keeps its
  * samples and has no value (summary.note and job_metric.note say why), until a later run can. */
-#ifndef MESHSWEEP_MEASURES_DEFINITIONS_H
-#define MESHSWEEP_MEASURES_DEFINITIONS_H
+#pragma once
 
 #include "measures/measures.h"
 #include "store/attempts.h"
@@ -66,5 +65,3 @@ int definitions_check_source(struct db *db, const char *source, struct error *e)
  * each name; NULL: the samples alone. Inside the caller's transaction. */
 int samples_store(struct attempt_store *store, int64_t attempt_id, const struct sample_list *list,
                   const enum take *takes, struct error *e);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Only jobs that really ran out of memory are witnesses, never jobs left out because of another job or a prediction. So
  * every exclusion rests on one outcome and the declared order only, however long the chain. */
-#ifndef MESHSWEEP_MEASURES_KNOWLEDGE_H
-#define MESHSWEEP_MEASURES_KNOWLEDGE_H
+#pragma once
 
 #include "space/memory_order.h"
 
@@ -58,5 +57,3 @@ struct pruning_listener {
 /* Call after a job ran out of device memory and is recorded as failed: prunes jobs that need at least as much and sets
  * `*count` to their number. Call inside a write transaction. */
 int pruning_note(struct pruning *p, int64_t job_id, const struct pruning_listener *l, int64_t *count, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Predictions that learn: measurements of an attempt are stored beside its predictions, and the weights of its
  * (framework, device, cluster) are fitted again. */
-#ifndef MESHSWEEP_MEASURES_LEARNING_H
-#define MESHSWEEP_MEASURES_LEARNING_H
+#pragma once
 
 #include "space/space.h"
 #include "store/observations.h"
@@ -51,5 +50,3 @@ int learning_note_row(struct space *space, struct db *db, const struct attempt_r
 /* Fits and records the weights of all places that have observations but no calibration. Call inside a write
  * transaction. */
 int learning_fit(struct space *space, struct db *db, struct error *e);
-
-#endif

@@ -9,8 +9,7 @@
  * An attempt that does not meet a condition, or for which that cannot be found out, has a row in the table breach for
  * it, and cannot win. Numbers in conditions may have units, which are those of the metrics beside them: they are
  * converted. */
-#ifndef MESHSWEEP_MEASURES_MEASURES_H
-#define MESHSWEEP_MEASURES_MEASURES_H
+#pragma once
 
 #include "config/own_metrics.h"
 #include "config/problems.h"
@@ -78,5 +77,3 @@ int measures_suppose(const struct measures *m, struct db *db, struct error *e);
  * With `m` NULL what another file declared goes. In its own transaction, or in the caller's where `again` is
  * set: then also what seems to be up to date is written anew. */
 int measures_refresh(struct measures *m, struct db *db, int64_t sweep_id, bool again, struct error *e);
-
-#endif

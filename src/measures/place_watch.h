@@ -14,8 +14,7 @@
  *
  * The number of others that fail there while that is found out is bounded: a place whose open pairs would be enough, if
  * all went well elsewhere, is given no other job until one of them is known. */
-#ifndef MESHSWEEP_MEASURES_PLACE_WATCH_H
-#define MESHSWEEP_MEASURES_PLACE_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -122,5 +121,3 @@ int place_record_write(const struct place_target *target, const struct place_cha
 
 /* A sentence about it; the caller's. */
 char *place_record_describe(const struct place_naming *naming, const struct place_change *change);
-
-#endif

@@ -1,7 +1,6 @@
 /* The failure class of an attempt. Patterns are data: sql/failures.sql has the built-in ones, a sweep file adds its
  * own. */
-#ifndef MESHSWEEP_METRICS_CLASSIFY_H
-#define MESHSWEEP_METRICS_CLASSIFY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void outcome_recall(struct outcome *o, enum failure was, const char *message);
 /* The last `limit` bytes of a file as UTF-8 text (bytes that are none replaced), cut at a line's start where
  * possible. The caller's; "" when there is nothing. */
 char *log_tail(const char *log_path, size_t limit);
-
-#endif

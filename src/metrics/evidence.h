@@ -1,7 +1,6 @@
 /* The evidence in an attempt's output about why it failed: of everything that every rank wrote, what came first and is
  * not only a rank's or a launcher's word about the end of another. */
-#ifndef MESHSWEEP_METRICS_EVIDENCE_H
-#define MESHSWEEP_METRICS_EVIDENCE_H
+#pragma once
 
 #include "metrics/classify.h"
 #include "pattern/line_pattern.h"
@@ -42,5 +41,3 @@ struct evidence {
 /* Reads the attempt's output and the logs in its directory, in which launchers keep those of each rank, in the order in
  * which they were last written: memory and time are bounded. */
 struct evidence evidence_gather(const struct known_lines *known, const struct attempt_output *output);
-
-#endif

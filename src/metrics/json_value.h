@@ -1,6 +1,5 @@
 /* Numbers in JSON as jobs write it. */
-#ifndef MESHSWEEP_METRICS_JSON_VALUE_H
-#define MESHSWEEP_METRICS_JSON_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ bool json_number(const cJSON *item, double *out);
 /* Returns what stands at "a.0.b": members by name, elements by index from 0. A member whose name holds dots is found as
  * a whole. NULL when there is nothing. Borrowed from `item`. */
 const cJSON *json_at(const cJSON *item, const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* The logs that a launcher or a script writes to an attempt's directory. */
-#ifndef MESHSWEEP_METRICS_LOG_FILES_H
-#define MESHSWEEP_METRICS_LOG_FILES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ bool log_file_is_ours(const char *name);
 #define LOG_FILES_MOST 256
 void log_files_each(const char *directory, const char *but, void (*take)(const char *path, void *context),
                     void *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* Readers proposed from a log's lines alone for numbers that look like step time, throughput, memory, loss and others,
  * and how sure that is. Pure. */
-#ifndef MESHSWEEP_METRICS_PROPOSALS_H
-#define MESHSWEEP_METRICS_PROPOSALS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ void proposal_list_free(struct proposal_list *l);
 /* The unit of a name that says a rate: "tokens/s" of "avg Tokens/s", "tok/s/gpu" of "tok_s_per_gpu"; NULL: it says
  * none. The caller's. */
 char *proposals_rate_of(const char *name);
-
-#endif

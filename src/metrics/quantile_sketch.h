@@ -1,8 +1,7 @@
 /* Quantiles of any number of values in bounded memory (Munro and Paterson 1980): sorted buffers of equal size whose
  * values stand for 1, 2, 4, … of those that came; two buffers that stand for as many become one with every second value
  * of both. */
-#ifndef MESHSWEEP_METRICS_QUANTILE_SKETCH_H
-#define MESHSWEEP_METRICS_QUANTILE_SKETCH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ void quantile_sketch_add(struct quantile_sketch *q, double value);
 
 /* The share-quantile (0 to 1) of what was added, at least one value. */
 double quantile_sketch_at(const struct quantile_sketch *q, double share);
-
-#endif

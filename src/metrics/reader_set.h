@@ -1,6 +1,5 @@
 /* Internals of readers, shared by the files that read: a sweep's compiled readers and what they collect. */
-#ifndef MESHSWEEP_METRICS_READER_SET_H
-#define MESHSWEEP_METRICS_READER_SET_H
+#pragma once
 
 #include "metrics/readers.h"
 #include "pattern/line_pattern.h"
@@ -55,5 +54,3 @@ void collector_drop_fallbacks(struct collector *c);
 
 /* Collects what the regular expression finds in a piece of a line, at most once in each line. */
 void collector_match(struct collector *c, const struct metric_reader *r, const struct line_piece *piece);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads metrics from the files of an attempt: pure parsing. */
-#ifndef MESHSWEEP_METRICS_READERS_H
-#define MESHSWEEP_METRICS_READERS_H
+#pragma once
 
 #include "config/sweep.h"
 #include "metrics/samples.h"
@@ -25,5 +24,3 @@ bool reader_set_reads_files(const struct reader_set *r);
  * closing ".,;:%"; "1,234.5" is one. */
 void readers_read(const struct reader_set *r, const char *log_path, const char *metrics_path, const char *job_dir,
                   struct sample_list *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads what an attempt reports while it is written: each byte of the output once. */
-#ifndef MESHSWEEP_METRICS_READING_H
-#define MESHSWEEP_METRICS_READING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void output_reading_look(const struct output_reading *r, const char *log_path, c
 /* Reads what is left; called once, when nothing is written any more. */
 void output_reading_finish(struct output_reading *r, const char *log_path, const char *metrics_path,
                            const char *job_dir, struct sample_list *out);
-
-#endif

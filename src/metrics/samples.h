@@ -1,7 +1,6 @@
 /* The samples that an attempt reported: by name, in bounded memory whatever the number of steps, and what they come
  * to. */
-#ifndef MESHSWEEP_METRICS_SAMPLES_H
-#define MESHSWEEP_METRICS_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ struct summary {
 /* Summarises all of a name's samples: the median and the 90th percentile of samples that were thinned are within the
  * error of metrics/quantile_sketch.h, at most 0.5 % of the ranks of a million. */
 struct summary sample_list_summarise(const struct sample_list *l, size_t metric, enum take take);
-
-#endif

@@ -1,8 +1,7 @@
 /* The lines of an output that are exceptions, where several processes write into one file. The text before "Traceback
  * (most recent call last)" tells them apart: PyTorch, torchrun, srun, mpirun and pdsh put a mark of the rank or the
  * host before each line. */
-#ifndef MESHSWEEP_METRICS_TRACEBACK_H
-#define MESHSWEEP_METRICS_TRACEBACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void traceback_reader_free(struct traceback_reader *r);
 
 /* Takes the lines of one output in their order. */
 struct output_line traceback_reader_take(struct traceback_reader *r, const char *line);
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers that a job wrote where no reader looked. */
-#ifndef MESHSWEEP_METRICS_UNREAD_FILE_H
-#define MESHSWEEP_METRICS_UNREAD_FILE_H
+#pragma once
 
 #include "metrics/classify.h"
 
@@ -12,5 +11,3 @@ char *unread_file(const struct attempt_output *output);
  * and every word of three letters or more that the expression has, in whatever case and with small mistakes. The
  * caller's; NULL: none. */
 char *unread_line(const char *pattern, const char *log);
-
-#endif

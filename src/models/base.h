@@ -1,6 +1,5 @@
 /* The base model of a model space, with which candidates are compared. It need not be a candidate. Pure. */
-#ifndef MESHSWEEP_MODELS_BASE_H
-#define MESHSWEEP_MODELS_BASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ unsigned model_base_layers(const struct model_base *base, const struct space_key
 /* The candidate that is the same model as the base, in any order within its layers: true with its rank. The index is
  * over the keys of the base's table. */
 bool model_base_find(const struct model_base *base, const struct model_index *index, uint64_t *rank);
-
-#endif

@@ -1,6 +1,5 @@
 /* Walks the candidates of a model space in the order of models/index.h, holding one at a time. Pure. */
-#ifndef MESHSWEEP_MODELS_CURSOR_H
-#define MESHSWEEP_MODELS_CURSOR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ const struct model_candidate *model_cursor_seek(struct model_cursor *cursor, uin
 
 /* Position of the candidate in `index`: the cursor's own, or another of the same space that holds it. */
 uint64_t model_candidate_rank(const struct model_candidate *c, const struct model_index *index);
-
-#endif

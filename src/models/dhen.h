@@ -28,8 +28,7 @@
  *
  * Mixers that share weights are computed each on its own. The backward pass takes twice the forward one. The base
  * above takes 1,251,521,536 forward. Pure. */
-#ifndef MESHSWEEP_MODELS_DHEN_H
-#define MESHSWEEP_MODELS_DHEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ bool dhen_frame_flops(const struct dhen_sizes *sizes, int64_t inputs, int64_t sk
 bool dhen_mixer_flops(enum dhen_mixer mixer, const struct dhen_sizes *sizes, int64_t inputs, int64_t *out);
 bool dhen_layer_flops(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip,
                       const int64_t counts[DHEN_MIXER_END], int64_t *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* The parameters, or the FLOPs, of one DHEN candidate after another, counting again only the layers that changed: a
  * step inside the last layer costs one multiplication per kind of mixer. Pure. */
-#ifndef MESHSWEEP_MODELS_DHEN_COUNTER_H
-#define MESHSWEEP_MODELS_DHEN_COUNTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ bool dhen_counter_fits(const struct dhen_counter *c, const struct dhen_sizes *la
  * `from` are as in the last call, and so are `sizes` unless `from` is 0. */
 int64_t dhen_counter_count(struct dhen_counter *c, const struct dhen_sizes *sizes, const struct layer_state *st,
                            unsigned from);
-
-#endif

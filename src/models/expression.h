@@ -9,8 +9,7 @@
  *   base.KEY, base.params, …   the same of the base model
  *
  * and call pure functions (database/guard.h). A key of the candidate hides another meaning of its name. */
-#ifndef MESHSWEEP_MODELS_EXPRESSION_H
-#define MESHSWEEP_MODELS_EXPRESSION_H
+#pragma once
 
 #include "config/model_space.h"
 #include "models/base.h"
@@ -42,5 +41,3 @@ bool model_expression_reads_flops(const struct model_expression *x);
 /* As a filter: keeps the candidates for which the expression is true; `context` is the expression. Fails
  * (ERROR_USAGE) where SQLite cannot compute it. */
 int model_expression_accepts(const struct model_filter *f, const struct model_candidate *c, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* A chain of filters decides which candidates are kept; each of them counts what it removes. Presets for the questions
  * asked most; anything else is a filter of the caller's. Pure, as far as the caller's filters are. */
-#ifndef MESHSWEEP_MODELS_FILTER_H
-#define MESHSWEEP_MODELS_FILTER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ int model_filters_accept(struct model_filter *filters, size_t count, const struc
  */
 int model_filters_next(struct model_filter *filters, size_t count, struct model_cursor *cursor,
                        const struct model_candidate **out, struct error *e);
-
-#endif

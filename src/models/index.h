@@ -3,8 +3,7 @@
  *
  * Order: the last key is fastest. An axis runs as given, a stack in the order of models/layer_stack.h. Pure.
  */
-#ifndef MESHSWEEP_MODELS_INDEX_H
-#define MESHSWEEP_MODELS_INDEX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ int model_index_restrict(const struct model_index *index, const char *key, const
 
 /* Candidates whose stack, the space's key number `key`, has this many layers. */
 uint64_t model_index_count_layers(const struct model_index *index, size_t key, unsigned layers);
-
-#endif

@@ -5,8 +5,7 @@
  * Order: fewer layers first; then by the first layer, the second, …, the last one fastest. Of one layer,
  * smaller sizes come first, and equal sizes in the order of models/multiset.h. Two stacks are the same only
  * when every layer holds the same multiset, so none appears twice. Pure. */
-#ifndef MESHSWEEP_MODELS_LAYER_STACK_H
-#define MESHSWEEP_MODELS_LAYER_STACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ bool layer_stack_find(const struct layer_stack *s, unsigned layers, const uint16
 
 /* To the stack at `rank`, which is below the count. */
 void layer_stack_unrank(const struct layer_stack *s, uint64_t rank, struct layer_state *st);
-
-#endif

@@ -1,7 +1,6 @@
 /* Multisets: `size` elements of `kinds` kinds, order irrelevant, kept as one count per kind. They are ordered
  * by their counts, largest first: (n,0,0), (n-1,1,0), (n-1,0,1), (n-2,2,0), …, (0,0,n). Pure. */
-#ifndef MESHSWEEP_MODELS_MULTISET_H
-#define MESHSWEEP_MODELS_MULTISET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ bool multiset_next(uint16_t *counts, unsigned kinds);
  */
 uint64_t multiset_rank(const struct multiset_table *t, const uint16_t *counts, unsigned size);
 void multiset_unrank(const struct multiset_table *t, uint64_t rank, unsigned size, uint16_t *counts);
-
-#endif

@@ -10,8 +10,7 @@
  * Strata are served in turn, each with its own order and without what those before it took. So
  * {layers = 1: 20, layers = 2: 20, any: 100} never gives a model twice, and its 100 are uniform over all that
  * the first two left. */
-#ifndef MESHSWEEP_MODELS_SAMPLE_H
-#define MESHSWEEP_MODELS_SAMPLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ struct model_sample {
  * model_sample_free. */
 int model_sample_draw(const struct model_sample_request *request, struct model_sample *out, struct error *e);
 void model_sample_free(struct model_sample *sample);
-
-#endif

@@ -1,7 +1,6 @@
 /* The search that [model_space] of a sweep file asks for: its candidates counted, filtered, sampled and handed out, one
  * at a time. Nothing is enumerated before it must be, and of a sample only positions are kept. */
-#ifndef MESHSWEEP_MODELS_SEARCH_H
-#define MESHSWEEP_MODELS_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ typedef int (*model_pick_function)(void *context, const struct model_pick *pick,
  * removed them, or none lies behind `offset`; nothing was handed out then. */
 int model_search_each(struct model_search *search, model_pick_function each, void *context, uint64_t *count,
                       struct error *e);
-
-#endif

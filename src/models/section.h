@@ -1,6 +1,5 @@
 /* The models of a search as a text for a file, or as the model section of a sweep. */
-#ifndef MESHSWEEP_MODELS_SECTION_H
-#define MESHSWEEP_MODELS_SECTION_H
+#pragma once
 
 #include "config/sweep.h"
 #include "models/search.h"
@@ -18,5 +17,3 @@ void model_section_add_list_values(const struct model_search *search, struct buf
  * (ERROR_USAGE) on more models than MODEL_SECTION_MOST. */
 #define MODEL_SECTION_MOST 100000
 int model_section_fill(struct model_search *search, struct sweep *sweep, uint64_t *count, struct error *e);
-
-#endif

@@ -1,8 +1,7 @@
 /* A space of model architectures, described. Every candidate gives one value to each key; a key is an axis (a
  * value of a list or of a range) or a stack of layers (models/layer_stack.h), for instance the token mixers of
  * a DHEN model. models/index.h counts and finds candidates, models/cursor.h walks them. Pure. */
-#ifndef MESHSWEEP_MODELS_SPACE_H
-#define MESHSWEEP_MODELS_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ void model_axis_add_literal(const struct model_axis *axis, size_t position, stru
 
 /* Returns where in the axis `literal`, a TOML value, is; axis->count when nowhere. */
 size_t model_axis_find(const struct model_axis *axis, const char *literal);
-
-#endif

@@ -1,6 +1,5 @@
 /* Candidates as TOML. Pure. */
-#ifndef MESHSWEEP_MODELS_TOML_H
-#define MESHSWEEP_MODELS_TOML_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ void model_candidate_add_json(const struct model_candidate *c, size_t key, struc
 
 /* Appends a [[model]] block with every key, a stack's layers_name right before the stack. */
 void model_candidate_add_toml(const struct model_candidate *c, struct buffer *out);
-
-#endif

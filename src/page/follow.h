@@ -1,8 +1,7 @@
 /* Jobs that changed since a page was made. With many jobs a page takes seconds to make, but the changed rows only
  * milliseconds. Jobs whose attempts started or ended are reported; other changes appear on the next page. New jobs and
  * another sweep make the page `outdated`. */
-#ifndef MESHSWEEP_PAGE_FOLLOW_H
-#define MESHSWEEP_PAGE_FOLLOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ int html_follow(struct db *db, struct html_follower *f, const char *database, co
                 struct error *e);
 
 void html_follower_free(struct html_follower *f);
-
-#endif

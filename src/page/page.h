@@ -1,8 +1,7 @@
 /* The report: one self-contained HTML page about the current sweep. It is made from the database alone, except for the
  * winner's ds_config (report/job_command.h). The page needs no network, has its tables without JavaScript, and escapes
  * all names and texts of the sweep. */
-#ifndef MESHSWEEP_PAGE_PAGE_H
-#define MESHSWEEP_PAGE_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct html_request {
  * "<section", and the line with the time a line with "<footer"; serve/live_page.h relies on both. ERROR_NOTHING if no
  * sweep has been recorded. */
 int html_report(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e);
-
-#endif

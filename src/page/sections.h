@@ -1,7 +1,6 @@
 /* The sections of the report's page. Each appends to `out`, a sentence if it has nothing to show, and fails only if the
  * database does. */
-#ifndef MESHSWEEP_PAGE_SECTIONS_H
-#define MESHSWEEP_PAGE_SECTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -175,5 +174,3 @@ size_t html_varying(const struct html_data *d, const struct html_column **keys, 
 /* The same for comparisons, by title. The section of a bare name is not known here; usually it is the model that has a
  * name. */
 size_t html_effect_keys(const struct html_data *d, const char **keys, size_t most);
-
-#endif

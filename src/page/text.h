@@ -1,6 +1,5 @@
 /* Arbitrary text as HTML and JSON, for the report's page. */
-#ifndef MESHSWEEP_PAGE_TEXT_H
-#define MESHSWEEP_PAGE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ void figures_text(struct buffer *out, const char *text);
 
 /* Ends the table, which has `shown` of `all` rows; `where_others` completes the sentence about the others. */
 void figures_end(struct buffer *out, size_t shown, size_t all, const char *where_others);
-
-#endif

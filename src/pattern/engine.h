@@ -1,7 +1,6 @@
 /* The thin C interface to RE2, which nothing but engine.cc knows. It finds matches in time linear in the text, whatever
  * the pattern, and in bounded memory. */
-#ifndef MESHSWEEP_PATTERN_ENGINE_H
-#define MESHSWEEP_PATTERN_ENGINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool engine_match(const struct engine *n, const char *text, struct text_range wi
 /* The file of the RE2 that the program is linked to, "libre2.so.9": neither its headers nor its functions tell a
  * release, and pkg-config says 0.0.0. "in the program" where it is part of that. */
 const char *engine_library_name(void);
-
-#endif

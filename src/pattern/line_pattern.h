@@ -1,7 +1,6 @@
 /* A POSIX extended regular expression that is tried on very many lines: a text that every match must hold is looked
  * for first, which is faster still where it is not there. */
-#ifndef MESHSWEEP_PATTERN_LINE_PATTERN_H
-#define MESHSWEEP_PATTERN_LINE_PATTERN_H
+#pragma once
 
 #include "pattern/engine.h"
 
@@ -24,5 +23,3 @@ bool line_pattern_match(const struct line_pattern *p, const char *line, size_t c
 /* The same within [begin, end) of a text that continues around that. */
 bool line_pattern_match_within(const struct line_pattern *p, const char *text, struct text_range within, size_t count,
                                struct text_range *groups);
-
-#endif

@@ -1,6 +1,5 @@
 /* A plan is what a run would do, compared with the database. Changes nothing. */
-#ifndef MESHSWEEP_PLAN_PLAN_H
-#define MESHSWEEP_PLAN_PLAN_H
+#pragma once
 
 #include "space/match.h"
 #include "store/jobs.h"
@@ -70,5 +69,3 @@ struct plan_request {
 };
 
 int plan_make(const struct plan_request *request, struct plan *out, struct error *e);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Beyond the devices that anything was measured on intervals are widened (evidence_scaling_width); those of efficiency
  * are that wide alone, as what else is mispredicted of a plan is so on either side. */
-#ifndef MESHSWEEP_PLAN_SCALED_PLANS_H
-#define MESHSWEEP_PLAN_SCALED_PLANS_H
+#pragma once
 
 #include "predict/predictor.h"
 
@@ -64,5 +63,3 @@ double scaled_plans_faster(const struct scaled_plan *a, const struct scaled_plan
 const struct scaled_plan *scaled_plans_find(const struct scaled_plans *p, const char *words);
 
 void scaled_plans_free(struct scaled_plans *p);
-
-#endif

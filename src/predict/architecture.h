@@ -44,8 +44,7 @@
  *
  * Counts are whole numbers held exactly in doubles (below 2^53, which the bounds of architecture_complete keep to for
  * any model of 10^15 parameters). Pure. */
-#ifndef MESHSWEEP_PREDICT_ARCHITECTURE_H
-#define MESHSWEEP_PREDICT_ARCHITECTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -237,5 +236,3 @@ double architecture_mtp_layer(const struct architecture *a, struct layer_paramet
 /* -1 when the total exceeds 10^15. */
 int architecture_count(const struct architecture *a, int64_t tensor, struct architecture_parameters *out,
                        struct error *e);
-
-#endif

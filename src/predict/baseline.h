@@ -1,6 +1,5 @@
 /* Baselines to compare the model with: a line through measured memory, and a constant MFU. Pure. */
-#ifndef MESHSWEEP_PREDICT_BASELINE_H
-#define MESHSWEEP_PREDICT_BASELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ double baseline_slowness(const struct timed_run *runs, size_t count);
  * untouched, if there are fewer than two runs, the window is 0, or a number is not finite and positive. */
 int baseline_compare(const struct timed_run *runs, size_t count, size_t window, struct baseline_comparison *out,
                      struct error *e);
-
-#endif

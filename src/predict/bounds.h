@@ -1,8 +1,7 @@
 /* Rejects inputs that are out of range: a table of fields, each with its minimum and maximum. Maxima are generous (a
  * thousand times what has been trained), but keep every product in the formulas far from overflow and from where
  * doubles lose whole numbers. Pure. */
-#ifndef MESHSWEEP_PREDICT_BOUNDS_H
-#define MESHSWEEP_PREDICT_BOUNDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ int bounds_check_integers(const void *base, const struct bound *bounds, size_t c
 
 /* The same for doubles; values that are not finite are out of range. */
 int bounds_check_doubles(const void *base, const struct bound *bounds, size_t count, struct error *e);
-
-#endif

@@ -16,8 +16,7 @@
  * Runs that ran out of memory are censored: only y ≥ the device's bytes is known. If the prediction is below, such a
  * run enters with y = 1.02 · those bytes and half a weight; otherwise it adds nothing. Likewise, a run that fitted
  * without being measured has y ≤ those bytes, and enters with y = 0.98 · those bytes. Pure. */
-#ifndef MESHSWEEP_PREDICT_CALIBRATION_H
-#define MESHSWEEP_PREDICT_CALIBRATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ struct calibration_prior calibration_of_time(const struct time_coefficients *c);
  * device type, then cluster. */
 void calibration_apply_memory(const struct calibration *fit, struct memory_coefficients *c);
 void calibration_apply_time(const struct calibration *fit, struct time_coefficients *c);
-
-#endif

@@ -6,8 +6,7 @@
  * these and measurements (calibration.h).
  *
  * A weight multiplies a term of the model, and is 1 by default for terms in bytes or in seconds at the peak rate. */
-#ifndef MESHSWEEP_PREDICT_COEFFICIENTS_H
-#define MESHSWEEP_PREDICT_COEFFICIENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -151,5 +150,3 @@ struct framework_set {
 };
 int framework_set_read(struct framework_set *out, struct error *e);
 void framework_set_free(struct framework_set *s);
-
-#endif

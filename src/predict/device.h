@@ -1,8 +1,7 @@
 /* Clusters of accelerators (config/sweep.h).
  *
  * A link domain is the devices that the fast links join: those of a host, unless the device says otherwise. Pure. */
-#ifndef MESHSWEEP_PREDICT_DEVICE_H
-#define MESHSWEEP_PREDICT_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ bool cluster_is_partial(const struct cluster *c);
 /* Fills in the defaults; -1 (ERROR_USAGE), with `c` as it was, without a device or with a number that is not
  * finite, negative, or absurdly large. */
 int cluster_complete(struct cluster *c, struct error *e);
-
-#endif

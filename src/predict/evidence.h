@@ -26,8 +26,7 @@
  * UNCOMPARED_TIME holds what the tables say of kinds that no other table has: with each (table, feature) of
  * evidence_rows but the plain ones held out in turn, nine in ten of the runs of a mean one are within it. Pure.
  */
-#ifndef MESHSWEEP_PREDICT_EVIDENCE_H
-#define MESHSWEEP_PREDICT_EVIDENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -154,5 +153,3 @@ extern const char *const oom_verdict_names[]; /* by verdict: "fits", "risk", "ce
 /* -1 (ERROR_USAGE), `out` untouched, unless all are finite and positive, and reserve (0 or more) is below usable. */
 int oom_probability(double predicted_bytes, double sigma, double usable_bytes, double reserve_bytes, double *out,
                     struct error *e);
-
-#endif

@@ -19,8 +19,7 @@
  * little. BERT, ViT and the encoder of T5 see all tokens: they count FULL under either. Looking up an
  * embedding costs nothing. Sources: arXiv 2204.02311 appendix B; Megatron-LM megatron/training/training.py
  * num_floating_point_operations; nanotron models/llama.py get_flops. Pure. */
-#ifndef MESHSWEEP_PREDICT_FLOPS_H
-#define MESHSWEEP_PREDICT_FLOPS_H
+#pragma once
 
 #include "predict/architecture.h"
 #include "predict/plan.h"
@@ -56,5 +55,3 @@ void flops_recomputed(const struct architecture *a, const struct training_plan *
 
 void flops_per_step(const struct architecture *a, const struct training_plan *plan,
                     enum attention_convention convention, struct step_flops *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The inputs of predictions in one table: their names, where the value of each goes, and which words it takes. */
-#ifndef MESHSWEEP_PREDICT_INPUT_TABLE_H
-#define MESHSWEEP_PREDICT_INPUT_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ bool input_means_adapters(const char *text);
  * regular expression of modules, as peft takes it, that ends in a group gives the names in the group:
  * "….(mlp|self_attn).(q|k)_proj". */
 bool input_next_name(const char **text, char name[INPUT_NAME_MOST]);
-
-#endif

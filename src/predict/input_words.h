@@ -1,6 +1,5 @@
 /* The words that inputs of predictions take. Each list ends with an entry without text. */
-#ifndef MESHSWEEP_PREDICT_INPUT_WORDS_H
-#define MESHSWEEP_PREDICT_INPUT_WORDS_H
+#pragma once
 
 /* A word and its value; numbers are taken as they are. */
 struct input_word {
@@ -32,5 +31,3 @@ extern const struct input_word optimizer_kernel_words[];
 extern const struct input_word attention_words[];
 extern const struct input_word recompute_method_words[];
 extern const struct input_word dispatcher_words[];
-
-#endif

@@ -12,8 +12,7 @@
  *   quantization         nf4 with peft = qlora
  *   precision            fp32 if bf16 or fp16 is given and neither is on; else bf16
  * Pure. */
-#ifndef MESHSWEEP_PREDICT_INPUTS_H
-#define MESHSWEEP_PREDICT_INPUTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ void inputs_add_missing(const bool *present, struct buffer *out);
 /* `values` has INPUT_COUNT entries. -1 (ERROR_USAGE), `out` untouched, if a required one is missing, a number is not
  * whole or out of range, a word is unknown, or the degrees do not match the devices. */
 int inputs_decode(const struct input_value *values, struct subject *out, struct error *e);
-
-#endif

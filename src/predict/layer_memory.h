@@ -43,8 +43,7 @@
  * [8] torchtitan's list of operations for torch.utils.checkpoint · [9] core/transformer/transformer_config.py ·
  * [10] nanotron parallel/tensor_parallel/functional.py, column_linear: tp_recompute_allgather ·
  * [11] torch aten/src/ATen/autocast_mode.cpp: casts of parameters alone are cached. Pure. */
-#ifndef MESHSWEEP_PREDICT_LAYER_MEMORY_H
-#define MESHSWEEP_PREDICT_LAYER_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -92,5 +91,3 @@ double layer_activation_scale(const struct training_plan *plan);
 
 /* Degree that divides the activations between matrices. */
 double layer_outer_degree(const struct training_plan *plan);
-
-#endif

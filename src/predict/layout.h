@@ -8,8 +8,7 @@
  * stages a rank of a pipeline of p has the parts k, k + p, …: a layout has p·v parts.
  *
  * Source: Megatron-LM megatron/core/transformer/pipeline_parallel_layer_layout.py. Pure. */
-#ifndef MESHSWEEP_PREDICT_LAYOUT_H
-#define MESHSWEEP_PREDICT_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ bool layout_read(const char *text, struct pipeline_layout *out);
 
 /* Returns whether the embedding is first, the head last, and each occurs once. */
 bool layout_is_whole(const char *text);
-
-#endif

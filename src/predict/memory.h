@@ -35,8 +35,7 @@
  *
  * docs/predictions.md has what it was compared with.
  * Pure; some hundred nanoseconds. */
-#ifndef MESHSWEEP_PREDICT_MEMORY_H
-#define MESHSWEEP_PREDICT_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -82,5 +81,3 @@ struct measured_model {
 int memory_predict_measured(const struct measured_model *model, const struct training_plan *plan,
                             const struct cluster *cluster, const struct memory_coefficients *coefficients,
                             struct memory_prediction *out, struct error *e);
-
-#endif

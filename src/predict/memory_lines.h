@@ -3,8 +3,7 @@
  * twice the largest measured micro-batch, and within the model's interval, so that scattered runs cannot lead far away.
  * On nanotron's published runs, the third and later micro-batches of a class are off by 10.3 % on average instead of
  * 11.2 % (tests/unit/test_predict_memory_lines.c). Pure. */
-#ifndef MESHSWEEP_PREDICT_MEMORY_LINES_H
-#define MESHSWEEP_PREDICT_MEMORY_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void memory_lines_add(struct memory_lines *l, uint64_t class, double micro_batch
 
 /* False, `*bytes` untouched, if there is no line or the micro-batch is outside its range. */
 bool memory_lines_bytes(const struct memory_lines *l, uint64_t class, double micro_batch, double *bytes);
-
-#endif

@@ -37,8 +37,7 @@
  * megatron/training/training.py, mamba_layer_flops, which counts the same for mamba2 · [8] state-spaces/mamba
  * mamba_ssm/ops · [9] fla-org/flash-linear-attention fla/ops/gated_delta_rule. What is kept was compared with few runs
  * (docs/predictions.md). Pure. */
-#ifndef MESHSWEEP_PREDICT_MIXER_H
-#define MESHSWEEP_PREDICT_MIXER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ struct hybrid_layers {
 /* Reads the layers of the stack, or with `mtp` of one depth after it. False: another letter, both M and G in one
  * pattern, or depths that differ. */
 bool hybrid_read(const char *pattern, bool mtp, struct hybrid_layers *out);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Rules decide whether a framework accepts a plan (heads divisible by t, p·v dividing the layers, …). This module
  * refuses only plans for which the formulas are meaningless. Pure. */
-#ifndef MESHSWEEP_PREDICT_PLAN_H
-#define MESHSWEEP_PREDICT_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -281,5 +280,3 @@ double plan_in_flight(const struct training_plan *plan, int64_t stage);
 /* The schedule's pipeline bubble as a share of that of 1F1B: 1; ZB-H1 and DualPipe-V a third, as forward, backward and
  * weight passes are taken to be equally long ((p - 1)·(F + B - W) of (p - 1)·(F + B + W)); ZB-V none. */
 double plan_waiting_share(const struct training_plan *plan);
-
-#endif

@@ -7,8 +7,7 @@
  * experts, context parallelism, offload, fp8 and fp4, MTP, zero-bubble schedules; for time, also a device that is not
  * `measured`), they use the sigma of predict.toml until there are measurements of its place or the file states one.
  * verdict.h says how a verdict is reached. */
-#ifndef MESHSWEEP_PREDICT_PREDICTOR_H
-#define MESHSWEEP_PREDICT_PREDICTOR_H
+#pragma once
 
 #include "predict/calibration.h"
 #include "predict/evidence.h"
@@ -91,5 +90,3 @@ struct prediction {
 /* -1 (ERROR_USAGE) says why nothing can be predicted. `*out` is borrowed and valid until the next call. */
 int predictor_predict(struct predictor *p, const struct input_value *values, const struct prediction **out,
                       struct error *e);
-
-#endif

@@ -41,8 +41,7 @@
  *
  * Sources: [1] arXiv 1910.02054, section 3.1 · [4] Megatron-LM theoretical_memory_usage.py ·
  * [12] torch nn/parallel/distributed.py, gradient_as_bucket_view. Pure. */
-#ifndef MESHSWEEP_PREDICT_STAGE_MEMORY_H
-#define MESHSWEEP_PREDICT_STAGE_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -98,5 +97,3 @@ double stage_unusable(const struct training_plan *plan, const struct memory_coef
 void stage_weigh(const struct memory_coefficients *c, double kept, double unusable, struct memory_stage *out);
 
 void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory_stage *out);
-
-#endif

@@ -147,8 +147,7 @@
  * weights a shift (4 bytes written), a narrowing (4 + 1), a mask (1 + 1), a subtraction (1 + 1) and a product (1 + 2),
  * which the matrix product reads (2) and keeps.
  * Terms without a source are counted as described. Pure; takes some hundred nanoseconds. */
-#ifndef MESHSWEEP_PREDICT_STEP_TIME_H
-#define MESHSWEEP_PREDICT_STEP_TIME_H
+#pragma once
 
 #include "predict/architecture.h"
 #include "predict/coefficients.h"
@@ -177,5 +176,3 @@ bool step_unpacks(const struct training_plan *plan, const struct framework *fram
 /* Seconds of a step at the devices' peak: model FLOPs (ATTENTION_FULL) / (W · peak). Divided by an MFU, this is the
  * baseline's prediction (calibration.h). */
 double step_peak_seconds(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster);
-
-#endif

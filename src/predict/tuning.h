@@ -43,8 +43,7 @@
  * [6] torch.amp, "CUDA Ops that can autocast to float32"; bitsandbytes nn/modules.py, Linear4bit ·
  * [7] peft tuners/adalora, ia3, oft, vera: layer.py · [8] peft utils/other.py, ModulesToSaveWrapper ·
  * [9] arXiv 2401.06118, 1x16; transformers utils/quantization_config.py, HqqConfig, TorchAoConfig. Pure. */
-#ifndef MESHSWEEP_PREDICT_TUNING_H
-#define MESHSWEEP_PREDICT_TUNING_H
+#pragma once
 
 #include "predict/architecture.h"
 #include "predict/coefficients.h"
@@ -88,5 +87,3 @@ double tuning_traffic(const struct architecture *a, const struct training_plan *
 
 /* Bytes of a layer's temporary matrices: the dequantised one, and DoRA's product. */
 double tuning_dense_matrices(const struct architecture *a, const struct training_plan *plan);
-
-#endif

@@ -1,7 +1,6 @@
 /* Files that meshsweep wrote in the directory of an attempt and compressed after its end: NAME.gz in place of NAME, as
  * gzip(1) makes it. job_file_open and its like read the one or the other (process/job_file.h). */
-#ifndef MESHSWEEP_PROCESS_ARCHIVED_FILE_H
-#define MESHSWEEP_PROCESS_ARCHIVED_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ int archived_file_turn(int directory, const char *name, enum archived_way way, b
 /* Keeps others that compress or remove files out of a directory of job files. The descriptor, to be closed, or -1 where
  * there is no such directory, in `*lock`; an error when another has it. */
 int archived_lock(const char *directory, int *lock, struct error *e);
-
-#endif

@@ -3,8 +3,7 @@
  * A slot owns one log file that job after job appends to as long as it stays empty: making a file costs as much as
  * running /bin/true. Attempts with their own directory write there from the start; where it is asked for their
  * standard output and standard error are also kept apart, beside the log that has both (process/streams.h). */
-#ifndef MESHSWEEP_PROCESS_CAPTURE_H
-#define MESHSWEEP_PROCESS_CAPTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ struct captured {
  * removed, moved or replaced is written anew from the open file. The slot's file is used again only when it is
  * empty and `released`: a straggler must never write into the next attempt's log. */
 struct captured capture_end(struct capture *c, int64_t attempt, const char *job_dir, bool released);
-
-#endif

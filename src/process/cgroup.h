@@ -2,8 +2,7 @@
  * of itself: what a job started is known by it after the runner's death, too, even where it cleared its environment,
  * has its own session and descends from nobody any more. It bears no controllers: it limits and accounts for
  * nothing. */
-#ifndef MESHSWEEP_PROCESS_CGROUP_H
-#define MESHSWEEP_PROCESS_CGROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -23,5 +22,3 @@ bool cgroup_holds(pid_t pid, const char *prefix);
 
 /* Removes groups of such tokens in which there is no process any more, below the one that the caller is in. */
 void cgroup_remove_empty(const char *prefix);
-
-#endif

@@ -1,6 +1,5 @@
 /* A deadline says whether an attempt has used up its time. Pure: the caller passes the time and the observations. */
-#ifndef MESHSWEEP_PROCESS_DEADLINE_H
-#define MESHSWEEP_PROCESS_DEADLINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ int64_t deadline_tick_ms(const struct deadline_limits *limits, bool metric_seen)
 
 /* When to look next. */
 int64_t deadline_look_ms(const struct deadline_limits *limits, const struct deadline_state *state, int64_t now_ms);
-
-#endif

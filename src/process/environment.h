@@ -1,7 +1,6 @@
 /* A job's environment, built afresh: nothing leaks from one job to the next or from the shell that started the runner,
  * save what is named here. Pure: the runner's own environment is handed in. */
-#ifndef MESHSWEEP_PROCESS_ENVIRONMENT_H
-#define MESHSWEEP_PROCESS_ENVIRONMENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ char *environment_declared_json(char *const *settings, char *const *secrets);
 /* The part of `runner` that tells where a job ran (devices, threads, collectives, libraries) and what `pass` passes on,
  * but for what is of a terminal or a session, redacted likewise and by what values look like. */
 char *environment_context_json(char *const *runner, char *const *pass, char *const *secrets);
-
-#endif

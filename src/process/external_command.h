@@ -1,6 +1,5 @@
 /* Asking another program a short question (git, sbatch, squeue), telling it something, and waiting for its end. */
-#ifndef MESHSWEEP_PROCESS_EXTERNAL_COMMAND_H
-#define MESHSWEEP_PROCESS_EXTERNAL_COMMAND_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -48,5 +47,3 @@ int external_command_run_watched(const struct external_command *command, const s
  * ran to an end, with *exit_code as above; -1 when it could not be started. */
 int external_command_pour(const struct external_command *command, const int fds[2], const sigset_t *watched,
                           int *exit_code, int *signal_number, struct error *e);
-
-#endif

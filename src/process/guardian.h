@@ -12,8 +12,7 @@
  *   both killed                    ended by the next runner on the database, before it starts anything
  * What does not: without a cgroup, a process that took off the runner's mark (process/inherited_mark.h) as well as its
  * environment, and that no process of a job is above any more; and one of another user, who may not be signalled. */
-#ifndef MESHSWEEP_PROCESS_GUARDIAN_H
-#define MESHSWEEP_PROCESS_GUARDIAN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ int guardian_start(const char *token_prefix, int64_t grace_ms);
 
 /* Sends it away: nothing of the runner is left. Takes -1. */
 void guardian_dismiss(int descriptor);
-
-#endif

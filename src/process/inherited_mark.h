@@ -5,8 +5,7 @@
  *
  * A process loses it where it sets that limit itself (`ulimit -R`, `prlimit --rttime`) or logs in anew through PAM (su,
  * sudo); one that was started by somebody else's daemon never had it. */
-#ifndef MESHSWEEP_PROCESS_INHERITED_MARK_H
-#define MESHSWEEP_PROCESS_INHERITED_MARK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void inherited_mark_set(uint64_t mark);
 
 /* Returns whether the process bears the mark of the token; with a token of one part, any of that database. */
 bool inherited_mark_borne(pid_t pid, const char *token);
-
-#endif

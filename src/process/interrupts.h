@@ -1,6 +1,5 @@
 /* Signals that ask a runner to stop, for executors that have no children of their own to watch over. */
-#ifndef MESHSWEEP_PROCESS_INTERRUPTS_H
-#define MESHSWEEP_PROCESS_INTERRUPTS_H
+#pragma once
 
 #include <signal.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void interrupts_note(int signal_number, struct wake *wake);
 
 /* Waits for one at most `wait_ms` (0: only looks), and adds it to `wake`. */
 void interrupts_wait(const struct interrupts *i, int64_t wait_ms, struct wake *wake);
-
-#endif

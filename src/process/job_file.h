@@ -5,8 +5,7 @@
  * The directory of an attempt is DIRECTORY/KEY/NUMBER. Its last two names are what a job may change; those above are
  * the user's, and may be links. All return a descriptor, the caller's, or -1 with errno: ELOOP or ENOTDIR for a link,
  * EINVAL for what is no regular file. */
-#ifndef MESHSWEEP_PROCESS_JOB_FILE_H
-#define MESHSWEEP_PROCESS_JOB_FILE_H
+#pragma once
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -61,5 +60,3 @@ char *job_file_text(const char *path, size_t limit_bytes);
 /* Lets group and others read it, or enter and read the directory, as far as the umask lets them: never what a link
  * leads to. */
 void job_file_share(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* Files that a job left in its directory and below: what there is, and which of them are not kept. No link is followed,
  * and nothing but regular files is listed or removed. */
-#ifndef MESHSWEEP_PROCESS_LEFT_FILES_H
-#define MESHSWEEP_PROCESS_LEFT_FILES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ char *left_files_json(const char *job_dir, const struct keep_rules *rules);
 
 /* Removes what is not kept. */
 void left_files_remove(const char *job_dir, const struct keep_rules *rules);
-
-#endif

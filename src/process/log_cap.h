@@ -1,6 +1,5 @@
 /* Keeping a log's head and tail when it grows past a bound, also while a job still appends to it. */
-#ifndef MESHSWEEP_PROCESS_LOG_CAP_H
-#define MESHSWEEP_PROCESS_LOG_CAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ int log_cap_compact(const char *path, int64_t size_bytes, int64_t cap_bytes);
 
 /* Returns whether the log has that line. */
 bool log_cap_is_marked(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* The kernel's own count of processes that its out-of-memory killer ended: of our memory cgroup where it tells
  * (memory.events of v2, memory.oom_control of v1), else of the machine (/proc/vmstat). Field "oom_kill" in each. */
-#ifndef MESHSWEEP_PROCESS_OOM_COUNTER_H
-#define MESHSWEEP_PROCESS_OOM_COUNTER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ int oom_counter_open(void);
 
 /* The count so far; 0 when `fd` is -1. */
 int64_t oom_counter_read(int fd);
-
-#endif

@@ -1,6 +1,5 @@
 /* A program that shows standard output page by page on the terminal, such as less: one at a time, as in git. */
-#ifndef MESHSWEEP_PROCESS_PAGER_H
-#define MESHSWEEP_PROCESS_PAGER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ int pager_start(const char *command, bool with_errors, struct error *e);
 /* Closes descriptors 1 and 2 and waits until whoever reads has seen enough; nothing where no pager was started. Ctrl-C
  * is the pager's meanwhile. What streams still hold is to be flushed before. */
 void pager_end(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* One child: finding its program, starting it with vfork, identifying it reliably, signalling it. */
-#ifndef MESHSWEEP_PROCESS_PROCESS_H
-#define MESHSWEEP_PROCESS_PROCESS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ int process_reap(pid_t pid);
 
 /* The same, and kills it (SIGKILL) when it has not ended after `limit_us`. */
 int process_end_within(pid_t pid, int64_t limit_us);
-
-#endif

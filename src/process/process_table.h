@@ -1,6 +1,5 @@
 /* A snapshot of /proc, and the owner of each process. */
-#ifndef MESHSWEEP_PROCESS_PROCESS_TABLE_H
-#define MESHSWEEP_PROCESS_PROCESS_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ enum { TOKEN_NONE = -1, TOKEN_UNSURE = -2 };
  * than the one given at the start, by whole parts between colons); TOKEN_NONE when it carries none or its environment
  * may not be read, TOKEN_UNSURE when it has no environment just now: it is ending, or in the middle of execve. */
 int64_t process_token(pid_t pid, const char *token_prefix);
-
-#endif

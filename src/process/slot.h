@@ -1,6 +1,5 @@
 /* Internals of the supervisor, only for its own files: slots, their states and transitions. */
-#ifndef MESHSWEEP_PROCESS_SLOT_H
-#define MESHSWEEP_PROCESS_SLOT_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -118,5 +117,3 @@ void supervisor_scan(struct supervisor *s);
 
 /* One round: reaps, looks at limits and trees, ends what escaped. Never blocks. */
 void supervisor_advance(struct supervisor *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* The owners of the slots' logs, on disk, for the next runner if this one dies. */
-#ifndef MESHSWEEP_PROCESS_SLOT_OWNERS_H
-#define MESHSWEEP_PROCESS_SLOT_OWNERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ void slot_owner_set(int fd, size_t slot, int64_t attempt);
 
 /* The slot whose log is the attempt's, -1 when none is. For after a death, before the file is begun anew. */
 int slot_of_attempt(const char *scratch_dir, int64_t attempt);
-
-#endif

@@ -4,8 +4,7 @@
  * kernel hands them over: that within a stream is always the job's, that between them as far as the thread is awake
  * when they are written. The job no longer writes into its own log: it waits when the thread does, and is sent
  * SIGPIPE when this process has died. */
-#ifndef MESHSWEEP_PROCESS_STREAMS_H
-#define MESHSWEEP_PROCESS_STREAMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ bool streams_ended(const struct streams *s);
 /* Ends the copying: what has been written by now is in the files, and whoever still holds an end is not heard any more.
  * A file of a stream to which nothing was written is removed. NULL is none. */
 void streams_end(struct streams *s);
-
-#endif

@@ -12,8 +12,7 @@
  * Trivial jobs must stay cheap (over 2,000 a second at two running): vfork, one log file per slot that is reused
  * while nothing was written to it, no directory unless asked for, no scan of /proc for a job whose process group is
  * empty at its end, save one every 200 ms for what escaped from its session. */
-#ifndef MESHSWEEP_PROCESS_SUPERVISOR_H
-#define MESHSWEEP_PROCESS_SUPERVISOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -194,5 +193,3 @@ const char *supervisor_lacks(void);
 
 /* The machine's boot id ("" where there is none), for the database. */
 char *boot_id_read(char out[64]);
-
-#endif

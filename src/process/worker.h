@@ -1,6 +1,5 @@
 /* A thread that does one thing at a time for its owner, who continues meanwhile. */
-#ifndef MESHSWEEP_PROCESS_WORKER_H
-#define MESHSWEEP_PROCESS_WORKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void worker_wait(struct worker *w);
 
 /* The same for at most so long; returns worker_is_done. */
 bool worker_wait_within(struct worker *w, int64_t timeout_ms);
-
-#endif

@@ -1,7 +1,6 @@
 /* The remaining time of a run, which counts down as time passes. A new estimate is made only when a job ends or starts;
  * made in between, it would rise only to fall again. */
-#ifndef MESHSWEEP_REPORT_COUNTDOWN_H
-#define MESHSWEEP_REPORT_COUNTDOWN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ int64_t countdown_estimate_ms(double each_ms, int64_t pending, int64_t running);
  * ended or started since the last estimate, or if the last one was unknown. */
 int64_t countdown_left_ms(struct countdown *c, struct work_left now, int64_t now_ms, int64_t (*estimate)(void *context),
                           void *context);
-
-#endif

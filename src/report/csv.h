@@ -12,8 +12,7 @@
  * end that it drops. Such text is guarded by a single quote in front. So that every text reads back, text that looks
  * guarded already is guarded once more; csv_unescape_formula undoes exactly one guard. Names in the header are text.
  */
-#ifndef MESHSWEEP_REPORT_CSV_H
-#define MESHSWEEP_REPORT_CSV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ struct csv_record {
 int csv_read_rows(const struct csv_input *input,
                   int (*record)(void *context, const struct csv_record *record, struct error *e), void *context,
                   struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The effect of a key on the objective (compare/effects.h), as plain text. */
-#ifndef MESHSWEEP_REPORT_EFFECT_WORDS_H
-#define MESHSWEEP_REPORT_EFFECT_WORDS_H
+#pragma once
 
 #include "compare/comparison.h"
 #include "util/buffer.h"
@@ -10,5 +9,3 @@ void key_effect_add_words(struct buffer *out, const struct comparison *c, const 
 
 /* "zero_stage: 1 against 0 is better by 11 % (8), 95 % interval of the ratio 1.1 to 1.12" */
 void key_effect_add_line(struct buffer *out, const struct comparison *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* The exports besides rows: an Optuna storage, metrics for Prometheus, a summary in Markdown. */
-#ifndef MESHSWEEP_REPORT_EXPORTS_H
-#define MESHSWEEP_REPORT_EXPORTS_H
+#pragma once
 
 #include "results/query.h"
 #include "results/status.h"
@@ -23,5 +22,3 @@ void prometheus_add(const cJSON *status, int64_t now_ms, struct buffer *out);
  * with its command, the number of jobs by state, the ten best, and failures by cause. Texts of the sweep are escaped.
  * ERROR_NOTHING if no sweep has been recorded. */
 int summary_add(struct db *db, struct buffer *out, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The full training of a search's winner (`run --run-full-experiment`), which no result counts. */
-#ifndef MESHSWEEP_REPORT_FULL_TRAINING_H
-#define MESHSWEEP_REPORT_FULL_TRAINING_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -21,5 +20,3 @@ bool full_training_is_done(const cJSON *all);
 
 /* "full training of job 2 (attempt 3): ok after 8.0s", or why it failed, with a line end. */
 void full_training_add_text(const cJSON *training, struct buffer *out);
-
-#endif

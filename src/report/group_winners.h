@@ -1,6 +1,5 @@
 /* Configurations as text: the statistics of replicates, and the winner of each group ([sweep] replicate, group_by). */
-#ifndef MESHSWEEP_REPORT_GROUP_WINNERS_H
-#define MESHSWEEP_REPORT_GROUP_WINNERS_H
+#pragma once
 
 #include "results/best.h"
 
@@ -25,5 +24,3 @@ struct cJSON *group_winners_json(const struct best *b);
 /* The best so far, or that of each group, for `status`. `*text` stays empty and `*json` NULL if jobs rather than
  * configurations compete, or if there is no best yet. The caller frees both. */
 int group_winners_read_status(struct db *db, struct buffer *text, struct cJSON **json, struct error *e);
-
-#endif

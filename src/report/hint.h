@@ -1,6 +1,5 @@
 /* Commands that messages recommend, ready to type. */
-#ifndef MESHSWEEP_REPORT_HINT_H
-#define MESHSWEEP_REPORT_HINT_H
+#pragma once
 
 #include "util/buffer.h"
 
@@ -12,5 +11,3 @@ void hint_add_db(struct buffer *out, const char *path);
  * limit is lifted (`lifting`, results/status.h), because the sweep file may set them. */
 void hint_add_rest_of_search(struct buffer *out, const char *lifting, const char *config, const char *db);
 #define HINT_REST_OF_SEARCH "runs what the search left out"
-
-#endif

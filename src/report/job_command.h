@@ -1,6 +1,5 @@
 /* How a job was started, as a command to type. */
-#ifndef MESHSWEEP_REPORT_JOB_COMMAND_H
-#define MESHSWEEP_REPORT_JOB_COMMAND_H
+#pragma once
 
 #include "results/job_keys.h"
 
@@ -17,5 +16,3 @@ char *job_command_line(const struct job_launch *l, bool has_directory);
 /* The redacted values, by the names of their settings and options or by the beginning of a URL, separated by commas:
  * "HF_TOKEN, --api-key"; "" if there are none. The caller frees it. */
 char *job_command_redacted(const struct job_launch *l);
-
-#endif

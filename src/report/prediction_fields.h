@@ -1,6 +1,5 @@
 /* The columns of `predict` besides the keys of the combination. */
-#ifndef MESHSWEEP_REPORT_PREDICTION_FIELDS_H
-#define MESHSWEEP_REPORT_PREDICTION_FIELDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -50,5 +49,3 @@ struct prediction_field {
 
 /* The named fields: of every prediction before FIELD_PLACE, of scaled plans from there on. */
 extern const struct prediction_field prediction_fields[FIELD_DERIVED];
-
-#endif

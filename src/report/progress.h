@@ -1,7 +1,6 @@
 /* The progress of a sweep as text. Pure: the caller supplies the clock, the counts and the terminal. Text from outside
  * (labels, units, class names) may hold anything and is made printable. */
-#ifndef MESHSWEEP_REPORT_PROGRESS_H
-#define MESHSWEEP_REPORT_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ void progress_add_summary(const struct sweep_progress *p, struct buffer *out);
 /* Writes "unknown" for -1, "<1s", whole seconds rounded up below a minute, "3m20s", "2h05m", "4d06h", and ">99d"
  * beyond. Returns `out`. */
 char *progress_format_eta(int64_t eta_ms, char *out, size_t out_bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* The lines of `run --progress json`: one object each, beginning with {"event": NAME, "schema_version": …}. */
-#ifndef MESHSWEEP_REPORT_PROGRESS_EVENTS_H
-#define MESHSWEEP_REPORT_PROGRESS_EVENTS_H
+#pragma once
 
 #include "util/buffer.h"
 
@@ -21,5 +20,3 @@ void progress_event_begin(enum progress_event event, struct buffer *out);
 
 /* Appends a line with only a text, for a notice or an error, without a line end. */
 void progress_event_add_text(enum progress_event event, const char *text, struct buffer *out);
-
-#endif

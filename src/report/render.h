@@ -8,8 +8,7 @@
  *
  * All return 0, or -1 with `e` as set by the row source or the sink. After an error nothing more is read or written;
  * earlier rows may or may not have reached the sink. */
-#ifndef MESHSWEEP_REPORT_RENDER_H
-#define MESHSWEEP_REPORT_RENDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ extern const struct report_format report_formats[];
 
 /* Finds a format by name. ERROR_USAGE for an unknown one, with a text that lists all. `*out` is static. */
 int report_format_find(const char *name, const struct report_format **out, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Rows in and bytes out: the interfaces of every renderer, so that none of them knows where rows come from or where
  * text goes. */
-#ifndef MESHSWEEP_REPORT_ROWS_H
-#define MESHSWEEP_REPORT_ROWS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ struct buffer;
 struct atomic_file;
 struct report_sink report_sink_of_buffer(struct buffer *out);
 struct report_sink report_sink_of_file(struct atomic_file *file);
-
-#endif

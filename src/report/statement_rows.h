@@ -1,6 +1,5 @@
 /* Renders a statement's rows in one of the formats, with its columns' units and types from the database. */
-#ifndef MESHSWEEP_REPORT_STATEMENT_ROWS_H
-#define MESHSWEEP_REPORT_STATEMENT_ROWS_H
+#pragma once
 
 #include "database/db.h"
 #include "report/render.h"
@@ -16,5 +15,3 @@ struct shown_rows {
 /* `*count` is set to the rows read, also on failure; NULL: not wanted. */
 int statement_rows_render(struct db *db, struct stmt *s, const struct shown_rows *shown, uint64_t *count,
                           struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Makes text of arbitrary bytes safe for a format or for people. */
-#ifndef MESHSWEEP_REPORT_TEXT_H
-#define MESHSWEEP_REPORT_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ void text_add_rounded(struct buffer *out, double value);
 
 /* Appends an amount from 0 up as people write it: "under 0.001", "0.0758", "12.3", "1,235". */
 void text_add_amount(struct buffer *out, double value);
-
-#endif

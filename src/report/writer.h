@@ -1,6 +1,5 @@
 /* Internal to report: the row loop shared by the row formats, and the buffer before the sink. */
-#ifndef MESHSWEEP_REPORT_WRITER_H
-#define MESHSWEEP_REPORT_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void writer_add_number(struct buffer *out, const struct cell *cell);
 
 /* Appends "name (unit)" of a column, or the name if it has no unit. */
 void writer_add_title(struct buffer *out, const struct row_source *rows, size_t column);
-
-#endif

@@ -1,6 +1,5 @@
 /* The winner of the current sweep under its objective, and the jobs close to it. */
-#ifndef MESHSWEEP_RESULTS_BEST_H
-#define MESHSWEEP_RESULTS_BEST_H
+#pragma once
 
 #include "results/conditions.h"
 #include "results/configurations.h"
@@ -54,5 +53,3 @@ int best_read_group(struct db *db, const char *group, struct best *out, struct e
 /* How many groups have a winner; 0 without groups. */
 size_t best_group_count(const struct best *b);
 void best_free(struct best *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* The message of a failure without the parts that differ between jobs with the same cause. */
-#ifndef MESHSWEEP_RESULTS_CAUSE_TEXT_H
-#define MESHSWEEP_RESULTS_CAUSE_TEXT_H
+#pragma once
 
 #define CAUSE_BYTES 1000
 
@@ -9,5 +8,3 @@
  * and torchrun put before the lines of a rank ("[rank3]: ", "[default3]:") goes: whether there was more than one rank
  * makes no other cause. At most CAUSE_BYTES of it are kept. The caller's. */
 char *cause_text(const char *message);
-
-#endif

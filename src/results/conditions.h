@@ -1,6 +1,5 @@
 /* The reasons why ok jobs do not win: the conditions of [sweep] subject_to, and the want of a number. */
-#ifndef MESHSWEEP_RESULTS_CONDITIONS_H
-#define MESHSWEEP_RESULTS_CONDITIONS_H
+#pragma once
 
 #include "results/json.h"
 #include "util/buffer.h"
@@ -38,5 +37,3 @@ struct conditions_request {
 };
 int conditions_read(struct db *db, const struct conditions_request *request, struct conditions *out, struct error *e);
 void conditions_free(struct conditions *c);
-
-#endif

@@ -8,8 +8,7 @@
  *                 replicates_median, _low, _high (95 % interval of the mean, by Student's t), _stddev, _min, _max
  *                 (NULL for fewer than two), per_device (value over the job's devices). While some replicates of a
  *                 configuration are open it is not ranked, unless that is so of all of the group. */
-#ifndef MESHSWEEP_RESULTS_CONFIGURATIONS_H
-#define MESHSWEEP_RESULTS_CONFIGURATIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -73,5 +72,3 @@ int configurations_add_groups(struct db *db, struct buffer *out, struct error *e
 /* SQL for `job` and `spec` tables: the id of the first spec of the same section that is equal but for replicate keys,
  * as a common table expression "same (id, same)". Appended; equal ids where there are no such keys. */
 int configurations_add_same(struct db *db, struct buffer *out, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The jobs that might be the best, given the error of measurements: those that a confirmation runs again. */
-#ifndef MESHSWEEP_RESULTS_CONTENDERS_H
-#define MESHSWEEP_RESULTS_CONTENDERS_H
+#pragma once
 
 #include "results/best.h"
 
@@ -43,5 +42,3 @@ struct competition {
 
 /* How far each winner is ahead in its group: as many leads as winners. */
 int leads_read(struct db *db, const struct competition *c, struct lead *out, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Failed jobs grouped by cause: messages with equal cause texts (results/cause_text.h) have the same cause. */
-#ifndef MESHSWEEP_RESULTS_FAILURE_CAUSES_H
-#define MESHSWEEP_RESULTS_FAILURE_CAUSES_H
+#pragma once
 
 #include "results/json.h"
 
@@ -22,5 +21,3 @@ struct failure_causes {
 int failure_causes_read(struct db *db, int64_t sweep_id, int64_t jobs_most, struct failure_causes *out,
                         struct error *e);
 void failure_causes_free(struct failure_causes *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* The keys of a job with their values as text. */
-#ifndef MESHSWEEP_RESULTS_JOB_KEYS_H
-#define MESHSWEEP_RESULTS_JOB_KEYS_H
+#pragma once
 
 #include "database/db.h"
 
@@ -37,5 +36,3 @@ struct job_launch {
 
 int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struct error *e);
 void job_launch_free(struct job_launch *l);
-
-#endif

@@ -1,6 +1,5 @@
 /* All that is recorded about one job, part by part: each part is a statement whose columns name what they hold. */
-#ifndef MESHSWEEP_RESULTS_JOB_RECORD_H
-#define MESHSWEEP_RESULTS_JOB_RECORD_H
+#pragma once
 
 #include "database/db.h"
 
@@ -45,5 +44,3 @@ struct job_log {
  * none. */
 int job_log_read(struct db *db, int64_t job_id, int64_t number, struct job_log *out, struct error *e);
 void job_log_free(struct job_log *l);
-
-#endif

@@ -1,7 +1,6 @@
 /* The JSON that commands print: one contract (docs/json.md, schemas/). In all documents a name has one type and
  * one meaning; what is unknown, does not apply or is not a finite number is null, never "" or -1. */
-#ifndef MESHSWEEP_RESULTS_JSON_H
-#define MESHSWEEP_RESULTS_JSON_H
+#pragma once
 
 #include <stdint.h>
 
@@ -57,5 +56,3 @@ int json_add_keys(cJSON *object, struct db *db, int64_t job_id, struct error *e)
     " 'model', json((SELECT json FROM spec WHERE id = j.model_id)),"                                                   \
     " 'training_spec', json((SELECT json FROM spec WHERE id = j.training_id)),"                                        \
     " 'parallel_spec', json((SELECT json FROM spec WHERE id = j.parallel_id)), 'derived', json(j.derived))"
-
-#endif

@@ -1,6 +1,5 @@
 /* The keys of the objects that a query returns. Most objects have the same keys, which are looked up only once. */
-#ifndef MESHSWEEP_RESULTS_KEY_SETS_H
-#define MESHSWEEP_RESULTS_KEY_SETS_H
+#pragma once
 
 #include "database/db.h"
 #include "util/buffer.h"
@@ -13,5 +12,3 @@ int key_sets_read(struct db *db, const char *sql, key_found found, void *context
 /* Appends the names of an object's members as they are written, each in quotation marks: equal bytes, equal keys in
  * equal order. Of what is not an object, anything. */
 void key_sets_add_names(const char *json, struct buffer *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The measurements that may win. */
-#ifndef MESHSWEEP_RESULTS_MEASURED_H
-#define MESHSWEEP_RESULTS_MEASURED_H
+#pragma once
 
 /* SQL: whether the attempt with this alias has measured all that was asked of it, and meets what [sweep] subject_to
  * asks for, and is not excluded. It ran to its end, or a search had it ended after the steps that the trial was to
@@ -14,5 +13,3 @@
     "(" attempt ".stopped_steps IS NULL OR EXISTS (SELECT 1 FROM trial AS asked WHERE asked.job_id = " attempt         \
     ".job_id AND asked.attempt_id = " attempt ".id AND asked.resource > 0 AND " attempt                                \
     ".stopped_steps >= asked.resource))"
-
-#endif

@@ -1,7 +1,6 @@
 /* The jobs of the current sweep that no other beats when it has several objectives. One beats another that is nowhere
  * worse and somewhere better. Jobs that differ in replicate keys only are one, with the mean of each objective. */
-#ifndef MESHSWEEP_RESULTS_PARETO_H
-#define MESHSWEEP_RESULTS_PARETO_H
+#pragma once
 
 #include "results/job_keys.h"
 
@@ -28,5 +27,3 @@ struct pareto {
 /* Reads within the caller's transaction; there must be a current sweep with an objective. */
 int pareto_read(struct db *db, struct pareto *out, struct error *e);
 void pareto_free(struct pareto *p);
-
-#endif

@@ -1,6 +1,5 @@
 /* Queries of the view `results` (results/views.h), in terms of its columns. */
-#ifndef MESHSWEEP_RESULTS_QUERY_H
-#define MESHSWEEP_RESULTS_QUERY_H
+#pragma once
 
 #include "database/db.h"
 
@@ -53,5 +52,3 @@ enum key_type {
 
 /* The types of the columns of `s` that show keys, from the specs that the database has; the caller's, free(). */
 int result_key_types(struct db *db, const struct stmt *s, enum key_type **out, struct error *e);
-
-#endif

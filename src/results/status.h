@@ -1,6 +1,5 @@
 /* The progress of the current sweep, as sql/answers/status.sql tells it: a document with its parts. */
-#ifndef MESHSWEEP_RESULTS_STATUS_H
-#define MESHSWEEP_RESULTS_STATUS_H
+#pragma once
 
 #include "results/json.h"
 
@@ -22,5 +21,3 @@ int status_search_read(struct db *db, int64_t sweep_id, cJSON **out, struct erro
 /* How long jobs will take, from attempts of jobs like them. Mean over the jobs that wait (`waiting` of them; none: over
  * the attempts that run, of any sweep), in milliseconds; NaN when nothing has ended. */
 int status_expected_ms(struct db *db, int64_t waiting, double *mean_ms, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Part of a sweep as a separate sweep file. */
-#ifndef MESHSWEEP_RESULTS_SUBSET_H
-#define MESHSWEEP_RESULTS_SUBSET_H
+#pragma once
 
 #include "results/query.h"
 #include "util/buffer.h"
@@ -9,5 +8,3 @@
  * `state`) and no other: run, they are the same jobs. ERROR_NOTHING when there is none, ERROR_FAILED when the rule
  * would be longer than SQLite takes. */
 int subset_add_toml(struct db *db, const struct result_query *q, struct buffer *out, struct error *e);
-
-#endif

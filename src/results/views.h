@@ -17,8 +17,7 @@
  * A key, derived key or metric has its bare name where no other column has it, else it is "section.key", "derived.key"
  * or "metric.name". A row costs look-ups by primary key only. SQLite allows 2,000 columns: past 1,500 keys and 400
  * metrics columns are left out, and the column columns_left_out says how many. */
-#ifndef MESHSWEEP_RESULTS_VIEWS_H
-#define MESHSWEEP_RESULTS_VIEWS_H
+#pragma once
 
 #include "database/db.h"
 
@@ -26,5 +25,3 @@
  * nothing. Reads every spec and the derived keys of every job once (results/key_sets.h). Within the caller's write
  * transaction or without one. */
 int result_views_refresh(struct db *db, struct error *e);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * `choose`, `claimed`, `released` and `ended` are called within the write transaction that records what they are
  * about, so that what a source writes to the database stands or falls with it. -1 ends the run. */
-#ifndef MESHSWEEP_RUN_CLAIM_SOURCE_H
-#define MESHSWEEP_RUN_CLAIM_SOURCE_H
+#pragma once
 
 #include "metrics/readers.h"
 #include "store/attempts.h"
@@ -84,5 +83,3 @@ struct store_order {
     bool is_begun;
 };
 struct claim_source claim_source_in_order(struct store_order *order);
-
-#endif

@@ -1,6 +1,5 @@
 /* The queue of attempts that are claimed but not yet started. */
-#ifndef MESHSWEEP_RUN_CLAIMS_H
-#define MESHSWEEP_RUN_CLAIMS_H
+#pragma once
 
 #include "measures/knowledge.h"
 #include "run/claim_source.h"
@@ -71,5 +70,3 @@ int claims_notify_pruned(const struct claims *c, int64_t job_id, struct error *e
 /* Gives back as if they had never been what is still in the queue; inside the caller's write transaction. */
 int claims_release(struct claims *c, struct db *db, struct error *e);
 void claims_free(struct claims *c);
-
-#endif

@@ -5,8 +5,7 @@
  * commit_batch_clear, again and again; then commit_batch_free. Between commit_batch_begin and commit_batch_finish the
  * database, the claim source and what `place` points to belong to the writer, except that the queue of claims may be
  * taken from unless one of the ends prunes. */
-#ifndef MESHSWEEP_RUN_COMMIT_BATCH_H
-#define MESHSWEEP_RUN_COMMIT_BATCH_H
+#pragma once
 
 #include "measures/place_watch.h"
 #include "process/worker.h"
@@ -58,5 +57,3 @@ void commit_batch_give_up(struct commit_batch *t);
 
 void commit_batch_clear(struct commit_batch *t);
 void commit_batch_free(struct commit_batch *t);
-
-#endif

@@ -1,7 +1,6 @@
 /* A runner's record of this machine's devices: which attempt has which, which can be used, and how much of
  * their memory is in use. Nothing is ever killed by its device. */
-#ifndef MESHSWEEP_RUN_DEVICE_KEEPER_H
-#define MESHSWEEP_RUN_DEVICE_KEEPER_H
+#pragma once
 
 #include "config/sweep.h"
 #include "device/devices.h"
@@ -53,5 +52,3 @@ void device_keeper_sample(struct device_keeper *k);
 
 /* Until the next look, or until a device that was passed over is looked at again; -1: none is due. */
 int64_t device_keeper_due_ms(const struct device_keeper *k);
-
-#endif

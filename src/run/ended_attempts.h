@@ -1,7 +1,6 @@
 /* Attempts that have ended and are not recorded yet: recorded with the next commit, announced after
  * it. */
-#ifndef MESHSWEEP_RUN_ENDED_ATTEMPTS_H
-#define MESHSWEEP_RUN_ENDED_ATTEMPTS_H
+#pragma once
 
 #include "database/attempt_sums.h"
 #include "run/claim_source.h"
@@ -46,5 +45,3 @@ int ended_attempts_record(struct ended_attempts *l, const struct record_place *p
 
 void ended_attempts_clear(struct ended_attempts *l);
 void ended_attempts_free(struct ended_attempts *l);
-
-#endif

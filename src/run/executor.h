@@ -5,8 +5,7 @@
  * `running` is below the slots), `wait` and cancels; then `free`, legal at any time.
  *
  * Every attempt that was started, or taken over, comes back from `wait` exactly once as an outcome. */
-#ifndef MESHSWEEP_RUN_EXECUTOR_H
-#define MESHSWEEP_RUN_EXECUTOR_H
+#pragma once
 
 #include "process/supervisor.h"
 #include "run/running_attempt.h"
@@ -84,5 +83,3 @@ struct executor_options {
     struct batch_system *system; /* of that which jobs are submitted to */
 };
 typedef int executor_create(const struct executor_options *options, struct executor **out, struct error *e);
-
-#endif

@@ -5,8 +5,7 @@
  * one job is started now and then to see whether it works; when it does, the held ones are released.
  *
  * A job that fails the same way again though another was started since it was held is to blame itself. */
-#ifndef MESHSWEEP_RUN_HOST_WATCH_H
-#define MESHSWEEP_RUN_HOST_WATCH_H
+#pragma once
 
 #include "process/supervisor.h"
 
@@ -71,5 +70,3 @@ int64_t host_watch_due_ms(const struct host_watch *w);
 /* Returns whether it has paused for as long as it is to; at once where nothing of this sweep has ever been started and
  * the reason may well be the sweep's (no such program). */
 bool host_watch_gives_up(const struct host_watch *w);
-
-#endif

@@ -1,7 +1,6 @@
 /* Failures that are alike, before anything has gone well: a typing mistake in the command fails all jobs, and the first
  * tell it as well as a thousand. */
-#ifndef MESHSWEEP_RUN_LIKE_FAILURES_H
-#define MESHSWEEP_RUN_LIKE_FAILURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct like_failures {
 bool like_failures_note(struct like_failures *l, enum failure failure, const char *message, int64_t most);
 
 void like_failures_free(struct like_failures *l);
-
-#endif

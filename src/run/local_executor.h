@@ -1,6 +1,5 @@
 /* Processes of this machine, in slots, under a supervisor and a guardian. They die with their runner. */
-#ifndef MESHSWEEP_RUN_LOCAL_EXECUTOR_H
-#define MESHSWEEP_RUN_LOCAL_EXECUTOR_H
+#pragma once
 
 #include "run/executor.h"
 
@@ -28,5 +27,3 @@ struct local_proxy {
 /* `proxy` is copied; its context is the executor's, also on failure. */
 int local_executor_create_proxy(const struct executor_options *options, const struct local_proxy *proxy,
                                 struct executor **out, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* A job's preparation: a file in its directory, texts for its placeholders and arguments, besides its command. Part of
  * the runner's options, so that run need not know frameworks. */
-#ifndef MESHSWEEP_RUN_PREPARATION_H
-#define MESHSWEEP_RUN_PREPARATION_H
+#pragma once
 
 #include "space/space.h"
 #include "store/given_files.h"
@@ -16,5 +15,3 @@ struct preparation {
     char **(*command)(void *context, const char *spec_json, char *const *command);
     void *context;
 };
-
-#endif

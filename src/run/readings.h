@@ -1,8 +1,7 @@
 /* Reading what attempts write beside the loop that supervises them, which never waits for it: one thread follows the
  * output of those that run, a piece at a time, and reads what ended ones left. All calls come from the loop, and each
  * is brief. */
-#ifndef MESHSWEEP_RUN_READINGS_H
-#define MESHSWEEP_RUN_READINGS_H
+#pragma once
 
 #include "run/recording.h"
 #include "run/running_attempt.h"
@@ -53,5 +52,3 @@ size_t readings_ended_count(const struct readings *r);
 
 /* One whose recording is made, in the order in which they ended; all three are the caller's. False: none yet. */
 bool readings_take_ended(struct readings *r, struct running_attempt *f, struct outcome *o, struct recording *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Turns the end of a process and its output into records of the database. */
-#ifndef MESHSWEEP_RUN_RECORDING_H
-#define MESHSWEEP_RUN_RECORDING_H
+#pragma once
 
 #include "measures/measures.h"
 #include "metrics/classify.h"
@@ -78,5 +77,3 @@ int recording_store_samples(struct attempt_store *store, int64_t attempt_id, con
 struct keep_rules recording_keep_rules(const struct job_config *job);
 
 void recording_free(struct recording *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* Output of attempts that a dead runner left: kept with the attempt, not swept away with the slots. */
-#ifndef MESHSWEEP_RUN_RECOVER_OUTPUT_H
-#define MESHSWEEP_RUN_RECOVER_OUTPUT_H
+#pragma once
 
 #include "database/db.h"
 #include "secrets/secrets.h"
@@ -12,5 +11,3 @@
  * been ended and before the attempts are marked as lost; within a transaction. */
 int recover_outputs(struct db *db, const char *scratch_dir, const char *directory, const struct secrets *secrets,
                     struct error *e);
-
-#endif

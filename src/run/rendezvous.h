@@ -1,6 +1,5 @@
 /* How the processes of one job find each other: torch.distributed and its launchers use a port. */
-#ifndef MESHSWEEP_RUN_RENDEZVOUS_H
-#define MESHSWEEP_RUN_RENDEZVOUS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ char **rendezvous_settings(int port, char *const *base, char *const *declared);
 /* Why jobs that run beside each other on one machine would meet: a port that is the same for all, or a launcher that is
  * not told one and takes its own. NULL: they would not. The caller's. */
 char *rendezvous_warning(const struct job_config *job);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reading again what attempts left, through the code that records a running one: their samples, what these come to, and
  * what became of them. */
-#ifndef MESHSWEEP_RUN_REREAD_H
-#define MESHSWEEP_RUN_REREAD_H
+#pragma once
 
 #include "measures/definitions.h"
 #include "space/space.h"
@@ -26,5 +25,3 @@ int reread_renew(const struct reread_request *request, struct renewal *out, stru
  * what the user asked for. `*document`, sql/answers/reread.sql, is the caller's. */
 int reread_selected(const struct reread_request *request, const char *detail, bool trial, struct cJSON **document,
                     struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The counts of a run, updated with every commit. */
-#ifndef MESHSWEEP_RUN_RUN_COUNTS_H
-#define MESHSWEEP_RUN_RUN_COUNTS_H
+#pragma once
 
 #include "run/ended_attempts.h"
 #include "run/runner.h"
@@ -27,5 +26,3 @@ void run_counts_leave(struct run_counts *c);
 
 /* Counts an end that has been committed, and reports it to `on_event` unless the job is gone. */
 void run_counts_end(struct run_counts *c, const struct runner_options *options, const struct ended_attempt *l);
-
-#endif

@@ -1,6 +1,5 @@
 /* Internals of the runner, only for its own files. */
-#ifndef MESHSWEEP_RUN_RUN_STATE_H
-#define MESHSWEEP_RUN_RUN_STATE_H
+#pragma once
 
 #include "measures/place_watch.h"
 #include "run/claims.h"
@@ -102,5 +101,3 @@ void runner_blame_suspect(struct runner *r);
 
 /* The same where no other start will tell whose fault it was. */
 void runner_settle_suspect(struct runner *r, bool nothing_to_start);
-
-#endif

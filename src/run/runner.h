@@ -3,8 +3,7 @@
  * A thread of its own writes what has started and ended and claims what comes next (run/commit_batch.h), while others
  * of what is claimed already are started, run and end. Nothing is reported before it is durable; no job starts before
  * its claim is. */
-#ifndef MESHSWEEP_RUN_RUNNER_H
-#define MESHSWEEP_RUN_RUNNER_H
+#pragma once
 
 #include "measures/measures.h"
 #include "metrics/classify.h"
@@ -100,5 +99,3 @@ struct run_result {
 /* Runs until nothing is due. A failed job is not an error; -1 means that the run could not go on (then what was
  * recorded stands, and what ran has been ended). */
 int runner_run(const struct runner_options *options, struct run_result *out, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* An attempt between its claim and the record of its end. */
-#ifndef MESHSWEEP_RUN_RUNNING_ATTEMPT_H
-#define MESHSWEEP_RUN_RUNNING_ATTEMPT_H
+#pragma once
 
 #include "device/condition.h"
 #include "device/devices.h"
@@ -40,5 +39,3 @@ struct running_attempt {
 };
 
 void running_attempt_free(struct running_attempt *f);
-
-#endif

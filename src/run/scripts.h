@@ -1,6 +1,5 @@
 /* Content hashes of the files that a command names, to tell later whether they have changed. */
-#ifndef MESHSWEEP_RUN_SCRIPTS_H
-#define MESHSWEEP_RUN_SCRIPTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ char *scripts_json(struct scripts *s, char *const *command, const char *director
 /* The content of the file as 32 hexadecimal digits; "" where it is not a regular file, cannot be read or is too large.
  * Borrowed until the next call. */
 const char *scripts_content(struct scripts *s, const char *path);
-
-#endif

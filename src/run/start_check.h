@@ -1,7 +1,6 @@
 /* The check for what every job of a sweep needs, before the first is claimed: a typing mistake is reported at once, and
  * not by an attempt, nor by a run that waits for the host to have it again. */
-#ifndef MESHSWEEP_RUN_START_CHECK_H
-#define MESHSWEEP_RUN_START_CHECK_H
+#pragma once
 
 #include "space/space.h"
 
@@ -17,5 +16,3 @@ struct start_check {
 /* ERROR_USAGE where a job is due and there is no such launcher, working directory or program. A directory or program
  * that is another for each job is left to them. */
 int start_check(const struct start_check *c, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Starts the process of a claimed attempt. */
-#ifndef MESHSWEEP_RUN_STARTER_H
-#define MESHSWEEP_RUN_STARTER_H
+#pragma once
 
 #include "fixture/fixtures.h"
 #include "run/executor.h"
@@ -48,5 +47,3 @@ int64_t starter_count_same(struct starter *s, int64_t *different);
 
 /* Starts what was loaded. A program that cannot be started is an outcome of the executor. */
 void starter_start(struct starter *s, struct running_attempt *f);
-
-#endif

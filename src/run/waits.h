@@ -1,6 +1,5 @@
 /* The messages of a run that has to wait. */
-#ifndef MESHSWEEP_RUN_WAITS_H
-#define MESHSWEEP_RUN_WAITS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ int waits_ask_release(const char *directory, struct error *e);
  * waited for. A notice says so after 10 s; from then on -1 in a run that is to end. */
 int waits_note_lock(struct waits *w, bool is_ending, const struct runner_options *o, struct error *e);
 void waits_note_unlocked(struct waits *w);
-
-#endif

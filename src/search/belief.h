@@ -1,7 +1,6 @@
 /* How far predictions can be trusted, from outcomes alone; what arithmetic says in their place; and whether something
  * better can still come. Pure. */
-#ifndef MESHSWEEP_SEARCH_BELIEF_H
-#define MESHSWEEP_SEARCH_BELIEF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -150,5 +149,3 @@ double layout_bytes(const struct layout *l);
 /* Samples per step, and tokens per sample. */
 double layout_samples(const struct layout *l);
 double layout_sequence(const struct layout *l);
-
-#endif

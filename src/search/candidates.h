@@ -12,8 +12,7 @@
  * Keys are found by the names of predict/inputs.h and [predict.keys]. Predictions use the framework's coefficients
  * before any calibration: a search calibrates from the outcomes that it is told, so that a resumed one repeats itself.
  */
-#ifndef MESHSWEEP_SEARCH_CANDIDATES_H
-#define MESHSWEEP_SEARCH_CANDIDATES_H
+#pragma once
 
 #include "database/db.h"
 #include "search/strategy.h"
@@ -65,5 +64,3 @@ size_t candidate_set_find(const struct candidate_set *set, int64_t job_id);
 
 /* NULL: the job is not a further replicate of a candidate. Borrowed. */
 struct candidate_job *candidate_set_replicate(const struct candidate_set *set, int64_t job_id);
-
-#endif

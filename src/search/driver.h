@@ -5,8 +5,7 @@
  *
  * Of jobs that differ only in replicate keys ([sweep] replicate), the first is the candidate. If it is ok and was to
  * run to its end, the others run too, and the strategy is told the mean. */
-#ifndef MESHSWEEP_SEARCH_DRIVER_H
-#define MESHSWEEP_SEARCH_DRIVER_H
+#pragma once
 
 #include "measures/measures.h"
 #include "run/claim_source.h"
@@ -80,5 +79,3 @@ struct replicates_query {
  * the mean. `o` holds the first one's outcome and receives the mean. `*waits`: some of the others have not ended. */
 int replicates_add(const struct replicates_query *q, size_t candidate, struct job_outcome *o, bool *waits,
                    struct error *e);
-
-#endif

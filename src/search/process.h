@@ -1,8 +1,7 @@
 /* Gaussian processes over the candidates of a space (Rasmussen and Williams, "Gaussian Processes for Machine Learning",
  * 2006): one covariance, made of kernels; and what outcomes say under it of a number (a merit) and of a class (whether
  * memory is enough). All results depend on the set of outcomes, not on their order. Pure. */
-#ifndef MESHSWEEP_SEARCH_PROCESS_H
-#define MESHSWEEP_SEARCH_PROCESS_H
+#pragma once
 
 #include "search/strategy.h"
 
@@ -143,5 +142,3 @@ struct limit_evidence {
 double memory_limit_learn(const struct limit_evidence *o, double *weights);
 
 double memory_limit_chance(double log_odds);
-
-#endif

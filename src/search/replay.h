@@ -19,8 +19,7 @@
  *
  * Trials are requested in rounds of `concurrent` and counted in that order, always whole rounds. The outcomes of a
  * round are told in an order drawn from `order_seed`, which must not change anything. Pure but for loading. */
-#ifndef MESHSWEEP_SEARCH_REPLAY_H
-#define MESHSWEEP_SEARCH_REPLAY_H
+#pragma once
 
 #include "search/candidates.h"
 
@@ -134,5 +133,3 @@ struct replay_source {
  * replay_source_free even after an error. */
 int replay_load(const struct replay_request *request, struct replay_source *out, struct error *e);
 void replay_source_free(struct replay_source *s);
-
-#endif

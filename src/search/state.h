@@ -1,8 +1,7 @@
 /* State that all strategies share, the interface of an algorithm, and what several algorithms use. Callers use
  * search/strategy.h. A new strategy is a row of SEARCH_STRATEGIES (config/search_options.h) and, if no algorithm here
  * can do it, a file that defines one. */
-#ifndef MESHSWEEP_SEARCH_STATE_H
-#define MESHSWEEP_SEARCH_STATE_H
+#pragma once
 
 #include "search/strategy.h"
 
@@ -171,5 +170,3 @@ size_t family_estimate(const struct search *s, size_t family, double factor);
 
 /* The last member with at most that micro-batch; NONE: none. */
 size_t family_at_most(const struct search *s, size_t family, double micro_batch);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * The space is borrowed and must outlive the search. A decision among 100,000 candidates takes well under 50 ms. Pure.
  */
-#ifndef MESHSWEEP_SEARCH_STRATEGY_H
-#define MESHSWEEP_SEARCH_STRATEGY_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -171,5 +170,3 @@ size_t numbering_find(struct numbering *n, uint64_t hash);
  * holds `count` indices into `whole`. *out points into *candidates, which the caller frees. */
 void subspace_make(const struct search_space *whole, const size_t *members, size_t count, struct search_space *out,
                    struct candidate **candidates);
-
-#endif

@@ -34,8 +34,7 @@
  * Both limits are learned in the same way (search/process.h). Other failures: the share of failures among measured
  * neighbours under the same kernel; far from them, that among all runs. All results depend on the set of outcomes, not
  * on their order. Pure. */
-#ifndef MESHSWEEP_SEARCH_SURROGATE_H
-#define MESHSWEEP_SEARCH_SURROGATE_H
+#pragma once
 
 #include "search/state.h"
 
@@ -69,5 +68,3 @@ size_t surrogate_freedom(const struct surrogate *b);
 /* Converts an objective to its merit, and back. */
 double merit_of(const struct search_space *space, double objective);
 double merit_objective(const struct search_space *space, double merit);
-
-#endif

@@ -1,7 +1,6 @@
 /* Secrets must never be recorded: values of variables, options and keys whose names tell that they are secrets, and
  * what is one by how it is written (secrets/forms.h). */
-#ifndef MESHSWEEP_SECRETS_SECRETS_H
-#define MESHSWEEP_SECRETS_SECRETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ bool secrets_restore_words(const struct secrets *s, char **words, char *const *g
 
 /* Returns whether something of these words was redacted. */
 bool secrets_are_left_out(char *const *words);
-
-#endif

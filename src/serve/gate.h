@@ -1,7 +1,6 @@
 /* Access control: a request is admitted by the token in its path and by the browser's headers about its origin. Pure.
  * */
-#ifndef MESHSWEEP_SERVE_GATE_H
-#define MESHSWEEP_SERVE_GATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ struct gate_request {
  * 403 for a wrong token, compared in constant time; `*wrong_token` tells it from the others.
  * 301 where the slash behind the token is missing: relative links need it. */
 int gate_check(const struct gate *g, const struct gate_request *r, const char **rest, bool *wrong_token);
-
-#endif

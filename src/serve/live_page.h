@@ -1,6 +1,5 @@
 /* A page with a version for each line, so that readers of an older version can be sent the difference. Pure. */
-#ifndef MESHSWEEP_SERVE_LIVE_PAGE_H
-#define MESHSWEEP_SERVE_LIVE_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ void live_rows_add_changes(const struct live_rows *r, int64_t since, struct buff
 
 /* To be called when a new page includes them. */
 void live_rows_clear(struct live_rows *r);
-
-#endif

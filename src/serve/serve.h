@@ -1,8 +1,7 @@
 /* Serves the report of a running sweep: the page is made again after commits, once for all readers, until a signal ends
  * the program. It only reads the database, runs at the lowest priority, and rests so that a run hardly notices. If the
  * database is replaced, deleted or migrated, readers are told, and the page continues when it can. */
-#ifndef MESHSWEEP_SERVE_SERVE_H
-#define MESHSWEEP_SERVE_SERVE_H
+#pragma once
 
 #include "util/error.h"
 
@@ -17,5 +16,3 @@ struct serve_options {
 /* Returns after a signal, with its number in `*signal_number`. Fails at the start for a wrong address, a port in use,
  * or a database that is missing or cannot be read; a database without a sweep is accepted. */
 int serve_report(const struct serve_options *o, int *signal_number, struct error *e);
-
-#endif

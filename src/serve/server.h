@@ -11,8 +11,7 @@
  *
  * Nothing that a reader does is kept for it: an event is made from the state of the moment when the reader takes it, so
  * one who does not read holds nothing up; readers who take nothing for a minute are dropped. */
-#ifndef MESHSWEEP_SERVE_SERVER_H
-#define MESHSWEEP_SERVE_SERVER_H
+#pragma once
 
 #include "serve/live_page.h"
 #include "util/error.h"
@@ -46,5 +45,3 @@ const char *server_library_version(void);
 
 /* Closes all connections. */
 void server_stop(struct server *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Builds a space from a checked sweep: fills the spec tables and compiles every expression. */
-#ifndef MESHSWEEP_SPACE_BUILD_H
-#define MESHSWEEP_SPACE_BUILD_H
+#pragma once
 
 #include "config/problems.h"
 #include "config/scaling.h"
@@ -47,5 +46,3 @@ void space_add_derived(struct names *n, const char *name, struct expression *x);
 
 /* SQL function duration_ms(X) for a connection: what a limit says, in milliseconds; NULL for none. */
 int limits_add_function(struct db *db, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Expressions of a sweep, resolved against its keys and compiled by SQLite under the guard. */
-#ifndef MESHSWEEP_SPACE_COMPILE_H
-#define MESHSWEEP_SPACE_COMPILE_H
+#pragma once
 
 #include "config/problems.h"
 #include "space/space.h"
@@ -31,5 +30,3 @@ void compile_free(struct space *space);
 
 /* Returns what unknown names are in an expression written there. */
 enum unknown_names unknown_at(const struct space *space, const struct position *at);
-
-#endif

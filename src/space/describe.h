@@ -1,6 +1,5 @@
 /* A short description of a combination: the keys that differ between the specs of the sweep, or all if none does. */
-#ifndef MESHSWEEP_SPACE_DESCRIBE_H
-#define MESHSWEEP_SPACE_DESCRIBE_H
+#pragma once
 
 #include "config/scaling.h"
 #include "space/match.h"
@@ -20,5 +19,3 @@ int describe_match(struct describer *d, const struct match *m, struct buffer *ou
 
 /* The same of a job's spec_json (launch.h). */
 int describe_spec(struct describer *d, const char *spec_json, struct buffer *out, struct error *e);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Source: DeepSpeed 0.19, elasticity/elasticity.py (the common multiple is held to B since 0.19.6) and
  * runtime/config.py, DeepSpeedConfig; defaults in elasticity/constants.py. Pure but for elasticity_add_function. */
-#ifndef MESHSWEEP_SPACE_ELASTICITY_H
-#define MESHSWEEP_SPACE_ELASTICITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ bool elasticity_allows(const struct elasticity *x, int64_t ranks);
  * known to `db`: 1 or 0. micro_batch_sizes is a list as JSON text; NULL after it means the default. NULL where the
  * first three are not known, the batch is above ELASTICITY_BATCH_MOST or a number is none. */
 int elasticity_add_function(struct db *db, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes the space to results.db: specs, rules, exclusions and jobs, in one transaction. */
-#ifndef MESHSWEEP_SPACE_ENUMERATE_H
-#define MESHSWEEP_SPACE_ENUMERATE_H
+#pragma once
 
 #include "space/match.h"
 #include "store/sweeps.h"
@@ -67,5 +66,3 @@ struct sweep_identity space_identity(const struct space *space);
 /* Fills the table "selected" (store/selection.h) with the jobs whose combination satisfies `only`. ERROR_NOTHING when
  * there is none. */
 int enumerate_select(struct space *space, struct db *db, const struct expression *only, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Results that were made under another identity than the sweep file's jobs have now, and could stand for these: those
  * of the jobs that have the same keys once [was] is taken into account. */
-#ifndef MESHSWEEP_SPACE_FORMERS_H
-#define MESHSWEEP_SPACE_FORMERS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -31,5 +30,3 @@ int formers_hint(struct space *space, struct db *db, struct buffer *out, struct 
 
 /* The detail of a change: {"differences": […]}. The caller's. */
 char *formers_detail(const struct formers *f);
-
-#endif

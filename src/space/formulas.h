@@ -1,6 +1,5 @@
 /* The expressions of a match as formulas (join/formula.h): rules, and everything that a job is made from. */
-#ifndef MESHSWEEP_SPACE_FORMULAS_H
-#define MESHSWEEP_SPACE_FORMULAS_H
+#pragma once
 
 #include "join/combinations.h"
 #include "space/space.h"
@@ -33,5 +32,3 @@ void formulas_add_rules(const struct space *space, size_t count, struct constrai
 /* Compiles a filter; NULL for NULL. */
 struct formula *formulas_compile_filter(const struct space *space, const struct expression *filter);
 void formulas_drop_filter(struct formula *f);
-
-#endif

@@ -1,6 +1,5 @@
 /* The identity of a job: its content, never its position or name. */
-#ifndef MESHSWEEP_SPACE_IDENTITY_H
-#define MESHSWEEP_SPACE_IDENTITY_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -28,5 +27,3 @@ bool identity_counts_labels(const struct space *space, enum section_kind section
 /* Returns what keys are made of beside specs, as it is written and without secrets: {"command": […], "env": {…}, "cwd":
  * "…", "file": {…}, "ds_config": "hash", "derive": {…}, "inert": {…}, "note": […]}. The caller's. */
 cJSON *identity_parts(const struct space *space);
-
-#endif

@@ -1,6 +1,5 @@
 /* [[job.file]]: the files of the jobs, with the values that are set resolved to columns. */
-#ifndef MESHSWEEP_SPACE_JOB_FILES_H
-#define MESHSWEEP_SPACE_JOB_FILES_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -24,5 +23,3 @@ void job_files_add_parts(const struct space *space, cJSON *parts);
 /* Appends the files of one attempt to `out`. `runtime` as launch_texts_render(). */
 int job_files_render(const struct space *space, const struct value *values, const char *const *runtime,
                      struct given_files *out, struct error *e);
-
-#endif

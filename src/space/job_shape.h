@@ -1,6 +1,5 @@
 /* How large a job is, by its cluster_spec. Pure. */
-#ifndef MESHSWEEP_SPACE_JOB_SHAPE_H
-#define MESHSWEEP_SPACE_JOB_SHAPE_H
+#pragma once
 
 #include "config/executors.h"
 
@@ -11,5 +10,3 @@ struct job_shape {
     double share; /* gpus of the cluster_spec, below 1: of a device; 0: it has whole devices */
 };
 struct job_shape job_shape_of(const struct batch_config *config, const char *spec_json, int64_t devices);
-
-#endif

@@ -1,6 +1,5 @@
 /* The job's command, environment and directory as templates whose placeholders are resolved to columns. */
-#ifndef MESHSWEEP_SPACE_JOB_TEXTS_H
-#define MESHSWEEP_SPACE_JOB_TEXTS_H
+#pragma once
 
 #include "space/space.h"
 
@@ -64,5 +63,3 @@ char *fixture_texts_label(const struct space_fixture *f, const struct value *val
  * by which jobs stand together that have the fixtures' values in common, earlier fixtures first, as the first of them
  * stands in the declared order. The caller's; NULL where there are no fixtures. */
 char *fixture_texts_order(const struct space *space);
-
-#endif

@@ -1,6 +1,5 @@
 /* Turns a job's row into its command: texts rendered from the specs stored in results.db. */
-#ifndef MESHSWEEP_SPACE_LAUNCH_H
-#define MESHSWEEP_SPACE_LAUNCH_H
+#pragma once
 
 #include "space/space.h"
 #include "util/hash.h"
@@ -39,5 +38,3 @@ void launch_texts_render(const struct space *space, const struct job_details *jo
 void launch_texts_profile(const struct space *space, const struct job_details *job, const char *const *runtime,
                           struct launch_texts *texts);
 void launch_texts_free(struct launch_texts *t);
-
-#endif

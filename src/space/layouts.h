@@ -1,6 +1,5 @@
 /* Pipeline layouts (predict/layout.h) in rules and derived keys. */
-#ifndef MESHSWEEP_SPACE_LAYOUTS_H
-#define MESHSWEEP_SPACE_LAYOUTS_H
+#pragma once
 
 #include "database/db.h"
 
@@ -11,5 +10,3 @@
  *   layout_is_whole(text)  1 where the embedding comes first, the head last, and each of them once, else 0
  * -1 for what is not a layout, NULL for NULL. */
 int layouts_add_functions(struct db *db, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The match: which combinations every rule accepts, and what each rule removed. */
-#ifndef MESHSWEEP_SPACE_MATCH_H
-#define MESHSWEEP_SPACE_MATCH_H
+#pragma once
 
 #include "space/space.h"
 #include "space/stored.h"
@@ -108,5 +107,3 @@ struct value match_column_value(const struct stmt *s, int column, bool is_bool);
 
 /* The value with the kind that values of its placeholder have: columns know neither booleans nor lists. */
 struct value match_typed(struct value value, const struct placeholder *p);
-
-#endif

@@ -7,8 +7,7 @@
  * So each combination has a class, the hash of all that must be equal, and a point: it needs no less than another one
  * of the same class when no coordinate of it is lower. What the order says is declared, not proved: the profiles' own
  * entries hold for the memory of predict/memory.h. */
-#ifndef MESHSWEEP_SPACE_MEMORY_ORDER_H
-#define MESHSWEEP_SPACE_MEMORY_ORDER_H
+#pragma once
 
 #include "space/space.h"
 #include "space/stored.h"
@@ -35,5 +34,3 @@ int order_read(struct order_reader *r, int64_t rank, struct hash128 *class, doub
 /* The same of a job of a database, all of whose keys the sweep knows. */
 int order_read_stored(struct order_reader *r, const struct stored_job *job, struct hash128 *class, double *coordinates,
                       struct error *e);
-
-#endif

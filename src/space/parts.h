@@ -1,7 +1,6 @@
 /* The parts that jobs' keys are made of beside their specs (identity_parts), compared: how they were, and how they
  * are. */
-#ifndef MESHSWEEP_SPACE_PARTS_H
-#define MESHSWEEP_SPACE_PARTS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -17,5 +16,3 @@ void parts_add_difference(cJSON *list, const char *what, const char *was, const 
 
 /* "command: python a.py -> python b.py" */
 void parts_add_words(const cJSON *difference, struct buffer *out);
-
-#endif

@@ -13,8 +13,7 @@
  *   predicted_risk     predict_risk()              1 fits, 2 may not fit, 3 does not fit
  *   predicted_fits     predict_fits()              0 for what [predict] prune excludes, but not for its audit
  */
-#ifndef MESHSWEEP_SPACE_PREDICTION_H
-#define MESHSWEEP_SPACE_PREDICTION_H
+#pragma once
 
 #include "expression/expression.h"
 #include "predict/predictor.h"
@@ -66,5 +65,3 @@ const char *prediction_memory_words(const struct space_prediction *of, const str
 
 /* Returns whether a verdict is pruned under the sweep's [predict] prune. */
 bool prediction_prunes(const struct space *space, enum oom_verdict verdict);
-
-#endif

@@ -1,6 +1,5 @@
 /* Specs and jobs of a database, instead of the sections of a sweep file. */
-#ifndef MESHSWEEP_SPACE_RECORDED_SPECS_H
-#define MESHSWEEP_SPACE_RECORDED_SPECS_H
+#pragma once
 
 #include "space/row_space.h"
 
@@ -18,5 +17,3 @@ int recorded_specs_find(struct recorded_specs *r, enum section_kind section, int
  * row_space_free after space_free; `s` must outlive both. */
 int recorded_space_build(const struct sweep *s, struct db *db, const struct space_options *options,
                          struct row_space **rows, struct space **out, struct error *e);
-
-#endif

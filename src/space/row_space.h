@@ -1,7 +1,6 @@
 /* A space made of specs that are given one by one, from a table's rows or a database's jobs, in place of a sweep file's
  * sections. What the combinations are is the caller's business: match_open_single looks at those that matter. */
-#ifndef MESHSWEEP_SPACE_ROW_SPACE_H
-#define MESHSWEEP_SPACE_ROW_SPACE_H
+#pragma once
 
 #include "space/build.h"
 
@@ -32,5 +31,3 @@ int64_t row_space_find(const struct row_space *r, enum section_kind section, int
 /* Limits the built space to these combinations, `count` times SECTION_COUNT numbers of row_space_add: match_open,
  * counts and rules then look at each of them once, and at no other of the product. Once. */
 void row_space_limit(const struct row_space *r, struct space *space, const int64_t *specs, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* The space of a sweep: its specs as tables of a private database, its rules and derived keys as SQL over them.
  * Specs are tables, matching is a join, rules are predicates. */
-#ifndef MESHSWEEP_SPACE_SPACE_H
-#define MESHSWEEP_SPACE_SPACE_H
+#pragma once
 
 #include "config/sweep.h"
 #include "config/template.h"
@@ -174,5 +173,3 @@ void space_add_from(const struct space *space, unsigned sections, struct buffer 
 /* The same over all sections for one combination, whose numbers of specs are parameters `first` … `first` + 3. */
 void space_add_combination(const struct space *space, int first, struct buffer *sql);
 void space_bind_rank(const struct space *space, struct stmt *s, int first, int64_t rank);
-
-#endif

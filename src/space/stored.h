@@ -1,6 +1,5 @@
 /* Jobs of a database, read as if the sweep file had their specs: jobs from before the file was changed. */
-#ifndef MESHSWEEP_SPACE_STORED_H
-#define MESHSWEEP_SPACE_STORED_H
+#pragma once
 
 #include "space/space.h"
 #include "util/hash.h"
@@ -22,5 +21,3 @@ bool stored_is_known(const struct space *space, const struct stored_job *job);
  * by section; NULL: what stored_bind() binds. */
 void stored_add_from(const struct space *space, const char *const *json, struct buffer *sql);
 void stored_bind(struct stmt *s, const struct space *space, const struct stored_job *job);
-
-#endif

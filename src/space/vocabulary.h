@@ -1,6 +1,5 @@
 /* Words of specs that predictions must know: devices, precisions, schedules, kinds of recomputation, … */
-#ifndef MESHSWEEP_SPACE_VOCABULARY_H
-#define MESHSWEEP_SPACE_VOCABULARY_H
+#pragma once
 
 #include "space/space.h"
 
@@ -20,5 +19,3 @@ const struct key *vocabulary_key(const struct space *space, size_t input);
 
 /* Reads a row of prediction_add_columns into `values`, INPUT_COUNT of them; texts are the row's. */
 void vocabulary_read_inputs(const struct stmt *row, struct input_value *values);
-
-#endif

@@ -3,8 +3,7 @@
  * through one connection. They die with their runner: the end of the connection's input ends a job, and where a host
  * cannot learn of that it ends its jobs after [ssh] lease without a sign of life. Until then nobody may run them
  * again. */
-#ifndef MESHSWEEP_SSH_EXECUTOR_H
-#define MESHSWEEP_SSH_EXECUTOR_H
+#pragma once
 
 #include "run/executor.h"
 
@@ -31,5 +30,3 @@ size_t ssh_report_read(const char *text, size_t length, struct ssh_report *r, st
 
 /* As cksum(1) of POSIX has it. */
 uint32_t ssh_checksum(const char *bytes, size_t length);
-
-#endif

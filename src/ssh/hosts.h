@@ -1,6 +1,5 @@
 /* The hosts of [ssh]: which there are, and what devices they have. */
-#ifndef MESHSWEEP_SSH_HOSTS_H
-#define MESHSWEEP_SSH_HOSTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void ssh_add_words(const struct ssh_config *config, struct string_list *words);
 /* Returns whether what ssh says is no matter of waiting: an unknown name or key, a key that is refused, a wrong
  * option. */
 bool ssh_is_refusal(const char *line);
-
-#endif

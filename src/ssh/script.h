@@ -1,6 +1,5 @@
 /* The texts that are sent to hosts: settings, what ssh/remote.sh is told by them, and that itself. */
-#ifndef MESHSWEEP_SSH_SCRIPT_H
-#define MESHSWEEP_SSH_SCRIPT_H
+#pragma once
 
 #include "process/supervisor.h"
 #include "ssh/hosts.h"
@@ -35,5 +34,3 @@ void ssh_job_script_add(const struct ssh_place *place, const struct ssh_job *job
 
 /* Returns where a path of this machine is on the host; the caller's. Pure. */
 char *ssh_path_there(const struct ssh_host *host, const char *here, const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* Attempts: claimed, running, ok or failed; store/states.h has the transitions. Inside the
  * caller's write transaction. */
-#ifndef MESHSWEEP_STORE_ATTEMPTS_H
-#define MESHSWEEP_STORE_ATTEMPTS_H
+#pragma once
 
 #include "config/own_metrics.h"
 #include "database/db.h"
@@ -138,5 +137,3 @@ int attempts_peers(struct attempt_store *s, const char *device_model,
 
 /* Says what a metric of an attempt's devices is, where nobody has said so. */
 int attempt_define_own(struct attempt_store *s, enum own_metric metric, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The cause to which a failed attempt is attributed. Only failures that the job may have caused use up its attempts. */
-#ifndef MESHSWEEP_STORE_BLAME_H
-#define MESHSWEEP_STORE_BLAME_H
+#pragma once
 
 enum blame {
     BLAME_JOB = 0,
@@ -13,5 +12,3 @@ enum blame {
 
 /* As in the column attempt.blame; [BLAME_JOB] is NULL. */
 extern const char *const blame_names[BLAME_COUNT];
-
-#endif

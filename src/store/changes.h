@@ -1,7 +1,6 @@
 /* The changes that people make afterwards to what was recorded, and what they say of it (tables change, replaced and
  * note of sql/migrations/0021_changed_minds.sql). Every function runs inside the caller's write transaction. */
-#ifndef MESHSWEEP_STORE_CHANGES_H
-#define MESHSWEEP_STORE_CHANGES_H
+#pragma once
 
 #include "database/db.h"
 #include "util/hash.h"
@@ -43,5 +42,3 @@ int jobs_moved(struct db *db, int64_t sweep_id, const struct change *c, int64_t 
  * former identity again: each leaves a job that is to run in its place. ERROR_NOTHING where there is none, ERROR_USAGE
  * where it does not stand as it was made: a job has run or moved since, or another has taken its former place. */
 int change_undo(struct db *db, int64_t *id, int64_t *jobs, struct error *e);
-
-#endif

@@ -1,8 +1,7 @@
 /* Definitions of metrics: how their numbers are read and what they stand for. A definition is a row that never changes,
  * known by the hash of all that it says; every summary names the one that it was made under. The table
  * metric_definition has the one in force of each name, which is that of the sweep that was recorded last. */
-#ifndef MESHSWEEP_STORE_DEFINITIONS_H
-#define MESHSWEEP_STORE_DEFINITIONS_H
+#pragma once
 
 #include "config/sweep.h"
 #include "database/db.h"
@@ -11,5 +10,3 @@
  * definition is another than before: in the caller's transaction, in which their numbers are made anew
  * (measures/definitions.h). */
 int definitions_record(struct db *db, const struct sweep *sweep, struct string_list *changed, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files that an attempt is given in its directory before it starts. */
-#ifndef MESHSWEEP_STORE_GIVEN_FILES_H
-#define MESHSWEEP_STORE_GIVEN_FILES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ struct given_files {
 /* Takes `text` over. */
 void given_files_add(struct given_files *files, const char *path, char *text);
 void given_files_free(struct given_files *files);
-
-#endif

@@ -1,7 +1,6 @@
 /* Attempts that ran elsewhere: rows of measured tables, recorded as attempts that have ended. Inside the caller's
  * write transaction. */
-#ifndef MESHSWEEP_STORE_IMPORTS_H
-#define MESHSWEEP_STORE_IMPORTS_H
+#pragma once
 
 #include "database/db.h"
 #include "store/sweeps.h"
@@ -96,5 +95,3 @@ int imported_sweep_count(struct db *db, int64_t sweep_id, struct sweep_counts *o
 /* Takes all rows of the table out, as import_store_finish does, and its sweep if that has no job left. The table stays
  * noted, so that a copy of its rows in another database is known to be the older one. */
 int imported_table_undo(struct db *db, int64_t id, struct import_removal *out, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* A job of a database with its specs. */
-#ifndef MESHSWEEP_STORE_JOB_SPECS_H
-#define MESHSWEEP_STORE_JOB_SPECS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ struct job_specs {
 #define JOB_SPECS_END (2 + 2 * JOB_SPECS) /* the first column after them */
 
 void job_specs_read(const struct stmt *s, struct job_specs *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Specs and jobs in bulk. Inside the caller's write transaction. */
-#ifndef MESHSWEEP_STORE_JOB_WRITER_H
-#define MESHSWEEP_STORE_JOB_WRITER_H
+#pragma once
 
 #include "store/spec_writer.h"
 
@@ -46,5 +45,3 @@ int job_writer_put(struct job_writer *w, const struct job_row *row, struct error
 
 /* Puts in what was not put in yet; `*new_jobs` gets how many jobs were made since the last call. */
 int job_writer_finish(struct job_writer *w, int64_t *new_jobs, struct error *e);
-
-#endif

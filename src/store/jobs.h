@@ -1,6 +1,5 @@
 /* Jobs: finding them, and deciding which are due. Inside the caller's write transaction. */
-#ifndef MESHSWEEP_STORE_JOBS_H
-#define MESHSWEEP_STORE_JOBS_H
+#pragma once
 
 #include "config/sweep.h"
 #include "database/db.h"
@@ -79,5 +78,3 @@ struct job_state_counts {
 
 /* Jobs of the sweep by state; with `only_selected`, of those in the table "selected" (store/selection.h). */
 int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_state_counts *out, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Facts of a model (sweep_file/model_info_sweep.h) as a model-information job left them, and as a sweep was run with
  * them. */
-#ifndef MESHSWEEP_STORE_MODEL_FACTS_H
-#define MESHSWEEP_STORE_MODEL_FACTS_H
+#pragma once
 
 #include "database/db.h"
 #include "sweep_file/model_info_sweep.h"
@@ -34,5 +33,3 @@ char *model_facts_json(const struct model_facts *f);
 
 /* Records them with a sweep. Runs in its own transaction. */
 int model_facts_record(struct db *db, int64_t sweep_id, const struct model_facts *f, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Predictions and what came of them, and the weights fitted to that. Inside the caller's write transaction. */
-#ifndef MESHSWEEP_STORE_OBSERVATIONS_H
-#define MESHSWEEP_STORE_OBSERVATIONS_H
+#pragma once
 
 #include "store/job_specs.h"
 
@@ -55,5 +54,3 @@ int calibrations_read(struct db *db, calibration_each each, void *context, struc
  * notes that now they are. */
 int calibrations_are_new(struct db *db, int64_t sweep_id, bool *yes, struct error *e);
 int calibrations_note(struct db *db, int64_t sweep_id, struct error *e);
-
-#endif

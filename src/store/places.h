@@ -1,6 +1,5 @@
 /* The places where attempts ran. */
-#ifndef MESHSWEEP_STORE_PLACES_H
-#define MESHSWEEP_STORE_PLACES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ int place_blame(struct db *db, int64_t attempt_id, enum failure *reopened, struc
 /* Calls `found` with each; borrowed. */
 int places_aside_read(struct db *db, void (*found)(void *context, const struct place_row *row), void *context,
                       struct error *e);
-
-#endif

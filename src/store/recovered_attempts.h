@@ -1,7 +1,6 @@
 /* Attempts that an earlier runner left open, and how another runner takes over those whose executor still knows
  * them. */
-#ifndef MESHSWEEP_STORE_RECOVERED_ATTEMPTS_H
-#define MESHSWEEP_STORE_RECOVERED_ATTEMPTS_H
+#pragma once
 
 #include "store/attempts.h"
 
@@ -29,5 +28,3 @@ int recovered_attempts_none_elsewhere(struct db *db, const char *executor, struc
 
 /* Makes an attempt that of `runner_id`: attempts_recover leaves it alone. Inside the caller's write transaction. */
 int recovered_attempt_adopt(struct db *db, int64_t attempt_id, int64_t runner_id, struct error *e);
-
-#endif

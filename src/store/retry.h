@@ -1,6 +1,5 @@
 /* The policy of which failures are tried again, how often, and after how long. Pure. */
-#ifndef MESHSWEEP_STORE_RETRY_H
-#define MESHSWEEP_STORE_RETRY_H
+#pragma once
 
 #include "config/sweep.h"
 
@@ -27,5 +26,3 @@ int64_t retry_allowed(const struct retry_policy *p, const char *failure);
 /* How long to wait before the next attempt when `tried` (from 1) have failed so: the first back-off, doubled with each,
  * up to the longest. */
 int64_t retry_delay_ms(const struct retry_policy *p, int64_t tried);
-
-#endif

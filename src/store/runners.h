@@ -1,6 +1,5 @@
 /* The processes that run jobs, and what one that died left behind. Inside the caller's write transaction. */
-#ifndef MESHSWEEP_STORE_RUNNERS_H
-#define MESHSWEEP_STORE_RUNNERS_H
+#pragma once
 
 #include "database/db.h"
 #include "store/retry.h"
@@ -33,5 +32,3 @@ struct recovered_counts {
 };
 int attempts_recover(struct db *db, int64_t runner_id, const struct retry_policy *policy, struct recovered_counts *out,
                      struct error *e);
-
-#endif

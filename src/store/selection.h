@@ -1,6 +1,5 @@
 /* The jobs that a run is narrowed to: the temporary table "selected", which lasts as long as the connection. */
-#ifndef MESHSWEEP_STORE_SELECTION_H
-#define MESHSWEEP_STORE_SELECTION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ int selection_take_shard(struct db *db, int64_t sweep_id, bool of_selected, cons
                          struct error *e);
 /* The database is of no shard any more. */
 int selection_forget_shard(struct db *db, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Specs in bulk. Inside the caller's write transaction. */
-#ifndef MESHSWEEP_STORE_SPEC_WRITER_H
-#define MESHSWEEP_STORE_SPEC_WRITER_H
+#pragma once
 
 #include "config/sweep.h"
 #include "database/db.h"
@@ -27,5 +26,3 @@ int spec_writer_put(struct spec_writer *w, enum section_kind kind, const struct 
 
 /* Puts in what was not put in yet. */
 int spec_writer_finish(struct spec_writer *w, struct error *e);
-
-#endif

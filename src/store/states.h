@@ -14,8 +14,7 @@
  *             pending --let go--> pending (why is cleared)
  *
  * Everything else is illegal, and the database refuses it whoever asks. */
-#ifndef MESHSWEEP_STORE_STATES_H
-#define MESHSWEEP_STORE_STATES_H
+#pragma once
 
 enum job_state { JOB_NONE = 0, JOB_PENDING, JOB_RUNNING, JOB_OK, JOB_FAILED, JOB_STATE_COUNT };
 
@@ -93,5 +92,3 @@ const char *job_state_after(enum job_state state, enum job_event event);
 /* As in the column `state`; [0] is NULL. */
 extern const char *const job_state_names[JOB_STATE_COUNT];
 extern const char *const attempt_state_names[ATTEMPT_STATE_COUNT];
-
-#endif

@@ -1,7 +1,6 @@
 /* Sweeps as recorded: what was asked for, its rules and what they removed. Every function runs inside the caller's
  * write transaction unless it says otherwise. */
-#ifndef MESHSWEEP_STORE_SWEEPS_H
-#define MESHSWEEP_STORE_SWEEPS_H
+#pragma once
 
 #include "config/sweep.h"
 #include "database/db.h"
@@ -56,5 +55,3 @@ int sweep_record_rules(struct db *db, int64_t id, const struct rule_row *rules, 
 
 int sweep_record_exclusion(struct db *db, int64_t id, size_t rule, int64_t rank, const char *values_json,
                            struct error *e);
-
-#endif

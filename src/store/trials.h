@@ -1,7 +1,6 @@
 /* Searches and their trials (sql/migrations/0005_search.sql), and what jobs have come to, in a search's words. Inside
  * the caller's write transaction; numbers that are not known are NAN, ids and sequence numbers 0. */
-#ifndef MESHSWEEP_STORE_TRIALS_H
-#define MESHSWEEP_STORE_TRIALS_H
+#pragma once
 
 #include "database/db.h"
 
@@ -56,5 +55,3 @@ struct job_outcome_query {
 };
 int job_outcomes_read(struct db *db, const struct job_outcome_query *query, job_outcome_each each, void *context,
                       struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Jobs that wait for nothing because another one, their witness, ran out of device memory and they need no less: the
  * column job.witness_id. Inside the caller's write transaction. */
-#ifndef MESHSWEEP_STORE_WITNESSES_H
-#define MESHSWEEP_STORE_WITNESSES_H
+#pragma once
 
 #include "store/job_specs.h"
 
@@ -28,5 +27,3 @@ int witnesses_covers(struct db *db, int64_t job_id, bool *yes, struct error *e);
 
 /* Prunes a pending job that has no witness yet; `*pruned` says whether it was one. */
 int witnesses_set(struct db *db, int64_t job_id, int64_t witness_id, bool *pruned, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Accelerators by name: those of configs/knowledge/devices.toml, which the program carries, and those of [[device]].
  * The former are read when the first is asked for. */
-#ifndef MESHSWEEP_SWEEP_FILE_DEVICES_H
-#define MESHSWEEP_SWEEP_FILE_DEVICES_H
+#pragma once
 
 #include "config/sweep.h"
 #include "util/string_list.h"
@@ -27,5 +26,3 @@ int64_t device_usual_node(const struct string_list *names, double most);
 /* Returns whether a text says what kind of thing computes and not which, as frameworks have it: "cuda", "cuda:0",
  * "gpu". No device that is carried is called so. */
 bool device_is_kind(const char *name);
-
-#endif

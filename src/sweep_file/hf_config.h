@@ -3,8 +3,7 @@
  *
  * The meaning of fields depends on model_type (hf_types.h). Models with an encoder tower (vision_config,
  * audio_config) are refused, as are variants that no key can describe. */
-#ifndef MESHSWEEP_SWEEP_FILE_HF_CONFIG_H
-#define MESHSWEEP_SWEEP_FILE_HF_CONFIG_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ int hf_config_read(const char *name, const char *text, const struct hf_type_tabl
                    const struct hf_type_table *carried, struct hf_keys *out, struct error *e);
 
 void hf_keys_free(struct hf_keys *k);
-
-#endif

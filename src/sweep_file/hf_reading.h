@@ -1,6 +1,5 @@
 /* The state of reading a config.json, shared by hf_config.c and hf_finish.c. */
-#ifndef MESHSWEEP_SWEEP_FILE_HF_READING_H
-#define MESHSWEEP_SWEEP_FILE_HF_READING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ void hf_set_whole(struct hf_reading *r, const char *name, int64_t value);
 
 /* Value of a whole-number key; 0 if it is not set. */
 int64_t hf_key_value(const struct hf_reading *r, const char *name);
-
-#endif

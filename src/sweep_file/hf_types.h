@@ -1,8 +1,7 @@
 /* The meaning of the fields of a Hugging Face config.json, by model_type: the rows of
  * configs/knowledge/model_types.toml, which explains them, and of [[model_type]]. Texts are borrowed from the TOML that
  * they were read from. */
-#ifndef MESHSWEEP_SWEEP_FILE_HF_TYPES_H
-#define MESHSWEEP_SWEEP_FILE_HF_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ const struct hf_type *hf_type_find(const struct hf_type_table *own, const struct
 hf_finisher *hf_finisher_of(const char *name);
 
 void hf_type_table_free(struct hf_type_table *table);
-
-#endif

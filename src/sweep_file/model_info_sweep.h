@@ -1,7 +1,6 @@
 /* [model_info]: what is known of a model besides its keys, from a short profiling attempt or by hand, and the sweep of
  * one job that such an attempt is. */
-#ifndef MESHSWEEP_SWEEP_FILE_MODEL_INFO_SWEEP_H
-#define MESHSWEEP_SWEEP_FILE_MODEL_INFO_SWEEP_H
+#pragma once
 
 #include "config/sweep.h"
 
@@ -22,5 +21,3 @@ bool model_info_wants_job(const struct sweep *s);
  * or [job]'s; the readers of the profile "model-info"; MESHSWEEP_ROLE=model-info in its environment. Its hash is that
  * of the combination and the command: whatever else changes in the file, it stays the same sweep. The caller's. */
 int model_info_sweep(const struct sweep *s, struct sweep **out, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* From a TOML file to a checked struct sweep. */
-#ifndef MESHSWEEP_SWEEP_FILE_READER_H
-#define MESHSWEEP_SWEEP_FILE_READER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ void sweep_set_condition(struct sweep *s, const char *text, const char *option);
 
 /* NULL is fine. */
 void sweep_free(struct sweep *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* The context of every check of a sweep file: where it reads and where it complains. */
-#ifndef MESHSWEEP_SWEEP_FILE_READING_H
-#define MESHSWEEP_SWEEP_FILE_READING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -159,5 +158,3 @@ void entries_release(const struct entries *kind, struct sweep *s);
 /* The item of that name, with which items begin, of the array at `*items`; made, and empty but for it, where it is
  * missing. */
 void *named_item(void *items, size_t *count, size_t size, const char *name);
-
-#endif

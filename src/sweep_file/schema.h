@@ -2,8 +2,7 @@
  * the key may stand, what its value must be and where that goes; what it means, its default and an example stand in
  * docs/reference.md. From both, scripts/sweep_schema.py makes schemas/sweep.json, by which editors complete and check.
  * Each table is beside what reads it. */
-#ifndef MESHSWEEP_SWEEP_FILE_SCHEMA_H
-#define MESHSWEEP_SWEEP_FILE_SCHEMA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -132,5 +131,3 @@ bool schema_expect(const struct reading *r, const struct toml_node *node, const 
 
 /* Complains that the value of `name` must be of `types`. */
 void schema_wrong_type(const struct reading *r, const struct toml_node *node, const char *name, unsigned types);
-
-#endif

@@ -1,7 +1,6 @@
 /* The tables of a sweep file, each read into its part of `struct sweep`. All of these report to the reading's problems
  * and go on; a second entry of one name replaces that of a profile and is a problem otherwise. */
-#ifndef MESHSWEEP_SWEEP_FILE_SECTIONS_H
-#define MESHSWEEP_SWEEP_FILE_SECTIONS_H
+#pragma once
 
 #include "config/sweep.h"
 #include "sweep_file/reading.h"
@@ -145,5 +144,3 @@ bool range_is_meant(const struct toml_node *node);
 /* A range of integers; false after a complaint. */
 bool range_read(const struct reading *r, const struct toml_node *node, struct number_range *out);
 int64_t range_at(const struct number_range *range, uint64_t position);
-
-#endif

@@ -1,6 +1,5 @@
 /* Words that the program knows: configs/knowledge/words.toml, read when the first is asked for. */
-#ifndef MESHSWEEP_TOML_KNOWN_H
-#define MESHSWEEP_TOML_KNOWN_H
+#pragma once
 
 #include "toml/tree.h"
 
@@ -9,5 +8,3 @@ const struct toml_node *known(const char *table, const char *key);
 
 /* Returns whether the text is one of the list's. */
 bool known_has(const struct toml_node *list, const char *text);
-
-#endif

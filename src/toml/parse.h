@@ -1,6 +1,5 @@
 /* From text to a TOML tree, whoever wrote the text. */
-#ifndef MESHSWEEP_TOML_PARSE_H
-#define MESHSWEEP_TOML_PARSE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@
 /* Reads `length` bytes. On -1 `fault` is filled: what is empty, no UTF-8, no TOML or above the limits is refused.
  * `*out` is the caller's, to be released with toml_free. */
 int toml_parse(const char *text, size_t length, struct toml_node **out, struct toml_fault *fault);
-
-#endif

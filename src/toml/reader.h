@@ -1,6 +1,5 @@
 /* The thin C interface to toml++, which nothing but toml_reader.cc knows. */
-#ifndef MESHSWEEP_TOML_READER_H
-#define MESHSWEEP_TOML_READER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ int toml_read(const char *text, size_t length, struct toml_node **out, struct to
 
 /* The version of toml++: "3.3.0". */
 const char *toml_library_version(void);
-
-#endif

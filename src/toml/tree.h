@@ -1,6 +1,5 @@
 /* A TOML 1.0 document as a tree. */
-#ifndef MESHSWEEP_TOML_TREE_H
-#define MESHSWEEP_TOML_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void toml_add_literal(const struct toml_node *node, struct buffer *out);
 
 /* Appends `key` as it stands before "=": bare, or in quotes. */
 void toml_add_key(const char *key, struct buffer *out);
-
-#endif

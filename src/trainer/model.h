@@ -20,8 +20,7 @@
  *
  * plus, in each case, the gradients of that unit and, at stage 3, its gathered parameters. (The embedding always needs
  * less than the head.) */
-#ifndef TRAINER_MODEL_H
-#define TRAINER_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -52,5 +51,3 @@ void model_open(struct model *m, uint64_t seed);
  * the ranks' gradients and returns this rank's sum of losses, times scale. All ranks call it together. The device's
  * memory is afterwards as before. */
 real model_pass(struct model *m, const unsigned char *tokens, const unsigned char *targets, real scale);
-
-#endif

@@ -7,8 +7,7 @@
  * Every rank takes part in the same exchanges with the same counts in the same order, and waits forever for a missing
  * rank. Sums are taken element by element in rank order on any rank, so every rank and every way to partition gets the
  * same bits. */
-#ifndef TRAINER_RANKS_H
-#define TRAINER_RANKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -136,5 +135,3 @@ void zero_end(struct zero *z);
 /* Updates the parameters from the gradients summed so far and clears these; step counts from 1. By Adam (Kingma and Ba
  * 2015) without weight decay, beta1 0.9, beta2 0.95, epsilon 1e-8: the usual choice for language models. */
 void zero_step(struct zero *z, double learning_rate, int step);
-
-#endif

@@ -1,6 +1,5 @@
 /* A growing byte string, always NUL-terminated once it holds anything. */
-#ifndef MESHSWEEP_UTIL_BUFFER_H
-#define MESHSWEEP_UTIL_BUFFER_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ void buffer_add_double(struct buffer *b, double value);
 
 /* A local one, which is released where its scope ends: `OWNED_BUFFER x = BUFFER_INIT;` */
 #define OWNED_BUFFER __attribute__((cleanup(buffer_free))) struct buffer
-
-#endif

@@ -1,6 +1,5 @@
 /* The only place that reads a clock. */
-#ifndef MESHSWEEP_UTIL_CLOCK_H
-#define MESHSWEEP_UTIL_CLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ int64_t clock_wall_ms(void);
 
 /* Writes "2026-01-31T09:05:00.123Z" (24 characters) into `out`. Returns `out`. */
 char *clock_format_utc(int64_t wall_ms, char out[32]);
-
-#endif

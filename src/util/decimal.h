@@ -1,6 +1,5 @@
 /* Numbers as decimal text, exactly and fast. Pure, independent of the locale for ordinary magnitudes. */
-#ifndef MESHSWEEP_UTIL_DECIMAL_H
-#define MESHSWEEP_UTIL_DECIMAL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ size_t decimal_from_double(double value, char out[DECIMAL_BYTES]);
 
 /* NUL-terminated; returns the length. */
 size_t decimal_from_int64(int64_t value, char out[DECIMAL_BYTES]);
-
-#endif

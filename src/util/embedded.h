@@ -1,7 +1,6 @@
 /* Text files that the program carries with it: profiles and SQL, made into C by scripts/embed.awk at build time.
  * Which files these are is listed as `embedded_texts` in Makefile.am. */
-#ifndef MESHSWEEP_UTIL_EMBEDDED_H
-#define MESHSWEEP_UTIL_EMBEDDED_H
+#pragma once
 
 struct embedded_file {
     const char *name; /* "profiles/zhen.toml", "sql/rules.sql", "migrations/0001_first.sql" */
@@ -20,5 +19,3 @@ const struct embedded_file *embedded_next(const char *prefix, const struct embed
 
 /* "zhen" of "profiles/zhen.toml"; the caller's. */
 char *embedded_stem(const struct embedded_file *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* Errors travel in a caller's buffer. A function that can fail takes `struct error *e` last, returns 0 or -1,
  * and on -1 has filled `e` and left its outputs untouched. Each floor may add one line of context on the way up. */
-#ifndef MESHSWEEP_UTIL_ERROR_H
-#define MESHSWEEP_UTIL_ERROR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ int error_context(struct error *e, const char *format, ...) __attribute__((forma
 /* Appends another line, so that all that is wrong in a file is reported at once. Sets the kind. Returns -1. */
 int error_add_line(struct error *e, enum error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

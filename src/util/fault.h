@@ -3,8 +3,7 @@
  * Configured with --enable-faults, the program reads MESHSWEEP_FAULT=NAME[:N] and kills itself with SIGKILL when it
  * passes that point for the Nth time (the first by default). Otherwise FAULT() is nothing at all.
  * tests/cli/test_faults.sh visits every point, starts again, and compares with an undisturbed run. */
-#ifndef MESHSWEEP_UTIL_FAULT_H
-#define MESHSWEEP_UTIL_FAULT_H
+#pragma once
 
 #include "util/error.h"
 
@@ -92,6 +91,4 @@ void fault_pass(enum fault_point point);
 #define FAULT(constant) fault_pass(FAULT_##constant)
 #else
 #define FAULT(constant) ((void)0)
-#endif
-
 #endif

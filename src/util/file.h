@@ -1,6 +1,5 @@
 /* Whole files and paths. Descriptors are close-on-exec from birth. */
-#ifndef MESHSWEEP_UTIL_FILE_H
-#define MESHSWEEP_UTIL_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -71,5 +70,3 @@ bool path_is_same(const char *a, const char *b);
 
 /* Returns whether `path` is the directory or lies below it, at any depth; by name or by device and inode. */
 bool path_is_within(const char *path, const char *directory);
-
-#endif

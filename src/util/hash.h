@@ -1,6 +1,5 @@
 /* XXH3-128, the identity of specs and jobs. Not for secrets. */
-#ifndef MESHSWEEP_UTIL_HASH_H
-#define MESHSWEEP_UTIL_HASH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ char *hash_hex(const struct hash128 *hash, char out[HASH_HEX_BYTES]);
 
 /* The first hash whose hexadecimal digits begin with these (32 at most), or the last one. */
 struct hash128 hash_from_prefix(const char *digits, bool last);
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers by 128-bit hashes in bounded space: a cache of values that can be computed again. */
-#ifndef MESHSWEEP_UTIL_HASH_MAP_H
-#define MESHSWEEP_UTIL_HASH_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ struct hash_map {
 bool hash_map_get(const struct hash_map *m, const struct hash128 *hash, int64_t *number);
 void hash_map_put(struct hash_map *m, const struct hash128 *hash, int64_t number);
 void hash_map_free(struct hash_map *m);
-
-#endif

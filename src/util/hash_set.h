@@ -1,6 +1,5 @@
 /* Sets of 128-bit hashes. One of 32 bytes per member at most: */
-#ifndef MESHSWEEP_UTIL_HASH_SET_H
-#define MESHSWEEP_UTIL_HASH_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ struct hash_index {
 /* Its number; `*is_new`: it got it now. */
 size_t hash_index_add(struct hash_index *x, const struct hash128 *hash, bool *is_new);
 void hash_index_free(struct hash_index *x);
-
-#endif

@@ -1,6 +1,5 @@
 /* Lines of a file of any size and content, in bounded memory. */
-#ifndef MESHSWEEP_UTIL_LINE_READER_H
-#define MESHSWEEP_UTIL_LINE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ int line_reader_error(const struct line_reader *r);
 /* Returns whether an errno means that the machine failed (a disk's error, no descriptors left) and not that a file is
  * absent or somebody else's. */
 bool is_machine_error(int error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Weighted sums and systems of linear equations. */
-#ifndef MESHSWEEP_UTIL_LINEAR_H
-#define MESHSWEEP_UTIL_LINEAR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ double weighted_sum(const double *weights, const double *terms, size_t count);
  * by rows, of which the lower triangle is read and overwritten. Where rounding leaves a pivot below `least_pivot`
  * (above 0), that is taken instead. */
 void solve_positive_definite(double *a, double *x, size_t n, double least_pivot);
-
-#endif

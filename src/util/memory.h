@@ -1,7 +1,6 @@
 /* Allocation that ends the program with one message when it runs out of memory: the only place that does so.
  * What these return is the caller's, released with free(). */
-#ifndef MESHSWEEP_UTIL_MEMORY_H
-#define MESHSWEEP_UTIL_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -40,5 +39,3 @@ void block_release(void *at); /* a pointer */
 
 /* Releases a NULL-terminated array of texts, and the texts. NULL is fine. */
 void strings_free(char **strings);
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers, durations and sizes as people write them. Pure. */
-#ifndef MESHSWEEP_UTIL_PARSE_H
-#define MESHSWEEP_UTIL_PARSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ struct plain_member {
 
 /* `*at` is the text at first. 1: the next member; 0: there are no more; -1: it is not so plain, or no object. */
 int plain_json_next(const char **at, struct plain_member *out);
-
-#endif

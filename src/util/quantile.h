@@ -1,6 +1,5 @@
 /* Quantiles of a sample, and of Student's t. */
-#ifndef MESHSWEEP_UTIL_QUANTILE_H
-#define MESHSWEEP_UTIL_QUANTILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ struct standard_error {
 /* Half the width of the interval of the difference of two means that misses the share on either side (Welch 1947). NaN
  * if an error is not known. */
 double welch_half_width(struct standard_error a, struct standard_error b, double missed);
-
-#endif

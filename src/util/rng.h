@@ -1,8 +1,7 @@
 /* Random numbers that are the same on every machine: SplitMix64 (Steele, Lea, Flood, "Fast splittable
  * pseudorandom number generators", OOPSLA 2014). It is counter-based: output i is a fixed scrambling of seed
  * + (i + 1) * γ, so any output can be had without those before it. Not for secrets. Pure. */
-#ifndef MESHSWEEP_UTIL_RNG_H
-#define MESHSWEEP_UTIL_RNG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ uint64_t rng_next(struct rng *r);
 /* Uniform over 0 … bound - 1, exactly: outputs that would favour small results are rejected. Takes less than
  * two outputs on average. `bound` is at least 1. */
 uint64_t rng_below(struct rng *r, uint64_t bound);
-
-#endif

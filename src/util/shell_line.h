@@ -1,6 +1,5 @@
 /* Quotes values in a line for a POSIX shell, so that each is taken literally wherever it is in the line. */
-#ifndef MESHSWEEP_UTIL_SHELL_LINE_H
-#define MESHSWEEP_UTIL_SHELL_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ struct shell_spot shell_line_put(struct shell_line *l, const char *before, const
 
 /* Appends the value, quoted where it needs to be: what is plain is appended as it is. */
 void shell_add_value(struct buffer *out, const char *value, struct shell_spot spot);
-
-#endif

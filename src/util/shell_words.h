@@ -1,6 +1,5 @@
 /* Splits text into words as a shell does. */
-#ifndef MESHSWEEP_UTIL_SHELL_WORDS_H
-#define MESHSWEEP_UTIL_SHELL_WORDS_H
+#pragma once
 
 #include "util/buffer.h"
 #include "util/error.h"
@@ -18,5 +17,3 @@ void shell_add_command(struct buffer *out, char *const *environment, char *const
 /* Adds the words of a line to `out` as a POSIX shell splits it: blanks between them, quotes of both kinds, backslashes.
  * Nothing is expanded, and no character is an operator. ERROR_USAGE for a quote that is not closed. */
 int shell_split(const char *line, struct string_list *out, struct error *e);
-
-#endif

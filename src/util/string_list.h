@@ -1,6 +1,5 @@
 /* Lists of strings, and the NULL-terminated arrays of strings that are made from them. */
-#ifndef MESHSWEEP_UTIL_STRING_LIST_H
-#define MESHSWEEP_UTIL_STRING_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ bool setting_is_among(const char *setting, char *const *names);
 
 /* A local one, which is released where its scope ends: `OWNED_LIST x = STRING_LIST_INIT;` */
 #define OWNED_LIST __attribute__((cleanup(string_list_free))) struct string_list
-
-#endif

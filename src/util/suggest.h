@@ -1,6 +1,5 @@
 /* "did you mean …?" */
-#ifndef MESHSWEEP_UTIL_SUGGEST_H
-#define MESHSWEEP_UTIL_SUGGEST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ const char *suggest_nearest(const char *word, const char *const *candidates, siz
 
 /* "; did you mean \"x\"?", "" when none is near enough. The caller's. */
 char *suggest_hint(const char *word, const char *const *candidates, size_t count);
-
-#endif

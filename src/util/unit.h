@@ -1,6 +1,5 @@
 /* Units as programs print them after numbers. Pure. */
-#ifndef MESHSWEEP_UTIL_UNIT_H
-#define MESHSWEEP_UTIL_UNIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
  * neither of these nor the same text as `to`, or none at all, leaves the value as it is. False, with *out untouched,
  * when the two are known to measure different things. */
 bool unit_convert(double value, const char *from, const char *to, double *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF. */
-#ifndef MESHSWEEP_UTIL_UTF8_H
-#define MESHSWEEP_UTIL_UTF8_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ size_t utf8_cut(const char *text, size_t length, size_t most);
 
 /* Bytes of the byte order mark that `text` begins with: 3 or 0. */
 size_t utf8_mark_length(const char *text, size_t length);
-
-#endif

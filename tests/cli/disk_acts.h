@@ -1,6 +1,5 @@
 /* What record_disk.c writes down and cut_disk.c reads. */
-#ifndef MESHSWEEP_TESTS_DISK_ACTS_H
-#define MESHSWEEP_TESTS_DISK_ACTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ struct disk_act {
     int64_t offset;
     int64_t bytes;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* Programs that make life hard for a supervisor. A test program hands "child NAME" on its command line over to
  * awkward_child, and so is its own collection of them. */
-#ifndef MESHSWEEP_TESTS_AWKWARD_CHILDREN_H
-#define MESHSWEEP_TESTS_AWKWARD_CHILDREN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@
 int awkward_child(const char *name);
 
 void wait_ms(int64_t ms);
-
-#endif

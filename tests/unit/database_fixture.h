@@ -1,6 +1,5 @@
 /* What tests that write to a database of their own share. */
-#ifndef MESHSWEEP_TESTS_DATABASE_FIXTURE_H
-#define MESHSWEEP_TESTS_DATABASE_FIXTURE_H
+#pragma once
 
 #include "database/db.h"
 #include "unit_test.h"
@@ -17,5 +16,3 @@ static inline int close_database(void **state)
     db_close(*state);
     return 0;
 }
-
-#endif

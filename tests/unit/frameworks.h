@@ -1,6 +1,5 @@
 /* The frameworks of the carried profiles, read once per test program. */
-#ifndef MESHSWEEP_TESTS_FRAMEWORKS_H
-#define MESHSWEEP_TESTS_FRAMEWORKS_H
+#pragma once
 
 #include <string.h>
 
@@ -22,5 +21,3 @@ static inline const struct framework *framework_find(const char *name)
             return &set->items[i];
     return NULL;
 }
-
-#endif

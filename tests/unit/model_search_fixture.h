@@ -1,6 +1,5 @@
 /* A [model_space] from text, and the search for it. */
-#ifndef MESHSWEEP_TESTS_MODEL_SEARCH_FIXTURE_H
-#define MESHSWEEP_TESTS_MODEL_SEARCH_FIXTURE_H
+#pragma once
 
 #include <string.h>
 
@@ -35,5 +34,3 @@ static inline struct model_search *search_of(const struct sweep *sweep, const st
     FAIL_IF(model_search_open(sweep, options ? options : &none, &search, &e) < 0);
     return search;
 }
-
-#endif

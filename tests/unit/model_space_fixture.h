@@ -1,6 +1,5 @@
 /* A space of DHEN models whose counts are known: twelve mixers in one to four layers. */
-#ifndef MESHSWEEP_TESTS_MODEL_SPACE_FIXTURE_H
-#define MESHSWEEP_TESTS_MODEL_SPACE_FIXTURE_H
+#pragma once
 
 #include "models/index.h"
 #include "unit_test.h"
@@ -38,5 +37,3 @@ static inline struct model_index *index_of(const struct model_space *space)
     FAIL_IF(model_index_make(space, &index, &e));
     return index;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Rows of llm-foundry-mpt.csv as architectures, plans and clusters: MosaicML's MPT under FSDP. */
-#ifndef MESHSWEEP_TESTS_MPT_H
-#define MESHSWEEP_TESTS_MPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ bool mpt_read(const struct shared_table *t, size_t row, struct mpt_run *out);
 /* Ends the test on an error. */
 struct step_prediction mpt_predict(const struct mpt_run *run, const struct framework *framework);
 struct observation mpt_observe(const struct mpt_run *run, const struct framework *framework);
-
-#endif

@@ -1,6 +1,5 @@
 /* What tests of predictions share: a GPT, completed inputs, numbers that are close. */
-#ifndef MESHSWEEP_TESTS_PREDICT_FIXTURE_H
-#define MESHSWEEP_TESTS_PREDICT_FIXTURE_H
+#pragma once
 
 #include <math.h>
 
@@ -27,5 +26,3 @@ static inline void completed(struct architecture *a, struct training_plan *plan)
 {
     FAIL_IF(architecture_complete(a, &e) || plan_complete(plan, a, &e));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The published tables that predictions are compared with: which of their columns are which inputs, what they measured
  * and how. */
-#ifndef MESHSWEEP_TESTS_PUBLISHED_TABLES_H
-#define MESHSWEEP_TESTS_PUBLISHED_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -357,5 +356,3 @@ static const struct table tables[] = {
     ON_THE_DEVICE("QLoRA in nf4, on the device", fms_nf4, "kernels", "accelerated-peft-bnb", "family", "llama"),
     ON_THE_DEVICE("QLoRA in GPTQ, on the device", fms_gptq, "kernels", "accelerated-peft-autogptq"),
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Sweep files drawn from a seed: unions of blocks, tied groups, absent keys, texts, rules of all shapes. */
-#ifndef MESHSWEEP_TESTS_RANDOM_SWEEP_H
-#define MESHSWEEP_TESTS_RANDOM_SWEEP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ void draw_predicate(struct rng *d, const char *const *keys, size_t key_count, in
 
 /* A sweep file: axes of up to `longest` values. */
 char *draw_sweep(uint64_t seed, uint64_t longest);
-
-#endif

@@ -1,6 +1,5 @@
 /* Rows from an array and a sink into memory, both of which can be made to fail. */
-#ifndef MESHSWEEP_TESTS_REPORT_FIXTURE_H
-#define MESHSWEEP_TESTS_REPORT_FIXTURE_H
+#pragma once
 
 #include "report/render.h"
 #include "report/rows.h"
@@ -48,5 +47,3 @@ int fixture_write(void *context, const void *bytes, size_t length, struct error 
  * the test fails when rendering does. */
 char *fixture_render(render_function *render, const struct cell *cells, size_t row_count, const char *const *names,
                      const char *const *units, struct render_options options);
-
-#endif

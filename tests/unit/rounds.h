@@ -1,6 +1,5 @@
 /* How often a drawn test is drawn. */
-#ifndef MESHSWEEP_TEST_ROUNDS_H
-#define MESHSWEEP_TEST_ROUNDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,5 +15,3 @@ static inline int rounds_of(int all)
 {
     return rounds_are_few() ? all / 10 : all;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* An executor without processes: ends come as a script has them, one a wait, in the order of the starts. It looks at
  * the database with other eyes, a reader's, and notes what stands there when it is called. */
-#ifndef MESHSWEEP_TESTS_SCRIPTED_EXECUTOR_H
-#define MESHSWEEP_TESTS_SCRIPTED_EXECUTOR_H
+#pragma once
 
 #include "run/executor.h"
 
@@ -47,5 +46,3 @@ struct scripted_log {
 void scripted_executor_set(const struct script *script, struct scripted_log *log);
 
 executor_create scripted_executor_create;
-
-#endif

@@ -1,8 +1,7 @@
 /* A search space whose outcomes are known: ZeRO stages × bucket sizes × micro-batches of one model. A larger
  * micro-batch is faster up to a peak and does not fit beyond a limit that grows with the stage; buckets change speed,
  * not memory. */
-#ifndef SEARCH_FIXTURE_H
-#define SEARCH_FIXTURE_H
+#pragma once
 
 #include <math.h>
 #include <stdlib.h>
@@ -191,5 +190,3 @@ static inline struct fixture_result fixture_run(const struct search_fixture *f, 
         fixture_close(&f);                                                                                             \
     }                                                                                                                  \
     static void name##_over(struct search_fixture *f)
-
-#endif

@@ -1,6 +1,5 @@
 /* The measured tables beside the project, for tests: rows and columns of text. */
-#ifndef MESHSWEEP_TESTS_SHARED_DATA_H
-#define MESHSWEEP_TESTS_SHARED_DATA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ const char *shared_text(const struct shared_table *t, size_t row, const char *co
 
 /* 0 where the cell is empty; ends the test when it is text. */
 double shared_number(const struct shared_table *t, size_t row, const char *column);
-
-#endif

@@ -1,6 +1,5 @@
 /* A space built from a sweep file's text, for tests of space and what stands upon it. */
-#ifndef MESHSWEEP_TESTS_SPACE_FIXTURE_H
-#define MESHSWEEP_TESTS_SPACE_FIXTURE_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,5 +61,3 @@ static inline int64_t excluded_by(const struct built *b, const struct plan *p, c
             return p->match.rules[i].excluded;
     return -1;
 }
-
-#endif

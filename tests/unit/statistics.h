@@ -1,6 +1,5 @@
 /* What tests say about lists of numbers. */
-#ifndef MESHSWEEP_TESTS_STATISTICS_H
-#define MESHSWEEP_TESTS_STATISTICS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@ double rank_correlation(const double *x, const double *y, size_t count);
 
 /* Sorts. */
 double sorted_quantile(double *values, size_t count, double q);
-
-#endif

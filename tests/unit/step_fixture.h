@@ -1,6 +1,5 @@
 /* Predicted steps of a GPT on A100s, for tests. */
-#ifndef MESHSWEEP_TESTS_STEP_FIXTURE_H
-#define MESHSWEEP_TESTS_STEP_FIXTURE_H
+#pragma once
 
 #include "frameworks.h"
 #include "predict/step_time.h"
@@ -28,5 +27,3 @@ static inline const struct cluster *a100(void)
     c = (struct cluster){.device = device_find(NULL, "A100-80GB")};
     return &c;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A supervisor in a directory of its own, and short ways to run one job under it. Every step is asserted. */
-#ifndef MESHSWEEP_TESTS_SUPERVISOR_BENCH_H
-#define MESHSWEEP_TESTS_SUPERVISOR_BENCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ bool vfork_shares_memory(void);
         bench_close(b);                                                                                                \
     }                                                                                                                  \
     static void name##_at(struct bench *b)
-
-#endif

@@ -1,6 +1,5 @@
 /* What is said of sweep files with faults. */
-#ifndef MESHSWEEP_TESTS_SWEEP_PROBLEMS_H
-#define MESHSWEEP_TESTS_SWEEP_PROBLEMS_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,5 +33,3 @@ static inline void assert_cases(const struct problem_case *cases, size_t count)
 }
 
 #define ASSERT_CASES(cases) assert_cases(cases, sizeof(cases) / sizeof *(cases))
-
-#endif

@@ -1,6 +1,5 @@
 /* The trainer's model in double precision, with what is static in it, and finite differences. */
-#ifndef TESTS_TRAINER_GRADIENT_H
-#define TESTS_TRAINER_GRADIENT_H
+#pragma once
 
 #define TRAINER_DOUBLE
 #include "trainer/model.c"
@@ -50,5 +49,3 @@ static inline void gradient_check(real *value, const real *derivative, size_t co
     }
     assert_true(largest > 1e-3);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Rows of ultrascale-1B-8B.csv as architectures and plans: nanotron on nodes of eight H100. */
-#ifndef MESHSWEEP_TESTS_ULTRASCALE_H
-#define MESHSWEEP_TESTS_ULTRASCALE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ void ultrascale_read(const struct shared_table *t, size_t row, struct ultrascale
 
 /* Ends the test on an error. */
 struct memory_prediction ultrascale_predict(const struct ultrascale_run *run, const struct memory_coefficients *c);
-
-#endif

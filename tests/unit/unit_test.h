@@ -2,8 +2,7 @@
  *
  * TEST(function__condition__result) { … } is a test of its program; `state` is cmocka's. Tests run in the order of the
  * file. `test_x PATTERN` runs those whose names match. */
-#ifndef MESHSWEEP_TESTS_UNIT_TEST_H
-#define MESHSWEEP_TESTS_UNIT_TEST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,5 +45,3 @@ int unit_test_run(int argc, char **argv);
 
 void unit_test_add(int line, struct CMUnitTest test);
 void unit_tests_within(CMFixtureFunction setup, CMFixtureFunction teardown);
-
-#endif

@@ -1,6 +1,5 @@
 /* What an expression is in the combinations of a sweep file. */
-#ifndef MESHSWEEP_TESTS_VALUE_FIXTURE_H
-#define MESHSWEEP_TESTS_VALUE_FIXTURE_H
+#pragma once
 
 #include <math.h>
 
@@ -31,5 +30,3 @@ static inline double value_of(struct built *b, const char *expression)
 {
     return ask(b, "", expression, "");
 }
-
-#endif
