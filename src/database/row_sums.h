@@ -1,6 +1,5 @@
 /* Sums over rows, by which two large sets of rows are compared in one pass over each. */
-#ifndef MESHSWEEP_DATABASE_ROW_SUMS_H
-#define MESHSWEEP_DATABASE_ROW_SUMS_H
+#pragma once
 
 #include "database/db.h"
 
@@ -11,5 +10,3 @@ int row_sums_add(struct db *db, struct error *e);
 /* Whether each index has the rows of its table, in order: what SQLite's integrity_check looks up entry by entry, for
  * most of its time. `*yes` is false as well where that cannot be told. Needs row_sum. */
 int row_sums_indexes_agree(struct db *db, bool *yes, struct error *e);
-
-#endif
