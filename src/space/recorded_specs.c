@@ -73,12 +73,9 @@ struct spec_keys {
     size_t count;
 };
 
-static void add_key(const struct recorded_specs *r, enum section_kind section, char *name, struct value value,
-                    struct spec_keys *keys)
+static void add_key(struct spec_keys *keys, char *name, struct value value)
 {
-    struct row_key *key = array_add(keys->items, keys->count);
-    *key = (struct row_key){.name = name, .value = value};
-    key->value = scaled_value(r, section, key);
+    *array_add(keys->items, keys->count) = (struct row_key){.name = name, .value = value};
 }
 
 static void clear_keys(struct spec_keys *keys)
@@ -102,32 +99,39 @@ static struct value plain_value(const struct plain_member *m)
 }
 
 /* Specs are plain as a rule, and SQLite takes several times as long. */
-static int read_keys(struct recorded_specs *r, enum section_kind section, const char *json, struct spec_keys *keys,
-                     struct error *e)
+static int take_apart(struct recorded_specs *r, const char *json, struct spec_keys *keys, struct error *e)
 {
     struct plain_member m;
     const char *at = json;
     int rc;
     while ((rc = plain_json_next(&at, &m)) > 0)
-        add_key(r, section, xstrndup(m.name, m.name_length), plain_value(&m), keys);
+        add_key(keys, xstrndup(m.name, m.name_length), plain_value(&m));
     if (rc == 0)
         return 0;
     clear_keys(keys);
     stmt_bind_text(r->members, 1, json);
     while ((rc = stmt_next(r->members, e)) > 0)
-        add_key(r, section, xstrdup(stmt_text(r->members, 0)), value_of(r->members), keys);
+        add_key(keys, xstrdup(stmt_text(r->members, 0)), value_of(r->members));
     stmt_reset(r->members);
+    return rc;
+}
+
+static int read_keys(struct recorded_specs *r, int64_t id, struct spec_keys *keys, struct error *e)
+{
+    stmt_bind_int(r->json, 1, id);
+    int rc = stmt_next(r->json, e);
+    if (rc > 0)
+        rc = take_apart(r, stmt_text(r->json, 0), keys, e);
+    stmt_reset(r->json);
     return rc;
 }
 
 static int read_spec(struct recorded_specs *r, enum section_kind section, int64_t id, struct error *e)
 {
     struct spec_keys keys = {NULL, 0};
-    stmt_bind_int(r->json, 1, id);
-    int rc = stmt_next(r->json, e);
-    if (rc > 0)
-        rc = read_keys(r, section, stmt_text(r->json, 0), &keys, e);
-    stmt_reset(r->json);
+    int rc = read_keys(r, id, &keys, e);
+    for (size_t i = 0; i < keys.count; i++)
+        keys.items[i].value = scaled_value(r, section, &keys.items[i]);
     if (rc == 0)
         r->number[id] = row_space_add(r->rows, section, keys.items, keys.count) + 1;
     clear_keys(&keys);
@@ -163,15 +167,14 @@ struct job_specs_list {
  * key. */
 static int find_ratio(struct recorded_specs *r, int64_t id, double *out, struct error *e)
 {
-    int rc;
+    struct spec_keys keys = {NULL, 0};
+    int rc = read_keys(r, id, &keys, e);
     *out = 0;
-    stmt_bind_int(r->members, 1, id);
-    while ((rc = stmt_next(r->members, e)) > 0) {
-        struct value v = value_of(r->members);
-        if (strcmp(stmt_text(r->members, 0), r->scaling->key.name) == 0)
-            *out = scaling_ratio(r->scaling, &v);
-        value_free(&v);
-    }
+    for (size_t i = 0; i < keys.count; i++)
+        if (strcmp(keys.items[i].name, r->scaling->key.name) == 0)
+            *out = scaling_ratio(r->scaling, &keys.items[i].value);
+    clear_keys(&keys);
+    free(keys.items);
     return rc;
 }
 
