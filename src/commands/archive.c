@@ -9,6 +9,7 @@
 #include "process/job_file.h"
 #include "process/process.h"
 #include "results/job_record.h"
+#include "results/json.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -17,7 +18,7 @@
 
 struct archive_options {
     const char *db, *older_than;
-    bool dry_run, undo;
+    bool dry_run, undo, json;
 };
 
 #define AT(member) offsetof(struct archive_options, member)
@@ -26,6 +27,7 @@ static const struct option options[] = {
     OPTION_DB(AT(db)),
     OPTION(STRING, "older-than", AT(older_than), "TIME", "only of attempts that ended so long ago: 30d, 12h"),
     OPTION(FLAG, "dry-run", AT(dry_run), NULL, "only say what would be done", .letter = 'D'),
+    OPTION_JSON(AT(json)),
     OPTION(FLAG, "undo", AT(undo), NULL, "bring compressed files back"),
     {.name = NULL},
 };
@@ -108,8 +110,21 @@ static void turn_files(const struct archive_options *o, const char *path, struct
     descriptor_close(&directory);
 }
 
+static int print_json(const struct archive_options *o, const struct archive_counts *c, struct error *e)
+{
+    cJSON *root = json_document();
+    cJSON_AddBoolToObject(root, "dry_run", o->dry_run);
+    json_add_count(root, "file_count", c->files);
+    json_add_count(root, "files_left", c->failed);
+    json_add_count(root, "bytes_before", c->bytes.from);
+    json_add_count(root, "bytes_after", o->dry_run ? -1 : c->bytes.to);
+    return output_json_take(root, e);
+}
+
 static int print(const struct archive_options *o, const struct archive_counts *c, struct error *e)
 {
+    if (o->json)
+        return print_json(o, c, e);
     struct buffer out = BUFFER_INIT;
     char from[32], to[32];
     format_size_bytes(c->bytes.from, from, sizeof from);

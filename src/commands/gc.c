@@ -17,6 +17,7 @@
 #include "process/log_cap.h"
 #include "process/process.h"
 #include "report/text.h"
+#include "results/json.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/file.h"
@@ -29,15 +30,14 @@
 
 struct gc_options {
     const char *db;
-    bool dry_run, yes;
+    bool dry_run, yes, json;
 };
 
 #define AT(member) offsetof(struct gc_options, member)
 
 static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION(FLAG, "yes", AT(yes), NULL, "do not ask", .letter = 'y'),
-    OPTION(FLAG, "dry-run", AT(dry_run), NULL, "only list what would be removed", .letter = 'D'),
+    OPTION_DB(AT(db)),     OPTION(FLAG, "yes", AT(yes), NULL, "do not ask", .letter = 'y'),
+    OPTION_JSON(AT(json)), OPTION(FLAG, "dry-run", AT(dry_run), NULL, "only list what would be removed", .letter = 'D'),
     {.name = NULL},
 };
 
@@ -80,6 +80,7 @@ struct garbage {
     size_t directories; /* how many of the paths, the first ones, are directories of attempts */
     int64_t bytes;
     struct buffer text;
+    cJSON *unowned; /* the same for --json */
 };
 
 /* Takes `path`; what is not there any more is not listed. */
@@ -92,6 +93,10 @@ static void add(struct garbage *g, char *path, int64_t idle_ms)
         free(path);
         return;
     }
+    cJSON *item = cJSON_CreateObject();
+    json_add_text(item, "path", path);
+    json_add_count(item, "bytes", bytes);
+    cJSON_AddItemToArray(g->unowned, item);
     g->bytes += bytes;
     buffer_printf(&g->text, "%10s  ", format_size_bytes(bytes, size, sizeof size));
     text_add_line(&g->text, path);
@@ -181,12 +186,20 @@ static int ask_and_remove(const struct gc_options *o, const struct garbage *g, s
     return STATUS_FAILED;
 }
 
-static int list(struct garbage *g, bool dry_run, struct error *e)
+static int list(struct garbage *g, const struct gc_options *o, struct error *e)
 {
     char size[32];
+    if (o->json) {
+        cJSON *root = json_document();
+        cJSON_AddBoolToObject(root, "dry_run", o->dry_run);
+        json_add_count(root, "bytes", g->bytes);
+        cJSON_AddItemToObject(root, "unowned", g->unowned);
+        g->unowned = NULL;
+        return output_json_take(root, e);
+    }
     buffer_add_count(&g->text, (int64_t)g->paths.count, "leftover");
     buffer_printf(&g->text, ", %s%s\n", format_size_bytes(g->bytes, size, sizeof size),
-                  dry_run ? " (--dry-run: nothing was removed)" : "");
+                  o->dry_run ? " (--dry-run: nothing was removed)" : "");
     return output_people_take(&g->text, e);
 }
 
@@ -198,7 +211,7 @@ static int collect(const struct gc_options *o, struct db *db, struct garbage *g,
     if (find_temporaries(g, db, e) < 0)
         return -1;
     find_pulls(g, o->db);
-    return list(g, o->dry_run, e);
+    return list(g, o, e);
 }
 
 /* Kept from runners all the while, which make directories before they record them. */
@@ -224,6 +237,7 @@ static int gc(const struct arguments *a, struct error *e)
         return -1;
     char *files = store_directory_of(db);
     g.files = files;
+    g.unowned = cJSON_CreateArray();
     int rc = archived_lock(files, &lock, e);
     if (rc == 0)
         rc = collect(o, db, &g, e);
@@ -232,6 +246,7 @@ static int gc(const struct arguments *a, struct error *e)
     descriptor_close(&lock);
     string_list_free(&g.paths);
     buffer_free(&g.text);
+    cJSON_Delete(g.unowned);
     free(files);
     store_close(db);
     return rc;

@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 #include <csv.h>
 #include <xxhash.h>
+#include <zlib.h>
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -25,10 +26,10 @@ static int print_version(struct error *e)
     unsigned xxhash = XXH_versionNumber();
     buffer_printf(&text,
                   "meshsweep " MESHSWEEP_VERSION "\nSQLite %s\ncJSON %s\nlibcsv %d.%d.%d\nxxHash %u.%u.%u\ntoml++ %s\n"
-                  "libfyaml %s\nlibmicrohttpd %s\nRE2 %s\n",
+                  "libfyaml %s\nlibmicrohttpd %s\nRE2 %s\nzlib %s\n",
                   db_library_version(), cJSON_Version(), CSV_MAJOR, CSV_MINOR, CSV_RELEASE, xxhash / 10000,
                   xxhash / 100 % 100, xxhash % 100, toml_library_version(), yaml_library_version(),
-                  server_library_version(), engine_library_name());
+                  server_library_version(), engine_library_name(), zlibVersion());
     return output_write_take(&text, e);
 }
 

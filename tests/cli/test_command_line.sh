@@ -27,7 +27,7 @@ version__asked__tool_and_libraries()
 {
     run_meshsweep results --version
     expect_only_stdout_matches 0 '^meshsweep [0-9]+\.[0-9]+\.[0-9]+$' '^SQLite 3\.' '^toml\+\+ [0-9]+\.[0-9]+\.[0-9]+$'
-    expect_stdout_matches '^libfyaml [0-9]+\.[0-9]+' '^libmicrohttpd [0-9]+\.[0-9]+\.[0-9]+$'
+    expect_stdout_matches '^libfyaml [0-9]+\.[0-9]+' '^libmicrohttpd [0-9]+\.[0-9]+\.[0-9]+$' '^zlib [0-9]+\.[0-9]+'
     # Of RE2 only the file's name is known.
     expect_stdout_contains "RE2 $(ldd "$meshsweep" | sed -n 's/.*\(libre2[^ ]*\) =>.*/\1/p')"
 }

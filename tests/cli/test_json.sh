@@ -379,6 +379,12 @@ every_document__valid_and_of_one_type_each()
     document typed reread --json -c reread.toml -d reread.db
     document typed merge --json typed.db open.db -o merged.db
     document typed pull --json -d pulled.db open.db
+    cp typed.db archived.db
+    cp -r typed.db.d archived.db.d
+    mkdir -p archived.db.d/0123456789abcdef/1
+    document dry archive --json -d archived.db --dry-run
+    document typed archive --json -d archived.db
+    document typed gc --json -d archived.db --dry-run
     document typed backup --json -d typed.db copy.db
     document typed upgrade --json typed.db
     mkdir old
