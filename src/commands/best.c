@@ -111,7 +111,7 @@ static const struct job_key *find_key(const struct best_job *job, const struct j
     return NULL;
 }
 
-/* Whether the winner lacks the key or has another value. */
+/* Returns whether the winner lacks the key or has another value. */
 static bool is_difference(const struct best_job *winner, const struct job_key *key)
 {
     const struct job_key *same = find_key(winner, key);

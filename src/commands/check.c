@@ -166,7 +166,7 @@ static void ask_accounting(struct trying *y, int i)
     batch_values_free(&values);
 }
 
-/* Whether there is more to be learnt of it. */
+/* Returns whether there is more to be learnt of it. */
 static bool watch(struct trying *y, int i, int64_t now_ms)
 {
     struct tried *t = &y->of[i];
@@ -416,7 +416,7 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     return output_people_take(&b, e);
 }
 
-/* Whether the job itself must write the metric: there is no reader, and it is not measured from outside. */
+/* Returns whether the job itself must write the metric: there is no reader, and it is not measured from outside. */
 static bool is_left_to_job(const struct sweep *s, const char *metric)
 {
     return own_metric_by_name(metric) == OWN_NONE && !job_find_metric(&s->job, metric);

@@ -849,7 +849,7 @@ static const struct mcp_method {
     {"tools/call", call_tool, false},
 };
 
-/* Whether the request says its version, or comes in a session; else the error is sent. */
+/* Returns whether the request says its version, or comes in a session; else the error is sent. */
 static bool has_version(struct mcp_server *s, const cJSON *request, bool opens)
 {
     const cJSON *id = member(request, "id"), *version = version_of(request);

@@ -129,7 +129,7 @@ static int find_key(const struct space *space, const char *name, struct scaled_k
     return -1;
 }
 
-/* Whether the number of devices follows from the key. */
+/* Returns whether the number of devices follows from the key. */
 static bool counts_devices(const struct space *space, const struct scaled_key *key)
 {
     const struct names *n = &space->names;

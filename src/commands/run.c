@@ -173,7 +173,7 @@ static char **with_own_directory(char *const *environment, char **own_path)
     return copy;
 }
 
-/* Whether this program may run two jobs on one machine at a time. */
+/* Returns whether this program may run two jobs on one machine at a time. */
 static bool may_share_machine(const struct execution *x)
 {
     const struct session *s = x->session;

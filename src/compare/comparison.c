@@ -206,8 +206,8 @@ static bool is_measured(const struct value_side *s)
     return s->state == COMPARED_OK && mean > 0 && isfinite(mean);
 }
 
-/* Whether `a` rather than `b` represents a value: measured, then ok before not ok, then what was chosen, then the
- * first. */
+/* Returns whether `a` rather than `b` represents a value: measured, then ok before not ok, then what was chosen, then
+ * the first. */
 static bool stands_before(const struct value_side *a, const struct value_side *b)
 {
     if (is_measured(a) != is_measured(b))

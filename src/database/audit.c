@@ -318,7 +318,8 @@ static void check_sums(struct audit *a)
         cannot_be_read(a, &e);
 }
 
-/* What SQLite's integrity_check would say, which takes several times as long: it is for saying what is wrong. */
+/* Returns whether all is well, as SQLite's integrity_check would say: that takes several times as long, and is left to
+ * name what is wrong. */
 static bool is_sound(struct db *db)
 {
     struct error unreadable = ERROR_INIT;

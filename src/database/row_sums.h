@@ -7,6 +7,7 @@
  * once in 2^64, and sorted_row_sum, which is NULL of rows that do not come in order. */
 int row_sums_add(struct db *db, struct error *e);
 
-/* Whether each index has the rows of its table, in order: what SQLite's integrity_check looks up entry by entry, for
- * most of its time. `*yes` is false as well where that cannot be told. Needs row_sum. */
+/* Tells whether each index has the rows of its table, in order, which SQLite's integrity_check looks up entry by entry,
+ * for most of its time. `*yes` is false as well where that cannot be told. Needs row_sum. That a unique index holds
+ * no value twice is not looked at. */
 int row_sums_indexes_agree(struct db *db, bool *yes, struct error *e);

@@ -228,7 +228,7 @@ int schema_note_views(struct db *db, struct error *e)
     return rc;
 }
 
-/* Whether they are as noted; `unknown` where nothing is noted. */
+/* Returns whether they are as noted; `unknown` where nothing is noted. */
 static bool views_are_noted(struct db *db, const struct parts *here, bool unknown)
 {
     OWNED char *noted = noted_views(db), *text = describe_views(here);
@@ -282,7 +282,7 @@ static bool is_plain_index(struct db *db, const struct schema_part *p)
     return db_query_bool(db, sql, VALUES(sql_text(p->table), sql_text(p->name)), &is, &none) == 0 && is;
 }
 
-/* Whether what is not meshsweep's does nothing that we would notice. */
+/* Returns whether what is not meshsweep's does nothing that we would notice. */
 static bool is_harmless(const struct schema_comparison *c, const struct schema_part *p)
 {
     const struct schema_part table = {.type = (char *)"table", .name = p->table};

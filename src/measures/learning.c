@@ -408,7 +408,7 @@ static void fill_memory(struct observation_row *row, const struct attempt_result
 
 #define NOT_HELD_BACK 0.98 /* of its watts, as drivers round */
 
-/* Whether a device had a lower limit of power than is predicted with, so that its time is no other's. */
+/* Returns whether a device had a lower limit of power than is predicted with, so that its time is no other's. */
 static bool is_held_back(const struct measurement *m, const struct prediction *p)
 {
     return m->watts < NOT_HELD_BACK * p->watts;

@@ -188,7 +188,7 @@ static bool same_steps(const struct input_samples *a, const struct input_samples
     return true;
 }
 
-/* Whether all that it reads are samples of the same steps; where not, `*note` says why if that is not plain. */
+/* Returns whether all that it reads are samples of the same steps; where not, `*note` says why if that is not plain. */
 static bool is_per_sample(const struct measures *m, const struct derived_measure *x, const struct measured_attempt *a,
                           char **note)
 {
@@ -405,7 +405,7 @@ static int take_metrics(const struct measures *m, const struct measured_attempt 
     return rc;
 }
 
-/* Whether it bounds memory from above: what needs more does not meet it either. */
+/* Returns whether it bounds memory from above: what needs more does not meet it either. */
 static bool is_of_memory(const struct measures *m, const struct derived_measure *c)
 {
     bool memory = c->wants_less && c->left.input_count > 0 && c->right.value && c->right.input_count == 0;

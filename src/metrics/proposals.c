@@ -82,7 +82,7 @@ static void read_kinds(void)
                                                                                                        : BARE_NONE};
 }
 
-/* Whether a word may begin here: not within one, but "CrossEntropyLoss" is three. */
+/* Returns whether a word may begin here: not within one, but "CrossEntropyLoss" is three. */
 static bool is_boundary(const char *text, const char *at, const char *end)
 {
     return at == text || at == end || !isalpha((unsigned char)at[-1]) || !isalpha((unsigned char)*at) ||
@@ -331,7 +331,7 @@ static char *regex_of(const char *line, const struct log_field *f, const struct 
 
 /* --- what a field is --- */
 
-/* Whether it is told without a unit: bytes by their size, others in a unit that the log does not say. */
+/* Returns whether it is told without a unit: bytes by their size, others in a unit that the log does not say. */
 static bool may_be_bare(const struct kind *k, const struct log_field *f)
 {
     bool is_clock = *f->number_end == ':'; /* of "10:00:05" */
@@ -590,7 +590,7 @@ static bool is_clock(const struct proposal *p)
            (p->most_rise <= 3 * p->least_rise || p->lines > 8);
 }
 
-/* Whether that many of ten of its lines, and more than one, are of one place of the program, or all are. */
+/* Returns whether that many of ten of its lines, and more than one, are of one place of the program, or all are. */
 static bool is_of_one_place(const struct proposal *p, size_t of_ten)
 {
     for (size_t i = 0; i < p->head_count; i++)

@@ -209,7 +209,7 @@ static struct output_line begin_traceback(struct traceback_reader *r, const char
     return (struct output_line){.kind = LINE_FRAME, .mark = "", .text = line, .process = process};
 }
 
-/* Whether a line shows how a program is used, behind a mark or not. */
+/* Returns whether a line shows how a program is used, behind a mark or not. */
 static bool shows_usage(const char *line, size_t *mark_length)
 {
     const char *at = strstr(line, "sage: ");

@@ -190,7 +190,7 @@ static int add_jobs(struct curves *c, struct error *e)
     const struct html_data *d = c->page->data;
     const size_t start = c->page->out.length;
     bool any;
-    /* Of a million jobs with a number each, none is asked for its samples. */
+    /* A million jobs with one number each need not be asked for their samples. */
     if (db_query_bool(c->page->db, "SELECT EXISTS (SELECT 1 FROM metric WHERE sequence > 0)", NO_VALUES, &any, e) < 0)
         return -1;
     if (!any)

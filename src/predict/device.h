@@ -26,7 +26,7 @@ struct cluster {
     double host_bytes_per_s; /* memory of a node, for an optimizer on the host; 0: 150e9 */
 };
 
-/* Whether nodes have fewer devices than is usual; for a completed cluster. */
+/* Returns whether nodes have fewer devices than is usual; for a completed cluster. */
 bool cluster_is_partial(const struct cluster *c);
 
 /* Fills in the defaults; -1 (ERROR_USAGE), with `c` as it was, without a device or with a number that is not

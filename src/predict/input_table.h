@@ -84,13 +84,13 @@ int input_word_value(const struct input_word *words, const char *text);
  * leaves it open ("AutoModelForCausalLM"); -1: unknown. */
 int input_family(const char *text);
 
-/* Whether the input takes several words in one text. */
+/* Returns whether the input takes several words in one text. */
 bool input_takes_names(size_t input);
 
-/* Whether the input describes the model rather than its training. */
+/* Returns whether the input describes the model rather than its training. */
 bool input_is_of_model(size_t input);
 
-/* Whether a value of `peft` stands for adapters rather than training all weights. */
+/* Returns whether a value of `peft` stands for adapters rather than training all weights. */
 bool input_means_adapters(const char *text);
 
 #define INPUT_NAME_MOST 32

@@ -377,13 +377,13 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
     return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
 }
 
-/* Whether a pipeline rank gathers its stage once per step and accumulates whole gradients, as FSDP2 does. */
+/* Returns whether a pipeline rank gathers its stage once per step and accumulates whole gradients, as FSDP2 does. */
 static bool holds_stage(const struct plan_time *t)
 {
     return t->framework->memory.whole_stages != 0 && t->plan->pipeline > 1 && t->plan->zero_stage >= 2;
 }
 
-/* Whether parameters are sharded between passes, and gathered for the forward pass of each micro-batch. */
+/* Returns whether parameters are sharded between passes, and gathered for the forward pass of each micro-batch. */
 static bool is_sharded_at_rest(const struct plan_time *t)
 {
     return t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->memory.sharded_at_rest != 0);
@@ -576,7 +576,7 @@ static double data_volume(const struct plan_time *t, double parameters, double r
     return per_parameter[t->plan->zero_stage] * parameters * (ranks - 1) / ranks;
 }
 
-/* Whether the links within nodes limit a ring, rather than the adapters; its data passes both. */
+/* Returns whether the links within nodes limit a ring, rather than the adapters; its data passes both. */
 static bool waits_for_links(const struct plan_time *t, double ranks, double apart)
 {
     double node = (double)t->cluster->link_domain, members = floor(node / apart);

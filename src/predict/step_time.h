@@ -170,7 +170,7 @@ struct step_prediction {
 int step_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
                  const struct framework *framework, struct step_prediction *out, struct error *e);
 
-/* Whether GPTQ's weights are unpacked by torch's operations. */
+/* Returns whether GPTQ's weights are unpacked by torch's operations. */
 bool step_unpacks(const struct training_plan *plan, const struct framework *framework);
 
 /* Seconds of a step at the devices' peak: model FLOPs (ATTENTION_FULL) / (W · peak). Divided by an MFU, this is the

@@ -60,7 +60,7 @@ static bool join(const char *directory)
     return joined;
 }
 
-/* Whether it is the group of a runner that is dead: "meshsweep:<identity>:<number>-<process>:". */
+/* Returns whether it is the group of a runner that is dead: "meshsweep:<identity>:<number>-<process>:". */
 static bool is_abandoned(const char *name, const char *unused)
 {
     (void)unused;

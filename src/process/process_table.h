@@ -46,7 +46,7 @@ struct process_table {
  * since with processes missing those below them would seem to be anybody's. */
 void process_table_read(struct process_table *t);
 void process_table_free(struct process_table *t);
-/* Whether something may be missing whose parent is not in the table either. */
+/* Returns whether something may be missing whose parent is not in the table either. */
 bool process_table_has_gaps(const struct process_table *t);
 struct process_entry *process_table_find(const struct process_table *t, pid_t pid);
 

@@ -139,7 +139,7 @@ static void refuse_doubles_of_files(const struct sweep *s, struct problems *prob
         }
 }
 
-/* Whether the key is that name, or has it among what it is a synonym of. */
+/* Returns whether the key is that name, or has it among what it is a synonym of. */
 static bool means(const struct names *n, const struct key *key, const char *name)
 {
     if (strcmp(key->name, name) == 0)
@@ -213,7 +213,7 @@ static void derive_declared(struct space *space, struct problems *problems)
 
 /* --- inert keys --- */
 
-/* Whether the entry speaks of that key: by its name, in any section, or as what the name resolves to. */
+/* Returns whether the entry speaks of that key: by its name, in any section, or as what the name resolves to. */
 static bool names_key(const struct names *n, const struct inert *entry, size_t key)
 {
     size_t index;
@@ -559,7 +559,7 @@ static bool has_one_of(const struct names *n, char *alternatives)
     return false;
 }
 
-/* Whether the sweep has the keys without which a built-in rule says nothing. */
+/* Returns whether the sweep has the keys without which a built-in rule says nothing. */
 static bool has_needed(const struct names *n, const char *needs)
 {
     bool all = true;
@@ -607,7 +607,7 @@ static void add_builtin(struct space *space, const struct stmt *row, struct prob
     put_rule(space, r);
 }
 
-/* Whether it holds for that release; 0: the newest. */
+/* Returns whether it holds for that release; 0: the newest. */
 static bool holds_for(const struct stmt *row, int64_t version)
 {
     int64_t since = 0, until = 0;

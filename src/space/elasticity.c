@@ -71,7 +71,7 @@ static bool batch_allows(const struct elasticity *x, int64_t batch, size_t micro
     return false;
 }
 
-/* Whether `ranks` is allowed by the micro-batch with that index, and by none before it. */
+/* Returns whether `ranks` is allowed by the micro-batch with that index, and by none before it. */
 static bool is_new(const struct elasticity *x, int64_t batch, size_t index, int64_t ranks)
 {
     return batch_allows(x, batch, index + 1, ranks) && !batch_allows(x, batch, index, ranks);

@@ -48,7 +48,7 @@ static const struct was_key *find_was(const struct sweep *s, const char *placeho
     return NULL;
 }
 
-/* Whether it gives keys that [was] says were added or dropped, and no other. */
+/* Returns whether it gives keys that [was] says were added or dropped, and no other. */
 static bool gives_was(const struct sweep *s, const struct template *t)
 {
     size_t given = 0;
