@@ -27,6 +27,3 @@ struct ssh_report {
 /* Reads on from `text` (what is new, of `length` bytes), and returns how much of it is dealt with: a line or a part of
  * the metrics that has not come to its end is left for later. Metrics are added to `metrics`. */
 size_t ssh_report_read(const char *text, size_t length, struct ssh_report *r, struct buffer *metrics);
-
-/* As cksum(1) of POSIX has it. */
-uint32_t ssh_checksum(const char *bytes, size_t length);

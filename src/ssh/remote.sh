@@ -90,17 +90,10 @@ refuse()
     exit 0
 }
 
-# How much the metrics file has grown by, with its checksum.
+# How much the metrics file has grown by.
 ship()
 {
-    size=$(wc -c 2>/dev/null <"$metrics") || return 0
-    size=$((size))
-    [ "$size" -gt "$sent" ] || return 0
-    tail -c +$((sent + 1)) "$metrics" | head -c $((size - sent)) >"$own/part"
-    # shellcheck disable=SC2046
-    set -- $(cksum <"$own/part")
-    { echo "meshsweep:metrics $2 $1" && cat "$own/part"; } >&2
-    sent=$size
+    ! frame meshsweep:metrics "$metrics" "$sent" "$own/part" >&2 || sent=$size
 }
 
 # What a job gets of its hosts: the devices of the first, where it runs.

@@ -2,24 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch/frame.h"
 #include "ssh/executor.h"
 #include "util/buffer.h"
 
 #define MARK "meshsweep:"
-
-uint32_t ssh_checksum(const char *bytes, size_t length)
-{
-    const uint32_t polynomial = 0x04C11DB7;
-    uint32_t sum = 0;
-    size_t rest = length;
-    for (size_t i = 0; i < length || rest > 0; i++) {
-        sum ^= (uint32_t)(unsigned char)(i < length ? bytes[i] : (char)rest) << 24;
-        rest = i < length ? rest : rest >> 8;
-        for (int bit = 0; bit < 8; bit++)
-            sum = sum & 0x80000000 ? sum << 1 ^ polynomial : sum << 1;
-    }
-    return ~sum;
-}
 
 /* "1m2.34s" of the shell's times; -1: it is none. */
 static int64_t time_ms(const char *text, char **end)
@@ -52,18 +39,6 @@ static void read_end(const char *text, struct ssh_report *r)
     r->ended = r->begun && r->exit_code >= 0;
 }
 
-/* Returns whether there is all of "LENGTH CHECKSUM" behind the line. */
-static bool read_metrics(const char *line, const char *body, size_t left, struct ssh_report *r, struct buffer *metrics)
-{
-    char *at;
-    const unsigned long long length = strtoull(line, &at, 10), sum = strtoull(at, NULL, 10);
-    if (length > left)
-        return false;
-    r->damaged |= ssh_checksum(body, length) != sum;
-    buffer_add(metrics, body, length);
-    return true;
-}
-
 static void read_line(const char *line, struct ssh_report *r)
 {
     const bool is_own = strncmp(line, MARK, sizeof MARK - 1) == 0;
@@ -89,9 +64,12 @@ size_t ssh_report_read(const char *text, size_t length, struct ssh_report *r, st
             done = next;
             continue;
         }
-        if (!read_metrics(line + sizeof mark - 1, text + next, length - next, r, metrics))
+        struct frame f;
+        if (!frame_read(line + sizeof mark - 1, text + next, length - next, &f))
             break;
-        done = next + (size_t)strtoull(line + sizeof mark - 1, NULL, 10);
+        r->damaged |= f.damaged;
+        buffer_add(metrics, f.bytes, f.length);
+        done = next + f.length;
     }
     return done;
 }

@@ -1,17 +1,14 @@
 #include "ssh/script.h"
 
-#include <fts.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "process/job_file.h"
+#include "batch/frame.h"
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/shell_words.h"
 #include "util/string_list.h"
-
-enum { FILE_BYTES_MOST = 16 << 20 };
 
 char *ssh_path_there(const struct ssh_host *host, const char *here, const char *path)
 {
@@ -30,6 +27,7 @@ static void add_setting(struct buffer *b, const char *name, const char *value)
 /* The length of the text, the text. */
 static void add_whole(struct buffer *text, const char *call, struct buffer *out)
 {
+    buffer_add_text(text, embedded_text("src/batch/frame.sh"));
     buffer_add_text(text, embedded_text("src/ssh/remote.sh"));
     buffer_printf(text, "%s\n", call);
     buffer_printf(out, "%zu\n", text->length);
@@ -107,29 +105,6 @@ static void add_environment(const struct ssh_job *job, const char *here, const c
 
 /* --- its files --- */
 
-static void add_files(const char *directory, const char *there, struct buffer *b)
-{
-    char *paths[] = {(char *)directory, NULL};
-    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    for (FTSENT *f; tree && (f = fts_read(tree));) {
-        OWNED char *path = xasprintf("%s%s", there, f->fts_path + strlen(directory));
-        const bool is_own =
-            f->fts_level == 1 && (strcmp(f->fts_name, "output.log") == 0 || strcmp(f->fts_name, "metrics.jsonl") == 0);
-        OWNED char *text = f->fts_info == FTS_F && !is_own ? job_file_text(f->fts_path, FILE_BYTES_MOST) : NULL;
-        buffer_add_text(b, f->fts_info == FTS_D ? "mkdir -p -- " : text ? "printf %s " : "");
-        if (text) {
-            shell_add_word(b, text);
-            buffer_add_text(b, " >");
-        }
-        if (text || f->fts_info == FTS_D) {
-            shell_add_word(b, path);
-            buffer_add_text(b, " || return 1\n");
-        }
-    }
-    if (tree)
-        fts_close(tree);
-}
-
 static void add_preparation(const struct ssh_job *job, const char *there, struct buffer *b)
 {
     buffer_add_text(b, "prepare() {\n");
@@ -137,7 +112,7 @@ static void add_preparation(const struct ssh_job *job, const char *there, struct
         buffer_add_text(b, "mkdir -p -- ");
         shell_add_word(b, there);
         buffer_add_text(b, " || return 1\n");
-        add_files(job->launch->job_dir, there, b);
+        frame_add_files(job->launch->job_dir, there, b);
     }
     buffer_add_text(b, "return 0\n}\n");
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch/frame.h"
 #include "ssh/executor.h"
 #include "ssh/hosts.h"
 #include "ssh/script.h"
@@ -37,12 +38,12 @@ TEST(ssh_hosts_parse__wrong_lines__all_reported)
 }
 
 /* What cksum(1) prints. */
-TEST(ssh_checksum__texts__as_cksum)
+TEST(frame_checksum__texts__as_cksum)
 {
-    assert_true(ssh_checksum("", 0) == 4294967295U);
-    assert_true(ssh_checksum("123456789", 9) == 930766865U);
+    assert_true(frame_checksum("", 0) == 4294967295U);
+    assert_true(frame_checksum("123456789", 9) == 930766865U);
     char zeros[300] = {0};
-    assert_true(ssh_checksum(zeros, sizeof zeros) == 351385237U);
+    assert_true(frame_checksum(zeros, sizeof zeros) == 351385237U);
 }
 
 TEST(ssh_report_read__in_pieces__what_is_cut_is_left)
