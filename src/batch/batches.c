@@ -2,30 +2,35 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "batch/script.h"
+#include "util/clock.h"
 #include "util/file.h"
+#include "util/hash.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/shell_words.h"
 
 #define FILE_BYTES_MOST (64 << 20)
 
-static const char *const file_names[] = {"tasks", "options", "script", "job", "exclude", "description"};
+static const char *const file_names[] = {"tasks", "options", "script", "job", "exclude", "description", "secret"};
 
 static void member_free(struct batch_member *m)
 {
-    free_all(m->directory, m->nodes, m->reason);
+    free_all(m->directory, m->nodes, m->reason, m->unfetched);
 }
 
 static void array_free(struct batch_array *a)
 {
     for (size_t i = 0; i < a->count; i++)
         member_free(&a->members[i]);
-    free_all(a->members, a->name, a->options, a->exclude, a->refusal, a->job);
+    free_all(a->members, a->name, a->options, a->exclude, a->refusal, a->job, a->secret);
 }
 
 void batch_list_free(struct batch_list *b)
@@ -42,6 +47,17 @@ void batch_list_drop(struct batch_list *b, size_t index)
     memmove(b->arrays + index, b->arrays + index + 1, (b->count - index) * sizeof *b->arrays);
 }
 
+/* Not to be guessed by what a job prints. */
+static char *new_secret(void)
+{
+    unsigned char bytes[HASH_HEX_BYTES];
+    char hex[HASH_HEX_BYTES];
+    if (getrandom(bytes, sizeof bytes, 0) < 0)
+        snprintf((char *)bytes, sizeof bytes, "%lld", (long long)clock_wall_ms());
+    const struct hash128 hash = hash_bytes(bytes, sizeof bytes);
+    return xstrdup(hash_hex(&hash, hex));
+}
+
 /* Takes `name`. */
 static struct batch_array *add_array(struct batch_list *b, char *name, const char *options, const char *exclude)
 {
@@ -50,6 +66,7 @@ static struct batch_array *add_array(struct batch_list *b, char *name, const cha
     *a = (struct batch_array){.name = name,
                               .options = xstrdup(options),
                               .exclude = exclude ? xstrdup(exclude) : NULL,
+                              .secret = new_secret(),
                               .stage = BATCH_OPEN};
     return a;
 }
@@ -182,9 +199,18 @@ struct batch_values batch_array_values(const struct batch_list *b, const struct 
 }
 
 /* Adds what is asked for: at the head of the script, or in a file of its own. */
-static void add_head(const struct batch_list *b, const struct batch_array *a, const char *job_name, struct buffer *out)
+static void add_head(const struct batch_list *b, const struct batch_array *a, const char *job_name,
+                     const struct buffer *script, struct buffer *out)
 {
     struct batch_values values = batch_array_values(b, a, job_name);
+    struct buffer start = BUFFER_INIT;
+    char *path = batch_array_file(b, a, "script");
+    buffer_add_text(&start, b->framed ? buffer_text(script) : "exec /bin/sh ");
+    if (!b->framed)
+        shell_add_word(&start, path);
+    batch_values_add(&values, "start", buffer_take(&start), false);
+    batch_values_add(&values, "root", xstrdup(b->root), false);
+    free(path);
     batch_fill(b->system->head, &values, out);
     buffer_add_text(out, a->options);
     batch_fill(b->system->exclude, &values, out);
@@ -200,11 +226,12 @@ static void add_script(const struct batch_list *b, const struct batch_array *a, 
                                        a->members[i].grace_ms};
     const struct batch_script batch = {
         .system = b->system,
-        .head = b->system->has_description ? "" : head,
+        .head = head,
         .root = b->root,
         .heartbeat_s = (heartbeat_ms + 999) / 1000,
         .tasks = tasks,
         .task_count = a->count,
+        .secret = b->framed ? a->secret : NULL,
     };
     batch_script_add(&batch, out);
 }
@@ -222,14 +249,20 @@ int batch_array_write(const struct batch_list *b, const struct batch_array *a, c
                       int64_t heartbeat_ms, struct error *e)
 {
     /* `tasks` last: without it the rest is no batch. */
-    static const char *const files[] = {"options", "exclude", "script", "description", "tasks"};
-    struct buffer texts[LENGTH(files)] = {BUFFER_INIT}, *script = &texts[2], *description = &texts[3];
+    static const char *const files[] = {"options", "exclude", "secret", "script", "description", "tasks"};
+    enum { WORD_BYTES_MOST = 128 * 1024 - 1 }; /* MAX_ARG_STRLEN of Linux */
+    struct buffer texts[LENGTH(files)] = {BUFFER_INIT}, *script = &texts[3], *description = &texts[4];
     OWNED char *directory = directory_of(b, a->name);
     buffer_add_text(&texts[0], a->options);
     buffer_add_text(&texts[1], a->exclude ? a->exclude : "");
-    add_head(b, a, job_name, description);
-    add_script(b, a, buffer_text(description), heartbeat_ms, script);
-    add_tasks(a, &texts[4]);
+    buffer_add_text(&texts[2], a->secret);
+    if (b->system->has_description)
+        add_script(b, a, "", heartbeat_ms, script);
+    add_head(b, a, job_name, script, description);
+    if (!b->system->has_description)
+        add_script(b, a, buffer_text(description), heartbeat_ms, script);
+    add_tasks(a, &texts[5]);
+    const bool too_long = b->framed && script->length > WORD_BYTES_MOST;
     int rc = file_make_directories(directory, e);
     for (size_t i = 0; i < LENGTH(files); i++) {
         if (rc == 0 && (&texts[i] != description || b->system->has_description))
@@ -240,7 +273,7 @@ int batch_array_write(const struct batch_list *b, const struct batch_array *a, c
             chmod(path, 0700);
         buffer_free(&texts[i]);
     }
-    return rc;
+    return rc == 0 && too_long ? 1 : rc;
 }
 
 int batch_array_write_job(const struct batch_list *b, const struct batch_array *a, struct error *e)
@@ -306,13 +339,15 @@ static void load(struct batch_list *b, const char *name)
 {
     struct batch_array *a = add_array(b, xstrdup(name), "", NULL);
     char *tasks = read_text(b, a, "tasks"), *options = read_text(b, a, "options"), *job = read_text(b, a, "job");
-    char *exclude = read_text(b, a, "exclude");
+    char *exclude = read_text(b, a, "exclude"), *secret = read_text(b, a, "secret");
     if (job)
         job[strcspn(job, "\n")] = '\0';
     bool good = tasks && options && read_tasks(a, tasks);
     const bool has_id = job && *job;
     a->stage = has_id ? BATCH_SUBMITTED : BATCH_DOUBTFUL;
     a->job = has_id ? xstrdup(job) : NULL;
+    if (secret)
+        text_replace(&a->secret, secret);
     free(a->options);
     a->options = options;
     a->exclude = exclude && *exclude ? xstrdup(exclude) : NULL;

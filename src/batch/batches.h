@@ -4,6 +4,7 @@
  *   tasks    which attempt each task is, and where; written before anything is submitted
  *   options  what is asked for
  *   script   what was, or is to be, submitted; its comment holds the batch's token
+ *   secret   by which its frames are known; of no meaning where files are shared
  *   job      the system's id, once it is known
  *
  * A batch without `job` may have been submitted or not: its token in the queue tells. */
@@ -40,6 +41,8 @@ struct batch_member {
     int64_t result_stamp, alive_stamp; /* of the files when they were last looked at, in ns; 0: not there */
     struct deadline_state progress;
     int64_t written_bytes, written_stamp;
+    int64_t fetched_ms;  /* when its log was last looked at; 0: never */
+    char *unfetched;     /* what is wrong with its log; NULL: nothing yet */
     enum ending because; /* why we cancelled it; ENDING_NONE: we did not */
     int64_t limit_passed_ms;
     bool is_referred;    /* its reference was told */
@@ -59,6 +62,7 @@ struct batch_array {
     char *name;    /* "<runner>-<sequence>" */
     char *options; /* lines by which it is asked for */
     char *refusal; /* the policy for which it was refused last; NULL: none */
+    char *secret;  /* of its frames */
     char *exclude; /* nodes; NULL: none. Not among the options: it is let go where nothing else is left */
     enum batch_stage stage;
     char *job; /* NULL: not known */
@@ -75,6 +79,7 @@ struct batch_list {
     const struct batch_system *system;
     char *root;  /* of the job files, absolute */
     char *token; /* "<database's identity>" */
+    bool framed; /* jobs see no files of this machine */
     struct batch_array *arrays;
     size_t count;
 };
@@ -104,7 +109,8 @@ void batch_close_member(const struct batch_list *b, const struct batch_member *m
 /* Splits off the second half of a batch as one of its own; `name` is taken. */
 void batch_list_split(struct batch_list *b, size_t index, char *name);
 
-/* Writes its directory, or what changed in it. `comment` follows the token. */
+/* Writes its directory, or what changed in it. `comment` follows the token. 1: its script is longer than a word of a
+ * command may be, and that is how it goes there. */
 int batch_array_write(const struct batch_list *b, const struct batch_array *a, const char *job_name,
                       int64_t heartbeat_ms, struct error *e);
 int batch_array_write_job(const struct batch_list *b, const struct batch_array *a, struct error *e);

@@ -131,6 +131,26 @@ int batch_ask(const struct batch_system *s, struct batch_question *q, char *cons
     return rc == 2 ? 0 : rc;
 }
 
+char *batch_fetch(const struct batch_system *s, char *const *environment, const struct batch_values *values,
+                  size_t *length, struct error *e)
+{
+    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    char *text = NULL;
+    if (run(s->fetch, environment, values, NULL, &answer, e) == 0) {
+        if (answer.exit_code == 0) {
+            *length = answer.output_length;
+            text = answer.output;
+            answer.output = NULL;
+        } else {
+            char *said = batch_system_refusal_text(s, answer.errors);
+            error_set(e, ERROR_FAILED, "%s", *said ? said : "it said nothing");
+            free(said);
+        }
+    }
+    external_command_result_free(&answer);
+    return text;
+}
+
 int batch_cancel(const struct batch_system *s, char *const *environment, const char *job)
 {
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;

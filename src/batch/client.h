@@ -25,5 +25,9 @@ char *batch_submit(const struct batch_system *s, char *const *environment, const
 int batch_ask(const struct batch_system *s, struct batch_question *q, char *const *environment,
               const struct batch_values *values, batch_entry_function *each, void *context);
 
+/* What the job that `values` name has printed; the caller's, with its length. NULL with why not in `e`. */
+char *batch_fetch(const struct batch_system *s, char *const *environment, const struct batch_values *values,
+                  size_t *length, struct error *e);
+
 /* Ends the job called so, one or whole. -1: no answer. That it has ended already is none. */
 int batch_cancel(const struct batch_system *s, char *const *environment, const char *job);

@@ -109,6 +109,7 @@ void batch_wish_add(const struct batch_wish *w, struct buffer *out)
     for (char *const *p = w->config->options; p && *p; p++)
         buffer_printf(&options, "%s%s", options.length ? "\n" : "", *p);
     batch_values_add(&v, "options", options.length ? buffer_take(&options) : NULL, true);
+    batch_values_add(&v, "framed", w->config->shared ? NULL : xstrdup("true"), false);
     add_own(&v, w, cluster);
     batch_fill(w->system->request, &v, out);
     batch_values_free(&v);
@@ -152,8 +153,11 @@ static char **settings_of(const struct batch_executor *x, const struct launch *l
         count++;
     char **settings = xcalloc(count + 2, sizeof *settings);
     for (size_t i = 0; i < count; i++) {
-        bool inherited = strings_have(x->options.environment, launch->environment[i]);
-        if (!inherited || !is_device_setting(launch->environment[i]))
+        const char *setting = launch->environment[i];
+        const bool inherited = strings_have(x->options.environment, setting);
+        /* Where files are not shared, the machine has places of its own. */
+        const bool foreign = !x->config->shared && !strings_have(launch->declared, setting);
+        if (!inherited || !(foreign || is_device_setting(setting)))
             settings[kept++] = xstrdup(launch->environment[i]);
     }
     settings[kept] = xasprintf("MESHSWEEP_METRICS=%s/metrics.jsonl", launch->job_dir);
@@ -164,7 +168,9 @@ static int write_job(const struct batch_executor *x, const struct launch *launch
 {
     OWNED_BUFFER text = BUFFER_INIT;
     char **settings = settings_of(x, launch);
-    OWNED char *directory = launch->directory ? path_absolute(launch->directory) : xstrdup(x->directory);
+    OWNED char *directory = launch->directory   ? path_absolute(launch->directory)
+                            : x->config->shared ? xstrdup(x->directory)
+                                                : NULL;
     OWNED char *path = xasprintf("%s/" BATCH_JOB_FILE, launch->job_dir);
     batch_job_add(settings, directory, x->config->launcher, launch->argv, &text);
     int rc = file_make_directories(launch->job_dir, e) < 0 ? -1 : file_write_atomic(path, text.data, text.length, e);
@@ -210,17 +216,26 @@ static struct batch_array *array_for(struct batch_executor *x, const struct runn
     return a;
 }
 
+/* 0 is none. */
+static int64_t later(int64_t limit_ms, int64_t by_ms)
+{
+    return limit_ms > 0 ? limit_ms + by_ms : 0;
+}
+
 static void add_member(struct batch_executor *x, const struct launch *launch, const struct running_attempt *attempt)
 {
     int64_t limit_ms = limit_of(x, launch, attempt);
     int64_t minutes = time_minutes(limit_ms, launch->grace_ms, x->config->margin_ms);
+    /* What is written comes here so much later. */
+    const int64_t late_ms = x->config->shared ? 0 : 2 * x->config->heartbeat_ms;
     batch_array_add(array_for(x, attempt, minutes),
                     (struct batch_member){.attempt = launch->attempt,
                                           .directory = xstrdup(attempt->directory),
                                           .limit_ms = limit_ms,
                                           .grace_ms = launch->grace_ms,
                                           .minutes = minutes,
-                                          .watched = {0, launch->idle_timeout_ms, launch->startup_timeout_ms}});
+                                          .watched = {0, later(launch->idle_timeout_ms, late_ms),
+                                                      later(launch->startup_timeout_ms, late_ms)}});
 }
 
 static struct location start(struct executor *base, const struct launch *launch, const struct running_attempt *attempt)
@@ -475,12 +490,16 @@ int batch_executor_create(const struct executor_options *options, struct executo
     if (!getcwd(here, sizeof here))
         return error_set(e, ERROR_FAILED,
                          "the working directory, in which jobs run, no longer exists; start again in an existing one");
+    if (!options->sweep->batch.shared && !(options->system->fetch && options->system->has_description))
+        return error_set(e, ERROR_USAGE, "[executor] shared = false: %s has no [fetch] by which results come back",
+                         options->system->title);
     struct batch_executor *x = xcalloc(1, sizeof *x);
     x->methods = methods;
     x->methods.name = options->system->name;
     x->base.methods = &x->methods;
     x->system = options->system;
     x->batches.system = options->system;
+    x->batches.framed = !options->sweep->batch.shared;
     x->options = *options;
     x->config = &options->sweep->batch;
     x->environment = batch_environment(x->system, options->environment, job_passing(&options->sweep->job));

@@ -66,9 +66,10 @@ static char *note_of(const struct batch_system *s, const struct batch_member *m,
     enum batch_state state = forgotten && batch_state_is_final(m->accounting) ? m->accounting : m->queue;
     const char *reason = m->reason && strcmp(m->reason, "None") != 0 ? m->reason : "";
     const bool unknown = state == BATCH_ABSENT;
-    return xasprintf("%s job %s: %s%s%s%s%s%s%s%s", s->title, reference, unknown ? "unknown to " : "",
+    return xasprintf("%s job %s: %s%s%s%s%s%s%s%s%s", s->title, reference, unknown ? "unknown to " : "",
                      unknown ? s->title : batch_state_names[state], *reason ? " (" : "", reason, *reason ? ")" : "",
-                     m->nodes && *m->nodes ? " on " : "", m->nodes ? m->nodes : "", meanings[decision].words);
+                     m->nodes && *m->nodes ? " on " : "", m->nodes ? m->nodes : "", m->unfetched ? "; " : "",
+                     m->unfetched ? m->unfetched : meanings[decision].words);
 }
 
 static void from_system(const struct batch_system *s, const struct batch_member *m, enum batch_decision decision,

@@ -53,6 +53,14 @@ int64_t batch_submit_due_ms(const struct batch_executor *x);
 /* The system's id of a batch became known. */
 void batch_note_job(struct batch_executor *x, struct batch_array *a, const char *job);
 
+/* --- fetch.c --- */
+
+/* Where files are not shared: brings what the member wrote by now into its directory. What is wrong with its log is in
+ * `unfetched`: as long as it is not NULL, its result is not there. */
+void batch_fetch_member(struct batch_executor *x, struct batch_array *a, size_t index);
+/* The same for those that run, the longest not looked at first, in a fifth of the time. */
+void batch_fetch_running(struct batch_executor *x);
+
 /* --- batch_watch.c --- */
 
 /* Has it known why the member has not begun, where that is news. */

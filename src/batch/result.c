@@ -12,9 +12,9 @@ static const struct {
     const char *name;
     size_t offset;
 } numbers[] = {
-    {"attempt", offsetof(struct batch_report, attempt)},
-    {"started", offsetof(struct batch_report, started_ms)},
-    {"ended", offsetof(struct batch_report, ended_ms)},
+    {"attempt", offsetof(struct batch_report, attempt)},       {"started", offsetof(struct batch_report, started_ms)},
+    {"ended", offsetof(struct batch_report, ended_ms)},        {"output", offsetof(struct batch_report, output_bytes)},
+    {"metrics", offsetof(struct batch_report, metrics_bytes)},
 };
 
 /* "0m1.234s" of the shell's times. */

@@ -1,15 +1,35 @@
 #include "batch/script.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "batch/frame.h"
+#include "util/embedded.h"
+#include "util/memory.h"
 #include "util/shell_words.h"
 
 /* --- the batch script --- */
 
 /* Signals that Slurm sends at a time limit, a cancellation or a preemption go to every process of the step: the shell
  * survives them to write how the command took them. */
+static const char unframed[] = "prepare() { :; }\nship() { :; }\nship_result() { :; }\n";
+
+/* The shell of the heartbeat and that of the end print in turn, never both: files tell how far. */
+static const char framed[] =
+    "exec 3>&1\n"
+    "ship() {\n"
+    "    for file in output.log metrics.jsonl; do\n"
+    "        sent=$(cat \"slurm.sent.$file\" 2>/dev/null) || sent=0\n"
+    "        ! frame \"$mark $file $sent\" \"$file\" \"$sent\" slurm.part >&3 || echo \"$size\" >\"slurm.sent.$file\"\n"
+    "    done\n"
+    "}\n"
+    "ship_result() {\n"
+    "    frame \"$mark " BATCH_RESULT_FILE " 0\" " BATCH_RESULT_FILE " 0 slurm.part >&3\n"
+    "}\n";
+
 static const char supervision[] =
+    "prepare || exit 126\n"
     "cd \"$root/$directory\" || exit " BATCH_UNSEEN_EXIT "\n"
     /* A controller that lost its last state starts again what has begun or ended. */
     "if [ -e " BATCH_CLOSED_FILE " ] || [ -e " BATCH_RESULT_FILE " ] || ! (set -C && : >" BATCH_BEGUN_FILE
@@ -24,6 +44,7 @@ static const char supervision[] =
     "        printf '%s\\n' \"attempt=$attempt\" \"array=$array\" \"nodes=$nodes\" \"started=$started\" \"$@\"\n"
     "        times\n"
     "    } >" BATCH_RESULT_FILE ".tmp && mv -f " BATCH_RESULT_FILE ".tmp " BATCH_RESULT_FILE "\n"
+    "    ship_result\n"
     "}\n"
     "terminated=0 command= code=\n"
     "trap 'terminated=1 cut=1; [ -z \"$command\" ] || kill -TERM \"$command\" 2>/dev/null' TERM INT HUP\n"
@@ -33,9 +54,9 @@ static const char supervision[] =
     ": \"${MASTER_ADDR:=$MESHSWEEP_HOST}\"\n"
     "export MASTER_ADDR\n"
     "if [ \"$limit\" != 0 ]; then\n"
-    "    timeout -k \"$grace\" \"$limit\" /bin/sh ./" BATCH_JOB_FILE " &\n"
+    "    timeout -k \"$grace\" \"$limit\" /bin/sh ./" BATCH_JOB_FILE " 3>&- &\n"
     "else\n"
-    "    /bin/sh ./" BATCH_JOB_FILE " &\n"
+    "    /bin/sh ./" BATCH_JOB_FILE " 3>&- &\n"
     "fi\n"
     "command=$!\n"
     "nap() {\n"
@@ -43,8 +64,10 @@ static const char supervision[] =
     "    nap=$!\n"
     "    wait \"$nap\"\n"
     "}\n"
+    "over= busy=\n"
     "(\n"
-    "    trap 'kill \"$nap\" 2>/dev/null; exit' TERM\n"
+    /* What it has begun to print it prints to the end. */
+    "    trap 'over=1; [ -n \"$busy\" ] || { kill \"$nap\" 2>/dev/null; exit; }' TERM\n"
     /* Not for a shell that was killed. */
     "    while kill -0 $$ 2>/dev/null; do\n"
     /* Given up while its node was frozen, and awake again. */
@@ -55,6 +78,10 @@ static const char supervision[] =
     "            exit\n"
     "        fi\n"
     "        : >" BATCH_ALIVE_FILE "\n"
+    "        busy=1\n"
+    "        ship\n"
+    "        busy=\n"
+    "        [ -z \"$over\" ] || exit\n"
     "        nap \"$heartbeat\"\n"
     "    done\n"
     ") >/dev/null 2>&1 &\n"
@@ -71,8 +98,13 @@ static const char supervision[] =
     "    [ -n \"$cut\" ] || break\n"
     "done\n"
     "command=\n"
+    "ended=$(date +%s%3N)\n"
     "kill \"$beat\" 2>/dev/null\n"
-    "say state=ended \"exit=$code\" \"terminated=$terminated\" \"ended=$(date +%s%3N)\"\n"
+    /* A signal cuts a wait short. */
+    "while kill -0 \"$beat\" 2>/dev/null; do wait \"$beat\" 2>/dev/null; done\n"
+    "ship\n"
+    "say state=ended \"exit=$code\" \"terminated=$terminated\" \"ended=$ended\" \\\n"
+    "    \"output=$(cat slurm.sent.output.log 2>/dev/null)\" \"metrics=$(cat slurm.sent.metrics.jsonl 2>/dev/null)\"\n"
     /* Some statuses have a meaning of their own to the system. */
     "case \" $reserved \" in *\" $code \"*) code=1 ;; esac\n"
     "exit \"$code\"\n";
@@ -93,6 +125,14 @@ static void add_task(const struct batch_script *batch, size_t index, struct buff
     add_seconds(b, t->limit_ms);
     buffer_add_text(b, " grace=");
     add_seconds(b, t->grace_ms);
+    if (batch->secret) {
+        /* Behind a cut its line must be one of its own, whatever the frame before it ends with. */
+        char *there = xasprintf("%s/%s", batch->root, t->directory);
+        buffer_printf(b, " mark='\nmeshsweep:%s.%" PRId64 "'\nprepare() {\n", batch->secret, t->attempt);
+        frame_add_files(there, there, b);
+        buffer_add_text(b, "}\n");
+        free(there);
+    }
     buffer_add_text(b, " ;;\n");
 }
 
@@ -121,6 +161,8 @@ void batch_script_add(const struct batch_script *batch, struct buffer *b)
     for (size_t i = 0; i < batch->task_count; i++)
         add_task(batch, i, b);
     buffer_add_text(b, "*) exit 64 ;;\nesac\n");
+    buffer_add_text(b, batch->secret ? embedded_text("src/batch/frame.sh") : unframed);
+    buffer_add_text(b, batch->secret ? framed : "");
     buffer_add_text(b, supervision);
 }
 

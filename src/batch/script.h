@@ -10,7 +10,11 @@
  * as they are. The runner closes what it gives up ("slurm.closed") before another attempt may be claimed: one that is
  * pending never begins then, one that was frozen ends its command at the next heartbeat (TERM, then KILL) and writes
  * no result. Until that heartbeat its command may write: into its own directory, which no other attempt has, and
- * wherever else the job writes. Where nodes learn late of new files (NFS: acdirmax, 60 s), it is as much later. */
+ * wherever else the job writes. Where nodes learn late of new files (NFS: acdirmax, 60 s), it is as much later.
+ *
+ * Where jobs see no files of this machine, the script makes the directory with what is in it, and prints what the job
+ * writes in frames (batch/frame.h), at every heartbeat and at the end: "meshsweep:SECRET.ATTEMPT NAME FROM" is their
+ * mark, the result file the last of them (batch/fetch.c). Nothing closes such an attempt but the system's cancel. */
 #pragma once
 
 #include <stddef.h>
@@ -41,6 +45,7 @@ struct batch_script {
     int64_t heartbeat_s;
     const struct batch_task *tasks;
     size_t task_count;
+    const char *secret; /* of its frames; NULL: jobs see the files of this machine */
 };
 
 /* Appends the whole batch script. Tasks have indices from the system's first one. */

@@ -122,8 +122,15 @@ static void submit(struct batch_executor *x, size_t index)
     struct error e = ERROR_INIT;
     enum batch_refusal refusal = REFUSAL_FINAL;
     OWNED char *why = NULL;
-    if (batch_array_write(&x->batches, a, x->job_name, x->config->heartbeat_ms, &e) < 0) {
-        give_up(x, a, e.text, false);
+    const int written = batch_array_write(&x->batches, a, x->job_name, x->config->heartbeat_ms, &e);
+    if (written > 0 && a->count > 1) {
+        a->stage = BATCH_READY;
+        a->not_before_ms = 0;
+        batch_list_split(&x->batches, index, batch_next_name(x));
+        return;
+    }
+    if (written != 0) {
+        give_up(x, a, written < 0 ? e.text : "its files are too large to go there with the job (128 KiB)", written > 0);
         return;
     }
     if (x->refused && strcmp(x->refused, a->options) == 0) {

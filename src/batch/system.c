@@ -31,6 +31,9 @@ static const struct schema_key environment_keys[] = {
 static const struct schema_key cancel_keys[] = {
     {.name = "command", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(cancel), .required = true},
 };
+static const struct schema_key fetch_keys[] = {
+    {.name = "command", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(fetch), .required = true},
+};
 static const struct schema_key submit_keys[] = {
     {.name = "command", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(submit), .required = true},
     {.name = "stdin", TYPE_BOOL, EVERY, FORM_BOOL, AT(on_input)},
@@ -57,6 +60,7 @@ static const struct schema_key submit_keys[] = {
 static const struct schema schema_environment = {"[environment]", SCHEMA_KEYS(environment_keys)};
 static const struct schema schema_submit = {"[submit]", SCHEMA_KEYS(submit_keys)};
 static const struct schema schema_cancel = {"[cancel]", SCHEMA_KEYS(cancel_keys)};
+static const struct schema schema_fetch = {"[fetch]", SCHEMA_KEYS(fetch_keys)};
 static const struct schema_key top_keys[] = {
     {.name = "title", TYPE_STRING, EVERY, FORM_TEXT, AT(title), .required = true},
     {.name = "unverified", TYPE_BOOL, EVERY, FORM_BOOL, AT(unverified)},
@@ -67,6 +71,7 @@ static const struct schema_key top_keys[] = {
     {.name = "doubt", TYPE_TABLE, EVERY},
     {.name = "end", TYPE_TABLE, EVERY},
     {.name = "cancel", TYPE_TABLE, EVERY, FORM_TABLE, .of = &schema_cancel, .required = true},
+    {.name = "fetch", TYPE_TABLE, EVERY, FORM_TABLE, .of = &schema_fetch},
 };
 static const struct schema schema_system = {"the file", SCHEMA_KEYS(top_keys)};
 
@@ -113,9 +118,11 @@ static void check_template_of(const struct reading *r, const struct toml_node *n
         size_t name = *c == '{' ? strspn(c + 1, "abcdefghijklmnopqrstuvwxyz0123456789_") : 0;
         size_t bar = strcspn(c, "|}\n"), end = strcspn(c, "}\n");
         if (name == 0 || !strchr(":?|}", c[1 + name]) || c[end] != '}' ||
-            (bar < end && strncmp(c + bar, "|quoted}", 8) != 0 && strncmp(c + bar, "|sh}", 4) != 0)) {
+            (bar < end && strncmp(c + bar, "|quoted}", 8) != 0 && strncmp(c + bar, "|json}", 6) != 0 &&
+             strncmp(c + bar, "|sh}", 4) != 0)) {
             problem_at_value(r, node,
-                             "%s: expected {key}, {key:default}, {key?…@…}, {key|quoted} or {key|sh} at: %.30s",
+                             "%s: expected {key}, {key:default}, {key?…@…}, {key|quoted}, {key|json} or {key|sh} at: "
+                             "%.30s",
                              node->key ? node->key : "a word", c);
             return;
         }
@@ -349,7 +356,7 @@ static void read_top(const struct reading *r, struct batch_system *s)
     schema_match(&schema_system, r, s->tree, found);
     schema_take(&schema_system, r, found, s);
     const struct toml_node *submit = toml_child(s->tree, "submit"), *queue = toml_child(s->tree, "queue");
-    const struct toml_node *cancel = toml_child(s->tree, "cancel");
+    const struct toml_node *cancel = toml_child(s->tree, "cancel"), *fetch = toml_child(s->tree, "fetch");
     if (submit && submit->kind == NODE_TABLE)
         read_submit(r, submit, s);
     if (queue && queue->kind == NODE_TABLE)
@@ -360,6 +367,7 @@ static void read_top(const struct reading *r, struct batch_system *s)
             read_question(r, table, questions[i].title, s, questions[i].q);
     }
     check_templates(r, cancel ? toml_child(cancel, "command") : NULL);
+    check_templates(r, fetch ? toml_child(fetch, "command") : NULL);
 }
 
 static void set_default(char **text, const char *otherwise)
@@ -454,7 +462,8 @@ int batch_system_load(const char *name, const char *of, struct batch_system **ou
 
 void batch_system_free(struct batch_system *s)
 {
-    static const struct schema *const tables[] = {&schema_system, &schema_environment, &schema_submit, &schema_cancel};
+    static const struct schema *const tables[] = {&schema_system, &schema_environment, &schema_submit, &schema_cancel,
+                                                  &schema_fetch};
     if (!s)
         return;
     release_all(PATTERNS(submit_patterns), s);

@@ -2,9 +2,9 @@
  * asked for with, and how what it says is read. Built-in ones are configs/executors/NAME.toml.
  *
  * Texts that are made are templates: "{key}", "{key:default}", "{key?mem=@mb}" (the value at the "@", or
- * nothing), "{key|quoted}" (in double quotes, a backslash before
- * each quote and backslash), "{key|sh}" (a word of the shell), "{{" and "}}". A line, or the word of a command, with a
- * key that has no value vanishes; a list repeats it. */
+ * nothing), "{key|quoted}" (in double quotes, a backslash before each quote and backslash), "{key|json}" (the same, as
+ * JSON has it), "{key|sh}" (a word of the shell), "{{" and "}}". A line, or the word of a command, with a key that has
+ * no value vanishes; a list repeats it. */
 #pragma once
 
 #include <stdbool.h>
@@ -111,7 +111,7 @@ struct batch_system {
     char *exclude_separator; /* between nodes; NULL: a comma */
 
     struct batch_question queue, accounting, doubt, end;
-    char **cancel, **stuck;
+    char **cancel, **fetch, **stuck; /* `fetch` NULL: nothing brings what a job printed */
 
     struct toml_node *tree;
     const struct toml_node *states, *changes; /* of the tree; NULL: none */

@@ -51,6 +51,8 @@ static void add_value(struct line_filling *f, const char *value, size_t length, 
 {
     if (strncmp(filter, "|quoted", 7) == 0) {
         add_quoted(f->out, value, length);
+    } else if (strncmp(filter, "|json", 5) == 0) {
+        buffer_add_json_string(f->out, value, length);
     } else if (strncmp(filter, "|sh", 3) == 0) {
         char *word = xstrndup(value, length);
         shell_add_word(f->out, word);

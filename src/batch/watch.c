@@ -277,6 +277,8 @@ static enum batch_result result_of(const struct batch_executor *x, const struct 
         return RESULT_TERMINATED;
     if (r->ended)
         return r->exit_code == 0 ? RESULT_SUCCEEDED : RESULT_FAILED;
+    if (x->batches.framed && (m->queue == BATCH_ABSENT || m->queue == BATCH_REMOVED))
+        return RESULT_SILENT;
     return now_ms - m->alive_ms < HEARTBEATS_MISSED * x->config->heartbeat_ms ? RESULT_ALIVE : RESULT_SILENT;
 }
 
@@ -294,6 +296,9 @@ static void look_at_files(struct batch_executor *x, struct batch_member *m, cons
         m->alive_stamp = alive;
         m->alive_ms = now_ms;
     }
+    /* Of one whose files are not here the queue knows. */
+    if (x->batches.framed && m->queue >= BATCH_PENDING && !batch_state_is_final(m->queue))
+        m->alive_ms = now_ms;
     enum batch_result result = result_of(x, m, now_ms);
     if (result != m->result)
         m->since_ms = now_ms;
@@ -343,8 +348,11 @@ static void check_limits(struct batch_executor *x, struct batch_array *a, size_t
 /* --- deciding --- */
 
 /* Slurm's words after it ran one again are of the life in vain, unless they are a person's. */
-static enum batch_state queue_of(const struct batch_member *m)
+static enum batch_state queue_of(const struct batch_member *m, bool framed)
 {
+    /* It was deleted, as we asked, with its log. */
+    if (framed && m->because && m->queue == BATCH_ABSENT)
+        return BATCH_CANCELLED;
     if (m->again && m->queue != BATCH_CANCELLED)
         return BATCH_AGAIN;
     /* Before the first question it is as with one that has no answer. */
@@ -354,7 +362,7 @@ static enum batch_state queue_of(const struct batch_member *m)
 static enum batch_decision decide(const struct batch_executor *x, struct batch_member *m, const char *job_dir,
                                   int64_t now_ms)
 {
-    enum batch_state queue = queue_of(m);
+    enum batch_state queue = queue_of(m, x->batches.framed);
     if (queue != m->seen_queue)
         m->since_ms = now_ms;
     m->seen_queue = queue;
@@ -367,10 +375,19 @@ static enum batch_decision decide(const struct batch_executor *x, struct batch_m
     return decide(x, m, job_dir, now_ms);
 }
 
-static void look_at(struct batch_executor *x, struct batch_array *a, size_t index, int64_t now_ms)
+/* Its log is whole by now, or will not be. */
+static bool has_left(const struct batch_member *m)
+{
+    return !m->report.ended && (m->because || batch_state_is_final(m->queue) || m->queue == BATCH_COMPLETING ||
+                                m->queue == BATCH_ABSENT || m->queue == BATCH_REMOVED);
+}
+
+static void look_at(struct batch_executor *x, struct batch_array *a, size_t index, int64_t now_ms, bool every)
 {
     struct batch_member *m = &a->members[index];
     char *job_dir = xasprintf("%s/%s", x->batches.root, m->directory);
+    if (every && x->batches.framed && a->stage == BATCH_SUBMITTED && has_left(m))
+        batch_fetch_member(x, a, index);
     look_at_files(x, m, job_dir, now_ms);
     check_limits(x, a, index, job_dir, now_ms);
     if (a->stage == BATCH_SUBMITTED)
@@ -386,7 +403,7 @@ static void look_at(struct batch_executor *x, struct batch_array *a, size_t inde
     if ((decision == BATCH_KILLED || decision == BATCH_NEVER_RAN) && m->signal_number == 0) {
         ask_end(x, a, m, index);
     }
-    m->queue = queue_of(m);
+    m->queue = queue_of(m, x->batches.framed);
     batch_report(x, a, index, decision);
 }
 
@@ -397,11 +414,13 @@ static bool may_have_changed(const struct batch_member *m)
 
 void batch_look(struct batch_executor *x, int64_t now_ms, bool every)
 {
+    if (every && x->batches.framed)
+        batch_fetch_running(x);
     for (size_t i = 0; i < x->batches.count; i++) {
         struct batch_array *a = &x->batches.arrays[i];
         for (size_t k = 0; a->stage >= BATCH_DOUBTFUL && k < a->count; k++)
             if (!a->members[k].reported && (every || may_have_changed(&a->members[k])))
-                look_at(x, a, k, now_ms);
+                look_at(x, a, k, now_ms, every);
     }
 }
 

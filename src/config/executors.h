@@ -27,6 +27,7 @@ struct batch_config {
     int64_t heartbeat_ms;
     double timeout_factor; /* of a job's limit once it ran out of time; 1: as it was */
     bool gpus;             /* devices are requested; default true */
+    bool shared;           /* jobs see the files of this machine; default true */
 };
 
 /* Returns whether `memory` is worked out for each attempt (space/build.c). */

@@ -166,6 +166,7 @@ int external_command_run_watched(const struct external_command *c, const struct 
         error_set(e, ERROR_FAILED, "%s: no answer within %lld ms", c->argv[0], (long long)c->timeout_ms);
         goto out;
     }
+    out->output_length = r.streams[0].text.length;
     out->output = buffer_take(&r.streams[0].text);
     out->errors = buffer_take(&r.streams[1].text);
     out->exit_code = WIFEXITED(r.status) ? WEXITSTATUS(r.status) : -1;

@@ -20,10 +20,11 @@ struct external_command {
 
 struct external_command_result {
     char *output, *errors; /* what it wrote to descriptors 1 and 2, NUL-terminated */
-    int exit_code;         /* -1 when a signal ended it */
+    size_t output_length;
+    int exit_code; /* -1 when a signal ended it */
 };
 
-#define EXTERNAL_COMMAND_RESULT_INIT ((struct external_command_result){NULL, NULL, -1})
+#define EXTERNAL_COMMAND_RESULT_INIT ((struct external_command_result){NULL, NULL, 0, -1})
 void external_command_result_free(struct external_command_result *r);
 
 /* Returns 0 when it ran to its end, whatever its status; -1 when it could not be started or took too long. Waits for

@@ -64,6 +64,7 @@ static const struct schema_key executor_keys[] = {
     {.name = "name", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(batch_other.name), .where = AT(batch_other.name_at)},
     LINE("queue", batch_other.partition),
     BATCH_KEYS(batch_other),
+    {.name = "shared", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(batch_other.shared)},
     {.name = "set", TYPE_TABLE, DEFAULTS, .each = read_set},
 };
 const struct schema schema_executor = {"[executor]", SCHEMA_KEYS(executor_keys)};
@@ -161,6 +162,7 @@ void read_local(const struct reading *r, const struct toml_node *table)
 void executors_set_defaults(struct sweep *s)
 {
     s->batch = (struct batch_config){.gpus = true,
+                                     .shared = true,
                                      .array_size = 200,
                                      .max_jobs = 500,
                                      .poll_ms = 10000,

@@ -46,6 +46,9 @@
     X(SUBMISSION_WRITTEN, "submission-written")                                                                        \
     X(SUBMITTED, "submitted")                                                                                          \
     X(SUBMISSION_RECORDED, "submission-recorded")                                                                      \
+    /* batch/fetch.c: what a job printed, into its files; its result behind them */                                    \
+    X(FRAME_WRITTEN, "frame-written")                                                                                  \
+    X(RESULT_FETCHED, "result-fetched")                                                                                \
     /* the end of a job's processes, and its files */                                                                  \
     X(TREE_TERMINATED, "tree-terminated")                                                                              \
     X(LOG_KEPT, "log-kept")                                                                                            \

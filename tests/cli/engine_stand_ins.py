@@ -9,6 +9,7 @@ refused, as the real one would.
   engine/refuse     the submission says what it holds, and fails
   engine/most       so many jobs are taken at a time; more are refused with what it says behind the number
   engine/lose       the submission is taken, and it says what this holds and fails
+  engine/filter     what is printed of a log goes through this command of the shell
   engine/calls      each command, one a line
 """
 import http.server
@@ -22,6 +23,7 @@ import sys
 import time
 
 DIRECTORY = os.environ.get("ENGINE_DIR", "engine")
+OWN_VOLUME = "@own-volume@"
 
 
 def path(name):
@@ -105,7 +107,12 @@ def run_tasks(job):
             continue
         environment = dict(os.environ, **{key: str(value).replace("{task}", str(index)) for key, value in
                                           job["environment"].items()})
-        process = subprocess.Popen(job["argv"], env=environment, cwd="/", start_new_session=True)
+        # A volume of the task's own, which a manual's emptyDir is.
+        volume = os.path.abspath(path("volume." + task.file))
+        os.makedirs(volume)
+        with open(path("log." + task.file), "wb") as log:
+            process = subprocess.Popen([word.replace(OWN_VOLUME, volume) for word in job["argv"]], env=environment,
+                                       cwd="/", start_new_session=True, stdout=log, stderr=log)
         put("pid." + task.file, str(process.pid))
         running[process] = task
     for process, task in running.items():
@@ -468,7 +475,7 @@ K8S_JOB = {
                  "metadata": {"labels": {"*": str}, "annotations": {"*": str}},
                  "spec": {"restartPolicy": str, "activeDeadlineSeconds": int, "serviceAccountName": str,
                           "priorityClassName": str, "runtimeClassName": str, "nodeSelector": {"*": str},
-                          "volumes": [{"name": str, "persistentVolumeClaim": {"claimName": str}}],
+                          "volumes": [{"name": str, "persistentVolumeClaim": {"claimName": str}, "emptyDir": {}}],
                           "containers": [{"name": str, "image": str, "command": [str],
                                           "volumeMounts": [{"name": str, "mountPath": str}],
                                           "env": [{"name": str, "value": str,
@@ -499,7 +506,17 @@ def k8s_take(manifest):
             refuse(f"The Job \"x\" is invalid: spec.template.spec.containers[0].{key}: Required value")
     fields = {"metadata.labels['batch.kubernetes.io/job-name']": "{id}", "spec.nodeName": "node-a"}
     environment = {e["name"]: fields[e["valueFrom"]["fieldRef"]["fieldPath"]] for e in container["env"]}
-    job_id = submit("", manifest["metadata"]["annotations"], container["command"], list(range(spec["completions"])),
+    pod = spec["template"]["spec"]
+    sources = {volume["name"]: volume for volume in pod.get("volumes") or []}
+    command = container["command"]
+    if any(len(word.encode()) >= 128 * 1024 for word in command):
+        refuse("exec /bin/sh: argument list too long")
+    for mount in container.get("volumeMounts") or []:
+        if mount["name"] not in sources:
+            refuse(f"The Job \"x\" is invalid: volumeMounts[0].name: Not found: \"{mount['name']}\"")
+        if "emptyDir" in sources[mount["name"]]:
+            command = [word.replace(mount["mountPath"], OWN_VOLUME) for word in command]
+    job_id = submit("", manifest["metadata"]["annotations"], command, list(range(spec["completions"])),
                     dict(environment, JOB_COMPLETION_INDEX="{task}"),
                     lambda number: manifest["metadata"]["generateName"] + f"x7k2{number}")
     return dict(manifest, metadata=dict(manifest["metadata"], name=job_id, namespace="default", uid=job_id))
@@ -514,14 +531,19 @@ def k8s_pod(task):
             "reason": "Error" if task.code else "Completed"}}}]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {
         "name": f"{task.job['id']}-{task.index}-abcde", "namespace": "default",
-        "labels": {"batch.kubernetes.io/job-name": task.job["id"], "app.kubernetes.io/managed-by": "meshsweep"},
+        "labels": {"batch.kubernetes.io/job-name": task.job["id"], "app.kubernetes.io/managed-by": "meshsweep",
+                   "batch.kubernetes.io/job-completion-index": str(task.index)},
         "annotations": dict(task.job["token"], **{"batch.kubernetes.io/job-completion-index": str(task.index)})},
         "spec": {"nodeName": "node-a", "containers": []}, "status": status}
 
 
+def jobs_there():
+    return [job for job in jobs() if not Task(job, job["tasks"][0]).cancelled]
+
+
 def k8s_items(kind):
     """Of the Jobs that were not deleted, or their pods: a Job that is deleted takes them with it."""
-    there = [job for job in jobs() if not Task(job, job["tasks"][0]).cancelled]
+    there = jobs_there()
     if kind == "pods":
         return [k8s_pod(task) for task in all_tasks() if task.job in there and task.state != "waiting"]
     return [{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": job["id"], "annotations": job["token"]},
@@ -583,6 +605,26 @@ class Server(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def k8s_logs(argv):
+    """As kubectl(1) has it: of a selector's pods the last ten lines, unless --tail says otherwise."""
+    options = dict(word.partition("=")[::2] for word in argv)
+    wanted = dict(pair.split("=") for pair in options.pop("--selector").split(","))
+    tail = int(options.pop("--tail", "10"))
+    if options:
+        refuse(f"error: unknown flag: {next(iter(options))}")
+    pods = [task for task in all_tasks() if task.job in jobs_there() and task.state != "waiting" and
+            all(k8s_pod(task)["metadata"]["labels"].get(key) == value for key, value in wanted.items())]
+    if not pods:
+        print("No resources found in default namespace.", file=sys.stderr)
+    for task in pods:
+        with open(path("log." + task.file), "rb") as log:
+            lines = log.read().splitlines(keepends=True)
+        text = b"".join(lines if tail < 0 else lines[-tail:])
+        if text_of("filter"):
+            text = subprocess.run(["sh", "-c", text_of("filter")], input=text, stdout=subprocess.PIPE, check=False).stdout
+        sys.stdout.buffer.write(text)
+
+
 def kubectl(argv):
     argv = [a for a in argv if "--namespace=" not in a]
     if argv == ["serve"]:
@@ -595,6 +637,8 @@ def kubectl(argv):
             print("job.batch/" + k8s_take(yaml.safe_load(file))["metadata"]["name"])
     elif argv[:2] == ["get", "jobs,pods"] and "--output=json" in argv:
         print(json.dumps({"apiVersion": "v1", "kind": "List", "items": k8s_items("jobs") + k8s_items("pods")}))
+    elif argv[0] == "logs":
+        k8s_logs(argv[1:])
     elif argv[0] == "delete":
         name = argv[-1].partition("/")[2]
         if not cancel(name):

@@ -228,6 +228,186 @@ runner__killed__its_jobs_collected_by_the_next()
     done
 }
 
+# --- pods that see no files of this machine ---
+
+# Pods' volumes are their own in the stand-in, as an emptyDir is: results come by `kubectl logs` alone.
+framed_sweep() # N [COMMAND]
+{
+    enter kubernetes
+    engine_sweep kubernetes "$@"
+    sed -i '/^volume_/d; s/^name = "kube.*/&\nshared = false\nheartbeat = "1s"/' sweep.toml
+}
+
+# What a job writes: bytes of all kinds, frames of nobody, metrics, no line break at the end.
+talkative() # MORE
+{
+    cat <<'END'
+command = ["/bin/sh", "-c", '''
+printf "\\000\\377x\\n"
+echo "meshsweep:0123456789abcdef.1 slurm.result 0 9 930766865"
+echo "123456789meshsweep:metrics 9 930766865"
+echo "score: {n}"
+echo '{"loss": 0.{n} }' >>"$MESHSWEEP_METRICS"
+seq 3000
+END
+    echo "$1"
+    echo "printf end''']"
+}
+
+# The same as framed_sweep, of such jobs.
+talkative_sweep() # N [MORE]
+{
+    framed_sweep "$1" true
+    talkative "${2-}" >words
+    sed -i -e '/^command/r words' -e '/^command/d' sweep.toml
+}
+
+attempt_file() # ATTEMPT NAME
+{
+    echo "results.db.d/$(sql "SELECT directory FROM attempt WHERE id = $1")/$2"
+}
+
+framed__results__as_with_shared_files()
+{
+    local n
+    talkative_sweep 3 'cat given.txt; [ {n} != 2 ] || exit 7' <<'END'
+[job.metrics.loss]
+json = "loss"
+[[job.file]]
+path = "given.txt"
+text = "it is {n}\n"
+END
+    sed -i 's/^timeout = "60s"/&\ncwd = "{job_dir}"/' sweep.toml
+    run_at_engine 3
+    expect_any_stderr
+    expect_sql "node-a|ok|0|0.1
+node-a|exit|7|0.2
+node-a|ok|0|0.3" "SELECT host, coalesce(failure, state), exit_code, round(value, 1) FROM attempt AS a
+        JOIN metric ON attempt_id = a.id AND name = 'loss' ORDER BY a.id"
+    for n in 1 2 3; do
+        cmp engine/volume.*."$((n - 1))"/*/1/output.log "$(attempt_file "$n" output.log)" ||
+            fail "output of job $n differs"
+        grep -aqx "it is $n" "$(attempt_file "$n" output.log)" || fail "job $n had no file of its own"
+    done
+}
+
+# What is wrong with a log: a command that makes it so, and what is said.
+wrong_logs='head -c 4000|ends within a frame
+head -c 50|has no result
+tail -c 9000|has lost
+sed s/score/scorf/|wrong checksum
+grep -av "slurm.result 0 [0-9][0-9]"|has no result
+sed s/^meshsweep:[^.]*/meshsweep:0123456789abcdef/|has no result
+exit 1|has no result'
+
+framed__log_that_is_wrong__no_result()
+{
+    local filter said
+    while IFS='|' read -r filter said; do
+        talkative_sweep 1 </dev/null
+        echo "# $filter"
+        sed -i 's/^absence = .*/absence = "1s"/' sweep.toml
+        printf '[retry]\nlost = 1\nbackoff = "0s"\n' >>sweep.toml
+        echo "$filter" >engine/filter
+        run_at_engine 5
+        expect_any_stderr
+        expect_sql "failed|lost|0" "SELECT DISTINCT state, failure, (SELECT count(*) FROM job WHERE state = 'ok')
+            FROM attempt"
+        expect_sql 1 "SELECT DISTINCT message LIKE '%COMPLETED%its log %$said%' FROM attempt"
+        [ "$filter" = "exit 1" ] || expect "[ -s $(attempt_file 1 fetched.log) ]"
+    done <<<"$wrong_logs"
+}
+
+framed__log_that_is_wrong_at_first__fetched_again()
+{
+    local filter said
+    while IFS='|' read -r filter said; do
+        talkative_sweep 1 </dev/null
+        echo "# $filter"
+        sed -i 's/^absence = .*/absence = "60s"/' sweep.toml
+        echo "$filter" >engine/filter
+        start_meshsweep run --progress none
+        wait_until '[ "$(grep -c "kubectl logs" engine/calls)" -ge 3 ]' 20
+        rm engine/filter
+        wait_command
+        expect_only_status 0
+        expect_once 1
+        cmp engine/volume.*.0/*/1/output.log "$(attempt_file 1 output.log)" || fail "the output differs"
+        expect "[ ! -e $(attempt_file 1 fetched.log) ]"
+    done <<<"$wrong_logs"
+}
+
+# What was fetched before a log was rotated is kept.
+framed__rotated_meanwhile__whole()
+{
+    framed_sweep 1 "echo \"score: 1\"; until [ -e $PWD/kubernetes/go ]; do sleep 0.1; done; echo more" </dev/null
+    start_meshsweep run --progress none
+    wait_until 'grep -q score results.db.d/*/1/output.log' 20
+    echo "sed '1,/score/d'" >engine/filter
+    touch go
+    wait_command
+    expect_only_status 0
+    printf 'score: 1\nmore\n' | cmp - "$(attempt_file 1 output.log)" || fail "the output differs"
+}
+
+framed__runner_killed_while_fetching__collected_by_the_next()
+{
+    local point
+    need_fault_points
+    for point in frame-written result-fetched; do
+        talkative_sweep 2 </dev/null
+        run_killed "$point" run --progress none
+        expect_no_stdout
+        expect_any_stderr
+        expect_status 137
+        run_at_engine 0
+        expect_any_stderr
+        expect_once 2
+        cmp engine/volume.*.0/*/1/output.log "$(attempt_file 1 output.log)" || fail "the output differs"
+    done
+}
+
+framed__cancelled__ends_soon()
+{
+    framed_sweep 2 'echo begun; sleep 300' </dev/null
+    start_meshsweep run --progress none
+    wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 20
+    signal_command INT
+    wait_until "grep -q 'no more jobs' .stderr" 20
+    end_command INT
+    expect_only_status 130
+    expect_sql "cancelled|2" "SELECT failure, count(*) FROM attempt GROUP BY 1"
+}
+
+framed__files_of_many_or_large__split_or_said()
+{
+    framed_sweep 40 <<END
+[[job.file]]
+path = "large"
+text = "$(head -c 6000 /dev/zero | tr '\0' x)"
+END
+    run_at_engine 0
+    expect_any_stderr
+    expect_once 40
+    expect "[ $(find engine -name 'job.*' | wc -l) -gt 1 ]"
+    framed_sweep 1 <<END
+[[job.file]]
+path = "large"
+text = "$(head -c 140000 /dev/zero | tr '\0' x)"
+END
+    run_at_engine 2
+    expect_stderr_contains "its files are too large to go there with the job"
+}
+
+framed__system_without_fetch__refused()
+{
+    enter pbs
+    engine_sweep pbs 1 </dev/null
+    sed -i 's/^\[executor\]/&\nshared = false/' sweep.toml
+    run_at_engine 2
+    expect_stderr_contains "shared = false: PBS has no [fetch]"
+}
+
 # Debian's kubectl, and a server of the part of the API that it asks. The server cannot validate: it has no schema.
 kubectl__real__against_a_server_of_its_own()
 {

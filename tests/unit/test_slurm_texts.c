@@ -379,7 +379,7 @@ static int bench_run(const struct bench *b, int64_t limit_ms, const char *prefix
 {
     const struct batch_task tasks[] = {{"none/1", 6, 0, 0}, {"key $1/1", 7, limit_ms, 100}};
     struct batch_system *slurm = system_of("slurm");
-    const struct batch_script batch = {slurm, "#SBATCH --time=1\n", b->root, 1, tasks, 2};
+    const struct batch_script batch = {slurm, "#SBATCH --time=1\n", b->root, 1, tasks, 2, NULL};
     OWNED_BUFFER text = BUFFER_INIT;
     batch_script_add(&batch, &text);
     batch_system_free(slurm);
