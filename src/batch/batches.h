@@ -43,6 +43,7 @@ struct batch_member {
     int64_t written_bytes, written_stamp;
     int64_t fetched_ms;  /* when its log was last looked at; 0: never */
     char *unfetched;     /* what is wrong with its log; NULL: nothing yet */
+    bool is_damaged;     /* something of it cannot be taken */
     enum ending because; /* why we cancelled it; ENDING_NONE: we did not */
     int64_t limit_passed_ms;
     bool is_referred;    /* its reference was told */

@@ -27,15 +27,24 @@ struct fetching {
     const char *job_dir;
     int64_t attempt, have[FILES]; /* bytes of the files here */
     char *result, *wrong;         /* the last result; what is wrong with the log, the first thing of all */
+    bool damaged;
 };
 
 /* The first thing that is wrong says most. */
 static void note_wrong(struct fetching *f, char *what)
 {
+    f->damaged = true;
     if (f->wrong)
         free(what);
     else
         f->wrong = what;
+}
+
+/* Nothing that came is wrong, but it is not the end. */
+static void note_no_result(struct fetching *f)
+{
+    if (!f->wrong)
+        f->wrong = xstrdup("its log has no result");
 }
 
 static void add_to_file(struct fetching *f, int file, int64_t from, const struct frame *frame)
@@ -106,13 +115,13 @@ static void take_result(struct fetching *f)
     struct error e = ERROR_INIT;
     char *path = xasprintf("%s/" BATCH_RESULT_FILE, f->job_dir);
     if (!f->result || !batch_report_parse(f->result, &r) || r.attempt != f->attempt)
-        note_wrong(f, xstrdup("its log has no result"));
+        note_no_result(f);
     else if (r.ended && (f->have[OUTPUT] < r.output_bytes || f->have[METRICS] < r.metrics_bytes))
         note_wrong(f, xstrdup("its log has lost what the job wrote before its result (was it rotated?)"));
     else if (file_write_atomic(path, f->result, strlen(f->result), &e) < 0)
         note_wrong(f, xstrdup(e.text));
     else if (!r.ended)
-        note_wrong(f, xstrdup("its log has no result"));
+        note_no_result(f);
     FAULT(RESULT_FETCHED);
     free(path);
 }
@@ -157,6 +166,7 @@ void batch_fetch_member(struct batch_executor *x, struct batch_array *a, size_t 
         keep_log(&f, text, length);
     m->fetched_ms = clock_monotonic_ms();
     text_replace(&m->unfetched, f.wrong);
+    m->is_damaged = f.damaged;
     batch_values_free(&values);
     free_all(text, job_dir, f.result);
 }

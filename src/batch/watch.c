@@ -396,6 +396,9 @@ static void look_at(struct batch_executor *x, struct batch_array *a, size_t inde
     free(job_dir);
     if (decision == BATCH_WAIT)
         return;
+    /* It may have been reported, where nobody can read it. */
+    if (m->is_damaged && (decision == BATCH_KILLED || decision == BATCH_NEVER_RAN))
+        decision = BATCH_LOST;
     bool forgotten = decision == BATCH_LOST || decision == BATCH_INTERRUPTED;
     /* A job that is over for us must not go on, or stay, at the system. */
     if (m->is_stuck || (!batch_state_is_final(m->queue) && m->queue != BATCH_COMPLETING && forgotten))
