@@ -28,6 +28,16 @@ static const char framed[] =
     "    frame \"$mark " BATCH_RESULT_FILE " 0\" " BATCH_RESULT_FILE " 0 slurm.part >&3\n"
     "}\n";
 
+/* Where the system itself starts the command on each host: all but the first have no files of the supervisor's. */
+static const char on_each_host[] =
+    "export NODE_RANK=\"$rank\" MESHSWEEP_HOSTS=\"$hosts\" MASTER_ADDR=\"${hosts%%,*}\"\n"
+    "if [ \"$rank\" != 0 ]; then\n"
+    "    prepare && cd \"$root/$directory\" || exit 126\n"
+    "    export MESHSWEEP_HOST=\"$(hostname)\"\n"
+    "    [ -n \"${mark-}\" ] || exec >>\"output.$rank.log\" 2>&1\n"
+    "    exec /bin/sh ./" BATCH_JOB_FILE " </dev/null\n"
+    "fi\n";
+
 static const char supervision[] =
     "prepare || exit 126\n"
     "cd \"$root/$directory\" || exit " BATCH_UNSEEN_EXIT "\n"
@@ -163,6 +173,8 @@ void batch_script_add(const struct batch_script *batch, struct buffer *b)
     buffer_add_text(b, "*) exit 64 ;;\nesac\n");
     buffer_add_text(b, batch->secret ? embedded_text("src/batch/frame.sh") : unframed);
     buffer_add_text(b, batch->secret ? framed : "");
+    if (s->hosts)
+        buffer_printf(b, "rank=\"%s\" hosts=\"%s\"\n%s", s->rank, s->hosts, on_each_host);
     buffer_add_text(b, supervision);
 }
 

@@ -46,6 +46,8 @@ static const struct schema_key submit_keys[] = {
     TEXT("member", AT(member)),
     TEXT("alone", AT(alone)),
     TEXT("nodes", AT(nodes)),
+    TEXT("rank", AT(rank)),
+    TEXT("hosts", AT(hosts)),
     TEXT("task_variable", AT(task_variable)),
     TEXT("job_variable", AT(job_variable)),
     {.name = "arrays", TYPE_STRING, EVERY, FORM_CHOICE, AT(arrays), .choices = arrays_words},
@@ -336,6 +338,8 @@ static void read_submit(const struct reading *r, const struct toml_node *table, 
         read_refusal(r, &refusals->children[i], s);
     if (reserved)
         read_reserved(r, reserved, s);
+    if (!s->rank != !s->hosts)
+        problem_at_value(r, table, "[submit] needs both \"rank\" and \"hosts\", or neither");
     if (s->arrays != ARRAYS_NEVER && !s->task_variable)
         problem_at_value(r, table,
                          "[submit] lacks \"task_variable\", which tells a task its index; without arrays, "

@@ -100,7 +100,8 @@ struct batch_system {
     bool unverified;
     char **drop, **keep; /* beginnings of settings, and names of variables */
 
-    char **submit, *head, *request, *exclude, *whole, *member, *alone, *nodes, *task_variable, *job_variable;
+    char **submit, *head, *request, *exclude, *whole, *member, *alone, *nodes, *rank, *hosts, *task_variable,
+        *job_variable;
     struct batch_pattern id, id_anyway, refusal_drop, refusal_strip;
     struct batch_refusal_pattern *refusals;
     size_t refusal_count;

@@ -14,8 +14,8 @@ const char *const run_progress_words[] = {
 static const char *const switch_words[] =
     {[SWITCH_NOT_GIVEN] = "as configured", [SWITCH_ON] = "on", [SWITCH_OFF] = "off", NULL};
 static const char *const prune_words[] = {"sound", "estimate", "off", NULL};
-const char *const run_executor_words[] = {"local", "flux", "gridengine", "htcondor", "kubernetes", "lsf",
-                                          "oar",   "pbs",  "slurm",      "ssh",      "torque",     NULL};
+const char *const run_executor_words[] = {"local", "flux", "gridengine", "htcondor", "jobset", "kubernetes", "lsf",
+                                          "oar",   "pbs",  "slurm",      "ssh",      "torque", NULL};
 
 #define WHAT_TO_MATCH(of_run)                                                                                          \
     OPTION(STRING, "config", AT(config), "FILE", "the sweep file", .letter = 'c', .fallback = "sweep.toml"),           \

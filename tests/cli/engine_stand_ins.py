@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.parse
 
 DIRECTORY = os.environ.get("ENGINE_DIR", "engine")
 OWN_VOLUME = "@own-volume@"
@@ -115,8 +116,16 @@ def run_tasks(job):
                                        cwd="/", start_new_session=True, stdout=log, stderr=log)
         put("pid." + task.file, str(process.pid))
         running[process] = task
-    for process, task in running.items():
-        put("code." + task.file, str(process.wait()))
+    while running:
+        for process, task in list(running.items()):
+            if process.poll() is None:
+                continue
+            put("code." + task.file, str(process.returncode))
+            del running[process]
+            if process.returncode and text_of("kind." + job["id"]) == "JobSet":
+                for other in running:
+                    os.killpg(other.pid, signal.SIGTERM)
+        time.sleep(0.02)
     os._exit(0)
 
 
@@ -483,6 +492,13 @@ K8S_JOB = {
                                           "resources": {"limits": {"*": None}}}]}}}}
 
 
+# A JobSet (JobSet API reference, jobset.x-k8s.io/v1alpha2), as far as it is used.
+K8S_JOBSET = {
+    "apiVersion": str, "kind": str, "metadata": K8S_JOB["metadata"],
+    "spec": {"failurePolicy": {"maxRestarts": int}, "replicatedJobs": [{
+        "name": str, "replicas": int, "template": {"spec": dict(K8S_JOB["spec"], backoffLimit=int)}}]}}
+
+
 def k8s_check(value, form, where):
     if isinstance(form, dict):
         for key, inner in (value or {}).items():
@@ -498,14 +514,17 @@ def k8s_check(value, form, where):
 
 def k8s_take(manifest):
     """The created Job; a refusal is a sentence."""
-    k8s_check(manifest, K8S_JOB, "Job")
-    spec = manifest["spec"]
+    is_set = manifest["kind"] == "JobSet"
+    k8s_check(manifest, K8S_JOBSET if is_set else K8S_JOB, manifest["kind"])
+    spec = manifest["spec"]["replicatedJobs"][0]["template"]["spec"] if is_set else manifest["spec"]
     container = spec["template"]["spec"]["containers"][0]
     for key in ("image", "command"):
         if key not in container:
             refuse(f"The Job \"x\" is invalid: spec.template.spec.containers[0].{key}: Required value")
-    fields = {"metadata.labels['batch.kubernetes.io/job-name']": "{id}", "spec.nodeName": "node-a"}
-    environment = {e["name"]: fields[e["valueFrom"]["fieldRef"]["fieldPath"]] for e in container["env"]}
+    fields = {"metadata.labels['batch.kubernetes.io/job-name']": "{id}", "spec.nodeName": "node-a",
+              "metadata.labels['jobset.sigs.k8s.io/jobset-name']": "{id}"}
+    environment = {e["name"]: e.get("value") or fields[e["valueFrom"]["fieldRef"]["fieldPath"]]
+                   for e in container["env"]}
     pod = spec["template"]["spec"]
     sources = {volume["name"]: volume for volume in pod.get("volumes") or []}
     command = container["command"]
@@ -519,6 +538,7 @@ def k8s_take(manifest):
     job_id = submit("", manifest["metadata"]["annotations"], command, list(range(spec["completions"])),
                     dict(environment, JOB_COMPLETION_INDEX="{task}"),
                     lambda number: manifest["metadata"]["generateName"] + f"x7k2{number}")
+    put("kind." + job_id, manifest["kind"])
     return dict(manifest, metadata=dict(manifest["metadata"], name=job_id, namespace="default", uid=job_id))
 
 
@@ -532,13 +552,23 @@ def k8s_pod(task):
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {
         "name": f"{task.job['id']}-{task.index}-abcde", "namespace": "default",
         "labels": {"batch.kubernetes.io/job-name": task.job["id"], "app.kubernetes.io/managed-by": "meshsweep",
+                   "jobset.sigs.k8s.io/jobset-name": task.job["id"],
                    "batch.kubernetes.io/job-completion-index": str(task.index)},
         "annotations": dict(task.job["token"], **{"batch.kubernetes.io/job-completion-index": str(task.index)})},
-        "spec": {"nodeName": "node-a", "containers": []}, "status": status}
+        "spec": {"nodeName": "node-a", "containers": [{"name": "job", "image": "x"}]}, "status": status}
 
 
 def jobs_there():
     return [job for job in jobs() if not Task(job, job["tasks"][0]).cancelled]
+
+
+def k8s_jobset(job):
+    """A pod that fails ends the others (backoffLimit 0, maxRestarts 0)."""
+    tasks = [Task(job, index) for index in job["tasks"]]
+    codes = [task.code for task in tasks]
+    state = "Completed" if codes.count(0) == len(codes) else "Failed" if any(codes) else ""
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {
+        "name": job["id"], "annotations": job["token"]}, "status": {"terminalState": state} if state else {}}
 
 
 def k8s_items(kind):
@@ -546,6 +576,8 @@ def k8s_items(kind):
     there = jobs_there()
     if kind == "pods":
         return [k8s_pod(task) for task in all_tasks() if task.job in there and task.state != "waiting"]
+    if kind == "jobsets":
+        return [k8s_jobset(job) for job in there]
     return [{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": job["id"], "annotations": job["token"]},
              "spec": {"completions": len(job["tasks"])}, "status": {}} for job in there]
 
@@ -572,8 +604,10 @@ class Server(http.server.BaseHTTPRequestHandler):
                         "message": message})
 
     def do_GET(self):
-        where = self.path.partition("?")[0]
+        where, _, query = self.path.partition("?")
         kind = where.rpartition("/")[2]
+        wanted = dict(pair.split("=") for pair in urllib.parse.parse_qs(query).get("labelSelector", [""])[0].split(",")
+                      if pair)
         if where in self.RESOURCES:
             self.say(200, self.RESOURCES[where])
         elif where in ("/api/v1", "/apis/batch/v1"):
@@ -583,8 +617,20 @@ class Server(http.server.BaseHTTPRequestHandler):
                                {"name": name, "singularName": "", "namespaced": True, "kind": word,
                                 "verbs": ["create", "get", "list", "delete"]}]})
         elif kind in ("jobs", "pods"):
-            self.say(200, {"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"},
-                           "items": k8s_items(kind)})
+            self.say(200, {"kind": "PodList" if kind == "pods" else "JobList",
+                           "apiVersion": "v1" if kind == "pods" else "batch/v1", "metadata": {"resourceVersion": "1"},
+                           "items": [item for item in k8s_items(kind) if kind == "jobs" or
+                                     wanted.items() <= item["metadata"]["labels"].items()]})
+        elif kind == "log":
+            name = where.split("/")[-2]
+            log = next(path("log." + task.file) for task in all_tasks() if k8s_pod(task)["metadata"]["name"] == name)
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain")
+            self.end_headers()
+            with open(log, "rb") as file:
+                lines = file.read().splitlines(keepends=True)
+            tail = urllib.parse.parse_qs(query).get("tailLines")
+            self.wfile.write(b"".join(lines[-int(tail[0]):] if tail else lines))
         else:
             self.fail(404, "NotFound", "the server could not find the requested resource")
 
@@ -634,11 +680,19 @@ def kubectl(argv):
     elif argv[0] == "create":
         import yaml
         with open(argv[1].partition("=")[2], encoding="utf-8") as file:
-            print("job.batch/" + k8s_take(yaml.safe_load(file))["metadata"]["name"])
-    elif argv[:2] == ["get", "jobs,pods"] and "--output=json" in argv:
-        print(json.dumps({"apiVersion": "v1", "kind": "List", "items": k8s_items("jobs") + k8s_items("pods")}))
+            taken = k8s_take(yaml.safe_load(file))
+            print(f"{taken['kind'].lower()}.x/{taken['metadata']['name']}")
+    elif argv[0] == "get" and argv[1] in ("jobs,pods", "jobsets,pods") and "--output=json" in argv:
+        print(json.dumps({"apiVersion": "v1", "kind": "List",
+                          "items": k8s_items(argv[1].partition(",")[0]) + k8s_items("pods")}))
     elif argv[0] == "logs":
         k8s_logs(argv[1:])
+    elif argv[:3] == ["delete", "--wait=false", "pods"]:
+        wanted = dict(pair.split("=") for pair in argv[3].partition("=")[2].split(","))
+        for task in all_tasks():
+            labels = k8s_pod(task)["metadata"]["labels"] if task.state == "running" else {}
+            if wanted.items() <= labels.items():
+                os.killpg(int(text_of("pid." + task.file)), signal.SIGTERM)
     elif argv[0] == "delete":
         name = argv[-1].partition("/")[2]
         if not cancel(name):
@@ -652,7 +706,7 @@ COMMANDS = {"pbs": {"qsub": pbs_qsub, "qstat": pbs_qstat, "qdel": pbs_qdel},
             "htcondor": {"condor_submit": condor_submit, "condor_q": condor_q, "condor_history": condor_history,
                          "condor_rm": condor_rm},
             "oar": {"oarsub": oarsub, "oarstat": oarstat, "oardel": oardel},
-            "kubernetes": {"kubectl": kubectl}}
+            "jobset": {"kubectl": kubectl}, "kubernetes": {"kubectl": kubectl}}
 
 
 def main():

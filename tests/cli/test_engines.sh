@@ -5,7 +5,7 @@ CASE_SECONDS=200
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/slurm_stand_ins.sh"
 
-engines="pbs lsf flux htcondor oar kubernetes"
+engines="pbs lsf flux htcondor oar jobset kubernetes"
 
 # Words of the systems: what a refusal for the number of jobs, and an answer that is lost, look like.
 limit_of()
@@ -15,7 +15,7 @@ limit_of()
     lsf) echo "Pending job threshold reached. Retrying in 60 seconds..." ;;
     htcondor) echo "ERROR: Number of submitted jobs would exceed MAX_JOBS_PER_OWNER" ;;
     oar) echo "[ERROR] too many jobs in queue" ;;
-    kubernetes) echo 'Error from server (Forbidden): jobs.batch is forbidden: exceeded quota: q' ;;
+    jobset | kubernetes) echo 'Error from server (Forbidden): jobs.batch is forbidden: exceeded quota: q' ;;
     esac
 }
 
@@ -27,7 +27,7 @@ silence_of()
     flux) echo "flux-batch: ERROR: Unable to connect to Flux: Connection refused" ;;
     htcondor) echo "ERROR: Failed to commit job submission into the queue." ;;
     oar) echo "[ERROR] cannot connect to the database" ;;
-    kubernetes) echo "Unable to connect to the server: net/http: TLS handshake timeout" ;;
+    jobset | kubernetes) echo "Unable to connect to the server: net/http: TLS handshake timeout" ;;
     esac
 }
 
@@ -55,7 +55,8 @@ engine_sweep() # ENGINE N [COMMAND]
     slurm_sweep "${@:2}"
     sed -i "s/^\[slurm\]/[executor]\nname = \"$1\"/; s/poll = .*/poll = \"200ms\"/; s/absence = .*/absence = \"2s\"/" \
         sweep.toml
-    [ "$1" != kubernetes ] || cat >>sweep.toml <<END
+    case $1 in jobset | kubernetes) ;; *) return ;; esac
+    cat >>sweep.toml <<END
 [executor.set]
 image = "debian"
 volume_claim = "data"
@@ -125,7 +126,7 @@ job__deleted_by_hand__not_tried_again()
         wait_command
         expect_only_status 3
         # Kubernetes keeps no record of a Job that is deleted: its own file says by what it ended.
-        expect_sql "$([ "$engine" = kubernetes ] && echo signal || echo cancelled)|1
+        expect_sql "$(case $engine in jobset | kubernetes) echo signal ;; *) echo cancelled ;; esac)|1
 ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
     done
 }
@@ -140,6 +141,7 @@ delete_first() # ENGINE
     flux) flux cancel "$reference" ;;
     htcondor) condor_rm "$reference" >/dev/null ;;
     oar) oardel "$reference" >/dev/null ;;
+    jobset) kubectl delete "jobset/$reference" >/dev/null ;;
     kubernetes) kubectl delete "job/${reference%%/*}" >/dev/null ;;
     esac
 }
@@ -318,6 +320,17 @@ framed__log_that_is_wrong__no_result()
     done <<<"$wrong_logs"
 }
 
+framed__log_of_a_failure_that_is_wrong__lost()
+{
+    talkative_sweep 1 'exit 7' </dev/null
+    sed -i 's/^absence = .*/absence = "1s"/' sweep.toml
+    printf '[retry]\nlost = 1\nbackoff = "0s"\n' >>sweep.toml
+    echo 'sed s/exit=7/exit=0/' >engine/filter
+    run_at_engine 5
+    expect_any_stderr
+    expect_sql "failed|lost|1" "SELECT DISTINCT state, failure, message LIKE '%FAILED%wrong checksum%' FROM attempt"
+}
+
 framed__log_that_is_wrong_at_first__fetched_again()
 {
     local filter said
@@ -399,6 +412,39 @@ END
     expect_stderr_contains "its files are too large to go there with the job"
 }
 
+# Of two hosts, with shared files and without: the command runs on each.
+jobset__several_hosts__named_and_ended_together()
+{
+    local shared n rank
+    for shared in true false; do
+        enter jobset
+        engine_sweep jobset 3 "echo \"{n} rank \$NODE_RANK of \$MESHSWEEP_HOSTS at \$MASTER_ADDR\" >>$PWD/seen;"\
+' [ {n}$NODE_RANK != 21 ] || { sleep 1; exit 7; };[ {n} != 2 ] || sleep 99; sleep $NODE_RANK; echo "score: {n}"' <<'END'
+queue = "team-a"
+[[cluster_spec]]
+num_hosts = 2
+num_devices_per_host = 4
+gpu_type = "H100"
+END
+        sed -i "s/^name = \"jobset\"/&\nshared = $shared\nheartbeat = \"1s\"/; /^gpus = false/d" sweep.toml
+        run_at_engine 3
+        expect_any_stderr
+        expect_sql "ok|0
+signal|
+ok|0" "SELECT coalesce(failure, state), exit_code FROM attempt ORDER BY id"
+        sort seen | sed 's/x7k2[0-9]/ID/g' >said
+        for n in 1 2 3; do
+            for rank in 0 1; do
+                echo "$n rank $rank of meshsweep-ID-w-0-0.meshsweep-ID,meshsweep-ID-w-0-1.meshsweep-ID at" \
+                    meshsweep-ID-w-0-0.meshsweep-ID
+            done
+        done | cmp - said || fail "ranks and hosts: $(cat said)"
+        for said in 'kueue.x-k8s.io/queue-name: team-a' 'nvidia.com/gpu: 4' 'nvidia.com/gpu.product: H100'; do
+            grep -q "$said" results.db.d/jobset/*/description || fail "no $said"
+        done
+    done
+}
+
 framed__system_without_fetch__refused()
 {
     enter pbs
@@ -430,6 +476,11 @@ END
     expect_sql "node-a|ok|0
 node-a|exit|7
 node-a|ok|0" "SELECT host, coalesce(failure, state), exit_code FROM attempt ORDER BY id"
+    rm -rf results.db*
+    sed -i '/^volume_/d; s/^name = "kube.*/&\nshared = false/' sweep.toml
+    run_at_engine 3
+    expect_any_stderr
+    expect_sql "ok|exit|ok" "SELECT group_concat(coalesce(failure, state), '|') FROM (SELECT * FROM attempt ORDER BY 1)"
     rm -rf results.db*
     echo '1 exceeded quota: q' >engine/most
     run_at_engine 3
