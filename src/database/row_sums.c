@@ -14,6 +14,7 @@ struct sum_of_rows {
     uint64_t all;
     bool is_sorted;
     struct buffer row, before;
+    size_t key_length; /* of the values in the row that no other row has, unless one is NULL */
 };
 
 static void add_bytes(struct buffer *b, char kind, const void *bytes, int length)
@@ -58,12 +59,21 @@ static void add_row(sqlite3_context *c, int count, sqlite3_value **values)
     if (!sum)
         out_of_memory();
     const struct buffer before = sum->row;
+    const int unique = sqlite3_user_data(c) ? sqlite3_value_int(*values++) : 0;
+    bool is_null = unique == 0;
+    count -= sqlite3_user_data(c) != NULL;
     sum->is_sorted |= before.length == 0;
     sum->row = sum->before;
     sum->before = before;
     buffer_clear(&sum->row);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        if (i == unique)
+            sum->key_length = sum->row.length;
+        is_null |= i < unique && sqlite3_value_type(values[i]) == SQLITE_NULL;
         add_value(&sum->row, values[i]);
+    }
+    if (!is_null && before.length >= sum->key_length)
+        sum->is_sorted &= memcmp(before.data, sum->row.data, sum->key_length) != 0;
     const size_t least = sum->row.length < before.length ? sum->row.length : before.length;
     sum->is_sorted &= least == 0 || memcmp(before.data, sum->row.data, least) <= 0;
     const struct hash128 hash = hash_bytes(sum->row.data, sum->row.length);
@@ -133,22 +143,22 @@ static int compare_table(struct db *db, struct table_sums *t, bool *agree, struc
 }
 
 /* Row: table, index, its SQL, its columns and those that tell its rows (NULL: one of them is an expression), how the
- * table is read, whether the index is the table. */
+ * table is read, whether the index is the table, how many columns are unique. */
 static bool add_index(struct table_sums *t, const struct stmt *s)
 {
     const char *condition = condition_of(stmt_is_null(s, 2) ? NULL : stmt_text(s, 2));
     if (!condition || stmt_is_null(s, 3))
         return false;
     if (stmt_int(s, 5)) {
-        buffer_printf(&t->sums, "%ssorted_row_sum(%s) AS sum_%zu", t->count ? ", " : "", stmt_text(s, 3), t->count);
+        buffer_printf(&t->sums, "%ssorted_row_sum(0, %s) AS sum_%zu", t->count ? ", " : "", stmt_text(s, 3), t->count);
         buffer_printf(&t->comparisons, "%ssum_%zu IS NOT NULL", t->count ? " AND " : "", t->count);
         t->count++;
         return true;
     }
     buffer_printf(&t->sums, "%srow_sum(%s) FILTER (WHERE %s) AS sum_%zu", t->count ? ", " : "", stmt_text(s, 3),
                   condition, t->count);
-    buffer_printf(&t->comparisons, "%ssum_%zu IS (SELECT sorted_row_sum(%s) FROM ", t->count ? " AND " : "", t->count,
-                  stmt_text(s, 3));
+    buffer_printf(&t->comparisons, "%ssum_%zu IS (SELECT sorted_row_sum(%s, %s) FROM ", t->count ? " AND " : "",
+                  t->count, stmt_text(s, 6), stmt_text(s, 3));
     buffer_add_quoted(&t->comparisons, t->table, '"');
     buffer_add_text(&t->comparisons, " INDEXED BY ");
     buffer_add_quoted(&t->comparisons, stmt_text(s, 1), '"');
@@ -161,13 +171,14 @@ int row_sums_indexes_agree(struct db *db, bool *yes, struct error *e)
 {
     /* A table WITHOUT ROWID is an index itself, which is not in the schema: NOT INDEXED would leave SQLite any. */
     static const char sql[] =
-        "WITH listed AS (SELECT t.name AS \"table\", l.name, i.sql, i.name IS NULL AS is_table"
+        "WITH listed AS (SELECT t.name AS \"table\", l.name, l.\"unique\", i.sql, i.name IS NULL AS is_table"
         "  FROM sqlite_schema AS t JOIN pragma_index_list(t.name) AS l LEFT JOIN sqlite_schema AS i"
         "  ON i.type = 'index' AND i.name = l.name WHERE t.type = 'table')"
         " SELECT \"table\", name, sql, (SELECT iif(min(cid) < -1, NULL, group_concat(iif(cid = -1, 'rowid',"
         "  printf('\"%w\"', x.name)))) FROM pragma_index_xinfo(o.name) AS x WHERE \"key\" OR NOT is_table),"
         " ifnull((SELECT printf(' INDEXED BY \"%w\"', name) FROM listed WHERE \"table\" = o.\"table\" AND is_table),"
-        "  ' NOT INDEXED'), is_table FROM listed AS o ORDER BY 1";
+        "  ' NOT INDEXED'), is_table,"
+        " iif(\"unique\", (SELECT count(*) FROM pragma_index_info(o.name)), 0) FROM listed AS o ORDER BY 1";
     struct table_sums t = {0};
     struct stmt *s = NULL;
     bool agree = true;

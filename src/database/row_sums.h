@@ -4,10 +4,10 @@
 #include "database/db.h"
 
 /* Adds the aggregates row_sum(VALUE, …), 64 bits that are equal for the same rows in whatever order, and for others but
- * once in 2^64, and sorted_row_sum, which is NULL of rows that do not come in order. */
+ * once in 2^64, and sorted_row_sum(N, VALUE, …), which is NULL of rows that do not come in order, or of which two have
+ * the same first N values, none of them NULL. */
 int row_sums_add(struct db *db, struct error *e);
 
 /* Tells whether each index has the rows of its table, in order, which SQLite's integrity_check looks up entry by entry,
- * for most of its time. `*yes` is false as well where that cannot be told. Needs row_sum. That a unique index holds
- * no value twice is not looked at. */
+ * for most of its time. `*yes` is false as well where that cannot be told. Needs row_sum. */
 int row_sums_indexes_agree(struct db *db, bool *yes, struct error *e);

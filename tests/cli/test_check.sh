@@ -149,6 +149,23 @@ check_database__rows_out_of_order__said()
     expect_said only_stdout_contains 1 'row not in PRIMARY KEY order for meta' check
 }
 
+# quick_check says nothing of it.
+check_database__value_twice_in_a_unique_index__said()
+{
+    local columns
+    quiet_database ""
+    set_unique() # FROM TO
+    {
+        sqlite3 -cmd '.dbconfig defensive off' results.db "PRAGMA writable_schema = 1;
+            UPDATE sqlite_schema SET sql = replace(sql, '$1', '$2') WHERE name = 'spec_hash'" >/dev/null
+    }
+    set_unique 'CREATE UNIQUE' 'CREATE'
+    columns=$(sql "SELECT group_concat(name) FROM pragma_table_info('spec') WHERE name <> 'id'")
+    sql "INSERT INTO spec (id, $columns) SELECT 9, $columns FROM spec WHERE id = 1"
+    set_unique 'CREATE' 'CREATE UNIQUE'
+    expect_said only_stdout_contains 1 'non-unique entry in index spec_hash' check
+}
+
 flip_byte() # FILE OFFSET
 {
     local byte
