@@ -6,16 +6,15 @@
 
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/string_list.h"
 #include "util/utf8.h"
 
 #define BLANKS " \t\r"
-#define SLOTS_MOST 1024
 
 void host_list_free(struct host_list *l)
 {
-    for (size_t i = 0; i < l->count; i++) {
+    for (size_t i = 0; i < l->count; i++)
         free_all(l->hosts[i].name, l->hosts[i].devices);
-    }
     free(l->hosts);
     *l = HOST_LIST_INIT;
 }
@@ -28,7 +27,7 @@ static struct host *find(const struct host_list *l, const char *name)
     return NULL;
 }
 
-static void add(struct host_list *l, const char *name, int64_t slots)
+void host_list_add(struct host_list *l, const char *name, int64_t slots)
 {
     l->hosts = array_grow(l->hosts, l->count, sizeof *l->hosts);
     struct host *h = &l->hosts[l->count++];
@@ -39,44 +38,55 @@ static void add(struct host_list *l, const char *name, int64_t slots)
 
 /* --- hostfiles --- */
 
-static void read_line(const char *path, int number, char *line, struct host_list *l, struct error *e)
+char *hostfile_word(struct hostfile_line *line)
 {
-    char *rest = NULL;
-    line[strcspn(line, "#")] = '\0';
-    const char *name = strtok_r(line, BLANKS, &rest);
-    if (!name)
-        return;
-    const char *slots = strtok_r(NULL, BLANKS, &rest), *more = strtok_r(NULL, BLANKS, &rest);
+    return strtok_r(NULL, BLANKS, &line->rest);
+}
+
+int hostfile_read(const char *path, const char *text, hostfile_take *take, void *list, struct error *e)
+{
+    struct error problems = ERROR_INIT;
+    OWNED char *copy = xstrdup(text + utf8_mark_length(text, strlen(text)));
+    struct hostfile_line line = {.path = path, .number = 1};
+    OWNED_LIST names = STRING_LIST_INIT;
+    for (char *at = copy, *next; at; at = next, line.number++) {
+        next = strchr(at, '\n');
+        if (next)
+            *next++ = '\0';
+        at[strcspn(at, "#")] = '\0';
+        line.name = strtok_r(at, BLANKS, &line.rest);
+        if (line.name && string_list_find(&names, line.name) < names.count)
+            error_add_line(&problems, ERROR_USAGE, "%s:%d: host %s is listed twice", path, line.number, line.name);
+        else if (line.name) {
+            string_list_add(&names, xstrdup(line.name));
+            take(list, &line, &problems);
+        }
+    }
+    if (names.count == 0)
+        error_set(&problems, ERROR_USAGE, "%s: it lists no hosts", path);
+    if (problems.kind)
+        *e = problems;
+    return problems.kind ? -1 : 0;
+}
+
+static void take_line(void *list, struct hostfile_line *line, struct error *problems)
+{
+    const char *slots = hostfile_word(line), *more = hostfile_word(line);
     int64_t n = 0;
     if (!slots || more || strncmp(slots, "slots=", 6) != 0 || !parse_int64(slots + 6, &n))
-        error_add_line(e, ERROR_USAGE, "%s:%d: write each line as `HOST slots=N`", path, number);
-    else if (n < 1 || n > SLOTS_MOST)
-        error_add_line(e, ERROR_USAGE, "%s:%d: a host has 1 to %d slots, not %lld", path, number, SLOTS_MOST,
-                       (long long)n);
-    else if (find(l, name))
-        error_add_line(e, ERROR_USAGE, "%s:%d: host %s is listed twice", path, number, name);
+        error_add_line(problems, ERROR_USAGE, "%s:%d: write each line as `HOST slots=N`", line->path, line->number);
+    else if (n < 1 || n > HOSTFILE_SLOTS_MOST)
+        error_add_line(problems, ERROR_USAGE, "%s:%d: a host has 1 to %d slots, not %lld", line->path, line->number,
+                       HOSTFILE_SLOTS_MOST, (long long)n);
     else
-        add(l, name, n);
+        host_list_add(list, line->name, n);
 }
 
 int hosts_parse(const char *path, const char *text, struct host_list *out, struct error *e)
 {
     struct host_list l = HOST_LIST_INIT;
-    struct error problems = ERROR_INIT;
-    char *copy = xstrdup(text + utf8_mark_length(text, strlen(text)));
-    int number = 1;
-    for (char *line = copy, *next; line; line = next, number++) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        read_line(path, number, line, &l, &problems);
-    }
-    free(copy);
-    if (!problems.kind && l.count == 0)
-        error_set(&problems, ERROR_USAGE, "%s: it lists no hosts", path);
-    if (problems.kind) {
+    if (hostfile_read(path, text, take_line, &l, e) < 0) {
         host_list_free(&l);
-        *e = problems;
         return -1;
     }
     *out = l;
@@ -102,7 +112,7 @@ static int mark_host(const struct host_list *l, char *text, bool *marks, const c
     const struct host *h = find(l, text);
     if (!h)
         return error_set(e, ERROR_USAGE, "%s: the hostfile has no host `%s`", option, text);
-    bool *own = marks + (size_t)(h - l->hosts) * SLOTS_MOST;
+    bool *own = marks + (size_t)(h - l->hosts) * HOSTFILE_SLOTS_MOST;
     for (size_t i = 0; !numbers && i < h->device_count; i++)
         own[h->devices[i]] = true;
     if (numbers && !*numbers)
@@ -131,7 +141,7 @@ static size_t count_kept(const struct host_list *l, const bool *marks, bool want
     size_t n = 0;
     for (size_t h = 0; h < l->count; h++)
         for (size_t i = 0; i < l->hosts[h].device_count; i++)
-            n += marks[h * SLOTS_MOST + (size_t)l->hosts[h].devices[i]] == wanted;
+            n += marks[h * HOSTFILE_SLOTS_MOST + (size_t)l->hosts[h].devices[i]] == wanted;
     return n;
 }
 
@@ -142,7 +152,7 @@ static void keep_marked(struct host_list *l, const bool *marks, bool wanted)
         struct host *host = &l->hosts[h];
         size_t n = 0;
         for (size_t i = 0; i < host->device_count; i++)
-            if (marks[h * SLOTS_MOST + (size_t)host->devices[i]] == wanted)
+            if (marks[h * HOSTFILE_SLOTS_MOST + (size_t)host->devices[i]] == wanted)
                 host->devices[n++] = host->devices[i];
         host->device_count = n;
         if (n > 0) {
@@ -162,7 +172,7 @@ int hosts_filter(struct host_list *l, const char *include, const char *exclude, 
     if (!including && !excluding)
         return 0;
     const char *option = including ? "include" : "exclude";
-    OWNED bool *marks = xcalloc(l->count * SLOTS_MOST + 1, sizeof *marks);
+    OWNED bool *marks = xcalloc(l->count * HOSTFILE_SLOTS_MOST + 1, sizeof *marks);
     int rc = mark(l, including ? include : exclude, marks, option, e);
     if (rc == 0 && count_kept(l, marks, including) == 0)
         rc = error_set(e, ERROR_USAGE, "%s: no host is left", option);

@@ -12,7 +12,7 @@
 #include "util/parse.h"
 #include "util/shell_words.h"
 
-enum { SLOTS_MOST = 1024, ANSWER_MS = 90000, MOST_BYTES = 1 << 20 };
+enum { ANSWER_MS = 90000, MOST_BYTES = 1 << 20 };
 
 void ssh_hosts_free(struct ssh_hosts *l)
 {
@@ -24,14 +24,6 @@ void ssh_hosts_free(struct ssh_hosts *l)
 
 /* --- which there are --- */
 
-static bool is_listed(const struct ssh_hosts *l, const char *name)
-{
-    for (size_t i = 0; i < l->count; i++)
-        if (strcmp(l->items[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 static bool take_word(const char *word, struct ssh_host *h)
 {
     if (strncmp(word, "directory=/", 11) == 0) {
@@ -39,28 +31,22 @@ static bool take_word(const char *word, struct ssh_host *h)
         return true;
     }
     return strncmp(word, "slots=", 6) == 0 && parse_int64(word + 6, &h->slots) && h->slots >= 1 &&
-           h->slots <= SLOTS_MOST;
+           h->slots <= HOSTFILE_SLOTS_MOST;
 }
 
-static void read_line(const char *path, int number, char *line, struct ssh_hosts *l, struct error *e)
+static void take_line(void *list, struct hostfile_line *line, struct error *problems)
 {
-    static const char blanks[] = " \t\r";
-    char *rest = NULL;
-    line[strcspn(line, "#")] = '\0';
-    const char *name = strtok_r(line, blanks, &rest), *wrong = NULL;
-    if (!name)
-        return;
+    struct ssh_hosts *l = list;
     struct ssh_host h = {NULL, NULL, 0};
-    for (const char *word = strtok_r(NULL, blanks, &rest); word && !wrong; word = strtok_r(NULL, blanks, &rest))
+    const char *wrong = NULL;
+    for (const char *word = hostfile_word(line); word && !wrong; word = hostfile_word(line))
         wrong = take_word(word, &h) ? NULL : word;
-    if (wrong || name[0] == '-' || strpbrk(name, ",:\"'"))
-        error_add_line(e, ERROR_USAGE,
+    if (wrong || line->name[0] == '-' || strpbrk(line->name, ",:\"'"))
+        error_add_line(problems, ERROR_USAGE,
                        "%s:%d: write each host as `HOST [slots=N] [directory=/PATH]`, with 1 to %d slots, not `%s`",
-                       path, number, SLOTS_MOST, wrong ? wrong : name);
-    else if (is_listed(l, name))
-        error_add_line(e, ERROR_USAGE, "%s:%d: host %s is listed twice", path, number, name);
+                       line->path, line->number, HOSTFILE_SLOTS_MOST, wrong ? wrong : line->name);
     else {
-        h.name = xstrdup(name);
+        h.name = xstrdup(line->name);
         *array_add(l->items, l->count) = h;
         return;
     }
@@ -70,21 +56,8 @@ static void read_line(const char *path, int number, char *line, struct ssh_hosts
 int ssh_hosts_parse(const char *path, const char *text, struct ssh_hosts *out, struct error *e)
 {
     struct ssh_hosts l = SSH_HOSTS_INIT;
-    struct error problems = ERROR_INIT;
-    char *copy = xstrdup(text);
-    int number = 1;
-    for (char *line = copy, *next; line; line = next, number++) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        read_line(path, number, line, &l, &problems);
-    }
-    free(copy);
-    if (!problems.kind && l.count == 0)
-        error_set(&problems, ERROR_USAGE, "%s: it lists no hosts", path);
-    if (problems.kind) {
+    if (hostfile_read(path, text, take_line, &l, e) < 0) {
         ssh_hosts_free(&l);
-        *e = problems;
         return -1;
     }
     *out = l;
@@ -185,7 +158,8 @@ static int take_answer(const char *line, struct ssh_hosts *hosts, struct error *
     int64_t devices;
     if (status != 0 && ssh_is_refusal(end + 1))
         return error_set(e, ERROR_USAGE, "host %s: %s", h->name, end + 1);
-    h->slots = status == 0 && parse_int64(end + 1, &devices) && devices > 0 ? devices : 1;
+    const bool are_told = status == 0 && parse_int64(end + 1, &devices) && devices > 0;
+    h->slots = !are_told ? 1 : devices < HOSTFILE_SLOTS_MOST ? devices : HOSTFILE_SLOTS_MOST;
     return 0;
 }
 
@@ -206,13 +180,10 @@ static int ask(const struct ssh_config *config, char *const *environment, struct
 
 static int filter(const struct sweep *sweep, const struct ssh_hosts *hosts, struct device_list *out, struct error *e)
 {
-    OWNED_BUFFER lines = BUFFER_INIT;
     struct host_list list = HOST_LIST_INIT;
     for (size_t i = 0; i < hosts->count; i++)
-        buffer_printf(&lines, "%s slots=%lld\n", hosts->items[i].name, (long long)hosts->items[i].slots);
-    int rc = hosts_parse("hosts", buffer_text(&lines), &list, e);
-    if (rc == 0)
-        rc = hosts_filter(&list, sweep->local.include, sweep->local.exclude, e);
+        host_list_add(&list, hosts->items[i].name, hosts->items[i].slots ? hosts->items[i].slots : 1);
+    int rc = hosts_filter(&list, sweep->local.include, sweep->local.exclude, e);
     *out = (struct device_list){.source = "hosts of [ssh]", .hosts = true};
     for (size_t i = 0; rc == 0 && i < list.count; i++)
         for (size_t k = 0; k < list.hosts[i].device_count && out->count < DEVICES_MOST; k++) {

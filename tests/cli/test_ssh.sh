@@ -306,7 +306,7 @@ hosts__hostfile_of_local__the_same()
 {
     start_hosts
     printf 'a2 slots=1\na3 slots=1 # old\na4 slots=1\n' >hosts
-    ssh_sweep 2 'echo $WHERE; n=0; while [ $(ls begun.* | wc -l) -lt 2 ] && [ $n -lt 300 ]; do : >begun.{n}; '\
+    ssh_sweep 2 'echo $WHERE; n=0; while [ $(ls | grep -c ^begun) -lt 2 ] && [ $n -lt 300 ]; do : >begun.{n}; '\
 'n=$((n+1)); sleep 0.1; done' <<'END'
 [local]
 hostfile = "hosts"

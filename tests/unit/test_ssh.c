@@ -13,7 +13,7 @@
 TEST(ssh_hosts_parse__slots_and_directory__kept)
 {
     struct ssh_hosts l = SSH_HOSTS_INIT;
-    FAIL_IF(ssh_hosts_parse("f", "# two\nme@a slots=4\n\nb\tdirectory=/x/y # old\r\n", &l, &e));
+    FAIL_IF(ssh_hosts_parse("f", "\xef\xbb\xbf# two\nme@a slots=4\n\nb\tdirectory=/x/y # old\r\n", &l, &e));
     assert_int_equal(l.count, 2);
     assert_string_equal(l.items[0].name, "me@a");
     assert_int_equal(l.items[0].slots, 4);
