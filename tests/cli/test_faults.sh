@@ -135,8 +135,8 @@ visit_all() # PREPARE TIMES [POINTS THAT ARE NOT PASSED]
 {
     local point visited=0
     undisturbed
-    # What Slurm, searches, fixtures and archives alone have: see below, test_fixtures.sh and test_archive.sh.
-    grep -v -e '^submi' -e '^trial-' -e '^fixture-' -e '^archive-' points >passed
+    # What Slurm, searches, fixtures, archives and frames alone have: see below, and the tests of these.
+    grep -v -e '^submi' -e '^trial-' -e '^fixture-' -e '^archive-' -e '^frame' -e '-fetched$' points >passed
     while read -r point; do
         case " ${3-} " in
         *" $point "*) continue ;;

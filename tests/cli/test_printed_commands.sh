@@ -69,6 +69,7 @@ scripts/mutate.sh 60|runs for minutes
 scripts/mutate.sh|runs for minutes
 scripts/bench.sh accuracy|runs for minutes
 scripts/bench.sh search|runs for minutes
+scripts/bench.sh imported|runs for minutes
 scripts/bench.sh slurm|runs for minutes
 scripts/bench.sh interrupts|runs for minutes
 scripts/bench.sh plan|runs for minutes
