@@ -320,7 +320,8 @@ static int refuse_excluded(const struct proposal_place *place, const struct aske
         r.rule = by->name;
         r.reason = by->reason && *by->reason ? by->reason : by->require;
     } else {
-        r.reason = missing = missing_value(place, p);
+        missing = missing_value(place, p);
+        r.reason = missing;
     }
     return refuse(place, p, &r, list, e);
 }

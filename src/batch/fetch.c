@@ -114,13 +114,12 @@ static void take_result(struct fetching *f)
     struct batch_report r;
     struct error e = ERROR_INIT;
     char *path = xasprintf("%s/" BATCH_RESULT_FILE, f->job_dir);
-    if (!f->result || !batch_report_parse(f->result, &r) || r.attempt != f->attempt)
-        note_no_result(f);
-    else if (r.ended && (f->have[OUTPUT] < r.output_bytes || f->have[METRICS] < r.metrics_bytes))
+    const bool is_there = f->result && batch_report_parse(f->result, &r) && r.attempt == f->attempt;
+    if (is_there && r.ended && (f->have[OUTPUT] < r.output_bytes || f->have[METRICS] < r.metrics_bytes))
         note_wrong(f, xstrdup("its log has lost what the job wrote before its result (was it rotated?)"));
-    else if (file_write_atomic(path, f->result, strlen(f->result), &e) < 0)
+    else if (is_there && file_write_atomic(path, f->result, strlen(f->result), &e) < 0)
         note_wrong(f, xstrdup(e.text));
-    else if (!r.ended)
+    else if (!is_there || !r.ended)
         note_no_result(f);
     FAULT(RESULT_FETCHED);
     free(path);
