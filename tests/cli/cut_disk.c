@@ -1,4 +1,4 @@
-/* What a disk may hold after a power cut, from what record_disk.c wrote down: cut_disk RECORDED SEED DIRECTORY
+/* Makes what a disk may hold after a power cut, from record_disk.c's notes: cut_disk RECORDED SEED DIRECTORY
  *
  * The power goes after a number of acts that the seed chooses. What was synced is there. Of what was written to a file
  * since its last sync the seed chooses for each file: nothing, all, a beginning whose last write is torn at a sector,

@@ -1,4 +1,4 @@
-/* What record_disk.c writes down and cut_disk.c reads. */
+/* The acts that record_disk.c writes down and cut_disk.c reads. */
 #pragma once
 
 #include <stdint.h>

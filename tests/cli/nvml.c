@@ -167,7 +167,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(size_t handle, unsigned long long 
     return read_wide(handle, REASONS, reasons);
 }
 
-/* Of errors that could not be corrected, since the driver was loaded. */
+/* Tells the errors that could not be corrected, since the driver was loaded. */
 int nvmlDeviceGetTotalEccErrors(size_t handle, int type, int counter, unsigned long long *errors);
 int nvmlDeviceGetTotalEccErrors(size_t handle, int type, int counter, unsigned long long *errors)
 {

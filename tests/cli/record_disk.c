@@ -21,7 +21,7 @@
 
 static const char *below;
 static int trace = -1;
-/* What is done and what is written down about it are one step. */
+/* An act and what is written down about it are one step. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((constructor)) static void begin(void)

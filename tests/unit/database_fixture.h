@@ -1,4 +1,4 @@
-/* What tests that write to a database of their own share. */
+/* The common parts of tests that write to a database of their own. */
 #pragma once
 
 #include "database/db.h"

@@ -1,4 +1,4 @@
-/* What tests of predictions share: a GPT, completed inputs, numbers that are close. */
+/* The common parts of tests of predictions: a GPT, completed inputs, numbers that are close. */
 #pragma once
 
 #include <math.h>

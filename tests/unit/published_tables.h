@@ -8,7 +8,7 @@
 #define GIB 1073741824.0
 #define SMI_GB (1000 * 1048576.0) /* nvidia-smi's MiB, in thousands */
 
-/* Where an input is from: a column, or the same for all rows, or for those where columns are what `when` has in pairs:
+/* The source of an input: a column, or the same for all rows, or for those where columns are what `when` has in pairs:
  * a value, or after '<' one that is greater. */
 #define CONDITIONS 10
 struct given {
@@ -56,7 +56,7 @@ struct table {
         .input = NULL                                                                                                  \
     }
 
-/* What most tables call alike. */
+/* The names that most tables share. */
 #define SHAPE COLUMN("layers"), COLUMN("hidden"), COLUMN("heads")
 #define BATCHES FROM("micro_batch", "mbs"), FROM("gradient_accumulation", "grad_acc")
 #define DEGREES COLUMN("tp"), COLUMN("pp"), COLUMN("dp")
@@ -281,7 +281,7 @@ static const struct given fms_prepared[] = {FMS_ADAPTERS, DROPOUT, NF4, ALWAYS("
         .memory = "peak_bytes", .unit = 1, .ran = "outcome", .ran_value = "ok", .failed = "oom",                       \
         .counter = COUNTER_ALLOCATED, .rate = "tokens_per_s_gpu", .only = {__VA_ARGS__}, .most = largest               \
     }
-/* What nvidia-smi says. */
+/* A table with what nvidia-smi says. */
 #define ON_THE_DEVICE(called, values, ...)                                                                             \
     {                                                                                                                  \
         .name = called, .file = "fms-acceleration.csv", .framework = "hf-trainer", .given = values,                    \

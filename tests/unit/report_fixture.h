@@ -43,7 +43,7 @@ struct fixture_sink {
 int fixture_next(void *context, struct cell *cells, struct error *e);
 int fixture_write(void *context, const void *bytes, size_t length, struct error *e);
 
-/* What `render` makes of the rows with these options, NULL-terminated names and units (NULL: none). The caller's;
- * the test fails when rendering does. */
+/* Returns what `render` makes of the rows with these options, NULL-terminated names and units (NULL: none). The
+ * caller's; the test fails when rendering does. */
 char *fixture_render(render_function *render, const struct cell *cells, size_t row_count, const char *const *names,
                      const char *const *units, struct render_options options);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Where each takes fifty times as long, scripts/memcheck.sh says so. */
+/* The variable is set by scripts/memcheck.sh, where each round takes fifty times as long. */
 static inline bool rounds_are_few(void)
 {
     return getenv("MESHSWEEP_FEW_ROUNDS") != NULL;

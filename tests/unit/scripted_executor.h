@@ -13,7 +13,7 @@ struct scripted_end {
     const char *output;
 };
 
-/* What wakes the wait of that number, from 1, instead of an end. */
+/* A wake-up of the wait of that number, from 1, instead of an end. */
 struct scripted_wake {
     int64_t wait;
     int bits, signal;
@@ -29,7 +29,7 @@ struct script {
     bool refuse;          /* to be made */
     bool refuse_left;     /* to say what became of attempts that were left */
     const char *database; /* where the reader looks */
-    /* What the attempt that ended last has printed, once another is started; NULL: as it was. */
+    /* The output of the attempt that ended last, once another is started; NULL: as it was. */
     const char *late_output;
     const char *before_end; /* SQL that a person types before the first end; NULL: none */
 };

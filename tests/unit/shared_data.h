@@ -15,7 +15,7 @@ struct shared_table {
 bool shared_table_load(const char *name, struct shared_table *out);
 void shared_table_free(struct shared_table *t);
 
-/* Of row `row`; ends the test when there is no such column. Borrowed. */
+/* Returns the cell of row `row`; ends the test when there is no such column. Borrowed. */
 const char *shared_text(const struct shared_table *t, size_t row, const char *column);
 
 /* 0 where the cell is empty; ends the test when it is text. */

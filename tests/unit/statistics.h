@@ -1,4 +1,4 @@
-/* What tests say about lists of numbers. */
+/* Statistics of lists of numbers that tests print or assert. */
 #pragma once
 
 #include <stddef.h>

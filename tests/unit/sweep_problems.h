@@ -1,4 +1,4 @@
-/* What is said of sweep files with faults. */
+/* Assertions about the messages on sweep files with faults. */
 #pragma once
 
 #include <stdlib.h>

@@ -89,7 +89,7 @@ TEST(attempt_record_end__host_failures__do_not_count_against_retries)
         assert_int_equal(number(k.db, "SELECT held IS NOT NULL AND state = 'pending' FROM job WHERE id = 1"), 1);
         must(k.db, "UPDATE job SET held = NULL");
     }
-    /* Of the two attempts that the job itself may fail none is used up. */
+    /* None of the two attempts that the job itself may fail is used up. */
     assert_int_equal(run(&k, 1, "exit", BLAME_JOB), JOB_END_AGAIN);
     assert_int_equal(run(&k, 1, "exit", BLAME_JOB), JOB_END_FAILED);
     assert_int_equal(number(k.db, "SELECT state = 'failed' AND failure = 'exit' FROM job WHERE id = 1"), 1);
@@ -141,7 +141,7 @@ static void run_with_speed(struct kept *k, double speed)
     end(k, 1, attempt_id, NULL, BLAME_JOB);
 }
 
-/* Of an even number the worse of the two in the middle. */
+/* The worse of the two in the middle stands for an even number of attempts. */
 TEST(attempt_record_end__repeats__the_one_in_the_middle_stands_for_the_job)
 {
     struct kept k = open_jobs(5);

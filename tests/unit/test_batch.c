@@ -39,7 +39,7 @@ TEST(batch_complete__one_of_three__accumulation_of_one)
 {
     expect(TRAIN "64", 8, false, "{" TRAIN "64," MICRO "8," STEPS "1}");
     expect(MICRO "4", 8, false, "{" MICRO "4," TRAIN "32," STEPS "1}");
-    /* Of the accumulation alone nothing follows. */
+    /* Nothing follows from the accumulation alone. */
     expect(STEPS "2", 8, false, "{" STEPS "2}");
     expect("\"steps_per_print\":10", 8, false, "{\"steps_per_print\":10}");
 }
@@ -48,7 +48,7 @@ TEST(batch_complete__auto__kept_or_replaced)
 {
     expect(TRAIN "64," MICRO "4," STEPS "\"auto\"", 8, false, "{" TRAIN "64," MICRO "4," STEPS "\"auto\"}");
     expect(TRAIN "64," MICRO "4," STEPS "\"auto\"", 8, true, "{" TRAIN "64," MICRO "4," STEPS "2}");
-    /* Which the job fills in is not guessed. */
+    /* A size that the job fills in is not guessed. */
     expect(TRAIN "64," MICRO "\"auto\"", 8, false, "{" TRAIN "64," MICRO "\"auto\"}");
     expect(TRAIN "64," MICRO "\"auto\"", 8, true, "{" TRAIN "64," MICRO "8," STEPS "1}");
     expect(TRAIN "\"auto\"," MICRO "\"auto\"," STEPS "\"auto\"", 8, true,

@@ -152,7 +152,7 @@ TEST_WITHIN(best_read__no_job_or_no_objective__said, open_sweep, close_database)
     assert_int_equal(e.kind, ERROR_NOTHING);
 }
 
-/* Of an even number the lower one in the middle stands for all; each objective is their mean. */
+/* The lower job in the middle stands for an even number; each objective is their mean. */
 TEST_WITHIN(pareto_read__replicates__one_by_the_job_in_the_middle, open_sweep, close_database)
 {
     must(*state, "INSERT INTO meta VALUES ('replicate', '[\"parallel_spec.seed\"]')");

@@ -91,7 +91,7 @@ TEST(rules__turned_off_by_name__refuse_nothing)
     }
 }
 
-/* Of the built-in rules as a query: "memory." needs predictions, and is tested with them. */
+/* Every built-in rule but those on memory has a case: "memory." needs predictions, and is tested with them. */
 TEST(rules__all_of_them__have_a_case_a_reason_and_a_source)
 {
     struct db *db = NULL;

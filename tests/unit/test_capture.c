@@ -50,7 +50,7 @@ static ino_t inode_of(const char *path)
     return stat(path, &status) == 0 ? status.st_ino : 0;
 }
 
-/* What a job is given to write to: one file. */
+/* Begins an attempt and returns what its job is given to write to: one file. */
 static int begin(int64_t attempt)
 {
     int child[STREAM_COUNT];
@@ -227,7 +227,7 @@ TEST_WITHIN(capture__kept_apart__each_in_its_file_and_the_log_in_order, set_up, 
     captured_free(&c);
 }
 
-/* What was written until then counts, however late it is looked at; what a straggler writes later goes nowhere. */
+/* All output until then counts, however late it is looked at; what a straggler writes later goes nowhere. */
 TEST_WITHIN(capture__kept_apart_and_held__all_that_was_written_is_there, set_up, tear_down)
 {
     int child[STREAM_COUNT];
@@ -406,7 +406,7 @@ TEST_WITHIN(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up
     dprintf(fd, "the end\n");
     assert_int_equal(fstat(fd, &status), 0);
     assert_int_equal(status.st_size, 10 * LINES + 8);
-    /* What a file system without holes keeps is no fault of ours: ask it first. */
+    /* A file system without holes keeps the bytes, which is no fault of ours: ask it first. */
     if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4 << 20, 65536) == 0)
         assert_true(status.st_blocks * 512 <= 2 * CAP);
     close(fd);

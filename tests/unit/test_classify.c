@@ -459,7 +459,7 @@ TEST(classify__job_may_cause_it_too__not_of_the_host)
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
         "NCCL WARN Cuda failure 2 'out of memory'",
         "torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error",
-        /* What a rank raised is surer than what the others' transport said of it. */
+        /* An error that a rank raised is surer than what the others' transport said of it. */
         ("n1:71:93 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<51> with error 12\n"
          "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nValueError: bad plan\n"),
         "ECC is enabled",

@@ -44,7 +44,7 @@ TEST(deadline_check__several_have_passed__the_one_that_was_due_first)
     expect(&limits, &(struct deadline_state){0, 500, false}, 5000,
            (struct deadline_answer){DEADLINE_STARTUP, 600, 600});
     expect(&limits, &(struct deadline_state){0, 700, true}, 5000, (struct deadline_answer){DEADLINE_TOTAL, 900, 900});
-    /* Of equal ones the first of the list. */
+    /* The first in the list of equal ones counts. */
     expect(&limits, &(struct deadline_state){0, 600, true}, 900, (struct deadline_answer){DEADLINE_TOTAL, 900, 900});
 }
 

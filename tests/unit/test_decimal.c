@@ -41,7 +41,7 @@ TEST(decimal_double__known_values__exact_text)
     }
 }
 
-/* What printf and strtod find by trying. */
+/* Writes what printf and strtod find by trying. */
 static void shortest_by_trial(double value, char out[DECIMAL_BYTES])
 {
     for (int digits = 15; digits <= 17; digits++) {

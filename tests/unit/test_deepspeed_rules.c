@@ -35,7 +35,7 @@ static int64_t refused(const char *rule, const char *plan)
 /* 8 ranks share 24 samples by threes. */
 #define SHARED ELASTIC("30", "[3, 2]")
 
-/* Of these two plans each rule refuses the bad one; where there is none, `good` is two plans, the second of them
+/* Each rule refuses the bad one of these two plans; where there is none, `good` is two plans, the second of them
  * bad. */
 static const struct {
     const char *rule, *good, *bad;

@@ -65,7 +65,7 @@ static void close_all(struct opened *o)
     sweep_free(o->sweep);
 }
 
-/* What the job with these specs gets. */
+/* Returns what the job with these specs gets. */
 static char *render(const char *sweep, const char *specs)
 {
     struct opened o;

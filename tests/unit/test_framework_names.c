@@ -439,7 +439,7 @@ TEST(names__a_local_batch_in_a_pipeline__is_cut_into_micro_batches)
     assert_true(whole.bytes == by_tokens.bytes && whole.seconds == by_tokens.seconds);
 }
 
-/* Of Composer and OLMo the last micro-batch is what is left: ten sequences a rank in fours are three micro-batches, and
+/* The last micro-batch of Composer and OLMo is what is left: ten sequences a rank in fours are three micro-batches, and
  * none is larger than those ten. */
 TEST(names__batch_that_micro_batches_do_not_divide__rounded_up)
 {
@@ -454,7 +454,7 @@ TEST(names__batch_that_micro_batches_do_not_divide__rounded_up)
     }
 }
 
-/* What Colossal-AI calls a batch is a rank's, which only a pipeline cuts. */
+/* Colossal-AI's batch is a rank's, which only a pipeline cuts. */
 TEST(names__batch_of_a_rank__is_a_micro_batch_without_a_pipeline)
 {
     struct predicted theirs = predicted_with("colossalai", "batch_size = 8\nmbs = 2\n", "pp = 2\nzero = 1\n", "");

@@ -37,7 +37,7 @@ TEST_WITHIN(guard_next__without_end__stopped_with_the_sentence, open_memory, clo
     assert_int_equal(e.kind, ERROR_USAGE);
     assert_string_equal(e.text, "that takes too long");
     stmt_free(s);
-    /* What is not guarded goes on. */
+    /* A statement that is not guarded goes on. */
     int64_t n = 0;
     assert_int_equal(db_query_int(db, "SELECT 7", NO_VALUES, 0, &n, &e), 0);
     assert_int_equal(n, 7);

@@ -154,7 +154,7 @@ TEST_WITHIN(host_watch_may_start__disk__only_with_room, open_watch, close_watch)
     w->scratch = x->scratch;
     assert_true(host_watch_may_start(w, true));
     assert_true(host_watch_started(w, 2));
-    /* What another pause needs is not remembered. */
+    /* The needs of another pause are not remembered. */
     w->scratch = "/dev/full/none";
     host_watch_hold(w, 3, "no processes are left", HOST_NEEDS_START);
     assert_true(host_watch_may_start(w, true));

@@ -67,7 +67,7 @@ TEST_WITHIN(open_below__links_and_dots__refused, set_up, tear_down)
     assert_int_equal(tried(job_file_open_below("d", longest)), ENAMETOOLONG);
 }
 
-/* What the file holds, the caller's; NULL with errno: it cannot be read. */
+/* Returns what the file holds, the caller's; NULL with errno: it cannot be read. */
 static char *held(int fd)
 {
     struct buffer text = BUFFER_INIT;

@@ -549,7 +549,7 @@ TEST(match__drawn_equalities__as_one_by_one)
     }
 }
 
-/* What a rule makes false by itself is told where that is cheap: SQLite is asked for each of 40,000 pairs here. */
+/* The pairs that a rule alone makes false are told where that is cheap: SQLite is asked for each of 40,000 here. */
 TEST(match__rule_for_sqlite__not_counted_by_itself_where_dear)
 {
     OWNED_BUFFER text = BUFFER_INIT;

@@ -277,7 +277,7 @@ static void assert_first_group(const char *pattern, const char *line, const char
     line_pattern_free(&p);
 }
 
-/* What the C library reads as a plain "d", a backslash or an error. */
+/* The C library reads these as a plain "d", a backslash or an error. */
 TEST(line_pattern__as_in_python__means_the_same)
 {
     assert_first_group("loss: (\\d+)", "loss: ddd, loss: 25", "25");

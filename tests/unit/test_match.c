@@ -372,7 +372,7 @@ TEST(identity__label_in_command_or_derived_key__counts)
                       "[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"b\"\n");
     assert_other_keys("[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n",
                       "[derive]\nlarge = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n");
-    /* What is derived ends before the command. */
+    /* A derived value ends before the command. */
     assert_other_keys(
         "[derive]\nn = \"iif(model.name = 'a', 1, 12)\"\n[[model]]\nname = 'a'\n[job]\ncommand = ['2c']\n",
         "[derive]\nn = \"iif(model.name = 'a', 1, 12)\"\n[[model]]\nname = 'b'\n[job]\ncommand = ['c']\n");
@@ -401,7 +401,7 @@ TEST(identity__names_alone_differ__several_jobs)
         }
         assert_int_equal(same, 1);
     }
-    /* Of a section that is not looked at one by one the same is found, or else it is as before. */
+    /* The same is found in a section that is not looked at one by one, or else it is as before. */
     struct built b = build_text(LARGE "name = \"x\"\n[[model]]\na = 1\nb = 1\nname = \"y\"\n");
     struct plan p = plan_of(&b);
     assert_int_equal(p.jobs, 10001);

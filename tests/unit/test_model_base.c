@@ -77,7 +77,7 @@ static int64_t rank_of(const char *text)
     "num_features = [4, 8]\nemb_dim = 2\noutput_per_emb = 2\n[model_space.base]\nnum_features = 8\nemb_dim = 2\n"      \
     "output_per_emb = 2\n"
 
-/* Of 2 × (3 + 9) candidates, one layer before two; a layer is DOT DOT, DOT LINEAR or LINEAR LINEAR. */
+/* There are 2 × (3 + 9) candidates, one layer before two; a layer is DOT DOT, DOT LINEAR or LINEAR LINEAR. */
 TEST(find__in_any_order__rank)
 {
     assert_int_equal(rank_of(SMALL_SPACE "num_zhen_layers = 1\ntokens = [[\"DOT\", \"DOT\"]]\n"), 12);

@@ -44,7 +44,7 @@ static void assert_refused(const char *space, const char *where, const char *mes
     "[model_space.keys]\nactivation = [\"relu\", \"gelu\"]\nrate = [0.5, 1.5]\nbias = [true, false]\n"                 \
     "shape = [[1, 2], [3]]\n"
 
-/* Of layers: {2}: 3, {3}: 4, {1,1}: 4, {1,2} and {2,1}: 6 each. 23 stacks, times 2 × 2 × 2 × 2 × 2. */
+/* Layers have {2}: 3, {3}: 4, {1,1}: 4, {1,2} and {2,1}: 6 each. 23 stacks, times 2 × 2 × 2 × 2 × 2. */
 TEST(keys__every_kind_of_value__compared)
 {
     const int64_t all = 23 * 32;

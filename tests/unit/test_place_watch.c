@@ -297,11 +297,11 @@ TEST(place_watch__set_aside__tried_again_with_one_job)
     assert_true(c.count == 1 && c.items[0].is_again);
     assert_int_equal(c.items[0].until_ms, 3020);
     place_changes_free(&c);
-    /* Where there is no other place for it after all, it is not asked for ever. */
+    /* A job that has no other place after all is not asked for ever. */
     end = failure_on("a", 7, 30);
     end.now_ms = 1025;
     assert_int_equal(place_watch_note(w, &end), PLACE_SAYS_NOTHING);
-    /* What says nothing leaves it to the next, and on request it is tried at once. */
+    /* A probe that says nothing leaves it to the next, and on request the place is tried at once. */
     place_watch_release(w, 1030);
     assert_true(place_watch_started(w, "a", 22, 1030));
     end = failure_on("a", 9, 22);

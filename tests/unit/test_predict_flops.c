@@ -104,7 +104,7 @@ TEST(flops_per_token__causal_convention__half_the_attention_of_decoders_alone)
     }
 }
 
-/* What selective recompute computes again is what its modules have, not always the attention. */
+/* Selective recompute computes again what its modules have, not always the attention. */
 TEST(flops_per_step__recompute_modules__what_they_have)
 {
     const double h = 256, s = 1024, f = 1024, F = 128, S = 64, K = 2, E = 8, q = 96, c = 64, width = 32, rope = 16;
@@ -258,7 +258,7 @@ TEST(flops_per_token__attention_chunk__squares_of_chunks)
 }
 
 /* A token passes two of eight experts and the router. */
-/* Of 16 documents packed into a sequence a token sees a sixteenth; what a framework counts is as without. */
+/* A token sees a sixteenth of a sequence into which 16 documents are packed; what a framework counts is as without. */
 TEST(flops_per_token__packed_documents__see_themselves)
 {
     struct architecture a = sized(8, 1024, 8, 32000);

@@ -382,8 +382,8 @@ TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
     predictor_free(p);
 }
 
-/* What the allocator only holds it gives back on a device that is smaller: no more is predicted than there is, and
- * the verdict is about the rest. */
+/* The allocator gives back what it only holds on a device that is smaller: no more is predicted than there is, and the
+ * verdict is about the rest. */
 TEST(predictor_predict__slack__given_back_before_memory_runs_out)
 {
     struct input_value v[INPUT_COUNT];
@@ -565,7 +565,7 @@ TEST(evidence_widths_of__feature_of_few_runs__between_plain_and_what_was_seen)
     assert_true(memory[FEATURE_MIXERS] > memory[FEATURE_PLAIN] && memory[FEATURE_MIXERS] < 0.6 * seen);
 }
 
-/* Of families other than GPT and Llama only Megatron-LM's memory is known, by 41 runs. */
+/* Megatron-LM's memory alone is known for families other than GPT and Llama, by 41 runs. */
 TEST(evidence_widths_of__feature_of_one_framework__nearer_to_it_than_to_what_nobody_compared)
 {
     struct evidence_widths w;
@@ -586,7 +586,7 @@ TEST(evidence_widths_of__table_without_plain_runs__no_framework_that_nothing_is_
                 within("torchtitan.csv", QUANTITY_OF_TIME, FEATURE_DEVICE));
 }
 
-/* What the allocator holds was compared less well than what is allocated, and products in fp32 nowhere. */
+/* Memory that the allocator holds was compared less well than what is allocated, and products in fp32 nowhere. */
 TEST(predictor_predict__counters_and_precisions__as_wide_as_their_own_evidence)
 {
     struct input_value v[INPUT_COUNT];

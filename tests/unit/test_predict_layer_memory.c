@@ -149,7 +149,7 @@ static double cast_bytes(struct architecture a, struct training_plan plan)
     return layer_cast_bytes(&a, &plan);
 }
 
-/* What queries, keys and values and the first product of an MLP read comes cast from a norm; what others read, and all
+/* The inputs of queries, keys and values and of an MLP's first product come cast from a norm; those of others, and all
  * gradients, are read in 2 bytes and written twice. */
 TEST(layer_cast_bytes__dense_latent_and_experts__what_products_read_and_gradients)
 {

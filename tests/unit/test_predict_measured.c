@@ -34,7 +34,7 @@ static struct memory_prediction predicted(const struct architecture *a, const st
     return m;
 }
 
-/* What was predicted of one row, and what came of it. */
+/* The errors of predicted memory over rows. */
 struct comparison {
     double error, worst;
     size_t rows;

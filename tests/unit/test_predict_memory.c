@@ -150,7 +150,7 @@ TEST(memory_predict__optimizers__their_moments)
     }
 }
 
-/* What is quantised takes its bytes whatever the width of what is not. */
+/* Quantised moments take their bytes whatever the width of the others. */
 TEST(memory_predict__quantised_moments__their_bytes_at_any_width)
 {
     assert_true(stage_moment_bytes(OPTIMIZER_ADAM, 2) == 4 && stage_moment_bytes(OPTIMIZER_ADAM, 4) == 8);
@@ -190,7 +190,7 @@ static double most(const struct training_plan *plan, const char *framework)
     return predict(gpt(24, 2048, 16), *plan, framework).most.bytes;
 }
 
-/* What everybody expects: each saving saves. */
+/* Each saving saves, as everybody expects. */
 TEST(memory_predict__savings__save)
 {
     const struct training_plan base = {.tensor = 2, .data = 8, .micro_batch = 4, .micro_batches = 2, .sequence = 2048};
@@ -341,7 +341,7 @@ TEST(memory_predict__t5_decoder__keeps_what_its_tokens_do)
     assert_true(least.most.terms[MEMORY_LOGITS] < equal.most.terms[MEMORY_LOGITS] / 1000);
 }
 
-/* What no layer's unit holds is FSDP's root: embedding and head, where they are two and on one stage. */
+/* FSDP's root holds what no layer's unit does: embedding and head, where they are two and on one stage. */
 TEST(memory_predict__fsdp_root__embedding_and_head_at_once)
 {
     struct architecture tied = gpt(4, 256, 4), untied = gpt(4, 256, 4);

@@ -53,7 +53,7 @@ static int compare_micro_batches(const void *a, const void *b)
     return (x->plan.micro_batch > y->plan.micro_batch) - (x->plan.micro_batch < y->plan.micro_batch);
 }
 
-/* Of nanotron's runs from the smallest micro-batch to the largest: those whose class has a line by then. */
+/* Compares nanotron's runs from the smallest micro-batch to the largest: those whose class has a line by then. */
 TEST(memory_lines__ultrascale_runs__nearer_than_the_model)
 {
     struct shared_table t;

@@ -78,7 +78,7 @@ static void judge_runs(int64_t tensor_most, struct judged_runs *out)
         shared_table_free(&t);
 }
 
-/* Of one group (SIZE_MAX: of none), or with `others` of all but that one. */
+/* Returns the trade of one group (SIZE_MAX: of none), or with `others` of all but that one. */
 static struct trade trade_at(const struct judged_runs *r, double share, size_t group, bool others)
 {
     struct trade t = {0, 0, 0, 0};
@@ -94,7 +94,7 @@ static struct trade trade_at(const struct judged_runs *r, double share, size_t g
     return t;
 }
 
-/* Of the good runs of the others: a quarter less than the 2 % that may be lost, for what they do not show. */
+/* The share of the others' good runs: a quarter less than the 2 % that may be lost, for what they do not show. */
 #define LOST_BY_OTHERS 0.015
 
 /* The lowest share, in hundredths, above which no more than LOST_BY_OTHERS of the good runs lie, outside of a group. */

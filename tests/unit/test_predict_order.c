@@ -220,7 +220,7 @@ static bool next_device(struct drawn *d)
 
 enum direction { DOWN = -1, EITHER = 0, UP = 1 };
 
-/* What bytes and seconds must not do the opposite of. */
+/* Changes, and directions in which bytes and seconds must not go the opposite way. */
 static const struct {
     const char *name;
     bool (*change)(struct drawn *d);

@@ -113,7 +113,7 @@ TEST(plan_complete__layouts_that_do_not_add_up__refused)
     }
 }
 
-/* What the papers say of a pipeline of four: micro-batches held, and the share of 1F1B's waiting. */
+/* The papers' figures for a pipeline of four: micro-batches held, and the share of 1F1B's waiting. */
 TEST(plan_in_flight__zero_bubble__of_the_papers)
 {
     static const struct {
@@ -294,7 +294,7 @@ TEST(device_nearest__of_another_maker__none)
     assert_string_equal(device_nearest("Guadi-3", names, 8), "Gaudi-3");
 }
 
-/* What a pod of 256 sends into the data centre, and what a host of four chips does. */
+/* The rates that a pod of 256 sends into the data centre, and a host of four chips. */
 TEST(devices_carried__tpus__their_part_of_the_network)
 {
     static const struct {
@@ -349,7 +349,7 @@ TEST(device_find__other_names__found)
     assert_null(device_find(NULL, ""));
 }
 
-/* What a host holds does not bound the links of a rack. */
+/* The devices of a host do not bound the links of a rack. */
 TEST(cluster_complete__link_domain__of_the_device_or_the_host)
 {
     struct cluster rack = {.device = device_find(NULL, "GB200"), .devices_per_node = 4};

@@ -23,7 +23,7 @@
 #define OVERLAPPED .plan.zero_stage = 1, .plan.overlap_gradients = true, .plan.overlap_parameters = true
 #define RUN(n, sequences) .devices = (n), .batch = (sequences)
 
-/* Of a system: either seconds of a step, tokens per second and device, or FLOP/s of a device, by one way to count. */
+/* A system's speed: seconds of a step, tokens per second and device, or FLOP/s of a device, by one way to count. */
 enum count { COUNT_NONE = 0, COUNT_RECOMPUTED, COUNT_SQUARE, COUNT_CAUSAL };
 struct published {
     const char *system, *source, *framework, *device;
@@ -78,7 +78,7 @@ struct published {
     .system = "MaxText on H100, Llama 2 7B",                                                                           \
     .source = "AI-Hypercomputer/maxtext MaxText/configs/a3/llama_2_7b, April 2024", .device = "H100",                  \
     .network = 12.5e9, MAXTEXT, LLAMA_2_7B, .plan.sequence = 4096, .plan.micro_batch = 4, .plan.shard_ranks = 8
-/* What overlaps is in NeMo's recipes. */
+/* NeMo's recipes say what overlaps. */
 #define NEMO                                                                                                           \
     .system = "NeMo 24.09 in fp8", .source = "NeMo user guide 24.09, performance summary", .framework = "megatron",    \
     .device = "H100", .plan.precision = PRECISION_FP8, OVERLAPPED, .plan.gradient_bytes = 2,                           \
@@ -241,7 +241,7 @@ static int64_t at_least_one(int64_t n)
     return n > 0 ? n : 1;
 }
 
-/* What the row leaves to be worked out. */
+/* Works out what the row leaves open. */
 static struct training_plan plan_of(const struct published *p)
 {
     struct training_plan plan = p->plan;
@@ -265,7 +265,7 @@ static double flops_of(const struct published *p, const struct architecture *a, 
     return 3 * (token.matrices + token.attention + token.head);
 }
 
-/* Of the predicted step and the published one. */
+/* Returns the predicted step over the published one. */
 static double ratio_of(const struct published *p)
 {
     struct architecture a = p->a;

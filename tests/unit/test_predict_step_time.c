@@ -90,7 +90,7 @@ TEST(step_predict__hooks_and_quantised_products__launched)
     assert_true(nested > single + 1);
 }
 
-/* What torch's operations unpack takes nine launches and 18 bytes a weight in each forward pass. */
+/* Unpacking by torch's operations takes nine launches and 18 bytes a weight in each forward pass. */
 TEST(step_predict__gptq__unpacked_by_the_host)
 {
     struct architecture llama = architecture_of(ARCHITECTURE_LLAMA);
@@ -194,8 +194,8 @@ TEST(step_predict__latency_of_the_network__once_a_node)
     assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 4 + 2 + 3) * 3, 1e-12);
 }
 
-/* Of FSDP what is longer than the computing that it hides behind, and 0.159 of the rest, which slows the computing, but
- * not where collectives have engines of their own. */
+/* FSDP costs what is longer than the computing that it hides behind, and 0.159 of the rest, which slows the computing,
+ * but not where collectives have engines of their own. */
 TEST(step_predict__sharded_parameters__hidden_behind_computing)
 {
     const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .inter_bytes_per_s = 1e9};
@@ -290,7 +290,7 @@ TEST(step_predict__looped_experts__launched_one_by_one)
     assert_close(predict(a, plan, *a100(), "torch-ddp").terms[TIME_LAUNCH], grouped, 1e-9);
 }
 
-/* Of the head as of layers: MI300X's best products reach less of its peak than A100's. */
+/* The head is as the layers: MI300X's best products reach less of its peak than A100's. */
 TEST(step_predict__head__products_of_the_device)
 {
     struct training_plan plan = {.sequence = 2048};
@@ -375,7 +375,7 @@ TEST(step_predict__attention_kernels__by_framework_and_plan)
 }
 
 /* Products in 8 bits read what was cast for them. */
-/* Of the term's weight, 1.4 of 2 is quadratic. */
+/* The quadratic part is 1.4 of the term's weight of 2. */
 TEST(step_predict__long_sequences__attention_of_kernels_alone)
 {
     struct training_plan plan = {.sequence = 4096, .flash_attention = true};
@@ -407,7 +407,7 @@ TEST(step_predict__products_in_8_bits__casts_pass_memory)
                  24 * 2 * 2048 * 4 * numbers / 8 / 2039e9, 1e-9);
 }
 
-/* Of one micro-batch of a sequence of 2,048: only layers have it. */
+/* Returns a layer's part of one micro-batch of a sequence of 2,048: only layers have it. */
 static double elementwise_of_a_layer(struct architecture a)
 {
     const struct training_plan plan = {.sequence = 2048};
@@ -490,7 +490,7 @@ TEST(step_predict__ddp_of_frameworks_that_also_shard__hidden)
     }
 }
 
-/* What a plan says of gradients goes over what the framework sends. */
+/* The plan's word on gradients goes over what the framework sends. */
 TEST(step_predict__gradient_bytes__of_the_plan)
 {
     struct training_plan plan = {.data = 8, .sequence = 512}, narrow = {.data = 8, .sequence = 512};
@@ -578,7 +578,7 @@ TEST(step_predict__offload__moves_and_updates_on_the_host)
     assert_true(s.terms[TIME_OPTIMIZER] == 0);
 }
 
-/* Of micro-batches after the first: what was there is read and written, and the new one read. */
+/* Micro-batches after the first add theirs: what was there is read and written, and the new one read. */
 TEST(step_predict__micro_batches__gradients_added_up)
 {
     const double layer = 12 * 2048.0 * 2048, head = 51200 * 2048.0;
@@ -751,7 +751,7 @@ TEST(step_predict__absurd__refused)
     assert_true(s.seconds == 42);
 }
 
-/* Of processor time. Said, and asserted only far below, as machines differ and sanitizers are slow. */
+/* Processor time is printed, and asserted only far below, as machines differ and sanitizers are slow. */
 TEST(predict__many_plans__predictions_per_second)
 {
     enum { ROUNDS = 100000 };

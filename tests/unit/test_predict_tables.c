@@ -18,7 +18,7 @@ struct intervals {
     double widths;
 };
 
-/* Of one quantity of a table's rows. */
+/* The comparison of one quantity of a table's rows. */
 struct comparison {
     size_t rows;
     struct intervals unseen, known; /* as if the table had never been seen; as users have them */
@@ -130,8 +130,9 @@ static void tell(const char *name, const char *quantity, struct comparison *c, c
     print_message(" | %zu of %zu |\n", f->excluded, f->ran);
 }
 
-/* Of a file, by what is unusual; a run with two features counts for both, but one with mixers for these alone: what it
- * is off by says little of experts or fp8 without them; nor does tensor parallelism over nodes of nodes without it. */
+/* Comparisons of a file, by what is unusual; a run with two features counts for both, but one with mixers for these
+ * alone: its error says little of experts or fp8 without them; nor does tensor parallelism over nodes of nodes without
+ * it. */
 static struct comparison apart[PREDICTED_QUANTITIES][PLAN_FEATURES];
 
 /* As rows of src/predict/evidence_rows.c. */
@@ -575,7 +576,7 @@ TEST(predictions__published_tables__figures)
     }
 }
 
-/* Of the places that the comparison above has noted. */
+/* Prints the figures for the places that the comparison above has noted. */
 TEST(predictions__weights_of_other_places__figures)
 {
     const struct predictor_options options = {.framework = "megatron"};

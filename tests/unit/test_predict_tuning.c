@@ -89,7 +89,7 @@ TEST(memory_predict__lora_on_experts__one_of_each)
     assert_close(predict(a, plan, "hf-trainer").trainable, LAYERS * 8 * 4 * (HIDDEN + FFN), 0);
 }
 
-/* Of what is held on every rank: frozen weights alone, and 16 bytes for each parameter of adapters in fp32. */
+/* Returns what is held on every rank: frozen weights alone, and 16 bytes for each parameter of adapters in fp32. */
 static double states_of(struct training_plan plan)
 {
     const struct memory_prediction p = predict(llama(), plan, "hf-trainer");
@@ -427,7 +427,7 @@ TEST(layer_memory_kept__norms_and_parallel_blocks__what_they_read)
     assert_close(kept_of(a) - usual, 2 * (HIDDEN + KV), 1e-9);
 }
 
-/* What attention's adapters read is there already; the MLP's two inputs are not. */
+/* The inputs of attention's adapters are there already; the MLP's two are not. */
 TEST(tuning_kept__products_that_keep_what_they_read__their_inputs)
 {
     struct memory_coefficients c = framework_find("hf-trainer")->memory;

@@ -142,7 +142,7 @@ TEST(predict_table__wrong__with_its_place)
     assert_non_null(strstr(e.text, "did you mean \"base_bytes\"?"));
 }
 
-/* Of processor time, with what it takes to join the specs and to pass their values. Said, not asserted: machines
+/* Processor time, with what it takes to join the specs and to pass their values, is printed, not asserted: machines
  * differ. */
 TEST(predict__in_sql__predictions_per_second)
 {

@@ -65,7 +65,7 @@ struct errors {
     double runs, error, logarithms, most;
 };
 
-/* Of one run; what ran must not be predicted not to fit. */
+/* Compares one run; what ran must not be predicted not to fit. */
 static void compare(const struct published *row, struct slices run, struct errors *errors)
 {
     OWNED char *text = xasprintf("profile = \"maxtext\"\n[predict]\ndevice = \"%s\"\n[[cluster_spec]]\nnum_hosts = %d\n"
@@ -92,7 +92,7 @@ static void tell(const char *device, const struct errors *e)
                       100 * expm1(e->logarithms / e->runs), 100 * e->most);
 }
 
-/* Of predicted time, by device. Reached: 9.7 % on average, at most 27 %. */
+/* Prints the errors of predicted time, by device. Reached: 9.7 % on average, at most 27 %. */
 TEST(throughput__as_published__is_near_and_fits)
 {
     size_t count = LENGTH(published);

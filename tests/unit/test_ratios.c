@@ -350,7 +350,7 @@ static struct configuration draw_configuration(const struct noise *noise, int64_
     return (struct configuration){.job = job, .value = mean, .stddev = sqrt(squares), .replicates = LENGTH(values)};
 }
 
-/* Of equal configurations any may be taken for the best: the first is the winner or alike in at least 95 %. Only three
+/* Any of equal configurations may be taken for the best: the first is the winner or alike in at least 95 %. Only three
  * replicates do not show that a machine has two speeds. */
 TEST(configurations_reach__equal_ones__the_best_is_among_them)
 {

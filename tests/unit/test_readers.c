@@ -57,7 +57,7 @@ static struct metric regex_metric(const char *pattern)
     return (struct metric){.name = (char *)"speed", .reader = READER_REGEX, .pattern = (char *)pattern};
 }
 
-/* What one regular expression finds in a log of this text. */
+/* Returns what one regular expression finds in a log of this text. */
 static struct sample_list read_regex(const char *pattern, const char *text)
 {
     struct metric m = regex_metric(pattern);
@@ -197,7 +197,7 @@ TEST(readers__progress_bar__carriage_returns_end_lines)
 
 /* --- one definition of a number --- */
 
-/* What the reader finds in a file of this text, which holds at most one number. NaN is one; NOTHING: none. */
+/* Returns what the reader finds in a file of this text, which holds at most one number. NaN is one; NOTHING: none. */
 #define NOTHING (-987.25)
 static double number_in(struct metric m, const char *text)
 {

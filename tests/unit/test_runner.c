@@ -332,7 +332,7 @@ TEST(runner_run__counts_and_events__agree_with_the_table)
     assert_int_equal(c->finished_now, 5);
     assert_int_equal(c->ok_now, 3);
     assert_int_equal(c->failed_now, 1);
-    /* What is tried again is no failure of its job. */
+    /* A failure that is tried again is none of its job. */
     assert_int_equal(c->failures[FAILURE_EXIT], 1);
     assert_int_equal(c->failures[FAILURE_LOST], 0);
     assert_true(c->has_best && c->best == 4 && c->best_job_id == 4);
@@ -534,7 +534,7 @@ TEST(claim_source__finds_one_beaten__it_is_stopped)
     assert_int_equal(p.log.stops, 1);
     assert_string_equal(s.ended, "2:ok");
     expect_count(&p, "SELECT stopped_steps FROM attempt WHERE job_id = 2", 2);
-    /* Of a part of its steps nothing is known to be best. */
+    /* Nothing is known to be best by a part of its steps. */
     assert_false(p.result.counts.has_best);
     workplace_remove(&p);
 }

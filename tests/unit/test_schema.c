@@ -46,7 +46,7 @@ static int open_blank(void **state)
     return store_open_blank(STORE_NEWEST, (struct db **)state, &e);
 }
 
-/* Where it is not, every opening compares the parts one by one. After a migration the sum stands in the message. */
+/* An unknown sum makes every opening compare the parts one by one. After a migration it stands in the message. */
 static void must_be_known(struct db *db)
 {
     char sum[HASH_HEX_BYTES];
@@ -84,7 +84,7 @@ static bool is_known(struct db *db)
     return is;
 }
 
-/* Of each table, index and trigger, so that none is left out of the sum. */
+/* Drops each table, index and trigger, so that none is left out of the sum. */
 TEST_WITHIN(schema_is_known__a_part_is_gone__no, open_blank, close_database)
 {
     OWNED_LIST drops = STRING_LIST_INIT;

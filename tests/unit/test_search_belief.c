@@ -16,12 +16,12 @@ TEST(better_left__candidates__by_how_they_are_correlated)
     assert_float_equal(better_left(&(struct candidates_left){2, x, x, 0.5, 1000, none, apart}), 1 - pow(1 - alone, 2),
                        0.03);
     assert_true(better_left(&(struct candidates_left){0, x, x, 0.5, 1000, none, apart}) == 0);
-    /* Of few runs, the spread may well be larger: Student's distribution of 3 degrees of freedom beyond 3. */
+    /* The spread of few runs may well be larger: Student's distribution of 3 degrees of freedom beyond 3. */
     const struct left_expectation far = {-3, 1};
     assert_float_equal(better_left(&(struct candidates_left){1, &far, &far, 0.5, 3, none, apart}), 0.0288, 0.012);
 }
 
-/* Which of two fail depends on one limit; what is sure to be better is so in one view only. */
+/* One limit decides which of two fail; what is sure to be better is so in one view only. */
 TEST(better_left__what_may_fail_and_views__once_for_all)
 {
     const struct left_expectation better[] = {{1, 0}, {1, 0}}, worse[] = {{-1, 0}, {-1, 0}};
@@ -31,7 +31,7 @@ TEST(better_left__what_may_fail_and_views__once_for_all)
     assert_float_equal(better_left(&(struct candidates_left){2, better, worse, 0.5, 1000, failure, apart}), 0.1, 0.03);
 }
 
-/* What explains the outcomes as well leaves the trust where it was. */
+/* Another explanation that is as good leaves the trust where it was. */
 TEST(memory_belief__explained_otherwise__trusted_by_how_well)
 {
     assert_float_equal(memory_belief_trust(0, 0), MEMORY_TRUST, 1e-12);
@@ -48,7 +48,7 @@ TEST(time_belief_trust__runs__by_how_long_they_took)
     assert_true(time_belief_trust(&broken, 1) > 0.5);
 }
 
-/* What they are off by is common to all runs: the tenth says no more of it than the first. */
+/* The error of predictions is common to all runs: the tenth says no more of it than the first. */
 TEST(time_belief_trust__many_runs_alike__count_once)
 {
     struct compared_time runs[10];
@@ -77,7 +77,7 @@ TEST(claims__against_arithmetic__only_such_as_turn_it_over_lose_trust)
     assert_float_equal(trust_contradicted(TIME_TRUST, &c, TIME_ANYWHERE), TIME_TRUST, 1e-9);
 }
 
-/* What is not predicted says nothing against what is. */
+/* A candidate that is not predicted says nothing against those that are. */
 TEST(claims__some_not_predicted__left_out)
 {
     const double arithmetic[] = {0, 1, 5, 2}, predicted[] = {0, 1, NAN, 2};
@@ -125,8 +125,8 @@ TEST(memory_limit__outcomes_on_a_line__mode_of_the_posterior)
     assert_true(last > 0.99);
 }
 
-/* Of one outcome whose odds are even and uncertain the evidence is a half, of two alike more than a quarter; Laplace's
- * approximation is off by some hundredths. */
+/* The evidence of one outcome whose odds are even and uncertain is a half, that of two alike more than a quarter;
+ * Laplace's approximation is off by some hundredths. */
 TEST(memory_limit__evidence__as_probable_as_the_outcomes)
 {
     const bool failed[] = {true, true}, mixed[] = {true, false};
@@ -331,7 +331,7 @@ TEST(layout_bytes__shards_and_micro_batches__rise_and_fall)
     assert_true(layout_bytes(&again) < layout_bytes(&layout_of_64));
 }
 
-/* Of a script's own keys, none of which it knows. */
+/* A script's own keys are all unknown to the layout. */
 TEST(layout__nothing_known__a_number)
 {
     const struct layout l = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};

@@ -100,7 +100,7 @@ TEST(load__every_job_alone__all_compete)
     unload(&l);
 }
 
-/* What the file sets apart is what the search compares, as `best` does. */
+/* The search compares what the file sets apart, as `best` does. */
 TEST(load__group_by__says_what_competes)
 {
     struct loaded l = load(HEAD_OF_LOSS "group_by = [\"bucket\", \"layers\"]\n"

@@ -80,7 +80,7 @@ FIXTURE_TEST(model__no_predictions__better_than_all, 16, false)
     search_free(s);
 }
 
-/* Where arithmetic ranks layouts, few trials are enough without predictions, and no more with such as turn its ranks
+/* Few trials are enough without predictions where arithmetic ranks layouts, and no more with such as turn its ranks
  * over: they are not believed to begin with. */
 TEST(model__arithmetic_of_layouts__found_early_whatever_is_predicted)
 {
@@ -181,7 +181,7 @@ FIXTURE_TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried, 16, fa
     search_free(s);
 }
 
-/* Where runs come out alike, nothing better is left after a few; where they scatter, it may well be. */
+/* Nothing better is left after a few runs that come out alike; after runs that scatter, it may well be. */
 TEST(model__outcomes_that_scatter__goes_on_for_longer)
 {
     size_t trials[2] = {0, 0};
@@ -202,7 +202,7 @@ TEST(model__outcomes_that_scatter__goes_on_for_longer)
     fixture_close(&f);
 }
 
-/* What crashes every second time, wherever it is, is expected to. */
+/* Jobs that crash every second time, wherever they are, are expected to. */
 TEST(model__crashes_at_random__expected_anywhere)
 {
     enum { TRIALS = 30 };
@@ -244,7 +244,7 @@ FIXTURE_TEST(model__no_predictions_and_a_limit__few_run_out_of_memory, 64, false
     search_free(s);
 }
 
-/* What one configuration shows of the limit holds for its neighbours, which stages and buckets do not move far. */
+/* A limit that one configuration shows holds for its neighbours, which stages and buckets do not move far. */
 FIXTURE_TEST(model__no_predictions_and_doublings__few_run_out_of_memory, 10, true)
 {
     f->peak = 100;
@@ -286,7 +286,7 @@ FIXTURE_TEST(model__nothing_tells_jobs_apart__drawn, 16, false)
     assert_true(different >= 3);
 }
 
-/* What runs at the same time may end in any order. */
+/* Runs at the same time may end in any order. */
 FIXTURE_TEST(model__outcomes_in_another_order__same_decisions, 16, false)
 {
     fixture_predict(f, 1.2);
@@ -334,7 +334,7 @@ FIXTURE_TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried, 16
     search_free(s);
 }
 
-/* What may fail comes after what is worth a run, and before what is run only because predictions may be wrong. */
+/* Candidates that may fail come after those worth a run, and before those run only because predictions may be wrong. */
 FIXTURE_TEST(model__risky_with_a_gain__before_safe_without, 16, false)
 {
     for (size_t i = 0; i < f->space.count; i++)

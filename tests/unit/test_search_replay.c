@@ -241,7 +241,7 @@ TEST(replay_summarise__groups_of_seeds__mean_interval_quantiles)
     assert_float_equal(s.mean, 8, 1e-12);
     assert_float_equal(s.median, 2.5, 1e-12);
     assert_float_equal(s.p90, 20, 1e-12);
-    /* Of the means 2, 2 and 20 of the groups: 4.3027 with 2 degrees of freedom times sqrt(108 / 3). */
+    /* The groups' means are 2, 2 and 20: 4.3027 with 2 degrees of freedom times sqrt(108 / 3). */
     assert_float_equal(s.low, 8 - 4.302653 * 6, 1e-4);
     assert_float_equal(s.high, 8 + 4.302653 * 6, 1e-4);
     assert_true(isnan(replay_summarise(values + 4, 1, 2).mean));

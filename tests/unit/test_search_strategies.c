@@ -163,7 +163,7 @@ TEST(every_strategy__same_again__same_trials)
     }
 }
 
-/* What runs side by side, however many and in whichever order it ends, is what runs one after the other. */
+/* The same runs side by side, however many and in whichever order they end, as one after the other. */
 TEST(staged_and_dsat__beside_others__same_trials_in_the_same_order)
 {
     static const char *const names[] = {"staged", "dsat-random", "dsat-binary", "dsat-asha"};
@@ -278,7 +278,7 @@ TEST(binary__no_predictions__halves_what_is_between_the_largest_that_ran_and_the
     BISECTION(8, 32, 16, 8, 12, 10, 9);
 }
 
-/* What fails for another reason than memory lies below what fits: nothing beyond it is tried. */
+/* A trial that fails for another reason than memory lies below what fits: nothing beyond it is tried. */
 FIXTURE_TEST(binary__failure_below_what_fits__goes_on_below_it, 64, false)
 {
     for (size_t i = 0; i < FIXTURE_STAGES; i++)
@@ -444,7 +444,7 @@ FIXTURE_TEST(stage_by_stage__two_groups__each_goes_on_from_its_own_best, 16, fal
     FAIL_IF(search_create(&f->space, &o, &s, &e));
     struct decision d;
     size_t made = 0;
-    /* Of the first group micro-batch 3 is the best of stage 0, of the second 6 of stage 2. */
+    /* Micro-batch 3 is the best of stage 0 in the first group, 6 of stage 2 in the second. */
     for (; search_ask(s, &d) == SEARCH_RUN; made++) {
         const double *v = f->values + 3 * d.candidate;
         if (made < 32)

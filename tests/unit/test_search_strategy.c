@@ -33,7 +33,7 @@ TEST(grid__no_options__every_candidate_once_in_order)
     close_search(&f, s);
 }
 
-/* Where no number limits them only those are known to come that are tried one and all. */
+/* Trials to come are known without a limit only where all are tried. */
 TEST(search_trials_to_come__without_a_limit__known_of_what_tries_all)
 {
     static const char *const names[] = {"grid", "random", "model"};

@@ -46,7 +46,7 @@ TEST(shell_add_value__special__quoted_as_its_place_asks)
     check("f a#'b' @", "$", "f a#'b' '$'");
 }
 
-/* What stands beside it would take a plain value for a part of itself. */
+/* A name or a sign beside a plain value would take it for a part of itself. */
 TEST(shell_add_value__beside_a_name_or_a_sign__kept_apart)
 {
     check("i=9; f $i@ \"$i@\" $((i@ + $i@))", "1", "i=9; f $i'1' \"$i${-+}1\" $((i1 + $i${-+}1))");
@@ -60,7 +60,7 @@ TEST(shell_add_value__beside_a_name_or_a_sign__kept_apart)
     check("f \\@", "x", "f \\x");
 }
 
-/* What a shell makes of such lines: the value, wherever it stands. */
+/* A shell gets the value from such lines, wherever it stands. */
 TEST(shell_add_value__beside_a_name__arrives)
 {
     static const char *const lines[] = {"i=9; printf %s $i@", "i=9; printf %s \"$i@\"", "i=9; cat <<E\n$i@\nE\n",

@@ -46,8 +46,8 @@ static double on_a_busy_machine(struct rng *r)
 
 typedef double (*noise_fn)(struct rng *r);
 
-/* What was said in so many comparisons, and what fixed thresholds of 10 % would have said: for the mean of the jobs'
- * ratios, and for any of them. */
+/* The verdicts in so many comparisons, and those that fixed thresholds of 10 % would have given: for the mean of the
+ * jobs' ratios, and for any of them. */
 struct tally {
     int none, found, unknown, mean_above, any_above;
 };
@@ -101,7 +101,7 @@ static void expect_kept(const char *name, noise_fn noise, int repeats)
     assert_in_range(equal.found, 0, COMPARISONS / 100);
     assert_in_range(slower.found, COMPARISONS * 9 / 10, COMPARISONS);
     assert_in_range(slower.none, 0, COMPARISONS * 75 / 1000);
-    /* What a fixed threshold of 10 % does instead. */
+    /* A fixed threshold of 10 % finds a tenth of them at most. */
     assert_in_range(slower.mean_above, 0, COMPARISONS / 10);
 }
 
@@ -267,7 +267,7 @@ TEST(student_quantile__as_tabulated)
                 {0.995, 30, 2.750}, {0.95, 1000, 1.646}, {0.95, INFINITY, 1.645}};
     for (size_t i = 0; i < LENGTH(rows); i++)
         assert_true(fabs(student_quantile(rows[i].share, rows[i].freedom) - rows[i].value) < 6e-4);
-    /* Of one degree it is the tangent; of two, (2p - 1) / sqrt(2p (1 - p)). */
+    /* The quantile of one degree is the tangent; that of two, (2p - 1) / sqrt(2p (1 - p)). */
     assert_true(fabs(student_quantile(0.9999, 1) / tan(M_PI * 0.4999) - 1) < 1e-6);
     assert_true(fabs(student_quantile(0.9999, 2) / (0.9998 / sqrt(2 * 0.9999 * 0.0001)) - 1) < 1e-6);
 }

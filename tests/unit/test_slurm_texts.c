@@ -103,7 +103,7 @@ TEST(batch_decide__accounting__asked_where_the_queue_knows_nothing)
     /* Late: it says RUNNING still, or PENDING, when the job has left the queue. */
     assert_int_equal(batch_decide(BATCH_ABSENT, BATCH_RUNNING, RESULT_SILENT, false), BATCH_WAIT);
     assert_int_equal(batch_decide(BATCH_ABSENT, BATCH_PENDING, RESULT_SILENT, true), BATCH_LOST);
-    /* Of an earlier life: the queue has it again. */
+    /* The accounting is of an earlier life: the queue has the job again. */
     assert_int_equal(batch_decide(BATCH_RUNNING, BATCH_NODE_FAIL, RESULT_ALIVE, false), BATCH_WAIT);
     assert_int_equal(batch_decide(BATCH_PENDING, BATCH_PREEMPTED, RESULT_TERMINATED, true), BATCH_INTERRUPTED);
     assert_int_equal(batch_decide(BATCH_REMOVED, BATCH_NODE_FAIL, RESULT_NONE, false), BATCH_NODE_FAILED);
@@ -244,7 +244,7 @@ TEST(batch_answer_read__members_of_an_object__their_names_are_ids)
     assert_read_by(queue, "{\"Jobs\":{\"12[1].srv\":{\"job_state\":\"Q\",\"Variable_List\":{\"TOKEN\":\"t\"}}}}", 0,
                    "12[1].srv PENDING t;");
     assert_read_by(queue, "{\"timestamp\":1}", -1, "");
-    /* Of no job some print no list. */
+    /* Some print no list where there is no job. */
     assert_read_by(queue, "\n", 0, "");
 }
 

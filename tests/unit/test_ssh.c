@@ -37,7 +37,7 @@ TEST(ssh_hosts_parse__wrong_lines__all_reported)
     assert_string_equal(e.text, "f: it lists no hosts");
 }
 
-/* What cksum(1) prints. */
+/* The sums are those that cksum(1) prints. */
 TEST(frame_checksum__texts__as_cksum)
 {
     assert_true(frame_checksum("", 0) == 4294967295U);

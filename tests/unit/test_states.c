@@ -138,7 +138,7 @@ TEST_WITHIN(checks__every_class_of_failure__taken, make_database, close_database
     }
 }
 
-/* What is passed for every job makes no table of its own: "x IN ('a', 'b', 'c')" in a check would. */
+/* Statements of every job make no table of their own: "x IN ('a', 'b', 'c')" in a check would. */
 TEST_WITHIN(checks__statements_of_every_job__make_no_table, make_database, close_database)
 {
     static const char *const statements[] = {

@@ -60,7 +60,7 @@ TEST_WITHIN(status_read__time_left__rest_of_what_runs_and_all_that_waits, open_s
     assert_eta(db, "", 0, 0);
     assert_eta(db, JOB(10, "1, 1, 2", "pending"), 0, -1); /* none runs */
     assert_eta(db, "DELETE FROM attempt;" RUNS(10, "1, 1, 2", 0), 0, -1);
-    /* Of those that run 0 (it is overdue), 100 and 250 are left; two times 300 wait. */
+    /* The running jobs have 0 (one is overdue), 100 and 250 left; two times 300 wait. */
     assert_eta(db,
                RUNS(10, "1, 1, 1", 4000) RUNS(11, "1, 1, 2", 4800) RUNS(12, "1, 1, 2", 4950)
                    JOB(13, "1, 1, 2", "pending") JOB(14, "1, 1, 2", "pending"),

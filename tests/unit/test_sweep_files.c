@@ -161,7 +161,7 @@ TEST_WITHIN(include__what_is_wrong__said_where, enter, leave)
                                 "use list_values)");
 }
 
-/* What `search-model` prints says itself that its lists are values. */
+/* The output of `search-model` says itself that its lists are values. */
 TEST_WITHIN(include__list_values__hold_everywhere, enter, leave)
 {
     put("m.toml", "[sweep]\nlist_values = [\"tokens\"]\n[[model]]\ntokens = [[\"A\"], [\"A\"]]\n");

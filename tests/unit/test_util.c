@@ -253,7 +253,7 @@ TEST(utf8_cut__each_place__at_a_character)
     static const size_t left[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
     for (size_t most = 0; most < LENGTH(left); most++)
         assert_int_equal(utf8_cut(text, 11, most), left[most]);
-    /* What is no text is cut as it is asked. */
+    /* Bytes that are no text are cut as asked. */
     assert_int_equal(utf8_cut("\x80\x80\x80\x80\x80\x80\x80\x80", 8, 6), 6);
 }
 

@@ -1,4 +1,4 @@
-/* What a unit test includes: cmocka, what cmocka wants before it, allocation, errors, and tests that stand in no list.
+/* Includes for unit tests: cmocka, what it wants before it, allocation, errors, and tests that stand in no list.
  *
  * TEST(function__condition__result) { … } is a test of its program; `state` is cmocka's. Tests run in the order of the
  * file. `test_x PATTERN` runs those whose names match. */

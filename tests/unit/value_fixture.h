@@ -1,4 +1,4 @@
-/* What an expression is in the combinations of a sweep file. */
+/* The value of an expression in the combinations of a sweep file. */
 #pragma once
 
 #include <math.h>
@@ -25,7 +25,7 @@ static inline double ask(struct built *b, const char *before, const char *expres
     return value;
 }
 
-/* Of the one combination. */
+/* Returns the value in the one combination. */
 static inline double value_of(struct built *b, const char *expression)
 {
     return ask(b, "", expression, "");
