@@ -209,17 +209,17 @@ INSERT INTO main.summary
 SELECT n.here, s.name, s.value, s.count, s.mean, s.median, s.minimum, s.maximum, s.stddev, s.p90, s.not_finite, s.reported,
        s.kept, s.note, (SELECT here FROM temp.same_definition WHERE there = s.definition_id), s.point
 FROM temp.arrival AS n JOIN source.summary AS s ON s.attempt_id = n.there;
--- Of what each computes in its own way there is no value until a sweep file says which.
+-- Metrics that each computes in its own way have no value until a sweep file says which.
 UPDATE main.summary SET value = NULL, note = 'the next run computes it again'
 WHERE reported IS NULL AND value IS NOT NULL AND name IN (SELECT name FROM temp.computed_otherwise);
 INSERT INTO main.observation SELECT n.here, o.quantity, o.framework, o.device, o.cluster, o.kind, o.measured, o.predicted,
                                     o.peak, o.terms
 FROM temp.arrival AS n JOIN source.observation AS o ON o.attempt_id = n.there;
--- What they make stale is fitted anew by who predicts next (src/measures/learning.c).
+-- Weights that they make stale are fitted anew by who predicts next (src/measures/learning.c).
 DELETE FROM main.calibration AS c WHERE EXISTS
     (SELECT 1 FROM temp.arrival AS n JOIN source.observation AS o ON o.attempt_id = n.there
      WHERE o.framework = c.framework AND o.device = c.device AND o.cluster = c.cluster AND o.quantity = c.quantity);
--- What is worked out from summaries is worked out anew by the next run (src/measures/record.c).
+-- Values worked out from summaries are worked out anew by the next run (src/measures/record.c).
 INSERT INTO main.breach SELECT n.here, b.position, b.value, b.bound, b.excess, b.note
 FROM temp.arrival AS n JOIN source.breach AS b ON b.attempt_id = n.there;
 UPDATE main.meta SET value = 'merged' || substr(value, instr(value || char(10), char(10))) WHERE name = 'measures';

@@ -1,6 +1,6 @@
--- What results.db has for Optuna's tables: a temporary view for each, of its name and with its columns in their order
--- (sql/optuna.sql). temp.exported holds the jobs that are wanted, temp.to_its_end the attempts that measured all that was
--- asked of them. Trials are told to samplers as they are: only what was tried is one.
+-- The rows of results.db for Optuna's tables: a temporary view for each, of its name and with its columns in their
+-- order (sql/optuna.sql). temp.exported holds the jobs that are wanted, temp.to_its_end the attempts that measured all
+-- that was asked of them. Trials are told to samplers as they are: only what was tried is one.
 
 -- A study for each sweep that says what it optimises, the newest one of a name under that name.
 CREATE TEMP TABLE study AS
@@ -129,7 +129,7 @@ UNION ALL SELECT NULL, t.id, 'metric.' || s.name,
                           'null')
 FROM temp.optuna_trial AS t JOIN main.job_metric AS s ON s.job_id = t.job;
 
--- What a condition of [sweep] subject_to is missed by, as samplers with constraints read it: positive is not met.
+-- The miss of a condition of [sweep] subject_to, as samplers with constraints read it: positive is not met.
 CREATE TEMP VIEW trial_system_attributes AS
 SELECT DISTINCT NULL, id, 'constraints',
        json_group_array(missed) OVER (PARTITION BY id ORDER BY position
@@ -152,7 +152,7 @@ FROM temp.optuna_trial AS t JOIN temp.objective AS o ON o.study = t.study
 JOIN main.job_metric AS s ON s.job_id = t.job AND s.name = o.metric
 WHERE t.state = 'COMPLETE';
 
--- Of a step that was reported more than once the last value. Which of NaN and the infinities it was is not recorded.
+-- The last value of a step that was reported again counts. Which of NaN and the infinities it was is not recorded.
 CREATE TEMP VIEW trial_intermediate_values AS
 SELECT NULL, trial, step, value, iif(value IS NULL, 'NAN', 'FINITE')
 FROM (SELECT t.id AS trial, coalesce(m.step, m.sequence) AS step, m.value,

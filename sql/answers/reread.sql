@@ -1,14 +1,14 @@
--- What reading again replaced: the document of `meshsweep reread --json`. ?1: the change; ?2: whether it was only tried;
--- ?3: how many attempts were read; ?4: those that were not, as JSON.
+-- The values that reading again replaced: the document of `meshsweep reread --json`. ?1: the change; ?2: whether it was
+-- only tried; ?3: how many attempts were read; ?4: those that were not, as JSON.
 WITH
 entry AS MATERIALIZED (
     SELECT r.*, a.number AS attempt, typeof(coalesce(was, now)) IN ('integer', 'real') AS is_number
     FROM replaced AS r LEFT JOIN attempt AS a ON a.id = r.attempt_id WHERE r.change_id = ?1),
--- Of each metric the value that has changed most, in proportion.
+-- The value of each metric that has changed most, in proportion.
 number AS MATERIALIZED (
     SELECT *, row_number() OVER (PARTITION BY field ORDER BY was IS NULL OR now IS NULL,
         abs(now - was) / max(abs(now), abs(was)) DESC, job_id, attempt) AS n FROM entry WHERE is_number),
--- What an attempt came to, as one word.
+-- The outcome of an attempt, as one word.
 outcome (job, attempt_id, was, is_now) AS MATERIALIZED (
     SELECT job_id, attempt_id, coalesce(max(was) FILTER (WHERE field = 'failure'), max(was) FILTER (WHERE field = 'state')),
         coalesce(max(now) FILTER (WHERE field = 'failure'), max(now) FILTER (WHERE field = 'state'))

@@ -1,8 +1,9 @@
--- What more devices give: speed-up and efficiency against the smallest size, of jobs that are equal in all else. The
--- document of `meshsweep compare --scaling KEY --json`. ?1: the key that says the size; a key of no spec is a derived one
--- or, failing that, the number of devices, and the keys that say how many nodes and devices there are may differ with it.
--- ?2: the metric (NULL: the objective); ?3: further keys that may differ, with commas between them: the best of each size counts.
--- The global batch is the same (strong scaling); where no two sizes share one, each has its own (weak scaling).
+-- The gain of more devices: speed-up and efficiency against the smallest size, of jobs that are equal in all else. The
+-- document of `meshsweep compare --scaling KEY --json`. ?1: the key that says the size; a key of no spec is a derived
+-- one or, failing that, the number of devices, and the keys that say how many nodes and devices there are may differ
+-- with it. ?2: the metric (NULL: the objective); ?3: further keys that may differ, with commas between them: the best
+-- of each size counts. The global batch is the same (strong scaling); where no two sizes share one, each has its own
+-- (weak scaling).
 WITH
 asked (name, maximise) AS MATERIALIZED (
     SELECT n.name, coalesce(d.better = 'max', iif(n.name = s.objective, s.maximise, NULL))

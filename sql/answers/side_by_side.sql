@@ -1,5 +1,6 @@
--- What two sets of jobs differ in besides their figures: `apart` of `meshsweep compare JOB JOB --json`. ?1, ?2: their ids as
--- JSON lists; ?3: what their files say (attempt_file), [[0 or 1, "config.yaml: data.lr", "0.1"], …]; NULL: left out. A job is told by the attempt that stands for it, or its newest; several values of a set stand in one text.
+-- The differences of two sets of jobs besides their figures: `apart` of `meshsweep compare JOB JOB --json`. ?1, ?2:
+-- their ids as JSON lists; ?3: what their files say (attempt_file), [[0 or 1, "config.yaml: data.lr", "0.1"], …]; NULL:
+-- left out. A job is told by the attempt that stands for it, or its newest; several values of a set stand in one text.
 WITH
 side (place, job) AS MATERIALIZED (
     SELECT 0, value FROM json_each(?1) UNION ALL SELECT 1, value FROM json_each(?2)),

@@ -30,7 +30,7 @@ difference (job, what, was, is_now) AS MATERIALIZED (
 alike (jobs, job, what, was, is_now) AS MATERIALIZED (
     SELECT count(*), min(job), what, was, is_now FROM difference GROUP BY what, was ORDER BY 2, what),
 
--- What was made otherwise and stands by somebody's decision: no difference that is counted.
+-- Results that were made otherwise and stand by somebody's decision: no difference that is counted.
 let_stand AS MATERIALIZED (
     SELECT change_id, count(*) AS jobs, at, who, why, what FROM accepted WHERE job_id IN (SELECT id FROM ended)
     GROUP BY change_id ORDER BY change_id),

@@ -19,7 +19,7 @@ other (state, failure, jobs) AS MATERIALIZED (
     UNION ALL SELECT 'running', NULL, count(*) FROM job WHERE sweep_id = (SELECT id FROM this) AND state = 'running'
     UNION ALL SELECT 'failed', failure, count(*) FROM job WHERE sweep_id = (SELECT id FROM this) AND state = 'failed'
         GROUP BY failure
-    -- What a runner has claimed ahead of time waits like the rest.
+    -- Jobs that a runner has claimed ahead of time wait like the rest.
     UNION ALL SELECT 'claimed', NULL, count(*) FROM attempt AS a JOIN job AS j ON j.id = a.job_id
         WHERE a.state IN ('claimed', 'running') AND a.state = 'claimed' AND a.kind = 'trial' AND j.state = 'running'
         AND j.sweep_id = (SELECT id FROM this)),
@@ -58,7 +58,7 @@ search_document (document) AS (
         'trials_to_come', to_come, 'why_it_ended', ended) FROM the_search),
 rest (to_come) AS MATERIALIZED (SELECT coalesce((SELECT min(to_come, pending) FROM the_search), pending) FROM counts),
 
--- What runs, of any sweep: a runner that was started with an older file still occupies the machine.
+-- Running attempts, of any sweep: a runner that was started with an older file still occupies the machine.
 running AS MATERIALIZED (
     SELECT id, job_id, number, started, slot, waits FROM attempt
     WHERE state IN ('claimed', 'running') AND state = 'running' AND kind = 'trial'),
@@ -96,7 +96,7 @@ ended AS MATERIALIZED (
 near AS MATERIALIZED (SELECT c, m, t, avg(ms) AS ms FROM ended GROUP BY c, m, t),
 far AS MATERIALIZED (SELECT c, m, avg(ms) AS ms FROM ended GROUP BY c, m),
 overall AS MATERIALIZED (SELECT avg(ms) AS ms FROM ended),
--- Of many that wait those with ids at even distances stand for all: reading a million jobs would take a second. NOT
+-- Those with ids at even distances stand for all of many that wait: reading a million jobs would take a second. NOT
 -- INDEXED, or SQLite prefers a covering index to the table's end; a condition on both sides, or it makes a Bloom filter
 -- of the whole table.
 many (yes) AS MATERIALIZED (SELECT coalesce(?5, (SELECT pending FROM counts)) > 2000),
@@ -206,7 +206,7 @@ best (job, value) AS MATERIALIZED (
                 AND asked.attempt_id = a.id AND asked.resource > 0 AND a.stopped_steps >= asked.resource))
         ORDER BY m.value, j.id LIMIT 1)),
 
--- What followed a search: the full training of its winner, which no result counts.
+-- The full training of a search's winner, which no result counts.
 full_trainings (list) AS (
     SELECT json_group_array(json(training)) FROM (
         SELECT json_object('job', a.job_id, 'attempt', a.number, 'state', a.state, 'failure', nullif(a.failure, ''),

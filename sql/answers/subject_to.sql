@@ -1,6 +1,7 @@
--- What [sweep] subject_to keeps from winning: the list `subject_to` of `meshsweep status --json` and `best --json`, and
--- beside it what only the text has. ?1: the objective (NULL: the sweep's); ?2: whether it is to be high; ?3: the winner's
--- value (NULL: no job wins; then no condition binds, and told is the job that misses its worst condition by least).
+-- Jobs that [sweep] subject_to keeps from winning: the list `subject_to` of `meshsweep status --json` and
+-- `best --json`, and beside it what only the text has. ?1: the objective (NULL: the sweep's); ?2: whether it is to be
+-- high; ?3: the winner's value (NULL: no job wins; then no condition binds, and told is the job that misses its worst
+-- condition by least).
 WITH
 asked (objective, maximise) AS MATERIALIZED (
     SELECT coalesce(?1, objective), coalesce(?2, maximise) FROM current_sweep),
@@ -16,8 +17,8 @@ missed AS MATERIALIZED (
 better AS MATERIALIZED (
     SELECT *, row_number() OVER (PARTITION BY position ORDER BY iif(maximise, -missed.objective, missed.objective), job) AS n
     FROM missed, asked WHERE iif(maximise, missed.objective > ?3, missed.objective < ?3)),
--- What is missed by an unknown share is farther than what is known. Where a job meets all and none wins nevertheless, it
--- is for want of an objective.
+-- A condition that is missed by an unknown share is farther than a known one. Where a job meets all and none wins
+-- nevertheless, it is for want of an objective.
 nearest AS MATERIALIZED (
     SELECT *, max(coalesce(excess, 9e99)) AS worst FROM missed
     WHERE ?3 IS NULL AND NOT EXISTS (

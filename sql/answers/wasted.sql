@@ -1,6 +1,6 @@
--- What device-hours went into, and which share of them left no result: the document of `meshsweep status --wasted --json`.
--- Attempts of the current sweep that have ended. A result is what counts for its job; measured again, excluded or replaced
--- by a longer run, it no longer does.
+-- The uses of device-hours, and the share of them that left no result: the document of
+-- `meshsweep status --wasted --json`. Attempts of the current sweep that have ended. A result is what counts for its
+-- job; measured again, excluded or replaced by a longer run, it no longer does.
 WITH
 spent (became, wasted, hours) AS MATERIALIZED (
     SELECT CASE WHEN a.state = 'ok' AND c.id IS NULL THEN 'repeated' WHEN a.state = 'ok' THEN 'result'

@@ -1,4 +1,4 @@
--- What the database knows of the job with the key ?1: a document, its attempts, the searches' choices of it, and the
+-- The database's knowledge of the job with the key ?1: a document, its attempts, the searches' choices of it, and the
 -- keys in which the job by which it was pruned differs. No row: there is no such job.
 WITH this AS MATERIALIZED (SELECT * FROM job WHERE key = ?1),
 word AS (

@@ -1,4 +1,4 @@
--- Where the time went: hours and device-hours of all attempts, by how they ended.
+-- The use of time: hours and device-hours of all attempts, by how they ended.
 SELECT coalesce(a.failure, a.state) AS outcome, count(*) AS attempts,
        round(sum(a.duration_ms) / 3600000.0, 3) AS hours,
        round(sum(1.0 * a.duration_ms * j.devices) / 3600000.0, 3) AS device_hours,
