@@ -825,7 +825,7 @@ part_memory()
 
 # --- accuracy ---
 
-# What the tests print while they compare; a test that fails fails the part.
+# Prints what the tests print while they compare; a test that fails fails the part.
 accuracy_of() # TEST
 {
     make -s -C "$root/build-bench" "tests/unit/test_$1" >&2

@@ -29,7 +29,7 @@ strange drawn-strange tag drawn, strange keys
 END
 }
 
-# Of no measurement: scripts/tables/landscapes.py.
+# Draws the tables that are of no measurement: scripts/tables/landscapes.py.
 draw_landscapes()
 {
     for failing in 40 70 90; do

@@ -142,8 +142,8 @@ failed_programs() # BUILD-DIRECTORY
     done
 }
 
-# What failed beside others is tried once more alone, of a script the cases that did, and told: a job's time limit on a
-# machine that stalls is no defect, and what is one fails again.
+# A test that failed beside others is tried once more alone, a script with the cases that did, and told: a job's time
+# limit on a machine that stalls is no defect, and what is one fails again.
 retry_alone() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
 {
     local directory=$1 label=$2 program log first=$root/build-logs/first.log cases

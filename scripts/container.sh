@@ -32,7 +32,7 @@ make_base()
     trap 'rm -rf "$base"' EXIT
     debootstrap --variant=minbase bookworm "$base" >"$out/debootstrap.log" 2>&1 ||
         { tail -n 5 "$out/debootstrap.log" >&2; die "no base: $out/debootstrap.log"; }
-    # Where packages come from on this machine, they come from there, too.
+    # Packages come from the sources of this machine.
     cp -r /etc/apt/sources.list.d /etc/apt/apt.conf.d "$base/etc/apt/" 2>/dev/null || true
     [ ! -s /etc/apt/sources.list ] || cp /etc/apt/sources.list "$base/etc/apt/"
     rm -rf "$base"/var/cache/apt/archives/*.deb
@@ -49,7 +49,7 @@ for tool in buildah debootstrap git; do
 done
 [ "$(id -u)" = 0 ] || die "wants root"
 make_base
-# What git has, and nothing of the builds that lie beside it.
+# The image is of what git has, and nothing of the builds that lie beside it.
 rm -rf "$out/source"
 mkdir "$out/source"
 (cd "$root" && git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf -) | tar -C "$out/source" -xf -

@@ -26,7 +26,7 @@ import meshsweep  # noqa: E402
 
 STATUS = {"ok": "FINISHED", "failed": "FAILED", "running": "RUNNING"}
 
-# What a request may hold, and a value: every server takes so much.
+# The limits of a request, and of a value: every server takes so much.
 METRICS_MOST = 1000
 PARAMS_MOST = 100
 PARAM_MOST = 500

@@ -1,8 +1,8 @@
 # The reference of the sweep file (docs/reference.md) as a manual page:
 #   awk -f manual_page.awk -v version=0.1.0 docs/reference.md > meshsweep.5
 #
-# Of Markdown it knows what that file uses: headings, paragraphs, lists, tables, fenced and indented examples, `code`,
-# **strong** and links. A table becomes a list: the first cell of a row is the tag, the others follow with their
+# It knows as much of Markdown as that file uses: headings, paragraphs, lists, tables, fenced and indented examples,
+# `code`, **strong** and links. A table becomes a list: the first cell of a row is the tag, the others follow with their
 # headings. That is why it needs no tbl.
 
 # Text as troff shows it: a backslash, a hyphen that can be copied, and no request at the beginning of a line.

@@ -51,7 +51,7 @@ ROOM_TESTS = {
     "util": "export input metrics",
 }
 NOT_TESTED = re.compile(r"/trainer/|\.h$")  # the trainer is not counted, as in coverage.sh
-# What is replaced, and by what: one place of a line each.
+# Texts to replace, and by what: one place of a line each.
 OPERATORS = [
     (r"(?<=\w) == (?=\w)", " != "),
     (r" != ", " == "),
@@ -173,7 +173,7 @@ def reach(work, tests):
         os.makedirs(counts, exist_ok=True)
         # %m is the program's signature, %c that its processes share one file: a killed one counts, too.
         status, seconds = run_test(build, test, 600, LLVM_PROFILE_FILE=counts + "/%m%c.profraw")
-        # What fails or is skipped without a fault notices none.
+        # A test that fails or is skipped without a fault notices none.
         functions = functions_reached(build, test, counts) if status == 0 and os.listdir(counts) else []
         print(f"{test}: {seconds:.1f} s, status {status}, {len(functions)} functions", file=sys.stderr, flush=True)
         with open(out + ".new", "w", encoding="utf-8") as f:
@@ -230,7 +230,7 @@ class Builder:
             self.build(tests[at : at + 4])
             for test in tests[at : at + 4]:
                 limit = 10 * self.reached.seconds.get(test, 50) + 20
-                # What fails once may have waited too long beside others.
+                # A test that fails once may have waited too long beside others.
                 if all(run_test(self.build_directory, test, limit)[0] not in (0, 77) for _ in range(2)):
                     return test
         return None

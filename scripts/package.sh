@@ -99,7 +99,7 @@ try_in_fresh_root()
     later_version "$python_deb" "$fresh/tmp/later-python3-meshsweep.deb"
     cp "$root"/debian/tests/{sweep,python} "$fresh/tmp/"
     in_root apt-get -qq update
-    # What Python brings and recommends is others', and may stay.
+    # Files that Python brings and recommends are others', and may stay.
     in_root apt-get -qq -y install sqlite3 python3 >/dev/null 2>&1
     files_of_root >"$out/files.before"
     in_root apt-get -qq -y install /tmp/meshsweep.deb >/dev/null 2>&1 || die "it cannot be installed"

@@ -35,7 +35,7 @@ PROSE = [(r"libc6(-dev)?", "GNU Lesser General Public", "LGPL-2.1-or-later"),
          (r"libcsv3(t64)?", "GNU Lesser General Public", "LGPL-2.1-or-later"),
          (r"libstdc\+\+(6|-\d+-dev)", "GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1"),
          (r"libgcc-(s1|\d+-dev)", "GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1"),
-         # Of a build with sanitizers. Either of two licences, by libsanitizer/LICENSE.TXT of GCC.
+         # These are of a build with sanitizers. Either of two licences, by libsanitizer/LICENSE.TXT of GCC.
          (r"lib[alt]san\d+|libubsan\d+", "The libsanitizer libraries", "NCSA OR MIT")]
 
 

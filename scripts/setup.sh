@@ -5,7 +5,7 @@
 #   check  and to run the tests
 #   full   and for the second compiler, the sanitizers, the linter, real PyTorch jobs and the peers of the benchmark
 #
-# Where nothing is missing it is quick, silent and asks no network. --list only names what is missing.
+# It is quick and silent where nothing is missing, and asks no network. --list only names what is missing.
 # Status: 0 all there; 1 something is missing and could not be installed; 2 wrong use.
 set -eu
 

@@ -13,8 +13,8 @@
 # archive, and that of libmicrohttpd-dev wants GnuTLS, which has none: both are compiled from their Debian sources (apt-get source, into the
 # build directory; or CJSON_SOURCE=DIRECTORY, MICROHTTPD_SOURCE=DIRECTORY), libmicrohttpd without TLS, which is not used.
 #
-# What is lost: libraries are not loaded while it runs, so that GPUs are asked for by nvidia-smi and not through NVML.
-# Nothing else. The trainer of the quickstart is not in it.
+# One thing is lost: libraries are not loaded while it runs, so that nvidia-smi is asked for GPUs and not NVML. The
+# trainer of the quickstart is not in it.
 #
 # The same sources give the same bytes, wherever and whenever: scripts/package.sh --twice.
 set -eu
@@ -146,7 +146,7 @@ check()
     echo "$program: $size bytes, no libraries"
 }
 
-# What is tried: a sweep, the winner and its command, a report.
+# Writes what is tried: a sweep, the winner and its command, a report.
 write_sweep() # DIRECTORY
 {
     cat >"$1/sweep.toml" <<'END'

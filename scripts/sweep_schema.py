@@ -19,7 +19,7 @@ TYPES = {"a string": {"type": "string"}, "an integer": {"type": "integer"}, "a f
          "true or false": {"type": "boolean"}, "a table": {"type": "object"}, "a list": {"type": "array"},
          "a list of strings": {"type": "array", "items": {"type": "string"}},
          "a list of tables": {"type": "array", "items": {"type": "object"}}}
-# Where the reference says it of a key in words and not in a table.
+# Tables whose keys the reference describes in words and not in a table.
 IN_WORDS = {"the file", "a range", "a multiset", "[predict.order]", "[[import.refuse]]", "[[model_space.filter]]"}
 ALSO = {"a fallback": "[job.metrics]", "[[model_space.sample]]": "[model_space]",
         "[[model_space.filter]]": "[model_space]"}

@@ -1,7 +1,7 @@
-# What a log says of a failure, in few lines: awk -f scripts/what_failed.awk LOG
+# Prints what a log says of a failure, in few lines: awk -f scripts/what_failed.awk LOG
 #
-# Of each failed case of a test program (TAP, or as cmocka prints by itself) its name and the first 12 lines that it said;
-# where no case is named, 12 lines from the first error on, else the last 12.
+# Each failed case of a test program (TAP, or as cmocka prints by itself) is told by its name and the first 12 lines
+# that it said; where no case is named, 12 lines from the first error on, else the last 12.
 
 function say(    i)
 {

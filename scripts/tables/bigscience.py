@@ -25,7 +25,7 @@ class Text:
         self.shape, self.logs, self.began = {}, {}, False
 
     def line(self, line):
-        # Of what comes before, shapes are not said.
+        # Shapes are not said of what comes before.
         self.began = self.began or line.strip() == "### fp16"
         if line.startswith("## "):
             self.shape = {}
