@@ -51,7 +51,7 @@ src/util/clock.c          (clock_gettime|gettimeofday|time)\(
 END
 }
 
-# Where files of jobs are handled: a link or a pipe may be in their place.
+# The files in which files of jobs are handled: a link or a pipe may be in their place.
 files_of_jobs="src/metrics/ src/serve/ src/process/capture.c src/process/log_cap.c src/process/streams.c \
 src/run/readings.c src/run/recording.c src/run/recover_output.c src/run/ends.c src/batch/outcome.c src/batch/watch.c \
 src/deepspeed/tuning_tree.c src/deepspeed/training_command.c src/commands/tail.c src/commands/best.c"
@@ -218,7 +218,7 @@ check_functions()
         }')
 }
 
-# What a header of a floor declares, that floor defines. Namesakes that are static elsewhere do not count.
+# A floor defines what its headers declare. Namesakes that are static elsewhere do not count.
 check_definitions()
 {
     ctags --version 2>/dev/null | grep -q Universal || return 0
@@ -234,7 +234,7 @@ check_definitions()
     rm -f "$definitions"
 }
 
-# What only its own file uses is static there; what nothing uses is not there.
+# A function that only its own file uses is static there; one that nothing uses is not there.
 check_uses()
 {
     ctags --version 2>/dev/null | grep -q Universal || return 0
@@ -273,7 +273,7 @@ check_files()
         awk '$2 != "total"')
 }
 
-# What is counted has the names of the file: lines of code and of tests, words that people read, floors.
+# The counts have the names of the file: lines of code and of tests, words that people read, floors.
 check_budget()
 {
     local what most is
@@ -292,7 +292,7 @@ check_budget()
     done < <(grep -v '^#' tests/style/budget)
 }
 
-# Of UTF-8 every byte but those that continue a character is a column: no locale has to be installed for that.
+# Every byte of UTF-8 but those that continue a character is a column: no locale has to be installed for that.
 check_columns()
 {
     local place columns
@@ -324,7 +324,7 @@ mentions() # DOCUMENT REGEX
         grep -noE "(^|[^A-Za-z0-9_./-])$2" | sed 's/^\([0-9]*:\)[^A-Za-z_]/\1/'
 }
 
-# Whether there is such a file or folder, or the source of such a program; NAME and NNNN stand for anything.
+# True if there is such a file or folder, or the source of such a program; NAME and NNNN stand for anything.
 is_there() # PATH
 {
     local path=${1//NAME/*}

@@ -171,7 +171,7 @@ line__over_120_columns__refused()
     wide=${fits}0000
     clean_tree
     echo "// $fits" >tree/src/util/fits.h
-    # What counts is characters, not bytes.
+    # The measure is characters, not bytes.
     echo "// ${fits//0/·}" >tree/src/util/fits.c
     run_command bash "$checker" tree
     expect_only_stdout_contains 0 '4 files, 0 breaches'
