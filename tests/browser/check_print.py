@@ -13,7 +13,7 @@ INCH = 72.0  # points
 PIXEL = 96  # CSS pixels of an inch
 WIDTH, LENGTH, MARGIN = 210, 297, 12  # of A4, in mm
 
-# What reaches beyond the right edge of the paper, or is hidden by what it lies in.
+# Elements that reach beyond the right edge of the paper, or are hidden by what they lie in.
 CUT_OFF = """[...document.querySelectorAll(%r)].filter((e) => {
   if (!e.checkVisibility() || e.closest('svg') && e.tagName !== 'svg') return false;
   const box = e.getBoundingClientRect();
@@ -33,7 +33,7 @@ def pages_of(pdf):
 
 
 def look_at_paper(page):
-    # What the script has drawn is as wide as the screen.
+    # The charts that the script has drawn are as wide as the screen.
     page.value("void (window.requestAnimationFrame = () => 0)")
     page.value("dispatchEvent(new Event('beforeprint'))")
     page.ask("Emulation.setEmulatedMedia", media="print")

@@ -446,7 +446,7 @@ def use_hidden(page):
         expect("plots are drawn where there is room for them", page.value("!!document.querySelector('#plots svg')"), wanted)
 
 
-# What a press of the buttons saves: [[name, type, text], …].
+# The files that a press of the buttons saves: [[name, type, text], …].
 SAVED = """(async () => { const saved = [], made = URL.createObjectURL, click = HTMLAnchorElement.prototype.click;
   const blobs = new Map();
   URL.createObjectURL = (blob) => { const url = made.call(URL, blob); blobs.set(url, blob); return url; };

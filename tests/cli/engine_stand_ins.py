@@ -475,7 +475,7 @@ def oardel(argv):
 
 # --- Kubernetes ---
 
-# What a Job may have, as far as it is used: {field: form}; a form None is any value.
+# The fields of a Job, as far as they are used: {field: form}; a form None is any value.
 K8S_JOB = {
     "apiVersion": str, "kind": str,
     "metadata": {"generateName": str, "namespace": str, "labels": {"*": str}, "annotations": {"*": str}},

@@ -9,7 +9,7 @@ import re
 import sys
 
 VOLATILE = {"elapsed_ms": 1520, "duration_ms": 1204}
-# Of the counts of a run also what depends on when they are taken.
+# Values of the counts of a run, which also depend on when they are taken.
 VOLATILE_COUNTS = {"progress": {"done": 0, "ok": 0, "failed": 0, "running": 1, "being_recorded": 0, "pending": 1,
                                 "jobs_per_second": None, "eta_ms": None, "best": None, "failure_classes": {}},
                    "end": {"jobs_per_second": 0.8, "eta_ms": 0}}

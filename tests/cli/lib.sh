@@ -351,7 +351,7 @@ hurry() # PID
     renice -n 0 -p $(ls "/proc/$1/task") >/dev/null 2>&1 || true
 }
 
-# Of the lines of standard input a part that another seed (SEED=N) draws otherwise; all under MESHSWEEP_FULL.
+# Draws a part of the lines of standard input, another by another seed (SEED=N); all under MESHSWEEP_FULL.
 draw_lines() # ONE-IN
 {
     local seed=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
@@ -457,7 +457,7 @@ find_python()
     [ ! -x /usr/bin/python3 ] || [ "$(head -c 2 "$python" | tr -d '\0')" != '#!' ] || PATH=/usr/bin:$PATH
 }
 
-# Where it takes long to start a process, which is most of what a test does, it may take as much longer.
+# A machine that takes long to start a process, which is most of what a test does, may take as much longer for a test.
 measure_slowness()
 {
     local begun=${EPOCHREALTIME/./} each_us i

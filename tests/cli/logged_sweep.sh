@@ -12,7 +12,7 @@ END
     : >ran.log
 }
 
-# What ran since the last call, in any order, on one line: "1 10, 2 20".
+# Compares what ran since the last call, in any order, on one line: "1 10, 2 20".
 expect_ran()
 {
     local got

@@ -265,7 +265,7 @@ def cases(form, count):
             base = READERS[form](text)
         except (yaml.YAMLError, tomllib.TOMLDecodeError, ValueError):
             continue
-        # What YAML reads as keys of other types than text has no path of its own here.
+        # Keys that YAML reads as other types than text have no path of their own here.
         if not isinstance(base, dict) or any(not isinstance(k, str) for p, _ in paths(base) for k in p[-1:]
                                              if not isinstance(at(base, p[:-1]), list)):
             continue

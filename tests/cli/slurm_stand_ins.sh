@@ -210,7 +210,7 @@ jobs_submitted()
     find slurm -name 'job.*' | wc -l
 }
 
-# Of two nodes, uneven ones.
+# Makes an allocation of two nodes, uneven ones.
 in_allocation()
 {
     echo "JobId=1 NodeList=n[1-2]   Nodes=n1 CPU_IDs=0-7 Mem=800 GRES=gpu:4(IDX:0-3)   Nodes=n2 CPU_IDs=0-3 Mem=400 \

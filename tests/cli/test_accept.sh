@@ -308,7 +308,7 @@ was__command_changed_too__left_to_accept()
     expect '[ "$(ran)" = 3 ]'
 }
 
-# Of before and after a key was added, both of which are older than its new name.
+# Results are of before and after a key was added, both older than its new name.
 was__two_for_one__refused_and_named()
 {
     first_run

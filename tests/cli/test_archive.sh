@@ -44,7 +44,7 @@ run_it()
     expect_any_stderr
 }
 
-# What readers of logs say.
+# Prints what commands that read logs say.
 answers()
 {
     local command

@@ -73,7 +73,7 @@ END
     expect_only_stderr 4 'meshsweep: no job is left to ask for: all that have not run have been asked for (6 '\
 'without a result; '\
 'meshsweep ask --open lists them)'
-    # What is asked for may be run as well: then the trials have what came of that.
+    # Jobs that are asked for may be run as well: then the trials have what came of that.
     expect_run silent 0 run -j 1 --progress none
     expect_said only_stderr 4 'meshsweep: no job is left to ask for: every job of the sweep has an outcome' ask
     expect_sql "7|7|8.0" "SELECT count(*), sum(outcome = 'ok'), max(objective) FROM trial"
@@ -376,7 +376,7 @@ ask__replicates_several_at_a_time__each_once()
         JOIN job AS j ON j.id = t.job_id"
 }
 
-# What a run has begun is gone on with: the other replicates of its configurations come first.
+# Configurations that a run has begun are gone on with: their other replicates come first.
 ask__replicates_of_a_run__given_first()
 {
     a_sweep_with_seeds 'strategy = "random"'

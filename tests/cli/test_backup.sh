@@ -44,7 +44,7 @@ copy__after_a_run_beside_an_open_reader__has_everything()
     expect_whole 40 copy.db
 }
 
-# What it reads must stay: the file cannot be brought up to date, and that is said.
+# The reader's rows must stay: the file cannot be brought up to date, and that is said.
 copy__after_a_run_beside_a_reader_in_a_transaction__said_to_lack_something()
 {
     larger_sweep 4

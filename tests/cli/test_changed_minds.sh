@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # Jobs x = 1, 2, 3: each adds a line to `ran`, prints two warm-up steps and two steps of 10 x ms, and a loss of x.
-# What a case changes is a variable here, or a line by sed.
+# A case changes a variable here, or a line by sed.
 write_sweep()
 {
     local usual_command='["/bin/sh", "job.sh", "{x}"]' usual_env='A = "1"'

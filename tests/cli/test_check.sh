@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fixture.sh"
 
-# Of a runner that no longer exists nothing is left in this one.
+# Makes a database in which nothing is left of a runner that no longer exists.
 quiet_database()
 {
     fixture_database \
@@ -39,7 +39,7 @@ END
     expect_run only_status 0 check sweep.toml
     expect_stderr 'meshsweep: sweep.toml: no reader is given for speed: each job must write it to '\
 '$MESHSWEEP_METRICS or fails as no-metric; to read it from output or a file, add [job.metrics.speed]'
-    # What says that the job writes it, what every attempt has, and what is worked out from that.
+    # Nothing is noted of a metric that the job is said to write, that every attempt has, or worked out from such.
     printf '[job.metrics.speed]\n' >>sweep.toml
     expect_run only_stdout 0 check sweep.toml
     sweep_for min:twice '["true"]' <<'END'
@@ -47,7 +47,7 @@ END
 expression = "2 * duration"
 END
     expect_run only_stdout 0 check sweep.toml
-    # Of that a search cannot say anything while a job runs.
+    # A search cannot say anything of that while a job runs.
     printf '[search]\nstrategy = "random"\n' >>sweep.toml
     expect_run only_status 0 check sweep.toml
     expect_stderr 'meshsweep: sweep.toml: [search] racing cannot end a job early: twice is computed from duration, '\
@@ -141,7 +141,7 @@ check_database__damaged__said_not_crashed()
     expect_only_stdout_contains 1 'damage that SQLite finds' '.recover'
 }
 
-# Of a table that is its own index, whose rows SQLite's quick check does not compare.
+# The rows of a table that is its own index are not compared by SQLite's quick check.
 check_database__rows_out_of_order__said()
 {
     quiet_database "INSERT INTO meta VALUES ('zz_a', '1'), ('zz_b', '2'), ('zz_c', '3')"

@@ -92,7 +92,7 @@ no_failure__ends_with_the_count()
     expect_stdout_lacks 'what failed'
 }
 
-# Of forty cases about a third, the same ones each time, others by another seed; or those that are named.
+# A draw takes about a third of forty cases, the same ones each time, others by another seed; or those that are named.
 cases__drawn_or_named__alone()
 {
     local seed
@@ -115,7 +115,7 @@ ok 2 - case__30
 1..2'
 }
 
-# What names no case: from the first error on, else the last lines.
+# A log that names no case is told from the first error on, else by its last lines.
 logs_without_cases__in_few_lines()
 {
     { seq 30; echo "x.c:1:2: error: no"; seq 30; } >build.log

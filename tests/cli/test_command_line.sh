@@ -28,7 +28,7 @@ version__asked__tool_and_libraries()
     run_meshsweep results --version
     expect_only_stdout_matches 0 '^meshsweep [0-9]+\.[0-9]+\.[0-9]+$' '^SQLite 3\.' '^toml\+\+ [0-9]+\.[0-9]+\.[0-9]+$'
     expect_stdout_matches '^libfyaml [0-9]+\.[0-9]+' '^libmicrohttpd [0-9]+\.[0-9]+\.[0-9]+$' '^zlib [0-9]+\.[0-9]+'
-    # Of RE2 only the file's name is known.
+    # RE2 is known by its file's name only.
     expect_stdout_contains "RE2 $(ldd "$meshsweep" | sed -n 's/.*\(libre2[^ ]*\) =>.*/\1/p')"
 }
 
@@ -72,7 +72,7 @@ option__before_the_command__taken()
     expect_no_file none.db
 }
 
-# What a terminal of this size would get.
+# Captures what a terminal of this size would get.
 run_in_terminal() # [NAME=VALUE...]: runs $line
 {
     run_command env TERM=xterm PATH="$PATH:$build_dir" "$@" script -qec "stty cols 120; $line" /dev/null

@@ -198,7 +198,7 @@ equal one"
     expect_only_stdout_contains 0 \
         'by global_batch: pairs equal in everything else; their global batches differ, so their steps do different '\
 'amounts of work'
-    # Where nothing says it, it may follow the micro-batch.
+    # The global batch may follow the micro-batch where nothing says it.
     sed -i '/^global_batch/d' sweep.toml
     run_silently 0
     run_meshsweep compare --by micro_batch
@@ -265,7 +265,7 @@ free__wrong__one_sentence()
     expect_said only_stderr 2 'meshsweep: --free tp: it is the key to compare by' compare --by tp --free tp
 }
 
-# What takes each value with each other one takes minutes for these.
+# A comparison of each value with each other one takes minutes for these.
 compare__thousands_of_values__in_time_that_grows_with_their_number()
 {
     many_jobs 30000 0 "UPDATE spec SET json = json_object('path', '/data/' || id) WHERE id >= 100"

@@ -117,7 +117,7 @@ take_up_file()
 constraint__all_compared_and_what_breaches_it_now_said()
 {
     two_databases 1.08
-    # Of x = 4 it is met before and not now; of x = 3 never.
+    # The condition is met by x = 4 before and not now, by x = 3 never.
     sed -i 's/^objective = .*/&\nsubject_to = ["time <= 4.1", "time <= 1000 - 1000 * (x = 3)"]/' sweep.toml
     take_up_file
     expect_said only_stdout_contains 1 '8 jobs, 3 runs of each on each side' compare before.db now.db --fail-slower 5%

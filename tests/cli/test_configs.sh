@@ -25,7 +25,7 @@ every_file__is_planned_and_right()
     expect "! ls | grep results"
 }
 
-# What each file of the cookbook shows of a log is read: a job that prints it has the objective.
+# The log lines that each file of the cookbook shows are read: a job that prints them has the objective.
 cookbook__lines_that_it_shows__are_read()
 {
     local file
@@ -72,7 +72,7 @@ known_options() # RECIPE
     esac
 }
 
-# What such a run prints; those of the cookbook show it themselves.
+# Makes what such a run prints; those of the cookbook show it themselves.
 printed_by() # RECIPE FILE
 {
     case $1 in

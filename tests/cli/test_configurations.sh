@@ -2,7 +2,7 @@
 # [sweep] replicate and group_by: configurations are ranked, not lucky seeds, and each with its like.
 . "$(dirname "$0")/lib.sh"
 
-# Of x=1, 2 and 4, of three seeds each: 2 has the luckiest seed, 4 the best mean.
+# The sweep has x=1, 2 and 4, three seeds each: 2 has the luckiest seed, 4 the best mean.
 lucky_sweep() # LINE...
 {
     cat >sweep.toml <<'END'
@@ -57,7 +57,7 @@ replicates__the_mean_wins_not_the_lucky_seed()
         round(replicates_high, 2), replicates_min, replicates_max FROM configurations WHERE rank = 1"
     expect_said only_stdout_contains 0 'highest rate 154 samples/s, job 6 of sweep sweep' best
     expect_stdout_contains 'mean of 3 replicates (median 154, 95 % interval 149.032 to 158.968, from 152 to 156); '
-    # Of x=2 the seeds differ so much that it may be as good.
+    # The seeds of x=2 differ so much that it may be as good.
     expect_stdout_contains 'cannot be told apart from 1 other (95 %)'
     expect_run only_stdout 0 best --json
     mv .stdout best.json
@@ -113,7 +113,7 @@ END
     expect_run silent 0 run -j2 --progress none --only 'layers = 1 AND num_hosts = 1'
     expect_run only_stdout 0 best --json
     mv .stdout best.json
-    # Of each the job in the middle.
+    # The job in the middle stands for each.
     expect_sql '4|2|154.0|67.0
 2|2|128.0|2.0
 1|2|52.0|1.0' "SELECT x, seed, round(p.value ->> '\$.values.rate'), round(p.value ->> '\$.values.cost')

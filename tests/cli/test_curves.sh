@@ -110,7 +110,7 @@ END
         WHERE name = 'throughput' AND attempt_id = 1"
 }
 
-# What a file reads otherwise is another definition.
+# A curve that the file reads otherwise is another definition.
 curve__that_becomes_one__read_anew()
 {
     curve_sweep <<'END'

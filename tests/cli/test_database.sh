@@ -215,7 +215,7 @@ then start again"
     expect_said only_stderr_matches 1 "^meshsweep: database results.db: $held$" run
     expect_said only_stderr_matches 1 "^meshsweep: database link.db: $held$" run -d link.db
     expect_said only_stdout_matches 0 '"running":[[:space:]]*1' plan --json
-    # What is claimed ahead of time does not run.
+    # A job that is claimed ahead of time does not run.
     wait_until "[ \"\$(sql 'SELECT * FROM progress')\" = \$'pending||3\nrunning||1' ]" 20
     run_meshsweep status --json
     expect_only_stdout_matches 0 '"pending":[[:space:]]*3' '"running":[[:space:]]*1'
@@ -271,8 +271,8 @@ writer__in_the_middle_of_a_change__waited_for()
     expect_sql "ok|4" "SELECT state, count(*) FROM attempt GROUP BY 1"
 }
 
-# Where the journal is a rollback journal, as on NFS, a reader holds up what the runner commits, for longer than
-# SQLite waits by itself. What is written by then is not lost, and the job that runs on is not ended.
+# A reader holds up what the runner commits where the journal is a rollback journal, as on NFS, for longer than SQLite
+# waits by itself. What is written by then is not lost, and the job that runs on is not ended.
 reader__for_longer_than_sqlite_waits__commit_tried_again()
 {
     waiting_sweep
@@ -391,7 +391,7 @@ database__made_by_any_command__is_its_owners_alone()
     expect "[ \"\$(modes)\" = '$alone' ]"
     expect_run only_stdout 0 merge results.db -o all.db
     expect "[ \"\$(stat -c %a all.db)\" = 600 ]"
-    # What a person has decided stays.
+    # Permissions that a person has decided on stay.
     chmod 640 results.db
     run_silently 3
     expect "[ \"\$(stat -c %a results.db)\" = 640 ]"
@@ -478,9 +478,8 @@ and start again: nothing recorded is lost' .stderr)\" = 2 ]"
     expect "grep -qE '^ok.[1-9][0-9]*$' held"
 }
 
-# What a job wrote to a full disk is cut off: a value that is missing, or made of some of the samples, is no verdict.
-# The run
-# pauses until there is room.
+# Output that a job wrote to a full disk is cut off: a value that is missing, or made of some of the samples, is no
+# verdict. The run pauses until there is room.
 disk__of_the_output_full__is_lost_and_no_verdict()
 {
     [ "$(id -u)" = 0 ] || skip "only root can make a small file system"

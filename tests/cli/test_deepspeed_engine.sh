@@ -57,7 +57,7 @@ END
         JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = 'throughput'"
 }
 
-# Of each line of configs: whether the engine takes it, and the status of plan, "refused" where it says it does.
+# Judges each line of configs: whether the engine takes it, and the status of plan, "refused" where it says it does.
 judge()
 {
     local config verdict said status

@@ -108,7 +108,7 @@ hosts() # HOST...
     done >hosts
 }
 
-# What each node was told: host, rank, devices, working directory, words.
+# Asserts what a node was told: host, rank, devices, working directory, words.
 expect_node() # RANK TEXT
 {
     cat network/meeting.*/"$1" | grep -qF -e "$2" || fail "node $1 was told: $(cat network/meeting.*/"$1")"
@@ -160,7 +160,7 @@ hostfile__a_node_fails_or_is_not_reached__its_status_and_the_others_end()
     expect_sql '1' "SELECT DISTINCT log_tail LIKE '%Could not resolve hostname w1%' FROM attempt" none.db
 }
 
-# What ssh has started goes on when its client is gone, but for the watch that is kept there.
+# Processes that ssh has started go on when its client is gone, but for the watch that is kept there.
 hostfile__client_killed__nothing_goes_on_there()
 {
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'

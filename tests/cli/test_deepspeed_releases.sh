@@ -159,7 +159,7 @@ version__of_a_sweep_file_not_given__the_package_of_the_commands_python_is_asked(
         expect_stderr_contains "$said"
         expect_said among_stderr 0 "$said" check sweep.toml
     done
-    # What it says itself is not asked, and without a package the newest refuse it.
+    # A version that the file says is not asked for, and without a package the newest refuse it.
     sed -i 's/^\[deepspeed\]$/&\nversion = "0.17.5"/' sweep.toml
     expect_run status 0 plan -c sweep.toml
     expect_stdout_contains ' 1 matched'
@@ -204,7 +204,7 @@ section__unknown__a_warning_with_what_may_be_meant()
 'did you mean "gradient_clipping"?'
         expect_stderr_matches '^meshsweep: .*:2:27: warning: DeepSpeed has no section "my_own" and ignores it$'
     done
-    # Where the tuner's documents themselves put it wrongly.
+    # The tuner's documents themselves put this key wrongly.
     base '{"train_batch_size": 4, "arg_mappings": {"train_batch_size": "--batch"}}'
     run_meshsweep check -c sweep.toml
     expect_among_stderr 0 'DeepSpeed has no section "arg_mappings" and ignores it; it belongs in "autotuning"'

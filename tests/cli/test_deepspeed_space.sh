@@ -45,7 +45,7 @@ space__nothing_given__what_is_always_there()
     leaves zero_optimization.offload_optimizer.device zero_optimization.offload_param.device gradient_checkpointing \
         activation_checkpointing.cpu_checkpointing torch_compile compile.deepcompile sequence_parallel_size \
         zero_optimization.zero_hpz_partition_size
-    # What is given stays.
+    # Values that are given stay.
     plain '"num_gpus": 8' '"zero_optimization": {"stage": 2, "overlap_comm": true, "reduce_bucket_size": "auto"}'
     print_space train.py --deepspeed ds_config.json
     leaves zero_optimization.overlap_comm zero_optimization.reduce_bucket_size \
@@ -124,7 +124,7 @@ recomputation_and_compilation__what_the_script_takes_part_in__tuned()
     leaves gradient_checkpointing torch_compile
 }
 
-# Of a model of 1,000 million parameters on eight devices.
+# Tunes a model of 1,000 million parameters on eight devices.
 tune() # GIB ARGUMENT...
 {
     local gib=$1

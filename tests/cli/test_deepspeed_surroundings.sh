@@ -202,7 +202,7 @@ profiled_steps__where_they_are_short__more_and_the_same_jobs()
     expect "[ $(steps 53) = 1 ]"
     expect_sql 5 'SELECT count(*) FROM attempt'
     rm -r results.db*
-    # What is in metrics.json alone is there after the last step, to which a script may not come.
+    # Values that are in metrics.json alone are there after the last step, to which a script may not come.
     tuning '"model_info": {"num_params": 1000000}, "metric": "FLOPS"'
     sed -i 's/\[1, 2\]/[1, 2, 4, 8, 16]/' ds_config.json
     tune

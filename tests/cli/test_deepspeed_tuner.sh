@@ -180,7 +180,7 @@ metrics__each_by_old_and_new_name__in_its_direction()
     expect_sql 2 "SELECT count(*) FROM results WHERE abs(fwd + bwd + step - latency) < 0.001" throughput/results.db
 }
 
-# What every job would fail of costs one start, with or without the job that asks for model information.
+# A fault that every job would fail of costs one start, with or without the job that asks for model information.
 failures__of_the_command__cost_one_start()
 {
     local info
@@ -199,7 +199,7 @@ failures__of_the_command__cost_one_start()
     expect_sql 2 "SELECT count(*) FROM attempt"
 }
 
-# Of a configuration that fails otherwise no other micro-batch is tried, and few others at all.
+# No other micro-batch is tried of a configuration that fails otherwise, and few others at all.
 failures__alike__few_starts()
 {
     plain '"num_gpus": 2' '"zero_optimization": {"stage": "all"}'
@@ -251,7 +251,7 @@ full_mode__default_spaces__what_changes_nothing_is_one_job()
         {"stage": 3, "allgather_bucket_size": [2e8, 5e8]}'
     run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
     expect_among_stdout 0 '24 combinations, 24 matched, 12 duplicates'
-    # What the ds_config says stays, lists of its own are axes, and the knobs make a difference.
+    # The ds_config's values stay, its own lists are axes, and the knobs make a difference.
     plain '"num_gpus": 2, "fast": false' '"train_micro_batch_size_per_gpu": [1], "zero_optimization":
         {"stage": 1, "allgather_bucket_size": 3e8, "reduce_bucket_size": [1e7, 9e8], "offload_optimizer": {"device": '\
 '["none", "cpu"]}}'
@@ -332,7 +332,7 @@ global_batch__one__or_the_nearest()
         <= 8) FROM results WHERE in_sweep"
 }
 
-# Where accumulations are given or batches have limits, each value that nothing goes with is named once.
+# Each value that nothing goes with is named once where accumulations are given or batches have limits.
 global_batch__listed_and_never_possible__named()
 {
     local knobs listed said

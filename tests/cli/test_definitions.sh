@@ -90,7 +90,7 @@ csv = "t"\nfile = "o.csv"\ntake = "mean"|5.5|read again from the output
 END
 }
 
-# What says nothing of how the number is read or taken.
+# These keys say nothing of how the number is read or taken.
 other_keys__changed__nothing_is_made_anew()
 {
     local change
@@ -258,7 +258,7 @@ and its output "
     expect_stderr_contains " was cut"
 }
 
-# Of more samples than are kept, what was counted of all of them when they were read.
+# Figures that were made of all samples when they were read stand where fewer are kept.
 thinned_samples__definition_changed__as_if_read_under_it()
 {
     local lines value
@@ -291,7 +291,7 @@ take = "max"\nunit = "ms"\nscale = 8|2400000000.0
 take = "mean"\nunit = "ms"|150000500.0
 take = "max"\nunit = "s"|300000.0
 END
-    # Which of them count after the warm-up is not known, but in the output.
+    # Only the output tells which of them count after the warm-up.
     thinned_sweep 'take = "mean"
 warmup = 200000
 unit = "s"'
@@ -674,7 +674,7 @@ d|read metric `t` in another way ({"reader":"regex","pattern":"time: ([0-9]+)"})
 END
 }
 
-# Of each name the definition that was declared last, whatever else is newer, and in whichever order they come.
+# The definition of each name that was declared last counts, whatever else is newer, and in whichever order they come.
 merge__three_databases__every_order_agrees()
 {
     local order said

@@ -45,7 +45,7 @@ gpus__half_of_a_device__two_at_a_time_on_each()
     expect_sql "4" "SELECT sum(devices) FROM job"
 }
 
-# Of three shares and a whole device: never more than all of one.
+# The sum of three shares and a whole device is never more than all of one.
 gpus__shares_and_whole_devices__sum_to_one_at_most()
 {
     cat >job.sh <<'END'
@@ -91,7 +91,7 @@ END
 'runs one at a time'
 }
 
-# Of an 80 GiB device a quarter is 20 GiB.
+# A quarter of an 80 GiB device is 20 GiB.
 predictions__of_a_share__its_memory_and_no_time()
 {
     cat >sweep.toml <<'END'
@@ -118,7 +118,7 @@ END
     run_meshsweep plan
     expect_only_stdout_contains 0 'excluded 1 by memory.fits' '+ ' 'gpus=1  predicted 25.1 GiB' \
         'step time is not predicted for jobs that share a device: how much others slow them down is not known'
-    # Of a third that fits.
+    # A third may hold it.
     sed -i 's/^gpus.*/gpus = 0.34/' sweep.toml
     run_meshsweep plan
     expect_only_stdout_contains 0 '1 matched' 'predicted 25.1 GiB (may not fit)'

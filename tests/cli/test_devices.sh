@@ -173,7 +173,7 @@ END
     expect_said only_stderr 2 'meshsweep: exclude: the hostfile has no host `elsewhere`' run --progress none
 }
 
-# What one machine did is no result of two.
+# Results of one machine are none of two.
 several_hosts__on_this_machine__excluded_unless_the_command_reaches_them()
 {
     device_sweep <<<'devices = 0'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the machine does to a run: errors of the disk, no descriptors, no processes, clocks that are set. disturb.c is
+# The machine disturbs a run: errors of the disk, no descriptors, no processes, clocks that are set. disturb.c is
 # preloaded into the tool; jobs know nothing of it.
 . "$(dirname "$0")/lib.sh"
 
@@ -88,7 +88,7 @@ state = 'failed')"
     expect_recovered
 }
 
-# Of a user, which statvfs knows nothing of: what the job wrote is cut off. On NFS that is told when it is synced.
+# A user's quota is nothing that statvfs knows of: what the job wrote is cut off. On NFS that is told by the sync.
 log__over_a_quota__is_lost_and_no_verdict()
 {
     local call number
@@ -198,7 +198,7 @@ processes__none_left__jobs_are_not_started()
     expect_sql 4 "SELECT count(*) FROM job WHERE state = 'ok'"
 }
 
-# Where /proc is mounted with hidepid, as on shared machines, nobody sees whose child a process of his own is.
+# Nobody sees whose child a process of his own is where /proc is mounted with hidepid, as on shared machines.
 processes__of_the_same_user_with_hidden_ancestors__left_alone()
 {
     unshare -pf --mount-proc mount -o remount,hidepid=2 /proc 2>/dev/null || skip "no namespace to be had here"

@@ -117,7 +117,7 @@ job__deleted_by_hand__not_tried_again()
     for engine in $engines; do
         enter "$engine"
         engine_sweep "$engine" 2 'echo begun; [ {n} = 2 ] || sleep 300; echo "score: {n}"' </dev/null
-        # Of a whole Job of Kubernetes one index cannot be deleted.
+        # One index of a whole Job of Kubernetes cannot be deleted.
         [ "$engine" != kubernetes ] || sed -i '/^name = "kube/aarray_size = 1' sweep.toml
         start_meshsweep run --progress none
         wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 20
@@ -240,7 +240,7 @@ framed_sweep() # N [COMMAND]
     sed -i '/^volume_/d; s/^name = "kube.*/&\nshared = false\nheartbeat = "1s"/' sweep.toml
 }
 
-# What a job writes: bytes of all kinds, frames of nobody, metrics, no line break at the end.
+# The output of a job: bytes of all kinds, frames of nobody, metrics, no line break at the end.
 talkative() # MORE
 {
     cat <<'END'
@@ -293,7 +293,7 @@ node-a|ok|0|0.3" "SELECT host, coalesce(failure, state), exit_code, round(value,
     done
 }
 
-# What is wrong with a log: a command that makes it so, and what is said.
+# The faults of a log: a command that makes it so, and what is said.
 wrong_logs='head -c 4000|ends within a frame
 head -c 50|has no result
 tail -c 9000|has lost
@@ -350,7 +350,7 @@ framed__log_that_is_wrong_at_first__fetched_again()
     done <<<"$wrong_logs"
 }
 
-# What was fetched before a log was rotated is kept.
+# Output that was fetched before a log was rotated is kept.
 framed__rotated_meanwhile__whole()
 {
     framed_sweep 1 "echo \"score: 1\"; until [ -e $PWD/kubernetes/go ]; do sleep 0.1; done; echo more" </dev/null
@@ -412,7 +412,7 @@ END
     expect_stderr_contains "its files are too large to go there with the job"
 }
 
-# Of two hosts, with shared files and without: the command runs on each.
+# The command runs on each of two hosts, with shared files and without.
 jobset__several_hosts__named_and_ended_together()
 {
     local shared n rank

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a job is started with: arguments, environment, directory; and what of it is recorded.
+# The things that a job is started with: arguments, environment, directory; and what of it is recorded.
 . "$(dirname "$0")/lib.sh"
 
 # A sweep of one job: job.sh writes its arguments, a line each, to the file arguments.
@@ -85,7 +85,7 @@ repeat = 2'
     expect_arguments "$(sql "SELECT '$PWD/results.db.d/' || directory || char(10) || (SELECT lower(hex(key)) FROM job)
         || char(10) || number || char(10) || 'conf' FROM attempt ORDER BY number")"
     expect "[ -d \"\$(head -n 1 arguments)\" ]"
-    # What only an attempt has does not make it another job.
+    # Words that only an attempt has do not make it another job.
     expect_sql "1|2" "SELECT count(*), (SELECT count(*) FROM attempt) FROM job"
 }
 
@@ -186,7 +186,7 @@ END
     # Said once.
     expect_run only_stderr 0 run --progress plain
     expect "! grep -q 'MESHSWEEP_SPEC' .stderr"
-    # Of several, by what each reaches.
+    # Several are told by what each reaches.
     cat >>sweep.toml <<'END'
 kept = [1, 2]
 [training_spec]

@@ -40,7 +40,7 @@ judge_failed_run() # STATUS
     ! grep -v -e '^meshsweep: ' -e '^{' -e '^[^ ]*/re2/[^ ]*: ' failed.stderr || echo "on standard error"
 }
 
-# What was announced as recorded is there.
+# Looks for what was announced as recorded.
 judge_announced()
 {
     local job attempt
@@ -115,7 +115,7 @@ choose() # COUNT
     awk -v seed="${SEED:-1}" 'BEGIN { srand(seed) } { print rand(), $0 }' | sort | head -n "$1" | cut -d ' ' -f 2
 }
 
-# Which calls there are, by a run without a failure.
+# A run without a failure tells which calls there are.
 every_call_fails() # KIND LIBRARY
 {
     FAIL_KIND=$1
@@ -135,7 +135,7 @@ every_call_fails() # KIND LIBRARY
     rm -rf results.db* said
     try_beside numbers >wrong
     [ ! -s wrong ] || fail "$(cat wrong)"
-    # Of the last ones a run that is a little shorter has none.
+    # A run that is a little shorter has none of the last ones.
     expect "[ \$((10 * \$(wc -l <failed-$1))) -ge \$((6 * \$(wc -l <tried-$1))) ]"
     echo "# $(wc -l <"failed-$1") of $1 failed, each in a run of its own, of $(wc -l <numbers) that were drawn"
 }

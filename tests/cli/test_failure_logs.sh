@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a failed job says: tests/failures/ has outputs of launchers with several ranks, as a file, or as a directory with
-# output.log and the logs that were kept beside it; tests/failures/expected has what is recorded of each.
+# The outputs of failed jobs: tests/failures/ has outputs of launchers with several ranks, as a file, or as a directory
+# with output.log and the logs that were kept beside it; tests/failures/expected has what is recorded of each.
 . "$(dirname "$0")/lib.sh"
 
 logs=$source_dir/tests/failures
@@ -38,7 +38,7 @@ failed_job__logs_of_ranks_and_launchers__first_cause_and_consequence()
     diff -u "$logs/expected" sorted >difference || fail "$(cat difference)"
 }
 
-# What differs in ranks, addresses and line numbers only is one cause, in every place that groups.
+# Failures that differ in ranks, addresses and line numbers only are one cause, in every place that groups.
 same_cause__of_other_ranks__one_group()
 {
     cat >sweep.toml <<'END'
@@ -106,7 +106,7 @@ END
     expect_file_contains report.html '<b>all 16 with shape=8; none of 32 without</b>'
 }
 
-# Where all failed alike, no value is named: it would say nothing.
+# No value is named where all failed alike: it would say nothing.
 cause__of_all_jobs__no_values_named()
 {
     cat >sweep.toml <<'END'

@@ -45,7 +45,7 @@ echo "score: $(($1 * $2))"
 END
 }
 
-# What must come out the same however often the runner died: all but times, process ids and attempt numbers.
+# Prints what must come out the same however often the runner died: all but times, process ids and attempt numbers.
 final_results()
 {
     sql "SELECT hex(j.key), j.state, j.failure, x.exit_code, x.state, x.log_tail,
@@ -135,7 +135,7 @@ visit_all() # PREPARE TIMES [POINTS THAT ARE NOT PASSED]
 {
     local point visited=0
     undisturbed
-    # What Slurm, searches, fixtures, archives and frames alone have: see below, and the tests of these.
+    # Points of Slurm, searches, fixtures, archives and frames alone: see below, and the tests of these.
     grep -v -e '^submi' -e '^trial-' -e '^fixture-' -e '^archive-' -e '^frame' -e '-fetched$' points >passed
     while read -r point; do
         case " ${3-} " in
@@ -270,7 +270,7 @@ second_part__dying_around_it__all_are_there_once()
         expect_only_stderr 137
         run_silently 0 --limit 2
         expect_all_parts
-        # Of the first part some may have been recorded before.
+        # Some of the first part may have been recorded before.
         expect_sql "1|1|1" "SELECT sum(state = 'ok') BETWEEN 2 AND 200, sum(state IN ('ok', 'pending')) = 25600,
             (SELECT max(n) FROM (SELECT count(*) AS n FROM attempt WHERE state = 'ok' GROUP BY job_id)) FROM job"
     done

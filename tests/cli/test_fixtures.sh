@@ -47,7 +47,7 @@ END
 
 starts() { grep -c '^start' starts; }
 
-# Whether none of the processes that were started is left, by pid and start time.
+# Tells whether none of the processes that were started is left, by pid and start time.
 none_is_left()
 {
     local word pid ticks now

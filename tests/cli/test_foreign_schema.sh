@@ -53,7 +53,7 @@ schema_of()
 expect_as_good()
 {
     schema_of good.db >expected
-    # What a virtual table keeps in plain ones stays.
+    # The plain tables in which a virtual one keeps its rows stay.
     schema_of other.db | grep -v -e documents_ -e pa_ | diff expected - >difference || fail "$(cat difference)"
     "$meshsweep" results --all --format csv -d good.db | sed 's/good\.db/other.db/' >expected
     "$meshsweep" results --all --format csv -d other.db | diff expected - >difference || fail "$(cat difference)"
@@ -73,7 +73,7 @@ each_table__trigger__refused_and_removed()
         expect_refused "trigger evil on $table" run -d other.db
     done
     expect_found_and_repaired "trigger evil on $table"
-    # Of a person's table and of a view, too: a reference can bring it to run.
+    # A trigger of a person's table or of a view is refused, too: a reference can bring it to run.
     change "CREATE TABLE mine (job REFERENCES job (id) ON DELETE CASCADE);
         CREATE TRIGGER evil AFTER DELETE ON mine BEGIN UPDATE job SET rank = 999; END"
     expect_refused 'trigger evil on mine' status -d other.db
@@ -235,7 +235,7 @@ text_of_a_part__flipped_bit__found_and_repaired()
     for part in results ranking current_sweep job attempt job_failed attempt_state; do
         length=$(sql "SELECT length(sql) FROM sqlite_schema WHERE name = '$part'" good.db)
         for ((step = 3; step < length - 16; step += length / 5)); do
-            # What stands in another part, too, would flip there as well.
+            # A text that stands in another part, too, would flip there as well.
             pattern=$(sql "SELECT hex(substr(p.sql, $step, 16)) FROM sqlite_schema AS p WHERE name = '$part' AND
                 (SELECT count(*) FROM sqlite_schema AS o WHERE instr(o.sql, substr(p.sql, $step, 16))) = 1" good.db |
                 sed 's/../\\x&/g')

@@ -40,7 +40,7 @@ full_training__without_the_objective__ok_and_the_winner_stays()
     expect_stdout_contains "total  4"
     expect_said only_stdout_matches 0 '^full training of job 4 \(attempt 2\): ok after ' show 4
     expect "[ \$(grep -c '^attempt\$' .stdout) = 1 ]"
-    # What it reported is there, and no result has a column of it.
+    # The metrics that it reported are there, and no result has a column of them.
     local document
     for document in "status" "best" "show 4"; do
         # shellcheck disable=SC2086 # words
@@ -213,7 +213,7 @@ END
     sql "SELECT * FROM progress; SELECT * FROM failures; SELECT * FROM results; SELECT * FROM ranking" >"$1/views"
 }
 
-# Of what is said, the lines that tell of full trainings, and what is of the moment.
+# Takes out the lines that tell of full trainings, and what is of the moment.
 without_trainings() # DIRECTORY
 {
     sed -i -E -e '/^full training of job/d' -e '/"full_trainings":[[:space:]]*\[\]/d' -e '/^$/d' \
@@ -221,7 +221,7 @@ without_trainings() # DIRECTORY
         -e '/^meshsweep_written_timestamp/d' "$1"/*
 }
 
-# Of each job three, whose numbers would turn everything upside down: good, bad, and of a runner that is at work.
+# Each job has three, whose numbers would turn everything upside down: good, bad, and of a runner that is at work.
 nothing_that_is_said__with_full_trainings_of_every_job__changes()
 {
     small_sweep

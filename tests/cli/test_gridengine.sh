@@ -203,7 +203,7 @@ answer__unable_to_run_and_submitted__taken()
     wait_command
     expect_silent 0
     expect_each_once 3
-    # What the jobs themselves say is there before.
+    # The jobs' own reports are there before.
     wait_until '[ "$(qacct -j 1 2>/dev/null | grep -c ^taskid)" = 3 ]' 20
     expect '! qacct -j 2 >/dev/null 2>&1'
 }
@@ -308,7 +308,7 @@ runner__dying_at_each_fault_point__each_job_once()
         rm -rf results.db* sweep.toml runs.*
         cluster_sweep 3 'echo "$MESHSWEEP_NUMBER" >>runs.{n}; echo "score: {n}"' </dev/null
         MESHSWEEP_FAULT=$point run_at_engine
-        # What a point stands for may not be passed here: then the run is an ordinary one.
+        # A point may not be passed here if what it stands for is not: then the run is an ordinary one.
         expect "[ $status = 137 ] || [ $status = 0 ]"
         stated_status=1
         expect_no_stdout

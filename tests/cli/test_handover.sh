@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What other tools get: Optuna's storage, Prometheus' text, a page of Markdown.
+# Other tools get: Optuna's storage, Prometheus' text, a page of Markdown.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fixture.sh"
 
@@ -128,7 +128,7 @@ print(len(again.trials), [t.number for t in new], all(t.state.name == "COMPLETE"
 END
     run_python go_on.py
     expect_stdout "14 [8, 9, 10, 11, 12, 13] True"
-    # What was added there stays: it is not written over.
+    # A trial that was added there stays: it is not written over.
     expect_said only_stderr_contains 2 "study.db is " export --format optuna -o study.db
     expect_sql 14 "SELECT count(*) FROM trials" study.db
 }

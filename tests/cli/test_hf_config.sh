@@ -117,7 +117,7 @@ model_type__like_a_known_one__read_as_that()
         'always = { qk_norm = "head" }'
     run_meshsweep plan -c sweep.toml --only "layers = 32 AND qk_norm = 'head' AND mtp_layers = 0 AND hidden = 4096"
     expect_only_stdout_contains 0 "1 job"
-    # What sets the rest of a type also sets that of those like it.
+    # A key that sets the rest of a type also sets that of those like it.
     sed 's/"deepseek_v3"/"ours"/' "$configs/DeepSeek-V3.json" >config.json
     types_sweep 'name = "ours"' 'like = "deepseek_v3"'
     expect_said only_stdout_contains 0 "1 job" plan -c sweep.toml --only "predicted_params = 671026404352"

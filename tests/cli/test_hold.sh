@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the host cannot run is held and tried again; nothing fails for it. What a job is to blame for fails as ever.
+# Jobs that the host cannot run are held and tried again; nothing fails for it. A job's own fault fails it as ever.
 . "$(dirname "$0")/lib.sh"
 
 # Twelve jobs that run bin/sh; the third takes bin away before it ends.
@@ -130,7 +130,7 @@ program__never_there__said_at_once_and_nothing_failed()
     expect_no_file results.db
 }
 
-# What every job needs is looked for before the first is claimed.
+# Things that every job needs are looked for before the first is claimed.
 start__without_program_directory_or_launcher__said_before_anything()
 {
     printf '%s\n' '[job]' 'command = ["no-such-program", "{x}"]' '[training_spec]' 'x = [1, 2]' >sweep.toml

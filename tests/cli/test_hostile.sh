@@ -114,7 +114,7 @@ hostile_names__every_view__stands_and_does_not_act()
     expect "! grep -qF '</script>\"' report.html"
     expect_said only_stdout_contains 0 "'=cmd()" export --where x=1
     expect_run silent 0 export --toml -o again.toml
-    # What it names is what there was.
+    # The file that it writes names what there was.
     expect_said only_stdout_contains 0 '= 6 done' plan -c again.toml
 }
 

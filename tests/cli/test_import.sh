@@ -53,7 +53,7 @@ meshsweep: rows refused: 0 of 5
 meshsweep: dropped 2 numbers of failed rows, which are not measurements"
     expect_sql 'ok||3
 failed|oom|1' "SELECT state, failure, count(*) FROM job GROUP BY state ORDER BY state DESC"
-    # Of two repeats the one with the lower median stands for the job.
+    # The one with the lower median of two repeats stands for the job.
     expect_sql '10.5|1|60000
 21|2|30000
 6|1|70000' "SELECT printf('%g', throughput), attempts, (SELECT duration_ms FROM attempt WHERE job_id = job)
@@ -140,7 +140,7 @@ number; to remove \
 percent signs: "
 }
 
-# Whether 1,234 is more than a thousand or less than two depends on who wrote it.
+# The writer decides whether 1,234 is more than a thousand or less than two.
 import__commas_in_numbers__refused_with_the_way_to_read_them()
 {
     small_table
@@ -344,7 +344,7 @@ layers = 1' >plain.toml
     expect_stderr_contains 'wrong.toml:4:5:' 'did you mean "model"?' '[[import.refuse]] lacks "why"'
 }
 
-# What is to be had from each published table: rows, ok, failed, refused, jobs.
+# The yield of each published table: rows, ok, failed, refused, jobs.
 published_tables()
 {
     cat <<'END'

@@ -80,7 +80,7 @@ expect_as_fresh() # WHAT DATABASE TABLE...
     expect_said only_stdout 0 "$2: all well" check -d "$2"
 }
 
-# What is changed between two imports: a word for it, and sed's script for the sweep file or the table.
+# The changes between two imports: a word for it, and sed's script for the sweep file or the table.
 changes()
 {
     cat <<'END'
@@ -265,7 +265,7 @@ runs__imported_again_and_undone__stay()
     expect_said only_stdout 0 'a.db: all well' check -d a.db
 }
 
-# What one file runs and what it imports are ranked together, whichever came last; undone, the run's are there.
+# A file's own runs and its imports are ranked together, whichever came last; undone, the run's are there.
 run_and_import_of_one_file__best_sees_both()
 {
     run_measures a.db
@@ -336,7 +336,7 @@ $PWD/other/1.csv"
     expect_only_stderr 2 'meshsweep: import: --undo names the table; name no other'
 }
 
-# What comes by one pipe after another are tables of their own; the same once more is the same.
+# Tables that come by one pipe after another are tables of their own; the same once more is the same.
 pipes__one_after_the_other__tables_of_their_own()
 {
     local part
@@ -401,7 +401,7 @@ table__moved__its_rows_are_not_doubled()
     expect_as_fresh "moved and corrected" a.db 2.csv
 }
 
-# What the file read before it was changed is not compared with what it reads now, and that is said.
+# Rows that the file read before it was changed are not compared with those that it reads now, and that is said.
 file_changed__other_tables__named()
 {
     import_file
@@ -417,7 +417,7 @@ not see them; import them again: $PWD/1.csv (6)"
     expect_as_fresh "both" a.db 2.csv 1.csv
 }
 
-# What best would say, what of the table is not read and what is not taken, whatever the table says.
+# The lines say what best would say, what of the table is not read and what is not taken, whatever the table says.
 show__three_lines__before_anything_is_recorded()
 {
     import_file

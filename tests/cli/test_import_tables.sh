@@ -50,7 +50,7 @@ heads__commands__work()
     done < <(expected)
 }
 
-# What the forms are known for, as it stands in the database.
+# Imports a table that is known for its form, which is then looked for in the database.
 convert_and_import() # NAME
 {
     clone
@@ -71,7 +71,7 @@ bigscience__seconds_and_flops_exchanged__refused()
     convert_and_import bigscience
     expect_stderr_contains 'refused 1 row, the first at table.csv:6: seconds and FLOP/s are exchanged'
     expect 'grep -q "left out: 1 rows: repeated" said'
-    # Of the first table seconds are in the log above it alone.
+    # The seconds of the first table are in the log above it alone.
     expect_sql '8|800.0' "SELECT layers, step_time FROM results WHERE num_hosts = 1"
 }
 

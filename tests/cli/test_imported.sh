@@ -142,7 +142,7 @@ small__keys__come_from_the_database()
     expect_stdout_contains '1 of 6 combinations'
     works 0 predict --only 'num_hosts = 2'
     expect_stdout_contains 'measured 9.0 GiB'
-    # What a table alone knows is not known without it; that is said once.
+    # Keys that a table alone knows are not known without it; that is said once.
     expect_run only_stdout 4 plan -c import.toml -d none.db
     sed -i 's/layers < 100/layerz < 100/' import.toml
     expect_said only_stderr_contains 2 'unknown key `layerz`' check -c import.toml

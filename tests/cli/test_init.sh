@@ -55,7 +55,7 @@ meshsweep: in train.log it finds step_time 112.495 ms, the median of 4 numbers: 
     expect_said only_stdout_contains 0 'objective = "min:duration"' init -o - batch_size=4 -- true
 }
 
-# Of every framework whose log is here, its profile.
+# The log of each framework that is here brings its profile.
 log__of_a_framework__its_profile()
 {
     local log profile
@@ -201,7 +201,7 @@ log__a_csv_file__its_columns()
         ORDER BY name")" = "2.25,13.0" ]'
 }
 
-# What only grows is a clock; where there is nothing else, it is no step time either.
+# A number that only grows is a clock; where there is nothing else, it is no step time either.
 log__time_since_the_start__is_no_step_time()
 {
     local i
@@ -271,12 +271,12 @@ echo "took: $((t + 1)) ms $b"
 END
     expect_run only_stderr 0 init -o bench.toml threads=1,2 block=4,8 -- sh bench.sh
     expect_file_contains bench.toml 'command = ["sh", "bench.sh", "--threads", "{threads}", "--block={block}"]'
-    # What has values of its own is no switch, and without switches the command is words.
+    # An option with values of its own is no switch, and without switches the command is words.
     run_meshsweep init -o - fused=1,2 batch_size=4 -- python3 train.py
     expect_only_stdout_contains 0 'command = ["python3", "train.py", "--fused={fused}", "--batch-size={batch_size}"]'
 }
 
-# What the command gives one value for, and what its launcher starts: in their places.
+# Axes replace what the command gives one value for, and what its launcher starts, in their places.
 command__gives_a_value_of_an_axis__takes_its_place()
 {
     run_meshsweep init -o - micro-batch-size=1,2 lr=1,2 tensor_parallel=1 \
@@ -311,7 +311,7 @@ num_devices_per_host = 8'
     expect_said only_stdout_contains 0 '6 combinations, 4 matched' plan
     expect_run only_status 0 init -o - tp=1,2 dp=4 -- torchrun --nproc_per_node=8 train.py
     expect_stdout_lacks '[derive]'
-    # What is no number of devices says nothing.
+    # A word that is no number of devices says nothing.
     run_meshsweep init -o - x=1 -- torchrun --nnodes 1:4 --nproc_per_node gpu train.py
     expect_only_stdout_contains 0 '"--nnodes", "1:4", "--nproc_per_node", "gpu", "train.py", "--x={x}"]'
     expect_stdout_contains '# [[cluster_spec]]'
@@ -348,11 +348,11 @@ num_devices_per_host = [4, 8]'
     run_meshsweep init -o - OMP_NUM_THREADS=1,4 -- OMP_NUM_THREADS=2 ./train
     expect_only_stdout_contains 0 'command = ["./train"]
 env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }'
-    # Whether the command sets it or not.
+    # The command need not set it.
     run_meshsweep init -o - OMP_NUM_THREADS=1,4 n=1 -- ./absent
     expect_only_stdout_contains 0 'command = ["./absent", "--n={n}"]
 env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }'
-    # What a compiled program has no text of.
+    # A compiled program may have no text of an option.
     run_meshsweep init -o - buffer-size=1,2 block-size=1,2 -- sort file
     expect_only_stdout_contains 0 '# TO DO: nothing in sort shows an option --block-size; see its help.
 command = '
@@ -360,7 +360,7 @@ command = '
     expect_stdout_lacks 'option --buffer'
 }
 
-# What DeepSpeed reads from the file that the command names, a script has no option for.
+# A script has no option for what DeepSpeed reads from the file that the command names.
 command__names_a_ds_config__its_keys_are_swept_there()
 {
     cat >train.py <<'END'
@@ -389,7 +389,7 @@ END
     run_meshsweep init -o - zero_stage=1,2 -- deepspeed pretrain_gpt.py --deepspeed --deepspeed_config ds_config.json \
         --num-layers 2 --hidden-size 64 --num-attention-heads 2 --seq-length 64 --vocab-size 512 --micro-batch-size 1
     expect_only_stdout_contains 0 'profile = ["deepspeed", "megatron'
-    # What the script has an option for, or where there is no such file.
+    # The script may have an option for it, or there may be no such file.
     sed -i 's/steps/zero_stage/' train.py
     run_meshsweep init -o - zero_stage=1,2 -- python3 train.py --deepspeed ds_config.json
     expect_only_stdout_contains 0 '"--deepspeed", "ds_config.json", "--zero_stage={zero_stage}"]'
@@ -479,7 +479,7 @@ command__names_a_configuration__what_is_not_clear_said()
 # TO DO: data.packed of conf/c.yaml is a boolean, and no is not.
 # TO DO: data.seq of conf/c.yaml is an integer, and 1.5 is not.
 command = '
-    # What no file has is an option as ever; the nearest is told.
+    # A key that no file has is an option as ever; the nearest is told.
     run_meshsweep init -o - batch-sise=2 x=1 -- python3 train.py --config conf/c.yaml
     expect_only_stdout_contains 0 '"--config", "conf/c.yaml", "--batch_sise={batch_sise}", "--x={x}"]' \
         '# TO DO: no file has batch_sise; the nearest is data.batch-size of conf/c.yaml.
@@ -517,7 +517,7 @@ command = '
     echo 'add_model_arguments(parser)' >>train.py
     expect_run only_status 0 init -o - lr=1,2 -- python3 train.py
     expect_stdout_lacks 'TO DO'
-    # Of a script that is not here, the command's own options are known.
+    # The command's own options are known of a script that is not here.
     run_meshsweep init -o - lr=1,2 adam-beta2=1,2 -- python3 absent.py --learning-rate 3 --adam-beta1 0.9
     expect_only_stdout_contains 0 '# TO DO: the command gives --learning-rate. If --lr is the same, name the key so.
 command = '
@@ -561,7 +561,7 @@ command__of_a_framework__predicted()
     expect_file_contains sweep.toml 'bf16 = true   # as in the command'
     sed -i 's/^# device/device/' sweep.toml
     expect_said only_stdout_contains 4 'excluded 2 by memory.fits' plan
-    # What is missing is told, and a value that predictions do not know is left to the command.
+    # Missing keys are told, and a value that predictions do not know is left to the command.
     run_meshsweep init -o - tp=1,2 \
         -- torchrun --nproc_per_node=2 train.py --layers=2 --hidden=64 --seq 512 --precision odd
     expect_only_stdout_contains 0 '# Predictions also need: heads, vocab, micro_batch.' '"--precision", "odd"'
@@ -614,7 +614,7 @@ table__of_a_person__numbers_as_they_are_written()
     draft tabs.csv '3 rows: 2 ok, 1 failed, 0 refused'
     expect_sql '1234.5|16.5|8|a' "SELECT throughput, peak_memory,
         num_devices_per_host, \"group\" FROM results WHERE dp = 1"
-    # What a comma is, the table's other cells say, and one column may be in points; memory is in one unit.
+    # The table's other cells say what a comma is, and one column may be in points; memory is in one unit.
     rm -f results.db*
     cat >mixed.csv <<'END'
 GPUs;TP;ZeRO;lr;Peak Mem;Tokens/s;Step Time (s);MFU [%];Status
@@ -636,11 +636,11 @@ throughput|1234.5 2000.0 3456.0' "SELECT name, group_concat(value, ' ') FROM
     printf 'x,rate\n1,"1,234"\n2,"2,345"\n3,"3,456"\n4,"4,567"\n' >open.csv
     run_meshsweep init --from-table open.csv -o -
     expect_only_stdout_contains 0 '# a guess: 1,234 of rate is a number with commas between thousands'
-    # What is neither notation of all cells is refused and not misread.
+    # A number that is in neither notation of all cells is refused and not misread.
     rm -f results.db*
     printf 'x,tokens/s\n1,12.5\n2,13.5\n3,14.5\n4,"15,5"\n' >both.csv
     draft both.csv '4 rows: 3 ok, 0 failed, 1 refused'
-    # What is said of a cluster has the names that rules and predictions know.
+    # The columns of a cluster have the names that rules and predictions know.
     printf 'gpu,nodes,gpus,tp,tok_s_gpu,result\nH100,2,16,2,900,✓\nH100,1,8,2,1000,✓\nH100,1,8,4,1100,✓\n' >nodes.csv
     expect_run only_stdout 0 init --from-table nodes.csv -o -
     expect_stdout_contains '[import.cluster_spec]
@@ -711,7 +711,7 @@ terminal__answers__written()
     expect_stdout_contains 'wrote sweep.toml; check it, then: meshsweep plan'
     expect_file_contains sweep.toml 'command = ["sh", "-c", "echo batch {batch}; echo done", "--lr={lr}"]' 'serve.log'
     expect_said among_stdout 0 '6 jobs' plan
-    # What is given is not asked for.
+    # Values that are given are not asked for.
     answer a=1,2 '' -- -o other.toml -- true
     expect_status 0
     expect_stdout_contains 'Which values'

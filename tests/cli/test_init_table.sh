@@ -121,7 +121,7 @@ devices__of_hosts_and_degrees__at_least_one_each()
     done < <(devices)
 }
 
-# What the table had no example of is refused when it comes, and not divided to nothing.
+# A row of a kind that the table had no example of is refused when it comes, and not divided to nothing.
 devices__rows_that_come_later__refused_where_hosts_differ()
 {
     printf 'nodes,gpus,tok/s\n2,16,1.5\n4,32,2.5\n' >t.csv
@@ -246,7 +246,7 @@ tables__that_cannot_be_read__told_how_to_make_them()
     done < <(refused_forms)
 }
 
-# What looks like sums, headers or values in names, and is none.
+# Words of sums, headers or values in names are none of these.
 tables__of_such_words__read_whole()
 {
     printf 'reduce,tokens/s\nmean,100.5\nsum,200.5\n' >reduce.csv

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `make install` brings: programs, manual pages, documents, examples that the installed program takes.
+# The files that `make install` brings: programs, manual pages, documents, examples that the installed program takes.
 . "$(dirname "$0")/lib.sh"
 
 install_it()
@@ -24,14 +24,14 @@ installed__files__all_there()
         run_command root/usr/bin/meshsweep check "$file"
         expect_only_stdout_contains 0 "$file: "
     done
-    # What it writes names the schema that editors read.
+    # The file that it writes names the schema that editors read.
     run_command root/usr/bin/meshsweep init -o - x=1,2 -- true
     expect_only_stdout_contains 0 "#:schema file://$(readlink -f root)/usr/share/meshsweep/schemas/sweep.json"
     env -u MAKEFLAGS -u MAKELEVEL make -s -C "$build_dir" uninstall prefix=/usr DESTDIR="$PWD/root" >/dev/null 2>&1
     expect "[ -z \"\$(find root -type f)\" ]"
 }
 
-# Where messages point to a section of the manual page, it is there.
+# Sections of the manual page that messages point to are there.
 manual_of_the_sweep_file__sections__all_that_messages_name()
 {
     local section

@@ -170,7 +170,7 @@ END
     document ties best --json -d trouble.db
 }
 
-# What needs no less device memory than what ran out of it, and what is predicted of a job that has not run.
+# Shows jobs that need no less device memory than one that ran out of it, and predictions for a job that has not run.
 memory()
 {
     cat >memory.toml <<'END'
@@ -208,7 +208,7 @@ end_background()
     wait "$background" 2>/dev/null || true
 }
 
-# What waits: for its host, and for another attempt; and what was lost with its runner.
+# Shows jobs that wait, for their host or for another attempt, and those that were lost with their runner.
 waiting()
 {
     mkdir bin
@@ -494,7 +494,7 @@ sweep_files__by_the_schema__good_ones_valid_and_slips_not()
         "$schemas/sweep.json" "$source_dir/docs/reference.md" {} + >found || fail "$(cat found)"
 }
 
-# What is printed now gets into the page by `tests/cli/json_examples.py docs/json.md DIRECTORY --update`, with the
+# The present output gets into the page by `tests/cli/json_examples.py docs/json.md DIRECTORY --update`, with the
 # directory that KEEP=1 keeps.
 examples__of_the_page__are_what_is_printed()
 {

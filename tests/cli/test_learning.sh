@@ -62,7 +62,7 @@ peak_memory_bytes = "bytes"
 END
 }
 
-# What is predicted of the sweep's largest micro-batch: bytes, seconds.
+# Prints what is predicted of the sweep's largest micro-batch: bytes, seconds.
 predicted() # DATABASE
 {
     meshsweep predict -c sweep.toml -d "$1" --format csv --columns predicted_memory,predicted_time \
@@ -123,7 +123,7 @@ time|fsdp|A100-80GB|5|0' "SELECT quantity, framework, device, measured, prior FR
     run_meshsweep predict -d measured.db -c sweep.toml
     expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 5 measurements'
     expect_stdout_contains 'time of fsdp on A100-80GB: calibrated, from 5 measurements'
-    # Of a second table is predicted what the first taught, before its own rows teach anything.
+    # Predictions for a second table are those that the first taught, before its own rows teach anything.
     import_rows measured.db 5 8
     expect_sql '2|1' "SELECT count(*), max(abs(ln(predicted / measured))) < 0.06 FROM observation
         WHERE quantity = 'memory' AND attempt_id > 5" measured.db

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What jobs leave in their directories: listed, kept or removed; and the winner run once more under a profiler.
+# Files that jobs leave in their directories: listed, kept or removed; and the winner run once more under a profiler.
 . "$(dirname "$0")/lib.sh"
 
 leaving_sweep() # LINES OF [job] on standard input

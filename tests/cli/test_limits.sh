@@ -54,7 +54,7 @@ timeout__duration__ends_the_whole_tree_and_keeps_what_was_measured()
         "SELECT failure, message, limit_ms, count(*) FROM attempt GROUP BY 1"
     expect_sql "1.0,2.0" "SELECT group_concat(value) FROM (SELECT value FROM metric ORDER BY 1)"
     expect_sql "1" "SELECT min(duration_ms) >= 400 AND max(duration_ms) < 30000 FROM attempt"
-    # What ran into its limit has not won, and is marked.
+    # A job that ran into its limit has not won, and is marked.
     expect_sql 0 "SELECT count(*) FROM ranking"
     expect_sql "1|2" "SELECT partial, count(*) FROM results GROUP BY 1"
 }
@@ -95,7 +95,7 @@ idle_timeout = "CASE last_failure WHEN '"'timeout'"' THEN x * 1m ELSE '"'30s'"' 
     expect_sql "1|200|30000
 2|200|30000" "SELECT id, timeout_ms, idle_timeout_ms FROM job ORDER BY 1"
     expect_said only_stdout_contains 0 '{"timeout_ms":600,"idle_timeout_ms":60000}' show 1
-    # What a limit is does not make another job of it, and one that does not know the attempt is the job's.
+    # The value of a limit does not make another job of it, and one that does not know the attempt is the job's.
     sed -i -e 's/200ms \* attempt/100ms/' -e '/^idle_timeout/d' sweep.toml
     run_silently 3 -j 2 --retry-failed
     expect_sql "2|4|100|" "SELECT count(*), number, max(limit_ms), max(given) FROM attempt WHERE number > 3"
@@ -353,7 +353,7 @@ ok||" "SELECT state, unwatched_ms >= 3000, duration_ms >= unwatched_ms FROM atte
     expect_stdout_matches '^  left_out +milliseconds of its duration, in which its runner stood still: [0-9]{4,5}$'
 }
 
-# Where that is what was to be measured, it is measured again.
+# A duration that was to be measured is measured again.
 runner__stopped_while_its_job_ends__no_duration_wins()
 {
     started_job 's/max:score/min:duration/; s/^y = .*/y = [10, 20]/'
@@ -370,7 +370,7 @@ runner__stopped_while_its_job_ends__no_duration_wins()
     expect_sql "2" "SELECT count(*) FROM summary WHERE name = 'duration' AND value < 2"
 }
 
-# What a computed metric reads has no number either.
+# A metric that is computed from the duration has no number either.
 runner__stopped_while_its_job_ends__nothing_is_computed_from_its_duration()
 {
     started_job '$a [metrics.minutes]\nexpression = "duration / 60"'

@@ -67,7 +67,7 @@ log_index__cut_during_a_run__no_bus_error_and_nothing_lost()
     done
 }
 
-# What a person may do is no cut.
+# A change that a person may make is no cut.
 log__emptied_by_a_checkpoint_during_a_run__goes_on()
 {
     start_cut_run

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What takes long to match: printed as it is found, told of, and interrupted at once.
+# A match that takes long is printed as it is found, told of, and interrupted at once.
 . "$(dirname "$0")/lib.sh"
 
 numbers() # COUNT

@@ -97,7 +97,7 @@ completions__other_shells__every_command()
     fi
 }
 
-# What is offered is taken.
+# All that is offered is taken.
 bash_completion__values__all_taken()
 {
     local value
@@ -182,14 +182,14 @@ offers__database_and_file__names_and_numbers()
     expect_no_stdout
     offer jobs show x
     expect_no_stdout
-    # Of a list and a condition the last name; however an option is written.
+    # The last name of a list and a condition is completed, however an option is written.
     offer columns results --columns=state,mic
     expect_stdout "state,micro_batch"
     offer columns results --columns = mic
     expect_stdout "micro_batch"
     offer columns results --where '"macro = 2 AND (mic'
     expect_stdout "macro = 2 AND (micro_batch"
-    # What is offered is taken.
+    # All that is offered is taken.
     run_meshsweep results --columns "$("$meshsweep" completion columns -- results --columns '' | paste -sd ,)"
     expect_only_stdout 0
 }
@@ -210,7 +210,7 @@ END
     expect_stdout $'1\n10\n11\n12'
     offer combinations why micro_batch=
     expect_stdout "$(printf 'micro_batch=%s\n' 1 2 3 4 5 6)"
-    # What the file has not run yet; what would want quotes is left out.
+    # Combinations that the file has not run yet are offered; what would want quotes is left out.
     offer combinations why recompute=
     expect_stdout $'recompute=none\nrecompute=full\nrecompute=selective'
     offer combinations why offload=t
@@ -222,7 +222,7 @@ END
     expect_stdout $'1\n2'
     offer combinations why nothing=
     expect_no_stdout
-    # What the database alone has.
+    # The database alone has these.
     offer combinations why -c nowhere.toml macro=
     expect_stdout $'macro=1\nmacro=2'
     expect_run only_status 0 why "$("$meshsweep" completion combinations -- why -c nowhere.toml macro=2)"

@@ -70,7 +70,7 @@ END
 0"
 }
 
-# What a tool answers is the document of the command.
+# The answer of a tool is the document of the command.
 tools__each_once__answer_as_the_command()
 {
     begin_trainer_sweep

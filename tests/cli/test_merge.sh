@@ -89,7 +89,7 @@ parts__in_another_order__the_same_results()
     expect_run only_stdout 0 merge b.db -o first.db
     expect_said only_stdout 0 'all.db: 6 new jobs, 7 new attempts' merge first.db a.db -o all.db
     expect_sql "$expected" "$merged" all.db
-    # What came by another way is not new.
+    # Jobs that came by another way are not new.
     expect_said only_stdout 0 'all.db: 0 new jobs, 0 new attempts' merge b.db -o all.db
 }
 
@@ -113,7 +113,7 @@ spent_merging() # DATABASE OUTPUT
     awk '{ print int(1000 * ($1 + $2)) + 1 }' <<<"$spent"
 }
 
-# What is there already is looked up, not looked through: 6,000 jobs again took a hundred times as long as at first.
+# A job already there is looked up, not looked through: 6,000 jobs again took a hundred times as long as at first.
 merged_again__many_jobs__no_longer_than_the_first_time()
 {
     local first again
@@ -135,7 +135,7 @@ END
         FROM job JOIN attempt ON attempt.id = attempt_id" all.db
 }
 
-# What a database got from another and gives back is known there by its id.
+# An attempt that a database got from another and gives back is known there by its id.
 merged_back__own_attempts__none_twice()
 {
     parts
@@ -225,7 +225,7 @@ tables__imported_in_both__merged_once()
     imports b.db 1.csv
     merges '1|10.0|2|1
 2|20.0|3|1' a.db b.db
-    # Of tables that say something else there are both.
+    # Tables that say something else are both there.
     table 1.csv 1,10 2,21
     imports c.db 1.csv
     merges '1|10.0|2|1
@@ -247,7 +247,7 @@ tables__imported_undone_and_merged_at_random__recounted()
     done
 }
 
-# What a machine excludes for want of devices does not make its part another sweep.
+# Combinations that a machine excludes for want of devices do not make its part another sweep.
 parts__of_machines_with_other_devices__one_sweep()
 {
     local first second
@@ -283,7 +283,7 @@ END
     done
 }
 
-# What one database reads otherwise cannot stand beside the other's, until that is imported by the same file.
+# A table that one database reads otherwise cannot stand beside the other's, until that is imported by the same file.
 tables__read_otherwise__refused_until_imported_again()
 {
     table 1.csv 1,10 2,20

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a job is said to have measured, and what its failure is called.
+# The metrics that a job is said to have measured, and the names of failures.
 . "$(dirname "$0")/lib.sh"
 
 # A sweep with one job per line of standard input, in that order: a shell line.
@@ -322,7 +322,7 @@ END
 ok||
 failed|no-metric|exit status 0, but the objective latency was not reported
 failed|exit|exit status 3: latency: 2" "SELECT state, failure, message FROM attempt ORDER BY job_id"
-    # What failed has not won, whatever it measured.
+    # A job that failed has not won, whatever it measured.
     expect_sql "1|4.0|2" "SELECT rank, latency, job FROM ranking"
     expect_said only_stdout_contains 0 'lowest latency 4, job 2' best
     sed -i '/^objective/d' sweep.toml
@@ -351,7 +351,7 @@ END
     expect_said only_stderr_contains 2 'did you mean "reserved-memory"?' plan
 }
 
-# What every attempt has needs no table to be the objective, and has a unit; what the job says itself goes before it.
+# A metric of every attempt needs no table to be the objective, and has a unit; the job's own word goes before it.
 objective__seen_from_outside__without_a_table()
 {
     cat >sweep.toml <<'END'
@@ -536,7 +536,7 @@ x = [1, 2, 3, 4, 5]
 END
     run_meshsweep run
     expect_only_stderr_contains 0 'sweep.toml:7: 3 jobs succeeded and reported no loss; see what the output has'
-    # What a job may write itself is not read by the file.
+    # A metric that a job may write itself is not read by the file.
     expect '[ "$(grep -c "reported no" .stderr)" = 1 ]'
     expect '[ "$(grep -n "reported no loss" .stderr | cut -d: -f1)" -lt "$(grep -n "^ok.*x=5" .stderr | cut -d: -f1)" ]'
     # Whose loss is none may be the best; that is told with it.

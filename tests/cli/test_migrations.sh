@@ -33,7 +33,7 @@ version $version to $newest; as it was, it is kept in results.db.schema-$version
         diff -u fresh upgraded >difference || fail "upgraded from version $version: $(cat difference)"
         expect_sql "$newest" "PRAGMA user_version"
         expect_sql "ok" "PRAGMA integrity_check; PRAGMA foreign_key_check"
-        # What was done is known by its content, what was not runs again.
+        # A job that was done is known by its content, one that was not runs again.
         expect_sql "ok|ok|1|10.0
 ok|ok|1|20.0
 ok|ok|1|20.0

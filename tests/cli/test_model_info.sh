@@ -62,7 +62,7 @@ job__run_first_and_once__predictions_are_made_from_it()
     expect_sql '["memory.fits",3,8]' "SELECT json_extract(readfile('.stdout'), '\$.model_info.stages[0].rule',
         '\$.model_info.stages[1].zero_stage', '\$.model_info.stages[1].micro_batch')" :memory:
     expect_said only_stdout_contains 0 'highest throughput 4' best
-    # What else changes in the file makes no new profile.
+    # Other changes in the file make no new profile.
     sed -i 's/^micro_batch = .*/micro_batch = [1, 4, 8]/' sweep.toml
     run_meshsweep plan
     expect_only_stdout_contains 0 '3 jobs: + 1 new  = 2 done' ' - 0 no longer in the file'

@@ -50,7 +50,7 @@ bind_mount__runner_at_work__refused()
     let_go
 }
 
-# What the runner wrote last lies beside the name by which it was called.
+# The runner's last records lie beside the name by which it was called.
 hard_link__dead_runner_left_its_log__other_name_named()
 {
     waiting_run

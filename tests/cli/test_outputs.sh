@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a command writes never takes the place of the database, of what belongs to it, or of what a command reads.
+# Output never takes the place of the database, of what belongs to it, or of what a command reads.
 . "$(dirname "$0")/lib.sh"
 
 finished_sweep()
@@ -51,7 +51,7 @@ every_command_with_output_file__file_of_the_database__refused()
         words=''
         [ "$command" != merge ] || words=results.db
         for file in $(forbidden_files 2>/dev/null) results; do
-            # What is written as "results" has another name for a moment: that of a database here.
+            # The output "results" has another name for a moment: that of a database here.
             [ "$file" != results ] || { rm -f hard.db; mv results.db results.part; echo old >results; }
             if [ "$file" = results ]; then
                 [ "$command" != merge ] || { mv results.part results.db; rm results; continue; }

@@ -98,7 +98,7 @@ terminal__without_a_setting__less()
     on_terminal best
     ended_with 0
     shown_has "highest throughput"
-    # Where there is none, nothing is missing.
+    # Nothing is missing where there is none.
     PATH_WANTED=/nonexistent on_terminal best
     ended_with 0
     shown_has "highest throughput"

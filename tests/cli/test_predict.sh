@@ -200,7 +200,7 @@ END
     sed -i 's/^device = .*/device = "cuda"\ngpu_type = "A100-80GB"\nbackend = "nccl"/' sweep.toml
     expect_said among_stdout 0 '"verdict":"fits"' predict -c sweep.toml --json
     sed -i '/^gpu_type/d; /^backend/d; s/^device = .*/device = ["A100-80GB", "A100-90GB"]/' sweep.toml
-    # Of a framework whose recipes recompute more is let through than the figures ask for.
+    # A framework whose recipes recompute has more let through than the figures ask for.
     sed -i 's/, "A100-90GB"//' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_among_stderr 0 'no key says whether activations are recomputed: memory is predicted without'
@@ -208,7 +208,7 @@ END
     expect_run only_stdout 0 check -c sweep.toml
 }
 
-# What a key says and the predictor does not know is told at once, with its place.
+# A value that the predictor does not know is told at once, with its place.
 check__words_that_say_nothing__each_at_its_place()
 {
     cat >sweep.toml <<'END'
@@ -289,7 +289,7 @@ check__nothing_can_be_predicted__said()
     expect_run only_stdout 0 check -c sweep.toml
 }
 
-# What is at fault may be worked out, so that no key has a place.
+# The value at fault may be worked out, so that no key has a place.
 check__derived_model_that_contradicts_itself__told_at_predict()
 {
     cat >sweep.toml <<'END'
@@ -318,7 +318,7 @@ END
     expect_said only_stderr_contains 2 "sweep.toml:6:10: decoder_seq is only for t5" check -c sweep.toml
 }
 
-# What is pruned runs when that is asked for: no seed draws any of it, be it near the memory or far above.
+# Pruned jobs run only when that is asked for: no seed draws any of them, be they near the memory or far above.
 audit__not_asked_for__none_runs()
 {
     local seed
@@ -390,7 +390,7 @@ predict__calibrated__next_run_brings_predictions_up_to_date()
     run_silently 0 --limit 8
     sql "CREATE TABLE before AS SELECT key, state, predicted_memory AS bytes FROM job" results.db
     run_silently 0 --limit 1
-    # What had run keeps what was predicted before; all that had not is predicted anew.
+    # Jobs that had run keep what was predicted before; all that had not are predicted anew.
     expect_sql '8|0' "SELECT count(*), sum(j.predicted_memory <> b.bytes) FROM before AS b JOIN job AS j USING (key)
                       WHERE b.state = 'ok'"
     expect_sql 0 "SELECT count(*) FROM before AS b JOIN job AS j USING (key) WHERE b.state = 'pending'
@@ -398,8 +398,7 @@ predict__calibrated__next_run_brings_predictions_up_to_date()
     expect_sql '' "SELECT 'rank' FROM job WHERE rank < 0"
 }
 
-# Of 20 MiB, micro-batch 4 is predicted to take 80 %, and 3 70 %; predictions off by 5 % are compared at 0.5^(5/12), 75
-# %.
+# Micro-batch 4 is predicted to take 80 % of 20 MiB, 3 70 %; predictions off by 5 % are compared at 0.5^(5/12), 75 %.
 predict__risky__run_last()
 {
     predicted_sweep
@@ -613,7 +612,7 @@ server__beside_the_training__takes_its_share()
     expect_only_stderr_contains 2 "server_memory = 1 leaves nothing: it is a share of the device's memory"
 }
 
-# Of what no published run had, an interval is as wide as of what was compared with nothing.
+# An interval is as wide for what no published run had as for what was compared with nothing.
 adapters_and_weights__compared_nowhere__wide_and_marked()
 {
     shared_sweep 'peft = ["lora", "dora"]' 'quantization = ["nf4", "gptq", "hqq"]' 'lora_rank = 16' \
@@ -649,7 +648,7 @@ fp4_format__of_megatron__is_a_precision()
         FROM json_each(readfile('.stdout'), '\$.records')" :memory:
 }
 
-# What follows a device is not slower at equal precision.
+# Successors of a device are not slower at equal precision.
 devices__that_follow_one_another__not_slower()
 {
     shared_sweep 'precision = ["bf16", "fp8"]'
@@ -707,7 +706,7 @@ END
                (SELECT high FROM p WHERE mean = 500) > (SELECT high FROM p WHERE mean = 8192) FROM p" :memory:
 }
 
-# What a compiler fuses is neither written nor read again: never slower, with and without recompute.
+# Operations that a compiler fuses are neither written nor read again: never slower, with and without recompute.
 compiled__torchtitan__faster_than_eager()
 {
     cat >sweep.toml <<'END'

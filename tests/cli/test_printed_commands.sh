@@ -180,7 +180,7 @@ import_samples()
     rm commands
 }
 
-# What the directories have: programs, and results of jobs of every kind of key that the examples name.
+# Makes a directory with programs, and results of jobs of every kind of key that the examples name.
 make_template()
 {
     local name

@@ -84,7 +84,7 @@ end_profile_step__of_dsat_not_given__more_steps_where_they_are_short()
     expect_sql "45.0|51" "SELECT value, count FROM summary" later.db
 }
 
-# What a search had asked for is measured when that much of it is: whoever won is launched to its end.
+# A job is measured once the steps that a search asked for are: the winner is launched to its end.
 end_profile_step__of_any_strategy__the_job_is_best_and_launched_to_its_end()
 {
     local strategy

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a run shows while it goes on: lines for a log, objects for a program, a live line on a terminal.
+# The progress of a run: lines for a log, objects for a program, a live line on a terminal.
 . "$(dirname "$0")/lib.sh"
 
 # Job x=2 y=20 fails.
@@ -50,7 +50,7 @@ plain__second_run__tells_what_was_done_before_from_what_is_done_now()
     expect_stderr_lacks 'stay'
 }
 
-# What has ended and is being recorded has left its slot to the next.
+# A job that has ended and is being recorded has left its slot to the next.
 json__many_short_jobs__never_more_running_than_slots()
 {
     cat >sweep.toml <<'END'

@@ -44,7 +44,7 @@ expect_jobs() # OK|OOM|PRUNED|ALL
                      WHERE sweep_id = (SELECT id FROM current_sweep)"
 }
 
-# Of what does not fit, micro-batch 4 at stages 0 and 1 and micro-batch 8 at stage 2 need least: these run, once.
+# Micro-batch 4 at stages 0 and 1 and 8 at stage 2 need the least of what does not fit: these run, once.
 run__out_of_memory__what_needs_no_less_is_not_tried()
 {
     pruned_sweep
@@ -113,7 +113,7 @@ witness__deleted_or_tried_again__dependents_are_back()
     # The others are witnesses enough: also of what was one itself.
     run_it
     expect_jobs '14|2|8|24'
-    # What fits in the end is no witness any more.
+    # A job that fits in the end is no witness any more.
     sed -i 's/-gt 6/-gt 8/' job.sh
     run_it --retry-failed
     expect_jobs '18|2|4|24'
@@ -132,7 +132,7 @@ witness__no_longer_in_the_file__still_one()
     expect_stdout_contains '+ 0 new  = 0 done  ~ 0 retry  ! 0 failed  > 0 running  x 12 pruned'
     run_silently 0
     expect_jobs '0||12|12'
-    # What another command did with these specs says nothing of this one.
+    # The failures of another command with these specs say nothing of this one.
     sed -i 's|"/bin/sh", "job.sh"|"/bin/sh", "./job.sh"|' sweep.toml
     expect_said only_stdout_contains 0 '+ 12 new' plan
     # Nor what a key did that the file does not know any more.

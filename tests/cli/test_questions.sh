@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What an analyst asks, one command each: scaling, waste, outliers, the worst, parts of groups, means, workbooks.
+# The questions of an analyst, one command each: scaling, waste, outliers, the worst, parts of groups, means, workbooks.
 . "$(dirname "$0")/lib.sh"
 
 # Twice the devices give 1.8 times the rate, more or less; m = 4 fails; one run of n = 2, m = 2 is slow.

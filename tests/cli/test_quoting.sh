@@ -123,12 +123,12 @@ directories__with_blanks__are_one_word()
     expect_output "<$PWD><$PWD/results.db.d/$(sql 'SELECT directory FROM attempt')>"
 }
 
-# What needs no quotes is the job that it was; what needs them is another, because its command is.
+# A job that needs no quotes is what it was; one that needs them is another, because its command is.
 identity__of_what_versions_before_ran__kept_where_no_quotes_are_needed()
 {
     line_sweep '"sh arguments.sh {text} x"' '"plain"' '"7.5"' '"größe"' '"two words"'
     run_silently 0
-    # Of "two words" it was b841fa116b127983053dd9b164d81f25.
+    # The key of "two words" was b841fa116b127983053dd9b164d81f25.
     expect_sql "854d09712610d2e9ae6459efd4236b92
 b73350f5bd88da0e8318a474e7aba5bb
 cfd5279100447f4e1be64105cece23e1

@@ -54,7 +54,7 @@ run_framework() # RECIPE
     cd ..
 }
 
-# What is missing or too much is printed.
+# Prints what is missing or too much.
 expect_given()
 {
     diff -u - given || fail "the files of the jobs are not as expected"

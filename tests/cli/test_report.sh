@@ -237,7 +237,7 @@ report__winner__how_far_ahead_and_what_limits_it()
     expect "! grep -q 'cannot be told apart' report.html"
 }
 
-# What SQL says of a part of the page that its script reads: PART EXPRESSION
+# Prints what SQL says of a part of the page that its script reads: PART EXPRESSION
 embedded()
 {
     sed -n "s/.*<script type=application\/json id=$1>//; t found; d; :found; :more; /<\/script>/! { N; b more }
@@ -284,7 +284,7 @@ report__curve_of_many_samples__keeps_what_stands_out()
         '<td>loss<td class=n>5000<td class=n>1<td class=n>1<td class=n>-3.25<td class=n>77.5'
 }
 
-# Of one job's attempts the newest, and how many there are besides.
+# The page has the newest of one job's attempts, and how many there are besides.
 report__job_of_thousands_of_attempts__bounded_and_said()
 {
     fixture_database "WITH s(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM s WHERE i < 20001)

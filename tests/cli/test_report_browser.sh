@@ -141,7 +141,7 @@ browser__served_report__follows_the_database()
     served_page_passes
 }
 
-# Of many jobs a page is made seldom: what ended is there at once.
+# A page of many jobs is made seldom: what ended is there at once.
 browser__served_report_of_many_jobs__has_what_ended()
 {
     many_jobs 5000 10

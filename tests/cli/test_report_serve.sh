@@ -77,7 +77,7 @@ serve__finished_sweep__the_page_and_its_files()
     expect '[ "$server_status" = 143 ]'
 }
 
-# What browsers send where a page of another site, or of a name that was pointed here, asks.
+# Browsers send these where a page of another site, or of a name that was pointed here, asks.
 serve__foreign_requests__refused()
 {
     fixture_database
@@ -342,7 +342,7 @@ END
     expect '[ "$many_questions" -le $((few_questions * 3 / 2)) ]' '[ "$many_answers" -le $((few_answers + 8)) ]'
 }
 
-# What ends is told row by row, where to make the whole page would be too much; rows that are as they were are not.
+# Jobs that end are told row by row, where making the whole page would be too much; rows that are as they were are not.
 serve__many_jobs__what_changed_of_them()
 {
     # With a message, so that the page has a column for the next: for a new one it is made anew.
@@ -463,7 +463,7 @@ serve__older_database__followed_and_told_while_it_is_upgraded()
     named_anew() { get "$url"; grep -q '<h1>another one' got; }
     wait_until named_anew 20
     problem() { timeout 30 python3 "$tests_source_dir/cli/http_get.py" --events 1 "${url}events" 2>/dev/null; }
-    # What holds an upgrade's lock, as the upgrade does.
+    # The process holds an upgrade's lock, as the upgrade does.
     python3 - <<'END' &
 import fcntl, os, struct
 f = os.open("results.db.lock", os.O_RDWR | os.O_CREAT)

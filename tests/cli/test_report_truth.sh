@@ -35,7 +35,7 @@ sentences__fixture__true()
     # The sweep that was asked for before is another one.
     sqlite3 results.db "UPDATE sweep SET last_seen = 1800000000000 WHERE id = 1"
     sentences_are_true results.db
-    # What does not meet the conditions is neither the best nor of the front.
+    # A job that does not meet the conditions is neither the best nor of the front.
     sqlite3 results.db "UPDATE sweep SET last_seen = 1900000000000 WHERE id = 2;
         INSERT INTO breach (attempt_id, position)
         SELECT attempt_id, 1 FROM job AS j JOIN summary AS s USING (attempt_id)
@@ -59,7 +59,7 @@ sentences__sweeps_that_ran__true()
     sentences_are_true single.db
 }
 
-# Of a search that has ended the rest of the jobs is no work to come; the file has other sweeps, of one all failed.
+# The jobs that an ended search left are no work to come; one of the file's other sweeps has only failed jobs.
 sentences__a_search_that_ended_beside_other_sweeps__true()
 {
     cat >sweep.toml <<'END'
@@ -210,7 +210,7 @@ END
     expect_file_contains report.html 'best -d other.db --group &#39;device_memory=16777216, model.name=a, b&#39; --out'
 }
 
-# What a search had ended before its steps is not the winner, whatever it reported.
+# A job that a search had ended before its steps is not the winner, whatever it reported.
 sentences__ended_early_by_a_search__do_not_win()
 {
     many_jobs 300 20 "UPDATE attempt SET stopped_steps = 5 WHERE id = 139"
@@ -232,7 +232,7 @@ sentences__keys_that_follow_others__true()
     expect 'grep -q "dp (too few pairs: 0 of 6) with gas, tp" report.html'
 }
 
-# Of long values that many jobs have only so much is in the page that it stays small, and how many are cut is said.
+# Long values of many jobs are cut so that the page stays small, and how many are cut is said.
 sentences__long_values_of_many_jobs__cut_and_said()
 {
     local i set=
@@ -352,7 +352,7 @@ END
     report_tells_the_truth_but_for_winner
 }
 
-# Where configurations compete the page names one, and not a job.
+# The page names a configuration, and not a job, where these compete.
 report_tells_the_truth_but_for_winner()
 {
     WINNER="AND 0" report_tells_the_truth
@@ -412,7 +412,7 @@ report__file_cannot_be_written__the_old_one_stays()
     expect '[ "$(ls | grep -c report)" = 1 ]'
 }
 
-# What is written by others stands as text, and as one line, cut where it is long.
+# Texts of others stand as text, and as one line, cut where it is long.
 report__hostile_messages__stay_text_and_bounded()
 {
     fixture_database "UPDATE attempt SET message = '<script>alert(1)</script> \" '' javascript:alert(1) ' || char(8238)

@@ -2,7 +2,7 @@
 # reread: kept output under the readers and failure patterns of today, without running anything again.
 . "$(dirname "$0")/lib.sh"
 
-# Of jobs x = 1 to 4 two end well, one exits with 7 and one runs out of time.
+# Two of the jobs x = 1 to 4 end well, one exits with 7 and one runs out of time.
 ends_sweep() # PATTERN [MORE-LINES]
 {
     cat >s.toml <<END
@@ -158,7 +158,7 @@ not_kept__cut_or_gone_or_unreadable__counted_named_and_as_before()
     expect_sql "ok  100.0, ok  200.0" "$states"
 }
 
-# What a job wrote elsewhere and is gone is no reason to forget it.
+# A file that a job wrote elsewhere and that is gone is no reason to forget its numbers.
 metrics_file__gone__its_numbers_stay()
 {
     ends_sweep step

@@ -84,7 +84,7 @@ seventeen|6.0" "SELECT name, length - min(length) OVER () FROM results ORDER BY 
     expect_sql 3 "SELECT count(*) FROM attempt"
 }
 
-# Of what differs in other labels alone the first is planned, and runs.
+# The first of jobs that differ in other labels alone is planned, and runs.
 descriptions__that_alone_differ__are_the_first()
 {
     logged_sweep
@@ -246,7 +246,7 @@ attempt_rows__deleted__make_their_jobs_new()
     expect_only_stdout_matches 0 '"new":[[:space:]]*2' '"failed":[[:space:]]*2'
     expect_jobs_run 3 "1 10, 2 20"
     expect_jobs_run 3 "1 20" --retry-failed=oom
-    # Of an attempt that does not stand for its job nothing depends.
+    # Nothing depends on an attempt that does not stand for its job.
     sqlite3 results.db "DELETE FROM attempt WHERE failure = 'oom' AND number = 1"
     expect_jobs_run 3 ""
 }

@@ -152,7 +152,7 @@ retry_failed__with_a_limit__leaves_the_others_failed()
     expect_sql 'failed|3
 ok|2' "SELECT state, count(*) FROM job GROUP BY 1"
     expect_jobs_run 3 ''
-    # Of another class there is none; the whole of what is asked for is run without a limit.
+    # No job is of another class; the whole of what is asked for is run without a limit.
     expect_jobs_run 3 '' --retry-failed=timeout
     expect_jobs_run 0 '3 4 5' --retry-failed=timeout,exit
 }
@@ -168,7 +168,7 @@ retry_failed__limit_and_jobs_never_run__in_the_order_of_the_file()
     expect_sql 'failed|exit' "SELECT state, failure FROM job WHERE id = 5"
 }
 
-# What waits for its back-off is not run now, so that it takes nobody's place.
+# A job that waits for its back-off is not run now, so that it takes nobody's place.
 retry_failed__limit_and_a_job_that_waits__goes_to_the_others()
 {
     failed_sweep
@@ -190,7 +190,7 @@ pending|2' "SELECT state, count(*) FROM job GROUP BY 1"
     expect "[ \"\$(wc -l <ran)\" = 1 ]"
 }
 
-# What was made pending was to be run: whoever comes next does it. The rest stands as it stood.
+# Jobs that were made pending were to be run: whoever comes next does it. The rest stands as it stood.
 retry_failed__limit_and_killed__only_what_was_to_be_run_runs()
 {
     failed_sweep
@@ -223,8 +223,8 @@ ok|3
 3|1" "SELECT state, count(*) FROM job GROUP BY 1 ORDER BY 2; SELECT job_id, count(*) FROM attempt GROUP BY 1"
 }
 
-# Where several attempts of each job are wanted, the first that is ok tells that the command works: in this run, and in
-# the one before it.
+# The first ok of several attempts that are wanted of each job tells that the command works: in this run, and in the one
+# before it.
 failures__alike_after_an_attempt_was_ok__no_pause()
 {
     local first

@@ -31,7 +31,7 @@ echo "throughput: $(($1 * 10 + $2))"
 END
 }
 
-# Whether some of the jobs failed depends on which were chosen.
+# The draw decides whether some of the jobs failed.
 expect_finished()
 {
     if [ "$status" -eq 0 ]; then
@@ -137,7 +137,7 @@ all jobs"
     expect_stderr_lacks "compete apart"
 }
 
-# What tries every job has as many to come as wait.
+# A strategy that tries every job has as many to come as wait.
 random__no_limit__status_says_how_many_are_to_come()
 {
     sweep_for min:loss '["echo", "loss: {lr}"]' 'loss: ([0-9.]+)' <<'END'

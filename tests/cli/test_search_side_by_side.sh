@@ -33,7 +33,7 @@ expect_finished()
     fi
 }
 
-# What was asked for, in order.
+# Prints the trials that were asked for, in order.
 trials()
 {
     sql "SELECT hex(j.key), t.lineage, t.draw FROM trial AS t JOIN job AS j ON j.id = t.job_id

@@ -63,7 +63,7 @@ find_group()
         skip "no cgroup can be made here"
 }
 
-# Of a runner that was killed with all that watched over it, and whose database is gone.
+# The group is of a runner that was killed with all that watched over it, and whose database is gone.
 killed_runner__nobody_comes_after_it__its_empty_group_is_removed()
 {
     local group dead

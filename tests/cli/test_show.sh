@@ -226,7 +226,7 @@ why__no_file_named__that_of_the_database()
     expect_said only_stdout_contains 0 'x=1 y=10: new, it would run' why -c grid.toml -d project/measured.db x=1 y=10
 }
 
-# Where it was imported, and where all of it has been moved to.
+# The file is found where it was imported, and where all of it has been moved to.
 plan__imported_elsewhere__by_the_file_it_was_imported_with()
 {
     mkdir project

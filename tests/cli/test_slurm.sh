@@ -95,7 +95,7 @@ END
         sql "SELECT value FROM meta WHERE name = 'identity'"):1-1 attempts 1 to 1 of' slurm/job.1"
 }
 
-# What Slurm says of a job that never wrote a word, and what that comes to.
+# Slurm's states of a job that never wrote a word, and what those come to.
 states__of_a_silent_job__as_the_table_says()
 {
     local state class message

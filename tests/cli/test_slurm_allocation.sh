@@ -83,7 +83,7 @@ in_allocation__runner_killed__its_steps_ended_by_the_next()
     wait_until '[ -f begun ]' 20
     end_command KILL
     expect_only_stderr 137
-    # What a step on another node would do: it does not notice.
+    # The process stands for a step on another node: it does not notice.
     sleep 100 &
     echo "1.77|$(sql "SELECT value FROM meta WHERE name = 'identity'"):1:1 $!" >slurm/steps/1.77
     run_in_allocation

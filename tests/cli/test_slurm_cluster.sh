@@ -199,7 +199,7 @@ runner__dying_at_each_fault_point__each_job_once()
         rm -rf results.db* sweep.toml
         cluster_sweep 3 </dev/null
         MESHSWEEP_FAULT=$point run_at_slurm
-        # What a point stands for may not be passed here: then the run is an ordinary one.
+        # A point may not be passed here if what it stands for is not: then the run is an ordinary one.
         expect "[ $status = 137 ] || [ $status = 0 ]"
         stated_status=1
         expect_no_stdout
@@ -215,7 +215,7 @@ runner__dying_at_each_fault_point__each_job_once()
 
 # --- the fence ---
 
-# What the controller kept on its disk, and puts back when it was lost.
+# Puts back what the controller had kept on its disk, so that what came later is lost.
 forget_since() # COMMAND...: run between the state that is kept and the loss of what came later
 {
     end_process "$slurm_dir"/slurmctld.pid # which writes its state
@@ -372,7 +372,7 @@ run_in_allocation() # OPTIONS OF salloc
 in_allocation__jobs__packed_as_steps()
 {
     cluster
-    # Of the last job one rank fails, and srun ends the others.
+    # One rank of the last job fails, and srun ends the others.
     cluster_sweep 4 'echo "$SLURMD_NODENAME $SLURM_NTASKS"; sleep 0.5; '\
 '[ {n} != 4 ] || { [ "$SLURM_PROCID" = 0 ] || sleep 60; exit 7; }; echo "score: {n}"' <<'END'
 cpus_per_task = 2

@@ -62,7 +62,7 @@ session_of() # NUMBER
     done
 }
 
-# What one execution begins and another ends.
+# Counts the executions of jobs on hosts.
 executions() { cat ran.* 2>/dev/null | wc -l; }
 
 hosts__one_host_jobs__spread_as_slots_allow()
@@ -352,7 +352,7 @@ END
     expect_sql "300|300" "SELECT count(*), sum(state = 'ok') FROM job"
     expect_no_file twice
     expect '[ "$(cat ended.* | wc -l)" -ge 300 ]'
-    # What began left a line; an attempt that was lost before that left none.
+    # An attempt that began left a line; one that was lost before that left none.
     for ((n = 1; n <= 300; n++)); do
         expect "[ $(wc -l <"ran.$n") -le $(sql "SELECT count(*) FROM attempt WHERE job_id = (SELECT job FROM results
 WHERE n = $n)") ]"

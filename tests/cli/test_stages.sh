@@ -114,7 +114,7 @@ stages__asked_for__the_same_trials()
     expect_only_stderr 4 'meshsweep: stage-by-stage has no more jobs to propose: all 2 stages are done'
 }
 
-# What is asked for and not told holds up what follows from it.
+# Jobs that are asked for and not told hold up what follows from them.
 stages__asked_for_and_not_told__waits()
 {
     staged_sweep

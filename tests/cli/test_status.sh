@@ -100,7 +100,7 @@ status__json__the_same_for_programs()
         FROM json_each(readfile('status.json'), '\$.failures'))"
 }
 
-# Of thousands of candidates a search runs few: what it does not run is no work that is left.
+# A search runs few of thousands of candidates: what it does not run is no work that is left.
 status__search__how_far_it_is_and_why_it_ended()
 {
     cat >drawn.toml <<'END'
@@ -126,7 +126,7 @@ END
     expect_sql 'random|4|4|0|max_trials: 4 trials were made|1' "WITH s (j) AS (SELECT readfile('status.json'))
         SELECT j->>'\$.search.strategy', j->>'\$.search.trials_made', j->>'\$.search.ok',
         j->>'\$.search.trials_to_come', j->>'\$.search.why_it_ended', j->>'\$.device_hours_left' IS NULL FROM s"
-    # What has run is known to the next one, and neither a trial of it nor a sign that nothing better is found.
+    # Jobs that have run are known to the next one, and neither a trial of it nor a sign that nothing better is found.
     expect_run only_status 0 run -c drawn.toml --strategy random --random-seed 7 --max-trials 0 --early-stopping 2
     expect_stderr_matches \
         'search: ([2-9]|[1-9][0-9]+) trials, .*, 4 known without a trial; early_stopping: 2 trials without a better one'
@@ -143,7 +143,7 @@ END
     expect_stdout_contains 'no runner is active; `meshsweep run -c drawn.toml` continues from here'
 }
 
-# What is advised then does that, whichever limits stand in the sweep file; the page of another database says the same.
+# The advice then does that, whichever limits stand in the sweep file; the page of another database says the same.
 status__search_that_has_ended__what_it_left_out_runs_as_advised()
 {
     local limit advised

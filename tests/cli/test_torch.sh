@@ -39,7 +39,7 @@ dist.all_reduce(t)
 if dist.get_rank() == 0:
     print("ranks:", int(t.item()), "port:", os.environ["MASTER_PORT"], flush=True)
 END
-    # What --tee and --redirects say is the default, which Debian's PyTorch cannot read.
+    # The options --tee and --redirects ask for the default, which Debian's PyTorch cannot read.
     cat >sweep.toml <<'END'
 [sweep]
 objective = "max:ranks"

@@ -132,7 +132,7 @@ runner__dying_at_each_fault_point__each_job_once()
         rm -rf results.db* sweep.toml runs
         cluster_sweep 3 'echo {n} >>runs; echo "score: {n}"' </dev/null
         MESHSWEEP_FAULT=$point run_at_torque
-        # What a point stands for may not be passed here: then the run is an ordinary one.
+        # A point may not be passed here if what it stands for is not: then the run is an ordinary one.
         expect "[ $status = 137 ] || [ $status = 0 ]"
         stated_status=1
         expect_no_stdout

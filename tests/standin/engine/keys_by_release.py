@@ -8,11 +8,11 @@ import tomllib
 from pathlib import Path
 
 TABLE = Path(__file__).parents[3] / "configs/knowledge/words.toml"
-# Where keys are read without a model: their names stand in quotes.
+# Places where keys are read without a model: their names stand in quotes.
 PLACES = ("deepspeed/runtime/", "deepspeed/profiling/c", "deepspeed/nebula/", "deepspeed/elasticity/", "deepspeed/utils/c",
           "deepspeed/monitor/c", "deepspeed/compile/c", "deepspeed/compression/c", "deepspeed/module_inject/auto_ep_c",
           "deepspeed/comm/config", "deepspeed/datastates/c", "deepspeed/autotuning/c")
-# What the models call the table's types, in any of Optional, List and Union.
+# The models' words for the table's types, in any of Optional, List and Union.
 DECLARED = {"int": r"\bint\b", "float": r"\bfloat\b", "bool": r"\bbool\b", "str": r"\bstr\b|\bPath\b",
             "list": r"\blist\b|\bList\[", "any": "", "table": r"\b[dD]ict\b|Config\b"}
 
