@@ -6,7 +6,7 @@
 
 #include "report/text.h"
 
-/* Why it cannot be told of its job; NULL: it can. */
+/* Returns why a condition cannot be judged for its job; NULL: it can. */
 static const char *note_of(const struct conditions *c, const cJSON *condition)
 {
     const cJSON *note = cJSON_GetObjectItemCaseSensitive(c->beside, "notes")->child;
