@@ -72,7 +72,7 @@ static void take_columns(struct records *r, const char *line)
     buffer_add_char(r->out, ']');
 }
 
-/* The first of two members counts in JSON: of keys that a record has twice the last is to. */
+/* The first of two members counts in JSON: the last is to where a record has a key twice. */
 static void end_record(struct records *r, const char *text)
 {
     if (r->pair_count == 0)

@@ -64,7 +64,7 @@ struct batch_array {
     char *options; /* lines by which it is asked for */
     char *refusal; /* the policy for which it was refused last; NULL: none */
     char *secret;  /* of its frames */
-    char *exclude; /* nodes; NULL: none. Not among the options: it is let go where nothing else is left */
+    char *exclude; /* nodes; NULL: none. Not among the options: it is dropped where nothing else is left */
     enum batch_stage stage;
     char *job; /* NULL: not known */
     int64_t begun_ms, not_before_ms, backoff_ms;

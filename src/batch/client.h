@@ -25,7 +25,7 @@ char *batch_submit(const struct batch_system *s, char *const *environment, const
 int batch_ask(const struct batch_system *s, struct batch_question *q, char *const *environment,
               const struct batch_values *values, batch_entry_function *each, void *context);
 
-/* What the job that `values` name has printed; the caller's, with its length. NULL with why not in `e`. */
+/* Returns what the job that `values` name has printed; the caller's, with its length. NULL with why not in `e`. */
 char *batch_fetch(const struct batch_system *s, char *const *environment, const struct batch_values *values,
                   size_t *length, struct error *e);
 

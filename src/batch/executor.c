@@ -84,7 +84,7 @@ static void add_counts(struct batch_values *v, const struct batch_wish *w, const
                      gpus > 0 ? xasprintf("%s%s%" PRId64, type ? type : "", type ? ":" : "", gpus) : NULL, false);
 }
 
-/* Words of one's own: of [executor.set], then keys of the cluster_spec. */
+/* Adds words of one's own: those of [executor.set], then keys of the cluster_spec. */
 static void add_own(struct batch_values *v, const struct batch_wish *w, const cJSON *cluster)
 {
     const cJSON *item;
@@ -155,7 +155,7 @@ static char **settings_of(const struct batch_executor *x, const struct launch *l
     for (size_t i = 0; i < count; i++) {
         const char *setting = launch->environment[i];
         const bool inherited = strings_have(x->options.environment, setting);
-        /* Where files are not shared, the machine has places of its own. */
+        /* The machine has places of its own where files are not shared. */
         const bool foreign = !x->config->shared && !strings_have(launch->declared, setting);
         if (!inherited || !(foreign || is_device_setting(setting)))
             settings[kept++] = xstrdup(launch->environment[i]);
@@ -186,8 +186,8 @@ static int64_t limit_of(const struct batch_executor *x, const struct launch *lau
     return (int64_t)((double)launch->timeout_ms * factor);
 }
 
-/* Nodes on which the job was lost, and those that are set aside; NULL: none. Of a job on several nodes it is not known
- * which one failed, and the batch system itself gives none that is down. The caller's. */
+/* Nodes on which the job was lost, and those that are set aside; NULL: none. Nobody knows which node of several failed,
+ * and the batch system itself gives none that is down. The caller's. */
 static char *exclusion_of(const struct running_attempt *attempt)
 {
     struct buffer hosts = BUFFER_INIT;
@@ -226,7 +226,7 @@ static void add_member(struct batch_executor *x, const struct launch *launch, co
 {
     int64_t limit_ms = limit_of(x, launch, attempt);
     int64_t minutes = time_minutes(limit_ms, launch->grace_ms, x->config->margin_ms);
-    /* What is written comes here so much later. */
+    /* Output comes here so much later than it is written. */
     const int64_t late_ms = x->config->shared ? 0 : 2 * x->config->heartbeat_ms;
     batch_array_add(array_for(x, attempt, minutes),
                     (struct batch_member){.attempt = launch->attempt,

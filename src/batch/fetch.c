@@ -1,7 +1,7 @@
-/* What a job writes where no file system is shared: frames in what its script prints (batch/script.h). They are put
- * into the attempt's directory, where everything else looks for them. Only what follows without a gap, and has its
- * checksum, is taken; the result, which comes last and says how much came before it, only behind all of that. So
- * whoever dies here leaves a shorter file, which the next one completes from where it ends. */
+/* The frames of a job where no file system is shared, in what its script prints (batch/script.h). They are put into the
+ * attempt's directory, where everything else looks for them. Only what follows without a gap, and has its checksum, is
+ * taken; the result, which comes last and says how much came before it, only behind all of that. So whoever dies here
+ * leaves a shorter file, which the next one completes from where it ends. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ static void take_result(struct fetching *f)
     free(path);
 }
 
-/* What could not be taken is kept for a person. */
+/* Keeps for a person what could not be taken. */
 static void keep_log(const struct fetching *f, const char *text, size_t length)
 {
     struct error e = ERROR_INIT;

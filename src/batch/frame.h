@@ -1,5 +1,5 @@
-/* What a job needs and writes where no file system is shared: files go there as shell text, and what they become comes
- * back in frames, through a connection or a log that may cut them: "MARK LENGTH CHECKSUM" on a line, then LENGTH bytes.
+/* The files of a job where no file system is shared: they go there as shell text, and what they become comes back in
+ * frames, through a connection or a log that may cut them: "MARK LENGTH CHECKSUM" on a line, then LENGTH bytes.
  * batch/frame.sh writes them. */
 #pragma once
 

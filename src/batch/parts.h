@@ -55,7 +55,7 @@ void batch_note_job(struct batch_executor *x, struct batch_array *a, const char 
 
 /* --- fetch.c --- */
 
-/* Where files are not shared: brings what the member wrote by now into its directory. What is wrong with its log is in
+/* Brings what the member wrote by now into its directory where files are not shared. What is wrong with its log is in
  * `unfetched`: as long as it is not NULL, its result is not there. */
 void batch_fetch_member(struct batch_executor *x, struct batch_array *a, size_t index);
 /* The same for those that run, the longest not looked at first, in a fifth of the time. */

@@ -38,7 +38,7 @@ static void take_line(const char *line, struct batch_report *r)
     const char *value = strchr(line, '=');
     int64_t user, system_time;
     if (!value) {
-        /* Two lines: of the shell, then of its children; the last one stays. */
+        /* Two lines: the shell's, then its children's; the last one stays. */
         if (take_time(&line, &user) && *line == ' ' && (line++, take_time(&line, &system_time))) {
             r->user_ms = user;
             r->system_ms = system_time;

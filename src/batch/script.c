@@ -28,7 +28,7 @@ static const char framed[] =
     "    frame \"$mark " BATCH_RESULT_FILE " 0\" " BATCH_RESULT_FILE " 0 slurm.part >&3\n"
     "}\n";
 
-/* Where the system itself starts the command on each host: all but the first have no files of the supervisor's. */
+/* The part for a system that itself starts the command on each host: all but the first have no supervisor's files. */
 static const char on_each_host[] =
     "export NODE_RANK=\"$rank\" MESHSWEEP_HOSTS=\"$hosts\" MASTER_ADDR=\"${hosts%%,*}\"\n"
     "if [ \"$rank\" != 0 ]; then\n"
@@ -76,7 +76,7 @@ static const char supervision[] =
     "}\n"
     "over= busy=\n"
     "(\n"
-    /* What it has begun to print it prints to the end. */
+    /* It prints to the end what it has begun to print. */
     "    trap 'over=1; [ -n \"$busy\" ] || { kill \"$nap\" 2>/dev/null; exit; }' TERM\n"
     /* Not for a shell that was killed. */
     "    while kill -0 $$ 2>/dev/null; do\n"
@@ -96,7 +96,7 @@ static const char supervision[] =
     "    done\n"
     ") >/dev/null 2>&1 &\n"
     "beat=$!\n"
-    /* Told to end before it was known whom to tell. */
+    /* It was told to end before it was known whom to tell. */
     "[ \"$terminated\" = 0 ] || kill -TERM \"$command\" 2>/dev/null\n"
     /* The shell's own word about a command that was killed is no output of it. */
     "while :; do\n"

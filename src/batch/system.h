@@ -30,7 +30,7 @@ struct batch_values {
     struct batch_value *items;
     size_t count;
 };
-/* Takes `text`; of one name the first counts. */
+/* Takes `text`; the first of one name counts. */
 void batch_values_add(struct batch_values *v, const char *name, char *text, bool is_list);
 void batch_values_add_count(struct batch_values *v, const char *name, int64_t value); /* below 1: none */
 void batch_values_free(struct batch_values *v);

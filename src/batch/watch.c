@@ -296,7 +296,7 @@ static void look_at_files(struct batch_executor *x, struct batch_member *m, cons
         m->alive_stamp = alive;
         m->alive_ms = now_ms;
     }
-    /* Of one whose files are not here the queue knows. */
+    /* The queue knows of one whose files are not here. */
     if (x->batches.framed && m->queue >= BATCH_PENDING && !batch_state_is_final(m->queue))
         m->alive_ms = now_ms;
     enum batch_result result = result_of(x, m, now_ms);
@@ -347,7 +347,7 @@ static void check_limits(struct batch_executor *x, struct batch_array *a, size_t
 
 /* --- deciding --- */
 
-/* Slurm's words after it ran one again are of the life in vain, unless they are a person's. */
+/* Slurm's words after it ran one again are of the earlier life, unless they are a person's. */
 static enum batch_state queue_of(const struct batch_member *m, bool framed)
 {
     /* It was deleted, as we asked, with its log. */
