@@ -7,8 +7,8 @@
 #include "space/build.h"
 
 /* Asks, where [deepspeed] names no version, the Python of the job's command which release of the package it has, whose
- * rules and keys then hold, and says so. Without a package they are those of the newest: returns a sentence for whoever
- * starts jobs (the caller's), else NULL. Does nothing for other sweeps. */
+ * rules and keys then hold, and says so. Without a package they are those of the newest: returns a sentence for those
+ * who start jobs (the caller's), else NULL. Does nothing for other sweeps. */
 char *sweep_space_find_release(struct sweep *sweep);
 
 /* Reads the base of [deepspeed] where `*ds_config` is NULL (the caller's in any case), and builds the space with it:

@@ -414,7 +414,7 @@ static void empty_comments(struct buffer *text)
     *to = '\0';
 }
 
-/* Empty lines for those of a title: of one cell at most, above one that has more. */
+/* Empties the lines of a title: those of one cell at most, above one that has more. */
 static void empty_title(struct buffer *text)
 {
     size_t at = utf8_mark_length(text->data, text->length), lines = 0;
