@@ -200,7 +200,7 @@ static void add_configuration(const struct best *b, struct buffer *out)
     buffer_add_char(out, '\n');
 }
 
-/* A loss of NaN is no reason against a job whose objective is its speed; whoever uses it has to know. */
+/* A loss of NaN is no reason against a job whose objective is its speed; its user has to know. */
 static void add_not_finite(const struct best *b, struct buffer *out)
 {
     const cJSON *metric;

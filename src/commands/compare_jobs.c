@@ -22,7 +22,7 @@
 #define LINES_LISTED 5
 #define VALUE_MOST 400 /* characters of a value in the text */
 
-/* The runs of one side that have a value of a metric; of one run, its samples say how sure that is. */
+/* The runs of one side that have a value of a metric; the samples of a single one say how sure that is. */
 struct side_runs {
     double *values;
     size_t count;
@@ -91,7 +91,7 @@ static struct figure *figure_of(struct two_sides *p, const struct stmt *s)
     return last;
 }
 
-/* 95 %, by Student's t; of one run that of its samples, if they are independent. */
+/* 95 %, by Student's t; for one run from its samples, if they are independent. */
 static void sum_up(struct side_runs *r)
 {
     double squares = 0;
@@ -176,7 +176,7 @@ static void add_leaf(void *context, const char *path, const struct doc_node *lea
     add_given(g, xasprintf("%s: %s", g->file, path), leaf->text ? leaf->text : doc_kind_names[leaf->kind]);
 }
 
-/* The values of a file; of one that is only text, its lines. */
+/* Adds the values of a file, or the lines of one that is only text. */
 static void add_values(struct given_values *g, const char *text, size_t length)
 {
     struct doc d;

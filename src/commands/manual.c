@@ -360,7 +360,7 @@ static void offer_jobs(struct db *db, const char *begins, struct buffer *out)
  * NULL-terminated, as they were typed: quotes and "=" by itself are taken as a shell splits them. Databases and sweep
  * files are those of -d and -c among the words, else results.db and sweep.toml.
  *
- * Of a condition or a list with commas only the last name is completed: "tp = 2 AND la" becomes "tp = 2 AND layers".
+ * Only the last name of a condition or a list with commas is completed: "tp = 2 AND la" becomes "tp = 2 AND layers".
  * Job numbers are those that begin with the word, the shortest first, a hundred at most. Of a combination the key is
  * completed up to its "=", then the value: "z" becomes "zero_stage=", "zero_stage=" becomes "zero_stage=3"; where "="
  * is a word by itself, "3" alone. Values that a shell would want quoted are not offered. */
@@ -521,8 +521,8 @@ static void add_bash_options(struct buffer *out, const struct option *table)
     }
 }
 
-/* A value stands behind a blank or "=", one that may be left out behind "=" only; of several with commas between them
- * it is the last one that is completed. */
+/* A value stands behind a blank or "=", one that may be left out behind "=" only; the last of several with commas
+ * between them is completed. */
 static void add_bash_value(struct buffer *out, const struct command *c, const struct option *o)
 {
     buffer_printf(out, "        %s:--%s=", c->name, o->name);

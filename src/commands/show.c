@@ -71,7 +71,7 @@ enum metric_column {
     METRIC_NOT_FINITE
 };
 
-/* "  throughput  281.5 samples/s, samples 28, mean 276.2, …"; of one sample there is no more to say. */
+/* "  throughput  281.5 samples/s, samples 28, mean 276.2, …"; one sample has no more to say. */
 static void add_metric(const struct stmt *s, struct buffer *out)
 {
     static const char *const before[METRIC_SAMPLES] = {"  ", "  ", " ", " ", ", rank ", " at "};

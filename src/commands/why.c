@@ -65,7 +65,7 @@ static int add_word(struct buffer *sql, const char *word, struct error *e)
     return 0;
 }
 
-/* The condition that holds for the combination of job ?1 and no other: of the sweep's keys (?2: section, name, whether
+/* The condition that holds for the combination of job ?1 and no other: by the sweep's keys (?2: section, name, whether
  * its specs differ in it) and of those that it has no more, if the recorded specs differ in them. */
 static const char condition_sql[] =
     "WITH known (kind, name, differs) AS MATERIALIZED (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'),"
