@@ -20,6 +20,6 @@ struct side_candidate {
 };
 
 /* Sets `one_of_several` and `chosen`. `all` are in order of group, then side. A job that is the only one of its side in
- * its group is chosen; of several it is the one whose setting has the lowest mean cost, relative to the others of its
- * side and group, in the other half of the groups; none if no setting occurs there. The seed decides on the halves. */
+ * its group is chosen; else the one whose setting has the lowest mean cost, relative to the others of its side and
+ * group, in the other half of the groups; none if no setting occurs there. The seed decides on the halves. */
 void choices_make(struct side_candidate *all, size_t count, uint64_t seed);

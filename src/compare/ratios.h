@@ -1,6 +1,6 @@
 /* The median of ratios and its confidence interval. Pure.
  *
- * Intervals of comparisons that are shown together hold together: of m, each errs in a share of at most 5 % / m
+ * Intervals of comparisons that are shown together hold together: each of m errs in a share of at most 5 % / m
  * (Bonferroni), so that all of them contain their medians with 95 %, and no difference is shown by chance with 95 %. */
 #pragma once
 
