@@ -23,7 +23,7 @@ struct metric_meaning {
 /* The words of `means`, NULL at the end. */
 extern const char *const metric_meaning_names[];
 
-/* By its `means`, else its name, else, of a rate, its unit. Never NULL: of others the quantity is QUANTITY_NONE. */
+/* By its `means`, else its name, else, of a rate, its unit. Never NULL: others have the quantity QUANTITY_NONE. */
 const struct metric_meaning *metric_meaning(const struct sweep *s, const char *metric);
 
 /* The usual names of metrics of memory, the likeliest first, ended by NULL. */

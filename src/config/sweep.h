@@ -114,7 +114,7 @@ struct metric {
     char *path;        /* READER_JSON, READER_JSONL: dotted path to the number, "results.0.throughput"; "*" is every
                               * element of a list, each with its own "step". READER_CSV: the column's name */
     char *file;        /* all but READER_FILE: file name, relative to the job directory; NULL: the log. With
-                              * *, ? or []: of the files that match, the one changed last */
+                              * *, ? or []: the matching file that changed last */
     double scale;      /* what a number that is read is multiplied by; 0: nothing */
     bool written_unit; /* READER_REGEX: the second group is the number's unit, from which it is converted to `unit` */
     char *numerator;   /* "FILE:PATH": the number read is a rate, the sample that number of a JSON file in the job
