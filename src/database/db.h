@@ -57,7 +57,7 @@ int db_query_texts(struct db *db, const char *sql, struct sql_values values, str
  * earlier frees it. */
 int db_next(struct db *db, const char *sql, struct sql_values values, struct stmt **s, struct error *e);
 
-/* Reads between these two are as of one moment, whoever writes meanwhile; they nest. */
+/* Reads between these two are as of one moment, despite others' writes; they nest. */
 int db_read_begin(struct db *db, struct error *e);
 void db_read_end(struct db *db);
 

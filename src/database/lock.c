@@ -87,7 +87,7 @@ static bool is_ours(int fd)
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
         return false;
     ssize_t n = pread(fd, head, sizeof head, 0);
-    /* A file that cannot be read is for whoever needs it to report. */
+    /* A file that cannot be read is for its reader to report. */
     return n <= 0 || (n == sizeof head && memcmp(head, beginning, sizeof head) == 0);
 }
 
@@ -99,7 +99,7 @@ static int refuse_file(const char *db_path, const char *path, struct error *e)
                      db_path, path);
 }
 
-/* Opens and locks the file that has the name, which whoever held it may have replaced meanwhile. -1 with errno set, and
+/* Opens and locks the file that has the name, which its holder may have replaced meanwhile. -1 with errno set, and
  * `*fd` the file that is locked by another, else -1. */
 static int take(const char *path, int *fd, bool *is_new)
 {

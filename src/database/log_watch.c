@@ -16,8 +16,8 @@ enum { CHECKPOINT_FRAMES = 1000 }; /* as SQLite's */
 /* The log's header, and that of each frame. */
 enum { LOG_HEADER_BYTES = 32, FRAME_HEADER_BYTES = 24, FRAME_SALT_AT = 8 };
 
-/* The index: blocks, of which the first holds a header twice, and how many frames have been copied to the database,
- * and how many whoever copies last meant to. */
+/* The index: blocks, of which the first holds a header twice, and how many frames have been copied to the database, and
+ * how many the last to copy meant to. */
 enum { BLOCK_BYTES = 32768, BLOCK_FRAMES = 4096, FIRST_BLOCK_FRAMES = 4062 };
 struct index_header {
     uint32_t version, unused, changes;
@@ -187,7 +187,7 @@ static int check_file(const char *path, const struct log_facts *f, struct error 
     struct error none = ERROR_INIT;
     if (!is_overtaken(f) || f->copied == f->frames)
         return 0;
-    /* Not through the log and its index, so that whoever looks next sees the same. */
+    /* Not through the log and its index, so that the next reader sees the same. */
     bool is_sound = db_open(path, DB_READ_FROZEN, &db, &none) == 0 &&
                     db_query_int(db, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
                                  NO_VALUES, 1, &faults, &none) == 0 &&

@@ -173,8 +173,8 @@ static int write_name(struct db *db, const char *name, struct error *e)
 {
     if (db_run(db, "INSERT OR REPLACE INTO meta VALUES ('path', ?)", VALUES(sql_text(name)), e) < 0)
         return -1;
-    /* Into the file: whoever comes by another name sees no other. A reader may keep it from that; then it is only
-     * late. */
+    /* Into the file: a process that comes by another name sees no other. A reader may keep it from that; then it is
+     * only late. */
     return db_exec(db, "PRAGMA wal_checkpoint(PASSIVE)", e);
 }
 

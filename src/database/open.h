@@ -32,9 +32,9 @@ int store_open_with(const char *path, const struct store_opening *o, struct db *
 /* Lets others read the file, which store_open makes for its owner alone, as far as the umask lets them. */
 void store_share(struct db *db);
 
-/* Opens read-only; never waits for a writer, leaves nothing behind, works where nobody may write. Of a file of an older
- * version a private copy is opened and upgraded, unless that would be large: then it is refused with what to do, as is
- * one whose schema is not as meshsweep makes it (schema_check). */
+/* Opens read-only; never waits for a writer, leaves nothing behind, works where nobody may write. For a file of an
+ * older version it opens and upgrades a private copy, unless that would be large: then the file is refused with what to
+ * do, as is one whose schema is not as meshsweep makes it (schema_check). */
 int store_open_read_only(const char *path, struct db **out, struct error *e);
 
 enum store_reading {
@@ -76,7 +76,7 @@ void store_discard(struct db *db);
 /* Returns whether something stands at `path`. */
 bool store_exists(const char *path);
 
-/* Returns whether the file at `path` is an SQLite database, whoever's. */
+/* Returns whether the file at `path` is an SQLite database, anybody's. */
 bool store_is_database(const char *path);
 
 /* The directory for logs and job files: "<path>.d", absolute. The caller's. */

@@ -116,8 +116,8 @@ struct table_sums {
     struct buffer sums, comparisons;
 };
 
-/* The condition of a partial index; "1" of another one, NULL where that cannot be told. Of an index in memory SQLite
- * has made sure that it is one expression without a question in it. */
+/* The condition of a partial index; "1" of another one, NULL where that cannot be told. SQLite has made sure that an
+ * index in memory has one expression without a question in it. */
 static const char *condition_of(const char *sql)
 {
     const char *end = sql ? strchr(sql, ')') : NULL, *where = end ? strcasestr(end, "WHERE") : NULL;

@@ -512,7 +512,7 @@ static int check_tables(struct db *db, int64_t version, const struct string_list
     return rc;
 }
 
-/* The views of the program are made again by whoever opened the database. */
+/* The views of the program are made again by the process that opened the database. */
 static void add_views(struct buffer *b)
 {
     for (size_t i = 0; i < LENGTH(view_names); i++)

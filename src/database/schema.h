@@ -25,7 +25,7 @@ struct schema_difference {
     int64_t row;       /* in sqlite_schema; 0: missing */
 };
 
-/* Calls `found` for each difference from what the migrations up to `version` make; of the views, from what was noted
+/* Calls `found` for each difference from what the migrations up to `version` make, or for views from what was noted
  * last. */
 int schema_compare(struct db *db, int64_t version, void (*found)(void *context, const struct schema_difference *d),
                    void *context, struct error *e);
@@ -56,7 +56,7 @@ void schema_tolerate(struct db *db);
 /* Returns SQLite's reason: "malformed database schema (results) - near ..."; NULL: nothing. Borrowed. */
 const char *schema_problem(const struct db *db);
 
-/* Notes the views of the program as they are now: whoever makes them calls it in the same transaction. */
+/* Notes the views of the program as they are now: their maker calls it in the same transaction. */
 int schema_note_views(struct db *db, struct error *e);
 
 /* Finds whether the views are as they were noted; false where nothing is noted. */

@@ -20,7 +20,7 @@ int upgrade_read_copy(struct db *source, struct db **out, struct error *e);
  * and whether it may be written. Returns -1. */
 int upgrade_refuse(struct db *db, int64_t version, int64_t newest, struct error *e);
 
-/* Notes in the database that its upgrade has begun; whoever ends it takes that away. */
+/* Notes in the database that its upgrade has begun; its end takes that away. */
 int upgrade_begin(struct db *db, int64_t newest, struct error *e);
 
 /* Returns what a migration is for: how its file begins. The caller's. */
