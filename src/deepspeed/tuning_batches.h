@@ -3,7 +3,7 @@
  *
  * With train_batch_size there is one global batch, and accumulation follows from it. If the ranks of some cluster or
  * degree cannot share it out evenly, or not by a micro-batch that the ds_config lists, each micro-batch is tried at the
- * nearest batch that it can have there; of those that are not listed, only where that is off by at most an eighth.
+ * nearest batch that it can have there; those that are not listed, only where that is off by at most an eighth.
  *
  * Otherwise max_train_batch_size and min_train_batch_size limit the global batch. If the ds_config leaves accumulation
  * open ("auto" or absent), it takes values within these limits: every one, the largest first, if that makes at most
