@@ -51,8 +51,8 @@ double device_conditions_value(const struct device_condition *all, size_t count,
 void device_condition_share(struct device_condition *c);
 
 /* {"0": {"model": "NVIDIA H100", "clock": 1755, …, "reasons": ["power cap"], "why": {"ecc": "not supported"}}}; NULL
- * where nothing was asked and the device not shared. `names`: "0,1", in their order. Of one that had a share of its
- * device: "share": 0.25, "shared_with": 3 (0: nobody else had any). The caller's. */
+ * where nothing was asked and the device not shared. `names`: "0,1", in their order. An attempt with a share of its
+ * device has "share": 0.25, "shared_with": 3 (0: nobody else had any). The caller's. */
 char *device_conditions_json(const struct device_condition *all, const char *names, size_t count,
                              struct device_sharing sharing);
 

@@ -19,7 +19,7 @@ struct device_list {
 };
 #define DEVICE_LIST_INIT ((struct device_list){NULL, 0, "nothing", NULL, false})
 void device_list_free(struct device_list *l);
-/* How many a job may have at once: of MIG instances one, since CUDA shows a process no more
+/* Returns how many a job may have at once: one MIG instance, since CUDA shows a process no more
  * (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/). */
 size_t device_list_most(const struct device_list *l);
 
@@ -75,7 +75,7 @@ struct device_gang {
     uint32_t parts; /* of a single device; 0: all of it, or of them */
 };
 
-/* A share from 0 to 1 in parts: 0 where it is the whole. Of 1/n there are always n. */
+/* A share from 0 to 1 in parts: 0 where it is the whole. 1/n always makes n. */
 uint32_t device_parts(double share);
 
 /* Returns whether they are to be had now. */

@@ -43,7 +43,7 @@ void host_list_add(struct host_list *l, const char *name, int64_t slots);
  * reported at once, with their lines. ERROR_USAGE. */
 int hosts_parse(const char *path, const char *text, struct host_list *out, struct error *e);
 
-/* Narrows a list. "worker-0@worker-1:0,2": of worker-0 all devices, of worker-1 0 and 2. Included ones are all that
+/* Narrows a list. "worker-0@worker-1:0,2": all devices of worker-0, 0 and 2 of worker-1. Included ones are all that
  * stay, excluded ones go; a host without devices goes. Only one of the two may be given (NULL or "": not). Hosts and
  * devices that do not exist are errors, and the list is untouched then; so is a list from which nothing stays. */
 int hosts_filter(struct host_list *l, const char *include, const char *exclude, struct error *e);
