@@ -152,8 +152,8 @@ static void add_setting(struct job_command *c, size_t option, size_t word, size_
     };
 }
 
-/* The setting that begins with word i; of a launcher, before the word that is the script or behind what it is told.
- * Returns the index of the word after it. */
+/* Reads the setting that begins with word i; a launcher's, before the word that is the script or behind what it is
+ * told. Returns the index of the word after it. */
 static size_t read_setting(struct job_command *c, size_t i, size_t script)
 {
     const bool is_launchers = i < script || i > c->end;
