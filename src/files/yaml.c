@@ -292,7 +292,7 @@ int yaml_fill(struct doc *d, struct error *e)
         rc = read_documents(&b);
     }
     if (diag)
-        fy_diag_set_collect_errors(diag, false); /* which lets go of them */
+        fy_diag_set_collect_errors(diag, false); /* which releases them */
     fy_parser_destroy(parser);
     fy_diag_unref(diag);
     return rc;
