@@ -7,7 +7,7 @@
  *
  * Refused, in this order, and counted by reason:
  *   a row for which a [[import.refuse]] holds
- *   an ok row with a metric that is text, or negative (-1 and -0.0 stand for "not measured"; of what is no time, rate,
+ *   an ok row with a metric that is text, or negative (-1 and -0.0 stand for "not measured"; for what is no time, rate,
  *   memory or share, several numbers below 0 are measured), or an mfu or hfu of more than all of the peak (100 where
  *   its unit is %, else 1)
  * A failed row keeps those of its metrics that are numbers and none of these.
