@@ -1,5 +1,5 @@
-/* The distinct specs of a section as disjoint blocks: of two blocks that overlap the first has what both have, and what
- * the other has besides is cut into blocks of its own. */
+/* The distinct specs of a section as disjoint blocks: the first of two that overlap has what both have, and what the
+ * other has besides is cut into blocks of its own. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -52,7 +52,7 @@ struct scope;
 struct scope {
     struct range *keys; /* one per names.keys */
     /* Works a part out whose keys are all exact; a text is borrowed until the next call for the same part. After a
-     * failure it returns NULL cells, and whoever asked looks at what the context says. */
+     * failure it returns NULL cells, and the caller looks at what the context says. */
     struct datum (*work_out)(const struct scope *s, struct sql_part *part);
     void *context;
 };

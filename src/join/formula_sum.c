@@ -1,4 +1,4 @@
-/* Residues of sums of integers: of what is bound only the total counts, and below a remainder only its class. */
+/* Residues of sums of integers: only the total of what is bound counts, and below a remainder only its class. */
 #include <string.h>
 
 #include "join/formula_tree.h"

@@ -24,7 +24,7 @@ struct variable {
     size_t rows_count;
     size_t *rows_of;       /* by the shape's block: which rows. NULL: rows[0] whatever the block */
     struct range *overall; /* per key, over all rows */
-    struct hash128 hash;   /* of all of the above: of equal ones, in whatever shape, it is the same */
+    struct hash128 hash;   /* of all of the above: the same for equal ones, in whatever shape */
 };
 
 struct section_shape {
