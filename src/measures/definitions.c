@@ -649,8 +649,8 @@ static int keep_sums(struct db *db, struct error *e)
     return rc;
 }
 
-/* Settles what else was made from the numbers: whoever predicts next makes observations and the weights fitted to them
- * anew, and jobs get the values of their attempts. */
+/* Settles what else was made from the numbers: the next prediction renews observations and the weights fitted to them,
+ * and jobs get the values of their attempts. */
 static int settle(struct renewing *r, struct error *e)
 {
     if (keep_sums(r->db, e) < 0 ||

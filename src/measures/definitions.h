@@ -1,10 +1,10 @@
 /* Brings what was measured under one definition: when a sweep file reads, takes or names a metric's numbers in
  * another way, what attempts measured before is made anew, so that all values of a name can be compared.
  *
- * Of kept samples: warm-up, take, scale and unit (within one dimension; a unit where there was none is a name for
- * the same numbers, one that is changed together with the scale is the unit of what comes of it). Of kept output,
- * for jobs of the sweep in question: whatever says how a number is found. What can be made from neither keeps its
- * samples and has no value (summary.note and job_metric.note say why), until a later run can. */
+ * From kept samples: warm-up, take, scale and unit (within one dimension; a unit where there was none is a name for the
+ * same numbers, one that is changed together with the scale is the unit of what comes of it). From kept output, for
+ * jobs of the sweep in question: whatever says how a number is found. What can be made from neither keeps its samples
+ * and has no value (summary.note and job_metric.note say why), until a later run can. */
 #pragma once
 
 #include "measures/measures.h"

@@ -45,7 +45,7 @@ void pruning_close(struct pruning *p);
 /* Finds whether the job is pruned. */
 int pruning_covers(struct pruning *p, int64_t job_id, bool *yes, struct error *e);
 
-/* Callbacks for whoever holds claims. */
+/* Callbacks for the holder of claims. */
 struct pruning_listener {
     /* The job will be pruned if it is pending: a claim on it that has not started must be given back now. */
     int (*withdraw)(void *context, int64_t job_id, struct error *e);

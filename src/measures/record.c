@@ -461,7 +461,7 @@ static bool take_point(const struct measures *m, struct measured_attempt *a, con
     return any;
 }
 
-/* How good the point is that has been taken: of those that meet the conditions the best by the objective, or where
+/* The worth of the point that has been taken: the best by the objective of those that meet the conditions, or where
  * that is no curve by `input` itself. */
 struct point_worth {
     bool is_feasible, is_known;
