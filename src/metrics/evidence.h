@@ -1,4 +1,4 @@
-/* The evidence in an attempt's output about why it failed: of everything that every rank wrote, what came first and is
+/* The evidence in an attempt's output about why it failed: what came first of everything that every rank wrote and is
  * not only a rank's or a launcher's word about the end of another. */
 #pragma once
 

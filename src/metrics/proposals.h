@@ -49,7 +49,7 @@ struct proposal_list {
     const char *objective; /* of the program; NULL: its first metric */
 };
 
-#define PROPOSALS_MOST 64 /* different ones that are followed; a log that has more is not told of them */
+#define PROPOSALS_MOST 64 /* different ones that are followed; more of a log are not reported */
 
 /* `length` bytes of a log; colours are passed over. Never fails: what looks like nothing proposes nothing. Free with
  * proposal_list_free. */

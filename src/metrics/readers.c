@@ -98,8 +98,8 @@ static bool in_own_unit(const struct metric_reader *r, const char *text, size_t 
     return unit_convert(*value, unit, r->metric->unit ? r->metric->unit : "", value);
 }
 
-/* The number in a line: of the first group, or of the whole where that took no part. With a unit written beside it, it
- * is that group's, the last one's. */
+/* Reads the number in a line: the first group's, or the whole's where that took no part; with a unit written beside it,
+ * the last group's. */
 static bool number_of_match(const struct metric_reader *r, const char *line, const struct text_range *at, double *out)
 {
     size_t unit = r->source->written_unit ? r->pattern.group_count : 0;

@@ -16,7 +16,7 @@ enum line_kind {
 
 struct output_line {
     enum line_kind kind;
-    const char *mark; /* of whoever wrote the line; "": none */
+    const char *mark; /* of the line's writer; "": none */
     const char *text; /* the line without it; an exception that has no text of its own with the place where it was
                          raised. Both borrowed until the next line */
     size_t process;   /* which of those that can be told apart */
