@@ -11,7 +11,7 @@
 #include "models/space.h"
 #include "util/error.h"
 
-/* One key's values. Of an axis, `count` positions from `lowest` on; of a stack, all that `stack` allows. */
+/* One key's values. An axis has `count` positions from `lowest` on; a stack, all that `stack` allows. */
 struct model_index_key {
     uint64_t lowest, count;
     struct layer_stack stack;

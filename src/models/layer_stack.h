@@ -2,9 +2,9 @@
  * the elements in a layer and on the elements in all: counted exactly without listing them, listed in order
  * without holding them, and found by position.
  *
- * Order: fewer layers first; then by the first layer, the second, …, the last one fastest. Of one layer,
- * smaller sizes come first, and equal sizes in the order of models/multiset.h. Two stacks are the same only
- * when every layer holds the same multiset, so none appears twice. Pure. */
+ * Order: fewer layers first; then by the first layer, the second, …, the last one fastest. Smaller sizes of one layer
+ * come first, and equal sizes in the order of models/multiset.h. Two stacks are the same only when every layer holds
+ * the same multiset, so none appears twice. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -7,8 +7,8 @@
 #include "util/memory.h"
 #include "util/rng.h"
 
-/* Up to this many candidates are walked through, which takes some 20 ms; of more, this many positions are
- * drawn first, which finds a hundred unless fewer than one in a thousand is kept. */
+/* Up to this many candidates are walked through, which takes some 20 ms; with more, this many positions are drawn
+ * first, which finds a hundred unless fewer than one in a thousand is kept. */
 #define WALKED_AT_ONCE (UINT64_C(1) << 20)
 #define DRAWS_FIRST (UINT64_C(1) << 18)
 
