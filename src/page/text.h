@@ -30,7 +30,7 @@ void html_add_json_lines(struct buffer *out, const char *text, size_t limit);
  * Number() reads. */
 void html_add_json_number(struct buffer *out, double value);
 
-/* Length of the unit itself: of "GiB" in "GiB reserved, rank 0". */
+/* The length of the unit itself: "GiB" in "GiB reserved, rank 0". */
 size_t html_unit_length(const char *unit);
 
 /* " (unit)", or nothing if it is "". */
