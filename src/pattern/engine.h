@@ -20,8 +20,8 @@ void engine_free(struct engine *n);
 size_t engine_group_count(const struct engine *n);
 
 /* Returns whether the pattern matches within [begin, end) of `text`; what lies around that is looked at by "^", "$" and
- * "\b" alone. Of all matches the leftmost, of these the longest. `groups[0]` is the whole match, others are its groups.
- * May be called from several threads. */
+ * "\b" alone. The match is the leftmost, and of these the longest. `groups[0]` is the whole match, others are its
+ * groups. May be called from several threads. */
 bool engine_match(const struct engine *n, const char *text, struct text_range within, size_t count,
                   struct text_range *groups);
 

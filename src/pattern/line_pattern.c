@@ -246,8 +246,8 @@ static const char *skip_atom(const char *p)
     return *p ? p + 1 : p;
 }
 
-/* The byte that the atom stands for, 0 when it is not exactly one. Of escapes only those of special bytes are plain:
- * letters, digits and some others (\<, \') mean something to glibc. */
+/* The byte that the atom stands for, 0 when it is not exactly one. Only escapes of special bytes are plain: letters,
+ * digits and some others (\<, \') mean something to glibc. */
 static char literal_of(const char *p)
 {
     if (*p == '\\')
