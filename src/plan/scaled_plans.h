@@ -1,6 +1,6 @@
 /* Plans of a sweep where it is and where it is scaled to: which runs there, how fast, and which is then the best.
  *
- * Plans are known by their words, without what scaling changes. Of one that the sweep has on several numbers of devices
+ * Plans are known by their words, without what scaling changes. Where the sweep has one on several numbers of devices,
  * the largest below that there counts as here. Throughput is in tokens, or samples where a model has none, per second;
  * efficiency is that per device, there over here. Places count, among plans of the same work (FLOPs of a sample, which
  * tell models and lengths apart) on as many devices, those that are not predicted to run out of memory, by throughput.
