@@ -17,7 +17,7 @@ struct cluster {
     int64_t devices_per_node; /* 0: 8 */
     int64_t link_domain;      /* devices that the fast links join; 0: the device's, at least those of a node */
     double intra_bytes_per_s; /* per device, one way, in the link domain */
-    /* Per device, one way, between domains. 0: the device's adapter; of a node with fewer devices than is usual, which
+    /* Per device, one way, between domains. 0: the device's adapter; for a node with fewer devices than is usual, which
      * has one adapter at least and one for each device at most, the geometric mean of both. */
     double inter_bytes_per_s;
     double inter_latency_s;  /* of an adapter, as it reports it to NCCL; 0: InfiniBand's, which is in the steps */

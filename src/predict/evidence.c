@@ -231,7 +231,7 @@ void evidence_describe(const char *framework, enum predicted_quantity quantity, 
                           words[quantity]);
 }
 
-/* Returns whether no other feature of its table has more runs; of several that have as many, the first. */
+/* Returns whether no other feature of its table has more runs, nor one before it as many. */
 static bool is_most_of_table(const struct compared_table *row)
 {
     for (const struct compared_table *other = evidence_rows; other < evidence_rows + evidence_count; other++)

@@ -115,8 +115,8 @@ double evidence_width(const struct evidence_widths *w, enum predicted_quantity q
 
 /* How much half the 90 % interval of ln(measured / predicted) widens on `devices`, which are 2^doublings (0 or more)
  * times as many as anything was measured on; it is to be added in squares. It follows from scaling_rows as the width of
- * a plain plan does from evidence_rows. Of each table, the row counts that reaches as far as `devices`, or comes
- * nearest to it: what goes wrong on 512 devices need not have been seen on 256. */
+ * a plain plan does from evidence_rows. The row of each table counts that reaches as far as `devices`, or comes nearest
+ * to it: what goes wrong on 512 devices need not have been seen on 256. */
 double evidence_scaling_width(const char *framework, enum predicted_quantity quantity, double devices,
                               double doublings);
 
@@ -139,10 +139,10 @@ void evidence_describe_sources(enum predicted_quantity quantity, struct buffer *
  * The verdict (predictor.h) compares the prediction with the usable bytes: up to OOM_RISK_SHARE it fits, above
  * OOM_CERTAIN_SHARE it is excluded. In between it is a risk: run it last, or only if it would be the fastest.
  *
- * OOM_RISK_SHARE: of 454 runs on A100 and H100, none whose estimate was below 80 % ran out of memory (arXiv
- * 2411.06465). OOM_CERTAIN_SHARE: midway between that and everything. It is not the optimum on the rows it is measured
- * on: leaving out each group of the ultra-scale runs (model, devices) in turn, the others give shares from 0.88 to
- * 0.93, which do as well on the group left out (tests/unit/test_predict_memory.c). */
+ * OOM_RISK_SHARE: none of 454 runs on A100 and H100 whose estimate was below 80 % ran out of memory (arXiv 2411.06465).
+ * OOM_CERTAIN_SHARE: midway between that and everything. It is not the optimum on the rows it is measured on: leaving
+ * out each group of the ultra-scale runs (model, devices) in turn, the others give shares from 0.88 to 0.93, which do
+ * as well on the group left out (tests/unit/test_predict_memory.c). */
 #define OOM_RISK_SHARE 0.80
 #define OOM_CERTAIN_SHARE 0.90
 
