@@ -15,7 +15,7 @@ struct keep_rules {
 };
 
 /* {"count": 3, "bytes": 4096, "removed": 1, "list": [{"name": "trace.rep", "bytes": 4000}, {"name": "old", "bytes": 96,
- * "removed": true}]}: of a great many the largest hundred. Output and metrics, which meshsweep writes there, are not
+ * "removed": true}]}: the largest hundred of a great many. Output and metrics, which meshsweep writes there, are not
  * listed and stay. NULL: it left nothing. The caller's. */
 char *left_files_json(const char *job_dir, const struct keep_rules *rules);
 

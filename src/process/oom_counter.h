@@ -1,5 +1,5 @@
-/* The kernel's own count of processes that its out-of-memory killer ended: of our memory cgroup where it tells
- * (memory.events of v2, memory.oom_control of v1), else of the machine (/proc/vmstat). Field "oom_kill" in each. */
+/* The kernel's own count of processes that its out-of-memory killer ended, in our memory cgroup where it tells
+ * (memory.events of v2, memory.oom_control of v1), else on the machine (/proc/vmstat). Field "oom_kill" in each. */
 #pragma once
 
 #include <stdint.h>

@@ -10,6 +10,6 @@
  * ends this process by SIGINT, SIGTERM, SIGHUP or SIGQUIT lets the pager, which has the terminal, end first. */
 int pager_start(const char *command, bool with_errors, struct error *e);
 
-/* Closes descriptors 1 and 2 and waits until whoever reads has seen enough; nothing where no pager was started. Ctrl-C
- * is the pager's meanwhile. What streams still hold is to be flushed before. */
+/* Closes descriptors 1 and 2 and waits until the reader has seen enough; nothing where no pager was started. Ctrl-C is
+ * the pager's meanwhile. What streams still hold is to be flushed before. */
 void pager_end(void);

@@ -70,8 +70,8 @@ static void close_listed(void)
 
 static void close_inherited(void)
 {
-    /* Every descriptor of ours is close-on-exec already; this one is for those of libraries and of whoever
-     * started us. Kernels before 5.9 lack the call, and containers refuse it. */
+    /* Every descriptor of ours is close-on-exec already; this one is for those of libraries and of our parent. Kernels
+     * before 5.9 lack the call, and containers refuse it. */
 #ifdef SYS_close_range
     if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0)
         return;

@@ -74,8 +74,8 @@ enum tree_state {
 
 /* Returns the state of the tree of root `index` in the snapshot, its leader left out. TREE_GONE is certain: the topmost
  * process of a tree without its leader is a child of the runner, who alone can reap it. Had one been there when the
- * reading began, it would be in the table, live or not. Without a reaper, whoever ended since the last reading may have
- * started what this one lacks: certain only once nobody has. */
+ * reading began, it would be in the table, live or not. Without a reaper, one that ended since the last reading may
+ * have started what this one lacks: certain only once nobody has. */
 enum tree_state process_table_state(const struct process_table *t, const struct tree_root *roots, size_t index);
 
 enum { TOKEN_NONE = -1, TOKEN_UNSURE = -2 };

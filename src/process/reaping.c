@@ -120,7 +120,7 @@ static struct attempt_files files_of(const struct slot *slot)
     return (struct attempt_files){slot->capture.fd, slot->capture.log_path, slot->capture.metrics_path};
 }
 
-/* How much of the log has been read; whoever waits is told to see to the rest. */
+/* Returns how much of the log has been read; whoever waits is told to see to the rest. */
 static int64_t read_on(struct supervisor *s, const struct slot *slot, int64_t log_bytes)
 {
     if (!s->read_on)

@@ -32,6 +32,6 @@ int streams_begin(int log_fd, const struct streams_place *place, int64_t cap_byt
 /* Returns whether nobody holds an end to write to any more, and all that was written is in the files. */
 bool streams_ended(const struct streams *s);
 
-/* Ends the copying: what has been written by now is in the files, and whoever still holds an end is not heard any more.
- * A file of a stream to which nothing was written is removed. NULL is none. */
+/* Ends the copying: what has been written by now is in the files, and those who still hold an end are not heard any
+ * more. A file of a stream to which nothing was written is removed. NULL is none. */
 void streams_end(struct streams *s);

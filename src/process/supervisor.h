@@ -53,7 +53,7 @@ enum ending {
     ENDING_IDLE_TIMEOUT,    /* idle_timeout_ms passed */
     ENDING_STARTUP_TIMEOUT, /* startup_timeout_ms passed */
     ENDING_CANCELLED,       /* supervisor_cancel_all */
-    ENDING_STOPPED,         /* supervisor_stop: whoever chose it wants no more of it */
+    ENDING_STOPPED,         /* supervisor_stop: its source wants no more of it */
     ENDING_LOST,            /* its machine failed, or nobody knows any more: no fault of its own */
     ENDING_ABORTED,         /* cancelled past this program, by a person */
 };
