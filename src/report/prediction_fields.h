@@ -47,5 +47,5 @@ struct prediction_field {
     bool is_brief;    /* shown if no columns are requested */
 };
 
-/* The named fields: of every prediction before FIELD_PLACE, of scaled plans from there on. */
+/* The named fields: every prediction's before FIELD_PLACE, scaled plans' from there on. */
 extern const struct prediction_field prediction_fields[FIELD_DERIVED];
