@@ -80,7 +80,7 @@ static void add_group(const struct string_list *groups, struct buffer *out)
     }
 }
 
-/* The groups in the order of their values, from 1: of numbers 2 is before 10. */
+/* Adds the group's place in the order of values, from 1: the number 2 is before 10. */
 static void add_group_place(const struct string_list *groups, struct buffer *out)
 {
     buffer_add_text(out, groups->count ? "dense_rank() OVER (ORDER BY " : "1");

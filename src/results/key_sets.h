@@ -10,5 +10,5 @@ typedef void (*key_found)(void *context, const char *section, const char *key);
 int key_sets_read(struct db *db, const char *sql, key_found found, void *context, struct error *e);
 
 /* Appends the names of an object's members as they are written, each in quotation marks: equal bytes, equal keys in
- * equal order. Of what is not an object, anything. */
+ * equal order. Anything, if it is not an object. */
 void key_sets_add_names(const char *json, struct buffer *out);

@@ -120,8 +120,8 @@ static bool same_values(const struct pareto *p, const double *a, const double *b
     return nowhere_worse(p, a, b) && nowhere_worse(p, b, a);
 }
 
-/* Returns whether one of the `count` kept so far beats the job; else notes its tie. In the order of by_objectives
- * whoever beats a job comes before it, and jobs with the same values stand together. */
+/* Returns whether one of the `count` kept so far beats the job; else notes its tie. Those that beat a job come before
+ * it in the order of by_objectives, and jobs with the same values stand together. */
 static bool is_beaten(const struct pareto *p, size_t count, struct pareto_job *job)
 {
     if (count && same_values(p, p->jobs[count - 1].values, job->values)) {

@@ -113,7 +113,7 @@ struct subset_part {
     const char *ids, *kinds;
 };
 
-/* SQL for the values of the keys that differ, joined: of a combination of the file, or of a job in the database. */
+/* Adds SQL for the values of the keys that differ, joined, of a combination of the file or a job in the database. */
 static int add_keys_joined(struct db *db, const struct subset_part *p, bool of_file, struct buffer *out,
                            struct error *e)
 {
