@@ -98,7 +98,7 @@ static bool awaits_hosts(const struct device_keeper *k)
     return lost;
 }
 
-/* Notes what an answer, whoever asked, says of the attempts that hold devices. */
+/* Notes what an answer says of the attempts that hold devices, whoever asked. */
 static void note_peaks(struct device_keeper *k)
 {
     for (size_t i = 0; i < k->holding_count; i++) {

@@ -159,7 +159,7 @@ static void hold(struct runner *r, struct running_attempt f, struct outcome *out
     pause_for(r, job_id, recorded->hold, on_disk ? HOST_NEEDS_DISK : HOST_NEEDS_START);
 }
 
-/* Each way of asking once; of nodes that see no files the first. */
+/* Reports each way of asking once, and the first of nodes that see no files. */
 static void tell_refusal(struct runner *r, const char *why, bool of_node)
 {
     const bool is_new = !r->refusal || (!of_node && strcmp(r->refusal, why) != 0);
@@ -170,7 +170,7 @@ static void tell_refusal(struct runner *r, const char *why, bool of_node)
 }
 
 /* The batch system takes nothing that is asked for in this way, or its node cannot see the files: no attempt of it is
- * left, and its job waits for another run. Where all has been in vain so far, nothing more is asked for. */
+ * left, and its job waits for another run. Nothing more is asked for where nothing has worked so far. */
 static void refuse(struct runner *r, struct running_attempt f, struct outcome *outcome)
 {
     const bool of_node = outcome->reference;

@@ -16,8 +16,8 @@ struct like_failures {
 };
 
 /* Takes in how a job has ended. Out of memory, of time, lost and cancelled say nothing of the other jobs: they are left
- * out. Returns whether `most` (0: any number) that are alike have failed in a row and nothing was ok; of those that are
- * of the command (failure_is_of_command) one is enough. */
+ * out. Returns whether `most` (0: any number) that are alike have failed in a row and nothing was ok; one is enough of
+ * those that are of the command (failure_is_of_command). */
 bool like_failures_note(struct like_failures *l, enum failure failure, const char *message, int64_t most);
 
 void like_failures_free(struct like_failures *l);

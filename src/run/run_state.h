@@ -87,7 +87,7 @@ void runner_add_running(struct runner *r, struct running_attempt f);
 /* Its slot and its devices may be given to another; its output is still to be read. */
 struct running_attempt runner_let_go(struct runner *r, struct outcome *outcome);
 
-/* Has the output of `f`, which was let go, read: at once where it is little. Takes both over. */
+/* Has the output of `f`, which runner_let_go gave, read: at once where it is little. Takes both over. */
 void runner_receive(struct runner *r, struct running_attempt f, struct outcome *outcome);
 
 /* Takes up those whose output has been read meanwhile. */

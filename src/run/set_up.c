@@ -312,8 +312,7 @@ static void tell_wait(struct runner *r, const char *waits)
         r->options->on_notice(r->options->context, text);
 }
 
-/* The name of a job that outlives its runner is worth a record of its own: whoever looks at Slurm's queue finds the
- * row. */
+/* The name of a job that outlives its runner is worth a record of its own: a look at Slurm's queue leads to the row. */
 static void note_reference(void *context, int64_t attempt, const char *reference, const char *waits)
 {
     struct runner *r = context;
