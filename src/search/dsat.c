@@ -327,8 +327,8 @@ static size_t lineages_at_once(const struct search *s)
     return most < 1 ? 1 : (size_t)most;
 }
 
-/* The queued trial to start next; NONE: nothing is queued. The first; of dsat-asha, that of the highest rung, and among
- * equals of the lineage with the most trials. */
+/* The queued trial to start next; NONE: nothing is queued. The first; for dsat-asha, that of the highest rung, and
+ * among equals of the lineage with the most trials. */
 static size_t first_queued(const struct search *s, const struct dsat *d)
 {
     size_t best = NONE, most = 0;
