@@ -219,7 +219,7 @@ static const struct {
     {"dop_v1_", ALNUM, 20, true},   {"nvapi-", URL_SAFE, 20, true},
 };
 
-/* Texts in an address before a token: of hooks that take messages from whoever knows their address. */
+/* Texts in an address before a token: those of hooks that take messages from all who know their address. */
 static const char *const hooks[] = {
     "hooks.slack.com/services/", "/api/webhooks/", "/webhookb2/", "/webhook/", "/hooks/", "/hook/",
     "api.telegram.org/bot",
