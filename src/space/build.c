@@ -388,8 +388,8 @@ static char *limit_sql(const char *text)
     return sql;
 }
 
-/* Limits may read these values of the attempt to be made: of the first one, and over results.db, whose row of the job
- * is `j`. Failures that a host or the batch system was to blame for do not count. */
+/* Limits may read these values of the attempt to be made: those of the first one, and over results.db, whose row of the
+ * job is `j`. Failures that a host or the batch system was to blame for do not count. */
 #define CHARGED                                                                                                        \
     "FROM attempt WHERE job_id = j.id AND kind = 'trial' AND state = 'failed' AND blame IS NULL"                       \
     " AND failure NOT IN ('lost', 'cancelled')"

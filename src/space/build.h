@@ -32,8 +32,8 @@ struct space_options {
 };
 
 /* Builds. Every expression and placeholder that does not resolve is added to `problems`, with its place. Where there
- * are any, of before (sweep_read) or found now, `*out` is NULL; of a sweep with problems nothing is expanded. -1: it
- * could not be found out. */
+ * are any, from before (sweep_read) or found now, `*out` is NULL; a sweep with problems is not expanded. -1: it could
+ * not be found out. */
 int space_build_noting(const struct sweep *s, const struct space_options *options, struct problems *problems,
                        struct space **out, struct error *e);
 

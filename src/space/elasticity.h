@@ -3,8 +3,8 @@
  *
  * Version 0.1. With micro-batches m_1 … m_k and a batch of at most B: each m_i, and their least common multiple where
  * it is no more than B, times the largest highly composite number that keeps it within B, is a candidate. A candidate b
- * allows n ranks, n from the least to the most devices, where b is a multiple of m_i·n for some i. Of the candidates
- * the one that allows the most numbers is taken; of equals the largest batch (prefer_larger_batch), or the smallest.
+ * allows n ranks, n from the least to the most devices, where b is a multiple of m_i·n for some i. The candidate that
+ * allows the most numbers is taken; among equals the largest batch (prefer_larger_batch), or the smallest.
  *
  * Version 0.2, with g devices a node and model parallelism of degree t, has g/t data-parallel ranks a node. It settles
  * as above on the batch of such a rank and on numbers of nodes, with B·t/g, and least and most devices per g; allowed

@@ -129,7 +129,7 @@ static struct spec_row row_of(struct loader *l, enum section_kind kind, int64_t 
     return identity_spec_row(l->space, kind, hash.bytes, l->json.data);
 }
 
-/* Equal specs have equal ids: one that was forgotten is put there again. Of those that differ in labels alone the first
+/* Equal specs have equal ids: one that was forgotten is put there again. The first of those that differ in labels alone
  * stands for all, as in a plan. */
 static int put_spec(struct loader *l, enum section_kind kind, int64_t spec, int64_t *id, struct error *e)
 {

@@ -57,7 +57,7 @@ int enumerate_drawn(struct space *space, struct db *db, const struct enumerate_d
                     struct error *e);
 
 /* The hash under which a space's sweep is recorded: the file, its profiles, the built-in rules and derived keys, and
- * what the command line changed; of a space of rows, how they were read (row_space.h). */
+ * what the command line changed; for a space of rows, how they were read (row_space.h). */
 struct hash128 space_hash(const struct space *space);
 
 /* That, and the same without what the machine excludes. */

@@ -330,14 +330,13 @@ static int take_sweeps(struct finder *f, const char *sweeps, cJSON *differences,
     return 0;
 }
 
-/* The sweeps whose jobs are looked at, the last first: of this one, what has results is the file's. */
+/* The sweeps whose jobs are looked at, the last first: what has results of this one is the file's. */
 static const char other_sweeps[] =
     "SELECT json_array(id, json(identity)) FROM sweep AS s WHERE role IS NULL AND hash <> ?1 AND EXISTS (SELECT 1 FROM "
     "job"
     " AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = s.id) ORDER BY last_seen DESC, id DESC";
 
-/* One of FORMERS_ANY: the first that any are of. Of FORMERS_WAS, those in which nothing else differs are taken
- * together. */
+/* FORMERS_ANY takes the first that any are of, FORMERS_WAS those together in which nothing else differs. */
 static int try_sweep(struct finder *f, const cJSON *sweep, struct buffer *alike, struct error *e)
 {
     const cJSON *identity = cJSON_GetArrayItem(sweep, 1);

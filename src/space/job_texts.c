@@ -323,7 +323,7 @@ static void add_parts(const struct job_text *t, size_t first, size_t last, const
             add_part(t, i, r, out);
 }
 
-/* An optional part, with `ending` behind it; of a list once per element, unless `ending` is -1. false: it is left
+/* Adds an optional part, with `ending` behind it; for a list once per element, unless `ending` is -1. false: it is left
  * out. */
 static bool add_option(const struct job_text *t, size_t first, size_t last, const struct rendering *r, int ending,
                        struct buffer *out)

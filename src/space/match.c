@@ -108,7 +108,7 @@ static bool follows_from_alone(const struct census *c, int64_t of, struct rule_c
     return true;
 }
 
-/* One that excludes. Of the first what it excludes is what it makes false by itself. */
+/* Counts a rule that excludes. All that the first one excludes it makes false by itself. */
 static int count_rule(struct census *c, size_t rule, int64_t combinations, struct rule_count *out, struct error *e)
 {
     bool is_first = c->rules.count == 0;

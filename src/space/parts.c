@@ -134,7 +134,7 @@ static char *normal_text(const struct sweep *s, const cJSON *part)
 
 /* --- texts that are shown --- */
 
-/* Returns the text of a part; of settings only those that differ from the other side's. */
+/* Returns the text of a part; for settings only those that differ from the other side's. */
 static char *shown(const cJSON *part, const cJSON *other)
 {
     struct buffer out = BUFFER_INIT;

@@ -14,7 +14,7 @@ struct stored_job {
 struct job_specs;
 struct stored_job stored_of(const struct job_specs *row); /* borrows what it does */
 
-/* Returns whether the sweep knows every key of the job's specs: of another key it could not be said what it means. */
+/* Returns whether the sweep knows every key of the job's specs: nobody could say what another key means. */
 bool stored_is_known(const struct space *space, const struct stored_job *job);
 
 /* Appends "FROM …" with one row of each section that the space has: a spec of the job, from the SQL that its JSON is
