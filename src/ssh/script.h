@@ -29,7 +29,7 @@ struct ssh_job {
     bool shared;                 /* the host sees the files of this machine */
 };
 
-/* Appends the text that its ssh begins with. Of one that is not shared, with the files in its directory. */
+/* Appends the text that its ssh begins with; where files are not shared, with those in its directory. */
 void ssh_job_script_add(const struct ssh_place *place, const struct ssh_job *job, struct buffer *out);
 
 /* Returns where a path of this machine is on the host; the caller's. Pure. */
