@@ -89,7 +89,7 @@ struct attempt_end {
     int64_t ended_ms, duration_ms;
     int64_t exit_code;          /* -1: none */
     int64_t signal, limit_ms;   /* 0: none */
-    int64_t stopped_steps;      /* measured steps after which whoever chose it had it ended; 0: it was not */
+    int64_t stopped_steps;      /* measured steps after which its search ended it; 0: it did not */
     int64_t unwatched_ms;       /* as in struct outcome; 0: none */
     int64_t user_ms, system_ms; /* -1: not known */
     int64_t max_rss_bytes;      /* 0: not known */

@@ -21,7 +21,7 @@ typedef int (*observation_each)(void *context, const struct observation_row *row
 int observations_read(struct db *db, const struct observation_row *place, int64_t most, observation_each each,
                       void *context, struct error *e);
 
-/* The places and quantities of which there are observations and no calibration; of a row nothing else is filled. */
+/* Reads the places and quantities that have observations and no calibration; nothing else of a row is filled. */
 int unfitted_places_read(struct db *db, observation_each each, void *context, struct error *e);
 
 /* The memory that jobs were last measured to take, of the newest `most` attempts, oldest first. */

@@ -19,7 +19,7 @@ int selection_add_key(struct selection *s, const struct hash128 *key, struct err
 /* --- shards --- */
 
 /* One of the parts that several machines run each one of. Which one a job belongs to follows from its key alone, by
- * rendezvous hashing: of one part more, only what it gets changes its place. */
+ * rendezvous hashing: with one part more, only what it gets changes its place. */
 struct shard {
     int64_t number, of; /* 1 to `of`; of 0: there are no parts */
 };
@@ -28,7 +28,7 @@ struct shard {
 
 bool shard_has(const struct shard *s, const struct hash128 *key);
 
-/* Narrows the run to the jobs of the shard: of those that are selected, or of the sweep. Sets how many belong to
+/* Narrows the run to the jobs of the shard among those that are selected, or the sweep's. Sets how many belong to
  * others, and records that for `status`. Outside a transaction. */
 int selection_take_shard(struct db *db, int64_t sweep_id, bool of_selected, const struct shard *s, int64_t *others,
                          struct error *e);
