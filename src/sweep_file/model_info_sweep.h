@@ -17,7 +17,7 @@ extern const char *const model_fact_names[FACT_COUNT]; /* "params", "activation_
 /* Returns whether a job is to find the facts out: [model_info] is there and does not give `params` by hand. */
 bool model_info_wants_job(const struct sweep *s);
 
-/* The sweep of that job: of each axis the first value, or what `with` says, without the keys of `without`; the command,
+/* The sweep of that job: the first value of each axis, or what `with` says, without the keys of `without`; the command,
  * or [job]'s; the readers of the profile "model-info"; MESHSWEEP_ROLE=model-info in its environment. Its hash is that
  * of the combination and the command: whatever else changes in the file, it stays the same sweep. The caller's. */
 int model_info_sweep(const struct sweep *s, struct sweep **out, struct error *e);

@@ -72,8 +72,7 @@ static char *homes_of(const struct toml_node *node)
     return b.length ? buffer_take(&b) : NULL;
 }
 
-/* "; its keys are regex, key, …" where they are few; of the file only its tables, for a table. Else NULL. The
- * caller's. */
+/* "; its keys are regex, key, …" where they are few; only the file's tables, for a table. Else NULL. The caller's. */
 static char *all_there_are(const struct reading *r, const struct toml_node *node, const char *title,
                            const char *const *names, size_t count)
 {
@@ -117,7 +116,7 @@ static const struct {
     {TYPE_TABLES, "a list of tables"}, {TYPE_LIST, "a list"},
 };
 
-/* The bit of each kind of node; of a list, that of its elements. */
+/* The bit of each kind of node; a list has that of its elements. */
 static const unsigned node_types[] = {
     [NODE_TABLE] = TYPE_TABLE, [NODE_LIST] = 0,           [NODE_STRING] = TYPE_STRING,
     [NODE_INT] = TYPE_INT,     [NODE_FLOAT] = TYPE_FLOAT, [NODE_BOOL] = TYPE_BOOL,

@@ -10,7 +10,7 @@
 void finish_objectives(const struct reading *r);
 void finish_labels(const struct reading *r);
 
-/* [job.metrics.NAME]: of a metric that a profile has too, a table that does not say how it is read changes only what it
+/* [job.metrics.NAME]: where a profile has the metric too, a table that does not say how it is read changes only what it
  * names; [metrics.NAME]: SQL over others. */
 void read_metric(const struct reading *r, const struct toml_node *node);
 void read_derived_metric(const struct reading *r, const struct toml_node *node);

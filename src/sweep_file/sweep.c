@@ -230,7 +230,7 @@ static void declare_own_metric(const struct reading *r, const struct word *word,
 }
 
 /* A job that comes from a table has what the table gives, what is worked out from that, and what every attempt has.
- * Where the table gives no metric at all, [import] is told of. */
+ * Where the table gives no metric at all, [import] is at fault. */
 static bool has_source(const struct reading *r, const struct word *word, const char *name)
 {
     const struct sweep *s = r->sweep;
