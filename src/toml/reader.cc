@@ -163,7 +163,7 @@ std::string_view redefined(std::string_view said)
     return said.substr(open + 1, close - open - 1);
 }
 
-/* Describes the commonest slips in the words of whoever made them. */
+/* Describes the commonest slips in the words of those who made them. */
 int set_syntax_fault(toml_fault *fault, std::string_view text, const toml::parse_error &error)
 {
     const toml::source_position at = error.source().begin;
