@@ -43,7 +43,7 @@ bool hash_map_get(const struct hash_map *m, const struct hash128 *hash, int64_t 
     return true;
 }
 
-/* Returns where a full map keeps it: the place that its hash asks for, whoever is there. */
+/* Returns where a full map keeps it: the place that its hash asks for, taken or not. */
 static struct hash_map_entry *displace(const struct hash_map *m, const struct hash128 *hash)
 {
     size_t at;
