@@ -19,7 +19,7 @@ set -eu
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
-tests_at_once=$((2 * jobs)) # most of them wait for clocks
+tests_at_once=$((3 * jobs)) # most of them wait for clocks
 passed=0 failed=0 skipped=0
 plain_took=0 # seconds of the tests in the plain build
 
@@ -222,6 +222,7 @@ draw_cases()
 # of which there are ten thousand.
 sanitized()
 {
+    local tests_at_once=$((2 * jobs)) # with less time to wait in
     export ASAN_OPTIONS=exitcode=99:detect_leaks=1:strict_string_checks=1
     export UBSAN_OPTIONS=exitcode=99:print_stacktrace=1
     if need "build with sanitizers" build_all build-sanitize --enable-sanitizers CFLAGS='-g -O1 -fno-pie' \
