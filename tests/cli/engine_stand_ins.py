@@ -12,7 +12,6 @@ refused, as the real one would.
   engine/filter     what is printed of a log goes through this command of the shell
   engine/calls      each command, one a line
 """
-import http.server
 import json
 import os
 import re
@@ -21,7 +20,6 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.parse
 
 DIRECTORY = os.environ.get("ENGINE_DIR", "engine")
 OWN_VOLUME = "@own-volume@"
@@ -582,7 +580,7 @@ def k8s_items(kind):
              "spec": {"completions": len(job["tasks"])}, "status": {}} for job in there]
 
 
-class Server(http.server.BaseHTTPRequestHandler):
+class Api:
     """The part of the API that kubectl needs for this: discovery, and Jobs and pods of one namespace."""
 
     RESOURCES = {"/version": {"major": "1", "minor": "30", "gitVersion": "v1.30.0"},
@@ -604,10 +602,11 @@ class Server(http.server.BaseHTTPRequestHandler):
                         "message": message})
 
     def do_GET(self):
+        from urllib.parse import parse_qs
         where, _, query = self.path.partition("?")
         kind = where.rpartition("/")[2]
-        wanted = dict(pair.split("=") for pair in urllib.parse.parse_qs(query).get("labelSelector", [""])[0].split(",")
-                      if pair)
+        query = parse_qs(query)
+        wanted = dict(pair.split("=") for pair in query.get("labelSelector", [""])[0].split(",") if pair)
         if where in self.RESOURCES:
             self.say(200, self.RESOURCES[where])
         elif where in ("/api/v1", "/apis/batch/v1"):
@@ -629,7 +628,7 @@ class Server(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             with open(log, "rb") as file:
                 lines = file.read().splitlines(keepends=True)
-            tail = urllib.parse.parse_qs(query).get("tailLines")
+            tail = query.get("tailLines")
             self.wfile.write(b"".join(lines[-int(tail[0]):] if tail else lines))
         else:
             self.fail(404, "NotFound", "the server could not find the requested resource")
@@ -674,7 +673,10 @@ def k8s_logs(argv):
 def kubectl(argv):
     argv = [a for a in argv if "--namespace=" not in a]
     if argv == ["serve"]:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+        # Thousands of other starts do without these modules.
+        import http.server
+        handler = type("Handler", (Api, http.server.BaseHTTPRequestHandler), {})
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         put("port", str(server.server_port))
         server.serve_forever()
     elif argv[0] == "create":
