@@ -255,9 +255,12 @@ static void try_profile(const struct job_command *c, char *const *axes, const ch
 {
     struct command_inputs f = {.profile = profile ? xstrdup(profile) : NULL};
     take_settings(c, axes, &f);
-    find_read(&f);
+    /* A profile reads and names no more than there is. */
+    const bool may_be_better = f.count >= own_least && f.count >= best->count;
+    if (may_be_better)
+        find_read(&f);
     bool is_better = f.count > best->count || (f.count == best->count && f.own_count > best->own_count);
-    if (is_better && f.own_count >= own_least) {
+    if (may_be_better && is_better && f.own_count >= own_least) {
         command_inputs_free(best);
         *best = f;
     } else {
