@@ -110,7 +110,7 @@ int db_allow_temporary(struct db *db, struct error *e);
 #define DB_CACHE_KIB 32768 /* whatever the number of jobs */
 /* So much is sorted at once, too: what fits into a processor's cache is sorted fastest, and what follows on what went
  * before needs no more. */
-#define DB_LOADING_CACHE_KIB 8192
+#define DB_LOADING_CACHE_KIB 2048
 void db_set_cache(struct db *db, int kib);
 
 int64_t db_last_id(struct db *db);

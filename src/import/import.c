@@ -36,7 +36,7 @@ struct kept_row {
 
 /* A job of which there was a row. */
 struct row_job {
-    struct hash128 first; /* what the first row said */
+    uint64_t first; /* half of the hash of what the first row said */
     int64_t id;
     int32_t number; /* of its last attempt */
     bool is_repeated;
@@ -69,7 +69,7 @@ struct import {
     struct hash_index job_keys;
     struct row_job *jobs; /* by the number of their key */
     size_t job_count;
-    struct hash_set attempts; /* rows of jobs that have several */
+    struct hash_set attempts; /* rows of jobs that have several, by half of their hashes: half_of */
     int64_t sweep_id, table_id;
     int64_t sweep_jobs; /* of the sweep, afterwards */
     bool is_moved;      /* the table was another file */
@@ -255,10 +255,31 @@ static struct hash128 hash_repeat(struct buffer *text, size_t count)
     return hash;
 }
 
+/* Half of a hash is enough to count repeats: where two are equal by chance, one row is told apart by one "+" more. */
+static struct hash128 whole_of(uint64_t half)
+{
+    struct hash128 hash = {{0}};
+    memcpy(hash.bytes, &half, sizeof half);
+    return hash;
+}
+
+static uint64_t half_of(const struct hash128 *hash)
+{
+    uint64_t half;
+    memcpy(&half, hash->bytes, sizeof half);
+    return half;
+}
+
+static void add_half(struct hash_set *s, uint64_t half)
+{
+    const struct hash128 hash = whole_of(half);
+    hash_set_add(s, &hash);
+}
+
 static bool is_repeat_taken(struct import *m, struct buffer *text, size_t count)
 {
-    const struct hash128 hash = hash_repeat(text, count);
-    return hash_set_has(&m->attempts, &hash);
+    const struct hash128 hash = hash_repeat(text, count), half = whole_of(half_of(&hash));
+    return hash_set_has(&m->attempts, &half);
 }
 
 /* Hashes what a row says of its job, and its number among those of its kind in the table: the same table again adds
@@ -285,10 +306,13 @@ static struct hash128 row_identity(struct import *m, const struct kept_row *row,
         buffer_add_double(b, m->values[k - 1]);
         buffer_add_char(b, ';');
     }
-    if (is_first)
-        return job->first = hash_bytes(b->data, b->length);
+    if (is_first) {
+        const struct hash128 hash = hash_bytes(b->data, b->length);
+        job->first = half_of(&hash);
+        return hash;
+    }
     if (!job->is_repeated)
-        hash_set_add(&m->attempts, &job->first);
+        add_half(&m->attempts, job->first);
     job->is_repeated = true;
     /* Repeats are numbered by as many "+", of which all below some number are taken. */
     size_t taken = 0, limit = 1;
@@ -304,7 +328,7 @@ static struct hash128 row_identity(struct import *m, const struct kept_row *row,
             limit = middle + 1;
     }
     const struct hash128 hash = hash_repeat(b, taken);
-    hash_set_add(&m->attempts, &hash);
+    add_half(&m->attempts, half_of(&hash));
     return hash;
 }
 
