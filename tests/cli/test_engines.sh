@@ -150,19 +150,24 @@ delete_first() # ENGINE
     esac
 }
 
+cancel_two_that_began()
+{
+    start_meshsweep run --progress none
+    wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 20
+    signal_command INT
+    wait_until "grep -q 'no more jobs' .stderr" 20
+    end_command INT
+    expect_only_status 130
+    expect_sql "cancelled|2" "SELECT failure, count(*) FROM attempt GROUP BY 1"
+}
+
 run__cancelled__nothing_left_at_the_system()
 {
     local engine
     for engine in $engines; do
         enter "$engine"
         engine_sweep "$engine" 2 'echo begun; sleep 300' </dev/null
-        start_meshsweep run --progress none
-        wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 20
-        signal_command INT
-        wait_until "grep -q 'no more jobs' .stderr" 20
-        end_command INT
-        expect_only_status 130
-        expect_sql "cancelled|2" "SELECT failure, count(*) FROM attempt GROUP BY 1"
+        cancel_two_that_began
         wait_until '[ "$(find engine -name "code.*" | wc -l)" = 2 ]' 20
     done
 }
@@ -387,13 +392,7 @@ framed__runner_killed_while_fetching__collected_by_the_next()
 framed__cancelled__ends_soon()
 {
     framed_sweep 2 'echo begun; sleep 300' </dev/null
-    start_meshsweep run --progress none
-    wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 20
-    signal_command INT
-    wait_until "grep -q 'no more jobs' .stderr" 20
-    end_command INT
-    expect_only_status 130
-    expect_sql "cancelled|2" "SELECT failure, count(*) FROM attempt GROUP BY 1"
+    cancel_two_that_began
 }
 
 framed__files_of_many_or_large__split_or_said()
