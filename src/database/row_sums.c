@@ -1,6 +1,7 @@
 #include "database/row_sums.h"
 
 #include <endian.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,8 @@
 #include "util/buffer.h"
 #include "util/hash.h"
 #include "util/memory.h"
+
+#define EXACT 0x1p53 /* below it each integer has a real of its own */
 
 /* The rows of a sum. Each is put in bytes that compare as the rows do. */
 struct sum_of_rows {
@@ -24,23 +27,40 @@ static void add_bytes(struct buffer *b, char kind, const void *bytes, int length
     buffer_add_char(b, '\0');
 }
 
-/* A column of reals has whole ones as integers in one place and as reals in another. */
-static void add_number(struct buffer *b, double number)
+static void add_sortable(struct buffer *b, uint64_t bits)
+{
+    bits = htobe64(bits);
+    buffer_add(b, &bits, sizeof bits);
+}
+
+/* A column of reals has whole ones as integers in one place and as reals in another. `rest` is what the real lacks of
+ * an integer so large that others have the same one. */
+static void add_number(struct buffer *b, double number, int64_t rest)
 {
     const double same = number == 0 ? 0 : number; /* -0.0 is 0 */
     uint64_t bits;
     memcpy(&bits, &same, sizeof bits);
-    bits = htobe64(bits >> 63 ? ~bits : bits | UINT64_C(1) << 63);
     buffer_add_char(b, '1');
-    buffer_add(b, &bits, sizeof bits);
+    add_sortable(b, bits >> 63 ? ~bits : bits | UINT64_C(1) << 63);
+    if (fabs(number) >= EXACT)
+        add_sortable(b, (uint64_t)rest ^ UINT64_C(1) << 63);
+}
+
+/* Integers within 512 of 2^63 have it as their real, which is none of them. */
+static int64_t rest_of(int64_t integer)
+{
+    const double number = (double)integer;
+    return number < 0x1p63 ? integer - (int64_t)number : integer - INT64_MAX - 1;
 }
 
 static void add_value(struct buffer *b, sqlite3_value *v)
 {
     switch (sqlite3_value_type(v)) {
     case SQLITE_INTEGER:
+        add_number(b, (double)sqlite3_value_int64(v), rest_of(sqlite3_value_int64(v)));
+        break;
     case SQLITE_FLOAT:
-        add_number(b, sqlite3_value_double(v));
+        add_number(b, sqlite3_value_double(v), 0);
         break;
     case SQLITE_TEXT:
         add_bytes(b, '2', sqlite3_value_text(v), sqlite3_value_bytes(v));
@@ -67,10 +87,10 @@ static void add_row(sqlite3_context *c, int count, sqlite3_value **values)
     sum->before = before;
     buffer_clear(&sum->row);
     for (int i = 0; i < count; i++) {
-        if (i == unique)
-            sum->key_length = sum->row.length;
-        is_null |= i < unique && sqlite3_value_type(values[i]) == SQLITE_NULL;
         add_value(&sum->row, values[i]);
+        is_null |= i < unique && sqlite3_value_type(values[i]) == SQLITE_NULL;
+        if (i + 1 == unique)
+            sum->key_length = sum->row.length;
     }
     if (!is_null && before.length >= sum->key_length)
         sum->is_sorted &= memcmp(before.data, sum->row.data, sum->key_length) != 0;

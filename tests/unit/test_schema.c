@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "database/open.h"
+#include "database/row_sums.h"
 #include "database/schema.h"
 #include "database_fixture.h"
 #include "util/embedded.h"
@@ -38,6 +39,31 @@ TEST_WITHIN(db_open__edits_of_the_schema_as_text__only_where_allowed, open_priva
     db_allow_schema_edits(*state, false);
     must(*state, "SELECT y FROM t");
     cannot(*state, edit, "table sqlite_master may not be modified");
+}
+
+TEST_WITHIN(row_sum__numbers__equal_where_the_values_are, open_private, close_database)
+{
+    bool yes = false;
+    FAIL_IF(row_sums_add(*state, &e));
+    FAIL_IF(db_query_bool(*state,
+                          "SELECT row_sum(20) = row_sum(20.0) AND row_sum(9007199254740992) ="
+                          " row_sum(9007199254740992.0) AND row_sum(0.0) = row_sum(-0.0)",
+                          NO_VALUES, &yes, &e));
+    assert_true(yes);
+    FAIL_IF(db_query_bool(*state,
+                          "SELECT row_sum(9007199254740993) <> row_sum(9007199254740992)"
+                          " AND row_sum(9223372036854775807) <> row_sum(9223372036854775806)"
+                          " AND row_sum('1') <> row_sum(1) AND row_sum(NULL) <> row_sum(0)",
+                          NO_VALUES, &yes, &e));
+    assert_true(yes);
+    /* As SQLite sorts them. */
+    FAIL_IF(db_query_bool(*state,
+                          "SELECT sorted_row_sum(1, x) IS NOT NULL FROM (SELECT column1 AS x FROM (VALUES"
+                          " (-9223372036854775808), (-9223372036854775807), (-9007199254740993), (-1.5), (0),"
+                          " (2.5), (9007199254740992.0), (9007199254740993), (9223372036854775295),"
+                          " (9223372036854775806), (9223372036854775807), (1e300), ('a')) ORDER BY 1)",
+                          NO_VALUES, &yes, &e));
+    assert_true(yes);
 }
 
 static int open_blank(void **state)
