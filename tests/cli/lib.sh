@@ -36,7 +36,7 @@
 # Waiting:   wait_until CONDITION SECONDS     hurry PID: of a server that gives way to others
 # Making:    small_sweep [FILE]: a sweep of 4 jobs by /bin/sh; see there
 #            sweep_for OBJECTIVE COMMAND [REGEX]: sweep.toml, with what standard input has besides
-#            draw_lines ONE-IN: of standard input, by SEED
+#            draw_lines N: every N-th of standard input, by SEED
 # Looking:   sql QUERY [DATABASE]
 
 set -eu
@@ -351,15 +351,15 @@ hurry() # PID
     renice -n 0 -p $(ls "/proc/$1/task") >/dev/null 2>&1 || true
 }
 
-# Draws a part of the lines of standard input, another by another seed (SEED=N); all under MESHSWEEP_FULL.
-draw_lines() # ONE-IN
+# Draws every N-th of the lines of standard input, from a place by the seed (SEED=N); all under MESHSWEEP_FULL.
+draw_lines() # N [SHIFT]
 {
     local seed=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
     echo "# SEED=$seed" >&2
     if [ "${MESHSWEEP_FULL-}" ]; then
         cat
     else
-        awk -v seed="$seed" -v part="$1" 'BEGIN { srand(seed) } rand() * part < 1'
+        awk -v place="$((seed + ${2:-0}))" -v part="$1" '(NR + place) % part == 0'
     fi
 }
 

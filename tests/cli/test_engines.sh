@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Batch systems that are not at hand, through configs/executors/NAME.toml, against stand-ins for their commands that
-# take and print what their manuals say (tests/cli/engine_stand_ins.py). Each case goes through all of them.
+# take and print what their manuals say (tests/cli/engine_stand_ins.py). Each case goes through every other one of them,
+# drawn by a seed (SEED=N); through all under MESHSWEEP_FULL.
 CASE_SECONDS=200
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/slurm_stand_ins.sh"
 
-engines="pbs lsf flux htcondor oar jobset kubernetes"
+drawn_engines()
+{
+    printf '%s\n' pbs lsf flux htcondor oar jobset kubernetes | draw_lines 2
+}
 
 # Words of the systems: what a refusal for the number of jobs, and an answer that is lost, look like.
 limit_of()
@@ -81,7 +85,7 @@ expect_once() # N
 sweep__of_ends__recorded()
 {
     local engine
-    for engine in $engines; do
+    for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 5 \
             'case {n} in 2) exit 7 ;; 3) kill -KILL $$ ;; 4) exit 0 ;; esac; echo "score: {n}"' </dev/null
@@ -99,7 +103,7 @@ $engine|ok|0" "SELECT executor, coalesce(failure, state), exit_code FROM attempt
 request__of_devices_processors_and_time__taken()
 {
     local engine
-    for engine in $engines; do
+    for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 1 <<'END'
 queue = "main"
@@ -118,7 +122,7 @@ END
 job__deleted_by_hand__not_tried_again()
 {
     local engine
-    for engine in $engines; do
+    for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 2 'echo begun; [ {n} = 2 ] || sleep 300; echo "score: {n}"' </dev/null
         # One index of a whole Job of Kubernetes cannot be deleted.
@@ -164,7 +168,7 @@ cancel_two_that_began()
 run__cancelled__nothing_left_at_the_system()
 {
     local engine
-    for engine in $engines; do
+    for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 2 'echo begun; sleep 300' </dev/null
         cancel_two_that_began
@@ -175,7 +179,7 @@ run__cancelled__nothing_left_at_the_system()
 request__that_is_refused__held_and_said_once()
 {
     local engine
-    for engine in $engines; do
+    for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 3 </dev/null
         echo "error: there is no such queue" >engine/refuse
@@ -192,7 +196,7 @@ request__that_is_refused__held_and_said_once()
 limit__on_the_number_of_jobs__the_rest_later()
 {
     local engine
-    for engine in $engines; do
+    for engine in $(drawn_engines); do
         [ -n "$(limit_of "$engine")" ] || continue
         enter "$engine"
         engine_sweep "$engine" 4 'sleep 0.3; echo "score: {n}"' </dev/null
@@ -206,7 +210,7 @@ limit__on_the_number_of_jobs__the_rest_later()
 answer__lost__found_by_its_token()
 {
     local engine
-    for engine in $engines; do
+    for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 2 'echo {n} >>runs; echo "score: {n}"' </dev/null
         touch engine/hold
@@ -224,7 +228,7 @@ answer__lost__found_by_its_token()
 runner__killed__its_jobs_collected_by_the_next()
 {
     local engine
-    for engine in $engines; do
+    for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 3 'echo {n} >>runs; until [ -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
         start_meshsweep run --progress none

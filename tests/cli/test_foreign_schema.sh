@@ -67,7 +67,8 @@ each_table__trigger__refused_and_removed()
 {
     local table
     good_database
-    for table in $(sql "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'" good.db); do
+    for table in $(sql "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'" good.db |
+        draw_lines 3); do
         change "CREATE TRIGGER evil AFTER INSERT ON $table BEGIN UPDATE job SET rank = 999; END"
         expect_refused "trigger evil on $table" status -d other.db
         expect_refused "trigger evil on $table" run -d other.db
@@ -131,7 +132,7 @@ each_kind_of_part__refused_said_and_repaired()
         esac
         expect_said only_stdout_contains 1 "parts of the schema that are not as meshsweep makes them" check other.db
         expect_found_and_repaired "$parts"
-    done < <(foreign_parts)
+    done < <(foreign_parts | draw_lines 2)
 }
 
 # A writer makes them again as it makes them anyway.

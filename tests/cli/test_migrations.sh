@@ -10,6 +10,14 @@
 
 newest=$(cd "$source_dir/sql/migrations" && find . -name '*.sql' | sort | tail -n 1 | sed -E 's/^\.\/0*([0-9]+)_.*/\1/')
 
+# The first one, the newest and some between: each of them leads through the migrations behind it.
+drawn_versions()
+{
+    echo 1
+    seq 2 $((newest - 1)) | draw_lines 4
+    echo "$newest"
+}
+
 expect_tables_of() # VERSION
 {
     [ "$(tables_of)" = "$(sed -n "s/^$1 //p" "$schemas/tables.md5")" ] ||
@@ -22,7 +30,7 @@ every_version__run__becomes_the_schema_of_a_fresh_file()
     small_sweep sweep.toml
     run_silently 0 -d fresh.db
     schema fresh.db >fresh
-    for ((version = 1; version <= newest; version++)); do
+    for version in $(drawn_versions); do
         old_database "$version"
         [ "$version" = "$newest" ] || expect_tables_of "$version"
         expect_run only_stderr 0 run --progress none
@@ -86,7 +94,7 @@ older_version__all_jobs_done__none_runs_again()
 older_version__read__as_if_upgraded_and_unchanged()
 {
     local version before command
-    for ((version = 1; version < newest; version++)); do
+    for version in $(drawn_versions); do
         old_database "$version"
         rm -rf new
         mkdir new
