@@ -209,10 +209,10 @@ run_under_valgrind()
 }
 
 # Under the sanitizers all cases take some three times as long as in the plain build: of the black-box tests, which run
-# there for what no unit test reaches, so many are drawn as fit into ten minutes.
+# there for what no unit test reaches, so many are drawn as fit into six minutes.
 draw_cases()
 {
-    local share=$(((3 * plain_took + 599) / 600))
+    local share=$(((3 * plain_took + 359) / 360))
     [ "$share" -gt 1 ] || return 0
     export CASES_DRAWN=${SEED:-$(git rev-parse --short HEAD 2>/dev/null || echo 1)}/$share
     echo "one in $share of the black-box cases runs under the sanitizers: CASES_DRAWN=$CASES_DRAWN"
@@ -244,16 +244,17 @@ run_from_elsewhere()
     return "$rc"
 }
 
-# Jobs under PyTorch, a Slurm of several nodes, a Grid Engine, the report in a browser, 100 kills: once, in the plain
-# build, since each takes minutes or waits for clocks of its own.
+# Jobs under PyTorch, a Slurm of several nodes, a Grid Engine, the report in a browser, 100 kills, and whole what the
+# plain part draws of kills and old databases: once, in the plain build, since each takes minutes or waits for clocks of
+# its own, for which another can use the processor.
 real_surroundings()
 {
-    local tests_at_once=$jobs
+    local tests_at_once=$((jobs + 1))
     export MESHSWEEP_FULL=1 MESHSWEEP_BROWSER_TEST=1
     run_tests build-check real \
         TESTS="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_gridengine.sh \
             tests/cli/test_engines.sh tests/cli/test_torque.sh tests/cli/test_report_browser.sh tests/cli/test_selftest.sh tests/cli/test_failed_calls.sh \
-            tests/cli/test_power_cuts.sh"
+            tests/cli/test_power_cuts.sh tests/cli/test_faults.sh tests/cli/test_migrations.sh"
     unset MESHSWEEP_FULL MESHSWEEP_BROWSER_TEST
 }
 
