@@ -139,9 +139,10 @@ static int add_change(const struct stmt *s, struct buffer *out, struct error *e)
 static int add_changes(struct db *db, int64_t job, struct buffer *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = job_part_open(db, JOB_PART_CHANGES, job, &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0)
-        rc = add_change(s, out, e);
+    int rc;
+    while ((rc = job_part_next(db, JOB_PART_CHANGES, job, &s, e)) > 0)
+        if (add_change(s, out, e) < 0)
+            return -1;
     return rc;
 }
 
@@ -206,9 +207,7 @@ static int add_part(struct db *db, enum job_part part, int64_t job, struct buffe
 {
     struct stmt *s = NULL;
     int rc, rows = 0;
-    if (job_part_open(db, part, job, &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = job_part_next(db, part, job, &s, e)) > 0) {
         if (rows++ == 0 || part == JOB_PART_ATTEMPTS)
             buffer_printf(out, "%s%s\n", part == JOB_PART_JOB ? "" : "\n",
                           part == JOB_PART_ATTEMPTS ? "attempt" : job_part_names[part]);
@@ -225,7 +224,6 @@ static int add_part(struct db *db, enum job_part part, int64_t job, struct buffe
     }
     if (rc == 0 && rows == 0 && part <= JOB_PART_ATTEMPTS && part != JOB_PART_POINTS)
         buffer_printf(out, "\n%s: none\n", job_part_names[part]);
-    stmt_free(s);
     return rc;
 }
 

@@ -231,8 +231,11 @@ static struct stmt *take_kept(struct db *db, const char *sql)
     return NULL;
 }
 
-static void keep(struct db *db, struct stmt *s)
+/* Takes a statement that has run. */
+static void keep(struct stmt *s)
 {
+    struct db *db = s->db;
+    sqlite3_reset(s->handle);
     sqlite3_clear_bindings(s->handle);
     struct stmt **place = &db->kept[db->next_kept++ % DB_STATEMENTS_KEPT];
     stmt_free(*place);
@@ -241,12 +244,12 @@ static void keep(struct db *db, struct stmt *s)
 
 int db_run(struct db *db, const char *sql, struct sql_values values, struct error *e)
 {
-    struct stmt *s = take_kept(db, sql);
-    if (!s && db_prepare(db, sql, &s, e) < 0)
+    struct stmt *s = NULL;
+    if (db_query(db, sql, values, &s, e) < 0)
         return -1;
-    int rc = stmt_run_with(s, values, e);
+    int rc = stmt_run(s, e);
     if (rc == 0)
-        keep(db, s);
+        keep(s);
     else
         stmt_free(s);
     return rc;
@@ -265,20 +268,24 @@ int db_next(struct db *db, const char *sql, struct sql_values values, struct stm
     int rc = *s ? 0 : db_query(db, sql, values, s, e);
     if (rc == 0)
         rc = stmt_next(*s, e);
-    if (rc <= 0) {
+    if (rc == 0)
+        keep(*s);
+    else if (rc < 0)
         stmt_free(*s);
+    if (rc <= 0)
         *s = NULL;
-    }
     return rc;
 }
 
 int db_query_int(struct db *db, const char *sql, struct sql_values values, int64_t absent, int64_t *out,
                  struct error *e)
 {
-    OWNED_STMT *s = NULL;
+    struct stmt *s = NULL;
     int rc = db_next(db, sql, values, &s, e);
     if (rc >= 0)
         *out = rc > 0 ? stmt_int(s, 0) : absent;
+    if (rc > 0)
+        keep(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -293,10 +300,12 @@ int db_query_bool(struct db *db, const char *sql, struct sql_values values, bool
 
 int db_query_text(struct db *db, const char *sql, struct sql_values values, char **out, struct error *e)
 {
-    OWNED_STMT *s = NULL;
+    struct stmt *s = NULL;
     int rc = db_next(db, sql, values, &s, e);
     if (rc >= 0)
         *out = rc > 0 ? stmt_copy_text(s, 0) : NULL;
+    if (rc > 0)
+        keep(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -455,7 +464,8 @@ int db_prepare_built(struct db *db, struct buffer *sql, struct stmt **out, struc
 
 int db_query(struct db *db, const char *sql, struct sql_values values, struct stmt **out, struct error *e)
 {
-    if (db_prepare(db, sql, out, e) < 0)
+    *out = take_kept(db, sql);
+    if (!*out && db_prepare(db, sql, out, e) < 0)
         return -1;
     stmt_bind(*out, values);
     return 0;

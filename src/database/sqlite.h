@@ -14,11 +14,11 @@ struct watched_files {
     int log, index;
 };
 
-#define DB_STATEMENTS_KEPT 8
+#define DB_STATEMENTS_KEPT 32
 
 struct db {
     sqlite3 *handle;
-    struct stmt *kept[DB_STATEMENTS_KEPT];   /* that db_run ran last; NULL: none */
+    struct stmt *kept[DB_STATEMENTS_KEPT];   /* that ran last; NULL: none */
     size_t next_kept;                        /* which makes room for another */
     char *path;                              /* NULL in memory */
     char *schema_problem;                    /* see schema_tolerate; NULL: none */

@@ -79,14 +79,12 @@ static void add_row(struct html_page *p, const struct stmt *s)
 /* Adds "attempts_left_out":N, the number of older attempts that are not on the page. */
 static int add_left_out(struct html_page *p, int64_t job, int64_t *out, struct error *e)
 {
-    struct stmt *s = NULL;
-    int rc = db_next(p->db, "SELECT max(count(*) - ?2, 0) FROM attempt WHERE job_id = ?1 AND kind <> 'full'",
-                     VALUES(sql_int(job), sql_int(ATTEMPTS_MOST)), &s, e);
-    *out = rc > 0 ? stmt_int(s, 0) : 0;
-    stmt_free(s);
+    if (db_query_int(p->db, "SELECT max(count(*) - ?2, 0) FROM attempt WHERE job_id = ?1 AND kind <> 'full'",
+                     VALUES(sql_int(job), sql_int(ATTEMPTS_MOST)), 0, out, e) < 0)
+        return -1;
     if (*out)
         buffer_printf(&p->out, "\"attempts_left_out\":%lld,", (long long)*out);
-    return rc < 0 ? -1 : 0;
+    return 0;
 }
 
 static int add_part(struct html_page *p, enum job_part part, int64_t job, struct error *e)
@@ -96,10 +94,8 @@ static int add_part(struct html_page *p, enum job_part part, int64_t job, struct
     int rc, rows = 0;
     if (part == JOB_PART_ATTEMPTS && add_left_out(p, job, &left_out, e) < 0)
         return -1;
-    if (job_part_open(p->db, part, job, &s, e) < 0)
-        return -1;
     buffer_printf(&p->out, "\"%s\":%s", job_part_names[part], part == JOB_PART_JOB ? "" : "[");
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = job_part_next(p->db, part, job, &s, e)) > 0) {
         if (left_out-- > 0 ||
             (rows == FILES_MOST && ((part >= JOB_PART_GIVEN && part <= JOB_PART_FILES) || part == JOB_PART_POINTS)))
             continue;
@@ -109,7 +105,6 @@ static int add_part(struct html_page *p, enum job_part part, int64_t job, struct
     if (part == JOB_PART_JOB && rows == 0)
         buffer_add_text(&p->out, "{}");
     buffer_add_text(&p->out, part == JOB_PART_JOB ? "," : "],");
-    stmt_free(s);
     return rc;
 }
 
@@ -138,21 +133,21 @@ static int add_launch(struct html_page *p, int64_t job, struct error *e)
 
 static int add_tail(struct html_page *p, int64_t job, struct error *e)
 {
-    OWNED_STMT *s = NULL;
-    int rc = db_next(p->db,
-                     "SELECT a.log_tail FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.id = ?1"
-                     " AND a.id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = ?1 AND kind = "
-                     "'trial'))"
-                     " AND a.log_tail <> ''",
-                     VALUES(sql_int(job)), &s, e);
-    if (rc > 0) {
-        const char *text = stmt_text(s, 0);
+    OWNED char *text = NULL;
+    if (db_query_text(p->db,
+                      "SELECT a.log_tail FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.id = ?1"
+                      " AND a.id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = ?1 AND kind = "
+                      "'trial'))"
+                      " AND a.log_tail <> ''",
+                      VALUES(sql_int(job)), &text, e) < 0)
+        return -1;
+    if (text) {
         size_t length = strlen(text);
         buffer_add_text(&p->out, ",\"tail\":");
         html_add_json_lines(&p->out, text + (length > TAIL_BYTES ? utf8_cut(text, length, length - TAIL_BYTES) : 0),
                             HTML_TEXT_MOST);
     }
-    return rc < 0 ? -1 : 0;
+    return 0;
 }
 
 static int add_job(struct html_page *p, int64_t job, struct error *e)

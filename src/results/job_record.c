@@ -128,21 +128,19 @@ static const char *const part_sql[JOB_PART_COUNT] = {
                 " LEFT JOIN attempt AS a ON a.id = n.attempt_id WHERE n.job_id = ?1 ORDER BY n.at, n.id",
 };
 
-int job_part_open(struct db *db, enum job_part part, int64_t job_id, struct stmt **out, struct error *e)
+int job_part_next(struct db *db, enum job_part part, int64_t job_id, struct stmt **s, struct error *e)
 {
-    return db_query(db, part_sql[part], VALUES(sql_int(job_id)), out, e);
+    return db_next(db, part_sql[part], VALUES(sql_int(job_id)), s, e);
 }
 
 int job_part_add_json(cJSON *root, struct db *db, enum job_part part, int64_t job_id, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    if (job_part_open(db, part, job_id, &s, e) < 0)
-        return -1;
     cJSON *all = part == JOB_PART_METRICS ? cJSON_AddObjectToObject(root, job_part_names[part])
                  : part == JOB_PART_JOB   ? root
                                           : cJSON_AddArrayToObject(root, job_part_names[part]);
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = job_part_next(db, part, job_id, &s, e)) > 0) {
         cJSON *row = part == JOB_PART_JOB ? root : cJSON_CreateObject();
         json_add_columns(row, s, part == JOB_PART_METRICS);
         if (part == JOB_PART_METRICS)
@@ -150,7 +148,6 @@ int job_part_add_json(cJSON *root, struct db *db, enum job_part part, int64_t jo
         else if (part != JOB_PART_JOB)
             cJSON_AddItemToArray(all, row);
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -25,8 +25,8 @@ enum job_part {
 
 extern const char *const job_part_names[JOB_PART_COUNT];
 
-/* Columns whose values are absent are NULL. */
-int job_part_open(struct db *db, enum job_part part, int64_t job_id, struct stmt **out, struct error *e);
+/* The first or next row of a part, as db_next has it. Columns whose values are absent are NULL. */
+int job_part_next(struct db *db, enum job_part part, int64_t job_id, struct stmt **s, struct error *e);
 
 /* The part as JSON: what is said of the job stands in `root`, metrics in an object by name, attempts in a list. */
 int job_part_add_json(struct cJSON *root, struct db *db, enum job_part part, int64_t job_id, struct error *e);
