@@ -17,7 +17,7 @@
 #define UNPACK_BYTES 18.0               /* per weight, beside those stored */
 #define PLAIN_MODULES 4.0               /* of a layer: itself, its attention, its MLP, and its activation */
 #define COPY_LAUNCHES 0.005             /* share of a layer's: a view and a copy, without a graph */
-#define SCAN (225e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
+#define SCAN (201e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
 #define LONG_ATTENTION (1.4 / 2)        /* of the weight, that is left for long sequences: step_time.h */
 #define SHORT_SEQUENCE 4096.0           /* tokens, up to which all of it is */
 #define TRIPS 2.0                       /* adapter latencies per step: the data, and the flush that makes it visible */

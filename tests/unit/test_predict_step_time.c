@@ -19,7 +19,7 @@ TEST(step_predict__one_device__sum_of_weighted_terms)
     assert_close(s.seconds, sum, 1e-12);
     assert_close(s.terms[TIME_MATRICES], 2 * 3 * tokens * (2 * 24 * 12 * 2048.0 * 2048 + 2 * 2048 * 51200.0) / 312e12,
                  1e-12);
-    assert_close(s.terms[TIME_ATTENTION], 2 * 3 * tokens * 24 * 2 * 2048 * 2048.0 / 225e12, 1e-12);
+    assert_close(s.terms[TIME_ATTENTION], 2 * 3 * tokens * 24 * 2 * 2048 * 2048.0 / 201e12, 1e-12);
     assert_true(s.terms[TIME_STEP] == 1);
     assert_true(s.terms[TIME_TENSOR] == 0 && s.terms[TIME_DATA_INTRA] == 0 && s.terms[TIME_PIPELINE] == 0);
     assert_true(s.bubble_s == 0);
@@ -371,7 +371,7 @@ TEST(step_predict__attention_kernels__by_framework_and_plan)
     plan.attention_kernel = ATTENTION_KERNEL_LATEST;
     assert_close(predict(gpt(24, 2048, 16), plan, hopper, "nanotron").terms[TIME_ATTENTION], latest, 1e-12);
     double ampere = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron").terms[TIME_ATTENTION];
-    assert_close(ampere * 225e12, flash * 335e12, 1e-12);
+    assert_close(ampere * 201e12, flash * 335e12, 1e-12);
 }
 
 /* Products in 8 bits read what was cast for them. */
@@ -635,6 +635,33 @@ TEST(step_predict__device__best_products)
     assert_close(predict(a, plan, h100, "megatron").terms[TIME_MATRICES] * 989.5e12, ampere * 0.869 / 0.803, 1e-3);
     assert_close(predict(a, narrow, h100, "megatron").terms[TIME_MATRICES] * 2 * 989.5e12, ampere * 0.869 / 0.709,
                  1e-2);
+}
+
+/* Attention's rates are those of one benchmark of FlashAttention-2, and one chip keeps them at another clock. */
+TEST(step_predict__device__attention_of_one_benchmark)
+{
+    const struct device *of_h100 = device_find(NULL, "H100"), *of_a100 = device_find(NULL, "A100-80GB");
+    assert_close(of_a100->attention_flops / of_h100->attention_flops, 201.0 / 335, 1e-12);
+    struct training_plan plan = {.sequence = 2048};
+    struct cluster a800 = {.device = device_find(NULL, "A800")}, slower = {.device = device_find(NULL, "H100-NVL")};
+    struct cluster h100 = {.device = of_h100};
+    plan.flash_attention = true;
+    struct architecture a = gpt(24, 2048, 16);
+    double ampere = predict(a, plan, *a100(), "fsdp").terms[TIME_ATTENTION];
+    assert_close(predict(a, plan, a800, "fsdp").terms[TIME_ATTENTION], ampere, 1e-12);
+    assert_close(predict(a, plan, slower, "megatron").terms[TIME_ATTENTION] * 835.5,
+                 predict(a, plan, h100, "megatron").terms[TIME_ATTENTION] * 989.5, 1e-3);
+}
+
+/* GeForce's attention is bound by its products. */
+TEST(step_predict__geforce__peak_reached)
+{
+    struct training_plan plan = {.sequence = 2048};
+    struct architecture a = gpt(24, 2048, 16);
+    struct cluster geforce = {.device = device_find(NULL, "RTX-4090")};
+    plan.flash_attention = true;
+    struct step_prediction s = predict(a, plan, geforce, "fsdp"), ampere = predict(a, plan, *a100(), "fsdp");
+    assert_close(s.terms[TIME_ATTENTION] * 0.88 * 165.2, ampere.terms[TIME_ATTENTION] * 201, 1e-2);
 }
 
 /* torchtitan saves every second product: k, o and up (here down) are computed again, and all that is no product. */
