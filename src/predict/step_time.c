@@ -215,15 +215,21 @@ static double tensor_halves(const struct plan_time *t)
     return tensor_collectives(t) * (t->plan->sequence_parallel ? 2.5 : 2);
 }
 
-/* Copies of a token's hidden state that leave a rank, divided by (e - 1) / e. */
+/* Nodes that an expert group spans. */
+static double expert_nodes(const struct plan_time *t)
+{
+    return ceil((double)(t->plan->expert * t->plan->expert_tensor) / (double)t->cluster->link_domain);
+}
+
+/* Copies of a token's hidden state that are sent. What others than DeepEP send to ranks of the same node takes no
+ * network. */
 static double expert_copies(const struct plan_time *t)
 {
     double e = (double)t->plan->expert, k = (double)t->a->experts_per_token;
-    double nodes = ceil(e * (double)t->plan->expert_tensor / (double)t->cluster->link_domain),
-           n = nodes > 1 ? nodes : e;
-    const double copies[] =
-        {[DISPATCH_ALL_TO_ALL] = k, [DISPATCH_ALL_GATHER] = e, [DISPATCH_ONCE] = n * (1 - pow(1 - 1 / n, k))};
-    return copies[t->plan->dispatcher];
+    double nodes = expert_nodes(t), n = nodes > 1 ? nodes : e;
+    if (t->plan->dispatcher == DISPATCH_ONCE)
+        return n * (1 - pow(1 - 1 / n, k)) * (e - 1) / e;
+    return (t->plan->dispatcher == DISPATCH_ALL_GATHER ? e : k) * (n - 1) / n;
 }
 
 /* Seconds by which a second of hidden communication slows computation. */
@@ -299,10 +305,9 @@ static void add_layer_traffic(const struct plan_time *t, struct terms *out)
                                link_speed(t, c * t->tensor);
     if (e > 1) {
         double routed = t->between_layers * architecture_expert_input(t->a) / t->hidden;
-        double sent = routed * expert_copies(t) * (e - 1) / (e * t->tensor);
-        double passes = layer_drops(t->plan, MODULE_MOE) ? 6 : 4;
-        out->x[TIME_EXPERT] =
-            busiest(t) * t->layer.expert_layers * passes * sent / link_speed(t, e * (double)t->plan->expert_tensor);
+        double group = e * (double)t->plan->expert_tensor, passes = layer_drops(t->plan, MODULE_MOE) ? 6 : 4;
+        double sent = routed * expert_copies(t) * (expert_nodes(t) > 1 ? LINK_SHARE / ADAPTER_SHARE : 1) / t->tensor;
+        out->x[TIME_EXPERT] = busiest(t) * t->layer.expert_layers * passes * sent / link_speed(t, group);
     }
 }
 
