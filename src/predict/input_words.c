@@ -265,7 +265,7 @@ const struct input_word attention_words[] = {{"flash", ATTENTION_KERNEL_FLASH_2}
                                              {"sdpa", ATTENTION_KERNEL_FRAMEWORK},
                                              {"xformers", ATTENTION_KERNEL_FRAMEWORK},
                                              {"triton", ATTENTION_KERNEL_TRITON},
-                                             {"transformer_engine", ATTENTION_KERNEL_FRAMEWORK},
+                                             {"transformer_engine", ATTENTION_KERNEL_LATEST},
                                              {"fused", ATTENTION_KERNEL_LATEST},
                                              {"auto", ATTENTION_KERNEL_FRAMEWORK},
                                              {"eager", ATTENTION_KERNEL_NONE},

@@ -118,9 +118,11 @@ TEST(inputs_decode__words__as_enumerators)
     assert_int_equal(inputs_decode(v, &s, &e), 0);
     assert_int_equal(s.plan.recompute, RECOMPUTE_FULL);
     assert_true(s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_FLASH_2);
-    set_text(v, "flash_attention", "fused");
-    assert_int_equal(inputs_decode(v, &s, &e), 0);
-    assert_int_equal(s.plan.attention_kernel, ATTENTION_KERNEL_LATEST);
+    for (size_t i = 0; i < 2; i++) {
+        set_text(v, "flash_attention", i ? "transformer_engine" : "fused");
+        assert_int_equal(inputs_decode(v, &s, &e), 0);
+        assert_int_equal(s.plan.attention_kernel, ATTENTION_KERNEL_LATEST);
+    }
     set_text(v, "flash_attention", "auto");
     assert_int_equal(inputs_decode(v, &s, &e), 0);
     assert_true(s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_FRAMEWORK);
