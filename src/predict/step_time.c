@@ -417,6 +417,29 @@ static double tuning_bytes(const struct plan_time *t)
     return weights + t->tokens * tuning_traffic(t->a, t->plan, &t->framework->memory, t->swept - 2);
 }
 
+/* Bytes of a gradient as it is sent. */
+static double sent_gradient(const struct plan_time *t)
+{
+    return t->plan->gradient_bytes > 0 ? (double)t->plan->gradient_bytes : t->framework->time.gradient_bytes;
+}
+
+/* Bytes per gathered parameter and micro-batch of copies between the buffers of collectives and the tensors. */
+static double gathered_copies(const struct plan_time *t)
+{
+    double stored = tuning_weight_bytes(t->plan), passes = t->plan->zero_stage == 3 && !holds_stage(t) ? 2 : 1;
+    double of_gradient = t->plan->tuning == TUNING_FULL ? 2 + sent_gradient(t) : 0;
+    bool copies = t->framework->time.gather_copies != 0 && is_sharded_at_rest(t) && t->shards > 1;
+    double times = holds_stage(t) ? 1 / (double)t->plan->micro_batches : 1;
+    return copies ? times * (passes * 2 * (stored > 0 ? stored : 2) + of_gradient) : 0;
+}
+
+/* Weights of a layer's matrices that a rank gathers. */
+static double gathered_weights(const struct plan_time *t)
+{
+    double experts = plan_expert_replicas(t->plan) > 1 ? 0 : t->layer.experts;
+    return layer_weights(t) - experts / ((double)t->plan->expert_tensor * (double)t->plan->expert);
+}
+
 /* Bytes per parameter and micro-batch of gradient accumulation. The matrix product accumulates gradients that are wider
  * than parameters; otherwise the first of a step is not added to anything. */
 static double accumulated_bytes(const struct plan_time *t)
@@ -498,7 +521,8 @@ static struct terms layer_terms(const struct plan_time *t)
     add_layer_traffic(t, &out);
     if (t->plan->overlap_tensor || t->plan->overlap_expert)
         hide_layer_traffic(t, &out);
-    out.x[TIME_OPTIMIZER] = accumulated_bytes(t) * layer_weights(t) / t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_OPTIMIZER] = (accumulated_bytes(t) * layer_weights(t) + gathered_copies(t) * gathered_weights(t)) /
+                            t->cluster->device->memory_bytes_per_s;
     out.x[TIME_LAUNCH] = waited_launches(t, &out);
     return out;
 }
@@ -511,8 +535,8 @@ static struct terms head_terms(const struct plan_time *t)
     out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * wide_peak(t));
     out.x[TIME_LOGITS] =
         4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
-    out.x[TIME_OPTIMIZER] =
-        accumulated_bytes(t) * vocab * t->hidden / t->tensor / t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_OPTIMIZER] = (accumulated_bytes(t) + gathered_copies(t)) * vocab * t->hidden / t->tensor /
+                            t->cluster->device->memory_bytes_per_s;
     if (vocab > 0)
         add_head_traffic(t, &out);
     return out;
@@ -560,12 +584,6 @@ static double add_stages(const struct plan_time *t, struct terms *out)
     out->x[TIME_PIPELINE] += m * transfers + waiting_transfers;
     return waiting_layers * layer_s + waiting_heads * head_s +
            waiting_transfers * t->framework->time.weights[TIME_PIPELINE];
-}
-
-/* Bytes of a gradient as it is sent. */
-static double sent_gradient(const struct plan_time *t)
-{
-    return t->plan->gradient_bytes > 0 ? (double)t->plan->gradient_bytes : t->framework->time.gradient_bytes;
 }
 
 /* Bytes that a rank sends per step for `parameters` whose states are sharded over `ranks`. */

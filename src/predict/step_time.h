@@ -43,6 +43,8 @@
  *   optimizer     gradient accumulation, bytes per parameter / device memory: 3·G per micro-batch after
  *                 the first; per micro-batch G + 8 with a separate fp32 buffer, or 2·G if the matrix
  *                 product accumulates (Megatron-LM)
+ *                 copies between buffers and tensors that are gathered (coefficients.h: gather_copies):           [23]
+ *                 4 for each gather, and 2 + G for the gradient
  *   tensor        4 all-reduces of 2·T·h, 6 with full recompute: 2·(t-1)/t of that each over the link.   [2] [3]
  *                 Sequence parallelism sends as much
  *   tensor-steps  4 (6) · log2 t steps, or across nodes 2·(t - 1) instead of log2 t (rings); 1.25 times  [2] [3]
@@ -148,7 +150,8 @@
  * [21] AutoGPTQ nn_modules/qlinear/qlinear_cuda_old.py: of zeros a shift, a narrowing, a mask and an addition, of
  * weights a shift (4 bytes written), a narrowing (4 + 1), a mask (1 + 1), a subtraction (1 + 1) and a product (1 + 2),
  * which the matrix product reads (2) and keeps · [22] deepseek-ai/DeepEP README.md, normal kernels on 16 to 64 H800;
- * tests/test_internode.py, rdma_send_bytes.
+ * tests/test_internode.py, rdma_send_bytes · [23] torch distributed/fsdp/_fully_shard/_fsdp_collectives.py:
+ * split_with_sizes_copy out of the gathered buffer, chunk_cat into that of the reduction.
  * Terms without a source are counted as described. Pure; takes some hundred nanoseconds. */
 #pragma once
 
