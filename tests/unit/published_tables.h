@@ -170,6 +170,7 @@ static const struct given torchtitan[] = {
     COLUMN("recompute"),
     ALWAYS("sequence_parallel", "1"),
     ALWAYS("chunked_loss", "0"), /* both of its benchmarks are older */
+    FROM("compiled", "compile"),
     COLUMN("fp8"),
     COLUMN("device"),
     ALWAYS("devices_per_node", "8"),
