@@ -667,14 +667,17 @@ static void add_data(const struct plan_time *t, double parameters, double replic
     }
 }
 
-/* Gathers of stored weights, forward and, if they are resharded after that, backward. */
+/* Gathers of stored weights, forward and, if they are resharded after that, backward; each rank's part comes from the
+ * host if that has them. */
 static void add_frozen_gathers(const struct plan_time *t, double parameters, struct terms *out)
 {
     double stored = tuning_weight_bytes(t->plan), passes = t->plan->zero_stage == 3 ? 2 : 1;
     double gathers = holds_stage(t) ? 1 : passes * (double)t->plan->micro_batches;
+    double bytes = gathers * (stored > 0 ? stored : 2) * parameters;
     if (is_sharded_at_rest(t))
-        add_data_group(t, gathers * (stored > 0 ? stored : 2) * parameters * (t->shards - 1) / t->shards, t->shards,
-                       t->tensor, out);
+        add_data_group(t, bytes * (t->shards - 1) / t->shards, t->shards, t->tensor, out);
+    if (t->plan->offload == OFFLOAD_PARAMETERS)
+        out->x[TIME_OFFLOAD] += bytes / t->shards / t->cluster->pcie_bytes_per_s;
 }
 
 static void add_offload(const struct plan_time *t, double parameters, double shards, struct terms *out)

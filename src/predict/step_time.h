@@ -84,6 +84,7 @@
  *   optimizer     30 bytes per parameter of the rank's shard / device memory
  *   launch        ZeRO stage 1: a copy per rank and gathered tensor (coefficients.h)
  *   offload       gradients and parameters over PCIe, 30 bytes per parameter of a node / host memory
+ *                 adapters: and, where parameters are offloaded, the frozen weights for each gather, as stored
  *   step          1: a number of steps
  *
  * Launch: the part of a layer's launches that the device waits for. The host launches ahead of the device, so a layer

@@ -581,6 +581,23 @@ TEST(step_predict__offload__moves_and_updates_on_the_host)
     assert_true(s.terms[TIME_OPTIMIZER] == 0);
 }
 
+/* Frozen weights come from the host for each gather, as they are stored. */
+TEST(step_predict__offload__frozen_weights_moved)
+{
+    struct training_plan plan = {.data = 8, .sequence = 512, .zero_stage = 3, .offload = OFFLOAD_OPTIMIZER};
+    const double frozen = 24 * 12 * 2048.0 * 2048 + 51200 * 2048.0;
+    plan.tuning = TUNING_LORA;
+    plan.lora_rank = 8;
+    plan.lora_targets = TARGETS_OF_ATTENTION;
+    double states = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_OFFLOAD];
+    plan.offload = OFFLOAD_PARAMETERS;
+    double all = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_OFFLOAD] - states;
+    assert_close(all, 2 * 2 * frozen / 8 / 20e9, 0.01);
+    plan.quantization = QUANTIZATION_NF4;
+    double stored = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_OFFLOAD] - states;
+    assert_close(stored / all, 9.0 / 32, 0.01);
+}
+
 /* FSDP2 copies what it gathers out of a buffer, in each pass, and gradients into one, FSDP neither. */
 TEST(step_predict__gathered_parameters__copied_by_fsdp2)
 {
