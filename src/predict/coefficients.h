@@ -119,6 +119,7 @@ struct time_coefficients {
     double passing_hooks;    /* stage 3: the same per module without one */
     double ring;             /* not 0: context parallelism passes keys and values around, and does not exchange heads */
     double gather_copies;    /* not 0: gathered parameters and gradients are copied between tensors and buffers */
+    double adapter_units;    /* not 0: an adapter that is not fused is gathered by itself, not with its layer */
     double unpacks;          /* not 0: GPTQ's weights are unpacked by torch's operations unless a key says otherwise */
     double loops_experts;    /* not 0: loops over experts unless a key says otherwise */
     double latest_attention; /* not 0: uses the attention kernels written for the device (plan.h) */

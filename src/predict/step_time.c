@@ -705,12 +705,13 @@ static double gradient_share(const struct plan_time *t)
     return shares[t->plan->zero_stage];
 }
 
-/* Sharded parameters are prefetched and buckets overlap, whatever the plan says. Unfused adapters are FSDP units of
- * their own (peft utils/other.py, fsdp_auto_wrap_policy), so what is prefetched during a layer is only an adapter. */
+/* Sharded parameters are prefetched and buckets overlap, whatever the plan says. Where unfused adapters are units of
+ * their own, what is prefetched during a layer is only an adapter. */
 static bool overlaps(const struct plan_time *t, bool said)
 {
     bool in_buckets = t->plan->zero_stage == 0 && t->framework->time.bucket_bytes > 0;
-    bool between = t->plan->tuning != TUNING_FULL && t->plan->adapters != ADAPTERS_FUSED;
+    bool between =
+        t->framework->time.adapter_units != 0 && t->plan->tuning != TUNING_FULL && t->plan->adapters != ADAPTERS_FUSED;
     return said || in_buckets || (is_sharded_at_rest(t) && !between);
 }
 

@@ -581,6 +581,22 @@ TEST(step_predict__offload__moves_and_updates_on_the_host)
     assert_true(s.terms[TIME_OPTIMIZER] == 0);
 }
 
+/* FSDP wraps peft's adapters one by one, so no layer is gathered ahead; FSDP2 has them in their layer's unit, of one
+ * type, which nothing is cast to. */
+TEST(step_predict__adapters_in_their_layers_unit__gathered_ahead_and_not_cast)
+{
+    struct training_plan plan = {.data = 8, .sequence = 4096, .zero_stage = 3, .flash_attention = true};
+    plan.tuning = TUNING_LORA;
+    plan.lora_rank = 8;
+    plan.lora_targets = TARGETS_OF_ATTENTION;
+    struct step_prediction alone = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp");
+    struct step_prediction within = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2");
+    assert_true(within.terms[TIME_DATA_INTRA] < 0.2 * alone.terms[TIME_DATA_INTRA]);
+    assert_true(within.terms[TIME_ELEMENTWISE] < 0.8 * alone.terms[TIME_ELEMENTWISE]);
+    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed").terms[TIME_DATA_INTRA] <
+                0.2 * alone.terms[TIME_DATA_INTRA]);
+}
+
 /* Frozen weights come from the host for each gather, as they are stored. */
 TEST(step_predict__offload__frozen_weights_moved)
 {
