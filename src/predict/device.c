@@ -16,6 +16,9 @@ static const struct bound double_bounds[] = {
 };
 #undef FIELD
 
+#define SLOT_LEAST 12.5e9 /* PCIe of the third generation */
+#define SLOT_MOST 50e9    /* and of the fifth */
+
 static void fill(double *field, double value)
 {
     if (*field == 0)
@@ -44,7 +47,9 @@ int cluster_complete(struct cluster *c, struct error *e)
     double adapter = c->device->adapter_bytes_per_s > 0 ? c->device->adapter_bytes_per_s : 25e9;
     fill(&c->inter_bytes_per_s, adapter / sqrt(cluster_is_partial(c) ? (double)c->devices_per_node : 1));
     fill(&c->usable_bytes, c->device->usable_bytes);
-    fill(&c->pcie_bytes_per_s, 20e9);
+    fill(&c->pcie_bytes_per_s,
+         fmin(fmax(c->device->link_bytes_per_s <= SLOT_MOST ? c->device->link_bytes_per_s : adapter, SLOT_LEAST),
+              SLOT_MOST));
     fill(&c->host_bytes_per_s, 150e9);
     return 0;
 }

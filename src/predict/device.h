@@ -20,9 +20,11 @@ struct cluster {
     /* Per device, one way, between domains. 0: the device's adapter; for a node with fewer devices than is usual, which
      * has one adapter at least and one for each device at most, the geometric mean of both. */
     double inter_bytes_per_s;
-    double inter_latency_s;  /* of an adapter, as it reports it to NCCL; 0: InfiniBand's, which is in the steps */
-    double usable_bytes;     /* per device */
-    double pcie_bytes_per_s; /* per device, for offload; 0: 20e9 */
+    double inter_latency_s; /* of an adapter, as it reports it to NCCL; 0: InfiniBand's, which is in the steps */
+    double usable_bytes;    /* per device */
+    /* Per device, for offload; 0: what a slot of PCIe delivers, which is the link of cards without another, and as fast
+     * as the adapter needs for others. */
+    double pcie_bytes_per_s;
     double host_bytes_per_s; /* memory of a node, for an optimizer on the host; 0: 150e9 */
 };
 

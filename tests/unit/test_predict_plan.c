@@ -363,6 +363,20 @@ TEST(cluster_complete__link_domain__of_the_device_or_the_host)
     assert_int_equal(host.link_domain, 4);
 }
 
+TEST(cluster_complete__slot__of_the_generation)
+{
+    static const struct {
+        const char *device;
+        double slot;
+    } rows[] = {{"V100-16GB", 12.5e9}, {"T4", 12.5e9}, {"A100-80GB", 25e9}, {"RTX-4090", 25e9},
+                {"A40", 25e9},         {"H100", 50e9}, {"RTX-5090", 50e9},  {"B300", 50e9}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct cluster c = {.device = device_find(NULL, rows[i].device)};
+        FAIL_IF(cluster_complete(&c, &e));
+        assert_true(c.pcie_bytes_per_s == rows[i].slot);
+    }
+}
+
 TEST(cluster_complete__not_a_number__refused)
 {
     struct error e = ERROR_INIT;
