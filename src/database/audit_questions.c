@@ -20,11 +20,12 @@
  * together are those of their attempts, only jobs that have several attempts or notes are looked at. */
 #define OTHER_VALUES                                                                                                   \
     "(WITH several AS MATERIALIZED (SELECT job_id FROM attempt GROUP BY job_id HAVING count(*) > 1"                    \
-    "  UNION SELECT job_id FROM note),"                                                                                \
+    "  UNION SELECT job_id FROM note), has_several (yes) AS (SELECT EXISTS (SELECT 1 FROM several)),"                  \
     " agreed (yes) AS MATERIALIZED (SELECT (SELECT row_sum(j.id, s.name, s.value) FROM job AS j"                       \
-    "  CROSS JOIN summary AS s ON s.attempt_id = j.attempt_id WHERE j.id NOT IN several)"                              \
+    "  CROSS JOIN summary AS s ON s.attempt_id = j.attempt_id"                                                         \
+    "  WHERE NOT (SELECT yes FROM has_several) OR j.id NOT IN several)"                                                \
     "  = (SELECT row_sum(job_id, name, value) FROM job_metric INDEXED BY sqlite_autoindex_job_metric_1"                \
-    "  WHERE job_id NOT IN several)),"                                                                                 \
+    "  WHERE NOT (SELECT yes FROM has_several) OR job_id NOT IN several)),"                                            \
     " suspect (id) AS MATERIALIZED (SELECT job_id FROM several"                                                        \
     "  UNION SELECT id FROM job WHERE NOT (SELECT yes FROM agreed)"                                                    \
     "  UNION SELECT job_id FROM job_metric WHERE NOT (SELECT yes FROM agreed))"                                        \
@@ -66,8 +67,7 @@
     " FROM ordered AS o GROUP BY attempt_id, name"                                                                     \
     " UNION ALL SELECT s.attempt_id, s.name, s.value, m.value, abs(m.value) FROM summary AS s CROSS JOIN metric AS m"  \
     "  USING (attempt_id, name) WHERE (SELECT row_sum(attempt_id, name, value) FROM summary WHERE reported = 1"        \
-    "  AND value IS NOT NULL AND point IS NULL) <> (SELECT row_sum(attempt_id, name, value) FROM"                      \
-    "  (SELECT attempt_id, name, max(value) AS value FROM metric GROUP BY attempt_id, name HAVING count(*) = 1))"      \
+    "  AND value IS NOT NULL AND point IS NULL) <> (SELECT single_row_sum(2, attempt_id, name, value) FROM metric)"    \
     "  AND s.reported = 1 AND s.value IS NOT NULL AND s.point IS NULL"                                                 \
     "  AND s.value IS NOT m.value AND typeof(m.value) = 'real' AND abs(m.value) < 9e999"                               \
     "  AND (SELECT count(*) FROM metric AS o WHERE (o.attempt_id, o.name) = (s.attempt_id, s.name)) = 1)"
@@ -150,9 +150,9 @@ const struct audit_question audit_questions[] = {
      "they were made anew from the summaries"},
     {"values that were read in another way than the sweep file that ran last reads them",
      "`meshsweep run` makes them anew",
-     "SELECT printf('job %d attempt %d: %s', a.job_id, a.number, s.name) FROM summary AS s JOIN metric_definition AS d"
-     " ON d.name = s.name AND d.definition_id IS NOT s.definition_id AND d.expression IS NULL JOIN attempt AS a"
-     " ON a.id = s.attempt_id WHERE s.reported IS NOT NULL AND s.value IS NOT NULL",
+     "SELECT printf('job %d attempt %d: %s', a.job_id, a.number, s.name) FROM summary AS s CROSS JOIN metric_definition"
+     " AS d ON d.name = s.name AND d.definition_id IS NOT s.definition_id AND d.expression IS NULL CROSS JOIN attempt"
+     " AS a ON a.id = s.attempt_id WHERE s.reported IS NOT NULL AND s.value IS NOT NULL ORDER BY a.job_id, a.number",
      AUDIT_ALWAYS, NULL, NULL},
     {"sweeps with missing jobs", REPAIR,
      "SELECT printf('sweep %d: %d of %d', id, (SELECT count(*) FROM job WHERE sweep_id = sweep.id), jobs) FROM sweep"

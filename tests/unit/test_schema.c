@@ -66,6 +66,18 @@ TEST_WITHIN(row_sum__numbers__equal_where_the_values_are, open_private, close_da
     assert_true(yes);
 }
 
+TEST_WITHIN(single_row_sum__rows_with_the_same_first_values__left_out, open_private, close_database)
+{
+    bool yes = false;
+    FAIL_IF(row_sums_add(*state, &e));
+    FAIL_IF(db_query_bool(*state,
+                          "SELECT single_row_sum(1, x, y) = row_sum(x, y) FILTER (WHERE x IN (1, 4)) FROM (SELECT"
+                          " column1 AS x, column2 AS y FROM (VALUES (1, 1), (2, 1), (2, 2), (3, 1), (3, 1), (3, 2),"
+                          " (4, 1), ('a', 1), ('a', 2)))",
+                          NO_VALUES, &yes, &e));
+    assert_true(yes);
+}
+
 static int open_blank(void **state)
 {
     struct error e = ERROR_INIT;
