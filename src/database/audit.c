@@ -16,6 +16,7 @@
 #include "database/schema.h"
 #include "process/job_file.h"
 #include "process/log_cap.h"
+#include "process/worker.h"
 #include "util/hash.h"
 #include "util/memory.h"
 #include "util/shell_words.h"
@@ -27,12 +28,17 @@ struct audit {
     audit_found *found;
     void *context;
     size_t count;
+    struct worker *integrity; /* looks whether it is_sound; NULL: what that found has been told */
+    bool is_sound;
 };
 
-/* Reports the finding if there is any, and releases the examples. */
+static void conclude_integrity(struct audit *a);
+
+/* Reports the finding if there is any, and releases the examples. What is not sound comes first. */
 static void report(struct audit *a, struct examples *x, const char *what, const char *advice)
 {
     if (x->count) {
+        conclude_integrity(a);
         const struct audit_finding finding = {what, buffer_text(&x->text), x->count, advice};
         a->found(a->context, &finding);
         a->count++;
@@ -318,6 +324,8 @@ static void check_sums(struct audit *a)
         cannot_be_read(a, &e);
 }
 
+/* --- integrity --- */
+
 /* Returns whether all is well, as SQLite's integrity_check would say: that takes several times as long, and is left to
  * name what is wrong. */
 static bool is_sound(struct db *db)
@@ -333,9 +341,39 @@ static bool is_sound(struct db *db)
     return is_sound;
 }
 
+/* By a connection of its own each statement sees what was committed when it began, as the questions do. */
+static void look_at_integrity(void *context)
+{
+    struct audit *a = context;
+    struct error unread = ERROR_INIT;
+    struct db *db = NULL;
+    a->is_sound = db_open_again(a->db, &db, &unread) == 0 && row_sums_add(db, &unread) == 0 && is_sound(db);
+    db_close(db);
+}
+
+/* Half of the time goes there, so it is looked at beside the questions. */
+static void begin_integrity(struct audit *a)
+{
+    a->integrity = worker_create();
+    if (store_is_copy(a->db))
+        a->is_sound = is_sound(a->db);
+    else
+        worker_begin(a->integrity, look_at_integrity, a);
+}
+
+static void conclude_integrity(struct audit *a)
+{
+    if (!a->integrity)
+        return;
+    worker_free(a->integrity);
+    a->integrity = NULL;
+    for (size_t i = 0; i < AUDIT_INTEGRITY_QUESTIONS && !a->is_sound; i++)
+        ask(a, &audit_questions[i]);
+}
+
 int audit_run(struct db *db, const char *path, audit_found *found, void *context, size_t *count, struct error *e)
 {
-    struct audit a = {db, path, store_directory_of(db), found, context, 0};
+    struct audit a = {db, path, store_directory_of(db), found, context, 0, NULL, false};
     if (schema_problem(db)) {
         /* Nothing can be asked of tables that SQLite could not read, or not as they are. */
         compare_schema(&a);
@@ -348,7 +386,8 @@ int audit_run(struct db *db, const char *path, audit_found *found, void *context
         return -1;
     }
     enum audit_when not_now = writer_lock_is_held(path) ? AUDIT_WITHOUT_RUNNER : AUDIT_WITH_RUNNER;
-    for (size_t i = is_sound(db) ? AUDIT_INTEGRITY_QUESTIONS : 0; i < audit_question_count; i++)
+    begin_integrity(&a);
+    for (size_t i = AUDIT_INTEGRITY_QUESTIONS; i < audit_question_count; i++)
         if (audit_questions[i].when != not_now)
             ask(&a, &audit_questions[i]);
     const size_t found_before = a.count;
@@ -362,6 +401,7 @@ int audit_run(struct db *db, const char *path, audit_found *found, void *context
     /* A runner makes directories before it records them. */
     if (rc == 0 && not_now == AUDIT_WITH_RUNNER)
         rc = find_escaped(&a, e);
+    conclude_integrity(&a);
     free(a.directory);
     *count = a.count;
     return rc;

@@ -175,6 +175,7 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
     pthread_once(&once, configure_library);
     db->lock = db->file_lock = -1;
     db->log_files = (struct watched_files){-1, -1};
+    db->mode = mode;
     db->path = mode == DB_TEMPORARY ? NULL : xstrdup(path);
     char *name = file_name(path, mode);
     int rc = sqlite3_open_v2(name, &db->handle, flags[mode] | SQLITE_OPEN_NOMUTEX, NULL);
@@ -192,6 +193,11 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
         sqlite3_exec(db->handle, "PRAGMA query_only = 1", NULL, NULL, NULL);
     *out = db;
     return 0;
+}
+
+int db_open_again(const struct db *db, struct db **out, struct error *e)
+{
+    return db_open(db->path, db->mode, out, e);
 }
 
 /* The recorded tables are still not written: no caller asks for that. */

@@ -28,6 +28,9 @@ enum db_mode {
 /* Opens without looking at the schema. Double-quoted strings are off, foreign keys on, busy timeout 10 s; what the file
  * itself defines is not trusted (PRAGMA trusted_schema), and SQLite's defensive mode is on. */
 int db_open(const char *path, enum db_mode mode, struct db **out, struct error *e);
+
+/* Opens a file in the same way once more: one connection serves one thread. */
+int db_open_again(const struct db *db, struct db **out, struct error *e);
 void db_close(struct db *db);
 
 /* Runs statements that return nothing of interest. */

@@ -18,6 +18,7 @@ struct watched_files {
 
 struct db {
     sqlite3 *handle;
+    enum db_mode mode;                       /* that it was opened in */
     struct stmt *kept[DB_STATEMENTS_KEPT];   /* that ran last; NULL: none */
     size_t next_kept;                        /* which makes room for another */
     char *path;                              /* NULL in memory */

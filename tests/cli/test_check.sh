@@ -149,6 +149,16 @@ check_database__rows_out_of_order__said()
     expect_said only_stdout_contains 1 'row not in PRIMARY KEY order for meta' check
 }
 
+# Integrity is looked at beside everything else, and said before it.
+check_database__broken_rule_of_a_table__said_first()
+{
+    quiet_database "UPDATE job SET attempt_id = NULL WHERE id = 1" "PRAGMA ignore_check_constraints = 1" \
+        "UPDATE spec SET hash = 'short' WHERE id = 1"
+    expect_said only_stdout_contains 1 'CHECK constraint failed in spec' check
+    expect "[ \"\$(grep -v '^ ' .stdout | cut -d '(' -f 1 | paste -sd,)\" = \
+        'damage that SQLite finds ,ok jobs without an ok attempt ,specs that are not what their jobs were made of ' ]"
+}
+
 # quick_check says nothing of it.
 check_database__value_twice_in_a_unique_index__said()
 {
