@@ -104,6 +104,10 @@ char *batch_reference(const struct batch_list *b, const struct batch_array *a, s
 /* Reads its result file again. */
 void batch_read_report(struct batch_member *m, const char *job_dir);
 
+/* Brings what the member wrote by now into its directory where files are not shared. What is wrong with its log is in
+ * `unfetched`: as long as it is not NULL, its result is not there. */
+void batch_fetch_member(const struct batch_list *b, char *const *environment, struct batch_array *a, size_t index);
+
 /* Whatever the system does with it later, it writes no more: see batch/script.h. */
 void batch_close_member(const struct batch_list *b, const struct batch_member *m);
 

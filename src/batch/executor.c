@@ -490,9 +490,8 @@ int batch_executor_create(const struct executor_options *options, struct executo
     if (!getcwd(here, sizeof here))
         return error_set(e, ERROR_FAILED,
                          "the working directory, in which jobs run, no longer exists; start again in an existing one");
-    if (!options->sweep->batch.shared && !(options->system->fetch && options->system->has_description))
-        return error_set(e, ERROR_USAGE, "[executor] shared = false: %s has no [fetch] by which results come back",
-                         options->system->title);
+    if (batch_system_check_shared(options->system, options->sweep->batch.shared, e) < 0)
+        return -1;
     struct batch_executor *x = xcalloc(1, sizeof *x);
     x->methods = methods;
     x->methods.name = options->system->name;

@@ -18,8 +18,6 @@
 #include "util/file.h"
 #include "util/memory.h"
 
-#define KEPT_LOG "fetched.log"
-
 enum { OUTPUT, METRICS, FILES };
 static const char *const file_names[FILES] = {"output.log", "metrics.jsonl"};
 
@@ -129,7 +127,7 @@ static void take_result(struct fetching *f)
 static void keep_log(const struct fetching *f, const char *text, size_t length)
 {
     struct error e = ERROR_INIT;
-    char *path = xasprintf("%s/" KEPT_LOG, f->job_dir);
+    char *path = xasprintf("%s/" BATCH_KEPT_LOG, f->job_dir);
     if (f->wrong && length > 0)
         file_write_atomic(path, text, length, &e);
     else
@@ -137,13 +135,13 @@ static void keep_log(const struct fetching *f, const char *text, size_t length)
     free(path);
 }
 
-void batch_fetch_member(struct batch_executor *x, struct batch_array *a, size_t index)
+void batch_fetch_member(const struct batch_list *b, char *const *environment, struct batch_array *a, size_t index)
 {
     struct batch_member *m = &a->members[index];
     struct batch_values values = {0};
     struct error e = ERROR_INIT;
     size_t length = 0;
-    char *job_dir = xasprintf("%s/%s", x->batches.root, m->directory);
+    char *job_dir = xasprintf("%s/%s", b->root, m->directory);
     struct fetching f = {.job_dir = job_dir, .attempt = m->attempt};
     for (int i = 0; i < FILES; i++) {
         char *path = xasprintf("%s/%s", job_dir, file_names[i]);
@@ -152,9 +150,9 @@ void batch_fetch_member(struct batch_executor *x, struct batch_array *a, size_t 
         free(path);
     }
     batch_values_add(&values, "id", xstrdup(a->job), false);
-    batch_values_add(&values, "job", batch_reference(&x->batches, a, index), false);
-    batch_values_add(&values, "task", xasprintf("%" PRId64, x->system->first_task + (int64_t)index), false);
-    char *text = batch_fetch(x->system, x->environment, &values, &length, &e);
+    batch_values_add(&values, "job", batch_reference(b, a, index), false);
+    batch_values_add(&values, "task", xasprintf("%" PRId64, b->system->first_task + (int64_t)index), false);
+    char *text = batch_fetch(b->system, environment, &values, &length, &e);
     if (text)
         take_frames(&f, a->secret, text, length);
     else
@@ -191,6 +189,6 @@ void batch_fetch_running(struct batch_executor *x)
         }
         if (!of)
             return;
-        batch_fetch_member(x, of, index);
+        batch_fetch_member(&x->batches, x->environment, of, index);
     }
 }

@@ -55,10 +55,7 @@ void batch_note_job(struct batch_executor *x, struct batch_array *a, const char 
 
 /* --- fetch.c --- */
 
-/* Brings what the member wrote by now into its directory where files are not shared. What is wrong with its log is in
- * `unfetched`: as long as it is not NULL, its result is not there. */
-void batch_fetch_member(struct batch_executor *x, struct batch_array *a, size_t index);
-/* The same for those that run, the longest not looked at first, in a fifth of the time. */
+/* Fetches of those that run, the longest not looked at first, in a fifth of the time. */
 void batch_fetch_running(struct batch_executor *x);
 
 /* --- batch_watch.c --- */

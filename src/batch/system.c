@@ -464,6 +464,14 @@ int batch_system_load(const char *name, const char *of, struct batch_system **ou
     return rc;
 }
 
+int batch_system_check_shared(const struct batch_system *s, bool shared, struct error *e)
+{
+    return shared || (s->fetch && s->has_description)
+               ? 0
+               : error_set(e, ERROR_USAGE, "[executor] shared = false: %s has no [fetch] by which results come back",
+                           s->title);
+}
+
 void batch_system_free(struct batch_system *s)
 {
     static const struct schema *const tables[] = {&schema_system, &schema_environment, &schema_submit, &schema_cancel,

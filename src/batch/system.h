@@ -126,6 +126,9 @@ struct batch_system {
 /* Reads `name`: one that is built in, or the path of a file, which is looked for beside the file `of` unless that is
  * NULL. ERROR_USAGE for one that is not there, and for what is wrong in it, with its place. */
 int batch_system_load(const char *name, const char *of, struct batch_system **out, struct error *e);
+
+/* Refuses `shared` = false for a system by which no results come back. */
+int batch_system_check_shared(const struct batch_system *s, bool shared, struct error *e);
 void batch_system_free(struct batch_system *s);
 
 /* Returns whether it is Slurm, whose allocations are known, and which has a table of its own in sweep files. */

@@ -387,7 +387,7 @@ static void look_at(struct batch_executor *x, struct batch_array *a, size_t inde
     struct batch_member *m = &a->members[index];
     char *job_dir = xasprintf("%s/%s", x->batches.root, m->directory);
     if (every && x->batches.framed && a->stage == BATCH_SUBMITTED && has_left(m))
-        batch_fetch_member(x, a, index);
+        batch_fetch_member(&x->batches, x->environment, a, index);
     look_at_files(x, m, job_dir, now_ms);
     check_limits(x, a, index, job_dir, now_ms);
     if (a->stage == BATCH_SUBMITTED)

@@ -41,7 +41,9 @@ struct batch_trial {
     char *const *environment;          /* the runner's */
     const char *directory;             /* new, and seen by the nodes */
     int64_t most_ms;                   /* for all of them */
+    int count;                         /* of trials; the last one only where options are taken */
     struct buffer out;                 /* lines: what each witness said */
+    cJSON *answer;                     /* the same as a list; NULL: not asked for */
 };
 
 enum { TRIALS = 4, PAUSE_S = 1, MARGIN_MINUTES = 10, ACCOUNTING_MS = 20000 };
@@ -60,9 +62,10 @@ static char *wrong_option[] = {(char *)"--meshsweep-no-such-option", NULL};
 
 /* A job that is tried, and what is known of it. */
 struct tried {
-    char *refused;           /* NULL: it was taken */
-    struct buffer queue;     /* its words, in turn */
-    char *word, *accounting; /* the last ones; NULL: none */
+    char *refused;     /* NULL: it was taken */
+    char *word;        /* the queue's last one; NULL: none */
+    cJSON *queue;      /* its words, in turn, and what each means */
+    cJSON *accounting; /* the same, one; NULL: none */
     enum batch_state state, accounted;
     bool seen, is_cancelled;
     int64_t gone_ms; /* since when the queue has it no more, or as ended; 0: it has it */
@@ -140,10 +143,23 @@ static void take_queue(void *context, const struct batch_entry *entry)
         return;
     t->seen = true;
     t->state = entry->state;
-    if (!t->word || strcmp(t->word, entry->word) != 0)
-        buffer_printf(&t->queue, "%s%s (%s)", t->queue.length ? ", " : "", entry->word,
-                      batch_state_names[entry->state]);
     text_replace(&t->word, xstrdup(entry->word));
+}
+
+static cJSON *meaning_of(const char *word, enum batch_state state)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "word", word);
+    cJSON_AddStringToObject(object, "means", batch_state_names[state]);
+    return object;
+}
+
+/* The last one of an answer counts: some tell of a job, and then of what it is made of. */
+static void note_word(struct tried *t)
+{
+    const cJSON *last = cJSON_GetArrayItem(t->queue, cJSON_GetArraySize(t->queue) - 1);
+    if (t->seen && (!last || strcmp(json_text_or(last, "word", ""), t->word) != 0))
+        cJSON_AddItemToArray(t->queue, meaning_of(t->word, t->state));
 }
 
 static void take_accounting(void *context, const struct batch_entry *entry)
@@ -151,7 +167,8 @@ static void take_accounting(void *context, const struct batch_entry *entry)
     struct tried *t = tried_of(context, entry);
     if (t) {
         t->accounted = entry->state;
-        text_replace(&t->accounting, xasprintf("%s (%s)", entry->word, batch_state_names[entry->state]));
+        cJSON_Delete(t->accounting);
+        t->accounting = meaning_of(entry->word, entry->state);
     }
 }
 
@@ -166,6 +183,23 @@ static void ask_accounting(struct trying *y, int i)
     batch_values_free(&values);
 }
 
+static bool has_accounting(const struct trying *y)
+{
+    return y->t->system->accounting.command && !y->t->system->accounting.is_gone;
+}
+
+/* Reads its result file, which its log may have to bring. */
+static void read_report(struct trying *y, int i)
+{
+    const struct tried *t = &y->of[i];
+    struct batch_member *m = &y->list.arrays[i].members[0];
+    OWNED char *job_dir = xasprintf("%s/%s", y->list.root, trials[i].name);
+    m->queue = t->state;
+    if (y->list.framed && !m->report.ended && t->word && t->state != BATCH_PENDING)
+        batch_fetch_member(&y->list, y->environment, &y->list.arrays[i], 0);
+    batch_read_report(m, job_dir);
+}
+
 /* Returns whether there is more to be learnt of it. */
 static bool watch(struct trying *y, int i, int64_t now_ms)
 {
@@ -173,16 +207,15 @@ static bool watch(struct trying *y, int i, int64_t now_ms)
     struct batch_array *a = &y->list.arrays[i];
     if (!a->job)
         return false;
-    char *job_dir = xasprintf("%s/%s", y->list.root, trials[i].name);
-    batch_read_report(&a->members[0], job_dir);
-    free(job_dir);
-    const bool began = a->members[0].report.attempt == a->members[0].attempt;
+    read_report(y, i);
+    const struct batch_member *m = &a->members[0];
+    const bool began = m->report.attempt == m->attempt || (m->is_damaged && t->state == BATCH_RUNNING);
     if (i == CANCELLED && began && !t->is_cancelled) {
         OWNED char *job = batch_reference(&y->list, a, 0);
         batch_cancel(y->t->system, y->environment, job);
         t->is_cancelled = true;
     }
-    const bool gone = !t->seen && (t->word || a->members[0].report.ended || t->is_cancelled);
+    const bool gone = !t->seen && (t->word || m->report.ended || t->is_cancelled);
     if (!gone && !batch_state_is_final(t->state)) {
         t->gone_ms = 0;
         return true;
@@ -190,8 +223,8 @@ static bool watch(struct trying *y, int i, int64_t now_ms)
     t->gone_ms = t->gone_ms ? t->gone_ms : now_ms;
     if (!t->accounting)
         ask_accounting(y, i);
-    return !t->accounting && y->t->system->accounting.command && !y->t->system->accounting.is_gone &&
-           now_ms - t->gone_ms < ACCOUNTING_MS;
+    const bool lacks_log = m->unfetched && !t->is_cancelled;
+    return (lacks_log || (!t->accounting && has_accounting(y))) && now_ms - t->gone_ms < ACCOUNTING_MS;
 }
 
 static void watch_all(struct trying *y)
@@ -201,13 +234,15 @@ static void watch_all(struct trying *y)
     while (goes_on && clock_monotonic_ms() < until_ms) {
         goes_on = false;
         nanosleep(&(struct timespec){PAUSE_S, 0}, NULL);
-        for (int i = 0; i < TRIALS; i++)
+        for (int i = 0; i < y->t->count; i++)
             y->of[i].seen = false;
         if (batch_ask(y->t->system, &y->t->system->queue, y->environment, NULL, take_queue, y) != 0)
             goes_on = true;
         else
-            for (int i = 0; i < TRIALS; i++)
+            for (int i = 0; i < y->t->count; i++) {
+                note_word(&y->of[i]);
                 goes_on |= watch(y, i, clock_monotonic_ms());
+            }
     }
 }
 
@@ -223,8 +258,33 @@ static enum batch_result result_of(const struct batch_member *m)
     return r->terminated ? RESULT_TERMINATED : r->exit_code == 0 ? RESULT_SUCCEEDED : RESULT_FAILED;
 }
 
-static void tell_file(const struct batch_report *r, enum batch_result result, struct buffer *out)
+/* What all that together comes to. */
+struct trial_verdict {
+    enum batch_result result;
+    enum batch_decision decision;
+    bool well; /* it went as it should */
+};
+
+static struct trial_verdict judge(const struct trying *y, int i)
 {
+    const struct tried *t = &y->of[i];
+    const struct batch_array *a = &y->list.arrays[i];
+    const struct batch_report *r = &a->members[0].report;
+    const enum batch_result result = result_of(&a->members[0]);
+    const enum batch_state queue = t->seen || !t->gone_ms ? t->state : BATCH_ABSENT;
+    const enum batch_decision decision = batch_decide(queue ? queue : BATCH_ABSENT, t->accounted, result, true);
+    const bool ended = result == RESULT_SUCCEEDED || result == RESULT_FAILED;
+    const bool well = !a->job          ? i == WRONG
+                      : i == SUCCEEDS  ? ended && r->exit_code == 0
+                      : i == FAILS     ? ended && r->exit_code == 1
+                      : i == CANCELLED ? t->gone_ms && decision != BATCH_WAIT
+                                       : false;
+    return (struct trial_verdict){result, decision, well};
+}
+
+static void tell_file(const struct batch_member *m, enum batch_result result, struct buffer *out)
+{
+    const struct batch_report *r = &m->report;
     buffer_add_text(out, "  its file: ");
     if (result == RESULT_NONE)
         buffer_add_text(out, "nothing");
@@ -232,47 +292,70 @@ static void tell_file(const struct batch_report *r, enum batch_result result, st
         buffer_add_text(out, "it began");
     else
         buffer_printf(out, "exit code %d%s", r->exit_code, r->terminated ? ", asked to end" : "");
-    buffer_printf(out, "%s%s\n", result != RESULT_NONE && r->nodes[0] ? " on " : "",
+    buffer_printf(out, "%s%s", result != RESULT_NONE && r->nodes[0] ? " on " : "",
                   result != RESULT_NONE ? r->nodes : "");
+    buffer_printf(out, "%s%s\n", m->unfetched ? "; " : "", m->unfetched ? m->unfetched : "");
 }
 
-/* Returns whether it went as it should. */
-static bool tell(const struct trying *y, int i, struct buffer *out)
+static void tell_words(const cJSON *words, struct buffer *out)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, words) buffer_printf(out, "%s%s (%s)", item != words->child ? ", " : "",
+                                                  json_text_or(item, "word", ""), json_text_or(item, "means", ""));
+}
+
+static void tell(const struct trying *y, int i, const struct trial_verdict *v, struct buffer *out)
 {
     const struct tried *t = &y->of[i];
     const struct batch_array *a = &y->list.arrays[i];
     if (!a->job) {
         buffer_printf(out, "%s: refused: %s\n", trials[i].name, t->refused);
-        return i == WRONG;
+        return;
     }
     OWNED char *job = batch_reference(&y->list, a, 0);
-    const struct batch_report *r = &a->members[0].report;
-    const enum batch_result result = result_of(&a->members[0]);
-    const enum batch_state queue = t->seen || !t->gone_ms ? t->state : BATCH_ABSENT;
-    const enum batch_decision decision = batch_decide(queue ? queue : BATCH_ABSENT, t->accounted, result, true);
-    const bool ended = result == RESULT_SUCCEEDED || result == RESULT_FAILED;
-    const bool well = i == SUCCEEDS    ? ended && r->exit_code == 0
-                      : i == FAILS     ? ended && r->exit_code == 1
-                      : i == CANCELLED ? t->gone_ms && decision != BATCH_WAIT
-                                       : false;
     buffer_printf(out, "%s: job %s%s\n", trials[i].name, job, i == WRONG ? ": the option was not refused" : "");
-    tell_file(r, result, out);
-    buffer_printf(out, "  queue: %s%s\n", t->queue.length ? buffer_text(&t->queue) : "never seen",
-                  !t->seen && t->queue.length ? ", gone" : "");
-    buffer_printf(out, "  accounting: %s\n",
-                  t->accounting                                                           ? t->accounting
-                  : y->t->system->accounting.command && !y->t->system->accounting.is_gone ? "nothing"
-                                                                                          : "there is none");
-    buffer_printf(out, "  so %s%s\n", decisions[decision], well || i == WRONG ? "" : ", which is not as it should be");
-    return well;
+    tell_file(&a->members[0], v->result, out);
+    buffer_printf(out, "  queue: %s", t->queue->child ? "" : "never seen");
+    tell_words(t->queue, out);
+    buffer_printf(out, "%s\n  accounting: ", !t->seen && t->queue->child ? ", gone" : "");
+    if (t->accounting)
+        buffer_printf(out, "%s (%s)", json_text_or(t->accounting, "word", ""),
+                      json_text_or(t->accounting, "means", ""));
+    else
+        buffer_add_text(out, has_accounting(y) ? "nothing" : "there is none");
+    buffer_printf(out, "\n  so %s%s\n", decisions[v->decision],
+                  v->well || i == WRONG ? "" : ", which is not as it should be");
+}
+
+/* Takes what was kept of the witnesses' words. */
+static void answer(struct trying *y, int i, const struct trial_verdict *v, cJSON *list)
+{
+    struct tried *t = &y->of[i];
+    const struct batch_member *m = &y->list.arrays[i].members[0];
+    const bool ended = v->result == RESULT_SUCCEEDED || v->result == RESULT_FAILED || v->result == RESULT_TERMINATED;
+    OWNED char *job = y->list.arrays[i].job ? batch_reference(&y->list, &y->list.arrays[i], 0) : NULL;
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddStringToObject(item, "what", trials[i].name);
+    cJSON_AddBoolToObject(item, "as_expected", v->well);
+    json_add_text(item, "reference", job);
+    json_add_text(item, "why", t->refused ? t->refused : m->unfetched);
+    cJSON_AddBoolToObject(item, "began", v->result != RESULT_NONE);
+    json_add_count(item, "exit_code", ended ? m->report.exit_code : -1);
+    json_add_text(item, "host", v->result == RESULT_NONE ? NULL : m->report.nodes);
+    cJSON_AddItemToObject(item, "queue", t->queue);
+    cJSON_AddItemToObject(item, "accounting", t->accounting ? t->accounting : cJSON_CreateNull());
+    json_add_text(item, "decision", job ? decisions[v->decision] : NULL);
+    cJSON_AddItemToArray(list, item);
+    t->queue = t->accounting = NULL;
 }
 
 /* --- the whole --- */
 
 static void remove_files(const struct trying *y, int i)
 {
-    static const char *const files[] = {BATCH_JOB_FILE,   BATCH_RESULT_FILE, BATCH_ALIVE_FILE, BATCH_BEGUN_FILE,
-                                        BATCH_AGAIN_FILE, BATCH_CLOSED_FILE, "output.log",     ""};
+    static const char *const files[] = {BATCH_JOB_FILE,   BATCH_RESULT_FILE, BATCH_ALIVE_FILE,
+                                        BATCH_BEGUN_FILE, BATCH_AGAIN_FILE,  BATCH_CLOSED_FILE,
+                                        BATCH_KEPT_LOG,   "output.log",      ""};
     for (size_t k = 0; k < LENGTH(files); k++) {
         OWNED char *path = xasprintf("%s/%s/%s", y->list.root, trials[i].name, files[k]);
         if (*files[k])
@@ -295,6 +378,13 @@ static void end_all(struct trying *y)
     }
 }
 
+static void tried_free(struct tried *t)
+{
+    free_all(t->refused, t->word);
+    cJSON_Delete(t->queue);
+    cJSON_Delete(t->accounting);
+}
+
 /* Submits true, false, a sleep that it cancels and a job with a wrong option, and watches them. Returns how many did
  * not go as they should; then their files stay. */
 static int batch_trial_run(struct batch_trial *t, struct error *e)
@@ -302,21 +392,29 @@ static int batch_trial_run(struct batch_trial *t, struct error *e)
     struct trying y = {.t = t,
                        .list = {.system = t->system,
                                 .root = path_absolute(t->directory),
-                                .token = xasprintf("check-%lld", (long long)getpid())}};
+                                .token = xasprintf("check-%lld", (long long)getpid()),
+                                .framed = !t->config->shared}};
     y.environment = batch_environment(t->system, t->environment, (struct environment_passing){0});
     int rc = 0, odd = 0;
-    for (int i = 0; rc == 0 && i < TRIALS; i++)
+    for (int i = 0; i < t->count; i++)
+        y.of[i].queue = cJSON_CreateArray();
+    for (int i = 0; rc == 0 && i < t->count; i++)
         rc = submit(&y, i, e);
     if (rc == 0)
         watch_all(&y);
-    for (int i = 0; rc == 0 && i < TRIALS; i++)
-        odd += !tell(&y, i, &t->out);
+    for (int i = 0; rc == 0 && i < t->count; i++) {
+        const struct trial_verdict v = judge(&y, i);
+        odd += !v.well;
+        if (t->answer)
+            answer(&y, i, &v, t->answer);
+        else
+            tell(&y, i, &v, &t->out);
+    }
     end_all(&y);
-    for (int i = 0; i < TRIALS; i++) {
+    for (int i = 0; i < t->count; i++) {
         if (rc == 0 && odd == 0)
             remove_files(&y, i);
-        free_all(y.of[i].refused, y.of[i].word, y.of[i].accounting);
-        buffer_free(&y.of[i].queue);
+        tried_free(&y.of[i]);
     }
     batch_list_free(&y.list);
     strings_free(y.environment);
@@ -653,41 +751,62 @@ static void remove_empty(const char *name, const char *directory)
     rmdir(directory);
 }
 
-static int try_jobs(struct batch_system *system, const struct sweep *sweep, struct error *e)
+static int try_jobs(struct batch_system *system, const struct batch_config *config, cJSON *answer, struct error *e)
 {
     enum { MOST_MS = 180000 };
-    const struct batch_config nothing = {0};
     char directory[] = "meshsweep-check.XXXXXX";
     if (!mkdtemp(directory))
         return error_errno(e, errno, "%s", directory);
-    struct batch_trial trial = {system, &nothing, environ, directory, MOST_MS, BUFFER_INIT};
-    if (sweep)
-        trial.config = batch_system_is_slurm(system) ? &sweep->batch : &sweep->batch_other;
-    output_message("submitting four small jobs to %s, with their files in %s; this takes up to %d minutes",
-                   system->title, directory, MOST_MS / 60000);
+    struct batch_trial trial = {.system = system,
+                                .config = config,
+                                .environment = environ,
+                                .directory = directory,
+                                .most_ms = MOST_MS,
+                                .count = strstr(system->request, "{options") ? TRIALS : WRONG,
+                                .answer = cJSON_GetObjectItemCaseSensitive(answer, "tried")};
+    output_message("submitting %s small jobs to %s, with their files in %s; this takes up to %d minutes",
+                   trial.count == TRIALS ? "four" : "three", system->title, directory, MOST_MS / 60000);
     int odd = batch_trial_run(&trial, e);
     if (system->unverified)
         output_message(BATCH_UNVERIFIED, system->title);
     if (odd == 0)
         remove_empty(system->name, directory);
-    if (output_people_take(&trial.out, odd < 0 ? NULL : e) < 0)
+    if ((answer ? odd >= 0 && output_json(answer, e) < 0 : output_people_take(&trial.out, odd < 0 ? NULL : e) < 0))
         return -1;
     return odd < 0 ? -1 : odd ? STATUS_FAILED : STATUS_OK;
 }
 
+static cJSON *new_trial_answer(const char *config, const struct batch_system *system, bool shared)
+{
+    cJSON *root = json_document();
+    json_add_text(root, "sweep_file", config);
+    cJSON_AddStringToObject(root, "executor", system->name);
+    cJSON_AddBoolToObject(root, "unverified", system->unverified);
+    cJSON_AddBoolToObject(root, "shared", shared);
+    cJSON_AddArrayToObject(root, "tried");
+    return root;
+}
+
 static int check_executor(const struct check_options *o, struct error *e)
 {
+    const struct batch_config nothing = {.shared = true}, *wanted = &nothing;
     const char *config = o->config ? o->config : access("sweep.toml", F_OK) == 0 ? "sweep.toml" : NULL;
     struct batch_system *system = NULL;
     struct sweep *sweep = NULL;
-    if (o->json || o->against || o->db || strcmp(o->executor, "local") == 0)
+    if (o->against || o->db || strcmp(o->executor, "local") == 0)
         return error_set(e, ERROR_USAGE,
                          "check: --executor tries a batch system, such as slurm, and takes but a sweep file besides");
     int rc = batch_system_load(o->executor, NULL, &system, e);
     if (rc == 0 && config)
         rc = sweep_load(config, &sweep, e);
+    if (rc == 0 && sweep)
+        wanted = batch_system_is_slurm(system) ? &sweep->batch : &sweep->batch_other;
     if (rc == 0)
-        rc = try_jobs(system, sweep, e);
+        rc = batch_system_check_shared(system, wanted->shared, e);
+    cJSON *answer = rc == 0 && o->json ? new_trial_answer(config, system, wanted->shared) : NULL;
+    if (rc == 0)
+        rc = try_jobs(system, wanted, answer, e);
+    cJSON_Delete(answer);
     sweep_free(sweep);
     batch_system_free(system);
     return rc;

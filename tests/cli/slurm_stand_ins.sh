@@ -2,6 +2,7 @@
 # sbatch, squeue, sacct and scancel that keep a Slurm of a few files in ./slurm, for black-box tests. Sourced after
 # lib.sh. What is submitted runs at once, in the background, unless there is a file "hold".
 #
+#   end_what_sleeps           ends the jobs that only sleep: scancel ends nobody
 #   stand_ins                 makes them, first in PATH
 #   slurm/job.N               the script of job N (from 1); slurm/rc.N.I what its task I exited with
 #   slurm/state               "STATE|REASON|NODES" for every task, in place of what it does; slurm/state.N for one job's
@@ -14,6 +15,14 @@
 #   slurm/polls, slurm/cancelled    a line for each question, each cancelled job
 #   slurm/allocation          what scontrol tells of the job that the runner is in
 #   slurm/sruns, slurm/steps/ID     the words of each srun; the name and the process of each step that runs
+
+end_what_sleeps()
+{
+    local process
+    for process in $(pgrep -x sleep); do
+        case $(readlink "/proc/$process/cwd") in "$PWD"*) kill "$process" ;; esac
+    done
+}
 
 stand_ins()
 {

@@ -452,6 +452,30 @@ ok|0" "SELECT coalesce(failure, state), exit_code FROM attempt ORDER BY id"
     done
 }
 
+# The tried jobs of .stdout, a line each.
+tried()
+{
+    python3 -c 'import json, sys
+for j in json.load(sys.stdin)["tried"]:
+    print(*(j[k] for k in ("what", "as_expected", "began", "exit_code", "host", "decision", "why")), sep="|")' <.stdout
+}
+
+check_executor__without_a_common_file_system__what_came_by_logs()
+{
+    framed_sweep 1 true </dev/null
+    expect_said among_stdout 0 '"shared":	false,' check --executor kubernetes --json
+    expect_stderr_contains "submitting three small jobs to Kubernetes"
+    expect "[ \"\$(tried | head -n 2)\" = 'true|True|True|0|node-a|it ended as its file says|None
+false|True|True|1|node-a|it ended as its file says|None' ]" "tried | grep '^cancelled|True|True|'"
+    expect_no_file meshsweep-check.*
+    mv bin/kubectl bin/real
+    printf '#!/bin/sh\n[ "$1" != logs ] || { echo "error: no logs" >&2; exit 1; }\nexec real "$@"\n' >bin/kubectl
+    chmod +x bin/kubectl
+    expect_run status 1 check --executor kubernetes
+    expect_stdout_contains '  its file: nothing; its log cannot be fetched: kubectl: no logs'
+    expect_any_stderr
+}
+
 framed__system_without_fetch__refused()
 {
     enter pbs
@@ -459,6 +483,7 @@ framed__system_without_fetch__refused()
     sed -i 's/^\[executor\]/&\nshared = false/' sweep.toml
     run_at_engine 2
     expect_stderr_contains "shared = false: PBS has no [fetch]"
+    expect_said only_stderr_contains 2 "shared = false: PBS has no [fetch]" check --executor pbs
 }
 
 # Debian's kubectl, and a server of the part of the API that it asks. The server cannot validate: it has no schema.

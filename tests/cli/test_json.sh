@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # JSON is a contract: what every command prints with --json is as its schema says, and the same everywhere.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_stand_ins.sh"
 CASE_SECONDS=180
 
 schemas=$source_dir/schemas
@@ -341,6 +342,16 @@ END
     document given compare --json -d given.db 1 2
 }
 
+tried_batch_system()
+{
+    mkdir batch && cd batch
+    stand_ins
+    echo 'COMPLETED|0:0' >slurm/account
+    document batch check --json --executor slurm
+    end_what_sleeps
+    mv check.batch.json .. && cd ..
+}
+
 every_document__valid_and_of_one_type_each()
 {
     python3 -c 'import jsonschema' 2>/dev/null || skip "python3-jsonschema is not installed"
@@ -350,6 +361,7 @@ every_document__valid_and_of_one_type_each()
     document all plan --json --all -c typed.toml -d typed.db
     document new why --json -c typed.toml -d typed.db x=2 fused=true
     document new check --json typed.toml
+    tried_batch_system
     document open ask -c typed.toml -d open.db -n 2
     document open status --json -d open.db
     document open show --json -d open.db 1

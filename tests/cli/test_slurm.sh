@@ -586,15 +586,6 @@ runner__interrupted_twice__cancels_its_jobs()
     touch go
 }
 
-# The stand-in of scancel ends nobody.
-end_what_sleeps()
-{
-    local process
-    for process in $(pgrep -x sleep); do
-        case $(readlink "/proc/$process/cwd") in "$PWD"*) kill "$process" ;; esac
-    done
-}
-
 check_executor__four_jobs__what_each_witness_said()
 {
     stand_ins
