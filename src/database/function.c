@@ -1,5 +1,6 @@
 #include "database/function.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "database/sqlite.h"
@@ -9,8 +10,9 @@
 #define REAL_ARGUMENTS_MOST 96
 
 struct function {
-    sql_function call; /* one of the two */
+    sql_function call; /* one of the three */
     sql_real_function call_real;
+    sql_text_function call_text;
     void *context;
 };
 
@@ -93,6 +95,30 @@ int db_add_real_function(struct db *db, const char *name, sql_real_function func
     *f = (struct function){.call_real = function, .context = context};
     if (sqlite3_create_function_v2(db->handle, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, f, call_real, NULL, NULL,
                                    free) != SQLITE_OK)
+        return db_error(db, e);
+    return 0;
+}
+
+static void call_text(sqlite3_context *c, int count, sqlite3_value **values)
+{
+    const struct function *f = sqlite3_user_data(c);
+    struct sql_value arguments[ARGUMENTS_MOST];
+    OWNED_BUFFER out = BUFFER_INIT;
+    for (int i = 0; i < count; i++)
+        read_argument(values[i], &arguments[i]);
+    if (count > 0 && arguments[0].type == COLUMN_NULL)
+        return;
+    f->call_text(arguments, &out);
+    sqlite3_result_text64(c, buffer_text(&out), out.length, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+int db_add_text_function(struct db *db, const char *name, int arguments, sql_text_function function, struct error *e)
+{
+    struct function *f = xmalloc(sizeof *f);
+    assert(arguments <= ARGUMENTS_MOST);
+    *f = (struct function){.call_text = function};
+    if (sqlite3_create_function_v2(db->handle, name, arguments, SQLITE_UTF8 | SQLITE_DETERMINISTIC, f, call_text, NULL,
+                                   NULL, free) != SQLITE_OK)
         return db_error(db, e);
     return 0;
 }

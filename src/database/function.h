@@ -2,6 +2,7 @@
 #pragma once
 
 #include "database/db.h"
+#include "util/buffer.h"
 
 /* 1 with `*out` as the result, 0 for NULL, -1 with `e` filled: then the statement fails with its text. */
 typedef int (*sql_function)(void *context, const struct sql_value *arguments, int count, int64_t *out, struct error *e);
@@ -14,3 +15,8 @@ int db_add_function(struct db *db, const char *name, sql_function call, void *co
  * statement runs: SQLite may call it once for them. */
 typedef bool (*sql_real_function)(void *context, const struct sql_value *arguments, int count, double *out);
 int db_add_real_function(struct db *db, const char *name, sql_real_function call, void *context, struct error *e);
+
+/* The same for texts, which are functions of their arguments alone: it appends to `out`. NULL if the first argument
+ * is. */
+typedef void (*sql_text_function)(const struct sql_value *arguments, struct buffer *out);
+int db_add_text_function(struct db *db, const char *name, int arguments, sql_text_function call, struct error *e);

@@ -1,4 +1,5 @@
 /* store/function: arguments, results and failures of functions of ours. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +48,22 @@ TEST(function__nothing_to_return__null)
     int64_t got = 0;
     FAIL_IF(ask("SELECT model_elements() IS NULL AND model_elements(1.0) IS NULL", &got, &e));
     assert_int_equal(got, 1);
+}
+
+static void twice(const struct sql_value *arguments, struct buffer *out)
+{
+    buffer_printf(out, "%s%s", arguments[0].text, arguments[0].text);
+}
+
+TEST(function__of_texts__text_or_null)
+{
+    struct db *db = NULL;
+    char *got = NULL;
+    FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e) < 0 || db_add_text_function(db, "twice", 1, twice, &e) < 0);
+    FAIL_IF(db_query_text(db, "SELECT twice('no') || (twice(NULL) IS NULL) || twice('')", NO_VALUES, &got, &e));
+    assert_string_equal(got, "nono1");
+    free(got);
+    db_close(db);
 }
 
 TEST(function__fails__statement_fails_with_its_text)
