@@ -1,4 +1,4 @@
-/* Failures by cause, and excluded combinations by rule. */
+/* Failures by cause. */
 #include <string.h>
 
 #include "page/sections.h"
@@ -77,45 +77,5 @@ int html_failures(struct html_page *p, struct error *e)
         html_add_none(&p->out,
                       "There are further causes; meshsweep status and sql/queries/failures_grouped.sql list them.");
     failure_causes_free(&causes);
-    return rc;
-}
-
-/* --- excluded combinations --- */
-
-static void add_rule(struct html_page *p, const struct stmt *s)
-{
-    html_name(&p->out, "<tr><th scope=row>", stmt_text(s, 0), "");
-    if (strcmp(stmt_text(s, 1), "warn") == 0)
-        buffer_add_text(&p->out, " (only a warning)");
-    buffer_printf(&p->out, "<td class=n>%lld<td class=n>", (long long)stmt_int(s, 2));
-    if (!stmt_is_null(s, 3))
-        buffer_printf(&p->out, "%lld", (long long)stmt_int(s, 3));
-    for (int i = 4; i < 7; i++)
-        html_text(&p->out, "<td>", stmt_text(s, i), "");
-    buffer_add_char(&p->out, '\n');
-}
-
-int html_excluded(struct html_page *p, struct error *e)
-{
-    struct stmt *s = NULL;
-    size_t rows = 0;
-    int rc;
-    while ((rc = db_next(p->db,
-                         "SELECT rule, level, excluded, alone, reason, source, example FROM excluded WHERE excluded > 0"
-                         " ORDER BY excluded DESC LIMIT 500",
-                         NO_VALUES, &s, e)) > 0) {
-        if (rows++ == 0)
-            buffer_add_text(&p->out,
-                            "<div class=scroll tabindex=0><table class=plain><thead><tr><th scope=col>rule<th "
-                            "scope=col>excluded<th scope=col>false for<th scope=col>reason<th scope=col>source<th "
-                            "scope=col>for example</thead><tbody>\n");
-        add_rule(p, s);
-    }
-    if (rows)
-        buffer_add_text(&p->out,
-                        "</tbody></table></div>\n<p class=note>\"Excluded\" counts a combination once, at the first "
-                        "rule that it violates; \"false for\" counts it at every rule that it violates.</p>\n");
-    else if (rc == 0)
-        html_add_none(&p->out, "No rule excluded any combination.");
     return rc;
 }

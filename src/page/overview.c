@@ -11,76 +11,19 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-/* --- overview --- */
-
-struct totals {
-    int64_t attempts, wall_ms, waiting; /* running jobs that their batch system has not begun */
-    double device_hours;                /* NaN: no attempt ended */
-};
-
-static int read_totals(struct html_page *p, struct totals *out, struct error *e)
-{
-    OWNED_STMT *s = NULL;
-    int rc = db_next(p->db,
-                     "SELECT count(*), coalesce(max(a.ended) - min(a.started), -1),"
-                     " sum(1.0 * a.duration_ms * j.devices) / 3600000,"
-                     " (SELECT count(*) FROM attempt AS w JOIN job AS o ON o.id = w.job_id"
-                     " WHERE o.sweep_id = ?1 AND o.state = 'running' AND w.state = 'running' AND w.waits IS NOT NULL)"
-                     " FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-                     " WHERE j.sweep_id = ?1 AND a.state IN ('ok', 'failed') AND a.kind = 'trial'",
-                     VALUES(sql_int(p->data->sweep_id)), &s, e);
-    if (rc > 0)
-        *out = (struct totals){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 3), stmt_double_or_nan(s, 2)};
-    return rc < 0 ? -1 : 0;
-}
-
-static void add_card(struct buffer *out, const char *class, const char *label, const char *value)
-{
-    buffer_printf(out, "<div class=\"card %s\"><b>", class);
-    html_name(out, "", value, "</b><span>");
-    html_name(out, "", label, "</span></div>\n");
-}
-
-static void add_count_card(struct buffer *out, const char *class, const char *label, int64_t count)
-{
-    OWNED char *text = xasprintf("%lld", (long long)count);
-    add_card(out, class, label, text);
-}
-
 /* Once a search has ended, the jobs that it did not choose will not run. */
 static const char *state_words(enum html_state state, bool search_ended)
 {
     return state == HTML_PENDING && search_ended ? "pending, will not run" : html_state_names[state];
 }
 
-static void add_cards(struct html_page *p, const struct totals *t, bool search_ended)
+static int add_cards(struct html_page *p, bool search_ended, struct error *e)
 {
-    const struct html_data *d = p->data;
-    struct buffer *out = &p->out;
-    char duration[32];
-    buffer_add_text(out, "<div class=cards>\n");
-    if (d->combinations >= 0)
-        add_count_card(out, "", "combinations", d->combinations);
-    if (d->excluded >= 0)
-        add_count_card(out, "", "excluded by rules", d->excluded);
-    if (d->duplicates > 0)
-        add_count_card(out, "", "duplicates", d->duplicates);
-    add_count_card(out, "", "jobs", d->jobs_in_all);
-    for (int i = 0; i < HTML_STATE_COUNT; i++) {
-        int64_t count = d->counts[i] - (i == HTML_RUNNING ? t->waiting : 0);
-        if (count > 0)
-            add_count_card(out, html_state_names[i], state_words((enum html_state)i, search_ended), count);
-    }
-    if (t->waiting)
-        add_count_card(out, html_state_names[HTML_PENDING], "waiting at the batch system", t->waiting);
-    add_count_card(out, "", t->attempts == 1 ? "attempt" : "attempts", t->attempts);
-    if (t->wall_ms >= 0)
-        add_card(out, "", "from first to last", format_duration_ms(t->wall_ms, duration, sizeof duration));
-    if (!isnan(t->device_hours)) {
-        OWNED char *hours = t->device_hours < 0.001 ? xstrdup("< 0.001") : xasprintf("%.3g", t->device_hours);
-        add_card(out, "", "device-hours", hours);
-    }
-    buffer_add_text(out, "</div>\n");
+    OWNED_BUFFER states = BUFFER_INIT;
+    for (int i = 0; i < HTML_STATE_COUNT; i++)
+        buffer_printf(&states, "%s\"%s\":%lld", i ? "," : "{", html_state_names[i], (long long)p->data->counts[i]);
+    buffer_add_char(&states, '}');
+    return html_add_document(p, "cards", VALUES(sql_text(buffer_text(&states)), sql_int(search_ended)), e);
 }
 
 /* ok, each failure class, running, pending */
@@ -193,52 +136,6 @@ static void add_time(struct buffer *out, const char *before, int64_t ms)
     buffer_printf(out, "%s%.10s %.8s UTC", before, text, text + 11);
 }
 
-/* Notes about output and samples that were left out because of limits. */
-static int add_left_out(struct html_page *p, struct error *e)
-{
-    OWNED_STMT *s = NULL;
-    int rc = db_next(p->db,
-                     "SELECT count(a.left_out), count(k.attempt_id), min(a.left_out) FROM job AS j"
-                     " JOIN attempt AS a ON a.id = j.attempt_id"
-                     " LEFT JOIN (SELECT DISTINCT attempt_id FROM summary WHERE kept IS NOT NULL) AS k"
-                     " ON k.attempt_id = a.id WHERE j.sweep_id = ?1",
-                     VALUES(sql_int(p->data->sweep_id)), &s, e);
-    if (rc > 0 && stmt_int(s, 0) > 0) {
-        buffer_printf(&p->out,
-                      "<p class=note>Jobs with metrics from only a part of their output (<code>partial</code>): %lld, "
-                      "for example: ",
-                      (long long)stmt_int(s, 0));
-        html_text(&p->out, "", stmt_text(s, 2), "</p>\n");
-    }
-    if (rc > 0 && stmt_int(s, 1) > 0)
-        buffer_printf(&p->out,
-                      "<p class=note>Jobs with so many samples that only evenly spaced ones are kept: %lld. Their "
-                      "summaries cover all samples.</p>\n",
-                      (long long)stmt_int(s, 1));
-    return rc < 0 ? -1 : 0;
-}
-
-/* Results that stand although they were made otherwise. */
-static int add_accepted(struct html_page *p, struct error *e)
-{
-    OWNED_STMT *s = NULL;
-    int rc = db_query(p->db,
-                      "SELECT count(*), what, who, why, at FROM accepted WHERE job_id IN (SELECT id FROM job"
-                      " WHERE sweep_id = ?1) GROUP BY change_id",
-                      VALUES(sql_int(p->data->sweep_id)), &s, e);
-    while (rc >= 0 && (rc = stmt_next(s, e)) > 0) {
-        buffer_printf(&p->out, "<p class=note>Results that were made otherwise and stand all the same: %lld. ",
-                      (long long)stmt_int(s, 0));
-        html_text(&p->out, "<code>", stmt_text(s, 1), "</code>");
-        html_text(&p->out, ", accepted by ", stmt_text(s, 2), "");
-        add_time(&p->out, " at ", stmt_int(s, 4));
-        if (!stmt_is_null(s, 3))
-            html_text(&p->out, ": ", stmt_text(s, 3), "");
-        buffer_add_text(&p->out, "</p>\n");
-    }
-    return rc;
-}
-
 static void add_place(void *context, const struct place_row *row)
 {
     struct html_page *p = context;
@@ -286,32 +183,11 @@ void html_add_search(struct buffer *out, const struct cJSON *search, long long p
     }
 }
 
-/* The page shows only the sweep that was run last. */
-static int add_other_sweeps(struct html_page *p, struct error *e)
-{
-    enum { NAMED = 10 };
-    struct stmt *s = NULL;
-    OWNED_BUFFER names = BUFFER_INIT;
-    long long count = 0;
-    int rc;
-    while ((rc = db_next(p->db, "SELECT name FROM sweep WHERE id <> ?1 ORDER BY last_seen DESC, id DESC",
-                         VALUES(sql_int(p->data->sweep_id)), &s, e)) > 0)
-        if (count++ < NAMED)
-            html_name(&names, count > 1 ? ", " : "", stmt_text(s, 0), "");
-    if (rc == 0 && count > 0) {
-        buffer_add_text(&p->out, "<p class=note>This page shows the sweep that was run last; the database has ");
-        buffer_add_count(&p->out, count, "other");
-        buffer_printf(&p->out, ": %s%s.</p>\n", buffer_text(&names), count > NAMED ? ", …" : "");
-    }
-    return rc < 0 ? -1 : 0;
-}
-
 int html_overview(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
-    struct totals t = {0, 0, 0, NAN};
     cJSON *search = NULL;
-    if (read_totals(p, &t, e) < 0 || status_search_read(p->db, d->sweep_id, &search, e) < 0)
+    if (status_search_read(p->db, d->sweep_id, &search, e) < 0)
         return -1;
     buffer_add_text(&p->out, "<p>");
     if (d->objective) {
@@ -329,11 +205,12 @@ int html_overview(struct html_page *p, struct error *e)
         html_add_search(&p->out, search, d->counts[HTML_PENDING], d->file, p->database);
         buffer_add_text(&p->out, "</p>\n");
     }
-    add_cards(p, &t, json_text_of(search, "why_it_ended"));
-    add_bar(p, json_text_of(search, "why_it_ended"));
+    const bool ended = json_text_of(search, "why_it_ended");
     cJSON_Delete(search);
-    if (places_aside_read(p->db, add_place, p, e) < 0 || add_left_out(p, e) < 0 || add_accepted(p, e) < 0 ||
-        add_other_sweeps(p, e) < 0)
+    if (add_cards(p, ended, e) < 0)
+        return -1;
+    add_bar(p, ended);
+    if (places_aside_read(p->db, add_place, p, e) < 0 || html_add_document(p, "remarks", NO_VALUES, e) < 0)
         return -1;
     if (d->job_count < (size_t)d->jobs_in_all)
         buffer_printf(&p->out,

@@ -11,7 +11,7 @@
 
 static const struct {
     const char *id, *title;
-    html_section *add;
+    html_section *add; /* NULL: sql/page/ID.sql makes it */
 } sections[] = {
     {"winner", "Winner", html_winner},
     {"overview", "Overview", html_overview},
@@ -22,10 +22,10 @@ static const struct {
     {"heat", "Two keys at a time", html_heat},
     {"parallel", "All keys at once", html_parallel},
     {"predicted", "Predicted and measured", html_predicted},
-    {"learning", "Best so far", html_learning},
-    {"timeline", "Time line", html_timeline},
+    {"learning", "Best so far", NULL},
+    {"timeline", "Time line", NULL},
     {"failures", "Failures", html_failures},
-    {"excluded", "Excluded combinations", html_excluded},
+    {"excluded", "Excluded combinations", NULL},
     {"jobs", "All jobs", html_jobs},
 };
 #define SECTION_COUNT LENGTH(sections)
@@ -123,7 +123,7 @@ static int add_sections(struct html_page *p, const struct report_sink *sink, str
         size_t i = section_at(p->data, place);
         buffer_printf(&p->out, "<section id=\"%s\" aria-labelledby=\"%s-h\"><h2 id=\"%s-h\">%s</h2>\n", sections[i].id,
                       sections[i].id, sections[i].id, sections[i].title);
-        if (sections[i].add(p, e) < 0)
+        if ((sections[i].add ? sections[i].add(p, e) : html_add_document(p, sections[i].id, NO_VALUES, e)) < 0)
             return -1;
         buffer_add_text(&p->out, "</section>\n");
         if (flush(p, sink, e) < 0)
@@ -151,7 +151,7 @@ static char *database_name(const char *job_files)
 static int make_page(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e)
 {
     struct html_data data;
-    if (html_data_read(db, &data, e) < 0)
+    if (html_add_functions(db, e) < 0 || html_data_read(db, &data, e) < 0)
         return -1;
     OWNED char *database = database_name(request->job_files);
     const char *in_file = request->live ? NULL : request->job_files;

@@ -115,22 +115,20 @@ struct html_page {
 typedef int html_section(struct html_page *p, struct error *e);
 
 html_section html_overview, html_winner, html_front, html_jobs, html_parallel, html_heat, html_effects, html_predicted,
-    html_learning, html_timeline, html_failures, html_excluded, html_explore, html_curves;
+    html_failures, html_explore, html_curves;
+
+/* A section that sql/page/NAME.sql makes (document.c), after the functions that it calls were added. */
+int html_add_functions(struct db *db, struct error *e);
+int html_add_document(struct html_page *p, const char *name, struct sql_values values, struct error *e);
 
 /* JSON for the page's script: the jobs as columns, their curves, their details. */
 html_section html_embed_jobs, html_embed_curves, html_embed_details;
-
-/* Points in one plot; with more jobs only every n-th is drawn, which the plot says. */
-#define HTML_POINTS_MOST 1500
 
 /* "<p class=none>" with one sentence. */
 void html_add_none(struct buffer *out, const char *sentence);
 
 /* A link to a job: "job 7" with "job " before its number, "7" with "". */
 void html_link_job(struct buffer *out, const char *before, int64_t job);
-
-/* The n such that drawing every n-th of `count` jobs draws at most HTML_POINTS_MOST. */
-size_t html_stride(size_t count);
 
 /* A sentence about the progress and end of the search; nothing if there is none. */
 struct cJSON;
@@ -149,7 +147,7 @@ void html_add_key_value(struct buffer *out, const struct html_column *c, const c
 #define HTML_CHART(id) "<script type=application/json class=chart id=" id ">"
 #define HTML_CHART_END "</script>\n"
 
-/* Says if not all jobs are drawn. */
+/* Says if not all are drawn: of more than 1,500, every n-th is. */
 void html_add_stride_note(struct buffer *out, size_t count);
 
 /* Columns after which texts for the script are cut; html_level_most() gives fewer if the values of all keys would take

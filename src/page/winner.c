@@ -486,25 +486,6 @@ static void add_no_winner(struct html_page *p)
                       failed == d->jobs_in_all ? "" : " yet", failed);
 }
 
-/* Why the value is no plain average of what is recorded. */
-static int add_statement(struct html_page *p, int64_t job, struct error *e)
-{
-    static const char sql[] =
-        "SELECT printf('SELECT value FROM job_metric WHERE job_id = %d AND name = %Q', m.job_id, m.name),"
-        " iif(m.attempts > 1, printf('the median over %d attempts, each ', m.attempts), '')"
-        " || CASE WHEN d.expression IS NOT NULL THEN 'worked out from other metrics' WHEN d.take IS NULL THEN 'as "
-        "recorded'"
-        " ELSE 'the ' || d.take || ' of its samples' || iif(d.warmup, printf(' after %d of warm-up', d.warmup), '') END"
-        " FROM job_metric AS m LEFT JOIN metric_definition AS d ON d.name = m.name WHERE m.job_id = ?1 AND m.name = ?2";
-    OWNED_STMT *s = NULL;
-    int rc = db_next(p->db, sql, VALUES(sql_int(job), sql_text(p->data->objective)), &s, e);
-    if (rc > 0) {
-        html_text(&p->out, "<p class=note>In SQL: <code>", stmt_text(s, 0), "</code>, ");
-        html_text(&p->out, "", stmt_text(s, 1), "; an average over all rows of a metric is another figure.</p>\n");
-    }
-    return rc < 0 ? -1 : 0;
-}
-
 static int add_winner(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
@@ -520,7 +501,7 @@ static int add_winner(struct html_page *p, struct error *e)
     html_name(&p->out, "</b> ", d->objective, ", ");
     html_link_job(&p->out, "job ", best->id);
     buffer_add_text(&p->out, "</p>\n");
-    if (add_statement(p, best->id, e) < 0)
+    if (html_add_document(p, "statement", VALUES(sql_int(best->id), sql_text(d->objective)), e) < 0)
         return -1;
     return add_winner_details(p, (size_t)d->best, &lead, e);
 }

@@ -1,0 +1,189 @@
+/* Sections that one statement in sql/page/ makes: a JSON array of objects, each a piece of HTML.
+ *
+ *   {"none": "sentence"}                   instead of what there is not
+ *   {"note": [HTML, value, HTML, …]}       a paragraph; values are escaped, what stands between them is SQL's own
+ *   {"heading": "text"}
+ *   {"cards": [["class", "label", "value"], …]}
+ *   {"chart": "id", "data": "JSON text"}   for the script (charts.js)
+ *   {"legend": "HTML"}                     the items of a list
+ *   {"points": number}                     says if not all are drawn (html_add_stride_note)
+ *   {"figures": "caption", "columns": ["title" or ["title", "unit"], …], "rows": [[job, cell, …], …], "all": number,
+ *    "others": "…"}                        a table (figures_begin); null is a missing number, "" a missing text
+ *   {"table": ["title", …], "rows": [["row's title", cell, …], …]}          a plain one */
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "database/function.h"
+#include "page/sections.h"
+#include "report/text.h"
+#include "results/json.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+/* --- SQL's functions: numbers as C writes them, which rounds halves otherwise than SQLite --- */
+
+static double number_of(const struct sql_value *v)
+{
+    return v->type == COLUMN_INT ? (double)v->integer : v->real;
+}
+
+/* duration(ms) */
+static void add_duration(const struct sql_value *arguments, struct buffer *out)
+{
+    char text[32];
+    buffer_add_text(out, format_duration_ms((int64_t)number_of(arguments), text, sizeof text));
+}
+
+/* fixed(number, digits) */
+static void add_fixed(const struct sql_value *arguments, struct buffer *out)
+{
+    buffer_printf(out, "%.*f", (int)arguments[1].integer, number_of(arguments));
+}
+
+/* rounded(number) */
+static void add_rounded(const struct sql_value *arguments, struct buffer *out)
+{
+    text_add_rounded(out, number_of(arguments));
+}
+
+/* shown(text, columns): cut, and with escapes of what cannot be seen */
+static void add_shown(const struct sql_value *arguments, struct buffer *out)
+{
+    if (arguments[0].type == COLUMN_TEXT)
+        text_add_printable(out, arguments[0].text, strlen(arguments[0].text), (size_t)arguments[1].integer, false);
+}
+
+int html_add_functions(struct db *db, struct error *e)
+{
+    return db_add_text_function(db, "duration", 1, add_duration, e) < 0 ||
+                   db_add_text_function(db, "fixed", 2, add_fixed, e) < 0 ||
+                   db_add_text_function(db, "rounded", 1, add_rounded, e) < 0 ||
+                   db_add_text_function(db, "shown", 2, add_shown, e) < 0
+               ? -1
+               : 0;
+}
+
+/* --- pieces --- */
+
+static void add_note(struct buffer *out, const cJSON *parts)
+{
+    const cJSON *part;
+    bool is_value = false;
+    buffer_add_text(out, "<p class=note>");
+    cJSON_ArrayForEach(part, parts)
+    {
+        if (is_value)
+            html_add(out, part->valuestring, HTML_TEXT_MOST);
+        else
+            buffer_add_text(out, part->valuestring);
+        is_value = !is_value;
+    }
+    buffer_add_text(out, "</p>\n");
+}
+
+/* The script element may not end within. */
+static void add_chart(struct buffer *out, const char *id, const char *data)
+{
+    buffer_printf(out, HTML_CHART("%s"), id);
+    for (; *data; data++)
+        if (*data == '<')
+            buffer_add_text(out, "\\u003c");
+        else
+            buffer_add_char(out, *data);
+    buffer_add_text(out, HTML_CHART_END);
+}
+
+static void add_cards(struct buffer *out, const cJSON *cards)
+{
+    const cJSON *card;
+    buffer_add_text(out, "<div class=cards>\n");
+    cJSON_ArrayForEach(card, cards)
+    {
+        buffer_printf(out, "<div class=\"card %s\"><b>", card->child->valuestring);
+        html_name(out, "", card->child->next->next->valuestring, "</b><span>");
+        html_name(out, "", card->child->next->valuestring, "</span></div>\n");
+    }
+    buffer_add_text(out, "</div>\n");
+}
+
+/* Those behind the first. */
+static void add_cells(struct buffer *out, const cJSON *cell)
+{
+    while ((cell = cell->next))
+        if (cJSON_IsString(cell))
+            html_text(out, "<td>", cell->valuestring, "");
+        else
+            figures_number(out, cJSON_IsNumber(cell) ? cell->valuedouble : NAN);
+    buffer_add_char(out, '\n');
+}
+
+static void add_table(struct buffer *out, const cJSON *titles, const cJSON *rows)
+{
+    const cJSON *item;
+    buffer_add_text(out, "<div class=scroll tabindex=0><table class=plain><thead><tr>");
+    cJSON_ArrayForEach(item, titles) html_name(out, "<th scope=col>", item->valuestring, "");
+    buffer_add_text(out, "</thead><tbody>\n");
+    cJSON_ArrayForEach(item, rows)
+    {
+        html_text(out, "<tr><th scope=row>", item->child->valuestring, "");
+        add_cells(out, item->child);
+    }
+    buffer_add_text(out, "</tbody></table></div>\n");
+}
+
+static void add_figures(struct buffer *out, const cJSON *piece)
+{
+    const cJSON *columns = cJSON_GetObjectItemCaseSensitive(piece, "columns"),
+                *rows = cJSON_GetObjectItemCaseSensitive(piece, "rows"), *item;
+    OWNED struct figures_column *titles = xcalloc((size_t)cJSON_GetArraySize(columns) + 1, sizeof *titles);
+    size_t count = 0;
+    cJSON_ArrayForEach(item, columns) titles[count++] =
+        cJSON_IsString(item) ? (struct figures_column){item->valuestring, NULL}
+                             : (struct figures_column){item->child->valuestring, item->child->next->valuestring};
+    figures_begin(out, piece->child->valuestring, titles, count);
+    cJSON_ArrayForEach(item, rows)
+    {
+        figures_job(out, (int64_t)item->child->valuedouble);
+        add_cells(out, item->child);
+    }
+    figures_end(out, (size_t)cJSON_GetArraySize(rows), (size_t)json_count_of(piece, "all"),
+                json_text_of(piece, "others"));
+}
+
+static void add_piece(struct buffer *out, const cJSON *piece)
+{
+    const cJSON *what = piece->child;
+    if (!strcmp(what->string, "none"))
+        html_add_none(out, what->valuestring);
+    else if (!strcmp(what->string, "note"))
+        add_note(out, what);
+    else if (!strcmp(what->string, "heading"))
+        buffer_printf(out, "<h3>%s</h3>\n", what->valuestring);
+    else if (!strcmp(what->string, "chart"))
+        add_chart(out, what->valuestring, json_text_of(piece, "data"));
+    else if (!strcmp(what->string, "legend"))
+        buffer_printf(out, "<ul class=legend>%s</ul>\n", what->valuestring);
+    else if (!strcmp(what->string, "cards"))
+        add_cards(out, what);
+    else if (!strcmp(what->string, "table"))
+        add_table(out, what, what->next);
+    else if (!strcmp(what->string, "points"))
+        html_add_stride_note(out, (size_t)what->valuedouble);
+    else
+        add_figures(out, piece);
+}
+
+int html_add_document(struct html_page *p, const char *name, struct sql_values values, struct error *e)
+{
+    OWNED_STMT *s = NULL;
+    OWNED char *file = xasprintf("sql/page/%s.sql", name);
+    cJSON *document = NULL;
+    const cJSON *piece;
+    int rc = answer_open(p->db, file, NULL, values, &s, e);
+    rc = rc < 0 ? rc : stmt_next(s, e);
+    rc = rc <= 0 ? rc : answer_take(s, 0, &document, e);
+    cJSON_ArrayForEach(piece, document) add_piece(&p->out, piece);
+    cJSON_Delete(document);
+    return rc < 0 ? -1 : 0;
+}
