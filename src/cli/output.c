@@ -14,7 +14,7 @@
 #include <cjson/cJSON.h>
 
 #include "cli/command.h"
-#include "process/pager.h"
+#include "process/external_command.h"
 #include "process/process.h"
 #include "report/progress_events.h"
 #include "report/text.h"

@@ -15,7 +15,7 @@
 #include "process/job_file.h"
 #include "process/log_cap.h"
 #include "process/process.h"
-#include "process/slot_owners.h"
+#include "process/supervisor.h"
 #include "util/error.h"
 #include "util/fault.h"
 #include "util/file.h"

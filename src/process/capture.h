@@ -15,7 +15,7 @@ struct capture {
     char *scratch_dir; /* absolute */
     size_t slot;
     int64_t cap_bytes;
-    int owners_fd;           /* see process/slot_owners.h; borrowed, -1: none */
+    int owners_fd;           /* see slot_owners_open; borrowed, -1: none */
     int room_fd;             /* a file beside the slots', to ask whether the disk is full; borrowed, -1: none */
     int idle_fd;             /* the slot's empty log, open for reading; -1: none yet */
     int fd;                  /* the running attempt's log, open for reading; -1: none */

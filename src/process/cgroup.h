@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Makes the group "meshsweep:<token>:" and moves the calling process with all its threads there; `token` ends with "-"
@@ -22,3 +23,14 @@ bool cgroup_holds(pid_t pid, const char *prefix);
 
 /* Removes groups of such tokens in which there is no process any more, below the one that the caller is in. */
 void cgroup_remove_empty(const char *prefix);
+
+/* --- how many were killed for want of memory ---
+ *
+ * The kernel's own count of processes that its out-of-memory killer ended, in our memory cgroup where it tells
+ * (memory.events of v2, memory.oom_control of v1), else on the machine (/proc/vmstat). Field "oom_kill" in each. */
+
+/* A descriptor to read the count from, the caller's to close; -1 when the kernel does not tell. */
+int oom_counter_open(void);
+
+/* The count so far; 0 when `fd` is -1. */
+int64_t oom_counter_read(int fd);

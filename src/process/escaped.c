@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "process/cgroup.h"
-#include "process/inherited_mark.h"
 #include "process/process.h"
 #include "process/process_table.h"
 #include "process/supervisor.h"

@@ -48,3 +48,16 @@ int external_command_run_watched(const struct external_command *command, const s
  * ran to an end, with *exit_code as above; -1 when it could not be started. */
 int external_command_pour(const struct external_command *command, const int fds[2], const sigset_t *watched,
                           int *exit_code, int *signal_number, struct error *e);
+
+/* --- pager ---
+ *
+ * A program that shows standard output page by page on the terminal, such as less: one at a time, as in git. */
+
+/* Starts `command` by /bin/sh, with LESS=FRX and LV=-c in its environment where these are not set: less ends by itself
+ * when all fits on the screen, and shows colours. Descriptor 1, and with `with_errors` 2, lead to it from now on. What
+ * ends this process by SIGINT, SIGTERM, SIGHUP or SIGQUIT lets the pager, which has the terminal, end first. */
+int pager_start(const char *command, bool with_errors, struct error *e);
+
+/* Closes descriptors 1 and 2 and waits until the reader has seen enough; nothing where no pager was started. Ctrl-C is
+ * the pager's meanwhile. What streams still hold is to be flushed before. */
+void pager_end(void);

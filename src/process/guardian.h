@@ -10,7 +10,7 @@
  *   the runner killed              ended within the grace period of [job] and some tenths of a second
  *   the guardian killed            nothing happens; should the runner be killed later, it is as below
  *   both killed                    ended by the next runner on the database, before it starts anything
- * What does not: without a cgroup, a process that took off the runner's mark (process/inherited_mark.h) as well as its
+ * What does not: without a cgroup, a process that took off the runner's mark (process/process.h) as well as its
  * environment, and that no process of a job is above any more; and one of another user, who may not be signalled. */
 #pragma once
 

@@ -19,7 +19,7 @@ struct process_start {
     int output_fd, error_fd;  /* become descriptors 1 and 2; 3 or above, may be the same */
     const sigset_t
         *changed_signals; /* process_changed_signals of any time since which none was changed; NULL: of now */
-    uint64_t mark;        /* process/inherited_mark.h; 0: none */
+    uint64_t mark;        /* inherited_mark(); 0: none */
     const struct rlimit *open_files; /* NULL: as the caller's */
 };
 
@@ -75,3 +75,22 @@ int process_reap(pid_t pid);
 
 /* The same, and kills it (SIGKILL) when it has not ended after `limit_us`. */
 int process_end_within(pid_t pid, int64_t limit_us);
+
+/* --- the mark that jobs inherit ---
+ *
+ * A mark that everything a job starts inherits and that no change of environment, session, parent or descriptors takes
+ * away: the soft limit of RLIMIT_RTTIME, a resource limit that is without limit nearly everywhere, set to a number so
+ * high (over 100,000 years) that it never limits anything. An ordinary user may set it, and anybody may read it
+ * in /proc/PID/limits, also of a process that hides its environment.
+ *
+ * A process loses it where it sets that limit itself (`ulimit -R`, `prlimit --rttime`) or logs in anew through PAM (su,
+ * sudo); one that was started by somebody else's daemon never had it. */
+
+/* The mark of a token, "<database>:<runner>" or "<database>" alone; never 0. Both parts are hashed, 31 bits each. */
+uint64_t inherited_mark(const char *token);
+
+/* Gives it to the calling process; nothing where another limit, of somebody else's, is in force. Async-signal-safe. */
+void inherited_mark_set(uint64_t mark);
+
+/* Returns whether the process bears the mark of the token; with a token of one part, any of that database. */
+bool inherited_mark_borne(pid_t pid, const char *token);

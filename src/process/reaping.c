@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "process/oom_counter.h"
+#include "process/cgroup.h"
 #include "process/process.h"
 #include "process/slot.h"
 #include "util/clock.h"

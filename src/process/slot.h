@@ -68,7 +68,7 @@ struct supervisor {
     struct tree_root *roots; /* one per slot, in step; NO_ROOT where none is running */
     size_t slot_count, running_count;
     char *scratch_dir, *token_prefix;
-    uint64_t mark; /* of the token, process/inherited_mark.h */
+    uint64_t mark; /* of the token, process/process.h */
     bool (*first_metric)(void *context, int64_t attempt, const struct attempt_files *files);
     int64_t (*read_on)(void *context, int64_t attempt, const struct attempt_files *files);
     void *context;
@@ -99,13 +99,8 @@ struct supervisor {
 /* Takes note of what clock_still_us has grown by, before anything is reaped or started. */
 void supervisor_note_stillness(struct supervisor *s);
 
-/* --- slot_states.c --- */
-
 /* Moves a slot on, and does what the move asks for. */
 void slot_handle(struct supervisor *s, size_t index, enum slot_event event, int64_t now_ms);
-
-/* When the slot next needs attention; INT64_MAX when only its own end can bring news. */
-int64_t slot_due_ms(const struct slot *slot);
 
 /* --- reaping.c --- */
 

@@ -1,20 +1,24 @@
 #include "process/supervisor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/inherited_mark.h"
+#include "process/capture.h"
+#include "process/cgroup.h"
 #include "process/interrupts.h"
 #include "process/job_file.h"
-#include "process/oom_counter.h"
 #include "process/process.h"
 #include "process/slot.h"
-#include "process/slot_owners.h"
 #include "util/clock.h"
+#include "util/fault.h"
 #include "util/file.h"
 #include "util/memory.h"
 
@@ -39,6 +43,39 @@ char *boot_id_read(char out[64])
         out[strcspn(out, "\n")] = '\0';
     }
     return out;
+}
+
+/* --- the owners of logs --- */
+
+static char *owners_path(const char *scratch_dir)
+{
+    return xasprintf("%s/owners", scratch_dir);
+}
+
+int slot_owners_open(const char *scratch_dir)
+{
+    OWNED char *path = owners_path(scratch_dir);
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
+void slot_owner_set(int fd, size_t slot, int64_t attempt)
+{
+    ssize_t n = fd >= 0 ? pwrite(fd, &attempt, sizeof attempt, (off_t)(slot * sizeof attempt)) : 0;
+    (void)n; /* a full disk: the log will not be saved after a crash, and that is all */
+}
+
+int slot_of_attempt(const char *scratch_dir, int64_t attempt)
+{
+    char *path = owners_path(scratch_dir);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), slot = 0;
+    int64_t owner = 0;
+    free(path);
+    if (fd < 0)
+        return -1;
+    while (pread(fd, &owner, sizeof owner, (off_t)slot * (off_t)sizeof owner) == sizeof owner && owner != attempt)
+        slot++;
+    close(fd);
+    return owner == attempt ? slot : -1;
 }
 
 /* --- create --- */
@@ -173,6 +210,358 @@ bool supervisor_files(const struct supervisor *s, int64_t attempt, struct attemp
     const struct capture *c = &s->slots[index].capture;
     *out = (struct attempt_files){c->fd, c->log_path, c->metrics_path};
     return true;
+}
+
+/* --- states --- */
+
+enum {
+    SETTLE_MS = 100,
+    KILL_PATIENCE_MS = 10000, /* a process in an uninterruptible sleep may never go: the slot must not wait for ever */
+    KILL_SWEEPS = 3,
+    CHECK_DELAY_MAX_MS = 50
+};
+
+enum slot_action { ACTION_NONE, ACTION_TERMINATE, ACTION_KILL, ACTION_FINISH, ACTION_GIVE_UP };
+
+struct transition {
+    enum slot_state next; /* SLOT_FREE: stays where it is */
+    enum slot_action action;
+};
+
+/* What is not listed changes nothing. */
+static const struct transition transitions[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
+    [SLOT_RUNNING] = {[EVENT_SURVIVORS] = {SLOT_SETTLING, ACTION_NONE},
+                      [EVENT_GONE] = {SLOT_ENDED, ACTION_FINISH},
+                      [EVENT_STOP] = {SLOT_TERMINATING, ACTION_TERMINATE},
+                      [EVENT_HURRY] = {SLOT_KILLING, ACTION_KILL}},
+    [SLOT_SETTLING] = {[EVENT_GONE] = {SLOT_ENDED, ACTION_FINISH},
+                       [EVENT_STOP] = {SLOT_TERMINATING, ACTION_TERMINATE},
+                       [EVENT_HURRY] = {SLOT_KILLING, ACTION_KILL},
+                       [EVENT_TIME] = {SLOT_TERMINATING, ACTION_TERMINATE}},
+    [SLOT_TERMINATING] = {[EVENT_GONE] = {SLOT_ENDED, ACTION_FINISH},
+                          [EVENT_HURRY] = {SLOT_KILLING, ACTION_KILL},
+                          [EVENT_TIME] = {SLOT_KILLING, ACTION_KILL}},
+    [SLOT_KILLING] = {[EVENT_SURVIVORS] = {SLOT_FREE, ACTION_KILL},
+                      [EVENT_GONE] = {SLOT_ENDED, ACTION_FINISH},
+                      [EVENT_TIME] = {SLOT_ENDED, ACTION_GIVE_UP}},
+};
+
+/* Signals everything alive of the tree in the table. Returns how many processes besides the leader were reached. */
+static int signal_tree(struct supervisor *s, size_t index, const int *signals)
+{
+    int others = 0;
+    for (size_t i = 0; i < s->table.count; i++) {
+        const struct process_entry *entry = &s->table.entries[i];
+        if (entry->owner == (int)index && entry->live && process_signal(entry->pid, entry->start_ticks, signals))
+            others += entry->pid != s->slots[index].pid;
+    }
+    return others;
+}
+
+static void count_leftovers(struct slot *slot, int found)
+{
+    if (slot->leader_gone && found > slot->outcome.leftover_count)
+        slot->outcome.leftover_count = found;
+}
+
+static void terminate_tree(struct supervisor *s, size_t index)
+{
+    if (s->terminate && s->terminate(s->terminate_context, s->slots[index].outcome.attempt))
+        return;
+    supervisor_scan(s);
+    struct slot *slot = &s->slots[index];
+    count_leftovers(slot, signal_tree(s, index, process_terminate));
+    /* The group at least is certain where /proc cannot be read: its leader is a child not yet reaped. */
+    for (const int *p = process_terminate; s->table.count == 0 && !slot->leader_gone && *p; p++)
+        kill(-slot->pid, *p);
+    FAULT(TREE_TERMINATED);
+}
+
+static void kill_tree(struct supervisor *s, size_t index)
+{
+    struct slot *slot = &s->slots[index];
+    /* The whole group at once, which a process that forks cannot outrun. Its number is certain: the leader is a
+     * child not yet reaped. */
+    if (!slot->leader_gone)
+        kill(-slot->pid, SIGKILL);
+    for (int sweep = 0; sweep < KILL_SWEEPS; sweep++) {
+        if (sweep > 0)
+            s->table_fresh = false;
+        supervisor_scan(s);
+        int found = signal_tree(s, index, process_kill);
+        if (sweep == 0)
+            count_leftovers(slot, found);
+        if (found == 0)
+            break;
+    }
+    s->table_fresh = false;
+}
+
+/* Asks for a scan, in a while, for what escaped the job's session unseen, once for all jobs that end until then. */
+static void ask_for_scan(struct supervisor *s)
+{
+    int64_t at_ms = clock_monotonic_ms() + s->scan_interval_ms;
+    if (at_ms < s->scan_ms)
+        s->scan_ms = at_ms;
+}
+
+static void finish(struct supervisor *s, size_t index, bool verified)
+{
+    struct slot *slot = &s->slots[index];
+    enum capture_hold hold = capture_hold(&slot->capture);
+    bool reusable = verified && hold != CAPTURE_HELD;
+    struct captured kept = capture_end(&slot->capture, slot->outcome.attempt, slot->job_dir, reusable);
+    slot->outcome.log_path = kept.log_path;
+    slot->outcome.log_bytes = kept.log_bytes;
+    slot->outcome.log_cap_bytes = kept.cap_bytes;
+    slot->outcome.log_error = kept.log_error;
+    slot->outcome.directory_moved = kept.directory_moved;
+    slot->outcome.disk_full = kept.disk_full;
+    slot->outcome.metrics_path = kept.metrics_path;
+    free(slot->job_dir);
+    slot->job_dir = NULL;
+    s->roots[index] = NO_ROOT;
+    ask_for_scan(s);
+}
+
+static void give_up(struct supervisor *s, size_t index)
+{
+    struct slot *slot = &s->slots[index];
+    if (!slot->leader_gone)
+        supervisor_date_end(s, slot);
+    finish(s, index, false);
+}
+
+static void act(struct supervisor *s, size_t index, enum slot_action action)
+{
+    switch (action) {
+    case ACTION_NONE:
+        break;
+    case ACTION_TERMINATE:
+        terminate_tree(s, index);
+        break;
+    case ACTION_KILL:
+        kill_tree(s, index);
+        break;
+    case ACTION_FINISH:
+        finish(s, index, true);
+        break;
+    case ACTION_GIVE_UP:
+        give_up(s, index);
+        break;
+    }
+}
+
+static int64_t state_length_ms(const struct slot *slot)
+{
+    switch (slot->state) {
+    case SLOT_SETTLING:
+        return SETTLE_MS;
+    case SLOT_TERMINATING:
+        return slot->grace_ms;
+    case SLOT_KILLING:
+        return KILL_PATIENCE_MS;
+    default:
+        return INT64_MAX;
+    }
+}
+
+static void enter(struct slot *slot, enum slot_state next, int64_t now_ms)
+{
+    slot->state = next;
+    int64_t length_ms = state_length_ms(slot);
+    slot->until_ms = length_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + length_ms;
+    slot->check_delay_ms = 0;
+}
+
+static void schedule_check(struct slot *slot, int64_t now_ms)
+{
+    slot->check_delay_ms = slot->check_delay_ms ? slot->check_delay_ms * 2 : 1;
+    if (slot->check_delay_ms > CHECK_DELAY_MAX_MS)
+        slot->check_delay_ms = CHECK_DELAY_MAX_MS;
+    slot->check_ms = now_ms + slot->check_delay_ms;
+}
+
+void slot_handle(struct supervisor *s, size_t index, enum slot_event event, int64_t now_ms)
+{
+    struct slot *slot = &s->slots[index];
+    assert(slot->state != SLOT_FREE && slot->state != SLOT_ENDED);
+    const struct transition *t = &transitions[slot->state][event];
+    if (t->next != SLOT_FREE)
+        enter(slot, t->next, now_ms);
+    schedule_check(slot, now_ms);
+    act(s, index, t->action);
+}
+
+/* When the slot next needs attention; INT64_MAX when only its own end can bring news. */
+static int64_t slot_due_ms(const struct slot *slot)
+{
+    if (slot->state == SLOT_FREE || slot->state == SLOT_ENDED)
+        return INT64_MAX;
+    if (slot->state == SLOT_RUNNING)
+        return slot->leader_gone ? slot->check_ms : slot->look_ms;
+    bool checks = slot->leader_gone || slot->state == SLOT_KILLING;
+    return checks && slot->check_ms < slot->until_ms ? slot->check_ms : slot->until_ms;
+}
+
+/* --- starts --- */
+
+#define OOM_COUNT_AGE_MS 100 /* a reading this old serves as "before": one per job would cost more than it tells */
+
+static bool names(const char *setting, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(setting, name, length) == 0 && setting[length] == '=';
+}
+
+/* The launch's environment under our two variables. The array and its first two strings are the caller's. */
+static char **job_environment(const struct supervisor *s, const struct launch *launch, const char *metrics_path)
+{
+    size_t count = 0;
+    while (launch->environment[count])
+        count++;
+    char **environment = xcalloc(count + 3, sizeof *environment);
+    environment[0] = xasprintf("MESHSWEEP_ATTEMPT=%s:%" PRId64, s->token_prefix, launch->attempt);
+    environment[1] = xasprintf("MESHSWEEP_METRICS=%s", metrics_path);
+    size_t filled = 2;
+    for (size_t i = 0; i < count; i++)
+        if (!names(launch->environment[i], "MESHSWEEP_ATTEMPT") && !names(launch->environment[i], "MESHSWEEP_METRICS"))
+            environment[filled++] = launch->environment[i];
+    return environment;
+}
+
+static void job_environment_free(char **environment)
+{
+    free_all(environment[0], environment[1], environment);
+}
+
+static pid_t start_process(const struct supervisor *s, const struct launch *launch, const struct capture *capture,
+                           const int output[STREAM_COUNT], int64_t *start_ticks, struct process_failure *failure)
+{
+    pid_t pid = -1;
+    char **environment = job_environment(s, launch, capture->metrics_path);
+    *failure = (struct process_failure){ENOENT, "exec"};
+    OWNED char *program =
+        launch->argv[0] ? process_find_program(launch->argv[0], environment, launch->directory, &failure->error_number)
+                        : NULL;
+    const struct process_start start = {program,    launch->argv,  environment, launch->directory,
+                                        s->null_fd, output[0],     output[1],   &s->changed_signals,
+                                        s->mark,    &s->open_files};
+    if (program)
+        pid = process_spawn(&start, start_ticks, failure);
+    job_environment_free(environment);
+    return pid;
+}
+
+static int64_t oom_count_before(struct supervisor *s, int64_t now_ms)
+{
+    if (now_ms - s->oom_read_ms >= OOM_COUNT_AGE_MS) {
+        s->oom_count = oom_counter_read(s->oom_fd);
+        s->oom_read_ms = now_ms;
+    }
+    return s->oom_count;
+}
+
+static size_t free_slot(const struct supervisor *s)
+{
+    size_t index = 0;
+    while (index < s->slot_count && s->slots[index].state != SLOT_FREE)
+        index++;
+    assert(index < s->slot_count);
+    return index;
+}
+
+static void set_starting(struct supervisor *s, size_t index, const struct launch *launch, int64_t now_ms)
+{
+    struct slot *slot = &s->slots[index];
+    slot->oom_before = oom_count_before(s, now_ms);
+    supervisor_note_stillness(s);
+    slot->still_before_us = s->still_us;
+    slot->frozen_before_us = s->frozen_us;
+    slot->alone = s->running_count == 0;
+    for (size_t i = 0; !slot->alone && i < s->slot_count; i++)
+        s->slots[i].alone = false;
+    s->running_count++;
+    slot->leader_gone = slot->cancelled = false;
+    slot->grace_ms = launch->grace_ms;
+    slot->limits = (struct deadline_limits){launch->timeout_ms, launch->idle_timeout_ms, launch->startup_timeout_ms};
+    slot->progress = (struct deadline_state){now_ms, now_ms, false};
+    slot->seen = (struct capture_activity){0};
+    slot->until_ms = INT64_MAX;
+    slot->outcome = (struct outcome){.attempt = launch->attempt, .exit_code = -1, .started_wall_ms = clock_wall_ms()};
+}
+
+static void set_running(struct supervisor *s, size_t index, const struct launch *launch, pid_t pid, int64_t start_ticks)
+{
+    struct slot *slot = &s->slots[index];
+    int64_t now_ms = slot->progress.started_ms;
+    slot->state = SLOT_RUNNING;
+    slot->pid = pid;
+    slot->start_ticks = start_ticks;
+    slot->job_dir = xstrdup(launch->job_dir);
+    slot->look_ms = deadline_look_ms(&slot->limits, &slot->progress, now_ms);
+    s->roots[index] = (struct tree_root){pid, start_ticks, false, launch->attempt};
+    FAULT(SPAWNED);
+}
+
+/* It would start in a directory that has been removed. */
+static bool has_no_directory(const struct launch *launch)
+{
+    struct stat status;
+    return !launch->directory && stat(".", &status) == 0 && status.st_nlink == 0;
+}
+
+static const char *subject_of(const struct launch *launch, const char *stage)
+{
+    if (strcmp(stage, "exec") == 0)
+        return launch->argv[0];
+    return strcmp(stage, "chdir") != 0 ? NULL : launch->directory ? launch->directory : "to the runner's";
+}
+
+static void set_not_started(struct slot *slot, const struct launch *launch, const struct process_failure *failure)
+{
+    const char *subject = subject_of(launch, failure->stage);
+    slot->state = SLOT_ENDED;
+    slot->leader_gone = true;
+    slot->outcome.ending = ENDING_SPAWN_FAILED;
+    slot->outcome.error_number = failure->error_number;
+    slot->outcome.spawn_stage = failure->stage;
+    slot->outcome.spawn_subject = subject ? xstrdup(subject) : NULL;
+    slot->outcome.note = launch->not_prepared ? xstrdup(launch->not_prepared) : NULL;
+    slot->outcome.ended_wall_ms = clock_wall_ms();
+}
+
+struct location supervisor_start(struct supervisor *s, const struct launch *launch)
+{
+    size_t index = free_slot(s);
+    struct slot *slot = &s->slots[index];
+    struct process_failure failure = {0, "log"};
+    pid_t pid = -1;
+    int64_t start_ticks = 0;
+    set_starting(s, index, launch, clock_monotonic_ms());
+    char *own_dir = launch->make_job_dir ? job_directory_absolute(launch->job_dir) : NULL;
+    int output[STREAM_COUNT];
+    const bool captures = capture_begin(&slot->capture, launch->attempt, own_dir, output) == 0;
+    if (!captures)
+        failure.error_number = errno;
+    else if (launch->not_prepared)
+        failure = (struct process_failure){0, "job files"};
+    else if (has_no_directory(launch))
+        failure = (struct process_failure){ENOENT, "chdir"};
+    else
+        pid = start_process(s, launch, &slot->capture, output, &start_ticks, &failure);
+    free(own_dir);
+    if (captures)
+        capture_close_child(output);
+    s->table_fresh = false;
+    if (pid >= 0) {
+        set_running(s, index, launch, pid, start_ticks);
+        return (struct location){(int64_t)index, {pid, start_ticks}};
+    }
+    if (captures)
+        capture_abandon(&slot->capture);
+    set_not_started(slot, launch, &failure);
+    return (struct location){(int64_t)index, {0, 0}};
 }
 
 /* --- wait --- */

@@ -179,7 +179,7 @@ bool supervisor_files(const struct supervisor *s, int64_t attempt, struct attemp
 /* --- for recovery: processes that a dead runner left --- */
 
 /* Ends (TERM, `grace_ms`, KILL, verified) every process whose environment holds MESHSWEEP_ATTEMPT=<token_prefix>:… or
- * that bears that token's mark (process/inherited_mark.h) or is in a group of it (process/cgroup.h), and what descends
+ * that bears that token's mark (process/process.h) or is in a group of it (process/cgroup.h), and what descends
  * from one: all of a database, or of one of its runners. Never touches the caller or its ancestors.
  * Returns how many were found, -1 when some would not go. */
 int supervisor_end_escaped(const char *token_prefix, int64_t grace_ms, struct error *e);
@@ -193,3 +193,15 @@ const char *supervisor_lacks(void);
 
 /* The machine's boot id ("" where there is none), for the database. */
 char *boot_id_read(char out[64]);
+
+/* --- The owners of the slots' logs, on disk, for the next runner if this one dies --- */
+
+/* A file in the scratch directory says whose the slots' logs are: the attempt ids of the slots in order, 64 bits each.
+ * Returns a descriptor to write it with, the caller's; -1 when it cannot be made (then nothing can be saved later). */
+int slot_owners_open(const char *scratch_dir);
+
+/* Notes that the slot's log is this attempt's. Survives a kill; costs a microsecond. `fd` may be -1. */
+void slot_owner_set(int fd, size_t slot, int64_t attempt);
+
+/* The slot whose log is the attempt's, -1 when none is. For after a death, before the file is begun anew. */
+int slot_of_attempt(const char *scratch_dir, int64_t attempt);

@@ -11,7 +11,7 @@
 
 #include "metrics/classify.h"
 #include "process/job_file.h"
-#include "process/slot_owners.h"
+#include "process/supervisor.h"
 #include "run/recording.h"
 #include "run/starter.h"
 #include "util/memory.h"

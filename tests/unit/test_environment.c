@@ -10,9 +10,9 @@
 
 #include "device/models.h"
 #include "device/provenance.h"
+#include "process/cgroup.h"
 #include "process/environment.h"
 #include "process/external_command.h"
-#include "process/oom_counter.h"
 #include "process/process.h"
 #include "unit_test.h"
 #include "util/clock.h"

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/inherited_mark.h"
+#include "process/process.h"
 #include "unit_test.h"
 
 static rlim_t soft_limit(void)

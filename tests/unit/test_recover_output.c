@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "database_fixture.h"
-#include "process/slot_owners.h"
+#include "process/supervisor.h"
 #include "run/recover_output.h"
 #include "unit_test.h"
 #include "util/embedded.h"
