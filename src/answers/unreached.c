@@ -62,7 +62,7 @@ static void mark(const size_t *keys, size_t count, bool *reached)
         reached[keys[i]] = true;
 }
 
-/* How many nodes, devices and processes there are (space/job_shape.h). */
+/* How many nodes, devices and processes there are (space/launch.h). */
 static bool is_of_shape(const struct key *key)
 {
     static const char *const names[] = {"num_hosts",     "num_nodes",      "num_devices_per_host",

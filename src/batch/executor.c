@@ -11,7 +11,7 @@
 #include "batch/script.h"
 #include "config/executors.h"
 #include "metrics/json_value.h"
-#include "space/job_shape.h"
+#include "space/launch.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/file.h"

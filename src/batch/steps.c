@@ -9,7 +9,7 @@
 #include "metrics/classify.h"
 #include "process/process.h"
 #include "run/local_executor.h"
-#include "space/job_shape.h"
+#include "space/launch.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"

@@ -14,7 +14,7 @@
 #include "measures/learning.h"
 #include "space/compile.h"
 #include "space/enumerate.h"
-#include "space/recorded_specs.h"
+#include "space/row_space.h"
 #include "ssh/hosts.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"

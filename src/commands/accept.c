@@ -13,7 +13,6 @@
 #include "results/json.h"
 #include "space/enumerate.h"
 #include "space/formers.h"
-#include "space/parts.h"
 #include "util/parse.h"
 
 #define JOBS_SHOWN 5

@@ -25,7 +25,7 @@
 #include "measures/measures.h"
 #include "results/json.h"
 #include "space/match.h"
-#include "space/recorded_specs.h"
+#include "space/row_space.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
 #include "util/clock.h"

@@ -12,7 +12,7 @@
 #include "draft/table_draft.h"
 #include "draft/table_shape.h"
 #include "space/build.h"
-#include "space/recorded_specs.h"
+#include "space/row_space.h"
 #include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"

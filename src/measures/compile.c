@@ -12,7 +12,6 @@
 #include "measures/compiled.h"
 #include "space/compile.h"
 #include "space/elasticity.h"
-#include "space/layouts.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/memory.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "device/usage.h"
-#include "space/job_shape.h"
+#include "space/launch.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"

@@ -11,7 +11,6 @@
 #include "results/query.h"
 #include "search/state.h"
 #include "space/match.h"
-#include "space/recorded_specs.h"
 #include "space/row_space.h"
 #include "store/sweeps.h"
 #include "store/trials.h"

@@ -51,3 +51,13 @@ bool elasticity_allows(const struct elasticity *x, int64_t ranks);
  * known to `db`: 1 or 0. micro_batch_sizes is a list as JSON text; NULL after it means the default. NULL where the
  * first three are not known, the batch is above ELASTICITY_BATCH_MOST or a number is none. */
 int elasticity_add_function(struct db *db, struct error *e);
+
+/* --- Pipeline layouts (predict/layout.h) in rules and derived keys --- */
+
+/* Makes SQL functions of a layout's text known to `db`:
+ *   layout_layers(text)    its transformer layers
+ *   layout_mtp(text)       its multi-token-prediction layers
+ *   layout_parts(text)     its parts, p·v of them
+ *   layout_is_whole(text)  1 where the embedding comes first, the head last, and each of them once, else 0
+ * -1 for what is not a layout, NULL for NULL. */
+int layouts_add_functions(struct db *db, struct error *e);

@@ -6,7 +6,7 @@
 
 #include "results/views.h"
 #include "space/identity.h"
-#include "space/job_files.h"
+#include "space/job_texts.h"
 #include "store/job_writer.h"
 #include "store/jobs.h"
 #include "store/observations.h"

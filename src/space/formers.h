@@ -4,6 +4,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "config/sweep.h"
 #include "space/space.h"
 #include "store/changes.h"
 
@@ -30,3 +31,14 @@ int formers_hint(struct space *space, struct db *db, struct buffer *out, struct 
 
 /* The detail of a change: {"differences": […]}. The caller's. */
 char *formers_detail(const struct formers *f);
+
+/* --- the parts of keys, compared ---
+ *
+ * The parts that jobs' keys are made of beside their specs (identity_parts), compared: how they were, and how they
+ * are. */
+
+/* Adds a difference to such a list; NULL: there is none. */
+void parts_add_difference(cJSON *list, const char *what, const char *was, const char *now);
+
+/* "command: python a.py -> python b.py" */
+void parts_add_words(const cJSON *difference, struct buffer *out);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "config/declared_secrets.h"
-#include "space/job_files.h"
 #include "space/job_texts.h"
 #include "util/memory.h"
 

@@ -1,21 +1,16 @@
 /* The job's command, environment and directory as templates whose placeholders are resolved to columns. */
 #pragma once
 
+#include <cjson/cJSON.h>
+
 #include "space/space.h"
+#include "store/given_files.h"
 
 /* Fills command, environment, directory, placeholders and needs_job_dir of `space`. `command` replaces the file's when
  * not NULL; `is_line` says of it what job.command_is_line says of the file's. An unknown placeholder is added to
  * `problems` with its place and a near match. */
 void job_texts_compile(struct space *space, char *const *command, bool is_line, struct problems *problems);
 void job_texts_free(struct space *space);
-
-/* One text. `is_line` says that it is a line for the shell. To be released with job_text_free. */
-struct job_text job_text_compile(struct space *space, const char *text, bool is_line, const struct position *at,
-                                 struct problems *problems);
-void job_text_free(struct job_text *t);
-
-/* The place in space->placeholders of a key or derived key. `is_optional`: it may be NULL there. */
-int job_texts_add_placeholder(struct space *space, const char *name, bool is_derived, size_t index, bool is_optional);
 
 /* The words of the command as they are written, NULL-terminated; the caller's. */
 char **job_texts_command(const struct space *space);
@@ -63,3 +58,23 @@ char *fixture_texts_label(const struct space_fixture *f, const struct value *val
  * by which jobs stand together that have the fixtures' values in common, earlier fixtures first, as the first of them
  * stands in the declared order. The caller's; NULL where there are no fixtures. */
 char *fixture_texts_order(const struct space *space);
+
+/* --- [[job.file]]: the files of the jobs, with the values that are set resolved to columns --- */
+
+/* Fills space->files: bases are read, and every path, expression and placeholder that does not resolve is added to
+ * `problems`. After the derived keys; an expression becomes one of them, a key alone stays what it is. */
+void job_files_compile(struct space *space, struct problems *problems);
+void job_files_free_all(struct space *space);
+
+/* Appends what counts to a job's identity: values, not layout. `values`: one per space->placeholders. */
+void job_files_add_identity(const struct space *space, const struct value *values, struct buffer *out);
+
+/* Adds what the files of all jobs have in common, for space_hash(). */
+void job_files_add_common(const struct space *space, struct buffer *out);
+
+/* {"config.yaml": "base.yaml <hash>", "config.yaml: data.batch_size": "{micro_batch}", …}: for identity_parts(). */
+void job_files_add_parts(const struct space *space, cJSON *parts);
+
+/* Appends the files of one attempt to `out`. `runtime` as launch_texts_render(). */
+int job_files_render(const struct space *space, const struct value *values, const char *const *runtime,
+                     struct given_files *out, struct error *e);

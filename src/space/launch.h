@@ -1,6 +1,7 @@
 /* Turns a job's row into its command: texts rendered from the specs stored in results.db. */
 #pragma once
 
+#include "config/executors.h"
 #include "space/space.h"
 #include "util/hash.h"
 
@@ -38,3 +39,13 @@ void launch_texts_render(const struct space *space, const struct job_details *jo
 void launch_texts_profile(const struct space *space, const struct job_details *job, const char *const *runtime,
                           struct launch_texts *texts);
 void launch_texts_free(struct launch_texts *t);
+
+/* --- How large a job is, by its cluster_spec. Pure --- */
+
+/* Nodes are num_hosts (or num_nodes) of the cluster_spec, devices per node num_devices_per_host (or gpus_per_node),
+ * else `devices` (0: one) shared out; tasks and processors of [slurm] where it does not say, 0 where neither does. */
+struct job_shape {
+    int64_t nodes, devices_per_node, tasks_per_node, cpus_per_task;
+    double share; /* gpus of the cluster_spec, below 1: of a device; 0: it has whole devices */
+};
+struct job_shape job_shape_of(const struct batch_config *config, const char *spec_json, int64_t devices);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "space/compile.h"
-#include "space/formulas.h"
 #include "space/identity.h"
 #include "util/memory.h"
 

@@ -9,8 +9,8 @@
  * entries hold for the memory of predict/memory.h. */
 #pragma once
 
+#include "space/match.h"
 #include "space/space.h"
-#include "space/stored.h"
 #include "util/hash.h"
 
 #define ORDER_COORDINATES_MOST 64
