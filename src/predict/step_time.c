@@ -201,11 +201,15 @@ static void add_layer_products(const struct plan_time *t, struct terms *out)
 }
 
 /* All-reduces of tensor parallelism in a layer: two forward and two backward, two more with full recompute; half as
- * many if the outputs of attention and MLP are added before they are reduced. */
+ * many if the outputs of attention and MLP are added before they are reduced. Recompute by operations keeps what was
+ * reduced and scattered, but neither what was gathered nor what was all-reduced. */
 static double tensor_collectives(const struct plan_time *t)
 {
     double blocks = t->layer.attention_blocks + t->layer.mixer_layers + t->layer.mlp_layers + t->layer.expert_layers;
-    return t->tensor > 1 ? (t->a->parallel_blocks ? 1 : blocks) * (2 + t->again) : 0;
+    double again = t->again;
+    if (t->plan->recompute == RECOMPUTE_OPERATIONS)
+        again = t->plan->sequence_parallel ? 0.5 : 1;
+    return t->tensor > 1 ? (t->a->parallel_blocks ? 1 : blocks) * (2 + again) : 0;
 }
 
 /* The same in half all-reduces. Sequence parallelism gathers and reduce-scatters, half an all-reduce each, and gathers

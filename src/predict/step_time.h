@@ -46,7 +46,7 @@
  *                 copies between buffers and tensors that are gathered (coefficients.h: gather_copies):           [23]
  *                 4 for each gather, and 2 + G for the gradient
  *   tensor        4 all-reduces of 2·T·h, 6 with full recompute: 2·(t-1)/t of that each over the link.   [2] [3]
- *                 Sequence parallelism sends as much
+ *                 Sequence parallelism sends as much; recompute by operations 5 times with it, else 6     [7]
  *   tensor-steps  4 (6) · log2 t steps, or across nodes 2·(t - 1) instead of log2 t (rings); 1.25 times  [2] [3]
  *                 with sequence parallelism, which gathers inputs again for the backward pass. Across
  *                 nodes, half an all-reduce also takes 2·latency of the network per node, in steps       [8] [9]

@@ -739,6 +739,12 @@ TEST(step_predict__operations_recomputed__every_second_product)
     assert_close(some.terms[TIME_MATRICES], none.terms[TIME_MATRICES] * (3 + 6 / 12.0) / 3, 2e-3);
     assert_close(some.terms[TIME_ELEMENTWISE], none.terms[TIME_ELEMENTWISE] * 4 / 3, 1e-9);
     assert_close(some.terms[TIME_ATTENTION], none.terms[TIME_ATTENTION], 1e-12);
+    const double reduced = 2 * 2048 * 2048.0 / 300e9; /* an all-reduce of two ranks; gathering is half of that */
+    plan.tensor = again.tensor = 2;
+    for (int i = 0; i < 2; i++, plan.sequence_parallel = again.sequence_parallel = true)
+        assert_close(predict(a, again, *a100(), "torchtitan").terms[TIME_TENSOR] -
+                         predict(a, plan, *a100(), "torchtitan").terms[TIME_TENSOR],
+                     24 * 2 * (i ? 0.5 : 1) * reduced, 1e-9);
 }
 
 /* Megatron-LM computes another chunk while it sends. */
