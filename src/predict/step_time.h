@@ -152,7 +152,8 @@
  * weights a shift (4 bytes written), a narrowing (4 + 1), a mask (1 + 1), a subtraction (1 + 1) and a product (1 + 2),
  * which the matrix product reads (2) and keeps · [22] deepseek-ai/DeepEP README.md, normal kernels on 16 to 64 H800;
  * tests/test_internode.py, rdma_send_bytes · [23] torch distributed/fsdp/_fully_shard/_fsdp_collectives.py:
- * split_with_sizes_copy out of the gathered buffer, chunk_cat into that of the reduction.
+ * split_with_sizes_copy out of the gathered buffer, chunk_cat into that of the reduction; DeepSpeed runtime/zero/
+ * partition_parameters.py, AllGatherCoalescedHandle.wait, and stage3.py, new_grad_tensor.
  * Terms without a source are counted as described. Pure; takes some hundred nanoseconds. */
 #pragma once
 

@@ -118,8 +118,8 @@ TEST(step_predict__hooks_of_modules__in_each_pass)
 {
     struct architecture llama = architecture_of(ARCHITECTURE_LLAMA);
     llama.layers = 24;
-    llama.hidden = 2048;
-    llama.heads = 16;
+    llama.hidden = 256; /* the device waits */
+    llama.heads = 2;
     llama.vocab = 32000;
     struct training_plan plan = {.sequence = 1, .zero_stage = 3}, wide = {.sequence = 1, .data = 2, .zero_stage = 3};
     double once = predict(llama, plan, *a100(), "deepspeed").terms[TIME_LAUNCH];
@@ -614,7 +614,7 @@ TEST(step_predict__offload__frozen_weights_moved)
     assert_close(stored / all, 9.0 / 32, 0.01);
 }
 
-/* FSDP2 copies what it gathers out of a buffer, in each pass, and gradients into one, FSDP neither. */
+/* FSDP2 and DeepSpeed copy what they gather out of a buffer, in each pass, and gradients into one, FSDP neither. */
 TEST(step_predict__gathered_parameters__copied_by_fsdp2)
 {
     const double parameters = 24 * 12 * 2048.0 * 2048 + 51200 * 2048.0, speed = 2039e9;
@@ -622,6 +622,9 @@ TEST(step_predict__gathered_parameters__copied_by_fsdp2)
     double views = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_OPTIMIZER];
     double copies = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2").terms[TIME_OPTIMIZER];
     assert_close(copies - views, (2 * 4 + 2 + 4) * parameters / speed, 1e-3);
+    double others = (30 + 2 + 2 * 2) / 8.0; /* of a rank's shard: the step, and gradients added up */
+    assert_close(predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed").terms[TIME_OPTIMIZER],
+                 (others + 2 * 4 + 2 + 2) * parameters / speed, 1e-3);
     plan.zero_stage = 2; /* gathered for the forward pass alone */
     assert_close(copies - predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2").terms[TIME_OPTIMIZER],
                  4 * parameters / speed, 1e-3);
