@@ -111,6 +111,8 @@ static const struct given bridge[] =
      /* perf_recipes/llama: offline_packing_specs; recipes/utils/finetune_utils.py: SQuAD, with paragraphs of 117 words
      * and questions of 10 */
      WHERE("packed_tokens", "200", "task", "lora"), WHERE("packed_tokens", "200", "task", "sft"),
+     /* perf_recipes/llama: recipes of 70B overlap tensor parallelism, but those in NVFP4 */
+     WHERE("overlap_tp", "1", "model", "Llama-3-70B"), WHERE("overlap_tp", "0", "precision_label", "NVFP4"),
      FROM("link_domain", "nvlink_domain"), COLUMN("hybrid_pattern"), FROM("mixer_heads", "mamba_heads"),
      FROM("mixer_state", "mamba_state"), FROM("mixer_head_dim", "mamba_head_dim"), FROM("mixer_groups", "mamba_groups"),
      FROM("expert_latent", "moe_latent"), END};
