@@ -7,6 +7,7 @@
 #include "space/enumerate.h"
 #include "space/identity.h"
 #include "space/match.h"
+#include "util/embedded.h"
 #include "util/hash_set.h"
 #include "util/memory.h"
 #include "util/shell_words.h"
@@ -189,19 +190,6 @@ static cJSON *parts_compare(const struct sweep *s, const cJSON *was, const cJSON
 /* So many combinations are compared only where somebody asked. */
 #define HINT_COMBINATIONS_MOST 20000
 
-/* Tables of the connection: the sweep file's jobs, those of the database whose results are looked at, and both sides'
- * keys, one by one, so that [was] is carried out on them. */
-static const char make_tables[] =
-    "CREATE TEMP TABLE asked (key BLOB PRIMARY KEY, cluster_spec, model, training_spec, parallel_spec, has_results)"
-    " WITHOUT ROWID;"
-    "CREATE TEMP TABLE former (job_id INTEGER PRIMARY KEY, key, cluster_spec, model, training_spec, parallel_spec);"
-    "CREATE TEMP TABLE member (is_old, section, spec, key, value, PRIMARY KEY (is_old, section, spec, key)) WITHOUT "
-    "ROWID";
-static const char drop_tables[] =
-    "DROP TABLE IF EXISTS temp.asked; DROP TABLE IF EXISTS temp.former; DROP TABLE IF EXISTS temp.member;"
-    "DROP TABLE IF EXISTS temp.used; DROP TABLE IF EXISTS temp.content; DROP TABLE IF EXISTS temp.pair;"
-    "DROP TABLE IF EXISTS temp.held; DROP TABLE IF EXISTS temp.is_now; DROP TABLE IF EXISTS temp.was";
-
 struct finder {
     struct space *space;
     struct db *db;
@@ -347,38 +335,13 @@ static int carry_out_all(struct finder *f, struct error *e)
 
 /* --- what is different in all of them --- */
 
-#define ABSENT "'absent'" /* is no JSON */
-static const char list_held[] =
-    "DROP TABLE IF EXISTS temp.used; DROP TABLE IF EXISTS temp.held;"
-    "CREATE TEMP TABLE used AS"
-    " SELECT DISTINCT 0 AS is_old, 'cluster_spec' AS section, cluster_spec AS spec FROM temp.asked WHERE NOT "
-    "has_results"
-    " UNION SELECT 0, 'model', model FROM temp.asked WHERE NOT has_results"
-    " UNION SELECT 0, 'training_spec', training_spec FROM temp.asked WHERE NOT has_results"
-    " UNION SELECT 0, 'parallel_spec', parallel_spec FROM temp.asked WHERE NOT has_results"
-    " UNION SELECT 1, 'cluster_spec', cluster_spec FROM temp.former UNION SELECT 1, 'model', model FROM temp.former"
-    " UNION SELECT 1, 'training_spec', training_spec FROM temp.former"
-    " UNION SELECT 1, 'parallel_spec', parallel_spec FROM temp.former;"
-    "CREATE TEMP TABLE held AS SELECT DISTINCT u.is_old, k.section, k.key, ifnull(m.value, " ABSENT ") AS value"
-    " FROM (SELECT DISTINCT section, key FROM temp.member) AS k JOIN temp.used AS u ON u.section = k.section"
-    " LEFT JOIN temp.member AS m ON (m.is_old, m.section, m.spec, m.key) = (u.is_old, u.section, u.spec, k.key)";
-
-/* Keys of which no job of the file has a value that a former one has. */
-static const char list_changed[] =
-    "WITH common AS MATERIALIZED (SELECT section, key FROM temp.held GROUP BY section, key, value HAVING count(*) > 1)"
-    " SELECT section, key, nullif(max(iif(is_old, value, NULL)), " ABSENT
-    "), nullif(max(iif(is_old, NULL, value)), " ABSENT
-    "), sum(is_old), sum(NOT is_old) FROM temp.held GROUP BY section, key"
-    " HAVING sum(is_old) > 0 AND sum(NOT is_old) > 0 AND (section, key) NOT IN (SELECT section, key FROM common)"
-    " ORDER BY section, key";
-
 /* A key that had one value and has another one is as if it had had that. One that had several is, too: then two may
  * stand for one, which is told. */
 static int even_out(struct finder *f, cJSON *differences, bool *several, struct error *e)
 {
     OWNED_STMT *s = NULL;
     *several = false;
-    if (db_exec(f->db, list_held, e) < 0 || db_prepare(f->db, list_changed, &s, e) < 0)
+    if (db_prepare(f->db, embedded_text("sql/formers/changed.sql"), &s, e) < 0)
         return -1;
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
@@ -399,31 +362,6 @@ static int even_out(struct finder *f, cJSON *differences, bool *several, struct 
 }
 
 /* --- pairs --- */
-
-#define CONTENT(side, table, section)                                                                                  \
-    "ifnull((SELECT id FROM temp.content WHERE (is_old, section, spec) = (" side ", '" section "', " table "." section \
-    ")), 0) AS " section
-#define CONTENTS(side, table)                                                                                          \
-    CONTENT(side, table, "cluster_spec")                                                                               \
-    ", " CONTENT(side, table, "model") ", " CONTENT(side, table, "training_spec") ", " CONTENT(side, table,            \
-                                                                                               "parallel_spec")
-
-static const char list_pairs[] =
-    "DROP TABLE IF EXISTS temp.content; DROP TABLE IF EXISTS temp.is_now; DROP TABLE IF EXISTS temp.was;"
-    "DROP TABLE IF EXISTS temp.pair;"
-    "CREATE TEMP TABLE content AS SELECT is_old, section, spec, dense_rank() OVER (PARTITION BY section ORDER BY text)"
-    " AS id FROM (SELECT is_old, section, spec, group_concat(key || '=' || value, char(10)) AS text FROM (SELECT * FROM"
-    " temp.member ORDER BY is_old, section, spec, key) GROUP BY is_old, section, spec);"
-    "CREATE INDEX temp.content_spec ON content (is_old, section, spec);"
-    "CREATE TEMP TABLE is_now AS SELECT key, has_results, " CONTENTS(
-        "0", "a") " FROM temp.asked AS a;"
-                  "CREATE TEMP TABLE was AS SELECT job_id, key, " CONTENTS(
-                      "1",
-                      "o") " FROM temp.former AS o;"
-                           "CREATE INDEX temp.was_content ON was (cluster_spec, model, training_spec, parallel_spec);"
-                           "CREATE TEMP TABLE pair AS SELECT w.job_id, w.key AS was, n.key AS now, n.has_results FROM "
-                           "temp.is_now AS n"
-                           " CROSS JOIN temp.was AS w USING (cluster_spec, model, training_spec, parallel_spec)";
 
 static int refuse_two(struct finder *f, struct error *e)
 {
@@ -447,7 +385,7 @@ static int read_pairs(struct finder *f, struct error *e)
     OWNED_STMT *s = NULL;
     struct formers *out = f->out;
     out->count = 0;
-    if (db_exec(f->db, list_pairs, e) < 0 || refuse_two(f, e) < 0 ||
+    if (db_exec(f->db, embedded_text("sql/formers/pairs.sql"), e) < 0 || refuse_two(f, e) < 0 ||
         db_query_int(f->db, "SELECT count(*) FROM temp.pair WHERE has_results", NO_VALUES, 0, &out->own, e) < 0 ||
         db_prepare(f->db, "SELECT job_id, was, min(now) FROM temp.pair WHERE NOT has_results GROUP BY job_id", &s, e) <
             0)
@@ -491,8 +429,8 @@ static cJSON *was_differences(const struct sweep *s)
 static int take_sweeps(struct finder *f, const char *sweeps, cJSON *differences, struct error *e)
 {
     bool several = false;
-    if (!f->put_asked &&
-        (db_allow_temporary(f->db, e) < 0 || db_exec(f->db, make_tables, e) < 0 || put_asked(f, e) < 0))
+    if (!f->put_asked && (db_allow_temporary(f->db, e) < 0 ||
+                          db_exec(f->db, embedded_text("sql/formers/begin.sql"), e) < 0 || put_asked(f, e) < 0))
         return -1;
     if (put_formers(f, sweeps, e) < 0 || carry_out_all(f, e) < 0)
         return -1;
@@ -577,7 +515,7 @@ int formers_find(struct space *space, struct db *db, enum formers_kind kind, str
     int rc = find(&f, e);
     stmt_free(f.put_asked);
     stmt_free(f.put_member);
-    db_exec(db, drop_tables, &ignored);
+    db_exec(db, embedded_text("sql/formers/end.sql"), &ignored);
     for (int i = 0; i < SECTION_COUNT; i++)
         hash_set_free(&f.put[i]);
     cJSON_Delete(f.parts);

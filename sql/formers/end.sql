@@ -1,0 +1,8 @@
+DROP VIEW IF EXISTS temp.used;
+DROP TABLE IF EXISTS temp.asked;
+DROP TABLE IF EXISTS temp.former;
+DROP TABLE IF EXISTS temp.member;
+DROP TABLE IF EXISTS temp.content;
+DROP TABLE IF EXISTS temp.is_now;
+DROP TABLE IF EXISTS temp.was;
+DROP TABLE IF EXISTS temp.pair;
