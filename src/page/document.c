@@ -2,6 +2,7 @@
  *
  *   {"none": "sentence"}                   instead of what there is not
  *   {"note": [HTML, value, HTML, …]}       a paragraph; values are escaped, what stands between them is SQL's own
+ *   {"html": "HTML"}
  *   {"heading": "text"}
  *   {"cards": [["class", "label", "value"], …]}
  *   {"chart": "id", "data": "JSON text"}   for the script (charts.js)
@@ -158,6 +159,8 @@ static void add_piece(struct buffer *out, const cJSON *piece)
         html_add_none(out, what->valuestring);
     else if (!strcmp(what->string, "note"))
         add_note(out, what);
+    else if (!strcmp(what->string, "html"))
+        buffer_add_text(out, what->valuestring);
     else if (!strcmp(what->string, "heading"))
         buffer_printf(out, "<h3>%s</h3>\n", what->valuestring);
     else if (!strcmp(what->string, "chart"))

@@ -1,4 +1,4 @@
-#include "page/follow.h"
+#include "page/page.h"
 
 #include <stdlib.h>
 #include <string.h>

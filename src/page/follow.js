@@ -1,4 +1,4 @@
-// --- on a served page: jobs that changed since it was made, as [job, { column: value }, barred] (follow.h) ---
+// --- on a served page: jobs that changed since it was made, as [job, { column: value }, barred] (page.h) ---
 const followed = columns.filter((c) => c.role !== "key" && c !== jobColumn && c.name !== "predicted_memory_of");
 const changedJobs = new Set();
 let ahead = null; // the best of them, if it beats the winner that the page shows

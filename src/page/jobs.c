@@ -111,30 +111,12 @@ static void add_cut_note(struct html_page *p)
 int html_jobs(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
-    (void)e;
     if (d->job_count == 0) {
         html_add_none(&p->out, "There are no jobs.");
         return 0;
     }
-    buffer_add_text(&p->out,
-                    "<form id=filter hidden><label>Filter <input type=search id=words autocomplete=off list=columns "
-                    "aria-describedby=wrong placeholder=\"deep zero_stage=3 "
-                    "throughput&gt;100\"></label>\n<fieldset><legend>States</legend>");
-    for (int i = HTML_STATE_COUNT - 1; i >= 0; i--)
-        if (d->counts[i])
-            buffer_printf(&p->out, "<label><input type=checkbox name=state value=%s checked>%s</label>\n",
-                          html_state_names[i], html_state_names[i]);
-    buffer_add_text(&p->out, "</fieldset><button type=button id=clear hidden>clear</button><output id=shown "
-                             "aria-live=polite></output>"
-                             "<datalist id=columns></datalist><p id=wrong role=alert hidden></p></form>\n"
-                             "<p class=\"note help\">Click a column's name to sort. A filter consists of words that "
-                             "occur in the row and conditions such as <code>zero_stage=1|3</code> or "
-                             "<code>throughput&gt;100</code>; put values with spaces in quotes.</p>\n");
-    if (d->job_count > ROWS_MOST)
-        buffer_printf(&p->out,
-                      "<noscript><p class=note>Without JavaScript, only the best %d of %zu jobs are "
-                      "shown.</p></noscript>\n",
-                      ROWS_MOST, d->job_count);
+    if (html_add_document(p, "filter", VALUES(sql_text(p->states), sql_int(ROWS_MOST)), e) < 0)
+        return -1;
     add_cut_note(p);
     const struct html_column **columns;
     size_t count = html_shown_columns(d, &columns);

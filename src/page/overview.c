@@ -17,15 +17,6 @@ static const char *state_words(enum html_state state, bool search_ended)
     return state == HTML_PENDING && search_ended ? "pending, will not run" : html_state_names[state];
 }
 
-static int add_cards(struct html_page *p, bool search_ended, struct error *e)
-{
-    OWNED_BUFFER states = BUFFER_INIT;
-    for (int i = 0; i < HTML_STATE_COUNT; i++)
-        buffer_printf(&states, "%s\"%s\":%lld", i ? "," : "{", html_state_names[i], (long long)p->data->counts[i]);
-    buffer_add_char(&states, '}');
-    return html_add_document(p, "cards", VALUES(sql_text(buffer_text(&states)), sql_int(search_ended)), e);
-}
-
 /* ok, each failure class, running, pending */
 #define BAR_PIECES (FAILURE_COUNT + 2)
 
@@ -207,7 +198,7 @@ int html_overview(struct html_page *p, struct error *e)
     }
     const bool ended = json_text_of(search, "why_it_ended");
     cJSON_Delete(search);
-    if (add_cards(p, ended, e) < 0)
+    if (html_add_document(p, "cards", VALUES(sql_text(p->states), sql_int(ended)), e) < 0)
         return -1;
     add_bar(p, ended);
     if (places_aside_read(p->db, add_place, p, e) < 0 || html_add_document(p, "remarks", NO_VALUES, e) < 0)

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "database/db.h"
 #include "report/rows.h"
+#include "util/buffer.h"
 #include "util/string_list.h"
 
 struct html_request {
@@ -22,3 +24,40 @@ struct html_request {
  * "<section", and the line with the time a line with "<footer"; serve/live_page.h relies on both. ERROR_NOTHING if no
  * sweep has been recorded. */
 int html_report(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e);
+
+/* --- while it is served ---
+ *
+ * Jobs that changed since a page was made. With many jobs a page takes seconds to make, but the changed rows only
+ * milliseconds. Jobs whose attempts started or ended are reported; other changes appear on the next page. New jobs and
+ * another sweep make the page `outdated`. */
+
+struct html_follower {
+    int64_t sweep_id; /* 0: none */
+    int64_t newest;   /* newest attempt read so far */
+    int64_t last_job; /* newest job when the page was made */
+    int64_t *open;    /* jobs with an attempt that had not ended at the last look */
+    size_t open_count;
+    struct buffer search;       /* sentence about the search, as HTML; "": none */
+    struct string_list columns; /* columns of the page (html_request.columns) */
+    bool more;                  /* there are more changes than were reported */
+    bool outdated;              /* there is a new column, job or sweep */
+};
+
+#define HTML_FOLLOWER_INIT ((struct html_follower){0, 0, 0, NULL, 0, BUFFER_INIT, STRING_LIST_INIT, false, false})
+
+/* Receives a job that may have changed. `row` is [JOB, {"COLUMN": VALUE, …}, BARRED] with the values that the page's
+ * script has (embed.c), without keys and absent values; BARRED is html_job.barred. */
+struct html_rows_sink {
+    void (*take)(void *context, int64_t job, struct buffer *row);
+    void *context;
+};
+
+/* Records which attempts there are; to be called before the page is made. Resets `f`. */
+int html_follow_begin(struct db *db, struct html_follower *f, struct error *e);
+
+/* Reports jobs whose attempts started or ended since the last call, up to a few thousand; the rest with the next call.
+ * Reports nothing if another sweep is current now. `database` is the name of its file without directories. */
+int html_follow(struct db *db, struct html_follower *f, const char *database, const struct html_rows_sink *sink,
+                struct error *e);
+
+void html_follower_free(struct html_follower *f);

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "database/open.h"
-#include "page/follow.h"
 #include "page/page.h"
 #include "process/interrupts.h"
 #include "serve/gate.h"

@@ -4,7 +4,7 @@
  *   /TOKEN/                    the page, and its version in a comment at the end
  *   /TOKEN/changes?since=V     what differs from version V, as JSON (serve/live_page.h)
  *   /TOKEN/rows?since=N        jobs that changed since the page was made and after change N: {"version": of that page,
- *                              "rows": the last change, "changed": [row, …]} (page/follow.h)
+ *                              "rows": the last change, "changed": [row, …]} (page/page.h)
  *   /TOKEN/events              server-sent events: {"version": V, "rows": N, "problem": TEXT or null}, at once and at
  *                              each change
  *   /TOKEN/NAME.d/…            files of jobs (process/job_file.h), as plain text
