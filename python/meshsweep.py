@@ -27,6 +27,7 @@ import sqlite3
 import subprocess
 import urllib.parse
 import warnings
+import zlib
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Type, Union
@@ -34,7 +35,7 @@ from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tup
 __all__ = ["open", "ask", "tell", "Database", "Row", "Sample", "Sweep", "SchemaError", "SchemaWarning"]
 
 #: The schema version that this file supports.
-SCHEMA = 23
+SCHEMA = 24
 
 #: SQLite's "application_id" of a meshsweep database.
 APPLICATION = 1836279927
@@ -169,7 +170,7 @@ class Database:
         """The curve of a metric, as reported by the attempt that represents the job. Of very many samples, only evenly
         spaced ones are kept."""
         samples = [Sample(*row) for row in self._connection.execute(
-            "SELECT m.step, m.value FROM metric AS m JOIN job AS j ON j.attempt_id = m.attempt_id"
+            "SELECT m.step, m.value FROM sample AS m JOIN job AS j ON j.attempt_id = m.attempt_id"
             " WHERE j.id = ? AND m.name = ? ORDER BY m.sequence", (number, name))]
         if not samples and name not in self.metric_names():
             raise _unknown("metric", name, self.metric_names())
@@ -283,6 +284,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(name + "?immutable=1", uri=True, isolation_level=None)
     except sqlite3.DatabaseError:
         pass  # not a database: _check reports it
+    connection.create_function("sqlar_uncompress", 2, lambda packed, _: zlib.decompress(packed))
     return connection
 
 

@@ -153,6 +153,9 @@ FROM temp.merging AS m, temp.arrival AS n JOIN source.attempt AS a ON a.id = n.t
 
 INSERT INTO main.metric SELECT n.here, m.name, m.sequence, m.step, m.value
 FROM temp.arrival AS n JOIN source.metric AS m ON m.attempt_id = n.there;
+INSERT INTO main.archived_metric
+SELECT n.here, m.name, m.sequence, m.sequence_by, m.step, m.step_by, m.scale, m.count, m.bytes, m.json
+FROM temp.arrival AS n JOIN source.archived_metric AS m ON m.attempt_id = n.there;
 
 INSERT OR IGNORE INTO main.given_text (hash, text)
 SELECT t.hash, t.text FROM source.given_text AS t

@@ -158,6 +158,6 @@ SELECT NULL, trial, step, value, iif(value IS NULL, 'NAN', 'FINITE')
 FROM (SELECT t.id AS trial, coalesce(m.step, m.sequence) AS step, m.value,
              row_number() OVER (PARTITION BY t.id, coalesce(m.step, m.sequence) ORDER BY m.sequence DESC) AS back
       FROM temp.optuna_trial AS t JOIN temp.objective AS o ON o.study = t.study AND o.number = 0
-      JOIN main.metric AS m ON m.attempt_id = t.attempt AND m.name = o.metric
+      JOIN main.sample AS m ON m.attempt_id = t.attempt AND m.name = o.metric
       JOIN main.job_metric AS v ON v.job_id = t.job AND v.name = o.metric AND v.value IS NOT NULL)
 WHERE back = 1;

@@ -215,7 +215,7 @@ full_trainings (list) AS (
             'ended', strftime('%Y-%m-%dT%H:%M:%SZ', a.ended / 1000, 'unixepoch'),
             'duration_ms', a.duration_ms, 'exit_code', a.exit_code, 'files', nullif(a.directory, ''),
             'values', (SELECT json_group_object(name, value) FROM (SELECT m.name, m.value, max(m.sequence)
-                FROM metric AS m WHERE m.attempt_id = a.id GROUP BY m.name))) AS training
+                FROM (SELECT name, sequence, value FROM sample WHERE attempt_id = a.id LIMIT -1) AS m GROUP BY 1))) AS training
         FROM attempt AS a
         WHERE a.kind = 'full' AND iif(?4 IS NULL, (SELECT sweep_id FROM job WHERE id = a.job_id) = (SELECT id FROM this),
             a.job_id = ?4)

@@ -1,10 +1,14 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/session.h"
+#include "database/lock.h"
 #include "database/open.h"
+#include "database/samples.h"
 #include "process/archived_file.h"
 #include "process/job_file.h"
 #include "process/process.h"
@@ -12,9 +16,9 @@
 #include "results/json.h"
 #include "util/buffer.h"
 #include "util/clock.h"
+#include "util/fault.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/string_list.h"
 
 struct archive_options {
     const char *db, *older_than;
@@ -28,14 +32,32 @@ static const struct option options[] = {
     OPTION(STRING, "older-than", AT(older_than), "TIME", "only of attempts that ended so long ago: 30d, 12h"),
     OPTION(FLAG, "dry-run", AT(dry_run), NULL, "only say what would be done", .letter = 'D'),
     OPTION_JSON(AT(json)),
-    OPTION(FLAG, "undo", AT(undo), NULL, "bring compressed files back"),
+    OPTION(FLAG, "undo", AT(undo), NULL, "bring back what was compressed"),
     {.name = NULL},
 };
 
 /* The counts of what was compressed. */
 struct archive_counts {
-    int64_t files, failed;
-    struct archived_change bytes;
+    int64_t files, failed, samples;
+    struct archived_change bytes, database;
+    int64_t free; /* bytes of the database */
+};
+
+struct archiving {
+    const struct archive_options *options;
+    struct db *db; /* NULL: closed */
+    bool leaves_samples;
+    struct archive_counts counts;
+};
+
+struct archived_attempt {
+    int64_t id, job_id;
+    char *directory; /* NULL: none, or one of another database, which a merged attempt has and which is that one's */
+};
+
+struct archived_attempts {
+    struct archived_attempt *items;
+    size_t count;
 };
 
 /* --- which attempts --- */
@@ -64,22 +86,87 @@ static int list_jobs(struct db *db, const struct arguments *a, char **out, struc
     return rc;
 }
 
-/* Their directories, so that no statement is open while files are read. Those of another database, which a merged
- * attempt has, are that one's. */
-static int list_directories(struct db *db, const char *jobs, int64_t until_ms, struct string_list *out, struct error *e)
+/* Attempts in the order of their jobs, so that no statement is open while they are worked at. */
+static int list_attempts(struct db *db, const char *jobs, int64_t until_ms, struct archived_attempts *out,
+                         struct error *e)
 {
     static const char sql[] =
-        "SELECT a.directory FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.directory IS NOT NULL"
-        " AND a.directory NOT LIKE '/%' AND a.state IN ('ok', 'failed') AND j.state IN ('ok', 'failed')"
+        "SELECT a.id, a.job_id, iif(a.directory NOT LIKE '/%', a.directory, NULL)"
+        " FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
+        " WHERE a.state IN ('ok', 'failed') AND j.state IN ('ok', 'failed')"
         " AND coalesce(a.ended, 0) <= ?1 AND (?2 IS NULL OR j.id IN (SELECT value FROM json_each(?2)))"
-        " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running')) ORDER BY a.id";
-    OWNED_STMT *s = NULL;
-    int rc = db_query(db, sql, VALUES(sql_int(until_ms), sql_text(jobs)), &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
-        string_list_add(out, stmt_copy_text(s, 0));
-        rc = 0;
-    }
+        " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running'))"
+        " ORDER BY a.job_id, a.id";
+    struct stmt *s = NULL;
+    int rc;
+    while ((rc = db_next(db, sql, VALUES(sql_int(until_ms), sql_text(jobs)), &s, e)) > 0)
+        *array_add(out->items, out->count) =
+            (struct archived_attempt){stmt_int(s, 0), stmt_int(s, 1), stmt_copy_text(s, 2)};
     return rc;
+}
+
+/* --- their samples --- */
+
+static int find_size(struct db *db, int64_t *bytes, int64_t *free_bytes, struct error *e)
+{
+    int64_t page = 0, pages = 0, free_pages = 0;
+    if (db_query_int(db, "PRAGMA page_size", NO_VALUES, 0, &page, e) < 0 ||
+        db_query_int(db, "PRAGMA page_count", NO_VALUES, 0, &pages, e) < 0 ||
+        db_query_int(db, "PRAGMA freelist_count", NO_VALUES, 0, &free_pages, e) < 0)
+        return -1;
+    *bytes = page * pages;
+    *free_bytes = page * free_pages;
+    return 0;
+}
+
+/* The attempts of one job, the first of `list`. */
+static int turn_job(struct archiving *g, const struct archived_attempt *list, size_t count, struct error *e)
+{
+    const struct archive_options *o = g->options;
+    int64_t samples = 0;
+    int rc = o->dry_run ? 0 : db_begin(g->db, e);
+    if (rc < 0)
+        return -1;
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = o->undo ? samples_bring_back(g->db, list[i].id, o->dry_run, &samples, e)
+                     : samples_archive(g->db, list[i].id, o->dry_run, &samples, e);
+    g->counts.samples += samples;
+    if (o->dry_run)
+        return rc;
+    FAULT(ARCHIVE_PACKED);
+    if (rc == 0 && samples > 0)
+        rc = db_commit(g->db, e);
+    else
+        db_rollback(g->db);
+    FAULT(ARCHIVE_COMMITTED);
+    return rc;
+}
+
+/* What is free serves what comes, and where it is much, the disk. Whoever archives since the disk is full may have no
+ * room for that. */
+static int give_space_back(struct archiving *g, struct error *e)
+{
+    struct error why = ERROR_INIT;
+    struct archive_counts *c = &g->counts;
+    if (find_size(g->db, &c->database.to, &c->free, e) < 0)
+        return -1;
+    if (c->samples == 0 || g->options->dry_run || c->free < c->database.to / 10)
+        return 0;
+    if (db_exec(g->db, "VACUUM", &why) < 0)
+        output_message("what is free in the database stays in it: %s", why.text);
+    FAULT(ARCHIVE_VACUUMED);
+    return find_size(g->db, &c->database.to, &c->free, e);
+}
+
+static int turn_samples(struct archiving *g, const struct archived_attempts *all, struct error *e)
+{
+    int rc = find_size(g->db, &g->counts.database.from, &g->counts.free, e);
+    for (size_t at = 0, next; rc == 0 && at < all->count; at = next) {
+        for (next = at; next < all->count && all->items[next].job_id == all->items[at].job_id; next++)
+            ;
+        rc = turn_job(g, &all->items[at], next - at, e);
+    }
+    return rc < 0 ? -1 : give_space_back(g, e);
 }
 
 /* --- their files --- */
@@ -91,8 +178,10 @@ static const char *why(int error)
                              : strerror(error);
 }
 
-static void turn_files(const struct archive_options *o, const char *path, struct archive_counts *counts)
+static void turn_files(struct archiving *g, const char *path)
 {
+    const struct archive_options *o = g->options;
+    struct archive_counts *counts = &g->counts;
     const enum archived_way way = o->undo ? ARCHIVED_UNPACK : ARCHIVED_PACK;
     int directory = job_directory_open(path);
     for (size_t i = 0; directory >= 0 && archived_names[i]; i++) {
@@ -110,83 +199,133 @@ static void turn_files(const struct archive_options *o, const char *path, struct
     descriptor_close(&directory);
 }
 
-static int print_json(const struct archive_options *o, const struct archive_counts *c, struct error *e)
+static int print_json(const struct archiving *g, struct error *e)
 {
+    const struct archive_counts *c = &g->counts;
+    const bool dry = g->options->dry_run;
     cJSON *root = json_document();
-    cJSON_AddBoolToObject(root, "dry_run", o->dry_run);
+    cJSON_AddBoolToObject(root, "dry_run", dry);
     json_add_count(root, "file_count", c->files);
     json_add_count(root, "files_left", c->failed);
     json_add_count(root, "bytes_before", c->bytes.from);
-    json_add_count(root, "bytes_after", o->dry_run ? -1 : c->bytes.to);
+    json_add_count(root, "bytes_after", dry ? -1 : c->bytes.to);
+    json_add_count(root, "sample_count", g->leaves_samples ? -1 : c->samples);
+    json_add_count(root, "database_bytes_before", g->leaves_samples ? -1 : c->database.from);
+    json_add_count(root, "database_bytes_after", dry || g->leaves_samples ? -1 : c->database.to);
+    json_add_count(root, "database_bytes_free", dry || g->leaves_samples ? -1 : c->free);
     return output_json_take(root, e);
 }
 
-static int print(const struct archive_options *o, const struct archive_counts *c, struct error *e)
+static void add_files(struct buffer *out, const struct archive_options *o, const struct archive_counts *c)
 {
-    if (o->json)
-        return print_json(o, c, e);
-    struct buffer out = BUFFER_INIT;
+    const char *done = o->undo ? "brought back" : "compressed";
     char from[32], to[32];
     format_size_bytes(c->bytes.from, from, sizeof from);
     format_size_bytes(c->bytes.to, to, sizeof to);
-    buffer_add_count(&out, c->files, "file");
+    buffer_add_count(out, c->files, "file");
     if (o->dry_run)
-        buffer_printf(&out, ", %s, would be %s (--dry-run: nothing was changed)\n", from,
-                      o->undo ? "brought back" : "compressed");
+        buffer_printf(out, ", %s, would be %s (--dry-run: nothing was changed)\n", from, done);
     else if (c->files == 0)
-        buffer_printf(&out, " %s\n", o->undo ? "brought back" : "compressed");
+        buffer_printf(out, " %s\n", done);
     else
-        buffer_printf(&out, " %s: %s became %s\n", o->undo ? "brought back" : "compressed", from, to);
+        buffer_printf(out, " %s: %s became %s\n", done, from, to);
+}
+
+static void add_samples(struct buffer *out, const struct archive_options *o, const struct archive_counts *c)
+{
+    const char *done = o->undo ? "brought back" : "compressed";
+    char from[32], to[32], free_size[32];
+    buffer_printf(out, "%lld samples ", (long long)c->samples);
+    if (o->dry_run)
+        buffer_printf(out, "would be %s\n", done);
+    else
+        buffer_printf(out, "%s: the database of %s has %s now, %s of it free\n", done,
+                      format_size_bytes(c->database.from, from, sizeof from),
+                      format_size_bytes(c->database.to, to, sizeof to),
+                      format_size_bytes(c->free, free_size, sizeof free_size));
+}
+
+static int print(const struct archiving *g, struct error *e)
+{
+    if (g->options->json)
+        return print_json(g, e);
+    struct buffer out = BUFFER_INIT;
+    add_files(&out, g->options, &g->counts);
+    if (g->counts.samples > 0)
+        add_samples(&out, g->options, &g->counts);
     return output_people_take(&out, e);
 }
 
-static int archive_files(const struct archive_options *o, const char *files, const struct string_list *directories,
-                         struct error *e)
+static int turn_all_files(struct archiving *g, const char *files, const struct archived_attempts *all, struct error *e)
 {
-    struct archive_counts counts = {0};
     int lock = -1;
     if (archived_lock(files, &lock, e) < 0)
         return -1;
-    for (size_t i = 0; i < directories->count; i++) {
-        OWNED char *path = xasprintf("%s/%s", files, directories->items[i]);
-        turn_files(o, path, &counts);
+    for (size_t i = 0; i < all->count; i++) {
+        OWNED char *path = xasprintf("%s/%s", files, all->items[i].directory ? all->items[i].directory : "");
+        if (all->items[i].directory)
+            turn_files(g, path);
     }
     descriptor_close(&lock);
-    if (print(o, &counts, e) < 0)
-        return -1;
-    return counts.failed ? STATUS_FAILED : STATUS_OK;
+    return 0;
 }
 
 /* --- the command --- */
 
+/* A runner may be at work, which does not touch what has ended; but it alone writes to the database. */
+static int open_store(struct archiving *g, struct error *e)
+{
+    const struct archive_options *o = g->options;
+    const bool is_used = store_exists(o->db) && writer_lock_is_held(o->db);
+    if (!o->dry_run && !is_used && store_exists(o->db))
+        return session_open_store(o->db, &g->db, e);
+    g->leaves_samples = is_used;
+    if (is_used)
+        output_message("samples stay as they are: another program is writing to %s; archive them after it", o->db);
+    return store_open_read_only(o->db, &g->db, e);
+}
+
+static int archive_jobs(struct archiving *g, const char *jobs, int64_t until_ms, struct error *e)
+{
+    struct archived_attempts all = {0};
+    OWNED char *files = store_directory_of(g->db);
+    int rc = list_attempts(g->db, jobs, until_ms, &all, e);
+    if (rc == 0 && !g->leaves_samples)
+        rc = turn_samples(g, &all, e);
+    store_close(g->db);
+    g->db = NULL;
+    if (rc == 0)
+        rc = turn_all_files(g, files, &all, e);
+    for (size_t i = 0; i < all.count; i++)
+        free(all.items[i].directory);
+    free(all.items);
+    return rc;
+}
+
 static int archive(const struct arguments *a, struct error *e)
 {
     const struct archive_options *o = a->options;
-    OWNED_LIST directories = STRING_LIST_INIT;
-    struct db *db = NULL;
-    OWNED char *jobs = NULL, *files = NULL;
+    struct archiving g = {.options = o};
+    OWNED char *jobs = NULL;
     int64_t until_ms = INT64_MAX, age_ms;
     if (o->older_than && !parse_duration_ms(o->older_than, &age_ms))
         return error_set(e, ERROR_USAGE, "archive: --older-than %s: must be a time, such as 30d or 12h", o->older_than);
     if (o->older_than)
         until_ms = clock_wall_ms() - age_ms;
-    /* A runner may be at work: it does not touch what has ended. */
-    if (store_open_read_only(o->db, &db, e) < 0)
+    if (open_store(&g, e) < 0)
         return -1;
-    int rc = list_jobs(db, a, &jobs, e);
+    int rc = list_jobs(g.db, a, &jobs, e);
     if (rc == 0)
-        rc = list_directories(db, jobs, until_ms, &directories, e);
+        rc = archive_jobs(&g, jobs, until_ms, e);
+    store_close(g.db);
     if (rc == 0)
-        files = store_directory_of(db);
-    store_close(db);
-    if (rc == 0)
-        rc = archive_files(o, files, &directories, e);
-    return rc;
+        rc = print(&g, e);
+    return rc < 0 ? -1 : g.counts.failed ? STATUS_FAILED : STATUS_OK;
 }
 
 const struct command archive_command = {
     .name = "archive",
-    .summary = "Compress the logs of jobs that have ended",
+    .summary = "Compress the logs and samples of jobs that have ended",
     .usage = "[OPTIONS] [JOB...]",
     .example = "meshsweep archive --older-than 30d --dry-run\nmeshsweep archive 24\nmeshsweep archive --undo 24",
     .options = options,

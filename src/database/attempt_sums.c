@@ -17,7 +17,7 @@ static const char *const questions[QUESTION_COUNT] = {
      "a.ended,"
      " a.duration_ms, a.exit_code, a.signal, a.limit_ms, a.user_ms, a.system_ms, a.max_rss, a.host, a.devices,"
      " a.directory, a.log_bytes, a.log_tail FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.id = ?1"),
-    "SELECT name, sequence, step, value FROM metric WHERE attempt_id = ?1 ORDER BY name, sequence",
+    "SELECT name, sequence, step, value FROM sample WHERE attempt_id = ?1 ORDER BY name, sequence",
     ("SELECT name, value, count, mean, median, minimum, maximum, stddev, p90, not_finite, reported FROM summary"
      " WHERE attempt_id = ?1 AND reported IS NOT NULL ORDER BY name"),
 };

@@ -42,19 +42,21 @@
     LACKS("cluster_id") " OR " LACKS("model_id") " OR " LACKS("training_id") " OR " LACKS("parallel_id")
 
 /* Summaries all samples of which are kept are compared with what these come to (metrics/samples.c): those that count by
- * warm-up and steps, or the last where none does; quantiles linear between neighbours. A single sample is what it comes
- * to: where all such samples together are all such values, none is looked at alone. */
+ * warm-up and steps, or the last where none does; quantiles linear between neighbours. A single sample, which is never
+ * archived, is what it comes to: where all such samples together are all such values, none is looked at alone. */
 #define RECOUNTED                                                                                                      \
-    "(WITH sample AS (SELECT s.attempt_id, s.name, s.value AS was, coalesce(d.take, 'median') AS take, m.sequence,"    \
+    "(WITH counting AS (SELECT m.attempt_id, m.name, m.was, coalesce(d.take, 'median') AS take, m.sequence,"           \
     " iif(typeof(m.value) = 'text' OR abs(m.value) = 9e999, NULL, m.value) AS value,"                                  \
     " row_number() OVER w > coalesce(d.warmup, 0) AND (coalesce(d.first_step, 0) = 0 OR m.step >= d.first_step)"       \
     "  AND (coalesce(d.last_step, 0) = 0 OR m.step <= d.last_step) AS counts,"                                         \
-    " lead(m.sequence) OVER w IS NULL AS is_last, count(*) OVER p AS samples, s.reported AS reported"                  \
-    " FROM summary AS s JOIN metric AS m USING (attempt_id, name) LEFT JOIN definition AS d ON d.id = s.definition_id" \
-    " WHERE s.reported > 1 AND s.value IS NOT NULL AND s.point IS NULL"                                                \
-    " WINDOW p AS (PARTITION BY s.attempt_id, s.name),"                                                                \
+    " lead(m.sequence) OVER w IS NULL AS is_last, count(*) OVER p AS samples, m.reported"                              \
+    " FROM (SELECT s.attempt_id, s.name, s.value AS was, s.definition_id, s.reported, m.sequence, m.step, m.value"     \
+    "  FROM summary AS s JOIN sample AS m ON m.attempt_id = s.attempt_id AND m.name = s.name"                          \
+    "  WHERE s.reported > 1 AND s.value IS NOT NULL AND s.point IS NULL) AS m"                                         \
+    " LEFT JOIN definition AS d ON d.id = m.definition_id"                                                             \
+    " WINDOW p AS (PARTITION BY m.attempt_id, m.name),"                                                                \
     " w AS (p ORDER BY m.sequence)),"                                                                                  \
-    " counted AS (SELECT *, total(counts) OVER (PARTITION BY attempt_id, name) AS any_counts FROM sample"              \
+    " counted AS (SELECT *, total(counts) OVER (PARTITION BY attempt_id, name) AS any_counts FROM counting"            \
     "  WHERE samples = reported),"                                                                                     \
     " ordered AS (SELECT *, row_number() OVER (p ORDER BY value) - 1 AS place, (count(*) OVER p - 1)"                  \
     "  * CASE take WHEN 'p90' THEN 0.9 ELSE 0.5 END AS at FROM counted"                                                \
@@ -96,6 +98,13 @@ const struct audit_question audit_questions[] = {
      "SELECT 'job ' || id FROM job WHERE " WITHOUT_SPECS, AUDIT_ALWAYS,
      "UPDATE sweep SET enumerated = 0 WHERE id IN (SELECT sweep_id FROM job WHERE " WITHOUT_SPECS ")",
      "the next run of their sweep makes them again from its file"},
+    {"archived samples that cannot be read", "restore a copy, or delete them: sqlite3 FILE \"%s\"",
+     "SELECT printf('job %d attempt %d: %s', a.job_id, a.number, m.name),"
+     " printf('DELETE FROM archived_metric WHERE (attempt_id, name) = (%d, ''%q'')', a.id, m.name)"
+     " FROM (SELECT attempt_id, name, count, CAST(sqlar_uncompress(json, bytes) AS TEXT) AS text FROM archived_metric)"
+     " AS m JOIN attempt AS a ON a.id = m.attempt_id"
+     " WHERE iif(json_valid(m.text), json_array_length(m.text), NULL) IS NOT m.count",
+     AUDIT_ALWAYS, NULL, NULL},
     {"attempts whose runner is missing", REPAIR,
      "SELECT printf('job %d attempt %d', job_id, number) FROM attempt"
      " WHERE runner_id NOT IN (SELECT id FROM runner)",

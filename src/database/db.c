@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "database/log_watch.h"
+#include "database/samples.h"
 #include "database/sqlite.h"
 #include "util/buffer.h"
 #include "util/file.h"
@@ -114,7 +115,7 @@ static bool has_harmless_json(sqlite3 *handle)
 /* A file may come from anywhere, and so may its views, checks and triggers: they get no function that could do more
  * than compute. Our own checks need JSON's, which some releases of SQLite (3.40) do not count among these: there the
  * file gets all that SQLite has, which holds nothing worse while extensions are off; functions of ours are for private
- * connections. */
+ * connections, but for one that is as harmless. */
 static void distrust_schema(sqlite3 *handle)
 {
     /* The schema is read first, and once; where it cannot be read, a private database is asked. */
@@ -187,6 +188,7 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
         return -1;
     }
     configure(db->handle);
+    samples_add_function(db);
     if (mode != DB_TEMPORARY)
         distrust_schema(db->handle);
     if (mode == DB_READ_CLEANLY)

@@ -214,6 +214,7 @@ static const struct migration migrations[] = {
     {21, "migrations/0021_changed_minds.sql"},
     {22, "migrations/0022_what_jobs_are_given.sql"},
     {23, "migrations/0023_exclusion_by_row.sql"},
+    {24, "migrations/0024_archived_samples.sql"},
 };
 #define SCHEMA_VERSION (migrations[LENGTH(migrations) - 1].version)
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "database/attempt_sums.h"
+#include "database/samples.h"
 #include "metrics/readers.h"
 #include "process/job_file.h"
 #include "results/views.h"
@@ -260,8 +261,7 @@ static void tell_made_anew(struct renewal *out, const char *name, const char *un
 
 static int forget_samples(struct renewing *r, const struct old_number *n, struct error *e)
 {
-    return db_run(r->db, "DELETE FROM metric WHERE attempt_id = ? AND name = ?",
-                  VALUES(sql_int(n->attempt_id), sql_text(n->name)), e);
+    return samples_forget(r->db, n->attempt_id, n->name, e);
 }
 
 /* A row that has nothing but the reason; what may be there was computed, by an expression of the past. */
@@ -298,7 +298,7 @@ static int load_samples(struct renewing *r, const struct old_number *n, const st
                         struct sample_list *out, struct error *e)
 {
     static const char sql[] =
-        "SELECT coalesce(step, -1), value FROM metric WHERE attempt_id = ? AND name = ? ORDER BY sequence";
+        "SELECT coalesce(step, -1), value, sequence FROM sample WHERE attempt_id = ? AND name = ? ORDER BY sequence";
     struct stmt *s = NULL;
     int rc;
     sample_list_add_name(out, n->name, p->to.filter);
@@ -455,7 +455,7 @@ static int say_why(struct renewing *r, const struct old_number *n, const struct 
                    struct error *e)
 {
     int64_t kept = 0, reported = 0;
-    if (!p->other_reading && (db_query_int(r->db, "SELECT count(*) FROM metric WHERE attempt_id = ? AND name = ?",
+    if (!p->other_reading && (db_query_int(r->db, "SELECT count(*) FROM sample WHERE attempt_id = ? AND name = ?",
                                            VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &kept, e) < 0 ||
                               db_query_int(r->db, "SELECT reported FROM summary WHERE attempt_id = ? AND name = ?",
                                            VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &reported, e) < 0))
@@ -703,8 +703,9 @@ static int leave_out_diverged(struct renewing *r, const char *objective, struct 
                " value IS NOT NULL AND attempt_id IN (SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id"
                "  WHERE j.sweep_id = ?2 AND a.state = 'ok' AND a.kind = 'trial' AND a.executor <> '" IMPORT_EXECUTOR
                "')"
-               " AND (SELECT value FROM metric AS m WHERE m.attempt_id = summary.attempt_id AND m.name = ?1"
-               "  ORDER BY sequence DESC LIMIT 1) IS NULL",
+               " AND (SELECT value FROM (SELECT sequence, value FROM sample AS m WHERE m.attempt_id = "
+               "summary.attempt_id"
+               "  AND m.name = ?1 ORDER BY sequence DESC LIMIT 1)) IS NULL",
                VALUES(sql_text(objective), sql_int(r->request->sweep_id)), e) < 0)
         return -1;
     const int64_t count = db_changes(r->db);

@@ -67,7 +67,7 @@ static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *
 static int load_samples(struct db *db, int64_t attempt_id, const char *name, struct input_samples *out, struct error *e)
 {
     static const char sql[] =
-        "SELECT coalesce(step, -1), value FROM metric WHERE attempt_id = ? AND name = ? ORDER BY sequence";
+        "SELECT coalesce(step, -1), value, sequence FROM sample WHERE attempt_id = ? AND name = ? ORDER BY sequence";
     struct stmt *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, VALUES(sql_int(attempt_id), sql_text(name)), &s, e)) > 0)

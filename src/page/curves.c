@@ -191,7 +191,10 @@ static int add_jobs(struct curves *c, struct error *e)
     const size_t start = c->page->out.length;
     bool any;
     /* A million jobs with one number each need not be asked for their samples. */
-    if (db_query_bool(c->page->db, "SELECT EXISTS (SELECT 1 FROM metric WHERE sequence > 0)", NO_VALUES, &any, e) < 0)
+    if (db_query_bool(c->page->db,
+                      "SELECT EXISTS (SELECT 1 FROM metric WHERE sequence > 0)"
+                      " OR EXISTS (SELECT 1 FROM archived_metric)",
+                      NO_VALUES, &any, e) < 0)
         return -1;
     if (!any)
         return 0;
@@ -247,8 +250,8 @@ static void add_section(struct curves *c)
                                          "drawn at each place. The warm-up, which summaries leave out, is shaded.");
     if (c->with_samples > c->jobs)
         buffer_printf(out,
-                      " This page has the curves of %zu of %zu jobs: the best and some without an objective. The table "
-                      "<code>metric</code> of the database has all.",
+                      " This page has the curves of %zu of %zu jobs: the best and some without an objective. The view "
+                      "<code>sample</code> of the database has all.",
                       c->jobs, c->with_samples);
     buffer_add_text(out, "</p>\n");
     add_table(c);
@@ -267,7 +270,8 @@ int html_curves(struct html_page *p, struct error *e)
 {
     struct curves c = {.page = p, .barred = BUFFER_INIT};
     if (db_prepare(p->db,
-                   "SELECT m.name, coalesce(m.step, m.sequence), m.value, coalesce(d.warmup, 0) FROM metric AS m"
+                   "SELECT m.name, coalesce(m.step, m.sequence), m.value, coalesce(d.warmup, 0), m.sequence"
+                   " FROM sample AS m"
                    " LEFT JOIN metric_definition AS d ON d.name = m.name WHERE m.attempt_id ="
                    " (SELECT coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = j.id AND kind = "
                    "'trial')) FROM job AS j"

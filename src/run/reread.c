@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "database/samples.h"
 #include "results/json.h"
 #include "run/recording.h"
 #include "store/changes.h"
@@ -130,8 +131,7 @@ static int store_numbers(struct rereading *r, const struct old_attempt *a, struc
     }
     for (size_t i = 0; rc == 0 && !all_same && i < l->name_count; i++)
         if (l->series[i].tally.reported > 0)
-            rc = db_run(r->request->db, "DELETE FROM metric WHERE attempt_id = ? AND name = ?",
-                        VALUES(sql_int(a->id), sql_text(l->names[i])), e);
+            rc = samples_forget(r->request->db, a->id, l->names[i], e);
     *changed |= !all_same;
     return rc < 0 || all_same ? rc : recording_store_samples(r->store, a->id, rec, e);
 }
@@ -313,7 +313,7 @@ static int list_attempts(struct rereading *r, int64_t **ids, size_t *count, stru
     static const char selected[] =
         "SELECT a.id FROM temp.selected AS w JOIN attempt AS a ON a.job_id = w.job_id WHERE ?1 AND a.kind = 'trial'"
         " AND a.state IN ('ok', 'failed') AND a.executor <> '" IMPORT_EXECUTOR
-        "' AND (a.directory IS NOT NULL OR EXISTS (SELECT 1 FROM metric WHERE attempt_id = a.id)) ORDER BY a.id";
+        "' AND (a.directory IS NOT NULL OR EXISTS (SELECT 1 FROM sample WHERE attempt_id = a.id)) ORDER BY a.id";
     OWNED_STMT *s = NULL;
     int rc = db_query(r->request->db, r->is_selected ? selected : lacked, VALUES(sql_int(r->request->sweep_id)), &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {

@@ -65,6 +65,10 @@
     X(ARCHIVE_WRITTEN, "archive-written")                                                                              \
     X(ARCHIVE_RENAMED, "archive-renamed")                                                                              \
     X(ARCHIVE_REMOVED, "archive-removed")                                                                              \
+    /* commands/archive.c: samples of a job are compressed, that is committed; the file gives back what is free */     \
+    X(ARCHIVE_PACKED, "archive-packed")                                                                                \
+    X(ARCHIVE_COMMITTED, "archive-committed")                                                                          \
+    X(ARCHIVE_VACUUMED, "archive-vacuumed")                                                                            \
     /* leaving */                                                                                                      \
     X(CLAIM_RELEASED, "claim-released")                                                                                \
     X(CLAIMS_RELEASED, "claims-released")                                                                              \
