@@ -3,7 +3,6 @@
 
 #include "config/scaling.h"
 #include "database/db.h"
-#include "plan/scaled_plans.h"
 #include "predict/predictor.h"
 #include "space/space.h"
 #include "util/buffer.h"
@@ -12,7 +11,7 @@ enum report_kind { REPORT_LIST, REPORT_ACCURACY, REPORT_FRONTIER };
 
 struct report_request {
     enum report_kind kind;
-    int64_t most;             /* the most combinations listed */
+    int64_t most;             /* the most combinations or plans listed */
     const char *frontier_key; /* REPORT_FRONTIER */
     const char *memory_words; /* "allocated, rank 0": which memory is measured; "" if not known */
 };
@@ -27,13 +26,16 @@ struct predicted_row {
     const char *state, *failure;                     /* "" if not in the database */
     double measured_bytes, measured_s, before_bytes; /* NaN: none; `before_bytes` was predicted before the job ran */
     bool is_audit;
-    const struct scaled_plan *scaled; /* with --scale-to: its scaled plan; else NULL */
 };
 
+/* What the views of sql/predictions.sql say, from the rows that are added. `request` is borrowed. */
 struct prediction_report;
-struct prediction_report *prediction_report_create(const struct report_request *request);
+int prediction_report_create(const struct report_request *request, struct prediction_report **out, struct error *e);
 void prediction_report_free(struct prediction_report *r);
-void prediction_report_add(struct prediction_report *r, const struct predicted_row *row);
+int prediction_report_add(struct prediction_report *r, const struct predicted_row *row, struct error *e);
+
+/* Its private database. Borrowed. */
+struct db *prediction_report_db(const struct prediction_report *r);
 
 /* Appends the whole report. `db` (may be NULL) supplies calibrations and observations. */
 int prediction_report_end(struct prediction_report *r, struct space *space, struct db *db, struct buffer *out,
@@ -42,12 +44,13 @@ int prediction_report_end(struct prediction_report *r, struct space *space, stru
 /* Appends a profile for each calibrated (framework, device, cluster). ERROR_NOTHING if there is none. */
 int prediction_report_profile(struct space *space, struct db *db, struct buffer *out, struct error *e);
 
-#define SCALED_SHOWN 10
+/* --- plans of a sweep where it is and where it is scaled to --- */
 
-struct scaled_shown {
-    const struct scaling *scaling;
-    size_t most; /* the most plans listed for each work */
-};
+int prediction_report_add_plan(struct prediction_report *r, const struct predicted_row *row, bool is_there,
+                               struct error *e);
 
-/* Appends how plans (ranked) perform on the devices that they are scaled to, best first. */
-void scaled_report(const struct scaled_plans *p, const struct scaled_shown *shown, struct buffer *out);
+/* When all have been added, once: intervals, efficiencies and places, in the table `scaled`. */
+int prediction_report_rank(struct prediction_report *r, struct error *e);
+
+/* Appends how plans, ranked, perform on the devices that they are scaled to, best first. */
+int prediction_report_scaled(struct prediction_report *r, const struct scaling *x, struct buffer *out, struct error *e);

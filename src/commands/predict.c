@@ -182,7 +182,7 @@ static int scaling_read(const struct space *space, const char *text, struct scal
 /* --- rows, which can be filtered, ordered and selected by column like those of `results` --- */
 
 struct prediction_table {
-    struct space *space; /* borrowed */
+    struct space *space; /* borrowed, as is `db`, which has the table `scaled` then */
     int end;             /* end of its fields: FIELD_PLACE or FIELD_DERIVED */
     struct db *db;
     struct stmt *insert, *json[SECTION_COUNT]; /* `json` belongs to the space's database */
@@ -216,6 +216,13 @@ static void add_member(struct buffer *sql, const char *json, const char *key, co
     buffer_add_text(sql, ", ");
 }
 
+/* The intervals of scaled plans replace those of the prediction. */
+static bool is_of_plan(const struct prediction_table *t, int field)
+{
+    return t->end != FIELD_PLACE && (field >= FIELD_PLACE || (field >= FIELD_MEMORY && field <= FIELD_MEMORY_HIGH) ||
+                                     (field >= FIELD_TIME && field <= FIELD_TIME_HIGH));
+}
+
 static void write_view(const struct prediction_table *t, struct buffer *sql)
 {
     const struct names *n = &t->space->names;
@@ -228,8 +235,11 @@ static void write_view(const struct prediction_table *t, struct buffer *sql)
         if (match_keeps_derived(t->space, i) && !is_field(t, n->derived[i].name))
             add_member(sql, "derived", n->derived[i].name, n->derived[i].name);
     for (int i = FIELD_STATE; i < t->end; i++)
-        buffer_printf(sql, "%s%s", i > FIELD_STATE ? ", " : "", prediction_fields[i].name);
-    buffer_add_text(sql, " FROM prediction; CREATE VIEW spec AS");
+        buffer_printf(sql, "%s%s.%s", i > FIELD_STATE ? ", " : "", is_of_plan(t, i) ? "scaled" : "prediction",
+                      prediction_fields[i].name);
+    buffer_add_text(sql,
+                    t->end == FIELD_PLACE ? " FROM prediction" : " FROM prediction LEFT JOIN scaled USING (words)");
+    buffer_add_text(sql, "; CREATE VIEW spec AS");
     for (int i = 0; i < SECTION_COUNT; i++)
         buffer_printf(sql, "%s SELECT '%s' AS kind, %s AS json FROM prediction", i ? " UNION" : "", section_names[i],
                       section_names[i]);
@@ -241,12 +251,13 @@ static int write_tables(struct prediction_table *t, struct error *e)
     buffer_add_text(&sql, "CREATE TABLE metric_definition (name TEXT PRIMARY KEY, unit, counter, rank);"
                           " CREATE TABLE prediction (");
     buffer_add_text(&insert, "INSERT INTO prediction VALUES (?");
-    for (int i = 0; i < FIELD_DERIVED; i++)
+    for (int i = 0; i < FIELD_PLACE; i++)
         buffer_printf(&sql, "%s, ", prediction_fields[i].name);
     buffer_add_text(&sql, "derived");
     for (int i = 0; i < SECTION_COUNT; i++)
         buffer_printf(&sql, ", %s", section_names[i]);
-    for (int i = 1; i < FIELD_COUNT; i++)
+    buffer_add_text(&sql, ", words");
+    for (int i = 0; i < FIELD_PLACE + 1 + SECTION_COUNT; i++)
         buffer_add_text(&insert, ", ?");
     buffer_add_text(&insert, ")");
     buffer_add_text(&sql, "); ");
@@ -276,29 +287,24 @@ static void prediction_table_free(struct prediction_table *t)
     for (int i = 0; i < SECTION_COUNT; i++)
         stmt_free(t->json[i]);
     stmt_free(t->insert);
-    db_close(t->db);
     free(t);
 }
 
-/* Creates a private database whose view `results` has a row per added combination: keys, declared derived keys, state
- * and failure, predictions and measurements, and with `is_scaled` those of struct scaled_plan. Borrows `space`. */
-static int prediction_table_create(struct space *space, bool is_scaled, struct prediction_table **out, struct error *e)
+/* Creates in the private database a view `results` with a row per added combination: keys, declared derived keys, state
+ * and failure, predictions and measurements, and with `is_scaled` those of the table `scaled`. */
+static int prediction_table_create(struct space *space, struct db *db, bool is_scaled, struct prediction_table **out,
+                                   struct error *e)
 {
     struct prediction_table *t = xcalloc(1, sizeof *t);
     t->space = space;
+    t->db = db;
     t->end = is_scaled ? FIELD_DERIVED : FIELD_PLACE;
-    if (db_open(NULL, DB_TEMPORARY, &t->db, e) < 0 || write_tables(t, e) < 0 || prepare_sections(t, e) < 0) {
+    if (write_tables(t, e) < 0 || prepare_sections(t, e) < 0) {
         prediction_table_free(t);
         return -1;
     }
     *out = t;
     return 0;
-}
-
-/* To use in a result_query with `is_table`. */
-static struct db *prediction_table_db(struct prediction_table *t)
-{
-    return t->db;
 }
 
 static void add_title(struct buffer *b, const char *title)
@@ -354,55 +360,17 @@ static void bind_prediction(struct stmt *s, const struct prediction *p)
     bind_number(s, FIELD_MFU, has_time ? p->peak_seconds / p->seconds : NAN);
 }
 
-static void bind_figure(struct stmt *s, enum prediction_column first, const struct scaled_figure *x)
-{
-    bind_number(s, first, x->value);
-    bind_number(s, first + 1, x->low);
-    bind_number(s, first + 2, x->high);
-}
-
-/* 0 and NaN mean none. */
-static void bind_count(struct stmt *s, enum prediction_column field, double count)
-{
-    if (count > 0)
-        stmt_bind_int(s, (int)field + 1, (int64_t)count);
-    else
-        stmt_bind_null(s, (int)field + 1);
-}
-
-/* `plan` is NULL if the columns are not requested or nothing is predicted. Intervals of scaled plans replace those of
- * the prediction. */
-static void bind_scaled(struct stmt *s, const struct scaled_plan *plan)
-{
-    static const struct scaled_figure unknown = {NAN, NAN, NAN};
-    const struct plan_figures none = {.devices = NAN, .memory = unknown, .seconds = unknown, .throughput = unknown};
-    const struct plan_figures *there = plan ? &plan->there : &none;
-    const struct plan_figures *here = plan && plan->here.found ? &plan->here : &none;
-    bind_count(s, FIELD_PLACE, (double)there->place);
-    bind_count(s, FIELD_PLACE_HERE, (double)here->place);
-    bind_count(s, FIELD_DEVICES, there->devices);
-    bind_count(s, FIELD_DEVICES_HERE, here->devices);
-    bind_number(s, FIELD_TIME_HERE, here->seconds.value);
-    bind_number(s, FIELD_MEMORY_HERE, here->memory.value);
-    bind_figure(s, FIELD_THROUGHPUT, &there->throughput);
-    bind_figure(s, FIELD_EFFICIENCY, plan ? &plan->efficiency : &unknown);
-    if (!plan)
-        return;
-    bind_figure(s, FIELD_MEMORY, &there->memory);
-    bind_figure(s, FIELD_TIME, &there->seconds);
-}
-
 static int bind_sections(struct prediction_table *t, const struct match *m, struct error *e)
 {
     for (int i = 0; i < SECTION_COUNT; i++) {
         struct stmt *json = t->json[i];
-        bind_text(t->insert, (enum prediction_column)(FIELD_SECTION + i), NULL);
+        stmt_bind_null(t->insert, FIELD_PLACE + 2 + i);
         if (!json)
             continue;
         stmt_bind_int(json, 1, m->spec[i]);
         int rc = stmt_next(json, e);
         if (rc > 0)
-            bind_text(t->insert, (enum prediction_column)(FIELD_SECTION + i), stmt_text(json, 0));
+            stmt_bind_text(t->insert, FIELD_PLACE + 2 + i, stmt_text(json, 0));
         stmt_reset(json);
         if (rc < 0)
             return -1;
@@ -414,10 +382,14 @@ static int bind_sections(struct prediction_table *t, const struct match *m, stru
 static int define_units(struct prediction_table *t, const struct predicted_row *row, struct error *e)
 {
     const char *predicted_of = row->predicted_memory_of;
-    const char *rate = row->scaled && row->scaled->counts_tokens ? "tokens/s" : "samples/s";
     const char *measured_of = t->space->prediction.memory_words;
+    bool counts_tokens = false;
     OWNED_STMT *s = NULL;
     int rc = db_prepare(t->db, "INSERT INTO metric_definition (name, unit) VALUES (?, ?)", &s, e);
+    if (rc == 0 && t->end != FIELD_PLACE)
+        rc = db_query_bool(t->db, "SELECT counts_tokens FROM scaled WHERE words = ?", VALUES(sql_text(row->words)),
+                           &counts_tokens, e);
+    const char *rate = counts_tokens ? "tokens/s" : "samples/s";
     for (int i = 0; rc == 0 && i < FIELD_DERIVED; i++) {
         if (!prediction_fields[i].unit)
             continue;
@@ -455,8 +427,8 @@ static int prediction_table_add(struct prediction_table *t, const struct match *
     bind_number(s, FIELD_MEASURED_TIME, row->measured_s);
     bind_text(s, FIELD_WHY, row->prediction ? NULL : row->why);
     match_add_derived_json(t->space, m, &derived);
-    bind_scaled(s, row->scaled);
-    bind_text(s, FIELD_DERIVED, buffer_text(&derived));
+    stmt_bind_text(s, FIELD_PLACE + 1, buffer_text(&derived));
+    stmt_bind_text(s, FIELD_PLACE + 2 + SECTION_COUNT, row->words);
     int rc = bind_sections(t, m, e);
     if (rc == 0)
         rc = stmt_run(s, e);
@@ -466,6 +438,7 @@ static int prediction_table_add(struct prediction_table *t, const struct match *
 /* --- the command --- */
 
 #define JOBS_SHOWN 100
+#define SCALED_SHOWN 10
 
 struct predict_options {
     struct run_options match;
@@ -510,11 +483,10 @@ struct prediction_walk {
     struct stmt *lookup;    /* NULL: there is no database */
     struct stmt *summaries; /* NULL: there is no database */
     struct describer *describer;
-    struct prediction_report *report; /* this, the table or plans */
+    struct prediction_report *report; /* borrowed; its rows, with --scale-to its plans, unless the table's */
     struct prediction_table *table;
-    struct scaled_plans *plans; /* with --scale-to; the table then is of these plans */
-    const struct scaling *scaling;
-    bool is_there; /* the combinations are those of the sweep scaled */
+    const struct scaling *scaling; /* NULL: without --scale-to */
+    bool is_there;                 /* the combinations are those of the sweep scaled */
 };
 
 static int look_up(struct prediction_walk *w, const struct hash128 *key, struct predicted_row *row, struct error *e)
@@ -553,18 +525,6 @@ static int measure_unobserved(struct prediction_walk *w, const struct match *m, 
     return 0;
 }
 
-static void add_plan(struct prediction_walk *w, const struct predicted_row *row)
-{
-    const struct plan_seen seen = {.words = row->words,
-                                   .prediction = row->prediction,
-                                   .memory_of = row->predicted_memory_of,
-                                   .is_measured = row->measured_s > 0 || row->measured_bytes > 0};
-    if (w->is_there)
-        scaled_plans_add_there(w->plans, &seen);
-    else
-        scaled_plans_add_here(w->plans, &seen);
-}
-
 static int take_match(struct prediction_walk *w, const struct match *m, struct error *e)
 {
     struct predicted_row row = {.prediction = m->prediction,
@@ -577,14 +537,11 @@ static int take_match(struct prediction_walk *w, const struct match *m, struct e
     if (rc == 0)
         rc = describe_match(w->describer, m, &words, e);
     row.words = buffer_text(&words);
-    row.scaled = w->plans && w->table ? scaled_plans_find(w->plans, row.words) : NULL;
-    if (rc == 0 && w->plans && !w->table)
-        add_plan(w, &row);
-    else if (rc == 0 && w->table)
-        rc = prediction_table_add(w->table, m, &row, e);
-    else if (rc == 0)
-        prediction_report_add(w->report, &row);
-    return rc;
+    if (rc < 0)
+        return -1;
+    return w->table     ? prediction_table_add(w->table, m, &row, e)
+           : w->scaling ? prediction_report_add_plan(w->report, &row, w->is_there, e)
+                        : prediction_report_add(w->report, &row, e);
 }
 
 static int walk(struct prediction_walk *w, struct error *e)
@@ -620,7 +577,6 @@ static int prepare(struct prediction_walk *w, struct db *db, struct error *e)
 
 static void release(struct prediction_walk *w)
 {
-    prediction_report_free(w->report);
     prediction_table_free(w->table);
     stmt_free(w->lookup);
     stmt_free(w->summaries);
@@ -648,7 +604,9 @@ static int answer_table(struct prediction_walk *w, const struct predict_options 
     const struct report_format *format;
     uint64_t count = 0;
     if (report_format_find(o->format ? o->format : "table", &format, e) < 0 ||
-        prediction_table_create(w->session->space, w->plans != NULL, &w->table, e) < 0 || walk(w, e) < 0)
+        prediction_table_create(w->session->space, prediction_report_db(w->report), w->scaling != NULL, &w->table, e) <
+            0 ||
+        walk(w, e) < 0)
         return -1;
     if (o->json)
         format = &report_document;
@@ -659,22 +617,25 @@ static int answer_table(struct prediction_walk *w, const struct predict_options 
                                    .columns = is_brief ? brief : o->columns,
                                    .limit = o->match.limit,
                                    .is_table = true};
-    int rc = result_output(prediction_table_db(w->table), &q, format, &output_sink, &count, e);
+    int rc = result_output(w->table->db, &q, format, &output_sink, &count, e);
     return rc == 0 && count == 0 ? error_set(e, ERROR_NOTHING, "no combination matches") : rc;
 }
 
-static int answer_report(struct prediction_walk *w, const struct predict_options *o, struct db *db, struct buffer *out,
-                         struct error *e)
+/* `most`: how many are listed where nothing says so. */
+static struct report_request request_of(const struct predict_options *o, const struct space *space, int64_t most)
 {
-    const struct report_request request = {.most = o->match.all     ? INT64_MAX
-                                                   : o->match.limit ? o->match.limit
-                                                                    : JOBS_SHOWN,
-                                           .kind = o->accuracy   ? REPORT_ACCURACY
-                                                   : o->frontier ? REPORT_FRONTIER
-                                                                 : REPORT_LIST,
-                                           .frontier_key = o->frontier,
-                                           .memory_words = w->session->space->prediction.memory_words};
-    w->report = prediction_report_create(&request);
+    return (struct report_request){.most = o->match.all     ? INT64_MAX
+                                           : o->match.limit ? o->match.limit
+                                                            : most,
+                                   .kind = o->accuracy   ? REPORT_ACCURACY
+                                           : o->frontier ? REPORT_FRONTIER
+                                                         : REPORT_LIST,
+                                   .frontier_key = o->frontier,
+                                   .memory_words = space->prediction.memory_words};
+}
+
+static int answer_report(struct prediction_walk *w, struct db *db, struct buffer *out, struct error *e)
+{
     return walk(w, e) < 0 ? -1 : prediction_report_end(w->report, w->session->space, db, out, e);
 }
 
@@ -691,12 +652,16 @@ static int answer(struct session *s, const struct predict_options *o, struct db 
                   : error_set(e, ERROR_NOTHING, "there is no database, so nothing has been measured");
     if (check_asked(s, e) < 0)
         return -1;
-    int rc = prepare(&w, db, e);
+    const struct report_request request = request_of(o, s->space, JOBS_SHOWN);
+    int rc = prediction_report_create(&request, &w.report, e);
     if (rc == 0)
-        rc = wants_table(o) ? answer_table(&w, o, e) : answer_report(&w, o, db, out, e);
+        rc = prepare(&w, db, e);
+    if (rc == 0)
+        rc = wants_table(o) ? answer_table(&w, o, e) : answer_report(&w, db, out, e);
     if (rc == 0 && s->space->prediction.note[0])
         output_message("%s", s->space->prediction.note);
     release(&w);
+    prediction_report_free(w.report);
     return rc;
 }
 
@@ -713,12 +678,12 @@ struct scaled_request {
 struct scaled_session {
     struct session there;
     struct scaling scaling;
-    struct scaled_plans plans;
+    struct prediction_report *report;
 };
 
 static int collect_plans(struct scaled_session *x, struct session *s, struct db *db, bool is_there, struct error *e)
 {
-    struct prediction_walk w = {.session = s, .plans = &x->plans, .scaling = &x->scaling, .is_there = is_there};
+    struct prediction_walk w = {.session = s, .report = x->report, .scaling = &x->scaling, .is_there = is_there};
     int rc = check_asked(s, e);
     if (rc == 0)
         rc = prepare(&w, db, e);
@@ -751,34 +716,26 @@ static int nothing_there(const struct scaled_session *x, struct error *e)
     return -1;
 }
 
-static bool any_there(const struct scaled_plans *p)
+static int any_there(const struct scaled_session *x, bool *any, struct error *e)
 {
-    for (size_t i = 0; i < p->count; i++)
-        if (p->items[i].there.found)
-            return true;
-    return false;
+    return db_query_bool(prediction_report_db(x->report), "SELECT 1 FROM plan WHERE is_there AND words IS NOT NULL",
+                         NO_VALUES, any, e);
 }
 
 static int check_there(const struct scaled_session *x, struct error *e)
 {
-    const struct scaled_plans *p = &x->plans;
-    bool grows = false, is_both = false;
-    if (p->without == 0 && !any_there(p))
+    bool any = false;
+    int64_t without = 0;
+    if (any_there(x, &any, e) < 0 ||
+        db_query_int(prediction_report_db(x->report), "SELECT count(*) FROM plan WHERE words IS NULL", NO_VALUES, 0,
+                     &without, e) < 0)
+        return -1;
+    if (any)
+        return 0;
+    if (without == 0)
         return nothing_there(x, e);
-    if (!any_there(p))
-        return error_set(e, ERROR_NOTHING,
-                         "%s=%" PRId64 ": nothing can be predicted for any of %" PRId64 " combinations",
-                         x->scaling.key.name, x->scaling.value, p->without);
-    for (size_t i = 0; i < p->count; i++) {
-        const struct plan_figures *here = &p->items[i].here, *there = &p->items[i].there;
-        is_both |= here->found && there->found;
-        grows |= here->found && there->found && here->devices != there->devices;
-    }
-    return is_both && !grows ? error_set(e, ERROR_USAGE,
-                                         "--scale-to: `%s` does not change the number of devices of any plan; give "
-                                         "num_hosts or num_devices_per_host",
-                                         x->scaling.key.name)
-                             : 0;
+    return error_set(e, ERROR_NOTHING, "%s=%" PRId64 ": nothing can be predicted for any of %" PRId64 " combinations",
+                     x->scaling.key.name, x->scaling.value, without);
 }
 
 static int open_there(struct scaled_session *x, const struct scaled_request *r, struct error *e)
@@ -794,7 +751,8 @@ static int open_there(struct scaled_session *x, const struct scaled_request *r, 
 /* Replaces the plans found before. */
 static int find_plans(struct scaled_session *x, const struct scaled_request *r, struct error *e)
 {
-    scaled_plans_free(&x->plans);
+    if (db_exec(prediction_report_db(x->report), "DELETE FROM plan", e) < 0)
+        return -1;
     if (open_there(x, r, e) < 0 || collect_plans(x, r->here, r->db, false, e) < 0)
         return -1;
     return collect_plans(x, &x->there, r->db, true, e);
@@ -803,14 +761,9 @@ static int find_plans(struct scaled_session *x, const struct scaled_request *r, 
 static int answer_plans(struct scaled_session *x, const struct predict_options *o, struct db *db, struct buffer *out,
                         struct error *e)
 {
-    if (!wants_table(o)) {
-        const struct scaled_shown shown = {&x->scaling, o->match.all     ? SIZE_MAX
-                                                        : o->match.limit ? (size_t)o->match.limit
-                                                                         : SCALED_SHOWN};
-        scaled_report(&x->plans, &shown, out);
-        return 0;
-    }
-    struct prediction_walk w = {.session = &x->there, .plans = &x->plans, .scaling = &x->scaling, .is_there = true};
+    if (!wants_table(o))
+        return prediction_report_scaled(x->report, &x->scaling, out, e);
+    struct prediction_walk w = {.session = &x->there, .report = x->report, .scaling = &x->scaling, .is_there = true};
     int rc = prepare(&w, db, e);
     if (rc == 0)
         rc = answer_table(&w, o, e);
@@ -821,25 +774,31 @@ static int answer_plans(struct scaled_session *x, const struct predict_options *
 static int answer_scaled(const struct scaled_request *r, struct buffer *out, struct error *e)
 {
     const struct predict_options *o = r->options;
-    struct scaled_session x = {.plans = {.count = 0}};
+    struct scaled_session x = {.report = NULL};
+    bool any = false;
     if (o->profile || o->accuracy || o->frontier)
         return error_set(e, ERROR_USAGE,
                          "predict: --scale-to cannot be combined with --profile, --accuracy or --frontier");
     int rc = check_asked(r->here, e);
     if (rc == 0)
         rc = scaling_read(r->here->space, o->scale_to, &x.scaling, e);
+    const struct report_request request = request_of(o, r->here->space, SCALED_SHOWN);
+    if (rc == 0)
+        rc = prediction_report_create(&request, &x.report, e);
     if (rc == 0)
         rc = find_plans(&x, r, e);
-    if (rc == 0 && !any_there(&x.plans) && scaling_let_batch_grow(&x.scaling))
+    if (rc == 0)
+        rc = any_there(&x, &any, e);
+    if (rc == 0 && !any && scaling_let_batch_grow(&x.scaling))
         rc = find_plans(&x, r, e);
     if (rc == 0)
         rc = check_there(&x, e);
-    if (rc == 0) {
-        scaled_plans_rank(&x.plans);
+    if (rc == 0)
+        rc = prediction_report_rank(x.report, e);
+    if (rc == 0)
         rc = answer_plans(&x, o, r->db, out, e);
-    }
     session_close(&x.there);
-    scaled_plans_free(&x.plans);
+    prediction_report_free(x.report);
     scaling_free(&x.scaling);
     return rc;
 }

@@ -8,6 +8,7 @@
 
 #define ARGUMENTS_MOST 8
 #define REAL_ARGUMENTS_MOST 96
+#define TEXT_ARGUMENTS_MOST 24
 
 struct function {
     sql_function call; /* one of the three */
@@ -93,8 +94,8 @@ int db_add_real_function(struct db *db, const char *name, sql_real_function func
 {
     struct function *f = xmalloc(sizeof *f);
     *f = (struct function){.call_real = function, .context = context};
-    if (sqlite3_create_function_v2(db->handle, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, f, call_real, NULL, NULL,
-                                   free) != SQLITE_OK)
+    if (sqlite3_create_function_v2(db->handle, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, f,
+                                   call_real, NULL, NULL, free) != SQLITE_OK)
         return db_error(db, e);
     return 0;
 }
@@ -102,9 +103,9 @@ int db_add_real_function(struct db *db, const char *name, sql_real_function func
 static void call_text(sqlite3_context *c, int count, sqlite3_value **values)
 {
     const struct function *f = sqlite3_user_data(c);
-    struct sql_value arguments[ARGUMENTS_MOST];
+    struct sql_value arguments[TEXT_ARGUMENTS_MOST] = {{COLUMN_NULL, 0, 0, NULL}};
     OWNED_BUFFER out = BUFFER_INIT;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && i < TEXT_ARGUMENTS_MOST; i++)
         read_argument(values[i], &arguments[i]);
     if (count > 0 && arguments[0].type == COLUMN_NULL)
         return;
@@ -115,10 +116,10 @@ static void call_text(sqlite3_context *c, int count, sqlite3_value **values)
 int db_add_text_function(struct db *db, const char *name, int arguments, sql_text_function function, struct error *e)
 {
     struct function *f = xmalloc(sizeof *f);
-    assert(arguments <= ARGUMENTS_MOST);
+    assert(arguments <= TEXT_ARGUMENTS_MOST);
     *f = (struct function){.call_text = function};
-    if (sqlite3_create_function_v2(db->handle, name, arguments, SQLITE_UTF8 | SQLITE_DETERMINISTIC, f, call_text, NULL,
-                                   NULL, free) != SQLITE_OK)
+    if (sqlite3_create_function_v2(db->handle, name, arguments, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+                                   f, call_text, NULL, NULL, free) != SQLITE_OK)
         return db_error(db, e);
     return 0;
 }

@@ -11,12 +11,13 @@ typedef int (*sql_function)(void *context, const struct sql_value *arguments, in
  * statement to the next. */
 int db_add_function(struct db *db, const char *name, sql_function call, void *context, struct error *e);
 
-/* The same for numbers that are not whole; false: NULL. It must give equal results for equal arguments while a
- * statement runs: SQLite may call it once for them. */
+/* The same for numbers that are not whole; false: NULL. Views may call it, too. It must give equal results for equal
+ * arguments while a statement runs: SQLite may call it once for them. */
 typedef bool (*sql_real_function)(void *context, const struct sql_value *arguments, int count, double *out);
 int db_add_real_function(struct db *db, const char *name, sql_real_function call, void *context, struct error *e);
 
 /* The same for texts, which are functions of their arguments alone: it appends to `out`. NULL if the first argument
- * is. */
+ * is. `arguments` -1: of any number; those that are not given are NULL, up to the 24th. Views may call
+ * it, too. */
 typedef void (*sql_text_function)(const struct sql_value *arguments, struct buffer *out);
 int db_add_text_function(struct db *db, const char *name, int arguments, sql_text_function call, struct error *e);

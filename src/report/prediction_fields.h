@@ -36,9 +36,7 @@ enum prediction_column {
     FIELD_EFFICIENCY,
     FIELD_EFFICIENCY_LOW,
     FIELD_EFFICIENCY_HIGH,
-    FIELD_DERIVED, /* from here on JSON from which columns are made */
-    FIELD_SECTION, /* the first of SECTION_COUNT */
-    FIELD_COUNT = FIELD_SECTION + SECTION_COUNT
+    FIELD_DERIVED
 };
 
 struct prediction_field {

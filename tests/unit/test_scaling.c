@@ -1,10 +1,10 @@
-/* config, plan: a sweep on another number of hosts, and what becomes of its plans. */
+/* config, answers: a sweep on another number of hosts, and what becomes of its plans. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/prediction_report.h"
 #include "config/scaling.h"
-#include "plan/scaled_plans.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"
 
@@ -114,9 +114,31 @@ static struct prediction predicted(double devices, double seconds)
     return p;
 }
 
-static struct plan_seen seen(const char *words, const struct prediction *p, bool is_measured)
+static struct prediction_report *no_plans(void)
 {
-    return (struct plan_seen){.words = words, .prediction = p, .memory_of = "", .is_measured = is_measured};
+    static const struct report_request request = {.most = 10, .memory_words = ""};
+    struct prediction_report *r = NULL;
+    FAIL_IF(prediction_report_create(&request, &r, &e));
+    return r;
+}
+
+static void see(struct prediction_report *r, const char *words, const struct prediction *p, bool is_there, double took)
+{
+    const struct predicted_row row = {.words = words,
+                                      .prediction = p,
+                                      .predicted_memory_of = "",
+                                      .measured_s = took,
+                                      .measured_bytes = NAN};
+    FAIL_IF(prediction_report_add_plan(r, &row, is_there, &e));
+}
+
+static double ranked(struct prediction_report *r, const char *sql)
+{
+    struct stmt *s = NULL;
+    FAIL_IF(db_next(prediction_report_db(r), sql, NO_VALUES, &s, &e) < 0);
+    const double value = stmt_double_or_nan(s, 0);
+    stmt_free(s);
+    return value;
 }
 
 TEST(scaled_plans__other_plan_wins_there__places_and_efficiency)
@@ -124,51 +146,54 @@ TEST(scaled_plans__other_plan_wins_there__places_and_efficiency)
     const struct prediction a8 = predicted(8, 10), a32 = predicted(32, 3), a64 = predicted(64, 3),
                             b32 = predicted(32, 4), b64 = predicted(64, 2);
     struct prediction large = predicted(64, 1);
-    struct scaled_plans p = {.count = 0};
+    struct prediction_report *r = no_plans();
+    OWNED_BUFFER said = BUFFER_INIT;
     large.verdict = OOM_CERTAIN;
-    const struct plan_seen here[] = {seen("a", &a8, true), seen("a", &a32, false), seen("b", &b32, true)};
-    const struct plan_seen there[] = {seen("b", &b64, false), seen("a", &a64, false), seen("large", &large, false),
-                                      seen("none", NULL, false)};
-    for (size_t i = 0; i < 3; i++)
-        scaled_plans_add_here(&p, &here[i]);
-    for (size_t i = 0; i < 4; i++)
-        scaled_plans_add_there(&p, &there[i]);
-    scaled_plans_rank(&p);
-    assert_int_equal(p.count, 3);
-    assert_int_equal(p.without, 1);
-    const struct scaled_plan *a = scaled_plans_find(&p, "a"), *b = scaled_plans_find(&p, "b");
-    assert_ptr_equal(p.ranked[0], b);
-    assert_true(b->there.place == 1 && b->here.place == 2 && a->there.place == 2 && a->here.place == 1);
-    assert_true(a->here.devices == 32);
-    assert_true(fabs(b->efficiency.value - 1) < 1e-12 && fabs(a->efficiency.value - 0.5) < 1e-12);
-    assert_true(a->efficiency.low < 0.5 && a->efficiency.high > 0.5);
-    const struct scaled_plan *none = scaled_plans_find(&p, "large");
-    assert_true(none->there.place == 0 && !none->here.found && isnan(none->efficiency.value));
-    assert_null(scaled_plans_find(&p, "other"));
-    assert_true(scaled_plans_faster(b, a) > 0.8 && scaled_plans_faster(b, a) < 1);
-    assert_true(fabs(scaled_plans_faster(a, b) + scaled_plans_faster(b, a) - 1) < 1e-12);
-    assert_true(fabs(scaled_plans_faster(a, a) - 0.5) < 1e-12);
-    /* Measured on 32: on 64 wider than predicted, on 32 not. */
-    assert_true(p.measured_devices == 32);
-    double width = evidence_scaling_width("megatron", QUANTITY_OF_TIME, 64, 1);
-    assert_true(width > 0.01 && fabs(log(a->there.seconds.high / 3) - hypot(log(1.1), width)) < 1e-9);
-    assert_true(fabs(log(a->here.seconds.high / 3) - log(1.1)) < 1e-9);
-    scaled_plans_free(&p);
+    see(r, "a", &a8, false, 9);
+    see(r, "a", &a32, false, NAN);
+    see(r, "b", &b32, false, 4);
+    see(r, "b", &b64, true, NAN);
+    see(r, "a", &a64, true, NAN);
+    see(r, "large", &large, true, NAN);
+    see(r, "none", NULL, true, NAN);
+    FAIL_IF(prediction_report_rank(r, &e));
+    assert_true(ranked(r, "SELECT count(*) FROM scaled") == 3);
+    assert_true(ranked(r, "SELECT n FROM scaled WHERE words = 'b' AND place = 1 AND place_here = 2") == 1);
+    assert_true(ranked(r, "SELECT devices_here FROM scaled WHERE words = 'a' AND place = 2 AND place_here = 1") == 32);
+    assert_true(fabs(ranked(r, "SELECT efficiency FROM scaled WHERE words = 'b'") - 1) < 1e-12);
+    assert_true(fabs(ranked(r, "SELECT efficiency FROM scaled WHERE words = 'a'") - 0.5) < 1e-12);
+    assert_true(ranked(r, "SELECT efficiency_low < 0.5 AND efficiency_high > 0.5 FROM scaled WHERE words = 'a'") == 1);
+    assert_true(ranked(r, "SELECT count(*) FROM scaled WHERE words = 'large' AND coalesce(place, devices_here, "
+                          "efficiency) IS NULL") == 1);
+    /* Measured on 32: on 64 wider than predicted. */
+    const double width = evidence_scaling_width("megatron", QUANTITY_OF_TIME, 64, 1);
+    const double high = ranked(r, "SELECT time_high FROM scaled WHERE words = 'a'");
+    assert_true(width > 0.01 && fabs(log(high / 3) - hypot(log(1.1), width)) < 1e-9);
+    const struct scaling x = {.key = {SECTION_CLUSTER, (char *)"num_hosts"}, .value = 8};
+    FAIL_IF(prediction_report_scaled(r, &x, &said, &e));
+    assert_non_null(strstr(buffer_text(&said), "1st  b on 64 devices; here 2nd, on 32\n"));
+    assert_non_null(strstr(buffer_text(&said), "no place  large on 64 devices; not possible here\n"));
+    assert_non_null(strstr(buffer_text(&said), "b is the best there, and 2nd here; a is the best here, and 2nd there; "
+                                               "the first is faster than the second with a probability of 100 %\n"));
+    assert_non_null(strstr(buffer_text(&said),
+                           "2 plans both here and there, 1 only there, 0 only here; 1 are predicted "
+                           "not to fit there\nnothing can be predicted for 1 combinations there\n"
+                           "measured on at most 32 devices; 64 are 2 times as many"));
+    prediction_report_free(r);
 }
 
 TEST(scaled_plans__same_number_in_the_sweep__smaller_one_counts_as_here)
 {
     const struct prediction p16 = predicted(16, 4), p64 = predicted(64, 2);
-    struct scaled_plans p = {.count = 0};
-    const struct plan_seen small = seen("a", &p16, false), large = seen("a", &p64, false);
-    scaled_plans_add_here(&p, &large);
-    scaled_plans_add_here(&p, &small);
-    scaled_plans_add_there(&p, &large);
-    scaled_plans_rank(&p);
-    assert_true(p.items[0].here.devices == 16);
+    struct prediction_report *r = no_plans();
+    see(r, "a", &p64, false, NAN);
+    see(r, "a", &p16, false, NAN);
+    see(r, "a", &p64, true, NAN);
+    FAIL_IF(prediction_report_rank(r, &e));
+    assert_true(ranked(r, "SELECT devices_here FROM scaled") == 16);
     /* Nothing was measured: as wide as the prediction says. */
-    assert_true(fabs(p.items[0].there.seconds.high - 2.2) < 1e-9);
-    scaled_plans_free(&p);
+    assert_true(fabs(ranked(r, "SELECT time_high FROM scaled") - 2.2) < 1e-9);
+    prediction_report_free(r);
 }
 
 TEST(evidence_scaling_width__doublings__grows_with_their_root)

@@ -1,0 +1,107 @@
+#include "report/saying.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "database/function.h"
+#include "report/text.h"
+#include "results/json.h"
+#include "util/embedded.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+static double number_of(const struct sql_value *v)
+{
+    return v->type == COLUMN_INT ? (double)v->integer : v->type == COLUMN_FLOAT ? v->real : NAN;
+}
+
+static bool call_of_one(void *context, const struct sql_value *arguments, int count, double *out)
+{
+    double (**function)(double) = context;
+    *out = count == 1 ? (*function)(number_of(arguments)) : NAN;
+    return !isnan(*out);
+}
+
+/* `start` is the "%" of the value's kind, `flags` how much stands between them. */
+static void say_value(const char *start, size_t flags, const struct sql_value *v, struct buffer *out)
+{
+    const char kind = start[flags + 1], *text = v->type == COLUMN_TEXT ? v->text : "";
+    const double number = number_of(v);
+    OWNED char *format = xasprintf("%.*s%s%c", (int)flags + 1, start, kind == 'd' ? "ll" : "", kind);
+    char size[32];
+    if (kind == 'B')
+        buffer_add_text(out, format_size_bytes((int64_t)number, size, sizeof size));
+    else if (kind == 'l')
+        text_add_line(out, text);
+    else if (kind == 'r')
+        text_add_rounded(out, number);
+    else if (kind == 's')
+        buffer_printf(out, format, text);
+    else if (kind == 'd')
+        buffer_printf(out, format,
+                      v->type == COLUMN_INT ? (long long)v->integer
+                      : isnan(number)       ? 0
+                                            : (long long)number);
+    else
+        buffer_printf(out, format, number);
+}
+
+static void say(const struct sql_value *arguments, struct buffer *out)
+{
+    int next = 1;
+    for (const char *p = arguments[0].text, *end; *p; p = end) {
+        const size_t flags = *p == '%' ? strspn(p + 1, "+-.0123456789") : 0;
+        end = *p == '%' ? p + flags + 2 : p + strcspn(p, "%");
+        if (*p != '%' || p[1] == '%')
+            buffer_add(out, p, *p == '%' ? 1 : (size_t)(end - p));
+        else
+            say_value(p, flags, &arguments[next++], out);
+    }
+}
+
+static int add_functions(struct db *db, struct error *e)
+{
+    static double (*const of_one[])(double) = {erfc, expm1, log2};
+    static const char *const names[] = {"erfc", "expm1", "log2"};
+    int rc = db_add_text_function(db, "say", -1, say, e);
+    for (size_t i = 0; rc == 0 && i < LENGTH(names); i++)
+        rc = db_add_real_function(db, names[i], call_of_one, (void *)&of_one[i], e);
+    return rc;
+}
+
+int saying_open(const char *script, struct db **out, struct error *e)
+{
+    struct db *db;
+    if (db_open(NULL, DB_TEMPORARY, &db, e) < 0)
+        return -1;
+    if (add_functions(db, e) < 0 || db_exec(db, "BEGIN", e) < 0 || db_exec(db, embedded_text(script), e) < 0) {
+        db_close(db);
+        return -1;
+    }
+    *out = db;
+    return 0;
+}
+
+int saying_add_lines(struct db *db, const char *sql, const char *title, struct buffer *out, struct error *e)
+{
+    OWNED_STMT *s = NULL;
+    int rc, lines = 0;
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0)
+        buffer_printf(out, "%s%s\n", lines++ ? "" : title, stmt_text(s, 0));
+    return rc;
+}
+
+int saying_add_rows(struct db *db, const char *sql, const char *name, cJSON *document, struct error *e)
+{
+    OWNED_STMT *s = NULL;
+    cJSON *list = name ? cJSON_AddArrayToObject(document, name) : NULL;
+    int rc;
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
+        cJSON *row = name ? cJSON_CreateObject() : document;
+        json_add_columns(row, s, 0);
+        if (name)
+            cJSON_AddItemToArray(list, row);
+    }
+    return rc;
+}

@@ -1,0 +1,19 @@
+/* Answers as views of a private database: who answers fills its tables, and the views make of them what is said, line
+ * by line, and the rows of the document. */
+#pragma once
+
+#include <cjson/cJSON.h>
+
+#include "database/db.h"
+#include "util/buffer.h"
+
+/* Makes the database of the script "sql/NAME.sql", which may call erfc, expm1 and log2 as C has them, and
+ * say(format, …): as C's printf has %d, %e, %f, %g and %s, unlike SQLite's own, which rounds otherwise; %B is a size in
+ * bytes ("1.5 MiB"), %r a rounded number and %l one line of text from outside (report/text.h). NULL is "" or NaN. */
+int saying_open(const char *script, struct db **out, struct error *e);
+
+/* Appends the first column of each row as a line; `title` before the first of them. */
+int saying_add_lines(struct db *db, const char *sql, const char *title, struct buffer *out, struct error *e);
+
+/* Adds to the document a list of objects of this name, one for each row; NULL: the columns of the one row itself. */
+int saying_add_rows(struct db *db, const char *sql, const char *name, cJSON *document, struct error *e);
