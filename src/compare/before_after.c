@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compare/comparison.h"
+#include "compare/slowdown.h"
 #include "results/measured.h"
 #include "results/query.h"
 #include "util/memory.h"
@@ -12,9 +13,14 @@
 
 #define KEY_BYTES 16
 
+struct compared_metric {
+    char *name, *unit; /* unit "" for none */
+    bool maximise;
+};
+
 /* --- what is compared --- */
 
-static int read_metric(struct db *now, const char *metric, struct before_after *out, struct error *e)
+static int read_metric(struct db *now, const char *metric, struct compared_metric *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
     int rc = db_next(now,
@@ -34,7 +40,7 @@ static int read_metric(struct db *now, const char *metric, struct before_after *
                        "--metric %s: its direction is not known; set better = \"min\" or \"max\" under [%smetrics.%s]",
                        metric, stmt_int(s, 4) ? "" : "job.", metric);
     if (rc > 0) {
-        out->metric = stmt_copy_text(s, 0);
+        out->name = stmt_copy_text(s, 0);
         out->unit = stmt_copy_text(s, 1);
         out->maximise = stmt_int(s, 2) != 0;
     }
@@ -63,50 +69,30 @@ static int check_part(const struct stmt *before, const struct stmt *now, const c
                      metric, stmt_text(now, 0), was, is);
 }
 
-static int check_definition(struct db *before, struct db *now, const struct before_after *b, struct error *e)
+static int check_definition(struct db *before, struct db *now, const char *metric, struct error *e)
 {
     OWNED_STMT *was = NULL, *is = NULL;
-    int rc = db_query(before, definition_sql, VALUES(sql_text(b->metric)), &was, e);
+    int rc = db_query(before, definition_sql, VALUES(sql_text(metric)), &was, e);
     if (rc == 0)
-        rc = db_query(now, definition_sql, VALUES(sql_text(b->metric)), &is, e);
+        rc = db_query(now, definition_sql, VALUES(sql_text(metric)), &is, e);
     while (rc == 0 && stmt_next(was, e) > 0 && stmt_next(is, e) > 0)
-        rc = check_part(was, is, b->metric, e);
+        rc = check_part(was, is, metric, e);
     return rc;
 }
 
 /* --- the groups --- */
 
-/* The later jobs, with their groups. */
-struct membership {
-    int64_t *jobs; /* ascending */
-    size_t *groups, count;
-    struct string_list values; /* "" for none */
-};
-
-static const char *value_of(const struct stmt *s)
+static int place_groups(struct db *out, struct error *e)
 {
-    return stmt_is_null(s, 1) ? "" : stmt_text(s, 1);
-}
-
-static int read_members(struct stmt *s, struct membership *m, struct error *e)
-{
-    int rc;
-    while ((rc = stmt_next(s, e)) > 0)
-        if (string_list_find(&m->values, value_of(s)) == m->values.count)
-            string_list_add(&m->values, xstrdup(value_of(s)));
-    string_list_sort_values(&m->values);
-    stmt_reset(s);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
-        m->jobs = array_grow(m->jobs, m->count, sizeof *m->jobs);
-        m->groups = array_grow(m->groups, m->count, sizeof *m->groups);
-        m->jobs[m->count] = stmt_int(s, 0);
-        m->groups[m->count++] = string_list_find(&m->values, value_of(s));
-        rc = 0;
-    }
+    OWNED_LIST values = STRING_LIST_INIT;
+    int rc = db_query_texts(out, "SELECT DISTINCT value FROM member", NO_VALUES, &values, e);
+    string_list_sort_values(&values);
+    for (size_t i = 0; rc == 0 && i < values.count; i++)
+        rc = db_run(out, "INSERT INTO group_place (value) VALUES (?)", VALUES(sql_text(values.items[i])), e);
     return rc;
 }
 
-static int read_membership(struct db *now, const char *by, struct membership *out, struct error *e)
+static int read_members(struct db *now, const char *by, struct db *out, struct error *e)
 {
     if (!by)
         return 0;
@@ -116,37 +102,36 @@ static int read_membership(struct db *now, const char *by, struct membership *ou
     int rc = result_query_open(now, &q, &s, e);
     if (rc == 0 && stmt_column_count(s) != 2)
         rc = error_set(e, ERROR_USAGE, "--by %s: give one key", by);
-    if (rc == 0)
-        rc = read_members(s, out, e);
-    return rc;
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static size_t group_of(const struct membership *m, int64_t job)
-{
-    const int64_t *found = m->count ? bsearch(&job, m->jobs, m->count, sizeof *m->jobs, compare_ids) : NULL;
-    return found ? m->groups[found - m->jobs] : 0;
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0)
+        rc = db_run(out, "INSERT INTO member VALUES (?, ?)",
+                    VALUES(sql_int(stmt_int(s, 0)), sql_text(stmt_is_null(s, 1) ? "" : stmt_text(s, 1))), e);
+    return rc < 0 ? -1 : place_groups(out, e);
 }
 
 /* --- the jobs --- */
 
-/* One database's jobs in key order, a row per successful attempt. */
-struct side {
-    struct stmt *rows;
-    bool has_row;
-    /* the current job */
-    bool has_job, ok, breaches;
+/* Adds the job whose first row `s` is at, and goes to the next job's. A row per successful attempt. */
+static int add_side(struct stmt *s, const struct compared_metric *m, bool is_now, struct db *out, struct error *e)
+{
     unsigned char key[KEY_BYTES];
-    int64_t id;
-    struct slowdown_runs runs;
-};
+    struct slowdown_runs runs = {0};
+    const int64_t id = stmt_int(s, 1), ok = stmt_int(s, 2), breaches = stmt_int(s, 4);
+    int rc = 1;
+    memcpy(key, stmt_blob(s, 0), KEY_BYTES);
+    for (; rc > 0 && memcmp(key, stmt_blob(s, 0), KEY_BYTES) == 0; rc = stmt_next(s, e)) {
+        double value = stmt_double_or_nan(s, 3), cost = m->maximise ? 1 / value : value;
+        if (ok && cost > 0 && isfinite(cost))
+            slowdown_add_run(&runs, cost);
+    }
+    if (rc >= 0 && db_run(out, "INSERT INTO side VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                          VALUES(sql_blob(key, KEY_BYTES), sql_int(is_now), sql_int(id), sql_int(ok), sql_int(breaches),
+                                 sql_int((int64_t)runs.count), sql_real(runs.mean), sql_real(runs.squares)),
+                          e) < 0)
+        return -1;
+    return rc;
+}
 
-static int open_side(struct db *db, const struct before_after *b, struct side *out, struct error *e)
+static int read_side(struct db *db, const struct compared_metric *m, bool is_now, struct db *out, struct error *e)
 {
     static const char sql[] = "SELECT j.key, j.id, j.state = 'ok', v.value,"
                               " EXISTS (SELECT 1 FROM breach WHERE breach.attempt_id = j.attempt_id) FROM job AS j"
@@ -154,167 +139,97 @@ static int open_side(struct db *db, const struct before_after *b, struct side *o
                               " LEFT JOIN attempt AS a ON a.id = c.id AND " MEASURED_TO_ITS_END(
                                   "a") " LEFT JOIN summary AS v ON v.attempt_id = a.id AND v.name = ?1"
                                        " WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.key, a.number";
-    int rc = db_query(db, sql, VALUES(sql_text(b->metric)), &out->rows, e) < 0 ? -1 : stmt_next(out->rows, e);
-    out->has_row = rc > 0;
-    return rc < 0 ? -1 : 0;
-}
-
-static int next_job(struct side *side, bool maximise, struct error *e)
-{
-    int rc = side->has_row;
-    side->has_job = side->has_row;
-    if (!side->has_job)
-        return 0;
-    memcpy(side->key, stmt_blob(side->rows, 0), KEY_BYTES);
-    side->id = stmt_int(side->rows, 1);
-    side->ok = stmt_int(side->rows, 2) != 0;
-    side->breaches = stmt_int(side->rows, 4) != 0;
-    side->runs = (struct slowdown_runs){0};
-    for (; rc > 0 && memcmp(side->key, stmt_blob(side->rows, 0), KEY_BYTES) == 0; rc = stmt_next(side->rows, e)) {
-        double value = stmt_double_or_nan(side->rows, 3), cost = maximise ? 1 / value : value;
-        if (side->ok && cost > 0 && isfinite(cost))
-            slowdown_add_run(&side->runs, cost);
-    }
-    side->has_row = rc > 0;
-    return rc < 0 ? -1 : 0;
-}
-
-static void add_common(struct before_after *b, const struct side *before, const struct side *now,
-                       const struct membership *m)
-{
-    if (before->ok && !now->ok) {
-        b->failed_now++;
-        b->example_failed_now = b->example_failed_now ? b->example_failed_now : now->id;
-    } else if (!before->ok && now->ok) {
-        b->failed_before++;
-    } else if (!before->runs.count || !now->runs.count) {
-        b->not_measured++;
-    } else {
-        if (!before->breaches && now->breaches) {
-            b->breached_now++;
-            b->example_breached_now = b->example_breached_now ? b->example_breached_now : now->id;
-        }
-        *array_add(b->jobs, b->job_count) =
-            (struct before_after_job){before->id, now->id, group_of(m, now->id), {before->runs, now->runs}};
-    }
-}
-
-/* Both are in key order. */
-static int join_sides(struct side *before, struct side *now, const struct membership *m, struct before_after *b,
-                      struct error *e)
-{
-    int rc = next_job(before, b->maximise, e) < 0 || next_job(now, b->maximise, e) < 0 ? -1 : 0;
-    while (rc == 0 && (before->has_job || now->has_job)) {
-        int order = !before->has_job ? 1 : !now->has_job ? -1 : memcmp(before->key, now->key, KEY_BYTES);
-        if (order == 0)
-            add_common(b, before, now, m);
-        b->before_only += order < 0;
-        b->now_only += order > 0;
-        if (order <= 0)
-            rc = next_job(before, b->maximise, e);
-        if (rc == 0 && order >= 0)
-            rc = next_job(now, b->maximise, e);
-    }
+    OWNED_STMT *s = NULL;
+    int rc = db_query(db, sql, VALUES(sql_text(m->name)), &s, e) < 0 ? -1 : stmt_next(s, e);
+    while (rc > 0)
+        rc = add_side(s, m, is_now, out, e);
     return rc;
 }
 
-static int read_jobs(struct db *before, struct db *now, const struct membership *m, struct before_after *b,
-                     struct error *e)
+static int check_common(struct db *out, struct error *e)
 {
-    struct side sides[2] = {{0}};
-    int rc = open_side(before, b, &sides[0], e) < 0 || open_side(now, b, &sides[1], e) < 0
-                 ? -1
-                 : join_sides(&sides[0], &sides[1], m, b, e);
-    stmt_free(sides[0].rows);
-    stmt_free(sides[1].rows);
-    return rc;
-}
-
-static int check_common(const struct before_after *b, struct error *e)
-{
-    int64_t ended = b->failed_before + b->failed_now + b->not_measured;
-    if (b->job_count)
-        return 0;
-    if (ended)
-        return error_set(e, ERROR_NOTHING,
-                         "no job has a value of %s in both databases; of %lld jobs in common, %lld are ok only in the "
-                         "first and %lld only in the second",
-                         b->metric, (long long)ended, (long long)b->failed_now, (long long)b->failed_before);
-    return error_set(e, ERROR_NOTHING,
-                     "the databases have no job in common (%lld in the first, %lld in the second); jobs are matched by "
-                     "key, so use the same sweep file with the same command",
-                     (long long)b->before_only, (long long)b->now_only);
+    OWNED char *why = NULL;
+    if (db_query_text(out, "SELECT why FROM nothing_common", NO_VALUES, &why, e) < 0)
+        return -1;
+    return why ? error_set(e, ERROR_NOTHING, "%s", why) : 0;
 }
 
 /* --- all --- */
 
-static int by_group(const void *a, const void *b)
+static int add_judged(struct db *out, const struct stmt *s, const struct slowdown *x, struct error *e)
 {
-    const struct before_after_job *x = a, *y = b;
-    return x->group != y->group ? (x->group > y->group) - (x->group < y->group)
-                                : (x->now_id > y->now_id) - (x->now_id < y->now_id);
+    static const char *const names[] =
+        {[SLOWDOWN_NONE] = "not slower", [SLOWDOWN_FOUND] = "slower", [SLOWDOWN_UNKNOWN] = "too few repeats"};
+    return db_run(out, "INSERT INTO judged VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_int(stmt_int(s, 0)), sql_text(stmt_is_null(s, 1) ? NULL : stmt_text(s, 1)),
+                         sql_int((int64_t)x->jobs), sql_real(x->ratio), sql_finite(x->least), sql_finite(x->most),
+                         sql_real(x->repeats), sql_text(names[x->verdict]), sql_positive(x->repeats_wanted)),
+                  e);
 }
 
-static void judge_groups(struct before_after *b, const struct membership *m, double limit)
+static struct slowdown_runs runs_at(const struct stmt *s, int column)
 {
-    OWNED struct slowdown_job *runs = xcalloc(b->job_count, sizeof *runs);
-    size_t groups = 0;
-    if (b->job_count > 0)
-        qsort(b->jobs, b->job_count, sizeof *b->jobs, by_group);
-    for (size_t i = 0; i < b->job_count; i++) {
-        runs[i] = b->jobs[i].runs;
-        groups += i == 0 || b->jobs[i].group != b->jobs[i - 1].group;
-    }
-    for (size_t i = 0, end; i < b->job_count; i = end) {
-        const char *value = m->values.count ? m->values.items[b->jobs[i].group] : "";
-        for (end = i; end < b->job_count && b->jobs[end].group == b->jobs[i].group; end++)
-            continue;
-        *array_add(b->groups, b->group_count) =
-            (struct before_after_group){value[0] ? xstrdup(value) : NULL,
-                                        slowdown_judge(runs + i, end - i, limit, groups)};
-    }
+    return (struct slowdown_runs){(size_t)stmt_int(s, column), stmt_double(s, column + 1), stmt_double(s, column + 2)};
 }
 
-static int compare(struct db *before, struct db *now, const struct before_after_request *r, struct before_after *b,
-                   struct error *e)
+static int judge_groups(struct db *out, double limit, struct error *e)
 {
-    struct membership m = {0};
-    int rc = read_metric(now, r->metric, b, e) < 0 || check_definition(before, now, b, e) < 0 ||
-                     read_membership(now, r->by, &m, e) < 0 || read_jobs(before, now, &m, b, e) < 0
-                 ? -1
-                 : check_common(b, e);
+    static const char sql[] =
+        "SELECT place, nullif(value, ''), lead(place) OVER (ORDER BY place, job), runs_before, mean_before,"
+        " squares_before, runs, mean, squares FROM measured ORDER BY place, job";
+    OWNED struct slowdown_job *jobs = NULL;
+    OWNED_STMT *s = NULL;
+    size_t count = 0;
+    int64_t groups;
+    int rc = db_query_int(out, "SELECT count(DISTINCT place) FROM measured", NO_VALUES, 0, &groups, e);
     if (rc == 0)
-        judge_groups(b, &m, r->limit);
-    free_all(m.jobs, m.groups);
-    string_list_free(&m.values);
+        rc = db_query(out, sql, NO_VALUES, &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        rc = 0;
+        *array_add(jobs, count) = (struct slowdown_job){runs_at(s, 3), runs_at(s, 6)};
+        if (!stmt_is_null(s, 2) && stmt_int(s, 2) == stmt_int(s, 0))
+            continue;
+        const struct slowdown judged = slowdown_judge(jobs, count, limit, (size_t)groups);
+        rc = add_judged(out, s, &judged, e);
+        count = 0;
+    }
     return rc;
 }
 
-int before_after_read(struct db *before, struct db *now, const struct before_after_request *request,
-                      struct before_after *out, struct error *e)
+static int add_change(const struct before_after_request *r, const struct compared_metric *m, struct db *out,
+                      struct error *e)
 {
-    struct before_after b = {0};
+    return db_run(out, "INSERT INTO change VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_text(m->name), sql_text(m->unit), sql_int(m->maximise), sql_text(r->by),
+                         sql_text(r->before), sql_text(r->now), sql_real(r->limit), sql_int(r->decides),
+                         sql_real(SLOWDOWN_FALSE_ALARMS), sql_real(SLOWDOWN_MISSED)),
+                  e);
+}
+
+static int compare(struct db *before, struct db *now, const struct before_after_request *r, struct db *out,
+                   struct error *e)
+{
+    struct compared_metric m = {0};
+    int rc = read_metric(now, r->metric, &m, e) < 0 || check_definition(before, now, m.name, e) < 0 ||
+                     read_members(now, r->by, out, e) < 0 || read_side(before, &m, false, out, e) < 0 ||
+                     read_side(now, &m, true, out, e) < 0 || add_change(r, &m, out, e) < 0 || check_common(out, e) < 0
+                 ? -1
+                 : judge_groups(out, r->limit, e);
+    free_all(m.name, m.unit);
+    return rc;
+}
+
+int before_after_read(struct db *before, struct db *now, const struct before_after_request *request, struct db *out,
+                      struct error *e)
+{
     /* One transaction per database, because runners may be at work. */
     if (db_read_begin(before, e) < 0)
         return -1;
     int rc = db_read_begin(now, e);
     if (rc == 0) {
-        rc = compare(before, now, request, &b, e);
+        rc = compare(before, now, request, out, e);
         db_read_end(now);
     }
     db_read_end(before);
-    if (rc < 0) {
-        before_after_free(&b);
-        return -1;
-    }
-    *out = b;
-    return 0;
-}
-
-void before_after_free(struct before_after *b)
-{
-    for (size_t i = 0; i < b->group_count; i++)
-        free(b->groups[i].value);
-    free_all(b->groups, b->jobs, b->metric, b->unit);
-    *b = (struct before_after){0};
+    return rc;
 }

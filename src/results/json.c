@@ -47,8 +47,10 @@ static const char *scalar_end(const char *p)
 
 /* SQLite has no type for the values of these columns. */
 static const char *const columns_of_json[] = {"given", "keys",   "command", "environment", "scripts", "versions",
-                                              "gpus",  "values", "detail",  "replaced",    NULL};
-static const char *const columns_of_truth[] = {"in_current_sweep", NULL};
+                                              "gpus",  "values", "detail",  "replaced",    "ratios",  NULL};
+static const char *const columns_of_truth[] = {"in_current_sweep", "told_apart", "free_was_found", NULL};
+/* Values of keys: "" is one of them. */
+static const char *const columns_of_values[] = {"a", "b", NULL};
 
 static bool is_listed(const char *const *names, const char *name)
 {
@@ -167,6 +169,8 @@ static void json_add_column(cJSON *object, const struct stmt *s, int column)
         cJSON_AddBoolToObject(object, name, stmt_int(s, column) != 0);
     else if (type == COLUMN_INT || type == COLUMN_FLOAT)
         json_add_real(object, name, stmt_double(s, column));
+    else if (is_listed(columns_of_values, name))
+        cJSON_AddStringToObject(object, name, stmt_text(s, column));
     else
         json_add_text(object, name, stmt_text(s, column));
 }
