@@ -7,6 +7,7 @@
 #include "database/open.h"
 #include "report/full_training.h"
 #include "report/job_command.h"
+#include "report/saying.h"
 #include "report/text.h"
 #include "results/job_record.h"
 #include "results/json.h"
@@ -60,128 +61,6 @@ static void add_lines(const struct stmt *s, struct buffer *out)
     }
 }
 
-enum metric_column {
-    METRIC_NAME,
-    METRIC_VALUE,
-    METRIC_UNIT,
-    METRIC_COUNTER,
-    METRIC_RANK,
-    METRIC_POINT,
-    METRIC_SAMPLES,
-    METRIC_NOT_FINITE
-};
-
-/* "  throughput  281.5 samples/s, samples 28, mean 276.2, …"; one sample has no more to say. */
-static void add_metric(const struct stmt *s, struct buffer *out)
-{
-    static const char *const before[METRIC_SAMPLES] = {"  ", "  ", " ", " ", ", rank ", " at "};
-    const int note = stmt_column_count(s) - 1;
-    const bool has_note = !stmt_is_null(s, note), is_none = has_note && stmt_is_null(s, METRIC_VALUE);
-    int last = stmt_int(s, METRIC_SAMPLES) > 1 ? stmt_column_count(s) : METRIC_SAMPLES;
-    last = is_none                                                       ? METRIC_VALUE
-           : last > METRIC_SAMPLES || stmt_is_null(s, METRIC_NOT_FINITE) ? last
-                                                                         : METRIC_NOT_FINITE + 1;
-    for (int i = 0; i < last; i++) {
-        bool has_no_value = (i == METRIC_UNIT || i == METRIC_COUNTER) && stmt_is_null(s, METRIC_VALUE);
-        if (stmt_is_null(s, i) || has_no_value)
-            continue;
-        if (i < METRIC_SAMPLES)
-            buffer_add_text(out, before[i]);
-        else
-            buffer_printf(out, ", %s ", stmt_column_name(s, i));
-        add_value(s, i, out);
-    }
-    if (last <= note && has_note) {
-        buffer_add_text(out, is_none ? "  none: " : ", ");
-        add_value(s, note, out);
-    }
-    buffer_add_char(out, '\n');
-}
-
-enum change_column { CHANGE_KIND, CHANGE_AT, CHANGE_WHO, CHANGE_WHY, CHANGE_DETAIL, CHANGE_UNDONE, CHANGE_REPLACED };
-
-/* "attempt 1 throughput: 12 -> 13". */
-static void add_replaced(const cJSON *r, struct buffer *out)
-{
-    const int64_t attempt = json_count_of(r, "attempt");
-    buffer_add_text(out, "  ");
-    if (attempt > 0)
-        buffer_printf(out, "attempt %lld ", (long long)attempt);
-    text_add_line(out, json_text_of(r, "field"));
-    buffer_add_text(out, ": ");
-    text_add_line(out, json_text_or(r, "was", "none"));
-    buffer_add_text(out, " -> ");
-    text_add_line(out, json_text_or(r, "is", "none"));
-    buffer_add_char(out, '\n');
-}
-
-/* "reread at 2026-01-31T12:00:00Z by user@host: why", and what it replaced. */
-static int add_change(const struct stmt *s, struct buffer *out, struct error *e)
-{
-    cJSON *all;
-    const cJSON *r;
-    if (answer_take(s, CHANGE_REPLACED, &all, e) < 0)
-        return -1;
-    buffer_printf(out, "\n%s at %s by ", stmt_text(s, CHANGE_KIND), stmt_text(s, CHANGE_AT));
-    add_value(s, CHANGE_WHO, out);
-    if (!stmt_is_null(s, CHANGE_UNDONE))
-        buffer_printf(out, ", undone at %s", stmt_text(s, CHANGE_UNDONE));
-    if (!stmt_is_null(s, CHANGE_WHY)) {
-        buffer_add_text(out, ": ");
-        add_value(s, CHANGE_WHY, out);
-    }
-    buffer_add_char(out, '\n');
-    cJSON_ArrayForEach(r, all) add_replaced(r, out);
-    cJSON_Delete(all);
-    return 0;
-}
-
-static int add_changes(struct db *db, int64_t job, struct buffer *out, struct error *e)
-{
-    OWNED_STMT *s = NULL;
-    int rc;
-    while ((rc = job_part_next(db, JOB_PART_CHANGES, job, &s, e)) > 0)
-        if (add_change(s, out, e) < 0)
-            return -1;
-    return rc;
-}
-
-/* "2026-01-31T12:00:00Z me@host: exclude attempt 2: too warm" */
-static void add_note(const struct stmt *s, struct buffer *out)
-{
-    enum { KIND, ATTEMPT, TEXT, AT, WHO };
-    buffer_printf(out, "  %s ", stmt_text(s, AT));
-    add_value(s, WHO, out);
-    buffer_printf(out, ": %s", stmt_text(s, KIND));
-    if (!stmt_is_null(s, ATTEMPT))
-        buffer_printf(out, " attempt %lld", (long long)stmt_int(s, ATTEMPT));
-    if (!stmt_is_null(s, TEXT)) {
-        buffer_add_text(out, ": ");
-        add_value(s, TEXT, out);
-    }
-    buffer_add_char(out, '\n');
-}
-
-/* The texts before each column of the parts that are one line each: "throughput at concurrency 16: 1234 tokens/s",
- * "attempt 1: server {"tp":2}, ended, port 41000, log fixture-server/1/output.log: exit status 1", "attempt 1:
- * trace.rep, 4096 bytes". */
-static const char *const before_columns[JOB_PART_COUNT][7] = {
-    [JOB_PART_POINTS] = {"  ", " at ", " ", ": ", " "},
-    [JOB_PART_FIXTURES] = {"  attempt ", ": ", " ", ", ", ", port ", ", log ", ": "},
-    [JOB_PART_FILES] = {"  attempt ", ": ", ", ", " bytes, "},
-};
-
-static void add_columns(const struct stmt *s, enum job_part part, struct buffer *out)
-{
-    for (int i = 0; i < stmt_column_count(s); i++) {
-        if (stmt_is_null(s, i))
-            continue;
-        buffer_add_text(out, before_columns[part][i]);
-        add_value(s, i, out);
-    }
-    buffer_add_text(out, part == JOB_PART_FILES && stmt_is_null(s, 3) ? " bytes\n" : "\n");
-}
-
 #define GIVEN_LINES_MOST 40
 
 /* "attempt 1: config.yaml, 120 bytes", and the lines that it has. */
@@ -203,27 +82,36 @@ static void add_given(const struct stmt *s, struct buffer *out)
         buffer_add_text(out, "    … (all of it: --json)\n");
 }
 
+/* Adds the lines of a part that sql/answers/show.sql says. Changes have no heading. */
+static int add_said(struct db *db, enum job_part part, int64_t job, struct buffer *out, struct error *e)
+{
+    OWNED char *select = xasprintf("SELECT line FROM said_%s", job_part_names[part]);
+    OWNED_STMT *s = NULL;
+    int rc, rows = 0;
+    while ((rc = answer_next(db, "sql/answers/show.sql", select, VALUES(sql_int(job)), &s, e)) > 0) {
+        if (rows++ == 0 && part != JOB_PART_CHANGES)
+            buffer_printf(out, "\n%s\n", job_part_names[part]);
+        buffer_printf(out, "%s\n", stmt_text(s, 0));
+    }
+    if (rc == 0 && rows == 0 && part == JOB_PART_METRICS)
+        buffer_add_text(out, "\nmetrics: none\n");
+    return rc;
+}
+
 static int add_part(struct db *db, enum job_part part, int64_t job, struct buffer *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc, rows = 0;
+    if (part != JOB_PART_JOB && part != JOB_PART_ATTEMPTS && part != JOB_PART_GIVEN)
+        return add_said(db, part, job, out, e);
     while ((rc = job_part_next(db, part, job, &s, e)) > 0) {
         if (rows++ == 0 || part == JOB_PART_ATTEMPTS)
             buffer_printf(out, "%s%s\n", part == JOB_PART_JOB ? "" : "\n",
                           part == JOB_PART_ATTEMPTS ? "attempt" : job_part_names[part]);
-        if (part == JOB_PART_METRICS)
-            add_metric(s, out);
-        else if (part == JOB_PART_GIVEN)
-            add_given(s, out);
-        else if (before_columns[part][0])
-            add_columns(s, part, out);
-        else if (part == JOB_PART_NOTES)
-            add_note(s, out);
-        else
-            add_lines(s, out);
+        (part == JOB_PART_GIVEN ? add_given : add_lines)(s, out);
     }
-    if (rc == 0 && rows == 0 && part <= JOB_PART_ATTEMPTS && part != JOB_PART_POINTS)
-        buffer_printf(out, "\n%s: none\n", job_part_names[part]);
+    if (rc == 0 && rows == 0 && part == JOB_PART_ATTEMPTS)
+        buffer_add_text(out, "\nattempts: none\n");
     return rc;
 }
 
@@ -311,10 +199,12 @@ static int print_json(const struct job_view *v, struct error *e)
 static int print_text(const struct job_view *v, struct error *e)
 {
     OWNED_BUFFER out = BUFFER_INIT;
-    int rc = add_part(v->db, JOB_PART_JOB, v->job, &out, e);
+    int rc = saying_add_functions(v->db, e);
+    if (rc == 0)
+        rc = add_part(v->db, JOB_PART_JOB, v->job, &out, e);
     add_keys(&v->keys, &out);
     for (enum job_part p = JOB_PART_METRICS; rc == 0 && p < JOB_PART_COUNT; p++)
-        rc = p == JOB_PART_CHANGES ? add_changes(v->db, v->job, &out, e) : add_part(v->db, p, v->job, &out, e);
+        rc = add_part(v->db, p, v->job, &out, e);
     add_full_trainings(v->full_trainings, &out);
     add_command(&v->launch, &out);
     if (rc == 0)

@@ -60,11 +60,27 @@ static void say(const struct sql_value *arguments, struct buffer *out)
     }
 }
 
-static int add_functions(struct db *db, struct error *e)
+static void told(const struct sql_value *arguments, struct buffer *out)
+{
+    const struct sql_value *v = &arguments[1];
+    if (v->type == COLUMN_NULL)
+        return;
+    buffer_add_text(out, arguments[0].text);
+    if (v->type == COLUMN_FLOAT)
+        text_add_rounded(out, v->real);
+    else if (v->type == COLUMN_INT)
+        buffer_add_int(out, v->integer);
+    else if (v->type == COLUMN_TEXT)
+        text_add_printable(out, v->text, strlen(v->text), 0, false);
+}
+
+int saying_add_functions(struct db *db, struct error *e)
 {
     static double (*const of_one[])(double) = {erfc, expm1, log2};
     static const char *const names[] = {"erfc", "expm1", "log2"};
     int rc = db_add_text_function(db, "say", -1, say, e);
+    if (rc == 0)
+        rc = db_add_text_function(db, "told", 2, told, e);
     for (size_t i = 0; rc == 0 && i < LENGTH(names); i++)
         rc = db_add_real_function(db, names[i], call_of_one, (void *)&of_one[i], e);
     return rc;
@@ -75,7 +91,7 @@ int saying_open(const char *script, struct db **out, struct error *e)
     struct db *db;
     if (db_open(NULL, DB_TEMPORARY, &db, e) < 0)
         return -1;
-    if (add_functions(db, e) < 0 || db_exec(db, "BEGIN", e) < 0 || db_exec(db, embedded_text(script), e) < 0) {
+    if (saying_add_functions(db, e) < 0 || db_exec(db, "BEGIN", e) < 0 || db_exec(db, embedded_text(script), e) < 0) {
         db_close(db);
         return -1;
     }

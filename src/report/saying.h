@@ -7,6 +7,10 @@
 #include "database/db.h"
 #include "util/buffer.h"
 
+/* Lets statements call what saying_open says, and told(before, value): "" where the value is NULL, else both, the value
+ * as a rounded number or with escapes. */
+int saying_add_functions(struct db *db, struct error *e);
+
 /* Makes the database of the script "sql/NAME.sql", which may call erfc, expm1 and log2 as C has them, and
  * say(format, …): as C's printf has %d, %e, %f, %g and %s, unlike SQLite's own, which rounds otherwise; %B is a size in
  * bytes ("1.5 MiB"), %r a rounded number and %l one line of text from outside (report/text.h). NULL is "" or NaN. */

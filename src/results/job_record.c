@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "results/json.h"
-#include "store/imports.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -60,77 +59,10 @@ int job_named(struct db *db, const char *word, int64_t *job_id, struct error *e)
 const char *const job_part_names[JOB_PART_COUNT] = {"job",      "metrics",    "points",  "attempts", "given_files",
                                                     "fixtures", "left_files", "changes", "notes"};
 
-#define UTC(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column " / 1000, 'unixepoch')"
-#define STARTED UTC("a.started")
-#define ENDED UTC("a.ended")
-
-/* "concurrency 16" */
-#define POINT "(f.reading ->> '$.per') || ' ' || m.point"
-
-static const char *const part_sql[JOB_PART_COUNT] = {
-    [JOB_PART_JOB] =
-        "SELECT j.id AS job, lower(hex(j.key)) AS key, s.name AS sweep, s.path AS sweep_file,"
-        " j.sweep_id = (SELECT id FROM current_sweep) AS in_current_sweep,"
-        " j.state, j.failure, j.held AS why_held, j.devices, j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms,"
-        " j.predicted_memory AS predicted_memory_bytes, j.predicted_memory_of,"
-        " CASE j.risk WHEN 1 THEN 'fits' WHEN 2 THEN 'may not fit' WHEN 3 THEN 'does not fit' END AS predicted_to,"
-        " j.predicted_time AS predicted_step_time_s, iif(j.audit, 'runs as an audit of pruning', NULL) AS reason,"
-        " (SELECT group_concat(s.condition, '; ') FROM breach AS b JOIN subject_to AS s ON s.position = b.position"
-        "  WHERE b.attempt_id = j.attempt_id) AS does_not_meet"
-        " FROM job AS j LEFT JOIN sweep AS s ON s.id = j.sweep_id WHERE j.id = ?1",
-    [JOB_PART_METRICS] = "SELECT m.name, v.value, nullif(d.unit, '') AS unit, d.counter, d.rank, " POINT " AS point,"
-                         " m.count AS samples,"
-                         " nullif(m.not_finite, 0) AS not_finite, m.kept, m.mean, m.median, m.minimum, m.maximum, "
-                         "m.stddev, m.p90, v.note"
-                         " FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id"
-                         " LEFT JOIN job_metric AS v ON v.job_id = j.id AND v.name = m.name"
-                         " LEFT JOIN metric_definition AS d ON d.name = m.name LEFT JOIN definition AS f ON f.id ="
-                         " m.definition_id WHERE j.id = ?1 ORDER BY m.name",
-    [JOB_PART_POINTS] =
-        "SELECT m.name AS metric, f.reading ->> '$.per' AS per, p.step AS per_value, p.value,"
-        " nullif(f.unit, '') AS unit FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id"
-        " JOIN definition AS f ON f.id = m.definition_id JOIN metric AS p ON p.attempt_id = m.attempt_id"
-        " AND p.name = m.name WHERE j.id = ?1 AND m.point IS NOT NULL"
-        " ORDER BY m.name, p.step, p.sequence LIMIT 1000",
-    [JOB_PART_ATTEMPTS] =
-        "SELECT a.number AS attempt, a.state, a.failure, a.message, a.consequence, a.left_out,"
-        " " STARTED " AS started, " ENDED " AS ended, a.duration_ms, a.unwatched_ms, a.blame, a.exit_code, a.signal,"
-        " a.limit_ms, a.given, iif(a.kind = 'profile', 'run under [job.profile], not a measurement', NULL) AS purpose, "
-        "iif(a.executor = '" IMPORT_EXECUTOR "', NULL, coalesce(a.host, r.host)) AS host, a.executor,"
-        " a.reference, a.slot, a.pid, a.user_ms, a.system_ms, a.max_rss AS max_rss_bytes, a.leftovers,"
-        " a.directory AS files, a.log_bytes, r.tool_version AS meshsweep,"
-        " json_extract(r.provenance, '$.directory') AS working_directory,"
-        " json_extract(r.provenance, '$.git.commit') AS git_commit, a.scripts,"
-        " json_extract(r.provenance, '$.versions') AS versions, json_extract(r.provenance, '$.cpu') AS cpu,"
-        " json_extract(r.provenance, '$.gpus') AS gpus"
-        " FROM attempt AS a LEFT JOIN runner AS r ON r.id = a.runner_id WHERE a.job_id = ?1 AND a.kind <> 'full'"
-        " ORDER BY a.number",
-    [JOB_PART_GIVEN] = "SELECT a.number AS attempt, f.path AS name, length(CAST(t.text AS BLOB)) AS bytes, t.text"
-                       " FROM attempt AS a JOIN attempt_file AS f ON f.attempt_id = a.id JOIN given_text AS t"
-                       " ON t.id = f.text_id WHERE a.job_id = ?1 AND a.kind <> 'full' ORDER BY a.number, f.path"
-                       " LIMIT 1000",
-    [JOB_PART_FIXTURES] = "SELECT a.number AS attempt, f.name, nullif(f.given, '{}') AS \"values\", f.state, f.port,"
-                          " f.directory || '/output.log' AS log, f.message FROM attempt AS a JOIN attempt_fixture AS u"
-                          " ON u.attempt_id = a.id JOIN fixture_start AS f ON f.id = u.fixture_id WHERE a.job_id = ?1"
-                          " AND a.kind <> 'full' ORDER BY a.number, f.id LIMIT 1000",
-    [JOB_PART_FILES] = "SELECT a.number AS attempt, f.value ->> '$.name' AS name, f.value ->> '$.bytes' AS bytes,"
-                       " iif(f.value ->> '$.removed', 'removed', NULL) AS note FROM attempt AS a,"
-                       " json_each(a.files, '$.list') AS f WHERE a.job_id = ?1 ORDER BY a.number, f.key LIMIT 1000",
-    [JOB_PART_CHANGES] = "SELECT c.kind, " UTC("c.at") " AS at, c.who, c.why, c.detail, " UTC(
-        "c.undone") " AS undone,"
-                    " json_group_array(json_object('attempt', r.number, 'field', r.field, 'was', CAST(r.was AS TEXT),"
-                    " 'is', CAST(r.now AS TEXT))) AS replaced FROM (SELECT r.*, a.number FROM replaced AS r"
-                    " LEFT JOIN attempt AS a ON a.id = r.attempt_id WHERE r.job_id = ?1 ORDER BY a.number, r.rowid) AS "
-                    "r"
-                    " JOIN change AS c ON c.id = r.change_id GROUP BY c.id ORDER BY c.id",
-    [JOB_PART_NOTES] = "SELECT n.kind, a.number AS attempt, n.text AS said, " UTC(
-        "n.at") " AS at, n.who FROM note AS n"
-                " LEFT JOIN attempt AS a ON a.id = n.attempt_id WHERE n.job_id = ?1 ORDER BY n.at, n.id",
-};
-
 int job_part_next(struct db *db, enum job_part part, int64_t job_id, struct stmt **s, struct error *e)
 {
-    return db_next(db, part_sql[part], VALUES(sql_int(job_id)), s, e);
+    OWNED char *select = *s ? NULL : xasprintf("SELECT * FROM part_%s", job_part_names[part]);
+    return answer_next(db, "sql/answers/show.sql", select, VALUES(sql_int(job_id)), s, e);
 }
 
 int job_part_add_json(cJSON *root, struct db *db, enum job_part part, int64_t job_id, struct error *e)

@@ -115,14 +115,28 @@ void json_add_raw(cJSON *object, const char *name, const char *json)
     cJSON_AddItemToObject(object, name, json ? tree_of_text(json, true) : cJSON_CreateNull());
 }
 
+static void add_statement(const char *name, const char *select, struct buffer *sql)
+{
+    const char *text = embedded_text(name);
+    buffer_add(sql, text, select ? (size_t)(strstr(text, "\nSELECT ") - text) : strlen(text));
+    buffer_printf(sql, "\n%s", select ? select : "");
+}
+
 int answer_open(struct db *db, const char *name, const char *select, struct sql_values values, struct stmt **out,
                 struct error *e)
 {
-    const char *text = embedded_text(name);
     OWNED_BUFFER sql = BUFFER_INIT;
-    buffer_add(&sql, text, select ? (size_t)(strstr(text, "\nSELECT ") - text) : strlen(text));
-    buffer_printf(&sql, "\n%s", select ? select : "");
+    add_statement(name, select, &sql);
     return db_query(db, buffer_text(&sql), values, out, e);
+}
+
+int answer_next(struct db *db, const char *name, const char *select, struct sql_values values, struct stmt **s,
+                struct error *e)
+{
+    OWNED_BUFFER sql = BUFFER_INIT;
+    if (!*s)
+        add_statement(name, select, &sql);
+    return db_next(db, buffer_text(&sql), values, s, e);
 }
 
 int answer_take(const struct stmt *s, int column, cJSON **out, struct error *e)

@@ -32,6 +32,10 @@ void json_add_raw(cJSON *object, const char *name, const char *json);
 int answer_open(struct db *db, const char *name, const char *select, struct sql_values values, struct stmt **out,
                 struct error *e);
 
+/* The same for its first or next row, as db_next has it. */
+int answer_next(struct db *db, const char *name, const char *select, struct sql_values values, struct stmt **s,
+                struct error *e);
+
 /* The document in a column. Numbers become doubles, but stand as written below the names that hold others' JSON
  * ("keys", "values", …). `*out` is the caller's. */
 int answer_take(const struct stmt *s, int column, cJSON **out, struct error *e);

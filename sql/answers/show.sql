@@ -1,0 +1,100 @@
+-- All that is recorded about the job ?1, part by part: the columns of `part_…` name what they hold, as the document of
+-- `meshsweep show --json` does, and `said_…` are its lines (src/report/saying.h).
+WITH
+-- One row.
+part_job AS (
+    SELECT j.id AS job, lower(hex(j.key)) AS key, s.name AS sweep, s.path AS sweep_file,
+        j.sweep_id = (SELECT id FROM current_sweep) AS in_current_sweep, j.state, j.failure, j.held AS why_held, j.devices,
+        j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms, j.predicted_memory AS predicted_memory_bytes,
+        j.predicted_memory_of, CASE j.risk WHEN 1 THEN 'fits' WHEN 2 THEN 'may not fit' WHEN 3 THEN 'does not fit' END AS predicted_to,
+        j.predicted_time AS predicted_step_time_s, iif(j.audit, 'runs as an audit of pruning', NULL) AS reason,
+        (SELECT group_concat(s.condition, '; ') FROM breach AS b JOIN subject_to AS s ON s.position = b.position
+            WHERE b.attempt_id = j.attempt_id) AS does_not_meet
+    FROM job AS j LEFT JOIN sweep AS s ON s.id = j.sweep_id WHERE j.id = ?1),
+
+-- Of the attempt that represents it; a point is "concurrency 16".
+part_metrics AS (
+    SELECT m.name, v.value, nullif(d.unit, '') AS unit, d.counter, d.rank, (f.reading ->> '$.per') || ' ' || m.point AS point,
+        m.count AS samples, nullif(m.not_finite, 0) AS not_finite, m.kept, m.mean, m.median, m.minimum, m.maximum, m.stddev, m.p90,
+        v.note
+    FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id
+    LEFT JOIN job_metric AS v ON v.job_id = j.id AND v.name = m.name LEFT JOIN metric_definition AS d ON d.name = m.name
+    LEFT JOIN definition AS f ON f.id = m.definition_id WHERE j.id = ?1 ORDER BY m.name),
+-- "  throughput  281.5 samples/s, samples 28, mean 276.2, …"; one sample has no more to say.
+said_metrics (line) AS (
+    SELECT told('  ', name) || iif(value IS NULL AND note IS NOT NULL, told('  none: ', note),
+        iif(value IS NULL, '', told('  ', value) || told(' ', unit) || told(' ', counter)) || told(', rank ', rank)
+        || told(' at ', point) || iif(samples > 1 OR not_finite, told(', samples ', samples) || told(', not_finite ', not_finite), '')
+        || iif(samples > 1, told(', kept ', kept) || told(', mean ', mean) || told(', median ', median)
+            || told(', minimum ', minimum) || told(', maximum ', maximum) || told(', stddev ', stddev) || told(', p90 ', p90)
+            || told(', note ', note), told(', ', note))) FROM part_metrics),
+
+-- Of its curves, likewise: "  throughput at concurrency 16: 1234 tokens/s".
+part_points AS (
+    SELECT m.name AS metric, f.reading ->> '$.per' AS per, p.step AS per_value, p.value, nullif(f.unit, '') AS unit
+    FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id JOIN definition AS f ON f.id = m.definition_id
+    JOIN metric AS p ON p.attempt_id = m.attempt_id AND p.name = m.name WHERE j.id = ?1 AND m.point IS NOT NULL
+    ORDER BY m.name, p.step, p.sequence LIMIT 1000),
+said_points (line) AS (
+    SELECT told('  ', metric) || told(' at ', per) || told(' ', per_value) || told(': ', value) || told(' ', unit) FROM part_points),
+
+-- The oldest first.
+part_attempts AS (
+    SELECT a.number AS attempt, a.state, a.failure, a.message, a.consequence, a.left_out,
+        strftime('%Y-%m-%dT%H:%M:%SZ', a.started / 1000, 'unixepoch') AS started,
+        strftime('%Y-%m-%dT%H:%M:%SZ', a.ended / 1000, 'unixepoch') AS ended, a.duration_ms, a.unwatched_ms, a.blame, a.exit_code,
+        a.signal, a.limit_ms, a.given, iif(a.kind = 'profile', 'run under [job.profile], not a measurement', NULL) AS purpose,
+        iif(a.executor = 'import', NULL, coalesce(a.host, r.host)) AS host, a.executor, a.reference, a.slot, a.pid, a.user_ms,
+        a.system_ms, a.max_rss AS max_rss_bytes, a.leftovers, a.directory AS files, a.log_bytes, r.tool_version AS meshsweep,
+        json_extract(r.provenance, '$.directory') AS working_directory,
+        json_extract(r.provenance, '$.git.commit') AS git_commit, a.scripts, json_extract(r.provenance, '$.versions') AS versions,
+        json_extract(r.provenance, '$.cpu') AS cpu, json_extract(r.provenance, '$.gpus') AS gpus
+    FROM attempt AS a LEFT JOIN runner AS r ON r.id = a.runner_id WHERE a.job_id = ?1 AND a.kind <> 'full' ORDER BY a.number),
+
+-- Files that they found in their directories when they started.
+part_given_files AS (
+    SELECT a.number AS attempt, f.path AS name, length(CAST(t.text AS BLOB)) AS bytes, t.text
+    FROM attempt AS a JOIN attempt_file AS f ON f.attempt_id = a.id JOIN given_text AS t ON t.id = f.text_id
+    WHERE a.job_id = ?1 AND a.kind <> 'full' ORDER BY a.number, f.path LIMIT 1000),
+
+-- Starts of [[fixture]] that they used: "  attempt 1: server {"tp":2}, ended, port 41000, log a/1/output.log: exit status 1".
+part_fixtures AS (
+    SELECT a.number AS attempt, f.name, nullif(f.given, '{}') AS "values", f.state, f.port,
+        f.directory || '/output.log' AS log, f.message
+    FROM attempt AS a JOIN attempt_fixture AS u ON u.attempt_id = a.id JOIN fixture_start AS f ON f.id = u.fixture_id
+    WHERE a.job_id = ?1 AND a.kind <> 'full' ORDER BY a.number, f.id LIMIT 1000),
+said_fixtures (line) AS (
+    SELECT told('  attempt ', attempt) || told(': ', name) || told(' ', "values") || told(', ', state) || told(', port ', port)
+        || told(', log ', log) || told(': ', message) FROM part_fixtures),
+
+-- Files that they left in their directories, the largest first: "  attempt 1: trace.rep, 4096 bytes".
+part_left_files AS (
+    SELECT a.number AS attempt, f.value ->> '$.name' AS name, f.value ->> '$.bytes' AS bytes,
+        iif(f.value ->> '$.removed', 'removed', NULL) AS note
+    FROM attempt AS a, json_each(a.files, '$.list') AS f WHERE a.job_id = ?1 ORDER BY a.number, f.key LIMIT 1000),
+said_left_files (line) AS (
+    SELECT told('  attempt ', attempt) || told(': ', name) || told(', ', bytes) || iif(note IS NULL, ' bytes', told(' bytes, ', note))
+    FROM part_left_files),
+
+-- What was changed afterwards, the oldest first, each with what it replaced.
+part_changes AS (
+    SELECT c.kind, strftime('%Y-%m-%dT%H:%M:%SZ', c.at / 1000, 'unixepoch') AS at, c.who, c.why, c.detail,
+        strftime('%Y-%m-%dT%H:%M:%SZ', c.undone / 1000, 'unixepoch') AS undone,
+        json_group_array(json_object('attempt', r.number, 'field', r.field, 'was', CAST(r.was AS TEXT), 'is', CAST(r.now AS TEXT)))
+            AS replaced
+    FROM (SELECT r.*, a.number FROM replaced AS r LEFT JOIN attempt AS a ON a.id = r.attempt_id WHERE r.job_id = ?1
+        ORDER BY a.number, r.rowid) AS r JOIN change AS c ON c.id = r.change_id GROUP BY c.id ORDER BY c.id),
+said_changes (line) AS (
+    SELECT say('%s%s at %s', char(10), kind, at) || told(' by ', who) || told(', undone at ', undone) || told(': ', why)
+        || (SELECT group_concat(char(10) || '  ' || told('attempt ', value ->> 'attempt')
+            || iif(value ->> 'attempt' IS NULL, '', ' ') || say('%l: %l -> %l', value ->> 'field',
+            coalesce(value ->> 'was', 'none'), coalesce(value ->> 'is', 'none')), '') FROM json_each(replaced)) FROM part_changes),
+
+-- Likewise; what is said of it and of its attempts: "  2026-01-31T12:00:00Z me@host: exclude attempt 2: too warm".
+part_notes AS (
+    SELECT n.kind, a.number AS attempt, n.text AS said, strftime('%Y-%m-%dT%H:%M:%SZ', n.at / 1000, 'unixepoch') AS at, n.who
+    FROM note AS n LEFT JOIN attempt AS a ON a.id = n.attempt_id WHERE n.job_id = ?1 ORDER BY n.at, n.id),
+said_notes (line) AS (
+    SELECT say('  %s ', at) || told('', who) || told(': ', kind) || told(' attempt ', attempt) || told(': ', said) FROM part_notes)
+
+SELECT * FROM part_job;
