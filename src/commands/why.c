@@ -8,7 +8,7 @@
 #include "cli/run_options.h"
 #include "cli/session.h"
 #include "database/db.h"
-#include "report/text.h"
+#include "report/saying.h"
 #include "results/job_record.h"
 #include "results/json.h"
 #include "secrets/secrets.h"
@@ -314,132 +314,13 @@ static int make_document(struct answer *w, const struct arguments *a, struct err
     return rc == 0 && w->counts.combinations == 0 ? add_missing_values(w, a, e) : rc;
 }
 
-/* --- as text --- */
-
-/* Says what would change the outcome. Not for a pruned job, whose witness says it, nor for one measured elsewhere. */
-static void add_change(const char *state, const char *failure, struct buffer *out)
-{
-    if (strcmp(state, "ok") == 0)
-        buffer_add_text(out, "    it runs again if its keys or the command change, if it is stale (run --stale), or if "
-                             "its row is deleted\n");
-    else if (strcmp(state, "failed") == 0)
-        buffer_printf(out, "%s    to retry it: `run --retry-failed=%s`; [retry] %s = N allows N attempts\n",
-                      strcmp(failure, "no-metric") == 0 ? "    numbers are read from the output, or from the file in "
-                                                          "{job_dir} that `file` under [job.metrics.NAME] names\n"
-                                                        : "",
-                      failure, failure);
-    else if (strcmp(state, "held") == 0)
-        buffer_add_text(out, "    it waits for its host; the next `run` tries it, or `run --release` makes the active "
-                             "run try it\n");
-    else if (strcmp(state, "pending") == 0)
-        buffer_add_text(out, "    it waits for its turn; `run` starts it\n");
-}
-
-static void add_attempt(const cJSON *a, struct buffer *out)
-{
-    const char *elsewhere = json_text_of(a, "measured_elsewhere"), *message = json_text_of(a, "message");
-    char duration[32];
-    buffer_printf(out, "    attempt %" PRId64 ": %s", json_count_of(a, "attempt"),
-                  json_text_or(a, "failure", json_text_of(a, "state")));
-    if (json_count_of(a, "duration_ms") >= 0)
-        buffer_printf(out, " after %s", format_duration_ms(json_count_of(a, "duration_ms"), duration, sizeof duration));
-    if (elsewhere) {
-        buffer_add_text(out, ", measured elsewhere (");
-        text_add_line(out, elsewhere);
-        buffer_add_char(out, ')');
-    }
-    if (message) {
-        buffer_add_text(out, ": ");
-        text_add_line(out, message);
-    }
-    buffer_add_char(out, '\n');
-}
-
-static void add_found(const cJSON *job, const cJSON *beside, struct buffer *out)
-{
-    const cJSON *attempts = cJSON_GetObjectItemCaseSensitive(job, "attempts"), *item;
-    const char *state = json_text_of(job, "state"), *failure = json_text_of(job, "failure");
-    const char *held = json_text_of(job, "why_held"), *predicted = json_text_of(beside, "predicted");
-    buffer_printf(out, "  job %.16s  ", json_text_of(job, "key"));
-    text_add_line(out, json_text_or(job, "description", ""));
-    buffer_printf(out, ": %s%s%s\n", strcmp(state, "new") == 0 ? "new, it would run" : state, failure ? "/" : "",
-                  failure ? failure : "");
-    if (held) {
-        buffer_add_text(out, "    ");
-        text_add_line(out, held);
-        buffer_add_char(out, '\n');
-    }
-    cJSON_ArrayForEach(item, attempts) add_attempt(item, out);
-    if (!json_text_of(attempts->child, "measured_elsewhere"))
-        add_change(state, failure ? failure : "", out);
-    if (json_count_of(job, "pruned_by") >= 0) {
-        buffer_printf(out, "    pruned: job %" PRId64 " (", json_count_of(job, "pruned_by"));
-        text_add_line(out, json_text_or(beside, "witness", ""));
-        buffer_add_text(out, ") ran out of device memory, and this one needs at least as much; to run it anyway: "
-                             "--prune off\n");
-    }
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(job, "choices"))
-        buffer_printf(out, "    chosen by %s: %s\n", json_text_of(item, "strategy"), json_text_or(item, "reason", ""));
-    if (predicted)
-        buffer_printf(out, "  %s\n", predicted);
-}
-
-static void add_rule(const cJSON *rule, struct buffer *out)
-{
-    const bool is_warning = strcmp(json_text_of(rule, "level"), "warn") == 0;
-    const cJSON *example;
-    buffer_printf(out, "  %s %" PRId64 " by rule %s: ", is_warning ? "warned" : "excluded",
-                  json_count_of(rule, "combinations"), json_text_of(rule, "rule"));
-    text_add_line(out, json_text_or(rule, "reason", "(no reason given)"));
-    buffer_add_text(out, "\n    require: ");
-    text_add_line(out, json_text_of(rule, "require"));
-    buffer_printf(out, "\n    source: %s\n", json_text_or(rule, "source", ""));
-    if (!is_warning)
-        buffer_printf(out, "    disable_rules = [\"%s\"] under [sweep] would let them run\n",
-                      json_text_of(rule, "rule"));
-    cJSON_ArrayForEach(example, cJSON_GetObjectItemCaseSensitive(rule, "examples"))
-    {
-        char *values = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(example, "values"));
-        buffer_printf(out, "    #%" PRId64 " ", json_count_of(example, "number"));
-        text_add_line(out, values);
-        buffer_add_char(out, '\n');
-        cJSON_free(values);
-    }
-}
-
-/* "tp is one of 1, 2, 4" of a key that no spec has with the value asked for. */
-static void add_known_values(const cJSON *values, struct buffer *out)
-{
-    const cJSON *value;
-    int shown = 0;
-    cJSON_ArrayForEach(value, values)
-    {
-        buffer_printf(out, shown ? ", " : "  %s is one of ", values->string);
-        text_add_line(out, shown++ < VALUES_SHOWN ? value->valuestring : "…");
-    }
-    buffer_add_text(out, shown ? "\n" : "");
-}
-
 static int print_text(const struct answer *w, struct error *e)
 {
-    const cJSON *item, *beside = w->beside->child;
-    const int64_t combinations = w->counts.combinations;
     struct buffer out = BUFFER_INIT;
-    buffer_printf(&out, "%" PRId64 " of ", combinations);
-    buffer_add_count(&out, json_count_of(w->document, "all_combinations"), "combination");
-    buffer_printf(&out, " %s these values; %" PRId64 " matched\n", combinations == 1 ? "has" : "have",
-                  w->counts.matched);
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(w->document, "known_values"))
-        add_known_values(item, &out);
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(w->document, "found"))
-    {
-        add_found(item, beside, &out);
-        beside = beside->next;
+    if (saying_add_text("sql/answers/why_text.sql", w->document, w->beside, &out, e) < 0) {
+        buffer_free(&out);
+        return -1;
     }
-    if (w->counts.matched > SHOWN)
-        buffer_printf(&out, "  … and %" PRId64 " more; give more keys to narrow them down\n",
-                      w->counts.matched - SHOWN);
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(w->document, "rules")) add_rule(item, &out);
     return output_people_take(&out, e);
 }
 

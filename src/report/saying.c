@@ -32,6 +32,8 @@ static void say_value(const char *start, size_t flags, const struct sql_value *v
     char size[32];
     if (kind == 'B')
         buffer_add_text(out, format_size_bytes((int64_t)number, size, sizeof size));
+    else if (kind == 't')
+        buffer_add_text(out, format_duration_ms((int64_t)number, size, sizeof size));
     else if (kind == 'l')
         text_add_line(out, text);
     else if (kind == 'r')
@@ -86,12 +88,22 @@ int saying_add_functions(struct db *db, struct error *e)
     return rc;
 }
 
+static int open_private(struct db **out, struct error *e)
+{
+    if (db_open(NULL, DB_TEMPORARY, out, e) < 0)
+        return -1;
+    if (saying_add_functions(*out, e) == 0)
+        return 0;
+    db_close(*out);
+    return -1;
+}
+
 int saying_open(const char *script, struct db **out, struct error *e)
 {
     struct db *db;
-    if (db_open(NULL, DB_TEMPORARY, &db, e) < 0)
+    if (open_private(&db, e) < 0)
         return -1;
-    if (saying_add_functions(db, e) < 0 || db_exec(db, "BEGIN", e) < 0 || db_exec(db, embedded_text(script), e) < 0) {
+    if (db_exec(db, "BEGIN", e) < 0 || db_exec(db, embedded_text(script), e) < 0) {
         db_close(db);
         return -1;
     }
@@ -119,5 +131,24 @@ int saying_add_rows(struct db *db, const char *sql, const char *name, cJSON *doc
         if (name)
             cJSON_AddItemToArray(list, row);
     }
+    return rc;
+}
+
+int saying_add_text(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out, struct error *e)
+{
+    char *texts[2] = {cJSON_PrintUnformatted(document), beside ? cJSON_PrintUnformatted(beside) : NULL};
+    struct stmt *s = NULL;
+    struct db *db = NULL;
+    int rc = open_private(&db, e);
+    if (rc == 0)
+        rc = answer_open(db, name, NULL, VALUES(sql_text(texts[0]), sql_text(texts[1])), &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        buffer_printf(out, "%s\n", stmt_text(s, 0));
+        rc = 0;
+    }
+    stmt_free(s);
+    db_close(db);
+    cJSON_free(texts[0]);
+    cJSON_free(texts[1]);
     return rc;
 }

@@ -13,7 +13,8 @@ int saying_add_functions(struct db *db, struct error *e);
 
 /* Makes the database of the script "sql/NAME.sql", which may call erfc, expm1 and log2 as C has them, and
  * say(format, …): as C's printf has %d, %e, %f, %g and %s, unlike SQLite's own, which rounds otherwise; %B is a size in
- * bytes ("1.5 MiB"), %r a rounded number and %l one line of text from outside (report/text.h). NULL is "" or NaN. */
+ * bytes ("1.5 MiB"), %t a duration of milliseconds, %r a rounded number and %l one line of text from outside
+ * (report/text.h). NULL is "" or NaN. */
 int saying_open(const char *script, struct db **out, struct error *e);
 
 /* Appends the first column of each row as a line; `title` before the first of them. */
@@ -21,3 +22,7 @@ int saying_add_lines(struct db *db, const char *sql, const char *title, struct b
 
 /* Adds to the document a list of objects of this name, one for each row; NULL: the columns of the one row itself. */
 int saying_add_rows(struct db *db, const char *sql, const char *name, cJSON *document, struct error *e);
+
+/* Appends the lines that the statement "sql/answers/NAME.sql" makes of a document, ?1, and of what stands beside it, ?2
+ * (NULL: nothing). */
+int saying_add_text(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out, struct error *e);
