@@ -11,7 +11,7 @@
 #include "database/open.h"
 #include "files/document.h"
 #include "process/job_file.h"
-#include "report/text.h"
+#include "report/saying.h"
 #include "results/job_record.h"
 #include "results/json.h"
 #include "results/query.h"
@@ -20,7 +20,6 @@
 
 #define LOG_MOST (16 << 20)
 #define LINES_LISTED 5
-#define VALUE_MOST 400 /* characters of a value in the text */
 
 /* The runs of one side that have a value of a metric; the samples of a single one say how sure that is. */
 struct side_runs {
@@ -326,95 +325,7 @@ static int read_logs(struct two_sides *p, struct error *e)
     return rc;
 }
 
-/* --- as text --- */
-
-static void add_side(const struct side_runs *r, struct buffer *out)
-{
-    if (r->count == 0) {
-        buffer_add_text(out, "none");
-        return;
-    }
-    text_add_rounded(out, r->value);
-    if (r->count > 1)
-        buffer_printf(out, " (%zu runs", r->count);
-    if (isfinite(r->low)) {
-        buffer_add_text(out, r->count > 1 ? ", 95 % " : " (95 % of its samples ");
-        text_add_rounded(out, r->low);
-        buffer_add_text(out, " to ");
-        text_add_rounded(out, r->high);
-    }
-    buffer_add_text(out, r->count > 1 || isfinite(r->low) ? ")" : "");
-}
-
-static void add_figures(const struct two_sides *p, struct buffer *out)
-{
-    for (size_t i = 0; i < p->figure_count; i++) {
-        const struct figure *f = &p->figures[i];
-        buffer_add_text(out, "  ");
-        text_add_line(out, f->metric);
-        buffer_printf(out, "%s%s: ", f->unit && f->unit[0] ? ", " : "", f->unit ? f->unit : "");
-        add_side(&f->sides[0], out);
-        buffer_add_text(out, " | ");
-        add_side(&f->sides[1], out);
-        if (isfinite(f->ratio))
-            buffer_printf(out, ", ratio %.4g%s", f->ratio, f->told_apart ? "" : " (cannot be told apart)");
-        buffer_add_char(out, '\n');
-    }
-}
-
-static void add_pair(const cJSON *item, struct buffer *out)
-{
-    static const char *const names[] = {"of_first", "of_second"};
-    for (size_t k = 0; k < 2; k++) {
-        const char *text = json_text_of(item, names[k]);
-        buffer_add_text(out, k ? " | " : ": ");
-        text_add_printable(out, text ? text : "none", text ? strlen(text) : 4, VALUE_MOST, false);
-    }
-    buffer_add_char(out, '\n');
-}
-
-static void add_jobs(const struct two_sides *p, size_t side, struct buffer *out)
-{
-    const int count = cJSON_GetArraySize(p->jobs[side]);
-    if (count == 1)
-        buffer_printf(out, "job %.0f", p->jobs[side]->child->valuedouble);
-    else
-        buffer_printf(out, "%d jobs (the first is %.0f)", count, p->jobs[side]->child->valuedouble);
-}
-
-static int print_text(const struct two_sides *p, struct error *e)
-{
-    struct buffer out = BUFFER_INIT;
-    const char *part = "";
-    const cJSON *item;
-    add_jobs(p, 0, &out);
-    buffer_add_text(&out, " | ");
-    add_jobs(p, 1, &out);
-    buffer_add_text(&out, p->figure_count ? "\n\nfigures\n" : "\n\nfigures: none\n");
-    add_figures(p, &out);
-    cJSON_ArrayForEach(item, p->apart)
-    {
-        if (strcmp(part, json_text_of(item, "part")) != 0)
-            buffer_printf(&out, "\n%s\n", json_text_of(item, "part"));
-        part = json_text_of(item, "part");
-        buffer_add_text(&out, "  ");
-        text_add_line(&out, json_text_of(item, "what"));
-        add_pair(item, &out);
-    }
-    if (!p->apart->child)
-        buffer_add_text(&out, "\nnothing else that was recorded differs\n");
-    buffer_add_text(&out, p->lines->child ? "\nfirst lines in which the logs differ\n" : "");
-    cJSON_ArrayForEach(item, p->lines)
-    {
-        buffer_printf(&out, "  line %lld", (long long)json_count_of(item, "line"));
-        add_pair(item, &out);
-    }
-    if (!p->lines->child)
-        buffer_printf(&out, "\nlogs: %s\n", p->no_log ? p->no_log : "equal");
-    return output_people_take(&out, e);
-}
-
-/* --- as JSON --- */
+/* --- what is said --- */
 
 static void add_side_json(cJSON *root, const char *name, const struct side_runs *r)
 {
@@ -425,7 +336,7 @@ static void add_side_json(cJSON *root, const char *name, const struct side_runs 
     cJSON_AddNumberToObject(o, "runs", (double)r->count);
 }
 
-static int print_json(struct two_sides *p, struct error *e)
+static int print(const struct two_sides *p, bool json, struct error *e)
 {
     cJSON *root = json_document();
     cJSON_AddItemReferenceToObject(root, "first_jobs", p->jobs[0]);
@@ -446,7 +357,15 @@ static int print_json(struct two_sides *p, struct error *e)
     cJSON_AddItemReferenceToObject(root, "apart", p->apart);
     cJSON_AddItemReferenceToObject(root, "log_lines", p->lines);
     json_add_text(root, "no_log", p->no_log);
-    return output_json_take(root, e);
+    if (json)
+        return output_json_take(root, e);
+    struct buffer out = BUFFER_INIT;
+    int rc = saying_add_text("sql/answers/side_by_side_text.sql", root, NULL, &out, e);
+    cJSON_Delete(root);
+    if (rc == 0)
+        return output_people_take(&out, e);
+    buffer_free(&out);
+    return -1;
 }
 
 /* --- all --- */
@@ -492,7 +411,7 @@ int compare_jobs(const char *db, char *const words[2], bool json, struct error *
         db_read_end(p.db);
     }
     if (rc == 0)
-        rc = json ? print_json(&p, e) : print_text(&p, e);
+        rc = print(&p, json, e);
     release(&p);
     return rc;
 }

@@ -36,6 +36,8 @@ static void say_value(const char *start, size_t flags, const struct sql_value *v
         buffer_add_text(out, format_duration_ms((int64_t)number, size, sizeof size));
     else if (kind == 'l')
         text_add_line(out, text);
+    else if (kind == 'p')
+        text_add_printable(out, text, strlen(text), strtoul(start + 1, NULL, 10), false);
     else if (kind == 'r')
         text_add_rounded(out, number);
     else if (kind == 's')
@@ -140,8 +142,10 @@ int saying_add_text(const char *name, const cJSON *document, const cJSON *beside
     struct stmt *s = NULL;
     struct db *db = NULL;
     int rc = open_private(&db, e);
+    struct sql_values values = VALUES(sql_text(texts[0]), sql_text(texts[1]));
+    values.count = beside ? 2 : 1;
     if (rc == 0)
-        rc = answer_open(db, name, NULL, VALUES(sql_text(texts[0]), sql_text(texts[1])), &s, e);
+        rc = answer_open(db, name, NULL, values, &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         buffer_printf(out, "%s\n", stmt_text(s, 0));
         rc = 0;
