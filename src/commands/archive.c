@@ -52,7 +52,8 @@ struct archiving {
 
 struct archived_attempt {
     int64_t id, job_id;
-    char *directory; /* NULL: none, or one of another database, which a merged attempt has and which is that one's */
+    char *directory;  /* NULL: none, or one of another database, which a merged attempt has and which is that one's */
+    bool has_samples; /* that may be turned */
 };
 
 struct archived_attempts {
@@ -87,11 +88,13 @@ static int list_jobs(struct db *db, const struct arguments *a, char **out, struc
 }
 
 /* Attempts in the order of their jobs, so that no statement is open while they are worked at. */
-static int list_attempts(struct db *db, const char *jobs, int64_t until_ms, struct archived_attempts *out,
+static int list_attempts(struct db *db, const char *jobs, int64_t until_ms, bool undo, struct archived_attempts *out,
                          struct error *e)
 {
     static const char sql[] =
-        "SELECT a.id, a.job_id, iif(a.directory NOT LIKE '/%', a.directory, NULL)"
+        "SELECT a.id, a.job_id, iif(a.directory NOT LIKE '/%', a.directory, NULL),"
+        " iif(?3, EXISTS (SELECT 1 FROM archived_metric WHERE attempt_id = a.id),"
+        "  (SELECT 1 FROM metric WHERE attempt_id = a.id LIMIT 1 OFFSET 1) IS NOT NULL)"
         " FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
         " WHERE a.state IN ('ok', 'failed') AND j.state IN ('ok', 'failed')"
         " AND coalesce(a.ended, 0) <= ?1 AND (?2 IS NULL OR j.id IN (SELECT value FROM json_each(?2)))"
@@ -99,9 +102,9 @@ static int list_attempts(struct db *db, const char *jobs, int64_t until_ms, stru
         " ORDER BY a.job_id, a.id";
     struct stmt *s = NULL;
     int rc;
-    while ((rc = db_next(db, sql, VALUES(sql_int(until_ms), sql_text(jobs)), &s, e)) > 0)
+    while ((rc = db_next(db, sql, VALUES(sql_int(until_ms), sql_text(jobs), sql_int(undo)), &s, e)) > 0)
         *array_add(out->items, out->count) =
-            (struct archived_attempt){stmt_int(s, 0), stmt_int(s, 1), stmt_copy_text(s, 2)};
+            (struct archived_attempt){stmt_int(s, 0), stmt_int(s, 1), stmt_copy_text(s, 2), stmt_int(s, 3) != 0};
     return rc;
 }
 
@@ -124,6 +127,11 @@ static int turn_job(struct archiving *g, const struct archived_attempt *list, si
 {
     const struct archive_options *o = g->options;
     int64_t samples = 0;
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        any |= list[i].has_samples;
+    if (!any)
+        return 0;
     int rc = o->dry_run ? 0 : db_begin(g->db, e);
     if (rc < 0)
         return -1;
@@ -289,7 +297,7 @@ static int archive_jobs(struct archiving *g, const char *jobs, int64_t until_ms,
 {
     struct archived_attempts all = {0};
     OWNED char *files = store_directory_of(g->db);
-    int rc = list_attempts(g->db, jobs, until_ms, &all, e);
+    int rc = list_attempts(g->db, jobs, until_ms, g->options->undo, &all, e);
     if (rc == 0 && !g->leaves_samples)
         rc = turn_samples(g, &all, e);
     store_close(g->db);
