@@ -51,9 +51,9 @@ struct archiving {
 };
 
 struct archived_attempt {
-    int64_t id, job_id;
-    char *directory;  /* NULL: none, or one of another database, which a merged attempt has and which is that one's */
-    bool has_samples; /* that may be turned */
+    int64_t id, job_id; /* 0: a fixture's start */
+    char *directory;    /* NULL: none, or one of another database, which a merged attempt has and which is that one's */
+    bool has_samples;   /* that may be turned */
 };
 
 struct archived_attempts {
@@ -105,6 +105,18 @@ static int list_attempts(struct db *db, const char *jobs, int64_t until_ms, bool
     while ((rc = db_next(db, sql, VALUES(sql_int(until_ms), sql_text(jobs), sql_int(undo)), &s, e)) > 0)
         *array_add(out->items, out->count) =
             (struct archived_attempt){stmt_int(s, 0), stmt_int(s, 1), stmt_copy_text(s, 2), stmt_int(s, 3) != 0};
+    return rc;
+}
+
+/* What ended with its jobs. A set-up step is done for later ones, too, and what it wrote is theirs. */
+static int list_fixtures(struct db *db, int64_t until_ms, struct archived_attempts *out, struct error *e)
+{
+    static const char sql[] = "SELECT directory FROM fixture_start WHERE state IN ('ended', 'failed')"
+                              " AND directory NOT LIKE '/%' AND coalesce(ended, 0) <= ? ORDER BY id";
+    struct stmt *s = NULL;
+    int rc;
+    while ((rc = db_next(db, sql, VALUES(sql_int(until_ms)), &s, e)) > 0)
+        *array_add(out->items, out->count) = (struct archived_attempt){.directory = stmt_copy_text(s, 0)};
     return rc;
 }
 
@@ -298,6 +310,8 @@ static int archive_jobs(struct archiving *g, const char *jobs, int64_t until_ms,
     struct archived_attempts all = {0};
     OWNED char *files = store_directory_of(g->db);
     int rc = list_attempts(g->db, jobs, until_ms, g->options->undo, &all, e);
+    if (rc == 0 && !jobs)
+        rc = list_fixtures(g->db, until_ms, &all, e);
     if (rc == 0 && !g->leaves_samples)
         rc = turn_samples(g, &all, e);
     store_close(g->db);

@@ -130,9 +130,11 @@ static int find_temporaries(struct garbage *g, struct db *db, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    while (
-        (rc = db_next(db, "SELECT directory FROM attempt WHERE directory NOT LIKE '/%' AND state IN ('ok', 'failed')",
-                      NO_VALUES, &s, e)) > 0)
+    while ((rc = db_next(db,
+                         "SELECT directory FROM attempt WHERE directory NOT LIKE '/%' AND state IN ('ok', 'failed')"
+                         " UNION ALL SELECT directory FROM fixture_start WHERE directory NOT LIKE '/%' AND ended IS "
+                         "NOT NULL",
+                         NO_VALUES, &s, e)) > 0)
         add_temporaries(g, stmt_text(s, 0));
     return rc;
 }

@@ -161,6 +161,34 @@ killed__at_each_step__nothing_lost()
     files_now | diff -u files - || fail "gc has removed something else"
 }
 
+server__ended__its_log_compressed_and_not_that_of_a_step()
+{
+    need_fault_points
+    local log
+    logging_sweep '[1]'
+    cat >>sweep.toml <<'END'
+[[fixture]]
+name = "server"
+start = ["sh", "-c", "seq 3000; exec sleep 1000"]
+ready = { regex = "^3000$" }
+[[fixture]]
+name = "data"
+start = ["seq", "3000"]
+END
+    run_it
+    expect_status 0
+    log=results.db.d/$(sql "SELECT directory FROM fixture_start WHERE name = 'server'")/output.log
+    cp "$log" before
+    expect_said only_stdout_contains 0 "4 files compressed: " archive 1
+    run_killed archive-written archive
+    expect_only_status 137
+    expect_said only_stdout_contains 0 "$log.meshsweep-tmp" gc --dry-run
+    expect_said only_stdout_contains 0 "2 files compressed: " archive
+    zcat "$log.gz" | cmp - before || fail "zcat reads something else"
+    expect_said only_stdout_contains 0 "6 files brought back: " archive --undo
+    cmp "$log" before || fail "what was brought back differs"
+}
+
 something_else__in_the_way__both_kept()
 {
     local directory
