@@ -34,12 +34,12 @@ struct kept_row {
     uint32_t outcome;
 };
 
-/* A job of which there was a row. */
-struct row_job {
+/* A job of which there was a row. There may be as many as rows, so they lie close. */
+struct __attribute__((packed, aligned(4))) row_job {
     uint64_t first; /* half of the hash of what the first row said */
     int64_t id;
-    int32_t number; /* of its last attempt */
-    bool is_repeated;
+    uint32_t number : 31; /* of its last attempt */
+    bool is_repeated : 1;
 };
 
 /* The current sweep, and how many jobs it has (-1: it may have lost some). */
@@ -351,7 +351,8 @@ static int find_job(struct import *m, const struct hash128 *key, struct row_job 
     if (m->job_of) {
         stmt_bind(m->job_of, VALUES(sql_hash(key)));
         if ((rc = stmt_next(m->job_of, e)) > 0)
-            *out = (struct row_job){.id = stmt_int(m->job_of, 0), .number = (int32_t)stmt_int(m->job_of, 1)};
+            *out =
+                (struct row_job){.id = stmt_int(m->job_of, 0), .number = (uint32_t)stmt_int(m->job_of, 1) & INT32_MAX};
         stmt_reset(m->job_of);
     }
     *is_new = rc == 0;
@@ -386,7 +387,7 @@ static int put_row(struct import *m, const struct kept_row *row, struct error *e
     a.row = &identity;
     if (import_store_put(m->store, &a, &id, &is_new, e) < 0)
         return -1;
-    job->number += is_new;
+    job->number += (uint32_t)is_new;
     m->summary.added += is_new;
     m->summary.known += !is_new;
     const struct attempt_result result = {id, a.job_id, a.failure};
