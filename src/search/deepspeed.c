@@ -156,13 +156,12 @@ struct ranking {
 };
 
 struct deepspeed {
-    struct procedure procedure;
     struct ranking rankings[FAMILY_STAGES];
 };
 
 /* One pass through the procedure. */
 struct flow {
-    const struct search *s;
+    struct search *s;
     struct deepspeed *d;
     double last_max, last_micro_batch, last_metric; /* of the previous stage; NAN: none */
 };
@@ -179,7 +178,7 @@ struct stage {
 static bool result(struct flow *f, size_t candidate, const char *why, double *metric)
 {
     *metric = f->s->trials[candidate].objective;
-    return procedure_knows(&f->d->procedure, f->s, candidate, why);
+    return search_knows(f->s, candidate, why);
 }
 
 static double micro_batch_of(const struct flow *f, size_t candidate)
@@ -374,20 +373,14 @@ static void go_through(struct search *s, void *own)
     }
 }
 
-static enum search_answer deepspeed_ask(struct search *s, void *own, struct decision *out)
-{
-    return procedure_ask(&((struct deepspeed *)own)->procedure, s, go_through, own, out);
-}
-
 static void deepspeed_free(void *own)
 {
     struct deepspeed *d = own;
     for (size_t i = 0; i < FAMILY_STAGES; i++)
         ranking_free(&d->rankings[i]);
-    free(d->procedure.missing);
 }
 
 const struct algorithm algorithm_deepspeed = {.own_size = sizeof(struct deepspeed),
                                               .is_of_families = true,
                                               .free = deepspeed_free,
-                                              .ask = deepspeed_ask};
+                                              .go_through = go_through};

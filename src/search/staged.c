@@ -181,12 +181,11 @@ static double memory_estimate_usable(const struct search *s, size_t group)
 
 struct staged {
     bool *of_batch; /* by key of the space: differs within a configuration */
-    struct procedure procedure;
 };
 
 /* One pass over one group. Families and members are indices into struct families. */
 struct staged_pass {
-    const struct search *s;
+    struct search *s;
     struct staged *d;
     size_t group;
     double usable;
@@ -215,7 +214,7 @@ static double stage(const struct staged_pass *f, size_t family)
  * do all functions below that return false for a missing result. */
 static bool result(struct staged_pass *f, size_t family, size_t at, const char *why)
 {
-    return procedure_knows(&f->d->procedure, f->s, family_member(f->s, family, at), why);
+    return search_knows(f->s, family_member(f->s, family, at), why);
 }
 
 /* NONE: nothing ran. */
@@ -875,7 +874,7 @@ static bool try_accumulations(struct staged_pass *f, size_t family)
         if (!is_other_accumulation(f, best, &space->candidates[i]))
             continue;
         if (count <= FEW_ACCUMULATIONS || at == 0 || at == count / 2)
-            known &= procedure_knows(&f->d->procedure, f->s, i, "another accumulation at the best micro-batch");
+            known &= search_knows(f->s, i, "another accumulation at the best micro-batch");
         at++;
     }
     return known;
@@ -904,15 +903,9 @@ static void go_through(struct search *s, void *own)
     }
 }
 
-static enum search_answer staged_ask(struct search *s, void *own, struct decision *out)
+static void staged_free(void *own)
 {
-    return procedure_ask(&((struct staged *)own)->procedure, s, go_through, own, out);
-}
-
-static void staged_free(void *own_state)
-{
-    struct staged *own = own_state;
-    free_all(own->of_batch, own->procedure.missing);
+    free(((struct staged *)own)->of_batch);
 }
 
 static int staged_create(struct search *s, void *own, struct error *e)
@@ -927,4 +920,5 @@ const struct algorithm algorithm_staged = {.own_size = sizeof(struct staged),
                                            .is_of_families = true,
                                            .create = staged_create,
                                            .free = staged_free,
-                                           .ask = staged_ask};
+
+                                           .go_through = go_through};

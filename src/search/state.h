@@ -28,6 +28,9 @@ struct algorithm {
     /* Fills all of *out. It may name a candidate that already has an outcome: that outcome is told again, and `ask` is
      * called again. SEARCH_WAIT only while a trial runs. */
     enum search_answer (*ask)(struct search *s, void *own, struct decision *out);
+    /* Instead of `ask`: goes through a procedure over known results from its beginning until results are missing
+     * (search_knows). */
+    void (*go_through)(struct search *s, void *own);
     /* Called after the shared state has the outcome. May be NULL. */
     void (*tell)(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome);
 };
@@ -63,6 +66,13 @@ struct search {
     double *largest_fit, *smallest_oom; /* micro-batches by memory class, from outcomes; NAN: not known */
     struct search_counts counts;
     double devices_running, devices_most; /* running now; the most that one candidate needs */
+    /* Missing results of a procedure, without duplicates, in the order in which to ask for them. Those from
+     * `next_missing` on are still to be requested. */
+    struct missing_result {
+        size_t candidate;
+        const char *why;
+    } * missing;
+    size_t missing_count, next_missing;
 };
 
 /* Probabilities of failure. Above the first, a candidate waits until the others have nothing to offer (a prediction of
@@ -107,24 +117,8 @@ double search_number(const struct search *s, enum search_number which);
 /* Sets the reason, behind what it says already. */
 __attribute__((format(printf, 2, 3))) void explain(struct decision *d, const char *format, ...);
 
-/* --- procedures over known results: they are gone through from the beginning until results are missing --- */
-
-struct procedure {
-    /* Missing results, without duplicates, in the order in which to ask for them. Those from `next` on are still to be
-     * requested. */
-    struct missing_result {
-        size_t candidate;
-        const char *why; /* static: the step */
-    } * missing;
-    size_t count, next;
-};
-
-/* Returns whether the result is known; if not, it is missing. */
-bool procedure_knows(struct procedure *p, const struct search *s, size_t candidate, const char *why);
-
-/* Asks for what is missing. When nothing is and nothing runs, `go_through` goes through the procedure again. */
-enum search_answer procedure_ask(struct procedure *p, struct search *s, void (*go_through)(struct search *s, void *own),
-                                 void *own, struct decision *out);
+/* Returns whether the result is known; if not, it is missing and will be asked for. `why`: static, the step. */
+bool search_knows(struct search *s, size_t candidate, const char *why);
 
 /* --- orders --- */
 

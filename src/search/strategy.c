@@ -201,7 +201,8 @@ void search_free(struct search *s)
         return;
     if (s->own && s->algorithm->free)
         s->algorithm->free(s->own);
-    free_all(s->own, s->families.members, s->families.first, s->trials, s->best, s->largest_fit, s->smallest_oom, s);
+    free_all(s->own, s->families.members, s->families.first, s->trials, s->best, s->largest_fit, s->smallest_oom,
+             s->missing, s);
 }
 
 /* --- asking --- */
@@ -215,38 +216,38 @@ void explain(struct decision *d, const char *format, ...)
     va_end(arguments);
 }
 
-bool procedure_knows(struct procedure *p, const struct search *s, size_t candidate, const char *why)
+bool search_knows(struct search *s, size_t candidate, const char *why)
 {
     const struct trial *t = &s->trials[candidate];
     if (t->state != TRIAL_NONE && t->state != TRIAL_RUNNING)
         return true;
-    for (size_t i = 0; i < p->count; i++)
-        if (p->missing[i].candidate == candidate)
+    for (size_t i = 0; i < s->missing_count; i++)
+        if (s->missing[i].candidate == candidate)
             return false;
-    *array_add(p->missing, p->count) = (struct missing_result){candidate, why};
+    *array_add(s->missing, s->missing_count) = (struct missing_result){candidate, why};
     return false;
 }
 
 /* NULL: none. */
-static const struct missing_result *next_missing(const struct search *s, struct procedure *p)
+static const struct missing_result *next_missing(struct search *s)
 {
-    while (p->next < p->count && s->trials[p->missing[p->next].candidate].state != TRIAL_NONE)
-        p->next++;
-    return p->next < p->count ? &p->missing[p->next] : NULL;
+    while (s->next_missing < s->missing_count && s->trials[s->missing[s->next_missing].candidate].state != TRIAL_NONE)
+        s->next_missing++;
+    return s->next_missing < s->missing_count ? &s->missing[s->next_missing] : NULL;
 }
 
-enum search_answer procedure_ask(struct procedure *p, struct search *s, void (*go_through)(struct search *s, void *own),
-                                 void *own, struct decision *out)
+/* Asks for what is missing. When nothing is and nothing runs, the procedure is gone through again. */
+static enum search_answer ask_procedure(struct search *s, struct decision *out)
 {
-    const struct missing_result *missing = next_missing(s, p);
+    const struct missing_result *missing = next_missing(s);
     if (!missing && s->counts.running > 0) {
         explain(out, "the next trials depend on what runs");
         return SEARCH_WAIT;
     }
     if (!missing) {
-        p->count = p->next = 0;
-        go_through(s, own);
-        missing = next_missing(s, p);
+        s->missing_count = s->next_missing = 0;
+        s->algorithm->go_through(s, s->own);
+        missing = next_missing(s);
     }
     if (!missing) {
         explain(out, "all stages are done");
@@ -343,7 +344,7 @@ enum search_answer search_ask(struct search *s, struct decision *out)
             explain(out, "it proposes only jobs whose results are known");
             return s->counts.running > 0 ? SEARCH_WAIT : SEARCH_FINISHED;
         }
-        enum search_answer answer = s->algorithm->ask(s, s->own, out);
+        enum search_answer answer = s->algorithm->ask ? s->algorithm->ask(s, s->own, out) : ask_procedure(s, out);
         if (answer == SEARCH_FINISHED && s->counts.running > 0)
             answer = SEARCH_WAIT;
         if (answer != SEARCH_RUN)
