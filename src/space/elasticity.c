@@ -266,57 +266,25 @@ int elasticity_add_function(struct db *db, struct error *e)
 
 /* --- pipeline layouts --- */
 
-static double get_layers(const struct pipeline_layout *layout, const char *text)
-{
-    (void)text;
-    return (double)layout->layers;
-}
-
-static double get_mtp(const struct pipeline_layout *layout, const char *text)
-{
-    (void)text;
-    return (double)layout->mtp;
-}
-
-static double get_parts(const struct pipeline_layout *layout, const char *text)
-{
-    (void)text;
-    return (double)layout->parts;
-}
-
-static double get_whole(const struct pipeline_layout *layout, const char *text)
-{
-    (void)layout;
-    return layout_is_whole(text);
-}
-
-struct layout_question {
-    const char *name;
-    double (*get)(const struct pipeline_layout *layout, const char *text);
-};
-
-static const struct layout_question questions[] = {
-    {"layout_layers", get_layers},
-    {"layout_mtp", get_mtp},
-    {"layout_parts", get_parts},
-    {"layout_is_whole", get_whole},
-};
+static const char *const questions[] = {"layout_layers", "layout_mtp", "layout_parts", "layout_is_whole"};
 
 static bool ask_layout(void *context, const struct sql_value *arguments, int count, double *out)
 {
-    const struct layout_question *question = context;
-    struct pipeline_layout layout;
+    const size_t question = (size_t)((const char *const *)context - questions);
+    struct pipeline_layout l;
     if (count != 1 || arguments->type == COLUMN_NULL)
         return false;
-    bool is_layout = arguments->type == COLUMN_TEXT && layout_read(arguments->text, &layout);
-    *out = is_layout ? question->get(&layout, arguments->text) : -1;
+    *out = -1;
+    if (arguments->type == COLUMN_TEXT && layout_read(arguments->text, &l))
+        *out = (const double[]){(double)l.layers, (double)l.mtp, (double)l.parts,
+                                layout_is_whole(arguments->text)}[question];
     return true;
 }
 
 int layouts_add_functions(struct db *db, struct error *e)
 {
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
-        if (db_add_real_function(db, questions[i].name, ask_layout, (void *)&questions[i], e) < 0)
+    for (size_t i = 0; i < LENGTH(questions); i++)
+        if (db_add_real_function(db, questions[i], ask_layout, (void *)&questions[i], e) < 0)
             return -1;
     return 0;
 }

@@ -94,57 +94,30 @@ static const struct prediction *predict(struct space_prediction *p, const struct
     return predictor_predict(prediction_predictor(p), values, &found, &p->scratch) == 0 ? found : NULL;
 }
 
-static bool get_memory(const struct prediction *p, double *out)
-{
-    *out = p->memory.most.bytes;
-    return p->has_memory;
-}
-
-static bool get_time(const struct prediction *p, double *out)
-{
-    *out = p->seconds;
-    return p->has_time;
-}
-
-static bool get_flops(const struct prediction *p, double *out)
-{
-    *out = p->flops;
-    return p->flops > 0;
-}
-
-static bool get_params(const struct prediction *p, double *out)
-{
-    *out = p->memory.parameters;
-    return p->has_memory;
-}
-
-static bool get_mfu(const struct prediction *p, double *out)
-{
-    *out = p->has_time ? p->peak_seconds / p->seconds : 0;
-    return p->has_time;
-}
-
-static bool get_probability(const struct prediction *p, double *out)
-{
-    *out = p->oom_probability;
-    return p->has_probability;
-}
-
-static bool get_risk(const struct prediction *p, double *out)
-{
-    *out = p->verdict;
-    return p->verdict != 0;
-}
-
+enum predicted { MEMORY, TIME, FLOPS, MFU, PARAMS, OOM_PROBABILITY, RISK, FITS };
 static const struct {
     const char *function, *key;
-    bool (*get)(const struct prediction *p, double *out); /* NULL: predict_fits */
-} functions[] = {
-    {"predict_memory", "predicted_memory", get_memory}, {"predict_time", "predicted_time", get_time},
-    {"predict_flops", "predicted_flops", get_flops},    {"predict_mfu", "predicted_mfu", get_mfu},
-    {"predict_params", "predicted_params", get_params}, {"predict_oom_probability", "oom_probability", get_probability},
-    {"predict_risk", "predicted_risk", get_risk},       {"predict_fits", "predicted_fits", NULL},
-};
+} functions[] = {[MEMORY] = {"predict_memory", "predicted_memory"},
+                 [TIME] = {"predict_time", "predicted_time"},
+                 [FLOPS] = {"predict_flops", "predicted_flops"},
+                 [MFU] = {"predict_mfu", "predicted_mfu"},
+                 [PARAMS] = {"predict_params", "predicted_params"},
+                 [OOM_PROBABILITY] = {"predict_oom_probability", "oom_probability"},
+                 [RISK] = {"predict_risk", "predicted_risk"},
+                 [FITS] = {"predict_fits", "predicted_fits"}};
+
+/* NAN: not known. */
+static double value_of(const struct prediction *p, enum predicted what)
+{
+    const double values[] = {[MEMORY] = p->has_memory ? p->memory.most.bytes : NAN,
+                             [TIME] = p->has_time ? p->seconds : NAN,
+                             [FLOPS] = p->flops > 0 ? p->flops : NAN,
+                             [MFU] = p->has_time ? p->peak_seconds / p->seconds : NAN,
+                             [PARAMS] = p->has_memory ? p->memory.parameters : NAN,
+                             [OOM_PROBABILITY] = p->has_probability ? p->oom_probability : NAN,
+                             [RISK] = p->verdict ? p->verdict : NAN};
+    return values[what];
+}
 
 /* The same combination is drawn for the audit in every run of one seed. */
 static bool is_audited(const struct space_prediction *p, const struct input_value *values)
@@ -191,8 +164,10 @@ static bool call(void *context, const struct sql_value *arguments, int count, do
     const struct prediction *found = predict(p, values);
     if (!found)
         return false;
-    if (functions[f].get)
-        return functions[f].get(found, out);
+    if (f != FITS) {
+        *out = value_of(found, (enum predicted)f);
+        return !isnan(*out);
+    }
     *out = !prunes(p, found->verdict) || is_audited(p, values);
     return found->verdict != 0;
 }
