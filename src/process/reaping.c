@@ -123,10 +123,10 @@ static struct attempt_files files_of(const struct slot *slot)
 /* Returns how much of the log has been read; whoever waits is told to see to the rest. */
 static int64_t read_on(struct supervisor *s, const struct slot *slot, int64_t log_bytes)
 {
-    if (!s->read_on)
+    if (!s->options.read_on)
         return log_bytes;
     const struct attempt_files files = files_of(slot);
-    int64_t read_bytes = s->read_on(s->context, slot->outcome.attempt, &files);
+    int64_t read_bytes = s->options.read_on(s->options.context, slot->outcome.attempt, &files);
     if (read_bytes < log_bytes)
         s->wake.bits |= WAKE_OUTPUT;
     return read_bytes;
@@ -135,8 +135,8 @@ static int64_t read_on(struct supervisor *s, const struct slot *slot, int64_t lo
 static bool has_metric(struct supervisor *s, const struct slot *slot, const struct capture_activity *seen)
 {
     const struct attempt_files files = files_of(slot);
-    return seen->metrics_bytes > 0 ||
-           (seen->log_bytes > 0 && s->first_metric && s->first_metric(s->context, slot->outcome.attempt, &files));
+    return seen->metrics_bytes > 0 || (seen->log_bytes > 0 && s->options.first_metric &&
+                                       s->options.first_metric(s->options.context, slot->outcome.attempt, &files));
 }
 
 static void note_activity(struct supervisor *s, struct slot *slot, int64_t now_ms)
@@ -149,7 +149,7 @@ static void note_activity(struct supervisor *s, struct slot *slot, int64_t now_m
     if (log_changed || metrics_changed)
         slot->progress.active_ms = now_ms;
     slot->read_bytes = seen.log_bytes;
-    if (capture_outgrows(&slot->capture, seen.log_bytes) || (s->first_metric && awaits_metric(slot)))
+    if (capture_outgrows(&slot->capture, seen.log_bytes) || (s->options.first_metric && awaits_metric(slot)))
         slot->read_bytes = read_on(s, slot, seen.log_bytes);
     if (log_changed)
         capture_bound(&slot->capture, seen.log_bytes, slot->read_bytes);

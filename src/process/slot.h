@@ -68,12 +68,8 @@ struct supervisor {
     struct tree_root *roots; /* one per slot, in step; NO_ROOT where none is running */
     size_t slot_count, running_count;
     char *scratch_dir, *token_prefix;
-    uint64_t mark; /* of the token, process/process.h */
-    bool (*first_metric)(void *context, int64_t attempt, const struct attempt_files *files);
-    int64_t (*read_on)(void *context, int64_t attempt, const struct attempt_files *files);
-    void *context;
-    bool (*terminate)(void *context, int64_t attempt);
-    void *terminate_context;
+    uint64_t mark;                     /* of the token, process/process.h */
+    struct supervisor_options options; /* without its texts */
     pid_t runner;
     int null_fd, oom_fd, owners_fd, room_fd;
     int64_t oom_count, oom_read_ms; /* last reading */

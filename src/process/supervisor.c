@@ -148,11 +148,7 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     s->scratch_dir = path_absolute(options->scratch_dir);
     s->token_prefix = xstrdup(options->token_prefix);
     s->mark = inherited_mark(s->token_prefix);
-    s->first_metric = options->first_metric;
-    s->read_on = options->read_on;
-    s->context = options->context;
-    s->terminate = options->terminate;
-    s->terminate_context = options->terminate_context;
+    s->options = *options;
     s->runner = getpid();
     s->null_fd = null_fd;
     s->oom_fd = oom_counter_open();
@@ -266,7 +262,7 @@ static void count_leftovers(struct slot *slot, int found)
 
 static void terminate_tree(struct supervisor *s, size_t index)
 {
-    if (s->terminate && s->terminate(s->terminate_context, s->slots[index].outcome.attempt))
+    if (s->options.terminate && s->options.terminate(s->options.terminate_context, s->slots[index].outcome.attempt))
         return;
     supervisor_scan(s);
     struct slot *slot = &s->slots[index];
