@@ -190,8 +190,7 @@ static bool is_told_by_text(const struct html_column *c)
 
 /* Marks the keys that the SQL returns as "section.key". A column has the section in its title only if the key alone is
  * ambiguous. */
-static int mark_keys(struct db *db, struct html_data *d, const char *sql, void (*mark)(struct html_column *c),
-                     struct error *e)
+static int mark_keys(struct db *db, struct html_data *d, const char *sql, size_t mark, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
@@ -200,29 +199,20 @@ static int mark_keys(struct db *db, struct html_data *d, const char *sql, void (
         for (size_t i = 0; i < d->column_count; i++)
             if (d->columns[i].role == HTML_KEY &&
                 (strcmp(d->columns[i].title, qualified) == 0 || (dot && strcmp(d->columns[i].title, dot + 1) == 0)))
-                mark(&d->columns[i]);
+                *(bool *)((char *)&d->columns[i] + mark) = true;
     }
     return rc;
 }
 
-static void mark_derived(struct html_column *c)
-{
-    c->derived = true;
-}
-
-static void mark_replicated(struct html_column *c)
-{
-    c->replicated = true;
-}
-
 static const struct {
     const char *sql;
-    void (*mark)(struct html_column *c);
+    size_t mark; /* a bool of struct html_column */
 } marks_of_keys[] = {
     {"SELECT 'derived.' || k.key FROM job AS j, json_each(j.derived) AS k"
      " WHERE j.id = (SELECT max(id) FROM job WHERE sweep_id = (SELECT id FROM current_sweep))",
-     mark_derived},
-    {"SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'", mark_replicated},
+     offsetof(struct html_column, derived)},
+    {"SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'",
+     offsetof(struct html_column, replicated)},
 };
 
 /* Returns whether each value of one key goes with exactly one value of the other. */
@@ -373,9 +363,8 @@ static enum html_state state_of(const char *name)
     return HTML_PENDING;
 }
 
-/* Calls `mark` for each row of the SQL, which is ordered by job, that is a job of the page. */
-static int mark_jobs(struct db *db, const char *sql, struct html_data *d,
-                     void (*mark)(const struct stmt *s, struct html_data *d, struct html_job *job), struct error *e)
+/* The SQL's rows, ordered by job: a job that is barred, or one and its group. */
+static int mark_jobs(struct db *db, const char *sql, struct html_data *d, struct error *e)
 {
     struct stmt *s = NULL;
     size_t i = 0;
@@ -383,24 +372,13 @@ static int mark_jobs(struct db *db, const char *sql, struct html_data *d,
     while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
         while (i < d->job_count && (int64_t)d->columns[0].values[i].number < stmt_int(s, 0))
             i++;
-        if (i < d->job_count && (int64_t)d->columns[0].values[i].number == stmt_int(s, 0))
-            mark(s, d, &d->jobs[i]);
+        if (i == d->job_count || (int64_t)d->columns[0].values[i].number != stmt_int(s, 0))
+            continue;
+        d->jobs[i].barred |= stmt_column_count(s) == 1;
+        d->jobs[i].group = stmt_column_count(s) == 1 ? d->jobs[i].group : (size_t)stmt_int(s, 1);
+        d->group_count = d->jobs[i].group >= d->group_count ? d->jobs[i].group + 1 : d->group_count;
     }
     return rc;
-}
-
-static void mark_barred(const struct stmt *s, struct html_data *d, struct html_job *job)
-{
-    (void)s;
-    (void)d;
-    job->barred = true;
-}
-
-static void mark_group(const struct stmt *s, struct html_data *d, struct html_job *job)
-{
-    job->group = (size_t)stmt_int(s, 1);
-    if (job->group >= d->group_count)
-        d->group_count = job->group + 1;
 }
 
 static int read_jobs(struct db *db, struct html_data *d, struct error *e)
@@ -411,11 +389,11 @@ static int read_jobs(struct db *db, struct html_data *d, struct error *e)
     int rc = mark_jobs(db,
                        "SELECT j.id FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id WHERE j.sweep_id ="
                        " (SELECT id FROM current_sweep) AND NOT " MEASURED_AS_ASKED("a") " ORDER BY j.id",
-                       d, mark_barred, e);
+                       d, e);
     if (rc == 0)
         rc = configurations_add_groups(db, &groups, e);
     if (rc == 0 && groups.length)
-        rc = mark_jobs(db, buffer_text(&groups), d, mark_group, e);
+        rc = mark_jobs(db, buffer_text(&groups), d, e);
     return rc;
 }
 
