@@ -58,17 +58,11 @@ static void add_row(struct html_page *p, const struct stmt *s)
     bool first = true;
     buffer_add_char(out, '{');
     for (int i = 0; i < stmt_column_count(s); i++) {
-        enum column_type type = stmt_type(s, i);
-        if (type == COLUMN_NULL)
+        if (stmt_is_null(s, i))
             continue;
         buffer_add_text(out, first ? "" : ",");
         first = false;
-        html_add_json(out, "", stmt_column_name(s, i), HTML_NAME_MOST);
-        buffer_add_char(out, ':');
-        if (type == COLUMN_INT || type == COLUMN_FLOAT)
-            html_add_json_number(out, stmt_double(s, i));
-        else
-            html_add_json(out, "", stmt_text(s, i), VALUE_MOST);
+        html_add_json_column(out, s, i, VALUE_MOST);
         if (p->files_beside && p->job_files && strcmp(stmt_column_name(s, i), "files") == 0)
             add_packed(p, stmt_text(s, i));
     }

@@ -83,18 +83,6 @@ static void add_note(struct buffer *out, const cJSON *parts)
     buffer_add_text(out, "</p>\n");
 }
 
-/* The script element may not end within. */
-static void add_chart(struct buffer *out, const char *id, const char *data)
-{
-    buffer_printf(out, HTML_CHART("%s"), id);
-    for (; *data; data++)
-        if (*data == '<')
-            buffer_add_text(out, "\\u003c");
-        else
-            buffer_add_char(out, *data);
-    buffer_add_text(out, HTML_CHART_END);
-}
-
 static void add_cards(struct buffer *out, const cJSON *cards)
 {
     const cJSON *card;
@@ -163,9 +151,11 @@ static void add_piece(struct buffer *out, const cJSON *piece)
         buffer_add_text(out, what->valuestring);
     else if (!strcmp(what->string, "heading"))
         buffer_printf(out, "<h3>%s</h3>\n", what->valuestring);
-    else if (!strcmp(what->string, "chart"))
-        add_chart(out, what->valuestring, json_text_of(piece, "data"));
-    else if (!strcmp(what->string, "legend"))
+    else if (!strcmp(what->string, "chart")) {
+        buffer_printf(out, HTML_CHART("%s"), what->valuestring);
+        html_add_script_json(out, json_text_of(piece, "data"));
+        buffer_add_text(out, HTML_CHART_END);
+    } else if (!strcmp(what->string, "legend"))
         buffer_printf(out, "<ul class=legend>%s</ul>\n", what->valuestring);
     else if (!strcmp(what->string, "cards"))
         add_cards(out, what);

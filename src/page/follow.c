@@ -11,59 +11,7 @@
 
 #define ATTEMPTS_MOST 2000
 
-struct job_ids {
-    int64_t *ids;
-    size_t count;
-};
-
-static void add_job(struct job_ids *l, int64_t id)
-{
-    *array_add(l->ids, l->count) = id;
-}
-
-static int read_sweep_id(struct db *db, int64_t *out, struct error *e)
-{
-    return db_query_int(db, "SELECT id FROM current_sweep", NO_VALUES, 0, out, e);
-}
-
-static int read_last_job(struct db *db, int64_t *out, struct error *e)
-{
-    return db_query_int(db, "SELECT coalesce(max(id), 0) FROM job", NO_VALUES, 0, out, e);
-}
-
-static int read_open(struct db *db, struct job_ids *out, struct error *e)
-{
-    struct stmt *s = NULL;
-    int rc;
-    while ((rc = db_next(db, "SELECT job_id FROM attempt WHERE state IN ('claimed', 'running')", NO_VALUES, &s, e)) > 0)
-        add_job(out, stmt_int(s, 0));
-    return rc;
-}
-
-static int read_begun(struct db *db, int64_t *newest, struct job_ids *out, struct error *e)
-{
-    struct stmt *s = NULL;
-    int rc;
-    while ((rc = db_next(db, "SELECT id, job_id FROM attempt WHERE id > ?1 ORDER BY id LIMIT ?2",
-                         VALUES(sql_int(*newest), sql_int(ATTEMPTS_MOST)), &s, e)) > 0) {
-        *newest = stmt_int(s, 0);
-        add_job(out, stmt_int(s, 1));
-    }
-    return rc;
-}
-
 /* --- their rows --- */
-
-static void add_value(struct buffer *out, const struct stmt *s, int column)
-{
-    enum column_type type = stmt_type(s, column);
-    html_add_json(out, "", stmt_column_name(s, column), HTML_NAME_MOST);
-    buffer_add_char(out, ':');
-    if (type == COLUMN_INT || type == COLUMN_FLOAT)
-        html_add_json_number(out, stmt_double(s, column));
-    else
-        html_add_json(out, "", stmt_text(s, column), HTML_LEVEL_MOST);
-}
 
 static void add_row(struct html_follower *f, const struct stmt *s, struct buffer *out)
 {
@@ -77,75 +25,81 @@ static void add_row(struct html_follower *f, const struct stmt *s, struct buffer
             continue;
         f->outdated |= string_list_find(&f->columns, title) == f->columns.count;
         buffer_add_text(out, first ? "" : ",");
-        add_value(out, s, i);
+        html_add_json_column(out, s, i, HTML_LEVEL_MOST);
         first = false;
     }
     buffer_printf(out, "},%s]", stmt_int(s, last) ? "true" : "false");
 }
 
-static int by_id(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+/* Jobs with an attempt that was open at the last look, since they may have ended, and those of attempts since. */
+static const char changed_sql[] =
+    "SELECT value FROM json_each(?1) UNION SELECT job_id FROM attempt WHERE id > ?2 AND id <= ?3";
 
-static int hand_over(struct db *db, struct html_follower *f, struct job_ids *jobs, const struct html_rows_sink *sink,
+static int hand_over(struct db *db, struct html_follower *f, int64_t newest, const struct html_rows_sink *sink,
                      struct error *e)
 {
-    struct stmt *s = NULL;
-    int rc = 0;
-    if (db_prepare(db,
-                   "SELECT r.*, a.id IS NOT NULL AND NOT " MEASURED_AS_ASKED(
-                       "a") " FROM results AS r JOIN job AS j ON j.id = r.job LEFT JOIN attempt AS a ON a.id = "
-                            "j.attempt_id"
-                            " WHERE r.job = ?1 AND j.sweep_id = ?2",
-                   &s, e) < 0)
-        return -1;
-    if (jobs->count)
-        qsort(jobs->ids, jobs->count, sizeof *jobs->ids, by_id);
-    for (size_t i = 0; rc >= 0 && i < jobs->count; i++) {
-        struct buffer row = BUFFER_INIT;
-        if (i > 0 && jobs->ids[i] == jobs->ids[i - 1])
-            continue;
+    OWNED_STMT *jobs = NULL, *s = NULL;
+    int rc = db_prepare(db,
+                        "SELECT r.*, a.id IS NOT NULL AND NOT " MEASURED_AS_ASKED(
+                            "a") " FROM results AS r JOIN job AS j ON j.id = r.job LEFT JOIN attempt AS a ON a.id = "
+                                 "j.attempt_id"
+                                 " WHERE r.job = ?1 AND j.sweep_id = ?2",
+                        &s, e);
+    const struct sql_values which = VALUES(sql_text(f->open), sql_int(f->newest), sql_int(newest));
+    while (rc >= 0 && (rc = db_next(db, changed_sql, which, &jobs, e)) > 0) {
+        OWNED_BUFFER row = BUFFER_INIT;
         stmt_reset(s);
-        stmt_bind_int(s, 1, jobs->ids[i]);
-        stmt_bind_int(s, 2, f->sweep_id);
+        stmt_bind(s, VALUES(sql_int(stmt_int(jobs, 0)), sql_int(f->sweep_id)));
         if ((rc = stmt_next(s, e)) > 0) {
             add_row(f, s, &row);
-            sink->take(sink->context, jobs->ids[i], &row);
+            sink->take(sink->context, stmt_int(jobs, 0), &row);
         }
-        buffer_free(&row);
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
 /* --- all of it --- */
 
-/* Jobs that were open are read again, since they may have ended. */
+/* How things stand: the sweep, its newest job and attempt, and the jobs of open attempts. */
+static int read_now(struct db *db, struct html_follower *out, struct error *e)
+{
+    OWNED_STMT *s = NULL;
+    int rc = db_next(db,
+                     "SELECT coalesce((SELECT id FROM current_sweep), 0), (SELECT coalesce(max(id), 0) FROM job),"
+                     " (SELECT coalesce(max(id), 0) FROM attempt),"
+                     " (SELECT json_group_array(job_id) FROM attempt WHERE state IN ('claimed', 'running'))",
+                     NO_VALUES, &s, e);
+    if (rc > 0)
+        *out = (struct html_follower){.sweep_id = stmt_int(s, 0),
+                                      .last_job = stmt_int(s, 1),
+                                      .newest = stmt_int(s, 2),
+                                      .open = stmt_copy_text(s, 3)};
+    return rc < 0 ? -1 : 0;
+}
+
 static int look(struct db *db, struct html_follower *f, const struct html_rows_sink *sink, struct error *e)
 {
-    struct job_ids open = {NULL, 0}, changed = {NULL, 0};
-    int64_t sweep_id = 0, last_job = 0, newest = f->newest;
-    int rc = read_sweep_id(db, &sweep_id, e) < 0 || read_last_job(db, &last_job, e) < 0 ? -1 : 0;
-    f->outdated |= rc == 0 && (sweep_id != f->sweep_id || last_job != f->last_job);
-    for (size_t i = 0; i < f->open_count; i++)
-        add_job(&changed, f->open[i]);
-    const size_t before = changed.count;
-    if (rc == 0 && sweep_id == f->sweep_id)
-        rc = read_begun(db, &newest, &changed, e) < 0 || read_open(db, &open, e) < 0 ||
-                     hand_over(db, f, &changed, sink, e) < 0
-                 ? -1
-                 : 0;
-    if (rc == 0 && sweep_id == f->sweep_id) {
+    struct html_follower now = HTML_FOLLOWER_INIT;
+    int64_t newest = 0;
+    if (read_now(db, &now, e) < 0)
+        return -1;
+    f->outdated |= now.sweep_id != f->sweep_id || now.last_job != f->last_job;
+    /* Of many attempts at once, the first ones. */
+    int rc = now.sweep_id != f->sweep_id
+                 ? 0
+                 : db_query_int(db, "SELECT max(id) FROM (SELECT id FROM attempt WHERE id > ?1 ORDER BY id LIMIT ?2)",
+                                VALUES(sql_int(f->newest), sql_int(ATTEMPTS_MOST)), 0, &newest, e);
+    newest = newest > f->newest ? newest : f->newest;
+    if (rc == 0 && now.sweep_id == f->sweep_id)
+        rc = hand_over(db, f, newest, sink, e);
+    if (rc == 0 && now.sweep_id == f->sweep_id) {
         free(f->open);
-        f->open = open.ids;
-        f->open_count = open.count;
+        f->open = now.open;
         f->newest = newest;
-        f->more = changed.count >= before + ATTEMPTS_MOST;
-        open.ids = NULL;
+        f->more = newest < now.newest;
+        now.open = NULL;
     }
-    free_all(open.ids, changed.ids);
+    free(now.open);
     return rc;
 }
 
@@ -178,19 +132,8 @@ int html_follow(struct db *db, struct html_follower *f, const char *database, co
 
 int html_follow_begin(struct db *db, struct html_follower *f, struct error *e)
 {
-    struct job_ids open = {NULL, 0};
     html_follower_free(f);
-    if (db_read_begin(db, e) < 0)
-        return -1;
-    int rc = read_sweep_id(db, &f->sweep_id, e) < 0 ||
-                     db_query_int(db, "SELECT coalesce(max(id), 0) FROM attempt", NO_VALUES, 0, &f->newest, e) < 0 ||
-                     read_last_job(db, &f->last_job, e) < 0
-                 ? -1
-                 : read_open(db, &open, e);
-    db_read_end(db);
-    f->open = open.ids;
-    f->open_count = open.count;
-    return rc < 0 ? -1 : 0;
+    return read_now(db, f, e);
 }
 
 void html_follower_free(struct html_follower *f)

@@ -32,18 +32,17 @@ int html_report(struct db *db, const struct html_request *request, const struct 
  * another sweep make the page `outdated`. */
 
 struct html_follower {
-    int64_t sweep_id; /* 0: none */
-    int64_t newest;   /* newest attempt read so far */
-    int64_t last_job; /* newest job when the page was made */
-    int64_t *open;    /* jobs with an attempt that had not ended at the last look */
-    size_t open_count;
+    int64_t sweep_id;           /* 0: none */
+    int64_t newest;             /* newest attempt read so far */
+    int64_t last_job;           /* newest job when the page was made */
+    char *open;                 /* jobs with an attempt that had not ended at the last look, as a JSON array */
     struct buffer search;       /* sentence about the search, as HTML; "": none */
     struct string_list columns; /* columns of the page (html_request.columns) */
     bool more;                  /* there are more changes than were reported */
     bool outdated;              /* there is a new column, job or sweep */
 };
 
-#define HTML_FOLLOWER_INIT ((struct html_follower){0, 0, 0, NULL, 0, BUFFER_INIT, STRING_LIST_INIT, false, false})
+#define HTML_FOLLOWER_INIT ((struct html_follower){0, 0, 0, NULL, BUFFER_INIT, STRING_LIST_INIT, false, false})
 
 /* Receives a job that may have changed. `row` is [JOB, {"COLUMN": VALUE, …}, BARRED] with the values that the page's
  * script has (embed.c), without keys and absent values; BARRED is html_job.barred. */

@@ -31,9 +31,15 @@ void html_add_lines(struct buffer *out, const char *text, size_t limit);
 void html_add_json(struct buffer *out, const char *before, const char *text, size_t limit);
 void html_add_json_lines(struct buffer *out, const char *text, size_t limit);
 
+/* JSON within a script element, which no "<" may end. */
+void html_add_script_json(struct buffer *out, const char *json);
+
 /* A JSON number with at least 6 digits (text_add_rounded). NaN is null; infinities are strings that JavaScript's
  * Number() reads. */
 void html_add_json_number(struct buffer *out, double value);
+
+/* "NAME":VALUE of a row's column, a number or a text of at most `most` columns. */
+void html_add_json_column(struct buffer *out, const struct stmt *s, int column, size_t most);
 
 /* The length of the unit itself: "GiB" in "GiB reserved, rank 0". */
 size_t html_unit_length(const char *unit);

@@ -1,4 +1,5 @@
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,27 +9,13 @@
 
 static void add_escaped(struct buffer *out, const char *text, size_t length)
 {
-    for (size_t i = 0; i < length; i++) {
-        switch (text[i]) {
-        case '<':
-            buffer_add_text(out, "&lt;");
-            break;
-        case '>':
-            buffer_add_text(out, "&gt;");
-            break;
-        case '&':
-            buffer_add_text(out, "&amp;");
-            break;
-        case '"':
-            buffer_add_text(out, "&quot;");
-            break;
-        case '\'':
-            buffer_add_text(out, "&#39;");
-            break;
-        default:
+    static const char *const escapes[UCHAR_MAX + 1] =
+        {['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;", ['\''] = "&#39;"};
+    for (size_t i = 0; i < length; i++)
+        if (escapes[(unsigned char)text[i]])
+            buffer_add_text(out, escapes[(unsigned char)text[i]]);
+        else
             buffer_add_char(out, text[i]);
-        }
-    }
 }
 
 static void add_part(struct buffer *out, const char *text, size_t length, size_t limit)
@@ -71,16 +58,20 @@ void html_add_lines(struct buffer *out, const char *text, size_t limit)
     }
 }
 
-/* Escapes "<", which could end the script element. */
+void html_add_script_json(struct buffer *out, const char *json)
+{
+    for (; *json; json++)
+        if (*json == '<')
+            buffer_add_text(out, "\\u003c");
+        else
+            buffer_add_char(out, *json);
+}
+
 static void add_json(struct buffer *out, const struct buffer *text)
 {
     OWNED_BUFFER quoted = BUFFER_INIT;
     buffer_add_json_string(&quoted, buffer_text(text), text->length);
-    for (size_t i = 0; i < quoted.length; i++)
-        if (quoted.data[i] == '<')
-            buffer_add_text(out, "\\u003c");
-        else
-            buffer_add_char(out, quoted.data[i]);
+    html_add_script_json(out, buffer_text(&quoted));
 }
 
 void html_add_json(struct buffer *out, const char *before, const char *text, size_t limit)
@@ -112,6 +103,17 @@ void html_add_json_number(struct buffer *out, double value)
         buffer_add_text(out, value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
     else
         text_add_rounded(out, value);
+}
+
+void html_add_json_column(struct buffer *out, const struct stmt *s, int column, size_t most)
+{
+    const enum column_type type = stmt_type(s, column);
+    html_add_json(out, "", stmt_column_name(s, column), HTML_NAME_MOST);
+    buffer_add_char(out, ':');
+    if (type == COLUMN_INT || type == COLUMN_FLOAT)
+        html_add_json_number(out, stmt_double(s, column));
+    else
+        html_add_json(out, "", stmt_text(s, column), most);
 }
 
 size_t html_unit_length(const char *unit)

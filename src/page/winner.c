@@ -36,28 +36,22 @@ static void add_ahead(struct buffer *out, const struct html_data *d, const struc
 }
 
 /* The estimated cost of one more run of the winner and these jobs. */
-static int add_cost(struct html_page *p, size_t row, const struct lead *l, struct error *e)
+static int add_cost(struct html_page *p, size_t row, const struct lead *l, size_t listed, struct error *e)
 {
-    static const char sql[] = "SELECT a.duration_ms, 1.0 * a.duration_ms * j.devices / 3600000 FROM job AS j"
-                              " JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id = ?1 AND a.duration_ms IS NOT NULL";
-    const size_t listed = l->alike_count < BEST_LISTED ? (size_t)l->alike_count : BEST_LISTED;
-    int64_t jobs[BEST_LISTED + 1] = {p->data->jobs[row].id}, total_ms = 0;
-    double device_hours = 0;
-    struct stmt *s = NULL;
-    int rc = db_prepare(p->db, sql, &s, e);
-    memcpy(jobs + 1, l->alike, listed * sizeof *jobs);
-    for (size_t i = 0; rc >= 0 && i < listed + 1; i++) {
-        stmt_reset(s);
-        stmt_bind_int(s, 1, jobs[i]);
-        rc = stmt_next(s, e);
-        total_ms += rc > 0 ? stmt_int(s, 0) : 0;
-        device_hours += rc > 0 ? stmt_double(s, 1) : 0;
-    }
-    stmt_free(s);
-    char duration[32];
-    if (rc >= 0 && total_ms > 0)
+    OWNED_BUFFER jobs = BUFFER_INIT;
+    OWNED_STMT *s = NULL;
+    buffer_printf(&jobs, "[%lld", (long long)p->data->jobs[row].id);
+    for (size_t i = 0; i < listed; i++)
+        buffer_printf(&jobs, ",%lld", (long long)l->alike[i]);
+    buffer_add_char(&jobs, ']');
+    int rc = db_next(p->db,
+                     "SELECT duration(nullif(sum(a.duration_ms), 0)), sum(1.0 * a.duration_ms * j.devices) / 3600000 "
+                     "FROM job AS j"
+                     " JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id IN (SELECT value FROM json_each(?1))",
+                     VALUES(sql_text(buffer_text(&jobs))), &s, e);
+    if (rc > 0 && !stmt_is_null(s, 0))
         buffer_printf(&p->out, " One more run of each, one after the other, takes %s and %.2g device-hours.",
-                      format_duration_ms(total_ms, duration, sizeof duration), device_hours);
+                      stmt_text(s, 0), stmt_double(s, 1));
     return rc < 0 ? -1 : 0;
 }
 
@@ -72,7 +66,7 @@ static int add_alike(struct html_page *p, size_t row, const struct lead *l, stru
         html_link_job(out, "job ", l->alike[i]);
     }
     buffer_add_text(out, l->alike_count > (int64_t)listed ? ", …." : ".");
-    int rc = add_cost(p, row, l, e);
+    int rc = add_cost(p, row, l, listed, e);
     buffer_add_text(out, "</p>\n");
     return rc;
 }
