@@ -350,8 +350,8 @@ static const char *refused_by_rule(const struct import_table *t)
 {
     int first = SELECT_FIRST + (int)t->config->column_count;
     for (size_t i = 0; i < t->config->refusal_count; i++) {
-        enum column_type type = stmt_type(t->select, first + (int)i);
-        if ((type == COLUMN_INT || type == COLUMN_FLOAT) && stmt_double(t->select, first + (int)i) != 0)
+        const double holds = stmt_double_or_nan(t->select, first + (int)i);
+        if (!isnan(holds) && holds != 0)
             return t->config->refusals[i].why;
     }
     return NULL;
@@ -489,8 +489,7 @@ static bool read_row(struct import_table *t, struct import_row *out)
     if (!read_metrics(t, line, is_ok))
         return false;
     read_keys(t);
-    enum column_type type = stmt_type(t->select, SELECT_DURATION);
-    double duration = type == COLUMN_INT || type == COLUMN_FLOAT ? stmt_double(t->select, SELECT_DURATION) : NAN;
+    const double duration = stmt_double_or_nan(t->select, SELECT_DURATION);
     *out = (struct import_row){line,
                                t->values,
                                t->metrics,

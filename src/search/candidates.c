@@ -207,25 +207,12 @@ static int prepare_row(struct candidate_loading *l, struct error *e)
 
 static double cell(const struct stmt *s, int column)
 {
-    uint64_t code = 0;
-    switch (stmt_type(s, column)) {
-    case COLUMN_INT:
-    case COLUMN_FLOAT:
-        return stmt_double(s, column);
-    case COLUMN_TEXT: {
-        struct hash128 hash = hash_bytes(stmt_text(s, column), stmt_bytes(s, column));
-        memcpy(&code, hash.bytes, sizeof code);
-        return -(double)(code >> 12); /* 52 bits: exact, and unlike any number that people sweep over */
-    }
-    default:
-        return NAN;
-    }
-}
-
-static double number_cell(const struct stmt *s, int column)
-{
-    enum column_type type = stmt_type(s, column);
-    return type == COLUMN_INT || type == COLUMN_FLOAT ? stmt_double(s, column) : NAN;
+    uint64_t code;
+    if (stmt_type(s, column) != COLUMN_TEXT)
+        return stmt_double_or_nan(s, column);
+    const struct hash128 hash = hash_bytes(stmt_text(s, column), stmt_bytes(s, column));
+    memcpy(&code, hash.bytes, sizeof code);
+    return -(double)(code >> 12); /* 52 bits: exact, and unlike any number that people sweep over */
 }
 
 static void add_value(struct buffer *b, size_t key, double value)
@@ -327,18 +314,18 @@ static void take_prediction(struct candidate_loading *l, struct candidate *c, do
 static double recomputed_share(const struct stmt *s)
 {
     if (stmt_type(s, COLUMN_RECOMPUTE) != COLUMN_TEXT)
-        return number_cell(s, COLUMN_RECOMPUTE) > 0 ? 1 : 0;
+        return stmt_double_or_nan(s, COLUMN_RECOMPUTE) > 0 ? 1 : 0;
     const char *word = stmt_text(s, COLUMN_RECOMPUTE);
     return strcasecmp(word, "true") == 0 || input_word_value(recompute_words, word) == RECOMPUTE_FULL ? 1 : 0;
 }
 
 static void read_layout(struct candidate_loading *l)
 {
-    double devices = number_cell(l->row, COLUMN_DEVICES);
+    double devices = stmt_double_or_nan(l->row, COLUMN_DEVICES);
     l->layout.devices = devices >= 1 ? devices : 1;
     l->layout.recomputed = recomputed_share(l->row);
     for (int i = 0; i < COLUMN_RECOMPUTE; i++) {
-        double number = number_cell(l->row, i);
+        double number = stmt_double_or_nan(l->row, i);
         memcpy((char *)&l->layout + layout_inputs[i].offset, &number, sizeof number);
     }
 }

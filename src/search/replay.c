@@ -471,15 +471,12 @@ static const char *failure_name(const char *failure)
 static struct replay_outcome read_outcome(const struct stmt *s)
 {
     struct replay_outcome o = {.outcome = {.kind = OUTCOME_OK,
-                                           .objective = NAN,
+                                           .objective = stmt_double_or_nan(s, JOB_OBJECTIVE),
                                            .steps = NAN,
                                            .seconds = NAN,
                                            .bytes = NAN,
                                            .device_seconds = NAN},
                                .device_seconds = NAN};
-    enum column_type type = stmt_type(s, JOB_OBJECTIVE);
-    if (type == COLUMN_INT || type == COLUMN_FLOAT)
-        o.outcome.objective = stmt_double(s, JOB_OBJECTIVE);
     if (!stmt_is_null(s, JOB_DURATION))
         o.device_seconds = (double)stmt_int(s, JOB_DURATION) / 1000 * (double)stmt_int(s, JOB_DEVICES);
     o.outcome.device_seconds = o.device_seconds;
