@@ -348,24 +348,12 @@ static void act(struct supervisor *s, size_t index, enum slot_action action)
     }
 }
 
-static int64_t state_length_ms(const struct slot *slot)
-{
-    switch (slot->state) {
-    case SLOT_SETTLING:
-        return SETTLE_MS;
-    case SLOT_TERMINATING:
-        return slot->grace_ms;
-    case SLOT_KILLING:
-        return KILL_PATIENCE_MS;
-    default:
-        return INT64_MAX;
-    }
-}
-
 static void enter(struct slot *slot, enum slot_state next, int64_t now_ms)
 {
+    const int64_t lengths_ms[SLOT_STATE_COUNT] =
+        {[SLOT_SETTLING] = SETTLE_MS, [SLOT_TERMINATING] = slot->grace_ms, [SLOT_KILLING] = KILL_PATIENCE_MS};
+    const int64_t length_ms = next == SLOT_RUNNING || next == SLOT_ENDED ? INT64_MAX : lengths_ms[next];
     slot->state = next;
-    int64_t length_ms = state_length_ms(slot);
     slot->until_ms = length_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + length_ms;
     slot->check_delay_ms = 0;
 }
