@@ -85,7 +85,7 @@ static void look_at(const struct space *space, const struct stmt *s, bool *idle,
 {
     struct input_value values[INPUT_COUNT];
     struct said as_is;
-    vocabulary_read_inputs(s, values);
+    vocabulary_read_inputs(s, 0, values);
     predict(space, values, &as_is);
     if (!as_is.has_time)
         return;

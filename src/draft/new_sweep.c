@@ -187,7 +187,7 @@ static void read_inputs(struct space *space, bool *present)
     if (db_prepare(space->db, buffer_text(&sql), &s, NULL) == 0) {
         space_bind_rank(space, s, 1, 0);
         if (stmt_next(s, NULL) == 1)
-            vocabulary_read_inputs(s, values);
+            vocabulary_read_inputs(s, 0, values);
     }
     for (size_t i = 0; i < INPUT_COUNT; i++)
         present[i] = values[i].kind != INPUT_ABSENT;

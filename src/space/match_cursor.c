@@ -58,18 +58,41 @@ bool match_keeps_derived(const struct space *space, size_t derived)
     return false;
 }
 
-struct value match_column_value(const struct stmt *s, int column, bool is_bool)
+static struct value value_of(const struct datum *c)
 {
-    switch (stmt_type(s, column)) {
-    case COLUMN_INT:
-        return (struct value){is_bool ? VALUE_BOOL : VALUE_INT, stmt_int(s, column), 0, NULL};
-    case COLUMN_FLOAT:
-        return (struct value){VALUE_FLOAT, 0, stmt_double(s, column), NULL};
-    case COLUMN_TEXT:
-        return (struct value){VALUE_STRING, 0, 0, xstrdup(stmt_text(s, column))};
+    switch (c->kind) {
+    case DATUM_INT:
+        return (struct value){VALUE_INT, c->integer, 0, NULL};
+    case DATUM_REAL:
+        return (struct value){VALUE_FLOAT, 0, c->real, NULL};
+    case DATUM_TEXT:
+        return (struct value){VALUE_STRING, 0, 0, (char *)c->text};
     default:
         return (struct value){VALUE_NULL, 0, 0, NULL};
     }
+}
+
+static struct datum cell_of_column(const struct stmt *s, int column)
+{
+    switch (stmt_type(s, column)) {
+    case COLUMN_INT:
+        return (struct datum){DATUM_INT, {.integer = stmt_int(s, column)}};
+    case COLUMN_FLOAT:
+        return (struct datum){DATUM_REAL, {.real = stmt_double(s, column)}};
+    case COLUMN_TEXT:
+        return (struct datum){DATUM_TEXT, {.text = stmt_text(s, column)}};
+    default:
+        return (struct datum){DATUM_NULL, {0}};
+    }
+}
+
+struct value match_column_value(const struct stmt *s, int column, bool is_bool)
+{
+    const struct datum cell = cell_of_column(s, column);
+    struct value v = value_of(&cell);
+    v.kind = is_bool && v.kind == VALUE_INT ? VALUE_BOOL : v.kind;
+    v.text = v.text ? xstrdup(v.text) : NULL;
+    return v;
 }
 
 struct value match_typed(struct value value, const struct placeholder *p)
@@ -206,34 +229,6 @@ void match_close(struct match_cursor *c)
 }
 
 /* --- a combination --- */
-
-static struct value value_of(const struct datum *c)
-{
-    switch (c->kind) {
-    case DATUM_INT:
-        return (struct value){VALUE_INT, c->integer, 0, NULL};
-    case DATUM_REAL:
-        return (struct value){VALUE_FLOAT, 0, c->real, NULL};
-    case DATUM_TEXT:
-        return (struct value){VALUE_STRING, 0, 0, (char *)c->text};
-    default:
-        return (struct value){VALUE_NULL, 0, 0, NULL};
-    }
-}
-
-static struct datum cell_of_column(const struct stmt *s, int column)
-{
-    switch (stmt_type(s, column)) {
-    case COLUMN_INT:
-        return (struct datum){DATUM_INT, {.integer = stmt_int(s, column)}};
-    case COLUMN_FLOAT:
-        return (struct datum){DATUM_REAL, {.real = stmt_double(s, column)}};
-    case COLUMN_TEXT:
-        return (struct datum){DATUM_TEXT, {.text = stmt_text(s, column)}};
-    default:
-        return (struct datum){DATUM_NULL, {0}};
-    }
-}
 
 /* Rules are only asked of what no walk has asked. */
 static void bind_specs(struct match_cursor *c)

@@ -419,12 +419,6 @@ const struct prediction *prediction_of_values(struct space *space, const struct 
 const struct prediction *prediction_of_row(struct space *space, const struct stmt *row, int first, const char **why)
 {
     struct input_value values[INPUT_COUNT];
-    for (int i = 0; i < INPUT_COUNT; i++) {
-        enum column_type type = stmt_type(row, first + i);
-        values[i] = type == COLUMN_TEXT ? (struct input_value){INPUT_TEXT, 0, stmt_text(row, first + i)}
-                    : type == COLUMN_INT || type == COLUMN_FLOAT
-                        ? (struct input_value){INPUT_NUMBER, stmt_double(row, first + i), NULL}
-                        : (struct input_value){INPUT_ABSENT, 0, NULL};
-    }
+    vocabulary_read_inputs(row, first, values);
     return prediction_of_values(space, values, why);
 }

@@ -294,14 +294,14 @@ static const struct key *key_at_fault(const struct space *space, const char *tex
     return key ? key : vocabulary_key(space, input_find("layers"));
 }
 
-void vocabulary_read_inputs(const struct stmt *s, struct input_value *values)
+void vocabulary_read_inputs(const struct stmt *s, int first, struct input_value *values)
 {
     for (int i = 0; i < INPUT_COUNT; i++) {
-        enum column_type type = stmt_type(s, i);
-        bool is_number = type == COLUMN_INT || type == COLUMN_FLOAT;
-        values[i] = type == COLUMN_TEXT ? (struct input_value){INPUT_TEXT, 0, stmt_text(s, i)}
-                    : is_number         ? (struct input_value){INPUT_NUMBER, stmt_double(s, i), NULL}
-                                        : (struct input_value){INPUT_ABSENT, 0, NULL};
+        const double number = stmt_double_or_nan(s, first + i);
+        values[i] = stmt_type(s, first + i) == COLUMN_TEXT
+                        ? (struct input_value){INPUT_TEXT, 0, stmt_text(s, first + i)}
+                    : isnan(number) ? (struct input_value){INPUT_ABSENT, 0, NULL}
+                                    : (struct input_value){INPUT_NUMBER, number, NULL};
     }
 }
 
@@ -342,7 +342,7 @@ static void tell_faults(struct vocabulary_report *r, struct stmt *s, judge *is_s
     while (!any && stmt_next(s, NULL) > 0) {
         struct input_value values[INPUT_COUNT];
         struct error e = ERROR_INIT;
-        vocabulary_read_inputs(s, values);
+        vocabulary_read_inputs(s, 0, values);
         any = is_sound(r->space, values, &e);
         if (!any && faults.count < MOST_FAULTS && string_list_find(&faults, e.text) == faults.count)
             string_list_add(&faults, xstrdup(e.text));

@@ -18,4 +18,4 @@ bool vocabulary_is_of_another(const struct space *space, size_t input, const cha
 const struct key *vocabulary_key(const struct space *space, size_t input);
 
 /* Reads a row of prediction_add_columns into `values`, INPUT_COUNT of them; texts are the row's. */
-void vocabulary_read_inputs(const struct stmt *row, struct input_value *values);
+void vocabulary_read_inputs(const struct stmt *row, int first, struct input_value *values);
