@@ -123,9 +123,9 @@ TEST(predictions__unseen_tables__within_their_bounds)
 {
     static const struct bounds tables[] = {
         {"finetuning.csv", 95, COUNTS_DEVICE, 0.10, 0.85, 0.19, 0.85, 2, 0, 1},
-        {"fsdp-qlora.csv", 30, COUNTS_RESERVED, NO_AIM},
-        {"automodel.csv", 13, COUNTS_RESERVED, NO_AIM},
-        {"bert.csv", 28, COUNTS_RESERVED, NO_AIM},
+        {"fsdp-qlora.csv", 30, COUNTS_RESERVED, 0.1, 0.9, 0.25, 0.9, 0, 1, 0},
+        {"automodel.csv", 13, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0},
+        {"bert.csv", 28, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0},
         {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM},
         {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.25, 0.79, 0.59, 0.02, 3, 23, 2},
         {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.24, 0.84, 0, 4, 0},
