@@ -98,11 +98,24 @@ static const struct coefficient_member memory_members[] = {
     {                                                                                                                  \
 #name, offsetof(struct time_coefficients, name)                                                                \
     }
-static const struct coefficient_member time_members[] =
-    {T(gradient_bytes), T(reduce_each_micro_batch), T(collective_launches), T(gradient_hooks),   T(module_hooks),
-     T(passing_hooks),  T(gather_copies),           T(adapter_units),       T(unpacks),          T(ring),
-     T(loops_experts),  T(latest_attention),        T(bucket_bytes),        T(gathered_tensors), T(sigma),
-     T(spread)};
+static const struct coefficient_member time_members[] = {T(gradient_bytes),
+                                                         T(reduce_each_micro_batch),
+                                                         T(collective_launches),
+                                                         T(gradient_hooks),
+                                                         T(module_hooks),
+                                                         T(passing_hooks),
+                                                         T(gather_copies),
+                                                         T(adapter_units),
+                                                         T(unit_hooks),
+                                                         T(parameter_hooks),
+                                                         T(unpacks),
+                                                         T(ring),
+                                                         T(loops_experts),
+                                                         T(latest_attention),
+                                                         T(bucket_bytes),
+                                                         T(gathered_tensors),
+                                                         T(sigma),
+                                                         T(spread)};
 
 static bool set_member(const struct coefficient_member *members, size_t count, void *coefficients, const char *name,
                        double value)

@@ -69,6 +69,7 @@ const struct input inputs[] = {
     {"quantization", "quantize", P_WORD(quantization, quantization_words)},
     {"recompute_allgather", "tp_recompute_allgather", OWN(NULL)},
     {"chunked_loss", "", OWN(NULL)},
+    {"backward_prefetch", "fsdp_backward_prefetch", OWN(NULL)},
     {"lora_rank", "lora_r init_r oft_block_size", P(MEMBER_WHOLE, lora_rank)},
     {"lora_dropout", "", P(MEMBER_FLAG, lora_dropout)},
     {"kbit_preparation", "prepare_model_for_kbit_training", P(MEMBER_FLAG, kbit_preparation)},

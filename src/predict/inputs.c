@@ -179,6 +179,10 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     if (is_on(&values[AT_FP8]))
         s->plan.precision = PRECISION_FP8;
     s->plan.keeps_gathered = values[AT_RECOMPUTE_ALLGATHER].kind && !is_on(&values[AT_RECOMPUTE_ALLGATHER]);
+    const struct input_value *prefetch = &values[AT_PREFETCH];
+    s->plan.gathers_in_turn =
+        prefetch->kind &&
+        (!is_on(prefetch) || (prefetch->kind == INPUT_TEXT && strcasecmp(prefetch->text, "no_prefetch") == 0));
     if (is_on(&values[AT_CHUNKED_LOSS]))
         s->plan.loss = LOSS_LINEAR;
     if (is_on(&values[AT_DISTRIBUTED_OPTIMIZER]) && s->plan.zero_stage == 0)

@@ -7,7 +7,8 @@
  *   family               vit with `image`; llama with one of kv_heads, gated_mlp, rms_norm; else gpt
  *   dp                   devices / (tp · pp · cp), if not given and whole
  *   gradient_accumulation, micro_batch, global_batch: the third follows from two; 1 if only one is given
- *   sequence_parallel, flash_attention, recompute_allgather, chunked_loss: no, yes, yes, no
+ *   sequence_parallel, flash_attention, recompute_allgather, chunked_loss, backward_prefetch: no, yes, yes, no,
+ *                        yes
  *   recompute_modules, lora_targets    names separated by blanks, commas or plus signs; unknown names are rejected
  *   quantization         nf4 with peft = qlora
  *   precision            fp32 if bf16 or fp16 is given and neither is on; else bf16

@@ -177,7 +177,8 @@ struct training_plan {
     int64_t recompute_every;  /* only every n-th layer recomputes; 0: every layer */
     enum recompute_method recompute_method;
     bool overlap_gradients, overlap_parameters, overlap_tensor,
-        overlap_expert; /* communication that computation hides */
+        overlap_expert;   /* communication that computation hides */
+    bool gathers_in_turn; /* FSDP1 without prefetching in the backward pass */
     enum expert_dispatcher dispatcher;
     enum loss_kernel loss;
     enum offload offload;

@@ -17,6 +17,7 @@
 #define UNPACK_BYTES 18.0               /* per weight, beside those stored */
 #define PLAIN_MODULES 4.0               /* of a layer: itself, its attention, its MLP, and its activation */
 #define COPY_LAUNCHES 0.005             /* share of a layer's: a view and a copy, without a graph */
+#define REDUCE_COPIES 4.0               /* of FSDP's gradients: step_time.h */
 #define SCAN (201e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
 #define LONG_ATTENTION (1.4 / 2)        /* of the weight, that is left for long sequences: step_time.h */
 #define SHORT_SEQUENCE 4096.0           /* tokens, up to which all of it is */
@@ -356,6 +357,33 @@ static double quantised_launches(const struct plan_time *t)
     return launches * layer_matrices(t);
 }
 
+/* Returns whether a pipeline rank gathers its stage once per step and accumulates whole gradients, as FSDP2 does. */
+static bool holds_stage(const struct plan_time *t)
+{
+    return t->framework->memory.whole_stages != 0 && t->plan->pipeline > 1 && t->plan->zero_stage >= 2;
+}
+
+/* Returns whether parameters are sharded between passes, and gathered for the forward pass of each micro-batch. */
+static bool is_sharded_at_rest(const struct plan_time *t)
+{
+    return t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->memory.sharded_at_rest != 0);
+}
+
+/* The same for those around FSDP's units, a layer and each adapter that is not fused, where something is gathered. */
+static double unit_launches(const struct plan_time *t)
+{
+    const struct time_coefficients *c = &t->framework->time;
+    double own = c->adapter_units == 0 || t->plan->adapters == ADAPTERS_FUSED ? 0 : 2 * t->adapters.modules;
+    double parameters = (layer_matrices(t) + (double)t->a->norms_per_layer) * (t->a->biases ? 2 : 1) + own;
+    double reduced = t->plan->tuning == TUNING_FULL ? 1 : own;
+    double each_pass =
+        (1 + own) * (c->unit_hooks + c->collective_launches + COPY_LAUNCHES) + parameters * c->parameter_hooks;
+    return c->unit_hooks == 0 || t->shards <= 1 || !is_sharded_at_rest(t)
+               ? 0
+               : (t->plan->zero_stage == 3 ? 2 : 1) * each_pass +
+                     reduced * (c->collective_launches + REDUCE_COPIES * COPY_LAUNCHES);
+}
+
 /* Returns the launches of a framework's hooks around the modules of a layer and its gradients, counted with the
  * layer's. */
 static double hook_launches(const struct plan_time *t)
@@ -378,24 +406,12 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
         t->passes / 3 *
             (1 + expert_launches(t) +
              (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
-        quantised_launches(t) + hook_launches(t) +
+        quantised_launches(t) + hook_launches(t) + unit_launches(t) +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;
     double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
     return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
-}
-
-/* Returns whether a pipeline rank gathers its stage once per step and accumulates whole gradients, as FSDP2 does. */
-static bool holds_stage(const struct plan_time *t)
-{
-    return t->framework->memory.whole_stages != 0 && t->plan->pipeline > 1 && t->plan->zero_stage >= 2;
-}
-
-/* Returns whether parameters are sharded between passes, and gathered for the forward pass of each micro-batch. */
-static bool is_sharded_at_rest(const struct plan_time *t)
-{
-    return t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->memory.sharded_at_rest != 0);
 }
 
 /* How often per step sharded parameters are gathered and gradients reduced. */
@@ -622,16 +638,36 @@ static void add_data_group(const struct plan_time *t, double volume, double rank
         out->x[TIME_DATA_INTER] += volume / ring_speed(t, ranks, apart);
 }
 
+static double crossing_latency(const struct plan_time *t)
+{
+    return NETWORK_STEP + TRIPS * t->cluster->inter_latency_s;
+}
+
+/* Latency of a large gather or scatter in NCCL's model, which is a ring. */
+static double ring_latency(const struct plan_time *t, double ranks, double nodes)
+{
+    return (ranks - nodes) * RING_STEP + (nodes - 1) * crossing_latency(t);
+}
+
 /* Latency of a large all-reduce in NCCL's model, the lower of ring and tree. */
 static double all_reduce_latency(const struct plan_time *t, double ranks, double apart)
 {
     double nodes = ceil(ranks * apart / (double)t->cluster->link_domain);
     if (nodes <= 1)
         return 0;
-    double across = NETWORK_STEP + TRIPS * t->cluster->inter_latency_s, members = ranks / nodes;
-    double ring = (ranks - nodes) * RING_STEP + (nodes - 1) * across;
-    double tree = (members - 1) * TREE_STEP + log2(nodes) * across;
-    return 2 * fmin(ring, tree);
+    double tree = (ranks / nodes - 1) * TREE_STEP + log2(nodes) * crossing_latency(t);
+    return 2 * fmin(ring_latency(t, ranks, nodes), tree);
+}
+
+/* Adds the latency of units that are gathered and reduced one by one. */
+static void add_unit_latency(const struct plan_time *t, struct terms *out)
+{
+    double nodes = fmax(1, ceil(t->shards * t->tensor / (double)t->cluster->link_domain));
+    double collectives = sharded_passes(t) * t->layers / (double)t->plan->pipeline * (t->plan->zero_stage == 3 ? 3 : 2);
+    enum time_term term = waits_for_links(t, t->shards, t->tensor) ? TIME_DATA_INTRA : TIME_DATA_INTER;
+    double weight = t->framework->time.nominal[term];
+    if (is_sharded_at_rest(t) && !holds_stage(t) && t->shards > 1 && weight > 0)
+        out->x[term] += collectives * ring_latency(t, t->shards, nodes) / weight;
 }
 
 /* Parameters by which a bucket exceeds its size on average, as it includes the whole tensor that fills it. A layer has
@@ -719,6 +755,14 @@ static bool overlaps(const struct plan_time *t, bool said)
     return said || in_buckets || (is_sharded_at_rest(t) && !between);
 }
 
+/* The share of sharded parameters whose gradients are reduced when nothing is left to compute: step_time.h. */
+static double edge_share(const struct plan_time *t)
+{
+    double layer = layer_weights(t) + t->layer.norms, root = t->vocab * t->hidden / t->tensor;
+    bool apart = is_sharded_at_rest(t) && !holds_stage(t);
+    return apart ? (layer + root) / (t->layers / (double)t->plan->pipeline * layer + root) : 0;
+}
+
 static void hide_data(const struct plan_time *t, struct terms *out)
 {
     const double *weights = t->framework->time.nominal;
@@ -729,10 +773,14 @@ static void hide_data(const struct plan_time *t, struct terms *out)
     bool each =
         t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->time.reduce_each_micro_batch != 0);
     bool reduces_behind = overlaps(t, t->plan->overlap_gradients) && !holds_stage(t); /* otherwise after all passes */
-    double behind_gradients = reduces_behind ? 2 * forward * (each ? m : 1) : 0;
-    double gathering = holds_stage(t) || !is_sharded_at_rest(t) ? 1 : t->plan->zero_stage == 3 ? 3 * m : m;
+    bool in_turn = t->plan->gathers_in_turn && is_sharded_at_rest(t);
+    double behind_gradients = reduces_behind && !in_turn ? 2 * forward * (each ? m : 1) : 0;
+    bool both_passes = t->plan->zero_stage == 3 && !in_turn;
+    double gathering = holds_stage(t) || !is_sharded_at_rest(t) ? 1 : both_passes ? 3 * m : m;
     double behind_parameters = overlaps(t, t->plan->overlap_parameters) ? forward * gathering : 0;
-    double hidden = fmin(gradients * sent, behind_gradients) + fmin((1 - gradients) * sent, behind_parameters);
+    double edge = edge_share(t), gathered_edge = t->plan->zero_stage == 3 ? edge / 2 : edge;
+    double hidden = fmin((1 - edge) * gradients * sent, behind_gradients) +
+                    fmin((1 - gathered_edge) * (1 - gradients) * sent, behind_parameters);
     hidden = fmin(hidden, stage * (each ? m : 1)); /* both overlap the backward pass, one after the other */
     double left = sent > 0 ? 1 - (1 - contention(t)) * hidden / sent : 1;
     out->x[TIME_DATA_INTRA] *= left;
@@ -759,6 +807,7 @@ static void add_step(const struct plan_time *t, struct terms *out)
     if (experts > 0)
         add_data(t, experts, expert_replicas, plan_shards(t->plan, expert_replicas),
                  (double)t->plan->expert_tensor * (double)t->plan->expert, out);
+    add_unit_latency(t, out);
     if (overlaps(t, t->plan->overlap_gradients || t->plan->overlap_parameters))
         hide_data(t, out);
     if (t->plan->offload == OFFLOAD_NONE)

@@ -79,6 +79,7 @@
  *                 2·((R/n - 1)·4 us + log2 n·λ) (tree) and 2·(R - n)·3.4 us + 2·(n - 1)·λ (ring); λ is
  *                 14 us + 2·latency of the network. A bucket ends with the tensor that fills it, so on    [12]
  *                 average it is larger by Σs²/(2·Σs), with s the sizes of a layer's tensors
+ *                 FSDP's 2 and 3: also, per unit gathered or reduced, (R - n)·3.4 us + (n - 1)·λ (ring)          [8]
  *                 adapters: Ψ_r has only them, and each micro-batch gathers the frozen weights, as stored,
  *                 twice under stage 3 and once under FSDP's stage 2
  *   optimizer     30 bytes per parameter of the rank's shard / device memory
@@ -97,7 +98,9 @@
  *            and 0.06 where its scales are quantised, too [19], all times 4/3 with full recompute; plus, in each
  *            forward pass, 0.09 per matrix where torch's operations unpack GPTQ's weights [21]; plus what hooks of the
  *            framework launch (coefficients.h: gradient_hooks, module_hooks, passing_hooks), the latter two in each
- *            forward pass and the backward one, with a gather and a copy where there is more than one rank; plus
+ *            forward pass and the backward one, with a gather and a copy where there is more than one rank; of FSDP
+ *            (unit_hooks, parameter_hooks) a gather and a copy per unit, in the backward pass only if it gathers again,
+ *            and a scatter and four copies (flattened, divided twice, cast) where it reduces [24]; plus
  *            collective_launches;
  *            a hundredth of all this with CUDA graphs (docs.nvidia.com/dl-cuda-graph: a layer is one launch)
  *            (coefficients.h) per collective of tensor parallelism
@@ -118,7 +121,10 @@
  * Computation is kernels and their waiting for the host, by the profile's weights, even after calibration. Two forward
  * passes' time of the stage hides gradients (of the last micro-batch, or of each that is reduced), and one hides
  * parameters (ZeRO stage 3: all passes of all micro-batches; FSDP's 2: all forward passes); together they hide behind
- * no more than the whole pass. FSDP2 in a pipeline reduces after the last pass. Tensor and expert parallelism hide
+ * no more than the whole pass. FSDP2 in a pipeline reduces after the last pass. Nothing hides the first gathers and the
+ * last reductions of sharded parameters, those of the embedding and of one layer [25]. Where the backward pass does not
+ * prefetch (gathers_in_turn), a gather waits in its stream for the reduction before it, which waits for the layer
+ * before, so that only the forward pass hides anything [25]. Tensor and expert parallelism hide
  * behind their own layer. On GPUs, computation takes 18.9 % longer during communication, as both use cores and memory
  * (4 devices of H100, A100, MI250 and MI210; GPT and Llama [15]), so 0.159 of the hidden time counts; it does not if
  * collectives have engines of their own (device.h).
@@ -153,7 +159,10 @@
  * which the matrix product reads (2) and keeps · [22] deepseek-ai/DeepEP README.md, normal kernels on 16 to 64 H800;
  * tests/test_internode.py, rdma_send_bytes · [23] torch distributed/fsdp/_fully_shard/_fsdp_collectives.py:
  * split_with_sizes_copy out of the gathered buffer, chunk_cat into that of the reduction; DeepSpeed runtime/zero/
- * partition_parameters.py, AllGatherCoalescedHandle.wait, and stage3.py, new_grad_tensor.
+ * partition_parameters.py, AllGatherCoalescedHandle.wait, and stage3.py, new_grad_tensor ·
+ * [24] torch distributed/fsdp/_runtime_utils.py, _post_backward_hook and _reduce_grad · [25] PyTorch's FSDP notes,
+ * "prefetch nuances"; BackwardPrefetch in torch distributed/fsdp/api.py: all collectives of a process group share a
+ * stream.
  * Terms without a source are counted as described. Pure; takes some hundred nanoseconds. */
 #pragma once
 

@@ -362,6 +362,22 @@ TEST(predictor_predict__recipes__risk_where_only_recomputing_fits)
 
 /* No key says whether gathered inputs are kept: the interval reaches over both, and a plan that fits only without them
  * is a risk. */
+TEST(inputs_decode__backward_prefetch__named_as_accelerate_does)
+{
+    static const struct {
+        const char *word;
+        bool in_turn;
+    } cases[] = {{"BACKWARD_PRE", false}, {"backward_post", false}, {"NO_PREFETCH", true}, {"none", true}};
+    struct input_value v[INPUT_COUNT];
+    struct subject s;
+    fill_gpt(v);
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        set_text(v, "backward_prefetch", cases[i].word);
+        FAIL_IF(inputs_decode(v, &s, &e));
+        assert_true(s.plan.gathers_in_turn == cases[i].in_turn);
+    }
+}
+
 TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
 {
     struct input_value v[INPUT_COUNT];

@@ -129,6 +129,21 @@ TEST(step_predict__hooks_of_modules__in_each_pass)
     assert_true(gathered > once + 24 * 0.2 && again > once + 24 * (0.33 + 0.6));
 }
 
+/* FSDP's views of each tensor, its gathers of each layer, and of each adapter that is a unit of its own. */
+TEST(step_predict__units_of_fsdp__launched)
+{
+    struct training_plan plan = {.data = 2, .sequence = 1, .zero_stage = 3}, single = {.sequence = 1, .zero_stage = 3};
+    double whole = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_LAUNCH];
+    assert_true(whole > predict(gpt(24, 2048, 16), single, *a100(), "fsdp").terms[TIME_LAUNCH] + 24 * 0.4);
+    plan.zero_stage = 2;
+    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_LAUNCH] < whole - 24 * 0.1);
+    struct training_plan tuned = {.data = 2, .sequence = 1, .zero_stage = 3, .tuning = TUNING_LORA, .lora_rank = 8};
+    tuned.lora_targets = TARGETS_OF_ATTENTION;
+    double apart = predict(gpt(24, 2048, 16), tuned, *a100(), "hf-trainer").terms[TIME_LAUNCH];
+    tuned.adapters = ADAPTERS_FUSED;
+    assert_true(apart > predict(gpt(24, 2048, 16), tuned, *a100(), "hf-trainer").terms[TIME_LAUNCH] + 24 * 8 * 0.1);
+}
+
 /* Calibration must not change what the weights multiply. */
 TEST(step_predict__weight_of_launches__same_terms)
 {
@@ -194,19 +209,28 @@ TEST(step_predict__latency_of_the_network__once_a_node)
     assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 4 + 2 + 3) * 3, 1e-12);
 }
 
-/* FSDP costs what is longer than the computing that it hides behind, and 0.159 of the rest, which slows the computing,
- * but not where collectives have engines of their own. */
+/* FSDP costs what is longer than the computing that it hides behind, what nothing hides (the first gathers and the last
+ * reductions, of the embedding and a layer), and 0.159 of the rest, which slows the computing, but not where
+ * collectives have engines of their own. Each unit has the latency of a ring, thrice. */
 TEST(step_predict__sharded_parameters__hidden_behind_computing)
 {
     const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .inter_bytes_per_s = 1e9};
     struct training_plan plan = {.data = 16, .zero_stage = 3, .micro_batch = 8, .sequence = 2048};
     struct step_prediction hidden = predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan");
     struct step_prediction longer = predict(gpt(24, 2048, 16), plan, slow, "torchtitan");
-    const struct cluster apart = {.device = device_find(NULL, "TPU-v5e"), .link_domain = 8};
-    const double sent = 8 * (15 / 16.0) * (24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0) / (8 * 25e9);
-    assert_close(hidden.terms[TIME_DATA_INTER], CONTENTION * sent, 1e-4);
-    assert_true(longer.terms[TIME_DATA_INTER] > hidden.terms[TIME_DATA_INTER] * 25);
-    assert_true(predict(gpt(24, 2048, 16), plan, apart, "torchtitan").terms[TIME_DATA_INTER] == 0);
+    struct device engines = *device_find(NULL, "A100-80GB");
+    engines.collective_engines = true;
+    const struct cluster apart = {.device = &engines};
+    const double layer = 12.0 * 2048 * 2048 + 13 * 2048, root = 51200 * 2048.0;
+    const double sent = 8 * (15 / 16.0) * (24 * layer + root) / (8 * 25e9);
+    const double weight = framework_find("torchtitan")->time.nominal[TIME_DATA_INTER];
+    const double all = sent + 3 * 24 * (14 * 3.4e-6 + 14e-6) / weight;
+    const double bare = 0.75 * (layer + root) / (24 * layer + root);
+    assert_close(hidden.terms[TIME_DATA_INTER], (CONTENTION + (1 - CONTENTION) * bare) * all, 1e-4);
+    assert_true(longer.terms[TIME_DATA_INTER] > hidden.terms[TIME_DATA_INTER] * 15);
+    assert_close(predict(gpt(24, 2048, 16), plan, apart, "torchtitan").terms[TIME_DATA_INTER], bare * all, 1e-4);
+    plan.gathers_in_turn = true;
+    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan").terms[TIME_DATA_INTER] > 0.6 * all);
     plan.zero_stage = 1;
     assert_close(predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan").terms[TIME_DATA_INTER], sent * 6 / 8, 1e-4);
 }
@@ -318,8 +342,8 @@ TEST(step_predict__adapters__sent_ahead_where_fused)
                                  .lora_targets = TARGET_Q};
     double apart = predict(gpt(24, 2048, 16), plan, *a100(), "hf-trainer").terms[TIME_DATA_INTER];
     plan.adapters = ADAPTERS_FUSED;
-    assert_close(predict(gpt(24, 2048, 16), plan, *a100(), "hf-trainer").terms[TIME_DATA_INTER], CONTENTION * apart,
-                 1e-4);
+    double ahead = predict(gpt(24, 2048, 16), plan, *a100(), "hf-trainer").terms[TIME_DATA_INTER];
+    assert_true(ahead > CONTENTION * apart && ahead < 0.3 * apart);
 }
 
 /* nanotron reduces gradients in buckets of 25 MiB, each over a tree of two nodes, behind the last backward pass. */
@@ -591,10 +615,10 @@ TEST(step_predict__adapters_in_their_layers_unit__gathered_ahead_and_not_cast)
     plan.lora_targets = TARGETS_OF_ATTENTION;
     struct step_prediction alone = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp");
     struct step_prediction within = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2");
-    assert_true(within.terms[TIME_DATA_INTRA] < 0.2 * alone.terms[TIME_DATA_INTRA]);
+    assert_true(within.terms[TIME_DATA_INTRA] < 0.3 * alone.terms[TIME_DATA_INTRA]);
     assert_true(within.terms[TIME_ELEMENTWISE] < 0.8 * alone.terms[TIME_ELEMENTWISE]);
     assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed").terms[TIME_DATA_INTRA] <
-                0.2 * alone.terms[TIME_DATA_INTRA]);
+                0.3 * alone.terms[TIME_DATA_INTRA]);
 }
 
 /* Frozen weights come from the host for each gather, as they are stored. */
