@@ -1,6 +1,7 @@
 #include "predict/evidence.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FULL_WEIGHT 5.0 /* runs of a table that make half of its weight */
@@ -103,14 +104,30 @@ bool evidence_has_table(const char *framework, const char *without, enum predict
     return false;
 }
 
-/* For a framework without evidence: midway between the width elsewhere and that of what was compared nowhere. */
-static double midway(double elsewhere, enum predicted_quantity quantity)
+static double midway(double elsewhere, double to)
 {
-    return fmax(elsewhere, (elsewhere + uncompared[quantity]) / 2);
+    return fmax(elsewhere, (elsewhere + to) / 2);
 }
 
-/* Runs with features stand for the plain ones of a framework that was compared with no plain run. */
-static double plain_width(const char *framework, const char *without, enum predicted_quantity quantity, bool *compared)
+bool evidence_has_device(const char *framework, const char *device)
+{
+    static const struct {
+        const char *framework, *chips;
+    } compared[] = {{"deepspeed", "A100"}, {"fsdp", "A100 H100"},          {"hf-trainer", "A100"},
+                    {"internevo", "A100"}, {"megatron", "V100 A100 H100"}, {"nanotron", "H100"},
+                    {"torchtitan", "H100"}};
+    char chip[16];
+    snprintf(chip, sizeof chip, "%.*s", (int)strcspn(device, "-"), device);
+    for (size_t i = 0; i < sizeof compared / sizeof *compared; i++)
+        if (strcmp(compared[i].framework, evidence_name(framework)) == 0)
+            return strstr(compared[i].chips, chip) != NULL;
+    return true;
+}
+
+/* Runs with features stand for the plain ones of a framework that was compared with no plain run. `most`: the width of
+ * what was compared nowhere, half of the way to which time of a framework without evidence goes. */
+static double plain_width(const char *framework, const char *without, enum predicted_quantity quantity, double most,
+                          bool *compared)
 {
     struct pool own, others;
     pool_tables(framework, without, quantity, FEATURE_PLAIN, &own, &others);
@@ -120,9 +137,9 @@ static double plain_width(const char *framework, const char *without, enum predi
             strcmp(evidence_rows[i].framework, framework) == 0)
             pool_add(&own, &evidence_rows[i]);
     if (others.tables == 0)
-        return uncompared[quantity];
+        return most;
     double widest = student_factor(others.tables) * others.widest; /* the widest seen need not be the widest possible */
-    return among(&own, quantity == QUANTITY_OF_TIME ? midway(widest, quantity) : widest);
+    return among(&own, quantity == QUANTITY_OF_TIME ? midway(widest, most) : widest);
 }
 
 /* Returns whether no other row of the table reaches further without exceeding `devices`. */
@@ -153,28 +170,38 @@ double evidence_scaling_width(const char *framework, enum predicted_quantity qua
 
 /* Without the feature, the width would be `plain`; it therefore counts as one of the others' tables. */
 static double feature_width(const char *framework, const char *without, enum predicted_quantity quantity,
-                            enum plan_feature feature, double plain, bool *compared)
+                            enum plan_feature feature, double plain, double most, bool *compared)
 {
     struct pool own, others;
     pool_tables(framework, without, quantity, feature, &own, &others);
     bool alien = own.tables == 0 && quantity == QUANTITY_OF_TIME;
     *compared = own.tables > 0 || (others.tables > 0 && !alien);
     if (own.tables + others.tables == 0)
-        return uncompared[quantity];
-    double elsewhere = others.tables > 0 ? (others.sum + plain) / (others.weight + 1) : midway(plain, quantity);
-    return among(&own, alien ? midway(elsewhere, quantity) : elsewhere);
+        return most;
+    double elsewhere = others.tables > 0 ? (others.sum + plain) / (others.weight + 1) : midway(plain, most);
+    return among(&own, alien ? midway(elsewhere, most) : elsewhere);
+}
+
+/* `compared`: which of them the framework was compared with. */
+static void widths_up_to(const char *name, const char *without, enum predicted_quantity quantity, double most,
+                         double width[PLAN_FEATURES], bool compared[PLAN_FEATURES])
+{
+    width[FEATURE_PLAIN] = plain_width(name, without, quantity, most, &compared[FEATURE_PLAIN]);
+    for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
+        width[f] =
+            feature_width(name, without, quantity, (enum plan_feature)f, width[FEATURE_PLAIN], most, &compared[f]);
 }
 
 void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out)
 {
     const char *name = evidence_name(framework);
-    for (int k = 0; k < PREDICTED_QUANTITIES; k++) {
-        enum predicted_quantity q = (enum predicted_quantity)k;
-        double plain = plain_width(name, without, q, &out->compared[q][FEATURE_PLAIN]);
-        out->width[q][FEATURE_PLAIN] = plain;
-        for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
-            out->width[q][f] = feature_width(name, without, q, (enum plan_feature)f, plain, &out->compared[q][f]);
-    }
+    bool(*compared)[PLAN_FEATURES] = out->compared;
+    for (int q = 0; q < PREDICTED_QUANTITIES; q++)
+        widths_up_to(name, without, (enum predicted_quantity)q, uncompared[q], out->width[q], compared[q]);
+    widths_up_to(name, without, QUANTITY_OF_TIME, UNCOMPARED_SLOW, out->slow, compared[QUANTITY_OF_TIME]);
+    for (int f = 0; f < PLAN_FEATURES; f++)
+        if (compared[QUANTITY_OF_TIME][f])
+            out->slow[f] = out->width[QUANTITY_OF_TIME][f];
 }
 
 feature_set evidence_features(feature_set features, enum predicted_quantity quantity)
@@ -199,6 +226,15 @@ double evidence_width(const struct evidence_widths *w, enum predicted_quantity q
         width = fmax(width, w->width[quantity][f]);
         *compared &= w->compared[quantity][f];
     }
+    return width;
+}
+
+double evidence_slow_width(const struct evidence_widths *w, feature_set features)
+{
+    double width = w->slow[FEATURE_PLAIN];
+    for (int f = FEATURE_PLAIN + 1; features && f < PLAN_FEATURES; f++)
+        if (features & 1U << f)
+            width = fmax(width, w->slow[f]);
     return width;
 }
 

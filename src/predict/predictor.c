@@ -648,7 +648,8 @@ static void widen(struct predictor *p, const struct calibrated *c)
     if (out->has_time && !out->by_baseline &&
         width_by_evidence(p, out, QUANTITY_OF_TIME, c && c->has_time, &width, &out->time_calibrated)) {
         out->low_s = out->seconds * exp(-width);
-        out->high_s = out->seconds * exp(width);
+        const struct evidence_widths *w = &p->evidence[find_prior(p, out->where.framework) - p->priors.items].widths;
+        out->high_s = out->seconds * exp(evidence_slow_width(w, evidence_features(out->features, QUANTITY_OF_TIME)));
         out->by_evidence[QUANTITY_OF_TIME] = true;
     }
 }
@@ -760,6 +761,8 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     out->features = features_of_plan(s, cluster.device);
     if (o->counter != COUNTS_ALLOCATED)
         out->features |= 1U << FEATURE_HELD;
+    if (cluster.device && !evidence_has_device(out->where.framework, cluster.device->name))
+        out->features |= 1U << FEATURE_DEVICE;
     if (step_unpacks(&s->plan, row))
         out->features |= 1U << FEATURE_UNPACKED;
     if (has_speed && out->devices > (double)cluster.link_domain)

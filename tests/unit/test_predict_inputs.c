@@ -507,6 +507,28 @@ TEST(predictor_predict__nodes_of_few_devices__network_not_known)
     predictor_free(p);
 }
 
+/* What is not counted makes a run slower: where time was not compared, intervals reach further up than down. FSDP was
+ * compared on A100 and H100, Megatron-LM on V100, too. */
+TEST(predictor_predict__chip_that_a_framework_was_not_compared_on__wider_above)
+{
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("fsdp");
+    fill_gpt(v);
+    set_number(v, "micro_batch", 64);
+    set_text(v, "device", "A100-80GB");
+    const struct prediction known = *predict(p, v);
+    set_text(v, "device", "V100-16GB");
+    const struct prediction other = *predict(p, v);
+    set_text(v, "framework", "megatron");
+    const struct prediction compared = *predict(p, v);
+    predictor_free(p);
+    assert_true(known.time_calibrated && compared.time_calibrated && !other.time_calibrated);
+    assert_float_equal(log(known.high_s / known.seconds), log(known.seconds / known.low_s), 1e-9);
+    assert_float_equal(log(compared.high_s / compared.seconds), log(compared.seconds / compared.low_s), 1e-9);
+    double up = log(other.high_s / other.seconds), down = log(other.seconds / other.low_s);
+    assert_true(up > down + 0.1 && down > log(known.seconds / known.low_s) && up < UNCOMPARED_SLOW);
+}
+
 /* A framework with several tables is as wide as the widest that has many runs, not as their mean. */
 TEST(evidence_widths_of__several_tables__as_wide_as_the_widest)
 {
