@@ -70,6 +70,7 @@ const struct input inputs[] = {
     {"recompute_allgather", "tp_recompute_allgather", OWN(NULL)},
     {"chunked_loss", "", OWN(NULL)},
     {"backward_prefetch", "fsdp_backward_prefetch", OWN(NULL)},
+    {"padding_mask", "", P(MEMBER_FLAG, padding_mask)},
     {"lora_rank", "lora_r init_r oft_block_size", P(MEMBER_WHOLE, lora_rank)},
     {"lora_dropout", "", P(MEMBER_FLAG, lora_dropout)},
     {"kbit_preparation", "prepare_model_for_kbit_training", P(MEMBER_FLAG, kbit_preparation)},

@@ -108,13 +108,15 @@ enum tuning_target {
 };
 
 /* FRAMEWORK: the framework's choice; NONE: attention is not fused; FLASH_2: FlashAttention-2; LATEST: kernels written
- * for the device (cuDNN, later FlashAttention); TRITON: the first FlashAttention, in Triton (llm-foundry). */
+ * for the device (cuDNN, later FlashAttention); TRITON: the first FlashAttention, in Triton (llm-foundry); SDPA: as
+ * FRAMEWORK, by PyTorch's function, whose kernel depends on the mask. */
 enum attention_kernel {
     ATTENTION_KERNEL_FRAMEWORK = 0,
     ATTENTION_KERNEL_NONE,
     ATTENTION_KERNEL_FLASH_2,
     ATTENTION_KERNEL_LATEST,
     ATTENTION_KERNEL_TRITON,
+    ATTENTION_KERNEL_SDPA,
 };
 
 /* FUSED: one kernel, even if the framework has none. */
@@ -200,6 +202,7 @@ struct training_plan {
     enum adapter_kernel adapters;
     enum expert_kernel experts;
     enum quantization_kernel quantized_by;
+    bool padding_mask;        /* attention of the framework or of sdpa gets one */
     bool padding_free;        /* sequences are as long as they are, `sequence` at most */
     int64_t mean_tokens;      /* of padding-free ones, on average; 0: not known, so `sequence` */
     int64_t packed_tokens;    /* tokens per document of a packed sequence, which see only each other; 0: no packing */

@@ -619,6 +619,29 @@ static void add_time(struct predictor *p, const struct architecture *a, const st
     out->time_calibrated = row->time.calibrated;
 }
 
+#define SLOW_NETWORK 1.25e9 /* bytes per second of a node: AWS p3.8xlarge, 10 Gbit/s, docs.aws.amazon.com/ec2 */
+
+/* How many times as long a step takes if what no key says is the worse: attention with a padding mask; a network of
+ * Ethernet between nodes of fewer devices than is usual. */
+static double worse_time(const struct predictor *p, const struct subject *s, const struct training_plan *plan,
+                         const struct cluster *cluster, const struct framework *row)
+{
+    struct training_plan masked = *plan;
+    struct cluster slow = *cluster;
+    struct step_prediction worse;
+    struct error ignored;
+    bool may_mask = row->time.may_mask != 0 && !s->says_masked && !plan->padding_free &&
+                    plan->attention_kernel == ATTENTION_KERNEL_SDPA;
+    bool may_be_slow = p->prediction.features & 1U << FEATURE_NETWORK;
+    masked.padding_mask |= may_mask;
+    if (may_be_slow)
+        slow.inter_bytes_per_s = fmin(slow.inter_bytes_per_s, SLOW_NETWORK / s->devices_per_node);
+    if (!p->prediction.has_time || !(may_mask || may_be_slow) ||
+        step_predict(&s->architecture, &masked, &slow, row, &worse, &ignored) < 0)
+        return 1;
+    return fmax(1, worse.seconds / p->prediction.step.seconds);
+}
+
 /* The features with which a profile was compared that was compared itself. */
 #define FEATURES_OF_PROFILE (1U << FEATURE_HELD | 1U << FEATURE_FP32)
 
@@ -634,7 +657,8 @@ static bool width_by_evidence(const struct predictor *p, const struct prediction
     return true;
 }
 
-static void widen(struct predictor *p, const struct calibrated *c)
+/* `worse`: from worse_time(). */
+static void widen(struct predictor *p, const struct calibrated *c, double worse)
 {
     struct prediction *out = &p->prediction;
     struct memory_prediction *m = &out->memory;
@@ -649,7 +673,9 @@ static void widen(struct predictor *p, const struct calibrated *c)
         width_by_evidence(p, out, QUANTITY_OF_TIME, c && c->has_time, &width, &out->time_calibrated)) {
         out->low_s = out->seconds * exp(-width);
         const struct evidence_widths *w = &p->evidence[find_prior(p, out->where.framework) - p->priors.items].widths;
-        out->high_s = out->seconds * exp(evidence_slow_width(w, evidence_features(out->features, QUANTITY_OF_TIME)));
+        feature_set features = evidence_features(out->features, QUANTITY_OF_TIME);
+        double known = evidence_slow_width(w, features & ~(1U << FEATURE_NETWORK));
+        out->high_s = out->seconds * fmax(exp(evidence_slow_width(w, features)), worse * exp(known));
         out->by_evidence[QUANTITY_OF_TIME] = true;
     }
 }
@@ -773,7 +799,7 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     double host = weights[TIME_LAUNCH] * terms[TIME_LAUNCH] + weights[TIME_STEP] * terms[TIME_STEP];
     if (out->has_time && host > out->step.seconds / 2)
         out->features |= 1U << FEATURE_HOST;
-    widen(p, c);
+    widen(p, c, has_speed ? worse_time(p, s, &average, &cluster, row) : 1);
     if (out->has_memory)
         add_measured(p, c);
     return 0;

@@ -20,6 +20,7 @@
 #define REDUCE_COPIES 4.0               /* of FSDP's gradients: step_time.h */
 #define SCAN (201e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
 #define LONG_ATTENTION (1.4 / 2)        /* of the weight, that is left for long sequences: step_time.h */
+#define EFFICIENT_SHARE 0.43            /* of FlashAttention-2's rate, that sdpa's kernel with a mask has */
 #define SHORT_SEQUENCE 4096.0           /* tokens, up to which all of it is */
 #define TRIPS 2.0                       /* adapter latencies per step: the data, and the flush that makes it visible */
 #define LINK_SHARE 0.65                 /* of a link's bandwidth that is delivered: predict.toml */
@@ -157,6 +158,18 @@ static double ring_speed(const struct plan_time *t, double ranks, double apart)
     return fmin(members * t->cluster->inter_bytes_per_s, t->cluster->intra_bytes_per_s);
 }
 
+/* By how much a padding mask multiplies the kernel's time. */
+static double mask_factor(const struct plan_time *t)
+{
+    enum attention_kernel kernel = t->plan->attention_kernel;
+    struct token_flops square;
+    if (!t->plan->padding_mask || (kernel != ATTENTION_KERNEL_FRAMEWORK && kernel != ATTENTION_KERNEL_SDPA) ||
+        t->token.attention == 0)
+        return 1;
+    flops_per_token(t->a, t->plan, ATTENTION_SQUARE, &square);
+    return square.attention / t->token.attention / EFFICIENT_SHARE;
+}
+
 /* The share of the term's weight that a sequence of this length has: step_time.h. */
 static double long_share(const struct plan_time *t)
 {
@@ -165,15 +178,15 @@ static double long_share(const struct plan_time *t)
     bool in_blocks = t->plan->context > 1 && t->framework->time.ring != 0;
     return t->plan->attention_kernel == ATTENTION_KERNEL_TRITON || in_blocks
                ? 1
-               : LONG_ATTENTION + (1 - LONG_ATTENTION) * fmin(1, SHORT_SEQUENCE / seen);
+               : LONG_ATTENTION * mask_factor(t) + (1 - LONG_ATTENTION) * fmin(1, SHORT_SEQUENCE / seen);
 }
 
 static double attention_rate(const struct plan_time *t)
 {
     const struct device *d = t->cluster->device;
     enum attention_kernel kernel = t->plan->attention_kernel;
-    bool latest = kernel == ATTENTION_KERNEL_FRAMEWORK ? t->framework->time.latest_attention != 0
-                                                       : kernel == ATTENTION_KERNEL_LATEST;
+    bool own = kernel == ATTENTION_KERNEL_FRAMEWORK || kernel == ATTENTION_KERNEL_SDPA;
+    bool latest = own ? t->framework->time.latest_attention != 0 : kernel == ATTENTION_KERNEL_LATEST;
     return (latest && d->latest_attention_flops > 0 ? d->latest_attention_flops : d->attention_flops) / long_share(t);
 }
 

@@ -529,6 +529,31 @@ TEST(predictor_predict__chip_that_a_framework_was_not_compared_on__wider_above)
     assert_true(up > down + 0.1 && down > log(known.seconds / known.low_s) && up < UNCOMPARED_SLOW);
 }
 
+/* No key says whether sequences are padded, or what joins nodes of fewer devices than is usual: the interval reaches up to
+ * the worse. */
+TEST(predictor_predict__worse_that_no_key_excludes__within_the_interval)
+{
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("hf-trainer");
+    fill_gpt(v);
+    set_text(v, "device", "A100-80GB");
+    set_number(v, "seq", 8192);
+    set_text(v, "flash_attention", "sdpa");
+    const struct prediction unsaid = *predict(p, v);
+    set_number(v, "padding_mask", 0);
+    const struct prediction bare = *predict(p, v);
+    set_number(v, "padding_mask", 1);
+    const struct prediction masked = *predict(p, v);
+    assert_true(unsaid.seconds == bare.seconds && unsaid.low_s == bare.low_s && masked.seconds > 1.2 * bare.seconds);
+    assert_float_equal(unsaid.high_s / bare.high_s, masked.seconds / bare.seconds, 1e-9);
+    set_number(v, "nodes", 2);
+    set_number(v, "devices_per_node", 4);
+    const struct prediction unknown = *predict(p, v);
+    predictor_free(p);
+    assert_true(unknown.features & 1U << FEATURE_NETWORK);
+    assert_true(unknown.high_s > 1.1 * unknown.seconds * exp(UNCOMPARED_SLOW));
+}
+
 /* A framework with several tables is as wide as the widest that has many runs, not as their mean. */
 TEST(evidence_widths_of__several_tables__as_wide_as_the_widest)
 {
