@@ -16,6 +16,9 @@ enum {
     DECIMALS_MOST = 22 /* 10^22 is the last power of ten that is a double */
 };
 
+/* Steps and sequences are below it, so that ROWS_MOST times the difference of two has 64 bits. */
+#define NUMBER_MOST (INT64_C(1) << 45)
+
 /* --- a function --- */
 
 static void uncompress_value(sqlite3_context *c, int count, sqlite3_value **values)
@@ -65,14 +68,15 @@ static int read_rows(struct db *db, const char *sql, struct sql_values of, struc
     int rc;
     while ((rc = db_next(db, sql, of, &s, e)) > 0) {
         const enum column_type step = stmt_type(s, 1), value = stmt_type(s, 2);
+        const bool is_step = step == COLUMN_INT && stmt_int(s, 1) > -NUMBER_MOST && stmt_int(s, 1) < NUMBER_MOST;
         *array_add(out->items, out->count) = (struct archived_row){
             .sequence = stmt_int(s, 0),
-            .step = stmt_int(s, 1),
+            .step = is_step ? stmt_int(s, 1) : 0,
             .value = value == COLUMN_FLOAT ? stmt_double(s, 2) : 0,
             .has_step = step != COLUMN_NULL,
             .is_finite = value != COLUMN_NULL,
-            /* What somebody else wrote. */
-            .stays = (step != COLUMN_NULL && step != COLUMN_INT) || (value != COLUMN_NULL && value != COLUMN_FLOAT),
+            /* What somebody else wrote, or a step that is too large to reckon with. */
+            .stays = (step != COLUMN_NULL && !is_step) || (value != COLUMN_NULL && value != COLUMN_FLOAT),
         };
     }
     return rc;
@@ -268,10 +272,12 @@ int samples_archive(struct db *db, int64_t attempt_id, bool dry, int64_t *count,
         "SELECT name FROM metric WHERE attempt_id = ?1"
         " AND name NOT IN (SELECT s.name FROM summary AS s LEFT JOIN definition AS d ON d.id = s.definition_id"
         "  WHERE s.attempt_id = ?1 AND (s.point IS NOT NULL OR d.reading ->> '$.per' IS NOT NULL))"
-        " AND name NOT IN (SELECT name FROM archived_metric WHERE attempt_id = ?1) GROUP BY name HAVING count(*) >= ?2";
+        " AND name NOT IN (SELECT name FROM archived_metric WHERE attempt_id = ?1) GROUP BY name HAVING count(*) >= ?2"
+        " AND min(sequence) >= 0 AND max(sequence) < ?3";
     OWNED_LIST names = STRING_LIST_INIT;
     int64_t of_name = 0;
-    int rc = db_query_texts(db, worth, VALUES(sql_int(attempt_id), sql_int(SERIES_LEAST)), &names, e);
+    int rc =
+        db_query_texts(db, worth, VALUES(sql_int(attempt_id), sql_int(SERIES_LEAST), sql_int(NUMBER_MOST)), &names, e);
     for (size_t i = 0; rc == 0 && i < names.count; i++) {
         const char *name = names.items[i];
         if (!dry)

@@ -130,6 +130,8 @@ TEST_WITHIN(samples_archive__series_of_all_kinds__the_same_compressed, make_data
     for (size_t i = 0; i < LENGTH(series); i++)
         add_samples(db, 1, series[i].name, i, SAMPLES);
     add_samples(db, 2, "decimal", 0, 100);
+    must(db, "UPDATE metric SET step = iif(sequence % 2, -1, 1) * 9223372036854775807"
+             " WHERE name = 'same' AND sequence % 101 < 2");
     must(db, "CREATE TABLE before AS SELECT * FROM metric");
     assert_int_equal(archive(db, 1, true), (int64_t)LENGTH(series) * SAMPLES);
     must_be_as_before(db);
