@@ -122,28 +122,22 @@ static int list_fixtures(struct db *db, int64_t until_ms, struct archived_attemp
 
 /* --- their samples --- */
 
-static int find_size(struct db *db, int64_t *bytes, int64_t *free_bytes, struct error *e)
+static int find_size(struct archiving *g, int64_t *bytes, struct error *e)
 {
-    int64_t page = 0, pages = 0, free_pages = 0;
-    if (db_query_int(db, "PRAGMA page_size", NO_VALUES, 0, &page, e) < 0 ||
-        db_query_int(db, "PRAGMA page_count", NO_VALUES, 0, &pages, e) < 0 ||
-        db_query_int(db, "PRAGMA freelist_count", NO_VALUES, 0, &free_pages, e) < 0)
-        return -1;
-    *bytes = page * pages;
-    *free_bytes = page * free_pages;
-    return 0;
+    static const char sql[] = "SELECT page_size * page_count, page_size * freelist_count"
+                              " FROM pragma_page_size, pragma_page_count, pragma_freelist_count";
+    OWNED_STMT *s = NULL;
+    const int rc = db_next(g->db, sql, NO_VALUES, &s, e);
+    *bytes = rc > 0 ? stmt_int(s, 0) : 0;
+    g->counts.free = rc > 0 ? stmt_int(s, 1) : 0;
+    return rc < 0 ? -1 : 0;
 }
 
-/* The attempts of one job, the first of `list`. */
+/* Attempts of one job, the first of `list`. */
 static int turn_job(struct archiving *g, const struct archived_attempt *list, size_t count, struct error *e)
 {
     const struct archive_options *o = g->options;
     int64_t samples = 0;
-    bool any = false;
-    for (size_t i = 0; i < count; i++)
-        any |= list[i].has_samples;
-    if (!any)
-        return 0;
     int rc = o->dry_run ? 0 : db_begin(g->db, e);
     if (rc < 0)
         return -1;
@@ -168,23 +162,27 @@ static int give_space_back(struct archiving *g, struct error *e)
 {
     struct error why = ERROR_INIT;
     struct archive_counts *c = &g->counts;
-    if (find_size(g->db, &c->database.to, &c->free, e) < 0)
+    if (find_size(g, &c->database.to, e) < 0)
         return -1;
     if (c->samples == 0 || g->options->dry_run || c->free < c->database.to / 10)
         return 0;
     if (db_exec(g->db, "VACUUM", &why) < 0)
         output_message("what is free in the database stays in it: %s", why.text);
     FAULT(ARCHIVE_VACUUMED);
-    return find_size(g->db, &c->database.to, &c->free, e);
+    return find_size(g, &c->database.to, e);
 }
 
 static int turn_samples(struct archiving *g, const struct archived_attempts *all, struct error *e)
 {
-    int rc = find_size(g->db, &g->counts.database.from, &g->counts.free, e);
+    int rc = find_size(g, &g->counts.database.from, e);
     for (size_t at = 0, next; rc == 0 && at < all->count; at = next) {
-        for (next = at; next < all->count && all->items[next].job_id == all->items[at].job_id; next++)
-            ;
-        rc = turn_job(g, &all->items[at], next - at, e);
+        const struct archived_attempt *a = all->items;
+        next = at + 1;
+        if (!a[at].has_samples)
+            continue;
+        while (next < all->count && a[next].job_id == a[at].job_id && a[next].has_samples)
+            next++;
+        rc = turn_job(g, &a[at], next - at, e);
     }
     return rc < 0 ? -1 : give_space_back(g, e);
 }

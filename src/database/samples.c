@@ -190,12 +190,6 @@ static void encode(struct archived_piece *p)
     buffer_add_char(&p->json, ']');
 }
 
-static void leave(struct archived_piece *p)
-{
-    for (size_t i = 0; i < p->count; i++)
-        p->rows[i].stays = true;
-}
-
 static int store_piece(struct db *db, int64_t attempt_id, const char *name, struct archived_piece *p, struct error *e)
 {
     static const char sql[] = "INSERT INTO archived_metric VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -207,7 +201,8 @@ static int store_piece(struct db *db, int64_t attempt_id, const char *name, stru
     if (p->kept < p->count / 2 || p->json.length > TEXT_MOST ||
         compress2(packed, &length, (const Bytef *)p->json.data, p->json.length, Z_BEST_COMPRESSION) != Z_OK ||
         length >= p->json.length) {
-        leave(p);
+        for (size_t i = 0; i < p->count; i++)
+            p->rows[i].stays = true;
         return 0;
     }
     if (db_prepare(db, sql, &s, e) < 0)

@@ -89,7 +89,9 @@ samples__archived__the_same_answers_and_brought_back()
     run_it 3
     sql "INSERT INTO attempt (job_id, number, runner_id, state, kind, started, ended)
         SELECT 1, 2, runner_id, 'ok', 'full', started, ended FROM attempt WHERE id = 1;
-        INSERT INTO metric SELECT 4, name, sequence, step, value FROM metric WHERE attempt_id = 1"
+        INSERT INTO metric SELECT 4, name, sequence, step, value FROM metric WHERE attempt_id = 1;
+        INSERT INTO attempt (id, job_id, number, runner_id, state, failure, kind)
+        SELECT 0, 2, 2, runner_id, 'failed', 'exit', 'full' FROM attempt WHERE id = 1"
     answers >before
     samples_of results.db metric >samples
     expect '[ "$(wc -l <samples) $(grep -c null samples)" = "3628 24" ]'
