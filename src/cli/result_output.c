@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "report/saying.h"
 #include "report/statement_rows.h"
 #include "report/text.h"
 #include "results/json.h"
@@ -134,4 +135,10 @@ int result_answer(struct db *db, const char *name, struct sql_values values, boo
     db_read_end(db);
     cJSON_Delete(document);
     return rc;
+}
+
+int output_said(const char *name, const cJSON *document, const cJSON *beside, struct error *e)
+{
+    OWNED_BUFFER out = BUFFER_INIT;
+    return saying_add_text(name, document, beside, &out, e) < 0 ? -1 : output_people(&out, e);
 }

@@ -8,10 +8,10 @@
 #include <cjson/cJSON.h>
 
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "database/open.h"
 #include "files/document.h"
 #include "process/job_file.h"
-#include "report/saying.h"
 #include "results/job_record.h"
 #include "results/json.h"
 #include "results/query.h"
@@ -357,15 +357,9 @@ static int print(const struct two_sides *p, bool json, struct error *e)
     cJSON_AddItemReferenceToObject(root, "apart", p->apart);
     cJSON_AddItemReferenceToObject(root, "log_lines", p->lines);
     json_add_text(root, "no_log", p->no_log);
-    if (json)
-        return output_json_take(root, e);
-    struct buffer out = BUFFER_INIT;
-    int rc = saying_add_text("sql/answers/side_by_side_text.sql", root, NULL, &out, e);
+    int rc = json ? output_json(root, e) : output_said("sql/answers/side_by_side_text.sql", root, NULL, e);
     cJSON_Delete(root);
-    if (rc == 0)
-        return output_people_take(&out, e);
-    buffer_free(&out);
-    return -1;
+    return rc;
 }
 
 /* --- all --- */

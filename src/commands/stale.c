@@ -2,9 +2,9 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/recorded_sweep.h"
+#include "cli/result_output.h"
 #include "cli/stale_results.h"
 #include "database/open.h"
-#include "report/text.h"
 #include "sweep_file/reader.h"
 #include "util/memory.h"
 
@@ -23,53 +23,6 @@ static const struct option options[] = {
     OPTION_JSON(AT(json)),
     {.name = NULL},
 };
-
-/* A difference, with how many jobs have it. */
-static void add_alike(const cJSON *d, struct buffer *out)
-{
-    const char *what = json_text_of(d, "what");
-    buffer_printf(out, "  %lld: ", (long long)json_count_of(d, "jobs"));
-    text_add_line(out, what);
-    if (what[0] == '/') {
-        buffer_add_text(out, json_text_of(d, "is") ? " has changed since they ran" : " no longer exists");
-    } else {
-        buffer_add_text(out, " was ");
-        text_add_line(out, json_text_or(d, "was", "unknown"));
-        buffer_add_text(out, ", is ");
-        text_add_line(out, json_text_or(d, "is", "unknown (its line in [job] versions fails)"));
-    }
-    buffer_printf(out, " (job %lld)\n", (long long)json_count_of(d, "job"));
-}
-
-/* "3 were accepted from another command: …, by me@host at 2026-01-31T12:00:00Z: why" */
-static void add_accepted(const cJSON *c, struct buffer *out)
-{
-    const char *why = json_text_of(c, "why");
-    buffer_printf(out, "  %lld accepted by ", (long long)json_count_of(c, "jobs"));
-    text_add_line(out, json_text_of(c, "who"));
-    buffer_printf(out, " at %s although they were made otherwise (change %lld)", json_text_of(c, "at"),
-                  (long long)json_count_of(c, "change"));
-    if (why) {
-        buffer_add_text(out, ", ");
-        text_add_line(out, why);
-    }
-    buffer_add_text(out, ": ");
-    text_add_line(out, json_text_of(c, "what"));
-    buffer_add_char(out, '\n');
-}
-
-static int print_text(const cJSON *stale, const cJSON *beside, struct error *e)
-{
-    struct buffer out = BUFFER_INIT;
-    const cJSON *d;
-    buffer_printf(&out, "%lld of %lld results are stale\n", (long long)json_count_of(stale, "stale"),
-                  (long long)json_count_of(stale, "results"));
-    cJSON_ArrayForEach(d, cJSON_GetObjectItemCaseSensitive(beside, "alike")) add_alike(d, &out);
-    cJSON_ArrayForEach(d, cJSON_GetObjectItemCaseSensitive(stale, "accepted")) add_accepted(d, &out);
-    if (json_count_of(stale, "stale") > 0)
-        buffer_add_text(&out, "`meshsweep run --stale` runs them again\n");
-    return output_people_take(&out, e);
-}
 
 /* The recorded sweep file is only needed for its declared versions. */
 static void load_recorded(const struct stale_options *o, struct db *db, struct sweep **sweep)
@@ -94,7 +47,7 @@ static int stale(const struct arguments *a, struct error *e)
     if (rc == 0)
         rc = stale_results_read(db, sweep ? &sweep->job : NULL, &document, &beside, e);
     if (rc == 0)
-        rc = o->json ? output_json(document, e) : print_text(document, beside, e);
+        rc = o->json ? output_json(document, e) : output_said("sql/answers/stale_text.sql", document, beside, e);
     if (rc == 0 && json_count_of(document, "stale") > 0)
         rc = STATUS_JOBS_FAILED;
     cJSON_Delete(document);

@@ -5,10 +5,10 @@
 #include "cli/command.h"
 #include "cli/match_words.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
 #include "database/db.h"
-#include "report/saying.h"
 #include "results/job_record.h"
 #include "results/json.h"
 #include "secrets/secrets.h"
@@ -314,16 +314,6 @@ static int make_document(struct answer *w, const struct arguments *a, struct err
     return rc == 0 && w->counts.combinations == 0 ? add_missing_values(w, a, e) : rc;
 }
 
-static int print_text(const struct answer *w, struct error *e)
-{
-    struct buffer out = BUFFER_INIT;
-    if (saying_add_text("sql/answers/why_text.sql", w->document, w->beside, &out, e) < 0) {
-        buffer_free(&out);
-        return -1;
-    }
-    return output_people_take(&out, e);
-}
-
 static int why(const struct arguments *a, struct error *e)
 {
     const struct why_options *o = a->options;
@@ -336,7 +326,8 @@ static int why(const struct arguments *a, struct error *e)
     if (rc == 0)
         rc = make_document(&w, a, e);
     if (rc == 0)
-        rc = o->match.json ? output_json(w.document, e) : print_text(&w, e);
+        rc = o->match.json ? output_json(w.document, e)
+                           : output_said("sql/answers/why_text.sql", w.document, w.beside, e);
     cJSON_Delete(w.document);
     cJSON_Delete(w.beside);
     free(w.counts.rules);
