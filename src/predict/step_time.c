@@ -141,10 +141,18 @@ static double score_peak(const struct plan_time *t)
     return t->a->head_dim % 8 != 0 && vector > 0 ? fmin(vector, peak) : peak;
 }
 
+/* Bandwidth of one device in one direction to the others of a group within a node. */
+static double group_speed(const struct plan_time *t, double ranks)
+{
+    double pair = t->cluster->device->pair_bytes_per_s, all = t->cluster->intra_bytes_per_s;
+    bool is_stated = all != t->cluster->device->link_bytes_per_s;
+    return pair > 0 && !is_stated ? fmin(all, (ranks - 1) * pair) : all;
+}
+
 /* Bandwidth of one device in one direction, for groups of `ranks` neighbours. */
 static double link_speed(const struct plan_time *t, double ranks)
 {
-    return ranks <= (double)t->cluster->link_domain ? t->cluster->intra_bytes_per_s : t->cluster->inter_bytes_per_s;
+    return ranks <= (double)t->cluster->link_domain ? group_speed(t, ranks) : t->cluster->inter_bytes_per_s;
 }
 
 /* Bandwidth of a ring over a group with a rank every `apart` ranks. Across nodes, it uses the adapters of all members
@@ -153,7 +161,7 @@ static double ring_speed(const struct plan_time *t, double ranks, double apart)
 {
     double node = (double)t->cluster->link_domain;
     if (ranks * apart <= node)
-        return t->cluster->intra_bytes_per_s;
+        return group_speed(t, ranks);
     double members = fmax(1, floor(node / apart));
     return fmin(members * t->cluster->inter_bytes_per_s, t->cluster->intra_bytes_per_s);
 }
@@ -580,8 +588,9 @@ static double stage_transfers(const struct plan_time *t)
 {
     if (t->plan->pipeline == 1 || t->plan->virtual_stages > 1)
         return 0; /* interleaved stages compute another chunk meanwhile: Megatron-LM's overlap_p2p_comm */
-    double outer = t->plan->sequence_parallel ? t->tensor : 1;
-    return 2 * t->between_layers / outer / link_speed(t, plan_world(t->plan));
+    double outer = t->plan->sequence_parallel ? t->tensor : 1, world = plan_world(t->plan);
+    bool one_node = world <= (double)t->cluster->link_domain;
+    return 2 * t->between_layers / outer / (one_node ? group_speed(t, 2) : t->cluster->inter_bytes_per_s);
 }
 
 /* The layers of the slowest stage, which is one with the most layers or the one with the head, and whether it has the
@@ -646,7 +655,9 @@ static void add_data_group(const struct plan_time *t, double volume, double rank
     if (ranks <= 1)
         return;
     if (waits_for_links(t, ranks, apart))
-        out->x[TIME_DATA_INTRA] += volume / t->cluster->intra_bytes_per_s;
+        out->x[TIME_DATA_INTRA] +=
+            volume /
+            (ranks * apart <= (double)t->cluster->link_domain ? group_speed(t, ranks) : t->cluster->intra_bytes_per_s);
     else
         out->x[TIME_DATA_INTER] += volume / ring_speed(t, ranks, apart);
 }

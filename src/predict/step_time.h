@@ -110,11 +110,12 @@
  * m·slowest by v.
  *
  * Links: tensor groups (and context · tensor, expert · expert-tensor groups) within a link domain (device.h; here
- * "node") use its links, larger ones the network adapters. Stages are on different nodes if the world is larger than a
- * node. Data-parallel groups and larger tensor groups use the adapters of all their members in a node, as NCCL's rings
- * do; if these are faster than the links within the node, which the ring also passes, the links limit it. Experts have
- * their own data-parallel group, whose ranks are et·e apart. With shard_ranks the volumes above are within the shard,
- * and gradients of Ψ_r/shard are also reduced across shards.
+ * "node") use its links, larger ones the network adapters. Where no switch joins a node's devices, a group of r uses
+ * what leads to r - 1 others (pair_bandwidth in devices.toml). Stages are on different nodes if the world is larger
+ * than a node. Data-parallel groups and larger tensor groups use the adapters of all their members in a node, as
+ * NCCL's rings do; if these are faster than the links within the node, which the ring also passes, the links limit it.
+ * Experts have their own data-parallel group, whose ranks are et·e apart. With shard_ranks the volumes above are within
+ * the shard, and gradients of Ψ_r/shard are also reduced across shards.
  *
  * Overlap: communication that overlaps counts only as far as it exceeds the computation that hides it. It overlaps if
  * the plan says so (overlap_gradients, …), in buckets, and under ZeRO stage 3 and FSDP's stage 2, which prefetch (torch

@@ -170,6 +170,7 @@ static const struct schema_key device_keys[] = {
     {.name = "memory_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(memory_bytes_per_s), 1, 1e18},
     {.name = "memory_gib", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(usable_bytes), 0.1, 1e5},
     {.name = "link_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(link_bytes_per_s), 1, 1e18},
+    {.name = "pair_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(pair_bytes_per_s), 1, 1e18},
     {.name = "network_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(adapter_bytes_per_s), 1, 1e18},
 };
 const struct schema schema_device = {"[[device]]", SCHEMA_KEYS(device_keys)};

@@ -270,15 +270,16 @@ TEST(step_predict__ring_over_nodes__waits_for_the_slower_links)
     struct cluster h100 = {.device = device_find(NULL, "H100")}, b200 = {.device = device_find(NULL, "B200")};
     assert_true(predict(gpt(24, 2048, 16), plan, h100, "megatron").terms[TIME_DATA_INTER] == 0);
     assert_true(predict(gpt(24, 2048, 16), plan, b200, "megatron").terms[TIME_DATA_INTRA] == 0);
-    for (size_t i = 0; i < LENGTH(devices); i++)
-        for (double before = 0, ranks = 2; ranks <= 1024; ranks *= 2) {
+    for (size_t i = 0; i < LENGTH(devices); i++) {
+        struct cluster cluster = {.device = device_find(NULL, devices[i])};
+        double ranks = cluster.device->pair_bytes_per_s > 0 ? 8 : 2; /* fewer have fewer links of a mesh */
+        for (double before = 0; ranks <= 1024; ranks *= 2) {
             plan.data = (int64_t)ranks;
-            double s =
-                predict(gpt(24, 2048, 16), plan, (struct cluster){.device = device_find(NULL, devices[i])}, "megatron")
-                    .seconds;
+            double s = predict(gpt(24, 2048, 16), plan, cluster, "megatron").seconds;
             assert_true(s >= before);
             before = s;
         }
+    }
 }
 
 /* Launches wait less where the device is slower, but never so much less that a faster device takes longer, and
@@ -662,6 +663,23 @@ TEST(step_predict__offload__frozen_weights_moved)
     plan.quantization = QUANTIZATION_NF4;
     double stored = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_OFFLOAD] - states;
     assert_close(stored / all, 9.0 / 32, 0.01);
+}
+
+/* Two devices of a mesh share what joins these two, all of them what joins each to all others; a switch gives any two
+ * of them everything. */
+TEST(step_predict__group_in_a_mesh__links_to_its_members)
+{
+    struct cluster mesh = {.device = device_find(NULL, "MI300X")}, stated = mesh;
+    struct training_plan two = {.tensor = 2, .sequence = 2048}, all = {.tensor = 8, .sequence = 2048};
+    stated.intra_bytes_per_s = 100e9;
+    double sent = predict(gpt(24, 2048, 16), two, mesh, "megatron").terms[TIME_TENSOR] * 64 / (1 / 2.0);
+    assert_close(predict(gpt(24, 2048, 16), all, mesh, "megatron").terms[TIME_TENSOR] * 448 / (7 / 8.0), sent, 1e-9);
+    assert_close(predict(gpt(24, 2048, 16), two, stated, "megatron").terms[TIME_TENSOR] * 100 * 2, sent, 1e-9);
+    two = (struct training_plan){.data = 2, .sequence = 2048};
+    all = (struct training_plan){.data = 8, .sequence = 2048};
+    sent = predict(gpt(24, 2048, 16), two, mesh, "megatron").terms[TIME_DATA_INTRA] * 64 / (1 / 2.0);
+    assert_close(predict(gpt(24, 2048, 16), all, mesh, "megatron").terms[TIME_DATA_INTRA] * 448 / (7 / 8.0), sent,
+                 1e-9);
 }
 
 /* FSDP2 and DeepSpeed copy what they gather out of a buffer, in each pass, and gradients into one, FSDP neither. */
