@@ -27,7 +27,7 @@ struct space_options {
      * Keys that no spec has, or that a spec lacks, have these values where the file has [model_info]. They do not count
      * towards identity. */
     const double *facts;
-    bool is_single;                /* combinations are asked for one at a time (match_open_single) */
+    bool is_single;                /* combinations are asked for one at a time, not as a product */
     const struct scaling *scaling; /* of recorded_space_build: jobs as they would be so scaled; NULL: as they are */
 };
 

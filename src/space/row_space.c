@@ -514,12 +514,14 @@ int recorded_space_build(const struct sweep *s, struct db *db, const struct spac
                          struct row_space **rows, struct space **out, struct error *e)
 {
     struct job_specs_list jobs = {NULL, 0};
+    struct space_options single = *options;
+    single.is_single = true; /* the jobs are looked at one by one: see row_space_limit */
     *rows = row_space_create(s);
     int rc = db ? read_jobs(db, *rows, options->scaling, &jobs, e) : 0;
     if (rc == 0)
         rc = add_all_keys(s, jobs.count ? db : NULL, *rows, e);
     if (rc == 0)
-        rc = row_space_build(*rows, options, out, e);
+        rc = row_space_build(*rows, &single, out, e);
     if (rc == 0)
         row_space_limit(*rows, *out, jobs.numbers, jobs.count);
     free(jobs.numbers);
