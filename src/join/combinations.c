@@ -16,7 +16,10 @@ struct part {
 
 /* Combinations one by one. */
 struct single {
-    struct range *keys; /* of the one that was looked at last */
+    struct range *keys; /* of the one that was looked at last, as the next two */
+    const struct value **values;
+    int met;       /* whether it meets all; -1: there was none */
+    bool *is_read; /* per key: by a constraint */
     struct scope scope;
     size_t next; /* of the ranks */
 };
@@ -55,30 +58,61 @@ int64_t combination_rank(const int64_t *counts, const int64_t *specs)
 
 /* --- one by one --- */
 
-static struct single single_open(const struct product *p)
+static struct single single_open(const struct product *p, const struct constraints *c)
 {
-    struct single s = {.keys = xcalloc(p->names->key_count + 1, sizeof *s.keys)};
+    const size_t count = p->names->key_count + 1;
+    struct single s = {.keys = xcalloc(count, sizeof *s.keys),
+                       .values = xcalloc(count, sizeof *s.values),
+                       .is_read = xcalloc(count, sizeof *s.is_read),
+                       .met = -1};
     s.scope = evaluator_scope(p->evaluator, s.keys);
+    for (size_t i = 0; i < c->count; i++) {
+        size_t read;
+        const size_t *keys = formula_keys(c->items[i].formula, &read);
+        for (size_t k = 0; k < read; k++)
+            s.is_read[keys[k]] = true;
+    }
     return s;
+}
+
+static void single_close(struct single *s)
+{
+    free_all(s->keys, s->values, s->is_read);
+}
+
+/* Returns whether a constraint may say something else of it than of the one before. */
+static bool bind_single(const struct product *p, struct single *s, const int64_t *specs)
+{
+    bool is_other = s->met < 0;
+    for (size_t k = 0; k < p->names->key_count; k++) {
+        const enum section_kind section = p->names->keys[k].section;
+        if (s->met >= 0 && !s->is_read[k])
+            continue;
+        const struct value *value = specs_value(p->specs[section], specs[section], k);
+        if (s->met >= 0 && value == s->values[k])
+            continue;
+        const struct datum cell = specs_datum_of(value);
+        s->keys[k] = range_of_datum(&cell);
+        s->values[k] = value;
+        is_other = true;
+    }
+    return is_other;
 }
 
 /* 1: it meets all; 0; -1. */
 static int meets(const struct product *p, struct single *s, const struct constraints *c, const int64_t *specs,
                  struct error *e)
 {
-    for (size_t k = 0; k < p->names->key_count; k++) {
-        const enum section_kind section = p->names->keys[k].section;
-        const struct datum cell = specs_datum_of(specs_value(p->specs[section], specs[section], k));
-        s->keys[k] = range_of_datum(&cell);
-    }
-    for (size_t i = 0; i < c->count; i++) {
+    if (!bind_single(p, s, specs))
+        return s->met;
+    s->met = 1;
+    for (size_t i = 0; i < c->count && s->met > 0; i++) {
         unsigned truth = formula_truth(c->items[i].formula, &s->scope);
         if (evaluator_failed(p->evaluator, e))
-            return -1;
-        if (demand_outlook(c->items[i].demand, truth) != OUTLOOK_MET)
-            return 0;
+            return s->met = -1;
+        s->met = demand_outlook(c->items[i].demand, truth) == OUTLOOK_MET;
     }
-    return 1;
+    return s->met;
 }
 
 /* The next of the ranks that meets all. */
@@ -96,12 +130,12 @@ static int next_single(const struct product *p, struct single *s, const struct c
 
 static int count_singles(const struct product *p, const struct constraints *c, int64_t *out, struct error *e)
 {
-    struct single s = single_open(p);
+    struct single s = single_open(p, c);
     int64_t rank, specs[SECTION_COUNT], count = 0;
     int rc;
     while ((rc = next_single(p, &s, c, &rank, specs, e)) > 0)
         count++;
-    free(s.keys);
+    single_close(&s);
     if (rc < 0)
         return -1;
     *out = count;
@@ -230,7 +264,7 @@ struct combinations *combinations_open(const struct product *p, const struct con
     for (size_t i = 0; i < c->count; i++)
         constraints_add(&w->constraints, c->items[i].formula, c->items[i].demand);
     if (p->ranks)
-        w->single = single_open(p);
+        w->single = single_open(p, &w->constraints);
     else {
         make_parts(w);
         begin(w);
@@ -244,7 +278,8 @@ void combinations_close(struct combinations *w)
         return;
     for (size_t i = 0; i < w->all; i++)
         solver_free(w->heap[i].solver);
-    free_all(w->heap, w->single.keys, w->constraints.items, w);
+    single_close(&w->single);
+    free_all(w->heap, w->constraints.items, w);
 }
 
 void combinations_seek(struct combinations *w, int64_t rank)
