@@ -82,7 +82,11 @@ static int add_seen(struct prediction_report *r, const struct predicted_row *row
     static const struct prediction none = {.where = {.framework = NULL}};
     const struct prediction *p = row->prediction ? row->prediction : &none;
     const bool m = p->has_memory, t = p->has_time, o = p->has_probability;
-    const char *memory_note = p->by_line ? ", by the line through runs" : p->memory_calibrated ? "" : ", uncalibrated";
+    OWNED char *memory_note = xasprintf("%s%s",
+                                        p->by_line             ? ", by the line through runs"
+                                        : p->memory_calibrated ? ""
+                                                               : ", uncalibrated",
+                                        p->lengths_unknown && !p->by_line ? ", as samples may differ in length" : "");
     OWNED char *time_note =
         xasprintf("%s%s", p->time_calibrated ? "" : ", uncalibrated", p->by_baseline ? ", by a constant MFU" : "");
     const int64_t by_evidence =

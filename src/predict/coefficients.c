@@ -78,6 +78,7 @@ static const struct coefficient_member memory_members[] = {
     M(te_logit_bytes),
     M(gathered_logits),
     M(logit_slack),
+    M(length_pieces),
     M(frees_gradients),
     M(expert_imbalance),
     M(reduce_elements),

@@ -90,6 +90,7 @@ struct memory_coefficients {
     double te_logit_bytes;     /* the same with TransformerEngine's kernel */
     double gathered_logits;    /* not 0: tensor-parallel ranks gather all logits for the loss */
     double logit_slack;        /* of logit_bytes, reserved but not allocated: a free block that is too small */
+    double length_pieces;      /* of the logits' bytes, held besides if batches differ in length: stage_memory.h */
     double frees_gradients;    /* not 0: gradients do not exist before the first backward pass of a step */
     double hidden_bytes;       /* per token and hidden unit: temporary gathered inputs and gradients */
     double expert_imbalance;   /* tokens of the busiest expert rank divided by the mean */

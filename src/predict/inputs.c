@@ -183,6 +183,9 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     s->plan.gathers_in_turn =
         prefetch->kind &&
         (!is_on(prefetch) || (prefetch->kind == INPUT_TEXT && strcasecmp(prefetch->text, "no_prefetch") == 0));
+    bool is_mean = s->plan.padding_free && s->plan.mean_tokens >= s->plan.sequence;
+    if (values[AT_PACKING].kind || s->plan.padding_free)
+        s->plan.lengths = is_mean || is_on(&values[AT_PACKING]) ? LENGTHS_EQUAL : LENGTHS_VARY;
     if (is_on(&values[AT_CHUNKED_LOSS]))
         s->plan.loss = LOSS_LINEAR;
     if (is_on(&values[AT_DISTRIBUTED_OPTIMIZER]) && s->plan.zero_stage == 0)

@@ -10,6 +10,7 @@
  *   sequence_parallel, flash_attention, recompute_allgather, chunked_loss, backward_prefetch: no, yes, yes, no,
  *                        yes
  *   recompute_modules, lora_targets    names separated by blanks, commas or plus signs; unknown names are rejected
+ *   packing              not known; no with padding_free, unless mean_tokens is seq
  *   quantization         nf4 with peft = qlora
  *   precision            fp32 if bf16 or fp16 is given and neither is on; else bf16
  * Pure. */

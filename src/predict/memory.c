@@ -165,7 +165,7 @@ int memory_predict_measured(const struct measured_model *model, const struct tra
     if (plan->zero_stage > 0 && plan_replicas(plan) > 1)
         terms[MEMORY_BUFFERS] = 2 * fmin(p.first.parameters, plan->zero_stage < 3 ? coefficients->reduce_elements
                                                                                   : coefficients->prefetch_elements);
-    stage_weigh(coefficients, kept, stage_unusable(plan, coefficients), &p.first);
+    stage_weigh(coefficients, kept, stage_unusable(plan, coefficients), 0, &p.first);
     p.most = p.last = p.first;
     p.parameters = p.trainable = model->parameters;
     p.host_bytes = host_bytes(plan, cluster, model->parameters);

@@ -156,6 +156,9 @@ enum quantization {
  *             holds fewer layers */
 enum stage_split { SPLIT_UNIFORM = 0, SPLIT_BY_COST };
 
+/* Whether each sequence of a batch has `sequence` tokens (packed, or padded to that) or batches differ in length. */
+enum lengths { LENGTHS_UNKNOWN = 0, LENGTHS_EQUAL, LENGTHS_VARY };
+
 /* Zero stands for 1 where nothing else is said; for an enum it is the first enumerator. */
 struct training_plan {
     int64_t tensor, pipeline, virtual_stages, data, context, expert;
@@ -202,7 +205,8 @@ struct training_plan {
     enum adapter_kernel adapters;
     enum expert_kernel experts;
     enum quantization_kernel quantized_by;
-    bool padding_mask;        /* attention of the framework or of sdpa gets one */
+    bool padding_mask; /* attention of the framework or of sdpa gets one */
+    enum lengths lengths;
     bool padding_free;        /* sequences are as long as they are, `sequence` at most */
     int64_t mean_tokens;      /* of padding-free ones, on average; 0: not known, so `sequence` */
     int64_t packed_tokens;    /* tokens per document of a packed sequence, which see only each other; 0: no packing */

@@ -40,6 +40,7 @@ struct verdict_case {
     const struct cluster *cluster;
     const struct framework *framework;
     double certain, risky;
+    bool counts_held; /* memory is counted with what the allocator holds without using it */
 };
 
 /* Bytes that must fit, and how many of them are model states. */
@@ -162,12 +163,29 @@ static struct memory_need other_need(const struct verdict_case *c, struct memory
     return need_of_variant(c, &plan, as_said);
 }
 
+/* The factor on all that is reserved if batches differ in length, where no key says; at most to a full device. */
+static double other_lengths(const struct verdict_case *c, const struct prediction *out)
+{
+    struct training_plan plan = c->subject->plan;
+    struct memory_prediction vary;
+    struct error ignored;
+    double room = out->usable_bytes > 0 ? out->usable_bytes - out->memory.reserve_bytes : INFINITY;
+    if (plan.lengths != LENGTHS_UNKNOWN || c->framework->memory.length_pieces == 0 || c->subject->is_measured)
+        return 1;
+    plan.lengths = LENGTHS_VARY;
+    if (memory_predict(&c->subject->architecture, &plan, c->cluster, &c->framework->memory, &vary, &ignored) < 0)
+        return 1;
+    return fmax(1, fmin(vary.most.bytes, room) / out->memory.most.bytes);
+}
+
 /* Widens the interval of `out->memory` to what a release that keeps gathered inputs needs, and returns that need; what
  * is predicted, if keys say which it is or releases do not differ. */
 static struct memory_need verdict_widen(const struct verdict_case *c, struct prediction *out)
 {
     struct memory_need needed = need_of(&out->memory, c->framework), other = other_need(c, needed);
-    out->memory.other = fmax(1, other.bytes / needed.bytes);
+    double lengths = c->counts_held ? other_lengths(c, out) : 1;
+    out->lengths_unknown = lengths > 1;
+    out->memory.other = fmax(1, other.bytes / needed.bytes) * lengths;
     out->memory.high_bytes *= out->memory.other;
     out->memory.least = chunked_need(c, needed).bytes / needed.bytes;
     out->memory.low_bytes *= out->memory.least;
@@ -239,7 +257,7 @@ static feature_set features_of_plan(const struct subject *s, const struct device
         [FEATURE_ADAPTERS] = plan->tuning != TUNING_FULL,
         [FEATURE_DEVICE] = device && !device->measured,
         [FEATURE_SPREAD] = is_spread(s, device),
-        [FEATURE_LENGTHS] = plan_mean_sequence(plan) != plan->sequence,
+        [FEATURE_LENGTHS] = plan_mean_sequence(plan) != plan->sequence || plan->lengths == LENGTHS_VARY,
         [FEATURE_OTHER_ADAPTERS] = plan->tuning > TUNING_LORA,
         [FEATURE_OTHER_QUANTIZATION] = plan->quantization > QUANTIZATION_GPTQ,
         [FEATURE_QUANTIZATION] = plan->quantization != QUANTIZATION_NONE && plan->quantization <= QUANTIZATION_GPTQ,
@@ -585,7 +603,8 @@ static bool shares_device(const struct subject *s)
 static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s,
                        const struct cluster *cluster, const struct framework *row)
 {
-    const struct verdict_case question = {s, cluster, row, p->options.certain, p->options.risky};
+    const bool counts_held = p->options.counter != COUNTS_ALLOCATED;
+    const struct verdict_case question = {s, cluster, row, p->options.certain, p->options.risky, counts_held};
     struct prediction *out = &p->prediction;
     struct error ignored;
     out->has_memory =

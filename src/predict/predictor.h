@@ -83,6 +83,7 @@ struct prediction {
     feature_set features; /* what is unusual about the plan */
     bool memory_calibrated, time_calibrated, by_baseline;
     bool by_evidence[PREDICTED_QUANTITIES]; /* the interval comes from the comparisons (evidence.h) */
+    bool lengths_unknown;                   /* no key says whether batches differ in length: the interval has both */
     bool by_line; /* memory comes from the line through measurements of its class; the terms stay the model's */
     struct place_of_measurement where; /* borrowed from the predictor or the inputs */
 };

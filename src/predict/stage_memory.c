@@ -206,12 +206,32 @@ double stage_unusable(const struct training_plan *plan, const struct memory_coef
     return is_sharded ? fmax(c->unusable, c->unusable_sharded) : c->unusable;
 }
 
-void stage_weigh(const struct memory_coefficients *c, double kept, double unusable, struct memory_stage *out)
+/* What the allocator holds of batches of other lengths. A batch longer than all before it finds no free block for its
+ * logits, so that it takes new ones (c10/cuda/CUDACachingAllocator.cpp: best fit, no block grows, and none goes back
+ * before memory runs out). The three in fp32 that are alive at once (12 bytes a logit) stay for each such record. Of n
+ * batches in random order, ln(n) + 0.6 are records; other tensors fit into the pieces of shorter ones. That allocator,
+ * replayed over a thousand batches of models from 1B to 34B with uniform and lognormal lengths, holds 4.3 times the
+ * longest batch's logits in the median, and 2.4 to 8 in nine of ten; where logits are few, half of all activations.
+ * With equal lengths, it holds what measured runs on H100 do. */
+#define PIECES_OF_ACTIVATIONS 0.5
+
+static double length_pieces(const struct plan_memory *m, const double *terms)
+{
+    double logits = terms[MEMORY_LOGITS] > 0 ? loss_bytes(m) * logit_count(m) : 0;
+    if (m->plan->lengths != LENGTHS_VARY || m->c->length_pieces == 0)
+        return 0;
+    return fmax(m->c->length_pieces * logits,
+                PIECES_OF_ACTIVATIONS * (terms[MEMORY_ACTIVATIONS] + terms[MEMORY_WORKING] + logits));
+}
+
+void stage_weigh(const struct memory_coefficients *c, double kept, double unusable, double held,
+                 struct memory_stage *out)
 {
     for (int i = 0; i < MEMORY_TERM_COUNT; i++)
         out->bytes += c->weights[i] * out->terms[i];
     out->allocated_bytes = out->bytes - out->slack - c->weights[MEMORY_ACTIVATIONS] * (c->fragmentation - 1) * kept;
-    double pieces = fmax(0, out->allocated_bytes / (1 - unusable) - out->bytes);
+    double needed = fmax(out->allocated_bytes / (1 - unusable), out->allocated_bytes + held);
+    double pieces = fmax(0, needed - out->bytes);
     out->terms[MEMORY_BASE] += pieces;
     out->bytes += c->weights[MEMORY_BASE] * pieces;
     out->slack += c->weights[MEMORY_BASE] * pieces;
@@ -253,6 +273,7 @@ enum phase {
 
 struct phase_load {
     double kept;            /* activations, without fragmentation */
+    double held;            /* what batches of other lengths left */
     double gradients;       /* those that exist only from the first backward pass on */
     double step, flat_step; /* temporaries of the step, and the part of them in one block */
 };
@@ -271,10 +292,11 @@ static void take_phase(const struct plan_memory *m, const struct memory_stage *a
     out->terms[MEMORY_LOGITS] = phase == PHASE_LOGITS ? all->terms[MEMORY_LOGITS] : 0;
     out->terms[MEMORY_WORKING] = phase == PHASE_LOGITS || phase == PHASE_STEP ? 0 : all->terms[MEMORY_WORKING];
     out->terms[MEMORY_BUFFERS] = phase == PHASE_STEP ? l->step : all->terms[MEMORY_BUFFERS];
-    stage_weigh(m->c, kept, stage_unusable(m->plan, m->c), out);
+    stage_weigh(m->c, kept, stage_unusable(m->plan, m->c), l->held, out);
 }
 
-static struct phase_load phase_load_of(const struct plan_memory *m, double dense, double experts, double kept)
+static struct phase_load phase_load_of(const struct plan_memory *m, double dense, double experts, double kept,
+                                       double held)
 {
     double parameters = stepped(m, dense, m->replicas) + stepped(m, experts, m->expert_replicas);
     double flat = flat_step_bytes(m) * parameters, step = step_bytes(m) * parameters + flat;
@@ -282,7 +304,7 @@ static struct phase_load phase_load_of(const struct plan_memory *m, double dense
     step = fmax(step, sums ? m->c->tied_sum * m->vocab_weights / (double)m->plan->tensor : 0);
     bool is_first = m->c->frees_gradients != 0 && m->plan->micro_batches == 1 && m->plan->tuning == TUNING_FULL;
     double gradients = gradients_of(m, dense, m->replicas) + gradients_of(m, experts, m->expert_replicas);
-    return (struct phase_load){kept, is_first ? gradients : 0, step, flat};
+    return (struct phase_load){kept, held, is_first ? gradients : 0, step, flat};
 }
 
 /* Weighs the terms of the phase that needs most, or of all together if phases are not known. */
@@ -291,7 +313,7 @@ static void weigh_peak(const struct plan_memory *m, const struct phase_load *l, 
     out->slack = out->terms[MEMORY_LOGITS] > 0 ? m->c->weights[MEMORY_LOGITS] * logit_slack(m) : 0;
     const struct memory_stage all = *out;
     if (m->c->phases == 0) {
-        stage_weigh(m->c, l->kept, stage_unusable(m->plan, m->c), out);
+        stage_weigh(m->c, l->kept, stage_unusable(m->plan, m->c), l->held, out);
         return;
     }
     for (int phase = 0; phase < PHASES; phase++) {
@@ -403,6 +425,7 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
         m->layer_set + m->c->hidden_bytes * plan_tokens(m->plan) * (double)m->a->hidden + frozen_gradients(m, layers);
     terms[MEMORY_LOGITS] = stage == m->head_stage ? logit_bytes(m) + cache_bytes(m, layers) : 0;
     terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters);
-    const struct phase_load phases = phase_load_of(m, load.trained_dense, load.trained_experts, kept);
+    const struct phase_load phases =
+        phase_load_of(m, load.trained_dense, load.trained_experts, kept, length_pieces(m, terms));
     weigh_peak(m, &phases, out);
 }

@@ -21,6 +21,7 @@
  *                embedding its input of 2·T·h (both / t with sequence parallelism)
  *   buckets      below stage 2, with more than one rank: bucket_copy · the gradients of trained parameters  [12]
  *   cast         under autocast (layer_memory.h), with the logits: 2·V·h/t, the head's weights
+ *   pieces       where batches differ in length, reserved but not allocated: length_pieces of the logits     [13]
  *
  * Under full recompute, GPTBigCode (coefficients.h, gpt_bigcode) holds 2·T·(a·d + 2·d) per layer, in fp32 4, along with
  * the logits: the cached keys and values are a view of a tensor that has the queries, too. Its loss takes half the
@@ -40,7 +41,8 @@
  * layers, and the embedding and head stay gathered. Frozen leading layers keep no activations.
  *
  * Sources: [1] arXiv 1910.02054, section 3.1 · [4] Megatron-LM theoretical_memory_usage.py ·
- * [12] torch nn/parallel/distributed.py, gradient_as_bucket_view. Pure. */
+ * [12] torch nn/parallel/distributed.py, gradient_as_bucket_view ·
+ * [13] torch c10/cuda/CUDACachingAllocator.cpp: see length_pieces in stage_memory.c. Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -92,8 +94,9 @@ void stage_add_states(const struct plan_memory *m, double parameters, double rep
 /* The share of reserved memory that is free, but in pieces too small to use. */
 double stage_unusable(const struct training_plan *plan, const struct memory_coefficients *c);
 
-/* Sets bytes, allocated_bytes and slack from the terms; memory that is unusable beyond them is added to the base term
- * and to slack. `kept`: activations before fragmentation. */
-void stage_weigh(const struct memory_coefficients *c, double kept, double unusable, struct memory_stage *out);
+/* Sets bytes, allocated_bytes and slack from the terms; memory that is unusable, or held of other batches, beyond them
+ * is added to the base term and to slack. `kept`: activations before fragmentation. */
+void stage_weigh(const struct memory_coefficients *c, double kept, double unusable, double held,
+                 struct memory_stage *out);
 
 void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory_stage *out);

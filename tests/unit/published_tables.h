@@ -185,7 +185,8 @@ static const struct given torchtitan[] = {
         COLUMN("vocab"), FROM("tied_embeddings", "tied"), COLUMN("experts"), FROM("experts_per_token", "topk"),        \
         COLUMN("seq"), FROM("micro_batch", "mbs"), FROM("gradient_accumulation", "grad_acc"), FROM("dp", "gpus"),      \
         ALWAYS("zero_stage", "3"), ALWAYS("recompute", "full"), ALWAYS("device", "A100-80GB"),                         \
-        FROM("devices_per_node", "gpus"), ALWAYS("optimizer_kernel", "foreach")
+        FROM("devices_per_node", "gpus"), ALWAYS("optimizer_kernel", "foreach"),                                       \
+        ALWAYS("packing", "1") /* scripts/benchmarks/benchmark.py, packing_matrix */
 #define FUSED ALWAYS("loss_kernel", "fused"), ALWAYS("norm_kernel", "fused")
 static const struct given fms[] = {FMS, END};
 static const struct given fms_fused[] = {FMS, FUSED, END};

@@ -688,6 +688,41 @@ TEST(predictor_predict__releases_of_torchtitan__interval_of_both_losses)
     predictor_free(p);
 }
 
+/* The allocator keeps the pieces of shorter batches until memory runs out: more is reserved, no more is needed. */
+TEST(predictor_predict__batches_of_different_lengths__pieces_of_shorter_ones)
+{
+    struct input_value v[INPUT_COUNT];
+    const struct predictor_options options = {.framework = "hf-trainer", .counter = COUNTS_ALLOCATED};
+    struct predictor *p = create("hf-trainer"), *allocated = NULL;
+    struct error e = ERROR_INIT;
+    assert_int_equal(predictor_create(&options, &allocated, &e), 0);
+    fill_gpt(v);
+    set_text(v, "device", "H100");
+    set_text(v, "recompute", "full");
+    const struct prediction either = *predict(p, v), any = *predict(allocated, v);
+    set_number(v, "packing", 1);
+    const struct prediction equal = *predict(p, v);
+    assert_true(any.measured_high == predict(allocated, v)->measured_high);
+    set_number(v, "packing", 0);
+    const struct prediction vary = *predict(p, v);
+    double logits = 4 * 1024 * 50257, pieces = vary.memory.most.bytes - vary.memory.most.allocated_bytes;
+    assert_float_equal(pieces / (12 * logits), 4.3, 0.01);
+    assert_true(equal.memory.most.allocated_bytes == vary.memory.most.allocated_bytes);
+    assert_true(either.memory.most.bytes == equal.memory.most.bytes && !(equal.features & 1U << FEATURE_LENGTHS));
+    assert_float_equal(either.measured_high / equal.measured_high, vary.memory.most.bytes / equal.memory.most.bytes,
+                       1e-9);
+    assert_true(either.lengths_unknown && !equal.lengths_unknown && !vary.lengths_unknown);
+    set_text(v, "loss_kernel", "linear");
+    assert_true(predict(p, v)->memory.most.slack > 0.5 * vary.memory.most.terms[MEMORY_ACTIVATIONS]);
+    set_text(v, "loss_kernel", "eager");
+    set_number(v, "micro_batch", 48); /* as much as the device has, which it still fits */
+    const struct prediction *full = predict(p, v);
+    assert_float_equal(full->memory.most.bytes, full->usable_bytes - full->memory.reserve_bytes, 1);
+    assert_true(full->verdict == OOM_FITS);
+    predictor_free(allocated);
+    predictor_free(p);
+}
+
 /* A small model waits for the host; a large one does not. */
 TEST(predictor_predict__steps_of_launches__are_a_feature)
 {
