@@ -62,6 +62,7 @@ static const struct coefficient_member memory_members[] = {
     M(adapter),
     M(adapters_compared),
     M(quantised_inputs),
+    M(unpacked),
     M(phases),
     M(recipes),
     M(default_stage),

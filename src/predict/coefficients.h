@@ -67,6 +67,7 @@ struct memory_coefficients {
     /* Not 0: this framework's adapters were compared with measurements. */
     double adapters_compared;
     double quantised_inputs; /* bytes that a product with quantised weights keeps per number of its input */
+    double unpacked;         /* bytes that a product keeps per GPTQ weight that torch's operations unpack: tuning.h */
     double step;             /* temporaries of an optimizer that is not fused; sharded like its states */
     double fuses_step;       /* not 0: the optimizer is fused unless a key says otherwise */
     double flat_step;        /* stages 0 to 2: further temporaries, if the step flattens gradients into one block */

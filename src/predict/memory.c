@@ -56,8 +56,9 @@ static void set_adapted_layer(struct plan_memory *m)
     double whole = kept + scale * scores, dropped = layer_drops_scores(plan) ? kept : whole;
     bool full = plan->recompute == RECOMPUTE_FULL;
     m->layer_kept = full ? scale * checkpoint * (double)m->a->hidden / layer_outer_degree(plan) : dropped;
-    m->layer_set =
-        (full ? whole : whole - dropped) + scale * tuning_passing(m->a, plan) + tuning_dense_matrices(m->a, plan);
+    bool unpacked = tuning_unpacked(plan, m->c) > 0;
+    double backward = scale * tuning_passing(m->a, plan) + tuning_dense_matrices(m->a, plan, unpacked);
+    m->layer_set = (full ? whole : whole - dropped) + fmax(backward, unpacked ? tuning_unpacking(m->a, plan) : 0);
 }
 
 static void set_adapters(struct plan_memory *m)
@@ -75,13 +76,14 @@ static void set_adapters(struct plan_memory *m)
     set_adapted_layer(m);
 }
 
-/* Adds a layer's matrices, cast for its products, which are there until its backward pass: layer_memory.h. */
+/* Adds a layer's matrices, cast or unpacked for its products, which are there until its backward pass: layer_memory.h,
+ * tuning.h. */
 static void add_cast_weights(struct plan_memory *m)
 {
-    if (!layer_autocasts(m->plan, m->c) || m->plan->quantization != QUANTIZATION_NONE)
-        return;
-    double cast = 2 * (m->whole.layer.attention + m->whole.layer.mlp) / (double)m->plan->tensor;
-    cast += 2 * m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
+    bool casts = layer_autocasts(m->plan, m->c) && m->plan->quantization == QUANTIZATION_NONE;
+    double each = casts ? 2 : tuning_unpacked(m->plan, m->c);
+    double cast = each * (m->whole.layer.attention + m->whole.layer.mlp) / (double)m->plan->tensor;
+    cast += each * m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
     *(m->plan->recompute == RECOMPUTE_FULL ? &m->layer_set : &m->layer_kept) += cast;
 }
 

@@ -319,9 +319,26 @@ double tuning_traffic(const struct architecture *a, const struct training_plan *
     return wide * (in * w.in + out * w.out) / (double)plan->tensor;
 }
 
-double tuning_dense_matrices(const struct architecture *a, const struct training_plan *plan)
+static double largest_matrix(const struct architecture *a, const struct training_plan *plan)
 {
     double width = a->experts > 0 ? (double)a->expert_ffn : (double)a->ffn;
-    double largest = (double)a->hidden * fmax(width, (double)a->heads * (double)a->head_dim) / (double)plan->tensor;
-    return 2 * largest * ((plan->quantization != QUANTIZATION_NONE) + 2 * (plan->tuning == TUNING_DORA));
+    return (double)a->hidden * fmax(width, (double)a->heads * (double)a->head_dim) / (double)plan->tensor;
+}
+
+double tuning_unpacked(const struct training_plan *plan, const struct memory_coefficients *c)
+{
+    if (plan->quantization != QUANTIZATION_GPTQ || plan->quantized_by == QUANTIZED_FUSED)
+        return 0;
+    return plan->quantized_by == QUANTIZED_UNPACKED ? 2 : c->unpacked;
+}
+
+double tuning_dense_matrices(const struct architecture *a, const struct training_plan *plan, bool unpacked)
+{
+    bool dequantised = plan->quantization != QUANTIZATION_NONE && !unpacked;
+    return 2 * largest_matrix(a, plan) * (dequantised + 2 * (plan->tuning == TUNING_DORA));
+}
+
+double tuning_unpacking(const struct architecture *a, const struct training_plan *plan)
+{
+    return 3 * largest_matrix(a, plan);
 }

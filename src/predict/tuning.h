@@ -33,7 +33,8 @@
  *                            return fp32 and 4-bit products, whose output has their input's type, follow     [6]
  *   temporary in the backward pass: 6·f for gradients of the MLP's product, of the activation and of the other factor,
  *   4·f if not gated (for an expert, of its own tokens); the largest matrix, dequantised to 2 bytes, and twice that for
- *   DoRA, which adds the product of its factors to it.
+ *   DoRA, which adds the product of its factors to it. GPTQ unpacked by torch's operations: no more in the backward
+ *   pass, but every matrix of a layer is kept in 2 bytes until then, and the last one unpacked takes 3 more    [10]
  *
  * A frozen matrix keeps no input, because no gradient of its weights is needed.
  *
@@ -42,7 +43,8 @@
  * [5] bitsandbytes autograd/_functions.py, MatMul4Bit, until commit 9e753741 (July 2024) ·
  * [6] torch.amp, "CUDA Ops that can autocast to float32"; bitsandbytes nn/modules.py, Linear4bit ·
  * [7] peft tuners/adalora, ia3, oft, vera: layer.py · [8] peft utils/other.py, ModulesToSaveWrapper ·
- * [9] arXiv 2401.06118, 1x16; transformers utils/quantization_config.py, HqqConfig, TorchAoConfig. Pure. */
+ * [9] arXiv 2401.06118, 1x16; transformers utils/quantization_config.py, HqqConfig, TorchAoConfig ·
+ * [10] auto_gptq nn_modules/qlinear/qlinear_cuda_old.py: an int32 shift cast to int8. Pure. */
 #pragma once
 
 #include "predict/architecture.h"
@@ -85,5 +87,12 @@ double tuning_passing(const struct architecture *a, const struct training_plan *
 double tuning_traffic(const struct architecture *a, const struct training_plan *plan,
                       const struct memory_coefficients *c, double forward_passes);
 
-/* Bytes of a layer's temporary matrices: the dequantised one, and DoRA's product. */
-double tuning_dense_matrices(const struct architecture *a, const struct training_plan *plan);
+/* Bytes per weight that a product unpacked by torch's operations keeps; 0: none is. */
+double tuning_unpacked(const struct training_plan *plan, const struct memory_coefficients *c);
+
+/* Bytes of a layer's temporary matrices in the backward pass: the dequantised one, which `unpacked` weights do not
+ * have, and DoRA's product. */
+double tuning_dense_matrices(const struct architecture *a, const struct training_plan *plan, bool unpacked);
+
+/* Bytes of the widest matrix while it is unpacked, beyond those that are kept. */
+double tuning_unpacking(const struct architecture *a, const struct training_plan *plan);

@@ -154,7 +154,30 @@ TEST(tuning_kept__llama__terms_of_the_header)
     plan.lora_dropout = true;
     assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 9 * HIDDEN + heads + 3 * HIDDEN + mlp, 1e-12);
     assert_close(tuning_passing(&a, &plan), 6 * FFN, 1e-12);
-    assert_close(tuning_dense_matrices(&a, &plan), 2 * HIDDEN * FFN, 1e-12);
+    assert_close(tuning_dense_matrices(&a, &plan, false), 2 * HIDDEN * FFN, 1e-12);
+}
+
+/* What torch's operations unpacked of GPTQ's weights is kept for the backward pass; a kernel unpacks again. */
+TEST(memory_predict__gptq_unpacked__matrices_until_the_backward_pass)
+{
+    struct training_plan plan = lora;
+    const double fragmentation = framework_find("deepspeed")->memory.fragmentation, passing = 2 * 32 * 6 * FFN;
+    plan.quantization = QUANTIZATION_GPTQ;
+    for (int full = 0; full < 2; full++) {
+        plan.recompute = full ? RECOMPUTE_FULL : RECOMPUTE_NONE;
+        plan.quantized_by = QUANTIZED_FUSED;
+        const struct memory_prediction fused = predict(llama(), plan, "deepspeed");
+        plan.quantized_by = QUANTIZED_UNPACKED;
+        const struct memory_prediction kept = predict(llama(), plan, "deepspeed");
+        const double bytes = predict(llama(), plan, "hf-trainer").most.bytes;
+        plan.quantized_by = QUANTIZED_FRAMEWORK;
+        assert_true(predict(llama(), plan, "hf-trainer").most.bytes == bytes);
+        const double *with = kept.most.terms, *without = fused.most.terms;
+        assert_close(with[MEMORY_ACTIVATIONS] - without[MEMORY_ACTIVATIONS],
+                     full ? 0 : fragmentation * LAYERS * 2 * BLOCK, 1e-9);
+        assert_close(with[MEMORY_WORKING] - without[MEMORY_WORKING],
+                     (full ? 2 * BLOCK : 0) + 3 * HIDDEN * FFN - (passing + 2 * HIDDEN * FFN), 1e-9);
+    }
 }
 
 TEST(memory_predict__frozen_layers__no_states_and_nothing_kept)
