@@ -55,6 +55,7 @@ static const struct coefficient_member memory_members[] = {
     M(bucket_copy),
     M(tied_sum),
     M(wide_norms),
+    M(wide_scores),
     M(gpt_bigcode),
     M(step),
     M(fuses_step),

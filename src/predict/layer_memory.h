@@ -16,6 +16,8 @@
  *   latent       in place of attention: T·((4·q + 4·c + 2·r)/o + (4·a·(d + r) + 4·a·w)/t)              [7]
  *   scores       T·a·s·2 / t, with dropout 5 in place of 2; none with flash attention or selective     [2]
  *                recompute
+ *     wide       a Llama's (wide_scores): T·a·s·4 more, with dropout 2, as the softmax is in fp32 and   [12]
+ *                then narrowed; 6 while its gradient passes, in fp32 before and after, and in 16 bits
  *   full         full recompute: 2·T·h, / t with sequence parallelism, in place of all of these        [2]
  *   some layers  of each stage recompute (plan_recompute_share), the others keep all; by groups of n   [9]
  *                layers (uniform) one input is kept for n layers, and n layers' sets are there at once
@@ -42,7 +44,8 @@
  * [6] Megatron-LM core/transformer/moe/token_dispatcher.py · [7] core/transformer/multi_latent_attention.py ·
  * [8] torchtitan's list of operations for torch.utils.checkpoint · [9] core/transformer/transformer_config.py ·
  * [10] nanotron parallel/tensor_parallel/functional.py, column_linear: tp_recompute_allgather ·
- * [11] torch aten/src/ATen/autocast_mode.cpp: casts of parameters alone are cached. Pure. */
+ * [11] torch aten/src/ATen/autocast_mode.cpp: casts of parameters alone are cached ·
+ * [12] transformers models/llama/modeling_llama.py, eager_attention_forward. Pure. */
 #pragma once
 
 #include <stdbool.h>

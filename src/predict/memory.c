@@ -87,6 +87,21 @@ static void add_cast_weights(struct plan_memory *m)
     *(m->plan->recompute == RECOMPUTE_FULL ? &m->layer_set : &m->layer_kept) += cast;
 }
 
+/* Adds what unfused scores take beyond layer_score_bytes where their softmax is in fp32: layer_memory.h. */
+static void add_wide_scores(struct plan_memory *m)
+{
+    const struct training_plan *plan = m->plan;
+    bool is_wide = m->c->wide_scores != 0 && m->a->family == ARCHITECTURE_LLAMA && !plan_is_fp32(plan);
+    if (plan->flash_attention || !is_wide)
+        return;
+    double scores = plan_tokens(plan) * layer_score_bytes(m->a, plan) / (m->a->dropout ? 5 : 2);
+    double kept = (m->a->dropout ? 2 : 4) * scores;
+    m->layer_set += kept + 6 * scores;
+    if (plan->recompute != RECOMPUTE_FULL && !layer_drops_scores(plan))
+        m->layer_kept += kept;
+    m->layer_whole += m->layer_whole > 0 ? kept : 0;
+}
+
 /* Under a uniform split the first stage has the most layers and micro-batches in flight, so that only it and
  * the one with the head can be the most loaded. */
 static int64_t next_candidate(const struct plan_memory *m, int64_t stage)
@@ -125,6 +140,7 @@ int memory_predict(const struct architecture *a, const struct training_plan *pla
     add_cast_weights(&m);
     if (recomputes_some(plan))
         set_some_layers(&m);
+    add_wide_scores(&m);
     if (plan->dispatcher == DISPATCH_ALL_GATHER)
         m.layer_set += 2 * plan_tokens(plan) * (double)a->hidden * (double)(plan->expert - 1);
     m.replicas = plan_replicas(plan);

@@ -157,6 +157,32 @@ TEST(tuning_kept__llama__terms_of_the_header)
     assert_close(tuning_dense_matrices(&a, &plan, false), 2 * HIDDEN * FFN, 1e-12);
 }
 
+/* transformers' softmax of scores is in fp32, of which every layer keeps 6 bytes in place of 2 unless it recomputes. */
+TEST(memory_predict__scores_of_a_llama__softmax_in_fp32)
+{
+    const double scores = 2 * 32 * 8 * 32;
+    const struct cluster cluster = {.devices_per_node = 8};
+    struct memory_coefficients c = framework_find("hf-trainer")->memory;
+    struct architecture a = llama();
+    c.phases = 0;
+    for (int full = 0; full < 2; full++)
+        for (int adapters = 0; adapters < 2; adapters++) {
+            struct training_plan plan = adapters ? lora : (struct training_plan){.sequence = 32, .micro_batch = 2};
+            struct memory_prediction eager, flash;
+            struct error e = ERROR_INIT;
+            plan.recompute = full ? RECOMPUTE_FULL : RECOMPUTE_NONE;
+            plan.flash_attention = false;
+            completed(&a, &plan);
+            assert_int_equal(memory_predict(&a, &plan, &cluster, &c, &eager, &e), 0);
+            plan.flash_attention = true;
+            assert_int_equal(memory_predict(&a, &plan, &cluster, &c, &flash, &e), 0);
+            const double *with = eager.most.terms, *without = flash.most.terms;
+            assert_close(with[MEMORY_ACTIVATIONS] - without[MEMORY_ACTIVATIONS],
+                         full ? 0 : c.fragmentation * LAYERS * 6 * scores, 1e-9);
+            assert_close(with[MEMORY_WORKING] - without[MEMORY_WORKING], (full || !adapters ? 12 : 10) * scores, 1e-9);
+        }
+}
+
 /* What torch's operations unpacked of GPTQ's weights is kept for the backward pass; a kernel unpacks again. */
 TEST(memory_predict__gptq_unpacked__matrices_until_the_backward_pass)
 {
