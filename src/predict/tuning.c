@@ -168,10 +168,22 @@ double tuning_weight_bytes(const struct training_plan *plan)
     return bytes[plan->quantization];
 }
 
+static bool is_in_4_bits(const struct training_plan *plan)
+{
+    return plan->quantization == QUANTIZATION_NF4 || plan->quantization == QUANTIZATION_NF4_DOUBLE;
+}
+
 bool tuning_is_wide(const struct architecture *a, const struct training_plan *plan, const struct memory_coefficients *c)
 {
-    bool in_4_bits = plan->quantization == QUANTIZATION_NF4 || plan->quantization == QUANTIZATION_NF4_DOUBLE;
-    return plan->kbit_preparation || layer_autocasts(plan, c) || (in_4_bits && c->wide_norms != 0 && !a->rms_norm);
+    return plan->kbit_preparation || layer_autocasts(plan, c) ||
+           (is_in_4_bits(plan) && c->wide_norms != 0 && !a->rms_norm);
+}
+
+/* 4-bit products answer in the type of what they read. */
+static double mlp_scale(const struct architecture *a, const struct training_plan *plan,
+                        const struct memory_coefficients *c)
+{
+    return is_in_4_bits(plan) && tuning_is_wide(a, plan, c) ? 2 : 1;
 }
 
 /* Bytes kept of the one input that all these modules read, with or without adapters; `kept`: it is kept anyway. */
@@ -219,7 +231,7 @@ static double mlp_kept(const struct architecture *a, const struct training_plan 
     if (width == 0)
         return 0;
     mlp_modules(a, width, modules);
-    return (a->gated_mlp ? 6 : 2) * width + inputs_kept(plan, c, modules, 3, false) +
+    return mlp_scale(a, plan, c) * (a->gated_mlp ? 6 : 2) * width + inputs_kept(plan, c, modules, 3, false) +
            inputs_kept(plan, c, modules + 3, 1, false) + outputs_kept(plan, modules, LENGTH(modules));
 }
 
@@ -250,9 +262,11 @@ double tuning_kept(const struct architecture *a, const struct training_plan *pla
            sparse * experts / o;
 }
 
-double tuning_passing(const struct architecture *a, const struct training_plan *plan)
+double tuning_passing(const struct architecture *a, const struct training_plan *plan,
+                      const struct memory_coefficients *c)
 {
-    double unit = (a->gated_mlp ? 6 : 4) * plan_layer_share(plan, a), sparse = architecture_sparse_share(a);
+    double unit = mlp_scale(a, plan, c) * (a->gated_mlp ? 6 : 4) * plan_layer_share(plan, a),
+           sparse = architecture_sparse_share(a);
     double of_expert = a->experts > 0 ? (double)a->experts_per_token / (double)a->experts * (double)a->expert_ffn : 0;
     return unit * ((1 - sparse) * (double)a->ffn + sparse * of_expert) / (double)plan->tensor;
 }

@@ -26,6 +26,8 @@
  *                            copy for each target in any case, and a mask of 1
  *     attention              2·(2·a·d + 2·g·d), and scores if they are stored
  *     MLP                    6·f if gated (both factors of the product, and the activation's input), else 2·f
+ *                            twice that where hidden states are in fp32 and products in 4 bits, which answer in
+ *                            the type of what they read                                                  [6]
  *     experts                K·(the MLP's with f_e + 2·h), times the imbalance
  *     DoRA, VeRA             4·out of each target; VeRA and IA3 no input                                   [2]
  *     IA3                    2·out of each target
@@ -80,7 +82,8 @@ bool tuning_is_wide(const struct architecture *a, const struct training_plan *pl
 
 /* Bytes per token that a frozen layer keeps, without scores, and that its backward pass needs temporarily. */
 double tuning_kept(const struct architecture *a, const struct training_plan *plan, const struct memory_coefficients *c);
-double tuning_passing(const struct architecture *a, const struct training_plan *plan);
+double tuning_passing(const struct architecture *a, const struct training_plan *plan,
+                      const struct memory_coefficients *c);
 
 /* Bytes per token that a layer's adapters move through device memory, with `forward_passes` forward passes and one
  * backward pass. */

@@ -151,9 +151,16 @@ TEST(tuning_kept__llama__terms_of_the_header)
     assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 12 * HIDDEN + heads + 4 * HIDDEN + mlp, 1e-12);
     plan.quantization = QUANTIZATION_NF4;
     assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 2 * HIDDEN + heads + mlp, 1e-12);
+    plan.kbit_preparation = true; /* and so hidden states, in which 4-bit products answer, but not those in 8 */
+    assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 2 * HIDDEN + heads + 2 * mlp, 1e-12);
+    assert_close(tuning_passing(&a, &plan, &c), 12 * FFN, 1e-12);
+    plan.quantization = QUANTIZATION_INT8;
+    assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 2 * HIDDEN + heads + mlp, 1e-12);
+    plan.quantization = QUANTIZATION_NF4;
+    plan.kbit_preparation = false;
     plan.lora_dropout = true;
     assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 9 * HIDDEN + heads + 3 * HIDDEN + mlp, 1e-12);
-    assert_close(tuning_passing(&a, &plan), 6 * FFN, 1e-12);
+    assert_close(tuning_passing(&a, &plan, &c), 6 * FFN, 1e-12);
     assert_close(tuning_dense_matrices(&a, &plan, false), 2 * HIDDEN * FFN, 1e-12);
 }
 
