@@ -24,7 +24,9 @@
  *
  * Model states are counted, not estimated, so sigma describes only the rest. If the rest is less than half of the
  * memory, sigma is multiplied by twice its share. (Nine in ten of nanotron's runs were off by at most 37 % if hardly
- * any of their memory was states, 20 % if half of it was, and 4 % if nearly all was.)
+ * any of their memory was states, 20 % if half of it was, and 4 % if nearly all was.) The temporaries of an optimizer's
+ * step are counted, too: a plan whose peak is there is excluded only above the higher of the limits with and without
+ * them.
  *
  * Some frameworks' recipes recompute although no key says so (struct memory_coefficients, recipes). Then the least that
  * the plan may need is compared as well, and a plan that fits only with recompute is a risk. Some frameworks' releases
@@ -46,6 +48,7 @@ struct verdict_case {
 /* Bytes that must fit, and how many of them are model states. */
 struct memory_need {
     double bytes, states;
+    double step; /* and temporaries of the optimizer's step, if the peak is there */
 };
 
 #define HARDLY_COMPARED 0.2  /* sigma from which on nothing is excluded that would fit more than one time in forty */
@@ -72,8 +75,11 @@ static double share_for(double share, double sigma, double most)
 static struct memory_need need_of(const struct memory_prediction *m, const struct framework *f)
 {
     const double *weights = f->memory.weights, *terms = m->most.terms;
-    return (struct memory_need){m->most.bytes - m->most.slack, weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] +
-                                                                   weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED]};
+    bool steps = f->memory.phases != 0 && terms[MEMORY_ACTIVATIONS] + terms[MEMORY_WORKING] + terms[MEMORY_LOGITS] == 0;
+    return (struct memory_need){m->most.bytes - m->most.slack,
+                                weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] +
+                                    weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED],
+                                steps ? weights[MEMORY_BUFFERS] * terms[MEMORY_BUFFERS] : 0};
 }
 
 static double sigma_of(const struct memory_need *n, double sigma)
@@ -87,7 +93,9 @@ static enum oom_verdict verdict_of(const struct verdict_case *c, const struct me
 {
     double usable = out->usable_bytes, most = 1 - out->memory.reserve_bytes / usable;
     double sigma = sigma_of(n, out->memory.sigma);
-    if (n->bytes > share_for(c->certain, sigma, most) * usable)
+    const struct memory_need counted = {n->bytes, n->states + n->step, 0};
+    double certain = share_for(c->certain, sigma_of(&counted, out->memory.sigma), most);
+    if (n->bytes > fmax(share_for(c->certain, sigma, most), certain) * usable)
         return OOM_CERTAIN;
     return n->bytes > share_for(c->risky, sigma, most) * usable ? OOM_RISK : OOM_FITS;
 }

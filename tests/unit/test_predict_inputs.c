@@ -723,6 +723,30 @@ TEST(predictor_predict__batches_of_different_lengths__pieces_of_shorter_ones)
     predictor_free(p);
 }
 
+/* What a step holds is counted: 8B in full on a device that its step nearly fills may run, 9B may not. */
+TEST(predictor_predict__peak_in_the_step__excluded_only_near_all_memory)
+{
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("hf-trainer");
+    fill_gpt(v);
+    const struct {
+        const char *name;
+        double value;
+    } llama[] = {{"layers", 32},    {"hidden", 4096},   {"heads", 32}, {"kv_heads", 8},        {"ffn", 14336},
+                 {"vocab", 128256}, {"micro_batch", 1}, {"seq", 1024}, {"devices_per_node", 1}};
+    for (size_t i = 0; i < LENGTH(llama); i++)
+        set_number(v, llama[i].name, llama[i].value);
+    set_text(v, "device", "A100-80GB");
+    set_text(v, "recompute", "full");
+    set_text(v, "optimizer_kernel", "foreach");
+    const struct prediction *step = predict(p, v);
+    assert_true(step->memory.most.terms[MEMORY_LOGITS] == 0 && step->memory.most.bytes > 0.9 * step->usable_bytes);
+    assert_int_equal(step->verdict, OOM_RISK);
+    set_number(v, "layers", 37);
+    assert_int_equal(predict(p, v)->verdict, OOM_CERTAIN);
+    predictor_free(p);
+}
+
 /* A small model waits for the host; a large one does not. */
 TEST(predictor_predict__steps_of_launches__are_a_feature)
 {
