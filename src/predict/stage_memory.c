@@ -160,12 +160,15 @@ static double cache_bytes(const struct plan_memory *m, double layers)
            layer_activation_scale(m->plan) * (queries + kv) / (double)m->plan->tensor;
 }
 
-/* Per token and vocabulary entry. GPTBigCode's loss is not in fp32, except under autocast. */
+/* Per token and vocabulary entry. GPTBigCode's loss is not in fp32, nor one that reads logits as they are, except under
+ * autocast or where hidden states are in fp32. */
 static double loss_bytes(const struct plan_memory *m)
 {
     const double bytes[LOSS_END] =
         {[LOSS_EAGER] = m->c->logit_bytes, [LOSS_FUSED] = m->c->fused_logit_bytes, [LOSS_TE] = m->c->te_logit_bytes};
-    return bytes[m->plan->loss] / (is_gpt_bigcode(m) && !tuning_is_wide(m->a, m->plan, m->c) ? 2 : 1);
+    bool is_eager = m->plan->loss == LOSS_EAGER && !plan_is_fp32(m->plan);
+    bool is_narrow = is_gpt_bigcode(m) || (m->plan->narrow_loss && is_eager);
+    return bytes[m->plan->loss] / (is_narrow && !tuning_is_wide(m->a, m->plan, m->c) ? 2 : 1);
 }
 
 /* Logits of a micro-batch on a rank. */

@@ -315,6 +315,26 @@ TEST(memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits)
     }
 }
 
+/* What reads logits in 16 bits keeps half; those of a model prepared for k-bit training are in fp32. */
+TEST(memory_predict__narrow_loss__half_of_the_logits)
+{
+    const double logits = 512 * 32 * VOCAB;
+    for (int prepared = 0; prepared < 2; prepared++) {
+        struct training_plan plan = lora;
+        plan.recompute = RECOMPUTE_FULL;
+        plan.quantization = QUANTIZATION_NF4;
+        plan.kbit_preparation = prepared;
+        plan.micro_batch = 512;
+        const double wide = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
+        plan.narrow_loss = true;
+        const double narrow = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
+        assert_close(wide - narrow, prepared ? 0 : 6 * logits, 1e-9);
+        plan.loss = LOSS_FUSED;
+        const double fused = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
+        assert_close(wide - fused, 4 * logits, 1e-9);
+    }
+}
+
 TEST(plan_complete__adapters_without_what_they_need__refused)
 {
     struct training_plan plan = lora;
