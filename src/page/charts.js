@@ -118,7 +118,7 @@ const drawTimeline = (place, { lanes, length, gaps, bars }) => {
 };
 
 // --- parallel coordinates: an axis for each key that varies and one for the objective, a line for each job ---
-const LINES_MOST = 1000; // as in parallel.c
+const LINES_MOST = 1000; // as in heat.c
 const GOOD_MOST = 100; // best jobs that are highlighted
 const CHARACTER = 7; // approximate width
 
