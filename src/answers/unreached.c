@@ -95,20 +95,14 @@ static bool *reached_keys(const struct space *space, enum reach what)
 
 /* --- axes --- */
 
-static bool is_replicate(const struct sweep *s, const struct key *key)
-{
-    OWNED char *full = xasprintf("%s.%s", section_names[key->section], key->name);
-    bool is = word_list_has(&s->replicates, key->name) || word_list_has(&s->replicates, full);
-    return is;
-}
-
 /* Keys that move together are one axis: where one of them reaches something, so do the others. */
 static bool axis_reaches(const struct space *space, int section, const struct axis *axis, const bool *reached)
 {
     const struct names *n = &space->names;
     for (size_t k = 0; k < axis->key_count; k++) {
         const struct key *key = names_find(n, (enum section_kind)section, axis->keys[k]);
-        if (!key || key->is_label || reached[key - n->keys] || is_replicate(space->sweep, key) ||
+        if (!key || key->is_label || reached[key - n->keys] ||
+            sweep_is_replicate(space->sweep, key->section, key->name) ||
             (space->sweep->deepspeed.given && section >= SECTION_TRAINING && ds_config_place(space->sweep, key->name)))
             return true;
     }

@@ -11,6 +11,28 @@ bool sweep_is_label(const struct sweep *s, const char *key)
     return strings_have(s->labels, key);
 }
 
+bool sweep_is_replicate(const struct sweep *s, enum section_kind kind, const char *key)
+{
+    OWNED char *qualified = xasprintf("%s.%s", section_names[kind], key);
+    return word_list_has(&s->replicates, key) || word_list_has(&s->replicates, qualified);
+}
+
+bool axis_has(const struct axis *axis, const char *key)
+{
+    for (size_t k = 0; k < axis->key_count; k++)
+        if (strcmp(axis->keys[k], key) == 0)
+            return true;
+    return false;
+}
+
+const struct axis *block_axis(const struct block *b, const char *key)
+{
+    for (size_t a = 0; a < b->axis_count; a++)
+        if (axis_has(&b->axes[a], key))
+            return &b->axes[a];
+    return NULL;
+}
+
 bool word_list_has(const struct word_list *list, const char *text)
 {
     for (size_t i = 0; i < list->count; i++)

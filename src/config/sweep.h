@@ -517,3 +517,10 @@ bool sweep_ranks_configurations(const struct sweep *s);
 
 /* Returns whether `key` is a label (does not count towards identity). */
 bool sweep_is_label(const struct sweep *s, const char *key);
+
+/* Returns whether results are means over the key of that section: it is a replicate key. */
+bool sweep_is_replicate(const struct sweep *s, enum section_kind kind, const char *key);
+
+/* The axis that has the key; NULL: none. */
+const struct axis *block_axis(const struct block *b, const char *key);
+bool axis_has(const struct axis *axis, const char *key);

@@ -67,21 +67,12 @@ static void collect_axis(const struct sweep *s, enum section_kind section, const
     }
 }
 
-static bool block_has(const struct block *b, const char *name)
-{
-    for (size_t i = 0; i < b->axis_count; i++)
-        for (size_t k = 0; k < b->axes[i].key_count; k++)
-            if (strcmp(b->axes[i].keys[k], name) == 0)
-                return true;
-    return false;
-}
-
 static void mark_nullable(const struct sweep *s, struct names *n)
 {
     for (size_t i = 0; i < n->key_count; i++) {
         const struct section *section = &s->sections[n->keys[i].section];
         for (size_t b = 0; b < section->block_count; b++)
-            if (!block_has(&section->blocks[b], n->keys[i].name))
+            if (!block_axis(&section->blocks[b], n->keys[i].name))
                 n->keys[i].is_nullable = true;
     }
 }
@@ -90,12 +81,8 @@ static const struct axis *axis_of(const struct sweep *s, const char *name)
 {
     for (int section = 0; section < SECTION_COUNT; section++)
         for (size_t b = 0; b < s->sections[section].block_count; b++)
-            for (size_t a = 0; a < s->sections[section].blocks[b].axis_count; a++) {
-                const struct axis *axis = &s->sections[section].blocks[b].axes[a];
-                for (size_t k = 0; k < axis->key_count; k++)
-                    if (strcmp(axis->keys[k], name) == 0)
-                        return axis;
-            }
+            if (block_axis(&s->sections[section].blocks[b], name))
+                return block_axis(&s->sections[section].blocks[b], name);
     return NULL;
 }
 

@@ -107,7 +107,7 @@ static bool check_key(const struct reading *r, const struct words *keys, struct 
         problems_add(r->problems, word->at,
                      "free: \"%s\" does not count towards identity ([sweep] note), so there is nothing to choose",
                      word->text);
-    else if (is_replicate_key(r->sweep, &key))
+    else if (sweep_is_replicate(r->sweep, key.kind, key.key))
         problems_add(r->problems, word->at, "free: \"%s\" is a replicate key, so its jobs are one configuration",
                      word->text);
     else {
@@ -153,7 +153,7 @@ static void check_axis(const struct reading *r, const struct axis *axis)
     for (size_t k = 0; k < axis->key_count; k++) {
         const char *key = axis->keys[k];
         if (!is_free_somewhere(&s->search, SECTION_PARALLEL, key) && !sweep_is_label(s, key) &&
-            !is_replicate_key(s, &(struct listed_key){SECTION_PARALLEL, key}))
+            !sweep_is_replicate(s, SECTION_PARALLEL, key))
             problems_add(r->problems, axis->at,
                          "\"%s\" has %zu values but is not free in any stage of [search], so only the first would be "
                          "tried; add it to `free` of a stage",

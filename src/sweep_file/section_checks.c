@@ -209,21 +209,6 @@ void listed_word_qualify(struct listed_word *word, const struct listed_key *key)
     text_replace(&word->text, xasprintf("%s.%s", section_names[key->kind], key->key));
 }
 
-bool is_replicate_key(const struct sweep *s, const struct listed_key *key)
-{
-    OWNED char *qualified = xasprintf("%s.%s", section_names[key->kind], key->key);
-    bool is = word_list_has(&s->replicates, key->key) || word_list_has(&s->replicates, qualified);
-    return is;
-}
-
-static bool has_key(const struct axis *axis, const char *key)
-{
-    for (size_t k = 0; k < axis->key_count; k++)
-        if (strcmp(axis->keys[k], key) == 0)
-            return true;
-    return false;
-}
-
 /* A replicate key that moves together with another one has no replicates: where it differs, so does the other. */
 static void check_untied(const struct reading *r, const struct listed_key *key)
 {
@@ -231,8 +216,8 @@ static void check_untied(const struct reading *r, const struct listed_key *key)
     for (size_t b = 0; b < section->block_count; b++)
         for (size_t a = 0; a < section->blocks[b].axis_count; a++) {
             const struct axis *axis = &section->blocks[b].axes[a];
-            for (size_t k = 0; has_key(axis, key->key) && k < axis->key_count; k++)
-                if (!is_replicate_key(r->sweep, &(struct listed_key){key->kind, axis->keys[k]}))
+            for (size_t k = 0; axis_has(axis, key->key) && k < axis->key_count; k++)
+                if (!sweep_is_replicate(r->sweep, key->kind, axis->keys[k]))
                     problems_add(r->problems, axis->at,
                                  "\"%s\" is a replicate key, but it is tied to \"%s\": jobs that differ in one also "
                                  "differ in the other, so they are not replicates",
@@ -268,7 +253,7 @@ static void check_group_key(const struct reading *r, const struct words *keys, s
         return;
     if (!listed_key_find(r, keys, "group_by", word, &key))
         return;
-    if (is_replicate_key(r->sweep, &key))
+    if (sweep_is_replicate(r->sweep, key.kind, key.key))
         problems_add(r->problems, word->at,
                      "group_by: \"%s\" is a replicate key, so its jobs are one configuration and in one group",
                      word->text);

@@ -104,8 +104,6 @@ bool listed_key_find(const struct reading *r, const struct words *section_keys, 
 /* Puts "training_spec.seed" in the word's place. */
 void listed_word_qualify(struct listed_word *word, const struct listed_key *key);
 
-bool is_replicate_key(const struct sweep *s, const struct listed_key *key);
-
 /* A list of keys as words, each once; what is not a key is a problem. */
 void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out);
 

@@ -225,22 +225,13 @@ static bool range_read_values(const struct reading *r, const struct toml_node *n
 
 #define FILE_MOST_BYTES ((size_t)16 << 20)
 
-static bool has_key(const struct block *block, const char *name)
-{
-    for (size_t a = 0; a < block->axis_count; a++)
-        for (size_t k = 0; k < block->axes[a].key_count; k++)
-            if (strcmp(block->axes[a].keys[k], name) == 0)
-                return true;
-    return false;
-}
-
 /* By its own name or another that the profile has for it. */
 static bool has_meaning(const struct sweep *s, const struct block *block, const char *name)
 {
-    bool found = has_key(block, name);
+    bool found = block_axis(block, name);
     for (size_t i = 0; i < s->synonym_count && !found; i++)
         for (char **other = s->synonyms[i].keys; strcmp(s->synonyms[i].name, name) == 0 && *other && !found; other++)
-            found = has_key(block, *other);
+            found = block_axis(block, *other);
     return found;
 }
 
