@@ -7,13 +7,14 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "database/open.h"
+#include "report/saying.h"
 #include "results/json.h"
 #include "search/replay.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
-/* --- the results for each strategy, over all groups and seeds, as text (a Markdown table) and as JSON --- */
+/* --- the results for each strategy, over all groups and seeds --- */
 
 /* Summarised numbers of a result. */
 enum measure {
@@ -166,126 +167,13 @@ static struct replay_statistics summary(const struct replay_report *r, const str
     return replay_summarise(s->values[m] + group * r->seeds, 1, r->seeds);
 }
 
-/* --- text --- */
-
-static void add_number(struct buffer *out, double value)
-{
-    if (isnan(value))
-        buffer_add_char(out, '-');
-    else
-        buffer_printf(out, "%.2f", value);
-}
-
-static void add_row(const struct replay_report *r, const struct strategy_results *s, size_t group, struct buffer *out)
-{
-    struct replay_statistics trials = summary(r, s, TRIALS, group), failed = summary(r, s, FAILED, group);
-    if (group == SIZE_MAX) {
-        buffer_printf(out, "| %s | %.2f", s->name, trials.mean);
-        if (!isnan(trials.low))
-            buffer_printf(out, " (%.2f to %.2f)", trials.low, trials.high);
-        buffer_printf(out, " | %.0f | %.0f | %.2f | %.0f %% |", trials.median, trials.p90, failed.mean,
-                      100 * (double)s->arrived / (double)s->searches);
-    } else
-        buffer_printf(out, "| %s, %s | %.2f | %.0f | %.0f | %.2f | |", s->name, r->source->group_names[group],
-                      trials.mean, trials.median, trials.p90, failed.mean);
-    for (int m = 0; m < REPLAY_MARKS; m++) {
-        buffer_add_char(out, ' ');
-        add_number(out, summary(r, s, (enum measure)(FIRST_SLOWDOWN + m), group).mean);
-        buffer_add_text(out, m + 1 < REPLAY_MARKS ? "," : " |");
-    }
-    buffer_printf(out, " %.1f at %.2f |", summary(r, s, STOP_TRIALS, group).mean,
-                  summary(r, s, STOP_SLOWDOWN, group).mean);
-    buffer_add_char(out, ' ');
-    add_number(out, summary(r, s, HOURS, group).mean);
-    buffer_add_text(out, " |\n");
-}
-
-static void add_heading(const struct replay_report *r, struct buffer *out)
-{
-    size_t all = r->ok + r->failed;
-    buffer_printf(out, "%zu group%s, %zu job%s, %.0f %% of them failed; %zu group%s with no runnable job",
-                  r->source->group_count, r->source->group_count == 1 ? "" : "s", all, all == 1 ? "" : "s",
-                  100 * (double)r->failed / (double)all, r->hopeless, r->hopeless == 1 ? "" : "s");
-    if (r->source->replicates > 0)
-        buffer_printf(out, "; %zu more jobs are replicates of these: a trial runs all of them, and their mean counts",
-                      r->source->replicates);
-    if (r->source->infeasible > 0)
-        buffer_printf(out, "; %zu jobs ran but do not meet [sweep] subject_to, so they count as failed",
-                      r->source->infeasible);
-    if (r->source->excluded > 0)
-        buffer_printf(out, "; %zu job%s excluded by rules", r->source->excluded, r->source->excluded == 1 ? "" : "s");
-    if (r->source->unmeasured > 0)
-        buffer_printf(out, "; %zu job%s not measured", r->source->unmeasured, r->source->unmeasured == 1 ? "" : "s");
-    buffer_printf(out, "; %zu search%s of each group by %s\n\n", r->seeds, r->seeds == 1 ? "" : "es",
-                  r->source->objective);
-    buffer_add_text(out, "| strategy | trials (95 %) | median | p90 | failed | arrived | slowdown after 1, 3, 5, 10 | "
-                         "ends after | device-hours |\n|---|---|---|---|---|---|---|---|---|\n");
-}
-
-/* "3.1 % worse", "0.5 % better". */
-static void add_loss(struct buffer *out, double loss)
-{
-    buffer_printf(out, "%.1f %% %s", 100 * fabs(loss), loss < 0 ? "better" : "worse");
-}
-
-static void add_joint(const struct replay_report *r, const struct strategy_results *s, struct buffer *out)
-{
-    for (size_t i = 0; i < s->joint_count; i++) {
-        struct replay_statistics loss = joint_loss(r, &s->joint[i]);
-        buffer_printf(out, "\n%s finds ", s->name);
-        add_loss(out, loss.mean);
-        buffer_printf(out, " than %s among all keys at once with as many trials (", s->joint[i].strategy);
-        if (!isnan(loss.low)) {
-            buffer_add_text(out, "95 %: ");
-            add_loss(out, loss.low);
-            buffer_add_text(out, " to ");
-            add_loss(out, loss.high);
-            buffer_add_text(out, "; ");
-        }
-        buffer_add_text(out, "half of the searches: ");
-        add_loss(out, loss.median);
-        buffer_add_text(out, ", or less)\n");
-    }
-}
+/* --- the document --- */
 
 static int64_t winner_of(const struct replay_report *r, size_t group)
 {
     const struct replay_group *g = &r->groups[group];
     return r->source->set.job_ids[g->members[g->winner]];
 }
-
-/* The best configuration of each group. */
-static void add_winners(const struct replay_report *r, struct buffer *out)
-{
-    buffer_printf(out, "\n| group | best %s | job |\n|---|---|---|\n", r->source->objective);
-    for (size_t g = 0; g < r->source->group_count; g++) {
-        buffer_printf(out, "| %s | ", r->source->group_names[g]);
-        if (r->groups[g].ok > 0)
-            buffer_printf(out, "%.6g | %lld |\n", r->groups[g].best, (long long)winner_of(r, g));
-        else
-            buffer_add_text(out, "- | - |\n");
-    }
-}
-
-/* Appends the table. With `groups`, or if [sweep] group_by lists some, it also has a row for each strategy and group,
- * and a table of the best of each group follows. */
-static void replay_report_text(const struct replay_report *r, bool groups, struct buffer *out)
-{
-    groups |= r->source->has_listed_groups;
-    add_heading(r, out);
-    for (size_t i = 0; i < r->count; i++) {
-        add_row(r, &r->strategies[i], SIZE_MAX, out);
-        for (size_t g = 0; groups && g < r->source->group_count; g++)
-            if (r->groups[g].ok > 0)
-                add_row(r, &r->strategies[i], g, out);
-    }
-    if (groups)
-        add_winners(r, out);
-    for (size_t i = 0; i < r->count; i++)
-        add_joint(r, &r->strategies[i], out);
-}
-
-/* --- JSON --- */
 
 static void add_statistics(cJSON *to, const char *name, struct replay_statistics s, bool interval)
 {
@@ -347,8 +235,7 @@ static cJSON *strategy_json(const struct replay_report *r, const struct strategy
     return o;
 }
 
-static int replay_report_json(const struct replay_report *r, int (*print)(const struct cJSON *value, struct error *e),
-                              struct error *e)
+static cJSON *replay_report_json(const struct replay_report *r)
 {
     cJSON *all = json_document();
     cJSON_AddStringToObject(all, "objective", r->source->objective);
@@ -364,9 +251,23 @@ static int replay_report_json(const struct replay_report *r, int (*print)(const 
     cJSON *strategies = cJSON_AddArrayToObject(all, "strategies");
     for (size_t i = 0; i < r->count; i++)
         cJSON_AddItemToArray(strategies, strategy_json(r, &r->strategies[i]));
-    int rc = print(all, e);
-    cJSON_Delete(all);
-    return rc;
+    return all;
+}
+
+/* [name, best value, job] of each group, where they are wanted: with `groups`, or if [sweep] group_by lists some. */
+static cJSON *winners_json(const struct replay_report *r, bool groups)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t g = 0; (groups || r->source->has_listed_groups) && g < r->source->group_count; g++) {
+        cJSON *group = cJSON_CreateArray();
+        cJSON_AddItemToArray(group, cJSON_CreateString(r->source->group_names[g]));
+        if (r->groups[g].ok > 0) {
+            cJSON_AddItemToArray(group, cJSON_CreateNumber(r->groups[g].best));
+            cJSON_AddItemToArray(group, cJSON_CreateNumber((double)winner_of(r, g)));
+        }
+        cJSON_AddItemToArray(list, group);
+    }
+    return list;
 }
 
 /* --- the command --- */
@@ -565,13 +466,23 @@ static int run_strategies(struct contest *c, struct error *e)
     return -1;
 }
 
+static int print(const struct replay_report *r, const struct replay_options *o, struct error *e)
+{
+    cJSON *document = replay_report_json(r), *winners = winners_json(r, o->groups);
+    OWNED_BUFFER text = BUFFER_INIT;
+    int rc = o->json ? output_json(document, e)
+                     : saying_add_text("sql/answers/replay_text.sql", document, winners, &text, e);
+    cJSON_Delete(document);
+    cJSON_Delete(winners);
+    return rc == 0 && !o->json ? output_text(buffer_text(&text), e) : rc;
+}
+
 static int replay(const struct arguments *a, struct error *e)
 {
     const struct replay_options *o = a->options;
     const struct replay_request request = {.config = o->config, .group_by = o->group_by};
     struct replay_request with_db = request;
     struct replay_source source = {0};
-    struct buffer text = BUFFER_INIT;
     struct contest c = {.options = o, .source = &source};
     while (strcmp(replay_predictions_names[c.predictions], o->predictions) != 0)
         c.predictions++;
@@ -592,13 +503,8 @@ static int replay(const struct arguments *a, struct error *e)
     }
     if (rc == 0)
         rc = run_strategies(&c, e);
-    if (rc == 0 && o->json)
-        rc = replay_report_json(c.report, &output_json, e);
-    else if (rc == 0) {
-        replay_report_text(c.report, o->groups, &text);
-        rc = output_text(buffer_text(&text), e);
-    }
-    buffer_free(&text);
+    if (rc == 0)
+        rc = print(c.report, o, e);
     replay_report_free(c.report);
     replay_groups_free(c.groups, source.group_count);
     replay_source_free(&source);
