@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/saying.h"
 #include "report/text.h"
 #include "report/width.h"
 #include "unit_test.h"
@@ -142,4 +143,24 @@ TEST(terminal__styles__with_colour_only)
     check_terminal(buffer_text(&out), (struct text_terminal){false, true},
                    "\x1b[32mok\x1b[0m\x1b[31m oom\x1b[0m state");
     check_terminal(buffer_text(&out), (struct text_terminal){false, false}, "ok oom state");
+}
+
+/* SQLite's printf says 0.13 and 3. */
+TEST(say__values_of_each_kind__as_printf_and_text_have_them)
+{
+    static const char *const said[][2] = {
+        {"say('%.2f %.0f%% %+.1f', 0.125, 2.5, 1)", "0.12 2% +1.0"},
+        {"say('%-5s|%5d|%g', 'a', 12, NULL)", "a    |   12|nan"},
+        {"say('%B, %t, %r', 1572864, 90000, 1234567.5)", "1.5 MiB, 1m30s, 1234568"},
+        {"say('%l; %3p', 'a' || char(10) || 'b', 'abcd')", "a b; ab\xe2\x80\xa6"},
+        {"told(', mean ', 0.5) || told(', ', NULL) || told(' ', 'a' || char(9))", ", mean 0.5 a\\t"},
+    };
+    struct db *db = NULL;
+    FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e) < 0 || saying_add_functions(db, &e) < 0);
+    for (size_t i = 0; i < LENGTH(said); i++) {
+        OWNED char *sql = xasprintf("SELECT %s", said[i][0]), *text = NULL;
+        FAIL_IF(db_query_text(db, sql, NO_VALUES, &text, &e));
+        assert_string_equal(text, said[i][1]);
+    }
+    db_close(db);
 }
