@@ -21,6 +21,6 @@ int result_output_long(struct db *db, const struct result_query *q, const struct
  * Its second column, if there is one and it is not NULL, says why there is no answer: ERROR_NOTHING. */
 int result_answer(struct db *db, const char *name, struct sql_values values, bool json, struct error *e);
 
-/* Prints for people what the statement "sql/answers/NAME.sql" says of a document (saying_add_text). */
+/* Prints for people what the statement "sql/texts/NAME.sql" says of a document (saying_add_text). */
 struct cJSON;
 int output_said(const char *name, const struct cJSON *document, const struct cJSON *beside, struct error *e);

@@ -357,7 +357,7 @@ static int print(const struct two_sides *p, bool json, struct error *e)
     cJSON_AddItemReferenceToObject(root, "apart", p->apart);
     cJSON_AddItemReferenceToObject(root, "log_lines", p->lines);
     json_add_text(root, "no_log", p->no_log);
-    int rc = json ? output_json(root, e) : output_said("sql/answers/side_by_side_text.sql", root, NULL, e);
+    int rc = json ? output_json(root, e) : output_said("sql/texts/side_by_side.sql", root, NULL, e);
     cJSON_Delete(root);
     return rc;
 }

@@ -47,7 +47,7 @@ static int stale(const struct arguments *a, struct error *e)
     if (rc == 0)
         rc = stale_results_read(db, sweep ? &sweep->job : NULL, &document, &beside, e);
     if (rc == 0)
-        rc = o->json ? output_json(document, e) : output_said("sql/answers/stale_text.sql", document, beside, e);
+        rc = o->json ? output_json(document, e) : output_said("sql/texts/stale.sql", document, beside, e);
     if (rc == 0 && json_count_of(document, "stale") > 0)
         rc = STATUS_JOBS_FAILED;
     cJSON_Delete(document);

@@ -23,6 +23,6 @@ int saying_add_lines(struct db *db, const char *sql, const char *title, struct b
 /* Adds to the document a list of objects of this name, one for each row; NULL: the columns of the one row itself. */
 int saying_add_rows(struct db *db, const char *sql, const char *name, cJSON *document, struct error *e);
 
-/* Appends the lines that the statement "sql/answers/NAME.sql" makes of a document, ?1, and of what stands beside it, ?2
+/* Appends the lines that the statement "sql/texts/NAME.sql" makes of a document, ?1, and of what stands beside it, ?2
  * (NULL: nothing). */
 int saying_add_text(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out, struct error *e);
