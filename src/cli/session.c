@@ -464,7 +464,7 @@ int session_open_store(const char *path, struct db **out, struct error *e)
 int session_open_store_with(const char *path, const struct store_opening *o, struct db **out, struct error *e)
 {
     OWNED char *notice = NULL;
-    int rc = store_open_with(path, o, out, &notice, e);
+    int rc = store_open(path, o, out, &notice, e);
     if (notice)
         output_message("%s", notice);
     return rc;

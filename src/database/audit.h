@@ -19,7 +19,7 @@ typedef void audit_found(void *context, const struct audit_finding *finding);
 int audit_run(struct db *db, const char *path, audit_found *found, void *context, size_t *count, struct error *e);
 
 /* Puts right what loses nothing, in one transaction, and calls `done` for each kind of it once that is durable. `db`
- * is open for writing (store_open_with, which filled `restored`: that is told first). A file that SQLite finds
+ * is open for writing (store_open, which filled `restored`: that is told first). A file that SQLite finds
  * damaged is left alone: -1 with what to do. Directories that no attempt has are moved below "orphans" in the
  * directory of job files, empty ones removed. What a dead runner left is not touched: the next run saves its output,
  * which is more than can be done here. */

@@ -579,12 +579,7 @@ static int open_writer(const char *path, const struct store_opening *o, struct d
                : (fetch_directory(*db, notice), known_name_record(*db, e));
 }
 
-int store_open(const char *path, struct db **out, char **notice, struct error *e)
-{
-    return store_open_with(path, NULL, out, notice, e);
-}
-
-int store_open_with(const char *path, const struct store_opening *o, struct db **out, char **notice, struct error *e)
+int store_open(const char *path, const struct store_opening *o, struct db **out, char **notice, struct error *e)
 {
     static const struct store_opening plain = {NULL, NULL, false};
     struct db *db = NULL;

@@ -12,22 +12,20 @@ struct migration {
     const char *name; /* "migrations/0001_initial.sql" */
 };
 
-/* Opens for writing: takes the writer's lock (see database/lock.h), checks the schema (schema_check), makes or
- * migrates it, makes its views again if they are not as they were left, chooses the journal (WAL with
- * synchronous=FULL on a local file system; a rollback journal, EXTRA, on a network file system, said in `*notice`,
- * which is the caller's and NULL when there is nothing to say). Refuses a file that is not a database, one of
- * another program, or one of a newer meshsweep, and leaves it untouched. */
-int store_open(const char *path, struct db **out, char **notice, struct error *e);
-
 struct store_opening {
-    struct string_list *restored; /* NULL, or a schema that is not as meshsweep makes it, which store_open refuses, is
-                                   * brought back to that, and this says what was (schema_restore) */
+    struct string_list *restored; /* NULL: a schema that is not as meshsweep makes it is refused; else it is brought
+                                   * back to that, and this says what was (schema_restore) */
     char **kept;                  /* NULL, or gets the name of that copy, which is the caller's */
     bool without_copy;            /* a file of an older version is upgraded without keeping a copy of it */
 };
 
-/* The same; `o` may be NULL. Beside a file of an older version a copy of it as it was is kept; `*notice` says so. */
-int store_open_with(const char *path, const struct store_opening *o, struct db **out, char **notice, struct error *e);
+/* Opens for writing: takes the writer's lock (see database/lock.h), checks the schema (schema_check), makes or
+ * migrates it, makes its views again if they are not as they were left, chooses the journal (WAL with
+ * synchronous=FULL on a local file system; a rollback journal, EXTRA, on a network file system, said in `*notice`,
+ * which is the caller's and NULL when there is nothing to say). Refuses a file that is not a database, one of
+ * another program, or one of a newer meshsweep, and leaves it untouched. Beside a
+ * file of an older version a copy of it as it was is kept, which `*notice` says, too. `o` may be NULL. */
+int store_open(const char *path, const struct store_opening *o, struct db **out, char **notice, struct error *e);
 
 /* Lets others read the file, which store_open makes for its owner alone, as far as the umask lets them. */
 void store_share(struct db *db);

@@ -459,7 +459,7 @@ static struct enumeration enumerate_text(const char *path, const char *text)
     struct enumeration n = {0};
     struct db *db = NULL;
     OWNED char *notice = NULL;
-    FAIL_IF(store_open(path, &db, &notice, &e) < 0 || enumerate_into(b.space, db, NULL, NULL, &n, &e) < 0);
+    FAIL_IF(store_open(path, NULL, &db, &notice, &e) < 0 || enumerate_into(b.space, db, NULL, NULL, &n, &e) < 0);
     store_close(db);
     built_free(&b);
     return n;
@@ -530,7 +530,7 @@ static struct enumeration draw_text(struct built *b, const char *path, const str
 {
     struct enumeration n = {0};
     OWNED char *notice = NULL;
-    FAIL_IF(store_open(path, db, &notice, &e) < 0 || enumerate_drawn(b->space, *db, draw, &n, &e) < 0);
+    FAIL_IF(store_open(path, NULL, db, &notice, &e) < 0 || enumerate_drawn(b->space, *db, draw, &n, &e) < 0);
     return n;
 }
 

@@ -32,7 +32,8 @@ static struct loaded load(const char *text, bool equal_batch)
     strcpy(l.directory, "/tmp/meshsweep-test-XXXXXX");
     assert_non_null(mkdtemp(l.directory));
     snprintf(l.path, sizeof l.path, "%s/results.db", l.directory);
-    FAIL_IF(store_open(l.path, &l.db, &notice, &e) < 0 || enumerate_into(l.built.space, l.db, NULL, NULL, &n, &e) < 0);
+    FAIL_IF(store_open(l.path, NULL, &l.db, &notice, &e) < 0 ||
+            enumerate_into(l.built.space, l.db, NULL, NULL, &n, &e) < 0);
     free(notice);
     const struct candidate_request request = {.space = l.built.space,
                                               .db = l.db,
