@@ -460,6 +460,19 @@ for j in json.load(sys.stdin)["tried"]:
     print(*(j[k] for k in ("what", "as_expected", "began", "exit_code", "host", "decision", "why")), sep="|")' <.stdout
 }
 
+check_executor__each_system__as_expected()
+{
+    local engine
+    for engine in $(drawn_engines); do
+        enter "$engine"
+        engine_sweep "$engine" 1 true </dev/null
+        expect_run status 0 check --executor "$engine" --json
+        expect_any_stderr
+        expect_any_stdout
+        expect "[ \"\$(tried | cut -d '|' -f 2 | sort -u)\" = True ]"
+    done
+}
+
 check_executor__without_a_common_file_system__what_came_by_logs()
 {
     framed_sweep 1 true </dev/null
