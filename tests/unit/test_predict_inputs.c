@@ -723,6 +723,19 @@ TEST(predictor_predict__batches_of_different_lengths__pieces_of_shorter_ones)
     predictor_free(p);
 }
 
+/* FSDP2 frees what it gathered without the pieces that FSDP leaves. */
+TEST(predictor_predict__fsdp__pieces_of_gathered_units)
+{
+    struct input_value v[INPUT_COUNT];
+    struct predictor *first = create("fsdp"), *second = create("fsdp2");
+    fill_gpt(v);
+    const struct memory_stage with = predict(first, v)->memory.most, without = predict(second, v)->memory.most;
+    assert_float_equal(with.allocated_bytes / with.bytes, 0.85, 1e-6);
+    assert_true(without.allocated_bytes / without.bytes > 0.86);
+    predictor_free(first);
+    predictor_free(second);
+}
+
 /* What a step holds is counted: 8B in full on a device that its step nearly fills may run, 9B may not. */
 TEST(predictor_predict__peak_in_the_step__excluded_only_near_all_memory)
 {
