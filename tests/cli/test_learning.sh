@@ -119,7 +119,7 @@ table__imported__next_sweep_is_calibrated()
     import_rows measured.db 1 2 3 4 6
     expect_sql 'memory|fsdp|A100-80GB|5|0
 time|fsdp|A100-80GB|5|0' "SELECT quantity, framework, device, measured, prior FROM calibration ORDER BY 1" measured.db
-    expect_grown measured.db 112 122 135 152
+    expect_grown measured.db 112 124 135 152
     run_meshsweep predict -d measured.db -c sweep.toml
     expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 5 measurements'
     expect_stdout_contains 'time of fsdp on A100-80GB: calibrated, from 5 measurements'
@@ -139,7 +139,7 @@ databases__merged__calibrated_from_all()
     # Rows that one file read are one sweep.
     expect_said only_stdout 0 'all.db: 4 new jobs, 4 new attempts' merge a.db b.db -o all.db
     expect_sql 4 "SELECT count(*) FROM results WHERE in_sweep" all.db
-    expect_grown all.db 112 122 130 152
+    expect_grown all.db 112 124 130 152
     run_meshsweep predict -d all.db -c sweep.toml
     expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 4 measurements'
     expect_said only_stdout_contains 0 '# From 4 measurements.' predict -d all.db -c sweep.toml --profile
