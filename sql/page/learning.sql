@@ -3,24 +3,24 @@ WITH
 asked (id, objective, unit, sign) AS MATERIALIZED (
     SELECT s.id, s.objective, coalesce(m.unit, ''), iif(s.maximise, 1, -1)
     FROM current_sweep AS s LEFT JOIN metric_definition AS m ON m.name = s.objective),
--- counts: the attempt can win (MEASURED_AS_ASKED in src/results/measured.h).
-ended (number, job, failure, value, counts) AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY a.ended, a.id), a.job_id, coalesce(a.failure, ''),
-        CAST(m.value AS REAL),
-        NOT EXISTS (SELECT 1 FROM breach AS b WHERE b.attempt_id = a.id)
+-- won: the value of an attempt that can win (MEASURED_AS_ASKED in src/results/measured.h), the more the better.
+ended AS (
+    SELECT a.id, a.ended, a.job_id AS job, coalesce(a.failure, '') AS failure, CAST(m.value AS REAL) AS value,
+        iif(coalesce(a.failure, '') = '' AND NOT EXISTS (SELECT 1 FROM breach AS b WHERE b.attempt_id = a.id)
             AND (a.stopped_steps IS NULL OR EXISTS (SELECT 1 FROM trial AS t WHERE t.job_id = a.job_id
-                AND t.attempt_id = a.id AND t.resource > 0 AND a.stopped_steps >= t.resource))
+                AND t.attempt_id = a.id AND t.resource > 0 AND a.stopped_steps >= t.resource)), sign * m.value, NULL) AS won
     FROM asked AS s JOIN job AS j ON j.sweep_id = s.id JOIN attempt AS a ON a.job_id = j.id
     LEFT JOIN summary AS m ON m.attempt_id = a.id AND m.name = s.objective
     WHERE s.objective IS NOT NULL AND a.ended IS NOT NULL AND a.kind = 'trial'
         AND a.id NOT IN (SELECT attempt_id FROM excluded_attempt)),
--- measured: the value of an attempt that succeeded; top: the best so far.
-scored AS (
-    SELECT *, iif(failure = '', value, NULL) AS measured,
-        max(iif(failure = '' AND counts, sign * value, NULL)) OVER (ORDER BY number) AS top FROM ended, asked),
-tries AS MATERIALIZED (
-    SELECT number, job, failure, value, measured, sign * top AS best,
-        top IS NOT lag(top) OVER (ORDER BY number) AS improves FROM scored),
+-- top: the best of those before.
+placed AS MATERIALIZED (
+    SELECT count(*) OVER before + 1 AS number, max(won) OVER before AS top, job, failure, value, won FROM ended
+    WINDOW before AS (ORDER BY ended, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
+tries AS (
+    SELECT number, job, failure, value, iif(failure = '', value, NULL) AS measured,
+        sign * CAST(coalesce(max(top, won), top, won) AS REAL) AS best, won > top OR (won IS NOT NULL AND top IS NULL) AS improves
+    FROM placed, asked),
 summed (attempts, failed, low, high, last, stride) AS MATERIALIZED (
     SELECT count(*), coalesce(sum(failure <> ''), 0), min(measured), max(measured), max(number) FILTER (WHERE improves),
         (count(*) + 1499) / 1500 FROM tries),

@@ -12,7 +12,11 @@ others AS MATERIALIZED (
     SELECT name, row_number() OVER (ORDER BY last_seen DESC, id DESC) AS place FROM sweep
     WHERE id <> (SELECT id FROM this)),
 remarks (note) AS (
-    SELECT json_array('Jobs with metrics from only a part of their output (<code>partial</code>): ' || partial
+    SELECT * FROM (SELECT json_array('Set aside: <b>', iif(device = '', 'node ' || host, 'device ' || device || ' of ' || host),
+            printf('</b>, on which %d job%s failed that succeeded elsewhere; it is tried again at ', jobs, iif(jobs = 1, '', 's'))
+                || strftime('%Y-%m-%d %H:%M:%S UTC', until / 1000, 'unixepoch') || ': <code>', message, '</code>')
+        FROM place ORDER BY host, device)
+    UNION ALL SELECT json_array('Jobs with metrics from only a part of their output (<code>partial</code>): ' || partial
         || ', for example: ', example) FROM left_out WHERE partial
     UNION ALL SELECT json_array('Jobs with so many samples that only evenly spaced ones are kept: ' || thinned
         || '. Their summaries cover all samples.') FROM left_out WHERE thinned

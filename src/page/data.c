@@ -21,9 +21,7 @@ static int read_sweep(struct db *db, struct html_data *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
     int rc = db_next(db,
-                     "SELECT s.id, s.name, s.path, s.objective, coalesce(m.unit, ''), s.tool_version, s.maximise,"
-                     " coalesce(s.combinations, -1), coalesce(s.combinations - s.matched, -1),"
-                     " coalesce(s.duplicates, -1), s.first_seen, s.last_seen,"
+                     "SELECT s.id, s.name, s.path, s.objective, coalesce(m.unit, ''), s.maximise,"
                      " (SELECT count(*) FROM job AS j WHERE j.sweep_id = s.id)"
                      " FROM current_sweep AS s LEFT JOIN metric_definition AS m ON m.name = s.objective",
                      NO_VALUES, &s, e);
@@ -33,14 +31,8 @@ static int read_sweep(struct db *db, struct html_data *out, struct error *e)
         out->file = xstrdup(path_name(stmt_text(s, 2)));
         out->objective = stmt_copy_text(s, 3);
         out->unit = stmt_copy_text(s, 4);
-        out->tool = stmt_copy_text(s, 5);
-        out->maximise = stmt_int(s, 6) != 0;
-        out->combinations = stmt_int(s, 7);
-        out->excluded = stmt_int(s, 8);
-        out->duplicates = stmt_int(s, 9);
-        out->first_ms = stmt_int(s, 10);
-        out->last_ms = stmt_int(s, 11);
-        out->jobs_in_all = stmt_int(s, 12);
+        out->maximise = stmt_int(s, 5) != 0;
+        out->jobs_in_all = stmt_int(s, 6);
     } else if (rc == 0) {
         rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
     }
@@ -86,15 +78,12 @@ static void add_columns(struct html_data *d, const struct stmt *s, char *const *
 
 static struct html_value value_of(const struct stmt *s, int column)
 {
-    enum column_type type = stmt_type(s, column);
-    if (type == COLUMN_NULL)
-        return (struct html_value){NAN, NULL};
-    bool number = type == COLUMN_INT || type == COLUMN_FLOAT;
-    if (type != COLUMN_FLOAT)
-        return (struct html_value){number ? stmt_double(s, column) : NAN, xstrdup(stmt_text(s, column))};
+    const double number = stmt_double_or_nan(s, column);
     struct buffer text = BUFFER_INIT;
-    buffer_add_double(&text, stmt_double(s, column));
-    return (struct html_value){stmt_double(s, column), buffer_take(&text)};
+    if (stmt_type(s, column) != COLUMN_FLOAT)
+        return (struct html_value){number, stmt_copy_text(s, column)};
+    buffer_add_double(&text, number);
+    return (struct html_value){number, buffer_take(&text)};
 }
 
 static int read_rows(struct html_data *d, struct stmt *s, struct error *e)
@@ -452,7 +441,7 @@ void html_data_free(struct html_data *d)
             free(c->values[row].text);
         free_all(c->values, c->levels, c->level_texts, c->level_numbers, c->title, c->unit);
     }
-    free_all(d->columns, d->jobs, d->sweep, d->file, d->objective, d->unit, d->tool);
+    free_all(d->columns, d->jobs, d->sweep, d->file, d->objective, d->unit);
     *d = (struct html_data){0};
 }
 

@@ -2,6 +2,7 @@
  *
  *   {"none": "sentence"}                   instead of what there is not
  *   {"note": [HTML, value, HTML, …]}       a paragraph; values are escaped, what stands between them is SQL's own
+ *   {"text": [HTML, value, …]}             a plain one
  *   {"html": "HTML"}
  *   {"heading": "text"}
  *   {"cards": [["class", "label", "value"], …]}
@@ -67,11 +68,11 @@ int html_add_functions(struct db *db, struct error *e)
 
 /* --- pieces --- */
 
-static void add_note(struct buffer *out, const cJSON *parts)
+static void add_paragraph(struct buffer *out, const char *begin, const cJSON *parts)
 {
     const cJSON *part;
     bool is_value = false;
-    buffer_add_text(out, "<p class=note>");
+    buffer_add_text(out, begin);
     cJSON_ArrayForEach(part, parts)
     {
         if (is_value)
@@ -146,7 +147,9 @@ static void add_piece(struct buffer *out, const cJSON *piece)
     if (!strcmp(what->string, "none"))
         html_add_none(out, what->valuestring);
     else if (!strcmp(what->string, "note"))
-        add_note(out, what);
+        add_paragraph(out, "<p class=note>", what);
+    else if (!strcmp(what->string, "text"))
+        add_paragraph(out, "<p>", what);
     else if (!strcmp(what->string, "html"))
         buffer_add_text(out, what->valuestring);
     else if (!strcmp(what->string, "heading"))

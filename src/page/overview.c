@@ -6,8 +6,6 @@
 #include "page/sections.h"
 #include "report/hint.h"
 #include "results/status.h"
-#include "store/places.h"
-#include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -119,25 +117,6 @@ static void add_keys(struct html_page *p)
     buffer_add_text(out, "</dl></details>\n");
 }
 
-/* "2026-03-01 12:34:56 UTC" */
-static void add_time(struct buffer *out, const char *before, int64_t ms)
-{
-    char text[32];
-    clock_format_utc(ms, text);
-    buffer_printf(out, "%s%.10s %.8s UTC", before, text, text + 11);
-}
-
-static void add_place(void *context, const struct place_row *row)
-{
-    struct html_page *p = context;
-    OWNED char *name = place_name(row->host, row->device);
-    html_text(&p->out, "<p class=note>Set aside: <b>", name, "</b>");
-    buffer_printf(&p->out, ", on which %lld %s failed that succeeded elsewhere", (long long)row->jobs,
-                  row->jobs == 1 ? "job" : "jobs");
-    add_time(&p->out, "; it is tried again at ", row->until_ms);
-    html_text(&p->out, ": <code>", row->message ? row->message : "", "</code></p>\n");
-}
-
 /* "Search by random: 5 trials, 5 ok, 0 stopped early, 0 failed. It ended: max_trials: 5 trials were made." */
 void html_add_search(struct buffer *out, const struct cJSON *search, long long pending, const char *file,
                      const char *database)
@@ -178,19 +157,9 @@ int html_overview(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
     cJSON *search = NULL;
-    if (status_search_read(p->db, d->sweep_id, &search, e) < 0)
+    if (html_add_document(p, "sought", VALUES(sql_text(d->file)), e) < 0 ||
+        status_search_read(p->db, d->sweep_id, &search, e) < 0)
         return -1;
-    buffer_add_text(&p->out, "<p>");
-    if (d->objective) {
-        buffer_printf(&p->out, "Sought: the %s <b>", d->maximise ? "highest" : "lowest");
-        html_name(&p->out, "", d->objective, "</b>");
-    } else {
-        buffer_add_text(&p->out, "No objective is declared, so there is no best job");
-    }
-    add_time(&p->out, ". First run at ", d->first_ms);
-    if (d->last_ms - d->first_ms >= 60000)
-        add_time(&p->out, ", last at ", d->last_ms);
-    html_text(&p->out, ". Sweep file: <code>", d->file, "</code></p>\n");
     if (search) {
         buffer_add_text(&p->out, "<p id=search>");
         html_add_search(&p->out, search, d->counts[HTML_PENDING], d->file, p->database);
@@ -201,7 +170,7 @@ int html_overview(struct html_page *p, struct error *e)
     if (html_add_document(p, "cards", VALUES(sql_text(p->states), sql_int(ended)), e) < 0)
         return -1;
     add_bar(p, ended);
-    if (places_aside_read(p->db, add_place, p, e) < 0 || html_add_document(p, "remarks", NO_VALUES, e) < 0)
+    if (html_add_document(p, "remarks", NO_VALUES, e) < 0)
         return -1;
     if (d->job_count < (size_t)d->jobs_in_all)
         buffer_printf(&p->out,

@@ -125,12 +125,10 @@ struct html_job {
 };
 
 struct html_data {
-    char *sweep, *objective, *unit, *tool; /* objective NULL: none is declared */
-    char *file; /* name of the sweep file without directories, since pages are sent to others */
+    char *sweep, *objective, *unit; /* objective NULL: none is declared */
+    char *file;                     /* name of the sweep file without directories, since pages are sent to others */
     bool maximise;
-    int64_t sweep_id, combinations, excluded, duplicates; /* -1: not recorded */
-    int64_t first_ms, last_ms;
-    int64_t jobs_in_all;
+    int64_t sweep_id, jobs_in_all;
     struct html_column *columns;
     size_t column_count;
     struct html_job *jobs;
