@@ -144,10 +144,10 @@ TEST(predictions__unseen_tables__within_their_bounds)
         {"bert.csv", 28, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL},
         {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, NULL},
         {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, vary},
-        {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.08, 0.99, 0.59, 0.02, 0, 23, 0, own_loop},
-        {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.24, 0.84, 0, 4, 0, NULL},
-        {"libai.csv", 42, COUNTS_RESERVED, 0, 0, 0.14, 1, 0, 0, 0, NULL},
-        {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.14, 0.39, 0.69, 0, 2, 12, 0, NULL},
+        {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.08, 0.99, 0.59, 0.68, 0, 5, 0, own_loop},
+        {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.23, 0.88, 0, 0, 0, NULL},
+        {"libai.csv", 42, COUNTS_RESERVED, 0, 0, 0.08, 1, 0, 0, 0, NULL},
+        {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.14, 0.39, 0.66, 0.33, 2, 2, 0, NULL},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         predict_table(&tables[i]);
