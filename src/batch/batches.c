@@ -335,7 +335,7 @@ static bool read_tasks(struct batch_array *a, char *text)
     return a->count > 0;
 }
 
-static void load(struct batch_list *b, const char *name)
+static void load_batch(struct batch_list *b, const char *name)
 {
     struct batch_array *a = add_array(b, xstrdup(name), "", NULL);
     char *tasks = read_text(b, a, "tasks"), *options = read_text(b, a, "options"), *job = read_text(b, a, "job");
@@ -367,7 +367,7 @@ void batch_list_load(struct batch_list *b)
     struct dirent **entries = NULL;
     int n = scandir(path, &entries, is_name, versionsort);
     for (int i = 0; i < n; i++) {
-        load(b, entries[i]->d_name);
+        load_batch(b, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);

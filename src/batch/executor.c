@@ -262,7 +262,7 @@ static void drop_finished(struct batch_executor *x)
             batch_list_drop(&x->batches, i);
 }
 
-static void look(struct batch_executor *x)
+static void look_at_batches(struct batch_executor *x)
 {
     int64_t now_ms = clock_monotonic_ms();
     batch_submit_due(x, now_ms);
@@ -304,7 +304,7 @@ static size_t wait_for_ends(struct executor *base, int64_t timeout_ms, struct ou
     *wake = (struct wake){0, 0};
     x->news = false;
     for (;;) {
-        look(x);
+        look_at_batches(x);
         size_t taken = take_ended(x, out, room);
         interrupts_wait(&x->interrupts, 0, wake);
         now_ms = clock_monotonic_ms();
@@ -334,7 +334,7 @@ static bool settled(const struct executor *base)
 
 /* --- one attempt --- */
 
-static bool find(const struct batch_executor *x, int64_t attempt, struct batch_array **array, size_t *index)
+static bool find_task(const struct batch_executor *x, int64_t attempt, struct batch_array **array, size_t *index)
 {
     for (size_t i = 0; i < x->batches.count; i++) {
         struct batch_array *a = &x->batches.arrays[i];
@@ -354,7 +354,7 @@ static void stop(struct executor *base, int64_t attempt)
     struct batch_executor *x = own(base);
     struct batch_array *a;
     size_t index;
-    if (find(x, attempt, &a, &index) && !a->members[index].because)
+    if (find_task(x, attempt, &a, &index) && !a->members[index].because)
         batch_cancel_member(x, a, index, ENDING_STOPPED);
 }
 
@@ -450,7 +450,7 @@ static bool files(const struct executor *base, int64_t attempt, struct attempt_f
     struct batch_executor *x = (struct batch_executor *)own_const(base);
     struct batch_array *a;
     size_t index;
-    if (!find(x, attempt, &a, &index))
+    if (!find_task(x, attempt, &a, &index))
         return false;
     free_all(x->log_path, x->metrics_path);
     x->log_path = xasprintf("%s/%s/output.log", x->batches.root, a->members[index].directory);

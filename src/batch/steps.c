@@ -519,8 +519,8 @@ int allocation_parse(const char *text, struct allocation *out)
 
 /* --- asking --- */
 
-static int ask(char *const *environment, const char *what, const char *of, const char *option, char **answer,
-               struct error *e)
+static int ask_scontrol(char *const *environment, const char *what, const char *of, const char *option, char **answer,
+                        struct error *e)
 {
     char *argv[] = {(char *)"scontrol", (char *)"show", (char *)what, (char *)of, (char *)option, (char *)"-o", NULL};
     struct external_command_result result = EXTERNAL_COMMAND_RESULT_INIT;
@@ -539,7 +539,7 @@ static int spread(char *const *environment, const struct allocation *groups, str
     for (size_t i = 0; i < groups->count; i++) {
         const struct allocation_node *g = &groups->nodes[i];
         char *names = NULL, *rest = NULL;
-        if (ask(environment, "hostnames", g->name, NULL, &names, e) < 0)
+        if (ask_scontrol(environment, "hostnames", g->name, NULL, &names, e) < 0)
             return -1;
         for (char *name = strtok_r(names, " \n", &rest); name; name = strtok_r(NULL, " \n", &rest))
             add_node(out, (struct allocation_node){xstrdup(name), g->cpus, g->gpus, g->memory_mb});
@@ -557,7 +557,7 @@ int allocation_read(const struct batch_system *slurm, char *const *environment, 
         return error_set(e, ERROR_USAGE,
                          "--in-allocation: SLURM_JOB_ID is not set; start meshsweep inside salloc or sbatch");
     char **bare = batch_environment(slurm, environment, (struct environment_passing){0});
-    int rc = ask(bare, "job", job, "-d", &text, e);
+    int rc = ask_scontrol(bare, "job", job, "-d", &text, e);
     if (rc == 0 && allocation_parse(text, &groups) < 0)
         rc = error_set(e, ERROR_FAILED, "--in-allocation: Slurm's job %s holds no nodes", job);
     if (rc == 0)

@@ -59,7 +59,7 @@ static const char *last_line(char *text)
     return newline ? newline + 1 : text;
 }
 
-static void tell(const char *name, const struct external_command_result *r)
+static void tell_failure(const char *name, const struct external_command_result *r)
 {
     const char *said = last_line(r->errors);
     said = *said ? said : last_line(r->output);
@@ -85,7 +85,7 @@ void end_command_run(const struct sweep *sweep, const char *db_path, int exit_st
                                              .bytes_most = OUTPUT_BYTES,
                                              .input = document};
     if (external_command_run(&command, &result, &e) == 0)
-        tell(name, &result);
+        tell_failure(name, &result);
     else
         output_message("on_end: %s; no result depends on it", e.text);
     external_command_result_free(&result);

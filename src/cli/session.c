@@ -106,7 +106,7 @@ static int set_prune(struct session *s, const char *how, struct error *e)
 }
 
 /* If there are problems, the sweep only serves to find more of them. */
-static int load(struct session *s, const struct run_options *o, struct problems *problems, struct error *e)
+static int load_sweep(struct session *s, const struct run_options *o, struct problems *problems, struct error *e)
 {
     if (sweep_read(o->config, &s->sweep, problems, e) < 0)
         return -1;
@@ -384,7 +384,7 @@ static int open_named(struct session *s, const struct run_options *o, const stru
                                               .scaling = o->scaling};
     s->space_options.command_is_line = s->space_options.command == s->shell_line;
     struct problems problems = PROBLEMS_INIT;
-    int rc = load(s, o, &problems, e);
+    int rc = load_sweep(s, o, &problems, e);
     if (rc == 0)
         s->release_note = sweep_space_find_release(s->sweep);
     if (rc == 0 && problems.found == 0)

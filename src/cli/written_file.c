@@ -101,7 +101,7 @@ static int check_recorded(const char *path, const struct kept_files *k, struct e
     return rc < 0 ? -1 : check_current_sweep(path, k, e);
 }
 
-static int check(const char *path, const struct kept_files *k, struct error *e)
+static int check_written(const char *path, const struct kept_files *k, struct error *e)
 {
     if (k->db_path && check_database(path, k, e) < 0)
         return -1;
@@ -117,9 +117,9 @@ int written_file_check(const char *path, const struct kept_files *k, struct erro
 {
     /* Atomic writing replaces this file too. */
     OWNED char *part = xasprintf("%s.part", path);
-    int rc = check(path, k, e);
+    int rc = check_written(path, k, e);
     if (rc == 0)
-        rc = check(part, k, e);
+        rc = check_written(part, k, e);
     return rc;
 }
 

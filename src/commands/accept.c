@@ -157,7 +157,7 @@ static int say_none(const struct formers *f, const struct sweep *s, struct error
                      s->path);
 }
 
-static int find(struct session *s, const struct arguments *a, struct db *db, struct formers *f, struct error *e)
+static int find_results(struct session *s, const struct arguments *a, struct db *db, struct formers *f, struct error *e)
 {
     if (formers_find(s->space, db, FORMERS_ANY, f, e) < 0)
         return -1;
@@ -203,7 +203,7 @@ static int let_stand(struct session *s, const struct accept_options *o, struct d
     return output_people_take(&out, e);
 }
 
-static int ask(const struct accept_options *o, const struct formers *f, bool *yes, struct error *e)
+static int ask_consent(const struct accept_options *o, const struct formers *f, bool *yes, struct error *e)
 {
     *yes = o->yes;
     if (o->yes)
@@ -241,12 +241,12 @@ static int accept_results(const struct arguments *a, struct error *e)
     if (rc == 0)
         rc = session_use_known(&s, db, e);
     if (rc == 0)
-        rc = find(&s, a, db, &formers, e);
+        rc = find_results(&s, a, db, &formers, e);
     if (rc == 0) {
         add_text(&formers, s.sweep->path, &out);
         rc = output_people_take(&out, e);
     }
-    if (rc == 0 && !o->run.dry_run && (rc = ask(o, &formers, &yes, e)) == 0)
+    if (rc == 0 && !o->run.dry_run && (rc = ask_consent(o, &formers, &yes, e)) == 0)
         rc = yes ? let_stand(&s, o, db, &formers, e) : STATUS_FAILED;
     formers_free(&formers);
     store_close(db);

@@ -304,7 +304,7 @@ static void tell_words(const cJSON *words, struct buffer *out)
                                                   json_text_or(item, "word", ""), json_text_or(item, "means", ""));
 }
 
-static void tell(const struct trying *y, int i, const struct trial_verdict *v, struct buffer *out)
+static void tell_trial(const struct trying *y, int i, const struct trial_verdict *v, struct buffer *out)
 {
     const struct tried *t = &y->of[i];
     const struct batch_array *a = &y->list.arrays[i];
@@ -408,7 +408,7 @@ static int batch_trial_run(struct batch_trial *t, struct error *e)
         if (t->answer)
             answer(&y, i, &v, t->answer);
         else
-            tell(&y, i, &v, &t->out);
+            tell_trial(&y, i, &v, &t->out);
     }
     end_all(&y);
     for (int i = 0; i < t->count; i++) {
@@ -457,7 +457,7 @@ static cJSON *new_answer(const struct check_options *o)
     return root;
 }
 
-static void set(cJSON *answer, const char *name, cJSON *value)
+static void set_member(cJSON *answer, const char *name, cJSON *value)
 {
     cJSON_ReplaceItemInObjectCaseSensitive(answer, name, value);
 }
@@ -466,12 +466,12 @@ static void set(cJSON *answer, const char *name, cJSON *value)
 
 static void answer_sweep(cJSON *answer, const struct space *space, uint64_t candidates)
 {
-    set(answer, "sweep", cJSON_CreateString(space->sweep->name));
+    set_member(answer, "sweep", cJSON_CreateString(space->sweep->name));
     if (!space->of_jobs)
-        set(answer, "combinations", cJSON_CreateNumber((double)space_combinations(space)));
+        set_member(answer, "combinations", cJSON_CreateNumber((double)space_combinations(space)));
     if (candidates)
-        set(answer, "candidates", cJSON_CreateNumber((double)candidates));
-    set(answer, "unreached", unreached_keys(space, REACHES_CHOICE));
+        set_member(answer, "candidates", cJSON_CreateNumber((double)candidates));
+    set_member(answer, "unreached", unreached_keys(space, REACHES_CHOICE));
 }
 
 static void add_unread(const struct space *space, struct buffer *out)

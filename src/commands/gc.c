@@ -84,7 +84,7 @@ struct garbage {
 };
 
 /* Takes `path`; what is not there any more is not listed. */
-static void add(struct garbage *g, char *path, int64_t idle_ms)
+static void add_removed(struct garbage *g, char *path, int64_t idle_ms)
 {
     char size[32];
     int64_t written_ms = 0;
@@ -107,7 +107,7 @@ static void add(struct garbage *g, char *path, int64_t idle_ms)
 static void add_unowned(void *context, const char *name)
 {
     struct garbage *g = context;
-    add(g, xasprintf("%s/%s", g->files, name), 0);
+    add_removed(g, xasprintf("%s/%s", g->files, name), 0);
 }
 
 /* Adds what `meshsweep archive`, or a runner that cut a log, did not live to finish. */
@@ -119,7 +119,7 @@ static void add_temporaries(struct garbage *g, const char *directory)
         for (size_t k = 0; k < LENGTH(endings); k++) {
             char *path = xasprintf("%s/%s/%s%s", g->files, directory, archived_names[i], endings[k]);
             if (lstat(path, &status) == 0 && S_ISREG(status.st_mode))
-                add(g, path, 0);
+                add_removed(g, path, 0);
             else
                 free(path);
         }
@@ -152,7 +152,7 @@ static void find_pulls(struct garbage *g, const char *db_path)
         if (strncmp(entry->d_name, begin, length) != 0 || strlen(entry->d_name) != length + 6 ||
             fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(status.st_mode))
             continue;
-        add(g, path_beside(whole, entry->d_name), PULLING_MS);
+        add_removed(g, path_beside(whole, entry->d_name), PULLING_MS);
     }
     if (directory)
         closedir(directory);

@@ -281,7 +281,7 @@ static int undo(const struct import_options *o, struct error *e)
 }
 
 /* The sweep file, with an [import] table. */
-static int load(const char *config, const char *table, struct sweep **out, struct error *e)
+static int load_config(const char *config, const char *table, struct sweep **out, struct error *e)
 {
     int rc = sweep_load(config, out, e);
     if (rc < 0 && access(config, F_OK) < 0)
@@ -331,7 +331,7 @@ static int import(const struct arguments *a, struct error *e)
     if (a->word_count != 1)
         return error_set(e, ERROR_USAGE, "import: name exactly one table: meshsweep import -c FILE TABLE.csv");
     struct table_file in = {.file = a->words[0]};
-    int rc = load(o->config, in.file, &sweep, e);
+    int rc = load_config(o->config, in.file, &sweep, e);
     in.sweep = sweep;
     if (rc == 0)
         rc = table_file_read(&in, e);

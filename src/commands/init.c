@@ -294,8 +294,8 @@ static int take_objective(const struct init_options *o, const char *answer, stru
 }
 
 /* Asks until the answer is accepted, and says what is wrong with one that is not. -1 at the end of input. */
-static int ask(const char *question, take_answer *take, const struct init_options *o, struct string_list *list,
-               struct answers *given, struct error *e)
+static int ask_person(const char *question, take_answer *take, const struct init_options *o, struct string_list *list,
+                      struct answers *given, struct error *e)
 {
     struct buffer answer = BUFFER_INIT;
     int rc = -1;
@@ -323,13 +323,15 @@ static int ask_for_rest(const struct init_options *o, struct answers *given, str
         return 0;
     if (check_absent(o->output, e) < 0)
         return -1;
-    if (!given->command.count &&
-        ask("Which command runs the training? (python3 train.py …)", take_command, o, &given->command, given, e) < 0)
+    if (!given->command.count && ask_person("Which command runs the training? (python3 train.py …)", take_command, o,
+                                            &given->command, given, e) < 0)
         return -1;
     if (!given->axes.count &&
-        ask("Which values should be tried? (micro_batch=1,2,4 …)", take_axes, o, &given->axes, given, e) < 0)
+        ask_person("Which values should be tried? (micro_batch=1,2,4 …)", take_axes, o, &given->axes, given, e) < 0)
         return -1;
-    return given->log ? 0 : ask("Is there a log of an earlier run? (a file, or nothing)", take_log, o, NULL, given, e);
+    return given->log
+               ? 0
+               : ask_person("Is there a log of an earlier run? (a file, or nothing)", take_log, o, NULL, given, e);
 }
 
 /* Shows what could be one first. */
@@ -341,8 +343,8 @@ static int ask_for_objective(const struct init_options *o, struct answers *given
         rc = show_readings(given->log, &text, e);
     buffer_free(&text);
     return rc < 0 ? -1
-                  : ask("Which metric counts? (max:NAME or min:NAME, or nothing: the shortest job wins)",
-                        take_objective, o, NULL, given, e);
+                  : ask_person("Which metric counts? (max:NAME or min:NAME, or nothing: the shortest job wins)",
+                               take_objective, o, NULL, given, e);
 }
 
 static int write_or_print(const struct init_options *o, struct answers *given, struct error *e)

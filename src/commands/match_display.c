@@ -98,7 +98,7 @@ static void tell_slow(struct match_display *d, double share, int64_t now_ms)
     d->told_ms = now_ms;
 }
 
-static int look(void *context, size_t rule, double share, struct error *e)
+static int show_match(void *context, size_t rule, double share, struct error *e)
 {
     struct match_display *d = context;
     int64_t now_ms = clock_monotonic_ms();
@@ -119,7 +119,7 @@ static int look(void *context, size_t rule, double share, struct error *e)
 void match_display_begin(struct match_display *d, struct space *space)
 {
     d->space = space;
-    d->watch = (struct match_watch){look, d};
+    d->watch = (struct match_watch){show_match, d};
     d->began_ms = d->rule_began_ms = clock_monotonic_ms();
     d->rule = space->rule_count;
     space->watch = &d->watch;

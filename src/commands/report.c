@@ -77,7 +77,7 @@ static void print_url(const char *url)
         output_error("report", &e, NULL);
 }
 
-static void tell(void *context, const char *text)
+static void tell_reader(void *context, const char *text)
 {
     (void)context;
     output_message("%s", text);
@@ -85,7 +85,7 @@ static void tell(void *context, const char *text)
 
 static int serve(const struct report_options *o, struct error *e)
 {
-    const struct serve_options how = {o->db, o->serve, o->token, print_url, tell};
+    const struct serve_options how = {o->db, o->serve, o->token, print_url, tell_reader};
     int signal_number = 0;
     return serve_report(&how, &signal_number, e) < 0 ? -1 : STATUS_SIGNAL + signal_number;
 }

@@ -75,7 +75,7 @@ struct execution {
 extern char **environ;
 
 /* To whom progress is shown; takes `sentence`. */
-static void tell(const struct execution *x, char *sentence)
+static void show_notice(const struct execution *x, char *sentence)
 {
     if (sentence && x->display)
         progress_display_notice(x->display, sentence);
@@ -104,9 +104,9 @@ static char *name_variables(const struct job_config *job, const char *before, ch
 static void tell_environment(struct execution *x)
 {
     const struct job_config *job = &x->session->sweep->job;
-    tell(x, name_variables(job, "set here, but not passed to jobs: ",
-                           environment_not_passed(environ, job_passing(job), NULL),
-                           "; pass_env = [...] in [job] passes them"));
+    show_notice(x, name_variables(job, "set here, but not passed to jobs: ",
+                                  environment_not_passed(environ, job_passing(job), NULL),
+                                  "; pass_env = [...] in [job] passes them"));
     x->told_environment = true;
 }
 
@@ -744,12 +744,12 @@ static int run_enumerated(struct execution *x, struct error *e)
     const struct job_config *job = &x->session->sweep->job;
     progress_display_enumerated(x->display, &x->enumeration);
     if (x->enumeration.new_jobs > 0)
-        tell(x, unreached_sentence(x->session->space));
-    tell(x, name_variables(job, "pass_env = \"*\" passes no secrets: ", environment_kept_out(environ, job_passing(job)),
-                           "; name those that jobs need"));
+        show_notice(x, unreached_sentence(x->session->space));
+    show_notice(x, name_variables(job, "pass_env = \"*\" passes no secrets: ",
+                                  environment_kept_out(environ, job_passing(job)), "; name those that jobs need"));
     if (execution_run(x, e) < 0)
         return -1;
-    tell(x, unreached_same(x->session->space, x->result.same, x->result.different));
+    show_notice(x, unreached_same(x->session->space, x->result.same, x->result.different));
     report_search(x);
     report_end(x);
     report_rules(x);

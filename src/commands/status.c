@@ -580,7 +580,7 @@ static void release(struct status_view *v)
 }
 
 /* Prints once; `*done` says whether nothing is left to do, `*hopeless` that no job met what was asked for then. */
-static int look(const struct status_options *o, bool *done, bool *hopeless, struct error *e)
+static int show_status(const struct status_options *o, bool *done, bool *hopeless, struct error *e)
 {
     struct status_view v = {0};
     int rc = read_view(o->db, &v, e);
@@ -626,7 +626,7 @@ static int status(const struct arguments *a, struct error *e)
         return -1;
     if (o->watch)
         output_set_paging(false);
-    while (look(o, &done, &hopeless, e) == 0) {
+    while (show_status(o, &done, &hopeless, e) == 0) {
         if (!o->watch || done)
             return hopeless ? STATUS_JOBS_FAILED : STATUS_OK;
         if (output_flush_all(e) < 0)

@@ -206,8 +206,8 @@ static int add_change(const struct before_after_request *r, const struct compare
                   e);
 }
 
-static int compare(struct db *before, struct db *now, const struct before_after_request *r, struct db *out,
-                   struct error *e)
+static int compare_databases(struct db *before, struct db *now, const struct before_after_request *r, struct db *out,
+                             struct error *e)
 {
     struct compared_metric m = {0};
     int rc = read_metric(now, r->metric, &m, e) < 0 || check_definition(before, now, m.name, e) < 0 ||
@@ -227,7 +227,7 @@ int before_after_read(struct db *before, struct db *now, const struct before_aft
         return -1;
     int rc = db_read_begin(now, e);
     if (rc == 0) {
-        rc = compare(before, now, request, out, e);
+        rc = compare_databases(before, now, request, out, e);
         db_read_end(now);
     }
     db_read_end(before);

@@ -8,7 +8,7 @@
 #include "util/memory.h"
 
 /* The slot of the text, or the free slot where it belongs. At most half of the slots are used. */
-static size_t find(const struct texts *t, const char *text)
+static size_t find_slot(const struct texts *t, const char *text)
 {
     const struct hash128 hash = hash_bytes(text, strlen(text));
     size_t at;
@@ -25,14 +25,14 @@ static void grow(struct texts *t)
     free(t->places);
     t->places = xcalloc(t->room, sizeof *t->places);
     for (size_t i = 0; i < t->count; i++)
-        t->places[find(t, t->items[i])] = (uint32_t)i + 1;
+        t->places[find_slot(t, t->items[i])] = (uint32_t)i + 1;
 }
 
 uint32_t texts_number(struct texts *t, const char *text)
 {
     if (2 * (t->count + 1) > t->room)
         grow(t);
-    size_t at = find(t, text);
+    size_t at = find_slot(t, text);
     if (!t->places[at]) {
         assert(t->count < UINT32_MAX - 1);
         *array_add(t->items, t->count) = xstrdup(text);

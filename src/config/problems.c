@@ -71,7 +71,7 @@ static size_t rank_of(const char *file, char *const *files)
     return rank;
 }
 
-static int compare(const void *a, const void *b, void *files)
+static int compare_problems(const void *a, const void *b, void *files)
 {
     const struct problem *x = a, *y = b;
     size_t x_rank = rank_of(x->at.file, files), y_rank = rank_of(y->at.file, files);
@@ -102,7 +102,7 @@ int problems_report(struct problems *p, char *const *files, struct error *e)
 {
     if (p->found == 0)
         return 0;
-    qsort_r(p->items, p->kept, sizeof *p->items, compare, (void *)files);
+    qsort_r(p->items, p->kept, sizeof *p->items, compare_problems, (void *)files);
     error_set(e, ERROR_USAGE, "%s", "");
     size_t shown = p->kept < PROBLEMS_SHOWN ? p->kept : PROBLEMS_SHOWN;
     for (size_t i = 0; i < shown; i++)

@@ -84,7 +84,7 @@ static int ask_rows(struct audit *a, const struct audit_question *q, struct exam
     return rc;
 }
 
-static void ask(struct audit *a, const struct audit_question *q)
+static void answer_question(struct audit *a, const struct audit_question *q)
 {
     struct examples x = EXAMPLES_INIT;
     struct string_list statements = STRING_LIST_INIT;
@@ -368,7 +368,7 @@ static void conclude_integrity(struct audit *a)
     worker_free(a->integrity);
     a->integrity = NULL;
     for (size_t i = 0; i < AUDIT_INTEGRITY_QUESTIONS && !a->is_sound; i++)
-        ask(a, &audit_questions[i]);
+        answer_question(a, &audit_questions[i]);
 }
 
 int audit_run(struct db *db, const char *path, audit_found *found, void *context, size_t *count, struct error *e)
@@ -389,7 +389,7 @@ int audit_run(struct db *db, const char *path, audit_found *found, void *context
     begin_integrity(&a);
     for (size_t i = AUDIT_INTEGRITY_QUESTIONS; i < audit_question_count; i++)
         if (audit_questions[i].when != not_now)
-            ask(&a, &audit_questions[i]);
+            answer_question(&a, &audit_questions[i]);
     const size_t found_before = a.count;
     compare_schema(&a);
     const bool is_as_made = a.count == found_before;

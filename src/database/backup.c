@@ -42,7 +42,7 @@ struct backup {
     struct backup_counts counts;
 };
 
-static int fill(struct db *target, void *context, struct error *e)
+static int fill_backup(struct db *target, void *context, struct error *e)
 {
     struct backup *b = context;
     /* It says of itself that it has a log, as the original does. */
@@ -58,7 +58,7 @@ int database_backup(struct db *source, const char *path, struct backup_counts *o
     struct backup b = {.source = source};
     if (refuse_used(path, e) < 0 || refuse_foreign(path, e) < 0)
         return -1;
-    if (database_write_whole(path, fill, &b, e) < 0)
+    if (database_write_whole(path, fill_backup, &b, e) < 0)
         return error_context(e, "backup");
     *out = b.counts;
     return 0;

@@ -108,7 +108,7 @@ static int is_at_end(sqlite3_vtab_cursor *base)
     return c->row >= c->end;
 }
 
-static void give(sqlite3_context *context, const struct sql_value *value)
+static void give_value(sqlite3_context *context, const struct sql_value *value)
 {
     switch (value->type) {
     case COLUMN_INT:
@@ -139,7 +139,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
     else if (source->cell(source->context, c->row, index, &value, &e) < 0)
         sqlite3_result_error(context, e.text, -1);
     else
-        give(context, &value);
+        give_value(context, &value);
     return SQLITE_OK;
 }
 

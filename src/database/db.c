@@ -240,7 +240,7 @@ static struct stmt *take_kept(struct db *db, const char *sql)
 }
 
 /* Takes a statement that has run. */
-static void keep(struct stmt *s)
+static void keep_statement(struct stmt *s)
 {
     struct db *db = s->db;
     sqlite3_reset(s->handle);
@@ -257,7 +257,7 @@ int db_run(struct db *db, const char *sql, struct sql_values values, struct erro
         return -1;
     int rc = stmt_run(s, e);
     if (rc == 0)
-        keep(s);
+        keep_statement(s);
     else
         stmt_free(s);
     return rc;
@@ -277,7 +277,7 @@ int db_next(struct db *db, const char *sql, struct sql_values values, struct stm
     if (rc == 0)
         rc = stmt_next(*s, e);
     if (rc == 0)
-        keep(*s);
+        keep_statement(*s);
     else if (rc < 0)
         stmt_free(*s);
     if (rc <= 0)
@@ -293,7 +293,7 @@ int db_query_int(struct db *db, const char *sql, struct sql_values values, int64
     if (rc >= 0)
         *out = rc > 0 ? stmt_int(s, 0) : absent;
     if (rc > 0)
-        keep(s);
+        keep_statement(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -313,7 +313,7 @@ int db_query_text(struct db *db, const char *sql, struct sql_values values, char
     if (rc >= 0)
         *out = rc > 0 ? stmt_copy_text(s, 0) : NULL;
     if (rc > 0)
-        keep(s);
+        keep_statement(s);
     return rc < 0 ? -1 : 0;
 }
 

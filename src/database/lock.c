@@ -101,7 +101,7 @@ static int refuse_file(const char *db_path, const char *path, struct error *e)
 
 /* Opens and locks the file that has the name, which its holder may have replaced meanwhile. -1 with errno set, and
  * `*fd` the file that is locked by another, else -1. */
-static int take(const char *path, int *fd, bool *is_new)
+static int take_lock(const char *path, int *fd, bool *is_new)
 {
     for (;;) {
         *fd = open_lock(path, is_new);
@@ -130,7 +130,7 @@ static int explain(const char *db_path, const char *path, int fd, int error, str
 int writer_lock_take(const char *db_path, bool *is_new, struct error *e)
 {
     OWNED char *path = lock_path(db_path);
-    int fd, rc = take(path, &fd, is_new);
+    int fd, rc = take_lock(path, &fd, is_new);
     if (rc == 0)
         say_holder(fd);
     else

@@ -129,7 +129,7 @@ static int report(struct db *db, const struct log_facts *f, struct error *e)
 }
 
 /* `closely`: every frame is looked at. */
-static int check(struct db *db, bool closely, struct error *e)
+static int check_log(struct db *db, bool closely, struct error *e)
 {
     struct stat status;
     struct log_facts f = {0};
@@ -145,12 +145,12 @@ static int check(struct db *db, bool closely, struct error *e)
 
 int log_watch_check(struct db *db, struct error *e)
 {
-    return check(db, false, e);
+    return check_log(db, false, e);
 }
 
 int log_watch_explain(struct db *db, struct error *e)
 {
-    return check(db, true, e);
+    return check_log(db, true, e);
 }
 
 /* As SQLite's own, which would copy the hole of a cut log over what is good. */

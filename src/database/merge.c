@@ -39,8 +39,8 @@ static int count(struct db *db, struct merge_counts *out, struct error *e)
                : 0;
 }
 
-static int add(struct db *db, const char *source, const char *identity, const struct merge_steps *steps,
-               struct merge_counts *counts, struct error *e)
+static int add_source(struct db *db, const char *source, const char *identity, const struct merge_steps *steps,
+                      struct merge_counts *counts, struct error *e)
 {
     struct merge_counts before, after;
     if (db_begin(db, e) < 0)
@@ -66,7 +66,7 @@ int merge_database(struct db *db, const char *source, const struct merge_steps *
     OWNED char *identity = NULL;
     int rc = identify(source, &identity, e) < 0 ? -1 : db_run(db, "ATTACH ? AS source", VALUES(sql_text(source)), e);
     if (rc == 0) {
-        rc = add(db, source, identity, steps, counts, e);
+        rc = add_source(db, source, identity, steps, counts, e);
         struct error ignored = ERROR_INIT;
         db_exec(db, "DETACH source", &ignored);
     }

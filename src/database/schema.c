@@ -159,7 +159,7 @@ static bool is_generated(const struct schema_part *p)
 }
 
 /* As SQL compares them: letter case does not count in names. */
-static const struct schema_part *find(const struct parts *in, const struct schema_part *p)
+static const struct schema_part *find_part(const struct parts *in, const struct schema_part *p)
 {
     for (size_t i = 0; i < in->count; i++)
         if (strcmp(in->items[i].type, p->type) == 0 && strcasecmp(in->items[i].name, p->name) == 0)
@@ -293,7 +293,7 @@ static bool is_harmless(const struct schema_comparison *c, const struct schema_p
     if (!is_plain(p) || is_reserved(p->name) || is_among(p->name, view_names, LENGTH(view_names)))
         return false;
     if (strcmp(p->type, "index") == 0)
-        return !find(&c->expected, &table) || is_plain_index(c->db, p);
+        return !find_part(&c->expected, &table) || is_plain_index(c->db, p);
     return !is_view(p) || (!c->db->schema_problem || is_loaded(c->db, p->name));
 }
 
@@ -304,7 +304,7 @@ static void compare_views(const struct schema_comparison *c)
         const struct schema_part view = {.type = (char *)"view",
                                          .name = (char *)view_names[i],
                                          .table = (char *)view_names[i]};
-        const struct schema_part *here = find(&c->here, &view);
+        const struct schema_part *here = find_part(&c->here, &view);
         const struct parts one = {(struct schema_part *)here, here ? 1 : 0};
         OWNED char *now = describe_views(&one), *name = xasprintf("%s ", view_names[i]);
         bool is_noted = strstr(noted, name) != NULL;
@@ -319,7 +319,7 @@ static void compare_parts(const struct schema_comparison *c)
 {
     OWNED bool *seen = xcalloc(c->expected.count + 1, sizeof *seen);
     for (size_t i = 0; i < c->here.count; i++) {
-        const struct schema_part *p = &c->here.items[i], *expected = find(&c->expected, p);
+        const struct schema_part *p = &c->here.items[i], *expected = find_part(&c->expected, p);
         bool again = expected && seen[expected - c->expected.items];
         if (expected)
             seen[expected - c->expected.items] = true;

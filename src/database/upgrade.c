@@ -29,7 +29,7 @@ int upgrade_copy(struct db *source, struct db *target, struct error *e)
 }
 
 /* It says of itself that it has a log, as the original does. */
-static int fill(struct db *target, void *context, struct error *e)
+static int fill_copy(struct db *target, void *context, struct error *e)
 {
     return upgrade_copy(context, target, e) < 0 || db_exec(target, "PRAGMA journal_mode = DELETE", e) < 0 ? -1 : 0;
 }
@@ -41,7 +41,7 @@ int upgrade_keep_copy(struct db *db, int64_t version, char **name, struct error 
         free(copy);
         copy = xasprintf("%s.schema-%lld-%d", db->path, (long long)version, i);
     }
-    if (database_write_whole(copy, fill, db, e) == 0) {
+    if (database_write_whole(copy, fill_copy, db, e) == 0) {
         *name = copy;
         return 0;
     }

@@ -158,7 +158,7 @@ static int take_plugin(const struct config_source *s, const struct plugin_key *k
 }
 
 /* `key` with its section before a dot; `value` without quotes. */
-static int take(const struct config_source *s, const char *key, const char *value, struct error *e)
+static int take_setting(const struct config_source *s, const char *key, const char *value, struct error *e)
 {
     if (!*value || strcmp(value, "null") == 0 || strcmp(value, "~") == 0 || strcmp(value, "Null") == 0)
         return 0;
@@ -253,7 +253,7 @@ static int read_line(struct config_source *s, char *line, char **section, struct
     if (name && value[0] == '{' && strcmp(name, SECTION) == 0) {
         rc = read_flow(s, value, e);
     } else if (rc == 0) {
-        rc = name ? take(s, name, value, e) : 0;
+        rc = name ? take_setting(s, name, value, e) : 0;
         if (!name || !plugin_key(name))
             buffer_printf(&s->out->launch, "%s\n", whole);
     }
@@ -285,7 +285,7 @@ static int take_member(struct config_source *s, const char *section, const struc
         rc = take_member(s, key, &m->children[i], e);
     if (m->kind == JSON_SCALAR) {
         OWNED char *value = json_text_plain(m);
-        rc = take(s, key, value, e);
+        rc = take_setting(s, key, value, e);
     }
     return rc;
 }
@@ -307,7 +307,7 @@ static int read_json(struct config_source *s, const char *text, struct error *e)
 
 /* --- both --- */
 
-static int check(const char *path, struct accelerate_config *a, struct error *e)
+static int check_whole(const char *path, struct accelerate_config *a, struct error *e)
 {
     if (a->gpu_ids && strcmp(a->gpu_ids, "all") == 0) {
         free(a->gpu_ids);
@@ -335,7 +335,7 @@ int accelerate_config_read(const char *path, struct accelerate_config *out, stru
         e->kind = ERROR_USAGE;
     else
         rc = n > 5 && strcmp(path + n - 5, ".json") == 0 ? read_json(&s, start, e) : read_yaml(&s, start, e);
-    return rc < 0 ? rc : check(path, out, e);
+    return rc < 0 ? rc : check_whole(path, out, e);
 }
 
 bool accelerate_config_is_plugin(const struct accelerate_config *a)

@@ -646,7 +646,7 @@ static char *value_text(const char *key, const struct json *j)
 }
 
 /* DeepSpeed's tuner looks for a key by its last name alone. */
-static const struct json *find(const struct json *config, const char *key)
+static const struct json *find_setting(const struct json *config, const char *key)
 {
     const struct json *found = json_text_find(config, key);
     return found || strchr(key, '.') ? found : json_text_find_anywhere(config, key);
@@ -662,7 +662,7 @@ char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_j
     if (json_text_parse("", config_json, &config, &ignored) == 0)
         for (size_t i = 0; i < d->argument_count; i++) {
             const char *key = d->arguments[i].name;
-            OWNED char *value = value_text(key, find(&config, key));
+            OWNED char *value = value_text(key, find_setting(&config, key));
             if (value)
                 map(&w, d->arguments[i].value, value);
         }

@@ -32,7 +32,7 @@ static const char seconds_sql[] =
     " SELECT max(max(latency, coalesce(?1 / throughput, latency))) FROM measured"
     " WHERE ratio IS NULL OR ratio <= (SELECT min(ratio) FROM measured) * 1.1";
 
-static double ask(struct db *db, const char *objective, int64_t batch)
+static double seconds_of_batch(struct db *db, const char *objective, int64_t batch)
 {
     struct error ignored = ERROR_INIT;
     OWNED_STMT *s = NULL;
@@ -52,7 +52,7 @@ double profile_step_seconds(const char *db_path, const char *objective, int64_t 
     struct db *db = NULL;
     if (store_open_read_only(db_path, &db, &ignored) < 0)
         return NAN;
-    const double seconds = ask(db, objective, batch);
+    const double seconds = seconds_of_batch(db, objective, batch);
     store_close(db);
     return seconds;
 }

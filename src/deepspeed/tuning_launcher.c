@@ -194,7 +194,7 @@ static int check_name(const struct tuning_launcher *l, struct error *e)
     return 0;
 }
 
-static int check(const struct tuning_launcher *l, const struct launcher *known, struct error *e)
+static int check_launcher(const struct tuning_launcher *l, const struct launcher *known, struct error *e)
 {
     bool is_deepspeed = tuning_launcher_is_deepspeed(l);
     if (known && known->on_each_host && l->several_hosts && !l->hostfile && !l->within_slurm)
@@ -224,7 +224,7 @@ static int check(const struct tuning_launcher *l, const struct launcher *known, 
 int tuning_launcher_add(const struct tuning_launcher *l, struct string_list *w, struct error *e)
 {
     const struct launcher *known = known_launcher(l);
-    if (check_name(l, e) < 0 || check(l, known, e) < 0)
+    if (check_name(l, e) < 0 || check_launcher(l, known, e) < 0)
         return -1;
     if (!known)
         add_split(w, l->name);

@@ -294,7 +294,7 @@ static void make_names_differ(struct tuning_results *t)
 
 /* --- files --- */
 
-static int put(const char *directory, const char *name, const char *text, struct error *e)
+static int write_file(const char *directory, const char *name, const char *text, struct error *e)
 {
     OWNED char *path = xasprintf("%s/%s", directory, name);
     return file_write_atomic(path, text, strlen(text), e);
@@ -379,7 +379,7 @@ static int write_streams(const struct tuning_results *t, const struct experiment
     if (!texts[0] && !texts[1])
         both = left_by_job(t, x, "output.log");
     for (int i = 0; rc == 0 && i < STREAM_COUNT; i++)
-        rc = put(directory, names[i], texts[i] ? texts[i] : both ? both : "", e);
+        rc = write_file(directory, names[i], texts[i] ? texts[i] : both ? both : "", e);
     for (int i = 0; i < STREAM_COUNT; i++)
         free(texts[i]);
     free(both);
@@ -394,7 +394,7 @@ static int write_metrics(const struct tuning_results *t, const struct experiment
     OWNED char *text = left_by_job(t, x, "metrics.json");
     if (!text)
         text = engine_metrics(x->metrics);
-    return put(directory, "metrics.json", text, e);
+    return write_file(directory, "metrics.json", text, e);
 }
 
 static int write_experiment(const struct tuning_results *t, const struct experiment *x, struct error *e)
@@ -408,12 +408,12 @@ static int write_experiment(const struct tuning_results *t, const struct experim
          *message = xasprintf("%s%s", x->message ? x->message : "", x->message ? "\n" : "");
     int rc = file_make_directories(directory, e);
     unlink(stale);
-    rc = rc < 0 ? rc : put(t->tree->exps_dir, file, described, e);
-    rc = rc < 0 ? rc : put(directory, "exp.json", done, e);
-    rc = rc < 0 ? rc : put(directory, "ds_config.json", x->config ? x->config : "", e);
-    rc = rc < 0 ? rc : put(directory, "cmd.txt", command, e);
+    rc = rc < 0 ? rc : write_file(t->tree->exps_dir, file, described, e);
+    rc = rc < 0 ? rc : write_file(directory, "exp.json", done, e);
+    rc = rc < 0 ? rc : write_file(directory, "ds_config.json", x->config ? x->config : "", e);
+    rc = rc < 0 ? rc : write_file(directory, "cmd.txt", command, e);
     rc = rc < 0 ? rc : write_streams(t, x, directory, e);
-    rc = rc < 0 ? rc : put(directory, "reason.txt", message, e);
+    rc = rc < 0 ? rc : write_file(directory, "reason.txt", message, e);
     rc = rc < 0 ? rc : write_metrics(t, x, directory, e);
     char *const all[] = {directory, stale, described, done, file, command, message};
     for (size_t i = 0; i < LENGTH(all); i++)
@@ -439,7 +439,7 @@ static int write_model_info(const struct tuning_results *t, struct db *db, struc
     rc = rc < 0 ? -1 : 0;
     if (from && job_file_read(job_file_open(from), LOG_BYTES_MOST, &text) == 0) {
         rc = file_make_directories(directory, e);
-        rc = rc < 0 ? rc : put(directory, "model_info.json", buffer_text(&text), e);
+        rc = rc < 0 ? rc : write_file(directory, "model_info.json", buffer_text(&text), e);
     }
     return rc;
 }
@@ -493,7 +493,7 @@ static int write_summary(const struct tuning_results *t, struct error *e)
         buffer_add_text(&b, "Only the model-information job has run (" PROFILE_NAME ").\n");
     if (t->tree->interrupted)
         buffer_add_text(&b, "Interrupted: not everything was tried; the best is the best so far.\n");
-    return put(t->tree->results_dir, "summary.txt", buffer_text(&b), e);
+    return write_file(t->tree->results_dir, "summary.txt", buffer_text(&b), e);
 }
 
 /* --- the winner --- */
@@ -521,8 +521,8 @@ static int write_optimal(const struct tuning_results *t, const struct experiment
         *winner = words_of(x->command);
         training_command(*winner, job_dir, path);
         command = command_text(*winner);
-        rc = put(t->tree->results_dir, config_name(t->tree), config, e);
-        rc = rc < 0 ? rc : put(t->tree->results_dir, command_name(t->tree), command, e);
+        rc = write_file(t->tree->results_dir, config_name(t->tree), config, e);
+        rc = rc < 0 ? rc : write_file(t->tree->results_dir, command_name(t->tree), command, e);
     }
     return rc;
 }

@@ -19,7 +19,7 @@ void host_list_free(struct host_list *l)
     *l = HOST_LIST_INIT;
 }
 
-static struct host *find(const struct host_list *l, const char *name)
+static struct host *find_host(const struct host_list *l, const char *name)
 {
     for (size_t i = 0; i < l->count; i++)
         if (strcmp(l->hosts[i].name, name) == 0)
@@ -109,7 +109,7 @@ static int mark_host(const struct host_list *l, char *text, bool *marks, const c
     char *numbers = strchr(text, ':'), *rest = NULL;
     if (numbers)
         *numbers++ = '\0';
-    const struct host *h = find(l, text);
+    const struct host *h = find_host(l, text);
     if (!h)
         return error_set(e, ERROR_USAGE, "%s: the hostfile has no host `%s`", option, text);
     bool *own = marks + (size_t)(h - l->hosts) * HOSTFILE_SLOTS_MOST;

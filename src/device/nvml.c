@@ -135,7 +135,7 @@ struct nvml_device nvml_device_read(const struct nvml *n, size_t index)
 }
 
 /* NAN, and why. */
-static double ask(const struct nvml *n, device_handle handle, enum device_quantity q, const char **why)
+static double ask_quantity(const struct nvml *n, device_handle handle, enum device_quantity q, const char **why)
 {
     unsigned int narrow = 0;
     unsigned long long wide = 0;
@@ -171,7 +171,7 @@ struct device_reading nvml_device_condition(const struct nvml *n, size_t index)
     bool there = n->call[HANDLE].handle((unsigned int)index, &handle) == SUCCESS;
     for (int q = 0; q < DEVICE_QUANTITY_COUNT; q++) {
         r.why[q] = "the device is lost";
-        r.values[q] = there ? ask(n, handle, (enum device_quantity)q, &r.why[q]) : NAN;
+        r.values[q] = there ? ask_quantity(n, handle, (enum device_quantity)q, &r.why[q]) : NAN;
     }
     if (!there)
         return r;

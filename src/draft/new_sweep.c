@@ -145,7 +145,8 @@ static void write_file(const struct command_inputs *f, const bool *stands, struc
 }
 
 /* The word of the space on the items; false where there is none. */
-static bool ask(struct command_inputs *f, const bool *stands, void (*look)(struct command_inputs *, struct space *))
+static bool ask_space(struct command_inputs *f, const bool *stands,
+                      void (*look)(struct command_inputs *, struct space *))
 {
     bool found = false, again = true;
     while (again && f->count) {
@@ -230,10 +231,10 @@ static void keep_read(struct command_inputs *f, struct space *space)
 static void find_read(struct command_inputs *f)
 {
     bool stands[LENGTH(stand_ins)] = {false};
-    bool found = ask(f, stands, look_for_missing) && f->missing;
+    bool found = ask_space(f, stands, look_for_missing) && f->missing;
     for (size_t i = 0; found && i < LENGTH(stand_ins); i++)
         stands[i] = strstr(f->missing, inputs[stand_ins[i].input].name) != NULL;
-    found = found && ask(f, stands, keep_read);
+    found = found && ask_space(f, stands, keep_read);
     bool has_model = false;
     for (size_t i = 0; found && i < f->count; i++)
         has_model |= f->items[i].is_of_model;
@@ -824,7 +825,7 @@ static void take_inputs(struct drafted *w)
     }
 }
 
-static int take(struct drafted *w, struct error *e)
+static int take_command(struct drafted *w, struct error *e)
 {
     OWNED char *script = script_text(w->new_sweep->command);
     int rc = 0;
@@ -934,7 +935,7 @@ int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct err
     static const struct log_readers none = {.path = ""};
     const struct log_readers *log = n->log ? n->log : &none;
     struct drafted w = {.new_sweep = n};
-    if (take(&w, e) < 0) {
+    if (take_command(&w, e) < 0) {
         writing_free(&w);
         return -1;
     }

@@ -9,7 +9,7 @@
 
 #define MOST_HINT_PAIRS 1000000
 
-static struct key *find(const struct names *n, enum section_kind section, const char *name)
+static struct key *find_name(const struct names *n, enum section_kind section, const char *name)
 {
     for (size_t i = 0; i < n->key_count; i++)
         if (n->keys[i].section == section && strcmp(n->keys[i].name, name) == 0)
@@ -19,7 +19,7 @@ static struct key *find(const struct names *n, enum section_kind section, const 
 
 const struct key *names_find(const struct names *n, enum section_kind section, const char *name)
 {
-    return find(n, section, name);
+    return find_name(n, section, name);
 }
 
 static bool axis_is_bool(const struct axis *a, size_t k)
@@ -51,7 +51,7 @@ static void collect_axis(const struct sweep *s, enum section_kind section, const
                          struct problems *problems)
 {
     for (size_t k = 0; k < a->key_count; k++) {
-        struct key *key = find(n, section, a->keys[k]);
+        struct key *key = find_name(n, section, a->keys[k]);
         if (!key) {
             n->keys = array_grow(n->keys, n->key_count, sizeof *n->keys);
             key = &n->keys[n->key_count++];
@@ -134,7 +134,7 @@ static size_t resolve_qualified(const struct names *n, const char *text)
         size_t length = strlen(section_names[section]);
         if (strncmp(text, section_names[section], length) != 0 || text[length] != '.')
             continue;
-        const struct key *key = find(n, (enum section_kind)section, text + length + 1);
+        const struct key *key = find_name(n, (enum section_kind)section, text + length + 1);
         if (key)
             return (size_t)(key - n->keys);
     }

@@ -35,7 +35,7 @@ static int value_node(enum file_format format, const struct value *v, struct doc
 }
 
 /* Takes `value` over. */
-static void put(struct doc_node *n, struct doc_node value)
+static void put_node(struct doc_node *n, struct doc_node value)
 {
     char *key = n->key;
     n->key = NULL;
@@ -70,7 +70,7 @@ static void change_tree(struct doc_node *root, const struct doc_change *c, struc
     if (c->kind == DOC_UNSET)
         remove_child(parent, n);
     else
-        put(n, value);
+        put_node(n, value);
     strings_free(segments);
 }
 

@@ -389,7 +389,7 @@ static void new_line(int indent, int level, struct buffer *out)
         buffer_printf(out, "\n%*s", indent * level, "");
 }
 
-static void add(const struct json *j, int indent, int level, struct buffer *out)
+static void add_json(const struct json *j, int indent, int level, struct buffer *out)
 {
     if (j->kind == JSON_SCALAR) {
         buffer_add_text(out, j->text);
@@ -401,7 +401,7 @@ static void add(const struct json *j, int indent, int level, struct buffer *out)
         new_line(indent, level + 1, out);
         if (j->children[i].name)
             buffer_printf(out, "\"%s\":%s", j->children[i].name, indent > 0 ? " " : "");
-        add(&j->children[i], indent, level + 1, out);
+        add_json(&j->children[i], indent, level + 1, out);
     }
     if (j->count > 0)
         new_line(indent, level, out);
@@ -410,7 +410,7 @@ static void add(const struct json *j, int indent, int level, struct buffer *out)
 
 void json_text_add(const struct json *j, int indent, struct buffer *out)
 {
-    add(j, indent, 0, out);
+    add_json(j, indent, 0, out);
 }
 
 bool json_text_is(const struct json *j, const char *text)

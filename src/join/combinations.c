@@ -244,7 +244,7 @@ static void make_parts(struct combinations *w)
 }
 
 /* All parts from w->from on. */
-static void begin(struct combinations *w)
+static void begin_parts(struct combinations *w)
 {
     for (size_t i = 0; i < w->all; i++) {
         struct part *part = &w->heap[i];
@@ -267,7 +267,7 @@ struct combinations *combinations_open(const struct product *p, const struct con
         w->single = single_open(p, &w->constraints);
     else {
         make_parts(w);
-        begin(w);
+        begin_parts(w);
     }
     return w;
 }
@@ -291,7 +291,7 @@ void combinations_seek(struct combinations *w, int64_t rank)
     }
     w->from = rank;
     w->seeks = true;
-    begin(w);
+    begin_parts(w);
 }
 
 /* Moves the first part to its next combination. */

@@ -57,7 +57,7 @@ static bool is_word(char c)
 }
 
 /* Takes the word or symbol where it comes next. */
-static bool take(struct parser *p, const char *token)
+static bool take_token(struct parser *p, const char *token)
 {
     size_t length = strlen(token);
     skip_blanks(p);
@@ -231,21 +231,21 @@ static uint32_t take_number(struct parser *p)
 static uint32_t take_case(struct parser *p)
 {
     uint32_t operands[OPERANDS_MOST], count = 0, base = 0;
-    bool has_base = !take(p, "WHEN");
+    bool has_base = !take_token(p, "WHEN");
     if (has_base) {
         base = parse(p, POWER_OR);
-        if (!take(p, "WHEN"))
+        if (!take_token(p, "WHEN"))
             return fail(p);
     }
     do {
         uint32_t when = parse(p, POWER_OR);
-        if (count + 3 > OPERANDS_MOST || (has_base && (is_cast(p, base) || is_cast(p, when))) || !take(p, "THEN"))
+        if (count + 3 > OPERANDS_MOST || (has_base && (is_cast(p, base) || is_cast(p, when))) || !take_token(p, "THEN"))
             return fail(p);
         operands[count++] = has_base ? add_two(p, OP_EQUAL, base, when) : when;
         operands[count++] = parse(p, POWER_OR);
-    } while (!p->failed && take(p, "WHEN"));
-    operands[count++] = take(p, "ELSE") ? parse(p, POWER_OR) : add_constant(p, (struct datum){DATUM_NULL, {0}});
-    if (!take(p, "END"))
+    } while (!p->failed && take_token(p, "WHEN"));
+    operands[count++] = take_token(p, "ELSE") ? parse(p, POWER_OR) : add_constant(p, (struct datum){DATUM_NULL, {0}});
+    if (!take_token(p, "END"))
         return fail(p);
     return add_node(p, (struct formula_node){.op = OP_CASE, .count = count}, operands);
 }
@@ -272,8 +272,8 @@ static uint32_t take_operands(struct parser *p, uint32_t *operands)
         if (count == OPERANDS_MOST)
             return fail(p);
         operands[count++] = parse(p, POWER_OR);
-    } while (!p->failed && take(p, ","));
-    if (!take(p, ")"))
+    } while (!p->failed && take_token(p, ","));
+    if (!take_token(p, ")"))
         fail(p);
     return count;
 }
@@ -295,18 +295,18 @@ static uint32_t take_call(struct parser *p, const char *start, size_t length)
 static uint32_t take_word(struct parser *p)
 {
     const char *start = p->at;
-    if (take(p, "NULL"))
+    if (take_token(p, "NULL"))
         return add_constant(p, (struct datum){DATUM_NULL, {0}});
-    if (take(p, "TRUE"))
+    if (take_token(p, "TRUE"))
         return add_integer(p, 1);
-    if (take(p, "FALSE"))
+    if (take_token(p, "FALSE"))
         return add_integer(p, 0);
-    if (take(p, "CASE"))
+    if (take_token(p, "CASE"))
         return take_case(p);
     while (is_word(*p->at))
         p->at++;
     size_t length = (size_t)(p->at - start);
-    if (length == 0 || !take(p, "("))
+    if (length == 0 || !take_token(p, "("))
         return fail(p);
     uint32_t call = take_call(p, start, length);
     /* A datum is no blob. */
@@ -331,17 +331,17 @@ static uint32_t take_primary(struct parser *p)
 {
     size_t key;
     skip_blanks(p);
-    if (take(p, "(")) {
+    if (take_token(p, "(")) {
         uint32_t inner = parse(p, POWER_OR);
-        return take(p, ")") ? inner : fail(p);
+        return take_token(p, ")") ? inner : fail(p);
     }
-    if (take(p, "NOT"))
+    if (take_token(p, "NOT"))
         return add_one(p, OP_NOT, parse(p, POWER_NOT));
-    if (take(p, "-"))
+    if (take_token(p, "-"))
         return add_one(p, OP_NEGATE, parse(p, POWER_UNARY));
-    if (take(p, "+"))
+    if (take_token(p, "+"))
         return take_plus(p);
-    if (take(p, "~"))
+    if (take_token(p, "~"))
         return take_complement(p);
     if (*p->at == '"')
         return take_column(p, &key) ? add_node(p, (struct formula_node){.op = OP_KEY, .key = key}, NULL) : fail(p);
@@ -361,10 +361,10 @@ static bool is_constant(const struct parser *p, uint32_t node, int64_t integer)
 /* IS TRUE asks for truth where the word itself stands. */
 static uint32_t take_is(struct parser *p, const char *start, uint32_t left)
 {
-    bool negated = take(p, "NOT");
-    if (take(p, "DISTINCT")) {
+    bool negated = take_token(p, "NOT");
+    if (take_token(p, "DISTINCT")) {
         negated = !negated;
-        if (!take(p, "FROM"))
+        if (!take_token(p, "FROM"))
             return fail(p);
     }
     skip_blanks(p);
@@ -387,7 +387,7 @@ static uint32_t take_pattern(struct parser *p, const char *start, uint32_t left)
 {
     (void)left;
     parse(p, POWER_EQUAL + 1);
-    if (take(p, "ESCAPE"))
+    if (take_token(p, "ESCAPE"))
         parse(p, POWER_EQUAL + 1);
     return add_slice(p, start);
 }
@@ -395,7 +395,7 @@ static uint32_t take_pattern(struct parser *p, const char *start, uint32_t left)
 static uint32_t take_between(struct parser *p, const char *start, uint32_t left)
 {
     uint32_t low = parse(p, POWER_EQUAL + 1);
-    if (!take(p, "AND"))
+    if (!take_token(p, "AND"))
         return fail(p);
     uint32_t high = parse(p, POWER_EQUAL + 1);
     if (is_cast(p, left) || is_cast(p, low) || is_cast(p, high))
@@ -405,9 +405,9 @@ static uint32_t take_between(struct parser *p, const char *start, uint32_t left)
 
 static uint32_t take_in(struct parser *p, const char *start, uint32_t left)
 {
-    if (!take(p, "("))
+    if (!take_token(p, "("))
         return fail(p);
-    if (take(p, ")"))
+    if (take_token(p, ")"))
         return add_integer(p, 0);
     uint32_t operands[OPERANDS_MOST], count = take_operands(p, operands);
     bool any_cast = is_cast(p, left);
@@ -441,13 +441,13 @@ static uint32_t take_not_null(struct parser *p, const char *start, uint32_t left
 
 static uint32_t take_not(struct parser *p, const char *start, uint32_t left)
 {
-    if (take(p, "NULL"))
+    if (take_token(p, "NULL"))
         return take_not_null(p, start, left);
-    if (take(p, "LIKE") || take(p, "GLOB"))
+    if (take_token(p, "LIKE") || take_token(p, "GLOB"))
         return take_pattern(p, start, left);
-    if (take(p, "BETWEEN"))
+    if (take_token(p, "BETWEEN"))
         return negate(p, take_between(p, start, left));
-    return take(p, "IN") ? negate(p, take_in(p, start, left)) : fail(p);
+    return take_token(p, "IN") ? negate(p, take_in(p, start, left)) : fail(p);
 }
 
 static const struct {
@@ -493,7 +493,7 @@ static bool take_operator(struct parser *p, int power, const char *start, uint32
 {
     const char *before = p->at;
     for (size_t i = 0; i < LENGTH(operators); i++) {
-        if (!take(p, operators[i].symbol))
+        if (!take_token(p, operators[i].symbol))
             continue;
         if (operators[i].power < power) {
             p->at = before;
@@ -503,7 +503,7 @@ static bool take_operator(struct parser *p, int power, const char *start, uint32
         return true;
     }
     for (size_t i = 0; i < LENGTH(suffixes) && power <= POWER_EQUAL; i++)
-        if (take(p, suffixes[i].word)) {
+        if (take_token(p, suffixes[i].word)) {
             *left = suffixes[i].take(p, start, *left);
             return true;
         }

@@ -136,7 +136,7 @@ void solver_look_later(struct solver *s)
         s->next_look = s->most;
 }
 
-static void look(struct solver *s)
+static void look_at_watch(struct solver *s)
 {
     const struct solver_watch *watch = s->request.watch;
     s->stopped = s->most > 0 && s->work >= s->most;
@@ -151,7 +151,7 @@ static void note_work(struct solver *s, int64_t evaluations)
 {
     s->work += evaluations;
     if (s->work >= s->next_look)
-        look(s);
+        look_at_watch(s);
 }
 
 enum outlook solver_ask(struct solver *s, size_t constraint)

@@ -6,7 +6,7 @@
 
 /* --- components and trees --- */
 
-static void add(struct set *set, size_t item)
+static void set_add(struct set *set, size_t item)
 {
     *array_add(set->items, set->count) = item;
 }
@@ -27,19 +27,19 @@ struct set solver_component(const struct solver *s, bool *in, size_t from)
 {
     struct set found = {NULL, 0}, sorted = {NULL, 0};
     OWNED bool *is_found = xcalloc(s->place_count, sizeof *is_found);
-    add(&found, from);
+    set_add(&found, from);
     in[from] = false;
     for (size_t i = 0; i < found.count; i++)
         for (size_t p = 0; p < s->place_count; p++)
             if (in[p] && are_tied(s, found.items[i], p)) {
                 in[p] = false;
-                add(&found, p);
+                set_add(&found, p);
             }
     for (size_t i = 0; i < found.count; i++)
         is_found[found.items[i]] = true;
     for (size_t p = 0; p < s->place_count; p++)
         if (is_found[p])
-            add(&sorted, p);
+            set_add(&sorted, p);
     free(found.items);
     return sorted;
 }
@@ -82,16 +82,16 @@ static void note_context(const struct solver *s, const struct set *component, st
             outside |= solver_reads(s, c, p) && !in;
         }
         if (solver_reads(s, c, b->place))
-            add(&tests, c);
+            set_add(&tests, c);
         if (solver_reads(s, c, b->place) && solver_may_solve(s, c, b->place))
-            add(&equalities, c);
+            set_add(&equalities, c);
         if (inside && outside)
-            add(&pending, c);
+            set_add(&pending, c);
     }
     for (size_t i = 0; i < component->count; i++) {
         const struct variable_place *p = &s->places[component->items[i]];
         if (place_is_guided(p) && !holds(component, p->block))
-            add(&guided, component->items[i]);
+            set_add(&guided, component->items[i]);
         b->guides |= place_is_guided(p) && p->block == b->place;
     }
     b->tests = tests.items;
@@ -116,7 +116,7 @@ size_t solver_grow(const struct solver *s, struct tree *t, struct set component,
     for (size_t p = 0; p < s->place_count; p++)
         if (in[p]) {
             size_t child = solver_grow(s, t, solver_component(s, in, p), order);
-            add(&children, child);
+            set_add(&children, child);
         }
     b.children = children.items;
     b.child_count = children.count;

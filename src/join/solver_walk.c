@@ -159,7 +159,7 @@ void solver_forget_lists(struct solver *s)
 /* --- walking --- */
 
 /* Every component can be met: from then on every row that is found can be part of a solution. */
-static bool begin(struct solver *s)
+static bool begin_walk(struct solver *s)
 {
     bool *in = xcalloc(s->place_count + 1, sizeof *in), meets = solver_meets_fixed(s);
     memset(in, true, s->place_count);
@@ -248,7 +248,7 @@ int solver_next(struct solver *s, const int64_t *from, int64_t *specs, struct er
     s->speed = 0;
     s->stopped = s->failed = false;
     if (!s->branch_of)
-        s->over = s->empty = !begin(s);
+        s->over = s->empty = !begin_walk(s);
     if (from && !s->empty) {
         s->over = false;
         lower = xcalloc(s->place_count + 1, sizeof *lower);

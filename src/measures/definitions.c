@@ -240,7 +240,7 @@ struct old_number {
     bool is_of_sweep;
 };
 
-static struct renewed_metric *tell(struct renewal *out, const char *name)
+static struct renewed_metric *find_renewed(struct renewal *out, const char *name)
 {
     for (size_t i = 0; i < out->count; i++)
         if (strcmp(out->metrics[i].name, name) == 0)
@@ -253,7 +253,7 @@ static struct renewed_metric *tell(struct renewal *out, const char *name)
 /* `unit` NULL: it is the same. */
 static void tell_made_anew(struct renewal *out, const char *name, const char *unit, const char *now)
 {
-    struct renewed_metric *m = tell(out, name);
+    struct renewed_metric *m = find_renewed(out, name);
     m->from_samples++;
     if (unit && !m->units)
         m->units = xasprintf("%s instead of %s", now, unit);
@@ -279,7 +279,7 @@ static int put_missing(struct renewing *r, const struct old_number *n, const cha
 /* Its samples stay, under the definition that they were made with. Takes `why`. */
 static int leave_out(struct renewing *r, const struct old_number *n, char *why, struct error *e)
 {
-    struct renewed_metric *told = n->is_of_sweep ? tell(r->out, n->name) : NULL;
+    struct renewed_metric *told = n->is_of_sweep ? find_renewed(r->out, n->name) : NULL;
     int rc = db_run(r->db,
                     "UPDATE summary SET value = NULL, note = ?3 WHERE attempt_id = ?1 AND name = ?2"
                     " AND (value IS NOT NULL OR note IS NOT ?3)",
@@ -446,7 +446,7 @@ static int renew_from_output(struct renewing *r, const struct old_number *n, enu
     rc = rc < 0 ? rc : samples_store(r->store, n->attempt_id, &part, &take, e);
     free(part.samples);
     r->any = true;
-    tell(r->out, n->name)->from_output++;
+    find_renewed(r->out, n->name)->from_output++;
     return rc;
 }
 
@@ -710,7 +710,7 @@ static int leave_out_diverged(struct renewing *r, const char *objective, struct 
         return -1;
     const int64_t count = db_changes(r->db);
     if (count > 0) {
-        struct renewed_metric *told = tell(r->out, objective);
+        struct renewed_metric *told = find_renewed(r->out, objective);
         told->left_out += count;
         told->why = told->why ? told->why : xstrdup(DIVERGED);
         r->any = true;

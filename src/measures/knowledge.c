@@ -180,7 +180,7 @@ struct pruning {
     bool any;                    /* some job is or was pruned */
 };
 
-static int add(void *context, int64_t job_id, int64_t rank, bool is_witness, struct error *e)
+static int add_known(void *context, int64_t job_id, int64_t rank, bool is_witness, struct error *e)
 {
     return knowledge_add(context, job_id, rank, is_witness, e);
 }
@@ -209,7 +209,7 @@ static int read_jobs(struct pruning *p, bool always, struct error *e)
     if (witnesses_walk_elsewhere(p->db, p->sweep_id, add_elsewhere, &w, e) < 0)
         return -1;
     if (always || w.added > 0)
-        return witnesses_walk(p->db, p->sweep_id, add, p->knowledge, e);
+        return witnesses_walk(p->db, p->sweep_id, add_known, p->knowledge, e);
     knowledge_free(p->knowledge);
     p->knowledge = NULL;
     return 0;

@@ -557,7 +557,7 @@ static void add_plain(struct buffer *out, const char *log, size_t length)
 }
 
 /* By metric in the order of `kinds`, then the surer, the more frequent, the larger one. */
-static int compare(const void *left, const void *right)
+static int compare_proposals(const void *left, const void *right)
 {
     const struct proposal *a = left, *b = right;
     size_t ka = 0, kb = 0;
@@ -620,7 +620,7 @@ static void judge(struct proposal_list *l)
 static void sort(struct proposal_list *l)
 {
     if (l->count)
-        qsort(l->items, l->count, sizeof *l->items, compare);
+        qsort(l->items, l->count, sizeof *l->items, compare_proposals);
     for (size_t i = 0; i < l->count; i++)
         l->items[i].second = i > 0 && l->items[i].metric == l->items[i - 1].metric && !l->items[i - 1].is_mixed;
 }

@@ -503,8 +503,8 @@ bool output_reading_found_any(const struct output_reading *r)
     return r->collector->any;
 }
 
-static void finish(struct collector *c, const char *log_path, const char *metrics_path, const char *job_dir,
-                   struct sample_list *out)
+static void finish_reading(struct collector *c, const char *log_path, const char *metrics_path, const char *job_dir,
+                           struct sample_list *out)
 {
     if (job_dir)
         read_numerators(c, job_dir);
@@ -519,7 +519,7 @@ void output_reading_look(const struct output_reading *r, const char *log_path, c
                          const char *job_dir, struct sample_list *out)
 {
     struct collector *copy = collector_copy(r->collector);
-    finish(copy, log_path, metrics_path, job_dir, out);
+    finish_reading(copy, log_path, metrics_path, job_dir, out);
     collector_free(copy);
 }
 
@@ -534,7 +534,7 @@ void output_reading_finish(struct output_reading *r, const char *log_path, const
     if (r->log)
         r->collector->list.unread_bytes = line_reader_skipped(r->log);
     r->collector->has_ended = true;
-    finish(r->collector, log_path, metrics_path, job_dir, out);
+    finish_reading(r->collector, log_path, metrics_path, job_dir, out);
 }
 
 void readers_read(const struct reader_set *set, const char *log_path, const char *metrics_path, const char *job_dir,

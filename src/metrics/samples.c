@@ -119,7 +119,7 @@ static void thin(struct sample_list *l)
     free(counts_of);
 }
 
-static void keep(struct sample_list *l, struct sample sample)
+static void keep_sample(struct sample_list *l, struct sample sample)
 {
     *array_add(l->samples, l->count) = sample;
 }
@@ -141,7 +141,7 @@ void sample_list_add(struct sample_list *l, size_t metric, int64_t step, double 
     if (s->quantiles && is_counted && isfinite(value))
         quantile_sketch_add(s->quantiles, value);
     if (ordinal % s->stride == 0)
-        keep(l, s->last);
+        keep_sample(l, s->last);
 }
 
 void sample_list_complete(struct sample_list *l)
@@ -149,7 +149,7 @@ void sample_list_complete(struct sample_list *l)
     for (size_t i = 0; i < l->name_count; i++) {
         const struct series *s = &l->series[i];
         if (s->tally.reported > 0 && (s->tally.reported - 1) % s->stride != 0)
-            keep(l, s->last);
+            keep_sample(l, s->last);
     }
 }
 
@@ -162,7 +162,7 @@ void sample_list_add_seen(struct sample_list *l, const char *name, double value)
         sample_list_add_name(l, name, (struct sample_filter){0, 0, 0});
     sample_list_add(l, metric, -1, value);
     if ((l->series[metric].tally.reported - 1) % l->series[metric].stride != 0)
-        keep(l, l->series[metric].last);
+        keep_sample(l, l->series[metric].last);
 }
 
 /* --- summaries --- */

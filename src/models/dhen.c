@@ -14,14 +14,14 @@ struct checked_sum {
 };
 
 /* Adds a·b·c, each at least 0. */
-static void add(struct checked_sum *t, int64_t a, int64_t b, int64_t c)
+static void add_product(struct checked_sum *t, int64_t a, int64_t b, int64_t c)
 {
     int64_t ab, abc;
     t->overflow |= __builtin_mul_overflow(a, b, &ab) || __builtin_mul_overflow(ab, c, &abc) ||
                    __builtin_add_overflow(t->total, abc, &t->total);
 }
 
-static bool finish(const struct checked_sum *t, int64_t *out)
+static bool finish_sum(const struct checked_sum *t, int64_t *out)
 {
     if (t->overflow)
         return false;
@@ -32,31 +32,31 @@ static bool finish(const struct checked_sum *t, int64_t *out)
 /* O outputs, each a weighted sum of the inputs. */
 static void add_compression(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
-    add(t, z->output_per_emb, inputs, 1);
-    add(t, z->output_per_emb, 1, 1);
+    add_product(t, z->output_per_emb, inputs, 1);
+    add_product(t, z->output_per_emb, 1, 1);
 }
 
 static void add_dot(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
-    add(t, DOT_HIDDEN, inputs, inputs);
-    add(t, DOT_HIDDEN, 1, 1);
-    add(t, DOT_HIDDEN, z->output_per_emb, z->emb_dim);
-    add(t, 1, z->output_per_emb, z->emb_dim);
+    add_product(t, DOT_HIDDEN, inputs, inputs);
+    add_product(t, DOT_HIDDEN, 1, 1);
+    add_product(t, DOT_HIDDEN, z->output_per_emb, z->emb_dim);
+    add_product(t, 1, z->output_per_emb, z->emb_dim);
 }
 
 static void add_attention(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
-    add(t, 4, z->emb_dim, z->emb_dim);
-    add(t, 2, ATTENTION_HIDDEN, z->emb_dim);
-    add(t, ATTENTION_HIDDEN, 1, 1);
-    add(t, 2 + 4, z->emb_dim, 1);
+    add_product(t, 4, z->emb_dim, z->emb_dim);
+    add_product(t, 2, ATTENTION_HIDDEN, z->emb_dim);
+    add_product(t, ATTENTION_HIDDEN, 1, 1);
+    add_product(t, 2 + 4, z->emb_dim, 1);
     add_compression(t, z, inputs);
 }
 
 static void add_convolution(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
-    add(t, CONVOLUTION_KERNEL, CONVOLUTION_KERNEL, 1);
-    add(t, 1, 1, 1);
+    add_product(t, CONVOLUTION_KERNEL, CONVOLUTION_KERNEL, 1);
+    add_product(t, 1, 1, 1);
     add_compression(t, z, inputs);
 }
 
@@ -70,29 +70,29 @@ static int64_t multiply(struct checked_sum *t, int64_t a, int64_t b)
 /* O outputs of D numbers, each a weighted sum over the inputs. */
 static void add_compression_flops(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
-    add(t, 2, multiply(t, z->output_per_emb, z->emb_dim), inputs);
+    add_product(t, 2, multiply(t, z->output_per_emb, z->emb_dim), inputs);
 }
 
 static void add_dot_flops(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
     int64_t pairs = multiply(t, inputs, inputs);
-    add(t, 2, pairs, z->emb_dim);
-    add(t, 2, DOT_HIDDEN, pairs);
-    add(t, 2, DOT_HIDDEN, multiply(t, z->output_per_emb, z->emb_dim));
+    add_product(t, 2, pairs, z->emb_dim);
+    add_product(t, 2, DOT_HIDDEN, pairs);
+    add_product(t, 2, DOT_HIDDEN, multiply(t, z->output_per_emb, z->emb_dim));
 }
 
 static void add_attention_flops(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
     int64_t numbers = multiply(t, z->output_per_emb, z->emb_dim); /* that the compressed embeddings hold */
     add_compression_flops(t, z, inputs);
-    add(t, 8, numbers, z->emb_dim);
-    add(t, 4, numbers, z->output_per_emb);
-    add(t, 4, numbers, ATTENTION_HIDDEN);
+    add_product(t, 8, numbers, z->emb_dim);
+    add_product(t, 4, numbers, z->output_per_emb);
+    add_product(t, 4, numbers, ATTENTION_HIDDEN);
 }
 
 static void add_convolution_flops(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
-    add(t, 2 * CONVOLUTION_KERNEL * CONVOLUTION_KERNEL, inputs, z->emb_dim);
+    add_product(t, 2 * CONVOLUTION_KERNEL * CONVOLUTION_KERNEL, inputs, z->emb_dim);
     add_compression_flops(t, z, inputs);
 }
 
@@ -126,12 +126,12 @@ bool dhen_frame_parameters(const struct dhen_sizes *sizes, int64_t inputs, int64
     struct checked_sum t = {0};
     if (!positive(sizes, inputs) || skip <= 0)
         return false;
-    add(&t, 2, sizes->emb_dim, 1);
+    add_product(&t, 2, sizes->emb_dim, 1);
     if (skip != inputs) {
-        add(&t, inputs, skip, 1);
-        add(&t, inputs, 1, 1);
+        add_product(&t, inputs, skip, 1);
+        add_product(&t, inputs, 1, 1);
     }
-    return finish(&t, out);
+    return finish_sum(&t, out);
 }
 
 bool dhen_frame_flops(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip, int64_t *out)
@@ -140,8 +140,8 @@ bool dhen_frame_flops(const struct dhen_sizes *sizes, int64_t inputs, int64_t sk
     if (!positive(sizes, inputs) || skip <= 0)
         return false;
     if (skip != inputs)
-        add(&t, 2, multiply(&t, inputs, skip), sizes->emb_dim);
-    return finish(&t, out);
+        add_product(&t, 2, multiply(&t, inputs, skip), sizes->emb_dim);
+    return finish_sum(&t, out);
 }
 
 static bool count_mixer(int mixer, const struct dhen_sizes *sizes, int64_t inputs, bool flops, int64_t *out)
@@ -151,7 +151,7 @@ static bool count_mixer(int mixer, const struct dhen_sizes *sizes, int64_t input
         return false;
     count_function *count = flops ? mixers[mixer].flops : mixers[mixer].parameters;
     count(&t, sizes, inputs);
-    return finish(&t, out);
+    return finish_sum(&t, out);
 }
 
 bool dhen_mixer_parameters(enum dhen_mixer mixer, const struct dhen_sizes *sizes, int64_t inputs, int64_t *out)
@@ -175,9 +175,9 @@ bool dhen_layer_parameters(const struct dhen_sizes *sizes, int64_t inputs, int64
         if (counts[m] > 0 && !count_mixer(m, sizes, inputs, false, &one))
             return false;
         if (counts[m] > 0)
-            add(&t, one, separate ? counts[m] : 1, 1);
+            add_product(&t, one, separate ? counts[m] : 1, 1);
     }
-    return finish(&t, out);
+    return finish_sum(&t, out);
 }
 
 bool dhen_layer_flops(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip,
@@ -191,7 +191,7 @@ bool dhen_layer_flops(const struct dhen_sizes *sizes, int64_t inputs, int64_t sk
         if (counts[m] > 0 && !count_mixer(m, sizes, inputs, true, &one))
             return false;
         if (counts[m] > 0)
-            add(&t, one, counts[m], 1);
+            add_product(&t, one, counts[m], 1);
     }
-    return finish(&t, out);
+    return finish_sum(&t, out);
 }

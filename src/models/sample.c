@@ -108,7 +108,7 @@ static void sift_down(struct pick *heap, size_t count)
     }
 }
 
-static void keep(struct drawing *d, struct pick pick)
+static void keep_pick(struct drawing *d, struct pick pick)
 {
     if (d->heap_count < d->wanted - d->count) {
         d->heap = array_grow(d->heap, d->heap_count, sizeof *d->heap);
@@ -148,7 +148,7 @@ static int walk(struct drawing *d, struct error *e)
         if (rc < 0)
             return -1;
         if (rc > 0)
-            keep(d, pick);
+            keep_pick(d, pick);
     }
     if (d->heap_count > 0)
         qsort(d->heap, d->heap_count, sizeof *d->heap, compare_picks);
@@ -194,7 +194,7 @@ static int draw_stratum(struct drawing *d, bool *cut, struct error *e)
 }
 
 /* Hands over what the stratum found after its skipped ones. */
-static void take(struct model_sample *sample, const struct drawing *d, struct hash_set *taken)
+static void take_picks(struct model_sample *sample, const struct drawing *d, struct hash_set *taken)
 {
     size_t stratum = (size_t)(d->stratum - d->request->strata);
     for (size_t i = 0; i < d->count; i++) {
@@ -220,7 +220,7 @@ static int add_stratum(struct model_sample *sample, const struct model_sample_re
     d.cursor = model_cursor_make(d.index);
     if (draw_stratum(&d, &sample->cut, e))
         goto out;
-    take(sample, &d, taken);
+    take_picks(sample, &d, taken);
     rc = 0;
 out:
     model_cursor_free(d.cursor);

@@ -77,7 +77,7 @@ static int read_now(struct db *db, struct html_follower *out, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-static int look(struct db *db, struct html_follower *f, const struct html_rows_sink *sink, struct error *e)
+static int follow_once(struct db *db, struct html_follower *f, const struct html_rows_sink *sink, struct error *e)
 {
     struct html_follower now = HTML_FOLLOWER_INIT;
     int64_t newest = 0;
@@ -125,7 +125,7 @@ int html_follow(struct db *db, struct html_follower *f, const char *database, co
 {
     if (db_read_begin(db, e) < 0)
         return -1;
-    int rc = look(db, f, sink, e) < 0 ? -1 : read_search(db, f, database, e);
+    int rc = follow_once(db, f, sink, e) < 0 ? -1 : read_search(db, f, database, e);
     db_read_end(db);
     return rc;
 }

@@ -23,7 +23,7 @@ struct map {
     struct heat_cell *cells;
 };
 
-static void fill(struct map *m)
+static void fill_cells(struct map *m)
 {
     for (size_t i = 0; i < m->data->job_count; i++) {
         const struct html_job *j = &m->data->jobs[i];
@@ -91,7 +91,7 @@ static void add_map(struct html_page *p, struct map *m)
     m->cells = xcalloc(count, sizeof *m->cells);
     for (size_t i = 0; i < count; i++)
         m->cells[i].best = NAN;
-    fill(m);
+    fill_cells(m);
     char *title =
         xasprintf("%s by %s and %s", m->data->objective ? m->data->objective : "jobs", m->y->title, m->x->title);
     html_name(&p->out, "<div class=map data-x=\"", m->x->title, "\" data-y=\"");

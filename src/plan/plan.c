@@ -121,7 +121,7 @@ static int read_section(struct value_changes *c, int section, struct error *e)
     return rc < 0 ? rc : read_axes(c, section, e);
 }
 
-static int compare(struct value_changes *c, struct error *e)
+static int compare_specs(struct value_changes *c, struct error *e)
 {
     int64_t recorded, specs;
     if (db_query_int(c->db, "SELECT max(id) FROM spec", NO_VALUES, 0, &recorded, e) < 0)
@@ -170,7 +170,7 @@ static int value_changes_open(struct space *space, struct db *db, struct value_c
     struct value_changes *c = xcalloc(1, sizeof *c);
     c->space = space;
     c->db = db;
-    if (compare(c, e) < 0) {
+    if (compare_specs(c, e) < 0) {
         value_changes_close(c);
         return -1;
     }
@@ -203,7 +203,7 @@ static int lacking(struct value_changes *c, struct section_values *side, int sec
     return rc;
 }
 
-static void begin(struct value_changes *c)
+static void begin_reason(struct value_changes *c)
 {
     buffer_clear(&c->why);
 }
@@ -215,7 +215,7 @@ static void add_lacking(struct value_changes *c, const char *words)
 }
 
 /* `some` follows the values, `none` stands where there are none. */
-static const char *end(struct value_changes *c, const char *some, const char *none)
+static const char *end_reason(struct value_changes *c, const char *some, const char *none)
 {
     buffer_add_text(&c->why, c->why.length ? some : c->compared ? none : "there are too many specs to say more");
     return buffer_text(&c->why);
@@ -225,7 +225,7 @@ static const char *end(struct value_changes *c, const char *some, const char *no
 static int value_changes_why_new(struct value_changes *c, const struct match *match, const char **why, struct error *e)
 {
     const char *words;
-    begin(c);
+    begin_reason(c);
     for (int i = 0; c->compared && i < SECTION_COUNT; i++) {
         if (match->spec[i] < 0)
             continue;
@@ -233,14 +233,14 @@ static int value_changes_why_new(struct value_changes *c, const struct match *ma
             return -1;
         add_lacking(c, words);
     }
-    *why = end(c, " not seen before", "known values in a new combination or with another command");
+    *why = end_reason(c, " not seen before", "known values in a new combination or with another command");
     return 0;
 }
 
 static int why_gone(struct value_changes *c, const struct stmt *job, const char **why, struct error *e)
 {
     const char *words;
-    begin(c);
+    begin_reason(c);
     for (int i = 0; c->compared && i < SECTION_COUNT; i++) {
         if (stmt_is_null(job, i + 1))
             continue;
@@ -248,7 +248,7 @@ static int why_gone(struct value_changes *c, const struct stmt *job, const char 
             return -1;
         add_lacking(c, words);
     }
-    *why = end(c, " is no longer in the file", "excluded by a rule now, or run with another command");
+    *why = end_reason(c, " is no longer in the file", "excluded by a rule now, or run with another command");
     return 0;
 }
 
@@ -577,8 +577,8 @@ static int give_reason(struct planner *p, const struct match *m, enum plan_mark 
     return 0;
 }
 
-static int give(const struct planner *p, const struct match *m, enum plan_mark mark, const struct hash128 *witness,
-                struct error *e)
+static int give_match(const struct planner *p, const struct match *m, enum plan_mark mark,
+                      const struct hash128 *witness, struct error *e)
 {
     const struct plan_request *r = p->request;
     return r->each && p->plan->jobs <= r->each_most ? r->each(r->context, m, mark, witness, e) : 0;
@@ -606,7 +606,7 @@ static int take_match(struct planner *p, const struct match *m, struct error *e)
         if (p->request->space->prediction.asked)
             add_predictions(p->plan, m, (double)p->request->space->sweep->job.repeat);
     }
-    return give(p, m, mark, witness, e);
+    return give_match(p, m, mark, witness, e);
 }
 
 /* The jobs that are left are like `m`. */

@@ -234,7 +234,7 @@ static int turn(struct turning *t, struct archived_change *out)
 }
 
 /* Both are there: somebody died before the last step. */
-static int finish(const struct turning *t, int there, struct archived_change *out)
+static int finish_turning(const struct turning *t, int there, struct archived_change *out)
 {
     struct stat status;
     if (!is_turned(t, there) || !is_unchanged(t) || fsync(there) < 0 || sync_directory(t->directory) < 0 ||
@@ -258,7 +258,7 @@ static int turn_open(struct turning *t, bool dry, struct archived_change *out)
     int there = job_file_open_in(t->directory, t->to_name);
     if (there < 0)
         return errno == ENOENT ? turn(t, out) : -1;
-    int rc = finish(t, there, out), error = errno;
+    int rc = finish_turning(t, there, out), error = errno;
     descriptor_close(&there);
     errno = error;
     return rc;

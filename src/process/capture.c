@@ -284,7 +284,7 @@ static int move_file(const char *from, int fd, int directory, const char *name)
 }
 
 /* Brings a slot's file to its place. Returns where it ended up. */
-static char *keep(const char *path, int fd, const char *job_dir, const char *name, const char *fallback)
+static char *keep_file(const char *path, int fd, const char *job_dir, const char *name, const char *fallback)
 {
     bool moved = false;
     for (int i = 0; i < KEEP_TRIES && !moved; i++) {
@@ -324,7 +324,7 @@ static char *keep_own_log(struct capture *c, const char *fallback, struct captur
 static char *keep_log(struct capture *c, int64_t attempt, const char *job_dir, struct captured *kept)
 {
     OWNED char *fallback = xasprintf("%s/attempt-%" PRId64 ".log", c->scratch_dir, attempt);
-    return c->own_dir ? keep_own_log(c, fallback, kept) : keep(c->log_path, c->fd, job_dir, LOG_NAME, fallback);
+    return c->own_dir ? keep_own_log(c, fallback, kept) : keep_file(c->log_path, c->fd, job_dir, LOG_NAME, fallback);
 }
 
 /* A directory that was moved has the job's metrics, too. */
@@ -348,7 +348,7 @@ static char *keep_metrics(struct capture *c, const char *job_dir, bool directory
     int fd = job_file_open_named(c->metrics_path);
     if (fd < 0)
         return errno == ENOENT ? NULL : xstrdup(c->metrics_path);
-    char *path = keep(c->metrics_path, fd, job_dir, METRICS_NAME, c->metrics_path);
+    char *path = keep_file(c->metrics_path, fd, job_dir, METRICS_NAME, c->metrics_path);
     close(fd);
     return path;
 }

@@ -83,7 +83,7 @@ static bool is_usual(const char *setting)
     return matches(setting, passed_on, LENGTH(passed_on));
 }
 
-static void put(struct string_list *l, const char *setting)
+static void put_setting(struct string_list *l, const char *setting)
 {
     size_t n = setting_name_length(setting);
     if (n == 0 || setting[n] != '=')
@@ -103,7 +103,7 @@ char **environment_base(char *const *runner, struct environment_passing pass)
     struct string_list l = STRING_LIST_INIT;
     for (; runner && *runner; runner++)
         if (is_usual(*runner) || is_passed(*runner, pass))
-            put(&l, *runner);
+            put_setting(&l, *runner);
     return string_list_take(&l);
 }
 
@@ -159,7 +159,7 @@ char **environment_with(char *const *base, char *const *declared, char *const *o
     char *const *const parts[] = {base, declared, own};
     for (size_t i = 0; i < LENGTH(parts); i++)
         for (char *const *p = parts[i]; p && *p; p++)
-            put(&l, *p);
+            put_setting(&l, *p);
     return string_list_take(&l);
 }
 

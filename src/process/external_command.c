@@ -70,7 +70,7 @@ static void stream_read(struct stream *s, size_t bytes_most)
 }
 
 /* One look: reads what is there, reaps. True when there was nothing to read. */
-static bool look(struct running *r)
+static bool read_and_reap(struct running *r)
 {
     struct pollfd fds[2];
     for (int i = 0; i < 2; i++)
@@ -100,7 +100,7 @@ static int follow(struct running *r)
 {
     for (;;) {
         bool ended_before = r->ended;
-        bool quiet = look(r);
+        bool quiet = read_and_reap(r);
         ask_watch(r);
         bool late = clock_monotonic_ms() >= r->until_ms;
         if (ended_before && (quiet || late))

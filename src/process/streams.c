@@ -35,7 +35,7 @@ struct streams {
 };
 
 /* A full disk is no reason to let the job wait: what does not fit is lost, as it is of a log that a job writes. */
-static void keep(struct streams *s, struct stream_copy *stream, size_t n)
+static void keep_chunk(struct streams *s, struct stream_copy *stream, size_t n)
 {
     file_write_all(s->log_fd, s->chunk, n);
     if (stream->file_fd >= 0 && file_write_all(stream->file_fd, s->chunk, n) < 0)
@@ -48,11 +48,11 @@ static void keep(struct streams *s, struct stream_copy *stream, size_t n)
 }
 
 /* At most `most` bytes; returns how many there were, 0: the pipe is empty, or at its end and closed. */
-static size_t take(struct streams *s, struct stream_copy *stream, size_t most)
+static size_t take_chunk(struct streams *s, struct stream_copy *stream, size_t most)
 {
     ssize_t n = read(stream->pipe_fd, s->chunk, most < CHUNK ? most : CHUNK);
     if (n > 0)
-        keep(s, stream, (size_t)n);
+        keep_chunk(s, stream, (size_t)n);
     else if (n == 0 || (errno != EAGAIN && errno != EINTR))
         descriptor_close(&stream->pipe_fd);
     return n > 0 ? (size_t)n : 0;
@@ -64,11 +64,11 @@ static void take_rest(struct streams *s, struct stream_copy *stream)
     int waiting = 0;
     if (stream->pipe_fd < 0 || ioctl(stream->pipe_fd, FIONREAD, &waiting) < 0)
         return;
-    for (size_t left = (size_t)waiting, n; left > 0 && (n = take(s, stream, left)) > 0;)
+    for (size_t left = (size_t)waiting, n; left > 0 && (n = take_chunk(s, stream, left)) > 0;)
         left -= n;
 }
 
-static void finish(struct streams *s)
+static void finish_streams(struct streams *s)
 {
     for (int i = 0; i < STREAM_COUNT; i++) {
         struct stream_copy *stream = &s->of[i];
@@ -97,11 +97,11 @@ static void *empty(void *context)
             break;
         for (int i = 0; i < STREAM_COUNT; i++)
             if (waits[i].revents)
-                take(s, &s->of[i], CHUNK);
+                take_chunk(s, &s->of[i], CHUNK);
         if (waits[STREAM_COUNT].revents)
             break;
     }
-    finish(s);
+    finish_streams(s);
     return NULL;
 }
 

@@ -301,7 +301,7 @@ static void ask_for_scan(struct supervisor *s)
         s->scan_ms = at_ms;
 }
 
-static void finish(struct supervisor *s, size_t index, bool verified)
+static void finish_slot(struct supervisor *s, size_t index, bool verified)
 {
     struct slot *slot = &s->slots[index];
     enum capture_hold hold = capture_hold(&slot->capture);
@@ -325,7 +325,7 @@ static void give_up(struct supervisor *s, size_t index)
     struct slot *slot = &s->slots[index];
     if (!slot->leader_gone)
         supervisor_date_end(s, slot);
-    finish(s, index, false);
+    finish_slot(s, index, false);
 }
 
 static void act(struct supervisor *s, size_t index, enum slot_action action)
@@ -340,7 +340,7 @@ static void act(struct supervisor *s, size_t index, enum slot_action action)
         kill_tree(s, index);
         break;
     case ACTION_FINISH:
-        finish(s, index, true);
+        finish_slot(s, index, true);
         break;
     case ACTION_GIVE_UP:
         give_up(s, index);

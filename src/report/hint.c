@@ -4,7 +4,7 @@
 
 #include "util/shell_words.h"
 
-static void add(struct buffer *out, const char *option, const char *path, const char *taken_anyway)
+static void add_option(struct buffer *out, const char *option, const char *path, const char *taken_anyway)
 {
     if (strcmp(path, taken_anyway) == 0)
         return;
@@ -14,12 +14,12 @@ static void add(struct buffer *out, const char *option, const char *path, const 
 
 void hint_add_config(struct buffer *out, const char *path)
 {
-    add(out, " -c ", path, "sweep.toml");
+    add_option(out, " -c ", path, "sweep.toml");
 }
 
 void hint_add_db(struct buffer *out, const char *path)
 {
-    add(out, " -d ", path, "results.db");
+    add_option(out, " -d ", path, "results.db");
 }
 
 void hint_add_rest_of_search(struct buffer *out, const char *lifting, const char *config, const char *db)

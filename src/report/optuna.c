@@ -114,7 +114,7 @@ static int copy_table(struct db *source, struct db *target, const char *table, s
     return rc;
 }
 
-static int fill(struct db *target, void *context, struct error *e)
+static int fill_study(struct db *target, void *context, struct error *e)
 {
     struct db *source = context;
     if (db_begin(target, e) < 0 || db_exec(target, embedded_text("sql/optuna.sql"), e) < 0)
@@ -129,7 +129,7 @@ int optuna_write(struct db *db, const struct result_query *q, const char *path, 
 {
     if (db_allow_temporary(db, e) < 0 || db_exec(db, "BEGIN", e) < 0)
         return -1;
-    int rc = prepare(db, q, e) < 0 ? -1 : database_write_whole(path, fill, db, e);
+    int rc = prepare(db, q, e) < 0 ? -1 : database_write_whole(path, fill_study, db, e);
     db_rollback(db);
     return rc;
 }

@@ -13,7 +13,7 @@
 #include "results/status.h"
 #include "util/memory.h"
 
-static void add(struct buffer *out, const char *text)
+static void add_escaped(struct buffer *out, const char *text)
 {
     markdown_add_text(out, text, strlen(text));
 }
@@ -50,9 +50,9 @@ static void add_keys(const struct job_keys *keys, struct buffer *out)
     for (size_t i = 0; i < keys->count; i++) {
         OWNED char *title = job_key_title(keys, &keys->items[i]);
         buffer_add_text(out, "| ");
-        add(out, title);
+        add_escaped(out, title);
         buffer_add_text(out, " | ");
-        add(out, keys->items[i].text);
+        add_escaped(out, keys->items[i].text);
         buffer_add_text(out, " |\n");
     }
 }
@@ -60,11 +60,11 @@ static void add_keys(const struct job_keys *keys, struct buffer *out)
 static void add_winner(const struct best *b, struct buffer *out)
 {
     buffer_printf(out, "\n**%s ", b->maximise ? "Highest" : "Lowest");
-    add(out, b->objective);
+    add_escaped(out, b->objective);
     buffer_add_text(out, ": ");
     text_add_rounded(out, b->jobs[0].value);
     buffer_add_text(out, b->unit[0] ? " " : "");
-    add(out, b->unit);
+    add_escaped(out, b->unit);
     buffer_printf(out, "**, job %" PRId64 "\n", b->jobs[0].job_id);
     add_keys(&b->jobs[0].keys, out);
     if (!b->launch.command[0])
@@ -77,7 +77,7 @@ static void add_winner(const struct best *b, struct buffer *out)
 static void add_no_winner(const struct best *b, struct buffer *out)
 {
     buffer_add_text(out, "\nNo winner: ");
-    add(out, b->objective);
+    add_escaped(out, b->objective);
     buffer_add_text(out, b->conditions.nearest ? " is known, but no job meets all conditions.\n"
                                                : " has no value in any job that succeeded.\n");
 }
@@ -169,10 +169,10 @@ static void add_failures(const struct failure_causes *c, struct buffer *out)
     cJSON_ArrayForEach(cause, c->list)
     {
         buffer_add_text(out, "| ");
-        add(out, json_text_of(cause, "class"));
+        add_escaped(out, json_text_of(cause, "class"));
         buffer_printf(out, " | %" PRId64 " | job %" PRId64 " | ", json_count_of(cause, "jobs"),
                       json_count_of(cause, "example_job"));
-        add(out, json_text_or(cause, "message", ""));
+        add_escaped(out, json_text_or(cause, "message", ""));
         buffer_add_text(out, " |\n");
     }
     if (c->others)
@@ -184,7 +184,7 @@ static int add_parts(struct db *db, const cJSON *status, const cJSON *beside, st
     struct failure_causes causes;
     const bool ranks = json_text_of(beside, "objective") != NULL;
     buffer_add_text(out, "# ");
-    add(out, json_text_or(status, "sweep", ""));
+    add_escaped(out, json_text_or(status, "sweep", ""));
     buffer_add_char(out, '\n');
     if (ranks && add_best(db, out, e) < 0)
         return -1;

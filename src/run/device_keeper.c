@@ -140,7 +140,7 @@ static int64_t sample_every_ms(const struct device_keeper *k)
     return k->config->sample_ms > COST_MOST * k->cost_ms ? k->config->sample_ms : COST_MOST * k->cost_ms;
 }
 
-static void ask(struct device_keeper *k, int64_t age_ms)
+static void ask_devices(struct device_keeper *k, int64_t age_ms)
 {
     int64_t now_ms = clock_monotonic_ms();
     if (k->silent || (k->asked_ms && now_ms - k->asked_ms < age_ms))
@@ -159,7 +159,7 @@ static void ask(struct device_keeper *k, int64_t age_ms)
 void device_keeper_sample(struct device_keeper *k)
 {
     if (k && looks(k) && k->holding_count > 0)
-        ask(k, sample_every_ms(k));
+        ask_devices(k, sample_every_ms(k));
 }
 
 int64_t device_keeper_due_ms(const struct device_keeper *k)
@@ -223,7 +223,7 @@ static void judge_all(struct device_keeper *k)
 {
     if (k->config->clean_ms == 0)
         return;
-    ask(k, FRESH_MS);
+    ask_devices(k, FRESH_MS);
     int64_t now_ms = clock_monotonic_ms();
     for (size_t i = 0; !k->silent && i < k->pool.count; i++)
         judge(k, i, now_ms);

@@ -150,7 +150,7 @@ static bool has_work(const struct watched_output *w)
     return w->has_ended ? !w->is_recorded : w->follow_wanted || w->look_due;
 }
 
-static void give(struct readings *r, struct watched_output *w)
+static void give_output(struct readings *r, struct watched_output *w)
 {
     r->current = w;
     r->current_ends = w->has_ended;
@@ -171,7 +171,7 @@ void readings_turn(struct readings *r)
     for (size_t n = 0; !r->current && n < r->count; n++) {
         r->next = r->next + 1 < r->count ? r->next + 1 : 0;
         if (has_work(r->items[r->next]))
-            give(r, r->items[r->next]);
+            give_output(r, r->items[r->next]);
     }
 }
 

@@ -134,7 +134,7 @@ static bool take_next(struct runner *r, struct running_attempt *out)
     return true;
 }
 
-static void tell(const struct runner *r, char *text)
+static void pass_notice(const struct runner *r, char *text)
 {
     if (r->options->on_notice)
         r->options->on_notice(r->options->context, text);
@@ -145,7 +145,7 @@ static void tell(const struct runner *r, char *text)
 static void note_place(struct runner *r, const struct running_attempt *f)
 {
     if (place_watch_started(r->places, f->devices, f->claim.attempt_id, clock_wall_ms()))
-        tell(r, xasprintf("trying again what was set aside: device %s", f->devices));
+        pass_notice(r, xasprintf("trying again what was set aside: device %s", f->devices));
 }
 
 void runner_note_works(struct runner *r, int64_t job_id, bool (*note)(struct host_watch *w, int64_t job_id))
@@ -372,7 +372,7 @@ static void pause_if_alike(struct runner *r, const struct ended_attempt *l)
                             : xasprintf("%lld jobs failed the same way and none succeeded, so no more jobs are started "
                                         "(%s: %s); to continue anyway: --keep-going",
                                         (long long)r->like.count, rec->failure, rec->verdict.message);
-    tell(r, text);
+    pass_notice(r, text);
 }
 
 /* A metric that the sweep file itself reads (a profile may read more than a script prints) and that no job has reported
@@ -390,7 +390,7 @@ static void tell_unreported(struct runner *r)
                                "`meshsweep show`",
                                metric->at.file, metric->at.line, (long long)r->ok_count, r->ok_count == 1 ? "" : "s",
                                metric->name);
-        tell(r, text);
+        pass_notice(r, text);
     }
 }
 
@@ -413,9 +413,9 @@ static void tell_slowed(struct runner *r, const struct ended_attempt *l)
     const struct recording *rec = &l->recording;
     if (!rec->end.device_note || r->slowed_count++ >= SLOWED_TOLD)
         return;
-    tell(r, xasprintf("job %lld was measured on a slow device (%s of %s): %s%s", (long long)l->attempt.claim.job_id,
-                      l->attempt.devices, rec->end.device_model, rec->end.device_note,
-                      rec->job_end == JOB_END_AGAIN ? "; it is measured again" : ""));
+    pass_notice(r, xasprintf("job %lld was measured on a slow device (%s of %s): %s%s",
+                             (long long)l->attempt.claim.job_id, l->attempt.devices, rec->end.device_model,
+                             rec->end.device_note, rec->job_end == JOB_END_AGAIN ? "; it is measured again" : ""));
 }
 
 /* As commit_batch_finish. A great many samples take a while to be written, and limits are watched meanwhile. */
@@ -458,7 +458,7 @@ static int finish_batch(struct runner *r, struct error *e)
     if (run_counts_reopen(&r->result.counts, t->reopened) > 0 && r->claims.answer == CLAIM_WAIT)
         r->claims.answer = CLAIM_MORE;
     for (size_t i = 0; i < t->places.count; i++)
-        tell(r, place_record_describe(&r->naming, &t->places.items[i]));
+        pass_notice(r, place_record_describe(&r->naming, &t->places.items[i]));
     commit_batch_clear(t);
     return 0;
 }

@@ -219,7 +219,7 @@ static void set_directory(const struct starter *s, struct running_attempt *f, ch
     f->job_dir = xasprintf("%s/%s", s->directory, name);
 }
 
-static int load(struct starter *s, struct running_attempt *f, struct error *e)
+static int load_job(struct starter *s, struct running_attempt *f, struct error *e)
 {
     int rc = job_loader_read(s->loader, f->claim.job_id, &f->job, e);
     if (rc == 0)
@@ -241,7 +241,7 @@ static int load(struct starter *s, struct running_attempt *f, struct error *e)
 
 int starter_load(struct starter *s, struct running_attempt *f, struct error *e)
 {
-    if (load(s, f, e) < 0)
+    if (load_job(s, f, e) < 0)
         return -1;
     struct stat status;
     for (int again = 1; again == 1 || lstat(f->job_dir, &status) == 0; again++)
@@ -252,7 +252,7 @@ int starter_load(struct starter *s, struct running_attempt *f, struct error *e)
 int starter_resume(struct starter *s, const struct recovered_attempt *left, struct running_attempt *f, struct error *e)
 {
     *f = (struct running_attempt){.claim = left->claim, .start_recorded = left->started};
-    if (load(s, f, e) < 0)
+    if (load_job(s, f, e) < 0)
         return -1;
     set_directory(s, f,
                   left->directory ? xstrdup(left->directory) : attempt_directory_name(f->key_hex, f->claim.number, 1));

@@ -25,7 +25,7 @@ void waits_notify_due(struct waits *w, int64_t due_ms, const struct runner_optio
 }
 
 /* Takes `text`. */
-static void tell(const struct runner_options *o, char *text)
+static void pass_notice(const struct runner_options *o, char *text)
 {
     if (o->on_notice)
         o->on_notice(o->context, text);
@@ -35,30 +35,34 @@ static void tell(const struct runner_options *o, char *text)
 void waits_notify_aside(int64_t jobs, const struct runner_options *o)
 {
     if (jobs > 0)
-        tell(o, xasprintf("%lld %s running each time the runner died, so %s after all others (to run in the normal "
-                          "order again: run --release)",
-                          (long long)jobs, jobs == 1 ? "job was" : "jobs were", jobs == 1 ? "it runs" : "they run"));
+        pass_notice(o,
+                    xasprintf("%lld %s running each time the runner died, so %s after all others (to run in the normal "
+                              "order again: run --release)",
+                              (long long)jobs, jobs == 1 ? "job was" : "jobs were",
+                              jobs == 1 ? "it runs" : "they run"));
 }
 
 void waits_notify_paused(const char *why, int64_t give_up_ms, const struct runner_options *o)
 {
     char duration[32];
-    tell(o, xasprintf("paused: the host cannot run jobs: %s; no job has failed; retrying from time to time for %s", why,
-                      format_duration_ms(give_up_ms, duration, sizeof duration)));
+    pass_notice(o,
+                xasprintf("paused: the host cannot run jobs: %s; no job has failed; retrying from time to time for %s",
+                          why, format_duration_ms(give_up_ms, duration, sizeof duration)));
 }
 
 void waits_notify_resumed(int64_t after_ms, const struct runner_options *o)
 {
     char duration[32];
-    tell(o, xasprintf("continuing: the host can run jobs again after %s",
-                      format_duration_ms(after_ms, duration, sizeof duration)));
+    pass_notice(o, xasprintf("continuing: the host can run jobs again after %s",
+                             format_duration_ms(after_ms, duration, sizeof duration)));
 }
 
 void waits_notify_given_up(const struct host_watch *w, const struct runner_options *o)
 {
-    tell(o, xasprintf("giving up: the host cannot run jobs: %s; the jobs that are left stay pending, and the next run "
-                      "continues",
-                      w->why));
+    pass_notice(o, xasprintf("giving up: the host cannot run jobs: %s; the jobs that are left stay pending, and the "
+                             "next run "
+                             "continues",
+                             w->why));
 }
 
 static char *release_path(const char *directory)

@@ -472,7 +472,7 @@ static void join_the_lonely(struct candidate_loading *l)
     }
 }
 
-static void finish(struct candidate_loading *l)
+static void finish_set(struct candidate_loading *l)
 {
     struct candidate_set *set = l->set;
     struct search_space *s = &set->space;
@@ -526,7 +526,7 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
     if (rc == 0)
         rc = read_jobs(&l, count, e);
     if (rc == 0)
-        finish(&l);
+        finish_set(&l);
     stmt_free(l.row);
     free_all(l.key_index, l.key_role, l.place_names);
     numbering_close(&l.groups);

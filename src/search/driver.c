@@ -517,7 +517,7 @@ static int repeat_past(struct search_driver *d, struct error *e)
 }
 
 /* Runs in the transaction of the first claims, after the leftovers of a dead runner were repaired. */
-static int begin(struct search_driver *d, struct error *e)
+static int begin_search(struct search_driver *d, struct error *e)
 {
     const struct search_options *o = search_options(d->search);
     const struct job_outcome_query every = {d->request.sweep_id, 0, d->objective};
@@ -597,7 +597,7 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
     struct search_driver *d = context;
     enum search_answer said = SEARCH_RUN;
     *count = 0;
-    if (!d->search_id && begin(d, e) < 0)
+    if (!d->search_id && begin_search(d, e) < 0)
         return -1;
     take_queued(d, &d->again, job_ids, room, count);
     take_queued(d, &d->further, job_ids, room, count);

@@ -762,7 +762,7 @@ static int group_as_listed(struct replay_loading *l, struct error *e)
     return rc;
 }
 
-static int load(struct replay_loading *l, struct error *e)
+static int load_source(struct replay_loading *l, struct error *e)
 {
     static const struct space_options options = {0};
     struct replay_source *out = l->out;
@@ -799,7 +799,7 @@ int replay_load(const struct replay_request *request, struct replay_source *out,
     /* One snapshot, since the database may be written to, and one lock for a hundred thousand queries. */
     int rc = db_exec(request->db, "BEGIN", e);
     if (rc == 0) {
-        rc = load(&l, e);
+        rc = load_source(&l, e);
         db_rollback(request->db);
     }
     free(l.jobs);

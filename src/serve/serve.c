@@ -309,7 +309,7 @@ static int show_rows(struct watched *w, struct server *server, int64_t committed
 
 /* Makes a new page after a commit, or while that would be too often, sends rows of changed jobs. Returns 1 if it did
  * neither in order to rest. */
-static int look(struct watched *w, struct server *server, struct error *e)
+static int serve_changes(struct watched *w, struct server *server, struct error *e)
 {
     int64_t now_ms = clock_monotonic_ms(), committed = -1;
     if (w->committed < 0 && now_ms < w->page_at_ms)
@@ -331,7 +331,7 @@ static void watch(struct watched *w, struct server *server, const struct interru
     int64_t beat_ms = clock_monotonic_ms();
     while (!wake->signal) {
         struct error e = ERROR_INIT;
-        int rc = look(w, server, &e);
+        int rc = serve_changes(w, server, &e);
         if (rc <= 0)
             server_tell(server, rc < 0 ? e.text : NULL);
         int64_t now_ms = clock_monotonic_ms();

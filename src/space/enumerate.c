@@ -240,7 +240,7 @@ static int count_to_draw(const struct loader *l, int64_t *count, struct error *e
 }
 
 /* The next `most` of them, or those that are drawn. */
-static int load(struct loader *l, int64_t most, struct error *e)
+static int load_next(struct loader *l, int64_t most, struct error *e)
 {
     struct match_cursor *cursor = NULL;
     const bool is_drawn = l->out->is_drawn;
@@ -302,7 +302,7 @@ static int record_rules(struct space *space, struct db *db, int64_t sweep_id, co
 /* Over what stands there. */
 static int load_again(struct loader *l, struct error *e)
 {
-    if (jobs_set_aside(l->db, l->out->sweep_id, e) < 0 || load(l, INT64_MAX, e) < 0)
+    if (jobs_set_aside(l->db, l->out->sweep_id, e) < 0 || load_next(l, INT64_MAX, e) < 0)
         return -1;
     return jobs_drop_aside(l->db, l->out->sweep_id, e);
 }
@@ -319,7 +319,7 @@ static int load_distinct(struct loader *l, struct error *e)
 {
     struct enumeration *out = l->out;
     int64_t most = may_part(l) ? FIRST_JOBS : out->counts.matched;
-    if (job_writer_expect(l->writer, most, e) < 0 || load(l, most, e) < 0)
+    if (job_writer_expect(l->writer, most, e) < 0 || load_next(l, most, e) < 0)
         return -1;
     out->counts.jobs = out->counts.matched;
     out->unlisted = out->counts.matched - out->new_jobs;
@@ -331,7 +331,7 @@ static int load_first(struct loader *l, struct error *e)
 {
     if (!l->out->is_drawn && match_are_distinct(l->space))
         return load_distinct(l, e);
-    if (load(l, INT64_MAX, e) < 0)
+    if (load_next(l, INT64_MAX, e) < 0)
         return -1;
     l->out->counts.jobs = l->out->new_jobs;
     return 0;
@@ -480,7 +480,8 @@ static int list_rest(struct unlisted *u, struct error *e)
 {
     struct loader *l = &u->loader;
     db_check_references(l->db, false);
-    int rc = job_writer_expect(l->writer, u->enumeration.unlisted, e) < 0 ? -1 : load(l, u->enumeration.unlisted, e);
+    int rc =
+        job_writer_expect(l->writer, u->enumeration.unlisted, e) < 0 ? -1 : load_next(l, u->enumeration.unlisted, e);
     db_check_references(l->db, true);
     if (rc == 0 && !is_stopped(l))
         rc = sweep_set_enumerated(l->db, u->enumeration.sweep_id, &u->enumeration.counts, e);

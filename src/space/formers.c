@@ -495,7 +495,7 @@ static int any_elsewhere(const struct finder *f, bool *any, struct error *e)
     return db_query_bool(f->db, sql, VALUES(sql_hash(&hash)), any, e);
 }
 
-static int find(struct finder *f, struct error *e)
+static int find_formers(struct finder *f, struct error *e)
 {
     bool any;
     if ((f->kind == FORMERS_WAS && f->space->sweep->was_count == 0) || f->space->of_rows)
@@ -512,7 +512,7 @@ int formers_find(struct space *space, struct db *db, enum formers_kind kind, str
     struct finder f = {.space = space, .db = db, .kind = kind, .out = out};
     struct error ignored = ERROR_INIT;
     *out = (struct formers){.all_are_new = true};
-    int rc = find(&f, e);
+    int rc = find_formers(&f, e);
     stmt_free(f.put_asked);
     stmt_free(f.put_member);
     db_exec(db, embedded_text("sql/formers/end.sql"), &ignored);

@@ -45,7 +45,7 @@ void match_allow_time(struct space *space)
     guard_limit_time(space->db, ms, sentence);
 }
 
-static int look(void *context, double share, struct error *e)
+static int look_at_watch(void *context, double share, struct error *e)
 {
     const struct census *c = context;
     const struct match_watch *watch = c->space->watch;
@@ -54,7 +54,7 @@ static int look(void *context, double share, struct error *e)
 
 static int count(struct census *c, const struct constraints *constraints, int64_t most, int64_t *out, struct error *e)
 {
-    const struct solver_watch watch = {look, c};
+    const struct solver_watch watch = {look_at_watch, c};
     struct product product = space_product(c->space);
     product.watch = c->space->watch ? &watch : NULL;
     return combinations_count(&product, constraints, c->memory, most, out, e);

@@ -136,7 +136,7 @@ static struct match_cursor *make_cursor(struct space *space)
     return c;
 }
 
-static int look(void *context, double share, struct error *e)
+static int look_at_watch(void *context, double share, struct error *e)
 {
     const struct space *space = context;
     return space->watch->look(space->watch->context, space->rule_count, share, e);
@@ -146,7 +146,7 @@ int match_open(struct space *space, const struct expression *filter, struct matc
 {
     struct product product = space_product(space);
     struct match_cursor *c = make_cursor(space);
-    c->watch = (struct solver_watch){look, space};
+    c->watch = (struct solver_watch){look_at_watch, space};
     product.watch = space->watch ? &c->watch : NULL;
     struct constraints constraints = {NULL, 0};
     (void)e;

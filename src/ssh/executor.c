@@ -150,7 +150,7 @@ static int64_t hold_ms(const struct ssh_executor *x)
     return x->options.sweep->ssh.lease_ms + x->options.sweep->job.grace_ms + KILL_MS;
 }
 
-static void tell(const struct ssh_executor *x, const struct link *l, const char *what)
+static void tell_of_host(const struct ssh_executor *x, const struct link *l, const char *what)
 {
     if (x->options.host_changed)
         x->options.host_changed(x->options.context, l->host->name, l->is == LINK_UP, what);
@@ -230,7 +230,7 @@ static void link_look(struct ssh_executor *x, struct link *l)
         l->shared = strstr(text, "meshsweep:shared\n");
         l->delay_ms = 0;
         char *what = l->told ? xasprintf("host %s answers again", l->host->name) : NULL;
-        tell(x, l, what);
+        tell_of_host(x, l, what);
         l->told = false;
         free(what);
     } else if (clock_monotonic_ms() - l->since_ms > CONNECT_MS + hold_ms(x)) {
@@ -268,7 +268,7 @@ static void link_ended(struct ssh_executor *x, struct link *l)
             ? NULL
             : xasprintf("host %s does not answer: %s; it gets no jobs until it does", l->host->name, l->said);
     l->told |= what != NULL;
-    tell(x, l, what);
+    tell_of_host(x, l, what);
 }
 
 /* --- jobs --- */
@@ -497,7 +497,7 @@ static int64_t turn(struct ssh_executor *x)
     for (size_t i = 0; i < x->hosts.count; i++) {
         struct link *l = &x->links[i];
         if (x->regain[i] || l->is != LINK_UP)
-            tell(x, l, NULL);
+            tell_of_host(x, l, NULL);
         x->regain[i] = false;
         if (l->is == LINK_CONNECTING)
             link_look(x, l);
@@ -707,7 +707,7 @@ static int await_ends_of_others(struct ssh_executor *x, struct error *e)
         const bool may_run = access(l->mark, F_OK) == 0;
         char *what = xasprintf("host %s does not answer: %s; it gets no jobs until it does%s", l->host->name, l->said,
                                may_run ? ", and what an earlier run left on it is given time to end" : "");
-        tell(x, l, what);
+        tell_of_host(x, l, what);
         free(what);
         until_ms = may_run ? clock_monotonic_ms() + hold_ms(x) : until_ms;
     }
@@ -737,7 +737,7 @@ static int connect_all(struct ssh_executor *x, struct error *e)
     return await_ends_of_others(x, e);
 }
 
-static int begin(struct ssh_executor *x, struct error *e)
+static int begin_sessions(struct ssh_executor *x, struct error *e)
 {
     struct executor_options here = x->options;
     const struct local_proxy proxy = {.name = "ssh", .terminate = terminate, .context = x};
@@ -762,7 +762,7 @@ int ssh_executor_create(const struct executor_options *options, struct executor 
     struct ssh_executor *x = xcalloc(1, sizeof *x);
     x->base.methods = &methods;
     x->options = *options;
-    if (begin(x, e) < 0) {
+    if (begin_sessions(x, e) < 0) {
         ssh_executor_free(&x->base);
         return -1;
     }

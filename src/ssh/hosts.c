@@ -163,7 +163,8 @@ static int take_answer(const char *line, struct ssh_hosts *hosts, struct error *
     return 0;
 }
 
-static int ask(const struct ssh_config *config, char *const *environment, struct ssh_hosts *hosts, struct error *e)
+static int ask_hosts(const struct ssh_config *config, char *const *environment, struct ssh_hosts *hosts,
+                     struct error *e)
 {
     char *text = questions(config, hosts), *rest = NULL;
     char *argv[] = {(char *)"sh", (char *)"-c", text, NULL};
@@ -200,7 +201,7 @@ int ssh_hosts_devices(const struct sweep *sweep, char *const *environment, struc
     struct ssh_hosts hosts = SSH_HOSTS_INIT;
     int rc = ssh_hosts_read(sweep, &hosts, e);
     if (rc == 0)
-        rc = ask(&sweep->ssh, environment, &hosts, e);
+        rc = ask_hosts(&sweep->ssh, environment, &hosts, e);
     if (rc == 0)
         rc = filter(sweep, &hosts, out, e);
     ssh_hosts_free(&hosts);

@@ -163,7 +163,8 @@ void attempt_store_free(struct attempt_store *s)
     free(s);
 }
 
-static int run(struct attempt_store *s, enum attempt_statement which, struct sql_values values, struct error *e)
+static int run_statement(struct attempt_store *s, enum attempt_statement which, struct sql_values values,
+                         struct error *e)
 {
     return stmt_run_with(s->statements[which], values, e);
 }
@@ -182,7 +183,7 @@ static int64_t count(struct attempt_store *s, enum attempt_statement which, stru
 static int set_job_running(struct attempt_store *s, int64_t job_id, struct error *e)
 {
     const char *state = job_state_after(JOB_PENDING, JOB_CLAIM);
-    if (run(s, SET_RUNNING, VALUES(sql_int(job_id), sql_text(state)), e) < 0)
+    if (run_statement(s, SET_RUNNING, VALUES(sql_int(job_id), sql_text(state)), e) < 0)
         return -1;
     return db_changes(s->db) == 1 ? 0 : error_set(e, ERROR_FAILED, "job %lld is not pending", (long long)job_id);
 }
@@ -218,9 +219,10 @@ int attempt_claim(struct attempt_store *s, int64_t job_id, const char *kind, str
     const struct attempt_store_options *o = &s->options;
     int64_t number, full_trainings;
     if (next_number(s, job_id, &number, &full_trainings, e) < 0 ||
-        run(s, INSERT_ATTEMPT,
-            VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor), sql_text(kind)),
-            e) < 0)
+        run_statement(s, INSERT_ATTEMPT,
+                      VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor),
+                             sql_text(kind)),
+                      e) < 0)
         return -1;
     const bool full = kind != NULL;
     const struct claim claim = {job_id, db_last_id(s->db),
@@ -237,10 +239,10 @@ int attempt_claim(struct attempt_store *s, int64_t job_id, const char *kind, str
 int attempt_release(struct attempt_store *s, const struct claim *claim, struct error *e)
 {
     const char *state = job_state_after(JOB_RUNNING, JOB_RELEASE);
-    if (run(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e) < 0)
+    if (run_statement(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e) < 0)
         return -1;
     FAULT(CLAIM_RELEASED);
-    return claim->full ? 0 : run(s, SET_PENDING, VALUES(sql_int(claim->job_id), sql_text(state)), e);
+    return claim->full ? 0 : run_statement(s, SET_PENDING, VALUES(sql_int(claim->job_id), sql_text(state)), e);
 }
 
 /* `attempt_id` NULL: the job keeps the one that represents it. */
@@ -248,7 +250,7 @@ static int hold_job(struct attempt_store *s, int64_t job_id, struct sql_value at
                     struct error *e)
 {
     const char *state = job_state_after(JOB_RUNNING, JOB_HOLD);
-    return run(s, HOLD_JOB, VALUES(sql_int(job_id), sql_text(state), attempt_id, sql_text(why)), e);
+    return run_statement(s, HOLD_JOB, VALUES(sql_int(job_id), sql_text(state), attempt_id, sql_text(why)), e);
 }
 
 int attempt_hold(struct attempt_store *s, const struct claim *claim, const char *why, struct error *e)
@@ -256,7 +258,7 @@ int attempt_hold(struct attempt_store *s, const struct claim *claim, const char 
     /* In this order: without its attempt a running job is made pending by a trigger. */
     if (!claim->full && hold_job(s, claim->job_id, sql_null(), why, e) < 0)
         return -1;
-    return run(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e);
+    return run_statement(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e);
 }
 
 static struct sql_value unless_negative(int64_t value)
@@ -267,9 +269,9 @@ static struct sql_value unless_negative(int64_t value)
 static int record_file(struct attempt_store *s, int64_t attempt_id, const struct given_file *f, struct error *e)
 {
     const struct hash128 hash = hash_bytes(f->text, strlen(f->text));
-    if (run(s, RECORD_TEXT, VALUES(sql_hash(&hash), sql_text(f->text)), e) < 0)
+    if (run_statement(s, RECORD_TEXT, VALUES(sql_hash(&hash), sql_text(f->text)), e) < 0)
         return -1;
-    return run(s, RECORD_FILE, VALUES(sql_int(attempt_id), sql_text(f->path), sql_hash(&hash)), e);
+    return run_statement(s, RECORD_FILE, VALUES(sql_int(attempt_id), sql_text(f->path), sql_hash(&hash)), e);
 }
 
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e)
@@ -277,39 +279,40 @@ int attempt_record_start(struct attempt_store *s, const struct attempt_start *st
     for (size_t i = 0; i < start->files.count; i++)
         if (record_file(s, start->attempt_id, &start->files.items[i], e) < 0)
             return -1;
-    int rc = run(s, RECORD_START,
-                 VALUES(sql_int(start->attempt_id), unless_negative(start->slot), sql_positive(start->pid),
-                        sql_positive(start->start_ticks), sql_int(start->started_ms), sql_text(start->command_json),
-                        sql_text(start->environment_json), sql_text(start->directory),
-                        sql_text(attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START)), sql_text(start->reference),
-                        sql_text(start->host), sql_text(start->devices), sql_text(start->scripts_json),
-                        sql_text(start->waits), sql_text(start->given)),
-                 e);
+    int rc = run_statement(s, RECORD_START,
+                           VALUES(sql_int(start->attempt_id), unless_negative(start->slot), sql_positive(start->pid),
+                                  sql_positive(start->start_ticks), sql_int(start->started_ms),
+                                  sql_text(start->command_json), sql_text(start->environment_json),
+                                  sql_text(start->directory), sql_text(attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START)),
+                                  sql_text(start->reference), sql_text(start->host), sql_text(start->devices),
+                                  sql_text(start->scripts_json), sql_text(start->waits), sql_text(start->given)),
+                           e);
     for (const int64_t *id = start->fixtures; rc == 0 && id && *id; id++)
-        rc = run(s, USE_FIXTURE, VALUES(sql_int(start->attempt_id), sql_int(*id)), e);
+        rc = run_statement(s, USE_FIXTURE, VALUES(sql_int(start->attempt_id), sql_int(*id)), e);
     return rc;
 }
 
 int attempt_record_reference(struct attempt_store *s, const struct attempt_start *start, struct error *e)
 {
-    return run(s, RECORD_REFERENCE,
-               VALUES(sql_int(start->attempt_id), sql_text(start->reference), sql_text(start->waits)), e);
+    return run_statement(s, RECORD_REFERENCE,
+                         VALUES(sql_int(start->attempt_id), sql_text(start->reference), sql_text(start->waits)), e);
 }
 
 static int record_attempt_end(struct attempt_store *s, const struct attempt_end *end, struct error *e)
 {
     const char *state = attempt_next(ATTEMPT_RUNNING, end->failure ? ATTEMPT_FAIL : ATTEMPT_SUCCEED);
-    return run(s, RECORD_END,
-               VALUES(sql_int(end->attempt_id), sql_text(state), sql_text(end->failure), sql_text(end->message),
-                      sql_int(end->ended_ms), sql_int(end->duration_ms), unless_negative(end->exit_code),
-                      sql_positive(end->signal), sql_positive(end->limit_ms), unless_negative(end->user_ms),
-                      unless_negative(end->system_ms), sql_positive(end->max_rss_bytes), sql_int(end->leftovers),
-                      sql_text(end->directory), sql_int(end->log_bytes), sql_text(end->log_tail), sql_text(end->host),
-                      sql_text(end->reference), sql_positive(end->stopped_steps),
-                      sql_text(end->failure ? blame_names[end->blame] : NULL), sql_text(end->consequence),
-                      sql_positive(end->unwatched_ms), sql_text(end->left_out), sql_text(end->device_model),
-                      sql_text(end->device_condition), sql_text(end->device_note), sql_text(end->files)),
-               e);
+    return run_statement(s, RECORD_END,
+                         VALUES(sql_int(end->attempt_id), sql_text(state), sql_text(end->failure),
+                                sql_text(end->message), sql_int(end->ended_ms), sql_int(end->duration_ms),
+                                unless_negative(end->exit_code), sql_positive(end->signal), sql_positive(end->limit_ms),
+                                unless_negative(end->user_ms), unless_negative(end->system_ms),
+                                sql_positive(end->max_rss_bytes), sql_int(end->leftovers), sql_text(end->directory),
+                                sql_int(end->log_bytes), sql_text(end->log_tail), sql_text(end->host),
+                                sql_text(end->reference), sql_positive(end->stopped_steps),
+                                sql_text(end->failure ? blame_names[end->blame] : NULL), sql_text(end->consequence),
+                                sql_positive(end->unwatched_ms), sql_text(end->left_out), sql_text(end->device_model),
+                                sql_text(end->device_condition), sql_text(end->device_note), sql_text(end->files)),
+                         e);
 }
 
 int attempt_is_running(struct attempt_store *s, int64_t attempt_id, bool *yes, struct error *e)
@@ -347,10 +350,10 @@ static int finish_job(struct attempt_store *s, const struct attempt_end *end, en
                       int64_t due_ms, struct error *e)
 {
     bool failed = job_transition(JOB_RUNNING, event).action == JOB_SET_FAILURE;
-    return run(s, FINISH_JOB,
-               VALUES(sql_int(end->job_id), sql_text(job_state_after(JOB_RUNNING, event)),
-                      sql_text(failed ? end->failure : NULL), sql_int(attempt_id), sql_positive(due_ms)),
-               e);
+    return run_statement(s, FINISH_JOB,
+                         VALUES(sql_int(end->job_id), sql_text(job_state_after(JOB_RUNNING, event)),
+                                sql_text(failed ? end->failure : NULL), sql_int(attempt_id), sql_positive(due_ms)),
+                         e);
 }
 
 /* Deals with what its node or the batch system did. After as many losses in a row as the policy has it runs last; lost
@@ -368,11 +371,13 @@ static int after_loss(struct attempt_store *s, const struct attempt_end *end, en
                                        (long long)losses)
                            : NULL;
     *job_end = held ? JOB_END_HELD : JOB_END_AGAIN;
-    return run(s, LOSE_JOB,
-               VALUES(sql_int(end->job_id), sql_text(job_state_after(JOB_RUNNING, held ? JOB_HOLD : JOB_RETRY)),
-                      sql_int(end->attempt_id), sql_positive(held || delay_ms == 0 ? 0 : end->ended_ms + delay_ms),
-                      sql_int(losses), sql_int(losses >= most), sql_text(why)),
-               e);
+    return run_statement(s, LOSE_JOB,
+                         VALUES(sql_int(end->job_id),
+                                sql_text(job_state_after(JOB_RUNNING, held ? JOB_HOLD : JOB_RETRY)),
+                                sql_int(end->attempt_id),
+                                sql_positive(held || delay_ms == 0 ? 0 : end->ended_ms + delay_ms), sql_int(losses),
+                                sql_int(losses >= most), sql_text(why)),
+                         e);
 }
 
 static int after_host_failure(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end,
@@ -433,21 +438,22 @@ int attempt_record_end(struct attempt_store *s, const struct attempt_end *end, e
 
 int attempt_record_sample(struct attempt_store *s, int64_t attempt_id, const struct sample_row *row, struct error *e)
 {
-    return run(s, INSERT_SAMPLE,
-               VALUES(sql_int(attempt_id), sql_text(row->name), sql_int(row->sequence), sql_int(row->step),
-                      sql_finite(row->value)),
-               e);
+    return run_statement(s, INSERT_SAMPLE,
+                         VALUES(sql_int(attempt_id), sql_text(row->name), sql_int(row->sequence), sql_int(row->step),
+                                sql_finite(row->value)),
+                         e);
 }
 
 int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const char *name, const struct summary_row *row,
                            struct error *e)
 {
-    return run(s, INSERT_SUMMARY,
-               VALUES(sql_int(attempt_id), sql_text(name), sql_finite(row->value), sql_int(row->count),
-                      sql_finite(row->mean), sql_finite(row->median), sql_finite(row->minimum),
-                      sql_finite(row->maximum), sql_finite(row->stddev), sql_finite(row->p90), sql_int(row->not_finite),
-                      sql_int(row->reported), row->kept < row->reported ? sql_int(row->kept) : sql_null()),
-               e);
+    return run_statement(s, INSERT_SUMMARY,
+                         VALUES(sql_int(attempt_id), sql_text(name), sql_finite(row->value), sql_int(row->count),
+                                sql_finite(row->mean), sql_finite(row->median), sql_finite(row->minimum),
+                                sql_finite(row->maximum), sql_finite(row->stddev), sql_finite(row->p90),
+                                sql_int(row->not_finite), sql_int(row->reported),
+                                row->kept < row->reported ? sql_int(row->kept) : sql_null()),
+                         e);
 }
 
 int attempts_peers(struct attempt_store *s, const char *device_model,
@@ -465,8 +471,8 @@ int attempt_define_own(struct attempt_store *s, enum own_metric metric, struct e
 {
     const struct own_metric_kind *m = &own_metrics[metric];
     const bool is_memory = metric == OWN_DEVICE_MEMORY;
-    return run(s, DEFINE_OWN,
-               VALUES(sql_text(m->name), sql_text(m->unit), sql_text(m->better), sql_text(is_memory ? "device" : NULL),
-                      sql_text(is_memory ? "largest" : NULL)),
-               e);
+    return run_statement(s, DEFINE_OWN,
+                         VALUES(sql_text(m->name), sql_text(m->unit), sql_text(m->better),
+                                sql_text(is_memory ? "device" : NULL), sql_text(is_memory ? "largest" : NULL)),
+                         e);
 }

@@ -316,8 +316,8 @@ void import_store_state_again(struct import_store *s)
     s->states_again = s->old_count > 0;
 }
 
-static int keep(struct import_store *s, struct old_row *old, const struct imported_attempt *attempt, int64_t *id,
-                struct error *e)
+static int keep_row(struct import_store *s, struct old_row *old, const struct imported_attempt *attempt, int64_t *id,
+                    struct error *e)
 {
     old->is_kept = true;
     if (s->states_again) {
@@ -356,7 +356,7 @@ int import_store_put(struct import_store *s, const struct imported_attempt *atte
     *id = 0;
     *is_new = !old;
     if (old)
-        return keep(s, old, attempt, id, e);
+        return keep_row(s, old, attempt, id, e);
     if ((s->attempt_count == ROWS_AT_ONCE && import_store_flush(s, e) < 0) || import_store_next(s, id, e) < 0)
         return -1;
     s->last_id = *id;

@@ -105,7 +105,7 @@ static size_t named(const struct toml_node *node, const struct toml_node **first
 
 /* --- the sweep file and what it includes --- */
 
-static void load(struct gathering *g, const char *file, const char *text, size_t length, const struct asker *self);
+static void load_file(struct gathering *g, const char *file, const char *text, size_t length, const struct asker *self);
 
 static bool is_asker(const struct asker *asker, const char *identity)
 {
@@ -136,7 +136,7 @@ static void load_included(struct gathering *g, const char *path, struct position
         problems_add(g->problems, at, "%s", e.text);
     } else {
         buffer_add(&g->text, buffer_text(&text), text.length);
-        load(g, path, buffer_text(&text), text.length, self);
+        load_file(g, path, buffer_text(&text), text.length, self);
     }
 }
 
@@ -156,7 +156,7 @@ static void include(struct gathering *g, const struct toml_node *node, const str
 }
 
 /* Included files come first, so that blocks stand in the order in which they would if they were pasted. */
-static void load(struct gathering *g, const char *file, const char *text, size_t length, const struct asker *self)
+static void load_file(struct gathering *g, const char *file, const char *text, size_t length, const struct asker *self)
 {
     bool is_sweep = !self->asker;
     g->identities[g->identity_count++] = xstrdup(self->identity);
@@ -349,7 +349,7 @@ static void documents_read(const char *path, const char *text, size_t length, st
     s->text = xstrndup(text, length);
     s->profile_names = xcalloc(1, sizeof *s->profile_names);
     char *identity = path_absolute(path);
-    load(&g, path, text, length, &(struct asker){.file = path, .identity = identity});
+    load_file(&g, path, text, length, &(struct asker){.file = path, .identity = identity});
     size_t included = d->count;
     s->profile_rank = g.file_count;
     if (included > 0 && d->items[included - 1].role == FILE_SWEEP)
@@ -437,7 +437,7 @@ static void read_sections(const struct page *page)
 }
 
 /* Comparisons of one part with another say nothing useful where a file could not be read. */
-static void finish(const struct reading *r, bool complete)
+static void finish_sweep(const struct reading *r, bool complete)
 {
     finish_labels(r);
     finish_profile_steps(r->sweep);
@@ -471,7 +471,7 @@ static void read_documents(struct sweep *s, const struct documents *d, struct pr
     for (size_t i = 0; i < d->count; i++)
         read_sections(&pages[i]);
     if (d->count > 0)
-        finish(&pages[d->count - 1].reading, complete);
+        finish_sweep(&pages[d->count - 1].reading, complete);
     words_free(&gathered.objectives);
     words_free(&gathered.notes);
     words_free(&gathered.list_values);

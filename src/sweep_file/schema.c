@@ -308,7 +308,7 @@ static void take_number(const struct reading *r, const struct toml_node *node, c
         *(int64_t *)out = node->integer;
 }
 
-static void take(const struct reading *r, const struct toml_node *node, const struct schema_key *k, void *out)
+static void take_value(const struct reading *r, const struct toml_node *node, const struct schema_key *k, void *out)
 {
     if (k->form <= FORM_NODE)
         return;
@@ -358,7 +358,7 @@ bool schema_take(const struct schema *s, const struct reading *r, const struct t
         else if (k->form == FORM_TABLE)
             take_table(r, found[i], k->of, into);
         else
-            take(r, found[i], k, (char *)into + k->at);
+            take_value(r, found[i], k, (char *)into + k->at);
         if (r->problems->found > before) {
             found[i] = k->form == FORM_NODE ? found[i] : NULL;
             all = false;

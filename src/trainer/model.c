@@ -407,12 +407,12 @@ struct pass {
     real *scratch;
 };
 
-static real *take(const struct pass *p, size_t elements)
+static real *take_block(const struct pass *p, size_t elements)
 {
     return device_alloc(p->m->zero.device, USE_ACTIVATIONS, elements * sizeof(real));
 }
 
-static void give(const struct pass *p, real *block)
+static void give_block(const struct pass *p, real *block)
 {
     device_free(p->m->zero.device, block);
 }
@@ -444,7 +444,7 @@ static void take_saved(const struct pass *p, real *saved[SAVED])
     size_t sum = 0;
     for (int i = 0; i < SAVED; i++)
         sum += columns[i];
-    saved[0] = take(p, p->rows * sum);
+    saved[0] = take_block(p, p->rows * sum);
     for (int i = 1; i < SAVED; i++)
         saved[i] = saved[i - 1] + p->rows * columns[i - 1];
 }
@@ -482,7 +482,7 @@ static void forward(struct pass *p)
 {
     struct zero *z = &p->m->zero;
     size_t hidden = p->shape->hidden;
-    real *row = take(p, p->elements);
+    real *row = take_block(p, p->elements);
     p->input[0] = row;
     zero_begin(z, 0, NEED_PARAMETERS);
     const real *rows = affine_of(p, TOKENS).weight, *positions = affine_of(p, POSITIONS).weight;
@@ -493,12 +493,12 @@ static void forward(struct pass *p)
     zero_end(z);
     for (size_t i = 0; i < p->shape->layers; i++) {
         take_saved(p, p->saved[i]);
-        p->input[i + 1] = take(p, p->elements);
+        p->input[i + 1] = take_block(p, p->elements);
         zero_begin(z, (int)i + 1, NEED_PARAMETERS);
         layer_forward(p, i, p->input[i + 1]);
         zero_end(z);
         if (p->shape->checkpointing)
-            give(p, p->saved[i][0]);
+            give_block(p, p->saved[i][0]);
     }
 }
 
@@ -507,8 +507,9 @@ static real head_both_ways(struct pass *p)
 {
     struct zero *z = &p->m->zero;
     real *in = p->input[p->shape->layers];
-    p->d = take(p, p->elements);
-    real *norm = take(p, p->elements), *statistics = take(p, 2 * p->rows), *logits = take(p, p->rows * p->shape->vocab);
+    p->d = take_block(p, p->elements);
+    real *norm = take_block(p, p->elements), *statistics = take_block(p, 2 * p->rows),
+         *logits = take_block(p, p->rows * p->shape->vocab);
     zero_begin(z, (int)p->shape->layers + 1, NEED_PARAMETERS | NEED_GRADIENTS);
     layernorm_forward(norm, statistics, in, affine_of(p, LAST_NORM));
     linear_forward(logits, norm, affine_of(p, OUTPUT));
@@ -516,10 +517,10 @@ static real head_both_ways(struct pass *p)
     linear_backward(norm, norm, logits, affine_of(p, OUTPUT));
     layernorm_backward(p->d, statistics, in, norm, affine_of(p, LAST_NORM));
     zero_end(z);
-    give(p, logits);
-    give(p, statistics);
-    give(p, norm);
-    give(p, in);
+    give_block(p, logits);
+    give_block(p, statistics);
+    give_block(p, norm);
+    give_block(p, in);
     return loss;
 }
 
@@ -527,7 +528,7 @@ static void backward(struct pass *p)
 {
     struct zero *z = &p->m->zero;
     size_t hidden = p->shape->hidden;
-    p->scratch = take(p, 5 * p->elements + p->shape->seq * p->shape->seq);
+    p->scratch = take_block(p, 5 * p->elements + p->shape->seq * p->shape->seq);
     for (size_t i = p->shape->layers; i-- > 0;) {
         zero_begin(z, (int)i + 1, NEED_PARAMETERS | NEED_GRADIENTS);
         if (p->shape->checkpointing) {
@@ -537,10 +538,10 @@ static void backward(struct pass *p)
         }
         layer_backward(p, i);
         zero_end(z);
-        give(p, p->saved[i][0]);
-        give(p, p->input[i]);
+        give_block(p, p->saved[i][0]);
+        give_block(p, p->input[i]);
     }
-    give(p, p->scratch);
+    give_block(p, p->scratch);
     zero_begin(z, 0, NEED_GRADIENTS);
     real *d_tokens = affine_of(p, TOKENS).d_weight, *d_positions = affine_of(p, POSITIONS).d_weight;
     for (size_t i = 0; i < p->rows; i++) {
@@ -548,7 +549,7 @@ static void backward(struct pass *p)
         add_to(d_positions + i % p->shape->seq * hidden, p->d + i * hidden, hidden);
     }
     zero_end(z);
-    give(p, p->d);
+    give_block(p, p->d);
 }
 
 real model_pass(struct model *m, const unsigned char *tokens, const unsigned char *targets, real scale)

@@ -66,7 +66,7 @@ static int64_t still_at(int64_t now_us)
     return still_us + (stood ? passed_us - LOOK_EVERY_US : 0);
 }
 
-static void look(void)
+static void note_stillness(void)
 {
     int64_t now_us = read_us(CLOCK_MONOTONIC), still_us = still_at(now_us);
     atomic_fetch_add(&stillness.change, 1);
@@ -86,7 +86,7 @@ static void *keep_looking(void *context)
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&watch.leave, &watch.mutex, &until);
-        look();
+        note_stillness();
     }
     pthread_mutex_unlock(&watch.mutex);
     return NULL;
@@ -132,7 +132,7 @@ void clock_unwatch_stillness(void)
     pthread_mutex_lock(&watch.mutex);
     bool last = watch.users > 0 && --watch.users == 0;
     if (last) {
-        look();
+        note_stillness();
         atomic_store(&stillness.is_watched, false);
         pthread_cond_signal(&watch.leave);
     }
@@ -147,7 +147,7 @@ int64_t clock_still_us(void)
     int64_t now_us = read_us(CLOCK_MONOTONIC);
     if (has_stood(now_us)) {
         pthread_mutex_lock(&watch.mutex);
-        look();
+        note_stillness();
         pthread_mutex_unlock(&watch.mutex);
     }
     return still_at(now_us);

@@ -13,7 +13,7 @@ static bool is_equal(const struct hash128 *a, const struct hash128 *b)
 }
 
 /* Returns the entry with the hash, or the free place where it belongs. At most half of the places are taken. */
-static struct hash_map_entry *find(const struct hash_map *m, const struct hash128 *hash)
+static struct hash_map_entry *find_entry(const struct hash_map *m, const struct hash128 *hash)
 {
     size_t at;
     memcpy(&at, hash->bytes, sizeof at);
@@ -29,14 +29,14 @@ static void grow(struct hash_map *m)
     larger.entries = xcalloc(larger.room, sizeof *larger.entries);
     for (size_t i = 0; i < m->room; i++)
         if (!is_equal(&m->entries[i].hash, &zero))
-            *find(&larger, &m->entries[i].hash) = m->entries[i];
+            *find_entry(&larger, &m->entries[i].hash) = m->entries[i];
     free(m->entries);
     *m = larger;
 }
 
 bool hash_map_get(const struct hash_map *m, const struct hash128 *hash, int64_t *number)
 {
-    const struct hash_map_entry *entry = m->room ? find(m, hash) : NULL;
+    const struct hash_map_entry *entry = m->room ? find_entry(m, hash) : NULL;
     if (!entry || !is_equal(&entry->hash, hash))
         return false;
     *number = entry->number;
@@ -47,7 +47,7 @@ bool hash_map_get(const struct hash_map *m, const struct hash128 *hash, int64_t 
 static struct hash_map_entry *displace(const struct hash_map *m, const struct hash128 *hash)
 {
     size_t at;
-    struct hash_map_entry *entry = find(m, hash);
+    struct hash_map_entry *entry = find_entry(m, hash);
     if (is_equal(&entry->hash, hash))
         return entry;
     memcpy(&at, hash->bytes, sizeof at);
@@ -61,7 +61,7 @@ void hash_map_put(struct hash_map *m, const struct hash128 *hash, int64_t number
     bool is_full = m->count >= HASH_MAP_MOST;
     if (2 * (m->count + 1) > m->room && !is_full)
         grow(m);
-    struct hash_map_entry *entry = is_full ? displace(m, hash) : find(m, hash);
+    struct hash_map_entry *entry = is_full ? displace(m, hash) : find_entry(m, hash);
     if (!entry)
         return;
     m->count += !is_full && is_equal(&entry->hash, &zero);

@@ -114,7 +114,7 @@ static int64_t next_data(const struct line_reader *r)
 }
 
 /* The next block. */
-static bool fill(struct line_reader *r)
+static bool read_block(struct line_reader *r)
 {
     size_t room = sizeof r->block;
     ssize_t n;
@@ -177,7 +177,7 @@ enum piece_end {
 /* Adds to `line` what is there of the line. */
 static enum piece_end gather(struct line_reader *r)
 {
-    while (r->begin < r->end || fill(r)) {
+    while (r->begin < r->end || read_block(r)) {
         size_t end = line_end(r), n = end - r->begin, room = LINE_BYTES_MOST - r->length;
         r->begun = true;
         append(r, r->block + r->begin, n < room ? n : room);
