@@ -124,11 +124,18 @@ bool evidence_has_device(const char *framework, const char *device)
     return true;
 }
 
-/* Runs with features stand for the plain ones of a framework that was compared with no plain run. `most`: the width of
- * what was compared nowhere, half of the way to which time of a framework without evidence goes. */
-static double plain_width(const char *framework, const char *without, enum predicted_quantity quantity, double most,
-                          bool *compared)
+/* `most`: the width of what was compared nowhere, half of the way to which time without evidence goes. */
+struct asked {
+    const char *framework, *without;
+    enum predicted_quantity quantity;
+    double most;
+};
+
+/* Runs with features stand for the plain ones of a framework that was compared with no plain run. */
+static double plain_width(const struct asked *q, bool *compared)
 {
+    const char *framework = q->framework, *without = q->without;
+    enum predicted_quantity quantity = q->quantity;
     struct pool own, others;
     pool_tables(framework, without, quantity, FEATURE_PLAIN, &own, &others);
     *compared = own.tables > 0;
@@ -137,9 +144,9 @@ static double plain_width(const char *framework, const char *without, enum predi
             strcmp(evidence_rows[i].framework, framework) == 0)
             pool_add(&own, &evidence_rows[i]);
     if (others.tables == 0)
-        return most;
+        return q->most;
     double widest = student_factor(others.tables) * others.widest; /* the widest seen need not be the widest possible */
-    return among(&own, quantity == QUANTITY_OF_TIME ? midway(widest, most) : widest);
+    return among(&own, quantity == QUANTITY_OF_TIME ? midway(widest, q->most) : widest);
 }
 
 /* Returns whether no other row of the table reaches further without exceeding `devices`. */
@@ -169,12 +176,12 @@ double evidence_scaling_width(const char *framework, enum predicted_quantity qua
 }
 
 /* Without the feature, the width would be `plain`; it therefore counts as one of the others' tables. */
-static double feature_width(const char *framework, const char *without, enum predicted_quantity quantity,
-                            enum plan_feature feature, double plain, double most, bool *compared)
+static double feature_width(const struct asked *q, enum plan_feature feature, double plain, bool *compared)
 {
     struct pool own, others;
-    pool_tables(framework, without, quantity, feature, &own, &others);
-    bool alien = own.tables == 0 && quantity == QUANTITY_OF_TIME;
+    double most = q->most;
+    pool_tables(q->framework, q->without, q->quantity, feature, &own, &others);
+    bool alien = own.tables == 0 && q->quantity == QUANTITY_OF_TIME;
     *compared = own.tables > 0 || (others.tables > 0 && !alien);
     if (own.tables + others.tables == 0)
         return most;
@@ -183,24 +190,26 @@ static double feature_width(const char *framework, const char *without, enum pre
 }
 
 /* `compared`: which of them the framework was compared with. */
-static void widths_up_to(const char *name, const char *without, enum predicted_quantity quantity, double most,
-                         double width[PLAN_FEATURES], bool compared[PLAN_FEATURES])
+static void widths_of(const struct asked *q, double width[PLAN_FEATURES], bool compared[PLAN_FEATURES])
 {
-    width[FEATURE_PLAIN] = plain_width(name, without, quantity, most, &compared[FEATURE_PLAIN]);
+    width[FEATURE_PLAIN] = plain_width(q, &compared[FEATURE_PLAIN]);
     for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
-        width[f] =
-            feature_width(name, without, quantity, (enum plan_feature)f, width[FEATURE_PLAIN], most, &compared[f]);
+        width[f] = feature_width(q, (enum plan_feature)f, width[FEATURE_PLAIN], &compared[f]);
 }
 
 void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out)
 {
-    const char *name = evidence_name(framework);
-    bool(*compared)[PLAN_FEATURES] = out->compared;
-    for (int q = 0; q < PREDICTED_QUANTITIES; q++)
-        widths_up_to(name, without, (enum predicted_quantity)q, uncompared[q], out->width[q], compared[q]);
-    widths_up_to(name, without, QUANTITY_OF_TIME, UNCOMPARED_SLOW, out->slow, compared[QUANTITY_OF_TIME]);
+    struct asked asked = {.framework = evidence_name(framework), .without = without};
+    for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
+        asked.quantity = (enum predicted_quantity)q;
+        asked.most = uncompared[q];
+        widths_of(&asked, out->width[q], out->compared[q]);
+    }
+    asked.quantity = QUANTITY_OF_TIME;
+    asked.most = UNCOMPARED_SLOW;
+    widths_of(&asked, out->slow, out->compared[QUANTITY_OF_TIME]);
     for (int f = 0; f < PLAN_FEATURES; f++)
-        if (compared[QUANTITY_OF_TIME][f])
+        if (out->compared[QUANTITY_OF_TIME][f])
             out->slow[f] = out->width[QUANTITY_OF_TIME][f];
 }
 

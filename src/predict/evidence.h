@@ -28,8 +28,8 @@
  *
  * Errors of such kinds are one-sided: what is not counted makes a run slower (waiting, loading, logging, kernels that
  * are not the best). Of those runs of a mean (table, feature), 95 % take at most e^UNCOMPARED_SLOW times as long as
- * predicted, and 95 % of those of any at least e^-0.3 times. So the upper end of an interval of time that counts as not compared follows from
- * UNCOMPARED_SLOW in place of UNCOMPARED_TIME. Pure.
+ * predicted, and 95 % of those of any at least e^-0.3 times. So the upper end of an interval of time that counts as not
+ * compared follows from UNCOMPARED_SLOW in place of UNCOMPARED_TIME. Pure.
  */
 #pragma once
 

@@ -770,6 +770,23 @@ static int check_precision(const struct training_plan *plan, const struct device
     return 0;
 }
 
+/* Those of the plan, its place, and what is predicted of them. */
+static feature_set features_of(const struct predictor *p, const struct subject *s, const struct cluster *cluster,
+                               const struct framework *row)
+{
+    const struct prediction *out = &p->prediction;
+    const double *weights = row->time.weights, *terms = out->step.terms;
+    double host = weights[TIME_LAUNCH] * terms[TIME_LAUNCH] + weights[TIME_STEP] * terms[TIME_STEP];
+    bool is_alien = cluster->device && !evidence_has_device(out->where.framework, cluster->device->name);
+    bool has_nodes = cluster->device && out->devices > (double)cluster->link_domain;
+    bool is_unnamed = has_nodes && p->options.network_bandwidth == 0 && cluster_is_partial(cluster);
+    return features_of_plan(s, cluster->device) | (feature_set)is_alien << FEATURE_DEVICE |
+           (feature_set)(p->options.counter != COUNTS_ALLOCATED) << FEATURE_HELD |
+           (feature_set)step_unpacks(&s->plan, row) << FEATURE_UNPACKED | (feature_set)has_nodes << FEATURE_NODES |
+           (feature_set)is_unnamed << FEATURE_NETWORK |
+           (feature_set)(out->has_time && host > out->step.seconds / 2) << FEATURE_HOST;
+}
+
 static int predict(struct predictor *p, const struct input_value *values, const struct subject *s, struct error *e)
 {
     const struct predictor_options *o = &p->options;
@@ -811,21 +828,7 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     /* How much those that have the rest of the device slow it down nobody knows. */
     if (has_speed && !s->is_measured && !shares_device(s))
         add_time(p, &s->architecture, &average, &cluster, row, c ? c->baseline : 0);
-    out->features = features_of_plan(s, cluster.device);
-    if (o->counter != COUNTS_ALLOCATED)
-        out->features |= 1U << FEATURE_HELD;
-    if (cluster.device && !evidence_has_device(out->where.framework, cluster.device->name))
-        out->features |= 1U << FEATURE_DEVICE;
-    if (step_unpacks(&s->plan, row))
-        out->features |= 1U << FEATURE_UNPACKED;
-    if (has_speed && out->devices > (double)cluster.link_domain)
-        out->features |= 1U << FEATURE_NODES;
-    if (out->features & 1U << FEATURE_NODES && o->network_bandwidth == 0 && cluster_is_partial(&cluster))
-        out->features |= 1U << FEATURE_NETWORK;
-    const double *weights = row->time.weights, *terms = out->step.terms;
-    double host = weights[TIME_LAUNCH] * terms[TIME_LAUNCH] + weights[TIME_STEP] * terms[TIME_STEP];
-    if (out->has_time && host > out->step.seconds / 2)
-        out->features |= 1U << FEATURE_HOST;
+    out->features = features_of(p, s, &cluster, row);
     widen(p, c, has_speed ? worse_time(p, s, &average, &cluster, row) : 1);
     if (out->has_memory)
         add_measured(p, c);

@@ -163,9 +163,8 @@
  * split_with_sizes_copy out of the gathered buffer, chunk_cat into that of the reduction; DeepSpeed runtime/zero/
  * partition_parameters.py, AllGatherCoalescedHandle.wait, and stage3.py, new_grad_tensor ·
  * [24] torch distributed/fsdp/_runtime_utils.py, _post_backward_hook and _reduce_grad · [25] PyTorch's FSDP notes,
- * "prefetch nuances"; BackwardPrefetch in torch distributed/fsdp/api.py: all collectives of a process group share a
- * stream ·
- * [26] torch aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, check_for_attn_mask; NVIDIA/TileGym, pull request 49:
+ * "prefetch nuances"; torch distributed/fsdp/api.py, BackwardPrefetch: a process group's collectives share a stream ·
+ * [26] torch aten/src/ATen/native/transformers/cuda/sdp_utils.cpp; NVIDIA/TileGym, pull request 49:
  * the memory-efficient kernel reaches 36 of flash's 84 TFLOP/s forward and 37 of 87 backward, heads of 128. So Mistral
  * 7B with LoRA takes 1.3 and 1.6 times as long with 4,096 and 8,192 tokens (huggingface/transformers, issue 30461).
  * Terms without a source are counted as described. Pure; takes some hundred nanoseconds. */

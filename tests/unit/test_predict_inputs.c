@@ -529,8 +529,8 @@ TEST(predictor_predict__chip_that_a_framework_was_not_compared_on__wider_above)
     assert_true(up > down + 0.1 && down > log(known.seconds / known.low_s) && up < UNCOMPARED_SLOW);
 }
 
-/* No key says whether sequences are padded, or what joins nodes of fewer devices than is usual: the interval reaches up to
- * the worse. */
+/* No key says whether sequences are padded, or what joins nodes of fewer devices than is usual: the interval reaches up
+ * to the worse. */
 TEST(predictor_predict__worse_that_no_key_excludes__within_the_interval)
 {
     struct input_value v[INPUT_COUNT];
