@@ -295,10 +295,12 @@ void evidence_describe_sources(enum predicted_quantity quantity, struct buffer *
         if (row->quantity != quantity || !is_most_of_table(row))
             continue;
         evidence_widths_of(row->framework, row->table, &w);
-        double width = evidence_width(&w, quantity, 1U << row->feature, &compared);
-        buffer_printf(out, "  %s, %s: ± %.0f %% without it; nine in ten of %zu runs are within %.0f %% (%s)\n",
-                      row->framework, plan_feature_names[row->feature], 100 * expm1(width), row->runs,
-                      100 * expm1(row->within), row->table);
+        double below = evidence_width(&w, quantity, 1U << row->feature, &compared), above = below;
+        if (quantity == QUANTITY_OF_TIME)
+            above = evidence_slow_width(&w, 1U << row->feature);
+        buffer_printf(out, "  %s, %s: %.0f to +%.0f %% without it; nine in ten of %zu runs are within %.0f %% (%s)\n",
+                      row->framework, plan_feature_names[row->feature], 100 * expm1(-below), 100 * expm1(above),
+                      row->runs, 100 * expm1(row->within), row->table);
     }
 }
 
