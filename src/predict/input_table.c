@@ -72,6 +72,8 @@ const struct input inputs[] = {
     {"backward_prefetch", "fsdp_backward_prefetch", OWN(NULL)},
     {"padding_mask", "", P(MEMBER_FLAG, padding_mask)},
     {"packing", "pad_to_max_length pad_to_sequence_len sample_packing", OWN(NULL)},
+    {"deterministic", "deterministic_mode full_determinism use_deterministic_algorithms",
+     P(MEMBER_FLAG, deterministic)},
     {"lora_rank", "lora_r init_r oft_block_size", P(MEMBER_WHOLE, lora_rank)},
     {"lora_dropout", "", P(MEMBER_FLAG, lora_dropout)},
     {"kbit_preparation", "prepare_model_for_kbit_training", P(MEMBER_FLAG, kbit_preparation)},

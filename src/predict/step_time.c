@@ -20,10 +20,11 @@
 #define REDUCE_COPIES 4.0               /* of FSDP's gradients: step_time.h */
 #define SCAN (201e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
 #define LONG_ATTENTION (1.4 / 2)        /* of the weight, that is left for long sequences: step_time.h */
-#define EFFICIENT_SHARE 0.43            /* of FlashAttention-2's rate, that sdpa's kernel with a mask has */
-#define SHORT_SEQUENCE 4096.0           /* tokens, up to which all of it is */
-#define TRIPS 2.0                       /* adapter latencies per step: the data, and the flush that makes it visible */
-#define LINK_SHARE 0.65                 /* of a link's bandwidth that is delivered: predict.toml */
+#define DETERMINISTIC (1 / 3.5 + 2.5 / 3.5 * 1.2) /* of the kernel's time: 2.5 of 3.5 FLOPs are backward */
+#define EFFICIENT_SHARE 0.43                      /* of FlashAttention-2's rate, that sdpa's kernel with a mask has */
+#define SHORT_SEQUENCE 4096.0                     /* tokens, up to which all of it is */
+#define TRIPS 2.0       /* adapter latencies per step: the data, and the flush that makes it visible */
+#define LINK_SHARE 0.65 /* of a link's bandwidth that is delivered: predict.toml */
 #define ADAPTER_SHARE 0.9
 #define CONTENTION (0.189 / 1.189) /* share of hidden time that counts: computation takes 18.9 % longer */
 #define KEPT 2.0                   /* bytes of a score: layer_score_bytes */
@@ -166,16 +167,18 @@ static double ring_speed(const struct plan_time *t, double ranks, double apart)
     return fmin(members * t->cluster->inter_bytes_per_s, t->cluster->intra_bytes_per_s);
 }
 
-/* By how much a padding mask multiplies the kernel's time. */
-static double mask_factor(const struct plan_time *t)
+/* By how much the plan's keys multiply the kernel's time: step_time.h. */
+static double kernel_factor(const struct plan_time *t)
 {
     enum attention_kernel kernel = t->plan->attention_kernel;
+    bool masked = t->plan->padding_mask && t->token.attention > 0 &&
+                  (kernel == ATTENTION_KERNEL_FRAMEWORK || kernel == ATTENTION_KERNEL_SDPA);
+    double factor = t->plan->deterministic ? DETERMINISTIC : 1;
     struct token_flops square;
-    if (!t->plan->padding_mask || (kernel != ATTENTION_KERNEL_FRAMEWORK && kernel != ATTENTION_KERNEL_SDPA) ||
-        t->token.attention == 0)
-        return 1;
+    if (!masked)
+        return factor;
     flops_per_token(t->a, t->plan, ATTENTION_SQUARE, &square);
-    return square.attention / t->token.attention / EFFICIENT_SHARE;
+    return factor * square.attention / t->token.attention / EFFICIENT_SHARE;
 }
 
 /* The share of the term's weight that a sequence of this length has: step_time.h. */
@@ -186,7 +189,7 @@ static double long_share(const struct plan_time *t)
     bool in_blocks = t->plan->context > 1 && t->framework->time.ring != 0;
     return t->plan->attention_kernel == ATTENTION_KERNEL_TRITON || in_blocks
                ? 1
-               : LONG_ATTENTION * mask_factor(t) + (1 - LONG_ATTENTION) * fmin(1, SHORT_SEQUENCE / seen);
+               : LONG_ATTENTION * kernel_factor(t) + (1 - LONG_ATTENTION) * fmin(1, SHORT_SEQUENCE / seen);
 }
 
 static double attention_rate(const struct plan_time *t)
