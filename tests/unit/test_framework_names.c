@@ -356,6 +356,7 @@ static const struct saying {
     {"hf-trainer", "", "finetuning_type = \"freeze\"\n", "frozen_layers = 30\nrecompute = \"full\"\n"},
     {"hf-trainer", "", "gradient_checkpointing = \"offload\"\n", "recompute = \"full\"\noffload_layers = 32\n"},
     {"hf-trainer", "", "fsdp = \"full_shard auto_wrap\"\n", "zero_stage = 3\nbackward_prefetch = \"none\"\n"},
+    {"hf-trainer", "", "fsdp = \"full_shard\"\nfsdp_config.version = 2\n", "zero_stage = 3\n"},
     {"hf-trainer", "", "fsdp = \"full_shard\"\nfsdp_config.backward_prefetch = \"backward_pre\"\n", "zero_stage = 3\n"},
     {"hf-trainer", "", "fsdp = \"hybrid_shard_zero2\"\n", "zero_stage = 2\nshard_ranks = 8\n"},
     {"hf-trainer", "", "fsdp_config.fsdp_sharding_strategy = \"SHARD_GRAD_OP\"\n", "zero_stage = 2\n"},
