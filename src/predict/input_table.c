@@ -71,6 +71,7 @@ const struct input inputs[] = {
     {"chunked_loss", "", OWN(NULL)},
     {"backward_prefetch", "fsdp_backward_prefetch", OWN(NULL)},
     {"padding_mask", "", P(MEMBER_FLAG, padding_mask)},
+    {"autocast", "", OWN(NULL)},
     {"packing", "pad_to_max_length pad_to_sequence_len sample_packing", OWN(NULL)},
     {"deterministic", "deterministic_mode full_determinism use_deterministic_algorithms",
      P(MEMBER_FLAG, deterministic)},

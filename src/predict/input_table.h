@@ -6,7 +6,7 @@
 
 struct input_word; /* input_words.h */
 
-#define INPUT_COUNT 152
+#define INPUT_COUNT 153
 
 enum input_target { TO_ARCHITECTURE, TO_PLAN, TO_SUBJECT, TO_NOTHING };
 enum member_kind { MEMBER_WHOLE, MEMBER_FLAG, MEMBER_WORD, MEMBER_REAL, MEMBER_TEXT, MEMBER_OWN };
@@ -66,6 +66,7 @@ enum {
     AT_CHUNKED_LOSS,
     AT_PREFETCH,
     AT_MASK,
+    AT_AUTOCAST,
     AT_PACKING,
     AT_DEVICE = INPUT_COUNT - 7,
     AT_FRAMEWORK,

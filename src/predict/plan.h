@@ -208,6 +208,7 @@ struct training_plan {
     enum quantization_kernel quantized_by;
     bool padding_mask; /* attention of the framework or of sdpa gets one */
     enum lengths lengths;
+    bool wide_products;       /* layers' products are in fp32, whatever the precision */
     bool deterministic;       /* kernels sum in one order */
     bool padding_free;        /* sequences are as long as they are, `sequence` at most */
     int64_t mean_tokens;      /* of padding-free ones, on average; 0: not known, so `sequence` */

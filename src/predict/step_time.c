@@ -124,6 +124,8 @@ static double peak_in(const struct plan_time *t, enum precision precision)
 static double matrix_peak(const struct plan_time *t)
 {
     double wide = layer_share_in_bf16(t->a, t->plan);
+    if (t->plan->wide_products)
+        return peak_in(t, PRECISION_FP32);
     return 1 / ((1 - wide) / peak_in(t, t->plan->precision) + wide / peak_in(t, PRECISION_BF16));
 }
 

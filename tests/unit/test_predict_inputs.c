@@ -362,6 +362,29 @@ TEST(predictor_predict__recipes__risk_where_only_recomputing_fits)
 
 /* No key says whether gathered inputs are kept: the interval reaches over both, and a plan that fits only without them
  * is a risk. */
+/* Without autocast, 4-bit products have the type of peft's prepared hidden states. */
+TEST(predictor_predict__no_autocast__prepared_products_in_fp32)
+{
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("hf-trainer");
+    fill_gpt(v);
+    set_text(v, "device", "A100-80GB");
+    set_text(v, "peft", "qlora");
+    set_number(v, "lora_rank", 8);
+    set_text(v, "lora_targets", "attention");
+    set_number(v, "micro_batch", 64);
+    set_number(v, "autocast", 0);
+    const struct prediction narrow = *predict(p, v);
+    set_number(v, "kbit_preparation", 1);
+    set_number(v, "autocast", 1);
+    const struct prediction cast = *predict(p, v);
+    set_number(v, "autocast", 0);
+    const double matrices = predict(p, v)->step.terms[TIME_MATRICES];
+    predictor_free(p);
+    assert_true(cast.step.terms[TIME_MATRICES] == narrow.step.terms[TIME_MATRICES]);
+    assert_true(matrices > 3 * cast.step.terms[TIME_MATRICES]);
+}
+
 TEST(inputs_decode__backward_prefetch__named_as_accelerate_does)
 {
     static const struct {

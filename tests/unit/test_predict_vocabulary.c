@@ -68,6 +68,7 @@ static const struct plan {
       {"lora_rank", NULL, 8},
       {"lora_targets", "attention", 0},
       {"quantization", "nf4", 0},
+      {"kbit_preparation", NULL, 1},
       {"recompute", "full", 0}}},
     {"hf-trainer",
      {DECODER,
