@@ -71,7 +71,7 @@ struct architecture architecture_of(enum architecture_family family)
     return a;
 }
 
-static void fill(int64_t *field, int64_t value)
+static void fill_integer(int64_t *field, int64_t value)
 {
     if (*field == 0)
         *field = value;
@@ -83,8 +83,8 @@ static void fill_layers(struct architecture *a)
     int64_t all = a->layers + a->decoder_layers;
     if (a->hybrid_pattern)
         return;
-    fill(&a->attention_layers, all - a->mixer_layers);
-    fill(&a->mlp_layers, a->experts > 0 ? a->dense_layers : all);
+    fill_integer(&a->attention_layers, all - a->mixer_layers);
+    fill_integer(&a->mlp_layers, a->experts > 0 ? a->dense_layers : all);
 }
 
 /* Counts a pattern's letters. Counts that are also given must agree. */
@@ -107,7 +107,7 @@ static int take_pattern(struct architecture *a, struct error *e)
         if (*fields[i] != 0 && *fields[i] != counts[i] && counts[i] != 0)
             return error_set(e, ERROR_USAGE, "hybrid_pattern has %s = %lld, not %lld", names[i], (long long)counts[i],
                              (long long)*fields[i]);
-        fill(fields[i], counts[i]);
+        fill_integer(fields[i], counts[i]);
     }
     if (stack.is_delta)
         a->mixer = MIXER_GATED_DELTA;
@@ -119,21 +119,21 @@ static int take_pattern(struct architecture *a, struct error *e)
 static void fill_defaults(struct architecture *a)
 {
     if (a->family == ARCHITECTURE_T5)
-        fill(&a->decoder_layers, a->layers);
-    fill(&a->kv_heads, a->heads);
+        fill_integer(&a->decoder_layers, a->layers);
+    fill_integer(&a->kv_heads, a->heads);
     if (a->heads > 0 && a->hidden % a->heads == 0)
-        fill(&a->head_dim, a->hidden / a->heads);
-    fill(&a->ffn, 4 * a->hidden);
-    fill(&a->norms_per_layer, a->parallel_blocks || a->hybrid_pattern ? 1 : 2);
+        fill_integer(&a->head_dim, a->hidden / a->heads);
+    fill_integer(&a->ffn, 4 * a->hidden);
+    fill_integer(&a->norms_per_layer, a->parallel_blocks || a->hybrid_pattern ? 1 : 2);
     fill_layers(a);
     mixer_fill(a);
     if (a->window > 0 || a->chunk > 0)
-        fill(&a->window_layers, a->attention_layers);
+        fill_integer(&a->window_layers, a->attention_layers);
     if (a->kv_lora_rank > 0)
-        fill(&a->v_head_dim, a->head_dim);
+        fill_integer(&a->v_head_dim, a->head_dim);
     if (a->experts > 0) {
-        fill(&a->experts_per_token, 1);
-        fill(&a->expert_ffn, a->ffn);
+        fill_integer(&a->experts_per_token, 1);
+        fill_integer(&a->expert_ffn, a->ffn);
     }
 }
 

@@ -250,8 +250,8 @@ static int check_observation(const struct calibration_prior *prior, const struct
     return 0;
 }
 
-static int check(const struct calibration_prior *prior, const struct observation *observations, size_t count,
-                 struct error *e)
+static int check_observations(const struct calibration_prior *prior, const struct observation *observations,
+                              size_t count, struct error *e)
 {
     if (prior->terms == 0 || prior->terms > CALIBRATION_TERMS || !(prior->noise > 0 && isfinite(prior->noise)) ||
         !(prior->spread > 0 && isfinite(prior->spread)) || !(prior->sigma > 0 && isfinite(prior->sigma)))
@@ -307,7 +307,7 @@ int calibrate(const struct calibration_prior *prior, const struct observation *o
 {
     struct regression p = {.prior = prior, .count = count, .terms = prior->terms};
     struct calibration result = {0};
-    if (check(prior, observations, count, e))
+    if (check_observations(prior, observations, count, e))
         return -1;
     p.lambda = prior->noise * prior->noise / (prior->spread * prior->spread);
     p.rows = xcalloc(count + 1, sizeof *p.rows);

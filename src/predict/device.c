@@ -19,7 +19,7 @@ static const struct bound double_bounds[] = {
 #define SLOT_LEAST 12.5e9 /* PCIe of the third generation */
 #define SLOT_MOST 50e9    /* and of the fifth */
 
-static void fill(double *field, double value)
+static void fill_real(double *field, double value)
 {
     if (*field == 0)
         *field = value;
@@ -43,13 +43,13 @@ int cluster_complete(struct cluster *c, struct error *e)
         c->link_domain = c->device->link_domain;
     if (c->link_domain < c->devices_per_node)
         c->link_domain = c->devices_per_node;
-    fill(&c->intra_bytes_per_s, c->device->link_bytes_per_s);
+    fill_real(&c->intra_bytes_per_s, c->device->link_bytes_per_s);
     double adapter = c->device->adapter_bytes_per_s > 0 ? c->device->adapter_bytes_per_s : 25e9;
-    fill(&c->inter_bytes_per_s, adapter / sqrt(cluster_is_partial(c) ? (double)c->devices_per_node : 1));
-    fill(&c->usable_bytes, c->device->usable_bytes);
-    fill(&c->pcie_bytes_per_s,
-         fmin(fmax(c->device->link_bytes_per_s <= SLOT_MOST ? c->device->link_bytes_per_s : adapter, SLOT_LEAST),
-              SLOT_MOST));
-    fill(&c->host_bytes_per_s, 150e9);
+    fill_real(&c->inter_bytes_per_s, adapter / sqrt(cluster_is_partial(c) ? (double)c->devices_per_node : 1));
+    fill_real(&c->usable_bytes, c->device->usable_bytes);
+    fill_real(&c->pcie_bytes_per_s,
+              fmin(fmax(c->device->link_bytes_per_s <= SLOT_MOST ? c->device->link_bytes_per_s : adapter, SLOT_LEAST),
+                   SLOT_MOST));
+    fill_real(&c->host_bytes_per_s, 150e9);
     return 0;
 }

@@ -46,7 +46,7 @@ static int enumerator_of(size_t i, const struct input_value *v)
     return v->number == 1 ? (i == AT_RECOMPUTE ? (int)RECOMPUTE_FULL : 1) : -1;
 }
 
-static int set(size_t i, const struct input_value *v, struct subject *s, struct error *e)
+static int set_input(size_t i, const struct input_value *v, struct subject *s, struct error *e)
 {
     const struct input_place *p = &inputs[i].place;
     char *bases[] =
@@ -282,7 +282,7 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
         return refuse(AT_FAMILY, &values[AT_FAMILY], e);
     s.is_measured = !has_architecture(present);
     for (size_t i = 0; i < (s.is_measured ? INPUT_COUNT : AT_PARAMS); i++)
-        if (present[i] && !is_kind(i, &values[i]) && set(i, &values[i], &s, e) < 0)
+        if (present[i] && !is_kind(i, &values[i]) && set_input(i, &values[i], &s, e) < 0)
             return -1;
     if (s.server_share >= 1)
         return error_set(e, ERROR_USAGE, "server_memory = %g leaves nothing: it is a share of the device's memory",

@@ -22,7 +22,7 @@ static struct widths widths_of(const struct architecture *a)
     return w;
 }
 
-static void fill(int64_t *field, int64_t value)
+static void fill_integer(int64_t *field, int64_t value)
 {
     if (*field == 0)
         *field = value;
@@ -38,17 +38,17 @@ void mixer_fill(struct architecture *a)
                  [MIXER_LIGHTNING] = {0, 128, 0, 0, 256}};
     if (a->mixer_layers == 0)
         return;
-    fill(&a->mixer_head_dim, usual[a->mixer].head_dim);
-    fill(&a->mixer_heads, usual[a->mixer].heads);
-    fill(&a->mixer_heads, a->mixer == MIXER_LIGHTNING ? a->heads : 2 * a->hidden / a->mixer_head_dim);
-    fill(&a->mixer_state, usual[a->mixer].state);
-    fill(&a->mixer_state, a->mixer_head_dim);
-    fill(&a->mixer_groups, usual[a->mixer].groups);
-    fill(&a->mixer_groups, a->mixer_heads);
-    fill(&a->mixer_chunk, usual[a->mixer].chunk);
-    fill(&a->mixer_conv, 4);
+    fill_integer(&a->mixer_head_dim, usual[a->mixer].head_dim);
+    fill_integer(&a->mixer_heads, usual[a->mixer].heads);
+    fill_integer(&a->mixer_heads, a->mixer == MIXER_LIGHTNING ? a->heads : 2 * a->hidden / a->mixer_head_dim);
+    fill_integer(&a->mixer_state, usual[a->mixer].state);
+    fill_integer(&a->mixer_state, a->mixer_head_dim);
+    fill_integer(&a->mixer_groups, usual[a->mixer].groups);
+    fill_integer(&a->mixer_groups, a->mixer_heads);
+    fill_integer(&a->mixer_chunk, usual[a->mixer].chunk);
+    fill_integer(&a->mixer_conv, 4);
     if (a->mixer == MIXER_MAMBA)
-        fill(&a->mixer_rank, (a->hidden + 15) / 16);
+        fill_integer(&a->mixer_rank, (a->hidden + 15) / 16);
 }
 
 static bool has_numbers(const struct architecture *a)

@@ -29,7 +29,7 @@ static const struct bound integer_bounds[] = {
 };
 #undef FIELD
 
-static void fill(int64_t *field, int64_t value)
+static void fill_integer(int64_t *field, int64_t value)
 {
     if (*field == 0)
         *field = value;
@@ -45,11 +45,11 @@ static void fill_defaults(struct training_plan *p, const struct architecture *a)
     int64_t *const degrees[] = {&p->tensor,  &p->pipeline, &p->virtual_stages, &p->data,
                                 &p->context, &p->expert,   &p->micro_batch,    &p->micro_batches};
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
-        fill(degrees[i], 1);
+        fill_integer(degrees[i], 1);
     if (p->padding_free && p->mean_tokens > p->sequence)
         p->sequence = p->mean_tokens;
     if (a->family == ARCHITECTURE_VIT)
-        fill(&p->sequence, (int64_t)architecture_image_tokens(a));
+        fill_integer(&p->sequence, (int64_t)architecture_image_tokens(a));
 }
 
 static int check_enums(const struct training_plan *p, struct error *e)
@@ -180,7 +180,7 @@ int plan_complete(struct training_plan *plan, const struct architecture *a, stru
     if (filled.expert_tensor == 0)
         filled.expert_tensor =
             smaller(filled.tensor, (int64_t)(plan_world(&filled) / (double)filled.pipeline) / filled.expert);
-    fill(&filled.expert_tensor, 1);
+    fill_integer(&filled.expert_tensor, 1);
     filled.is_uneven = is_uneven(&filled);
     if (check_fit(&filled, a, e))
         return -1;
