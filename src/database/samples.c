@@ -82,13 +82,22 @@ static int read_rows(struct db *db, const char *sql, struct sql_values of, struc
     return rc;
 }
 
+/* To the last bit: -0 is not 0. */
+static bool is_same_bits(double a, double b)
+{
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    return x == y;
+}
+
 static bool are_same(const struct archived_rows *a, const struct archived_rows *b)
 {
     bool same = a->count == b->count;
     for (size_t i = 0; same && i < a->count; i++) {
         const struct archived_row *x = &a->items[i], *y = &b->items[i];
         same = x->sequence == y->sequence && x->step == y->step && x->has_step == y->has_step &&
-               x->is_finite == y->is_finite && memcmp(&x->value, &y->value, sizeof x->value) == 0;
+               x->is_finite == y->is_finite && is_same_bits(x->value, y->value);
     }
     return same;
 }
@@ -103,7 +112,7 @@ static bool as_integer(double value, double scale, int64_t *out)
         return false;
     *out = (int64_t)scaled;
     const double back = (double)*out / scale;
-    return memcmp(&back, &value, sizeof back) == 0;
+    return is_same_bits(back, value);
 }
 
 /* The least power of two by which all are integers, or the largest with which the largest of them still is one. */
