@@ -20,7 +20,7 @@ cards (class, label, value) AS (
         WHERE value > iif(key = 'running', waiting.jobs, 0)
     UNION ALL SELECT 'pending', 'waiting at the batch system', jobs FROM waiting WHERE jobs
     UNION ALL SELECT '', iif(attempts = 1, 'attempt', 'attempts'), attempts FROM tried
-    UNION ALL SELECT '', 'from first to last', duration(wall_ms) FROM tried WHERE wall_ms >= 0
+    UNION ALL SELECT '', 'from first to last', say('%t', wall_ms) FROM tried WHERE wall_ms >= 0
     UNION ALL SELECT '', 'device-hours', iif(device_hours < 0.001, '< 0.001', printf('%.3g', device_hours)) FROM tried
         WHERE device_hours IS NOT NULL)
 

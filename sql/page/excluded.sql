@@ -1,7 +1,7 @@
 -- The report's section "Excluded combinations" as a document (src/page/document.c).
 WITH
 rules AS MATERIALIZED (
-    SELECT json_array(shown(rule, 80) || iif(level = 'warn', ' (only a warning)', ''), excluded, alone,
+    SELECT json_array(say('%80p', rule) || iif(level = 'warn', ' (only a warning)', ''), excluded, alone,
         coalesce(reason, ''), coalesce(source, ''), coalesce(example, '')) AS cells
     FROM excluded WHERE excluded > 0 ORDER BY excluded DESC LIMIT 500)
 

@@ -30,7 +30,7 @@ pieces (quantity, place, piece) AS (
     UNION ALL SELECT quantity, 3, json_object('note', json_array(
         printf('%d %s%s; the mean error of the predictions%s is %s %%. On the line a prediction is right; above it, too high.',
             count, iif(from_table, 'job', 'run'), iif(count = 1, '', 's'),
-            iif(from_table, '', ' made before each run'), fixed(error, 1)))) FROM summed
+            iif(from_table, '', ' made before each run'), say('%.1f', error)))) FROM summed
     UNION ALL SELECT quantity, 4, json_object('points', count) FROM summed
     UNION ALL SELECT quantity, 5, json_object('figures', 'Predicted and measured ' || quantity, 'columns', json_array('job',
         json_array('predicted', unit), json_array('measured', unit), json_array('off by', '%')), 'rows', json(rows),

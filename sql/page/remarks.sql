@@ -28,7 +28,7 @@ remarks (note) AS (
             WHERE job_id IN (SELECT id FROM job WHERE sweep_id = (SELECT id FROM this)) GROUP BY change_id)
     UNION ALL SELECT json_array(printf('This page shows the sweep that was run last; the database has %d other%s: ',
             count(*), iif(count(*) = 1, '', 's')),
-        group_concat(iif(place > 10, NULL, shown(name, 80)), ', '), iif(count(*) > 10, ', ….', '.'))
+        group_concat(iif(place > 10, NULL, say('%80p', name)), ', '), iif(count(*) > 10, ', ….', '.'))
         FROM (SELECT * FROM others ORDER BY place) GROUP BY NULL)
 
 SELECT json_group_array(json_object('note', json(note))) FROM remarks;

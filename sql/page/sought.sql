@@ -8,6 +8,6 @@ seen (first, last) AS (
 SELECT json_array(json_object('text', json_array(
     iif(objective IS NULL, 'No objective is declared, so there is no best job',
         'Sought: the ' || iif(maximise, 'highest', 'lowest') || ' <b>'),
-    shown(objective, 80),
+    say('%80p', objective),
     iif(objective IS NULL, '', '</b>') || '. First run at ' || first || last || '. Sweep file: <code>', ?1, '</code>')))
 FROM current_sweep, seen;

@@ -27,22 +27,22 @@ gaps (number, at, length, count) AS MATERIALIZED (
     SELECT number, until - (shift - idle + mark) + mark / 2, idle, count(*) OVER () FROM placed WHERE idle),
 -- For the script, times in ms.
 chart (data) AS (
-    SELECT printf('{"length":%s,"lanes":[', fixed(max(ended - shift), 0))
-        || (SELECT group_concat(json_quote(shown(slot, 20)), ',')
+    SELECT printf('{"length":%s,"lanes":[', say('%.0f', max(ended - shift)))
+        || (SELECT group_concat(json_quote(say('%20p', slot)), ',')
             FROM (SELECT slot FROM lanes ORDER BY lane)) || '],"gaps":['
-        || coalesce((SELECT group_concat(printf('[%s,"%s"]', fixed(at, 0), iif(count > 8, '', duration(length))), ',')
+        || coalesce((SELECT group_concat(printf('[%s,"%s"]', say('%.0f', at), iif(count > 8, '', say('%t', length))), ',')
             FROM (SELECT * FROM gaps ORDER BY number LIMIT 40)), '') || '],"bars":['
         || (SELECT group_concat(printf('%s[%d,%d,%s,%s,"%s"]', iif(number % 100 = 2, char(10), ''), job, lane,
-            fixed(started - shift, 0), fixed(ended - shift, 0), failure), ',') FROM bars WHERE lane IS NOT NULL) || ']}'
+            say('%.0f', started - shift), say('%.0f', ended - shift), failure), ',') FROM bars WHERE lane IS NOT NULL) || ']}'
     FROM bars),
 -- Only classes that occur.
 legend (html) AS (
     SELECT group_concat(printf('<li><i class="x-%s"></i>%s', class, class), '')
     FROM (SELECT coalesce(nullif(failure, ''), 'ok') AS class FROM attempts GROUP BY failure ORDER BY min(number))),
 listed (cells) AS (
-    SELECT json_array(job, iif(lane IS NULL, '', shown(slot, 80)),
+    SELECT json_array(job, iif(lane IS NULL, '', say('%80p', slot)),
         strftime('%Y-%m-%dT%H:%M:%S', started / 1000, 'unixepoch') || printf('.%03dZ', started % 1000),
-        duration(ended - started), iif(failure = '', 'ok', failure))
+        say('%t', ended - started), iif(failure = '', 'ok', failure))
     FROM (SELECT * FROM bars WHERE number <= 250 ORDER BY number))
 
 SELECT iif(count(*) = 0,

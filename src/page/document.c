@@ -16,55 +16,9 @@
 
 #include <cjson/cJSON.h>
 
-#include "database/function.h"
 #include "page/sections.h"
-#include "report/text.h"
 #include "results/json.h"
 #include "util/memory.h"
-#include "util/parse.h"
-
-/* --- SQL's functions: numbers as C writes them, which rounds halves otherwise than SQLite --- */
-
-static double number_of(const struct sql_value *v)
-{
-    return v->type == COLUMN_INT ? (double)v->integer : v->real;
-}
-
-/* duration(ms) */
-static void add_duration(const struct sql_value *arguments, struct buffer *out)
-{
-    char text[32];
-    buffer_add_text(out, format_duration_ms((int64_t)number_of(arguments), text, sizeof text));
-}
-
-/* fixed(number, digits) */
-static void add_fixed(const struct sql_value *arguments, struct buffer *out)
-{
-    buffer_printf(out, "%.*f", (int)arguments[1].integer, number_of(arguments));
-}
-
-/* rounded(number) */
-static void add_rounded(const struct sql_value *arguments, struct buffer *out)
-{
-    text_add_rounded(out, number_of(arguments));
-}
-
-/* shown(text, columns): cut, and with escapes of what cannot be seen */
-static void add_shown(const struct sql_value *arguments, struct buffer *out)
-{
-    if (arguments[0].type == COLUMN_TEXT)
-        text_add_printable(out, arguments[0].text, strlen(arguments[0].text), (size_t)arguments[1].integer, false);
-}
-
-int html_add_functions(struct db *db, struct error *e)
-{
-    return db_add_text_function(db, "duration", 1, add_duration, e) < 0 ||
-                   db_add_text_function(db, "fixed", 2, add_fixed, e) < 0 ||
-                   db_add_text_function(db, "rounded", 1, add_rounded, e) < 0 ||
-                   db_add_text_function(db, "shown", 2, add_shown, e) < 0
-               ? -1
-               : 0;
-}
 
 /* --- pieces --- */
 

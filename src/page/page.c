@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "page/sections.h"
+#include "report/saying.h"
 #include "util/clock.h"
 #include "util/embedded.h"
 #include "util/file.h"
@@ -151,7 +152,7 @@ static char *database_name(const char *job_files)
 static int make_page(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e)
 {
     struct html_data data;
-    if (html_add_functions(db, e) < 0 || html_data_read(db, &data, e) < 0)
+    if (saying_add_functions(db, e) < 0 || html_data_read(db, &data, e) < 0)
         return -1;
     OWNED char *database = database_name(request->job_files);
     OWNED_BUFFER states = BUFFER_INIT;

@@ -189,8 +189,7 @@ typedef int html_section(struct html_page *p, struct error *e);
 html_section html_overview, html_winner, html_front, html_jobs, html_parallel, html_heat, html_effects, html_predicted,
     html_failures, html_curves;
 
-/* A section that sql/page/NAME.sql makes (document.c), after the functions that it calls were added. */
-int html_add_functions(struct db *db, struct error *e);
+/* A section that sql/page/NAME.sql makes (document.c), with report/saying.h's functions. */
 int html_add_document(struct html_page *p, const char *name, struct sql_values values, struct error *e);
 
 /* JSON for the page's script: the jobs as columns, their curves, their details. */

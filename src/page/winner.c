@@ -45,8 +45,8 @@ static int add_cost(struct html_page *p, size_t row, const struct lead *l, size_
         buffer_printf(&jobs, ",%lld", (long long)l->alike[i]);
     buffer_add_char(&jobs, ']');
     int rc = db_next(p->db,
-                     "SELECT duration(nullif(sum(a.duration_ms), 0)), sum(1.0 * a.duration_ms * j.devices) / 3600000 "
-                     "FROM job AS j"
+                     "SELECT iif(sum(a.duration_ms), say('%t', sum(a.duration_ms)), NULL),"
+                     " sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM job AS j"
                      " JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id IN (SELECT value FROM json_each(?1))",
                      VALUES(sql_text(buffer_text(&jobs))), &s, e);
     if (rc > 0 && !stmt_is_null(s, 0))

@@ -78,6 +78,11 @@ static void told(const struct sql_value *arguments, struct buffer *out)
         text_add_printable(out, v->text, strlen(v->text), 0, false);
 }
 
+static void rounded(const struct sql_value *arguments, struct buffer *out)
+{
+    text_add_rounded(out, number_of(arguments));
+}
+
 int saying_add_functions(struct db *db, struct error *e)
 {
     static double (*const of_one[])(double) = {erfc, expm1, log2};
@@ -85,6 +90,8 @@ int saying_add_functions(struct db *db, struct error *e)
     int rc = db_add_text_function(db, "say", -1, say, e);
     if (rc == 0)
         rc = db_add_text_function(db, "told", 2, told, e);
+    if (rc == 0)
+        rc = db_add_text_function(db, "rounded", 1, rounded, e);
     for (size_t i = 0; rc == 0 && i < LENGTH(names); i++)
         rc = db_add_real_function(db, names[i], call_of_one, (void *)&of_one[i], e);
     return rc;
