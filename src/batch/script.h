@@ -30,7 +30,7 @@
 #define BATCH_CLOSED_FILE "slurm.closed"
 #define BATCH_JOB_FILE "job.sh"
 #define BATCH_KEPT_LOG "fetched.log" /* what of a log could not be taken */
-#define BATCH_UNSEEN_EXIT "72" /* of the batch script: there is no such directory */
+#define BATCH_UNSEEN_EXIT "72"       /* of the batch script: there is no such directory */
 
 /* One task of an array. */
 struct batch_task {

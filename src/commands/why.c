@@ -326,8 +326,7 @@ static int why(const struct arguments *a, struct error *e)
     if (rc == 0)
         rc = make_document(&w, a, e);
     if (rc == 0)
-        rc = o->match.json ? output_json(w.document, e)
-                           : output_said("sql/texts/why.sql", w.document, w.beside, e);
+        rc = o->match.json ? output_json(w.document, e) : output_said("sql/texts/why.sql", w.document, w.beside, e);
     cJSON_Delete(w.document);
     cJSON_Delete(w.beside);
     free(w.counts.rules);

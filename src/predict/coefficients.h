@@ -53,9 +53,9 @@ struct memory_coefficients {
     double accumulation[4]; /* another gradient in fp32, by ZeRO stage */
     /* In fp32, from stage 1 on: a second copy of the parameters, where 2-byte parameters have a master copy. */
     double fp32_master;
-    double partition;  /* stage 1: further copies of the gradients of a rank's own partition, sharded */
-    double norm_bytes; /* of a layer's norms, per token and hidden unit, if no kernel fuses them */
-    double wide_norms; /* not 0: LayerNorms return fp32, and 4-bit products return what they read: tuning.h */
+    double partition;   /* stage 1: further copies of the gradients of a rank's own partition, sharded */
+    double norm_bytes;  /* of a layer's norms, per token and hidden unit, if no kernel fuses them */
+    double wide_norms;  /* not 0: LayerNorms return fp32, and 4-bit products return what they read: tuning.h */
     double wide_scores; /* not 0: a Llama's softmax of attention that is not fused is in fp32: layer_memory.h */
     /* Not 0: a GPT with one key-value head is transformers' GPTBigCode: stage_memory.h. */
     double gpt_bigcode;
