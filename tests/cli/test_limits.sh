@@ -302,18 +302,27 @@ started_job() # [SED]
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
 }
 
+# How often the runner has waited.
+waits()
+{
+    awk '/^voluntary_ctxt/ { print $2 }' "/proc/$command_pid/status"
+}
+
 # Ctrl-Z, a container that is frozen, a virtual machine that is paused: what stood still did not use up its time. What
 # it took is all the same the time from its start to its end.
 runner_and_job__stopped_for_longer_than_the_limit__go_on()
 {
-    local job
+    local job waited
     started_job
     job=$(cat pid)
     signal_command STOP
     kill -STOP "$job"
     # Longer than every limit; nothing else can tell that so much time has passed.
     sleep 4
+    waited=$(waits)
     signal_command CONT
+    # It looks at the job before that can end.
+    wait_until "[ \$(waits) -gt $((waited + 2)) ]" 20
     kill -CONT "$job"
     touch go
     wait_command
