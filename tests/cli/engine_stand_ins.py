@@ -114,6 +114,9 @@ def run_tasks(job):
                                        cwd="/", start_new_session=True, stdout=log, stderr=log)
         put("pid." + task.file, str(process.pid))
         running[process] = task
+        # It was cancelled when nobody could know its process yet.
+        if task.cancelled:
+            task.cancel()
     while running:
         for process, task in list(running.items()):
             if process.poll() is None:
@@ -132,7 +135,7 @@ def jobs():
     return [json.loads(text_of(f"job.{n}")) for n in numbers]
 
 
-def submit(name, token, argv, tasks, environment, make_id=str):
+def submit(name, token, argv, tasks, environment, make_id=str, kind=""):
     """Takes a job: its id, which the caller prints. `{id}` and `{task}` in the environment become its own."""
     if text_of("refuse"):
         refuse(text_of("refuse"))
@@ -146,6 +149,7 @@ def submit(name, token, argv, tasks, environment, make_id=str):
     job = {"id": make_id(number), "number": number, "name": name, "token": token, "argv": argv, "tasks": tasks,
            "environment": {key: value.replace("{id}", make_id(number)) for key, value in environment.items()}}
     put(f"job.{number}", json.dumps(job))
+    put("kind." + job["id"], kind)
     run_tasks(job)
     if text_of("lose"):
         refuse(text_of("lose"))
@@ -535,8 +539,7 @@ def k8s_take(manifest):
             command = [word.replace(mount["mountPath"], OWN_VOLUME) for word in command]
     job_id = submit("", manifest["metadata"]["annotations"], command, list(range(spec["completions"])),
                     dict(environment, JOB_COMPLETION_INDEX="{task}"),
-                    lambda number: manifest["metadata"]["generateName"] + f"x7k2{number}")
-    put("kind." + job_id, manifest["kind"])
+                    lambda number: manifest["metadata"]["generateName"] + f"x7k2{number}", manifest["kind"])
     return dict(manifest, metadata=dict(manifest["metadata"], name=job_id, namespace="default", uid=job_id))
 
 
