@@ -128,13 +128,14 @@ static const struct option options[] = {
 
 /* --- pairs in tables --- */
 
-static int add_pair(struct db *said, const char *by, const struct comparison_pair *p, struct error *e)
+/* `ratios_too`: they are as many as jobs, and only the document lists them. */
+static int add_pair(struct db *said, const char *by, const struct comparison_pair *p, bool ratios_too, struct error *e)
 {
     static const char *const verdicts[] =
         {[RATIO_TOO_FEW] = "too few pairs", [RATIO_SAME] = "same", [RATIO_LOWER] = "lower", [RATIO_HIGHER] = "higher"};
     static const char *const intervals[] = {[RATIO_INTERVAL_RANKS] = "ranks", [RATIO_INTERVAL_STUDENT] = "student"};
     const struct ratio_summary *s = &p->summary;
-    cJSON *list = s->count ? cJSON_CreateDoubleArray(p->ratios, (int)s->count) : cJSON_CreateArray();
+    cJSON *list = s->count && ratios_too ? cJSON_CreateDoubleArray(p->ratios, (int)s->count) : cJSON_CreateArray();
     char *ratios = cJSON_PrintUnformatted(list);
     const int rc =
         db_run(said,
@@ -252,7 +253,7 @@ static int print(struct comparison *c, const struct compare_options *o, const st
                          o->by);
     int rc = saying_open("sql/comparisons.sql", &said, e) < 0 || add_subject(said, c, together, e) < 0 ? -1 : 0;
     for (size_t i = 0; rc == 0 && i < c->count; i++)
-        rc = add_pair(said, NULL, &c->pairs[i], e);
+        rc = add_pair(said, NULL, &c->pairs[i], o->json, e);
     if (rc == 0)
         rc = o->json ? print_json(said, c, unranked, e) : print_text(said, unranked, e);
     db_close(said);
@@ -314,7 +315,7 @@ static int print_ranked_json(const struct key_effects *x, const struct html_data
     int rc = saying_open("sql/comparisons.sql", &said, e);
     for (size_t i = 0; rc == 0 && i < x->count; i++) {
         const struct comparison *c = &x->items[i];
-        rc = add_pair(said, c->key ? c->key : c->section, key_effect_most(c), e);
+        rc = add_pair(said, c->key ? c->key : c->section, key_effect_most(c), true, e);
     }
     if (rc == 0)
         rc = saying_add_rows(said, "SELECT * FROM ranked", "ranked", root, e);
