@@ -117,8 +117,8 @@ static int add_side(struct stmt *s, const struct compared_metric *m, bool is_now
     struct slowdown_runs runs = {0};
     const int64_t id = stmt_int(s, 1), ok = stmt_int(s, 2), breaches = stmt_int(s, 4);
     int rc = 1;
-    memcpy(key, stmt_blob(s, 0), KEY_BYTES);
-    for (; rc > 0 && memcmp(key, stmt_blob(s, 0), KEY_BYTES) == 0; rc = stmt_next(s, e)) {
+    memcpy(key, stmt_hash(s, 0), KEY_BYTES);
+    for (; rc > 0 && memcmp(key, stmt_hash(s, 0), KEY_BYTES) == 0; rc = stmt_next(s, e)) {
         double value = stmt_double_or_nan(s, 3), cost = m->maximise ? 1 / value : value;
         if (ok && cost > 0 && isfinite(cost))
             slowdown_add_run(&runs, cost);

@@ -176,7 +176,7 @@ int attempt_sums_follow(struct db *db, struct error *e)
                        &kept, e);
     while (rc >= 0 && (rc = stmt_next(kept, e)) > 0) {
         struct hash128 was, sum;
-        memcpy(was.bytes, stmt_blob(kept, 2), sizeof was.bytes);
+        memcpy(was.bytes, stmt_hash(kept, 2), sizeof was.bytes);
         rc = sum_of(s, stmt_int(kept, 0), &was, &sum, e);
         if (rc == 0 && is_as_kept(kept, &sum))
             rc = attempt_sums_keep(s, stmt_int(kept, 0), e);

@@ -261,7 +261,7 @@ static int is_hash_without(struct spec_hashes *h, const char *json, unsigned set
 static int is_spec_sound(struct spec_hashes *h, bool *yes, struct error *e)
 {
     const char *json = stmt_text(h->next, 1);
-    const void *hash = stmt_blob(h->next, 2);
+    const void *hash = stmt_hash(h->next, 2);
     int rc;
     *yes = is_hash_of(json, hash);
     if (*yes || is_hash_without(h, json, UINT_MAX, hash, yes, e) < 0 || *yes)

@@ -657,6 +657,13 @@ const void *stmt_blob(const struct stmt *s, int column)
     return present(s, sqlite3_column_blob(s->handle, column));
 }
 
+const void *stmt_hash(const struct stmt *s, int column)
+{
+    static const struct hash128 none;
+    const void *hash = sqlite3_column_blob(s->handle, column);
+    return stmt_bytes(s, column) < sizeof none.bytes ? none.bytes : hash;
+}
+
 size_t stmt_bytes(const struct stmt *s, int column)
 {
     return (size_t)sqlite3_column_bytes(s->handle, column);

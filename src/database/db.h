@@ -159,4 +159,6 @@ const char *stmt_text(const struct stmt *s, int column);
 char *stmt_copy_text(const struct stmt *s, int column);                        /* the caller's; NULL for NULL */
 char *stmt_copy_text_or(const struct stmt *s, int column, const char *absent); /* `absent` for NULL; the caller's */
 const void *stmt_blob(const struct stmt *s, int column);
+/* The 16 bytes of a hash; zeros where the value is shorter, which no check of a table lets in, but a hand can write. */
+const void *stmt_hash(const struct stmt *s, int column);
 size_t stmt_bytes(const struct stmt *s, int column);

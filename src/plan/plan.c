@@ -263,7 +263,7 @@ static int value_changes_list_gone(struct value_changes *c, const struct hash_se
                          NO_VALUES, &s, e)) > 0) {
         struct hash128 key;
         const char *why;
-        memcpy(key.bytes, stmt_blob(s, 0), sizeof key.bytes);
+        memcpy(key.bytes, stmt_hash(s, 0), sizeof key.bytes);
         if (hash_set_has(asked, &key))
             continue;
         if ((rc = why_gone(c, s, &why, e)) < 0)

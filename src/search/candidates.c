@@ -447,7 +447,7 @@ static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
         int found = stmt_next(l->row, e);
         if (found > 0 && !is_further_replicate(l, stmt_int(jobs, 0))) {
             set->job_ids[set->space.count] = stmt_int(jobs, 0);
-            take_row(l, stmt_blob(jobs, 1), set->space.count++);
+            take_row(l, stmt_hash(jobs, 1), set->space.count++);
         }
         stmt_reset(l->row);
         rc = found < 0 ? -1 : 0;

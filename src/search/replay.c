@@ -497,7 +497,7 @@ static int read_job(struct replay_loading *l, const struct stmt *s, struct recor
                                .attempt_id = stmt_int(s, JOB_ATTEMPT),
                                .outcome = read_outcome(s),
                                .candidate = SIZE_MAX};
-    memcpy(job.key, stmt_blob(s, JOB_KEY), sizeof job.key);
+    memcpy(job.key, stmt_hash(s, JOB_KEY), sizeof job.key);
     for (int i = 0; i < SECTION_COUNT; i++)
         if (recorded_specs_find(specs, (enum section_kind)i, stmt_int(s, JOB_FIRST_SPEC + i), &job.specs[i], e) < 0)
             return -1;

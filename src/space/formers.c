@@ -395,8 +395,8 @@ static int read_pairs(struct finder *f, struct error *e)
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         struct job_move *m = &out->items[out->count++];
         m->job_id = stmt_int(s, 0);
-        memcpy(m->was.bytes, stmt_blob(s, 1), sizeof m->was.bytes);
-        memcpy(m->now.bytes, stmt_blob(s, 2), sizeof m->now.bytes);
+        memcpy(m->was.bytes, stmt_hash(s, 1), sizeof m->was.bytes);
+        memcpy(m->now.bytes, stmt_hash(s, 2), sizeof m->now.bytes);
     }
     return rc;
 }

@@ -107,7 +107,7 @@ static struct job_details read_details(const struct job_loader *l)
 {
     const struct stmt *s = l->select;
     struct job_details d = {.devices = stmt_int(s, 1), .spec_json = xstrdup(stmt_text(s, 2))};
-    memcpy(d.key.bytes, stmt_blob(s, 0), sizeof d.key.bytes);
+    memcpy(d.key.bytes, stmt_hash(s, 0), sizeof d.key.bytes);
     for (int i = 0; i < LIMIT_COUNT; i++)
         d.limit_ms[i] = stmt_int(s, 3 + i);
     d.memory_mib = stmt_int(s, 3 + LIMIT_COUNT);

@@ -84,7 +84,7 @@ static int narrow(struct db *db, int64_t sweep_id, const struct narrowing *n, co
     *others = 0;
     while (rc == 0 && (rc = stmt_next(jobs, e)) > 0) {
         struct hash128 key;
-        memcpy(key.bytes, stmt_blob(jobs, 1), sizeof key.bytes);
+        memcpy(key.bytes, stmt_hash(jobs, 1), sizeof key.bytes);
         const bool has = shard_has(s, &key);
         *others += !has;
         rc = has == n->changes_own ? stmt_run_with(change, VALUES(sql_int(stmt_int(jobs, 0))), e) : 0;
