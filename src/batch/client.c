@@ -50,7 +50,7 @@ int batch_command(char *const *environment, char *const *argv, const char *input
     return external_command_run(&command, answer, e);
 }
 
-static int run_command(char *const *words, char *const *environment, const struct batch_values *values,
+static int run_request(char *const *words, char *const *environment, const struct batch_values *values,
                        const char *input, struct external_command_result *answer, struct error *e)
 {
     const struct passwd *user = getpwuid(geteuid());
@@ -85,7 +85,7 @@ char *batch_submit(const struct batch_system *s, char *const *environment, const
     char *id = NULL, *input = s->on_input ? file_text(path, SCRIPT_BYTES) : NULL;
     *why = NULL;
     *refusal = REFUSAL_FINAL;
-    if (run_command(s->submit, environment, values, input, &answer, &e) < 0) {
+    if (run_request(s->submit, environment, values, input, &answer, &e) < 0) {
         *refusal = is_missing(&e) ? REFUSAL_FINAL : REFUSAL_UNKNOWN;
         *why = xstrdup(e.text);
     } else if (!(id = batch_system_id(s, answer.output, answer.errors, answer.exit_code == 0))) {
@@ -107,7 +107,7 @@ static int ask_system(const struct batch_system *s, struct batch_question *q, ch
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     size_t entries = 0;
-    int rc = run_command(q->command, environment, values, NULL, &answer, &e);
+    int rc = run_request(q->command, environment, values, NULL, &answer, &e);
     if (rc < 0) {
         q->is_gone = q != &s->queue && is_missing(&e);
     } else {
@@ -136,7 +136,7 @@ char *batch_fetch(const struct batch_system *s, char *const *environment, const 
 {
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
     char *text = NULL;
-    if (run_command(s->fetch, environment, values, NULL, &answer, e) == 0) {
+    if (run_request(s->fetch, environment, values, NULL, &answer, e) == 0) {
         if (answer.exit_code == 0) {
             *length = answer.output_length;
             text = answer.output;
@@ -157,7 +157,7 @@ int batch_cancel(const struct batch_system *s, char *const *environment, const c
     struct batch_values values = {0};
     struct error e = ERROR_INIT;
     batch_values_add(&values, "job", xstrdup(job), false);
-    int rc = run_command(s->cancel, environment, &values, NULL, &answer, &e);
+    int rc = run_request(s->cancel, environment, &values, NULL, &answer, &e);
     batch_values_free(&values);
     external_command_result_free(&answer);
     return rc;

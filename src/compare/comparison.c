@@ -831,7 +831,7 @@ static int read_batch(struct db *db, struct comparison *c, struct error *e)
     return 0;
 }
 
-static int compare_jobs(struct db *db, struct compared_jobs *jobs, struct work *w, struct error *e)
+static int compare_values(struct db *db, struct compared_jobs *jobs, struct work *w, struct error *e)
 {
     w->jobs = jobs;
     if (comparison_subject_keys(db, jobs, w->request, &w->subject, w->out, e) < 0)
@@ -851,9 +851,9 @@ static int read_and_compare(struct db *db, struct work *w, struct error *e)
     if (comparison_subject_metric(db, w->request->metric, w->out, &w->subject, e) < 0)
         return -1;
     if (w->request->jobs)
-        return compare_jobs(db, w->request->jobs, w, e);
+        return compare_values(db, w->request->jobs, w, e);
     int rc = compared_jobs_read(db, w->out->metric, &own, e);
-    rc = rc == 0 ? compare_jobs(db, &own, w, e) : rc;
+    rc = rc == 0 ? compare_values(db, &own, w, e) : rc;
     compared_jobs_free(&own);
     w->jobs = NULL;
     return rc;

@@ -422,7 +422,7 @@ static bool is_further_replicate(struct candidate_loading *l, int64_t job_id)
     return true;
 }
 
-static int compare_jobs(const void *a, const void *b)
+static int compare_by_id(const void *a, const void *b)
 {
     const struct candidate_job *x = a, *y = b;
     return (x->job_id > y->job_id) - (x->job_id < y->job_id);
@@ -431,7 +431,7 @@ static int compare_jobs(const void *a, const void *b)
 static struct candidate_job *find_job(struct candidate_job *jobs, size_t count, int64_t job_id)
 {
     const struct candidate_job key = {job_id, 0, false};
-    return jobs ? bsearch(&key, jobs, count, sizeof *jobs, compare_jobs) : NULL;
+    return jobs ? bsearch(&key, jobs, count, sizeof *jobs, compare_by_id) : NULL;
 }
 
 static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
@@ -482,9 +482,9 @@ static void finish_set(struct candidate_loading *l)
     set->by_job = xcalloc(s->count + 1, sizeof *set->by_job);
     for (size_t i = 0; i < s->count; i++)
         set->by_job[i] = (struct candidate_job){set->job_ids[i], i, false};
-    qsort(set->by_job, s->count, sizeof *set->by_job, compare_jobs);
+    qsort(set->by_job, s->count, sizeof *set->by_job, compare_by_id);
     if (set->replicate_count)
-        qsort(set->replicates, set->replicate_count, sizeof *set->replicates, compare_jobs);
+        qsort(set->replicates, set->replicate_count, sizeof *set->replicates, compare_by_id);
     join_the_lonely(l);
     s->group_count = l->groups.count;
     s->configuration_count = l->configurations.count;
