@@ -254,7 +254,7 @@ real_surroundings()
     run_tests build-check real \
         TESTS="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_gridengine.sh \
             tests/cli/test_engines.sh tests/cli/test_torque.sh tests/cli/test_report_browser.sh tests/cli/test_selftest.sh tests/cli/test_failed_calls.sh \
-            tests/cli/test_power_cuts.sh tests/cli/test_faults.sh tests/cli/test_migrations.sh"
+            tests/cli/test_power_cuts.sh tests/cli/test_faults.sh tests/cli/test_migrations.sh tests/cli/test_ssh.sh"
     unset MESHSWEEP_FULL MESHSWEEP_BROWSER_TEST
 }
 

@@ -130,4 +130,15 @@ $(seq 11)"
     expect_silent 0
 }
 
+# What runs nowhere else is run there: nobody would see it fail.
+cases_of_the_full_check_alone__named_in_it()
+{
+    local file found=0
+    while read -r file; do
+        found=$((found + 1))
+        grep -q "tests/cli/${file##*/}" "$source_dir/scripts/check.sh" || fail "the full check does not run $file"
+    done < <(grep -lE 'MESHSWEEP_FULL-\}" \] \|\| skip' "$source_dir"/tests/cli/test_*.sh)
+    expect "[ $found -gt 3 ]"
+}
+
 run_cases "$@"
