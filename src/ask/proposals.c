@@ -198,7 +198,7 @@ static int find_rule(const struct proposal_place *place, const struct expression
 static char *missing_value(const struct proposal_place *place, const struct asked_for *p)
 {
     for (const cJSON *item = p->keys ? p->keys->child : NULL; item; item = item->next) {
-        cJSON *alone = cJSON_CreateObject();
+        OWNED_JSON *alone = cJSON_CreateObject();
         cJSON_AddItemToObject(alone, item->string, cJSON_Duplicate(item, true));
         char *condition = condition_of(alone), *text = cJSON_PrintUnformatted(item);
         const struct source_text source = {condition, UNKNOWN_IS_ERROR, NULL, "key", item->string, NULL};
@@ -211,7 +211,6 @@ static char *missing_value(const struct proposal_place *place, const struct aske
         free(counts.rules);
         expression_free(&x);
         free_all(condition, text);
-        cJSON_Delete(alone);
         if (said)
             return said;
     }
@@ -329,12 +328,10 @@ static int refuse_excluded(const struct proposal_place *place, const struct aske
 static int refuse_pruned(const struct proposal_place *place, const struct asked_for *p, int64_t witness, cJSON *list,
                          struct error *e)
 {
-    char *reason =
+    OWNED char *reason =
         xasprintf("needs at least as much device memory as job %lld, which ran out of it", (long long)witness);
     const struct proposal_refusal r = {"predict.order", reason, NULL};
-    int rc = refuse(place, p, &r, list, e);
-    free(reason);
-    return rc;
+    return refuse(place, p, &r, list, e);
 }
 
 static int ask_one(const struct proposal_place *place, const struct asked_for *p, cJSON *answer, struct error *e)

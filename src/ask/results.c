@@ -168,7 +168,7 @@ static int put_attempt(const struct proposal_place *place, const struct told *t,
 {
     struct import_store *store = NULL;
     struct import_removal none;
-    char *source = xasprintf("trial %lld", (long long)t->trial_id);
+    OWNED char *source = xasprintf("trial %lld", (long long)t->trial_id);
     const struct hash128 row = hash_bytes(source, strlen(source));
     const struct import_origin origin = {.runner_id = runner_id, .file = source};
     struct imported_attempt attempt = {.job_id = t->job_id,
@@ -191,7 +191,6 @@ static int put_attempt(const struct proposal_place *place, const struct told *t,
     if (rc == 0)
         rc = import_store_finish(store, &none, e);
     import_store_free(store);
-    free(source);
     const struct attempt_result result = {id, t->job_id, t->failure};
     return rc < 0 ? -1 : learning_note(place->space, place->db, &result, e);
 }

@@ -40,13 +40,12 @@ int proposals_find_trial(const struct proposal_place *place, int64_t job_id, int
 
 int proposals_open_search(const struct proposal_place *place, const char *by, int64_t *id, struct error *e)
 {
-    cJSON *options = cJSON_CreateObject();
+    OWNED_JSON *options = cJSON_CreateObject();
     cJSON_AddStringToObject(options, "by", by);
     OWNED char *json = cJSON_PrintUnformatted(options);
     int rc = search_find(place->db, place->sweep_id, PROPOSALS_STRATEGY, json, id, e);
     if (rc == 0 && *id == 0)
         rc = search_record(place->db, place->sweep_id, PROPOSALS_STRATEGY, json, id, e);
-    cJSON_Delete(options);
     return rc;
 }
 
@@ -152,12 +151,11 @@ int proposals_add_counts(const struct proposal_place *place, cJSON *answer, stru
 
 int proposals_open(const struct proposal_place *place, cJSON **answer, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     *answer = proposals_new_answer();
     int rc = db_query(place->db, "SELECT t.id" OPEN_TRIALS " ORDER BY t.id", VALUES(sql_int(place->sweep_id)), &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0)
         rc = proposals_add_trial(place, stmt_int(s, 0), cJSON_GetObjectItemCaseSensitive(*answer, "asked"), e);
-    stmt_free(s);
     return rc < 0 ? -1 : proposals_add_counts(place, *answer, e);
 }
 
@@ -165,10 +163,9 @@ int proposals_open(const struct proposal_place *place, cJSON **answer, struct er
 
 static int say_exhausted(const struct proposal_place *place, struct error *e)
 {
-    cJSON *counts = cJSON_CreateObject();
+    OWNED_JSON *counts = cJSON_CreateObject();
     int rc = proposals_add_counts(place, counts, e);
     const double open = rc < 0 ? 0 : cJSON_GetObjectItemCaseSensitive(counts, "open")->valuedouble;
-    cJSON_Delete(counts);
     if (rc < 0)
         return -1;
     if (open > 0)
@@ -181,13 +178,12 @@ static int say_exhausted(const struct proposal_place *place, struct error *e)
 
 static int next_in_order(const struct proposal_place *place, size_t wanted, cJSON *asked, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     size_t given = 0;
     int rc = db_query(place->db, "SELECT j.id" UNASKED_JOBS " ORDER BY j.aside, j.priority, j.rank LIMIT ?2",
                       VALUES(sql_int(place->sweep_id), sql_int((int64_t)wanted)), &s, e);
     for (; rc == 0 && (rc = stmt_next(s, e)) > 0; given++)
         rc = proposals_accept(place, &(struct acceptance){stmt_int(s, 0), false, place->by, place->why}, asked, e);
-    stmt_free(s);
     return rc == 0 && given == 0 ? say_exhausted(place, e) : rc;
 }
 

@@ -139,8 +139,7 @@ bool batch_array_owns(const struct batch_list *b, const struct batch_array *a, c
 {
     OWNED char *token = token_of(b, a);
     size_t length = strlen(token);
-    bool owns = strncmp(comment, token, length) == 0 && (comment[length] == ' ' || comment[length] == '\0');
-    return owns;
+    return strncmp(comment, token, length) == 0 && (comment[length] == ' ' || comment[length] == '\0');
 }
 
 bool batch_array_is_one(const struct batch_list *b, const struct batch_array *a)
@@ -204,13 +203,12 @@ static void add_head(const struct batch_list *b, const struct batch_array *a, co
 {
     struct batch_values values = batch_array_values(b, a, job_name);
     struct buffer start = BUFFER_INIT;
-    char *path = batch_array_file(b, a, "script");
+    OWNED char *path = batch_array_file(b, a, "script");
     buffer_add_text(&start, b->framed ? buffer_text(script) : "exec /bin/sh ");
     if (!b->framed)
         shell_add_word(&start, path);
     batch_values_add(&values, "start", buffer_take(&start), false);
     batch_values_add(&values, "root", xstrdup(b->root), false);
-    free(path);
     batch_fill(b->system->head, &values, out);
     buffer_add_text(out, a->options);
     batch_fill(b->system->exclude, &values, out);

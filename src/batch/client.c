@@ -31,7 +31,7 @@ char **batch_environment(const struct batch_system *s, char *const *runner, stru
     for (char *const *p = runner; s->keep && *p; p++)
         if (setting_is_among(*p, s->keep))
             string_list_add(&kept, xstrdup(*p));
-    char **settings = string_list_take(&kept);
+    OWNED_STRINGS settings = string_list_take(&kept);
     for (char **p = base; *p; p++)
         if (!begins(*p, devices) && !begins(*p, s->drop))
             string_list_add(&kept, xstrdup(*p));
@@ -39,7 +39,6 @@ char **batch_environment(const struct batch_system *s, char *const *runner, stru
     base = string_list_take(&kept);
     char **environment = environment_with(base, settings, NULL);
     strings_free(base);
-    strings_free(settings);
     return environment;
 }
 
@@ -58,11 +57,9 @@ static int run_request(char *const *words, char *const *environment, const struc
     for (size_t i = 0; values && i < values->count; i++)
         *array_add(all.items, all.count) = values->items[i];
     *array_add(all.items, all.count) = (struct batch_value){"user", user ? user->pw_name : NULL, false};
-    char **argv = batch_fill_words(words, &all);
+    OWNED_STRINGS argv = batch_fill_words(words, &all);
     free(all.items);
-    int rc = batch_command(environment, argv, input, answer, e);
-    strings_free(argv);
-    return rc;
+    return batch_command(environment, argv, input, answer, e);
 }
 
 /* A command that was never started has submitted nothing, and has nothing to report. */
@@ -142,9 +139,8 @@ char *batch_fetch(const struct batch_system *s, char *const *environment, const 
             text = answer.output;
             answer.output = NULL;
         } else {
-            char *said = batch_system_refusal_text(s, answer.errors);
+            OWNED char *said = batch_system_refusal_text(s, answer.errors);
             error_set(e, ERROR_FAILED, "%s", *said ? said : "it said nothing");
-            free(said);
         }
     }
     external_command_result_free(&answer);

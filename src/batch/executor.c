@@ -101,7 +101,7 @@ void batch_wish_add(const struct batch_wish *w, struct buffer *out)
 {
     struct batch_values v = {0};
     struct buffer options = BUFFER_INIT;
-    cJSON *spec = json_parse(w->spec_json);
+    OWNED_JSON *spec = json_parse(w->spec_json);
     const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(spec, "cluster_spec");
     add_texts(&v, w, cluster);
     add_counts(&v, w, text_of(cluster, "gpu_type", w->config->gpu_type));
@@ -113,7 +113,6 @@ void batch_wish_add(const struct batch_wish *w, struct buffer *out)
     add_own(&v, w, cluster);
     batch_fill(w->system->request, &v, out);
     batch_values_free(&v);
-    cJSON_Delete(spec);
 }
 
 /* Whole minutes: what the job may take, the grace that it gets and a margin for the nodes' preparation. 0 when
@@ -167,15 +166,13 @@ static char **settings_of(const struct batch_executor *x, const struct launch *l
 static int write_job(const struct batch_executor *x, const struct launch *launch, struct error *e)
 {
     OWNED_BUFFER text = BUFFER_INIT;
-    char **settings = settings_of(x, launch);
+    OWNED_STRINGS settings = settings_of(x, launch);
     OWNED char *directory = launch->directory   ? path_absolute(launch->directory)
                             : x->config->shared ? xstrdup(x->directory)
                                                 : NULL;
     OWNED char *path = xasprintf("%s/" BATCH_JOB_FILE, launch->job_dir);
     batch_job_add(settings, directory, x->config->launcher, launch->argv, &text);
-    int rc = file_make_directories(launch->job_dir, e) < 0 ? -1 : file_write_atomic(path, text.data, text.length, e);
-    strings_free(settings);
-    return rc;
+    return file_make_directories(launch->job_dir, e) < 0 ? -1 : file_write_atomic(path, text.data, text.length, e);
 }
 
 /* A job that ran out of time before gets more of it, once. */
@@ -207,10 +204,9 @@ static struct batch_array *array_for(struct batch_executor *x, const struct runn
     const struct batch_wish wish =
         {x->system, x->config, attempt->job.spec_json, attempt->job.devices, minutes, attempt->job.memory_mib};
     batch_wish_add(&wish, &options);
-    char *exclude = exclusion_of(attempt);
+    OWNED char *exclude = exclusion_of(attempt);
     struct batch_array *a =
         batch_list_open(&x->batches, batch_next_name(x), buffer_text(&options), exclude, batch_array_size(x));
-    free(exclude);
     if (a->count == 0)
         a->begun_ms = clock_monotonic_ms();
     return a;

@@ -47,7 +47,7 @@ static void note_no_result(struct fetching *f)
 
 static void add_to_file(struct fetching *f, int file, int64_t from, const struct frame *frame)
 {
-    char *path = xasprintf("%s/%s", f->job_dir, file_names[file]);
+    OWNED char *path = xasprintf("%s/%s", f->job_dir, file_names[file]);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     const int64_t have = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), end = from + (int64_t)frame->length;
     if (from > have)
@@ -58,7 +58,6 @@ static void add_to_file(struct fetching *f, int file, int64_t from, const struct
     FAULT(FRAME_WRITTEN);
     f->have[file] = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
     descriptor_close(&fd);
-    free(path);
 }
 
 /* "NAME FROM LENGTH CHECKSUM". True: the frame is all there, and `*length` bytes of it are dealt with. */
@@ -111,7 +110,7 @@ static void take_result(struct fetching *f)
 {
     struct batch_report r;
     struct error e = ERROR_INIT;
-    char *path = xasprintf("%s/" BATCH_RESULT_FILE, f->job_dir);
+    OWNED char *path = xasprintf("%s/" BATCH_RESULT_FILE, f->job_dir);
     const bool is_there = f->result && batch_report_parse(f->result, &r) && r.attempt == f->attempt;
     if (is_there && r.ended && (f->have[OUTPUT] < r.output_bytes || f->have[METRICS] < r.metrics_bytes))
         note_wrong(f, xstrdup("its log has lost what the job wrote before its result (was it rotated?)"));
@@ -120,19 +119,17 @@ static void take_result(struct fetching *f)
     else if (!is_there || !r.ended)
         note_no_result(f);
     FAULT(RESULT_FETCHED);
-    free(path);
 }
 
 /* Keeps for a person what could not be taken. */
 static void keep_log(const struct fetching *f, const char *text, size_t length)
 {
     struct error e = ERROR_INIT;
-    char *path = xasprintf("%s/" BATCH_KEPT_LOG, f->job_dir);
+    OWNED char *path = xasprintf("%s/" BATCH_KEPT_LOG, f->job_dir);
     if (f->wrong && length > 0)
         file_write_atomic(path, text, length, &e);
     else
         unlink(path);
-    free(path);
 }
 
 void batch_fetch_member(const struct batch_list *b, char *const *environment, struct batch_array *a, size_t index)
@@ -144,10 +141,9 @@ void batch_fetch_member(const struct batch_list *b, char *const *environment, st
     char *job_dir = xasprintf("%s/%s", b->root, m->directory);
     struct fetching f = {.job_dir = job_dir, .attempt = m->attempt};
     for (int i = 0; i < FILES; i++) {
-        char *path = xasprintf("%s/%s", job_dir, file_names[i]);
+        OWNED char *path = xasprintf("%s/%s", job_dir, file_names[i]);
         const int64_t have = job_file_size(path);
         f.have[i] = have > 0 ? have : 0;
-        free(path);
     }
     batch_values_add(&values, "id", xstrdup(a->job), false);
     batch_values_add(&values, "job", batch_reference(b, a, index), false);

@@ -137,11 +137,10 @@ static void add_task(const struct batch_script *batch, size_t index, struct buff
     add_seconds(b, t->grace_ms);
     if (batch->secret) {
         /* Behind a cut its line must be one of its own, whatever the frame before it ends with. */
-        char *there = xasprintf("%s/%s", batch->root, t->directory);
+        OWNED char *there = xasprintf("%s/%s", batch->root, t->directory);
         buffer_printf(b, " mark='\nmeshsweep:%s.%" PRId64 "'\nprepare() {\n", batch->secret, t->attempt);
         frame_add_files(there, there, b);
         buffer_add_text(b, "}\n");
-        free(there);
     }
     buffer_add_text(b, " ;;\n");
 }

@@ -269,8 +269,7 @@ static bool slurm_steps_terminate(void *steps, int64_t attempt)
 {
     struct slurm_steps *s = steps;
     OWNED char *name = name_of(s, attempt);
-    bool reached = signal_steps(s->environment, name, "TERM") > 0;
-    return reached;
+    return signal_steps(s->environment, name, "TERM") > 0;
 }
 
 /* --- what became of it --- */
@@ -411,10 +410,9 @@ static void slurm_steps_free(void *steps)
     struct slurm_steps *s = steps;
     if (!s)
         return;
-    char *all = xasprintf("%s:", s->token);
+    OWNED char *all = xasprintf("%s:", s->token);
     if (s->count > 0)
         end_steps(s->environment, all);
-    free(all);
     forget_launch(s);
     for (size_t i = 0; i < s->count; i++)
         free(s->steps[i].nodes);
@@ -432,9 +430,8 @@ static int slurm_steps_create(const struct executor_options *options, struct slu
     s->config = &options->sweep->batch;
     s->token = xstrdup(options->token_prefix);
     s->environment = batch_environment(options->system, options->environment, job_passing(&options->sweep->job));
-    char *database = xstrndup(options->token_prefix, (size_t)(colon - options->token_prefix) + 1);
+    OWNED char *database = xstrndup(options->token_prefix, (size_t)(colon - options->token_prefix) + 1);
     int rc = end_steps(s->environment, database);
-    free(database);
     if (rc < 0) {
         slurm_steps_free(s);
         return error_set(e, ERROR_FAILED,
@@ -552,18 +549,16 @@ int allocation_read(const struct batch_system *slurm, char *const *environment, 
 {
     const char *job = environment_value(environment, "SLURM_JOB_ID");
     struct allocation a = {0}, groups = {0};
-    char *text = NULL;
+    OWNED char *text = NULL;
     if (!job || !parse_int64(job, &a.job) || a.job <= 0)
         return error_set(e, ERROR_USAGE,
                          "--in-allocation: SLURM_JOB_ID is not set; start meshsweep inside salloc or sbatch");
-    char **bare = batch_environment(slurm, environment, (struct environment_passing){0});
+    OWNED_STRINGS bare = batch_environment(slurm, environment, (struct environment_passing){0});
     int rc = ask_scontrol(bare, "job", job, "-d", &text, e);
     if (rc == 0 && allocation_parse(text, &groups) < 0)
         rc = error_set(e, ERROR_FAILED, "--in-allocation: Slurm's job %s holds no nodes", job);
     if (rc == 0)
         rc = spread(bare, &groups, &a, e);
-    strings_free(bare);
-    free(text);
     allocation_free(&groups);
     if (rc == 0)
         *out = a;

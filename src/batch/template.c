@@ -54,9 +54,8 @@ static void add_value(struct line_filling *f, const char *value, size_t length, 
     } else if (strncmp(filter, "|json", 5) == 0) {
         buffer_add_json_string(f->out, value, length);
     } else if (strncmp(filter, "|sh", 3) == 0) {
-        char *word = xstrndup(value, length);
+        OWNED char *word = xstrndup(value, length);
         shell_add_word(f->out, word);
-        free(word);
     } else {
         /* A line of its own would be another option. */
         for (size_t i = 0; i < length; i++)

@@ -250,9 +250,8 @@ void batch_poll(struct batch_executor *x, int64_t now_ms)
 static int64_t stamp_of(const char *job_dir, const char *name, int64_t *bytes)
 {
     struct stat status;
-    char *path = xasprintf("%s/%s", job_dir, name);
+    OWNED char *path = xasprintf("%s/%s", job_dir, name);
     int rc = stat(path, &status);
-    free(path);
     if (rc == 0 && bytes)
         *bytes += status.st_size;
     return rc == 0 ? (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec : 0;
@@ -313,8 +312,7 @@ static bool has_first_metric(const struct batch_executor *x, const struct batch_
         return false;
     OWNED char *log = xasprintf("%s/output.log", job_dir);
     const struct attempt_files files = {-1, log, NULL};
-    bool has = x->options.first_metric(x->options.context, m->attempt, &files);
-    return has;
+    return x->options.first_metric(x->options.context, m->attempt, &files);
 }
 
 static void check_limits(struct batch_executor *x, struct batch_array *a, size_t index, const char *job_dir,
@@ -385,7 +383,7 @@ static bool has_left(const struct batch_member *m)
 static void look_at(struct batch_executor *x, struct batch_array *a, size_t index, int64_t now_ms, bool every)
 {
     struct batch_member *m = &a->members[index];
-    char *job_dir = xasprintf("%s/%s", x->batches.root, m->directory);
+    OWNED char *job_dir = xasprintf("%s/%s", x->batches.root, m->directory);
     if (every && x->batches.framed && a->stage == BATCH_SUBMITTED && has_left(m))
         batch_fetch_member(&x->batches, x->environment, a, index);
     look_at_files(x, m, job_dir, now_ms);
@@ -393,7 +391,6 @@ static void look_at(struct batch_executor *x, struct batch_array *a, size_t inde
     if (a->stage == BATCH_SUBMITTED)
         batch_note_wait(x, a, index);
     enum batch_decision decision = a->stage == BATCH_SUBMITTED ? decide(x, m, job_dir, now_ms) : BATCH_WAIT;
-    free(job_dir);
     if (decision == BATCH_WAIT)
         return;
     /* It may have been reported, where nobody can read it. */
@@ -433,8 +430,7 @@ void batch_cancel_member(struct batch_executor *x, struct batch_array *a, size_t
     a->members[index].because = because;
     if (a->stage != BATCH_SUBMITTED)
         return;
-    char *reference = batch_reference(&x->batches, a, index);
+    OWNED char *reference = batch_reference(&x->batches, a, index);
     batch_cancel(x->system, x->environment, reference);
-    free(reference);
     x->poll_due_ms = clock_monotonic_ms();
 }

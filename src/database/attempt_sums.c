@@ -143,7 +143,7 @@ static int check_each(struct attempt_sums *s, struct stmt *kept, row_found *foun
 int attempt_sums_check(struct db *db, row_found *found, void *context, struct error *e)
 {
     struct attempt_sums *s = NULL;
-    struct stmt *kept = NULL;
+    OWNED_STMT *kept = NULL;
     bool any;
     if (have_any(db, &any, e) < 0 || !any)
         return any ? -1 : 0;
@@ -155,7 +155,6 @@ int attempt_sums_check(struct db *db, row_found *found, void *context, struct er
                                 &kept, e) < 0
                  ? -1
                  : check_each(s, kept, found, context, e);
-    stmt_free(kept);
     attempt_sums_free(s);
     return rc;
 }
@@ -163,7 +162,7 @@ int attempt_sums_check(struct db *db, row_found *found, void *context, struct er
 int attempt_sums_follow(struct db *db, struct error *e)
 {
     struct attempt_sums *s = NULL;
-    struct stmt *kept = NULL;
+    OWNED_STMT *kept = NULL;
     bool any;
     if (have_any(db, &any, e) < 0 || !any)
         return any ? -1 : 0;
@@ -181,7 +180,6 @@ int attempt_sums_follow(struct db *db, struct error *e)
         if (rc == 0 && is_as_kept(kept, &sum))
             rc = attempt_sums_keep(s, stmt_int(kept, 0), e);
     }
-    stmt_free(kept);
     attempt_sums_free(s);
     return rc;
 }

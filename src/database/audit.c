@@ -87,15 +87,13 @@ static int ask_rows(struct audit *a, const struct audit_question *q, struct exam
 static void answer_question(struct audit *a, const struct audit_question *q)
 {
     struct examples x = EXAMPLES_INIT;
-    struct string_list statements = STRING_LIST_INIT;
-    struct buffer all = BUFFER_INIT;
+    OWNED_LIST statements = STRING_LIST_INIT;
+    OWNED_BUFFER all = BUFFER_INIT;
     struct error e = ERROR_INIT;
     int rc = ask_rows(a, q, &x, &statements, &e);
     for (size_t i = 0; i < statements.count; i++)
         buffer_printf(&all, "%s%s", i ? "; " : "", statements.items[i]);
     conclude_with(a, &x, q->what, q->advice, buffer_text(&all));
-    buffer_free(&all);
-    string_list_free(&statements);
     if (rc < 0)
         cannot_be_read(a, &e);
 }
@@ -145,8 +143,7 @@ static bool is_log_cut(const char *directory, int64_t log_bytes)
     OWNED char *path = xasprintf("%s/output.log", directory);
     struct stat status;
     bool is_short = log_bytes > 0 && (stat(path, &status) < 0 ? job_file_size(path) : status.st_size) < log_bytes;
-    bool cut = is_short && !log_cap_is_marked(path);
-    return cut;
+    return is_short && !log_cap_is_marked(path);
 }
 
 static int find_missing(struct audit *a, struct error *e)
@@ -159,12 +156,11 @@ static int find_missing(struct audit *a, struct error *e)
                          "'failed')",
                          NO_VALUES, &s, e)) > 0) {
         const char *name = stmt_text(s, 0);
-        char *path = name[0] == '/' ? xstrdup(name) : xasprintf("%s/%s", a->directory, name);
+        OWNED char *path = name[0] == '/' ? xstrdup(name) : xasprintf("%s/%s", a->directory, name);
         if (!is_directory(path))
             examples_add(&gone, name);
         else if (is_log_cut(path, stmt_int(s, 1)))
             examples_add(&cut, name);
-        free(path);
     }
     conclude(a, &gone, "attempts whose files are missing",
              "nothing needs to be done: their measurements are in the database, only their logs are lost");
@@ -331,13 +327,12 @@ static void check_sums(struct audit *a)
 static bool is_sound(struct db *db)
 {
     struct error unreadable = ERROR_INIT;
-    char *first = NULL;
+    OWNED char *first = NULL;
     bool is_sound = false;
     /* As a statement, which no table can stand in for. */
     if (db_query_text(db, "PRAGMA quick_check(1)", NO_VALUES, &first, &unreadable) == 0 && first &&
         strcmp(first, "ok") == 0 && row_sums_indexes_agree(db, &is_sound, &unreadable) < 0)
         is_sound = false;
-    free(first);
     return is_sound;
 }
 

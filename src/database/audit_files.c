@@ -42,9 +42,8 @@ struct directory_search {
 /* Directories PREFIX/NUMBER that no attempt has. */
 static int look_below(const struct directory_search *s, const char *prefix, struct error *e)
 {
-    char *path = xasprintf("%s/%s", s->directory, prefix);
+    OWNED char *path = xasprintf("%s/%s", s->directory, prefix);
     DIR *directory = opendir(path);
-    free(path);
     struct dirent *entry;
     int rc = 0;
     while (rc == 0 && directory && (entry = readdir(directory))) {

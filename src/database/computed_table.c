@@ -174,10 +174,9 @@ static void release(void *context)
 /* SQLite declares a table when it is first used: not by an expression under the guard, which may declare nothing. */
 static int use(struct db *db, const char *name, struct error *e)
 {
-    struct stmt *probe = NULL;
+    OWNED_STMT *probe = NULL;
     char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\"", name);
     int rc = db_prepare(db, sql, &probe, e);
-    stmt_free(probe);
     sqlite3_free(sql);
     return rc;
 }

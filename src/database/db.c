@@ -178,10 +178,9 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
     db->log_files = (struct watched_files){-1, -1};
     db->mode = mode;
     db->path = mode == DB_TEMPORARY ? NULL : xstrdup(path);
-    char *name = file_name(path, mode);
+    OWNED char *name = file_name(path, mode);
     int rc = sqlite3_open_v2(name, &db->handle, flags[mode] | SQLITE_OPEN_NOMUTEX, NULL);
     const size_t name_length = strlen(name);
-    free(name);
     if (rc != SQLITE_OK) {
         explain_open(db, name_length, e);
         db_close(db);

@@ -192,7 +192,7 @@ int guard_check_where(const char *expression, const char *const *columns, size_t
 {
     struct db *db = NULL;
     struct stmt *s = NULL;
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     buffer_add_text(&sql, "CREATE TABLE results (");
     for (size_t i = 0; i < count; i++) {
         char *name = sqlite3_mprintf("%s\"%w\"", i ? ", " : "", columns[i]);
@@ -207,7 +207,6 @@ int guard_check_where(const char *expression, const char *const *columns, size_t
 out:
     stmt_free(s);
     db_close(db);
-    buffer_free(&sql);
     return rc;
 }
 

@@ -166,17 +166,15 @@ void writer_lock_release(int descriptor)
 
 void writer_lock_remove(int descriptor, const char *db_path)
 {
-    char *path = lock_path(db_path);
+    OWNED char *path = lock_path(db_path);
     unlink(path);
-    free(path);
     writer_lock_release(descriptor);
 }
 
 bool writer_lock_is_held(const char *db_path)
 {
-    char *path = lock_path(db_path);
+    OWNED char *path = lock_path(db_path);
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    free(path);
     if (fd < 0)
         return false;
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

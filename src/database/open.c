@@ -123,8 +123,7 @@ static bool has_log(const char *name)
 {
     struct stat status;
     OWNED char *log = xasprintf("%s-wal", name);
-    bool has = stat(log, &status) == 0 && status.st_size > 0;
-    return has;
+    return stat(log, &status) == 0 && status.st_size > 0;
 }
 
 /* 0 unless `name` is another one of the file, beside which a log lies. */
@@ -317,9 +316,8 @@ static void fetch_directory(struct db *db, char **notice)
 static const char *network_file_system(const char *path)
 {
     struct statfs status;
-    char *directory = path_beside(path, ".");
+    OWNED char *directory = path_beside(path, ".");
     int rc = statfs(directory, &status);
-    free(directory);
     for (size_t i = 0; rc == 0 && i < LENGTH(network_file_systems); i++)
         if ((unsigned)status.f_type == (unsigned)network_file_systems[i].type)
             return network_file_systems[i].name;
@@ -354,7 +352,7 @@ static int run_migration(struct db *db, const struct migration *m, struct error 
 
 static int apply_migration(struct db *db, const struct migration *m, struct error *e)
 {
-    char *pragmas =
+    OWNED char *pragmas =
         xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; DELETE FROM meta WHERE name = 'views'",
                   APPLICATION_ID, m->version);
     int rc = -1;
@@ -369,7 +367,6 @@ static int apply_migration(struct db *db, const struct migration *m, struct erro
     rc = db_commit(db, e);
     FAULT(MIGRATED);
 out:
-    free(pragmas);
     return rc;
 }
 
@@ -613,8 +610,7 @@ int store_open(const char *path, const struct store_opening *o, struct db **out,
 static bool may_write_at(const char *path)
 {
     OWNED char *directory = path_beside(path, ".");
-    bool may = access(path, W_OK) == 0 && access(directory, W_OK) == 0;
-    return may;
+    return access(path, W_OK) == 0 && access(directory, W_OK) == 0;
 }
 
 /* A write-ahead log means that a runner is or was at work. Without one, a reader without write access would have to
@@ -622,8 +618,7 @@ static bool may_write_at(const char *path)
 static enum db_mode reading_mode(const char *path)
 {
     OWNED char *absolute = path_absolute(path), *log = xasprintf("%s-wal", absolute);
-    enum db_mode mode = store_exists(log) ? DB_READ_ONLY : may_write_at(absolute) ? DB_READ_CLEANLY : DB_READ_FROZEN;
-    return mode;
+    return store_exists(log) ? DB_READ_ONLY : may_write_at(absolute) ? DB_READ_CLEANLY : DB_READ_FROZEN;
 }
 
 /* Puts an upgraded copy in the place of a connection to a file of an older version. */

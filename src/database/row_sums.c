@@ -166,7 +166,7 @@ static const char *condition_of(const char *sql)
 
 static int compare_table(struct db *db, struct table_sums *t, bool *agree, struct error *e)
 {
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     int rc = 0;
     if (t->table && *agree) {
         buffer_printf(&sql, "SELECT %s FROM (SELECT %s FROM ", buffer_text(&t->comparisons), buffer_text(&t->sums));
@@ -174,7 +174,6 @@ static int compare_table(struct db *db, struct table_sums *t, bool *agree, struc
         buffer_printf(&sql, "%s)", t->way);
         rc = db_query_bool(db, buffer_text(&sql), NO_VALUES, agree, e);
     }
-    buffer_free(&sql);
     buffer_free(&t->sums);
     buffer_free(&t->comparisons);
     free_all(t->table, t->way);

@@ -202,7 +202,7 @@ static void encode(struct archived_piece *p)
 static int store_piece(struct db *db, int64_t attempt_id, const char *name, struct archived_piece *p, struct error *e)
 {
     static const char sql[] = "INSERT INTO archived_metric VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     encode(p);
     uLongf length = compressBound(p->json.length);
     OWNED Bytef *packed = xmalloc(length);
@@ -224,9 +224,7 @@ static int store_piece(struct db *db, int64_t attempt_id, const char *name, stru
     stmt_bind_int(s, 8, (int64_t)p->count);
     stmt_bind_int(s, 9, (int64_t)p->json.length);
     stmt_bind_blob(s, 10, packed, length);
-    const int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run(s, e);
 }
 
 /* --- a series --- */

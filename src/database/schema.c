@@ -234,8 +234,7 @@ int schema_note_views(struct db *db, struct error *e)
 static bool views_are_noted(struct db *db, const struct parts *here, bool unknown)
 {
     OWNED char *noted = noted_views(db), *text = describe_views(here);
-    bool are = noted ? strcmp(noted, text) == 0 : unknown;
-    return are;
+    return noted ? strcmp(noted, text) == 0 : unknown;
 }
 
 int schema_views_are_noted(struct db *db, bool *yes, struct error *e)
@@ -486,7 +485,7 @@ static void plan_part(void *context, const struct schema_difference *d)
 static int check_columns(struct db *db, struct db *blank, const char *table, struct error *e)
 {
     static const char sql[] = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 2 ORDER BY cid";
-    struct string_list here = STRING_LIST_INIT, expected = STRING_LIST_INIT;
+    OWNED_LIST here = STRING_LIST_INIT, expected = STRING_LIST_INIT;
     int rc = db_query_texts(db, sql, VALUES(sql_text(table)), &here, e);
     if (rc == 0)
         rc = db_query_texts(blank, sql, VALUES(sql_text(table)), &expected, e);
@@ -495,8 +494,6 @@ static int check_columns(struct db *db, struct db *blank, const char *table, str
         size_t at = string_list_find(&here, expected.items[i]);
         same = same && (at == i || at == here.count);
     }
-    string_list_free(&here);
-    string_list_free(&expected);
     return rc < 0 || same ? rc
                           : error_set(e, ERROR_FAILED,
                                       "database %s: another program changed the columns of the table %s: make a new "

@@ -35,7 +35,7 @@ static void sync_directory(const char *path)
 int database_write_whole(const char *path, database_fill *fill, void *context, struct error *e)
 {
     struct db *target = NULL;
-    char *name = make_temporary(path, e);
+    OWNED char *name = make_temporary(path, e);
     if (!name)
         return -1;
     int rc = db_open(name, DB_CREATE, &target, e) < 0 ? -1 : fill(target, context, e);
@@ -46,6 +46,5 @@ int database_write_whole(const char *path, database_fill *fill, void *context, s
         unlink(name);
     else
         sync_directory(path);
-    free(name);
     return rc;
 }

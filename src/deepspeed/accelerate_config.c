@@ -266,9 +266,8 @@ static int read_yaml(struct config_source *s, const char *text, struct error *e)
     int rc = 0;
     for (s->line = 1; rc == 0 && *text; s->line++) {
         size_t n = strcspn(text, "\n");
-        char *line = xstrndup(text, n);
+        OWNED char *line = xstrndup(text, n);
         rc = read_line(s, line, &section, e);
-        free(line);
         text += n + (text[n] == '\n');
     }
     return rc;

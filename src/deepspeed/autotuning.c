@@ -156,7 +156,7 @@ static void check_fact(const struct knob_source *p, const struct json *fact)
 
 static void set_choice(const struct knob_source *p, struct autotuning *a, enum knob_kind kind)
 {
-    char *text = json_text_string(p->member);
+    OWNED char *text = json_text_string(p->member);
     for (size_t i = 0; text && kind == KNOB_METRIC && i < LENGTH(metrics); i++) {
         if (strcmp(metrics[i].name, text) == 0) {
             a->metric = metrics[i].metric;
@@ -170,7 +170,6 @@ static void set_choice(const struct knob_source *p, struct autotuning *a, enum k
             kind = 0;
         }
     }
-    free(text);
     if (kind == KNOB_METRIC)
         wrong(p,
               "\"throughput\", \"latency\", \"FLOPS\", \"FLOPS_per_gpu\", \"forward\", \"fwd\", \"backward\", \"bwd\" "

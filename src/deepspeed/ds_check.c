@@ -108,8 +108,7 @@ int batch_complete(struct json *config, long long ranks, bool resolve, struct er
 bool ds_is_section_key(const char *key)
 {
     OWNED char *head = xstrndup(key, strcspn(key, "."));
-    const bool is = ds_keys_have("", head);
-    return is;
+    return ds_keys_have("", head);
 }
 
 /* "; did you mean "x"?", or "". The caller frees it. */
@@ -125,9 +124,8 @@ static char *fault_of(const char *section, const char *name, int64_t release)
     const char *near = ds_keys_nearest(section, name), *since = ds_key_since(key);
     int64_t first;
     if (!near || strcmp(near, name) != 0) {
-        char *meant = hint(near);
+        OWNED char *meant = hint(near);
         fault = xasprintf("DeepSpeed has no key %s \"%s\"%s", section, name, meant);
-        free(meant);
     } else if (since && release && parse_release(since, false, &first) && release < first) {
         fault =
             xasprintf("DeepSpeed knows the key of %s \"%s\" since %s only, and is older here", section, name, since);
@@ -143,10 +141,9 @@ static void check_section(const struct json *root, const char *name, const char 
     for (size_t k = 0; section && section->kind == JSON_OBJECT && k < section->count; k++) {
         const struct json *m = &section->children[k];
         OWNED char *fault = fault_of(name, m->name, release);
-        char *key = xasprintf("%s.%s", name, m->name);
+        OWNED char *key = xasprintf("%s.%s", name, m->name);
         if (!fault && !json_text_is(m, "auto"))
             fault = ds_twice_fault(root, key, true, release);
-        free(key);
         if (fault)
             problems_add(problems, (struct position){path, m->line, m->column}, "%s", fault);
     }

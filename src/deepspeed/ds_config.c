@@ -231,14 +231,13 @@ static bool check_spec_key(void *context, const struct axis *axis, size_t k)
     OWNED_BUFFER text = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
     json_text_add(&c->root, 0, &text);
-    char *fault = place ? ds_check_key(place, c->sweep->deepspeed.version) : NULL;
+    OWNED char *fault = place ? ds_check_key(place, c->sweep->deepspeed.version) : NULL;
     if (place && !fault && is_always_set(axis, k))
         fault = ds_twice_fault(&c->root, place, false, c->sweep->deepspeed.version);
     if (fault)
         problems_add(problems, axis->at, "`%s`: %s", axis->keys[k], fault);
     else if (place)
         check_spec_values(check, axis, k, place);
-    free(fault);
     if (place && json_text_parse("", buffer_text(&text), &probe, &ignored) == 0 && !json_text_set(&probe, place, "0"))
         problems_add(problems, axis->at, "`%s` cannot be set in %s, because a value above it is not an object",
                      axis->keys[k], c->path ? c->path : "the ds_config");
@@ -385,9 +384,8 @@ static void lay_value(struct json *config, const char *place, const struct json 
     if (json_text_is_null(value))
         return;
     if (ds_wants_integer(place) && json_text_integer(value, &whole)) {
-        char *text = xasprintf("%lld", whole);
+        OWNED char *text = xasprintf("%lld", whole);
         json_text_set(config, place, text);
-        free(text);
     } else {
         json_text_merge(config, place, value);
     }

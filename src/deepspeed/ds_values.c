@@ -343,9 +343,8 @@ static void add_hint(const struct judged *j, struct buffer *b)
         const char **texts = xreallocarray(NULL, words->child_count, sizeof *texts);
         for (size_t i = 0; i < words->child_count; i++)
             texts[i] = words->children[i].text;
-        char *hint = suggest_hint(text, texts, words->child_count);
+        OWNED char *hint = suggest_hint(text, texts, words->child_count);
         buffer_add_text(b, hint);
-        free(hint);
         free(texts);
     } else if (named && text) {
         buffer_printf(b, "; write {\"%s\": %s}", named->text, v->text);
@@ -377,9 +376,8 @@ bool ds_model_checks(const char *section, int64_t release)
 static char *fault_text(struct judged *j)
 {
     const char *dot = strrchr(j->key, '.');
-    char *section = xstrndup(j->key, dot ? (size_t)(dot - j->key) : 0);
+    OWNED char *section = xstrndup(j->key, dot ? (size_t)(dot - j->key) : 0);
     const struct toml_node *model = model_of(section, j->release);
-    free(section);
     j->source = model ? toml_child(model, "source")->text : NULL;
     j->cuts = j->release && j->release < PYDANTIC_2;
     j->takes_auto = !j->cuts || !model || !toml_child(model, "bare");

@@ -93,8 +93,7 @@ static const struct json *given(const struct default_space *d, const char *path)
 static bool is_said(const struct default_space *d, const char *path)
 {
     OWNED char *twice = ds_twice_fault(d->root, path, false, 0);
-    const bool is = given(d, path) || twice;
-    return is;
+    return given(d, path) || twice;
 }
 
 static bool has_release(const struct default_space *d, const char *since)
@@ -179,8 +178,7 @@ static bool says_device(const struct default_space *d, const char *section)
 {
     OWNED char *key = xasprintf("zero_optimization.%s", section), *device = xasprintf("%s.device", key);
     const struct json *whole = given(d, key);
-    bool says = given(d, device) || (whole && whole->kind != JSON_OBJECT);
-    return says;
+    return given(d, device) || (whole && whole->kind != JSON_OBJECT);
 }
 
 static bool is_open(const struct default_space *d, const struct default_axis *a)
@@ -435,9 +433,8 @@ static bool parses_as_trainer(const char *script)
 {
     OWNED_BUFFER text = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
-    bool does = file_read(script, 1u << 20, &text, &ignored) == 0 &&
-                (strstr(buffer_text(&text), "HfArgumentParser") || strstr(buffer_text(&text), "TrlParser"));
-    return does;
+    return file_read(script, 1u << 20, &text, &ignored) == 0 &&
+           (strstr(buffer_text(&text), "HfArgumentParser") || strstr(buffer_text(&text), "TrlParser"));
 }
 
 /* Hugging Face's Trainer refuses a ds_config that differs from its arguments. The user's mappings override known
@@ -628,9 +625,8 @@ static void add_command(struct writing *w)
         if (i != r->config_at) {
             add_word(w, r->program[i]);
         } else if (strncmp(r->program[i], "--", 2) == 0 && equals) {
-            char *word = xasprintf("%.*s=%s", (int)(equals - r->program[i]), r->program[i], config);
+            OWNED char *word = xasprintf("%.*s=%s", (int)(equals - r->program[i]), r->program[i], config);
             add_text(w, word);
-            free(word);
         } else {
             add_text(w, config);
         }

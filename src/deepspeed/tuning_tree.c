@@ -302,12 +302,11 @@ static int write_file(const char *directory, const char *name, const char *text,
 
 static char **words_of(const char *json)
 {
-    cJSON *list = json ? cJSON_Parse(json) : NULL;
+    OWNED_JSON *list = json ? cJSON_Parse(json) : NULL;
     const cJSON *item;
     char **words = xcalloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *words);
     size_t n = 0;
     cJSON_ArrayForEach(item, list) words[n++] = xstrdup(cJSON_IsString(item) ? item->valuestring : "");
-    cJSON_Delete(list);
     return words;
 }
 
@@ -355,7 +354,7 @@ static char *engine_metrics(const char *summaries)
                  {"flops_per_gpu", "FLOPS_per_gpu", 1},
                  {"throughput", "throughput", 1}};
     struct buffer b = BUFFER_INIT;
-    cJSON *all = cJSON_Parse(summaries);
+    OWNED_JSON *all = cJSON_Parse(summaries);
     for (size_t i = 0; i < LENGTH(names); i++) {
         const cJSON *found = cJSON_GetObjectItemCaseSensitive(all, names[i].metric);
         if (cJSON_IsNumber(found))
@@ -363,7 +362,6 @@ static char *engine_metrics(const char *summaries)
                           found->valuedouble * names[i].scale);
     }
     buffer_printf(&b, "%s\"rank\": 0}", b.length ? ", " : "{");
-    cJSON_Delete(all);
     return buffer_take(&b);
 }
 
@@ -403,7 +401,7 @@ static int write_experiment(const struct tuning_results *t, const struct experim
          *stale = xasprintf("%s/metrics.json", directory);
     char *described = experiment_json(x, NULL), *done = experiment_json(x, directory);
     char *file = xasprintf("%s.json", x->name);
-    char **words = words_of(x->command);
+    OWNED_STRINGS words = words_of(x->command);
     char *command = command_text(words),
          *message = xasprintf("%s%s", x->message ? x->message : "", x->message ? "\n" : "");
     int rc = file_make_directories(directory, e);
@@ -418,7 +416,6 @@ static int write_experiment(const struct tuning_results *t, const struct experim
     char *const all[] = {directory, stale, described, done, file, command, message};
     for (size_t i = 0; i < LENGTH(all); i++)
         free(all[i]);
-    strings_free(words);
     return rc;
 }
 

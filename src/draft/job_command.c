@@ -376,11 +376,10 @@ static enum script_way way_of_option(const char *declaration)
     char *next = strstr(rest, "add_argument");
     if (next)
         *next = '\0';
-    enum script_way way = is_case(rest)                                                ? SCRIPT_WORDS
-                          : strstr(rest, "BooleanOptionalAction")                      ? SCRIPT_NEGATION
-                          : strstr(rest, "store_true") || strstr(rest, "is_flag=True") ? SCRIPT_SWITCH
-                                                                                       : SCRIPT_OPTION;
-    return way;
+    return is_case(rest)                                                ? SCRIPT_WORDS
+           : strstr(rest, "BooleanOptionalAction")                      ? SCRIPT_NEGATION
+           : strstr(rest, "store_true") || strstr(rest, "is_flag=True") ? SCRIPT_SWITCH
+                                                                        : SCRIPT_OPTION;
 }
 
 static char *with_hyphens(const char *key)
@@ -393,13 +392,12 @@ static char *with_hyphens(const char *key)
 
 enum script_way script_way(const char *text, const char *key, bool has_hyphens, bool is_assigned, char **option)
 {
-    char *hyphenated = with_hyphens(key);
+    OWNED char *hyphenated = with_hyphens(key);
     const char *declaration = text ? behind(text, "--", key) : NULL;
     const char *other = text && !declaration ? behind(text, "--", hyphenated) : NULL;
     is_assigned |= text && (strstr(text, "hydra.main") || strstr(text, "OmegaConf.from_cli"));
     bool is_hyphenated = other || (has_hyphens && !declaration && !is_assigned);
     *option = xstrdup(is_hyphenated ? hyphenated : key);
-    free(hyphenated);
     if (text && !declaration && reads_variable(text, key))
         return SCRIPT_VARIABLE;
     if (declaration || other)
@@ -410,8 +408,7 @@ enum script_way script_way(const char *text, const char *key, bool has_hyphens, 
 bool script_names(const char *text, const char *key)
 {
     OWNED char *hyphenated = with_hyphens(key);
-    bool names = text && (behind(text, "--", key) || behind(text, "--", hyphenated) || reads_variable(text, key));
-    return names;
+    return text && (behind(text, "--", key) || behind(text, "--", hyphenated) || reads_variable(text, key));
 }
 
 /* --- shell scripts that ignore a setting --- */

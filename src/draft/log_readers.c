@@ -61,9 +61,8 @@ static int try(const char *sweep_file, size_t length, const char *path, const ch
     if (sweep_parse("sweep.toml", sweep_file, length, &t->sweep, e) < 0 ||
         reader_set_create(&t->sweep->job, &t->readers, e) < 0)
         return -1;
-    char *whole = path_absolute(path); /* a link of the user's is no job's */
+    OWNED char *whole = path_absolute(path); /* a link of the user's is no job's */
     readers_read(t->readers, whole, NULL, job_dir, &t->samples);
-    free(whole);
     return 0;
 }
 

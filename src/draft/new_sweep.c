@@ -458,9 +458,8 @@ static struct new_axis axis_of(const char *text, struct job_command *command, co
                                const struct ds_base *base)
 {
     const size_t length = strcspn(text, "=");
-    char *name = xstrndup(text, length);
+    OWNED char *name = xstrndup(text, length);
     struct new_axis a = {.key = job_command_key(name), .values = text + length + (text[length] == '=')};
-    free(name);
     a.is_named = names_key(command->words.items, a.key);
     a.way = script_way(script, a.key, command->has_hyphens, command->is_assigned, &a.option);
     if (!a.is_named)
@@ -492,11 +491,10 @@ static void check_values(struct new_axis *a)
 {
     for (const char *value = a->values; *value; value += *value == ',') {
         const size_t length = strcspn(value, ",");
-        struct buffer unused = BUFFER_INIT;
+        OWNED_BUFFER unused = BUFFER_INIT;
         if (!a->warning && !file_place_add_value(&a->place, value, length, &unused))
             a->warning = xasprintf("# TO DO: %s of %s is %s, and %.*s is not.\n", a->place.path, a->place.file->path,
                                    doc_kind_names[a->place.kind], (int)length, value);
-        buffer_free(&unused);
         value += length;
     }
 }
@@ -692,11 +690,10 @@ static void add_passed(struct buffer *out, const struct drafted *w)
     for (char *const *word = w->new_sweep->command; *word; word++)
         buffer_printf(&text, "%s ", *word);
     buffer_add_text(&text, script ? script : "");
-    char **names =
+    OWNED_STRINGS names =
         environment_not_passed(w->new_sweep->environment, (struct environment_passing){0}, buffer_text(&text));
     add_names(out, w, names, false, "pass_env = [", "]   # set here, and read by the command\n");
     add_names(out, w, names, true, "# Set here too, but secret; add to pass_env what jobs need: ", "\n");
-    strings_free(names);
 }
 
 static void add_command(struct buffer *out, const struct drafted *w)

@@ -870,7 +870,7 @@ static void add_devices(const struct import_draft *d, const struct plan_of_colum
 
 static void add_sections(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
 {
-    struct buffer devices = BUFFER_INIT, refusal = BUFFER_INIT;
+    OWNED_BUFFER devices = BUFFER_INIT, refusal = BUFFER_INIT;
     add_devices(d, p, &devices, &refusal);
     for (enum section_kind s = 0; s < SECTION_COUNT; s++) {
         bool has_any = s == SECTION_CLUSTER && devices.length > 0;
@@ -889,12 +889,10 @@ static void add_sections(const struct import_draft *d, const struct plan_of_colu
             add_expression(out, p->keys[i], value_sql(&d->columns[i]));
         }
     }
-    buffer_free(&devices);
     buffer_add_text(out, p->metric_count ? "[import.metrics]\n" : "");
     for (size_t i = 0; i < p->metric_count; i++)
         add_expression(out, p->metrics[i].name, number_sql(p->metrics[i].column));
     buffer_add_text(out, refusal.length ? refusal.data : "");
-    buffer_free(&refusal);
 }
 
 static bool is_input(const char *key, const char *input)

@@ -100,9 +100,8 @@ static int use_call(void *context, const char *name, bool empty, struct buffer *
     struct resolver *r = context;
     size_t index = 0;
     (void)e;
-    char *call = xasprintf("%s()", name);
+    OWNED char *call = xasprintf("%s()", name);
     bool found = empty && names_resolve(r->names, call, &index) == RESOLVED_DERIVED;
-    free(call);
     if (!found) {
         buffer_printf(sql, "%s(", name);
         return 0;

@@ -55,7 +55,7 @@ static void remove_child(struct doc_node *parent, struct doc_node *child)
 /* Takes `value` over, which is empty where one is unset. */
 static void change_tree(struct doc_node *root, const struct doc_change *c, struct doc_node value)
 {
-    char **segments = path_split(c->path);
+    OWNED_STRINGS segments = path_split(c->path);
     struct doc_node *n = root, *parent = root;
     for (char **s = segments; s && *s; s++) {
         struct doc_node *child = doc_child(n, *s);
@@ -71,7 +71,6 @@ static void change_tree(struct doc_node *root, const struct doc_change *c, struc
         remove_child(parent, n);
     else
         put_node(n, value);
-    strings_free(segments);
 }
 
 /* --- in the text --- */
@@ -318,8 +317,7 @@ static bool is_same(const struct doc *a, const struct doc *b)
     OWNED_BUFFER left = BUFFER_INIT, right = BUFFER_INIT;
     document_add_canonical(a, &left);
     document_add_canonical(b, &right);
-    const bool same = strcmp(buffer_text(&left), buffer_text(&right)) == 0;
-    return same;
+    return strcmp(buffer_text(&left), buffer_text(&right)) == 0;
 }
 
 static int change_both(struct doc *wanted, struct doc *made, const struct doc_change *c, struct error *e)

@@ -135,8 +135,7 @@ char **path_split(const char *path)
 
 bool document_path_is_good(const char *path)
 {
-    char **segments = path_split(path);
-    strings_free(segments);
+    OWNED_STRINGS segments = path_split(path);
     return segments != NULL;
 }
 
@@ -154,11 +153,10 @@ struct doc_node *doc_child(const struct doc_node *parent, const char *segment)
 
 const struct doc_node *document_find(const struct doc *d, const char *path)
 {
-    char **segments = path_split(path);
+    OWNED_STRINGS segments = path_split(path);
     const struct doc_node *n = segments ? &d->root : NULL;
     for (char **s = segments; n && *s; s++)
         n = doc_child(n, *s);
-    strings_free(segments);
     return n;
 }
 

@@ -14,10 +14,8 @@
 /* Returns what a string is, from its text with or without quotes. */
 static char *decoded(const char *quoted)
 {
-    cJSON *item = cJSON_Parse(quoted);
-    char *text = xstrdup(item && cJSON_IsString(item) ? item->valuestring : quoted);
-    cJSON_Delete(item);
-    return text;
+    OWNED_JSON *item = cJSON_Parse(quoted);
+    return xstrdup(item && cJSON_IsString(item) ? item->valuestring : quoted);
 }
 
 static char *decoded_name(const char *name)

@@ -334,11 +334,10 @@ bool json_text_set(struct json *root, const char *path, const char *text)
 void json_text_remove(struct json *root, const char *path)
 {
     const char *dot = strrchr(path, '.');
-    char *parent_path = dot ? xstrndup(path, (size_t)(dot - path)) : NULL;
+    OWNED char *parent_path = dot ? xstrndup(path, (size_t)(dot - path)) : NULL;
     struct json *parent = parent_path ? json_text_at(root, parent_path) : root;
     const char *name = dot ? dot + 1 : path;
     struct json *found = parent ? member(parent, name, strlen(name)) : NULL;
-    free(parent_path);
     if (!found)
         return;
     json_text_free(found);

@@ -523,11 +523,10 @@ static int look_over(struct import_table *t, struct error *e)
         const char *state = cell_text(t->select, SELECT_STATE);
         if (outcome_of(t, state))
             continue;
-        char *line =
+        OWNED char *line =
             xasprintf("state `%.60s` is neither ok nor a failure class, and [import.states] does not map it", state);
         if (!strstr(problems.text, line))
             error_add_line(&problems, ERROR_USAGE, "%s:%zu: %s", t->file, t->line, line);
-        free(line);
     }
     stmt_reset(t->select);
     if (rc < 0 || !problems.kind)

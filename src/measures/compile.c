@@ -104,9 +104,8 @@ static bool convert(double value, const char *unit, const char *text, unit_of un
             p = skip_unit(skip_number(p));
         } else if (starts_name(*p)) {
             const char *end = skip_name(p);
-            char *name = xstrndup(p, (size_t)(end - p));
+            OWNED char *name = xstrndup(p, (size_t)(end - p));
             const char *own = unit_of_name(context, name);
-            free(name);
             p = end;
             if (own && (strcmp(own, unit) == 0 || (*own && is_known_unit(unit) && is_known_unit(own))) &&
                 unit_convert(value, unit, own, out))

@@ -205,13 +205,12 @@ int definitions_check_source(struct db *db, const char *source, struct error *e)
     OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
-        char *why = conflict(s, source);
+        OWNED char *why = conflict(s, source);
         if (why)
             rc = error_set(e, ERROR_USAGE,
                            "%s; rename the metric in one of the two sweep files, or run, or import, by the newer file"
                            " in both databases first",
                            why);
-        free(why);
         if (rc < 0)
             break;
     }
@@ -631,7 +630,7 @@ static int list_numbers(struct renewing *r, struct error *e)
 static int keep_sums(struct db *db, struct error *e)
 {
     struct attempt_sums *sums = NULL;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     bool any;
     if (db_query_bool(db, "SELECT 1 FROM sqlite_schema WHERE name = 'attempt_sum'", NO_VALUES, &any, e) < 0)
         return -1;
@@ -644,7 +643,6 @@ static int keep_sums(struct db *db, struct error *e)
                         &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0)
         rc = attempt_sums_keep(sums, stmt_int(s, 0), e);
-    stmt_free(s);
     attempt_sums_free(sums);
     return rc;
 }

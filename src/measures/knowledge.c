@@ -67,10 +67,9 @@ int knowledge_create(struct space *space, struct knowledge **out, struct error *
 {
     struct knowledge *k = xcalloc(1, sizeof *k);
     size_t n = order_coordinates(space);
-    char *create = create_sql(n);
+    OWNED char *create = create_sql(n);
     k->space = space;
     int rc = db_exec(space->db, create, e);
-    free(create);
     if (rc < 0 || order_reader_open(space, &k->reader, e) < 0 || prepare(k, insert_sql(n), &k->insert, e) < 0 ||
         prepare(k, xstrdup("UPDATE point SET is_witness = 1 WHERE id = ?"), &k->mark, e) < 0 ||
         prepare(k, find_sql(n), &k->find, e) < 0 ||

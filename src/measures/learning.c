@@ -32,12 +32,11 @@ static char *numbers_json(const double *numbers, size_t count)
 
 static void read_numbers(const char *json, double *out, size_t count)
 {
-    cJSON *list = cJSON_Parse(json);
+    OWNED_JSON *list = cJSON_Parse(json);
     size_t i = 0;
     memset(out, 0, count * sizeof *out);
     for (const cJSON *n = list ? list->child : NULL; n && i < count; n = n->next)
         out[i++] = cJSON_IsNumber(n) ? n->valuedouble : 0;
-    cJSON_Delete(list);
 }
 
 /* --- stored jobs --- */

@@ -139,8 +139,7 @@ static void need_places(struct place_watch *w, const char *places)
 static bool is_like(const char *a, const char *b)
 {
     OWNED char *cause = cause_text(a), *other = cause_text(b);
-    bool like = strcmp(cause, other) == 0;
-    return like;
+    return strcmp(cause, other) == 0;
 }
 
 static struct place_change *add_change(struct place_watch *w, const struct watched_place *p, int64_t now_ms)

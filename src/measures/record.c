@@ -303,7 +303,7 @@ int measures_count_so_far(const struct measures *m, struct db *db, const struct 
 {
     const struct derived_measure *x = measures_find(m, r->metric);
     struct measured_attempt a = {.inputs = xcalloc(m->input_count + 1, sizeof *a.inputs)};
-    char *note = NULL;
+    OWNED char *note = NULL;
     int rc = load_row(db, r->attempt_id, &a, e);
     for (size_t i = 0; i < x->whole.input_count; i++)
         take_reported(r->so_far, m->inputs[x->whole.inputs[i]].name, &a.inputs[x->whole.inputs[i]]);
@@ -317,7 +317,6 @@ int measures_count_so_far(const struct measures *m, struct db *db, const struct 
         *values = sample_list_counted(&list, 0, count);
         sample_list_free(&list);
     }
-    free(note);
     attempt_unload(m, &a);
     return rc;
 }
@@ -391,7 +390,7 @@ static int take_metrics(const struct measures *m, const struct measured_attempt 
     for (size_t i = 0; rc == 0 && i < m->metric_count; i++) {
         const struct derived_measure *x = &m->metrics[i];
         struct summary value;
-        char *note;
+        OWNED char *note = NULL;
         if (attempt_evaluate(m, x, a, &value, &note, e) < 0)
             return -1;
         if (strcmp(x->metric->name, objective_of(m)) == 0) {
@@ -400,7 +399,6 @@ static int take_metrics(const struct measures *m, const struct measured_attempt 
         }
         if (db)
             rc = put_summary(db, attempt_id, x->metric->name, &value, note, e);
-        free(note);
     }
     return rc;
 }

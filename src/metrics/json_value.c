@@ -79,9 +79,8 @@ const cJSON *json_at(const cJSON *item, const char *path)
         if (whole)
             return whole;
         size_t n = strcspn(path, ".");
-        char *name = xstrndup(path, n);
+        OWNED char *name = xstrndup(path, n);
         item = cJSON_IsArray(item) ? element_at(item, name) : cJSON_GetObjectItemCaseSensitive(item, name);
-        free(name);
         path += n + (path[n] == '.');
     }
     return item;

@@ -43,8 +43,7 @@ static char *plain_name(const char *name)
 bool log_file_is_ours(const char *name)
 {
     OWNED char *plain = plain_name(name);
-    const bool yes = archived_is_name(plain ? plain : name);
-    return yes;
+    return archived_is_name(plain ? plain : name);
 }
 
 /* Takes `path`. */

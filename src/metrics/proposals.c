@@ -520,7 +520,7 @@ static void add_field(struct proposal_list *l, const char *line, const struct lo
     double value = number_of(f);
     if (!k || (k->positive && value < 0))
         return;
-    char *regex = regex_of(line, f, k);
+    OWNED char *regex = regex_of(line, f, k);
     regex = l->has_tabs ? with_tabs(regex) : regex;
     struct proposal *p = proposal_for(l, k->metric, regex);
     if (!p && l->count < PROPOSALS_MOST) {
@@ -536,7 +536,6 @@ static void add_field(struct proposal_list *l, const char *line, const struct lo
                                .least = value,
                                .most = value};
     }
-    free(regex);
     if (!p)
         return;
     note_head(p, head_of(line, f));
@@ -629,7 +628,7 @@ void proposals_from_log(const char *log, size_t length, struct proposal_list *ou
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_kinds);
-    struct buffer plain = BUFFER_INIT;
+    OWNED_BUFFER plain = BUFFER_INIT;
     *out = (struct proposal_list){.items = NULL};
     out->has_tabs = memchr(log, '\t', length) != NULL;
     add_plain(&plain, log, length);
@@ -643,7 +642,6 @@ void proposals_from_log(const char *log, size_t length, struct proposal_list *ou
             add_field(out, text, &f);
         text = end + 1;
     }
-    buffer_free(&plain);
     judge(out);
     sort(out);
 }

@@ -60,9 +60,8 @@ static void json_samples_add(struct collector *c, const struct metric_reader *r,
         add_at_path(c, r, root, path, step);
         return;
     }
-    char *head = xstrndup(path, (size_t)(star - path));
+    OWNED char *head = xstrndup(path, (size_t)(star - path));
     const cJSON *list = json_at(root, head), *item;
-    free(head);
     if (cJSON_IsArray(list))
         cJSON_ArrayForEach(item, list) add_at_path(c, r, item, star + 3, json_step(item, step_name(r->metric)));
 }
@@ -142,7 +141,7 @@ static int csv_samples_read(int fd, const struct metric_reader *r, struct collec
         close(fd);
         return error;
     }
-    char *block = xmalloc(READ_BYTES);
+    OWNED char *block = xmalloc(READ_BYTES);
     size_t n = 0;
     csv_init(&parser, 0);
     csv_set_realloc_func(&parser, xrealloc);
@@ -158,7 +157,6 @@ static int csv_samples_read(int fd, const struct metric_reader *r, struct collec
     if (c->has_ended)
         csv_fini(&parser, take_cell, end_row, &in);
     csv_free(&parser);
-    free(block);
     fclose(file);
     return error;
 }
@@ -239,10 +237,9 @@ static size_t each_object(const char *path, struct collector *c, const struct me
     size_t malformed = 0;
     while (line_reader_next_piece(r, &piece)) {
         const char *line = complete_line(&whole, &piece, &c->list.oversized_lines);
-        cJSON *object = line ? json_object(line, &malformed) : NULL;
+        OWNED_JSON *object = line ? json_object(line, &malformed) : NULL;
         if (object)
             take(c, reader, object);
-        cJSON_Delete(object);
     }
     close_lines(r, c);
     buffer_free(&whole.text);
@@ -295,10 +292,9 @@ static void read_json_file(const struct metric_reader *r, int fd, struct collect
 {
     OWNED_BUFFER text = BUFFER_INIT;
     if (job_file_read(fd, FILE_BYTES_MOST, &text) == 0) {
-        cJSON *root = json_parse(buffer_text(&text));
+        OWNED_JSON *root = json_parse(buffer_text(&text));
         if (root)
             json_samples_add(c, r, root, r->metric->per ? json_step(root, r->metric->per) : -1);
-        cJSON_Delete(root);
     } else {
         c->list.oversized_files += errno == EFBIG;
         note_error(c, errno);
@@ -375,10 +371,9 @@ static double number_of_file(const char *place, const char *job_dir)
     const char *colon = strchr(place, ':');
     OWNED char *path = xasprintf("%s/%.*s", job_dir, (int)(colon - place), place);
     if (job_file_read(job_file_open_named(path), FILE_BYTES_MOST, &text) == 0) {
-        cJSON *root = json_parse(buffer_text(&text));
+        OWNED_JSON *root = json_parse(buffer_text(&text));
         if (!json_number(json_at(root, colon + 1), &number))
             number = NAN;
-        cJSON_Delete(root);
     }
     return number;
 }
@@ -415,11 +410,10 @@ static void take_json_line(struct collector *c, const char *line)
 {
     if (line[strspn(line, " \t")] != '{')
         return;
-    cJSON *object = json_object(line, &c->list.malformed_lines);
+    OWNED_JSON *object = json_object(line, &c->list.malformed_lines);
     for (size_t i = 0; object && i < c->set->count; i++)
         if (is_of_log(&c->set->readers[i], READER_JSONL))
             take_at_path(c, &c->set->readers[i], object);
-    cJSON_Delete(object);
 }
 
 static void take_piece(struct output_reading *r, const struct line_piece *piece)

@@ -225,7 +225,7 @@ struct summary sample_list_summarise(const struct sample_list *l, size_t metric,
 {
     struct tally t = l->series[metric].tally;
     size_t count = 0;
-    double *values = sample_list_counted(l, metric, &count);
+    OWNED double *values = sample_list_counted(l, metric, &count);
     if (t.reported > 0 && t.counted + t.not_finite == 0) {
         count_value(&t, l->series[metric].last.value);
         values[0] = t.last;
@@ -239,7 +239,6 @@ struct summary sample_list_summarise(const struct sample_list *l, size_t metric,
         s.median = quantiles ? quantile_sketch_at(quantiles, 0.5) : quantile(values, count, 0.5);
         s.p90 = quantiles ? quantile_sketch_at(quantiles, 0.9) : quantile(values, count, 0.9);
     }
-    free(values);
     s.value = taken(&s, take, t.last);
     return s;
 }

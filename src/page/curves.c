@@ -280,7 +280,7 @@ int html_curves(struct html_page *p, struct error *e)
                    " s.name = m.name AND s.note IS NOT NULL AND s.reported IS NOT NULL) ORDER BY m.name, m.sequence",
                    &c.samples, e) < 0)
         return -1;
-    char *per = NULL;
+    OWNED char *per = NULL;
     int rc = choose_buckets(&c, e);
     if (rc == 0)
         rc = db_query_text(p->db,
@@ -289,7 +289,6 @@ int html_curves(struct html_page *p, struct error *e)
                            " WHERE f.reading ->> '$.per' IS NOT NULL",
                            NO_VALUES, &per, e);
     buffer_printf(&p->out, "<script type=application/json id=curve-per>%s</script>\n", per ? per : "{}");
-    free(per);
     buffer_add_text(&p->out, "<script type=application/json id=curve-data>{");
     rc = rc == 0 ? add_jobs(&c, e) : rc;
     buffer_printf(&p->out, "}</script>\n<script type=application/json id=curve-barred>[%s]</script>\n",

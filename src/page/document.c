@@ -128,12 +128,11 @@ int html_add_document(struct html_page *p, const char *name, struct sql_values v
 {
     OWNED_STMT *s = NULL;
     OWNED char *file = xasprintf("sql/page/%s.sql", name);
-    cJSON *document = NULL;
+    OWNED_JSON *document = NULL;
     const cJSON *piece;
     int rc = answer_open(p->db, file, NULL, values, &s, e);
     rc = rc < 0 ? rc : stmt_next(s, e);
     rc = rc <= 0 ? rc : answer_take(s, 0, &document, e);
     cJSON_ArrayForEach(piece, document) add_piece(&p->out, piece);
-    cJSON_Delete(document);
     return rc < 0 ? -1 : 0;
 }

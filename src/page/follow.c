@@ -105,7 +105,7 @@ static int follow_once(struct db *db, struct html_follower *f, const struct html
 
 static int read_search(struct db *db, struct html_follower *f, const char *database, struct error *e)
 {
-    cJSON *search = NULL;
+    OWNED_JSON *search = NULL;
     OWNED_STMT *s = NULL;
     if (status_search_read(db, f->sweep_id, &search, e) < 0)
         return -1;
@@ -116,7 +116,6 @@ static int read_search(struct db *db, struct html_follower *f, const char *datab
     f->search.length = 0;
     if (rc > 0)
         html_add_search(&f->search, search, stmt_int(s, 1), path_name(stmt_text(s, 0)), database);
-    cJSON_Delete(search);
     return rc < 0 ? -1 : 0;
 }
 

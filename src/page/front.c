@@ -166,7 +166,7 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
         conditions |= d->jobs[points[i].job].barred;
     const struct memory_unit x =
         choose_memory_unit(d->memory->unit, most + (most > least ? most - least : fabs(most) / 5) / 20);
-    char *desc =
+    OWNED char *desc =
         xasprintf("%zu job%s, %zu of them on %s: no other job %s%sboth takes less memory and is better.", count,
                   count == 1 ? "" : "s", on, d->group_count > 1 ? "the fronts of their groups" : "the front",
                   conditions ? "that may win " : "", d->group_count > 1 ? "of the group " : "");
@@ -177,7 +177,6 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
     html_add_stride_note(&p->out, count);
     add_front_table(p, points, on_front, count, on, &x);
     add_front_figures(p, points, on_front, count, &x);
-    free(desc);
 }
 
 int html_front(struct html_page *p, struct error *e)

@@ -186,7 +186,7 @@ static void add_column(struct buffer *out, const struct html_column *c, size_t r
 static void add_constants(struct buffer *out, const struct html_data *d)
 {
     bool first = true;
-    struct buffer sizes = BUFFER_INIT; /* the ones that are bytes */
+    OWNED_BUFFER sizes = BUFFER_INIT; /* the ones that are bytes */
     buffer_add_text(out, "],\n\"constants\":{");
     for (size_t i = 0; i < d->column_count; i++) {
         const struct html_column *c = &d->columns[i];
@@ -200,7 +200,6 @@ static void add_constants(struct buffer *out, const struct html_data *d)
             html_add_json(&sizes, sizes.length ? "," : "", c->title, HTML_NAME_MOST);
     }
     buffer_printf(out, "},\n\"sizes\":[%s],\n\"conditions\":[", buffer_text(&sizes));
-    buffer_free(&sizes);
 }
 
 static int add_conditions(struct html_page *p, struct error *e)

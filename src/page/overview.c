@@ -156,7 +156,7 @@ void html_add_search(struct buffer *out, const struct cJSON *search, long long p
 int html_overview(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
-    cJSON *search = NULL;
+    OWNED_JSON *search = NULL;
     if (html_add_document(p, "sought", VALUES(sql_text(d->file)), e) < 0 ||
         status_search_read(p->db, d->sweep_id, &search, e) < 0)
         return -1;
@@ -166,7 +166,6 @@ int html_overview(struct html_page *p, struct error *e)
         buffer_add_text(&p->out, "</p>\n");
     }
     const bool ended = json_text_of(search, "why_it_ended");
-    cJSON_Delete(search);
     if (html_add_document(p, "cards", VALUES(sql_text(p->states), sql_int(ended)), e) < 0)
         return -1;
     add_bar(p, ended);

@@ -324,9 +324,8 @@ static void add_group_name(struct html_page *p, const struct group *g)
         const struct html_column *c = size_at(p->data, (size_t)g->row, text);
         end = strstr(text, ", ");
         end = end ? end + 2 : text + strlen(text);
-        char *part = xasprintf("%.*s", (int)((c ? strchr(text, '=') + 1 : end) - text), text);
+        OWNED char *part = xasprintf("%.*s", (int)((c ? strchr(text, '=') + 1 : end) - text), text);
         html_add(&p->out, part, HTML_NAME_MOST);
-        free(part);
         if (c)
             html_add_key_value(&p->out, c, c->values[g->row].text);
         buffer_add_text(&p->out, c && *end ? ", " : "");

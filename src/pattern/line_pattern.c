@@ -327,11 +327,10 @@ static void find_needles(struct line_pattern *p, const char *text)
 
 int line_pattern_compile(struct line_pattern *p, const char *text, char why[256])
 {
-    struct buffer translated = BUFFER_INIT;
+    OWNED_BUFFER translated = BUFFER_INIT;
     *p = (struct line_pattern){.engine = NULL};
     int rc =
         syntax_translate(text, &translated, why) < 0 ? -1 : engine_create(buffer_text(&translated), &p->engine, why);
-    buffer_free(&translated);
     if (rc < 0)
         return -1;
     p->group_count = engine_group_count(p->engine);
@@ -372,8 +371,7 @@ bool line_pattern_match_within(const struct line_pattern *p, const char *text, s
     if (engine_match(p->engine, text, within, count, groups))
         return true;
     OWNED char *mended = mend(text, strlen(text));
-    bool matches = mended && engine_match(p->engine, mended, within, count, groups);
-    return matches;
+    return mended && engine_match(p->engine, mended, within, count, groups);
 }
 
 bool line_pattern_match(const struct line_pattern *p, const char *line, size_t count, struct text_range *groups)

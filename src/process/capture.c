@@ -73,9 +73,8 @@ static void drop_idle(struct capture *c)
 {
     if (c->idle_fd < 0)
         return;
-    char *path = slot_path(c);
+    OWNED char *path = slot_path(c);
     unlink(path);
-    free(path);
     descriptor_close(&c->idle_fd);
 }
 

@@ -91,12 +91,11 @@ static bool begins_with(const char *name, const char *wanted)
 
 char *cgroup_enter(const char *token)
 {
-    char *above = own_directory();
+    OWNED char *above = own_directory();
     if (!above)
         return NULL;
     remove_groups(above, is_abandoned, NULL);
     char *directory = xasprintf("%s/" NAME "%s:", above, token);
-    free(above);
     if (mkdir(directory, 0755) == 0 && join(directory))
         return directory;
     rmdir(directory);

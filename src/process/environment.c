@@ -60,8 +60,7 @@ static bool is_secret(const char *setting, char *const *secrets)
 {
     const struct secrets none = SECRETS_INIT;
     OWNED char *public = secrets_redact(&none, setting);
-    const bool is = secrets_match_name(setting, secrets) || strcmp(public, setting) != 0;
-    return is;
+    return secrets_match_name(setting, secrets) || strcmp(public, setting) != 0;
 }
 
 static bool is_named(const char *setting, struct environment_passing pass)

@@ -61,10 +61,9 @@ static int open_name(int at, const char *name, size_t length, int flags, bool ma
 
 static int open_directory(const char *path, bool make)
 {
-    char *above = path_above(path);
+    OWNED char *above = path_above(path);
     struct error ignored = ERROR_INIT;
     int at = make && file_make_directories(above, &ignored) < 0 ? -1 : open(above, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    free(above);
     for (const char *name = path + begin_of_names(path); at >= 0 && *name;) {
         size_t length = strcspn(name, "/");
         at = open_name(at, name, length, O_PATH | O_DIRECTORY, make);
@@ -164,8 +163,7 @@ int64_t job_file_size(const char *path)
     if (job_file_stat(AT_FDCWD, path, &status))
         return status.st_size;
     OWNED char *packed = xasprintf("%s" ARCHIVED_SUFFIX, path);
-    const int64_t bytes = archived_file_size(job_file_open(packed));
-    return bytes;
+    return archived_file_size(job_file_open(packed));
 }
 
 static bool is_below(const char *name, size_t length)

@@ -66,10 +66,9 @@ void slot_owner_set(int fd, size_t slot, int64_t attempt)
 
 int slot_of_attempt(const char *scratch_dir, int64_t attempt)
 {
-    char *path = owners_path(scratch_dir);
+    OWNED char *path = owners_path(scratch_dir);
     int fd = open(path, O_RDONLY | O_CLOEXEC), slot = 0;
     int64_t owner = 0;
-    free(path);
     if (fd < 0)
         return -1;
     while (pread(fd, &owner, sizeof owner, (off_t)slot * (off_t)sizeof owner) == sizeof owner && owner != attempt)
@@ -523,7 +522,7 @@ struct location supervisor_start(struct supervisor *s, const struct launch *laun
     pid_t pid = -1;
     int64_t start_ticks = 0;
     set_starting(s, index, launch, clock_monotonic_ms());
-    char *own_dir = launch->make_job_dir ? job_directory_absolute(launch->job_dir) : NULL;
+    OWNED char *own_dir = launch->make_job_dir ? job_directory_absolute(launch->job_dir) : NULL;
     int output[STREAM_COUNT];
     const bool captures = capture_begin(&slot->capture, launch->attempt, own_dir, output) == 0;
     if (!captures)
@@ -534,7 +533,6 @@ struct location supervisor_start(struct supervisor *s, const struct launch *laun
         failure = (struct process_failure){ENOENT, "chdir"};
     else
         pid = start_process(s, launch, &slot->capture, output, &start_ticks, &failure);
-    free(own_dir);
     if (captures)
         capture_close_child(output);
     s->table_fresh = false;

@@ -8,14 +8,13 @@
 
 int full_trainings_read(struct db *db, int64_t job_id, cJSON **out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (status_part(db, "SELECT list FROM full_trainings", VALUES(sql_null(), sql_null(), sql_null(), sql_int(job_id)),
                     &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);
     if (rc > 0)
         rc = answer_take(s, 0, out, e);
-    stmt_free(s);
     return rc;
 }
 

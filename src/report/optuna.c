@@ -15,7 +15,7 @@ static const char *const tables[] = {
 /* Puts the requested jobs into temp.exported. */
 static int choose_jobs(struct db *db, const struct result_query *q, struct error *e)
 {
-    struct stmt *jobs = NULL, *add = NULL;
+    OWNED_STMT *jobs = NULL, *add = NULL;
     struct result_query only_job = *q;
     only_job.columns = "job";
     int rc = -1;
@@ -31,8 +31,6 @@ static int choose_jobs(struct db *db, const struct result_query *q, struct error
         }
     }
 out:
-    stmt_free(jobs);
-    stmt_free(add);
     return rc;
 }
 

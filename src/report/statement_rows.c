@@ -75,11 +75,10 @@ int statement_rows_render(struct db *db, struct stmt *s, const struct shown_rows
     if (rc == 0 && shown->has_keys)
         rc = result_key_types(db, s, &rows.types, e);
     if (rc == 0) {
-        char **names = names_of(s);
+        OWNED_STRINGS names = names_of(s);
         const struct row_source source = {(size_t)stmt_column_count(s), (const char *const *)names,
                                           (const char *const *)units, next_row, &rows};
         rc = shown->format->render(&source, &shown->options, shown->sink, e);
-        strings_free(names);
     }
     result_units_free(units, s);
     free(rows.types);

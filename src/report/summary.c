@@ -150,14 +150,12 @@ static int add_ranking(struct db *db, struct buffer *out, struct error *e)
 
 static int add_states(struct db *db, struct buffer *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     buffer_add_text(out, "\n## Jobs\n\n");
     if (db_prepare(db, "SELECT state, sum(jobs) AS jobs FROM progress GROUP BY state ORDER BY 2 DESC, state", &s, e) <
         0)
         return -1;
-    int rc = add_table(db, s, false, out, e);
-    stmt_free(s);
-    return rc;
+    return add_table(db, s, false, out, e);
 }
 
 static void add_failures(const struct failure_causes *c, struct buffer *out)
@@ -198,11 +196,8 @@ static int add_parts(struct db *db, const cJSON *status, const cJSON *beside, st
 
 int summary_add(struct db *db, struct buffer *out, struct error *e)
 {
-    cJSON *status, *beside;
+    OWNED_JSON *status = NULL, *beside = NULL;
     if (status_read(db, false, 0, &status, &beside, e) < 0)
         return -1;
-    int rc = add_parts(db, status, beside, out, e);
-    cJSON_Delete(status);
-    cJSON_Delete(beside);
-    return rc;
+    return add_parts(db, status, beside, out, e);
 }

@@ -52,7 +52,7 @@ int writer_rows(const struct row_format *format, const struct row_source *rows, 
                 const struct report_sink *sink, struct error *e)
 {
     struct writer w = {.rows = rows, .options = options, .sink = sink};
-    struct cell *cells = xcalloc(rows->column_count, sizeof *cells);
+    OWNED struct cell *cells = xcalloc(rows->column_count, sizeof *cells);
     int rc = -1, more;
     if (format->header) {
         for (size_t i = 0; i < rows->column_count; i++)
@@ -71,7 +71,6 @@ int writer_rows(const struct row_format *format, const struct row_source *rows, 
         format->end(&w);
     rc = writer_flush(&w, true, e);
 out:
-    free(cells);
     writer_free(&w);
     return rc;
 }

@@ -86,11 +86,10 @@ void recording_secrets(struct secrets *out, const struct space *space, char *con
 {
     const struct sweep *sweep = space->sweep;
     /* The command line may have a command in place of the sweep file's. */
-    char **words = job_texts_command(space);
+    OWNED_STRINGS words = job_texts_command(space);
     declared_secrets_add(out, sweep);
     declared_secrets_add_command(out, words);
     secrets_add_settings(out, environment, sweep->job.secrets);
-    strings_free(words);
 }
 
 /* The messages and the end of the output are the only texts of a job's own that are recorded. */
@@ -222,11 +221,10 @@ static void add_elsewhere(const struct recording *r, const struct attempt_output
                       file, file, m->name);
     free(file);
     const bool is_regex = m && m->reader == READER_REGEX && !m->file && output->log && r->samples.cut_numbers == 0;
-    char *line = is_regex ? unread_line(m->pattern, output->log) : NULL;
+    OWNED char *line = is_regex ? unread_line(m->pattern, output->log) : NULL;
     if (line)
         buffer_printf(text, "; this line nearly matches: \"%s\"; `meshsweep reread` takes it with a mended expression",
                       line);
-    free(line);
     OWNED char *end =
         m && m->reader == READER_JSON && !m->file && output->log ? log_tail(output->log, TAIL_BYTES) : NULL;
     if (end && strstr(end, "\n{"))

@@ -100,10 +100,9 @@ static bool name_directory(struct orphan *o, const char *root)
 {
     for (int again = 1;; again++) {
         o->directory = attempt_directory_name(o->key_hex, o->number, again);
-        char *job_dir = xasprintf("%s/%s", root, o->directory);
+        OWNED char *job_dir = xasprintf("%s/%s", root, o->directory);
         struct stat status;
         bool begun = was_begun(job_dir, o->started_ms), there = lstat(job_dir, &status) == 0;
-        free(job_dir);
         if (begun || !there)
             return begun;
         free(o->directory);

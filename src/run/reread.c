@@ -159,14 +159,13 @@ static int store_verdict(struct rereading *r, const struct old_attempt *a, const
         (a->outcome.note || (!differ(rec->end.message, a->message) && !differ(rec->end.consequence, a->consequence)));
     if (!a->is_failed || is_same || rec->blame != BLAME_JOB)
         return 0;
-    char *message = rec->failure ? NULL : xasprintf("read again with other readers: it had been %s", a->failure);
+    OWNED char *message = rec->failure ? NULL : xasprintf("read again with other readers: it had been %s", a->failure);
     int rc = db_run(r->request->db,
                     "UPDATE attempt SET state = iif(?2 IS NULL, 'ok', 'failed'), failure = ?2, message = ?3,"
                     " consequence = ?4 WHERE id = ?1",
                     VALUES(sql_int(a->id), sql_text(rec->failure), sql_text(message ? message : rec->end.message),
                            sql_text(rec->failure ? rec->end.consequence : NULL)),
                     e);
-    free(message);
     *changed = true;
     *mended = !rec->failure && a->is_due;
     if (rc == 0 && *mended)
@@ -327,14 +326,13 @@ static int list_attempts(struct rereading *r, int64_t **ids, size_t *count, stru
 static int read_all(void *context, struct renewal *out, struct error *e)
 {
     struct rereading *r = context;
-    int64_t *ids = NULL;
+    OWNED int64_t *ids = NULL;
     size_t count = 0;
     int rc = list_attempts(r, &ids, &count, e);
     if (rc == 0 && count > 0)
         rc = rereading_open(r, e);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = read_again(r, ids[i], out, e);
-    free(ids);
     rereading_close(r);
     return rc;
 }

@@ -230,9 +230,8 @@ static int hold_claims_of_failed(struct runner *r, int64_t *held, struct error *
         struct running_attempt *f = &r->claims.items[r->claims.first + i];
         if (!f->fixtures || fixtures_need(r->starter.fixtures, f->fixtures, false) != FIXTURES_FAILED)
             continue;
-        char *why = fixtures_failure(r->starter.fixtures, f->fixtures);
+        OWNED char *why = fixtures_failure(r->starter.fixtures, f->fixtures);
         int rc = claims_hold(&r->claims, i, why, e);
-        free(why);
         if (rc < 0)
             return -1;
         ++*held;

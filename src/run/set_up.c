@@ -461,7 +461,7 @@ static int open_fixtures(struct runner *r, struct error *e)
 static int open_store(struct runner *r, struct error *e)
 {
     const struct sweep *sweep = r->options->space->sweep;
-    char *places = fixture_texts_order(r->options->space);
+    OWNED char *places = fixture_texts_order(r->options->space);
     const struct attempt_store_options options = {
         .sweep_id = r->options->sweep_id,
         .runner_id = r->runner_id,
@@ -475,7 +475,6 @@ static int open_store(struct runner *r, struct error *e)
         .places = places,
     };
     int rc = attempt_store_create(r->db, &options, &r->store, e);
-    free(places);
     if (rc < 0)
         return -1;
     r->order = (struct store_order){.store = r->store, .unlisted = r->options->unlisted};

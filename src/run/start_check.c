@@ -65,10 +65,9 @@ static int find_program(const struct start_check *c, const char *program, const 
         number = access(path, X_OK) < 0 ? errno : 0;
         return number;
     }
-    char **environment = environment_base(c->environment, job_passing(&c->space->sweep->job));
+    OWNED_STRINGS environment = environment_base(c->environment, job_passing(&c->space->sweep->job));
     OWNED char *found = process_find_program(program, environment, directory, &number);
     bool is_there = found || declares_path(&c->space->sweep->job);
-    strings_free(environment);
     return is_there ? 0 : number;
 }
 
@@ -98,8 +97,7 @@ static int check_here(const struct start_check *c, struct error *e)
 static int check_launcher(const struct start_check *c, struct error *e)
 {
     int number = 0;
-    char *found = process_find_program(c->launcher, c->environment, NULL, &number);
-    free(found);
+    OWNED char *found = process_find_program(c->launcher, c->environment, NULL, &number);
     return found ? 0
                  : error_set(e, ERROR_USAGE, "no job can be started: %s was not found here: %s", c->launcher,
                              strerror(number));

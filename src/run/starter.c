@@ -72,10 +72,9 @@ static char *strings_json(char *const *strings)
 
 static char *public_command(const struct secrets *secrets, char *const *command)
 {
-    char **words = secrets_redact_words(secrets, command);
+    OWNED_STRINGS words = secrets_redact_words(secrets, command);
     /* Also what only JSON's escapes make of a known value. */
     char *json = strings_json(words), *public = secrets_redact_values(secrets, json);
-    strings_free(words);
     free(json);
     return public;
 }
@@ -111,16 +110,12 @@ static char **environment_of(const struct starter *s, const struct running_attem
 {
     char *const *declared = texts->environment;
     char **own = own_settings(f, &f->job), **devices = device_settings(f, s->base_environment);
-    char **ports = rendezvous_settings(rendezvous_port(f->claim.attempt_id), s->base_environment, declared);
-    char **shared = f->fixtures ? fixtures_settings(s->fixtures, f->fixtures, s->space->fixture_count) : NULL;
-    char **base = environment_with(s->base_environment, devices, shared);
-    char **given = environment_with(base, NULL, ports);
+    OWNED_STRINGS ports = rendezvous_settings(rendezvous_port(f->claim.attempt_id), s->base_environment, declared);
+    OWNED_STRINGS shared = f->fixtures ? fixtures_settings(s->fixtures, f->fixtures, s->space->fixture_count) : NULL;
+    OWNED_STRINGS base = environment_with(s->base_environment, devices, shared);
+    OWNED_STRINGS given = environment_with(base, NULL, ports);
     environment_drop(given, texts->unset);
     char **environment = environment_with(given, declared, own);
-    strings_free(shared);
-    strings_free(base);
-    strings_free(given);
-    strings_free(ports);
     strings_free(devices);
     strings_free(own);
     return environment;
@@ -131,9 +126,8 @@ static char *shown_environment(const struct starter *s, const struct launch_text
 {
     OWNED char *directory = texts->directory ? path_absolute(texts->directory) : NULL;
     char *own[] = {directory ? xasprintf("PWD=%s", directory) : NULL, NULL};
-    char **shown = environment_with(NULL, texts->environment, own);
+    OWNED_STRINGS shown = environment_with(NULL, texts->environment, own);
     char *json = environment_declared_json(shown, s->space->sweep->job.secrets);
-    strings_free(shown);
     free(own[0]);
     return redacted(s->secrets, json);
 }
@@ -175,7 +169,7 @@ static void start_process(struct starter *s, struct running_attempt *f, const st
                           const char *not_prepared)
 {
     const struct job_details *job = &f->job;
-    char **environment = environment_of(s, f, texts);
+    OWNED_STRINGS environment = environment_of(s, f, texts);
     char **command = bound(f, texts->command);
     const struct launch launch = {
         .attempt = f->claim.attempt_id,
@@ -192,17 +186,15 @@ static void start_process(struct starter *s, struct running_attempt *f, const st
         .grace_ms = s->space->sweep->job.grace_ms,
     };
     /* Before the job can change them. */
-    char *scripts = scripts_json(s->scripts, texts->command, texts->directory, f->job_dir);
+    OWNED char *scripts = scripts_json(s->scripts, texts->command, texts->directory, f->job_dir);
     const struct location where = s->executor->methods->start(s->executor, &launch, f);
     f->start = describe_start(s, f, texts, &where);
     /* Names of files are no names of secrets. */
     f->start.scripts_json = scripts ? secrets_redact_values(s->secrets, scripts) : NULL;
-    free(scripts);
     f->start.given = job->given ? xstrdup(job->given) : NULL;
     f->start.devices = f->devices ? xstrdup(f->devices) : NULL;
     f->start.fixtures = f->fixtures ? fixtures_starts(s->fixtures, f->fixtures) : NULL;
     free(command);
-    strings_free(environment);
 }
 
 char *attempt_directory_name(const char *key_hex, int64_t number, int again)

@@ -73,8 +73,7 @@ static char *release_path(const char *directory)
 bool waits_release_asked(const char *directory)
 {
     OWNED char *path = release_path(directory);
-    bool asked = unlink(path) == 0;
-    return asked;
+    return unlink(path) == 0;
 }
 
 int waits_ask_release(const char *directory, struct error *e)

@@ -273,14 +273,13 @@ static int64_t rested_at(struct watched *w, int64_t from_ms, int64_t share)
 
 static int show_page(struct watched *w, struct server *server, int64_t committed, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     const bool early = w->page_at_ms > clock_monotonic_ms();
     int rc = html_follow_begin(w->db, &w->follower, e) < 0 ? -1 : make_page(w, &text, e);
     if (rc == 0) {
         w->committed = w->rows_committed = committed;
         server_show(server, &text);
     }
-    buffer_free(&text);
     w->early = early;
     w->page_at_ms = rested_at(w, w->page_at_ms, PAGES_SHARE);
     return rc;

@@ -221,10 +221,9 @@ static enum MHD_Result answer_changes(struct server *s, struct MHD_Connection *c
     bool recent = since == s->page.version - 1;
     if (recent && s->recent)
         return answer_kept(s, c, s->recent);
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     live_page_add_changes(&s->page, since, &text);
     struct MHD_Response *r = text_response(s, text.data, text.length, "application/json", NOTHING_ALLOWED);
-    buffer_free(&text);
     if (!recent)
         return answer(s, c, MHD_HTTP_OK, r);
     s->recent = r;

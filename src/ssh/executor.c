@@ -192,7 +192,7 @@ static void link_connect(struct ssh_executor *x, struct link *l)
     ssh_host_script_add(&place, &text);
     if (l->input >= 0)
         (void)!write(l->input, text.data, text.length); /* what does not fit ends in a connection that fails */
-    char **words = words_of(x, l, script, l->base, "yes");
+    OWNED_STRINGS words = words_of(x, l, script, l->base, "yes");
     const struct launch launch = {.attempt = FIRST_LINK + (l - x->links),
                                   .argv = words,
                                   .environment = x->options.environment,
@@ -201,7 +201,6 @@ static void link_connect(struct ssh_executor *x, struct link *l)
     l->is = LINK_CONNECTING;
     l->since_ms = clock_monotonic_ms();
     x->local->methods->start(x->local, &launch, NULL);
-    strings_free(words);
 }
 
 /* The last line that has something in it. */
@@ -229,10 +228,9 @@ static void link_look(struct ssh_executor *x, struct link *l)
         l->is = LINK_UP;
         l->shared = strstr(text, "meshsweep:shared\n");
         l->delay_ms = 0;
-        char *what = l->told ? xasprintf("host %s answers again", l->host->name) : NULL;
+        OWNED char *what = l->told ? xasprintf("host %s answers again", l->host->name) : NULL;
         tell_of_host(x, l, what);
         l->told = false;
-        free(what);
     } else if (clock_monotonic_ms() - l->since_ms > CONNECT_MS + hold_ms(x)) {
         x->local->methods->stop(x->local, FIRST_LINK + (l - x->links));
     }
@@ -250,10 +248,9 @@ static bool has_host(const char *hosts, const char *name)
 static void link_ended(struct ssh_executor *x, struct link *l)
 {
     const bool was_up = l->is == LINK_UP;
-    char *text = link_log(l);
+    OWNED char *text = link_log(l);
     snprintf(l->said, sizeof l->said, "ssh ended");
     read_last_line(text, l->said);
-    free(text);
     l->is = LINK_DOWN;
     l->lost_ms = was_up ? clock_monotonic_ms() : l->lost_ms;
     l->delay_ms = l->delay_ms == 0 ? 1000 : 2 * l->delay_ms < DELAY_MOST_MS ? 2 * l->delay_ms : DELAY_MOST_MS;
@@ -304,7 +301,7 @@ static struct location start(struct executor *base, const struct launch *launch,
     struct launch here = *launch;
     struct attempt_files files;
     j.input = make_pipe(j.base);
-    char **words = words_of(x, l, "exec \"$@\" <\"$0\" 2>\"$0.back\"", j.base, "no");
+    OWNED_STRINGS words = words_of(x, l, "exec \"$@\" <\"$0\" 2>\"$0.back\"", j.base, "no");
     here.argv = words;
     here.environment = x->options.environment;
     here.directory = NULL;
@@ -318,7 +315,6 @@ static struct location start(struct executor *base, const struct launch *launch,
         send_rest(&j);
     }
     *array_add(x->jobs, x->job_count) = j;
-    strings_free(words);
     return where;
 }
 
@@ -339,13 +335,11 @@ static void add_metrics(const struct remote_job *j, const char *path, const stru
 /* Reads what its ssh has brought since the last time. */
 static void read_back(struct remote_job *j, struct buffer *metrics)
 {
-    struct buffer text = BUFFER_INIT;
-    char *path = xasprintf("%s.back", j->base);
+    OWNED_BUFFER text = BUFFER_INIT;
+    OWNED char *path = xasprintf("%s.back", j->base);
     if (file_read(path, REPORT_BYTES_MOST, &text, NULL) == 0 && (int64_t)text.length > j->read_bytes)
         j->read_bytes += (int64_t)ssh_report_read(text.data + j->read_bytes, text.length - (size_t)j->read_bytes,
                                                   &j->report, metrics);
-    buffer_free(&text);
-    free(path);
     j->read_ms = clock_monotonic_ms();
 }
 
@@ -423,7 +417,7 @@ static void forget(struct ssh_executor *x, struct remote_job *j)
 /* Fills `o`; true: it may be told. */
 static bool job_ended(struct ssh_executor *x, struct remote_job *j, struct outcome *o)
 {
-    struct buffer metrics = BUFFER_INIT;
+    OWNED_BUFFER metrics = BUFFER_INIT;
     const bool by_itself = o->ending == ENDING_EXITED || o->ending == ENDING_SIGNALED || j->dropped;
     read_back(j, &metrics);
     if (metrics.length) {
@@ -431,7 +425,6 @@ static bool job_ended(struct ssh_executor *x, struct remote_job *j, struct outco
         if (!o->metrics_path)
             o->metrics_path = xasprintf("%s/metrics.jsonl", j->job_dir);
     }
-    buffer_free(&metrics);
     o->host_oom = o->has_usage = o->core_dumped = false;
     o->usage = (struct rusage){0};
     o->leftover_count = 0;
@@ -705,10 +698,10 @@ static int await_ends_of_others(struct ssh_executor *x, struct error *e)
         if (l->is == LINK_UP)
             continue;
         const bool may_run = access(l->mark, F_OK) == 0;
-        char *what = xasprintf("host %s does not answer: %s; it gets no jobs until it does%s", l->host->name, l->said,
-                               may_run ? ", and what an earlier run left on it is given time to end" : "");
+        OWNED char *what =
+            xasprintf("host %s does not answer: %s; it gets no jobs until it does%s", l->host->name, l->said,
+                      may_run ? ", and what an earlier run left on it is given time to end" : "");
         tell_of_host(x, l, what);
-        free(what);
         until_ms = may_run ? clock_monotonic_ms() + hold_ms(x) : until_ms;
     }
     if (until_ms && wait_for_links(x, until_ms, e) < 0)
@@ -742,11 +735,10 @@ static int begin_sessions(struct ssh_executor *x, struct error *e)
     struct executor_options here = x->options;
     const struct local_proxy proxy = {.name = "ssh", .terminate = terminate, .context = x};
     char hex[HASH_HEX_BYTES];
-    char *root = path_absolute(x->options.directory);
+    OWNED char *root = path_absolute(x->options.directory);
     const struct hash128 hash = hash_bytes(here.token_prefix, strcspn(here.token_prefix, ":"));
     x->here = path_absolute(".");
     x->probe = xasprintf("%s/.ssh-probe", root);
-    free(root);
     if (ssh_hosts_read(here.sweep, &x->hosts, e) < 0 || make_directory(x, here.token_prefix, e) < 0 ||
         file_make_directories(here.directory, e) < 0 ||
         file_write_atomic(x->probe, here.token_prefix, strlen(here.token_prefix), e) < 0)

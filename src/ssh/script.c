@@ -83,7 +83,7 @@ static bool is_left_out(const char *setting, char *const *declared)
 /* Adds what the host gives, then what the job was given here, so that the user has the last word. */
 static void add_environment(const struct ssh_job *job, const char *here, const char *there, struct buffer *b)
 {
-    char **settings = strings_copy(job->launch->environment);
+    OWNED_STRINGS settings = strings_copy(job->launch->environment);
     strings_replace(settings, here, there);
     buffer_add_text(b, "give\n");
     for (size_t i = 0; settings[i]; i++) {
@@ -100,7 +100,6 @@ static void add_environment(const struct ssh_job *job, const char *here, const c
             buffer_add_text(b, ":\"$PATH\"\n");
         }
     }
-    strings_free(settings);
 }
 
 /* --- its files --- */
@@ -121,7 +120,7 @@ static void add_preparation(const struct ssh_job *job, const char *there, struct
 
 static void add_command(char *const *argv, const char *here, const char *there, struct buffer *b)
 {
-    char **words = strings_copy(argv);
+    OWNED_STRINGS words = strings_copy(argv);
     strings_replace(words, here, there);
     /* A session of its own, by which all of it is found again. */
     buffer_add_text(b, "set --");
@@ -130,7 +129,6 @@ static void add_command(char *const *argv, const char *here, const char *there, 
         shell_add_word(b, *p);
     }
     buffer_add_text(b, "\n! command -v setsid >/dev/null || set -- setsid \"$@\"\nexec \"$@\" </dev/null 2>&1\n");
-    strings_free(words);
 }
 
 void ssh_job_script_add(const struct ssh_place *p, const struct ssh_job *job, struct buffer *out)

@@ -141,10 +141,9 @@ int attempt_store_create(struct db *db, const struct attempt_store_options *opti
     s->options = *options;
     for (int i = 0; i < STATEMENT_COUNT; i++) {
         const char *narrow = options->only_selected ? selected_statements[i] : NULL;
-        char *placed = i == NEXT_PENDING && options->places ? next_by_place(options) : NULL;
+        OWNED char *placed = i == NEXT_PENDING && options->places ? next_by_place(options) : NULL;
         const char *sql = placed ? placed : narrow ? narrow : statements[i];
         int rc = db_prepare(db, sql, &s->statements[i], e);
-        free(placed);
         if (rc < 0) {
             attempt_store_free(s);
             return -1;

@@ -36,7 +36,7 @@ int change_record(struct db *db, const char *kind, const char *why, const char *
 
 int note_record(struct db *db, const struct note_row *note, struct error *e)
 {
-    char *who = author();
+    OWNED char *who = author();
     /* The later of two notes in one millisecond stands: the clock may have been set back, too. */
     int rc = db_run(db,
                     "INSERT INTO note (job_id, attempt_id, kind, text, at, who) VALUES (?1, ?2, ?3, ?4,"
@@ -44,7 +44,6 @@ int note_record(struct db *db, const struct note_row *note, struct error *e)
                     VALUES(sql_int(note->job_id), sql_positive(note->attempt_id), sql_text(note->kind),
                            sql_text(note->text), sql_int(clock_wall_ms()), sql_text(who)),
                     e);
-    free(who);
     if (rc == 0)
         rc = db_run(db, "CREATE TEMP TABLE noted_job AS SELECT ?1 AS id", VALUES(sql_int(note->job_id)), e);
     if (rc == 0)
@@ -178,7 +177,7 @@ static const char find_former_specs[] =
 
 static int check_stands(struct db *db, int64_t id, struct error *e)
 {
-    char *why = NULL;
+    OWNED char *why = NULL;
     if (db_exec(db, "CREATE TEMP TABLE former_spec (kind, json, id, PRIMARY KEY (kind, json)) WITHOUT ROWID", e) < 0 ||
         db_run(db, list_former_specs, VALUES(sql_int(id)), e) < 0 || db_exec(db, find_former_specs, e) < 0 ||
         db_query_text(db, why_not, VALUES(sql_int(id)), &why, e) < 0)
@@ -186,7 +185,6 @@ static int check_stands(struct db *db, int64_t id, struct error *e)
     if (!why)
         return 0;
     error_set(e, ERROR_USAGE, "change %lld cannot be undone: %s; nothing was changed", (long long)id, why);
-    free(why);
     return -1;
 }
 

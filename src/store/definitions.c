@@ -86,8 +86,7 @@ static struct hash128 hash_columns(const struct sql_value columns[COLUMN_COUNT])
     OWNED_BUFFER all = BUFFER_INIT;
     for (int i = 0; i < COLUMN_COUNT; i++)
         hash_column(&columns[i], &all);
-    struct hash128 hash = hash_bytes(all.data, all.length);
-    return hash;
+    return hash_bytes(all.data, all.length);
 }
 
 static int find_or_insert(struct db *db, const struct sql_value c[COLUMN_COUNT], int64_t *id, struct error *e)
@@ -140,7 +139,7 @@ static int record(struct db *db, const struct sweep *s, const struct metric *m, 
     if (m->reader != READER_EXPRESSION)
         buffer_printf(readers, "%s %s %s\n", m->name, m->unit ? m->unit : "", buffer_text(&reading));
     list_columns(s, m, reading.length ? buffer_text(&reading) : NULL, c);
-    char *unit;
+    OWNED char *unit = NULL;
     int rc = keep_unit(db, m, c, &unit, e);
     if (rc == 0)
         rc = find_or_insert(db, c, &id, e);
@@ -155,7 +154,6 @@ static int record(struct db *db, const struct sweep *s, const struct metric *m, 
                    e);
     if (rc == 0 && before != id)
         string_list_add(changed, xstrdup(m->name));
-    free(unit);
     return rc;
 }
 
@@ -177,13 +175,12 @@ static int record_all(struct db *db, const struct sweep *sweep, struct buffer *r
 
 int definitions_record(struct db *db, const struct sweep *sweep, struct string_list *changed, struct error *e)
 {
-    struct buffer readers = BUFFER_INIT;
+    OWNED_BUFFER readers = BUFFER_INIT;
     char hex[HASH_HEX_BYTES];
     int rc = record_all(db, sweep, &readers, changed, e);
     for (size_t i = 0; i < sweep->failure_count; i++)
         buffer_printf(&readers, "%s %s\n", sweep->failures[i].class_name, sweep->failures[i].pattern);
     const struct hash128 hash = hash_bytes(buffer_text(&readers), readers.length);
-    buffer_free(&readers);
     return rc < 0 ? rc
                   : db_run(db, "INSERT OR REPLACE INTO meta VALUES ('readers', ?)",
                            VALUES(sql_text(hash_hex(&hash, hex))), e);

@@ -79,7 +79,7 @@ static int requeue_where(struct db *db, const struct requeue_request *r, const s
 {
     const struct job_transition t = job_transition(c->state, JOB_REOPEN);
     assert(t.next && t.action == JOB_CLEAR_FAILURE);
-    char *sql =
+    OWNED char *sql =
         xasprintf("UPDATE job SET state = ?4, failure = NULL, due = NULL WHERE sweep_id = ?1 AND state = '%s' AND %s%s",
                   job_state_names[c->state], c->sql,
                   r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "");
@@ -88,7 +88,6 @@ static int requeue_where(struct db *db, const struct requeue_request *r, const s
                VALUES(sql_int(r->sweep_id), sql_text(c->text), sql_int(c->number), sql_text(job_state_names[t.next])),
                e);
     *count += db_changes(db);
-    free(sql);
     return rc;
 }
 
@@ -210,14 +209,12 @@ int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_s
 
 int jobs_choose_representatives(struct db *db, const char *table, struct error *e)
 {
-    char *sql =
+    OWNED char *sql =
         xasprintf("UPDATE job SET attempt_id = CASE WHEN state = 'ok' AND (SELECT count(*) FROM attempt"
                   " WHERE job_id = job.id) > 1 THEN coalesce(" REPRESENTATIVE_SQL(
                       "job.id", "(SELECT objective FROM sweep WHERE id = job.sweep_id)") ", attempt_id)"
                                                                                          " ELSE attempt_id END WHERE "
                                                                                          "id IN (SELECT id FROM %s)",
                   table);
-    int rc = db_exec(db, sql, e);
-    free(sql);
-    return rc;
+    return db_exec(db, sql, e);
 }

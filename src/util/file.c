@@ -305,14 +305,11 @@ char *path_absolute(const char *path)
     if (whole)
         return whole;
     const char *slash = strrchr(path, '/');
-    char *parent = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
-    char *resolved = realpath(parent, NULL);
-    free(parent);
+    OWNED char *parent = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+    OWNED char *resolved = realpath(parent, NULL);
     if (!resolved)
         return xstrdup(path);
-    char *out = xasprintf("%s/%s", strcmp(resolved, "/") ? resolved : "", path_name(path));
-    free(resolved);
-    return out;
+    return xasprintf("%s/%s", strcmp(resolved, "/") ? resolved : "", path_name(path));
 }
 
 bool path_is_same(const char *a, const char *b)
@@ -321,8 +318,7 @@ bool path_is_same(const char *a, const char *b)
     if (stat(a, &of_a) == 0 && stat(b, &of_b) == 0)
         return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
     OWNED char *whole_a = path_absolute(a), *whole_b = path_absolute(b);
-    bool same = strcmp(whole_a, whole_b) == 0;
-    return same;
+    return strcmp(whole_a, whole_b) == 0;
 }
 
 bool path_is_within(const char *path, const char *directory)

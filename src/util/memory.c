@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <cjson/cJSON.h>
+
 void out_of_memory(void)
 {
     static const char text[] = "meshsweep: out of memory\n";
@@ -100,4 +102,14 @@ void strings_free(char **strings)
     for (char **s = strings; s && *s; s++)
         free(*s);
     free(strings);
+}
+
+void strings_release(char ***at)
+{
+    strings_free(*at);
+}
+
+void json_release(struct cJSON **at)
+{
+    cJSON_Delete(*at);
 }

@@ -39,3 +39,11 @@ void block_release(void *at); /* a pointer */
 
 /* Releases a NULL-terminated array of texts, and the texts. NULL is fine. */
 void strings_free(char **strings);
+/* A local one, which is released where its scope ends: `OWNED_STRINGS words = …;` */
+#define OWNED_STRINGS __attribute__((cleanup(strings_release))) char **
+void strings_release(char ***at);
+
+/* A JSON value, likewise: `OWNED_JSON *document = NULL;` */
+#define OWNED_JSON __attribute__((cleanup(json_release))) struct cJSON
+struct cJSON;
+void json_release(struct cJSON **at);
