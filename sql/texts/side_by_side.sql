@@ -6,7 +6,7 @@ figure AS MATERIALIZED (
     FROM json_each(?1, '$.figures') AS f, json_each(f.value) AS s WHERE s.key IN ('first', 'second')),
 side (n, side, text) AS MATERIALIZED (
     SELECT n, side, iif(runs = 0, 'none', say('%r', value) || iif(runs > 1, say(' (%d runs', runs), '')
-        || iif(low IS NULL, '', say('%s%r to %r', iif(runs > 1, ', 95 % ', ' (95 % of its samples '), low, high))
+        || iif(low IS NULL, '', say('%s%r to %r', iif(runs > 1, ', 95 % ', ' (95 % by its samples '), low, high))
         || iif(runs > 1 OR low IS NOT NULL, ')', '')) FROM figure),
 jobs (side, text) AS (
     SELECT key, iif(json_array_length(value) = 1, say('job %d', value ->> 0),

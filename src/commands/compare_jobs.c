@@ -90,7 +90,7 @@ static struct figure *figure_of(struct two_sides *p, const struct stmt *s)
     return last;
 }
 
-/* 95 %, by Student's t; for one run from its samples, if they are independent. */
+/* 95 %, by Student's t; for one run from its samples, if they are independent and the value is their middle. */
 static void sum_up(struct side_runs *r)
 {
     double squares = 0;
@@ -120,7 +120,8 @@ static void sum_up(struct side_runs *r)
 static int read_figures(struct two_sides *p, const char *first, const char *second, struct error *e)
 {
     static const char sql[] =
-        "SELECT s.name, d.unit, d.better, side.place, s.value, s.stddev, s.count"
+        "SELECT s.name, d.unit, d.better, side.place, s.value,"
+        " iif(coalesce(d.take, 'median') IN ('mean', 'median'), s.stddev, NULL), s.count"
         " FROM (SELECT 0 AS place, value AS job FROM json_each(?1) UNION ALL SELECT 1, value FROM json_each(?2)) AS "
         "side"
         " JOIN job AS j ON j.id = side.job JOIN attempt AS a ON a.job_id = j.id JOIN summary AS s ON s.attempt_id = "

@@ -360,6 +360,19 @@ logs: equal'
     expect_said only_stdout_contains 0 'logs: there is no log of job 1, or it has more than 16 MiB' compare 1 2
 }
 
+# Samples of one run say how sure their middle is, not their last one.
+compare_jobs__one_run__interval_of_the_middle_only()
+{
+    small_sweep sweep.toml
+    printf 'for i in 9 7 %s; do echo "score: $i"; done\n' '$2' >job.sh
+    sed -i 's/^regex.*/&\ntake = "last"/' sweep.toml
+    expect_run only_stdout 0 run --progress none
+    expect_said only_stdout_contains 0 '  score: 10 | 20, ratio 2' compare 1 2
+    sed -i 's/"last"/"mean"/' sweep.toml
+    expect_run only_status 0 run --progress none
+    expect_said only_stdout_contains 0 '  score: 8.66667 (95 % by its samples ' compare 1 2
+}
+
 compare_jobs__conditions__sets_of_jobs()
 {
     two_runs
