@@ -149,14 +149,23 @@ static const char *skip_thousands(const char *line, const char *number, const ch
     return p;
 }
 
+/* Past ",5" of "1234,5", a decimal comma, unless they may be columns. */
+static const char *skip_decimals(const char *line, const char *number, const char *p, const char *end)
+{
+    const char *after = p < end && *p == ',' ? skip_digits(p + 1, end) : p;
+    const bool is_column = number == line || number[-1] == ',' || (after < end && *after == ',');
+    return is_column || after <= p + 1 ? p : after;
+}
+
 /* Returns where the number ends that begins with the digits from `number` to `at`: `at`, or past "e-05", ".5",
- * ",234". */
+ * ",234", ",5". */
 static const char *end_of_number(const char *line, const char *number, const char *at, const char *end)
 {
     const char *p = skip_digits(at, end);
     if (skip_digits(number, p) == p) {
         p = skip_thousands(line, number, p, end);
-        p = p < end && *p == '.' && skip_digits(p + 1, end) > p + 1 ? skip_digits(p + 1, end) : p;
+        p = p < end && *p == '.' && skip_digits(p + 1, end) > p + 1 ? skip_digits(p + 1, end)
+                                                                    : skip_decimals(line, number, p, end);
     }
     if (end - p > 2 && strchr("eE", *p) && strchr("+-", p[1]))
         p = skip_digits(p + 2, end) > p + 2 ? skip_digits(p + 2, end) : p;

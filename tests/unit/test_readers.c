@@ -118,7 +118,9 @@ TEST(readers__part_of_a_number__no_sample_and_told)
         {"time ([0-9]+)[.]", "time 118.61ms", NULL},
         {"time ([0-9]+)", "time 118.", NULL},
         {"time ([0-9]+)", "time 118, loss 3", NULL},
-        {"time ([0-9]+)", "time 118,20 of 30", NULL},
+        {"time ([0-9]+)", "time 118,20 of 30", "speed: 118 of 118,20"}, /* a decimal comma */
+        {"time ([0-9]+)", "time 1185,2 ms", "speed: 1185 of 1185,2"},
+        {"time ([0-9]+)", "time 1,2,3", NULL},
         {"time ([0-9]+)", "time 118e of 3", NULL},
         {"layer0*([0-9]+)", "layer0012", NULL},
         {"time ([0-9]+)", "time 0x1F", "speed: 0 of 0x1F"},
