@@ -185,6 +185,28 @@ static bool has_metric(const struct log_readers *l, const char *name)
     return false;
 }
 
+/* A profile that reads losses alone is not the program's where a line surely tells how fast it is. */
+static void prefer_speed(const struct buffer *log, struct log_readers *l)
+{
+    const struct toml_node *objectives = known("log", "objectives");
+    struct log_readers lines = {.path = l->path};
+    bool profile_tells = false, line_tells = false;
+    proposals_from_log(buffer_text(log), log->length, &lines.proposals);
+    for (const struct toml_node *o = objectives->children; !strstr(o->text, "loss"); o++) {
+        const char *name = o->text + strlen("max:");
+        profile_tells |= has_metric(l, name);
+        for (size_t i = 0; i < lines.proposals.count && has_metric(&lines, name); i++)
+            line_tells |= strcmp(lines.proposals.items[i].metric, name) == 0 &&
+                          lines.proposals.items[i].confidence == PROPOSAL_SURE;
+    }
+    if (profile_tells || !line_tells) {
+        log_readers_free(&lines);
+        return;
+    }
+    log_readers_free(l);
+    *l = lines;
+}
+
 struct csv_columns {
     char **names;
     struct buffer *numbers;
@@ -261,10 +283,17 @@ int log_readers_find(const char *path, struct log_readers *out, struct error *e)
     int rc = file_read(path, LOG_BYTES_MOST, &log, e);
     if (rc < 0 && strstr(e->text, "larger than"))
         error_set(e, ERROR_USAGE, "%s is larger than 64 MiB; give its begin: head -c 64M %s >short.log", path, path);
+    if (rc == 0 && (strncmp(buffer_text(&log), "\xff\xfe", 2) == 0 || strncmp(buffer_text(&log), "\xfe\xff", 2) == 0))
+        rc = error_set(e, ERROR_USAGE,
+                       "%s is in UTF-16, in which no job's output is read; give it in UTF-8: iconv -f "
+                       "UTF-16 -t UTF-8 %s >plain.log",
+                       path, path);
     if (rc == 0)
         find_columns(path, &out->proposals);
     if (rc == 0 && out->proposals.count == 0)
         find_profile(path, PROFILE_METRICS_LEAST, out);
+    if (rc == 0 && out->profile)
+        prefer_speed(&log, out);
     if (rc == 0 && !out->profile && out->proposals.count == 0)
         proposals_of_program(buffer_text(&log), log.length, &out->proposals);
     if (rc == 0 && !out->profile && out->proposals.count == 0)
@@ -367,7 +396,11 @@ void log_readers_add_toml(const struct log_readers *l, const char *other, struct
                       l->profile);
     for (size_t i = 0; i < l->proposals.count; i++)
         add_proposal(out, l, &l->proposals.items[i]);
-    if (!l->profile && l->proposals.count == 0)
+    if (l->proposals.has_decimal_commas)
+        buffer_printf(out,
+                      "\n# not read: numbers of %s with decimal commas; have it print points, perhaps with LC_ALL=C\n",
+                      l->path);
+    else if (!l->profile && l->proposals.count == 0)
         buffer_printf(out,
                       "# Nothing in %s looks like a step time, throughput, memory or loss. To read a number, give a\n# "
                       "pattern whose first group matches it:\n# [job.metrics.throughput]\n# regex = 'samples/s: "

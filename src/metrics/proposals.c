@@ -12,6 +12,7 @@
 #include "toml/known.h"
 #include "util/buffer.h"
 #include "util/memory.h"
+#include "util/parse.h"
 
 /* A number in a line and what stands around it; all within the line. */
 struct log_field {
@@ -154,6 +155,14 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || strchr("_/().-", c) != NULL;
 }
 
+/* Returns the length of the "nan" or "inf" that stands in a number's place; 0: none. */
+static size_t no_number(const char *text, const char *at, const char *end)
+{
+    const bool is = end - at >= 3 && (strncasecmp(at, "nan", 3) == 0 || strncasecmp(at, "inf", 3) == 0) &&
+                    (at == text || !is_name_char(at[-1]) || at[-1] == '-') && (end - at == 3 || !is_name_char(at[3]));
+    return is ? 3 : 0;
+}
+
 /* The name before `at`: words with single blanks between them, of which none begins with a digit. */
 static void find_name(const char *line, const char *at, struct log_field *f)
 {
@@ -172,6 +181,8 @@ static void find_name(const char *line, const char *at, struct log_field *f)
         if (word == p || isdigit((unsigned char)*word) || *word == '(' || *word == '-' || *word == '/')
             begin = *word == '(' && word < p ? word : begin;
         if (word == p || isdigit((unsigned char)*word) || *word == '-' || *word == '/')
+            break;
+        if (no_number(line, word, p))
             break;
         /* The unit of the number before. */
         if (word - 1 > line && word[-1] == ' ' && isdigit((unsigned char)word[-2]) && is_any_unit(word, p))
@@ -271,7 +282,14 @@ static double number_of(const struct log_field *f)
     return strtod(text, NULL);
 }
 
+static bool has_comma(const struct log_field *f)
+{
+    return memchr(f->number, ',', (size_t)(f->number_end - f->number)) != NULL;
+}
+
 /* --- regular expressions --- */
+
+#define WITH_COMMAS "([0-9.,]+)"
 
 static void add_escaped(struct buffer *out, const char *text, const char *end)
 {
@@ -315,8 +333,7 @@ static char *regex_of(const char *line, const struct log_field *f, const struct 
     } else if (f->name < f->name_end && isalnum((unsigned char)*f->name))
         buffer_add_text(&b, "\\b");
     add_escaped(&b, f->name, f->number);
-    bool thousands = memchr(f->number, ',', (size_t)(f->number_end - f->number)) != NULL;
-    buffer_add_text(&b, thousands                        ? "([0-9.,]+)"
+    buffer_add_text(&b, has_comma(f)                     ? WITH_COMMAS
                         : strcmp(k->metric, "loss") == 0 ? "([-+0-9.eEnaif]+)"
                         : k->positive                    ? "([0-9.]+)"
                                                          : "([0-9.eE+-]+)");
@@ -450,7 +467,7 @@ static struct proposal *proposal_for(struct proposal_list *l, const char *metric
 static uint32_t head_of(const char *line, const struct log_field *f)
 {
     uint32_t hash = 2166136261U; /* FNV-1a */
-    for (const char *p = line; p < f->name; p++)
+    for (const char *p = line; (p += no_number(line, p, f->name)) < f->name; p++)
         if (isalpha((unsigned char)*p))
             hash = (hash ^ (uint32_t)tolower((unsigned char)*p)) * 16777619U;
     return hash;
@@ -517,9 +534,13 @@ static void add_field(struct proposal_list *l, const char *line, const struct lo
         k = kind_named("epoch_time");
         confidence = PROPOSAL_LIKELY;
     }
-    double value = number_of(f);
+    double value = number_of(f), written;
     if (!k || (k->positive && value < 0))
         return;
+    if (has_comma(f) && !parse_number(f->number, (size_t)(f->number_end - f->number), &written)) {
+        l->has_decimal_commas = true;
+        return;
+    }
     OWNED char *regex = regex_of(line, f, k);
     regex = l->has_tabs ? with_tabs(regex) : regex;
     struct proposal *p = proposal_for(l, k->metric, regex);
@@ -598,17 +619,29 @@ static bool is_of_one_place(const struct proposal *p, size_t of_ten)
     return p->head_count == 1;
 }
 
-/* A clock is left out, unless few lines say so. Lines that name different things are no samples of one. */
+/* Returns whether another proposal differs in the unit alone: "took 980ms", "took 1.02s", of which each has some. */
+static bool has_other_unit(const struct proposal_list *l, const struct proposal *p)
+{
+    const size_t same = (size_t)(strchr(strstr(p->regex, "(["), ')') - p->regex);
+    for (const struct proposal *o = l->items; o < l->items + l->count; o++)
+        if (!p->has_prefix && !o->has_prefix && strncmp(o->regex, p->regex, same) == 0 && strcmp(o->unit, p->unit) != 0)
+            return true;
+    return false;
+}
+
+/* A clock is left out, unless few lines say so, and "1,234" where "1234,5" says that it may be 1.234. Lines that name
+ * different things are no samples of one. */
 static void judge(struct proposal_list *l)
 {
     size_t kept = 0;
+    for (struct proposal *p = l->items; p < l->items + l->count; p++) {
+        p->is_mixed = !is_of_one_place(p, 5);
+        if (p->lines < 2 || is_clock(p) || !is_of_one_place(p, 8) || has_other_unit(l, p))
+            p->confidence = PROPOSAL_LIKELY;
+    }
     for (size_t i = 0; i < l->count; i++) {
         struct proposal p = l->items[i];
-        const bool clock = is_clock(&p);
-        p.is_mixed = !is_of_one_place(&p, 5);
-        if (p.lines < 2 || clock || !is_of_one_place(&p, 8))
-            p.confidence = PROPOSAL_LIKELY;
-        if (clock && p.lines > 4)
+        if ((is_clock(&p) && p.lines > 4) || (l->has_decimal_commas && strstr(p.regex, WITH_COMMAS)))
             free_proposal(&p);
         else
             l->items[kept++] = p;

@@ -45,8 +45,9 @@ struct proposal {
 struct proposal_list {
     struct proposal *items; /* by metric, the best of each first */
     size_t count;
-    bool has_tabs;         /* in the log */
-    const char *objective; /* of the program; NULL: its first metric */
+    bool has_tabs;           /* in the log */
+    bool has_decimal_commas; /* in the log: "1234,5" or "0,25" */
+    const char *objective;   /* of the program; NULL: its first metric */
 };
 
 #define PROPOSALS_MOST 64 /* different ones that are followed; more of a log are not reported */

@@ -107,6 +107,8 @@ better = "max"'
     expect_stdout_contains '# or, on 1 line: 693.53; regex = ' '[job.metrics.step_time]'
     printf 'hello\n10:00:00 nothing to see, 3 files\n' >empty.log
     expect_said only_stdout_contains 0 '# Nothing in empty.log looks like' init --from-log empty.log
+    printf '\xff\xfel\0o\0s\0s\0' >wide.log
+    expect_said only_stderr_contains 2 'iconv -f UTF-16 -t UTF-8 wide.log' init --from-log wide.log
     head -c 100000 /dev/urandom >noise.log
     expect_run only_stdout 0 init --from-log noise.log
 }
