@@ -25,12 +25,8 @@ struct dsat_trial {
                               * was */
     size_t parent;           /* index into dsat.trials; NONE: first of its lineage */
     double low, high, micro_batch;
-    int rung;                  /* of dsat-asha */
-    bool started, known, told; /* an outcome that is known is told only in its turn */
-    bool failed;               /* once told */
-    double objective;          /* NAN until told, and for failures */
-    double outcome;            /* once known: its objective */
-    size_t sequence;           /* among started trials, from 0 */
+    int rung;        /* of dsat-asha */
+    size_t sequence; /* among started trials, from 0; NONE: it has not started */
 };
 
 struct dsat {
@@ -53,6 +49,23 @@ static size_t draw_family(const struct search *s, const struct dsat *d, uint64_t
     return families_draw(s, stages[search_draw(s, stream, 0, count)], stream, 1);
 }
 
+/* An outcome that is known is told only in its turn. */
+static bool is_told(const struct dsat *d, const struct dsat_trial *t)
+{
+    return t->sequence < d->followed;
+}
+
+/* NAN until it is told, and for failures. */
+static double objective_of(const struct search *s, const struct dsat *d, const struct dsat_trial *t)
+{
+    return is_told(d, t) ? s->trials[t->candidate].objective : NAN;
+}
+
+static bool has_failed(const struct search *s, const struct dsat *d, const struct dsat_trial *t)
+{
+    return is_told(d, t) && isnan(objective_of(s, d, t));
+}
+
 /* Seed of the lineage that begins after that trial. */
 static uint64_t stream_after(const struct dsat_trial *trial)
 {
@@ -72,16 +85,15 @@ static bool queue(const struct search *s, struct dsat *d, const struct dsat_tria
     *t = *trial;
     t->candidate = family_member(s, trial->family, at);
     t->micro_batch = family_micro_batch(s, trial->family, at);
-    t->objective = NAN;
-    t->started = t->known = t->told = t->failed = false;
+    t->sequence = NONE;
     return true;
 }
 
 /* The trial that follows: the half of the bracket that is left. */
-static struct dsat_trial follow_up(const struct dsat *d, size_t trial)
+static struct dsat_trial follow_up(const struct search *s, const struct dsat *d, size_t trial)
 {
     struct dsat_trial t = d->trials[trial];
-    if (t.failed)
+    if (has_failed(s, d, &t))
         t.high = t.micro_batch - 1;
     else
         t.low = t.micro_batch + 1;
@@ -95,7 +107,7 @@ static size_t completed(const struct dsat *d, uint64_t lineage)
 {
     size_t ended = 0;
     for (size_t i = 0; i < d->count; i++)
-        ended += d->trials[i].lineage == lineage && d->trials[i].told;
+        ended += d->trials[i].lineage == lineage && is_told(d, &d->trials[i]);
     return ended;
 }
 
@@ -128,9 +140,9 @@ static void begin_bisection(const struct search *s, struct dsat *d, uint64_t str
 static bool next_in_lineage(const struct search *s, struct dsat *d, uint64_t lineage, int rungs_up)
 {
     size_t at = latest(d, lineage);
-    if (at == NONE || !d->trials[at].told)
+    if (at == NONE || !is_told(d, &d->trials[at]))
         return false;
-    struct dsat_trial t = follow_up(d, at);
+    struct dsat_trial t = follow_up(s, d, at);
     t.rung += rungs_up;
     t.micro_batch = floor((t.low + t.high) / 2);
     return t.low <= t.high && queue(s, d, &t);
@@ -158,7 +170,7 @@ static bool completed_rung(const struct search *s, const struct dsat *d, uint64_
     if (at == NONE)
         return false;
     const struct dsat_trial *l = &d->trials[at];
-    bool exhausted = l->rung == rung && (l->low == l->high || (l->failed && l->micro_batch == l->low));
+    bool exhausted = l->rung == rung && (l->low == l->high || (has_failed(s, d, l) && l->micro_batch == l->low));
     return l->rung > rung || (double)completed(d, lineage) >= capacity(s, rung) || exhausted;
 }
 
@@ -167,8 +179,8 @@ static double best_up_to(const struct search *s, const struct dsat *d, uint64_t 
     double best = NAN;
     for (size_t i = 0; i < d->count; i++) {
         const struct dsat_trial *t = &d->trials[i];
-        if (t->lineage == lineage && t->rung <= rung && search_better(s->space, t->objective, best))
-            best = t->objective;
+        if (t->lineage == lineage && t->rung <= rung && search_better(s->space, objective_of(s, d, t), best))
+            best = objective_of(s, d, t);
     }
     return best;
 }
@@ -241,11 +253,12 @@ static struct stage_record record_of(const struct search *s, const struct dsat *
     struct stage_record r = {0};
     for (size_t i = 0; i < d->count; i++) {
         const struct dsat_trial *t = &d->trials[i];
-        if (isnan(t->objective) || family_stage(s, t->family) != stage)
+        const double objective = objective_of(s, d, t);
+        if (isnan(objective) || family_stage(s, t->family) != stage)
             continue;
         double largest = fmax(r.largest, t->micro_batch);
-        if (!r.any || search_better(s->space, t->objective, r.best))
-            r = (struct stage_record){true, t->objective, t->micro_batch, t->high, 0};
+        if (!r.any || search_better(s->space, objective, r.best))
+            r = (struct stage_record){true, objective, t->micro_batch, t->high, 0};
         r.largest = largest;
     }
     return r;
@@ -274,9 +287,9 @@ static void begin_at_random(const struct search *s, struct dsat *d, uint64_t str
     queue(s, d, &t);
 }
 
-static bool failed_in_line(const struct dsat *d, size_t trial)
+static bool failed_in_line(const struct search *s, const struct dsat *d, size_t trial)
 {
-    while (trial != NONE && !d->trials[trial].failed)
+    while (trial != NONE && !has_failed(s, d, &d->trials[trial]))
         trial = d->trials[trial].parent;
     return trial != NONE;
 }
@@ -285,18 +298,18 @@ static bool is_over(const struct search *s, const struct dsat *d, size_t trial)
 {
     const struct dsat_trial *t = &d->trials[trial];
     size_t stage = family_stage(s, t->family);
-    if ((t->failed && t->micro_batch <= t->low) ||
+    if ((has_failed(s, d, t) && t->micro_batch <= t->low) ||
         (double)completed(d, t->lineage) >= search_number(s, SEARCH_TRIALS_PER_RANDOM_CONFIG))
         return true;
     if (stage == 3 && (record_of(s, d, 1).any || record_of(s, d, 2).any))
         return true;
-    return failed_in_line(d, trial) && record_of(s, d, stage).largest >= t->high;
+    return failed_in_line(s, d, trial) && record_of(s, d, stage).largest >= t->high;
 }
 
 static void next_at_random(const struct search *s, struct dsat *d, size_t trial)
 {
-    struct dsat_trial t = follow_up(d, trial);
-    if (!t.failed && t.low > t.high)
+    struct dsat_trial t = follow_up(s, d, trial);
+    if (!has_failed(s, d, &t) && t.low > t.high)
         t.high *= 2;
     t.micro_batch = draw(s, &t);
     uint64_t after = stream_after(&d->trials[trial]);
@@ -334,7 +347,7 @@ static size_t first_queued(const struct search *s, const struct dsat *d)
     size_t best = NONE, most = 0;
     for (size_t i = 0; i < d->count; i++) {
         const struct dsat_trial *t = &d->trials[i];
-        if (t->started)
+        if (t->sequence != NONE)
             continue;
         if (s->strategy != STRATEGY_DSAT_ASHA)
             return i;
@@ -351,15 +364,11 @@ static size_t first_queued(const struct search *s, const struct dsat *d)
 static bool follow(const struct search *s, struct dsat *d)
 {
     size_t i = 0;
-    while (i < d->count && (!d->trials[i].started || d->trials[i].sequence != d->followed))
+    while (i < d->count && d->trials[i].sequence != d->followed)
         i++;
-    if (i == d->count || !d->trials[i].known)
+    if (i == d->count || s->trials[d->trials[i].candidate].told == 0)
         return false;
-    struct dsat_trial *t = &d->trials[i];
     d->followed++;
-    t->told = true;
-    t->objective = t->outcome;
-    t->failed = isnan(t->outcome);
     methods[s->strategy].next(s, d, i);
     return true;
 }
@@ -392,17 +401,11 @@ static size_t next_trial(const struct search *s, struct dsat *d)
             methods[s->strategy].begin(s, d, d->lineages);
             continue;
         }
-        struct dsat_trial *t = &d->trials[at];
-        const struct trial *known = &s->trials[t->candidate];
-        t->started = true;
-        t->sequence = d->started++;
+        d->trials[at].sequence = d->started++;
         known_ones++;
-        if (known->state == TRIAL_RUNNING)
-            continue; /* it shares the outcome of the trial that is running */
-        if (known->state == TRIAL_NONE)
+        /* It shares the outcome of a trial that runs. */
+        if (s->trials[d->trials[at].candidate].state == TRIAL_NONE)
             return at;
-        t->known = true;
-        t->outcome = known->objective;
     }
     return NONE;
 }
@@ -428,21 +431,15 @@ static void dsat_free(void *own)
 static enum search_answer dsat_ask(struct search *s, void *own, struct decision *out)
 {
     struct dsat *d = own, was = *d;
-    was.trials = xcalloc(was.count + 1, sizeof *was.trials);
-    for (size_t i = 0; i < was.count; i++)
-        was.trials[i] = d->trials[i];
     size_t at = next_trial(s, d);
     if (at == NONE) {
-        struct dsat_trial *trials = d->trials;
-        for (size_t i = 0; i < was.count; i++)
-            trials[i] = was.trials[i];
-        free(was.trials);
-        was.trials = trials;
+        was.trials = d->trials; /* there may be more now, which do not count */
         *d = was;
+        for (size_t i = 0; i < d->count; i++)
+            d->trials[i].sequence = d->trials[i].sequence < d->started ? d->trials[i].sequence : NONE;
         explain(out, "no more trials are queued");
         return SEARCH_FINISHED;
     }
-    free(was.trials);
     const struct dsat_trial *t = &d->trials[at];
     out->candidate = t->candidate;
     out->lineage = t->stream;
@@ -452,22 +449,8 @@ static enum search_answer dsat_ask(struct search *s, void *own, struct decision 
     return SEARCH_RUN;
 }
 
-static void dsat_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
-{
-    struct dsat *d = own;
-    (void)s;
-    for (size_t i = 0; i < d->count; i++) {
-        struct dsat_trial *t = &d->trials[i];
-        if (t->candidate != candidate || !t->started || t->known)
-            continue;
-        t->known = true;
-        t->outcome = outcome->kind == OUTCOME_FAILED ? NAN : outcome->objective;
-    }
-}
-
 const struct algorithm algorithm_dsat = {.own_size = sizeof(struct dsat),
                                          .is_of_families = true,
                                          .create = dsat_create,
                                          .free = dsat_free,
-                                         .ask = dsat_ask,
-                                         .tell = dsat_tell};
+                                         .ask = dsat_ask};
