@@ -342,8 +342,8 @@ static void trace_decision(void *context, const struct decision *d, const struct
     if (!d || !t->is_wanted)
         return;
     buffer_printf(&t->text, "  %zu. job %lld: ", ++t->made, (long long)s->set.job_ids[t->group->members[d->candidate]]);
-    if (o->outcome.failure)
-        buffer_printf(&t->text, "%s", o->outcome.failure);
+    if (o->failure)
+        buffer_printf(&t->text, "%s", o->failure);
     else
         buffer_printf(&t->text, "%s %.6g (%.1f %% of the best)", s->objective, o->outcome.objective,
                       100 * (s->set.space.maximise ? o->outcome.objective / t->group->best

@@ -14,14 +14,14 @@
 
 struct search_outcome search_outcome_of(const struct job_outcome *o)
 {
-    bool failed = strcmp(o->state, "failed") == 0;
+    const bool failed = strcmp(o->state, "failed") == 0;
+    const char *failure = failed && o->failure ? o->failure : "";
     return (struct search_outcome){
         .kind = failed                                           ? OUTCOME_FAILED
                 : o->stopped || strcmp(o->state, "stopped") == 0 ? OUTCOME_STOPPED
                                                                  : OUTCOME_OK,
-        .failure = failed ? o->failure : NULL,
-        .infeasible = failed && o->failure && strncmp(o->failure, FAILURE_INFEASIBLE, strlen(FAILURE_INFEASIBLE)) == 0,
-        .over_memory = failed && o->failure && strcmp(o->failure, FAILURE_INFEASIBLE_MEMORY) == 0,
+        .out_of_memory = strcmp(failure, "oom") == 0 || strcmp(failure, FAILURE_INFEASIBLE_MEMORY) == 0,
+        .infeasible = strncmp(failure, FAILURE_INFEASIBLE, strlen(FAILURE_INFEASIBLE)) == 0,
         .pruned = failed && o->attempt_id == 0,
         .objective = failed ? NAN : o->objective,
         .steps = o->steps,
@@ -90,7 +90,6 @@ struct past_trial {
     size_t candidate;
     double resource;
     struct search_outcome outcome;
-    char failure[32];
 };
 
 struct past {
@@ -121,13 +120,9 @@ static int keep_trial(void *context, const struct trial_row *given, struct error
                            row->told,
                            candidate_set_find(p->request->set, row->outcome.job_id),
                            isnan(row->resource) ? 0 : row->resource,
-                           {0},
-                           ""};
-    if (row->told) {
+                           {0}};
+    if (row->told)
         t.outcome = search_outcome_of(&row->outcome);
-        snprintf(t.failure, sizeof t.failure, "%s", row->outcome.failure ? row->outcome.failure : "");
-        t.outcome.failure = NULL;
-    }
     if (row->asked > p->last)
         p->last = row->asked;
     if (row->told > p->last)
@@ -171,7 +166,6 @@ static void repeat_events(struct past *p)
             c->resource = t->resource;
             continue;
         }
-        t->outcome.failure = t->failure[0] ? t->failure : NULL;
         search_tell(p->request->search, t->candidate, &t->outcome);
         c->trial_id = 0;
         c->done = true;

@@ -63,7 +63,7 @@ struct past_candidate {
 /* Fills `out`, a zeroed array with one entry per candidate, and *last, the last sequence number. */
 int past_repeat(const struct past_request *request, struct past_candidate *out, int64_t *last, struct error *e);
 
-/* A job's outcome in the form that strategies take. `failure` is borrowed. */
+/* A job's outcome in the form that strategies take. */
 struct search_outcome search_outcome_of(const struct job_outcome *o);
 
 struct replicates_query {

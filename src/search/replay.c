@@ -241,7 +241,7 @@ static void count_trial(struct replay *r, size_t candidate, const struct search_
         return;
     r->result.trials++;
     r->result.failed += o->kind == OUTCOME_FAILED;
-    r->device_seconds += r->task->group->outcomes[candidate].device_seconds;
+    r->device_seconds += r->task->group->outcomes[candidate].outcome.device_seconds;
 }
 
 /* The known outcome is that of the whole job; a shorter run gives the same objective, marked as shorter. */
@@ -475,17 +475,16 @@ static struct replay_outcome read_outcome(const struct stmt *s)
                                            .steps = NAN,
                                            .seconds = NAN,
                                            .bytes = NAN,
-                                           .device_seconds = NAN},
-                               .device_seconds = NAN};
+                                           .device_seconds = NAN}};
     if (!stmt_is_null(s, JOB_DURATION))
-        o.device_seconds = (double)stmt_int(s, JOB_DURATION) / 1000 * (double)stmt_int(s, JOB_DEVICES);
-    o.outcome.device_seconds = o.device_seconds;
+        o.outcome.device_seconds = (double)stmt_int(s, JOB_DURATION) / 1000 * (double)stmt_int(s, JOB_DEVICES);
     if (!stmt_is_null(s, JOB_FAILURE))
-        o.outcome.failure = failure_name(stmt_text(s, JOB_FAILURE));
+        o.failure = failure_name(stmt_text(s, JOB_FAILURE));
     else if (isnan(o.outcome.objective))
-        o.outcome.failure = failure_names[FAILURE_NO_METRIC];
-    if (o.outcome.failure) {
+        o.failure = failure_names[FAILURE_NO_METRIC];
+    if (o.failure) {
         o.outcome.kind = OUTCOME_FAILED;
+        o.outcome.out_of_memory = o.failure == failure_names[FAILURE_OOM];
         o.outcome.objective = NAN;
     }
     return o;
@@ -533,8 +532,7 @@ static int measure_job(const struct replay_loading *l, struct measures *measures
 {
     struct search_outcome *o = &job->outcome.outcome;
     struct measured measured;
-    const bool ran_well =
-        o->kind == OUTCOME_OK || (o->failure && !strcmp(o->failure, failure_names[FAILURE_NO_METRIC]));
+    const bool ran_well = o->kind == OUTCOME_OK || job->outcome.failure == failure_names[FAILURE_NO_METRIC];
     if (!ran_well || job->attempt_id == 0)
         return 0;
     if (measures_look(measures, l->request->db, job->attempt_id, &measured, e) < 0)
@@ -542,7 +540,7 @@ static int measure_job(const struct replay_loading *l, struct measures *measures
     if (measured.is_derived) {
         const bool is_there = !isnan(measured.objective);
         o->kind = is_there ? OUTCOME_OK : OUTCOME_FAILED;
-        o->failure = is_there ? NULL : failure_names[FAILURE_NO_METRIC];
+        job->outcome.failure = is_there ? NULL : failure_names[FAILURE_NO_METRIC];
         o->objective = measured.objective;
     }
     if (measured.is_feasible || o->kind != OUTCOME_OK)
@@ -550,9 +548,9 @@ static int measure_job(const struct replay_loading *l, struct measures *measures
     l->out->infeasible++;
     o->kind = OUTCOME_FAILED;
     o->objective = NAN;
-    o->failure = FAILURE_INFEASIBLE;
+    job->outcome.failure = FAILURE_INFEASIBLE;
     o->infeasible = true;
-    o->over_memory = measured.is_over_memory;
+    o->out_of_memory = measured.is_over_memory;
     return 0;
 }
 
@@ -640,8 +638,7 @@ static void add_replicates(const struct replay_loading *l)
         struct replay_outcome *all = &l->out->outcomes[r->candidate];
         if (all->outcome.kind != OUTCOME_OK)
             continue;
-        all->device_seconds += own->device_seconds;
-        all->outcome.device_seconds = all->device_seconds;
+        all->outcome.device_seconds += own->outcome.device_seconds;
         if (own->outcome.kind != OUTCOME_OK)
             continue;
         const double before = (double)++ok[r->candidate];

@@ -27,8 +27,8 @@
 extern const size_t replay_marks[REPLAY_MARKS]; /* 1, 3, 5, 10 */
 
 struct replay_outcome {
-    struct search_outcome outcome; /* `failure` borrowed */
-    double device_seconds;         /* NAN: not known */
+    struct search_outcome outcome;
+    const char *failure; /* its class; NULL unless it failed. Static */
 };
 
 /* Candidates that compete only with each other. */
@@ -37,7 +37,7 @@ struct replay_group {
     struct candidate *candidates;
     struct search_place *places;
     double *terms;                   /* of inverted predictions; NULL: none are */
-    struct replay_outcome *outcomes; /* one per candidate; `failure` borrowed */
+    struct replay_outcome *outcomes; /* one per candidate */
     size_t *members;                 /* indices of its candidates in the whole space */
     size_t ok, failed;
     double best, worst; /* of the ok candidates; NAN: there are none */

@@ -296,9 +296,7 @@ struct search_outcome search_known(const struct trial *t)
         .kind = t->state == TRIAL_OK        ? OUTCOME_OK
                 : t->state == TRIAL_STOPPED ? OUTCOME_STOPPED
                                             : OUTCOME_FAILED,
-        .failure = t->state != TRIAL_FAILED ? NULL
-                   : t->out_of_memory       ? "oom"
-                                            : "exit",
+        .out_of_memory = t->out_of_memory,
         .objective = t->objective,
         .steps = t->steps,
         .seconds = t->seconds,
@@ -382,11 +380,6 @@ static void note_best(struct search *s, size_t candidate, double objective)
 static const enum trial_state states[] =
     {[OUTCOME_OK] = TRIAL_OK, [OUTCOME_STOPPED] = TRIAL_STOPPED, [OUTCOME_FAILED] = TRIAL_FAILED};
 
-static bool is_out_of_memory(const char *failure)
-{
-    return failure && strcmp(failure, "oom") == 0;
-}
-
 static void note_memory(struct search *s, size_t candidate)
 {
     const struct candidate *c = &s->space->candidates[candidate];
@@ -422,7 +415,7 @@ void search_tell(struct search *s, size_t candidate, const struct search_outcome
     if (kind != OUTCOME_FAILED && isnan(outcome->objective))
         kind = OUTCOME_FAILED; /* without a finite objective it cannot win */
     t->state = states[kind];
-    t->out_of_memory = kind == OUTCOME_FAILED && (outcome->over_memory || is_out_of_memory(outcome->failure));
+    t->out_of_memory = kind == OUTCOME_FAILED && outcome->out_of_memory;
     t->objective = kind == OUTCOME_FAILED ? NAN : outcome->objective;
     t->steps = outcome->steps;
     t->seconds = outcome->seconds;

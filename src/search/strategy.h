@@ -92,13 +92,12 @@ enum outcome_kind {
 
 struct search_outcome {
     enum outcome_kind kind;
-    const char *failure; /* its class: "oom", "exit", "timeout", …; NULL unless it failed. Borrowed during the call */
-    double objective;    /* NAN if it failed */
-    double steps;        /* measured steps behind the objective; NAN: all steps of the job */
+    bool out_of_memory;    /* why it failed: it ran out of memory, or used more than is allowed */
+    double objective;      /* NAN if it failed */
+    double steps;          /* measured steps behind the objective; NAN: all steps of the job */
     double seconds, bytes; /* per step; peak per device. NAN: not measured */
     double device_seconds; /* devices × time that it cost; NAN: not known */
     bool pruned;           /* failed without running: a job that needs no more memory ran out of it */
-    bool over_memory;      /* failed because it used more memory than allowed; treated as out of memory */
     bool infeasible;       /* ran, but violates [sweep] subject_to and cannot win */
 };
 

@@ -117,7 +117,7 @@ static inline void fixture_predict(struct search_fixture *f, double wrong)
 static inline struct search_outcome fixture_outcome(const struct search_fixture *f, const struct decision *d)
 {
     struct search_outcome o = {.kind = OUTCOME_FAILED,
-                               .failure = "oom",
+                               .out_of_memory = true,
                                .objective = NAN,
                                .steps = NAN,
                                .seconds = NAN,
@@ -126,7 +126,7 @@ static inline struct search_outcome fixture_outcome(const struct search_fixture 
     if (!fixture_fits(f, d->candidate))
         return o;
     o.kind = d->resource > 0 ? OUTCOME_STOPPED : OUTCOME_OK;
-    o.failure = NULL;
+    o.out_of_memory = false;
     o.objective = fixture_objective(f, d->candidate);
     o.bytes = 1 + f->candidates[d->candidate].micro_batch;
     o.steps = d->resource > 0 ? d->resource : NAN;

@@ -156,7 +156,7 @@ FIXTURE_TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried, 16, fa
     }
     struct search *s = open_model(f, 0.02);
     const struct search_outcome oom = {.kind = OUTCOME_FAILED,
-                                       .failure = "oom",
+                                       .out_of_memory = true,
                                        .objective = NAN,
                                        .steps = NAN,
                                        .seconds = NAN,
@@ -169,7 +169,7 @@ FIXTURE_TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried, 16, fa
         struct search_outcome o = oom;
         if (f->candidates[d.candidate].seconds >= 1) {
             o.kind = OUTCOME_OK;
-            o.failure = NULL;
+            o.out_of_memory = false;
             o.objective = 1 / f->candidates[d.candidate].seconds;
         }
         beyond += o.kind == OUTCOME_FAILED;
@@ -218,7 +218,7 @@ TEST(model__crashes_at_random__expected_anywhere)
         expected = strtod(fails + strlen("fails with "), NULL);
         struct search_outcome o = fixture_outcome(&f, &(struct decision){.candidate = 0});
         if (i % 2 == 0)
-            o.kind = OUTCOME_FAILED, o.failure = "exit";
+            o.kind = OUTCOME_FAILED, o.out_of_memory = false;
         search_tell(s, d.candidate, &o);
     }
     print_message("after %d trials: fails with %g %%\n", TRIALS, expected);
@@ -313,7 +313,7 @@ FIXTURE_TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried, 16
 {
     struct search *s = open_model(f, 0);
     const struct search_outcome oom = {.kind = OUTCOME_FAILED,
-                                       .failure = "oom",
+                                       .out_of_memory = true,
                                        .objective = NAN,
                                        .steps = NAN,
                                        .seconds = NAN,

@@ -36,14 +36,14 @@ static void fill(struct table *t)
                                               .oom_probability = NAN,
                                               .seconds = NAN,
                                               .work = 1};
-        t->outcomes[i].outcome = (struct search_outcome){OUTCOME_OK, NULL,  10 * (double)configuration + (double)batch,
-                                                         NAN,        NAN,   NAN,
-                                                         NAN,        false, false,
-                                                         false};
-        t->outcomes[i].device_seconds = 3600;
-        if (batch == 4)
-            t->outcomes[i].outcome =
-                (struct search_outcome){OUTCOME_FAILED, "oom", NAN, NAN, NAN, NAN, NAN, false, false, false};
+        t->outcomes[i].outcome =
+            (struct search_outcome){.kind = batch == 4 ? OUTCOME_FAILED : OUTCOME_OK,
+                                    .out_of_memory = batch == 4,
+                                    .objective = batch == 4 ? NAN : 10 * (double)configuration + (double)batch,
+                                    .steps = NAN,
+                                    .seconds = NAN,
+                                    .bytes = NAN,
+                                    .device_seconds = 3600};
         t->group_of[i] = 0;
     }
     t->space = (struct search_space){.keys = keys,
@@ -140,7 +140,7 @@ TEST(replay_groups_make__groups__numbered_anew)
         t.group_of[i] = i < 6 ? 1 : i < 9 ? 0 : 2;
     for (size_t i = 9; i < SIZE; i++) /* nothing runs there */
         t.outcomes[i].outcome =
-            (struct search_outcome){OUTCOME_FAILED, "exit", NAN, NAN, NAN, NAN, NAN, false, false, false};
+            (struct search_outcome){.kind = OUTCOME_FAILED, .objective = NAN, .device_seconds = NAN};
     struct replay_group *g = replay_groups_make(&t.space, t.outcomes, t.group_of, 3);
     assert_int_equal(g[1].space.count, 6);
     assert_int_equal(g[1].space.configuration_count, 2);

@@ -288,13 +288,8 @@ FIXTURE_TEST(binary__failure_below_what_fits__goes_on_below_it, 64, false)
     assert_int_equal(search_ask(s, &d), SEARCH_RUN);
     const size_t first = d.candidate - 31, configuration = f->candidates[d.candidate].configuration;
     const struct search_outcome ran = fixture_outcome(f, &d);
-    struct search_outcome failed = {.kind = OUTCOME_FAILED,
-                                    .failure = "exit",
-                                    .objective = NAN,
-                                    .steps = NAN,
-                                    .seconds = NAN,
-                                    .bytes = NAN,
-                                    .device_seconds = 36};
+    struct search_outcome failed =
+        {.kind = OUTCOME_FAILED, .objective = NAN, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = 36};
     search_tell(s, d.candidate, &ran);
     search_tell(s, first + 7, &failed);
     while (search_ask(s, &d) == SEARCH_RUN) {
