@@ -78,71 +78,58 @@ int replicates_add(const struct replicates_query *q, size_t candidate, struct jo
 
 /* --- repeating --- */
 
-/* An event of the search to repeat. */
-struct event {
-    int64_t sequence;
+/* What the search to repeat asked for, or was told. */
+struct past_event {
+    int64_t sequence, trial_id;
     bool asks;
-    size_t row;
-};
-
-struct past_trial {
-    int64_t id, asked, told;
     size_t candidate;
     double resource;
-    struct search_outcome outcome;
+    struct search_outcome outcome; /* that was told */
 };
 
 struct past {
     const struct past_request *request;
-    struct past_candidate *candidates;
     int64_t last; /* last sequence number */
-    struct past_trial *trials;
-    struct event *events;
-    size_t trial_count, event_count;
+    struct past_event *events;
+    size_t count;
 };
 
-static void add_event(struct past *p, int64_t sequence, bool asks)
+static void add_event(struct past *p, struct past_event event)
 {
-    if (!sequence)
-        return;
-    *array_add(p->events, p->event_count) = (struct event){sequence, asks, p->trial_count};
+    p->last = event.sequence > p->last ? event.sequence : p->last;
+    if (event.sequence && event.candidate != SIZE_MAX) /* else it is not selected this time */
+        *array_add(p->events, p->count) = event;
 }
 
 static int keep_trial(void *context, const struct trial_row *given, struct error *e)
 {
     struct past *p = context;
-    struct trial_row own = *given;
-    const struct trial_row *row = &own;
-    if (p->request->complete && p->request->complete(p->request->context, &own, e) < 0)
+    struct trial_row row = *given;
+    if (p->request->complete && p->request->complete(p->request->context, &row, e) < 0)
         return -1;
-    struct past_trial t = {row->id,
-                           row->asked,
-                           row->told,
-                           candidate_set_find(p->request->set, row->outcome.job_id),
-                           isnan(row->resource) ? 0 : row->resource,
-                           {0}};
-    if (row->told)
-        t.outcome = search_outcome_of(&row->outcome);
-    if (row->asked > p->last)
-        p->last = row->asked;
-    if (row->told > p->last)
-        p->last = row->told;
-    if (t.candidate == SIZE_MAX)
-        return 0; /* not selected this time */
-    add_event(p, row->asked, true);
-    add_event(p, row->told, false);
-    *array_add(p->trials, p->trial_count) = t;
+    struct past_event event = {row.asked,
+                               row.id,
+                               true,
+                               candidate_set_find(p->request->set, row.outcome.job_id),
+                               isnan(row.resource) ? 0 : row.resource,
+                               {0}};
+    add_event(p, event);
+    event.sequence = row.told;
+    event.asks = false;
+    if (row.told)
+        event.outcome = search_outcome_of(&row.outcome);
+    add_event(p, event);
     return 0;
 }
 
 static int compare_events(const void *a, const void *b)
 {
-    const struct event *x = a, *y = b;
+    const struct past_event *x = a, *y = b;
     return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
 /* The strategy decides again as it did. If it does not (rows were deleted, say), what was done counts. */
-static void repeat_decision(struct search *search, const struct past_trial *t)
+static void repeat_decision(struct search *search, const struct past_event *t)
 {
     struct decision again;
     if (search_ask(search, &again) == SEARCH_RUN) {
@@ -153,44 +140,33 @@ static void repeat_decision(struct search *search, const struct past_trial *t)
     search_begin(search, t->candidate, t->resource);
 }
 
-static void repeat_events(struct past *p)
-{
-    if (p->event_count > 0)
-        qsort(p->events, p->event_count, sizeof *p->events, compare_events);
-    for (size_t i = 0; i < p->event_count; i++) {
-        struct past_trial *t = &p->trials[p->events[i].row];
-        struct past_candidate *c = &p->candidates[t->candidate];
-        if (p->events[i].asks) {
-            repeat_decision(p->request->search, t);
-            c->trial_id = t->id;
-            c->resource = t->resource;
-            continue;
-        }
-        search_tell(p->request->search, t->candidate, &t->outcome);
-        c->trial_id = 0;
-        c->done = true;
-    }
-}
-
 int past_repeat(const struct past_request *request, struct past_candidate *out, int64_t *last, struct error *e)
 {
-    struct past past = {.request = request, .candidates = out};
+    struct past past = {.request = request};
     int rc = trials_read(request->db, request->search_id, keep_trial, &past, e);
-    if (rc == 0) {
-        repeat_events(&past);
-        *last = past.last;
+    if (past.count > 0)
+        qsort(past.events, past.count, sizeof *past.events, compare_events);
+    for (size_t i = 0; rc == 0 && i < past.count; i++) {
+        const struct past_event *event = &past.events[i];
+        struct past_candidate *c = &out[event->candidate];
+        c->trial_id = event->asks ? event->trial_id : 0;
+        if (event->asks) {
+            repeat_decision(request->search, event);
+            c->resource = event->resource;
+        } else {
+            search_tell(request->search, event->candidate, &event->outcome);
+            c->done = true;
+        }
     }
-    free_all(past.trials, past.events);
+    *last = past.last;
+    free(past.events);
     return rc;
 }
 
 /* --- the driver --- */
 
-/* Progress of a candidate, beyond the strategy's own state. */
+/* Progress of a candidate's job. */
 struct candidate_progress {
-    int64_t trial_id;        /* of its open trial; 0: none */
-    bool done;               /* its job is ok or failed */
-    double resource;         /* of its open trial: measured steps; 0: the whole job */
     size_t looks, looked_at; /* racing: number of looks, and the number of steps at the last one */
     int64_t counting_ms;     /* when the first counted step of the current run was seen; 0: not yet */
     bool queued;             /* in `again` */
@@ -209,6 +185,7 @@ struct search_driver {
     char *steps; /* metric whose steps count: the first that a derived objective reads; NULL: none */
     struct candidate_set set;
     struct search *search;
+    struct past_candidate *trials; /* by candidate, and so is this: */
     struct candidate_progress *progress;
     struct job_queue further; /* replicates that are due */
     struct job_queue again;   /* candidates with open trials and pending jobs */
@@ -244,6 +221,7 @@ int search_driver_create(const struct search_driver_options *options, struct sea
         search_driver_free(d);
         return -1;
     }
+    d->trials = xcalloc(d->set.space.count + 1, sizeof *d->trials);
     d->progress = xcalloc(d->set.space.count + 1, sizeof *d->progress);
     *out = d;
     return 0;
@@ -255,7 +233,7 @@ void search_driver_free(struct search_driver *d)
         return;
     search_free(d->search);
     candidates_free(&d->set);
-    free_all(d->steps, d->progress, d->again.job_ids, d->later.job_ids, d->further.job_ids, d);
+    free_all(d->steps, d->trials, d->progress, d->again.job_ids, d->later.job_ids, d->further.job_ids, d);
 }
 
 const char *search_driver_note(const struct search_driver *d)
@@ -289,13 +267,13 @@ static const char *const outcome_names[] =
 /* Tells the strategy and writes the row: that of the open trial, or a new one for an outcome known before. */
 static int take_outcome(struct search_driver *d, size_t candidate, const struct job_outcome *o, struct error *e)
 {
-    struct candidate_progress *progress = &d->progress[candidate];
+    struct past_candidate *trial = &d->trials[candidate];
     struct search_outcome outcome = search_outcome_of(o);
     struct job_outcome row = *o;
     row.state = outcome_names[outcome.kind];
     int rc;
-    if (progress->trial_id) {
-        rc = trial_record_outcome(d->request.db, progress->trial_id, ++d->sequence, &row, e);
+    if (trial->trial_id) {
+        rc = trial_record_outcome(d->request.db, trial->trial_id, ++d->sequence, &row, e);
     } else {
         int64_t id;
         const struct trial_row known = {.told = ++d->sequence,
@@ -304,8 +282,8 @@ static int take_outcome(struct search_driver *d, size_t candidate, const struct 
                                         .outcome = row};
         rc = trial_record(d->request.db, d->search_id, &known, &id, e);
     }
-    progress->trial_id = 0;
-    progress->done = true;
+    trial->trial_id = 0;
+    trial->done = true;
     search_tell(d->search, candidate, &outcome);
     return rc;
 }
@@ -351,34 +329,14 @@ static int sum_replicates(struct search_driver *d, size_t candidate, struct job_
     const struct replicates_query query = {d->request.db, d->request.sweep_id, d->objective,
                                            &d->set,       queue_replicate,     d};
     *waits = false;
-    return d->progress[candidate].resource > 0 ? 0 : replicates_add(&query, candidate, o, waits, e);
+    return d->trials[candidate].resource > 0 ? 0 : replicates_add(&query, candidate, o, waits, e);
 }
 
 struct finding {
     struct search_driver *driver;
-    bool done, partial;
+    bool done;
     bool waits; /* it has ended, but not its replicates */
 };
-
-static int look_at(void *context, const struct job_outcome *o, struct error *e)
-{
-    struct finding *f = context;
-    (void)e;
-    f->done = strcmp(o->state, "ok") == 0 || strcmp(o->state, "failed") == 0;
-    f->partial = f->done && o->stopped;
-    return 0;
-}
-
-/* Makes a job due again if it was ended early and is now to run longer. `*partial` says whether it is such a job. */
-static int reopen_partial(struct search_driver *d, int64_t job_id, bool *partial, struct error *e)
-{
-    struct finding f = {.driver = d};
-    const struct job_outcome_query query = {d->request.sweep_id, job_id, d->objective};
-    if (job_outcomes_read(d->request.db, &query, look_at, &f, e) < 0)
-        return -1;
-    *partial = f.partial;
-    return f.partial ? trial_reopen_job(d->request.db, job_id, e) : 0;
-}
 
 static int take_if_done(void *context, const struct job_outcome *o, struct error *e)
 {
@@ -455,13 +413,13 @@ static int note_done(void *context, const struct job_outcome *o, struct error *e
     size_t candidate = candidate_set_find(&d->set, o->job_id);
     if (candidate == SIZE_MAX)
         return 0;
-    struct candidate_progress *progress = &d->progress[candidate];
+    struct past_candidate *trial = &d->trials[candidate];
     struct job_outcome all = *o;
-    bool known = progress->done && !progress->trial_id, waits = false;
+    bool known = trial->done && !trial->trial_id, waits = false;
     if (!known && sum_replicates(d, candidate, &all, &waits, e) < 0)
         return -1;
-    progress->done = !waits;
-    progress->queued = true; /* temporarily: its job is not pending */
+    trial->done = !waits;
+    d->progress[candidate].queued = true; /* temporarily: its job is not pending */
     return known || waits ? 0 : take_outcome(d, candidate, &all, e);
 }
 
@@ -473,41 +431,24 @@ static int reopen(struct search_driver *d, size_t candidate, struct error *e)
                                   .reason = "requested again",
                                   .outcome = {.job_id = d->set.job_ids[candidate]}};
     search_begin(d->search, candidate, 0);
-    d->progress[candidate].done = false;
-    return trial_record(d->request.db, d->search_id, &row, &d->progress[candidate].trial_id, e);
+    d->trials[candidate].done = false;
+    return trial_record(d->request.db, d->search_id, &row, &d->trials[candidate].trial_id, e);
 }
 
 /* Queues open trials whose jobs are pending, and jobs that became pending again after their trials ended. */
 static int queue_open(struct search_driver *d, struct error *e)
 {
     for (size_t i = 0; i < d->set.space.count; i++) {
-        struct candidate_progress *s = &d->progress[i];
-        bool job_done = s->queued;
-        s->queued = false;
+        bool *queued = &d->progress[i].queued, job_done = *queued;
+        *queued = false;
         if (job_done)
             continue;
-        if (s->done && !s->trial_id && reopen(d, i, e) < 0)
+        if (d->trials[i].done && !d->trials[i].trial_id && reopen(d, i, e) < 0)
             return -1;
-        if (s->trial_id)
-            queue_job(&d->again, d->set.job_ids[i], &s->queued);
+        if (d->trials[i].trial_id)
+            queue_job(&d->again, d->set.job_ids[i], queued);
     }
     return 0;
-}
-
-static int repeat_past(struct search_driver *d, struct error *e)
-{
-    OWNED struct past_candidate *past = xcalloc(d->set.space.count + 1, sizeof *past);
-    const struct past_request request = {.db = d->request.db,
-                                         .search_id = d->search_id,
-                                         .set = &d->set,
-                                         .search = d->search};
-    int rc = past_repeat(&request, past, &d->sequence, e);
-    for (size_t i = 0; rc == 0 && i < d->set.space.count; i++) {
-        d->progress[i].trial_id = past[i].trial_id;
-        d->progress[i].resource = past[i].resource;
-        d->progress[i].done = past[i].done;
-    }
-    return rc;
 }
 
 /* Runs in the transaction of the first claims, after the leftovers of a dead runner were repaired. */
@@ -515,6 +456,7 @@ static int begin_search(struct search_driver *d, struct error *e)
 {
     const struct search_options *o = search_options(d->search);
     const struct job_outcome_query every = {d->request.sweep_id, 0, d->objective};
+    struct past_request past = {.db = d->request.db, .set = &d->set, .search = d->search};
     struct buffer json = BUFFER_INIT;
     int64_t id = 0;
     add_options(o, &json);
@@ -522,8 +464,9 @@ static int begin_search(struct search_driver *d, struct error *e)
     if (rc == 0 && id == 0)
         rc = search_record(d->request.db, d->request.sweep_id, o->strategy, buffer_text(&json), &id, e);
     buffer_free(&json);
-    d->search_id = id;
-    if (rc < 0 || repeat_past(d, e) < 0 || job_outcomes_read(d->request.db, &every, note_done, d, e) < 0)
+    past.search_id = d->search_id = id;
+    if (rc < 0 || past_repeat(&past, d->trials, &d->sequence, e) < 0 ||
+        job_outcomes_read(d->request.db, &every, note_done, d, e) < 0)
         return -1;
     return queue_open(d, e);
 }
@@ -558,11 +501,10 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
         if (*answer != SEARCH_RUN)
             return 0;
         *job_id = d->set.job_ids[decision.candidate];
-        bool partial;
-        if (reopen_partial(d, *job_id, &partial, e) < 0 || take_job(d, *job_id, &done, &waits, e) < 0)
+        if (trial_reopen_job(d->request.db, *job_id, e) < 0 || take_job(d, *job_id, &done, &waits, e) < 0)
             return -1;
     }
-    d->progress[decision.candidate].resource = decision.resource;
+    d->trials[decision.candidate].resource = decision.resource;
     char lineage[24];
     snprintf(lineage, sizeof lineage, "%" PRIu64, decision.lineage);
     const struct trial_row row = {.asked = ++d->sequence,
@@ -573,14 +515,14 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
                                   .outcome = {.job_id = *job_id}};
     if (waits)
         *job_id = d->further.count ? take_job_queued(d, &d->further) : 0;
-    return trial_record(d->request.db, d->search_id, &row, &d->progress[decision.candidate].trial_id, e);
+    return trial_record(d->request.db, d->search_id, &row, &d->trials[decision.candidate].trial_id, e);
 }
 
 /* Returns whether some trial has not ended: its job runs, or waits for another try. */
 static bool any_open(const struct search_driver *d)
 {
     size_t i = 0;
-    while (i < d->set.space.count && !d->progress[i].trial_id)
+    while (i < d->set.space.count && !d->trials[i].trial_id)
         i++;
     return i < d->set.space.count;
 }
@@ -616,7 +558,7 @@ static int claimed(void *context, const struct claim *claim, struct error *e)
     struct candidate_progress *s = &d->progress[candidate];
     s->looks = s->looked_at = 0;
     s->counting_ms = 0;
-    return trial_attach(d->request.db, s->trial_id, claim->attempt_id, e);
+    return trial_attach(d->request.db, d->trials[candidate].trial_id, claim->attempt_id, e);
 }
 
 static int released(void *context, const struct claim *claim, struct error *e)
@@ -627,7 +569,7 @@ static int released(void *context, const struct claim *claim, struct error *e)
         r->queued = false;
         return 0;
     }
-    return trial_attach(d->request.db, d->progress[candidate_set_find(&d->set, claim->job_id)].trial_id, 0, e);
+    return trial_attach(d->request.db, d->trials[candidate_set_find(&d->set, claim->job_id)].trial_id, 0, e);
 }
 
 static int ended(void *context, const struct claim_end *end, struct error *e)
@@ -639,7 +581,7 @@ static int ended(void *context, const struct claim_end *end, struct error *e)
     if (r) {
         /* A job that is to run again is pending, and is found as such. */
         r->queued = false;
-        return d->progress[r->candidate].trial_id ? take_job(d, d->set.job_ids[r->candidate], &done, &waits, e) : 0;
+        return d->trials[r->candidate].trial_id ? take_job(d, d->set.job_ids[r->candidate], &done, &waits, e) : 0;
     }
     if (candidate == SIZE_MAX || !d->search_id)
         return 0;
@@ -651,7 +593,7 @@ static int ended(void *context, const struct claim_end *end, struct error *e)
     }
     if (end->job_end == JOB_END_GONE) {
         search_forget(d->search, candidate);
-        d->progress[candidate].trial_id = 0;
+        d->trials[candidate].trial_id = 0;
         return 0;
     }
     return take_job(d, end->claim.job_id, &done, &waits, e);
@@ -740,14 +682,14 @@ static const char *why_end(void *context, const struct claim *claim, const struc
     struct search_driver *d = context;
     size_t candidate = candidate_set_find(&d->set, claim->job_id), count;
     int64_t all, last;
-    if (candidate == SIZE_MAX || !d->progress[candidate].trial_id)
+    if (candidate == SIZE_MAX || !d->trials[candidate].trial_id)
         return NULL;
     struct candidate_progress *s = &d->progress[candidate];
     OWNED double *values = counted_steps(d, so_far, &count, &all, &last);
     const char *why = NULL;
     if (all_steps_are_in(d, s, all, last))
         why = "ended as planned: it has measured all steps up to end_profile_step";
-    else if (s->resource > 0 && (double)all >= s->resource)
+    else if (d->trials[candidate].resource > 0 && (double)all >= d->trials[candidate].resource)
         why = "ended as planned: it has measured the steps of its trial";
     else if (is_lost(d, claim, so_far, &values, count))
         why = "stopped early: it could no longer become the best";
