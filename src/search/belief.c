@@ -100,28 +100,17 @@ double trust_contradicted(double trust, const struct contradiction *c, double an
 
 /* --- slopes --- */
 
-static double median_of(const double *values, size_t count)
-{
-    OWNED double *copy = xcalloc(count, sizeof *copy);
-    memcpy(copy, values, count * sizeof *copy);
-    double middle = median(copy, count);
-    return middle;
-}
-
 #define SLOPE_SPREAD 0.5
 
-struct time_slope time_belief_slope(const double *predicted, const double *merits, size_t count, double trust,
-                                    double spread)
+double time_belief_slope(const double *predicted, const double *merits, size_t count, double spread)
 {
     double belief = spread * spread / 2 / (SLOPE_SPREAD * SLOPE_SPREAD), xx = 0, xy = 0;
-    if (count == 0)
-        return (struct time_slope){1, 0};
-    double middle = median_of(predicted, count), level = median_of(merits, count);
+    double middle = median(predicted, count), level = median(merits, count);
     for (size_t i = 0; i < count; i++) {
         xx += (predicted[i] - middle) * (predicted[i] - middle);
         xy += (predicted[i] - middle) * (merits[i] - level);
     }
-    return (struct time_slope){(belief * trust + xy) / (belief + xx), middle};
+    return (belief + xy) / (belief + xx);
 }
 
 /* --- what is left --- */

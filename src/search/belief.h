@@ -61,16 +61,11 @@ double trust_contradicted(double trust, const struct contradiction *c, double an
 
 /* --- slopes --- */
 
-struct time_slope {
-    double slope, middle;
-};
-
-/* Measured merits (search/surrogate.h) against predicted ones: merit = level + slope · (predicted - middle), by least
- * squares with a prior slope of `trust` ± 0.5. `spread` is the standard deviation of the predictions' errors, half of
+/* The slope of measured merits (search/surrogate.h) over predicted ones, by least squares with a prior of 1 ± 0.5.
+ * `spread` is the standard deviation of the predictions' errors, half of
  * whose variance is the level. Predictions that rank badly lose weight; inverted ones get a negative slope. 1 without a
  * run. */
-struct time_slope time_belief_slope(const double *predicted, const double *merits, size_t count, double trust,
-                                    double spread);
+double time_belief_slope(const double *predicted, const double *merits, size_t count, double spread);
 
 /* --- what is left ---
  *

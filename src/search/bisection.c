@@ -21,7 +21,6 @@
 
 struct binary {
     size_t *order; /* families */
-    size_t done;   /* the first `done` of them have nothing left */
 };
 
 static double predicted_best(const struct search *s, size_t family)
@@ -52,14 +51,6 @@ static int bisection_create(struct search *s, void *own, struct error *e)
 static void bisection_free(void *own)
 {
     free(((struct binary *)own)->order);
-}
-
-static void bisection_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
-{
-    (void)s;
-    (void)candidate;
-    (void)outcome;
-    ((struct binary *)own)->done = 0; /* any bracket may have changed */
 }
 
 /* --- one configuration --- */
@@ -155,17 +146,15 @@ static bool is_waiting(const struct search *s, size_t family)
 
 static enum search_answer bisection_ask(struct search *s, void *own, struct decision *out)
 {
-    struct binary *b = own;
-    for (size_t i = b->done; i < s->families.count; i++) {
+    const struct binary *b = own;
+    for (size_t i = 0; i < s->families.count; i++) {
         size_t family = b->order[i];
         const char *why;
         if (is_waiting(s, family))
             continue;
         size_t at = next_of(s, family, &why);
-        if (at == NONE || !search_is_open(s, family_member(s, family, at))) {
-            b->done += i == b->done;
+        if (at == NONE || !search_is_open(s, family_member(s, family, at)))
             continue;
-        }
         out->candidate = family_member(s, family, at);
         out->lineage = family_candidate(s, family, 0)->identity;
         out->index = at;
@@ -180,5 +169,4 @@ const struct algorithm algorithm_bisection = {.own_size = sizeof(struct binary),
                                               .is_of_families = true,
                                               .create = bisection_create,
                                               .free = bisection_free,
-                                              .ask = bisection_ask,
-                                              .tell = bisection_tell};
+                                              .ask = bisection_ask};

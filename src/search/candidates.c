@@ -12,7 +12,7 @@
 #include "predict/plan.h"
 #include "search/belief.h"
 #include "search/state.h"
-#include "util/hash.h"
+#include "util/hash_set.h"
 #include "util/linear.h"
 #include "util/memory.h"
 
@@ -61,25 +61,17 @@ struct candidate_loading {
     size_t key_count;
     int first_input;
     bool of_batch[INPUT_COUNT]; /* inputs in which the candidates of a memory class may differ */
-    struct numbering groups, configurations, memory_classes;
-    struct numbering replicated; /* numbered like the candidates */
+    struct hash_index groups, configurations, memory_classes;
+    struct hash_index replicated; /* numbered like the candidates */
     /* By key: it counts in a group, in a configuration, and in what replicates have in common. */
     bool *of_group, *of_configuration, *of_replicates;
-    bool by_list;     /* group_by made the list, not the default sections */
-    bool all_compete; /* group_by is an empty list */
-    uint64_t *wider;  /* by candidate: the group to use if every candidate would be alone */
+    bool by_list;          /* group_by made the list, not the default sections */
+    bool all_compete;      /* group_by is an empty list */
+    struct hash128 *wider; /* by candidate: the group to use if every candidate would be alone */
     struct place_name {
         char text[256];
     } * place_names;
 };
-
-static uint64_t hash_of(const struct buffer *b)
-{
-    struct hash128 hash = hash_bytes(b->length ? b->data : "", b->length);
-    uint64_t first;
-    memcpy(&first, hash.bytes, sizeof first);
-    return first;
-}
 
 /* --- the statement --- */
 
@@ -222,8 +214,8 @@ static void add_value(struct buffer *b, size_t key, double value)
 }
 
 /* Hash of the values of the keys that count; `batch`, if not NULL, counts as well. */
-static uint64_t hash_keys(const struct candidate_loading *l, const double *values, const bool *counts,
-                          const double *batch)
+static struct hash128 hash_keys(const struct candidate_loading *l, const double *values, const bool *counts,
+                                const double *batch)
 {
     OWNED_BUFFER b = BUFFER_INIT;
     for (size_t k = 0; counts && k < l->key_count; k++)
@@ -231,17 +223,17 @@ static uint64_t hash_keys(const struct candidate_loading *l, const double *value
             add_value(&b, k, values[k]);
     if (batch)
         add_value(&b, SIZE_MAX, *batch);
-    uint64_t hash = hash_of(&b);
+    const struct hash128 hash = hash_bytes(buffer_text(&b), b.length);
     return hash;
 }
 
-static uint64_t memory_hash(const struct candidate_loading *l)
+static struct hash128 memory_hash(const struct candidate_loading *l)
 {
     OWNED_BUFFER b = BUFFER_INIT;
     for (size_t i = 0; i < INPUT_COUNT; i++)
         if (!l->of_batch[i])
             add_value(&b, i, cell(l->row, l->first_input + (int)i));
-    uint64_t hash = hash_of(&b);
+    const struct hash128 hash = hash_bytes(buffer_text(&b), b.length);
     return hash;
 }
 
@@ -362,13 +354,13 @@ static void take_row(struct candidate_loading *l, const void *key16, size_t n)
     take_layout(l, c);
     take_prediction(l, c, set->terms + n * 2 * CALIBRATION_TERMS);
     const double *batch = l->request->equal_batch && !l->all_compete ? &l->layout.global_batch : NULL;
-    uint64_t group = hash_keys(l, values, l->of_group, batch);
-    c->group = numbering_find(&l->groups, group);
-    set->groups[c->group] = group;
+    const struct hash128 group = hash_keys(l, values, l->of_group, batch);
+    c->group = hash_index_add(&l->groups, &group, NULL);
     l->wider[n] = hash_keys(l, values, NULL, batch);
-    uint64_t configuration = hash_keys(l, values, l->of_configuration, NULL);
-    c->configuration = numbering_find(&l->configurations, configuration);
-    c->memory_class = numbering_find(&l->memory_classes, isnan(c->bytes) ? configuration : memory_hash(l));
+    const struct hash128 configuration = hash_keys(l, values, l->of_configuration, NULL);
+    c->configuration = hash_index_add(&l->configurations, &configuration, NULL);
+    const struct hash128 class = isnan(c->bytes) ? configuration : memory_hash(l);
+    c->memory_class = hash_index_add(&l->memory_classes, &class, NULL);
 }
 
 /* --- all of them --- */
@@ -395,14 +387,9 @@ static void make_room(struct candidate_loading *l, size_t count)
     struct candidate_set *set = l->set;
     set->candidates = xcalloc(count + 1, sizeof *set->candidates);
     set->job_ids = xcalloc(count + 1, sizeof *set->job_ids);
-    set->groups = xcalloc(count + 1, sizeof *set->groups);
     l->wider = xcalloc(count + 1, sizeof *l->wider);
     set->values = xcalloc(count + 1, (l->key_count + 1) * sizeof *set->values);
     set->terms = xcalloc(count + 1, 2 * CALIBRATION_TERMS * sizeof *set->terms);
-    numbering_open(&l->groups, count);
-    numbering_open(&l->configurations, count);
-    numbering_open(&l->memory_classes, count);
-    numbering_open(&l->replicated, count);
 }
 
 /* Reads the values of the row's keys. True: its job differs from an earlier candidate only in replicate keys, and is
@@ -415,7 +402,8 @@ static bool is_further_replicate(struct candidate_loading *l, int64_t job_id)
         values[k] = cell(l->row, FIRST_KEY + (int)k);
     if (!l->request->space->sweep->replicates.count)
         return false;
-    size_t candidate = numbering_find(&l->replicated, hash_keys(l, values, l->of_replicates, NULL));
+    const struct hash128 shared = hash_keys(l, values, l->of_replicates, NULL);
+    size_t candidate = hash_index_add(&l->replicated, &shared, NULL);
     if (candidate == set->space.count)
         return false;
     *array_add(set->replicates, set->replicate_count) = (struct candidate_job){job_id, candidate, false};
@@ -463,13 +451,9 @@ static void join_the_lonely(struct candidate_loading *l)
     size_t count = set->space.count;
     if (l->by_list || count < 2 || l->groups.count < count)
         return;
-    numbering_close(&l->groups);
-    numbering_open(&l->groups, count);
-    for (size_t i = 0; i < count; i++) {
-        size_t group = numbering_find(&l->groups, l->wider[i]);
-        set->candidates[i].group = group;
-        set->groups[group] = l->wider[i];
-    }
+    hash_index_free(&l->groups);
+    for (size_t i = 0; i < count; i++)
+        set->candidates[i].group = hash_index_add(&l->groups, &l->wider[i], NULL);
 }
 
 static void finish_set(struct candidate_loading *l)
@@ -529,10 +513,10 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
         finish_set(&l);
     stmt_free(l.row);
     free_all(l.key_index, l.key_role, l.place_names);
-    numbering_close(&l.groups);
-    numbering_close(&l.configurations);
-    numbering_close(&l.memory_classes);
-    numbering_close(&l.replicated);
+    hash_index_free(&l.groups);
+    hash_index_free(&l.configurations);
+    hash_index_free(&l.memory_classes);
+    hash_index_free(&l.replicated);
     free_all(l.of_group, l.of_configuration, l.of_replicates, l.wider);
     if (rc < 0)
         candidates_free(out);
@@ -541,8 +525,8 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
 
 void candidates_free(struct candidate_set *set)
 {
-    free_all(set->job_ids, set->replicates, set->by_job, set->groups, set->candidates, set->keys, set->sections,
-             set->saves_memory, set->values, set->terms, set->places);
+    free_all(set->job_ids, set->replicates, set->by_job, set->candidates, set->keys, set->sections, set->saves_memory,
+             set->values, set->terms, set->places);
     *set = (struct candidate_set){0};
 }
 

@@ -32,7 +32,6 @@ struct candidate_set {
     /* Jobs that differ from a candidate only in replicate keys ([sweep] replicate), by job id. */
     struct candidate_job *replicates;
     size_t replicate_count;
-    uint64_t *groups;    /* by group: hash of what its members share; the same in every run */
     const char *unknown; /* why there are no predictions of time; NULL: there are. Static */
     /* `space` points into these. */
     struct candidate *candidates;

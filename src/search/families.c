@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "search/state.h"
+#include "util/hash_set.h"
 #include "util/memory.h"
 #include "util/rng.h"
 
@@ -167,49 +168,23 @@ size_t family_estimate(const struct search *s, size_t family, double factor)
 
 /* --- a part of a space --- */
 
-void numbering_open(struct numbering *n, size_t most)
+static size_t renumber(struct hash_index *numbers, size_t number)
 {
-    n->room = 16;
-    while (n->room < 2 * most)
-        n->room *= 2;
-    n->hashes = xcalloc(n->room, sizeof *n->hashes);
-    n->numbers = xcalloc(n->room, sizeof *n->numbers);
-    for (size_t i = 0; i < n->room; i++)
-        n->numbers[i] = NONE;
-}
-
-void numbering_close(struct numbering *n)
-{
-    free_all(n->hashes, n->numbers);
-    *n = (struct numbering){0};
-}
-
-size_t numbering_find(struct numbering *n, uint64_t hash)
-{
-    size_t at = hash & (n->room - 1);
-    while (n->numbers[at] != NONE && n->hashes[at] != hash)
-        at = (at + 1) & (n->room - 1);
-    if (n->numbers[at] == NONE) {
-        n->hashes[at] = hash;
-        n->numbers[at] = n->count++;
-    }
-    return n->numbers[at];
+    const struct hash128 hash = hash_bytes(&number, sizeof number);
+    return hash_index_add(numbers, &hash, NULL);
 }
 
 void subspace_make(const struct search_space *whole, const size_t *members, size_t count, struct search_space *out,
                    struct candidate **candidates)
 {
-    struct numbering groups = {0}, configurations = {0}, memory_classes = {0};
+    struct hash_index groups = HASH_INDEX_INIT, configurations = HASH_INDEX_INIT, memory_classes = HASH_INDEX_INIT;
     struct candidate *all = xcalloc(count + 1, sizeof *all);
-    numbering_open(&groups, count);
-    numbering_open(&configurations, count);
-    numbering_open(&memory_classes, count);
     for (size_t i = 0; i < count; i++) {
         struct candidate *c = &all[i];
         *c = whole->candidates[members[i]];
-        c->group = numbering_find(&groups, c->group);
-        c->configuration = numbering_find(&configurations, c->configuration);
-        c->memory_class = numbering_find(&memory_classes, c->memory_class);
+        c->group = renumber(&groups, c->group);
+        c->configuration = renumber(&configurations, c->configuration);
+        c->memory_class = renumber(&memory_classes, c->memory_class);
     }
     *out = *whole;
     out->candidates = *candidates = all;
@@ -217,7 +192,7 @@ void subspace_make(const struct search_space *whole, const size_t *members, size
     out->group_count = groups.count;
     out->configuration_count = configurations.count;
     out->memory_class_count = memory_classes.count;
-    numbering_close(&groups);
-    numbering_close(&configurations);
-    numbering_close(&memory_classes);
+    hash_index_free(&groups);
+    hash_index_free(&configurations);
+    hash_index_free(&memory_classes);
 }

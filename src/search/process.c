@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "search/state.h"
-#include "util/hash.h"
+#include "util/hash_set.h"
 #include "util/linear.h"
 #include "util/memory.h"
 #include "util/quantile.h"
@@ -22,12 +22,6 @@ static bool differs(const struct search_space *space, size_t key)
     return false;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns whether each candidate has a value of its own that says nothing of what it is like: a word, or a place in a
  * count. */
 static bool is_name(const struct search_space *space, size_t key)
@@ -39,7 +33,7 @@ static bool is_name(const struct search_space *space, size_t key)
         i++;
     }
     bool is_own = i == n && n > 1;
-    qsort(values, is_own ? n : 0, sizeof *values, compare_doubles);
+    sort_doubles(values, is_own ? n : 0);
     bool counts = is_own && values[0] >= 0 && values[n - 1] - values[0] == (double)(n - 1);
     for (i = 1; i < n && is_own; i++)
         is_own = values[i] != values[i - 1] && (counts ? values[i] == values[i - 1] + 1 : values[i] < 0);
@@ -52,18 +46,15 @@ static bool is_name(const struct search_space *space, size_t key)
 static bool others_tell_apart(const struct search_space *space, const bool *named)
 {
     OWNED double *others = xcalloc(space->key_count + 1, sizeof *others);
-    struct numbering rows = {0};
-    numbering_open(&rows, space->count);
+    struct hash_set rows = HASH_SET_INIT;
     for (size_t i = 0; i < space->count; i++) {
-        uint64_t first;
         for (size_t k = 0; k < space->key_count; k++)
             others[k] = named[k] || isnan(space->candidates[i].values[k]) ? 0 : space->candidates[i].values[k];
-        struct hash128 hash = hash_bytes(others, space->key_count * sizeof *others);
-        memcpy(&first, hash.bytes, sizeof first);
-        (void)numbering_find(&rows, first);
+        const struct hash128 hash = hash_bytes(others, space->key_count * sizeof *others);
+        hash_set_add(&rows, &hash);
     }
     bool apart = (double)rows.count >= TOLD_APART * (double)space->count;
-    numbering_close(&rows);
+    hash_set_free(&rows);
     return apart;
 }
 
@@ -249,20 +240,12 @@ static double solve(double *matrix, double *values, size_t n)
 #define BROKEN 1.0                    /* a run even slower than this is broken; its neighbours may not be */
 #define FAR 2.0                       /* caps how far below its view a run counts: no single run can invert the slope */
 
-static double median_of(const double *values, size_t count)
-{
-    OWNED double *copy = xcalloc(count + 1, sizeof *copy);
-    memcpy(copy, values, count * sizeof *copy);
-    double middle = count ? median(copy, count) : 0;
-    return middle;
-}
-
 /* Residuals of slope · (predicted - middle), minus their median; returns the median. */
 static double leave_over(const struct regression_runs *runs, double slope, double middle, double *out)
 {
     for (size_t i = 0; i < runs->count; i++)
         out[i] = runs->merits[i] - slope * (runs->predicted[i] - middle);
-    double level = median_of(out, runs->count);
+    double level = median(out, runs->count);
     for (size_t i = 0; i < runs->count; i++)
         out[i] -= level;
     return level;
@@ -356,7 +339,7 @@ void regression_explain(const struct regression_runs *runs, const struct regress
 {
     size_t n = runs->count;
     double *left = xcalloc(n + 1, sizeof *left), freedom = n > 0 ? (double)n - 1 : 0; /* the first sets the level */
-    out->middle = median_of(runs->predicted, n);
+    out->middle = median(runs->predicted, n);
     find_slope(runs, view, out);
     out->level = leave_over(runs, out->slope, out->middle, left);
     for (size_t i = 0; i < n; i++)

@@ -155,16 +155,6 @@ const struct search_options *search_options(const struct search *s);
 
 /* --- making spaces --- */
 
-/* Numbers distinct hashes from 0 in order of first appearance. Open addressing. */
-struct numbering {
-    uint64_t *hashes;
-    size_t *numbers; /* SIZE_MAX: free */
-    size_t room, count;
-};
-void numbering_open(struct numbering *n, size_t most); /* room for that many distinct hashes */
-void numbering_close(struct numbering *n);
-size_t numbering_find(struct numbering *n, uint64_t hash);
-
 /* A part of a space as a space of its own, with groups, configurations and memory classes numbered anew. `members`
  * holds `count` indices into `whole`. *out points into *candidates, which the caller frees. */
 void subspace_make(const struct search_space *whole, const size_t *members, size_t count, struct search_space *out,

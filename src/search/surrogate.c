@@ -482,7 +482,7 @@ static double slope_of_priors(const struct surrogate *b, const struct fitted *fi
         prior[n] = predicted;
         merit[n++] = merit_of(b->s->space, t->objective);
     }
-    return time_belief_slope(prior, merit, n, 1, spread_predicted(b, fits)).slope;
+    return time_belief_slope(prior, merit, n, spread_predicted(b, fits));
 }
 
 static bool any_predicted(const struct search_space *space)

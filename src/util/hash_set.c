@@ -93,8 +93,9 @@ size_t hash_index_add(struct hash_index *x, const struct hash128 *hash, bool *is
 {
     make_room(x);
     uint32_t *slot = find_number(x, hash);
-    *is_new = *slot == 0;
-    if (*is_new) {
+    if (is_new)
+        *is_new = *slot == 0;
+    if (*slot == 0) {
         *array_add(x->members, x->count) = *hash;
         *slot = (uint32_t)x->count;
     }

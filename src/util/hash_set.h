@@ -31,6 +31,6 @@ struct hash_index {
 
 #define HASH_INDEX_INIT ((struct hash_index){NULL, 0, NULL, 0})
 
-/* Its number; `*is_new`: it got it now. */
+/* Its number; `*is_new` (may be NULL): it got it now. */
 size_t hash_index_add(struct hash_index *x, const struct hash128 *hash, bool *is_new);
 void hash_index_free(struct hash_index *x);

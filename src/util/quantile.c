@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "util/memory.h"
+
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -26,10 +28,14 @@ double quantile(const double *sorted, size_t count, double share)
     return part > 0 && left < right ? (1 - part) * left + part * right : left;
 }
 
-double median(double *values, size_t count)
+double median(const double *values, size_t count)
 {
-    sort_doubles(values, count);
-    return quantile(values, count, 0.5);
+    OWNED double *sorted = xcalloc(count + 1, sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = values[i];
+    sort_doubles(sorted, count);
+    double middle = count ? quantile(sorted, count, 0.5) : 0;
+    return middle;
 }
 
 #define FREEDOM_MOST 1e6

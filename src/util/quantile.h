@@ -10,8 +10,8 @@ void sort_doubles(double *values, size_t count);
  * Infinities are values like others. */
 double quantile(const double *sorted, size_t count, double share);
 
-/* Sorts the values, at least one. */
-double median(double *values, size_t count);
+/* 0 of none. */
+double median(const double *values, size_t count);
 
 /* The value below which the share (0.5 to below 1) of Student's t with that many degrees of freedom lies, to a
  * millionth: 2.228 for 0.975 and 10. They are at least 1 and need not be a whole number (Welch's are not). Beyond a

@@ -89,12 +89,10 @@ TEST(claims__some_not_predicted__left_out)
 TEST(time_belief_slope__merits__right_wrong_turned_over)
 {
     const double predicted[] = {0, 1, 2}, right[] = {5, 6, 7}, flat[] = {5, 5, 5}, over[] = {7, 6, 5};
-    assert_float_equal(time_belief_slope(predicted, right, 0, 1, 0.3).slope, 1, 0);
-    assert_float_equal(time_belief_slope(predicted, right, 3, 0.9, 0.3).slope, 1, 0.02);
-    assert_true(fabs(time_belief_slope(predicted, flat, 3, 0.9, 0.3).slope) < 0.1);
-    struct time_slope s = time_belief_slope(predicted, over, 3, 0.9, 0.3);
-    assert_true(s.slope < -0.8);
-    assert_float_equal(s.middle, 1, 0);
+    assert_float_equal(time_belief_slope(predicted, right, 0, 0.3), 1, 0);
+    assert_float_equal(time_belief_slope(predicted, right, 3, 0.3), 1, 0.02);
+    assert_true(fabs(time_belief_slope(predicted, flat, 3, 0.3)) < 0.1);
+    assert_true(time_belief_slope(predicted, over, 3, 0.3) < -0.8);
 }
 
 /* Places on a line, covariance 1 + 4·x·y, that run out of memory above 0: an outcome's weight is what was not
