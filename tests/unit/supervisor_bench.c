@@ -34,12 +34,11 @@ struct bench *bench_open(size_t slots, int64_t log_cap_bytes,
 
 static int count_seen(const struct bench *b)
 {
-    struct process_table t = PROCESS_TABLE_INIT;
+    HELD(process_table) t = PROCESS_TABLE_INIT;
     int left = 0;
     process_table_read(&t);
     for (size_t i = 0; i < t.count; i++)
         left += t.entries[i].parent == getpid() || process_token(t.entries[i].pid, b->prefix) >= 0;
-    process_table_free(&t);
     return left;
 }
 

@@ -69,13 +69,11 @@ static int64_t refused_alone(const struct built *b, const struct plan *p, const 
 TEST(rules__combinations__so_many_refused)
 {
     for (size_t i = 0; i < CASES; i++) {
-        struct built b = build_case(i, "");
-        struct plan p = plan_of(&b);
+        HELD(built) b = build_case(i, "");
+        HELD(plan) p = plan_of(&b);
         int64_t got = refused_alone(&b, &p, cases[i].rule);
         if (got != cases[i].refused)
             fail_msg("%s refuses %d, not %d, of: %s", cases[i].rule, (int)got, (int)cases[i].refused, cases[i].keys);
-        plan_free(&p);
-        built_free(&b);
     }
 }
 
@@ -83,19 +81,17 @@ TEST(rules__turned_off_by_name__refuse_nothing)
 {
     for (size_t i = 0; i < CASES; i++) {
         OWNED char *off = xasprintf("disable_rules = [\"%s\"]", cases[i].rule);
-        struct built b = build_case(i, off);
-        struct plan p = plan_of(&b);
+        HELD(built) b = build_case(i, off);
+        HELD(plan) p = plan_of(&b);
         assert_int_equal(refused_alone(&b, &p, cases[i].rule), -1);
-        plan_free(&p);
-        built_free(&b);
     }
 }
 
 /* Every built-in rule but those on memory has a case: "memory." needs predictions, and is tested with them. */
 TEST(rules__all_of_them__have_a_case_a_reason_and_a_source)
 {
-    struct db *db = NULL;
-    struct stmt *s = NULL;
+    HELD_AT(db) *db = NULL;
+    OWNED_STMT *s = NULL;
     struct error e = ERROR_INIT;
     int rules = 0;
     assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, &e), 0);
@@ -114,8 +110,6 @@ TEST(rules__all_of_them__have_a_case_a_reason_and_a_source)
         rules++;
     }
     assert_true(rules > 10);
-    stmt_free(s);
-    db_close(db);
 }
 
 /* No key of a rule in force makes it fail: zeros, absent ones, texts, fractions and what no product of integers
@@ -152,10 +146,8 @@ TEST(rules__values_of_every_kind__abort_nothing)
         buffer_add_text(&text, "[[parallel_spec]]\n");
         for (size_t k = 0; k < LENGTH(keys); k++)
             buffer_printf(&text, "%s = %s\n", keys[k], values[v]);
-        struct built b = build_text(buffer_text(&text));
-        struct plan p = plan_of(&b);
+        HELD(built) b = build_text(buffer_text(&text));
+        HELD(plan) p = plan_of(&b);
         assert_int_equal(p.match.combinations, 1);
-        plan_free(&p);
-        built_free(&b);
     }
 }

@@ -105,7 +105,7 @@ TEST_WITHIN(capture__somebody_holds_the_log__not_used_again, set_up, tear_down)
 {
     int straggler = begin(1);
     assert_int_equal(capture_hold(&capture), CAPTURE_HELD);
-    struct captured c = capture_end(&capture, 1, job_dir, capture_hold(&capture) == CAPTURE_RELEASED);
+    HELD(captured) c = capture_end(&capture, 1, job_dir, capture_hold(&capture) == CAPTURE_RELEASED);
     assert_null(c.log_path);
     int fd = begin(2);
     assert_int_equal(write(straggler, "late", 4), 4);
@@ -115,16 +115,14 @@ TEST_WITHIN(capture__somebody_holds_the_log__not_used_again, set_up, tear_down)
     assert_int_equal(capture_hold(&capture), CAPTURE_RELEASED);
     c = capture_end(&capture, 2, job_dir, true);
     assert_text(c.log_path, "mine");
-    captured_free(&c);
 }
 
 TEST_WITHIN(capture__slot_file_removed_between_jobs__made_anew, set_up, tear_down)
 {
-    struct captured c = play(1, "");
+    HELD(captured) c = play(1, "");
     assert_int_equal(unlink(slot_log), 0);
     c = play(2, "kept");
     assert_text(c.log_path, "kept");
-    captured_free(&c);
 }
 
 TEST_WITHIN(capture__slot_file_removed_under_the_job__output_saved, set_up, tear_down)
@@ -133,9 +131,8 @@ TEST_WITHIN(capture__slot_file_removed_under_the_job__output_saved, set_up, tear
     assert_int_equal(write(fd, "saved", 5), 5);
     assert_int_equal(unlink(slot_log), 0);
     close(fd);
-    struct captured c = capture_end(&capture, 1, job_dir, true);
+    HELD(captured) c = capture_end(&capture, 1, job_dir, true);
     assert_text(c.log_path, "saved");
-    captured_free(&c);
 }
 
 TEST_WITHIN(capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones, set_up, tear_down)
@@ -169,8 +166,7 @@ TEST_WITHIN(capture_look__any_writing__seen, set_up, tear_down)
     assert_int_equal(capture_look(&capture).metrics_bytes, 3);
     assert_true(capture_look(&capture).metrics_changed_ns > 0);
     close(fd);
-    struct captured c = capture_end(&capture, 1, job_dir, true);
-    captured_free(&c);
+    HELD(captured) c = capture_end(&capture, 1, job_dir, true);
 }
 
 /* --- streams apart --- */
@@ -219,12 +215,11 @@ TEST_WITHIN(capture__kept_apart__each_in_its_file_and_the_log_in_order, set_up, 
     for (int i = 0; i < 10000 && capture_hold(&capture) == CAPTURE_HELD; i++)
         usleep(1000);
     assert_int_equal(capture_hold(&capture), CAPTURE_RELEASED);
-    struct captured c = capture_end(&capture, 1, job_dir, true);
+    HELD(captured) c = capture_end(&capture, 1, job_dir, true);
     assert_int_equal(c.log_bytes, 14);
     assert_text(c.log_path, "one\ntwo\nthree\n");
     assert_stream("stdout.log", "one\nthree\n");
     assert_stream("stderr.log", "two\n");
-    captured_free(&c);
 }
 
 /* All output until then counts, however late it is looked at; what a straggler writes later goes nowhere. */
@@ -235,13 +230,12 @@ TEST_WITHIN(capture__kept_apart_and_held__all_that_was_written_is_there, set_up,
     signal(SIGPIPE, SIG_IGN);
     for (int i = 0; i < 5000; i++)
         say(child[1], "warning\n");
-    struct captured c = capture_end(&capture, 1, job_dir, false);
+    HELD(captured) c = capture_end(&capture, 1, job_dir, false);
     assert_int_equal(c.log_bytes, 5000 * 8);
     assert_int_equal(write(child[1], "late", 4), -1);
     assert_int_equal(errno, EPIPE);
     capture_close_child(child);
     assert_stream("stdout.log", NULL);
-    captured_free(&c);
 }
 
 TEST_WITHIN(capture__kept_apart_and_large__each_within_its_bound, set_up, tear_down)
@@ -258,14 +252,13 @@ TEST_WITHIN(capture__kept_apart_and_large__each_within_its_bound, set_up, tear_d
     say(child[1], "last\n");
     say(child[0], "short\n");
     capture_close_child(child);
-    struct captured c = capture_end(&capture, 1, job_dir, true);
+    HELD(captured) c = capture_end(&capture, 1, job_dir, true);
     assert_int_equal(c.log_bytes, LINES * 8 + 17);
     assert_int_equal(c.cap_bytes, CAP);
     assert_int_equal(stat(path, &status), 0);
     assert_true(status.st_size <= CAP + 200);
     assert_true(log_cap_is_marked(path));
     assert_stream("stdout.log", "short\n");
-    captured_free(&c);
 }
 
 TEST_WITHIN(capture__kept_apart_and_abandoned__nothing_left, set_up, tear_down)
@@ -300,14 +293,13 @@ TEST_WITHIN(capture__log_replaced__kept_from_the_open_file, set_up, tear_down)
                                           "echo precious >precious; ln -sf precious output.log",
                                           "rm output.log; echo forged >output.log"};
     for (size_t i = 0; i < LENGTH(scripts); i++) {
-        struct captured c = play_in_directory("one\n", scripts[i]);
+        HELD(captured) c = play_in_directory("one\n", scripts[i]);
         struct stat status;
         assert_text(c.log_path, "one\n");
         assert_int_equal(lstat(c.log_path, &status), 0);
         assert_true(S_ISREG(status.st_mode));
         assert_false(c.directory_moved);
         assert_int_equal(c.log_error, 0);
-        captured_free(&c);
     }
     OWNED char *precious = xasprintf("%s/precious", job_dir);
     assert_text(precious, "precious\n");
@@ -315,12 +307,11 @@ TEST_WITHIN(capture__log_replaced__kept_from_the_open_file, set_up, tear_down)
 
 TEST_WITHIN(capture__directory_moved__log_and_metrics_kept, set_up, tear_down)
 {
-    struct captured c = play_in_directory("one\n", "echo '{\"a\": 1}' >metrics.jsonl; cd ..; mv job elsewhere");
+    HELD(captured) c = play_in_directory("one\n", "echo '{\"a\": 1}' >metrics.jsonl; cd ..; mv job elsewhere");
     assert_true(c.directory_moved);
     assert_text(c.log_path, "one\n");
     assert_text(c.metrics_path, "{\"a\": 1}\n");
     assert_stream("output.log", "one\n");
-    captured_free(&c);
 }
 
 TEST_WITHIN(capture__directory_is_a_link__nothing_written_through_it, set_up, tear_down)
@@ -357,11 +348,10 @@ TEST_WITHIN(capture__log_moved_and_large__no_hole_in_what_a_link_leads_to, set_u
     assert_int_equal(stat(precious, &after), 0);
     assert_int_equal(before.st_blocks, after.st_blocks);
     capture_close_child(child);
-    struct captured c = capture_end(&capture, 1, job_dir, true);
+    HELD(captured) c = capture_end(&capture, 1, job_dir, true);
     assert_int_equal(log_cap_compact(c.log_path, c.log_bytes, CAP), 0);
     assert_int_equal(stat(precious, &after), 0);
     assert_int_equal(after.st_size, SIZE);
-    captured_free(&c);
 }
 
 /* --- the bound of a log --- */

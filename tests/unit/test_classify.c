@@ -494,8 +494,8 @@ TEST(patterns__each_of_them__finds_a_line_above)
                     {"diverged", LINES(diverged_lines)},
                     {"host", LINES(broken_lines)},
                     {"", LINES(told_lines)}};
-    struct db *db = NULL;
-    struct stmt *s = NULL;
+    HELD_AT(db) *db = NULL;
+    OWNED_STMT *s = NULL;
     struct error e = ERROR_INIT;
     int count = 0;
     assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, &e), 0);
@@ -510,8 +510,6 @@ TEST(patterns__each_of_them__finds_a_line_above)
             fail_msg("no line for: %s", stmt_text(s, 0));
     }
     assert_true(count > 20);
-    stmt_free(s);
-    db_close(db);
 }
 
 TEST(patterns__false_friends__exit)

@@ -18,14 +18,12 @@ static struct built build_plan(const char *sets, const char *plan)
 /* How many of the plan's combinations the rule refuses, whatever the other rules say. */
 static int64_t refused(const char *rule, const char *plan)
 {
-    struct built b = build_plan(strncmp(rule, "strict-", 7) == 0 ? "\"determined-strict\"" : "", plan);
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_plan(strncmp(rule, "strict-", 7) == 0 ? "\"determined-strict\"" : "", plan);
+    HELD(plan) p = plan_of(&b);
     int64_t count = -1;
     for (size_t i = 0; i < b.space->rule_count; i++)
         if (strcmp(b.space->rules[i].name, rule) == 0)
             count = p.match.rules[i].alone;
-    plan_free(&p);
-    built_free(&b);
     return count;
 }
 
@@ -304,27 +302,23 @@ TEST(synonyms__two_names_of_one_key__refused)
 
 TEST(synonyms__placeholder_and_rule__read_the_other_key)
 {
-    struct built b = build_text("[job]\ncommand = [\"x\", \"{stage}\"]\n[synonym]\nstage = [\"a.b\", \"zero.stage\"]\n"
-                                "[parallel_spec]\nzero.stage = [1, 2]\n"
-                                "[[rule]]\nname = \"r\"\nrequire = \"stage < 2\"\n");
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_text("[job]\ncommand = [\"x\", \"{stage}\"]\n[synonym]\nstage = [\"a.b\", \"zero.stage\"]\n"
+                               "[parallel_spec]\nzero.stage = [1, 2]\n"
+                               "[[rule]]\nname = \"r\"\nrequire = \"stage < 2\"\n");
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.jobs, 1);
     assert_int_equal(excluded_by(&b, &p, "r"), 1);
-    plan_free(&p);
-    built_free(&b);
 }
 
 /* --- inert keys --- */
 
 static void check_jobs(const char *plan, int64_t matched, int64_t jobs)
 {
-    struct built b = build_plan("", plan);
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_plan("", plan);
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.match.matched, matched);
     assert_int_equal(p.jobs, jobs);
     assert_int_equal(p.duplicates, matched - jobs);
-    plan_free(&p);
-    built_free(&b);
 }
 
 #define KNOBS                                                                                                          \
@@ -361,7 +355,7 @@ TEST(inert__hpz_off_in_two_ways__one_job)
 
 static struct hash128 only_key(const char *text)
 {
-    struct built b = build_text(text);
+    HELD(built) b = build_text(text);
     struct match_cursor *cursor = NULL;
     const struct match *m;
     struct error e = ERROR_INIT;
@@ -369,7 +363,6 @@ static struct hash128 only_key(const char *text)
     assert_int_equal(match_next(cursor, &m, &e), 1);
     struct hash128 key = m->key;
     match_close(cursor);
-    built_free(&b);
     return key;
 }
 

@@ -34,10 +34,9 @@ TEST(device_list__as_cuda_reads_them__up_to_the_first_wrong_one)
                  {"1, 0", "1,0"},
                  {"0,0,1,0", "0,1"}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct device_list l = DEVICE_LIST_INIT;
+        HELD(device_list) l = DEVICE_LIST_INIT;
         device_list_add_names(&l, cases[i].text);
         assert_names(&l, cases[i].names);
-        device_list_free(&l);
     }
 }
 
@@ -101,16 +100,15 @@ static void machine_free(struct machine *m)
 
 static void assert_discovered(const struct machine *m, const char *names, const char *source)
 {
-    struct device_list l;
+    HELD(device_list) l;
     devices_discover(m->environment, m->root, &l);
     assert_names(&l, names);
     assert_string_equal(l.source, source);
-    device_list_free(&l);
 }
 
 TEST(devices_discover__each_source__in_order)
 {
-    struct machine m;
+    HELD(machine) m;
     machine_make(&m, NULL);
     assert_discovered(&m, "", "nothing");
     write_file(&m, "sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 8\nsimd_count 0\n", 0644);
@@ -125,21 +123,19 @@ TEST(devices_discover__each_source__in_order)
     assert_discovered(&m, "2,1", "CUDA_VISIBLE_DEVICES");
     m.environment[1] = (char *)"CUDA_VISIBLE_DEVICES=";
     assert_discovered(&m, "", "CUDA_VISIBLE_DEVICES");
-    machine_free(&m);
 }
 
 TEST(devices_discover__driver_that_fails__files)
 {
-    struct machine m;
+    HELD(machine) m;
     machine_make(&m, "#!/bin/sh\necho 'NVIDIA-SMI has failed'; exit 9\n");
     write_file(&m, "proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: x\n", 0644);
     assert_discovered(&m, "0", "/proc/driver/nvidia");
-    machine_free(&m);
 }
 
 TEST(device_usage_parse__nvidia_smi__by_number_or_name)
 {
-    struct device_list l = DEVICE_LIST_INIT;
+    HELD(device_list) l = DEVICE_LIST_INIT;
     struct device_usage use[3];
     device_list_add_names(&l, "1,GPU-a,7");
     device_usage_parse("0, GPU-abc, 12\n1, GPU-b, 0\nnonsense\n2, GPU-c, [N/A]\n", &l, use);
@@ -147,13 +143,12 @@ TEST(device_usage_parse__nvidia_smi__by_number_or_name)
     assert_int_equal(use[1].bytes, 12 << 20);
     assert_int_equal(use[2].bytes, -1);
     assert_int_equal(use[0].processes, -1);
-    device_list_free(&l);
 }
 
 TEST(device_usage_read__amd__cards_with_memory)
 {
-    struct machine m;
-    struct device_list l = DEVICE_LIST_INIT;
+    HELD(machine) m;
+    HELD(device_list) l = DEVICE_LIST_INIT;
     struct device_usage use[2];
     machine_make(&m, "#!/bin/sh\nexit 9\n");
     const struct device_witness w = {NULL, m.environment, m.root};
@@ -165,8 +160,6 @@ TEST(device_usage_read__amd__cards_with_memory)
     assert_int_equal(device_usage_read(&w, &l, use), 0);
     assert_int_equal(use[0].bytes, 4096);
     assert_true(use[1].bytes == INT64_C(34359738368));
-    machine_free(&m);
-    device_list_free(&l);
 }
 
 /* --- the pool --- */
@@ -178,13 +171,12 @@ static struct device_gang here(size_t devices)
 
 static void assert_taken(struct device_pool *p, size_t wanted, const struct device_set *avoid, const char *expected)
 {
-    struct device_list names = DEVICE_LIST_INIT;
+    HELD(device_list) names = DEVICE_LIST_INIT;
     struct device_set set;
     device_list_add_count(&names, (int64_t)p->count);
     assert_true(device_pool_take(p, here(wanted), avoid, &set));
     OWNED char *text = device_set_names(&set, &names);
     assert_string_equal(text, expected);
-    device_list_free(&names);
 }
 
 TEST(device_pool__all_or_none__neighbours_in_the_smallest_gap)
@@ -232,13 +224,12 @@ TEST(device_pool__bound_and_skipped__not_given)
 static struct device_set assert_gang(struct device_pool *p, struct device_gang wanted, const struct device_set *avoid,
                                      const char *expected)
 {
-    struct device_list names = DEVICE_LIST_INIT;
+    HELD(device_list) names = DEVICE_LIST_INIT;
     struct device_set set = {.count = 0};
     device_list_add_count(&names, (int64_t)p->count);
     assert_true(device_pool_take(p, wanted, avoid, &set));
     OWNED char *text = device_set_names(&set, &names);
     assert_string_equal(text, expected);
-    device_list_free(&names);
     return set;
 }
 

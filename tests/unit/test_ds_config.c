@@ -440,7 +440,7 @@ TEST(huggingface__profile__maps_the_trainers_arguments)
 {
     static const char *const command[] = {"run_glue.py", "--per_device_train_batch_size", "8", "--learning_rate=1e-5",
                                           NULL};
-    struct sweep *s = NULL;
+    HELD_AT(sweep) *s = NULL;
     const char *text = "profile = [\"deepspeed\", \"huggingface\"]\n";
     FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e));
     char **words = ds_arguments_map(&s->deepspeed,
@@ -455,7 +455,6 @@ TEST(huggingface__profile__maps_the_trainers_arguments)
     free(words);
     assert_string_equal(b.data, "run_glue.py --per_device_train_batch_size 4 --learning_rate=3e-5 "
                                 "--gradient_accumulation_steps 2 --adam_beta1 0.9 --adam_beta2 0.95 ");
-    sweep_free(s);
 }
 
 TEST(base64__padding_and_both_odd_digits__as_deepspeed_takes_it)

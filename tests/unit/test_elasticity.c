@@ -169,7 +169,7 @@ TEST(elasticity_allows__nodes_that_do_not_divide__refused)
 
 static void check_sql(const char *arguments, int64_t expected)
 {
-    struct db *db = NULL;
+    HELD_AT(db) *db = NULL;
     OWNED_BUFFER sql = BUFFER_INIT;
     int64_t got = 0;
     buffer_printf(&sql, "SELECT coalesce(elastic_allows(%s), -1)", arguments);
@@ -177,7 +177,6 @@ static void check_sql(const char *arguments, int64_t expected)
             db_query_int(db, buffer_text(&sql), NO_VALUES, -7, &got, &e) < 0);
     if (got != expected)
         fail_msg("elastic_allows(%s) is %lld, not %lld", arguments, (long long)got, (long long)expected);
-    db_close(db);
 }
 
 TEST(elastic_allows__known__one_or_zero)

@@ -143,11 +143,10 @@ TEST(command__output_errors_status__told_apart)
 
 TEST(command__much_output__read_to_the_end_and_cut)
 {
-    struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
+    HELD(external_command_result) r = EXTERNAL_COMMAND_RESULT_INIT;
     FAIL_IF(run_shell("head -c 1000000 /dev/zero | tr '\\0' x; exit 4", 60000, 1000, &r, &e));
     assert_int_equal(strlen(r.output), 1000);
     assert_int_equal(r.exit_code, 4);
-    external_command_result_free(&r);
 }
 
 TEST(command__no_answer__killed_with_its_children)
@@ -191,11 +190,10 @@ TEST(command__watched__asked_to_end_then_killed)
 
 TEST(command__output_held_open_by_a_child__not_waited_for)
 {
-    struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
+    HELD(external_command_result) r = EXTERNAL_COMMAND_RESULT_INIT;
     FAIL_IF(run_shell("sleep 5 & echo $!", 60000, 1000, &r, &e));
     pid_t left = (pid_t)atoi(r.output);
     assert_int_equal(kill(left, SIGKILL), 0); /* it is there: nobody waited for its end */
-    external_command_result_free(&r);
 }
 
 TEST(command__not_there__said)

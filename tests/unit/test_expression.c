@@ -13,16 +13,14 @@ static const char sweep_text[] = "[[model]]\nlayers = [2, 4]\nname = \"a\"\nshar
 
 static char *resolved(const char *text)
 {
-    struct built b = build_text(sweep_text);
-    struct expression x = EXPRESSION_INIT;
+    HELD(built) b = build_text(sweep_text);
+    HELD(expression) x = EXPRESSION_INIT;
     struct error e = ERROR_INIT;
     char *out;
     if (expression_resolve(&b.space->names, text, UNKNOWN_IS_ERROR, &x, &e) == 0)
         out = strdup(x.sql);
     else
         out = strdup(e.text);
-    expression_free(&x);
-    built_free(&b);
     return out;
 }
 

@@ -395,11 +395,10 @@ static struct predicted predicted_with(const char *profile, const char *batch, c
     OWNED char *text = xasprintf("profile = \"%s\"\n[predict]\nframework = \"%s\"\ndevice = \"H100\"\n" MODEL
                                  "[[cluster_spec]]\nnum_hosts = 2\nnum_devices_per_host = 8\n[[parallel_spec]]\n%s%s%s",
                                  profile, framework_of(profile), batch, keys, more);
-    struct built b = build_text(text);
+    HELD(built) b = build_text(text);
     struct predicted p = {value_of(&b, "predicted_memory"), value_of(&b, "predicted_time")};
     if (!(p.bytes > 0 && p.seconds > 0))
         fail_msg("nothing is predicted under %s of %s%s", profile, keys, more);
-    built_free(&b);
     return p;
 }
 

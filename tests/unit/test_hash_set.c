@@ -5,7 +5,7 @@
 
 TEST(add__thousands__each_once)
 {
-    struct hash_set set = HASH_SET_INIT;
+    HELD(hash_set) set = HASH_SET_INIT;
     for (int pass = 0; pass < 2; pass++) {
         for (uint64_t i = 0; i < 5000; i++) {
             struct hash128 hash = hash_bytes(&i, sizeof i);
@@ -14,12 +14,11 @@ TEST(add__thousands__each_once)
         }
     }
     assert_int_equal(set.count, 5000);
-    hash_set_free(&set);
 }
 
 TEST(has__empty_set_or_zero_hash__only_what_was_added)
 {
-    struct hash_set set = HASH_SET_INIT;
+    HELD(hash_set) set = HASH_SET_INIT;
     const struct hash128 zero = {{0}}, other = {{0, 1}};
     assert_false(hash_set_has(&set, &zero));
     assert_false(hash_set_has(&set, &other));
@@ -30,12 +29,11 @@ TEST(has__empty_set_or_zero_hash__only_what_was_added)
     assert_true(hash_set_add(&set, &other));
     assert_true(hash_set_has(&set, &other));
     assert_int_equal(set.count, 2);
-    hash_set_free(&set);
 }
 
 TEST(hash_index__twice__each_its_number)
 {
-    struct hash_index x = HASH_INDEX_INIT;
+    HELD(hash_index) x = HASH_INDEX_INIT;
     const struct hash128 zero = {{0}};
     bool is_new;
     for (int round = 0; round < 2; round++)
@@ -46,5 +44,4 @@ TEST(hash_index__twice__each_its_number)
         }
     assert_int_equal(hash_index_add(&x, &zero, &is_new), 1000);
     assert_true(is_new);
-    hash_index_free(&x);
 }

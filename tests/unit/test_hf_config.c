@@ -163,7 +163,7 @@ TEST(hf_config_read__published_models__their_totals)
 {
     size_t wrong = 0;
     for (size_t i = 0; i < LENGTH(models); i++) {
-        struct hf_keys keys = read_model(models[i].name);
+        HELD(hf_keys) keys = read_model(models[i].name);
         struct architecture a = architecture_of_keys(&keys);
         struct architecture_parameters p;
         struct error e = ERROR_INIT;
@@ -171,7 +171,6 @@ TEST(hf_config_read__published_models__their_totals)
         if (p.total != models[i].total)
             print_error("%s: counted %.0f, expected %.0f\n", models[i].name, p.total, models[i].total);
         wrong += p.total != models[i].total;
-        hf_keys_free(&keys);
     }
     assert_int_equal(wrong, 0);
     print_message("%zu models counted to the last parameter\n", LENGTH(models));
@@ -179,9 +178,8 @@ TEST(hf_config_read__published_models__their_totals)
 
 static int64_t windows_of(const char *name)
 {
-    struct hf_keys keys = read_model(name);
+    HELD(hf_keys) keys = read_model(name);
     struct architecture a = architecture_of_keys(&keys);
-    hf_keys_free(&keys);
     return a.window_layers;
 }
 
@@ -210,12 +208,11 @@ TEST(hf_config_read__windows__layers_that_have_them)
 /* Layers with attention, with a mixer, with experts. */
 static void expect_layers(const char *name, int64_t attention, int64_t mixers, int64_t experts)
 {
-    struct hf_keys keys = read_model(name);
+    HELD(hf_keys) keys = read_model(name);
     struct architecture a = architecture_of_keys(&keys);
     assert_int_equal(a.attention_layers, attention);
     assert_int_equal(a.mixer_layers, mixers);
     assert_int_equal(a.experts > 0 ? a.layers - a.dense_layers : 0, experts);
-    hf_keys_free(&keys);
 }
 
 TEST(hf_config_read__hybrid_stacks__what_each_layer_is)
@@ -243,41 +240,36 @@ TEST(hf_config_read__experts_every_so_many_layers__those_alone)
 
 TEST(hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout)
 {
-    struct hf_keys keys = read_text("c", "{\"model_type\": \"granitemoehybrid\", \"num_local_experts\": 0,"
-                                         "\"shared_intermediate_size\": 96, \"mamba_n_heads\": 2, \"mamba_d_head\": 64,"
-                                         "\"layer_types\": [\"attention\", \"attention\"], " SHAPE "}");
+    HELD(hf_keys) keys = read_text("c", "{\"model_type\": \"granitemoehybrid\", \"num_local_experts\": 0,"
+                                        "\"shared_intermediate_size\": 96, \"mamba_n_heads\": 2, \"mamba_d_head\": 64,"
+                                        "\"layer_types\": [\"attention\", \"attention\"], " SHAPE "}");
     struct architecture a = architecture_of_keys(&keys);
     assert_int_equal(a.attention_layers, 2);
     assert_int_equal(a.mixer_layers, 0);
     assert_int_equal(a.ffn, 96);
-    hf_keys_free(&keys);
 }
 
 TEST(hf_config_read__experts_in_some_layers__others_dense)
 {
-    struct hf_keys keys =
+    HELD(hf_keys) keys =
         read_text("c", "{\"model_type\": \"qwen3_moe\", \"num_hidden_layers\": 8, \"hidden_size\": 64,"
                        "\"num_attention_heads\": 4, \"num_key_value_heads\": 4, \"intermediate_size\": 128,"
                        "\"vocab_size\": 100, \"num_experts\": 4,"
                        "\"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32, \"decoder_sparse_step\": 2,"
                        "\"mlp_only_layers\": [1, 2]}");
     assert_int_equal(architecture_of_keys(&keys).dense_layers, 5);
-    hf_keys_free(&keys);
 }
 
 /* modeling_gpt_neox.py: attention_bias is of query_key_value and dense, and the MLP has its own whatever it says. */
 TEST(hf_config_read__gpt_neox_without_attention_bias__has_that_of_the_mlp)
 {
-    struct hf_keys with = read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE "}");
-    struct hf_keys without =
-        read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE ", \"attention_bias\": false}");
+    HELD(hf_keys) with = read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE "}");
+    HELD(hf_keys) without = read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE ", \"attention_bias\": false}");
     struct architecture a = architecture_of_keys(&with), b = architecture_of_keys(&without);
     struct architecture_parameters p, q;
     FAIL_IF(architecture_count(&a, 1, &p, &e));
     FAIL_IF(architecture_count(&b, 1, &q, &e));
     assert_float_equal(p.total - q.total, (double)(a.layers * (3 * a.hidden + a.hidden)), 0);
-    hf_keys_free(&with);
-    hf_keys_free(&without);
 }
 
 TEST(hf_config_read__bad_file__one_sentence_with_file_and_field)

@@ -26,10 +26,9 @@ static void assert_hosts(const struct host_list *l, const char *expected)
 
 TEST(hosts_parse__comments_and_blanks__left_out)
 {
-    struct host_list l = parsed(uneven);
+    HELD(host_list) l = parsed(uneven);
     assert_hosts(&l, "worker-0:0,1,2,3 worker-1:0,1 worker-2:0,1,2,3");
     assert_int_equal(hosts_device_count(&l), 10);
-    host_list_free(&l);
 }
 
 TEST(hosts_parse__wrong_lines__all_reported)
@@ -60,11 +59,10 @@ TEST(hosts_filter__as_deepspeed_spells_them__narrowed)
         {NULL, "worker-0:0,2@worker-1:0,1", "worker-0:1,3 worker-2:0,1,2,3"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct host_list l = parsed(uneven);
+        HELD(host_list) l = parsed(uneven);
         struct error e = ERROR_INIT;
         assert_int_equal(hosts_filter(&l, cases[i].include, cases[i].exclude, &e), 0);
         assert_hosts(&l, cases[i].left);
-        host_list_free(&l);
     }
 }
 
@@ -81,18 +79,17 @@ TEST(hosts_filter__what_is_not_there__refused_untouched)
         {"worker-0", "worker-1", "include and exclude cannot be combined; give one of them"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct host_list l = parsed(uneven);
+        HELD(host_list) l = parsed(uneven);
         struct error e = ERROR_INIT;
         assert_int_equal(hosts_filter(&l, cases[i].include, cases[i].exclude, &e), -1);
         assert_string_equal(e.text, cases[i].message);
         assert_int_equal(hosts_device_count(&l), 10);
-        host_list_free(&l);
     }
 }
 
 TEST(hosts_capacity__uneven_hosts__jobs_that_fit_at_once)
 {
-    struct host_list l = parsed(uneven);
+    HELD(host_list) l = parsed(uneven);
     assert_int_equal(hosts_capacity(&l, 1, 2), 5);
     assert_int_equal(hosts_capacity(&l, 2, 4), 1);
     assert_int_equal(hosts_capacity(&l, 3, 4), 0);
@@ -100,5 +97,4 @@ TEST(hosts_capacity__uneven_hosts__jobs_that_fit_at_once)
     assert_int_equal(hosts_capacity(&l, 2, 2), 2);
     assert_int_equal(hosts_capacity(&l, 1, 1), 10);
     assert_int_equal(hosts_capacity(&l, 0, 1), 0);
-    host_list_free(&l);
 }

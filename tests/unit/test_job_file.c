@@ -70,10 +70,9 @@ TEST_WITHIN(open_below__links_and_dots__refused, set_up, tear_down)
 /* Returns what the file holds, the caller's; NULL with errno: it cannot be read. */
 static char *held(int fd)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     if (job_file_read(fd, 100000, &text) == 0)
         return buffer_take(&text);
-    buffer_free(&text);
     return NULL;
 }
 

@@ -43,7 +43,7 @@ static bool first(const struct layer_stack *s, struct layer_state *st)
 /* Walks the whole stack; every position must lead to the same place and back. Returns how many there were. */
 static uint64_t walk_and_compare(const struct layer_stack *s)
 {
-    struct layer_state walked = layer_state_make(s), found = layer_state_make(s);
+    HELD(layer_state) walked = layer_state_make(s), found = layer_state_make(s);
     OWNED_BUFFER a = BUFFER_INIT, b = BUFFER_INIT;
     uint64_t rank = 0;
     for (bool more = first(s, &walked); more; more = layer_stack_next(s, &walked)) {
@@ -55,27 +55,24 @@ static uint64_t walk_and_compare(const struct layer_stack *s)
         assert_int_equal(layer_stack_rank(s, &found), rank);
         rank++;
     }
-    layer_state_free(&walked);
-    layer_state_free(&found);
     return rank;
 }
 
 TEST(multiset_table__small_and_huge__binomials_and_saturation)
 {
-    struct multiset_table t = multiset_table_make(64, 256);
+    HELD(multiset_table) t = multiset_table_make(64, 256);
     assert_int_equal(multiset_count(&t, 3, 12), 91);
     assert_int_equal(multiset_count(&t, 4, 12), 455);
     assert_int_equal(multiset_count(&t, 1, 200), 1);
     assert_int_equal(multiset_count(&t, 0, 3), 0);
     assert_int_equal(multiset_count(&t, 64, 256), UINT64_MAX);
-    multiset_table_free(&t);
 }
 
 TEST(multiset_next__three_of_three__documented_order)
 {
     static const uint16_t expected[][3] = {{3, 0, 0}, {2, 1, 0}, {2, 0, 1}, {1, 2, 0}, {1, 1, 1},
                                            {1, 0, 2}, {0, 3, 0}, {0, 2, 1}, {0, 1, 2}, {0, 0, 3}};
-    struct multiset_table t = multiset_table_make(3, 3);
+    HELD(multiset_table) t = multiset_table_make(3, 3);
     uint16_t walked[3], found[3];
     multiset_first(walked, 3, 3);
     for (size_t i = 0; i < 10; i++) {
@@ -86,7 +83,6 @@ TEST(multiset_next__three_of_three__documented_order)
         assert_int_equal(multiset_next(walked, 3), i < 9);
     }
     assert_memory_equal(walked, expected[9], sizeof walked);
-    multiset_table_free(&t);
 }
 
 TEST(count__twelve_mixers__known_numbers)
@@ -97,12 +93,11 @@ TEST(count__twelve_mixers__known_numbers)
     } cases[] = {{3, {91, 6006, 107679, 884962}, 998738}, {4, {455, 49478, 1202279, 12276056}, 13528268}};
     for (size_t i = 0; i < 2; i++) {
         const struct layer_rules rules = {cases[i].kinds, SET(1, 2, 3, 4), ANY, SET(12)};
-        struct layer_stack s = make(&rules);
+        HELD(layer_stack) s = make(&rules);
         assert_int_equal(s.count, cases[i].total);
         for (unsigned layers = 1; layers <= 4; layers++)
             assert_int_equal(layer_stack_count_layers(&s, layers), cases[i].per_layers[layers - 1]);
         assert_int_equal(layer_stack_count_layers(&s, 5), 0);
-        layer_stack_free(&s);
     }
 }
 
@@ -112,8 +107,8 @@ TEST(next__three_mixers_two_kinds__documented_order)
                                            "1.0 0.2", "0.1 2.0", "0.1 1.1", "0.1 0.2", "2.0 1.0", "2.0 0.1",
                                            "1.1 1.0", "1.1 0.1", "0.2 1.0", "0.2 0.1"};
     const struct layer_rules rules = {2, SET(2, 1), ANY, SET(3)};
-    struct layer_stack s = make(&rules);
-    struct layer_state st = layer_state_make(&s);
+    HELD(layer_stack) s = make(&rules);
+    HELD(layer_state) st = layer_state_make(&s);
     OWNED_BUFFER text = BUFFER_INIT;
     size_t i = 0;
     for (bool more = first(&s, &st); more; more = layer_stack_next(&s, &st), i++) {
@@ -121,8 +116,6 @@ TEST(next__three_mixers_two_kinds__documented_order)
         assert_string_equal(describe(&s, &st, &text), expected[i]);
     }
     assert_int_equal(i, 16);
-    layer_state_free(&st);
-    layer_stack_free(&s);
 }
 
 /* Limits of every kind, alone and together; the walk must agree with the count and with the positions. */
@@ -144,24 +137,21 @@ TEST(rank__every_kind_of_limits__walk_count_and_positions_agree)
         {{2, SET(1), SET(9), SET(5)}, 0},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct layer_stack s = make(&cases[i].rules);
+        HELD(layer_stack) s = make(&cases[i].rules);
         assert_int_equal(walk_and_compare(&s), s.count);
         assert_int_equal(s.count, cases[i].count);
-        layer_stack_free(&s);
     }
 }
 
 TEST(rank__largest_countable__last_position_returns)
 {
     const struct layer_rules rules = {2, SET(63), SET(1), ANY};
-    struct layer_stack s = make(&rules);
-    struct layer_state st = layer_state_make(&s);
+    HELD(layer_stack) s = make(&rules);
+    HELD(layer_state) st = layer_state_make(&s);
     assert_int_equal(s.count, UINT64_C(1) << 63);
     layer_stack_unrank(&s, s.count - 1, &st);
     assert_int_equal(layer_stack_rank(&s, &st), s.count - 1);
     assert_false(layer_stack_next(&s, &st));
-    layer_state_free(&st);
-    layer_stack_free(&s);
 }
 
 TEST(make__bad_rules__refused_with_reason)
@@ -196,8 +186,8 @@ TEST(make__bad_rules__refused_with_reason)
 TEST(find__none_of_the_stack__false)
 {
     const struct layer_rules rules = {.kinds = 2, .layers = SET(1, 3), .sizes = SET(1, 3), .totals = SET(3, 5)};
-    struct layer_stack s = make(&rules);
-    struct layer_state st = layer_state_make(&s);
+    HELD(layer_stack) s = make(&rules);
+    HELD(layer_state) st = layer_state_make(&s);
     static const uint16_t rows[][6] = {{2, 1, 0, 0, 0, 0}, {1, 0, 0, 1, 0, 1}, {1, 1, 1, 0, 0, 2},
                                        {3, 0, 3, 0, 1, 0}, {1, 0, 0, 0, 1, 1}, {1, 0, 1, 0, 3, 0}};
     assert_true(layer_stack_find(&s, 1, rows[0], &st));
@@ -208,6 +198,4 @@ TEST(find__none_of_the_stack__false)
     assert_false(layer_stack_find(&s, 3, rows[4], &st)); /* an empty layer */
     assert_true(layer_stack_find(&s, 3, rows[5], &st));
     assert_false(layer_stack_find(&s, 1, rows[1], &st)); /* no such total */
-    layer_state_free(&st);
-    layer_stack_free(&s);
 }

@@ -37,7 +37,7 @@ static void put(const void *bytes, size_t n)
 
 static void assert_lines(int64_t bytes_most, const char *const *lines)
 {
-    struct line_reader *r = line_reader_open(path, bytes_most);
+    HELD_AT(line_reader) *r = line_reader_open(path, bytes_most);
     assert_non_null(r);
     for (; *lines; lines++) {
         const char *line = line_reader_next(r);
@@ -46,7 +46,6 @@ static void assert_lines(int64_t bytes_most, const char *const *lines)
     }
     assert_null(line_reader_next(r));
     assert_null(line_reader_next(r));
-    line_reader_close(r);
 }
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -94,11 +93,10 @@ TEST(line_reader__line_end_at_block_border__no_line_lost)
         memset(text, 'y', n);
         memcpy(text + n, "\nend", 4);
         put(text, n + 4);
-        struct line_reader *r = line_reader_open(path, 0);
+        HELD_AT(line_reader) *r = line_reader_open(path, 0);
         assert_int_equal(strlen(line_reader_next(r)), n < LINE_BYTES_MOST ? n : LINE_BYTES_MOST);
         assert_string_equal(line_reader_next(r), "end");
         assert_null(line_reader_next(r));
-        line_reader_close(r);
     }
 }
 
@@ -126,7 +124,7 @@ TEST(line_reader__no_regular_file__none)
 
 static void assert_needles(const char *pattern, const char *const *needles)
 {
-    struct line_pattern p;
+    HELD(line_pattern) p;
     char why[256];
     assert_int_equal(line_pattern_compile(&p, pattern, why), 0);
     size_t i = 0;
@@ -135,7 +133,6 @@ static void assert_needles(const char *pattern, const char *const *needles)
         assert_string_equal(p.needles[i], needles[i]);
     }
     assert_int_equal(p.needle_count, i);
-    line_pattern_free(&p);
 }
 
 #define NOTHING ((const char *const[]){NULL})
@@ -170,7 +167,7 @@ TEST(line_pattern__nothing_certain__no_needle)
 static void assert_same_as_regexec(const char *pattern, const char *line)
 {
     enum { GROUPS = 5 };
-    struct line_pattern p;
+    HELD(line_pattern) p;
     regex_t regex;
     char why[256] = "";
     struct text_range have[GROUPS];
@@ -187,7 +184,6 @@ static void assert_same_as_regexec(const char *pattern, const char *line)
             fail_msg("`%s` and `%s`: group %zu is from %td to %td, not %d to %d", pattern, line, i, have[i].begin,
                      have[i].end, want[i].rm_so, want[i].rm_eo);
     regfree(&regex);
-    line_pattern_free(&p);
 }
 
 /* Each pattern over each line. */
@@ -264,7 +260,7 @@ TEST(line_pattern__any_pattern__same_answer_as_regexec)
 
 static void assert_first_group(const char *pattern, const char *line, const char *group)
 {
-    struct line_pattern p;
+    HELD(line_pattern) p;
     struct text_range have[2];
     char why[256] = "";
     if (line_pattern_compile(&p, pattern, why) != 0)
@@ -274,7 +270,6 @@ static void assert_first_group(const char *pattern, const char *line, const char
         fail_msg("`%s` does not match `%s`", pattern, line);
     assert_int_equal(have[1].end - have[1].begin, strlen(group));
     assert_memory_equal(line + have[1].begin, group, strlen(group));
-    line_pattern_free(&p);
 }
 
 /* The C library reads these as a plain "d", a backslash or an error. */
@@ -336,13 +331,12 @@ TEST(line_pattern__bytes_that_are_no_text__as_any_character)
 
 TEST(line_pattern__within_a_text__ends_are_those_of_the_text)
 {
-    struct line_pattern p;
+    HELD(line_pattern) p;
     char why[256];
     assert_int_equal(line_pattern_compile(&p, "^b|b$|\\bc", why), 0);
     assert_false(line_pattern_match_within(&p, "abba", (struct text_range){1, 3}, 0, NULL));
     assert_true(line_pattern_match_within(&p, "bab", (struct text_range){1, 3}, 0, NULL));
     assert_false(line_pattern_match_within(&p, "bcb ", (struct text_range){1, 3}, 0, NULL));
-    line_pattern_free(&p);
 }
 
 /* With a matcher that tries one way after another, each of these takes years. */
@@ -354,11 +348,10 @@ TEST(line_pattern__pathological__linear)
     line[60000] = '\0';
     const int64_t began_ms = clock_monotonic_ms();
     for (size_t i = 0; i < LENGTH(patterns); i++) {
-        struct line_pattern p;
+        HELD(line_pattern) p;
         struct text_range groups[3];
         assert_int_equal(line_pattern_compile(&p, patterns[i], why), 0);
         assert_false(line_pattern_match(&p, line, 3, groups));
-        line_pattern_free(&p);
     }
     assert_in_range(clock_monotonic_ms() - began_ms, 0, 5000);
     free(line);

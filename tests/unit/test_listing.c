@@ -23,7 +23,7 @@ static const char *const recorded[] = {
 
 static void add_listing(struct built *b, struct buffer *out)
 {
-    struct match_cursor *c = NULL;
+    HELD_AT(match_cursor) *c = NULL;
     const struct match *m;
     struct error e = ERROR_INIT;
     int rc = match_open(b->space, NULL, &c, &e);
@@ -33,7 +33,6 @@ static void add_listing(struct built *b, struct buffer *out)
     }
     if (rc < 0)
         fail_msg("%s", e.text);
-    match_close(c);
 }
 
 TEST(listing__drawn_sweeps__ranks_and_keys_as_recorded)
@@ -43,11 +42,10 @@ TEST(listing__drawn_sweeps__ranks_and_keys_as_recorded)
         char hex[HASH_HEX_BYTES];
         for (uint64_t seed = 1 + line * SWEEPS_PER_HASH; seed <= (line + 1) * SWEEPS_PER_HASH; seed++) {
             OWNED char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 5);
-            struct built b = build_text(text);
+            HELD(built) b = build_text(text);
             buffer_add(&listing, &seed, sizeof seed);
             if (space_combinations(b.space) <= COMBINATIONS_MOST)
                 add_listing(&b, &listing);
-            built_free(&b);
         }
         const struct hash128 hash = hash_bytes(listing.data, listing.length);
         hash_hex(&hash, hex);
@@ -63,11 +61,10 @@ static struct built build_file(const char *path)
 {
     struct built b = {NULL, NULL};
     struct error e = ERROR_INIT;
-    struct problems problems = PROBLEMS_INIT;
+    HELD(problems) problems = PROBLEMS_INIT;
     const struct space_options options = {0};
     if (sweep_read(path, &b.sweep, &problems, &e) < 0 || space_build(b.sweep, &options, &b.space, &e) < 0)
         fail_msg("%s: %s", path, e.text);
-    problems_free(&problems);
     return b;
 }
 
@@ -87,9 +84,9 @@ static struct stmt *prepare_rules(struct built *b)
 
 static void check_file(const char *path)
 {
-    struct built b = build_file(path);
-    struct stmt *rules = prepare_rules(&b);
-    struct match_cursor *c = NULL;
+    HELD(built) b = build_file(path);
+    OWNED_STMT *rules = prepare_rules(&b);
+    HELD_AT(match_cursor) *c = NULL;
     const struct match *m;
     struct error e = ERROR_INIT;
     assert_int_equal(match_open(b.space, NULL, &c, &e), 0);
@@ -105,9 +102,6 @@ static void check_file(const char *path)
             found = match_next(c, &m, &e);
     }
     assert_int_equal(found, 0);
-    match_close(c);
-    stmt_free(rules);
-    built_free(&b);
 }
 
 TEST(listing__configs__as_one_by_one)

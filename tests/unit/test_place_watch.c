@@ -54,13 +54,12 @@ static void charge(struct world *w, int64_t attempt, bool is_charged)
 
 static void take_changes(struct world *w)
 {
-    struct place_changes c = place_watch_take(w->watch);
+    HELD(place_changes) c = place_watch_take(w->watch);
     for (size_t i = 0; i < c.count; i++) {
         w->aside[c.items[i].place[0] - '0'] += c.items[i].is_aside;
         for (size_t k = 0; k < c.items[i].attempt_count; k++)
             charge(w, c.items[i].attempts[k], false);
     }
-    place_changes_free(&c);
 }
 
 static enum place_answer try_on(struct world *w, int64_t job, int place, double fails)
@@ -242,7 +241,7 @@ static void assert_kept(const struct place_watch *w, int64_t job, bool is_wary, 
 
 TEST(place_watch__doubts_that_would_be_enough__no_other_job_meanwhile)
 {
-    struct place_watch *w = place_watch_create(1000);
+    HELD_AT(place_watch) *w = place_watch_create(1000);
     struct place_end end = failure_on("a", 1, 1);
     assert_int_equal(place_watch_note(w, &end), PLACE_BLAMED);
     assert_kept(w, 7, false, 1, "");
@@ -259,12 +258,11 @@ TEST(place_watch__doubts_that_would_be_enough__no_other_job_meanwhile)
     assert_kept(w, 7, false, 3, "");
     place_watch_drop_doubts(w);
     assert_false(place_watch_is_second(w, 2));
-    place_watch_free(w);
 }
 
 TEST(place_watch__set_aside__tried_again_with_one_job)
 {
-    struct place_watch *w = place_watch_create(1000);
+    HELD_AT(place_watch) *w = place_watch_create(1000);
     struct place_end end;
     for (int64_t job = 1; job <= 3; job++) {
         end = failure_on("a", job, job);
@@ -320,5 +318,4 @@ TEST(place_watch__set_aside__tried_again_with_one_job)
     assert_true(c.count == 1 && !c.items[0].is_aside);
     place_changes_free(&c);
     assert_kept(w, 8, false, 1030, "");
-    place_watch_free(w);
 }

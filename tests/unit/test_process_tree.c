@@ -14,37 +14,33 @@
 
 BENCH_TEST(wait__child_left_in_group__ended_and_counted, 1)
 {
-    struct outcome o = run_child(b, "leave-child-in-group", 0);
+    HELD(outcome) o = run_child(b, "leave-child-in-group", 0);
     assert_int_equal(o.ending, ENDING_EXITED);
     assert_int_equal(o.exit_code, 7);
     assert_int_equal(o.leftover_count, 1);
     assert_int_equal(count_left(b), 0);
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__child_about_to_end__let_finish_and_not_counted, 1)
 {
-    struct outcome o = run_child(b, "leave-child-that-ends-soon", 0);
+    HELD(outcome) o = run_child(b, "leave-child-that-ends-soon", 0);
     assert_int_equal(o.exit_code, 0);
     assert_int_equal(o.leftover_count, 0);
     assert_log(&o, "last words\n");
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__daemon_holding_the_log__ended_before_the_outcome, 1)
 {
-    struct outcome o = run_child(b, "leave-daemon-at-once", 0);
+    HELD(outcome) o = run_child(b, "leave-daemon-at-once", 0);
     assert_int_equal(o.leftover_count, 1);
     assert_int_equal(count_left(b), 0);
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__daemon_of_a_longer_job__ended_before_the_outcome, 1)
 {
-    struct outcome o = run_child(b, "leave-daemon-later", 0);
+    HELD(outcome) o = run_child(b, "leave-daemon-later", 0);
     assert_int_equal(o.leftover_count, 1);
     assert_int_equal(count_left(b), 0);
-    outcome_free(&o);
 }
 
 static void wait_until_none_left(struct bench *b)
@@ -85,20 +81,18 @@ BENCH_TEST(wait__straggler_writes_on__never_into_the_next_log, 1)
 
 BENCH_TEST(wait__bomb_of_the_deaf__all_gone, 1)
 {
-    struct outcome o = run_child(b, "bomb", 300);
+    HELD(outcome) o = run_child(b, "bomb", 300);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
     assert_int_equal(count_left(b), 0);
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__ever_new_processes__all_gone, 1)
 {
-    struct outcome o = run_child(b, "hydra", 0);
+    HELD(outcome) o = run_child(b, "hydra", 0);
     assert_int_equal(o.exit_code, 0);
     /* Orphans that are somebody else's may be gone each time before a signal reaches them. */
     assert_true(o.leftover_count >= 1 || supervisor_lacks());
     assert_int_equal(count_left(b), 0);
-    outcome_free(&o);
 }
 
 BENCH_TEST(cancel__once_then_twice__terminated_then_killed_at_once, 2)

@@ -366,8 +366,8 @@ static void check_layout(const struct layout *l)
     OWNED char *profile = l->profile ? xasprintf("profile = \"%s\"\n", l->profile) : xstrdup("");
     OWNED char *text = xasprintf("%s[cluster_spec]\nnum_hosts = %d\nnum_devices_per_host = %d\n[parallel_spec]\n%s",
                                  profile, l->hosts, l->devices_per_host, l->keys);
-    struct built b = build_text(text);
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_text(text);
+    HELD(plan) p = plan_of(&b);
     bool found = l->refused_by == NULL;
     for (size_t i = 0; i < b.space->rule_count; i++) {
         const char *name = b.space->rules[i].name;
@@ -378,8 +378,6 @@ static void check_layout(const struct layout *l)
     }
     if (!found)
         fail_msg("%s does not refuse: %s", l->refused_by, l->keys);
-    plan_free(&p);
-    built_free(&b);
 }
 
 TEST(layouts__published_and_planted__accepted_and_refused)
@@ -396,7 +394,7 @@ TEST(profiles__every_rule__refuses_a_layout)
                                            "olmo-core",   "picotron", "torchtitan", "torchtune", "verl"};
     for (size_t i = 0; i < LENGTH(profiles); i++) {
         OWNED char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
-        struct built b = build_text(text);
+        HELD(built) b = build_text(text);
         for (size_t r = 0; r < b.sweep->rule_count; r++) {
             const char *name = b.sweep->rules[r].name;
             bool found = false;
@@ -405,6 +403,5 @@ TEST(profiles__every_rule__refuses_a_layout)
             if (!found)
                 fail_msg("no layout that %s refuses", name);
         }
-        built_free(&b);
     }
 }

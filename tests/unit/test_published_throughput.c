@@ -71,7 +71,7 @@ static void compare(const struct published *row, struct slices run, struct error
     OWNED char *text = xasprintf("profile = \"maxtext\"\n[predict]\ndevice = \"%s\"\n[[cluster_spec]]\nnum_hosts = %d\n"
                                  "num_devices_per_host = %d\n[[parallel_spec]]\nnum_slices = %d\n%s",
                                  row->device, row->hosts * run.count, row->devices_per_host, run.count, row->keys);
-    struct built b = build_text(text);
+    HELD(built) b = build_text(text);
     double predicted = value_of(&b, "predicted_flops") / value_of(&b, "predicted_time") / value_of(&b, "gpus") / 1e12;
     if (value_of(&b, "predicted_risk") > 2)
         fail_msg("what ran is predicted not to fit: %s", row->keys);
@@ -82,7 +82,6 @@ static void compare(const struct published *row, struct slices run, struct error
         errors->logarithms += log(ratio);
         errors->most = fmax(errors->most, fabs(ratio - 1));
     }
-    built_free(&b);
 }
 
 static void tell(const char *device, const struct errors *e)

@@ -61,21 +61,19 @@ static struct metric regex_metric(const char *pattern)
 static struct sample_list read_regex(const char *pattern, const char *text)
 {
     struct metric m = regex_metric(pattern);
-    struct reader_set *set = set_of(&m, 1);
+    HELD_AT(reader_set) *set = set_of(&m, 1);
     struct sample_list l;
     put(log_path, text);
     readers_read(set, log_path, NULL, NULL, &l);
-    reader_set_free(set);
     return l;
 }
 
 static struct sample_list read_metrics(const char *text)
 {
-    struct reader_set *set = set_of(NULL, 0);
+    HELD_AT(reader_set) *set = set_of(NULL, 0);
     struct sample_list l;
     put(metrics_path, text);
     readers_read(set, NULL, metrics_path, NULL, &l);
-    reader_set_free(set);
     return l;
 }
 
@@ -93,12 +91,11 @@ static void assert_sample(const struct sample_list *l, size_t i, const char *nam
 
 TEST(readers__regex__one_sample_per_line_in_order)
 {
-    struct sample_list l = read_regex("speed ([0-9.eE+-]+)", "speed 1.5\nnothing\nspeed 2e3 speed 9\nspeed -4\n");
+    HELD(sample_list) l = read_regex("speed ([0-9.eE+-]+)", "speed 1.5\nnothing\nspeed 2e3 speed 9\nspeed -4\n");
     assert_int_equal(l.count, 3);
     assert_sample(&l, 0, "speed", 0, 1.5);
     assert_sample(&l, 1, "speed", 1, 2000);
     assert_sample(&l, 2, "speed", 2, -4);
-    sample_list_free(&l);
 }
 
 /* The expression takes a part of the number: that is another number. */
@@ -132,12 +129,11 @@ TEST(readers__part_of_a_number__no_sample_and_told)
         {"speed ([0-9.]+)", "speed 118.5ms", NULL},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct sample_list l = read_regex(cases[i].pattern, cases[i].line);
+        HELD(sample_list) l = read_regex(cases[i].pattern, cases[i].line);
         assert_int_equal(l.cut_numbers, cases[i].example != NULL);
         assert_string_equal(l.cut_example, cases[i].example ? cases[i].example : "");
         if (cases[i].example)
             assert_int_equal(l.count, 0);
-        sample_list_free(&l);
     }
 }
 
@@ -149,7 +145,7 @@ TEST(readers__numerator__over_what_is_read_or_the_fallback)
     struct sample_list l;
     m.numerator = (char *)"config.json:batch.size";
     m.fallback = &own;
-    struct reader_set *set = set_of(&m, 1);
+    HELD_AT(reader_set) *set = set_of(&m, 1);
     snprintf(path, sizeof path, "%s/config.json", directory);
     put(log_path, "rate 4\nrate 0\nrate 8\ntook 7\n");
     put(path, "{\"batch\": {\"size\": 16}}");
@@ -164,7 +160,6 @@ TEST(readers__numerator__over_what_is_read_or_the_fallback)
     assert_sample(&l, 0, "speed", 0, 7);
     sample_list_free(&l);
     unlink(path);
-    reader_set_free(set);
 }
 
 TEST(readers__sum__of_all_groups_or_nothing)
@@ -191,10 +186,9 @@ TEST(readers__sum__of_all_groups_or_nothing)
 
 TEST(readers__progress_bar__carriage_returns_end_lines)
 {
-    struct sample_list l = read_regex("([0-9.]+)it/s", " 10%| 1.5it/s\r 20%| 2.5it/s\r 30%| 3.5it/s");
+    HELD(sample_list) l = read_regex("([0-9.]+)it/s", " 10%| 1.5it/s\r 20%| 2.5it/s\r 30%| 3.5it/s");
     assert_int_equal(l.count, 3);
     assert_sample(&l, 2, "speed", 2, 3.5);
-    sample_list_free(&l);
 }
 
 /* --- one definition of a number --- */
@@ -310,27 +304,24 @@ TEST(readers__csv__last_row_without_line_end)
 
 TEST(readers__pattern_without_group__the_whole_match)
 {
-    struct sample_list l = read_regex("[0-9]+$", "step 17\n");
+    HELD(sample_list) l = read_regex("[0-9]+$", "step 17\n");
     assert_int_equal(l.count, 1);
     assert_sample(&l, 0, "speed", 0, 17);
-    sample_list_free(&l);
 }
 
 TEST(readers__binary_log__survived)
 {
     struct metric m = regex_metric("speed ([0-9]+)");
-    struct reader_set *set = set_of(&m, 1);
+    HELD_AT(reader_set) *set = set_of(&m, 1);
     char noise[200000];
     for (size_t i = 0; i < sizeof noise; i++)
         noise[i] = (char)(i * 7919 >> 3);
     memcpy(noise + 150000, "\nspeed 5\n", 9);
     put_bytes(log_path, noise, sizeof noise);
-    struct sample_list l;
+    HELD(sample_list) l;
     readers_read(set, log_path, NULL, NULL, &l);
     assert_int_equal(l.count, 1);
     assert_sample(&l, 0, "speed", 0, 5);
-    sample_list_free(&l);
-    reader_set_free(set);
 }
 
 TEST(reader_set__bad_pattern__said_with_its_place)
@@ -350,7 +341,7 @@ TEST(reader_set__bad_pattern__said_with_its_place)
 
 TEST(readers__metrics_file__every_numeric_member)
 {
-    struct sample_list l =
+    HELD(sample_list) l =
         read_metrics("{\"loss\": 2.5, \"step\": 10, \"note\": \"x\", \"deep\": {\"a\": 1}, \"ok\": true}\n"
                      "\n"
                      "{\"loss\": 2.25, \"speed\": 3}\n");
@@ -359,7 +350,6 @@ TEST(readers__metrics_file__every_numeric_member)
     assert_sample(&l, 1, "loss", 11, 2.25);
     assert_sample(&l, 2, "speed", 0, 3);
     assert_int_equal(l.malformed_lines, 0);
-    sample_list_free(&l);
 }
 
 /* A walk over the members, not a search for each: 100,000 took minutes. */
@@ -370,58 +360,52 @@ TEST(readers__metrics_file__a_line_of_many_members)
         fprintf(file, "%s\"key_%d\": %d", i ? ", " : "{", i, i);
     fputs(", \"step\": 7}\n", file);
     fclose(file);
-    struct reader_set *set = set_of(NULL, 0);
-    struct sample_list l;
+    HELD_AT(reader_set) *set = set_of(NULL, 0);
+    HELD(sample_list) l;
     const clock_t begin = clock();
     readers_read(set, NULL, metrics_path, NULL, &l);
     assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 20);
     assert_int_equal(l.count, SAMPLE_NAMES_MOST);
     assert_int_equal(l.nameless, 100000 - SAMPLE_NAMES_MOST);
     assert_sample(&l, 999, "key_999", 7, 999);
-    sample_list_free(&l);
-    reader_set_free(set);
 }
 
 TEST(readers__name_with_a_nul__refused_with_its_line)
 {
-    struct sample_list l = read_metrics("{\"a\\u0000b\": 1, \"c\": 2}\n{\"a\\\\u0000b\": 3}\n");
+    HELD(sample_list) l = read_metrics("{\"a\\u0000b\": 1, \"c\": 2}\n{\"a\\\\u0000b\": 3}\n");
     assert_int_equal(l.count, 1);
     assert_sample(&l, 0, "a\\u0000b", 0, 3);
     assert_int_equal(l.malformed_lines, 1);
-    sample_list_free(&l);
 }
 
 TEST(readers__not_a_number__kept_as_such)
 {
-    struct sample_list l = read_metrics("{\"loss\": NaN, \"a\": Infinity, \"b\": -Infinity, \"c\": \"say NaN\"}\n"
-                                        "{\"loss\": \"NaN\", \"q\\\"NaN\": 1}\n");
+    HELD(sample_list) l = read_metrics("{\"loss\": NaN, \"a\": Infinity, \"b\": -Infinity, \"c\": \"say NaN\"}\n"
+                                       "{\"loss\": \"NaN\", \"q\\\"NaN\": 1}\n");
     assert_int_equal(l.count, 5);
     assert_sample(&l, 0, "loss", 0, NAN);
     assert_sample(&l, 1, "a", 0, INFINITY);
     assert_sample(&l, 2, "b", 0, -INFINITY);
     assert_sample(&l, 3, "loss", 1, NAN);
     assert_sample(&l, 4, "q\"NaN", 0, 1);
-    sample_list_free(&l);
 }
 
 TEST(readers__torn_and_other_lines__counted_and_skipped)
 {
-    struct sample_list l = read_metrics("{\"a\": 1}\nnot json\n[1, 2]\n{\"a\": 2} {\"a\": 3}\n{\"a\": 4}\n{\"a\": 5");
+    HELD(sample_list) l = read_metrics("{\"a\": 1}\nnot json\n[1, 2]\n{\"a\": 2} {\"a\": 3}\n{\"a\": 4}\n{\"a\": 5");
     assert_int_equal(l.count, 2);
     assert_sample(&l, 1, "a", 1, 4);
     assert_int_equal(l.malformed_lines, 4);
-    sample_list_free(&l);
 }
 
 TEST(readers__odd_steps__counted_instead)
 {
-    struct sample_list l =
+    HELD(sample_list) l =
         read_metrics("{\"a\": 1, \"step\": -5}\n{\"a\": 1, \"step\": 1e300}\n{\"a\": 1, \"step\": \"x\"}\n");
     assert_int_equal(l.count, 3);
     assert_sample(&l, 0, "a", 0, 1);
     assert_sample(&l, 1, "a", 1, 1);
     assert_sample(&l, 2, "a", 2, 1);
-    sample_list_free(&l);
 }
 
 TEST(readers__a_name_per_step__bounded)
@@ -430,15 +414,13 @@ TEST(readers__a_name_per_step__bounded)
     for (int i = 0; i < 5000; i++)
         fprintf(file, "{\"loss_%d\": 1, \"same\": 2}\n", i);
     fclose(file);
-    struct reader_set *set = set_of(NULL, 0);
-    struct sample_list l;
+    HELD_AT(reader_set) *set = set_of(NULL, 0);
+    HELD(sample_list) l;
     readers_read(set, NULL, metrics_path, NULL, &l);
     assert_int_equal(l.name_count, 1000);
     assert_int_equal(l.count, 999 + 5000);
     assert_int_equal(l.nameless, 4001);
     assert_sample(&l, l.count - 1, "same", 4999, 2);
-    sample_list_free(&l);
-    reader_set_free(set);
 }
 
 TEST(readers__files_that_are_missing_or_no_files__no_samples)
@@ -464,12 +446,11 @@ TEST(readers__files_that_are_missing_or_no_files__no_samples)
 static struct sample_list read_json(enum reader_kind kind, const char *path, const char *text)
 {
     struct metric m = {.name = (char *)"speed", .reader = kind, .path = (char *)path, .file = (char *)"out.json"};
-    struct reader_set *set = set_of(&m, 1);
+    HELD_AT(reader_set) *set = set_of(&m, 1);
     struct sample_list l;
     OWNED char *file = xasprintf("%s/out.json", directory);
     put(file, text);
     readers_read(set, NULL, NULL, directory, &l);
-    reader_set_free(set);
     return l;
 }
 
@@ -487,10 +468,9 @@ TEST(readers__json_path__found)
         {"a", "{\n \"a\":\n NaN\n}\n", NAN},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct sample_list l = read_json(READER_JSON, cases[i].path, cases[i].text);
+        HELD(sample_list) l = read_json(READER_JSON, cases[i].path, cases[i].text);
         assert_int_equal(l.count, 1);
         assert_sample(&l, 0, "speed", 0, cases[i].value);
-        sample_list_free(&l);
     }
 }
 
@@ -503,58 +483,52 @@ TEST(readers__json_path_that_leads_nowhere__nothing)
         {"a", "{\"a\": \"1\"}"}, {"a", "{\"a\": true}"},     {"a", "{\"a\": 1"},         {"a", ""},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct sample_list l = read_json(READER_JSON, cases[i].path, cases[i].text);
+        HELD(sample_list) l = read_json(READER_JSON, cases[i].path, cases[i].text);
         assert_int_equal(l.count, 0);
-        sample_list_free(&l);
     }
 }
 
 TEST(readers__json_array_at_the_path__each_number)
 {
-    struct sample_list l = read_json(READER_JSON, "times", "{\"times\": [3, null, 1, 2]}");
+    HELD(sample_list) l = read_json(READER_JSON, "times", "{\"times\": [3, null, 1, 2]}");
     assert_int_equal(l.count, 3);
     assert_sample(&l, 2, "speed", 2, 2);
-    sample_list_free(&l);
 }
 
 TEST(readers__json_lines_file__steps_kept_and_torn_lines_counted)
 {
-    struct sample_list l =
+    HELD(sample_list) l =
         read_json(READER_JSONL, "m.v", "{\"step\": 5, \"m\": {\"v\": 1}}\nhello\n{\"m\": {\"v\": 2}}\n{\"m\"");
     assert_int_equal(l.count, 2);
     assert_sample(&l, 0, "speed", 5, 1);
     assert_sample(&l, 1, "speed", 6, 2);
     assert_int_equal(l.malformed_lines, 2);
-    sample_list_free(&l);
 }
 
 TEST(readers__json_lines_in_the_log__other_output_is_no_fault)
 {
     struct metric metrics[] = {{.name = (char *)"a", .reader = READER_JSONL, .path = (char *)"a"},
                                {.name = (char *)"b", .reader = READER_JSONL, .path = (char *)"b"}};
-    struct reader_set *set = set_of(metrics, 2);
-    struct sample_list l;
+    HELD_AT(reader_set) *set = set_of(metrics, 2);
+    HELD(sample_list) l;
     put(log_path, "starting\n  {\"a\": 1, \"b\": 2}\n[1]\n{torn\n{\"b\": 3}\n");
     readers_read(set, log_path, NULL, NULL, &l);
     assert_int_equal(l.count, 3);
     assert_sample(&l, 1, "b", 0, 2);
     assert_sample(&l, 2, "b", 1, 3);
     assert_int_equal(l.malformed_lines, 1);
-    sample_list_free(&l);
-    reader_set_free(set);
 }
 
 /* --- summaries --- */
 
 static struct summary summary_of(enum take take, int64_t warmup, const double *values, size_t count)
 {
-    struct sample_list l = SAMPLE_LIST_INIT;
+    HELD(sample_list) l = SAMPLE_LIST_INIT;
     sample_list_add_name(&l, "v", (struct sample_filter){warmup, 0, 0});
     for (size_t i = 0; i < count; i++)
         sample_list_add(&l, 0, -1, values[i]);
     sample_list_complete(&l);
     struct summary s = sample_list_summarise(&l, 0, take);
-    sample_list_free(&l);
     return s;
 }
 
@@ -614,7 +588,7 @@ TEST(summarise__not_finite__counted_and_left_out)
 TEST(thin__a_million_steps__even_with_first_and_last_and_exact_statistics)
 {
     enum { STEPS = 1000000 };
-    struct sample_list l = SAMPLE_LIST_INIT;
+    HELD(sample_list) l = SAMPLE_LIST_INIT;
     for (int i = 0; i < 3; i++)
         sample_list_add_name(&l, (const char *[]){"a", "b", "c"}[i], (struct sample_filter){i, 0, 0});
     for (int i = 0; i < STEPS; i++) {
@@ -645,7 +619,6 @@ TEST(thin__a_million_steps__even_with_first_and_last_and_exact_statistics)
     assert_float_equal(s.value, 1e9, 0);
     assert_int_equal(s.count, STEPS - 1);
     assert_float_equal(sample_list_summarise(&l, 2, TAKE_MEDIAN).value, 7, 0);
-    sample_list_free(&l);
 }
 
 TESTS_WITHIN(make_directory, remove_directory)

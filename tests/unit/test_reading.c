@@ -62,7 +62,7 @@ static struct sample_list read_all(const struct reader_set *set)
 TEST(long_line__number_anywhere__found_once)
 {
     static const size_t before[] = {0, 10, 61430, 61440, 61441, 65530, 65536, 65540, 200000, 100000000};
-    struct reader_set *set = set_of(&a_metric, 1);
+    HELD_AT(reader_set) *set = set_of(&a_metric, 1);
     for (size_t i = 0; i < LENGTH(before); i++) {
         for (size_t shift = 0; shift < 8; shift++) {
             FILE *file = fopen(log_path, "w");
@@ -80,7 +80,6 @@ TEST(long_line__number_anywhere__found_once)
                 break;
         }
     }
-    reader_set_free(set);
 }
 
 TEST(long_line__anchors__those_of_the_line)
@@ -96,18 +95,16 @@ TEST(long_line__anchors__those_of_the_line)
     const double expected[] = {0, 7};
     struct metric *const metrics[] = {&first, &last};
     for (size_t i = 0; i < 2; i++) {
-        struct reader_set *set = set_of(metrics[i], 1);
-        struct sample_list l = read_all(set);
+        HELD_AT(reader_set) *set = set_of(metrics[i], 1);
+        HELD(sample_list) l = read_all(set);
         assert_int_equal(l.count, 1);
         assert_float_equal(l.samples[0].value, expected[i], 0);
-        sample_list_free(&l);
-        reader_set_free(set);
     }
 }
 
 TEST(long_line__json__read_whole_or_counted)
 {
-    struct reader_set *set = set_of(&json_metric, 1);
+    HELD_AT(reader_set) *set = set_of(&json_metric, 1);
     const char *const paths[] = {log_path, metrics_path};
     for (size_t i = 0; i < 2; i++) {
         FILE *file = fopen(paths[i], "w");
@@ -118,14 +115,12 @@ TEST(long_line__json__read_whole_or_counted)
         fputs("\"}\n{\"j\": 3}\n", file);
         fclose(file);
     }
-    struct sample_list l = read_all(set);
+    HELD(sample_list) l = read_all(set);
     assert_int_equal(l.oversized_lines, 2);
     assert_int_equal(l.malformed_lines, 0);
     assert_int_equal(l.series[0].tally.reported, 2);
     assert_float_equal(l.samples[0].value, 1, 0);
     assert_float_equal(l.samples[1].value, 3, 0);
-    sample_list_free(&l);
-    reader_set_free(set);
     assert_int_equal(truncate(metrics_path, 0), 0);
 }
 
@@ -152,7 +147,7 @@ static void expect_same(const struct sample_list *a, const struct sample_list *b
 TEST(follow__cut_anywhere__same_as_at_once)
 {
     struct metric metrics[] = {a_metric, json_metric};
-    struct reader_set *set = set_of(metrics, 2);
+    HELD_AT(reader_set) *set = set_of(metrics, 2);
     OWNED_BUFFER text = BUFFER_INIT;
 
     struct rng rng = rng_stream(7, 0);
@@ -164,7 +159,7 @@ TEST(follow__cut_anywhere__same_as_at_once)
             buffer_add_char(&text, 'y');
     }
     FILE *file = fopen(log_path, "w");
-    struct output_reading *r = output_reading_create(set);
+    HELD_AT(output_reading) *r = output_reading_create(set);
     for (size_t at = 0; at < text.length;) {
         size_t n = 1 + rng_below(&rng, 40000);
         n = n < text.length - at ? n : text.length - at;
@@ -176,23 +171,18 @@ TEST(follow__cut_anywhere__same_as_at_once)
         assert_int_equal(output_reading_position(r), at);
     }
     fclose(file);
-    struct sample_list followed, looked, whole = read_all(set);
+    HELD(sample_list) followed, looked, whole = read_all(set);
     output_reading_look(r, log_path, NULL, NULL, &looked);
     output_reading_finish(r, log_path, NULL, NULL, &followed);
     assert_true(whole.count > 3500);
     expect_same(&followed, &whole);
     assert_true(looked.count >= whole.count - 1);
     assert_true(output_reading_found_any(r));
-    sample_list_free(&followed);
-    sample_list_free(&looked);
-    sample_list_free(&whole);
-    output_reading_free(r);
-    reader_set_free(set);
 }
 
 TEST(follow__given_back_before_it_was_read__skipped_and_counted)
 {
-    struct reader_set *set = set_of(&a_metric, 1);
+    HELD_AT(reader_set) *set = set_of(&a_metric, 1);
     FILE *file = fopen(log_path, "w");
     fputs("v=1\n", file);
     put_filler(file, 1 << 20);
@@ -203,17 +193,15 @@ TEST(follow__given_back_before_it_was_read__skipped_and_counted)
     close(fd);
     if (rc < 0)
         skip();
-    struct sample_list l = read_all(set);
+    HELD(sample_list) l = read_all(set);
     assert_int_equal(l.count, 2);
     assert_int_equal(l.unread_bytes, 1 << 19);
-    sample_list_free(&l);
-    reader_set_free(set);
 }
 
 TEST(follow__first_sample__seen_when_it_is_there)
 {
-    struct reader_set *set = set_of(&a_metric, 1), *none = set_of(NULL, 0);
-    struct output_reading *r = output_reading_create(set), *nothing = output_reading_create(none);
+    HELD_AT(reader_set) *set = set_of(&a_metric, 1), *none = set_of(NULL, 0);
+    HELD_AT(output_reading) *r = output_reading_create(set), *nothing = output_reading_create(none);
     FILE *file = fopen(log_path, "w");
     fputs("v unknown\nv=", file);
     fflush(file);
@@ -226,10 +214,6 @@ TEST(follow__first_sample__seen_when_it_is_there)
     assert_false(follow(nothing, log_path, 0));
     assert_int_equal(output_reading_position(nothing), INT64_MAX);
     assert_false(follow(r, "/no/such/log", 0));
-    output_reading_free(r);
-    output_reading_free(nothing);
-    reader_set_free(set);
-    reader_set_free(none);
 }
 
 /* --- many --- */
@@ -237,7 +221,7 @@ TEST(follow__first_sample__seen_when_it_is_there)
 TEST(many_metrics__each_step__last_and_extremes_are_exact)
 {
     enum { METRICS = 21, STEPS = 50001 };
-    struct sample_list l = SAMPLE_LIST_INIT;
+    HELD(sample_list) l = SAMPLE_LIST_INIT;
     char name[16];
     for (int m = 0; m < METRICS; m++) {
         snprintf(name, sizeof name, "m%d", m);
@@ -256,13 +240,12 @@ TEST(many_metrics__each_step__last_and_extremes_are_exact)
         assert_int_equal(s.count, STEPS);
         assert_float_equal(s.median, STEPS / 2, 0.005 * STEPS);
     }
-    sample_list_free(&l);
 }
 
 /* Every second step is slow: of evenly spaced samples all would be of one kind. */
 TEST(many_samples__period_of_two__both_kinds_in_the_quantiles)
 {
-    struct sample_list l = SAMPLE_LIST_INIT;
+    HELD(sample_list) l = SAMPLE_LIST_INIT;
     sample_list_add_name(&l, "t", (struct sample_filter){0, 0, 0});
     for (int i = 0; i < 1000001; i++)
         sample_list_add(&l, 0, i, i % 2 ? 2 : 1 + i * 1e-9);
@@ -270,7 +253,6 @@ TEST(many_samples__period_of_two__both_kinds_in_the_quantiles)
     struct summary s = sample_list_summarise(&l, 0, TAKE_P90);
     assert_float_equal(s.value, 2, 0);
     assert_in_range((int64_t)(s.median * 1000), 1000, 1001);
-    sample_list_free(&l);
 }
 
 TEST(sketch__values_in_any_order__within_the_stated_error)
@@ -279,16 +261,14 @@ TEST(sketch__values_in_any_order__within_the_stated_error)
 
     struct rng rng = rng_stream(3, 0);
     for (int order = 0; order < 4; order++) {
-        struct quantile_sketch *q = quantile_sketch_create();
+        HELD_AT(quantile_sketch) *q = quantile_sketch_create();
         for (int i = 0; i < COUNT; i++) {
             const double orders[] = {i, COUNT - 1 - i, (double)((i * 7919LL) % COUNT), (double)rng_below(&rng, COUNT)};
             quantile_sketch_add(q, orders[order]);
         }
-        struct quantile_sketch *copy = quantile_sketch_copy(q);
+        HELD_AT(quantile_sketch) *copy = quantile_sketch_copy(q);
         for (double share = 0; share <= 1; share += 0.05)
             assert_float_equal(quantile_sketch_at(copy, share), share * COUNT, 0.005 * COUNT);
-        quantile_sketch_free(copy);
-        quantile_sketch_free(q);
     }
     assert_null(quantile_sketch_copy(NULL));
 }

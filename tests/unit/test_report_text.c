@@ -155,12 +155,11 @@ TEST(say__values_of_each_kind__as_printf_and_text_have_them)
         {"say('%l; %3p', 'a' || char(10) || 'b', 'abcd')", "a b; ab\xe2\x80\xa6"},
         {"told(', mean ', 0.5) || told(', ', NULL) || told(' ', 'a' || char(9))", ", mean 0.5 a\\t"},
     };
-    struct db *db = NULL;
+    HELD_AT(db) *db = NULL;
     FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e) < 0 || saying_add_functions(db, &e) < 0);
     for (size_t i = 0; i < LENGTH(said); i++) {
         OWNED char *sql = xasprintf("SELECT %s", said[i][0]), *text = NULL;
         FAIL_IF(db_query_text(db, sql, NO_VALUES, &text, &e));
         assert_string_equal(text, said[i][1]);
     }
-    db_close(db);
 }

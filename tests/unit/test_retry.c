@@ -32,9 +32,9 @@ TEST(retry_allowed__file_before_default)
 
 TEST(places_of_failures__some__each_once_and_the_last_first)
 {
-    struct db *db = NULL;
+    HELD_AT(db) *db = NULL;
     struct error e = ERROR_INIT;
-    struct places places = PLACES_INIT;
+    HELD(places) places = PLACES_INIT;
     assert_int_equal(store_open_blank(STORE_NEWEST, &db, &e), 0);
     if (db_exec(db,
                 "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
@@ -54,6 +54,4 @@ TEST(places_of_failures__some__each_once_and_the_last_first)
     assert_string_equal(places.items[0].devices, "0,2");
     assert_string_equal(places.items[1].host, "node7");
     assert_null(places.items[1].devices);
-    places_free(&places);
-    db_close(db);
 }

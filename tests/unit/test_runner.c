@@ -100,7 +100,7 @@ static int run_with(struct workplace *p, const char *retry, const char *job, str
 {
     OWNED char *text = xasprintf("%s%s%s%s%s", SWEEP, RETRY, retry ? retry : "", JOB, job ? job : ""), *notice = NULL;
     char *environment[] = {(char *)"PATH=/usr/bin:/bin", NULL};
-    struct built b = build_text(text);
+    HELD(built) b = build_text(text);
     struct enumeration n = {0};
     struct db *db = NULL;
     p->log = (struct scripted_log){0};
@@ -123,7 +123,6 @@ static int run_with(struct workplace *p, const char *retry, const char *job, str
     options.context = p;
     int rc = runner_run(&options, &p->result, &p->error);
     store_close(db);
-    built_free(&b);
     return rc;
 }
 
@@ -135,16 +134,14 @@ static int run(struct workplace *p, struct script *script, struct runner_options
 /* "1 ok 2 exit 3 pending": each job with its failure or its state. */
 static void states(const struct workplace *p, char *out, size_t size)
 {
-    struct db *db = NULL;
-    struct stmt *s = NULL;
+    HELD_AT(db) *db = NULL;
+    OWNED_STMT *s = NULL;
     struct error e = ERROR_INIT;
     out[0] = '\0';
     assert_int_equal(db_open(p->path, DB_READ_ONLY, &db, &e), 0);
     assert_int_equal(db_prepare(db, "SELECT id, ifnull(failure, state) FROM job ORDER BY id", &s, &e), 0);
     while (stmt_next(s, &e) > 0)
         append(out, size, "%s%lld %s", stmt_int(s, 0), stmt_text(s, 1));
-    stmt_free(s);
-    db_close(db);
 }
 
 static void expect_states(const struct workplace *p, const char *wanted)

@@ -40,9 +40,9 @@ static void follow(struct scaling *x, enum section_kind section, const char *nam
 
 TEST(sweep_scale__independent_axes__every_ratio_that_is_whole)
 {
-    struct sweep *s = sweep_of("[[cluster_spec]]\nnum_hosts = [2, 6]\n"
-                               "[[parallel_spec]]\ndp = [1, 4, 16]\nacc = [1, 4]\ntp = [1, 2]\n");
-    struct scaling x = hosts_to(8);
+    HELD_AT(sweep) *s = sweep_of("[[cluster_spec]]\nnum_hosts = [2, 6]\n"
+                                 "[[parallel_spec]]\ndp = [1, 4, 16]\nacc = [1, 4]\ntp = [1, 2]\n");
+    HELD(scaling) x = hosts_to(8);
     follow(&x, SECTION_PARALLEL, "dp", false);
     follow(&x, SECTION_PARALLEL, "acc", true);
     sweep_scale(s, &x);
@@ -50,38 +50,32 @@ TEST(sweep_scale__independent_axes__every_ratio_that_is_whole)
     assert_values(s, SECTION_PARALLEL, 0, "4 16 64"); /* by 4; by 4/3 none is whole */
     assert_values(s, SECTION_PARALLEL, 1, "1 3");     /* 4 / 4, 4 / (4/3) */
     assert_values(s, SECTION_PARALLEL, 2, "1 2");
-    scaling_free(&x);
-    sweep_free(s);
 }
 
 TEST(sweep_scale__tied_keys__each_by_its_own_ratio)
 {
-    struct sweep *s = sweep_of("[[cluster_spec]]\n\"(num_hosts, world)\" = [[1, 8], [2, 16], [4, 24]]\n");
-    struct scaling x = hosts_to(4);
+    HELD_AT(sweep) *s = sweep_of("[[cluster_spec]]\n\"(num_hosts, world)\" = [[1, 8], [2, 16], [4, 24]]\n");
+    HELD(scaling) x = hosts_to(4);
     follow(&x, SECTION_CLUSTER, "world", false);
     sweep_scale(s, &x);
     assert_values(s, SECTION_CLUSTER, 0, "4 32 4 24");
-    scaling_free(&x);
-    sweep_free(s);
 }
 
 TEST(sweep_scale__nothing_whole__axis_stays)
 {
-    struct sweep *s =
+    HELD_AT(sweep) *s =
         sweep_of("[[cluster_spec]]\nnum_hosts = 4\n[[parallel_spec]]\ndp = [1, 3]\nmode = [\"a\", \"b\"]\n");
-    struct scaling x = hosts_to(1);
+    HELD(scaling) x = hosts_to(1);
     follow(&x, SECTION_PARALLEL, "dp", false);
     follow(&x, SECTION_PARALLEL, "mode", false);
     sweep_scale(s, &x);
     assert_values(s, SECTION_PARALLEL, 0, "1 3");
     assert_values(s, SECTION_PARALLEL, 1, "\"a\" \"b\"");
-    scaling_free(&x);
-    sweep_free(s);
 }
 
 TEST(scaling_let_batch_grow__once__batch_in_place_of_accumulation)
 {
-    struct scaling x = hosts_to(4);
+    HELD(scaling) x = hosts_to(4);
     follow(&x, SECTION_PARALLEL, "acc", true);
     assert_false(scaling_let_batch_grow(&x));
     x.batch = (struct scaled_key){SECTION_TRAINING, xstrdup("global_batch")};
@@ -89,7 +83,6 @@ TEST(scaling_let_batch_grow__once__batch_in_place_of_accumulation)
     assert_null(scaling_follower(&x, SECTION_PARALLEL, "acc"));
     assert_false(scaling_follower(&x, SECTION_TRAINING, "global_batch")->falls);
     assert_false(scaling_let_batch_grow(&x));
-    scaling_free(&x);
 }
 
 /* --- plans --- */
@@ -134,10 +127,9 @@ static void see(struct prediction_report *r, const char *words, const struct pre
 
 static double ranked(struct prediction_report *r, const char *sql)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     FAIL_IF(db_next(prediction_report_db(r), sql, NO_VALUES, &s, &e) < 0);
     const double value = stmt_double_or_nan(s, 0);
-    stmt_free(s);
     return value;
 }
 
@@ -146,7 +138,7 @@ TEST(scaled_plans__other_plan_wins_there__places_and_efficiency)
     const struct prediction a8 = predicted(8, 10), a32 = predicted(32, 3), a64 = predicted(64, 3),
                             b32 = predicted(32, 4), b64 = predicted(64, 2);
     struct prediction large = predicted(64, 1);
-    struct prediction_report *r = no_plans();
+    HELD_AT(prediction_report) *r = no_plans();
     OWNED_BUFFER said = BUFFER_INIT;
     large.verdict = OOM_CERTAIN;
     see(r, "a", &a8, false, 9);
@@ -179,13 +171,12 @@ TEST(scaled_plans__other_plan_wins_there__places_and_efficiency)
                            "2 plans both here and there, 1 only there, 0 only here; 1 are predicted "
                            "not to fit there\nnothing can be predicted for 1 combinations there\n"
                            "measured on at most 32 devices; 64 are 2 times as many"));
-    prediction_report_free(r);
 }
 
 TEST(scaled_plans__same_number_in_the_sweep__smaller_one_counts_as_here)
 {
     const struct prediction p16 = predicted(16, 4), p64 = predicted(64, 2);
-    struct prediction_report *r = no_plans();
+    HELD_AT(prediction_report) *r = no_plans();
     see(r, "a", &p64, false, NAN);
     see(r, "a", &p16, false, NAN);
     see(r, "a", &p64, true, NAN);
@@ -193,7 +184,6 @@ TEST(scaled_plans__same_number_in_the_sweep__smaller_one_counts_as_here)
     assert_true(ranked(r, "SELECT devices_here FROM scaled") == 16);
     /* Nothing was measured: as wide as the prediction says. */
     assert_true(fabs(ranked(r, "SELECT time_high FROM scaled") - 2.2) < 1e-9);
-    prediction_report_free(r);
 }
 
 TEST(evidence_scaling_width__doublings__grows_with_their_root)

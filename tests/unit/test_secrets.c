@@ -54,12 +54,11 @@ TEST(secrets_redact__values__all_of_them_the_longest_first)
 
 TEST(secrets_add_settings__environment__only_names_that_match)
 {
-    struct secrets s = SECRETS_INIT;
+    HELD(secrets) s = SECRETS_INIT;
     secrets_add_settings(&s, LIST("PATH=/usr/bin", "HF_TOKEN=abcdefg", "OWN=mine-alone", "broken", "X_KEY="),
                          LIST("OWN"));
     assert_int_equal(s.count, 2);
     assert_redacted(&s, "/usr/bin abcdefg mine-alone", "/usr/bin [redacted] [redacted]");
-    secrets_free(&s);
 }
 
 TEST(declared_secrets_add__sweep_file__values_as_written_and_around_placeholders)
@@ -68,8 +67,8 @@ TEST(declared_secrets_add__sweep_file__values_as_written_and_around_placeholders
         "[job]\ncommand = \"x\"\n"
         "env = { API_TOKEN = \"quote\\\"inside\", USER_KEY = \"before-{x}-behind\", PLAIN = \"visible\" }\n"
         "[training_spec]\nx = 1\n";
-    struct sweep *sweep = NULL;
-    struct secrets s = SECRETS_INIT;
+    HELD_AT(sweep) *sweep = NULL;
+    HELD(secrets) s = SECRETS_INIT;
     FAIL_IF(sweep_parse("s.toml", text, strlen(text), &sweep, &e) < 0);
     declared_secrets_add(&s, sweep);
     assert_redacted(&s, text,
@@ -77,8 +76,6 @@ TEST(declared_secrets_add__sweep_file__values_as_written_and_around_placeholders
                     "env = { API_TOKEN = \"[redacted]\", USER_KEY = \"[redacted]\", PLAIN = \"visible\" }\n"
                     "[training_spec]\nx = 1\n");
     assert_redacted(&s, "quote\"inside before-7-behind visible", "[redacted] [redacted]7[redacted] visible");
-    secrets_free(&s);
-    sweep_free(sweep);
 }
 
 TEST(secrets_redact__text__named_values_and_forms)
@@ -217,13 +214,12 @@ TEST(secrets_redact_words__command__values_behind_options)
 
 TEST(secrets_add_command__words__their_values_are_known_everywhere)
 {
-    struct secrets s = SECRETS_INIT;
+    HELD(secrets) s = SECRETS_INIT;
     secrets_add_command(&s,
                         LIST("train", "--api-key", "first-one", "--password=second,one", "--short", "--token", "abc"));
     secrets_add_command(&s, LIST("sh", "-c", "train --api-key third-one; curl ftp://u:fourth-one@h"));
     assert_redacted(&s, "first-one: second,one third-one\nfourth-one abc",
                     "[redacted]: [redacted] [redacted]\n[redacted] abc");
-    secrets_free(&s);
 }
 
 /* Also where a value is no text. */
@@ -234,12 +230,11 @@ TEST(secrets_redact_sweep__file__still_one)
         "versions = { a = \"curl --token xyz1 -H 'Authorization: Bearer abc123456'\" }\n"
         "[training_spec]\napi_key = 5\npassword = \"p\"\ntoken = [12345678, 2]\nauth = { secret = 123456 }\n";
     struct secrets none = SECRETS_INIT;
-    struct sweep *sweep = NULL;
+    HELD_AT(sweep) *sweep = NULL;
     OWNED char *got = secrets_redact_sweep(&none, text);
     assert_string_equal(got, "[job]\ncommand = [\"train\", \"--api-key\",\n    \"[redacted]\", \"--pin=1\"]\n"
                              "versions = { a = \"curl --token [redacted] -H 'Authorization: Bearer [redacted]'\" }\n"
                              "[training_spec]\napi_key = 5\npassword = \"[redacted]\"\ntoken = [12345678, 2]\nauth = { "
                              "secret = 123456 }\n");
     FAIL_IF(sweep_parse("s.toml", got, strlen(got), &sweep, &e) < 0);
-    sweep_free(sweep);
 }

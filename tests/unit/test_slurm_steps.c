@@ -22,12 +22,11 @@ static void assert_node(const struct allocation_node *n, const char *name, int64
 
 TEST(allocation_parse__groups_of_nodes__what_they_hold)
 {
-    struct allocation a;
+    HELD(allocation) a;
     assert_int_equal(allocation_parse(detail, &a), 0);
     assert_int_equal(a.count, 2);
     assert_node(&a.nodes[0], "n[1-2]", 8, 4, 400);
     assert_node(&a.nodes[1], "n7", 1, 0, 0);
-    allocation_free(&a);
 }
 
 TEST(allocation_parse__nothing_or_nonsense__none)
@@ -38,14 +37,13 @@ TEST(allocation_parse__nothing_or_nonsense__none)
         struct allocation a;
         assert_int_equal(allocation_parse(texts[i], &a), -1);
     }
-    struct allocation a;
+    HELD(allocation) a;
     assert_int_equal(allocation_parse(" Nodes=n1 CPU_IDs=9-3,x Mem=-5 GRES=gpu:,gpu:(, Nodes=n2 CPU_IDs=0-99999999999 "
                                       "GRES=gpu:9999999999999",
                                       &a),
                      0);
     assert_node(&a.nodes[0], "n1", 0, 0, 0);
     assert_node(&a.nodes[1], "n2", 0, 0, 0);
-    allocation_free(&a);
 }
 
 static struct allocation_node nodes[] = {{(char *)"n1", 16, 4, 800}, {(char *)"n2", 8, 2, 0}};

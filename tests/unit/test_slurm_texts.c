@@ -84,10 +84,9 @@ TEST(batch_decide__every_state_and_result__as_the_table_says)
 
 TEST(batch_state_by_name__each_name__its_state)
 {
-    struct batch_system *slurm = system_of("slurm");
+    HELD_AT(batch_system) *slurm = system_of("slurm");
     for (size_t i = 5; i < LENGTH(rows); i++)
         assert_int_equal(batch_system_state(slurm, rows[i].name), rows[i].state);
-    batch_system_free(slurm);
     assert_int_equal(batch_state_by_name("SOME_NEW_STATE"), BATCH_STRANGE);
     assert_int_equal(batch_state_by_name(""), BATCH_STRANGE);
     assert_int_equal(batch_state_by_name("+"), BATCH_STRANGE);
@@ -128,7 +127,7 @@ enum which { QUEUE, QUEUE_AS_JSON, ACCOUNTING, COMPLETIONS, END };
 
 static void assert_answer(enum which which, const char *text, int refused, const char *expected)
 {
-    struct batch_system *s = system_of("slurm");
+    HELD_AT(batch_system) *s = system_of("slurm");
     const struct batch_question *const questions[] = {[QUEUE] = &s->queue,
                                                       [QUEUE_AS_JSON] = s->queue.fallback,
                                                       [ACCOUNTING] = &s->accounting,
@@ -138,7 +137,6 @@ static void assert_answer(enum which which, const char *text, int refused, const
     size_t entries;
     assert_int_equal(batch_answer_read(s, questions[which], text, write_entry, &b, &entries), refused);
     assert_string_equal(buffer_text(&b), expected);
-    batch_system_free(s);
 }
 
 TEST(batch_answer_read__queue_in_lines__entries)
@@ -262,10 +260,9 @@ TEST(batch_pattern_finds__empty_line__only_of_an_empty_text_or_between_others)
 
 static void assert_id(const char *output, const char *expected)
 {
-    struct batch_system *s = system_of("slurm");
+    HELD_AT(batch_system) *s = system_of("slurm");
     OWNED char *id = batch_system_id(s, output, "", true);
     assert_string_equal(id ? id : "none", expected);
-    batch_system_free(s);
 }
 
 TEST(batch_system_id__parsable__number)
@@ -278,9 +275,8 @@ TEST(batch_system_id__parsable__number)
 
 static enum batch_refusal refusal_of(const char *errors)
 {
-    struct batch_system *s = system_of("slurm");
+    HELD_AT(batch_system) *s = system_of("slurm");
     enum batch_refusal refusal = batch_system_refusal(s, errors);
-    batch_system_free(s);
     return refusal;
 }
 
@@ -314,19 +310,18 @@ TEST(batch_system_refusal_text__all_that_sbatch_says__what_names_the_cause)
          "sbatch: unrecognized option '--gpu'"},
         {"", ""},
     };
-    struct batch_system *s = system_of("slurm");
+    HELD_AT(batch_system) *s = system_of("slurm");
     for (size_t i = 0; i < LENGTH(cases); i++) {
         OWNED char *text = batch_system_refusal_text(s, cases[i][0]);
         assert_string_equal(text, cases[i][1]);
     }
-    batch_system_free(s);
 }
 
 /* --- templates --- */
 
 static void assert_filled(const char *pattern, const char *expected)
 {
-    struct batch_values v = {0};
+    HELD(batch_values) v = {0};
     struct buffer b = BUFFER_INIT;
     batch_values_add(&v, "queue", xstrdup("a b\"\\\nc"), false);
     batch_values_add(&v, "options", xstrdup("--x\n--y"), true);
@@ -341,7 +336,6 @@ static void assert_filled(const char *pattern, const char *expected)
     assert_string_equal(argv[3], "--y");
     assert_null(argv[4]);
     strings_free(argv);
-    batch_values_free(&v);
 }
 
 TEST(batch_fill__values_absent_lists_filters__lines)
@@ -421,7 +415,7 @@ TEST(batch_script__task_run_by_a_shell__result_and_output)
 {
     char *command[] = {(char *)"/bin/sh", (char *)"-c",       (char *)"printf '%s|%s' \"$GREETING\" \"$1\"; exit 7",
                        (char *)"sh",      (char *)"a 'b' $c", NULL};
-    struct bench b;
+    HELD(bench) b;
     bench_make(&b, command);
     assert_int_equal(bench_run(&b, 0, ""), 7);
     char *output = bench_read(&b, "output.log");
@@ -436,33 +430,30 @@ TEST(batch_script__task_run_by_a_shell__result_and_output)
     assert_int_equal(r.exit_code, 7);
     assert_true(r.started_ms > 0 && r.ended_ms >= r.started_ms);
     assert_true(r.user_ms >= 0 && r.system_ms >= 0);
-    bench_free(&b);
 }
 
 TEST(batch_script__limit_of_its_own__ended_by_timeout)
 {
     char *command[] = {(char *)"sleep", (char *)"60", NULL};
-    struct bench b;
+    HELD(bench) b;
     bench_make(&b, command);
     assert_int_equal(bench_run(&b, 200, ""), 124);
     struct batch_report r = bench_report(&b);
     assert_true(r.ended);
     assert_int_equal(r.exit_code, 124);
     assert_true(r.ended_ms - r.started_ms >= 200);
-    bench_free(&b);
 }
 
 TEST(batch_script__asked_to_end__says_so)
 {
     char *command[] = {(char *)"/bin/sh", (char *)"-c",
                        (char *)"trap 'kill $!; exit 4' TERM; sleep 60 & kill -TERM $PPID; wait", NULL};
-    struct bench b;
+    HELD(bench) b;
     bench_make(&b, command);
     assert_int_equal(bench_run(&b, 0, ""), 4);
     struct batch_report r = bench_report(&b);
     assert_true(r.ended && r.terminated);
     assert_int_equal(r.exit_code, 4);
-    bench_free(&b);
 }
 
 /* A file of the job's directory, with this in it. */
@@ -478,7 +469,7 @@ TEST(batch_script__task_started_again__leaves_everything)
     static const char *const signs[] = {BATCH_BEGUN_FILE, BATCH_RESULT_FILE, BATCH_CLOSED_FILE};
     char *command[] = {(char *)"echo", (char *)"again", NULL};
     for (size_t i = 0; i < LENGTH(signs); i++) {
-        struct bench b;
+        HELD(bench) b;
         bench_make(&b, command);
         bench_write(&b, "output.log", "first");
         bench_write(&b, signs[i], "theirs");
@@ -487,18 +478,16 @@ TEST(batch_script__task_started_again__leaves_everything)
         assert_string_equal(output, "first");
         assert_string_equal(sign, "theirs");
         free(bench_read(&b, BATCH_AGAIN_FILE));
-        bench_free(&b);
     }
 }
 
 TEST(batch_script__closed_while_it_runs__ended_without_a_result)
 {
     char *command[] = {(char *)"/bin/sh", (char *)"-c", (char *)": >" BATCH_CLOSED_FILE "; exec sleep 60", NULL};
-    struct bench b;
+    HELD(bench) b;
     bench_make(&b, command);
     assert_int_equal(bench_run(&b, 0, ""), 143);
     assert_false(bench_report(&b).ended);
-    bench_free(&b);
 }
 
 TEST(batch_report__torn_or_foreign__none)

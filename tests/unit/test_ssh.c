@@ -12,7 +12,7 @@
 
 TEST(ssh_hosts_parse__slots_and_directory__kept)
 {
-    struct ssh_hosts l = SSH_HOSTS_INIT;
+    HELD(ssh_hosts) l = SSH_HOSTS_INIT;
     FAIL_IF(ssh_hosts_parse("f", "\xef\xbb\xbf# two\nme@a slots=4\n\nb\tdirectory=/x/y # old\r\n", &l, &e));
     assert_int_equal(l.count, 2);
     assert_string_equal(l.items[0].name, "me@a");
@@ -20,7 +20,6 @@ TEST(ssh_hosts_parse__slots_and_directory__kept)
     assert_null(l.items[0].directory);
     assert_int_equal(l.items[1].slots, 0);
     assert_string_equal(l.items[1].directory, "/x/y");
-    ssh_hosts_free(&l);
 }
 
 TEST(ssh_hosts_parse__wrong_lines__all_reported)

@@ -150,12 +150,11 @@ TEST_WITHIN(checks__statements_of_every_job__make_no_table, make_database, close
     };
     struct error e = ERROR_INIT;
     for (size_t i = 0; i < LENGTH(statements); i++) {
-        struct stmt *s;
+        OWNED_STMT *s;
         assert_int_equal(db_prepare(*state, statements[i], &s, &e), 0);
         while (stmt_next(s, &e) > 0)
             if (strcmp(stmt_text(s, 1), "OpenEphemeral") == 0)
                 fail_msg("a table is made: %s", statements[i]);
-        stmt_free(s);
     }
 }
 

@@ -17,11 +17,13 @@
 #include "util/clock.h"
 #include "util/file.h"
 
+RELEASES(bench, bench_close)
+
 /* --- ends of themselves --- */
 
 BENCH_TEST(wait__exit_zero__no_files, 2)
 {
-    struct outcome o = run_argv(b, (char *[]){"true", NULL});
+    HELD(outcome) o = run_argv(b, (char *[]){"true", NULL});
     assert_int_equal(o.ending, ENDING_EXITED);
     assert_int_equal(o.exit_code, 0);
     assert_int_equal(o.signal_number, 0);
@@ -32,7 +34,6 @@ BENCH_TEST(wait__exit_zero__no_files, 2)
     assert_true(access(b->job_dir, F_OK) < 0);
     assert_true(o.ended_wall_ms >= o.started_wall_ms);
     assert_true(o.usage.ru_maxrss > 0);
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__output_and_status__kept_in_job_directory, 1)
@@ -57,44 +58,40 @@ BENCH_TEST(wait__own_directory_wanted__files_there_from_the_start, 1)
     char *argv[] = {"sh", "-c", "echo \"$MESHSWEEP_METRICS\"; echo '{\"a\": 1}' > \"$MESHSWEEP_METRICS\"", NULL};
     struct launch launch = launch_of(b, argv);
     launch.make_job_dir = true;
-    struct outcome o = run_launch(b, &launch);
+    HELD(outcome) o = run_launch(b, &launch);
     OWNED char *metrics = xasprintf("%s/metrics.jsonl", b->job_dir), *line = xasprintf("%s\n", metrics);
     assert_string_equal(o.metrics_path, metrics);
     assert_log(&o, line);
     struct stat status;
     assert_int_equal(stat(b->job_dir, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0700);
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__metrics_written__moved_to_job_directory, 1)
 {
-    struct outcome o = run_shell(b, "echo '{\"a\": 1}' > \"$MESHSWEEP_METRICS\"");
+    HELD(outcome) o = run_shell(b, "echo '{\"a\": 1}' > \"$MESHSWEEP_METRICS\"");
     OWNED char *text = text_of(o.metrics_path);
     assert_string_equal(text, "{\"a\": 1}\n");
     assert_int_equal(strncmp(o.metrics_path, b->job_dir, strlen(b->job_dir)), 0);
     assert_null(o.log_path);
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__job_directory_cannot_be_made__output_kept_in_scratch, 1)
 {
     strcpy(b->job_dir, "/proc/nowhere/a");
-    struct outcome o = run_shell(b, "echo precious");
+    HELD(outcome) o = run_shell(b, "echo precious");
     assert_int_equal(strncmp(o.log_path, b->scratch, strlen(b->scratch)), 0);
     assert_log(&o, "precious\n");
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__killed_by_signal__reported_with_its_number, 1)
 {
-    struct outcome o = run_child(b, "kill-itself", 0);
+    HELD(outcome) o = run_child(b, "kill-itself", 0);
     assert_int_equal(o.ending, ENDING_SIGNALED);
     assert_int_equal(o.signal_number, SIGKILL);
     assert_int_equal(o.exit_code, -1);
     assert_false(o.core_dumped);
     assert_false(o.host_oom);
-    outcome_free(&o);
 }
 
 /* The machine chooses whether a core is written: the same child, waited for by hand, tells. */
@@ -110,19 +107,17 @@ BENCH_TEST(wait__abort__core_flag_as_the_kernel_says, 1)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "dump-core", NULL});
     launch.directory = b->directory;
-    struct outcome o = run_launch(b, &launch);
+    HELD(outcome) o = run_launch(b, &launch);
     assert_int_equal(o.ending, ENDING_SIGNALED);
     assert_int_equal(o.signal_number, SIGABRT);
     assert_int_equal(o.core_dumped, !!WCOREDUMP(status));
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__output_closed_early__status_and_log_right, 1)
 {
-    struct outcome o = run_child(b, "close-output", 0);
+    HELD(outcome) o = run_child(b, "close-output", 0);
     assert_int_equal(o.exit_code, 5);
     assert_log(&o, "before\n");
-    outcome_free(&o);
 }
 
 TEST(start__child__clean_signals_descriptors_session)
@@ -147,12 +142,11 @@ BENCH_TEST(start__environment__exactly_what_was_given_and_ours, 1)
 {
     struct launch launch = launch_of(b, (char *[]){"/usr/bin/env", NULL});
     launch.environment = (char *[]){"A=1", "MESHSWEEP_ATTEMPT=forged", NULL};
-    struct outcome o = run_launch(b, &launch);
+    HELD(outcome) o = run_launch(b, &launch);
     char *expected =
         xasprintf("MESHSWEEP_ATTEMPT=%s:1\nMESHSWEEP_METRICS=%s/attempt-1.metrics.jsonl\nA=1\n", b->prefix, b->scratch);
     assert_log(&o, expected);
     free(expected);
-    outcome_free(&o);
 }
 
 /* --- what cannot be started --- */
@@ -169,13 +163,12 @@ static void assert_not_started(struct bench *b, char *const *argv, const char *d
     struct launch launch = launch_of(b, argv);
     launch.directory = directory;
     assert_int_equal(supervisor_start(b->supervisor, &launch).process.pid, 0);
-    struct outcome o = wait_for_one(b);
+    HELD(outcome) o = wait_for_one(b);
     assert_int_equal(o.ending, ENDING_SPAWN_FAILED);
     assert_int_equal(o.error_number, error_number);
     assert_string_equal(o.spawn_stage, stage);
     assert_int_equal(o.exit_code, -1);
     assert_null(o.log_path);
-    outcome_free(&o);
 }
 
 BENCH_TEST(start__no_such_program__spawn_failure, 1)
@@ -183,10 +176,9 @@ BENCH_TEST(start__no_such_program__spawn_failure, 1)
     assert_not_started(b, (char *[]){"no-such-program-here", NULL}, NULL, ENOENT, "exec");
     assert_not_started(b, (char *[]){"/no/such/program", NULL}, NULL, ENOENT, "exec");
     assert_not_started(b, (char *[]){"", NULL}, NULL, ENOENT, "exec");
-    struct outcome o = run_shell(b, "exit 127");
+    HELD(outcome) o = run_shell(b, "exit 127");
     assert_int_equal(o.ending, ENDING_EXITED); /* which is not the same */
     assert_int_equal(o.exit_code, 127);
-    outcome_free(&o);
 }
 
 BENCH_TEST(start__not_executable__spawn_failure, 1)
@@ -224,74 +216,67 @@ BENCH_TEST(find_program__relative_path_entry__counts_from_the_directory, 1)
     struct launch launch = launch_of(b, (char *[]){"tool", NULL});
     launch.environment = (char *[]){"PATH=/nowhere::/bin", NULL};
     launch.directory = b->directory;
-    struct outcome o = run_launch(b, &launch);
+    HELD(outcome) o = run_launch(b, &launch);
     assert_log(&o, "found\n");
-    outcome_free(&o);
 }
 
 /* --- limits --- */
 
 BENCH_TEST(wait__timeout__terminated_and_reported, 1)
 {
-    struct outcome o = run_child(b, "sleep", 100);
+    HELD(outcome) o = run_child(b, "sleep", 100);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
     assert_int_equal(o.limit_ms, 100);
     assert_int_equal(o.signal_number, SIGTERM);
     assert_int_equal(o.exit_code, -1);
     assert_true(o.duration_ms >= 100);
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__timeout_of_the_deaf__killed_after_grace, 1)
 {
-    struct outcome o = run_child(b, "ignore-term", 500);
+    HELD(outcome) o = run_child(b, "ignore-term", 500);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
     assert_int_equal(o.signal_number, SIGKILL);
     assert_true(o.duration_ms >= 700);
     assert_false(o.host_oom);
     assert_log(&o, "deaf\n");
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__timeout_of_the_stopped__continued_and_terminated, 1)
 {
-    struct outcome o = run_child(b, "stop-itself", 300);
+    HELD(outcome) o = run_child(b, "stop-itself", 300);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
     assert_int_equal(o.signal_number, SIGTERM);
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__silence__idle_timeout_counts_from_the_last_output, 1)
 {
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
     launch.idle_timeout_ms = 300;
-    struct outcome o = run_launch(b, &launch);
+    HELD(outcome) o = run_launch(b, &launch);
     assert_int_equal(o.ending, ENDING_IDLE_TIMEOUT);
     assert_int_equal(o.limit_ms, 300);
     assert_true(o.duration_ms >= 660); /* 400 of talk; the last word no earlier than 360 */
     assert_log(&o, "step\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\n");
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__no_metric_in_time__startup_timeout, 1)
 {
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
     launch.startup_timeout_ms = 200;
-    struct outcome o = run_launch(b, &launch);
+    HELD(outcome) o = run_launch(b, &launch);
     assert_int_equal(o.ending, ENDING_STARTUP_TIMEOUT);
     assert_int_equal(o.limit_ms, 200);
-    outcome_free(&o);
 }
 
 BENCH_TEST(wait__metric_written_in_time__no_startup_timeout, 1)
 {
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "measure-then-wait", NULL});
     launch.startup_timeout_ms = 400;
-    struct outcome o = run_launch(b, &launch);
+    HELD(outcome) o = run_launch(b, &launch);
     assert_int_equal(o.ending, ENDING_EXITED);
     assert_int_equal(o.exit_code, 0);
     assert_non_null(o.metrics_path);
-    outcome_free(&o);
 }
 
 static bool holds_step(void *context, int64_t attempt, const struct attempt_files *files)
@@ -305,33 +290,30 @@ static bool holds_step(void *context, int64_t attempt, const struct attempt_file
 
 TEST(wait__metric_in_the_log__no_startup_timeout)
 {
-    struct bench *b = bench_open(1, 0, holds_step);
+    HELD_AT(bench) *b = bench_open(1, 0, holds_step);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
     launch.startup_timeout_ms = 200;
     launch.timeout_ms = 600;
-    struct outcome o = run_launch(b, &launch);
+    HELD(outcome) o = run_launch(b, &launch);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
-    outcome_free(&o);
-    bench_close(b);
 }
 
 /* --- output --- */
 
 BENCH_TEST(wait__fifty_megabytes__kept_whole, 1)
 {
-    struct outcome o = run_child(b, "shout", 0);
+    HELD(outcome) o = run_child(b, "shout", 0);
     struct stat status;
     assert_int_equal(o.exit_code, 0);
     assert_int_equal(o.log_bytes, 50000000);
     assert_int_equal(stat(o.log_path, &status), 0);
     assert_int_equal(status.st_size, 50000000);
-    outcome_free(&o);
 }
 
 TEST(wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated)
 {
-    struct bench *b = bench_open(1, 1 << 20, NULL);
-    struct outcome o = run_child(b, "shout", 0);
+    HELD_AT(bench) *b = bench_open(1, 1 << 20, NULL);
+    HELD(outcome) o = run_child(b, "shout", 0);
     assert_int_equal(o.log_bytes, 50000000);
     assert_int_equal(o.log_cap_bytes, 1 << 20);
     assert_int_equal(log_cap_compact(o.log_path, o.log_bytes, o.log_cap_bytes), 0);
@@ -348,8 +330,6 @@ TEST(wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated)
     assert_int_equal((mark - text) % 100, 0); /* both cuts at line ends */
     assert_int_equal(strlen(rest) % 100, 0);
     free(text);
-    outcome_free(&o);
-    bench_close(b);
 }
 
 /* --- the loop --- */
@@ -357,7 +337,7 @@ TEST(wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated)
 TEST(wait__many_quick_jobs__each_reported_once)
 {
     enum { JOBS = 300, SLOTS = 4 };
-    struct bench *b = bench_open(SLOTS, 0, NULL);
+    HELD_AT(bench) *b = bench_open(SLOTS, 0, NULL);
     char told[JOBS + 1] = {0};
     int started = 0, done = 0;
     while (done < JOBS) {
@@ -372,7 +352,6 @@ TEST(wait__many_quick_jobs__each_reported_once)
         outcome_free(&o);
         done++;
     }
-    bench_close(b);
 }
 
 BENCH_TEST(wait__nothing_ends__returns_at_its_own_limit, 1)
@@ -421,7 +400,7 @@ TEST(wait__children_ignored_from_the_start__status_told_all_the_same)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, old, after;
     sigaction(SIGCHLD, &ignore, &old);
-    struct bench *b = bench_open(1, 0, NULL);
+    HELD_AT(bench) *b = bench_open(1, 0, NULL);
     struct outcome o = run_shell(b, "exit 6");
     assert_int_equal(o.exit_code, 6);
     outcome_free(&o);
@@ -429,7 +408,6 @@ TEST(wait__children_ignored_from_the_start__status_told_all_the_same)
     b->supervisor = NULL;
     sigaction(SIGCHLD, &old, &after);
     assert_true(after.sa_handler == SIG_IGN);
-    bench_close(b);
 }
 
 TEST(create__more_slots_than_open_files__refused)
@@ -455,9 +433,8 @@ TEST(create__more_open_files_allowed_than_usual__taken_and_not_left_to_jobs)
     struct bench *b = bench_open(50, 0, NULL);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
     assert_int_equal(now.rlim_cur, 214);
-    struct outcome o = run_shell(b, "ulimit -n");
+    HELD(outcome) o = run_shell(b, "ulimit -n");
     assert_log(&o, "100\n");
-    outcome_free(&o);
     bench_close(b);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
     assert_int_equal(now.rlim_cur, 100);

@@ -65,7 +65,7 @@ TEST(template_parse__optional__text_with_its_value_or_nothing)
         {"{m ?}{?x}", "<0 {m ?}{?x}>"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct template t = template_parse(cases[i][0]);
+        HELD(template) t = template_parse(cases[i][0]);
         OWNED_BUFFER parts = BUFFER_INIT, written = BUFFER_INIT;
         for (size_t k = 0; k < t.count; k++) {
             buffer_printf(&parts, "<%d %s>", (int)t.parts[k].option, t.parts[k].text);
@@ -74,7 +74,6 @@ TEST(template_parse__optional__text_with_its_value_or_nothing)
         assert_string_equal(buffer_text(&parts), cases[i][1]);
         if (t.count > 1 || t.parts[0].is_placeholder)
             assert_string_equal(buffer_text(&written), cases[i][0]);
-        template_free(&t);
     }
 }
 
@@ -98,13 +97,12 @@ TEST(template_parse_line__raw__a_placeholder_in_a_line_alone)
 
 TEST(template_parse__literals__joined)
 {
-    struct template t = template_parse("a{1}{{b${c}{d}");
+    HELD(template) t = template_parse("a{1}{{b${c}{d}");
     assert_int_equal(t.count, 2);
     assert_string_equal(t.parts[0].text, "a{1}{b${c}");
     assert_false(t.parts[0].is_placeholder);
     assert_string_equal(t.parts[1].text, "d");
     assert_true(t.parts[1].is_placeholder);
-    template_free(&t);
 }
 
 TEST(template_name_length__prefix__longest_name)

@@ -22,9 +22,8 @@ TEST(number__thousands_twice__one_each_in_their_order)
 
 TEST(number__empty_text__has_one)
 {
-    struct texts texts = TEXTS_INIT;
+    HELD(texts) texts = TEXTS_INIT;
     assert_int_equal(texts_number(&texts, ""), 0);
     assert_int_equal(texts_number(&texts, "a"), 1);
     assert_int_equal(texts_number(&texts, ""), 0);
-    texts_free(&texts);
 }

@@ -35,23 +35,22 @@ static void assert_refused(const char *text, size_t length, const char *message)
 
 static void assert_json(const char *text, const char *json)
 {
-    struct toml_node *root = read_good(text);
+    HELD_AT(toml_node) *root = read_good(text);
     OWNED_BUFFER b = BUFFER_INIT;
     toml_add_json(root, &b);
     assert_string_equal(buffer_text(&b), json);
-    toml_free(root);
 }
 
 TEST(toml_parse__every_kind__value_and_position)
 {
-    struct toml_node *root = read_good("a = 1\n"
-                                       "  b = -2.5\n"
-                                       "c.d = 'x'\n"
-                                       "'é' = true\n"
-                                       "f = [ 1,\n"
-                                       "      \"two\" ]\n"
-                                       "[g]\n"
-                                       "h = { i = 1 }\n");
+    HELD_AT(toml_node) *root = read_good("a = 1\n"
+                                         "  b = -2.5\n"
+                                         "c.d = 'x'\n"
+                                         "'é' = true\n"
+                                         "f = [ 1,\n"
+                                         "      \"two\" ]\n"
+                                         "[g]\n"
+                                         "h = { i = 1 }\n");
     assert_int_equal(root->kind, NODE_TABLE);
     const struct toml_node *a = toml_child(root, "a"), *b = toml_child(root, "b");
     assert_int_equal(a->kind, NODE_INT);
@@ -78,12 +77,11 @@ TEST(toml_parse__every_kind__value_and_position)
     assert_true(toml_child(toml_child(root, "g"), "h")->is_inline);
     assert_null(toml_child(root, "z"));
     assert_null(toml_child(a, "a"));
-    toml_free(root);
 }
 
 TEST(toml_parse__keys__in_file_order)
 {
-    struct toml_node *root = read_good("z = 1\na = 2\nm.y = 3\nm.b = 4\n[[t]]\nk = 1\n[[t]]\nj = 1\ni = 1\n");
+    HELD_AT(toml_node) *root = read_good("z = 1\na = 2\nm.y = 3\nm.b = 4\n[[t]]\nk = 1\n[[t]]\nj = 1\ni = 1\n");
     static const char *const order[] = {"z", "a", "m", "t"};
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(root->children[i].key, order[i]);
@@ -91,7 +89,6 @@ TEST(toml_parse__keys__in_file_order)
     const struct toml_node *second = &toml_child(root, "t")->children[1];
     assert_string_equal(second->children[0].key, "j");
     assert_int_equal(second->line, 7);
-    toml_free(root);
 }
 
 TEST(toml_parse__integers__all_64_bits)
@@ -243,16 +240,15 @@ TEST(toml_parse__dots_and_brackets_in_strings__not_counted)
         xasprintf("a = \"%s\\\"%s\" # %s\nb = '%s'\nc = '''%s\n'%s\n''''\nd = \"\"\"\n%s\\\"\"\"%s\"\"\"\n"
                   "e = \"\"\nf = ''''''\n",
                   dots, dots, dots, dots, dots, dots, dots, dots);
-    struct toml_node *root = read_good(text);
+    HELD_AT(toml_node) *root = read_good(text);
     assert_int_equal(root->child_count, 6);
-    toml_free(root);
 }
 
 TEST(toml_add_literal__every_kind__reads_back_equal)
 {
     static const char text[] = "a = [1, -2.5, 1e300, inf, -inf, true, \"q\\\"\\u007f\\n\", [], {}]\n"
                                "\"b c\" = { x = [{ y = 1 }], \"d.e\" = \"\" }\n";
-    struct toml_node *root = read_good(text);
+    HELD_AT(toml_node) *root = read_good(text);
     OWNED_BUFFER line = BUFFER_INIT, before = BUFFER_INIT, after = BUFFER_INIT;
     toml_add_json(root, &before);
     for (size_t i = 0; i < root->child_count; i++) {
@@ -263,9 +259,7 @@ TEST(toml_add_literal__every_kind__reads_back_equal)
     }
     assert_string_equal(buffer_text(&line), "a = [1, -2.5, 1e+300, inf, -inf, true, \"q\\\"\\u007f\\n\", [], {}]\n"
                                             "\"b c\" = { x = [{ y = 1 }], \"d.e\" = \"\" }\n");
-    struct toml_node *again = read_good(buffer_text(&line));
+    HELD_AT(toml_node) *again = read_good(buffer_text(&line));
     toml_add_json(again, &after);
     assert_string_equal(buffer_text(&after), buffer_text(&before));
-    toml_free(root);
-    toml_free(again);
 }

@@ -34,24 +34,22 @@ TEST(include__uneven_hosts__as_many_of_each)
         long long nodes, devices;
         const char *include;
     } cases[] = {{1, 2, "w0:0,1"}, {2, 2, "w0:0,1@w1:4,5"}, {1, 3, "w1:4,5,6"}, {2, 3, ""}, {3, 1, ""}};
-    struct host_list hosts = HOST_LIST_INIT;
+    HELD(host_list) hosts = HOST_LIST_INIT;
     FAIL_IF(hosts_parse("f", "w0 slots=2\nw1 slots=8\n", &hosts, &e));
     FAIL_IF(hosts_filter(&hosts, "w0@w1:4,5,6", NULL, &e));
     for (size_t i = 0; i < LENGTH(cases); i++) {
         OWNED char *include = tuning_include(&hosts, cases[i].nodes, cases[i].devices);
         assert_string_equal(include, cases[i].include);
     }
-    host_list_free(&hosts);
 }
 
 /* --- the section --- */
 
 static int read_knobs(const char *file, const struct json *section, struct autotuning *a, struct error *e)
 {
-    struct problems problems = PROBLEMS_INIT;
+    HELD(problems) problems = PROBLEMS_INIT;
     autotuning_read(file, section, a, &problems);
     int rc = problems_report(&problems, NULL, e);
-    problems_free(&problems);
     return rc;
 }
 
@@ -63,7 +61,7 @@ static int read_section(const char *text, struct json *root, struct autotuning *
 
 TEST(autotuning__nothing_said__defaults)
 {
-    struct autotuning a;
+    HELD(autotuning) a;
     FAIL_IF(read_knobs("d", NULL, &a, &e));
     assert_true(a.fast && a.maximise);
     assert_string_equal(a.metric, "throughput");
@@ -72,7 +70,6 @@ TEST(autotuning__nothing_said__defaults)
     assert_int_equal(a.most_step, 53);
     assert_int_equal(a.max_micro_batch, 1024);
     assert_string_equal(a.results_dir, "autotuning_results");
-    autotuning_free(&a);
 }
 
 TEST(autotuning__every_knob__known)
@@ -87,8 +84,8 @@ TEST(autotuning__every_knob__known)
                                " \"num_tuning_micro_batch_sizes\": 4, \"mp_size\": 2, \"model_info\": {\"num_params\": "
                                "10}, \"model_info_path\": \"x\","
                                " \"exps_dir\": \"e\", \"results_dir\": \"r\", \"overwrite\": true}";
-    struct json root = {0};
-    struct autotuning a;
+    __attribute__((cleanup(json_text_free))) struct json root = {0};
+    HELD(autotuning) a;
     FAIL_IF(read_section(text, &root, &a, &e));
     assert_true(!a.fast && !a.maximise);
     assert_string_equal(a.metric, "fwd");
@@ -100,8 +97,6 @@ TEST(autotuning__every_knob__known)
     assert_int_equal(a.micro_batch_sizes + a.mp_size, 6);
     assert_int_equal(a.num_nodes->count, 2);
     assert_string_equal(a.exps_dir, "e");
-    autotuning_free(&a);
-    json_text_free(&root);
 }
 
 TEST(autotuning__wrong__all_at_once)
@@ -132,13 +127,11 @@ TEST(autotuning__wrong__all_at_once)
         {"[]", "d: autotuning must be a table, not a list"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct json root = {0};
-        struct autotuning a = {0};
+        __attribute__((cleanup(json_text_free))) struct json root = {0};
+        HELD(autotuning) a = {0};
         struct error e = ERROR_INIT;
         assert_int_equal(read_section(cases[i].text, &root, &a, &e), -1);
         assert_string_equal(e.text, cases[i].message);
-        autotuning_free(&a);
-        json_text_free(&root);
     }
 }
 
@@ -240,14 +233,13 @@ TEST(space__any_config__a_sweep_file_that_loads)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct error e = ERROR_INIT;
         bool equal_batch;
-        struct sweep *sweep = NULL;
+        HELD_AT(sweep) *sweep = NULL;
         OWNED char *toml = space_of(cases[i].config, &equal_batch, &e);
         assert_non_null(toml);
         assert_non_null(strstr(toml, cases[i].wanted));
         assert_null(strstr(toml, "betas"));
         assert_int_equal(equal_batch, cases[i].equal_batch);
         assert_int_equal(sweep_parse("s.toml", toml, strlen(toml), &sweep, &e), 0);
-        sweep_free(sweep);
     }
 }
 

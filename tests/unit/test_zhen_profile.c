@@ -29,17 +29,15 @@ static int64_t excluded(const char *cluster, const char *plan, const char *rule)
     OWNED char *text = xasprintf("[training_spec]\navg_batch_size_per_device = 64\n[cluster_spec]\n%s\n"
                                  "[parallel_spec]\nnum_micro_batches = 1\nnum_auto_layers = 4\n%s\n",
                                  cluster, plan);
-    struct sweep *s = NULL;
+    HELD_AT(sweep) *s = NULL;
     FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e) < 0);
-    struct space *space = build(s);
+    HELD_AT(space) *space = build(s);
     struct match_counts counts = count(space);
     int64_t found = -1;
     for (size_t i = 0; i < space->rule_count; i++)
         if (strcmp(space->rules[i].name, rule) == 0)
             found = counts.rules[i].excluded;
     free(counts.rules);
-    space_free(space);
-    sweep_free(s);
     return found;
 }
 
@@ -84,32 +82,30 @@ static struct sweep *parse(const char *text)
 
 TEST(zhen_micro_batches__more_than_devices__excluded_without_host_ids)
 {
-    struct sweep *s = parse("[training_spec]\navg_batch_size_per_device = 64\n"
-                            "[cluster_spec]\nnum_hosts = 1\nnum_devices_per_host = 8\ntransport = \"NVLink\"\n"
-                            "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [1, 2, 4, 8]\n"
-                            "\"(pp, dp, op)\" = [2, 4, 1]\n"
-                            "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [1, 2, 4, 8]\n"
-                            "\"(pp, dp, op)\" = [2, 4, 1]\nhost_ids = [[0], [0]]\n"
-                            "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [16, 32]\n");
-    struct space *space = build(s);
+    HELD_AT(sweep) *s = parse("[training_spec]\navg_batch_size_per_device = 64\n"
+                              "[cluster_spec]\nnum_hosts = 1\nnum_devices_per_host = 8\ntransport = \"NVLink\"\n"
+                              "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [1, 2, 4, 8]\n"
+                              "\"(pp, dp, op)\" = [2, 4, 1]\n"
+                              "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [1, 2, 4, 8]\n"
+                              "\"(pp, dp, op)\" = [2, 4, 1]\nhost_ids = [[0], [0]]\n"
+                              "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [16, 32]\n");
+    HELD_AT(space) *space = build(s);
     struct match_counts counts = count(space);
     assert_int_equal(counts.combinations, 10);
     assert_int_equal(counts.matched, 2 + 4 + 2);
     free(counts.rules);
-    space_free(space);
-    sweep_free(s);
 }
 
 TEST(zhen_timeout__by_hand_and_automatic__as_the_toolkit_had_it)
 {
-    struct sweep *s = parse("[cluster_spec]\ntransport = \"TCPx4\"\nnum_hosts = 1\n"
-                            "num_devices_per_host = [4, 8, 16, 32, 64]\n"
-                            "[[parallel_spec]]\ndescription = \"Auto search\"\n"
-                            "[[parallel_spec]]\n\"(pp, dp, op)\" = [1, 64, 1]\n");
+    HELD_AT(sweep) *s = parse("[cluster_spec]\ntransport = \"TCPx4\"\nnum_hosts = 1\n"
+                              "num_devices_per_host = [4, 8, 16, 32, 64]\n"
+                              "[[parallel_spec]]\ndescription = \"Auto search\"\n"
+                              "[[parallel_spec]]\n\"(pp, dp, op)\" = [1, 64, 1]\n");
     static const int64_t seconds[] = {1000, 1500, 2000, 3000, 6000, 600};
-    struct space *space = build(s);
+    HELD_AT(space) *space = build(s);
     struct error e = ERROR_INIT;
-    struct match_cursor *cursor = NULL;
+    HELD_AT(match_cursor) *cursor = NULL;
     const struct match *m;
     size_t i = 0;
     int rc;
@@ -120,9 +116,6 @@ TEST(zhen_timeout__by_hand_and_automatic__as_the_toolkit_had_it)
     }
     assert_int_equal(rc, 0);
     assert_int_equal(i, LENGTH(seconds));
-    match_close(cursor);
-    space_free(space);
-    sweep_free(s);
 }
 
 /* The toolkit's own files, where they are at hand, with the numbers of jobs that the toolkit itself made of them. */
@@ -135,7 +128,7 @@ TEST(zhen_files__as_published__same_jobs)
     const char *directory = getenv("MESHSWEEP_SHARED_DATA");
     for (size_t i = 0; i < LENGTH(files); i++) {
         struct error e = ERROR_INIT;
-        struct sweep *s = NULL;
+        HELD_AT(sweep) *s = NULL;
         char *path = xasprintf("%s/zhen/%s", directory ? directory : "../shared/data", files[i].name);
         bool there = access(path, R_OK) == 0;
         int rc = there ? sweep_load(path, &s, &e) : 0;
@@ -144,12 +137,10 @@ TEST(zhen_files__as_published__same_jobs)
             skip();
         if (rc < 0)
             fail_msg("%s", e.text);
-        struct space *space = build(s);
+        HELD_AT(space) *space = build(s);
         struct match_counts counts = count(space);
         assert_int_equal(counts.combinations, files[i].combinations);
         assert_int_equal(counts.matched, files[i].matched);
         free(counts.rules);
-        space_free(space);
-        sweep_free(s);
     }
 }

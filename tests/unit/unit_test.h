@@ -40,6 +40,38 @@
             fail_msg("%s", e.text);                                                                                    \
     } while (0)
 
+/* `HELD(plan) p` is a struct plan that plan_free() releases at the end of its block; `HELD_AT(sweep) *s` a pointer to
+ * what RELEASES says how to release. */
+#define HELD(type) __attribute__((cleanup(type##_free))) struct type
+#define HELD_AT(type) __attribute__((cleanup(type##_let_go))) struct type
+#define RELEASES(type, release)                                                                                        \
+    struct type;                                                                                                       \
+    void release(struct type *);                                                                                       \
+    static inline void type##_let_go(struct type **held)                                                               \
+    {                                                                                                                  \
+        release(*held);                                                                                                \
+    }
+
+RELEASES(batch_system, batch_system_free)
+RELEASES(db, db_close)
+RELEASES(formula, formula_free)
+RELEASES(line_reader, line_reader_close)
+RELEASES(match_cursor, match_close)
+RELEASES(memory_lines, memory_lines_free)
+RELEASES(model_cursor, model_cursor_free)
+RELEASES(model_index, model_index_free)
+RELEASES(model_search, model_search_free)
+RELEASES(output_reading, output_reading_free)
+RELEASES(place_watch, place_watch_free)
+RELEASES(prediction_report, prediction_report_free)
+RELEASES(predictor, predictor_free)
+RELEASES(quantile_sketch, quantile_sketch_free)
+RELEASES(reader_set, reader_set_free)
+RELEASES(search, search_free)
+RELEASES(space, space_free)
+RELEASES(sweep, sweep_free)
+RELEASES(toml_node, toml_free)
+
 /* Runs the tests: what `main` does, where the program has none of its own. The status for exit. */
 int unit_test_run(int argc, char **argv);
 
