@@ -69,7 +69,7 @@ static inline void fixture_open(struct search_fixture *f, size_t micro_batches, 
     };
 }
 
-static inline void fixture_close(struct search_fixture *f)
+static inline void search_fixture_free(struct search_fixture *f)
 {
     free(f->candidates);
     free(f->values);
@@ -187,6 +187,6 @@ static inline struct fixture_result fixture_run(const struct search_fixture *f, 
         struct search_fixture f;                                                                                       \
         fixture_open(&f, micro_batches, doubling);                                                                     \
         name##_over(&f);                                                                                               \
-        fixture_close(&f);                                                                                             \
+        search_fixture_free(&f);                                                                                       \
     }                                                                                                                  \
     static void name##_over(struct search_fixture *f)

@@ -204,7 +204,7 @@ static double log_odds(const double *predicted, const double *merits, size_t cou
 {
     const double apart[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     double covariance[9];
-    struct explained believed;
+    HELD(explained) believed;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
             covariance[i * count + j] = apart[i * 3 + j];
@@ -212,7 +212,6 @@ static double log_odds(const double *predicted, const double *merits, size_t cou
     regression_explain(&runs, &(struct regression_view){1, 0.25, 0.3, covariance}, &believed);
     regression_explain(&runs, &(struct regression_view){0, 1, 0.3, covariance}, doubted);
     double odds = believed.log_evidence - doubted->log_evidence;
-    explained_free(&believed);
     explained_free(doubted);
     return odds;
 }
@@ -234,7 +233,7 @@ TEST(regression__views__by_what_came_out)
 TEST(regression__one_run__sets_the_level_alone)
 {
     const double predicted = -3, merit = 7, one = 1;
-    struct explained r;
+    HELD(explained) r;
     regression_explain(&(struct regression_runs){1, &predicted, &merit}, &(struct regression_view){1, 0.25, 0.3, &one},
                        &r);
     assert_float_equal(r.level, 7, 1e-12);
@@ -242,21 +241,18 @@ TEST(regression__one_run__sets_the_level_alone)
     assert_float_equal(r.slope, 1, 1e-12);
     assert_float_equal(r.weights[0], 0, 1e-12);
     assert_float_equal(r.slope_variance, 0.0625, 1e-12);
-    explained_free(&r);
 }
 
 /* Runs that are nearly one and differ all the same say that all others may differ by far more. */
 TEST(regression__alike_runs_apart__the_spread_is_large)
 {
     const double predicted[] = {0, 0}, merits[] = {-0.2, 0.2}, apart[] = {1, 0, 0, 1}, alike[] = {1, 0.9, 0.9, 1};
-    struct explained few, many;
+    HELD(explained) few, many;
     const struct regression_runs runs = {2, predicted, merits};
     regression_explain(&runs, &(struct regression_view){1, 0.25, 0.3, apart}, &few);
     regression_explain(&runs, &(struct regression_view){1, 0.25, 0.3, alike}, &many);
     assert_float_equal(few.spread, sqrt((3 * 0.09 + 0.08 / (1 + 1.0 / 36)) / 4), 1e-9);
     assert_float_equal(many.spread, sqrt((3 * 0.09 + 0.08 / (0.1 + 1.0 / 36)) / 4), 1e-9);
-    explained_free(&few);
-    explained_free(&many);
 }
 
 /* Runs that the others foretell say that more can be said of the rest than was thought; one that they do not foretell,
@@ -266,7 +262,7 @@ TEST(regression__runs_left_out_one_by_one__calibrate_what_is_said_of_others)
     enum { COUNT = 6 };
     const double predicted[COUNT] = {0}, foretold[COUNT] = {0}, alone[] = {0, 0, 0, 0, 0, 0.9};
     double alike[COUNT * COUNT];
-    struct explained right, wrong, one;
+    HELD(explained) right, wrong, one;
     for (size_t i = 0; i < COUNT * COUNT; i++)
         alike[i] = i % (COUNT + 1) == 0 ? 1 : 0.9;
     const struct regression_view view = {1, 0.25, 0.1, alike};
@@ -276,9 +272,6 @@ TEST(regression__runs_left_out_one_by_one__calibrate_what_is_said_of_others)
     assert_float_equal(right.calibration, sqrt(1.0 / COUNT), 1e-9);
     assert_true(wrong.calibration > 1);
     assert_float_equal(one.calibration, 1, 1e-9);
-    explained_free(&right);
-    explained_free(&wrong);
-    explained_free(&one);
 }
 
 /* A run that is far better than its view says is no broken one. */
@@ -287,13 +280,12 @@ TEST(regression__far_better_run__counts_in_full)
     enum { COUNT = 4 };
     const double predicted[COUNT] = {0}, merits[COUNT] = {0, 0, 0, 4};
     double covariance[COUNT * COUNT] = {0};
-    struct explained r;
+    HELD(explained) r;
     for (size_t i = 0; i < COUNT; i++)
         covariance[i * COUNT + i] = 1;
     regression_explain(&(struct regression_runs){COUNT, predicted, merits},
                        &(struct regression_view){1, 0.5, 0.3, covariance}, &r);
     assert_float_equal(r.level + r.weights[3], 4, 0.1);
-    explained_free(&r);
 }
 
 static const struct layout layout_of_64 = {.devices = 64,

@@ -25,32 +25,29 @@ static struct search *open_model(struct search_fixture *f, double gap)
 FIXTURE_TEST(model__right_predictions__best_first, 16, false)
 {
     fixture_predict(f, 1);
-    struct search *s = open_model(f, 0.02);
+    HELD_AT(search) *s = open_model(f, 0.02);
     struct fixture_result r = fixture_run(f, s, 1, 0);
     print_message("right: %zu trials of %zu, %zu failed, %g of the best\n", r.trials, f->space.count, r.failures,
                   r.best);
     assert_true(r.best > 0.98);
     assert_true(r.trials <= 20);
     assert_true(r.failures <= 2);
-    search_free(s);
 }
 
 TEST(model__wrong_predictions__still_found)
 {
     static const double wrong[] = {0.7, 1.4};
-    struct search_fixture f;
+    HELD(search_fixture) f;
     fixture_open(&f, 16, false);
     for (size_t w = 0; w < 2; w++) {
         fixture_predict(&f, wrong[w]);
         for (size_t i = 0; i < f.space.count; i++)
             f.candidates[i].seconds *= f.candidates[i].micro_batch > 4 ? 1.3 : 1;
-        struct search *s = open_model(&f, 0.02);
+        HELD_AT(search) *s = open_model(&f, 0.02);
         struct fixture_result r = fixture_run(&f, s, 1, 0);
         assert_true(r.best > 0.94);
         assert_true(r.trials < f.space.count / 3);
-        search_free(s);
     }
-    fixture_close(&f);
 }
 
 /* Predicted times that are turned over are found out by the first outcomes, and are worth what they are worth then. */
@@ -73,11 +70,10 @@ FIXTURE_TEST(model__times_turned_over__found_no_later_than_without, 16, false)
 
 FIXTURE_TEST(model__no_predictions__better_than_all, 16, false)
 {
-    struct search *s = open_model(f, 0.02);
+    HELD_AT(search) *s = open_model(f, 0.02);
     struct fixture_result r = fixture_run(f, s, 1, 0);
     assert_true(r.best > 0.95);
     assert_true(r.trials < f->space.count / 2);
-    search_free(s);
 }
 
 /* Few trials are enough without predictions where arithmetic ranks layouts, and no more with such as turn its ranks
@@ -86,7 +82,7 @@ TEST(model__arithmetic_of_layouts__found_early_whatever_is_predicted)
 {
     enum { MOST = 6 };
     int trials[2] = {0, 0};
-    struct search_fixture f;
+    HELD(search_fixture) f;
     fixture_open(&f, 16, false);
     const double optimum = fixture_optimum(&f);
     fixture_predict(&f, 1);
@@ -113,7 +109,6 @@ TEST(model__arithmetic_of_layouts__found_early_whatever_is_predicted)
             f.candidates[i].seconds = NAN;
     }
     assert_true(trials[0] <= trials[1] && trials[1] <= MOST);
-    fixture_close(&f);
 }
 
 /* All runs fit, and the best are predicted to take three times what there is: nothing shows where the limit is but a
@@ -126,7 +121,7 @@ FIXTURE_TEST(model__limit_that_nothing_met__one_beyond_it_is_tried, 1024, false)
         c->usable_bytes = c->bytes / (c->micro_batch > 2 ? 3 : 0.3);
         c->oom_probability = c->micro_batch > 2 ? 0.999 : 0.001;
     }
-    struct search *s = open_model(f, 0.02);
+    HELD_AT(search) *s = open_model(f, 0.02);
     struct decision d;
     size_t beyond = 0, trials = 0;
     for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
@@ -136,7 +131,6 @@ FIXTURE_TEST(model__limit_that_nothing_met__one_beyond_it_is_tried, 1024, false)
     }
     print_message("%zu trials, %zu beyond\n", trials, beyond);
     assert_true(beyond >= 1);
-    search_free(s);
 }
 
 /* The largest micro-batches would gain a quarter, and all but certainly fail. One of them did: another is tried before
@@ -154,7 +148,7 @@ FIXTURE_TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried, 16, fa
         f->candidates[i].seconds = 0.8;
         f->candidates[i].oom_probability = 0.96;
     }
-    struct search *s = open_model(f, 0.02);
+    HELD_AT(search) *s = open_model(f, 0.02);
     const struct search_outcome oom = {.kind = OUTCOME_FAILED,
                                        .out_of_memory = true,
                                        .objective = NAN,
@@ -178,37 +172,34 @@ FIXTURE_TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried, 16, fa
     print_message("%zu trials, %zu beyond; %s\n", trials, beyond, d.reason);
     assert_true(beyond >= 1 && beyond < f->space.count / 16 - 1);
     assert_non_null(strstr(d.reason, "might beat the best by 2 %, but each fails with a probability of at least 96 %"));
-    search_free(s);
 }
 
 /* Nothing better is left after a few runs that come out alike; after runs that scatter, it may well be. */
 TEST(model__outcomes_that_scatter__goes_on_for_longer)
 {
     size_t trials[2] = {0, 0};
-    struct search_fixture f;
+    HELD(search_fixture) f;
     fixture_open(&f, 16, false);
     for (int scattered = 0; scattered < 2; scattered++) {
-        struct search *s = open_model(&f, 0.02);
+        HELD_AT(search) *s = open_model(&f, 0.02);
         struct decision d;
         for (; search_ask(s, &d) == SEARCH_RUN; trials[scattered]++) {
             struct search_outcome o = fixture_outcome(&f, &(struct decision){.candidate = 0});
             o.objective = 100 * exp((scattered ? 0.1 : 0.001) * (double)(d.candidate * 7 % 11));
             search_tell(s, d.candidate, &o);
         }
-        search_free(s);
     }
     print_message("alike: %zu trials, scattered: %zu of %zu\n", trials[0], trials[1], f.space.count);
     assert_true(trials[0] <= 30 && trials[1] >= 2 * trials[0]);
-    fixture_close(&f);
 }
 
 /* Jobs that crash every second time, wherever they are, are expected to. */
 TEST(model__crashes_at_random__expected_anywhere)
 {
     enum { TRIALS = 30 };
-    struct search_fixture f;
+    HELD(search_fixture) f;
     fixture_open(&f, 16, false);
-    struct search *s = open_model(&f, 0);
+    HELD_AT(search) *s = open_model(&f, 0);
     struct decision d;
     double expected = 0;
     for (int i = 0; i < TRIALS; i++) {
@@ -223,8 +214,6 @@ TEST(model__crashes_at_random__expected_anywhere)
     }
     print_message("after %d trials: fails with %g %%\n", TRIALS, expected);
     assert_true(expected > 30);
-    search_free(s);
-    fixture_close(&f);
 }
 
 /* A limit is learned from what failed: it is bisected, not walked down to, and one stage's holds for those below. */
@@ -236,12 +225,11 @@ FIXTURE_TEST(model__no_predictions_and_a_limit__few_run_out_of_memory, 64, false
     for (size_t i = 0; i < f->space.count; i++)
         f->candidates[i].memory_class = f->candidates[i].configuration;
     f->space.memory_class_count = f->space.configuration_count;
-    struct search *s = open_model(f, 0.02);
+    HELD_AT(search) *s = open_model(f, 0.02);
     struct fixture_result r = fixture_run(f, s, 1, 0);
     print_message("%zu trials, %zu failed, %g of the best\n", r.trials, r.failures, r.best);
     assert_true(r.best > 0.95);
     assert_true(r.failures * 2 <= r.trials);
-    search_free(s);
 }
 
 /* A limit that one configuration shows holds for its neighbours, which stages and buckets do not move far. */
@@ -257,12 +245,11 @@ FIXTURE_TEST(model__no_predictions_and_doublings__few_run_out_of_memory, 10, tru
     f->space.memory_class_count = f->space.configuration_count;
     size_t trials = 0, failures = 0;
     for (size_t seed = 1; seed <= 10; seed++) {
-        struct search *s = open_seeded(f, 0.02, seed);
+        HELD_AT(search) *s = open_seeded(f, 0.02, seed);
         struct fixture_result r = fixture_run(f, s, 1, 0);
         assert_true(r.best > 0.95);
         trials += r.trials;
         failures += r.failures;
-        search_free(s);
     }
     print_message("%zu trials, %zu failed\n", trials, failures);
     assert_true(failures * 9 <= trials * 4); /* one of each search beyond the limit, before its end */
@@ -273,7 +260,7 @@ FIXTURE_TEST(model__nothing_tells_jobs_apart__drawn, 16, false)
 {
     size_t different = 0, first = 0;
     for (size_t seed = 1; seed <= 5; seed++) {
-        struct search *s = open_seeded(f, 0.02, seed);
+        HELD_AT(search) *s = open_seeded(f, 0.02, seed);
         struct decision d;
         struct search_outcome ok = {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN};
         assert_int_equal(search_ask(s, &d), SEARCH_RUN);
@@ -281,7 +268,6 @@ FIXTURE_TEST(model__nothing_tells_jobs_apart__drawn, 16, false)
         assert_int_equal(search_ask(s, &d), SEARCH_RUN);
         different += seed > 1 && d.candidate != first;
         first = seed == 1 ? d.candidate : first;
-        search_free(s);
     }
     assert_true(different >= 3);
 }
@@ -290,7 +276,7 @@ FIXTURE_TEST(model__nothing_tells_jobs_apart__drawn, 16, false)
 FIXTURE_TEST(model__outcomes_in_another_order__same_decisions, 16, false)
 {
     fixture_predict(f, 1.2);
-    struct search *forwards = open_model(f, 0), *backwards = open_model(f, 0);
+    HELD_AT(search) *forwards = open_model(f, 0), *backwards = open_model(f, 0);
     for (int round = 0; round < 10; round++) {
         struct decision a[4], b[4];
         for (int i = 0; i < 4; i++) {
@@ -305,13 +291,11 @@ FIXTURE_TEST(model__outcomes_in_another_order__same_decisions, 16, false)
             search_tell(backwards, b[3 - i].candidate, &last);
         }
     }
-    search_free(forwards);
-    search_free(backwards);
 }
 
 FIXTURE_TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried, 16, false)
 {
-    struct search *s = open_model(f, 0);
+    HELD_AT(search) *s = open_model(f, 0);
     const struct search_outcome oom = {.kind = OUTCOME_FAILED,
                                        .out_of_memory = true,
                                        .objective = NAN,
@@ -331,7 +315,6 @@ FIXTURE_TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried, 16
         assert_true(f->candidates[d.candidate].micro_batch < 4);
         search_tell(s, d.candidate, &o);
     }
-    search_free(s);
 }
 
 /* Candidates that may fail come after those worth a run, and before those run only because predictions may be wrong. */
@@ -340,7 +323,7 @@ FIXTURE_TEST(model__risky_with_a_gain__before_safe_without, 16, false)
     for (size_t i = 0; i < f->space.count; i++)
         f->candidates[i].seconds = i == 100 ? 0.5 : i == 7 ? 1 : 10; /* of other memory classes */
     f->candidates[100].oom_probability = 0.5;
-    struct search *s = open_model(f, 0.02);
+    HELD_AT(search) *s = open_model(f, 0.02);
     const struct search_outcome as_predicted =
         {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
     struct decision d;
@@ -349,20 +332,19 @@ FIXTURE_TEST(model__risky_with_a_gain__before_safe_without, 16, false)
     search_tell(s, d.candidate, &as_predicted);
     assert_int_equal(search_ask(s, &d), SEARCH_RUN);
     assert_int_equal(d.candidate, 100);
-    search_free(s);
 }
 
 /* The best is risky and occupies many devices: it is put off, but not left out as long as a gain is expected of it. */
 TEST(model__gain_with_a_risk__tried_before_the_end)
 {
     enum { BEST = 111 };
-    struct search_fixture f;
+    HELD(search_fixture) f;
     fixture_open(&f, 16, false);
     for (size_t i = 0; i < f.space.count; i++)
         f.candidates[i].seconds = i == BEST ? 0.965 : i == 7 ? 1 : 1.2;
     f.candidates[BEST].oom_probability = 0.45;
     f.candidates[BEST].devices = 1000;
-    struct search *s = open_model(&f, 0.02);
+    HELD_AT(search) *s = open_model(&f, 0.02);
     struct decision d;
     bool tried = false;
     size_t trials = 0;
@@ -379,8 +361,6 @@ TEST(model__gain_with_a_risk__tried_before_the_end)
     }
     print_message("%zu trials\n", trials);
     assert_true(tried && trials < 12);
-    search_free(s);
-    fixture_close(&f);
 }
 
 /* Two keys of two words: of the last combination what ran tells all but what the keys do together. */
@@ -388,7 +368,7 @@ TEST(model__keys_that_ran_apart__little_is_open_of_them_together)
 {
     static const char *const keys[] = {"a", "b"};
     static const double values[4][2] = {{-1, -1}, {-1, -2}, {-2, -1}, {-2, -2}};
-    struct search_fixture f;
+    HELD(search_fixture) f;
     fixture_open(&f, 16, false);
     f.space.keys = keys;
     f.space.key_count = 2;
@@ -397,7 +377,7 @@ TEST(model__keys_that_ran_apart__little_is_open_of_them_together)
         f.candidates[i].values = values[i];
         f.candidates[i].micro_batch = f.candidates[i].zero_stage = NAN;
     }
-    struct search *s = open_model(&f, 0.02);
+    HELD_AT(search) *s = open_model(&f, 0.02);
     for (size_t i = 0; i < 3; i++) {
         const struct search_outcome same =
             {.kind = OUTCOME_OK, .objective = 100, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
@@ -410,8 +390,6 @@ TEST(model__keys_that_ran_apart__little_is_open_of_them_together)
     assert_int_equal(sscanf(d.reason, "expected objective %d ± %d %%", &objective, &deviation), 2);
     assert_int_equal(objective, 100);
     assert_true(deviation <= 18); /* of 21 where the nearest run alone counts, as none has both words */
-    search_free(s);
-    fixture_close(&f);
 }
 
 /* One job is predicted to be a little faster than another that arithmetic says is far better. */
@@ -421,11 +399,10 @@ FIXTURE_TEST(model__predictions_and_arithmetic__both_weigh_before_any_run, 16, f
         f->candidates[i].seconds = i == 7 ? 1 : i == 6 ? 1.05 : 10;
         f->candidates[i].usual_merit = i == 7 ? -1 : i == 6 ? 0 : -2;
     }
-    struct search *s = open_model(f, 0.02);
+    HELD_AT(search) *s = open_model(f, 0.02);
     struct decision d;
     assert_int_equal(search_ask(s, &d), SEARCH_RUN);
     assert_int_equal(d.candidate, 6);
-    search_free(s);
 }
 
 /* Predictions hold, so that they are believed; but the end asks once what would be better if they did not:
@@ -437,7 +414,7 @@ FIXTURE_TEST(model__better_if_predictions_were_wrong__tried_before_the_end, 16, 
         f->candidates[i].seconds = i == 7 ? 1 : i == OTHER ? 4 : 1.5;
         f->candidates[i].usual_merit = i == OTHER ? 0.3 : 0;
     }
-    struct search *s = open_model(f, 0.02);
+    HELD_AT(search) *s = open_model(f, 0.02);
     struct decision d;
     size_t trials = 0;
     for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
@@ -451,7 +428,6 @@ FIXTURE_TEST(model__better_if_predictions_were_wrong__tried_before_the_end, 16, 
     }
     print_message("%zu trials of %zu\n", trials, f->space.count);
     assert_true(trials > 4 && trials < 8);
-    search_free(s);
 }
 
 enum { NAMED = 20, KEYS = 3 };
@@ -494,15 +470,13 @@ TEST(process_space__values_that_repeat_nothing__are_names)
 
 TEST(model__many_candidates__a_decision_after_an_outcome)
 {
-    struct search_fixture f;
+    HELD(search_fixture) f;
     fixture_open(&f, 8400, false); /* 100,800 candidates */
-    struct search *s = open_model(&f, 0);
+    HELD_AT(search) *s = open_model(&f, 0);
     struct decision d;
     for (int i = 0; i < 8; i++) {
         assert_int_equal(search_ask(s, &d), SEARCH_RUN);
         struct search_outcome o = fixture_outcome(&f, &d);
         search_tell(s, d.candidate, &o);
     }
-    search_free(s);
-    fixture_close(&f);
 }

@@ -33,9 +33,9 @@ TEST(every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice)
 {
     for (size_t i = 0; search_strategy_names[i]; i++)
         for (size_t width = 1; width <= 4; width += 3) {
-            struct search_fixture f;
+            HELD(search_fixture) f;
             fixture_open(&f, 16, false);
-            struct search *s = open_search(&f, search_strategy_names[i], 1);
+            HELD_AT(search) *s = open_search(&f, search_strategy_names[i], 1);
             struct fixture_result r = fixture_run(&f, s, width, width);
             struct decision d;
             assert_int_equal(search_ask(s, &d), SEARCH_FINISHED);
@@ -48,8 +48,6 @@ TEST(every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice)
                 assert_false(asked[r.asked[t]]);
                 asked[r.asked[t]] = true;
             }
-            search_free(s);
-            fixture_close(&f);
         }
 }
 
@@ -57,7 +55,7 @@ TEST(every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice)
 TEST(every_strategy__nothing_is_predicted_to_fit__tries_all_the_same)
 {
     for (size_t i = 0; search_strategy_names[i]; i++) {
-        struct search_fixture f;
+        HELD(search_fixture) f;
         fixture_open(&f, 4, true);
         fixture_predict(&f, 1);
         for (size_t c = 0; c < f.space.count; c++) {
@@ -65,12 +63,10 @@ TEST(every_strategy__nothing_is_predicted_to_fit__tries_all_the_same)
             f.candidates[c].bytes = 1e12;
             f.candidates[c].oom_probability = 1;
         }
-        struct search *s = open_search(&f, search_strategy_names[i], 1);
+        HELD_AT(search) *s = open_search(&f, search_strategy_names[i], 1);
         struct decision d;
         if (search_ask(s, &d) != SEARCH_RUN)
             fail_msg("%s: %s", search_strategy_names[i], d.reason);
-        search_free(s);
-        fixture_close(&f);
     }
 }
 
@@ -78,7 +74,7 @@ TEST(every_strategy__nothing_is_predicted_to_fit__tries_all_the_same)
 TEST(every_strategy__outcomes_in_another_order__same_decisions)
 {
     for (size_t i = 0; search_strategy_names[i]; i++) {
-        struct search_fixture f;
+        HELD(search_fixture) f;
         fixture_open(&f, 16, false);
         struct search *a = open_search(&f, search_strategy_names[i], 3),
                       *b = open_search(&f, search_strategy_names[i], 3);
@@ -98,7 +94,6 @@ TEST(every_strategy__outcomes_in_another_order__same_decisions)
         }
         search_free(a);
         search_free(b);
-        fixture_close(&f);
     }
 }
 
@@ -112,7 +107,7 @@ TEST(every_strategy__repeated_without_its_waits__same_decisions)
 {
     for (size_t i = 0; search_strategy_names[i]; i++)
         for (uint64_t order = 1; order < 6; order++) {
-            struct search_fixture f;
+            HELD(search_fixture) f;
             fixture_open(&f, 16, false);
             struct search *a = open_search(&f, search_strategy_names[i], 5),
                           *b = open_search(&f, search_strategy_names[i], 5);
@@ -143,14 +138,13 @@ TEST(every_strategy__repeated_without_its_waits__same_decisions)
                 }
             search_free(a);
             search_free(b);
-            fixture_close(&f);
         }
 }
 
 TEST(every_strategy__same_again__same_trials)
 {
     for (size_t i = 0; search_strategy_names[i]; i++) {
-        struct search_fixture f;
+        HELD(search_fixture) f;
         fixture_open(&f, 16, false);
         struct search *a = open_search(&f, search_strategy_names[i], 9),
                       *b = open_search(&f, search_strategy_names[i], 9);
@@ -159,7 +153,6 @@ TEST(every_strategy__same_again__same_trials)
         assert_memory_equal(x.asked, y.asked, x.trials * sizeof *x.asked);
         search_free(a);
         search_free(b);
-        fixture_close(&f);
     }
 }
 
@@ -169,9 +162,9 @@ TEST(staged_and_dsat__beside_others__same_trials_in_the_same_order)
     static const char *const names[] = {"staged", "dsat-random", "dsat-binary", "dsat-asha"};
     for (size_t i = 0; i < LENGTH(names); i++)
         for (uint64_t order = 0; order < 12; order++) {
-            struct search_fixture f;
+            HELD(search_fixture) f;
             fixture_open(&f, 16, false);
-            struct search *a = open_search(&f, names[i], 42), *b = open_search(&f, names[i], 42);
+            HELD_AT(search) *a = open_search(&f, names[i], 42), *b = open_search(&f, names[i], 42);
             struct fixture_result x = fixture_run(&f, a, 1, 0), y = fixture_run(&f, b, 2 + order % 6, order);
             if (x.trials != y.trials || memcmp(x.asked, y.asked, x.trials * sizeof *x.asked) != 0)
                 fail_msg("%s, %d at a time, order %d: other trials", names[i], (int)(2 + order % 6), (int)order);
@@ -179,9 +172,6 @@ TEST(staged_and_dsat__beside_others__same_trials_in_the_same_order)
             assert_true(x.best == y.best);
             assert_int_equal(x.most_running, 1);
             assert_true(y.most_running > 1);
-            search_free(a);
-            search_free(b);
-            fixture_close(&f);
         }
 }
 
@@ -204,11 +194,10 @@ FIXTURE_TEST(staged__accumulations__the_best_of_them, 16, false)
     for (size_t i = 0; i < f->space.count; i++)
         f->candidates[i].configuration = (size_t)f->candidates[i].zero_stage;
     f->space.configuration_count = FIXTURE_STAGES;
-    struct search *s = open_search(f, "staged", 1);
+    HELD_AT(search) *s = open_search(f, "staged", 1);
     struct fixture_result r = fixture_run(f, s, 2, 0);
     assert_true(r.best == 1);
     assert_true(r.trials <= 16);
-    search_free(s);
 }
 
 /* A key that memory hangs on is looked at only where more memory may pay, and costs no trial where the fastest
@@ -217,41 +206,38 @@ TEST(staged__memory_key__only_where_memory_is_short)
 {
     static const bool savers[] = {false, true, false};
     for (int plenty = 0; plenty <= 1; plenty++) {
-        struct search_fixture f;
+        HELD(search_fixture) f;
         fixture_open(&f, 16, false);
         for (size_t i = 0; i < FIXTURE_STAGES; i++)
             f.limit[i] = plenty ? 16 : 3;
         f.space.saves_memory = savers;
-        struct search *s = open_search(&f, "staged", 1);
+        HELD_AT(search) *s = open_search(&f, "staged", 1);
         struct fixture_result r = fixture_run(&f, s, 1, 0);
         size_t of_others = 0;
         for (size_t i = 0; i < r.trials; i++)
             of_others += f.values[3 * r.asked[i] + 1] != 5e7;
         assert_int_equal(of_others > 0, !plenty);
-        search_free(s);
-        fixture_close(&f);
     }
 }
 
 FIXTURE_TEST(binary__no_predictions__largest_and_best_of_every_configuration, 16, false)
 {
-    struct search *s = open_search(f, "binary", 1);
+    HELD_AT(search) *s = open_search(f, "binary", 1);
     struct fixture_result r = fixture_run(f, s, 1, 0);
     assert_float_equal(r.best, 1, 0.01);
     assert_true(r.trials < f->space.count / 3);
     assert_true(r.failures <= 3 * FIXTURE_STAGES); /* brackets are shared by the buckets */
-    search_free(s);
 }
 
 /* The first micro-batches that are tried of the first configuration, of which there are 64, where `limit` is the
  * largest that fits. */
 static void expect_bisection(double limit, const double *tried, size_t count)
 {
-    struct search_fixture f;
+    HELD(search_fixture) f;
     fixture_open(&f, 64, false);
     for (size_t i = 0; i < FIXTURE_STAGES; i++)
         f.limit[i] = limit;
-    struct search *s = open_search(&f, "binary", 1);
+    HELD_AT(search) *s = open_search(&f, "binary", 1);
     struct decision d;
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(search_ask(s, &d), SEARCH_RUN);
@@ -260,8 +246,6 @@ static void expect_bisection(double limit, const double *tried, size_t count)
         const struct search_outcome o = fixture_outcome(&f, &d);
         search_tell(s, d.candidate, &o);
     }
-    search_free(s);
-    fixture_close(&f);
 }
 
 #define BISECTION(limit, ...)                                                                                          \
@@ -283,7 +267,7 @@ FIXTURE_TEST(binary__failure_below_what_fits__goes_on_below_it, 64, false)
 {
     for (size_t i = 0; i < FIXTURE_STAGES; i++)
         f->limit[i] = 64;
-    struct search *s = open_search(f, "binary", 1);
+    HELD_AT(search) *s = open_search(f, "binary", 1);
     struct decision d;
     assert_int_equal(search_ask(s, &d), SEARCH_RUN);
     const size_t first = d.candidate - 31, configuration = f->candidates[d.candidate].configuration;
@@ -298,7 +282,6 @@ FIXTURE_TEST(binary__failure_below_what_fits__goes_on_below_it, 64, false)
         const struct search_outcome o = fixture_outcome(f, &d);
         search_tell(s, d.candidate, &o);
     }
-    search_free(s);
 }
 
 /* The estimate is half of what fits: doubling goes on beyond it. */
@@ -306,17 +289,16 @@ FIXTURE_TEST(binary__estimate_too_small__looks_above, 16, false)
 {
     f->peak = 12;
     fixture_predict(f, 2.5);
-    struct search *s = open_search(f, "binary", 1);
+    HELD_AT(search) *s = open_search(f, "binary", 1);
     struct fixture_result r = fixture_run(f, s, 1, 0);
     assert_float_equal(r.best, 1, 0.02);
-    search_free(s);
 }
 
 FIXTURE_TEST(dsat_binary__nothing_fits__the_lower_half_each_time, 16, false)
 {
     for (int stage = 0; stage < FIXTURE_STAGES; stage++)
         f->limit[stage] = 0;
-    struct search *s = open_search(f, "dsat-binary", 1);
+    HELD_AT(search) *s = open_search(f, "dsat-binary", 1);
     struct fixture_result r = fixture_run(f, s, 1, 0);
     double last[FIXTURE_STAGES * FIXTURE_BUCKETS] = {0};
     for (size_t t = 0; t < r.trials; t++) {
@@ -325,7 +307,6 @@ FIXTURE_TEST(dsat_binary__nothing_fits__the_lower_half_each_time, 16, false)
         last[c->configuration] = c->micro_batch;
     }
     assert_true(r.trials >= 4 && last[f->candidates[r.asked[0]].configuration] == 1);
-    search_free(s);
 }
 
 FIXTURE_TEST(dsat_binary__estimate_too_small__never_above, 16, false)
@@ -337,18 +318,17 @@ FIXTURE_TEST(dsat_binary__estimate_too_small__never_above, 16, false)
         if (c->oom_probability <= 0.5 && c->micro_batch > largest[(size_t)c->zero_stage])
             largest[(size_t)c->zero_stage] = c->micro_batch;
     }
-    struct search *s = open_search(f, "dsat-binary", 1);
+    HELD_AT(search) *s = open_search(f, "dsat-binary", 1);
     struct fixture_result r = fixture_run(f, s, 1, 0);
     for (size_t t = 0; t < r.trials; t++) {
         const struct candidate *c = &f->candidates[r.asked[t]];
         assert_true(c->micro_batch <= fmax(1, largest[(size_t)c->zero_stage]));
     }
-    search_free(s);
 }
 
 FIXTURE_TEST(any__known_outcomes__cost_no_trial_no_hours_and_no_patience, 8, false)
 {
-    struct search *s = open_search(f, "random", 1);
+    HELD_AT(search) *s = open_search(f, "random", 1);
     for (size_t i = 0; i < 20; i++) {
         const struct decision d = {.candidate = i};
         struct search_outcome o = fixture_outcome(f, &d);
@@ -369,12 +349,11 @@ FIXTURE_TEST(any__known_outcomes__cost_no_trial_no_hours_and_no_patience, 8, fal
     assert_int_equal(c.trials, 1);
     assert_int_equal(c.ok + c.failed, 1);
     assert_true(c.device_hours == 1);
-    search_free(s);
 }
 
 FIXTURE_TEST(asha__rungs__the_best_go_on_and_only_they_run_whole, 8, false)
 {
-    struct search *s = open_search(f, "asha", 1);
+    HELD_AT(search) *s = open_search(f, "asha", 1);
     struct decision d;
     size_t whole = 0, lowest = 0;
     while (search_ask(s, &d) == SEARCH_RUN) {
@@ -385,12 +364,11 @@ FIXTURE_TEST(asha__rungs__the_best_go_on_and_only_they_run_whole, 8, false)
     }
     assert_true(whole > 0);
     assert_true(lowest >= 8 * whole);
-    search_free(s);
 }
 
 FIXTURE_TEST(stage_by_stage__each_stage__only_its_keys_move_from_the_best, 16, false)
 {
-    struct search *s = open_search(f, SEARCH_STAGE_BY_STAGE, 7);
+    HELD_AT(search) *s = open_search(f, SEARCH_STAGE_BY_STAGE, 7);
     struct decision d;
     size_t made = 0, best;
     double objective, held[3] = {0};
@@ -414,7 +392,6 @@ FIXTURE_TEST(stage_by_stage__each_stage__only_its_keys_move_from_the_best, 16, f
     assert_string_equal(d.reason, "all 2 stages are done");
     assert_true(search_best(s, SIZE_MAX, &best, &objective));
     assert_true(f->values[3 * best + 1] == 1e8); /* the middle one is the fastest */
-    search_free(s);
 }
 
 /* Two groups stay as their own best has them; the first stage begins with what is predicted to fit. */
@@ -435,7 +412,7 @@ FIXTURE_TEST(stage_by_stage__two_groups__each_goes_on_from_its_own_best, 16, fal
     o.strategy = SEARCH_STAGE_BY_STAGE;
     o.stages = two;
     o.stage_count = 2;
-    struct search *s = NULL;
+    HELD_AT(search) *s = NULL;
     FAIL_IF(search_create(&f->space, &o, &s, &e));
     struct decision d;
     size_t made = 0;
@@ -450,7 +427,6 @@ FIXTURE_TEST(stage_by_stage__two_groups__each_goes_on_from_its_own_best, 16, fal
         search_tell(s, d.candidate, &outcome);
     }
     assert_int_equal(made, 32 + 2 * 5);
-    search_free(s);
 }
 
 FIXTURE_TEST(stage_by_stage__key_that_is_free_nowhere__said, 4, true)
@@ -482,7 +458,7 @@ FIXTURE_TEST(strategies__no_micro_batch__said_by_those_that_bisect, 4, true)
 
 FIXTURE_TEST(families_draw__each_stage__all_of_its_own, 4, true)
 {
-    struct search *s = open_search(f, "binary", 1);
+    HELD_AT(search) *s = open_search(f, "binary", 1);
     for (size_t stage = 0; stage < FIXTURE_STAGES; stage++) {
         unsigned drawn = 0;
         for (uint64_t i = 0; i < 100; i++) {
@@ -493,5 +469,4 @@ FIXTURE_TEST(families_draw__each_stage__all_of_its_own, 4, true)
         assert_int_equal(__builtin_popcount(drawn), FIXTURE_BUCKETS);
     }
     assert_true(families_draw(s, FIXTURE_STAGES, 1, 0) == (size_t)-1);
-    search_free(s);
 }

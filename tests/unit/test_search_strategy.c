@@ -18,7 +18,7 @@ static struct search *open_search(struct search_fixture *f, const char *strategy
 static void close_search(struct search_fixture *f, struct search *s)
 {
     search_free(s);
-    fixture_close(f);
+    search_fixture_free(f);
 }
 
 TEST(grid__no_options__every_candidate_once_in_order)
@@ -220,7 +220,7 @@ TEST(create__impossible__says_so)
         {SEARCH_MAX_TRIALS, 2.5, "max_trials: 2.5 is not a whole number"},
         {SEARCH_CONFIDENCE, 2, "confidence: 2 is more than 0.999999"},
     };
-    struct search_fixture f;
+    HELD(search_fixture) f;
     fixture_open(&f, 4, true);
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct search_options o = search_options_none();
@@ -238,7 +238,6 @@ TEST(create__impossible__says_so)
     struct error e = ERROR_INIT;
     assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
     assert_string_equal(e.text, "there is nothing to search: no candidate is left");
-    fixture_close(&f);
 }
 
 FIXTURE_TEST(create__unknown_strategy__hint, 4, true)
