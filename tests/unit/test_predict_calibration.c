@@ -257,7 +257,7 @@ TEST(calibrate__ultrascale_memory__error_after_runs)
 {
     static const size_t known[] = {0, 3, 5, 12, 20, 50};
     struct memory_coefficients c = framework_find("nanotron")->memory;
-    struct shared_table t;
+    HELD(shared_table) t;
     OWNED struct observation *all = NULL;
     size_t count = 0;
     if (!shared_table_load("ultrascale-1B-8B.csv", &t))
@@ -284,7 +284,6 @@ TEST(calibrate__ultrascale_memory__error_after_runs)
         assert_true(error <= (known[i] == 20 ? 0.08 : 0.10));
         assert_true(known[i] < 20 || from_wrong <= 0.10);
     }
-    shared_table_free(&t);
 }
 
 struct mpt_table {
@@ -309,7 +308,7 @@ static bool mpt_load(struct mpt_table *out)
     return true;
 }
 
-static void mpt_free(struct mpt_table *m)
+static void mpt_table_free(struct mpt_table *m)
 {
     for (int c = 0; c < MPT_CLUSTERS; c++)
         free(m->runs[c]);
@@ -366,7 +365,7 @@ static size_t without_broken(const struct calibration_prior *prior, const struct
 TEST(calibrate__mpt_throughput__error_across_clusters)
 {
     static const size_t known[] = {0, 3, 5, 12, 20};
-    struct mpt_table m;
+    HELD(mpt_table) m;
     if (!mpt_load(&m))
         skip();
     for (int c = 0; c < MPT_CLUSTERS; c++) {
@@ -386,13 +385,12 @@ TEST(calibrate__mpt_throughput__error_across_clusters)
         print_message("  begun with weights off by a factor of 2: before any run %.1f %%\n", 100 * from_off);
         assert_true(from_off <= 0.15);
     }
-    mpt_free(&m);
 }
 
 TEST(calibrate__twenty_runs_of_fifteen_terms__microseconds)
 {
     enum { ROUNDS = 200 };
-    struct mpt_table m;
+    HELD(mpt_table) m;
     if (!mpt_load(&m))
         skip();
     const struct time_coefficients time = uncalibrated();
@@ -403,5 +401,4 @@ TEST(calibrate__twenty_runs_of_fifteen_terms__microseconds)
     double micros = (double)(clock_monotonic_ms() - began) * 1e3 / ROUNDS;
     print_message("a refit on 20 runs and %d terms: %.0f us\n", (int)TIME_TERM_COUNT, micros);
     assert_true(micros < 50e3);
-    mpt_free(&m);
 }

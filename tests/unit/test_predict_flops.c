@@ -327,7 +327,7 @@ static double utilisation_of_row(const struct shared_table *t, size_t row)
  * rounding. */
 TEST(flops_per_step__mpt_table__its_mfu)
 {
-    struct shared_table t;
+    HELD(shared_table) t;
     size_t compared = 0;
     double worst = 0;
     if (!shared_table_load("llm-foundry-mpt.csv", &t))
@@ -347,5 +347,4 @@ TEST(flops_per_step__mpt_table__its_mfu)
     }
     print_message("MFU within %.1f %% in %zu rows\n", 100 * worst, compared);
     assert_true(compared > 440);
-    shared_table_free(&t);
 }

@@ -68,7 +68,7 @@ TEST(predictor_predict__parameters_and_activations_alone__states_and_activations
 {
     static const struct predictor_options options = {.framework = "deepspeed"};
     struct input_value v[INPUT_COUNT] = {{0}};
-    struct predictor *p;
+    HELD_AT(predictor) *p;
     const struct prediction *found;
     struct error e = ERROR_INIT;
     double bytes[4];
@@ -93,7 +93,6 @@ TEST(predictor_predict__parameters_and_activations_alone__states_and_activations
     assert_int_equal(predictor_predict(p, v, &found, &e), 0);
     assert_true(found->memory.most.bytes - bytes[3] > 1.9e9 && found->memory.most.bytes - bytes[3] < 2.6e9);
     assert_true(found->flops == 3e12 * 64);
-    predictor_free(p);
 }
 
 TEST(inputs_decode__words__as_enumerators)
@@ -248,7 +247,7 @@ static const struct prediction *predict(struct predictor *p, const struct input_
 TEST(predictor_predict__device_not_known__memory_but_no_time)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("megatron");
+    HELD_AT(predictor) *p = create("megatron");
     fill_gpt(v);
     const struct prediction *out = predict(p, v);
     assert_true(out->has_memory);
@@ -258,13 +257,12 @@ TEST(predictor_predict__device_not_known__memory_but_no_time)
     out = predict(p, v);
     assert_true(out->has_time && out->has_probability);
     assert_int_equal(out->verdict, OOM_FITS);
-    predictor_free(p);
 }
 
 TEST(predictor_predict__verdict__wider_where_not_calibrated)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *sure = create("megatron"), *unsure = create("deepspeed");
+    HELD_AT(predictor) *sure = create("megatron"), *unsure = create("deepspeed");
     fill_gpt(v);
     set_text(v, "recompute", "none");
     double bytes = predict(sure, v)->memory.most.bytes;
@@ -280,8 +278,6 @@ TEST(predictor_predict__verdict__wider_where_not_calibrated)
     assert_int_equal(predict(unsure, v)->verdict, OOM_RISK);
     set_number(v, "device_memory", bytes / 1.48);
     assert_int_equal(predict(unsure, v)->verdict, OOM_CERTAIN);
-    predictor_free(sure);
-    predictor_free(unsure);
 }
 
 /* Until weights are fitted to what is measured, it is predicted as it is counted, on the rank that it is of. */
@@ -320,7 +316,7 @@ TEST(predictor_predict__measured_memory__counter_and_rank)
 TEST(predictor_predict__verdict__of_states_is_surer)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("deepspeed");
+    HELD_AT(predictor) *p = create("deepspeed");
     fill_gpt(v);
     set_number(v, "micro_batch", 64);
     set_text(v, "recompute", "none");
@@ -338,14 +334,13 @@ TEST(predictor_predict__verdict__of_states_is_surer)
     assert_true(predict(p, v)->oom_probability > probability);
     set_number(v, "device_memory", states / 0.9);
     assert_int_equal(predict(p, v)->verdict, OOM_FITS);
-    predictor_free(p);
 }
 
 /* A recipe may recompute although no key says so: what is said may not fit, but is not excluded. */
 TEST(predictor_predict__recipes__risk_where_only_recomputing_fits)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("megatron");
+    HELD_AT(predictor) *p = create("megatron");
     fill_gpt(v);
     set_number(v, "micro_batch", 64);
     double bytes = predict(p, v)->memory.most.bytes;
@@ -357,7 +352,6 @@ TEST(predictor_predict__recipes__risk_where_only_recomputing_fits)
     double none = predict(p, v)->oom_probability;
     set_text(v, "recompute", "full");
     assert_float_equal(unsaid, (none + predict(p, v)->oom_probability) / 2, 0.02); /* either may be meant */
-    predictor_free(p);
 }
 
 /* No key says whether gathered inputs are kept: the interval reaches over both, and a plan that fits only without them
@@ -366,7 +360,7 @@ TEST(predictor_predict__recipes__risk_where_only_recomputing_fits)
 TEST(predictor_predict__no_autocast__prepared_products_in_fp32)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("hf-trainer");
+    HELD_AT(predictor) *p = create("hf-trainer");
     fill_gpt(v);
     set_text(v, "device", "A100-80GB");
     set_text(v, "peft", "qlora");
@@ -380,7 +374,6 @@ TEST(predictor_predict__no_autocast__prepared_products_in_fp32)
     const struct prediction cast = *predict(p, v);
     set_number(v, "autocast", 0);
     const double matrices = predict(p, v)->step.terms[TIME_MATRICES];
-    predictor_free(p);
     assert_true(cast.step.terms[TIME_MATRICES] == narrow.step.terms[TIME_MATRICES]);
     assert_true(matrices > 3 * cast.step.terms[TIME_MATRICES]);
 }
@@ -404,7 +397,7 @@ TEST(inputs_decode__backward_prefetch__named_as_accelerate_does)
 TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("nanotron");
+    HELD_AT(predictor) *p = create("nanotron");
     fill_gpt(v);
     set_number(v, "tp", 8);
     set_number(v, "sequence_parallel", 1);
@@ -420,7 +413,6 @@ TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
     assert_true(unsaid.most.bytes == again.most.bytes && kept.most.bytes > 1.2 * again.most.bytes);
     assert_float_equal(unsaid.low_bytes, again.low_bytes, 1);
     assert_float_equal(unsaid.high_bytes, kept.high_bytes, 1);
-    predictor_free(p);
 }
 
 /* The allocator gives back what it only holds on a device that is smaller: no more is predicted than there is, and the
@@ -428,7 +420,7 @@ TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
 TEST(predictor_predict__slack__given_back_before_memory_runs_out)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("internevo");
+    HELD_AT(predictor) *p = create("internevo");
     fill_gpt(v);
     set_number(v, "hidden", 2048);
     set_number(v, "heads", 16);
@@ -445,7 +437,6 @@ TEST(predictor_predict__slack__given_back_before_memory_runs_out)
     set_number(v, "device_memory", needed / 1.1);
     assert_int_equal(predict(p, v)->verdict, OOM_RISK);
     assert_true(predict(p, v)->memory.most.bytes <= needed * (1 + 1e-9));
-    predictor_free(p);
 }
 
 static double width_of(const struct prediction *p)
@@ -458,7 +449,7 @@ static double width_of(const struct prediction *p)
 TEST(predictor_predict__evidence__as_wide_as_it_is)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *known = create("nanotron"), *unknown = create("fsdp2");
+    HELD_AT(predictor) *known = create("nanotron"), *unknown = create("fsdp2");
     fill_gpt(v);
     const struct prediction *p = predict(known, v);
     double plain = width_of(p);
@@ -476,8 +467,6 @@ TEST(predictor_predict__evidence__as_wide_as_it_is)
     set_text(v, "offload", "optimizer");
     p = predict(known, v);
     assert_true(!p->memory_calibrated && width_of(p) == UNCOMPARED_MEMORY);
-    predictor_free(known);
-    predictor_free(unknown);
 }
 
 /* Only other frameworks were compared with the feature, so nothing of the kind was. */
@@ -511,7 +500,7 @@ TEST(evidence_rows__kinds_held_out__uncompared_time_holds_nine_in_ten)
 TEST(predictor_predict__nodes_of_few_devices__network_not_known)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("fsdp");
+    HELD_AT(predictor) *p = create("fsdp");
     fill_gpt(v);
     set_text(v, "device", "A100-80GB");
     set_number(v, "nodes", 2);
@@ -527,7 +516,6 @@ TEST(predictor_predict__nodes_of_few_devices__network_not_known)
     struct cluster c = {.device = device_find(NULL, "A100-80GB"), .devices_per_node = 2}, all = {.device = c.device};
     assert_int_equal(cluster_complete(&c, &e) + cluster_complete(&all, &e), 0);
     assert_true(fabs(c.inter_bytes_per_s * sqrt(2) / all.inter_bytes_per_s - 1) < 1e-12);
-    predictor_free(p);
 }
 
 /* What is not counted makes a run slower: where time was not compared, intervals reach further up than down. FSDP was
@@ -557,7 +545,7 @@ TEST(predictor_predict__chip_that_a_framework_was_not_compared_on__wider_above)
 TEST(predictor_predict__worse_that_no_key_excludes__within_the_interval)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("hf-trainer");
+    HELD_AT(predictor) *p = create("hf-trainer");
     fill_gpt(v);
     set_text(v, "device", "A100-80GB");
     set_number(v, "seq", 8192);
@@ -572,7 +560,6 @@ TEST(predictor_predict__worse_that_no_key_excludes__within_the_interval)
     set_number(v, "nodes", 2);
     set_number(v, "devices_per_node", 4);
     const struct prediction unknown = *predict(p, v);
-    predictor_free(p);
     assert_true(unknown.features & 1U << FEATURE_NETWORK);
     assert_true(unknown.high_s > 1.1 * unknown.seconds * exp(UNCOMPARED_SLOW));
 }
@@ -679,7 +666,7 @@ TEST(predictor_predict__counters_and_precisions__as_wide_as_their_own_evidence)
 {
     struct input_value v[INPUT_COUNT];
     const struct predictor_options allocated = {.framework = "hf-trainer", .counter = COUNTS_ALLOCATED};
-    struct predictor *held = create("hf-trainer"), *used = NULL;
+    HELD_AT(predictor) *held = create("hf-trainer"), *used = NULL;
     FAIL_IF(predictor_create(&allocated, &used, &e));
     fill_gpt(v);
     double all = width_of(predict(held, v)), narrow = width_of(predict(used, v));
@@ -688,15 +675,13 @@ TEST(predictor_predict__counters_and_precisions__as_wide_as_their_own_evidence)
     set_text(v, "precision", "fp32");
     assert_true(width_of(predict(used, v)) == UNCOMPARED_MEMORY && !predict(used, v)->memory_calibrated);
     assert_true(predict(used, v)->memory.sigma > sigma);
-    predictor_free(held);
-    predictor_free(used);
 }
 
 /* Since April 2026 torchtitan's loss makes logits part by part: who does not say which has both within the interval. */
 TEST(predictor_predict__releases_of_torchtitan__interval_of_both_losses)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("torchtitan");
+    HELD_AT(predictor) *p = create("torchtitan");
     fill_gpt(v);
     const struct prediction either = *predict(p, v);
     set_number(v, "chunked_loss", 0);
@@ -708,7 +693,6 @@ TEST(predictor_predict__releases_of_torchtitan__interval_of_both_losses)
     assert_true(either.memory.low_bytes <= 1.1 * parts.memory.low_bytes &&
                 whole.memory.low_bytes > 1.01 * parts.memory.low_bytes);
     assert_true(either.memory.high_bytes == whole.memory.high_bytes);
-    predictor_free(p);
 }
 
 /* The allocator keeps the pieces of shorter batches until memory runs out: more is reserved, no more is needed. */
@@ -716,7 +700,7 @@ TEST(predictor_predict__batches_of_different_lengths__pieces_of_shorter_ones)
 {
     struct input_value v[INPUT_COUNT];
     const struct predictor_options options = {.framework = "hf-trainer", .counter = COUNTS_ALLOCATED};
-    struct predictor *p = create("hf-trainer"), *allocated = NULL;
+    HELD_AT(predictor) *p = create("hf-trainer"), *allocated = NULL;
     struct error e = ERROR_INIT;
     assert_int_equal(predictor_create(&options, &allocated, &e), 0);
     fill_gpt(v);
@@ -742,28 +726,24 @@ TEST(predictor_predict__batches_of_different_lengths__pieces_of_shorter_ones)
     const struct prediction *full = predict(p, v);
     assert_float_equal(full->memory.most.bytes, full->usable_bytes - full->memory.reserve_bytes, 1);
     assert_true(full->verdict == OOM_FITS);
-    predictor_free(allocated);
-    predictor_free(p);
 }
 
 /* FSDP2 frees what it gathered without the pieces that FSDP leaves. */
 TEST(predictor_predict__fsdp__pieces_of_gathered_units)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *first = create("fsdp"), *second = create("fsdp2");
+    HELD_AT(predictor) *first = create("fsdp"), *second = create("fsdp2");
     fill_gpt(v);
     const struct memory_stage with = predict(first, v)->memory.most, without = predict(second, v)->memory.most;
     assert_float_equal(with.allocated_bytes / with.bytes, 0.85, 1e-6);
     assert_true(without.allocated_bytes / without.bytes > 0.86);
-    predictor_free(first);
-    predictor_free(second);
 }
 
 /* What a step holds is counted: 8B in full on a device that its step nearly fills may run, 9B may not. */
 TEST(predictor_predict__peak_in_the_step__excluded_only_near_all_memory)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("hf-trainer");
+    HELD_AT(predictor) *p = create("hf-trainer");
     fill_gpt(v);
     const struct {
         const char *name;
@@ -780,14 +760,13 @@ TEST(predictor_predict__peak_in_the_step__excluded_only_near_all_memory)
     assert_int_equal(step->verdict, OOM_RISK);
     set_number(v, "layers", 37);
     assert_int_equal(predict(p, v)->verdict, OOM_CERTAIN);
-    predictor_free(p);
 }
 
 /* A small model waits for the host; a large one does not. */
 TEST(predictor_predict__steps_of_launches__are_a_feature)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("fsdp");
+    HELD_AT(predictor) *p = create("fsdp");
     fill_gpt(v);
     set_text(v, "device", "A100-80GB");
     set_number(v, "hidden", 8192);
@@ -797,7 +776,6 @@ TEST(predictor_predict__steps_of_launches__are_a_feature)
     set_number(v, "heads", 8);
     set_number(v, "seq", 256);
     assert_true(predict(p, v)->has_time && predict(p, v)->features & 1U << FEATURE_HOST);
-    predictor_free(p);
 }
 
 /* Each source is told of with the width that the others give. */
@@ -846,7 +824,7 @@ TEST(predictor_set__coefficient_of_the_file__changes_what_is_predicted)
 {
     struct input_value v[INPUT_COUNT];
     struct error e = ERROR_INIT;
-    struct predictor *p = create("megatron");
+    HELD_AT(predictor) *p = create("megatron");
     fill_gpt(v);
     double before = predict(p, v)->memory.most.bytes;
     assert_int_equal(predictor_set(p, "base_bytes", false, 2.5 * GIB, &e), 0);
@@ -854,13 +832,12 @@ TEST(predictor_set__coefficient_of_the_file__changes_what_is_predicted)
     assert_int_equal(predictor_set(p, "base_byte", false, 1, &e), -1);
     assert_string_equal(e.text, "there is no coefficient \"base_byte\"; did you mean \"base_bytes\"?");
     assert_int_equal(predictor_set(p, "sigma", true, 0, &e), -1);
-    predictor_free(p);
 }
 
 TEST(predictor_calibrate__place__only_there)
 {
     struct input_value v[INPUT_COUNT];
-    struct predictor *p = create("megatron");
+    HELD_AT(predictor) *p = create("megatron");
     const struct place_of_measurement here = {"megatron", "A100-80GB", ""};
     struct calibration fit = {.sigma = 0.05};
     fill_gpt(v);
@@ -873,7 +850,6 @@ TEST(predictor_calibrate__place__only_there)
     assert_true(predict(p, v)->memory_calibrated);
     set_text(v, "device", "H100");
     assert_float_equal(predict(p, v)->memory.most.bytes, before, 1);
-    predictor_free(p);
 }
 
 TEST(predictor_create__unknown_framework__hint)

@@ -96,13 +96,13 @@ static void tell_evidence(const char *feature, double *residuals, size_t count)
 
 TEST(predictions__litgpt__figures)
 {
-    struct shared_table t;
+    HELD(shared_table) t;
     struct mean_error lora = {.rows = 0}, qlora = {.rows = 0};
     double residuals[64], quantised[64];
     size_t count = 0;
     if (!shared_table_load("litgpt-finetune.csv", &t))
         skip();
-    struct predictor *p = litgpt_predictor();
+    HELD_AT(predictor) *p = litgpt_predictor();
     for (size_t row = 0; row < t.row_count; row++) {
         const struct litgpt_model *m = litgpt_model_of(&t, row);
         struct input_value values[INPUT_COUNT];
@@ -132,6 +132,4 @@ TEST(predictions__litgpt__figures)
     tell_evidence("ADAPTERS", residuals, count);
     tell_evidence("QUANTIZATION", quantised, qlora.rows);
     assert_true(lora.rows > 0 && lora.sum <= 0.08 * (double)lora.rows);
-    predictor_free(p);
-    shared_table_free(&t);
 }

@@ -74,7 +74,7 @@ static struct architecture llama_of(const struct shared_table *t, size_t row)
 
 TEST(memory_predict__trainer_with_weights_in_two_types__as_measured)
 {
-    struct shared_table t;
+    HELD(shared_table) t;
     struct comparison full = {0}, cast = {0}, lora = {0}, cast_lora = {0};
     if (!load("finetune.csv", &t))
         fail_msg("no table");
@@ -110,12 +110,11 @@ TEST(memory_predict__trainer_with_weights_in_two_types__as_measured)
     assert_true(cast.rows == 19 && cast.error <= 0.015 * 19 && cast.worst <= 0.05);
     assert_true(lora.rows == 25 && lora.error <= 0.01 * 25 && lora.worst <= 0.02);
     assert_true(cast_lora.rows == 10 && cast_lora.error <= 0.01 * 10 && cast_lora.worst <= 0.02);
-    shared_table_free(&t);
 }
 
 TEST(memory_predict__one_rank_under_autocast__as_measured)
 {
-    struct shared_table t;
+    HELD(shared_table) t;
     struct comparison all = {0};
     if (!load("torch.csv", &t))
         fail_msg("no table");
@@ -140,5 +139,4 @@ TEST(memory_predict__one_rank_under_autocast__as_measured)
     }
     tell("one rank", &all);
     assert_true(all.rows == 35 && all.error <= 0.02 * 35 && all.worst <= 0.06);
-    shared_table_free(&t);
 }

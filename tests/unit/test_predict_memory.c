@@ -484,7 +484,7 @@ TEST(memory_predict__ultrascale_runs__within_a_tenth)
     static const double base_gib[] = {0.5, 0.25, 1.0, 0.5, 0.5};
     static const double fragmentation[] = {1.15, 1.15, 1.15, 1.02, 1.08};
     struct memory_coefficients c = framework_find("nanotron")->memory;
-    struct shared_table t;
+    HELD(shared_table) t;
     double count;
     if (!shared_table_load("ultrascale-1B-8B.csv", &t))
         skip();
@@ -497,7 +497,6 @@ TEST(memory_predict__ultrascale_runs__within_a_tenth)
     }
     assert_true(count == 692);
     assert_true(as_it_stands <= 0.10);
-    shared_table_free(&t);
 }
 
 /* MPT under FSDP: no memory was published, but every run fitted, and many micro-batches were the largest that did. So
@@ -506,7 +505,7 @@ TEST(memory_predict__ultrascale_runs__within_a_tenth)
 TEST(memory_predict__mpt_rows__fit_as_they_did)
 {
     static const double gib[MPT_CLUSTERS] = {39.4, 79.1, 79.1};
-    struct shared_table t;
+    HELD(shared_table) t;
     size_t runs = 0, beyond = 0, near = 0;
     double most = 0;
     if (!shared_table_load("llm-foundry-mpt.csv", &t))
@@ -525,14 +524,13 @@ TEST(memory_predict__mpt_rows__fit_as_they_did)
     print_message("MPT: %zu runs, at most %.3f of the device predicted, %zu beyond it, %zu above 0.8\n", runs, most,
                   beyond, near);
     assert_true(runs == 455 && most <= 1.02 && near > runs / 4);
-    shared_table_free(&t);
 }
 
 /* GPT by Megatron-LM and OneFlow on up to 32 V100 of 16 GB, activations checkpointed (DLPerf): all of them ran.
  * OneFlow's memory is that of another framework; it is said, not asserted. */
 TEST(memory_predict__dlperf_rows__fit_as_they_did)
 {
-    struct shared_table t;
+    HELD(shared_table) t;
     double most = 0, error = 0;
     size_t measured = 0;
     if (!shared_table_load("dlperf-gpt-v100.csv", &t))
@@ -558,5 +556,4 @@ TEST(memory_predict__dlperf_rows__fit_as_they_did)
     print_message("DLPerf: at most %.2f GiB predicted of %zu rows; OneFlow's %zu off by %.1f %%\n", most / GIB,
                   t.row_count, measured, 100 * error / (double)measured);
     assert_true(t.row_count == 36 && most <= OOM_CERTAIN_SHARE * 16 * GIB);
-    shared_table_free(&t);
 }

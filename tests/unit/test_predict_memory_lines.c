@@ -11,7 +11,7 @@
 
 TEST(memory_lines__two_sizes__line_as_far_as_it_reaches)
 {
-    struct memory_lines *l = memory_lines_create();
+    HELD_AT(memory_lines) *l = memory_lines_create();
     double bytes = 42;
     memory_lines_add(l, 7, 2, 12);
     assert_false(memory_lines_bytes(l, 7, 2, &bytes));
@@ -27,12 +27,11 @@ TEST(memory_lines__two_sizes__line_as_far_as_it_reaches)
     memory_lines_add(l, 10, 1, 10);
     memory_lines_add(l, 10, 2, 30);
     assert_false(memory_lines_bytes(l, 9, 2, &bytes) || memory_lines_bytes(l, 10, 2, &bytes));
-    memory_lines_free(l);
 }
 
 TEST(memory_lines__more_than_are_kept__oldest_and_new_classes_forgotten)
 {
-    struct memory_lines *l = memory_lines_create();
+    HELD_AT(memory_lines) *l = memory_lines_create();
     double bytes;
     memory_lines_add(l, 0, 1, 1000);
     for (int i = 0; i < MEMORY_LINE_POINTS; i++)
@@ -44,7 +43,6 @@ TEST(memory_lines__more_than_are_kept__oldest_and_new_classes_forgotten)
     }
     assert_true(memory_lines_bytes(l, 2048 * (MEMORY_LINES_MOST - 1), 2, &bytes));
     assert_false(memory_lines_bytes(l, 2048 * (MEMORY_LINES_MOST + 1), 2, &bytes));
-    memory_lines_free(l);
 }
 
 static int compare_micro_batches(const void *a, const void *b)
@@ -56,7 +54,7 @@ static int compare_micro_batches(const void *a, const void *b)
 /* Compares nanotron's runs from the smallest micro-batch to the largest: those whose class has a line by then. */
 TEST(memory_lines__ultrascale_runs__nearer_than_the_model)
 {
-    struct shared_table t;
+    HELD(shared_table) t;
     OWNED struct ultrascale_run *runs = NULL;
     size_t count = 0, known = 0;
     double by_model = 0, by_line = 0;
@@ -68,7 +66,7 @@ TEST(memory_lines__ultrascale_runs__nearer_than_the_model)
         count += runs[count].fits && runs[count].plan.tensor <= 8;
     }
     qsort(runs, count, sizeof *runs, compare_micro_batches);
-    struct memory_lines *l = memory_lines_create();
+    HELD_AT(memory_lines) *l = memory_lines_create();
     for (size_t i = 0; i < count; i++) {
         const struct training_plan *p = &runs[i].plan;
         const uint64_t class = (uint64_t)(runs[i].architecture.hidden * 1000003 + p->tensor * 10007 +
@@ -87,6 +85,4 @@ TEST(memory_lines__ultrascale_runs__nearer_than_the_model)
                   "%%\n",
                   known, 100 * by_line / (double)known, 100 * by_model / (double)known);
     assert_true(known > 100 && by_line < by_model);
-    memory_lines_free(l);
-    shared_table_free(&t);
 }

@@ -141,7 +141,7 @@ static double mean(const double *values, size_t count)
  * measured of it, the weight of the tensor term would count the loss twice. */
 TEST(step_predict__vtrain_runs__ranked_within_their_groups)
 {
-    struct shared_table t;
+    HELD(shared_table) t;
     struct vtrain_ranks r;
     if (!shared_table_load("vtrain-single-node.csv", &t))
         skip();
@@ -150,7 +150,6 @@ TEST(step_predict__vtrain_runs__ranked_within_their_groups)
                   t.row_count, r.groups, mean(r.rho, r.groups), lowest(r.rho, r.groups), 100 * r.error);
     assert_true(r.groups == VTRAIN_GROUPS);
     assert_true(mean(r.rho, r.groups) >= 0.95 && lowest(r.rho, r.groups) >= 0.89);
-    shared_table_free(&t);
 }
 
 static bool is_same_model(const char *a, const char *b)
@@ -186,7 +185,7 @@ static size_t launch_of_the_others(const struct vtrain_ranks *ranks, const char 
 TEST(step_predict__vtrain_launch_of_the_other_models__as_good)
 {
     static const double launches[LAUNCHES] = {0.5e-3, 1e-3, 1.5e-3, 2e-3, 2.5e-3, 3e-3};
-    struct shared_table t;
+    HELD(shared_table) t;
     struct vtrain_ranks ranks[LAUNCHES];
     double held_out[VTRAIN_GROUPS] = {0}, least = 1, most = 0;
     if (!shared_table_load("vtrain-single-node.csv", &t))
@@ -207,7 +206,6 @@ TEST(step_predict__vtrain_launch_of_the_other_models__as_good)
     print_message("vTrain, launches by the other models, %.1f to %.1f ms: mean rank correlation %.3f, lowest %.3f\n",
                   1e3 * least, 1e3 * most, mean(held_out, ranks[0].groups), lowest(held_out, ranks[0].groups));
     assert_true(mean(held_out, ranks[0].groups) >= 0.95 && lowest(held_out, ranks[0].groups) >= 0.9);
-    shared_table_free(&t);
 }
 
 static const char *node_group(const struct shared_table *t, size_t row, char out[64])
@@ -251,7 +249,7 @@ static void ultrascale_group(const struct shared_table *t, size_t first, bool *s
  * to 0.78. */
 TEST(step_predict__ultrascale_runs__ranked_on_few_nodes)
 {
-    struct shared_table t;
+    HELD(shared_table) t;
     double error = 0, runs = 0, rho = 0, groups = 0;
     if (!shared_table_load("ultrascale-1B-8B.csv", &t))
         skip();
@@ -274,5 +272,4 @@ TEST(step_predict__ultrascale_runs__ranked_on_few_nodes)
                   runs, 100 * error / runs, groups, rho / groups);
     assert_true(runs == 187 && groups == 8);
     assert_true(error / runs <= 0.3 && rho / groups >= 0.9);
-    shared_table_free(&t);
 }

@@ -520,7 +520,7 @@ static void compare(const struct table *spec)
     struct error e = ERROR_INIT;
     if (!shared_table_load(spec->file, &t))
         return;
-    struct predictor *p = predictor_of(spec);
+    HELD_AT(predictor) *p = predictor_of(spec);
     for (size_t row = 0; row < t.row_count; row++) {
         struct input_value values[INPUT_COUNT];
         const struct prediction *found;
@@ -550,7 +550,6 @@ static void compare(const struct table *spec)
     free(f.memory.residuals);
     free(f.large.residuals);
     free(f.time.residuals);
-    predictor_free(p);
     shared_table_free(&t);
 }
 
@@ -582,7 +581,7 @@ TEST(predictions__published_tables__figures)
 TEST(predictions__weights_of_other_places__figures)
 {
     const struct predictor_options options = {.framework = "megatron"};
-    struct predictor *p = NULL;
+    HELD_AT(predictor) *p = NULL;
     if (place_count == 0)
         skip();
     FAIL_IF(predictor_create(&options, &p, &e));
@@ -594,5 +593,4 @@ TEST(predictions__weights_of_other_places__figures)
         free(places[i].runs);
     }
     free(places);
-    predictor_free(p);
 }

@@ -106,9 +106,9 @@ static void assert_within(const struct unseen *u, double error, double inside, s
 static void predict_table(const struct bounds *b)
 {
     struct figures f = {.excluded = 0};
-    struct predictor *p = NULL;
+    HELD_AT(predictor) *p = NULL;
     struct error e = ERROR_INIT;
-    struct shared_table t;
+    HELD(shared_table) t;
     char folder[4096];
     snprintf(folder, sizeof folder, "%s/tests/data/unseen", getenv("srcdir") ? getenv("srcdir") : "..");
     setenv("MESHSWEEP_SHARED_DATA", folder, 1);
@@ -123,8 +123,6 @@ static void predict_table(const struct bounds *b)
     assert_true(f.excluded <= b->excluded);
     assert_within(&f.memory, b->memory_error, b->memory_inside, b->memory_far);
     assert_within(&f.time, b->time_error, b->time_inside, b->time_far);
-    predictor_free(p);
-    shared_table_free(&t);
 }
 
 #define NO_AIM 1e9, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, SIZE_MAX

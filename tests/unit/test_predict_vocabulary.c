@@ -149,11 +149,10 @@ TEST(inputs__another_value_in_some_plan__another_prediction)
         bool changed = false;
         for (size_t k = 0; !changed && k < LENGTH(plans); k++) {
             const struct predictor_options options = {.framework = plans[k].framework, .device = "H100"};
-            struct predictor *predictor = NULL;
+            HELD_AT(predictor) *predictor = NULL;
             struct error e = ERROR_INIT;
             assert_int_equal(predictor_create(&options, &predictor, &e), 0);
             changed = changes(predictor, &plans[k], i);
-            predictor_free(predictor);
         }
         if (!changed)
             print_message("%s changes nothing\n", inputs[i].name);

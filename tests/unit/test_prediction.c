@@ -11,7 +11,7 @@
 
 TEST(predict_memory__synonyms__key_and_function_agree)
 {
-    struct built b = build_text(MODEL CLUSTER "[[parallel_spec]]\nmicro_batch = 1\n");
+    HELD(built) b = build_text(MODEL CLUSTER "[[parallel_spec]]\nmicro_batch = 1\n");
     double bytes = value_of(&b, "predicted_memory");
     assert_true(bytes > 18e9 && bytes < 60e9); /* 1.3e9 parameters in fp32 with Adam and DDP's buckets: 20 bytes each */
     assert_float_equal(value_of(&b, "predict_memory( )"), bytes, 0);
@@ -20,17 +20,15 @@ TEST(predict_memory__synonyms__key_and_function_agree)
     assert_float_equal(value_of(&b, "predict_flops() / 1e12"), 8 * 2048 * (6 * 1.311e9 + 12 * 24 * 2048 * 2048.) / 1e12,
                        3);
     assert_true(value_of(&b, "predict_oom_probability() BETWEEN 0 AND 1") == 1);
-    built_free(&b);
 }
 
 TEST(predict_memory__missing_keys__null_and_a_note)
 {
-    struct built b = build_text("[predict]\n[[model]]\nlayers = 2\nhidden = 64\n" CLUSTER);
+    HELD(built) b = build_text("[predict]\n[[model]]\nlayers = 2\nhidden = 64\n" CLUSTER);
     assert_true(isnan(value_of(&b, "predicted_memory")));
     assert_true(isnan(value_of(&b, "predict_oom_probability()")));
     assert_non_null(strstr(b.space->prediction.note, "the specs lack heads, vocab, seq, micro_batch"));
     assert_false(b.space->prediction.asked);
-    built_free(&b);
 }
 
 TEST(predict_memory__keys_of_the_file__mapped)
@@ -48,9 +46,8 @@ TEST(predict_memory__keys_of_the_file__mapped)
 static double memory_under(const char *predict)
 {
     OWNED char *text = xasprintf("%s%s%s[[parallel_spec]]\nmicro_batch = 1\n", predict, MODEL, CLUSTER);
-    struct built b = build_text(text);
+    HELD(built) b = build_text(text);
     double bytes = value_of(&b, "predicted_memory");
-    built_free(&b);
     return bytes;
 }
 
@@ -69,12 +66,10 @@ TEST(framework__of_the_profile_or_the_file__found)
 
 TEST(memory_fits__not_asked__not_in_force)
 {
-    struct built b = build_text(MODEL CLUSTER PLANS);
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_text(MODEL CLUSTER PLANS);
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(excluded_by(&b, &p, "memory.fits"), -1);
     assert_int_equal(p.jobs, 7);
-    plan_free(&p);
-    built_free(&b);
 }
 
 static int64_t jobs_with(const char *predict, int64_t *excluded, int64_t *risky)
@@ -83,14 +78,12 @@ static int64_t jobs_with(const char *predict, int64_t *excluded, int64_t *risky)
     struct buffer t = BUFFER_INIT;
     buffer_printf(&t, "%s" MODEL CLUSTER PLANS, predict);
     text = buffer_take(&t);
-    struct built b = build_text(text);
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_text(text);
+    HELD(plan) p = plan_of(&b);
     int64_t jobs = p.jobs;
     *excluded = excluded_by(&b, &p, "memory.fits");
     *risky = p.risks[OOM_RISK];
     assert_int_equal(p.match.combinations, p.jobs + (*excluded > 0 ? *excluded : 0));
-    plan_free(&p);
-    built_free(&b);
     return jobs;
 }
 
@@ -111,23 +104,19 @@ TEST(memory_fits__prune__certain_risky_off)
 
 TEST(memory_fits__audit_of_all__nothing_excluded_but_reported)
 {
-    struct built b = build_text("[predict]\nframework = \"megatron\"\naudit = 1\n" MODEL CLUSTER PLANS);
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_text("[predict]\nframework = \"megatron\"\naudit = 1\n" MODEL CLUSTER PLANS);
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.jobs, 7);
     assert_true(p.audits > 0);
     assert_int_equal(p.audits, p.risks[OOM_CERTAIN]);
-    plan_free(&p);
-    built_free(&b);
 }
 
 TEST(memory_fits__disabled_by_name__not_applied)
 {
-    struct built b = build_text(
+    HELD(built) b = build_text(
         "[sweep]\ndisable_rules = [\"memory.fits\"]\n[predict]\nframework = \"megatron\"\n" MODEL CLUSTER PLANS);
-    struct plan p = plan_of(&b);
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.jobs, 7);
-    plan_free(&p);
-    built_free(&b);
 }
 
 TEST(predict_table__wrong__with_its_place)
@@ -146,7 +135,7 @@ TEST(predict_table__wrong__with_its_place)
  * differ. */
 TEST(predict__in_sql__predictions_per_second)
 {
-    struct built b =
+    HELD(built) b =
         build_text("[predict]\nframework = \"megatron\"\ndevice = \"H100\"\n[[model]]\nlayers = [8, 16, 24, 32]\n"
                    "hidden = [2048, 4096, 8192]\nheads = 32\nvocab = 50257\nseq = [1024, 2048, 4096]\n"
                    "[[cluster_spec]]\nnum_hosts = [4, 8]\nnum_devices_per_host = 8\n"
@@ -158,5 +147,4 @@ TEST(predict__in_sql__predictions_per_second)
     double seconds = (double)(clock() - began + 1) / CLOCKS_PER_SEC;
     print_message("%.2f million predictions per second in SQL (%.0f)\n", count / seconds / 1e6, count);
     assert_true(count == 4 * 3 * 3 * 2 * 4 * 3 * 2 * 4 * 2);
-    built_free(&b);
 }
