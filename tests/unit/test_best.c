@@ -77,7 +77,7 @@ TEST_WITHIN(pareto_read__two_objectives__those_that_no_other_beats, open_sweep, 
     add_job(*state, 8, "{\"tp\":8}", 90, 30);
     add_job(*state, 9, "{\"tp\":9}", 10, 5);
     add_job(*state, 10, "{\"tp\":10}", NAN, 1);
-    struct pareto p = read_pareto(*state);
+    HELD(pareto) p = read_pareto(*state);
     assert_int_equal(p.objective_count, 2);
     assert_string_equal(p.objectives[0].metric, "speed");
     assert_string_equal(p.objectives[0].unit, "samples/s");
@@ -89,7 +89,6 @@ TEST_WITHIN(pareto_read__two_objectives__those_that_no_other_beats, open_sweep, 
         assert_int_equal(p.jobs[i].tie, kept[i].tie);
         assert_true(p.jobs[i].values[0] == kept[i].speed && p.jobs[i].values[1] == kept[i].memory);
     }
-    pareto_free(&p);
 }
 
 TEST_WITHIN(best_read__equal_under_the_first_objective__the_second_chooses, open_sweep, close_database)
@@ -98,7 +97,7 @@ TEST_WITHIN(best_read__equal_under_the_first_objective__the_second_chooses, open
     add_job(*state, 2, "{\"tp\":2}", 100, 40);
     add_job(*state, 3, "{\"tp\":3}", 99, 1);
     add_job(*state, 4, "{\"tp\":4}", 97.9, 1); /* further behind than the 2 % that are listed */
-    struct best b = read_best(*state);
+    HELD(best) b = read_best(*state);
     assert_string_equal(b.objective, "speed");
     assert_int_equal(b.count, 3);
     assert_false(b.more);
@@ -106,7 +105,6 @@ TEST_WITHIN(best_read__equal_under_the_first_objective__the_second_chooses, open
     assert_int_equal(b.jobs[1].job_id, 1);
     assert_int_equal(b.jobs[2].job_id, 3);
     assert_true(b.jobs[0].value == 100);
-    best_free(&b);
 }
 
 TEST_WITHIN(best_read__fastest_has_no_second_number__wins_all_the_same, open_sweep, close_database)
@@ -114,13 +112,12 @@ TEST_WITHIN(best_read__fastest_has_no_second_number__wins_all_the_same, open_swe
     add_job(*state, 1, "{\"tp\":1}", 100, 50);
     add_job(*state, 2, "{\"tp\":2}", 120, NAN);
     add_job(*state, 3, "{\"tp\":3}", 119, 20);
-    struct best b = read_best(*state);
+    HELD(best) b = read_best(*state);
     assert_int_equal(b.count, 2);
     assert_int_equal(b.jobs[0].job_id, 2);
     assert_true(b.jobs[0].value == 120);
     assert_int_equal(b.jobs[1].job_id, 3);
     assert_int_equal(b.pareto.incomplete, 1);
-    best_free(&b);
 }
 
 TEST_WITHIN(best_read__more_than_are_listed__says_so, open_sweep, close_database)

@@ -65,11 +65,11 @@ static struct stmt *prepare_truth(struct built *b, const char *sql)
 
 static void check_formula(struct built *b, const char *text, uint64_t seed)
 {
-    struct expression x = EXPRESSION_INIT;
+    HELD(expression) x = EXPRESSION_INIT;
     struct error e = ERROR_INIT;
     if (expression_resolve(&b->space->names, text, UNKNOWN_IS_ERROR, &x, &e) < 0)
         fail_msg("%s: %s", text, e.text);
-    struct formula *f = formula_compile(&b->space->names, x.sql);
+    HELD_AT(formula) *f = formula_compile(&b->space->names, x.sql);
     struct stmt *truth = prepare_truth(b, x.sql);
     size_t key_count = b->space->names.key_count;
     struct range *exact = xcalloc(key_count, sizeof *exact), *loose = xcalloc(key_count, sizeof *loose);
@@ -90,14 +90,12 @@ static void check_formula(struct built *b, const char *text, uint64_t seed)
     free(loose);
     stmt_free(truth);
     evaluator_forget(f);
-    formula_free(f);
-    expression_free(&x);
 }
 
 static void check_drawn(const char *axes)
 {
     static const char *const keys[] = {"a", "b", "c", "t"};
-    struct built b = build_text(axes);
+    HELD(built) b = build_text(axes);
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(1500); seed++) {
         struct rng d = rng_stream(seed, 0);
         OWNED_BUFFER text = BUFFER_INIT;
@@ -106,7 +104,6 @@ static void check_drawn(const char *axes)
     }
     for (uint64_t seed = 0; seed < 64; seed++) /* b is NULL in one block, and its bounds say no */
         check_formula(&b, "coalesce(b, t * 100) > 100", seed);
-    built_free(&b);
 }
 
 TEST(formula__drawn__as_sqlite_has_it_and_within_its_range)
@@ -205,10 +202,9 @@ TEST(formula__awkward__as_sqlite_has_it)
                                         "a ISNULL OR b NOTNULL = c OR a = b ISNULL OR c ISNULL NOTNULL",
                                         "a IS DISTINCT FROM b AND t IS NOT DISTINCT FROM 'x'",
                                         "a IS DISTINCT FROM TRUE OR b IS NOT DISTINCT FROM c = FALSE"};
-    struct built b = build_text(three_axes);
+    HELD(built) b = build_text(three_axes);
     for (size_t i = 0; i < LENGTH(texts); i++)
         check_formula(&b, texts[i], i);
-    built_free(&b);
 }
 
 /* An operation of SQLite's is worked out for each value of its own keys, not for each combination of the rule's. */
@@ -227,14 +223,14 @@ TEST(formula__operations__sqlite_asked_for_their_own_keys)
                  {"CAST(b AS INTEGER) * a = c", 6},
                  {"CAST(a AS TEXT) = '3' AND b <> c", 8},
                  {"a || '-' || b <> c", 34}};
-    struct built b = build_text(three_axes);
+    HELD(built) b = build_text(three_axes);
     OWNED struct range *keys = xcalloc(b.space->names.key_count, sizeof *keys);
     const struct scope s = evaluator_scope(b.space->evaluator, keys);
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct expression x = EXPRESSION_INIT;
+        HELD(expression) x = EXPRESSION_INIT;
         struct error e = ERROR_INIT;
         assert_return_code(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e), 0);
-        struct formula *f = formula_compile(&b.space->names, x.sql);
+        HELD_AT(formula) *f = formula_compile(&b.space->names, x.sql);
         evaluator_take_count(b.space->evaluator);
         for (int64_t rank = 0; rank < space_combinations(b.space); rank++) {
             bind_keys(&b, rank, keys);
@@ -244,10 +240,7 @@ TEST(formula__operations__sqlite_asked_for_their_own_keys)
         if (asked > cases[i].most)
             fail_msg("%s: SQLite was asked %lld times", cases[i].text, (long long)asked);
         evaluator_forget(f);
-        formula_free(f);
-        expression_free(&x);
     }
-    built_free(&b);
 }
 
 /* --- residues --- */
@@ -289,7 +282,7 @@ static int64_t number_of_open(struct built *b, unsigned bound, int64_t rank)
 /* How many residues there are with these keys bound; fails where one leaves two outcomes. */
 static size_t check_residues(struct built *b, const char *text, unsigned bound)
 {
-    struct expression x = EXPRESSION_INIT;
+    HELD(expression) x = EXPRESSION_INIT;
     struct range exact[AXES], loose[AXES], all[AXES];
     struct residue_truths seen[1024];
     struct buffer residue = BUFFER_INIT;
@@ -298,7 +291,7 @@ static size_t check_residues(struct built *b, const char *text, unsigned bound)
     assert_int_equal(b->space->names.key_count, AXES);
     if (expression_resolve(&b->space->names, text, UNKNOWN_IS_ERROR, &x, &e) < 0)
         fail_msg("%s: %s", text, e.text);
-    struct formula *f = formula_compile(&b->space->names, x.sql);
+    HELD_AT(formula) *f = formula_compile(&b->space->names, x.sql);
     bind_keys(b, 0, exact);
     loosen(b, 0, exact, all);
     for (int64_t rank = 0; rank < space_combinations(b->space); rank++) {
@@ -321,8 +314,6 @@ static size_t check_residues(struct built *b, const char *text, unsigned bound)
         buffer_free(&seen[i].truths);
     buffer_free(&residue);
     evaluator_forget(f);
-    formula_free(f);
-    expression_free(&x);
     return count;
 }
 
@@ -359,32 +350,29 @@ TEST(formula__equality__solved_for_its_last_key)
         {"d <= a", false, false, 0},
         {"d + c = a", false, false, 0}, /* c is open, too */
     };
-    struct built b =
+    HELD(built) b =
         build_text("[[cluster_spec]]\na = [2, 5]\nb = [3, 4]\n[[parallel_spec]]\nc = [1, 2]\nd = [1, 4, 6]\n");
     struct range exact[4], keys[4];
     bind_keys(&b, 0, exact);
     loosen(&b, 3, exact, keys);
     const struct scope s = evaluator_scope(b.space->evaluator, keys);
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct expression x = EXPRESSION_INIT;
+        HELD(expression) x = EXPRESSION_INIT;
         struct error e = ERROR_INIT;
         assert_int_equal(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e), 0);
-        struct formula *f = formula_compile(&b.space->names, x.sql);
+        HELD_AT(formula) *f = formula_compile(&b.space->names, x.sql);
         bool any = false;
         int64_t value = 0;
         bool is_solved = formula_may_be_solved(f, 3) && formula_solve(f, &s, 3, &any, &value);
         if (is_solved != cases[i].is_solved || any != cases[i].any || (any && value != cases[i].value))
             fail_msg("%s: %d %d %d", cases[i].text, is_solved, any, (int)value);
-        formula_free(f);
-        expression_free(&x);
     }
-    built_free(&b);
 }
 
 static void check_drawn_sums(const char *axes)
 {
     static const char *const signs[] = {" < ", " <= ", " = ", " <> ", " >= ", " IS "};
-    struct built b = build_text(axes);
+    HELD(built) b = build_text(axes);
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(400); seed++) {
         struct rng d = rng_stream(seed, 1);
         OWNED_BUFFER text = BUFFER_INIT;
@@ -395,7 +383,6 @@ static void check_drawn_sums(const char *axes)
         }
         check_residues(&b, buffer_text(&text), (unsigned)rng_below(&d, 16));
     }
-    built_free(&b);
 }
 
 TEST(residue__drawn_sums__equal_residue_equal_outcome)
@@ -406,7 +393,7 @@ TEST(residue__drawn_sums__equal_residue_equal_outcome)
 
 TEST(residue__sum__only_its_total_counts)
 {
-    struct built b =
+    HELD(built) b =
         build_text("[[cluster_spec]]\na = [1, 2, 3, 4]\nb = [1, 2, 3, 4]\n[[parallel_spec]]\nc = [1, 2]\nd = 9\n");
     /* a and b are bound: what they come to, for each c, as far as it decides nothing. */
     assert_int_equal(check_residues(&b, "a + c + b = 7", 3), 2 * 3);
@@ -416,7 +403,6 @@ TEST(residue__sum__only_its_total_counts)
     /* Factors count by their classes where nothing is negative. */
     assert_int_equal(check_residues(&b, "(a * c + b) % 3 = 1", 3), 2 * 3 * 3);
     assert_int_equal(check_residues(&b, "(a - 9) * c % 3 = b - 3", 3), 2 * (4 * 3 + 1));
-    built_free(&b);
 }
 
 /* --- the join --- */
@@ -481,7 +467,7 @@ static void check_counts(struct built *b, const struct reference *r, uint64_t se
 
 static void check_walk(struct built *b, const struct reference *r, uint64_t seed)
 {
-    struct match_cursor *c = NULL;
+    HELD_AT(match_cursor) *c = NULL;
     const struct match *m;
     struct error e = ERROR_INIT;
     int64_t at = 0;
@@ -498,7 +484,6 @@ static void check_walk(struct built *b, const struct reference *r, uint64_t seed
         if (rc != (at < r->count) || (rc > 0 && m->rank != r->ranks[at]))
             fail_msg("seed %d: from %d on: %d", (int)seed, (int)from, (int)m->rank);
     }
-    match_close(c);
 }
 
 static void check_as_one_by_one(struct built *b, uint64_t seed)
@@ -515,10 +500,9 @@ TEST(match__drawn_spaces__as_one_by_one)
 {
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(250); seed++) {
         OWNED char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 4);
-        struct built b = build_text(text);
+        HELD(built) b = build_text(text);
         if (space_combinations(b.space) <= 40000)
             check_as_one_by_one(&b, seed);
-        built_free(&b);
     }
 }
 
@@ -543,9 +527,8 @@ TEST(match__drawn_equalities__as_one_by_one)
                 buffer_printf(&text, "%s%s", i == 1 ? " = " : signs[rng_below(&d, 3)], keys[rng_below(&d, 9)]);
             buffer_add_text(&text, rng_below(&d, 3) ? "\"\n" : " OR a > 7\"\n");
         }
-        struct built b = build_text(buffer_text(&text));
+        HELD(built) b = build_text(buffer_text(&text));
         check_as_one_by_one(&b, seed);
-        built_free(&b);
     }
 }
 
@@ -557,7 +540,7 @@ TEST(match__rule_for_sqlite__not_counted_by_itself_where_dear)
                            "[[parallel_spec]]\nb = { from = 1, to = 200, step = 1 }\n"
                            "[[rule]]\nname = \"none\"\nrequire = \"a > 200\"\n"
                            "[[rule]]\nname = \"dear\"\nrequire = \"length(printf('%d%d', a, b)) > 2\"\n");
-    struct built b = build_text(buffer_text(&text));
+    HELD(built) b = build_text(buffer_text(&text));
     struct match_counts counts;
     FAIL_IF(match_count(b.space, NULL, &counts, &e));
     assert_int_equal(counts.matched, 0);
@@ -565,7 +548,6 @@ TEST(match__rule_for_sqlite__not_counted_by_itself_where_dear)
     assert_int_equal(counts.rules[1].excluded, 0);
     assert_int_equal(counts.rules[1].alone, -1);
     free(counts.rules);
-    built_free(&b);
 }
 
 /* --- beyond what can be listed --- */
@@ -583,7 +565,7 @@ TEST(match__a_million_millions__counted_by_each_rule)
     buffer_add_text(&text,
                     "[[rule]]\nname = \"r1\"\nrequire = \"e = a\"\n[[rule]]\nname = \"r2\"\nrequire = \"f = b\"\n"
                     "[[rule]]\nname = \"r3\"\nrequire = \"c + d = a\"\n");
-    struct built b = build_text(buffer_text(&text));
+    HELD(built) b = build_text(buffer_text(&text));
     struct match_counts counts;
     FAIL_IF(match_count(b.space, NULL, &counts, &e));
     assert_int_equal(counts.combinations, 1000000000000);
@@ -593,5 +575,4 @@ TEST(match__a_million_millions__counted_by_each_rule)
     assert_int_equal(counts.matched, 4950 * 100);
     assert_int_equal(counts.rules[2].excluded, 100000000 - 495000);
     free(counts.rules);
-    built_free(&b);
 }

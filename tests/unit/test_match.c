@@ -12,55 +12,47 @@
 
 TEST(match__world_size__absent_degree_counts_as_one)
 {
-    struct built b = build_text("[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = [1, 2, 4]\n"
-                                "[[parallel_spec]]\ntp = [1, 2]\n[[parallel_spec]]\nmicro_batch = 3\n");
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_text("[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = [1, 2, 4]\n"
+                               "[[parallel_spec]]\ntp = [1, 2]\n[[parallel_spec]]\nmicro_batch = 3\n");
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.match.combinations, 9);
     /* tp=1 on 1, tp=2 on 2, and the automatic plan on each of three. */
     assert_int_equal(p.match.matched, 5);
     assert_int_equal(excluded_by(&b, &p, "world-size"), 4);
-    plan_free(&p);
-    built_free(&b);
 }
 
 TEST(match__no_cluster__one_host_with_one_device)
 {
-    struct built b = build_text("[[parallel_spec]]\ntp = [1, 2]\n");
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_text("[[parallel_spec]]\ntp = [1, 2]\n");
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.jobs, 1);
-    plan_free(&p);
-    built_free(&b);
 }
 
 TEST(match__rules__total_over_null_and_zero)
 {
-    struct built b = build_text("[[model]]\nlayers = [2, 4]\n[[model]]\nheads = 3\n"
-                                "[[parallel_spec]]\nzero = [0, 1]\n"
-                                "[[rule]]\nname = \"divides\"\nrequire = \"layers % zero = 0\"\n"
-                                "[[rule]]\nname = \"when\"\nwhen = \"zero = 1\"\nrequire = \"layers = 4\"\n");
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_text("[[model]]\nlayers = [2, 4]\n[[model]]\nheads = 3\n"
+                               "[[parallel_spec]]\nzero = [0, 1]\n"
+                               "[[rule]]\nname = \"divides\"\nrequire = \"layers % zero = 0\"\n"
+                               "[[rule]]\nname = \"when\"\nwhen = \"zero = 1\"\nrequire = \"layers = 4\"\n");
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.match.combinations, 6);
     assert_int_equal(excluded_by(&b, &p, "divides"), 0);
     assert_int_equal(excluded_by(&b, &p, "when"), 1); /* layers=2 zero=1; without layers it is NULL */
     assert_int_equal(p.jobs, 5);
-    plan_free(&p);
-    built_free(&b);
 }
 
 TEST(match__rules_in_order__first_that_fires_and_each_alone)
 {
-    struct built b = build_text("[[model]]\na = [1, 2, 3, 4]\n[[parallel_spec]]\nb = [1, 2]\n"
-                                "[[rule]]\nname = \"first\"\nrequire = \"a > 2\"\n"
-                                "[[rule]]\nname = \"second\"\nrequire = \"a > 3 OR b = 2\"\n");
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_text("[[model]]\na = [1, 2, 3, 4]\n[[parallel_spec]]\nb = [1, 2]\n"
+                               "[[rule]]\nname = \"first\"\nrequire = \"a > 2\"\n"
+                               "[[rule]]\nname = \"second\"\nrequire = \"a > 3 OR b = 2\"\n");
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(excluded_by(&b, &p, "first"), 4);
     assert_int_equal(excluded_by(&b, &p, "second"), 1);
     for (size_t i = 0; i < b.space->rule_count; i++)
         if (strcmp(b.space->rules[i].name, "second") == 0)
             assert_int_equal(p.match.rules[i].alone, 3);
     assert_int_equal(p.match.combinations, p.match.matched + 4 + 1);
-    plan_free(&p);
-    built_free(&b);
 }
 
 TEST(match__rule_disabled__not_applied)
@@ -76,24 +68,20 @@ TEST(match__rule_disabled__not_applied)
 
 TEST(match__warning__counted_not_excluded)
 {
-    struct built b =
+    HELD(built) b =
         build_text("[[model]]\na = [1, 2]\n[[rule]]\nname = \"w\"\nlevel = \"warn\"\nrequire = \"a = 1\"\n");
-    struct plan p = plan_of(&b);
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.jobs, 2);
     assert_int_equal(excluded_by(&b, &p, "w"), 1);
-    plan_free(&p);
-    built_free(&b);
 }
 
 TEST(match__unbound_placeholder__excluded_with_a_reason)
 {
-    struct built b =
+    HELD(built) b =
         build_text("[job]\ncommand = [\"x\", \"{tp}\"]\n[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n");
-    struct plan p = plan_of(&b);
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.jobs, 1);
     assert_int_equal(excluded_by(&b, &p, "binds-tp"), 1);
-    plan_free(&p);
-    built_free(&b);
 }
 
 TEST(match__optional_placeholder__excludes_nothing)
@@ -147,9 +135,9 @@ static int by_text(const void *a, const void *b)
 
 static struct keys keys_of(const char *text)
 {
-    struct built b = build_text(text);
+    HELD(built) b = build_text(text);
     struct keys k = {.count = 0};
-    struct plan p;
+    HELD(plan) p;
     const struct retry_policy policy = {NULL, 0, 0, 0};
     const struct plan_request request = {.space = b.space,
                                          .policy = &policy,
@@ -158,8 +146,6 @@ static struct keys keys_of(const char *text)
                                          .context = &k};
     FAIL_IF(plan_make(&request, &p, &e));
     qsort(k.hex, k.count, sizeof *k.hex, by_text);
-    plan_free(&p);
-    built_free(&b);
     return k;
 }
 
@@ -243,10 +229,9 @@ TEST(distinct__what_makes_two_combinations_one_job__known)
         {LARGE "[[parallel_spec]]\np = [1, 2]\n[inert]\np = \"a = 1\"\n", false},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct built b = build_text(cases[i].text);
+        HELD(built) b = build_text(cases[i].text);
         if (match_are_distinct(b.space) != cases[i].distinct)
             fail_msg("case %zu", i);
-        built_free(&b);
     }
 }
 
@@ -277,9 +262,9 @@ TEST(plan__jobs_that_are_alike__told_without_looking)
         "[job]\ncommand = [\"x\"]\ntimeout = \"a * 60\"\n[[model]]\na = [1, 2, 3]\n",
     };
     for (size_t i = 0; i < LENGTH(texts); i++) {
-        struct built b = build_text(texts[i]);
+        HELD(built) b = build_text(texts[i]);
         struct keys few = {.count = 0}, all = {.count = 0};
-        struct plan x = listed_plan(b.space, 1, &few), y = listed_plan(b.space, INT64_MAX, &all);
+        HELD(plan) x = listed_plan(b.space, 1, &few), y = listed_plan(b.space, INT64_MAX, &all);
         assert_int_equal(few.count, 1);
         assert_int_equal(all.count, y.jobs);
         assert_int_equal(x.jobs, y.jobs);
@@ -287,9 +272,6 @@ TEST(plan__jobs_that_are_alike__told_without_looking)
         assert_memory_equal(x.marks, y.marks, sizeof x.marks);
         assert_true(x.device_hours_max == y.device_hours_max ||
                     (isnan(x.device_hours_max) && isnan(y.device_hours_max)));
-        plan_free(&x);
-        plan_free(&y);
-        built_free(&b);
     }
 }
 
@@ -315,8 +297,8 @@ TEST(plan__specs_stand_in_several_blocks__jobs_counted_without_looking)
     };
 #undef RULE
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct built b = build_text(cases[i].text);
-        struct plan p;
+        HELD(built) b = build_text(cases[i].text);
+        HELD(plan) p;
         struct error e = ERROR_INIT;
         int looks = 0;
         const struct retry_policy policy = {NULL, 0, 0, 0};
@@ -329,21 +311,17 @@ TEST(plan__specs_stand_in_several_blocks__jobs_counted_without_looking)
         assert_int_equal(p.jobs, cases[i].jobs);
         assert_int_equal(p.duplicates, cases[i].matched - cases[i].jobs);
         assert_int_equal(looks, 1);
-        plan_free(&p);
-        built_free(&b);
     }
 }
 
 /* A rule that reads a label may tell equal specs apart. */
 TEST(plan__equal_specs_have_other_labels__looked_at)
 {
-    struct built b = build_text("[[model]]\nname = \"x\"\na = [1, 2]\n[[model]]\nname = \"y\"\na = [2, 3]\n"
-                                "[[rule]]\nname = \"r\"\nrequire = \"model.name = 'y' or a = 1\"\nwhy = \"w\"\n");
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_text("[[model]]\nname = \"x\"\na = [1, 2]\n[[model]]\nname = \"y\"\na = [2, 3]\n"
+                               "[[rule]]\nname = \"r\"\nrequire = \"model.name = 'y' or a = 1\"\nwhy = \"w\"\n");
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.match.matched, 3);
     assert_int_equal(p.jobs, 3);
-    plan_free(&p);
-    built_free(&b);
 }
 
 #define COMMAND(rest) "[[model]]\nx = 1\n[job]\ncommand = " rest "\n"
@@ -402,23 +380,19 @@ TEST(identity__names_alone_differ__several_jobs)
         assert_int_equal(same, 1);
     }
     /* The same is found in a section that is not looked at one by one, or else it is as before. */
-    struct built b = build_text(LARGE "name = \"x\"\n[[model]]\na = 1\nb = 1\nname = \"y\"\n");
-    struct plan p = plan_of(&b);
+    HELD(built) b = build_text(LARGE "name = \"x\"\n[[model]]\na = 1\nb = 1\nname = \"y\"\n");
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.jobs, 10001);
-    plan_free(&p);
-    built_free(&b);
 }
 
 TEST(identity__equal_combinations__one_job)
 {
-    struct built b =
+    HELD(built) b =
         build_text("[[model]]\ndescription = \"a\"\nlayers = 2\n[[model]]\ndescription = \"b\"\nlayers = 2\n");
-    struct plan p = plan_of(&b);
+    HELD(plan) p = plan_of(&b);
     assert_int_equal(p.match.matched, 2);
     assert_int_equal(p.jobs, 1);
     assert_int_equal(p.duplicates, 1);
-    plan_free(&p);
-    built_free(&b);
 }
 
 TEST(build__bool_and_number_in_one_key__error)
@@ -455,13 +429,12 @@ static void scratch_remove(struct scratch *s)
 
 static struct enumeration enumerate_text(const char *path, const char *text)
 {
-    struct built b = build_text(text);
+    HELD(built) b = build_text(text);
     struct enumeration n = {0};
     struct db *db = NULL;
     OWNED char *notice = NULL;
     FAIL_IF(store_open(path, NULL, &db, &notice, &e) < 0 || enumerate_into(b.space, db, NULL, NULL, &n, &e) < 0);
     store_close(db);
-    built_free(&b);
     return n;
 }
 
@@ -547,7 +520,7 @@ static int64_t ask(struct db *db, const char *sql)
 
 TEST(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again)
 {
-    struct built b = build_text(DRAWN_SPACE);
+    HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7},
                                 other = {.most = 50, .count = 20, .seed = 8};
     struct scratch s = scratch_make();
@@ -574,12 +547,11 @@ TEST(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again)
     assert_int_equal(n.counts.jobs, 84);
     store_close(db);
     scratch_remove(&s);
-    built_free(&b);
 }
 
 TEST(enumerate_drawn__declared_order__the_first)
 {
-    struct built b = build_text(DRAWN_SPACE);
+    HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw first = {.most = 50, .count = 20, .in_order = true};
     struct scratch s = scratch_make(), whole = scratch_make();
     struct db *db = NULL;
@@ -593,12 +565,11 @@ TEST(enumerate_drawn__declared_order__the_first)
     db_close(db);
     scratch_remove(&s);
     scratch_remove(&whole);
-    built_free(&b);
 }
 
 TEST(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn)
 {
-    struct built b = build_text(DRAWN_SPACE);
+    HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7};
     struct scratch s = scratch_make();
     struct db *db = NULL;
@@ -611,21 +582,19 @@ TEST(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn)
     assert_int_equal(ask(db, "SELECT count(*) FROM job WHERE state = 'ok'"), 20);
     store_close(db);
     scratch_remove(&s);
-    built_free(&b);
 }
 
 /* Blocks whose axes stand in another order are shapes of their own. */
 TEST(match__equal_axes_beside_different_shapes__counted_by_what_their_rules_read)
 {
-    struct built b = build_text("[[model]]\na = [1, 2, 3]\nd = [1, 2]\nb = 2\n"
-                                "[[model]]\nd = [1, 2]\na = [4, 5]\nb = 3\n[[parallel_spec]]\nc = [1, 2, 3, 4]\n"
-                                "[[rule]]\nname = \"fixed\"\nrequire = \"c <= b\"\n"
-                                "[[rule]]\nname = \"same\"\nrequire = \"c <> 1\"\n");
+    HELD(built) b = build_text("[[model]]\na = [1, 2, 3]\nd = [1, 2]\nb = 2\n"
+                               "[[model]]\nd = [1, 2]\na = [4, 5]\nb = 3\n[[parallel_spec]]\nc = [1, 2, 3, 4]\n"
+                               "[[rule]]\nname = \"fixed\"\nrequire = \"c <= b\"\n"
+                               "[[rule]]\nname = \"same\"\nrequire = \"c <> 1\"\n");
     struct match_counts counts;
     FAIL_IF(match_count(b.space, NULL, &counts, &e));
     assert_int_equal(counts.rules[0].excluded, 6 * 2 + 4);
     assert_int_equal(counts.rules[1].excluded, 6 + 4);
     assert_int_equal(counts.matched, 6 + 4 * 2);
     free(counts.rules);
-    built_free(&b);
 }

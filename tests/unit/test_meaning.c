@@ -43,22 +43,20 @@ TEST(meaning__key_name_or_whole_unit__nothing_else)
         {"mfu_errors", QUANTITY_NONE, WORK_NONE, false},
         {"device_memory_peak", QUANTITY_MEMORY, WORK_NONE, true},
     };
-    struct sweep *s = load();
+    HELD_AT(sweep) *s = load();
     for (size_t i = 0; i < LENGTH(cases); i++) {
         const struct metric_meaning *m = metric_meaning(s, cases[i].metric);
         if (m->quantity != cases[i].quantity || m->work != cases[i].work || m->per_device != cases[i].per_device)
             fail_msg("%s", cases[i].metric);
     }
-    sweep_free(s);
 }
 
 TEST(memory_words__counter_and_rank__where_known)
 {
-    struct sweep *s = load();
+    HELD_AT(sweep) *s = load();
     const char *const want[][2] = {{"peak", "reserved, rank 0"}, {"device_memory_peak", "device"}, {"peak_memory", ""}};
     for (size_t i = 0; i < LENGTH(want); i++) {
         OWNED char *words = metric_memory_words(s, want[i][0]);
         assert_string_equal(words, want[i][1]);
     }
-    sweep_free(s);
 }

@@ -6,33 +6,30 @@
 
 TEST(make__zhen_base__parameters_and_flops)
 {
-    struct sweep *s = sweep_of(ZHEN_SPACE ZHEN_BASE);
+    HELD_AT(sweep) *s = sweep_of(ZHEN_SPACE ZHEN_BASE);
     struct model_base base;
     assert_int_equal(model_base_make(s->model_space, &base, NULL), 0);
     assert_int_equal(base.parameters, BASE_PARAMETERS);
     assert_int_equal(base.flops, BASE_FLOPS);
     assert_int_equal(model_base_layers(&base, &s->model_space->keys[DHEN_KEY_TOKENS]), 4);
-    sweep_free(s);
 }
 
 /* A second ATTENTION has weights of its own: 4·D² + 2·2048·D + 2048 + 6·D + O·p + O each, p = 512 once, 200 then. */
 TEST(make__separate_weights__every_mixer_counts)
 {
-    struct sweep *s = sweep_of("[model_space]\nshared_weights = false\n" ZHEN_KINDS("\"DOT\"") ZHEN_BASE);
+    HELD_AT(sweep) *s = sweep_of("[model_space]\nshared_weights = false\n" ZHEN_KINDS("\"DOT\"") ZHEN_BASE);
     struct model_base base;
     assert_int_equal(model_base_make(s->model_space, &base, NULL), 0);
     const int64_t attention = 4 * 160 * 160 + 2 * 2048 * 160 + 2048 + 6 * 160 + 50;
     assert_int_equal(base.parameters, BASE_PARAMETERS + 4 * attention + 50 * (512 + 3 * 200));
-    sweep_free(s);
 }
 
 TEST(make__no_base__nothing)
 {
-    struct sweep *s = sweep_of(ZHEN_SPACE);
+    HELD_AT(sweep) *s = sweep_of(ZHEN_SPACE);
     struct model_base base;
     assert_int_equal(model_base_make(s->model_space, &base, NULL), 0);
     assert_int_equal(base.parameters, 0);
-    sweep_free(s);
 }
 
 TEST(make__unknown_or_too_large__refused_with_place)
@@ -49,26 +46,23 @@ TEST(make__unknown_or_too_large__refused_with_place)
          "s.toml:8:1: the base has more than 64 layers"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct sweep *s = sweep_of(cases[i].text);
+        HELD_AT(sweep) *s = sweep_of(cases[i].text);
         struct model_base base = {.parameters = 42};
         struct error e = ERROR_INIT;
         assert_int_equal(model_base_make(s->model_space, &base, &e), -1);
         assert_string_equal(e.text, cases[i].message);
         assert_int_equal(e.kind, ERROR_USAGE);
         assert_int_equal(base.parameters, 42);
-        sweep_free(s);
     }
 }
 
 /* The rank of the base, or -1. */
 static int64_t rank_of(const char *text)
 {
-    struct sweep *s = sweep_of(text);
-    struct model_search *search = search_of(s, NULL);
+    HELD_AT(sweep) *s = sweep_of(text);
+    HELD_AT(model_search) *search = search_of(s, NULL);
     uint64_t rank = 0;
     bool found = model_base_find(&search->base, search->index, &rank);
-    model_search_free(search);
-    sweep_free(s);
     return found ? (int64_t)rank : -1;
 }
 

@@ -7,16 +7,14 @@
 /* How many candidates the expression keeps; -1 with `e` filled. */
 static int64_t kept_by(const char *space, const char *where, struct error *e)
 {
-    struct sweep *s = sweep_of(space);
-    struct model_search *search = NULL;
+    HELD_AT(sweep) *s = sweep_of(space);
+    HELD_AT(model_search) *search = NULL;
     struct model_counts counts = {0};
     const struct model_search_options options = {.where = where};
     int rc = model_search_open(s, &options, &search, e);
     if (rc == 0)
         rc = model_search_count(search, &counts, e);
     free(counts.kept_by_layers);
-    model_search_free(search);
-    sweep_free(s);
     return rc < 0 ? -1 : (int64_t)counts.kept;
 }
 

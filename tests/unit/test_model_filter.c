@@ -16,8 +16,8 @@ TEST(filter__similar_parameters__known_numbers)
     for (size_t i = 0; i < 2; i++) {
         struct model_key keys[KEY_COUNT];
         struct model_space space = dhen_space(keys, cases[i].kinds);
-        struct model_index *index = index_of(&space);
-        struct model_cursor *cursor = model_cursor_make(index);
+        HELD_AT(model_index) *index = index_of(&space);
+        HELD_AT(model_cursor) *cursor = model_cursor_make(index);
         struct model_filter filter;
         const struct model_candidate *c = NULL;
         uint64_t kept[5] = {0}, sum = 0;
@@ -28,8 +28,6 @@ TEST(filter__similar_parameters__known_numbers)
         }
         assert_memory_equal(kept, cases[i].kept, sizeof kept);
         assert_int_equal(filter.removed, cases[i].total - sum);
-        model_cursor_free(cursor);
-        model_index_free(index);
     }
 }
 
@@ -40,8 +38,8 @@ TEST(filter__separate_weights__known_number)
     struct model_dhen separate = dhen_shared;
     separate.separate_weights = true;
     space.dhen = &separate;
-    struct model_index *index = index_of(&space);
-    struct model_cursor *cursor = model_cursor_make(index);
+    HELD_AT(model_index) *index = index_of(&space);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct model_filter filter;
     const struct model_candidate *c;
     uint64_t kept = 0;
@@ -53,16 +51,14 @@ TEST(filter__separate_weights__known_number)
     }
     assert_int_equal(kept, 82812);
     assert_int_equal(sum, INT64_C(197930002636500));
-    model_cursor_free(cursor);
-    model_index_free(index);
 }
 
 TEST(filter__three_presets_in_a_row__each_counts_what_it_removed)
 {
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
-    struct model_index *index = index_of(&space);
-    struct model_cursor *cursor = model_cursor_make(index);
+    HELD_AT(model_index) *index = index_of(&space);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct model_filter filters[3];
     const struct model_candidate *c = NULL;
     uint64_t kept = 0;
@@ -78,8 +74,6 @@ TEST(filter__three_presets_in_a_row__each_counts_what_it_removed)
     assert_int_equal(filters[0].removed, 998738 - 107679);
     assert_int_equal(filters[1].removed, 107679 - 15060);
     assert_int_equal(filters[2].removed, 15060 - kept);
-    model_cursor_free(cursor);
-    model_index_free(index);
 }
 
 /* Compositions of twelve into one to four parts, for each of three kinds. */
@@ -87,8 +81,8 @@ TEST(filter__uniform_of_any_kind__compositions_times_kinds)
 {
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
-    struct model_index *index = index_of(&space);
-    struct model_cursor *cursor = model_cursor_make(index);
+    HELD_AT(model_index) *index = index_of(&space);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct model_filter filter;
     const struct model_candidate *c = NULL;
     uint64_t kept = 0;
@@ -96,8 +90,6 @@ TEST(filter__uniform_of_any_kind__compositions_times_kinds)
     while (model_filters_next(&filter, 1, cursor, &c, NULL) > 0)
         kept++;
     assert_int_equal(kept, 3 * (1 + 11 + 55 + 165));
-    model_cursor_free(cursor);
-    model_index_free(index);
 }
 
 static int fails(const struct model_filter *f, const struct model_candidate *c, struct error *e)
@@ -111,8 +103,8 @@ TEST(filter__of_the_caller_fails__error_returned)
 {
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
-    struct model_index *index = index_of(&space);
-    struct model_cursor *cursor = model_cursor_make(index);
+    HELD_AT(model_index) *index = index_of(&space);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct model_filter filter = {.name = "where", .accepts = fails};
     const struct model_candidate *c = NULL;
     struct error e = ERROR_INIT;
@@ -120,8 +112,6 @@ TEST(filter__of_the_caller_fails__error_returned)
     assert_string_equal(e.text, "no such function: nope");
     assert_null(c);
     assert_int_equal(filter.removed, 0);
-    model_cursor_free(cursor);
-    model_index_free(index);
 }
 
 TEST(filter__bounds_of_similarity__equal_to_definition)

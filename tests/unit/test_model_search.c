@@ -42,8 +42,8 @@ static int gather(void *context, const struct model_pick *pick, struct error *e)
 static int hand_out(const char *text, const struct model_search_options *options, struct gathered *g, struct error *e)
 {
     static const struct model_search_options none;
-    struct sweep *s = sweep_of(text);
-    struct model_search *search = NULL;
+    HELD_AT(sweep) *s = sweep_of(text);
+    HELD_AT(model_search) *search = NULL;
     uint64_t count = 0;
     *g = (struct gathered){.fail_at = g->fail_at};
     int rc = model_search_open(s, options ? options : &none, &search, e);
@@ -53,8 +53,6 @@ static int hand_out(const char *text, const struct model_search_options *options
     if (rc == 0)
         assert_int_equal(count, g->count);
     g->search = NULL;
-    model_search_free(search);
-    sweep_free(s);
     return rc;
 }
 
@@ -75,8 +73,8 @@ TEST(open__spaces_of_the_original__known_counts_in_microseconds)
          {0, 455, 49478, 1202279, 12276056}},
     };
     for (size_t i = 0; i < 2; i++) {
-        struct sweep *s = sweep_of(cases[i].text);
-        struct model_search *search = search_of(s, NULL);
+        HELD_AT(sweep) *s = sweep_of(cases[i].text);
+        HELD_AT(model_search) *search = search_of(s, NULL);
         assert_int_equal(search->index->count, cases[i].count);
         for (unsigned layers = 1; layers <= 4; layers++)
             assert_int_equal(model_index_count_layers(search->index, DHEN_KEY_TOKENS, layers),
@@ -84,23 +82,20 @@ TEST(open__spaces_of_the_original__known_counts_in_microseconds)
         /* A thousand times within what one enumeration would take. */
         const int64_t start_ms = clock_monotonic_ms();
         for (int n = 0; n < 1000; n++) {
-            struct model_index *again = NULL;
+            HELD_AT(model_index) *again = NULL;
             assert_int_equal(model_index_make(&search->space, &again, NULL), 0);
-            model_index_free(again);
         }
         assert_true(clock_monotonic_ms() - start_ms < 2000);
-        model_search_free(search);
-        sweep_free(s);
     }
 }
 
 TEST(count__similar_models__known_numbers_and_what_was_removed)
 {
-    struct sweep *s =
+    HELD_AT(sweep) *s =
         sweep_of(ZHEN_SPACE ZHEN_BASE SIMILAR
                  "[[model_space.filter]]\npreset = \"fixed-layers\"\nlayers = 3\n"
                  "[[model_space.filter]]\nname = \"few attentions\"\nwhere = \"mixers('ATTENTION') < 3\"\n");
-    struct model_search *search = search_of(s, NULL);
+    HELD_AT(model_search) *search = search_of(s, NULL);
     struct model_counts counts = {0};
     assert_int_equal(model_search_count(search, &counts, NULL), 0);
     assert_int_equal(search->filters[0].removed, 998738 - 96063);
@@ -110,8 +105,6 @@ TEST(count__similar_models__known_numbers_and_what_was_removed)
     assert_int_equal(counts.kept_by_layers[3], counts.kept);
     assert_true(counts.kept > 0);
     free(counts.kept_by_layers);
-    model_search_free(search);
-    sweep_free(s);
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -355,13 +348,11 @@ TEST(list_values__keys_with_lists__named)
          "[\"a\", \"d\"]"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct sweep *s = sweep_of(cases[i].text);
-        struct model_search *search = search_of(s, NULL);
+        HELD_AT(sweep) *s = sweep_of(cases[i].text);
+        HELD_AT(model_search) *search = search_of(s, NULL);
         OWNED_BUFFER names = BUFFER_INIT;
         model_section_add_list_values(search, &names);
         assert_string_equal(buffer_text(&names), cases[i].names);
-        model_search_free(search);
-        sweep_free(s);
     }
 }
 
@@ -385,8 +376,8 @@ TEST(fill__models__as_read_from_their_text)
         {RECIPE, "[model_space.keys]\na = [1.5, 2, \"x\", [1, \"y\"], { z = 1 }]\nyes = [true, false]\n"
                  "b = { multiset = [\"p\", \"q\"], total = [1, 2] }\n\"c.d\" = { from = 1, to = 2 }\n"};
     for (size_t i = 0; i < 2; i++) {
-        struct sweep *s = sweep_of(texts[i]);
-        struct model_search *search = search_of(s, NULL);
+        HELD_AT(sweep) *s = sweep_of(texts[i]);
+        HELD_AT(model_search) *search = search_of(s, NULL);
         struct gathered g = {.search = search};
         const struct hash128 before = s->hash;
         uint64_t count = 0;
@@ -401,8 +392,6 @@ TEST(fill__models__as_read_from_their_text)
         assert_true(values_equal(&s->sections[SECTION_MODEL], &read->sections[SECTION_MODEL]));
         sweep_free(read);
         buffer_free(&g.text);
-        model_search_free(search);
-        sweep_free(s);
     }
 }
 
@@ -410,14 +399,12 @@ TEST(fill__other_models__other_hash)
 {
     struct hash128 hashes[3];
     for (int i = 0; i < 3; i++) {
-        struct sweep *s = sweep_of(RECIPE);
+        HELD_AT(sweep) *s = sweep_of(RECIPE);
         const struct model_search_options options = {.seed_given = true, .seed = i == 1 ? 5 : 4};
-        struct model_search *search = search_of(s, &options);
+        HELD_AT(model_search) *search = search_of(s, &options);
         uint64_t count = 0;
         assert_int_equal(model_section_fill(search, s, &count, NULL), 0);
         hashes[i] = s->hash;
-        model_search_free(search);
-        sweep_free(s);
     }
     assert_memory_equal(&hashes[0], &hashes[2], sizeof *hashes);
     assert_memory_not_equal(&hashes[0], &hashes[1], sizeof *hashes);
@@ -425,14 +412,12 @@ TEST(fill__other_models__other_hash)
 
 TEST(fill__too_many_models__refused_section_untouched)
 {
-    struct sweep *s = sweep_of("[[model]]\na = 0\n[model_space.keys]\na = { from = 1, to = 100001 }\n");
-    struct model_search *search = search_of(s, NULL);
+    HELD_AT(sweep) *s = sweep_of("[[model]]\na = 0\n[model_space.keys]\na = { from = 1, to = 100001 }\n");
+    HELD_AT(model_search) *search = search_of(s, NULL);
     struct error e = ERROR_INIT;
     uint64_t count = 0;
     assert_int_equal(model_section_fill(search, s, &count, &e), -1);
     assert_string_equal(e.text, "more than 100000 models: a sweep takes a sample of them ([[model_space.sample]])");
     assert_int_equal(e.kind, ERROR_USAGE);
     assert_int_equal(s->sections[SECTION_MODEL].block_count, 1);
-    model_search_free(search);
-    sweep_free(s);
 }
