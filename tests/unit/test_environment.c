@@ -152,10 +152,8 @@ TEST(command__much_output__read_to_the_end_and_cut)
 TEST(command__no_answer__killed_with_its_children)
 {
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
-    struct error e = ERROR_INIT;
     int64_t before_ms = clock_monotonic_ms();
-    assert_int_equal(run_shell("trap '' TERM; sleep 1000", 100, 1000, &r, &e), -1);
-    assert_string_equal(e.text, "sh: no answer within 100 ms");
+    FAILS_WITH(run_shell("trap '' TERM; sleep 1000", 100, 1000, &r, &e), "sh: no answer within 100 ms");
     assert_true(clock_monotonic_ms() - before_ms < 60000);
     assert_null(r.output);
 }
@@ -177,14 +175,13 @@ static int run_watched(const char *script, int64_t looks, struct external_comman
 TEST(command__watched__asked_to_end_then_killed)
 {
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
-    struct error e = ERROR_INIT;
-    assert_int_equal(run_watched("exit 3", INT64_MAX, &r, &e), 0);
+    FAIL_IF(run_watched("exit 3", INT64_MAX, &r, &e));
     assert_int_equal(r.exit_code, 3);
     external_command_result_free(&r);
-    assert_int_equal(run_watched("sleep 1000 & wait", 1, &r, &e), 0);
+    FAIL_IF(run_watched("sleep 1000 & wait", 1, &r, &e));
     assert_int_equal(r.exit_code, -1);
     external_command_result_free(&r);
-    assert_int_equal(run_watched("trap '' TERM; sleep 1000; sleep 1000", 3, &r, &e), -1);
+    FAILS(run_watched("trap '' TERM; sleep 1000; sleep 1000", 3, &r, &e));
     assert_null(r.output);
 }
 
@@ -199,11 +196,10 @@ TEST(command__output_held_open_by_a_child__not_waited_for)
 TEST(command__not_there__said)
 {
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
-    struct error e = ERROR_INIT;
     char *const argv[] = {"no-such-program-here", NULL};
     const struct external_command command = {argv, usual, NULL, 1000, 100, NULL};
-    assert_int_equal(external_command_run(&command, &r, &e), -1);
-    assert_string_equal(e.text, "no-such-program-here: cannot be started (exec): No such file or directory");
+    FAILS_WITH(external_command_run(&command, &r, &e),
+               "no-such-program-here: cannot be started (exec): No such file or directory");
 }
 
 /* --- where it ran --- */

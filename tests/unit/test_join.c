@@ -358,8 +358,7 @@ TEST(formula__equality__solved_for_its_last_key)
     const struct scope s = evaluator_scope(b.space->evaluator, keys);
     for (size_t i = 0; i < LENGTH(cases); i++) {
         HELD(expression) x = EXPRESSION_INIT;
-        struct error e = ERROR_INIT;
-        assert_int_equal(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e), 0);
+        FAIL_IF(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e));
         HELD_AT(formula) *f = formula_compile(&b.space->names, x.sql);
         bool any = false;
         int64_t value = 0;

@@ -299,14 +299,13 @@ TEST(plan__specs_stand_in_several_blocks__jobs_counted_without_looking)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         HELD(built) b = build_text(cases[i].text);
         HELD(plan) p;
-        struct error e = ERROR_INIT;
         int looks = 0;
         const struct retry_policy policy = {NULL, 0, 0, 0};
         const struct plan_request request = {.space = b.space,
                                              .policy = &policy,
                                              .looked_at = count_looks,
                                              .context = &looks};
-        assert_int_equal(plan_make(&request, &p, &e), 0);
+        FAIL_IF(plan_make(&request, &p, &e));
         assert_int_equal(p.match.matched, cases[i].matched);
         assert_int_equal(p.jobs, cases[i].jobs);
         assert_int_equal(p.duplicates, cases[i].matched - cases[i].jobs);

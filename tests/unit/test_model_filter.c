@@ -107,9 +107,7 @@ TEST(filter__of_the_caller_fails__error_returned)
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct model_filter filter = {.name = "where", .accepts = fails};
     const struct model_candidate *c = NULL;
-    struct error e = ERROR_INIT;
-    assert_int_equal(model_filters_next(&filter, 1, cursor, &c, &e), -1);
-    assert_string_equal(e.text, "no such function: nope");
+    FAILS_WITH(model_filters_next(&filter, 1, cursor, &c, &e), "no such function: nope");
     assert_null(c);
     assert_int_equal(filter.removed, 0);
 }
@@ -134,16 +132,14 @@ TEST(filter__nonsense__refused_with_reason)
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     struct model_filter f;
-    struct error e = ERROR_INIT;
-    assert_int_equal(model_filter_similar_parameters(&space, 0, 0.1, &f, &e), -1);
-    assert_int_equal(model_filter_similar_parameters(&space, 1, 1.0, &f, &e), -1);
-    assert_int_equal(model_filter_similar_parameters(&space, 1, -0.1, &f, &e), -1);
-    assert_int_equal(model_filter_similar_parameters(&space, 1, 0.0 / 0.0, &f, &e), -1);
-    assert_non_null(strstr(e.text, "tolerance"));
-    assert_int_equal(model_filter_fixed_layers(&space, KEY_EMB_DIM, 1, &f, &e), -1);
-    assert_int_equal(model_filter_fixed_layers(&space, MODEL_NO_KEY, 1, &f, &e), -1);
-    assert_int_equal(model_filter_uniform_mixer(&space, KEY_TOKENS, "CONVOLUTION", &f, &e), -1);
-    assert_string_equal(e.text, "uniform mixer: the model space has no CONVOLUTION");
+    FAILS(model_filter_similar_parameters(&space, 0, 0.1, &f, &e));
+    FAILS(model_filter_similar_parameters(&space, 1, 1.0, &f, &e));
+    FAILS(model_filter_similar_parameters(&space, 1, -0.1, &f, &e));
+    FAILS_WITH_PART(model_filter_similar_parameters(&space, 1, 0.0 / 0.0, &f, &e), "tolerance");
+    FAILS(model_filter_fixed_layers(&space, KEY_EMB_DIM, 1, &f, &e));
+    FAILS(model_filter_fixed_layers(&space, MODEL_NO_KEY, 1, &f, &e));
+    FAILS_WITH(model_filter_uniform_mixer(&space, KEY_TOKENS, "CONVOLUTION", &f, &e),
+               "uniform mixer: the model space has no CONVOLUTION");
     space.dhen = NULL;
-    assert_int_equal(model_filter_similar_parameters(&space, 1, 0.1, &f, &e), -1);
+    FAILS(model_filter_similar_parameters(&space, 1, 0.1, &f, &e));
 }

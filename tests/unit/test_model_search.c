@@ -268,9 +268,7 @@ TEST(each__taker_fails__its_error)
     static const char *const texts[] = {NUMBERS, NUMBERS "[[model_space.sample]]\ntake = 4\n"};
     for (size_t i = 0; i < 2; i++) {
         struct gathered g = {.fail_at = 3};
-        struct error e = ERROR_INIT;
-        assert_int_equal(hand_out(texts[i], NULL, &g, &e), -1);
-        assert_string_equal(e.text, "enough");
+        FAILS_WITH(hand_out(texts[i], NULL, &g, &e), "enough");
         buffer_free(&g.text);
     }
 }

@@ -105,11 +105,9 @@ TEST(plan_complete__layouts_that_do_not_add_up__refused)
                                           "Et*0|tt|t|tL",
                                           "*4"};
     for (size_t i = 0; i < LENGTH(layouts); i++) {
-        struct error e = ERROR_INIT;
         const struct architecture a = playbook(4, 2048, 8192, false);
         struct training_plan plan = {.pipeline = 4, .sequence = 64, .layout = layouts[i]};
-        assert_int_equal(plan_complete(&plan, &a, &e), -1);
-        assert_non_null(strstr(e.text, "pipeline_layout"));
+        FAILS_WITH_PART(plan_complete(&plan, &a, &e), "pipeline_layout");
     }
 }
 
@@ -379,13 +377,12 @@ TEST(cluster_complete__slot__of_the_generation)
 
 TEST(cluster_complete__not_a_number__refused)
 {
-    struct error e = ERROR_INIT;
     struct cluster c = {.device = device_find(NULL, "H100"), .inter_bytes_per_s = NAN};
-    assert_int_equal(cluster_complete(&c, &e), -1);
+    FAILS(cluster_complete(&c, &e));
     c.inter_bytes_per_s = INFINITY;
-    assert_int_equal(cluster_complete(&c, &e), -1);
+    FAILS(cluster_complete(&c, &e));
     c.inter_bytes_per_s = -1;
-    assert_int_equal(cluster_complete(&c, &e), -1);
+    FAILS(cluster_complete(&c, &e));
     c = (struct cluster){0};
-    assert_int_equal(cluster_complete(&c, &e), -1);
+    FAILS(cluster_complete(&c, &e));
 }

@@ -185,10 +185,8 @@ TEST(memory_predict__all_gathered_tokens__there_at_once)
 static void refused(struct training_plan plan, const char *expected)
 {
     struct architecture a = mixture(0);
-    struct error e = ERROR_INIT;
-    assert_int_equal(architecture_complete(&a, &e), 0);
-    assert_int_equal(plan_complete(&plan, &a, &e), -1);
-    assert_string_equal(e.text, expected);
+    FAIL_IF(architecture_complete(&a, &e));
+    FAILS_WITH(plan_complete(&plan, &a, &e), expected);
 }
 
 TEST(plan_complete__savings_that_save_nothing__refused)

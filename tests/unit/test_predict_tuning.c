@@ -176,13 +176,12 @@ TEST(memory_predict__scores_of_a_llama__softmax_in_fp32)
         for (int adapters = 0; adapters < 2; adapters++) {
             struct training_plan plan = adapters ? lora : (struct training_plan){.sequence = 32, .micro_batch = 2};
             struct memory_prediction eager, flash;
-            struct error e = ERROR_INIT;
             plan.recompute = full ? RECOMPUTE_FULL : RECOMPUTE_NONE;
             plan.flash_attention = false;
             completed(&a, &plan);
-            assert_int_equal(memory_predict(&a, &plan, &cluster, &c, &eager, &e), 0);
+            FAIL_IF(memory_predict(&a, &plan, &cluster, &c, &eager, &e));
             plan.flash_attention = true;
-            assert_int_equal(memory_predict(&a, &plan, &cluster, &c, &flash, &e), 0);
+            FAIL_IF(memory_predict(&a, &plan, &cluster, &c, &flash, &e));
             const double *with = eager.most.terms, *without = flash.most.terms;
             assert_close(with[MEMORY_ACTIVATIONS] - without[MEMORY_ACTIVATIONS],
                          full ? 0 : c.fragmentation * LAYERS * 6 * scores, 1e-9);
@@ -227,10 +226,8 @@ TEST(memory_predict__frozen_layers__no_states_and_nothing_kept)
     assert_close(all.most.terms[MEMORY_UNSHARDED] - last.most.terms[MEMORY_UNSHARDED], frozen * 16, 1e-12);
     plan.frozen_layers = 5;
     struct architecture a = llama();
-    struct error e = ERROR_INIT;
-    assert_int_equal(architecture_complete(&a, &e), 0);
-    assert_int_equal(plan_complete(&plan, &a, &e), -1);
-    assert_string_equal(e.text, "frozen_layers = 5 is more than layers = 4");
+    FAIL_IF(architecture_complete(&a, &e));
+    FAILS_WITH(plan_complete(&plan, &a, &e), "frozen_layers = 5 is more than layers = 4");
 }
 
 /* GPT-BigCode's LayerNorms give fp32 under autocast, and bitsandbytes' 4-bit products answer in it: checkpoints are

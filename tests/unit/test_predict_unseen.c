@@ -107,14 +107,13 @@ static void predict_table(const struct bounds *b)
 {
     struct figures f = {.excluded = 0};
     HELD_AT(predictor) *p = NULL;
-    struct error e = ERROR_INIT;
     HELD(shared_table) t;
     char folder[4096];
     snprintf(folder, sizeof folder, "%s/tests/data/unseen", getenv("srcdir") ? getenv("srcdir") : "..");
     setenv("MESHSWEEP_SHARED_DATA", folder, 1);
     assert_true(shared_table_load(b->table, &t));
     assert_int_equal(t.row_count, b->rows);
-    assert_int_equal(predictor_create(&(struct predictor_options){.counter = b->counter}, &p, &e), 0);
+    FAIL_IF(predictor_create(&(struct predictor_options){.counter = b->counter}, &p, &e));
     for (size_t row = 0; row < t.row_count; row++)
         predict_row(p, &t, row, b->said, &f);
     tell(b->table, "memory", &f.memory);

@@ -150,8 +150,7 @@ TEST(inputs__another_value_in_some_plan__another_prediction)
         for (size_t k = 0; !changed && k < LENGTH(plans); k++) {
             const struct predictor_options options = {.framework = plans[k].framework, .device = "H100"};
             HELD_AT(predictor) *predictor = NULL;
-            struct error e = ERROR_INIT;
-            assert_int_equal(predictor_create(&options, &predictor, &e), 0);
+            FAIL_IF(predictor_create(&options, &predictor, &e));
             changed = changes(predictor, &plans[k], i);
         }
         if (!changed)

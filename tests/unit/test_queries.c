@@ -16,9 +16,8 @@ static int count(void *context, int action, const char *a, const char *b, const 
 
 static int enter(void **state)
 {
-    struct error e = ERROR_INIT;
     struct db *db = NULL;
-    assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, &e), 0);
+    FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e));
     must(db, "CREATE TABLE number (n); INSERT INTO number VALUES (1), (2), (3)");
     sqlite3_set_authorizer(db->handle, count, NULL);
     compiled = 0;

@@ -123,10 +123,8 @@ TEST(csv_read__too_many_cells__refused)
     OWNED char *text = xmalloc(length + 1);
     memset(text, ',', length);
     text[length] = '\0';
-    struct error e = ERROR_INIT;
     OWNED_BUFFER out = BUFFER_INIT;
-    assert_int_equal(read_shown(text, length, length, &out, &e), -1);
-    assert_string_equal(e.text, "line 1: too many cells");
+    FAILS_WITH(read_shown(text, length, length, &out, &e), "line 1: too many cells");
 }
 
 static long endless_quoted(void *context, void *bytes, size_t room, struct error *e)
@@ -142,10 +140,9 @@ static long endless_quoted(void *context, void *bytes, size_t room, struct error
 
 TEST(csv_read__cell_without_end__refused_at_the_limit)
 {
-    struct error e = ERROR_INIT;
     bool begun = false;
-    assert_int_equal(csv_read_rows(&(struct csv_input){endless_quoted, &begun}, show_record, NULL, &e), -1);
-    assert_string_equal(e.text, "line 1: a cell is larger than 64 MiB; is a closing quote missing?");
+    FAILS_WITH(csv_read_rows(&(struct csv_input){endless_quoted, &begun}, show_record, NULL, &e),
+               "line 1: a cell is larger than 64 MiB; is a closing quote missing?");
 }
 
 struct long_input {
@@ -176,10 +173,9 @@ static int count_record(void *context, const struct csv_record *record, struct e
 TEST(csv_read__inputs_longer_than_a_cell_may_be__read)
 {
     for (int empty_lines = 0; empty_lines < 2; empty_lines++) {
-        struct error e = ERROR_INIT;
         size_t records = 0;
         struct long_input f = {(CSV_CELL_BYTES_MAX >> 18) + 10, empty_lines};
-        assert_int_equal(csv_read_rows(&(struct csv_input){read_long, &f}, count_record, &records, &e), 0);
+        FAIL_IF(csv_read_rows(&(struct csv_input){read_long, &f}, count_record, &records, &e));
         assert_int_equal(records, empty_lines ? 0 : (CSV_CELL_BYTES_MAX >> 18) + 10);
     }
 }
@@ -193,17 +189,14 @@ static int refuse_second(void *context, const struct csv_record *record, struct 
 
 TEST(csv_read__callback_and_input_errors__passed_through)
 {
-    struct error e = ERROR_INIT;
     size_t seen = 0;
     struct fixture_input f = {"a\nb\nc\nd\n", 8, 100, 0, NEVER};
-    assert_int_equal(csv_read_rows(&(struct csv_input){fixture_read, &f}, refuse_second, &seen, &e), -1);
-    assert_string_equal(e.text, "no such column");
+    FAILS_WITH(csv_read_rows(&(struct csv_input){fixture_read, &f}, refuse_second, &seen, &e), "no such column");
     assert_int_equal(seen, 2);
 
     OWNED_BUFFER out = BUFFER_INIT;
     f = (struct fixture_input){"a\nb\nc\nd\n", 8, 2, 0, 4};
-    assert_int_equal(csv_read_rows(&(struct csv_input){fixture_read, &f}, show_record, &out, &e), -1);
-    assert_string_equal(e.text, "input gone");
+    FAILS_WITH(csv_read_rows(&(struct csv_input){fixture_read, &f}, show_record, &out, &e), "input gone");
 }
 
 TEST(csv_formula__guards__undone_exactly_once)

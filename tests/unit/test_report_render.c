@@ -239,13 +239,12 @@ TEST(table__column_of_null_and_text__titles_left)
 TEST(every_format__row_error__passed_through)
 {
     for (const struct report_format *format = report_formats; format->name; format++) {
-        struct error e = ERROR_INIT;
         struct fixture_rows f = {ordinary, 3, 3, 2, 0, 0};
         struct fixture_sink s = {BUFFER_INIT, NEVER, 0};
         struct row_source rows = {3, names, units, fixture_next, &f};
         struct render_options options = RENDER_OPTIONS_INIT;
-        assert_int_equal(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e), -1);
-        assert_string_equal(e.text, "row 2 cannot be read");
+        FAILS_WITH(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e),
+                   "row 2 cannot be read");
         assert_int_equal(f.calls, 3);
         buffer_free(&s.text);
     }
@@ -264,13 +263,12 @@ static int endless_next(void *context, struct cell *cells, struct error *e)
 TEST(every_format__full_disk__passed_through_and_stopped)
 {
     for (const struct report_format *format = report_formats; format->name; format++) {
-        struct error e = ERROR_INIT;
         size_t calls = 0;
         struct fixture_sink s = {BUFFER_INIT, 1, 0};
         struct row_source rows = {3, names, units, endless_next, &calls};
         struct render_options options = RENDER_OPTIONS_INIT;
-        assert_int_equal(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e), -1);
-        assert_string_equal(e.text, "out.csv: No space left on device");
+        FAILS_WITH(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e),
+                   "out.csv: No space left on device");
         assert_int_equal(s.calls, 2);
         /* A workbook is whole before its first byte. */
         assert_true(calls < 100000 || format->render == render_xlsx);

@@ -434,14 +434,12 @@ FIXTURE_TEST(stage_by_stage__key_that_is_free_nowhere__said, 4, true)
     struct search_options o = search_options_none();
     o.strategy = SEARCH_STAGE_BY_STAGE;
     struct search *s = NULL;
-    struct error e = ERROR_INIT;
-    assert_int_equal(search_create(&f->space, &o, &s, &e), -1);
-    assert_non_null(strstr(e.text, "has no [[search.stage]]"));
+    FAILS_WITH_PART(search_create(&f->space, &o, &s, &e), "has no [[search.stage]]");
     o.stages = stages;
     o.stage_count = 1;
-    assert_int_equal(search_create(&f->space, &o, &s, &e), -1);
-    assert_string_equal(e.text, "[[search.stage]]: `bucket` differs between jobs but is not free in any stage; add it "
-                                "to `free` of a stage");
+    FAILS_WITH(search_create(&f->space, &o, &s, &e),
+               "[[search.stage]]: `bucket` differs between jobs but is not free in any stage; add it "
+               "to `free` of a stage");
 }
 
 FIXTURE_TEST(strategies__no_micro_batch__said_by_those_that_bisect, 4, true)
@@ -451,9 +449,7 @@ FIXTURE_TEST(strategies__no_micro_batch__said_by_those_that_bisect, 4, true)
     struct search_options o = search_options_none();
     o.strategy = "binary";
     struct search *s = NULL;
-    struct error e = ERROR_INIT;
-    assert_int_equal(search_create(&f->space, &o, &s, &e), -1);
-    assert_non_null(strstr(e.text, "strategy binary bisects the micro-batch"));
+    FAILS_WITH_PART(search_create(&f->space, &o, &s, &e), "strategy binary bisects the micro-batch");
 }
 
 FIXTURE_TEST(families_draw__each_stage__all_of_its_own, 4, true)

@@ -245,9 +245,7 @@ FIXTURE_TEST(create__unknown_strategy__hint, 4, true)
     struct search_options o = search_options_none();
     o.strategy = "randon";
     struct search *s = NULL;
-    struct error e = ERROR_INIT;
-    assert_int_equal(search_create(&f->space, &o, &s, &e), -1);
-    assert_string_equal(e.text, "unknown search strategy \"randon\"; did you mean \"random\"?");
+    FAILS_WITH(search_create(&f->space, &o, &s, &e), "unknown search strategy \"randon\"; did you mean \"random\"?");
 }
 
 TEST(create__zero_stages__only_those)

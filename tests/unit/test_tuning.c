@@ -129,9 +129,7 @@ TEST(autotuning__wrong__all_at_once)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         __attribute__((cleanup(json_text_free))) struct json root = {0};
         HELD(autotuning) a = {0};
-        struct error e = ERROR_INIT;
-        assert_int_equal(read_section(cases[i].text, &root, &a, &e), -1);
-        assert_string_equal(e.text, cases[i].message);
+        FAILS_WITH(read_section(cases[i].text, &root, &a, &e), cases[i].message);
     }
 }
 
@@ -152,16 +150,14 @@ TEST(find_config__each_spelling__its_word)
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         size_t at = 0;
-        struct error e = ERROR_INIT;
-        assert_int_equal(ds_arguments_find_config((char *const *)cases[i].words, &at, &e), 0);
+        FAIL_IF(ds_arguments_find_config((char *const *)cases[i].words, &at, &e));
         assert_int_equal(at, cases[i].at);
         OWNED char *path = ds_arguments_config_path(cases[i].words[at]);
         assert_string_equal(path, cases[i].path);
     }
     const char *none[] = {"t.py", "--deepspeed", "--lr", NULL};
     size_t at;
-    struct error e = ERROR_INIT;
-    assert_int_equal(ds_arguments_find_config((char *const *)none, &at, &e), -1);
+    FAILS(ds_arguments_find_config((char *const *)none, &at, &e));
 }
 
 /* --- the sweep file --- */

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -38,6 +39,21 @@
         struct error e = ERROR_INIT;                                                                                   \
         if (condition)                                                                                                 \
             fail_msg("%s", e.text);                                                                                    \
+    } while (0)
+
+/* The call returns -1; the error, which it knows as `&e`, has this text or that part. */
+#define FAILS(call) FAILS_WITH_PART(call, "")
+#define FAILS_WITH(call, said)                                                                                         \
+    do {                                                                                                               \
+        struct error e = ERROR_INIT;                                                                                   \
+        assert_int_equal(call, -1);                                                                                    \
+        assert_string_equal(e.text, said);                                                                             \
+    } while (0)
+#define FAILS_WITH_PART(call, part)                                                                                    \
+    do {                                                                                                               \
+        struct error e = ERROR_INIT;                                                                                   \
+        assert_int_equal(call, -1);                                                                                    \
+        assert_non_null(strstr(e.text, part));                                                                         \
     } while (0)
 
 /* `HELD(plan) p` is a struct plan that plan_free() releases at the end of its block; `HELD_AT(sweep) *s` a pointer to
