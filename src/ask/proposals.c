@@ -200,7 +200,7 @@ static char *missing_value(const struct proposal_place *place, const struct aske
     for (const cJSON *item = p->keys ? p->keys->child : NULL; item; item = item->next) {
         OWNED_JSON *alone = cJSON_CreateObject();
         cJSON_AddItemToObject(alone, item->string, cJSON_Duplicate(item, true));
-        char *condition = condition_of(alone), *text = cJSON_PrintUnformatted(item);
+        OWNED char *condition = condition_of(alone), *text = cJSON_PrintUnformatted(item);
         const struct source_text source = {condition, UNKNOWN_IS_ERROR, NULL, "key", item->string, NULL};
         struct expression x = EXPRESSION_INIT;
         struct error ignored = ERROR_INIT;
@@ -210,7 +210,6 @@ static char *missing_value(const struct proposal_place *place, const struct aske
         char *said = none ? xasprintf("no combination has %s = %s", item->string, text) : NULL;
         free(counts.rules);
         expression_free(&x);
-        free_all(condition, text);
         if (said)
             return said;
     }

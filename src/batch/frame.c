@@ -39,10 +39,10 @@ void frame_add_files(const char *directory, const char *there, struct buffer *b)
     char *paths[] = {(char *)directory, NULL};
     FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     for (FTSENT *f; tree && (f = fts_read(tree));) {
-        char *path = xasprintf("%s%s", there, f->fts_path + strlen(directory));
+        OWNED char *path = xasprintf("%s%s", there, f->fts_path + strlen(directory));
         const bool is_own =
             f->fts_level == 1 && (strcmp(f->fts_name, "output.log") == 0 || strcmp(f->fts_name, "metrics.jsonl") == 0);
-        char *text = f->fts_info == FTS_F && !is_own ? job_file_text(f->fts_path, FILE_BYTES_MOST) : NULL;
+        OWNED char *text = f->fts_info == FTS_F && !is_own ? job_file_text(f->fts_path, FILE_BYTES_MOST) : NULL;
         buffer_add_text(b, f->fts_info == FTS_D ? "mkdir -p -- " : text ? "printf %s " : "");
         if (text) {
             shell_add_word(b, text);
@@ -52,7 +52,6 @@ void frame_add_files(const char *directory, const char *there, struct buffer *b)
             shell_add_word(b, path);
             buffer_add_text(b, " || return 1\n");
         }
-        free_all(path, text);
     }
     if (tree)
         fts_close(tree);

@@ -448,7 +448,7 @@ static int find_text(const char *name, const char *of, char **file, char **text,
 int batch_system_load(const char *name, const char *of, struct batch_system **out, struct error *e)
 {
     struct batch_system *s = xcalloc(1, sizeof *s);
-    char *file = NULL, *text = NULL;
+    OWNED char *file = NULL, *text = NULL;
     const char *last = path_name(name), *dot = strrchr(last, '.');
     s->name = xstrndup(last, dot ? (size_t)(dot - last) : strlen(last));
     int rc = find_text(name, of, &file, &text, e);
@@ -456,7 +456,6 @@ int batch_system_load(const char *name, const char *of, struct batch_system **ou
         rc = db_open(NULL, DB_TEMPORARY, &s->db, e);
     if (rc == 0 && text)
         rc = read_text(file, text, s, e);
-    free_all(file, text);
     if (rc < 0)
         batch_system_free(s);
     else

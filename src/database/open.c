@@ -64,7 +64,7 @@ static int check_place(struct db *db, struct error *e)
     if (db->is_displaced || is_in_place(db))
         return 0;
     db->is_displaced = true;
-    char *last, *name = free_name(db->path, &last);
+    OWNED char *last = NULL, *name = free_name(db->path, &last);
     if (save(db, name, &why) == 0)
         error_set(e, ERROR_FAILED,
                   "database %s: it was deleted, moved or replaced while in use; its contents are saved in %s; move "
@@ -74,7 +74,6 @@ static int check_place(struct db *db, struct error *e)
         error_set(e, ERROR_FAILED,
                   "database %s: it was deleted, moved or replaced while in use, and its contents cannot be saved: %s",
                   db->path, why.text);
-    free_all(name, last);
     return -1;
 }
 
@@ -286,10 +285,9 @@ static void add_notice(char **notice, char *text)
  * was. The caller's. */
 static char *directory_left_behind(struct db *db)
 {
-    char *known = db->path ? recorded(db) : NULL, *own = store_directory(db->path ? db->path : "");
+    OWNED char *known = db->path ? recorded(db) : NULL, *own = store_directory(db->path ? db->path : "");
     char *directory = known ? store_directory(known) : NULL;
     const bool is_left = directory && !store_exists(known) && store_exists(directory) && !store_exists(own);
-    free_all(known, own);
     if (is_left)
         return directory;
     free(directory);

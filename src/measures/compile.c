@@ -121,7 +121,7 @@ static int add_quantity(const char **p, const char *text, unit_of unit, void *co
                         struct error *e)
 {
     const char *number_end = skip_number(*p), *end = number_end;
-    char *word = unit_behind(number_end, &end), *number = xstrndup(*p, (size_t)(number_end - *p));
+    OWNED char *word = unit_behind(number_end, &end), *number = xstrndup(*p, (size_t)(number_end - *p));
     double value = strtod(number, NULL);
     int rc = 0;
     if (!word)
@@ -133,7 +133,6 @@ static int add_quantity(const char **p, const char *text, unit_of unit, void *co
                        "%s %s: no metric of this condition has a unit that %s can be converted to; set unit in the "
                        "metric's table",
                        number, word, word);
-    free_all(word, number);
     *p = end;
     return rc;
 }

@@ -34,8 +34,7 @@ double median(const double *values, size_t count)
     for (size_t i = 0; i < count; i++)
         sorted[i] = values[i];
     sort_doubles(sorted, count);
-    double middle = count ? quantile(sorted, count, 0.5) : 0;
-    return middle;
+    return count ? quantile(sorted, count, 0.5) : 0;
 }
 
 #define FREEDOM_MOST 1e6
