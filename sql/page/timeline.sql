@@ -2,8 +2,8 @@
 WITH
 attempts AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY a.started, a.id) AS number, a.job_id AS job, a.started, a.ended,
-        coalesce(a.failure, '') AS failure, coalesce(r.host, '?') || ' slot ' || coalesce(a.slot, '?') AS slot,
-        count(*) OVER () AS in_all
+        coalesce(a.duration_ms, a.ended - a.started) AS took, coalesce(a.failure, '') AS failure,
+        coalesce(r.host, '?') || ' slot ' || coalesce(a.slot, '?') AS slot, count(*) OVER () AS in_all
     FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN runner AS r ON r.id = a.runner_id
     WHERE j.sweep_id = (SELECT id FROM current_sweep) AND a.started IS NOT NULL AND a.ended >= a.started
         AND a.kind = 'trial' ORDER BY a.started, a.id LIMIT 2500),
@@ -42,7 +42,7 @@ legend (html) AS (
 listed (cells) AS (
     SELECT json_array(job, iif(lane IS NULL, '', say('%80p', slot)),
         strftime('%Y-%m-%dT%H:%M:%S', started / 1000, 'unixepoch') || printf('.%03dZ', started % 1000),
-        say('%t', ended - started), iif(failure = '', 'ok', failure))
+        say('%t', took), iif(failure = '', 'ok', failure))
     FROM (SELECT * FROM bars WHERE number <= 250 ORDER BY number))
 
 SELECT iif(count(*) = 0,

@@ -38,6 +38,14 @@ report__run_in_progress__all_of_it()
     expect "[ \"\$(grep -c '^<tr id=j' report.html)\" = 8 ]"
 }
 
+# Their starts and ends are of a clock that can be set; how long they took is not.
+report__clock_set_during_attempts__took_what_they_took()
+{
+    report_of "UPDATE attempt SET ended = started + 3600000, duration_ms = 2000"
+    expect_file_contains report.html 'Z<td>2.0s<td>ok'
+    expect '! grep -q "Z<td>1h" report.html'
+}
+
 report__standard_output__the_same_page()
 {
     fixture_database
