@@ -34,7 +34,7 @@ far AS MATERIALIZED (
 said (text) AS (
     SELECT CASE WHEN coalesce(count, 0) < 4
         THEN 'too few repeats to tell: it takes three runs of two jobs at least ([job] repeat = 3)'
-        ELSE printf('%s: %d of %d repeated runs lie more than 5 times the usual %.2g %% from the median of their repeats',
+        ELSE say('%s: %d of %d repeated runs lie more than 5 times the usual %.2g %% from the median of their repeats',
             (SELECT name FROM asked), (SELECT count(*) FROM far), (SELECT count(*) FROM placed WHERE runs > 2), 100 * spread)
         END FROM (SELECT 1) LEFT JOIN usual),
 shown (job, attempt, value, median, runs, off, host, device_note) AS (

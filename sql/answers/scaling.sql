@@ -90,8 +90,8 @@ said (text) AS (
     SELECT printf('%s by %s: %s scaling (%s), against size %g; 95 %% intervals', name, ?1, iif(strong, 'strong', 'weak'),
         iif(strong, 'the global batch is the same', 'each size has its own global batch'), size) FROM asked, way, smallest),
 shown (size, jobs, pairs, speedup, "95 %", efficiency, "95 % of it") AS (
-    SELECT printf('%g', size), jobs, pairs, iif(pairs, printf('%.3g', speedup), 'none'),
-        iif(low IS NULL, NULL, printf('%.3g to %.3g', low, high)), iif(pairs, printf('%.1f %%', 100 * speedup / ideal), NULL),
+    SELECT printf('%g', size), jobs, pairs, iif(pairs, say('%.3g', speedup), 'none'),
+        iif(low IS NULL, NULL, say('%.3g to %.3g', low, high)), iif(pairs, printf('%.1f %%', 100 * speedup / ideal), NULL),
         iif(low IS NULL, NULL, printf('%.1f to %.1f %%', 100 * low / ideal, 100 * high / ideal)) FROM scaled)
 
 SELECT json_object('schema_version', 1, 'metric', name, 'unit', (SELECT nullif(unit, '') FROM metric_definition AS d WHERE

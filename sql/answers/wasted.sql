@@ -15,7 +15,7 @@ class (became, wasted, attempts, hours, share) AS MATERIALIZED (
     GROUP BY became ORDER BY wasted, sum(hours) DESC, became),
 said (text) AS (
     SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM spent) THEN 'no attempt of this sweep has ended'
-        ELSE printf('%.4g device-hours, %.3g %% of them wasted', hours, 100 * wasted / max(hours, 1e-99)) END FROM whole),
+        ELSE say('%.4g device-hours, %.3g %% of them wasted', hours, 100 * wasted / max(hours, 1e-99)) END FROM whole),
 shown (spent_on, attempts, device_hours, share) AS (
     SELECT became, attempts, hours, printf('%.1f %%', 100 * coalesce(share, 0)) FROM class)
 

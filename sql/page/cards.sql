@@ -21,7 +21,7 @@ cards (class, label, value) AS (
     UNION ALL SELECT 'pending', 'waiting at the batch system', jobs FROM waiting WHERE jobs
     UNION ALL SELECT '', iif(attempts = 1, 'attempt', 'attempts'), attempts FROM tried
     UNION ALL SELECT '', 'from first to last', say('%t', wall_ms) FROM tried WHERE wall_ms >= 0
-    UNION ALL SELECT '', 'device-hours', iif(device_hours < 0.001, '< 0.001', printf('%.3g', device_hours)) FROM tried
+    UNION ALL SELECT '', 'device-hours', iif(device_hours < 0.001, '< 0.001', say('%.3g', device_hours)) FROM tried
         WHERE device_hours IS NOT NULL)
 
 SELECT json_array(json_object('cards', json_group_array(json_array(class, label, CAST(value AS TEXT))))) FROM cards;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "report/text.h"
 #include "results/json.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -17,8 +18,11 @@ void match_add_prediction(const struct match *m, struct buffer *out)
         buffer_printf(out, "  predicted %s%s%s%s%s", format_size_bytes((int64_t)m->predicted_memory, size, sizeof size),
                       *of ? " " : "", of, words[m->risk] ? words[m->risk] : "",
                       m->is_audit ? " run to audit pruning" : "");
-    if (!isnan(m->predicted_time))
-        buffer_printf(out, "%s %.3g s a step", isnan(m->predicted_memory) ? "  predicted" : ",", m->predicted_time);
+    if (!isnan(m->predicted_time)) {
+        buffer_add_text(out, isnan(m->predicted_memory) ? "  predicted " : ", ");
+        text_add_figure(out, 3, m->predicted_time);
+        buffer_add_text(out, " s a step");
+    }
 }
 
 /* --- as JSON --- */

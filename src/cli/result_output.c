@@ -127,7 +127,7 @@ int result_answer(struct db *db, const char *name, struct sql_values values, boo
 {
     cJSON *document = NULL;
     /* One transaction: a runner may be at work. */
-    if (db_read_begin(db, e) < 0)
+    if (saying_add_functions(db, e) < 0 || db_read_begin(db, e) < 0)
         return -1;
     int rc = read_answer(db, name, values, &document, e);
     if (rc == 0)

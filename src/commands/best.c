@@ -244,7 +244,9 @@ static void add_without(const struct best *b, const struct best *without, struct
     }
     buffer_printf(out, "\nwithout it: job %lld, ", (long long)without->jobs[0].job_id);
     add_value(b, without->jobs[0].value, out);
-    buffer_printf(out, "; it loses %.3g %%\n", 100 * share);
+    buffer_add_text(out, "; it loses ");
+    text_add_figure(out, 3, 100 * share);
+    buffer_add_text(out, " %\n");
 }
 
 static int print_text(const struct best *b, const struct best *without, struct error *e)

@@ -160,11 +160,14 @@ static void add_predicted_cost(const struct space *space, const struct plan *pla
         buffer_add_text(out, "predicted: ");
         text_add_amount(out, plan->device_hours);
         buffer_printf(out, " device-hours for %" PRId64 " of %" PRId64 " jobs\n", plan->predicted_length, due);
-    } else if (plan->predicted_time > 0)
+    } else if (plan->predicted_time > 0) {
+        buffer_add_text(out, "predicted: ");
+        text_add_figure(out, 3, plan->step_device_seconds);
         buffer_printf(out,
-                      "predicted: %.3g device-seconds for one step of each of %" PRId64 " of %" PRId64
+                      " device-seconds for one step of each of %" PRId64 " of %" PRId64
                       " jobs; a key `steps` would give the whole time\n",
-                      plan->step_device_seconds, plan->predicted_time, due);
+                      plan->predicted_time, due);
+    }
     if (plan->risks[OOM_RISK] + plan->risks[OOM_CERTAIN] > 0)
         buffer_printf(out,
                       "predicted: %" PRId64 " jobs may not fit, %" PRId64 " do not fit; %" PRId64

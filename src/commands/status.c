@@ -354,8 +354,11 @@ static void add_spent(const struct status_view *v, struct buffer *b)
     const double rate = v->runner_alive ? json_real_of(v->document, "jobs_per_second") : (double)NAN;
     const double hours = json_real_of(v->document, "device_hours");
     const double left = json_real_of(v->document, "device_hours_left");
-    if (isfinite(rate))
-        buffer_printf(b, "\nrate: %.3g jobs/%s", rate >= 1 ? rate : rate * 60, rate >= 1 ? "s" : "min");
+    if (isfinite(rate)) {
+        buffer_add_text(b, "\nrate: ");
+        text_add_figure(b, 3, rate >= 1 ? rate : rate * 60);
+        buffer_printf(b, " jobs/%s", rate >= 1 ? "s" : "min");
+    }
     if (isfinite(hours)) {
         buffer_add_text(b, isfinite(rate) ? ", " : "\n");
         text_add_amount(b, hours);

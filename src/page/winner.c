@@ -8,6 +8,7 @@
 #include "page/sections.h"
 #include "report/hint.h"
 #include "report/job_command.h"
+#include "report/text.h"
 #include "results/best.h"
 #include "results/conditions.h"
 #include "results/contenders.h"
@@ -23,15 +24,23 @@ static void add_ahead(struct buffer *out, const struct html_data *d, const struc
 {
     if (l->ahead < 0.0001)
         buffer_add_text(out, "<p>Less than 0.01 % from ");
-    else
-        buffer_printf(out, "<p>%.2g %% %s ", l->ahead * 100, d->maximise ? "ahead of" : "below");
+    else {
+        buffer_add_text(out, "<p>");
+        text_add_figure(out, 2, l->ahead * 100);
+        buffer_printf(out, " %% %s ", d->maximise ? "ahead of" : "below");
+    }
     html_link_job(out, "job ", l->second);
     if (isnan(l->low))
         buffer_add_text(out, "; one of the two was measured only once, so the uncertainty is not known");
-    else
-        buffer_printf(out, ", 95 %% interval %.2g to %.2g %%%s", l->low * 100, l->high * 100,
+    else {
+        buffer_add_text(out, ", 95 % interval ");
+        text_add_figure(out, 2, l->low * 100);
+        buffer_add_text(out, " to ");
+        text_add_figure(out, 2, l->high * 100);
+        buffer_printf(out, " %%%s",
                       l->ran_once ? " from the samples of single runs, which say nothing about how much runs differ"
                                   : "");
+    }
     buffer_add_text(out, ".</p>\n");
 }
 
@@ -45,13 +54,13 @@ static int add_cost(struct html_page *p, size_t row, const struct lead *l, size_
         buffer_printf(&jobs, ",%lld", (long long)l->alike[i]);
     buffer_add_char(&jobs, ']');
     int rc = db_next(p->db,
-                     "SELECT iif(sum(a.duration_ms), say('%t', sum(a.duration_ms)), NULL),"
-                     " sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM job AS j"
-                     " JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id IN (SELECT value FROM json_each(?1))",
+                     "SELECT say('%t and %.2g', sum(a.duration_ms), sum(1.0 * a.duration_ms * j.devices) / 3600000)"
+                     " FROM job AS j"
+                     " JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id IN (SELECT value FROM json_each(?1))"
+                     " HAVING sum(a.duration_ms) > 0",
                      VALUES(sql_text(buffer_text(&jobs))), &s, e);
-    if (rc > 0 && !stmt_is_null(s, 0))
-        buffer_printf(&p->out, " One more run of each, one after the other, takes %s and %.2g device-hours.",
-                      stmt_text(s, 0), stmt_double(s, 1));
+    if (rc > 0)
+        buffer_printf(&p->out, " One more run of each, one after the other, takes %s device-hours.", stmt_text(s, 0));
     return rc < 0 ? -1 : 0;
 }
 
@@ -279,8 +288,10 @@ static int read_leads(struct db *db, const struct best *b, struct groups *all, s
 static void add_share_cell(struct buffer *out, double share)
 {
     buffer_add_text(out, "<td class=n>");
-    if (isfinite(share))
-        buffer_printf(out, "%.3g %%", share * 100);
+    if (isfinite(share)) {
+        text_add_figure(out, 3, share * 100);
+        buffer_add_text(out, " %");
+    }
 }
 
 static void add_header(struct html_page *p, const struct best *b)

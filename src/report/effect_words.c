@@ -11,9 +11,11 @@ void key_effect_add_words(struct buffer *out, const struct comparison *c, const 
         buffer_printf(out, "too few pairs: %zu of %d", s->count, RATIOS_LEAST);
     else if (s->verdict == RATIO_SAME)
         buffer_printf(out, "not told apart (%zu)", s->count);
-    else
-        buffer_printf(out, "%s by %.3g %% (%zu)", (s->verdict == RATIO_HIGHER) == c->maximise ? "better" : "worse",
-                      fabs(s->median - 1) * 100, s->count);
+    else {
+        buffer_printf(out, "%s by ", (s->verdict == RATIO_HIGHER) == c->maximise ? "better" : "worse");
+        text_add_figure(out, 3, fabs(s->median - 1) * 100);
+        buffer_printf(out, " %% (%zu)", s->count);
+    }
 }
 
 void key_effect_add_line(struct buffer *out, const struct comparison *c)

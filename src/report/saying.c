@@ -40,6 +40,8 @@ static void say_value(const char *start, size_t flags, const struct sql_value *v
         text_add_printable(out, text, strlen(text), strtoul(start + 1, NULL, 10), false);
     else if (kind == 'r')
         text_add_rounded(out, number);
+    else if (kind == 'g' && start[1] == '.')
+        text_add_figure(out, (int)strtol(start + 2, NULL, 10), number);
     else if (kind == 's')
         buffer_printf(out, format, text);
     else if (kind == 'd')

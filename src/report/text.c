@@ -202,6 +202,14 @@ void text_add_rounded(struct buffer *out, double value)
         buffer_printf(out, "%.6g", value);
 }
 
+void text_add_figure(struct buffer *out, int digits, double value)
+{
+    if (fabs(value) >= pow(10, digits) - 0.5 && fabs(value) < 1e15)
+        buffer_printf(out, "%.0f", value);
+    else
+        buffer_printf(out, "%.*g", digits, value);
+}
+
 void text_add_amount(struct buffer *out, double value)
 {
     char digits[32];

@@ -351,7 +351,8 @@ static void decide_on(const struct search *s, const struct model_strategy *m, co
     if (isinf(best))
         explain(out, "; the most promising of a group without results");
     else
-        explain(out, "; expected gain over the best %.2g %%", 100 * c->gain);
+        explain(out, c->gain < 0.1 ? "; expected gain over the best %.2g %%" : "; expected gain over the best %.0f %%",
+                100 * c->gain);
 }
 
 static void explain_end(const struct search *s, const struct model_strategy *m, const struct estimate *all,

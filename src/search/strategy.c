@@ -272,7 +272,7 @@ static bool is_over(const struct search *s, struct decision *out)
     else if (patience > 0 && !has(s, OWN_PATIENCE) && (double)c->since_best >= patience)
         explain(out, "early_stopping: %zu trials without a better one", c->since_best);
     else if (budget > 0 && c->device_hours >= budget)
-        explain(out, "budget: %.3g of %.3g device-hours have been spent", c->device_hours, budget);
+        explain(out, "budget: %.6g of %.6g device-hours have been spent", c->device_hours, budget);
     else
         return false;
     return true;

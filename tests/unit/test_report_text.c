@@ -151,6 +151,7 @@ TEST(say__values_of_each_kind__as_printf_and_text_have_them)
     static const char *const said[][2] = {
         {"say('%.2f %.0f%% %+.1f', 0.125, 2.5, 1)", "0.12 2% +1.0"},
         {"say('%-5s|%5d|%g', 'a', 12, NULL)", "a    |   12|nan"},
+        {"say('%.2g %.3g %.3g %.2g', 250, 1234567.8, 999.7, 0.012)", "250 1234568 1000 0.012"},
         {"say('%B, %t, %r', 1572864, 90000, 1234567.5)", "1.5 MiB, 1m30s, 1234568"},
         {"say('%l; %3p', 'a' || char(10) || 'b', 'abcd')", "a b; ab\xe2\x80\xa6"},
         {"told(', mean ', 0.5) || told(', ', NULL) || told(' ', 'a' || char(9))", ", mean 0.5 a\\t"},
