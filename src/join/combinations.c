@@ -36,7 +36,8 @@ struct combinations {
 
 void constraints_add(struct constraints *c, struct formula *formula, enum demand demand)
 {
-    *array_add(c->items, c->count) = (struct constraint){formula, demand};
+    if (formula)
+        *array_add(c->items, c->count) = (struct constraint){formula, demand};
 }
 
 void combination_split(const int64_t *counts, int64_t rank, int64_t *specs)
@@ -174,7 +175,7 @@ static struct solver *make_solver(const struct product *p, const struct section_
     return solver_create(&request);
 }
 
-int combinations_count(const struct product *p, const struct constraints *c, struct solver_memory *memory, int64_t most,
+int combinations_count(const struct product *p, const struct constraints *c, struct hash_map *memory, int64_t most,
                        int64_t *out, struct error *e)
 {
     size_t at[SECTION_COUNT] = {0};

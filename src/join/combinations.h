@@ -21,10 +21,11 @@ struct constraints {
     struct constraint *items;
     size_t count;
 };
+/* NULL: nothing. */
 void constraints_add(struct constraints *c, struct formula *formula, enum demand demand);
 
 /* As solver_count, over all shapes. */
-int combinations_count(const struct product *p, const struct constraints *c, struct solver_memory *memory, int64_t most,
+int combinations_count(const struct product *p, const struct constraints *c, struct hash_map *memory, int64_t most,
                        int64_t *out, struct error *e);
 
 /* A walk; `c` is copied, its formulas are borrowed. */

@@ -143,6 +143,13 @@ static void add_select(const struct evaluator *v, const char *what, const char *
         }
 }
 
+static void release(void *prepared)
+{
+    struct prepared *p = prepared;
+    stmt_free(p->select);
+    free_all(p->text, p);
+}
+
 static struct prepared *prepare(struct evaluator *v, struct sql_part *part)
 {
     OWNED_BUFFER sql = BUFFER_INIT;
@@ -153,21 +160,8 @@ static struct prepared *prepare(struct evaluator *v, struct sql_part *part)
     add_select(v, "", part->sql, part->keys, part->key_count, &sql);
     if (db_prepare(v->db, buffer_text(&sql), &p->select, &v->why) < 0)
         v->failed = true;
+    part->release = release;
     return part->prepared = p;
-}
-
-void evaluator_forget(struct formula *f)
-{
-    size_t count = 0;
-    struct sql_part *parts = f ? formula_parts(f, &count) : NULL;
-    for (size_t i = 0; i < count; i++) {
-        struct prepared *p = parts[i].prepared;
-        if (!p)
-            continue;
-        stmt_free(p->select);
-        free_all(p->text, p);
-        parts[i].prepared = NULL;
-    }
 }
 
 static struct remembered *recall(struct evaluator *v, const struct sql_part *part, const struct prepared *p,

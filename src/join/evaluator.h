@@ -12,11 +12,8 @@ int evaluator_create(const struct names *names, struct db *db, struct evaluator 
 void evaluator_free(struct evaluator *v);
 
 /* A scope over these ranges, one per names.keys, borrowed. Copy it where it is needed: it points to them, and to `v`.
- * */
+ * Formulas that it was used for are freed before the database is closed. */
 struct scope evaluator_scope(struct evaluator *v, struct range *keys);
-
-/* Releases what was prepared for the parts of a formula; before that is freed. NULL: nothing. */
-void evaluator_forget(struct formula *f);
 
 /* Returns whether something has failed since the last call: then `e` says what, as guard_next does, and the keys that
  * were bound stay so for evaluator_fails. */

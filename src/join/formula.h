@@ -44,7 +44,8 @@ struct sql_part {
     char *sql;
     size_t *keys; /* indices into names.keys, distinct */
     size_t key_count;
-    void *prepared; /* the scope's own */
+    void *prepared; /* the scope's own, and what releases it; NULL: nothing */
+    void (*release)(void *prepared);
 };
 
 /* The scope in which a formula is evaluated. */

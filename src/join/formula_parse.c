@@ -176,7 +176,7 @@ static uint32_t add_part(struct parser *p, const char *start, struct sql_part pa
 /* A call of another function: `p` stands behind its opening parenthesis. */
 static uint32_t take_foreign_call(struct parser *p, const char *start)
 {
-    struct sql_part part = {NULL, NULL, 0, NULL};
+    struct sql_part part = {0};
     for (int depth = 1; depth > 0 && *p->at;) {
         skip_blanks(p);
         depth += (*p->at == '(') - (*p->at == ')');
@@ -188,7 +188,7 @@ static uint32_t take_foreign_call(struct parser *p, const char *start)
 /* Adds the text between `start` and here as a part. */
 static uint32_t add_slice(struct parser *p, const char *start)
 {
-    struct sql_part part = {NULL, NULL, 0, NULL};
+    struct sql_part part = {0};
     const char *end = p->at;
     if (p->failed)
         return 0;
@@ -225,7 +225,7 @@ static uint32_t take_number(struct parser *p)
     /* SQLite's reading of decimal fractions is its own. */
     while (is_word(*p->at) || *p->at == '.' || ((*p->at == '+' || *p->at == '-') && strchr("eE", p->at[-1])))
         p->at++;
-    return add_part(p, start, (struct sql_part){NULL, NULL, 0, NULL});
+    return add_part(p, start, (struct sql_part){0});
 }
 
 static uint32_t take_case(struct parser *p)
@@ -557,7 +557,7 @@ static struct formula *compile(const struct names *n, struct sql_part whole)
 /* Takes the text over. */
 static struct formula *compile_text(const struct names *n, char *sql)
 {
-    struct sql_part whole = {sql, NULL, 0, NULL};
+    struct sql_part whole = {.sql = sql};
     struct parser p = {.names = n, .at = sql};
     while (*p.at)
         pass_token(&p, &whole);
@@ -604,8 +604,11 @@ void formula_free(struct formula *f)
 {
     if (!f)
         return;
-    for (size_t i = 0; i < f->part_count; i++)
+    for (size_t i = 0; i < f->part_count; i++) {
+        if (f->parts[i].prepared)
+            f->parts[i].release(f->parts[i].prepared);
         free_all(f->parts[i].sql, f->parts[i].keys);
+    }
     for (size_t i = 0; i < f->text_count; i++)
         free(f->texts[i]);
     free_all(f->parts, f->texts, f->nodes, f->operands, f);

@@ -174,11 +174,11 @@ int64_t solver_solve_children(struct solver *s, struct tree *t, const struct bra
 {
     int64_t product = 1;
     size_t top = s->top;
-    for (size_t i = 0; i < b->child_count && product > 0; i++) {
+    for (size_t i = 0; i < b->children.count && product > 0; i++) {
         s->top = top;
-        product = solver_times(product, solver_solve(s, t, &t->branches[b->children[i]]));
+        product = solver_times(product, solver_solve(s, t, &t->branches[b->children.items[i]]));
         if (s->stopped)
-            s->share = ((double)i + s->share) / (double)b->child_count;
+            s->share = ((double)i + s->share) / (double)b->children.count;
     }
     return product;
 }
@@ -296,13 +296,13 @@ struct hash128 solver_residue(struct solver *s, const struct tree *t, const stru
     size_t number = (size_t)(b - t->branches);
     buffer_clear(&s->residue);
     buffer_add(&s->residue, &number, sizeof number);
-    for (size_t i = 0; i < b->pending_count; i++) {
-        const struct constraint *c = &s->request.constraints[b->pending[i]];
+    for (size_t i = 0; i < b->pending.count; i++) {
+        const struct constraint *c = &s->request.constraints[b->pending.items[i]];
         formula_add_residue(c->formula, &s->scope, c->demand, &s->residue);
         s->work++;
     }
-    for (size_t i = 0; i < b->guided_count; i++) {
-        const struct variable_place *p = &s->places[b->guided[i]];
+    for (size_t i = 0; i < b->guided.count; i++) {
+        const struct variable_place *p = &s->places[b->guided.items[i]];
         size_t rows = (size_t)(p->rows - p->variable->rows);
         buffer_add(&s->residue, &rows, sizeof rows);
     }
@@ -350,11 +350,11 @@ bool solver_look_up(struct solver *s, const struct branch *b, struct found_rows 
 {
     const struct variable_place *p = &s->places[b->place];
     bool found = false;
-    if (b->equality_count > 0)
+    if (b->equalities.count > 0)
         unbind(s, b->place); /* the walk comes with the row that was found last */
-    for (size_t i = 0; i < b->equality_count && !found; i++) {
-        found = look_up(s, p, &s->request.constraints[b->equalities[i]], out);
-        out->solved = b->equalities[i];
+    for (size_t i = 0; i < b->equalities.count && !found; i++) {
+        found = look_up(s, p, &s->request.constraints[b->equalities.items[i]], out);
+        out->solved = b->equalities.items[i];
     }
     s->work += found;
     return found;
@@ -389,9 +389,9 @@ static int64_t solve_open(struct solver *s, struct tree *t, struct branch *b, co
 {
     const size_t count = s->places[b->place].rows->count;
     struct open_run open = {s->top, 0};
-    for (size_t i = 0; i < b->test_count; i++)
-        if (!found || b->tests[i] != found->solved)
-            solver_push(s, open.first + open.count++, b->tests[i]);
+    for (size_t i = 0; i < b->tests.count; i++)
+        if (!found || b->tests.items[i] != found->solved)
+            solver_push(s, open.first + open.count++, b->tests.items[i]);
     int64_t sum = found ? solve_found(s, t, b, found, open) : solve_run(s, t, b, (struct run){1, 0, count}, open);
     if (s->stopped)
         s->share = share_of_rows(s, b);
@@ -413,10 +413,10 @@ int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
     struct found_rows rows = {NULL, s->places[b->place].rows->count, 0};
     int64_t found = 0;
     /* Free and alone: no constraint asks for what it is. */
-    if (b->test_count == 0 && b->child_count == 0)
+    if (b->tests.count == 0 && b->children.count == 0)
         return (int64_t)rows.count;
     bool is_looked_up = solver_look_up(s, b, &rows);
-    bool is_brief = is_looked_up && b->child_count == 0; /* it takes no longer than to remember it */
+    bool is_brief = is_looked_up && b->children.count == 0; /* it takes no longer than to remember it */
     struct hash128 residue = {{0}};
     b->from = 0;
     if (!is_brief) {

@@ -10,6 +10,7 @@
 
 #include "join/evaluator.h"
 #include "join/relations.h"
+#include "util/hash_map.h"
 
 struct constraint {
     struct formula *formula; /* borrowed */
@@ -36,14 +37,10 @@ struct solver;
 struct solver *solver_create(const struct solver_request *request); /* what it points to is borrowed */
 void solver_free(struct solver *s);
 
-/* The counts of separate components, kept from one count to the next over the same shapes. */
-struct solver_memory;
-struct solver_memory *solver_memory_create(void);
-void solver_memory_free(struct solver_memory *m);
-
-/* How many combinations meet all constraints. With `most` > 0, about so many evaluations are spent before it gives up:
+/* How many combinations meet all constraints. `memory` (NULL: none) has the counts of separate components, and keeps
+ * them from one count to the next over the same shapes. With `most` > 0, it gives up after about that many evaluations:
  * 0 then, 1 with `*out`, -1. */
-int solver_count(struct solver *s, struct solver_memory *memory, int64_t most, int64_t *out, struct error *e);
+int solver_count(struct solver *s, struct hash_map *memory, int64_t most, int64_t *out, struct error *e);
 
 /* Walks them in the order of rank: the next one, or the first whose numbers of specs are not below `from` (by section;
  * NULL: continue). 1 with the numbers in `specs` (-1 for absent sections), 0, -1. */

@@ -73,7 +73,6 @@ bool solver_is_within(const struct solver *s, size_t constraint, const struct se
 /* Notes what counts for a component of what is outside it. */
 static void note_context(const struct solver *s, const struct set *component, struct branch *b)
 {
-    struct set tests = {NULL, 0}, equalities = {NULL, 0}, pending = {NULL, 0}, guided = {NULL, 0};
     for (size_t c = 0; c < s->request.constraint_count; c++) {
         bool inside = false, outside = false;
         for (size_t p = 0; p < s->place_count; p++) {
@@ -82,26 +81,18 @@ static void note_context(const struct solver *s, const struct set *component, st
             outside |= solver_reads(s, c, p) && !in;
         }
         if (solver_reads(s, c, b->place))
-            set_add(&tests, c);
+            set_add(&b->tests, c);
         if (solver_reads(s, c, b->place) && solver_may_solve(s, c, b->place))
-            set_add(&equalities, c);
+            set_add(&b->equalities, c);
         if (inside && outside)
-            set_add(&pending, c);
+            set_add(&b->pending, c);
     }
     for (size_t i = 0; i < component->count; i++) {
         const struct variable_place *p = &s->places[component->items[i]];
         if (place_is_guided(p) && !holds(component, p->block))
-            set_add(&guided, component->items[i]);
+            set_add(&b->guided, component->items[i]);
         b->guides |= place_is_guided(p) && p->block == b->place;
     }
-    b->tests = tests.items;
-    b->test_count = tests.count;
-    b->equalities = equalities.items;
-    b->equality_count = equalities.count;
-    b->pending = pending.items;
-    b->pending_count = pending.count;
-    b->guided = guided.items;
-    b->guided_count = guided.count;
 }
 
 /* Takes the component over; the number of its branch. */
@@ -109,30 +100,27 @@ size_t solver_grow(const struct solver *s, struct tree *t, struct set component,
 {
     struct branch b = {.place = solver_choose(s, &component, order)};
     OWNED bool *in = xcalloc(s->place_count, sizeof *in);
-    struct set children = {NULL, 0};
     note_context(s, &component, &b);
     for (size_t i = 0; i < component.count; i++)
         in[component.items[i]] = component.items[i] != b.place;
     for (size_t p = 0; p < s->place_count; p++)
         if (in[p]) {
             size_t child = solver_grow(s, t, solver_component(s, in, p), order);
-            set_add(&children, child);
+            set_add(&b.children, child);
         }
-    b.children = children.items;
-    b.child_count = children.count;
     t->branches = array_grow(t->branches, t->branch_count, sizeof *t->branches);
     t->branches[t->branch_count] = b;
     free(component.items);
-    return t->branch_count++;
+    return t->root = t->branch_count++;
 }
 
 void tree_free(struct tree *t)
 {
     for (size_t i = 0; i < t->branch_count; i++) {
-        free_all(t->branches[i].children, t->branches[i].tests, t->branches[i].equalities, t->branches[i].pending,
-                 t->branches[i].guided);
+        const struct branch *b = &t->branches[i];
+        free_all(b->children.items, b->tests.items, b->equalities.items, b->pending.items, b->guided.items);
     }
-    free_all(t->branches, t->roots);
+    free(t->branches);
     hash_map_free(&t->memory);
     *t = (struct tree){0};
 }

@@ -7,10 +7,6 @@
 #include "util/hash.h"
 #include "util/memory.h"
 
-struct solver_memory {
-    struct hash_map counts;
-};
-
 /* Adds the keys of a constraint that never change; the rest is of places of the component. */
 static void add_fixed(struct solver *s, const struct constraint *c)
 {
@@ -68,7 +64,7 @@ static bool try_order(struct solver *s, struct effort *t, int64_t most, int64_t 
     s->stopped = false;
     s->share = 0;
     solver_look_later(s);
-    *out = solver_solve(s, &t->tree, &t->tree.branches[t->tree.roots[0]]);
+    *out = solver_solve(s, &t->tree, &t->tree.branches[t->tree.root]);
     t->work = s->work;
     t->speed = s->share / (double)(s->work + 1);
     s->spent += s->work;
@@ -89,9 +85,7 @@ static int add_try(struct solver *s, const struct set *component, enum order ord
     struct tree t = {0};
     if (order == ORDER_RANKED)
         solver_rank(s, component);
-    size_t root = solver_grow(s, &t, copy_set(component), order);
-    t.roots = array_grow(NULL, 0, sizeof *t.roots);
-    t.roots[t.root_count++] = root;
+    solver_grow(s, &t, copy_set(component), order);
     int same = 0;
     while (same < count && !same_order(&tries[same].tree, &t))
         same++;
@@ -162,19 +156,19 @@ static int race(struct solver *s, const struct set *component, int64_t most, int
     return s->failed ? -1 : done;
 }
 
-static int count_component(struct solver *s, struct solver_memory *memory, const struct set *component, int64_t most,
+static int count_component(struct solver *s, struct hash_map *memory, const struct set *component, int64_t most,
                            int64_t *out)
 {
     struct hash128 hash;
-    if (memory && hash_map_get(&memory->counts, component_hash(s, component, &hash), out))
+    if (memory && hash_map_get(memory, component_hash(s, component, &hash), out))
         return 1;
     int rc = race(s, component, most, out);
     if (rc > 0 && memory)
-        hash_map_put(&memory->counts, &hash, *out);
+        hash_map_put(memory, &hash, *out);
     return rc;
 }
 
-int solver_count(struct solver *s, struct solver_memory *memory, int64_t most, int64_t *out, struct error *e)
+int solver_count(struct solver *s, struct hash_map *memory, int64_t most, int64_t *out, struct error *e)
 {
     bool *in = xcalloc(s->place_count + 1, sizeof *in);
     int64_t product = 1;
@@ -199,16 +193,4 @@ int solver_count(struct solver *s, struct solver_memory *memory, int64_t most, i
     if (rc > 0)
         *out = product;
     return rc;
-}
-
-struct solver_memory *solver_memory_create(void)
-{
-    return xcalloc(1, sizeof(struct solver_memory));
-}
-
-void solver_memory_free(struct solver_memory *m)
-{
-    if (m)
-        hash_map_free(&m->counts);
-    free(m);
 }

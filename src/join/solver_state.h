@@ -2,11 +2,16 @@
 #pragma once
 
 #include "join/solver.h"
-#include "util/hash_map.h"
 
 #define NONE SIZE_MAX
 #define LOOK_EVERY 4096       /* evaluations */
 #define MEMORY_MOST (1 << 20) /* components that a tree remembers; others are solved again */
+
+/* Places, or constraints, ascending. */
+struct set {
+    size_t *items;
+    size_t count;
+};
 
 /* A variable in its place: sections in order, each with its block first. */
 struct variable_place {
@@ -31,13 +36,13 @@ struct part_solved {
  * places above it are bound. */
 struct branch {
     size_t place;
-    size_t *children, child_count;
-    size_t *tests, test_count;          /* constraints that read the place */
-    size_t *equalities, equality_count; /* of them, those that may be solved for a key of the place */
-    size_t *pending, pending_count;     /* constraints that read something of the subtree and something above it */
-    size_t *guided, guided_count;       /* places of the subtree whose rows depend on a block above it */
-    bool guides;                        /* rows of other places of the subtree depend on this one */
-    size_t from;                        /* its rows before this one are solved */
+    struct set children;
+    struct set tests;      /* constraints that read the place */
+    struct set equalities; /* of them, those that may be solved for a key of the place */
+    struct set pending;    /* constraints that read something of the subtree and something above it */
+    struct set guided;     /* places of the subtree whose rows depend on a block above it */
+    bool guides;           /* rows of other places of the subtree depend on this one */
+    size_t from;           /* its rows before this one are solved */
     struct part_solved part;
     /* How often the walk came to it, and found it under what it had been under before. */
     size_t entered, entered_again;
@@ -48,7 +53,7 @@ struct branch {
 struct tree {
     struct branch *branches;
     size_t branch_count;
-    size_t *roots, root_count;
+    size_t root; /* that was grown last */
     struct hash_map memory;
 };
 
@@ -101,12 +106,6 @@ struct solver {
     struct visit *visits; /* by place */
     bool begun, over;
     bool empty; /* nothing meets the constraints */
-};
-
-/* Places, ascending. */
-struct set {
-    size_t *items;
-    size_t count;
 };
 
 /* Constraints on s->open, from `first` on. */

@@ -60,10 +60,10 @@ static size_t search_row(struct solver *s, size_t place, size_t from)
     struct found_rows found;
     if (from >= rows->count)
         return NONE;
-    struct open_run open = {0, b->test_count};
-    for (size_t i = 0; i < b->test_count; i++)
-        solver_push(s, i, b->tests[i]);
-    s->top = b->test_count;
+    struct open_run open = {0, b->tests.count};
+    for (size_t i = 0; i < b->tests.count; i++)
+        solver_push(s, i, b->tests.items[i]);
+    s->top = b->tests.count;
     return solver_look_up(s, b, &found) ? find_in_found(s, b, &found, from, open)
                                         : find_in_run(s, b, (struct run){1, 0, rows->count}, from, open);
 }
@@ -129,7 +129,7 @@ static size_t find_listed(struct solver *s, size_t place, size_t from)
 static size_t find_row(struct solver *s, size_t place, size_t from, bool enters)
 {
     const struct branch *b = &s->walk.branches[s->branch_of[place]];
-    if (b->test_count == 0 && b->child_count == 0) {
+    if (b->tests.count == 0 && b->children.count == 0) {
         if (from >= s->places[place].rows->count)
             return NONE;
         solver_bind(s, place, from);

@@ -53,7 +53,7 @@ int text_digits(int64_t number);
  * "1e-05", "NaN", "-Infinity". */
 void text_add_rounded(struct buffer *out, double value);
 
-/* Appends a figure with so many significant digits, and all integer digits below 10^15: of 3, "0.12", "99.6", "1234". */
+/* Appends a figure with so many significant digits, and all integer digits below 10^15: of 3, "0.12", "1234". */
 void text_add_figure(struct buffer *out, int digits, double value);
 
 /* Appends an amount from 0 up as people write it: "under 0.001", "0.0758", "12.3", "1,235". */

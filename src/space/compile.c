@@ -161,17 +161,11 @@ void formulas_make(struct space *space)
             f->is_read[space->placeholders[i].index] = true;
 }
 
-static void drop(struct formula *f)
-{
-    evaluator_forget(f);
-    formula_free(f);
-}
-
 static void drop_rule(struct rule_formulas *r)
 {
-    drop(r->whole);
+    formula_free(r->whole);
     for (size_t i = 0; i < r->count; i++)
-        drop(r->conjuncts[i]);
+        formula_free(r->conjuncts[i]);
     free(r->conjuncts);
 }
 
@@ -183,14 +177,14 @@ void formulas_free(struct space *space)
     for (size_t i = 0; i < space->rule_count; i++)
         drop_rule(&f->rules[i]);
     for (size_t i = 0; i < space->names.derived_count; i++)
-        drop(f->derived[i]);
+        formula_free(f->derived[i]);
     for (size_t i = 0; i < space->inert_count; i++)
-        drop(f->inert[i]);
+        formula_free(f->inert[i]);
     for (int i = 0; i < LIMIT_COUNT; i++)
-        drop(f->limits[i]);
+        formula_free(f->limits[i]);
     for (int i = 0; i < INPUT_COUNT; i++)
-        drop(f->inputs[i]);
-    drop(f->devices);
+        formula_free(f->inputs[i]);
+    formula_free(f->devices);
     free_all(f->rules, f->derived, f->inert, f->is_read, f);
 }
 
@@ -222,10 +216,4 @@ void formulas_add_rules(const struct space *space, size_t count, struct constrai
 struct formula *formulas_compile_filter(const struct space *space, const struct expression *filter)
 {
     return filter ? formula_compile(&space->names, filter->sql) : NULL;
-}
-
-void formulas_drop_filter(struct formula *f)
-{
-    if (f)
-        drop(f);
 }

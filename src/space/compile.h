@@ -63,4 +63,3 @@ void formulas_add_rules(const struct space *space, size_t count, struct constrai
 
 /* Compiles a filter; NULL for NULL. */
 struct formula *formulas_compile_filter(const struct space *space, const struct expression *filter);
-void formulas_drop_filter(struct formula *f);

@@ -26,7 +26,7 @@
 struct census {
     struct space *space;
     struct formula *filter; /* NULL: none */
-    struct solver_memory *memory;
+    struct hash_map memory;
     size_t rule;              /* that is being counted; rule_count: none */
     struct constraints rules; /* of those so far, and the filter */
     int64_t left;             /* that meet them */
@@ -57,7 +57,7 @@ static int count(struct census *c, const struct constraints *constraints, int64_
     const struct solver_watch watch = {look_at_watch, c};
     struct product product = space_product(c->space);
     product.watch = c->space->watch ? &watch : NULL;
-    return combinations_count(&product, constraints, c->memory, most, out, e);
+    return combinations_count(&product, constraints, &c->memory, most, out, e);
 }
 
 static void copy_rules(const struct census *c, struct constraints *out)
@@ -77,8 +77,7 @@ static int count_alone(struct census *c, size_t rule, int64_t of, int64_t *out, 
     c->rule = rule;
     if (r->is_costly)
         return 0;
-    if (c->filter)
-        constraints_add(&alone, c->filter, DEMAND_TRUE);
+    constraints_add(&alone, c->filter, DEMAND_TRUE);
     formulas_add_rule(c->space, rule, &alone);
     int rc = count(c, &alone, CHEAP_EVALUATIONS, &met, e);
     if (rc > 0)
@@ -146,13 +145,9 @@ static int count_rules(struct census *c, int64_t combinations, struct rule_count
 int match_count(struct space *space, const struct expression *filter, struct match_counts *out, struct error *e)
 {
     struct match_counts m = {space_combinations(space), 0, xcalloc(space->rule_count + 1, sizeof *m.rules)};
-    struct census c = {.space = space,
-                       .filter = formulas_compile_filter(space, filter),
-                       .rule = space->rule_count,
-                       .memory = solver_memory_create()};
+    struct census c = {.space = space, .filter = formulas_compile_filter(space, filter), .rule = space->rule_count};
     match_allow_time(space);
-    if (filter)
-        constraints_add(&c.rules, c.filter, DEMAND_TRUE);
+    constraints_add(&c.rules, c.filter, DEMAND_TRUE);
     int rc = filter ? count(&c, &c.rules, 0, &m.combinations, e) : 0;
     c.left = m.combinations;
     if (rc >= 0)
@@ -163,8 +158,8 @@ int match_count(struct space *space, const struct expression *filter, struct mat
         free(m.rules);
     } else
         *out = m;
-    solver_memory_free(c.memory);
-    formulas_drop_filter(c.filter);
+    hash_map_free(&c.memory);
+    formula_free(c.filter);
     free(c.rules.items);
     return rc;
 }
@@ -210,12 +205,11 @@ int match_count_jobs(struct space *space, const struct expression *filter, int64
     product.relations = relations;
     struct formula *within = formulas_compile_filter(space, filter);
     formulas_add_rules(space, space->rule_count, &c);
-    if (within)
-        constraints_add(&c, within, DEMAND_TRUE);
+    constraints_add(&c, within, DEMAND_TRUE);
     if (specs_identify(space) && make_distinct(space, relations))
         rc = combinations_count(&product, &c, NULL, 0, out, e);
     free(c.items);
-    formulas_drop_filter(within);
+    formula_free(within);
     for (int i = 0; i < SECTION_COUNT; i++)
         relation_free(&relations[i]);
     return rc < 0 ? compile_blame(space, e) : rc;
@@ -299,8 +293,7 @@ int match_excluded(struct space *space, const struct exclusion_query *q, struct 
     int64_t rank, specs[SECTION_COUNT];
     formulas_add_rules(space, q->rule, &c);
     constraints_add(&c, space->formulas->rules[q->rule].whole, DEMAND_FALSE);
-    if (filter)
-        constraints_add(&c, filter, DEMAND_TRUE);
+    constraints_add(&c, filter, DEMAND_TRUE);
     struct combinations *walk = combinations_open(&product, &c);
     struct string_list given = STRING_LIST_INIT;
     int rc = prepare_values(space, q->rule, &values, e);
@@ -313,7 +306,7 @@ int match_excluded(struct space *space, const struct exclusion_query *q, struct 
     string_list_free(&given);
     stmt_free(values);
     combinations_close(walk);
-    formulas_drop_filter(filter);
+    formula_free(filter);
     free(c.items);
     return rc < 0 ? -1 : 0;
 }

@@ -152,8 +152,7 @@ int match_open(struct space *space, const struct expression *filter, struct matc
     (void)e;
     c->filter = formulas_compile_filter(space, filter);
     formulas_add_rules(space, space->rule_count, &constraints);
-    if (c->filter)
-        constraints_add(&constraints, c->filter, DEMAND_TRUE);
+    constraints_add(&constraints, c->filter, DEMAND_TRUE);
     c->walk = combinations_open(&product, &constraints);
     free(constraints.items);
     match_allow_time(space);
@@ -218,7 +217,7 @@ void match_close(struct match_cursor *c)
     if (!c)
         return;
     combinations_close(c->walk);
-    formulas_drop_filter(c->filter);
+    formula_free(c->filter);
     stmt_free(c->stored);
     for (int i = 0; i < SECTION_COUNT; i++)
         free(c->kept[i]);

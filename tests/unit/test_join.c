@@ -89,7 +89,6 @@ static void check_formula(struct built *b, const char *text, uint64_t seed)
     free(exact);
     free(loose);
     stmt_free(truth);
-    evaluator_forget(f);
 }
 
 static void check_drawn(const char *axes)
@@ -239,7 +238,6 @@ TEST(formula__operations__sqlite_asked_for_their_own_keys)
         int64_t asked = evaluator_take_count(b.space->evaluator);
         if (asked > cases[i].most)
             fail_msg("%s: SQLite was asked %lld times", cases[i].text, (long long)asked);
-        evaluator_forget(f);
     }
 }
 
@@ -313,7 +311,6 @@ static size_t check_residues(struct built *b, const char *text, unsigned bound)
     for (size_t i = 0; i < count; i++)
         buffer_free(&seen[i].truths);
     buffer_free(&residue);
-    evaluator_forget(f);
     return count;
 }
 
