@@ -20,7 +20,6 @@ struct remembered {
 struct section_view {
     struct evaluator *evaluator;
     size_t *keys; /* behind the columns */
-    size_t key_count;
 };
 
 struct evaluator {
@@ -44,6 +43,43 @@ struct prepared {
     struct hash128 text_of; /* the part and the values of its keys, as above */
 };
 
+/* --- values, and the columns that they are in --- */
+
+struct datum datum_of_column(const struct stmt *s, int column)
+{
+    switch (stmt_type(s, column)) {
+    case COLUMN_INT:
+        return (struct datum){DATUM_INT, {.integer = stmt_int(s, column)}};
+    case COLUMN_FLOAT:
+        return (struct datum){DATUM_REAL, {.real = stmt_double(s, column)}};
+    case COLUMN_TEXT:
+        return (struct datum){DATUM_TEXT, {.text = stmt_text(s, column)}};
+    default:
+        return (struct datum){DATUM_NULL, {0}};
+    }
+}
+
+struct sql_value datum_sql(const struct datum *d)
+{
+    return d->kind == DATUM_INT    ? sql_int(d->integer)
+           : d->kind == DATUM_REAL ? sql_real(d->real)
+           : d->kind == DATUM_TEXT ? sql_text(d->text)
+                                   : sql_null();
+}
+
+size_t section_columns(const struct names *n, enum section_kind section, size_t *columns)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < n->key_count; k++) {
+        size_t i = 0;
+        while (i < count && strcasecmp(n->keys[columns[i]].name, n->keys[k].name) != 0)
+            i++;
+        if (n->keys[k].section == section && i == count)
+            columns[count++] = k;
+    }
+    return count;
+}
+
 /* --- what is bound, as tables --- */
 
 static int64_t count_rows(void *context)
@@ -54,29 +90,11 @@ static int64_t count_rows(void *context)
 
 static int read_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
 {
-    static const enum column_type types[] =
-        {[DATUM_NULL] = COLUMN_NULL, [DATUM_INT] = COLUMN_INT, [DATUM_REAL] = COLUMN_FLOAT, [DATUM_TEXT] = COLUMN_TEXT};
     const struct section_view *view = context;
-    const struct datum *c = &view->evaluator->keys[view->keys[column - 1]].datum;
     (void)row;
     (void)e;
-    out->type = types[c->kind];
-    if (c->kind == DATUM_INT)
-        out->integer = c->integer;
-    else if (c->kind == DATUM_REAL)
-        out->real = c->real;
-    else
-        out->text = c->text;
+    *out = datum_sql(&view->evaluator->keys[view->keys[column - 1]].datum);
     return 0;
-}
-
-static bool has_column(const struct evaluator *v, const struct section_view *view, size_t key)
-{
-    const struct key *keys = v->names->keys;
-    for (size_t i = 0; i < view->key_count; i++)
-        if (strcasecmp(keys[view->keys[i]].name, keys[key].name) == 0)
-            return true;
-    return false;
 }
 
 static int add_view(struct evaluator *v, int section, struct error *e)
@@ -87,12 +105,10 @@ static int add_view(struct evaluator *v, int section, struct error *e)
     view->evaluator = v;
     view->keys = xcalloc(v->names->key_count + 1, sizeof *view->keys);
     buffer_add_text(&columns, "\"#id\"");
-    for (size_t k = 0; k < v->names->key_count; k++) {
-        if ((int)v->names->keys[k].section != section || has_column(v, view, k))
-            continue;
-        view->keys[view->key_count++] = k;
+    const size_t count = section_columns(v->names, (enum section_kind)section, view->keys);
+    for (size_t i = 0; i < count; i++) {
         buffer_add_text(&columns, ", ");
-        expression_add_name(&columns, v->names->keys[k].name);
+        expression_add_name(&columns, v->names->keys[view->keys[i]].name);
     }
     OWNED char *name = xasprintf("#bound %s", section_names[section]);
     return db_add_table(v->db, name, buffer_text(&columns), &source, e);
@@ -170,32 +186,11 @@ static struct remembered *recall(struct evaluator *v, const struct sql_part *par
     uint32_t place;
     buffer_clear(&v->key);
     buffer_add(&v->key, &p->number, sizeof p->number);
-    for (size_t i = 0; i < part->key_count; i++) {
-        const struct datum *c = &v->keys[part->keys[i]].datum;
-        buffer_add_char(&v->key, (char)c->kind);
-        if (c->kind == DATUM_TEXT)
-            buffer_add(&v->key, c->text, strlen(c->text) + 1);
-        else if (c->kind != DATUM_NULL)
-            buffer_add(&v->key, &c->integer, sizeof c->integer);
-    }
+    for (size_t i = 0; i < part->key_count; i++)
+        datum_add(&v->keys[part->keys[i]].datum, &v->key);
     *of = hash_bytes(v->key.data, v->key.length);
     memcpy(&place, of->bytes, sizeof place);
     return &v->memory[place & (REMEMBERED - 1)];
-}
-
-static struct datum take_result(struct prepared *p)
-{
-    switch (stmt_type(p->select, 0)) {
-    case COLUMN_INT:
-        return (struct datum){DATUM_INT, {.integer = stmt_int(p->select, 0)}};
-    case COLUMN_FLOAT:
-        return (struct datum){DATUM_REAL, {.real = stmt_double(p->select, 0)}};
-    case COLUMN_TEXT:
-        p->text = xstrdup(stmt_text(p->select, 0));
-        return (struct datum){DATUM_TEXT, {.text = p->text}};
-    default:
-        return (struct datum){DATUM_NULL, {0}};
-    }
 }
 
 static void note_failure(struct evaluator *v)
@@ -224,7 +219,9 @@ static struct datum work_out(const struct scope *s, struct sql_part *part)
     int rc = guard_next(p->select, &v->why);
     v->asked++;
     if (rc > 0)
-        cell = take_result(p);
+        cell = datum_of_column(p->select, 0);
+    if (cell.kind == DATUM_TEXT)
+        cell.text = p->text = xstrdup(cell.text);
     stmt_reset(p->select);
     if (rc < 0)
         note_failure(v);

@@ -5,6 +5,14 @@
 #include "database/db.h"
 #include "join/formula.h"
 
+/* A column of the row at hand, whose text is borrowed from it; and a value as SQLite takes it. */
+struct datum datum_of_column(const struct stmt *s, int column);
+struct sql_value datum_sql(const struct datum *d);
+
+/* The keys of a section that are columns of its table, in `columns`; how many. SQLite compares names of columns without
+ * regard to case: of two such keys, which are a problem already, the first is there for what else is to be checked. */
+size_t section_columns(const struct names *n, enum section_kind section, size_t *columns);
+
 struct evaluator;
 
 /* `names` and `db` are borrowed; makes tables "#bound SECTION" in `db`, with what is bound as their one row. */

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "database/computed_table.h"
 #include "expression/expression.h"
+#include "join/evaluator.h"
 #include "util/memory.h"
 
 #define FIXED_COLUMNS 4
@@ -111,16 +111,6 @@ static void check_length(const struct specs *s, const struct block *block, const
         problems_add(problems, block->at, "a spec of %zu KiB, more than %d KiB", longest >> 10, SPEC_LONGEST >> 10);
 }
 
-/* SQLite compares names of columns without regard to case. Two such keys are a problem already: one column is there for
- * what else is to be checked. */
-static bool has_column(const struct specs *s, size_t key)
-{
-    for (size_t i = 0; i < s->column_count; i++)
-        if (strcasecmp(s->names->keys[s->columns[i]].name, s->names->keys[key].name) == 0)
-            return true;
-    return false;
-}
-
 static void insert_sorted(struct specs *s, size_t key)
 {
     const struct key *keys = s->names->keys;
@@ -135,14 +125,13 @@ static void collect_keys(struct specs *s)
     const struct names *n = s->names;
     s->sorted = xcalloc(n->key_count + 1, sizeof *s->sorted);
     s->columns = xcalloc(n->key_count + 1, sizeof *s->columns);
+    s->column_count = section_columns(n, s->section, s->columns);
     for (size_t k = 0; k < n->key_count; k++) {
         if (n->keys[k].section != s->section)
             continue;
         insert_sorted(s, k);
         s->has_inert |= n->keys[k].is_inert;
         s->has_label |= n->keys[k].is_label;
-        if (!has_column(s, k))
-            s->columns[s->column_count++] = k;
     }
 }
 
@@ -362,37 +351,21 @@ static int64_t count_rows(void *context)
     return specs_count(context);
 }
 
-static void give_text(struct sql_value *out, const char *text)
-{
-    out->type = COLUMN_TEXT;
-    out->text = text;
-}
-
-static void give_value(struct sql_value *out, const struct value *v)
-{
-    static const enum column_type types[] =
-        {[DATUM_NULL] = COLUMN_NULL, [DATUM_INT] = COLUMN_INT, [DATUM_REAL] = COLUMN_FLOAT, [DATUM_TEXT] = COLUMN_TEXT};
-    const struct datum c = specs_datum_of(v);
-    out->type = types[c.kind];
-    out->integer = c.kind == DATUM_INT ? c.integer : 0;
-    out->real = c.kind == DATUM_REAL ? c.real : 0;
-    out->text = c.kind == DATUM_TEXT ? c.text : NULL;
-}
-
 static int read_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
 {
     struct specs *s = context;
     (void)e;
-    if (column >= FIXED_COLUMNS)
-        give_value(out, specs_value(s, row, s->columns[column - FIXED_COLUMNS]));
-    else if (column == 1) {
+    if (column >= FIXED_COLUMNS) {
+        const struct datum cell = specs_datum_of(specs_value(s, row, s->columns[column - FIXED_COLUMNS]));
+        *out = datum_sql(&cell);
+    } else if (column == 1) {
         specs_hash(s, row);
-        *out = (struct sql_value){.type = COLUMN_BLOB, .integer = sizeof s->hash.bytes, .text = (char *)s->hash.bytes};
+        *out = sql_hash(&s->hash);
     } else if (column == 3 || s->has_inert) {
         s->hashed = -1;
         buffer_clear(&s->text);
         specs_add_json(s, row, column == 2, NULL, &s->text);
-        give_text(out, s->text.data);
+        *out = sql_text(s->text.data);
     }
     return 0;
 }

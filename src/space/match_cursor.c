@@ -72,23 +72,9 @@ static struct value value_of(const struct datum *c)
     }
 }
 
-static struct datum cell_of_column(const struct stmt *s, int column)
-{
-    switch (stmt_type(s, column)) {
-    case COLUMN_INT:
-        return (struct datum){DATUM_INT, {.integer = stmt_int(s, column)}};
-    case COLUMN_FLOAT:
-        return (struct datum){DATUM_REAL, {.real = stmt_double(s, column)}};
-    case COLUMN_TEXT:
-        return (struct datum){DATUM_TEXT, {.text = stmt_text(s, column)}};
-    default:
-        return (struct datum){DATUM_NULL, {0}};
-    }
-}
-
 struct value match_column_value(const struct stmt *s, int column, bool is_bool)
 {
-    const struct datum cell = cell_of_column(s, column);
+    const struct datum cell = datum_of_column(s, column);
     struct value v = value_of(&cell);
     v.kind = is_bool && v.kind == VALUE_INT ? VALUE_BOOL : v.kind;
     v.text = v.text ? xstrdup(v.text) : NULL;
@@ -252,7 +238,7 @@ static int bind_stored(struct match_cursor *c, struct error *e)
 {
     int rc = stmt_next(c->stored, e);
     for (size_t k = 0; rc > 0 && k < c->space->names.key_count; k++) {
-        const struct datum cell = cell_of_column(c->stored, (int)k + 1);
+        const struct datum cell = datum_of_column(c->stored, (int)k + 1);
         c->keys[k] = range_of_datum(&cell);
     }
     c->changed = ALL_SECTIONS;
