@@ -6,6 +6,7 @@
 #include "results/json.h"
 #include "space/compile.h"
 #include "space/match.h"
+#include "store/job_specs.h"
 #include "store/jobs.h"
 #include "store/trials.h"
 #include "util/memory.h"
@@ -220,13 +221,12 @@ static char *missing_value(const struct proposal_place *place, const struct aske
 static void add_distance(const struct proposal_place *place, const cJSON *item, struct buffer *differ,
                          struct buffer *far)
 {
-    static const char *const aliases[SECTION_COUNT] = {"c.json", "m.json", "t.json", "p.json"};
     OWNED_BUFFER column = BUFFER_INIT;
     size_t index;
     if (names_resolve(&place->space->names, item->string, &index) != RESOLVED_KEY)
         return;
     const struct key *key = &place->space->names.keys[index];
-    expression_add_member(&column, aliases[key->section], key->name);
+    expression_add_member(&column, job_spec_columns[key->section], key->name);
     const char *value = buffer_text(&column);
     buffer_printf(differ, " + (coalesce(%s, '') NOT IN (", value);
     add_value(differ, item);
@@ -246,9 +246,7 @@ static int find_nearest(const struct proposal_place *place, const struct asked_f
     for (const cJSON *item = p->keys->child; item; item = item->next)
         add_distance(place, item, &differ, &far);
     buffer_printf(&sql,
-                  "SELECT j.id FROM job AS j LEFT JOIN spec AS c ON c.id = j.cluster_id LEFT JOIN spec AS m"
-                  " ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p"
-                  " ON p.id = j.parallel_id WHERE j.sweep_id = ?1 AND j.witness_id IS NULL"
+                  "SELECT j.id" JOB_SPECS_FROM_SQL " WHERE j.sweep_id = ?1 AND j.witness_id IS NULL"
                   " ORDER BY 0.0%s, 0.0%s, j.rank LIMIT 1",
                   buffer_text(&differ), buffer_text(&far));
     return db_query_int(place->db, buffer_text(&sql), VALUES(sql_int(place->sweep_id)), 0, id, e);

@@ -115,7 +115,7 @@ int knowledge_add(struct knowledge *k, int64_t id, int64_t rank, bool is_witness
     return rc > 0 ? insert(k, id, is_witness, &class, coordinates, e) : rc;
 }
 
-int knowledge_add_stored(struct knowledge *k, int64_t id, const struct stored_job *job, bool *added, struct error *e)
+int knowledge_add_stored(struct knowledge *k, int64_t id, const struct job_specs *job, bool *added, struct error *e)
 {
     struct hash128 class;
     double coordinates[ORDER_COORDINATES_MOST];
@@ -192,9 +192,8 @@ struct other_sweeps {
 static int add_elsewhere(void *context, const struct job_specs *row, struct error *e)
 {
     struct other_sweeps *w = context;
-    const struct stored_job job = stored_of(row);
     bool added;
-    int rc = knowledge_add_stored(w->knowledge, row->job_id, &job, &added, e);
+    int rc = knowledge_add_stored(w->knowledge, row->job_id, row, &added, e);
     w->added += added;
     return rc;
 }

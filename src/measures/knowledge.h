@@ -19,7 +19,7 @@ int knowledge_add(struct knowledge *k, int64_t id, int64_t rank, bool is_witness
 
 /* Adds a job of a database that is no combination of the space and ran out of device memory. It is a witness only if
  * the sweep would run its specs as the same job; otherwise it says nothing about this sweep. `*added` says whether. */
-int knowledge_add_stored(struct knowledge *k, int64_t id, const struct stored_job *job, bool *added, struct error *e);
+int knowledge_add_stored(struct knowledge *k, int64_t id, const struct job_specs *job, bool *added, struct error *e);
 
 /* Sets `*witness` to the first that needs no more than the combination at that rank; 0: none. */
 int knowledge_find(struct knowledge *k, int64_t rank, int64_t *witness, struct error *e);

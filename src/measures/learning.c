@@ -50,8 +50,7 @@ struct stored_jobs {
 /* The prediction for a stored job that the sweep would run as the same job, else NULL. */
 static const struct prediction *predicted_of(const struct stored_jobs *s, const struct job_specs *job)
 {
-    const struct stored_job stored = stored_of(job);
-    const struct match *m = match_stored(s->cursor, &stored);
+    const struct match *m = match_stored(s->cursor, job);
     return m ? m->prediction : NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "measures/compiled.h"
 #include "metrics/samples.h"
 #include "results/views.h"
+#include "store/job_specs.h"
 #include "store/jobs.h"
 #include "util/buffer.h"
 #include "util/memory.h"
@@ -48,9 +49,7 @@ static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *
         "a.system_ms) / 1000.0, a.max_rss,"
         " (SELECT count(*) FROM attempt AS n WHERE n.job_id = a.job_id AND n.number <= a.number AND n.state <> "
         "'claimed' AND n.kind = 'trial'), a.state = 'ok'"
-        " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN spec AS c ON c.id = j.cluster_id"
-        " LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id"
-        " LEFT JOIN spec AS p ON p.id = j.parallel_id WHERE a.id = ?";
+        " FROM attempt AS a JOIN job AS j ON j.id = a.job_id" JOB_SPECS_JOINS " WHERE a.id = ?";
     OWNED_STMT *s = NULL;
     int rc = db_next(db, sql, VALUES(sql_int(attempt_id)), &s, e);
     for (int i = 0; rc > 0 && i < SECTION_COUNT; i++)

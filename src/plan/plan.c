@@ -515,13 +515,14 @@ static bool is_taken(const struct planner *p, const struct hash128 *key)
 static int take_stored(void *context, const struct job_specs *row, struct error *e)
 {
     struct planner *p = context;
-    const struct stored_job job = stored_of(row);
+    struct hash128 key;
     bool added;
-    if (is_taken(p, &job.key))
+    memcpy(key.bytes, row->key, sizeof key.bytes);
+    if (is_taken(p, &key))
         return 0;
     p->witnesses = array_grow(p->witnesses, p->witness_count, sizeof *p->witnesses);
-    p->witnesses[p->witness_count] = job.key;
-    int rc = knowledge_add_stored(p->knowledge, (int64_t)p->witness_count + 1, &job, &added, e);
+    p->witnesses[p->witness_count] = key;
+    int rc = knowledge_add_stored(p->knowledge, (int64_t)p->witness_count + 1, row, &added, e);
     p->witness_count += added;
     return rc;
 }

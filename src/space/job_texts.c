@@ -7,7 +7,7 @@
 #include "files/document.h"
 #include "space/build.h"
 #include "space/compile.h"
-#include "store/jobs.h"
+#include "store/job_specs.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/string_list.h"
@@ -707,17 +707,13 @@ char *fixture_texts_label(const struct space_fixture *f, const struct value *val
 
 /* --- fixtures: order --- */
 
-static void add_order_key(const struct space *space, int placeholder, struct buffer *sql)
+void placeholder_add_column(const struct space *space, const struct placeholder *p, struct buffer *sql)
 {
-    static const char *const columns[SECTION_COUNT] = {[SECTION_CLUSTER] = "c.json",
-                                                       [SECTION_MODEL] = "m.json",
-                                                       [SECTION_TRAINING] = "t.json",
-                                                       [SECTION_PARALLEL] = "p.json"};
-    const struct placeholder *p = &space->placeholders[placeholder];
+    const struct key *key = &space->names.keys[p->index];
     if (p->is_derived)
         expression_add_member(sql, "j.derived", space->names.derived[p->index].name);
     else
-        expression_add_member(sql, columns[space->names.keys[p->index].section], space->names.keys[p->index].name);
+        expression_add_member(sql, job_spec_columns[key->section], key->name);
 }
 
 char *fixture_texts_order(const struct space *space)
@@ -730,7 +726,7 @@ char *fixture_texts_order(const struct space *space)
         const struct space_fixture *f = &space->fixtures[i];
         for (size_t k = 0; k < f->config->per.count; k++) {
             buffer_add_text(&keys, keys.length ? ", " : "");
-            add_order_key(space, f->per[k], &keys);
+            placeholder_add_column(space, &space->placeholders[f->per[k]], &keys);
         }
         if (f->config->per.count)
             buffer_printf(&sql, " || printf('%%020d', min(j.rank) OVER (PARTITION BY %s))", buffer_text(&keys));

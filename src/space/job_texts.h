@@ -59,6 +59,9 @@ char *fixture_texts_label(const struct space_fixture *f, const struct value *val
  * stands in the declared order. The caller's; NULL where there are no fixtures. */
 char *fixture_texts_order(const struct space *space);
 
+/* Appends the column that has its value in a query over JOB_SPECS_FROM_SQL. */
+void placeholder_add_column(const struct space *space, const struct placeholder *p, struct buffer *sql);
+
 /* --- [[job.file]]: the files of the jobs, with the values that are set resolved to columns --- */
 
 /* Fills space->files: bases are read, and every path, expression and placeholder that does not resolve is added to

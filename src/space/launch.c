@@ -7,7 +7,7 @@
 #include "space/build.h"
 #include "space/job_texts.h"
 #include "space/match.h"
-#include "store/jobs.h"
+#include "store/job_specs.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 
@@ -51,22 +51,11 @@ static void add_limits(const struct space *space, const char *const *specs, stru
 
 static void add_select(const struct space *space, struct buffer *sql)
 {
-    static const char *const spec_columns[SECTION_COUNT] = {
-        [SECTION_CLUSTER] = "c.json",
-        [SECTION_MODEL] = "m.json",
-        [SECTION_TRAINING] = "t.json",
-        [SECTION_PARALLEL] = "p.json",
-    };
     buffer_add_text(sql, "SELECT j.key, j.devices, " JOB_SPEC_SQL);
-    add_limits(space, spec_columns, sql);
+    add_limits(space, job_spec_columns, sql);
     for (size_t i = 0; i < space->placeholder_count; i++) {
-        const struct placeholder *p = &space->placeholders[i];
         buffer_add_text(sql, ", ");
-        if (p->is_derived)
-            expression_add_member(sql, "j.derived", space->names.derived[p->index].name);
-        else
-            expression_add_member(sql, spec_columns[space->names.keys[p->index].section],
-                                  space->names.keys[p->index].name);
+        placeholder_add_column(space, &space->placeholders[i], sql);
     }
     buffer_add_text(sql, JOB_SPECS_FROM_SQL " WHERE j.id = ?");
 }

@@ -8,7 +8,6 @@
 #include "database/guard.h"
 #include "expression/expression.h"
 #include "space/compile.h"
-#include "store/job_specs.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 
@@ -313,15 +312,6 @@ int match_excluded(struct space *space, const struct exclusion_query *q, struct 
 
 /* --- jobs of a database --- */
 
-struct stored_job stored_of(const struct job_specs *row)
-{
-    struct stored_job job = {.json = {NULL}};
-    memcpy(job.key.bytes, row->key, sizeof job.key.bytes);
-    memcpy(job.json, row->json, sizeof job.json);
-    memcpy(job.hash, row->hash, sizeof job.hash);
-    return job;
-}
-
 static bool keys_are_known(const struct space *space, enum section_kind section, const char *json)
 {
     cJSON *spec = cJSON_Parse(json);
@@ -332,7 +322,7 @@ static bool keys_are_known(const struct space *space, enum section_kind section,
     return known;
 }
 
-bool stored_is_known(const struct space *space, const struct stored_job *job)
+bool stored_is_known(const struct space *space, const struct job_specs *job)
 {
     for (int i = 0; i < SECTION_COUNT; i++)
         if (job->json[i] && !keys_are_known(space, (enum section_kind)i, job->json[i]))
@@ -374,7 +364,7 @@ void stored_add_from(const struct space *space, const char *const *json, struct 
     }
 }
 
-void stored_bind(struct stmt *s, const struct space *space, const struct stored_job *job)
+void stored_bind(struct stmt *s, const struct space *space, const struct job_specs *job)
 {
     for (int i = 0; i < SECTION_COUNT; i++) {
         if (!space->counts[i])

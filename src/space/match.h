@@ -2,29 +2,20 @@
 #pragma once
 
 #include "space/space.h"
+#include "store/job_specs.h"
 #include "util/hash.h"
 
 /* --- jobs of a database ---
  *
  * Jobs of a database, read as if the sweep file had their specs: jobs from before the file was changed. */
 
-/* Borrowed. A section that the job has no spec of is NULL. */
-struct stored_job {
-    struct hash128 key;
-    const char *json[SECTION_COUNT]; /* specs as canonical JSON */
-    const void *hash[SECTION_COUNT]; /* theirs, 16 bytes */
-};
-
-struct job_specs;
-struct stored_job stored_of(const struct job_specs *row); /* borrows what it does */
-
 /* Returns whether the sweep knows every key of the job's specs: nobody could say what another key means. */
-bool stored_is_known(const struct space *space, const struct stored_job *job);
+bool stored_is_known(const struct space *space, const struct job_specs *job);
 
 /* Appends "FROM …" with one row of each section that the space has: a spec of the job, from the SQL that its JSON is
  * by section; NULL: what stored_bind() binds. */
 void stored_add_from(const struct space *space, const char *const *json, struct buffer *sql);
-void stored_bind(struct stmt *s, const struct space *space, const struct stored_job *job);
+void stored_bind(struct stmt *s, const struct space *space, const struct job_specs *job);
 
 /* --- matching --- */
 
@@ -99,7 +90,7 @@ int match_broken(struct match_cursor *c, bool *breaks, struct error *e);
  * say, if it is the same job. NULL: it is not, or an expression fails on old values, which says nothing about this
  * file's jobs. Ranks and rows of specs say nothing. */
 int match_open_stored(struct space *space, struct match_cursor **out, struct error *e);
-const struct match *match_stored(struct match_cursor *c, const struct stored_job *job);
+const struct match *match_stored(struct match_cursor *c, const struct job_specs *job);
 
 int match_next(struct match_cursor *c, const struct match **out, struct error *e); /* 1, 0 at the end, -1 */
 void match_close(struct match_cursor *c);

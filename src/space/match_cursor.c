@@ -185,7 +185,7 @@ int match_open_stored(struct space *space, struct match_cursor **out, struct err
     return rc;
 }
 
-static void seek_stored(struct match_cursor *c, const struct stored_job *job)
+static void seek_stored(struct match_cursor *c, const struct job_specs *job)
 {
     stmt_reset(c->stored);
     stored_bind(c->stored, c->space, job);
@@ -450,13 +450,13 @@ void match_add_derived_json(const struct space *space, const struct match *m, st
         buffer_add_char(out, '}');
 }
 
-const struct match *match_stored(struct match_cursor *c, const struct stored_job *job)
+const struct match *match_stored(struct match_cursor *c, const struct job_specs *job)
 {
     const struct match *m;
     struct error unusual = ERROR_INIT;
     if (!stored_is_known(c->space, job))
         return NULL;
     seek_stored(c, job);
-    bool is_same = match_next(c, &m, &unusual) > 0 && memcmp(m->key.bytes, job->key.bytes, sizeof m->key.bytes) == 0;
+    bool is_same = match_next(c, &m, &unusual) > 0 && memcmp(m->key.bytes, job->key, sizeof m->key.bytes) == 0;
     return is_same ? m : NULL;
 }

@@ -259,7 +259,7 @@ static int open_stored(struct order_reader *r, struct error *e)
     return db_prepare_built(r->space->db, &sql, &r->stored, e);
 }
 
-int order_read_stored(struct order_reader *r, const struct stored_job *job, struct hash128 *class, double *coordinates,
+int order_read_stored(struct order_reader *r, const struct job_specs *job, struct hash128 *class, double *coordinates,
                       struct error *e)
 {
     if (!r->stored && open_stored(r, e) < 0)

@@ -32,5 +32,5 @@ void order_reader_close(struct order_reader *r);
 int order_read(struct order_reader *r, int64_t rank, struct hash128 *class, double *coordinates, struct error *e);
 
 /* The same of a job of a database, all of whose keys the sweep knows. */
-int order_read_stored(struct order_reader *r, const struct stored_job *job, struct hash128 *class, double *coordinates,
+int order_read_stored(struct order_reader *r, const struct job_specs *job, struct hash128 *class, double *coordinates,
                       struct error *e);

@@ -1,5 +1,7 @@
 #include "store/job_specs.h"
 
+const char *const job_spec_columns[JOB_SPECS] = {"c.json", "m.json", "t.json", "p.json"};
+
 void job_specs_read(const struct stmt *s, struct job_specs *out)
 {
     *out = (struct job_specs){.job_id = stmt_int(s, 0), .key = stmt_hash(s, 1)};

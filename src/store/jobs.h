@@ -6,14 +6,6 @@
 #include "store/retry.h"
 #include "util/hash.h"
 
-/* A job's specs, and all keys of its combination as the job is given them in MESHSWEEP_SPEC. */
-#define JOB_SPECS_FROM_SQL                                                                                             \
-    " FROM job AS j LEFT JOIN spec AS c ON c.id = j.cluster_id LEFT JOIN spec AS m ON m.id = j.model_id"               \
-    " LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p ON p.id = j.parallel_id"
-#define JOB_SPEC_SQL                                                                                                   \
-    "json_object('cluster_spec', json(c.json), 'model', json(m.json), 'training_spec', json(t.json), 'parallel_spec'," \
-    " json(p.json), 'derived', json(j.derived))"
-
 /* Before a sweep is enumerated again: what has never been tried is set aside, job_writer_put takes back what is still
  * asked for, and what is left after that is dropped. */
 int jobs_set_aside(struct db *db, int64_t sweep_id, struct error *e);

@@ -78,11 +78,11 @@ int unobserved_read(struct db *db, int64_t most, unobserved_each each, void *con
     int rc;
     while ((rc = db_next(db,
                          "SELECT " JOB_SPECS_COLUMNS
-                         ", t.id, j.failure FROM (SELECT id, job_id FROM attempt ORDER BY id DESC"
-                         " LIMIT ?1) AS t JOIN job AS j ON j.id = t.job_id AND j.attempt_id = t.id" JOB_SPECS_JOINS
+                         ", x.id, j.failure FROM (SELECT id, job_id FROM attempt ORDER BY id DESC"
+                         " LIMIT ?1) AS x JOIN job AS j ON j.id = x.job_id AND j.attempt_id = x.id" JOB_SPECS_JOINS
                          " WHERE (j.state = 'ok' OR j.failure = 'oom')"
-                         " AND (SELECT device_condition ->> '$.shared_with' FROM attempt WHERE id = t.id) IS NULL"
-                         " AND NOT EXISTS (SELECT 1 FROM observation WHERE attempt_id = t.id) ORDER BY t.id",
+                         " AND (SELECT device_condition ->> '$.shared_with' FROM attempt WHERE id = x.id) IS NULL"
+                         " AND NOT EXISTS (SELECT 1 FROM observation WHERE attempt_id = x.id) ORDER BY x.id",
                          VALUES(sql_int(most)), &s, e)) > 0) {
         struct job_specs job;
         job_specs_read(s, &job);
