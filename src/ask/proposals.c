@@ -26,14 +26,6 @@ struct asked_for {
 
 /* --- reading --- */
 
-static void add_text(struct buffer *sql, const char *text)
-{
-    buffer_add_char(sql, '\'');
-    for (; *text; text++)
-        buffer_printf(sql, *text == '\'' ? "''" : "%c", *text);
-    buffer_add_char(sql, '\'');
-}
-
 /* 7 matches the number or the text. */
 static void add_value(struct buffer *sql, const cJSON *value)
 {
@@ -45,7 +37,7 @@ static void add_value(struct buffer *sql, const cJSON *value)
     } else if (cJSON_IsBool(value)) {
         buffer_printf(sql, "%d, ", cJSON_IsTrue(value) != 0);
     }
-    add_text(sql, text);
+    buffer_add_quoted(sql, text, '\'');
 }
 
 static char *condition_of(const cJSON *keys)

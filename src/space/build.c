@@ -674,51 +674,32 @@ static void add_binding(struct space *space, const struct placeholder *p)
     put_rule(space, r);
 }
 
-/* The texts that a query over builtin_rule gives, with `spare` unused places behind them. */
-static const char **builtin_texts(const struct space *space, const char *sql, size_t spare, size_t *count)
-{
-    OWNED_STMT *s = NULL;
-    struct error ignored = ERROR_INIT;
-    const char **texts = xcalloc(spare + 1, sizeof *texts);
-    *count = 0;
-    if (db_prepare(space->db, sql, &s, &ignored) < 0)
-        return texts;
-    while (stmt_next(s, &ignored) > 0) {
-        texts = xreallocarray(texts, *count + 1 + spare, sizeof *texts);
-        texts[(*count)++] = xstrdup(stmt_text(s, 0));
-    }
-    return texts;
-}
-
 /* Every word of `list` must be one of `known`. */
-static void check_known(const struct word_list *list, const char *const *known, size_t count, const char *where,
+static void check_known(const struct word_list *list, const struct string_list *known, const char *where,
                         struct problems *problems)
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct listed_word *word = &list->items[i];
-        const char *near = suggest_nearest(word->text, known, count);
+        const char *near = suggest_nearest(word->text, (const char *const *)known->items, known->count);
         if ((!near || strcmp(near, word->text) != 0) && !problems_excused(problems, word->text))
             problems_add(problems, word->at, "[sweep] %s `%s`%s%s%s", where, word->text, near ? " (did you mean `" : "",
                          near ? near : "", near ? "`?)" : "");
     }
 }
 
-static void check_lists(const struct space *space, struct problems *problems)
+static int check_lists(const struct space *space, struct problems *problems, struct error *e)
 {
     const struct sweep *s = space->sweep;
-    size_t rules, sets;
-    const char **names = builtin_texts(space, "SELECT name FROM builtin_rule", s->rule_count, &rules);
-    const char **known =
-        builtin_texts(space, "SELECT DISTINCT rule_set FROM builtin_rule WHERE rule_set IS NOT NULL", 0, &sets);
+    OWNED_LIST names = STRING_LIST_INIT, sets = STRING_LIST_INIT;
+    if (db_query_texts(space->db, "SELECT name FROM builtin_rule", NO_VALUES, &names, e) < 0 ||
+        db_query_texts(space->db, "SELECT DISTINCT rule_set FROM builtin_rule WHERE rule_set IS NOT NULL", NO_VALUES,
+                       &sets, e) < 0)
+        return -1;
     for (size_t i = 0; i < s->rule_count; i++)
-        names[rules + i] = s->rules[i].name;
-    check_known(&s->disabled_rules, names, rules + s->rule_count, "disable_rules: there is no rule", problems);
-    check_known(&s->rule_sets, known, sets, "rule_sets: there is no rule set", problems);
-    for (size_t i = 0; i < rules; i++)
-        free((char *)names[i]);
-    for (size_t i = 0; i < sets; i++)
-        free((char *)known[i]);
-    free_all(names, known);
+        string_list_add(&names, xstrdup(s->rules[i].name));
+    check_known(&s->disabled_rules, &names, "disable_rules: there is no rule", problems);
+    check_known(&s->rule_sets, &sets, "rule_sets: there is no rule set", problems);
+    return 0;
 }
 
 /* Rules of rule sets are most of all, and reading them would take most of the time that a small sweep takes. */
@@ -745,9 +726,7 @@ static int rules_compile(struct space *space, struct problems *problems, struct 
         add_binding(space, &space->placeholders[i]);
     if (add_builtins(space, true, problems, e) < 0)
         return -1;
-    if (names_any)
-        check_lists(space, problems);
-    return 0;
+    return names_any ? check_lists(space, problems, e) : 0;
 }
 
 static void rules_free(struct space *space)

@@ -6,9 +6,9 @@
 
 struct describer {
     struct space *space;
-    struct stmt *values[SECTION_COUNT]; /* the keys of the section in one row; NULL: none */
-    struct stmt *members;               /* all of them out of a spec_json; NULL until it is asked for */
-    size_t *keys;                       /* indices into names.keys, section by section */
+    struct stmt *values;  /* of a combination; NULL until it is asked for */
+    struct stmt *members; /* out of a spec_json; NULL until it is asked for */
+    size_t *keys;         /* indices into names.keys, section by section */
     size_t key_count;
     const struct scaling *scaling; /* NULL: none */
 };
@@ -38,30 +38,14 @@ static size_t choose_keys(struct describer *d, enum section_kind section, struct
     return chosen;
 }
 
-static int prepare_section(struct describer *d, enum section_kind section, size_t chosen, struct error *e)
-{
-    struct buffer sql = BUFFER_INIT;
-    for (size_t i = d->key_count - chosen; i < d->key_count; i++) {
-        buffer_add_text(&sql, sql.length ? ", " : "SELECT ");
-        expression_add_column(&sql, &d->space->names.keys[d->keys[i]]);
-    }
-    buffer_printf(&sql, " FROM \"%s\" WHERE \"#id\" = ?", section_names[section]);
-    return db_prepare_built(d->space->db, &sql, &d->values[section], e);
-}
-
-static int choose_all(struct describer *d, bool constant, struct error *e)
+static void choose_all(struct describer *d, bool constant)
 {
     for (int i = 0; i < SECTION_COUNT; i++) {
         enum section_kind section = (enum section_kind)i;
-        if (!d->space->counts[i])
-            continue;
-        size_t chosen = choose_keys(d, section, (struct key_selection){false, constant});
-        if (chosen == 0 || specs_have_twins(d->space->specs[section]))
-            chosen += choose_keys(d, section, (struct key_selection){true, constant});
-        if (chosen > 0 && prepare_section(d, section, chosen, e) < 0)
-            return -1;
+        if (d->space->counts[i] && (choose_keys(d, section, (struct key_selection){false, constant}) == 0 ||
+                                    specs_have_twins(d->space->specs[section])))
+            choose_keys(d, section, (struct key_selection){true, constant});
     }
-    return 0;
 }
 
 int describer_create(struct space *space, struct describer **out, struct error *e)
@@ -74,10 +58,10 @@ int describer_create_scaled(struct space *space, const struct scaling *scaling, 
     struct describer *d = xcalloc(1, sizeof *d);
     d->space = space;
     d->scaling = scaling;
-    if (choose_all(d, false, e) < 0 || (d->key_count == 0 && choose_all(d, true, e) < 0)) {
-        describer_free(d);
-        return -1;
-    }
+    (void)e;
+    choose_all(d, false);
+    if (d->key_count == 0)
+        choose_all(d, true);
     *out = d;
     return 0;
 }
@@ -86,8 +70,7 @@ void describer_free(struct describer *d)
 {
     if (!d)
         return;
-    for (int i = 0; i < SECTION_COUNT; i++)
-        stmt_free(d->values[i]);
+    stmt_free(d->values);
     stmt_free(d->members);
     free_all(d->keys, d);
 }
@@ -108,46 +91,49 @@ static void add_member(const struct names *n, const struct key *key, const struc
     value_free(&v);
 }
 
-int describe_match(struct describer *d, const struct match *m, struct buffer *out, struct error *e)
+/* Adds the row, which has all keys, of a statement with its parameters bound. */
+static int add_row(struct describer *d, struct stmt *s, struct buffer *out, struct error *e)
 {
-    size_t next = 0;
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        struct stmt *s = d->values[i];
-        if (!s)
-            continue;
-        stmt_bind_int(s, 1, m->spec[i]);
-        int rc = stmt_next(s, e);
-        for (int column = 0; rc > 0 && column < stmt_column_count(s); column++)
-            add_member(&d->space->names, &d->space->names.keys[d->keys[next++]], s, column, out);
-        stmt_reset(s);
-        if (rc < 0)
-            return -1;
-    }
-    return 0;
+    int rc = stmt_next(s, e);
+    for (size_t i = 0; rc > 0 && i < d->key_count; i++)
+        add_member(&d->space->names, &d->space->names.keys[d->keys[i]], s, (int)i, out);
+    stmt_reset(s);
+    return rc < 0 ? -1 : 0;
 }
 
-static int prepare_members(struct describer *d, struct error *e)
+static int prepare(struct describer *d, bool of_json, struct stmt **out, struct error *e)
 {
     struct buffer sql = BUFFER_INIT;
     for (size_t i = 0; i < d->key_count; i++) {
         const struct key *key = &d->space->names.keys[d->keys[i]];
         OWNED char *section = xasprintf("?1 -> '$.%s'", section_names[key->section]);
         buffer_add_text(&sql, i ? ", " : "SELECT ");
-        expression_add_member(&sql, section, key->name);
+        if (of_json)
+            expression_add_member(&sql, section, key->name);
+        else
+            expression_add_column(&sql, key);
     }
-    return db_prepare_built(d->space->db, &sql, &d->members, e);
+    if (!of_json)
+        space_add_combination(d->space, 1, &sql);
+    return db_prepare_built(d->space->db, &sql, out, e);
+}
+
+int describe_match(struct describer *d, const struct match *m, struct buffer *out, struct error *e)
+{
+    if (d->key_count == 0)
+        return 0;
+    if (!d->values && prepare(d, false, &d->values, e) < 0)
+        return -1;
+    space_bind_rank(d->space, d->values, 1, m->rank);
+    return add_row(d, d->values, out, e);
 }
 
 int describe_spec(struct describer *d, const char *spec_json, struct buffer *out, struct error *e)
 {
     if (d->key_count == 0)
         return 0;
-    if (!d->members && prepare_members(d, e) < 0)
+    if (!d->members && prepare(d, true, &d->members, e) < 0)
         return -1;
     stmt_bind_text(d->members, 1, spec_json);
-    int rc = stmt_next(d->members, e);
-    for (size_t i = 0; rc > 0 && i < d->key_count; i++)
-        add_member(&d->space->names, &d->space->names.keys[d->keys[i]], d->members, (int)i, out);
-    stmt_reset(d->members);
-    return rc < 0 ? -1 : 0;
+    return add_row(d, d->members, out, e);
 }

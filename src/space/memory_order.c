@@ -20,24 +20,15 @@ struct space_order {
 
 /* --- compiling --- */
 
-static void add_literal(const struct value *v, struct buffer *sql)
-{
-    if (v->kind != VALUE_STRING) {
-        value_add_text(v, sql);
-        return;
-    }
-    buffer_add_char(sql, '\'');
-    for (const char *p = v->text; *p; p++)
-        buffer_printf(sql, *p == '\'' ? "''" : "%c", *p);
-    buffer_add_char(sql, '\'');
-}
-
 static void add_levels(const struct order_entry *entry, const char *value, struct buffer *sql)
 {
     buffer_printf(sql, "CASE %s", value);
     for (size_t i = 0; i < entry->level_count; i++) {
         buffer_add_text(sql, " WHEN ");
-        add_literal(&entry->levels[i], sql);
+        if (entry->levels[i].kind == VALUE_STRING)
+            buffer_add_quoted(sql, entry->levels[i].text, '\'');
+        else
+            value_add_text(&entry->levels[i], sql);
         buffer_printf(sql, " THEN %zu", i);
     }
     buffer_add_text(sql, " END");

@@ -102,16 +102,16 @@ static char *describe(const struct vocabulary *given, const char *key, const cha
     return text;
 }
 
-/* Asks for the key's values, each once; NULL where they cannot be asked for. */
-static struct stmt *values_of(const struct space *space, const struct key *key)
+/* The key's texts, each once; none where they cannot be asked for. */
+static struct string_list texts_of(const struct space *space, const struct key *key)
 {
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
-    buffer_add_text(&sql, "SELECT DISTINCT ");
-    expression_add_column(&sql, key);
-    buffer_printf(&sql, " FROM \"%s\"", section_names[key->section]);
-    db_prepare_built(space->db, &sql, &s, NULL);
-    return s;
+    OWNED_BUFFER column = BUFFER_INIT;
+    struct string_list texts = STRING_LIST_INIT;
+    expression_add_column(&column, key);
+    OWNED char *sql = xasprintf("SELECT DISTINCT %s FROM \"%s\" WHERE typeof(%s) = 'text'", buffer_text(&column),
+                                section_names[key->section], buffer_text(&column));
+    db_query_texts(space->db, sql, NO_VALUES, &texts, NULL);
+    return texts;
 }
 
 struct vocabulary_report {
@@ -159,11 +159,11 @@ static bool is_translated(const struct space *space, size_t input, const struct 
 
 static void check_key(struct vocabulary_report *r, const struct vocabulary *v, size_t input, const struct key *key)
 {
-    OWNED_STMT *s = values_of(r->space, key);
-    while (s && stmt_next(s, NULL) > 0)
-        if (stmt_type(s, 0) == COLUMN_TEXT && strcmp(stmt_text(s, 0), "auto") != 0 && !knows(v, stmt_text(s, 0)) &&
-            !is_translated(r->space, input, key, stmt_text(s, 0)))
-            add_unknown(r, position_of(r->space, key), describe(v, key->name, stmt_text(s, 0)));
+    OWNED_LIST texts = texts_of(r->space, key);
+    for (size_t i = 0; i < texts.count; i++)
+        if (strcmp(texts.items[i], "auto") != 0 && !knows(v, texts.items[i]) &&
+            !is_translated(r->space, input, key, texts.items[i]))
+            add_unknown(r, position_of(r->space, key), describe(v, key->name, texts.items[i]));
 }
 
 bool vocabulary_is_of_another(const struct space *space, size_t input, const char *name)
@@ -178,22 +178,28 @@ bool vocabulary_is_of_another(const struct space *space, size_t input, const cha
     return false;
 }
 
-/* Keys that the input is read from; they are checked where there is a vocabulary. */
-static size_t check_input(struct vocabulary_report *r, const struct vocabulary *v, size_t input)
+/* The keys that the input is read from; of a profile's [synonym] the name and the key are one. The caller's. */
+static const struct key **keys_of(const struct space *space, size_t input, size_t *count)
 {
-    const struct names *names = &r->space->names;
+    const struct names *names = &space->names;
+    const struct key **keys = NULL;
     char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
-    size_t index, before = SIZE_MAX, count = 0; /* of a profile's [synonym] the name and the key are one */
+    size_t index;
+    *count = 0;
     for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
-        if (!vocabulary_is_of_another(r->space, input, name) && names_resolve(names, name, &index) == RESOLVED_KEY &&
-            index != before) {
-            if (v)
-                check_key(r, v, input, &names->keys[index]);
-            before = index;
-            count++;
-        }
+        if (!vocabulary_is_of_another(space, input, name) && names_resolve(names, name, &index) == RESOLVED_KEY &&
+            (*count == 0 || keys[*count - 1] != &names->keys[index]))
+            *array_add(keys, *count) = &names->keys[index];
     free(words);
-    return count;
+    return keys;
+}
+
+const struct key *vocabulary_key(const struct space *space, size_t input)
+{
+    size_t count;
+    OWNED const struct key **keys = keys_of(space, input, &count);
+    const struct key *first = count ? keys[0] : NULL;
+    return first;
 }
 
 /* --- texts of a form of their own --- */
@@ -220,34 +226,15 @@ static const struct form {
     {"hybrid_pattern", is_pattern, "not a pattern: write one letter per layer, M or G, *, - and E, such as \"M-M*-\""},
 };
 
-static void check_form_of(struct vocabulary_report *r, const struct form *f, const struct key *key)
-{
-    OWNED_STMT *s = values_of(r->space, key);
-    while (s && stmt_next(s, NULL) > 0)
-        if (stmt_type(s, 0) == COLUMN_TEXT && !f->reads(stmt_text(s, 0)))
-            add_unknown(r, position_of(r->space, key),
-                        xasprintf("%s = \"%.80s\" is %s", key->name, stmt_text(s, 0), f->wanted));
-}
-
-const struct key *vocabulary_key(const struct space *space, size_t input)
-{
-    const struct names *names = &space->names;
-    char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
-    const struct key *found = NULL;
-    size_t index;
-    for (char *name = strtok_r(words, " ", &rest); name && !found; name = strtok_r(NULL, " ", &rest))
-        if (!vocabulary_is_of_another(space, input, name) && names_resolve(names, name, &index) == RESOLVED_KEY)
-            found = &names->keys[index];
-    free(words);
-    return found;
-}
-
 static void check_forms(struct vocabulary_report *r)
 {
     for (size_t i = 0; i < LENGTH(forms); i++) {
         const struct key *key = vocabulary_key(r->space, input_find(forms[i].input));
-        if (key)
-            check_form_of(r, &forms[i], key);
+        OWNED_LIST texts = key ? texts_of(r->space, key) : STRING_LIST_INIT;
+        for (size_t k = 0; k < texts.count; k++)
+            if (!forms[i].reads(texts.items[k]))
+                add_unknown(r, position_of(r->space, key),
+                            xasprintf("%s = \"%.80s\" is %s", key->name, texts.items[k], forms[i].wanted));
     }
 }
 
@@ -385,26 +372,24 @@ static void check_combinations(struct vocabulary_report *r)
 
 /* --- adapters --- */
 
-/* The first value of the key that means adapters; the caller's, NULL when there is none. */
-static char *adapters_of(const struct space *space, const struct key *key)
+/* The first text of the key that means adapters; NULL: there is none. */
+static const char *adapters_among(const struct string_list *texts)
 {
-    OWNED_STMT *s = values_of(space, key);
-    char *found = NULL;
-    while (!found && s && stmt_next(s, NULL) > 0)
-        if (stmt_type(s, 0) == COLUMN_TEXT && input_means_adapters(stmt_text(s, 0)))
-            found = xstrdup(stmt_text(s, 0));
-    return found;
+    for (size_t i = 0; i < texts->count; i++)
+        if (input_means_adapters(texts->items[i]))
+            return texts->items[i];
+    return NULL;
 }
 
 /* No value of the key names any module. */
 static bool names_nothing(const struct space *space, const struct key *key)
 {
-    OWNED_STMT *s = values_of(space, key);
+    OWNED_LIST texts = texts_of(space, key);
     bool nothing = true;
-    while (nothing && s && stmt_next(s, NULL) > 0) {
+    for (size_t i = 0; i < texts.count; i++) {
         char name[INPUT_NAME_MOST];
-        const char *text = stmt_type(s, 0) == COLUMN_TEXT ? stmt_text(s, 0) : "";
-        nothing = !input_next_name(&text, name);
+        const char *text = texts.items[i];
+        nothing = nothing && !input_next_name(&text, name);
     }
     return nothing;
 }
@@ -413,19 +398,16 @@ static bool names_nothing(const struct space *space, const struct key *key)
 static void check_adapters(struct vocabulary_report *r)
 {
     static const char *const wanted[] = {"lora_targets", "lora_rank"};
-    const struct names *names = &r->space->names;
-    const struct input *peft = &inputs[input_find("peft")];
-    char *words = xasprintf("%s %s", peft->name, peft->synonyms), *rest = NULL;
-    size_t index;
-    for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
-        if (names_resolve(names, name, &index) != RESOLVED_KEY)
-            continue;
-        const struct key *key = &names->keys[index];
-        OWNED char *value = adapters_of(r->space, key);
+    size_t count;
+    OWNED const struct key **keys = keys_of(r->space, input_find("peft"), &count);
+    for (size_t k = 0; k < count; k++) {
+        const struct key *key = keys[k];
+        OWNED_LIST texts = texts_of(r->space, key);
+        const char *value = adapters_among(&texts);
         for (size_t i = 0; value && i < LENGTH(wanted); i++)
             if (!r->space->prediction.inputs[input_find(wanted[i])])
                 add_unknown(r, position_of(r->space, key),
-                            xasprintf("%s = \"%s\" needs a key %s%s", name, value, wanted[i],
+                            xasprintf("%s = \"%s\" needs a key %s%s", key->name, value, wanted[i],
                                       i == 0 ? ", the modules to which adapters are added, such as \"q_proj v_proj\""
                                              : ""));
         const struct key *targets = vocabulary_key(r->space, input_find("lora_targets"));
@@ -434,7 +416,6 @@ static void check_adapters(struct vocabulary_report *r)
                         xasprintf("%s names no module to which adapters are added, such as \"q_proj v_proj\"",
                                   targets->name));
     }
-    free(words);
 }
 
 char *vocabulary_check(const struct space *space, struct problems *problems)
@@ -445,13 +426,15 @@ char *vocabulary_check(const struct space *space, struct problems *problems)
     size_t device = input_find("device");
     for (size_t i = 0; i < INPUT_COUNT && c->given; i++) {
         struct vocabulary v = {.of_families = i == input_find("family"), .several = input_takes_names(i)};
+        size_t count;
+        OWNED const struct key **keys = keys_of(space, i, &count);
         if (i != device)
             v.count = input_words(i, v.words, MOST_WORDS);
         else if (!states_device)
             v.devices = &space->sweep->devices;
-        v.allows_kinds = v.devices && (c->device || check_input(&r, NULL, i) > 1);
-        if ((v.devices || v.count > 0) && !is_declared(c, i, false))
-            check_input(&r, &v, i);
+        v.allows_kinds = v.devices && (c->device || count > 1);
+        for (size_t k = 0; k < count && (v.devices || v.count > 0) && !is_declared(c, i, false); k++)
+            check_key(&r, &v, i, keys[k]);
         if (v.devices && c->device && !knows(&v, c->device))
             add_unknown(&r, &c->device_at, describe(&v, "[predict] device", c->device));
     }
