@@ -1,5 +1,6 @@
 /* predict: a combination's values as an architecture and a plan, and predictions of them. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "predict/predictor.h"
@@ -7,75 +8,90 @@
 
 #define GIB 1073741824.0
 
-static void set_number(struct input_value *v, const char *name, double number)
+static struct input_value v[INPUT_COUNT];
+
+static void set_number(const char *name, double number)
 {
     assert_true(input_find(name) < INPUT_COUNT);
     v[input_find(name)] = (struct input_value){INPUT_NUMBER, number, NULL};
 }
 
-static void set_text(struct input_value *v, const char *name, const char *text)
+static void set_text(const char *name, const char *text)
 {
     assert_true(input_find(name) < INPUT_COUNT);
     v[input_find(name)] = (struct input_value){INPUT_TEXT, 0, text};
 }
 
-/* GPT-2's smallest on eight devices of one node. */
-static void fill_gpt(struct input_value *v)
+/* Sets what "name=value name=value" says, numbers as such. */
+static void set(const char *pairs)
 {
-    memset(v, 0, INPUT_COUNT * sizeof *v);
-    set_number(v, "layers", 12);
-    set_number(v, "hidden", 768);
-    set_number(v, "heads", 12);
-    set_number(v, "vocab", 50257);
-    set_number(v, "seq", 1024);
-    set_number(v, "devices_per_node", 8);
-    set_number(v, "micro_batch", 4);
+    static char words[4096]; /* the values borrow from it */
+    static size_t used;
+    size_t size = strlen(pairs) + 1;
+    used = used + size > sizeof words ? 0 : used;
+    char *rest = memcpy(words + used, pairs, size), *text, *end;
+    used += size;
+    while ((text = strsep(&rest, " ")) && *text) {
+        const char *name = strsep(&text, "=");
+        double number = strtod(text, &end);
+        if (*end)
+            set_text(name, text);
+        else
+            set_number(name, number);
+    }
+}
+
+/* GPT-2's smallest on eight devices of one node, and further values. */
+static void gpt_with(const char *pairs)
+{
+    memset(v, 0, sizeof v);
+    set("layers=12 hidden=768 heads=12 vocab=50257 seq=1024 devices_per_node=8 micro_batch=4");
+    set(pairs);
+}
+
+static struct subject decoded(const char *pairs)
+{
+    struct subject s;
+    set(pairs);
+    FAIL_IF(inputs_decode(v, &s, &e));
+    return s;
 }
 
 /* torchtitan's files name one for whoever adds stages. */
 TEST(inputs_decode__schedule_without_stages__none)
 {
-    struct input_value v[INPUT_COUNT];
     struct subject s;
-    fill_gpt(v);
-    set_text(v, "schedule", "Interleaved1F1B");
-    FAIL_IF(inputs_decode(v, &s, &e));
-    assert_int_equal(s.plan.schedule, SCHEDULE_1F1B);
-    set_number(v, "pp", 2);
+    gpt_with("");
+    assert_int_equal(decoded("schedule=Interleaved1F1B").plan.schedule, SCHEDULE_1F1B);
+    set("pp=2");
     FAILS(inputs_decode(v, &s, &e));
 }
 
 TEST(inputs_decode__degrees_not_given__data_parallel_is_what_is_left)
 {
-    struct input_value v[INPUT_COUNT];
-    struct subject s;
-    fill_gpt(v);
-    set_number(v, "tp", 2);
-    set_number(v, "global_batch", 64);
-    FAIL_IF(inputs_decode(v, &s, &e));
+    gpt_with("tp=2 global_batch=64");
+    struct subject s = decoded("");
     assert_int_equal(s.plan.data, 4);
     assert_int_equal(s.plan.micro_batches, 4); /* 64 / (4 · 4) */
     assert_int_equal(s.architecture.family, ARCHITECTURE_GPT);
     assert_true(s.plan.flash_attention);
-    set_number(v, "tp", 3);
+    set("tp=3");
     FAILS_WITH_PART(inputs_decode(v, &s, &e), "dp: nodes x devices_per_node = 8 is not a multiple of tp x pp x cp = 3");
 }
 
 TEST(predictor_predict__parameters_and_activations_alone__states_and_activations)
 {
     static const struct predictor_options options = {.framework = "deepspeed"};
-    struct input_value v[INPUT_COUNT] = {{0}};
     HELD_AT(predictor) *p;
+    memset(v, 0, sizeof v);
     const struct prediction *found;
     double bytes[4];
     FAIL_IF(predictor_create(&options, &p, &e));
-    set_number(v, "params", 1e9);
-    set_number(v, "micro_batch", 4);
-    set_number(v, "devices_per_node", 8);
+    set("params=1e9 micro_batch=4 devices_per_node=8");
     FAILS(predictor_predict(p, v, &found, &e));
-    set_number(v, "activation_memory", 5e8);
+    set("activation_memory=5e8");
     for (int stage = 0; stage < 4; stage++) {
-        set_number(v, "zero_stage", stage);
+        set_number("zero_stage", stage);
         FAIL_IF(predictor_predict(p, v, &found, &e));
         assert_true(found->has_memory && !found->has_time && found->flops == 0);
         bytes[stage] = found->memory.most.bytes;
@@ -84,8 +100,7 @@ TEST(predictor_predict__parameters_and_activations_alone__states_and_activations
     /* Parameter 2, gradient 2, master 4, moments 8 bytes, over eight at stage 3; 4 x 5e8 of activations. */
     assert_in_range((uint64_t)bytes[0], 18e9, 22e9);
     assert_in_range((uint64_t)bytes[3], 4e9, 6e9);
-    set_number(v, "micro_batch", 8);
-    set_number(v, "fwd_flops", 1e12);
+    set("micro_batch=8 fwd_flops=1e12");
     FAIL_IF(predictor_predict(p, v, &found, &e));
     assert_true(found->memory.most.bytes - bytes[3] > 1.9e9 && found->memory.most.bytes - bytes[3] < 2.6e9);
     assert_true(found->flops == 3e12 * 64);
@@ -93,112 +108,84 @@ TEST(predictor_predict__parameters_and_activations_alone__states_and_activations
 
 TEST(inputs_decode__words__as_enumerators)
 {
-    struct input_value v[INPUT_COUNT];
-    struct subject s;
-    fill_gpt(v);
-    set_text(v, "recompute", "selective");
-    set_text(v, "precision", "FP32");
-    set_text(v, "flash_attention", "eager");
-    set_number(v, "offload_parameters", 1);
-    set_number(v, "kv_heads", 4);
-    FAIL_IF(inputs_decode(v, &s, &e));
+    gpt_with("recompute=selective precision=FP32 flash_attention=eager offload_parameters=1 kv_heads=4");
+    struct subject s = decoded("");
     assert_int_equal(s.plan.recompute, RECOMPUTE_SELECTIVE);
     assert_int_equal(s.plan.precision, PRECISION_FP32);
     assert_int_equal(s.plan.offload, OFFLOAD_PARAMETERS);
     assert_false(s.plan.flash_attention);
     assert_int_equal(s.architecture.family, ARCHITECTURE_LLAMA);
-    set_number(v, "recompute", 1);
-    set_text(v, "flash_attention", "flash_attention_2");
-    FAIL_IF(inputs_decode(v, &s, &e));
+    s = decoded("recompute=1 flash_attention=flash_attention_2");
     assert_int_equal(s.plan.recompute, RECOMPUTE_FULL);
     assert_true(s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_FLASH_2);
-    for (size_t i = 0; i < 2; i++) {
-        set_text(v, "flash_attention", i ? "transformer_engine" : "fused");
-        FAIL_IF(inputs_decode(v, &s, &e));
-        assert_int_equal(s.plan.attention_kernel, ATTENTION_KERNEL_LATEST);
-    }
-    set_text(v, "flash_attention", "auto");
-    FAIL_IF(inputs_decode(v, &s, &e));
+    assert_int_equal(decoded("flash_attention=transformer_engine").plan.attention_kernel, ATTENTION_KERNEL_LATEST);
+    assert_int_equal(decoded("flash_attention=fused").plan.attention_kernel, ATTENTION_KERNEL_LATEST);
+    s = decoded("flash_attention=auto");
     assert_true(s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_FRAMEWORK);
-    set_text(v, "flash_attention", "triton");
-    FAIL_IF(inputs_decode(v, &s, &e));
+    s = decoded("flash_attention=triton");
     assert_true(s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_TRITON);
-    set_text(v, "recompute", "sometimes");
+    set("recompute=sometimes");
     FAILS_WITH(inputs_decode(v, &s, &e), "the predictor does not know recompute = 'sometimes'");
+}
+
+struct precision_of_pairs {
+    const char *pairs;
+    enum precision expected;
+};
+
+static void assert_precisions(const struct precision_of_pairs *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        gpt_with("");
+        assert_int_equal(decoded(cases[i].pairs).plan.precision, cases[i].expected);
+    }
 }
 
 TEST(inputs_decode__flags_of_two_bytes__fp32_without)
 {
-    static const struct {
-        double bf16, fp16; /* -1: not given */
-        const char *precision;
-        enum precision expected;
-    } cases[] = {{-1, -1, NULL, PRECISION_BF16}, {0, -1, NULL, PRECISION_FP32},  {-1, 0, NULL, PRECISION_FP32},
-                 {0, 0, NULL, PRECISION_FP32},   {1, 0, NULL, PRECISION_BF16},   {0, 1, NULL, PRECISION_BF16},
-                 {0, 0, "bf16", PRECISION_BF16}, {1, -1, "fp32", PRECISION_FP32}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct input_value v[INPUT_COUNT] = {0};
-        struct subject s;
-        fill_gpt(v);
-        if (cases[i].bf16 >= 0)
-            set_number(v, "bf16", cases[i].bf16);
-        if (cases[i].fp16 >= 0)
-            set_number(v, "fp16", cases[i].fp16);
-        if (cases[i].precision)
-            set_text(v, "precision", cases[i].precision);
-        FAIL_IF(inputs_decode(v, &s, &e));
-        assert_int_equal(s.plan.precision, cases[i].expected);
-    }
+    static const struct precision_of_pairs cases[] = {{"", PRECISION_BF16},
+                                                      {"bf16=0", PRECISION_FP32},
+                                                      {"fp16=0", PRECISION_FP32},
+                                                      {"bf16=0 fp16=0", PRECISION_FP32},
+                                                      {"bf16=1 fp16=0", PRECISION_BF16},
+                                                      {"bf16=0 fp16=1", PRECISION_BF16},
+                                                      {"bf16=0 fp16=0 precision=bf16", PRECISION_BF16},
+                                                      {"bf16=1 precision=fp32", PRECISION_FP32}};
+    assert_precisions(cases, LENGTH(cases));
 }
 
 /* torch_dtype is of the weights: products are as it says only where no flag says otherwise. */
 TEST(inputs_decode__type_of_weights__products_as_flags_say)
 {
-    static const struct {
-        const char *weights;
-        double bf16, tf32; /* -1: not given */
-        enum precision expected;
-    } cases[] = {{"float32", 1, -1, PRECISION_BF16},   {"float32", 0, -1, PRECISION_FP32},
-                 {"float32", -1, -1, PRECISION_FP32},  {"float32", -1, 1, PRECISION_TF32},
-                 {"bfloat16", 0, -1, PRECISION_BF16},  {"auto", 0, -1, PRECISION_FP32},
-                 {"bfloat16", -1, -1, PRECISION_BF16}, {"auto", -1, 1, PRECISION_BF16}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct input_value v[INPUT_COUNT] = {0};
-        struct subject s;
-        fill_gpt(v);
-        set_text(v, "weights_dtype", cases[i].weights);
-        if (cases[i].bf16 >= 0)
-            set_number(v, "bf16", cases[i].bf16);
-        if (cases[i].tf32 >= 0)
-            set_number(v, "tf32", cases[i].tf32);
-        FAIL_IF(inputs_decode(v, &s, &e));
-        assert_int_equal(s.plan.precision, cases[i].expected);
-    }
+    static const struct precision_of_pairs cases[] = {{"weights_dtype=float32 bf16=1", PRECISION_BF16},
+                                                      {"weights_dtype=float32 bf16=0", PRECISION_FP32},
+                                                      {"weights_dtype=float32", PRECISION_FP32},
+                                                      {"weights_dtype=float32 tf32=1", PRECISION_TF32},
+                                                      {"weights_dtype=bfloat16 bf16=0", PRECISION_BF16},
+                                                      {"weights_dtype=auto bf16=0", PRECISION_FP32},
+                                                      {"weights_dtype=bfloat16", PRECISION_BF16},
+                                                      {"weights_dtype=auto tf32=1", PRECISION_BF16}};
+    assert_precisions(cases, LENGTH(cases));
 }
 
 TEST(inputs_decode__needed_ones_absent__all_named)
 {
-    struct input_value v[INPUT_COUNT] = {{0}};
+    memset(v, 0, sizeof v);
     struct subject s;
     FAILS_WITH(inputs_decode(v, &s, &e), "missing: layers, hidden, heads, vocab, seq, micro_batch");
-    set_number(v, "image", 224);
+    set("image=224");
     FAILS_WITH(inputs_decode(v, &s, &e), "missing: layers, hidden, heads, patch, micro_batch");
 }
 
 TEST(inputs_decode__hybrid_family__wants_what_its_layers_are)
 {
-    struct input_value v[INPUT_COUNT];
     struct subject s;
-    fill_gpt(v);
-    set_text(v, "family", "hybrid");
+    gpt_with("family=hybrid");
     FAILS_WITH_PART(inputs_decode(v, &s, &e), "family = 'hybrid' needs hybrid_pattern or mixer_layers");
-    set_text(v, "hybrid_pattern", "M-M-M-*-M-M-");
-    FAIL_IF(inputs_decode(v, &s, &e));
+    s = decoded("hybrid_pattern=M-M-M-*-M-M-");
     assert_int_equal(s.architecture.mixer_layers, 5);
     memset(&v[input_find("hybrid_pattern")], 0, sizeof *v);
-    set_number(v, "mixer_layers", 9);
-    set_text(v, "mixer", "gated-delta");
-    FAIL_IF(inputs_decode(v, &s, &e));
+    s = decoded("mixer_layers=9 mixer=gated-delta");
     assert_int_equal(s.architecture.attention_layers, 3);
     assert_int_equal(s.architecture.mlp_layers, 12);
 }
@@ -206,11 +193,10 @@ TEST(inputs_decode__hybrid_family__wants_what_its_layers_are)
 TEST(inputs_decode__absurd_numbers__refused)
 {
     static const double absurd[] = {0.5, -1, 1e30, INFINITY, NAN};
-    struct input_value v[INPUT_COUNT];
     struct subject s;
     for (size_t i = 0; i < LENGTH(absurd); i++) {
-        fill_gpt(v);
-        set_number(v, "hidden", absurd[i]);
+        gpt_with("");
+        set_number("hidden", absurd[i]);
         FAILS(inputs_decode(v, &s, &e));
     }
 }
@@ -223,62 +209,61 @@ static struct predictor *create(const char *framework)
     return p;
 }
 
-static const struct prediction *predict(struct predictor *p, const struct input_value *v)
+static const struct prediction *predict(struct predictor *p)
 {
     const struct prediction *out = NULL;
     FAIL_IF(predictor_predict(p, v, &out, &e) < 0);
     return out;
 }
 
+static const struct prediction *predicted(struct predictor *p, const char *pairs)
+{
+    set(pairs);
+    return predict(p);
+}
+
 TEST(predictor_predict__device_not_known__memory_but_no_time)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("megatron");
-    fill_gpt(v);
-    const struct prediction *out = predict(p, v);
+    gpt_with("");
+    const struct prediction *out = predict(p);
     assert_true(out->has_memory);
     assert_false(out->has_time);
     assert_int_equal(out->verdict, 0);
-    set_text(v, "device", "A100-80GB");
-    out = predict(p, v);
+    out = predicted(p, "device=A100-80GB");
     assert_true(out->has_time && out->has_probability);
     assert_int_equal(out->verdict, OOM_FITS);
 }
 
 TEST(predictor_predict__verdict__wider_where_not_calibrated)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *sure = create("megatron"), *unsure = create("deepspeed");
-    fill_gpt(v);
-    set_text(v, "recompute", "none");
-    double bytes = predict(sure, v)->memory.most.bytes;
-    set_number(v, "device_memory", bytes / 0.85);
-    assert_int_equal(predict(sure, v)->verdict, OOM_RISK);
-    set_number(v, "device_memory", bytes);
-    assert_int_equal(predict(sure, v)->verdict, OOM_CERTAIN);
-    fill_gpt(v);
-    bytes = predict(unsure, v)->memory.most.bytes;
-    set_number(v, "device_memory", bytes / 0.79);
-    assert_int_equal(predict(unsure, v)->verdict, OOM_FITS);
-    set_number(v, "device_memory", bytes / 1.40);
-    assert_int_equal(predict(unsure, v)->verdict, OOM_RISK);
-    set_number(v, "device_memory", bytes / 1.48);
-    assert_int_equal(predict(unsure, v)->verdict, OOM_CERTAIN);
+    gpt_with("recompute=none");
+    double bytes = predict(sure)->memory.most.bytes;
+    set_number("device_memory", bytes / 0.85);
+    assert_int_equal(predict(sure)->verdict, OOM_RISK);
+    set_number("device_memory", bytes);
+    assert_int_equal(predict(sure)->verdict, OOM_CERTAIN);
+    gpt_with("");
+    bytes = predict(unsure)->memory.most.bytes;
+    set_number("device_memory", bytes / 0.79);
+    assert_int_equal(predict(unsure)->verdict, OOM_FITS);
+    set_number("device_memory", bytes / 1.40);
+    assert_int_equal(predict(unsure)->verdict, OOM_RISK);
+    set_number("device_memory", bytes / 1.48);
+    assert_int_equal(predict(unsure)->verdict, OOM_CERTAIN);
 }
 
 /* Until weights are fitted to what is measured, it is predicted as it is counted, on the rank that it is of. */
 TEST(predictor_predict__measured_memory__counter_and_rank)
 {
-    struct input_value v[INPUT_COUNT];
     struct predictor *p = NULL;
     const struct place_of_measurement here = {"megatron", "", ""};
     struct calibration fit = {.sigma = 0.05};
     struct predictor_options options = {.framework = "megatron", .counter = COUNTS_ALLOCATED, .rank = RANK_LAST};
-    fill_gpt(v);
-    set_number(v, "pp", 4);
-    set_number(v, "gradient_accumulation", 8);
+    gpt_with("pp=4 gradient_accumulation=8");
     FAIL_IF(predictor_create(&options, &p, &e));
-    const struct prediction *found = predict(p, v);
+    const struct prediction *found = predict(p);
     assert_true(found->measured_bytes == found->memory.last.allocated_bytes);
     assert_true(found->measured_bytes < found->memory.most.bytes);
     assert_float_equal(found->measured_high / found->measured_bytes,
@@ -286,13 +271,13 @@ TEST(predictor_predict__measured_memory__counter_and_rank)
     for (int i = 0; i < MEMORY_TERM_COUNT; i++)
         fit.weights[i] = 1;
     FAIL_IF(predictor_calibrate(p, &here, &fit, NULL, 0, &e));
-    found = predict(p, v);
+    found = predict(p);
     assert_true(found->measured_bytes == found->memory.most.bytes);
     predictor_free(p);
     options.counter = COUNTS_DEVICE;
     options.rank = RANK_FIRST;
     FAIL_IF(predictor_create(&options, &p, &e));
-    found = predict(p, v);
+    found = predict(p);
     assert_true(found->measured_bytes == found->memory.first.bytes + found->memory.reserve_bytes);
     predictor_free(p);
 }
@@ -301,101 +286,69 @@ TEST(predictor_predict__measured_memory__counter_and_rank)
  * its framework; one which is nearly all activations may be mispredicted. */
 TEST(predictor_predict__verdict__of_states_is_surer)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("deepspeed");
-    fill_gpt(v);
-    set_number(v, "micro_batch", 64);
-    set_text(v, "recompute", "none");
-    double activations = predict(p, v)->memory.most.bytes;
-    set_number(v, "device_memory", activations / 1.3);
-    assert_int_equal(predict(p, v)->verdict, OOM_RISK);
-    double probability = predict(p, v)->oom_probability;
-    fill_gpt(v);
-    set_number(v, "hidden", 8192);
-    set_number(v, "heads", 64);
-    set_number(v, "seq", 64);
-    double states = predict(p, v)->memory.most.bytes;
-    set_number(v, "device_memory", states / 1.3);
-    assert_int_equal(predict(p, v)->verdict, OOM_CERTAIN);
-    assert_true(predict(p, v)->oom_probability > probability);
-    set_number(v, "device_memory", states / 0.9);
-    assert_int_equal(predict(p, v)->verdict, OOM_FITS);
+    gpt_with("micro_batch=64 recompute=none");
+    double activations = predict(p)->memory.most.bytes;
+    set_number("device_memory", activations / 1.3);
+    assert_int_equal(predict(p)->verdict, OOM_RISK);
+    double probability = predict(p)->oom_probability;
+    gpt_with("hidden=8192 heads=64 seq=64");
+    double states = predict(p)->memory.most.bytes;
+    set_number("device_memory", states / 1.3);
+    assert_int_equal(predict(p)->verdict, OOM_CERTAIN);
+    assert_true(predict(p)->oom_probability > probability);
+    set_number("device_memory", states / 0.9);
+    assert_int_equal(predict(p)->verdict, OOM_FITS);
 }
 
 /* A recipe may recompute although no key says so: what is said may not fit, but is not excluded. */
 TEST(predictor_predict__recipes__risk_where_only_recomputing_fits)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("megatron");
-    fill_gpt(v);
-    set_number(v, "micro_batch", 64);
-    double bytes = predict(p, v)->memory.most.bytes;
-    set_number(v, "device_memory", bytes / 1.3);
-    assert_int_equal(predict(p, v)->verdict, OOM_RISK);
-    double unsaid = predict(p, v)->oom_probability;
-    set_text(v, "recompute", "none");
-    assert_int_equal(predict(p, v)->verdict, OOM_CERTAIN);
-    double none = predict(p, v)->oom_probability;
-    set_text(v, "recompute", "full");
-    assert_float_equal(unsaid, (none + predict(p, v)->oom_probability) / 2, 0.02); /* either may be meant */
+    gpt_with("micro_batch=64");
+    double bytes = predict(p)->memory.most.bytes;
+    set_number("device_memory", bytes / 1.3);
+    assert_int_equal(predict(p)->verdict, OOM_RISK);
+    double unsaid = predict(p)->oom_probability;
+    assert_int_equal(predicted(p, "recompute=none")->verdict, OOM_CERTAIN);
+    double none = predict(p)->oom_probability;
+    set("recompute=full");
+    assert_float_equal(unsaid, (none + predict(p)->oom_probability) / 2, 0.02); /* either may be meant */
 }
 
-/* No key says whether gathered inputs are kept: the interval reaches over both, and a plan that fits only without them
- * is a risk. */
 /* Without autocast, 4-bit products have the type of peft's prepared hidden states. */
 TEST(predictor_predict__no_autocast__prepared_products_in_fp32)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("hf-trainer");
-    fill_gpt(v);
-    set_text(v, "device", "A100-80GB");
-    set_text(v, "peft", "qlora");
-    set_number(v, "lora_rank", 8);
-    set_text(v, "lora_targets", "attention");
-    set_number(v, "micro_batch", 64);
-    set_number(v, "autocast", 0);
-    const struct prediction narrow = *predict(p, v);
-    set_number(v, "kbit_preparation", 1);
-    set_number(v, "autocast", 1);
-    const struct prediction cast = *predict(p, v);
-    set_number(v, "autocast", 0);
-    const double matrices = predict(p, v)->step.terms[TIME_MATRICES];
+    gpt_with("device=A100-80GB peft=qlora lora_rank=8 lora_targets=attention micro_batch=64 autocast=0");
+    const struct prediction narrow = *predict(p);
+    const struct prediction cast = *predicted(p, "kbit_preparation=1 autocast=1");
+    const double matrices = predicted(p, "autocast=0")->step.terms[TIME_MATRICES];
     assert_true(cast.step.terms[TIME_MATRICES] == narrow.step.terms[TIME_MATRICES]);
     assert_true(matrices > 3 * cast.step.terms[TIME_MATRICES]);
 }
 
 TEST(inputs_decode__backward_prefetch__named_as_accelerate_does)
 {
-    static const struct {
-        const char *word;
-        bool in_turn;
-    } cases[] = {{"BACKWARD_PRE", false}, {"backward_post", false}, {"NO_PREFETCH", true}, {"none", true}};
-    struct input_value v[INPUT_COUNT];
-    struct subject s;
-    fill_gpt(v);
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        set_text(v, "backward_prefetch", cases[i].word);
-        FAIL_IF(inputs_decode(v, &s, &e));
-        assert_true(s.plan.gathers_in_turn == cases[i].in_turn);
-    }
+    gpt_with("");
+    assert_false(decoded("backward_prefetch=BACKWARD_PRE").plan.gathers_in_turn);
+    assert_false(decoded("backward_prefetch=backward_post").plan.gathers_in_turn);
+    assert_true(decoded("backward_prefetch=NO_PREFETCH").plan.gathers_in_turn);
+    assert_true(decoded("backward_prefetch=none").plan.gathers_in_turn);
 }
 
+/* No key says whether gathered inputs are kept: the interval reaches over both, and a plan that fits only without them
+ * is a risk. */
 TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("nanotron");
-    fill_gpt(v);
-    set_number(v, "tp", 8);
-    set_number(v, "sequence_parallel", 1);
-    set_number(v, "micro_batch", 32);
-    const struct memory_prediction unsaid = predict(p, v)->memory;
-    set_number(v, "device_memory", unsaid.most.bytes / 0.7);
-    assert_int_equal(predict(p, v)->verdict, OOM_RISK);
-    set_number(v, "recompute_allgather", 1);
-    assert_int_equal(predict(p, v)->verdict, OOM_FITS);
-    const struct memory_prediction again = predict(p, v)->memory;
-    set_number(v, "recompute_allgather", 0);
-    const struct memory_prediction kept = predict(p, v)->memory;
+    gpt_with("tp=8 sequence_parallel=1 micro_batch=32");
+    const struct memory_prediction unsaid = predict(p)->memory;
+    set_number("device_memory", unsaid.most.bytes / 0.7);
+    assert_int_equal(predict(p)->verdict, OOM_RISK);
+    assert_int_equal(predicted(p, "recompute_allgather=1")->verdict, OOM_FITS);
+    const struct memory_prediction again = predict(p)->memory;
+    const struct memory_prediction kept = predicted(p, "recompute_allgather=0")->memory;
     assert_true(unsaid.most.bytes == again.most.bytes && kept.most.bytes > 1.2 * again.most.bytes);
     assert_float_equal(unsaid.low_bytes, again.low_bytes, 1);
     assert_float_equal(unsaid.high_bytes, kept.high_bytes, 1);
@@ -405,24 +358,19 @@ TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
  * verdict is about the rest. */
 TEST(predictor_predict__slack__given_back_before_memory_runs_out)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("internevo");
-    fill_gpt(v);
-    set_number(v, "hidden", 2048);
-    set_number(v, "heads", 16);
-    set_number(v, "seq", 64);
-    set_number(v, "zero_stage", 0);
-    const struct memory_prediction at_ease = predict(p, v)->memory;
+    gpt_with("hidden=2048 heads=16 seq=64 zero_stage=0");
+    const struct memory_prediction at_ease = predict(p)->memory;
     assert_true(at_ease.most.slack > 0.1 * at_ease.most.bytes);
     double room = at_ease.most.bytes - at_ease.most.slack / 2;
-    set_number(v, "device_memory", room + at_ease.reserve_bytes);
-    const struct prediction *tight = predict(p, v);
+    set_number("device_memory", room + at_ease.reserve_bytes);
+    const struct prediction *tight = predict(p);
     assert_true(tight->memory.most.bytes <= room && tight->memory.most.bytes > room - at_ease.most.slack / 2);
     assert_true(tight->memory.most.allocated_bytes == at_ease.most.allocated_bytes);
     double needed = at_ease.most.bytes - at_ease.most.slack;
-    set_number(v, "device_memory", needed / 1.1);
-    assert_int_equal(predict(p, v)->verdict, OOM_RISK);
-    assert_true(predict(p, v)->memory.most.bytes <= needed * (1 + 1e-9));
+    set_number("device_memory", needed / 1.1);
+    assert_int_equal(predict(p)->verdict, OOM_RISK);
+    assert_true(predict(p)->memory.most.bytes <= needed * (1 + 1e-9));
 }
 
 static double width_of(const struct prediction *p)
@@ -434,10 +382,9 @@ static double width_of(const struct prediction *p)
  * feature that was compared, widest with one that was not, or for a framework that was not. */
 TEST(predictor_predict__evidence__as_wide_as_it_is)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *known = create("nanotron"), *unknown = create("fsdp2");
-    fill_gpt(v);
-    const struct prediction *p = predict(known, v);
+    gpt_with("");
+    const struct prediction *p = predict(known);
     double plain = width_of(p);
     assert_true(p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && p->features == 1U << FEATURE_HELD);
     size_t row = 0;
@@ -445,13 +392,11 @@ TEST(predictor_predict__evidence__as_wide_as_it_is)
         row++;
     double within = evidence_rows[row].within;
     assert_true(evidence_rows[row].runs > 1000 && plain > 0.99 * within && plain < 1.4 * within);
-    p = predict(unknown, v);
+    p = predict(unknown);
     assert_true(!p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && width_of(p) > 1.03 * plain);
-    set_number(v, "experts", 8);
-    p = predict(known, v);
+    p = predicted(known, "experts=8");
     assert_true(p->memory_calibrated && p->features & 1U << FEATURE_EXPERTS && width_of(p) >= plain);
-    set_text(v, "offload", "optimizer");
-    p = predict(known, v);
+    p = predicted(known, "offload=optimizer");
     assert_true(!p->memory_calibrated && width_of(p) == UNCOMPARED_MEMORY);
 }
 
@@ -485,19 +430,13 @@ TEST(evidence_rows__kinds_held_out__uncompared_time_holds_nine_in_ten)
 /* One adapter at least, one for each device at most. */
 TEST(predictor_predict__nodes_of_few_devices__network_not_known)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("fsdp");
-    fill_gpt(v);
-    set_text(v, "device", "A100-80GB");
-    set_number(v, "nodes", 2);
-    set_number(v, "zero_stage", 3);
-    feature_set whole = predict(p, v)->features;
-    set_number(v, "devices_per_node", 2);
-    feature_set partial = predict(p, v)->features;
+    gpt_with("device=A100-80GB nodes=2 zero_stage=3");
+    feature_set whole = predict(p)->features;
+    feature_set partial = predicted(p, "devices_per_node=2")->features;
     assert_true(whole & 1U << FEATURE_NODES && !(whole & 1U << FEATURE_NETWORK) && partial & 1U << FEATURE_NETWORK);
-    assert_false(predict(p, v)->time_calibrated);
-    set_number(v, "nodes", 1);
-    assert_false(predict(p, v)->features & (1U << FEATURE_NETWORK | 1U << FEATURE_NODES));
+    assert_false(predict(p)->time_calibrated);
+    assert_false(predicted(p, "nodes=1")->features & (1U << FEATURE_NETWORK | 1U << FEATURE_NODES));
     struct cluster c = {.device = device_find(NULL, "A100-80GB"), .devices_per_node = 2}, all = {.device = c.device};
     FAIL_IF(cluster_complete(&c, &e) + cluster_complete(&all, &e));
     assert_true(fabs(c.inter_bytes_per_s * sqrt(2) / all.inter_bytes_per_s - 1) < 1e-12);
@@ -507,16 +446,11 @@ TEST(predictor_predict__nodes_of_few_devices__network_not_known)
  * compared on A100 and H100, Megatron-LM on V100, too. */
 TEST(predictor_predict__chip_that_a_framework_was_not_compared_on__wider_above)
 {
-    struct input_value v[INPUT_COUNT];
     struct predictor *p = create("fsdp");
-    fill_gpt(v);
-    set_number(v, "micro_batch", 64);
-    set_text(v, "device", "A100-80GB");
-    const struct prediction known = *predict(p, v);
-    set_text(v, "device", "V100-16GB");
-    const struct prediction other = *predict(p, v);
-    set_text(v, "framework", "megatron");
-    const struct prediction compared = *predict(p, v);
+    gpt_with("micro_batch=64 device=A100-80GB");
+    const struct prediction known = *predict(p);
+    const struct prediction other = *predicted(p, "device=V100-16GB");
+    const struct prediction compared = *predicted(p, "framework=megatron");
     predictor_free(p);
     assert_true(known.time_calibrated && compared.time_calibrated && !other.time_calibrated);
     assert_float_equal(log(known.high_s / known.seconds), log(known.seconds / known.low_s), 1e-9);
@@ -529,22 +463,14 @@ TEST(predictor_predict__chip_that_a_framework_was_not_compared_on__wider_above)
  * to the worse. */
 TEST(predictor_predict__worse_that_no_key_excludes__within_the_interval)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("hf-trainer");
-    fill_gpt(v);
-    set_text(v, "device", "A100-80GB");
-    set_number(v, "seq", 8192);
-    set_text(v, "flash_attention", "sdpa");
-    const struct prediction unsaid = *predict(p, v);
-    set_number(v, "padding_mask", 0);
-    const struct prediction bare = *predict(p, v);
-    set_number(v, "padding_mask", 1);
-    const struct prediction masked = *predict(p, v);
+    gpt_with("device=A100-80GB seq=8192 flash_attention=sdpa");
+    const struct prediction unsaid = *predict(p);
+    const struct prediction bare = *predicted(p, "padding_mask=0");
+    const struct prediction masked = *predicted(p, "padding_mask=1");
     assert_true(unsaid.seconds == bare.seconds && unsaid.low_s == bare.low_s && masked.seconds > 1.2 * bare.seconds);
     assert_float_equal(unsaid.high_s / bare.high_s, masked.seconds / bare.seconds, 1e-9);
-    set_number(v, "nodes", 2);
-    set_number(v, "devices_per_node", 4);
-    const struct prediction unknown = *predict(p, v);
+    const struct prediction unknown = *predicted(p, "nodes=2 devices_per_node=4");
     assert_true(unknown.features & 1U << FEATURE_NETWORK);
     assert_true(unknown.high_s > 1.1 * unknown.seconds * exp(UNCOMPARED_SLOW));
 }
@@ -649,30 +575,26 @@ TEST(evidence_widths_of__table_without_plain_runs__no_framework_that_nothing_is_
 /* Memory that the allocator holds was compared less well than what is allocated, and products in fp32 nowhere. */
 TEST(predictor_predict__counters_and_precisions__as_wide_as_their_own_evidence)
 {
-    struct input_value v[INPUT_COUNT];
     const struct predictor_options allocated = {.framework = "hf-trainer", .counter = COUNTS_ALLOCATED};
     HELD_AT(predictor) *held = create("hf-trainer"), *used = NULL;
     FAIL_IF(predictor_create(&allocated, &used, &e));
-    fill_gpt(v);
-    double all = width_of(predict(held, v)), narrow = width_of(predict(used, v));
-    assert_true(all > 1.2 * narrow && predict(used, v)->memory_calibrated);
-    double sigma = predict(used, v)->memory.sigma;
-    set_text(v, "precision", "fp32");
-    assert_true(width_of(predict(used, v)) == UNCOMPARED_MEMORY && !predict(used, v)->memory_calibrated);
-    assert_true(predict(used, v)->memory.sigma > sigma);
+    gpt_with("");
+    double all = width_of(predict(held)), narrow = width_of(predict(used));
+    assert_true(all > 1.2 * narrow && predict(used)->memory_calibrated);
+    double sigma = predict(used)->memory.sigma;
+    set("precision=fp32");
+    assert_true(width_of(predict(used)) == UNCOMPARED_MEMORY && !predict(used)->memory_calibrated);
+    assert_true(predict(used)->memory.sigma > sigma);
 }
 
 /* Since April 2026 torchtitan's loss makes logits part by part: who does not say which has both within the interval. */
 TEST(predictor_predict__releases_of_torchtitan__interval_of_both_losses)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("torchtitan");
-    fill_gpt(v);
-    const struct prediction either = *predict(p, v);
-    set_number(v, "chunked_loss", 0);
-    const struct prediction whole = *predict(p, v);
-    set_number(v, "chunked_loss", 1);
-    const struct prediction parts = *predict(p, v);
+    gpt_with("");
+    const struct prediction either = *predict(p);
+    const struct prediction whole = *predicted(p, "chunked_loss=0");
+    const struct prediction parts = *predicted(p, "chunked_loss=1");
     assert_true(either.memory.most.bytes == whole.memory.most.bytes);
     assert_true(parts.memory.most.bytes < whole.memory.most.bytes);
     assert_true(either.memory.low_bytes <= 1.1 * parts.memory.low_bytes &&
@@ -683,19 +605,14 @@ TEST(predictor_predict__releases_of_torchtitan__interval_of_both_losses)
 /* The allocator keeps the pieces of shorter batches until memory runs out: more is reserved, no more is needed. */
 TEST(predictor_predict__batches_of_different_lengths__pieces_of_shorter_ones)
 {
-    struct input_value v[INPUT_COUNT];
     const struct predictor_options options = {.framework = "hf-trainer", .counter = COUNTS_ALLOCATED};
     HELD_AT(predictor) *p = create("hf-trainer"), *allocated = NULL;
     FAIL_IF(predictor_create(&options, &allocated, &e));
-    fill_gpt(v);
-    set_text(v, "device", "H100");
-    set_text(v, "recompute", "full");
-    const struct prediction either = *predict(p, v), any = *predict(allocated, v);
-    set_number(v, "packing", 1);
-    const struct prediction equal = *predict(p, v);
-    assert_true(any.measured_high == predict(allocated, v)->measured_high);
-    set_number(v, "packing", 0);
-    const struct prediction vary = *predict(p, v);
+    gpt_with("device=H100 recompute=full");
+    const struct prediction either = *predict(p), any = *predict(allocated);
+    const struct prediction equal = *predicted(p, "packing=1");
+    assert_true(any.measured_high == predict(allocated)->measured_high);
+    const struct prediction vary = *predicted(p, "packing=0");
     double logits = 4 * 1024 * 50257, pieces = vary.memory.most.bytes - vary.memory.most.allocated_bytes;
     assert_float_equal(pieces / (12 * logits), 4.3, 0.01);
     assert_true(equal.memory.most.allocated_bytes == vary.memory.most.allocated_bytes);
@@ -703,11 +620,11 @@ TEST(predictor_predict__batches_of_different_lengths__pieces_of_shorter_ones)
     assert_float_equal(either.measured_high / equal.measured_high, vary.memory.most.bytes / equal.memory.most.bytes,
                        1e-9);
     assert_true(either.lengths_unknown && !equal.lengths_unknown && !vary.lengths_unknown);
-    set_text(v, "loss_kernel", "linear");
-    assert_true(predict(p, v)->memory.most.slack > 0.5 * vary.memory.most.terms[MEMORY_ACTIVATIONS]);
-    set_text(v, "loss_kernel", "eager");
-    set_number(v, "micro_batch", 48); /* as much as the device has, which it still fits */
-    const struct prediction *full = predict(p, v);
+    set("loss_kernel=linear");
+    assert_true(predict(p)->memory.most.slack > 0.5 * vary.memory.most.terms[MEMORY_ACTIVATIONS]);
+    set("loss_kernel=eager");
+    set_number("micro_batch", 48); /* as much as the device has, which it still fits */
+    const struct prediction *full = predict(p);
     assert_float_equal(full->memory.most.bytes, full->usable_bytes - full->memory.reserve_bytes, 1);
     assert_true(full->verdict == OOM_FITS);
 }
@@ -715,10 +632,9 @@ TEST(predictor_predict__batches_of_different_lengths__pieces_of_shorter_ones)
 /* FSDP2 frees what it gathered without the pieces that FSDP leaves. */
 TEST(predictor_predict__fsdp__pieces_of_gathered_units)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *first = create("fsdp"), *second = create("fsdp2");
-    fill_gpt(v);
-    const struct memory_stage with = predict(first, v)->memory.most, without = predict(second, v)->memory.most;
+    gpt_with("");
+    const struct memory_stage with = predict(first)->memory.most, without = predict(second)->memory.most;
     assert_float_equal(with.allocated_bytes / with.bytes, 0.85, 1e-6);
     assert_true(without.allocated_bytes / without.bytes > 0.86);
 }
@@ -726,40 +642,23 @@ TEST(predictor_predict__fsdp__pieces_of_gathered_units)
 /* What a step holds is counted: 8B in full on a device that its step nearly fills may run, 9B may not. */
 TEST(predictor_predict__peak_in_the_step__excluded_only_near_all_memory)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("hf-trainer");
-    fill_gpt(v);
-    const struct {
-        const char *name;
-        double value;
-    } llama[] = {{"layers", 32},    {"hidden", 4096},   {"heads", 32}, {"kv_heads", 8},        {"ffn", 14336},
-                 {"vocab", 128256}, {"micro_batch", 1}, {"seq", 1024}, {"devices_per_node", 1}};
-    for (size_t i = 0; i < LENGTH(llama); i++)
-        set_number(v, llama[i].name, llama[i].value);
-    set_text(v, "device", "A100-80GB");
-    set_text(v, "recompute", "full");
-    set_text(v, "optimizer_kernel", "foreach");
-    const struct prediction *step = predict(p, v);
+    gpt_with("");
+    set("layers=32 hidden=4096 heads=32 kv_heads=8 ffn=14336 vocab=128256 micro_batch=1 seq=1024 devices_per_node=1");
+    const struct prediction *step = predicted(p, "device=A100-80GB recompute=full optimizer_kernel=foreach");
     assert_true(step->memory.most.terms[MEMORY_LOGITS] == 0 && step->memory.most.bytes > 0.9 * step->usable_bytes);
     assert_int_equal(step->verdict, OOM_RISK);
-    set_number(v, "layers", 37);
-    assert_int_equal(predict(p, v)->verdict, OOM_CERTAIN);
+    assert_int_equal(predicted(p, "layers=37")->verdict, OOM_CERTAIN);
 }
 
 /* A small model waits for the host; a large one does not. */
 TEST(predictor_predict__steps_of_launches__are_a_feature)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("fsdp");
-    fill_gpt(v);
-    set_text(v, "device", "A100-80GB");
-    set_number(v, "hidden", 8192);
-    set_number(v, "heads", 64);
-    assert_false(predict(p, v)->features & 1U << FEATURE_HOST);
-    set_number(v, "hidden", 512);
-    set_number(v, "heads", 8);
-    set_number(v, "seq", 256);
-    assert_true(predict(p, v)->has_time && predict(p, v)->features & 1U << FEATURE_HOST);
+    gpt_with("device=A100-80GB hidden=8192 heads=64");
+    assert_false(predict(p)->features & 1U << FEATURE_HOST);
+    set("hidden=512 heads=8 seq=256");
+    assert_true(predict(p)->has_time && predict(p)->features & 1U << FEATURE_HOST);
 }
 
 /* Each source is told of with the width that the others give. */
@@ -777,41 +676,35 @@ TEST(evidence_describe_sources__time__one_line_each)
 /* Verdicts of plans that a framework was not compared with are careful, whatever other frameworks' runs say. */
 TEST(predictor_predict__what_nobody_measured__uncalibrated_until_it_is)
 {
-    struct input_value v[INPUT_COUNT];
     struct predictor *p = create("megatron");
     const struct place_of_measurement here = {"megatron", "H100", ""};
     struct calibration fit = {.sigma = 0.05};
     for (int i = 0; i < MEMORY_TERM_COUNT; i++)
         fit.weights[i] = 1;
-    fill_gpt(v);
-    set_text(v, "device", "H100");
-    assert_true(predict(p, v)->memory_calibrated && predict(p, v)->memory.sigma == 0.12);
-    set_number(v, "experts", 8);
-    assert_true(predict(p, v)->memory.sigma == 0.30);
-    set_number(v, "experts", 0);
-    set_text(v, "offload", "optimizer");
-    assert_false(predict(p, v)->memory_calibrated);
+    gpt_with("device=H100");
+    assert_true(predict(p)->memory_calibrated && predict(p)->memory.sigma == 0.12);
+    assert_true(predicted(p, "experts=8")->memory.sigma == 0.30);
+    assert_false(predicted(p, "experts=0 offload=optimizer")->memory_calibrated);
     fit.from_prior = true;
     FAIL_IF(predictor_calibrate(p, &here, &fit, NULL, 0, &e));
-    assert_false(predict(p, v)->memory_calibrated);
+    assert_false(predict(p)->memory_calibrated);
     fit.from_prior = false;
     FAIL_IF(predictor_calibrate(p, &here, &fit, NULL, 0, &e));
-    assert_true(predict(p, v)->memory_calibrated && predict(p, v)->memory.sigma == 0.05);
+    assert_true(predict(p)->memory_calibrated && predict(p)->memory.sigma == 0.05);
     predictor_free(p);
     p = create("megatron");
     FAIL_IF(predictor_set(p, "sigma", false, 0.1, &e));
-    assert_true(predict(p, v)->memory.sigma == 0.1);
+    assert_true(predict(p)->memory.sigma == 0.1);
     predictor_free(p);
 }
 
 TEST(predictor_set__coefficient_of_the_file__changes_what_is_predicted)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("megatron");
-    fill_gpt(v);
-    double before = predict(p, v)->memory.most.bytes;
+    gpt_with("");
+    double before = predict(p)->memory.most.bytes;
     FAIL_IF(predictor_set(p, "base_bytes", false, 2.5 * GIB, &e));
-    assert_float_equal(predict(p, v)->memory.most.bytes, before + 2.5 * GIB - 1e8, 1);
+    assert_float_equal(predict(p)->memory.most.bytes, before + 2.5 * GIB - 1e8, 1);
     FAILS_WITH(predictor_set(p, "base_byte", false, 1, &e),
                "there is no coefficient \"base_byte\"; did you mean \"base_bytes\"?");
     FAILS(predictor_set(p, "sigma", true, 0, &e));
@@ -819,20 +712,17 @@ TEST(predictor_set__coefficient_of_the_file__changes_what_is_predicted)
 
 TEST(predictor_calibrate__place__only_there)
 {
-    struct input_value v[INPUT_COUNT];
     HELD_AT(predictor) *p = create("megatron");
     const struct place_of_measurement here = {"megatron", "A100-80GB", ""};
     struct calibration fit = {.sigma = 0.05};
-    fill_gpt(v);
-    set_text(v, "device", "A100-80GB");
-    double before = predict(p, v)->memory.most.bytes;
+    gpt_with("device=A100-80GB");
+    double before = predict(p)->memory.most.bytes;
     for (int i = 0; i < MEMORY_TERM_COUNT; i++)
         fit.weights[i] = 2;
     FAIL_IF(predictor_calibrate(p, &here, &fit, NULL, 0, &e));
-    assert_float_equal(predict(p, v)->memory.most.bytes, 2 * before, 1);
-    assert_true(predict(p, v)->memory_calibrated);
-    set_text(v, "device", "H100");
-    assert_float_equal(predict(p, v)->memory.most.bytes, before, 1);
+    assert_float_equal(predict(p)->memory.most.bytes, 2 * before, 1);
+    assert_true(predict(p)->memory_calibrated);
+    assert_float_equal(predicted(p, "device=H100")->memory.most.bytes, before, 1);
 }
 
 TEST(predictor_create__unknown_framework__hint)
