@@ -53,15 +53,15 @@ static int remove_entry(const char *path, const struct stat *about, int type, st
     return remove(path);
 }
 
-static void workplace_make(struct workplace *p)
+static struct workplace workplace_new(void)
 {
-    memset(p, 0, sizeof *p);
-    strcpy(p->directory, "/tmp/meshsweep-test-XXXXXX");
-    assert_non_null(mkdtemp(p->directory));
-    snprintf(p->path, sizeof p->path, "%s/results.db", p->directory);
+    struct workplace p = {.directory = "/tmp/meshsweep-test-XXXXXX"};
+    assert_non_null(mkdtemp(p.directory));
+    snprintf(p.path, sizeof p.path, "%s/results.db", p.directory);
+    return p;
 }
 
-static void workplace_remove(struct workplace *p)
+static void workplace_free(struct workplace *p)
 {
     nftw(p->directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -164,135 +164,65 @@ static void expect_count(const struct workplace *p, const char *sql, int64_t wan
 /* --- one run --- */
 
 struct scenario {
-    const char *name, *retry, *job;
+    const char *name;
+    size_t slots, most; /* slots 0: two */
+    const char *started, *states, *retry, *job;
     struct script script;
     struct runner_options options;
-    const char *started, *states;
-    size_t most;
     int signal, cancels;
 };
 
 static const struct scenario scenarios[] = {
-    {.name = "all well", .started = "1 2 3 4", .states = "1 ok 2 ok 3 ok 4 ok", .most = 2},
-    {.name = "one slot", .options.slots = 1, .started = "1 2 3 4", .states = "1 ok 2 ok 3 ok 4 ok", .most = 1},
-    {.name = "more slots than jobs",
-     .options.slots = 9,
-     .started = "1 2 3 4",
-     .states = "1 ok 2 ok 3 ok 4 ok",
-     .most = 4},
-    {.name = "one fails, the others go on",
-     .options.slots = 1,
-     .script.ends = {{2, 0, ENDING_EXITED, 7, "Segmentation of markets\n"}},
-     .started = "1 2 3 4",
-     .states = "1 ok 2 exit 3 ok 4 ok",
-     .most = 1},
-    {.name = "each by its class",
-     .options.slots = 1,
-     .retry = "spawn = 1\n",
+    {"all well", 0, 2, "1 2 3 4", "1 ok 2 ok 3 ok 4 ok", .signal = 0},
+    {"one slot", 1, 1, "1 2 3 4", "1 ok 2 ok 3 ok 4 ok", .signal = 0},
+    {"more slots than jobs", 9, 4, "1 2 3 4", "1 ok 2 ok 3 ok 4 ok", .signal = 0},
+    {"one fails, the others go on", 1, 1, "1 2 3 4", "1 ok 2 exit 3 ok 4 ok",
+     .script.ends = {{2, 0, ENDING_EXITED, 7, "Segmentation of markets\n"}}},
+    {"each by its class", 1, 1, "1 2 3 4", "1 no-metric 2 oom 3 hang 4 signal", .retry = "spawn = 1\n",
      .script.ends = {{1, 0, ENDING_EXITED, 0, "nothing to say\n"},
                      {2, 0, ENDING_EXITED, 1, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"},
                      {3, 0, ENDING_IDLE_TIMEOUT, 0, NULL},
-                     {4, 0, ENDING_SIGNALED, SIGSEGV, NULL}},
-     .started = "1 2 3 4",
-     .states = "1 no-metric 2 oom 3 hang 4 signal",
-     .most = 1},
-    {.name = "more classes",
-     .options.slots = 1,
-     .retry = "spawn = 1\n",
+                     {4, 0, ENDING_SIGNALED, SIGSEGV, NULL}}},
+    {"more classes", 1, 1, "1 2 3 4", "1 signal 2 spawn 3 timeout 4 timeout", .retry = "spawn = 1\n",
      .script.ends = {{1, 0, ENDING_SIGNALED, SIGSEGV, NULL},
                      {2, 0, ENDING_SPAWN_FAILED, ENOENT, NULL},
                      {3, 0, ENDING_STARTUP_TIMEOUT, 0, NULL},
-                     {4, 0, ENDING_TIMEOUT, 0, "score: 3\n"}},
-     .started = "1 2 3 4",
-     .states = "1 signal 2 spawn 3 timeout 4 timeout",
-     .most = 1},
-    {.name = "lost once",
-     .options.slots = 1,
-     .script.ends = {{2, 1, ENDING_LOST, 0, NULL}},
-     .started = "1 2 3 4 2",
-     .states = "1 ok 2 ok 3 ok 4 ok",
-     .most = 1},
-    {.name = "lost for ever: no fault of its own, and left for another run",
-     .options.slots = 1,
-     .script.ends = {{4, 0, ENDING_LOST, 0, NULL}},
-     .started = "1 2 3 4 4 4 4",
-     .states = "1 ok 2 ok 3 ok 4 pending",
-     .most = 1},
-    {.name = "lost too often: last from then on",
-     .options.slots = 1,
-     .retry = "lost = 1\n",
-     .script.ends = {{1, 1, ENDING_LOST, 0, NULL}},
-     .started = "1 2 3 4 1",
-     .states = "1 ok 2 ok 3 ok 4 ok",
-     .most = 1},
-    {.name = "each twice",
-     .options.slots = 1,
-     .job = "repeat = 2\n",
-     .script.ends = {{1, 2, ENDING_EXITED, 0, "score: 9\n"}, {3, 1, ENDING_EXITED, 1, NULL}},
-     .started = "1 2 3 4 1 2 4",
-     .states = "1 ok 2 ok 3 exit 4 ok",
-     .most = 1},
-    {.name = "so many and no more",
-     .options = {.slots = 1, .job_limit = 2},
-     .started = "1 2",
-     .states = "1 ok 2 ok 3 pending 4 pending",
-     .most = 1},
-    {.name = "enough failed",
-     .options = {.slots = 1, .max_fail = 2},
-     .script.ends = {{1, 0, ENDING_EXITED, 1, NULL}, {3, 0, ENDING_EXITED, 1, NULL}},
-     .started = "1 2 3",
-     .states = "1 exit 2 ok 3 exit 4 pending",
-     .most = 1},
-    {.name = "interrupted once",
-     .script.wakes = {{2, WAKE_INTERRUPT, SIGINT}},
-     .started = "1 2 3",
-     .states = "1 ok 2 ok 3 ok 4 pending",
-     .most = 2,
+                     {4, 0, ENDING_TIMEOUT, 0, "score: 3\n"}}},
+    {"lost once", 1, 1, "1 2 3 4 2", "1 ok 2 ok 3 ok 4 ok", .script.ends = {{2, 1, ENDING_LOST, 0, NULL}}},
+    {"lost for ever: no fault of its own, and left for another run", 1, 1, "1 2 3 4 4 4 4", "1 ok 2 ok 3 ok 4 pending",
+     .script.ends = {{4, 0, ENDING_LOST, 0, NULL}}},
+    {"lost too often: last from then on", 1, 1, "1 2 3 4 1", "1 ok 2 ok 3 ok 4 ok", .retry = "lost = 1\n",
+     .script.ends = {{1, 1, ENDING_LOST, 0, NULL}}},
+    {"each twice", 1, 1, "1 2 3 4 1 2 4", "1 ok 2 ok 3 exit 4 ok", .job = "repeat = 2\n",
+     .script.ends = {{1, 2, ENDING_EXITED, 0, "score: 9\n"}, {3, 1, ENDING_EXITED, 1, NULL}}},
+    {"so many and no more", 1, 1, "1 2", "1 ok 2 ok 3 pending 4 pending", .options.job_limit = 2},
+    {"enough failed", 1, 1, "1 2 3", "1 exit 2 ok 3 exit 4 pending", .options.max_fail = 2,
+     .script.ends = {{1, 0, ENDING_EXITED, 1, NULL}, {3, 0, ENDING_EXITED, 1, NULL}}},
+    {"interrupted once", 0, 2, "1 2 3", "1 ok 2 ok 3 ok 4 pending", .script.wakes = {{2, WAKE_INTERRUPT, SIGINT}},
      .signal = SIGINT},
-    {.name = "interrupted twice",
-     .script = {.wakes = {{2, WAKE_INTERRUPT, SIGINT}, {3, WAKE_INTERRUPT, SIGINT}}},
-     .started = "1 2 3",
-     .states = "1 ok 2 pending 3 pending 4 pending",
-     .most = 2,
-     .signal = SIGINT,
-     .cancels = 1},
-    {.name = "interrupted thrice",
+    {"interrupted twice", 0, 2, "1 2 3", "1 ok 2 pending 3 pending 4 pending",
+     .script = {.wakes = {{2, WAKE_INTERRUPT, SIGINT}, {3, WAKE_INTERRUPT, SIGINT}}}, .signal = SIGINT, .cancels = 1},
+    {"interrupted thrice", 0, 2, "1 2", "1 pending 2 pending 3 pending 4 pending",
      .script = {.hold = true,
                 .wakes = {{1, WAKE_INTERRUPT, SIGINT}, {2, WAKE_INTERRUPT, SIGINT}, {3, WAKE_INTERRUPT, SIGINT}}},
-     .started = "1 2",
-     .states = "1 pending 2 pending 3 pending 4 pending",
-     .most = 2,
-     .signal = SIGINT,
-     .cancels = 2},
-    {.name = "asked to end",
-     .script = {.hold = true, .wakes = {{1, WAKE_TERMINATE, SIGTERM}}},
-     .started = "1 2",
-     .states = "1 pending 2 pending 3 pending 4 pending",
-     .most = 2,
-     .signal = SIGTERM,
-     .cancels = 1},
-    {.name = "cancelled by a person",
-     .options.slots = 1,
-     .script.ends = {{2, 0, ENDING_ABORTED, 0, NULL}},
-     .started = "1 2 3 4",
-     .states = "1 ok 2 cancelled 3 ok 4 ok",
-     .most = 1},
-    {.name = "rows deleted while they run",
-     .options.slots = 1,
-     .script.before_end = "DELETE FROM attempt WHERE job_id = 1; DELETE FROM job WHERE id = 1",
-     .started = "1 2 3 4",
-     .states = "2 ok 3 ok 4 ok",
-     .most = 1},
+     .signal = SIGINT, .cancels = 2},
+    {"asked to end", 0, 2, "1 2", "1 pending 2 pending 3 pending 4 pending",
+     .script = {.hold = true, .wakes = {{1, WAKE_TERMINATE, SIGTERM}}}, .signal = SIGTERM, .cancels = 1},
+    {"cancelled by a person", 1, 1, "1 2 3 4", "1 ok 2 cancelled 3 ok 4 ok",
+     .script.ends = {{2, 0, ENDING_ABORTED, 0, NULL}}},
+    {"rows deleted while they run", 1, 1, "1 2 3 4", "2 ok 3 ok 4 ok",
+     .script.before_end = "DELETE FROM attempt WHERE job_id = 1; DELETE FROM job WHERE id = 1"},
 };
 
 static void run_one(const struct scenario *c)
 {
-    struct workplace p;
+    HELD(workplace) p = workplace_new();
     struct script script = c->script;
+    struct runner_options options = c->options;
     char got[256];
     print_message("%s\n", c->name);
-    workplace_make(&p);
-    if (run_with(&p, c->retry, c->job, &script, c->options) < 0)
+    options.slots = c->slots;
+    if (run_with(&p, c->retry, c->job, &script, options) < 0)
         fail_msg("%s", p.error.text);
     states(&p, got, sizeof got);
     assert_string_equal(p.log.started, c->started);
@@ -306,7 +236,6 @@ static void run_one(const struct scenario *c)
     /* Whatever came about, nothing is left open and the run has its end on record. */
     expect_count(&p, "SELECT count(*) FROM attempt WHERE state IN ('claimed', 'running')", 0);
     expect_count(&p, "SELECT count(*) FROM runner WHERE ended IS NOT NULL", 1);
-    workplace_remove(&p);
 }
 
 TEST(runner_run__scripted_ends__recorded_as_they_are)
@@ -317,9 +246,8 @@ TEST(runner_run__scripted_ends__recorded_as_they_are)
 
 TEST(runner_run__counts_and_events__agree_with_the_table)
 {
-    struct workplace p;
+    HELD(workplace) p = workplace_new();
     struct script script = {.ends = {{2, 0, ENDING_EXITED, 1, NULL}, {3, 1, ENDING_LOST, 0, NULL}}};
-    workplace_make(&p);
     assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1}), 0);
     assert_string_equal(p.reported, "1:ok 2:exit 3:lost 4:ok 3:ok");
     const struct run_counts *c = &p.result.counts;
@@ -334,15 +262,13 @@ TEST(runner_run__counts_and_events__agree_with_the_table)
     assert_int_equal(c->failures[FAILURE_EXIT], 1);
     assert_int_equal(c->failures[FAILURE_LOST], 0);
     assert_true(c->has_best && c->best == 4 && c->best_job_id == 4);
-    workplace_remove(&p);
 }
 
 TEST(runner_run__again__runs_what_is_left_and_failed_only_by_demand)
 {
-    struct workplace p;
+    HELD(workplace) p = workplace_new();
     struct script fails = {.ends = {{2, 1, ENDING_EXITED, 1, NULL}}}, well = {0};
     char *classes[] = {(char *)"exit", NULL};
-    workplace_make(&p);
     assert_int_equal(run(&p, &fails, (struct runner_options){.slots = 1, .job_limit = 3}), 0);
     assert_string_equal(p.log.started, "1 2 3");
     assert_int_equal(run(&p, &well, (struct runner_options){.slots = 1}), 0);
@@ -351,7 +277,6 @@ TEST(runner_run__again__runs_what_is_left_and_failed_only_by_demand)
     assert_string_equal(p.log.started, "2");
     assert_int_equal(p.result.requeued, 1);
     expect_states(&p, "1 ok 2 ok 3 ok 4 ok");
-    workplace_remove(&p);
 }
 
 /* Unless it matters how that ended. */
@@ -360,37 +285,30 @@ TEST(runner_run__one_ended__the_next_started_before_that_is_read)
     static const char first[] =
         "SELECT m.value FROM summary AS m JOIN attempt AS a ON a.id = m.attempt_id WHERE a.job_id = 1";
     struct script script = {.late_output = "score: 7\n"};
-    struct workplace p;
-    workplace_make(&p);
+    HELD(workplace) p = workplace_new(), last = workplace_new();
     assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1}), 0);
     expect_count(&p, first, 7);
-    workplace_remove(&p);
-    workplace_make(&p);
-    assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .max_fail = 1}), 0);
-    expect_count(&p, first, 1);
-    workplace_remove(&p);
+    assert_int_equal(run(&last, &script, (struct runner_options){.slots = 1, .max_fail = 1}), 0);
+    expect_count(&last, first, 1);
 }
 
 /* --- runs that cannot go on --- */
 
 TEST(runner_run__executor_cannot_be_made__nothing_begun)
 {
-    struct workplace p;
+    HELD(workplace) p = workplace_new();
     struct script script = {.refuse = true};
-    workplace_make(&p);
     assert_int_equal(run(&p, &script, (struct runner_options){0}), -1);
     assert_string_equal(p.error.text, "there is no executor today");
     expect_count(&p, "SELECT count(*) FROM attempt", 0);
     expect_states(&p, "1 pending 2 pending 3 pending 4 pending");
-    workplace_remove(&p);
 }
 
 TEST(runner_run__leaving_its_jobs__the_next_collects_them)
 {
-    struct workplace p;
+    HELD(workplace) p = workplace_new();
     struct script leaves = {.survive = true, .hold = true, .wakes = {{2, WAKE_TERMINATE, SIGTERM}}};
     struct script silent = {.survive = true, .refuse_left = true}, well = {.survive = true}, other = {0};
-    workplace_make(&p);
     assert_int_equal(run(&p, &leaves, (struct runner_options){0}), 0);
     assert_int_equal(p.log.cancels, 0);
     assert_string_equal(p.noticed, "exiting; submitted jobs continue, and the next run collects their results");
@@ -405,7 +323,6 @@ TEST(runner_run__leaving_its_jobs__the_next_collects_them)
     assert_string_equal(p.log.started, "3 4");
     expect_states(&p, "1 ok 2 ok 3 ok 4 ok");
     expect_count(&p, "SELECT count(*) FROM attempt", 4);
-    workplace_remove(&p);
 }
 
 /* --- another source of claims --- */
@@ -475,75 +392,66 @@ static struct claim_source source_of(struct source *s, size_t ahead)
 
 TEST(claim_source__chooses__in_its_order_and_notified_of_every_end)
 {
-    struct workplace p;
+    HELD(workplace) p = workplace_new();
     struct source s = {.order = {3, 1, 4}, .count = 3};
     struct claim_source source = source_of(&s, 0);
     struct script script = {.ends = {{1, 0, ENDING_EXITED, 1, NULL}}};
-    workplace_make(&p);
     assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), 0);
     assert_string_equal(p.log.started, "3 1 4");
     assert_string_equal(s.ended, "3:ok 1:exit 4:ok");
     assert_int_equal(s.claimed, 3);
     assert_int_equal(s.released, 0);
     expect_states(&p, "1 exit 2 pending 3 ok 4 ok");
-    workplace_remove(&p);
 }
 
 TEST(claim_source__notified_of_what_never_started__it_is_pending_again)
 {
-    struct workplace p;
+    HELD(workplace) p = workplace_new();
     struct source s = {.order = {1, 2, 3, 4}, .count = 4};
     struct claim_source source = source_of(&s, 4);
     struct script script = {.wakes = {{1, WAKE_INTERRUPT, SIGINT}}};
-    workplace_make(&p);
     assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), 0);
     assert_string_equal(p.log.started, "1");
     assert_int_equal(s.claimed, 4);
     assert_int_equal(s.released, 3);
     expect_states(&p, "1 ok 2 pending 3 pending 4 pending");
     expect_count(&p, "SELECT count(*) FROM attempt", 1);
-    workplace_remove(&p);
 }
 
 TEST(claim_source__what_never_started_cannot_be_given_back__the_run_says_so)
 {
     static const char stuck[] =
         "CREATE TRIGGER stuck BEFORE DELETE ON attempt BEGIN SELECT RAISE(ABORT, 'is stuck'); END";
-    struct workplace p;
+    HELD(workplace) p = workplace_new();
     struct source s = {.order = {1, 2, 3, 4}, .count = 4};
     struct claim_source source = source_of(&s, 4);
     struct script script = {.before_end = stuck, .wakes = {{1, WAKE_INTERRUPT, SIGINT}}};
-    workplace_make(&p);
     assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), -1);
     assert_non_null(strstr(p.error.text, "is stuck"));
     /* Its record says that it did not end as it should: the next one looks for what it left. */
     expect_count(&p, "SELECT count(*) FROM runner WHERE ended IS NULL", 1);
-    workplace_remove(&p);
 }
 
 TEST(claim_source__finds_one_beaten__it_is_stopped)
 {
-    struct workplace p;
+    HELD(workplace) p = workplace_new();
     struct source s = {.order = {2}, .count = 1, .beaten = true};
     struct claim_source source = source_of(&s, 0);
     struct script script = {.hold = true, .ends = {{2, 0, ENDING_STOPPED, 0, "score: 3\nscore: 5\n"}}};
-    workplace_make(&p);
     assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), 0);
     assert_int_equal(p.log.stops, 1);
     assert_string_equal(s.ended, "2:ok");
     expect_count(&p, "SELECT stopped_steps FROM attempt WHERE job_id = 2", 2);
     /* Nothing is known to be best by a part of its steps. */
     assert_false(p.result.counts.has_best);
-    workplace_remove(&p);
 }
 
 TEST(claim_source__fails__run_ends_with_what_was_recorded)
 {
-    struct workplace p;
+    HELD(workplace) p = workplace_new();
     struct source s = {.order = {1, 2, 3}, .count = 3, .fail_at = 2};
     struct claim_source source = source_of(&s, 0);
     struct script script = {0};
-    workplace_make(&p);
     assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), -1);
     assert_string_equal(p.error.text, "no choice");
     assert_true(p.log.freed);
@@ -553,5 +461,4 @@ TEST(claim_source__fails__run_ends_with_what_was_recorded)
     assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1}), 0);
     expect_states(&p, "1 ok 2 ok 3 ok 4 ok");
     assert_int_equal(p.result.recovered, 1);
-    workplace_remove(&p);
 }
