@@ -5,6 +5,12 @@
 #include "predict/architecture.h"
 #include "unit_test.h"
 
+#define SHAPE(l, h, n, kv, f, v) .layers = (l), .hidden = (h), .heads = (n), .kv_heads = (kv), .ffn = (f), .vocab = (v)
+#define EXPERTS(all, of_token, f) .experts = (all), .experts_per_token = (of_token), .expert_ffn = (f)
+#define LATENT(shared, dense, q)                                                                                       \
+    .head_dim = 128, .shared_ffn = (shared), .dense_layers = (dense), .q_lora_rank = (q), .kv_lora_rank = 512,         \
+    .qk_rope_dim = 64
+
 static struct architecture_parameters count(struct architecture a, int64_t tensor)
 {
     struct architecture_parameters p = {0};
@@ -18,13 +24,20 @@ static void assert_total(const char *name, double counted, double published)
         fail_msg("%s: counted %.0f, published %.0f", name, counted, published);
 }
 
-static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads, int64_t vocab, int64_t positions)
+static struct architecture shaped(enum architecture_family family, int64_t layers, int64_t hidden, int64_t heads,
+                                  int64_t vocab)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_GPT);
+    struct architecture a = architecture_of(family);
     a.layers = layers;
     a.hidden = hidden;
     a.heads = heads;
     a.vocab = vocab;
+    return a;
+}
+
+static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads, int64_t vocab, int64_t positions)
+{
+    struct architecture a = shaped(ARCHITECTURE_GPT, layers, hidden, heads, vocab);
     a.positions = positions;
     return a;
 }
@@ -61,13 +74,9 @@ struct llama_shape {
 
 static struct architecture llama(const struct llama_shape *s)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
-    a.layers = s->layers;
-    a.hidden = s->hidden;
-    a.heads = s->heads;
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, s->layers, s->hidden, s->heads, s->vocab);
     a.kv_heads = s->kv_heads;
     a.ffn = s->ffn;
-    a.vocab = s->vocab;
     a.tied_embeddings = s->tied;
     return a;
 }
@@ -115,85 +124,20 @@ TEST(architecture_count__qwen3_and_deepseek__published_totals)
         struct architecture a;
         double total;
     } models[] = {
-        {"qwen3-8b",
-         {.layers = 36,
-          .hidden = 4096,
-          .heads = 32,
-          .kv_heads = 8,
-          .head_dim = 128,
-          .ffn = 12288,
-          .vocab = 151936,
-          .qk_norm = true},
-         8190735360},
-        {"qwen3-32b",
-         {.layers = 64,
-          .hidden = 5120,
-          .heads = 64,
-          .kv_heads = 8,
-          .head_dim = 128,
-          .ffn = 25600,
-          .vocab = 151936,
-          .qk_norm = true},
-         32762123264},
+        {"qwen3-8b", {SHAPE(36, 4096, 32, 8, 12288, 151936), .head_dim = 128, .qk_norm = true}, 8190735360},
+        {"qwen3-32b", {SHAPE(64, 5120, 64, 8, 25600, 151936), .head_dim = 128, .qk_norm = true}, 32762123264},
         {"qwen3-30b-a3b",
-         {.layers = 48,
-          .hidden = 2048,
-          .heads = 32,
-          .kv_heads = 4,
-          .head_dim = 128,
-          .ffn = 6144,
-          .vocab = 151936,
-          .qk_norm = true,
-          .experts = 128,
-          .experts_per_token = 8,
-          .expert_ffn = 768},
+         {SHAPE(48, 2048, 32, 4, 6144, 151936), .head_dim = 128, .qk_norm = true, EXPERTS(128, 8, 768)},
          30532122624},
         {"qwen3-235b-a22b",
-         {.layers = 94,
-          .hidden = 4096,
-          .heads = 64,
-          .kv_heads = 4,
-          .head_dim = 128,
-          .ffn = 12288,
-          .vocab = 151936,
-          .qk_norm = true,
-          .experts = 128,
-          .experts_per_token = 8,
-          .expert_ffn = 1536},
+         {SHAPE(94, 4096, 64, 4, 12288, 151936), .head_dim = 128, .qk_norm = true, EXPERTS(128, 8, 1536)},
          235093634560},
-        {"llama-3.1-405b",
-         {.layers = 126, .hidden = 16384, .heads = 128, .kv_heads = 8, .ffn = 53248, .vocab = 128256},
-         405853388800},
+        {"llama-3.1-405b", {SHAPE(126, 16384, 128, 8, 53248, 128256)}, 405853388800},
         {"deepseek-v2-lite",
-         {.layers = 27,
-          .hidden = 2048,
-          .heads = 16,
-          .head_dim = 128,
-          .ffn = 10944,
-          .vocab = 102400,
-          .experts = 64,
-          .experts_per_token = 6,
-          .expert_ffn = 1408,
-          .shared_ffn = 2816,
-          .dense_layers = 1,
-          .kv_lora_rank = 512,
-          .qk_rope_dim = 64},
+         {SHAPE(27, 2048, 16, 0, 10944, 102400), EXPERTS(64, 6, 1408), LATENT(2816, 1, 0)},
          15706484224},
         {"deepseek-v3",
-         {.layers = 61,
-          .hidden = 7168,
-          .heads = 128,
-          .head_dim = 128,
-          .ffn = 18432,
-          .vocab = 129280,
-          .experts = 256,
-          .experts_per_token = 8,
-          .expert_ffn = 2048,
-          .shared_ffn = 2048,
-          .dense_layers = 3,
-          .q_lora_rank = 1536,
-          .kv_lora_rank = 512,
-          .qk_rope_dim = 64},
+         {SHAPE(61, 7168, 128, 0, 18432, 129280), EXPERTS(256, 8, 2048), LATENT(2048, 3, 1536)},
          671026404352},
     };
     for (size_t i = 0; i < LENGTH(models); i++) {
@@ -226,12 +170,8 @@ TEST(architecture_count__mixture_of_experts__total_and_active)
 
 TEST(architecture_count__leading_dense_layers_and_shared_expert__by_hand)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
-    a.layers = 3;
-    a.hidden = 8;
-    a.heads = 2;
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, 3, 8, 2, 10);
     a.ffn = 32;
-    a.vocab = 10;
     a.experts = 4;
     a.experts_per_token = 2;
     a.expert_ffn = 5;
@@ -246,11 +186,7 @@ TEST(architecture_count__leading_dense_layers_and_shared_expert__by_hand)
 
 TEST(architecture_count__bert__published_totals)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_BERT);
-    a.layers = 12;
-    a.hidden = 768;
-    a.heads = 12;
-    a.vocab = 30522;
+    struct architecture a = shaped(ARCHITECTURE_BERT, 12, 768, 12, 30522);
     a.positions = 512;
     a.classes = 2;
     assert_total("bert-base with both heads", count(a, 1).total, 110106428);
@@ -275,23 +211,16 @@ TEST(architecture_count__t5__published_totals)
                   {"t5-3b", 24, 1024, 32, 128, 16384, 2851598336},
                   {"t5-11b", 24, 1024, 128, 128, 65536, 11307321344}};
     for (size_t i = 0; i < LENGTH(models); i++) {
-        struct architecture a = architecture_of(ARCHITECTURE_T5);
-        a.layers = models[i].layers;
-        a.hidden = models[i].hidden;
-        a.heads = models[i].heads;
+        struct architecture a = shaped(ARCHITECTURE_T5, models[i].layers, models[i].hidden, models[i].heads, 32128);
         a.head_dim = models[i].head_dim;
         a.ffn = models[i].ffn;
-        a.vocab = 32128;
         assert_total(models[i].name, count(a, 1).total, models[i].total);
     }
 }
 
 TEST(architecture_count__vit__published_totals)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_VIT);
-    a.layers = 12;
-    a.hidden = 768;
-    a.heads = 12;
+    struct architecture a = shaped(ARCHITECTURE_VIT, 12, 768, 12, 0);
     a.image = 224;
     a.patch = 16;
     a.classes = 1000;
@@ -340,89 +269,50 @@ static void refused(struct architecture a, const char *expected)
         fail_msg("expected \"%s\" in \"%s\"", expected, e.text);
 }
 
+/* Refused once `change` has been made to `a`, which is `good` before. */
+#define REFUSED(good, change, expected)                                                                                \
+    do {                                                                                                               \
+        struct architecture a = good;                                                                                  \
+        change;                                                                                                        \
+        refused(a, expected);                                                                                          \
+    } while (0)
+
 TEST(architecture_complete__absurd_numbers__refused_untouched)
 {
-    const struct architecture good = gpt(2, 64, 4, 100, 16);
-    struct architecture a = good;
-    a.hidden = 1000000000000;
-    refused(a, "hidden");
-    a = good;
-    a.layers = 0;
-    refused(a, "layers");
-    a = good;
-    a.vocab = -1;
-    refused(a, "vocab");
-    a = good;
-    a.vocab = 0;
-    refused(a, "vocab");
-    a = good;
-    a.heads = 5;
-    refused(a, "heads = 5 does not divide hidden = 64");
-    a = good;
-    a.kv_heads = 3;
-    refused(a, "kv_heads");
-    a = good;
-    a.experts = 2;
-    a.experts_per_token = 3;
-    refused(a, "experts_per_token");
-    a = good;
-    a.window_layers = 1;
-    refused(a, "window_layers needs sliding_window or attention_chunk");
-    a.window = 8;
-    a.window_layers = 3;
-    refused(a, "window_layers = 3 is more than the 2 layers");
-    a = good;
-    a.window = a.chunk = 8;
-    refused(a, "sliding_window and attention_chunk");
-    a = good;
-    a.router_bias = true;
-    refused(a, "router_bias needs experts");
-    a = good;
-    a.shared_gate = true;
-    refused(a, "shared_gate needs shared_ffn");
-    a = good;
-    a.layers = INT64_MAX;
-    a.ffn = INT64_MIN;
-    refused(a, "layers");
-    refused(a, "ffn");
+    const struct architecture good = gpt(2, 64, 4, 100, 16), image = shaped(ARCHITECTURE_VIT, 1, 8, 1, 0);
+    REFUSED(good, a.hidden = 1000000000000, "hidden");
+    REFUSED(good, a.layers = 0, "layers");
+    REFUSED(good, a.vocab = -1, "vocab");
+    REFUSED(good, a.vocab = 0, "vocab");
+    REFUSED(good, a.heads = 5, "heads = 5 does not divide hidden = 64");
+    REFUSED(good, a.kv_heads = 3, "kv_heads");
+    REFUSED(good, (a.experts = 2, a.experts_per_token = 3), "experts_per_token");
+    REFUSED(good, a.window_layers = 1, "window_layers needs sliding_window or attention_chunk");
+    REFUSED(good, (a.window = 8, a.window_layers = 3), "window_layers = 3 is more than the 2 layers");
+    REFUSED(good, a.window = a.chunk = 8, "sliding_window and attention_chunk");
+    REFUSED(good, a.router_bias = true, "router_bias needs experts");
+    REFUSED(good, a.shared_gate = true, "shared_gate needs shared_ffn");
+    REFUSED(good, (a.layers = INT64_MAX, a.ffn = INT64_MIN), "layers");
+    REFUSED(good, (a.layers = INT64_MAX, a.ffn = INT64_MIN), "ffn");
     refused((struct architecture){0}, "family");
-    a = architecture_of(ARCHITECTURE_VIT);
-    a.layers = a.heads = 1;
-    a.hidden = 8;
-    a.image = 224;
-    a.patch = 15;
-    refused(a, "patch");
+    REFUSED(image, (a.image = 224, a.patch = 15), "patch");
 }
 
 TEST(architecture_complete__pattern_and_mixers__faults_named)
 {
-    struct architecture good = gpt(4, 64, 4, 100, 0), a = good;
-    a.hybrid_pattern = "M*-E";
-    refused(a, "hybrid_pattern must have an E");
-    a.hybrid_pattern = "M*-X";
-    refused(a, "hybrid_pattern = 'M*-X' is not a pattern");
-    a.hybrid_pattern = "MG*-";
-    refused(a, "is not a pattern");
-    a.hybrid_pattern = "M*-";
-    refused(a, "hybrid_pattern has 3 layers, not 4");
-    a.hybrid_pattern = "M*-M/M-/M*";
-    refused(a, "is not a pattern");
-    a.hybrid_pattern = "M*-M";
-    a.mixer_layers = 3;
-    refused(a, "hybrid_pattern has mixer_layers = 2, not 3");
-    a = good;
-    a.mixer_layers = 5;
-    refused(a, "mixer_layers = 5 is more than layers = 4");
-    a = good;
-    a.mixer_state = 16;
-    refused(a, "need mixer_layers");
-    a.mixer_layers = 2;
-    a.mixer_heads = 6;
-    a.mixer_groups = 4;
-    refused(a, "mixer_groups = 4 does not divide mixer_heads = 6");
-    a = good;
-    a.expert_latent = 16;
-    refused(a, "expert_latent needs experts");
+    struct architecture good = gpt(4, 64, 4, 100, 0);
+    REFUSED(good, a.hybrid_pattern = "M*-E", "hybrid_pattern must have an E");
+    REFUSED(good, a.hybrid_pattern = "M*-X", "hybrid_pattern = 'M*-X' is not a pattern");
+    REFUSED(good, a.hybrid_pattern = "MG*-", "is not a pattern");
+    REFUSED(good, a.hybrid_pattern = "M*-", "hybrid_pattern has 3 layers, not 4");
+    REFUSED(good, a.hybrid_pattern = "M*-M/M-/M*", "is not a pattern");
+    REFUSED(good, (a.hybrid_pattern = "M*-M", a.mixer_layers = 3), "hybrid_pattern has mixer_layers = 2, not 3");
+    REFUSED(good, a.mixer_layers = 5, "mixer_layers = 5 is more than layers = 4");
+    REFUSED(good, a.mixer_state = 16, "need mixer_layers");
+    good.mixer_layers = 2;
+    REFUSED(good, (a.mixer_heads = 6, a.mixer_groups = 4), "mixer_groups = 4 does not divide mixer_heads = 6");
+    good.mixer_layers = 0;
+    REFUSED(good, a.expert_latent = 16, "expert_latent needs experts");
 }
 
 /* Megatron-LM's defaults: two heads of 64 for a hidden size of 64, state 128, 8 groups would not divide them. */
