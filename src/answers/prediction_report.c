@@ -9,6 +9,8 @@
 
 #include "measures/learning.h"
 #include "report/saying.h"
+#include "util/embedded.h"
+#include "util/hash.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/quantile.h"
@@ -34,8 +36,9 @@ int prediction_report_create(const struct report_request *request, struct predic
                         "?, ?, ?, ?, ?, ?, ?)",
                         &r->insert, e);
     if (rc == 0)
-        rc = db_prepare(r->db, "INSERT INTO plan VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        &r->insert_plan, e);
+        rc =
+            db_prepare(r->db, "INSERT INTO plan VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                       &r->insert_plan, e);
     if (rc == 0)
         *out = r;
     else
@@ -133,10 +136,13 @@ int prediction_report_add_plan(struct prediction_report *r, const struct predict
     const double time_width = evidence_scaling_width(p->where.framework, QUANTITY_OF_TIME, p->devices, 1);
     /* Rounded: the same work is reckoned from other batches. */
     const double work = (double)(float)(p->flops / p->samples);
+    const struct hash128 hash = hash_bytes(row->words, strlen(row->words));
+    int64_t id;
+    memcpy(&id, hash.bytes, sizeof id);
     return stmt_run_with(r->insert_plan,
-                         VALUES(sql_int(is_there), sql_text(row->words), sql_real(work), sql_int(p->tokens > 0),
-                                sql_text(row->predicted_memory_of), sql_real(memory_width), sql_real(time_width),
-                                sql_real(p->devices), sql_real(p->samples),
+                         VALUES(sql_int(is_there), sql_text(row->words), sql_int(id), sql_real(work),
+                                sql_int(p->tokens > 0), sql_text(row->predicted_memory_of), sql_real(memory_width),
+                                sql_real(time_width), sql_real(p->devices), sql_real(p->samples),
                                 sql_real(p->tokens > 0 ? p->tokens : p->samples),
                                 sql_real(m ? p->memory.most.bytes : NAN), sql_real(m ? p->memory.low_bytes : NAN),
                                 sql_real(m ? p->memory.high_bytes : NAN),
@@ -154,9 +160,10 @@ static const char *const quantity_words[PREDICTED_QUANTITIES] = {"memory", "time
 static int add_evidence(struct db *db, enum predicted_quantity q, struct buffer *out, struct error *e)
 {
     static const char sql[] =
-        "SELECT framework, features, lead(framework) OVER (ORDER BY first, n) FROM (SELECT *, min(n) OVER"
-        " (PARTITION BY framework) AS first FROM seen, asked WHERE n <= most AND why IS NULL)"
-        " WHERE by_evidence >> ?1 & 1 ORDER BY first, n";
+        "WITH listed AS NOT MATERIALIZED (SELECT * FROM seen, asked WHERE n <= most AND why IS NULL)"
+        " SELECT framework, features, lead(framework) OVER (ORDER BY first)"
+        " FROM (SELECT DISTINCT framework, features FROM listed WHERE by_evidence >> ?1 & 1)"
+        " JOIN (SELECT framework, min(n) AS first FROM listed GROUP BY framework) USING (framework) ORDER BY first";
     OWNED_STMT *s = NULL;
     feature_set features = 0;
     int rc;
@@ -256,7 +263,7 @@ int prediction_report_end(struct prediction_report *r, struct space *space, stru
         return add_accuracy(r, db, out, e);
     if (r->request.kind == REPORT_FRONTIER)
         return add_frontier(r, out, e);
-    if (saying_add_lines(r->db, "SELECT line FROM list, asked WHERE n <= most ORDER BY n, part", "", out, e) < 0)
+    if (saying_add_lines(r->db, "SELECT line FROM list, asked WHERE n <= most ORDER BY n", "", out, e) < 0)
         return -1;
     if (r->seen > r->request.most)
         buffer_printf(out, "… and %" PRId64 " more; --all lists them\n", r->seen - r->request.most);
@@ -271,13 +278,13 @@ int prediction_report_end(struct prediction_report *r, struct space *space, stru
 
 int prediction_report_rank(struct prediction_report *r, struct error *e)
 {
-    return db_exec(r->db, "CREATE TABLE scaled AS SELECT * FROM scaling", e);
+    return db_exec(r->db, embedded_text("sql/scaled_plans.sql"), e);
 }
 
 int prediction_report_scaled(struct prediction_report *r, const struct scaling *x, struct buffer *out, struct error *e)
 {
     buffer_printf(out, "%s=%" PRId64 ", the best plans first\n\n", x->key.name, x->value);
-    return saying_add_lines(r->db, "SELECT line FROM plan_line ORDER BY work, n, part", "", out, e);
+    return saying_add_lines(r->db, "SELECT line FROM plan_line ORDER BY work, n", "", out, e);
 }
 
 static void add_weights(struct buffer *out, const char *json, const char *const *names, int count)

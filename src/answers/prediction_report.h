@@ -49,7 +49,7 @@ int prediction_report_profile(struct space *space, struct db *db, struct buffer 
 int prediction_report_add_plan(struct prediction_report *r, const struct predicted_row *row, bool is_there,
                                struct error *e);
 
-/* When all have been added, once: intervals, efficiencies and places, in the table `scaled`. */
+/* When all have been added, once: places, and the view `scaled` of them, intervals and efficiencies. */
 int prediction_report_rank(struct prediction_report *r, struct error *e);
 
 /* Appends how plans, ranked, perform on the devices that they are scaled to, best first. */

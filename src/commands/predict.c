@@ -182,7 +182,7 @@ static int scaling_read(const struct space *space, const char *text, struct scal
 /* --- rows, which can be filtered, ordered and selected by column like those of `results` --- */
 
 struct prediction_table {
-    struct space *space; /* borrowed, as is `db`, which has the table `scaled` then */
+    struct space *space; /* borrowed, as is `db`, which has the view `scaled` then */
     int end;             /* end of its fields: FIELD_PLACE or FIELD_DERIVED */
     struct db *db;
     struct stmt *insert, *json[SECTION_COUNT]; /* `json` belongs to the space's database */
@@ -237,8 +237,9 @@ static void write_view(const struct prediction_table *t, struct buffer *sql)
     for (int i = FIELD_STATE; i < t->end; i++)
         buffer_printf(sql, "%s%s.%s", i > FIELD_STATE ? ", " : "", is_of_plan(t, i) ? "scaled" : "prediction",
                       prediction_fields[i].name);
-    buffer_add_text(sql,
-                    t->end == FIELD_PLACE ? " FROM prediction" : " FROM prediction LEFT JOIN scaled USING (words)");
+    buffer_add_text(sql, t->end == FIELD_PLACE ? " FROM prediction"
+                                               : " FROM prediction LEFT JOIN kept AS scaled USING (words);"
+                                                 " CREATE TABLE kept AS SELECT * FROM scaled");
     buffer_add_text(sql, "; CREATE VIEW spec AS");
     for (int i = 0; i < SECTION_COUNT; i++)
         buffer_printf(sql, "%s SELECT '%s' AS kind, %s AS json FROM prediction", i ? " UNION" : "", section_names[i],
@@ -291,7 +292,7 @@ static void prediction_table_free(struct prediction_table *t)
 }
 
 /* Creates in the private database a view `results` with a row per added combination: keys, declared derived keys, state
- * and failure, predictions and measurements, and with `is_scaled` those of the table `scaled`. */
+ * and failure, predictions and measurements, and with `is_scaled` those of the view `scaled`. */
 static int prediction_table_create(struct space *space, struct db *db, bool is_scaled, struct prediction_table **out,
                                    struct error *e)
 {
