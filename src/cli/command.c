@@ -4,8 +4,6 @@
 
 #include "util/suggest.h"
 
-#define COMMANDS_MOST 40
-
 const struct command *const commands[] = {
     &run_command, /* the default */
     &plan_command,         &status_command,     &results_command, &best_command,    &stale_command,

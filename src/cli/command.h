@@ -46,6 +46,8 @@ struct command {
     int (*run)(const struct arguments *a, struct error *e);
 };
 
+#define COMMANDS_MOST 40
+
 /* In the order of the help text, NULL-terminated. The default is `run_command`. */
 extern const struct command *const commands[];
 
