@@ -1,4 +1,4 @@
--- All that is recorded about the job ?1, part by part: the columns of `part_…` name what they hold, as the document of
+-- All that is recorded about the job ?1, whose files are below ?2, part by part: the columns of `part_…` name what they hold, as the document of
 -- `meshsweep show --json` does, and `said_…` are its lines (src/report/saying.h).
 WITH
 -- One row.
@@ -60,7 +60,8 @@ part_given_files AS (
 -- Starts of [[fixture]] that they used: "  attempt 1: server {"tp":2}, ended, port 41000, log a/1/output.log: exit status 1".
 part_fixtures AS (
     SELECT a.number AS attempt, f.name, nullif(f.given, '{}') AS "values", f.state, f.port,
-        f.directory || '/output.log' AS log, f.message
+        f.directory || '/output.log' || iif(is_archived(iif(f.directory LIKE '/%', '', ?2 || '/') || f.directory || '/output.log'),
+            '.gz', '') AS log, f.message
     FROM attempt AS a JOIN attempt_fixture AS u ON u.attempt_id = a.id JOIN fixture_start AS f ON f.id = u.fixture_id
     WHERE a.job_id = ?1 AND a.kind <> 'full' ORDER BY a.number, f.id LIMIT 1000),
 said_fixtures (line) AS (

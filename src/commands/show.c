@@ -85,10 +85,10 @@ static void add_given(const struct stmt *s, struct buffer *out)
 /* Adds the lines of a part that sql/answers/show.sql says. Changes have no heading. */
 static int add_said(struct db *db, enum job_part part, int64_t job, struct buffer *out, struct error *e)
 {
-    OWNED char *select = xasprintf("SELECT line FROM said_%s", job_part_names[part]);
+    OWNED char *said = xasprintf("said_%s", job_part_names[part]);
     OWNED_STMT *s = NULL;
     int rc, rows = 0;
-    while ((rc = answer_next(db, "sql/answers/show.sql", select, VALUES(sql_int(job)), &s, e)) > 0) {
+    while ((rc = job_answer_next(db, said, job, &s, e)) > 0) {
         if (rows++ == 0 && part != JOB_PART_CHANGES)
             buffer_printf(out, "\n%s\n", job_part_names[part]);
         buffer_printf(out, "%s\n", stmt_text(s, 0));

@@ -1,7 +1,11 @@
 #include "results/job_record.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "database/function.h"
+#include "database/open.h"
+#include "process/archived_file.h"
 #include "results/json.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -59,10 +63,28 @@ int job_named(struct db *db, const char *word, int64_t *job_id, struct error *e)
 const char *const job_part_names[JOB_PART_COUNT] = {"job",      "metrics",    "points",  "attempts", "given_files",
                                                     "fixtures", "left_files", "changes", "notes"};
 
+/* Whether the file at a path is there in its compressed form alone. */
+static int is_archived(void *context, const struct sql_value *arguments, int count, int64_t *out, struct error *e)
+{
+    OWNED char *packed = xasprintf("%s" ARCHIVED_SUFFIX, count == 1 ? arguments[0].text : "");
+    (void)context;
+    (void)e;
+    *out = count == 1 && access(arguments[0].text, F_OK) < 0 && access(packed, F_OK) == 0;
+    return 1;
+}
+
+int job_answer_next(struct db *db, const char *table, int64_t job_id, struct stmt **s, struct error *e)
+{
+    OWNED char *select = *s ? NULL : xasprintf("SELECT * FROM %s", table), *files = *s ? NULL : store_directory_of(db);
+    if (!*s && db_add_function(db, "is_archived", is_archived, NULL, e) < 0)
+        return -1;
+    return answer_next(db, "sql/answers/show.sql", select, VALUES(sql_int(job_id), sql_text(files)), s, e);
+}
+
 int job_part_next(struct db *db, enum job_part part, int64_t job_id, struct stmt **s, struct error *e)
 {
-    OWNED char *select = *s ? NULL : xasprintf("SELECT * FROM part_%s", job_part_names[part]);
-    return answer_next(db, "sql/answers/show.sql", select, VALUES(sql_int(job_id)), s, e);
+    OWNED char *table = xasprintf("part_%s", job_part_names[part]);
+    return job_answer_next(db, table, job_id, s, e);
 }
 
 int job_part_add_json(cJSON *root, struct db *db, enum job_part part, int64_t job_id, struct error *e)

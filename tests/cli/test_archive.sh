@@ -185,7 +185,10 @@ END
     expect_said only_stdout_contains 0 "$log.meshsweep-tmp" gc --dry-run
     expect_said only_stdout_contains 0 "2 files compressed: " archive
     zcat "$log.gz" | cmp - before || fail "zcat reads something else"
+    expect_said only_stdout_contains 0 "log ${log#*/}.gz" show 1
     expect_said only_stdout_contains 0 "6 files brought back: " archive --undo
+    expect_run only_status 0 show 1
+    expect_stdout_contains "log ${log#*/}" && expect_stdout_lacks "log ${log#*/}.gz"
     cmp "$log" before || fail "what was brought back differs"
 }
 
