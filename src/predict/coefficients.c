@@ -87,6 +87,7 @@ static const struct coefficient_member memory_members[] = {
     M(prefetch_elements),
     M(gathered_layers),
     M(sharded_at_rest),
+    M(holds_gradients),
     M(whole_stages),
     M(context_bytes),
     M(communicator_bytes),

@@ -100,6 +100,7 @@ struct memory_coefficients {
     double prefetch_elements;  /* stage 3: elements gathered ahead */
     double gathered_layers;    /* stage 3: layers gathered at once */
     double sharded_at_rest;    /* not 0: stage 2 also shards parameters, but gathers all of them for a pass */
+    double holds_gradients;    /* not 0: FSDP1 frees some gradients only at the end of a pass: stage_memory.h */
     double whole_stages;       /* not 0: with a pipeline, all parameters stay gathered, and gradients whole, until the
                                 * last micro-batch */
     double context_bytes;      /* CUDA context, which torch does not count */

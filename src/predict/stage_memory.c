@@ -67,12 +67,19 @@ static void add_frozen(const struct plan_memory *m, double bytes, double replica
         terms[MEMORY_SHARDED] += bytes / plan_shards(m->plan, replicas);
 }
 
+/* Bytes per parameter on the device. Sharded gradients of an offloaded optimizer go to the host. */
+static double gradient_bytes(const struct plan_memory *m)
+{
+    bool leaves = m->plan->zero_stage >= 2 && m->plan->offload != OFFLOAD_NONE && m->c->holds_gradients == 0;
+    return leaves ? 0 : m->states.gradient;
+}
+
 void stage_add_states(const struct plan_memory *m, double parameters, double replicas, double *terms)
 {
     const struct state_bytes s = m->states;
     int64_t zero = m->plan->zero_stage;
     double shards = plan_shards(m->plan, replicas);
-    double gradient = s.gradient;
+    double gradient = gradient_bytes(m);
     double parameter = m->plan->offload == OFFLOAD_PARAMETERS && zero == 3 ? 0 : s.parameter;
     double optimizer = m->plan->offload == OFFLOAD_NONE ? s.master + s.moments : 0;
     double partition = zero == 1 && !plan_is_fp32(m->plan) ? m->c->partition / shards : 0;
@@ -262,7 +269,7 @@ static void add_mtp(const struct plan_memory *m, int64_t stage, double *dense, d
 static double gradients_of(const struct plan_memory *m, double parameters, double replicas)
 {
     double shards = m->plan->zero_stage >= 2 ? plan_shards(m->plan, replicas) : 1;
-    return m->states.gradient * parameters / shards;
+    return gradient_bytes(m) * parameters / shards;
 }
 
 /* If the framework's phases are known, one of them has the peak. */
@@ -393,8 +400,8 @@ static double bucket_bytes(const struct plan_memory *m, const struct stage_load 
 /* Gradients of hidden states that the backward pass of frozen, sharded, checkpointed layers holds. */
 static double frozen_gradients(const struct plan_memory *m, double layers)
 {
-    bool held = m->plan->tuning != TUNING_FULL && m->plan->zero_stage == 3 && m->replicas > 1 &&
-                m->plan->recompute == RECOMPUTE_FULL;
+    bool held = m->c->holds_gradients != 0 && m->plan->tuning != TUNING_FULL && m->plan->zero_stage == 3 &&
+                m->replicas > 1 && m->plan->recompute == RECOMPUTE_FULL;
     double tokens = plan_tokens(m->plan) * plan_layer_share(m->plan, m->a);
     return held ? 2 * tokens * fmax(0, layers - 2) * (double)m->a->hidden : 0;
 }

@@ -37,12 +37,19 @@
  * Without a master copy, parameter, gradient and moments have the width of the plan's `weights`.
  *
  * Frozen weights have no gradient, master copy or moments; adapters (tuning.h) have them, in their own widths. Under
- * ZeRO stage 3 with full recompute, adapters' backward pass holds a further 2·T·h for all but two of the stage's
- * layers, and the embedding and head stay gathered. Frozen leading layers keep no activations.
+ * ZeRO stage 3 the embedding and head stay gathered with adapters, and under FSDP1 (holds_gradients) with full
+ * recompute the backward pass holds a further 2·T·h for all but two of the stage's layers. Frozen leading layers keep
+ * no activations.
+ *
+ * Sharded gradients of an offloaded optimizer go to the host as they are reduced, but under FSDP1, which copies them
+ * there and holds them until the backward pass ends (holds_gradients).                                [14]
  *
  * Sources: [1] arXiv 1910.02054, section 3.1 · [4] Megatron-LM theoretical_memory_usage.py ·
  * [12] torch nn/parallel/distributed.py, gradient_as_bucket_view ·
- * [13] torch c10/cuda/CUDACachingAllocator.cpp: see length_pieces in stage_memory.c. Pure. */
+ * [13] torch c10/cuda/CUDACachingAllocator.cpp: see length_pieces in stage_memory.c ·
+ * [14] DeepSpeed runtime/zero/stage3.py, grad_partitions_flat_buffer, and stage_1_and_2.py, cpu_offload; torch
+ * distributed/fsdp: _fully_shard/_fsdp_collectives.py, foreach_reduce; _runtime_utils.py, _saved_grad_shard. Pure.
+ */
 #pragma once
 
 #include <stdint.h>

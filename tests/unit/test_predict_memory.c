@@ -238,6 +238,50 @@ TEST(memory_predict__offload__host_bytes_of_a_node)
     assert_true(predict(a, plan, "deepspeed").host_bytes == 0);
 }
 
+/* Gradients of an offloaded optimizer follow it once reduced; FSDP1 holds them until the backward pass ends. */
+TEST(memory_predict__offload__sharded_gradients_on_the_host)
+{
+    static const struct {
+        const char *framework;
+        int64_t zero;
+        enum offload offload;
+        double sharded;
+    } cases[] = {
+        {"deepspeed", 3, OFFLOAD_OPTIMIZER, 2}, {"deepspeed", 3, OFFLOAD_PARAMETERS, 0},
+        {"deepspeed", 2, OFFLOAD_OPTIMIZER, 0}, {"torchtune", 3, OFFLOAD_PARAMETERS, 0},
+        {"fsdp2", 3, OFFLOAD_PARAMETERS, 0},    {"hf-trainer", 3, OFFLOAD_PARAMETERS, 2},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct training_plan plan = {.data = 16,
+                                     .sequence = 128,
+                                     .micro_batches = 2,
+                                     .zero_stage = cases[i].zero,
+                                     .offload = cases[i].offload};
+        struct memory_stage most = predict(gpt(2, 256, 4), plan, cases[i].framework).most;
+        assert_close(16 * most.terms[MEMORY_SHARDED] + most.parameters, (cases[i].sharded + 1) * most.parameters, 1e-9);
+    }
+}
+
+/* Frozen layers of FSDP1 hold the gradients of what they read, those of FSDP2 do not. */
+TEST(memory_predict__sharded_adapters__gradients_of_hidden_states_under_fsdp1)
+{
+    struct training_plan plan = {.data = 8, .sequence = 512, .zero_stage = 3, .recompute = RECOMPUTE_FULL};
+    plan.tuning = TUNING_LORA;
+    plan.lora_rank = 8;
+    plan.lora_targets = TARGET_Q;
+    double shallow[2], deep[2];
+    for (size_t i = 0; i < 2; i++) {
+        const char *framework = i == 0 ? "fsdp" : "fsdp2";
+        struct architecture a = gpt(2, 256, 4);
+        a.vocab = 256; /* so that the peak is not with the logits */
+        shallow[i] = predict(a, plan, framework).most.terms[MEMORY_WORKING];
+        a.layers = 8;
+        deep[i] = predict(a, plan, framework).most.terms[MEMORY_WORKING];
+    }
+    assert_close(deep[0] - shallow[0], 6 * 2 * 512 * 256.0, 1e-9);
+    assert_true(deep[1] == shallow[1]);
+}
+
 /* Experts are sharded over the ranks that replicate them, which are fewer than those of the rest. */
 TEST(memory_predict__experts_over_ranks__states_by_their_own_group)
 {
