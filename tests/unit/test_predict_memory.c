@@ -459,6 +459,24 @@ TEST(memory_predict__unusable_pieces__reserved_not_allocated)
     plan.zero_stage = 2;
     double whole = predict(gpt(8, 256, 4), plan, "internevo").most.terms[MEMORY_BASE];
     assert_true(whole == 536870912 && sharded > whole / 0.85);
+    plan.zero_stage = 3;
+    stage = predict(gpt(8, 256, 4), plan, "deepspeed").most;
+    assert_close(stage.allocated_bytes, 0.85 * stage.bytes, 1e-12);
+}
+
+/* A Llama of transformers has norms of torch's operations, whoever shards it. */
+TEST(memory_predict__llama_under_deepspeed__norms_not_fused)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .flash_attention = true};
+    a.layers = 8;
+    a.hidden = 256;
+    a.heads = 4;
+    a.vocab = 51200;
+    double eager = predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS];
+    plan.norms = NORMS_FUSED;
+    double fused = predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS];
+    assert_close(eager - fused, 1.15 * 8 * 8 * 512 * 256.0, 1e-9);
 }
 
 TEST(memory_predict__absurd_batch__refused)
