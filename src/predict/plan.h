@@ -186,7 +186,8 @@ struct training_plan {
     bool gathers_in_turn; /* FSDP1 without prefetching in the backward pass */
     enum expert_dispatcher dispatcher;
     enum loss_kernel loss;
-    bool narrow_loss; /* of logits as they are, in 16 bits, unless hidden states are in fp32 */
+    bool expandable_segments; /* torch's allocator leaves no unusable pieces */
+    bool narrow_loss;         /* of logits as they are, in 16 bits, unless hidden states are in fp32 */
     enum offload offload;
     enum optimizer optimizer;
     enum optimizer_kernel optimizer_kernel;

@@ -213,7 +213,7 @@ static double input_bytes(const struct plan_memory *m)
 double stage_unusable(const struct training_plan *plan, const struct memory_coefficients *c)
 {
     bool is_sharded = plan->zero_stage == 3 && plan_replicas(plan) > 1;
-    return is_sharded ? fmax(c->unusable, c->unusable_sharded) : c->unusable;
+    return plan->expandable_segments ? 0 : is_sharded ? fmax(c->unusable, c->unusable_sharded) : c->unusable;
 }
 
 /* What the allocator holds of batches of other lengths. A batch longer than all before it finds no free block for its

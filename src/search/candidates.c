@@ -1,5 +1,6 @@
 #include "search/candidates.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +262,8 @@ static void take_memory(const struct candidate_loading *l, const struct predicti
     struct error ignored;
     const struct calibration_prior *prior = &l->set->places[c->place].memory;
     memcpy(terms, p->memory.most.terms, MEMORY_TERM_COUNT * sizeof *terms);
+    /* what is only held is given back before memory runs out */
+    terms[MEMORY_BASE] = fmax(0, terms[MEMORY_BASE] - p->memory.most.slack);
     c->memory_terms = terms;
     c->bytes = weighted_sum(prior->weights, terms, prior->terms);
     if (p->usable_bytes > p->memory.reserve_bytes)

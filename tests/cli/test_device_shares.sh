@@ -104,6 +104,7 @@ heads = 32
 vocab = 32000
 [training_spec]
 seq = 2048
+expandable_segments = true
 global_batch = 8
 [[cluster_spec]]
 gpus = [1, 0.25]

@@ -45,7 +45,8 @@ static void set(const char *pairs)
 static void gpt_with(const char *pairs)
 {
     memset(v, 0, sizeof v);
-    set("layers=12 hidden=768 heads=12 vocab=50257 seq=1024 devices_per_node=8 micro_batch=4");
+    set("layers=12 hidden=768 heads=12 vocab=50257 seq=1024 devices_per_node=8 micro_batch=4 "
+        "expandable_segments=1"); /* no pieces */
     set(pairs);
 }
 
@@ -633,7 +634,7 @@ TEST(predictor_predict__batches_of_different_lengths__pieces_of_shorter_ones)
 TEST(predictor_predict__fsdp__pieces_of_gathered_units)
 {
     HELD_AT(predictor) *first = create("fsdp"), *second = create("fsdp2");
-    gpt_with("");
+    gpt_with("expandable_segments=0");
     const struct memory_stage with = predict(first)->memory.most, without = predict(second)->memory.most;
     assert_float_equal(with.allocated_bytes / with.bytes, 0.85, 1e-6);
     assert_true(without.allocated_bytes / without.bytes > 0.86);

@@ -460,8 +460,16 @@ TEST(memory_predict__unusable_pieces__reserved_not_allocated)
     double whole = predict(gpt(8, 256, 4), plan, "internevo").most.terms[MEMORY_BASE];
     assert_true(whole == 536870912 && sharded > whole / 0.85);
     plan.zero_stage = 3;
-    stage = predict(gpt(8, 256, 4), plan, "deepspeed").most;
-    assert_close(stage.allocated_bytes, 0.85 * stage.bytes, 1e-12);
+    static const char *const others[] = {"deepspeed", "megatron"};
+    for (size_t i = 0; i < LENGTH(others); i++) {
+        stage = predict(gpt(8, 256, 4), plan, others[i]).most;
+        assert_close(stage.allocated_bytes, 0.85 * stage.bytes, 1e-12);
+    }
+    plan.expandable_segments = true;
+    for (size_t i = 0; i < LENGTH(others); i++) {
+        stage = predict(gpt(8, 256, 4), plan, others[i]).most;
+        assert_true(stage.allocated_bytes > 0.9 * stage.bytes && stage.slack == 0);
+    }
 }
 
 /* A Llama of transformers has norms of torch's operations, whoever shards it. */
