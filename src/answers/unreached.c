@@ -113,7 +113,7 @@ cJSON *unreached_keys(const struct space *space, enum reach what)
 {
     cJSON *found = cJSON_CreateObject();
     const struct sweep *s = space->sweep;
-    if (space->command_count == 0 || space->of_rows || space->of_jobs || reads_spec(space))
+    if (space->command.count == 0 || space->of_rows || space->of_jobs || reads_spec(space))
         return found;
     OWNED bool *reached = reached_keys(space, what);
     for (int section = 0; section < SECTION_COUNT; section++)

@@ -237,7 +237,7 @@ static void add_end(const struct plan_printing *p, const struct plan *plan, stru
     if (unreached)
         buffer_printf(out, "%s\n", unreached);
     free(unreached);
-    if (space->command_count == 0)
+    if (space->command.count == 0)
         buffer_add_text(out, "the file has no [job] command; `run` needs one, in the file or with --command\n");
 }
 

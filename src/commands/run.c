@@ -578,7 +578,7 @@ static void tell_notice(void *context, const char *sentence)
 
 static int need_command(const struct session *s, struct error *e)
 {
-    if (s->space->command_count > 0)
+    if (s->space->command.count > 0)
         return 0;
     return error_set(e, ERROR_USAGE,
                      "%s: there is no [job] command, so there is nothing to run; add one, or give it with --command "

@@ -87,7 +87,7 @@ static int check_here(const struct start_check *c, struct error *e)
     const struct space *space = c->space;
     bool is_declared = space->sweep->job.directory != NULL;
     OWNED char *directory = is_declared ? text_of_all(space, &space->directory) : NULL;
-    OWNED char *program = space->command_count > 0 ? text_of_all(space, &space->command[0]) : NULL;
+    OWNED char *program = space->command.count > 0 ? text_of_all(space, &space->command.items[0]) : NULL;
     int rc = directory ? check_directory(c, directory, e) : 0;
     if (rc == 0 && program && (directory || !is_declared))
         rc = check_program(c, program, directory, e);

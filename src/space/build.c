@@ -777,8 +777,6 @@ static int compile_all(struct space *space, const struct space_options *options,
     if (prediction_compile(space, problems, e) < 0)
         return -1;
     job_texts_compile(space, options->command, options->command_is_line, problems);
-    job_files_compile(space, problems);
-    fixture_texts_compile(space, problems);
     order_compile(space, problems);
     if (rules_compile(space, problems, e) < 0 || limits_compile(space, options->manual_timeout_ms, problems, e) < 0)
         return -1;
@@ -847,9 +845,7 @@ void space_free(struct space *space)
     compile_free(space);
     rules_free(space);
     inert_free_all(space);
-    fixture_texts_free(space);
     job_texts_free(space);
-    job_files_free_all(space);
     for (int i = 0; i < LIMIT_COUNT; i++) {
         expression_free(&space->limits[i].expression);
         free(space->limits[i].later);

@@ -69,8 +69,8 @@ static struct hash128 hash_space(const struct space *space, bool of_machine)
     buffer_add(&b, space->sweep->hash.bytes, sizeof space->sweep->hash.bytes);
     buffer_add_text(&b, embedded_text("sql/rules.sql"));
     buffer_add_text(&b, embedded_text("sql/deepspeed_rules.sql"));
-    for (size_t i = 0; i < space->command_count; i++)
-        add_template(&space->command[i], &b);
+    for (size_t i = 0; i < space->command.count; i++)
+        add_template(&space->command.items[i], &b);
     for (int i = 0; i < SECTION_COUNT; i++)
         if (space->counts[i] > 1 && specs_have_twins(space->specs[i]))
             buffer_printf(&b, "names of %s", section_names[i]);

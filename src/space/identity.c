@@ -17,15 +17,15 @@ static void add_text(const struct job_text *t, const struct value *values, struc
 
 void identity_add_given(const struct space *space, const struct value *values, struct buffer *out)
 {
-    for (size_t i = 0; i < space->command_count; i++)
-        job_text_add_words(&space->command[i], values, NULL, out);
+    for (size_t i = 0; i < space->command.count; i++)
+        job_text_add_words(&space->command.items[i], values, NULL, out);
     buffer_add_char(out, '\0');
     for (size_t i = 0; i < space->sweep->job.environment_count; i++) {
-        if (job_text_is_left_out(&space->environment[i], values, NULL))
+        if (job_text_is_left_out(&space->environment.items[i], values, NULL))
             continue;
         buffer_add_text(out, space->sweep->job.environment[i].name);
         buffer_add_char(out, '=');
-        add_text(&space->environment[i], values, out);
+        add_text(&space->environment.items[i], values, out);
     }
     buffer_add_char(out, '\0');
     add_text(&space->directory, values, out);

@@ -139,11 +139,11 @@ static const char *beside(const struct template *t, size_t part, int step)
 /* A command that leaves out all of its words is none. */
 static void check_program(const struct space *space, const struct position *at, struct problems *problems)
 {
-    for (size_t i = 0; i < space->command_count; i++)
-        for (size_t k = 0; k < space->command[i].template.count; k++)
-            if (space->command[i].template.parts[k].option == PART_ALWAYS)
+    for (size_t i = 0; i < space->command.count; i++)
+        for (size_t k = 0; k < space->command.items[i].template.count; k++)
+            if (space->command.items[i].template.parts[k].option == PART_ALWAYS)
                 return;
-    if (space->command_count > 0)
+    if (space->command.count > 0)
         problems_add(problems, *at, "every word of the command may be left out; write the program without \"?\"");
 }
 
@@ -193,48 +193,52 @@ static struct job_text compile(struct space *space, struct template parsed, cons
     return t;
 }
 
+/* What texts are compiled for: the job, or a fixture (`of`), whose texts may use less. */
+struct compiling {
+    struct space *space;
+    const struct space_fixture *of; /* NULL: the job */
+    struct problems *problems;
+};
+
+static void check_text(const struct compiling *c, const struct job_text *t, const struct position *at);
+
 /* `is_line`: it is a line for the shell. To be released with job_text_free. */
-static struct job_text job_text_compile(struct space *space, const char *text, bool is_line, const struct position *at,
-                                        struct problems *problems)
+static struct job_text compile_text(const struct compiling *c, const char *text, bool is_line,
+                                    const struct position *at)
 {
-    struct job_text t = compile(space, is_line ? template_parse_line(text) : template_parse(text), at, problems);
+    struct job_text t = compile(c->space, is_line ? template_parse_line(text) : template_parse(text), at, c->problems);
     if (is_line)
         find_spots(&t);
+    if (c->of)
+        check_text(c, &t, at);
     return t;
 }
 
-void job_texts_compile(struct space *space, char *const *command, bool is_line, struct problems *problems)
+/* The third word of a line for the shell is the line. */
+static struct job_texts compile_words(const struct compiling *c, char *const *words, bool is_line,
+                                      const struct position *at)
 {
-    const struct job_config *job = &space->sweep->job;
-    struct position command_line = {"--command", 1, 1};
-    char *const *words = command ? command : job->command;
-    const struct position *at = command ? &command_line : &job->command_at;
-    is_line = command ? is_line : job->command_is_line;
-    space->needs_job_dir = job->make_job_dir || space->sweep->deepspeed.given;
-    for (; words && words[space->command_count]; space->command_count++) {
-        space->command = array_grow(space->command, space->command_count, sizeof *space->command);
-        /* The third word of a line for the shell is the line. */
-        space->command[space->command_count] =
-            job_text_compile(space, words[space->command_count], is_line && space->command_count == 2, at, problems);
+    struct job_texts texts = {NULL, 0};
+    for (char *const *word = words; word && *word; word++) {
+        const struct job_text t = compile_text(c, *word, is_line && texts.count == 2, at);
+        *array_add(texts.items, texts.count) = t;
     }
-    check_program(space, at, problems);
-    space->environment = xcalloc(job->environment_count, sizeof *space->environment);
-    for (size_t i = 0; i < job->environment_count; i++)
-        space->environment[i] =
-            job_text_compile(space, job->environment[i].value, false, &job->environment[i].at, problems);
-    for (char **word = job->profile_prefix; word && *word; word++) {
-        const struct job_text text = job_text_compile(space, *word, false, &job->profile_at, problems);
-        *array_add(space->profile, space->profile_count) = text;
-    }
-    if (job->directory)
-        space->directory = job_text_compile(space, job->directory, false, &job->command_at, problems);
+    return texts;
+}
+
+static struct job_texts compile_settings(const struct compiling *c, const struct setting *settings, size_t count)
+{
+    struct job_texts texts = {xcalloc(count, sizeof *texts.items), count};
+    for (size_t i = 0; i < count; i++)
+        texts.items[i] = compile_text(c, settings[i].value, false, &settings[i].at);
+    return texts;
 }
 
 char **job_texts_command(const struct space *space)
 {
-    char **words = xcalloc(space->command_count + 1, sizeof *words);
-    for (size_t i = 0; i < space->command_count; i++) {
-        const struct template *t = &space->command[i].template;
+    char **words = xcalloc(space->command.count + 1, sizeof *words);
+    for (size_t i = 0; i < space->command.count; i++) {
+        const struct template *t = &space->command.items[i].template;
         struct buffer word = BUFFER_INIT;
         for (size_t k = 0; k < t->count; k++)
             template_add_part(&t->parts[k], &word);
@@ -249,18 +253,11 @@ static void job_text_free(struct job_text *t)
     free_all(t->slots, t->spots);
 }
 
-void job_texts_free(struct space *space)
+static void texts_free(struct job_texts *texts)
 {
-    for (size_t i = 0; i < space->command_count; i++)
-        job_text_free(&space->command[i]);
-    for (size_t i = 0; space->environment && i < space->sweep->job.environment_count; i++)
-        job_text_free(&space->environment[i]);
-    for (size_t i = 0; i < space->profile_count; i++)
-        job_text_free(&space->profile[i]);
-    job_text_free(&space->directory);
-    for (size_t i = 0; i < space->placeholder_count; i++)
-        free(space->placeholders[i].name);
-    free_all(space->command, space->environment, space->profile, space->placeholders);
+    for (size_t i = 0; i < texts->count; i++)
+        job_text_free(&texts->items[i]);
+    free(texts->items);
 }
 
 /* --- rendering --- */
@@ -420,6 +417,33 @@ void job_text_add_words(const struct job_text *t, const struct value *values, co
     buffer_add_char(out, '\0');
 }
 
+void job_texts_add_words(const struct job_texts *texts, const struct value *values, const char *const *runtime,
+                         struct string_list *out)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        OWNED_BUFFER b = BUFFER_INIT;
+        job_text_add_words(&texts->items[i], values, runtime, &b);
+        for (size_t at = 0; at < b.length; at += strlen(b.data + at) + 1)
+            string_list_add(out, xstrdup(b.data + at));
+    }
+}
+
+void job_texts_add_settings(const struct job_texts *texts, const struct setting *settings, const struct value *values,
+                            const char *const *runtime, struct string_list *out, struct string_list *unset)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        struct buffer setting = BUFFER_INIT;
+        if (job_text_is_left_out(&texts->items[i], values, runtime)) {
+            if (unset)
+                string_list_add(unset, xstrdup(settings[i].name));
+            continue;
+        }
+        buffer_printf(&setting, "%s=", settings[i].name);
+        job_text_render(&texts->items[i], values, runtime, &setting);
+        string_list_add(out, buffer_take(&setting));
+    }
+}
+
 /* --- fixtures: compiling --- */
 
 /* Returns whether specs differ in the key: more than one value, or one that some lack. */
@@ -455,9 +479,11 @@ static bool is_per(const struct space_fixture *f, int placeholder)
 }
 
 /* Checks what stands in a text of the fixture, besides keys of `per`. */
-static void check_text(const struct space *space, const struct space_fixture *f, const struct job_text *t,
-                       const struct position *at, struct problems *problems)
+static void check_text(const struct compiling *c, const struct job_text *t, const struct position *at)
 {
+    const struct space *space = c->space;
+    const struct space_fixture *f = c->of;
+    struct problems *problems = c->problems;
     const int own = (int)(f->config - space->sweep->fixtures), dir = (int)RUNTIME_FIXTURE(space, own) + 1;
     for (size_t i = 0; i < t->template.count; i++) {
         const int slot = t->slots[i];
@@ -483,30 +509,10 @@ static void check_text(const struct space *space, const struct space_fixture *f,
     }
 }
 
-static struct job_text fixture_compile_text(struct space *space, const struct space_fixture *f, const char *text,
-                                            bool is_line, const struct position *at, struct problems *problems)
-{
-    struct job_text t = job_text_compile(space, text, is_line, at, problems);
-    check_text(space, f, &t, at, problems);
-    return t;
-}
-
-static void compile_words(struct space *space, struct space_fixture *f, enum fixture_act act,
-                          const struct fixture_command *c, struct problems *problems)
-{
-    size_t count = 0;
-    while (c->words && c->words[count])
-        count++;
-    f->words[act] = xcalloc(count, sizeof *f->words[act]);
-    f->word_counts[act] = count;
-    /* The third word of a line for the shell is the line. */
-    for (size_t i = 0; i < count; i++)
-        f->words[act][i] = fixture_compile_text(space, f, c->words[i], c->is_line && i == 2, &c->at, problems);
-}
-
 /* A key becomes a placeholder by being one. */
 static void compile_per(struct space *space, struct space_fixture *f, struct problems *problems)
 {
+    const struct compiling c = {space, NULL, problems};
     const struct word_list *per = &f->config->per;
     f->per = xcalloc(per->count, sizeof *f->per);
     for (size_t i = 0; i < per->count; i++) {
@@ -516,7 +522,7 @@ static void compile_per(struct space *space, struct space_fixture *f, struct pro
         size_t index;
         const enum resolution found = names_resolve(&space->names, per->items[i].text, &index);
         if (found == RESOLVED_KEY || found == RESOLVED_DERIVED) {
-            t = job_text_compile(space, placeholder, false, &per->items[i].at, problems);
+            t = compile_text(&c, placeholder, false, &per->items[i].at);
             f->per[i] = t.slots[0];
         } else if (!names_excused(&space->names, per->items[i].text)) {
             OWNED char *hint = names_hint(&space->names, per->items[i].text, NULL, 0);
@@ -539,10 +545,10 @@ static bool text_uses(const struct job_text *t, int placeholder)
 static bool start_uses(const struct space_fixture *f, int placeholder)
 {
     bool uses = text_uses(&f->directory, placeholder);
-    for (size_t i = 0; i < f->word_counts[FIXTURE_START]; i++)
-        uses |= text_uses(&f->words[FIXTURE_START][i], placeholder);
-    for (size_t i = 0; i < f->config->environment_count; i++)
-        uses |= text_uses(&f->environment[i], placeholder);
+    for (size_t i = 0; i < f->words[FIXTURE_START].count; i++)
+        uses |= text_uses(&f->words[FIXTURE_START].items[i], placeholder);
+    for (size_t i = 0; i < f->environment.count; i++)
+        uses |= text_uses(&f->environment.items[i], placeholder);
     return uses;
 }
 
@@ -574,20 +580,18 @@ static void compile_fixture(struct space *space, struct space_fixture *f, struct
                                                                   [FIXTURE_READY] = &c->ready,
                                                                   [FIXTURE_BETWEEN] = &c->between,
                                                                   [FIXTURE_STOP] = &c->stop};
+    const struct compiling texts = {space, f, problems};
     compile_per(space, f, problems);
     for (int act = 0; act < FIXTURE_ACTS; act++)
-        compile_words(space, f, (enum fixture_act)act, commands[act], problems);
-    f->environment = xcalloc(c->environment_count, sizeof *f->environment);
-    for (size_t i = 0; i < c->environment_count; i++)
-        f->environment[i] =
-            fixture_compile_text(space, f, c->environment[i].value, false, &c->environment[i].at, problems);
+        f->words[act] = compile_words(&texts, commands[act]->words, commands[act]->is_line, &commands[act]->at);
+    f->environment = compile_settings(&texts, c->environment, c->environment_count);
     if (c->directory)
-        f->directory = fixture_compile_text(space, f, c->directory, false, &c->start.at, problems);
+        f->directory = compile_text(&texts, c->directory, false, &c->start.at);
     check_uses(f, problems);
     check_port(space, f, problems);
 }
 
-void fixture_texts_compile(struct space *space, struct problems *problems)
+static void compile_fixtures(struct space *space, struct problems *problems)
 {
     space->fixture_count = space->sweep->fixture_count;
     space->fixtures = xcalloc(space->fixture_count, sizeof *space->fixtures);
@@ -597,61 +601,28 @@ void fixture_texts_compile(struct space *space, struct problems *problems)
     }
 }
 
-void fixture_texts_free(struct space *space)
-{
-    for (size_t i = 0; i < space->fixture_count; i++) {
-        struct space_fixture *f = &space->fixtures[i];
-        for (int act = 0; act < FIXTURE_ACTS; act++) {
-            for (size_t w = 0; w < f->word_counts[act]; w++)
-                job_text_free(&f->words[act][w]);
-            free(f->words[act]);
-        }
-        for (size_t v = 0; f->environment && v < f->config->environment_count; v++)
-            job_text_free(&f->environment[v]);
-        job_text_free(&f->directory);
-        free_all(f->environment, f->per);
-    }
-    free(space->fixtures);
-}
-
 /* --- fixtures: rendering --- */
-
-static char *render_alone(const struct job_text *t, const struct value *values, const char *const *runtime,
-                          const char *prefix)
-{
-    struct buffer b = BUFFER_INIT;
-    buffer_add_text(&b, prefix);
-    job_text_render(t, values, runtime, &b);
-    return buffer_take(&b);
-}
 
 char **fixture_texts_words(const struct space_fixture *f, enum fixture_act act, const struct value *values,
                            const char *const *runtime)
 {
     struct string_list words = STRING_LIST_INIT;
-    for (size_t i = 0; i < f->word_counts[act]; i++) {
-        OWNED_BUFFER b = BUFFER_INIT;
-        job_text_add_words(&f->words[act][i], values, runtime, &b);
-        for (size_t at = 0; at < b.length; at += strlen(b.data + at) + 1)
-            string_list_add(&words, xstrdup(b.data + at));
-    }
+    job_texts_add_words(&f->words[act], values, runtime, &words);
     return string_list_take(&words);
 }
 
 char **fixture_texts_environment(const struct space_fixture *f, const struct value *values, const char *const *runtime)
 {
     struct string_list settings = STRING_LIST_INIT;
-    for (size_t i = 0; i < f->config->environment_count; i++) {
-        OWNED char *prefix = xasprintf("%s=", f->config->environment[i].name);
-        if (!job_text_is_left_out(&f->environment[i], values, runtime))
-            string_list_add(&settings, render_alone(&f->environment[i], values, runtime, prefix));
-    }
+    job_texts_add_settings(&f->environment, f->config->environment, values, runtime, &settings, NULL);
     return string_list_take(&settings);
 }
 
 char *fixture_texts_directory(const struct space_fixture *f, const struct value *values, const char *const *runtime)
 {
-    return f->config->directory ? render_alone(&f->directory, values, runtime, "") : NULL;
+    struct buffer b = BUFFER_INIT;
+    job_text_render(&f->directory, values, runtime, &b);
+    return f->config->directory ? buffer_take(&b) : NULL;
 }
 
 static void add_strings(char **strings, struct buffer *out)
@@ -824,7 +795,7 @@ static void compile_changes(struct space *space, struct space_file *f, struct pr
     f->rest = hash_bytes(rest.data, rest.length);
 }
 
-void job_files_compile(struct space *space, struct problems *problems)
+static void compile_files(struct space *space, struct problems *problems)
 {
     const struct job_config *job = &space->sweep->job;
     space->files = xcalloc(job->file_count + 1, sizeof *space->files);
@@ -835,23 +806,12 @@ void job_files_compile(struct space *space, struct problems *problems)
         if (f->file->format == FORMAT_NONE) /* which is told already */
             continue;
         if (has_text(f) && f->file->text)
-            f->text = job_text_compile(space, f->file->text, false, &f->file->text_at, problems);
+            f->text = compile_text(&(struct compiling){space, NULL, problems}, f->file->text, false, &f->file->text_at);
         else if (has_text(f))
             problems_add(problems, f->file->at, "a file of the format \"text\" needs text");
         else if (read_base(space, f, problems))
             compile_changes(space, f, problems);
     }
-}
-
-void job_files_free_all(struct space *space)
-{
-    for (size_t i = 0; i < space->file_count; i++) {
-        struct space_file *f = &space->files[i];
-        job_text_free(&f->text);
-        document_free(&f->base);
-        free_all(f->slots, f->were);
-    }
-    free(space->files);
 }
 
 /* --- values --- */
@@ -946,4 +906,48 @@ int job_files_render(const struct space *space, const struct value *values, cons
         given_files_add(out, f->file->path, buffer_take(&text));
     }
     return 0;
+}
+
+/* --- all of them --- */
+
+void job_texts_compile(struct space *space, char *const *command, bool is_line, struct problems *problems)
+{
+    const struct compiling c = {space, NULL, problems};
+    const struct job_config *job = &space->sweep->job;
+    struct position command_line = {"--command", 1, 1};
+    const struct position *at = command ? &command_line : &job->command_at;
+    space->needs_job_dir = job->make_job_dir || space->sweep->deepspeed.given;
+    space->command = compile_words(&c, command ? command : job->command, command ? is_line : job->command_is_line, at);
+    check_program(space, at, problems);
+    space->environment = compile_settings(&c, job->environment, job->environment_count);
+    space->profile = compile_words(&c, job->profile_prefix, false, &job->profile_at);
+    if (job->directory)
+        space->directory = compile_text(&c, job->directory, false, &job->command_at);
+    compile_files(space, problems);
+    compile_fixtures(space, problems);
+}
+
+void job_texts_free(struct space *space)
+{
+    texts_free(&space->command);
+    texts_free(&space->environment);
+    texts_free(&space->profile);
+    job_text_free(&space->directory);
+    for (size_t i = 0; i < space->file_count; i++) {
+        struct space_file *f = &space->files[i];
+        job_text_free(&f->text);
+        document_free(&f->base);
+        free_all(f->slots, f->were);
+    }
+    for (size_t i = 0; i < space->fixture_count; i++) {
+        struct space_fixture *f = &space->fixtures[i];
+        for (int act = 0; act < FIXTURE_ACTS; act++)
+            texts_free(&f->words[act]);
+        texts_free(&f->environment);
+        job_text_free(&f->directory);
+        free(f->per);
+    }
+    for (size_t i = 0; i < space->placeholder_count; i++)
+        free(space->placeholders[i].name);
+    free_all(space->files, space->fixtures, space->placeholders);
 }

@@ -5,10 +5,13 @@
 
 #include "space/space.h"
 #include "store/given_files.h"
+#include "util/string_list.h"
 
-/* Fills command, environment, directory, placeholders and needs_job_dir of `space`. `command` replaces the file's when
- * not NULL; `is_line` says of it what job.command_is_line says of the file's. An unknown placeholder is added to
- * `problems` with its place and a near match. */
+/* Fills command, environment, profile, directory, files, fixtures, placeholders and needs_job_dir of `space`, after the
+ * derived keys: an expression of a file becomes one of them. `command` replaces the file's when not NULL; `is_line`
+ * says of it what job.command_is_line says of the file's. Problems: an unknown placeholder, with a near match; a base,
+ * path or expression of a file that does not resolve; a key in `per` of a fixture that there is none of or that nothing
+ * of its start uses, and one with several values that the start uses and `per` lacks. */
 void job_texts_compile(struct space *space, char *const *command, bool is_line, struct problems *problems);
 void job_texts_free(struct space *space);
 
@@ -31,12 +34,14 @@ bool job_text_is_left_out(const struct job_text *t, const struct value *values, 
 void job_text_add_words(const struct job_text *t, const struct value *values, const char *const *runtime,
                         struct buffer *out);
 
-/* --- fixtures --- */
+/* Adds those of all words; and "NAME=value" of all settings, of those that are left out the name to `unset` (NULL:
+ * nowhere). */
+void job_texts_add_words(const struct job_texts *texts, const struct value *values, const char *const *runtime,
+                         struct string_list *out);
+void job_texts_add_settings(const struct job_texts *texts, const struct setting *settings, const struct value *values,
+                            const char *const *runtime, struct string_list *out, struct string_list *unset);
 
-/* Fills the fixtures of `space`. Problems: a key in `per` that there is none of or that nothing of its start uses, and
- * one with several values that the start uses and `per` lacks. */
-void fixture_texts_compile(struct space *space, struct problems *problems);
-void fixture_texts_free(struct space *space);
+/* --- fixtures --- */
 
 /* Appends all that makes a start of it another one: its name, the values of `per`, and its start, between, env and cwd
  * as rendered (see job_text_render), each with a NUL behind it. */
@@ -63,11 +68,6 @@ char *fixture_texts_order(const struct space *space);
 void placeholder_add_column(const struct space *space, const struct placeholder *p, struct buffer *sql);
 
 /* --- [[job.file]]: the files of the jobs, with the values that are set resolved to columns --- */
-
-/* Fills space->files: bases are read, and every path, expression and placeholder that does not resolve is added to
- * `problems`. After the derived keys; an expression becomes one of them, a key alone stays what it is. */
-void job_files_compile(struct space *space, struct problems *problems);
-void job_files_free_all(struct space *space);
 
 /* Appends what counts to a job's identity: values, not layout. `values`: one per space->placeholders. */
 void job_files_add_identity(const struct space *space, const struct value *values, struct buffer *out);

@@ -118,32 +118,13 @@ int job_loader_read(struct job_loader *l, int64_t job_id, struct job_details *ou
     return rc;
 }
 
-static void add_words(const struct job_text *t, const struct job_details *job, const char *const *runtime,
-                      struct string_list *words)
-{
-    OWNED_BUFFER b = BUFFER_INIT;
-    job_text_add_words(t, job->values, runtime, &b);
-    for (size_t at = 0; at < b.length; at += strlen(b.data + at) + 1)
-        string_list_add(words, xstrdup(b.data + at));
-}
-
 void launch_texts_render(const struct space *space, const struct job_details *job, const char *const *runtime,
                          struct launch_texts *out)
 {
     struct string_list command = STRING_LIST_INIT, environment = STRING_LIST_INIT, unset = STRING_LIST_INIT;
-    for (size_t i = 0; i < space->command_count; i++)
-        add_words(&space->command[i], job, runtime, &command);
-    for (size_t i = 0; i < space->sweep->job.environment_count; i++) {
-        const char *name = space->sweep->job.environment[i].name;
-        struct buffer setting = BUFFER_INIT;
-        if (job_text_is_left_out(&space->environment[i], job->values, runtime)) {
-            string_list_add(&unset, xstrdup(name));
-            continue;
-        }
-        buffer_printf(&setting, "%s=", name);
-        job_text_render(&space->environment[i], job->values, runtime, &setting);
-        string_list_add(&environment, buffer_take(&setting));
-    }
+    job_texts_add_words(&space->command, job->values, runtime, &command);
+    job_texts_add_settings(&space->environment, space->sweep->job.environment, job->values, runtime, &environment,
+                           &unset);
     OWNED_BUFFER directory = BUFFER_INIT;
     const bool is_declared =
         space->directory.template.count > 0 && !job_text_is_left_out(&space->directory, job->values, runtime);
@@ -160,8 +141,7 @@ void launch_texts_profile(const struct space *space, const struct job_details *j
                           struct launch_texts *texts)
 {
     struct string_list words = STRING_LIST_INIT;
-    for (size_t i = 0; i < space->profile_count; i++)
-        add_words(&space->profile[i], job, runtime, &words);
+    job_texts_add_words(&space->profile, job->values, runtime, &words);
     for (char **word = texts->command; *word; word++)
         string_list_add(&words, *word);
     free(texts->command);

@@ -66,6 +66,12 @@ struct job_text {
     bool has_options;         /* some part is optional */
 };
 
+/* The words of a command, or the values of settings in their order. */
+struct job_texts {
+    struct job_text *items;
+    size_t count;
+};
+
 /* Commands of a fixture. */
 enum fixture_act { FIXTURE_START, FIXTURE_READY, FIXTURE_BETWEEN, FIXTURE_STOP, FIXTURE_ACTS };
 
@@ -74,9 +80,8 @@ enum fixture_act { FIXTURE_START, FIXTURE_READY, FIXTURE_BETWEEN, FIXTURE_STOP, 
 #define RUNTIME_FIXTURE(space, number) (RUNTIME_FILE((space)->sweep->job.file_count) + 2 * (number))
 struct space_fixture {
     const struct fixture *config; /* borrowed from the sweep */
-    struct job_text *words[FIXTURE_ACTS];
-    size_t word_counts[FIXTURE_ACTS];
-    struct job_text *environment; /* values, in the order of config->environment */
+    struct job_texts words[FIXTURE_ACTS];
+    struct job_texts environment; /* of config->environment */
     struct job_text directory;    /* empty template when there is none */
     int *per;                     /* into placeholders, as many as config->per */
 };
@@ -139,13 +144,11 @@ struct space {
     size_t inert_count;
     struct placeholder *placeholders;
     size_t placeholder_count;
-    struct job_text *command; /* command_count texts; 0: the sweep has no command */
-    size_t command_count;
-    struct job_text *environment; /* values, in the order of sweep->job.environment */
-    struct job_text *profile;     /* words that go before the command of the winner, profile_count of them */
-    size_t profile_count;
-    struct job_text directory; /* empty template when there is none */
-    struct space_file *files;  /* space/job_files.h, in the order of sweep->job.files */
+    struct job_texts command;     /* without words: the sweep has none */
+    struct job_texts environment; /* of sweep->job.environment */
+    struct job_texts profile;     /* words that go before the command of the winner */
+    struct job_text directory;    /* empty template when there is none */
+    struct space_file *files;     /* space/job_files.h, in the order of sweep->job.files */
     size_t file_count;
     struct space_fixture *fixtures;
     size_t fixture_count;
