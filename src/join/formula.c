@@ -767,9 +767,3 @@ const size_t *formula_keys(const struct formula *f, size_t *count)
     *count = f->parts[0].key_count;
     return f->parts[0].keys;
 }
-
-struct sql_part *formula_parts(struct formula *f, size_t *count)
-{
-    *count = f->part_count;
-    return f->parts;
-}

@@ -94,6 +94,3 @@ enum outlook demand_outlook(enum demand demand, unsigned truth);
 /* Appends what is left of the demand under what is bound: equal bytes, equal outlook whatever the other keys will be
  * (the same keys being exact, and the others within the same ranges). */
 void formula_add_residue(struct formula *f, const struct scope *s, enum demand demand, struct buffer *out);
-
-/* The parts of it that SQLite works out: part 0 is the whole. */
-struct sql_part *formula_parts(struct formula *f, size_t *count);

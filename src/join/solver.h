@@ -38,8 +38,8 @@ struct solver *solver_create(const struct solver_request *request); /* what it p
 void solver_free(struct solver *s);
 
 /* How many combinations meet all constraints. `memory` (NULL: none) has the counts of separate components, and keeps
- * them from one count to the next over the same shapes. With `most` > 0, it gives up after about that many evaluations:
- * 0 then, 1 with `*out`, -1. */
+ * them from one count to the next over the same shapes. With `most` > 0, about so many evaluations are spent before it
+ * gives up: 0 then, 1 with `*out`, -1. */
 int solver_count(struct solver *s, struct hash_map *memory, int64_t most, int64_t *out, struct error *e);
 
 /* Walks them in the order of rank: the next one, or the first whose numbers of specs are not below `from` (by section;
