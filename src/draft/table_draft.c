@@ -282,16 +282,18 @@ static const char *outcome_of_word(const char *word)
     return NULL;
 }
 
-/* The column of words that says how each row ended; one with such a name takes precedence over one with such words. */
+/* The column of words that says how each row ended; one with such a name takes precedence over one with such words,
+ * which are at least half of its words: a configuration may be called "oom". */
 static size_t state_column(const struct import_draft *d)
 {
     size_t found = d->count;
     for (size_t i = d->count; i-- > 0;) {
         const struct draft_column *c = &d->columns[i];
-        bool has_words = c->numbers == 0 && c->words.count > 0 && c->words.count <= WORDS_MOST, has_state = false;
+        bool has_words = c->numbers == 0 && c->words.count > 0 && c->words.count <= WORDS_MOST;
+        size_t states = 0;
         for (size_t w = 0; w < c->words.count; w++)
-            has_state |= outcome_of_word(c->words.items[w]) != NULL;
-        if (has_words && (is_told(c, "outcome") || (has_state && found == d->count)))
+            states += outcome_of_word(c->words.items[w]) != NULL;
+        if (has_words && (is_told(c, "outcome") || (2 * states >= c->words.count && found == d->count)))
             found = i;
     }
     return found;
@@ -868,6 +870,15 @@ static void add_devices(const struct import_draft *d, const struct plan_of_colum
                        c.hosts ? devices_per_host(d, &c, devices, out, refusal) : xstrdup(devices));
 }
 
+/* "1234" and "1.6K" under "throughput (samples/s)". */
+static bool has_mixed_numbers(const struct draft_column *c)
+{
+    struct proposal_list metric = {.items = NULL};
+    const bool is = c->numbers > 0 && !column_is_numeric(c) && metric_by_name(c, &metric);
+    proposal_list_free(&metric);
+    return is;
+}
+
 static void add_sections(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
 {
     OWNED_BUFFER devices = BUFFER_INIT, refusal = BUFFER_INIT;
@@ -884,6 +895,9 @@ static void add_sections(const struct import_draft *d, const struct plan_of_colu
             has_any = true;
             if (p->promoted[i])
                 buffer_add_text(out, "# A guess: nothing else tells these rows apart.\n");
+            if (has_mixed_numbers(&d->columns[i]))
+                buffer_add_text(out,
+                                "# A guess: named as a measurement, but not all of its cells are numbers of a kind.\n");
             if (i == p->guessed)
                 buffer_add_text(out, "# A guess: not all rows have a multiple of their hosts.\n");
             add_expression(out, p->keys[i], value_sql(&d->columns[i]));

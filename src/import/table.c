@@ -401,7 +401,7 @@ static char *read_metric(const struct import_table *t, int column, const char *n
     double value = stmt_double(t->select, column);
     const char *text = type == COLUMN_INT || type == COLUMN_FLOAT ? NULL : stmt_text(t->select, column);
     /* replace() and the like make texts of numbers. */
-    if (text && !(type == COLUMN_TEXT && parse_double(text, &value)))
+    if (text && !parse_double(text, &value))
         return xasprintf("%s is `%.60s`, which is not a number%s", name, text,
                          strchr(text, ',')   ? "; to remove commas: replace(COLUMN, ',', ''); decimal "
                                                "commas: decimal_comma = [\"COLUMN\"]"

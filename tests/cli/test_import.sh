@@ -201,7 +201,7 @@ meshsweep: columns not used: none
 meshsweep: rows refused: 5 of 7
 meshsweep: refused 2 rows, the first at table.csv:2: throughput is negative, which marks a missing \
 value
-meshsweep: refused 1 row, the first at table.csv:3: throughput is \`-0.0\`, which is not a number
+meshsweep: refused 1 row, the first at table.csv:3: throughput is -0.0, which marks a missing value
 meshsweep: refused 1 row, the first at table.csv:4: throughput is \`NaN\`, which is not a number
 meshsweep: refused 1 row, the first at table.csv:8: took no time"
     expect_sql 'no-metric' "SELECT failure FROM job WHERE state = 'failed'"
