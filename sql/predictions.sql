@@ -14,7 +14,9 @@ SELECT n, words || iif(state = '', '', '  ' || state) || iif(failure = '', '', '
     || iif(memory IS NULL, '', say('%s    memory %B%s (%B to %B%s)', char(10), memory, coalesce(' ' || nullif(memory_of, ''), ''),
             memory_low, memory_high, memory_note)
         || iif(verdict IS NULL, '', ', ' || verdict || ', out of memory with ' || CASE WHEN 100 * oom < 0.1 THEN 'less than 0.1'
-            WHEN 100 * oom > 99.9 THEN 'more than 99.9' ELSE say(iif(100 * oom < 10, '%.1f', '%.0f'), 100 * oom) END || ' %')
+            WHEN 100 * oom > 99.9 THEN 'more than 99.9' ELSE say(iif(100 * oom < 10, '%.1f', '%.0f'), 100 * oom) END || ' %'
+            -- The interval is of what the keys say.
+            || iif(memory_low > usable AND oom < 0.9, ', as recipes may recompute more than keys say', ''))
         || iif(measured_memory IS NULL, '', say('; measured %B%s (%+.1f %%)', measured_memory,
             coalesce(' ' || nullif(memory_words, ''), ''), 100 * (memory / measured_memory - 1))))
     || iif(time IS NULL, '', say('%s    step %.3g s (%.3g to %.3g%s), MFU %.1f %%', char(10), time, time_low, time_high, time_note,

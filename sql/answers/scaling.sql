@@ -88,7 +88,9 @@ why (text) AS (
             printf('%g', size) FROM smallest) || ' that is equal in all else; --free KEY,KEY lets further keys differ' END),
 said (text) AS (
     SELECT printf('%s by %s: %s scaling (%s), against size %g; 95 %% intervals', name, ?1, iif(strong, 'strong', 'weak'),
-        iif(strong, 'the global batch is the same', 'each size has its own global batch'), size) FROM asked, way, smallest),
+        CASE WHEN NOT strong THEN 'each size has its own global batch'
+            WHEN EXISTS (SELECT 1 FROM side WHERE batch) THEN 'the global batch is the same'
+            ELSE 'no key gives the global batch, so it may differ' END, size) FROM asked, way, smallest),
 shown (size, jobs, pairs, speedup, "95 %", efficiency, "95 % of it") AS (
     SELECT printf('%g', size), jobs, pairs, iif(pairs, say('%.3g', speedup), 'none'),
         iif(low IS NULL, NULL, say('%.3g to %.3g', low, high)), iif(pairs, printf('%.1f %%', 100 * speedup / ideal), NULL),

@@ -53,7 +53,10 @@ print(told == asked, [s["size"] for s in asked["sizes"]], round(asked["sizes"][2
     # One pair alone has its interval from repeats; the best over a free key is told.
     expect_said only_stdout_contains 0 '4        3      1  3.24     3.' compare --scaling n --free m
     # Each size with a batch of its own: a time is of more work.
-    sqlite3 results.db "UPDATE spec SET json = json_remove(json, '$.global_batch') WHERE kind = 'training_spec'" \
+    sqlite3 results.db "UPDATE spec SET json = json_remove(json, '$.global_batch') WHERE kind = 'training_spec'"
+    expect_said only_stdout_contains 0 'strong scaling (no key gives the global batch, so it may differ)' \
+        compare --scaling n
+    sqlite3 results.db \
         "UPDATE job SET derived = json_object('global_batch', 32 * (SELECT json ->> 'n' FROM spec
              WHERE id = parallel_id))"
     expect_said only_stdout_contains 0 'weak scaling (each size has its own global batch)' compare --scaling n
