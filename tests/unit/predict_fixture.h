@@ -12,14 +12,27 @@ static inline void assert_close(double actual, double expected, double tolerance
         fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
 }
 
-static inline struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads)
+static inline struct architecture shaped(enum architecture_family family, int64_t layers, int64_t hidden, int64_t heads,
+                                         int64_t vocab)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_GPT);
+    struct architecture a = architecture_of(family);
     a.layers = layers;
     a.hidden = hidden;
     a.heads = heads;
-    a.vocab = 51200;
+    a.vocab = vocab;
     return a;
+}
+
+static inline struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads)
+{
+    return shaped(ARCHITECTURE_GPT, layers, hidden, heads, 51200);
+}
+
+static inline void set_experts(struct architecture *a, int64_t experts, int64_t of_token, int64_t ffn)
+{
+    a->experts = experts;
+    a->experts_per_token = of_token;
+    a->expert_ffn = ffn;
 }
 
 static inline void completed(struct architecture *a, struct training_plan *plan)

@@ -27,3 +27,19 @@ static inline const struct cluster *a100(void)
     c = (struct cluster){.device = device_find(NULL, "A100-80GB")};
     return &c;
 }
+
+static inline struct cluster on(const char *device)
+{
+    return (struct cluster){.device = device_find(NULL, device)};
+}
+
+/* A term of the prediction on A100s: of a GPT of 24 layers, or of another model. */
+static inline double term_of(struct architecture a, struct training_plan plan, const char *framework, enum time_term t)
+{
+    return predict(a, plan, *a100(), framework).terms[t];
+}
+
+static inline double term(struct training_plan plan, const char *framework, enum time_term t)
+{
+    return term_of(gpt(24, 2048, 16), plan, framework, t);
+}

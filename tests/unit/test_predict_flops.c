@@ -9,11 +9,7 @@
 
 static struct architecture sized(double layers, double hidden, double heads, double vocab)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_GPT);
-    a.layers = (int64_t)layers;
-    a.hidden = (int64_t)hidden;
-    a.heads = (int64_t)heads;
-    a.vocab = (int64_t)vocab;
+    struct architecture a = shaped(ARCHITECTURE_GPT, (int64_t)layers, (int64_t)hidden, (int64_t)heads, (int64_t)vocab);
     return a;
 }
 
@@ -66,16 +62,12 @@ TEST(flops_per_step__selective_activation_paper__its_mfu)
 /* arXiv 2204.02311: PaLM 540B, 238.3 thousand tokens/s on 6144 TPU v4 (275 TFLOP/s): MFU 46.2 %. */
 TEST(flops_per_step__palm__its_mfu)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, 118, 18432, 48, 256000);
     struct training_plan plan = {.sequence = 2048};
     struct step_flops f;
-    a.layers = 118;
-    a.hidden = 18432;
-    a.heads = 48;
     a.kv_heads = 1;
     a.head_dim = 256;
     a.ffn = 4 * 18432;
-    a.vocab = 256000;
     completed(&a, &plan);
     flops_per_step(&a, &plan, ATTENTION_FULL, &f);
     assert_close(f.model / f.tokens * 238.3e3 / (6144 * 275e12), 0.462, 0.005);
@@ -125,9 +117,7 @@ TEST(flops_per_step__recompute_modules__what_they_have)
         {MODULE_MOE | MODULE_SHARED_EXPERTS | MODULE_CORE_ATTN, scores + 2 * 3 * (2 * h * S + K * 2 * h * F + h * E)},
     };
     a.ffn = (int64_t)f;
-    a.experts = (int64_t)E;
-    a.experts_per_token = (int64_t)K;
-    a.expert_ffn = (int64_t)F;
+    set_experts(&a, (int64_t)E, (int64_t)K, (int64_t)F);
     a.shared_ffn = (int64_t)S;
     a.dense_layers = 1;
     a.q_lora_rank = (int64_t)q;
@@ -197,14 +187,10 @@ TEST(flops_per_token__other_mixers__by_hand)
 
 TEST(flops_per_token__t5_with_a_short_decoder__by_hand)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_T5);
+    struct architecture a = shaped(ARCHITECTURE_T5, 2, 64, 4, 128);
     struct training_plan plan = {.sequence = 128, .decoder_sequence = 32}, equal = {.sequence = 128};
     struct token_flops f, whole;
-    a.layers = 2;
-    a.hidden = 64;
-    a.heads = 4;
     a.ffn = 256;
-    a.vocab = 128;
     completed(&a, &plan);
     flops_per_token(&a, &plan, ATTENTION_FULL, &f);
     double once = 4 * 64 * 64, mlp = 2 * 64 * 256;
@@ -278,15 +264,11 @@ TEST(flops_per_token__packed_documents__see_themselves)
 
 TEST(flops_per_token__mixture_of_experts__active_weights_alone)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, 32, 4096, 32, 32000);
     struct training_plan plan = {.sequence = 4096};
     struct token_flops f;
-    a.layers = 32;
-    a.hidden = 4096;
-    a.heads = 32;
     a.kv_heads = 8;
     a.ffn = 14336;
-    a.vocab = 32000;
     a.experts = 8;
     a.experts_per_token = 2;
     completed(&a, &plan);

@@ -53,14 +53,8 @@ TEST(layer_memory_kept__selective_recompute_paper__its_figures)
 /* h 1024, 8 heads of 128 + 64, values of 128, ranks 768 and 512; four experts of 512, two for a token; 64 tokens. */
 static double kept_of_latent(struct training_plan plan)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
-    a.layers = 4;
-    a.hidden = 1024;
-    a.heads = 8;
-    a.vocab = 1000;
-    a.experts = 4;
-    a.experts_per_token = 2;
-    a.expert_ffn = 512;
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, 4, 1024, 8, 1000);
+    set_experts(&a, 4, 2, 512);
     a.head_dim = 128;
     a.q_lora_rank = 768;
     a.kv_lora_rank = 512;
@@ -127,9 +121,7 @@ TEST(layer_memory_kept__layers_in_bf16_and_balanced_experts__between)
     const struct memory_coefficients *c = &framework_find("megatron")->memory;
     struct architecture a = gpt(4, 1024, 8);
     struct training_plan plan = {.sequence = 64, .precision = PRECISION_FP8, .flash_attention = true};
-    a.experts = 4;
-    a.experts_per_token = 2;
-    a.expert_ffn = 512;
+    set_experts(&a, 4, 2, 512);
     completed(&a, &plan);
     double fp8 = layer_memory_kept(&a, &plan, c);
     plan.bf16_layers = 1;
@@ -167,9 +159,7 @@ TEST(layer_cast_bytes__dense_latent_and_experts__what_products_read_and_gradient
     assert_true(cast_bytes(a, plan) == 0);
 
     plan = (struct training_plan){.sequence = 64, .precision = PRECISION_FP8};
-    a.experts = 8;
-    a.experts_per_token = 2;
-    a.expert_ffn = 512;
+    set_experts(&a, 8, 2, 512);
     a.shared_ffn = 256;
     double routed = 2 * (1024 + 2 * 512 + 512 + 1024), shared = 2 * 256 + 256 + 1024;
     assert_close(cast_bytes(a, plan), 64 * 4 * (attention + routed + shared), 1e-12);

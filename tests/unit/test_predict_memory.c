@@ -368,11 +368,7 @@ TEST(memory_predict__offloaded_layers__not_on_the_device)
  * of the layers, and keys and values that are read of it, and no logits. */
 TEST(memory_predict__t5_decoder__keeps_what_its_tokens_do)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_T5);
-    a.layers = 12;
-    a.hidden = 768;
-    a.heads = 12;
-    a.vocab = 32128;
+    struct architecture a = shaped(ARCHITECTURE_T5, 12, 768, 12, 32128);
     struct training_plan plan = {.sequence = 4096, .micro_batch = 8, .flash_attention = true};
     struct memory_prediction unsaid = predict(a, plan, "megatron");
     plan.decoder_sequence = 4096;

@@ -10,11 +10,7 @@
 
 static struct architecture stack(const char *pattern)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
-    a.layers = (int64_t)strlen(pattern);
-    a.hidden = 1024;
-    a.heads = 8;
-    a.vocab = 1000;
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, (int64_t)strlen(pattern), 1024, 8, 1000);
     a.hybrid_pattern = pattern;
     return a;
 }
@@ -125,11 +121,7 @@ TEST(step_predict__mixers_under_tensor_parallelism__one_collective_a_block)
 
 static struct architecture t5(void)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_T5);
-    a.layers = 4;
-    a.hidden = 256;
-    a.heads = 4;
-    a.vocab = 1000;
+    struct architecture a = shaped(ARCHITECTURE_T5, 4, 256, 4, 1000);
     return a;
 }
 

@@ -17,11 +17,7 @@ static void assert_same(double actual, double expected)
 
 static struct architecture mixture(int64_t experts)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
-    a.layers = 8;
-    a.hidden = 1024;
-    a.heads = 8;
-    a.vocab = 32000;
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, 8, 1024, 8, 32000);
     a.ffn = 4096;
     a.experts = experts;
     a.experts_per_token = experts > 0 ? 4 : 0;

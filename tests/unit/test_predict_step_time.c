@@ -65,39 +65,31 @@ TEST(step_predict__collectives__launched)
  * dequantises each matrix before its product. Long sequences hide most of it. */
 TEST(step_predict__hooks_and_quantised_products__launched)
 {
-    struct architecture llama = architecture_of(ARCHITECTURE_LLAMA);
-    llama.layers = 24;
-    llama.hidden = 2048;
-    llama.heads = 16;
-    llama.vocab = 32000;
+    struct architecture llama = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 32000);
     struct training_plan plan = {.data = 2, .sequence = 256, .zero_stage = 1, .flash_attention = true};
     double before = 0, last = 0;
     for (plan.zero_stage = 1; plan.zero_stage <= 3; plan.zero_stage++) {
-        double launches = predict(llama, plan, *a100(), "deepspeed").terms[TIME_LAUNCH];
+        double launches = term_of(llama, plan, "deepspeed", TIME_LAUNCH);
         assert_true(launches > before + (plan.zero_stage > 1 ? 1 : 0));
         last = launches - before;
         before = launches;
     }
     plan.zero_stage = 3;
     plan.sequence = 8192;
-    double hidden = predict(llama, plan, *a100(), "deepspeed").terms[TIME_LAUNCH];
+    double hidden = term_of(llama, plan, "deepspeed", TIME_LAUNCH);
     assert_true(last > 24 * 0.3 && hidden < before / 4);
     struct training_plan tuned = {.sequence = 256, .tuning = TUNING_LORA, .lora_rank = 8, .lora_targets = 3};
     tuned.quantization = QUANTIZATION_NF4;
-    double single = predict(llama, tuned, *a100(), "hf-trainer").terms[TIME_LAUNCH];
+    double single = term_of(llama, tuned, "hf-trainer", TIME_LAUNCH);
     tuned.quantization = QUANTIZATION_NF4_DOUBLE;
-    double nested = predict(llama, tuned, *a100(), "hf-trainer").terms[TIME_LAUNCH];
+    double nested = term_of(llama, tuned, "hf-trainer", TIME_LAUNCH);
     assert_true(nested > single + 1);
 }
 
 /* Unpacking by torch's operations takes nine launches and 18 bytes a weight in each forward pass. */
 TEST(step_predict__gptq__unpacked_by_the_host)
 {
-    struct architecture llama = architecture_of(ARCHITECTURE_LLAMA);
-    llama.layers = 24;
-    llama.hidden = 2048;
-    llama.heads = 16;
-    llama.vocab = 32000;
+    struct architecture llama = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 32000);
     struct training_plan plan = {.sequence = 256, .tuning = TUNING_LORA, .lora_rank = 8, .lora_targets = 3};
     plan.recompute = RECOMPUTE_FULL;
     plan.quantization = QUANTIZATION_GPTQ;
@@ -110,22 +102,18 @@ TEST(step_predict__gptq__unpacked_by_the_host)
     assert_true(own.terms[TIME_LAUNCH] > fused.terms[TIME_LAUNCH] + 24 * 0.5);
     assert_true(own.terms[TIME_ELEMENTWISE] > 2 * fused.terms[TIME_ELEMENTWISE]);
     plan.quantized_by = QUANTIZED_FRAMEWORK;
-    assert_true(predict(llama, plan, *a100(), "fsdp").terms[TIME_LAUNCH] < unpacked.terms[TIME_LAUNCH]);
+    assert_true(term_of(llama, plan, "fsdp", TIME_LAUNCH) < unpacked.terms[TIME_LAUNCH]);
 }
 
 /* In each pass, and for a gather where there is more than one rank. */
 TEST(step_predict__hooks_of_modules__in_each_pass)
 {
-    struct architecture llama = architecture_of(ARCHITECTURE_LLAMA);
-    llama.layers = 24;
-    llama.hidden = 256; /* the device waits */
-    llama.heads = 2;
-    llama.vocab = 32000;
+    struct architecture llama = shaped(ARCHITECTURE_LLAMA, 24, 256, 2, 32000); /* the device waits */
     struct training_plan plan = {.sequence = 1, .zero_stage = 3}, wide = {.sequence = 1, .data = 2, .zero_stage = 3};
-    double once = predict(llama, plan, *a100(), "deepspeed").terms[TIME_LAUNCH];
-    double gathered = predict(llama, wide, *a100(), "deepspeed").terms[TIME_LAUNCH];
+    double once = term_of(llama, plan, "deepspeed", TIME_LAUNCH);
+    double gathered = term_of(llama, wide, "deepspeed", TIME_LAUNCH);
     plan.recompute = RECOMPUTE_FULL;
-    double again = predict(llama, plan, *a100(), "deepspeed").terms[TIME_LAUNCH];
+    double again = term_of(llama, plan, "deepspeed", TIME_LAUNCH);
     assert_true(gathered > once + 24 * 0.2 && again > once + 24 * (0.33 + 0.6));
 }
 
@@ -133,28 +121,24 @@ TEST(step_predict__hooks_of_modules__in_each_pass)
 TEST(step_predict__units_of_fsdp__launched)
 {
     struct training_plan plan = {.data = 2, .sequence = 1, .zero_stage = 3}, single = {.sequence = 1, .zero_stage = 3};
-    double whole = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_LAUNCH];
-    assert_true(whole > predict(gpt(24, 2048, 16), single, *a100(), "fsdp").terms[TIME_LAUNCH] + 24 * 0.4);
+    double whole = term(plan, "fsdp", TIME_LAUNCH);
+    assert_true(whole > term(single, "fsdp", TIME_LAUNCH) + 24 * 0.4);
     plan.zero_stage = 2;
-    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_LAUNCH] < whole - 24 * 0.1);
+    assert_true(term(plan, "fsdp", TIME_LAUNCH) < whole - 24 * 0.1);
     struct training_plan tuned = {.data = 2, .sequence = 1, .zero_stage = 3, .tuning = TUNING_LORA, .lora_rank = 8};
     tuned.lora_targets = TARGETS_OF_ATTENTION;
-    double apart = predict(gpt(24, 2048, 16), tuned, *a100(), "hf-trainer").terms[TIME_LAUNCH];
+    double apart = term(tuned, "hf-trainer", TIME_LAUNCH);
     tuned.adapters = ADAPTERS_FUSED;
-    assert_true(apart > predict(gpt(24, 2048, 16), tuned, *a100(), "hf-trainer").terms[TIME_LAUNCH] + 24 * 8 * 0.1);
+    assert_true(apart > term(tuned, "hf-trainer", TIME_LAUNCH) + 24 * 8 * 0.1);
 }
 
 /* PyTorch has no flash kernel for a mask. Mistral 7B with LoRA took 1.31 times as long with one of 4,096 tokens, and
  * 1.61 with 8,192 (huggingface/transformers, issue 30461). */
 TEST(step_predict__padding_mask__whole_square_by_the_slower_kernel)
 {
-    struct architecture mistral = architecture_of(ARCHITECTURE_LLAMA);
-    mistral.layers = 32;
-    mistral.hidden = 4096;
-    mistral.heads = 32;
+    struct architecture mistral = shaped(ARCHITECTURE_LLAMA, 32, 4096, 32, 32000);
     mistral.kv_heads = 8;
     mistral.ffn = 14336;
-    mistral.vocab = 32000;
     static const double measured[] = {3247.0 / 2483, 3083.0 / 1918};
     for (int i = 0; i < 2; i++) {
         struct training_plan plan = {.sequence = 4096 << i, .flash_attention = true, .tuning = TUNING_LORA};
@@ -169,8 +153,7 @@ TEST(step_predict__padding_mask__whole_square_by_the_slower_kernel)
         struct step_prediction flash = predict(mistral, plan, *a100(), "hf-trainer");
         assert_close(flash.seconds, bare, 1e-9);
         plan.deterministic = true;
-        double slower =
-            predict(mistral, plan, *a100(), "hf-trainer").terms[TIME_ATTENTION] - flash.terms[TIME_ATTENTION];
+        double slower = term_of(mistral, plan, "hf-trainer", TIME_ATTENTION) - flash.terms[TIME_ATTENTION];
         double kernel = flash.terms[TIME_ATTENTION] / (1 + 3.0 / 7 * fmin(1, 4096.0 / (double)plan.sequence));
         assert_close(slower, 0.2 * 2.5 / 3.5 * kernel, 1e-9);
     }
@@ -262,9 +245,9 @@ TEST(step_predict__sharded_parameters__hidden_behind_computing)
     assert_true(longer.terms[TIME_DATA_INTER] > hidden.terms[TIME_DATA_INTER] * 15);
     assert_close(predict(gpt(24, 2048, 16), plan, apart, "torchtitan").terms[TIME_DATA_INTER], bare * all, 1e-4);
     plan.gathers_in_turn = true;
-    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan").terms[TIME_DATA_INTER] > 0.6 * all);
+    assert_true(term(plan, "torchtitan", TIME_DATA_INTER) > 0.6 * all);
     plan.zero_stage = 1;
-    assert_close(predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan").terms[TIME_DATA_INTER], sent * 6 / 8, 1e-4);
+    assert_close(term(plan, "torchtitan", TIME_DATA_INTER), sent * 6 / 8, 1e-4);
 }
 
 /* A ring that crosses nodes passes their own links, too: those of an H100 deliver less than eight adapters of 400 Gb/s,
@@ -273,11 +256,11 @@ TEST(step_predict__ring_over_nodes__waits_for_the_slower_links)
 {
     static const char *const devices[] = {"H100", "B200", "GB200", "GB300", "A100-80GB", "MI355X", "TPU-v5e"};
     struct training_plan plan = {.data = 64, .sequence = 512};
-    struct cluster h100 = {.device = device_find(NULL, "H100")}, b200 = {.device = device_find(NULL, "B200")};
+    struct cluster h100 = on("H100"), b200 = on("B200");
     assert_true(predict(gpt(24, 2048, 16), plan, h100, "megatron").terms[TIME_DATA_INTER] == 0);
     assert_true(predict(gpt(24, 2048, 16), plan, b200, "megatron").terms[TIME_DATA_INTRA] == 0);
     for (size_t i = 0; i < LENGTH(devices); i++) {
-        struct cluster cluster = {.device = device_find(NULL, devices[i])};
+        struct cluster cluster = on(devices[i]);
         double ranks = cluster.device->pair_bytes_per_s > 0 ? 8 : 2; /* fewer have fewer links of a mesh */
         for (double before = 0; ranks <= 1024; ranks *= 2) {
             plan.data = (int64_t)ranks;
@@ -317,15 +300,15 @@ TEST(step_predict__fsdp2_pipeline__sends_a_stage_once)
 {
     struct training_plan plan = {.data = 16, .zero_stage = 3, .pipeline = 4, .micro_batches = 8, .sequence = 512};
     const double stage = 24 / 4 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
-    double few = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2").terms[TIME_DATA_INTER];
+    double few = term(plan, "fsdp2", TIME_DATA_INTER);
     assert_true(few < 6 * stage / (8 * 25e9) && few > 4 * (15 / 16.0) * stage / (8 * 25e9));
     plan.micro_batches = 16;
-    assert_close(predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2").terms[TIME_DATA_INTER], few, 0.01);
+    assert_close(term(plan, "fsdp2", TIME_DATA_INTER), few, 0.01);
     plan.zero_stage = 2;
-    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2").terms[TIME_DATA_INTER] >= few);
-    double deepspeed = predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed").terms[TIME_DATA_INTER];
+    assert_true(term(plan, "fsdp2", TIME_DATA_INTER) >= few);
+    double deepspeed = term(plan, "deepspeed", TIME_DATA_INTER);
     plan.micro_batches = 8;
-    assert_true(deepspeed > predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed").terms[TIME_DATA_INTER]);
+    assert_true(deepspeed > term(plan, "deepspeed", TIME_DATA_INTER));
 }
 
 /* The Trainer's models launch each expert of a rank by itself, a loop over 62 of them for longer than all else. */
@@ -333,18 +316,16 @@ TEST(step_predict__looped_experts__launched_one_by_one)
 {
     struct training_plan plan = {.data = 2, .micro_batch = 8, .sequence = 256, .flash_attention = true};
     struct architecture a = gpt(40, 1536, 12);
-    a.experts = 62;
-    a.experts_per_token = 6;
-    a.expert_ffn = 512;
-    double looped = predict(a, plan, *a100(), "hf-trainer").terms[TIME_LAUNCH];
+    set_experts(&a, 62, 6, 512);
+    double looped = term_of(a, plan, "hf-trainer", TIME_LAUNCH);
     assert_close(looped, 40 * (1 + 0.4 * 62), 0.15);
     plan.expert = 2;
-    assert_close(predict(a, plan, *a100(), "hf-trainer").terms[TIME_LAUNCH], looped / 2, 0.15);
+    assert_close(term_of(a, plan, "hf-trainer", TIME_LAUNCH), looped / 2, 0.15);
     plan.experts = EXPERTS_GROUPED;
-    double grouped = predict(a, plan, *a100(), "hf-trainer").terms[TIME_LAUNCH];
+    double grouped = term_of(a, plan, "hf-trainer", TIME_LAUNCH);
     assert_true(grouped <= 40);
     plan.experts = EXPERTS_FRAMEWORK;
-    assert_close(predict(a, plan, *a100(), "torch-ddp").terms[TIME_LAUNCH], grouped, 1e-9);
+    assert_close(term_of(a, plan, "torch-ddp", TIME_LAUNCH), grouped, 1e-9);
 }
 
 /* The head is as the layers: MI300X's best products reach less of its peak than A100's. */
@@ -356,7 +337,7 @@ TEST(step_predict__head__products_of_the_device)
     const char *const devices[] = {"A100-80GB", "MI300X"};
     many.vocab += 51200;
     for (int i = 0; i < 2; i++) {
-        const struct cluster c = {.device = device_find(NULL, devices[i])};
+        const struct cluster c = on(devices[i]);
         double layers = predict(few, plan, c, "megatron").terms[TIME_MATRICES];
         shares[i] = (predict(many, plan, c, "megatron").terms[TIME_MATRICES] - layers) / layers;
     }
@@ -373,9 +354,9 @@ TEST(step_predict__adapters__sent_ahead_where_fused)
                                  .tuning = TUNING_LORA,
                                  .lora_rank = 8,
                                  .lora_targets = TARGET_Q};
-    double apart = predict(gpt(24, 2048, 16), plan, *a100(), "hf-trainer").terms[TIME_DATA_INTER];
+    double apart = term(plan, "hf-trainer", TIME_DATA_INTER);
     plan.adapters = ADAPTERS_FUSED;
-    double ahead = predict(gpt(24, 2048, 16), plan, *a100(), "hf-trainer").terms[TIME_DATA_INTER];
+    double ahead = term(plan, "hf-trainer", TIME_DATA_INTER);
     assert_true(ahead > CONTENTION * apart && ahead < 0.3 * apart);
 }
 
@@ -386,7 +367,7 @@ TEST(step_predict__buckets__latency_of_each)
     const struct time_coefficients *c = &framework_find("nanotron")->time;
     const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
     struct training_plan plan = {.data = 16, .sequence = 512};
-    double few = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron").terms[TIME_DATA_INTER];
+    double few = term(plan, "nanotron", TIME_DATA_INTER);
     double many = predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER];
     /* 12, 4, 16 and 16 h²/4 parameters in the tensors of a layer. */
     double excess = 2 * 2048.0 * 2048 / 4 * (12 * 12 + 4 * 4 + 2 * 16 * 16) / (2.0 * 48);
@@ -410,15 +391,15 @@ TEST(step_predict__gathered_tensors__a_copy_of_each_rank)
     plan.zero_stage = 1;
     struct step_prediction sharded = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron");
     assert_close(sharded.terms[TIME_LAUNCH] - all.terms[TIME_LAUNCH], 0.005 * 6 * 24 * 64, 1e-9);
-    double others = predict(gpt(24, 2048, 16), plan, *a100(), "megatron").terms[TIME_LAUNCH];
+    double others = term(plan, "megatron", TIME_LAUNCH);
     plan.zero_stage = 0;
-    assert_close(others, predict(gpt(24, 2048, 16), plan, *a100(), "megatron").terms[TIME_LAUNCH], 1e-12);
+    assert_close(others, term(plan, "megatron", TIME_LAUNCH), 1e-12);
 }
 
 /* TransformerEngine takes cuDNN's attention from Hopper on, others FlashAttention-2, unless it is said which. */
 TEST(step_predict__attention_kernels__by_framework_and_plan)
 {
-    const struct cluster hopper = {.device = device_find(NULL, "H100")};
+    const struct cluster hopper = on("H100");
     struct training_plan plan = {.sequence = 4096, .flash_attention = true};
     double flash = predict(gpt(24, 2048, 16), plan, hopper, "nanotron").terms[TIME_ATTENTION];
     double latest = predict(gpt(24, 2048, 16), plan, hopper, "megatron").terms[TIME_ATTENTION];
@@ -427,7 +408,7 @@ TEST(step_predict__attention_kernels__by_framework_and_plan)
     assert_close(predict(gpt(24, 2048, 16), plan, hopper, "megatron").terms[TIME_ATTENTION], flash, 1e-12);
     plan.attention_kernel = ATTENTION_KERNEL_LATEST;
     assert_close(predict(gpt(24, 2048, 16), plan, hopper, "nanotron").terms[TIME_ATTENTION], latest, 1e-12);
-    double ampere = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron").terms[TIME_ATTENTION];
+    double ampere = term(plan, "nanotron", TIME_ATTENTION);
     assert_close(ampere * 201e12, flash * 335e12, 1e-12);
 }
 
@@ -457,18 +438,17 @@ TEST(step_predict__products_in_8_bits__casts_pass_memory)
 {
     struct training_plan plan = {.micro_batch = 2, .sequence = 2048, .flash_attention = true};
     struct architecture a = gpt(24, 2048, 16);
-    double bf16 = predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE];
+    double bf16 = term_of(a, plan, "megatron", TIME_ELEMENTWISE);
     plan.precision = PRECISION_FP8;
     double numbers = 3 * 2048 + 2 * 2048 + 2 * 8192 + 2048; /* of queries, keys, values; the output; an MLP */
-    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE] - bf16,
-                 24 * 2 * 2048 * 4 * numbers / 8 / 2039e9, 1e-9);
+    assert_close(term_of(a, plan, "megatron", TIME_ELEMENTWISE) - bf16, 24 * 2 * 2048 * 4 * numbers / 8 / 2039e9, 1e-9);
 }
 
 /* Returns a layer's part of one micro-batch of a sequence of 2,048: only layers have it. */
 static double elementwise_of_a_layer(struct architecture a)
 {
     const struct training_plan plan = {.sequence = 2048};
-    return predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE] / (double)a.layers;
+    return term_of(a, plan, "megatron", TIME_ELEMENTWISE) / (double)a.layers;
 }
 
 /* (m - 1)·slowest + sum; interleaving divides the rest by v. */
@@ -542,7 +522,7 @@ TEST(step_predict__ddp_of_frameworks_that_also_shard__hidden)
         const struct training_plan plan = {.data = 8, .micro_batch = 8, .sequence = 2048};
         double gradient = framework_find(frameworks_of[i])->time.gradient_bytes;
         double sent = 2 * gradient * (24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0) * 7 / 8 / 300e9;
-        double left = predict(gpt(24, 2048, 16), plan, *a100(), frameworks_of[i]).terms[TIME_DATA_INTRA];
+        double left = term(plan, frameworks_of[i], TIME_DATA_INTRA);
         assert_close(left, CONTENTION * sent, 1e-3);
     }
 }
@@ -552,8 +532,7 @@ TEST(step_predict__gradient_bytes__of_the_plan)
 {
     struct training_plan plan = {.data = 8, .sequence = 512}, narrow = {.data = 8, .sequence = 512};
     narrow.gradient_bytes = 2;
-    assert_close(predict(gpt(24, 2048, 16), narrow, *a100(), "megatron").terms[TIME_DATA_INTRA],
-                 predict(gpt(24, 2048, 16), plan, *a100(), "megatron").terms[TIME_DATA_INTRA] / 2, 1e-9);
+    assert_close(term(narrow, "megatron", TIME_DATA_INTRA), term(plan, "megatron", TIME_DATA_INTRA) / 2, 1e-9);
 }
 
 /* Rounding left less than nothing of it, which calibration refuses. */
@@ -617,16 +596,14 @@ TEST(step_predict__experts_that_are_not_cut__within_a_node)
     const double network = 25e9 * 0.9 / 0.65;
     a.experts = 8;
     a.experts_per_token = 2;
-    double cut = predict(a, plan, *a100(), "megatron").terms[TIME_EXPERT];
+    double cut = term_of(a, plan, "megatron", TIME_EXPERT);
     plan.expert_tensor = 1;
-    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_EXPERT] / (7 / 8.0) * 300e9,
-                 cut / (1 / 2.0) * network, 1e-12);
+    assert_close(term_of(a, plan, "megatron", TIME_EXPERT) / (7 / 8.0) * 300e9, cut / (1 / 2.0) * network, 1e-12);
     plan.dispatcher = DISPATCH_ONCE; /* to eight ranks; over two nodes to each of these */
     double ranks = 8 * (1 - pow(1 - 1 / 8.0, 2)), nodes = 2 * (1 - pow(1 - 1 / 2.0, 2));
-    double within = predict(a, plan, *a100(), "megatron").terms[TIME_EXPERT];
+    double within = term_of(a, plan, "megatron", TIME_EXPERT);
     plan.expert_tensor = 2;
-    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_EXPERT] / nodes * network, within / ranks * 300e9,
-                 1e-12);
+    assert_close(term_of(a, plan, "megatron", TIME_EXPERT) / nodes * network, within / ranks * 300e9, 1e-12);
 }
 
 TEST(step_predict__offload__moves_and_updates_on_the_host)
@@ -650,8 +627,7 @@ TEST(step_predict__adapters_in_their_layers_unit__gathered_ahead_and_not_cast)
     struct step_prediction within = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2");
     assert_true(within.terms[TIME_DATA_INTRA] < 0.3 * alone.terms[TIME_DATA_INTRA]);
     assert_true(within.terms[TIME_ELEMENTWISE] < 0.8 * alone.terms[TIME_ELEMENTWISE]);
-    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed").terms[TIME_DATA_INTRA] <
-                0.3 * alone.terms[TIME_DATA_INTRA]);
+    assert_true(term(plan, "deepspeed", TIME_DATA_INTRA) < 0.3 * alone.terms[TIME_DATA_INTRA]);
 }
 
 /* Frozen weights come from the host for each gather, as they are stored. */
@@ -662,12 +638,12 @@ TEST(step_predict__offload__frozen_weights_moved)
     plan.tuning = TUNING_LORA;
     plan.lora_rank = 8;
     plan.lora_targets = TARGETS_OF_ATTENTION;
-    double states = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_OFFLOAD];
+    double states = term(plan, "fsdp", TIME_OFFLOAD);
     plan.offload = OFFLOAD_PARAMETERS;
-    double all = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_OFFLOAD] - states;
+    double all = term(plan, "fsdp", TIME_OFFLOAD) - states;
     assert_close(all, 2 * 2 * frozen / 8 / 25e9, 0.01);
     plan.quantization = QUANTIZATION_NF4;
-    double stored = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_OFFLOAD] - states;
+    double stored = term(plan, "fsdp", TIME_OFFLOAD) - states;
     assert_close(stored / all, 9.0 / 32, 0.01);
 }
 
@@ -675,7 +651,7 @@ TEST(step_predict__offload__frozen_weights_moved)
  * of them everything. */
 TEST(step_predict__group_in_a_mesh__links_to_its_members)
 {
-    struct cluster mesh = {.device = device_find(NULL, "MI300X")}, stated = mesh;
+    struct cluster mesh = on("MI300X"), stated = mesh;
     struct training_plan two = {.tensor = 2, .sequence = 2048}, all = {.tensor = 8, .sequence = 2048};
     stated.intra_bytes_per_s = 100e9;
     double sent = predict(gpt(24, 2048, 16), two, mesh, "megatron").terms[TIME_TENSOR] * 64 / (1 / 2.0);
@@ -693,25 +669,21 @@ TEST(step_predict__gathered_parameters__copied_by_fsdp2)
 {
     const double parameters = 24 * 12 * 2048.0 * 2048 + 51200 * 2048.0, speed = 2039e9;
     struct training_plan plan = {.data = 8, .zero_stage = 3, .micro_batch = 2, .sequence = 2048};
-    double views = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp").terms[TIME_OPTIMIZER];
-    double copies = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2").terms[TIME_OPTIMIZER];
+    double views = term(plan, "fsdp", TIME_OPTIMIZER);
+    double copies = term(plan, "fsdp2", TIME_OPTIMIZER);
     assert_close(copies - views, (2 * 4 + 2 + 4) * parameters / speed, 1e-3);
     double others = (30 + 2 + 2 * 2) / 8.0; /* of a rank's shard: the step, and gradients added up */
-    assert_close(predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed").terms[TIME_OPTIMIZER],
-                 (others + 2 * 4 + 2 + 2) * parameters / speed, 1e-3);
+    assert_close(term(plan, "deepspeed", TIME_OPTIMIZER), (others + 2 * 4 + 2 + 2) * parameters / speed, 1e-3);
     plan.zero_stage = 2; /* gathered for the forward pass alone */
-    assert_close(copies - predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2").terms[TIME_OPTIMIZER],
-                 4 * parameters / speed, 1e-3);
+    assert_close(copies - term(plan, "fsdp2", TIME_OPTIMIZER), 4 * parameters / speed, 1e-3);
     plan.data = 1;
-    assert_close(predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2").terms[TIME_OPTIMIZER], 8 * views, 1e-3);
+    assert_close(term(plan, "fsdp2", TIME_OPTIMIZER), 8 * views, 1e-3);
     struct architecture a = gpt(4, 1024, 16);
     struct training_plan experts = {.data = 8, .expert = 8, .zero_stage = 3, .sequence = 1024}, shared = experts;
     a.experts = 8;
     shared.expert = 4;
-    double alone = predict(a, experts, *a100(), "fsdp2").terms[TIME_OPTIMIZER] -
-                   predict(a, experts, *a100(), "fsdp").terms[TIME_OPTIMIZER];
-    assert_close(predict(a, shared, *a100(), "fsdp2").terms[TIME_OPTIMIZER] -
-                     predict(a, shared, *a100(), "fsdp").terms[TIME_OPTIMIZER] - alone,
+    double alone = term_of(a, experts, "fsdp2", TIME_OPTIMIZER) - term_of(a, experts, "fsdp", TIME_OPTIMIZER);
+    assert_close(term_of(a, shared, "fsdp2", TIME_OPTIMIZER) - term_of(a, shared, "fsdp", TIME_OPTIMIZER) - alone,
                  14 * 4 * 2 * 8 * 1024.0 * 1024 / speed, 1e-3);
 }
 
@@ -723,11 +695,9 @@ TEST(step_predict__micro_batches__gradients_added_up)
     struct training_plan once = {.micro_batch = 8, .sequence = 2048};
     struct architecture a = gpt(24, 2048, 16);
     double added = 24 * layer + head;
-    assert_close(predict(a, plan, *a100(), "internevo").terms[TIME_OPTIMIZER] -
-                     predict(a, once, *a100(), "internevo").terms[TIME_OPTIMIZER],
+    assert_close(term_of(a, plan, "internevo", TIME_OPTIMIZER) - term_of(a, once, "internevo", TIME_OPTIMIZER),
                  3 * 6 * added / 2039e9, 1e-3);
-    assert_close(predict(a, plan, *a100(), "nanotron").terms[TIME_OPTIMIZER] -
-                     predict(a, once, *a100(), "nanotron").terms[TIME_OPTIMIZER],
+    assert_close(term_of(a, plan, "nanotron", TIME_OPTIMIZER) - term_of(a, once, "nanotron", TIME_OPTIMIZER),
                  3 * 10 * added / 2039e9, 1e-3);
 }
 
@@ -750,14 +720,14 @@ TEST(step_predict__scores__bytes_of_their_kernels)
     struct architecture a = gpt(24, 2048, 16);
     double scores = 24 * 16 * 2048.0 * 2048, through = 8 * 2039e9;
     a.dropout = true;
-    double once = predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE];
-    double without = predict(a, fused, *a100(), "megatron").terms[TIME_ELEMENTWISE];
+    double once = term_of(a, plan, "megatron", TIME_ELEMENTWISE);
+    double without = term_of(a, fused, "megatron", TIME_ELEMENTWISE);
     assert_close(once - without, 30 * scores / through, 1e-9);
     plan.recompute = RECOMPUTE_SELECTIVE;
-    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE] - once, 11 * scores / through, 1e-9);
+    assert_close(term_of(a, plan, "megatron", TIME_ELEMENTWISE) - once, 11 * scores / through, 1e-9);
     plan.recompute = fused.recompute = RECOMPUTE_FULL;
-    without = predict(a, fused, *a100(), "megatron").terms[TIME_ELEMENTWISE];
-    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE] - without, 41 * scores / through, 1e-9);
+    without = term_of(a, fused, "megatron", TIME_ELEMENTWISE);
+    assert_close(term_of(a, plan, "megatron", TIME_ELEMENTWISE) - without, 41 * scores / through, 1e-9);
 }
 
 /* Products of an H100 reach less of its peak than an A100's, in 8 bits still less. */
@@ -765,10 +735,10 @@ TEST(step_predict__device__best_products)
 {
     struct training_plan plan = {.sequence = 2048}, narrow = {.sequence = 2048, .precision = PRECISION_FP8};
     struct architecture a = gpt(24, 2048, 16);
-    struct cluster h100 = {.device = device_find(NULL, "H100")};
+    struct cluster h100 = on("H100");
     plan.flash_attention = narrow.flash_attention = true;
     a.vocab = 128;
-    double ampere = predict(a, plan, *a100(), "megatron").terms[TIME_MATRICES] * 312e12;
+    double ampere = term_of(a, plan, "megatron", TIME_MATRICES) * 312e12;
     assert_close(predict(a, plan, h100, "megatron").terms[TIME_MATRICES] * 989.5e12, ampere * 0.869 / 0.803, 1e-3);
     assert_close(predict(a, narrow, h100, "megatron").terms[TIME_MATRICES] * 2 * 989.5e12, ampere * 0.869 / 0.709,
                  1e-2);
@@ -780,11 +750,11 @@ TEST(step_predict__device__attention_of_one_benchmark)
     const struct device *of_h100 = device_find(NULL, "H100"), *of_a100 = device_find(NULL, "A100-80GB");
     assert_close(of_a100->attention_flops / of_h100->attention_flops, 201.0 / 335, 1e-12);
     struct training_plan plan = {.sequence = 2048};
-    struct cluster a800 = {.device = device_find(NULL, "A800")}, slower = {.device = device_find(NULL, "H100-NVL")};
+    struct cluster a800 = on("A800"), slower = on("H100-NVL");
     struct cluster h100 = {.device = of_h100};
     plan.flash_attention = true;
     struct architecture a = gpt(24, 2048, 16);
-    double ampere = predict(a, plan, *a100(), "fsdp").terms[TIME_ATTENTION];
+    double ampere = term_of(a, plan, "fsdp", TIME_ATTENTION);
     assert_close(predict(a, plan, a800, "fsdp").terms[TIME_ATTENTION], ampere, 1e-12);
     double hopper = predict(a, plan, h100, "megatron").terms[TIME_ATTENTION] * 989.5;
     assert_close(predict(a, plan, slower, "megatron").terms[TIME_ATTENTION] * 835.5, hopper, 1e-3);
@@ -797,9 +767,8 @@ TEST(step_predict__geforce__peak_reached)
 {
     struct training_plan plan = {.sequence = 2048};
     struct architecture a = gpt(24, 2048, 16);
-    struct cluster geforce = {.device = device_find(NULL, "RTX-4090")};
     plan.flash_attention = true;
-    struct step_prediction s = predict(a, plan, geforce, "fsdp"), ampere = predict(a, plan, *a100(), "fsdp");
+    struct step_prediction s = predict(a, plan, on("RTX-4090"), "fsdp"), ampere = predict(a, plan, *a100(), "fsdp");
     assert_close(s.terms[TIME_MATRICES] * 179.2 / 0.869, ampere.terms[TIME_MATRICES] * 312, 1e-3);
     assert_close(s.terms[TIME_ATTENTION] * 0.88 * 165.2, ampere.terms[TIME_ATTENTION] * 201, 1e-2);
 }
@@ -819,8 +788,7 @@ TEST(step_predict__operations_recomputed__every_second_product)
     const double reduced = 2 * 2048 * 2048.0 / 300e9; /* an all-reduce of two ranks; gathering is half of that */
     plan.tensor = again.tensor = 2;
     for (int i = 0; i < 2; i++, plan.sequence_parallel = again.sequence_parallel = true)
-        assert_close(predict(a, again, *a100(), "torchtitan").terms[TIME_TENSOR] -
-                         predict(a, plan, *a100(), "torchtitan").terms[TIME_TENSOR],
+        assert_close(term_of(a, again, "torchtitan", TIME_TENSOR) - term_of(a, plan, "torchtitan", TIME_TENSOR),
                      24 * 2 * (i ? 0.5 : 1) * reduced, 1e-9);
 }
 
@@ -831,9 +799,7 @@ TEST(step_predict__modules_recomputed__what_they_have_once_more)
     struct architecture a = gpt(4, 1024, 16);
     struct training_plan plan = {.micro_batch = 4, .data = 8, .expert = 8, .sequence = 1024, .flash_attention = true};
     plan.balanced_experts = true;
-    a.experts = 8;
-    a.experts_per_token = 2;
-    a.expert_ffn = 4096;
+    set_experts(&a, 8, 2, 4096);
     struct step_prediction none = predict(a, plan, *a100(), "megatron");
     plan.recompute = RECOMPUTE_SELECTIVE;
     plan.modules = MODULE_MOE;
@@ -851,8 +817,7 @@ TEST(step_predict__modules_recomputed__what_they_have_once_more)
     assert_close(norms.terms[TIME_ELEMENTWISE] - none.terms[TIME_ELEMENTWISE], 4 * 4 * 1024 * 4 * 1024 / 3.0 / 2039e9,
                  1e-9);
     plan.modules = MODULE_CORE_ATTN;
-    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_ATTENTION], 4.0 / 3 * none.terms[TIME_ATTENTION],
-                 1e-12);
+    assert_close(term_of(a, plan, "megatron", TIME_ATTENTION), 4.0 / 3 * none.terms[TIME_ATTENTION], 1e-12);
 }
 
 /* Experts that others wait for, unless they are balanced; layers in bf16 among those in fewer bits. */
@@ -863,9 +828,7 @@ TEST(step_predict__busiest_experts_and_layers_in_bf16__as_slow)
     struct training_plan plan = {.micro_batch = 4, .data = 8, .expert = 8, .sequence = 1024, .flash_attention = true};
     double imbalance = framework_find("megatron")->memory.expert_imbalance;
     cluster.device = device_find(NULL, "H100");
-    a.experts = 8;
-    a.experts_per_token = 2;
-    a.expert_ffn = 4096;
+    set_experts(&a, 8, 2, 4096);
     struct step_prediction s = predict(a, plan, cluster, "megatron");
     plan.balanced_experts = true;
     struct step_prediction even = predict(a, plan, cluster, "megatron");

@@ -20,13 +20,9 @@
 
 static struct architecture llama(void)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
-    a.layers = LAYERS;
-    a.hidden = (int64_t)HIDDEN;
-    a.heads = 8;
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, LAYERS, (int64_t)HIDDEN, 8, (int64_t)VOCAB);
     a.kv_heads = 2;
     a.ffn = (int64_t)FFN;
-    a.vocab = (int64_t)VOCAB;
     return a;
 }
 
