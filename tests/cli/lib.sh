@@ -35,6 +35,7 @@
 #            expect CONDITION...: shell commands that must succeed; fail MESSAGE; skip REASON
 # Waiting:   wait_until CONDITION SECONDS     hurry PID: of a server that gives way to others
 # Making:    small_sweep [FILE]: a sweep of 4 jobs by /bin/sh; see there
+#            toml WORD...: prints a sweep file, as toml job: command=true model:: layers=2,4; see there
 #            sweep_for OBJECTIVE COMMAND [REGEX]: sweep.toml, with what standard input has besides
 #            draw_lines N: every N-th of standard input, by SEED
 # Looking:   sql QUERY [DATABASE]
@@ -243,17 +244,8 @@ throughput_sweep() # NAME KEY...
 {
     local keys
     printf -v keys ', "{%s}"' "${@:2}"
-    cat <<END
-[sweep]
-name = "$1"
-objective = "max:throughput"
-[job]
-command = ["/bin/sh", "./job.sh"$keys]
-[job.metrics.throughput]
-regex = 'throughput: ([0-9.]+)'
-unit = "samples/s"
-better = "max"
-END
+    toml sweep: "name = \"$1\"" objective=max:throughput job: command='["/bin/sh", "./job.sh"'"$keys]" \
+        job.metrics.throughput: regex='throughput: ([0-9.]+)' unit=samples/s better=max
 }
 
 # Runs the tool and states what expect_KIND does of its end.
@@ -370,27 +362,56 @@ draw_lines() # N [SHIFT]
 small_sweep()
 {
     local file=${1:-sweep.toml}
-    cat >"$file" <<'END'
-[sweep]
-name = "small"
-objective = "max:score"
-
-[job]
-command = ["/bin/sh", "./job.sh", "{x}", "{y}"]
-
-[job.metrics.score]
-regex = 'score: ([0-9.]+)'
-better = "max"
-
-[[training_spec]]
-x = [1, 2]
-
-[[parallel_spec]]
-y = [10, 20]
-END
+    toml sweep: name=small objective=max:score '' job: command='["/bin/sh", "./job.sh", "{x}", "{y}"]' '' \
+        job.metrics.score: regex='score: ([0-9.]+)' better=max '' training_spec:: x=1,2 '' \
+        parallel_spec:: y=10,20 >"$file"
     cat >job.sh <<'END'
 echo "score: $(($1 * $2))"
 END
+}
+
+toml_number='^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?$'
+toml_list='^[A-Za-z0-9._-]+(,[A-Za-z0-9._-]+)+$'
+
+toml_value() # TEXT; sets `value`
+{
+    local part parts
+    case $1 in
+    '['* | '{'* | '"'* | "'"* | true | false) value=$1 ;;
+    *[\"\\\(]*) value="'$1'" ;;
+    *)
+        if [[ $1 =~ $toml_number ]]; then
+            value=$1
+        elif [[ $1 =~ $toml_list ]]; then
+            for part in ${1//,/ }; do
+                toml_value "$part"
+                parts=${parts+$parts, }$value
+            done
+            value=[$parts]
+        else
+            value="\"$1\""
+        fi
+        ;;
+    esac
+}
+
+# Prints a sweep file of words: "job:" begins a table, "model::" one of several; key=value has a list where the value
+# has commas, and quotes (single ones of a pattern) unless it is a number, a boolean or begins as a value does in TOML;
+# other words are lines.
+toml() # WORD...
+{
+    local word value
+    for word; do
+        if [[ $word =~ ^[A-Za-z0-9._-]+= ]]; then
+            toml_value "${word#*=}"
+            word="${word%%=*} = $value"
+        elif [[ $word = *:: ]]; then
+            word="[[${word%::}]]"
+        elif [[ $word = *: ]]; then
+            word="[${word%:}]"
+        fi
+        printf '%s\n' "$word"
+    done
 }
 
 # Writes sweep.toml: an objective as "max:rate", the list of a command, the pattern that reads the objective, and what

@@ -134,4 +134,23 @@ file__skipped__status_77_and_nothing_left()
     expect '[ ! -e .skipped ]'
 }
 
+toml__words__a_sweep_file()
+{
+    toml objective=max:rate job: command='["sh", "{x}"]' regex='n ([0-9]+)' model:: x=1,-2e3,b y=true z=0.5 \
+        'k = "v"' '' >got
+    cat >wanted <<'END'
+objective = "max:rate"
+[job]
+command = ["sh", "{x}"]
+regex = 'n ([0-9]+)'
+[[model]]
+x = [1, -2e3, "b"]
+y = true
+z = 0.5
+k = "v"
+
+END
+    expect 'cmp got wanted'
+}
+
 run_cases "$@"
