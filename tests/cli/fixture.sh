@@ -41,77 +41,31 @@ fixture_database()
 # tp, dp and gas move together; the micro-batch need not. A higher tp is better, a larger micro-batch worse.
 tied_sweep()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:rate"
-[job]
-command = ["sh", "-c", "echo rate $((100 + 10 * {tp} - {micro_batch} * 3 + {layers}))"]
-[job.metrics.rate]
-regex = 'rate ([0-9.]+)'
-[model]
-layers = [1, 2, 3, 4, 5, 6]
-[training_spec]
-global_batch = 16
-[cluster_spec]
-num_hosts = 1
-num_devices_per_host = 4
-[parallel_spec]
-tp = [1, 2]
-dp = [2, 4]
-micro_batch = [1, 2]
-gas = [2, 4, 8]
-[derive]
-batch = "micro_batch * dp * gas"
-[[rule]]
-name = "world"
-require = "tp * dp = gpus"
-[[rule]]
-name = "batch"
-require = "batch = global_batch"
-END
+    toml sweep: objective=max:rate job: \
+        command='["sh", "-c", "echo rate $((100 + 10 * {tp} - {micro_batch} * 3 + {layers}))"]' \
+        job.metrics.rate: regex='rate ([0-9.]+)' model: layers=1,2,3,4,5,6 \
+        training_spec: global_batch=16 cluster_spec: num_hosts=1 num_devices_per_host=4 \
+        parallel_spec: tp=1,2 dp=2,4 micro_batch=1,2 gas=2,4,8 derive: batch='micro_batch * dp * gas' \
+        rule:: name=world require='tp * dp = gpus' rule:: name=batch require='batch = global_batch' >sweep.toml
     run_silently 0
 }
 
 # sweep.toml begins with the quickstart's trainer: its metrics, model and cluster, out of memory above 20 MiB.
 begin_trainer_sweep()
 {
-    cat >sweep.toml <<'END'
-profile = "trainer"
-[job.metrics.step_time]
-regex = 'step ([0-9.]+)'
-unit = "ms"
-[job.metrics.peak_memory_bytes]
-regex = 'peak ([0-9.]+)'
-[predict]
-prune = "off"
-keys.steps = 10
-[model]
-layers = 4
-hidden = 96
-heads = 6
-seq = 64
-[cluster_spec]
-num_hosts = 1
-num_devices_per_host = 1
-device_memory = "20MiB"
-END
+    toml profile=trainer job.metrics.step_time: regex='step ([0-9.]+)' unit=ms \
+        job.metrics.peak_memory_bytes: regex='peak ([0-9.]+)' predict: prune=off keys.steps=10 \
+        model: layers=4 hidden=96 heads=6 seq=64 cluster_spec: num_hosts=1 num_devices_per_host=1 \
+        device_memory=20MiB >sweep.toml
 }
 
 # Jobs are a third faster with one kernel, the same with two others, and one of them fails.
 kernel_sweep()
 {
     begin_trainer_sweep
-    cat >>sweep.toml <<'END'
-[sweep]
-objective = "max:speed"
-[job]
-command = ["/bin/sh", "job.sh", "{micro_batch}", "{kernel}"]
-[job.metrics.speed]
-regex = 'speed ([0-9.]+)'
-[parallel_spec]
-micro_batch = [1, 2, 3, 4, 5, 6, 7, 8]
-kernel = ["fused", "plain", "other"]
-END
+    toml sweep: objective=max:speed job: command='["/bin/sh", "job.sh", "{micro_batch}", "{kernel}"]' \
+        job.metrics.speed: regex='speed ([0-9.]+)' parallel_spec: micro_batch=1,2,3,4,5,6,7,8 \
+        kernel=fused,plain,other >>sweep.toml
     cat >job.sh <<'END'
 [ "$1$2" != 5fused ] || exit 1
 case $2 in fused) by=3 ;; *) by=2 ;; esac

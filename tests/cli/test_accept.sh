@@ -8,19 +8,10 @@ export RAN=$PWD/ran
 # Three jobs; the arguments change the file.
 sweep() # [SED EXPRESSION...]
 {
-    cat >sweep.toml <<END
-[sweep]
-objective = "max:score"
-[job]
-command = ["/bin/sh", "-c", "echo run >>\$RAN; echo score: \$0", "{n}"]
-pass_env = ["RAN"]
-env = { MODE = "fast" }
-[job.metrics.score]
-regex = 'score: ([0-9]+)'
-[training_spec]
-n = [1, 2, 3]
-batch = 4
-END
+    toml sweep: objective=max:score job: \
+        "command = [\"/bin/sh\", \"-c\", \"echo run >>\$RAN; echo score: \$0\", \"{n}\"]" pass_env='["RAN"]' \
+        env='{ MODE = "fast" }' job.metrics.score: regex='score: ([0-9]+)' \
+        training_spec: n=1,2,3 batch=4 >sweep.toml
     change "$@"
 }
 
@@ -252,11 +243,7 @@ killed_in_the_middle__all_or_nothing()
 was_file()
 {
     change 's/^batch = 4/micro = 4\nepochs = [5, 10]/' 's/"{n}"\]/"{n}", "--epochs={epochs}"]/'
-    cat >>sweep.toml <<'END'
-[was]
-epochs = 5
-micro = { renamed_from = "batch" }
-END
+    toml was: epochs=5 micro='{ renamed_from = "batch" }' >>sweep.toml
 }
 
 was__plan_and_run__results_of_before()
@@ -334,13 +321,7 @@ swept_key_gone__accepted__refused_and_named()
 was__wrong__told_where()
 {
     sweep
-    cat >>sweep.toml <<'END'
-[was]
-bathc = 3
-epochs = 5
-batch = { renamed_from = "n" }
-dropped = { n = 1 }
-END
+    toml was: bathc=3 epochs=5 batch='{ renamed_from = "n" }' dropped='{ n = 1 }' >>sweep.toml
     run_meshsweep plan
     expect_only_stderr 2 'meshsweep: sweep.toml:13:1: [was]: no section has a key "bathc"; did you mean "batch"?
 meshsweep: sweep.toml:14:1: [was]: no section has a key "epochs"

@@ -166,15 +166,8 @@ server__ended__its_log_compressed_and_not_that_of_a_step()
     need_fault_points
     local log
     logging_sweep '[1]'
-    cat >>sweep.toml <<'END'
-[[fixture]]
-name = "server"
-start = ["sh", "-c", "seq 3000; exec sleep 1000"]
-ready = { regex = "^3000$" }
-[[fixture]]
-name = "data"
-start = ["seq", "3000"]
-END
+    toml fixture:: name=server start='["sh", "-c", "seq 3000; exec sleep 1000"]' ready='{ regex = "^3000$" }' \
+        fixture:: name=data start='["seq", "3000"]' >>sweep.toml
     run_it
     expect_status 0
     log=results.db.d/$(sql "SELECT directory FROM fixture_start WHERE name = 'server'")/output.log

@@ -4,32 +4,11 @@
 
 a_sweep()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:throughput"
-subject_to = "peak_memory <= 70 GiB"
-
-[job]
-command = ["/bin/sh", "-c", "echo throughput: {micro_batch}; echo peak_memory: 1"]
-
-[job.metrics.throughput]
-regex = 'throughput: ([0-9]+)'
-
-[job.metrics.peak_memory]
-regex = 'peak_memory: ([0-9]+)'
-unit = "GiB"
-
-[[rule]]
-name = "small-batches"
-require = "micro_batch * layers <= 16"
-why = "larger ones do not fit"
-
-[model]
-layers = [2, 4]
-
-[parallel_spec]
-micro_batch = [1, 2, 4, 8]
-END
+    toml sweep: objective=max:throughput subject_to='peak_memory <= 70 GiB' \
+        job: command='["/bin/sh", "-c", "echo throughput: {micro_batch}; echo peak_memory: 1"]' \
+        job.metrics.throughput: regex='throughput: ([0-9]+)' job.metrics.peak_memory: regex='peak_memory: ([0-9]+)' \
+        unit=GiB rule:: name=small-batches require='micro_batch * layers <= 16' why='larger ones do not fit' \
+        model: layers=2,4 parallel_spec: micro_batch=1,2,4,8 >sweep.toml
 }
 
 # Standard input: the proposals or results.
@@ -105,30 +84,11 @@ END
 # Keys as answers have them, by section: of all kinds, a derived one, and one name in two sections.
 ask__keys_of_an_answer__may_be_proposed_again()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:rate"
-list_values = ["sizes"]
-[job]
-command = ["echo", "{model.x}"]
-[job.metrics.rate]
-regex = '([0-9]+)'
-[model]
-name = "small"
-lr = [0.001, 0.1]
-x = [1, 2]
-[training_spec]
-fused = [true, false]
-sizes = [1, 2]
-note = ["said \"so\"", "it's"]
-[parallel_spec]
-x = [1, 2]
-[derive]
-third = "model.lr / 3"
-[[rule]]
-name = "one-x"
-require = "model.x <> 2 OR parallel_spec.x <> 2"
-END
+    toml sweep: objective=max:rate list_values='["sizes"]' job: command='["echo", "{model.x}"]' \
+        job.metrics.rate: regex='([0-9]+)' model: name=small lr=0.001,0.1 x=1,2 \
+        training_spec: fused=true,false sizes=1,2 note='["said \"so\"", "it'\''s"]' \
+        parallel_spec: x=1,2 derive: third='model.lr / 3' rule:: name=one-x \
+        require='model.x <> 2 OR parallel_spec.x <> 2' >sweep.toml
     expect_run status 0 ask -n 100
     cp .stdout asked.json
     expect_any_stdout
@@ -249,15 +209,8 @@ a_measured_table()
     for mb in 1 2 4 8; do
         for z in 0 1 2 3; do echo "$mb,$z,$((100 * mb - 10 * mb * mb + z))"; done
     done >>table.csv
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:rate"
-[import.metrics]
-rate = "rate"
-[import.parallel_spec]
-micro_batch = "mb"
-zero_stage = "z"
-END
+    toml sweep: objective=max:rate import.metrics: rate=rate import.parallel_spec: micro_batch=mb zero_stage=z \
+        >sweep.toml
     expect_run only_status 0 import -c sweep.toml table.csv
 }
 

@@ -34,18 +34,14 @@ z = "xy + 1"' >>sweep.toml
 
 check_sweep__objective_that_nobody_reads__noted_or_wrong()
 {
-    sweep_for max:speed '["true"]' <<'END'
-END
+    toml sweep: objective=max:speed job: command='["true"]' >sweep.toml
     expect_run only_status 0 check sweep.toml
     expect_stderr 'meshsweep: sweep.toml: no reader is given for speed: each job must write it to '\
 '$MESHSWEEP_METRICS or fails as no-metric; to read it from output or a file, add [job.metrics.speed]'
     # Nothing is noted of a metric that the job is said to write, that every attempt has, or worked out from such.
     printf '[job.metrics.speed]\n' >>sweep.toml
     expect_run only_stdout 0 check sweep.toml
-    sweep_for min:twice '["true"]' <<'END'
-[metrics.twice]
-expression = "2 * duration"
-END
+    toml sweep: objective=min:twice job: command='["true"]' metrics.twice: expression='2 * duration' >sweep.toml
     expect_run only_stdout 0 check sweep.toml
     # A search cannot say anything of that while a job runs.
     printf '[search]\nstrategy = "random"\n' >>sweep.toml
@@ -56,14 +52,7 @@ END
     printf 'racing = false\n' >>sweep.toml
     expect_run only_stdout 0 check sweep.toml
     # A table has what it has.
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:speed"
-[import.parallel_spec]
-x = "x"
-[import.metrics]
-rate = "rate"
-END
+    toml sweep: objective=max:speed import.parallel_spec: x=x import.metrics: rate=rate >sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stderr 2 'meshsweep: sweep.toml:2:13: objective: jobs come from a table, but [import.metrics] '\
 'has no "speed"'

@@ -130,15 +130,9 @@ output__reader_gone__quiet()
 one_job__in_every_command__not_called_jobs()
 {
     local line
-    sweep_for max:speed '["echo", "speed: {a}"]' <<'END'
-metrics.speed = { regex = 'speed: ([0-9]+)', better = "max" }
-[training_spec]
-a = 1
-[[rule]]
-name = "small"
-require = "a < 3"
-why = "larger ones do not fit"
-END
+    toml sweep: objective=max:speed job: command='["echo", "speed: {a}"]' \
+        metrics.speed='{ regex = '\''speed: ([0-9]+)'\'', better = "max" }' \
+        training_spec: a=1 rule:: name=small require='a < 3' why='larger ones do not fit' >sweep.toml
     while read -ra line; do
         expect_run only_status 0 "${line[@]}"
         expect '! grep -qE "(^|[^0-9.])1 (jobs|attempts|combinations|groups|rows|runs of|samples|rules)([^a-z]|$)" \

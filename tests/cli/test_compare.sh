@@ -182,12 +182,9 @@ compare__no_objective__asks_for_a_metric()
 
 batches__what_pairs_have_in_common__said()
 {
-    sweep_for max:rate '["echo", "rate {micro_batch}"]' 'rate ([0-9]+)' <<'END'
-[training_spec]
-global_batch = [8, 16]
-[parallel_spec]
-micro_batch = [1, 2]
-END
+    toml sweep: objective=max:rate job: command='["echo", "rate {micro_batch}"]' \
+        job.metrics.rate: regex='rate ([0-9]+)' training_spec: global_batch=8,16 \
+        parallel_spec: micro_batch=1,2 >sweep.toml
     run_meshsweep run --progress plain
     expect_only_stderr_contains 0 "meshsweep: the winner's global batch is 8, but other jobs have 16; to compare at an \
 equal one"
@@ -231,22 +228,11 @@ side over: dp, gas (tied to it by rules and derived keys): pairs equal in everyt
 # better than the one, which says nothing about mode.
 free__best_of_ten_equal_jobs__no_difference()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:rate"
-[job]
-command = ["sh", "-c", "echo rate 20.$(echo {layers} {bucket} | md5sum | tr -dc 0-9 | cut -c1-3)"]
-[job.metrics.rate]
-regex = 'rate ([0-9.]+)'
-[model]
-layers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
-[parallel_spec]
-mode = [1, 2]
-bucket = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
-[[rule]]
-name = "tied"
-require = "(mode = 1) = (bucket <= 10)"
-END
+    toml sweep: objective=max:rate job: \
+        command='["sh", "-c", "echo rate 20.$(echo {layers} {bucket} | md5sum | tr -dc 0-9 | cut -c1-3)"]' \
+        job.metrics.rate: regex='rate ([0-9.]+)' model: layers=1,2,3,4,5,6,7,8,9,10,11,12 \
+        parallel_spec: mode=1,2 bucket=1,2,3,4,5,6,7,8,9,10,11 rule:: name=tied \
+        require='"(mode = 1) = (bucket <= 10)"' >sweep.toml
     run_silently 0
     expect_said only_stdout_contains 0 'so it compares the best of each side over: bucket' compare --by mode
     expect_stdout_contains '2 against 1: 12 pairs ran on both sides' '  cannot be told apart: the interval contains 1'

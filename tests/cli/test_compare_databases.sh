@@ -8,16 +8,9 @@ two_databases() # FACTOR
     cat >job.sh <<'END'
 echo "$1 $MESHSWEEP_NUMBER $(cat factor)" | awk '{ print "time", $1 * (1 + ($2 * 7 + $1) % 5 / 1000) * $3 }'
 END
-    sweep_for min:time '["sh", "job.sh", "{x}"]' <<'END'
-repeat = 3
-[job.metrics.time]
-regex = 'time ([0-9.]+)'
-unit = "s"
-[model]
-layers = [1, 2]
-[parallel_spec]
-x = [1, 2, 3, 4]
-END
+    toml sweep: objective=min:time job: command='["sh", "job.sh", "{x}"]' repeat=3 \
+        job.metrics.time: regex='time ([0-9.]+)' unit=s model: layers=1,2 \
+        parallel_spec: x=1,2,3,4 >sweep.toml
     rm -rf before.db* now.db*
     echo 1 >factor
     expect_run silent 0 run -j2 -d before.db --progress none

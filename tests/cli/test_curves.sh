@@ -13,49 +13,25 @@ for c in 1 4 16 64; do
 done
 printf '{"runs": [{"concurrency": 4, "rate": 7}, {"concurrency": 16, "rate": 9}, {"rate": 99}]}\n' >bench.json
 END
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:throughput"
-subject_to = "p99_ttft <= 200"
-[job]
-command = ["/bin/sh", "{config_dir}/bench.sh", "{batch}"]
-job_dir = true
-[training_spec]
-batch = [10, 20]
-END
+    toml sweep: objective=max:throughput subject_to='p99_ttft <= 200' job: \
+        command='["/bin/sh", "{config_dir}/bench.sh", "{batch}"]' job_dir=true \
+        training_spec: batch=10,20 >sweep.toml
     cat >>sweep.toml
 }
 
 by_regex()
 {
-    curve_sweep <<'END'
-[job.metrics.throughput]
-regex = 'throughput: ([0-9]+) .*'
-better = "max"
-[job.metrics.p99_ttft]
-regex = 'p99: ([0-9]+)'
-unit = "ms"
-END
+    curve_sweep < <(toml job.metrics.throughput: regex='throughput: ([0-9]+) .*' better=max \
+        job.metrics.p99_ttft: regex='p99: ([0-9]+)' unit=ms)
     sed -i "s/^regex = 'thr.*/regex = 'throughput: ([0-9]+) p99: [0-9]+'/" sweep.toml
 }
 
 # 64 has the most throughput and is too slow: 16 counts, with its own latency.
 curve__under_a_limit__the_best_point_that_meets_it()
 {
-    curve_sweep <<'END'
-[job.metrics.throughput]
-jsonl = "rate"
-file = "bench.jsonl"
-per = "load.concurrency"
-better = "max"
-unit = "tokens/s"
-[job.metrics.p99_ttft]
-jsonl = "p99"
-file = "bench.jsonl"
-per = "load.concurrency"
-[metrics.per_ms]
-expression = "throughput / p99_ttft"
-END
+    curve_sweep < <(toml job.metrics.throughput: jsonl=rate file=bench.jsonl per=load.concurrency better=max \
+        unit=tokens/s job.metrics.p99_ttft: jsonl=p99 file=bench.jsonl per=load.concurrency \
+        metrics.per_ms: expression='throughput / p99_ttft')
     run_silently 0
     expect_sql "10|180.0|170.0|16|16
 20|280.0|180.0|16|16" "SELECT batch, throughput, p99_ttft, s.point, (SELECT point FROM summary AS p WHERE p.attempt_id =
@@ -91,19 +67,9 @@ curve__another_limit__another_point()
 
 curve__by_regex_and_json__the_second_group_and_the_member()
 {
-    curve_sweep <<'END'
-[job.metrics.throughput]
-regex = 'throughput: ([0-9]+) p99: ([0-9]+)'
-per = "p99"
-better = "max"
-[job.metrics.p99_ttft]
-regex = 'p99: ([0-9]+)'
-[job.metrics.rate]
-json = "runs.*.rate"
-file = "bench.json"
-per = "concurrency"
-better = "max"
-END
+    curve_sweep < <(toml job.metrics.throughput: regex='throughput: ([0-9]+) p99: ([0-9]+)' per=p99 better=max \
+        job.metrics.p99_ttft: regex='p99: ([0-9]+)' job.metrics.rate: json='runs.*.rate' file=bench.json \
+        per=concurrency better=max)
     run_silently 0
     expect_sql "9.0|16|2" "SELECT value, point, reported FROM summary WHERE name = 'rate' AND attempt_id = 1"
     expect_sql "20|170|650|4" "SELECT min(step), sum(iif(value = 180, step, 0)), max(step), count(*) FROM metric
@@ -113,15 +79,8 @@ END
 # A curve that the file reads otherwise is another definition.
 curve__that_becomes_one__read_anew()
 {
-    curve_sweep <<'END'
-[job.metrics.throughput]
-jsonl = "rate"
-file = "bench.jsonl"
-better = "max"
-[job.metrics.p99_ttft]
-jsonl = "p99"
-file = "bench.jsonl"
-END
+    curve_sweep < <(toml job.metrics.throughput: jsonl=rate file=bench.jsonl better=max \
+        job.metrics.p99_ttft: jsonl=p99 file=bench.jsonl)
     expect_run only_status 0 run --progress none
     expect_sql "1" "SELECT count(*) FROM definition WHERE name = 'throughput'"
     sed -i 's/^file = .*/&\nper = "load.concurrency"/' sweep.toml

@@ -471,18 +471,9 @@ better = \"max\""
 # Ok by its speed, and by its loss it would have failed: it does not win by the samples before.
 objective__changed_to_one_that_ended_in_nan__cannot_win()
 {
-    cat >s.toml <<'END'
-[sweep]
-objective = "min:t"
-[job]
-command = ["printf", "t: %s\nloss: %s\nloss: %s\n", "{x}", "{x}", "{last}"]
-[job.metrics.t]
-key = "t"
-[job.metrics.loss]
-key = "loss"
-[parallel_spec]
-"(x, last)" = [[1, "nan"], [2, "3"]]
-END
+    toml sweep: objective=min:t job: command='["printf", "t: %s\nloss: %s\nloss: %s\n", "{x}", "{x}", "{last}"]' \
+        job.metrics.t: key=t job.metrics.loss: key=loss parallel_spec: '"(x, last)" = [[1, "nan"], [2, "3"]]' \
+        >s.toml
     run_quietly -c s.toml
     expect_sql "1|1.0
 2|2.5" "SELECT x, loss FROM results ORDER BY x"
@@ -523,20 +514,8 @@ no_metric__output_that_ends_in_nan__stays_failed()
 # The value of attempt N of job x is the N-th word of its line.
 repeated_sweep() # REPEAT
 {
-    cat >s.toml <<END
-[sweep]
-objective = "min:t"
-[job]
-command = ["sh", "../job.sh", "{x}"]
-cwd = "work"
-repeat = $1
-[job.metrics.t]
-key = "t"
-[job.metrics.u]
-key = "u"
-[parallel_spec]
-x = [1, 2]
-END
+    toml sweep: objective=min:t job: command='["sh", "../job.sh", "{x}"]' cwd=work "repeat = $1" \
+        job.metrics.t: key=t job.metrics.u: key=u parallel_spec: x=1,2 >s.toml
     mkdir -p work
     cat >job.sh <<'END'
 n=$(($(cat n.$1 2>/dev/null || echo 0) + 1))
@@ -597,12 +576,8 @@ come to 25.0
 # Each way to take a number, after warm-up and within steps, is recounted as it was counted.
 check__every_take__agrees_with_the_samples()
 {
-    cat >s.toml <<'END'
-[job]
-command = ["sh", "-c", "for i in 7 3 9 4 8 1 5; do echo v: $((i * {x})); done"]
-[parallel_spec]
-x = [1, 10, 100]
-END
+    toml job: command='["sh", "-c", "for i in 7 3 9 4 8 1 5; do echo v: $((i * {x})); done"]' \
+        parallel_spec: x=1,10,100 >s.toml
     local take
     for take in median mean min max last p90; do
         printf '[job.metrics.%s]\nregex = "v: ([0-9]+)"\ntake = "%s"\nwarmup = %d\n' \
@@ -711,18 +686,9 @@ merge__computed_in_two_ways__no_value_until_the_next_run()
 {
     local name
     for name in 1000 1; do
-        cat >"$name.toml" <<END
-[sweep]
-objective = "min:rate"
-[job]
-command = ["echo", "time: 100", "{x}"]
-[job.metrics.t]
-key = "time"
-[metrics.rate]
-expression = "$name.0 / t"
-[parallel_spec]
-x = [$name]
-END
+        toml sweep: objective=min:rate job: command='["echo", "time: 100", "{x}"]' \
+            job.metrics.t: key=time metrics.rate: "expression = \"$name.0 / t\"" \
+            parallel_spec: "x = [$name]" >"$name.toml"
         run_quietly -c "$name.toml" -d "$name.db"
     done
     expect_run only_status 0 merge 1000.db 1.db -o results.db
@@ -747,16 +713,8 @@ take = \"max\"" 2
 
 merge__two_sites_measured_the_same_job__median_of_both()
 {
-    cat >s.toml <<'END'
-[sweep]
-objective = "min:t"
-[job]
-command = ["sh", "-c", "cat value; : $0", "{x}"]
-[job.metrics.t]
-key = "t"
-[parallel_spec]
-x = [1]
-END
+    toml sweep: objective=min:t job: command='["sh", "-c", "cat value; : $0", "{x}"]' \
+        job.metrics.t: key=t parallel_spec: x='[1]' >s.toml
     local site
     for site in 10 40 20; do
         echo "t: $site" >value

@@ -53,16 +53,8 @@ echo "+ $1 $MESHSWEEP_DEVICES" >>order
 sleep 0.1
 echo "- $1 $MESHSWEEP_DEVICES" >>order
 END
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "job.sh", "{gpus}"]
-[training_spec]
-n = [1, 2, 3, 4]
-[cluster_spec]
-gpus = [0.4, 0.3, 1, 2]
-[local]
-devices = 2
-END
+    toml job: command='["/bin/sh", "job.sh", "{gpus}"]' training_spec: n=1,2,3,4 \
+        cluster_spec: gpus=0.4,0.3,1,2 local: devices=2 >sweep.toml
     run_silently 0
     expect "[ \$(grep -c '^[+]' order) = 16 ]"
     awk '{
@@ -94,28 +86,9 @@ END
 # A quarter of an 80 GiB device is 20 GiB.
 predictions__of_a_share__its_memory_and_no_time()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["true"]
-[[model]]
-layers = 24
-hidden = 2048
-heads = 32
-vocab = 32000
-[training_spec]
-seq = 2048
-expandable_segments = true
-global_batch = 8
-[[cluster_spec]]
-gpus = [1, 0.25]
-device = "H100"
-device_memory = "80GiB"
-[[parallel_spec]]
-zero_stage = 0
-micro_batch = 1
-[predict]
-framework = "megatron"
-END
+    toml job: command='["true"]' model:: layers=24 hidden=2048 heads=32 vocab=32000 \
+        training_spec: seq=2048 expandable_segments=true global_batch=8 cluster_spec:: gpus=1,0.25 device=H100 \
+        device_memory=80GiB parallel_spec:: zero_stage=0 micro_batch=1 predict: framework=megatron >sweep.toml
     run_meshsweep plan
     expect_only_stdout_contains 0 'excluded 1 by memory.fits' '+ ' 'gpus=1  predicted 25.1 GiB' \
         'step time is not predicted for jobs that share a device: how much others slow them down is not known'

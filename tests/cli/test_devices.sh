@@ -12,15 +12,8 @@ echo "+ $1 $MESHSWEEP_DEVICES" >>order
 sleep 0.2
 echo "- $1 $MESHSWEEP_DEVICES" >>order
 END
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "job.sh", "{n}"]
-[training_spec]
-n = [1, 2, 3, 4, 5, 6]
-[[cluster_spec]]
-num_devices_per_host = 1
-[local]
-END
+    toml job: command='["/bin/sh", "job.sh", "{n}"]' training_spec: n=1,2,3,4,5,6 \
+        cluster_spec:: num_devices_per_host=1 local: >sweep.toml
     cat >>sweep.toml
 }
 
@@ -50,14 +43,8 @@ jobs__beside_each_other__have_their_own_devices_and_ports()
 # torchrun reads PET_MASTER_PORT.
 jobs__without_devices__have_their_own_ports_too()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", 'echo "$MASTER_PORT $PET_MASTER_PORT {master_port}" >port.{n}']
-[training_spec]
-n = [1, 2, 3, 4, 5, 6]
-[local]
-devices = 0
-END
+    toml job: command='["/bin/sh", "-c", '\''echo "$MASTER_PORT $PET_MASTER_PORT {master_port}" >port.{n}'\'']' \
+        training_spec: n=1,2,3,4,5,6 local: devices=0 >sweep.toml
     run_silently 0 -j 3
     expect "[ \"\$(sort -u port.* | wc -l)\" = 6 ]"
     expect "awk '\$1 != \$2 || \$1 != \$3 || \$1 < 10000 || \$1 >= 29400 { exit 1 }' port.*"
@@ -83,15 +70,8 @@ END
 
 port__the_same_for_jobs_side_by_side__warned()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["true"]
-env = { MASTER_PORT = 4711 }
-[training_spec]
-n = [1, 2]
-[local]
-devices = 0
-END
+    toml job: command='["true"]' env='{ MASTER_PORT = 4711 }' training_spec: n=1,2 \
+        local: devices=0 >sweep.toml
     run_meshsweep run --progress none -j 2
     expect_only_stderr 0 'meshsweep: warning: MASTER_PORT of [job] env is 4711 for every job, so jobs that run at the '\
 'same time on one machine would collide; leave it out, or run one job at a time with -j 1'
@@ -155,12 +135,7 @@ more_than_there_are__excluded_by_a_rule()
 hostfile__uneven__excludes_what_it_cannot_hold()
 {
     printf 'big slots=4\nsmall slots=2 # old\nother slots=4\n' >hosts
-    device_sweep <<'END'
-devices = 0
-several_hosts = true
-hostfile = "hosts"
-exclude = "other:0,1"
-END
+    device_sweep < <(toml devices=0 several_hosts=true hostfile=hosts exclude=other:0,1)
     sed -i 's/^num_devices_per_host = 1/num_devices_per_host = [2, 4]\nnum_hosts = [1, 2, 3]/' sweep.toml
     run_silently 0 --only 'n = 1'
     expect_sql "1|2
@@ -205,10 +180,7 @@ sweep, because a job runs on this machine alone; use --executor ssh or slurm, or
 
 exclusive__one_job_at_a_time__with_all_devices()
 {
-    device_sweep <<'END'
-devices = 2
-exclusive = true
-END
+    device_sweep < <(toml devices=2 exclusive=true)
     run_silently 0 -j 4 --limit 3
     expect_devices_apart
     expect_sql "0,1" "SELECT DISTINCT devices FROM attempt"
@@ -234,12 +206,7 @@ visible_devices__of_the_runner__those_alone()
 
 retry__of_a_failed_job__on_other_devices()
 {
-    device_sweep <<'END'
-devices = 2
-[retry]
-exit = 2
-backoff = 0
-END
+    device_sweep < <(toml devices=2 retry: exit=2 backoff=0)
     sed -i 's/^command.*/command = ["\/bin\/sh", "-c", "exit 1"]/' sweep.toml
     run_silently 3 --limit 2 --only 'n = 1'
     expect_sql "0
@@ -249,10 +216,7 @@ END
 cpus__bound__shared_out_evenly()
 {
     [ "$(nproc)" -ge 2 ] || skip "one processor"
-    device_sweep <<'END'
-devices = 2
-bind_cpus = true
-END
+    device_sweep < <(toml devices=2 bind_cpus=true)
     sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'nproc >cpus.{n}; sleep 0.1']/" sweep.toml
     run_silently 0 --limit 2
     expect "[ $(($(cat cpus.1) + $(cat cpus.2))) = $(nproc) ]"
@@ -294,10 +258,7 @@ memory__sampled_rarely_while_others_wait__its_metric()
     stand_in_smi
     echo 2048 >used.0
     echo 1024 >used.1
-    device_sweep <<'END'
-sample = "2500ms"
-dirty_memory = "60GiB"
-END
+    device_sweep < <(toml sample=2500ms dirty_memory=60GiB)
     sed -i "s/^command.*/command = [\"sleep\", \"4\"]/" sweep.toml
     expect_run only_stderr 0 run --progress json --only 'n <= 3' -j 3
     expect_sql "0|$((2048 << 20))
@@ -309,10 +270,7 @@ dirty_device__passed_over__and_reported()
 {
     stand_in_smi
     echo 40000 >used.0
-    device_sweep <<'END'
-wait_clean = "1ms"
-sample = 0
-END
+    device_sweep < <(toml wait_clean=1ms sample=0)
     run_meshsweep run --progress plain --limit 3
     expect_among_stderr 0 'device 0 is in use by others (39.1 GiB of memory): waiting for it'
     expect_stderr_contains 'device 0 is in use by others (39.1 GiB of memory): doing without it'
@@ -339,11 +297,7 @@ devices__all_in_use_by_others__left_after_a_while()
     stand_in_smi
     echo 40000 >used.0
     echo 40000 >used.1
-    device_sweep <<'END'
-wait_clean = "1ms"
-give_up = "1500ms"
-sample = 0
-END
+    device_sweep < <(toml wait_clean=1ms give_up=1500ms sample=0)
     run_meshsweep run --progress plain
     expect_among_stderr 3 'the jobs that are left need devices that others still use: 0,1; they stay pending for '\
 'another run'
@@ -367,11 +321,7 @@ library__memory_and_processes__reported_by_device()
     mkdir devices
     echo "3145728 0" >devices/0
     echo "3145728 1" >devices/1
-    device_sweep <<'END'
-devices = ["GPU-a", 1]
-sample = "50ms"
-wait_clean = "1ms"
-END
+    device_sweep < <(toml devices=GPU-a,1 sample=50ms wait_clean=1ms)
     sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo $((5 << 30)) 1 >devices\/0; sleep 0.6; echo 3145728 0 \
 >devices\/0']/" sweep.toml
     with_nvml run_meshsweep run --progress none --limit 2
@@ -386,19 +336,9 @@ condition__of_a_device__metrics_of_the_attempt()
 {
     mkdir devices
     echo "3145728 0 1700 50 300000 1000 4 7" >devices/0
-    device_sweep <<'END'
-devices = [0]
-sample = "50ms"
-wait_clean = 0
-[metrics.per_joule]
-expression = "tokens / energy"
-better = "max"
-[metrics.per_watt]
-expression = "tokens / power"
-better = "max"
-[job.metrics.tokens]
-key = "tokens"
-END
+    device_sweep < <(toml devices='[0]' sample=50ms wait_clean=0 metrics.per_joule: expression='tokens / energy' \
+        better=max metrics.per_watt: expression='tokens / power' better=max \
+        job.metrics.tokens: key=tokens)
     cat >job.sh <<'END'
 echo "tokens: 3000"
 sleep 0.3
@@ -426,36 +366,11 @@ condition__limit_of_power__no_time_is_learned()
 {
     mkdir devices
     echo "3145728 0 1700 50 300000 1000 4 7 700000" >devices/0
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "echo step_time: 0.5; echo peak: 20"]
-[job.metrics.step_time]
-key = "step_time"
-[job.metrics.peak_memory]
-key = "peak"
-unit = "GiB"
-[local]
-devices = [0]
-sample = "50ms"
-wait_clean = 0
-[model]
-layers = 24
-hidden = 2048
-heads = 16
-vocab = 32000
-seq = 1024
-[training_spec]
-seed = [1, 2, 3, 4, 5, 6]
-[[cluster_spec]]
-num_hosts = 1
-num_devices_per_host = 1
-device = "H100"
-[[parallel_spec]]
-micro_batch = 1
-[predict]
-framework = "fsdp"
-prune = "off"
-END
+    toml job: command='["/bin/sh", "-c", "echo step_time: 0.5; echo peak: 20"]' \
+        job.metrics.step_time: key=step_time job.metrics.peak_memory: key=peak unit=GiB \
+        local: devices='[0]' sample=50ms wait_clean=0 model: layers=24 hidden=2048 heads=16 vocab=32000 seq=1024 \
+        training_spec: seed=1,2,3,4,5,6 cluster_spec:: num_hosts=1 num_devices_per_host=1 device=H100 \
+        parallel_spec:: micro_batch=1 predict: framework=fsdp prune=off >sweep.toml
     with_nvml run_meshsweep run --progress none --limit 2
     expect_only_stderr 0
     echo "3145728 0 1100 50 300000 1000 4 7 350000" >devices/0
@@ -474,14 +389,8 @@ condition__not_to_be_had__null_with_the_reason()
 {
     mkdir devices
     echo "3145728 0 1700 -1 -1 -1 0" >devices/0
-    device_sweep <<'END'
-devices = [0]
-sample = "50ms"
-wait_clean = 0
-[metrics.per_joule]
-expression = "n / energy"
-better = "max"
-END
+    device_sweep < <(toml devices='[0]' sample=50ms wait_clean=0 metrics.per_joule: expression='n / energy' \
+        better=max)
     with_nvml run_meshsweep run --progress none --limit 1
     expect_only_stderr 0
     expect_sql "1700.0|0.0|1" "SELECT device_clock, device_throttled, per_joule IS NULL FROM results WHERE state = 'ok'"

@@ -172,10 +172,8 @@ optional__needed_elsewhere__is_excluded_with_a_hint()
 
 axis__that_reaches_nothing__named_before_and_after()
 {
-    sweep_for min:loss '["sh", "-c", "echo loss: {x?}1.5"]' 'loss: (.*)' <<'END'
-[parallel_spec]
-micro_batch = [1, 2, 4]
-END
+    toml sweep: objective=min:loss job: command='["sh", "-c", "echo loss: {x?}1.5"]' \
+        job.metrics.loss: regex='loss: (.*)' parallel_spec: micro_batch=1,2,4 >sweep.toml
     local unread='micro_batch has 3 values and reaches no part of the command: jobs can read it from MESHSWEEP_SPEC'
     expect_said only_stdout_contains 0 "$unread" check
     expect_said only_stdout_contains 0 '"micro_batch":	3' check --json
@@ -187,18 +185,8 @@ END
     expect_run only_stderr 0 run --progress plain
     expect "! grep -q 'MESHSWEEP_SPEC' .stderr"
     # Several are told by what each reaches.
-    cat >>sweep.toml <<'END'
-kept = [1, 2]
-[training_spec]
-x = [1, 2]
-seed = [1, 2]
-"(a, b)" = [[1, 2], [3, 4]]
-[derive]
-c = "b + 1"
-[[rule]]
-name = "one"
-require = "kept = 1"
-END
+    toml kept=1,2 training_spec: x=1,2 seed=1,2 '"(a, b)" = [[1, 2], [3, 4]]' \
+        derive: c='b + 1' rule:: name=one require='kept = 1' >>sweep.toml
     sed -i -e 's/{x?}/{x?}{c}/' -e 's/^\[job\]/replicate = ["seed"]\n&/' sweep.toml
     expect_said only_stdout_contains 0 "$unread" check
     run_meshsweep run --progress plain
@@ -208,10 +196,8 @@ END
 
 axis__that_a_script_reads__not_named()
 {
-    sweep_for min:loss '["sh", "job.sh"]' 'loss: (.*)' <<'END'
-[parallel_spec]
-micro_batch = [1, 2]
-END
+    toml sweep: objective=min:loss job: command=sh,job.sh job.metrics.loss: regex='loss: (.*)' \
+        parallel_spec: micro_batch=1,2 >sweep.toml
     echo 'echo "loss: ${#MESHSWEEP_SPEC}"' >job.sh
     expect_said only_stdout_contains 0 '2 combinations' check
     expect "! grep -q 'reaches' .stdout"
@@ -293,14 +279,8 @@ cwd = \"place-{x}\""
 
 program__that_does_not_exist__is_no_exit_127()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["{c}"]
-[training_spec]
-c = ["absent-program", "/absent/program", "/etc/passwd"]
-[retry]
-spawn = 1
-END
+    toml job: command='["{c}"]' training_spec: c='["absent-program", "/absent/program", "/etc/passwd"]' \
+        retry: spawn=1 >sweep.toml
     run_silently 3
     expect_sql "spawn|could not be started (exec absent-program): No such file or directory|
 spawn|could not be started (exec /absent/program): No such file or directory|
@@ -330,10 +310,8 @@ directory__not_utf8__what_is_handed_over_runs()
     odd=$(printf 'odd\377name')
     mkdir "$odd" 2>/dev/null || skip "this file system takes no such name"
     cd "$odd"
-    sweep_for min:duration '["sh", "-c", "echo here >>../ran"]' <<'END'
-[training_spec]
-x = 1
-END
+    toml sweep: objective=min:duration job: command='["sh", "-c", "echo here >>../ran"]' \
+        training_spec: x=1 >sweep.toml
     run_silently 0
     expect_run only_status 0 best --out winner
     cp winner/command.sh ..

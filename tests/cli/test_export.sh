@@ -5,8 +5,9 @@
 # Jobs with values that are awkward in a table; the last one fails with an awkward message.
 awkward_sweep()
 {
-    sweep_for max:score '["/bin/sh", "job.sh", "{s}", "{f}"]' 'score: ([-+.0-9a-zA-Z]+)' <<'END'
-[[parallel_spec]]
+    toml sweep: objective=max:score job: command='["/bin/sh", "job.sh", "{s}", "{f}"]' \
+        job.metrics.score: regex='score: ([-+.0-9a-zA-Z]+)' parallel_spec:: >sweep.toml
+    cat >>sweep.toml <<'END'
 s = ["=1+1", "+x", "-x", "@sum", "'=1+1", "'apos", "a,b", "q\"q", "line1\nline2", "\r\nedge\r", "\ttab", "é ü 日本",
      "", " lead ", "-5", "1e5", "NULL", "=HYPERLINK(\"http://x\",\"y\")", "\\N", "fails"]
 f = [0.1, -1e-7, 123456789.125]
@@ -23,15 +24,11 @@ END
 # Numbers at the ends of what there is, and what is no number. The last job reports none.
 extreme_sweep()
 {
-    sweep_for max:score '["/bin/sh", "-c", "echo score: {m}"]' 'score: ([-+.0-9a-zA-Z]+)' <<'END'
-[[model]]
-m = ["nan", "inf", "-inf", "5e-324", "1.7976931348623157e308", "-0.0", "9007199254740993", "none"]
-[[parallel_spec]]
-i = [0, -1, 9007199254740993, 9223372036854775807, -9223372036854775808]
-[[parallel_spec]]
-j = false
-r = 0.30000000000000004
-END
+    toml sweep: objective=max:score job: command='["/bin/sh", "-c", "echo score: {m}"]' \
+        job.metrics.score: regex='score: ([-+.0-9a-zA-Z]+)' model:: \
+        m='["nan", "inf", "-inf", "5e-324", "1.7976931348623157e308", "-0.0", "9007199254740993", "none"]' \
+        parallel_spec:: i=0,-1,9007199254740993,9223372036854775807,-9223372036854775808 \
+        parallel_spec:: j=false r=0.30000000000000004 >sweep.toml
     run_silently 3 --keep-going
 }
 

@@ -109,12 +109,8 @@ END
 # No value is named where all failed alike: it would say nothing.
 cause__of_all_jobs__no_values_named()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["sh", "-c", "echo 'ValueError: {x}'; exit 1"]
-[[training_spec]]
-x = [1, 2, 3, 4]
-END
+    toml job: command='["sh", "-c", "echo '\''ValueError: {x}'\''; exit 1"]' \
+        training_spec:: x=1,2,3,4 >sweep.toml
     run_ended 3 --keep-going
     expect_run only_status 0 status --json
     expect_stdout_matches '"where":[[:space:]]*\[\]'
