@@ -91,6 +91,7 @@ static const struct coefficient_member memory_members[] = {
     M(whole_stages),
     M(context_bytes),
     M(communicator_bytes),
+    M(communicators),
     M(sigma),
     M(spread),
     {"accumulation_0", offsetof(struct memory_coefficients, accumulation)},
