@@ -6,7 +6,6 @@
 
 #include <cjson/cJSON.h>
 
-#include "sweep_file/hf_reading.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -14,6 +13,17 @@
 
 #define WHOLE_MOST 1e9 /* largest number in an architecture */
 #define GEMMA_PATTERN 6
+#define LAYERS_MOST 1024 /* of a stack of mixers only */
+
+/* A file being read. */
+struct hf_reading {
+    const char *name;
+    const cJSON *root;
+    const struct hf_type_table *own, *carried;
+    const struct hf_type *type;
+    struct hf_keys keys;
+    struct error *e;
+};
 
 /* --- types --- */
 
@@ -40,7 +50,8 @@ void hf_type_table_free(struct hf_type_table *table)
 
 /* --- fields --- */
 
-const cJSON *hf_field_of(const cJSON *table, const char *field)
+/* NULL if it is absent or null; transformers writes null for what is not set. */
+static const cJSON *field_of(const cJSON *table, const char *field)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(table, field);
     return cJSON_IsNull(item) ? NULL : item;
@@ -57,9 +68,9 @@ static const cJSON *first_of(const struct hf_reading *r, const struct hf_field *
         char *dot = strchr(field, '.');
         if (dot)
             *dot++ = '\0';
-        found = hf_field_of(r->root, field);
+        found = field_of(r->root, field);
         if (dot)
-            found = hf_field_of(found, dot);
+            found = field_of(found, dot);
         at += length;
         at += strspn(at, HF_BETWEEN);
     }
@@ -89,9 +100,10 @@ static int read_whole(const struct hf_reading *r, const cJSON *item, int64_t *ou
     return 0;
 }
 
-int hf_whole(const struct hf_reading *r, const char *field, int64_t absent, int64_t *out)
+/* A field's whole number of at least 0 (true is 1); `absent` if the field is. -1 if it is another value. */
+static int whole(const struct hf_reading *r, const char *field, int64_t absent, int64_t *out)
 {
-    const cJSON *item = hf_field_of(r->root, field);
+    const cJSON *item = field_of(r->root, field);
     *out = absent;
     return item ? read_whole(r, item, out) : 0;
 }
@@ -110,17 +122,18 @@ static void set_key(struct hf_reading *r, const char *name, struct value value)
     k->items[i] = (struct hf_key){name, value};
 }
 
-void hf_set_text(struct hf_reading *r, const char *name, const char *text)
+static void set_text(struct hf_reading *r, const char *name, const char *text)
 {
     set_key(r, name, (struct value){.kind = VALUE_STRING, .text = xstrdup(text)});
 }
 
-void hf_set_whole(struct hf_reading *r, const char *name, int64_t value)
+static void set_whole(struct hf_reading *r, const char *name, int64_t value)
 {
     set_key(r, name, (struct value){.kind = VALUE_INT, .integer = value});
 }
 
-int64_t hf_key_value(const struct hf_reading *r, const char *name)
+/* Value of a whole-number key; 0 if it is not set. */
+static int64_t key_value(const struct hf_reading *r, const char *name)
 {
     for (size_t i = 0; i < r->keys.count; i++)
         if (strcmp(r->keys.items[i].name, name) == 0)
@@ -142,7 +155,7 @@ static int read_field(struct hf_reading *r, const struct hf_field *f)
         value = item->valuedouble != 0;
     else if (item && read_whole(r, item, &value) < 0)
         return -1;
-    hf_set_whole(r, f->key, value);
+    set_whole(r, f->key, value);
     return 0;
 }
 
@@ -159,7 +172,7 @@ static int check_demands(const struct hf_reading *r)
     int64_t value;
     for (size_t i = 0; i < r->type->only.count; i++) {
         const struct hf_constant *d = &r->type->only.items[i];
-        if (hf_whole(r, d->key, d->value, &value) < 0)
+        if (whole(r, d->key, d->value, &value) < 0)
             return -1;
         if (value != d->value)
             return error_set(r->e, ERROR_USAGE,
@@ -190,7 +203,7 @@ static int check_foreign(const struct hf_reading *r)
     } parts[] = {{"num_experts", 1},     {"num_local_experts", 1}, {"n_routed_experts", 1},
                  {"moe_num_experts", 1}, {"kv_lora_rank", 0},      {"num_nextn_predict_layers", 0}};
     for (size_t i = 0; i < LENGTH(parts); i++) {
-        const cJSON *item = hf_field_of(r->root, parts[i].field);
+        const cJSON *item = field_of(r->root, parts[i].field);
         if (cJSON_IsNumber(item) && item->valuedouble > (double)parts[i].most && !reads(r->type, parts[i].field))
             return error_set(r->e, ERROR_USAGE,
                              "%s: \"%s\" is %g, but no %s is known to have any: its own model_type, or layers, hidden, "
@@ -198,6 +211,326 @@ static int check_foreign(const struct hf_reading *r)
                              r->name, parts[i].field, item->valuedouble, r->type->name);
     }
     return 0;
+}
+
+/* --- what no field gives --- */
+
+static int finish_falcon(struct hf_reading *r)
+{
+    int64_t is_new, one_head, kv_heads, norms;
+    if (whole(r, "new_decoder_architecture", 0, &is_new) < 0 || whole(r, "multi_query", 1, &one_head) < 0 ||
+        whole(r, "num_kv_heads", key_value(r, "heads"), &kv_heads) < 0 ||
+        whole(r, "num_ln_in_parallel_attn", 2, &norms) < 0)
+        return -1;
+    set_whole(r, "kv_heads", is_new ? kv_heads : one_head ? 1 : key_value(r, "heads"));
+    if (is_new) {
+        set_whole(r, "parallel_blocks", 1);
+        set_whole(r, "norms_per_layer", norms);
+    }
+    return 0;
+}
+
+static int finish_bigcode(struct hf_reading *r)
+{
+    int64_t one_head;
+    if (whole(r, "multi_query", 1, &one_head) < 0)
+        return -1;
+    set_whole(r, "kv_heads", one_head ? 1 : key_value(r, "heads"));
+    return 0;
+}
+
+/* Positions start after the padding token's, so the table has two more. */
+static int finish_opt(struct hf_reading *r)
+{
+    int64_t embedding, hidden = key_value(r, "hidden");
+    if (whole(r, "word_embed_proj_dim", hidden, &embedding) < 0)
+        return -1;
+    if (embedding != hidden)
+        return error_set(r->e, ERROR_USAGE,
+                         "%s: \"word_embed_proj_dim\" is %lld, but \"hidden_size\" is %lld; embeddings of another "
+                         "width are not supported",
+                         r->name, (long long)embedding, (long long)hidden);
+    set_whole(r, "positions", key_value(r, "positions") + 2);
+    return 0;
+}
+
+static int finish_deepseek(struct hf_reading *r)
+{
+    int64_t shared;
+    if (whole(r, "n_shared_experts", 0, &shared) < 0)
+        return -1;
+    if (key_value(r, "experts") == 0)
+        set_whole(r, "dense_layers", 0);
+    else if (shared > 0)
+        set_whole(r, "shared_ffn", shared * key_value(r, "expert_ffn"));
+    return 0;
+}
+
+/* Layers without experts: mlp_only_layers, and all but every decoder_sparse_step-th. */
+static int finish_qwen_moe(struct hf_reading *r)
+{
+    int64_t step, layers = key_value(r, "layers"), sparse = 0;
+    const cJSON *only = field_of(r->root, "mlp_only_layers"), *item;
+    if (whole(r, "decoder_sparse_step", 1, &step) < 0)
+        return -1;
+    for (int64_t i = 0; i < layers; i++) {
+        bool listed = false;
+        cJSON_ArrayForEach(item, only) listed |= cJSON_IsNumber(item) && item->valuedouble == (double)i;
+        sparse += !listed && step > 0 && (i + 1) % step == 0;
+    }
+    set_whole(r, "dense_layers", layers - sparse);
+    return 0;
+}
+
+/* Attention within chunks in layers with rotary positions: those that no_rope_layers marks (with a 1), or all but every
+ * no_rope_layer_interval-th (transformers configuration_llama4.py). */
+static int finish_chunks(struct hf_reading *r)
+{
+    int64_t chunk, every, layers = key_value(r, "layers"), count = 0;
+    const cJSON *list = field_of(r->root, "no_rope_layers"), *item;
+    if (whole(r, "attention_chunk_size", 8192, &chunk) < 0 || whole(r, "no_rope_layer_interval", 4, &every) < 0)
+        return -1;
+    cJSON_ArrayForEach(item, list) count += cJSON_IsNumber(item) && item->valuedouble != 0;
+    if (cJSON_GetArraySize(list) == 0)
+        count = every > 0 ? layers - layers / every : layers;
+    if (chunk > 0 && count > 0) {
+        set_whole(r, "attention_chunk", chunk);
+        set_whole(r, "window_layers", count);
+    }
+    return 0;
+}
+
+/* Experts in moe_layers, or in every interleave_moe_layer_step-th layer, each with a shared expert. */
+static int finish_llama4(struct hf_reading *r)
+{
+    int64_t step, layers = key_value(r, "layers");
+    const cJSON *list = field_of(r->root, "moe_layers");
+    if (whole(r, "interleave_moe_layer_step", 1, &step) < 0)
+        return -1;
+    int64_t sparse = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : step > 0 ? layers / step : 0;
+    set_whole(r, "dense_layers", sparse < layers ? layers - sparse : 0);
+    set_whole(r, "shared_ffn", key_value(r, "expert_ffn"));
+    return finish_chunks(r);
+}
+
+/* Experts in every moe_layer_interval-th layer from moe_layer_start_index to moe_layer_end_index (-1: the last). */
+static int finish_ernie_moe(struct hf_reading *r)
+{
+    int64_t first, last, every, shared, sparse = 0, layers = key_value(r, "layers");
+    const cJSON *end = field_of(r->root, "moe_layer_end_index");
+    last = layers - 1;
+    if (whole(r, "moe_layer_start_index", 1, &first) < 0 || whole(r, "moe_layer_interval", 1, &every) < 0 ||
+        whole(r, "moe_num_shared_experts", 2, &shared) < 0 ||
+        (!(cJSON_IsNumber(end) && end->valuedouble == -1) && whole(r, "moe_layer_end_index", last, &last) < 0))
+        return -1;
+    for (int64_t i = first; i < layers && i <= last; i++)
+        sparse += every > 0 && (i + 1) % every == 0;
+    set_whole(r, "dense_layers", layers - sparse);
+    set_whole(r, "shared_ffn", shared * key_value(r, "expert_ffn"));
+    return 0;
+}
+
+static int finish_minicpm3(struct hf_reading *r)
+{
+    int64_t heads = key_value(r, "heads");
+    if (key_value(r, "v_head_dim") == 0 && heads > 0)
+        set_whole(r, "v_head_dim", key_value(r, "hidden") / heads);
+    return 0;
+}
+
+/* The MLP is expansion_ratio times as wide as the layer. */
+static int finish_mpt(struct hf_reading *r)
+{
+    int64_t times;
+    if (whole(r, "expansion_ratio", 4, &times) < 0)
+        return -1;
+    set_whole(r, "ffn", times * key_value(r, "hidden"));
+    return 0;
+}
+
+/* "relu" or "gated-gelu". */
+static int finish_t5(struct hf_reading *r)
+{
+    const cJSON *projection = field_of(r->root, "feed_forward_proj");
+    if (cJSON_IsString(projection) && strncmp(projection->valuestring, "gated-", strlen("gated-")) == 0)
+        set_whole(r, "gated_mlp", 1);
+    return 0;
+}
+
+/* --- hybrid stacks --- */
+
+/* Number of layers that a list calls `word`; -1 if there is no list with a text per layer. */
+static int64_t listed(const struct hf_reading *r, const char *field, const char *word)
+{
+    const cJSON *list = field_of(r->root, field), *item;
+    int64_t count = 0;
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != (int)key_value(r, "layers"))
+        return -1;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsString(item))
+            return -1;
+        count += strcmp(item->valuestring, word) == 0;
+    }
+    return count;
+}
+
+/* Layers first, first + every, … */
+static int64_t every_so_many(int64_t layers, int64_t first, int64_t every)
+{
+    return every > 0 && first < layers ? (layers - 1 - first) / every + 1 : 0;
+}
+
+static int need_list(const struct hf_reading *r, const char *field)
+{
+    return error_set(r->e, ERROR_USAGE,
+                     "%s lacks \"%s\", a list of one string for each of %lld layers, which model_type %s needs",
+                     r->name, field, (long long)key_value(r, "layers"), r->type->name);
+}
+
+/* Without mixers, their widths are 0, too. */
+static void set_mixers(struct hf_reading *r, int64_t mixers)
+{
+    static const char *const widths[] = {"mixer_heads", "mixer_head_dim", "mixer_groups", "mixer_state", "mixer_conv",
+                                         "mixer_chunk", "mixer_rank",     "mixer_bias",   "mixer_norms", "mixer_plain"};
+    set_whole(r, "mixer_layers", mixers);
+    for (size_t i = 0; mixers == 0 && i < sizeof widths / sizeof *widths; i++)
+        set_whole(r, widths[i], 0);
+}
+
+static int finish_mamba(struct hf_reading *r)
+{
+    OWNED_BUFFER pattern = BUFFER_INIT;
+    for (int64_t i = 0; i < key_value(r, "layers") && i < LAYERS_MOST; i++)
+        buffer_add_text(&pattern, "M");
+    set_text(r, "hybrid_pattern", buffer_text(&pattern));
+    return 0;
+}
+
+/* There are experts only if the pattern has them. */
+static int finish_nemotron_h(struct hf_reading *r)
+{
+    static const char *const of_experts[] = {"experts", "experts_per_token", "expert_ffn", "shared_ffn",
+                                             "expert_latent"};
+    const cJSON *pattern = field_of(r->root, "hybrid_override_pattern");
+    if (!cJSON_IsString(pattern))
+        return error_set(r->e, ERROR_USAGE, "%s lacks \"hybrid_override_pattern\", which model_type %s needs", r->name,
+                         r->type->name);
+    for (size_t i = 0; !strchr(pattern->valuestring, 'E') && i < sizeof of_experts / sizeof *of_experts; i++)
+        set_whole(r, of_experts[i], 0);
+    set_text(r, "hybrid_pattern", pattern->valuestring);
+    return 0;
+}
+
+static int finish_jamba(struct hf_reading *r)
+{
+    int64_t first, every, sparse_first, sparse_every, expand, layers = key_value(r, "layers");
+    if (whole(r, "attn_layer_offset", 4, &first) < 0 || whole(r, "attn_layer_period", 8, &every) < 0 ||
+        whole(r, "expert_layer_offset", 1, &sparse_first) < 0 ||
+        whole(r, "expert_layer_period", 2, &sparse_every) < 0 || whole(r, "mamba_expand", 2, &expand) < 0)
+        return -1;
+    set_mixers(r, layers - every_so_many(layers, first, every));
+    set_whole(r, "mixer_heads", expand * key_value(r, "hidden"));
+    if (key_value(r, "experts") > 1) {
+        set_whole(r, "dense_layers", layers - every_so_many(layers, sparse_first, sparse_every));
+    } else {
+        set_whole(r, "experts", 0);
+        set_whole(r, "experts_per_token", 0);
+    }
+    return 0;
+}
+
+static int finish_bamba(struct hf_reading *r)
+{
+    const cJSON *list = field_of(r->root, "attn_layer_indices");
+    set_mixers(r, key_value(r, "layers") - (cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0));
+    return 0;
+}
+
+/* Without experts, the shared expert is the MLP. */
+static int finish_granite(struct hf_reading *r)
+{
+    int64_t mixers = listed(r, "layer_types", "mamba");
+    if (mixers < 0)
+        return need_list(r, "layer_types");
+    set_mixers(r, mixers);
+    if (key_value(r, "experts") == 0) {
+        set_whole(r, "ffn", key_value(r, "shared_ffn"));
+        set_whole(r, "shared_ffn", 0);
+        set_whole(r, "experts_per_token", 0);
+    }
+    return 0;
+}
+
+/* Each layer has both a mixer and attention. */
+static int finish_falcon_h1(struct hf_reading *r)
+{
+    set_mixers(r, key_value(r, "layers"));
+    set_whole(r, "attention_layers", key_value(r, "layers"));
+    return 0;
+}
+
+static int finish_qwen3_next(struct hf_reading *r)
+{
+    int64_t every, layers = key_value(r, "layers"), linear = listed(r, "layer_types", "linear_attention");
+    if (whole(r, "full_attention_interval", 4, &every) < 0)
+        return -1;
+    set_mixers(r, linear >= 0 ? linear : layers - (every > 0 ? layers / every : 0));
+    return key_value(r, "experts") > 0 ? finish_qwen_moe(r) : 0;
+}
+
+/* A list of 0 and 1 (attention), or of names, says which layers have attention. */
+static int finish_minimax(struct hf_reading *r)
+{
+    const cJSON *list = field_of(r->root, "attn_type_list"), *item;
+    int64_t linear = listed(r, "layer_types", "linear_attention");
+    if (linear < 0 && cJSON_GetArraySize(list) != (int)key_value(r, "layers"))
+        return need_list(r, "layer_types");
+    if (linear < 0) {
+        linear = 0;
+        cJSON_ArrayForEach(item, list) linear += cJSON_IsNumber(item) && item->valuedouble == 0;
+    }
+    set_mixers(r, linear);
+    int64_t head_dim = key_value(r, "head_dim"), heads = key_value(r, "heads");
+    if (linear > 0)
+        set_whole(r, "mixer_head_dim", head_dim > 0 || heads == 0 ? head_dim : key_value(r, "hidden") / heads);
+    return 0;
+}
+
+hf_finisher *hf_finisher_of(const char *name)
+{
+    static const struct {
+        const char *type;
+        hf_finisher *finish;
+    } types[] = {{"falcon", finish_falcon},
+                 {"gpt_bigcode", finish_bigcode},
+                 {"opt", finish_opt},
+                 {"deepseek_v3", finish_deepseek},
+                 {"glm4_moe", finish_deepseek},
+                 {"glm4_moe_lite", finish_deepseek},
+                 {"dots1", finish_deepseek},
+                 {"llama4_text", finish_llama4},
+                 {"ernie4_5_moe", finish_ernie_moe},
+                 {"minicpm3", finish_minicpm3},
+                 {"mpt", finish_mpt},
+                 {"t5", finish_t5},
+                 {"qwen2_moe", finish_qwen_moe},
+                 {"qwen3_moe", finish_qwen_moe},
+                 {"mamba", finish_mamba},
+                 {"mamba2", finish_mamba},
+                 {"nemotron_h", finish_nemotron_h},
+                 {"jamba", finish_jamba},
+                 {"bamba", finish_bamba},
+                 {"granitemoehybrid", finish_granite},
+                 {"falcon_h1", finish_falcon_h1},
+                 {"qwen3_next", finish_qwen3_next},
+                 {"qwen3_5_text", finish_qwen3_next},
+                 {"qwen3_5_moe_text", finish_qwen3_next},
+                 {"minimax", finish_minimax}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].type, name) == 0)
+            return types[i].finish;
+    return NULL;
 }
 
 /* --- windows --- */
@@ -223,13 +556,13 @@ static int64_t lettered_windows(const char *letters, int64_t layers)
 static int patterned_windows(const struct hf_reading *r, int64_t layers, int64_t *out)
 {
     int64_t every, first, asked;
-    const cJSON *letters = hf_field_of(r->root, "sliding_window_pattern");
+    const cJSON *letters = field_of(r->root, "sliding_window_pattern");
     if (cJSON_IsString(letters) && r->type->windows == HF_WINDOWS_OF_FOUR) {
         *out = lettered_windows(letters->valuestring, layers);
         return 0;
     }
-    if (hf_whole(r, "sliding_window_pattern", r->type->windows == HF_WINDOWS_OF_FOUR ? 4 : GEMMA_PATTERN, &every) < 0 ||
-        hf_whole(r, "max_window_layers", layers, &first) < 0 || hf_whole(r, "use_sliding_window", 0, &asked) < 0)
+    if (whole(r, "sliding_window_pattern", r->type->windows == HF_WINDOWS_OF_FOUR ? 4 : GEMMA_PATTERN, &every) < 0 ||
+        whole(r, "max_window_layers", layers, &first) < 0 || whole(r, "use_sliding_window", 0, &asked) < 0)
         return -1;
     const int64_t counts[] = {[HF_WINDOWS_NONE] = 0,
                               [HF_WINDOWS_ALL] = layers,
@@ -243,11 +576,11 @@ static int patterned_windows(const struct hf_reading *r, int64_t layers, int64_t
 
 static int read_windows(struct hf_reading *r)
 {
-    int64_t window, layers = hf_key_value(r, "layers"), count;
-    const cJSON *list = hf_field_of(r->root, "layer_types"), *item;
+    int64_t window, layers = key_value(r, "layers"), count;
+    const cJSON *list = field_of(r->root, "layer_types"), *item;
     if (r->type->windows == HF_WINDOWS_MIXED)
         return 0;
-    if (hf_whole(r, "sliding_window", 0, &window) < 0)
+    if (whole(r, "sliding_window", 0, &window) < 0)
         return -1;
     cJSON_ArrayForEach(item,
                        list) if (!cJSON_IsString(item) || !strstr(item->valuestring, "_attention") ||
@@ -259,8 +592,8 @@ static int read_windows(struct hf_reading *r)
     else if (patterned_windows(r, layers, &count) < 0)
         return -1;
     if (window > 0 && count > 0) {
-        hf_set_whole(r, "sliding_window", window);
-        hf_set_whole(r, "window_layers", count);
+        set_whole(r, "sliding_window", window);
+        set_whole(r, "window_layers", count);
     }
     return 0;
 }
@@ -292,7 +625,7 @@ static int unknown_type(const struct hf_reading *r, const char *type)
 {
     size_t count;
     OWNED_BUFFER known = BUFFER_INIT;
-    if (hf_field_of(r->root, "text_config"))
+    if (field_of(r->root, "text_config"))
         return error_set(r->e, ERROR_USAGE,
                          "%s: model_type \"%s\" is not known; its language model is in text_config; save that as a "
                          "separate file",
@@ -316,9 +649,9 @@ static void set_constants(struct hf_reading *r)
 {
     for (const struct hf_constant *c = r->type->always.items; c < r->type->always.items + r->type->always.count; c++)
         if (c->text)
-            hf_set_text(r, c->key, c->text);
+            set_text(r, c->key, c->text);
         else
-            hf_set_whole(r, c->key, c->value);
+            set_whole(r, c->key, c->value);
 }
 
 /* gemma3's fields are in its text_config. */
@@ -326,7 +659,7 @@ static int check_towers(struct hf_reading *r)
 {
     static const char *const towers[] = {"vision_config", "audio_config"};
     for (size_t i = 0; i < LENGTH(towers); i++)
-        if (hf_field_of(r->root, towers[i]))
+        if (field_of(r->root, towers[i]))
             return error_set(r->e, ERROR_USAGE,
                              "%s: \"%s\" is an encoder tower, which is not counted; save text_config as a separate "
                              "file",
@@ -340,13 +673,13 @@ static int read_root(struct hf_reading *r)
         return error_set(r->e, ERROR_USAGE, "%s is not a JSON object, as a model's config.json must be", r->name);
     if (check_towers(r) < 0)
         return -1;
-    const cJSON *type = hf_field_of(r->root, "model_type");
+    const cJSON *type = field_of(r->root, "model_type");
     if (!cJSON_IsString(type))
         return error_set(r->e, ERROR_USAGE, "%s lacks \"model_type\", which says what the other fields mean", r->name);
     r->type = hf_type_find(r->own, r->carried, type->valuestring);
     if (!r->type || !r->type->family || r->type->refused)
         return unknown_type(r, type->valuestring);
-    hf_set_text(r, "family", r->type->family);
+    set_text(r, "family", r->type->family);
     set_constants(r);
     if (check_demands(r) < 0 || check_foreign(r) < 0 || read_fields(r) < 0 ||
         (r->type->finish && r->type->finish(r) < 0))
