@@ -161,7 +161,7 @@ static void compile(const struct reading *r, const struct toml_node *node, struc
     char why[256];
     if (p->text && line_pattern_compile(&p->compiled, p->text, why) < 0) {
         problem_at_value(r, node, "the pattern cannot be used: %s", why);
-        text_replace(&p->text, NULL);
+        p->text = NULL;
     }
 }
 
@@ -247,16 +247,12 @@ static void read_question(const struct reading *r, const struct toml_node *table
                           struct batch_system *s, struct batch_question *q)
 {
     const struct schema schema = {title, question_keys, QUESTION_KEYS + (q == &s->queue ? QUEUE_KEYS_ALONE : 0)};
-    const struct toml_node *found[LENGTH(question_keys)], *of_fields[ENTRY_COUNT];
     const struct toml_node *fields = toml_child(table, "fields"), *fallback = toml_child(table, "fallback");
-    schema_match(&schema, r, table, found);
-    schema_take(&schema, r, found, q);
+    schema_read(&schema, r, table, q);
     check_templates(r, toml_child(table, "command"));
     compile_all(r, table, PATTERNS(question_patterns), q);
-    if (fields && fields->kind == NODE_TABLE) {
-        schema_match(&schema_fields, r, fields, of_fields);
-        schema_take(&schema_fields, r, of_fields, q);
-    }
+    if (fields && fields->kind == NODE_TABLE)
+        schema_read(&schema_fields, r, fields, q);
     const struct toml_node *columns = toml_child(table, "columns");
     if (columns && columns->child_count > BATCH_COLUMNS_MOST)
         problem_at_value(r, columns, "columns: at most %d can be read", BATCH_COLUMNS_MOST);
@@ -289,16 +285,13 @@ static void read_queue(const struct reading *r, const struct toml_node *table, s
     s->states = toml_child(table, "states");
     s->changes = toml_child(table, "changes");
     const struct toml_node *stuck = toml_child(table, "stuck");
-    s->stuck = stuck && schema_type_fits(stuck, TYPE_STRINGS) ? toml_strings(stuck) : NULL;
+    s->stuck = stuck && schema_type_fits(stuck, TYPE_STRINGS) ? toml_strings(r->arena, stuck) : NULL;
     check_states(r, s->states);
 }
 
 static void question_free(struct batch_question *q)
 {
-    const struct schema schema = {"", question_keys, QUESTION_KEYS};
     release_all(PATTERNS(question_patterns), q);
-    schema_release(&schema, q);
-    schema_release(&schema_fields, q);
     string_list_free(&q->names);
     stmt_free(q->rows);
     if (q->fallback)
@@ -312,8 +305,8 @@ static void read_refusal(const struct reading *r, const struct toml_node *n, str
 {
     if (!schema_expect(r, n, n->key, TYPE_STRING))
         return;
-    struct batch_refusal_pattern *p = array_add(s->refusals, s->refusal_count);
-    *p = (struct batch_refusal_pattern){{xstrdup(n->key), {0}}, REFUSAL_FINAL};
+    struct batch_refusal_pattern *p = arena_add(r->arena, s->refusals, s->refusal_count);
+    *p = (struct batch_refusal_pattern){{arena_text(r->arena, n->key), {0}}, REFUSAL_FINAL};
     p->means = (enum batch_refusal)(check_choice(r, n, refusal_words, 3) + REFUSAL_LIMIT);
     compile(r, n, &p->pattern);
 }
@@ -324,7 +317,7 @@ static void read_reserved(const struct reading *r, const struct toml_node *list,
     for (size_t i = 0; i < list->child_count; i++)
         if (schema_expect(r, &list->children[i], "an exit status", TYPE_INT))
             buffer_printf(&b, "%s%lld", b.length ? " " : "", (long long)list->children[i].integer);
-    s->reserved_exits = buffer_take(&b);
+    s->reserved_exits = arena_keep(r->arena, buffer_take(&b));
 }
 
 static void read_submit(const struct reading *r, const struct toml_node *table, struct batch_system *s)
@@ -356,9 +349,7 @@ static void read_top(const struct reading *r, struct batch_system *s)
     } questions[] = {{"accounting", "[accounting]", &s->accounting},
                      {"doubt", "[doubt]", &s->doubt},
                      {"end", "[end]", &s->end}};
-    const struct toml_node *found[LENGTH(top_keys)];
-    schema_match(&schema_system, r, s->tree, found);
-    schema_take(&schema_system, r, found, s);
+    schema_read(&schema_system, r, s->tree, s);
     const struct toml_node *submit = toml_child(s->tree, "submit"), *queue = toml_child(s->tree, "queue");
     const struct toml_node *cancel = toml_child(s->tree, "cancel"), *fetch = toml_child(s->tree, "fetch");
     if (submit && submit->kind == NODE_TABLE)
@@ -374,16 +365,16 @@ static void read_top(const struct reading *r, struct batch_system *s)
     check_templates(r, fetch ? toml_child(fetch, "command") : NULL);
 }
 
-static void set_default(char **text, const char *otherwise)
+static void set_default(struct arena *p, char **text, const char *otherwise)
 {
     if (!*text)
-        *text = xstrdup(otherwise);
+        *text = arena_text(p, otherwise);
 }
 
 static int read_text(const char *file, const char *text, struct batch_system *s, struct error *e)
 {
     struct problems problems = PROBLEMS_INIT;
-    const struct reading r = {.problems = &problems, .file = file, .role = FILE_SWEEP};
+    const struct reading r = {.arena = &s->arena, .problems = &problems, .file = file, .role = FILE_SWEEP};
     struct toml_fault fault;
     if (toml_parse(text, strlen(text), &s->tree, &fault) == 0) {
         read_top(&r, s);
@@ -391,10 +382,10 @@ static int read_text(const char *file, const char *text, struct batch_system *s,
         problems_add(&problems, (struct position){file, fault.line, fault.column}, "%s", fault.message);
         free(fault.message);
     }
-    set_default(&s->whole, "{id}");
-    set_default(&s->member, "{id}_{task}");
-    set_default(&s->alone, "{id}");
-    set_default(&s->nodes, "$(hostname)");
+    set_default(&s->arena, &s->whole, "{id}");
+    set_default(&s->arena, &s->member, "{id}_{task}");
+    set_default(&s->arena, &s->alone, "{id}");
+    set_default(&s->arena, &s->nodes, "$(hostname)");
     int rc = problems_report(&problems, NULL, e);
     problems_free(&problems);
     return rc;
@@ -450,7 +441,7 @@ int batch_system_load(const char *name, const char *of, struct batch_system **ou
     struct batch_system *s = xcalloc(1, sizeof *s);
     OWNED char *file = NULL, *text = NULL;
     const char *last = path_name(name), *dot = strrchr(last, '.');
-    s->name = xstrndup(last, dot ? (size_t)(dot - last) : strlen(last));
+    s->name = arena_keep(&s->arena, xstrndup(last, dot ? (size_t)(dot - last) : strlen(last)));
     int rc = find_text(name, of, &file, &text, e);
     if (rc == 0)
         rc = db_open(NULL, DB_TEMPORARY, &s->db, e);
@@ -473,27 +464,20 @@ int batch_system_check_shared(const struct batch_system *s, bool shared, struct 
 
 void batch_system_free(struct batch_system *s)
 {
-    static const struct schema *const tables[] = {&schema_system, &schema_environment, &schema_submit, &schema_cancel,
-                                                  &schema_fetch};
     if (!s)
         return;
     release_all(PATTERNS(submit_patterns), s);
-    for (size_t i = 0; i < s->refusal_count; i++) {
+    for (size_t i = 0; i < s->refusal_count; i++)
         if (s->refusals[i].pattern.text)
             line_pattern_free(&s->refusals[i].pattern.compiled);
-        free(s->refusals[i].pattern.text);
-    }
-    for (size_t i = 0; i < LENGTH(tables); i++)
-        schema_release(tables[i], s);
-    strings_free(s->stuck);
     question_free(&s->queue);
     question_free(&s->accounting);
     question_free(&s->doubt);
     question_free(&s->end);
     db_close(s->db);
     toml_free(s->tree);
-
-    free_all(s->refusals, s->reserved_exits, s->name, s);
+    arena_free(&s->arena);
+    free(s);
 }
 
 /* --- what its words mean --- */

@@ -117,6 +117,7 @@ struct batch_system {
     struct toml_node *tree;
     const struct toml_node *states, *changes; /* of the tree; NULL: none */
     struct db *db;                            /* for the statements of questions */
+    struct arena arena;                       /* its texts and lists */
 };
 
 #define BATCH_UNVERIFIED                                                                                               \

@@ -35,7 +35,7 @@ static bool is_all(const struct sweep *sweep)
     for (int kind = 0; kind < SECTION_COUNT; kind++)
         if (sweep->sections[kind].block_count > 0)
             return false;
-    return !sweep->job.command;
+    return !sweep->job.command.words;
 }
 
 /* --- progress --- */

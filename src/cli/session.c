@@ -146,11 +146,12 @@ static int find_devices(struct session *s, bool in_allocation, struct error *e)
 
 static void add_rule(struct sweep *sweep, const char *name, char *require, char *why, const char *source)
 {
-    *array_add(sweep->rules, sweep->rule_count) = (struct rule){.name = xstrdup(name),
-                                                                .require = require,
-                                                                .why = why,
-                                                                .source = xstrdup(source),
-                                                                .at = {sweep->files[0], 0, 0}};
+    *arena_add(&sweep->arena, sweep->rules, sweep->rule_count) =
+        (struct rule){.name = arena_text(&sweep->arena, name),
+                      .require = arena_keep(&sweep->arena, require),
+                      .why = arena_keep(&sweep->arena, why),
+                      .source = arena_text(&sweep->arena, source),
+                      .at = {sweep->files[0], 0, 0}};
 }
 
 static int read_hosts(const struct sweep *sweep, struct host_list *out, struct error *e)
@@ -252,7 +253,7 @@ static bool has_several(const struct sweep *sweep, const char *key)
 static void exclude_other_hosts(struct session *s, const struct run_options *o)
 {
     const struct sweep *sweep = s->sweep;
-    const bool has_command = s->space_options.command || sweep->job.command;
+    const bool has_command = s->space_options.command || sweep->job.command.words;
     const bool by_hosts = has_several(sweep, "num_hosts"), by_nodes = has_several(sweep, "num_nodes");
     if (s->system || s->by_ssh || !has_command || o->starts_nothing || o->several_hosts || sweep->local.several_hosts ||
         sweep_is_imported(sweep) || !(by_hosts || by_nodes))
@@ -325,7 +326,7 @@ static int choose_executor(struct session *s, const struct run_options *o, struc
     if (!batch_system_is_slurm(s->system)) {
         const struct batch_config slurm = s->sweep->batch;
         if (!other->name)
-            other->name = xstrdup(name);
+            other->name = arena_text(&s->sweep->arena, name);
         s->sweep->batch = *other;
         *other = slurm;
     }

@@ -20,9 +20,9 @@ static bool is_script(const char *word)
 static char *launcher_of(const struct job_config *job)
 {
     struct buffer words = BUFFER_INIT;
-    if (job->command && job->command_is_line)
-        return xstrdup(job->command[2]);
-    for (char **word = job->command; word && *word && !is_script(*word); word++)
+    if (job->command.words && job->command.is_line)
+        return xstrdup(job->command.words[2]);
+    for (char **word = job->command.words; word && *word && !is_script(*word); word++)
         buffer_printf(&words, "%s%s", words.length ? " " : "", *word);
     return buffer_take(&words);
 }

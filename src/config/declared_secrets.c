@@ -25,8 +25,8 @@ void declared_secrets_add_command(struct secrets *s, char *const *words)
 void declared_secrets_add(struct secrets *s, const struct sweep *sweep)
 {
     s->names = sweep->job.secrets;
-    if (sweep->job.command)
-        declared_secrets_add_command(s, sweep->job.command);
+    if (sweep->job.command.words)
+        declared_secrets_add_command(s, sweep->job.command.words);
     for (size_t i = 0; i < sweep->job.environment_count; i++) {
         const struct setting *setting = &sweep->job.environment[i];
         if (!secrets_match_name(setting->name, sweep->job.secrets)) {

@@ -101,8 +101,9 @@ static void collect_ratios(const struct sweep *s, const struct scaling *x, struc
         }
 }
 
-/* The values of an axis as they become. */
+/* The values of an axis as they become. Texts are the sweep's. */
 struct scaled_rows {
+    struct arena *arena;
     struct value *values;
     size_t count, width;
 };
@@ -119,21 +120,6 @@ static bool has_row(const struct scaled_rows *rows, const struct value *row)
     return false;
 }
 
-/* Takes what `row` holds. */
-static void add_row(struct scaled_rows *rows, struct value *row)
-{
-    bool is_new = !has_row(rows, row);
-    for (size_t k = 0; k < rows->width; k++) {
-        if (!is_new) {
-            value_free(&row[k]);
-            continue;
-        }
-        rows->values = array_grow(rows->values, rows->count * rows->width + k, sizeof *rows->values);
-        rows->values[rows->count * rows->width + k] = row[k];
-    }
-    rows->count += is_new;
-}
-
 /* A row of the axis, with followers times the ratio and the key, if it is there, as it is to be. */
 static void scale_row(const struct axis *axis, const struct value *from, const struct scaling *x,
                       enum section_kind section, double ratio, struct scaled_rows *out)
@@ -142,18 +128,18 @@ static void scale_row(const struct axis *axis, const struct value *from, const s
     bool is_whole = true;
     for (size_t k = 0; k < axis->key_count; k++) {
         const struct scaled_follower *f = scaling_follower(x, section, axis->keys[k]);
-        row[k] = value_copy(&from[k]);
-        if (scaling_is_key(x, section, axis->keys[k])) {
-            value_free(&row[k]);
+        row[k] = from[k];
+        if (scaling_is_key(x, section, axis->keys[k]))
             row[k] = (struct value){VALUE_INT, x->value, 0, NULL};
-        } else if (f && row[k].kind == VALUE_INT)
+        else if (f && row[k].kind == VALUE_INT)
             is_whole &= scaling_follow(f, &row[k], ratio);
     }
-    if (is_whole)
-        add_row(out, row);
-    else
-        for (size_t k = 0; k < axis->key_count; k++)
-            value_free(&row[k]);
+    size_t count = out->count * out->width;
+    if (!is_whole || has_row(out, row))
+        return;
+    for (size_t k = 0; k < out->width; k++)
+        *arena_add(out->arena, out->values, count) = row[k];
+    out->count++;
 }
 
 static bool has_follower(const struct axis *axis, const struct scaling *x, enum section_kind section)
@@ -164,20 +150,10 @@ static bool has_follower(const struct axis *axis, const struct scaling *x, enum 
     return false;
 }
 
-static void replace_values(struct axis *axis, struct scaled_rows *rows)
+static void scale_axis(struct arena *p, struct axis *axis, const struct scaling *x, enum section_kind section,
+                       const struct ratios *all)
 {
-    if (rows->count == 0)
-        return;
-    for (size_t v = 0; v < axis->key_count * axis->value_count; v++)
-        value_free(&axis->values[v]);
-    free(axis->values);
-    axis->values = rows->values;
-    axis->value_count = rows->count;
-}
-
-static void scale_axis(struct axis *axis, const struct scaling *x, enum section_kind section, const struct ratios *all)
-{
-    struct scaled_rows rows = {.width = axis->key_count};
+    struct scaled_rows rows = {.arena = p, .width = axis->key_count};
     size_t column = find_column(axis, x, section);
     bool has_key = column < axis->key_count;
     if (!has_key && !has_follower(axis, x, section))
@@ -189,7 +165,10 @@ static void scale_axis(struct axis *axis, const struct scaling *x, enum section_
         for (size_t r = 0; !has_key && r < all->count; r++)
             scale_row(axis, from, x, section, all->items[r], &rows);
     }
-    replace_values(axis, &rows);
+    if (rows.count > 0) {
+        axis->values = rows.values;
+        axis->value_count = rows.count;
+    }
 }
 
 void sweep_scale(struct sweep *s, const struct scaling *x)
@@ -199,6 +178,6 @@ void sweep_scale(struct sweep *s, const struct scaling *x)
     for (int i = 0; i < SECTION_COUNT; i++)
         for (size_t b = 0; b < s->sections[i].block_count; b++)
             for (size_t a = 0; a < s->sections[i].blocks[b].axis_count; a++)
-                scale_axis(&s->sections[i].blocks[b].axes[a], x, (enum section_kind)i, &all);
+                scale_axis(&s->arena, &s->sections[i].blocks[b].axes[a], x, (enum section_kind)i, &all);
     free(all.items);
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/memory.h"
 #include "util/string_list.h"
 
 bool sweep_is_label(const struct sweep *s, const char *key)
@@ -41,11 +40,11 @@ bool word_list_has(const struct word_list *list, const char *text)
     return false;
 }
 
-void word_list_add(struct word_list *list, const char *text, struct position at)
+void word_list_add(struct arena *p, struct word_list *list, const char *text, struct position at)
 {
     if (word_list_has(list, text))
         return;
-    *array_add(list->items, list->count) = (struct listed_word){xstrdup(text), at};
+    *arena_add(p, list->items, list->count) = (struct listed_word){arena_text(p, text), at};
 }
 
 struct metric *job_find_metric(const struct job_config *job, const char *name)
@@ -70,42 +69,17 @@ bool sweep_in_profile(const struct sweep *s, const struct position *at)
     return s->files && s->files[rank] && rank >= s->profile_rank;
 }
 
-static void axis_free(struct axis *axis)
+struct axis *block_add_key(struct arena *p, struct block *block, const char *key, const struct value *value,
+                           struct position at)
 {
-    for (size_t k = 0; k < axis->key_count; k++)
-        free(axis->keys[k]);
-    for (size_t i = 0; i < axis->value_count * axis->key_count; i++)
-        value_free(&axis->values[i]);
-    free_all(axis->keys, axis->values);
-}
-
-struct axis *block_add_key(struct block *block, const char *key, const struct value *value, struct position at)
-{
-    block->axes = array_grow(block->axes, block->axis_count, sizeof *block->axes);
-    struct axis *axis = &block->axes[block->axis_count++];
-    *axis = (struct axis){.keys = xcalloc(1, sizeof *axis->keys),
-                          .key_count = 1,
-                          .values = xcalloc(1, sizeof *axis->values),
-                          .value_count = 1,
-                          .at = at};
-    axis->keys[0] = xstrdup(key);
-    axis->values[0] = value_copy(value);
+    struct axis *axis = arena_add(p, block->axes, block->axis_count);
+    *axis = (struct axis){.key_count = 1, .value_count = 1, .at = at};
+    size_t count = 0;
+    *arena_add(p, axis->keys, count) = arena_text(p, key);
+    count = 0;
+    *arena_add(p, axis->values, count) = *value;
+    axis->values->text = value->text ? arena_text(p, value->text) : NULL;
     return axis;
-}
-
-void block_clear(struct block *block)
-{
-    for (size_t a = 0; a < block->axis_count; a++)
-        axis_free(&block->axes[a]);
-    free(block->axes);
-}
-
-void section_clear(struct section *section)
-{
-    for (size_t b = 0; b < section->block_count; b++)
-        block_clear(&section->blocks[b]);
-    free(section->blocks);
-    *section = (struct section){NULL, 0};
 }
 
 bool sweep_is_imported(const struct sweep *s)

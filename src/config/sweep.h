@@ -16,6 +16,7 @@
 #include "process/environment.h"
 #include "util/error.h"
 #include "util/hash.h"
+#include "util/memory.h"
 
 enum section_kind { SECTION_CLUSTER, SECTION_MODEL, SECTION_TRAINING, SECTION_PARALLEL, SECTION_COUNT };
 
@@ -90,11 +91,11 @@ struct was_key {
 
 struct rule {
     char *name;
-    char *require; /* SQL; false excludes, NULL does not */
-    char *when;    /* SQL or NULL: the rule applies only where this is true */
-    char *why;     /* reason for people; "" when none was given */
-    char *source;  /* where the rule comes from; "sweep file", "profile zhen", … */
-    bool warning;  /* level = "warn": reported, excludes nothing */
+    char *require;      /* SQL; false excludes, NULL does not */
+    char *when;         /* SQL or NULL: the rule applies only where this is true */
+    const char *why;    /* reason for people; "" when none was given */
+    const char *source; /* where the rule comes from; "sweep file", "profile zhen", … */
+    bool warning;       /* level = "warn": reported, excludes nothing */
     struct position at;
 };
 
@@ -166,14 +167,19 @@ struct setting {
 struct failure_pattern {
     const char *class_name; /* of a sweep file: one of failure_names */
     char *pattern;          /* POSIX extended, matched per line of the tail */
-    char *source;
+    const char *source;
+    struct position at;
+};
+
+/* A command. `words` NULL: there is none. */
+struct command_words {
+    char **words; /* NULL-terminated */
+    bool is_line; /* a line for the shell, the third of its words: values in it are quoted */
     struct position at;
 };
 
 struct job_config {
-    char **command; /* NULL-terminated; NULL when the file has none */
-    struct position command_at;
-    bool command_is_line; /* a line for the shell, the third of its words: values in it are quoted */
+    struct command_words command;
     struct setting *environment;
     size_t environment_count;
     char **pass_environment;  /* names (or "HF_*", "*") taken from the runner's environment: process/environment.h */
@@ -203,18 +209,11 @@ struct job_config {
     int profile_for; /* 0: the best */
 };
 
-/* A command of a fixture. `words` NULL: there is none. */
-struct fixture_command {
-    char **words; /* NULL-terminated */
-    bool is_line; /* as command_is_line of a job */
-    struct position at;
-};
-
 /* [[fixture]]: what several jobs share. A server where `is_server`, else a set-up step, which is to end with 0. */
 struct fixture {
     char *name;
     struct word_list per; /* keys: it is started once for each of their values */
-    struct fixture_command start, ready, between, stop;
+    struct command_words start, ready, between, stop;
     bool is_server;
     bool ready_port;    /* ready once its port takes a connection */
     char *ready_regex;  /* ready once a line of its log matches; NULL: not asked */
@@ -394,11 +393,10 @@ struct model_info_key {
 struct model_info_config {
     bool given;
     bool is_job; /* this sweep is the model-information job of another */
-    struct position at, command_at, timeout_at;
-    char **command;       /* NULL-terminated; NULL: [job] command */
-    bool command_is_line; /* as in struct job_config */
-    char *timeout;        /* NULL: [job] timeout */
-    char **without;       /* keys that the job lacks; NULL-terminated, NULL: none */
+    struct position at, timeout_at;
+    struct command_words command; /* else [job] command */
+    char *timeout;                /* NULL: [job] timeout */
+    char **without;               /* keys that the job lacks; NULL-terminated, NULL: none */
     struct model_info_key *keys;
     size_t key_count;
     double facts[4]; /* by enum model_fact; NAN: not given */
@@ -433,8 +431,7 @@ struct sweep {
     size_t objective_count;
     struct sweep_constraint *constraints;
     size_t constraint_count;
-    char **
-        labels; /* keys that do not count towards identity: "name", "description", then [sweep] note; NULL-terminated */
+    char **labels; /* keys that do not count towards identity: "name", "description", [sweep] note; NULL-terminated */
     struct word_list replicates;     /* [sweep] replicate: jobs that differ in nothing else are one configuration */
     struct word_list groups;         /* [sweep] group_by: jobs that differ in one of these are not compared */
     bool groups_given;               /* [sweep] group_by stands there: empty, all jobs are compared */
@@ -476,25 +473,21 @@ struct sweep {
     struct batch_config batch, batch_other; /* what counts, [slurm] at first; [executor] */
     struct ssh_config ssh;
     struct local_config local;
+    struct arena arena; /* all that the above points to */
 };
 
 /* Returns whether `at` lies in a profile. Expressions there may name keys that no spec of the sweep has: those are
  * NULL. */
 bool sweep_in_profile(const struct sweep *s, const struct position *at);
 
-/* Releases what a block holds. */
-void block_clear(struct block *block);
-
-/* Releases the blocks of a section, which is then absent. */
-void section_clear(struct section *section);
-
 bool word_list_has(const struct word_list *list, const char *text);
 
 /* Adds a copy, unless the list has the word. */
-void word_list_add(struct word_list *list, const char *text, struct position at);
+void word_list_add(struct arena *p, struct word_list *list, const char *text, struct position at);
 
 /* Adds the key to a block, as an axis with a copy of that value alone. */
-struct axis *block_add_key(struct block *block, const char *key, const struct value *value, struct position at);
+struct axis *block_add_key(struct arena *p, struct block *block, const char *key, const struct value *value,
+                           struct position at);
 
 /* Returns whether the jobs of the sweep come from measured tables alone ([import]), so that its keys stand in a
  * database and not in the file. */

@@ -293,10 +293,10 @@ static bool specs_settle_batch(const struct sweep *s)
 /* Arguments are inserted between words, which a shell command does not have. */
 static void check_words(const struct sweep *s, struct problems *problems)
 {
-    char *const *c = s->job.command;
+    char *const *c = s->job.command.words;
     if (s->deepspeed.argument_count == 0 || !c || strcmp(c[0], "/bin/sh") != 0 || !c[1] || strcmp(c[1], "-c") != 0)
         return;
-    problems_add(problems, s->job.command_at, "arg_mappings needs [job] command as a list of words, not as one line");
+    problems_add(problems, s->job.command.at, "arg_mappings needs [job] command as a list of words, not as one line");
 }
 
 /* Removes what is there for a tuner: its section, and "zero_optimization": "all", because the specs have the stages. */

@@ -59,31 +59,27 @@ int classifier_create(const struct failure_pattern *patterns, size_t count, stru
 
 int classifier_load(struct db *db, const struct sweep *sweep, struct classifier **out, struct error *e)
 {
-    OWNED struct failure_pattern *patterns = NULL;
+    struct failure_pattern *patterns = NULL;
+    struct arena arena = {0};
     size_t count = 0;
     struct stmt *s = NULL;
     if (db_prepare(db, "SELECT class, pattern, source FROM failure_pattern", &s, e) < 0)
         return -1;
     /* The file's own patterns come first: they know the job better. */
-    for (; count < sweep->failure_count; count++) {
+    while (count < sweep->failure_count) {
         const struct failure_pattern *p = &sweep->failures[count];
-        patterns = array_grow(patterns, count, sizeof *patterns);
-        patterns[count] =
-            (struct failure_pattern){xstrdup(p->class_name), xstrdup(p->pattern), xstrdup(p->source), p->at};
+        *arena_add(&arena, patterns, count) = *p;
     }
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
-        *array_add(patterns, count) = (struct failure_pattern){xstrdup(stmt_text(s, 0)),
-                                                               xstrdup(stmt_text(s, 1)),
-                                                               xstrdup(stmt_text(s, 2)),
-                                                               {"", 0, 0}};
-    }
+    while ((rc = stmt_next(s, e)) > 0)
+        *arena_add(&arena, patterns, count) = (struct failure_pattern){arena_text(&arena, stmt_text(s, 0)),
+                                                                       arena_text(&arena, stmt_text(s, 1)),
+                                                                       arena_text(&arena, stmt_text(s, 2)),
+                                                                       {"", 0, 0}};
     stmt_free(s);
     if (rc == 0)
         rc = classifier_create(patterns, count, out, e);
-    for (size_t i = 0; i < count; i++) {
-        free_all((char *)patterns[i].class_name, patterns[i].pattern, patterns[i].source);
-    }
+    arena_free(&arena);
     return rc;
 }
 

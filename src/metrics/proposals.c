@@ -42,6 +42,7 @@ struct kind {
 /* In the order in which they are asked: "tokens per second" is no time. Made once, as known() makes its words. */
 static struct kind kinds[KINDS_MOST];
 static size_t kind_count;
+static struct arena kept_lists;
 
 static const char *text_at(const struct toml_node *table, const char *key, const char *otherwise)
 {
@@ -52,7 +53,7 @@ static const char *text_at(const struct toml_node *table, const char *key, const
 static const char *const *list_at(const struct toml_node *table, const char *key)
 {
     const struct toml_node *node = toml_child(table, key);
-    return (const char *const *)(node ? toml_strings(node) : xcalloc(1, sizeof(char *)));
+    return (const char *const *)(node ? toml_strings(&kept_lists, node) : xcalloc(1, sizeof(char *)));
 }
 
 static int64_t number_at(const struct toml_node *table, const char *key)

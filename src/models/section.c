@@ -64,15 +64,16 @@ void model_section_add_list_values(const struct model_search *search, struct buf
 
 struct filling {
     const struct model_search *search;
+    struct arena *arena; /* the sweep's */
     struct section section;
     struct hash128 hash; /* of the sweep and the models so far */
     struct buffer text;
 };
 
 /* Takes ownership of the value. */
-static void add_axis(struct block *block, const char *key, struct value value, struct position at)
+static void add_axis(const struct filling *f, struct block *block, const char *key, struct value value)
 {
-    block_add_key(block, key, &value, at);
+    block_add_key(f->arena, block, key, &value, block->at);
     value_free(&value);
 }
 
@@ -88,17 +89,17 @@ static void add_candidate_axes(const struct filling *f, const struct model_candi
         const struct space_key *written = &f->search->table->keys[k];
         struct buffer json = BUFFER_INIT;
         if (key->kind == MODEL_KEY_AXIS && key->axis.texts) {
-            add_axis(block, key->name, value_copy(&written->values[c->parts[k].position]), block->at);
+            add_axis(f, block, key->name, value_copy(&written->values[c->parts[k].position]));
             continue;
         }
         if (key->kind == MODEL_KEY_AXIS) {
-            add_axis(block, key->name, integer_value(model_axis_integer(&key->axis, c->parts[k].position)), block->at);
+            add_axis(f, block, key->name, integer_value(model_axis_integer(&key->axis, c->parts[k].position)));
             continue;
         }
         if (key->stack.layers_name)
-            add_axis(block, key->stack.layers_name, integer_value(c->parts[k].stack.layers), block->at);
+            add_axis(f, block, key->stack.layers_name, integer_value(c->parts[k].stack.layers));
         model_candidate_add_json(c, k, &json);
-        add_axis(block, key->name, (struct value){.kind = VALUE_JSON, .text = buffer_take(&json)}, block->at);
+        add_axis(f, block, key->name, (struct value){.kind = VALUE_JSON, .text = buffer_take(&json)});
     }
 }
 
@@ -106,7 +107,7 @@ static void add_base_axes(const struct filling *f, struct block *block)
 {
     const struct model_space_table *m = f->search->table;
     for (size_t i = 0; i < m->base_count; i++)
-        add_axis(block, m->base[i].name, value_copy(&m->base[i].value), m->base[i].at);
+        block_add_key(f->arena, block, m->base[i].name, &m->base[i].value, m->base[i].at);
 }
 
 static void hash_in(struct filling *f, const struct model_pick *pick)
@@ -124,8 +125,7 @@ static int add_block(void *context, const struct model_pick *pick, struct error 
     if (s->block_count == MODEL_SECTION_MOST)
         return error_set(e, ERROR_USAGE, "more than %d models: a sweep takes a sample of them ([[model_space.sample]])",
                          MODEL_SECTION_MOST);
-    s->blocks = array_grow(s->blocks, s->block_count, sizeof *s->blocks);
-    struct block *block = &s->blocks[s->block_count++];
+    struct block *block = arena_add(f->arena, s->blocks, s->block_count);
     *block = (struct block){.at = f->search->table->at};
     if (pick->candidate)
         add_candidate_axes(f, pick->candidate, block);
@@ -137,14 +137,11 @@ static int add_block(void *context, const struct model_pick *pick, struct error 
 
 int model_section_fill(struct model_search *search, struct sweep *sweep, uint64_t *count, struct error *e)
 {
-    struct filling f = {.search = search, .hash = sweep->hash};
+    struct filling f = {.search = search, .arena = &sweep->arena, .hash = sweep->hash};
     int rc = model_search_each(search, add_block, &f, count, e);
     buffer_free(&f.text);
-    if (rc < 0) {
-        section_clear(&f.section);
+    if (rc < 0)
         return -1;
-    }
-    section_clear(&sweep->sections[SECTION_MODEL]);
     sweep->sections[SECTION_MODEL] = f.section;
     sweep->hash = f.hash;
     return 0;

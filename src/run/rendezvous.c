@@ -63,11 +63,11 @@ char *rendezvous_warning(const struct job_config *job)
         return xasprintf("%s of [job] env is %s for every job, so jobs that run at the same time on one machine would "
                          "collide; leave it out, or run one job at a time with -j 1",
                          fixed->name, fixed->value);
-    if (!job->command || !job->command[0])
+    if (!job->command.words || !job->command.words[0])
         return NULL;
     for (size_t i = 0; i < LENGTH(launchers); i++)
-        if (strcmp(path_name(job->command[0]), launchers[i].program) == 0 &&
-            !names_option(job->command + 1, launchers[i].option))
+        if (strcmp(path_name(job->command.words[0]), launchers[i].program) == 0 &&
+            !names_option(job->command.words + 1, launchers[i].option))
             return xasprintf("%s uses port %s by default, so jobs that run at the same time on one machine would "
                              "collide; give it %s={master_port}, or run one job at a time with -j 1",
                              launchers[i].program, launchers[i].otherwise, launchers[i].option);

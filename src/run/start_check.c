@@ -40,7 +40,7 @@ static bool declares_path(const struct job_config *job)
 
 static int not_there(const struct start_check *c, const char *what, int number, struct error *e)
 {
-    const struct position *at = &c->space->sweep->job.command_at;
+    const struct position *at = &c->space->sweep->job.command.at;
     return error_set(e, ERROR_USAGE, "%s:%d: no job can be started: %s: %s",
                      at->file ? at->file : c->space->sweep->path, at->line, what, strerror(number));
 }

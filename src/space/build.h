@@ -21,7 +21,7 @@ struct space_base {
 struct space_options {
     int64_t manual_timeout_ms; /* for combinations that bind a parallel plan; 0: 600 s where the file says nothing */
     char *const *command;      /* replaces [job] command when not NULL; NULL-terminated, borrowed */
-    bool command_is_line;      /* of `command`, as in struct job_config */
+    bool command_is_line;      /* of `command`, as in struct command_words */
     const struct space_base *base; /* NULL: none; only needed while the space is built */
     /* Facts of the model (sweep_file/model_info_sweep.h), NAN for what is not known; NULL: those that the file gives.
      * Keys that no spec has, or that a spec lacks, have these values where the file has [model_info]. They do not count

@@ -576,10 +576,10 @@ static void check_port(const struct space *space, const struct space_fixture *f,
 static void compile_fixture(struct space *space, struct space_fixture *f, struct problems *problems)
 {
     const struct fixture *c = f->config;
-    const struct fixture_command *const commands[FIXTURE_ACTS] = {[FIXTURE_START] = &c->start,
-                                                                  [FIXTURE_READY] = &c->ready,
-                                                                  [FIXTURE_BETWEEN] = &c->between,
-                                                                  [FIXTURE_STOP] = &c->stop};
+    const struct command_words *const commands[FIXTURE_ACTS] = {[FIXTURE_START] = &c->start,
+                                                                [FIXTURE_READY] = &c->ready,
+                                                                [FIXTURE_BETWEEN] = &c->between,
+                                                                [FIXTURE_STOP] = &c->stop};
     const struct compiling texts = {space, f, problems};
     compile_per(space, f, problems);
     for (int act = 0; act < FIXTURE_ACTS; act++)
@@ -915,14 +915,15 @@ void job_texts_compile(struct space *space, char *const *command, bool is_line, 
     const struct compiling c = {space, NULL, problems};
     const struct job_config *job = &space->sweep->job;
     struct position command_line = {"--command", 1, 1};
-    const struct position *at = command ? &command_line : &job->command_at;
+    const struct position *at = command ? &command_line : &job->command.at;
     space->needs_job_dir = job->make_job_dir || space->sweep->deepspeed.given;
-    space->command = compile_words(&c, command ? command : job->command, command ? is_line : job->command_is_line, at);
+    space->command =
+        compile_words(&c, command ? command : job->command.words, command ? is_line : job->command.is_line, at);
     check_program(space, at, problems);
     space->environment = compile_settings(&c, job->environment, job->environment_count);
     space->profile = compile_words(&c, job->profile_prefix, false, &job->profile_at);
     if (job->directory)
-        space->directory = compile_text(&c, job->directory, false, &job->command_at);
+        space->directory = compile_text(&c, job->directory, false, &job->command.at);
     compile_files(space, problems);
     compile_fixtures(space, problems);
 }

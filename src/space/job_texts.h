@@ -9,7 +9,7 @@
 
 /* Fills command, environment, profile, directory, files, fixtures, placeholders and needs_job_dir of `space`, after the
  * derived keys: an expression of a file becomes one of them. `command` replaces the file's when not NULL; `is_line`
- * says of it what job.command_is_line says of the file's. Problems: an unknown placeholder, with a near match; a base,
+ * says of it what job.command.is_line says of the file's. Problems: an unknown placeholder, with a near match; a base,
  * path or expression of a file that does not resolve; a key in `per` of a fixture that there is none of or that nothing
  * of its start uses, and one with several values that the start uses and `per` lacks. */
 void job_texts_compile(struct space *space, char *const *command, bool is_line, struct problems *problems);

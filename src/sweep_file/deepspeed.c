@@ -16,8 +16,7 @@ static void read_sections_of_user(const struct reading *r, const struct toml_nod
     struct deepspeed_settings *d = &r->sweep->deepspeed;
     for (size_t i = 0; i < list->child_count; i++)
         check_not_blank(r, &list->children[i], "sections");
-    strings_free(d->sections);
-    d->sections = toml_strings(list);
+    d->sections = toml_strings(r->arena, list);
 }
 
 /* A flag with or without its dashes, as it stands in files that DeepSpeed reads; without a value of its own. */
@@ -37,9 +36,7 @@ static void read_argument(const struct reading *r, const struct toml_node *node,
                          node->text);
         return;
     }
-    struct setting *slot = named_item(&d->arguments, &d->argument_count, sizeof(struct setting), name);
-    text_replace(&slot->value, xstrdup(node->text));
-    slot->at = reading_at_key(r, node);
+    put_setting(r, node, name, arena_text(r->arena, node->text), &d->arguments, &d->argument_count);
 }
 
 static void read_profile_steps(const struct reading *r, const struct toml_node *list)
@@ -92,16 +89,15 @@ const struct schema schema_deepspeed = {"[deepspeed]", SCHEMA_KEYS(deepspeed_key
 void read_deepspeed(const struct reading *r, const struct toml_node *table)
 {
     struct deepspeed_settings *d = &r->sweep->deepspeed;
-    const struct toml_node *found[LENGTH(deepspeed_keys)];
-    schema_match(&schema_deepspeed, r, table, found);
+    struct found found = schema_match(&schema_deepspeed, r, table);
     bool asks = r->role != FILE_PROFILE;
     for (int k = 0; k < KEYS_THAT_ASK; k++)
-        asks |= found[k] != NULL;
+        asks |= found.nodes[k] != NULL;
     if (asks) {
         d->given = true;
         d->at = reading_at_key(r, table);
     }
-    schema_take(&schema_deepspeed, r, found, r->sweep);
+    schema_take(r, &found, r->sweep);
 }
 
 /* The engine's timers print from the first step on, and the flops profiler slows down the step after the first one that

@@ -144,21 +144,17 @@ const struct device *device_find(const struct device_table *own, const char *nam
 
 #define AT(member) offsetof(struct device, member)
 
-enum device_key { DEVICE_NAME, DEVICE_OTHERS, DEVICE_ATTENTION_FLOPS = 8, DEVICE_LATEST_ATTENTION_FLOPS };
-
 static const struct schema_key device_keys[] = {
-    [DEVICE_NAME] = {.name = "name", TYPE_STRING, EVERY, .required = true},
-    [DEVICE_OTHERS] = {.name = "others", TYPE_STRINGS, EVERY},
+    {.name = "name", TYPE_STRING, EVERY, .required = true},
+    {.name = "others", TYPE_STRINGS, EVERY},
     {.name = "source", TYPE_STRING, EVERY, FORM_STRING, AT(source)},
     {.name = "measured", TYPE_BOOL, EVERY, FORM_BOOL, AT(measured)},
     {.name = "collective_engines", TYPE_BOOL, EVERY, FORM_BOOL, AT(collective_engines)},
     {.name = "node", TYPE_INT, EVERY, FORM_COUNT, AT(node), 1, 1e4},
     {.name = "link_domain", TYPE_INT, EVERY, FORM_COUNT, AT(link_domain), 1, 1e6},
     {.name = "peak_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(peak_flops), 1, 1e21},
-    [DEVICE_ATTENTION_FLOPS] =
-        {.name = "attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(attention_flops), 1, 1e21},
-    [DEVICE_LATEST_ATTENTION_FLOPS] =
-        {.name = "latest_attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(latest_attention_flops), 1, 1e21},
+    {.name = "attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(attention_flops), 1, 1e21},
+    {.name = "latest_attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(latest_attention_flops), 1, 1e21},
     {.name = "fp8", TYPE_BOOL, EVERY, FORM_BOOL, AT(fp8)},
     {.name = "fp8_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp8_factor), 1, 64},
     {.name = "fp4_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp4_factor), 1, 64},
@@ -175,38 +171,26 @@ static const struct schema_key device_keys[] = {
 };
 const struct schema schema_device = {"[[device]]", SCHEMA_KEYS(device_keys)};
 
-static void device_free(struct device *d)
+static char **add_names(const struct reading *r, char *const *known, const struct toml_node *list)
 {
-    free_all((char *)d->name, (char *)d->source);
-    strings_free(d->others);
-}
-
-void device_table_free(struct device_table *set)
-{
-    for (size_t i = 0; i < set->count; i++)
-        device_free(&set->items[i]);
-    free(set->items);
-}
-
-/* NULL where there are none. */
-static char **add_names(char *const *known, const struct toml_node *list)
-{
-    size_t count = 0, more = list ? list->child_count : 0;
-    while (known && known[count])
-        count++;
-    char **names = count + more ? xcalloc(count + more + 1, sizeof *names) : NULL;
-    for (size_t i = 0; i < count + more; i++)
-        names[i] = xstrdup(i < count ? known[i] : list->children[i - count].text);
+    char **names = NULL;
+    size_t count = 0;
+    for (; known && *known; known++)
+        *arena_add(r->arena, names, count) = *known;
+    for (size_t i = 0; list && i < list->child_count; i++)
+        *arena_add(r->arena, names, count) = arena_text(r->arena, list->children[i].text);
+    if (names)
+        *arena_add(r->arena, names, count) = NULL;
     return names;
 }
 
 /* Attention that the row does not state keeps its share of the peak. */
-static void complete(const struct device *known, const struct toml_node **found, struct device *d)
+static void complete(const struct device *known, const struct found *found, struct device *d)
 {
-    if (!found[DEVICE_ATTENTION_FLOPS])
+    if (!found_key(found, "attention_flops"))
         d->attention_flops =
             known ? known->attention_flops * (d->peak_flops / known->peak_flops) : UNMEASURED_ATTENTION * d->peak_flops;
-    if (known && !found[DEVICE_LATEST_ATTENTION_FLOPS])
+    if (known && !found_key(found, "latest_attention_flops"))
         d->latest_attention_flops = known->latest_attention_flops * (d->peak_flops / known->peak_flops);
     if (d->fp4_factor < d->fp8_factor)
         d->fp4_factor = d->fp8_factor;
@@ -229,15 +213,15 @@ static bool check_new(const struct reading *r, const struct toml_node *table, co
 }
 
 /* As `known` has it (NULL: a device of its own), but for what the table says; names are added to its own. */
-static struct device read_row(const struct reading *r, const struct toml_node *table, const struct toml_node **found,
+static struct device read_row(const struct reading *r, const struct toml_node *table, struct found *found,
                               const struct device *known)
 {
     struct device d =
         known ? *known : (struct device){.fp8_factor = 1, .fp32_factor = 0.5, .link_bytes_per_s = UNKNOWN_LINK};
-    d.name = xstrdup(known ? known->name : found[DEVICE_NAME]->text);
-    d.source = d.source ? xstrdup(d.source) : NULL;
-    d.others = add_names(d.others, found[DEVICE_OTHERS]);
-    schema_take(&schema_device, r, found, &d);
+    if (!known)
+        d.name = arena_text(r->arena, found_key(found, "name")->text);
+    d.others = add_names(r, d.others, found_key(found, "others"));
+    schema_take(r, found, &d);
     if (d.usable_bytes > 0 && !(known && d.usable_bytes == known->usable_bytes)) /* it is written in GiB */
         d.usable_bytes *= GIB;
     complete(known, found, &d);
@@ -248,9 +232,8 @@ static struct device read_row(const struct reading *r, const struct toml_node *t
 static void read_device(const struct reading *r, const struct toml_node *table, const struct device_table *carried)
 {
     struct device_table *set = &r->sweep->devices;
-    const struct toml_node *found[LENGTH(device_keys)];
-    schema_match(&schema_device, r, table, found);
-    const struct toml_node *name = found[DEVICE_NAME];
+    struct found found = schema_match(&schema_device, r, table);
+    const struct toml_node *name = found_key(&found, "name");
     if (!name)
         return;
     if (is_blank(name->text)) {
@@ -263,14 +246,8 @@ static void read_device(const struct reading *r, const struct toml_node *table, 
     const struct device *known = own ? own : find_in(carried, name->text);
     if (!known && !check_new(r, table, name, carried))
         return;
-    struct device d = read_row(r, table, found, known);
-    if (own) {
-        device_free(own);
-    } else {
-        set->items = array_grow(set->items, set->count, sizeof *set->items);
-        own = &set->items[set->count++];
-    }
-    *own = d;
+    const struct device d = read_row(r, table, &found, known);
+    *(own ? own : arena_add(r->arena, set->items, set->count)) = d;
 }
 
 static void read_rows(const struct reading *r, const struct toml_node *list, const struct device_table *carried)
@@ -287,23 +264,21 @@ void read_device_rows(const struct reading *r, const struct toml_node *list)
 
 /* --- what the program carries --- */
 
-static struct device_table carried_devices;
+static struct sweep carried_rows; /* no more than their devices */
 
 static void read_first(const struct reading *r, const struct toml_node *list)
 {
-    read_rows(r, list, &carried_devices);
+    read_rows(r, list, &carried_rows.devices);
 }
 
 static void read_carried(void)
 {
-    OWNED struct sweep *rows = xcalloc(1, sizeof *rows);
-    toml_free(reading_carried("knowledge/devices.toml", "device", rows, NULL, read_first));
-    carried_devices = rows->devices;
+    toml_free(reading_carried("knowledge/devices.toml", "device", &carried_rows, NULL, read_first));
 }
 
 const struct device_table *devices_carried(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_carried);
-    return &carried_devices;
+    return &carried_rows.devices;
 }

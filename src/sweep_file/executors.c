@@ -47,17 +47,18 @@ const struct schema schema_slurm = {"[slurm]", SCHEMA_KEYS(slurm_keys)};
 /* A word of [executor.set]; a later one of the same name stands before. */
 static void read_set(const struct reading *r, const struct toml_node *node)
 {
-    char ***set = &r->sweep->batch_other.set;
+    char **set = r->sweep->batch_other.set;
     size_t count = 0;
     if (!schema_expect(r, node, node->key, TYPE_STRING | TYPE_NUMBER))
         return;
-    while (*set && (*set)[count])
+    while (set && set[count])
         count++;
-    *set = xreallocarray(*set, count + 3, sizeof **set);
-    memmove(*set + 2, *set, count * sizeof **set);
-    (*set)[0] = xstrdup(node->key);
-    (*set)[1] = constant_text(node);
-    (*set)[count + 2] = NULL;
+    char **more = arena_keep(r->arena, xcalloc(count + 3, sizeof *more));
+    more[0] = arena_text(r->arena, node->key);
+    more[1] = constant_text(r, node);
+    for (size_t i = 0; i < count; i++)
+        more[i + 2] = set[i];
+    r->sweep->batch_other.set = more;
 }
 
 static const struct schema_key executor_keys[] = {
@@ -128,7 +129,7 @@ static void read_devices(const struct reading *r, const struct toml_node *node)
         else
             buffer_printf(&names, "%lld", (long long)name->integer);
     }
-    text_replace(&c->device_names, buffer_take(&names));
+    c->device_names = arena_keep(r->arena, buffer_take(&names));
     c->devices = (int64_t)node->child_count;
 }
 
@@ -151,10 +152,9 @@ const struct schema schema_local = {"[local]", SCHEMA_KEYS(local_keys)};
 
 void read_local(const struct reading *r, const struct toml_node *table)
 {
-    const struct toml_node *found[LENGTH(local_keys)];
-    schema_match(&schema_local, r, table, found);
-    const struct toml_node *shared = found[schema_find(&schema_local, "jobs_per_device")];
-    schema_take(&schema_local, r, found, r->sweep);
+    struct found found = schema_match(&schema_local, r, table);
+    const struct toml_node *shared = found_key(&found, "jobs_per_device");
+    schema_take(r, &found, r->sweep);
     if (shared && r->sweep->local.exclusive && r->sweep->local.jobs_per_device > 1)
         problem_at_key(r, shared, "jobs cannot share a device where exclusive = true runs one at a time");
 }

@@ -9,15 +9,10 @@
 #include "util/file.h"
 #include "util/memory.h"
 
-static struct job_file *current(const struct reading *r)
-{
-    return &r->sweep->job.files[r->sweep->job.file_count - 1];
-}
-
 static struct file_change *add_change(const struct reading *r, const struct toml_node *node, const char *path,
                                       enum doc_change_kind kind)
 {
-    struct job_file *f = current(r);
+    struct job_file *f = r->into;
     if (!document_path_is_good(path)) {
         problem_at_key(r, node, "\"%s\" is no path, such as \"data.batch_size\" or \"layers.0.size\"", path);
         return NULL;
@@ -27,10 +22,8 @@ static struct file_change *add_change(const struct reading *r, const struct toml
             problem_at_key(r, node, "\"%s\" is given twice (first on line %d)", path, f->changes[i].at.line);
             return NULL;
         }
-    struct file_change *c = array_add(f->changes, f->change_count);
-    *c = (struct file_change){.kind = kind, .path = xstrdup(path), .at = reading_at_key(r, node)};
-    if (!node->key)
-        c->at = reading_at_value(r, node);
+    struct file_change *c = arena_add(r->arena, f->changes, f->change_count);
+    *c = (struct file_change){.kind = kind, .path = arena_text(r->arena, path), .at = reading_at_key(r, node)};
     return c;
 }
 
@@ -49,12 +42,14 @@ static void read_value(const struct reading *r, const struct toml_node *node, co
     struct file_change *c = add_change(r, node, path, kind);
     if (!c)
         return;
-    if (node->kind != NODE_STRING)
-        c->value = plain_value(node);
-    else if (is_literal(node->text))
-        c->value = (struct value){.kind = VALUE_STRING, .text = xstrndup(node->text + 1, strlen(node->text) - 2)};
+    if (node->kind != NODE_STRING || is_literal(node->text))
+        c->value = plain_value(r, node);
     else
-        c->expression = xstrdup(node->text);
+        c->expression = arena_text(r->arena, node->text);
+    if (c->value.kind == VALUE_STRING) {
+        c->value.text++;
+        c->value.text[strlen(c->value.text) - 1] = '\0';
+    }
 }
 
 static void read_set(const struct reading *r, const struct toml_node *node, const char *path)
@@ -87,25 +82,6 @@ static const struct schema_key file_keys[] = {
 };
 const struct schema schema_job_file = {"[[job.file]]", SCHEMA_KEYS(file_keys)};
 
-static void free_file(struct job_file *f)
-{
-    for (size_t i = 0; i < f->change_count; i++) {
-        free_all(f->changes[i].path, f->changes[i].expression);
-        value_free(&f->changes[i].value);
-    }
-    free(f->changes);
-    schema_release(&schema_job_file, f);
-}
-
-void job_files_free(struct job_config *job)
-{
-    for (size_t i = 0; i < job->file_count; i++)
-        free_file(&job->files[i]);
-    free(job->files);
-    job->files = NULL;
-    job->file_count = 0;
-}
-
 /* Returns whether something else is written there. */
 static bool is_taken(const struct sweep *s, const char *path)
 {
@@ -124,7 +100,7 @@ static void check_path(const struct reading *r, const struct toml_node *node, st
     const struct job_config *job = &r->sweep->job;
     const size_t length = strlen(f->path);
     if (!f->name)
-        f->name = xstrdup(path_name(f->path));
+        f->name = arena_text(r->arena, path_name(f->path));
     if (!is_inside_path(f->path) || f->path[length - 1] == '/' || strncmp(f->path, "./", 2) == 0 ||
         strstr(f->path, "//") || strstr(f->path, "/./") || (length > 1 && strcmp(f->path + length - 2, "/.") == 0)) {
         problem_at_value(r, node, "path must be that of a file inside the job directory, such as \"config.yaml\"");
@@ -132,7 +108,7 @@ static void check_path(const struct reading *r, const struct toml_node *node, st
     }
     if (is_taken(r->sweep, f->path))
         problem_at_value(r, node, "\"%s\" is a file that meshsweep writes there itself", f->path);
-    for (size_t i = 0; i + 1 < job->file_count; i++) {
+    for (size_t i = 0; i < job->file_count; i++) {
         if (strcmp(job->files[i].path, f->path) == 0)
             problem_at_value(r, node, "two files have the path \"%s\" (the first on line %d)", f->path,
                              job->files[i].at.line);
@@ -174,23 +150,19 @@ static int by_change(const void *a, const void *b)
 static void read_file(const struct reading *r, const struct toml_node *table)
 {
     struct job_config *job = &r->sweep->job;
-    const struct toml_node *found[LENGTH(file_keys)];
-    *array_add(job->files, job->file_count) = (struct job_file){.at = reading_at_value(r, table)};
-    struct job_file *f = current(r);
-    schema_match(&schema_job_file, r, table, found);
-    const struct toml_node *path = found[0];
-    const bool good = schema_take(&schema_job_file, r, found, f) && f->path;
-    if (!good) {
+    struct job_file f = {.at = reading_at_value(r, table)};
+    struct found found = schema_match(&schema_job_file, r, table);
+    const struct toml_node *path = found_key(&found, "path");
+    if (!schema_take(r, &found, &f) || !f.path) {
         if (path)
-            problems_excuse(r->problems, f->name ? f->name : path_name(path->text));
-        free_file(f);
-        job->file_count--;
+            problems_excuse(r->problems, f.name ? f.name : path_name(path->text));
         return;
     }
-    check_path(r, path, f);
-    check_content(r, table, f);
-    if (f->change_count)
-        qsort(f->changes, f->change_count, sizeof *f->changes, by_change);
+    check_path(r, path, &f);
+    check_content(r, table, &f);
+    if (f.change_count)
+        qsort(f.changes, f.change_count, sizeof *f.changes, by_change);
+    *arena_add(r->arena, job->files, job->file_count) = f;
 }
 
 static int by_path(const void *a, const void *b)

@@ -42,12 +42,6 @@ const struct hf_type *hf_type_find(const struct hf_type_table *own, const struct
     return found ? found : find_in(carried, name);
 }
 
-void hf_type_table_free(struct hf_type_table *table)
-{
-    free(table->items);
-    toml_free(table->tree);
-}
-
 /* --- fields --- */
 
 /* NULL if it is absent or null; transformers writes null for what is not set. */

@@ -69,7 +69,6 @@ struct hf_type {
 struct hf_type_table {
     struct hf_type *items;
     size_t count;
-    struct toml_node *tree; /* which has their texts; NULL: another's */
 };
 
 /* Finds a type in `own` (NULL: none) before `carried`. NULL for an unknown one. */
@@ -78,5 +77,3 @@ const struct hf_type *hf_type_find(const struct hf_type_table *own, const struct
 
 /* Returns what sets the rest for a type of that name; NULL: nothing does. */
 hf_finisher *hf_finisher_of(const char *name);
-
-void hf_type_table_free(struct hf_type_table *table);

@@ -10,22 +10,22 @@
 static char *column_expression(const struct reading *r, const struct toml_node *node)
 {
     if (node->kind == NODE_BOOL)
-        return xstrdup(node->integer ? "'true'" : "'false'");
+        return arena_text(r->arena, node->integer ? "'true'" : "'false'");
     return read_expression(r, node);
 }
 
 /* The one of that kind and name; new when there was none. */
-static struct import_column *column_named(struct import_config *c, const struct import_column *like, const char *name)
+static struct import_column *column_named(const struct reading *r, const struct import_column *like, const char *name)
 {
+    struct import_config *c = &r->sweep->import;
     for (size_t i = 0; i < c->column_count; i++) {
         struct import_column *known = &c->columns[i];
         if (known->is_metric == like->is_metric && known->section == like->section && strcmp(known->name, name) == 0)
             return known;
     }
-    c->columns = array_grow(c->columns, c->column_count, sizeof *c->columns);
-    struct import_column *added = &c->columns[c->column_count++];
+    struct import_column *added = arena_add(r->arena, c->columns, c->column_count);
     *added = *like;
-    added->name = xstrdup(name);
+    added->name = arena_text(r->arena, name);
     return added;
 }
 
@@ -35,8 +35,8 @@ static void read_column(const struct reading *r, const struct toml_node *node, c
     char *expression = check_key_name(r, node, node->key) ? column_expression(r, node) : NULL;
     if (!expression)
         return;
-    struct import_column *column = column_named(&r->sweep->import, like, node->key);
-    text_replace(&column->expression, expression);
+    struct import_column *column = column_named(r, like, node->key);
+    column->expression = expression;
     column->at = reading_at_key(r, node);
 }
 
@@ -53,8 +53,8 @@ static void read_state(const struct reading *r, const struct toml_node *node)
     struct import_config *c = &r->sweep->import;
     if (!schema_expect(r, node, node->key, TYPE_STRING) || !check_outcome(r, node))
         return;
-    struct import_state *state = named_item(&c->states, &c->state_count, sizeof *state, node->key);
-    text_replace(&state->outcome, xstrdup(node->text));
+    struct import_state *state = named_item(r, &c->states, &c->state_count, sizeof *state, node->key);
+    state->outcome = arena_text(r->arena, node->text);
     state->at = reading_at_key(r, node);
 }
 
@@ -69,13 +69,13 @@ const struct schema schema_refuse = {"[[import.refuse]]", SCHEMA_KEYS(refuse_key
 static void read_refusal(const struct reading *r, const struct toml_node *table)
 {
     struct import_config *c = &r->sweep->import;
-    const struct toml_node *found[2];
     struct import_refusal refusal = {0};
-    schema_match(&schema_refuse, r, table, found);
-    if (!found[0] || !found[1] || !check_not_blank(r, found[0], "when") || !check_not_blank(r, found[1], "why"))
+    struct found found = schema_match(&schema_refuse, r, table);
+    const struct toml_node *when = found_key(&found, "when"), *why = found_key(&found, "why");
+    if (!when || !why || !check_not_blank(r, when, "when") || !check_not_blank(r, why, "why"))
         return;
-    schema_take(&schema_refuse, r, found, &refusal);
-    *array_add(c->refusals, c->refusal_count) = refusal;
+    schema_take(r, &found, &refusal);
+    *arena_add(r->arena, c->refusals, c->refusal_count) = refusal;
 }
 
 static void read_metrics_of_table(const struct reading *r, const struct toml_node *table)
@@ -86,12 +86,10 @@ static void read_metrics_of_table(const struct reading *r, const struct toml_nod
 static void read_decimal_commas(const struct reading *r, const struct toml_node *list)
 {
     struct word_list *out = &r->sweep->import.decimal_commas;
-    word_list_clear(out);
-    out->items = xcalloc(list->child_count + 1, sizeof *out->items);
-    for (; out->count < list->child_count; out->count++) {
-        const struct toml_node *name = &list->children[out->count];
-        out->items[out->count] = (struct listed_word){xstrdup(name->text), reading_at_value(r, name)};
-    }
+    *out = (struct word_list){0};
+    for (size_t i = 0; i < list->child_count; i++)
+        *arena_add(r->arena, out->items, out->count) =
+            (struct listed_word){arena_text(r->arena, list->children[i].text), reading_at_value(r, &list->children[i])};
 }
 
 #undef AT
@@ -114,27 +112,11 @@ const struct schema schema_import = {"[import]", SCHEMA_KEYS(import_keys)};
 void read_import(const struct reading *r, const struct toml_node *table)
 {
     struct import_config *c = &r->sweep->import;
-    const struct toml_node *found[LENGTH(import_keys)];
-    schema_match(&schema_import, r, table, found);
-    const struct toml_node **columns = &found[schema_find(&schema_import, section_names[0])];
+    struct found found = schema_match(&schema_import, r, table);
     c->given = true;
     c->at = reading_at_key(r, table);
     for (int kind = 0; kind < SECTION_COUNT; kind++)
-        read_columns(r, columns[kind], &(struct import_column){.section = (enum section_kind)kind});
-    schema_take(&schema_import, r, found, r->sweep);
-}
-
-void import_free(struct import_config *c)
-{
-    for (size_t i = 0; i < c->column_count; i++) {
-        free_all(c->columns[i].name, c->columns[i].expression);
-    }
-    for (size_t i = 0; i < c->state_count; i++) {
-        free_all(c->states[i].value, c->states[i].outcome);
-    }
-    for (size_t i = 0; i < c->refusal_count; i++) {
-        free_all(c->refusals[i].when, c->refusals[i].why);
-    }
-    word_list_clear(&c->decimal_commas);
-    free_all(c->columns, c->states, c->refusals);
+        read_columns(r, found_key(&found, section_names[kind]),
+                     &(struct import_column){.section = (enum section_kind)kind});
+    schema_take(r, &found, r->sweep);
 }

@@ -8,39 +8,32 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-static void replace_list(char ***list, char **with)
-{
-    strings_free(*list);
-    *list = with;
-}
-
 /* --- command, environment, directory --- */
 
-char **shell_command(const char *line)
+char **shell_command(const struct reading *r, const char *line)
 {
-    char **argv = xcalloc(4, sizeof *argv);
-    argv[0] = xstrdup("/bin/sh");
-    argv[1] = xstrdup("-c");
-    argv[2] = xstrdup(line);
+    char **argv = arena_keep(r->arena, xcalloc(4, sizeof *argv));
+    argv[0] = "/bin/sh";
+    argv[1] = "-c";
+    argv[2] = arena_text(r->arena, line);
     return argv;
 }
 
-void read_command(const struct reading *r, const struct toml_node *node, char ***out, bool *is_line,
-                  struct position *at)
+void read_command(const struct reading *r, const struct toml_node *node, struct command_words *out)
 {
-    const struct toml_node *program = node->kind == NODE_STRING ? node : node->children;
-    if (node->kind == NODE_LIST && node->child_count == 0) {
+    const bool is_line = node->kind == NODE_STRING;
+    if (!is_line && node->child_count == 0) {
         problem_at_value(r, node, "command is empty; give the program and its arguments");
         return;
     }
-    check_not_blank(r, program, "command");
-    if (node->kind == NODE_STRING)
+    check_not_blank(r, is_line ? node : node->children, "command");
+    if (is_line)
         check_template(r, node);
     for (size_t i = 0; i < node->child_count; i++)
         check_template(r, &node->children[i]);
-    replace_list(out, node->kind == NODE_STRING ? shell_command(node->text) : toml_strings(node));
-    *is_line = node->kind == NODE_STRING;
-    *at = reading_at_value(r, node);
+    out->words = is_line ? shell_command(r, node->text) : toml_strings(r->arena, node);
+    out->is_line = is_line;
+    out->at = reading_at_value(r, node);
 }
 
 static bool is_variable_name(const char *name)
@@ -65,12 +58,9 @@ bool check_variable(const struct reading *r, const struct toml_node *node)
 
 static void read_variable(const struct reading *r, const struct toml_node *node)
 {
-    if (!check_variable(r, node))
-        return;
     struct job_config *job = &r->sweep->job;
-    struct setting *setting = named_item(&job->environment, &job->environment_count, sizeof(struct setting), node->key);
-    text_replace(&setting->value, constant_text(node));
-    setting->at = reading_at_key(r, node);
+    if (check_variable(r, node))
+        put_setting(r, node, node->key, constant_text(r, node), &job->environment, &job->environment_count);
 }
 
 static void read_version(const struct reading *r, const struct toml_node *node)
@@ -79,9 +69,7 @@ static void read_version(const struct reading *r, const struct toml_node *node)
     if (!schema_expect(r, node, node->key, TYPE_STRING))
         return;
     check_not_blank(r, node, node->key);
-    struct setting *version = named_item(&job->versions, &job->version_count, sizeof(struct setting), node->key);
-    text_replace(&version->value, xstrdup(node->text));
-    version->at = reading_at_key(r, node);
+    put_setting(r, node, node->key, arena_text(r->arena, node->text), &job->versions, &job->version_count);
 }
 
 /* "*" and "HF_*": a name so far. */
@@ -100,7 +88,7 @@ static void read_variable_names(const struct reading *r, const struct toml_node 
     for (size_t i = 0; i < count; i++)
         if (!is_variable_name(names[i].text) && !(patterns && is_name_pattern(names[i].text)))
             problem_at_value(r, &names[i], "\"%s\" cannot be the name of an environment variable", names[i].text);
-    replace_list(patterns ? &r->sweep->job.pass_environment : &r->sweep->job.secrets, toml_strings(list));
+    *(patterns ? &r->sweep->job.pass_environment : &r->sweep->job.secrets) = toml_strings(r->arena, list);
 }
 
 /* --- times --- */
@@ -136,18 +124,15 @@ void read_limit(const struct reading *r, const struct toml_node *node, char **ou
 {
     if (!check_finite(r, node))
         return;
-    char *text = constant_text(node);
+    char *text = constant_text(r, node);
     int64_t ms;
-    bool good = parse_duration_ms(text, &ms) || (node->kind == NODE_STRING && is_expression(text));
-    if (!good) {
+    if (parse_duration_ms(text, &ms) || (node->kind == NODE_STRING && is_expression(text)))
+        *out = text;
+    else
         problem_at_value(r, node,
                          "%s: \"%s\" is neither a duration (such as \"90s\" or \"1h30m\", at most 10 years) nor an "
                          "expression",
                          node->key, text);
-        free(text);
-        return;
-    }
-    text_replace(out, text);
 }
 
 /* --- all of it --- */
@@ -162,7 +147,7 @@ static bool needs_job_dir(const struct job_config *job)
 {
     if (job->separate_streams || job->file_count > 0)
         return true;
-    for (char **word = job->command; word && *word; word++)
+    for (char **word = job->command.words; word && *word; word++)
         if (names_job_dir(*word))
             return true;
     for (size_t i = 0; i < job->environment_count; i++)
@@ -173,12 +158,6 @@ static bool needs_job_dir(const struct job_config *job)
             if (m->file || m->numerator)
                 return true;
     return job->directory && names_job_dir(job->directory);
-}
-
-static void read_job_command(const struct reading *r, const struct toml_node *node)
-{
-    struct job_config *job = &r->sweep->job;
-    read_command(r, node, &job->command, &job->command_is_line, &job->command_at);
 }
 
 #define AT(member) offsetof(struct sweep, job.member)
@@ -198,7 +177,7 @@ static const struct schema_key job_profile_keys[] = {
 const struct schema schema_job_profile = {"[job.profile]", SCHEMA_KEYS(job_profile_keys)};
 
 static const struct schema_key job_keys[] = {
-    {.name = "command", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_job_command},
+    {.name = "command", TYPE_STRING | TYPE_STRINGS, DEFAULTS, FORM_COMMAND, AT(command)},
     {.name = "env", TYPE_TABLE, DEFAULTS, EACH(AT(environment_count), read_variable, "environment variables")},
     {.name = "pass_env", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_variable_names},
     {.name = "versions", TYPE_TABLE, DEFAULTS, EACH(AT(version_count), read_version, "versions")},

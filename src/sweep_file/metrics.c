@@ -23,33 +23,12 @@ const char *const take_names[] = {
 
 static const char *const directions[] = {"max", "min", NULL};
 
-/* The first ones say how a metric is read: they are the keys of a fallback too. */
-enum metric_key {
-    METRIC_REGEX,
-    METRIC_KEY,
-    METRIC_JSON,
-    METRIC_JSONL,
-    METRIC_CSV,
-    METRIC_FILE,
-    METRIC_SCALE,
-    METRIC_WRITTEN_UNIT,
-    METRIC_NUMERATOR,
-    METRIC_SUM,
-    METRIC_READER_COUNT,
-    METRIC_FALLBACK = METRIC_READER_COUNT,
-    METRIC_UNIT,
-    METRIC_BETTER,
-    METRIC_WARMUP,
-    METRIC_TAKE,
-    METRIC_MEANS,
-    METRIC_RANK,
-    METRIC_PER,
-    METRIC_COUNT
-};
+/* How many keys say how a metric is read: they are the keys of a fallback too. */
+#define METRIC_READER_COUNT 10
 
 #define AT(member) offsetof(struct metric, member)
 
-static const struct schema_key metric_keys[METRIC_COUNT] = {
+static const struct schema_key metric_keys[] = {
     {.name = "regex", TYPE_STRING, DEFAULTS},
     {.name = "key", TYPE_STRING, DEFAULTS},
     {.name = "json", TYPE_STRING, DEFAULTS},
@@ -72,9 +51,7 @@ static const struct schema_key metric_keys[METRIC_COUNT] = {
 const struct schema schema_metric = {"[job.metrics]", SCHEMA_KEYS(metric_keys)};
 const struct schema schema_fallback = {"a fallback", metric_keys, METRIC_READER_COUNT};
 
-enum derived_metric_key { DERIVED_EXPRESSION, DERIVED_UNIT, DERIVED_BETTER, DERIVED_TAKE, DERIVED_COUNT };
-
-static const struct schema_key derived_metric_keys[DERIVED_COUNT] = {
+static const struct schema_key derived_metric_keys[] = {
     {.name = "expression", TYPE_STRING | TYPE_NUMBER, DEFAULTS, .required = true},
     {.name = "unit", TYPE_STRING, DEFAULTS, FORM_STRING, AT(unit)},
     {.name = "better", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(maximise), 0, .choices = directions},
@@ -116,14 +93,14 @@ static void read_key(const struct reading *r, const struct toml_node *node, stru
         return;
     m->reader = READER_REGEX;
     m->is_key = true;
-    text_replace(&m->pattern, key_pattern(node->text));
+    m->pattern = arena_keep(r->arena, key_pattern(node->text));
 }
 
 static void read_regex(const struct reading *r, const struct toml_node *node, struct metric *m)
 {
     check_regex(r, node, m->written_unit || m->per ? 2 : 1);
     m->reader = READER_REGEX;
-    text_replace(&m->pattern, xstrdup(node->text));
+    m->pattern = arena_text(r->arena, node->text);
 }
 
 static void read_path(const struct reading *r, const struct toml_node *node, struct metric *m)
@@ -131,7 +108,7 @@ static void read_path(const struct reading *r, const struct toml_node *node, str
     if (!is_dotted_path(node->text))
         problem_at_value(r, node, "%s must be a dotted path, such as \"results.0.value\"", node->key);
     m->reader = strcmp(node->key, "json") == 0 ? READER_JSON : READER_JSONL;
-    text_replace(&m->path, xstrdup(node->text));
+    m->path = arena_text(r->arena, node->text);
 }
 
 static void read_column(const struct reading *r, const struct toml_node *node, struct metric *m)
@@ -139,25 +116,25 @@ static void read_column(const struct reading *r, const struct toml_node *node, s
     if (!check_not_blank(r, node, "csv"))
         return;
     m->reader = READER_CSV;
-    text_replace(&m->path, xstrdup(node->text));
+    m->path = arena_text(r->arena, node->text);
 }
 
 static const struct {
-    enum metric_key key;
+    const char *key;
     void (*read)(const struct reading *r, const struct toml_node *node, struct metric *m);
-} readers[] = {{METRIC_REGEX, read_regex},
-               {METRIC_KEY, read_key},
-               {METRIC_JSON, read_path},
-               {METRIC_JSONL, read_path},
-               {METRIC_CSV, read_column}};
+} readers[] = {{"regex", read_regex},
+               {"key", read_key},
+               {"json", read_path},
+               {"jsonl", read_path},
+               {"csv", read_column}};
 
 /* At most one of regex, key, json, jsonl and csv says how it is read. */
-static bool read_reader(const struct reading *r, const struct toml_node *const *found, struct metric *m)
+static bool read_reader(const struct reading *r, const struct found *found, struct metric *m)
 {
     const struct toml_node *given = NULL;
     m->reader = READER_FILE;
     for (size_t i = 0; i < LENGTH(readers); i++) {
-        const struct toml_node *node = found[readers[i].key];
+        const struct toml_node *node = found_key(found, readers[i].key);
         if (node && given) {
             problem_at_key(r, node, "a metric can have only one reader, and %s is given already", given->key);
             return false;
@@ -175,7 +152,7 @@ static void read_metric_file(const struct reading *r, const struct toml_node *fi
         problem_at_key(r, file, "file needs one of regex, key, json, jsonl and csv");
     else if (!is_inside_path(file->text))
         problem_at_value(r, file, "file must be a path inside the job directory");
-    text_replace(&m->file, xstrdup(file->text));
+    m->file = arena_text(r->arena, file->text);
 }
 
 static void read_scale(const struct reading *r, const struct toml_node *scale, struct metric *m)
@@ -193,13 +170,13 @@ static void read_numerator(const struct reading *r, const struct toml_node *node
         problem_at_value(r, node,
                          "numerator must be a JSON file inside the job directory and a dotted path, such as "
                          "\"config.json:batch.size\"");
-    text_replace(&m->numerator, xstrdup(node->text));
+    m->numerator = arena_text(r->arena, node->text);
 }
 
-static bool says_how(const struct toml_node *const *found)
+static bool says_how(const struct found *found)
 {
     for (int k = 0; k < METRIC_READER_COUNT; k++)
-        if (found[k])
+        if (found->nodes[k])
             return true;
     return false;
 }
@@ -210,37 +187,37 @@ static void check_sum(const struct reading *r, const struct toml_node *sum, cons
         problem_at_key(r, sum, "it needs regex, and cannot be combined with written_unit");
 }
 
-static void read_source(const struct reading *r, const struct toml_node *const *found, struct metric *m)
+static void read_source(const struct reading *r, const struct found *found, struct metric *m)
 {
+    const struct toml_node *file = found_key(found, "file"), *scale = found_key(found, "scale");
+    const struct toml_node *numerator = found_key(found, "numerator"), *sum = found_key(found, "sum");
+    const struct toml_node *converted = scale ? scale : found_key(found, "written_unit");
     if (!read_reader(r, found, m))
         return;
-    if (found[METRIC_FILE])
-        read_metric_file(r, found[METRIC_FILE], m);
-    if (m->reader == READER_CSV && !found[METRIC_FILE])
-        problem_at_key(r, found[METRIC_CSV], "csv needs file, because the job's output is not a table");
-    if (found[METRIC_SCALE])
-        read_scale(r, found[METRIC_SCALE], m);
-    if (found[METRIC_NUMERATOR])
-        read_numerator(r, found[METRIC_NUMERATOR], m);
-    if (found[METRIC_SUM])
-        check_sum(r, found[METRIC_SUM], m);
-    if (m->reader == READER_FILE && found[METRIC_NUMERATOR])
-        problem_at_key(r, found[METRIC_NUMERATOR], "it needs one of regex, key, json, jsonl and csv");
-    if (m->reader == READER_FILE && (found[METRIC_SCALE] || found[METRIC_WRITTEN_UNIT]))
-        problem_at_key(r, found[METRIC_SCALE] ? found[METRIC_SCALE] : found[METRIC_WRITTEN_UNIT],
-                       "it needs one of regex, key, json, jsonl and csv");
+    if (file)
+        read_metric_file(r, file, m);
+    if (m->reader == READER_CSV && !file)
+        problem_at_key(r, found_key(found, "csv"), "csv needs file, because the job's output is not a table");
+    if (scale)
+        read_scale(r, scale, m);
+    if (numerator)
+        read_numerator(r, numerator, m);
+    if (sum)
+        check_sum(r, sum, m);
+    if (m->reader == READER_FILE && numerator)
+        problem_at_key(r, numerator, "it needs one of regex, key, json, jsonl and csv");
+    if (m->reader == READER_FILE && converted)
+        problem_at_key(r, converted, "it needs one of regex, key, json, jsonl and csv");
 }
 
 static void read_fallback(const struct reading *r, const struct toml_node *table, struct metric ***end)
 {
-    const struct toml_node *found[METRIC_COUNT] = {NULL};
-    schema_match(&schema_fallback, r, table, found);
-    struct metric *m = xcalloc(1, sizeof *m);
+    struct metric *m = arena_keep(r->arena, xcalloc(1, sizeof *m));
     **end = m;
     *end = &m->fallback;
     m->at = reading_at_value(r, table);
-    schema_take(&schema_fallback, r, found, m);
-    read_source(r, found, m);
+    const struct found found = schema_read(&schema_fallback, r, table, m);
+    read_source(r, &found, m);
     if (m->reader == READER_FILE)
         problem_at_value(r, table, "a fallback needs one of regex, key, json, jsonl and csv");
 }
@@ -262,53 +239,47 @@ static void read_fallbacks(const struct reading *r, const struct toml_node *node
 
 /* The metric of that name, made when there is none. One that is there comes from a profile: it is emptied when the
  * table says anew how it is read. */
-static struct metric *metric_slot(struct job_config *job, const char *name, bool anew)
+static struct metric *metric_slot(const struct reading *r, const char *name, bool anew)
 {
+    struct job_config *job = &r->sweep->job;
     struct metric *m = job_find_metric(job, name);
     if (m && !anew)
         return m;
-    if (!m) {
-        job->metrics = array_grow(job->metrics, job->metric_count, sizeof *job->metrics);
-        m = &job->metrics[job->metric_count++];
-    } else {
-        metric_free(m);
-    }
-    *m = (struct metric){.name = xstrdup(name), .reader = READER_FILE, .unit = xstrdup(""), .take = TAKE_MEDIAN};
+    if (!m)
+        m = arena_add(r->arena, job->metrics, job->metric_count);
+    *m = (struct metric){.name = arena_text(r->arena, name), .reader = READER_FILE, .unit = "", .take = TAKE_MEDIAN};
     return m;
 }
 
 /* A sample of a curve is of a point of it, and all points count. */
-static void check_curve(const struct reading *r, const struct toml_node *const *found, const struct metric *m)
+static void check_curve(const struct reading *r, const struct found *found, const struct metric *m)
 {
-    static const enum metric_key others[] = {METRIC_KEY, METRIC_SUM, METRIC_WRITTEN_UNIT, METRIC_WARMUP,
-                                             METRIC_FALLBACK};
+    static const char *const others[] = {"key", "sum", "written_unit", "warmup", "fallback"};
     for (size_t i = 0; m->per && i < LENGTH(others); i++)
-        if (found[others[i]])
-            problem_at_key(r, found[METRIC_PER], "per cannot be combined with %s", found[others[i]]->key);
+        if (found_key(found, others[i]))
+            problem_at_key(r, found_key(found, "per"), "per cannot be combined with %s", others[i]);
 }
 
 void read_metric(const struct reading *r, const struct toml_node *node)
 {
     if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
         return;
-    if (node->kind != NODE_TABLE) {
-        schema_wrong_type(r, node, node->key, TYPE_TABLE);
+    if (!schema_expect(r, node, node->key, TYPE_TABLE)) {
         problems_excuse(r->problems, node->key);
         return;
     }
-    const struct toml_node *found[METRIC_COUNT];
-    schema_match(&schema_metric, r, node, found);
-    bool anew = says_how(found) || found[METRIC_FALLBACK];
-    struct metric *m = metric_slot(&r->sweep->job, node->key, anew);
+    struct found found = schema_match(&schema_metric, r, node);
+    const bool anew = says_how(&found) || found_key(&found, "fallback");
+    struct metric *m = metric_slot(r, node->key, anew);
     m->at = reading_at_key(r, node);
-    schema_take(&schema_metric, r, found, m);
-    m->better_given |= found[METRIC_BETTER] != NULL;
-    check_curve(r, found, m);
+    schema_take(r, &found, m);
+    m->better_given |= found_key(&found, "better") != NULL;
+    check_curve(r, &found, m);
     if (!anew)
         return;
-    read_source(r, found, m);
-    if (found[METRIC_FALLBACK])
-        read_fallbacks(r, found[METRIC_FALLBACK], m);
+    read_source(r, &found, m);
+    if (found_key(&found, "fallback"))
+        read_fallbacks(r, found_key(&found, "fallback"), m);
 }
 
 /* --- what is not read but reckoned --- */
@@ -323,30 +294,28 @@ static struct metric *derived_metric_slot(const struct reading *r, const struct 
     }
     if (known && !check_replaces(r, node, node->key, &known->at))
         return NULL;
-    return metric_slot(&r->sweep->job, node->key, true);
+    return metric_slot(r, node->key, true);
 }
 
 void read_derived_metric(const struct reading *r, const struct toml_node *node)
 {
-    const struct toml_node *found[DERIVED_COUNT];
     if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
         return;
     if (!schema_expect(r, node, node->key, TYPE_TABLE)) {
         problems_excuse(r->problems, node->key);
         return;
     }
-    schema_match(&schema_derived_metric, r, node, found);
-    const struct toml_node *given = found[DERIVED_EXPRESSION];
+    struct found found = schema_match(&schema_derived_metric, r, node);
+    const struct toml_node *given = found_key(&found, "expression");
     char *expression = given ? read_expression(r, given) : NULL;
     struct metric *m = expression ? derived_metric_slot(r, node) : NULL;
     if (!m) {
         problems_excuse(r->problems, node->key);
-        free(expression);
         return;
     }
     m->reader = READER_EXPRESSION;
     m->expression = expression;
     m->at = reading_at_value(r, given);
-    schema_take(&schema_derived_metric, r, found, m);
-    m->better_given = found[DERIVED_BETTER] != NULL;
+    schema_take(r, &found, m);
+    m->better_given = found_key(&found, "better") != NULL;
 }

@@ -21,34 +21,22 @@ bool model_info_wants_job(const struct sweep *s)
 
 /* --- one combination --- */
 
-static void cut_axis(struct axis *axis)
-{
-    for (size_t i = axis->key_count; i < axis->value_count * axis->key_count; i++)
-        value_free(&axis->values[i]);
-    axis->value_count = 1;
-}
-
 /* The names stay: expressions may read them. */
 static void drop_keys(struct block *block, char *const *without)
 {
     for (size_t a = 0; a < block->axis_count; a++)
         for (size_t k = 0; k < block->axes[a].key_count; k++)
-            if (strings_have(without, block->axes[a].keys[k])) {
-                value_free(&block->axes[a].values[k]);
+            if (strings_have(without, block->axes[a].keys[k]))
                 block->axes[a].values[k] = (struct value){.kind = VALUE_NULL};
-            }
 }
 
 static void cut_section(struct section *section, char *const *without)
 {
     if (section->block_count == 0)
         return;
-    struct section rest = {section->blocks + 1, section->block_count - 1};
-    for (size_t b = 0; b < rest.block_count; b++)
-        block_clear(&rest.blocks[b]);
     section->block_count = 1;
     for (size_t a = 0; a < section->blocks[0].axis_count; a++)
-        cut_axis(&section->blocks[0].axes[a]);
+        section->blocks[0].axes[a].value_count = 1;
     drop_keys(&section->blocks[0], without);
 }
 
@@ -70,64 +58,54 @@ static void put_key(struct sweep *s, const struct model_info_key *key)
     struct value *there = value_at(s, key->name);
     struct section *section = &s->sections[SECTION_PARALLEL];
     if (there) {
-        value_free(there);
-        *there = value_copy(&key->value);
+        *there = key->value;
         return;
     }
-    if (section->block_count == 0) {
-        section->blocks = xcalloc(1, sizeof *section->blocks);
-        section->blocks[section->block_count++].at = key->at;
-    }
-    block_add_key(&section->blocks[0], key->name, &key->value, key->at);
+    if (section->block_count == 0)
+        *arena_add(&s->arena, section->blocks, section->block_count) = (struct block){.at = key->at};
+    block_add_key(&s->arena, &section->blocks[0], key->name, &key->value, key->at);
 }
 
 /* --- the job --- */
 
 static void set_command(struct sweep *s)
 {
-    struct model_info_config *m = &s->model_info;
-    if (m->command) {
-        strings_free(s->job.command);
+    const struct model_info_config *m = &s->model_info;
+    if (m->command.words)
         s->job.command = m->command;
-        s->job.command_is_line = m->command_is_line;
-        s->job.command_at = m->command_at;
-        m->command = NULL;
-    }
     if (m->timeout) {
-        text_replace(&s->job.timeout, m->timeout);
+        s->job.timeout = m->timeout;
         s->job.timeout_at = m->timeout_at;
-        m->timeout = NULL;
     }
 }
 
-static void add_role(struct job_config *job)
+static void add_role(struct sweep *s)
 {
-    *array_add(job->environment, job->environment_count) =
-        (struct setting){.name = xstrdup("MESHSWEEP_ROLE"), .value = xstrdup(ROLE)};
+    *arena_add(&s->arena, s->job.environment, s->job.environment_count) =
+        (struct setting){.name = "MESHSWEEP_ROLE", .value = ROLE};
 }
 
+/* The readers of the profile, which lives as long as the sweep. */
 static int take_readers(struct sweep *s, struct error *e)
 {
     static const char text[] = "profile = \"" ROLE "\"\n";
     struct sweep *readers;
     if (sweep_parse(ROLE, text, sizeof text - 1, &readers, e) < 0)
         return -1;
-    const struct job_config before = s->job;
     s->job.metrics = readers->job.metrics;
     s->job.metric_count = readers->job.metric_count;
-    readers->job.metrics = before.metrics;
-    readers->job.metric_count = before.metric_count;
+    for (size_t i = 0; i < readers->arena.count; i++)
+        arena_keep(&s->arena, readers->arena.blocks[i]);
+    readers->arena.count = 0;
     sweep_free(readers);
     return 0;
 }
 
 static void set_objective(struct sweep *s)
 {
-    for (size_t i = 0; i < s->objective_count; i++)
-        free(s->objectives[i].metric);
-    s->objectives = array_grow(s->objectives, 0, sizeof *s->objectives);
-    s->objectives[0] = (struct objective){xstrdup(model_fact_names[FACT_PARAMS]), true};
-    s->objective_count = 1;
+    s->objective_count = 0;
+    *arena_add(&s->arena, s->objectives, s->objective_count) =
+        (struct objective){(char *)model_fact_names[FACT_PARAMS], true};
 }
 
 /* The job as JSON: its words and its combination. */
@@ -135,8 +113,8 @@ static char *describe(const struct sweep *s)
 {
     struct buffer b = BUFFER_INIT;
     buffer_add_text(&b, "{\"role\": \"" ROLE "\", \"command\": [");
-    for (char **word = s->job.command; word && *word; word++) {
-        buffer_add_text(&b, word == s->job.command ? "" : ", ");
+    for (char **word = s->job.command.words; word && *word; word++) {
+        buffer_add_text(&b, word == s->job.command.words ? "" : ", ");
         buffer_add_json_string(&b, *word, strlen(*word));
     }
     buffer_add_char(&b, ']');
@@ -170,7 +148,7 @@ int model_info_sweep(const struct sweep *s, struct sweep **out, struct error *e)
         put_key(job, &job->model_info.keys[i]);
     set_command(job);
     set_objective(job);
-    add_role(&job->job);
+    add_role(job);
     job->model_info.is_job = true;
     job->job.make_job_dir = true;
     job->job.repeat = 1;
@@ -179,9 +157,9 @@ int model_info_sweep(const struct sweep *s, struct sweep **out, struct error *e)
     job->predict.prune = PRUNE_OFF;
     job->search.given = job->search.run_full_experiment = false;
     memset(job->deepspeed.profile_steps, 0, sizeof job->deepspeed.profile_steps);
-    text_replace(&job->name, xasprintf("%s: model information", s->name));
-    text_replace(&job->text, describe(job));
-    text_replace(&job->profile_text, xstrdup(""));
+    job->name = arena_keep(&job->arena, xasprintf("%s: model information", s->name));
+    job->text = arena_keep(&job->arena, describe(job));
+    job->profile_text = "";
     job->hash = hash_bytes(job->text, strlen(job->text));
     *out = job;
     return 0;
@@ -220,20 +198,14 @@ static void read_key(const struct reading *r, const struct toml_node *node, cons
     struct model_info_config *m = &r->sweep->model_info;
     if (!schema_expect(r, node, name, TYPE_STRING | TYPE_NUMBER | TYPE_BOOL))
         return;
-    *array_add(m->keys, m->key_count) =
-        (struct model_info_key){xstrdup(name), plain_value(node), reading_at_key(r, node)};
-}
-
-static void read_info_command(const struct reading *r, const struct toml_node *node)
-{
-    struct model_info_config *m = &r->sweep->model_info;
-    read_command(r, node, &m->command, &m->command_is_line, &m->command_at);
+    *arena_add(r->arena, m->keys, m->key_count) =
+        (struct model_info_key){arena_text(r->arena, name), plain_value(r, node), reading_at_key(r, node)};
 }
 
 #define AT(member) offsetof(struct sweep, model_info.member)
 
 static const struct schema_key model_info_keys[] = {
-    {.name = "command", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP, .read = read_info_command},
+    {.name = "command", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP, FORM_COMMAND, AT(command)},
     {.name = "timeout", TYPE_TIME, FILE_SWEEP, FORM_LIMIT, AT(timeout), .where = AT(timeout_at)},
     {.name = "with", TYPE_TABLE, FILE_SWEEP, .walk = read_key},
     {.name = "without", TYPE_STRINGS, FILE_SWEEP, FORM_STRINGS, AT(without)},
@@ -246,11 +218,9 @@ const struct schema schema_model_info = {"[model_info]", SCHEMA_KEYS(model_info_
 
 void read_model_info(const struct reading *r, const struct toml_node *table)
 {
-    const struct toml_node *found[LENGTH(model_info_keys)];
     r->sweep->model_info.given = true;
     r->sweep->model_info.at = reading_at_key(r, table);
-    schema_match(&schema_model_info, r, table, found);
-    schema_take(&schema_model_info, r, found, r->sweep);
+    schema_read(&schema_model_info, r, table, r->sweep);
 }
 
 /* One profile of one model cannot speak for others. */

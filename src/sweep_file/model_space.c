@@ -20,21 +20,6 @@ static const char *name_of(const struct toml_node *node)
     return node->key ? node->key : "it";
 }
 
-static char *literal_of(const struct toml_node *node)
-{
-    struct buffer text = BUFFER_INIT;
-    toml_add_literal(node, &text);
-    return buffer_take(&text);
-}
-
-static struct string_list read_texts(const struct toml_node *list)
-{
-    struct string_list t = STRING_LIST_INIT;
-    for (size_t i = 0; i < list->child_count; i++)
-        string_list_add(&t, xstrdup(list->children[i].text));
-    return t;
-}
-
 /* The same text twice, said at its second place. */
 static void check_words_differ(const struct reading *r, const char *what, struct words *words)
 {
@@ -44,7 +29,12 @@ static void check_words_differ(const struct reading *r, const char *what, struct
             problems_add(r->problems, words->items[i].at, "%s: %s is listed twice", what, words->items[i].text);
 }
 
-static void check_texts(const struct reading *r, const struct toml_node *list)
+static struct string_list texts_of(const struct reading *r, const struct toml_node *list)
+{
+    return (struct string_list){toml_strings(r->arena, list), list->child_count};
+}
+
+static void read_texts(const struct reading *r, const struct toml_node *list, struct string_list *out)
 {
     struct words words = {NULL, 0};
     if (list->child_count == 0)
@@ -53,6 +43,7 @@ static void check_texts(const struct reading *r, const struct toml_node *list)
         check_not_blank(r, &list->children[i], name_of(list));
         words_add(&words, list->children[i].text, reading_at_value(r, &list->children[i]));
     }
+    *out = texts_of(r, list);
     check_words_differ(r, name_of(list), &words);
     words_free(&words);
 }
@@ -72,7 +63,7 @@ static bool add_number(const struct reading *r, const struct toml_node *at, cons
         problem_at_value(r, at, "%s: %" PRId64 " is listed twice", name, value);
         return false;
     }
-    *array_add(out->values, out->count) = (unsigned)value;
+    *arena_add(r->arena, out->values, out->count) = (unsigned)value;
     return true;
 }
 
@@ -105,12 +96,20 @@ static void read_number_list(const struct reading *r, const struct toml_node *no
 
 /* --- values --- */
 
-static void read_integers(struct space_key *key)
+static void make_values(const struct reading *r, size_t count, struct space_key *out)
+{
+    out->kind = SPACE_KEY_VALUES;
+    out->value_count = count;
+    out->values = arena_keep(r->arena, xcalloc(count, sizeof *out->values));
+    out->literals = arena_keep(r->arena, xcalloc(count, sizeof *out->literals));
+}
+
+static void read_integers(const struct reading *r, struct space_key *key)
 {
     for (size_t i = 0; i < key->value_count; i++)
         if (key->values[i].kind != VALUE_INT)
             return;
-    key->integers = xreallocarray(NULL, key->value_count, sizeof *key->integers);
+    key->integers = arena_keep(r->arena, xcalloc(key->value_count, sizeof *key->integers));
     for (size_t i = 0; i < key->value_count; i++)
         key->integers[i] = key->values[i].integer;
 }
@@ -139,32 +138,26 @@ static void read_values(const struct reading *r, const struct toml_node *node, s
         problem_at_value(r, node, count ? "%s: more than a million values" : "%s: a key needs a value", node->key);
         return;
     }
-    out->kind = SPACE_KEY_VALUES;
-    out->value_count = count;
-    out->values = xcalloc(count, sizeof *out->values);
-    out->literals = xcalloc(count, sizeof *out->literals);
+    make_values(r, count, out);
     for (size_t i = 0; i < count; i++) {
-        out->values[i] = plain_value(&first[i]);
-        out->literals[i] = literal_of(&first[i]);
+        out->values[i] = plain_value(r, &first[i]);
+        out->literals[i] = literal_text(r, &first[i]);
         words_add(&words, out->literals[i], reading_at_value(r, &first[i]));
     }
     check_words_differ(r, node->key, &words);
     check_booleans(r, node);
     words_free(&words);
-    read_integers(out);
+    read_integers(r, out);
 }
 
-static void read_powers(const struct number_range *range, struct space_key *out)
+static void read_powers(const struct reading *r, const struct number_range *range, struct space_key *out)
 {
-    out->kind = SPACE_KEY_VALUES;
-    out->value_count = (size_t)range->count;
-    out->values = xcalloc(out->value_count, sizeof *out->values);
-    out->literals = xcalloc(out->value_count, sizeof *out->literals);
+    make_values(r, (size_t)range->count, out);
     for (size_t i = 0; i < out->value_count; i++) {
         out->values[i] = (struct value){.kind = VALUE_INT, .integer = range_at(range, i)};
-        out->literals[i] = xasprintf("%" PRId64, out->values[i].integer);
+        out->literals[i] = arena_keep(r->arena, xasprintf("%" PRId64, out->values[i].integer));
     }
-    read_integers(out);
+    read_integers(r, out);
 }
 
 static void read_range_key(const struct reading *r, const struct toml_node *node, struct space_key *out)
@@ -173,7 +166,7 @@ static void read_range_key(const struct reading *r, const struct toml_node *node
     if (!range_read(r, node, &range))
         return;
     if (range.factor) {
-        read_powers(&range, out);
+        read_powers(r, &range, out);
         return;
     }
     out->kind = SPACE_KEY_RANGE;
@@ -183,15 +176,6 @@ static void read_range_key(const struct reading *r, const struct toml_node *node
 }
 
 /* --- multisets --- */
-
-enum multiset_key {
-    MULTISET_KINDS,
-    MULTISET_TOTAL,
-    MULTISET_PER_LAYER,
-    MULTISET_LAYERS,
-    MULTISET_LAYERS_KEY,
-    MULTISET_COUNT
-};
 
 static const struct schema_key multiset_keys[] = {
     {.name = "multiset", TYPE_STRINGS, EVERY, .required = true},
@@ -204,35 +188,33 @@ const struct schema schema_multiset = {"a multiset", SCHEMA_KEYS(multiset_keys)}
 
 static void read_multiset(const struct reading *r, const struct toml_node *node, struct space_key *out)
 {
-    const struct toml_node *found[MULTISET_COUNT];
-    schema_match(&schema_multiset, r, node, found);
+    const struct found found = schema_match(&schema_multiset, r, node);
+    const struct toml_node *kinds = found_key(&found, "multiset"), *total = found_key(&found, "total");
+    const struct toml_node *per_layer = found_key(&found, "per_layer"), *layers = found_key(&found, "layers");
+    const struct toml_node *layers_key = found_key(&found, "layers_key");
     out->kind = SPACE_KEY_MULTISET;
-    if (found[MULTISET_KINDS]) {
-        check_texts(r, found[MULTISET_KINDS]);
-        out->kinds = read_texts(found[MULTISET_KINDS]);
-    }
-    if (found[MULTISET_TOTAL])
-        read_number_list(r, found[MULTISET_TOTAL], &out->totals);
-    if (found[MULTISET_PER_LAYER])
-        read_number_list(r, found[MULTISET_PER_LAYER], &out->sizes);
-    if (!found[MULTISET_TOTAL] && !found[MULTISET_PER_LAYER])
+    if (kinds)
+        read_texts(r, kinds, &out->kinds);
+    if (total)
+        read_number_list(r, total, &out->totals);
+    if (per_layer)
+        read_number_list(r, per_layer, &out->sizes);
+    if (!total && !per_layer)
         problem_at_value(r, node, "%s: give the number of elements, with total or per_layer", node->key);
-    if (found[MULTISET_LAYERS]) {
-        read_number_list(r, found[MULTISET_LAYERS], &out->layers);
-    } else {
-        out->flat = true;
+    out->flat = !layers;
+    if (layers)
+        read_number_list(r, layers, &out->layers);
+    else
         add_number(r, node, node->key, 1, &out->layers);
-    }
-    const struct toml_node *layers_key = found[MULTISET_LAYERS_KEY];
     if (layers_key && out->flat)
         problem_at_key(r, layers_key, "layers_key needs layers");
     else if (layers_key && check_key_name(r, layers_key, layers_key->text))
-        out->layers_key = xstrdup(layers_key->text);
+        out->layers_key = arena_text(r->arena, layers_key->text);
 }
 
 static void read_space_key(const struct reading *r, const struct toml_node *node, struct space_key *out)
 {
-    *out = (struct space_key){.name = xstrdup(node->key), .at = reading_at_key(r, node)};
+    *out = (struct space_key){.name = arena_text(r->arena, node->key), .at = reading_at_key(r, node)};
     if (node->kind != NODE_TABLE)
         read_values(r, node, out);
     else if (toml_child(node, "multiset"))
@@ -255,25 +237,9 @@ static const char *const filter_preset_names[] = {
     NULL,
 };
 
-/* The sizes of a DHEN model are in the order of enum dhen_key. */
-enum space_table_key {
-    SPACE_SEED,
-    SPACE_MIXERS,
-    SPACE_FEATURES,
-    SPACE_EMB_DIM,
-    SPACE_OUTPUTS,
-    SPACE_LAYERS,
-    SPACE_TOTAL_MIXERS,
-    SPACE_MIXERS_PER_LAYER,
-    SPACE_SHARED_WEIGHTS,
-    SPACE_KEYS,
-    SPACE_WHERE,
-    SPACE_FILTER,
-    SPACE_BASE,
-    SPACE_INCLUDE_BASE,
-    SPACE_SAMPLE,
-    SPACE_COUNT
-};
+#define SPACE_FEATURES 2 /* from this row on the sizes of a DHEN model, in the order of enum dhen_key */
+#define SPACE_LAYERS 5
+#define SPACE_SHARED_WEIGHTS 8
 
 static const struct schema_key space_keys[] = {
     {.name = "seed", TYPE_INT, EVERY, FORM_INT, offsetof(struct model_space_table, seed)},
@@ -296,12 +262,6 @@ const struct schema schema_model_space = {"[model_space]", SCHEMA_KEYS(space_key
 
 /* --- keys --- */
 
-static struct space_key *add_key(struct model_space_table *m)
-{
-    m->keys = array_grow(m->keys, m->key_count, sizeof *m->keys);
-    return &m->keys[m->key_count++];
-}
-
 /* Sizes of a DHEN model count parameters: positive integers. */
 static void check_sizes(const struct reading *r, const struct toml_node *node, const struct space_key *key)
 {
@@ -313,24 +273,24 @@ static void check_sizes(const struct reading *r, const struct toml_node *node, c
         problem_at_value(r, node, "%s takes positive integers", node->key);
 }
 
-static void read_tokens(const struct reading *r, const struct toml_node *const *found, struct space_key *out)
+static void read_tokens(const struct reading *r, const struct found *found, struct space_key *out)
 {
-    const struct toml_node *mixers = found[SPACE_MIXERS];
-    *out = (struct space_key){.name = xstrdup(dhen_key_names[DHEN_KEY_TOKENS]),
+    const struct toml_node *mixers = found_key(found, "mixers"), *layers = found_key(found, "num_zhen_layers");
+    const struct toml_node *total = found_key(found, "total_mixers"), *sizes = found_key(found, "mixers_per_layer");
+    *out = (struct space_key){.name = (char *)dhen_key_names[DHEN_KEY_TOKENS],
                               .kind = SPACE_KEY_MULTISET,
                               .at = reading_at_key(r, mixers),
-                              .layers_key = xstrdup(DHEN_LAYERS_KEY)};
-    check_texts(r, mixers);
-    out->kinds = read_texts(mixers);
-    if (found[SPACE_LAYERS])
-        read_number_list(r, found[SPACE_LAYERS], &out->layers);
-    if (found[SPACE_TOTAL_MIXERS])
-        read_number_list(r, found[SPACE_TOTAL_MIXERS], &out->totals);
-    if (found[SPACE_MIXERS_PER_LAYER])
-        read_number_list(r, found[SPACE_MIXERS_PER_LAYER], &out->sizes);
+                              .layers_key = DHEN_LAYERS_KEY};
+    read_texts(r, mixers, &out->kinds);
+    if (layers)
+        read_number_list(r, layers, &out->layers);
+    if (total)
+        read_number_list(r, total, &out->totals);
+    if (sizes)
+        read_number_list(r, sizes, &out->sizes);
 }
 
-static void read_dhen(const struct reading *r, const struct toml_node *table, const struct toml_node *const *found,
+static void read_dhen(const struct reading *r, const struct toml_node *table, const struct found *found,
                       struct model_space_table *m)
 {
     for (int k = SPACE_FEATURES; k <= SPACE_LAYERS; k++)
@@ -339,25 +299,24 @@ static void read_dhen(const struct reading *r, const struct toml_node *table, co
     if (!toml_child(table, "total_mixers") && !toml_child(table, "mixers_per_layer"))
         problem_at_value(r, table, "[model_space] has mixers, but lacks \"total_mixers\" or \"mixers_per_layer\"");
     for (int k = DHEN_KEY_FEATURES; k <= DHEN_KEY_OUTPUTS; k++) {
-        const struct toml_node *node = found[SPACE_FEATURES + k];
-        struct space_key *key = add_key(m);
-        *key = (struct space_key){.name = xstrdup(dhen_key_names[k]), .at = reading_at_value(r, table)};
+        const struct toml_node *node = found->nodes[SPACE_FEATURES + k];
+        struct space_key *key = arena_add(r->arena, m->keys, m->key_count);
+        *key = (struct space_key){.name = (char *)dhen_key_names[k], .at = reading_at_value(r, table)};
         if (!node)
             continue;
-        free(key->name);
         read_space_key(r, node, key);
         check_sizes(r, node, key);
     }
-    read_tokens(r, found, add_key(m));
+    read_tokens(r, found, arena_add(r->arena, m->keys, m->key_count));
     m->dhen = true;
 }
 
-static void refuse_dhen_keys(const struct reading *r, const struct toml_node *const *found)
+static void refuse_dhen_keys(const struct reading *r, const struct found *found)
 {
     for (int k = SPACE_FEATURES; k <= SPACE_SHARED_WEIGHTS; k++)
-        if (found[k])
-            problem_at_key(r, found[k], "%s needs mixers; put keys of other models into [model_space.keys]",
-                           found[k]->key);
+        if (found->nodes[k])
+            problem_at_key(r, found->nodes[k], "%s needs mixers; put keys of other models into [model_space.keys]",
+                           found->nodes[k]->key);
 }
 
 static void read_keys(const struct reading *r, const struct toml_node *table, struct model_space_table *m)
@@ -369,7 +328,7 @@ static void read_keys(const struct reading *r, const struct toml_node *table, st
         if (strcmp(node->key, "name") == 0)
             problem_at_key(r, node, "name cannot be a key of a model space: all its models would have the same name");
         else if (check_key_name(r, node, node->key))
-            read_space_key(r, node, add_key(m));
+            read_space_key(r, node, arena_add(r->arena, m->keys, m->key_count));
     }
 }
 
@@ -439,9 +398,9 @@ static void read_base_layers(const struct reading *r, const struct toml_node *no
         return;
     }
     out->layer_count = out->flat ? 1 : node->child_count;
-    out->layers = xcalloc(out->layer_count, sizeof *out->layers);
+    out->layers = arena_keep(r->arena, xcalloc(out->layer_count, sizeof *out->layers));
     for (size_t i = 0; i < out->layer_count; i++)
-        out->layers[i] = read_texts(out->flat ? node : &node->children[i]);
+        out->layers[i] = texts_of(r, out->flat ? node : &node->children[i]);
 }
 
 static bool is_boolean(const struct space_key *key)
@@ -472,11 +431,10 @@ static void read_base_key(const struct reading *r, const struct toml_node *node,
     if (bad)
         problem_at_value(r, bad, "%s: NaN and infinity cannot be values of a model", node->key);
     check_base_key(r, node, m);
-    m->base = array_grow(m->base, m->base_count, sizeof *m->base);
-    struct base_key *base = &m->base[m->base_count++];
-    *base = (struct base_key){.name = xstrdup(node->key),
-                              .value = plain_value(node),
-                              .literal = literal_of(node),
+    struct base_key *base = arena_add(r->arena, m->base, m->base_count);
+    *base = (struct base_key){.name = arena_text(r->arena, node->key),
+                              .value = plain_value(r, node),
+                              .literal = literal_text(r, node),
                               .at = reading_at_value(r, node)};
     if (key && key->kind == SPACE_KEY_MULTISET)
         read_base_layers(r, node, base);
@@ -519,16 +477,6 @@ static void read_base(const struct reading *r, const struct toml_node *table, st
 
 /* --- filters --- */
 
-enum filter_key {
-    FILTER_NAME,
-    FILTER_WHERE,
-    FILTER_PRESET,
-    FILTER_LAYERS,
-    FILTER_TOLERANCE,
-    FILTER_MIXER,
-    FILTER_COUNT
-};
-
 static const struct schema_key filter_keys[] = {
     {.name = "name", TYPE_STRING, EVERY},
     {.name = "where", TYPE_STRING, EVERY},
@@ -539,25 +487,18 @@ static const struct schema_key filter_keys[] = {
 };
 const struct schema schema_filter = {"[[model_space.filter]]", SCHEMA_KEYS(filter_keys)};
 
-static struct space_filter *add_filter(struct model_space_table *m)
-{
-    m->filters = array_grow(m->filters, m->filter_count, sizeof *m->filters);
-    return &m->filters[m->filter_count++];
-}
-
 /* Options of presets, and the preset that each belongs to. */
 static const struct {
-    enum filter_key key;
+    const char *key;
     enum filter_preset preset;
-} preset_options[] = {{FILTER_LAYERS, PRESET_FIXED_LAYERS},
-                      {FILTER_TOLERANCE, PRESET_SIMILAR_PARAMETERS},
-                      {FILTER_MIXER, PRESET_UNIFORM_MIXER}};
+} preset_options[] = {{"layers", PRESET_FIXED_LAYERS},
+                      {"tolerance", PRESET_SIMILAR_PARAMETERS},
+                      {"mixer", PRESET_UNIFORM_MIXER}};
 
-static void check_preset_options(const struct reading *r, const struct toml_node *const *found,
-                                 enum filter_preset preset)
+static void check_preset_options(const struct reading *r, const struct found *found, enum filter_preset preset)
 {
     for (size_t i = 0; i < LENGTH(preset_options); i++) {
-        const struct toml_node *node = found[preset_options[i].key];
+        const struct toml_node *node = found_key(found, preset_options[i].key);
         if (node && preset_options[i].preset != preset)
             problem_at_key(r, node, "%s needs preset = \"%s\"", node->key,
                            filter_preset_names[preset_options[i].preset]);
@@ -586,73 +527,75 @@ static void read_mixer(const struct reading *r, const struct toml_node *node, co
     if (hint)
         problem_at_value(r, node, "the model space has no mixer \"%s\"%s", node->text, hint);
     free_all(hint, known);
-    f->mixer = xstrdup(node->text);
+    f->mixer = arena_text(r->arena, node->text);
 }
 
-static void check_preset(const struct reading *r, const struct toml_node *table, const struct toml_node *const *found,
+static void check_preset(const struct reading *r, const struct toml_node *table, const struct toml_node *node,
                          const struct model_space_table *m, enum filter_preset preset)
 {
     if (preset == PRESET_FIXED_LAYERS && !toml_child(table, "layers"))
         problem_at_value(r, table, "fixed-layers lacks \"layers\"");
     if (preset == PRESET_SIMILAR_PARAMETERS && !m->dhen)
-        problem_at_value(r, found[FILTER_PRESET],
+        problem_at_value(r, node,
                          "similar-parameters: the parameters of these models cannot be counted, only those of DHEN "
                          "models (see mixers)");
     else if (preset == PRESET_SIMILAR_PARAMETERS && m->base_count == 0)
-        problem_at_value(r, found[FILTER_PRESET], "similar-parameters needs [model_space.base] to compare with");
+        problem_at_value(r, node, "similar-parameters needs [model_space.base] to compare with");
 }
 
-static void read_preset(const struct reading *r, const struct toml_node *table, const struct toml_node *const *found,
+static void read_preset(const struct reading *r, const struct toml_node *table, const struct found *found,
                         const struct model_space_table *m, struct space_filter *f)
 {
-    int preset = check_choice(r, found[FILTER_PRESET], filter_preset_names + 1, 3);
+    const struct toml_node *node = found_key(found, "preset"), *layers = found_key(found, "layers");
+    const struct toml_node *tolerance = found_key(found, "tolerance"), *mixer = found_key(found, "mixer");
+    int preset = check_choice(r, node, filter_preset_names + 1, 3);
     if (preset < 0)
         return;
     f->preset = (enum filter_preset)(preset + 1);
     check_preset_options(r, found, f->preset);
-    check_preset(r, table, found, m, f->preset);
+    check_preset(r, table, node, m, f->preset);
     f->tolerance = DEFAULT_TOLERANCE;
-    if (found[FILTER_LAYERS] && check_range(r, found[FILTER_LAYERS], 1, INT32_MAX))
-        f->layers = found[FILTER_LAYERS]->integer;
-    if (found[FILTER_TOLERANCE])
-        read_tolerance(r, found[FILTER_TOLERANCE], f);
-    if (found[FILTER_MIXER])
-        read_mixer(r, found[FILTER_MIXER], m, f);
+    if (layers && check_range(r, layers, 1, INT32_MAX))
+        f->layers = layers->integer;
+    if (tolerance)
+        read_tolerance(r, tolerance, f);
+    if (mixer)
+        read_mixer(r, mixer, m, f);
 }
 
 static void read_filter(const struct reading *r, const struct toml_node *table, struct model_space_table *m)
 {
-    const struct toml_node *found[FILTER_COUNT];
-    schema_match(&schema_filter, r, table, found);
-    const struct toml_node *where = found[FILTER_WHERE], *preset = found[FILTER_PRESET];
-    if (toml_child(table, "where") && toml_child(table, "preset")) {
+    const struct found found = schema_match(&schema_filter, r, table);
+    const struct toml_node *where = found_key(&found, "where"), *preset = found_key(&found, "preset");
+    const struct toml_node *name = found_key(&found, "name");
+    const bool has_where = toml_child(table, "where"), has_preset = toml_child(table, "preset");
+    if (has_where && has_preset) {
         problem_at_value(r, table, "a filter must have either where or preset, not both");
         return;
     }
-    if (!toml_child(table, "where") && !toml_child(table, "preset"))
+    if (!has_where && !has_preset)
         problem_at_value(r, table, "a filter needs where or preset");
-    struct space_filter *f = add_filter(m);
+    struct space_filter *f = arena_add(r->arena, m->filters, m->filter_count);
     *f = (struct space_filter){.at = reading_at_value(r, where ? where : preset ? preset : table)};
     if (preset)
-        read_preset(r, table, found, m, f);
+        read_preset(r, table, &found, m, f);
     if (where && check_not_blank(r, where, "where"))
-        f->where = xstrdup(where->text);
+        f->where = arena_text(r->arena, where->text);
     if (where)
-        check_preset_options(r, found, PRESET_NONE);
-    const struct toml_node *name = found[FILTER_NAME];
-    if (name && check_not_blank(r, name, "name"))
-        f->name = xstrdup(name->text);
-    else
-        f->name = xstrdup(f->where ? f->where : filter_preset_names[f->preset]);
+        check_preset_options(r, &found, PRESET_NONE);
+    f->name = arena_text(r->arena, name && check_not_blank(r, name, "name") ? name->text
+                                   : f->where                               ? f->where
+                                                                            : filter_preset_names[f->preset]);
 }
 
-static void read_filters(const struct reading *r, const struct toml_node *const *found, struct model_space_table *m)
+static void read_filters(const struct reading *r, const struct found *found, struct model_space_table *m)
 {
-    const struct toml_node *where = found[SPACE_WHERE], *list = found[SPACE_FILTER];
-    if (where && check_not_blank(r, where, "where"))
-        *add_filter(m) = (struct space_filter){.name = xstrdup(where->text),
-                                               .where = xstrdup(where->text),
-                                               .at = reading_at_value(r, where)};
+    const struct toml_node *where = found_key(found, "where"), *list = found_key(found, "filter");
+    if (where && check_not_blank(r, where, "where")) {
+        char *text = arena_text(r->arena, where->text);
+        *arena_add(r->arena, m->filters, m->filter_count) =
+            (struct space_filter){.name = text, .where = text, .at = reading_at_value(r, where)};
+    }
     if (list && check_entry_count(r, list, m->filter_count, "filters"))
         for (size_t i = 0; i < list->child_count; i++)
             read_filter(r, &list->children[i], m);
@@ -687,13 +630,14 @@ static void check_each(const struct reading *r, const struct toml_node *node, co
     free(known);
 }
 
-static void read_each_values(const struct toml_node *node, struct space_sample *s)
+static void read_each_values(const struct reading *r, const struct toml_node *node, struct space_sample *s)
 {
     const bool list = node->kind == NODE_LIST;
     const struct toml_node *first = list ? node->children : node;
-    const size_t count = list ? node->child_count : 1;
-    for (size_t i = 0; i < count; i++)
-        string_list_add(&s->literals, literal_of(&first[i]));
+    s->literals.count = list ? node->child_count : 1;
+    s->literals.items = arena_keep(r->arena, xcalloc(s->literals.count + 1, sizeof *s->literals.items));
+    for (size_t i = 0; i < s->literals.count; i++)
+        s->literals.items[i] = literal_text(r, &first[i]);
 }
 
 static void read_each(const struct reading *r, const struct toml_node *node, const struct model_space_table *m,
@@ -701,7 +645,7 @@ static void read_each(const struct reading *r, const struct toml_node *node, con
 {
     if (node->kind == NODE_STRING) {
         check_each(r, node, node->text, m);
-        s->each = xstrdup(node->text);
+        s->each = arena_text(r->arena, node->text);
         return;
     }
     if (node->child_count != 1) {
@@ -711,8 +655,8 @@ static void read_each(const struct reading *r, const struct toml_node *node, con
     }
     const struct toml_node *values = &node->children[0];
     check_each(r, values, values->key, m);
-    s->each = xstrdup(values->key);
-    read_each_values(values, s);
+    s->each = arena_text(r->arena, values->key);
+    read_each_values(r, values, s);
     if (s->literals.count == 0)
         problem_at_value(r, values, "%s is an empty list", values->key);
     for (size_t i = 1; i < s->literals.count; i++)
@@ -728,104 +672,47 @@ static const struct schema_key sample_keys[] = {
 };
 const struct schema schema_sample = {"[[model_space.sample]]", SCHEMA_KEYS(sample_keys)};
 
-static void read_sample(const struct reading *r, const struct toml_node *table, struct model_space_table *m)
-{
-    const struct toml_node *found[LENGTH(sample_keys)];
-    schema_match(&schema_sample, r, table, found);
-    m->samples = array_grow(m->samples, m->sample_count, sizeof *m->samples);
-    struct space_sample *s = &m->samples[m->sample_count++];
-    *s = (struct space_sample){.at = reading_at_value(r, table)};
-    schema_take(&schema_sample, r, found, s);
-    const struct toml_node *each = found[schema_find(&schema_sample, "each")];
-    if (each)
-        read_each(r, each, m, s);
-}
-
 static void read_samples(const struct reading *r, const struct toml_node *list, struct model_space_table *m)
 {
     if (!check_entry_count(r, list, 0, "samples"))
         return;
-    for (size_t i = 0; i < list->child_count; i++)
-        read_sample(r, &list->children[i], m);
+    for (size_t i = 0; i < list->child_count; i++) {
+        struct space_sample *s = arena_add(r->arena, m->samples, m->sample_count);
+        *s = (struct space_sample){.at = reading_at_value(r, &list->children[i])};
+        const struct found found = schema_read(&schema_sample, r, &list->children[i], s);
+        if (found_key(&found, "each"))
+            read_each(r, found_key(&found, "each"), m, s);
+    }
 }
 
 /* --- the table --- */
 
-static struct model_space_table *table_slot(const struct reading *r, const struct toml_node *table)
-{
-    struct model_space_table *old = r->sweep->model_space;
-    if (old && !check_replaces(r, table, "model_space", &old->at))
-        return NULL;
-    model_space_table_free(old);
-    r->sweep->model_space = xcalloc(1, sizeof *old);
-    return r->sweep->model_space;
-}
-
 void read_model_space(const struct reading *r, const struct toml_node *table)
 {
-    const struct toml_node *found[SPACE_COUNT];
-    struct model_space_table *m = table_slot(r, table);
-    if (!m)
+    const struct model_space_table *old = r->sweep->model_space;
+    if (old && !check_replaces(r, table, "model_space", &old->at))
         return;
-    schema_match(&schema_model_space, r, table, found);
+    struct model_space_table *m = r->sweep->model_space = arena_keep(r->arena, xcalloc(1, sizeof *m));
+    struct found found = schema_match(&schema_model_space, r, table);
+    const struct toml_node *keys = found_key(&found, "keys"), *base = found_key(&found, "base");
     m->at = reading_at_value(r, table);
-    m->seed_given = found[SPACE_SEED] != NULL;
+    m->seed_given = found_key(&found, "seed") != NULL;
     m->shared_weights = true;
-    schema_take(&schema_model_space, r, found, m);
-    if (found[SPACE_MIXERS])
-        read_dhen(r, table, found, m);
+    schema_take(r, &found, m);
+    if (found_key(&found, "mixers"))
+        read_dhen(r, table, &found, m);
     else if (!toml_child(table, "mixers"))
-        refuse_dhen_keys(r, found);
-    if (found[SPACE_KEYS])
-        read_keys(r, found[SPACE_KEYS], m);
+        refuse_dhen_keys(r, &found);
+    if (keys)
+        read_keys(r, keys, m);
     if (m->key_count == 0 && !toml_child(table, "mixers") && !toml_child(table, "keys"))
         problem_at_value(r, table, "[model_space] has no keys; add mixers (for DHEN models) or [model_space.keys]");
     check_keys_once(r, m);
-    if (found[SPACE_BASE])
-        read_base(r, found[SPACE_BASE], m);
+    if (base)
+        read_base(r, base, m);
     else if (m->include_base)
-        problem_at_key(r, found[SPACE_INCLUDE_BASE], "include_base: there is no [model_space.base]");
-    read_filters(r, found, m);
-    if (found[SPACE_SAMPLE])
-        read_samples(r, found[SPACE_SAMPLE], m);
-}
-
-/* --- releasing --- */
-
-static void key_free(struct space_key *key)
-{
-    for (size_t i = 0; key->values && i < key->value_count; i++) {
-        value_free(&key->values[i]);
-        free(key->literals[i]);
-    }
-    free_all(key->name, key->values, key->literals, key->integers);
-    string_list_free(&key->kinds);
-    free_all(key->layers.values, key->sizes.values, key->totals.values, key->layers_key);
-}
-
-static void base_key_free(struct base_key *base)
-{
-    for (size_t i = 0; i < base->layer_count; i++)
-        string_list_free(&base->layers[i]);
-    free_all(base->layers, base->name, base->literal);
-    value_free(&base->value);
-}
-
-void model_space_table_free(struct model_space_table *m)
-{
-    if (!m)
-        return;
-    for (size_t k = 0; k < m->key_count; k++)
-        key_free(&m->keys[k]);
-    for (size_t i = 0; i < m->filter_count; i++) {
-        free_all(m->filters[i].name, m->filters[i].where, m->filters[i].mixer);
-    }
-    for (size_t i = 0; i < m->sample_count; i++) {
-        free(m->samples[i].each);
-        schema_release(&schema_sample, &m->samples[i]);
-        string_list_free(&m->samples[i].literals);
-    }
-    for (size_t i = 0; i < m->base_count; i++)
-        base_key_free(&m->base[i]);
-    free_all(m->keys, m->filters, m->samples, m->base, m);
+        problem_at_key(r, found_key(&found, "include_base"), "include_base: there is no [model_space.base]");
+    read_filters(r, &found, m);
+    if (found_key(&found, "sample"))
+        read_samples(r, found_key(&found, "sample"), m);
 }

@@ -16,18 +16,6 @@ static const char *const windows_names[HF_WINDOWS_COUNT + 1] = {
     [HF_WINDOWS_MIXED] = "mixed",
 };
 
-enum model_type_key {
-    MODEL_TYPE_NAME,
-    MODEL_TYPE_LIKE,
-    MODEL_TYPE_FAMILY,
-    MODEL_TYPE_WINDOWS,
-    MODEL_TYPE_KEYS,
-    MODEL_TYPE_ALWAYS,
-    MODEL_TYPE_ONLY,
-    MODEL_TYPE_REFUSED,
-    MODEL_TYPE_COUNT
-};
-
 static const struct schema_key model_type_keys[] = {
     {.name = "name", TYPE_STRING, EVERY, .required = true},
     {.name = "like", TYPE_STRING, EVERY},
@@ -170,12 +158,12 @@ static char *hint_of(const struct type_row *row, const char *name)
 }
 
 /* The type to begin with; false after a complaint. The first types may be what others are like, and need no family. */
-static bool find_base(const struct type_row *row, const struct toml_node *const *found, const struct hf_type **out)
+static bool find_base(const struct type_row *row, const struct found *found, const struct hf_type **out)
 {
-    const struct toml_node *name = found[MODEL_TYPE_NAME], *like = found[MODEL_TYPE_LIKE];
+    const struct toml_node *name = found_key(found, "name"), *like = found_key(found, "like");
     const struct toml_node *sought = like ? like : name;
     *out = hf_type_find(&row->r->gathered->types, row->carried, sought->text);
-    bool good = *out || (!like && (found[MODEL_TYPE_FAMILY] || row->carried->count == 0));
+    bool good = *out || (!like && (found_key(found, "family") || row->carried->count == 0));
     OWNED char *hint = good ? NULL : hint_of(row, sought->text);
     if (!good && like)
         problem_at_value(row->r, like, "no model_type \"%s\" is known%s", like->text, hint);
@@ -187,10 +175,10 @@ static bool find_base(const struct type_row *row, const struct toml_node *const 
     return good;
 }
 
-static void read_tables(const struct type_row *row, const struct toml_node *const *found)
+static void read_tables(const struct type_row *row, const struct found *found)
 {
-    const struct toml_node *keys = found[MODEL_TYPE_KEYS], *always = found[MODEL_TYPE_ALWAYS];
-    const struct toml_node *only = found[MODEL_TYPE_ONLY];
+    const struct toml_node *keys = found_key(found, "keys"), *always = found_key(found, "always");
+    const struct toml_node *only = found_key(found, "only");
     for (size_t i = 0; keys && i < keys->child_count; i++)
         read_key(row, &keys->children[i]);
     for (size_t i = 0; always && i < always->child_count; i++)
@@ -201,15 +189,16 @@ static void read_tables(const struct type_row *row, const struct toml_node *cons
 }
 
 /* As `base` has it (NULL: from nothing), but for what the table says. */
-static void read_row(const struct type_row *row, const struct toml_node *const *found, const struct hf_type *base)
+static void read_row(const struct type_row *row, const struct found *found, const struct hf_type *base)
 {
     struct hf_type *type = row->type;
-    const struct toml_node *windows = found[MODEL_TYPE_WINDOWS], *family = found[MODEL_TYPE_FAMILY];
-    hf_finisher *finish = hf_finisher_of(found[MODEL_TYPE_NAME]->text);
+    const struct toml_node *windows = found_key(found, "windows"), *family = found_key(found, "family");
+    const struct toml_node *name = found_key(found, "name"), *refused = found_key(found, "refused");
+    hf_finisher *finish = hf_finisher_of(name->text);
     int chosen = windows ? check_choice(row->r, windows, windows_names, HF_WINDOWS_COUNT) : -1;
     *type = base ? *base : (struct hf_type){.windows = HF_WINDOWS_NONE};
-    type->name = found[MODEL_TYPE_NAME]->text;
-    type->refused = found[MODEL_TYPE_REFUSED] ? found[MODEL_TYPE_REFUSED]->text : NULL;
+    type->name = name->text;
+    type->refused = refused ? refused->text : NULL;
     if (family)
         type->family = family->text;
     if (chosen >= 0)
@@ -222,20 +211,19 @@ static void read_row(const struct type_row *row, const struct toml_node *const *
 static void read_type(const struct reading *r, const struct toml_node *table, const struct hf_type_table *carried)
 {
     struct hf_type_table *set = &r->gathered->types;
-    const struct toml_node *found[MODEL_TYPE_COUNT];
+    const struct found found = schema_match(&schema_model_type, r, table);
+    const struct toml_node *name = found_key(&found, "name");
     struct hf_type type;
     struct type_row row = {r, carried, &type};
-    schema_match(&schema_model_type, r, table, found);
-    const struct toml_node *name = found[MODEL_TYPE_NAME];
     const struct hf_type *base;
     if (!name || !check_not_blank(r, name, "name"))
         return;
     const struct hf_type *own = hf_type_find(set, NULL, name->text);
     if (own && !check_replaces(r, name, name->text, &own->at))
         return;
-    if (!find_base(&row, found, &base))
+    if (!find_base(&row, &found, &base))
         return;
-    read_row(&row, found, base);
+    read_row(&row, &found, base);
     size_t i = own ? (size_t)(own - set->items) : set->count;
     type.at = reading_at_value(r, table);
     if (!own)
@@ -266,9 +254,9 @@ static void read_first(const struct reading *r, const struct toml_node *list)
 
 static void read_carried(void)
 {
-    struct gathered rows = {.types = {NULL, 0, NULL}};
-    OWNED struct sweep *none = xcalloc(1, sizeof *none);
-    rows.types.tree = reading_carried("knowledge/model_types.toml", "model_type", none, &rows, read_first);
+    static struct sweep none; /* keeps the tree, which has their texts */
+    struct gathered rows = {0};
+    arena_keep(&none.arena, reading_carried("knowledge/model_types.toml", "model_type", &none, &rows, read_first));
     carried_types = rows.types;
 }
 

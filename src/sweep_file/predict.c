@@ -12,24 +12,13 @@
 
 static const char *const directions[] = {"rises", "falls", "equal", "any"}; /* in the order of the enumeration */
 
-enum order_key { ORDER_KEY_ORDER, ORDER_KEY_WHEN, ORDER_KEY_COUNT };
-
 static const struct schema_key order_keys[] = {
     {.name = "order", TYPE_STRING | TYPE_LIST, DEFAULTS, .required = true},
     {.name = "when", TYPE_STRING, DEFAULTS},
 };
 const struct schema schema_order = {"[predict.order]", SCHEMA_KEYS(order_keys)};
 
-static void order_entry_free(void *entry)
-{
-    struct order_entry *o = entry;
-    for (size_t i = 0; i < o->level_count; i++)
-        value_free(&o->levels[i]);
-    free_all(o->levels, o->expression, o->when);
-}
-
-const struct entries order_entries =
-    ENTRIES(predict.order, predict.order_count, struct order_entry, strcmp, order_entry_free);
+static const struct entries order_entries = ENTRIES(predict.order, predict.order_count, struct order_entry, strcmp);
 
 static bool is_level(const struct toml_node *node)
 {
@@ -67,35 +56,30 @@ static bool read_direction(const struct reading *r, const struct toml_node *node
     if (!check_levels(r, node))
         return false;
     out->direction = ORDER_LISTED;
-    out->levels = xcalloc(node->child_count, sizeof *out->levels);
+    out->levels = arena_keep(r->arena, xcalloc(node->child_count, sizeof *out->levels));
     for (; out->level_count < node->child_count; out->level_count++)
-        out->levels[out->level_count] = plain_value(&node->children[out->level_count]);
+        out->levels[out->level_count] = plain_value(r, &node->children[out->level_count]);
     return true;
 }
 
 static bool read_condition(const struct reading *r, const struct toml_node *table, struct order_entry *out)
 {
-    const struct toml_node *found[ORDER_KEY_COUNT];
-    schema_match(&schema_order, r, table, found);
-    if (!found[ORDER_KEY_ORDER] || !read_direction(r, found[ORDER_KEY_ORDER], out))
+    const struct found found = schema_match(&schema_order, r, table);
+    const struct toml_node *order = found_key(&found, "order"), *when = found_key(&found, "when");
+    if (!order || !read_direction(r, order, out))
         return false;
-    if (!found[ORDER_KEY_WHEN] || !check_not_blank(r, found[ORDER_KEY_WHEN], "when"))
-        return !found[ORDER_KEY_WHEN];
-    out->when = xstrdup(found[ORDER_KEY_WHEN]->text);
-    return true;
+    if (when && check_not_blank(r, when, "when"))
+        out->when = arena_text(r->arena, when->text);
+    return !when || out->when;
 }
 
 static void read_entry(const struct reading *r, const struct toml_node *node)
 {
-    struct order_entry entry = {.at = reading_at_key(r, node)};
+    struct order_entry entry = {.expression = arena_text(r->arena, node->key), .at = reading_at_key(r, node)};
     bool good = node->kind == NODE_TABLE ? read_condition(r, node, &entry) : read_direction(r, node, &entry);
     struct order_entry *slot = good ? entry_slot(r, node, node->key, &order_entries) : NULL;
-    if (!slot) {
-        order_entry_free(&entry);
-        return;
-    }
-    entry.expression = xstrdup(node->key);
-    *slot = entry;
+    if (slot)
+        *slot = entry;
 }
 
 /* --- [predict] --- */
@@ -111,8 +95,8 @@ static void read_key(const struct reading *r, const struct toml_node *node)
     char *expression = read_expression(r, node);
     if (!expression)
         return;
-    struct predict_key *key = named_item(&p->keys, &p->key_count, sizeof *key, node->key);
-    text_replace(&key->expression, expression);
+    struct predict_key *key = named_item(r, &p->keys, &p->key_count, sizeof *key, node->key);
+    key->expression = expression;
     key->is_default = r->is_carried;
     key->at = reading_at_key(r, node);
 }
@@ -130,11 +114,9 @@ static void read_coefficient(const struct reading *r, const struct toml_node *no
     }
     while (i < p->number_count && (p->numbers[i].is_time != is_time || strcmp(p->numbers[i].name, node->key) != 0))
         i++;
-    if (i < p->number_count)
-        free(p->numbers[i].name);
-    else
-        p->numbers = array_grow(p->numbers, p->number_count++, sizeof *p->numbers);
-    p->numbers[i] = (struct predict_number){xstrdup(node->key), value, is_time, reading_at_key(r, node)};
+    struct predict_number *number =
+        i < p->number_count ? &p->numbers[i] : arena_add(r->arena, p->numbers, p->number_count);
+    *number = (struct predict_number){arena_text(r->arena, node->key), value, is_time, reading_at_key(r, node)};
 }
 
 /* Those of a carried profile are its framework's alone (predict/coefficients.h). */
@@ -172,22 +154,11 @@ const struct schema schema_predict = {"[predict]", SCHEMA_KEYS(predict_keys)};
 void read_predict(const struct reading *r, const struct toml_node *table)
 {
     struct predict_config *p = &r->sweep->predict;
-    const struct toml_node *found[LENGTH(predict_keys)];
-    schema_match(&schema_predict, r, table, found);
+    struct found found = schema_match(&schema_predict, r, table);
     /* A profile that names no framework has something to say where predictions are asked for, and asks for none. */
     p->of_file |= r->role != FILE_PROFILE;
-    p->given |= p->of_file || found[0];
-    schema_take(&schema_predict, r, found, r->sweep);
+    p->given |= p->of_file || found_key(&found, "framework");
+    schema_take(r, &found, r->sweep);
     if (p->certain > 0 && p->risky > 0 && p->risky > p->certain)
         problem_at_value(r, table, "risky = %g is above certain = %g", p->risky, p->certain);
-}
-
-void predict_free(struct predict_config *p)
-{
-    for (size_t i = 0; i < p->key_count; i++) {
-        free_all(p->keys[i].name, p->keys[i].expression);
-    }
-    for (size_t i = 0; i < p->number_count; i++)
-        free(p->numbers[i].name);
-    free_all(p->keys, p->numbers);
 }

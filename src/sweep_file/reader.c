@@ -31,8 +31,8 @@
 struct document {
     const char *file; /* as in positions; borrowed from the sweep */
     enum file_role role;
-    bool is_carried; /* a profile that the program carries with it */
-    char *source;    /* for rules that name none */
+    bool is_carried;    /* a profile that the program carries with it */
+    const char *source; /* for rules that name none */
     struct toml_node *tree;
 };
 
@@ -60,14 +60,21 @@ struct asker {
     const struct asker *asker;
 };
 
+/* Adds to a list that ends with NULL. Returns the copy. */
+static char *add_text(struct gathering *g, char ***list, size_t *count, const char *text)
+{
+    struct arena *p = &g->sweep->arena;
+    *list = arena_grow(p, *list, *count, sizeof **list);
+    (*list)[(*count)++] = arena_text(p, text);
+    *list = arena_grow(p, *list, *count, sizeof **list);
+    (*list)[*count] = NULL;
+    return (*list)[*count - 1];
+}
+
 /* Remembers a file's name for positions. */
 static const char *add_file(struct gathering *g, const char *name)
 {
-    struct sweep *s = g->sweep;
-    s->files = xreallocarray(s->files, g->file_count + 2, sizeof *s->files);
-    s->files[g->file_count] = xstrdup(name);
-    s->files[g->file_count + 1] = NULL;
-    return s->files[g->file_count++];
+    return add_text(g, &g->sweep->files, &g->file_count, name);
 }
 
 static void add_document(struct gathering *g, struct document document)
@@ -171,7 +178,7 @@ static void load_file(struct gathering *g, const char *file, const char *text, s
         include(g, &first[i], &asker);
     add_document(g, (struct document){.file = name,
                                       .role = is_sweep ? FILE_SWEEP : FILE_INCLUDE,
-                                      .source = xstrdup("sweep file"),
+                                      .source = "sweep file",
                                       .tree = tree});
 }
 
@@ -203,11 +210,6 @@ static void unknown_profile(struct gathering *g, const char *name, struct positi
         free((char *)names[i]);
 }
 
-static char *embedded_name(const char *name)
-{
-    return xasprintf("profiles/%s.toml", name);
-}
-
 /* The profile's text, and in `*file` what positions in it are to say. */
 static int read_profile(struct gathering *g, const char *name, struct position at, struct buffer *text, char **file)
 {
@@ -222,9 +224,8 @@ static int read_profile(struct gathering *g, const char *name, struct position a
         *file = path;
         return 0;
     }
-    char *whole = embedded_name(name);
+    OWNED char *whole = xasprintf("profiles/%s.toml", name);
     const char *embedded = embedded_text(whole);
-    free(whole);
     if (!embedded) {
         unknown_profile(g, name, at);
         return -1;
@@ -246,7 +247,7 @@ static void load_profile(struct gathering *g, const char *name, struct position 
             add_document(g, (struct document){.file = kept,
                                               .role = FILE_PROFILE,
                                               .is_carried = !is_path(name),
-                                              .source = xasprintf("profile %s", name),
+                                              .source = arena_keep(&g->sweep->arena, xasprintf("profile %s", name)),
                                               .tree = tree});
         free(file);
     }
@@ -255,17 +256,12 @@ static void load_profile(struct gathering *g, const char *name, struct position 
 /* ZHEN's files name no profile; this key is how they are known. */
 static bool is_zhen_group(const char *key)
 {
-    static const char *const wanted[] = {"pp", "dp", "op"};
+    struct arena p = {0};
     char **names;
     size_t count;
-    if (!group_parse(key, &names, &count))
-        return false;
-    bool same = count == 3;
-    for (size_t i = 0; i < count; i++) {
-        same = same && strcmp(names[i], wanted[i]) == 0;
-        free(names[i]);
-    }
-    free(names);
+    const bool same = group_parse(&p, key, &names, &count) && count == 3 && strcmp(names[0], "pp") == 0 &&
+                      strcmp(names[1], "dp") == 0 && strcmp(names[2], "op") == 0;
+    arena_free(&p);
     return same;
 }
 
@@ -281,29 +277,22 @@ static bool has_zhen_group(const struct toml_node *node)
     return false;
 }
 
-static void keep_profile_name(struct sweep *s, size_t count, const char *name)
-{
-    s->profile_names = xreallocarray(s->profile_names, count + 2, sizeof *s->profile_names);
-    s->profile_names[count] = xstrdup(name);
-    s->profile_names[count + 1] = NULL;
-}
-
 static void load_profiles(struct gathering *g, size_t included)
 {
     const struct document sweep = g->documents->items[included - 1];
     const struct toml_node *first, *node = toml_child(sweep.tree, "profile");
-    size_t count = named(node, &first);
+    size_t count = named(node, &first), kept = 0;
     bool zhen = false;
     for (size_t i = 0; !node && !zhen && i < included; i++)
         zhen = has_zhen_group(g->documents->items[i].tree);
     if (zhen) {
-        keep_profile_name(g->sweep, 0, "zhen");
+        add_text(g, &g->sweep->profile_names, &kept, "zhen");
         load_profile(g, "zhen", (struct position){.file = sweep.file});
     }
     if (count > MOST_FILES)
         problems_add(g->problems, at_node(sweep.file, node), "more than %d profiles", MOST_FILES);
     for (size_t i = 0; i < count && i < MOST_FILES; i++) {
-        keep_profile_name(g->sweep, i, first[i].text);
+        add_text(g, &g->sweep->profile_names, &kept, first[i].text);
         load_profile(g, first[i].text, at_node(sweep.file, &first[i]));
     }
 }
@@ -345,9 +334,9 @@ static void documents_read(const char *path, const char *text, size_t length, st
                            struct problems *p)
 {
     struct gathering g = {.sweep = s, .problems = p, .documents = d, .text = BUFFER_INIT};
-    s->path = xstrdup(path);
-    s->text = xstrndup(text, length);
-    s->profile_names = xcalloc(1, sizeof *s->profile_names);
+    s->path = arena_text(&s->arena, path);
+    s->text = arena_keep(&s->arena, xstrndup(text, length));
+    s->profile_names = arena_grow(&s->arena, NULL, 0, sizeof *s->profile_names);
     char *identity = path_absolute(path);
     load_file(&g, path, text, length, &(struct asker){.file = path, .identity = identity});
     size_t included = d->count;
@@ -356,7 +345,7 @@ static void documents_read(const char *path, const char *text, size_t length, st
         load_profiles(&g, included);
     profiles_first(d, included);
     load_prediction_base(&g);
-    s->profile_text = buffer_take(&g.text);
+    s->profile_text = arena_keep(&s->arena, buffer_take(&g.text));
     free(identity);
     for (size_t i = 0; i < g.identity_count; i++)
         free(g.identities[i]);
@@ -364,10 +353,8 @@ static void documents_read(const char *path, const char *text, size_t length, st
 
 static void documents_free(struct documents *d)
 {
-    for (size_t i = 0; i < d->count; i++) {
+    for (size_t i = 0; i < d->count; i++)
         toml_free(d->items[i].tree);
-        free(d->items[i].source);
-    }
     free(d->items);
     *d = (struct documents){NULL, 0};
 }
@@ -426,14 +413,14 @@ const struct schema schema_top = {"the file", SCHEMA_KEYS(top_keys)};
 /* One document while it is read. */
 struct page {
     struct reading reading;
-    const struct toml_node *found[LENGTH(top_keys)];
+    struct found found;
 };
 
 static void read_sections(const struct page *page)
 {
     for (int kind = 0; kind < SECTION_COUNT; kind++)
-        if (page->found[TOP_CLUSTER + kind])
-            read_section(&page->reading, (enum section_kind)kind, page->found[TOP_CLUSTER + kind]);
+        if (page->found.nodes[TOP_CLUSTER + kind])
+            read_section(&page->reading, (enum section_kind)kind, page->found.nodes[TOP_CLUSTER + kind]);
 }
 
 /* Comparisons of one part with another say nothing useful where a file could not be read. */
@@ -458,14 +445,14 @@ static void read_documents(struct sweep *s, const struct documents *d, struct pr
     OWNED struct page *pages = xcalloc(d->count, sizeof *pages);
     for (size_t i = 0; i < d->count; i++) {
         pages[i].reading = (struct reading){.sweep = s,
+                                            .arena = &s->arena,
                                             .problems = problems,
                                             .gathered = &gathered,
                                             .file = d->items[i].file,
                                             .source = d->items[i].source,
                                             .role = d->items[i].role,
                                             .is_carried = d->items[i].is_carried};
-        schema_match(&schema_top, &pages[i].reading, d->items[i].tree, pages[i].found);
-        schema_take(&schema_top, &pages[i].reading, pages[i].found, s);
+        pages[i].found = schema_read(&schema_top, &pages[i].reading, d->items[i].tree, s);
     }
     words_sort(&gathered.list_values);
     for (size_t i = 0; i < d->count; i++)
@@ -475,10 +462,10 @@ static void read_documents(struct sweep *s, const struct documents *d, struct pr
     words_free(&gathered.objectives);
     words_free(&gathered.notes);
     words_free(&gathered.list_values);
-    hf_type_table_free(&gathered.types);
+    free(gathered.types.items);
 }
 
-/* The file's name without its directory and ".toml". */
+/* The file's name without its directory and ".toml". The caller's. */
 static char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -511,14 +498,14 @@ static struct sweep *parse(const char *path, const char *text, size_t length, st
     s->job.repeat = 1;
     executors_set_defaults(s);
     model_info_set_defaults(s);
-    s->job.pass_environment = xcalloc(1, sizeof *s->job.pass_environment);
-    s->job.secrets = xcalloc(1, sizeof *s->job.secrets);
+    s->job.pass_environment = arena_grow(&s->arena, NULL, 0, sizeof *s->job.pass_environment);
+    s->job.secrets = arena_grow(&s->arena, NULL, 0, sizeof *s->job.secrets);
     documents_read(path, text, length, s, &documents, problems);
     read_documents(s, &documents, problems);
     if (!s->name)
-        s->name = base_name(path);
+        s->name = arena_keep(&s->arena, base_name(path));
     if (!s->description)
-        s->description = xstrdup("");
+        s->description = arena_text(&s->arena, "");
     s->hash = hash_texts(s);
     documents_free(&documents);
     return s;

@@ -28,6 +28,7 @@ struct toml_node *reading_carried(const char *file, const char *key, struct swee
     struct toml_node *root;
     struct toml_fault fault;
     const struct reading reading = {.sweep = s,
+                                    .arena = &s->arena,
                                     .problems = &problems,
                                     .gathered = g,
                                     .file = file,
@@ -260,12 +261,12 @@ bool check_range(const struct reading *r, const struct toml_node *integer, int64
 
 /* --- what nodes stand for --- */
 
-struct value plain_value(const struct toml_node *node)
+struct value plain_value(const struct reading *r, const struct toml_node *node)
 {
     struct buffer json = BUFFER_INIT;
     switch (node->kind) {
     case NODE_STRING:
-        return (struct value){.kind = VALUE_STRING, .text = xstrdup(node->text)};
+        return (struct value){.kind = VALUE_STRING, .text = arena_text(r->arena, node->text)};
     case NODE_INT:
         return (struct value){.kind = VALUE_INT, .integer = node->integer};
     case NODE_BOOL:
@@ -278,7 +279,7 @@ struct value plain_value(const struct toml_node *node)
         break;
     }
     toml_add_json(node, &json);
-    return (struct value){.kind = VALUE_JSON, .text = buffer_take(&json)};
+    return (struct value){.kind = VALUE_JSON, .text = arena_keep(r->arena, buffer_take(&json))};
 }
 
 const struct toml_node *find_not_finite(const struct toml_node *node)
@@ -302,34 +303,37 @@ static char *copy_trimmed(const char *text)
     return xstrndup(text, length);
 }
 
-bool group_parse(const char *key, char ***names, size_t *count)
+bool group_parse(struct arena *p, const char *key, char ***names, size_t *count)
 {
     size_t length = strlen(key);
     if (length < 2 || key[0] != '(' || key[length - 1] != ')')
         return false;
-    char *inside = xstrndup(key + 1, length - 2);
-    char **list = NULL;
-    size_t n = 0;
-    for (char *p = inside, *comma; p; p = comma ? comma + 1 : NULL) {
-        comma = strchr(p, ',');
+    OWNED char *inside = xstrndup(key + 1, length - 2);
+    *names = NULL;
+    *count = 0;
+    for (char *at = inside, *comma; at; at = comma ? comma + 1 : NULL) {
+        comma = strchr(at, ',');
         if (comma)
             *comma = '\0';
-        *array_add(list, n) = copy_trimmed(p);
+        *arena_add(p, *names, *count) = arena_keep(p, copy_trimmed(at));
     }
-    free(inside);
-    *names = list;
-    *count = n;
     return true;
 }
 
-char *constant_text(const struct toml_node *node)
+char *literal_text(const struct reading *r, const struct toml_node *node)
+{
+    struct buffer text = BUFFER_INIT;
+    toml_add_literal(node, &text);
+    return arena_keep(r->arena, buffer_take(&text));
+}
+
+char *constant_text(const struct reading *r, const struct toml_node *node)
 {
     struct buffer text = BUFFER_INIT;
     if (node->kind == NODE_STRING)
-        buffer_add_text(&text, node->text);
-    else
-        toml_add_json(node, &text);
-    return buffer_take(&text);
+        return arena_text(r->arena, node->text);
+    toml_add_json(node, &text);
+    return arena_keep(r->arena, buffer_take(&text));
 }
 
 bool check_finite(const struct reading *r, const struct toml_node *node)
@@ -359,7 +363,7 @@ void read_duration(const struct reading *r, const struct toml_node *node, int64_
 {
     if (!check_finite(r, node))
         return;
-    OWNED char *text = constant_text(node);
+    const char *text = constant_text(r, node);
     if (!parse_duration_ms(text, ms))
         problem_at_value(r, node, "%s: \"%s\" is not a duration, such as \"5s\" or \"500ms\" (at most 10 years)",
                          node->key, text);
@@ -371,7 +375,7 @@ char *read_expression(const struct reading *r, const struct toml_node *node)
         return NULL;
     if (node->kind == NODE_STRING && !check_not_blank(r, node, node->key))
         return NULL;
-    return check_finite(r, node) ? constant_text(node) : NULL;
+    return check_finite(r, node) ? constant_text(r, node) : NULL;
 }
 
 bool check_outcome(const struct reading *r, const struct toml_node *string)
@@ -393,18 +397,25 @@ static size_t find_item(const char *items, size_t count, size_t size, const char
     return i;
 }
 
-void *named_item(void *place, size_t *count, size_t size, const char *name)
+void *named_item(const struct reading *r, void *place, size_t *count, size_t size, const char *name)
 {
     char *items, *copy;
     memcpy(&items, place, sizeof items);
     const size_t i = find_item(items, *count, size, name, strcmp);
     if (i < *count)
         return items + i * size;
-    items = array_grow(items, (*count)++, size);
+    items = arena_grow(r->arena, items, (*count)++, size);
     memcpy(place, &items, sizeof items);
-    memset(items + i * size, 0, size);
-    copy = xstrdup(name);
+    copy = arena_text(r->arena, name);
     return memcpy(items + i * size, &copy, sizeof copy);
+}
+
+void put_setting(const struct reading *r, const struct toml_node *node, const char *name, char *value,
+                 struct setting **settings, size_t *count)
+{
+    struct setting *s = named_item(r, settings, count, sizeof *s, name);
+    s->value = value;
+    s->at = reading_at_key(r, node);
 }
 
 void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind)
@@ -413,23 +424,10 @@ void *entry_slot(const struct reading *r, const struct toml_node *node, const ch
     size_t *count = (size_t *)(void *)((char *)r->sweep + kind->count);
     memcpy(&items, place, sizeof items);
     const size_t i = find_item(items, *count, kind->size, name, kind->compare);
-    if (i < *count) {
-        if (!check_replaces(r, node, name, (const struct position *)(const void *)(items + i * kind->size + kind->at)))
-            return NULL;
-        kind->release(items + i * kind->size);
-        return items + i * kind->size;
-    }
-    items = array_grow(items, *count, kind->size);
+    if (i < *count)
+        return check_replaces(r, node, name, (const void *)(items + i * kind->size + kind->at)) ? items + i * kind->size
+                                                                                                : NULL;
+    items = arena_grow(r->arena, items, (*count)++, kind->size);
     memcpy(place, &items, sizeof items);
-    return items + (*count)++ * kind->size;
-}
-
-void entries_release(const struct entries *kind, struct sweep *s)
-{
-    const size_t *count = (const size_t *)(const void *)((const char *)s + kind->count);
-    char *items;
-    memcpy(&items, (const char *)s + kind->items, sizeof items);
-    for (size_t i = 0; i < *count; i++)
-        kind->release(items + i * kind->size);
-    free(items);
+    return items + i * kind->size;
 }

@@ -33,12 +33,14 @@ struct gathered {
 
 struct reading {
     struct sweep *sweep; /* being filled */
+    struct arena *arena; /* what is read is its */
     struct problems *problems;
     struct gathered *gathered;
     const char *file;   /* as in positions; borrowed from the sweep */
     const char *source; /* for rules that name none: "sweep file", "profile zhen" */
     enum file_role role;
     bool is_carried; /* a profile that the program carries with it */
+    void *into;      /* what the table fills that is read (schema_take) */
 };
 
 /* How many derived keys, rules, metrics, settings, … one sweep may have: they are searched one by one. */
@@ -103,14 +105,14 @@ bool is_inside_path(const char *path);
 /* --- what nodes of a TOML tree stand for; nothing of this complains --- */
 
 /* A node as a value; lists and tables as canonical JSON. */
-struct value plain_value(const struct toml_node *node);
+struct value plain_value(const struct reading *r, const struct toml_node *node);
 
 /* The first NaN or infinity in a node, NULL when there is none. */
 const struct toml_node *find_not_finite(const struct toml_node *node);
 
 /* Splits the key of a tied group, "(pp, dp)", into names without the blanks around them: false when it is not a group
- * or a malformed one. The array of `count` names and the names are the caller's. */
-bool group_parse(const char *key, char ***names, size_t *count);
+ * or a malformed one. The array of `count` names and the names are the arena's. */
+bool group_parse(struct arena *p, const char *key, char ***names, size_t *count);
 
 /* --- values of keys --- */
 
@@ -126,11 +128,14 @@ bool read_bounded(const struct reading *r, const struct toml_node *number, doubl
 /* A duration ("5s", or seconds) as the value of a key; `*ms` stays as it is when there is none. */
 void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms);
 
-/* SQL as a string, or a constant as SQL spells it; NULL for anything else. The caller's to free. */
+/* SQL as a string, or a constant as SQL spells it; NULL for anything else. */
 char *read_expression(const struct reading *r, const struct toml_node *node);
 
-/* A string as it stands, another constant as JSON. The caller's to free. */
-char *constant_text(const struct toml_node *node);
+/* A string as it stands, another constant as JSON. */
+char *constant_text(const struct reading *r, const struct toml_node *node);
+
+/* As TOML on one line. */
+char *literal_text(const struct reading *r, const struct toml_node *node);
 
 /* Returns whether `string` is "ok" or a failure class. */
 bool check_outcome(const struct reading *r, const struct toml_node *string);
@@ -140,21 +145,19 @@ struct entries {
     size_t items, count, size; /* where a sweep has them, and how many; what one takes */
     size_t at;                 /* where one has its position */
     int (*compare)(const char *, const char *);
-    void (*release)(void *entry);
 };
-#define ENTRIES(items, count, type, compare, release)                                                                  \
+#define ENTRIES(items, count, type, compare)                                                                           \
     {                                                                                                                  \
-        offsetof(struct sweep, items), offsetof(struct sweep, count), sizeof(type), offsetof(type, at), compare,       \
-            release                                                                                                    \
+        offsetof(struct sweep, items), offsetof(struct sweep, count), sizeof(type), offsetof(type, at), compare        \
     }
-extern const struct entries derived_entries, rule_entries, synonym_entries, inert_entries, order_entries, was_entries;
 
-/* The place for the entry of that name, empty; NULL after a complaint: it is there (check_replaces). */
+/* The place for the entry of that name; NULL after a complaint: it is there (check_replaces). */
 void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind);
-
-/* Frees all of a kind. */
-void entries_release(const struct entries *kind, struct sweep *s);
 
 /* The item of that name, with which items begin, of the array at `*items`; made, and empty but for it, where it is
  * missing. */
-void *named_item(void *items, size_t *count, size_t size, const char *name);
+void *named_item(const struct reading *r, void *items, size_t *count, size_t size, const char *name);
+
+/* The same of a setting at `node`, which gets that value. */
+void put_setting(const struct reading *r, const struct toml_node *node, const char *name, char *value,
+                 struct setting **settings, size_t *count);

@@ -20,30 +20,11 @@ const struct schema schema_retry = {"[retry]", SCHEMA_KEYS(retry_keys)};
 
 static const char *const levels[] = {"exclude", "warn", NULL};
 
-static void synonym_free(void *entry)
-{
-    struct synonym *s = entry;
-    free(s->name);
-    strings_free(s->keys);
-}
-
-static void inert_free(void *entry)
-{
-    struct inert *i = entry;
-    free_all(i->key, i->condition);
-}
-
-static void rule_free(void *entry)
-{
-    struct rule *rule = entry;
-    schema_release(&schema_rule, rule);
-}
-
 /* SQLite compares column names without regard to case. */
-const struct entries derived_entries = ENTRIES(derived, derived_count, struct derived, strcasecmp, derived_free);
-const struct entries rule_entries = ENTRIES(rules, rule_count, struct rule, strcmp, rule_free);
-const struct entries synonym_entries = ENTRIES(synonyms, synonym_count, struct synonym, strcmp, synonym_free);
-const struct entries inert_entries = ENTRIES(inert, inert_count, struct inert, strcmp, inert_free);
+static const struct entries derived_entries = ENTRIES(derived, derived_count, struct derived, strcasecmp);
+static const struct entries rule_entries = ENTRIES(rules, rule_count, struct rule, strcmp);
+static const struct entries synonym_entries = ENTRIES(synonyms, synonym_count, struct synonym, strcmp);
+static const struct entries inert_entries = ENTRIES(inert, inert_count, struct inert, strcmp);
 
 void read_derived(const struct reading *r, const struct toml_node *node)
 {
@@ -52,9 +33,7 @@ void read_derived(const struct reading *r, const struct toml_node *node)
     if (!expression)
         problems_excuse(r->problems, node->key);
     if (d)
-        *d = (struct derived){.name = xstrdup(node->key), .expression = expression, .at = reading_at_key(r, node)};
-    else
-        free(expression);
+        *d = (struct derived){arena_text(r->arena, node->key), expression, reading_at_key(r, node)};
 }
 
 #define AT(member) offsetof(struct rule, member)
@@ -71,11 +50,10 @@ const struct schema schema_rule = {"[[rule]]", SCHEMA_KEYS(rule_keys)};
 
 void read_rule(const struct reading *r, const struct toml_node *table)
 {
-    const struct toml_node *found[LENGTH(rule_keys)];
-    struct rule rule = {.why = xstrdup(""), .source = xstrdup(r->source), .at = reading_at_value(r, table)};
-    schema_match(&schema_rule, r, table, found);
-    const struct toml_node *name = found[0];
-    bool good = schema_take(&schema_rule, r, found, &rule);
+    struct rule rule = {.why = "", .source = r->source, .at = reading_at_value(r, table)};
+    struct found found = schema_match(&schema_rule, r, table);
+    const struct toml_node *name = found_key(&found, "name");
+    bool good = schema_take(r, &found, &rule);
     good &= name && check_entry_name(r, reading_at_value(r, name), name->text, "rule");
     good &= rule.require != NULL;
     if (!good && name)
@@ -83,8 +61,6 @@ void read_rule(const struct reading *r, const struct toml_node *table)
     struct rule *slot = good ? entry_slot(r, name, name->text, &rule_entries) : NULL;
     if (slot)
         *slot = rule;
-    else
-        rule_free(&rule);
 }
 
 #undef AT
@@ -99,7 +75,7 @@ static const struct schema_key failure_keys[] = {
      .choices = failure_names + 1,
      .most = FAILURE_DECLARABLE_COUNT,
      .required = true},
-    {.name = "pattern", TYPE_STRING, EVERY, FORM_STRING, AT(pattern), .required = true},
+    {.name = "pattern", TYPE_STRING, EVERY, FORM_REGEX, AT(pattern), .required = true},
     {.name = "source", TYPE_STRING, EVERY, FORM_STRING, AT(source)},
 };
 const struct schema schema_failure = {"[[failure]]", SCHEMA_KEYS(failure_keys)};
@@ -107,16 +83,10 @@ const struct schema schema_failure = {"[[failure]]", SCHEMA_KEYS(failure_keys)};
 void read_failure(const struct reading *r, const struct toml_node *table)
 {
     struct sweep *s = r->sweep;
-    const struct toml_node *found[LENGTH(failure_keys)];
-    struct failure_pattern pattern = {.source = xstrdup(r->source), .at = reading_at_value(r, table)};
-    schema_match(&schema_failure, r, table, found);
-    const struct toml_node *regex = found[1];
-    schema_take(&schema_failure, r, found, &pattern);
-    if (!regex || !check_regex(r, regex, 0) || !pattern.class_name) {
-        schema_release(&schema_failure, &pattern);
-        return;
-    }
-    *array_add(s->failures, s->failure_count) = pattern;
+    struct failure_pattern pattern = {.source = r->source, .at = reading_at_value(r, table)};
+    schema_read(&schema_failure, r, table, &pattern);
+    if (pattern.pattern && pattern.class_name)
+        *arena_add(r->arena, s->failures, s->failure_count) = pattern;
 }
 
 static void unknown_in_retry(const struct reading *r, const struct toml_node *node)
@@ -133,7 +103,7 @@ static void read_retry_limit(const struct reading *r, const struct toml_node *no
 {
     if (!schema_expect(r, node, node->key, TYPE_INT) || !check_range(r, node, 1, RETRY_MOST_ATTEMPTS))
         return;
-    struct retry_limit *limit = named_item(&r->sweep->retries, &r->sweep->retry_count, sizeof *limit, node->key);
+    struct retry_limit *limit = named_item(r, &r->sweep->retries, &r->sweep->retry_count, sizeof *limit, node->key);
     limit->attempts = node->integer;
     limit->at = reading_at_key(r, node);
 }
@@ -171,29 +141,12 @@ static void check_is_key(const struct reading *r, const struct toml_node *node)
         problem_at_value(r, node, "\"%s\" cannot be a key", node->text);
 }
 
-static void walk(const struct reading *r, const struct toml_node *node, const char *prefix,
-                 void (*take)(const struct reading *r, const struct toml_node *node, const char *name))
-{
-    OWNED char *name = *prefix ? xasprintf("%s.%s", prefix, node->key) : xstrdup(node->key);
-    if (node->kind != NODE_TABLE)
-        take(r, node, name);
-    for (size_t i = 0; node->kind == NODE_TABLE && i < node->child_count; i++)
-        walk(r, &node->children[i], name, take);
-}
-
-void walk_dotted(const struct reading *r, const struct toml_node *table,
-                 void (*take)(const struct reading *r, const struct toml_node *node, const char *name))
-{
-    for (size_t i = 0; i < table->child_count; i++)
-        walk(r, &table->children[i], "", take);
-}
-
 static char **key_list(const struct reading *r, const struct toml_node *node)
 {
     check_is_key(r, node);
     for (size_t i = 0; node->kind == NODE_LIST && i < node->child_count; i++)
         check_is_key(r, &node->children[i]);
-    return toml_strings(node);
+    return toml_strings(r->arena, node);
 }
 
 void read_synonym(const struct reading *r, const struct toml_node *node, const char *name)
@@ -209,7 +162,7 @@ void read_synonym(const struct reading *r, const struct toml_node *node, const c
     }
     struct synonym *slot = entry_slot(r, node, name, &synonym_entries);
     if (slot)
-        *slot = (struct synonym){.name = xstrdup(name), .keys = key_list(r, node), .at = reading_at_key(r, node)};
+        *slot = (struct synonym){arena_text(r->arena, name), key_list(r, node), reading_at_key(r, node)};
 }
 
 void read_inert(const struct reading *r, const struct toml_node *node, const char *key)
@@ -222,5 +175,5 @@ void read_inert(const struct reading *r, const struct toml_node *node, const cha
         return;
     struct inert *slot = entry_slot(r, node, key, &inert_entries);
     if (slot)
-        *slot = (struct inert){.key = xstrdup(key), .condition = xstrdup(node->text), .at = reading_at_key(r, node)};
+        *slot = (struct inert){arena_text(r->arena, key), arena_text(r->arena, node->text), reading_at_key(r, node)};
 }

@@ -1,5 +1,6 @@
 #include "sweep_file/schema.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,11 +50,20 @@ static char *nearest(const char *name, const char *const *names, size_t count, s
     return xasprintf("; did you mean \"%s\"?", near);
 }
 
+/* The key of that name; s->count: there is none. */
+static size_t find_key(const struct schema *s, const char *name)
+{
+    size_t i = 0;
+    while (i < s->count && strcmp(s->keys[i].name, name) != 0)
+        i++;
+    return i;
+}
+
 /* A table of that name is no home of a value. */
 static bool is_known_in(const struct schema *s, const struct toml_node *node)
 {
     const struct toml_node *table = known("other_names", s->title), *key = table ? toml_child(table, node->key) : NULL;
-    const size_t at = schema_find(s, node->key);
+    const size_t at = find_key(s, node->key);
     const bool is_tables = at < s->count && s->keys[at].types == TYPE_TABLE && node->kind != NODE_TABLE;
     return (at < s->count && !is_tables) || (key && key->kind == NODE_STRING);
 }
@@ -167,14 +177,6 @@ bool schema_expect(const struct reading *r, const struct toml_node *node, const 
     return fits;
 }
 
-size_t schema_find(const struct schema *s, const char *name)
-{
-    size_t i = 0;
-    while (i < s->count && strcmp(s->keys[i].name, name) != 0)
-        i++;
-    return i;
-}
-
 /* A table that was not read may have had any name. */
 static void excuse_value(const struct reading *r, const struct toml_node *node, unsigned types)
 {
@@ -200,14 +202,14 @@ static const char *role_name(enum file_role role)
     return role == FILE_PROFILE ? "a profile" : "an included file";
 }
 
-void schema_match(const struct schema *s, const struct reading *r, const struct toml_node *table,
-                  const struct toml_node **found)
+struct found schema_match(const struct schema *s, const struct reading *r, const struct toml_node *table)
 {
-    OWNED bool *seen = xcalloc(s->count, sizeof *seen);
-    memset(found, 0, s->count * sizeof *found);
+    struct found f = {.of = s};
+    bool seen[KEYS_MOST] = {false};
+    assert(s->count <= KEYS_MOST);
     for (size_t i = 0; i < table->child_count; i++) {
         const struct toml_node *node = &table->children[i];
-        size_t k = schema_find(s, node->key);
+        size_t k = find_key(s, node->key);
         bool known = k < s->count;
         if (!known)
             k = unknown_in(s, r, node);
@@ -218,13 +220,21 @@ void schema_match(const struct schema *s, const struct reading *r, const struct 
         if (!(s->keys[k].files & r->role))
             problem_at_key(r, node, "%s is not allowed in %s", node->key, role_name(r->role));
         else if (schema_expect(r, node, node->key, s->keys[k].types))
-            found[k] = node;
-        if (!found[k])
+            f.nodes[k] = node;
+        if (!f.nodes[k])
             excuse_value(r, node, s->keys[k].types);
     }
     for (size_t k = 0; k < s->count; k++)
         if (s->keys[k].required && !seen[k])
             problem_at_value(r, table, "%s lacks \"%s\"", s->title, s->keys[k].name);
+    return f;
+}
+
+const struct toml_node *found_key(const struct found *f, const char *name)
+{
+    const size_t k = find_key(f->of, name);
+    assert(k < f->of->count);
+    return f->nodes[k];
 }
 
 /* --- values --- */
@@ -236,13 +246,12 @@ static void take_line(const struct reading *r, const struct toml_node *node, con
     if (strpbrk(node->text, "\r\n"))
         problem_at_value(r, node, "%s must not contain a line break", key);
     else
-        text_replace(out, xstrdup(node->text));
+        *out = arena_text(r->arena, node->text);
 }
 
 static void take_strings(const struct reading *r, const struct toml_node *list, enum key_form form, char ***out)
 {
-    strings_free(*out);
-    *out = toml_strings(list);
+    *out = toml_strings(r->arena, list);
     for (size_t i = 0; form == FORM_LINES && i < list->child_count; i++)
         take_line(r, &list->children[i], list->key, &(*out)[i]);
 }
@@ -284,9 +293,11 @@ static void take_text(const struct reading *r, const struct toml_node *node, enu
         take_line(r, node, node->key, out);
     else if (form == FORM_LIMIT)
         read_limit(r, node, out);
+    else if (form == FORM_REGEX)
+        *out = check_regex(r, node, 0) ? arena_text(r->arena, node->text) : *out;
     else if ((form != FORM_TEXT && form != FORM_TEMPLATE) ||
              (check_not_blank(r, node, node->key) && (form == FORM_TEXT || check_template(r, node))))
-        text_replace(out, constant_text(node));
+        *out = constant_text(r, node);
 }
 
 static void take_number(const struct reading *r, const struct toml_node *node, const struct schema_key *k, void *out)
@@ -316,6 +327,8 @@ static void take_value(const struct reading *r, const struct toml_node *node, co
         take_text(r, node, k->form, out);
     else if (k->form == FORM_KEYS)
         read_key_names(r, node, out);
+    else if (k->form == FORM_COMMAND)
+        read_command(r, node, out);
     else if (k->form == FORM_LINES || k->form == FORM_STRINGS)
         take_strings(r, node, k->form, out);
     else if (k->choices)
@@ -324,74 +337,74 @@ static void take_value(const struct reading *r, const struct toml_node *node, co
         take_number(r, node, k, out);
 }
 
+static void walk(const struct reading *r, const struct toml_node *node, const char *prefix,
+                 void (*take)(const struct reading *r, const struct toml_node *node, const char *name))
+{
+    OWNED char *name = *prefix ? xasprintf("%s.%s", prefix, node->key) : xstrdup(node->key);
+    if (node->kind != NODE_TABLE)
+        take(r, node, name);
+    for (size_t i = 0; node->kind == NODE_TABLE && i < node->child_count; i++)
+        walk(r, &node->children[i], name, take);
+}
+
 static void take_entries(const struct reading *r, const struct toml_node *node, const struct schema_key *k,
                          const size_t *have)
 {
     if (k->what && !check_entry_count(r, node, *have, k->what))
         return;
-    if (k->walk)
-        walk_dotted(r, node, k->walk);
-    for (size_t i = 0; k->each && i < node->child_count; i++)
-        k->each(r, &node->children[i]);
+    for (size_t i = 0; i < node->child_count; i++)
+        if (k->walk)
+            walk(r, &node->children[i], "", k->walk);
+        else
+            k->each(r, &node->children[i]);
 }
 
-static void take_table(const struct reading *r, const struct toml_node *table, const struct schema *s, void *into)
+bool schema_take(const struct reading *r, struct found *f, void *into)
 {
-    const struct toml_node **found = xcalloc(s->count, sizeof *found);
-    schema_match(s, r, table, found);
-    schema_take(s, r, found, into);
-    free(found);
-}
-
-bool schema_take(const struct schema *s, const struct reading *r, const struct toml_node **found, void *into)
-{
+    struct reading inner = *r;
     bool all = true;
-    for (size_t i = 0; i < s->count; i++) {
-        const struct schema_key *k = &s->keys[i];
+    inner.into = into;
+    for (size_t i = 0; i < f->of->count; i++) {
+        const struct schema_key *k = &f->of->keys[i];
+        const struct toml_node *node = f->nodes[i];
         const size_t before = r->problems->found;
-        if (!found[i])
+        void *at = (char *)into + k->at;
+        if (!node)
             continue;
         if (k->read)
-            k->read(r, found[i]);
+            k->read(&inner, node);
         else if (k->each || k->walk)
-            take_entries(r, found[i], k, (void *)((char *)into + k->at));
+            take_entries(&inner, node, k, at);
         else if (k->form == FORM_TABLE)
-            take_table(r, found[i], k->of, into);
+            schema_read(k->of, r, node, into);
         else
-            take_value(r, found[i], k, (char *)into + k->at);
+            take_value(r, node, k, at);
         if (r->problems->found > before) {
-            found[i] = k->form == FORM_NODE ? found[i] : NULL;
+            f->nodes[i] = k->form == FORM_NODE || k->form == FORM_COMMAND ? node : NULL;
             all = false;
         } else if (k->where) {
-            *(struct position *)(void *)((char *)into + k->where) = reading_at_value(r, found[i]);
+            *(struct position *)(void *)((char *)into + k->where) = reading_at_value(r, node);
         }
     }
     return all;
 }
 
+struct found schema_read(const struct schema *s, const struct reading *r, const struct toml_node *table, void *into)
+{
+    struct found f = schema_match(s, r, table);
+    schema_take(r, &f, into);
+    return f;
+}
+
 bool schema_take_child(const struct schema *s, const struct reading *r, const struct toml_node *node)
 {
-    const size_t at = schema_find(s, node->key);
+    const size_t at = find_key(s, node->key);
     if (at == s->count)
         return false;
     const struct schema one = {s->title, &s->keys[at], 1};
     if (schema_expect(r, node, node->key, one.keys->types))
-        schema_take(&one, r, &node, r->sweep);
+        schema_take(r, &(struct found){&one, {node}}, r->sweep);
     return true;
-}
-
-void schema_release(const struct schema *s, void *into)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        void *value = (char *)into + s->keys[i].at;
-        const enum key_form form = s->keys[i].form;
-        if (form > FORM_NODE && form <= FORM_LIMIT)
-            free(*(char **)value);
-        else if (form == FORM_STRINGS || form == FORM_LINES)
-            strings_free(*(char ***)value);
-        else if (form == FORM_KEYS)
-            word_list_clear(value);
-    }
 }
 
 /* --- all of it, for scripts/sweep_schema.py --- */

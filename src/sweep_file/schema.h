@@ -29,18 +29,20 @@ enum {
 #define SPACE (FILE_SWEEP | FILE_INCLUDE)
 #define DEFAULTS (FILE_SWEEP | FILE_PROFILE)
 
-/* The form that a value takes. Texts and lists are copies, which schema_release frees. */
+/* The form that a value takes. Texts and lists are copies, which are the reading's arena's. */
 enum key_form {
     FORM_NODE,     /* what it is: who reads the table goes on from there */
     FORM_STRING,   /* char * */
     FORM_TEXT,     /* the same, with a character that is not blank */
     FORM_LINE,     /* the same without a line break: it becomes an option on a line of a script */
     FORM_TEMPLATE, /* the same with whole placeholders */
+    FORM_REGEX,    /* char *: a POSIX extended regular expression */
     FORM_CONSTANT, /* char *: the text, or another constant as JSON */
     FORM_LIMIT,    /* char *: a duration or an expression */
     FORM_STRINGS,  /* char **, NULL-terminated */
     FORM_LINES,    /* the same of FORM_LINE */
     FORM_KEYS,     /* struct word_list of keys, each once */
+    FORM_COMMAND,  /* struct command_words */
     FORM_BOOL,     /* bool */
     FORM_SWITCH,   /* int: 0 or 1 */
     FORM_INT,      /* int64_t */
@@ -64,8 +66,9 @@ struct schema_key {
     double least, most;
     size_t where;               /* what of it is to have the value's position; 0: nothing */
     const char *const *choices; /* NULL-terminated; NULL: any text */
-    void (*read)(const struct reading *r, const struct toml_node *node); /* in place of a form */
-    /* Readers of the entries of a table or list, one by one, or of its values with their dotted names (walk_dotted). */
+    /* In place of a form; the same of the entries of a table or list, one by one, or of its values with their dotted
+     * names: keys with dots come as nested tables where they are not quoted. */
+    void (*read)(const struct reading *r, const struct toml_node *node);
     void (*each)(const struct reading *r, const struct toml_node *node);
     void (*walk)(const struct reading *r, const struct toml_node *node, const char *name);
     const char *what;        /* "rules": a size_t at `at` says how many there are, of MOST_ENTRIES; NULL: any number */
@@ -83,6 +86,13 @@ struct schema {
 /* A reader of the entries of a table or list; a size_t of the sweep at `have` says how many there are. */
 #define EACH(have, reader, plural) .at = (have), .each = (reader), .what = (plural)
 
+/* What a table has, by the keys of its schema; NULL where one is absent or wrong. */
+#define KEYS_MOST 32
+struct found {
+    const struct schema *of;
+    const struct toml_node *nodes[KEYS_MOST];
+};
+
 #define RETRY_MOST_ATTEMPTS 1000 /* of a class of failures in [retry] */
 
 #define SCHEMA_KEYS(keys) keys, sizeof(keys) / sizeof *(keys)
@@ -95,10 +105,18 @@ extern const struct schema schema_deepspeed, schema_model_info, schema_import, s
 
 /* Compares a table with its schema: unknown keys (with what may have been meant), keys that this kind of file may
  * not have, wrong types and missing keys (but for one that an unknown key seems to mean) are problems. What they would
- * have named is excused. `found[i]` becomes the value of the i-th key, NULL where it is absent or wrong: what is found
- * has one of the types of its key. */
-void schema_match(const struct schema *s, const struct reading *r, const struct toml_node *table,
-                  const struct toml_node **found);
+ * have named is excused. What is found has one of the types of its key. */
+struct found schema_match(const struct schema *s, const struct reading *r, const struct toml_node *table);
+
+/* What was found of a key of the schema. */
+const struct toml_node *found_key(const struct found *f, const char *name);
+
+/* Puts what was found into the places of its keys in `into`, and has read what they have a function for. What is out of
+ * bounds is a problem, left as it was and found no more. Returns whether all of it was taken. */
+bool schema_take(const struct reading *r, struct found *f, void *into);
+
+/* Both. */
+struct found schema_read(const struct schema *s, const struct reading *r, const struct toml_node *table, void *into);
 
 /* Complains of `node`, a key of the table `title` ("[job]"), which has `names` alone: with what may have been meant,
  * which is one of these that is spelt like it, or what other tools call so, or the tables that have such a key. Returns
@@ -106,18 +124,8 @@ void schema_match(const struct schema *s, const struct reading *r, const struct 
 size_t unknown_key(const struct reading *r, const struct toml_node *node, const char *title, const char *const *names,
                    size_t count);
 
-/* Puts what was found into the places of its keys in `into`, and has read what they have a function for. What is out of
- * bounds is a problem, left as it was and found no more. Returns whether all of it was taken. */
-bool schema_take(const struct schema *s, const struct reading *r, const struct toml_node **found, void *into);
-
 /* Reads one key of a table into the sweep; false, and nothing is said, where the table has no such key. */
 bool schema_take_child(const struct schema *s, const struct reading *r, const struct toml_node *node);
-
-/* Frees what schema_take put into `into`. */
-void schema_release(const struct schema *s, void *into);
-
-/* The key of that name; s->count: there is none. */
-size_t schema_find(const struct schema *s, const char *name);
 
 /* Appends the rows of all tables, a line each for scripts/sweep_schema.py, with tabs between title, name, types,
  * "required", the title of the table that it holds ("named [metrics]"), bounds and words. */

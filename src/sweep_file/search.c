@@ -12,25 +12,12 @@
 
 /* --- [[search.stage]] --- */
 
-void search_stages_clear(struct search_config *c)
-{
-    for (size_t i = 0; i < c->stage_count; i++) {
-        free(c->stages[i].name);
-        word_list_clear(&c->stages[i].free);
-    }
-    free(c->stages);
-    c->stages = NULL;
-    c->stage_count = 0;
-    c->options.stages = NULL;
-    c->options.stage_count = 0;
-}
-
-static char *names_of(const struct word_list *keys)
+static char *names_of(const struct reading *r, const struct word_list *keys)
 {
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < keys->count; i++)
         buffer_printf(&b, "%s%s", i ? ", " : "", keys->items[i].text);
-    return buffer_take(&b);
+    return arena_keep(r->arena, buffer_take(&b));
 }
 
 /* The strategies but the one that stages are. */
@@ -47,11 +34,9 @@ static int read_strategy(const struct reading *r, const struct toml_node *node)
     return at < 0 ? -1 : places[at];
 }
 
-enum stage_key { STAGE_NAME, STAGE_FREE, STAGE_STRATEGY, STAGE_MAX_TRIALS, STAGE_COUNT };
-
 #define AT(member) offsetof(struct search_stage, member)
 
-static const struct schema_key stage_keys[STAGE_COUNT] = {
+static const struct schema_key stage_keys[] = {
     {.name = "name", TYPE_STRING, DEFAULTS},
     {.name = "free", TYPE_STRINGS, DEFAULTS, FORM_KEYS, AT(free), .required = true},
     {.name = "strategy", TYPE_STRING, DEFAULTS, .required = true},
@@ -63,29 +48,29 @@ const struct schema schema_stage = {"[[search.stage]]", SCHEMA_KEYS(stage_keys)}
 static void read_stage(const struct reading *r, const struct toml_node *table)
 {
     struct search_config *c = &r->sweep->search;
-    const struct toml_node *found[STAGE_COUNT];
     struct search_stage stage = {0};
-    schema_match(&schema_stage, r, table, found);
-    const struct toml_node *free_keys = found[STAGE_FREE];
+    struct found found = schema_match(&schema_stage, r, table);
+    const struct toml_node *name = found_key(&found, "name"), *free_keys = found_key(&found, "free");
+    const struct toml_node *strategy = found_key(&found, "strategy");
     if (!free_keys)
         return;
-    schema_take(&schema_stage, r, found, &stage);
-    int strategy = found[STAGE_STRATEGY] ? read_strategy(r, found[STAGE_STRATEGY]) : -1;
+    schema_take(r, &found, &stage);
+    const int chosen = strategy ? read_strategy(r, strategy) : 0;
     if (free_keys->child_count == 0)
         problem_at_value(r, free_keys,
                          "free: the list is empty, so the stage would have nothing to try; name at least one key");
-    if (found[STAGE_NAME] && check_not_blank(r, found[STAGE_NAME], "[[search.stage]] name"))
-        stage.name = xstrdup(found[STAGE_NAME]->text);
-    else
-        stage.name = names_of(&stage.free);
-    stage.strategy = search_strategy_names[strategy < 0 ? 0 : strategy];
-    *array_add(c->stages, c->stage_count) = stage;
+    stage.name = name && check_not_blank(r, name, "[[search.stage]] name") ? arena_text(r->arena, name->text)
+                                                                           : names_of(r, &stage.free);
+    stage.strategy = search_strategy_names[chosen < 0 ? 0 : chosen];
+    *arena_add(r->arena, c->stages, c->stage_count) = stage;
 }
 
 static void read_search_stages(const struct reading *r, const struct toml_node *list)
 {
     struct search_config *c = &r->sweep->search;
-    search_stages_clear(c);
+    c->stage_count = c->options.stage_count = 0;
+    c->stages = NULL;
+    c->options.stages = NULL;
     if (list->child_count > MOST_STAGES) {
         problem_at_value(r, list, "more than %d stages", MOST_STAGES);
         return;
@@ -111,7 +96,7 @@ static bool check_key(const struct reading *r, const struct words *keys, struct 
         problems_add(r->problems, word->at, "free: \"%s\" is a replicate key, so its jobs are one configuration",
                      word->text);
     else {
-        listed_word_qualify(word, &key);
+        listed_word_qualify(r, word, &key);
         return true;
     }
     return false;
@@ -125,14 +110,15 @@ static bool is_free(const struct search_stage *stage, enum section_kind kind, co
 }
 
 /* Keys that move together with one that is free are free. */
-static void free_tied(struct search_stage *stage, enum section_kind kind, const struct axis *axis)
+static void free_tied(const struct reading *r, struct search_stage *stage, enum section_kind kind,
+                      const struct axis *axis)
 {
     bool any = false;
     for (size_t k = 0; k < axis->key_count; k++)
         any |= is_free(stage, kind, axis->keys[k]);
     for (size_t k = 0; any && k < axis->key_count; k++) {
         OWNED char *qualified = xasprintf("%s.%s", section_names[kind], axis->keys[k]);
-        word_list_add(&stage->free, qualified, axis->at);
+        word_list_add(r->arena, &stage->free, qualified, axis->at);
     }
 }
 
@@ -171,7 +157,7 @@ static bool check_stage(const struct reading *r, const struct words *section_key
     for (int kind = 0; kind < SECTION_COUNT; kind++)
         for (size_t b = 0; b < sections[kind].block_count; b++)
             for (size_t a = 0; a < sections[kind].blocks[b].axis_count; a++)
-                free_tied(stage, (enum section_kind)kind, &sections[kind].blocks[b].axes[a]);
+                free_tied(r, stage, (enum section_kind)kind, &sections[kind].blocks[b].axes[a]);
     return known;
 }
 

@@ -109,8 +109,6 @@ static void check_all_derived(const struct reading *r, const struct words *keys)
     for (size_t i = 0; i < s->derived_count; i++) {
         if (check_derived(r, keys, &s->derived[i]))
             s->derived[kept++] = s->derived[i];
-        else
-            derived_free(&s->derived[i]);
     }
     s->derived_count = kept;
 }
@@ -204,9 +202,9 @@ bool listed_key_find(const struct reading *r, const struct words *keys, const ch
     return sections == 1;
 }
 
-void listed_word_qualify(struct listed_word *word, const struct listed_key *key)
+void listed_word_qualify(const struct reading *r, struct listed_word *word, const struct listed_key *key)
 {
-    text_replace(&word->text, xasprintf("%s.%s", section_names[key->kind], key->key));
+    word->text = arena_keep(r->arena, xasprintf("%s.%s", section_names[key->kind], key->key));
 }
 
 /* A replicate key that moves together with another one has no replicates: where it differs, so does the other. */
@@ -243,7 +241,7 @@ static void check_replicate(const struct reading *r, const struct words *keys, s
         return;
     }
     check_untied(r, &key);
-    listed_word_qualify(word, &key);
+    listed_word_qualify(r, word, &key);
 }
 
 static void check_group_key(const struct reading *r, const struct words *keys, struct listed_word *word)
@@ -258,7 +256,7 @@ static void check_group_key(const struct reading *r, const struct words *keys, s
                      "group_by: \"%s\" is a replicate key, so its jobs are one configuration and in one group",
                      word->text);
     else
-        listed_word_qualify(word, &key);
+        listed_word_qualify(r, word, &key);
 }
 
 /* Those of a sweep that is imported may come from the table. */
@@ -280,7 +278,7 @@ static void check_key_count(const struct reading *r, enum section_kind kind, str
     problems_add(r->problems, section->blocks[0].at, "%s has %zu keys, more than %d", section_names[kind], keys->count,
                  SECTION_MOST_KEYS);
     problems_excuse_all(r->problems);
-    section_clear(section);
+    *section = (struct section){NULL, 0};
     keys->count = 0;
 }
 

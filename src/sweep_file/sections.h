@@ -15,21 +15,18 @@ void finish_labels(const struct reading *r);
 void read_metric(const struct reading *r, const struct toml_node *node);
 void read_derived_metric(const struct reading *r, const struct toml_node *node);
 
-/* The words that run a shell line. The caller's. */
-char **shell_command(const char *line);
+/* The words that run a shell line. */
+char **shell_command(const struct reading *r, const char *line);
 
 /* A command and a time limit ([job] command, timeout) in place of what `*out` holds. */
-void read_command(const struct reading *r, const struct toml_node *node, char ***out, bool *is_line,
-                  struct position *at);
+void read_command(const struct reading *r, const struct toml_node *node, struct command_words *out);
 void read_limit(const struct reading *r, const struct toml_node *node, char **out);
 
 /* [[job.file]]. */
 void read_job_files(const struct reading *r, const struct toml_node *list);
-void job_files_free(struct job_config *job);
 
-/* [[fixture]]; frees all that were read. A variable of an `env`: its name, and its value as text. */
+/* [[fixture]]. A variable of an `env`: its name, and its value as text. */
 void read_fixture(const struct reading *r, const struct toml_node *table);
-void fixtures_release(struct sweep *s);
 bool check_variable(const struct reading *r, const struct toml_node *node);
 
 /* When all files are read: whether jobs need their own directory. */
@@ -43,7 +40,6 @@ void read_retry(const struct reading *r, const struct toml_node *table);
 
 /* [[device]]. What a row leaves out is as it was of a device of that name. */
 void read_device_rows(const struct reading *r, const struct toml_node *list);
-void device_table_free(struct device_table *set);
 
 /* [[model_type]]. What a row leaves out is as it is of the type that it is like, or of that name. */
 void read_model_types(const struct reading *r, const struct toml_node *list);
@@ -53,11 +49,6 @@ void read_deepspeed(const struct reading *r, const struct toml_node *table);
 
 /* Samples up to the step that profile_steps have profiled are warm-up. */
 void finish_profile_steps(struct sweep *s);
-
-/* Calls `take` for every value below `table` with its dotted name: keys with dots come as nested tables where they are
- * not quoted. */
-void walk_dotted(const struct reading *r, const struct toml_node *table,
-                 void (*take)(const struct reading *r, const struct toml_node *node, const char *name));
 
 /* [model_info]; first of all its defaults, and when all files are read: whether it can speak for all models. */
 void read_model_info(const struct reading *r, const struct toml_node *table);
@@ -85,9 +76,6 @@ void executors_set_defaults(struct sweep *s);
 /* [search]. A key given before is replaced; `metric` replaces the objectives of [sweep]. */
 void read_search(const struct reading *r, const struct toml_node *table);
 
-/* [[search.stage]]: released. */
-void search_stages_clear(struct search_config *c);
-
 /* When all files are read: their keys are keys of the sweep, and what a file lists several values of is free in one. */
 void check_search_stages(const struct reading *r, const struct words *section_keys);
 
@@ -102,7 +90,7 @@ bool listed_key_find(const struct reading *r, const struct words *section_keys, 
                      const struct listed_word *word, struct listed_key *out);
 
 /* Puts "training_spec.seed" in the word's place. */
-void listed_word_qualify(struct listed_word *word, const struct listed_key *key);
+void listed_word_qualify(const struct reading *r, struct listed_word *word, const struct listed_key *key);
 
 /* A list of keys as words, each once; what is not a key is a problem. */
 void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out);
@@ -116,14 +104,6 @@ void check_sections(const struct reading *r);
 
 /* [model_space]. Where several files have one, that of the sweep file stands in place of a profile's. */
 void read_model_space(const struct reading *r, const struct toml_node *table);
-
-/* Release what an entry or a table owns, so that another may take its place. */
-void word_list_clear(struct word_list *list);
-void derived_free(void *entry);
-void metric_free(struct metric *m);
-void predict_free(struct predict_config *p);
-void import_free(struct import_config *c);
-void model_space_table_free(struct model_space_table *m); /* NULL is fine */
 
 #define HF_CONFIG_KEY "hf_config"
 

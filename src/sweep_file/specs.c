@@ -16,8 +16,6 @@
 #define MOST_VALUES 1000000 /* that are written out */
 #define ROUNDING 1e-9       /* of a step: 0.1 ten times over is to meet 1 */
 
-enum range_key { RANGE_FROM, RANGE_TO, RANGE_STEP, RANGE_FACTOR, RANGE_COUNT };
-
 static const struct schema_key range_keys[] = {
     {.name = "from", TYPE_INT, EVERY, .required = true},
     {.name = "to", TYPE_INT, EVERY, .required = true},
@@ -51,11 +49,10 @@ static uint64_t count_powers(int64_t from, int64_t to, int64_t factor)
     return count;
 }
 
-static bool check_range_table(const struct reading *r, const struct toml_node *node,
-                              const struct toml_node *const *found)
+static bool check_range_table(const struct reading *r, const struct toml_node *node, const struct found *found)
 {
-    const struct toml_node *from = found[RANGE_FROM], *to = found[RANGE_TO];
-    const struct toml_node *step = found[RANGE_STEP], *factor = found[RANGE_FACTOR];
+    const struct toml_node *from = found_key(found, "from"), *to = found_key(found, "to");
+    const struct toml_node *step = found_key(found, "step"), *factor = found_key(found, "factor");
     if (!from || !to)
         return false;
     if (step && factor)
@@ -76,17 +73,16 @@ static bool check_range_table(const struct reading *r, const struct toml_node *n
 
 bool range_read(const struct reading *r, const struct toml_node *node, struct number_range *out)
 {
-    const struct toml_node *found[RANGE_COUNT];
-    schema_match(&schema_range, r, node, found);
-    if (!check_range_table(r, node, found))
+    const struct found found = schema_match(&schema_range, r, node);
+    if (!check_range_table(r, node, &found))
         return false;
-    int64_t from = found[RANGE_FROM]->integer, to = found[RANGE_TO]->integer;
-    if (found[RANGE_FACTOR]) {
-        int64_t factor = found[RANGE_FACTOR]->integer;
+    const int64_t from = found_key(&found, "from")->integer, to = found_key(&found, "to")->integer;
+    if (found_key(&found, "factor")) {
+        const int64_t factor = found_key(&found, "factor")->integer;
         *out = (struct number_range){.first = from, .factor = factor, .count = count_powers(from, to, factor)};
         return true;
     }
-    int64_t step = found[RANGE_STEP] ? found[RANGE_STEP]->integer : 1;
+    int64_t step = found_key(&found, "step") ? found_key(&found, "step")->integer : 1;
     uint64_t steps = ((uint64_t)to - (uint64_t)from) / (uint64_t)step;
     if (steps >= LARGEST_COUNT) {
         problem_at_value(r, node, "%s: the range has too many values to count", node->key ? node->key : "it");
@@ -113,17 +109,17 @@ struct real_range {
     double from, to, step, factor; /* one of step and factor; the other is 0 */
 };
 
-static bool check_real_range(const struct reading *r, const struct toml_node *node,
-                             const struct toml_node *const *found, struct real_range *out)
+static bool check_real_range(const struct reading *r, const struct toml_node *node, const struct found *found,
+                             struct real_range *out)
 {
-    const struct toml_node *step = found[RANGE_STEP], *factor = found[RANGE_FACTOR], *bad = NULL;
-    if (!found[RANGE_FROM] || !found[RANGE_TO])
+    const struct toml_node *from = found_key(found, "from"), *to = found_key(found, "to"), *bad = NULL;
+    const struct toml_node *step = found_key(found, "step"), *factor = found_key(found, "factor");
+    if (!from || !to)
         return false;
-    for (int i = 0; i < RANGE_COUNT; i++)
-        if (found[i] && !isfinite(number_of(found[i])))
-            bad = found[i];
-    *out = (struct real_range){number_of(found[RANGE_FROM]), number_of(found[RANGE_TO]), number_of(step),
-                               number_of(factor)};
+    for (size_t i = 0; i < found->of->count; i++)
+        if (found->nodes[i] && !isfinite(number_of(found->nodes[i])))
+            bad = found->nodes[i];
+    *out = (struct real_range){number_of(from), number_of(to), number_of(step), number_of(factor)};
     if (bad)
         problem_at_value(r, bad, "%s: NaN and infinity cannot be values of an axis", node->key);
     else if (step && factor)
@@ -135,8 +131,7 @@ static bool check_real_range(const struct reading *r, const struct toml_node *no
     else if (factor && out->factor <= 1)
         problem_at_value(r, factor, "factor must be above 1, not %g", out->factor);
     else if (factor && out->from <= 0)
-        problem_at_value(r, found[RANGE_FROM], "a range of reals with a factor must begin above 0, not at %g",
-                         out->from);
+        problem_at_value(r, from, "a range of reals with a factor must begin above 0, not at %g", out->from);
     else if (out->from > out->to)
         problem_at_value(r, node, "%s: the range from %g to %g is empty", node->key, out->from, out->to);
     else
@@ -171,7 +166,7 @@ static bool too_many(const struct reading *r, const struct toml_node *node)
     return false;
 }
 
-static bool read_reals(const struct reading *r, const struct toml_node *node, const struct toml_node *const *found,
+static bool read_reals(const struct reading *r, const struct toml_node *node, const struct found *found,
                        struct value **values, size_t *count)
 {
     struct real_range range;
@@ -181,14 +176,12 @@ static bool read_reals(const struct reading *r, const struct toml_node *node, co
     if (!(last < MOST_VALUES))
         return too_many(r, node);
     *count = (size_t)last + 1;
-    *values = xcalloc(*count, sizeof **values);
+    *values = arena_keep(r->arena, xcalloc(*count, sizeof **values));
     for (size_t i = 0; i < *count; i++) {
         (*values)[i] = (struct value){.kind = VALUE_FLOAT, .real = real_at(&range, (double)i)};
         if (i == 0 || (*values)[i].real > (*values)[i - 1].real)
             continue;
         problem_at_value(r, node, "%s: the step is too small: neighbouring values are equal in 15 digits", node->key);
-        free(*values);
-        *values = NULL;
         return false;
     }
     return true;
@@ -202,24 +195,22 @@ static bool read_integers(const struct reading *r, const struct toml_node *node,
     if (range.count > MOST_VALUES)
         return too_many(r, node);
     *count = (size_t)range.count;
-    *values = xcalloc(*count, sizeof **values);
+    *values = arena_keep(r->arena, xcalloc(*count, sizeof **values));
     for (size_t i = 0; i < *count; i++)
         (*values)[i] = (struct value){.kind = VALUE_INT, .integer = range_at(&range, i)};
     return true;
 }
 
 /* The values of a range in ascending order, both ends included where the step meets them: integers, or reals of 15
- * digits where one of its numbers is real. At most a million; the array is the caller's. False after a complaint. */
+ * digits where one of its numbers is real. At most a million. False after a complaint. */
 static bool range_read_values(const struct reading *r, const struct toml_node *node, struct value **values,
                               size_t *count)
 {
-    const struct toml_node *found[RANGE_COUNT];
-    for (size_t i = 0; i < node->child_count; i++) {
-        if (node->children[i].kind != NODE_FLOAT)
-            continue;
-        schema_match(&schema_real_range, r, node, found);
-        return read_reals(r, node, found, values, count);
-    }
+    for (size_t i = 0; i < node->child_count; i++)
+        if (node->children[i].kind == NODE_FLOAT) {
+            const struct found found = schema_match(&schema_real_range, r, node);
+            return read_reals(r, node, &found, values, count);
+        }
     return read_integers(r, node, values, count);
 }
 
@@ -235,12 +226,6 @@ static bool has_meaning(const struct sweep *s, const struct block *block, const 
     return found;
 }
 
-/* A sweep whose file has changed is another sweep. */
-static void keep_text(struct sweep *s, const struct buffer *text)
-{
-    text_replace(&s->profile_text, xasprintf("%s%s", s->profile_text, buffer_text(text)));
-}
-
 /* The keys that the file named by `node` has (hf_config.h) are added to the block, each an axis of one value; those
  * that the block has already, also by a [synonym], stand. The file is looked for beside the sweep file, and its text
  * counts towards what the sweep is. What is wrong with it is a problem at the node. */
@@ -254,11 +239,12 @@ static void hf_keys_add(const struct reading *r, const struct toml_node *node, s
         hf_config_read(node->text, buffer_text(&text), &r->gathered->types, model_types_carried(), &keys, &e) < 0)
         problem_at_value(r, node, "%s", e.text);
     else
-        keep_text(r->sweep, &text);
+        /* A sweep whose file has changed is another sweep. */
+        r->sweep->profile_text = arena_keep(r->arena, xasprintf("%s%s", r->sweep->profile_text, buffer_text(&text)));
     for (size_t i = 0; i < keys.count; i++)
         if (!has_meaning(r->sweep, block, keys.items[i].name))
-            block_add_key(block, keys.items[i].name, &keys.items[i].value, reading_at_value(r, node))->is_from_file =
-                true;
+            block_add_key(r->arena, block, keys.items[i].name, &keys.items[i].value, reading_at_value(r, node))
+                ->is_from_file = true;
     hf_keys_free(&keys);
 }
 
@@ -278,9 +264,9 @@ struct block_reading {
 
 /* --- names --- */
 
-static char *join_key(const char *prefix, const char *key)
+static char *join_key(const struct reading *r, const char *prefix, const char *key)
 {
-    return prefix ? xasprintf("%s.%s", prefix, key) : xstrdup(key);
+    return prefix ? arena_keep(r->arena, xasprintf("%s.%s", prefix, key)) : arena_text(r->arena, key);
 }
 
 static int compare_text(const void *text, const void *word)
@@ -299,7 +285,7 @@ static bool takes_lists(const struct block_reading *b, const char *key)
 {
     if (list_values_have(b->r, key))
         return true;
-    OWNED char *qualified = join_key(section_names[b->kind], key);
+    OWNED char *qualified = xasprintf("%s.%s", section_names[b->kind], key);
     bool found = list_values_have(b->r, qualified);
     return found;
 }
@@ -372,7 +358,7 @@ static struct value read_value(const struct block_reading *b, const char *key, c
                          key);
     check_count(b, key, node);
     check_gpus(b, key, node);
-    struct value v = is_size(b, key) ? size_value(b->r, key, node) : plain_value(node);
+    struct value v = is_size(b, key) ? size_value(b->r, key, node) : plain_value(b->r, node);
     if (v.text && strlen(v.text) > SPEC_LONGEST)
         problem_at_value(b->r, node,
                          "%s: a value of %zu KiB is larger than %d KiB; put it into a file and sweep over file names",
@@ -382,19 +368,18 @@ static struct value read_value(const struct block_reading *b, const char *key, c
 
 /* --- axes --- */
 
-/* A single value that is not there: the key is known, so that what uses it can be checked. */
-static void leave_empty(struct axis *axis)
+static void make_values(const struct block_reading *b, struct axis *axis, size_t count)
 {
-    axis->value_count = 1;
-    axis->values = xcalloc(axis->key_count, sizeof *axis->values);
+    axis->value_count = count;
+    axis->values = arena_keep(b->r->arena, xcalloc(count * axis->key_count, sizeof *axis->values));
 }
 
+/* At first with a single value that is not there: the key is known, so that what uses it can be checked. */
 static struct axis *add_axis(const struct block_reading *b, const struct toml_node *node, char **keys, size_t count)
 {
-    struct block *block = b->block;
-    block->axes = array_grow(block->axes, block->axis_count, sizeof *block->axes);
-    struct axis *axis = &block->axes[block->axis_count++];
+    struct axis *axis = arena_add(b->r->arena, b->block->axes, b->block->axis_count);
     *axis = (struct axis){.keys = keys, .key_count = count, .at = reading_at_key(b->r, node)};
+    make_values(b, axis, 1);
     return axis;
 }
 
@@ -442,11 +427,9 @@ static void read_list_axis(const struct block_reading *b, const struct toml_node
         problem_at_value(b->r, node,
                          "%s: the list is empty, but an axis needs a value (for a list as a value, use list_values)",
                          node->key);
-        leave_empty(axis);
         return;
     }
-    axis->values = xcalloc(node->child_count, sizeof *axis->values);
-    axis->value_count = node->child_count;
+    make_values(b, axis, node->child_count);
     for (size_t i = 0; i < node->child_count; i++)
         axis->values[i] = read_value(b, axis->keys[0], &node->children[i]);
     check_distinct(b->r, axis, node);
@@ -466,7 +449,7 @@ static void check_range_value(const struct block_reading *b, const char *key, co
 static void read_range_axis(const struct block_reading *b, const struct toml_node *node, struct axis *axis)
 {
     if (!range_read_values(b->r, node, &axis->values, &axis->value_count)) {
-        leave_empty(axis);
+        make_values(b, axis, 1);
         return;
     }
     check_range_value(b, axis->keys[0], node, &axis->values[0]);
@@ -476,25 +459,18 @@ static void read_range_axis(const struct block_reading *b, const struct toml_nod
 
 static void read_axis(const struct block_reading *b, const struct toml_node *node, const char *prefix)
 {
-    char *key = join_key(prefix, node->key);
-    if (!check_key_name(b->r, node, key)) {
-        free(key);
+    char *key = join_key(b->r, prefix, node->key), **keys = NULL;
+    size_t count = 0;
+    if (!check_key_name(b->r, node, key))
         return;
-    }
-    char **keys = xcalloc(1, sizeof *keys);
-    keys[0] = key;
-    struct axis *axis = add_axis(b, node, keys, 1);
-    if (node->kind == NODE_LIST && !takes_lists(b, key)) {
+    *arena_add(b->r->arena, keys, count) = key;
+    struct axis *axis = add_axis(b, node, keys, count);
+    if (node->kind == NODE_LIST && !takes_lists(b, key))
         read_list_axis(b, node, axis);
-        return;
-    }
-    if (range_is_meant(node) && !takes_lists(b, key)) {
+    else if (range_is_meant(node) && !takes_lists(b, key))
         read_range_axis(b, node, axis);
-        return;
-    }
-    axis->values = xcalloc(1, sizeof *axis->values);
-    axis->values[0] = read_value(b, key, node);
-    axis->value_count = 1;
+    else
+        axis->values[0] = read_value(b, key, node);
 }
 
 static size_t count_lists(const struct toml_node *list)
@@ -533,15 +509,11 @@ static void read_group_values(const struct block_reading *b, const struct toml_n
     if (one && node->child_count != axis->key_count) {
         problem_at_value(b->r, node, "%s ties %zu keys, so it needs a list of lists of %zu values each", node->key,
                          axis->key_count, axis->key_count);
-        leave_empty(axis);
         return;
     }
-    if (!one && !check_tuples(b->r, node, axis->key_count)) {
-        leave_empty(axis);
+    if (!one && !check_tuples(b->r, node, axis->key_count))
         return;
-    }
-    axis->value_count = one ? 1 : node->child_count;
-    axis->values = xcalloc(axis->value_count * axis->key_count, sizeof *axis->values);
+    make_values(b, axis, one ? 1 : node->child_count);
     for (size_t i = 0; i < axis->value_count; i++)
         read_tuple(b, one ? node : &node->children[i], axis, axis->values + i * axis->key_count);
     if (!one)
@@ -568,25 +540,19 @@ static void read_group(const struct block_reading *b, const struct toml_node *no
 {
     char **keys;
     size_t count;
-    if (!group_parse(node->key, &keys, &count)) {
+    if (!group_parse(b->r->arena, node->key, &keys, &count)) {
         problem_at_key(b->r, node, "\"%s\" is not a tied group; write one as \"(a, b)\"", node->key);
         reading_excuse(b->r, node);
         return;
     }
-    for (size_t k = 0; prefix && k < count; k++) {
-        char *whole = join_key(prefix, keys[k]);
-        free(keys[k]);
-        keys[k] = whole;
-    }
+    for (size_t k = 0; prefix && k < count; k++)
+        keys[k] = join_key(b->r, prefix, keys[k]);
     if (check_group(b, node, keys, count)) {
         read_group_values(b, node, add_axis(b, node, keys, count));
         return;
     }
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < count; k++)
         problems_excuse(b->r->problems, keys[k]);
-        free(keys[k]);
-    }
-    free(keys);
 }
 
 /* --- blocks --- */
@@ -599,9 +565,7 @@ static void read_axes(const struct block_reading *b, const struct toml_node *tab
         if (node->key[0] == '(') {
             read_group(b, node, prefix);
         } else if (node->kind == NODE_TABLE && !node->is_inline && !range_is_meant(node)) {
-            char *deeper = join_key(prefix, node->key);
-            read_axes(b, node, deeper);
-            free(deeper);
+            read_axes(b, node, join_key(b->r, prefix, node->key));
         } else {
             read_axis(b, node, prefix);
         }
@@ -625,8 +589,7 @@ static void check_keys_once(const struct reading *r, const struct block *block)
 static void read_block(const struct reading *r, enum section_kind kind, const struct toml_node *table)
 {
     struct section *section = &r->sweep->sections[kind];
-    section->blocks = array_grow(section->blocks, section->block_count, sizeof *section->blocks);
-    struct block *block = &section->blocks[section->block_count++];
+    struct block *block = arena_add(r->arena, section->blocks, section->block_count);
     *block = (struct block){.at = reading_at_value(r, table)};
     struct block_reading b = {.r = r, .kind = kind, .block = block};
     read_axes(&b, table, NULL);

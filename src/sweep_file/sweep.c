@@ -15,19 +15,6 @@
 
 #define NAME_LONGEST 200
 
-/* Adds what is not there yet. */
-static void list_add(char ***list, const char *text)
-{
-    size_t count = 0;
-    if (strings_have(*list, text))
-        return;
-    while (*list && (*list)[count])
-        count++;
-    *list = xreallocarray(*list, count + 2, sizeof **list);
-    (*list)[count] = xstrdup(text);
-    (*list)[count + 1] = NULL;
-}
-
 static void gather_objectives(const struct reading *r, const struct toml_node *node)
 {
     struct words *objectives = &r->gathered->objectives;
@@ -40,28 +27,18 @@ static void gather_objectives(const struct reading *r, const struct toml_node *n
 
 #define MOST_CONSTRAINTS 100
 
-static void constraints_clear(struct sweep *s)
-{
-    for (size_t i = 0; i < s->constraint_count; i++)
-        free(s->constraints[i].text);
-    free(s->constraints);
-    s->constraints = NULL;
-    s->constraint_count = 0;
-}
-
 static void add_constraint(const struct reading *r, const struct toml_node *node)
 {
     struct sweep *s = r->sweep;
-    if (!check_not_blank(r, node, "subject_to"))
-        return;
-    *array_add(s->constraints, s->constraint_count) =
-        (struct sweep_constraint){xstrdup(node->text), reading_at_value(r, node)};
+    if (check_not_blank(r, node, "subject_to"))
+        *arena_add(r->arena, s->constraints, s->constraint_count) =
+            (struct sweep_constraint){arena_text(r->arena, node->text), reading_at_value(r, node)};
 }
 
 /* The file's take the place of a profile's. */
 static void read_constraints(const struct reading *r, const struct toml_node *node)
 {
-    constraints_clear(r->sweep);
+    r->sweep->constraint_count = 0;
     if (node->child_count > MOST_CONSTRAINTS) {
         problem_at_value(r, node, "more than %d constraints", MOST_CONSTRAINTS);
         return;
@@ -96,7 +73,7 @@ static void read_rule_names(const struct reading *r, const struct toml_node *lis
         const char *text = list->children[i].text;
         const struct position at = reading_at_value(r, &list->children[i]);
         if (check_entry_name(r, at, text, are_sets ? "rule set" : "rule"))
-            word_list_add(out, text, at);
+            word_list_add(r->arena, out, text, at);
     }
 }
 
@@ -105,9 +82,9 @@ void read_key_names(const struct reading *r, const struct toml_node *list, struc
 {
     struct words keys = {NULL, 0};
     gather_keys(r, list, &keys);
-    word_list_clear(out);
+    *out = (struct word_list){0};
     for (size_t i = 0; i < keys.count; i++)
-        word_list_add(out, keys.items[i].text, keys.items[i].at);
+        word_list_add(r->arena, out, keys.items[i].text, keys.items[i].at);
     words_free(&keys);
 }
 
@@ -119,7 +96,7 @@ static void read_name(const struct reading *r, const struct toml_node *name)
     if (strlen(name->text) > NAME_LONGEST)
         problem_at_value(r, name, "name is longer than %d bytes; use description for longer text", NAME_LONGEST);
     else
-        text_replace(&r->sweep->name, xstrdup(name->text));
+        r->sweep->name = arena_text(r->arena, name->text);
 }
 
 static void read_groups(const struct reading *r, const struct toml_node *list)
@@ -141,10 +118,8 @@ static void read_on_end(const struct reading *r, const struct toml_node *node)
         problem_at_value(r, node, "on_end is empty; give the program and its arguments");
         return;
     }
-    if (!check_not_blank(r, node->kind == NODE_STRING ? node : node->children, "on_end"))
-        return;
-    strings_free(r->sweep->on_end);
-    r->sweep->on_end = node->kind == NODE_STRING ? shell_command(node->text) : toml_strings(node);
+    if (check_not_blank(r, node->kind == NODE_STRING ? node : node->children, "on_end"))
+        r->sweep->on_end = node->kind == NODE_STRING ? shell_command(r, node->text) : toml_strings(r->arena, node);
 }
 
 #define AT(member) offsetof(struct sweep, member)
@@ -222,11 +197,12 @@ static void declare_own_metric(const struct reading *r, const struct word *word,
     const enum own_metric own = own_metric_by_name(name);
     if (!own || job_find_metric(job, name))
         return;
-    *array_add(job->metrics, job->metric_count) = (struct metric){.name = xstrdup(name),
-                                                                  .reader = READER_FILE,
-                                                                  .unit = xstrdup(own_metrics[own].unit),
-                                                                  .take = TAKE_MEDIAN,
-                                                                  .at = word->at};
+    *arena_add(r->arena, job->metrics, job->metric_count) =
+        (struct metric){.name = arena_text(r->arena, name),
+                        .reader = READER_FILE,
+                        .unit = arena_text(r->arena, own_metrics[own].unit),
+                        .take = TAKE_MEDIAN,
+                        .at = word->at};
 }
 
 /* A job that comes from a table has what the table gives, what is worked out from that, and what every attempt has.
@@ -269,7 +245,7 @@ static void finish_objective(const struct reading *r, const struct word *word)
             return;
         }
     }
-    *array_add(s->objectives, s->objective_count) = (struct objective){.metric = xstrdup(name), .maximise = maximise};
+    *arena_add(r->arena, s->objectives, s->objective_count) = (struct objective){arena_text(r->arena, name), maximise};
 }
 
 #define MOST_OBJECTIVES 100
@@ -299,11 +275,9 @@ int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
 {
     text = usual_name(s, text);
     struct problems problems = PROBLEMS_INIT;
-    const struct reading r = {.sweep = s, .problems = &problems, .file = s->path};
+    const struct reading r = {.sweep = s, .arena = &s->arena, .problems = &problems, .file = s->path};
     const struct word word = {text, {NULL, 0, 0}};
     struct buffer identity = BUFFER_INIT;
-    for (size_t i = 0; i < s->objective_count; i++)
-        free(s->objectives[i].metric);
     s->objective_count = 0;
     finish_objective(&r, &word);
     buffer_add(&identity, s->hash.bytes, sizeof s->hash.bytes);
@@ -317,139 +291,38 @@ int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
 
 void sweep_set_condition(struct sweep *s, const char *text, const char *option)
 {
-    constraints_clear(s);
-    s->constraints = array_grow(s->constraints, 0, sizeof *s->constraints);
-    s->constraints[s->constraint_count++] = (struct sweep_constraint){xstrdup(text), {option, 0, 0}};
+    s->constraint_count = 0;
+    *arena_add(&s->arena, s->constraints, s->constraint_count) =
+        (struct sweep_constraint){arena_text(&s->arena, text), {option, 0, 0}};
+}
+
+/* Adds what is not there yet. */
+static void add_label(const struct reading *r, const char *text)
+{
+    char **labels = r->sweep->labels;
+    size_t count = 0;
+    while (labels && labels[count])
+        count++;
+    if (strings_have(labels, text))
+        return;
+    *arena_add(r->arena, labels, count) = arena_text(r->arena, text);
+    *arena_add(r->arena, labels, count) = NULL;
+    r->sweep->labels = labels;
 }
 
 void finish_labels(const struct reading *r)
 {
     /* The name of what a table has and nothing runs may be all that tells two models apart. */
-    if (!(r->sweep->import.given && !r->sweep->job.command))
-        list_add(&r->sweep->labels, "name");
-    list_add(&r->sweep->labels, "description");
+    if (!(r->sweep->import.given && !r->sweep->job.command.words))
+        add_label(r, "name");
+    add_label(r, "description");
     for (size_t i = 0; i < r->gathered->notes.count; i++)
-        list_add(&r->sweep->labels, r->gathered->notes.items[i].text);
-}
-
-void derived_free(void *entry)
-{
-    struct derived *d = entry;
-    free_all(d->name, d->expression);
-}
-
-void metric_free(struct metric *m)
-{
-    free_all(m->name, m->expression, m->pattern, m->path, m->file, m->numerator);
-    schema_release(&schema_metric, m);
-    if (m->fallback)
-        metric_free(m->fallback);
-    free(m->fallback);
-}
-
-static void free_settings(struct setting *settings, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        free_all(settings[i].name, settings[i].value);
-    }
-    free(settings);
-}
-
-static void free_job(struct job_config *job)
-{
-    strings_free(job->command);
-    strings_free(job->pass_environment);
-    strings_free(job->secrets);
-    free_settings(job->environment, job->environment_count);
-    free_settings(job->versions, job->version_count);
-    for (size_t i = 0; i < job->metric_count; i++)
-        metric_free(&job->metrics[i]);
-    free(job->metrics);
-    job_files_free(job);
-}
-
-static void free_failures(struct sweep *s)
-{
-    for (size_t i = 0; i < s->failure_count; i++)
-        schema_release(&schema_failure, &s->failures[i]);
-    free(s->failures);
-    for (size_t i = 0; i < s->retry_count; i++)
-        free(s->retries[i].class_name);
-    free(s->retries);
-}
-
-static void free_space(struct sweep *s)
-{
-    for (int kind = 0; kind < SECTION_COUNT; kind++)
-        section_clear(&s->sections[kind]);
-}
-
-static void free_deepspeed(struct deepspeed_settings *d)
-{
-    strings_free(d->sections);
-    free_settings(d->arguments, d->argument_count);
-}
-
-static void free_model_info(struct model_info_config *m)
-{
-    strings_free(m->command);
-    for (size_t i = 0; i < m->key_count; i++) {
-        free(m->keys[i].name);
-        value_free(&m->keys[i].value);
-    }
-    free(m->keys);
-}
-
-void word_list_clear(struct word_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->items[i].text);
-    free(list->items);
-    *list = (struct word_list){0};
+        add_label(r, r->gathered->notes.items[i].text);
 }
 
 void sweep_free(struct sweep *s)
 {
-    static const struct schema *const tables[] = {&schema_sweep,      &schema_job,        &schema_deepspeed,
-                                                  &schema_model_info, &schema_predict,    &schema_import,
-                                                  &schema_slurm,      &schema_executor,   &schema_ssh,
-                                                  &schema_local,      &schema_job_profile};
-    static const struct entries *const kinds[] = {&derived_entries, &rule_entries,  &synonym_entries,
-                                                  &inert_entries,   &order_entries, &was_entries};
-    if (!s)
-        return;
-    free_all(s->path, s->text);
-    /* The two may have changed places, and only [executor] has these. */
-    strings_free(s->batch_other.set);
-    strings_free(s->batch.set);
-    free(s->batch.name);
-    strings_free(s->files);
-    strings_free(s->profile_names);
-    free_all(s->profile_text, s->name);
-    for (size_t i = 0; i < s->objective_count; i++)
-        free(s->objectives[i].metric);
-    free(s->objectives);
-    constraints_clear(s);
-    strings_free(s->labels);
-    strings_free(s->on_end);
-    word_list_clear(&s->groups);
-    word_list_clear(&s->disabled_rules);
-    word_list_clear(&s->rule_sets);
-    search_stages_clear(&s->search);
-    free_space(s);
-    free_failures(s);
-    free_job(&s->job);
-    fixtures_release(s);
-    free_deepspeed(&s->deepspeed);
-    free_model_info(&s->model_info);
-    model_space_table_free(s->model_space);
-    predict_free(&s->predict);
-    device_table_free(&s->devices);
-    import_free(&s->import);
-    free(s->local.device_names);
-    for (size_t i = 0; i < LENGTH(tables); i++)
-        schema_release(tables[i], s);
-    for (size_t i = 0; i < LENGTH(kinds); i++)
-        entries_release(kinds[i], s);
+    if (s)
+        arena_free(&s->arena);
     free(s);
 }

@@ -7,19 +7,7 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-static void was_free(void *entry)
-{
-    struct was_key *w = entry;
-    free(w->name);
-    free(w->text);
-}
-
-const struct entries was_entries = {offsetof(struct sweep, was),
-                                    offsetof(struct sweep, was_count),
-                                    sizeof(struct was_key),
-                                    offsetof(struct was_key, at),
-                                    strcmp,
-                                    was_free};
+static const struct entries was_entries = ENTRIES(was, was_count, struct was_key, strcmp);
 
 /* The name without that end; NULL where it has another. The caller's. */
 static char *without_end(const char *name, const char *end)
@@ -43,32 +31,27 @@ void read_was(const struct reading *r, const struct toml_node *node, const char 
 {
     static const char dropped[] = "dropped.";
     const bool is_dropped = strncmp(name, dropped, sizeof dropped - 1) == 0;
-    char *renamed = is_dropped ? NULL : without_end(name, ".renamed_from");
+    OWNED char *renamed = is_dropped ? NULL : without_end(name, ".renamed_from");
     if (strcmp(name, "dropped") == 0) {
         problem_at_value(r, node, "dropped must say which value the results have that stay: dropped = { KEY = VALUE }");
         return;
     }
-    if ((renamed && !check_from(r, node)) || !check_finite(r, node)) {
-        free(renamed);
+    if ((renamed && !check_from(r, node)) || !check_finite(r, node))
         return;
-    }
     const char *key = renamed ? renamed : is_dropped ? name + sizeof dropped - 1 : name;
     struct was_key *slot = entry_slot(r, node, key, &was_entries);
-    if (slot) {
-        struct buffer text = BUFFER_INIT;
-        if (renamed)
-            buffer_add_text(&text, node->text);
-        else
-            toml_add_json(node, &text);
-        *slot = (struct was_key){.name = xstrdup(key),
-                                 .kind = renamed      ? WAS_RENAMED
-                                         : is_dropped ? WAS_DROPPED
-                                                      : WAS_ADDED,
-                                 .section = SECTION_COUNT,
-                                 .text = buffer_take(&text),
-                                 .at = reading_at_key(r, node)};
-    }
-    free(renamed);
+    struct buffer json = BUFFER_INIT;
+    if (!slot)
+        return;
+    toml_add_json(node, &json);
+    char *text = arena_keep(r->arena, buffer_take(&json));
+    *slot = (struct was_key){.name = arena_text(r->arena, key),
+                             .kind = renamed      ? WAS_RENAMED
+                                     : is_dropped ? WAS_DROPPED
+                                                  : WAS_ADDED,
+                             .section = SECTION_COUNT,
+                             .text = renamed ? arena_text(r->arena, node->text) : text,
+                             .at = reading_at_key(r, node)};
 }
 
 static void check_absent(const struct reading *r, const struct words *keys, const struct was_key *w, const char *key)
@@ -91,13 +74,13 @@ static void split_dropped(struct was_key *w)
         if (strncmp(w->name, section_names[k], length) != 0 || w->name[length] != '.')
             continue;
         w->section = (enum section_kind)k;
-        text_replace(&w->name, xstrdup(w->name + length + 1));
+        w->name += length + 1;
         return;
     }
 }
 
 /* As the section would have it: in bytes (sweep_file/specs.c). */
-static void take_size(struct was_key *w)
+static void take_size(const struct reading *r, struct was_key *w)
 {
     const char *last = strrchr(w->name, '_');
     int64_t bytes;
@@ -106,7 +89,7 @@ static void take_size(struct was_key *w)
     OWNED char *size = xstrndup(w->text + 1, strlen(w->text) - 1);
     size[strcspn(size, "\"")] = '\0';
     if (w->text[0] == '"' && parse_size_bytes(size, &bytes))
-        text_replace(&w->text, xasprintf("%lld", (long long)bytes));
+        w->text = arena_keep(r->arena, xasprintf("%lld", (long long)bytes));
 }
 
 void check_was(const struct reading *r, const struct words *keys)
@@ -119,8 +102,8 @@ void check_was(const struct reading *r, const struct words *keys)
             check_absent(r, keys, w, w->name);
         } else if (listed_key_find(r, keys, "[was]", &(struct listed_word){w->name, w->at}, &found)) {
             w->section = found.kind;
-            text_replace(&w->name, xstrdup(found.key));
-            take_size(w);
+            w->name = arena_text(r->arena, found.key);
+            take_size(r, w);
             if (w->kind == WAS_RENAMED)
                 check_absent(r, keys, w, w->text);
         }

@@ -6,21 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/memory.h"
-
 static const char *const kind_names[] = {
     [NODE_TABLE] = "a table",  [NODE_LIST] = "a list",   [NODE_STRING] = "a string",
     [NODE_INT] = "an integer", [NODE_FLOAT] = "a float", [NODE_BOOL] = "a boolean",
 };
 
-char **toml_strings(const struct toml_node *node)
+char **toml_strings(struct arena *p, const struct toml_node *node)
 {
     const bool is_list = node->kind == NODE_LIST;
     const struct toml_node *first = is_list ? node->children : node;
     const size_t count = is_list ? node->child_count : 1;
-    char **strings = xcalloc(count + 1, sizeof *strings);
+    char **strings = arena_keep(p, xcalloc(count + 1, sizeof *strings));
     for (size_t i = 0; i < count; i++)
-        strings[i] = xstrdup(first[i].text);
+        strings[i] = arena_text(p, first[i].text);
     return strings;
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "util/buffer.h"
+#include "util/memory.h"
 
 enum node_kind { NODE_TABLE = 1, NODE_LIST, NODE_STRING, NODE_INT, NODE_FLOAT, NODE_BOOL };
 
@@ -29,8 +30,8 @@ void toml_free(struct toml_node *root);
 /* The child of that key, NULL when there is none or `table` is not a table. */
 const struct toml_node *toml_child(const struct toml_node *table, const char *key);
 
-/* A string, or those of a list of strings: NULL-terminated, the caller's (strings_free). */
-char **toml_strings(const struct toml_node *node);
+/* A string, or those of a list of strings: NULL-terminated copies that are the arena's. */
+char **toml_strings(struct arena *p, const struct toml_node *node);
 
 /* "a table", "a list", "a string", "an integer", "a float", "a boolean". */
 const char *toml_kind_name(enum node_kind kind);

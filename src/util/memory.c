@@ -84,6 +84,32 @@ void *array_grow(void *array, size_t count, size_t element_bytes)
     return xreallocarray(array, count ? count * 2 : 1, element_bytes);
 }
 
+void *arena_keep(struct arena *p, void *block)
+{
+    *array_add(p->blocks, p->count) = block;
+    return block;
+}
+
+char *arena_text(struct arena *p, const char *text)
+{
+    return arena_keep(p, xstrdup(text));
+}
+
+void *arena_grow(struct arena *p, void *array, size_t count, size_t element_bytes)
+{
+    if (count != 0 && (count & (count - 1)) != 0)
+        return array;
+    void *more = arena_keep(p, xcalloc(count ? count * 2 : 1, element_bytes));
+    return count ? memcpy(more, array, count * element_bytes) : more;
+}
+
+void arena_free(struct arena *p)
+{
+    blocks_free(p->blocks, p->count);
+    free(p->blocks);
+    *p = (struct arena){0};
+}
+
 void blocks_free(void *const *blocks, size_t count)
 {
     for (size_t i = 0; i < count; i++)

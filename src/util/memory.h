@@ -29,6 +29,22 @@ void *array_grow(void *array, size_t count, size_t element_bytes);
 /* Such an array with room for one more element, which `count` then counts: where to put it. */
 #define array_add(array, count) ((array) = array_grow(array, count, sizeof *(array)), &(array)[(count)++])
 
+/* Blocks that are released together: {0} has none. */
+struct arena {
+    void **blocks;
+    size_t count;
+};
+
+/* The block, from now on the arena's; a copy of the text. */
+void *arena_keep(struct arena *p, void *block);
+char *arena_text(struct arena *p, const char *text);
+
+/* array_grow and array_add of an array that is the arena's, with zeros in the room for more. */
+void *arena_grow(struct arena *p, void *array, size_t count, size_t element_bytes);
+#define arena_add(p, array, count) ((array) = arena_grow(p, array, count, sizeof *(array)), &(array)[(count)++])
+
+void arena_free(struct arena *p);
+
 /* free() of each; NULL is fine. */
 #define free_all(...) blocks_free((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
 void blocks_free(void *const *blocks, size_t count);

@@ -19,6 +19,7 @@ static struct classifier *classifier;
 static struct classifier *load_patterns(void)
 {
     struct failure_pattern patterns[128];
+    struct arena texts = {0};
     struct classifier *c = NULL;
     struct db *db;
     struct stmt *s;
@@ -29,19 +30,15 @@ static struct classifier *load_patterns(void)
         db_prepare(db, "SELECT class, pattern, source FROM failure_pattern", &s, &e) < 0)
         return NULL;
     for (; count < 128 && stmt_next(s, &e) > 0; count++)
-        patterns[count] = (struct failure_pattern){xstrdup(stmt_text(s, 0)),
-                                                   xstrdup(stmt_text(s, 1)),
-                                                   xstrdup(stmt_text(s, 2)),
+        patterns[count] = (struct failure_pattern){arena_text(&texts, stmt_text(s, 0)),
+                                                   arena_text(&texts, stmt_text(s, 1)),
+                                                   arena_text(&texts, stmt_text(s, 2)),
                                                    {"", 0, 0}};
     stmt_free(s);
     db_close(db);
     if (count == 0 || classifier_create(patterns, count, &c, &e) < 0)
         return NULL;
-    for (size_t i = 0; i < count; i++) {
-        free((char *)patterns[i].class_name);
-        free(patterns[i].pattern);
-        free(patterns[i].source);
-    }
+    arena_free(&texts);
     return c;
 }
 

@@ -176,7 +176,7 @@ TEST(sweep__empty_of_everything__defaults)
     assert_string_equal(s->description, "");
     assert_int_equal(s->objective_count, 0);
     assert_int_equal(s->disabled_rules.count, 0);
-    assert_null(s->job.command);
+    assert_null(s->job.command.words);
     assert_null(s->job.timeout);
     assert_null(s->job.secrets[0]);
     assert_int_equal(s->job.grace_ms, 5000);
@@ -194,11 +194,11 @@ TEST(job__all_keys__kept)
                    "timeout = \"1h30m\"\nidle_timeout = 90\nstartup_timeout = \"CASE WHEN gpus > 8 THEN 9 END\"\n"
                    "grace = \"500ms\"\nrepeat = 3\n");
     const struct job_config *job = &s->job;
-    assert_string_equal(job->command[0], "run");
-    assert_string_equal(job->command[1], "--tp={tp}");
-    assert_null(job->command[2]);
-    assert_int_equal(job->command_at.line, 2);
-    assert_int_equal(job->command_at.column, 11);
+    assert_string_equal(job->command.words[0], "run");
+    assert_string_equal(job->command.words[1], "--tp={tp}");
+    assert_null(job->command.words[2]);
+    assert_int_equal(job->command.at.line, 2);
+    assert_int_equal(job->command.at.column, 11);
     static const char *const values[] = {"{tp}", "2", "true", "1.5"};
     assert_int_equal(job->environment_count, 4);
     for (size_t i = 0; i < 4; i++)
@@ -224,8 +224,8 @@ TEST(job_command__string__shell)
     struct sweep *s = read_sweep("[job]\ncommand = \"a | b {tp}\"\n");
     static const char *const words[] = {"/bin/sh", "-c", "a | b {tp}"};
     for (size_t i = 0; i < 3; i++)
-        assert_string_equal(s->job.command[i], words[i]);
-    assert_null(s->job.command[3]);
+        assert_string_equal(s->job.command.words[i], words[i]);
+    assert_null(s->job.command.words[3]);
     sweep_free(s);
 }
 

@@ -261,8 +261,8 @@ TEST_WITHIN(profile__file_says_nothing__profile_in_force, enter, leave)
     assert_string_equal(s->objectives[0].metric, "t");
     assert_true(sweep_is_label(s, "owner"));
     assert_string_equal(s->disabled_rules.items[0].text, "x");
-    assert_string_equal(s->job.command[0], "from");
-    assert_string_equal(s->job.command_at.file, "d/p.toml");
+    assert_string_equal(s->job.command.words[0], "from");
+    assert_string_equal(s->job.command.at.file, "d/p.toml");
     assert_string_equal(s->job.timeout, "1m");
     assert_int_equal(s->job.repeat, 2);
     assert_int_equal(s->job.metric_count, 2);
@@ -291,7 +291,7 @@ TEST_WITHIN(profile__file_says_otherwise__replaced_by_name, enter, leave)
     assert_int_equal(s->objective_count, 1);
     assert_string_equal(s->objectives[0].metric, "u");
     assert_true(sweep_is_label(s, "owner") && sweep_is_label(s, "team"));
-    assert_string_equal(s->job.command[0], "/bin/sh");
+    assert_string_equal(s->job.command.words[0], "/bin/sh");
     assert_string_equal(s->job.timeout, "5");
     assert_int_equal(s->job.repeat, 2);
     static const char *const variables[] = {"A", "1", "B", "2", "C", "3"};
