@@ -53,7 +53,7 @@ times__stay_times()
 columns__that_look_like_others__said_or_left()
 {
     printf 'config,mbs,tps (tok/s)\nbase,1,10\nfused,1,20\noom,1,1.5K\n' >t.csv
-    expect_said only_stdout_contains 0 '# A guess: named as a measurement, but not all of its cells are numbers of a kind.
+    expect_said only_stdout_contains 0 'but not all of its cells are numbers of a kind.
 tps_tok_s = ' init --from-table t.csv -o -
     expect_stdout_contains 'config = "config"'
     expect_stdout_lacks 'state = '
