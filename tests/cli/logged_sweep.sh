@@ -5,10 +5,7 @@
 logged_sweep()
 {
     small_sweep sweep.toml
-    cat >job.sh <<'END'
-echo "$*" >>ran.log
-echo "score: $(($1 * $2))"
-END
+    printf '%s\n' 'echo "$*" >>ran.log' 'echo "score: $(($1 * $2))"' >job.sh
     : >ran.log
 }
 
@@ -37,16 +34,8 @@ edit()
 waiting_sweep()
 {
     logged_sweep
-    cat >job.sh <<'END'
-echo "$*" >>ran.log
-[ ! -e go ] || { echo "score: 1"; exit; }
-trap '' TERM
-sleep 600 &
-echo $! >>pids
-(setsid sleep 600 & echo $! >>pids)
-echo $$ >>pids
-wait
-END
+    printf '%s\n' 'echo "$*" >>ran.log' '[ ! -e go ] || { echo "score: 1"; exit; }' "trap '' TERM" 'sleep 600 &' \
+        'echo $! >>pids' '(setsid sleep 600 & echo $! >>pids)' 'echo $$ >>pids' wait >job.sh
     edit 's/^\[job\]/[job]\ngrace = "100ms"/'
     : >pids
 }

@@ -20,7 +20,6 @@ print_config__many_micro_batches__a_range()
         expect_only_stdout_contains 0 "\"train_micro_batch_size_per_gpu\" = $range"
         cp .stdout sweep.toml
         expect_said among_stdout 0 'parallel_spec' check -c sweep.toml
-        expect_any_stderr
     done <<'END'
 "fast": true|{ from = 1, to = 1024 }
 "metric": "latency"|{ from = 1, to = 1024, factor = 2 }

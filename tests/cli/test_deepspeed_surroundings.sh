@@ -219,15 +219,8 @@ profiled_steps__where_they_are_short__more_and_the_same_jobs()
 streams__of_each_job__apart_and_in_one_log()
 {
     tuning
-    cat >both <<'END'
-#!/bin/bash
-echo "to stdout"
-sleep 0.3
-echo "to stderr" >&2
-sleep 0.3
-"$@"
-yes warning | head -c 200000 >&2
-END
+    printf '%s\n' '#!/bin/bash' 'echo "to stdout"' 'sleep 0.3' 'echo "to stderr" >&2' 'sleep 0.3' '"$@"' \
+        'yes warning | head -c 200000 >&2' >both
     chmod +x both
     tune --launcher "$PWD/both deepspeed --num_gpus 2"
     expect_only_stderr 0

@@ -9,32 +9,10 @@ export SEED="${SEED:-$RANDOM}"
 # 6 jobs: four ok, one of which leaves a process behind; one fails, one runs into its time limit.
 fault_sweep()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "faults"
-objective = "max:score"
-
-[job]
-command = ["/bin/sh", "./job.sh", "{x}", "{y}"]
-timeout = "CASE WHEN x = 2 AND y = 20 THEN 0.15 ELSE 30 END"
-grace = "100ms"
-
-[job.metrics.score]
-regex = 'score: ([0-9.]+)'
-better = "max"
-
-[[training_spec]]
-x = [1, 2, 3]
-
-[[parallel_spec]]
-y = [10, 20]
-
-[[rule]]
-name = "not-4"
-require = "x <> 4"
-why = "there is no 4"
-
-END
+    toml sweep: name=faults objective=max:score job: command='["/bin/sh", "./job.sh", "{x}", "{y}"]' \
+        timeout='CASE WHEN x = 2 AND y = 20 THEN 0.15 ELSE 30 END' grace=100ms \
+        job.metrics.score: regex='score: ([0-9.]+)' better=max training_spec:: x=1,2,3 \
+        parallel_spec:: y=10,20 rule:: name=not-4 require='x <> 4' why='there is no 4' >sweep.toml
     cat >job.sh <<'END'
 case $1-$2 in
 1-10) echo "cannot do that"; exit 3 ;;
@@ -312,18 +290,8 @@ unknown_point__named__status_2()
 search_sweep() # STRATEGY
 {
     throughput_sweep search micro_batch bucket >sweep.toml
-    cat >>sweep.toml <<END
-[search]
-strategy = "$1"
-max_trials = 6
-min_steps = 1
-[training_spec]
-global_batch = 64
-[[parallel_spec]]
-zero_stage = [0, 1, 2, 3]
-bucket = [1, 2]
-micro_batch = [1, 2, 4, 8, 16]
-END
+    toml search: "strategy = \"$1\"" max_trials=6 min_steps=1 training_spec: global_batch=64 \
+        parallel_spec:: zero_stage=0,1,2,3 bucket=1,2 micro_batch=1,2,4,8,16 >>sweep.toml
     cat >job.sh <<'END'
 [ "$1" -lt 16 ] || { echo "CUDA out of memory. Tried to allocate 20.00 GiB"; exit 1; }
 echo "throughput: $(($1 * 10 + $2))"

@@ -210,16 +210,8 @@ trigger evil on metric; $repair_hint"
     expect_sql 0 "SELECT count(*) FROM sqlite_schema WHERE name = 'evil'" all.db
     expect_refused 'trigger evil on metric' compare good.db other.db
     printf 'x,y,score\n1,10,5\n' >table.csv
-    cat >import.toml <<'END'
-[sweep]
-objective = "max:score"
-[import.training_spec]
-x = "x"
-[import.parallel_spec]
-y = "y"
-[import.metrics]
-score = "score"
-END
+    toml sweep: objective=max:score import.training_spec: x=x import.parallel_spec: y=y \
+        import.metrics: score=score >import.toml
     expect_refused 'trigger evil on metric' import -c import.toml table.csv -d other.db
     expect_found_and_repaired 'trigger evil on metric'
     expect_said only_stdout 0 'all.db: 4 new jobs, 4 new attempts' merge other.db -o all.db

@@ -227,11 +227,8 @@ nothing_that_is_said__with_full_trainings_of_every_job__changes()
     small_sweep
     printf '%s\n' '[job.metrics.loss]' 'key = "loss"' '[metrics.twice]' 'expression = "2 * score"' '[retry]' \
         'exit = 2' >>sweep.toml
-    cat >job.sh <<'END'
-echo "loss: 0.$1"
-[ "$1$2" != 110 ] || { echo "ValueError: bad batch"; exit 1; }
-echo "score: $(($1 * $2))"
-END
+    printf '%s\n' 'echo "loss: 0.$1"' '[ "$1$2" != 110 ] || { echo "ValueError: bad batch"; exit 1; }' \
+        'echo "score: $(($1 * $2))"' >job.sh
     expect_run only_status 3 run --progress none --keep-going
     cp results.db other.db
     ask_everything before

@@ -22,20 +22,11 @@ END
 # Two jobs; the arguments change the file.
 sweep() # [SED EXPRESSION...]
 {
-    sweep_for max:score '["/bin/sh", "-c", "cat $0; echo score: $1", "{file.config.yaml}", "{batch}"]' <<'END'
-[[job.file]]
-path = "config.yaml"
-base = "base.yaml"
-[job.file.set]
-"data.batch_size" = "batch"
-"data.shuffle" = "batch > 3"
-[job.file.add]
-"optim.lr" = "0.5 / batch"
-[job.metrics.score]
-regex = 'score: ([0-9]+)'
-[training_spec]
-batch = [2, 4]
-END
+    toml sweep: objective=max:score job: \
+        command='["/bin/sh", "-c", "cat $0; echo score: $1", "{file.config.yaml}", "{batch}"]' \
+        job.file:: path=config.yaml base=base.yaml job.file.set: '"data.batch_size" = "batch"' \
+        '"data.shuffle" = "batch > 3"' job.file.add: '"optim.lr" = "0.5 / batch"' \
+        job.metrics.score: regex='score: ([0-9]+)' training_spec: batch=2,4 >sweep.toml
     local expression
     for expression in "$@"; do
         sed -i "$expression" sweep.toml
@@ -78,25 +69,10 @@ toml_and_json__values_set__as_asked()
 {
     printf 'lr = 0.1 # rate\nat = 2026-01-02\n[a]\nb = "x"\n' >base.toml
     printf '{"n": 12345678901234567890, "s": "1e5", "on": false}\n' >base.json
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "cat $0 $1 $2", "{file.c.toml}", "{file.j}", "{file.t.txt}"]
-[[job.file]]
-path = "c.toml"
-base = "base.toml"
-set = { lr = "lr", "a.b" = "'07'" }
-[[job.file]]
-path = "in/j.json"
-name = "j"
-base = "base.json"
-set = { on = "lr > 0" }
-add = { "x.y" = [1, 2] }
-[[job.file]]
-path = "t.txt"
-text = "{ lr={lr} in {file.j}\n"
-[training_spec]
-lr = 0.01
-END
+    toml job: command='["/bin/sh", "-c", "cat $0 $1 $2", "{file.c.toml}", "{file.j}", "{file.t.txt}"]' \
+        job.file:: path=c.toml base=base.toml set='{ lr = "lr", "a.b" = "'\''07'\''" }' \
+        job.file:: path=in/j.json name=j base=base.json set='{ on = "lr > 0" }' add='{ "x.y" = [1, 2] }' \
+        job.file:: path=t.txt text='"{ lr={lr} in {file.j}\n"' training_spec: lr=0.01 >sweep.toml
     expect_run only_status 0 run --progress none
     expect_sql 'c.toml|lr = 0.01 # rate
 at = 2026-01-02
@@ -175,16 +151,8 @@ keys__wrong__said()
 null__in_toml__job_not_started()
 {
     echo 'a = 1' >base.toml
-    cat >sweep.toml <<'END'
-[job]
-command = ["true", "{file.c.toml}"]
-[[job.file]]
-path = "c.toml"
-base = "base.toml"
-set = { a = "nullif(x, 1)" }
-[training_spec]
-x = 1
-END
+    toml job: command='["true", "{file.c.toml}"]' job.file:: path=c.toml base=base.toml set='{ a = "nullif(x, 1)" }' \
+        training_spec: x=1 >sweep.toml
     expect_run only_status 3 run --progress none
     expect_sql 'spawn|1' "SELECT failure, message LIKE '%TOML has no null%' FROM attempt LIMIT 1"
 }

@@ -82,12 +82,8 @@ exit|255|1" "$ends"
 request__slots_and_options__asked_for()
 {
     cluster
-    cluster_sweep 1 'echo "$NSLOTS $PE"; echo "score: 1"' <<'END'
-queue = "all.q"
-options = ["-p -5"]
-[[cluster_spec]]
-cpus_per_task = 4
-END
+    cluster_sweep 1 'echo "$NSLOTS $PE"; echo "score: 1"' < <(toml queue=all.q options='["-p -5"]' \
+        cluster_spec:: cpus_per_task=4)
     run_at_engine
     expect_silent 0
     expect_sql "4 smp
@@ -97,9 +93,7 @@ score: 1" "SELECT log_tail FROM attempt"
 time_limit__of_the_engine__a_timeout()
 {
     cluster
-    cluster_sweep 1 'sleep 100' <<'END'
-options = ["-l h_rt=3"]
-END
+    cluster_sweep 1 'sleep 100' < <(toml options='["-l h_rt=3"]')
     sed -i '/^timeout/d' sweep.toml
     run_at_engine
     expect_silent 3
@@ -140,9 +134,7 @@ ok|2" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 directory__missing__an_error_state_that_is_told_and_removed()
 {
     cluster
-    cluster_sweep 2 <<'END'
-options = ["-wd /nonexistent"]
-END
+    cluster_sweep 2 < <(toml options='["-wd /nonexistent"]')
     run_at_engine
     expect_only_status 3
     expect_sql "spawn|2" "SELECT failure, count(DISTINCT job_id) FROM attempt GROUP BY 1"
@@ -153,9 +145,7 @@ END
 wrong_words__held_and_said_once()
 {
     cluster
-    cluster_sweep 3 <<'END'
-queue = "no-such.q"
-END
+    cluster_sweep 3 < <(toml queue=no-such.q)
     run_at_engine
     expect_only_stderr_contains 2 'unknown queue "no-such.q"'
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
@@ -171,9 +161,7 @@ END
 limit__on_jobs__the_rest_later()
 {
     cluster
-    cluster_sweep 5 <<'END'
-array_size = 1
-END
+    cluster_sweep 5 < <(toml array_size=1)
     set_global max_u_jobs 2
     run_at_engine
     expect_silent 0
@@ -344,11 +332,8 @@ jobs__300_while_runner_host_and_qmaster_die__counted_by_themselves()
     cluster
     configure 's/^slots .*/slots 40/' -mq all.q
     mkdir runs
-    cluster_sweep 300 'echo "$MESHSWEEP_NUMBER" >>runs/{n}; echo begun; sleep 1; echo "score: {n}"' <<'END'
-array_size = 60
-[retry]
-lost = 9
-END
+    cluster_sweep 300 'echo "$MESHSWEEP_NUMBER" >>runs/{n}; echo begun; sleep 1; echo "score: {n}"' < <(toml \
+        array_size=60 retry: lost=9)
     for i in 1 2 3 4 5; do
         start_meshsweep run --progress none
         wait_until "[ \"\$(ls runs | wc -l)\" -ge $((i * 45)) ]" 60

@@ -185,23 +185,9 @@ optuna__imported__has_the_time_of_the_import()
 {
     need_module optuna
     printf '%s\n' 'layers,micro_batch,status,tok_s' '24,1,done,100' '24,2,done,150.5' '24,4,oom,' >table.csv
-    cat >import.toml <<'END'
-[sweep]
-name = "table"
-objective = "max:throughput"
-[job.metrics.throughput]
-unit = "tokens/s"
-[import]
-state = "status"
-[import.states]
-done = "ok"
-[import.model]
-layers = "layers"
-[import.parallel_spec]
-micro_batch = "micro_batch"
-[import.metrics]
-throughput = "tok_s"
-END
+    toml sweep: name=table objective=max:throughput job.metrics.throughput: unit=tokens/s \
+        import: state=status import.states: done=ok import.model: layers=layers \
+        import.parallel_spec: micro_batch=micro_batch import.metrics: throughput=tok_s >import.toml
     expect_run only_status 0 import -c import.toml table.csv
     exported --format optuna -o study.db
     cat >check.py <<'END'

@@ -5,12 +5,8 @@
 # Twelve jobs that run bin/sh; the third takes bin away before it ends.
 vanishing_sweep() # LINES FOR [local]
 {
-    sweep_for max:score '["./bin/sh", "{config_dir}/job.sh", "{x}"]' 'score: ([0-9.]+)' <<END
-[local]
-$1
-[training_spec]
-x = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
-END
+    toml sweep: objective=max:score job: command='["./bin/sh", "{config_dir}/job.sh", "{x}"]' \
+        job.metrics.score: regex='score: ([0-9.]+)' local: "$1" training_spec: x="[$(seq -s , 12)]" >sweep.toml
     mkdir -p bin
     ln -sf /bin/sh bin/sh
     printf '%s\n' '[ "$1" != 3 ] || [ -e gone ] || { touch gone; mv bin away; }' 'sleep 0.1' 'echo "score: $1"' >job.sh
@@ -164,19 +160,10 @@ program__missing_for_some_jobs__those_fail()
     local slots
     for slots in 1 3; do
         rm -rf results.db*
-        sweep_for max:score '["{program}", "echo score: {x}"]' 'score: ([0-9.]+)' <<'END'
-[retry]
-backoff = "10ms"
-[[training_spec]]
-x = [1, 2, 3]
-program = "./sh"
-[[training_spec]]
-x = [4, 5]
-program = "./absent"
-[[training_spec]]
-x = [6, 7, 8]
-program = "./sh"
-END
+        toml sweep: objective=max:score job: command='["{program}", "echo score: {x}"]' \
+            job.metrics.score: regex='score: ([0-9.]+)' retry: backoff=10ms \
+            training_spec:: x=1,2,3 program=./sh training_spec:: x=4,5 program=./absent \
+            training_spec:: x=6,7,8 program=./sh >sweep.toml
         printf '#!/bin/sh\n$1\n' >./sh
         chmod +x sh
         run_ended 3 -j "$slots"

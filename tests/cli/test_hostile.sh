@@ -182,22 +182,9 @@ metric__one_value__every_view_stands()
 
 keys__ten_with_one_value_each__every_view_stands()
 {
-    sweep_for max:score '["/bin/sh", "./job.sh", "{a}"]' 'score: ([0-9]+)' <<'END'
-
-[[model]]
-a = 1
-b = 2
-c = "three"
-d = 4.5
-e = true
-
-[[parallel_spec]]
-f = 6
-g = 7
-h = 8
-i = 9
-j = 10
-END
+    toml sweep: objective=max:score job: command='["/bin/sh", "./job.sh", "{a}"]' \
+        job.metrics.score: regex='score: ([0-9]+)' model:: a=1 b=2 c=three d=4.5 e=true \
+        parallel_spec:: f=6 g=7 h=8 i=9 j=10 >sweep.toml
     echo 'echo score: 7' >job.sh
     view 0 plan
     expect_run only_stdout 0 run --progress none

@@ -5,41 +5,14 @@
 # A table of five rows and a file that maps it; the sections are those of the sweep that would have measured it.
 small_table()
 {
-    cat >table.csv <<'END'
-layers,gpus,mbs,result,rate,mem,secs
-2,1,1,fine,10.5,3,60
-2,1,2,fine,20,5,30
-2,1,2,fine,22,5,31
-4,1,1,fine,6,6,70
-4,1,2,cuda oom,-1,-0.0,
-END
-    cat >import.toml <<'END'
-[sweep]
-name = "measured"
-objective = "max:throughput"
-[job]
-command = ["/bin/sh", "-c", "echo throughput {micro_batch}"]
-[job.metrics.throughput]
-regex = 'throughput ([0-9]+)'
-unit = "samples/s"
-better = "max"
-[import]
-state = "result"
-duration = "secs"
-[import.states]
-fine = "ok"
-"cuda oom" = "oom"
-[import.cluster_spec]
-num_hosts = 1
-num_devices_per_host = "gpus"
-[import.model]
-layers = "layers"
-[import.parallel_spec]
-micro_batch = "mbs"
-[import.metrics]
-throughput = "rate"
-memory = "mem * 1073741824"
-END
+    printf '%s\n' layers,gpus,mbs,result,rate,mem,secs 2,1,1,fine,10.5,3,60 2,1,2,fine,20,5,30 2,1,2,fine,22,5,31 \
+        4,1,1,fine,6,6,70 '4,1,2,cuda oom,-1,-0.0,' >table.csv
+    toml sweep: name=measured objective=max:throughput job: \
+        command='["/bin/sh", "-c", "echo throughput {micro_batch}"]' job.metrics.throughput: \
+        regex='throughput ([0-9]+)' unit=samples/s better=max import: state=result duration=secs \
+        import.states: fine=ok '"cuda oom" = "oom"' import.cluster_spec: num_hosts=1 num_devices_per_host=gpus \
+        import.model: layers=layers import.parallel_spec: micro_batch=mbs \
+        import.metrics: throughput=rate memory='mem * 1073741824' >import.toml
 }
 
 import__small_table__jobs_repeats_metrics_and_provenance()
@@ -96,15 +69,8 @@ import__same_configuration_as_a_run__same_job()
     small_table
     expect_run only_status 0 import -c import.toml table.csv
     sed '/^\[import\]/,$d' import.toml >sweep.toml
-    cat >>sweep.toml <<'END'
-[cluster_spec]
-num_hosts = 1
-num_devices_per_host = 1
-[model]
-layers = [2, 4]
-[parallel_spec]
-micro_batch = [1, 2, 4]
-END
+    toml cluster_spec: num_hosts=1 num_devices_per_host=1 model: layers=2,4 \
+        parallel_spec: micro_batch=1,2,4 >>sweep.toml
     run_meshsweep plan --json
     expect_only_stdout_contains 0 '"new":	2' '"done":	3'
 }
@@ -124,13 +90,8 @@ import__semicolons_or_tabs__the_same_table()
 import__many_numbers_alike__told_once()
 {
     small_table
-    cat >table.csv <<'END'
-layers,gpus,mbs,result,rate,mem,secs
-2,1,1,fine,"1,234.5",3,60
-2,1,2,fine,"2,345",3,60
-2,1,4,fine,43.8%,3,60
-2,1,8,fine,45%,3,60
-END
+    printf '%s\n' layers,gpus,mbs,result,rate,mem,secs '2,1,1,fine,"1,234.5",3,60' '2,1,2,fine,"2,345",3,60' \
+        2,1,4,fine,43.8%,3,60 2,1,8,fine,45%,3,60 >table.csv
     run_meshsweep import -c import.toml table.csv
     expect_only_stderr_contains 4 "refused 2 rows, the first at table.csv:2: throughput is \`1,234.5\`, which is not a \
 number; to remove \
@@ -159,13 +120,8 @@ import__commas_in_numbers__refused_with_the_way_to_read_them()
 import__columns_with_decimal_commas__read()
 {
     small_table
-    cat >table.csv <<'END'
-layers;gpus;mbs;result;rate;mem;secs
-2;1;1;fine;1.234,5;3;60
-2;1;2;fine;2.000;5,5 %;60
-2;1;4;fine;12.5;3;60
-2;1;8;cuda oom;-0,0;3;60
-END
+    printf '%s\n' 'layers;gpus;mbs;result;rate;mem;secs' '2;1;1;fine;1.234,5;3;60' '2;1;2;fine;2.000;5,5 %;60' \
+        '2;1;4;fine;12.5;3;60' '2;1;8;cuda oom;-0,0;3;60' >table.csv
     sed -i '/^state/i decimal_comma = ["rate", "MEM"]' import.toml
     sed -i "s/^memory = .*/memory = \"replace(mem, ' %', '')\"/" import.toml
     expect_run status 0 import -c import.toml table.csv
@@ -183,16 +139,8 @@ END
 import__sentinels_in_ok_rows__refused_with_counts()
 {
     small_table
-    cat >table.csv <<'END'
-layers,gpus,mbs,result,rate,mem,secs
-2,1,1,fine,-1,3,60
-2,1,2,fine,-0.0,5,30
-2,1,3,fine,NaN,5,31
-2,1,4,fine,,5,31
-2,1,5,fine,7,5,31
-2,1,6,fine,-3,5,31
-2,1,7,fine,8,5,0
-END
+    printf '%s\n' layers,gpus,mbs,result,rate,mem,secs 2,1,1,fine,-1,3,60 2,1,2,fine,-0.0,5,30 2,1,3,fine,NaN,5,31 \
+        2,1,4,fine,,5,31 2,1,5,fine,7,5,31 2,1,6,fine,-3,5,31 2,1,7,fine,8,5,0 >table.csv
     printf '%s\n' '[[import.refuse]]' 'when = "secs = 0"' 'why = "took no time"' >>import.toml
     expect_run status 0 import -c import.toml table.csv
     expect_stdout "table.csv: 7 rows: 1 ok, 1 failed, 5 refused; 2 jobs (2 new), 2 attempts added, 0 already there"
@@ -211,13 +159,8 @@ meshsweep: refused 1 row, the first at table.csv:8: took no time"
 import__several_numbers_below_zero__measured_where_they_can_be()
 {
     small_table
-    cat >table.csv <<'END'
-layers,gpus,mbs,result,rate,mem,secs
-2,1,1,fine,-1.5,3,60
-2,1,2,fine,-2.5,5,30
-2,1,3,fine,7,5,31
-2,1,4,unheard-of,7,5,0
-END
+    printf '%s\n' layers,gpus,mbs,result,rate,mem,secs 2,1,1,fine,-1.5,3,60 2,1,2,fine,-2.5,5,30 2,1,3,fine,7,5,31 \
+        2,1,4,unheard-of,7,5,0 >table.csv
     printf '%s\n' '[[import.refuse]]' 'when = "secs = 0"' 'why = "took no time"' >>import.toml
     expect_run status 0 import -c import.toml table.csv
     expect_stdout_contains '4 rows: 1 ok, 0 failed, 3 refused'
@@ -404,21 +347,9 @@ check__published_layouts__no_rule_is_contradicted()
 check__rows_that_break_rules__listed_by_rule()
 {
     small_table
-    cat >>import.toml <<'END'
-[[rule]]
-name = "shallow"
-require = "layers < 3 OR micro_batch > 1"
-why = "deep ones do not run"
-[[rule]]
-name = "single"
-require = "micro_batch = 1"
-why = "one at a time"
-[[rule]]
-name = "large"
-level = "warn"
-require = "micro_batch > 4"
-why = "small ones are slow"
-END
+    toml rule:: name=shallow require='layers < 3 OR micro_batch > 1' why='deep ones do not run' \
+        rule:: name=single require='micro_batch = 1' why='one at a time' rule:: name=large level=warn \
+        require='micro_batch > 4' why='small ones are slow' >>import.toml
     run_meshsweep check -c import.toml --against table.csv
     expect_only_stdout 1 "import.toml: sweep measured: its jobs come from a table (meshsweep import), 3 rules
 single: excludes 2 rows that ran: one at a time

@@ -6,29 +6,10 @@
 
 import_file()
 {
-    cat >import.toml <<'END'
-[sweep]
-name = "measured"
-objective = "max:rate"
-[job.metrics.rate]
-unit = "tokens/s"
-better = "max"
-[job.metrics.step]
-unit = "s"
-better = "min"
-[import]
-state = "state"
-duration = "secs"
-[import.states]
-fine = "ok"
-[import.model]
-layers = "layers"
-[import.parallel_spec]
-mbs = "mbs"
-[import.metrics]
-rate = "rate"
-step = "ms / 1000.0"
-END
+    toml sweep: name=measured objective=max:rate job.metrics.rate: unit=tokens/s better=max \
+        job.metrics.step: unit=s better=min import: state=state duration=secs \
+        import.states: fine=ok import.model: layers=layers import.parallel_spec: mbs=mbs \
+        import.metrics: rate=rate step='ms / 1000.0' >import.toml
 }
 
 rows()
@@ -209,31 +190,13 @@ shards__imported_one_by_one__as_the_whole()
 
 what_is_imported()
 {
-    cat <<'END'
-[import.model]
-layers = "layers"
-[import.parallel_spec]
-mbs = "mbs"
-[import.metrics]
-rate = "rate"
-END
+    toml import.model: layers=layers import.parallel_spec: mbs=mbs import.metrics: rate=rate
 }
 
 run_measures() # DATABASE
 {
-    cat >run.toml <<'END'
-[sweep]
-objective = "max:rate"
-[job]
-command = ["/bin/echo", "rate: 77"]
-[job.metrics.rate]
-key = "rate"
-better = "max"
-[model]
-layers = 2
-[parallel_spec]
-mbs = [1, 2]
-END
+    toml sweep: objective=max:rate job: command='["/bin/echo", "rate: 77"]' \
+        job.metrics.rate: key=rate better=max model: layers=2 parallel_spec: mbs=1,2 >run.toml
     expect_run silent 0 run -c run.toml -d "$1" --progress none
     # The imported job is that of the run.
     { sed '/^\[model\]/,$ d' run.toml; what_is_imported; } >import.toml

@@ -5,56 +5,17 @@
 # A table of six runs, two of which failed alike; models A and B differ in their names alone.
 small_table()
 {
-    cat >table.csv <<'END'
-model,layers,nodes,dp,mbs,status,tok_s,gib,mfu
-A,24,1,8,1,done,100,10,0.31
-A,24,1,8,2,done,150,14,0.40
-A,24,1,8,4,oom,,,
-B,24,1,8,4,oom,,,
-B,24,1,8,1,done,90,9,0.30
-B,24,2,16,1,done,170,9,1.4
-END
-    cat >import.toml <<'END'
-profile = ["megatron"]
-[sweep]
-name = "table"
-objective = "max:throughput"
-[job.metrics.throughput]
-unit = "tokens/s"
-better = "max"
-[job.metrics.peak_memory]
-unit = "GiB"
-better = "min"
-[import]
-state = "status"
-[import.states]
-done = "ok"
-[import.cluster_spec]
-num_hosts = "nodes"
-num_devices_per_host = "8"
-[import.model]
-name = "model"
-layers = "layers"
-hidden = "1024"
-heads = "16"
-vocab = "50257"
-[import.training_spec]
-seq = "2048"
-precision = "iif(nodes = 2, 'fp8', 'bf16')"
-[import.parallel_spec]
-dp = "dp"
-micro_batch = "mbs"
-[import.metrics]
-throughput = "tok_s"
-peak_memory = "gib"
-mfu = "mfu"
-[predict]
-framework = "megatron"
-device = "H100"
-[[rule]]
-name = "few-layers"
-require = "layers < 100 AND dp >= num_hosts"
-END
+    printf '%s\n' model,layers,nodes,dp,mbs,status,tok_s,gib,mfu A,24,1,8,1,done,100,10,0.31 \
+        A,24,1,8,2,done,150,14,0.40 A,24,1,8,4,oom,,, B,24,1,8,4,oom,,, B,24,1,8,1,done,90,9,0.30 \
+        B,24,2,16,1,done,170,9,1.4 >table.csv
+    toml profile='["megatron"]' sweep: name=table objective=max:throughput \
+        job.metrics.throughput: unit=tokens/s better=max job.metrics.peak_memory: unit=GiB better=min \
+        import: state=status import.states: done=ok import.cluster_spec: num_hosts=nodes num_devices_per_host='"8"' \
+        import.model: name=model layers=layers hidden='"1024"' heads='"16"' vocab='"50257"' \
+        import.training_spec: seq='"2048"' precision='"iif(nodes = 2, '\''fp8'\'', '\''bf16'\'')"' \
+        import.parallel_spec: dp=dp micro_batch=mbs import.metrics: throughput=tok_s peak_memory=gib mfu=mfu \
+        predict: framework=megatron device=H100 rule:: name=few-layers require='layers < 100 AND dp >= num_hosts' \
+        >import.toml
 }
 
 import_small()

@@ -417,11 +417,8 @@ layers:
   - size: 16
     width: null
 END
-    cat >train.py <<'END'
-import sys, yaml
-c = yaml.safe_load(open(sys.argv[sys.argv.index("--config") + 1]))
-print(c["data"], c["optim"], c["eval"], repr(c["release"]), c["layers"])
-END
+    printf '%s\n' 'import sys, yaml' 'c = yaml.safe_load(open(sys.argv[sys.argv.index("--config") + 1]))' \
+        'print(c["data"], c["optim"], c["eval"], repr(c["release"]), c["layers"])' >train.py
 }
 
 command__names_a_configuration__its_keys_are_swept_there()
@@ -618,13 +615,9 @@ table__of_a_person__numbers_as_they_are_written()
         num_devices_per_host, \"group\" FROM results WHERE dp = 1"
     # The table's other cells say what a comma is, and one column may be in points; memory is in one unit.
     rm -f results.db*
-    cat >mixed.csv <<'END'
-GPUs;TP;ZeRO;lr;Peak Mem;Tokens/s;Step Time (s);MFU [%];Status
-8;1;ZeRO-0;0.001;512 MiB;1.234,5;1,234;39,3 %;ok
-8;1;ZeRO-0;0.001;1.024 MiB;2.000;1,5e+00;38,1 %;ok
-8;2;ZeRO-3;0.002;1,5 GiB;3.456;9,876;-;ok
-8;2;ZeRO-2;0.002;-;OOM;N/A;-;OOM
-END
+    printf '%s\n' 'GPUs;TP;ZeRO;lr;Peak Mem;Tokens/s;Step Time (s);MFU [%];Status' \
+        '8;1;ZeRO-0;0.001;512 MiB;1.234,5;1,234;39,3 %;ok' '8;1;ZeRO-0;0.001;1.024 MiB;2.000;1,5e+00;38,1 %;ok' \
+        '8;2;ZeRO-3;0.002;1,5 GiB;3.456;9,876;-;ok' '8;2;ZeRO-2;0.002;-;OOM;N/A;-;OOM' >mixed.csv
     draft mixed.csv '4 rows: 3 ok, 1 failed, 0 refused; 3 jobs'
     expect_sql 'mfu|38.1 39.3
 peak_memory|1024.0 1536.0 512.0

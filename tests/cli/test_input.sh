@@ -90,14 +90,9 @@ file__with_many_faults__all_reported_at_once()
 rule__whatever_the_values__aborts_nothing()
 {
     small_sweep sweep.toml
-    cat >>sweep.toml <<'END'
-[[rule]]
-name = "division"
-require = "x / (y - 10) = 0 AND x % (y - 10) >= 0"
-[[rule]]
-name = "text"
-require = "('a' || x) * 2 < 1e300 AND json_array_length(x) IS NULL OR abs(x) > 0"
-END
+    toml rule:: name=division require='"x / (y - 10) = 0 AND x % (y - 10) >= 0"' \
+        rule:: name=text require='"('\''a'\'' || x) * 2 < 1e300 AND json_array_length(x) IS NULL OR abs(x) > 0"' \
+        >>sweep.toml
     expect_said only_stdout_contains 0 '4 jobs: + 4 new' plan
 }
 
@@ -124,14 +119,8 @@ expression__fails_for_some_combination__named_with_its_place()
 {
     small_sweep sweep.toml
     cp sweep.toml plain.toml
-    cat >>sweep.toml <<'END'
-[derive]
-fine = "x + 1"
-shape = "json_extract(iif(x = 2, 'no', '[1]'), '$[0]')"
-[[rule]]
-name = "r"
-require = "fine > 0 AND shape > 0"
-END
+    toml derive: fine='x + 1' shape='"json_extract(iif(x = 2, '\''no'\'', '\''[1]'\''), '\''$[0]'\'')"' \
+        rule:: name=r require='fine > 0 AND shape > 0' >>sweep.toml
     expect_run only_stderr 2 plan
     expect_stderr 'meshsweep: sweep.toml:19:1: derived key `shape` fails for a combination: malformed JSON; CASE '\
 'WHEN json_valid(X) THEN … END reads only what is JSON'

@@ -7,19 +7,8 @@
 sweep_of() # VALUES
 {
     cat >job.sh
-    cat >sweep.toml <<END
-[sweep]
-objective = "max:v"
-[job]
-job_dir = true
-command = ["sh", "$PWD/job.sh", "{x}"]
-[job.metrics.v]
-regex = 'v: ([0-9]+)'
-[training_spec]
-x = [$1]
-[retry]
-backoff = "1ms"
-END
+    toml sweep: objective=max:v job: job_dir=true "command = [\"sh\", \"$PWD/job.sh\", \"{x}\"]" \
+        job.metrics.v: regex='v: ([0-9]+)' training_spec: "x = [$1]" retry: backoff=1ms >sweep.toml
 }
 
 expect_values() # LINES

@@ -26,74 +26,24 @@ progress_lines() # WHICH ARGUMENT...
 # Keys of all types; x = 2 fails, and of y the speed comes.
 typed_sweep()
 {
-    cat >typed.toml <<'END'
-[sweep]
-objective = "max:rate"
-list_values = ["sizes"]
-subject_to = ["rate <= 60"]
-[job]
-command = ["/bin/sh", "job.sh", "{x}", "{y}"]
-versions = { shell = "echo 1" }
-[job.metrics.rate]
-regex = 'rate ([0-9.]+)'
-unit = "samples/s"
-[[model]]
-name = "small"
-lr = [0.001, 1.0]
-[training_spec]
-fused = [true, false]
-sizes = [1, 2]
-note = "said \"so\""
-[parallel_spec]
-x = [1, 2]
-y = 3
-[derive]
-both = "x * y"
-[[rule]]
-name = "not-all"
-require = "NOT (x = 2 AND fused AND lr < 0.5)"
-why = "an example"
-END
-    cat >job.sh <<'END'
-[ ! -e slow ] || sleep 1.2
-[ "$1" = 1 ] || { echo "no such thing"; exit 3; }
-echo "rate $((50 * $1))"; echo "rate $((50 * $1 + $$ % 7))"
-END
+    toml sweep: objective=max:rate list_values='["sizes"]' subject_to='["rate <= 60"]' \
+        job: command='["/bin/sh", "job.sh", "{x}", "{y}"]' versions='{ shell = "echo 1" }' \
+        job.metrics.rate: regex='rate ([0-9.]+)' unit=samples/s model:: name=small lr=0.001,1.0 \
+        training_spec: fused=true,false sizes=1,2 note='"said \"so\""' parallel_spec: x=1,2 y=3 \
+        derive: both='x * y' rule:: name=not-all require='"NOT (x = 2 AND fused AND lr < 0.5)"' why='an example' \
+        >typed.toml
+    printf '%s\n' '[ ! -e slow ] || sleep 1.2' '[ "$1" = 1 ] || { echo "no such thing"; exit 3; }' \
+        'echo "rate $((50 * $1))"; echo "rate $((50 * $1 + $$ % 7))"' >job.sh
 }
 
 table()
 {
-    cat >table.toml <<'END'
-[sweep]
-objective = "max:tokens"
-group_by = ["model.layers"]
-[job.metrics.tokens]
-unit = "tokens/s"
-better = "max"
-[import]
-state = "state"
-[import.cluster_spec]
-num_hosts = "hosts"
-num_devices_per_host = 1
-[import.model]
-layers = "layers"
-[import.parallel_spec]
-tp = "tp"
-[import.metrics]
-tokens = "tps"
-[[import.refuse]]
-when = "tps < 0"
-why = "not measured"
-END
-    cat >table.csv <<'END'
-layers,hosts,tp,state,tps
-2,1,1,ok,100
-2,1,2,ok,140
-2,2,1,oom,
-4,1,1,ok,60
-4,1,2,ok,75
-4,2,1,ok,-1
-END
+    toml sweep: objective=max:tokens group_by='["model.layers"]' job.metrics.tokens: unit=tokens/s better=max \
+        import: state=state import.cluster_spec: num_hosts=hosts num_devices_per_host=1 \
+        import.model: layers=layers import.parallel_spec: tp=tp import.metrics: tokens=tps \
+        import.refuse:: when='tps < 0' why='not measured' >table.toml
+    printf '%s\n' layers,hosts,tp,state,tps 2,1,1,ok,100 2,1,2,ok,140 2,2,1,oom, 4,1,1,ok,60 4,1,2,ok,75 \
+        4,2,1,ok,-1 >table.csv
 }
 
 # A winner whose full training fails, and then does not.
@@ -116,29 +66,12 @@ training()
 # Jobs that end in every way, with all that is declared of them; two are equal.
 trouble()
 {
-    cat >trouble.toml <<'END'
-[sweep]
-objective = "max:rate"
-subject_to = ["peak <= 3 GiB"]
-[job]
-command = ["/bin/sh", "trouble.sh", "{x}", "--api-key", "a-key"]
-timeout = "2s"
-idle_timeout = "30s * attempt"
-startup_timeout = "20s"
-versions = { tool = "cat version" }
-[job.metrics.rate]
-regex = 'rate ([0-9.nan]+)'
-[job.metrics.peak]
-regex = 'peak ([0-9.]+)'
-unit = "GiB"
-means = "allocated-memory"
-rank = 0
-[metrics.slack]
-expression = "rate / (3 - peak)"
-[predict]
-[training_spec]
-x = ["full", "equal", "above", "signal", "late", "peer", "large"]
-END
+    toml sweep: objective=max:rate subject_to='["peak <= 3 GiB"]' job: \
+        command='["/bin/sh", "trouble.sh", "{x}", "--api-key", "a-key"]' timeout=2s idle_timeout='30s * attempt' \
+        startup_timeout=20s versions='{ tool = "cat version" }' job.metrics.rate: regex='rate ([0-9.nan]+)' \
+        job.metrics.peak: regex='peak ([0-9.]+)' unit=GiB means=allocated-memory rank=0 \
+        metrics.slack: expression='"rate / (3 - peak)"' predict: training_spec: \
+        x=full,equal,above,signal,late,peer,large >trouble.toml
     cat >trouble.sh <<'END'
 case $1 in
 full) echo "rate nan"; yes "rate 10" | head -n 250000; echo "peak 3" ;;
@@ -174,17 +107,10 @@ END
 # Shows jobs that need no less device memory than one that ran out of it, and predictions for a job that has not run.
 memory()
 {
-    cat >memory.toml <<'END'
-[sweep]
-objective = "min:step_time"
-[job]
-command = ["/bin/sh", "-c", "[ {micro_batch} -lt 4 ] || { echo CUDA out of memory; exit 1; }; echo step 1"]
-[job.metrics.step_time]
-regex = 'step ([0-9.]+)'
-[predict.order]
-[parallel_spec]
-micro_batch = [1, 2, 4, 8, 16]
-END
+    toml sweep: objective=min:step_time job: \
+        command='["/bin/sh", "-c", "[ {micro_batch} -lt 4 ] || { echo CUDA out of memory; exit 1; }; echo step 1"]' \
+        job.metrics.step_time: regex='step ([0-9.]+)' predict.order: parallel_spec: micro_batch=1,2,4,8,16 \
+        >memory.toml
     "$meshsweep" run -c memory.toml -d memory.db --progress none >/dev/null 2>&1 || true
     document memory status --json -d memory.db
     document memory plan --json --all -c memory.toml -d memory.db
@@ -214,12 +140,8 @@ waiting()
 {
     mkdir bin
     ln -s /bin/sh bin/sh
-    cat >held.toml <<'END'
-[job]
-command = ["./bin/sh", "-c", "[ {x} != 3 ] || mv bin away; echo {x}"]
-[training_spec]
-x = [1, 2, 3, 4, 5, 6, 7, 8]
-END
+    toml job: command='["./bin/sh", "-c", "[ {x} != 3 ] || mv bin away; echo {x}"]' \
+        training_spec: x=1,2,3,4,5,6,7,8 >held.toml
     in_background -c held.toml -d held.db -j1
     wait_until "[ \"\$(sql \"SELECT count(*) > 0 FROM job WHERE held IS NOT NULL\" held.db 2>&1)\" = 1 ]" 20
     sql "INSERT INTO place VALUES ('node1', '1', 'exit status 1', 6, 0, 0, 60000), ('node2', '', NULL, 2, 0, 0, 60)" \
@@ -230,16 +152,8 @@ END
     document held show --json -d held.db "$held"
     document held why --json -d held.db "x=$held"
     end_background
-    cat >waiting.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "[ {x} = 2 ] || exit 1; [ ! -e slow ] || { touch begun; sleep 20; }"]
-[retry]
-exit = 2
-lost = 2
-backoff = "1h"
-[training_spec]
-x = [1, 2]
-END
+    toml job: command='["/bin/sh", "-c", "[ {x} = 2 ] || exit 1; [ ! -e slow ] || { touch begun; sleep 20; }"]' \
+        retry: exit=2 lost=2 backoff=1h training_spec: x=1,2 >waiting.toml
     touch slow
     in_background -c waiting.toml -d waiting.db
     wait_until "[ -e begun ] && [ \"\$(sql \"SELECT count(*) FROM job WHERE due > 0\" waiting.db 2>&1)\" = 1 ]" 20
@@ -253,19 +167,9 @@ END
 # Too few repeats to tell, model information, stages against the joint search, and where a table's row stood.
 comparisons()
 {
-    cat >repeated.toml <<'END'
-[sweep]
-objective = "min:time"
-[job]
-command = ["sh", "-c", "echo time $(( {x} * {layers} * (100 + MESHSWEEP_NUMBER * 17) ))"]
-repeat = 2
-[job.metrics.time]
-regex = 'time ([0-9.]+)'
-[model]
-layers = [1, 2, 3]
-[parallel_spec]
-x = [1, 2]
-END
+    toml sweep: objective=min:time job: \
+        command='["sh", "-c", "echo time $(( {x} * {layers} * (100 + MESHSWEEP_NUMBER * 17) ))"]' repeat=2 \
+        job.metrics.time: regex='time ([0-9.]+)' model: layers=1,2,3 parallel_spec: x=1,2 >repeated.toml
     "$meshsweep" run -c repeated.toml -d before.db --progress none
     "$meshsweep" run -c repeated.toml -d now.db --progress none
     document repeated compare --json before.db now.db --fail-slower 5%
@@ -312,29 +216,12 @@ END
 given()
 {
     printf 'n: 1\n' >base.yaml
-    cat >given.toml <<'END'
-[sweep]
-objective = "max:rate"
-[job]
-command = ["/bin/sh", "-c", "cd \"$MESHSWEEP_JOB_DIR\"; echo {x} >left; echo rate 1 at 1; echo rate 2 at 2"]
-keep_files = []
-[[job.file]]
-path = "conf.yaml"
-base = "base.yaml"
-[job.file.set]
-n = "x"
-[job.profile]
-command_prefix = ["env", "PROFILED=1"]
-[[fixture]]
-name = "server"
-start = "echo {fixture.server.port}; exec sleep 1000"
-ready = "true"
-[job.metrics.rate]
-regex = 'rate ([0-9]+) at ([0-9]+)'
-per = "clients"
-[training_spec]
-x = [1, 2]
-END
+    toml sweep: objective=max:rate job: \
+        command='["/bin/sh", "-c", "cd \"$MESHSWEEP_JOB_DIR\"; echo {x} >left; echo rate 1 at 1; echo rate 2 at 2"]' \
+        keep_files='[]' job.file:: path=conf.yaml base=base.yaml job.file.set: n=x \
+        job.profile: command_prefix='["env", "PROFILED=1"]' fixture:: name=server \
+        start='echo {fixture.server.port}; exec sleep 1000' ready='"true"' \
+        job.metrics.rate: regex='rate ([0-9]+) at ([0-9]+)' per=clients training_spec: x=1,2 >given.toml
     "$meshsweep" run -c given.toml -d given.db --progress none >/dev/null 2>&1 || fail "not run"
     document given best --json -d given.db
     document given show --json -d given.db 1
@@ -516,12 +403,8 @@ examples__of_the_page__are_what_is_printed()
     document example results --json --where "job IN (1, 3)"
     document example best --json
     document one best --json --group layers=4
-    sweep_for max:rate '["/bin/sh", "job.sh", "{x}"]' 'rate ([0-9.]+)' <<'END'
-unit = "samples/s"
-[parallel_spec]
-x = [1, 2]
-fused = true
-END
+    toml sweep: objective=max:rate job: command='["/bin/sh", "job.sh", "{x}"]' \
+        job.metrics.rate: regex='rate ([0-9.]+)' unit=samples/s parallel_spec: x=1,2 fused=true >sweep.toml
     printf '%s\n' 'sleep 1.2' '[ "$1" = 1 ] || { echo "no such device"; exit 3; }' 'echo "rate 100"' >job.sh
     document example ask -c sweep.toml -d new.db <(echo '[{"x": 1}, {"x": 3}]')
     progress_lines notice -c sweep.toml -d run.db -j1 --strategy random

@@ -9,15 +9,8 @@ finished() # STATUS
 
 log_of_300_megabytes__maximum_in_its_middle__is_the_maximum()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "job.sh", "{x}"]
-[job.metrics.v]
-regex = '^v=([0-9]+)$'
-take = "max"
-[training_spec]
-x = [1]
-END
+    toml job: command='["/bin/sh", "job.sh", "{x}"]' job.metrics.v: regex='^v=([0-9]+)$' take=max \
+        training_spec: x='[1]' >sweep.toml
     cat >job.sh <<'END'
 noise() { yes "$(printf '%099d' 0)" | head -c 150000000; }
 echo v=1
@@ -37,14 +30,8 @@ END
 
 line_of_100_megabytes__number_at_its_end__is_read()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "head -c 100000000 /dev/zero | tr '\\0' x; echo ' v=42'"]
-[job.metrics.v]
-regex = 'v=([0-9]+)'
-[training_spec]
-x = [1]
-END
+    toml job: command='["/bin/sh", "-c", "head -c 100000000 /dev/zero | tr '\''\\0'\'' x; echo '\'' v=42'\''"]' \
+        job.metrics.v: regex='v=([0-9]+)' training_spec: x='[1]' >sweep.toml
     run_meshsweep run --progress none
     finished 0
     expect_sql "42.0|1|100000006" "SELECT value, count, (SELECT log_bytes FROM attempt) FROM summary"
@@ -85,17 +72,11 @@ idle_limit__while_an_ended_job_is_read__fires_in_time()
 # One way after another, a matcher would try for years.
 pathological_pattern__on_long_lines__interrupt_is_heard()
 {
-    cat >sweep.toml <<'END'
-[[failure]]
-class = "hang"
-pattern = '(x+x+)+y'
-[job]
-command = ["/bin/sh", "-c", "{c}"]
-[job.metrics.v]
-regex = '((x+x+)+y|(x*)*z|((x?){50}x{50})+w) ([0-9]+)'
-[training_spec]
-c = ["for i in $(seq 100); do head -c 60000 /dev/zero | tr '\\0' x; echo; done; exit 7", "sleep 30"]
-END
+    toml failure:: class=hang pattern='(x+x+)+y' job: command='["/bin/sh", "-c", "{c}"]' \
+        job.metrics.v: regex='((x+x+)+y|(x*)*z|((x?){50}x{50})+w) ([0-9]+)' \
+        training_spec: \
+        c='["for i in $(seq 100); do head -c 60000 /dev/zero | tr '\''\\0'\'' x; echo; done; exit 7", "sleep 30"]' \
+        >sweep.toml
     start_meshsweep run -j 2 --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'exit'\" 2>/dev/null)\" = 1 ]" 30
     end_command TERM

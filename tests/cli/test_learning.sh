@@ -25,41 +25,14 @@ micro_batch = [1, 2, 4, 8]
 # The sweep that is to come, and the file of a table of the same model.
 next_sweep()
 {
-    sweep_for min:step_time '["/bin/true"]' 'step ([0-9.]+)' <<END
-unit = "s"
-$the_model
-END
-    cat >import.toml <<'END'
-[sweep]
-name = "measured"
-objective = "min:step_time"
-[job.metrics.step_time]
-unit = "s"
-[job.metrics.peak_memory_bytes]
-unit = "B"
-[predict]
-framework = "fsdp"
-[import]
-state = "state"
-[import.model]
-layers = "layers"
-hidden = 2048
-heads = 16
-vocab = 32000
-[import.training_spec]
-seq = 2048
-[import.cluster_spec]
-num_hosts = 1
-num_devices_per_host = 8
-device = "'A100-80GB'"
-[import.parallel_spec]
-dp = 8
-zero_stage = 3
-micro_batch = "mbs"
-[import.metrics]
-step_time = "secs"
-peak_memory_bytes = "bytes"
-END
+    toml sweep: objective=min:step_time job: command='["/bin/true"]' \
+        job.metrics.step_time: regex='step ([0-9.]+)' unit=s "$the_model" >sweep.toml
+    toml sweep: name=measured objective=min:step_time job.metrics.step_time: unit=s \
+        job.metrics.peak_memory_bytes: unit=B predict: framework=fsdp import: state=state \
+        import.model: layers=layers hidden=2048 heads=16 vocab=32000 import.training_spec: seq=2048 \
+        import.cluster_spec: num_hosts=1 num_devices_per_host=8 device='"'\''A100-80GB'\''"' \
+        import.parallel_spec: dp=8 zero_stage=3 micro_batch=mbs import.metrics: step_time=secs \
+        peak_memory_bytes=bytes >import.toml
 }
 
 # Prints what is predicted of the sweep's largest micro-batch: bytes, seconds.

@@ -17,19 +17,9 @@ END
     mkdir precious
     echo mine >precious/file.ckpt
     {
-        cat <<'END'
-[sweep]
-objective = "max:speed"
-[training_spec]
-n = [1, 2]
-[job.metrics.speed]
-json = "speed"
-file = "result.json"
-better = "max"
-[job]
-command = ["/bin/sh", "{config_dir}/job.sh", "{n}", "{config_dir}/precious"]
-job_dir = true
-END
+        toml sweep: objective=max:speed training_spec: n=1,2 job.metrics.speed: json=speed file=result.json \
+            better=max job: command='["/bin/sh", "{config_dir}/job.sh", "{n}", "{config_dir}/precious"]' \
+            job_dir=true
         cat
     } >sweep.toml
 }
@@ -85,12 +75,8 @@ exec "$@"
 END
     chmod +x bin/nsys
     export PATH=$PWD/bin:$PATH NSYS_CALLS=$PWD/calls
-    leaving_sweep <<'END'
-pass_env = ["NSYS_CALLS"]
-[job.profile]
-command_prefix = ["nsys", "profile", "-o", "{job_dir}/winner"]
-for = "best"
-END
+    leaving_sweep < <(toml pass_env='["NSYS_CALLS"]' job.profile: \
+        command_prefix='["nsys", "profile", "-o", "{job_dir}/winner"]' for=best)
 }
 
 profile__the_winner__once_and_never_a_measurement()

@@ -116,15 +116,8 @@ timeout__none_and_no_plan_bound__runs_without()
 
 manual_job_timeout__for_jobs_that_bind_a_plan()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/true"]
-timeout = "5s"
-[[parallel_spec]]
-micro_batch = 4
-[[parallel_spec]]
-tp = 1
-END
+    toml job: command='["/bin/true"]' timeout=5s parallel_spec:: micro_batch=4 \
+        parallel_spec:: tp=1 >sweep.toml
     run_silently 0 --manual-job-timeout 77
     expect_sql "|5000
 1|77000" "SELECT tp, timeout_ms FROM results JOIN job ON job.id = job ORDER BY 1"

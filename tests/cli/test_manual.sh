@@ -47,13 +47,8 @@ bash_completion__commands_options_choices()
     local reply
     expect_run only_stdout 0 completion bash
     cp .stdout completion.bash
-    cat >ask.sh <<'END'
-source ./completion.bash
-COMP_WORDS=("$@")
-COMP_CWORD=$(($# - 1))
-_meshsweep
-echo "${COMPREPLY[*]}"
-END
+    printf '%s\n' 'source ./completion.bash' 'COMP_WORDS=("$@")' 'COMP_CWORD=$(($# - 1))' _meshsweep \
+        'echo "${COMPREPLY[*]}"' >ask.sh
     expect "[ \"\$(bash ask.sh meshsweep exp)\" = export ]" "[ \"\$(bash ask.sh meshsweep stat)\" = status ]"
     expect "[ \"\$(bash ask.sh meshsweep compare --me)\" = --metric ]"
     expect "[ \"\$(bash ask.sh meshsweep --dry)\" = --dry-run ]"
@@ -141,18 +136,8 @@ completion__which_shell__asked()
 # A sweep of which twelve jobs are recorded, and one key that is in the file alone.
 recorded_sweep()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "offers"
-objective = "max:score"
-[job]
-command = ["echo", "score: {micro_batch}"]
-[job.metrics.score]
-regex = 'score: ([0-9]+)'
-[training_spec]
-micro_batch = [1, 2, 3, 4, 5, 6]
-macro = [1, 2]
-END
+    toml sweep: name=offers objective=max:score job: command='["echo", "score: {micro_batch}"]' \
+        job.metrics.score: regex='score: ([0-9]+)' training_spec: micro_batch=1,2,3,4,5,6 macro=1,2 >sweep.toml
     run_silently 0
     echo "unrun = 1" >>sweep.toml
 }
@@ -197,11 +182,7 @@ offers__database_and_file__names_and_numbers()
 offers__combination__its_keys_then_their_values()
 {
     recorded_sweep
-    cat >>sweep.toml <<'END'
-[parallel_spec]
-recompute = ["none", "every layer", "full", "selective"]
-offload = [false, true]
-END
+    toml parallel_spec: recompute='["none", "every layer", "full", "selective"]' offload=false,true >>sweep.toml
     offer combinations why m
     expect_stdout $'micro_batch=\nmacro='
     offer combinations why micro_batch=3 re
@@ -232,19 +213,8 @@ END
 offers__predictions_and_candidates__what_conditions_may_name()
 {
     local name
-    cat >sweep.toml <<'END'
-[predict]
-framework = "torch-ddp"
-[job]
-command = ["true"]
-[training_spec]
-micro_batch = [1, 2]
-layers = 2
-heads = 2
-hidden = 64
-seq_len = 64
-vocab = 100
-END
+    toml predict: framework=torch-ddp job: command='["true"]' training_spec: micro_batch=1,2 layers=2 heads=2 \
+        hidden=64 seq_len=64 vocab=100 >sweep.toml
     offer predictions predict --where "verdict = 'fits' AND predicted_t"
     expect_stdout "verdict = 'fits' AND predicted_time
 verdict = 'fits' AND predicted_time_here"
@@ -256,24 +226,9 @@ verdict = 'fits' AND predicted_time_here"
         case $name in place* | devices* | *_here | throughput* | efficiency*) continue ;; esac # of --scale-to
         expect_run only_status 0 predict --where "$name IS NULL OR 1" --sort "$name" --columns "$name"
     done
-    cat >space.toml <<'END'
-[model_space]
-mixers = ["DOT", "LINEAR"]
-total_mixers = 4
-num_zhen_layers = [1, 2]
-num_features = 8
-emb_dim = [64, 160]
-output_per_emb = 50
-[model_space.keys]
-activation = ["relu", "gelu"]
-[model_space.base]
-num_features = 8
-emb_dim = 160
-output_per_emb = 50
-num_zhen_layers = 1
-tokens = ["DOT"]
-activation = "relu"
-END
+    toml model_space: mixers=DOT,LINEAR total_mixers=4 num_zhen_layers=1,2 num_features=8 emb_dim=64,160 \
+        output_per_emb=50 model_space.keys: activation=relu,gelu model_space.base: num_features=8 emb_dim=160 \
+        output_per_emb=50 num_zhen_layers=1 tokens='["DOT"]' activation=relu >space.toml
     offer candidates search-model -c space.toml --where 'emb_dim > 64 AND par'
     expect_stdout 'emb_dim > 64 AND params'
     offer candidates search-model -c space.toml --where base.p
@@ -346,13 +301,8 @@ offers__each_shell__asks()
     "$meshsweep" completion bash >completion.bash
     "$meshsweep" completion fish >completion.fish
     "$meshsweep" completion zsh >_meshsweep
-    cat >ask.sh <<'END'
-source ./completion.bash
-COMP_WORDS=("$@")
-COMP_CWORD=$(($# - 1))
-_meshsweep
-echo "${COMPREPLY[*]}"
-END
+    printf '%s\n' 'source ./completion.bash' 'COMP_WORDS=("$@")' 'COMP_CWORD=$(($# - 1))' _meshsweep \
+        'echo "${COMPREPLY[*]}"' >ask.sh
     ask() { bash ask.sh "$@"; }
     expect '[ "$(ask meshsweep results --columns state,mic)" = state,micro_batch ]'
     expect '[ "$(ask meshsweep results --columns = mic)" = micro_batch ]'

@@ -74,18 +74,9 @@ END
 tools__each_once__answer_as_the_command()
 {
     begin_trainer_sweep
-    cat >>sweep.toml <<'END'
-[sweep]
-objective = "max:score"
-[job]
-command = ["/bin/sh", "-c", "echo score: $(({data} * {micro_batch}))"]
-[job.metrics.score]
-regex = 'score: ([0-9.]+)'
-[[training_spec]]
-data = [16, 32]
-[[parallel_spec]]
-micro_batch = [1, 2]
-END
+    toml sweep: objective=max:score job: command='["/bin/sh", "-c", "echo score: $(({data} * {micro_batch}))"]' \
+        job.metrics.score: regex='score: ([0-9.]+)' training_spec:: data=16,32 \
+        parallel_spec:: micro_batch=1,2 >>sweep.toml
     run_client <<'END'
 client = Client("-c", "sweep.toml", "-d", "results.db", "--allow-run")
 

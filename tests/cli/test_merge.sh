@@ -117,10 +117,8 @@ spent_merging() # DATABASE OUTPUT
 merged_again__many_jobs__no_longer_than_the_first_time()
 {
     local first again
-    sweep_for max:score '["/bin/echo", "score: {x}"]' 'score: ([0-9]+)' <<END
-[training_spec]
-x = [$(seq -s , 6000)]
-END
+    toml sweep: objective=max:score job: command='["/bin/echo", "score: {x}"]' \
+        job.metrics.score: regex='score: ([0-9]+)' training_spec: x="[$(seq -s , 6000)]" >sweep.toml
     expect_run only_stdout 0 run --progress none -d a.db --limit 1
     sqlite3 a.db "UPDATE job SET state = 'running' WHERE state = 'pending';
         INSERT INTO attempt (job_id, number, runner_id, state, started, ended, duration_ms)
@@ -251,20 +249,9 @@ tables__imported_undone_and_merged_at_random__recounted()
 parts__of_machines_with_other_devices__one_sweep()
 {
     local first second
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:score"
-[local]
-devices = 0
-hostfile = "hosts"
-several_hosts = true
-[job]
-command = ["/bin/echo", "score: {num_devices_per_host}"]
-[job.metrics.score]
-key = "score"
-[cluster_spec]
-num_devices_per_host = [1, 2, 4]
-END
+    toml sweep: objective=max:score local: devices=0 hostfile=hosts several_hosts=true \
+        job: command='["/bin/echo", "score: {num_devices_per_host}"]' job.metrics.score: key=score \
+        cluster_spec: num_devices_per_host=1,2,4 >sweep.toml
     echo 'small slots=2' >hosts
     part a.db true 0
     echo 'large slots=4' >hosts
@@ -386,11 +373,7 @@ the third of eight is --shard 3/8"
 stand_in_ssh()
 {
     mkdir -p far/tmp
-    cat >ssh <<'END'
-#!/bin/sh
-echo "$1" >>hosts
-cd far && TMPDIR=$PWD/tmp exec sh -c "$2"
-END
+    printf '%s\n' '#!/bin/sh' 'echo "$1" >>hosts' 'cd far && TMPDIR=$PWD/tmp exec sh -c "$2"' >ssh
     chmod +x ssh
     export MESHSWEEP_SSH="$PWD/ssh"
 }

@@ -245,13 +245,7 @@ class__named_by_the_file__diverged()
 echo 'loss is nan at step 7, stopping'; exit 1
 echo 'AssertionError: Rank 3: found NaN in local grad norm in backward pass'; exit 1
 END
-    cat >>sweep.toml <<'END'
-[[failure]]
-class = "diverged"
-pattern = "loss is nan"
-[retry]
-diverged = 2
-END
+    toml failure:: class=diverged pattern='loss is nan' retry: diverged=2 >>sweep.toml
     run_silently 3
     expect_sql "1|diverged|2
 2|diverged|2" "SELECT job_id, failure, count(*) FROM attempt GROUP BY 1"
@@ -354,14 +348,8 @@ END
 # A metric of every attempt needs no table to be the objective, and has a unit; the job's own word goes before it.
 objective__seen_from_outside__without_a_table()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "duration"
-[job]
-command = ["/bin/sh", "-c", "sleep 0.{x}; [ {x} != 3 ]"]
-[training_spec]
-x = [7, 1, 3, 4]
-END
+    toml sweep: objective=duration job: command='["/bin/sh", "-c", "sleep 0.{x}; [ {x} != 3 ]"]' \
+        training_spec: x=7,1,3,4 >sweep.toml
     run_silently 3
     expect_run only_status 0 best
     expect_stdout_matches '^lowest duration 0\.[1-6][0-9]* s, job 2 of sweep'
@@ -520,20 +508,10 @@ END
 # Jobs are ok without it, so that it would be missed when all are done.
 metric__that_no_job_reports__told_while_jobs_are_left()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:speed"
-[job]
-command = ["sh", "-c", "echo speed {x}; echo '{{\"val\": 1}'; [ {x} -lt 5 ] || echo loss nan"]
-[job.metrics.speed]
-regex = "speed ([0-9]+)"
-[job.metrics.loss]
-regex = "loss ([0-9]+|nan)"
-[job.metrics.own]
-unit = "s"
-[training_spec]
-x = [1, 2, 3, 4, 5]
-END
+    toml sweep: objective=max:speed job: \
+        command='["sh", "-c", "echo speed {x}; echo '\''{{\"val\": 1}'\''; [ {x} -lt 5 ] || echo loss nan"]' \
+        job.metrics.speed: regex='"speed ([0-9]+)"' job.metrics.loss: regex='"loss ([0-9]+|nan)"' \
+        job.metrics.own: unit=s training_spec: x=1,2,3,4,5 >sweep.toml
     run_meshsweep run
     expect_only_stderr_contains 0 'sweep.toml:7: 3 jobs succeeded and reported no loss; see what the output has'
     # A metric that a job may write itself is not read by the file.
@@ -549,16 +527,8 @@ END
 # A document is not a line.
 objective__json_where_lines_are_json__names_jsonl()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:speed"
-[job]
-command = ["sh", "-c", "echo begin; echo '{{\"speed\": {x}}'"]
-[job.metrics.speed]
-json = "speed"
-[training_spec]
-x = 7
-END
+    toml sweep: objective=max:speed job: command='["sh", "-c", "echo begin; echo '\''{{\"speed\": {x}}'\''"]' \
+        job.metrics.speed: json=speed training_spec: x=7 >sweep.toml
     expect_run only_status 3 run
     expect_sql 'exit status 0, but the objective speed was not reported; the output has lines of JSON, which `jsonl` '\
 'reads; `json` reads one whole document' "SELECT message FROM attempt"

@@ -188,17 +188,8 @@ from here' "SELECT text FROM note WHERE kind = 'note' ORDER BY text DESC" all.db
 
 import_again__notes__stay_with_their_rows()
 {
-    cat >import.toml <<'END'
-[sweep]
-name = "measured"
-objective = "max:rate"
-[job.metrics.rate]
-better = "max"
-[import.model]
-layers = "layers"
-[import.metrics]
-rate = "rate"
-END
+    toml sweep: name=measured objective=max:rate job.metrics.rate: better=max \
+        import.model: layers=layers import.metrics: rate=rate >import.toml
     printf 'layers,rate\n2,10\n2,12\n4,30\n8,20\n' >table.csv
     quietly import -c import.toml table.csv
     quietly note 2 --exclude 'wrong tokenizer'

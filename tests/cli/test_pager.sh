@@ -164,13 +164,7 @@ pager__left_early__is_no_error()
 interrupt__while_the_pager_reads__waits_for_it()
 {
     long_help
-    cat >slow.sh <<'END'
-trap '' INT
-: >press
-sleep 1
-cat >/dev/null
-: >left
-END
+    printf '%s\n' "trap '' INT" ': >press' 'sleep 1' 'cat >/dev/null' ': >left' >slow.sh
     MESHSWEEP_PAGER="exec sh slow.sh" on_terminal results
     ended_with 130
     expect_file left_before

@@ -6,15 +6,8 @@
 predicted_sweep()
 {
     begin_trainer_sweep
-    cat >>sweep.toml <<'END'
-[sweep]
-name = "predicted"
-objective = "min:step_time"
-[job]
-command = ["/bin/sh", "job.sh", "{micro_batch}"]
-[[parallel_spec]]
-micro_batch = [1, 2, 3, 4, 8, 16]
-END
+    toml sweep: name=predicted objective=min:step_time job: command='["/bin/sh", "job.sh", "{micro_batch}"]' \
+        parallel_spec:: micro_batch=1,2,3,4,8,16 >>sweep.toml
     cat >job.sh <<'END'
 bytes=$((8600000 + $1 * 2090000))
 if [ $bytes -gt 20971520 ]; then
@@ -202,23 +195,9 @@ predict__profile__next_sweep_starts_calibrated()
 
 device__unknown__told_with_what_may_be_meant()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["true"]
-[predict]
-framework = "megatron"
-device = "H1000"
-[model]
-layers = 4
-hidden = 96
-heads = 6
-vocab = 1000
-seq = 64
-[parallel_spec]
-micro_batch = 1
-[cluster_spec]
-num_hosts = 1
-END
+    toml job: command='["true"]' predict: framework=megatron device=H1000 \
+        model: layers=4 hidden=96 heads=6 vocab=1000 seq=64 parallel_spec: micro_batch=1 \
+        cluster_spec: num_hosts=1 >sweep.toml
     expect_said only_stderr_contains 2 '[predict] device = "H1000"; did you mean "H100"? (it knows ' check -c sweep.toml
     sed -i 's/^device = .*/device = "A100"/' sweep.toml
     run_meshsweep check -c sweep.toml
@@ -244,28 +223,10 @@ END
 # A value that the predictor does not know is told at once, with its place.
 check__words_that_say_nothing__each_at_its_place()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "words"
-objective = "min:step_time"
-[job]
-command = ["true"]
-[job.metrics.step_time]
-regex = 'step ([0-9.]+)'
-[predict]
-device = "GB300"
-[model]
-layers = 4
-hidden = 96
-heads = 6
-vocab = 1000
-seq = 64
-[parallel_spec]
-micro_batch = 1
-precision = ["mxfp8", "fp9"]
-schedule = "zero-bubble"
-recompute = ["selective", "selectve"]
-END
+    toml sweep: name=words objective=min:step_time job: command='["true"]' \
+        job.metrics.step_time: regex='step ([0-9.]+)' predict: device=GB300 \
+        model: layers=4 hidden=96 heads=6 vocab=1000 seq=64 parallel_spec: micro_batch=1 precision=mxfp8,fp9 \
+        schedule=zero-bubble recompute=selective,selectve >sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stderr_contains 2 'sweep.toml:18:1: the predictor does not know precision = "fp9"; did you mean "fp8"?'
     expect_stderr_contains 'sweep.toml:19:1: the predictor does not know schedule = "zero-bubble"'
@@ -277,31 +238,10 @@ END
 # A published configuration has many keys; those that change no prediction because nobody knows them are told.
 check__keys_that_no_prediction_reads__named()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-note = ["owner"]
-[job]
-command = ["true"]
-[predict]
-device = "H100"
-[predict.keys]
-ffn = "4 * width"
-[model]
-layers = 4
-width = 96
-hidden = 96
-heads = 6
-vocab = 1000
-seq = 64
-[parallel_spec]
-tp_size = 2
-micro_batch = 1
-learning_rate = [1e-3, 1e-4]
-shard_size = 8
-owner = "us"
-[cluster_spec]
-num_devices_per_host = 8
-END
+    toml sweep: note='["owner"]' job: command='["true"]' predict: device=H100 \
+        predict.keys: ffn='4 * width' model: layers=4 width=96 hidden=96 heads=6 vocab=1000 seq=64 \
+        parallel_spec: tp_size=2 micro_batch=1 learning_rate=1e-3,1e-4 shard_size=8 owner=us \
+        cluster_spec: num_devices_per_host=8 >sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stdout_contains 0 '
 learning_rate, shard_size: predictions do not use these keys'
@@ -325,26 +265,9 @@ check__nothing_can_be_predicted__said()
 # The value at fault may be worked out, so that no key has a place.
 check__derived_model_that_contradicts_itself__told_at_predict()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "derived"
-[job]
-command = ["true"]
-[predict]
-device = "H100"
-[derive]
-layers = "4 * blocks"
-[predict.keys]
-family = "'transformer of ' || blocks"
-[model]
-blocks = 2
-hidden = 96
-heads = 6
-vocab = 1000
-seq = 64
-[parallel_spec]
-micro_batch = 1
-END
+    toml sweep: name=derived job: command='["true"]' predict: device=H100 \
+        derive: layers='4 * blocks' predict.keys: family='"'\''transformer of '\'' || blocks"' \
+        model: blocks=2 hidden=96 heads=6 vocab=1000 seq=64 parallel_spec: micro_batch=1 >sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stderr_contains 2 "sweep.toml:6:10: the predictor does not know family = 'transformer of 2'"
     sed -i "s/^family = .*/family = \"'gpt'\"\ndecoder_seq = \"64\"/" sweep.toml
@@ -470,27 +393,9 @@ predict__adapters__want_targets_and_rank()
 
 hybrid_sweep() # LAYERS PATTERN
 {
-    cat >sweep.toml <<END
-[job]
-command = ["true"]
-[predict]
-framework = "megatron"
-device = "H100"
-[[model]]
-layers = $1
-hybrid_pattern = $2
-hidden = 96
-heads = 6
-vocab = 1000
-mixer_heads = 16
-mixer_state = 16
-seq = 64
-[parallel_spec]
-micro_batch = 1
-[[cluster_spec]]
-num_hosts = 1
-num_devices_per_host = 2
-END
+    toml job: command='["true"]' predict: framework=megatron device=H100 model:: "layers = $1" "hybrid_pattern = $2" \
+        hidden=96 heads=6 vocab=1000 mixer_heads=16 mixer_state=16 seq=64 \
+        parallel_spec: micro_batch=1 cluster_spec:: num_hosts=1 num_devices_per_host=2 >sweep.toml
 }
 
 # A text that cannot be read is wrong wherever it stands; of what contradicts something else, rules may leave the rest.
@@ -601,32 +506,10 @@ device__wrong_rows__told_with_their_places()
 
 shared_sweep()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "shared"
-[job]
-command = ["true"]
-[model]
-family = "llama"
-layers = 32
-hidden = 4096
-heads = 32
-kv_heads = 8
-ffn = 14336
-vocab = 32000
-seq = 4096
-[[cluster_spec]]
-num_hosts = 1
-num_devices_per_host = 8
-device = "H100"
-[[parallel_spec]]
-micro_batch = 1
-zero_stage = 3
-[predict]
-framework = "hf-trainer"
-prune = "off"
-[[training_spec]]
-END
+    toml sweep: name=shared job: command='["true"]' model: family=llama layers=32 hidden=4096 heads=32 kv_heads=8 \
+        ffn=14336 vocab=32000 seq=4096 cluster_spec:: num_hosts=1 num_devices_per_host=8 device=H100 \
+        parallel_spec:: micro_batch=1 zero_stage=3 predict: framework=hf-trainer prune=off \
+        training_spec:: >sweep.toml
     printf '%s\n' "$@" >>sweep.toml
     run_meshsweep predict --json
 }
@@ -709,31 +592,10 @@ device = ["V100-32GB", "A100-80GB", "H100", "H200", "B200", "B300", "GB200", "GB
 # follows the average.
 mean_tokens__shorter_than_the_longest__memory_of_the_longest()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "lengths"
-[job]
-command = ["true"]
-[model]
-family = "llama"
-layers = 8
-hidden = 1024
-heads = 8
-ffn = 2816
-vocab = 32000
-seq = 8192
-[training_spec]
-padding_free = true
-[cluster_spec]
-num_hosts = 1
-num_devices_per_host = 1
-device = "A100-80GB"
-[parallel_spec]
-micro_batch = 1
-mean_tokens = [500, 4000, 8192]
-[predict]
-framework = "hf-trainer"
-END
+    toml sweep: name=lengths job: command='["true"]' model: family=llama layers=8 hidden=1024 heads=8 ffn=2816 \
+        vocab=32000 seq=8192 training_spec: padding_free=true cluster_spec: num_hosts=1 num_devices_per_host=1 \
+        device=A100-80GB parallel_spec: micro_batch=1 mean_tokens=500,4000,8192 \
+        predict: framework=hf-trainer >sweep.toml
     expect_run only_status 0 predict --json
     expect_sql '2|3|1' "WITH p AS (SELECT value->>'mean_tokens' AS mean, value->>'predicted_memory' AS memory,
         value->>'predicted_time' AS time, value->>'memory_high' AS high
@@ -745,31 +607,10 @@ END
 # Operations that a compiler fuses are neither written nor read again: never slower, with and without recompute.
 compiled__torchtitan__faster_than_eager()
 {
-    cat >sweep.toml <<'END'
-profile = "torchtitan"
-[sweep]
-name = "compiled"
-[job]
-command = ["true"]
-[model]
-layers = 32
-hidden = 4096
-heads = 32
-kv_heads = 8
-ffn = 14336
-vocab = 128256
-seq = 8192
-[training_spec]
-"compile.enable" = [false, true]
-"activation_checkpoint.mode" = ["none", "selective", "full"]
-[cluster_spec]
-num_hosts = 1
-num_devices_per_host = 8
-device = "H100"
-[parallel_spec]
-micro_batch = 1
-[predict]
-END
+    toml profile=torchtitan sweep: name=compiled job: command='["true"]' model: layers=32 hidden=4096 heads=32 \
+        kv_heads=8 ffn=14336 vocab=128256 seq=8192 training_spec: '"compile.enable" = [false, true]' \
+        '"activation_checkpoint.mode" = ["none", "selective", "full"]' cluster_spec: num_hosts=1 \
+        num_devices_per_host=8 device=H100 parallel_spec: micro_batch=1 predict: >sweep.toml
     expect_run only_status 0 predict --json
     expect_sql '3|1|1' "WITH p AS (SELECT value->>'compiled' AS compiled, value->>'predicted_time' AS time,
         value->>'\$.\"activation_checkpoint.mode\"' AS mode FROM json_each(readfile('.stdout'), '\$.records'))

@@ -287,18 +287,8 @@ END
         "autotuning": {"enabled": true, "num_gpus": 2}}' >ds_config.json
     cp ds_config.json ds.json
     : >train.py
-    cat >import.toml <<'END'
-[sweep]
-name = "measured"
-objective = "max:throughput"
-[import.cluster_spec]
-num_hosts = "1"
-num_devices_per_host = "tp"
-[import.parallel_spec]
-tp = "tp"
-[import.metrics]
-throughput = "throughput"
-END
+    toml sweep: name=measured objective=max:throughput import.cluster_spec: num_hosts='"1"' num_devices_per_host=tp \
+        import.parallel_spec: tp=tp import.metrics: throughput=throughput >import.toml
     printf 'tp,throughput\n1,10\n2,19\n' >measured.csv
     PATH=$PWD/bin:$PATH "$meshsweep" run --progress none || [ $? = 3 ] || fail "the sweep of the examples fails"
     for name in measured node1 node2 before; do

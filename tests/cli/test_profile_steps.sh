@@ -9,13 +9,7 @@ steps_sweep() # [LINE OF [search]...]
         echo '[search]'
         [ $# -eq 0 ] || printf '%s\n' "$@"
         throughput_sweep steps micro_batch bucket
-        cat <<'END'
-take = "mean"
-[parallel_spec]
-zero_stage = 1
-bucket = 1
-micro_batch = 1
-END
+        toml take=mean parallel_spec: zero_stage=1 bucket=1 micro_batch=1
     } >sweep.toml
 }
 

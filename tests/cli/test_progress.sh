@@ -53,14 +53,8 @@ plain__second_run__tells_what_was_done_before_from_what_is_done_now()
 # A job that has ended and is being recorded has left its slot to the next.
 json__many_short_jobs__never_more_running_than_slots()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["true"]
-[training_spec]
-a = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
-b = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
-c = [1, 2, 3, 4, 5]
-END
+    toml job: command='["true"]' training_spec: a=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20 \
+        b=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20 c=1,2,3,4,5 >sweep.toml
     run_meshsweep run --progress json -j 2
     expect_only_stderr_matches 0 '"total":2000,"done":2000,"ok":2000,"failed":0,"skipped":0,"pruned":0,"held":0,'
     expect_stderr_matches '"held":0,"running":0,"waiting":0,"being_recorded":0,"pending":0,'
@@ -134,14 +128,8 @@ terminal__a_live_line__and_the_ends_above_it()
 # The last job takes as long as its like, not as those before it did on average.
 eta__last_job__of_its_kind()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "sleep {seconds}"]
-[[model]]
-seconds = [0, 3]
-[[training_spec]]
-seed = [1, 2, 3]
-END
+    toml job: command='["/bin/sh", "-c", "sleep {seconds}"]' model:: seconds=0,3 \
+        training_spec:: seed=1,2,3 >sweep.toml
     run_meshsweep run --progress json -j 1
     expect_status 0
     expect_no_stdout

@@ -5,25 +5,11 @@
 # Out of memory above micro_batch x (3 - zero_stage) = 6; lr says nothing about memory.
 pruned_sweep()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "pruned"
-objective = "min:step_time"
-[job]
-command = ["/bin/sh", "job.sh", "{micro_batch}", "{zero_stage}", "{lr}"]
-[job.metrics.step_time]
-regex = 'step ([0-9.]+)'
-[predict.order]
-lr = "any"
-[training_spec]
-lr = [1, 2]
-[cluster_spec]
-num_hosts = 1
-num_devices_per_host = 2
-[[parallel_spec]]
-micro_batch = [1, 2, 4, 8]
-zero_stage = [0, 1, 2]
-END
+    toml sweep: name=pruned objective=min:step_time job: \
+        command='["/bin/sh", "job.sh", "{micro_batch}", "{zero_stage}", "{lr}"]' \
+        job.metrics.step_time: regex='step ([0-9.]+)' predict.order: lr=any \
+        training_spec: lr=1,2 cluster_spec: num_hosts=1 num_devices_per_host=2 \
+        parallel_spec:: micro_batch=1,2,4,8 zero_stage=0,1,2 >sweep.toml
     cat >job.sh <<'END'
 if [ $(($1 * (3 - $2))) -gt 6 ]; then
     echo 'CUDA out of memory'

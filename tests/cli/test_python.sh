@@ -16,30 +16,11 @@ run_python()
 
 typed_sweep()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "typed"
-objective = "min:loss"
-list_values = ["tokens"]
-[job]
-command = ["/bin/sh", "-c", "for i in 3 2 1; do echo loss: $i.{micro_batch}; done; [ {micro_batch} != 4 ]"]
-[job.metrics.loss]
-regex = 'loss: ([0-9.]+)'
-unit = "nats"
-take = "last"
-[[model]]
-lr = 0.30000000000000004
-tokens = [1, 2]
-whole = 2.0
-tag = "é|\n"
-[[parallel_spec]]
-micro_batch = [1, 2]
-state = true
-[[parallel_spec]]
-micro_batch = 4
-[derive]
-double = "2 * micro_batch"
-END
+    toml sweep: name=typed objective=min:loss list_values='["tokens"]' job: \
+        command='["/bin/sh", "-c", "for i in 3 2 1; do echo loss: $i.{micro_batch}; done; [ {micro_batch} != 4 ]"]' \
+        job.metrics.loss: regex='loss: ([0-9.]+)' unit=nats take=last model:: lr=0.30000000000000004 tokens=1,2 \
+        whole=2.0 tag='"é|\n"' parallel_spec:: micro_batch=1,2 state=true \
+        parallel_spec:: micro_batch=4 derive: double='2 * micro_batch' >sweep.toml
     run_ended 3
 }
 
@@ -165,15 +146,8 @@ END
 databases__imported_failed_and_empty__are_read()
 {
     printf '%s\n' 'micro_batch,tok_s' '1,100' '2,150.5' >table.csv
-    cat >import.toml <<'END'
-[sweep]
-name = "table"
-objective = "max:throughput"
-[import.parallel_spec]
-micro_batch = "micro_batch"
-[import.metrics]
-throughput = "tok_s"
-END
+    toml sweep: name=table objective=max:throughput import.parallel_spec: micro_batch=micro_batch \
+        import.metrics: throughput=tok_s >import.toml
     expect_run only_status 0 import -d imported.db -c import.toml table.csv
     fixture_database "DELETE FROM job WHERE state <> 'failed'"
     mv results.db failed.db
@@ -200,12 +174,8 @@ one_runs()
 # A run goes on meanwhile, and nothing can be written.
 open__read_only__beside_a_run()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "until [ -e go ]; do sleep 0.05; done; echo {n}"]
-[[model]]
-n = [1, 2]
-END
+    toml job: command='["/bin/sh", "-c", "until [ -e go ]; do sleep 0.05; done; echo {n}"]' \
+        model:: n=1,2 >sweep.toml
     start_meshsweep run --progress none -j 1
     wait_until one_runs 20
     cat >program.py <<'END'

@@ -5,23 +5,9 @@
 # Twice the devices give 1.8 times the rate, more or less; m = 4 fails; one run of n = 2, m = 2 is slow.
 scaled_sweep() # LINE...
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "scaled"
-objective = "max:rate"
-[job]
-command = ["/bin/sh", "job.sh", "{n}", "{m}"]
-repeat = 3
-[job.metrics.rate]
-regex = 'rate ([0-9.]+)'
-unit = "samples/s"
-better = "max"
-[training_spec]
-global_batch = 64
-[parallel_spec]
-n = [1, 2, 4]
-m = [1, 2, 3, 4]
-END
+    toml sweep: name=scaled objective=max:rate job: command='["/bin/sh", "job.sh", "{n}", "{m}"]' repeat=3 \
+        job.metrics.rate: regex='rate ([0-9.]+)' unit=samples/s better=max \
+        training_spec: global_batch=64 parallel_spec: n=1,2,4 m=1,2,3,4 >sweep.toml
     [ $# -eq 0 ] || printf '%s\n' "$@" >>sweep.toml
     cat >job.sh <<'END'
 [ "$2" != 4 ] || exit 5
@@ -130,21 +116,10 @@ tail__worst__of_the_slowest_job()
 # Two seeds of each: 10 and 20, 30 and 40.
 export__means__a_row_for_each_configuration()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:rate"
-replicate = ["seed"]
-[job]
-command = ["sh", "-c", "[ {seed} != 3 ] || exit 5; echo rate $(( {x} * 10 + {seed} * 10 - 10 ))"]
-[job.metrics.rate]
-regex = 'rate ([0-9]+)'
-unit = "a, b"
-[training_spec]
-seed = [1, 2, 3]
-x = [1, 3]
-[derive]
-both = "x * seed"
-END
+    toml sweep: objective=max:rate replicate='["seed"]' job: \
+        command='["sh", "-c", "[ {seed} != 3 ] || exit 5; echo rate $(( {x} * 10 + {seed} * 10 - 10 ))"]' \
+        job.metrics.rate: regex='rate ([0-9]+)' unit='a, b' training_spec: seed=1,2,3 x=1,3 \
+        derive: both='x * seed' >sweep.toml
     expect_run only_status 3 run --progress none --keep-going
     expect_said only_stdout_contains 0 'replicates,replicates_failed,replicates_open,' export --means
     expect_stdout_matches '^[0-9]+,[^,]*,.*,2,1,0,15.0,' '^[0-9]+,.*,2,1,0,35.0,'
@@ -159,18 +134,9 @@ END
 
 xlsx__read_by_another_program__texts_numbers_and_times_as_they_are()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:rate"
-[job]
-command = ["sh", "-c", "echo rate 1.5"]
-[job.metrics.rate]
-regex = 'rate ([0-9.]+)'
-unit = "samples/s"
-[training_spec]
-code = ["0012", "=1+1", "1e3", "2026-01-31T12:00:00Z"]
-big = 9007199254740993
-END
+    toml sweep: objective=max:rate job: command='["sh", "-c", "echo rate 1.5"]' \
+        job.metrics.rate: regex='rate ([0-9.]+)' unit=samples/s training_spec: \
+        code='["0012", "=1+1", "1e3", "2026-01-31T12:00:00Z"]' big=9007199254740993 >sweep.toml
     expect_run only_status 0 run --progress none
     run_meshsweep export --format xlsx
     expect_only_stderr 2 'meshsweep: --format xlsx writes a workbook; name its file: meshsweep export -o FILE'

@@ -7,13 +7,7 @@ line_sweep() # LINE TEXT...
 {
     local IFS=, texts
     texts="${*:2}"
-    cat >sweep.toml <<END
-[job]
-command = $1
-
-[training_spec]
-text = [$texts]
-END
+    toml job: "command = $1" training_spec: "text = [$texts]" >sweep.toml
     cat >arguments.sh <<'END'
 printf '<%s>' "$@"
 echo

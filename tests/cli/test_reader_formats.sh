@@ -64,17 +64,9 @@ deepspeed_flops_profiler__units_and_wording__converted()
 # The step that is profiled is a single one, and noisy: which job is best follows from all steps.
 deepspeed_flops__of_two_jobs__operations_over_the_median_latency()
 {
-    cat >sweep.toml <<'END'
-profile = "deepspeed"
-[sweep]
-objective = "max:flops_per_gpu"
-[job]
-command = ["/bin/sh", "./job.sh", "{micro_batch}"]
-[deepspeed]
-profile_steps = [3, 8]
-[parallel_spec]
-train_micro_batch_size_per_gpu = [1, 2]
-END
+    toml profile=deepspeed sweep: objective=max:flops_per_gpu job: \
+        command='["/bin/sh", "./job.sh", "{micro_batch}"]' deepspeed: profile_steps=3,8 \
+        parallel_spec: train_micro_batch_size_per_gpu=1,2 >sweep.toml
     # The first steps are slow, and so is the one that is profiled.
     cat >job.sh <<'END'
 for step in 1 2 3 4 5 6 7 8; do

@@ -9,13 +9,7 @@ refuse=$build_dir/tests/cli/refuse_calls
 # A job that says what ends it, beside a child in a session of its own.
 lasting_sweep()
 {
-    cat >sweep.toml <<'END'
-[job]
-timeout = "1s"
-command = ["sh", "job.sh"]
-[training_spec]
-x = 1
-END
+    toml job: timeout=1s command=sh,job.sh training_spec: x=1 >sweep.toml
     cat >job.sh <<'END'
 trap 'echo asked to end; exit 3' TERM
 setsid sh -c 'echo $$ >grandchild; exec sleep 300' &

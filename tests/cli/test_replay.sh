@@ -21,29 +21,10 @@ measured_table()
             done
         done
     } >table.csv
-    cat >import.toml <<'END'
-[sweep]
-name = "measured"
-objective = "max:throughput"
-[job.metrics.throughput]
-unit = "samples/s"
-better = "max"
-[import]
-state = "state"
-duration = "secs"
-[import.cluster_spec]
-num_hosts = 1
-num_devices_per_host = 2
-[import.model]
-layers = "layers"
-[import.training_spec]
-global_batch = 64
-[import.parallel_spec]
-kernel = "kernel"
-micro_batch = "mbs"
-[import.metrics]
-throughput = "rate"
-END
+    toml sweep: name=measured objective=max:throughput job.metrics.throughput: unit=samples/s better=max \
+        import: state=state duration=secs import.cluster_spec: num_hosts=1 num_devices_per_host=2 \
+        import.model: layers=layers import.training_spec: global_batch=64 \
+        import.parallel_spec: kernel=kernel micro_batch=mbs import.metrics: throughput=rate >import.toml
     expect_run only_status 0 import -c import.toml table.csv
 }
 
@@ -78,26 +59,10 @@ large,1,2,ok,500,60
 large,2,1,ok,30,60
 large,2,2,ok,32,60
 END
-    cat >import.toml <<'END'
-[sweep]
-name = "measured"
-objective = "max:rate"
-replicate = ["seed"]
-group_by = ["layers"]
-note = ["label"]
-[import]
-state = "state"
-duration = "secs"
-[import.model]
-label = "model"
-layers = "iif(model = 'small', 2, 4)"
-[import.training_spec]
-seed = "seed"
-[import.parallel_spec]
-kernel = "kernel"
-[import.metrics]
-rate = "rate"
-END
+    toml sweep: name=measured objective=max:rate replicate='["seed"]' group_by='["layers"]' note='["label"]' \
+        import: state=state duration=secs import.model: label=model layers='"iif(model = '\''small'\'', 2, 4)"' \
+        import.training_spec: seed=seed import.parallel_spec: kernel=kernel \
+        import.metrics: rate=rate >import.toml
     expect_run only_status 0 import -c import.toml table.csv
     expect_run status 0 replay --strategy grid --seeds 2
     expect_stdout_contains '2 groups, 4 jobs, 25 % of them failed; 0 groups with no runnable job; '\
@@ -141,20 +106,10 @@ replay__rows_in_another_order__same_answer()
 
 replay__finished_sweep__like_a_table()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "run"
-objective = "max:throughput"
-[job]
-command = ["/bin/sh", "-c", "echo throughput $(( {micro_batch} * 10 )); test {micro_batch} -le 4"]
-[job.metrics.throughput]
-regex = 'throughput ([0-9]+)'
-unit = "samples/s"
-[model]
-layers = 2
-[parallel_spec]
-micro_batch = [1, 2, 4, 8]
-END
+    toml sweep: name=run objective=max:throughput job: \
+        command='["/bin/sh", "-c", "echo throughput $(( {micro_batch} * 10 )); test {micro_batch} -le 4"]' \
+        job.metrics.throughput: regex='throughput ([0-9]+)' unit=samples/s \
+        model: layers=2 parallel_spec: micro_batch=1,2,4,8 >sweep.toml
     expect_run only_status 3 run --progress none
     run_meshsweep replay --strategy grid --seeds 1 --trace
     expect_only_stdout_matches 0 '^  3\. job 3: throughput 40 \(100\.0 % of the best\); ' '^  4\. job 4: exit; '

@@ -62,23 +62,10 @@ sentences__sweeps_that_ran__true()
 # The jobs that an ended search left are no work to come; one of the file's other sweeps has only failed jobs.
 sentences__a_search_that_ended_beside_other_sweeps__true()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "all failed"
-objective = "max:rate"
-[job]
-command = ["sh", "-c", "exit 3"]
-[job.metrics.rate]
-regex = "rate: ([0-9]+)"
-unit = "tokens/s"
-[job.metrics.peak_memory]
-regex = "peak_memory: ([0-9]+)"
-unit = "B"
-[[training_spec]]
-x = [1, 2, 3, 4, 5]
-y = [1, 2, 4, 8]
-device_memory = [16777216]
-END
+    toml sweep: name='all failed' objective=max:rate job: command='["sh", "-c", "exit 3"]' \
+        job.metrics.rate: regex='"rate: ([0-9]+)"' unit=tokens/s job.metrics.peak_memory: \
+        regex='"peak_memory: ([0-9]+)"' unit=B training_spec:: x=1,2,3,4,5 y=1,2,4,8 device_memory='[16777216]' \
+        >sweep.toml
     run_ended 3 --keep-going
     sentences_are_true results.db
     expect 'grep -q "No job has succeeded: 20 failed" report.html'
@@ -336,18 +323,9 @@ truth__all_values_are_none__no_winner()
 # Jobs that differ in a seed alone are counted as jobs, and configurations compete.
 truth__replicates__jobs_are_jobs()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "min:loss"
-replicate = ["seed"]
-[job]
-command = ["sh", "-c", "[ {x}{seed} != 32 ] || exit 3; echo loss: $(({x} * 10 + {seed}))"]
-[job.metrics.loss]
-regex = "loss: ([0-9]+)"
-[[training_spec]]
-x = [1, 2, 3]
-seed = [1, 2]
-END
+    toml sweep: objective=min:loss replicate='["seed"]' job: \
+        command='["sh", "-c", "[ {x}{seed} != 32 ] || exit 3; echo loss: $(({x} * 10 + {seed}))"]' \
+        job.metrics.loss: regex='"loss: ([0-9]+)"' training_spec:: x=1,2,3 seed=1,2 >sweep.toml
     run_ended 3
     report_tells_the_truth_but_for_winner
 }
@@ -360,32 +338,11 @@ report_tells_the_truth_but_for_winner()
 
 truth__imported_table__every_row()
 {
-    cat >table.csv <<'END'
-layers,dp,mbs,seed,state,speed
-2,1,1,1,ok,100.5
-2,1,2,1,ok,150.25
-2,1,4,1,oom,
-2,1,8,1,oom,
-4,1,1,1,ok,90
-END
-    cat >import.toml <<'END'
-[sweep]
-name = "table"
-objective = "max:speed"
-[job.metrics.speed]
-unit = "tokens/s"
-[import]
-state = "state"
-[import.model]
-layers = "layers"
-[import.training_spec]
-seed = "seed"
-[import.parallel_spec]
-dp = "dp"
-micro_batch = "mbs"
-[import.metrics]
-speed = "speed"
-END
+    printf '%s\n' layers,dp,mbs,seed,state,speed 2,1,1,1,ok,100.5 2,1,2,1,ok,150.25 2,1,4,1,oom, 2,1,8,1,oom, \
+        4,1,1,1,ok,90 >table.csv
+    toml sweep: name=table objective=max:speed job.metrics.speed: unit=tokens/s \
+        import: state=state import.model: layers=layers import.training_spec: seed=seed \
+        import.parallel_spec: dp=dp micro_batch=mbs import.metrics: speed=speed >import.toml
     expect_run only_status 0 import -c import.toml table.csv
     report_tells_the_truth
     expect 'grep -qx "winner 2 150.25" said' 'grep -qx "cause 2 oom example 3" said'

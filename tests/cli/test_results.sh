@@ -68,16 +68,8 @@ results__all__jobs_of_earlier_sweeps_too()
 # SQLite has no type for them.
 results__truth_and_lists__as_in_the_sweep_file()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-list_values = ["sizes"]
-[job]
-command = ["true"]
-[[parallel_spec]]
-fused = [true, false]
-sizes = [1, 2]
-rows = 9007199254740993
-END
+    toml sweep: list_values='["sizes"]' job: command='["true"]' parallel_spec:: fused=true,false sizes=1,2 \
+        rows=9007199254740993 >sweep.toml
     run_silently 0
     run_meshsweep results --columns fused,sizes,rows,in_sweep --format jsonl
     expect_only_stdout 0 '{"fused":true,"sizes":[1,2],"rows":9007199254740993,"in_sweep":true}
@@ -213,20 +205,10 @@ export__awkward_text__reads_back()
 terminal__narrow__the_objective_and_keys()
 {
     type -P script >/dev/null || skip "script (util-linux) is not installed"
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "min:score"
-[job]
-command = ["sh", "-c", "echo score $1 other_metric_with_a_long_name $1", "-", "{last}"]
-[job.metrics.score]
-regex = 'score ([0-9]+)'
-[job.metrics.other_metric_with_a_long_name]
-regex = 'name ([0-9]+)'
-[[model]]
-a_key_with_a_name_that_is_long = [1, 2]
-[[parallel_spec]]
-last = [3, 4]
-END
+    toml sweep: objective=min:score job: \
+        command='["sh", "-c", "echo score $1 other_metric_with_a_long_name $1", "-", "{last}"]' \
+        job.metrics.score: regex='score ([0-9]+)' job.metrics.other_metric_with_a_long_name: regex='name ([0-9]+)' \
+        model:: a_key_with_a_name_that_is_long=1,2 parallel_spec:: last=3,4 >sweep.toml
     run_silently 0
     run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results" typescript
     expect_only_stdout 0

@@ -33,16 +33,7 @@ blocks__split_and_keys_moved_about__nothing_runs()
 {
     logged_sweep
     expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
-    cat >tail.toml <<'END'
-[[parallel_spec]]
-y = 20
-[[parallel_spec]]
-y = 10
-[[training_spec]]
-x = 2
-[[training_spec]]
-x = 1
-END
+    toml parallel_spec:: y=20 parallel_spec:: y=10 training_spec:: x=2 training_spec:: x=1 >tail.toml
     edit '/^\[\[training_spec/,$d'
     cat tail.toml >>sweep.toml
     expect_jobs_run 0 ""
@@ -61,12 +52,8 @@ labels__changed__nothing_runs()
 # Every job is told its name, and may do something else under another.
 names__that_alone_differ__are_jobs_of_their_own()
 {
-    sweep_for max:length '["/bin/sh", "./job.sh"]' <<'END'
-[job.metrics.length]
-key = "length"
-[[model]]
-name = ["one", "three", "seventeen"]
-END
+    toml sweep: objective=max:length job: command='["/bin/sh", "./job.sh"]' \
+        job.metrics.length: key=length model:: name=one,three,seventeen >sweep.toml
     echo 'echo "length: ${#MESHSWEEP_SPEC}"' >job.sh
     run_meshsweep plan
     expect_only_stdout_contains 0 "3 jobs: + 3 new" "name=seventeen"
@@ -110,14 +97,7 @@ derived_keys_rules_limits_readers__added__nothing_runs()
     logged_sweep
     expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
     edit 's/^\[job\]/[job]\ntimeout = "5m"/; s/^better = .*/better = "max"\ntake = "last"/'
-    cat >>sweep.toml <<'END'
-[derive]
-z = "x * y"
-[[rule]]
-name = "not-forty"
-require = "z <> 40"
-why = "forty is too much"
-END
+    toml derive: z='x * y' rule:: name=not-forty require='z <> 40' why='forty is too much' >>sweep.toml
     run_meshsweep run --progress none
     expect_only_stderr 0 "meshsweep: score: its definition has changed; made anew from the samples of 3 runs"
     expect_ran ""
@@ -337,14 +317,8 @@ max_fail__starts_nothing_after_that_many_failed()
 repeated_sweep() # SCORES FOR 1 10
 {
     logged_sweep
-    cat >job.sh <<'END'
-echo "$*" >>ran.log
-n=$(cat "count.$1.$2" 2>/dev/null || echo 0)
-echo $((n + 1)) >"count.$1.$2"
-set -- $(cat scores)
-shift "$n"
-echo "score: $1"
-END
+    printf '%s\n' 'echo "$*" >>ran.log' 'n=$(cat "count.$1.$2" 2>/dev/null || echo 0)' \
+        'echo $((n + 1)) >"count.$1.$2"' 'set -- $(cat scores)' 'shift "$n"' 'echo "score: $1"' >job.sh
     echo "$1" >scores
     edit "s/x = \[1, 2\]/x = 1/; s/y = \[10, 20\]/y = 10/; s/(\[0-9.\]+)/([a-z0-9.]+)/; s/^\[job\]/[job]\nrepeat = 3/"
 }
@@ -415,16 +389,8 @@ plan__same_values_other_command_or_rule__says_so()
 
 specs_alike__a_label_in_the_command__each_runs_its_own()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "echo {name} >>ran"]
-[[model]]
-name = "a"
-layers = 2
-[[model]]
-name = "b"
-layers = 2
-END
+    toml job: command='["/bin/sh", "-c", "echo {name} >>ran"]' model:: name=a layers=2 \
+        model:: name=b layers=2 >sweep.toml
     run_silently 0 -j 1
     expect "[ \"\$(xargs <ran)\" = 'a b' ]"
     expect_sql 'a|["/bin/sh","-c","echo a >>ran"]

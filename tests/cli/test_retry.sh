@@ -228,13 +228,8 @@ ok|3
 failures__alike_after_an_attempt_was_ok__no_pause()
 {
     local first
-    sweep_for max:v '["/bin/sh", "-c", "[ {n} -gt 2 ] && exit 1; echo v: {n}"]' <<'END'
-repeat = 3
-[job.metrics.v]
-regex = "v: ([0-9]+)"
-[training_spec]
-n = [1, 2, 3, 4, 5, 6, 7, 8]
-END
+    toml sweep: objective=max:v job: command='["/bin/sh", "-c", "[ {n} -gt 2 ] && exit 1; echo v: {n}"]' repeat=3 \
+        job.metrics.v: regex='"v: ([0-9]+)"' training_spec: n=1,2,3,4,5,6,7,8 >sweep.toml
     for first in "" "--limit 2"; do
         rm -rf results.db*
         if [ -n "$first" ]; then
@@ -250,12 +245,9 @@ END
 # A mistake in the command fails every job: the first tell it as well as all.
 failures__alike_before_any_is_ok__pause()
 {
-    sweep_for max:v '["/bin/sh", "-c", "echo run $$ {n}: no such module; exit 1"]' <<'END'
-[job.metrics.v]
-regex = "v: ([0-9]+)"
-[training_spec]
-n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30]
-END
+    toml sweep: objective=max:v job: command='["/bin/sh", "-c", "echo run $$ {n}: no such module; exit 1"]' \
+        job.metrics.v: regex='"v: ([0-9]+)"' training_spec: \
+        n=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30 >sweep.toml
     run_meshsweep run --progress none -j 1
     expect_only_stderr_matches 6 '^meshsweep: 3 jobs failed the same way and none succeeded, so no more jobs are '\
 'started '
@@ -271,12 +263,7 @@ END
 failures__alike_at_a_terminal__asked()
 {
     type -P script >/dev/null || skip "there is no script"
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "echo no such module; exit 1"]
-[training_spec]
-n = [1, 2, 3, 4, 5, 6]
-END
+    toml job: command='["/bin/sh", "-c", "echo no such module; exit 1"]' training_spec: n=1,2,3,4,5,6 >sweep.toml
     run_command sh -c "echo n | TERM=dumb script -qec '$meshsweep run -j 1 --progress none' /dev/null"
     expect_only_stdout_contains 6 'continue with the rest? [y/N]'
     expect_sql "3" "SELECT count(*) FROM job WHERE state = 'failed'"
@@ -288,12 +275,8 @@ END
 
 failures__that_are_of_the_configurations__no_pause()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "[ {n} = 1 ] || { echo out of luck; exit 1; }"]
-[training_spec]
-n = [1, 2, 3, 4, 5, 6]
-END
+    toml job: command='["/bin/sh", "-c", "[ {n} = 1 ] || { echo out of luck; exit 1; }"]' \
+        training_spec: n=1,2,3,4,5,6 >sweep.toml
     run_silently 3 -j 1 --pause-after 2
     expect_sql "1|5|0" "SELECT sum(state = 'ok'), sum(state = 'failed'), sum(state = 'pending') FROM job"
     sed -i 's/^command.*/command = ["\/bin\/sh", "-c", "echo CUDA out of memory; exit 1"]/' sweep.toml
@@ -304,14 +287,9 @@ END
 # A search whose jobs report nothing but NaN does not end well, and stops asking.
 search__all_diverged__pauses_and_fails()
 {
-    sweep_for min:loss '["/bin/sh", "-c", "echo loss: nan"]' <<'END'
-[job.metrics.loss]
-regex = "loss: ([0-9.na]+)"
-[training_spec]
-n = [1, 2, 3, 4, 5, 6, 7, 8]
-[search]
-strategy = "random"
-END
+    toml sweep: objective=min:loss job: command='["/bin/sh", "-c", "echo loss: nan"]' \
+        job.metrics.loss: regex='"loss: ([0-9.na]+)"' training_spec: n=1,2,3,4,5,6,7,8 \
+        search: strategy=random >sweep.toml
     run_meshsweep run --progress none -j 1
     expect_only_stderr_contains 6 '3 jobs failed the same way and none succeeded, so no more jobs are started '\
 '(diverged: '

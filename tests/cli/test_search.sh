@@ -9,14 +9,7 @@ search_sweep() # [LINE OF [search]...]
         echo '[search]'
         [ $# -eq 0 ] || printf '%s\n' "$@"
         throughput_sweep search micro_batch bucket
-        cat <<'END'
-[training_spec]
-global_batch = 64
-[[parallel_spec]]
-zero_stage = [0, 1, 2, 3]
-bucket = [1, 2]
-micro_batch = [1, 2, 4, 8, 16]
-END
+        toml training_spec: global_batch=64 parallel_spec:: zero_stage=0,1,2,3 bucket=1,2 micro_batch=1,2,4,8,16
     } >sweep.toml
     cat >job.sh <<'END'
 if [ -e kill-the-runner ]; then
@@ -113,20 +106,8 @@ it measures"
 # Rates of one spec and batches of another: each rate has its own best, which no search of a few jobs can find.
 model__many_small_groups__said_unless_the_file_says_what_competes()
 {
-    cat >groups.toml <<'END'
-[sweep]
-objective = "min:loss"
-[job]
-command = ["echo", "loss: {lr}"]
-[job.metrics.loss]
-regex = 'loss: ([0-9.]+)'
-[search]
-strategy = "model"
-[training_spec]
-lr = [1, 2, 3, 4]
-[parallel_spec]
-micro_batch = [1, 2]
-END
+    toml sweep: objective=min:loss job: command='["echo", "loss: {lr}"]' job.metrics.loss: regex='loss: ([0-9.]+)' \
+        search: strategy=model training_spec: lr=1,2,3,4 parallel_spec: micro_batch=1,2 >groups.toml
     expect_run only_stderr 0 run -c groups.toml --progress none
     expect_stderr_contains "4 groups of 2 jobs compete separately, by training_spec.lr; with [sweep] group_by = [] \
 all jobs"
@@ -140,10 +121,8 @@ all jobs"
 # A strategy that tries every job has as many to come as wait.
 random__no_limit__status_says_how_many_are_to_come()
 {
-    sweep_for min:loss '["echo", "loss: {lr}"]' 'loss: ([0-9.]+)' <<'END'
-[training_spec]
-lr = [1, 2, 3, 4, 5]
-END
+    toml sweep: objective=min:loss job: command='["echo", "loss: {lr}"]' job.metrics.loss: regex='loss: ([0-9.]+)' \
+        training_spec: lr=1,2,3,4,5 >sweep.toml
     expect_run only_stderr 0 run --progress none --strategy random --limit 2
     run_meshsweep status
     expect_only_stdout_contains 0 "search by random: 2 trials, 2 ok, 0 stopped early, 0 failed; at most 3 more"
@@ -314,28 +293,11 @@ best_again__confirmed_and_launched__attempts_of_the_best_alone()
 # Five jobs: 2 and 3 measure the same, 1 is as fast and larger, 4 slower and smaller, 5 slower and larger.
 several_sweep()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "several"
-objective = ["max:speed", "min:memory"]
-[job]
-command = ["/bin/sh", "./job.sh", "{x}"]
-[job.metrics.speed]
-regex = 'speed: ([0-9.]+)'
-unit = "samples/s"
-[job.metrics.memory]
-regex = 'memory: ([0-9.]+)'
-unit = "GiB"
-[training_spec]
-global_batch = 64
-[[parallel_spec]]
-x = [1, 2, 3, 4, 5]
-END
-    cat >job.sh <<'END'
-set -- $(echo "100 30,100 20,100 20,60 10,50 40" | cut -d , -f "$1")
-echo "speed: $1"
-echo "memory: $2"
-END
+    toml sweep: name=several objective='["max:speed", "min:memory"]' job: command='["/bin/sh", "./job.sh", "{x}"]' \
+        job.metrics.speed: regex='speed: ([0-9.]+)' unit=samples/s job.metrics.memory: regex='memory: ([0-9.]+)' \
+        unit=GiB training_spec: global_batch=64 parallel_spec:: x=1,2,3,4,5 >sweep.toml
+    printf '%s\n' 'set -- $(echo "100 30,100 20,100 20,60 10,50 40" | cut -d , -f "$1")' 'echo "speed: $1"' \
+        'echo "memory: $2"' >job.sh
 }
 
 best__several_objectives__the_pareto_set_with_ties()
@@ -457,22 +419,9 @@ why__a_trial__its_reason()
 # A machine that gets warmer is no property of the jobs that come last.
 repeats__of_a_shuffled_grid__alternate_between_jobs()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "min:loss"
-[job]
-command = "echo loss: {x}"
-repeat = 3
-[job.metrics.loss]
-key = "loss"
-[parallel_spec]
-x = { from = 1, to = 6 }
-[local]
-devices = 0
-[search]
-strategy = "grid"
-order = "shuffled"
-END
+    toml sweep: objective=min:loss job: command='echo loss: {x}' repeat=3 \
+        job.metrics.loss: key=loss parallel_spec: x='{ from = 1, to = 6 }' \
+        local: devices=0 search: strategy=grid order=shuffled >sweep.toml
     expect_run only_status 0 run --progress none -j 1
     expect_sql "1|3
 2|3

@@ -7,56 +7,19 @@ configs=$source_dir/configs
 # Writes space.toml: the original's space, of three kinds of mixers.
 zhen_space()
 {
-    cat >space.toml <<'END'
-[model_space]
-mixers = ["DOT", "LINEAR", "ATTENTION"]
-total_mixers = 12
-num_zhen_layers = { from = 1, to = 4 }
-num_features = 512
-emb_dim = 160
-output_per_emb = 50
-
-[model_space.base]
-num_features = 512
-emb_dim = 160
-output_per_emb = 50
-num_zhen_layers = 4
-tokens = ["ATTENTION", "LINEAR", "ATTENTION", "DOT"]
-END
+    toml model_space: mixers=DOT,LINEAR,ATTENTION total_mixers=12 num_zhen_layers='{ from = 1, to = 4 }' \
+        num_features=512 emb_dim=160 output_per_emb=50 model_space.base: num_features=512 emb_dim=160 \
+        output_per_emb=50 num_zhen_layers=4 tokens=ATTENTION,LINEAR,ATTENTION,DOT >space.toml
 }
 
 # Writes sweep.toml: twelve tiny models in a sweep whose job prints a score.
 tiny_space()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "tiny"
-objective = "max:score"
-list_values = ["tokens"]
-
-[job]
-command = ["/bin/sh", "-c", 'echo "score: $1$2" # $3', "sh", "{emb_dim}", "{x}", "{tokens}"]
-
-[job.metrics.score]
-regex = 'score: ([0-9.]+)'
-better = "max"
-
-[training_spec]
-x = [1, 2]
-
-[model_space]
-seed = 3
-mixers = ["DOT", "LINEAR"]
-mixers_per_layer = 1
-num_zhen_layers = [1, 2]
-num_features = 8
-emb_dim = [4, 16]
-output_per_emb = 2
-
-[[model_space.sample]]
-take = 2
-each = "num_zhen_layers"
-END
+    toml sweep: name=tiny objective=max:score list_values='["tokens"]' job: \
+        command='["/bin/sh", "-c", '\''echo "score: $1$2" # $3'\'', "sh", "{emb_dim}", "{x}", "{tokens}"]' \
+        job.metrics.score: regex='score: ([0-9.]+)' better=max training_spec: x=1,2 \
+        model_space: seed=3 mixers=DOT,LINEAR mixers_per_layer=1 num_zhen_layers=1,2 num_features=8 emb_dim=4,16 \
+        output_per_emb=2 model_space.sample:: take=2 each=num_zhen_layers >sweep.toml
 }
 
 count__three_kinds__known_numbers()
@@ -74,13 +37,8 @@ all                  998738'
 count__similar_models__known_numbers_and_what_was_removed()
 {
     zhen_space
-    cat >>space.toml <<'END'
-[[model_space.filter]]
-preset = "similar-parameters"
-[[model_space.filter]]
-preset = "uniform-mixer"
-mixer = "DOT"
-END
+    toml model_space.filter:: preset=similar-parameters model_space.filter:: preset=uniform-mixer mixer=DOT \
+        >>space.toml
     run_meshsweep search-model -c space.toml --count --where 'layer_count <> 2'
     expect_only_stdout 0 'layers           candidates                 kept
 1                        91                    0

@@ -6,14 +6,8 @@
 search_sweep() # STRATEGY
 {
     throughput_sweep 'side by side' micro_batch bucket zero_stage >sweep.toml
-    cat >>sweep.toml <<END
-[search]
-strategy = "$1"
-[[parallel_spec]]
-zero_stage = [0, 1, 2, 3]
-bucket = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-micro_batch = { from = 1, to = 48, step = 1 }
-END
+    toml search: "strategy = \"$1\"" parallel_spec:: zero_stage=0,1,2,3 bucket=1,2,3,4,5,6,7,8,9,10 \
+        micro_batch='{ from = 1, to = 48, step = 1 }' >>sweep.toml
     cat >job.sh <<'END'
 if [ "$1" -gt $((12 * ($3 + 1))) ]; then
     echo "CUDA out of memory. Tried to allocate 20.00 GiB"

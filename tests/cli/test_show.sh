@@ -88,26 +88,12 @@ show__command__runs_by_hand_from_anywhere()
 best__its_command__runs_as_it_stands_and_overwrites_nothing()
 {
     mkdir -p bin work elsewhere
-    cat >bin/train <<'END'
-#!/bin/sh
-echo "score: $1 from ${PWD##*/} with $MESHSWEEP_SPEC"
-echo "{\"extra\": 1}" >>"$MESHSWEEP_METRICS"
-cat "$2" 2>/dev/null
-echo "$1" >"$2" && echo "$OUT" >"$MESHSWEEP_JOB_DIR/out"
-END
+    printf '%s\n' '#!/bin/sh' 'echo "score: $1 from ${PWD##*/} with $MESHSWEEP_SPEC"' \
+        'echo "{\"extra\": 1}" >>"$MESHSWEEP_METRICS"' 'cat "$2" 2>/dev/null' \
+        'echo "$1" >"$2" && echo "$OUT" >"$MESHSWEEP_JOB_DIR/out"' >bin/train
     chmod +x bin/train
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:score"
-[job]
-command = ["train", "{x}", "{job_dir}/it's"]
-cwd = "work"
-env = { OUT = "{job_dir}/o" }
-[job.metrics.score]
-key = "score"
-[parallel_spec]
-x = [1, 2]
-END
+    toml sweep: objective=max:score job: command='["train", "{x}", "{job_dir}/it'\''s"]' cwd=work \
+        env='{ OUT = "{job_dir}/o" }' job.metrics.score: key=score parallel_spec: x=1,2 >sweep.toml
     PATH=$PWD/bin:$PATH run_meshsweep run --progress none
     expect_only_stdout 0
     local kept spec='{"cluster_spec":{"num_devices_per_host":1,"num_hosts":1},"model":null,"training_spec":null,'
@@ -307,11 +293,7 @@ why__excluded_alike__one_example_of_each()
 why__words__as_values_of_their_kind()
 {
     small_sweep sweep.toml
-    cat >>sweep.toml <<'END'
-[[model]]
-name = "it's"
-z = [1, 2, 3]
-END
+    toml model:: name="it's" z=1,2,3 >>sweep.toml
     expect_said only_stdout_matches 0 '^1 of 12 combinations has these values; 1 matched$' why "name=it's" x=2 y=20 z=3
     expect_stdout_matches '^  job [0-9a-f]{16}  z=3 x=2 y=20: new, it would run$'
     expect_said only_stdout_contains 0 '12 of 12 combinations have these values; 12 matched' why

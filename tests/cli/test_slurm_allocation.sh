@@ -97,10 +97,7 @@ in_allocation__step_refused__not_started()
 {
     stand_ins
     echo "Requested node configuration is not available" >slurm/refuse-step
-    slurm_sweep 1 <<'END'
-[retry]
-spawn = 1
-END
+    slurm_sweep 1 < <(toml retry: spawn=1)
     in_allocation
     run_in_allocation
     expect_silent 3

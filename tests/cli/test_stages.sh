@@ -6,25 +6,9 @@
 staged_sweep()
 {
     throughput_sweep stages micro_batch bucket zero_stage >sweep.toml
-    cat >>sweep.toml <<'END'
-[training_spec]
-global_batch = 64
-[[parallel_spec]]
-zero_stage = [0, 1, 2, 3]
-"(bucket, overlap)" = [[1, 0], [2, 1]]
-micro_batch = [1, 2, 4, 8, 16]
-
-[[search.stage]]
-name = "memory"
-free = ["zero_stage", "micro_batch"]
-strategy = "random"
-max_trials = 10
-
-[[search.stage]]
-free = ["bucket"]
-strategy = "grid"
-max_trials = 4
-END
+    toml training_spec: global_batch=64 parallel_spec:: zero_stage=0,1,2,3 '"(bucket, overlap)" = [[1, 0], [2, 1]]' \
+        micro_batch=1,2,4,8,16 '' search.stage:: name=memory free=zero_stage,micro_batch strategy=random max_trials=10 \
+        '' search.stage:: free='["bucket"]' strategy=grid max_trials=4 >>sweep.toml
     cat >job.sh <<'END'
 if [ -e kill-the-runner ]; then
     rm kill-the-runner

@@ -103,18 +103,9 @@ status__json__the_same_for_programs()
 # A search runs few of thousands of candidates: what it does not run is no work that is left.
 status__search__how_far_it_is_and_why_it_ended()
 {
-    cat >drawn.toml <<'END'
-[sweep]
-name = "drawn"
-objective = "max:score"
-[job]
-command = ["sh", "-c", "echo score: $(({x} * {y}))"]
-[job.metrics.score]
-regex = 'score: ([0-9]+)'
-[parallel_spec]
-x = { from = 1, to = 30 }
-y = { from = 1, to = 30 }
-END
+    toml sweep: name=drawn objective=max:score job: command='["sh", "-c", "echo score: $(({x} * {y}))"]' \
+        job.metrics.score: regex='score: ([0-9]+)' parallel_spec: x='{ from = 1, to = 30 }' \
+        y='{ from = 1, to = 30 }' >drawn.toml
     run_meshsweep run -c drawn.toml --strategy random --max-trials 4
     expect_among_stderr 0 'search: 4 trials, 4 ok, 0 stopped early, 0 failed; max_trials: 4 trials were made'
     expect "! grep -q 'eta' .stderr"
@@ -334,12 +325,7 @@ status__watch__ends_when_all_is_done()
 
 node__slower_with_jobs_of_the_same_specs__named()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["true"]
-[[parallel_spec]]
-n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
-END
+    toml job: command='["true"]' parallel_spec:: n=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20 >sweep.toml
     run_silently 0
     # Plans differ by up to a third; every second job is on another node, which takes half as long again.
     sqlite3 results.db "UPDATE attempt SET host = 'node-' || (job_id % 2),
@@ -356,13 +342,7 @@ END
 
 node__slower_than_others_with_the_same_jobs__named()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["true"]
-repeat = 2
-[training_spec]
-n = [1, 2, 3]
-END
+    toml job: command='["true"]' repeat=2 training_spec: n=1,2,3 >sweep.toml
     run_silently 0
     sqlite3 results.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
     run_meshsweep status

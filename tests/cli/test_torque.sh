@@ -95,9 +95,7 @@ ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY 1"
 queue__that_is_not_there__held_and_said_once()
 {
     cluster
-    cluster_sweep 3 <<'END'
-queue = "no-such"
-END
+    cluster_sweep 3 < <(toml queue=no-such)
     run_at_torque
     expect_only_stderr_contains 2 "invalid partition specified: no-such"
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"

@@ -5,57 +5,16 @@
 # 3 clusters x 3 models (two of them alike but for their descriptions) x 5 plans (two automatic, three that are given).
 zhen_file()
 {
-    cat >zhen.toml <<'END'
-[training_spec]
-avg_batch_size_per_device = 64
-num_iters = 5
-
-[[model]]
-num_features = 16
-tokens = ["DOT", "LINEAR"]
-
-[[model]]
-description = "nested"
-num_features = 16
-tokens = [["DOT", "DOT"], ["LINEAR"], ["ATTENTION", "DOT"]]
-
-[[model]]
-description = "the same again"
-num_features = 16
-tokens = [["DOT", "DOT"], ["LINEAR"], ["ATTENTION", "DOT"]]
-
-[[cluster_spec]]
-num_hosts = 1
-num_devices_per_host = [1, 8]
-transport = "NVLink"
-
-[[cluster_spec]]
-num_hosts = 2
-num_devices_per_host = 8
-transport = "TCPx4"
-
-[[parallel_spec]]
-description = "searched for"
-num_micro_batches = [1, 2]
-num_auto_layers = 4
-remat_layer = false
-
-[[parallel_spec]]
-description = "one plan"
-num_micro_batches = 1
-"(pp, dp, op)" = [1, 8, 1]
-physical_mesh_shape = [1, 8]
-auto_sharding_option = { 'force_batch_dim_to_mesh_dim' = 0 }
-num_auto_layers = 2
-remat_layer = false
-
-[[parallel_spec]]
-description = "two plans"
-num_micro_batches = 1
-"(pp, dp, op)" = [[2, 8, 1], [1, 1, 1]]
-num_auto_layers = 2
-remat_layer = false
-END
+    toml training_spec: avg_batch_size_per_device=64 num_iters=5 model:: num_features=16 tokens=DOT,LINEAR \
+        model:: description=nested num_features=16 tokens='[["DOT", "DOT"], ["LINEAR"], ["ATTENTION", "DOT"]]' \
+        model:: description='the same again' num_features=16 \
+        tokens='[["DOT", "DOT"], ["LINEAR"], ["ATTENTION", "DOT"]]' cluster_spec:: num_hosts=1 \
+        num_devices_per_host=1,8 transport=NVLink cluster_spec:: num_hosts=2 num_devices_per_host=8 transport=TCPx4 \
+        parallel_spec:: description='searched for' num_micro_batches=1,2 num_auto_layers=4 remat_layer=false \
+        parallel_spec:: description='one plan' num_micro_batches=1 '"(pp, dp, op)" = [1, 8, 1]' \
+        physical_mesh_shape=1,8 auto_sharding_option="{ 'force_batch_dim_to_mesh_dim' = 0 }" num_auto_layers=2 \
+        remat_layer=false parallel_spec:: description='two plans' num_micro_batches=1 \
+        '"(pp, dp, op)" = [[2, 8, 1], [1, 1, 1]]' num_auto_layers=2 remat_layer=false >zhen.toml
 }
 
 # Numbers of a plan as JSON: "combinations matched jobs duplicates".
