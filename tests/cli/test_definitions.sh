@@ -9,21 +9,10 @@ changes=15
 [ -z "${MESHSWEEP_FULL-}" ] || CASE_SECONDS=600 changes=200
 
 # Jobs x = 1, 2 print a first step that is slow, then three that are alike.
-step_sweep() # LINES-OF-METRIC [X]
+step_sweep() # VALUES-OF-X WORD-OF-METRIC...
 {
-    cat >s.toml <<END
-[sweep]
-name = "steps"
-objective = "min:t"
-[job]
-command = "sh ../steps.sh {x}"
-cwd = "work"
-job_dir = true
-[job.metrics.t]
-$1
-[parallel_spec]
-x = [${2-1, 2}]
-END
+    toml sweep: name=steps objective=min:t job: command='sh ../steps.sh {x}' cwd=work job_dir=true \
+        job.metrics.t: "${@:2}" parallel_spec: "x = [$1]" >s.toml
     mkdir -p work
     cat >steps.sh <<'END'
 for i in 900 100 100 100; do echo "step $i ms total ${i}0 ms"; done
@@ -42,6 +31,19 @@ run_quietly()
 {
     run_it "$@"
     expect_silent 0
+}
+
+# The present sweep file, run again: what is said of a metric whose definition has changed.
+expect_renewed() # METRIC TEXT [ARGS]
+{
+    expect_said only_stderr 0 "meshsweep: $1: its definition has changed; $2" run --progress none -c s.toml "${@:3}"
+}
+
+# The sweep is run, and has nothing to say.
+measured() # VALUES-OF-X WORD-OF-METRIC...
+{
+    step_sweep "$@"
+    run_quietly -c s.toml
 }
 
 values() # [DATABASE]
@@ -65,14 +67,10 @@ changed_definition__jobs_that_print_the_same__have_the_same_number()
     local change
     while IFS='|' read -r change value said; do
         rm -rf results.db*
-        step_sweep "$regex
-take = \"mean\""
-        run_quietly -c s.toml
+        measured 1,2 "$regex" take=mean
         expect_values "1:300.0 2:300.0"
-        step_sweep "$(printf '%b' "$change")" "1, 2, 3"
-        run_it -c s.toml
-        expect_status 0
-        expect_stderr "meshsweep: t: its definition has changed; $said of 2 runs"
+        step_sweep 1,2,3 "$(printf '%b' "$change")"
+        expect_renewed t "$said of 2 runs"
         expect_values "1:$value 2:$value 3:$value"
         # A second time there is nothing to do, and nothing to say.
         run_quietly -c s.toml
@@ -94,128 +92,85 @@ END
 other_keys__changed__nothing_is_made_anew()
 {
     local change
-    step_sweep "$regex"
-    run_quietly -c s.toml
+    measured 1,2 "$regex"
     for change in 'better = "min"' 'means = "step-time"' 'unit = "ms"'; do
-        step_sweep "$regex
-$change"
-        run_quietly -c s.toml
+        measured 1,2 "$regex" "$change"
         expect_values "1:100.0 2:100.0"
     done
 }
 
 unit__changed__what_was_measured_is_converted()
 {
-    step_sweep "$regex
-unit = \"ms\""
-    run_quietly -c s.toml
-    step_sweep "$regex
-unit = \"s\""
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: t: its definition has changed; made anew from the samples of 2 runs, \
-in s instead of ms"
+    measured 1,2 "$regex" unit=ms
+    step_sweep 1,2 "$regex" unit=s
+    expect_renewed t "made anew from the samples of 2 runs, in s instead of ms"
     expect_values "1:0.1 2:0.1"
     expect_sql "0.9|0.1" "SELECT max(value), min(value) FROM metric"
-    step_sweep "$regex
-unit = \"tokens/s\""
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: t: its definition has changed; left out, of 2 runs: it was measured in s, which cannot \
-be converted to tokens/s"
+    step_sweep 1,2 "$regex" unit=tokens/s
+    expect_renewed t "left out, of 2 runs: it was measured in s, which cannot be converted to tokens/s"
     expect_values "1:none 2:none"
     # Nothing is lost: the samples are there for the next change of mind.
-    step_sweep "$regex
-unit = \"ms\""
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: t: its definition has changed; made anew from the samples of 2 runs, \
-in ms instead of s"
+    step_sweep 1,2 "$regex" unit=ms
+    expect_renewed t "made anew from the samples of 2 runs, in ms instead of s"
     expect_values "1:100.0 2:100.0"
 }
 
 # Whoever changes a scale says what unit comes of it: the text has none.
 scale_and_unit__changed_at_once__the_same_from_output_and_samples()
 {
-    step_sweep "$regex
-unit = \"ms\""
-    run_quietly -c s.toml
+    measured 1,2 "$regex" unit=ms
     cp results.db a.db
     rm -r results.db.d/"$(sql "SELECT directory FROM attempt WHERE id = 1")"
-    step_sweep "$regex
-unit = \"s\"
-scale = 0.001"
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: t: its definition has changed; made anew from the samples of 1 run; \
-read again from the output of 1 run"
+    step_sweep 1,2 "$regex" unit=s scale=0.001
+    expect_renewed t "made anew from the samples of 1 run; read again from the output of 1 run"
     expect_values "1:0.1 2:0.1"
-    step_sweep "$regex
-unit = \"s\"
-scale = 0.001" 3
+    step_sweep 3 "$regex" unit=s scale=0.001
     run_quietly -c s.toml -d b.db
     expect_run only_status 0 merge a.db b.db -o all.db
     expect_values "1:0.1 2:0.1 3:0.1" all.db
-    step_sweep "regex = 'total ([0-9]+) ms'
-unit = \"tokens\"" 2
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: t: its definition has changed; read again from the output of 1 run"
+    step_sweep 2 regex='total ([0-9]+) ms' unit=tokens
+    expect_renewed t "read again from the output of 1 run"
     expect_sql 1000.0 "SELECT t FROM results WHERE x = 2"
 }
 
 unit__taken_out_of_the_file__stays_what_it_was()
 {
-    step_sweep "$regex
-unit = \"s\""
-    run_quietly -c s.toml
-    step_sweep "$regex" "1, 2, 3"
-    run_quietly -c s.toml
+    measured 1,2 "$regex" unit=s
+    measured 1,2,3 "$regex"
     expect_sql s "SELECT unit FROM metric_definition"
-    step_sweep "$regex
-unit = \"ms\"" "1, 2, 3"
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: t: its definition has changed; made anew from the samples of 3 runs, in ms instead of s"
+    step_sweep 1,2,3 "$regex" unit=ms
+    expect_renewed t "made anew from the samples of 3 runs, in ms instead of s"
     expect_values "1:100000.0 2:100000.0 3:100000.0"
 }
 
 # A reader that looks at the unit beside a number cannot do so without one to convert it to.
 unit__taken_from_a_reader_of_units__output_read_again()
 {
-    step_sweep 'key = "t"
-unit = "s"' 1
+    step_sweep 1 key=t unit=s
     sed -i 's/^command.*/command = ["echo", "t: 900 ms", "{x}"]/' s.toml
     run_quietly -c s.toml
     expect_values "1:0.9"
     sed -i '/^unit/d' s.toml
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: t: its definition has changed; left out, of 1 run: it was read in another way, and the \
-present reader finds nothing in its output"
+    expect_renewed t "left out, of 1 run: it was read in another way, and the present reader finds nothing in its \
+output"
     expect_values "1:none"
 }
 
 # The number was right and its label was not: the page on the database has the line.
 unit__wrong_from_the_start__corrected_before_the_next_run()
 {
-    step_sweep "$regex
-unit = \"ms\""
-    run_quietly -c s.toml
+    measured 1,2 "$regex" unit=ms
     sql "UPDATE definition SET unit = 's' WHERE name = 't'"
-    step_sweep "$regex
-unit = \"s\""
-    run_quietly -c s.toml
+    measured 1,2 "$regex" unit=s
     expect_values "1:100.0 2:100.0"
     expect_sql s "SELECT unit FROM metric_definition"
 }
 
 reader__changed_and_the_output_is_gone__left_out_with_the_reason()
 {
-    step_sweep "$regex"
-    run_quietly -c s.toml
+    measured 1,2 "$regex"
     mv results.db.d kept
-    step_sweep "regex = 'total ([0-9]+) ms'" "1, 2, 3"
+    step_sweep 1,2,3 regex='total ([0-9]+) ms'
     run_it -c s.toml
     expect_status 0
     expect_stderr_contains "meshsweep: t: its definition has changed; left out, of 2 runs: it was read in another way, \
@@ -236,21 +191,18 @@ and its output "
     expect_said only_stdout_contains 0 '"unranked_jobs":	2' best --json
     # It is read as soon as it is there.
     cp -r kept/. results.db.d/
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: t: its definition has changed; read again from the output of 2 runs"
+    expect_renewed t "read again from the output of 2 runs"
     expect_values "1:1000.0 2:1000.0 3:1000.0"
 }
 
 output__cut__is_no_base_for_a_number()
 {
-    step_sweep "$regex"
-    run_quietly -c s.toml
+    measured 1,2 "$regex"
     local log
     log=$(find results.db.d -name output.log | sort | head -n 1)
     head -n 2 "$log" >short
     cp short "$log"
-    step_sweep "regex = 'total ([0-9]+) ms'"
+    step_sweep 1,2 regex='total ([0-9]+) ms'
     run_it -c s.toml
     expect_status 0
     expect_stderr_contains "read again from the output of 1 run; left out, of 1 run: it was read in another way, \
@@ -300,22 +252,15 @@ unit = "s"'
     expect_stderr_matches "left out, of 1 run: other samples count, only 150001 of its 300000 are kept, and its output \
 .*/output.log is gone"
     cp -r kept/. results.db.d/
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: t: its definition has changed; read again from the output of 1 run"
+    expect_renewed t "read again from the output of 1 run"
     expect_sql 250000.5 "SELECT t FROM results"
 }
 
 metric__added__is_read_from_the_output_of_jobs_that_are_done()
 {
-    step_sweep "$regex"
-    run_quietly -c s.toml
-    step_sweep "$regex
-[job.metrics.total]
-regex = 'total ([0-9]+) ms'"
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: total: its definition has changed; read again from the output of 2 runs"
+    measured 1,2 "$regex"
+    step_sweep 1,2 "$regex" job.metrics.total: regex='total ([0-9]+) ms'
+    expect_renewed total "read again from the output of 2 runs"
     expect_sql "1000.0|1000.0" "SELECT min(total), max(total) FROM results"
     expect_sql 2 "SELECT count(*) FROM attempt"
 }
@@ -323,19 +268,14 @@ regex = 'total ([0-9]+) ms'"
 # A job that the sweep file left out for a while, when a metric was added.
 job__asked_for_again__has_the_metrics_that_were_added_meanwhile()
 {
-    step_sweep "$regex" "1, 2"
-    run_quietly -c s.toml
+    measured 1,2 "$regex"
     local total="$regex
 [job.metrics.total]
 regex = 'total ([0-9]+) ms'"
-    step_sweep "$total" 1
-    run_it -c s.toml
-    expect_status 0
-    expect_any_stderr
-    step_sweep "$total"
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: total: its definition has changed; read again from the output of 1 run"
+    step_sweep 1 "$total"
+    run_ended 0 -c s.toml
+    step_sweep 1,2 "$total"
+    expect_renewed total "read again from the output of 1 run"
     expect_sql "1000.0|1000.0" "SELECT group_concat(total, '|') FROM results"
     run_quietly -c s.toml
 }
@@ -343,20 +283,13 @@ regex = 'total ([0-9]+) ms'"
 metric__computed_for_a_while_or_added__left_out_with_the_reason_where_the_output_is_gone()
 {
     local why="it was not read when its job ran, and its output "
-    step_sweep "$regex"
-    run_quietly -c s.toml
-    step_sweep "regex = 'total ([0-9]+) ms'
-[metrics.t]
-expression = \"u * 2\""
+    measured 1,2 "$regex"
+    step_sweep 1,2 regex='total ([0-9]+) ms' metrics.t: expression='u * 2'
     sed -i 's/^\[job.metrics.t/[job.metrics.u/' s.toml
-    run_it -c s.toml
-    expect_status 0
-    expect_any_stderr
+    run_ended 0 -c s.toml
     expect_values "1:2000.0 2:2000.0"
     rm -r results.db.d
-    step_sweep "$regex
-[job.metrics.v]
-regex = 'total ([0-9]+) ms'" "1, 2, 3"
+    step_sweep 1,2,3 "$regex" job.metrics.v: regex='total ([0-9]+) ms'
     run_it -c s.toml
     expect_status 0
     expect_stderr_contains "meshsweep: t: its definition has changed; left out, of 2 runs: $why"
@@ -371,17 +304,9 @@ derived_metric__of_a_changed_one__follows()
     local rate='[metrics.rate]
 expression = "1000.0 / t"
 better = "max"'
-    step_sweep "$regex
-take = \"mean\"
-$rate"
-    run_quietly -c s.toml
-    step_sweep "$regex
-take = \"mean\"
-warmup = 1
-$rate"
-    run_it -c s.toml
-    expect_status 0
-    expect_any_stderr
+    measured 1,2 "$regex" take=mean "$rate"
+    step_sweep 1,2 "$regex" take=mean warmup=1 "$rate"
+    run_ended 0 -c s.toml
     expect_sql "100.0|10.0
 100.0|10.0" "SELECT t, rate FROM results"
 }
@@ -389,24 +314,20 @@ $rate"
 runner_killed__while_numbers_are_made_anew__all_or_none()
 {
     need_fault_points
-    step_sweep "$regex"
-    run_quietly -c s.toml
-    step_sweep "regex = 'total ([0-9]+) ms'"
+    measured 1,2 "$regex"
+    step_sweep 1,2 regex='total ([0-9]+) ms'
     run_killed numbers-renewed run -c s.toml --progress none
     expect_only_stderr 137
     expect_values "1:100.0 2:100.0"
     expect_said only_stdout 0 "results.db: all well" check -d results.db
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: t: its definition has changed; read again from the output of 2 runs"
+    expect_renewed t "read again from the output of 2 runs"
     expect_values "1:1000.0 2:1000.0"
 }
 
 two_sweep_files__one_name_read_differently__do_not_share_a_column()
 {
-    step_sweep "$regex"
-    run_quietly -c s.toml
-    step_sweep "regex = 'total ([0-9]+) ms'" 7
+    measured 1,2 "$regex"
+    step_sweep 7 regex='total ([0-9]+) ms'
     sed -i 's/"steps"/"totals"/' s.toml
     run_quietly -c s.toml
     expect_sql "1|
@@ -414,10 +335,8 @@ two_sweep_files__one_name_read_differently__do_not_share_a_column()
 7|1000.0" "SELECT x, t FROM results ORDER BY x"
     expect_sql "another sweep file of this database reads it in another way" \
         "SELECT DISTINCT note FROM job_metric WHERE value IS NULL"
-    step_sweep "$regex"
-    run_it -c s.toml
-    expect_status 0
-    expect_any_stderr
+    step_sweep 1,2 "$regex"
+    run_ended 0 -c s.toml
     expect_sql "1|100.0
 2|100.0
 7|" "SELECT x, t FROM results ORDER BY x"
@@ -426,13 +345,11 @@ two_sweep_files__one_name_read_differently__do_not_share_a_column()
 # A reader that found nothing, mended: what was printed is there.
 no_metric__reader_mended__ok_without_running_again()
 {
-    step_sweep "regex = 'no such ([0-9]+)'"
-    run_it -c s.toml
-    expect_status 3
-    expect_any_stderr
+    step_sweep 1,2 regex='no such ([0-9]+)'
+    run_ended 3 -c s.toml
     expect_sql "no-metric|2" "SELECT failure, count(*) FROM job GROUP BY 1"
     mv "$(find results.db.d -name output.log | sort | head -n 1)" kept.log
-    step_sweep "$regex"
+    step_sweep 1,2 "$regex"
     run_it -c s.toml
     expect_status 3
     expect_stderr "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now"
@@ -452,14 +369,9 @@ ok||100.0" "SELECT state, failure, t FROM results ORDER BY state"
 
 no_metric__of_a_computed_objective__ok_when_all_it_reads_is_there()
 {
-    step_sweep "regex = 'no such ([0-9]+)'
-[metrics.rate]
-expression = \"1000.0 / t\"
-better = \"max\""
+    step_sweep 1,2 regex='no such ([0-9]+)' metrics.rate: expression='1000.0 / t' better=max
     sed -i 's/min:t/max:rate/; s/^x = .*/x = [1]/' s.toml
-    run_it -c s.toml
-    expect_status 3
-    expect_any_stderr
+    run_ended 3 -c s.toml
     sed -i "s/^regex.*/$regex/" s.toml
     run_it -c s.toml
     expect_status 0
@@ -478,17 +390,13 @@ objective__changed_to_one_that_ended_in_nan__cannot_win()
     expect_sql "1|1.0
 2|2.5" "SELECT x, loss FROM results ORDER BY x"
     sed -i 's/min:t/min:loss/' s.toml
-    run_it -c s.toml
-    expect_status 0
-    expect_stderr "meshsweep: loss: its definition has changed; left out, of 1 run: its last sample is not a \
-finite number, and a job with such an objective fails as diverged"
+    expect_renewed loss "left out, of 1 run: its last sample is not a finite number, and a job with such an objective \
+fails as diverged"
     expect_said only_stdout_contains 0 "lowest loss 2.5, job 2" best
     expect_stdout_contains "not compared: 1 ok job without a number: its last sample is not a finite number"
     run_quietly -c s.toml
     sed -i 's/min:loss/min:t/' s.toml
-    run_it -c s.toml
-    expect_status 0
-    expect_any_stderr
+    run_ended 0 -c s.toml
     expect_sql "1|1.0
 2|2.5" "SELECT x, loss FROM results ORDER BY x"
     run_quietly -c s.toml
@@ -497,11 +405,9 @@ finite number, and a job with such an objective fails as diverged"
 # NaN at the end is a failure of another kind, which reading does not mend.
 no_metric__output_that_ends_in_nan__stays_failed()
 {
-    step_sweep "regex = 'no such ([0-9]+)'" 1
+    step_sweep 1 regex='no such ([0-9]+)'
     sed -i 's/^command.*/command = ["printf", "t: 5\\\\nt: nan\\\\n", "{x}"]/' s.toml
-    run_it -c s.toml
-    expect_status 3
-    expect_any_stderr
+    run_ended 3 -c s.toml
     expect "[ $(cat results.db.d/*/*/output.log | grep -c '^t: ') = 2 ]"
     sed -i 's/^regex.*/key = "t"/' s.toml
     run_it -c s.toml
@@ -517,14 +423,8 @@ repeated_sweep() # REPEAT
     toml sweep: objective=min:t job: command='["sh", "../job.sh", "{x}"]' cwd=work "repeat = $1" \
         job.metrics.t: key=t job.metrics.u: key=u parallel_spec: x=1,2 >s.toml
     mkdir -p work
-    cat >job.sh <<'END'
-n=$(($(cat n.$1 2>/dev/null || echo 0) + 1))
-echo $n >n.$1
-set -- $1 $(sed -n "$1p" ../values)
-shift $n
-echo "t: $1"
-echo "u: $((100 - $1))"
-END
+    printf '%s\n' 'n=$(($(cat n.$1 2>/dev/null || echo 0) + 1))' 'echo $n >n.$1' \
+        'set -- $1 $(sed -n "$1p" ../values)' 'shift $n' 'echo "t: $1"' 'echo "u: $((100 - $1))"' >job.sh
     printf '10 30 50 70\n25 26 27 28\n' >values
 }
 
@@ -591,28 +491,17 @@ check__every_take__agrees_with_the_samples()
 
 # --- databases that are merged ---
 
-one_of() # NAME X LINES-OF-METRIC OUTPUT [DIRECTION]
+one_of() # NAME X OUTPUT DIRECTION WORD-OF-METRIC...
 {
-    cat >"$1.toml" <<END
-[sweep]
-name = "merged"
-objective = "${5-min}:t"
-[job]
-command = ["echo", "time: $4", "{x}"]
-[job.metrics.t]
-$3
-[parallel_spec]
-x = [$2]
-END
+    toml sweep: name=merged "objective = \"$4:t\"" job: "command = [\"echo\", \"time: $3\", \"{x}\"]" \
+        job.metrics.t: "${@:5}" parallel_spec: "x = [$2]" >"$1.toml"
     run_quietly -c "$1.toml" -d "$1.db"
 }
 
 merge__other_unit__converted()
 {
-    one_of a 1 'key = "time"
-unit = "s"' 120
-    one_of b 2 'key = "time"
-unit = "ms"' 110000
+    one_of a 1 120 min key=time unit=s
+    one_of b 2 110000 min key=time unit=ms
     expect_run only_status 0 merge a.db b.db -o all.db
     expect_stdout "all.db: 2 new jobs, 2 new attempts"
     expect_values "1:120000.0 2:110000.0" all.db
@@ -623,17 +512,11 @@ unit = "ms"' 110000
 
 merge__what_cannot_stand_together__refused_with_both_names()
 {
-    one_of a 1 'key = "time"
-unit = "s"
-better = "min"' 120
-    one_of b 2 'key = "time"
-unit = "tokens/s"' 110
-    one_of c 2 'key = "time"
-unit = "s"
-better = "max"' 110 max
-    one_of d 2 "regex = 'time: ([0-9]+)'
-unit = \"s\"" 110
-    one_of e 2 'key = "time"' 110
+    one_of a 1 120 min key=time unit=s better=min
+    one_of b 2 110 min key=time unit=tokens/s
+    one_of c 2 110 max key=time unit=s better=max
+    one_of d 2 110 min regex='time: ([0-9]+)' unit=s
+    one_of e 2 110 min key=time
     local name said
     while IFS='|' read -r name said; do
         expect_said only_stderr_contains 2 "merging $name.db: $name.db $said" merge a.db "$name.db" -o all.db
@@ -653,19 +536,9 @@ END
 merge__three_databases__every_order_agrees()
 {
     local order said
-    one_of a 1 'key = "time"
-unit = "s"
-[job.metrics.v]
-key = "time"
-unit = "s"' 120
-    one_of b 2 'key = "time"
-unit = "ms"
-take = "max"
-[job.metrics.v]
-key = "time"
-unit = "ms"' 110000
-    one_of c 3 'key = "time"
-unit = "min"' 3
+    one_of a 1 120 min key=time unit=s job.metrics.v: key=time unit=s
+    one_of b 2 110000 min key=time unit=ms take=max job.metrics.v: key=time unit=ms
+    one_of c 3 3 min key=time unit=min
     for order in "a b c" "a c b" "b a c" "b c a" "c a b" "c b a"; do
         rm -f all.db* pair.db*
         # shellcheck disable=SC2086 # words
@@ -701,11 +574,9 @@ merge__computed_in_two_ways__no_value_until_the_next_run()
 
 merge__other_take__derived_from_the_samples()
 {
-    step_sweep "$regex
-take = \"mean\"" 1
+    step_sweep 1 "$regex" take=mean
     run_quietly -c s.toml -d a.db
-    step_sweep "$regex
-take = \"max\"" 2
+    step_sweep 2 "$regex" take=max
     run_quietly -c s.toml -d b.db
     expect_run only_status 0 merge a.db b.db -o all.db
     expect_values "1:900.0 2:900.0" all.db
@@ -729,17 +600,14 @@ merge__two_sites_measured_the_same_job__median_of_both()
 
 compare_databases__read_in_another_way__refused()
 {
-    step_sweep "$regex"
+    step_sweep 1,2 "$regex"
     run_quietly -c s.toml -d before.db
-    step_sweep "$regex
-warmup = 1"
+    step_sweep 1,2 "$regex" warmup=1
     run_quietly -c s.toml -d now.db
     run_meshsweep compare before.db now.db
     expect_only_stderr 2 'meshsweep: t: its warm-up was "0" and is now "1", so the databases cannot be compared; '\
 'run the newer sweep file on the earlier one, which makes its numbers anew'
-    run_it -c s.toml -d before.db
-    expect_status 0
-    expect_any_stderr
+    run_ended 0 -c s.toml -d before.db
     expect_run only_status 0 compare before.db now.db
     expect_no_stderr
 }
