@@ -13,34 +13,11 @@ echo "peak memory: $(($1 * 10)).5 GiB"
 echo run >>../runs
 END
     mkdir -p work
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "tokens_per_second"
-
-[job]
-command = ["/bin/sh", "../train.sh", "{micro_batch}", "{seq}"]
-cwd = "work"
-
-[job.metrics.iter_ms]
-regex = 'time ([0-9.]+)ms'
-unit = "ms"
-warmup = 1
-
-[job.metrics.peak_memory]
-regex = 'peak memory: ([0-9.]+) GiB'
-unit = "GiB"
-
-[metrics.tokens_per_second]
-expression = "1000.0 * micro_batch * seq / iter_ms"
-unit = "tokens/s"
-better = "max"
-
-[training_spec]
-seq = 100
-
-[parallel_spec]
-micro_batch = [1, 2, 4, 8]
-END
+    toml sweep: objective=tokens_per_second job: command='["/bin/sh", "../train.sh", "{micro_batch}", "{seq}"]' \
+        cwd=work job.metrics.iter_ms: regex='time ([0-9.]+)ms' unit=ms warmup=1 \
+        job.metrics.peak_memory: regex='peak memory: ([0-9.]+) GiB' unit=GiB \
+        metrics.tokens_per_second: expression='1000.0 * micro_batch * seq / iter_ms' unit=tokens/s better=max \
+        training_spec: seq=100 parallel_spec: micro_batch=1,2,4,8 >sweep.toml
 }
 
 # Adds a line behind another of the sweep file.
@@ -56,16 +33,8 @@ run_quietly()
 
 derived__of_samples_that_are_not_finite__counted_once()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["printf", "ms: %s\\n", "20", "nan", "40"]
-[job.metrics.ms]
-key = "ms"
-[metrics.rate]
-expression = "1000.0 / ms"
-[metrics.twice]
-expression = "2 * rate"
-END
+    toml job: command='["printf", "ms: %s\\n", "20", "nan", "40"]' job.metrics.ms: key=ms \
+        metrics.rate: expression='1000.0 / ms' metrics.twice: expression='2 * rate' >sweep.toml
     run_quietly
     expect_sql "1|30.0|37.5|1" "SELECT not_finite, ms, rate, (SELECT not_finite FROM summary WHERE name = 'rate')
         FROM results"
@@ -115,18 +84,10 @@ derived__of_what_every_attempt_has__known()
 {
     trainer
     echo 'dd if=/dev/zero of=/dev/null bs=1 count=20000 2>/dev/null' >>train.sh
-    cat >>sweep.toml <<'END'
-[metrics.attempts_of_it]
-expression = "attempts * gpus"
-[metrics.rate]
-expression = "tokens_per_second / gpus + 0 * (duration + cpu_time + max_rss)"
-[metrics.worked_ms]
-expression = "1000 * cpu_time"
-[metrics.took_ms]
-expression = "1000 * duration"
-[metrics.kept]
-expression = "max_rss"
-END
+    toml metrics.attempts_of_it: expression='attempts * gpus' metrics.rate: \
+        expression='"tokens_per_second / gpus + 0 * (duration + cpu_time + max_rss)"' \
+        metrics.worked_ms: expression='1000 * cpu_time' metrics.took_ms: expression='1000 * duration' \
+        metrics.kept: expression=max_rss >>sweep.toml
     run_quietly
     # As the attempt's own columns have them.
     expect_sql "worked_ms|1
@@ -142,18 +103,9 @@ kept|1" "SELECT s.name, min(abs(s.value - CASE s.name WHEN 'worked_ms' THEN a.us
 derived__divides_by_zero_or_lacks_an_input__null_with_the_reason()
 {
     trainer
-    cat >>sweep.toml <<'END'
-[metrics.broken]
-expression = "iter_ms / (micro_batch - 1)"
-[metrics.by_nothing]
-expression = "iter_ms / gone"
-[metrics.by_zero]
-expression = "1 / zero"
-[job.metrics.gone]
-regex = 'nobody prints ([0-9])'
-[job.metrics.zero]
-regex = 'iter (0): '
-END
+    toml metrics.broken: expression='"iter_ms / (micro_batch - 1)"' metrics.by_nothing: expression='iter_ms / gone' \
+        metrics.by_zero: expression='1 / zero' job.metrics.gone: regex='nobody prints ([0-9])' \
+        job.metrics.zero: regex='iter (0): ' >>sweep.toml
     expect_said only_stderr_contains 0 '3 jobs succeeded and reported no gone' run -j 1 --progress none
     expect_sql "1|broken||it is NULL: a division by zero, or a key that this job lacks
 1|by_nothing||gone was not reported
@@ -176,12 +128,7 @@ derived__objective_lacks_an_input__failure_names_it()
 derived__samples_of_different_steps__of_the_summaries_and_said()
 {
     trainer
-    cat >>sweep.toml <<'END'
-[job.metrics.first]
-regex = 'iter 0: loss ([0-9.]+)'
-[metrics.mixed]
-expression = "iter_ms + first"
-END
+    toml job.metrics.first: regex='iter 0: loss ([0-9.]+)' metrics.mixed: expression='iter_ms + first' >>sweep.toml
     run_quietly
     expect_sql "29.0|of the summaries: iter_ms and first were reported at different steps" \
         "SELECT value, note FROM summary WHERE name = 'mixed' AND attempt_id = 1"
@@ -191,7 +138,7 @@ check_says() # TEXT, of the expression in $2
 {
     trainer
     sed -i "s|^expression = .*|expression = \"$2\"|" sweep.toml
-    expect_said only_stderr 2 "meshsweep: sweep.toml:18:14: metric \`tokens_per_second\`: $1" check sweep.toml
+    expect_said only_stderr 2 "meshsweep: sweep.toml:14:14: metric \`tokens_per_second\`: $1" check sweep.toml
 }
 
 derived__wrong_expression__told_at_check_with_its_place()
@@ -212,24 +159,14 @@ derived__wrong_expression__told_at_check_with_its_place()
     trainer
     echo '[metrics.iter_ms]' >>sweep.toml
     echo 'expression = "1"' >>sweep.toml
-    expect_said only_stderr_contains 2 'sweep.toml:27:1: "iter_ms" is given twice (first on line 8)' check sweep.toml
+    expect_said only_stderr_contains 2 'sweep.toml:21:1: "iter_ms" is given twice (first on line 6)' check sweep.toml
 }
 
 derived__imported_table__computed_without_a_run()
 {
     printf 'mb,ms,gib\n1,25,10\n4,40,42\n8,60,84\n2,0,21\n' >table.csv
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:rate"
-subject_to = "gib < 80"
-[import.metrics]
-ms = "ms"
-gib = "gib"
-[import.parallel_spec]
-micro_batch = "mb"
-[metrics.rate]
-expression = "1000.0 * micro_batch / ms"
-END
+    toml sweep: objective=max:rate subject_to='gib < 80' import.metrics: ms=ms gib=gib \
+        import.parallel_spec: micro_batch=mb metrics.rate: expression='1000.0 * micro_batch / ms' >sweep.toml
     expect_run only_status 0 import -c sweep.toml table.csv
     expect_sql "2|100.0" "SELECT job, rate FROM ranking LIMIT 1"
     expect_sql "division by zero: ms is 0" "SELECT note FROM summary WHERE note IS NOT NULL"
@@ -240,16 +177,9 @@ END
 
 objective__divides_by_zero_in_all_jobs__said_by_best()
 {
-    sweep_for max:ratio '["sh", "-c", "echo a 1; echo b 0"]' <<'END'
-[job.metrics.a]
-regex = 'a ([0-9]+)'
-[job.metrics.b]
-regex = 'b ([0-9]+)'
-[metrics.ratio]
-expression = "a / b"
-[parallel_spec]
-x = [1, 2]
-END
+    toml sweep: objective=max:ratio job: command='["sh", "-c", "echo a 1; echo b 0"]' \
+        job.metrics.a: regex='a ([0-9]+)' job.metrics.b: regex='b ([0-9]+)' \
+        metrics.ratio: expression='a / b' parallel_spec: x=1,2 >sweep.toml
     run_quietly
     run_meshsweep best
     expect_only_stderr 3 'meshsweep: there is no best job: 2 are ok, but none has a value of ratio: division by '\
@@ -385,20 +315,10 @@ for _ in $(seq "$steps"); do
     echo "wait 2"
 done
 END
-    sweep_for max:rate '["/bin/sh", "race.sh", "{micro_batch}"]' <<END
-[job.metrics.compute]
-regex = 'compute ([0-9]+)'
-warmup = 1
-[job.metrics.waits]
-regex = 'wait ([0-9]+)'
-[metrics.rate]
-expression = "$1"
-[search]
-strategy = "grid"
-racing = true
-[parallel_spec]
-micro_batch = [8, 1]
-END
+    toml sweep: objective=max:rate job: command='["/bin/sh", "race.sh", "{micro_batch}"]' \
+        job.metrics.compute: regex='compute ([0-9]+)' warmup=1 job.metrics.waits: regex='wait ([0-9]+)' \
+        metrics.rate: "expression = \"$1\"" search: strategy=grid racing=true \
+        parallel_spec: micro_batch=8,1 >sweep.toml
 }
 
 derived__raced__ended_early_by_what_each_step_comes_to()

@@ -14,53 +14,25 @@ expect_problems() # COMMAND
 everything__wrong_in_one_file__reported_in_its_order()
 {
     local command
-    cat >sweep.toml <<'END'
-[sweep]
-name = "mixed"
-objectiv = "max:score"
-disable_rules = ["world-sise"]
-
-[job]
-command = ["./job.sh", "{hiden}", "{job_dir}"]
-repeat = "three"
-timeout = "layerz * 60"
-env = { KEY = "{parallel_spec.tpp}" }
-
-[[model]]
-hidden = 128
-layers = []
-
-[[parallel_spec]]
-tp = [1, 2]
-
-[derive]
-dp = "gpus / tpp"
-twice = "dp * 2"
-
-[[rule]]
-name = "fits"
-require = "hiddn * tp < 4096 * layers"
-
-[[rule]]
-name = "fits"
-require = "tp > 0"
-
-[inert]
-tpp = "tp = 1"
-END
+    toml sweep: name=mixed objectiv=max:score disable_rules='["world-sise"]' \
+        job: command='["./job.sh", "{hiden}", "{job_dir}"]' repeat=three timeout='layerz * 60' \
+        env='{ KEY = "{parallel_spec.tpp}" }' model:: hidden=128 layers='[]' \
+        parallel_spec:: tp=1,2 derive: dp='gpus / tpp' twice='dp * 2' rule:: name=fits \
+        require='hiddn * tp < 4096 * layers' rule:: name=fits require='tp > 0' \
+        inert: tpp='tp = 1' >sweep.toml
     for command in check plan run why; do
         expect_problems "$command" <<'END'
 3:1: unknown key "objectiv" in [sweep]; did you mean "objective"?
 4:18: [sweep] disable_rules: there is no rule `world-sise` (did you mean `world-size`?)
-7:11: unknown placeholder {hiden} (did you mean `hidden`?); write {{hiden} for the text itself
-8:10: repeat must be an integer, not a string
-9:11: [job] `timeout`: unknown key `layerz` (did you mean `layers`?)
-10:9: unknown placeholder {parallel_spec.tpp} (did you mean `tp`?); write {{parallel_spec.tpp} for the text itself
-14:10: layers: the list is empty, but an axis needs a value (for a list as a value, use list_values)
-20:1: derived key `dp`: unknown key `tpp` (did you mean `tp`?)
-23:1: rule `fits`: unknown key `hiddn` (did you mean `hidden`?)
-28:8: "fits" is given twice (first on line 23)
-32:1: [inert]: no spec has the key `tpp` (did you mean `tp`?)
+6:11: unknown placeholder {hiden} (did you mean `hidden`?); write {{hiden} for the text itself
+7:10: repeat must be an integer, not a string
+8:11: [job] `timeout`: unknown key `layerz` (did you mean `layers`?)
+9:9: unknown placeholder {parallel_spec.tpp} (did you mean `tp`?); write {{parallel_spec.tpp} for the text itself
+12:10: layers: the list is empty, but an axis needs a value (for a list as a value, use list_values)
+16:1: derived key `dp`: unknown key `tpp` (did you mean `tp`?)
+18:1: rule `fits`: unknown key `hiddn` (did you mean `hidden`?)
+22:8: "fits" is given twice (first on line 18)
+25:1: [inert]: no spec has the key `tpp` (did you mean `tp`?)
 END
     done
 }
@@ -68,16 +40,8 @@ END
 # A word that is no key was perhaps meant for a time.
 limit__words__what_a_duration_is()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["true"]
-timeout = "forever"
-idle_timeout = "CASE WHEN layers THEN layers ELSE hours END"
-startup_timeout = "10 * layer"
-[training_spec]
-layers = 1
-hours = 2
-END
+    toml job: command='["true"]' timeout=forever idle_timeout='CASE WHEN layers THEN layers ELSE hours END' \
+        startup_timeout='10 * layer' training_spec: layers=1 hours=2 >sweep.toml
     expect_problems plan <<'END'
 3:11: [job] `timeout`: unknown key `forever`; write a duration as "90s", "10m" or "1h30m"
 5:19: [job] `startup_timeout`: unknown key `layer` (did you mean `layers`?)
@@ -93,19 +57,9 @@ expect_alone() # SENTENCE, with the file on standard input
 
 misspelt_section__its_keys__are_not_called_unknown_and_others_are()
 {
-    cat >sweep.toml <<'END'
-[[modle]]
-hidden = 128
-moe.experts = 8
-"(heads, kv)" = [[1, 2]]
-[[parallel_spec]]
-tp = 1
-[job]
-command = ["true", "{hidden} {model.hidden} {moe.experts} {kv}", "{tpp}"]
-[[rule]]
-name = "r"
-require = "hidden % heads = 0 AND model.kv > 0"
-END
+    toml modle:: hidden=128 moe.experts=8 '"(heads, kv)" = [[1, 2]]' parallel_spec:: tp=1 \
+        job: command='["true", "{hidden} {model.hidden} {moe.experts} {kv}", "{tpp}"]' \
+        rule:: name=r require='hidden % heads = 0 AND model.kv > 0' >sweep.toml
     expect_problems plan <<'END'
 1:3: unknown key "modle" in the file; did you mean "model"?
 8:11: unknown placeholder {tpp} (did you mean `tp`?); write {{tpp} for the text itself
