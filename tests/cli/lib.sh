@@ -36,7 +36,6 @@
 # Waiting:   wait_until CONDITION SECONDS     hurry PID: of a server that gives way to others
 # Making:    small_sweep [FILE]: a sweep of 4 jobs by /bin/sh; see there
 #            toml WORD...: prints a sweep file, as toml job: command=true model:: layers=2,4; see there
-#            sweep_for OBJECTIVE COMMAND [REGEX]: sweep.toml, with what standard input has besides
 #            draw_lines N: every N-th of standard input, by SEED
 # Looking:   sql QUERY [DATABASE]
 
@@ -413,15 +412,6 @@ toml() # WORD...
         printf '%s\n' "$word"
     done
 }
-
-# Writes sweep.toml: an objective as "max:rate", the list of a command, the pattern that reads the objective, and what
-# standard input has.
-sweep_for() # OBJECTIVE COMMAND [REGEX]
-{
-    printf '[sweep]\nobjective = "%s"\n[job]\ncommand = %s\n' "$1" "$2"
-    [ $# -eq 2 ] || printf "[job.metrics.%s]\nregex = '%s'\n" "${1#*:}" "$3"
-    cat
-} >sweep.toml
 
 # --- cases ---
 
