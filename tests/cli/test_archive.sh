@@ -19,22 +19,9 @@ END
 
 sweep_with() # X [MORE-LINES]
 {
-    cat >sweep.toml <<END
-[sweep]
-name = "logs"
-objective = "min:t"
-[job]
-command = ["sh", "job.sh", "{x}"]
-separate_streams = true
-[job.metrics.t]
-regex = '^step [0-9]+ ([0-9.]+) ms'
-[job.metrics.loss]
-json = "loss"
-better = "min"
-${2-}
-[parallel_spec]
-x = $1
-END
+    toml sweep: name=logs objective=min:t job: command='["sh", "job.sh", "{x}"]' separate_streams=true \
+        job.metrics.t: regex='^step [0-9]+ ([0-9.]+) ms' job.metrics.loss: json=loss better=min "${2-}" \
+        parallel_spec: "x = $1" >sweep.toml
 }
 
 run_it()

@@ -18,26 +18,9 @@ awk -v x="$1" 'BEGIN {
 [ "$1" != 3 ] || { echo "the cable is out" >&2; exit 7; }
 [ "$1" != 4 ] || until [ -e go ]; do sleep 0.05; done
 END
-    cat >sweep.toml <<END
-[sweep]
-name = "samples"
-checksums = true
-objective = "min:loss"
-[job]
-command = ["sh", "job.sh", "{x}"]
-[job.metrics.loss]
-json = "loss"
-better = "min"
-${2-}
-[job.metrics.norm]
-json = "norm"
-[job.metrics.rate]
-json = "rate"
-[job.metrics.accuracy]
-json = "accuracy"
-[parallel_spec]
-x = $1
-END
+    toml sweep: name=samples checksums=true objective=min:loss job: command='["sh", "job.sh", "{x}"]' \
+        job.metrics.loss: json=loss better=min "${2-}" job.metrics.norm: json=norm \
+        job.metrics.rate: json=rate job.metrics.accuracy: json=accuracy parallel_spec: "x = $1" >sweep.toml
 }
 
 run_it() # STATUS ARGS

@@ -5,31 +5,10 @@
 # The sweep has x=1, 2 and 4, three seeds each: 2 has the luckiest seed, 4 the best mean.
 lucky_sweep() # LINE...
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:rate"
-LINES
-[job]
-command = ["sh", "job.sh", "{layers}", "{num_hosts}", "{x}", "{seed}"]
-[job.metrics.rate]
-regex = 'rate ([0-9.]+)'
-unit = "samples/s"
-[[model]]
-name = "small"
-layers = 1
-[[model]]
-name = "large"
-layers = 2
-[cluster_spec]
-num_hosts = [1, 2]
-num_devices_per_host = 2
-[training_spec]
-seed = [1, 2, 3]
-[parallel_spec]
-x = [1, 2, 4]
-[local]
-several_hosts = true
-END
+    toml sweep: objective=max:rate LINES job: command='["sh", "job.sh", "{layers}", "{num_hosts}", "{x}", "{seed}"]' \
+        job.metrics.rate: regex='rate ([0-9.]+)' unit=samples/s model:: name=small layers=1 \
+        model:: name=large layers=2 cluster_spec: num_hosts=1,2 num_devices_per_host=2 \
+        training_spec: seed=1,2,3 parallel_spec: x=1,2,4 local: several_hosts=true >sweep.toml
     cat >job.sh <<'END'
 case $3-$4 in
 1-*) rate=$((50 + $4)) ;;

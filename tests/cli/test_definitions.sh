@@ -216,15 +216,8 @@ thinned_samples__definition_changed__as_if_read_under_it()
     local lines value
     thinned_sweep()
     {
-        cat >s.toml <<END
-[sweep]
-objective = "min:t"
-[job]
-command = ["seq", "-f", "t %.0f", "1", "300000"]
-[job.metrics.t]
-regex = "t ([0-9]+)"
-$1
-END
+        toml sweep: objective=min:t job: command='["seq", "-f", "t %.0f", "1", "300000"]' \
+            job.metrics.t: regex='"t ([0-9]+)"' "$1" >s.toml
     }
     thinned_sweep 'take = "max"'
     run_quietly -c s.toml

@@ -13,15 +13,8 @@ for i in $(seq 300); do
 done
 exit 1
 END
-    cat >sweep.toml <<END
-[job]
-command = ["/bin/sh", "job.sh", "{n}", "$1"]
-[training_spec]
-n = [1, 2, 3, 4]
-[cluster_spec]
-$2
-[local]
-END
+    toml job: "command = [\"/bin/sh\", \"job.sh\", \"{n}\", \"$1\"]" training_spec: n=1,2,3,4 \
+        cluster_spec: "$2" local: >sweep.toml
     cat >>sweep.toml
 }
 

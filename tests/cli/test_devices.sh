@@ -407,20 +407,9 @@ slowed_sweep() # DEVICES LINES
     mkdir devices
     for i in 0 1 2 3 4 5 6; do echo "0 0 $((1700 + i)) 60 300000 1000 4 0" >"devices/$i"; done
     echo "0 0 900 88 200000 1000 64 0" >devices/7
-    cat >sweep.toml <<END
-[sweep]
-objective = "max:rate"
-[job]
-command = ["/bin/sh", "-c", "echo rate: {x}"]
-[job.metrics.rate]
-key = "rate"
-[parallel_spec]
-x = [1, 2, 3, 4, 5, 6, 7, 8]
-[local]
-wait_clean = 0
-devices = [0, 1, 2, 3, 4, 5, 6]
-$2
-END
+    toml sweep: objective=max:rate job: command='["/bin/sh", "-c", "echo rate: {x}"]' \
+        job.metrics.rate: key=rate parallel_spec: x=1,2,3,4,5,6,7,8 local: wait_clean=0 devices=0,1,2,3,4,5,6 "$2" \
+        >sweep.toml
     with_nvml run_meshsweep run --progress none --only 'x < 8' -j 7
     expect_only_stderr 0
     expect_sql "7|0" "SELECT count(DISTINCT devices), count(device_note) FROM attempt"

@@ -5,21 +5,8 @@
 # A sweep of one job: job.sh writes its arguments, a line each, to the file arguments.
 one_job() # LINES FOR [job]
 {
-    cat >sweep.toml <<END
-[job]
-$1
-[training_spec]
-x = 1
-name = "first"
-text = "a b'\"c \$HOME"
-yes = true
-real = 1.0
-tiny = 1e-7
-list = [[1, 2]]
-both = "spec"
-[model]
-both = "model"
-END
+    toml job: "$1" training_spec: x=1 name=first "text = \"a b'\\\"c \$HOME\"" yes=true real=1.0 tiny=1e-7 \
+        list='[[1, 2]]' both=spec model: both=model >sweep.toml
     cat >job.sh <<'END'
 printf '%s\n' "$@" >>arguments
 END
@@ -121,12 +108,7 @@ optional__without_a_value__is_left_out()
 env = { FLASH = "{flash?}", PASSED = "{flash?yes}", X = "{x?}" }
 pass_env = ["FLASH", "PASSED"]
 cwd = "{place?}"'
-    cat >>sweep.toml <<END
-[parallel_spec]
-words = [["a b", 1, true, "\\"{}"], []]
-[derive]
-flash = "nullif(x, 1)"
-END
+    toml parallel_spec: "words = [[\"a b\", 1, true, \"\\\"{}\"], []]" derive: flash='"nullif(x, 1)"' >>sweep.toml
     echo "env | grep -E '^(FLASH|PASSED|X)=' >>arguments" >>job.sh
     FLASH=1 PASSED=1 run_silently 0
     expect_arguments '--x=1 1

@@ -156,16 +156,9 @@ every_point__after_a_runner_that_died__as_undisturbed()
 # the first list once more; with `one` all keys are of one section, so that each job has a spec of its own.
 many_sweep() # [same|one]
 {
-    cat >sweep.toml <<END
-[sweep]
-name = "many"
-[job]
-command = ["/bin/true", "{x}", "{y}"]
-[[$([ "${1-}" = one ] && echo parallel_spec || echo training_spec)]]
-x = [$(seq -s ', ' 150)]
-$([ "${1-}" = one ] || echo '[[parallel_spec]]')
-y = [$(seq -s ', ' 150)]
-END
+    toml sweep: name=many job: command='["/bin/true", "{x}", "{y}"]' \
+        "[[$([ "${1-}" = one ] && echo parallel_spec || echo training_spec)]]" "x = [$(seq -s ', ' 150)]" \
+        "$([ "${1-}" = one ] || echo '[[parallel_spec]]')" "y = [$(seq -s ', ' 150)]" >sweep.toml
     [ "${1-}" != same ] || printf '[[training_spec]]\nx = 150\n' >>sweep.toml
 }
 
@@ -205,16 +198,9 @@ many_jobs__dying_while_they_are_listed__all_are_there_once()
 # So many that the first run while the others are listed. The first job that runs does as it is told.
 sweep_in_parts() # [SHELL-COMMAND]
 {
-    cat >sweep.toml <<END
-[sweep]
-name = "parts"
-[job]
-command = ["/bin/sh", "-c", "[ {x}.{y} != 1.1 ] || ${1-true}"]
-[[${2-training_spec}]]
-x = [$(seq -s ', ' 160)]
-$([ -n "${2-}" ] || echo '[[parallel_spec]]')
-y = [$(seq -s ', ' 160)]
-END
+    toml sweep: name=parts job: "command = [\"/bin/sh\", \"-c\", \"[ {x}.{y} != 1.1 ] || ${1-true}\"]" \
+        "[[${2-training_spec}]]" "x = [$(seq -s ', ' 160)]" "$([ -n "${2-}" ] || echo '[[parallel_spec]]')" \
+        "y = [$(seq -s ', ' 160)]" >sweep.toml
 }
 
 expect_all_parts()

@@ -6,33 +6,12 @@
 served_sweep() # [FIXTURE-KEYS]
 {
     cp "$source_dir/tests/cli/fixture_server.py" "$source_dir/tests/cli/http_ask.sh" .
-    cat >sweep.toml <<END
-[sweep]
-name = "served"
-objective = "max:score"
-
-[job]
-command = ["/bin/bash", "./job.sh", "{fixture.server.port}", "{seqs}", "{load}"]
-grace = "2s"
-
-[job.metrics.score]
-regex = 'score: ([0-9.]+)'
-better = "max"
-
-[[fixture]]
-name = "server"
-per = ["seqs"]
-start = ["python3", "fixture_server.py", "{fixture.server.port}", "starts", "--seqs={seqs}"]
-ready = { port = true, regex = "^serving on port" }
-timeout = "60s"
-${1-}
-
-[[training_spec]]
-load = [1, 2, 3, 4]
-
-[[parallel_spec]]
-seqs = [1, 2]
-END
+    toml sweep: name=served objective=max:score job: \
+        command='["/bin/bash", "./job.sh", "{fixture.server.port}", "{seqs}", "{load}"]' grace=2s \
+        job.metrics.score: regex='score: ([0-9.]+)' better=max fixture:: name=server per='["seqs"]' \
+        start='["python3", "fixture_server.py", "{fixture.server.port}", "starts", "--seqs={seqs}"]' \
+        ready='{ port = true, regex = "^serving on port" }' timeout=60s "${1-}" \
+        training_spec:: load=1,2,3,4 parallel_spec:: seqs=1,2 >sweep.toml
     cat >job.sh <<'END'
 answer=$(bash ./http_ask.sh "$1" /work) || exit 4
 case $answer in
@@ -340,9 +319,9 @@ mistakes__in_the_file__said_with_their_place()
     expect_among_stderr 2 'placeholder {fixture.sever.port}: there is no fixture "sever"; the fixtures are server'
     served_sweep
     run_meshsweep plan --executor slurm
-    expect_among_stderr 2 'sweep.toml:13: a [[fixture]] is started on the machine of the runner'
+    expect_among_stderr 2 'sweep.toml:10: a [[fixture]] is started on the machine of the runner'
     run_meshsweep run --executor slurm
-    expect_among_stderr 2 'sweep.toml:13: a [[fixture]] is started on the machine of the runner'
+    expect_among_stderr 2 'sweep.toml:10: a [[fixture]] is started on the machine of the runner'
     expect '[ ! -e results.db ]'
     printf '[[fixture]]\nname = "server"\nstart = "true"\nkeep = "3s"\n' >>sweep.toml
     run_meshsweep check sweep.toml

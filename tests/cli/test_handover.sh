@@ -29,28 +29,11 @@ run_again()
 # Eight jobs of two models; those of micro-batch 4 run out of memory.
 swept() # [LINE OF [sweep]]
 {
-    cat >sweep.toml <<END
-[sweep]
-name = "demo"
-objective = "max:throughput"
-${1-}
-[job]
-command = ["/bin/sh", "job.sh", "{micro_batch}", "{layers}", "{lr}"]
-[job.metrics.throughput]
-regex = 'samples/s: ([0-9.]+)'
-take = "last"
-[job.metrics.loss]
-regex = 'loss: ([0-9.a-z]+)'
-[[model]]
-layers = [2, 12]
-lr = 0.30000000000000004
-[[parallel_spec]]
-micro_batch = [1, 2, 4]
-compile = true
-tag = "a|b"
-[[parallel_spec]]
-micro_batch = 1
-END
+    toml sweep: name=demo objective=max:throughput "${1-}" job: \
+        command='["/bin/sh", "job.sh", "{micro_batch}", "{layers}", "{lr}"]' \
+        job.metrics.throughput: regex='samples/s: ([0-9.]+)' take=last job.metrics.loss: regex='loss: ([0-9.a-z]+)' \
+        model:: layers=2,12 lr=0.30000000000000004 parallel_spec:: micro_batch=1,2,4 compile=true tag='a|b' \
+        parallel_spec:: micro_batch=1 >sweep.toml
     cat >job.sh <<'END'
 for step in 1 2 3; do
     echo "samples/s: $(($1 * 10 * step + $2))"

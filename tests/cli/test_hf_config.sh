@@ -6,26 +6,9 @@ configs=$tests_source_dir/hf_configs
 
 models_sweep() # KEYS_OF_MODEL
 {
-    cat >sweep.toml <<END
-[sweep]
-name = "models"
-[predict]
-framework = "torchtitan"
-device = "H100"
-prune = "off"
-[job]
-command = ["true"]
-[[model]]
-$1
-[cluster_spec]
-num_hosts = 1
-num_devices_per_host = 8
-[training_spec]
-seq = 4096
-[parallel_spec]
-micro_batch = 1
-zero_stage = 3
-END
+    toml sweep: name=models predict: framework=torchtitan device=H100 prune=off \
+        job: command='["true"]' model:: "$1" cluster_spec: num_hosts=1 num_devices_per_host=8 \
+        training_spec: seq=4096 parallel_spec: micro_batch=1 zero_stage=3 >sweep.toml
 }
 
 hf_config__one_file__read_beside_the_sweep_file()

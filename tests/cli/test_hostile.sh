@@ -58,32 +58,11 @@ hostile_name='</script>\"'"'"'\u001b[2J\u001b[31m\u202e\n\r\u009b=cmd()'
 
 hostile_sweep()
 {
-    cat >sweep.toml <<END
-[sweep]
-name = "$hostile_name"
-objective = "max:score"
-
-[job]
-command = ["/bin/sh", "./job.sh", "{x}"]
-env = { KIND = "{kind}" }
-
-[job.metrics.score]
-regex = 'score: ([-0-9.einfa]+)'
-unit = "$hostile_name"
-better = "max"
-
-[[model]]
-kind = ["$hostile_name", "=cmd()", "$(printf '%*s' 5000 '' | tr ' ' x)"]
-
-[[training_spec]]
-x = [1, 2, 3]
-label = ["$hostile_name", "NaN"]
-
-[[rule]]
-name = "small"
-require = "x < 3"
-why = "$hostile_name"
-END
+    toml sweep: "name = \"$hostile_name\"" objective=max:score job: command='["/bin/sh", "./job.sh", "{x}"]' \
+        env='{ KIND = "{kind}" }' job.metrics.score: regex='score: ([-0-9.einfa]+)' "unit = \"$hostile_name\"" \
+        better=max model:: "kind = [\"$hostile_name\", \"=cmd()\", \"$(printf '%*s' 5000 '' | tr ' ' x)\"]" \
+        training_spec:: x=1,2,3 "label = [\"$hostile_name\", \"NaN\"]" rule:: name=small require='x < 3' \
+        "why = \"$hostile_name\"" >sweep.toml
     cat >job.sh <<'END'
 printf 'score: %s\n' "$1"
 [ "$1" = 1 ] && exit 0

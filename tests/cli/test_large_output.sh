@@ -40,15 +40,8 @@ line_of_100_megabytes__number_at_its_end__is_read()
 # A job that says nothing is ended in time beside one that writes all that the machine can.
 beside_a_silent_one() # COMMAND [READER]
 {
-    cat >sweep.toml <<END
-[job]
-command = ["/bin/sh", "-c", "{c}"]
-idle_timeout = "2s"
-grace = "100ms"
-${2-}
-[training_spec]
-c = ["$1", "echo silent; sleep 30"]
-END
+    toml job: command='["/bin/sh", "-c", "{c}"]' idle_timeout=2s grace=100ms "${2-}" \
+        training_spec: "c = [\"$1\", \"echo silent; sleep 30\"]" >sweep.toml
     run_meshsweep run -j 2 --progress none
     finished 3
     expect_sql "ok||1

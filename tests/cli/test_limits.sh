@@ -18,18 +18,8 @@ all_are_gone()
 # job.sh prints a score, then will not end: it, a child and a grandchild in a session of its own ignore TERM.
 stubborn_sweep() # LINES FOR [job]
 {
-    cat >sweep.toml <<END
-[sweep]
-objective = "max:score"
-[job]
-command = ["/bin/sh", "job.sh", "{x}"]
-grace = "100ms"
-$1
-[job.metrics.score]
-regex = 'score: ([0-9.]+)'
-[training_spec]
-x = [1, 2]
-END
+    toml sweep: objective=max:score job: command='["/bin/sh", "job.sh", "{x}"]' grace=100ms "$1" \
+        job.metrics.score: regex='score: ([0-9.]+)' training_spec: x=1,2 >sweep.toml
     cat >job.sh <<'END'
 trap '' TERM
 sleep 600 &

@@ -10,23 +10,9 @@ numbers() # COUNT
 # 10^9 jobs whose cost is not the same for all.
 endless_sweep()
 {
-    cat >sweep.toml <<END
-[sweep]
-name = "endless"
-
-[job]
-command = ["/bin/true", "{a}", "{b}", "{c}"]
-timeout = "a * 60"
-
-[[model]]
-a = [$(numbers 1000)]
-
-[[training_spec]]
-b = [$(numbers 1000)]
-
-[[parallel_spec]]
-c = [$(numbers 1000)]
-END
+    toml sweep: name=endless job: command='["/bin/true", "{a}", "{b}", "{c}"]' timeout='a * 60' \
+        model:: "a = [$(numbers 1000)]" training_spec:: "b = [$(numbers 1000)]" \
+        parallel_spec:: "c = [$(numbers 1000)]" >sweep.toml
 }
 
 # One in a million of 20^10, and nothing can be told before nearly all keys are bound.

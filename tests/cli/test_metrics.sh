@@ -6,16 +6,8 @@
 # Standard input has a job's command a line; one that ends in \ goes on in the next.
 job_lines() # OBJECTIVE TABLES OF [job.metrics]
 {
-    cat >sweep.toml <<END
-[sweep]
-$1
-[job]
-command = ["/bin/sh", "-c", "{c}"]
-timeout = "20s"
-$2
-[training_spec]
-c = [
-END
+    toml sweep: "$1" job: command='["/bin/sh", "-c", "{c}"]' timeout=20s "$2" \
+        training_spec: c='[' >sweep.toml
     while IFS= read -r line; do
         while [ "${line%\\}" != "$line" ] && IFS= read -r rest; do
             line=${line%\\}$rest

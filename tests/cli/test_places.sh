@@ -8,20 +8,9 @@
 place_sweep() # COUNT LINES OF [local] [retry]; job.sh on standard input
 {
     cat >job.sh
-    cat >sweep.toml <<END
-[sweep]
-objective = "min:loss"
-[job]
-command = ["/bin/sh", "job.sh", "{x}"]
-[job.metrics.loss]
-key = "loss"
-[parallel_spec]
-x = { from = 1, to = $1 }
-[local]
-wait_clean = 0
-sample = 0
-$2
-END
+    toml sweep: objective=min:loss job: command='["/bin/sh", "job.sh", "{x}"]' \
+        job.metrics.loss: key=loss parallel_spec: "x = { from = 1, to = $1 }" \
+        local: wait_clean=0 sample=0 "$2" >sweep.toml
 }
 
 ecc='echo "RuntimeError: CUDA error: uncorrectable ECC error encountered"; exit 1'

@@ -5,19 +5,8 @@
 # Two of the jobs x = 1 to 4 end well, one exits with 7 and one runs out of time.
 ends_sweep() # PATTERN [MORE-LINES]
 {
-    cat >s.toml <<END
-[sweep]
-name = "ends"
-objective = "min:t"
-[job]
-command = ["sh", "job.sh", "{x}"]
-timeout = "1s"
-[job.metrics.t]
-regex = '$1 ([0-9]+) ms'
-${2-}
-[parallel_spec]
-x = [1, 2, 3, 4]
-END
+    toml sweep: name=ends objective=min:t job: command='["sh", "job.sh", "{x}"]' timeout=1s \
+        job.metrics.t: "regex = '$1 ([0-9]+) ms'" "${2-}" parallel_spec: x=1,2,3,4 >s.toml
     cat >job.sh <<'END'
 for i in 900 $((100 * $1)) $((100 * $1)); do echo "step $i ms, loss 0.$1"; done
 [ "$1" != 3 ] || { echo "the device is gone"; exit 7; }

@@ -5,14 +5,8 @@
 # Two jobs, x = 1 and x = 2, that run ./job.sh X; job 1 fails until the file "well" is there.
 retry_sweep() # LINES FOR [retry]
 {
-    cat >sweep.toml <<END
-[job]
-command = ["/bin/sh", "job.sh", "{x}"]
-[training_spec]
-x = [1, 2]
-[retry]
-$1
-END
+    toml job: command='["/bin/sh", "job.sh", "{x}"]' training_spec: x=1,2 \
+        retry: "$1" >sweep.toml
     printf '%s\n' 'echo "$1" >>ran' '[ "$1" = 2 ] || [ -e well ]' >job.sh
     : >ran
 }

@@ -5,30 +5,11 @@
 # 10,000,000,000 combinations; (a + e) % 2 = 0 leaves half.
 vast_sweep() # STRATEGY
 {
-    cat <<END
-[search]
-strategy = "$1"
-max_trials = 8
-[sweep]
-name = "vast"
-objective = "max:score"
-[job]
-command = ["/bin/sh", "./job.sh", "{a}", "{b}"]
-[job.metrics.score]
-regex = 'score: ([0-9.]+)'
-better = "max"
-[[model]]
-a = [$(seq -s ', ' 100)]
-b = [$(seq -s ', ' 100)]
-[[training_spec]]
-c = [$(seq -s ', ' 100)]
-[[parallel_spec]]
-d = [$(seq -s ', ' 100)]
-e = [$(seq -s ', ' 100)]
-[[rule]]
-name = "even"
-require = "(a + e) % 2 = 0"
-END
+    toml search: "strategy = \"$1\"" max_trials=8 sweep: name=vast objective=max:score \
+        job: command='["/bin/sh", "./job.sh", "{a}", "{b}"]' job.metrics.score: regex='score: ([0-9.]+)' better=max \
+        model:: "a = [$(seq -s ', ' 100)]" "b = [$(seq -s ', ' 100)]" training_spec:: "c = [$(seq -s ', ' 100)]" \
+        parallel_spec:: "d = [$(seq -s ', ' 100)]" "e = [$(seq -s ', ' 100)]" \
+        rule:: name=even require='"(a + e) % 2 = 0"'
     cat >job.sh <<'END'
 if [ -e kill-the-runner ]; then
     rm kill-the-runner

@@ -198,16 +198,9 @@ killed_at_random__results__as_of_an_undisturbed_run()
 {
     local jobs=80 kills=6 i pid
     [ -z "${MESHSWEEP_FULL-}" ] || jobs=1000 kills=100
-    cat >sweep.toml <<END
-[sweep]
-objective = "max:score"
-[job]
-command = ["/bin/sh", "-c", "sleep 0.02; echo score: \$(({x} * 7 % 1009)); exit \$(({x} % 50 == 0))"]
-[job.metrics.score]
-regex = 'score: ([0-9.]+)'
-[training_spec]
-x = [$(seq -s , "$jobs")]
-END
+    toml sweep: objective=max:score job: \
+        "command = [\"/bin/sh\", \"-c\", \"sleep 0.02; echo score: \$(({x} * 7 % 1009)); exit \$(({x} % 50 == 0))\"]" \
+        job.metrics.score: regex='score: ([0-9.]+)' training_spec: "x = [$(seq -s , "$jobs")]" >sweep.toml
     run_silently 3 -j 4 -d undisturbed.db
     RANDOM=7
     for ((i = 0; i < kills; i++)); do
