@@ -24,11 +24,14 @@ end_what_sleeps()
     done
 }
 
-stand_ins()
+stand_ins() # [FILE OF slurm/...]: with these, too
 {
+    local file
     mkdir -p slurm/steps bin
     echo 1 >slurm/next
-    touch slurm/polls
+    for file in polls "$@"; do
+        touch "slurm/$file"
+    done
     stand_in sbatch <<'END'
 for script; do :; done
 held=''; [ ! -f hold ] || held=1 # tests end it once the job is there
@@ -184,23 +187,11 @@ stand_in() # NAME: the script, which runs in the directory of the files, from st
 # A sweep of N jobs that print a score, for Slurm; lines for [slurm] and more follow it on standard input.
 slurm_sweep() # N [COMMAND]
 {
+    local command=${2-'echo "score: {n}"'}
     {
-        cat <<END
-[sweep]
-name = "at slurm"
-objective = "max:score"
-[job]
-command = ["/bin/sh", "-c", '${2-echo "score: {n}"}']
-timeout = "60s"
-[job.metrics.score]
-regex = 'score: ([0-9]+)'
-[training_spec]
-n = [$(seq -s ', ' 1 "$1")]
-[slurm]
-poll = "100ms"
-absence = "300ms"
-gpus = false
-END
+        toml sweep: 'name = "at slurm"' objective=max:score job: "command = [\"/bin/sh\", \"-c\", '$command']" \
+            timeout=60s job.metrics.score: regex='score: ([0-9]+)' training_spec: "n = [$(seq -s ', ' 1 "$1")]" \
+            slurm: poll=100ms absence=300ms gpus=false
         cat
     } >sweep.toml
 }
@@ -208,6 +199,12 @@ END
 run_at_slurm()
 {
     run_meshsweep run --executor slurm --progress none "$@"
+}
+
+at_slurm() # STATUS ARGS
+{
+    run_at_slurm "${@:2}"
+    expect_silent "$1"
 }
 
 # How the attempts ended: "class|message" each.

@@ -9,8 +9,7 @@ sweep__run__recorded_with_places()
     stand_ins
     slurm_sweep 5 'case {n} in 2) exit 7 ;; 3) echo "CUDA out of memory. Tried to allocate" >&2; exit 1 ;; '\
 '4) exit 0 ;; 5) kill -KILL $$ ;; esac; echo "score: {n}"' </dev/null
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect_sql "ok||1_0|n0|0
 exit|exit status 7|1_1|n1|7
 oom|exit status 1: CUDA out of memory. Tried to allocate|1_2|n2|1
@@ -20,8 +19,7 @@ signal|killed by signal 9 (SIGKILL)|1_4|n4|" \
     expect_sql "slurm|5|0" "SELECT DISTINCT executor, count(*) OVER (), min(duration_ms) OVER () < 0 FROM attempt"
     expect "[ $(jobs_submitted) = 1 ]"
     expect_sql 1.0 "SELECT value FROM summary"
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect "[ $(jobs_submitted) = 1 ]"
 }
 
@@ -31,13 +29,11 @@ objective__cpu_time_of_short_jobs__measured()
     stand_ins
     slurm_sweep 4 ':' </dev/null
     sed -i '/^\[job.metrics.score\]/,+1d; s/^objective.*/objective = "min:cpu_time"/' sweep.toml
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
     expect_sql "4|4|1" "SELECT count(*), count(cpu_time), min(cpu_time >= 0) FROM results WHERE state = 'ok'"
     sed -i 's/"min:cpu_time"/"min:max_rss"/' sweep.toml
     rm -rf results.db*
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect_sql "no-metric|4" "SELECT failure, count(*) FROM results GROUP BY 1"
 }
 
@@ -50,8 +46,7 @@ environment__of_the_runner__does_not_leak()
 [job.env]
 OWN = "it's $x"
 END
-    SLURM_CPUS_ON_NODE=3 SBATCH_PARTITION=x CUDA_VISIBLE_DEVICES=5 run_at_slurm
-    expect_silent 0
+    SLURM_CPUS_ON_NODE=3 SBATCH_PARTITION=x CUDA_VISIBLE_DEVICES=5 at_slurm 0
     # shellcheck disable=SC2016 # the job's own
     expect_sql "its port it's \$x 1
 $PWD
@@ -61,21 +56,10 @@ score: 1" "SELECT log_tail FROM attempt"
 script__from_specs__options()
 {
     stand_ins
-    slurm_sweep 1 <<'END'
-partition = "gpu"
-account = "me"
-memory = "80G"
-options = ["--licenses=a:1", "--exclusive"]
-margin = "2m"
-[[cluster_spec]]
-num_hosts = 2
-num_devices_per_host = 4
-constraint = "a100&big"
-tasks_per_node = 4
-END
+    slurm_sweep 1 < <(toml partition=gpu account=me memory=80G options='["--licenses=a:1", "--exclusive"]' margin=2m \
+        cluster_spec:: num_hosts=2 num_devices_per_host=4 constraint='a100&big' tasks_per_node=4)
     sed -i 's/gpus = false//' sweep.toml
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
     sed -n 's/^#SBATCH //p' slurm/job.1 | grep -v '^--comment' >options
     expect_file_contains options '--job-name="meshsweep-at_slurm"
 --array=0-0
@@ -101,14 +85,9 @@ states__of_a_silent_job__as_the_table_says()
     local state class message
     while IFS='/' read -r state class message; do
         rm -rf results.db* slurm bin
-        stand_ins
-        touch slurm/hold
+        stand_ins hold
         echo "$state" >slurm/state
-        slurm_sweep 1 <<'END'
-[retry]
-lost = 1
-spawn = 1
-END
+        slurm_sweep 1 < <(toml retry: lost=1 spawn=1)
         run_at_slurm
         expect_no_stdout
         expect_no_stderr
@@ -140,14 +119,8 @@ END
 limits__that_know_the_attempt__grow_by_what_failed()
 {
     stand_ins
-    slurm_sweep 1 <<'END'
-margin = 0
-memory = "1.5G * (1 + (last_failure = 'oom-host')) + n * 1024"
-[retry]
-timeout = 4
-oom-host = 4
-backoff = 0
-END
+    slurm_sweep 1 < <(toml margin=0 memory='"1.5G * (1 + (last_failure = '\''oom-host'\'')) + n * 1024"' \
+        retry: timeout=4 oom-host=4 backoff=0)
     sed -i "s/\"60s\"/\"10m * CASE last_failure WHEN 'timeout' THEN attempt ELSE 1 END\"/" sweep.toml
     echo 'PREEMPTED|None|n1' >slurm/state.1
     echo 'OUT_OF_MEMORY|OutOfMemory|n1' >slurm/state.2
@@ -174,16 +147,11 @@ timeout|600000|4096
 preempted__more_often_than_a_job_may_be_lost__again_and_again()
 {
     local i
-    stand_ins
-    touch slurm/hold
+    stand_ins hold
     for i in 1 2 3 4; do
         echo 'PREEMPTED|None|n1' >"slurm/state.$i"
     done
-    slurm_sweep 1 <<'END'
-[retry]
-lost = 1
-backoff = "1ms"
-END
+    slurm_sweep 1 < <(toml retry: lost=1 backoff=1ms)
     start_meshsweep run --executor slurm --progress none
     wait_until '[ -f slurm/job.5 ]' 30
     SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=0 sh slurm/job.5
@@ -199,8 +167,7 @@ states__that_pass__waited_for()
     for state in 'PENDING|Priority|' 'CONFIGURING|None|' 'REQUEUED|None|' 'SUSPENDED|None|n1' 'COMPLETING|None|n1' \
         'A_NEW_STATE|None|n1'; do
         rm -rf results.db* slurm bin
-        stand_ins
-        touch slurm/hold
+        stand_ins hold
         echo "$state" >slurm/state
         slurm_sweep 1 </dev/null
         start_meshsweep run --executor slurm --progress none
@@ -233,33 +200,25 @@ job__unknown_for_a_moment__not_lost()
 
 job__unknown_for_good__lost_and_tried_again()
 {
-    stand_ins
-    touch slurm/hold slurm/absent
-    slurm_sweep 1 <<'END'
-[retry]
-lost = 1
-END
-    run_at_slurm
-    expect_silent 5
+    stand_ins hold absent
+    slurm_sweep 1 < <(toml retry: lost=1)
+    at_slurm 5
     expect_sql "lost|Slurm job 1_0: unknown to Slurm; it sent no sign of life for too long
 lost|Slurm job 2_0: unknown to Slurm; it sent no sign of life for too long" "$ends"
 }
 
 accounting__where_the_queue_has_forgotten__believed()
 {
-    stand_ins
-    touch slurm/hold slurm/absent
+    stand_ins hold absent
     echo 'TIMEOUT|0:15' >slurm/account
     slurm_sweep 1 </dev/null
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect_sql "timeout|Slurm job 1_0: TIMEOUT on n1" "$ends"
 }
 
 queue__whose_lines_nobody_can_read__asked_for_json()
 {
-    stand_ins
-    touch slurm/hold
+    stand_ins hold
     cat >bin/squeue <<'END'
 #!/bin/sh
 case $* in
@@ -269,22 +228,17 @@ case $* in
 esac
 END
     slurm_sweep 1 </dev/null
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect_sql "timeout|Slurm job 1_0: TIMEOUT (TimeLimit) on n1" "$ends"
 }
 
 completion_log__where_accounting_is_disabled__believed()
 {
-    stand_ins
-    touch slurm/hold slurm/absent
+    stand_ins hold absent
     echo "JobId=7 UserId=x($(id -u)) GroupId=x(0) Name=meshsweep-at_slurm JobState=NODE_FAIL Partition=main \
 NodeList=n3 NodeCnt=1 WorkDir=/ Tres=cpu=1 ArrayJobId=1 ArrayTaskId=0 DerivedExitCode=0:0 ExitCode=0:0 " \
         >slurm/completions
-    slurm_sweep 1 <<'END'
-[retry]
-lost = 1
-END
+    slurm_sweep 1 < <(toml retry: lost=1)
     sed -i 's/absence = "300ms"/absence = "30s"/' sweep.toml
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE failure = '\''lost'\''" 2>/dev/null)" = 1 ]' 20
@@ -295,8 +249,7 @@ END
 
 node__that_failed__excluded_from_the_next_attempt()
 {
-    stand_ins
-    touch slurm/hold
+    stand_ins hold
     echo 'NODE_FAIL|NodeDown|n1' >slurm/state.1
     slurm_sweep 1 </dev/null
     start_meshsweep run --executor slurm --progress none
@@ -311,17 +264,10 @@ ok||n0" "SELECT state, failure, host FROM attempt ORDER BY id"
 
 job__out_of_time__once_more_with_a_longer_limit()
 {
-    stand_ins
-    touch slurm/hold
+    stand_ins hold
     echo 'TIMEOUT|TimeLimit|n1' >slurm/state
-    slurm_sweep 1 <<'END'
-timeout_factor = 3
-margin = 0
-[retry]
-timeout = 2
-END
-    run_at_slurm
-    expect_silent 3
+    slurm_sweep 1 < <(toml timeout_factor=3 margin=0 retry: timeout=2)
+    at_slurm 3
     expect_sql "timeout|120000
 timeout|240000" "SELECT failure, limit_ms FROM attempt ORDER BY id"
     expect_file_contains slurm/job.1 'limit=60 '
@@ -334,8 +280,7 @@ limit__of_the_job__kept_on_the_node()
     stand_ins
     slurm_sweep 1 'sleep 30' </dev/null
     sed -i 's/timeout = "60s"/timeout = "300ms"/' sweep.toml
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect_sql "timeout|timeout: still running after 300ms" "$ends"
 }
 
@@ -344,8 +289,7 @@ job__without_output__cancelled_as_hanging()
     stand_ins
     slurm_sweep 1 'echo begun; sleep 3' </dev/null
     sed -i 's/timeout = "60s"/idle_timeout = "600ms"/' sweep.toml
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect_sql "hang|idle_timeout: no output and no metric for 600ms" "$ends"
     expect_file_contains slurm/cancelled 1_0
 }
@@ -353,11 +297,8 @@ job__without_output__cancelled_as_hanging()
 arrays__bounded__by_options()
 {
     stand_ins
-    slurm_sweep 7 <<'END'
-array_size = 3
-END
-    run_at_slurm
-    expect_silent 0
+    slurm_sweep 7 < <(toml array_size=3)
+    at_slurm 0
     expect "[ $(jobs_submitted) = 3 ]"
     expect_sql 7 "SELECT count(*) FROM attempt WHERE state = 'ok'"
 }
@@ -371,8 +312,7 @@ submit_limit__reached__smaller_arrays_later()
         >slurm/refuse
     echo 2 >slurm/refuse-more-than
     slurm_sweep 4 </dev/null
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
     expect "[ $(jobs_submitted) = 2 ]"
     expect_sql "4|4" "SELECT count(*), count(DISTINCT reference) FROM attempt WHERE state = 'ok'"
 }
@@ -391,18 +331,14 @@ failed: Invalid partition name specified; correct [slurm] or cluster_spec"
     expect "[ $(grep -c gpux .stderr) = 1 ]"
     expect_sql "pending|4|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     rm slurm/refuse
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
     expect_sql "4|4|1" "SELECT count(*), sum(state = 'ok'), max(number) FROM attempt"
 }
 
 submission__refused_for_one_kind_of_job__the_others_run()
 {
     stand_ins
-    slurm_sweep 2 <<'END'
-[[cluster_spec]]
-partition = ["good", "bad"]
-END
+    slurm_sweep 2 < <(toml cluster_spec:: partition=good,bad)
     cat >bin/sbatch.sh <<'END'
 for script; do :; done
 ! grep -q 'partition="bad"' "$script" || { echo "sbatch: error: invalid partition specified: bad" >&2; exit 1; }
@@ -432,8 +368,7 @@ END
 
 directory__that_the_node_does_not_see__held_and_not_charged()
 {
-    stand_ins
-    touch slurm/hold
+    stand_ins hold
     echo 72 >slurm/rc.1.0
     echo 'FAILED|NonZeroExitCode|n1' >slurm/state
     slurm_sweep 1 </dev/null
@@ -446,8 +381,7 @@ keep the database on a file system of all nodes"
 # Pending, then without an answer, then begun.
 queue__that_does_not_begin_them__waiting_and_not_running()
 {
-    stand_ins
-    touch slurm/hold
+    stand_ins hold
     echo 'PENDING|PartitionTimeLimit|' >slurm/state
     slurm_sweep 2 </dev/null
     start_meshsweep run --executor slurm --progress plain
@@ -490,8 +424,7 @@ runner__killed_before_or_after_the_submission__submitted_once()
         run_at_slurm
         expect_only_stderr 137
         rm -f slurm/stop-before
-        run_at_slurm
-        expect_silent 0
+        at_slurm 0
         expect "[ $(jobs_submitted) = 1 ]"
         expect_sql "ok|1|3|3" "SELECT state, max(number), count(*), count(DISTINCT job_id) FROM attempt GROUP BY state"
     done
@@ -510,12 +443,10 @@ runner__killed_while_jobs_run__collected_by_the_next()
         'meshsweep: 3 attempts were submitted to slurm; collect them with `meshsweep run --executor slurm`, then '\
 'start again'
     touch go
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
     expect "[ $(jobs_submitted) = 1 ]"
     expect_sql "ok|1|3" "SELECT state, max(number), count(*) FROM attempt GROUP BY state"
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
     expect "[ -z \"\$(ls results.db.d/slurm)\" ]"
 }
 
@@ -546,14 +477,12 @@ run__detached__collected_later()
 {
     stand_ins
     slurm_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
-    run_at_slurm --detach
-    expect_silent 0
+    at_slurm 0 --detach
     expect_run only_stdout 0 status
     expect_sql "running|1_0
 running|1_1" "SELECT state, reference FROM attempt ORDER BY id"
     touch go
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
     expect_sql "ok|2" "SELECT state, count(*) FROM attempt GROUP BY state"
 }
 
@@ -567,8 +496,7 @@ runner__asked_to_end__leaves_its_jobs()
     expect_only_stderr 143
     expect_no_file slurm/cancelled
     touch go
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
 }
 
 runner__interrupted_twice__cancels_its_jobs()

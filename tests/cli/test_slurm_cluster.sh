@@ -55,14 +55,9 @@ quickstart__through_slurm__as_at_home()
 two_nodes__srun__one_task_on_each()
 {
     cluster
-    cluster_sweep 1 'srun hostname >hosts; srun printenv SLURMD_NODENAME | sort; echo "score: 1"' <<'END'
-[[cluster_spec]]
-num_hosts = 2
-num_devices_per_host = 1
-tasks_per_node = 1
-END
-    run_at_slurm
-    expect_silent 0
+    cluster_sweep 1 'srun hostname >hosts; srun printenv SLURMD_NODENAME | sort; echo "score: 1"' < <(toml \
+        cluster_spec:: num_hosts=2 num_devices_per_host=1 tasks_per_node=1)
+    at_slurm 0
     expect_sql "n[1-2]|n1
 n2
 score: 1" "SELECT host, log_tail FROM attempt"
@@ -71,11 +66,8 @@ score: 1" "SELECT host, log_tail FROM attempt"
 many_jobs__in_arrays__each_once()
 {
     cluster
-    cluster_sweep 200 <<'END'
-array_size = 50
-END
-    run_at_slurm
-    expect_silent 0
+    cluster_sweep 200 < <(toml array_size=50)
+    at_slurm 0
     expect_each_once 200
     expect_sql 4 "SELECT count(DISTINCT substr(reference, 1, instr(reference, '_') - 1)) FROM attempt"
 }
@@ -129,12 +121,9 @@ ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
 time_limit__of_slurm__a_timeout()
 {
     cluster
-    cluster_sweep 1 'sleep 200' <<'END'
-options = ["--time=1"]
-END
+    cluster_sweep 1 'sleep 200' < <(toml options='["--time=1"]')
     sed -i '/^timeout/d' sweep.toml
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect_sql "timeout|1" "SELECT failure, message LIKE 'Slurm job 1_0: TIMEOUT (TimeLimit) on n_%' FROM attempt"
 }
 
@@ -165,8 +154,7 @@ runner__killed_around_the_submission__submitted_once()
         deadly_sbatch "$moment"
         run_at_slurm
         expect_only_stderr 137
-        run_at_slurm
-        expect_silent 0
+        at_slurm 0
         expect_each_once 3
     done
     # Two arrays in all: one for each moment.
@@ -177,15 +165,13 @@ runner__killed_while_jobs_run__collected()
 {
     cluster
     cluster_sweep 4 'while [ ! -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
-    run_at_slurm --detach
-    expect_silent 0
+    at_slurm 0 --detach
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(ls results.db.d/*/1/slurm.result 2>/dev/null | wc -l)" = 4 ]' 30
     end_command KILL
     expect_only_stderr 137
     touch go
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
     expect_each_once 4
 }
 
@@ -240,15 +226,13 @@ controller__rolled_back_to_when_all_were_pending__each_once()
     cluster
     scontrol update partitionname=main state=down
     cluster_sweep 16 'echo {n} >>runs; echo "score: {n}"' </dev/null
-    run_at_slurm --detach
-    expect_silent 0
+    at_slurm 0 --detach
     forget_since let_all_end
     before=$(cat results.db.d/*/1/output.log results.db.d/*/1/slurm.result | md5sum)
     # Those that ran already are run again, and see it.
     wait_until '[ "$(ls results.db.d/*/1/slurm.again 2>/dev/null | wc -l)" = 16 ]' 60
     expect "[ '$before' = '$(cat results.db.d/*/1/output.log results.db.d/*/1/slurm.result | md5sum)' ]"
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
     expect_each_once 16
     expect "[ $(wc -l <runs) = 16 ]"
 }
@@ -259,8 +243,7 @@ directory__that_the_nodes_do_not_see__held_at_the_first_job()
     scontrol update partitionname=main state=down
     cluster_sweep 3 </dev/null
     sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
-    run_at_slurm --detach
-    expect_silent 0
+    at_slurm 0 --detach
     mv results.db.d aside
     scontrol update partitionname=main state=up
     wait_until '[ -z "$(squeue -h -t pending,running,completing)" ]' 60
@@ -268,22 +251,18 @@ directory__that_the_nodes_do_not_see__held_at_the_first_job()
     run_at_slurm
     expect_only_stderr_contains 2 "sees no directory $PWD/results.db.d/"
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
 }
 
 request__that_slurm_does_not_take__held_and_said_once()
 {
     cluster
-    cluster_sweep 3 <<'END'
-partition = "no-such"
-END
+    cluster_sweep 3 < <(toml partition=no-such)
     run_at_slurm
     expect_only_stderr_contains 2 'no-such'
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     sed -i '/no-such/d' sweep.toml
-    run_at_slurm
-    expect_silent 0
+    at_slurm 0
     expect_each_once 3
 }
 
@@ -291,15 +270,9 @@ node__frozen_and_awake_again__late_attempt_writes_no_more()
 {
     local node pids
     cluster
-    cat >late.sh <<'END'
-echo >>begun
-until [ "$MESHSWEEP_NUMBER" != 1 ] || [ -f go ]; do sleep 0.1; done
-echo "$MESHSWEEP_NUMBER" >shared
-echo "score: 1"
-END
-    cluster_sweep 1 'sh ./late.sh' <<'END'
-heartbeat = "1s"
-END
+    printf '%s\n' 'echo >>begun' 'until [ "$MESHSWEEP_NUMBER" != 1 ] || [ -f go ]; do sleep 0.1; done' \
+        'echo "$MESHSWEEP_NUMBER" >shared' 'echo "score: 1"' >late.sh
+    cluster_sweep 1 'sh ./late.sh' < <(toml heartbeat=1s)
     sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
     start_meshsweep run --executor slurm --progress none
     wait_until '[ -f begun ] && ls results.db.d/*/1/slurm.alive >/dev/null 2>&1' 30
@@ -354,8 +327,7 @@ batch_shell__killed__told_with_its_signal()
     cluster
     cluster_sweep 1 'kill -KILL "$(ps -o ppid= -p "$PPID" | tr -d " ")"; sleep 100' </dev/null
     sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect_sql "signal|9|FAILED (JobLaunchFailure)|its batch shell ended before it could report how" \
         "SELECT failure, signal, substr(message, 16, 25), substr(message, instr(message, 'its')) FROM attempt"
 }

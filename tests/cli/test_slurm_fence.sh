@@ -21,8 +21,7 @@ controller__that_lost_its_last_state__ended_attempts_stay_as_they_are()
     local i code before
     stand_ins
     slurm_sweep 4 'echo run >>"runs.{n}"; [ {n} != 2 ] || exit 7; echo "score: {n}"' </dev/null
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     before=$(files_of_attempts)
     for i in 0 1 2 3; do
         code=0
@@ -30,8 +29,7 @@ controller__that_lost_its_last_state__ended_attempts_stay_as_they_are()
         expect "[ $code = 75 ] && [ $(wc -l <"runs.$((i + 1))") = 1 ]"
     done
     expect "[ '$before' = '$(files_of_attempts)' ]"
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect_sql "exit|1
 ok|3" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 }
@@ -57,8 +55,7 @@ controller__that_starts_a_running_task_again__the_first_goes_on()
 task__ended_and_pending_again__interrupted_and_another_attempt()
 {
     local task
-    stand_ins
-    touch slurm/hold
+    stand_ins hold
     echo 'RUNNING|None|n1' >slurm/state.1
     slurm_sweep 1 'echo run >>runs; [ "$MESHSWEEP_NUMBER" != 1 ] || sleep 300; echo "score: 1"' </dev/null
     start_meshsweep run --executor slurm --progress none
@@ -80,18 +77,11 @@ ok|" "$ends"
 node__frozen_and_awake_again__late_attempt_writes_no_more()
 {
     local task pids
-    stand_ins
-    touch slurm/hold
+    stand_ins hold
     echo 'RUNNING|None|n1' >slurm/state.1
-    cat >late.sh <<'END'
-echo >>begun
-until [ "$MESHSWEEP_NUMBER" != 1 ] || [ -f go ]; do sleep 0.1; done
-echo "$MESHSWEEP_NUMBER" >shared
-echo "score: 1"
-END
-    slurm_sweep 1 'sh ./late.sh' <<'END'
-heartbeat = "1s"
-END
+    printf '%s\n' 'echo >>begun' 'until [ "$MESHSWEEP_NUMBER" != 1 ] || [ -f go ]; do sleep 0.1; done' \
+        'echo "$MESHSWEEP_NUMBER" >shared' 'echo "score: 1"' >late.sh
+    slurm_sweep 1 'sh ./late.sh' < <(toml heartbeat=1s)
     start_meshsweep run --executor slurm --progress none
     wait_until '[ -f slurm/job.1 ]' 20
     rm slurm/hold
@@ -117,22 +107,16 @@ ok|" "$ends"
 
 task__given_up_while_pending__never_begins()
 {
-    stand_ins
-    touch slurm/hold slurm/absent
-    slurm_sweep 1 'echo run >>runs; echo "score: 1"' <<'END'
-[retry]
-lost = 1
-END
-    run_at_slurm
-    expect_silent 5
+    stand_ins hold absent
+    slurm_sweep 1 'echo run >>runs; echo "score: 1"' < <(toml retry: lost=1)
+    at_slurm 5
     start_task_again 1 0 || true
     expect_no_file runs
 }
 
 tasks__cancelled_while_pending__not_tried_again()
 {
-    stand_ins
-    touch slurm/hold
+    stand_ins hold
     echo 'PENDING|Priority|' >slurm/state
     slurm_sweep 3 </dev/null
     start_meshsweep run --executor slurm --progress none
@@ -150,12 +134,10 @@ cancelled|Slurm job 1_2: no longer in its array; it was cancelled by someone els
 
 tasks__all_cancelled_one_by_one__not_tried_again()
 {
-    stand_ins
-    touch slurm/hold
+    stand_ins hold
     printf '1_0\n1_1\n' >slurm/removed
     slurm_sweep 2 </dev/null
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect_sql "cancelled|2" "SELECT failure, count(*) FROM attempt GROUP BY 1"
 }
 
@@ -163,8 +145,7 @@ batch_shell__killed__told_with_its_signal()
 {
     stand_ins
     slurm_sweep 1 'echo begun; kill -KILL "$(ps -o ppid= -p "$PPID" | tr -d " ")"; sleep 0.2' </dev/null
-    run_at_slurm
-    expect_silent 3
+    at_slurm 3
     expect_sql "signal|9|FAILED (NonZeroExitCode) on n0; its batch shell ended before it could report how: begun" \
         "SELECT failure, signal, substr(message, instr(message, 'FAILED')) FROM attempt"
 }
