@@ -64,12 +64,7 @@ engine_sweep() # ENGINE N [COMMAND]
     sed -i "s/^\[slurm\]/[executor]\nname = \"$1\"/; s/poll = .*/poll = \"200ms\"/; s/absence = .*/absence = \"2s\"/" \
         sweep.toml
     case $1 in jobset | kubernetes) ;; *) return ;; esac
-    cat >>sweep.toml <<END
-[executor.set]
-image = "debian"
-volume_claim = "data"
-volume_path = "$PWD"
-END
+    toml executor.set: image=debian volume_claim=data "volume_path = \"$PWD\"" >>sweep.toml
 }
 
 run_at_engine() # STATUS
@@ -114,7 +109,6 @@ memory = "16GiB"
 END
         sed -i '/^gpus = false/d' sweep.toml
         run_at_engine 0
-        expect_any_stderr
         expect_once 1
     done
 }
@@ -188,7 +182,6 @@ request__that_is_refused__held_and_said_once()
         expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
         rm engine/refuse
         run_at_engine 0
-        expect_any_stderr
         expect_once 3
     done
 }
@@ -202,7 +195,6 @@ limit__on_the_number_of_jobs__the_rest_later()
         engine_sweep "$engine" 4 'sleep 0.3; echo "score: {n}"' </dev/null
         echo "2 $(limit_of "$engine")" >engine/most
         run_at_engine 0
-        expect_any_stderr
         expect_once 4
     done
 }
@@ -237,7 +229,6 @@ runner__killed__its_jobs_collected_by_the_next()
         expect_only_status 137
         touch go
         run_at_engine 0
-        expect_any_stderr
         expect_once 3
         expect "[ $(wc -l <runs) = 3 ]"
     done
@@ -285,16 +276,10 @@ attempt_file() # ATTEMPT NAME
 framed__results__as_with_shared_files()
 {
     local n
-    talkative_sweep 3 'cat given.txt; [ {n} != 2 ] || exit 7' <<'END'
-[job.metrics.loss]
-json = "loss"
-[[job.file]]
-path = "given.txt"
-text = "it is {n}\n"
-END
+    talkative_sweep 3 'cat given.txt; [ {n} != 2 ] || exit 7' < <(toml job.metrics.loss: json=loss \
+        job.file:: path=given.txt text='"it is {n}\n"')
     sed -i 's/^timeout = "60s"/&\ncwd = "{job_dir}"/' sweep.toml
     run_at_engine 3
-    expect_any_stderr
     expect_sql "node-a|ok|0|0.1
 node-a|exit|7|0.2
 node-a|ok|0|0.3" "SELECT host, coalesce(failure, state), exit_code, round(value, 1) FROM attempt AS a
@@ -325,7 +310,6 @@ framed__log_that_is_wrong__no_result()
         printf '[retry]\nlost = 1\nbackoff = "0s"\n' >>sweep.toml
         echo "$filter" >engine/filter
         run_at_engine 5
-        expect_any_stderr
         expect_sql "failed|lost|0" "SELECT DISTINCT state, failure, (SELECT count(*) FROM job WHERE state = 'ok')
             FROM attempt"
         expect_sql 1 "SELECT DISTINCT message LIKE '%COMPLETED%its log %$said%' FROM attempt"
@@ -340,7 +324,6 @@ framed__log_of_a_failure_that_is_wrong__lost()
     printf '[retry]\nlost = 1\nbackoff = "0s"\n' >>sweep.toml
     echo 'sed s/exit=7/exit=0/' >engine/filter
     run_at_engine 5
-    expect_any_stderr
     expect_sql "failed|lost|1" "SELECT DISTINCT state, failure, message LIKE '%FAILED%wrong checksum%' FROM attempt"
 }
 
@@ -387,7 +370,6 @@ framed__runner_killed_while_fetching__collected_by_the_next()
         expect_any_stderr
         expect_status 137
         run_at_engine 0
-        expect_any_stderr
         expect_once 2
         cmp engine/volume.*.0/*/1/output.log "$(attempt_file 1 output.log)" || fail "the output differs"
     done
@@ -407,7 +389,6 @@ path = "large"
 text = "$(head -c 6000 /dev/zero | tr '\0' x)"
 END
     run_at_engine 0
-    expect_any_stderr
     expect_once 40
     expect "[ $(find engine -name 'job.*' | wc -l) -gt 1 ]"
     framed_sweep 1 <<END
@@ -435,7 +416,6 @@ gpu_type = "H100"
 END
         sed -i "s/^name = \"jobset\"/&\nshared = $shared\nheartbeat = \"1s\"/; /^gpus = false/d" sweep.toml
         run_at_engine 3
-        expect_any_stderr
         expect_sql "ok|0
 signal|
 ok|0" "SELECT coalesce(failure, state), exit_code FROM attempt ORDER BY id"
@@ -517,19 +497,16 @@ exec $real "\$command" --server=http://127.0.0.1:$(cat engine/port) --cache-dir=
 END
     engine_sweep kubernetes 3 '[ {n} != 2 ] || exit 7; echo "score: {n}"' </dev/null
     run_at_engine 3
-    expect_any_stderr
     expect_sql "node-a|ok|0
 node-a|exit|7
 node-a|ok|0" "SELECT host, coalesce(failure, state), exit_code FROM attempt ORDER BY id"
     rm -rf results.db*
     sed -i '/^volume_/d; s/^name = "kube.*/&\nshared = false/' sweep.toml
     run_at_engine 3
-    expect_any_stderr
     expect_sql "ok|exit|ok" "SELECT group_concat(coalesce(failure, state), '|') FROM (SELECT * FROM attempt ORDER BY 1)"
     rm -rf results.db*
     echo '1 exceeded quota: q' >engine/most
     run_at_engine 3
-    expect_any_stderr
     expect_sql 3 "SELECT count(*) FROM attempt"
 }
 
