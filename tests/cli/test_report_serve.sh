@@ -38,12 +38,24 @@ get() # URL [HEADER=VALUE...]
     got=$(head -n 1 got)
 }
 
+expect_got() # STATUS URL [HEADER=VALUE...]
+{
+    get "${@:2}"
+    [ "$got" = "$1" ] || fail "not $1 but $got: ${*:2}"
+}
+
 # The page is made at once, but not before the address is printed.
 page_stands()
 {
     sleep 0.2 # what is asked for costs the server time, for which it rests
     get "$url"
     [ "$got" = 200 ]
+}
+
+serve_page() # OPTION...
+{
+    serve --serve "$@"
+    wait_until page_stands 10
 }
 
 origin_of_url() { sed -E 's|(http://[^/]*)/.*|\1|' <<<"$url"; }
@@ -58,18 +70,13 @@ serve__finished_sweep__the_page_and_its_files()
     expect_file_contains got 'text/html' '<section id="overview"'
     local file
     file=$(find results.db.d -type f -name '*.log' | head -n 1)
-    get "$url$file"
-    expect '[ "$got" = 200 ]'
+    expect_got 200 "$url$file"
     expect_file_contains got 'Content-Type: text/plain; charset=utf-8'
     expect 'tail -c "$(stat -c %s "$file")" got | cmp - "$file"'
-    get "$url/nothing"
-    expect '[ "$got" = 404 ]'
-    get "${url%/}"
-    expect '[ "$got" = 301 ]'
-    get --method POST "$url"
-    expect '[ "$got" = 405 ]'
-    get --method HEAD "$url"
-    expect '[ "$got" = 200 ]'
+    expect_got 404 "$url/nothing"
+    expect_got 301 "${url%/}"
+    expect_got 405 --method POST "$url"
+    expect_got 200 --method HEAD "$url"
     stop_serving INT
     expect '[ "$server_status" = 130 ]' '[ ! -s served.err ]'
     serve --serve
@@ -86,26 +93,17 @@ serve__foreign_requests__refused()
     base=$(origin_of_url)
     wait_until page_stands 10
     expect '! grep -q Access-Control got'
-    get "$url" Host=evil.example
-    expect '[ "$got" = 403 ]'
-    get "$url" Host=evil.example:80
-    expect '[ "$got" = 403 ]'
-    get "$url" Host=localhost:9999
-    expect '[ "$got" = 200 ]'
-    get "$url" "Host=[::1]:9999"
-    expect '[ "$got" = 200 ]'
-    get "${url}changes" Origin=http://evil.example
-    expect '[ "$got" = 403 ]'
-    get "${url}changes" Origin=null
-    expect '[ "$got" = 403 ]'
-    get "${url}changes" "Origin=$base"
-    expect '[ "$got" = 200 ]'
-    get "${url}changes" Sec-Fetch-Site=cross-site Sec-Fetch-Mode=no-cors
-    expect '[ "$got" = 403 ]'
-    get "${url}changes" Sec-Fetch-Site=same-site Sec-Fetch-Mode=cors
-    expect '[ "$got" = 403 ]'
-    get "$url" Sec-Fetch-Site=cross-site Sec-Fetch-Mode=navigate
-    expect '[ "$got" = 200 ]' '[ ! -s served.err ]'
+    expect_got 403 "$url" Host=evil.example
+    expect_got 403 "$url" Host=evil.example:80
+    expect_got 200 "$url" Host=localhost:9999
+    expect_got 200 "$url" "Host=[::1]:9999"
+    expect_got 403 "${url}changes" Origin=http://evil.example
+    expect_got 403 "${url}changes" Origin=null
+    expect_got 200 "${url}changes" "Origin=$base"
+    expect_got 403 "${url}changes" Sec-Fetch-Site=cross-site Sec-Fetch-Mode=no-cors
+    expect_got 403 "${url}changes" Sec-Fetch-Site=same-site Sec-Fetch-Mode=cors
+    expect_got 200 "$url" Sec-Fetch-Site=cross-site Sec-Fetch-Mode=navigate
+    expect '[ ! -s served.err ]'
     # A wrong token is told of once.
     get --each "$base" / /x/ /00000000000000000000000000000000/ /00000000000000000000000000000000/events // /events
     expect '[ "$(grep -c "^403 .* $" got)" = 6 ]' '[ "$(grep -c "wrong token" served.err)" = 1 ]'
@@ -122,8 +120,7 @@ serve__paths_out_of_the_job_files__not_found()
     ln -s "$PWD/secret" results.db.d/1/link
     ln -s "$PWD" results.db.d/out
     mkfifo results.db.d/1/pipe
-    serve --serve
-    wait_until page_stands 10
+    serve_page
     get "${url}results.db.d/1/log"
     expect '[ "$got" = 200 ] && grep -q inside got'
     get --each "${url}results.db.d/" ../secret 1/../../secret 1/link out/secret 1/pipe 1 1/ '' . 1/./log 1//log \
@@ -141,8 +138,7 @@ serve__while_jobs_run__told_line_by_line()
     echo '[ "$1" = 1 ] || until [ -e go ]; do sleep 0.02; done; echo "score: $(($1 * $2))"' >job.sh
     start_meshsweep run --progress none -j 1
     wait_until '[ "$(sql "SELECT count(*) FROM job WHERE state = '"'ok'"'" 2>/dev/null)" = 2 ]' 20
-    serve --serve
-    wait_until page_stands 10
+    serve_page
     expect_file_contains got '<div class="card ok"><b>2</b><span>ok</span></div>'
     python3 "$tests_source_dir/cli/http_get.py" --events 100 "${url}events" >events 2>/dev/null </dev/null &
     wait_until '[ -s events ]' 10
@@ -185,8 +181,7 @@ END
 serve__changes_applied__the_page_itself()
 {
     fixture_database
-    serve --serve
-    wait_until page_stands 10
+    serve_page
     cat >follow.py <<'END'
 import json, subprocess, sys, time, urllib.request
 url = sys.argv[1]
@@ -279,8 +274,7 @@ assert read("127.0.0.1")[1].status == 200
 assert stream.readline()
 END
     fixture_database
-    serve --serve
-    wait_until page_stands 10
+    serve_page
     run_command timeout 100 python3 idle.py "$url"
     expect_silent 0
     stop_serving INT
@@ -433,14 +427,12 @@ serve__many_jobs__new_ones_at_once()
 serve__database_replaced_removed_or_newer__told_and_gone_on()
 {
     fixture_database
-    serve --serve
-    wait_until page_stands 10
+    serve_page
     problem() { timeout 30 python3 "$tests_source_dir/cli/http_get.py" --events 1 "${url}events" 2>/dev/null; }
     expect '[[ $(problem) = *\"problem\":null* ]]'
     mv results.db away.db
     wait_until '[[ $(problem) = *"database results.db: "* ]]' 10
-    get "$url"
-    expect '[ "$got" = 200 ]'
+    expect_got 200 "$url"
     cp away.db new.db
     sqlite3 new.db "UPDATE sweep SET name = 'another one'"
     mv new.db results.db
@@ -457,8 +449,7 @@ serve__older_database__followed_and_told_while_it_is_upgraded()
     # shellcheck source=schemas/schema.sh
     . "$(dirname "${BASH_SOURCE[0]}")/schemas/schema.sh"
     old_database 12
-    serve --serve
-    wait_until page_stands 10
+    serve_page
     patient_sqlite results.db "UPDATE sweep SET name = 'another one'"
     named_anew() { get "$url"; grep -q '<h1>another one' got; }
     wait_until named_anew 20
@@ -486,8 +477,7 @@ serve__no_sweep_yet__waits_for_it()
     small_sweep
     fixture_database "DELETE FROM job" "DELETE FROM rule" "DELETE FROM sweep"
     serve --serve
-    get "$url"
-    expect '[ "$got" = 503 ]'
+    expect_got 503 "$url"
     rm -f results.db
     run_ended 0
     wait_until page_stands 10
@@ -567,8 +557,7 @@ serve__ipv6_and_no_token__served()
 serve__many_and_deaf_readers__nobody_is_held_up()
 {
     fixture_database
-    serve --serve
-    wait_until page_stands 10
+    serve_page
     mkfifo hold
     python3 "$tests_source_dir/cli/http_get.py" --deaf "$url" <hold >deaf 2>&1 &
     python3 "$tests_source_dir/cli/http_get.py" --open 100 "${url}events" <hold >open 2>&1 &
