@@ -4,10 +4,9 @@
 
 # A sweep with one job per line of standard input, in that order: a shell line.
 # Standard input has a job's command a line; one that ends in \ goes on in the next.
-job_lines() # OBJECTIVE TABLES OF [job.metrics]
+job_lines() # OBJECTIVE WORD...: of [job.metrics]
 {
-    toml sweep: "$1" job: command='["/bin/sh", "-c", "{c}"]' timeout=20s "$2" \
-        training_spec: c='[' >sweep.toml
+    toml sweep: "$1" job: command='["/bin/sh", "-c", "{c}"]' timeout=20s "${@:2}" training_spec: 'c = [' >sweep.toml
     while IFS= read -r line; do
         while [ "${line%\\}" != "$line" ] && IFS= read -r rest; do
             line=${line%\\}$rest
@@ -26,12 +25,8 @@ regex_metric()
 
 metrics_file__lines_of_json__become_samples()
 {
-    job_lines 'objective = "min:loss"' '[job.metrics.loss]
-take = "last"
-[job.metrics.speed]
-unit = "samples/s"
-better = "max"
-take = "max"' <<'END'
+    job_lines 'objective = "min:loss"' job.metrics.loss: take=last job.metrics.speed: unit=samples/s better=max \
+        take=max <<'END'
 printf '{"loss": 3, "step": 10}\n{"loss": 2.5, "speed": 7, "step": 20}\n\n' >$MESHSWEEP_METRICS; \
 printf '{"speed": 9, "extra": 1, "word": "x", "yes": true}\n{"loss": 2, "st' >>$MESHSWEEP_METRICS
 END
@@ -49,7 +44,7 @@ metrics_file__of_another_database__is_nobodys()
 {
     mkdir -p results.db.d/slots
     echo '{"v": 5}' >results.db.d/slots/attempt-1.metrics.jsonl
-    job_lines '' '' <<'END'
+    job_lines '' <<'END'
 echo nothing to report
 END
     run_silently 0
@@ -58,16 +53,8 @@ END
 
 json_file__dotted_path__one_number_or_many()
 {
-    job_lines '' '[job.metrics.one]
-json = "results.0.throughput"
-file = "out.json"
-[job.metrics.many]
-json = "steps"
-file = "deep/steps.json"
-take = "mean"
-[job.metrics.absent]
-json = "a.b"
-file = "absent.json"' <<'END'
+    job_lines '' job.metrics.one: json=results.0.throughput file=out.json job.metrics.many: json=steps \
+        file=deep/steps.json take=mean job.metrics.absent: json=a.b file=absent.json <<'END'
 cd $MESHSWEEP_JOB_DIR; mkdir deep; echo '{"results": [{"throughput": 12.5}]}' >out.json; \
 echo '{"steps": [1, 2, 6]}' >deep/steps.json
 END
@@ -78,9 +65,7 @@ END
 
 json_lines__in_the_output__among_other_words()
 {
-    job_lines '' '[job.metrics.loss]
-jsonl = "train.loss"
-take = "last"' <<'END'
+    job_lines '' job.metrics.loss: jsonl=train.loss take=last <<'END'
 echo starting; echo '{"train": {"loss": 4}}'; echo '{"train": {"loss": NaN}}'; echo '{"train": {"lo'; \
 echo '{"eval": 1}'; echo '{"train": {"loss": 3}, "step": 9}'
 END
@@ -93,19 +78,9 @@ END
 # As Lightning's CSVLogger and Keras' write them; a last row without line end is one if it has as many cells as others.
 csv_file__a_column__samples_with_their_steps()
 {
-    job_lines '' '[job.metrics.train_loss]
-csv = "train_loss"
-file = "logs/*/metrics.csv"
-take = "last"
-[job.metrics.speed]
-csv = "it/s"
-file = "speed.csv"
-[job.metrics.absent]
-csv = "absent"
-file = "speed.csv"
-[job.metrics.large]
-csv = "large"
-file = "large.csv"' <<'END'
+    job_lines '' job.metrics.train_loss: csv=train_loss file='logs/*/metrics.csv' take=last job.metrics.speed: \
+        csv=it/s file=speed.csv job.metrics.absent: csv=absent file=speed.csv job.metrics.large: csv=large \
+        file=large.csv <<'END'
 cd $MESHSWEEP_JOB_DIR; mkdir -p logs/v0; \
 printf 'epoch,step,train_loss,val_loss\n0,9,2.5,\n0,19,,3.5\n1,29,"2.25",\n1,39,nan,\n2,4' >logs/v0/metrics.csv; \
 printf '\357\273\277it/s ; step \r\n10.5;1\r\n\r\n12.5;2;99\r\nx;"a ""b"""\r\n 13.5;3\r\n14;4' >speed.csv; \
@@ -141,11 +116,7 @@ END
 
 reader__wrong_in_the_file__said_with_its_place()
 {
-    job_lines '' '[job.metrics.v]
-regex = "v=([0-9]+"
-[job.metrics.w]
-json = "a"
-regex = "b"' </dev/null
+    job_lines '' job.metrics.v: regex='"v=([0-9]+"' job.metrics.w: json=a regex=b </dev/null
     expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:7:9: invalid regular expression: ' plan
     expect_stderr_contains 'meshsweep: sweep.toml:9:1: a metric can have only one reader, and '
 }
@@ -204,7 +175,7 @@ END
 # SQL and whoever reads the table compute with what is there.
 not_finite__losses__unknown_in_every_view()
 {
-    job_lines '' '' <<'END'
+    job_lines '' <<'END'
 printf '{"loss": %s}\n' 1 0.5 NaN >$MESHSWEEP_METRICS
 END
     run_silently 0
@@ -233,7 +204,7 @@ END
 
 class__named_by_the_file__diverged()
 {
-    job_lines '' '' <<'END'
+    job_lines '' <<'END'
 echo 'loss is nan at step 7, stopping'; exit 1
 echo 'AssertionError: Rank 3: found NaN in local grad norm in backward pass'; exit 1
 END
@@ -246,8 +217,7 @@ END
 # A job of very many steps: what is kept is even, what is not kept is said.
 steps__a_million__thinned_and_said()
 {
-    job_lines 'objective = "min:loss"' '[job.metrics.loss]
-take = "min"' <<'END'
+    job_lines 'objective = "min:loss"' job.metrics.loss: take=min <<'END'
 awk -f steps.awk >$MESHSWEEP_METRICS
 END
     cat >steps.awk <<'END'
@@ -283,8 +253,7 @@ exit status 0, but the objective speed was not reported; it reported a, b, c, d,
 # "1,234" is not 1: the expression is wrong, and what it reads is another number.
 regex__part_of_a_number__no_sample_and_the_number_shown()
 {
-    job_lines 'objective = "max:tps"' "[job.metrics.tps]
-regex = 'tps: ([0-9]+)'" <<'END'
+    job_lines 'objective = "max:tps"' job.metrics.tps: regex='tps: ([0-9]+)' <<'END'
 echo tps: 1,234; echo tps: 2,345
 echo tps: 987; echo tps: 1,234
 END
@@ -386,7 +355,7 @@ END
 
 endings__of_other_kinds__by_their_class()
 {
-    job_lines '' '' <<'END'
+    job_lines '' <<'END'
 exit 42
 kill -SEGV $$
 kill -KILL $$
@@ -408,9 +377,7 @@ output__of_gigabytes__bounded_and_said()
 {
     truncate -s 5G probe 2>/dev/null || skip "no file of 5 GiB can be made here"
     rm probe
-    job_lines 'objective = "max:v"' '[job.metrics.v]
-regex = "v: ([0-9.]+)"
-take = "max"' <<'END'
+    job_lines 'objective = "max:v"' job.metrics.v: regex='"v: ([0-9.]+)"' take=max <<'END'
 echo v: 3; truncate -s 5G /proc/self/fd/1; echo; echo v: 4; echo the end
 echo v: 1
 END
@@ -461,19 +428,9 @@ END
 # A pattern means what the job wrote itself, not its output, which is still written to when its own files are closed.
 file__a_pattern_that_what_was_captured_matches__the_jobs_own()
 {
-    job_lines "" "separate_streams = true
-[job.metrics.v]
-regex = 'v: ([0-9.]+)'
-file = \"*.log\"
-[job.metrics.w]
-jsonl = \"w\"
-file = \"*.jsonl\"
-[job.metrics.deep]
-regex = 'v: ([0-9.]+)'
-file = \"*/output.log\"
-[job.metrics.named]
-regex = 'v: ([0-9.]+)'
-file = \"stdout.log\"" <<'END'
+    job_lines "" separate_streams=true job.metrics.v: regex='v: ([0-9.]+)' file='*.log' job.metrics.w: jsonl=w \
+        file='*.jsonl' job.metrics.deep: regex='v: ([0-9.]+)' file='*/output.log' job.metrics.named: \
+        regex='v: ([0-9.]+)' file=stdout.log <<'END'
 cd $MESHSWEEP_JOB_DIR; echo "v: 3" >train.log; echo '{"w": 4}' >w.jsonl; mkdir own; echo "v: 5" >own/output.log; \
 sleep 0.05; echo "v: 9"; echo "v: 8" >&2; echo '{"x": 7}' >>$MESHSWEEP_METRICS
 END
