@@ -104,46 +104,18 @@ twice = 3$tail"
 
 metrics_and_rules__that_could_not_be_read__are_not_called_unknown()
 {
-    expect_alone '4:9: score must be a table, not an integer' <<'END'
-[sweep]
-objective = "score"
-[job.metrics]
-score = 3
-END
-    expect_alone '4:11: metrics must be a table, not an integer' <<'END'
-[sweep]
-objective = "score"
-[job]
-metrics = 3
-END
-    expect_alone '3:11: require is empty' <<'END'
-[[rule]]
-name = "r"
-require = " "
-[sweep]
-disable_rules = ["r"]
-END
+    expect_alone '4:9: score must be a table, not an integer' \
+        < <(toml sweep: objective=score job.metrics: score=3)
+    expect_alone '4:11: metrics must be a table, not an integer' < <(toml sweep: objective=score job: metrics=3)
+    expect_alone '3:11: require is empty' < <(toml rule:: name=r require=' ' sweep: disable_rules='["r"]')
 }
 
-required_key__misspelt__is_reported_once()
+required_key_or_direction__misspelt__is_reported_once()
 {
-    expect_alone '3:1: unknown key "requier" in [[rule]]; did you mean "require"?' <<'END'
-[[rule]]
-name = "r"
-requier = "true"
-[sweep]
-disable_rules = ["r"]
-END
-}
-
-direction__misspelt__is_reported_once()
-{
-    expect_alone '4:10: better must be "max" or "min"; did you mean "max"?' <<'END'
-[sweep]
-objective = "max:score"
-[job.metrics.score]
-better = "mox"
-END
+    expect_alone '3:1: unknown key "requier" in [[rule]]; did you mean "require"?' \
+        < <(toml rule:: name=r 'requier = "true"' sweep: disable_rules='["r"]')
+    expect_alone '4:10: better must be "max" or "min"; did you mean "max"?' \
+        < <(toml sweep: objective=max:score job.metrics.score: better=mox)
 }
 
 many_problems__in_a_large_file__reported_in_time()
@@ -183,28 +155,18 @@ y = 2' '17:5: "y" is given twice'
 
 expressions__as_other_languages_write_them__said_how_sql_does()
 {
-    expect_reported 'y =' "y = 10
-[derive]
-z = 'x ** 2'" '18:1: derived key `z`: in SQL, write pow(X, Y) instead of `**`'
-    expect_reported 'y =' "y = 10
-[derive]
-z = 'x && y'" '18:1: derived key `z`: in SQL, write AND instead of `&&`'
-    expect_reported 'y =' "y = 10
-[derive]
-z = '{x} + 1'" '18:1: derived key `z`: write keys without braces in an expression'
-    expect_reported 'y =' "y = 10
-[derive]
-z = 'x = \"big\"'" "18:1: derived key \`z\`: unknown key \`big\` (put strings in single quotes: 'big')"
-    expect_reported 'y =' "y = 10
-[derive]
-z = 'w + 1'
-w = 'x'" '18:1: derived key `z`: unknown key `w` (a derived key can use only keys defined above it)'
-    expect_reported 'y =' "y = 10
-[derive]
-z = 'parallel.y + trainin_spec.x'" '18:1: derived key `z`: unknown key `parallel.y`'
-    expect_reported 'y =' "y = 10
-[derive]
-z = 'trainin_spec.x'" '18:1: derived key `z`: unknown key `trainin_spec.x` (did you mean `training_spec.x`?)'
+    local expression said
+    while IFS='|' read -r expression said; do
+        expect_reported 'y =' "$(toml y=10 derive: "z = '$expression'" "w = 'x'")" "18:1: derived key \`z\`: $said"
+    done <<'END'
+x ** 2|in SQL, write pow(X, Y) instead of `**`
+x && y|in SQL, write AND instead of `&&`
+{x} + 1|write keys without braces in an expression
+x = "big"|unknown key `big` (put strings in single quotes: 'big')
+w + 1|unknown key `w` (a derived key can use only keys defined above it)
+parallel.y + trainin_spec.x|unknown key `parallel.y`
+trainin_spec.x|unknown key `trainin_spec.x` (did you mean `training_spec.x`?)
+END
 }
 
 placeholders__odd__plain_text_unless_they_name_a_key()
@@ -229,17 +191,13 @@ values__that_cannot_be__refused()
 {
     local least='num_hosts must be an integer of at least 1' value
     for value in 0 -1 1.5 '"two"' true; do
-        expect_reported 'y =' "y = 1
-[cluster_spec]
-num_hosts = $value" "18:13: $least"
+        expect_reported 'y =' "$(toml y=1 cluster_spec: "num_hosts = $value")" "18:13: $least"
     done
-    expect_reported 'y =' 'y = 1
-[cluster_spec]
-num_devices_per_host = [1, -1]' '18:28: num_devices_per_host must be an integer of at least 0'
+    expect_reported 'y =' "$(toml y=1 cluster_spec: num_devices_per_host=1,-1)" \
+        '18:28: num_devices_per_host must be an integer of at least 0'
     for value in 1000001 4611686018427387904; do
-        expect_reported 'y =' "y = 1
-[cluster_spec]
-num_hosts = $value" "18:13: num_hosts must be at most 1000000, not $value"
+        expect_reported 'y =' "$(toml y=1 cluster_spec: num_hosts="$value")" \
+            "18:13: num_hosts must be at most 1000000, not $value"
     done
     expect_reported 'name =' "name = '$(printf '%*s' 201 '' | tr ' ' n)'" \
         '2:8: name is longer than 200 bytes; use description for longer text'
