@@ -16,18 +16,16 @@
 #include "database/lock.h"
 #include "database/open.h"
 #include "plan/plan.h"
+#include "report/saying.h"
 #include "report/text.h"
 #include "results/json.h"
 #include "space/describe.h"
+#include "util/memory.h"
 
-#define JOBS_SHOWN 100  /* without --all or --limit */
-#define REASONS_SHOWN 8 /* per mark, without --all or --json */
+#define JOBS_SHOWN 100 /* without --all or --limit */
 
 static const char *const mark_signs[PLAN_MARK_COUNT] = {[PLAN_NEW] = "+",    [PLAN_DONE] = "=",    [PLAN_RETRY] = "~",
                                                         [PLAN_FAILED] = "!", [PLAN_RUNNING] = ">", [PLAN_PRUNED] = "x"};
-static const char *const mark_names[PLAN_MARK_COUNT] =
-    {[PLAN_NEW] = "new",       [PLAN_DONE] = "done",       [PLAN_RETRY] = "retry",
-     [PLAN_FAILED] = "failed", [PLAN_RUNNING] = "running", [PLAN_PRUNED] = "pruned"};
 
 /* The printing of a plan: as soon as a job is known where everything is asked for, else at the end. */
 struct plan_printing {
@@ -59,7 +57,7 @@ static int list_job(void *context, const struct match *m, enum plan_mark mark, c
     struct buffer words = BUFFER_INIT, *lines = p->has_head ? &p->text : &p->lines;
     char hex[HASH_HEX_BYTES];
     int rc = describe_match(p->describer, m, &words, e);
-    text_add_styled(lines, text_state_style(mark_names[mark]), mark_signs[mark]);
+    text_add_styled(lines, text_state_style(plan_mark_names[mark]), mark_signs[mark]);
     buffer_printf(lines, " %.16s  ", hash_hex(&m->key, hex));
     text_add_line(lines, buffer_text(&words));
     match_add_prediction(m, lines);
@@ -84,7 +82,7 @@ static int list_job_json(void *context, const struct match *m, enum plan_mark ma
     struct plan_printing *p = context;
     cJSON *job = cJSON_CreateObject();
     char hex[HASH_HEX_BYTES];
-    cJSON_AddStringToObject(job, "mark", mark_names[mark]);
+    cJSON_AddStringToObject(job, "mark", plan_mark_names[mark]);
     int rc = match_json_add(p->json, m, job, e);
     json_add_text(job, "witness_key", witness ? hash_hex(witness, hex) : NULL);
     begin_list(p);
@@ -93,152 +91,6 @@ static int list_job_json(void *context, const struct match *m, enum plan_mark ma
     cJSON_free(text);
     cJSON_Delete(job);
     return rc == 0 ? print_text(p, e) : rc;
-}
-
-static void add_rules(const struct space *space, const struct plan *plan, struct buffer *out)
-{
-    for (size_t i = 0; i < space->rule_count; i++) {
-        const struct space_rule *rule = &space->rules[i];
-        int64_t n = plan->match.rules[i].excluded;
-        if (n == 0)
-            continue;
-        const char *why = rule->reason[0] ? rule->reason : rule->require;
-        buffer_printf(out, "  %s %" PRId64 " by %s: ", rule->warning ? "warned" : "excluded", n, rule->name);
-        text_add_line(out, why);
-        buffer_add_char(out, '\n');
-    }
-}
-
-static void add_mark_count(int mark, int64_t jobs, struct buffer *out)
-{
-    buffer_add_char(out, ' ');
-    text_add_styled(out, jobs > 0 ? text_state_style(mark_names[mark]) : STYLE_PLAIN, mark_signs[mark]);
-    buffer_printf(out, " %" PRId64 " %s ", jobs, mark_names[mark]);
-}
-
-static void add_marks(const struct plan *plan, struct buffer *out)
-{
-    buffer_add_count(out, plan->jobs, "job");
-    buffer_add_char(out, ':');
-    for (int i = 1; i < PLAN_MARK_COUNT; i++)
-        if (i != PLAN_PRUNED || plan->marks[i] > 0)
-            add_mark_count(i, plan->marks[i], out);
-    buffer_printf(out, " - %" PRId64 " no longer in the file\n", plan->gone);
-}
-
-static void add_reason(const struct plan_reason *r, struct buffer *out)
-{
-    buffer_printf(out, "  %s %" PRId64 " %s: ", r->mark ? mark_signs[r->mark] : "-", r->jobs,
-                  r->mark ? mark_names[r->mark] : "gone");
-    text_add_line(out, r->why);
-    buffer_add_char(out, '\n');
-}
-
-static void add_reasons(const struct plan *plan, bool all, struct buffer *out)
-{
-    size_t shown = 0, hidden = 0;
-    for (size_t i = 0; i < plan->reason_count; i++) {
-        if (i == 0 || plan->reasons[i].mark != plan->reasons[i - 1].mark)
-            shown = 0;
-        if (shown++ < REASONS_SHOWN || all)
-            add_reason(&plan->reasons[i], out);
-        else
-            hidden++;
-    }
-    if (hidden > 0)
-        buffer_printf(out, "  … and %zu more reasons; --all lists them\n", hidden);
-}
-
-static void add_predicted_cost(const struct space *space, const struct plan *plan, struct buffer *out)
-{
-    if (space->prediction.note[0])
-        buffer_printf(out, "%s\n", space->prediction.note);
-    if (!space->prediction.asked)
-        return;
-    int64_t due = plan->marks[PLAN_NEW] + plan->marks[PLAN_RETRY];
-    if (plan->predicted_length > 0) {
-        buffer_add_text(out, "predicted: ");
-        text_add_amount(out, plan->device_hours);
-        buffer_printf(out, " device-hours for %" PRId64 " of %" PRId64 " jobs\n", plan->predicted_length, due);
-    } else if (plan->predicted_time > 0) {
-        buffer_add_text(out, "predicted: ");
-        text_add_figure(out, 3, plan->step_device_seconds);
-        buffer_printf(out,
-                      " device-seconds for one step of each of %" PRId64 " of %" PRId64
-                      " jobs; a key `steps` would give the whole time\n",
-                      plan->predicted_time, due);
-    }
-    if (plan->risks[OOM_RISK] + plan->risks[OOM_CERTAIN] > 0)
-        buffer_printf(out,
-                      "predicted: %" PRId64 " jobs may not fit, %" PRId64 " do not fit; %" PRId64
-                      " of them run to audit pruning of pruning\n",
-                      plan->risks[OOM_RISK], plan->risks[OOM_CERTAIN], plan->audits);
-    if (plan->predicted_memory < due)
-        buffer_printf(out,
-                      "no memory is predicted for %" PRId64
-                      " jobs: keys contradict each other or are missing (meshsweep predict says which)\n",
-                      due - plan->predicted_memory);
-}
-
-static void add_head(const struct space *space, const struct plan *plan, struct buffer *out)
-{
-    text_add_line(out, space->sweep->name);
-    buffer_add_text(out, ": ");
-    buffer_add_count(out, plan->match.combinations, "combination");
-    buffer_printf(out, ", %" PRId64 " matched, ", plan->match.matched);
-    buffer_add_count(out, plan->duplicates, "duplicate");
-    buffer_add_char(out, '\n');
-    add_rules(space, plan, out);
-}
-
-/* At most: all of them, or as many as a search tries. */
-static void add_bound(const struct plan_printing *p, const struct plan *plan, struct buffer *out)
-{
-    const struct search_options *search = p->search;
-    const double due = (double)(plan->marks[PLAN_NEW] + plan->marks[PLAN_RETRY]);
-    const double trials = search ? search->numbers[SEARCH_MAX_TRIALS] : 0;
-    const bool chooses = trials > 0 && trials < due;
-    const double hours =
-        chooses ? fmin(plan->device_hours_max, trials * plan->device_hours_each) : plan->device_hours_max;
-    if (chooses)
-        buffer_printf(out, "the search %s tries at most %.0f of them%s\n", search->strategy, trials,
-                      search_strategy_has(search->strategy, MEMORY_FIRST)
-                          ? ": first what saves memory, then speed, last the largest micro-batch"
-                          : "");
-    if (isnan(plan->device_hours_max)) {
-        buffer_add_text(out, "no bound on device-hours: some jobs have no time limit ([job] timeout)\n");
-    } else {
-        buffer_add_text(out, "at most ");
-        if (hours >= 1000)
-            text_add_amount(out, hours);
-        else
-            buffer_printf(out, hours < 1 ? "%.3g" : "%.1f", hours);
-        buffer_printf(out, " device-hours, if every job runs until its time limit%s\n",
-                      p->space->limits[LIMIT_TOTAL].later ? ", which is that of its first attempt" : "");
-    }
-}
-
-static void add_end(const struct plan_printing *p, const struct plan *plan, struct buffer *out)
-{
-    const struct space *space = p->space;
-    if (plan->jobs > p->shown)
-        buffer_printf(out, "… and %" PRId64 " more; --all lists them\n", plan->jobs - p->shown);
-    add_marks(plan, out);
-    if (p->shard)
-        buffer_printf(out, "shard %s: %" PRId64 " matches belong to other shards\n", p->shard, plan->others);
-    add_reasons(plan, p->most == INT64_MAX, out);
-    if (plan->hint) {
-        text_add_line(out, plan->hint);
-        buffer_add_char(out, '\n');
-    }
-    add_bound(p, plan, out);
-    add_predicted_cost(space, plan, out);
-    char *unreached = unreached_sentence(space);
-    if (unreached)
-        buffer_printf(out, "%s\n", unreached);
-    free(unreached);
-    if (space->command.count == 0)
-        buffer_add_text(out, "the file has no [job] command; `run` needs one, in the file or with --command\n");
 }
 
 static void add_predicted_json(const struct space *space, const struct plan *plan, cJSON *o)
@@ -256,19 +108,6 @@ static void add_predicted_json(const struct space *space, const struct plan *pla
     cJSON_AddNumberToObject(p, "does_not_fit", (double)plan->risks[OOM_CERTAIN]);
     cJSON_AddNumberToObject(p, "audits", (double)plan->audits);
     json_add_text(p, "note", space->prediction.note);
-}
-
-static void add_reasons_json(const struct plan *plan, cJSON *o)
-{
-    cJSON *list = cJSON_AddArrayToObject(o, "reasons");
-    for (size_t i = 0; i < plan->reason_count; i++) {
-        const struct plan_reason *r = &plan->reasons[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "mark", r->mark ? mark_names[r->mark] : "gone");
-        cJSON_AddStringToObject(item, "why", r->why);
-        cJSON_AddNumberToObject(item, "jobs", (double)r->jobs);
-        cJSON_AddItemToArray(list, item);
-    }
 }
 
 static cJSON *head_as_json(const struct plan_printing *p, const struct plan *plan)
@@ -292,15 +131,62 @@ static cJSON *end_as_json(const struct plan_printing *p, const struct plan *plan
     const struct space *space = p->space;
     cJSON *o = cJSON_CreateObject();
     for (int i = 1; i < PLAN_MARK_COUNT; i++)
-        cJSON_AddNumberToObject(o, mark_names[i], (double)plan->marks[i]);
+        cJSON_AddNumberToObject(o, plan_mark_names[i], (double)plan->marks[i]);
     cJSON_AddNumberToObject(o, "gone", (double)plan->gone);
     json_add_text(o, "shard", p->shard);
     cJSON_AddNumberToObject(o, "jobs_of_other_shards", (double)plan->others);
-    add_reasons_json(plan, o);
+    cJSON_AddItemToObject(o, "reasons", cJSON_Duplicate(plan->reasons, true));
     json_add_real(o, "device_hours_max", plan->device_hours_max);
     add_predicted_json(space, plan, o);
     cJSON_AddItemToObject(o, "unreached", unreached_keys(space, REACHES_CHOICE));
     return o;
+}
+
+/* What the text says beside the document, in its head and after the jobs. */
+static cJSON *beside_head(const struct space *space, const struct plan *plan)
+{
+    cJSON *o = cJSON_CreateObject(), *rules = cJSON_AddArrayToObject(o, "rules");
+    for (size_t i = 0; i < space->rule_count; i++) {
+        const struct space_rule *rule = &space->rules[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddItemToArray(rules, item);
+        cJSON_AddStringToObject(item, "rule", rule->name);
+        cJSON_AddBoolToObject(item, "warns", rule->warning);
+        cJSON_AddNumberToObject(item, "combinations", (double)plan->match.rules[i].excluded);
+        cJSON_AddStringToObject(item, "why", rule->reason[0] ? rule->reason : rule->require);
+    }
+    return o;
+}
+
+static cJSON *beside_end(const struct plan_printing *p, const struct plan *plan)
+{
+    const struct space *space = p->space;
+    const struct search_options *search = p->search;
+    OWNED char *unreached = unreached_sentence(space);
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddNumberToObject(o, "jobs", (double)plan->jobs);
+    cJSON_AddNumberToObject(o, "shown", (double)p->shown);
+    cJSON_AddBoolToObject(o, "all", p->most == INT64_MAX);
+    json_add_text(o, "hint", plan->hint);
+    json_add_text(o, "search", search ? search->strategy : NULL);
+    cJSON_AddBoolToObject(o, "memory_first", search && search_strategy_has(search->strategy, MEMORY_FIRST));
+    cJSON_AddNumberToObject(o, "max_trials", search ? search->numbers[SEARCH_MAX_TRIALS] : 0);
+    cJSON_AddNumberToObject(o, "device_hours_each", plan->device_hours_each);
+    cJSON_AddBoolToObject(o, "limits_grow", space->limits[LIMIT_TOTAL].later != NULL);
+    cJSON_AddBoolToObject(o, "predicts", space->prediction.asked);
+    cJSON_AddNumberToObject(o, "predicted_length", (double)plan->predicted_length);
+    json_add_text(o, "unreached", unreached);
+    cJSON_AddBoolToObject(o, "has_command", space->command.count > 0);
+    return o;
+}
+
+/* Appends what sql/texts/plan.sql makes of a part of the document; takes both. */
+static int say_piece(cJSON *piece, cJSON *beside, struct buffer *out, struct error *e)
+{
+    int rc = saying_add_text("sql/texts/plan.sql", piece, beside, out, e);
+    cJSON_Delete(piece);
+    cJSON_Delete(beside);
+    return rc;
 }
 
 /* Appends the members of `piece` to an object that is written in pieces and not closed here. */
@@ -317,8 +203,8 @@ static int print_head(struct plan_printing *p, const struct plan *plan, struct e
 {
     if (p->is_json)
         add_json_piece(head_as_json(p, plan), !p->json, &p->text);
-    else
-        add_head(p->space, plan, &p->text);
+    else if (say_piece(head_as_json(p, plan), beside_head(p->space, plan), &p->text, e) < 0)
+        return -1;
     p->has_head = true;
     return print_text(p, e);
 }
@@ -344,7 +230,8 @@ static int print_plan(struct plan_printing *p, const struct plan *plan, struct e
         buffer_add_text(&p->text, "\n}\n");
     } else {
         buffer_add(&p->text, p->lines.data, p->lines.length);
-        add_end(p, plan, &p->text);
+        if (say_piece(end_as_json(p, plan), beside_end(p, plan), &p->text, e) < 0)
+            return -1;
     }
     return print_text(p, e);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cjson/cJSON.h>
+
 #include "measures/knowledge.h"
 #include "space/formers.h"
 #include "store/model_facts.h"
@@ -292,68 +294,87 @@ struct planner {
     size_t witness_count;
     struct value_changes *changes; /* NULL: there is no database */
     struct buffer why;             /* of the job that was looked up; empty: it is not in the database */
-    size_t last_reason;
+    struct plan_reason {
+        enum plan_mark mark; /* PLAN_NEW, PLAN_RETRY or PLAN_FAILED; 0: no longer in the file */
+        char *why;           /* "layers=8 not seen before", "lost, 1 of 3 attempts" */
+        int64_t jobs;
+    } * reasons;
+    size_t reason_count, last_reason;
     double device_ms;  /* of what is due, at most; whole */
     double largest_ms; /* of one job that is due */
     bool is_unbounded; /* something has no time limit */
 };
 
+const char *const plan_mark_names[PLAN_MARK_COUNT] = {"gone",
+                                                      [PLAN_NEW] = "new",
+                                                      [PLAN_DONE] = "done",
+                                                      [PLAN_RETRY] = "retry",
+                                                      [PLAN_FAILED] = "failed",
+                                                      [PLAN_RUNNING] = "running",
+                                                      [PLAN_PRUNED] = "pruned"};
+
 void plan_free(struct plan *p)
 {
-    for (size_t i = 0; i < p->reason_count; i++)
-        free(p->reasons[i].why);
-    free_all(p->reasons, p->match.rules, p->hint);
+    cJSON_Delete(p->reasons);
+    free_all(p->match.rules, p->hint);
     p->hint = NULL;
     p->match.rules = NULL;
     p->reasons = NULL;
-    p->reason_count = 0;
 }
 
 /* --- why --- */
 
-static bool is_reason(const struct plan_reason *r, enum plan_mark mark, const char *why)
-{
-    return r->mark == mark && strcmp(r->why, why) == 0;
-}
+#define OTHER_REASONS "other reasons"
 
-static size_t find_reason(const struct planner *p, enum plan_mark mark, const char *why)
+/* Jobs that follow each other mostly share their reason. */
+static bool is_reason(const struct planner *p, size_t i, enum plan_mark mark, const char *why)
 {
-    const struct plan *plan = p->plan;
-    /* Jobs that follow each other mostly share their reason. */
-    if (p->last_reason < plan->reason_count && is_reason(&plan->reasons[p->last_reason], mark, why))
-        return p->last_reason;
-    size_t i = 0;
-    while (i < plan->reason_count && !is_reason(&plan->reasons[i], mark, why))
-        i++;
-    return i;
+    return p->reasons[i].mark == mark && strcmp(p->reasons[i].why, why) == 0;
 }
 
 static void count_reason(struct planner *p, enum plan_mark mark, const char *why)
 {
-    struct plan *plan = p->plan;
-    size_t i = find_reason(p, mark, why);
-    if (i >= PLAN_REASONS_MOST && i == plan->reason_count) {
-        why = "other reasons";
-        i = find_reason(p, mark, why);
+    size_t i = p->last_reason;
+    if (i >= p->reason_count || !is_reason(p, i, mark, why))
+        for (i = 0; i < p->reason_count && !is_reason(p, i, mark, why);)
+            i++;
+    if (i == p->reason_count && i >= PLAN_REASONS_MOST && strcmp(why, OTHER_REASONS) != 0) {
+        count_reason(p, mark, OTHER_REASONS);
+        return;
     }
-    if (i == plan->reason_count) {
-        plan->reasons = array_grow(plan->reasons, i, sizeof *plan->reasons);
-        plan->reasons[plan->reason_count++] = (struct plan_reason){mark, xstrdup(why), 0};
-    }
-    plan->reasons[i].jobs++;
+    if (i == p->reason_count)
+        *array_add(p->reasons, p->reason_count) = (struct plan_reason){mark, xstrdup(why), 0};
+    p->reasons[i].jobs++;
     p->last_reason = i;
 }
 
+/* Those of jobs that are gone stand last. */
 static int by_mark_and_jobs(const void *a, const void *b)
 {
     const struct plan_reason *x = a, *y = b;
-    /* Reasons of jobs that are gone stand last. */
-    int mark_x = x->mark ? (int)x->mark : PLAN_MARK_COUNT, mark_y = y->mark ? (int)y->mark : PLAN_MARK_COUNT;
-    if (mark_x != mark_y)
-        return mark_x - mark_y;
+    if (x->mark != y->mark)
+        return !x->mark || !y->mark ? (x->mark ? -1 : 1) : (int)x->mark - (int)y->mark;
     if (x->jobs != y->jobs)
         return x->jobs < y->jobs ? 1 : -1;
     return strcmp(x->why, y->why);
+}
+
+/* Takes the reasons. */
+static cJSON *list_reasons(struct planner *p)
+{
+    cJSON *list = cJSON_CreateArray();
+    if (p->reason_count)
+        qsort(p->reasons, p->reason_count, sizeof *p->reasons, by_mark_and_jobs);
+    for (size_t i = 0; i < p->reason_count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "mark", plan_mark_names[p->reasons[i].mark]);
+        cJSON_AddStringToObject(item, "why", p->reasons[i].why);
+        cJSON_AddNumberToObject(item, "jobs", (double)p->reasons[i].jobs);
+        cJSON_AddItemToArray(list, item);
+        free(p->reasons[i].why);
+    }
+    free(p->reasons);
+    return list;
 }
 
 static bool is_forced(char *const *forced, const char *failure)
@@ -735,8 +756,7 @@ static int make(const struct plan_request *request, struct plan *out, struct err
         rc = find_hint(&p, e);
     plan.device_hours_max = p.is_unbounded ? NAN : p.device_ms / 3.6e6;
     plan.device_hours_each = p.largest_ms / 3.6e6;
-    if (plan.reason_count)
-        qsort(plan.reasons, plan.reason_count, sizeof *plan.reasons, by_mark_and_jobs);
+    plan.reasons = list_reasons(&p);
     value_changes_close(p.changes);
     buffer_free(&p.why);
     formers_free(&p.formers);

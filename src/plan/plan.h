@@ -15,14 +15,10 @@ enum plan_mark {
     PLAN_MARK_COUNT
 };
 
-/* Jobs with one mark for one reason. */
-struct plan_reason {
-    enum plan_mark mark; /* PLAN_NEW, PLAN_RETRY or PLAN_FAILED; 0: no longer in the file */
-    char *why;           /* "layers=8 not seen before", "lost, 1 of 3 attempts" */
-    int64_t jobs;
-};
+/* "new", "done", …; that of 0 is "gone": no longer in the file. */
+extern const char *const plan_mark_names[PLAN_MARK_COUNT];
 
-/* Reasons beyond these are counted together. */
+/* Reasons beyond these, in the order of jobs, are counted together. */
 #define PLAN_REASONS_MOST 100
 
 struct plan {
@@ -37,9 +33,10 @@ struct plan {
     double device_hours;                                        /* of those whose number of steps is known too */
     int64_t risks[OOM_CERTAIN + 1];                             /* by verdict; [0]: none */
     int64_t audits;
-    struct plan_reason *reasons; /* by mark, most jobs first; none without a database */
-    size_t reason_count;
-    char *hint;               /* where all are new by one change: which, and what to do; NULL: none */
+    struct cJSON
+        *reasons; /* [{"mark": "new", "why": "layers=8 not seen before", "jobs": 2}, …], by mark, most jobs first;
+                               * none without a database */
+    char *hint;   /* where all are new by one change: which, and what to do; NULL: none */
     double device_hours_max;  /* of new and retry, from their time limits; NaN when one has none */
     double device_hours_each; /* of the largest of them */
 };

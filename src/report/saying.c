@@ -42,6 +42,8 @@ static void say_value(const char *start, size_t flags, const struct sql_value *v
         text_add_rounded(out, number);
     else if (kind == 'g' && start[1] == '.')
         text_add_figure(out, (int)strtol(start + 2, NULL, 10), number);
+    else if (kind == 'a')
+        text_add_amount(out, number);
     else if (kind == 's')
         buffer_printf(out, format, text);
     else if (kind == 'd')
@@ -85,6 +87,11 @@ static void rounded(const struct sql_value *arguments, struct buffer *out)
     text_add_rounded(out, number_of(arguments));
 }
 
+static void styled(const struct sql_value *arguments, struct buffer *out)
+{
+    text_add_styled(out, text_state_style(arguments[0].text), arguments[1].text);
+}
+
 int saying_add_functions(struct db *db, struct error *e)
 {
     static double (*const of_one[])(double) = {erfc, expm1, log2};
@@ -94,6 +101,8 @@ int saying_add_functions(struct db *db, struct error *e)
         rc = db_add_text_function(db, "told", 2, told, e);
     if (rc == 0)
         rc = db_add_text_function(db, "rounded", 1, rounded, e);
+    if (rc == 0)
+        rc = db_add_text_function(db, "styled", 2, styled, e);
     for (size_t i = 0; rc == 0 && i < LENGTH(names); i++)
         rc = db_add_real_function(db, names[i], call_of_one, (void *)&of_one[i], e);
     return rc;

@@ -8,13 +8,14 @@
 #include "util/buffer.h"
 
 /* Lets statements call what saying_open says; told(before, value): "" where the value is NULL, else both, the value as
- * a rounded number or with escapes; and rounded(number): such a number alone, NULL where it is NULL. */
+ * a rounded number or with escapes; rounded(number): such a number alone, NULL where it is NULL; and styled(state,
+ * text): highlighted as the state is. */
 int saying_add_functions(struct db *db, struct error *e);
 
 /* Makes the database of the script "sql/NAME.sql", which may call erfc, expm1 and log2 as C has them, and
  * say(format, …): as C's printf has %d, %e, %f, %g and %s, unlike SQLite's own, which rounds otherwise; %B is a size in
- * bytes ("1.5 MiB"), %t a duration of milliseconds, %r a rounded number, %l one line of text from outside and
- * %20p text with escapes, in so many columns (report/text.h). NULL is "" or NaN. */
+ * bytes ("1.5 MiB"), %t a duration of milliseconds, %r a rounded number, %a an amount, %l one line of text from outside
+ * and %20p text with escapes, in so many columns (report/text.h). NULL is "" or NaN. */
 int saying_open(const char *script, struct db **out, struct error *e);
 
 /* Appends the first column of each row as a line; `title` before the first of them. */
