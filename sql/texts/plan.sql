@@ -49,7 +49,7 @@ line (part, n, line) AS (
         say('predicted: %a device-hours for %d of %d jobs', device_hours, ?2 ->> 'predicted_length', jobs),
         say('predicted: %.3g device-seconds for one step of each of %d of %d jobs; a key `steps` would give the whole time',
             seconds, time, jobs)) FROM predicted, due WHERE ?2 ->> 'predicts' AND max(time, ?2 ->> 'predicted_length') > 0
-    UNION ALL SELECT 12, 0, say('predicted: %d jobs may not fit, %d do not fit; %d of them run to audit pruning of pruning', may_not_fit,
+    UNION ALL SELECT 12, 0, say('predicted: %d jobs may not fit, %d do not fit; %d of them run to audit pruning', may_not_fit,
         does_not_fit, audits) FROM predicted WHERE ?2 ->> 'predicts' AND may_not_fit + does_not_fit > 0
     UNION ALL SELECT 13, 0, say('no memory is predicted for %d jobs: keys contradict each other or are missing (meshsweep predict '
         || 'says which)', jobs - memory) FROM predicted, due WHERE ?2 ->> 'predicts' AND memory < jobs
