@@ -13,6 +13,7 @@
 #include "batch/system.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/search_model.h"
 #include "cli/search_setup.h"
 #include "cli/session.h"
@@ -42,8 +43,8 @@ struct batch_trial {
     const char *directory;             /* new, and seen by the nodes */
     int64_t most_ms;                   /* for all of them */
     int count;                         /* of trials; the last one only where options are taken */
-    struct buffer out;                 /* lines: what each witness said */
-    cJSON *answer;                     /* the same as a list; NULL: not asked for */
+    cJSON *answer;                     /* a list: what each witness said */
+    cJSON *beside;                     /* {"has_accounting", "tried": [{"asked_to_end", "gone"}, …]} */
 };
 
 enum { TRIALS = 4, PAUSE_S = 1, MARGIN_MINUTES = 10, ACCOUNTING_MS = 20000 };
@@ -282,59 +283,17 @@ static struct trial_verdict judge(const struct trying *y, int i)
     return (struct trial_verdict){result, decision, well};
 }
 
-static void tell_file(const struct batch_member *m, enum batch_result result, struct buffer *out)
-{
-    const struct batch_report *r = &m->report;
-    buffer_add_text(out, "  its file: ");
-    if (result == RESULT_NONE)
-        buffer_add_text(out, "nothing");
-    else if (result == RESULT_SILENT)
-        buffer_add_text(out, "it began");
-    else
-        buffer_printf(out, "exit code %d%s", r->exit_code, r->terminated ? ", asked to end" : "");
-    buffer_printf(out, "%s%s", result != RESULT_NONE && r->nodes[0] ? " on " : "",
-                  result != RESULT_NONE ? r->nodes : "");
-    buffer_printf(out, "%s%s\n", m->unfetched ? "; " : "", m->unfetched ? m->unfetched : "");
-}
-
-static void tell_words(const cJSON *words, struct buffer *out)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, words) buffer_printf(out, "%s%s (%s)", item != words->child ? ", " : "",
-                                                  json_text_or(item, "word", ""), json_text_or(item, "means", ""));
-}
-
-static void tell_trial(const struct trying *y, int i, const struct trial_verdict *v, struct buffer *out)
-{
-    const struct tried *t = &y->of[i];
-    const struct batch_array *a = &y->list.arrays[i];
-    if (!a->job) {
-        buffer_printf(out, "%s: refused: %s\n", trials[i].name, t->refused);
-        return;
-    }
-    OWNED char *job = batch_reference(&y->list, a, 0);
-    buffer_printf(out, "%s: job %s%s\n", trials[i].name, job, i == WRONG ? ": the option was not refused" : "");
-    tell_file(&a->members[0], v->result, out);
-    buffer_printf(out, "  queue: %s", t->queue->child ? "" : "never seen");
-    tell_words(t->queue, out);
-    buffer_printf(out, "%s\n  accounting: ", !t->seen && t->queue->child ? ", gone" : "");
-    if (t->accounting)
-        buffer_printf(out, "%s (%s)", json_text_or(t->accounting, "word", ""),
-                      json_text_or(t->accounting, "means", ""));
-    else
-        buffer_add_text(out, has_accounting(y) ? "nothing" : "there is none");
-    buffer_printf(out, "\n  so %s%s\n", decisions[v->decision],
-                  v->well || i == WRONG ? "" : ", which is not as it should be");
-}
-
 /* Takes what was kept of the witnesses' words. */
-static void answer(struct trying *y, int i, const struct trial_verdict *v, cJSON *list)
+static void answer(struct trying *y, int i, const struct trial_verdict *v)
 {
     struct tried *t = &y->of[i];
     const struct batch_member *m = &y->list.arrays[i].members[0];
     const bool ended = v->result == RESULT_SUCCEEDED || v->result == RESULT_FAILED || v->result == RESULT_TERMINATED;
     OWNED char *job = y->list.arrays[i].job ? batch_reference(&y->list, &y->list.arrays[i], 0) : NULL;
-    cJSON *item = cJSON_CreateObject();
+    cJSON *item = cJSON_CreateObject(), *beside = cJSON_CreateObject();
+    cJSON_AddBoolToObject(beside, "asked_to_end", v->result == RESULT_TERMINATED);
+    cJSON_AddBoolToObject(beside, "gone", !t->seen && t->queue->child);
+    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(y->t->beside, "tried"), beside);
     cJSON_AddStringToObject(item, "what", trials[i].name);
     cJSON_AddBoolToObject(item, "as_expected", v->well);
     json_add_text(item, "reference", job);
@@ -345,7 +304,7 @@ static void answer(struct trying *y, int i, const struct trial_verdict *v, cJSON
     cJSON_AddItemToObject(item, "queue", t->queue);
     cJSON_AddItemToObject(item, "accounting", t->accounting ? t->accounting : cJSON_CreateNull());
     json_add_text(item, "decision", job ? decisions[v->decision] : NULL);
-    cJSON_AddItemToArray(list, item);
+    cJSON_AddItemToArray(y->t->answer, item);
     t->queue = t->accounting = NULL;
 }
 
@@ -396,6 +355,9 @@ static int batch_trial_run(struct batch_trial *t, struct error *e)
                                 .framed = !t->config->shared}};
     y.environment = batch_environment(t->system, t->environment, (struct environment_passing){0});
     int rc = 0, odd = 0;
+    t->beside = cJSON_CreateObject();
+    cJSON_AddBoolToObject(t->beside, "has_accounting", has_accounting(&y));
+    cJSON_AddArrayToObject(t->beside, "tried");
     for (int i = 0; i < t->count; i++)
         y.of[i].queue = cJSON_CreateArray();
     for (int i = 0; rc == 0 && i < t->count; i++)
@@ -405,10 +367,7 @@ static int batch_trial_run(struct batch_trial *t, struct error *e)
     for (int i = 0; rc == 0 && i < t->count; i++) {
         const struct trial_verdict v = judge(&y, i);
         odd += !v.well;
-        if (t->answer)
-            answer(&y, i, &v, t->answer);
-        else
-            tell_trial(&y, i, &v, &t->out);
+        answer(&y, i, &v);
     }
     end_all(&y);
     for (int i = 0; i < t->count; i++) {
@@ -441,7 +400,11 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-/* The document of --json, to which each part adds its findings. */
+/* The document, to which each part adds its findings, and what the text has beside it. */
+struct checked {
+    cJSON *answer, *beside;
+};
+
 static cJSON *new_answer(const struct check_options *o)
 {
     cJSON *root = json_document();
@@ -464,54 +427,28 @@ static void set_member(cJSON *answer, const char *name, cJSON *value)
 
 /* --- a sweep file --- */
 
-static void answer_sweep(cJSON *answer, const struct space *space, uint64_t candidates)
-{
-    set_member(answer, "sweep", cJSON_CreateString(space->sweep->name));
-    if (!space->of_jobs)
-        set_member(answer, "combinations", cJSON_CreateNumber((double)space_combinations(space)));
-    if (candidates)
-        set_member(answer, "candidates", cJSON_CreateNumber((double)candidates));
-    set_member(answer, "unreached", unreached_keys(space, REACHES_CHOICE));
-}
-
-static void add_unread(const struct space *space, struct buffer *out)
-{
-    size_t before = out->length;
-    unread_keys_add(space, out);
-    if (out->length > before)
-        buffer_add_text(out, ": predictions do not use these keys\n");
-}
-
 /* `candidates`: number of models in [model_space]; 0: none. */
-static int print_sweep(const char *path, const struct space *space, uint64_t candidates, struct error *e)
+static void answer_sweep(const struct checked *c, const struct space *space, uint64_t candidates)
 {
-    struct buffer b = BUFFER_INIT;
-    if (space->of_jobs) {
-        buffer_printf(&b, "%s: sweep %s: its jobs come from a table (meshsweep import), %zu rules\n", path,
-                      space->sweep->name, space->rule_count);
-        add_unread(space, &b);
-        return output_people_take(&b, e);
-    }
-    buffer_printf(&b, "%s: sweep %s:", path, space->sweep->name);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (space->counts[i])
-            buffer_printf(&b, " %lld %s,", (long long)space->counts[i], section_names[i]);
-    if (candidates)
-        buffer_printf(&b, " %llu model candidates,", (unsigned long long)candidates);
-    buffer_add_char(&b, ' ');
-    buffer_add_count(&b, space_combinations(space), "combination");
-    buffer_add_text(&b, ", ");
-    buffer_add_count(&b, (int64_t)space->rule_count, "rule");
-    buffer_add_char(&b, '\n');
-    size_t before = b.length;
-    idle_keys_add(space, &b);
-    if (b.length > before)
-        buffer_add_text(&b, ": these keys do not affect any prediction\n");
-    add_unread(space, &b);
+    OWNED_BUFFER idle = BUFFER_INIT, unread = BUFFER_INIT;
     OWNED char *unreached = unreached_sentence(space);
-    if (unreached)
-        buffer_printf(&b, "%s\n", unreached);
-    return output_people_take(&b, e);
+    set_member(c->answer, "sweep", cJSON_CreateString(space->sweep->name));
+    if (!space->of_jobs)
+        set_member(c->answer, "combinations", cJSON_CreateNumber((double)space_combinations(space)));
+    if (candidates)
+        set_member(c->answer, "candidates", cJSON_CreateNumber((double)candidates));
+    set_member(c->answer, "unreached", unreached_keys(space, REACHES_CHOICE));
+    cJSON *specs = cJSON_AddObjectToObject(c->beside, "specs");
+    for (int i = 0; i < SECTION_COUNT && !space->of_jobs; i++)
+        if (space->counts[i])
+            cJSON_AddNumberToObject(specs, section_names[i], (double)space->counts[i]);
+    cJSON_AddNumberToObject(c->beside, "rules", (double)space->rule_count);
+    if (!space->of_jobs)
+        idle_keys_add(space, &idle);
+    unread_keys_add(space, &unread);
+    json_add_text(c->beside, "idle", buffer_text(&idle));
+    json_add_text(c->beside, "unread", buffer_text(&unread));
+    json_add_text(c->beside, "unreached", space->of_jobs ? NULL : unreached);
 }
 
 /* Returns whether the job itself must write the metric: there is no reader, and it is not measured from outside. */
@@ -570,7 +507,7 @@ static void note_recompute(const char *path, const struct space *space)
                        path);
 }
 
-static int check_sweep(const char *path, cJSON *answer, struct error *e)
+static int check_sweep(const char *path, const struct checked *c, struct error *e)
 {
     struct sweep *sweep = NULL;
     struct space *space = NULL;
@@ -604,10 +541,8 @@ static int check_sweep(const char *path, cJSON *answer, struct error *e)
         note_recompute(path, space);
     if (rc == 0)
         rc = note_objectives(path, space, &search, e);
-    if (rc == 0 && answer)
-        answer_sweep(answer, space, candidates);
-    else if (rc == 0)
-        rc = print_sweep(path, space, candidates, e);
+    if (rc == 0)
+        answer_sweep(c, space, candidates);
     space_free(space);
     row_space_free(rows);
     ds_config_free(ds_config);
@@ -618,28 +553,11 @@ static int check_sweep(const char *path, cJSON *answer, struct error *e)
 
 /* --- a sweep file against a table --- */
 
-static void add_broken(const struct broken_rule *b, const char *file, struct buffer *out)
+static int answer_against(const struct checked *c, const char *table, const struct import_summary *s)
 {
-    buffer_printf(out, "%s: excludes %zu row%s that ran: %s\n ", b->name, b->rows, b->rows == 1 ? "" : "s", b->reason);
-    for (size_t i = 0; i < b->rows; i++)
-        buffer_printf(out, " %s:%zu", file, b->lines[i]);
-    buffer_add_text(out, "\n");
-}
-
-static int print_against(const struct table_file *in, const struct import_summary *s, struct error *e)
-{
-    struct buffer b = BUFFER_INIT;
-    for (size_t i = 0; i < s->broken_count; i++)
-        add_broken(&s->broken[i], in->file, &b);
-    if (s->broken_count == 0)
-        buffer_printf(&b, "%s: no rule excludes any of the %zu rows that ran\n", in->file, s->ok);
-    int rc = output_people_take(&b, e);
-    return rc < 0 ? -1 : s->broken_count ? STATUS_FAILED : STATUS_OK;
-}
-
-static int answer_against(cJSON *answer, const struct import_summary *s)
-{
-    cJSON *list = cJSON_GetObjectItemCaseSensitive(answer, "contradicted");
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(c->answer, "contradicted");
+    cJSON_AddStringToObject(c->beside, "table", table);
+    cJSON_AddNumberToObject(c->beside, "rows_ok", (double)s->ok);
     for (size_t i = 0; i < s->broken_count; i++) {
         const struct broken_rule *b = &s->broken[i];
         cJSON *item = cJSON_CreateObject();
@@ -653,7 +571,7 @@ static int answer_against(cJSON *answer, const struct import_summary *s)
     return s->broken_count ? STATUS_FAILED : STATUS_OK;
 }
 
-static int check_against(const char *config, const char *table, cJSON *answer, struct error *e)
+static int check_against(const char *config, const char *table, const struct checked *c, struct error *e)
 {
     struct import_summary summary = {0};
     struct sweep *sweep = NULL;
@@ -671,7 +589,7 @@ static int check_against(const char *config, const char *table, cJSON *answer, s
     if (rc == 0)
         rc = import_table_check(&request, &summary, e);
     if (rc == 0)
-        rc = answer ? answer_against(answer, &summary) : print_against(&in, &summary, e);
+        rc = answer_against(c, table, &summary);
     import_summary_free(&summary);
     table_file_free(&in);
     sweep_free(sweep);
@@ -679,18 +597,6 @@ static int check_against(const char *config, const char *table, cJSON *answer, s
 }
 
 /* --- a database --- */
-
-static void print_finding(void *context, const struct audit_finding *f)
-{
-    struct buffer *b = context;
-    buffer_printf(b, "%s (%lld): %s\n  %s\n", f->what, (long long)f->count, f->examples, f->advice);
-}
-
-static void print_repair(void *context, const struct audit_finding *f)
-{
-    buffer_add_text(context, "repaired: ");
-    print_finding(context, f);
-}
 
 static void answer_finding(void *context, const struct audit_finding *f)
 {
@@ -706,37 +612,28 @@ static int repair_database(const char *path, cJSON *answer, struct error *e)
 {
     cJSON *repaired = cJSON_GetObjectItemCaseSensitive(answer, "repaired");
     struct db *db = NULL;
-    OWNED_BUFFER b = BUFFER_INIT;
     if (!store_exists(path))
         return error_set(e, ERROR_FAILED, "database %s: it does not exist; name another with -d FILE", path);
     struct string_list restored = STRING_LIST_INIT;
     const struct store_opening opening = {.restored = &restored};
     int rc = session_open_store_with(path, &opening, &db, e);
     if (rc == 0)
-        rc = answer ? audit_repair(db, path, &restored, answer_finding, repaired, e)
-                    : audit_repair(db, path, &restored, print_repair, &b, e);
+        rc = audit_repair(db, path, &restored, answer_finding, repaired, e);
     store_close(db);
     string_list_free(&restored);
-    if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
-        rc = -1;
     return rc;
 }
 
-static int check_database(const char *path, cJSON *answer, struct error *e)
+static int check_database(const char *path, const struct checked *c, struct error *e)
 {
-    cJSON *findings = cJSON_GetObjectItemCaseSensitive(answer, "findings");
+    cJSON *findings = cJSON_GetObjectItemCaseSensitive(c->answer, "findings");
     struct db *db = NULL;
-    OWNED_BUFFER b = BUFFER_INIT;
     size_t count = 0;
     if (store_open_reading(path, STORE_READ_TO_CHECK, &db, e) < 0)
         return -1;
-    int rc = answer ? audit_run(db, path, answer_finding, findings, &count, e)
-                    : audit_run(db, path, print_finding, &b, &count, e);
+    int rc = audit_run(db, path, answer_finding, findings, &count, e);
     store_close(db);
-    if (rc == 0 && count == 0 && !answer)
-        buffer_printf(&b, "%s: all well\n", path);
-    if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
-        rc = -1;
+    cJSON_AddBoolToObject(c->beside, "all_well", rc == 0 && count == 0);
     return rc < 0 ? -1 : count ? STATUS_FAILED : STATUS_OK;
 }
 
@@ -751,7 +648,8 @@ static void remove_empty(const char *name, const char *directory)
     rmdir(directory);
 }
 
-static int try_jobs(struct batch_system *system, const struct batch_config *config, cJSON *answer, struct error *e)
+static int try_jobs(struct batch_system *system, const struct batch_config *config, cJSON *answer, bool json,
+                    struct error *e)
 {
     enum { MOST_MS = 180000 };
     char directory[] = "meshsweep-check.XXXXXX";
@@ -771,9 +669,11 @@ static int try_jobs(struct batch_system *system, const struct batch_config *conf
         output_message(BATCH_UNVERIFIED, system->title);
     if (odd == 0)
         remove_empty(system->name, directory);
-    if ((answer ? odd >= 0 && output_json(answer, e) < 0 : output_people_take(&trial.out, odd < 0 ? NULL : e) < 0))
-        return -1;
-    return odd < 0 ? -1 : odd ? STATUS_FAILED : STATUS_OK;
+    int rc = odd < 0 ? -1
+             : json  ? output_json(answer, e)
+                     : output_said("sql/texts/check_executor.sql", answer, trial.beside, e);
+    cJSON_Delete(trial.beside);
+    return rc < 0 ? -1 : odd ? STATUS_FAILED : STATUS_OK;
 }
 
 static cJSON *new_trial_answer(const char *config, const struct batch_system *system, bool shared)
@@ -803,9 +703,9 @@ static int check_executor(const struct check_options *o, struct error *e)
         wanted = batch_system_is_slurm(system) ? &sweep->batch : &sweep->batch_other;
     if (rc == 0)
         rc = batch_system_check_shared(system, wanted->shared, e);
-    cJSON *answer = rc == 0 && o->json ? new_trial_answer(config, system, wanted->shared) : NULL;
+    cJSON *answer = rc == 0 ? new_trial_answer(config, system, wanted->shared) : NULL;
     if (rc == 0)
-        rc = try_jobs(system, wanted, answer, e);
+        rc = try_jobs(system, wanted, answer, o->json, e);
     cJSON_Delete(answer);
     sweep_free(sweep);
     batch_system_free(system);
@@ -853,16 +753,16 @@ static int choose(const struct arguments *a, struct check_options *out, struct e
     return 0;
 }
 
-static int check_all(const struct check_options *o, cJSON *answer, struct error *e)
+static int check_all(const struct check_options *o, const struct checked *c, struct error *e)
 {
     int against = STATUS_OK;
-    if (o->config && check_sweep(o->config, answer, e) < 0)
+    if (o->config && check_sweep(o->config, c, e) < 0)
         return -1;
-    if (o->against && (against = check_against(o->config, o->against, answer, e)) < 0)
+    if (o->against && (against = check_against(o->config, o->against, c, e)) < 0)
         return -1;
-    if (o->repair && repair_database(o->db, answer, e) < 0)
+    if (o->repair && repair_database(o->db, c->answer, e) < 0)
         return -1;
-    int database = o->db ? check_database(o->db, answer, e) : STATUS_OK;
+    int database = o->db ? check_database(o->db, c, e) : STATUS_OK;
     return database < 0 ? -1 : database ? database : against;
 }
 
@@ -873,11 +773,15 @@ static int check(const struct arguments *a, struct error *e)
         return -1;
     if (o.executor)
         return check_executor(&o, e);
-    cJSON *answer = o.json ? new_answer(&o) : NULL;
-    int status = check_all(&o, answer, e);
-    if (answer && status >= 0 && output_json(answer, e) < 0)
+    const struct checked c = {new_answer(&o), cJSON_CreateObject()};
+    int status = check_all(&o, &c, e);
+    /* What was found before it failed is told, too. */
+    if (!o.json && output_said("sql/texts/check.sql", c.answer, c.beside, status < 0 ? NULL : e) < 0)
         status = -1;
-    cJSON_Delete(answer);
+    else if (o.json && status >= 0 && output_json(c.answer, e) < 0)
+        status = -1;
+    cJSON_Delete(c.answer);
+    cJSON_Delete(c.beside);
     return status;
 }
 
