@@ -1,17 +1,21 @@
 #include "cli/batch_notice.h"
 
 #include "cli/output.h"
+#include "results/json.h"
 
-void batch_notice_say(const struct batch_spread *s)
+void batch_notice_say(const cJSON *beside)
 {
-    if (s->others == 1)
+    const cJSON *batches = cJSON_GetObjectItemCaseSensitive(beside, "batches");
+    const long long winner = json_count_of(batches, "winner"), others = json_count_of(batches, "others"),
+                    least = json_count_of(batches, "least"), most = json_count_of(batches, "most");
+    if (others == 1)
         output_message("the winner's global batch is %lld, but other jobs have %lld; to compare at an equal one, use "
                        "meshsweep results --where",
-                       (long long)s->winner, (long long)s->least);
-    else if (s->others > 1)
+                       winner, least);
+    else if (others > 1)
         output_message("the winner's global batch is %lld, but other jobs have %lld others, from %lld to %lld; to "
                        "compare at an equal one, use meshsweep results --where",
-                       (long long)s->winner, (long long)s->others, (long long)s->least, (long long)s->most);
+                       winner, others, least, most);
 }
 
 int device_notice_say(struct db *db, int64_t job_id, struct error *e)

@@ -11,6 +11,7 @@
 #include "report/hint.h"
 #include "report/progress.h"
 #include "report/text.h"
+#include "results/json.h"
 #include "results/status.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -431,14 +432,16 @@ void progress_display_counts(struct progress_display *d, const struct run_counts
 
 static void say_winner(struct progress_display *d, const struct best *best)
 {
-    const struct best_job *winner = &best->jobs[0];
-    buffer_printf(&d->line, "best %s: ", best->objective);
-    text_add_rounded(&d->line, winner->value);
-    add_unit(d, best->unit);
-    buffer_printf(&d->line, "  job %" PRId64, winner->job_id);
-    for (size_t i = 0; i < winner->keys.count; i++) {
-        buffer_printf(&d->line, " %s=", winner->keys.items[i].name);
-        text_add_printable(&d->line, winner->keys.items[i].text, strlen(winner->keys.items[i].text), 40, false);
+    const cJSON *word;
+    buffer_printf(&d->line, "best %s: ", json_text_of(best->document, "objective"));
+    text_add_rounded(&d->line, json_real_of(best->document, "value"));
+    add_unit(d, json_text_or(best->document, "unit", ""));
+    buffer_printf(&d->line, "  job %" PRId64, best_job(best));
+    cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(best->beside, "words"))
+    {
+        const char *text = word->child->next->valuestring;
+        buffer_printf(&d->line, " %s=", word->child->next->next->valuestring);
+        text_add_printable(&d->line, text, strlen(text), 40, false);
     }
     fit(d, 0, 0);
     put_line(d);
@@ -477,7 +480,7 @@ void progress_display_end(struct progress_display *d, const struct run_result *r
     if (!d)
         return;
     struct described_progress now;
-    const bool has_best = best && best->count > 0;
+    const bool has_best = best && best_job(best) >= 0;
     output_clear_line(&d->on_line);
     describe(d, &result->counts, &now);
     if (d->how == PROGRESS_JSON) {

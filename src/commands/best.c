@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/session.h"
 #include "cli/sweep_files.h"
 #include "cli/written_file.h"
@@ -23,10 +23,10 @@
 #include "measures/measures.h"
 #include "process/job_file.h"
 #include "report/full_training.h"
-#include "report/group_winners.h"
 #include "report/job_command.h"
 #include "report/text.h"
 #include "results/best.h"
+#include "results/configurations.h"
 #include "results/job_record.h"
 #include "results/json.h"
 #include "results/status.h"
@@ -39,7 +39,6 @@
 #include "util/string_list.h"
 
 #define LARGEST_CONFIG (16 << 20)
-#define PARETO_LISTED 20
 
 struct best_options {
     const char *db, *out, *group, *of, *subject_to, *memory;
@@ -68,292 +67,31 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-/* --- pieces of text --- */
+/* What is printed, and how the winner was started. */
+struct shown_best {
+    struct db *db;
+    struct best best;
+    struct job_launch launch;
+};
 
-/* The winner's command as a shell line; NULL if none was run here. The caller's. */
-static char *command_of(const struct best *b)
+static void release(struct shown_best *f)
 {
-    return b->launch.command[0] ? job_command_line(&b->launch, false) : NULL;
+    best_free(&f->best);
+    job_launch_free(&f->launch);
 }
 
-/* The caller's. */
-static char *why_no_command(const struct best *b)
+static bool has_several(const struct shown_best *f)
 {
-    return b->launch.measured_elsewhere
-               ? xasprintf("no command: the job was measured elsewhere (%s)", b->launch.measured_elsewhere)
-               : xstrdup("no command was recorded");
+    return json_count_of(f->best.beside, "winners") > 1;
 }
 
-static char *files_of(const struct best *b)
+/* NULL: none were kept. The caller's. */
+static char *files_of(const struct shown_best *f)
 {
-    if (!b->directory)
-        return NULL;
-    return b->directory[0] == '/' ? xstrdup(b->directory) : xasprintf("%s/%s", b->launch.job_files, b->directory);
-}
-
-static void add_value(const struct best *b, double value, struct buffer *out)
-{
-    text_add_rounded(out, value);
-    buffer_printf(out, "%s%s", b->unit[0] ? " " : "", b->unit);
-}
-
-static void add_line(struct buffer *out, const char *text)
-{
-    text_add_printable(out, text, strlen(text), 0, false);
-    buffer_add_char(out, '\n');
-}
-
-static const struct job_key *find_key(const struct best_job *job, const struct job_key *key)
-{
-    for (size_t i = 0; i < job->keys.count; i++)
-        if (strcmp(job->keys.items[i].section, key->section) == 0 && strcmp(job->keys.items[i].name, key->name) == 0)
-            return &job->keys.items[i];
-    return NULL;
-}
-
-/* Returns whether the winner lacks the key or has another value. */
-static bool is_difference(const struct best_job *winner, const struct job_key *key)
-{
-    const struct job_key *same = find_key(winner, key);
-    return !same || strcmp(same->text, key->text) != 0;
-}
-
-/* --- as text --- */
-
-static void add_keys(const struct best_job *job, struct buffer *out)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < job->keys.count; i++) {
-        OWNED char *title = job_key_title(&job->keys, &job->keys.items[i]);
-        width = strlen(title) > width ? strlen(title) : width;
-    }
-    for (size_t i = 0; i < job->keys.count; i++) {
-        OWNED char *title = job_key_title(&job->keys, &job->keys.items[i]);
-        buffer_printf(out, "  %-*s  ", (int)width, title);
-        add_line(out, job->keys.items[i].text);
-    }
-}
-
-/* ", zero_stage 1, …": keys that differ from the winner's. */
-static void add_differences(const struct best *b, const struct job_keys *keys, struct buffer *out)
-{
-    for (size_t i = 0; i < keys->count; i++) {
-        const struct job_key *key = &keys->items[i];
-        if (!is_difference(&b->jobs[0], key))
-            continue;
-        OWNED char *title = job_key_title(keys, key);
-        buffer_printf(out, ", %s ", title);
-        text_add_printable(out, key->text, strlen(key->text), 40, false);
-    }
-}
-
-static void add_runner_up(const struct best *b, const struct best_job *job, struct buffer *out)
-{
-    buffer_printf(out, "  job %lld: ", (long long)job->job_id);
-    add_value(b, job->value, out);
-    add_differences(b, &job->keys, out);
-    buffer_add_char(out, '\n');
-}
-
-static void add_unbeaten(const struct best *b, const struct pareto_job *job, struct buffer *out)
-{
-    buffer_printf(out, "  job %lld: ", (long long)job->job_id);
-    for (size_t i = 0; i < b->pareto.objective_count; i++) {
-        const struct pareto_objective *o = &b->pareto.objectives[i];
-        buffer_printf(out, "%s%s ", i ? ", " : "", o->metric);
-        text_add_rounded(out, job->values[i]);
-        buffer_printf(out, "%s%s", o->unit[0] ? " " : "", o->unit);
-    }
-    if (job->tie)
-        buffer_printf(out, ", tied with job %lld", (long long)job->tie);
-    add_differences(b, &job->keys, out);
-    buffer_add_char(out, '\n');
-}
-
-/* With several objectives only. */
-static void add_pareto(const struct best *b, struct buffer *out)
-{
-    const struct pareto *p = &b->pareto;
-    if (p->objective_count < 2)
-        return;
-    buffer_add_text(out, "\nno other job is at least as good in all objectives and better in one (Pareto set):");
-    for (size_t i = 0; i < p->objective_count; i++)
-        buffer_printf(out, "%s %s %s", i ? "," : "", p->objectives[i].maximise ? "highest" : "lowest",
-                      p->objectives[i].metric);
-    buffer_add_text(out, b->configurations.has_replicates ? "; means of replicates\n" : "\n");
-    for (size_t i = 0; i < p->count && i < PARETO_LISTED; i++)
-        add_unbeaten(b, &p->jobs[i], out);
-    if (p->count > PARETO_LISTED)
-        buffer_printf(out, "  and %zu more; --json lists them all\n", p->count - PARETO_LISTED);
-    if (p->incomplete)
-        buffer_printf(out, "  %zu ok %s one of these\n", p->incomplete, p->incomplete == 1 ? "job lacks" : "jobs lack");
-}
-
-static void add_configuration(const struct best *b, struct buffer *out)
-{
-    if (!b->configurations.has_replicates)
-        return;
-    configuration_add_text(b->jobs[0].configuration, out);
-    buffer_add_text(out, "; the job shown is the median one\n");
-    if (b->alike)
-        buffer_printf(out, "cannot be told apart from %zu other%s (95 %%)\n", b->alike, b->alike == 1 ? "" : "s");
-    buffer_add_char(out, '\n');
-}
-
-/* A loss of NaN is no reason against a job whose objective is its speed; its user has to know. */
-static void add_not_finite(const struct best *b, struct buffer *out)
-{
-    const cJSON *metric;
-    cJSON_ArrayForEach(metric, cJSON_GetObjectItemCaseSensitive(b->job, "metrics"))
-    {
-        const double not_finite = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(metric, "not_finite"));
-        const double samples = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(metric, "samples"));
-        if (not_finite > 0)
-            buffer_printf(out, "\nwarning: %.0f of %.0f samples of its %s are NaN or infinite\n", not_finite,
-                          samples + not_finite, metric->string);
-    }
-}
-
-static void add_full_training(const struct best *b, struct buffer *out)
-{
-    const cJSON *last = full_training_last(cJSON_GetObjectItemCaseSensitive(b->job, "full_trainings"));
-    if (!last)
-        return;
-    buffer_add_char(out, '\n');
-    full_training_add_text(last, out);
-}
-
-/* By what share the winner is behind the one without the condition of --subject-to or --memory, if there is one. */
-static bool loses(const struct best *b, const struct best *without, double *share)
-{
-    if (without->count == 0 || best_group_count(without) > 1)
-        return false;
-    *share =
-        b->maximise ? 1 - b->jobs[0].value / without->jobs[0].value : b->jobs[0].value / without->jobs[0].value - 1;
-    return isfinite(*share);
-}
-
-static void add_without(const struct best *b, const struct best *without, struct buffer *out)
-{
-    double share;
-    if (!loses(b, without, &share))
-        return;
-    if (b->jobs[0].job_id == without->jobs[0].job_id) {
-        buffer_add_text(out, "\nwithout it the same job wins\n");
-        return;
-    }
-    buffer_printf(out, "\nwithout it: job %lld, ", (long long)without->jobs[0].job_id);
-    add_value(b, without->jobs[0].value, out);
-    buffer_add_text(out, "; it loses ");
-    text_add_figure(out, 3, 100 * share);
-    buffer_add_text(out, " %\n");
-}
-
-static int print_text(const struct best *b, const struct best *without, struct error *e)
-{
-    struct buffer out = BUFFER_INIT;
-    OWNED char *line = command_of(b), *files = files_of(b), *redacted = job_command_redacted(&b->launch);
-    line = line ? line : why_no_command(b);
-    buffer_printf(&out, "%s %s ", b->maximise ? "highest" : "lowest", b->objective);
-    add_value(b, b->jobs[0].value, &out);
-    const cJSON *metrics = cJSON_GetObjectItemCaseSensitive(b->job, "metrics");
-    const char *point = json_text_of(cJSON_GetObjectItemCaseSensitive(metrics, b->objective), "point");
-    if (point)
-        buffer_printf(&out, " at %s", point);
-    buffer_printf(&out, ", job %lld of sweep %s\n", (long long)b->jobs[0].job_id, b->sweep);
-    add_configuration(b, &out);
-    add_keys(&b->jobs[0], &out);
-    add_not_finite(b, &out);
-    buffer_printf(&out, "\ncommand\n%s\n", line);
-    if (redacted[0])
-        buffer_printf(&out, "secrets are left out; fill them in before you run it: %s\n", redacted);
-    buffer_printf(&out, "\nfiles: %s\n", files ? files : "none were kept");
-    add_full_training(b, &out);
-    if (b->count > 1)
-        buffer_printf(&out, "\nwithin %g %%\n", BEST_TOLERANCE * 100);
-    for (size_t i = 1; i < b->count; i++)
-        add_runner_up(b, &b->jobs[i], &out);
-    if (b->more)
-        buffer_add_text(&out, "  and more; meshsweep results --sort shows them\n");
-    add_pareto(b, &out);
-    conditions_add_text(&b->conditions, &out);
-    add_without(b, without, &out);
-    return output_people_take(&out, e);
-}
-
-/* --- as JSON --- */
-
-static void json_add_differences(cJSON *item, const struct best *b, const struct job_keys *keys)
-{
-    cJSON *differs = cJSON_AddObjectToObject(item, "differs");
-    for (size_t i = 0; i < keys->count; i++) {
-        if (!is_difference(&b->jobs[0], &keys->items[i]))
-            continue;
-        OWNED char *title = xasprintf("%s.%s", keys->items[i].section, keys->items[i].name);
-        json_add_raw(differs, title, keys->items[i].json);
-    }
-}
-
-static cJSON *runner_up_json(const struct best *b, const struct best_job *job)
-{
-    cJSON *item = cJSON_CreateObject();
-    cJSON_AddNumberToObject(item, "job", (double)job->job_id);
-    json_add_real(item, "value", job->value);
-    json_add_differences(item, b, &job->keys);
-    return item;
-}
-
-/* Adds, for several objectives, "pareto": [{"job", "tie", "values": {…}, "differs": {…}}, …]; for one nothing. */
-static void json_add_pareto(cJSON *root, const struct best *b)
-{
-    const struct pareto *p = &b->pareto;
-    cJSON *set = cJSON_AddArrayToObject(root, "pareto");
-    for (size_t i = 0; p->objective_count > 1 && i < p->count; i++) {
-        cJSON *item = cJSON_CreateObject(), *values;
-        cJSON_AddItemToArray(set, item);
-        cJSON_AddNumberToObject(item, "job", (double)p->jobs[i].job_id);
-        json_add_count(item, "tie", p->jobs[i].tie ? p->jobs[i].tie : -1);
-        values = cJSON_AddObjectToObject(item, "values");
-        for (size_t k = 0; k < p->objective_count; k++)
-            json_add_real(values, p->objectives[k].metric, p->jobs[i].values[k]);
-        json_add_differences(item, b, &p->jobs[i].keys);
-    }
-}
-
-static void json_add_objective(cJSON *root, const struct best *b)
-{
-    cJSON_AddStringToObject(root, "objective", b->objective);
-    cJSON_AddStringToObject(root, "better", b->maximise ? "max" : "min");
-    json_add_text(root, "unit", b->unit);
-}
-
-static int print_json(const struct best *b, const struct best *without, struct error *e)
-{
-    double share = NAN;
-    cJSON *root = json_document();
-    OWNED char *line = command_of(b), *files = files_of(b), *redacted = job_command_redacted(&b->launch);
-    json_add_objective(root, b);
-    json_add_real(root, "value", b->jobs[0].value);
-    for (cJSON *item = b->job->child->next; item; item = item->next)
-        cJSON_AddItemReferenceToObject(root, item->string, item);
-    json_add_text(root, "shell", line);
-    json_add_text(root, "secrets_left_out", redacted);
-    json_add_text(root, "files", files);
-    configuration_add_json(b->jobs[0].configuration, b->alike, root);
-    cJSON *close = cJSON_AddArrayToObject(root, "close");
-    for (size_t i = 1; i < b->count; i++)
-        cJSON_AddItemToArray(close, runner_up_json(b, &b->jobs[i]));
-    json_add_pareto(root, b);
-    cJSON_AddItemToObject(root, "subject_to", cJSON_Duplicate(b->conditions.list, true));
-    unranked_add_json(&b->conditions.unranked, root);
-    const bool known = loses(b, without, &share);
-    cJSON *other = known ? cJSON_AddObjectToObject(root, "without") : cJSON_AddNullToObject(root, "without");
-    if (known) {
-        cJSON_AddNumberToObject(other, "job", (double)without->jobs[0].job_id);
-        json_add_real(other, "value", without->jobs[0].value);
-    }
-    json_add_real(root, "lost_share", known ? share : NAN);
-    return output_json_take(root, e);
+    const char *directory = json_text_of(f->best.beside, "directory");
+    return !directory            ? NULL
+           : directory[0] == '/' ? xstrdup(directory)
+                                 : xasprintf("%s/%s", f->launch.job_files, directory);
 }
 
 /* --- as files --- */
@@ -372,10 +110,10 @@ static int write_file(const char *db, const char *directory, const char *name, s
 }
 
 /* The command for a script that lies in its job's directory, with the ds_config to train with. The caller's. */
-static char *command_of_script(const struct best *b)
+static char *command_of_script(const struct shown_best *f)
 {
-    OWNED char *files = files_of(b);
-    struct job_launch l = b->launch;
+    OWNED char *files = files_of(f);
+    struct job_launch l = f->launch;
     l.command = strings_copy(l.command);
     if (files) {
         OWNED char *config = xasprintf("%s/" DS_CONFIG_FILE, files),
@@ -387,24 +125,27 @@ static char *command_of_script(const struct best *b)
     return line;
 }
 
-static void add_script(const struct best *b, struct buffer *out)
+static void add_script(const struct shown_best *f, struct buffer *out)
 {
-    OWNED char *line = command_of_script(b), *redacted = job_command_redacted(&b->launch);
+    OWNED char *line = command_of_script(f);
+    const char *objective = json_text_of(f->best.document, "objective"), *unit = json_text_of(f->best.document, "unit"),
+               *sweep = json_text_or(f->best.document, "sweep", ""),
+               *redacted = json_text_of(f->best.document, "secrets_left_out");
     buffer_add_text(out, "#!/bin/sh\n# ");
-    text_add_printable(out, b->objective, strlen(b->objective), 0, false);
+    text_add_printable(out, objective, strlen(objective), 0, false);
     buffer_add_char(out, ' ');
-    add_value(b, b->jobs[0].value, out);
-    buffer_printf(out, ", job %lld of sweep ", (long long)b->jobs[0].job_id);
-    add_line(out, b->sweep);
-    if (redacted[0])
-        buffer_printf(out, "# Secrets are left out; fill them in before you run it: %s\n", redacted);
+    text_add_rounded(out, json_real_of(f->best.document, "value"));
+    buffer_printf(out, "%s%s, job %lld of sweep ", unit ? " " : "", unit ? unit : "", (long long)best_job(&f->best));
+    text_add_printable(out, sweep, strlen(sweep), 0, false);
+    buffer_printf(out, "\n%s%s%s", redacted ? "# Secrets are left out; fill them in before you run it: " : "",
+                  redacted ? redacted : "", redacted ? "\n" : "");
     buffer_printf(out, "dir=$(cd \"$(dirname \"$0\")\" && pwd) || exit\n%s\n", line);
 }
 
 /* Copies the winner's ds_config.json for training, if it had one. */
-static int copy_ds_config(const struct best *b, const char *db, const char *directory, struct error *e)
+static int copy_ds_config(const struct shown_best *f, const char *db, const char *directory, struct error *e)
 {
-    OWNED char *files = files_of(b);
+    OWNED char *files = files_of(f);
     static const char *const names[] = {DS_TRAINING_FILE, DS_CONFIG_FILE};
     struct buffer text = BUFFER_INIT;
     int rc = 0, fd = -1;
@@ -420,17 +161,15 @@ static int copy_ds_config(const struct best *b, const char *db, const char *dire
 }
 
 /* Writes what the winner was given by [[job.file]] where its command looks for it: below the script's directory. */
-static int write_given(struct db *db, const char *db_path, const struct best *b, const char *directory, struct error *e)
+static int write_given(const struct shown_best *f, const char *db_path, const char *directory, struct error *e)
 {
     static const char sql[] =
         "SELECT f.path, t.text FROM job AS j JOIN attempt_file AS f ON f.attempt_id = j.attempt_id"
         " JOIN given_text AS t ON t.id = f.text_id WHERE j.id = ?1 AND f.path NOT IN ('" DS_CONFIG_FILE
         "', '" DS_TRAINING_FILE "') ORDER BY 1";
-    const struct kept_files kept = {.option = "--out", .db_path = db_path, .db = db};
+    const struct kept_files kept = {.option = "--out", .db_path = db_path, .db = f->db};
     OWNED_STMT *s = NULL;
-    int rc = db_prepare(db, sql, &s, e);
-    if (rc == 0)
-        stmt_bind_int(s, 1, b->jobs[0].job_id);
+    int rc = db_query(f->db, sql, VALUES(sql_int(best_job(&f->best))), &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         struct buffer text = BUFFER_INIT;
         OWNED char *path = xasprintf("%s/%s", directory, stmt_text(s, 0));
@@ -449,12 +188,12 @@ static int write_given(struct db *db, const char *db_path, const struct best *b,
 }
 
 /* Writes a sweep file with only the winner. */
-static int write_sweep(struct db *db, const char *path, const struct best *b, const char *directory, struct error *e)
+static int write_sweep(const struct shown_best *f, const char *path, const char *directory, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    OWNED char *where = xasprintf("job = %lld", (long long)b->jobs[0].job_id);
+    OWNED char *where = xasprintf("job = %lld", (long long)best_job(&f->best));
     const struct result_query q = {.where = where};
-    int rc = subset_add_toml(db, &q, &text, e);
+    int rc = subset_add_toml(f->db, &q, &text, e);
     if (rc == 0)
         rc = write_file(path, directory, "sweep.toml", &text, e);
     else
@@ -469,18 +208,28 @@ static void add_json_line(const cJSON *value, struct buffer *out)
     cJSON_free(text);
 }
 
-static int write_files(const struct best *b, const char *db, const char *directory, struct error *e)
+/* "job.json": of the document what is said of the job. */
+static void add_job(const cJSON *document, struct buffer *out)
+{
+    cJSON *job = json_document();
+    cJSON *item = cJSON_GetObjectItemCaseSensitive(document, "job");
+    for (; strcmp(item->string, "full_trainings") != 0; item = item->next)
+        cJSON_AddItemReferenceToObject(job, item->string, item);
+    add_json_line(job, out);
+    cJSON_Delete(job);
+}
+
+static int write_files(const struct shown_best *f, const char *db, const char *directory, struct error *e)
 {
     struct buffer script = BUFFER_INIT, job = BUFFER_INIT, metrics = BUFFER_INIT;
-    const cJSON *measured = cJSON_GetObjectItemCaseSensitive(b->job, job_part_names[JOB_PART_METRICS]);
-    if (file_make_directories(directory, e) < 0)
-        return -1;
-    const bool has_command = b->launch.command[0] != NULL;
+    const bool has_command = f->launch.command[0] != NULL;
+    int rc = file_make_directories(directory, e);
+    if (rc < 0)
+        return rc;
     if (has_command)
-        add_script(b, &script);
-    add_json_line(b->job, &job);
-    add_json_line(measured, &metrics);
-    int rc = 0;
+        add_script(f, &script);
+    add_job(f->best.document, &job);
+    add_json_line(cJSON_GetObjectItemCaseSensitive(f->best.document, "metrics"), &metrics);
     /* write_file() frees the buffer. */
     if (has_command)
         rc |= write_file(db, directory, "command.sh", &script, rc ? NULL : e);
@@ -500,18 +249,30 @@ static void add_classes(const cJSON *status, struct buffer *out)
     buffer_add_text(out, first ? ")" : "");
 }
 
-static void say_nearest(const struct best *b)
+/* Of a sweep with ok jobs. */
+static void say_none_meets(const struct shown_best *f, int64_t ok)
 {
-    OWNED_BUFFER text = BUFFER_INIT;
-    conditions_add_nearest(&b->conditions, &text);
-    output_message("there is no best job: %s", buffer_text(&text));
+    const char *why = json_text_of(f->best.document, "unranked_why"),
+               *excluded = json_text_of(f->best.beside, "excluded");
+    const cJSON *conditions = cJSON_GetObjectItemCaseSensitive(f->best.document, "subject_to");
+    OWNED_BUFFER nearest = BUFFER_INIT;
+    conditions_add_nearest(f->best.document, f->best.beside, &nearest);
+    if (nearest.length) {
+        output_message("there is no best job: %s", buffer_text(&nearest));
+        return;
+    }
+    output_message("there is no best job: %lld are ok, but none%s has a value of %s%s%s", (long long)ok,
+                   conditions->child ? " that meets [sweep] subject_to" : "",
+                   json_text_of(f->best.document, "objective"), why ? ": " : "", why ? why : "");
+    if (excluded)
+        output_message("%s", excluded);
 }
 
 /* Says why there is no best job. */
-static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
+static int say_nothing_ok(const struct shown_best *f, struct error *e)
 {
     cJSON *s;
-    if (status_read(db, false, 0, &s, NULL, e) < 0)
+    if (status_read(f->db, false, 0, &s, NULL, e) < 0)
         return -1;
     const cJSON *states = cJSON_GetObjectItemCaseSensitive(s, "states");
     const int64_t ok = json_count_of(states, "ok"), failed = json_count_of(states, "failed");
@@ -526,16 +287,9 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
         status =
             error_set(e, ERROR_NOTHING, "no job has finished yet: %lld running, %lld pending; see meshsweep status",
                       (long long)running, (long long)pending);
-    else if (b->conditions.nearest)
-        say_nearest(b);
-    else if (ok) {
-        const struct unranked *u = &b->conditions.unranked;
-        output_message("there is no best job: %lld are ok, but none%s has a value of %s%s%s", (long long)ok,
-                       b->conditions.list->child ? " that meets [sweep] subject_to" : "", b->objective,
-                       u->why ? ": " : "", u->why ? u->why : "");
-        if (u->which)
-            output_message("%lld excluded: %s", (long long)u->excluded, u->which);
-    } else
+    else if (ok)
+        say_none_meets(f, ok);
+    else
         output_message("no job has succeeded: %lld failed%s, %lld running, %lld pending; see meshsweep status",
                        (long long)failed, buffer_text(&classes), (long long)running, (long long)pending);
     cJSON_Delete(s);
@@ -549,55 +303,83 @@ static int check_out(struct db *db, const struct best_options *o, struct error *
     return written_files_check(o->out, names, &kept, e);
 }
 
-static void say_no_script(const struct best *b)
+static int write_out(const struct shown_best *f, const struct best_options *o, struct error *e)
 {
-    OWNED char *why = why_no_command(b);
-    output_message("command.sh was not written: %s", why);
+    const char *elsewhere = f->launch.measured_elsewhere;
+    if (check_out(f->db, o, e) < 0)
+        return -1;
+    if (!f->launch.command[0] && elsewhere)
+        output_message("command.sh was not written: no command: the job was measured elsewhere (%s)", elsewhere);
+    else if (!f->launch.command[0])
+        output_message("command.sh was not written: no command was recorded");
+    return write_files(f, o->db, o->out, e) < 0 || write_sweep(f, o->db, o->out, e) < 0 ||
+                   sweep_files_copy(f->db, o->out, e) < 0 || copy_ds_config(f, o->db, o->out, e) < 0 ||
+                   write_given(f, o->db, o->out, e) < 0
+               ? -1
+               : 0;
 }
 
-static int print(struct db *db, const struct best *b, const struct best *without, const struct best_options *o,
-                 struct error *e)
+static void set_text(cJSON *document, const char *name, const char *text)
 {
-    if (o->out && check_out(db, o, e) < 0)
-        return -1;
-    if (o->out && !b->launch.command[0])
-        say_no_script(b);
-    if (o->out && (write_files(b, o->db, o->out, e) < 0 || write_sweep(db, o->db, b, o->out, e) < 0 ||
-                   sweep_files_copy(db, o->out, e) < 0 || copy_ds_config(b, o->db, o->out, e) < 0 ||
-                   write_given(db, o->db, b, o->out, e) < 0))
-        return -1;
+    cJSON_ReplaceItemInObjectCaseSensitive(document, name,
+                                           text && *text ? cJSON_CreateString(text) : cJSON_CreateNull());
+}
+
+/* How the winner is run, and what else only the program can tell. */
+static int fill(struct shown_best *f, struct error *e)
+{
+    OWNED char *line = f->launch.command[0] ? job_command_line(&f->launch, false) : NULL, *files = files_of(f),
+               *redacted = job_command_redacted(&f->launch);
+    OWNED_BUFFER last = BUFFER_INIT;
     cJSON *trainings = NULL;
-    if (full_trainings_read(db, b->jobs[0].job_id, &trainings, e) < 0)
+    if (full_trainings_read(f->db, best_job(&f->best), &trainings, e) < 0)
         return -1;
-    cJSON_AddItemToObject(b->job, "full_trainings", trainings);
-    batch_notice_say(&b->batches);
-    if (b->count > 0 && device_notice_say(db, b->jobs[0].job_id, e) < 0)
-        return -1;
-    return o->json ? print_json(b, without, e) : print_text(b, without, e);
+    if (full_training_last(trainings))
+        full_training_add_text(full_training_last(trainings), &last);
+    json_add_text(f->best.beside, "full_training", buffer_text(&last));
+    cJSON_ReplaceItemInObjectCaseSensitive(f->best.document, "full_trainings", trainings);
+    set_text(f->best.document, "shell", line);
+    set_text(f->best.document, "secrets_left_out", redacted);
+    set_text(f->best.document, "files", files);
+    return 0;
 }
 
-static int print_groups(struct db *db, const struct best *b, const struct best_options *o, struct error *e)
+/* By what share the winner is behind the one without the condition of --subject-to or --memory, if there is one. */
+static void compare_without(struct shown_best *f, const struct best *without)
 {
-    struct buffer out = BUFFER_INIT;
-    int rc;
+    const double value = json_real_of(f->best.document, "value"), other = json_real_of(without->document, "value");
+    const bool maximise = strcmp(json_text_of(f->best.document, "better"), "max") == 0;
+    const double share = maximise ? 1 - value / other : value / other - 1;
+    cJSON *said = isfinite(share) ? cJSON_AddObjectToObject(f->best.document, "without")
+                                  : cJSON_AddNullToObject(f->best.document, "without");
+    if (isfinite(share)) {
+        cJSON_AddNumberToObject(said, "job", (double)best_job(without));
+        json_add_real(said, "value", other);
+    }
+    json_add_real(f->best.document, "lost_share", share);
+}
+
+static int print(struct shown_best *f, const struct best_options *o, struct error *e)
+{
+    if (fill(f, e) < 0 || (o->out && write_out(f, o, e) < 0))
+        return -1;
+    batch_notice_say(f->best.beside);
+    if (device_notice_say(f->db, best_job(&f->best), e) < 0)
+        return -1;
+    cJSON_AddStringToObject(f->best.beside, "say", "winner");
+    return o->json ? output_json(f->best.document, e)
+                   : output_said("sql/texts/best.sql", f->best.document, f->best.beside, e);
+}
+
+static int print_groups(const struct shown_best *f, const struct best_options *o, struct error *e)
+{
     if (o->out)
         return error_set(e, ERROR_USAGE,
-                         "--out: there are %zu groups, each with its own winner; choose one with --group",
-                         best_group_count(b));
-    if (o->json) {
-        cJSON *root = json_document();
-        json_add_objective(root, b);
-        cJSON_AddItemToObject(root, "groups", group_winners_json(b));
-        return output_json_take(root, e);
-    }
-    buffer_printf(&out, "%s %s in each group; groups are not compared with each other\n\n",
-                  b->maximise ? "highest" : "lowest", b->objective);
-    rc = group_winners_add_text(db, b, "", &out, e);
-    buffer_add_text(&out, "\nmeshsweep best --group GROUP shows the winner of one group with its command\n");
-    if (rc == 0)
-        rc = output_people(&out, e);
-    buffer_free(&out);
-    return rc;
+                         "--out: there are %lld groups, each with its own winner; choose one with --group",
+                         (long long)json_count_of(f->best.beside, "winners"));
+    cJSON_AddStringToObject(f->best.beside, "say", "groups");
+    return o->json ? output_json(cJSON_GetObjectItemCaseSensitive(f->best.beside, "groups"), e)
+                   : output_said("sql/texts/best.sql", f->best.document, f->best.beside, e);
 }
 
 /* --- what if --- */
@@ -727,33 +509,38 @@ static int suppose(struct db *db, const struct best_options *o, const struct arg
     return rc;
 }
 
+static int answer(struct shown_best *f, const struct arguments *a, struct error *e)
+{
+    const struct best_options *o = a->options;
+    struct shown_best without = {.db = f->db};
+    const struct best none = {NULL, NULL};
+    const char *group = NULL;
+    int rc = (o->subject_to || o->memory) && !o->group && !o->of ? best_read(f->db, NULL, &without.best, e) : 0;
+    if (rc == 0)
+        rc = suppose(f->db, o, a, &group, e);
+    if (rc == 0)
+        rc = best_read(f->db, group, &f->best, e);
+    if (rc == 0 && !has_several(f) && best_job(&f->best) >= 0) {
+        compare_without(f, has_several(&without) ? &none : &without.best);
+        rc = job_launch_read(f->db, best_job(&f->best), &f->launch, e);
+        if (rc == 0)
+            job_command_train(&f->launch);
+    }
+    release(&without);
+    if (rc < 0)
+        return -1;
+    return has_several(f) ? print_groups(f, o, e) : best_job(&f->best) < 0 ? say_nothing_ok(f, e) : print(f, o, e);
+}
+
 static int best(const struct arguments *a, struct error *e)
 {
     const struct best_options *o = a->options;
-    struct db *db = NULL;
-    struct best b = {0}, without = {0};
-    if (store_open_read_only(o->db, &db, e) < 0)
-        return -1;
-    const char *group = NULL;
-    int rc = (o->subject_to || o->memory) && !o->group && !o->of ? best_read(db, &without, e) : 0;
+    struct shown_best f = {.db = NULL};
+    int rc = store_open_read_only(o->db, &f.db, e);
     if (rc == 0)
-        rc = suppose(db, o, a, &group, e);
-    if (rc == 0)
-        rc = best_read_group(db, group, &b, e);
-    if (rc == 0 && best_group_count(&b) > 1) {
-        rc = print_groups(db, &b, o, e);
-        best_free(&b);
-        best_free(&without);
-        store_close(db);
-        return rc;
-    }
-    if (rc == 0 && b.count)
-        job_command_train(&b.launch);
-    if (rc == 0)
-        rc = b.count ? print(db, &b, &without, o, e) : say_nothing_ok(db, &b, e);
-    best_free(&b);
-    best_free(&without);
-    store_close(db);
+        rc = answer(&f, a, e);
+    release(&f);
+    store_close(f.db);
     return rc;
 }
 

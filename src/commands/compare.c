@@ -177,20 +177,20 @@ static int add_subject(struct db *said, const struct comparison *c, size_t toget
     return rc;
 }
 
-static int print_text(struct db *said, const struct unranked *unranked, struct error *e)
+static int print_text(struct db *said, const cJSON *beside, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER lines = BUFFER_INIT;
     if (saying_add_lines(said, "SELECT line FROM pair_line ORDER BY n, part", "", &out, e) < 0) {
         buffer_free(&out);
         return -1;
     }
-    if (unranked->jobs + unranked->excluded > 0)
-        buffer_add_char(&out, '\n');
-    unranked_add_text(unranked, &out);
+    unranked_add_text(beside, &lines);
+    buffer_printf(&out, "%s%s", lines.length ? "\n" : "", buffer_text(&lines));
     return output_people_take(&out, e);
 }
 
-static int print_json(struct db *said, const struct comparison *c, const struct unranked *unranked, struct error *e)
+static int print_json(struct db *said, const struct comparison *c, cJSON *unranked, struct error *e)
 {
     cJSON *root = json_document();
     int rc = saying_add_rows(said, "SELECT * FROM subject", NULL, root, e);
@@ -199,7 +199,7 @@ static int print_json(struct db *said, const struct comparison *c, const struct 
         rc = saying_add_rows(said, "SELECT * FROM freedom", NULL, root, e);
     if (rc == 0)
         rc = saying_add_rows(said, "SELECT * FROM comparisons", "comparisons", root, e);
-    unranked_add_json(unranked, root);
+    json_take_members(root, unranked);
     if (rc == 0)
         return output_json_take(root, e);
     cJSON_Delete(root);
@@ -238,8 +238,7 @@ static bool has_pairs(const struct comparison *c)
     return false;
 }
 
-static int print(struct comparison *c, const struct compare_options *o, const struct unranked *unranked,
-                 struct error *e)
+static int print(struct db *db, struct comparison *c, const struct compare_options *o, struct error *e)
 {
     struct db *said = NULL;
     const size_t together = comparisons_judge(c, 1);
@@ -251,12 +250,17 @@ static int print(struct comparison *c, const struct compare_options *o, const st
                          "--by %s: no two jobs differ only in it; the effects of keys that change together cannot be "
                          "separated",
                          o->by);
-    int rc = saying_open("sql/comparisons.sql", &said, e) < 0 || add_subject(said, c, together, e) < 0 ? -1 : 0;
+    cJSON *unranked = cJSON_CreateObject(), *beside = cJSON_CreateObject();
+    int rc = unranked_read(db, c->metric, unranked, beside, e) < 0 || saying_open("sql/comparisons.sql", &said, e) < 0
+                 ? -1
+                 : add_subject(said, c, together, e);
     for (size_t i = 0; rc == 0 && i < c->count; i++)
         rc = add_pair(said, NULL, &c->pairs[i], o->json, e);
     if (rc == 0)
-        rc = o->json ? print_json(said, c, unranked, e) : print_text(said, unranked, e);
+        rc = o->json ? print_json(said, c, unranked, e) : print_text(said, beside, e);
     db_close(said);
+    cJSON_Delete(unranked);
+    cJSON_Delete(beside);
     return rc;
 }
 
@@ -375,7 +379,6 @@ static int compare(const struct arguments *a, struct error *e)
     char *key = NULL, *first = NULL, *second = NULL;
     struct db *db = NULL;
     struct comparison c = {0};
-    struct unranked unranked = {0};
     if (a->word_count)
         return compare_two(a, e);
     if (o->fail_slower || o->markdown)
@@ -393,12 +396,9 @@ static int compare(const struct arguments *a, struct error *e)
     if (rc == 0)
         rc = comparison_read(db, &request, &c, e);
     if (rc == 0)
-        rc = unranked_read(db, c.metric, &unranked, e);
-    if (rc == 0)
         rc = device_notice_say(db, 0, e);
     if (rc == 0)
-        rc = print(&c, o, &unranked, e);
-    unranked_free(&unranked);
+        rc = print(db, &c, o, e);
     comparison_free(&c);
     store_close(db);
     free_all(key, first, second);

@@ -102,11 +102,12 @@ static size_t refused(const struct table_file *in)
 /* "job 7 (table.csv:8): score 100 samples/s, the highest". */
 static void add_winner(const struct best *b, struct buffer *out)
 {
-    const char *elsewhere = b->launch.measured_elsewhere;
-    buffer_printf(out, "job %" PRId64 "%s%s%s: %s ", b->jobs[0].job_id, elsewhere ? " (" : "",
-                  elsewhere ? elsewhere : "", elsewhere ? ")" : "", b->objective);
-    text_add_rounded(out, b->jobs[0].value);
-    buffer_printf(out, "%s%s, the %s", b->unit[0] ? " " : "", b->unit, b->maximise ? "highest" : "lowest");
+    const char *elsewhere = json_text_of(b->beside, "measured_elsewhere"), *unit = json_text_of(b->document, "unit");
+    buffer_printf(out, "job %" PRId64 "%s%s%s: %s ", best_job(b), elsewhere ? " (" : "", elsewhere ? elsewhere : "",
+                  elsewhere ? ")" : "", json_text_of(b->document, "objective"));
+    text_add_rounded(out, json_real_of(b->document, "value"));
+    buffer_printf(out, "%s%s, the %s", unit ? " " : "", unit ? unit : "",
+                  strcmp(json_text_of(b->document, "better"), "max") == 0 ? "highest" : "lowest");
 }
 
 /* Reports what `best` says of the database as it would be. */
@@ -115,7 +116,7 @@ static int report_winner(struct db *db, struct error *e)
     struct best best;
     struct error why = ERROR_INIT;
     struct buffer text = BUFFER_INIT;
-    if (best_read(db, &best, &why) < 0) {
+    if (best_read(db, NULL, &best, &why) < 0) {
         if (why.kind != ERROR_USAGE && why.kind != ERROR_NOTHING) {
             *e = why;
             return -1;
@@ -123,10 +124,10 @@ static int report_winner(struct db *db, struct error *e)
         output_message("best: %s", why.text);
         return 0;
     }
-    if (best.count)
+    if (best_job(&best) >= 0)
         add_winner(&best, &text);
     else
-        buffer_printf(&text, "no job has a %s", best.objective);
+        buffer_printf(&text, "no job has a %s", json_text_of(best.document, "objective"));
     output_message("best: %s", buffer_text(&text));
     buffer_free(&text);
     best_free(&best);

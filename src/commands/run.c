@@ -384,7 +384,7 @@ static int select_best(struct execution *x, bool winner_alone, int64_t *winner, 
     struct selection *selection = NULL;
     int64_t ids[BEST_LISTED];
     size_t count = 0;
-    if (best_read(x->db, &best, e) < 0)
+    if (best_read(x->db, NULL, &best, e) < 0)
         return -1;
     int rc = contenders_read(x->db, &best, ids, &count, e);
     if (winner_alone && count > 1)
@@ -649,10 +649,10 @@ static void report_rules(const struct execution *x)
 static void say_no_winner(const struct best *best)
 {
     OWNED_BUFFER text = BUFFER_INIT;
-    if (best->conditions.nearest)
-        conditions_add_nearest(&best->conditions, &text);
-    else
-        buffer_printf(&text, "no job ran to its end and reported a finite %s", best->objective);
+    conditions_add_nearest(best->document, best->beside, &text);
+    if (!text.length)
+        buffer_printf(&text, "no job ran to its end and reported a finite %s",
+                      json_text_of(best->document, "objective"));
     output_message("there is no best job: %s", buffer_text(&text));
 }
 
@@ -661,14 +661,15 @@ static void report_end(struct execution *x)
 {
     struct best best = {0};
     struct error none = ERROR_INIT;
-    bool known = (x->display || x->driver) && best_read(x->db, &best, &none) == 0;
+    bool known = (x->display || x->driver) && best_read(x->db, NULL, &best, &none) == 0;
     /* With several groups there is no single winner to announce. */
-    progress_display_end(x->display, &x->result, known && best_group_count(&best) < 2 ? &best : NULL, x->options->db);
-    x->without_winner = known && best.count == 0 && x->driver && !x->result.signal;
+    progress_display_end(x->display, &x->result, known && json_count_of(best.beside, "winners") < 2 ? &best : NULL,
+                         x->options->db);
+    x->without_winner = known && best_job(&best) < 0 && x->driver && !x->result.signal;
     if (x->without_winner)
         say_no_winner(&best);
     if (known && x->display)
-        batch_notice_say(&best.batches);
+        batch_notice_say(best.beside);
     best_free(&best);
 }
 

@@ -13,10 +13,12 @@
 #include "database/lock.h"
 #include "database/open.h"
 #include "report/full_training.h"
-#include "report/group_winners.h"
 #include "report/hint.h"
 #include "report/progress.h"
+#include "report/saying.h"
 #include "report/text.h"
+#include "results/best.h"
+#include "results/configurations.h"
 #include "results/failure_causes.h"
 #include "results/json.h"
 #include "results/pareto.h"
@@ -59,9 +61,7 @@ struct status_view {
     bool runner_alive, has_best;
     struct failure_causes causes;
     struct buffer winners; /* as text, if configurations compete; "": none */
-    struct conditions conditions;
-    struct pareto pareto; /* empty without several objectives, or with too many jobs */
-    size_t columns;       /* of the terminal; 0: no limit */
+    size_t columns;        /* of the terminal; 0: no limit */
 };
 
 static const cJSON *part(const struct status_view *v, const char *name)
@@ -71,33 +71,54 @@ static const cJSON *part(const struct status_view *v, const char *name)
 
 /* --- asking --- */
 
+/* Reads what competes, if that is not the jobs: in place of the best of these. */
+static int ask_winners(struct db *db, struct status_view *v, bool *compete, struct error *e)
+{
+    struct best best = {NULL, NULL};
+    if (configurations_compete(db, compete, e) < 0 || (*compete && best_read(db, NULL, &best, e) < 0))
+        return -1;
+    if (best_job(&best) < 0)
+        return 0;
+    cJSON_AddStringToObject(best.beside, "say", "status");
+    int rc = saying_add_text("sql/texts/best.sql", best.document, best.beside, &v->winners, e);
+    cJSON *groups = cJSON_GetObjectItemCaseSensitive(best.beside, "groups");
+    cJSON_ReplaceItemInObjectCaseSensitive(v->document, "winners", cJSON_DetachItemFromObject(groups, "groups"));
+    cJSON_ReplaceItemInObjectCaseSensitive(v->document, "best", cJSON_CreateNull());
+    best_free(&best);
+    return rc;
+}
+
+/* The jobs that no other beats in several objectives, unless there are too many jobs. */
+static int ask_pareto(struct db *db, struct status_view *v, struct error *e)
+{
+    cJSON *list = NULL, *jobs = cJSON_GetObjectItemCaseSensitive(v->document, "pareto_jobs");
+    const cJSON *point;
+    int rc = pareto_read(db, &list, e);
+    cJSON_ArrayForEach(point, list)
+    {
+        cJSON_AddItemToArray(jobs, cJSON_CreateNumber(json_real_of(point, "job")));
+    }
+    cJSON_AddItemToObject(v->beside, "pareto", list ? list : cJSON_CreateNull());
+    return rc;
+}
+
 /* Reads what a statement cannot tell: statistics, and what conditions and groups make of the best. */
 static int ask_others(struct db *db, struct status_view *v, struct error *e)
 {
+    bool compete = false;
     const cJSON *best = part(v, "best");
     const bool maximise = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(v->beside, "maximise"));
     const struct conditions_request request = {v->objective, maximise, json_real_of(best, "value")};
-    cJSON *winners = NULL, *pareto = cJSON_CreateArray();
     int rc = failure_causes_read(db, json_count_of(v->beside, "sweep"), STATUS_FAILURES_MOST, &v->causes, e);
-    if (rc == 0 && v->objective)
-        rc = conditions_read(db, &request, &v->conditions, e);
+    if (rc == 0)
+        rc = conditions_read(db, &request, v->document, v->beside, e);
     if (rc == 0 && v->has_best)
-        rc = group_winners_read_status(db, &v->winners, &winners, e);
-    if (rc == 0 && v->has_best && !winners && json_count_of(v->states, "ok") <= PARETO_OF_MOST)
-        rc = pareto_read(db, &v->pareto, e);
-    for (size_t i = 0; i < v->pareto.count; i++)
-        cJSON_AddItemToArray(pareto, cJSON_CreateNumber((double)v->pareto.jobs[i].job_id));
-    cJSON_ReplaceItemInObjectCaseSensitive(v->document, "pareto_jobs", pareto);
+        rc = ask_winners(db, v, &compete, e);
+    if (rc == 0 && v->has_best && !compete && json_count_of(v->states, "ok") <= PARETO_OF_MOST)
+        rc = ask_pareto(db, v, e);
     cJSON *failures = cJSON_GetObjectItemCaseSensitive(v->document, "failures");
     for (int i = 0; i < FAILURE_LIST_MOST && i < cJSON_GetArraySize(v->causes.list); i++)
         cJSON_AddItemToArray(failures, cJSON_Duplicate(cJSON_GetArrayItem(v->causes.list, i), true));
-    if (v->conditions.list)
-        cJSON_ReplaceItemInObjectCaseSensitive(v->document, "subject_to", cJSON_Duplicate(v->conditions.list, true));
-    unranked_add_json(&v->conditions.unranked, v->document);
-    if (winners) {
-        cJSON_ReplaceItemInObjectCaseSensitive(v->document, "winners", winners);
-        cJSON_ReplaceItemInObjectCaseSensitive(v->document, "best", cJSON_CreateNull());
-    }
     return rc;
 }
 
@@ -378,9 +399,9 @@ static void add_best(const struct status_view *v, struct buffer *b)
     const cJSON *best = part(v, "best");
     const char *unit = json_text_of(best, "unit");
     const int64_t ok = json_count_of(v->states, "ok"), failed = json_count_of(v->states, "failed");
-    if (v->conditions.nearest) {
+    if (conditions_nearest(v->document, v->beside)) {
         buffer_add_text(b, "\nno best: ");
-        conditions_add_nearest(&v->conditions, b);
+        conditions_add_nearest(v->document, v->beside, b);
         buffer_add_char(b, '\n');
         return;
     }
@@ -389,14 +410,14 @@ static void add_best(const struct status_view *v, struct buffer *b)
         add_printable(v, v->objective, 30, b);
         buffer_printf(b, ok ? " has no value in any job that succeeded; see meshsweep best\n"
                             : ": no job has succeeded yet\n");
-        unranked_add_text(&v->conditions.unranked, b);
+        unranked_add_text(v->beside, b);
         return;
     }
     if (!v->has_best)
         return;
     if (v->winners.length) {
         buffer_printf(b, "\n%s", buffer_text(&v->winners));
-        unranked_add_text(&v->conditions.unranked, b);
+        unranked_add_text(v->beside, b);
         return;
     }
     buffer_add_text(b, "\nbest so far: ");
@@ -407,7 +428,7 @@ static void add_best(const struct status_view *v, struct buffer *b)
     add_printable(v, unit, 40, b);
     buffer_printf(b, ", job %lld", (long long)json_count_of(best, "job"));
     add_see_best(v, b);
-    conditions_add_binding(&v->conditions, b);
+    conditions_add_binding(v->document, v->beside, b);
 }
 
 /* "model information (job 1): 3.35e+08 parameters, 309 MiB of activations per sample". */
@@ -436,17 +457,22 @@ static void add_model_info(const struct status_view *v, struct buffer *b)
 /* "2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)". */
 static void add_pareto(const struct status_view *v, struct buffer *b)
 {
-    const struct pareto *p = &v->pareto;
-    if (p->count == 0)
+    const cJSON *all = cJSON_GetObjectItemCaseSensitive(v->beside, "pareto"), *point;
+    const int count = cJSON_GetArraySize(all);
+    int listed = 0;
+    if (count == 0)
         return;
-    buffer_printf(b, "%zu job%s that none beats in ", p->count, p->count == 1 ? "" : "s");
-    for (size_t i = 0; i < p->objective_count; i++) {
-        buffer_add_text(b, i == 0 ? "" : i + 1 < p->objective_count ? ", " : " and ");
-        text_add_line(b, p->objectives[i].metric);
+    buffer_printf(b, "%d job%s that none beats in ", count, count == 1 ? "" : "s");
+    for (const cJSON *o = cJSON_GetObjectItemCaseSensitive(all->child, "values")->child; o; o = o->next) {
+        buffer_add_text(b, !o->prev->next ? "" : o->next ? ", " : " and ");
+        text_add_line(b, o->string);
     }
-    for (size_t i = 0; i < p->count && i < PARETO_LISTED; i++)
-        buffer_printf(b, "%s%lld", i ? ", " : ": ", (long long)p->jobs[i].job_id);
-    buffer_add_text(b, p->count > PARETO_LISTED ? ", ..." : "");
+    cJSON_ArrayForEach(point, all)
+    {
+        if (++listed <= PARETO_LISTED)
+            buffer_printf(b, "%s%.0f", listed > 1 ? ", " : ": ", json_real_of(point, "job"));
+    }
+    buffer_add_text(b, count > PARETO_LISTED ? ", ..." : "");
     add_see_best(v, b);
 }
 
@@ -574,9 +600,7 @@ static int print_text(const struct status_view *v, struct error *e)
 
 static void release(struct status_view *v)
 {
-    conditions_free(&v->conditions);
     failure_causes_free(&v->causes);
-    pareto_free(&v->pareto);
     buffer_free(&v->winners);
     cJSON_Delete(v->document);
     cJSON_Delete(v->beside);
@@ -592,7 +616,7 @@ static int show_status(const struct status_options *o, bool *done, bool *hopeles
     if (rc == 0)
         rc = o->json ? output_json(v.document, e) : print_text(&v, e);
     *done = is_over(&v) && !is_training(&v);
-    *hopeless = *done && v.conditions.nearest;
+    *hopeless = *done && conditions_nearest(v.document, v.beside);
     release(&v);
     return rc;
 }

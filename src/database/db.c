@@ -188,6 +188,10 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
     }
     configure(db->handle);
     samples_add_function(db);
+    if (functions_add(db, e) < 0) {
+        db_close(db);
+        return -1;
+    }
     if (mode != DB_TEMPORARY)
         distrust_schema(db->handle);
     if (mode == DB_READ_CLEANLY)

@@ -1,10 +1,12 @@
 #include "database/function.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "database/sqlite.h"
 #include "util/memory.h"
+#include "util/quantile.h"
 
 #define ARGUMENTS_MOST 8
 #define REAL_ARGUMENTS_MOST 96
@@ -62,6 +64,11 @@ static void call(sqlite3_context *c, int count, sqlite3_value **values)
         sqlite3_result_null(c);
     else
         sqlite3_result_error(c, e.text, -1);
+}
+
+double sql_number(const struct sql_value *v)
+{
+    return v->type == COLUMN_INT ? (double)v->integer : v->type == COLUMN_FLOAT ? v->real : NAN;
 }
 
 int db_add_function(struct db *db, const char *name, sql_function function, void *context, struct error *e)
@@ -122,4 +129,30 @@ int db_add_text_function(struct db *db, const char *name, int arguments, sql_tex
                                    f, call_text, NULL, NULL, free) != SQLITE_OK)
         return db_error(db, e);
     return 0;
+}
+
+/* --- of every connection --- */
+
+static void number(const struct sql_value *arguments, struct buffer *out)
+{
+    const double value = sql_number(arguments);
+    if (isfinite(value))
+        buffer_add_double(out, value);
+    else
+        buffer_add_text(out, "null");
+}
+
+static bool welch(void *context, const struct sql_value *a, int count, double *out)
+{
+    (void)context;
+    const struct standard_error first = {sql_number(&a[0]), sql_number(&a[1])},
+                                second = {sql_number(&a[2]), sql_number(&a[3])};
+    *out = count == 5 ? welch_half_width(first, second, sql_number(&a[4])) : NAN;
+    return !isnan(*out);
+}
+
+int functions_add(struct db *db, struct error *e)
+{
+    return db_add_text_function(db, "number", 1, number, e) < 0 ? -1
+                                                                : db_add_real_function(db, "welch", welch, NULL, e);
 }

@@ -4,6 +4,9 @@
 #include "database/db.h"
 #include "util/buffer.h"
 
+/* NaN for what is no number. */
+double sql_number(const struct sql_value *v);
+
 /* 1 with `*out` as the result, 0 for NULL, -1 with `e` filled: then the statement fails with its text. */
 typedef int (*sql_function)(void *context, const struct sql_value *arguments, int count, int64_t *out, struct error *e);
 

@@ -158,6 +158,8 @@ struct tuning_results {
     struct experiment *items;
     size_t count;
     struct best best;
+    const char *objective, *unit; /* of it */
+    bool maximise;
     int64_t first_ms, last_ms;
     bool only_profile; /* nothing but the model-information job has run, under its own objective */
 };
@@ -239,7 +241,7 @@ static int read_experiments(struct tuning_results *t, struct db *db, struct erro
     t->only_profile = profiles > 0;
     if (rc < 0)
         return -1;
-    while ((rc = db_next(db, experiments_sql, VALUES(sql_text(t->best.objective)), &s, e)) > 0)
+    while ((rc = db_next(db, experiments_sql, VALUES(sql_text(t->objective)), &s, e)) > 0)
         read_row(t, s);
     return rc;
 }
@@ -450,7 +452,7 @@ static const struct experiment *best_of(const struct tuning_results *t, int stag
         const struct experiment *x = &t->items[i];
         if ((stage >= 0 && x->stage != stage) || !x->measured)
             continue;
-        if (!best || (t->best.maximise ? x->value > best->value : x->value < best->value))
+        if (!best || (t->maximise ? x->value > best->value : x->value < best->value))
             best = x;
     }
     return best;
@@ -484,8 +486,8 @@ static int write_summary(const struct tuning_results *t, struct error *e)
     buffer_printf(&b,
                   "\nMetric: %s%s%s. Tuning completed in %lld:%02lld:%02lld.%06lld. Total number of experiments: "
                   "%zu.\n",
-                  t->only_profile ? t->tree->metric : t->best.objective, t->best.unit[0] ? ", " : "", t->best.unit,
-                  ms / 3600000, ms / 60000 % 60, ms / 1000 % 60, ms % 1000 * 1000, t->only_profile ? 0 : t->count);
+                  t->only_profile ? t->tree->metric : t->objective, t->unit[0] ? ", " : "", t->unit, ms / 3600000,
+                  ms / 60000 % 60, ms / 1000 % 60, ms % 1000 * 1000, t->only_profile ? 0 : t->count);
     if (t->only_profile)
         buffer_add_text(&b, "Only the model-information job has run (" PROFILE_NAME ").\n");
     if (t->tree->interrupted)
@@ -540,8 +542,8 @@ static int settle_winner(const struct tuning_results *t, char ***winner, struct 
     OWNED char *config = xasprintf("%s/%s", t->tree->results_dir, config_name(t->tree));
     const struct experiment *x = NULL;
     drop_winner(t->tree->results_dir);
-    for (size_t i = 0; t->best.count && i < t->count; i++)
-        if (t->items[i].job_id == t->best.jobs[0].job_id)
+    for (size_t i = 0; i < t->count; i++)
+        if (t->items[i].job_id == best_job(&t->best))
             x = &t->items[i];
     return x ? write_optimal(t, x, config, winner, e) : 0;
 }
@@ -562,8 +564,11 @@ int tuning_tree_write(const struct tuning_tree *tree, struct db *db, char ***win
 {
     struct tuning_results t = {.tree = tree};
     *winner = NULL;
-    if (best_read(db, &t.best, e) < 0)
+    if (best_read(db, NULL, &t.best, e) < 0)
         return -1;
+    t.objective = json_text_of(t.best.document, "objective");
+    t.unit = json_text_or(t.best.document, "unit", "");
+    t.maximise = strcmp(json_text_of(t.best.document, "better"), "max") == 0;
     int rc = read_experiments(&t, db, e);
     make_names_differ(&t);
     rc = rc < 0 ? rc : file_make_directories(tree->exps_dir, e);

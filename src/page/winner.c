@@ -9,13 +9,14 @@
 #include "report/hint.h"
 #include "report/job_command.h"
 #include "report/text.h"
-#include "results/best.h"
 #include "results/conditions.h"
+#include "results/configurations.h"
 #include "results/contenders.h"
 #include "results/pareto.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/shell_words.h"
+#include "util/string_list.h"
 
 /* --- its lead, and the cost of more runs --- */
 
@@ -212,6 +213,7 @@ static int add_winner_details(struct html_page *p, size_t row, const struct lead
 }
 
 #define GROUPS_MOST 100
+#define PARETO_MOST 50
 
 /* --- groups --- */
 
@@ -255,9 +257,10 @@ static int by_job(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int read_leads_of_jobs(struct db *db, const struct best *b, struct groups *all, struct error *e)
+static int read_leads_of_jobs(struct db *db, const struct html_data *d, const struct configurations *b,
+                              struct groups *all, struct error *e)
 {
-    OWNED struct competitor *competitors = xcalloc(b->configurations.count, sizeof *competitors);
+    OWNED struct competitor *competitors = xcalloc(b->count, sizeof *competitors);
     OWNED int64_t *winners = xcalloc(all->count, sizeof *winners);
     OWNED struct lead *leads = xcalloc(all->count, sizeof *leads);
     size_t count = 0;
@@ -267,17 +270,17 @@ static int read_leads_of_jobs(struct db *db, const struct best *b, struct groups
             competitors[count++] = (struct competitor){all->items[g].items[i].job, g};
     }
     qsort(competitors, count, sizeof *competitors, by_job);
-    const struct competition c = {b->objective, b->maximise, winners, all->count, competitors, count};
+    const struct competition c = {d->objective, d->maximise, winners, all->count, competitors, count};
     int rc = leads_read(db, &c, leads, e);
     for (size_t g = 0; g < all->count; g++)
         all->items[g].lead = leads[g];
     return rc;
 }
 
-static int read_leads(struct db *db, const struct best *b, struct groups *all, struct error *e)
+static int read_leads(struct html_page *p, const struct configurations *b, struct groups *all, struct error *e)
 {
-    if (!b->configurations.has_replicates)
-        return read_leads_of_jobs(db, b, all, e);
+    if (!b->has_replicates)
+        return read_leads_of_jobs(p->db, p->data, b, all, e);
     for (size_t g = 0; g < all->count; g++)
         lead_by_means(&all->items[g]);
     return 0;
@@ -294,17 +297,17 @@ static void add_share_cell(struct buffer *out, double share)
     }
 }
 
-static void add_header(struct html_page *p, const struct best *b)
+static void add_header(struct html_page *p, const struct configurations *b)
 {
     buffer_add_text(&p->out, "<div class=scroll tabindex=0><table class=plain><thead><tr>");
-    if (b->configurations.has_groups)
+    if (b->has_groups)
         buffer_add_text(&p->out, "<th scope=col>group");
-    buffer_printf(&p->out, "<th scope=col>%s ", b->maximise ? "highest" : "lowest");
-    html_add(&p->out, b->objective, HTML_NAME_MOST);
-    html_add_unit(&p->out, b->unit);
-    if (b->maximise)
+    buffer_printf(&p->out, "<th scope=col>%s ", p->data->maximise ? "highest" : "lowest");
+    html_add(&p->out, p->data->objective, HTML_NAME_MOST);
+    html_add_unit(&p->out, p->data->unit);
+    if (p->data->maximise)
         buffer_add_text(&p->out, "<th scope=col>per device");
-    if (b->configurations.has_replicates)
+    if (b->has_replicates)
         buffer_add_text(&p->out, "<th scope=col>replicates<th scope=col>failed<th scope=col>median<th scope=col>from "
                                  "(95 %)<th scope=col>to<th scope=col>cannot be told apart from it");
     buffer_add_text(&p->out, "<th scope=col>ahead of the next<th scope=col>by at least (95 %)<th scope=col>at most"
@@ -344,22 +347,22 @@ static void add_group_name(struct html_page *p, const struct group *g)
     html_add(&p->out, text, HTML_TEXT_MOST);
 }
 
-static void add_row(struct html_page *p, const struct best *b, const struct group *g)
+static void add_row(struct html_page *p, const struct configurations *b, const struct group *g)
 {
     const struct configuration *c = g->items;
     buffer_add_text(&p->out, "<tr>");
-    if (b->configurations.has_groups) {
+    if (b->has_groups) {
         buffer_add_text(&p->out, "<td>");
         add_group_name(p, g);
     }
-    html_add_amount_cell(&p->out, c->value, b->unit);
-    if (b->maximise)
-        html_add_amount_cell(&p->out, c->per_device, b->unit);
-    if (b->configurations.has_replicates) {
+    html_add_amount_cell(&p->out, c->value, p->data->unit);
+    if (p->data->maximise)
+        html_add_amount_cell(&p->out, c->per_device, p->data->unit);
+    if (b->has_replicates) {
         buffer_printf(&p->out, "<td class=n>%lld<td class=n>%lld", (long long)c->replicates, (long long)c->failed);
-        html_add_amount_cell(&p->out, c->median, b->unit);
-        html_add_amount_cell(&p->out, c->low, b->unit);
-        html_add_amount_cell(&p->out, c->high, b->unit);
+        html_add_amount_cell(&p->out, c->median, p->data->unit);
+        html_add_amount_cell(&p->out, c->low, p->data->unit);
+        html_add_amount_cell(&p->out, c->high, p->data->unit);
         buffer_printf(&p->out, "<td class=n>%lld", (long long)g->lead.alike_count);
     }
     add_share_cell(&p->out, g->lead.ahead);
@@ -372,9 +375,9 @@ static void add_row(struct html_page *p, const struct best *b, const struct grou
 
 /* --- one below the other --- */
 
-static int add_details(struct html_page *p, const struct best *b, const struct group *g, struct error *e)
+static int add_details(struct html_page *p, const struct configurations *b, const struct group *g, struct error *e)
 {
-    const bool named = b->configurations.has_groups;
+    const bool named = b->has_groups;
     if (g->row < 0)
         return 0;
     buffer_printf(&p->out, "<details class=winner data-job=%lld%s><summary>", (long long)g->items->job,
@@ -383,7 +386,7 @@ static int add_details(struct html_page *p, const struct best *b, const struct g
         add_group_name(p, g);
         buffer_add_text(&p->out, ": ");
     }
-    html_add_amount(&p->out, g->items->value, b->unit);
+    html_add_amount(&p->out, g->items->value, p->data->unit);
     buffer_printf(&p->out, ", job %lld</summary>\n", (long long)g->items->job);
     if (add_winner_details(p, (size_t)g->row, &g->lead, e) < 0)
         return -1;
@@ -399,9 +402,8 @@ static int add_details(struct html_page *p, const struct best *b, const struct g
     return 0;
 }
 
-static int add_winners(struct html_page *p, const struct best *b, const struct groups *all, struct error *e)
+static int add_winners(struct html_page *p, const struct configurations *b, const struct groups *all, struct error *e)
 {
-    const struct configurations *c = &b->configurations;
     const size_t shown = all->count < GROUPS_MOST ? all->count : GROUPS_MOST;
     add_header(p, b);
     for (size_t g = 0; g < shown; g++)
@@ -409,9 +411,9 @@ static int add_winners(struct html_page *p, const struct best *b, const struct g
     buffer_add_text(&p->out, "</tbody></table></div>\n<p class=note>");
     if (shown < all->count)
         buffer_printf(&p->out, "The first %zu of %zu groups are shown. ", shown, all->count);
-    if (c->has_groups)
+    if (b->has_groups)
         buffer_add_text(&p->out, "Groups are not compared with each other. ");
-    if (c->has_replicates)
+    if (b->has_replicates)
         buffer_add_text(&p->out, "Values are means over replicates; the job shown is the median one.");
     buffer_add_text(&p->out, "</p>\n");
     for (size_t g = 0; g < shown; g++)
@@ -422,57 +424,69 @@ static int add_winners(struct html_page *p, const struct best *b, const struct g
 
 static int add_winning_configurations(struct html_page *p, struct error *e)
 {
-    struct best b = {0};
-    if (best_read(p->db, &b, e) < 0)
+    struct configurations c = {0};
+    if (configurations_read(p->db, &c, e) < 0)
         return -1;
-    struct groups all = find_groups(p->data, &b.configurations);
-    int rc = read_leads(p->db, &b, &all, e);
-    if (rc == 0 && b.count)
-        rc = add_winners(p, &b, &all, e);
+    struct groups all = find_groups(p->data, &c);
+    int rc = read_leads(p, &c, &all, e);
+    if (rc == 0 && c.count)
+        rc = add_winners(p, &c, &all, e);
     else if (rc == 0)
         html_add_none(&p->out, "No configuration has a finite objective yet.");
     free(all.items);
-    best_free(&b);
+    configurations_free(&c);
     return rc;
 }
 
 /* --- one winner --- */
 
-static void add_unbeaten(struct html_page *p, const struct pareto_job *job, const struct pareto *set)
+/* Begins the table; the units, NULL-terminated, are the caller's. */
+static int begin_pareto_set(struct html_page *p, int jobs, struct string_list *units, struct error *e)
 {
-    figures_job(&p->out, job->job_id);
-    for (size_t k = 0; k < set->objective_count; k++)
-        html_add_amount_cell(&p->out, job->values[k], set->objectives[k].unit);
-    if (job->tie)
-        buffer_printf(&p->out, "<td>as job %lld", (long long)job->tie);
-    buffer_add_char(&p->out, '\n');
+    static const char sql[] =
+        "SELECT metric, maximise, coalesce(unit, ''), count(*) OVER () FROM ("
+        " SELECT 0 AS n, objective AS metric, maximise FROM current_sweep UNION ALL SELECT position, metric, maximise"
+        " FROM further_objective WHERE sweep_id = (SELECT id FROM current_sweep))"
+        " LEFT JOIN metric_definition ON name = metric ORDER BY n";
+    OWNED_STMT *s = NULL;
+    int rc;
+    while ((rc = db_next(p->db, sql, NO_VALUES, &s, e)) > 0) {
+        if (!units->count)
+            buffer_printf(&p->out,
+                          "<div class=scroll tabindex=0><table class=plain><caption>Of %lld objectives: the %d jobs "
+                          "that no other job beats in all of them (Pareto set)%s</caption><thead><tr><th scope=col>job",
+                          (long long)stmt_int(s, 3), jobs, jobs > PARETO_MOST ? ", the first 50" : "");
+        buffer_printf(&p->out, "<th scope=col>%s ", stmt_int(s, 1) ? "highest" : "lowest");
+        html_add(&p->out, stmt_text(s, 0), HTML_NAME_MOST);
+        html_add_unit(&p->out, stmt_text(s, 2));
+        string_list_add(units, stmt_copy_text(s, 2));
+    }
+    buffer_add_text(&p->out, "</thead><tbody>\n");
+    return rc;
 }
 
 /* With several objectives, the first one ranks; this is the Pareto set of all. */
 static int add_pareto_set(struct html_page *p, struct error *e)
 {
-    enum { MOST = 50 };
-    struct pareto set = {0};
-    if (pareto_read(p->db, &set, e) < 0)
-        return -1;
-    if (set.objective_count >= 2 && set.count > 0) {
-        buffer_printf(&p->out,
-                      "<div class=scroll tabindex=0><table class=plain><caption>Of %zu objectives: the %zu jobs that "
-                      "no other job beats in all of them (Pareto set)%s</caption><thead><tr><th scope=col>job",
-                      set.objective_count, set.count, set.count > MOST ? ", the first 50" : "");
-        for (size_t k = 0; k < set.objective_count; k++) {
-            const struct pareto_objective *o = &set.objectives[k];
-            buffer_printf(&p->out, "<th scope=col>%s ", o->maximise ? "highest" : "lowest");
-            html_add(&p->out, o->metric, HTML_NAME_MOST);
-            html_add_unit(&p->out, o->unit);
-        }
-        buffer_add_text(&p->out, "</thead><tbody>\n");
-        for (size_t i = 0; i < set.count && i < MOST; i++)
-            add_unbeaten(p, &set.jobs[i], &set);
-        buffer_add_text(&p->out, "</tbody></table></div>\n");
+    OWNED_LIST units = STRING_LIST_INIT;
+    cJSON *list = NULL;
+    const cJSON *point = NULL;
+    int rc = pareto_read(p->db, &list, e), listed = 0;
+    if (rc == 0 && list && list->child)
+        rc = begin_pareto_set(p, cJSON_GetArraySize(list), &units, e);
+    for (point = list ? list->child : NULL; rc == 0 && point && listed < PARETO_MOST; point = point->next, listed++) {
+        size_t i = 0;
+        const cJSON *value;
+        figures_job(&p->out, json_count_of(point, "job"));
+        cJSON_ArrayForEach(value, cJSON_GetObjectItemCaseSensitive(point, "values"))
+            html_add_amount_cell(&p->out, value->valuedouble, units.items[i++]);
+        if (json_count_of(point, "tie") >= 0)
+            buffer_printf(&p->out, "<td>as job %lld", (long long)json_count_of(point, "tie"));
+        buffer_add_char(&p->out, '\n');
     }
-    pareto_free(&set);
-    return 0;
+    buffer_add_text(&p->out, listed ? "</tbody></table></div>\n" : "");
+    cJSON_Delete(list);
+    return rc;
 }
 
 static void add_no_winner(struct html_page *p)
@@ -513,18 +527,18 @@ static int add_winner(struct html_page *p, struct error *e)
 /* Jobs that cannot win for want of a number that can be compared. */
 static int add_unranked(struct html_page *p, struct error *e)
 {
-    struct unranked unranked;
+    cJSON *document = cJSON_CreateObject(), *beside = cJSON_CreateObject();
     OWNED_BUFFER text = BUFFER_INIT;
-    if (unranked_read(p->db, p->data->objective, &unranked, e) < 0)
-        return -1;
-    unranked_add_text(&unranked, &text);
+    int rc = unranked_read(p->db, p->data->objective, document, beside, e);
+    unranked_add_text(beside, &text);
     if (text.length) {
         buffer_add_text(&p->out, "<p class=note>");
         html_add(&p->out, buffer_text(&text), HTML_TEXT_MOST);
         buffer_add_text(&p->out, "</p>\n");
     }
-    unranked_free(&unranked);
-    return 0;
+    cJSON_Delete(document);
+    cJSON_Delete(beside);
+    return rc;
 }
 
 static int add_result(struct html_page *p, struct error *e)

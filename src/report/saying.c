@@ -11,15 +11,10 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-static double number_of(const struct sql_value *v)
-{
-    return v->type == COLUMN_INT ? (double)v->integer : v->type == COLUMN_FLOAT ? v->real : NAN;
-}
-
 static bool call_of_one(void *context, const struct sql_value *arguments, int count, double *out)
 {
     double (**function)(double) = context;
-    *out = count == 1 ? (*function)(number_of(arguments)) : NAN;
+    *out = count == 1 ? (*function)(sql_number(arguments)) : NAN;
     return !isnan(*out);
 }
 
@@ -27,7 +22,7 @@ static bool call_of_one(void *context, const struct sql_value *arguments, int co
 static void say_value(const char *start, size_t flags, const struct sql_value *v, struct buffer *out)
 {
     const char kind = start[flags + 1], *text = v->type == COLUMN_TEXT ? v->text : "";
-    const double number = number_of(v);
+    const double number = sql_number(v);
     OWNED char *format = xasprintf("%.*s%s%c", (int)flags + 1, start, kind == 'd' ? "ll" : "", kind);
     char size[32];
     if (kind == 'B')
@@ -84,7 +79,7 @@ static void told(const struct sql_value *arguments, struct buffer *out)
 
 static void rounded(const struct sql_value *arguments, struct buffer *out)
 {
-    text_add_rounded(out, number_of(arguments));
+    text_add_rounded(out, sql_number(arguments));
 }
 
 static void styled(const struct sql_value *arguments, struct buffer *out)

@@ -8,6 +8,7 @@
 #include "report/statement_rows.h"
 #include "report/text.h"
 #include "results/best.h"
+#include "results/conditions.h"
 #include "results/failure_causes.h"
 #include "results/query.h"
 #include "results/status.h"
@@ -44,55 +45,53 @@ static void add_code(struct buffer *out, const char *text)
     buffer_printf(out, "\n%s\n", fence);
 }
 
-static void add_keys(const struct job_keys *keys, struct buffer *out)
+static void add_winner(const struct best *b, const struct job_launch *launch, struct buffer *out)
 {
-    buffer_add_text(out, "\n| key | value |\n| --- | --- |\n");
-    for (size_t i = 0; i < keys->count; i++) {
-        OWNED char *title = job_key_title(keys, &keys->items[i]);
+    const char *unit = json_text_of(b->document, "unit");
+    const cJSON *word;
+    buffer_printf(out, "\n**%s ", strcmp(json_text_of(b->document, "better"), "max") == 0 ? "Highest" : "Lowest");
+    add_escaped(out, json_text_of(b->document, "objective"));
+    buffer_add_text(out, ": ");
+    text_add_rounded(out, json_real_of(b->document, "value"));
+    buffer_add_text(out, unit ? " " : "");
+    add_escaped(out, unit ? unit : "");
+    buffer_printf(out, "**, job %" PRId64 "\n\n| key | value |\n| --- | --- |\n", best_job(b));
+    cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(b->beside, "words"))
+    {
         buffer_add_text(out, "| ");
-        add_escaped(out, title);
+        add_escaped(out, word->child->valuestring);
         buffer_add_text(out, " | ");
-        add_escaped(out, keys->items[i].text);
+        add_escaped(out, word->child->next->valuestring);
         buffer_add_text(out, " |\n");
     }
-}
-
-static void add_winner(const struct best *b, struct buffer *out)
-{
-    buffer_printf(out, "\n**%s ", b->maximise ? "Highest" : "Lowest");
-    add_escaped(out, b->objective);
-    buffer_add_text(out, ": ");
-    text_add_rounded(out, b->jobs[0].value);
-    buffer_add_text(out, b->unit[0] ? " " : "");
-    add_escaped(out, b->unit);
-    buffer_printf(out, "**, job %" PRId64 "\n", b->jobs[0].job_id);
-    add_keys(&b->jobs[0].keys, out);
-    if (!b->launch.command[0])
-        return;
-    OWNED char *line = job_command_line(&b->launch, false);
-    add_code(out, line);
+    OWNED char *line = launch->command[0] ? job_command_line(launch, false) : NULL;
+    if (line)
+        add_code(out, line);
 }
 
 /* Says in a sentence why there is no winner. */
 static void add_no_winner(const struct best *b, struct buffer *out)
 {
     buffer_add_text(out, "\nNo winner: ");
-    add_escaped(out, b->objective);
-    buffer_add_text(out, b->conditions.nearest ? " is known, but no job meets all conditions.\n"
-                                               : " has no value in any job that succeeded.\n");
+    add_escaped(out, json_text_of(b->document, "objective"));
+    buffer_add_text(out, conditions_nearest(b->document, b->beside) ? " is known, but no job meets all conditions.\n"
+                                                                    : " has no value in any job that succeeded.\n");
 }
 
 static int add_best(struct db *db, struct buffer *out, struct error *e)
 {
-    struct best best = {0};
-    if (best_read(db, &best, e) < 0)
+    struct best best;
+    struct job_launch launch = {NULL};
+    if (best_read(db, NULL, &best, e) < 0)
         return -1;
-    if (best.count)
-        add_winner(&best, out);
-    else
+    int rc = best_job(&best) < 0 ? 0 : job_launch_read(db, best_job(&best), &launch, e);
+    if (best_job(&best) < 0)
         add_no_winner(&best, out);
+    else if (rc == 0)
+        add_winner(&best, &launch, out);
+    job_launch_free(&launch);
     best_free(&best);
-    return 0;
+    return rc;
 }
 
 /* --- the ranking --- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "results/measured.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/quantile.h"
 
@@ -218,6 +219,17 @@ static int read_flags(struct db *db, struct configurations *out, struct error *e
     return rc < 0 ? -1 : 0;
 }
 
+int configurations_ask(struct db *db, const char *name, bool compete, struct sql_values values, struct stmt **out,
+                       struct error *e)
+{
+    static const char begin[] = "\nWITH\n";
+    OWNED_BUFFER sql = BUFFER_INIT;
+    buffer_printf(&sql, "%smeasured AS NOT MATERIALIZED (SELECT a.id FROM attempt AS a WHERE %s),\n%s%s", begin,
+                  MEASURED_AS_ASKED("a"), compete ? "" : "configurations AS (SELECT * FROM ranked_job),\n",
+                  strstr(embedded_text(name), begin) + strlen(begin));
+    return db_query(db, buffer_text(&sql), values, out, e);
+}
+
 int configurations_compete(struct db *db, bool *yes, struct error *e)
 {
     struct configurations flags = {0};
@@ -276,20 +288,4 @@ static struct standard_error error_of(const struct configuration *c)
 double configurations_reach(const struct configuration *winner, const struct configuration *other, size_t count)
 {
     return welch_half_width(error_of(winner), error_of(other), LEAD_MISSED(count));
-}
-
-size_t configurations_alike(const struct configuration *group, size_t count)
-{
-    size_t alike = 0;
-    for (size_t i = 1; i < count; i++)
-        alike += fabs(group[0].value - group[i].value) <= configurations_reach(&group[0], &group[i], count);
-    return alike;
-}
-
-size_t configurations_in_group(const struct configurations *c, size_t first)
-{
-    size_t end = first;
-    while (end < c->count && strcmp(c->items[end].group, c->items[first].group) == 0)
-        end++;
-    return end - first;
 }

@@ -37,6 +37,11 @@ int configurations_add_view(struct db *db, const char *objective, bool maximise,
     "comparison_group", "replicates", "replicates_failed", "replicates_open", "replicates_median", "replicates_low",   \
         "replicates_high", "replicates_stddev", "replicates_min", "replicates_max", "per_device"
 
+/* Asks a statement of sql/answers/ with the table `measured` before its own, the attempts that may win; and where no
+ * configurations compete one in place of that view, which the statement's `ranked_job` is. */
+int configurations_ask(struct db *db, const char *name, bool compete, struct sql_values values, struct stmt **out,
+                       struct error *e);
+
 /* Finds whether configurations compete in the current sweep, not jobs. */
 int configurations_compete(struct db *db, bool *yes, struct error *e);
 
@@ -57,13 +62,6 @@ void configurations_free(struct configurations *c);
 /* Half the interval of the difference between the means of the winner of `count` configurations and another (Welch).
  * NaN where one has fewer than two replicates: nothing says. */
 double configurations_reach(const struct configuration *winner, const struct configuration *other, size_t count);
-
-/* How many of a group, its winner first, cannot be told apart from the winner. Those of which nothing says do not
- * count. */
-size_t configurations_alike(const struct configuration *group, size_t count);
-
-/* How many items from `first` on are of its group. */
-size_t configurations_in_group(const struct configurations *c, size_t first);
 
 /* Appends SQL for rows (job, number of its group from 0 on) of the current sweep in the order of jobs, or nothing where
  * it lists no groups. */

@@ -1,5 +1,6 @@
 #include "results/contenders.h"
 
+#include "results/configurations.h"
 #include "results/measured.h"
 #include "util/memory.h"
 #include "util/quantile.h"
@@ -78,21 +79,27 @@ static bool contends(const struct contender *winner, const struct contender *c)
     return distance <= (isnan(reach) ? BEST_TOLERANCE * fabs(winner->value) : reach);
 }
 
-static int open_contenders(struct db *db, const struct best *b, bool all, struct stmt **out, struct error *e)
+static int open_contenders(struct db *db, const char *objective, bool maximise, bool all, struct stmt **out,
+                           struct error *e)
 {
     static const char *const sql[][2] = {
         {FIRST_SQL("m.value, m.job_id"), FIRST_SQL("m.value DESC, m.job_id")},
         {ALL_SQL("m.value, m.job_id"), ALL_SQL("m.value DESC, m.job_id")},
     };
-    return db_query(db, sql[all][b->maximise], VALUES(sql_text(b->objective)), out, e);
+    return db_query(db, sql[all][maximise], VALUES(sql_text(objective)), out, e);
+}
+
+static bool is_max(const struct best *b)
+{
+    return strcmp(json_text_of(b->document, "better"), "max") == 0;
 }
 
 /* The winner is among the first, but of equal ones it need not be the very first. */
 static int find_winner(struct db *db, const struct best *b, struct contender *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = open_contenders(db, b, false, &s, e);
-    *out = (struct contender){b->jobs[0].job_id, b->jobs[0].value, {NAN, 0}, false};
+    int rc = open_contenders(db, json_text_of(b->document, "objective"), is_max(b), false, &s, e);
+    *out = (struct contender){best_job(b), json_real_of(b->document, "value"), {NAN, 0}, false};
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         rc = 0;
         if (stmt_int(s, COLUMN_JOB) != out->job_id)
@@ -108,9 +115,10 @@ int contenders_read(struct db *db, const struct best *b, int64_t ids[BEST_LISTED
     struct contender winner;
     struct stmt *s = NULL;
     *count = 0;
-    if (b->count == 0)
+    if (best_job(b) < 0)
         return 0;
-    if (find_winner(db, b, &winner, e) < 0 || open_contenders(db, b, false, &s, e) < 0)
+    if (find_winner(db, b, &winner, e) < 0 ||
+        open_contenders(db, json_text_of(b->document, "objective"), is_max(b), false, &s, e) < 0)
         return -1;
     ids[(*count)++] = winner.job_id;
     int rc = 0;
@@ -181,10 +189,9 @@ struct rival {
 static int read_rivals(struct db *db, const struct competition *c, struct rival **rivals, size_t *count,
                        size_t *competing, struct error *e)
 {
-    const struct best b = {.objective = (char *)c->objective, .maximise = c->maximise};
     struct stmt *s = NULL;
     int rc;
-    if (open_contenders(db, &b, true, &s, e) < 0)
+    if (open_contenders(db, c->objective, c->maximise, true, &s, e) < 0)
         return -1;
     while ((rc = stmt_next(s, e)) > 0) {
         const struct contender other = read_contender(s);

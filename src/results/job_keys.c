@@ -44,14 +44,6 @@ void job_keys_free(struct job_keys *k)
     *k = (struct job_keys){NULL, 0};
 }
 
-char *job_key_title(const struct job_keys *keys, const struct job_key *key)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < keys->count; i++)
-        count += strcmp(keys->items[i].name, key->name) == 0;
-    return count == 1 ? xstrdup(key->name) : xasprintf("%s.%s", key->section, key->name);
-}
-
 /* --- how it was started --- */
 
 #define THE_ATTEMPT                                                                                                    \

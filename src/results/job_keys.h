@@ -19,9 +19,6 @@ struct job_keys {
 int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct error *e);
 void job_keys_free(struct job_keys *k);
 
-/* "name" where no other key of the job has it, else "section.name". The caller's. */
-char *job_key_title(const struct job_keys *keys, const struct job_key *key);
-
 /* How the attempt that represents a job, or else its newest one, was started. */
 struct job_launch {
     char **command;           /* NULL-terminated; empty: never started */

@@ -46,8 +46,9 @@ static const char *scalar_end(const char *p)
 }
 
 /* SQLite has no type for the values of these columns. */
-static const char *const columns_of_json[] = {"given", "keys",   "command", "environment", "scripts", "versions",
-                                              "gpus",  "values", "detail",  "replaced",    "ratios",  NULL};
+static const char *const columns_of_json[] = {"given",    "keys",    "command", "environment", "scripts",
+                                              "versions", "gpus",    "values",  "detail",      "replaced",
+                                              "ratios",   "differs", NULL};
 static const char *const columns_of_truth[] = {"in_current_sweep", "told_apart", "free_was_found", NULL};
 /* Values of keys: "" is one of them. */
 static const char *const columns_of_values[] = {"a", "b", NULL};
@@ -113,6 +114,14 @@ static cJSON *tree_of_text(const char *json, bool as_written)
 void json_add_raw(cJSON *object, const char *name, const char *json)
 {
     cJSON_AddItemToObject(object, name, json ? tree_of_text(json, true) : cJSON_CreateNull());
+}
+
+void json_take_members(cJSON *object, cJSON *from)
+{
+    while (from && from->child) {
+        cJSON *item = cJSON_DetachItemViaPointer(from, from->child);
+        cJSON_AddItemToObject(object, item->string, item);
+    }
 }
 
 static void add_statement(const char *name, const char *select, struct buffer *sql)

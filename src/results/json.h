@@ -27,6 +27,9 @@ void json_add_text(cJSON *object, const char *name, const char *text);
 /* JSON as it stands, so that numbers keep their digits; NULL becomes null. */
 void json_add_raw(cJSON *object, const char *name, const char *json);
 
+/* Moves all members of `from` to the end of `object`. NULL has none. */
+void json_take_members(cJSON *object, cJSON *from);
+
 /* Asks the statement "sql/answers/NAME.sql", which makes a document, or with `select` some of its tables: what stands
  * before its last SELECT. */
 int answer_open(struct db *db, const char *name, const char *select, struct sql_values values, struct stmt **out,

@@ -5,6 +5,7 @@
 #include "database/open.h"
 #include "database_fixture.h"
 #include "results/best.h"
+#include "results/pareto.h"
 
 /* A sweep that wants much speed and then little memory. */
 static int open_sweep(void **state)
@@ -47,18 +48,36 @@ static void add_job(struct db *db, int64_t id, const char *spec, double speed, d
         fail_msg("%s", e.text);
 }
 
-static struct pareto read_pareto(struct db *db)
+static cJSON *read_pareto(struct db *db)
 {
-    struct pareto p = {0};
-    FAIL_IF(pareto_read(db, &p, &e) < 0);
-    return p;
+    cJSON *list;
+    FAIL_IF(pareto_read(db, &list, &e) < 0);
+    return list;
 }
 
 static struct best read_best(struct db *db)
 {
-    struct best b = {0};
-    FAIL_IF(best_read(db, &b, &e) < 0);
+    struct best b;
+    FAIL_IF(best_read(db, NULL, &b, &e) < 0);
     return b;
+}
+
+/* The job, and the first with the same values; -1: none. */
+static void assert_point(const cJSON *point, int64_t job, int64_t tie, double speed, double memory)
+{
+    const cJSON *values = cJSON_GetObjectItemCaseSensitive(point, "values");
+    assert_int_equal(json_count_of(point, "job"), job);
+    assert_int_equal(json_count_of(point, "tie"), tie);
+    assert_true(json_real_of(values, "speed") == speed && json_real_of(values, "memory") == memory);
+}
+
+/* The jobs that are close to the winner. */
+static void assert_close(const struct best *b, size_t count, const int64_t *jobs)
+{
+    const cJSON *close = cJSON_GetObjectItemCaseSensitive(b->document, "close");
+    assert_int_equal(cJSON_GetArraySize(close), count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(json_count_of(cJSON_GetArrayItem(close, (int)i), "job"), jobs[i]);
 }
 
 TEST_WITHIN(pareto_read__two_objectives__those_that_no_other_beats, open_sweep, close_database)
@@ -66,7 +85,7 @@ TEST_WITHIN(pareto_read__two_objectives__those_that_no_other_beats, open_sweep, 
     static const struct {
         int64_t job, tie;
         double speed, memory;
-    } kept[] = {{2, 0, 100, 40}, {3, 0, 90, 30}, {7, 3, 90, 30}, {8, 3, 90, 30}, {9, 0, 10, 5}};
+    } kept[] = {{2, -1, 100, 40}, {3, -1, 90, 30}, {7, 3, 90, 30}, {8, 3, 90, 30}, {9, -1, 10, 5}};
     add_job(*state, 1, "{\"tp\":1}", 100, 50); /* as fast as 2, but with more */
     add_job(*state, 2, "{\"tp\":2}", 100, 40);
     add_job(*state, 3, "{\"tp\":3}", 90, 30);
@@ -77,18 +96,11 @@ TEST_WITHIN(pareto_read__two_objectives__those_that_no_other_beats, open_sweep, 
     add_job(*state, 8, "{\"tp\":8}", 90, 30);
     add_job(*state, 9, "{\"tp\":9}", 10, 5);
     add_job(*state, 10, "{\"tp\":10}", NAN, 1);
-    HELD(pareto) p = read_pareto(*state);
-    assert_int_equal(p.objective_count, 2);
-    assert_string_equal(p.objectives[0].metric, "speed");
-    assert_string_equal(p.objectives[0].unit, "samples/s");
-    assert_true(p.objectives[0].maximise && !p.objectives[1].maximise);
-    assert_int_equal(p.incomplete, 2);
-    assert_int_equal(p.count, sizeof kept / sizeof *kept);
-    for (size_t i = 0; i < p.count; i++) {
-        assert_int_equal(p.jobs[i].job_id, kept[i].job);
-        assert_int_equal(p.jobs[i].tie, kept[i].tie);
-        assert_true(p.jobs[i].values[0] == kept[i].speed && p.jobs[i].values[1] == kept[i].memory);
-    }
+    cJSON *p = read_pareto(*state);
+    assert_int_equal(cJSON_GetArraySize(p), sizeof kept / sizeof *kept);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        assert_point(cJSON_GetArrayItem(p, (int)i), kept[i].job, kept[i].tie, kept[i].speed, kept[i].memory);
+    cJSON_Delete(p);
 }
 
 TEST_WITHIN(best_read__equal_under_the_first_objective__the_second_chooses, open_sweep, close_database)
@@ -98,13 +110,11 @@ TEST_WITHIN(best_read__equal_under_the_first_objective__the_second_chooses, open
     add_job(*state, 3, "{\"tp\":3}", 99, 1);
     add_job(*state, 4, "{\"tp\":4}", 97.9, 1); /* further behind than the 2 % that are listed */
     HELD(best) b = read_best(*state);
-    assert_string_equal(b.objective, "speed");
-    assert_int_equal(b.count, 3);
-    assert_false(b.more);
-    assert_int_equal(b.jobs[0].job_id, 2);
-    assert_int_equal(b.jobs[1].job_id, 1);
-    assert_int_equal(b.jobs[2].job_id, 3);
-    assert_true(b.jobs[0].value == 100);
+    assert_string_equal(json_text_of(b.document, "objective"), "speed");
+    assert_int_equal(json_count_of(b.beside, "more"), 0);
+    assert_int_equal(best_job(&b), 2);
+    assert_close(&b, 2, (const int64_t[]){1, 3});
+    assert_true(json_real_of(b.document, "value") == 100);
 }
 
 TEST_WITHIN(best_read__fastest_has_no_second_number__wins_all_the_same, open_sweep, close_database)
@@ -113,39 +123,37 @@ TEST_WITHIN(best_read__fastest_has_no_second_number__wins_all_the_same, open_swe
     add_job(*state, 2, "{\"tp\":2}", 120, NAN);
     add_job(*state, 3, "{\"tp\":3}", 119, 20);
     HELD(best) b = read_best(*state);
-    assert_int_equal(b.count, 2);
-    assert_int_equal(b.jobs[0].job_id, 2);
-    assert_true(b.jobs[0].value == 120);
-    assert_int_equal(b.jobs[1].job_id, 3);
-    assert_int_equal(b.pareto.incomplete, 1);
+    assert_int_equal(best_job(&b), 2);
+    assert_true(json_real_of(b.document, "value") == 120);
+    assert_close(&b, 1, (const int64_t[]){3});
+    assert_int_equal(json_count_of(b.beside, "incomplete"), 1);
 }
 
 TEST_WITHIN(best_read__more_than_are_listed__says_so, open_sweep, close_database)
 {
     for (int64_t id = 1; id <= BEST_LISTED; id++)
         add_job(*state, id, "{}", 100, (double)id);
-    struct best b = read_best(*state);
-    assert_int_equal(b.count, BEST_LISTED);
-    assert_false(b.more);
+    HELD(best) b = read_best(*state);
+    assert_close(&b, BEST_LISTED - 1, (const int64_t[]){2, 3, 4, 5, 6});
+    assert_int_equal(json_count_of(b.beside, "more"), 0);
     best_free(&b);
     add_job(*state, BEST_LISTED + 1, "{}", 100, 99);
     b = read_best(*state);
-    assert_int_equal(b.count, BEST_LISTED);
-    assert_true(b.more);
-    best_free(&b);
+    assert_close(&b, BEST_LISTED - 1, (const int64_t[]){2, 3, 4, 5, 6});
+    assert_int_equal(json_count_of(b.beside, "more"), 1);
 }
 
 TEST_WITHIN(best_read__no_job_or_no_objective__said, open_sweep, close_database)
 {
-    struct best b = read_best(*state);
+    HELD(best) b = read_best(*state);
     struct error e = ERROR_INIT;
-    assert_int_equal(b.count, 0);
+    assert_int_equal(best_job(&b), -1);
     best_free(&b);
     must(*state, "UPDATE sweep SET objective = NULL");
-    assert_int_equal(best_read(*state, &b, &e), -1);
+    assert_int_equal(best_read(*state, NULL, &b, &e), -1);
     assert_int_equal(e.kind, ERROR_USAGE);
     must(*state, "DELETE FROM sweep");
-    assert_int_equal(best_read(*state, &b, &e), -1);
+    assert_int_equal(best_read(*state, NULL, &b, &e), -1);
     assert_int_equal(e.kind, ERROR_NOTHING);
 }
 
@@ -157,13 +165,12 @@ TEST_WITHIN(pareto_read__replicates__one_by_the_job_in_the_middle, open_sweep, c
     add_job(*state, 2, "{\"seed\":2}", 10, 1);
     add_job(*state, 3, "{\"seed\":3}", 30, 3);
     add_job(*state, 4, "{\"seed\":4}", 20, 2);
-    struct pareto p = read_pareto(*state);
-    assert_int_equal(p.count, 1);
-    assert_int_equal(p.jobs[0].job_id, 4);
-    assert_true(p.jobs[0].values[0] == 25 && p.jobs[0].values[1] == 2.5);
-    pareto_free(&p);
+    cJSON *p = read_pareto(*state);
+    assert_int_equal(cJSON_GetArraySize(p), 1);
+    assert_point(p->child, 4, -1, 25, 2.5);
+    cJSON_Delete(p);
     add_job(*state, 5, "{\"seed\":5}", 50, 5);
     p = read_pareto(*state);
-    assert_int_equal(p.jobs[0].job_id, 3);
-    pareto_free(&p);
+    assert_point(p->child, 3, -1, 30, 3);
+    cJSON_Delete(p);
 }
