@@ -418,19 +418,13 @@ static int suppose_conditions(struct db *db, const struct best_options *o, const
 {
     const struct run_options from = {.db = o->db};
     struct session s;
-    struct measures *m = NULL;
     char *memory = NULL;
     int rc = session_open_recorded(&s, &from, a, db, e);
     if (rc == 0 && o->memory)
         rc = memory_condition(db, s.sweep, o->memory, &memory, e);
-    if (rc == 0) {
-        sweep_set_condition(s.sweep, memory ? memory : o->subject_to, memory ? "--memory" : "--subject-to");
-        rc = measures_create(s.space, &m, e);
-    }
-    free(memory);
     if (rc == 0)
-        rc = measures_suppose(m, db, e);
-    measures_free(m);
+        rc = measures_suppose(s.space, memory ? memory : o->subject_to, memory ? "--memory" : "--subject-to", db, e);
+    free(memory);
     session_close(&s);
     return rc;
 }

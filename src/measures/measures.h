@@ -69,9 +69,10 @@ int measures_look(struct measures *m, struct db *db, int64_t attempt_id, struct 
 int measures_record(struct measures *m, struct db *db, int64_t attempt_id, const struct seen_values *seen,
                     struct measured *out, struct error *e);
 
-/* Finds what would keep jobs of the current sweep from winning under these conditions, in temporary tables of the names
- * subject_to and breach, which stand in for the recorded ones. */
-int measures_suppose(const struct measures *m, struct db *db, struct error *e);
+/* Finds what would keep jobs of the current sweep from winning under this condition alone, in place of [sweep]
+ * subject_to, in temporary tables of the names subject_to and breach, which stand in for the recorded ones. `option` is
+ * who says so. */
+int measures_suppose(struct space *space, const char *condition, const char *option, struct db *db, struct error *e);
 
 /* Brings summaries and breaches of all jobs of the sweep up to what its file declares; nothing where they are that.
  * With `m` NULL what another file declared goes. In its own transaction, or in the caller's where `again` is

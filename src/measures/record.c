@@ -715,7 +715,7 @@ static int suppose_attempt(const struct measures *m, struct db *db, int64_t atte
     return rc;
 }
 
-int measures_suppose(const struct measures *m, struct db *db, struct error *e)
+static int suppose_all(const struct measures *m, struct db *db, struct error *e)
 {
     OWNED_STMT *s = NULL;
     int rc = db_exec(db,
@@ -732,6 +732,22 @@ int measures_suppose(const struct measures *m, struct db *db, struct error *e)
                         &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0)
         rc = suppose_attempt(m, db, stmt_int(s, 0), e);
+    return rc;
+}
+
+int measures_suppose(struct space *space, const char *condition, const char *option, struct db *db, struct error *e)
+{
+    OWNED char *text = xstrdup(condition);
+    struct sweep_constraint only = {text, {option, 0, 0}};
+    const struct sweep *declared = space->sweep;
+    struct sweep supposed = *declared;
+    struct measures *m = NULL;
+    supposed.constraints = &only;
+    supposed.constraint_count = 1;
+    space->sweep = &supposed;
+    int rc = measures_create(space, &m, e) < 0 ? -1 : suppose_all(m, db, e);
+    measures_free(m);
+    space->sweep = declared;
     return rc;
 }
 

@@ -21,8 +21,5 @@ int sweep_parse(const char *path, const char *text, size_t length, struct sweep 
  * bare name that no metric has, a direction that contradicts the metric's own. */
 int sweep_set_objective(struct sweep *s, const char *text, struct error *e);
 
-/* Makes it the only condition, in place of [sweep] subject_to; `option` is who says so. */
-void sweep_set_condition(struct sweep *s, const char *text, const char *option);
-
 /* NULL is fine. */
 void sweep_free(struct sweep *s);

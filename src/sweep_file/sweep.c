@@ -289,13 +289,6 @@ int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
     return rc;
 }
 
-void sweep_set_condition(struct sweep *s, const char *text, const char *option)
-{
-    s->constraint_count = 0;
-    *arena_add(&s->arena, s->constraints, s->constraint_count) =
-        (struct sweep_constraint){arena_text(&s->arena, text), {option, 0, 0}};
-}
-
 /* Adds what is not there yet. */
 static void add_label(const struct reading *r, const char *text)
 {

@@ -118,6 +118,14 @@ small__failures_alike__one_cause()
 table.csv:5' "SELECT log_tail FROM attempt WHERE failure = 'oom'"
 }
 
+small__a_condition_supposed__the_winner_under_it()
+{
+    import_small
+    expect_said only_stdout_contains 0 'without it: job 6, 170 tokens/s; it loses 11.8 %' best \
+        --subject-to 'peak_memory > 9 GiB'
+    expect_said only_stdout_contains 0 'without it the same job wins' best --memory 90%
+}
+
 small__models_that_differ_in_name_alone__are_two()
 {
     import_small
