@@ -1,14 +1,11 @@
 -- The winner of the current sweep under its objective and the jobs close to it: the document of `meshsweep best --json`
 -- (docs/json.md), and beside it what only the text has, and `groups`: the document where each group has a winner. ?1: the
 -- objective; ?2: whether it is to be high; ?3, ?4: the winners of the groups, and the first one with those that are close
--- (sql/answers/ranked.sql); ?5: the Pareto set of several objectives, [{"job", "tie", "values"}, …]; ?6: whether
--- configurations compete. The program puts `measured` before these (results/configurations.h), fills in `metrics`,
+-- (sql/answers/ranked.sql); ?5: the Pareto set of several objectives, [{"job", "tie", "values"}, …]; ?6, ?7: whether
+-- there are replicates, and groups. The program puts `measured` before these (results/configurations.h), fills in `metrics`,
 -- `full_trainings`, `shell`, `secrets_left_out` and `files`, and adds `subject_to` and what stands behind that.
 WITH
 this (id) AS MATERIALIZED (SELECT id FROM current_sweep),
-listed (replicates, groups) AS MATERIALIZED (
-    SELECT ?6 AND EXISTS (SELECT 1 FROM meta WHERE name = 'replicate'),
-        ?6 AND EXISTS (SELECT 1 FROM meta WHERE name = 'group_by')),
 objective (n, metric, maximise, unit) AS MATERIALIZED (
     SELECT n, metric, maximise, (SELECT nullif(unit, '') FROM metric_definition WHERE name = metric) FROM (
         SELECT 0 AS n, ?1 AS metric, ?2 AS maximise
@@ -19,7 +16,7 @@ close (n, job, value) AS (SELECT key, value ->> 'job', value -> 'value' FROM jso
 -- The keys of all these jobs, with their values as text and as in the sweep file.
 told (job) AS MATERIALIZED (
     SELECT job FROM close UNION SELECT value ->> 'job' FROM json_each(?5)
-    UNION SELECT job FROM winner WHERE (SELECT groups FROM listed)),
+    UNION SELECT job FROM winner WHERE ?7),
 word (job, section, name, type, value, part, n) AS (
     SELECT t.job, s.kind, k.key, k.type, k.value,
         CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2 ELSE 3 END, k.id
@@ -45,7 +42,7 @@ group_words AS MATERIALIZED (
     SELECT job, json_group_array(json_array(title, text)) AS words FROM (
         SELECT *, count(*) OVER (PARTITION BY section, name, text) AS alike FROM key
         WHERE job IN (SELECT job FROM winner) ORDER BY job, part, n)
-    WHERE (SELECT groups FROM listed) AND alike < (SELECT count(*) FROM winner) GROUP BY job),
+    WHERE ?7 AND alike < (SELECT count(*) FROM winner) GROUP BY job),
 
 -- Steps of different global batches do different work. Whether there can be several is seen from the few specs: a
 -- million jobs need not be looked at.
@@ -61,7 +58,7 @@ other_batch (batch) AS (
 batches (document) AS (
     SELECT json_object('winner', w.batch, 'others', count(b.batch), 'least', min(b.batch), 'most', max(b.batch))
     FROM close AS c JOIN batch_of_job AS w ON w.id = c.job LEFT JOIN other_batch AS b ON b.batch <> w.batch
-    WHERE c.n = 0 AND w.batch IS NOT NULL AND NOT ?6
+    WHERE c.n = 0 AND w.batch IS NOT NULL AND NOT (?6 OR ?7)
         AND ((SELECT count(DISTINCT batch) > 1 FROM batch_of_spec) OR EXISTS (SELECT 1 FROM job WHERE id = c.job
             AND coalesce(derived ->> '$.global_batch', derived ->> '$.train_batch_size') IS NOT NULL))
     GROUP BY c.job)
@@ -86,8 +83,8 @@ SELECT json_object('schema_version', 1, 'objective', ?1, 'better', iif(?2, 'max'
     json_object('groups', json_object('schema_version', 1, 'objective', ?1, 'better', iif(?2, 'max', 'min'), 'unit', o.unit,
             'groups', json(?3)),
         'group_words', (SELECT json_group_array(json(coalesce(words, '[]'))) FROM winner LEFT JOIN group_words USING (job)),
-        'winners', iif((SELECT groups FROM listed), json_array_length(?3), 0),
-        'has_groups', (SELECT groups FROM listed), 'has_replicates', (SELECT replicates FROM listed),
+        'winners', iif(?7, json_array_length(?3), 0),
+        'has_groups', ?7, 'has_replicates', ?6,
         'words', (SELECT json_group_array(json_array(title, text, name)) FROM (
             SELECT * FROM key WHERE job = c.job ORDER BY part, n)),
         'directory', a.directory, 'measured_elsewhere', iif(a.executor = 'import', coalesce(a.log_tail, ''), NULL),

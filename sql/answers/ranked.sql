@@ -32,14 +32,11 @@ winner AS MATERIALIZED (
     WHERE ?3 IS NULL OR iif(exact, comparison_group = ?3, NOT EXISTS (
         SELECT 1 FROM term WHERE text <> '' AND instr(' ' || comparison_group || ', ', ' ' || text || ', ') = 0
             AND instr(comparison_group || ', ', '.' || text || ', ') = 0))),
--- Those that cannot be told apart from it: LEAD_MISSED in results/configurations.h.
+-- Those that cannot be told apart from it (lead_half_width).
 alike (n, alike) AS MATERIALIZED (
-    SELECT w.n, count(*) FROM (
-        SELECT *, max(iif(begins, n, 0)) OVER (ROWS UNBOUNDED PRECEDING) AS first FROM competitor
-        WHERE EXISTS (SELECT 1 FROM competitor WHERE replicates > 1)) AS c
-    JOIN winner AS w ON w.n = c.first
-    WHERE c.n > w.n AND abs(c.value - w.value) <= welch(w.replicates_stddev / sqrt(w.replicates),
-        w.replicates - 1, c.replicates_stddev / sqrt(c.replicates), c.replicates - 1, 0.025 / max(competitors - 1, 1))
+    SELECT w.n, count(*) FROM competitor AS c JOIN winner AS w USING (comparison_group)
+    WHERE EXISTS (SELECT 1 FROM competitor WHERE replicates > 1) AND c.n > w.n AND abs(c.value - w.value) <= half_width(w.replicates_stddev / sqrt(w.replicates),
+        w.replicates - 1, c.replicates_stddev / sqrt(c.replicates), c.replicates - 1, competitors)
     GROUP BY 1),
 -- Within 2 %; at most five others are listed, and one shows that there are more.
 near AS (

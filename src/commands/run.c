@@ -380,22 +380,21 @@ static int reopen_stale(struct execution *x, struct error *e)
 /* Selects the winner, and for --confirm those that cannot be told apart from it; `*winner` 0: nothing. */
 static int select_best(struct execution *x, bool winner_alone, int64_t *winner, struct error *e)
 {
-    struct best best = {0};
+    struct best best = {NULL, NULL};
     struct selection *selection = NULL;
-    int64_t ids[BEST_LISTED];
-    size_t count = 0;
-    if (best_read(x->db, NULL, &best, e) < 0)
-        return -1;
-    int rc = contenders_read(x->db, &best, ids, &count, e);
-    if (winner_alone && count > 1)
-        count = 1;
+    cJSON *jobs = NULL;
+    const cJSON *job;
+    int rc = best_read(x->db, NULL, &best, e) < 0 ? -1 : contenders_read(x->db, &best, &jobs, e);
+    while (winner_alone && cJSON_GetArraySize(jobs) > 1)
+        cJSON_DeleteItemFromArray(jobs, 1);
     /* A winner without rivals needs no confirmation. */
-    *winner = count > !winner_alone ? ids[0] : 0;
+    *winner = cJSON_GetArraySize(jobs) > !winner_alone ? best_job(&best) : 0;
     if (rc == 0 && *winner)
         rc = selection_open(x->db, &selection, e);
-    for (size_t i = 0; rc == 0 && *winner && i < count; i++)
-        rc = selection_add(selection, ids[i], e);
+    for (job = jobs ? jobs->child : NULL; rc == 0 && *winner && job; job = job->next)
+        rc = selection_add(selection, (int64_t)job->valuedouble, e);
     selection_close(selection);
+    cJSON_Delete(jobs);
     best_free(&best);
     return rc;
 }

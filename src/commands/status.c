@@ -74,8 +74,12 @@ static const cJSON *part(const struct status_view *v, const char *name)
 /* Reads what competes, if that is not the jobs: in place of the best of these. */
 static int ask_winners(struct db *db, struct status_view *v, bool *compete, struct error *e)
 {
+    struct competition c;
     struct best best = {NULL, NULL};
-    if (configurations_compete(db, compete, e) < 0 || (*compete && best_read(db, NULL, &best, e) < 0))
+    if (configurations_compete(db, &c, e) < 0)
+        return -1;
+    *compete = c.replicates || c.groups;
+    if (*compete && best_read(db, NULL, &best, e) < 0)
         return -1;
     if (best_job(&best) < 0)
         return 0;

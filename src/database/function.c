@@ -142,17 +142,18 @@ static void number(const struct sql_value *arguments, struct buffer *out)
         buffer_add_text(out, "null");
 }
 
-static bool welch(void *context, const struct sql_value *a, int count, double *out)
+static bool half_width(void *context, const struct sql_value *a, int count, double *out)
 {
     (void)context;
     const struct standard_error first = {sql_number(&a[0]), sql_number(&a[1])},
                                 second = {sql_number(&a[2]), sql_number(&a[3])};
-    *out = count == 5 ? welch_half_width(first, second, sql_number(&a[4])) : NAN;
+    *out = count == 5 ? lead_half_width(first, second, (size_t)sql_number(&a[4])) : NAN;
     return !isnan(*out);
 }
 
 int functions_add(struct db *db, struct error *e)
 {
-    return db_add_text_function(db, "number", 1, number, e) < 0 ? -1
-                                                                : db_add_real_function(db, "welch", welch, NULL, e);
+    return db_add_text_function(db, "number", 1, number, e) < 0
+               ? -1
+               : db_add_real_function(db, "half_width", half_width, NULL, e);
 }

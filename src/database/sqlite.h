@@ -49,7 +49,7 @@ struct stmt {
 const char *db_advice(int code);
 
 /* Lets statements call number(x), the number as JSON has it, with all its digits ("null": it is not finite), and
- * welch(error, freedom, error, freedom, missed) of util/quantile.h; NULL is NaN. */
+ * half_width(error, freedom, error, freedom, count), lead_half_width of util/quantile.h; NULL is NaN. */
 int functions_add(struct db *db, struct error *e);
 
 /* Turns SQLite's last error into one sentence with what to do. Returns -1. */

@@ -411,8 +411,8 @@ static void describe_jobs(struct html_data *d)
 int html_data_read(struct db *db, struct html_data *out, struct error *e)
 {
     struct html_data d = {.best = -1};
-    bool compete = false;
-    int rc = read_sweep(db, &d, e) < 0 || configurations_compete(db, &compete, e) < 0 ? -1 : read_results(db, &d, e);
+    int rc =
+        read_sweep(db, &d, e) < 0 || configurations_compete(db, &d.competition, e) < 0 ? -1 : read_results(db, &d, e);
     for (size_t i = 0; rc == 0 && i < d.column_count; i++)
         if (d.columns[i].role == HTML_KEY || is_told_by_text(&d.columns[i]))
             find_levels(&d.columns[i], d.job_count);
@@ -428,7 +428,7 @@ int html_data_read(struct db *db, struct html_data *out, struct error *e)
     find_sizes(&d);
     find_twins(&d);
     describe_jobs(&d);
-    d.best = compete ? -1 : d.best;
+    d.best = d.competition.replicates || d.competition.groups ? -1 : d.best;
     *out = d;
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "database/db.h"
+#include "results/configurations.h"
 #include "util/buffer.h"
 
 /* --- arbitrary text as HTML and JSON --- */
@@ -135,6 +136,7 @@ struct html_data {
     size_t job_count;
     size_t group_count; /* 1 if all jobs compete */
     int64_t counts[HTML_STATE_COUNT];
+    struct competition competition;
     long best;                        /* index of the best job; -1: none, or configurations compete */
     const struct html_column *sought; /* the objective; NULL: not declared or never reported */
     const struct html_column *memory; /* NULL: no column has memory */

@@ -9,8 +9,8 @@
 #include "report/hint.h"
 #include "report/job_command.h"
 #include "report/text.h"
+#include "results/best.h"
 #include "results/conditions.h"
-#include "results/configurations.h"
 #include "results/contenders.h"
 #include "results/pareto.h"
 #include "util/memory.h"
@@ -21,62 +21,62 @@
 /* --- its lead, and the cost of more runs --- */
 
 /* "3 % ahead of job 12, interval 1 to 5 %" */
-static void add_ahead(struct buffer *out, const struct html_data *d, const struct lead *l)
+static void add_ahead(struct buffer *out, const struct html_data *d, const cJSON *l)
 {
-    if (l->ahead < 0.0001)
+    const double ahead = json_real_of(l, "ahead"), low = json_real_of(l, "low"), high = json_real_of(l, "high");
+    if (ahead < 0.0001)
         buffer_add_text(out, "<p>Less than 0.01 % from ");
     else {
         buffer_add_text(out, "<p>");
-        text_add_figure(out, 2, l->ahead * 100);
+        text_add_figure(out, 2, ahead * 100);
         buffer_printf(out, " %% %s ", d->maximise ? "ahead of" : "below");
     }
-    html_link_job(out, "job ", l->second);
-    if (isnan(l->low))
+    html_link_job(out, "job ", json_count_of(l, "second"));
+    if (isnan(low))
         buffer_add_text(out, "; one of the two was measured only once, so the uncertainty is not known");
     else {
         buffer_add_text(out, ", 95 % interval ");
-        text_add_figure(out, 2, l->low * 100);
+        text_add_figure(out, 2, low * 100);
         buffer_add_text(out, " to ");
-        text_add_figure(out, 2, l->high * 100);
+        text_add_figure(out, 2, high * 100);
         buffer_printf(out, " %%%s",
-                      l->ran_once ? " from the samples of single runs, which say nothing about how much runs differ"
-                                  : "");
+                      json_count_of(l, "ran_once")
+                          ? " from the samples of single runs, which say nothing about how much runs differ"
+                          : "");
     }
     buffer_add_text(out, ".</p>\n");
 }
 
 /* The estimated cost of one more run of the winner and these jobs. */
-static int add_cost(struct html_page *p, size_t row, const struct lead *l, size_t listed, struct error *e)
+static int add_cost(struct html_page *p, size_t row, const cJSON *alike, struct error *e)
 {
-    OWNED_BUFFER jobs = BUFFER_INIT;
+    char *jobs = cJSON_PrintUnformatted(alike);
     OWNED_STMT *s = NULL;
-    buffer_printf(&jobs, "[%lld", (long long)p->data->jobs[row].id);
-    for (size_t i = 0; i < listed; i++)
-        buffer_printf(&jobs, ",%lld", (long long)l->alike[i]);
-    buffer_add_char(&jobs, ']');
     int rc = db_next(p->db,
                      "SELECT say('%t and %.2g', sum(a.duration_ms), sum(1.0 * a.duration_ms * j.devices) / 3600000)"
-                     " FROM job AS j"
-                     " JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id IN (SELECT value FROM json_each(?1))"
-                     " HAVING sum(a.duration_ms) > 0",
-                     VALUES(sql_text(buffer_text(&jobs))), &s, e);
+                     " FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
+                     " WHERE j.id = ?2 OR j.id IN (SELECT value FROM json_each(?1)) HAVING sum(a.duration_ms) > 0",
+                     VALUES(sql_text(jobs), sql_int(p->data->jobs[row].id)), &s, e);
+    cJSON_free(jobs);
     if (rc > 0)
         buffer_printf(&p->out, " One more run of each, one after the other, takes %s device-hours.", stmt_text(s, 0));
     return rc < 0 ? -1 : 0;
 }
 
-static int add_alike(struct html_page *p, size_t row, const struct lead *l, struct error *e)
+static int add_alike(struct html_page *p, size_t row, const cJSON *l, struct error *e)
 {
     struct buffer *out = &p->out;
-    const size_t listed = l->alike_count < BEST_LISTED ? (size_t)l->alike_count : BEST_LISTED;
-    buffer_printf(out, "<p>It cannot be told apart from %lld other%s (95 %%): ", (long long)l->alike_count,
-                  l->alike_count == 1 ? "" : "s");
-    for (size_t i = 0; i < listed; i++) {
-        buffer_add_text(out, i ? ", " : "");
-        html_link_job(out, "job ", l->alike[i]);
+    const int64_t count = json_count_of(l, "alike_jobs");
+    const cJSON *alike = cJSON_GetObjectItemCaseSensitive(l, "alike"), *job;
+    buffer_printf(out, "<p>It cannot be told apart from %lld other%s (95 %%): ", (long long)count,
+                  count == 1 ? "" : "s");
+    cJSON_ArrayForEach(job, alike)
+    {
+        buffer_add_text(out, job == alike->child ? "" : ", ");
+        html_link_job(out, "job ", (int64_t)job->valuedouble);
     }
-    buffer_add_text(out, l->alike_count > (int64_t)listed ? ", …." : ".");
-    int rc = add_cost(p, row, l, listed, e);
+    buffer_add_text(out, count > cJSON_GetArraySize(alike) ? ", …." : ".");
+    int rc = add_cost(p, row, alike, e);
     buffer_add_text(out, "</p>\n");
     return rc;
 }
@@ -151,11 +151,11 @@ static void add_neighbours(struct html_page *p, size_t winner)
     buffer_add_text(&p->out, ".</p>\n");
 }
 
-static int add_lead(struct html_page *p, size_t row, const struct lead *l, struct error *e)
+static int add_lead(struct html_page *p, size_t row, const cJSON *l, struct error *e)
 {
-    if (l->second)
+    if (json_count_of(l, "second") >= 0)
         add_ahead(&p->out, p->data, l);
-    if (l->alike_count && add_alike(p, row, l, e) < 0)
+    if (json_count_of(l, "alike_jobs") && add_alike(p, row, l, e) < 0)
         return -1;
     add_memory(p, row);
     add_neighbours(p, row);
@@ -199,7 +199,7 @@ static void add_command(struct html_page *p, int64_t job, const struct job_launc
         html_text(&p->out, "<p class=note>Secrets are left out; fill them in before you run it: ", redacted, "</p>\n");
 }
 
-static int add_winner_details(struct html_page *p, size_t row, const struct lead *l, struct error *e)
+static int add_winner_details(struct html_page *p, size_t row, const cJSON *l, struct error *e)
 {
     const int64_t job = p->data->jobs[row].id;
     struct job_launch launch;
@@ -218,73 +218,10 @@ static int add_winner_details(struct html_page *p, size_t row, const struct lead
 /* --- groups --- */
 
 struct group {
-    const struct configuration *items; /* the winner first */
-    size_t count;
-    long row; /* of the winner's job; -1: not on this page */
-    struct lead lead;
+    const cJSON *winner; /* results/best.h */
+    const cJSON *lead;   /* results/contenders.h */
+    long row;            /* of the winner's job; -1: not on this page */
 };
-
-struct groups {
-    struct group *items;
-    size_t count;
-};
-
-static struct groups find_groups(const struct html_data *d, const struct configurations *c)
-{
-    struct groups all = {0};
-    for (size_t i = 0; i < c->count; i++) {
-        if (i == 0 || strcmp(c->items[i].group, c->items[i - 1].group) != 0) {
-            *array_add(all.items, all.count) =
-                (struct group){.items = &c->items[i], .row = html_row_of(d, c->items[i].job)};
-        }
-        all.items[all.count - 1].count++;
-    }
-    return all;
-}
-
-/* For replicates, from their means. */
-static void lead_by_means(struct group *g)
-{
-    const struct configuration *winner = g->items;
-    g->lead = (struct lead){.ahead = NAN, .low = NAN, .high = NAN};
-    for (const struct configuration *c = winner + 1; c < winner + g->count; c++)
-        lead_note(winner->value, c->value, c->job, configurations_reach(winner, c, g->count), &g->lead);
-}
-
-static int by_job(const void *a, const void *b)
-{
-    int64_t x = ((const struct competitor *)a)->job, y = ((const struct competitor *)b)->job;
-    return (x > y) - (x < y);
-}
-
-static int read_leads_of_jobs(struct db *db, const struct html_data *d, const struct configurations *b,
-                              struct groups *all, struct error *e)
-{
-    OWNED struct competitor *competitors = xcalloc(b->count, sizeof *competitors);
-    OWNED int64_t *winners = xcalloc(all->count, sizeof *winners);
-    OWNED struct lead *leads = xcalloc(all->count, sizeof *leads);
-    size_t count = 0;
-    for (size_t g = 0; g < all->count; g++) {
-        winners[g] = all->items[g].items->job;
-        for (size_t i = 0; i < all->items[g].count; i++)
-            competitors[count++] = (struct competitor){all->items[g].items[i].job, g};
-    }
-    qsort(competitors, count, sizeof *competitors, by_job);
-    const struct competition c = {d->objective, d->maximise, winners, all->count, competitors, count};
-    int rc = leads_read(db, &c, leads, e);
-    for (size_t g = 0; g < all->count; g++)
-        all->items[g].lead = leads[g];
-    return rc;
-}
-
-static int read_leads(struct html_page *p, const struct configurations *b, struct groups *all, struct error *e)
-{
-    if (!b->has_replicates)
-        return read_leads_of_jobs(p->db, p->data, b, all, e);
-    for (size_t g = 0; g < all->count; g++)
-        lead_by_means(&all->items[g]);
-    return 0;
-}
 
 /* --- the table --- */
 
@@ -297,17 +234,18 @@ static void add_share_cell(struct buffer *out, double share)
     }
 }
 
-static void add_header(struct html_page *p, const struct configurations *b)
+static void add_header(struct html_page *p)
 {
+    const struct competition *c = &p->data->competition;
     buffer_add_text(&p->out, "<div class=scroll tabindex=0><table class=plain><thead><tr>");
-    if (b->has_groups)
+    if (c->groups)
         buffer_add_text(&p->out, "<th scope=col>group");
     buffer_printf(&p->out, "<th scope=col>%s ", p->data->maximise ? "highest" : "lowest");
     html_add(&p->out, p->data->objective, HTML_NAME_MOST);
     html_add_unit(&p->out, p->data->unit);
     if (p->data->maximise)
         buffer_add_text(&p->out, "<th scope=col>per device");
-    if (b->has_replicates)
+    if (c->replicates)
         buffer_add_text(&p->out, "<th scope=col>replicates<th scope=col>failed<th scope=col>median<th scope=col>from "
                                  "(95 %)<th scope=col>to<th scope=col>cannot be told apart from it");
     buffer_add_text(&p->out, "<th scope=col>ahead of the next<th scope=col>by at least (95 %)<th scope=col>at most"
@@ -333,7 +271,7 @@ static const struct html_column *size_at(const struct html_data *d, size_t row, 
 /* "num_hosts=1, device_memory=16 MiB" */
 static void add_group_name(struct html_page *p, const struct group *g)
 {
-    const char *text = g->items->group, *end;
+    const char *text = json_text_or(g->winner, "group", ""), *end;
     for (; g->row >= 0 && *text; text = end) {
         const struct html_column *c = size_at(p->data, (size_t)g->row, text);
         end = strstr(text, ", ");
@@ -347,94 +285,96 @@ static void add_group_name(struct html_page *p, const struct group *g)
     html_add(&p->out, text, HTML_TEXT_MOST);
 }
 
-static void add_row(struct html_page *p, const struct configurations *b, const struct group *g)
+static void add_row(struct html_page *p, const struct group *g)
 {
-    const struct configuration *c = g->items;
+    const struct html_data *d = p->data;
+    const cJSON *r = cJSON_GetObjectItemCaseSensitive(g->winner, "replicates");
+    static const char *const amounts[] = {"median", "low", "high"}, *const shares[] = {"ahead", "low", "high"};
     buffer_add_text(&p->out, "<tr>");
-    if (b->has_groups) {
+    if (d->competition.groups) {
         buffer_add_text(&p->out, "<td>");
         add_group_name(p, g);
     }
-    html_add_amount_cell(&p->out, c->value, p->data->unit);
-    if (p->data->maximise)
-        html_add_amount_cell(&p->out, c->per_device, p->data->unit);
-    if (b->has_replicates) {
-        buffer_printf(&p->out, "<td class=n>%lld<td class=n>%lld", (long long)c->replicates, (long long)c->failed);
-        html_add_amount_cell(&p->out, c->median, p->data->unit);
-        html_add_amount_cell(&p->out, c->low, p->data->unit);
-        html_add_amount_cell(&p->out, c->high, p->data->unit);
-        buffer_printf(&p->out, "<td class=n>%lld", (long long)g->lead.alike_count);
+    html_add_amount_cell(&p->out, json_real_of(g->winner, "value"), d->unit);
+    if (d->maximise)
+        html_add_amount_cell(&p->out, json_real_of(g->winner, "per_device"), d->unit);
+    if (d->competition.replicates) {
+        buffer_printf(&p->out, "<td class=n>%lld<td class=n>%lld", (long long)json_count_of(r, "ok"),
+                      (long long)json_count_of(r, "failed"));
+        for (size_t i = 0; i < LENGTH(amounts); i++)
+            html_add_amount_cell(&p->out, json_real_of(r, amounts[i]), d->unit);
+        buffer_printf(&p->out, "<td class=n>%lld", (long long)json_count_of(g->lead, "alike_jobs"));
     }
-    add_share_cell(&p->out, g->lead.ahead);
-    add_share_cell(&p->out, g->lead.low);
-    add_share_cell(&p->out, g->lead.high);
+    for (size_t i = 0; i < LENGTH(shares); i++)
+        add_share_cell(&p->out, json_real_of(g->lead, shares[i]));
     buffer_add_text(&p->out, "<td>");
-    html_link_job(&p->out, "", c->job);
+    html_link_job(&p->out, "", json_count_of(g->winner, "job"));
     buffer_add_char(&p->out, '\n');
 }
 
 /* --- one below the other --- */
 
-static int add_details(struct html_page *p, const struct configurations *b, const struct group *g, struct error *e)
+static int add_details(struct html_page *p, const struct group *g, struct error *e)
 {
-    const bool named = b->has_groups;
+    const bool named = p->data->competition.groups;
+    const long long job = json_count_of(g->winner, "job");
     if (g->row < 0)
         return 0;
-    buffer_printf(&p->out, "<details class=winner data-job=%lld%s><summary>", (long long)g->items->job,
-                  named ? "" : " open");
+    buffer_printf(&p->out, "<details class=winner data-job=%lld%s><summary>", job, named ? "" : " open");
     if (named) {
         add_group_name(p, g);
         buffer_add_text(&p->out, ": ");
     }
-    html_add_amount(&p->out, g->items->value, p->data->unit);
-    buffer_printf(&p->out, ", job %lld</summary>\n", (long long)g->items->job);
-    if (add_winner_details(p, (size_t)g->row, &g->lead, e) < 0)
+    html_add_amount(&p->out, json_real_of(g->winner, "value"), p->data->unit);
+    buffer_printf(&p->out, ", job %lld</summary>\n", job);
+    if (add_winner_details(p, (size_t)g->row, g->lead, e) < 0)
         return -1;
     if (named) {
         OWNED_BUFFER command = BUFFER_INIT;
         buffer_add_text(&command, "meshsweep best");
         hint_add_db(&command, p->database);
         buffer_add_text(&command, " --group ");
-        shell_add_word(&command, g->items->group);
+        shell_add_word(&command, json_text_or(g->winner, "group", ""));
         html_text(&p->out, "<p class=note>Files to use it: <code>", buffer_text(&command), " --out DIR</code></p>\n");
     }
     buffer_add_text(&p->out, "</details>\n");
     return 0;
 }
 
-static int add_winners(struct html_page *p, const struct configurations *b, const struct groups *all, struct error *e)
+static int add_winners(struct html_page *p, const cJSON *winners, const cJSON *leads, struct error *e)
 {
-    const size_t shown = all->count < GROUPS_MOST ? all->count : GROUPS_MOST;
-    add_header(p, b);
-    for (size_t g = 0; g < shown; g++)
-        add_row(p, b, &all->items[g]);
+    struct group shown[GROUPS_MOST];
+    const cJSON *winner = winners->child, *lead = leads->child;
+    const int all = cJSON_GetArraySize(winners);
+    int count = 0, rc = 0;
+    add_header(p);
+    for (; winner && lead && count < GROUPS_MOST; winner = winner->next, lead = lead->next) {
+        shown[count] = (struct group){winner, lead, html_row_of(p->data, json_count_of(winner, "job"))};
+        add_row(p, &shown[count++]);
+    }
     buffer_add_text(&p->out, "</tbody></table></div>\n<p class=note>");
-    if (shown < all->count)
-        buffer_printf(&p->out, "The first %zu of %zu groups are shown. ", shown, all->count);
-    if (b->has_groups)
+    if (count < all)
+        buffer_printf(&p->out, "The first %d of %d groups are shown. ", count, all);
+    if (p->data->competition.groups)
         buffer_add_text(&p->out, "Groups are not compared with each other. ");
-    if (b->has_replicates)
+    if (p->data->competition.replicates)
         buffer_add_text(&p->out, "Values are means over replicates; the job shown is the median one.");
     buffer_add_text(&p->out, "</p>\n");
-    for (size_t g = 0; g < shown; g++)
-        if (add_details(p, b, &all->items[g], e) < 0)
-            return -1;
-    return 0;
+    for (int g = 0; rc == 0 && g < count; g++)
+        rc = add_details(p, &shown[g], e);
+    return rc;
 }
 
-static int add_winning_configurations(struct html_page *p, struct error *e)
+static int add_winning_configurations(struct html_page *p, const cJSON *leads, struct error *e)
 {
-    struct configurations c = {0};
-    if (configurations_read(p->db, &c, e) < 0)
-        return -1;
-    struct groups all = find_groups(p->data, &c);
-    int rc = read_leads(p, &c, &all, e);
-    if (rc == 0 && c.count)
-        rc = add_winners(p, &c, &all, e);
+    struct best best = {NULL, NULL};
+    int rc = best_read(p->db, NULL, &best, e);
+    const cJSON *groups = cJSON_GetObjectItemCaseSensitive(best.beside, "groups");
+    if (rc == 0 && best_job(&best) >= 0)
+        rc = add_winners(p, cJSON_GetObjectItemCaseSensitive(groups, "groups"), leads, e);
     else if (rc == 0)
         html_add_none(&p->out, "No configuration has a finite objective yet.");
-    free(all.items);
-    configurations_free(&c);
+    best_free(&best);
     return rc;
 }
 
@@ -504,14 +444,10 @@ static void add_no_winner(struct html_page *p)
                       failed == d->jobs_in_all ? "" : " yet", failed);
 }
 
-static int add_winner(struct html_page *p, struct error *e)
+static int add_winner(struct html_page *p, const cJSON *lead, struct error *e)
 {
     const struct html_data *d = p->data;
     const struct html_job *best = &d->jobs[d->best];
-    const struct competition all = {d->objective, d->maximise, &best->id, 1, NULL, 0};
-    struct lead lead;
-    if (leads_read(p->db, &all, &lead, e) < 0)
-        return -1;
     buffer_add_text(&p->out, "<p class=best><b title=\"");
     html_add_number(&p->out, best->objective);
     buffer_add_text(&p->out, "\">");
@@ -521,7 +457,7 @@ static int add_winner(struct html_page *p, struct error *e)
     buffer_add_text(&p->out, "</p>\n");
     if (html_add_document(p, "statement", VALUES(sql_int(best->id), sql_text(d->objective)), e) < 0)
         return -1;
-    return add_winner_details(p, (size_t)d->best, &lead, e);
+    return add_winner_details(p, (size_t)d->best, lead, e);
 }
 
 /* Jobs that cannot win for want of a number that can be compared. */
@@ -543,16 +479,20 @@ static int add_unranked(struct html_page *p, struct error *e)
 
 static int add_result(struct html_page *p, struct error *e)
 {
-    bool compete = false;
-    if (configurations_compete(p->db, &compete, e) < 0)
-        return -1;
-    if (compete)
-        return add_winning_configurations(p, e);
-    if (p->data->best < 0) {
+    const struct html_data *d = p->data;
+    const bool compete = d->competition.replicates || d->competition.groups;
+    cJSON *leads = NULL;
+    if (!compete && d->best < 0) {
         add_no_winner(p);
         return 0;
     }
-    return add_winner(p, e) < 0 ? -1 : add_pareto_set(p, e);
+    int rc = leads_read(p->db, d->objective, d->maximise, &d->competition, &leads, e);
+    if (rc == 0)
+        rc = compete                              ? add_winning_configurations(p, leads, e)
+             : add_winner(p, leads->child, e) < 0 ? -1
+                                                  : add_pareto_set(p, e);
+    cJSON_Delete(leads);
+    return rc;
 }
 
 int html_winner(struct html_page *p, struct error *e)

@@ -13,7 +13,8 @@
 
 struct best_request {
     char *objective, *groups; /* groups and close: sql/answers/ranked.sql */
-    bool maximise, compete, has_groups;
+    bool maximise;
+    struct competition competition;
     cJSON *close, *pareto; /* pareto NULL: one objective, or groups, of which each has its own winner */
 };
 
@@ -43,17 +44,13 @@ static int read_objective(struct db *db, struct best_request *out, struct error 
         out->objective = stmt_copy_text(s, 0);
         out->maximise = stmt_int(s, 1) != 0;
     }
-    if (rc > 0)
-        rc = configurations_compete(db, &out->compete, e);
-    return rc < 0 || !out->compete
-               ? rc
-               : db_query_bool(db, "SELECT 1 FROM meta WHERE name = 'group_by'", NO_VALUES, &out->has_groups, e);
+    return rc < 0 ? -1 : configurations_compete(db, &out->competition, e);
 }
 
 static int read_ranked(struct db *db, struct best_request *a, const char *group, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = configurations_ask(db, "sql/answers/ranked.sql", a->compete,
+    int rc = configurations_ask(db, "sql/answers/ranked.sql", &a->competition,
                                 VALUES(sql_text(a->objective), sql_int(a->maximise), sql_text(group)), &s, e);
     rc = rc < 0 ? -1 : stmt_next(s, e);
     if (rc > 0) {
@@ -68,7 +65,7 @@ static int refuse_group(struct db *db, struct best_request *a, const char *group
     static const char sql[] = "SELECT group_concat(value ->> 'group', '; ') FROM json_each(?)";
     OWNED char *all = NULL;
     release(a);
-    if (!a->has_groups)
+    if (!a->competition.groups)
         return error_set(e, ERROR_USAGE, "--group %s: the sweep has no groups; they come from [sweep] group_by", group);
     if (read_objective(db, a, e) < 0 || read_ranked(db, a, NULL, e) < 0 ||
         db_query_text(db, sql, VALUES(sql_text(a->groups)), &all, e) < 0)
@@ -82,7 +79,8 @@ static void prefer_unbeaten(struct best_request *a)
     const cJSON *best = a->pareto ? a->pareto->child : NULL;
     cJSON *first = a->close->child, *other = first;
     const cJSON *values = cJSON_GetObjectItemCaseSensitive(best, "values");
-    if (!best || a->compete || !first || values->child->valuedouble != json_real_of(first, "value"))
+    if (!best || a->competition.replicates || a->competition.groups || !first ||
+        values->child->valuedouble != json_real_of(first, "value"))
         return;
     for (size_t i = 1; i < BEST_LISTED && other->next && json_count_of(other, "job") != json_count_of(best, "job"); i++)
         other = other->next;
@@ -94,9 +92,9 @@ static int read_competition(struct db *db, struct best_request *a, const char *g
 {
     if (read_objective(db, a, e) < 0 || read_ranked(db, a, group, e) < 0)
         return -1;
-    if (group && (!a->has_groups || !a->close->child))
+    if (group && (!a->competition.groups || !a->close->child))
         return refuse_group(db, a, group, e);
-    if (!a->has_groups && pareto_read(db, &a->pareto, e) < 0)
+    if (!a->competition.groups && pareto_read(db, &a->pareto, e) < 0)
         return -1;
     prefer_unbeaten(a);
     return 0;
@@ -116,9 +114,10 @@ static int read_document(struct db *db, const struct best_request *a, struct bes
         buffer_add_char(&close, '}');
     }
     buffer_add_text(&close, close.length ? "]" : "[]");
-    int rc = configurations_ask(db, "sql/answers/best.sql", a->compete,
+    int rc = configurations_ask(db, "sql/answers/best.sql", &a->competition,
                                 VALUES(sql_text(a->objective), sql_int(a->maximise), sql_text(a->groups),
-                                       sql_text(buffer_text(&close)), sql_text(pareto), sql_int(a->compete)),
+                                       sql_text(buffer_text(&close)), sql_text(pareto),
+                                       sql_int(a->competition.replicates), sql_int(a->competition.groups)),
                                 &s, e);
     rc = rc < 0 ? -1 : stmt_next(s, e);
     if (rc > 0 && (rc = answer_take(s, 0, &out->document, e)) == 0)

@@ -1,6 +1,5 @@
 #include "results/configurations.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,7 +181,7 @@ int configurations_add_view(struct db *db, const char *objective, bool maximise,
     return rc;
 }
 
-/* --- rows --- */
+/* --- asking --- */
 
 int configurations_suppose(struct db *db, const char *keys_json, struct error *e)
 {
@@ -203,7 +202,19 @@ int configurations_suppose(struct db *db, const char *keys_json, struct error *e
     return rc < 0 ? -1 : 0;
 }
 
-static int read_flags(struct db *db, struct configurations *out, struct error *e)
+int configurations_ask(struct db *db, const char *name, const struct competition *c, struct sql_values values,
+                       struct stmt **out, struct error *e)
+{
+    static const char begin[] = "\nWITH\n";
+    OWNED_BUFFER sql = BUFFER_INIT;
+    buffer_printf(&sql, "%smeasured AS NOT MATERIALIZED (SELECT a.id FROM attempt AS a WHERE %s),\n%s%s", begin,
+                  MEASURED_AS_ASKED("a"),
+                  c->replicates || c->groups ? "" : "configurations AS (SELECT * FROM ranked_job),\n",
+                  strstr(embedded_text(name), begin) + strlen(begin));
+    return db_query(db, buffer_text(&sql), values, out, e);
+}
+
+int configurations_compete(struct db *db, struct competition *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
     int rc = db_next(db,
@@ -212,80 +223,6 @@ static int read_flags(struct db *db, struct configurations *out, struct error *e
                      " FROM (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema)"
                      " WHERE type = 'view' AND name = 'configurations' LIMIT 1",
                      NO_VALUES, &s, e);
-    if (rc > 0) {
-        out->has_replicates = stmt_int(s, 0);
-        out->has_groups = stmt_int(s, 1);
-    }
+    *out = (struct competition){rc > 0 && stmt_int(s, 0), rc > 0 && stmt_int(s, 1)};
     return rc < 0 ? -1 : 0;
-}
-
-int configurations_ask(struct db *db, const char *name, bool compete, struct sql_values values, struct stmt **out,
-                       struct error *e)
-{
-    static const char begin[] = "\nWITH\n";
-    OWNED_BUFFER sql = BUFFER_INIT;
-    buffer_printf(&sql, "%smeasured AS NOT MATERIALIZED (SELECT a.id FROM attempt AS a WHERE %s),\n%s%s", begin,
-                  MEASURED_AS_ASKED("a"), compete ? "" : "configurations AS (SELECT * FROM ranked_job),\n",
-                  strstr(embedded_text(name), begin) + strlen(begin));
-    return db_query(db, buffer_text(&sql), values, out, e);
-}
-
-int configurations_compete(struct db *db, bool *yes, struct error *e)
-{
-    struct configurations flags = {0};
-    int rc = read_flags(db, &flags, e);
-    *yes = flags.has_replicates || flags.has_groups;
-    return rc;
-}
-
-int configurations_read(struct db *db, struct configurations *out, struct error *e)
-{
-    struct configurations all = {0};
-    struct stmt *s = NULL;
-    int rc = read_flags(db, &all, e);
-    if (rc < 0 || !(all.has_replicates || all.has_groups)) {
-        *out = all;
-        return rc;
-    }
-    while ((rc = db_next(db,
-                         "SELECT comparison_group, rank, job, value, replicates, replicates_failed, replicates_open,"
-                         " replicates_median, replicates_low, replicates_high, replicates_stddev, replicates_min,"
-                         " replicates_max, per_device FROM configurations",
-                         NO_VALUES, &s, e)) > 0)
-        *array_add(all.items, all.count) = (struct configuration){.group = stmt_copy_text(s, 0),
-                                                                  .rank = stmt_int(s, 1),
-                                                                  .job = stmt_int(s, 2),
-                                                                  .value = stmt_double_or_nan(s, 3),
-                                                                  .replicates = stmt_int(s, 4),
-                                                                  .failed = stmt_int(s, 5),
-                                                                  .open = stmt_int(s, 6),
-                                                                  .median = stmt_double_or_nan(s, 7),
-                                                                  .low = stmt_double_or_nan(s, 8),
-                                                                  .high = stmt_double_or_nan(s, 9),
-                                                                  .stddev = stmt_double_or_nan(s, 10),
-                                                                  .least = stmt_double_or_nan(s, 11),
-                                                                  .most = stmt_double_or_nan(s, 12),
-                                                                  .per_device = stmt_double_or_nan(s, 13)};
-    if (rc < 0)
-        configurations_free(&all);
-    *out = all;
-    return rc;
-}
-
-void configurations_free(struct configurations *c)
-{
-    for (size_t i = 0; i < c->count; i++)
-        free(c->items[i].group);
-    free(c->items);
-    *c = (struct configurations){0};
-}
-
-static struct standard_error error_of(const struct configuration *c)
-{
-    return (struct standard_error){c->stddev / sqrt((double)c->replicates), (double)c->replicates - 1};
-}
-
-double configurations_reach(const struct configuration *winner, const struct configuration *other, size_t count)
-{
-    return welch_half_width(error_of(winner), error_of(other), LEAD_MISSED(count));
 }

@@ -16,17 +16,9 @@
 #include "util/buffer.h"
 #include "util/string_list.h"
 
-struct configuration {
-    int64_t job, rank;
-    char *group;                                                      /* "" without groups */
-    double value, median, low, high, stddev, least, most, per_device; /* NaN where NULL */
-    int64_t replicates, failed, open;
-};
-
-struct configurations {
-    bool has_replicates, has_groups; /* neither: nothing below is read */
-    struct configuration *items;     /* as in the view */
-    size_t count;
+/* What competes in the current sweep in place of jobs; neither: the jobs do. */
+struct competition {
+    bool replicates, groups;
 };
 
 /* Appends the view's SQL, or nothing where the current sweep lists no such keys or has no objective. */
@@ -39,29 +31,14 @@ int configurations_add_view(struct db *db, const char *objective, bool maximise,
 
 /* Asks a statement of sql/answers/ with the table `measured` before its own, the attempts that may win; and where no
  * configurations compete one in place of that view, which the statement's `ranked_job` is. */
-int configurations_ask(struct db *db, const char *name, bool compete, struct sql_values values, struct stmt **out,
-                       struct error *e);
+int configurations_ask(struct db *db, const char *name, const struct competition *c, struct sql_values values,
+                       struct stmt **out, struct error *e);
 
-/* Finds whether configurations compete in the current sweep, not jobs. */
-int configurations_compete(struct db *db, bool *yes, struct error *e);
+int configurations_compete(struct db *db, struct competition *out, struct error *e);
 
 /* On this connection alone: the view is that of other keys of groups (a list in JSON of "section.key", or the name of a
  * derived one; NULL: those of the sweep), and of the conditions of measures_suppose. */
 int configurations_suppose(struct db *db, const char *keys_json, struct error *e);
-
-/* Within the caller's transaction. `*out` is the caller's: configurations_free. */
-int configurations_read(struct db *db, struct configurations *out, struct error *e);
-void configurations_free(struct configurations *c);
-
-/* The share that the interval of a winner's lead over one other of `count` that compete may miss on either side. The
- * winner was chosen because it came out first. The truly best one is neither it nor among those that cannot be told
- * apart from it only if one of the others beats it by chance: at most 2.5 % (the subset selection of Gupta 1965, by
- * Bonferroni). */
-#define LEAD_MISSED(count) (0.025 / (double)((count) > 1 ? (count)-1 : 1))
-
-/* Half the interval of the difference between the means of the winner of `count` configurations and another (Welch).
- * NaN where one has fewer than two replicates: nothing says. */
-double configurations_reach(const struct configuration *winner, const struct configuration *other, size_t count);
 
 /* Appends SQL for rows (job, number of its group from 0 on) of the current sweep in the order of jobs, or nothing where
  * it lists no groups. */

@@ -92,3 +92,8 @@ double welch_half_width(struct standard_error a, struct standard_error b, double
     const double freedom = (x + y) * (x + y) / (x * x / a.freedom + y * y / b.freedom);
     return student_quantile(1 - missed, freedom) * sqrt(x + y);
 }
+
+double lead_half_width(struct standard_error first, struct standard_error other, size_t count)
+{
+    return welch_half_width(first, other, 0.025 / (double)(count > 1 ? count - 1 : 1));
+}

@@ -26,3 +26,8 @@ struct standard_error {
 /* Half the width of the interval of the difference of two means that misses the share on either side (Welch 1947). NaN
  * if an error is not known. */
 double welch_half_width(struct standard_error a, struct standard_error b, double missed);
+
+/* The same for the first of `count` and one of the others, which is as if it missed 2.5 % of all of them: the first was
+ * chosen because it came out first. The truly best one is neither it nor among those that cannot be told apart from it
+ * only if one of the others beats it by chance (the subset selection of Gupta 1965, by Bonferroni). */
+double lead_half_width(struct standard_error first, struct standard_error other, size_t count);

@@ -3,7 +3,6 @@
 
 #include "compare/choices.h"
 #include "compare/ratios.h"
-#include "results/configurations.h"
 #include "rounds.h"
 #include "unit_test.h"
 #include "util/quantile.h"
@@ -338,7 +337,13 @@ TEST(choices__a_setting_that_no_other_group_has__not_chosen)
 
 /* --- what cannot be told apart from the winner --- */
 
-static struct configuration draw_configuration(const struct noise *noise, int64_t job, struct rng *r)
+struct drawn_mean {
+    int64_t job;
+    double value;
+    struct standard_error error;
+};
+
+static struct drawn_mean draw_configuration(const struct noise *noise, int64_t job, struct rng *r)
 {
     double values[3], mean = 0, squares = 0;
     for (size_t i = 0; i < LENGTH(values); i++) {
@@ -347,12 +352,12 @@ static struct configuration draw_configuration(const struct noise *noise, int64_
     }
     for (size_t i = 0; i < LENGTH(values); i++)
         squares += (values[i] - mean) * (values[i] - mean) / (LENGTH(values) - 1);
-    return (struct configuration){.job = job, .value = mean, .stddev = sqrt(squares), .replicates = LENGTH(values)};
+    return (struct drawn_mean){job, mean, {sqrt(squares / LENGTH(values)), LENGTH(values) - 1}};
 }
 
 /* Any of equal configurations may be taken for the best: the first is the winner or alike in at least 95 %. Only three
  * replicates do not show that a machine has two speeds. */
-TEST(configurations_reach__equal_ones__the_best_is_among_them)
+TEST(lead_half_width__equal_ones__the_best_is_among_them)
 {
     static const size_t sizes[] = {2, 5, 20};
     const int rounds = 1000;
@@ -363,12 +368,12 @@ TEST(configurations_reach__equal_ones__the_best_is_among_them)
             struct rng r = rng_stream(26, k * 100 + i);
             int lost = 0;
             for (int round = 0; round < rounds; round++) {
-                struct configuration first = draw_configuration(&noises[k], 0, &r), winner = first;
+                struct drawn_mean first = draw_configuration(&noises[k], 0, &r), winner = first;
                 for (size_t c = 1; c < sizes[i]; c++) {
-                    struct configuration other = draw_configuration(&noises[k], (int64_t)c, &r);
+                    struct drawn_mean other = draw_configuration(&noises[k], (int64_t)c, &r);
                     winner = other.value > winner.value ? other : winner;
                 }
-                lost += winner.job && winner.value - first.value > configurations_reach(&winner, &first, sizes[i]);
+                lost += winner.job && winner.value - first.value > lead_half_width(winner.error, first.error, sizes[i]);
             }
             print_message("%zu configurations, %s: the best is not named in %.1f %%\n", sizes[i], noises[k].name,
                           percent_of(lost, rounds));
