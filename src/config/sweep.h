@@ -136,7 +136,7 @@ struct metric {
 
 /* Words of a list. */
 struct listed_word {
-    char *text;
+    const char *text;
     struct position at;
 };
 

@@ -630,11 +630,11 @@ static int unknown_type(const struct hf_reading *r, const char *type)
     const char **names = type_names(r, &count);
     for (size_t i = 0; i < count; i++)
         buffer_printf(&known, "%s%s", i ? ", " : "", names[i]);
-    const char *near = suggest_nearest(type, names, count);
+    OWNED char *hint = suggest_hint(type, names, count);
     error_set(r->e, ERROR_USAGE,
-              "%s: model_type \"%s\" is not known%s%s%s (known: %s); give layers, hidden, heads, ffn and vocab as keys "
+              "%s: model_type \"%s\" is not known%s (known: %s); give layers, hidden, heads, ffn and vocab as keys "
               "instead of hf_config",
-              r->name, type, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", buffer_text(&known));
+              r->name, type, hint, buffer_text(&known));
     free(names);
     return -1;
 }

@@ -21,7 +21,7 @@ static const char *name_of(const struct toml_node *node)
 }
 
 /* The same text twice, said at its second place. */
-static void check_words_differ(const struct reading *r, const char *what, struct words *words)
+static void check_words_differ(const struct reading *r, const char *what, struct word_list *words)
 {
     words_sort(words);
     for (size_t i = 1; i < words->count; i++)
@@ -36,16 +36,15 @@ static struct string_list texts_of(const struct reading *r, const struct toml_no
 
 static void read_texts(const struct reading *r, const struct toml_node *list, struct string_list *out)
 {
-    struct words words = {NULL, 0};
+    struct word_list words = {NULL, 0};
     if (list->child_count == 0)
         problem_at_value(r, list, "%s is an empty list", name_of(list));
     for (size_t i = 0; i < list->child_count; i++) {
         check_not_blank(r, &list->children[i], name_of(list));
-        words_add(&words, list->children[i].text, reading_at_value(r, &list->children[i]));
+        words_add(r, &words, list->children[i].text, reading_at_value(r, &list->children[i]));
     }
     *out = texts_of(r, list);
     check_words_differ(r, name_of(list), &words);
-    words_free(&words);
 }
 
 /* --- numbers of layers and elements --- */
@@ -131,7 +130,7 @@ static void read_values(const struct reading *r, const struct toml_node *node, s
     const bool list = node->kind == NODE_LIST;
     const struct toml_node *first = list ? node->children : node, *bad = find_not_finite(node);
     const size_t count = list ? node->child_count : 1;
-    struct words words = {NULL, 0};
+    struct word_list words = {NULL, 0};
     if (bad)
         problem_at_value(r, bad, "%s: NaN and infinity cannot be values of an axis", node->key);
     if (count == 0 || count > MOST_VALUES) {
@@ -142,11 +141,10 @@ static void read_values(const struct reading *r, const struct toml_node *node, s
     for (size_t i = 0; i < count; i++) {
         out->values[i] = plain_value(r, &first[i]);
         out->literals[i] = literal_text(r, &first[i]);
-        words_add(&words, out->literals[i], reading_at_value(r, &first[i]));
+        words_add(r, &words, out->literals[i], reading_at_value(r, &first[i]));
     }
     check_words_differ(r, node->key, &words);
     check_booleans(r, node);
-    words_free(&words);
     read_integers(r, out);
 }
 
@@ -333,20 +331,20 @@ static void read_keys(const struct reading *r, const struct toml_node *table, st
 }
 
 /* Names of keys and of numbers of layers end up beside each other in one [[model]] block. */
-static struct words key_names(const struct model_space_table *m)
+static struct word_list key_names(const struct reading *r, const struct model_space_table *m)
 {
-    struct words names = {NULL, 0};
+    struct word_list names = {NULL, 0};
     for (size_t k = 0; k < m->key_count; k++) {
-        words_add(&names, m->keys[k].name, m->keys[k].at);
+        words_add(r, &names, m->keys[k].name, m->keys[k].at);
         if (m->keys[k].layers_key)
-            words_add(&names, m->keys[k].layers_key, m->keys[k].at);
+            words_add(r, &names, m->keys[k].layers_key, m->keys[k].at);
     }
     return names;
 }
 
 static int compare_without_case(const void *a, const void *b)
 {
-    const struct word *x = a, *y = b;
+    const struct listed_word *x = a, *y = b;
     int order = strcasecmp(x->text, y->text);
     return order ? order : (x->at.line > y->at.line) - (x->at.line < y->at.line);
 }
@@ -354,11 +352,11 @@ static int compare_without_case(const void *a, const void *b)
 /* Keys are columns of a table, whose names SQLite compares without regard to case. */
 static void check_keys_once(const struct reading *r, const struct model_space_table *m)
 {
-    struct words names = key_names(m);
+    struct word_list names = key_names(r, m);
     if (names.count > 0)
         qsort(names.items, names.count, sizeof *names.items, compare_without_case);
     for (size_t i = 1; i < names.count; i++) {
-        const struct word *word = &names.items[i], *before = &names.items[i - 1];
+        const struct listed_word *word = &names.items[i], *before = &names.items[i - 1];
         if (strcmp(word->text, before->text) == 0)
             problems_add(r->problems, word->at, "the model space has key \"%s\" twice (first on line %d)", word->text,
                          before->at.line);
@@ -366,7 +364,6 @@ static void check_keys_once(const struct reading *r, const struct model_space_ta
             problems_add(r->problems, word->at, "\"%s\" differs from \"%s\" (line %d) only in case", word->text,
                          before->text, before->at.line);
     }
-    words_free(&names);
 }
 
 /* --- the base --- */
@@ -412,14 +409,13 @@ static bool is_boolean(const struct space_key *key)
 static void check_base_key(const struct reading *r, const struct toml_node *node, const struct model_space_table *m)
 {
     const struct space_key *key = find_key(m, node->key);
-    struct words names = key_names(m);
+    struct word_list names = key_names(r, m);
     if (key && key->kind != SPACE_KEY_MULTISET && key->value_count > 0 && is_boolean(key) != (node->kind == NODE_BOOL))
         problem_at_value(r, node, "%s is a boolean in one place and another type elsewhere; use one type", node->key);
     for (size_t i = 0; i < names.count; i++)
         if (strcmp(names.items[i].text, node->key) != 0 && strcasecmp(names.items[i].text, node->key) == 0)
             problem_at_key(r, node, "\"%s\" differs from \"%s\" (line %d) only in case", node->key, names.items[i].text,
                            names.items[i].at.line);
-    words_free(&names);
 }
 
 static void read_base_key(const struct reading *r, const struct toml_node *node, struct model_space_table *m)

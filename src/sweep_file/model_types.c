@@ -35,37 +35,26 @@ struct type_row {
     struct hf_type *type;
 };
 
-/* --- names --- */
-
-struct name_list {
-    const char **items;
-    size_t count;
-};
-
-static void add_name(struct name_list *list, const char *name)
-{
-    *array_add(list->items, list->count) = name;
-}
-
 /* Keys that no type has are not keys of predictions; while the first types are read, all are new. */
 static bool check_name(const struct type_row *row, const struct toml_node *node)
 {
-    struct name_list names = {NULL, 0};
-    bool known = row->carried->count == 0;
-    for (size_t i = 0; i < row->carried->count && !known; i++) {
-        const struct hf_type *type = &row->carried->items[i];
+    OWNED const char **names = NULL;
+    size_t count = 0, at = 0;
+    if (row->carried->count == 0)
+        return true;
+    for (const struct hf_type *type = row->carried->items; type < row->carried->items + row->carried->count; type++) {
         for (size_t k = 0; k < type->field_count; k++)
-            add_name(&names, type->fields[k].key);
+            *array_add(names, count) = type->fields[k].key;
         for (size_t k = 0; k < type->always.count; k++)
-            add_name(&names, type->always.items[k].key);
+            *array_add(names, count) = type->always.items[k].key;
     }
-    for (size_t i = 0; i < names.count && !known; i++)
-        known = strcmp(names.items[i], node->key) == 0;
-    OWNED char *hint = known ? NULL : suggest_hint(node->key, names.items, names.count);
-    if (!known)
-        problem_at_key(row->r, node, "no model_type has a key \"%s\"%s", node->key, hint);
-    free(names.items);
-    return known;
+    while (at < count && strcmp(names[at], node->key) != 0)
+        at++;
+    if (at < count)
+        return true;
+    OWNED char *hint = suggest_hint(node->key, names, count);
+    problem_at_key(row->r, node, "no model_type has a key \"%s\"%s", node->key, hint);
+    return false;
 }
 
 /* --- keys of a type --- */
@@ -148,13 +137,12 @@ static void read_constant(const struct type_row *row, const struct toml_node *no
 static char *hint_of(const struct type_row *row, const char *name)
 {
     const struct hf_type_table *const tables[] = {&row->r->gathered->types, row->carried};
-    struct name_list names = {NULL, 0};
+    OWNED const char **names = NULL;
+    size_t count = 0;
     for (size_t t = 0; t < 2; t++)
         for (size_t i = 0; i < tables[t]->count; i++)
-            add_name(&names, tables[t]->items[i].name);
-    char *hint = suggest_hint(name, names.items, names.count);
-    free(names.items);
-    return hint;
+            *array_add(names, count) = tables[t]->items[i].name;
+    return suggest_hint(name, names, count);
 }
 
 /* The type to begin with; false after a complaint. The first types may be what others are like, and need no family. */

@@ -459,9 +459,6 @@ static void read_documents(struct sweep *s, const struct documents *d, struct pr
         read_sections(&pages[i]);
     if (d->count > 0)
         finish_sweep(&pages[d->count - 1].reading, complete);
-    words_free(&gathered.objectives);
-    words_free(&gathered.notes);
-    words_free(&gathered.list_values);
     free(gathered.types.items);
 }
 

@@ -43,30 +43,24 @@ struct toml_node *reading_carried(const char *file, const char *key, struct swee
     return root;
 }
 
-void words_add(struct words *w, const char *text, struct position at)
+void words_add(const struct reading *r, struct word_list *list, const char *text, struct position at)
 {
-    *array_add(w->items, w->count) = (struct word){.text = text, .at = at};
-}
-
-void words_free(struct words *w)
-{
-    free(w->items);
-    *w = (struct words){NULL, 0};
+    *arena_add(r->arena, list->items, list->count) = (struct listed_word){text, at};
 }
 
 static int compare_words(const void *a, const void *b)
 {
-    const struct word *x = a, *y = b;
+    const struct listed_word *x = a, *y = b;
     int order = strcmp(x->text, y->text);
     if (order == 0)
         order = (x->at.line > y->at.line) - (x->at.line < y->at.line);
     return order ? order : (x->at.column > y->at.column) - (x->at.column < y->at.column);
 }
 
-void words_sort(struct words *w)
+void words_sort(struct word_list *list)
 {
-    if (w->count > 0)
-        qsort(w->items, w->count, sizeof *w->items, compare_words);
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof *list->items, compare_words);
 }
 
 struct position reading_at_key(const struct reading *r, const struct toml_node *node)
@@ -430,4 +424,12 @@ void *entry_slot(const struct reading *r, const struct toml_node *node, const ch
     items = arena_grow(r->arena, items, (*count)++, kind->size);
     memcpy(place, &items, sizeof items);
     return items + i * kind->size;
+}
+
+char *hint_among(const char *name, const void *items, size_t count, size_t size)
+{
+    OWNED const char **names = xcalloc(count, sizeof *names);
+    for (size_t i = 0; i < count; i++)
+        memcpy(&names[i], (const char *)items + i * size, sizeof *names);
+    return suggest_hint(name, names, count);
 }

@@ -13,22 +13,11 @@
 /* The role of a file in the sweep, as bits: which keys it may hold depends on it. */
 enum file_role { FILE_SWEEP = 1, FILE_INCLUDE = 2, FILE_PROFILE = 4 };
 
-/* A word of the file and where it stands. Borrowed from the tree. */
-struct word {
-    const char *text;
-    struct position at;
-};
-
-struct words {
-    struct word *items;
-    size_t count;
-};
-
 /* Words and types, gathered from all files before they can be used. */
 struct gathered {
-    struct words objectives, notes;
-    struct words list_values;   /* sorted by words_sort when the sections are read */
-    struct hf_type_table types; /* [[model_type]], borrowed from the trees */
+    struct word_list objectives, notes;
+    struct word_list list_values; /* sorted by words_sort when the sections are read */
+    struct hf_type_table types;   /* [[model_type]], borrowed from the trees */
 };
 
 struct reading {
@@ -51,11 +40,11 @@ struct reading {
 struct toml_node *reading_carried(const char *file, const char *key, struct sweep *s, struct gathered *g,
                                   void (*read)(const struct reading *r, const struct toml_node *list));
 
-void words_add(struct words *w, const char *text, struct position at);
-void words_free(struct words *w);
+/* Adds a text, borrowed, to a list of the arena. */
+void words_add(const struct reading *r, struct word_list *list, const char *text, struct position at);
 
 /* By text, then by position. */
-void words_sort(struct words *w);
+void words_sort(struct word_list *list);
 
 struct position reading_at_key(const struct reading *r, const struct toml_node *node);
 struct position reading_at_value(const struct reading *r, const struct toml_node *node);
@@ -161,3 +150,6 @@ void *named_item(const struct reading *r, void *items, size_t *count, size_t siz
 /* The same of a setting at `node`, which gets that value. */
 void put_setting(const struct reading *r, const struct toml_node *node, const char *name, char *value,
                  struct setting **settings, size_t *count);
+
+/* "; did you mean "x"?" of the items, which begin with a name, "" when none is near. The caller's. */
+char *hint_among(const char *name, const void *items, size_t count, size_t size);

@@ -83,7 +83,7 @@ static void read_search_stages(const struct reading *r, const struct toml_node *
 
 /* --- stages when all files are read --- */
 
-static bool check_key(const struct reading *r, const struct words *keys, struct listed_word *word)
+static bool check_key(const struct reading *r, const struct word_list *keys, struct listed_word *word)
 {
     struct listed_key key;
     if (!listed_key_find(r, keys, "free", word, &key))
@@ -148,7 +148,7 @@ static void check_axis(const struct reading *r, const struct axis *axis)
 }
 
 /* Returns whether its keys are keys of the sweep. */
-static bool check_stage(const struct reading *r, const struct words *section_keys, struct search_stage *stage)
+static bool check_stage(const struct reading *r, const struct word_list *section_keys, struct search_stage *stage)
 {
     const struct section *sections = r->sweep->sections;
     bool known = true;
@@ -161,7 +161,7 @@ static bool check_stage(const struct reading *r, const struct words *section_key
     return known;
 }
 
-void check_search_stages(const struct reading *r, const struct words *section_keys)
+void check_search_stages(const struct reading *r, const struct word_list *section_keys)
 {
     const struct search_config *c = &r->sweep->search;
     const struct section *parallel = &r->sweep->sections[SECTION_PARALLEL];
@@ -192,8 +192,8 @@ static void read_objective(const struct reading *r, const struct toml_node *node
 {
     if (!check_not_blank(r, node, "[search] metric"))
         return;
-    words_free(&r->gathered->objectives);
-    words_add(&r->gathered->objectives, node->text, reading_at_value(r, node));
+    r->gathered->objectives.count = 0;
+    words_add(r, &r->gathered->objectives, node->text, reading_at_value(r, node));
 }
 
 #undef AT

@@ -5,7 +5,6 @@
 #include "sweep_file/sections.h"
 #include "util/buffer.h"
 #include "util/memory.h"
-#include "util/suggest.h"
 
 /* Pairs of words that are compared for a hint: more take long, and nobody writes them by hand. */
 #define MOST_HINT_PAIRS 100000
@@ -13,7 +12,7 @@
 /* SQLite compares column names without regard to case: words are sorted so too, then exactly, then as written. */
 static int compare_columns(const void *a, const void *b)
 {
-    const struct word *x = a, *y = b;
+    const struct listed_word *x = a, *y = b;
     int order = strcasecmp(x->text, y->text);
     if (order == 0)
         order = strcmp(x->text, y->text);
@@ -24,21 +23,22 @@ static int compare_columns(const void *a, const void *b)
 
 static int compare_column(const void *text, const void *word)
 {
-    return strcasecmp(text, ((const struct word *)word)->text);
+    return strcasecmp(text, ((const struct listed_word *)word)->text);
 }
 
 /* The keys of a section, and those that a table gives it, each spelling once. */
-static struct words section_keys(const struct sweep *s, enum section_kind kind)
+static struct word_list section_keys(const struct reading *r, enum section_kind kind)
 {
+    const struct sweep *s = r->sweep;
     const struct section *section = &s->sections[kind];
-    struct words all = {NULL, 0};
+    struct word_list all = {NULL, 0};
     for (size_t i = 0; i < s->import.column_count; i++)
         if (!s->import.columns[i].is_metric && s->import.columns[i].section == kind)
-            words_add(&all, s->import.columns[i].name, s->import.columns[i].at);
+            words_add(r, &all, s->import.columns[i].name, s->import.columns[i].at);
     for (size_t b = 0; b < section->block_count; b++)
         for (size_t a = 0; a < section->blocks[b].axis_count; a++)
             for (size_t k = 0; k < section->blocks[b].axes[a].key_count; k++)
-                words_add(&all, section->blocks[b].axes[a].keys[k], section->blocks[b].axes[a].at);
+                words_add(r, &all, section->blocks[b].axes[a].keys[k], section->blocks[b].axes[a].at);
     if (all.count > 0)
         qsort(all.items, all.count, sizeof *all.items, compare_columns);
     size_t kept = 0;
@@ -49,7 +49,7 @@ static struct words section_keys(const struct sweep *s, enum section_kind kind)
     return all;
 }
 
-static void check_case(const struct reading *r, const struct words *keys)
+static void check_case(const struct reading *r, const struct word_list *keys)
 {
     for (size_t i = 1; i < keys->count; i++)
         if (strcasecmp(keys->items[i].text, keys->items[i - 1].text) == 0)
@@ -69,30 +69,29 @@ static const struct axis *constant_name(const struct block *block)
 
 static void check_names(const struct reading *r, const struct section *section)
 {
-    struct words names = {NULL, 0};
+    struct word_list names = {NULL, 0};
     for (size_t b = 0; sweep_is_label(r->sweep, "name") && b < section->block_count; b++) {
         const struct axis *axis = constant_name(&section->blocks[b]);
         if (axis && axis->values[0].kind == VALUE_STRING)
-            words_add(&names, axis->values[0].text, axis->at);
+            words_add(r, &names, axis->values[0].text, axis->at);
     }
     words_sort(&names);
     for (size_t i = 1; i < names.count; i++)
         if (strcmp(names.items[i].text, names.items[i - 1].text) == 0)
             problems_add(r->problems, names.items[i].at, "the name \"%s\" is given twice (first at %s:%d)",
                          names.items[i].text, names.items[i - 1].at.file, names.items[i - 1].at.line);
-    words_free(&names);
 }
 
-static const struct word *find_column(const struct words *keys, const char *name)
+static const struct listed_word *find_column(const struct word_list *keys, const char *name)
 {
     return keys->count ? bsearch(name, keys->items, keys->count, sizeof *keys->items, compare_column) : NULL;
 }
 
 /* Returns whether a derived key stays: one of a profile gives way to a key that the file sets itself. */
-static bool check_derived(const struct reading *r, const struct words *keys, const struct derived *d)
+static bool check_derived(const struct reading *r, const struct word_list *keys, const struct derived *d)
 {
     for (int kind = 0; kind < SECTION_COUNT; kind++) {
-        const struct word *key = find_column(&keys[kind], d->name);
+        const struct listed_word *key = find_column(&keys[kind], d->name);
         if (key && sweep_in_profile(r->sweep, &d->at))
             return false;
         if (key)
@@ -102,7 +101,7 @@ static bool check_derived(const struct reading *r, const struct words *keys, con
     return true;
 }
 
-static void check_all_derived(const struct reading *r, const struct words *keys)
+static void check_all_derived(const struct reading *r, const struct word_list *keys)
 {
     struct sweep *s = r->sweep;
     size_t kept = 0;
@@ -115,41 +114,34 @@ static void check_all_derived(const struct reading *r, const struct words *keys)
 
 /* A word of note or list_values that is no key does no harm where the block that had it is commented out; one that is
  * nearly a key is a slip that would change what counts as the same job. */
-static void check_word(const struct reading *r, const struct word *word, const char *const *known, size_t count)
+static void check_word(const struct reading *r, const struct listed_word *word, const struct word_list *known)
 {
     const char *dot = strchr(word->text, '.');
-    if (sweep_in_profile(r->sweep, &word->at) || problems_excused(r->problems, word->text))
+    if (sweep_in_profile(r->sweep, &word->at) || problems_excused(r->problems, word->text) ||
+        word_list_has(known, word->text) || (dot && word_list_has(known, dot + 1)))
         return;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(known[i], word->text) == 0 || (dot && strcmp(known[i], dot + 1) == 0))
-            return;
-    const char *near = suggest_nearest(word->text, known, count);
-    if (near)
-        problems_add(r->problems, word->at, "no section has a key \"%s\"; did you mean \"%s\"?", word->text, near);
+    OWNED char *hint = hint_among(word->text, known->items, known->count, sizeof *known->items);
+    if (*hint)
+        problems_add(r->problems, word->at, "no section has a key \"%s\"%s", word->text, hint);
 }
 
-static void check_words(const struct reading *r, const struct words *keys)
+static void check_words(const struct reading *r, const struct word_list *keys)
 {
-    const struct words *lists[] = {&r->gathered->notes, &r->gathered->list_values};
-    size_t count = 0;
-    for (int kind = 0; kind < SECTION_COUNT; kind++)
-        count += keys[kind].count;
-    if (count * (lists[0]->count + lists[1]->count) > MOST_HINT_PAIRS)
-        return;
-    const char **known = xreallocarray(NULL, count, sizeof *known);
-    count = 0;
+    const struct word_list *lists[] = {&r->gathered->notes, &r->gathered->list_values};
+    struct word_list known = {0};
     for (int kind = 0; kind < SECTION_COUNT; kind++)
         for (size_t i = 0; i < keys[kind].count; i++)
-            known[count++] = keys[kind].items[i].text;
+            words_add(r, &known, keys[kind].items[i].text, keys[kind].items[i].at);
+    if (known.count * (lists[0]->count + lists[1]->count) > MOST_HINT_PAIRS)
+        return;
     for (size_t l = 0; l < LENGTH(lists); l++)
         for (size_t i = 0; i < lists[l]->count; i++)
-            check_word(r, &lists[l]->items[i], known, count);
-    free(known);
+            check_word(r, &lists[l]->items[i], &known);
 }
 
 /* --- replicates and groups --- */
 
-static size_t sections_with(const struct words *keys, const char *name, struct listed_key *out)
+static size_t sections_with(const struct word_list *keys, const char *name, struct listed_key *out)
 {
     const char *dot = strchr(name, '.');
     size_t found = 0;
@@ -157,7 +149,7 @@ static size_t sections_with(const struct words *keys, const char *name, struct l
         bool qualified =
             dot && strncmp(section_names[k], name, (size_t)(dot - name)) == 0 && !section_names[k][dot - name];
         const char *bare = qualified ? dot + 1 : name;
-        const struct word *word = find_column(&keys[k], bare);
+        const struct listed_word *word = find_column(&keys[k], bare);
         if (!word || strcmp(word->text, bare) != 0)
             continue;
         *out = (struct listed_key){(enum section_kind)k, bare};
@@ -174,23 +166,17 @@ static bool is_derived(const struct sweep *s, const char *name)
     return false;
 }
 
-static void unknown_listed(const struct reading *r, const struct words *keys, const char *list,
+static void unknown_listed(const struct reading *r, const struct word_list *keys, const char *list,
                            const struct listed_word *word)
 {
-    const char *near = NULL;
-    for (int k = 0; k < SECTION_COUNT && !near; k++) {
-        const char **known = xreallocarray(NULL, keys[k].count + 1, sizeof *known);
-        for (size_t i = 0; i < keys[k].count; i++)
-            known[i] = keys[k].items[i].text;
-        near = suggest_nearest(word->text, known, keys[k].count);
-        free(known);
-    }
+    OWNED char *hint = xstrdup("");
+    for (int k = 0; k < SECTION_COUNT && !*hint; k++)
+        text_replace(&hint, hint_among(word->text, keys[k].items, keys[k].count, sizeof *keys[k].items));
     if (!problems_excused(r->problems, word->text))
-        problems_add(r->problems, word->at, "%s: no section has a key \"%s\"%s%s%s", list, word->text,
-                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        problems_add(r->problems, word->at, "%s: no section has a key \"%s\"%s", list, word->text, hint);
 }
 
-bool listed_key_find(const struct reading *r, const struct words *keys, const char *list,
+bool listed_key_find(const struct reading *r, const struct word_list *keys, const char *list,
                      const struct listed_word *word, struct listed_key *out)
 {
     size_t sections = sections_with(keys, word->text, out);
@@ -223,7 +209,7 @@ static void check_untied(const struct reading *r, const struct listed_key *key)
         }
 }
 
-static void check_replicate(const struct reading *r, const struct words *keys, struct listed_word *word)
+static void check_replicate(const struct reading *r, const struct word_list *keys, struct listed_word *word)
 {
     struct listed_key key;
     if (sections_with(keys, word->text, &key) == 0 && is_derived(r->sweep, word->text)) {
@@ -244,7 +230,7 @@ static void check_replicate(const struct reading *r, const struct words *keys, s
     listed_word_qualify(r, word, &key);
 }
 
-static void check_group_key(const struct reading *r, const struct words *keys, struct listed_word *word)
+static void check_group_key(const struct reading *r, const struct word_list *keys, struct listed_word *word)
 {
     struct listed_key key;
     if (sections_with(keys, word->text, &key) == 0 && is_derived(r->sweep, word->text))
@@ -260,7 +246,7 @@ static void check_group_key(const struct reading *r, const struct words *keys, s
 }
 
 /* Those of a sweep that is imported may come from the table. */
-static void check_replicates(const struct reading *r, const struct words *keys)
+static void check_replicates(const struct reading *r, const struct word_list *keys)
 {
     struct sweep *s = r->sweep;
     for (size_t i = 0; i < s->replicates.count; i++)
@@ -270,7 +256,7 @@ static void check_replicates(const struct reading *r, const struct words *keys)
 }
 
 /* Names are compared one by one, and SQLite takes 2,000 columns: a section with more keys is reported and left out. */
-static void check_key_count(const struct reading *r, enum section_kind kind, struct words *keys)
+static void check_key_count(const struct reading *r, enum section_kind kind, struct word_list *keys)
 {
     struct section *section = &r->sweep->sections[kind];
     if (keys->count <= SECTION_MOST_KEYS)
@@ -284,9 +270,9 @@ static void check_key_count(const struct reading *r, enum section_kind kind, str
 
 void check_sections(const struct reading *r)
 {
-    struct words keys[SECTION_COUNT];
+    struct word_list keys[SECTION_COUNT];
     for (int kind = 0; kind < SECTION_COUNT; kind++) {
-        keys[kind] = section_keys(r->sweep, (enum section_kind)kind);
+        keys[kind] = section_keys(r, (enum section_kind)kind);
         check_key_count(r, (enum section_kind)kind, &keys[kind]);
         check_case(r, &keys[kind]);
         check_names(r, &r->sweep->sections[kind]);
@@ -296,6 +282,4 @@ void check_sections(const struct reading *r)
     check_replicates(r, keys);
     check_search_stages(r, keys);
     check_was(r, keys);
-    for (int kind = 0; kind < SECTION_COUNT; kind++)
-        words_free(&keys[kind]);
 }

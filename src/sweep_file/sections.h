@@ -61,7 +61,7 @@ void read_inert(const struct reading *r, const struct toml_node *node, const cha
 
 /* A key of [was], and when all files are read: whether the sweep has what it says it has, and not what it had. */
 void read_was(const struct reading *r, const struct toml_node *node, const char *name);
-void check_was(const struct reading *r, const struct words *section_keys);
+void check_was(const struct reading *r, const struct word_list *section_keys);
 
 /* [predict] with [predict.keys], [predict.memory] and [predict.time]. */
 void read_predict(const struct reading *r, const struct toml_node *table);
@@ -77,7 +77,7 @@ void executors_set_defaults(struct sweep *s);
 void read_search(const struct reading *r, const struct toml_node *table);
 
 /* When all files are read: their keys are keys of the sweep, and what a file lists several values of is free in one. */
-void check_search_stages(const struct reading *r, const struct words *section_keys);
+void check_search_stages(const struct reading *r, const struct word_list *section_keys);
 
 /* A word of `list` that names a key of a section ("seed" or "training_spec.seed"). */
 struct listed_key {
@@ -86,7 +86,7 @@ struct listed_key {
 };
 
 /* The key that a word names. False after a complaint: no section has it, with what may be meant, or several have. */
-bool listed_key_find(const struct reading *r, const struct words *section_keys, const char *list,
+bool listed_key_find(const struct reading *r, const struct word_list *section_keys, const char *list,
                      const struct listed_word *word, struct listed_key *out);
 
 /* Puts "training_spec.seed" in the word's place. */

@@ -271,12 +271,12 @@ static char *join_key(const struct reading *r, const char *prefix, const char *k
 
 static int compare_text(const void *text, const void *word)
 {
-    return strcmp(text, ((const struct word *)word)->text);
+    return strcmp(text, ((const struct listed_word *)word)->text);
 }
 
 static bool list_values_have(const struct reading *r, const char *key)
 {
-    const struct words *w = &r->gathered->list_values;
+    const struct word_list *w = &r->gathered->list_values;
     return w->count > 0 && bsearch(key, w->items, w->count, sizeof *w->items, compare_text);
 }
 
@@ -574,16 +574,15 @@ static void read_axes(const struct block_reading *b, const struct toml_node *tab
 
 static void check_keys_once(const struct reading *r, const struct block *block)
 {
-    struct words keys = {NULL, 0};
+    struct word_list keys = {NULL, 0};
     for (size_t a = 0; a < block->axis_count; a++)
         for (size_t k = 0; k < block->axes[a].key_count; k++)
-            words_add(&keys, block->axes[a].keys[k], block->axes[a].at);
+            words_add(r, &keys, block->axes[a].keys[k], block->axes[a].at);
     words_sort(&keys);
     for (size_t i = 1; i < keys.count; i++)
         if (strcmp(keys.items[i].text, keys.items[i - 1].text) == 0)
             problems_add(r->problems, keys.items[i].at, "\"%s\" is given twice in one block (first on line %d)",
                          keys.items[i].text, keys.items[i - 1].at.line);
-    words_free(&keys);
 }
 
 static void read_block(const struct reading *r, enum section_kind kind, const struct toml_node *table)

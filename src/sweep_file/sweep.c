@@ -11,18 +11,17 @@
 #include "util/hash.h"
 #include "util/memory.h"
 #include "util/string_list.h"
-#include "util/suggest.h"
 
 #define NAME_LONGEST 200
 
 static void gather_objectives(const struct reading *r, const struct toml_node *node)
 {
-    struct words *objectives = &r->gathered->objectives;
-    words_free(objectives);
+    struct word_list *objectives = &r->gathered->objectives;
+    objectives->count = 0;
     if (node->kind == NODE_STRING)
-        words_add(objectives, node->text, reading_at_value(r, node));
+        words_add(r, objectives, node->text, reading_at_value(r, node));
     for (size_t i = 0; i < node->child_count; i++)
-        words_add(objectives, node->children[i].text, reading_at_value(r, &node->children[i]));
+        words_add(r, objectives, node->children[i].text, reading_at_value(r, &node->children[i]));
 }
 
 #define MOST_CONSTRAINTS 100
@@ -49,7 +48,8 @@ static void read_constraints(const struct reading *r, const struct toml_node *no
         add_constraint(r, &node->children[i]);
 }
 
-static void gather_keys(const struct reading *r, const struct toml_node *list, struct words *out)
+/* Adds the keys of a list; `once`: those that are not there yet. */
+static void add_keys(const struct reading *r, const struct toml_node *list, struct word_list *out, bool once)
 {
     if (!check_entry_count(r, list, out->count, "keys"))
         return;
@@ -58,8 +58,8 @@ static void gather_keys(const struct reading *r, const struct toml_node *list, s
         size_t length = template_name_length(key->text);
         if (length == 0 || key->text[length])
             problem_at_value(r, key, "\"%s\" cannot be a key", key->text);
-        else
-            words_add(out, key->text, reading_at_value(r, key));
+        else if (!once || !word_list_has(out, key->text))
+            words_add(r, out, arena_text(r->arena, key->text), reading_at_value(r, key));
     }
 }
 
@@ -80,12 +80,8 @@ static void read_rule_names(const struct reading *r, const struct toml_node *lis
 /* The file's take the place of a profile's. */
 void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out)
 {
-    struct words keys = {NULL, 0};
-    gather_keys(r, list, &keys);
     *out = (struct word_list){0};
-    for (size_t i = 0; i < keys.count; i++)
-        word_list_add(r->arena, out, keys.items[i].text, keys.items[i].at);
-    words_free(&keys);
+    add_keys(r, list, out, true);
 }
 
 /* It stands on lines for people and in names of files. */
@@ -108,7 +104,7 @@ static void read_groups(const struct reading *r, const struct toml_node *list)
 static void gather_names(const struct reading *r, const struct toml_node *list)
 {
     const bool are_notes = strcmp(list->key, "note") == 0;
-    gather_keys(r, list, are_notes ? &r->gathered->notes : &r->gathered->list_values);
+    add_keys(r, list, are_notes ? &r->gathered->notes : &r->gathered->list_values, false);
 }
 
 /* No key has a place in it: a run has all values of them. */
@@ -146,19 +142,9 @@ const struct schema schema_sweep = {"[sweep]", SCHEMA_KEYS(sweep_keys)};
 
 /* --- what needs all files --- */
 
-static const char *nearest_metric(const struct job_config *job, const char *name)
-{
-    const char **names = xreallocarray(NULL, job->metric_count, sizeof *names);
-    for (size_t i = 0; i < job->metric_count; i++)
-        names[i] = job->metrics[i].name;
-    const char *near = suggest_nearest(name, names, job->metric_count);
-    free(names);
-    return near;
-}
-
 /* A metric may come from $MESHSWEEP_METRICS without a word in the file: then only the objective can say which way is
  * better. */
-static bool own_direction(const struct reading *r, const struct word *word, bool *maximise)
+static bool own_direction(const struct reading *r, const struct listed_word *word, bool *maximise)
 {
     const struct job_config *job = &r->sweep->job;
     const struct metric *metric = job_find_metric(job, word->text);
@@ -168,10 +154,9 @@ static bool own_direction(const struct reading *r, const struct word *word, bool
     }
     if (problems_excused(r->problems, word->text))
         return false;
-    const char *near = nearest_metric(job, word->text);
-    if (near)
-        problems_add(r->problems, word->at, "objective: there is no metric \"%s\"; did you mean \"%s\"?", word->text,
-                     near);
+    OWNED char *hint = hint_among(word->text, job->metrics, job->metric_count, sizeof *job->metrics);
+    if (*hint)
+        problems_add(r->problems, word->at, "objective: there is no metric \"%s\"%s", word->text, hint);
     else
         problems_add(r->problems, word->at,
                      "objective: the direction of \"%s\" is missing; write \"max:%s\" or \"min:%s\"", word->text,
@@ -180,7 +165,7 @@ static bool own_direction(const struct reading *r, const struct word *word, bool
 }
 
 /* A table's word on a metric's direction holds: a latency is never made longer by a slip of the objective. */
-static bool direction_agrees(const struct reading *r, const struct word *word, const char *name, bool maximise)
+static bool direction_agrees(const struct reading *r, const struct listed_word *word, const char *name, bool maximise)
 {
     const struct metric *m = job_find_metric(&r->sweep->job, name);
     if (!m || !m->better_given || m->maximise == maximise)
@@ -191,7 +176,7 @@ static bool direction_agrees(const struct reading *r, const struct word *word, c
 }
 
 /* Metrics that every attempt has need no table, but have a unit. */
-static void declare_own_metric(const struct reading *r, const struct word *word, const char *name)
+static void declare_own_metric(const struct reading *r, const struct listed_word *word, const char *name)
 {
     struct job_config *job = &r->sweep->job;
     const enum own_metric own = own_metric_by_name(name);
@@ -207,7 +192,7 @@ static void declare_own_metric(const struct reading *r, const struct word *word,
 
 /* A job that comes from a table has what the table gives, what is worked out from that, and what every attempt has.
  * Where the table gives no metric at all, [import] is at fault. */
-static bool has_source(const struct reading *r, const struct word *word, const char *name)
+static bool has_source(const struct reading *r, const struct listed_word *word, const char *name)
 {
     const struct sweep *s = r->sweep;
     const struct metric *metric = job_find_metric(&s->job, name);
@@ -224,7 +209,7 @@ static bool has_source(const struct reading *r, const struct word *word, const c
     return has;
 }
 
-static void finish_objective(const struct reading *r, const struct word *word)
+static void finish_objective(const struct reading *r, const struct listed_word *word)
 {
     struct sweep *s = r->sweep;
     const char *colon = strchr(word->text, ':');
@@ -252,7 +237,7 @@ static void finish_objective(const struct reading *r, const struct word *word)
 
 void finish_objectives(const struct reading *r)
 {
-    const struct words *objectives = &r->gathered->objectives;
+    const struct word_list *objectives = &r->gathered->objectives;
     if (objectives->count > MOST_OBJECTIVES) {
         problems_add(r->problems, objectives->items[0].at, "more than %d objectives", MOST_OBJECTIVES);
         return;
@@ -276,7 +261,7 @@ int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
     text = usual_name(s, text);
     struct problems problems = PROBLEMS_INIT;
     const struct reading r = {.sweep = s, .arena = &s->arena, .problems = &problems, .file = s->path};
-    const struct word word = {text, {NULL, 0, 0}};
+    const struct listed_word word = {text, {NULL, 0, 0}};
     struct buffer identity = BUFFER_INIT;
     s->objective_count = 0;
     finish_objective(&r, &word);

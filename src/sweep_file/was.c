@@ -54,7 +54,8 @@ void read_was(const struct reading *r, const struct toml_node *node, const char 
                              .at = reading_at_key(r, node)};
 }
 
-static void check_absent(const struct reading *r, const struct words *keys, const struct was_key *w, const char *key)
+static void check_absent(const struct reading *r, const struct word_list *keys, const struct was_key *w,
+                         const char *key)
 {
     for (int k = 0; k < SECTION_COUNT; k++) {
         if (w->section != SECTION_COUNT && (int)w->section != k)
@@ -92,7 +93,7 @@ static void take_size(const struct reading *r, struct was_key *w)
         w->text = arena_keep(r->arena, xasprintf("%lld", (long long)bytes));
 }
 
-void check_was(const struct reading *r, const struct words *keys)
+void check_was(const struct reading *r, const struct word_list *keys)
 {
     for (size_t i = 0; i < r->sweep->was_count; i++) {
         struct was_key *w = &r->sweep->was[i];
