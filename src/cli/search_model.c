@@ -6,7 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "cli/output.h"
-#include "models/section.h"
+#include "models/search.h"
 #include "results/json.h"
 #include "sweep_file/reader.h"
 #include "util/clock.h"

@@ -1,9 +1,11 @@
 /* Walks the candidates of a model space in the order of models/index.h, holding one at a time. Pure. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "models/index.h"
+#include "util/buffer.h"
 
 /* One key's value. */
 struct model_part {
@@ -35,3 +37,15 @@ const struct model_candidate *model_cursor_seek(struct model_cursor *cursor, uin
 
 /* Position of the candidate in `index`: the cursor's own, or another of the same space that holds it. */
 uint64_t model_candidate_rank(const struct model_candidate *c, const struct model_index *index);
+
+/* Candidates as TOML. Pure. */
+
+/* Appends the value of the space's key number `key` as TOML: 512, "relu", [["DOT", "ATTENTION"], ["LINEAR"]].
+ */
+void model_candidate_add_literal(const struct model_candidate *c, size_t key, struct buffer *out);
+
+/* Appends the value of a stack as canonical JSON, which is how a sweep holds it (config/value.h). */
+void model_candidate_add_json(const struct model_candidate *c, size_t key, struct buffer *out);
+
+/* Appends a [[model]] block with every key, a stack's layers_name right before the stack. */
+void model_candidate_add_toml(const struct model_candidate *c, struct buffer *out);

@@ -6,7 +6,7 @@
 #include "database/function.h"
 #include "database/guard.h"
 #include "expression/rewrite.h"
-#include "models/toml.h"
+#include "models/cursor.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 

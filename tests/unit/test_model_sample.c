@@ -5,7 +5,7 @@
 #include "model_space_fixture.h"
 #include "models/cursor.h"
 #include "models/filter.h"
-#include "models/sample.h"
+#include "models/search.h"
 #include "unit_test.h"
 
 /* Twelve mixers in one to four layers, of three kinds (998,738: walked at once) or four (13,528,268: drawn

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "models/section.h"
+#include "models/search.h"
 #include "util/clock.h"
 #include "util/hash.h"
 

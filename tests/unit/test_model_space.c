@@ -6,7 +6,6 @@
 #include "model_space_fixture.h"
 #include "models/cursor.h"
 #include "models/dhen.h"
-#include "models/toml.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"
 #include "util/rng.h"
