@@ -5,7 +5,6 @@
 
 #include "cli/output.h"
 #include "device/provenance.h"
-#include "device/versions.h"
 #include "process/environment.h"
 #include "run/scripts.h"
 #include "util/memory.h"

@@ -1,19 +1,96 @@
 #include "device/provenance.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "device/models.h"
 #include "process/environment.h"
 #include "process/external_command.h"
+#include "secrets/secrets.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/line_reader.h"
 #include "util/memory.h"
 #include "util/utf8.h"
+
+/* --- devices --- */
+
+/* The first line of the file that begins with `word`, without it and the blanks after it; NULL when there is none. */
+static char *find_line(const char *path, const char *word)
+{
+    struct line_reader *r = line_reader_open(path, 0);
+    char *found = NULL;
+    for (const char *line; r && !found && (line = line_reader_next(r));) {
+        if (strncmp(line, word, strlen(word)) != 0)
+            continue;
+        line += strlen(word);
+        found = xstrdup(line + strspn(line, " \t"));
+    }
+    line_reader_close(r);
+    return found;
+}
+
+/* "NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar 5 …": the first word that is made of digits and dots. */
+static void add_driver(struct buffer *b, const char *directory)
+{
+    OWNED char *path = xasprintf("%s/version", directory);
+    OWNED char *line = find_line(path, "NVRM version:");
+    const char *version = line;
+    size_t length = 0;
+    while (version && *version) {
+        length = strspn(version, "0123456789.");
+        if (length > 0 && (version[length] == ' ' || version[length] == '\0'))
+            break;
+        version += strcspn(version, " ");
+        version += strspn(version, " ");
+        length = 0;
+    }
+    if (length > 0)
+        buffer_add_json_string(b, version, length);
+    else
+        buffer_add_text(b, "null");
+}
+
+static int visible(const struct dirent *d)
+{
+    return isxdigit((unsigned char)d->d_name[0]);
+}
+
+static void add_models(struct buffer *b, const char *directory)
+{
+    OWNED char *path = xasprintf("%s/gpus", directory);
+    struct dirent **entries = NULL;
+    int count = scandir(path, &entries, visible, alphasort);
+    for (int i = 0; i < count; i++) {
+        OWNED char *file = xasprintf("%s/%s/information", path, entries[i]->d_name);
+        OWNED char *model = find_line(file, "Model:");
+        if (i > 0)
+            buffer_add_char(b, ',');
+        buffer_add_json_string(b, model ? model : "", model ? strlen(model) : 0);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+char *gpu_models_json(const char *directory)
+{
+    struct buffer b = BUFFER_INIT;
+    DIR *there = opendir(directory);
+    if (!there)
+        return xstrdup("null");
+    closedir(there);
+    buffer_add_text(&b, "{\"driver\":");
+    add_driver(&b, directory);
+    buffer_add_text(&b, ",\"models\":[");
+    add_models(&b, directory);
+    buffer_add_text(&b, "]}");
+    return buffer_take(&b);
+}
 
 enum {
     GIT_MS = 3000, /* a repository on a slow file system must not hold up a sweep */
@@ -82,13 +159,9 @@ static int usable_cpus(void)
 
 static char *cpu_model(void)
 {
-    struct line_reader *r = line_reader_open("/proc/cpuinfo", 0);
-    char *line, *model = NULL;
-    while (r && !model && (line = line_reader_next(r)))
-        if (strncmp(line, "model name", 10) == 0 && strstr(line, ": "))
-            model = xstrdup(strstr(line, ": ") + 2);
-    line_reader_close(r);
-    return model;
+    OWNED char *line = find_line("/proc/cpuinfo", "model name");
+    const char *model = line ? strstr(line, ": ") : NULL;
+    return model ? xstrdup(model + 2) : NULL;
 }
 
 char *provenance_json(const char *directory, char *const *runner, char *const *pass, char *const *secrets,
@@ -115,4 +188,52 @@ char *provenance_json(const char *directory, char *const *runner, char *const *p
     add_git(&b, directory, runner);
     buffer_printf(&b, ",\"versions\":%s,\"environment\":%s}", versions ? versions : "null", context);
     return buffer_take(&b);
+}
+
+/* --- versions that a sweep declares --- */
+
+enum { VERSION_MS = 60000 };
+
+static void add_answer(const char *line, char **environment, struct buffer *out)
+{
+    const char *argv[] = {"/bin/sh", "-c", line, NULL};
+    const struct external_command command = {(char *const *)argv, environment, NULL, VERSION_MS, ANSWER_BYTES, NULL};
+    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    bool ran = external_command_run(&command, &answer, NULL) == 0 && answer.exit_code == 0;
+    size_t length = ran ? strcspn(answer.output, "\r\n") : 0;
+    if (length > 0)
+        buffer_add_json_string(out, answer.output, length);
+    else
+        buffer_add_text(out, "null");
+    external_command_result_free(&answer);
+}
+
+/* A command that prints what it was given must not have that recorded. */
+static char *without_secrets(const struct job_config *job, char *const *runner_environment, char *json)
+{
+    struct secrets secrets = {.names = job->secrets};
+    secrets_add_settings(&secrets, runner_environment, job->secrets);
+    for (size_t i = 0; i < job->version_count; i++)
+        secrets_add_command(&secrets, (char *const[]){job->versions[i].value, NULL});
+    char *public = secrets_redact(&secrets, json);
+    secrets_free(&secrets);
+    free(json);
+    return public;
+}
+
+char *versions_json(const struct job_config *job, char *const *runner_environment)
+{
+    struct buffer out = BUFFER_INIT;
+    if (job->version_count == 0)
+        return NULL;
+    char **environment = environment_base(runner_environment, job_passing(job));
+    for (size_t i = 0; i < job->version_count; i++) {
+        buffer_add_char(&out, i ? ',' : '{');
+        buffer_add_json_string(&out, job->versions[i].name, strlen(job->versions[i].name));
+        buffer_add_char(&out, ':');
+        add_answer(job->versions[i].value, environment, &out);
+    }
+    strings_free(environment);
+    buffer_add_char(&out, '}');
+    return without_secrets(job, runner_environment, buffer_take(&out));
 }

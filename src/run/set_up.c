@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "device/provenance.h"
-#include "device/versions.h"
 #include "process/capture.h"
 #include "process/process_table.h"
 #include "process/supervisor.h"

@@ -8,7 +8,6 @@
 
 #include <cjson/cJSON.h>
 
-#include "device/models.h"
 #include "device/provenance.h"
 #include "process/cgroup.h"
 #include "process/environment.h"
