@@ -9,7 +9,7 @@
 
 #include "batch/parts.h"
 #include "batch/script.h"
-#include "config/executors.h"
+#include "config/sweep.h"
 #include "metrics/json_value.h"
 #include "space/launch.h"
 #include "util/buffer.h"

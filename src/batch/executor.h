@@ -3,7 +3,7 @@
 #pragma once
 
 #include "batch/system.h"
-#include "config/executors.h"
+#include "config/sweep.h"
 #include "run/executor.h"
 
 /* The needs of a job, from its cluster_spec. */

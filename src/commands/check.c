@@ -19,7 +19,7 @@
 #include "cli/session.h"
 #include "cli/sweep_space.h"
 #include "cli/table_file.h"
-#include "config/executors.h"
+#include "config/sweep.h"
 #include "database/audit.h"
 #include "database/open.h"
 #include "import/import.h"

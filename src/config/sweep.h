@@ -7,16 +7,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "config/executors.h"
-#include "config/job_file.h"
-#include "config/position.h"
 #include "config/search_options.h"
 #include "config/value.h"
 #include "process/environment.h"
 #include "util/error.h"
 #include "util/hash.h"
 #include "util/memory.h"
+
+/* The place in a file where something was written, for messages. */
+struct position {
+    const char *file; /* borrowed from the sweep: one of its `files` */
+    int line, column; /* from 1; 0 where there is none */
+};
 
 enum section_kind { SECTION_CLUSTER, SECTION_MODEL, SECTION_TRAINING, SECTION_PARALLEL, SECTION_COUNT };
 
@@ -169,6 +173,31 @@ struct failure_pattern {
     char *pattern;          /* POSIX extended, matched per line of the tail */
     const char *source;
     struct position at;
+};
+
+/* [[job.file]]: a file that each job is given. */
+enum file_format { FORMAT_NONE = 0, FORMAT_YAML, FORMAT_TOML, FORMAT_JSON, FORMAT_TEXT };
+
+/* A change of one path of a file: set, which the file must have; added, which it may have; left out. */
+enum doc_change_kind { DOC_SET = 1, DOC_ADD, DOC_UNSET };
+
+struct file_change {
+    enum doc_change_kind kind;
+    char *path;
+    char *expression; /* SQL; NULL: `value` is it */
+    struct value value;
+    struct position at;
+};
+
+struct job_file {
+    char *path;                  /* within the job's directory */
+    char *name;                  /* of the placeholder {file.NAME} */
+    char *base;                  /* beside the sweep file; NULL: none */
+    char *text;                  /* template; NULL: none */
+    int format;                  /* enum file_format */
+    struct file_change *changes; /* sorted by path */
+    size_t change_count;
+    struct position at, base_at, text_at;
 };
 
 /* A command. `words` NULL: there is none. */
@@ -415,6 +444,60 @@ struct deepspeed_settings {
     int64_t profile_steps[3];
     struct setting *arguments; /* [deepspeed.arg_mappings]: dotted key of the ds_config, flag of the script */
     size_t argument_count;
+};
+
+/* --- [slurm], [executor], [ssh] and [local]: where jobs run --- */
+
+/* Texts that are not given are NULL. Those up to `memory` may also be keys of a cluster_spec, which then count. */
+struct batch_config {
+    char *name; /* of [executor]: NULL: not given */
+    struct position name_at, memory_at;
+    char **set; /* of [executor.set]: names and values in turn, NULL-terminated; NULL: none */
+    char *partition, *account, *qos, *constraint, *reservation;
+    char *memory;                          /* per node, as the system writes it, or SQL that knows the attempt */
+    char *gpu_type;                        /* "a100" */
+    char **options;                        /* verbatim, NULL-terminated; NULL: none */
+    char **launcher;                       /* words before the command, NULL-terminated; NULL: none */
+    int64_t tasks_per_node, cpus_per_task; /* 0: not given */
+    int64_t array_size;                    /* tasks in an array at most */
+    int64_t max_jobs;                      /* with the system at once, queued or running */
+    int64_t poll_ms;                       /* between two questions to the queue */
+    int64_t absence_ms;                    /* how long nobody may know a job before it counts as lost */
+    int64_t margin_ms;                     /* added to a job's limit for the system's */
+    int64_t heartbeat_ms;
+    double timeout_factor; /* of a job's limit once it ran out of time; 1: as it was */
+    bool gpus;             /* devices are requested; default true */
+    bool shared;           /* jobs see the files of this machine; default true */
+};
+
+/* Returns whether `memory` is worked out for each attempt (space/build.c). */
+static inline bool batch_memory_varies(const struct batch_config *c)
+{
+    return c->memory && (strstr(c->memory, "attempt") || strstr(c->memory, "last_failure"));
+}
+
+/* NULL: not given. */
+struct ssh_config {
+    char **hosts;     /* "NAME [slots=N] [directory=PATH]", NULL-terminated */
+    char *hostfile;   /* the same, a line each, beside the sweep file */
+    char **options;   /* words for ssh, NULL-terminated */
+    int64_t lease_ms; /* after so long without a sign of the runner a host ends its jobs */
+};
+
+struct local_config {
+    int64_t devices;          /* -1: not given, look for them */
+    char *device_names;       /* "0,2,5", as given in a list; NULL: numbered from 0 */
+    char *hostfile;           /* beside the sweep file; NULL: none */
+    char *include, *exclude;  /* of its hosts; NULL: not given */
+    bool several_hosts;       /* the command itself starts processes on a job's other hosts */
+    int64_t jobs_per_device;  /* that many one-device jobs share a device; default 1 */
+    bool exclusive;           /* one job at a time, whatever it leaves idle */
+    bool bind_cpus;           /* each device's jobs get their share of the processors */
+    int64_t clean_ms;         /* how long to wait for a device that something else uses; 0: not looked at */
+    int64_t give_up_ms;       /* how long to wait when nothing can start for such devices */
+    int64_t dirty_bytes;      /* memory in use from which a device is not clean */
+    int64_t repeat_throttled; /* how often a job is measured again whose devices were slower than others'; default 0 */
+    int64_t sample_ms;        /* between two looks at the devices' memory; 0: none */
 };
 
 struct sweep {

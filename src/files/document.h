@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/job_file.h"
+#include "config/sweep.h"
 #include "config/value.h"
 #include "util/buffer.h"
 #include "util/error.h"

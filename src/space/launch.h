@@ -1,7 +1,7 @@
 /* Turns a job's row into its command: texts rendered from the specs stored in results.db. */
 #pragma once
 
-#include "config/executors.h"
+#include "config/sweep.h"
 #include "space/space.h"
 #include "util/hash.h"
 

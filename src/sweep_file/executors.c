@@ -1,4 +1,4 @@
-#include "config/executors.h"
+#include "config/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>
