@@ -20,7 +20,7 @@ TYPES = {"a string": {"type": "string"}, "an integer": {"type": "integer"}, "a f
          "a list of strings": {"type": "array", "items": {"type": "string"}},
          "a list of tables": {"type": "array", "items": {"type": "object"}}}
 # Tables whose keys the reference describes in words and not in a table.
-IN_WORDS = {"the file", "a range", "a multiset", "[predict.order]", "[[import.refuse]]", "[[model_space.filter]]"}
+IN_WORDS = {"the file", "[[import.refuse]]", "[[model_space.filter]]"}
 ALSO = {"a fallback": "[job.metrics]", "[[model_space.sample]]": "[model_space]",
         "[[model_space.filter]]": "[model_space]"}
 COLUMNS = {"": "meaning", "takes": "type"}

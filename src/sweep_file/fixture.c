@@ -17,7 +17,7 @@ static const struct schema_key ready_keys[] = {
     {.name = "regex", TYPE_STRING, DEFAULTS, FORM_REGEX, AT(ready_regex)},
     {.name = "command", COMMAND, DEFAULTS, FORM_COMMAND, AT(ready)},
 };
-const struct schema schema_ready = {"[fixture.ready]", SCHEMA_KEYS(ready_keys)};
+static const struct schema schema_ready = {"[fixture.ready]", SCHEMA_KEYS(ready_keys)};
 
 static void read_ready(const struct reading *r, const struct toml_node *node)
 {

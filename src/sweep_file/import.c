@@ -64,7 +64,7 @@ static const struct schema_key refuse_keys[] = {
     {.name = "when", TYPE_STRING, DEFAULTS, FORM_STRING, AT(when), .where = AT(at), .required = true},
     {.name = "why", TYPE_STRING, DEFAULTS, FORM_STRING, AT(why), .required = true},
 };
-const struct schema schema_refuse = {"[[import.refuse]]", SCHEMA_KEYS(refuse_keys)};
+static const struct schema schema_refuse = {"[[import.refuse]]", SCHEMA_KEYS(refuse_keys)};
 
 static void read_refusal(const struct reading *r, const struct toml_node *table)
 {

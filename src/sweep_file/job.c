@@ -174,7 +174,7 @@ static const struct schema_key job_profile_keys[] = {
      .required = true},
     {.name = "for", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(profile_for), 0, .choices = profiled},
 };
-const struct schema schema_job_profile = {"[job.profile]", SCHEMA_KEYS(job_profile_keys)};
+static const struct schema schema_job_profile = {"[job.profile]", SCHEMA_KEYS(job_profile_keys)};
 
 static const struct schema_key job_keys[] = {
     {.name = "command", TYPE_STRING | TYPE_STRINGS, DEFAULTS, FORM_COMMAND, AT(command)},

@@ -28,6 +28,8 @@ static const char *const directions[] = {"max", "min", NULL};
 
 #define AT(member) offsetof(struct metric, member)
 
+static const struct schema schema_fallback;
+
 static const struct schema_key metric_keys[] = {
     {.name = "regex", TYPE_STRING, DEFAULTS},
     {.name = "key", TYPE_STRING, DEFAULTS},
@@ -49,7 +51,7 @@ static const struct schema_key metric_keys[] = {
     {.name = "per", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(per)},
 };
 const struct schema schema_metric = {"[job.metrics]", SCHEMA_KEYS(metric_keys)};
-const struct schema schema_fallback = {"a fallback", metric_keys, METRIC_READER_COUNT};
+static const struct schema schema_fallback = {"a fallback", metric_keys, METRIC_READER_COUNT};
 
 static const struct schema_key derived_metric_keys[] = {
     {.name = "expression", TYPE_STRING | TYPE_NUMBER, DEFAULTS, .required = true},

@@ -182,7 +182,7 @@ static const struct schema_key multiset_keys[] = {
     {.name = "layers", NUMBERS, EVERY},
     {.name = "layers_key", TYPE_STRING, EVERY},
 };
-const struct schema schema_multiset = {"a multiset", SCHEMA_KEYS(multiset_keys)};
+static const struct schema schema_multiset = {"a multiset", SCHEMA_KEYS(multiset_keys)};
 
 static void read_multiset(const struct reading *r, const struct toml_node *node, struct space_key *out)
 {
@@ -238,6 +238,8 @@ static const char *const filter_preset_names[] = {
 #define SPACE_FEATURES 2 /* from this row on the sizes of a DHEN model, in the order of enum dhen_key */
 #define SPACE_LAYERS 5
 #define SPACE_SHARED_WEIGHTS 8
+
+static const struct schema schema_filter, schema_sample;
 
 static const struct schema_key space_keys[] = {
     {.name = "seed", TYPE_INT, EVERY, FORM_INT, offsetof(struct model_space_table, seed)},
@@ -481,7 +483,7 @@ static const struct schema_key filter_keys[] = {
     {.name = "tolerance", TYPE_NUMBER, EVERY, .most = 1},
     {.name = "mixer", TYPE_STRING, EVERY},
 };
-const struct schema schema_filter = {"[[model_space.filter]]", SCHEMA_KEYS(filter_keys)};
+static const struct schema schema_filter = {"[[model_space.filter]]", SCHEMA_KEYS(filter_keys)};
 
 /* Options of presets, and the preset that each belongs to. */
 static const struct {
@@ -666,7 +668,7 @@ static const struct schema_key sample_keys[] = {
     {.name = "each", TYPE_STRING | TYPE_TABLE, EVERY},
     {.name = "where", TYPE_STRING, EVERY, FORM_TEXT, offsetof(struct space_sample, where)},
 };
-const struct schema schema_sample = {"[[model_space.sample]]", SCHEMA_KEYS(sample_keys)};
+static const struct schema schema_sample = {"[[model_space.sample]]", SCHEMA_KEYS(sample_keys)};
 
 static void read_samples(const struct reading *r, const struct toml_node *list, struct model_space_table *m)
 {

@@ -16,7 +16,7 @@ static const struct schema_key order_keys[] = {
     {.name = "order", TYPE_STRING | TYPE_LIST, DEFAULTS, .required = true},
     {.name = "when", TYPE_STRING, DEFAULTS},
 };
-const struct schema schema_order = {"[predict.order]", SCHEMA_KEYS(order_keys)};
+static const struct schema schema_order = {"[predict.order]", SCHEMA_KEYS(order_keys)};
 
 static const struct entries order_entries = ENTRIES(predict.order, predict.order_count, struct order_entry, strcmp);
 

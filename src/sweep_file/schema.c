@@ -409,41 +409,6 @@ bool schema_take_child(const struct schema *s, const struct reading *r, const st
 
 /* --- all of it, for scripts/sweep_schema.py --- */
 
-static const struct schema *const schema_all[] = {
-    &schema_top,
-    &schema_sweep,
-    &schema_job,
-    &schema_job_profile,
-    &schema_metric,
-    &schema_fallback,
-    &schema_derived_metric,
-    &schema_rule,
-    &schema_failure,
-    &schema_device,
-    &schema_model_type,
-    &schema_deepspeed,
-    &schema_model_info,
-    &schema_predict,
-    &schema_order,
-    &schema_import,
-    &schema_refuse,
-    &schema_model_space,
-    &schema_filter,
-    &schema_sample,
-    &schema_range,
-    &schema_multiset,
-    &schema_search,
-    &schema_stage,
-    &schema_slurm,
-    &schema_executor,
-    &schema_ssh,
-    &schema_local,
-    &schema_retry,
-    &schema_job_file,
-    &schema_fixture,
-    &schema_ready,
-};
-
 /* "1 1000": a number's least and most; "text": not blank; the words there are. */
 static void add_bounds(const struct schema_key *k, struct buffer *out)
 {
@@ -467,11 +432,18 @@ static void add_row(const struct schema *s, const struct schema_key *k, struct b
     buffer_add_char(out, '\n');
 }
 
+static void add_table(const struct schema *s, struct buffer *out)
+{
+    for (size_t i = 0; i < s->count; i++)
+        add_row(s, &s->keys[i], out);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->keys[i].of)
+            add_table(s->keys[i].of, out);
+}
+
 void schema_add_rows(struct buffer *out)
 {
-    for (size_t t = 0; t < LENGTH(schema_all); t++)
-        for (size_t i = 0; i < schema_all[t]->count; i++)
-            add_row(schema_all[t], &schema_all[t]->keys[i], out);
+    add_table(&schema_top, out);
     for (size_t i = 0; i < SEARCH_NUMBER_COUNT; i++)
         add_row(&schema_search,
                 &(struct schema_key){.name = search_numbers[i].key,

@@ -97,11 +97,10 @@ struct found {
 
 #define SCHEMA_KEYS(keys) keys, sizeof(keys) / sizeof *(keys)
 
-extern const struct schema schema_deepspeed, schema_model_info, schema_import, schema_refuse, schema_slurm,
-    schema_executor, schema_ssh, schema_local, schema_top, schema_sweep, schema_job, schema_job_file,
-    schema_job_profile, schema_metric, schema_fallback, schema_derived_metric, schema_rule, schema_failure,
-    schema_device, schema_model_type, schema_model_space, schema_range, schema_multiset, schema_filter, schema_sample,
-    schema_predict, schema_order, schema_search, schema_stage, schema_retry, schema_fixture, schema_ready;
+extern const struct schema schema_deepspeed, schema_model_info, schema_import, schema_slurm, schema_executor,
+    schema_ssh, schema_local, schema_top, schema_sweep, schema_job, schema_job_file, schema_metric,
+    schema_derived_metric, schema_rule, schema_failure, schema_device, schema_model_type, schema_model_space,
+    schema_predict, schema_search, schema_retry, schema_fixture;
 
 /* Compares a table with its schema: unknown keys (with what may have been meant), keys that this kind of file may
  * not have, wrong types and missing keys (but for one that an unknown key seems to mean) are problems. What they would

@@ -42,7 +42,7 @@ static const struct schema_key stage_keys[] = {
     {.name = "strategy", TYPE_STRING, DEFAULTS, .required = true},
     {.name = "max_trials", TYPE_INT, DEFAULTS, FORM_COUNT, AT(max_trials), 1, 1e9, .required = true},
 };
-const struct schema schema_stage = {"[[search.stage]]", SCHEMA_KEYS(stage_keys)};
+static const struct schema schema_stage = {"[[search.stage]]", SCHEMA_KEYS(stage_keys)};
 
 /* One with a mistake is kept: its keys are free. */
 static void read_stage(const struct reading *r, const struct toml_node *table)

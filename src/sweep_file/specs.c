@@ -22,7 +22,7 @@ static const struct schema_key range_keys[] = {
     {.name = "step", TYPE_INT, EVERY},
     {.name = "factor", TYPE_INT, EVERY},
 };
-const struct schema schema_range = {"a range", SCHEMA_KEYS(range_keys)};
+static const struct schema schema_range = {"a range", SCHEMA_KEYS(range_keys)};
 
 static const struct schema_key real_range_keys[] = {
     {.name = "from", TYPE_NUMBER, EVERY, .required = true},
