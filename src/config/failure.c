@@ -2,12 +2,8 @@
 
 #include <string.h>
 
-const char *const failure_names[FAILURE_COUNT + 1] = {
-    [FAILURE_NONE] = "",       [FAILURE_EXIT] = "exit",         [FAILURE_SIGNAL] = "signal",
-    [FAILURE_OOM] = "oom",     [FAILURE_OOM_HOST] = "oom-host", [FAILURE_TIMEOUT] = "timeout",
-    [FAILURE_HANG] = "hang",   [FAILURE_DIVERGED] = "diverged", [FAILURE_NO_METRIC] = "no-metric",
-    [FAILURE_SPAWN] = "spawn", [FAILURE_LOST] = "lost",         [FAILURE_CANCELLED] = "cancelled",
-};
+#define NAME(id, name) name,
+const char *const failure_names[FAILURE_COUNT + 1] = {"", FAILURES_DECLARABLE(NAME) "cancelled", NULL};
 
 const char *const *const failure_declarable_names = failure_names + 1;
 

@@ -4,26 +4,26 @@
 
 #include <stdbool.h>
 
-enum failure {
-    FAILURE_NONE = 0,
-    FAILURE_EXIT,
-    FAILURE_SIGNAL,
-    FAILURE_OOM,
-    FAILURE_OOM_HOST,
-    FAILURE_TIMEOUT,
-    FAILURE_HANG,
-    FAILURE_DIVERGED,
-    FAILURE_NO_METRIC,
-    FAILURE_SPAWN,
-    FAILURE_LOST,
-    FAILURE_CANCELLED,
-    FAILURE_COUNT
-};
+/* Those that a sweep file may name: all but "cancelled", which is not a failure of the job's own. */
+#define FAILURES_DECLARABLE(ROW)                                                                                       \
+    ROW(EXIT, "exit")                                                                                                  \
+    ROW(SIGNAL, "signal")                                                                                              \
+    ROW(OOM, "oom")                                                                                                    \
+    ROW(OOM_HOST, "oom-host")                                                                                          \
+    ROW(TIMEOUT, "timeout")                                                                                            \
+    ROW(HANG, "hang")                                                                                                  \
+    ROW(DIVERGED, "diverged")                                                                                          \
+    ROW(NO_METRIC, "no-metric")                                                                                        \
+    ROW(SPAWN, "spawn")                                                                                                \
+    ROW(LOST, "lost")
+
+#define FAILURE_ID(id, name) FAILURE_##id,
+enum failure { FAILURE_NONE = 0, FAILURES_DECLARABLE(FAILURE_ID) FAILURE_CANCELLED, FAILURE_COUNT };
+#undef FAILURE_ID
 
 /* As in the database: "oom-host"; "" for FAILURE_NONE, and NULL after the last. */
 extern const char *const failure_names[FAILURE_COUNT + 1];
 
-/* The failures that a sweep file may name: all but "cancelled", which is not a failure of the job's own. */
 #define FAILURE_DECLARABLE_COUNT (FAILURE_CANCELLED - 1)
 extern const char *const *const failure_declarable_names;
 

@@ -33,39 +33,9 @@ bool search_strategy_has(const char *name, enum search_trait trait)
     return (traits_of[search_strategy_named(name)] & trait) != 0;
 }
 
-#define ANY INFINITY
-#define SEED_MOST 9007199254740992.0 /* 2^53: what a double counts exactly to */
-
-const struct search_number_row search_numbers[SEARCH_NUMBER_COUNT] = {
-    [SEARCH_MAX_TRIALS] = {"max_trials", "N", "trials in all; 0: no limit", 0, ANY, true, 64},
-    [SEARCH_MAX_CONCURRENT_TRIALS] = {"max_concurrent_trials", "N", "trials at a time", 1, ANY, true, 16},
-    [SEARCH_MAX_SLOTS] = {"max_slots", "N", "devices in use at a time", 1, ANY, true, SEARCH_UNLIMITED},
-    [SEARCH_EARLY_STOPPING] = {"early_stopping", "N", "end after N trials without a better one", 0, ANY, true,
-                               SEARCH_UNLIMITED},
-    [SEARCH_RANDOM_SEED] = {"random_seed", "N", "of all draws", 0, SEED_MOST, true, 42},
-    [SEARCH_START_PROFILE_STEP] = {"start_profile_step", "N", "the first step that counts", 0, ANY, true,
-                                   SEARCH_NOT_GIVEN},
-    [SEARCH_END_PROFILE_STEP] = {"end_profile_step", "N", "the last step that counts", 0, ANY, true, SEARCH_NOT_GIVEN},
-    [SEARCH_TRIALS_PER_RANDOM_CONFIG] = {"trials_per_random_config", "N", "dsat-random: trials of one configuration", 1,
-                                         ANY, true, 5},
-    [SEARCH_RANGE_FACTOR] = {"search_range_factor", "X", "times the estimated largest micro-batch", 1e-3, 1e3, false,
-                             1},
-    [SEARCH_MAX_RUNGS] = {"max_rungs", "N", "asha: rungs", 1, 64, true, 5},
-    [SEARCH_DIVISOR] = {"divisor", "N", "asha: one in N goes on to the next rung", 2, 1024, true, 2},
-    [SEARCH_MIN_BINARY_SEARCH_TRIALS] = {"min_binary_search_trials", "N", "dsat-asha: trials of the lowest rung", 1,
-                                         ANY, true, 3},
-    [SEARCH_ASHA_EARLY_STOPPING] = {"asha_early_stopping", "N", "asha: rungs left out at the bottom", 0, 63, true, 0},
-    [SEARCH_MIN_STEPS] = {"min_steps", "N", "asha: measured steps of the lowest rung", 1, ANY, true, 4},
-    [SEARCH_NUM_TUNING_MICRO_BATCH_SIZES] = {"num_tuning_micro_batch_sizes", "N",
-                                             "staged, deepspeed-*: micro-batches tried per ZeRO stage", 1, ANY, true,
-                                             3},
-    [SEARCH_BUDGET] = {"budget", "HOURS", "device-hours to spend", 0, ANY, false, SEARCH_UNLIMITED},
-    [SEARCH_DEADLINE] = {"deadline", "SECONDS", "start nothing new after this long", 0, ANY, false, SEARCH_UNLIMITED},
-    [SEARCH_TARGET_GAP] = {"target_gap", "SHARE", "end when nothing left is likely to be better by more", 0, 1, false,
-                           0.02},
-    [SEARCH_CONFIDENCE] = {"confidence", "SHARE", "of being right in ending a running job", 0.5, 0.999999, false, 0.95},
-    [SEARCH_CONFIRM] = {"confirm", "N", "runs of each of the best whose intervals overlap", 0, 1000, true, 0},
-};
+#define ROW(id, key, unit, help, least, most, whole, fallback) {key, unit, help, least, most, whole, fallback},
+const struct search_number_row search_numbers[SEARCH_NUMBER_COUNT] = {SEARCH_NUMBERS(ROW)};
+#undef ROW
 
 struct search_options search_options_none(void)
 {

@@ -75,12 +75,7 @@ static const struct schema_key deepspeed_keys[] = {
     {.name = "config", TYPE_STRING, FILE_SWEEP, FORM_TEXT, AT(config), .where = AT(config_at)},
     {.name = "auto", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(resolve_auto), 1, .choices = auto_modes},
     {.name = "sections", TYPE_STRINGS, DEFAULTS, .read = read_sections_of_user},
-    {.name = "arg_mappings",
-     TYPE_TABLE,
-     DEFAULTS,
-     .at = AT(argument_count),
-     .walk = read_argument,
-     .what = "arguments"},
+    {.name = "arg_mappings", TYPE_TABLE, DEFAULTS, WALK(AT(argument_count), read_argument, "arguments")},
     {.name = "profile_steps", TYPE_LIST, DEFAULTS, .read = read_profile_steps},
     {.name = "version", TYPE_STRING, DEFAULTS, .read = read_version},
 };

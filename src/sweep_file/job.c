@@ -196,8 +196,7 @@ static const struct schema_key job_keys[] = {
     {.name = "metrics",
      TYPE_TABLE,
      DEFAULTS,
-     EACH(AT(metric_count), read_metric, "metrics"),
-     .of = &schema_metric,
+     EACH_OF(AT(metric_count), read_metric, "metrics", schema_metric),
      .named = true},
     {.name = "file", TYPE_TABLES, FILE_SWEEP, .read = read_job_files, .of = &schema_job_file},
 };

@@ -9,9 +9,23 @@
 #include "sweep_file/sections.h"
 #include "util/memory.h"
 
-/* Keys of [retry] beside classes of failures. */
+#define RETRY_MOST_ATTEMPTS 1000
+
+static void read_retry_limit(const struct reading *r, const struct toml_node *node)
+{
+    if (!check_range(r, node, 1, RETRY_MOST_ATTEMPTS))
+        return;
+    struct retry_limit *limit = named_item(r, &r->sweep->retries, &r->sweep->retry_count, sizeof *limit, node->key);
+    limit->attempts = node->integer;
+    limit->at = reading_at_key(r, node);
+}
+
+#define CLASS(id, key)                                                                                                 \
+    {.name = (key), TYPE_INT, DEFAULTS, .read = read_retry_limit, .least = 1, .most = RETRY_MOST_ATTEMPTS},
+
 static const struct schema_key retry_keys[] = {
-    {.name = "backoff", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_ms)},
+    FAILURES_DECLARABLE(
+        CLASS){.name = "backoff", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_ms)},
     {.name = "backoff_max", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_max_ms)},
     {.name = "changed", TYPE_BOOL, DEFAULTS, FORM_BOOL, offsetof(struct sweep, retry_changed)},
     {.name = "place", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_place_ms)},
@@ -87,44 +101,6 @@ void read_failure(const struct reading *r, const struct toml_node *table)
     schema_read(&schema_failure, r, table, &pattern);
     if (pattern.pattern && pattern.class_name)
         *arena_add(r->arena, s->failures, s->failure_count) = pattern;
-}
-
-static void unknown_in_retry(const struct reading *r, const struct toml_node *node)
-{
-    const char *names[FAILURE_DECLARABLE_COUNT + LENGTH(retry_keys)];
-    for (size_t i = 0; i < FAILURE_DECLARABLE_COUNT; i++)
-        names[i] = failure_declarable_names[i];
-    for (size_t i = 0; i < LENGTH(retry_keys); i++)
-        names[FAILURE_DECLARABLE_COUNT + i] = retry_keys[i].name;
-    unknown_key(r, node, "[retry]", names, LENGTH(names));
-}
-
-static void read_retry_limit(const struct reading *r, const struct toml_node *node)
-{
-    if (!schema_expect(r, node, node->key, TYPE_INT) || !check_range(r, node, 1, RETRY_MOST_ATTEMPTS))
-        return;
-    struct retry_limit *limit = named_item(r, &r->sweep->retries, &r->sweep->retry_count, sizeof *limit, node->key);
-    limit->attempts = node->integer;
-    limit->at = reading_at_key(r, node);
-}
-
-static bool read_class(const struct reading *r, const struct toml_node *node)
-{
-    for (size_t i = 0; i < FAILURE_DECLARABLE_COUNT; i++)
-        if (strcmp(failure_declarable_names[i], node->key) == 0) {
-            read_retry_limit(r, node);
-            return true;
-        }
-    return false;
-}
-
-void read_retry(const struct reading *r, const struct toml_node *table)
-{
-    for (size_t i = 0; i < table->child_count; i++) {
-        const struct toml_node *node = &table->children[i];
-        if (!read_class(r, node) && !schema_take_child(&schema_retry, r, node))
-            unknown_in_retry(r, node);
-    }
 }
 
 /* --- [synonym], [inert] --- */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/failure.h"
 #include "sweep_file/sections.h"
 #include "toml/known.h"
 #include "util/buffer.h"
@@ -21,35 +20,6 @@ static const struct schema *const common[] = {&schema_top,       &schema_sweep, 
                                               &schema_deepspeed, &schema_rule,  &schema_failure, &schema_model_space,
                                               &schema_predict,   &schema_slurm, &schema_ssh,     &schema_local};
 
-static size_t index_of(const char *const *names, size_t count, const char *name)
-{
-    size_t i = 0;
-    while (i < count && strcmp(names[i], name) != 0)
-        i++;
-    return i;
-}
-
-/* "; did you mean "better"?" for what other tools call so, and its index in `names`; else NULL. The caller's. */
-static char *said_elsewhere(const char *title, const char *said, const char *const *names, size_t count, size_t *meant)
-{
-    const struct toml_node *table = known("other_names", title), *key = table ? toml_child(table, said) : NULL;
-    if (!key)
-        return NULL;
-    if (key->kind == NODE_LIST)
-        return xasprintf("; did you mean \"%s\" in %s?", key->children[0].text, key->children[1].text);
-    *meant = index_of(names, count, key->text);
-    return xasprintf("; did you mean \"%s\"?", key->text);
-}
-
-static char *nearest(const char *name, const char *const *names, size_t count, size_t *meant)
-{
-    const char *near = suggest_nearest(name, names, count);
-    if (!near)
-        return NULL;
-    *meant = index_of(names, count, near);
-    return xasprintf("; did you mean \"%s\"?", near);
-}
-
 /* The key of that name; s->count: there is none. */
 static size_t find_key(const struct schema *s, const char *name)
 {
@@ -57,6 +27,28 @@ static size_t find_key(const struct schema *s, const char *name)
     while (i < s->count && strcmp(s->keys[i].name, name) != 0)
         i++;
     return i;
+}
+
+/* "; did you mean "better"?" for what other tools call so, and which key it is; else NULL. The caller's. */
+static char *said_elsewhere(const struct schema *s, const char *said, size_t *meant)
+{
+    const struct toml_node *table = known("other_names", s->title), *key = table ? toml_child(table, said) : NULL;
+    if (!key)
+        return NULL;
+    if (key->kind == NODE_LIST)
+        return xasprintf("; did you mean \"%s\" in %s?", key->children[0].text, key->children[1].text);
+    *meant = find_key(s, key->text);
+    return xasprintf("; did you mean \"%s\"?", key->text);
+}
+
+static char *nearest(const struct schema *s, const char *name, size_t *meant)
+{
+    const char *names[KEYS_MOST];
+    for (size_t i = 0; i < s->count; i++)
+        names[i] = s->keys[i].name;
+    const char *near = suggest_nearest(name, names, s->count);
+    *meant = near ? find_key(s, near) : s->count;
+    return near ? xasprintf("; did you mean \"%s\"?", near) : NULL;
 }
 
 /* A table of that name is no home of a value. */
@@ -83,35 +75,36 @@ static char *homes_of(const struct toml_node *node)
 }
 
 /* "; its keys are regex, key, …" where they are few; only the file's tables, for a table. Else NULL. The caller's. */
-static char *all_there_are(const struct reading *r, const struct toml_node *node, const char *title,
-                           const char *const *names, size_t count)
+static char *all_there_are(const struct schema *s, const struct reading *r, const struct toml_node *node)
 {
-    const bool is_file = strcmp(title, schema_top.title) == 0;
+    const bool is_file = strcmp(s->title, schema_top.title) == 0;
     const bool is_table = node->kind == NODE_TABLE || schema_type_fits(node, TYPE_TABLES);
     const char *lead = is_file ? "; its tables are " : "; its keys are ";
     struct buffer b = BUFFER_INIT;
-    for (size_t i = 0; (is_file ? is_table : count <= KEYS_LISTED) && i < count; i++) {
-        const struct schema_key *k = is_file ? &schema_top.keys[i] : NULL;
-        if (!k || ((k->types & (TYPE_TABLE | TYPE_TABLES)) && (k->files & r->role)))
-            buffer_printf(&b, "%s%s", b.length ? ", " : lead, names[i]);
+    for (size_t i = 0; (is_file ? is_table : s->count <= KEYS_LISTED) && i < s->count; i++) {
+        const struct schema_key *k = &s->keys[i];
+        if (!is_file || ((k->types & (TYPE_TABLE | TYPE_TABLES)) && (k->files & r->role)))
+            buffer_printf(&b, "%s%s", b.length ? ", " : lead, k->name);
     }
     return b.length ? buffer_take(&b) : NULL;
 }
 
-size_t unknown_key(const struct reading *r, const struct toml_node *node, const char *title, const char *const *names,
-                   size_t count)
+/* Complains of a key that the table does not have: with what may have been meant, which is one of its keys that is
+ * spelt like it, or what other tools call so, or the tables that have such a key. Returns which key it seems to mean,
+ * s->count where none. */
+static size_t unknown_key(const struct schema *s, const struct reading *r, const struct toml_node *node)
 {
-    size_t meant = count;
+    size_t meant = s->count;
     OWNED char *hint = NULL;
     reading_excuse(r, node);
     /* A hint that nobody will see is not looked for: a hostile file may have a million such keys. */
     if (r->problems->found < PROBLEMS_KEPT) {
-        hint = said_elsewhere(title, node->key, names, count, &meant);
-        hint = hint ? hint : nearest(node->key, names, count, &meant);
+        hint = said_elsewhere(s, node->key, &meant);
+        hint = hint ? hint : nearest(s, node->key, &meant);
         hint = hint ? hint : homes_of(node);
-        hint = hint ? hint : all_there_are(r, node, title, names, count);
+        hint = hint ? hint : all_there_are(s, r, node);
     }
-    problem_at_key(r, node, "unknown key \"%s\" in %s%s", node->key, title, hint ? hint : "");
+    problem_at_key(r, node, "unknown key \"%s\" in %s%s", node->key, s->title, hint ? hint : "");
     return meant;
 }
 
@@ -186,17 +179,6 @@ static void excuse_value(const struct reading *r, const struct toml_node *node, 
         reading_excuse(r, node);
 }
 
-/* Returns the key that may have been meant; s->count: none is near. */
-static size_t unknown_in(const struct schema *s, const struct reading *r, const struct toml_node *node)
-{
-    const char **names = xreallocarray(NULL, s->count, sizeof *names);
-    for (size_t i = 0; i < s->count; i++)
-        names[i] = s->keys[i].name;
-    size_t meant = unknown_key(r, node, s->title, names, s->count);
-    free(names);
-    return meant;
-}
-
 static const char *role_name(enum file_role role)
 {
     return role == FILE_PROFILE ? "a profile" : "an included file";
@@ -212,7 +194,7 @@ struct found schema_match(const struct schema *s, const struct reading *r, const
         size_t k = find_key(s, node->key);
         bool known = k < s->count;
         if (!known)
-            k = unknown_in(s, r, node);
+            k = unknown_key(s, r, node);
         if (k < s->count)
             seen[k] = true;
         if (!known)
@@ -396,17 +378,6 @@ struct found schema_read(const struct schema *s, const struct reading *r, const 
     return f;
 }
 
-bool schema_take_child(const struct schema *s, const struct reading *r, const struct toml_node *node)
-{
-    const size_t at = find_key(s, node->key);
-    if (at == s->count)
-        return false;
-    const struct schema one = {s->title, &s->keys[at], 1};
-    if (schema_expect(r, node, node->key, one.keys->types))
-        schema_take(r, &(struct found){&one, {node}}, r->sweep);
-    return true;
-}
-
 /* --- all of it, for scripts/sweep_schema.py --- */
 
 /* "1 1000": a number's least and most; "text": not blank; the words there are. */
@@ -425,7 +396,7 @@ static void add_bounds(const struct schema_key *k, struct buffer *out)
 static void add_row(const struct schema *s, const struct schema_key *k, struct buffer *out)
 {
     buffer_printf(out, "%s\t%s\t", s->title, k->name);
-    add_types(k->types, out);
+    add_types(k->shown ? k->shown : k->types, out);
     buffer_printf(out, "\t%s\t%s%s\t", k->required ? "required" : "", k->named ? "named " : "",
                   k->of ? k->of->title : "");
     add_bounds(k, out);
@@ -444,20 +415,4 @@ static void add_table(const struct schema *s, struct buffer *out)
 void schema_add_rows(struct buffer *out)
 {
     add_table(&schema_top, out);
-    for (size_t i = 0; i < SEARCH_NUMBER_COUNT; i++)
-        add_row(&schema_search,
-                &(struct schema_key){.name = search_numbers[i].key,
-                                     .types = i == SEARCH_DEADLINE      ? TYPE_TIME
-                                              : search_numbers[i].whole ? TYPE_INT
-                                                                        : TYPE_NUMBER,
-                                     .least = search_numbers[i].least,
-                                     .most = search_numbers[i].most},
-                out);
-    for (size_t i = 0; i < FAILURE_DECLARABLE_COUNT; i++)
-        add_row(&schema_retry,
-                &(struct schema_key){.name = failure_declarable_names[i],
-                                     .types = TYPE_INT,
-                                     .least = 1,
-                                     .most = RETRY_MOST_ATTEMPTS},
-                out);
 }

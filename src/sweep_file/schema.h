@@ -73,6 +73,7 @@ struct schema_key {
     void (*walk)(const struct reading *r, const struct toml_node *node, const char *name);
     const char *what;        /* "rules": a size_t at `at` says how many there are, of MOST_ENTRIES; NULL: any number */
     const struct schema *of; /* the keys of the tables that it holds; NULL: names of one's own */
+    unsigned shown;          /* TYPE_ bits, to editors; 0: `types` */
     bool named;              /* these have names of one's own: [job.metrics.NAME] */
     bool required;
 };
@@ -85,6 +86,8 @@ struct schema {
 
 /* A reader of the entries of a table or list; a size_t of the sweep at `have` says how many there are. */
 #define EACH(have, reader, plural) .at = (have), .each = (reader), .what = (plural)
+#define EACH_OF(have, reader, plural, schema) EACH(have, reader, plural), .of = &(schema)
+#define WALK(have, reader, plural) .at = (have), .walk = (reader), .what = (plural)
 
 /* What a table has, by the keys of its schema; NULL where one is absent or wrong. */
 #define KEYS_MOST 32
@@ -92,8 +95,6 @@ struct found {
     const struct schema *of;
     const struct toml_node *nodes[KEYS_MOST];
 };
-
-#define RETRY_MOST_ATTEMPTS 1000 /* of a class of failures in [retry] */
 
 #define SCHEMA_KEYS(keys) keys, sizeof(keys) / sizeof *(keys)
 
@@ -116,15 +117,6 @@ bool schema_take(const struct reading *r, struct found *f, void *into);
 
 /* Both. */
 struct found schema_read(const struct schema *s, const struct reading *r, const struct toml_node *table, void *into);
-
-/* Complains of `node`, a key of the table `title` ("[job]"), which has `names` alone: with what may have been meant,
- * which is one of these that is spelt like it, or what other tools call so, or the tables that have such a key. Returns
- * the index of the name that it seems to mean, `count` where none. */
-size_t unknown_key(const struct reading *r, const struct toml_node *node, const char *title, const char *const *names,
-                   size_t count);
-
-/* Reads one key of a table into the sweep; false, and nothing is said, where the table has no such key. */
-bool schema_take_child(const struct schema *s, const struct reading *r, const struct toml_node *node);
 
 /* Appends the rows of all tables, a line each for scripts/sweep_schema.py, with tabs between title, name, types,
  * "required", the title of the table that it holds ("named [metrics]"), bounds and words. */

@@ -196,28 +196,14 @@ static void read_objective(const struct reading *r, const struct toml_node *node
     words_add(r, &r->gathered->objectives, node->text, reading_at_value(r, node));
 }
 
-#undef AT
-#define AT(member) offsetof(struct sweep, search.member)
-
-/* The keys that are no numbers of search_numbers. */
-static const struct schema_key search_keys[] = {
-    {.name = "strategy", TYPE_STRING, DEFAULTS, FORM_WORD, AT(options.strategy), .choices = search_strategy_names},
-    {.name = "order", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(options.order), .choices = search_order_names},
-    {.name = "zero_stages", TYPE_LIST, DEFAULTS, .read = read_stages},
-    {.name = "racing", TYPE_BOOL, DEFAULTS, FORM_SWITCH, AT(options.racing)},
-    {.name = "equal_batch", TYPE_BOOL, DEFAULTS, FORM_SWITCH, AT(options.equal_batch)},
-    {.name = "metric", TYPE_STRING, DEFAULTS, .read = read_objective},
-    {.name = "run_full_experiment", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(run_full_experiment)},
-    {.name = "full_timeout", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(full_timeout_ms)},
-    {.name = "stage", TYPE_TABLES, DEFAULTS, .read = read_search_stages, .of = &schema_stage},
-};
-const struct schema schema_search = {"[search]", SCHEMA_KEYS(search_keys)};
-
-static void read_number(const struct reading *r, const struct toml_node *node, enum search_number which)
+static void read_number(const struct reading *r, const struct toml_node *node)
 {
     struct error e = ERROR_INIT;
     double value = number_of(node);
     int64_t ms;
+    int which = 0;
+    while (strcmp(search_numbers[which].key, node->key) != 0)
+        which++;
     if (which == SEARCH_DEADLINE && node->kind == NODE_STRING) {
         if (!parse_duration_ms(node->text, &ms)) {
             problem_at_value(r, node,
@@ -229,32 +215,36 @@ static void read_number(const struct reading *r, const struct toml_node *node, e
     } else if (!schema_expect(r, node, node->key, TYPE_NUMBER)) {
         return;
     }
-    if (search_number_check(which, value, &e) < 0)
+    if (search_number_check((enum search_number)which, value, &e) < 0)
         problem_at_value(r, node, "%s", e.text);
     else
         r->sweep->search.options.numbers[which] = value;
 }
 
-static void complain(const struct reading *r, const struct toml_node *node)
-{
-    const char *names[SEARCH_NUMBER_COUNT + LENGTH(search_keys)];
-    for (size_t i = 0; i < SEARCH_NUMBER_COUNT; i++)
-        names[i] = search_numbers[i].key;
-    for (size_t i = 0; i < LENGTH(search_keys); i++)
-        names[SEARCH_NUMBER_COUNT + i] = search_keys[i].name;
-    unknown_key(r, node, "[search]", names, LENGTH(names));
-}
+#undef AT
+#define AT(member) offsetof(struct sweep, search.member)
 
-static void read_child(const struct reading *r, const struct toml_node *node)
-{
-    for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
-        if (strcmp(search_numbers[i].key, node->key) == 0) {
-            read_number(r, node, (enum search_number)i);
-            return;
-        }
-    if (!schema_take_child(&schema_search, r, node))
-        complain(r, node);
-}
+#define NUMBER(id, key, unit, help, low, high, whole, fallback)                                                        \
+    {.name = (key),                                                                                                    \
+     .types = SEARCH_##id == SEARCH_DEADLINE ? ~0u : TYPE_NUMBER,                                                      \
+     .files = DEFAULTS,                                                                                                \
+     .shown = SEARCH_##id == SEARCH_DEADLINE ? TYPE_TIME : TYPE_INT * (whole),                                         \
+     .least = (low),                                                                                                   \
+     .most = (high),                                                                                                   \
+     .read = read_number},
+
+static const struct schema_key search_keys[] =
+    {{.name = "strategy", TYPE_STRING, DEFAULTS, FORM_WORD, AT(options.strategy), .choices = search_strategy_names},
+     {.name = "order", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(options.order), .choices = search_order_names},
+     {.name = "zero_stages", TYPE_LIST, DEFAULTS, .read = read_stages},
+     {.name = "racing", TYPE_BOOL, DEFAULTS, FORM_SWITCH, AT(options.racing)},
+     {.name = "equal_batch", TYPE_BOOL, DEFAULTS, FORM_SWITCH, AT(options.equal_batch)},
+     {.name = "metric", TYPE_STRING, DEFAULTS, .read = read_objective},
+     {.name = "run_full_experiment", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(run_full_experiment)},
+     {.name = "full_timeout", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(full_timeout_ms)},
+     {.name = "stage", TYPE_TABLES, DEFAULTS, .read = read_search_stages, .of = &schema_stage},
+     SEARCH_NUMBERS(NUMBER)};
+const struct schema schema_search = {"[search]", SCHEMA_KEYS(search_keys)};
 
 /* Stages are a strategy of their own. */
 static void choose_stages(const struct reading *r, const struct toml_node *table)
@@ -281,7 +271,6 @@ void read_search(const struct reading *r, const struct toml_node *table)
     if (!r->sweep->search.given)
         r->sweep->search.options = search_options_none();
     r->sweep->search.given = true;
-    for (size_t i = 0; i < table->child_count; i++)
-        read_child(r, &table->children[i]);
+    schema_read(&schema_search, r, table, r->sweep);
     choose_stages(r, table);
 }

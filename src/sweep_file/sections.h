@@ -32,11 +32,10 @@ bool check_variable(const struct reading *r, const struct toml_node *node);
 /* When all files are read: whether jobs need their own directory. */
 void finish_job(struct job_config *job);
 
-/* A key of [derive], a [[rule]], a [[failure]]; [retry]. */
+/* A key of [derive], a [[rule]], a [[failure]]. */
 void read_derived(const struct reading *r, const struct toml_node *node);
 void read_rule(const struct reading *r, const struct toml_node *table);
 void read_failure(const struct reading *r, const struct toml_node *table);
-void read_retry(const struct reading *r, const struct toml_node *table);
 
 /* [[device]]. What a row leaves out is as it was of a device of that name. */
 void read_device_rows(const struct reading *r, const struct toml_node *list);

@@ -10,34 +10,34 @@
 
 /* Twelve mixers in one to four layers, of three kinds (998,738: walked at once) or four (13,528,268: drawn
  * first). */
-struct fixture {
+struct sampled_space {
     struct model_key keys[KEY_COUNT];
     struct model_space space;
     struct model_index *index;
     struct model_sample sample;
 };
 
-static void start(struct fixture *f, unsigned kinds)
+static void start(struct sampled_space *f, unsigned kinds)
 {
     f->space = dhen_space(f->keys, kinds);
     f->index = index_of(&f->space);
     f->sample = (struct model_sample){0};
 }
 
-static void stop(struct fixture *f)
+static void stop(struct sampled_space *f)
 {
     model_sample_free(&f->sample);
     model_index_free(f->index);
 }
 
-static void draw(struct fixture *f, const struct model_sample_request *request)
+static void draw(struct sampled_space *f, const struct model_sample_request *request)
 {
     model_sample_free(&f->sample);
     FAIL_IF(model_sample_draw(request, &f->sample, &e));
 }
 
 /* One stratum of the whole space. */
-static void draw_any(struct fixture *f, uint64_t seed, uint64_t skip, uint64_t take)
+static void draw_any(struct sampled_space *f, uint64_t seed, uint64_t skip, uint64_t take)
 {
     const struct model_stratum any = {.take = take, .skip = skip};
     draw(f, &(struct model_sample_request){.index = f->index, .seed = seed, .strata = &any, .stratum_count = 1});
@@ -65,7 +65,7 @@ TEST(draw__fixed_seed__fixed_ranks)
         uint64_t ranks[5];
     } cases[] = {{3, {457693, 547607, 355465, 349697, 405930}}, {4, {2129734, 5797531, 3958575, 4758333, 621395}}};
     for (size_t i = 0; i < 2; i++) {
-        struct fixture f;
+        struct sampled_space f;
         start(&f, cases[i].kinds);
         draw_any(&f, 42, 0, 5);
         assert_int_equal(f.sample.count, 5);
@@ -78,7 +78,7 @@ TEST(draw__fixed_seed__fixed_ranks)
 TEST(draw__skip_and_take__stretches_of_one_order)
 {
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        struct fixture f, stretch;
+        struct sampled_space f, stretch;
         start(&f, kinds);
         start(&stretch, kinds);
         draw_any(&f, 7, 0, 300);
@@ -101,7 +101,7 @@ TEST(draw__more_than_there_are__all_of_them_once)
         {.key = "num_zhen_layers", .literal = "2", .take = UINT64_MAX},
         {.key = "num_zhen_layers", .literal = "1", .take = UINT64_MAX},
     };
-    struct fixture f;
+    struct sampled_space f;
     start(&f, 3);
     draw(&f, &(struct model_sample_request){.index = f.index, .strata = strata, .stratum_count = 3});
     assert_int_equal(f.sample.count, 91 + 6006);
@@ -127,7 +127,7 @@ TEST(draw__strata_of_similar_models__filtered_counted_distinct)
     };
     static const size_t expected[] = {0, 20, 20, 100};
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        struct fixture f;
+        struct sampled_space f;
         struct model_filter similar;
         start(&f, kinds);
         assert_int_equal(model_filter_similar_parameters(&f.space, BASE_PARAMETERS, 0.1, &similar, NULL), 0);
@@ -158,7 +158,7 @@ TEST(draw__rare_in_a_large_space__walk_finds_the_rest)
 {
     static const struct model_stratum all = {.take = UINT64_MAX}, some = {.take = 100},
                                       more = {.take = 50, .skip = 100};
-    struct fixture f;
+    struct sampled_space f;
     struct model_filter uniform;
     struct model_sample_request request = {.seed = 5, .filters = &uniform, .filter_count = 1, .stratum_count = 1};
     uint64_t ranks[150];
@@ -184,7 +184,7 @@ TEST(draw__rare_in_a_large_space__walk_finds_the_rest)
 TEST(draw__walk_limit__short_and_said_so)
 {
     static const struct model_stratum some = {.take = 100};
-    struct fixture f;
+    struct sampled_space f;
     struct model_filter uniform;
     start(&f, 4);
     assert_int_equal(model_filter_uniform_mixer(&f.space, KEY_TOKENS, "LINEAR", &uniform, NULL), 0);
@@ -206,7 +206,7 @@ TEST(draw__many_seeds__each_candidate_equally_often)
 {
     enum { SEEDS = 4550, TAKE = 10, MODELS = 91, EXPECTED = SEEDS * TAKE / MODELS };
     static const struct model_stratum one_layer = {.key = "num_zhen_layers", .literal = "1", .take = TAKE};
-    struct fixture f;
+    struct sampled_space f;
     int hits[MODELS] = {0};
     double chi = 0;
     start(&f, 3);
@@ -229,7 +229,7 @@ TEST(draw__layers_of_the_sample__as_frequent_as_in_the_space)
 {
     enum { TAKE = 20000 };
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        struct fixture f;
+        struct sampled_space f;
         start(&f, kinds);
         draw_any(&f, 99, 0, TAKE);
         double share = (double)model_index_count_layers(f.index, KEY_TOKENS, 3) / (double)f.index->count;
@@ -253,7 +253,7 @@ TEST(draw__later_stratum__gets_exactly_what_is_left)
         {.key = "num_zhen_layers", .literal = "1", .take = 90},
         {.key = "num_zhen_layers", .literal = "1", .take = 5},
     };
-    struct fixture f;
+    struct sampled_space f;
     uint64_t sum = 0;
     start(&f, 3);
     draw(&f, &(struct model_sample_request){.index = f.index, .seed = 3, .strata = strata, .stratum_count = 2});
@@ -267,7 +267,7 @@ TEST(draw__later_stratum__gets_exactly_what_is_left)
 
 TEST(draw__own_filter_of_a_stratum__only_there)
 {
-    struct fixture f;
+    struct sampled_space f;
     struct model_filter dot;
     start(&f, 3);
     assert_int_equal(model_filter_uniform_mixer(&f.space, KEY_TOKENS, "DOT", &dot, NULL), 0);
@@ -289,7 +289,7 @@ TEST(draw__unknown_value_or_failing_filter__error_and_nothing_drawn)
 {
     static const struct model_stratum five = {.key = "num_zhen_layers", .literal = "5", .take = 1}, any = {.take = 1};
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        struct fixture f;
+        struct sampled_space f;
         struct model_filter broken = {.name = "where", .accepts = fails};
         start(&f, kinds);
         struct model_sample_request request = {.index = f.index, .strata = &five, .stratum_count = 1};

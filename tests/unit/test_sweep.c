@@ -314,19 +314,16 @@ TEST(rules_and_derived__all_keys__kept)
 
 TEST(failures_and_retries__all_keys__kept)
 {
-    struct sweep *s = read_sweep("[[failure]]\nclass = \"oom\"\npattern = \"out of (memory|space)\"\n"
-                                 "[[failure]]\nclass = \"no-metric\"\npattern = \"x\"\nsource = \"s\"\n"
-                                 "[retry]\nlost = 3\noom-host = 2\n\"no-metric\" = 1\n");
+    HELD_AT(sweep) *s = read_sweep("[[failure]]\nclass = \"oom\"\npattern = \"out of (memory|space)\"\n"
+                                   "[[failure]]\nclass = \"no-metric\"\npattern = \"x\"\nsource = \"s\"\n"
+                                   "[retry]\nlost = 3\noom-host = 2\n\"no-metric\" = 1\n");
+    const struct failure_pattern *f = s->failures;
+    const struct retry_limit *l = s->retries;
     assert_int_equal(s->failure_count, 2);
-    assert_string_equal(s->failures[0].class_name, "oom");
-    assert_string_equal(s->failures[0].pattern, "out of (memory|space)");
-    assert_string_equal(s->failures[0].source, "sweep file");
-    assert_string_equal(s->failures[1].source, "s");
+    SAYS("oom out of (memory|space) sweep file, s", "%s %s %s, %s", f->class_name, f->pattern, f->source, f[1].source);
     assert_int_equal(s->retry_count, 3);
-    assert_string_equal(s->retries[1].class_name, "oom-host");
-    assert_int_equal(s->retries[1].attempts, 2);
-    assert_int_equal(s->retries[2].at.line, 11);
-    sweep_free(s);
+    SAYS("oom-host 2 10, no-metric 11, lost 3", "%s %d %d, %s %d, %s %d", l->class_name, (int)l->attempts, l->at.line,
+         l[1].class_name, l[1].at.line, l[2].class_name, (int)l[2].attempts);
 }
 
 TEST(executors__all_keys__kept)

@@ -270,7 +270,7 @@ TEST_WITHIN(profile__file_says_nothing__profile_in_force, enter, leave)
     assert_string_equal(find_derived(s, "layers")->expression, "12");
     assert_string_equal(find_rule(s, "r1")->source, "profile p.toml");
     assert_string_equal(s->failures[0].source, "profile p.toml");
-    assert_int_equal(s->retries[0].attempts, 5);
+    assert_int_equal(s->retries[1].attempts, 5);
     sweep_free(s);
 }
 
@@ -316,7 +316,7 @@ TEST_WITHIN(profile__file_says_otherwise__replaced_by_name, enter, leave)
     assert_string_equal(s->rules[2].name, "r3");
     assert_int_equal(s->failure_count, 2);
     assert_int_equal(s->retry_count, 2);
-    assert_int_equal(s->retries[0].attempts, 1);
+    assert_int_equal(s->retries[1].attempts, 1);
     sweep_free(s);
 }
 

@@ -41,6 +41,13 @@
             fail_msg("%s", e.text);                                                                                    \
     } while (0)
 
+/* What a format makes of its arguments is this text. */
+#define SAYS(expected, ...)                                                                                            \
+    do {                                                                                                               \
+        OWNED char *said = xasprintf(__VA_ARGS__);                                                                     \
+        assert_string_equal(said, expected);                                                                           \
+    } while (0)
+
 /* The call returns -1; the error, which it knows as `&e`, has this text or that part. */
 #define FAILS(call) FAILS_WITH_PART(call, "")
 #define FAILS_WITH(call, said)                                                                                         \
