@@ -46,38 +46,3 @@ int proposals_open(const struct proposal_place *place, cJSON **answer, struct er
  * …}; `results` is one or a list. The answer is {"told": [trial, …], "open": N, "left": N}. ERROR_USAGE for a job that
  * was not requested or was already told, an invalid number, or a missing objective; then nothing is recorded. */
 int proposals_tell(const struct proposal_place *place, const cJSON *results, cJSON **answer, struct error *e);
-
-/* --- shared by these --- */
-
-/* Returns whether a strategy decides which jobs are next. */
-bool proposals_are_decided(const struct sweep *s);
-
-/* Adds the jobs that it chooses to the list of trials. */
-int proposals_decide(const struct proposal_place *place, size_t wanted, cJSON *asked, struct error *e);
-
-/* The search for proposals from `by`, created if there is none. */
-int proposals_open_search(const struct proposal_place *place, const char *by, int64_t *id, struct error *e);
-
-/* The last trial of the job that a client asked for; 0: none. */
-int proposals_find_trial(const struct proposal_place *place, int64_t job_id, int64_t *trial_id, struct error *e);
-
-/* Makes a job a trial if it is none yet, with its outcome if it has ended, and adds the trial to the list. */
-struct acceptance {
-    int64_t job_id;
-    bool has_ended;
-    const char *by, *why;
-};
-int proposals_accept(const struct proposal_place *place, const struct acceptance *a, cJSON *asked, struct error *e);
-
-/* Copies the job's outcome to its trial. */
-int proposals_take_outcome(const struct proposal_place *place, int64_t trial_id, int64_t job_id, struct error *e);
-
-/* Appends {"trial", "job", "key", "keys", "by", "why", "predicted_memory_bytes", "predicted_step_time_s", "outcome",
- * "failure", "objective_value", "does_not_meet"}; the last four once the outcome is known. */
-int proposals_add_trial(const struct proposal_place *place, int64_t trial_id, cJSON *list, struct error *e);
-
-/* A new answer with empty lists "asked" and "refused". */
-cJSON *proposals_new_answer(void);
-
-/* Adds "open" and "left" to the answer: trials without an outcome, and jobs that no client has asked for. */
-int proposals_add_counts(const struct proposal_place *place, cJSON *answer, struct error *e);
