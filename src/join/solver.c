@@ -67,7 +67,6 @@ bool solver_reads(const struct solver *s, size_t constraint, size_t place)
     return s->reads[constraint * s->place_count + place];
 }
 
-/* Returns whether the rows of a place depend on its section's block. */
 bool place_is_guided(const struct variable_place *p)
 {
     return p->variable->rows_of != NULL;
@@ -88,7 +87,7 @@ static void unbind(struct solver *s, size_t place)
 }
 
 /* The block of a section decides which rows its other places have; NONE: not yet. */
-void solver_guide(struct solver *s, size_t block_place, size_t block)
+static void guide(struct solver *s, size_t block_place, size_t block)
 {
     for (size_t i = block_place + 1; i < s->place_count && s->places[i].block == block_place; i++) {
         struct variable_place *p = &s->places[i];
@@ -107,13 +106,13 @@ void solver_bind(struct solver *s, size_t place, size_t row)
     for (size_t i = 0; i < p->column_count; i++)
         s->scope.keys[p->variable->keys[p->columns[i]]] = range_of_datum(&cells[p->columns[i]]);
     if (p->block == place)
-        solver_guide(s, place, row);
+        guide(s, place, row);
 }
 
 void solver_release(struct solver *s, size_t place)
 {
     if (s->places[place].block == place)
-        solver_guide(s, place, NONE);
+        guide(s, place, NONE);
     unbind(s, place);
 }
 
@@ -170,7 +169,7 @@ int64_t solver_times(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-int64_t solver_solve_children(struct solver *s, struct tree *t, const struct branch *b)
+static int64_t solve_children(struct solver *s, struct tree *t, const struct branch *b)
 {
     int64_t product = 1;
     size_t top = s->top;
@@ -183,7 +182,7 @@ int64_t solver_solve_children(struct solver *s, struct tree *t, const struct bra
     return product;
 }
 
-void solver_push(struct solver *s, size_t at, size_t constraint)
+static void push_open(struct solver *s, size_t at, size_t constraint)
 {
     if (at >= s->open_room) {
         s->open_room = 2 * at + 64;
@@ -192,9 +191,9 @@ void solver_push(struct solver *s, size_t at, size_t constraint)
     s->open[at] = constraint;
 }
 
-/* Asks those that are open under what is bound now: false when one fails; `*left` are those that stay open. What is
- * solved from here on keeps its own above them. */
-bool solver_ask_open(struct solver *s, struct open_run open, struct open_run *left)
+/* Asks those that are open: false when one fails; `*left` are those that stay open. What is solved from here on keeps
+ * its own above them. */
+static bool ask_open(struct solver *s, struct open_run open, struct open_run *left)
 {
     *left = (struct open_run){open.first + open.count, 0};
     for (size_t i = 0; i < open.count; i++) {
@@ -203,7 +202,7 @@ bool solver_ask_open(struct solver *s, struct open_run open, struct open_run *le
         if (outlook == OUTLOOK_FAILED)
             return false;
         if (outlook == OUTLOOK_OPEN)
-            solver_push(s, left->first + left->count++, constraint);
+            push_open(s, left->first + left->count++, constraint);
     }
     s->top = left->first + left->count;
     return true;
@@ -224,7 +223,9 @@ static bool ranges_pay(struct branch *b, struct run run)
     return true;
 }
 
-bool solver_ask_ranges(struct solver *s, struct branch *b, struct run run, struct open_run open, struct open_run *left,
+/* The same of the ranges that the keys have in a run of rows of more than one. Where those have told nothing for long
+ * they are not asked: `*left` is `open` then, and `*skips` that they need not be for parts of the run. */
+static bool ask_ranges(struct solver *s, struct branch *b, struct run run, struct open_run open, struct open_run *left,
                        bool *skips)
 {
     const struct variable_place *p = &s->places[b->place];
@@ -233,7 +234,7 @@ bool solver_ask_ranges(struct solver *s, struct branch *b, struct run run, struc
     if (*skips)
         return true;
     set_ranges(s, p, p->rows->bounds + run.node * p->rows->width);
-    bool may = solver_ask_open(s, open, left);
+    bool may = ask_open(s, open, left);
     b->ranges_asked++;
     b->rows_told += !may || left->count < open.count ? run.high - run.low : 0;
     return may;
@@ -243,7 +244,7 @@ static int64_t solve_row(struct solver *s, struct tree *t, struct branch *b, siz
 {
     struct open_run left;
     solver_bind(s, b->place, row);
-    int64_t found = solver_ask_open(s, open, &left) ? solver_solve_children(s, t, b) : 0;
+    int64_t found = ask_open(s, open, &left) ? solve_children(s, t, b) : 0;
     if (!s->stopped)
         return found;
     b->from = row;
@@ -262,7 +263,7 @@ static int64_t solve_rows(struct solver *s, struct tree *t, struct branch *b, st
 static int64_t solve_alike(struct solver *s, struct tree *t, struct branch *b, struct run run)
 {
     solver_bind(s, b->place, run.low);
-    int64_t found = solver_times(solver_solve_children(s, t, b), (int64_t)(run.high - run.low));
+    int64_t found = solver_times(solve_children(s, t, b), (int64_t)(run.high - run.low));
     if (!s->stopped)
         return found;
     b->from = run.low;
@@ -278,7 +279,7 @@ static int64_t solve_run(struct solver *s, struct tree *t, struct branch *b, str
     struct run rest = {run.node, run.low < b->from ? b->from : run.low, run.high};
     if (run.high - run.low <= ROWS_FEW)
         return solve_rows(s, t, b, rest, open);
-    if (!solver_ask_ranges(s, b, run, open, &left, &skips)) {
+    if (!ask_ranges(s, b, run, open, &left, &skips)) {
         b->from = s->stopped ? rest.low : b->from;
         return 0;
     }
@@ -291,7 +292,8 @@ static int64_t solve_run(struct solver *s, struct tree *t, struct branch *b, str
     return s->any && sum ? sum : sum + solve_run(s, t, b, (struct run){2 * run.node + 1, middle, run.high}, left);
 }
 
-struct hash128 solver_residue(struct solver *s, const struct tree *t, const struct branch *b)
+/* Hashes what is left of the constraints above a branch: equal hashes, equal solutions of its component. */
+static struct hash128 residue_of(struct solver *s, const struct tree *t, const struct branch *b)
 {
     size_t number = (size_t)(b - t->branches);
     buffer_clear(&s->residue);
@@ -346,7 +348,8 @@ static bool look_up(struct solver *s, const struct variable_place *p, const stru
     return false;
 }
 
-bool solver_look_up(struct solver *s, const struct branch *b, struct found_rows *out)
+/* The rows of the branch's place that an equality leaves, of which all other keys are bound. False: all of them. */
+static bool look_up_rows(struct solver *s, const struct branch *b, struct found_rows *out)
 {
     const struct variable_place *p = &s->places[b->place];
     bool found = false;
@@ -391,7 +394,7 @@ static int64_t solve_open(struct solver *s, struct tree *t, struct branch *b, co
     struct open_run open = {s->top, 0};
     for (size_t i = 0; i < b->tests.count; i++)
         if (!found || b->tests.items[i] != found->solved)
-            solver_push(s, open.first + open.count++, b->tests.items[i]);
+            push_open(s, open.first + open.count++, b->tests.items[i]);
     int64_t sum = found ? solve_found(s, t, b, found, open) : solve_run(s, t, b, (struct run){1, 0, count}, open);
     if (s->stopped)
         s->share = share_of_rows(s, b);
@@ -415,12 +418,12 @@ int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
     /* Free and alone: no constraint asks for what it is. */
     if (b->tests.count == 0 && b->children.count == 0)
         return (int64_t)rows.count;
-    bool is_looked_up = solver_look_up(s, b, &rows);
+    bool is_looked_up = look_up_rows(s, b, &rows);
     bool is_brief = is_looked_up && b->children.count == 0; /* it takes no longer than to remember it */
     struct hash128 residue = {{0}};
     b->from = 0;
     if (!is_brief) {
-        residue = solver_residue(s, t, b);
+        residue = residue_of(s, t, b);
         if (hash_map_get(&t->memory, &residue, &found))
             return found;
         found = go_on(b, &residue);
@@ -434,7 +437,6 @@ int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
     return found;
 }
 
-/* Constraints over what never changes. */
 bool solver_meets_fixed(struct solver *s)
 {
     bool meets = true;
@@ -445,6 +447,275 @@ bool solver_meets_fixed(struct solver *s)
         meets = any || solver_ask(s, c) == OUTLOOK_MET;
     }
     return meets;
+}
+
+/* --- walking --- */
+
+static bool can_meet(struct solver *s, size_t branch)
+{
+    s->top = 0;
+    return solver_solve(s, &s->walk, &s->walk.branches[branch]) > 0;
+}
+
+static size_t find_in_run(struct solver *s, struct branch *b, struct run run, size_t from, struct open_run open);
+
+static size_t find_in_rows(struct solver *s, const struct branch *b, struct run run, size_t from, struct open_run open)
+{
+    struct open_run left;
+    for (size_t row = from > run.low ? from : run.low; row < run.high && !s->stopped; row++) {
+        solver_bind(s, b->place, row);
+        if (!ask_open(s, open, &left))
+            continue;
+        if (solve_children(s, &s->walk, b) > 0)
+            return row;
+    }
+    return NONE;
+}
+
+/* The first row of the run, not before `from`, that can be part of a solution; bound then. */
+static size_t find_in_run(struct solver *s, struct branch *b, struct run run, size_t from, struct open_run open)
+{
+    struct open_run left;
+    bool skips;
+    if (run.high <= from || s->stopped)
+        return NONE;
+    if (run.high - run.low <= ROWS_RUN)
+        return find_in_rows(s, b, run, from, open);
+    if (!ask_ranges(s, b, run, open, &left, &skips))
+        return NONE;
+    if (skips)
+        return find_in_rows(s, b, run, from, open);
+    size_t middle = run.low + (run.high - run.low) / 2;
+    size_t found = find_in_run(s, b, (struct run){2 * run.node, run.low, middle}, from, left);
+    return found != NONE ? found : find_in_run(s, b, (struct run){2 * run.node + 1, middle, run.high}, from, left);
+}
+
+static size_t find_in_found(struct solver *s, const struct branch *b, const struct found_rows *found, size_t from,
+                            struct open_run open)
+{
+    size_t row = NONE;
+    for (size_t i = 0; i < found->count && row == NONE; i++)
+        row = find_in_rows(s, b, (struct run){0, found->rows[i], found->rows[i] + 1}, from, open);
+    return row;
+}
+
+static size_t search_row(struct solver *s, size_t place, size_t from)
+{
+    struct branch *b = &s->walk.branches[s->branch_of[place]];
+    const struct rows *rows = s->places[place].rows;
+    struct found_rows found;
+    if (from >= rows->count)
+        return NONE;
+    struct open_run open = {0, b->tests.count};
+    for (size_t i = 0; i < b->tests.count; i++)
+        push_open(s, i, b->tests.items[i]);
+    s->top = b->tests.count;
+    return look_up_rows(s, b, &found) ? find_in_found(s, b, &found, from, open)
+                                      : find_in_run(s, b, (struct run){1, 0, rows->count}, from, open);
+}
+
+/* --- rows that were found before --- */
+
+/* Rows found once below a place are found again wherever as much is left of the constraints. */
+#define ROWS_KEPT_MOST (1 << 21)
+#define LISTS_MOST (1 << 17)
+#define ENTERED_TRIED 1024 /* a place that is never found as it was before is not looked up */
+#define ENTERED_AGAIN 16   /* one in so many */
+
+static void keep_list(struct solver *s, struct visit *v)
+{
+    struct row_lists *l = &s->lists;
+    struct row_list kept = {xcalloc(v->made.count + 1, sizeof *kept.rows), v->made.count};
+    memcpy(kept.rows, v->made.rows, kept.count * sizeof *kept.rows);
+    l->items = array_grow(l->items, l->count, sizeof *l->items);
+    l->items[l->count] = kept;
+    l->rows += kept.count;
+    hash_map_put(&l->numbers, &v->residue, (int64_t)l->count++);
+    v->is_listing = false;
+}
+
+static void note_row(struct solver *s, struct visit *v, size_t row)
+{
+    v->is_listing &= !s->stopped && (row == NONE || row <= UINT32_MAX);
+    if (v->is_listing && row == NONE)
+        keep_list(s, v);
+    else if (v->is_listing) {
+        *array_add(v->made.rows, v->made.count) = (uint32_t)row;
+    }
+}
+
+static void enter(struct solver *s, size_t place, size_t from)
+{
+    struct branch *b = &s->walk.branches[s->branch_of[place]];
+    struct visit *v = &s->visits[place];
+    v->is_listed = v->is_listing = false;
+    v->made.count = v->at = 0;
+    if (b->entered > ENTERED_TRIED && b->entered_again * ENTERED_AGAIN < b->entered)
+        return;
+    v->residue = residue_of(s, &s->walk, b);
+    v->is_listed = hash_map_get(&s->lists.numbers, &v->residue, &v->number);
+    v->is_listing = !v->is_listed && from == 0 && s->lists.count < LISTS_MOST && s->lists.rows < ROWS_KEPT_MOST;
+    b->entered++;
+    b->entered_again += v->is_listed;
+}
+
+static size_t find_listed(struct solver *s, size_t place, size_t from)
+{
+    struct visit *v = &s->visits[place];
+    const struct row_list *list = &s->lists.items[v->number];
+    while (v->at < list->count && list->rows[v->at] < from)
+        v->at++;
+    if (v->at == list->count)
+        return NONE;
+    solver_bind(s, place, list->rows[v->at]);
+    return list->rows[v->at];
+}
+
+/* The first row from `from` on that can be part of a solution, bound then. `enters`: what is above has changed. */
+static size_t find_row(struct solver *s, size_t place, size_t from, bool enters)
+{
+    const struct branch *b = &s->walk.branches[s->branch_of[place]];
+    if (b->tests.count == 0 && b->children.count == 0) {
+        if (from >= s->places[place].rows->count)
+            return NONE;
+        solver_bind(s, place, from);
+        return from;
+    }
+    if (s->places[place].block == place)
+        guide(s, place, NONE);
+    if (enters)
+        enter(s, place, from);
+    if (s->visits[place].is_listed)
+        return find_listed(s, place, from);
+    size_t row = search_row(s, place, from);
+    note_row(s, &s->visits[place], row);
+    return row;
+}
+
+static void forget_lists(struct solver *s)
+{
+    for (size_t i = 0; i < s->lists.count; i++)
+        free(s->lists.items[i].rows);
+    for (size_t p = 0; s->visits && p < s->place_count; p++)
+        free(s->visits[p].made.rows);
+    free_all(s->lists.items, s->visits);
+    hash_map_free(&s->lists.numbers);
+}
+
+/* --- from one to the next --- */
+
+/* Every component can be met: from then on every row that is found can be part of a solution. */
+static bool begin_walk(struct solver *s)
+{
+    bool *in = xcalloc(s->place_count + 1, sizeof *in), meets = solver_meets_fixed(s);
+    memset(in, true, s->place_count);
+    s->branch_of = xcalloc(s->place_count + 1, sizeof *s->branch_of);
+    s->visits = xcalloc(s->place_count + 1, sizeof *s->visits);
+    for (size_t p = 0; p < s->place_count && meets; p++) {
+        if (!in[p])
+            continue;
+        size_t root = solver_grow(s, &s->walk, solver_component(s, in, p), ORDER_FILE);
+        meets = can_meet(s, root);
+    }
+    for (size_t i = 0; i < s->walk.branch_count; i++)
+        s->branch_of[s->walk.branches[i].place] = i;
+    free(in);
+    return meets;
+}
+
+/* The rows of the first spec of the shape whose number is not below `number`, as lower bounds; whether it is that
+ * spec. */
+static bool split_number(const struct solver *s, enum section_kind section, int64_t number, size_t *rows)
+{
+    const struct section_shape *shape = s->request.shapes[section];
+    size_t block = 0, first = 0;
+    while (s->places[first].section != section)
+        first++;
+    while (block < shape->block_count && number >= shape->strides[block * shape->variable_count] + shape->counts[block])
+        block++;
+    const int64_t *strides = shape->strides + block * shape->variable_count;
+    bool is_there = block < shape->block_count && number >= strides[0];
+    int64_t left = is_there ? number - strides[0] : 0;
+    rows[first] = block; /* past the last one: there is none */
+    for (size_t v = 1; v < shape->variable_count; v++) {
+        rows[first + v] = is_there && strides[v] ? (size_t)(left / strides[v]) : 0;
+        left = is_there && strides[v] ? left % strides[v] : left;
+    }
+    return is_there;
+}
+
+static void join_numbers(const struct solver *s, int64_t *specs)
+{
+    const int64_t *strides = NULL;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        specs[i] = s->request.shapes[i] ? 0 : -1;
+    for (size_t p = 0; p < s->place_count; p++) {
+        const struct variable_place *place = &s->places[p];
+        const struct section_shape *shape = s->request.shapes[place->section];
+        if (place->block == p)
+            strides = shape->strides + place->row * shape->variable_count;
+        specs[place->section] += place->block == p ? strides[0] : strides[p - place->block] * (int64_t)place->row;
+    }
+}
+
+/* From the rows in `lower` on (NULL: any): whether there is a solution. */
+static bool walk(struct solver *s, size_t place, size_t from, const size_t *lower)
+{
+    bool enters = !s->begun;
+    bool tight = lower != NULL;
+    for (;;) {
+        size_t row = find_row(s, place, from, enters);
+        if (s->stopped)
+            return false;
+        if (row != NONE) {
+            tight = tight && row == lower[place];
+            if (++place == s->place_count)
+                return true;
+            from = tight ? lower[place] : 0;
+            enters = true;
+            continue;
+        }
+        enters = false;
+        solver_release(s, place);
+        if (place-- == 0)
+            return false;
+        tight = false;
+        from = s->places[place].row + 1;
+    }
+}
+
+int solver_next(struct solver *s, const int64_t *from, int64_t *specs, struct error *e)
+{
+    size_t *lower = NULL;
+    bool found = false;
+    s->e = e;
+    s->any = true;
+    s->most = 0;
+    s->speed = 0;
+    s->stopped = s->failed = false;
+    if (!s->branch_of)
+        s->over = s->empty = !begin_walk(s);
+    if (from && !s->empty) {
+        s->over = false;
+        lower = xcalloc(s->place_count + 1, sizeof *lower);
+        bool tight = true;
+        for (int i = 0; i < SECTION_COUNT && tight; i++)
+            if (s->request.shapes[i])
+                tight = split_number(s, (enum section_kind)i, from[i], lower);
+        for (size_t p = s->place_count; p-- > 0;)
+            solver_release(s, p);
+        s->begun = false;
+    }
+    if (!s->over && s->begun)
+        found = walk(s, s->place_count - 1, s->places[s->place_count - 1].row + 1, NULL);
+    else if (!s->over)
+        found = walk(s, 0, lower ? lower[0] : 0, lower);
+    free(lower);
+    s->begun = true;
+    s->over |= !found && !from;
+    if (found)
+        join_numbers(s, specs);
+    return s->failed ? -1 : found;
 }
 
 /* --- making --- */
@@ -471,7 +742,7 @@ void solver_free(struct solver *s)
     for (size_t p = 0; p < s->place_count; p++)
         free(s->places[p].columns);
     free_all(s->places, s->scope.keys, s->reads, s->ranks, s->open, s->branch_of);
-    solver_forget_lists(s);
+    forget_lists(s);
     tree_free(&s->walk);
     buffer_free(&s->residue);
     free(s);

@@ -132,56 +132,24 @@ bool place_is_guided(const struct variable_place *p); /* its rows depend on its 
 /* Binds a place to a row, or takes that back; the keys of an unbound place have the ranges of all its rows. */
 void solver_bind(struct solver *s, size_t place, size_t row);
 void solver_release(struct solver *s, size_t place);
-/* The block of a section decides which rows its other places have; NONE: not yet. */
-void solver_guide(struct solver *s, size_t block_place, size_t block);
 
 /* The component of `from` among the places that are in; takes them out. */
 struct set solver_component(const struct solver *s, bool *in, size_t from);
-
-/* For ORDER_RANKED: by samples of what each constraint lets through. */
-void solver_rank(struct solver *s, const struct set *component);
-/* Returns the place that is bound first. */
-size_t solver_choose(const struct solver *s, const struct set *component, enum order order);
 
 /* Takes the component over; the number of its branch. */
 size_t solver_grow(const struct solver *s, struct tree *t, struct set component, enum order order);
 void tree_free(struct tree *t);
 
-/* Returns whether it may be an equality that can be solved for a key of the place. */
-bool solver_may_solve(const struct solver *s, size_t constraint, size_t place);
-/* Returns whether the constraint reads places of the component. */
-bool solver_is_within(const struct solver *s, size_t constraint, const struct set *component);
-
 /* Under what is bound now. Once s->stopped all fail. */
 enum outlook solver_ask(struct solver *s, size_t constraint);
-
-void solver_push(struct solver *s, size_t at, size_t constraint);
-
-/* Asks those that are open: false when one fails; `*left` are those that stay open. What is solved from here on keeps
- * its own above them. */
-bool solver_ask_open(struct solver *s, struct open_run open, struct open_run *left);
-
-/* The same of the ranges that the keys have in a run of rows of more than one. Where those have told nothing for long
- * they are not asked: `*left` is `open` then, and `*skips` that they need not be for parts of the run. */
-bool solver_ask_ranges(struct solver *s, struct branch *b, struct run run, struct open_run open, struct open_run *left,
-                       bool *skips);
-
-/* The rows of the branch's place that an equality leaves, of which all other keys are bound. False: all of them. */
-bool solver_look_up(struct solver *s, const struct branch *b, struct found_rows *out);
 
 /* Those that read nothing but what never changes. */
 bool solver_meets_fixed(struct solver *s);
 
 /* The number of solutions of a component under what is bound; where s->any, whether there is one. */
 int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b);
-int64_t solver_solve_children(struct solver *s, struct tree *t, const struct branch *b);
 
 /* When ask looks next: after LOOK_EVERY, or where the work that it may take is spent. */
 void solver_look_later(struct solver *s);
-
-/* Hashes what is left of the constraints above a branch: equal hashes, equal solutions of its component. */
-struct hash128 solver_residue(struct solver *s, const struct tree *t, const struct branch *b);
-
-void solver_forget_lists(struct solver *s);
 
 int64_t solver_times(int64_t a, int64_t b); /* INT64_MAX: it does not fit */

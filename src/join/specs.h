@@ -8,7 +8,6 @@
 #include "expression/names.h"
 #include "join/formula.h"
 #include "util/hash.h"
-#include "util/hash_set.h"
 
 struct spec_axis {
     const struct axis *axis;
@@ -31,7 +30,6 @@ struct specs *specs_create(const struct sweep *s, const struct names *names, enu
 void specs_free(struct specs *s);
 
 int64_t specs_count(const struct specs *s);
-const struct names *specs_names(const struct specs *s); /* as given */
 const struct spec_block *specs_blocks(const struct specs *s, size_t *count);
 
 /* The value of a key of the section in a spec; NULL where it is absent. Borrowed from the sweep. */
@@ -43,9 +41,8 @@ struct datum specs_datum_of(const struct value *v); /* as SQL has it; v may be N
  * (specs_have_twins) is no label there. */
 void specs_add_json(struct specs *s, int64_t spec, bool identity, const bool *skips, struct buffer *out);
 
-/* XXH3-128 of that JSON: the spec's identity; and of the JSON without any label. */
+/* XXH3-128 of that JSON: the spec's identity. */
 struct hash128 specs_hash(struct specs *s, int64_t spec);
-struct hash128 specs_content_hash(struct specs *s, int64_t spec);
 
 /* Returns whether specs of the section differ in nothing but their `name`: every job is given it (MESHSWEEP_SPEC), so
  * that they are not the same. */
@@ -58,13 +55,6 @@ bool specs_differ(const struct specs *s, size_t key);
  * hold is borrowed from the sweep; spec_blocks_free. */
 bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *count);
 
-/* Finds which specs have twins: none, all, or those whose specs_content_hash is in `some` (the caller's, empty). None
- * where there are very many specs and it cannot be found out. `name`: of names.keys. */
-enum twins { TWINS_NONE, TWINS_SOME, TWINS_ALL };
-enum twins specs_find_twins(struct specs *s, size_t name, struct hash_set *some);
-
-/* Returns whether the key is the one that tells twins apart. */
-bool key_tells_twins(const struct key *key);
 void spec_blocks_free(struct spec_block *blocks, size_t count);
 
 /* Returns whether no two specs have one identity, as far as that can be told without looking at many of them: false is

@@ -31,7 +31,6 @@ struct census {
     int64_t left;             /* that meet them */
 };
 
-/* An expression without end, or one that is hostile, must end; one that is merely large, must not. */
 void match_allow_time(struct space *space)
 {
     int64_t combinations = space_combinations(space);
