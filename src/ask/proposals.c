@@ -540,11 +540,11 @@ static int look_at_job(const struct proposal_place *place, int64_t id, struct jo
 static int find_job(const struct proposal_place *place, const struct expression *filter, struct job_found *out,
                     struct error *e)
 {
-    struct match_cursor *cursor = NULL;
+    struct match_cursor *cursor = match_open(place->space, filter);
     const struct match *m;
     struct job_found first = {0};
-    int rc = match_open(place->space, filter, &cursor, e);
     bool chosen = false;
+    int rc = 0;
     for (int looked = 0; rc == 0 && !chosen && looked < LOOKED_AT_MOST; looked++) {
         struct job_found found = {0};
         int64_t id = 0, trial = 0;

@@ -123,9 +123,7 @@ static int add_stage(struct space *space, const struct key *key, int64_t value, 
     const struct source_text source = {buffer_text(&sql), UNKNOWN_IS_ERROR, NULL, "ZeRO stage", key->name, NULL};
     int rc = compile_alone(space, &source, &filter, e);
     if (rc == 0)
-        rc = match_open(space, &filter, &cursor, e);
-    if (rc == 0)
-        rc = match_next(cursor, &match, e);
+        rc = match_next(cursor = match_open(space, &filter), &match, e);
     if (rc > 0 && match && match->prediction && match->prediction->has_memory)
         add_need(match->prediction, stage);
     if (rc == 0)

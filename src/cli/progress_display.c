@@ -242,8 +242,8 @@ static void add_words(struct progress_display *d, const char *spec_json)
 {
     OWNED_BUFFER words = BUFFER_INIT;
     struct error none = ERROR_INIT;
-    if ((d->describer || describer_create(d->space, &d->describer, &none) == 0) &&
-        describe_spec(d->describer, spec_json, &words, &none) == 0 && words.length > 0) {
+    d->describer = d->describer ? d->describer : describer_create(d->space, NULL);
+    if (describe_spec(d->describer, spec_json, &words, &none) == 0 && words.length > 0) {
         buffer_add_text(&d->line, "  ");
         text_add_line(&d->line, buffer_text(&words));
     }

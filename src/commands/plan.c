@@ -272,9 +272,8 @@ static int make_plan(struct session *s, const struct run_options *o, const struc
                                          .counted = print_early,
                                          .looked_at = show_progress,
                                          .context = &printing};
-    int rc = !o->json ? describer_create(s->space, &printing.describer, e)
-             : o->all ? match_json_create(s->space, &printing.json, e)
-                      : 0;
+    printing.describer = o->json ? NULL : describer_create(s->space, NULL);
+    int rc = o->json && o->all ? match_json_create(s->space, &printing.json, e) : 0;
     match_display_begin(&printing.progress, s->space);
     if (rc == 0)
         rc = plan_make(&request, &plan, e);

@@ -547,11 +547,9 @@ static int take_match(struct prediction_walk *w, const struct match *m, struct e
 
 static int walk(struct prediction_walk *w, struct error *e)
 {
-    struct match_cursor *cursor = NULL;
-    const struct match *m;
     const struct expression *only = w->session->only.sql ? &w->session->only : NULL;
-    if (match_open(w->session->space, only, &cursor, e) < 0)
-        return -1;
+    struct match_cursor *cursor = match_open(w->session->space, only);
+    const struct match *m;
     int rc;
     while ((rc = match_next(cursor, &m, e)) > 0)
         if ((rc = take_match(w, m, e)) < 0)
@@ -573,7 +571,8 @@ static int prepare(struct prediction_walk *w, struct db *db, struct error *e)
         return -1;
     if (db && learning_summaries(db, &w->summaries, e) < 0)
         return -1;
-    return describer_create_scaled(w->session->space, w->scaling, &w->describer, e);
+    w->describer = describer_create(w->session->space, w->scaling);
+    return 0;
 }
 
 static void release(struct prediction_walk *w)

@@ -206,13 +206,11 @@ static int add_job_found(struct answer *w, struct match_json *m, const struct ma
 
 static int add_jobs(struct answer *w, struct error *e)
 {
-    struct match_cursor *cursor = NULL;
+    struct match_cursor *cursor = match_open(w->session->space, w->filter);
     struct match_json *m = NULL;
     const struct match *match;
     cJSON *list = cJSON_AddArrayToObject(w->document, "found");
     int rc = match_json_create(w->session->space, &m, e);
-    if (rc == 0)
-        rc = match_open(w->session->space, w->filter, &cursor, e);
     for (int shown = 0; rc == 0 && shown < SHOWN && (rc = match_next(cursor, &match, e)) > 0; shown++)
         rc = add_job_found(w, m, match, list, e);
     match_close(cursor);

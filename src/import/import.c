@@ -675,8 +675,10 @@ static int with_rows(const struct import_request *request, int (*work)(struct im
         rc = row_space_build(m.rows, &options, &m.space, e);
     if (rc == 0)
         m.breaks = xcalloc(m.space->rule_count + 1, sizeof *m.breaks);
-    if (rc == 0)
-        rc = match_open_single(m.space, RULES_ASKED, &m.cursor, e) < 0 ? -1 : work(&m, e);
+    if (rc == 0) {
+        m.cursor = match_open_single(m.space, RULES_ASKED);
+        rc = work(&m, e);
+    }
     release(&m);
     if (rc == 0)
         *out = m.summary;

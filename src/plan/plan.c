@@ -561,9 +561,9 @@ static int find_witnesses(struct planner *p, struct error *e)
         return -1;
     if (!any)
         return 0;
-    if (knowledge_create(p->request->space, &p->knowledge, e) < 0 ||
-        match_open(p->request->space, NULL, &cursor, e) < 0)
+    if (knowledge_create(p->request->space, &p->knowledge, e) < 0)
         return -1;
+    cursor = match_open(p->request->space, NULL);
     int rc;
     while ((rc = match_next(cursor, &m, e)) > 0)
         if ((rc = take_witness(p, m, e)) < 0)
@@ -660,8 +660,7 @@ static int walk(struct planner *p, struct error *e)
     const struct match *m;
     int64_t visited = 0;
     bool alike = p->jobs >= 0 && !r->db && match_are_alike(r->space);
-    if (match_open(r->space, r->only, &cursor, e) < 0)
-        return -1;
+    cursor = match_open(r->space, r->only);
     int rc = 0;
     /* That there are no more is known. */
     while (visited < p->plan->match.matched && (rc = match_next(cursor, &m, e)) > 0) {

@@ -597,13 +597,12 @@ static int place_job(struct replay_loading *l, const struct placing *p, struct m
 
 static int place_jobs(struct replay_loading *l, struct error *e)
 {
-    struct placing p = {NULL, NULL, NULL};
+    struct placing p = {match_open_single(l->out->space, RULES_EXCLUDE), NULL, NULL};
     struct db *db = l->out->space->db;
-    int rc = match_open_single(l->out->space, RULES_EXCLUDE, &p.cursor, e) < 0 ||
-                     db_exec(db,
-                             "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER,"
-                             " priority INTEGER NOT NULL DEFAULT 0)",
-                             e) < 0 ||
+    int rc = db_exec(db,
+                     "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER,"
+                     " priority INTEGER NOT NULL DEFAULT 0)",
+                     e) < 0 ||
                      db_prepare(db, "INSERT INTO job VALUES (?, ?, ?, 1, 0)", &p.insert, e) < 0
                  ? -1
                  : learning_summaries(l->request->db, &p.summaries, e);

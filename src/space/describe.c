@@ -48,22 +48,15 @@ static void choose_all(struct describer *d, bool constant)
     }
 }
 
-int describer_create(struct space *space, struct describer **out, struct error *e)
-{
-    return describer_create_scaled(space, NULL, out, e);
-}
-
-int describer_create_scaled(struct space *space, const struct scaling *scaling, struct describer **out, struct error *e)
+struct describer *describer_create(struct space *space, const struct scaling *scaling)
 {
     struct describer *d = xcalloc(1, sizeof *d);
     d->space = space;
     d->scaling = scaling;
-    (void)e;
     choose_all(d, false);
     if (d->key_count == 0)
         choose_all(d, true);
-    *out = d;
-    return 0;
+    return d;
 }
 
 void describer_free(struct describer *d)

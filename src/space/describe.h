@@ -4,12 +4,9 @@
 #include "config/scaling.h"
 #include "space/match.h"
 
+/* One that leaves out what a scaling (NULL: none) changes: the words of what stays. */
 struct describer;
-int describer_create(struct space *space, struct describer **out, struct error *e);
-
-/* One that leaves out what a scaling changes: the words of what stays. */
-int describer_create_scaled(struct space *space, const struct scaling *scaling, struct describer **out,
-                            struct error *e);
+struct describer *describer_create(struct space *space, const struct scaling *scaling);
 void describer_free(struct describer *d);
 
 /* Appends "layers=2 zero_stage=3 micro_batch=4": keys in the order of the file, qualified where the bare name is

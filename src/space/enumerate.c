@@ -242,11 +242,9 @@ static int count_to_draw(const struct loader *l, int64_t *count, struct error *e
 /* The next `most` of them, or those that are drawn. */
 static int load_next(struct loader *l, int64_t most, struct error *e)
 {
-    struct match_cursor *cursor = NULL;
+    struct match_cursor *cursor = match_open(l->space, NULL);
     const bool is_drawn = l->out->is_drawn;
     int64_t new_jobs;
-    if (match_open(l->space, NULL, &cursor, e) < 0)
-        return -1;
     match_seek_rank(cursor, l->next_rank);
     int rc = is_drawn ? count_to_draw(l, &most, e) : 0;
     if (rc == 0 && is_drawn && !l->order->draw->in_order)
@@ -555,10 +553,10 @@ static int select_matches(struct match_cursor *cursor, struct selection *selecti
 
 int enumerate_select(struct space *space, struct db *db, const struct expression *only, struct error *e)
 {
-    struct match_cursor *cursor = NULL;
+    struct match_cursor *cursor = match_open(space, only);
     struct selection *selection = NULL;
     bool any;
-    int rc = selection_open(db, &selection, e) < 0 || match_open(space, only, &cursor, e) < 0 ? -1 : db_begin(db, e);
+    int rc = selection_open(db, &selection, e) < 0 ? -1 : db_begin(db, e);
     if (rc == 0) {
         rc = select_matches(cursor, selection, &any, e);
         if (rc == 0 && !any)

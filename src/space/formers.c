@@ -245,7 +245,7 @@ static int put_match(struct finder *f, const struct match *m, struct error *e)
 
 static int put_asked(struct finder *f, struct error *e)
 {
-    struct match_cursor *cursor = NULL;
+    struct match_cursor *cursor = match_open(f->space, NULL);
     const struct match *m;
     int rc = db_prepare(f->db, "INSERT OR IGNORE INTO temp.asked VALUES (?, ?, ?, ?, ?, 0)", &f->put_asked, e);
     if (rc == 0)
@@ -254,8 +254,6 @@ static int put_asked(struct finder *f, struct error *e)
                         "AS m"
                         " WHERE m.key NOT IN (SELECT value FROM json_each(?4, '$.' || ?1))",
                         &f->put_member, e);
-    if (rc == 0)
-        rc = match_open(f->space, NULL, &cursor, e);
     while (rc == 0 && (rc = match_next(cursor, &m, e)) > 0)
         rc = put_match(f, m, e);
     match_close(cursor);

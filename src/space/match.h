@@ -64,15 +64,11 @@ int match_count_jobs(struct space *space, const struct expression *filter, int64
  * one: false is not known. */
 bool match_are_alike(const struct space *space);
 
-/* Gives the expressions that SQLite works out a time that follows the number of combinations, from now on: one
- * without end, or that is hostile, must end; one that is merely large, must not. */
-void match_allow_time(struct space *space);
-
 struct match_cursor;
 
 /* Walks the matches in the order of rank, finding each when it is asked for. `filter` (may be NULL) is a further
  * condition. */
-int match_open(struct space *space, const struct expression *filter, struct match_cursor **out, struct error *e);
+struct match_cursor *match_open(struct space *space, const struct expression *filter);
 
 /* Goes on with the first match whose rank is not below `rank`, for a cursor of match_open. */
 void match_seek_rank(struct match_cursor *c, int64_t rank);
@@ -80,7 +76,7 @@ void match_seek_rank(struct match_cursor *c, int64_t rank);
 /* A cursor over single combinations: match_seek chooses one by the rows of its specs (as in struct match; -1 for absent
  * sections), and match_next gives it once, unless rules exclude and one does. */
 enum rules_use { RULES_IGNORED, RULES_ASKED, RULES_EXCLUDE };
-int match_open_single(struct space *space, enum rules_use rules, struct match_cursor **out, struct error *e);
+struct match_cursor *match_open_single(struct space *space, enum rules_use rules);
 void match_seek(struct match_cursor *c, const int64_t *spec);
 
 /* Finds the rules, one per space->rules, that the combination that match_next gave last does not obey (RULES_ASKED). */
