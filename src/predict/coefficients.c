@@ -53,6 +53,7 @@ static const struct coefficient_member memory_members[] = {
     M(norm_bytes),
     M(autocast),
     M(bucket_copy),
+    M(narrow_copies),
     M(tied_sum),
     M(wide_norms),
     M(wide_scores),

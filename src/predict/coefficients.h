@@ -61,10 +61,11 @@ struct memory_coefficients {
     double gpt_bigcode;
     /* Not 0: fp32 weights train under torch.autocast if precision is 16 bits: layer_memory.h. */
     double autocast;
-    double bucket_copy; /* stages 0 and 1, with more than one rank: copies of gradients in DDP's buckets */
-    double tied_sum;    /* bytes per entry of a tied embedding while its two gradients are added up */
-    double moment;      /* bytes of one number of the optimizer's state */
-    double adapter;     /* bytes of an adapter's weight, and of its gradient */
+    double narrow_copies; /* of weights, under fp8 and fp4: stage_memory.h */
+    double bucket_copy;   /* stages 0 and 1, with more than one rank: copies of gradients in DDP's buckets */
+    double tied_sum;      /* bytes per entry of a tied embedding while its two gradients are added up */
+    double moment;        /* bytes of one number of the optimizer's state */
+    double adapter;       /* bytes of an adapter's weight, and of its gradient */
     /* Not 0: this framework's adapters were compared with measurements. */
     double adapters_compared;
     double quantised_inputs; /* bytes that a product with quantised weights keeps per number of its input */
@@ -72,8 +73,8 @@ struct memory_coefficients {
     double step;             /* temporaries of an optimizer that is not fused; sharded like its states */
     double fuses_step;       /* not 0: the optimizer is fused unless a key says otherwise */
     double flat_step;        /* stages 0 to 2: further temporaries, if the step flattens gradients into one block */
-    /* Not 0: its recipes recompute and reduce gradients in 16 bits unless a key says otherwise, so a plan is excluded
-     * only by the least of these needs. */
+    /* Not 0: its recipes recompute and reduce gradients in 16 bits, or keep weights in 8, unless a key says otherwise;
+     * a plan is excluded only by the least of these needs. */
     double recipes;
     double default_stage; /* ZeRO stage if no key gives one: 3 for fully sharded frameworks */
     /* Not 0: its releases differ in whether inputs gathered by sequence parallelism are kept. If no key says so, the

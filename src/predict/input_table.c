@@ -100,6 +100,7 @@ const struct input inputs[] = {
     {"expert_dispatcher", "moe_token_dispatcher_type", P_WORD(dispatcher, dispatcher_words)},
     {"balanced_experts", "moe_router_force_load_balancing", P(MEMBER_FLAG, balanced_experts)},
     {"bf16_layers", "", P(MEMBER_WHOLE, bf16_layers)},
+    {"fp8_weights", "fp8_param_gather fp8_param fp4_param_gather", P(MEMBER_FLAG, narrow_weights)},
     {"pipeline_layout", "pipeline_model_parallel_layout", P(MEMBER_TEXT, layout)},
     {"first_stage_layers", "decoder_first_pipeline_num_layers num_layers_in_first_pipeline_stage",
      P(MEMBER_WHOLE, first_layers)},

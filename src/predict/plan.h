@@ -193,6 +193,7 @@ struct training_plan {
     enum optimizer_kernel optimizer_kernel;
     enum precision precision;
     enum weights_type weights;
+    bool narrow_weights;   /* under fp8 or fp4, weights have no other copy in 16 bits */
     int64_t bf16_layers;   /* layers of the model that stay in bf16 under fp8 or fp4 */
     bool balanced_experts; /* all get the same number of tokens */
     enum tuning tuning;

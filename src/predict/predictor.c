@@ -7,6 +7,7 @@
 
 #include "predict/device.h"
 #include "predict/flops.h"
+#include "predict/layer_memory.h"
 #include "predict/memory_lines.h"
 #include "util/embedded.h"
 #include "util/memory.h"
@@ -28,8 +29,9 @@
  * step are counted, too: a plan whose peak is there is excluded only above the higher of the limits with and without
  * them.
  *
- * Some frameworks' recipes recompute although no key says so (struct memory_coefficients, recipes). Then the least that
- * the plan may need is compared as well, and a plan that fits only with recompute is a risk. Some frameworks' releases
+ * Some frameworks' recipes recompute, or keep weights in 8 bits alone, although no key says so (struct
+ * memory_coefficients, recipes). Then the least that the plan may need is compared as well, and a plan that fits only
+ * with that is a risk. Some frameworks' releases
  * differ in what they keep, and no key says which (may_keep_gathered). Then the interval spans both, and a plan that
  * fits only with the smaller of the two is a risk. The same holds where releases differ in whether the loss makes
  * logits part by part (may_chunk_loss). The probability is the mean over what the plan may need. */
@@ -145,15 +147,17 @@ static struct memory_need chunked_need(const struct verdict_case *c, struct memo
     return least.bytes < as_said.bytes ? least : as_said;
 }
 
-/* The need with the recompute that the framework's recipes may use although no key says so, or with a loss in parts. */
+/* The need with the recompute, and weights in 8 bits alone, that the framework's recipes may use although no key says
+ * so, or with a loss in parts. */
 static struct memory_need least_need(const struct verdict_case *c, struct memory_need as_said)
 {
     const struct subject *s = c->subject;
-    if (c->framework->memory.recipes == 0 || s->says_recompute || s->is_measured)
-        return chunked_need(c, as_said);
     struct training_plan plan = s->plan;
-    plan.recompute = RECOMPUTE_FULL;
-    if (plan.gradient_bytes == 0)
+    if (c->framework->memory.recipes == 0 || s->is_measured || (s->says_recompute && !layer_is_narrow(&plan)))
+        return chunked_need(c, as_said);
+    plan.narrow_weights = true;
+    plan.recompute = s->says_recompute ? plan.recompute : RECOMPUTE_FULL;
+    if (!s->says_recompute && plan.gradient_bytes == 0)
         plan.gradient_bytes = 2;
     struct memory_need least = need_of_variant(c, &plan, as_said);
     return least.bytes < as_said.bytes ? least : as_said;

@@ -369,6 +369,17 @@ static void add_saved(const struct plan_memory *m, int64_t stage, double *terms)
     stage_add_states(&copy, tuning_saved(m->a, m->plan, stage == 0, stage == m->head_stage), m->replicas, terms);
 }
 
+/* Copies of weights in 8 or 4 bits that are kept from one micro-batch to the next: what products read, by rows and by
+ * columns. Weights that are in 8 bits themselves take as much with them as those in 16 without. */
+static double narrow_weights(const struct plan_memory *m, const struct stage_load *load)
+{
+    double bytes = m->plan->precision == PRECISION_FP4 ? 0.5 : 1, t = (double)m->plan->tensor;
+    double matrices = load->layers * (m->whole.layer.attention + m->whole.layer.mlp) / t + load->experts;
+    return layer_is_narrow(m->plan) && !m->plan->narrow_weights
+               ? m->c->narrow_copies * bytes * (1 - layer_share_in_bf16(m->a, m->plan)) * matrices
+               : 0;
+}
+
 static void add_all_states(const struct plan_memory *m, int64_t stage, struct stage_load *load, double *terms)
 {
     load->trained_dense = load->dense;
@@ -428,7 +439,7 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
     *out = (struct memory_stage){.stage = stage, .parameters = load.dense + load.experts};
     double *terms = out->terms;
     add_all_states(m, stage, &load, terms);
-    terms[MEMORY_UNSHARDED] += bucket_bytes(m, &load);
+    terms[MEMORY_UNSHARDED] += bucket_bytes(m, &load) + narrow_weights(m, &load);
     terms[MEMORY_BASE] = m->c->base_bytes;
     terms[MEMORY_ACTIVATIONS] = m->c->fragmentation * kept;
     terms[MEMORY_WORKING] =

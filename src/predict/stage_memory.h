@@ -20,6 +20,8 @@
  *   inputs       first stage, per micro-batch: 8·T of token ids; with dropout a mask of T·h, with a norm of the
  *                embedding its input of 2·T·h (both / t with sequence parallelism)
  *   buckets      below stage 2, with more than one rank: bucket_copy · the gradients of trained parameters  [12]
+ *   narrow       under fp8, unless weights are in 8 bits themselves: narrow_copies for each weight of a        [15]
+ *                layer's matrices; under fp4 half of it
  *   cast         under autocast (layer_memory.h), with the logits: 2·V·h/t, the head's weights
  *   pieces       where batches differ in length, reserved but not allocated: length_pieces of the logits     [13]
  *
@@ -48,7 +50,8 @@
  * [12] torch nn/parallel/distributed.py, gradient_as_bucket_view ·
  * [13] torch c10/cuda/CUDACachingAllocator.cpp: see length_pieces in stage_memory.c ·
  * [14] DeepSpeed runtime/zero/stage3.py, grad_partitions_flat_buffer, and stage_1_and_2.py, cpu_offload; torch
- * distributed/fsdp: _fully_shard/_fsdp_collectives.py, foreach_reduce; _runtime_utils.py, _saved_grad_shard. Pure.
+ * distributed/fsdp: _fully_shard/_fsdp_collectives.py, foreach_reduce; _runtime_utils.py, _saved_grad_shard ·
+ * [15] TransformerEngine pytorch/module/base.py, _fp8_workspaces. Pure.
  */
 #pragma once
 

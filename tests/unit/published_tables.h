@@ -70,11 +70,11 @@ static const struct given golden[] =
      COLUMN("micro_batch"), FROM("gradient_accumulation", "micro_batches"), COLUMN("tp"), COLUMN("pp"), COLUMN("vpp"),
      COLUMN("cp"), COLUMN("ep"), COLUMN("etp"), COLUMN("dp"), COLUMN("sequence_parallel"),
      FROM("use_distributed_optimizer", "distributed_optimizer"), COLUMN("recompute"), COLUMN("precision"),
-     COLUMN("device"), COLUMN("nodes"), COLUMN("devices_per_node"), COLUMN("q_lora_rank"), COLUMN("kv_lora_rank"),
-     FROM("head_dim", "qk_head_dim"), COLUMN("qk_rope_dim"), COLUMN("v_head_dim"), COLUMN("mtp_layers"),
-     COLUMN("account_embedding"), COLUMN("account_loss"), COLUMN("recompute_modules"),
-     FROM("gradient_bytes", "grad_bytes"), COLUMN("first_stage_layers"), COLUMN("last_stage_layers"),
-     COLUMN("pipeline_layout"), FROM("flash_attention", "transformer_impl"),
+     FROM("fp8_weights", "fp8_param_gather"), COLUMN("device"), COLUMN("nodes"), COLUMN("devices_per_node"),
+     COLUMN("q_lora_rank"), COLUMN("kv_lora_rank"), FROM("head_dim", "qk_head_dim"), COLUMN("qk_rope_dim"),
+     COLUMN("v_head_dim"), COLUMN("mtp_layers"), COLUMN("account_embedding"), COLUMN("account_loss"),
+     COLUMN("recompute_modules"), FROM("gradient_bytes", "grad_bytes"), COLUMN("first_stage_layers"),
+     COLUMN("last_stage_layers"), COLUMN("pipeline_layout"), FROM("flash_attention", "transformer_impl"),
      FROM("flash_attention", "attention_backend"),
      /* TransformerEngine attention/dot_product_attention/utils.py, get_attention_backend: deterministic kernels are
      * neither cuDNN's before compute capability 9.0 nor those of flash-attn before 2.4.1. The container of the older

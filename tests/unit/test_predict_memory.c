@@ -468,6 +468,22 @@ TEST(memory_predict__unusable_pieces__reserved_not_allocated)
     }
 }
 
+/* TransformerEngine keeps weights of layers by rows and by columns in 8 bits, unless they are in 8 bits themselves. */
+TEST(memory_predict__narrow_products__copies_of_weights)
+{
+    struct architecture a = gpt(8, 256, 4);
+    struct training_plan plan = {.sequence = 512, .micro_batches = 2, .tensor = 2};
+    const double matrices = 8 * (12 * 256.0 * 256 + 7 * 256 + 2 * 256) / 2;
+    double wide = predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED];
+    plan.precision = PRECISION_FP8;
+    double both = predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED];
+    assert_true(both - wide > 2 * 8 * 12 * 256.0 * 256 / 2 && both - wide <= 2 * matrices);
+    plan.precision = PRECISION_FP4;
+    assert_close(2 * (predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED] - wide), both - wide, 1e-9);
+    plan.narrow_weights = true;
+    assert_true(predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED] == wide);
+}
+
 /* A Llama of transformers has norms of torch's operations, whoever shards it. */
 TEST(memory_predict__llama_under_deepspeed__norms_not_fused)
 {
