@@ -225,6 +225,7 @@ static int read_base(struct framework *base, struct error *e)
         base->memory.weights[i] = 1;
     if (read_profile(embedded_text(BASE_PROFILE), base, &any, e) < 0)
         return error_context(e, "%s", BASE_PROFILE);
+    memcpy(base->memory.nominal, base->memory.weights, sizeof base->memory.nominal);
     memcpy(base->time.nominal, base->time.weights, sizeof base->time.nominal);
     base->memory.calibrated = base->time.calibrated = false;
     return 0;
@@ -238,6 +239,7 @@ static int add_framework(struct framework_set *s, const struct embedded_file *fi
         return error_context(e, "%s", file->name);
     if (!any)
         return 0;
+    memcpy(f.memory.nominal, f.memory.weights, sizeof f.memory.nominal);
     memcpy(f.time.nominal, f.time.weights, sizeof f.time.nominal);
     f.name = embedded_stem(file);
     *array_add(s->items, s->count) = f;

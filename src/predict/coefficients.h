@@ -109,8 +109,9 @@ struct memory_coefficients {
     double communicators;      /* those besides, with more than one rank */
 
     double weights[MEMORY_TERM_COUNT];
-    double sigma;  /* standard deviation of ln(measured / predicted) */
-    double spread; /* relative standard deviation of a weight before calibration */
+    double nominal[MEMORY_TERM_COUNT]; /* weights of the profile: for unusable pieces (stage_memory.h) */
+    double sigma;                      /* standard deviation of ln(measured / predicted) */
+    double spread;                     /* relative standard deviation of a weight before calibration */
     bool calibrated;
 };
 

@@ -237,11 +237,14 @@ static double length_pieces(const struct plan_memory *m, const double *terms)
 void stage_weigh(const struct memory_coefficients *c, double kept, double unusable, double held,
                  struct memory_stage *out)
 {
-    for (int i = 0; i < MEMORY_TERM_COUNT; i++)
+    double nominal = 0, fragments = (c->fragmentation - 1) * kept;
+    for (int i = 0; i < MEMORY_TERM_COUNT; i++) {
         out->bytes += c->weights[i] * out->terms[i];
-    out->allocated_bytes = out->bytes - out->slack - c->weights[MEMORY_ACTIVATIONS] * (c->fragmentation - 1) * kept;
-    double needed = fmax(out->allocated_bytes / (1 - unusable), out->allocated_bytes + held);
-    double pieces = fmax(0, needed - out->bytes);
+        nominal += c->nominal[i] * out->terms[i];
+    }
+    out->allocated_bytes = out->bytes - out->slack - c->weights[MEMORY_ACTIVATIONS] * fragments;
+    double allocated = nominal - out->slack - c->nominal[MEMORY_ACTIVATIONS] * fragments;
+    double pieces = fmax(0, fmax(allocated / (1 - unusable), allocated + held) - nominal);
     out->terms[MEMORY_BASE] += pieces;
     out->bytes += c->weights[MEMORY_BASE] * pieces;
     out->slack += c->weights[MEMORY_BASE] * pieces;

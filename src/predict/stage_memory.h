@@ -105,7 +105,8 @@ void stage_add_states(const struct plan_memory *m, double parameters, double rep
 double stage_unusable(const struct training_plan *plan, const struct memory_coefficients *c);
 
 /* Sets bytes, allocated_bytes and slack from the terms; memory that is unusable, or held of other batches, beyond them
- * is added to the base term and to slack. `kept`: activations before fragmentation. */
+ * is added to the base term and to slack. It follows from the profile's weights, so that weights which were fitted to
+ * terms with it count it once. `kept`: activations before fragmentation. */
 void stage_weigh(const struct memory_coefficients *c, double kept, double unusable, double held,
                  struct memory_stage *out);
 

@@ -716,7 +716,7 @@ TEST(predictor_calibrate__place__only_there)
     HELD_AT(predictor) *p = create("megatron");
     const struct place_of_measurement here = {"megatron", "A100-80GB", ""};
     struct calibration fit = {.sigma = 0.05};
-    gpt_with("device=A100-80GB");
+    gpt_with("expandable_segments=0 device=A100-80GB"); /* pieces are counted once */
     double before = predict(p)->memory.most.bytes;
     for (int i = 0; i < MEMORY_TERM_COUNT; i++)
         fit.weights[i] = 2;
