@@ -9,6 +9,7 @@
 
 #include "cli/output.h"
 #include "cli/result_output.h"
+#include "database/function.h"
 #include "database/open.h"
 #include "files/document.h"
 #include "process/job_file.h"
@@ -21,29 +22,10 @@
 #define LOG_MOST (16 << 20)
 #define LINES_LISTED 5
 
-/* The runs of one side that have a value of a metric; the samples of a single one say how sure that is. */
-struct side_runs {
-    double *values;
-    size_t count;
-    double stddev, samples;        /* of the last */
-    double value, mean, low, high; /* NAN: none */
-    struct standard_error error;
-};
-
-struct figure {
-    char *metric, *unit, *better; /* better NULL: not known */
-    struct side_runs sides[2];
-    double ratio;
-    bool told_apart;
-};
-
 struct two_sides {
     struct db *db;
     cJSON *jobs[2]; /* their numbers */
-    struct figure *figures;
-    size_t figure_count;
-    cJSON *apart, *lines;
-    char *no_log; /* why the logs were not compared; NULL: they were */
+    cJSON *document;
 };
 
 /* --- which jobs --- */
@@ -78,78 +60,43 @@ static int find_jobs(struct db *db, const char *word, cJSON *out, struct error *
 
 /* --- figures --- */
 
-static struct figure *figure_of(struct two_sides *p, const struct stmt *s)
+/* Of the runs of a side: its median, its mean and half the 95 % interval of that by Student's t; for one run from its
+ * samples, if they are independent and the value is their middle. `values` is sorted. */
+static bool statistic_of(const char *name, double *values, size_t count, double stddev, double samples, double *out)
 {
-    struct figure *last = p->figure_count ? &p->figures[p->figure_count - 1] : NULL;
-    if (last && strcmp(last->metric, stmt_text(s, 0)) == 0)
-        return last;
-    p->figures = array_grow(p->figures, p->figure_count, sizeof *p->figures);
-    last = &p->figures[p->figure_count++];
-    *last =
-        (struct figure){.metric = stmt_copy_text(s, 0), .unit = stmt_copy_text(s, 1), .better = stmt_copy_text(s, 2)};
-    return last;
+    struct standard_error error = {NAN, 0};
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        mean += values[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - mean) * (values[i] - mean);
+    if (count > 1)
+        error = (struct standard_error){sqrt(squares / (double)(count - 1) / (double)count), (double)count - 1};
+    else if (samples > 1 && isfinite(stddev))
+        error = (struct standard_error){stddev / sqrt(samples), samples - 1};
+    *out = strcmp(name, "value") == 0   ? median(values, count)
+           : strcmp(name, "mean") == 0  ? mean
+           : error.freedom < 1          ? (double)NAN
+           : strcmp(name, "half") == 0  ? student_quantile(0.975, error.freedom) * error.error
+           : strcmp(name, "error") == 0 ? error.error
+                                        : error.freedom;
+    return !isnan(*out);
 }
 
-/* 95 %, by Student's t; for one run from its samples, if they are independent and the value is their middle. */
-static void sum_up(struct side_runs *r)
+/* statistic(NAME, values, stddev, samples) */
+static bool statistic(void *context, const struct sql_value *a, int count, double *out)
 {
-    double squares = 0;
-    r->value = r->mean = r->low = r->high = NAN;
-    r->error = (struct standard_error){NAN, 0};
-    if (r->count == 0)
-        return;
-    r->mean = 0;
-    for (size_t i = 0; i < r->count; i++)
-        r->mean += r->values[i] / (double)r->count;
-    for (size_t i = 0; i < r->count; i++)
-        squares += (r->values[i] - r->mean) * (r->values[i] - r->mean);
-    r->value = median(r->values, r->count);
-    if (r->count > 1)
-        r->error =
-            (struct standard_error){sqrt(squares / (double)(r->count - 1) / (double)r->count), (double)r->count - 1};
-    else if (r->samples > 1 && isfinite(r->stddev))
-        r->error = (struct standard_error){r->stddev / sqrt(r->samples), r->samples - 1};
-    if (r->error.freedom >= 1) {
-        const double half = student_quantile(0.975, r->error.freedom) * r->error.error;
-        r->low = r->mean - half;
-        r->high = r->mean + half;
+    OWNED double *values = NULL;
+    cJSON *list = count == 4 && a[1].type == COLUMN_TEXT ? cJSON_Parse(a[1].text) : NULL;
+    const cJSON *value;
+    size_t n = 0;
+    (void)context;
+    cJSON_ArrayForEach(value, list)
+    {
+        *array_add(values, n) = value->valuedouble;
     }
-}
-
-/* By metric, then side. */
-static int read_figures(struct two_sides *p, const char *first, const char *second, struct error *e)
-{
-    static const char sql[] =
-        "SELECT s.name, d.unit, d.better, side.place, s.value,"
-        " iif(coalesce(d.take, 'median') IN ('mean', 'median'), s.stddev, NULL), s.count"
-        " FROM (SELECT 0 AS place, value AS job FROM json_each(?1) UNION ALL SELECT 1, value FROM json_each(?2)) AS "
-        "side"
-        " JOIN job AS j ON j.id = side.job JOIN attempt AS a ON a.job_id = j.id JOIN summary AS s ON s.attempt_id = "
-        "a.id"
-        " LEFT JOIN metric_definition AS d ON d.name = s.name"
-        " WHERE a.id IN (SELECT id FROM counted_attempt WHERE job_id = j.id UNION ALL"
-        "  SELECT j.attempt_id WHERE NOT EXISTS (SELECT 1 FROM counted_attempt WHERE job_id = j.id))"
-        " ORDER BY s.name <> (SELECT objective FROM current_sweep), s.name, side.place";
-    struct stmt *s = NULL;
-    int rc = db_query(p->db, sql, VALUES(sql_text(first), sql_text(second)), &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
-        struct side_runs *r = &figure_of(p, s)->sides[stmt_int(s, 3) != 0];
-        rc = 0;
-        if (stmt_is_null(s, 4) || !isfinite(stmt_double(s, 4)))
-            continue;
-        *array_add(r->values, r->count) = stmt_double(s, 4);
-        r->stddev = stmt_double_or_nan(s, 5);
-        r->samples = stmt_double_or_nan(s, 6);
-    }
-    stmt_free(s);
-    for (size_t i = 0; i < p->figure_count; i++) {
-        struct side_runs *a = &p->figures[i].sides[0], *b = &p->figures[i].sides[1];
-        sum_up(a);
-        sum_up(b);
-        p->figures[i].ratio = b->value / a->value;
-        p->figures[i].told_apart = fabs(a->mean - b->mean) > welch_half_width(a->error, b->error, 0.025);
-    }
-    return rc;
+    cJSON_Delete(list);
+    return n && statistic_of(a[0].text, values, n, sql_number(&a[2]), sql_number(&a[3]), out);
 }
 
 /* --- what differs --- */
@@ -213,28 +160,20 @@ static int read_given(struct db *db, const char *jobs, struct given_values *g, s
     return rc;
 }
 
-static int read_apart(struct two_sides *p, const char *first, const char *second, struct error *e)
+static int read_document(struct two_sides *p, const char *first, const char *second, struct error *e)
 {
-    struct stmt *s = NULL;
-    struct given_values given = {.all = cJSON_CreateArray()}, others = {.all = given.all, .side = 1};
+    OWNED_STMT *s = NULL;
+    OWNED_JSON *all = cJSON_CreateArray();
+    struct given_values given = {.all = all}, others = {.all = all, .side = 1};
     int rc = read_given(p->db, first, &given, e) < 0 || read_given(p->db, second, &others, e) < 0 ? -1 : 0;
-    char *values = cJSON_PrintUnformatted(given.all);
+    OWNED char *values = cJSON_PrintUnformatted(all);
+    if (rc == 0)
+        rc = db_add_real_function(p->db, "statistic", statistic, NULL, e);
     if (rc == 0)
         rc = answer_open(p->db, "sql/answers/side_by_side.sql", NULL,
                          VALUES(sql_text(first), sql_text(second), sql_text(values)), &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
-        cJSON *item = cJSON_CreateObject();
-        rc = 0;
-        json_add_text(item, "part", stmt_text(s, 0));
-        json_add_text(item, "what", stmt_text(s, 1));
-        json_add_text(item, "of_first", stmt_is_null(s, 2) ? NULL : stmt_text(s, 2));
-        json_add_text(item, "of_second", stmt_is_null(s, 3) ? NULL : stmt_text(s, 3));
-        cJSON_AddItemToArray(p->apart, item);
-    }
-    stmt_free(s);
-    cJSON_free(values);
-    cJSON_Delete(given.all);
-    return rc;
+    rc = rc < 0 ? rc : stmt_next(s, e);
+    return rc <= 0 ? rc : answer_take(s, 0, &p->document, e);
 }
 
 /* --- logs --- */
@@ -284,7 +223,7 @@ static void add_line(struct two_sides *p, size_t line, const char *const text[2]
         OWNED char *copy = xstrndup(text[k], length[k]);
         json_add_text(item, names[k], has[k] ? copy : NULL);
     }
-    cJSON_AddItemToArray(p->lines, item);
+    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(p->document, "log_lines"), item);
 }
 
 /* The first lines that differ, and then the first that do so in more than numbers. */
@@ -308,97 +247,35 @@ static void compare_logs(struct two_sides *p, const char *first, const char *sec
 
 static int read_logs(struct two_sides *p, struct error *e)
 {
-    char *logs[2] = {NULL, NULL};
-    int rc = 0;
-    if (p->jobs[0]->child->next || p->jobs[1]->child->next) {
-        p->no_log = xstrdup("only the logs of two jobs are compared");
-        return 0;
-    }
-    for (size_t k = 0; rc == 0 && k < 2; k++) {
-        rc = read_log(p, p->jobs[k]->child, &logs[k], e);
-        if (rc == 0 && !logs[k] && !p->no_log)
-            p->no_log = xasprintf("there is no log of job %.0f, or it has more than %d MiB",
-                                  p->jobs[k]->child->valuedouble, LOG_MOST >> 20);
-    }
-    if (rc == 0 && logs[0] && logs[1])
-        compare_logs(p, logs[0], logs[1]);
-    free_all(logs[0], logs[1]);
-    return rc;
-}
-
-/* --- what is said --- */
-
-static void add_side_json(cJSON *root, const char *name, const struct side_runs *r)
-{
-    cJSON *o = cJSON_AddObjectToObject(root, name);
-    json_add_real(o, "value", r->value);
-    json_add_real(o, "low", r->low);
-    json_add_real(o, "high", r->high);
-    cJSON_AddNumberToObject(o, "runs", (double)r->count);
-}
-
-static int print(const struct two_sides *p, bool json, struct error *e)
-{
-    cJSON *root = json_document();
-    cJSON_AddItemReferenceToObject(root, "first_jobs", p->jobs[0]);
-    cJSON_AddItemReferenceToObject(root, "second_jobs", p->jobs[1]);
-    cJSON *figures = cJSON_AddArrayToObject(root, "figures");
-    for (size_t i = 0; i < p->figure_count; i++) {
-        const struct figure *f = &p->figures[i];
-        cJSON *o = cJSON_CreateObject();
-        cJSON_AddItemToArray(figures, o);
-        cJSON_AddStringToObject(o, "metric", f->metric);
-        json_add_text(o, "unit", f->unit);
-        json_add_text(o, "better", f->better);
-        add_side_json(o, "first", &f->sides[0]);
-        add_side_json(o, "second", &f->sides[1]);
-        json_add_real(o, "ratio", f->ratio);
-        cJSON_AddBoolToObject(o, "told_apart", f->told_apart);
-    }
-    cJSON_AddItemReferenceToObject(root, "apart", p->apart);
-    cJSON_AddItemReferenceToObject(root, "log_lines", p->lines);
-    json_add_text(root, "no_log", p->no_log);
-    int rc = json ? output_json(root, e) : output_said("sql/texts/side_by_side.sql", root, NULL, e);
-    cJSON_Delete(root);
-    return rc;
+    OWNED char *first = NULL, *second = NULL, *why = NULL;
+    const cJSON *jobs[2] = {p->jobs[0]->child, p->jobs[1]->child};
+    cJSON_AddArrayToObject(p->document, "log_lines");
+    if (jobs[0]->next || jobs[1]->next)
+        why = xstrdup("only the logs of two jobs are compared");
+    else if (read_log(p, jobs[0], &first, e) < 0 || read_log(p, jobs[1], &second, e) < 0)
+        return -1;
+    else if (!first || !second)
+        why = xasprintf("there is no log of job %.0f, or it has more than %d MiB", jobs[first != NULL]->valuedouble,
+                        LOG_MOST >> 20);
+    else
+        compare_logs(p, first, second);
+    json_add_text(p->document, "no_log", why);
+    return 0;
 }
 
 /* --- all --- */
 
 static int read_all(struct two_sides *p, char *const words[2], struct error *e)
 {
-    char *ids[2] = {NULL, NULL};
-    int rc = 0;
-    for (size_t k = 0; rc == 0 && k < 2; k++) {
-        rc = find_jobs(p->db, words[k], p->jobs[k], e);
-        ids[k] = cJSON_PrintUnformatted(p->jobs[k]);
-    }
-    if (rc == 0)
-        rc = read_figures(p, ids[0], ids[1], e) < 0 || read_apart(p, ids[0], ids[1], e) < 0 ? -1 : read_logs(p, e);
-    free_all(ids[0], ids[1]);
-    return rc;
-}
-
-static void release(struct two_sides *p)
-{
-    for (size_t i = 0; i < p->figure_count; i++) {
-        free_all(p->figures[i].metric, p->figures[i].unit, p->figures[i].better, p->figures[i].sides[0].values,
-                 p->figures[i].sides[1].values);
-    }
-    free(p->figures);
-    cJSON_Delete(p->jobs[0]);
-    cJSON_Delete(p->jobs[1]);
-    cJSON_Delete(p->apart);
-    cJSON_Delete(p->lines);
-    free(p->no_log);
-    store_close(p->db);
+    if (find_jobs(p->db, words[0], p->jobs[0], e) < 0 || find_jobs(p->db, words[1], p->jobs[1], e) < 0)
+        return -1;
+    OWNED char *first = cJSON_PrintUnformatted(p->jobs[0]), *second = cJSON_PrintUnformatted(p->jobs[1]);
+    return read_document(p, first, second, e) < 0 ? -1 : read_logs(p, e);
 }
 
 int compare_jobs(const char *db, char *const words[2], bool json, struct error *e)
 {
-    struct two_sides p = {.jobs = {cJSON_CreateArray(), cJSON_CreateArray()},
-                          .apart = cJSON_CreateArray(),
-                          .lines = cJSON_CreateArray()};
+    struct two_sides p = {.jobs = {cJSON_CreateArray(), cJSON_CreateArray()}};
     int rc = store_open_read_only(db, &p.db, e);
     /* One transaction: a runner may be at work. */
     if (rc == 0 && (rc = db_read_begin(p.db, e)) == 0) {
@@ -406,7 +283,10 @@ int compare_jobs(const char *db, char *const words[2], bool json, struct error *
         db_read_end(p.db);
     }
     if (rc == 0)
-        rc = print(&p, json, e);
-    release(&p);
+        rc = json ? output_json(p.document, e) : output_said("sql/texts/side_by_side.sql", p.document, NULL, e);
+    cJSON_Delete(p.jobs[0]);
+    cJSON_Delete(p.jobs[1]);
+    cJSON_Delete(p.document);
+    store_close(p.db);
     return rc;
 }
