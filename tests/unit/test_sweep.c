@@ -42,27 +42,24 @@ static void assert_model(const char *keys, const char *expected)
 {
     OWNED_BUFFER text = BUFFER_INIT;
     buffer_printf(&text, "[model]\n%s\n", keys);
-    struct sweep *s = read_sweep(buffer_text(&text));
+    HELD_AT(sweep) *s = read_sweep(buffer_text(&text));
     assert_block(s, SECTION_MODEL, 0, expected);
-    sweep_free(s);
 }
 
 TEST(sections__tables_and_lists_of_tables__blocks_in_order)
 {
-    struct sweep *s = read_sweep("[training_spec]\nglobal_batch = 64\n"
-                                 "[[model]]\nlayers = [2, 4]\nhidden = 128\n"
-                                 "[[parallel_spec]]\nzero_stage = [0, 1]\n"
-                                 "[[model]]\nhidden = 64\nlayers = 8\n");
-    assert_int_equal(s->sections[SECTION_TRAINING].block_count, 1);
-    assert_int_equal(s->sections[SECTION_CLUSTER].block_count, 0);
-    assert_int_equal(s->sections[SECTION_MODEL].block_count, 2);
+    HELD_AT(sweep) *s = read_sweep("[training_spec]\nglobal_batch = 64\n"
+                                   "[[model]]\nlayers = [2, 4]\nhidden = 128\n"
+                                   "[[parallel_spec]]\nzero_stage = [0, 1]\n"
+                                   "[[model]]\nhidden = 64\nlayers = 8\n");
+    const struct section *models = &s->sections[SECTION_MODEL];
+    SAYS("1 0 2", "%zu %zu %zu", s->sections[SECTION_TRAINING].block_count, s->sections[SECTION_CLUSTER].block_count,
+         models->block_count);
     assert_block(s, SECTION_TRAINING, 0, "global_batch=64");
     assert_block(s, SECTION_MODEL, 0, "layers=2|4 hidden=128");
     assert_block(s, SECTION_MODEL, 1, "hidden=64 layers=8");
-    assert_int_equal(s->sections[SECTION_MODEL].blocks[1].at.line, 8);
-    assert_string_equal(s->sections[SECTION_MODEL].blocks[1].at.file, "dir/s.toml");
-    assert_int_equal(s->sections[SECTION_MODEL].blocks[0].axes[1].at.line, 5);
-    sweep_free(s);
+    SAYS("dir/s.toml:8 5", "%s:%d %d", models->blocks[1].at.file, models->blocks[1].at.line,
+         models->blocks[0].axes[1].at.line);
 }
 
 TEST(axes__every_kind_of_value__kept_apart)
@@ -88,20 +85,19 @@ TEST(axes__ranges__written_out)
     assert_model("lr = { from = 1e-05, to = 0.1, factor = 10 }", "lr=1e-05|0.0001|0.001|0.01|0.1");
     assert_model("x = { from = 8.0, to = 64, factor = 2 }", "x=8.0|16.0|32.0|64.0");
     assert_model("x.from = 1\nx.to = 2\n[model.y]\nfrom = 5\nto = 15\nstep = 5", "x=1|2 y=5|10|15");
-    struct sweep *s = read_sweep("[sweep]\nlist_values = [\"window\"]\n[model]\nwindow = { from = 1, to = 4 }\n"
-                                 "[cluster_spec]\nnum_hosts = { from = 1, to = 3 }\nx_bytes = { from = 1, to = 2 }\n");
+    HELD_AT(sweep) *s =
+        read_sweep("[sweep]\nlist_values = [\"window\"]\n[model]\nwindow = { from = 1, to = 4 }\n"
+                   "[cluster_spec]\nnum_hosts = { from = 1, to = 3 }\nx_bytes = { from = 1, to = 2 }\n");
     assert_block(s, SECTION_MODEL, 0, "window={\"from\":1,\"to\":4}");
     assert_block(s, SECTION_CLUSTER, 0, "num_hosts=1|2|3 x_bytes=1|2");
-    sweep_free(s);
 }
 
 TEST(axes__kinds_of_values__as_declared)
 {
-    struct sweep *s = read_sweep("[model]\na = 1\nb = 1.0\nc = true\nd = \"x\"\ne = {}\n");
+    HELD_AT(sweep) *s = read_sweep("[model]\na = 1\nb = 1.0\nc = true\nd = \"x\"\ne = {}\n");
     static const enum value_kind kinds[] = {VALUE_INT, VALUE_FLOAT, VALUE_BOOL, VALUE_STRING, VALUE_JSON};
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(s->sections[SECTION_MODEL].blocks[0].axes[i].values[0].kind, kinds[i]);
-    sweep_free(s);
 }
 
 TEST(axes__sub_tables_and_dotted_keys__flattened)
@@ -120,113 +116,75 @@ TEST(groups__lists_of_tuples_or_one_tuple__tied)
 
 TEST(list_values__bare_and_qualified__not_axes)
 {
-    struct sweep *s = read_sweep("[sweep]\nlist_values = [\"tokens\", \"model.mesh\", \"o.ids\"]\n"
-                                 "[[model]]\ntokens = [\"A\", \"B\"]\nmesh = [1, 2]\no.ids = [[0], [1]]\n"
-                                 "[[parallel_spec]]\nmesh = [1, 2]\ntokens = []\n");
+    HELD_AT(sweep) *s = read_sweep("[sweep]\nlist_values = [\"tokens\", \"model.mesh\", \"o.ids\"]\n"
+                                   "[[model]]\ntokens = [\"A\", \"B\"]\nmesh = [1, 2]\no.ids = [[0], [1]]\n"
+                                   "[[parallel_spec]]\nmesh = [1, 2]\ntokens = []\n");
     assert_block(s, SECTION_MODEL, 0, "tokens=[\"A\",\"B\"] mesh=[1,2] o.ids=[[0],[1]]");
     assert_block(s, SECTION_PARALLEL, 0, "mesh=1|2 tokens=[]");
-    sweep_free(s);
 }
 
 TEST(sizes__cluster_memory_and_bytes__integers)
 {
-    struct sweep *s = read_sweep("[cluster_spec]\ndevice_memory = [\"80GiB\", \"24 MiB\", 100]\nhost_memory = 1.5\n"
-                                 "l2_bytes = \"40MB\"\nlink = \"80GiB\"\nnet.rx_bytes = \"1kB\"\n");
+    HELD_AT(sweep) *s = read_sweep("[cluster_spec]\ndevice_memory = [\"80GiB\", \"24 MiB\", 100]\nhost_memory = 1.5\n"
+                                   "l2_bytes = \"40MB\"\nlink = \"80GiB\"\nnet.rx_bytes = \"1kB\"\n");
     assert_block(s, SECTION_CLUSTER, 0,
                  "device_memory=85899345920|25165824|100 host_memory=1.5 l2_bytes=40000000 link=\"80GiB\" "
                  "net.rx_bytes=1000");
-    sweep_free(s);
 }
 
 TEST(sweep_table__all_keys__kept)
 {
-    struct sweep *s = read_sweep("[sweep]\nname = \"n\"\ndescription = \"d\"\nseed = -7\n"
-                                 "objective = [\"max:tput\", \"min:loss/train\", \"lat\"]\n"
-                                 "note = [\"owner\", \"name\"]\ndisable_rules = [\"r1\", \"r2\", \"r1\"]\n"
-                                 "[job.metrics]\nlat = { better = \"max\" }\n");
-    assert_string_equal(s->name, "n");
-    assert_string_equal(s->description, "d");
-    assert_int_equal(s->seed, -7);
-    assert_int_equal(s->objective_count, 3);
-    assert_string_equal(s->objectives[0].metric, "tput");
-    assert_true(s->objectives[0].maximise);
-    assert_string_equal(s->objectives[1].metric, "loss/train");
-    assert_false(s->objectives[1].maximise);
-    assert_true(s->objectives[2].maximise);
-    assert_string_equal(s->labels[2], "owner");
-    assert_null(s->labels[3]);
-    assert_int_equal(s->disabled_rules.count, 2);
-    assert_string_equal(s->disabled_rules.items[1].text, "r2");
-    assert_true(sweep_is_label(s, "owner"));
-    assert_true(sweep_is_label(s, "description"));
-    assert_false(sweep_is_label(s, "layers"));
-    sweep_free(s);
+    HELD_AT(sweep) *s = read_sweep("[sweep]\nname = \"n\"\ndescription = \"d\"\nseed = -7\n"
+                                   "objective = [\"max:tput\", \"min:loss/train\", \"lat\"]\n"
+                                   "note = [\"owner\", \"name\"]\ndisable_rules = [\"r1\", \"r2\", \"r1\"]\n"
+                                   "[job.metrics]\nlat = { better = \"max\" }\n");
+    const struct objective *o = s->objectives;
+    SAYS("n d -7", "%s %s %d", s->name, s->description, (int)s->seed);
+    SAYS("3: tput 1, loss/train 0, 1", "%zu: %s %d, %s %d, %d", s->objective_count, o->metric, o->maximise, o[1].metric,
+         o[1].maximise, o[2].maximise);
+    SAYS("owner (null) 2 r2", "%s %s %zu %s", s->labels[2], s->labels[3], s->disabled_rules.count,
+         s->disabled_rules.items[1].text);
+    assert_true(sweep_is_label(s, "owner") && sweep_is_label(s, "description") && !sweep_is_label(s, "layers"));
 }
 
 TEST(sweep__empty_of_everything__defaults)
 {
-    struct sweep *s = read_sweep("# nothing\n");
-    assert_string_equal(s->name, "s");
-    assert_string_equal(s->path, "dir/s.toml");
-    assert_string_equal(s->text, "# nothing\n");
-    assert_string_equal(s->files[0], "dir/s.toml");
-    assert_null(s->files[1]);
-    assert_null(s->profile_names[0]);
-    assert_string_equal(s->profile_text, "");
-    assert_string_equal(s->description, "");
-    assert_int_equal(s->objective_count, 0);
-    assert_int_equal(s->disabled_rules.count, 0);
-    assert_null(s->job.command.words);
-    assert_null(s->job.timeout);
-    assert_null(s->job.secrets[0]);
-    assert_int_equal(s->job.grace_ms, 5000);
-    assert_int_equal(s->job.repeat, 1);
-    assert_false(s->job.make_job_dir);
-    sweep_free(s);
+    HELD_AT(sweep) *s = read_sweep("# nothing\n");
+    const struct job_config *job = &s->job;
+    SAYS("s dir/s.toml dir/s.toml (null) (null)", "%s %s %s %s %s", s->name, s->path, s->files[0], s->files[1],
+         s->profile_names[0]);
+    SAYS("# nothing\n||", "%s|%s|%s", s->text, s->profile_text, s->description);
+    assert_int_equal(s->objective_count + s->disabled_rules.count, 0);
+    assert_true(!job->command.words && !job->timeout && !job->secrets[0] && !job->make_job_dir);
+    SAYS("5000 1", "%d %d", (int)job->grace_ms, (int)job->repeat);
 }
 
 TEST(job__all_keys__kept)
 {
-    struct sweep *s =
+    HELD_AT(sweep) *s =
         read_sweep("[job]\ncommand = [\"run\", \"--tp={tp}\"]\n"
                    "env = { A = \"{tp}\", B = 2, C = true, D = 1.5 }\npass_env = [\"HOME\"]\n"
                    "secrets = [\"TOKEN\", \"KEY\"]\ncwd = \"{config_dir}/x\"\njob_dir = true\n"
                    "timeout = \"1h30m\"\nidle_timeout = 90\nstartup_timeout = \"CASE WHEN gpus > 8 THEN 9 END\"\n"
                    "grace = \"500ms\"\nrepeat = 3\n");
     const struct job_config *job = &s->job;
-    assert_string_equal(job->command.words[0], "run");
-    assert_string_equal(job->command.words[1], "--tp={tp}");
-    assert_null(job->command.words[2]);
-    assert_int_equal(job->command.at.line, 2);
-    assert_int_equal(job->command.at.column, 11);
-    static const char *const values[] = {"{tp}", "2", "true", "1.5"};
-    assert_int_equal(job->environment_count, 4);
-    for (size_t i = 0; i < 4; i++)
-        assert_string_equal(job->environment[i].value, values[i]);
-    assert_string_equal(job->environment[2].name, "C");
-    assert_int_equal(job->environment[1].at.column, 21);
-    assert_string_equal(job->pass_environment[0], "HOME");
-    assert_string_equal(job->secrets[1], "KEY");
-    assert_null(job->secrets[2]);
-    assert_string_equal(job->directory, "{config_dir}/x");
-    assert_true(job->make_job_dir);
-    assert_string_equal(job->timeout, "1h30m");
-    assert_string_equal(job->idle_timeout, "90");
-    assert_string_equal(job->startup_timeout, "CASE WHEN gpus > 8 THEN 9 END");
-    assert_int_equal(job->startup_timeout_at.line, 10);
-    assert_int_equal(job->grace_ms, 500);
-    assert_int_equal(job->repeat, 3);
-    sweep_free(s);
+    const struct setting *v = job->environment;
+    SAYS("run --tp={tp} (null) 2:11", "%s %s %s %d:%d", job->command.words[0], job->command.words[1],
+         job->command.words[2], job->command.at.line, job->command.at.column);
+    SAYS("4: {tp} 2 true 1.5, C 21", "%zu: %s %s %s %s, %s %d", job->environment_count, v[0].value, v[1].value,
+         v[2].value, v[3].value, v[2].name, v[1].at.column);
+    SAYS("HOME KEY (null) {config_dir}/x 1", "%s %s %s %s %d", job->pass_environment[0], job->secrets[1],
+         job->secrets[2], job->directory, job->make_job_dir);
+    SAYS("1h30m, 90, CASE WHEN gpus > 8 THEN 9 END, 10", "%s, %s, %s, %d", job->timeout, job->idle_timeout,
+         job->startup_timeout, job->startup_timeout_at.line);
+    SAYS("500 3", "%d %d", (int)job->grace_ms, (int)job->repeat);
 }
 
 TEST(job_command__string__shell)
 {
-    struct sweep *s = read_sweep("[job]\ncommand = \"a | b {tp}\"\n");
-    static const char *const words[] = {"/bin/sh", "-c", "a | b {tp}"};
-    for (size_t i = 0; i < 3; i++)
-        assert_string_equal(s->job.command.words[i], words[i]);
-    assert_null(s->job.command.words[3]);
-    sweep_free(s);
+    HELD_AT(sweep) *s = read_sweep("[job]\ncommand = \"a | b {tp}\"\n");
+    char *const *words = s->job.command.words;
+    SAYS("/bin/sh -c a | b {tp}, (null)", "%s %s %s, %s", words[0], words[1], words[2], words[3]);
 }
 
 TEST(job_dir__named_anywhere__made)
@@ -245,71 +203,42 @@ TEST(job_dir__named_anywhere__made)
         {"[job]\njob_dir = false\n", 0},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct sweep *s = read_sweep(cases[i].text);
+        HELD_AT(sweep) *s = read_sweep(cases[i].text);
         assert_int_equal(s->job.make_job_dir, cases[i].wanted);
-        sweep_free(s);
     }
 }
 
 TEST(metrics__every_reader__kept)
 {
-    struct sweep *s = read_sweep("[job.metrics.a]\nregex = 'x: ([0-9.]+)'\nunit = \"s\"\nbetter = \"max\"\nwarmup = 2\n"
-                                 "take = \"p90\"\n"
-                                 "[job.metrics]\nb = { json = \"r.0.v\", file = \"o.json\", better = \"min\" }\n"
-                                 "\"c/d\" = { jsonl = \"v\" }\ne = {}\n");
-    const struct metric *m = s->job.metrics;
-    assert_int_equal(s->job.metric_count, 4);
-    assert_string_equal(m[0].name, "a");
-    assert_int_equal(m[0].reader, READER_REGEX);
-    assert_string_equal(m[0].pattern, "x: ([0-9.]+)");
-    assert_null(m[0].path);
-    assert_string_equal(m[0].unit, "s");
-    assert_true(m[0].maximise && m[0].better_given);
-    assert_int_equal(m[0].warmup, 2);
-    assert_int_equal(m[0].take, TAKE_P90);
-    assert_int_equal(m[0].at.line, 1);
-    assert_int_equal(m[0].at.column, 14);
-    assert_int_equal(m[1].reader, READER_JSON);
-    assert_string_equal(m[1].path, "r.0.v");
-    assert_string_equal(m[1].file, "o.json");
-    assert_false(m[1].maximise);
-    assert_true(m[1].better_given);
-    assert_int_equal(m[2].reader, READER_JSONL);
-    assert_string_equal(m[2].name, "c/d");
-    assert_null(m[2].file);
-    assert_int_equal(m[3].reader, READER_FILE);
-    assert_false(m[3].better_given);
-    assert_string_equal(m[3].unit, "");
-    assert_int_equal(m[3].take, TAKE_MEDIAN);
-    sweep_free(s);
+    static const char *const expected[] = {"a 1 x: ([0-9.]+) (null) (null) s 11 2 6 1:14",
+                                           "b 2 (null) r.0.v o.json  01 0 1 8:1", "c/d 3 (null) v (null)  00 0 1 9:1",
+                                           "e 5 (null) (null) (null)  00 0 1 10:1"};
+    HELD_AT(sweep) *s = read_sweep("[job.metrics.a]\nregex = 'x: ([0-9.]+)'\nunit = \"s\"\nbetter = \"max\"\n"
+                                   "warmup = 2\ntake = \"p90\"\n"
+                                   "[job.metrics]\nb = { json = \"r.0.v\", file = \"o.json\", better = \"min\" }\n"
+                                   "\"c/d\" = { jsonl = \"v\" }\ne = {}\n");
+    assert_int_equal(s->job.metric_count, LENGTH(expected));
+    for (size_t i = 0; i < LENGTH(expected); i++) {
+        const struct metric *m = &s->job.metrics[i];
+        SAYS(expected[i], "%s %d %s %s %s %s %d%d %d %d %d:%d", m->name, m->reader, m->pattern, m->path, m->file,
+             m->unit, m->maximise, m->better_given, (int)m->warmup, m->take, m->at.line, m->at.column);
+    }
 }
 
 TEST(rules_and_derived__all_keys__kept)
 {
-    struct sweep *s =
+    HELD_AT(sweep) *s =
         read_sweep("[derive]\ndp = \"gpus / tp\"\nk = 4\nf = 1.5\nt = true\n"
                    "[[rule]]\nname = \"a\"\nrequire = \"x = 1\"\n"
                    "[[rule]]\nname = \"b/c\"\nrequire = \"y\"\nwhen = \"z\"\nwhy = \"w\"\nsource = \"s\"\n"
                    "level = \"warn\"\n");
-    assert_int_equal(s->derived_count, 4);
-    assert_string_equal(s->derived[0].name, "dp");
-    assert_string_equal(s->derived[0].expression, "gpus / tp");
-    assert_int_equal(s->derived[0].at.line, 2);
-    assert_string_equal(s->derived[1].expression, "4");
-    assert_string_equal(s->derived[2].expression, "1.5");
-    assert_string_equal(s->derived[3].expression, "true");
-    assert_int_equal(s->rule_count, 2);
-    assert_string_equal(s->rules[0].require, "x = 1");
-    assert_null(s->rules[0].when);
-    assert_string_equal(s->rules[0].why, "");
-    assert_string_equal(s->rules[0].source, "sweep file");
-    assert_false(s->rules[0].warning);
-    assert_int_equal(s->rules[0].at.line, 6);
-    assert_string_equal(s->rules[1].when, "z");
-    assert_string_equal(s->rules[1].why, "w");
-    assert_string_equal(s->rules[1].source, "s");
-    assert_true(s->rules[1].warning);
-    sweep_free(s);
+    const struct derived *d = s->derived;
+    const struct rule *r = s->rules;
+    SAYS("4: dp gpus / tp 2, 4, 1.5, true", "%zu: %s %s %d, %s, %s, %s", s->derived_count, d->name, d->expression,
+         d->at.line, d[1].expression, d[2].expression, d[3].expression);
+    SAYS("2: x = 1 (null) , sweep file, 0 6", "%zu: %s %s %s, %s, %d %d", s->rule_count, r->require, r->when, r->why,
+         r->source, r->warning, r->at.line);
+    SAYS("z w s 1", "%s %s %s %d", r[1].when, r[1].why, r[1].source, r[1].warning);
 }
 
 TEST(failures_and_retries__all_keys__kept)
@@ -328,66 +257,49 @@ TEST(failures_and_retries__all_keys__kept)
 
 TEST(executors__all_keys__kept)
 {
-    struct sweep *s = read_sweep("[slurm]\npartition = \"gpu\"\noptions = [\"--exclusive\", \"-L a\"]\npoll = \"5s\"\n"
-                                 "gpus = false\ntimeout_factor = 1.5\narray_size = 7\nlauncher = [\"srun\"]\n"
-                                 "[local]\ndevices = [0, \"GPU-1\"]\nexclusive = true\ndirty_memory = \"2GiB\"\n");
-    assert_string_equal(s->batch.partition, "gpu");
-    assert_string_equal(s->batch.options[1], "-L a");
-    assert_string_equal(s->batch.launcher[0], "srun");
-    assert_int_equal(s->batch.poll_ms, 5000);
-    assert_int_equal(s->batch.array_size, 7);
-    assert_true(!s->batch.gpus && s->batch.timeout_factor == 1.5);
-    assert_int_equal(s->batch.max_jobs, 500);
-    assert_int_equal(s->local.devices, 2);
-    assert_string_equal(s->local.device_names, "0,GPU-1");
-    assert_true(s->local.exclusive && s->local.dirty_bytes == INT64_C(2) << 30);
-    sweep_free(s);
+    HELD_AT(sweep) *s = read_sweep("[slurm]\npartition = \"gpu\"\noptions = [\"--exclusive\", \"-L a\"]\n"
+                                   "poll = \"5s\"\ngpus = false\ntimeout_factor = 1.5\narray_size = 7\n"
+                                   "launcher = [\"srun\"]\n"
+                                   "[local]\ndevices = [0, \"GPU-1\"]\nexclusive = true\ndirty_memory = \"2GiB\"\n");
+    const struct batch_config *b = &s->batch;
+    SAYS("gpu, -L a, srun, 5000 7 0 1.5 500", "%s, %s, %s, %d %d %d %g %d", b->partition, b->options[1], b->launcher[0],
+         (int)b->poll_ms, (int)b->array_size, b->gpus, b->timeout_factor, (int)b->max_jobs);
+    SAYS("2 0,GPU-1 1 2147483648", "%d %s %d %lld", (int)s->local.devices, s->local.device_names, s->local.exclusive,
+         (long long)s->local.dirty_bytes);
 }
 
 TEST(search__all_keys__kept)
 {
-    struct sweep *s = read_sweep("[search]\nstrategy = \"grid\"\norder = \"shuffled\"\nzero_stages = [0, 3]\n"
-                                 "racing = true\nequal_batch = false\nmetric = \"min:latency\"\n"
-                                 "run_full_experiment = true\ndeadline = \"2h\"\nmax_trials = 7\n"
-                                 "[sweep]\nobjective = \"max:speed\"\n");
+    HELD_AT(sweep) *s = read_sweep("[search]\nstrategy = \"grid\"\norder = \"shuffled\"\nzero_stages = [0, 3]\n"
+                                   "racing = true\nequal_batch = false\nmetric = \"min:latency\"\n"
+                                   "run_full_experiment = true\ndeadline = \"2h\"\nmax_trials = 7\n"
+                                   "[sweep]\nobjective = \"max:speed\"\n");
     const struct search_options *o = &s->search.options;
-    assert_string_equal(o->strategy, "grid");
-    assert_int_equal(o->order, SEARCH_ORDER_SHUFFLED);
-    assert_true(o->zero_stages[0] && o->zero_stages[3] && !o->zero_stages[1]);
-    assert_int_equal(o->racing, 1);
-    assert_int_equal(o->equal_batch, 0);
-    assert_true(o->numbers[SEARCH_DEADLINE] == 7200 && o->numbers[SEARCH_MAX_TRIALS] == 7);
-    assert_true(s->search.run_full_experiment);
+    SAYS("grid 2 101 1 0 7200 7 1", "%s %d %d%d%d %d %d %g %g %d", o->strategy, o->order, o->zero_stages[0],
+         o->zero_stages[1], o->zero_stages[3], o->racing, o->equal_batch, o->numbers[SEARCH_DEADLINE],
+         o->numbers[SEARCH_MAX_TRIALS], s->search.run_full_experiment);
     /* The metric of the search is the objective. */
-    assert_int_equal(s->objective_count, 1);
-    assert_string_equal(s->objectives[0].metric, "latency");
-    assert_false(s->objectives[0].maximise);
-    sweep_free(s);
+    SAYS("1 latency 0", "%zu %s %d", s->objective_count, s->objectives[0].metric, s->objectives[0].maximise);
 }
 
 TEST(search_options__command_line_over_file__what_is_given)
 {
-    struct sweep *s =
+    HELD_AT(sweep) *s =
         read_sweep("[search]\nstrategy = \"grid\"\norder = \"shuffled\"\nracing = true\nmax_trials = 7\n");
     struct search_options over = search_options_none();
     over.order = SEARCH_ORDER_DECLARED;
     over.equal_batch = 1;
     over.zero_stages[2] = true;
     over.numbers[SEARCH_MAX_TRIALS] = 3;
-    struct search_options both = search_options_overlay(&s->search.options, &over);
-    assert_string_equal(both.strategy, "grid");
-    assert_int_equal(both.order, SEARCH_ORDER_DECLARED);
-    assert_int_equal(both.racing, 1);
-    assert_int_equal(both.equal_batch, 1);
-    assert_true(both.zero_stages[2] && !both.zero_stages[0]);
-    assert_true(both.numbers[SEARCH_MAX_TRIALS] == 3);
-    sweep_free(s);
+    const struct search_options both = search_options_overlay(&s->search.options, &over);
+    SAYS("grid 0 1 1 01 3", "%s %d %d %d %d%d %g", both.strategy, both.order, both.racing, both.equal_batch,
+         both.zero_stages[0], both.zero_stages[2], both.numbers[SEARCH_MAX_TRIALS]);
 }
 
 TEST(device__known_peak_changed__attention_keeps_its_share)
 {
-    struct sweep *s = read_sweep("[[device]]\nname = \"nvidia h100 80gb\"\npeak_flops = 98.95e12\nfp8_factor = 3\n"
-                                 "[[device]]\nname = \"B200\"\nattention_flops = 1e12\nothers = [\"our board\"]\n");
+    HELD_AT(sweep) *s = read_sweep("[[device]]\nname = \"nvidia h100 80gb\"\npeak_flops = 98.95e12\nfp8_factor = 3\n"
+                                   "[[device]]\nname = \"B200\"\nattention_flops = 1e12\nothers = [\"our board\"]\n");
     const struct device *d = s->devices.items, *h100 = device_find(NULL, "H100");
     assert_ptr_equal(device_find(&s->devices, "H100"), d);
     assert_float_equal(d->attention_flops, h100->attention_flops / 10, 1);
@@ -396,26 +308,22 @@ TEST(device__known_peak_changed__attention_keeps_its_share)
     assert_true(d[1].attention_flops == 1e12 && d[1].peak_flops == device_find(NULL, "B200")->peak_flops);
     assert_ptr_equal(device_find(&s->devices, "B200-180GB"), &d[1]);
     assert_ptr_equal(device_find(&s->devices, "Our-Board"), &d[1]);
-    sweep_free(s);
 }
 
 TEST(device__new__what_is_not_said)
 {
-    struct sweep *s = read_sweep("[[device]]\nname = \"X9\"\npeak_flops = 1e14\nmemory_bandwidth = 1e12\n");
+    HELD_AT(sweep) *s = read_sweep("[[device]]\nname = \"X9\"\npeak_flops = 1e14\nmemory_bandwidth = 1e12\n");
     const struct device *d = s->devices.items;
     assert_true(d->attention_flops == UNMEASURED_ATTENTION * 1e14 && d->link_bytes_per_s == UNKNOWN_LINK);
     assert_true(d->fp8_factor == 1 && d->fp4_factor == 1 && d->fp32_factor == 0.5 && !d->measured);
     assert_true(d->usable_bytes == 0 && d->link_domain == 0 && !d->source && !d->others);
-    sweep_free(s);
 }
 
 TEST(hash__text_or_profile_changes__other_hash)
 {
-    struct sweep *a = read_sweep("profile = \"torch\"\n"), *b = read_sweep("profile = \"torch\"\n");
-    struct sweep *c = read_sweep("profile = \"torch\" \n");
+    HELD_AT(sweep) *a = read_sweep("profile = \"torch\"\n");
+    HELD_AT(sweep) *b = read_sweep("profile = \"torch\"\n");
+    HELD_AT(sweep) *c = read_sweep("profile = \"torch\" \n");
     assert_memory_equal(&a->hash, &b->hash, sizeof a->hash);
     assert_memory_not_equal(&a->hash, &c->hash, sizeof a->hash);
-    sweep_free(a);
-    sweep_free(b);
-    sweep_free(c);
 }

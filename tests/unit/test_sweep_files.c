@@ -38,6 +38,8 @@ static int leave(void **state)
     return rc;
 }
 
+#define TEST_INSIDE(name) TEST_WITHIN(name, enter, leave)
+
 static void put(const char *path, const char *text)
 {
     FAIL_IF(file_write_atomic(path, text, strlen(text), &e) < 0);
@@ -69,10 +71,8 @@ static struct sweep *parse(const char *text)
 
 static void assert_parse_fails(const char *text, const char *message)
 {
-    struct error e = ERROR_INIT;
     struct sweep *s = NULL;
-    assert_int_equal(sweep_parse("s.toml", text, strlen(text), &s, &e), -1);
-    assert_string_equal(e.text, message);
+    FAILS_WITH(sweep_parse("s.toml", text, strlen(text), &s, &e), message);
 }
 
 static const struct rule *find_rule(const struct sweep *s, const char *name)
@@ -93,7 +93,7 @@ static const struct derived *find_derived(const struct sweep *s, const char *nam
 
 /* --- reading --- */
 
-TEST_WITHIN(sweep_load__not_a_readable_file__one_sentence, enter, leave)
+TEST_INSIDE(sweep_load__not_a_readable_file__one_sentence)
 {
     put("empty.toml", "");
     put("cut.toml", "[model]\na = [1,\n");
@@ -108,20 +108,18 @@ TEST_WITHIN(sweep_load__not_a_readable_file__one_sentence, enter, leave)
     assert_load_fails("/dev/zero", "/dev/zero: larger than the 67108864 bytes allowed");
 }
 
-TEST_WITHIN(sweep_load__path__name_and_positions, enter, leave)
+TEST_INSIDE(sweep_load__path__name_and_positions)
 {
     mkdir("d", 0700);
     put("d/my.sweep.toml", "[model]\na = 1\n");
-    struct sweep *s = load("d/my.sweep.toml");
-    assert_string_equal(s->name, "my.sweep");
-    assert_string_equal(s->path, "d/my.sweep.toml");
-    assert_string_equal(s->sections[SECTION_MODEL].blocks[0].at.file, "d/my.sweep.toml");
-    sweep_free(s);
+    HELD_AT(sweep) *s = load("d/my.sweep.toml");
+    SAYS("my.sweep d/my.sweep.toml d/my.sweep.toml", "%s %s %s", s->name, s->path,
+         s->sections[SECTION_MODEL].blocks[0].at.file);
 }
 
 /* --- include --- */
 
-TEST_WITHIN(include__files_beside__merged_before, enter, leave)
+TEST_INSIDE(include__files_beside__merged_before)
 {
     mkdir("d", 0700);
     put("d/s.toml", "include = \"more/m.toml\"\n[[model]]\na = 3\n[derive]\ny = \"2\"\n");
@@ -130,23 +128,18 @@ TEST_WITHIN(include__files_beside__merged_before, enter, leave)
         "include = [\"n.toml\", \"../n2.toml\"]\n[[model]]\na = 2\n[[rule]]\nname = \"r\"\nrequire = \"1\"\n");
     put("d/more/n.toml", "[[model]]\na = 1\n[derive]\nx = \"1\"\n");
     put("d/n2.toml", "include = \"more/n.toml\"\n[model]\na = 5\n");
-    struct sweep *s = load("d/s.toml");
+    HELD_AT(sweep) *s = load("d/s.toml");
     const struct section *models = &s->sections[SECTION_MODEL];
     static const int order[] = {1, 5, 2, 3};
     assert_int_equal(models->block_count, 4);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(models->blocks[i].axes[0].values[0].integer, order[i]);
-    assert_string_equal(models->blocks[0].at.file, "d/more/n.toml");
-    assert_string_equal(s->files[0], "d/s.toml");
-    assert_string_equal(s->files[1], "d/more/m.toml");
-    assert_non_null(find_derived(s, "x"));
-    assert_non_null(find_derived(s, "y"));
-    assert_string_equal(find_rule(s, "r")->source, "sweep file");
-    assert_non_null(strstr(s->profile_text, "x = \"1\""));
-    sweep_free(s);
+    SAYS("d/more/n.toml d/s.toml d/more/m.toml sweep file", "%s %s %s %s", models->blocks[0].at.file, s->files[0],
+         s->files[1], find_rule(s, "r")->source);
+    assert_true(find_derived(s, "x") && find_derived(s, "y") && strstr(s->profile_text, "x = \"1\""));
 }
 
-TEST_WITHIN(include__what_is_wrong__said_where, enter, leave)
+TEST_INSIDE(include__what_is_wrong__said_where)
 {
     put("bad.toml", "[model]\na = [\n");
     put("s.toml", "include = [\"none.toml\", \"bad.toml\"]\nfoo = 1\n");
@@ -162,30 +155,28 @@ TEST_WITHIN(include__what_is_wrong__said_where, enter, leave)
 }
 
 /* The output of `search-model` says itself that its lists are values. */
-TEST_WITHIN(include__list_values__hold_everywhere, enter, leave)
+TEST_INSIDE(include__list_values__hold_everywhere)
 {
     put("m.toml", "[sweep]\nlist_values = [\"tokens\"]\n[[model]]\ntokens = [[\"A\"], [\"A\"]]\n");
     put("s.toml", "include = \"m.toml\"\n");
-    struct sweep *s = load("s.toml");
+    HELD_AT(sweep) *s = load("s.toml");
     assert_int_equal(s->sections[SECTION_MODEL].blocks[0].axes[0].value_count, 1);
-    sweep_free(s);
     put("m.toml", "[sweep]\nname = \"x\"\n");
     assert_load_fails("s.toml", "m.toml:2:1: name is not allowed in an included file");
 }
 
-TEST_WITHIN(model_space__in_several_files__that_of_a_profile_gives_way, enter, leave)
+TEST_INSIDE(model_space__in_several_files__that_of_a_profile_gives_way)
 {
     put("p.toml", "[model_space.keys]\na = 1\n");
     put("m.toml", "[model_space.keys]\nb = 1\n");
     put("s.toml", "profile = \"./p.toml\"\ninclude = \"m.toml\"\n");
-    struct sweep *s = load("s.toml");
+    HELD_AT(sweep) *s = load("s.toml");
     assert_string_equal(s->model_space->keys[0].name, "b");
-    sweep_free(s);
     put("s.toml", "include = \"m.toml\"\n[model_space.keys]\nc = 1\n");
     assert_load_fails("s.toml", "s.toml:2:1: \"model_space\" is given twice (first at m.toml:1)");
 }
 
-TEST_WITHIN(include__cycle__refused, enter, leave)
+TEST_INSIDE(include__cycle__refused)
 {
     put("a.toml", "include = \"b.toml\"\n");
     put("b.toml", "\ninclude = \"./a.toml\"\n");
@@ -195,7 +186,7 @@ TEST_WITHIN(include__cycle__refused, enter, leave)
     assert_load_fails("c.toml", "c.toml:1:11: include cycle: c.toml includes itself, directly or through other files");
 }
 
-TEST_WITHIN(include__same_rule_in_two_files__refused, enter, leave)
+TEST_INSIDE(include__same_rule_in_two_files__refused)
 {
     put("m.toml", "[[rule]]\nname = \"r\"\nrequire = \"1\"\n[derive]\nd = \"1\"\n");
     put("s.toml", "include = \"m.toml\"\n[[rule]]\nname = \"r\"\nrequire = \"2\"\n[derive]\nd = \"2\"\n");
@@ -205,15 +196,14 @@ TEST_WITHIN(include__same_rule_in_two_files__refused, enter, leave)
 
 /* --- profiles --- */
 
-TEST_WITHIN(profile__unknown__hint_or_list, enter, leave)
+TEST_INSIDE(profile__unknown__hint_or_list)
 {
     assert_parse_fails("profile = \"torhc\"\n", "s.toml:1:11: there is no profile \"torhc\"; did you mean \"torch\"?");
     assert_parse_fails("profile = [\"./no.toml\"]\n", "s.toml:1:12: ./no.toml: cannot open: No such file or directory");
-    struct error e = ERROR_INIT;
     struct sweep *s = NULL;
-    assert_int_equal(sweep_parse("s.toml", "profile = \"qwerty\"", 18, &s, &e), -1);
-    assert_non_null(strstr(e.text, "s.toml:1:11: there is no profile \"qwerty\"; there are "));
-    assert_non_null(strstr(e.text, "zhen"));
+    FAILS_WITH_PART(sweep_parse("s.toml", "profile = \"qwerty\"", 18, &s, &e),
+                    "s.toml:1:11: there is no profile \"qwerty\"; there are ");
+    FAILS_WITH_PART(sweep_parse("s.toml", "profile = \"qwerty\"", 18, &s, &e), "zhen");
 }
 
 static const char profile_text[] = "[sweep]\n"
@@ -249,32 +239,24 @@ static const char profile_text[] = "[sweep]\n"
                                    "[predict]\n"
                                    "audit = 0.5\n";
 
-TEST_WITHIN(profile__file_says_nothing__profile_in_force, enter, leave)
+TEST_INSIDE(profile__file_says_nothing__profile_in_force)
 {
     mkdir("d", 0700);
     put("d/p.toml", profile_text);
     put("d/s.toml", "profile = \"p.toml\"\n[model]\nids = [1, 2]\n");
-    struct sweep *s = load("d/s.toml");
-    assert_string_equal(s->profile_names[0], "p.toml");
+    HELD_AT(sweep) *s = load("d/s.toml");
     assert_memory_equal(s->profile_text, profile_text, strlen(profile_text));
-    assert_string_equal(s->files[1], "d/p.toml");
-    assert_string_equal(s->objectives[0].metric, "t");
+    SAYS("p.toml d/p.toml t x", "%s %s %s %s", s->profile_names[0], s->files[1], s->objectives[0].metric,
+         s->disabled_rules.items[0].text);
+    SAYS("from d/p.toml 1m 2 2", "%s %s %s %d %zu", s->job.command.words[0], s->job.command.at.file, s->job.timeout,
+         (int)s->job.repeat, s->job.metric_count);
+    SAYS("1 12 profile p.toml, profile p.toml, 5", "%zu %s %s, %s, %d",
+         s->sections[SECTION_MODEL].blocks[0].axes[0].value_count, find_derived(s, "layers")->expression,
+         find_rule(s, "r1")->source, s->failures[0].source, (int)s->retries[1].attempts);
     assert_true(sweep_is_label(s, "owner"));
-    assert_string_equal(s->disabled_rules.items[0].text, "x");
-    assert_string_equal(s->job.command.words[0], "from");
-    assert_string_equal(s->job.command.at.file, "d/p.toml");
-    assert_string_equal(s->job.timeout, "1m");
-    assert_int_equal(s->job.repeat, 2);
-    assert_int_equal(s->job.metric_count, 2);
-    assert_int_equal(s->sections[SECTION_MODEL].blocks[0].axes[0].value_count, 1);
-    assert_string_equal(find_derived(s, "layers")->expression, "12");
-    assert_string_equal(find_rule(s, "r1")->source, "profile p.toml");
-    assert_string_equal(s->failures[0].source, "profile p.toml");
-    assert_int_equal(s->retries[1].attempts, 5);
-    sweep_free(s);
 }
 
-TEST_WITHIN(profile__file_says_otherwise__replaced_by_name, enter, leave)
+TEST_INSIDE(profile__file_says_otherwise__replaced_by_name)
 {
     put("p.toml", profile_text);
     put("s.toml", "profile = \"./p.toml\"\n"
@@ -287,54 +269,34 @@ TEST_WITHIN(profile__file_says_otherwise__replaced_by_name, enter, leave)
                   "[[failure]]\nclass = \"exit\"\npattern = \"y\"\n"
                   "[retry]\nlost = 1\n"
                   "[model]\nlayers = 4\n");
-    struct sweep *s = load("s.toml");
-    assert_int_equal(s->objective_count, 1);
-    assert_string_equal(s->objectives[0].metric, "u");
+    HELD_AT(sweep) *s = load("s.toml");
+    const struct setting *v = s->job.environment;
+    const struct metric *m = s->job.metrics;
+    const struct derived *d = s->derived;
     assert_true(sweep_is_label(s, "owner") && sweep_is_label(s, "team"));
-    assert_string_equal(s->job.command.words[0], "/bin/sh");
-    assert_string_equal(s->job.timeout, "5");
-    assert_int_equal(s->job.repeat, 2);
-    static const char *const variables[] = {"A", "1", "B", "2", "C", "3"};
-    assert_int_equal(s->job.environment_count, 3);
-    for (size_t i = 0; i < 3; i++) {
-        assert_string_equal(s->job.environment[i].name, variables[2 * i]);
-        assert_string_equal(s->job.environment[i].value, variables[2 * i + 1]);
-    }
-    assert_int_equal(s->job.metric_count, 2);
-    assert_int_equal(s->job.metrics[0].reader, READER_JSON);
-    assert_null(s->job.metrics[0].pattern);
-    assert_string_equal(s->job.metrics[0].unit, "");
-    static const char *const derived[] = {"a", "9", "b", "2", "c", "3"};
-    assert_int_equal(s->derived_count, 3);
-    for (size_t i = 0; i < 3; i++) {
-        assert_string_equal(s->derived[i].name, derived[2 * i]);
-        assert_string_equal(s->derived[i].expression, derived[2 * i + 1]);
-    }
-    assert_int_equal(s->rule_count, 3);
-    assert_string_equal(s->rules[1].require, "two");
-    assert_string_equal(s->rules[1].source, "sweep file");
-    assert_string_equal(s->rules[2].name, "r3");
-    assert_int_equal(s->failure_count, 2);
-    assert_int_equal(s->retry_count, 2);
-    assert_int_equal(s->retries[1].attempts, 1);
-    sweep_free(s);
+    SAYS("1 u /bin/sh 5 2", "%zu %s %s %s %d", s->objective_count, s->objectives[0].metric, s->job.command.words[0],
+         s->job.timeout, (int)s->job.repeat);
+    SAYS("3: A 1 B 2 C 3", "%zu: %s %s %s %s %s %s", s->job.environment_count, v->name, v->value, v[1].name, v[1].value,
+         v[2].name, v[2].value);
+    SAYS("2: 2 (null) ''", "%zu: %d %s '%s'", s->job.metric_count, m->reader, m->pattern, m->unit);
+    SAYS("3: a 9 b 2 c 3", "%zu: %s %s %s %s %s %s", s->derived_count, d->name, d->expression, d[1].name,
+         d[1].expression, d[2].name, d[2].expression);
+    SAYS("3: two sweep file r3", "%zu: %s %s %s", s->rule_count, s->rules[1].require, s->rules[1].source,
+         s->rules[2].name);
+    SAYS("2 2 1", "%zu %zu %d", s->failure_count, s->retry_count, (int)s->retries[1].attempts);
 }
 
-TEST_WITHIN(profile__two__later_replaces_earlier, enter, leave)
+TEST_INSIDE(profile__two__later_replaces_earlier)
 {
     put("p.toml", "[derive]\na = \"1\"\n[job]\nrepeat = 2\n");
     put("q.toml", "[derive]\na = \"2\"\n");
     put("s.toml", "profile = [\"p.toml\", \"q.toml\"]\n");
-    struct sweep *s = load("s.toml");
-    assert_int_equal(s->derived_count, 1);
-    assert_string_equal(s->derived[0].expression, "2");
-    assert_int_equal(s->job.repeat, 2);
-    assert_string_equal(s->profile_names[1], "q.toml");
-    assert_null(s->profile_names[2]);
-    sweep_free(s);
+    HELD_AT(sweep) *s = load("s.toml");
+    SAYS("1 2 2 q.toml (null)", "%zu %s %d %s %s", s->derived_count, s->derived[0].expression, (int)s->job.repeat,
+         s->profile_names[1], s->profile_names[2]);
 }
 
-TEST_WITHIN(profile__what_it_may_not_hold__refused, enter, leave)
+TEST_INSIDE(profile__what_it_may_not_hold__refused)
 {
     put("p.toml", "include = \"x.toml\"\nprofile = \"q\"\n[model]\na = 1\n[sweep]\nname = \"x\"\nseed = 1\n"
                   "[[rule]]\nname = \"r\"\nrequire = \"1\"\n[[rule]]\nname = \"r\"\nrequire = \"1\"\n");
@@ -354,9 +316,8 @@ TEST(profiles__carried_in_the_program__all_load)
     for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f)); count++) {
         OWNED char *text = xasprintf("profile = \"%.*s\"\n", (int)(strlen(f->name) - strlen("profiles/.toml")),
                                      f->name + strlen("profiles/"));
-        struct sweep *s = parse(text);
+        HELD_AT(sweep) *s = parse(text);
         assert_memory_equal(s->profile_text, f->text, strlen(f->text));
-        sweep_free(s);
     }
     assert_true(count >= 2);
 }
@@ -380,9 +341,8 @@ TEST(readme__its_examples__load)
         p += strlen("```toml\n");
         char *end = strstr(p, "```");
         assert_non_null(end);
-        char *example = xstrndup(p, (size_t)(end - p));
+        OWNED char *example = xstrndup(p, (size_t)(end - p));
         sweep_free(parse(example));
-        free(example);
         p = end + 3;
         count++;
     }
@@ -414,50 +374,41 @@ static const char zhen_text[] = "[training_spec]\n"
 
 TEST(zhen__its_tied_key__profile_taken)
 {
-    struct sweep *s = parse(zhen_text);
-    assert_string_equal(s->profile_names[0], "zhen");
-    assert_string_equal(find_derived(s, "global_batch_size")->expression, "avg_batch_size_per_device * gpus");
+    HELD_AT(sweep) *s = parse(zhen_text);
+    SAYS("zhen avg_batch_size_per_device * gpus", "%s %s", s->profile_names[0],
+         find_derived(s, "global_batch_size")->expression);
     assert_non_null(strstr(s->job.timeout, "6000"));
     const struct block *plan = &s->sections[SECTION_PARALLEL].blocks[1];
-    assert_int_equal(plan->axis_count, 8);
-    for (size_t a = 0; a < plan->axis_count; a++)
-        assert_int_equal(plan->axes[a].value_count, 1);
-    assert_int_equal(plan->axes[2].key_count, 3);
-    assert_int_equal(plan->axes[2].values[1].integer, 4);
-    assert_string_equal(plan->axes[5].values[0].text, "[[[0,1]],[[2,3]]]");
-    assert_string_equal(s->sections[SECTION_MODEL].blocks[0].axes[0].values[0].text, "[\"DOT\",\"LINEAR\"]");
-    sweep_free(s);
+    const struct axis *a = plan->axes;
+    for (size_t i = 0; i < plan->axis_count; i++)
+        assert_int_equal(a[i].value_count, 1);
+    SAYS("8 3 4 [[[0,1]],[[2,3]]] [\"DOT\",\"LINEAR\"]", "%zu %zu %d %s %s", plan->axis_count, a[2].key_count,
+         (int)a[2].values[1].integer, a[5].values[0].text, s->sections[SECTION_MODEL].blocks[0].axes[0].values[0].text);
 }
 
 TEST(zhen__another_profile_or_none_named__not_taken)
 {
-    struct sweep *s = parse("profile = \"torch\"\n[parallel_spec]\n\"(pp, dp, op)\" = [1, 1, 1]\n");
-    assert_string_equal(s->profile_names[0], "torch");
-    assert_null(s->profile_names[1]);
-    sweep_free(s);
-    s = parse("profile = []\n[parallel_spec]\n\"(pp,dp,op)\" = [1, 1, 1]\n");
-    assert_null(s->profile_names[0]);
-    sweep_free(s);
-    s = parse("[parallel_spec]\n\"(pp, dp, tp)\" = [1, 1, 1]\n");
-    assert_null(s->profile_names[0]);
-    sweep_free(s);
+    static const char *const texts[] = {"profile = \"torch\"\n[parallel_spec]\n\"(pp, dp, op)\" = [1, 1, 1]\n",
+                                        "profile = []\n[parallel_spec]\n\"(pp,dp,op)\" = [1, 1, 1]\n",
+                                        "[parallel_spec]\n\"(pp, dp, tp)\" = [1, 1, 1]\n"};
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        HELD_AT(sweep) *s = parse(texts[i]);
+        char *const *name = s->profile_names;
+        SAYS(i ? "(null)" : "torch (null)", i ? "%s" : "%s %s", name[0], name[0] ? name[1] : NULL);
+    }
 }
 
-TEST_WITHIN(zhen__key_in_an_included_file__profile_taken, enter, leave)
+TEST_INSIDE(zhen__key_in_an_included_file__profile_taken)
 {
     put("plans.toml", "[[parallel_spec]]\n\"( pp,dp,op )\" = [1, 1, 1]\n");
     put("s.toml", "include = \"plans.toml\"\n");
-    struct sweep *s = load("s.toml");
+    HELD_AT(sweep) *s = load("s.toml");
     assert_string_equal(s->profile_names[0], "zhen");
-    sweep_free(s);
 }
 
 TEST(torch__dp_of_the_file__derived_one_gives_way)
 {
-    struct sweep *s = parse("profile = \"torch\"\n[parallel_spec]\ntp = 2\n");
-    assert_non_null(find_derived(s, "dp"));
-    sweep_free(s);
-    s = parse("profile = \"torch\"\n[parallel_spec]\ndp = [1, 2]\n");
-    assert_null(find_derived(s, "dp"));
-    sweep_free(s);
+    HELD_AT(sweep) *without = parse("profile = \"torch\"\n[parallel_spec]\ntp = 2\n");
+    HELD_AT(sweep) *with = parse("profile = \"torch\"\n[parallel_spec]\ndp = [1, 2]\n");
+    assert_true(find_derived(without, "dp") && !find_derived(with, "dp"));
 }
