@@ -383,29 +383,23 @@ static enum search_answer model_ask(struct search *s, void *own, struct decision
     find_bests(s, all, m->best);
     fill_gains(s, all, m);
     fill_left(s, all, m);
-    for (size_t i = 0; i < LENGTH(passes); i++) {
-        struct choice c = choose(s, all, m, &passes[i]);
-        if (!c.any)
-            continue;
-        decide_on(s, m, all, &c, out);
-        return SEARCH_RUN;
+    struct choice c = {0};
+    for (size_t i = 0; i < LENGTH(passes) && !c.any; i++)
+        c = choose(s, all, m, &passes[i]);
+    if (!c.any) {
+        c = choose_beyond(s, all, m);
+        m->beyond = c.any ? c.candidate : m->beyond;
     }
-    struct choice beyond = choose_beyond(s, all, m);
-    if (beyond.any) {
-        m->beyond = beyond.candidate;
-        decide_on(s, m, all, &beyond, out);
-        return SEARCH_RUN;
+    for (size_t g = 0; !c.any && g < s->space->group_count && search_number(s, SEARCH_TARGET_GAP) > 0; g++) {
+        c = choose_doubted(s, all, m, g);
+        m->doubted[g] = c.any ? c.candidate : m->doubted[g];
     }
-    for (size_t g = 0; g < s->space->group_count && search_number(s, SEARCH_TARGET_GAP) > 0; g++) {
-        struct choice doubted = choose_doubted(s, all, m, g);
-        if (!doubted.any)
-            continue;
-        m->doubted[g] = doubted.candidate;
-        decide_on(s, m, all, &doubted, out);
-        return SEARCH_RUN;
+    if (!c.any) {
+        explain_end(s, m, all, out);
+        return SEARCH_FINISHED;
     }
-    explain_end(s, m, all, out);
-    return SEARCH_FINISHED;
+    decide_on(s, m, all, &c, out);
+    return SEARCH_RUN;
 }
 
 const struct algorithm algorithm_model = {.own_size = sizeof(struct model_strategy),

@@ -84,12 +84,26 @@ static double predicted_slope(const struct search *s, size_t family)
     return slope > 0 ? slope : NAN;
 }
 
-static bool any_is_measured(const struct search *s, size_t family)
+/* What is known of the members of a family. */
+struct standing {
+    size_t runs, largest;       /* how many ran, and the last that did; NONE: none */
+    bool is_known, is_measured; /* some member was tried; the memory of one was measured */
+    bool is_broken; /* none ran, and one failed for a reason other than memory: assume that the rest fail, too */
+};
+
+static struct standing standing_of(const struct search *s, size_t family)
 {
-    size_t i = 0;
-    while (i < family_size(s, family) && !is_measured(s, family_member(s, family, i)))
-        i++;
-    return i < family_size(s, family);
+    struct standing x = {.largest = NONE};
+    for (size_t i = 0; i < family_size(s, family); i++) {
+        const struct trial *t = family_trial(s, family, i);
+        x.largest = trial_runs(t) ? i : x.largest;
+        x.runs += trial_runs(t);
+        x.is_known |= t->state != TRIAL_NONE;
+        x.is_measured |= is_measured(s, family_member(s, family, i));
+        x.is_broken |= t->state == TRIAL_FAILED && !t->out_of_memory;
+    }
+    x.is_broken &= x.runs == 0;
+    return x;
 }
 
 static double slope_of(const struct search *s, size_t family)
@@ -99,7 +113,7 @@ static double slope_of(const struct search *s, size_t family)
     double ratio = NAN;
     for (size_t other = 0; isnan(slope) && other < s->families.count; other++) {
         const struct candidate *c = family_candidate(s, other, 0);
-        if (c->group == own->group && any_is_measured(s, other))
+        if (c->group == own->group && standing_of(s, other).is_measured)
             ratio = fmax(ratio, measured_slope(s, c->memory_class) / predicted_slope(s, other));
     }
     slope = isnan(slope) ? ratio * predicted : slope;
@@ -247,10 +261,7 @@ static size_t best_family(const struct staged_pass *f)
 
 static size_t largest_run(const struct staged_pass *f, size_t family)
 {
-    size_t at = family_size(f->s, family);
-    while (at > 0 && !trial_runs(family_trial(f->s, family, at - 1)))
-        at--;
-    return at ? at - 1 : NONE;
+    return standing_of(f->s, family).largest;
 }
 
 /* --- what is expected --- */
@@ -284,10 +295,7 @@ static double time_of(const struct staged_pass *f, size_t family, size_t at)
 /* Two runs show how time and memory depend on the micro-batch. */
 static bool has_two_runs(const struct staged_pass *f, size_t family)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < family_size(f->s, family); i++)
-        count += trial_runs(family_trial(f->s, family, i));
-    return count > 1;
+    return standing_of(f->s, family).runs > 1;
 }
 
 /* Expected relative gain in the objective from micro-batch `from` to `to`. The time of a step is a fixed part plus a
@@ -391,22 +399,12 @@ static bool is_close_enough(const struct staged_pass *f, size_t family, const st
            search_better(f->s->space, p->rival, f->s->space->maximise ? best * (1 + gain) : best / (1 + gain));
 }
 
-/* None of its members ran, and one failed for a reason other than memory: assume that the rest fail, too. */
-static bool is_broken(const struct staged_pass *f, size_t family)
-{
-    bool otherwise = false;
-    for (size_t i = 0; i < family_size(f->s, family); i++)
-        otherwise |=
-            family_trial(f->s, family, i)->state == TRIAL_FAILED && !family_trial(f->s, family, i)->out_of_memory;
-    return otherwise && largest_run(f, family) == NONE;
-}
-
 static bool find_largest(struct staged_pass *f, size_t family, struct purpose p)
 {
     for (;;) {
         const struct bracket b = bracket_of(f, family, p.reach);
         size_t fitting = p.blind && !has_two_runs(f, family) ? NONE : count_fitting(f, family);
-        if (b.from >= b.high || is_broken(f, family))
+        if (b.from >= b.high || standing_of(f->s, family).is_broken)
             return true;
         if (p.patience > 0 && b.failures >= p.patience && !b.own_low)
             return true;
@@ -496,14 +494,6 @@ static bool saves(const struct staged_pass *f, const struct neighbours *n, size_
     return (n->differing[family] & n->of_memory) != 0 && less;
 }
 
-static bool is_known(const struct staged_pass *f, size_t family)
-{
-    bool known = false;
-    for (size_t i = 0; i < family_size(f->s, family); i++)
-        known |= family_trial(f->s, family, i)->state != TRIAL_NONE;
-    return known;
-}
-
 static bool is_better(const struct staged_pass *f, size_t family, size_t than)
 {
     return search_better(f->s->space, objective(f, family), objective(f, than));
@@ -530,7 +520,7 @@ static size_t next_saver(const struct staged_pass *f, size_t base, const bool *d
     bool wants = wants_memory(f, base);
     size_t found = NONE;
     for (size_t i = 0; found == NONE && i < f->s->families.count; i++)
-        if (!done[i] && saves(f, &n, base, i) && (wants || is_known(f, i)) && is_neighbour(f, &n, i))
+        if (!done[i] && saves(f, &n, base, i) && (wants || standing_of(f->s, i).is_known) && is_neighbour(f, &n, i))
             found = i;
     free(n.differing);
     return found;
@@ -604,7 +594,7 @@ static bool try_at(struct staged_pass *f, size_t family, double micro_batch)
     size_t at = family_at_most(f->s, family, micro_batch), fitting = count_fitting(f, family);
     at = at == NONE ? 0 : at;
     at = fitting != NONE && fitting <= at ? (fitting ? fitting - 1 : 0) : at;
-    return is_known(f, family) || result(f, family, at, "one key away from the best");
+    return standing_of(f->s, family).is_known || result(f, family, at, "one key away from the best");
 }
 
 /* The best among the base and the tried families. Those no better than the base are added to `lost`. */

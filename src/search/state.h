@@ -139,20 +139,38 @@ size_t *search_order(const struct search *s, enum search_order order);
 
 /* --- families --- */
 
-/* -1 (ERROR_USAGE) if no candidate has a micro-batch: the strategy has nothing to bisect. */
-int families_create(struct search *s, struct error *e);
-
 /* Keeps only the first declared of members with equal micro-batch (but other accumulations). */
 void families_keep_first(struct search *s);
 
 /* Draws a family of that stage. NONE: there is none. */
 size_t families_draw(const struct search *s, size_t stage, uint64_t lineage, uint64_t index);
 
-size_t family_size(const struct search *s, size_t family);
-size_t family_member(const struct search *s, size_t family, size_t at); /* a candidate */
-const struct candidate *family_candidate(const struct search *s, size_t family, size_t at);
-const struct trial *family_trial(const struct search *s, size_t family, size_t at);
-double family_micro_batch(const struct search *s, size_t family, size_t at);
+static inline size_t family_size(const struct search *s, size_t family)
+{
+    return s->families.first[family + 1] - s->families.first[family];
+}
+
+/* A candidate. */
+static inline size_t family_member(const struct search *s, size_t family, size_t at)
+{
+    return s->families.members[s->families.first[family] + at];
+}
+
+static inline const struct candidate *family_candidate(const struct search *s, size_t family, size_t at)
+{
+    return &s->space->candidates[family_member(s, family, at)];
+}
+
+static inline const struct trial *family_trial(const struct search *s, size_t family, size_t at)
+{
+    return &s->trials[family_member(s, family, at)];
+}
+
+static inline double family_micro_batch(const struct search *s, size_t family, size_t at)
+{
+    return family_candidate(s, family, at)->micro_batch;
+}
+
 size_t family_stage(const struct search *s, size_t family); /* below FAMILY_STAGES */
 
 /* The best of the first `count` members; NONE: none of them ran. */
