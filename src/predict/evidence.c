@@ -197,6 +197,21 @@ static void widths_of(const struct asked *q, double width[PLAN_FEATURES], bool c
         width[f] = feature_width(q, (enum plan_feature)f, width[FEATURE_PLAIN], &compared[f]);
 }
 
+/* Above the prediction of memory. */
+static void memory_above(const struct asked *q, const double width[PLAN_FEATURES], double above[PLAN_FEATURES])
+{
+    memcpy(above, width, PLAN_FEATURES * sizeof *above);
+    if (!evidence_has_table(q->framework, q->without, QUANTITY_OF_MEMORY))
+        above[FEATURE_PLAIN] = midway(width[FEATURE_PLAIN], UNCOMPARED_MEMORY);
+    static const enum plan_feature own_way[] = {FEATURE_HELD, FEATURE_SHARDED};
+    for (size_t i = 0; i < sizeof own_way / sizeof *own_way; i++) {
+        struct pool own, others;
+        pool_tables(q->framework, q->without, QUANTITY_OF_MEMORY, own_way[i], &own, &others);
+        if (own.tables == 0)
+            above[own_way[i]] = midway(width[own_way[i]], UNCOMPARED_MEMORY);
+    }
+}
+
 void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out)
 {
     struct asked asked = {.framework = evidence_name(framework), .without = without};
@@ -205,21 +220,22 @@ void evidence_widths_of(const char *framework, const char *without, struct evide
         asked.most = uncompared[q];
         widths_of(&asked, out->width[q], out->compared[q]);
     }
+    memory_above(&asked, out->width[QUANTITY_OF_MEMORY], out->above[QUANTITY_OF_MEMORY]);
     asked.quantity = QUANTITY_OF_TIME;
     asked.most = UNCOMPARED_SLOW;
-    widths_of(&asked, out->slow, out->compared[QUANTITY_OF_TIME]);
+    widths_of(&asked, out->above[QUANTITY_OF_TIME], out->compared[QUANTITY_OF_TIME]);
     for (int f = 0; f < PLAN_FEATURES; f++)
         if (out->compared[QUANTITY_OF_TIME][f])
-            out->slow[f] = out->width[QUANTITY_OF_TIME][f];
+            out->above[QUANTITY_OF_TIME][f] = out->width[QUANTITY_OF_TIME][f];
 }
 
 feature_set evidence_features(feature_set features, enum predicted_quantity quantity)
 {
     static const feature_set of_other[PREDICTED_QUANTITIES] = {[QUANTITY_OF_MEMORY] =
                                                                    1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD |
-                                                                   1U << FEATURE_SHARDED | 1U << FEATURE_LONG |
-                                                                   1U << FEATURE_NODES | 1U << FEATURE_UNPACKED |
-                                                                   1U << FEATURE_NETWORK | 1U << FEATURE_HOST,
+                                                                   1U << FEATURE_LONG | 1U << FEATURE_NODES |
+                                                                   1U << FEATURE_UNPACKED | 1U << FEATURE_NETWORK |
+                                                                   1U << FEATURE_HOST,
                                                                [QUANTITY_OF_TIME] = 1U << FEATURE_HELD};
     return features & ~of_other[quantity];
 }
@@ -238,12 +254,12 @@ double evidence_width(const struct evidence_widths *w, enum predicted_quantity q
     return width;
 }
 
-double evidence_slow_width(const struct evidence_widths *w, feature_set features)
+double evidence_width_above(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features)
 {
-    double width = w->slow[FEATURE_PLAIN];
+    double width = w->above[quantity][FEATURE_PLAIN];
     for (int f = FEATURE_PLAIN + 1; features && f < PLAN_FEATURES; f++)
         if (features & 1U << f)
-            width = fmax(width, w->slow[f]);
+            width = fmax(width, w->above[quantity][f]);
     return width;
 }
 
@@ -295,9 +311,8 @@ void evidence_describe_sources(enum predicted_quantity quantity, struct buffer *
         if (row->quantity != quantity || !is_most_of_table(row))
             continue;
         evidence_widths_of(row->framework, row->table, &w);
-        double below = evidence_width(&w, quantity, 1U << row->feature, &compared), above = below;
-        if (quantity == QUANTITY_OF_TIME)
-            above = evidence_slow_width(&w, 1U << row->feature);
+        double below = evidence_width(&w, quantity, 1U << row->feature, &compared);
+        double above = evidence_width_above(&w, quantity, 1U << row->feature);
         buffer_printf(out, "  %s, %s: %.0f to +%.0f %% without it; nine in ten of %zu runs are within %.0f %% (%s)\n",
                       row->framework, plan_feature_names[row->feature], 100 * expm1(-below), 100 * expm1(above),
                       row->runs, 100 * expm1(row->within), row->table);

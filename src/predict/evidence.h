@@ -29,7 +29,11 @@
  * Errors of such kinds are one-sided: what is not counted makes a run slower (waiting, loading, logging, kernels that
  * are not the best). Of those runs of a mean (table, feature), 95 % take at most e^UNCOMPARED_SLOW times as long as
  * predicted, and 95 % of those of any at least e^-0.3 times. So the upper end of an interval of time that counts as not
- * compared follows from UNCOMPARED_SLOW in place of UNCOMPARED_TIME. Pure.
+ * compared follows from UNCOMPARED_SLOW in place of UNCOMPARED_TIME.
+ *
+ * The same holds of memory: what is not counted is held besides. So the upper end goes half of the way to
+ * UNCOMPARED_MEMORY where the framework itself was not compared at all, or not by a counter of all that is held, or not
+ * with parameters that are gathered for each pass: each framework allocates, and shards, in its own way. Pure.
  */
 #pragma once
 
@@ -61,7 +65,7 @@ enum plan_feature {
     FEATURE_QUANTIZATION,       /* of frozen weights, by one of these */
     FEATURE_FP32,               /* products in fp32 or TF32 */
     FEATURE_HELD,               /* of memory: a counter that includes what the allocator holds without using it */
-    FEATURE_SHARDED,            /* of time: parameters are gathered for each pass */
+    FEATURE_SHARDED,            /* parameters are gathered for each pass */
     FEATURE_LONG,               /* of time: more than 8,192 tokens in a sequence */
     FEATURE_NODES,              /* of time: several nodes, or link domains */
     FEATURE_UNPACKED,           /* of time: quantized weights are unpacked by torch's operations */
@@ -105,7 +109,7 @@ bool evidence_has_table(const char *framework, const char *without, enum predict
 /* Widths by framework, for all features. */
 struct evidence_widths {
     double width[PREDICTED_QUANTITIES][PLAN_FEATURES];
-    double slow[PLAN_FEATURES]; /* of time, for what takes longer than predicted */
+    double above[PREDICTED_QUANTITIES][PLAN_FEATURES]; /* for what needs, or takes, more than predicted */
     bool compared[PREDICTED_QUANTITIES][PLAN_FEATURES];
 };
 
@@ -120,8 +124,8 @@ feature_set evidence_features(feature_set features, enum predicted_quantity quan
 double evidence_width(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features,
                       bool *compared);
 
-/* The same for time above the prediction. */
-double evidence_slow_width(const struct evidence_widths *w, feature_set features);
+/* The same above the prediction. */
+double evidence_width_above(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features);
 
 /* Whether time of the framework was compared on the device's chip, "V100" of "V100-16GB"; true if it was on none. */
 bool evidence_has_device(const char *framework, const char *device);

@@ -676,15 +676,21 @@ static double worse_time(const struct predictor *p, const struct subject *s, con
 /* The features with which a profile was compared that was compared itself. */
 #define FEATURES_OF_PROFILE (1U << FEATURE_HELD | 1U << FEATURE_FP32)
 
-/* Half the 90 % interval of ln(time or memory), by the comparisons; false if something more specific gives it. */
+/* How far the 90 % interval of ln(time or memory) reaches down and up. */
+struct width {
+    double below, above;
+};
+
+/* By the comparisons; false if something more specific gives it. */
 static bool width_by_evidence(const struct predictor *p, const struct prediction *out, enum predicted_quantity quantity,
-                              bool is_fitted, double *width, bool *compared)
+                              bool is_fitted, struct width *width, bool *compared)
 {
     const struct framework_evidence *e = &p->evidence[find_prior(p, out->where.framework) - p->priors.items];
     feature_set features = evidence_features(out->features, quantity);
     if (is_fitted || p->sigma_stated[quantity] || (e->of_profile[quantity] && !(features & ~FEATURES_OF_PROFILE)))
         return false;
-    *width = evidence_width(&e->widths, quantity, features, compared);
+    width->below = evidence_width(&e->widths, quantity, features, compared);
+    width->above = evidence_width_above(&e->widths, quantity, features);
     return true;
 }
 
@@ -693,20 +699,20 @@ static void widen(struct predictor *p, const struct calibrated *c, double worse)
 {
     struct prediction *out = &p->prediction;
     struct memory_prediction *m = &out->memory;
-    double width;
+    struct width width;
     if (out->has_memory && !out->by_line &&
         width_by_evidence(p, out, QUANTITY_OF_MEMORY, c && c->has_memory, &width, &out->memory_calibrated)) {
-        m->low_bytes = m->most.bytes * m->least * exp(-width);
-        m->high_bytes = m->most.bytes * m->other * exp(width);
+        m->low_bytes = m->most.bytes * m->least * exp(-width.below);
+        m->high_bytes = m->most.bytes * m->other * exp(width.above);
         out->by_evidence[QUANTITY_OF_MEMORY] = true;
     }
     if (out->has_time && !out->by_baseline &&
         width_by_evidence(p, out, QUANTITY_OF_TIME, c && c->has_time, &width, &out->time_calibrated)) {
-        out->low_s = out->seconds * exp(-width);
+        out->low_s = out->seconds * exp(-width.below);
         const struct evidence_widths *w = &p->evidence[find_prior(p, out->where.framework) - p->priors.items].widths;
         feature_set features = evidence_features(out->features, QUANTITY_OF_TIME);
-        double known = evidence_slow_width(w, features & ~(1U << FEATURE_NETWORK));
-        out->high_s = out->seconds * fmax(exp(evidence_slow_width(w, features)), worse * exp(known));
+        double known = evidence_width_above(w, QUANTITY_OF_TIME, features & ~(1U << FEATURE_NETWORK));
+        out->high_s = out->seconds * fmax(exp(width.above), worse * exp(known));
         out->by_evidence[QUANTITY_OF_TIME] = true;
     }
 }
@@ -734,7 +740,7 @@ static const struct framework *widened(const struct framework *row, const struct
                                        struct framework *scratch)
 {
     feature_set unusual = evidence_features(features_of_plan(s, device), QUANTITY_OF_MEMORY) &
-                          ~(1U << FEATURE_ADAPTERS | 1U << FEATURE_QUANTIZATION);
+                          ~(1U << FEATURE_ADAPTERS | 1U << FEATURE_QUANTIZATION | 1U << FEATURE_SHARDED);
     bool adapters = s->plan.tuning != TUNING_FULL && row->memory.adapters_compared == 0;
     if (unusual & FEATURES_OF_PROFILE && !evidence_has_table(row->name, NULL, QUANTITY_OF_MEMORY))
         unusual &= ~FEATURES_OF_PROFILE;

@@ -414,6 +414,29 @@ TEST(evidence_widths_of__feature_of_other_frameworks__wider_and_not_compared)
     assert_true(own.width[QUANTITY_OF_TIME][FEATURE_NETWORK] == UNCOMPARED_TIME);
 }
 
+/* What a framework holds, or gathers, nobody knows of another's: it may be more, not less. */
+TEST(evidence_widths_of__memory_in_a_way_of_its_own__wider_above)
+{
+    static const struct {
+        const char *framework;
+        enum plan_feature feature;
+        bool own;
+    } cases[] = {
+        {"megatron", FEATURE_PLAIN, true},     {"megatron", FEATURE_HELD, false},
+        {"nanotron", FEATURE_HELD, true},      {"deepspeed", FEATURE_SHARDED, false},
+        {"hf-trainer", FEATURE_SHARDED, true}, {"torchtune", FEATURE_PLAIN, false},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct evidence_widths w;
+        bool compared;
+        feature_set features = cases[i].feature == FEATURE_PLAIN ? 0 : 1U << cases[i].feature;
+        evidence_widths_of(cases[i].framework, NULL, &w);
+        double above = evidence_width_above(&w, QUANTITY_OF_MEMORY, features);
+        double below = evidence_width(&w, QUANTITY_OF_MEMORY, features, &compared);
+        assert_true(cases[i].own ? above == below : above > below + 0.1 && above < UNCOMPARED_MEMORY);
+    }
+}
+
 /* UNCOMPARED_TIME, on what evidence.h says of it. */
 TEST(evidence_rows__kinds_held_out__uncompared_time_holds_nine_in_ten)
 {

@@ -259,9 +259,10 @@ static void compare_one(struct comparison *c, const struct table *spec, const st
     struct evidence_widths widths;
     evidence_widths_of(spec->framework, NULL, &widths);
     double width = evidence_width(&widths, q, features, &compared);
+    double above = is_memory ? evidence_width_above(&widths, q, features) : width;
     assert_true(p->by_evidence[q]);
     add(c, predicted, measured);
-    add_interval(&c->known, residual, -width, width + other);
+    add_interval(&c->known, residual, -width, above + other);
     if (is_memory)
         add_interval(&c->unseen, residual, log(p->memory.low_bytes / p->memory.most.bytes),
                      log(p->memory.high_bytes / p->memory.most.bytes));

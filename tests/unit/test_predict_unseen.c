@@ -127,9 +127,9 @@ static void predict_table(const struct bounds *b)
 #define NO_AIM 1e9, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, SIZE_MAX
 
 /* Qwen pads to one length (finetune.py, preprocess), fsdp_qlora trains on dummies (benchmarks_03_2024.md), and ms-swift
- * on 91 to max_length tokens (Benchmark.md). universal-llm-trainer fills all tokens (gpu_test.md), and its loop passes
- * the model's logits to torch's loss (src/models/llama3.py, forward) and a padding mask (src/data_collection); its
- * configurations (config/) have amp_training false and deterministic true. */
+ * on 91 to max_length tokens (Benchmark.md). universal-llm-trainer pads to one length, too (src/data_collection, _pad),
+ * and so passes a mask, though its samples fill all tokens (gpu_test.md). Its loop passes the model's logits to torch's
+ * loss (src/models/llama3.py, forward); its configurations (config/) have amp_training false and deterministic true. */
 static const struct said equal[] = {{"packing", 1}, {NULL, 0}}, vary[] = {{"packing", 0}, {NULL, 0}};
 static const struct said own_loop[] = {{"packing", 1},       {"narrow_loss", 1}, {"padding_mask", 1},
                                        {"deterministic", 1}, {"autocast", 0},    {NULL, 0}};
@@ -137,7 +137,7 @@ static const struct said own_loop[] = {{"packing", 1},       {"narrow_loss", 1},
 TEST(predictions__unseen_tables__within_their_bounds)
 {
     static const struct bounds tables[] = {
-        {"finetuning.csv", 95, COUNTS_DEVICE, 0.10, 0.85, 0.19, 0.85, 2, 0, 1, equal},
+        {"finetuning.csv", 95, COUNTS_DEVICE, 0.10, 0.90, 0.19, 0.85, 0, 0, 1, equal},
         {"fsdp-qlora.csv", 30, COUNTS_RESERVED, 0.1, 0.9, 0.25, 0.9, 0, 1, 0, equal},
         {"automodel.csv", 13, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL},
         {"bert.csv", 28, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL},
@@ -146,9 +146,9 @@ TEST(predictions__unseen_tables__within_their_bounds)
         {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.08, 0.99, 0.20, 0.89, 0, 0, 0, own_loop},
         {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.23, 0.88, 0, 0, 0, NULL},
         {"libai.csv", 42, COUNTS_RESERVED, 0, 0, 0.08, 1, 0, 0, 0, NULL},
-        {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.14, 0.39, 0.66, 0.33, 2, 2, 0, NULL},
-        {"flagperf.csv", 45, COUNTS_DEVICE, 0.10, 0.91, 0.09, 1, 0, 0, 1, NULL},
-        {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.10, 0.72, 0.28, 0.9, 0, 0, 0, NULL},
+        {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.14, 0.99, 0.66, 0.33, 0, 2, 0, NULL},
+        {"flagperf.csv", 45, COUNTS_DEVICE, 0.10, 0.95, 0.09, 1, 0, 0, 1, NULL},
+        {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.10, 0.81, 0.28, 0.9, 0, 0, 0, NULL},
         {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.09, 0.77, 0.18, 1, 0, 0, 0, NULL},
         {"lightning.csv", 2, COUNTS_ALLOCATED, 0.48, 0, 0.5, 0.5, 1, 1, 0, NULL},
     };
