@@ -81,7 +81,7 @@ void model_info_explain(const struct model_facts *f)
 static void add_need(const struct prediction *p, cJSON *stage)
 {
     const struct memory_stage *most = &p->memory.most;
-    const double activations = most->terms[MEMORY_ACTIVATIONS], states = most->bytes - activations;
+    const double activations = most->terms[MEMORY_ACTIVATIONS], states = most->bytes - most->slack - activations;
     const double room = p->usable_bytes - p->memory.reserve_bytes - states;
     json_add_real(stage, "state_bytes", states);
     if (p->usable_bytes > 0 && activations > 0)
