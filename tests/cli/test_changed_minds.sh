@@ -9,29 +9,11 @@
 write_sweep()
 {
     local usual_command='["/bin/sh", "job.sh", "{x}"]' usual_env='A = "1"'
-    cat >s.toml <<END
-[sweep]
-name = "minds"
-objective = "${objective-min:t}"
-${sweep-}
-[job]
-command = ${command-$usual_command}
-cwd = "${cwd-.}"
-env = { ${env-$usual_env} }
-${job-}
-[job.metrics.t]
-regex = '${regex-step ([0-9]+) ms}'
-unit = "${unit-ms}"
-better = "${better-min}"
-warmup = ${warmup-2}
-take = "${take-median}"
-${metrics-}
-[training_spec]
-${constant-}
-[parallel_spec]
-${axis-x = [1, 2, 3]}
-${rest-}
-END
+    toml sweep: name=minds "objective = \"${objective-min:t}\"" "${sweep-}" \
+        job: "command = ${command-$usual_command}" "cwd = \"${cwd-.}\"" "env = { ${env-$usual_env} }" "${job-}" \
+        job.metrics.t: "regex = '${regex-step ([0-9]+) ms}'" "unit = \"${unit-ms}\"" "better = \"${better-min}\"" \
+        "warmup = ${warmup-2}" "take = \"${take-median}\"" "${metrics-}" training_spec: "${constant-}" \
+        parallel_spec: "${axis-x = [1, 2, 3]}" "${rest-}" >s.toml
 }
 
 write_job() # LINES-BEFORE
@@ -76,6 +58,21 @@ expect_values() # TEXT [METRIC]
         FROM (SELECT * FROM results ORDER BY x)"
 }
 
+# As many executions, and the values of the first run.
+expect_kept() # [N]
+{
+    expect_ran "${1-3}"
+    expect_values "1:10 2:20 3:30"
+}
+
+# Runs on what is accepted.
+accept_and_run() # OPTIONS OF accept
+{
+    write_sweep
+    command_of accept -c s.toml --yes "$@"
+    run_all
+}
+
 expect_winner() # X
 {
     command_of best
@@ -98,8 +95,7 @@ regex__mended__read_again_from_output()
     regex='stop ([0-9]+) ms' expected=3 begin
     expect_values "1:none 2:none 3:none"
     run_all
-    expect_ran 3
-    expect_values "1:10 2:20 3:30"
+    expect_kept
     expect_recounted 1
 }
 
@@ -108,8 +104,7 @@ warmup__forgotten__left_out_of_samples()
     warmup=0 begin
     expect_values "1:405 2:410 3:415"
     run_all
-    expect_ran 3
-    expect_values "1:10 2:20 3:30"
+    expect_kept
     expect_recounted 1
 }
 
@@ -177,43 +172,31 @@ objective__another_metric__ranked_by_it()
 command__changed__old_results_accepted()
 {
     begin
-    command='["/bin/sh", "job.sh", "{x}", "--quiet"]' write_sweep
-    command_of accept -c s.toml --yes --why "only quieter"
-    command='["/bin/sh", "job.sh", "{x}", "--quiet"]' run_all
-    expect_ran 3
-    expect_values "1:10 2:20 3:30"
+    command='["/bin/sh", "job.sh", "{x}", "--quiet"]' accept_and_run --why "only quieter"
+    expect_kept
     expect_recounted 1
 }
 
 environment__changed__old_results_accepted()
 {
     begin
-    env='A = "2"' write_sweep
-    command_of accept -c s.toml --yes
-    env='A = "2"' run_all
-    expect_ran 3
-    expect_values "1:10 2:20 3:30"
+    env='A = "2"' accept_and_run
+    expect_kept
 }
 
 directory__changed__old_results_accepted()
 {
     begin
     mkdir elsewhere && cp job.sh elsewhere/
-    cwd=elsewhere write_sweep
-    command_of accept -c s.toml --yes
-    cwd=elsewhere run_all
-    expect_ran 3
-    expect_values "1:10 2:20 3:30"
+    cwd=elsewhere accept_and_run
+    expect_kept
 }
 
 constant_key__changed__old_results_accepted()
 {
     constant='epochs = 5' begin
-    constant='epochs = 6' write_sweep
-    command_of accept -c s.toml --yes
-    constant='epochs = 6' run_all
-    expect_ran 3
-    expect_values "1:10 2:20 3:30"
+    constant='epochs = 6' accept_and_run
+    expect_kept
 }
 
 accepted__after_all_not__undone()
@@ -233,8 +216,7 @@ key__added__what_runs_had_before()
 {
     begin
     constant='epochs = 5' rest=$'[was]\nepochs = 5' run_all
-    expect_ran 3
-    expect_values "1:10 2:20 3:30"
+    expect_kept
 }
 
 axis__added__what_runs_had_before_and_only_the_rest_runs()
@@ -250,16 +232,14 @@ key__renamed__its_runs_stay()
 {
     axis='mbs = [1, 2, 3]' command='["/bin/sh", "job.sh", "{mbs}"]' begin
     rest=$'[was]\nx = { renamed_from = "mbs" }' run_all
-    expect_ran 3
-    expect_values "1:10 2:20 3:30"
+    expect_kept
 }
 
 key__dropped__its_runs_stay()
 {
     constant='seed_note = 1' begin
     rest=$'[was]\ndropped = { seed_note = 1 }' run_all
-    expect_ran 3
-    expect_values "1:10 2:20 3:30"
+    expect_kept
 }
 
 # --- what failed ---
@@ -272,8 +252,7 @@ script__mended__failed_jobs_run_again()
     expect_stderr_contains "--retry-failed"
     expect_ran 3
     run_all --retry-failed
-    expect_ran 4
-    expect_values "1:10 2:20 3:30"
+    expect_kept 4
 }
 
 script__mended__failed_jobs_run_again_by_themselves()
@@ -281,8 +260,7 @@ script__mended__failed_jobs_run_again_by_themselves()
     rest=$'[retry]\nchanged = true' expected=3 begin '[ "$1" != 2 ] || exit 1'
     write_job ':'
     rest=$'[retry]\nchanged = true' run_all
-    expect_ran 4
-    expect_values "1:10 2:20 3:30"
+    expect_kept 4
 }
 
 script__its_numbers_were_wrong__stale_ones_run_again()
@@ -338,8 +316,7 @@ repeat__one_of_two_not_trusted__the_other_one()
     job='repeat = 2' runs=6 begin "[ \"\$1 \$(grep -cx 1 '$PWD/ran')\" != '1 2' ] || set -- 5"
     expect_values "1:30 2:20 3:30"
     command_of note 1/2 --exclude "the fan had stopped"
-    expect_values "1:10 2:20 3:30"
-    expect_ran 6
+    expect_kept 6
 }
 
 # --- which jobs there are ---
@@ -375,8 +352,7 @@ job__deleted_by_hand__only_it_runs()
     begin
     sql "PRAGMA foreign_keys = ON; DELETE FROM job WHERE id = (SELECT job FROM results WHERE x = 2)"
     run_all
-    expect_ran 4
-    expect_values "1:10 2:20 3:30"
+    expect_kept 4
 }
 
 spec__deleted_by_hand__its_jobs_are_mended()
