@@ -114,15 +114,21 @@ static inline void fixture_predict(struct search_fixture *f, double wrong)
     }
 }
 
+/* Of a job that ran out of memory, or did not fail. */
+static inline struct search_outcome outcome_of(enum outcome_kind kind, double objective, double device_seconds)
+{
+    return (struct search_outcome){.kind = kind,
+                                   .out_of_memory = kind == OUTCOME_FAILED,
+                                   .objective = objective,
+                                   .steps = NAN,
+                                   .seconds = NAN,
+                                   .bytes = NAN,
+                                   .device_seconds = device_seconds};
+}
+
 static inline struct search_outcome fixture_outcome(const struct search_fixture *f, const struct decision *d)
 {
-    struct search_outcome o = {.kind = OUTCOME_FAILED,
-                               .out_of_memory = true,
-                               .objective = NAN,
-                               .steps = NAN,
-                               .seconds = NAN,
-                               .bytes = NAN,
-                               .device_seconds = 36};
+    struct search_outcome o = outcome_of(OUTCOME_FAILED, NAN, 36);
     if (!fixture_fits(f, d->candidate))
         return o;
     o.kind = d->resource > 0 ? OUTCOME_STOPPED : OUTCOME_OK;

@@ -149,13 +149,7 @@ FIXTURE_TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried, 16, fa
         f->candidates[i].oom_probability = 0.96;
     }
     HELD_AT(search) *s = open_model(f, 0.02);
-    const struct search_outcome oom = {.kind = OUTCOME_FAILED,
-                                       .out_of_memory = true,
-                                       .objective = NAN,
-                                       .steps = NAN,
-                                       .seconds = NAN,
-                                       .bytes = NAN,
-                                       .device_seconds = NAN};
+    const struct search_outcome oom = outcome_of(OUTCOME_FAILED, NAN, NAN);
     struct decision d;
     size_t beyond = 0, trials = 0;
     search_tell(s, 15, &oom);
@@ -262,7 +256,7 @@ FIXTURE_TEST(model__nothing_tells_jobs_apart__drawn, 16, false)
     for (size_t seed = 1; seed <= 5; seed++) {
         HELD_AT(search) *s = open_seeded(f, 0.02, seed);
         struct decision d;
-        struct search_outcome ok = {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN};
+        struct search_outcome ok = outcome_of(OUTCOME_OK, 1, 0);
         assert_int_equal(search_ask(s, &d), SEARCH_RUN);
         search_tell(s, d.candidate, &ok);
         assert_int_equal(search_ask(s, &d), SEARCH_RUN);
@@ -296,13 +290,7 @@ FIXTURE_TEST(model__outcomes_in_another_order__same_decisions, 16, false)
 FIXTURE_TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried, 16, false)
 {
     HELD_AT(search) *s = open_model(f, 0);
-    const struct search_outcome oom = {.kind = OUTCOME_FAILED,
-                                       .out_of_memory = true,
-                                       .objective = NAN,
-                                       .steps = NAN,
-                                       .seconds = NAN,
-                                       .bytes = NAN,
-                                       .device_seconds = NAN};
+    const struct search_outcome oom = outcome_of(OUTCOME_FAILED, NAN, NAN);
     const struct decision one = {.candidate = 0};
     const struct search_outcome ok = fixture_outcome(f, &one);
     search_tell(s, 0, &ok);
@@ -310,8 +298,7 @@ FIXTURE_TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried, 16
         search_tell(s, stage * FIXTURE_BUCKETS * 16 + 3, &oom); /* micro-batch 4 of the first buckets */
     struct decision d;
     while (search_ask(s, &d) == SEARCH_RUN) {
-        struct search_outcome o =
-            {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
+        struct search_outcome o = outcome_of(OUTCOME_OK, 1, NAN);
         assert_true(f->candidates[d.candidate].micro_batch < 4);
         search_tell(s, d.candidate, &o);
     }
@@ -324,8 +311,7 @@ FIXTURE_TEST(model__risky_with_a_gain__before_safe_without, 16, false)
         f->candidates[i].seconds = i == 100 ? 0.5 : i == 7 ? 1 : 10; /* of other memory classes */
     f->candidates[100].oom_probability = 0.5;
     HELD_AT(search) *s = open_model(f, 0.02);
-    const struct search_outcome as_predicted =
-        {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
+    const struct search_outcome as_predicted = outcome_of(OUTCOME_OK, 1, NAN);
     struct decision d;
     assert_int_equal(search_ask(s, &d), SEARCH_RUN);
     assert_int_equal(d.candidate, 7);
@@ -350,12 +336,7 @@ TEST(model__gain_with_a_risk__tried_before_the_end)
     size_t trials = 0;
     for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
         const double objective = 1 / f.candidates[d.candidate].seconds;
-        const struct search_outcome as_predicted = {.kind = OUTCOME_OK,
-                                                    .objective = objective,
-                                                    .steps = NAN,
-                                                    .seconds = NAN,
-                                                    .bytes = NAN,
-                                                    .device_seconds = NAN};
+        const struct search_outcome as_predicted = outcome_of(OUTCOME_OK, objective, NAN);
         tried |= d.candidate == BEST;
         search_tell(s, d.candidate, &as_predicted);
     }
@@ -379,8 +360,7 @@ TEST(model__keys_that_ran_apart__little_is_open_of_them_together)
     }
     HELD_AT(search) *s = open_model(&f, 0.02);
     for (size_t i = 0; i < 3; i++) {
-        const struct search_outcome same =
-            {.kind = OUTCOME_OK, .objective = 100, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
+        const struct search_outcome same = outcome_of(OUTCOME_OK, 100, NAN);
         search_tell(s, i, &same);
     }
     struct decision d;
@@ -418,12 +398,7 @@ FIXTURE_TEST(model__better_if_predictions_were_wrong__tried_before_the_end, 16, 
     struct decision d;
     size_t trials = 0;
     for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
-        const struct search_outcome as_predicted = {.kind = OUTCOME_OK,
-                                                    .objective = 1 / f->candidates[d.candidate].seconds,
-                                                    .steps = NAN,
-                                                    .seconds = NAN,
-                                                    .bytes = NAN,
-                                                    .device_seconds = NAN};
+        const struct search_outcome as_predicted = outcome_of(OUTCOME_OK, 1 / f->candidates[d.candidate].seconds, NAN);
         search_tell(s, d.candidate, &as_predicted);
     }
     print_message("%zu trials of %zu\n", trials, f->space.count);

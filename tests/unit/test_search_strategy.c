@@ -181,7 +181,7 @@ TEST(tell__objective_not_a_number__never_best)
 {
     struct search_fixture f;
     struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
-    struct search_outcome o = {.kind = OUTCOME_OK, .objective = NAN, .steps = NAN, .seconds = NAN, .bytes = NAN};
+    struct search_outcome o = outcome_of(OUTCOME_OK, NAN, 0);
     search_begin(s, 0, 0);
     search_tell(s, 0, &o);
     size_t candidate;
@@ -196,7 +196,7 @@ TEST(best__minimised__least)
     struct search_fixture f;
     struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
     f.space.maximise = false;
-    struct search_outcome o = {.kind = OUTCOME_OK, .steps = NAN, .seconds = NAN, .bytes = NAN};
+    struct search_outcome o = outcome_of(OUTCOME_OK, 0, 0);
     for (size_t i = 0; i < 3; i++) {
         o.objective = i == 1 ? 1 : 2;
         search_tell(s, i, &o);
