@@ -13,10 +13,10 @@ line (part, n, line) AS (
     UNION ALL SELECT 1, 0, (?2 ->> 'idle') || ': these keys do not affect any prediction'
     UNION ALL SELECT 1, 1, (?2 ->> 'unread') || ': predictions do not use these keys'
     UNION ALL SELECT 1, 2, ?2 ->> 'unreached'
-    UNION ALL SELECT 2, key, say('%s: excludes %d row%s that ran: %s%s ', value ->> 'rule', json_array_length(value, '$.lines'),
-        iif(json_array_length(value, '$.lines') = 1, '', 's'), value ->> 'reason', char(10))
-        || (SELECT group_concat(say(' %s:%d', ?2 ->> 'table', l.value), '') FROM json_each(value, '$.lines') AS l)
-        FROM json_each(?1, '$.contradicted')
+    UNION ALL SELECT 2, r.key, say('%s: excludes %d row%s that ran: %s%s ', r.value ->> 'rule', json_array_length(r.value, '$.lines'),
+        iif(json_array_length(r.value, '$.lines') = 1, '', 's'), r.value ->> 'reason', char(10))
+        || (SELECT group_concat(say(' %s:%d', ?2 ->> 'table', l.value), '') FROM json_each(r.value, '$.lines') AS l)
+        FROM json_each(?1, '$.contradicted') AS r
     UNION ALL SELECT 3, 0, say('%s: no rule excludes any of the %d rows that ran', ?2 ->> 'table', ?2 ->> 'rows_ok')
         WHERE ?2 ->> 'table' IS NOT NULL AND ?1 ->> '$.contradicted[0]' IS NULL
     UNION ALL SELECT part, n, say('%s%s (%d): %s%s  %s', begin, f ->> 'what', f ->> 'count', f ->> 'such_as', char(10), f ->> 'advice')
