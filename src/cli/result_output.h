@@ -24,3 +24,6 @@ int result_answer(struct db *db, const char *name, struct sql_values values, boo
 /* Prints for people what the statement "sql/texts/NAME.sql" says of a document (saying_add_text). */
 struct cJSON;
 int output_said(const char *name, const struct cJSON *document, const struct cJSON *beside, struct error *e);
+
+/* Prints the document as JSON or, as output_said does, as text; takes both. */
+int output_answer_take(bool json, const char *name, struct cJSON *document, struct cJSON *beside, struct error *e);

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/session.h"
 #include "database/lock.h"
 #include "database/open.h"
@@ -217,11 +218,11 @@ static void turn_files(struct archiving *g, const char *path)
     descriptor_close(&directory);
 }
 
-static int print_json(const struct archiving *g, struct error *e)
+static int print(const struct archiving *g, struct error *e)
 {
     const struct archive_counts *c = &g->counts;
     const bool dry = g->options->dry_run;
-    cJSON *root = json_document();
+    cJSON *root = json_document(), *beside = cJSON_CreateObject();
     cJSON_AddBoolToObject(root, "dry_run", dry);
     json_add_count(root, "file_count", c->files);
     json_add_count(root, "files_left", c->failed);
@@ -231,47 +232,8 @@ static int print_json(const struct archiving *g, struct error *e)
     json_add_count(root, "database_bytes_before", g->leaves_samples ? -1 : c->database.from);
     json_add_count(root, "database_bytes_after", dry || g->leaves_samples ? -1 : c->database.to);
     json_add_count(root, "database_bytes_free", dry || g->leaves_samples ? -1 : c->free);
-    return output_json_take(root, e);
-}
-
-static void add_files(struct buffer *out, const struct archive_options *o, const struct archive_counts *c)
-{
-    const char *done = o->undo ? "brought back" : "compressed";
-    char from[32], to[32];
-    format_size_bytes(c->bytes.from, from, sizeof from);
-    format_size_bytes(c->bytes.to, to, sizeof to);
-    buffer_add_count(out, c->files, "file");
-    if (o->dry_run)
-        buffer_printf(out, ", %s, would be %s (--dry-run: nothing was changed)\n", from, done);
-    else if (c->files == 0)
-        buffer_printf(out, " %s\n", done);
-    else
-        buffer_printf(out, " %s: %s became %s\n", done, from, to);
-}
-
-static void add_samples(struct buffer *out, const struct archive_options *o, const struct archive_counts *c)
-{
-    const char *done = o->undo ? "brought back" : "compressed";
-    char from[32], to[32], free_size[32];
-    buffer_printf(out, "%lld samples ", (long long)c->samples);
-    if (o->dry_run)
-        buffer_printf(out, "would be %s\n", done);
-    else
-        buffer_printf(out, "%s: the database of %s has %s now, %s of it free\n", done,
-                      format_size_bytes(c->database.from, from, sizeof from),
-                      format_size_bytes(c->database.to, to, sizeof to),
-                      format_size_bytes(c->free, free_size, sizeof free_size));
-}
-
-static int print(const struct archiving *g, struct error *e)
-{
-    if (g->options->json)
-        return print_json(g, e);
-    struct buffer out = BUFFER_INIT;
-    add_files(&out, g->options, &g->counts);
-    if (g->counts.samples > 0)
-        add_samples(&out, g->options, &g->counts);
-    return output_people_take(&out, e);
+    cJSON_AddStringToObject(beside, "done", g->options->undo ? "brought back" : "compressed");
+    return output_answer_take(g->options->json, "sql/texts/archive.sql", root, beside, e);
 }
 
 static int turn_all_files(struct archiving *g, const char *files, const struct archived_attempts *all, struct error *e)

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/session.h"
 #include "database/audit_files.h"
 #include "database/lock.h"
@@ -16,13 +17,10 @@
 #include "process/archived_file.h"
 #include "process/log_cap.h"
 #include "process/process.h"
-#include "report/text.h"
 #include "results/json.h"
-#include "util/buffer.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/memory.h"
-#include "util/parse.h"
 #include "util/string_list.h"
 
 #define PULL_SUFFIX ".pull-"        /* and six characters: pull.c */
@@ -79,14 +77,12 @@ struct garbage {
     const char *files;  /* the directory of job files */
     size_t directories; /* how many of the paths, the first ones, are directories of attempts */
     int64_t bytes;
-    struct buffer text;
-    cJSON *unowned; /* the same for --json */
+    cJSON *unowned;
 };
 
 /* Takes `path`; what is not there any more is not listed. */
 static void add_removed(struct garbage *g, char *path, int64_t idle_ms)
 {
-    char size[32];
     int64_t written_ms = 0;
     const int64_t bytes = walk(path, false, &written_ms);
     if (bytes < 0 || (idle_ms && written_ms > clock_wall_ms() - idle_ms)) {
@@ -98,9 +94,6 @@ static void add_removed(struct garbage *g, char *path, int64_t idle_ms)
     json_add_count(item, "bytes", bytes);
     cJSON_AddItemToArray(g->unowned, item);
     g->bytes += bytes;
-    buffer_printf(&g->text, "%10s  ", format_size_bytes(bytes, size, sizeof size));
-    text_add_line(&g->text, path);
-    buffer_add_char(&g->text, '\n');
     string_list_add(&g->paths, path);
 }
 
@@ -190,19 +183,12 @@ static int ask_and_remove(const struct gc_options *o, const struct garbage *g, s
 
 static int list(struct garbage *g, const struct gc_options *o, struct error *e)
 {
-    char size[32];
-    if (o->json) {
-        cJSON *root = json_document();
-        cJSON_AddBoolToObject(root, "dry_run", o->dry_run);
-        json_add_count(root, "bytes", g->bytes);
-        cJSON_AddItemToObject(root, "unowned", g->unowned);
-        g->unowned = NULL;
-        return output_json_take(root, e);
-    }
-    buffer_add_count(&g->text, (int64_t)g->paths.count, "leftover");
-    buffer_printf(&g->text, ", %s%s\n", format_size_bytes(g->bytes, size, sizeof size),
-                  o->dry_run ? " (--dry-run: nothing was removed)" : "");
-    return output_people_take(&g->text, e);
+    cJSON *root = json_document();
+    cJSON_AddBoolToObject(root, "dry_run", o->dry_run);
+    json_add_count(root, "bytes", g->bytes);
+    cJSON_AddItemToObject(root, "unowned", g->unowned);
+    g->unowned = NULL;
+    return output_answer_take(o->json, "sql/texts/gc.sql", root, NULL, e);
 }
 
 static int collect(const struct gc_options *o, struct db *db, struct garbage *g, struct error *e)
@@ -232,7 +218,7 @@ static int open_store(const struct gc_options *o, struct db **db, struct error *
 static int gc(const struct arguments *a, struct error *e)
 {
     const struct gc_options *o = a->options;
-    struct garbage g = {.paths = STRING_LIST_INIT, .text = BUFFER_INIT};
+    struct garbage g = {.paths = STRING_LIST_INIT};
     struct db *db = NULL;
     int lock = -1;
     if (open_store(o, &db, e) < 0)
@@ -247,7 +233,6 @@ static int gc(const struct arguments *a, struct error *e)
         rc = ask_and_remove(o, &g, e);
     descriptor_close(&lock);
     string_list_free(&g.paths);
-    buffer_free(&g.text);
     cJSON_Delete(g.unowned);
     free(files);
     store_close(db);

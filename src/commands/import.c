@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/session.h"
 #include "cli/table_file.h"
 #include "commands/importing.h"
@@ -187,12 +188,15 @@ static int store(const struct table_file *in, const struct import_options *o, st
     return import_table_store(&request, out, e);
 }
 
-/* `in` NULL: no table was read. */
-static int print_json(const struct table_file *in, const struct import_summary *s, struct error *e)
+/* `in` NULL: no table was read, and the rows of one that stands at `path` were taken out. */
+static int print_counts(const struct table_file *in, const char *path, const struct import_options *o,
+                        const struct import_summary *s, struct error *e)
 {
     size_t count = 0;
     const struct refusal_count *refusals = in ? import_table_refusals(in->table, &count) : NULL;
-    cJSON *all = json_document();
+    cJSON *all = json_document(), *beside = cJSON_CreateObject();
+    cJSON_AddStringToObject(beside, "path", path);
+    cJSON_AddBoolToObject(beside, "dry_run", o->dry_run);
     if (in)
         cJSON_AddNumberToObject(all, "rows", (double)in->rows);
     else
@@ -215,7 +219,7 @@ static int print_json(const struct table_file *in, const struct import_summary *
     cJSON_AddNumberToObject(all, "already_there", (double)s->known);
     cJSON_AddNumberToObject(all, "rows_replaced", (double)s->removed.replaced);
     cJSON_AddNumberToObject(all, "rows_taken_out", (double)s->removed.taken_out);
-    return output_json_take(all, e);
+    return output_answer_take(o->json, "sql/texts/import.sql", all, beside, e);
 }
 
 static int print(const struct table_file *in, const struct import_options *o, const struct import_summary *s,
@@ -233,33 +237,7 @@ static int print(const struct table_file *in, const struct import_options *o, co
                        o->config, s->older);
     if (s->ok == 0)
         output_message("warning: no row of %s is ok, so there is nothing to rank or to search", in->file);
-    if (o->json)
-        return print_json(in, s, e);
-    struct buffer text = BUFFER_INIT;
-    buffer_printf(&text, "%s: ", in->file);
-    buffer_add_count(&text, (int64_t)in->rows, "row");
-    buffer_printf(&text, ": %zu ok, %zu failed, %zu refused; ", s->ok, s->failed, refused(in));
-    buffer_add_count(&text, (int64_t)s->jobs, "job");
-    buffer_printf(&text, " (%zu new), ", s->new_jobs);
-    buffer_add_count(&text, (int64_t)s->added, "attempt");
-    buffer_printf(&text, " added, %zu already there", s->known);
-    if (s->removed.replaced + s->removed.taken_out > 0)
-        buffer_printf(&text, "; of earlier rows %zu replaced, %zu taken out", s->removed.replaced,
-                      s->removed.taken_out);
-    buffer_add_text(&text, o->dry_run ? " (nothing recorded)\n" : "\n");
-    return output_people_take(&text, e);
-}
-
-static int print_undone(const struct import_options *o, const struct import_undone *u, struct error *e)
-{
-    struct buffer text = BUFFER_INIT;
-    const struct import_summary summary = {.removed = u->removed};
-    if (o->json)
-        return print_json(NULL, &summary, e);
-    buffer_printf(&text, "%s: ", u->path);
-    buffer_add_count(&text, (int64_t)u->removed.taken_out, "row");
-    buffer_add_text(&text, " taken out\n");
-    return output_people_take(&text, e);
+    return print_counts(in, in->file, o, s, e);
 }
 
 static int undo(const struct import_options *o, struct error *e)
@@ -276,7 +254,7 @@ static int undo(const struct import_options *o, struct error *e)
     store_close(db);
     if (rc < 0)
         return -1;
-    rc = print_undone(o, &undone, e);
+    rc = print_counts(NULL, undone.path, o, &(struct import_summary){.removed = undone.removed}, e);
     free(undone.path);
     return rc;
 }

@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/session.h"
 #include "cli/written_file.h"
 #include "commands/merging.h"
@@ -11,7 +12,6 @@
 #include "results/json.h"
 #include "results/views.h"
 #include "store/jobs.h"
-#include "util/buffer.h"
 #include "util/file.h"
 
 struct merge_options {
@@ -68,26 +68,13 @@ static int check_sources(const struct arguments *a, const char *output, struct e
     return 0;
 }
 
-static int print_json(const char *path, const struct merge_counts *counts, struct error *e)
+int merge_print(const char *path, const struct merge_counts *counts, bool as_json, struct error *e)
 {
     cJSON *root = json_document();
     json_add_text(root, "path", path);
     json_add_count(root, "new_jobs", counts->jobs);
     json_add_count(root, "attempts_added", counts->attempts);
-    return output_json_take(root, e);
-}
-
-int merge_print(const char *path, const struct merge_counts *counts, bool as_json, struct error *e)
-{
-    struct buffer b = BUFFER_INIT;
-    if (as_json)
-        return print_json(path, counts, e);
-    buffer_printf(&b, "%s: ", path);
-    buffer_add_count(&b, counts->jobs, "new job");
-    buffer_add_text(&b, ", ");
-    buffer_add_count(&b, counts->attempts, "new attempt");
-    buffer_add_char(&b, '\n');
-    return output_people_take(&b, e);
+    return output_answer_take(as_json, "sql/texts/merge.sql", root, NULL, e);
 }
 
 static int run(const struct arguments *a, struct error *e)

@@ -1,19 +1,16 @@
 #include <cjson/cJSON.h>
 
 #include "cli/command.h"
-#include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/session.h"
 #include "measures/learning.h"
 #include "measures/measures.h"
-#include "report/text.h"
 #include "results/json.h"
 #include "results/views.h"
 #include "run/reread.h"
 #include "space/enumerate.h"
 #include "store/selection.h"
 #include "util/memory.h"
-
-#define UNREAD_SHOWN 10
 
 struct reread_options {
     const char *config, *db, *only;
@@ -33,74 +30,6 @@ static const struct option options[] = {
 };
 
 extern char **environ;
-
-/* --- what came of it --- */
-
-/* "throughput: 3 values changed, most in job 4 attempt 1 (100 -> 1000); 2 added". */
-static void add_metric(const cJSON *m, struct buffer *out)
-{
-    const int64_t changed = json_count_of(m, "changed"), added = json_count_of(m, "added"),
-                  lost = json_count_of(m, "lost");
-    text_add_line(out, json_text_of(m, "metric"));
-    buffer_add_text(out, ": ");
-    if (changed > 0) {
-        buffer_add_count(out, changed, "value");
-        buffer_printf(out, " changed, most in job %lld attempt %lld (%s -> %s)", (long long)json_count_of(m, "job"),
-                      (long long)json_count_of(m, "attempt"), json_text_of(m, "was"), json_text_of(m, "is"));
-    }
-    if (added > 0)
-        buffer_printf(out, "%s%lld added", changed > 0 ? "; " : "", (long long)added);
-    if (lost > 0)
-        buffer_printf(out, "%s%lld left out", changed + added > 0 ? "; " : "", (long long)lost);
-    buffer_add_char(out, '\n');
-}
-
-static void add_outcome(const cJSON *o, struct buffer *out)
-{
-    const int64_t attempts = json_count_of(o, "attempt_count"), jobs = json_count_of(o, "jobs");
-    buffer_printf(out, "%s -> %s: ", json_text_of(o, "was"), json_text_of(o, "is"));
-    if (attempts > 0)
-        buffer_add_count(out, attempts, "run");
-    buffer_add_text(out, attempts > 0 && jobs > 0 ? ", " : "");
-    if (jobs > 0)
-        buffer_add_count(out, jobs, "job");
-    buffer_add_char(out, '\n');
-}
-
-static void add_unread(const cJSON *unread, struct buffer *out)
-{
-    const int count = cJSON_GetArraySize(unread);
-    if (count == 0)
-        return;
-    buffer_add_count(out, count, "run");
-    buffer_printf(out, " cannot be read again and %s as before:\n", count == 1 ? "is" : "are");
-    for (int i = 0; i < count && i < UNREAD_SHOWN; i++) {
-        const cJSON *one = cJSON_GetArrayItem(unread, i);
-        buffer_printf(out, "  job %lld attempt %lld: ", (long long)json_count_of(one, "job"),
-                      (long long)json_count_of(one, "attempt"));
-        text_add_line(out, json_text_of(one, "why"));
-        buffer_add_char(out, '\n');
-    }
-    if (count > UNREAD_SHOWN)
-        buffer_printf(out, "  and %d more\n", count - UNREAD_SHOWN);
-}
-
-static int print_text(const cJSON *document, struct error *e)
-{
-    struct buffer out = BUFFER_INIT;
-    const cJSON *item;
-    const int64_t changed = json_count_of(document, "attempts_changed"), change = json_count_of(document, "change");
-    buffer_add_count(&out, json_count_of(document, "attempts_read"), "run");
-    buffer_printf(&out, " read again, %lld changed\n", (long long)changed);
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(document, "metric_changes")) add_metric(item, &out);
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(document, "outcomes")) add_outcome(item, &out);
-    add_unread(cJSON_GetObjectItemCaseSensitive(document, "unread"), &out);
-    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(document, "dry_run")))
-        buffer_add_text(&out, "nothing was written (--dry-run)\n");
-    else if (change > 0)
-        buffer_add_text(&out, "`meshsweep show JOB` lists what was replaced\n");
-    return output_people_take(&out, e);
-}
 
 /* --- the command --- */
 
@@ -196,8 +125,7 @@ static int reread(const struct arguments *a, struct error *e)
     if (rc == 0)
         rc = reread_all(&r, &document, e);
     if (rc == 0)
-        rc = o->json ? output_json(document, e) : print_text(document, e);
-    cJSON_Delete(document);
+        rc = output_answer_take(o->json, "sql/texts/reread.sql", document, NULL, e);
     measures_free(r.measures);
     session_close(&r.session);
     store_close(r.db);

@@ -1,13 +1,12 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
-#include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/session.h"
 #include "cli/written_file.h"
 #include "database/backup.h"
 #include "database/open.h"
 #include "results/json.h"
-#include "util/buffer.h"
 #include "util/memory.h"
 
 struct upgrade_options {
@@ -63,27 +62,16 @@ static int upgrade(const struct upgrade_options *o, struct upgrade *u, struct er
     return rc;
 }
 
-static int answer(const struct upgrade *u, struct error *e)
+static int print(const struct upgrade *u, bool json, struct error *e)
 {
-    cJSON *root = json_document();
+    OWNED char *changes = store_describe_upgrade(u->version);
+    cJSON *root = json_document(), *beside = cJSON_CreateObject();
     json_add_text(root, "path", u->path);
     json_add_count(root, "schema_before", u->version);
     json_add_count(root, "schema", u->newest);
     json_add_text(root, "copy", u->kept);
-    return output_json_take(root, e);
-}
-
-static int print(const struct upgrade *u, struct error *e)
-{
-    struct buffer b = BUFFER_INIT;
-    OWNED char *changes = store_describe_upgrade(u->version);
-    if (u->version == u->newest)
-        buffer_printf(&b, "%s: its schema version is %lld, this program's: nothing to do\n", u->path,
-                      (long long)u->newest);
-    else
-        buffer_printf(&b, "%s: schema version %lld is now %lld, which has more of:\n%s", u->path, (long long)u->version,
-                      (long long)u->newest, changes);
-    return output_people_take(&b, e);
+    json_add_text(beside, "changes", changes);
+    return output_answer_take(json, "sql/texts/upgrade.sql", root, beside, e);
 }
 
 static int run(const struct arguments *a, struct error *e)
@@ -94,7 +82,7 @@ static int run(const struct arguments *a, struct error *e)
         o.db = a->words[0];
     int rc = upgrade(&o, &u, e);
     if (rc == 0)
-        rc = o.json ? answer(&u, e) : print(&u, e);
+        rc = print(&u, o.json, e);
     free(u.kept);
     return rc < 0 ? -1 : STATUS_OK;
 }
