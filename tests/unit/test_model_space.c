@@ -17,10 +17,9 @@ TEST(count__lists_and_ranges_of_sizes__multiplied)
     struct model_space space = dhen_space(keys, 3);
     keys[KEY_FEATURES].axis = (struct model_axis){2, features, NULL, 0, 0};
     keys[KEY_OUTPUT].axis = (struct model_axis){5, NULL, NULL, 10, 10};
-    struct model_index *index = index_of(&space);
+    HELD_AT(model_index) *index = index_of(&space);
     assert_int_equal(index->count, 998738 * 10);
     assert_int_equal(model_index_count_layers(index, KEY_TOKENS, 2), 6006 * 10);
-    model_index_free(index);
 }
 
 /* Counts a candidate's parameters, or the FLOPs of a training step, from its parts alone. */
@@ -66,8 +65,8 @@ TEST(next__sizes_around_the_stack__incremental_count_equals_full_count)
         dhen.flops = order < 3;
         space.keys = turned;
         space.dhen = &dhen;
-        struct model_index *index = index_of(&space);
-        struct model_cursor *cursor = model_cursor_make(index);
+        HELD_AT(model_index) *index = index_of(&space);
+        HELD_AT(model_cursor) *cursor = model_cursor_make(index);
         const struct model_candidate *c;
         uint64_t rank = 0;
         while ((c = model_cursor_next(cursor)) != NULL) {
@@ -81,8 +80,6 @@ TEST(next__sizes_around_the_stack__incremental_count_equals_full_count)
         }
         assert_int_equal(rank, index->count);
         assert_int_equal(rank, (56 + 680 + 2160 + 2560) * 6);
-        model_cursor_free(cursor);
-        model_index_free(index);
     }
 }
 
@@ -92,8 +89,8 @@ TEST(seek__random_positions__rank_returns_and_parameters_agree)
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 4);
     keys[KEY_FEATURES].axis = (struct model_axis){3, features, NULL, 0, 0};
-    struct model_index *index = index_of(&space);
-    struct model_cursor *cursor = model_cursor_make(index);
+    HELD_AT(model_index) *index = index_of(&space);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct rng rng = rng_stream(11, 0);
     for (int i = 0; i < 20000; i++) {
         uint64_t rank = rng_below(&rng, index->count);
@@ -104,8 +101,6 @@ TEST(seek__random_positions__rank_returns_and_parameters_agree)
         c = model_cursor_next(cursor);
         assert_true(c ? model_candidate_rank(c, index) == rank + 1 : rank + 1 == index->count);
     }
-    model_cursor_free(cursor);
-    model_index_free(index);
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -120,8 +115,8 @@ TEST(next__whole_space_as_text__no_model_twice)
     struct model_space space = dhen_space(keys, 3);
     keys[KEY_TOKENS].stack.rules.totals = (struct number_set){six, 1};
     keys[KEY_OUTPUT].axis = (struct model_axis){2, NULL, NULL, 20, 30};
-    struct model_index *index = index_of(&space);
-    struct model_cursor *cursor = model_cursor_make(index);
+    HELD_AT(model_index) *index = index_of(&space);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     char **texts = calloc(index->count, sizeof *texts);
     const struct model_candidate *c;
     for (size_t i = 0; (c = model_cursor_next(cursor)) != NULL; i++) {
@@ -135,16 +130,14 @@ TEST(next__whole_space_as_text__no_model_twice)
     for (size_t i = 0; i < index->count; i++)
         free(texts[i]);
     free(texts);
-    model_cursor_free(cursor);
-    model_index_free(index);
 }
 
 TEST(next__after_the_last__stays_at_the_end)
 {
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
-    struct model_index *index = index_of(&space);
-    struct model_cursor *cursor = model_cursor_make(index);
+    HELD_AT(model_index) *index = index_of(&space);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     assert_non_null(model_cursor_seek(cursor, index->count - 1));
     assert_null(model_cursor_next(cursor));
     assert_null(model_cursor_next(cursor));
@@ -152,8 +145,6 @@ TEST(next__after_the_last__stays_at_the_end)
     assert_null(model_cursor_next(cursor));
     assert_non_null(model_cursor_seek(cursor, 0));
     assert_int_equal(model_cursor_next(cursor)->rank, 1);
-    model_cursor_free(cursor);
-    model_index_free(index);
 }
 
 TEST(restrict__layers_and_sizes__counts_and_positions_of_the_whole)
@@ -162,12 +153,15 @@ TEST(restrict__layers_and_sizes__counts_and_positions_of_the_whole)
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     keys[KEY_FEATURES].axis = (struct model_axis){3, features, NULL, 0, 0};
-    struct model_index *whole = index_of(&space), *small = NULL, *part = NULL;
+    HELD_AT(model_index) *whole = index_of(&space);
+    HELD_AT(model_index) *small = NULL;
+    HELD_AT(model_index) *part = NULL;
     assert_int_equal(model_index_restrict(whole, "num_features", "128", &small, NULL), 0);
     assert_int_equal(small->count, 998738);
     assert_int_equal(model_index_restrict(small, "num_zhen_layers", "2", &part, NULL), 0);
     assert_int_equal(part->count, 6006);
-    struct model_cursor *cursor = model_cursor_make(part), *check = model_cursor_make(whole);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(part);
+    HELD_AT(model_cursor) *check = model_cursor_make(whole);
     const struct model_candidate *c;
     uint64_t seen = 0;
     for (; (c = model_cursor_next(cursor)) != NULL; seen++) {
@@ -177,27 +171,20 @@ TEST(restrict__layers_and_sizes__counts_and_positions_of_the_whole)
         assert_int_equal(model_candidate_rank(c, part), seen);
     }
     assert_int_equal(seen, 6006);
-    model_cursor_free(cursor);
-    model_cursor_free(check);
-    model_index_free(part);
-    model_index_free(small);
-    model_index_free(whole);
 }
 
 TEST(restrict__contradiction__empty_and_walks_to_nothing)
 {
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
-    struct model_index *whole = index_of(&space), *two = NULL, *none = NULL;
+    HELD_AT(model_index) *whole = index_of(&space);
+    HELD_AT(model_index) *two = NULL;
+    HELD_AT(model_index) *none = NULL;
     assert_int_equal(model_index_restrict(whole, "num_zhen_layers", "2", &two, NULL), 0);
     assert_int_equal(model_index_restrict(two, "num_zhen_layers", "3", &none, NULL), 0);
     assert_int_equal(none->count, 0);
-    struct model_cursor *cursor = model_cursor_make(none);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(none);
     assert_null(model_cursor_next(cursor));
-    model_cursor_free(cursor);
-    model_index_free(none);
-    model_index_free(two);
-    model_index_free(whole);
 }
 
 TEST(restrict__unknown_key_or_value__refused)
@@ -213,7 +200,8 @@ TEST(restrict__unknown_key_or_value__refused)
     };
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
-    struct model_index *index = index_of(&space), *part = NULL;
+    HELD_AT(model_index) *index = index_of(&space);
+    struct model_index *part = NULL;
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct error e = ERROR_INIT;
         assert_int_equal(model_index_restrict(index, cases[i].key, cases[i].literal, &part, &e), -1);
@@ -221,7 +209,6 @@ TEST(restrict__unknown_key_or_value__refused)
         assert_non_null(strstr(e.text, cases[i].message));
         assert_null(part);
     }
-    model_index_free(index);
 }
 
 TEST(find_layers__by_name_or_as_layer_count__the_stack)
@@ -270,14 +257,12 @@ TEST(toml__dhen_candidate__block_as_written_by_hand)
                                    "\"LINEAR\", \"LINEAR\", \"LINEAR\", \"LINEAR\", \"ATTENTION\", \"ATTENTION\"]]\n";
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
-    struct model_index *index = index_of(&space);
-    struct model_cursor *cursor = model_cursor_make(index);
+    HELD_AT(model_index) *index = index_of(&space);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     OWNED_BUFFER text = BUFFER_INIT;
     /* After the 91 of one layer and the 45 whose second layer has at most eight mixers that are not DOT. */
     model_candidate_add_toml(model_cursor_seek(cursor, 91 + 45 + 2), &text);
     assert_string_equal(buffer_text(&text), expected);
-    model_cursor_free(cursor);
-    model_index_free(index);
 }
 
 TEST(toml__candidates__read_back_as_they_were)
@@ -285,8 +270,8 @@ TEST(toml__candidates__read_back_as_they_were)
     static const uint64_t ranks[] = {17, 400000, 998737};
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
-    struct model_index *index = index_of(&space);
-    struct model_cursor *cursor = model_cursor_make(index);
+    HELD_AT(model_index) *index = index_of(&space);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct buffer file = BUFFER_INIT, tokens[3] = {BUFFER_INIT, BUFFER_INIT, BUFFER_INIT};
     struct sweep *sweep = NULL;
     buffer_add_text(&file, "[sweep]\nlist_values = [\"tokens\"]\n[job]\ncommand = [\"true\"]\n");
@@ -313,8 +298,6 @@ TEST(toml__candidates__read_back_as_they_were)
     }
     sweep_free(sweep);
     buffer_free(&file);
-    model_cursor_free(cursor);
-    model_index_free(index);
 }
 
 TEST(toml__generic_keys__texts_flat_lists_and_quoted_names)
@@ -330,9 +313,9 @@ TEST(toml__generic_keys__texts_flat_lists_and_quoted_names)
         {.name = "width", .kind = MODEL_KEY_AXIS, .axis = {3, NULL, NULL, -1, 1}},
     };
     const struct model_space space = {keys, 3, NULL};
-    struct model_index *index = index_of(&space);
+    HELD_AT(model_index) *index = index_of(&space);
     assert_int_equal(index->count, 2 * 3 * 3);
-    struct model_cursor *cursor = model_cursor_make(index);
+    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     OWNED_BUFFER text = BUFFER_INIT;
     const struct model_candidate *c = model_cursor_seek(cursor, 9 + 3);
     model_candidate_add_toml(c, &text);
@@ -341,181 +324,63 @@ TEST(toml__generic_keys__texts_flat_lists_and_quoted_names)
                                             "blocks = [\"conv \\\"3x3\\\"\", \"pool\"]\n"
                                             "width = -1\n");
     assert_int_equal(c->parameters, 0);
-    model_cursor_free(cursor);
-    model_index_free(index);
 }
 
-typedef void (*spoil)(struct model_key *keys, struct model_space *space);
-
-static const unsigned thirteen[] = {13};
-static const unsigned sixty_three[] = {63};
-static const unsigned one_element[] = {1};
-static const int64_t same_twice[] = {512, 128, 512};
-static const int64_t not_positive[] = {512, 0};
-static const char *const texts_twice[] = {"\"a\"", "\"a\""};
-static const char *const strange_kinds[] = {"DOT", "LINEAR", "MAGIC"};
-static const char *const kinds_twice[] = {"DOT", "LINEAR", "DOT"};
-static const struct model_dhen without_width = {"num_features", "width", "output_per_emb", "tokens", false, false};
-static const struct model_dhen axis_as_tokens = {"num_features", "emb_dim", "output_per_emb", "emb_dim", false, false};
-
-static void spoil_no_keys(struct model_key *keys, struct model_space *space)
-{
-    (void)keys;
-    space->key_count = 0;
-}
-
-static void spoil_same_value(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_FEATURES].axis = (struct model_axis){3, same_twice, NULL, 0, 0};
-}
-
-static void spoil_same_text(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_FEATURES].axis = (struct model_axis){2, NULL, texts_twice, 0, 0};
-}
-
-static void spoil_same_key(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_FEATURES].name = "num_zhen_layers";
-}
-
-static void spoil_no_value(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_EMB_DIM].axis.count = 0;
-}
-
-static void spoil_still_range(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_EMB_DIM].axis = (struct model_axis){2, NULL, NULL, 5, 0};
-}
-
-static void spoil_long_range(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_EMB_DIM].axis = (struct model_axis){3, NULL, NULL, 1, INT64_MAX / 2 + 1};
-}
-
-static void spoil_kinds(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_TOKENS].stack.kinds = strange_kinds;
-}
-
-static void spoil_same_kind(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_TOKENS].stack.kinds = kinds_twice;
-}
-
-static void spoil_flat(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_TOKENS].stack.flat = true;
-}
-
-static void spoil_size(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_OUTPUT].axis = (struct model_axis){2, not_positive, NULL, 0, 0};
-}
-
-static void spoil_binding(struct model_key *keys, struct model_space *space)
-{
-    (void)keys;
-    space->dhen = &without_width;
-}
-
-static void spoil_tokens_binding(struct model_key *keys, struct model_space *space)
-{
-    (void)keys;
-    space->dhen = &axis_as_tokens;
-}
-
-static void spoil_empty(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_TOKENS].stack.rules.layers = (struct number_set){thirteen, 1};
-}
-
-static void spoil_stack(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_TOKENS].stack.rules.layers = (struct number_set){NULL, 0};
-}
-
-static void spoil_parameters(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_OUTPUT].axis.first = INT64_C(1) << 30;
-}
-
-/* Within 64 bits in parameters, beyond them in FLOPs. */
-static void spoil_flops(struct model_key *keys, struct model_space *space)
-{
-    static struct model_dhen with_flops;
-    with_flops = *space->dhen;
-    with_flops.flops = true;
-    space->dhen = &with_flops;
-    keys[KEY_EMB_DIM].axis.first = INT64_C(1) << 29;
-}
-
-/* 3^39 stacks are countable, 3^39 times ten are not. */
-static void spoil_product(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    static const unsigned layers[] = {39};
-    keys[KEY_TOKENS].stack.rules = (struct layer_rules){.kinds = 3, .layers = {layers, 1}, .sizes = {one_element, 1}};
-    keys[KEY_OUTPUT].axis = (struct model_axis){10, NULL, NULL, 1, 1};
-}
-
-static void spoil_stack_count(struct model_key *keys, struct model_space *space)
-{
-    (void)space;
-    keys[KEY_TOKENS].stack.rules =
-        (struct layer_rules){.kinds = 3, .layers = {sixty_three, 1}, .sizes = {one_element, 1}};
-}
+/* The space of three kinds is refused with these words after that was done to it. */
+#define REFUSED(words, ...)                                                                                            \
+    do {                                                                                                               \
+        struct model_key keys[KEY_COUNT];                                                                              \
+        struct model_space space = dhen_space(keys, 3);                                                                \
+        struct layer_rules *rules = &keys[KEY_TOKENS].stack.rules;                                                     \
+        struct model_index *index = NULL;                                                                              \
+        struct error e = ERROR_INIT;                                                                                   \
+        (void)rules;                                                                                                   \
+        __VA_ARGS__;                                                                                                   \
+        assert_int_equal(model_index_make(&space, &index, &e), -1);                                                    \
+        assert_null(index);                                                                                            \
+        assert_int_equal(e.kind, ERROR_USAGE);                                                                         \
+        if (!strstr(e.text, words))                                                                                    \
+            fail_msg("\"%s\" lacks \"%s\"", e.text, words);                                                            \
+    } while (0)
 
 TEST(make__bad_space__refused_with_reason)
 {
-    static const struct {
-        spoil spoil;
-        const char *message;
-    } cases[] = {
-        {spoil_no_keys, "without keys"},
-        {spoil_same_value, "num_features: 512 is given twice"},
-        {spoil_same_text, "num_features: \"a\" is given twice"},
-        {spoil_same_key, "num_zhen_layers is given twice"},
-        {spoil_no_value, "emb_dim: no value"},
-        {spoil_still_range, "emb_dim: a range of 2 values with step 0"},
-        {spoil_long_range, "emb_dim: a range beyond 64 bits"},
-        {spoil_kinds, "the parameters of MAGIC are not known"},
-        {spoil_same_kind, "tokens: DOT is given twice"},
-        {spoil_flat, "tokens: a flat list describes exactly one layer, but there are more; give a list of lists"},
-        {spoil_size, "output_per_emb: counting parameters needs positive integers"},
-        {spoil_binding, "width: it is missing"},
-        {spoil_tokens_binding, "emb_dim: counting parameters needs layers of mixers"},
-        {spoil_empty, "the model space is empty"},
-        {spoil_stack, "tokens: the number of layers is missing"},
-        {spoil_parameters, "more parameters than 64 bits"},
-        {spoil_flops, "more FLOPs than 64 bits"},
-        {spoil_product, "more candidates than 64 bits"},
-        {spoil_stack_count, "tokens: more stacks of 63 layers than 64 bits"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct model_key keys[KEY_COUNT];
-        struct model_space space = dhen_space(keys, 3);
-        struct model_index *index = NULL;
-        struct error e = ERROR_INIT;
-        cases[i].spoil(keys, &space);
-        assert_int_equal(model_index_make(&space, &index, &e), -1);
-        assert_null(index);
-        assert_int_equal(e.kind, ERROR_USAGE);
-        if (!strstr(e.text, cases[i].message))
-            fail_msg("\"%s\" lacks \"%s\"", e.text, cases[i].message);
-    }
+    static const unsigned thirteen[] = {13}, sixty_three[] = {63}, thirty_nine[] = {39}, one[] = {1};
+    static const int64_t same_twice[] = {512, 128, 512}, not_positive[] = {512, 0};
+    static const char *const texts_twice[] = {"\"a\"", "\"a\""}, *const strange[] = {"DOT", "LINEAR", "MAGIC"};
+    static const char *const kinds_twice[] = {"DOT", "LINEAR", "DOT"};
+    struct model_dhen without_width = dhen_shared, axis_as_tokens = dhen_shared, with_flops = dhen_shared;
+    without_width.emb_dim = "width";
+    axis_as_tokens.tokens = "emb_dim";
+    with_flops.flops = true;
+    REFUSED("without keys", space.key_count = 0);
+    REFUSED("num_features: 512 is given twice",
+            keys[KEY_FEATURES].axis = (struct model_axis){3, same_twice, NULL, 0, 0});
+    REFUSED("num_features: \"a\" is given twice",
+            keys[KEY_FEATURES].axis = (struct model_axis){2, NULL, texts_twice, 0, 0});
+    REFUSED("num_zhen_layers is given twice", keys[KEY_FEATURES].name = "num_zhen_layers");
+    REFUSED("emb_dim: no value", keys[KEY_EMB_DIM].axis.count = 0);
+    REFUSED("emb_dim: a range of 2 values with step 0",
+            keys[KEY_EMB_DIM].axis = (struct model_axis){2, NULL, NULL, 5, 0});
+    REFUSED("emb_dim: a range beyond 64 bits",
+            keys[KEY_EMB_DIM].axis = (struct model_axis){3, NULL, NULL, 1, INT64_MAX / 2 + 1});
+    REFUSED("the parameters of MAGIC are not known", keys[KEY_TOKENS].stack.kinds = strange);
+    REFUSED("tokens: DOT is given twice", keys[KEY_TOKENS].stack.kinds = kinds_twice);
+    REFUSED("tokens: a flat list describes exactly one layer, but there are more; give a list of lists",
+            keys[KEY_TOKENS].stack.flat = true);
+    REFUSED("output_per_emb: counting parameters needs positive integers",
+            keys[KEY_OUTPUT].axis = (struct model_axis){2, not_positive, NULL, 0, 0});
+    REFUSED("width: it is missing", space.dhen = &without_width);
+    REFUSED("emb_dim: counting parameters needs layers of mixers", space.dhen = &axis_as_tokens);
+    REFUSED("the model space is empty", rules->layers = (struct number_set){thirteen, 1});
+    REFUSED("tokens: the number of layers is missing", rules->layers = (struct number_set){NULL, 0});
+    REFUSED("more parameters than 64 bits", keys[KEY_OUTPUT].axis.first = INT64_C(1) << 30);
+    /* Within 64 bits in parameters, beyond them in FLOPs. */
+    REFUSED("more FLOPs than 64 bits", space.dhen = &with_flops; keys[KEY_EMB_DIM].axis.first = INT64_C(1) << 29);
+    /* 3^39 stacks are countable, 3^39 times ten are not. */
+    REFUSED("more candidates than 64 bits",
+            *rules = (struct layer_rules){.kinds = 3, .layers = {thirty_nine, 1}, .sizes = {one, 1}};
+            keys[KEY_OUTPUT].axis = (struct model_axis){10, NULL, NULL, 1, 1});
+    REFUSED("tokens: more stacks of 63 layers than 64 bits",
+            *rules = (struct layer_rules){.kinds = 3, .layers = {sixty_three, 1}, .sizes = {one, 1}});
 }
