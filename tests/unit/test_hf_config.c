@@ -1,4 +1,5 @@
 /* sweep_file, predict: models by their config.json, counted to the last parameter. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,116 +13,36 @@
  * README.md there says which are published, and where. Each matrix once where the head is tied. Without
  * the MTP layers of DeepSeek-V3, GLM-4.5, Qwen3-Next and later ones, and the routers' correction biases of these, of
  * Kimi-K2 and of Nemotron-3, which transformers counts as buffers. */
-static const struct {
-    const char *name;
-    double total;
-} models[] = {
-    {"gpt2", 124439808},
-    {"gpt2-xl", 1557611200},
-    {"Llama-2-7b", 6738415616},
-    {"Llama-2-70b", 68976648192},
-    {"Meta-Llama-3-8B", 8030261248},
-    {"Meta-Llama-3-70B", 70553706496},
-    {"Llama-3.1-405B", 405853388800},
-    {"Llama-3.2-1B", 1235814400},
-    {"Mistral-7B-v0.1", 7241732096},
-    {"Mixtral-8x7B-v0.1", 46702792704},
-    {"Qwen2-7B", 7615616512},
-    {"Qwen2.5-0.5B", 494032768},
-    {"Qwen2.5-72B", 72706203648},
-    {"Qwen1.5-MoE-A2.7B", 14315784192},
-    {"Qwen3-8B", 8190735360},
-    {"Qwen3-32B", 32762123264},
-    {"Qwen3-30B-A3B", 30532122624},
-    {"Qwen3-235B-A22B", 235093634560},
-    {"DeepSeek-V2", 235741434880},
-    {"DeepSeek-V2-Lite", 15706484224},
-    {"DeepSeek-V3", 671026404352},
-    {"Kimi-K2", 1026408209408},
-    {"gemma-2b", 2506172416},
-    {"gemma-7b", 8537680896},
-    {"gemma-2-9b", 9241705984},
-    {"gemma-2-27b", 27227128320},
-    {"gemma-3-1b-pt", 999885952},
-    {"phi-2", 2779683840},
-    {"Phi-3-mini-4k-instruct", 3821079552},
-    {"falcon-7b", 6921720704},
-    {"falcon-40b", 41303293952},
-    {"bloom", 176247271424},
-    {"bloom-560m", 559214592},
-    {"opt-125m", 125239296},
-    {"opt-6.7b", 6658473984},
-    {"pythia-6.9b", 6857302016},
-    {"gpt-neox-20b", 20554567680},
-    {"gpt-j-6b", 6050882784},
-    {"gpt-oss-20b", 20914757184},
-    {"gpt-oss-120b", 116829156672},
-    {"OLMo-7B-hf", 6888095744},
-    {"OLMo-2-1124-7B", 7298617344},
-    {"OLMoE-1B-7B", 6919161856},
-    {"starcoder", 15517456384},
-    {"starcoder2-7b", 7173923840},
-    {"stablelm-3b-4e1t", 2795443200},
-    {"c4ai-command-r-v01", 34980831232},
-    {"granite-3.0-8b-base", 8170848256},
-    {"Nemotron-H-8B-Base-8K", 8100852736},
-    {"Nemotron-3-Nano-30B-A3B", 31577937344},
-    {"mamba2-2.7b", 2702599680},
-    {"Mamba-Codestral-7B-v0.1", 7285403648},
-    {"mamba-2.8b", 2768345600},
-    {"falcon-mamba-7b", 7272665088},
-    {"Jamba-v0.1", 51570323328},
-    {"Bamba-9B", 9780235392},
-    {"granite-4.0-h-tiny", 6939037248},
-    {"granite-4.0-h-small", 32207337984},
-    {"Falcon-H1-0.5B-Base", 521411104},
-    {"Qwen3-Next-80B-A3B", 79674391296},
-    {"MiniMax-Text-01", 456089655296},
-    {"SmolLM3-3B", 3075098624},
-    {"GLM-4.5-Air", 106852245504},
-    {"ERNIE-4.5-0.3B", 360748032},
-    {"Seed-OSS-36B", 36151104512},
-    {"phi-4", 14659507200},
-    {"gemma-3-270m", 268098176},
-    {"gemma-3-4b-pt-text_config", 3880263168},
-    {"gemma-3-12b-pt-text_config", 11766034176},
-    {"gemma-3-27b-pt-text_config", 27009346304},
-    {"Llama-4-Scout-17B-16E-text_config", 107769861120},
-    {"Llama-4-Maverick-17B-128E-text_config", 400711848960},
-    {"ERNIE-4.5-21B-A3B", 21825436160},
-    {"Qwen3-VL-8B-text_config", 8190735360},
-    {"Olmo-3-7B", 7298011136},
-    {"Olmo-3-32B", 32233522176},
-    {"glm-4-9b-chat-hf", 9399951360},
-    {"GLM-4-9B-0414", 9400094720},
-    {"MiniCPM3-4B", 4073875968},
-    {"dbrx-base", 131596523520},
-    {"internlm2-7b", 7737708544},
-    {"internlm2-20b", 19861149696},
-    {"internlm3-8b-instruct", 8804241408},
-    {"Baichuan2-7B-Base", 7505973248},
-    {"Baichuan2-13B-Base", 13896668160},
-    {"c4ai-command-r7b-12-2024", 8028033024},
-    {"EXAONE-4.0-1.2B", 1279391488},
-    {"EXAONE-4.0-32B", 32003216384},
-    {"Minitron-4B-Base", 4190509056},
-    {"Ministral-8B-Instruct-2410", 8019808256},
-    {"Ministral-3-3B-text_config", 3429006336},
-    {"mpt-7b", 6649286656},
-    {"mpt-30b", 29957200896},
-    {"bert-base-uncased", 110106428},
-    {"bert-large-uncased", 336226108},
-    {"t5-small", 60506624},
-    {"t5-3b", 2851598336},
-    {"flan-t5-base", 247577856},
-    {"flan-t5-xxl", 11135332352},
-    {"MiniMax-M2", 228689748992},
-    {"Hunyuan-7B", 7504568320},
-    {"GLM-4.7-Flash", 29943390976},
-    {"dots.llm1", 142774373888},
-    {"Qwen3.5-35B-A3B-text_config", 34660610688},
-    {"Qwen3.5-4B-text_config", 4205751296},
-};
+static const char models[] =
+    "gpt2=124439808 gpt2-xl=1557611200 Llama-2-7b=6738415616 Llama-2-70b=68976648192 Meta-Llama-3-8B=8030261248 "
+    "Meta-Llama-3-70B=70553706496 Llama-3.1-405B=405853388800 Llama-3.2-1B=1235814400 Mistral-7B-v0.1=7241732096 "
+    "Mixtral-8x7B-v0.1=46702792704 Qwen2-7B=7615616512 Qwen2.5-0.5B=494032768 Qwen2.5-72B=72706203648 "
+    "Qwen1.5-MoE-A2.7B=14315784192 Qwen3-8B=8190735360 Qwen3-32B=32762123264 Qwen3-30B-A3B=30532122624 "
+    "Qwen3-235B-A22B=235093634560 DeepSeek-V2=235741434880 DeepSeek-V2-Lite=15706484224 DeepSeek-V3=671026404352 "
+    "Kimi-K2=1026408209408 gemma-2b=2506172416 gemma-7b=8537680896 gemma-2-9b=9241705984 gemma-2-27b=27227128320 "
+    "gemma-3-1b-pt=999885952 phi-2=2779683840 Phi-3-mini-4k-instruct=3821079552 falcon-7b=6921720704 "
+    "falcon-40b=41303293952 bloom=176247271424 bloom-560m=559214592 opt-125m=125239296 opt-6.7b=6658473984 "
+    "pythia-6.9b=6857302016 gpt-neox-20b=20554567680 gpt-j-6b=6050882784 gpt-oss-20b=20914757184 "
+    "gpt-oss-120b=116829156672 OLMo-7B-hf=6888095744 OLMo-2-1124-7B=7298617344 OLMoE-1B-7B=6919161856 "
+    "starcoder=15517456384 starcoder2-7b=7173923840 stablelm-3b-4e1t=2795443200 c4ai-command-r-v01=34980831232 "
+    "granite-3.0-8b-base=8170848256 Nemotron-H-8B-Base-8K=8100852736 Nemotron-3-Nano-30B-A3B=31577937344 "
+    "mamba2-2.7b=2702599680 Mamba-Codestral-7B-v0.1=7285403648 mamba-2.8b=2768345600 falcon-mamba-7b=7272665088 "
+    "Jamba-v0.1=51570323328 Bamba-9B=9780235392 granite-4.0-h-tiny=6939037248 granite-4.0-h-small=32207337984 "
+    "Falcon-H1-0.5B-Base=521411104 Qwen3-Next-80B-A3B=79674391296 MiniMax-Text-01=456089655296 "
+    "SmolLM3-3B=3075098624 GLM-4.5-Air=106852245504 ERNIE-4.5-0.3B=360748032 Seed-OSS-36B=36151104512 "
+    "phi-4=14659507200 gemma-3-270m=268098176 gemma-3-4b-pt-text_config=3880263168 "
+    "gemma-3-12b-pt-text_config=11766034176 gemma-3-27b-pt-text_config=27009346304 "
+    "Llama-4-Scout-17B-16E-text_config=107769861120 Llama-4-Maverick-17B-128E-text_config=400711848960 "
+    "ERNIE-4.5-21B-A3B=21825436160 Qwen3-VL-8B-text_config=8190735360 Olmo-3-7B=7298011136 Olmo-3-32B=32233522176 "
+    "glm-4-9b-chat-hf=9399951360 GLM-4-9B-0414=9400094720 MiniCPM3-4B=4073875968 dbrx-base=131596523520 "
+    "internlm2-7b=7737708544 internlm2-20b=19861149696 internlm3-8b-instruct=8804241408 "
+    "Baichuan2-7B-Base=7505973248 Baichuan2-13B-Base=13896668160 c4ai-command-r7b-12-2024=8028033024 "
+    "EXAONE-4.0-1.2B=1279391488 EXAONE-4.0-32B=32003216384 Minitron-4B-Base=4190509056 "
+    "Ministral-8B-Instruct-2410=8019808256 Ministral-3-3B-text_config=3429006336 mpt-7b=6649286656 "
+    "mpt-30b=29957200896 bert-base-uncased=110106428 bert-large-uncased=336226108 t5-small=60506624 "
+    "t5-3b=2851598336 flan-t5-base=247577856 flan-t5-xxl=11135332352 MiniMax-M2=228689748992 "
+    "Hunyuan-7B=7504568320 GLM-4.7-Flash=29943390976 dots.llm1=142774373888 "
+    "Qwen3.5-35B-A3B-text_config=34660610688 Qwen3.5-4B-text_config=4205751296";
 
 static struct hf_keys read_text(const char *name, const char *text)
 {
@@ -161,18 +82,22 @@ static struct architecture architecture_of_keys(const struct hf_keys *keys)
 
 TEST(hf_config_read__published_models__their_totals)
 {
-    size_t wrong = 0;
-    for (size_t i = 0; i < LENGTH(models); i++) {
-        HELD(hf_keys) keys = read_model(models[i].name);
+    size_t wrong = 0, count = 0;
+    char name[64];
+    double total;
+    int length;
+    for (const char *m = models; sscanf(m, "%63[^=]=%lf %n", name, &total, &length) == 2; m += length, count++) {
+        HELD(hf_keys) keys = read_model(name);
         struct architecture a = architecture_of_keys(&keys);
         struct architecture_parameters p;
         FAIL_IF(architecture_count(&a, 1, &p, &e));
-        if (p.total != models[i].total)
-            print_error("%s: counted %.0f, expected %.0f\n", models[i].name, p.total, models[i].total);
-        wrong += p.total != models[i].total;
+        if (p.total != total)
+            print_error("%s: counted %.0f, expected %.0f\n", name, p.total, total);
+        wrong += p.total != total;
     }
     assert_int_equal(wrong, 0);
-    print_message("%zu models counted to the last parameter\n", LENGTH(models));
+    assert_int_equal(count, 105);
+    print_message("%zu models counted to the last parameter\n", count);
 }
 
 static int64_t windows_of(const char *name)
