@@ -24,7 +24,7 @@ static void start(struct sampled_space *f, unsigned kinds)
     f->sample = (struct model_sample){0};
 }
 
-static void stop(struct sampled_space *f)
+static void sampled_space_free(struct sampled_space *f)
 {
     model_sample_free(&f->sample);
     model_index_free(f->index);
@@ -65,20 +65,20 @@ TEST(draw__fixed_seed__fixed_ranks)
         uint64_t ranks[5];
     } cases[] = {{3, {457693, 547607, 355465, 349697, 405930}}, {4, {2129734, 5797531, 3958575, 4758333, 621395}}};
     for (size_t i = 0; i < 2; i++) {
-        struct sampled_space f;
+        HELD(sampled_space) f;
         start(&f, cases[i].kinds);
         draw_any(&f, 42, 0, 5);
         assert_int_equal(f.sample.count, 5);
         for (size_t k = 0; k < 5; k++)
             assert_int_equal(f.sample.ranks[k], cases[i].ranks[k]);
-        stop(&f);
     }
 }
 
 TEST(draw__skip_and_take__stretches_of_one_order)
 {
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        struct sampled_space f, stretch;
+        HELD(sampled_space) f;
+        HELD(sampled_space) stretch;
         start(&f, kinds);
         start(&stretch, kinds);
         draw_any(&f, 7, 0, 300);
@@ -89,8 +89,6 @@ TEST(draw__skip_and_take__stretches_of_one_order)
         }
         draw_any(&stretch, 8, 0, 100);
         assert_memory_not_equal(stretch.sample.ranks, f.sample.ranks, 100 * sizeof *f.sample.ranks);
-        stop(&stretch);
-        stop(&f);
     }
 }
 
@@ -101,7 +99,7 @@ TEST(draw__more_than_there_are__all_of_them_once)
         {.key = "num_zhen_layers", .literal = "2", .take = UINT64_MAX},
         {.key = "num_zhen_layers", .literal = "1", .take = UINT64_MAX},
     };
-    struct sampled_space f;
+    HELD(sampled_space) f;
     start(&f, 3);
     draw(&f, &(struct model_sample_request){.index = f.index, .strata = strata, .stratum_count = 3});
     assert_int_equal(f.sample.count, 91 + 6006);
@@ -112,7 +110,6 @@ TEST(draw__more_than_there_are__all_of_them_once)
     assert_no_rank_twice(&f.sample);
     for (size_t i = 0; i < f.sample.count; i++)
         assert_true(f.sample.ranks[i] < 91 + 6006);
-    stop(&f);
 }
 
 /* Twenty each of one, two and three layers and a hundred of any, all like the base model: of one layer there
@@ -127,7 +124,7 @@ TEST(draw__strata_of_similar_models__filtered_counted_distinct)
     };
     static const size_t expected[] = {0, 20, 20, 100};
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        struct sampled_space f;
+        HELD(sampled_space) f;
         struct model_filter similar;
         start(&f, kinds);
         assert_int_equal(model_filter_similar_parameters(&f.space, BASE_PARAMETERS, 0.1, &similar, NULL), 0);
@@ -149,7 +146,6 @@ TEST(draw__strata_of_similar_models__filtered_counted_distinct)
                 assert_int_equal(c->parts[KEY_TOKENS].stack.layers, i < 20 ? 2 : 3);
         }
         model_cursor_free(cursor);
-        stop(&f);
     }
 }
 
@@ -158,7 +154,7 @@ TEST(draw__rare_in_a_large_space__walk_finds_the_rest)
 {
     static const struct model_stratum all = {.take = UINT64_MAX}, some = {.take = 100},
                                       more = {.take = 50, .skip = 100};
-    struct sampled_space f;
+    HELD(sampled_space) f;
     struct model_filter uniform;
     struct model_sample_request request = {.seed = 5, .filters = &uniform, .filter_count = 1, .stratum_count = 1};
     uint64_t ranks[150];
@@ -178,13 +174,12 @@ TEST(draw__rare_in_a_large_space__walk_finds_the_rest)
     assert_int_equal(f.sample.count, 4 * 232);
     assert_no_rank_twice(&f.sample);
     assert_memory_equal(f.sample.ranks, ranks, sizeof ranks);
-    stop(&f);
 }
 
 TEST(draw__walk_limit__short_and_said_so)
 {
     static const struct model_stratum some = {.take = 100};
-    struct sampled_space f;
+    HELD(sampled_space) f;
     struct model_filter uniform;
     start(&f, 4);
     assert_int_equal(model_filter_uniform_mixer(&f.space, KEY_TOKENS, "LINEAR", &uniform, NULL), 0);
@@ -196,7 +191,6 @@ TEST(draw__walk_limit__short_and_said_so)
                                             .walk_limit = 1000000});
     assert_true(f.sample.count < 100);
     assert_true(f.sample.cut);
-    stop(&f);
 }
 
 /* χ² over the 91 models of one layer, ten of them drawn with each of 4,550 seeds. The draws of one seed are
@@ -206,7 +200,7 @@ TEST(draw__many_seeds__each_candidate_equally_often)
 {
     enum { SEEDS = 4550, TAKE = 10, MODELS = 91, EXPECTED = SEEDS * TAKE / MODELS };
     static const struct model_stratum one_layer = {.key = "num_zhen_layers", .literal = "1", .take = TAKE};
-    struct sampled_space f;
+    HELD(sampled_space) f;
     int hits[MODELS] = {0};
     double chi = 0;
     start(&f, 3);
@@ -221,7 +215,6 @@ TEST(draw__many_seeds__each_candidate_equally_often)
         chi += (double)(hits[i] - EXPECTED) * (hits[i] - EXPECTED) / EXPECTED;
     assert_true(chi / (81.0 / 90) < 137.2);
     assert_true(chi / (81.0 / 90) > 52.3); /* nor more even than chance: below that once in a thousand */
-    stop(&f);
 }
 
 /* Both ways of drawing: layers come up as often as they occur (within five standard deviations). */
@@ -229,7 +222,7 @@ TEST(draw__layers_of_the_sample__as_frequent_as_in_the_space)
 {
     enum { TAKE = 20000 };
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        struct sampled_space f;
+        HELD(sampled_space) f;
         start(&f, kinds);
         draw_any(&f, 99, 0, TAKE);
         double share = (double)model_index_count_layers(f.index, KEY_TOKENS, 3) / (double)f.index->count;
@@ -242,7 +235,6 @@ TEST(draw__layers_of_the_sample__as_frequent_as_in_the_space)
         double off = hits - TAKE * share;
         assert_true(off * off < 25 * TAKE * share * (1 - share));
         assert_no_rank_twice(&f.sample);
-        stop(&f);
     }
 }
 
@@ -253,7 +245,7 @@ TEST(draw__later_stratum__gets_exactly_what_is_left)
         {.key = "num_zhen_layers", .literal = "1", .take = 90},
         {.key = "num_zhen_layers", .literal = "1", .take = 5},
     };
-    struct sampled_space f;
+    HELD(sampled_space) f;
     uint64_t sum = 0;
     start(&f, 3);
     draw(&f, &(struct model_sample_request){.index = f.index, .seed = 3, .strata = strata, .stratum_count = 2});
@@ -262,12 +254,11 @@ TEST(draw__later_stratum__gets_exactly_what_is_left)
     for (size_t i = 0; i < 91; i++)
         sum += f.sample.ranks[i];
     assert_int_equal(sum, 90 * 91 / 2);
-    stop(&f);
 }
 
 TEST(draw__own_filter_of_a_stratum__only_there)
 {
-    struct sampled_space f;
+    HELD(sampled_space) f;
     struct model_filter dot;
     start(&f, 3);
     assert_int_equal(model_filter_uniform_mixer(&f.space, KEY_TOKENS, "DOT", &dot, NULL), 0);
@@ -275,7 +266,6 @@ TEST(draw__own_filter_of_a_stratum__only_there)
     draw(&f, &(struct model_sample_request){.index = f.index, .strata = strata, .stratum_count = 2});
     assert_int_equal(f.sample.taken[0], 1 + 11 + 55 + 165);
     assert_int_equal(f.sample.taken[1], 7);
-    stop(&f);
 }
 
 static int fails(const struct model_filter *f, const struct model_candidate *c, struct error *e)
@@ -289,7 +279,7 @@ TEST(draw__unknown_value_or_failing_filter__error_and_nothing_drawn)
 {
     static const struct model_stratum five = {.key = "num_zhen_layers", .literal = "5", .take = 1}, any = {.take = 1};
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        struct sampled_space f;
+        HELD(sampled_space) f;
         struct model_filter broken = {.name = "where", .accepts = fails};
         start(&f, kinds);
         struct model_sample_request request = {.index = f.index, .strata = &five, .stratum_count = 1};
@@ -302,6 +292,5 @@ TEST(draw__unknown_value_or_failing_filter__error_and_nothing_drawn)
         FAILS_WITH(model_sample_draw(&request, &f.sample, &e), "division by zero");
         assert_null(f.sample.ranks);
         assert_null(f.sample.taken);
-        stop(&f);
     }
 }

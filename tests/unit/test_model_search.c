@@ -22,6 +22,11 @@ struct gathered {
     size_t fail_at;      /* 0: never */
 };
 
+static void gathered_free(struct gathered *g)
+{
+    buffer_free(&g->text);
+}
+
 static int gather(void *context, const struct model_pick *pick, struct error *e)
 {
     struct gathered *g = context;
@@ -135,7 +140,7 @@ static void assert_distinct(const char *text, size_t count)
 /* The premise of the original's 141 models: all within a tenth of the base. */
 TEST(each__recipe_of_the_original__base_and_140_similar_models)
 {
-    struct gathered g = {0};
+    HELD(gathered) g = {0};
     assert_handed(RECIPE, NULL, &g);
     assert_int_equal(g.count, 141);
     assert_int_equal(g.bases, 1);
@@ -144,14 +149,14 @@ TEST(each__recipe_of_the_original__base_and_140_similar_models)
     assert_int_equal(g.by_layers[2] + g.by_layers[3] + g.by_layers[4], 140);
     assert_true(g.least >= 0.9 * BASE_PARAMETERS && g.most <= BASE_PARAMETERS / 0.9);
     assert_distinct(buffer_text(&g.text), 141);
-    buffer_free(&g.text);
 }
 
 /* The same models on every machine, for ever: a change of this hash is a change of what a seed means. */
 TEST(each__same_seed__same_models)
 {
     const struct model_search_options other = {.seed_given = true, .seed = 2};
-    struct gathered g = {0}, again = {0};
+    HELD(gathered) g = {0};
+    HELD(gathered) again = {0};
     char hex[HASH_HEX_BYTES];
     assert_handed(RECIPE, NULL, &g);
     struct hash128 hash = hash_bytes(g.text.data, g.text.length);
@@ -159,29 +164,24 @@ TEST(each__same_seed__same_models)
     assert_handed(RECIPE, &other, &again);
     assert_int_equal(again.count, 141);
     assert_string_not_equal(buffer_text(&again.text), buffer_text(&g.text));
-    buffer_free(&g.text);
-    buffer_free(&again.text);
 }
 
 TEST(open__no_seed_of_its_own__that_of_the_sweep)
 {
-    struct sweep *s = sweep_of("[sweep]\nseed = 7\n[model_space.keys]\na = 1\n");
-    struct model_search *search = search_of(s, NULL);
-    assert_int_equal(search->options.seed, 7);
-    model_search_free(search);
-    sweep_free(s);
-    s = sweep_of("[sweep]\nseed = 7\n[model_space]\nseed = 8\nkeys = { a = 1 }\n");
-    search = search_of(s, NULL);
-    assert_int_equal(search->options.seed, 8);
-    model_search_free(search);
-    sweep_free(s);
+    static const char *const texts[] = {"[sweep]\nseed = 7\n[model_space.keys]\na = 1\n",
+                                        "[sweep]\nseed = 7\n[model_space]\nseed = 8\nkeys = { a = 1 }\n"};
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        HELD_AT(sweep) *s = sweep_of(texts[i]);
+        HELD_AT(model_search) *search = search_of(s, NULL);
+        assert_int_equal(search->options.seed, 7 + i);
+    }
 }
 
 #define NUMBERS "[model_space.keys]\na = { from = 1, to = 3 }\nb = [\"x\", \"y\"]\n"
 
 TEST(each__no_sample__documented_order_offset_and_limit)
 {
-    struct gathered g = {0};
+    HELD(gathered) g = {0};
     assert_handed(NUMBERS, NULL, &g);
     assert_string_equal(buffer_text(&g.text), "[[model]]\na = 1\nb = \"x\"\n[[model]]\na = 1\nb = \"y\"\n"
                                               "[[model]]\na = 2\nb = \"x\"\n[[model]]\na = 2\nb = \"y\"\n"
@@ -195,24 +195,22 @@ TEST(each__no_sample__documented_order_offset_and_limit)
     buffer_free(&g.text);
     assert_handed(NUMBERS, &filtered, &g);
     assert_string_equal(buffer_text(&g.text), "[[model]]\na = 2\nb = \"y\"\n");
-    buffer_free(&g.text);
 }
 
 TEST(each__base_among_the_candidates__handed_out_once)
 {
-    struct gathered g = {0};
+    HELD(gathered) g = {0};
     assert_handed("[model_space]\ninclude_base = true\n[model_space.base]\na = 2\nb = \"y\"\n" NUMBERS, NULL, &g);
     assert_int_equal(g.count, 6);
     assert_int_equal(g.bases, 1);
     assert_ptr_equal(strstr(buffer_text(&g.text), "[[model]]\na = 2\nb = \"y\"\n[[model]]\na = 1\n"),
                      buffer_text(&g.text));
     assert_distinct(buffer_text(&g.text), 6);
-    buffer_free(&g.text);
 }
 
 TEST(each__strata_of_every_value__as_many_of_each)
 {
-    struct gathered g = {0};
+    HELD(gathered) g = {0};
     assert_handed(ZHEN_SPACE
                   "[[model_space.sample]]\ntake = 30\neach = \"layer_count\"\n"
                   "[[model_space.sample]]\ntake = 5\neach = { num_zhen_layers = 1 }\nwhere = \"mixers('DOT') "
@@ -222,7 +220,6 @@ TEST(each__strata_of_every_value__as_many_of_each)
     assert_int_equal(g.by_layers[1], 35);
     assert_int_equal(g.by_layers[4], 30);
     assert_distinct(buffer_text(&g.text), 125);
-    buffer_free(&g.text);
 }
 
 TEST(each__nothing_left__which_filter_and_how_many)
@@ -253,13 +250,12 @@ TEST(each__nothing_left__which_filter_and_how_many)
          {0}},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct gathered g = {0};
+        HELD(gathered) g = {0};
         struct error e = ERROR_INIT;
         assert_int_equal(hand_out(cases[i].text, &cases[i].options, &g, &e), -1);
         assert_string_equal(e.text, cases[i].message);
         assert_int_equal(e.kind, ERROR_NOTHING);
         assert_int_equal(g.count, 0);
-        buffer_free(&g.text);
     }
 }
 
@@ -267,9 +263,8 @@ TEST(each__taker_fails__its_error)
 {
     static const char *const texts[] = {NUMBERS, NUMBERS "[[model_space.sample]]\ntake = 4\n"};
     for (size_t i = 0; i < 2; i++) {
-        struct gathered g = {.fail_at = 3};
+        HELD(gathered) g = {.fail_at = 3};
         FAILS_WITH(hand_out(texts[i], NULL, &g, &e), "enough");
-        buffer_free(&g.text);
     }
 }
 
@@ -304,7 +299,7 @@ TEST(open__bad_space__refused_with_place)
          "s.toml:3:1: a sample of more than 10000 parts"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct gathered g = {0};
+        HELD(gathered) g = {0};
         struct error e = ERROR_INIT;
         assert_int_equal(hand_out(cases[i].text, NULL, &g, &e), -1);
         assert_string_equal(e.text, cases[i].message);
@@ -326,12 +321,11 @@ TEST(each__long_walk__progress_reported)
     const struct model_search_options options = {.where = "a <= 455",
                                                  .progress = count_calls,
                                                  .progress_context = reported};
-    struct gathered g = {0};
+    HELD(gathered) g = {0};
     assert_handed("[model_space.keys]\na = { from = 1, to = 2100000 }\n", &options, &g);
     assert_int_equal(g.count, 455);
     assert_int_equal(reported[1], 2100000 >> 20);
     assert_int_equal(reported[0], reported[1] << 20);
-    buffer_free(&g.text);
 }
 
 TEST(list_values__keys_with_lists__named)
@@ -376,7 +370,7 @@ TEST(fill__models__as_read_from_their_text)
     for (size_t i = 0; i < 2; i++) {
         HELD_AT(sweep) *s = sweep_of(texts[i]);
         HELD_AT(model_search) *search = search_of(s, NULL);
-        struct gathered g = {.search = search};
+        HELD(gathered) g = {.search = search};
         const struct hash128 before = s->hash;
         uint64_t count = 0;
         assert_int_equal(model_section_fill(search, s, &count, NULL), 0);
@@ -385,11 +379,9 @@ TEST(fill__models__as_read_from_their_text)
         model_section_add_list_values(search, &g.text);
         buffer_add_char(&g.text, '\n');
         assert_int_equal(model_search_each(search, gather, &g, &count, NULL), 0);
-        struct sweep *read = sweep_of(buffer_text(&g.text));
+        HELD_AT(sweep) *read = sweep_of(buffer_text(&g.text));
         assert_int_equal(read->sections[SECTION_MODEL].block_count, count);
         assert_true(values_equal(&s->sections[SECTION_MODEL], &read->sections[SECTION_MODEL]));
-        sweep_free(read);
-        buffer_free(&g.text);
     }
 }
 

@@ -8,10 +8,8 @@
 
 static struct sweep *read_sweep(const char *text)
 {
-    struct error e = ERROR_INIT;
     struct sweep *s = NULL;
-    if (sweep_parse("s.toml", text, strlen(text), &s, &e) < 0)
-        fail_msg("%s\n%s", text, e.text);
+    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e) < 0);
     return s;
 }
 
@@ -24,67 +22,45 @@ static struct sweep *read_sweep(const char *text)
 
 TEST(read__dhen_space__keys_in_order)
 {
-    struct sweep *s = read_sweep("[model_space]\nseed = -7\nmixers = [\"DOT\", \"LINEAR\"]\n"
-                                 "num_zhen_layers = { from = 1, to = 5, step = 2 }\ntotal_mixers = [12, 6]\n"
-                                 "mixers_per_layer = { from = 1, to = 4, factor = 2 }\n"
-                                 "num_features = 512\nemb_dim = [64, 160]\n"
-                                 "output_per_emb = { from = 10, to = 50, step = 20 }\nshared_weights = false\n"
-                                 "[model_space.keys]\nactivation = [\"relu\", \"gelu\"]\n");
+    HELD_AT(sweep) *s = read_sweep("[model_space]\nseed = -7\nmixers = [\"DOT\", \"LINEAR\"]\n"
+                                   "num_zhen_layers = { from = 1, to = 5, step = 2 }\ntotal_mixers = [12, 6]\n"
+                                   "mixers_per_layer = { from = 1, to = 4, factor = 2 }\n"
+                                   "num_features = 512\nemb_dim = [64, 160]\n"
+                                   "output_per_emb = { from = 10, to = 50, step = 20 }\nshared_weights = false\n"
+                                   "[model_space.keys]\nactivation = [\"relu\", \"gelu\"]\n");
     const struct model_space_table *m = s->model_space;
-    assert_true(m->dhen);
-    assert_false(m->shared_weights);
-    assert_true(m->seed_given);
-    assert_int_equal(m->seed, -7);
-    assert_int_equal(m->key_count, 5);
-    assert_string_equal(m->keys[0].name, "num_features");
-    assert_int_equal(m->keys[0].integers[0], 512);
-    assert_int_equal(m->keys[1].value_count, 2);
-    assert_string_equal(m->keys[1].literals[1], "160");
-    assert_int_equal(m->keys[2].kind, SPACE_KEY_RANGE);
-    assert_int_equal(m->keys[2].value_count, 3);
-    assert_int_equal(m->keys[2].step, 20);
-    const struct space_key *tokens = &m->keys[3];
-    assert_string_equal(tokens->name, "tokens");
-    assert_string_equal(tokens->layers_key, "num_zhen_layers");
-    assert_int_equal(tokens->layers.count, 3);
-    assert_int_equal(tokens->layers.values[2], 5);
-    assert_int_equal(tokens->totals.values[1], 6);
-    assert_int_equal(tokens->sizes.count, 3);
-    assert_int_equal(tokens->sizes.values[2], 4);
-    assert_string_equal(m->keys[4].literals[0], "\"relu\"");
-    assert_null(m->keys[4].integers);
-    sweep_free(s);
+    const struct space_key *k = m->keys, *tokens = &k[DHEN_KEY_TOKENS];
+    SAYS("1 0 1 -7 5", "%d %d %d %d %zu", m->dhen, m->shared_weights, m->seed_given, (int)m->seed, m->key_count);
+    SAYS("num_features 512, 2 160, 2 3 20", "%s %d, %zu %s, %d %zu %d", k[0].name, (int)k[0].integers[0],
+         k[1].value_count, k[1].literals[1], k[2].kind, k[2].value_count, (int)k[2].step);
+    SAYS("tokens num_zhen_layers 3 5, 6, 3 4", "%s %s %zu %u, %u, %zu %u", tokens->name, tokens->layers_key,
+         tokens->layers.count, tokens->layers.values[2], tokens->totals.values[1], tokens->sizes.count,
+         tokens->sizes.values[2]);
+    SAYS("\"relu\" (nil)", "%s %p", k[4].literals[0], (void *)k[4].integers);
 }
 
 TEST(read__generic_space__every_form)
 {
-    struct sweep *s = read_sweep("[sweep]\nseed = 3\n[model_space.keys]\n"
-                                 "width = { from = 64, to = 1000, factor = 2 }\nrate = 0.5\n"
-                                 "\"opt.lr\" = [1, 1.0, \"x\", [1, 2], { a = 1 }]\n"
-                                 "blocks = { multiset = [\"a\", \"b\"], layers = [1, 2], per_layer = 3, "
-                                 "layers_key = \"depth\" }\n"
-                                 "bag = { multiset = [\"x\"], total = 2 }\n");
+    HELD_AT(sweep) *s = read_sweep("[sweep]\nseed = 3\n[model_space.keys]\n"
+                                   "width = { from = 64, to = 1000, factor = 2 }\nrate = 0.5\n"
+                                   "\"opt.lr\" = [1, 1.0, \"x\", [1, 2], { a = 1 }]\n"
+                                   "blocks = { multiset = [\"a\", \"b\"], layers = [1, 2], per_layer = 3, "
+                                   "layers_key = \"depth\" }\n"
+                                   "bag = { multiset = [\"x\"], total = 2 }\n");
     const struct model_space_table *m = s->model_space;
-    assert_false(m->dhen);
-    assert_false(m->seed_given);
-    assert_int_equal(m->key_count, 5);
-    assert_int_equal(m->keys[0].value_count, 4);
-    assert_int_equal(m->keys[0].integers[3], 512);
-    assert_string_equal(m->keys[1].literals[0], "0.5");
-    static const char *const literals[] = {"1", "1.0", "\"x\"", "[1, 2]", "{ a = 1 }"};
-    for (size_t i = 0; i < 5; i++)
-        assert_string_equal(m->keys[2].literals[i], literals[i]);
-    assert_string_equal(m->keys[3].layers_key, "depth");
-    assert_false(m->keys[3].flat);
-    assert_int_equal(m->keys[3].sizes.values[0], 3);
-    assert_true(m->keys[4].flat);
-    assert_int_equal(m->keys[4].layers.count, 1);
-    sweep_free(s);
+    const struct space_key *k = m->keys;
+    char *const *texts = k[2].literals;
+    SAYS("0 0 5: 4 512 0.5", "%d %d %zu: %zu %d %s", m->dhen, m->seed_given, m->key_count, k[0].value_count,
+         (int)k[0].integers[3], k[1].literals[0]);
+    SAYS("1 | 1.0 | \"x\" | [1, 2] | { a = 1 }", "%s | %s | %s | %s | %s", texts[0], texts[1], texts[2], texts[3],
+         texts[4]);
+    SAYS("depth 0 3, 1 1", "%s %d %u, %d %zu", k[3].layers_key, k[3].flat, k[3].sizes.values[0], k[4].flat,
+         k[4].layers.count);
 }
 
 TEST(read__filters_base_and_samples__as_written)
 {
-    struct sweep *s = read_sweep(
+    HELD_AT(sweep) *s = read_sweep(
         "[model_space]\nwhere = \"params < 10\"\ninclude_base = true\nmixers = [\"DOT\", \"LINEAR\"]\n"
         "total_mixers = 3\nnum_zhen_layers = [1, 2]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\n" BASE
         "[[model_space.filter]]\nname = \"small\"\nwhere = \"flops < 5\"\n"
@@ -96,28 +72,15 @@ TEST(read__filters_base_and_samples__as_written)
         "[[model_space.sample]]\ntake = 5\neach = \"emb_dim\"\n"
         "[[model_space.sample]]\ntake = 100\n");
     const struct model_space_table *m = s->model_space;
-    assert_int_equal(m->filter_count, 6);
-    assert_string_equal(m->filters[0].name, "params < 10");
-    assert_string_equal(m->filters[1].name, "small");
-    assert_string_equal(m->filters[1].where, "flops < 5");
-    assert_int_equal(m->filters[2].preset, PRESET_SIMILAR_PARAMETERS);
-    assert_true(m->filters[2].tolerance == 0);
-    assert_string_equal(m->filters[2].name, "similar-parameters");
-    assert_int_equal(m->filters[3].layers, 2);
-    assert_string_equal(m->filters[4].mixer, "LINEAR");
-    assert_null(m->filters[5].mixer);
-    assert_true(m->include_base);
+    const struct space_filter *f = m->filters;
+    const struct space_sample *p = m->samples;
     const struct base_key *tokens = model_space_base_key(m, "tokens");
-    assert_true(tokens->flat);
-    assert_string_equal(tokens->layers[0].items[0], "DOT");
-    assert_int_equal(m->sample_count, 3);
-    assert_string_equal(m->samples[0].each, "num_zhen_layers");
-    assert_string_equal(m->samples[0].literals.items[1], "2");
-    assert_string_equal(m->samples[0].where, "mixers(1) = 1");
-    assert_int_equal(m->samples[1].literals.count, 0);
-    assert_null(m->samples[2].each);
-    assert_int_equal(m->samples[2].take, 100);
-    sweep_free(s);
+    SAYS("6: params < 10, small flops < 5, 2 0 similar-parameters, 2, LINEAR (null)",
+         "%zu: %s, %s %s, %d %g %s, %d, %s %s", m->filter_count, f[0].name, f[1].name, f[1].where, f[2].preset,
+         f[2].tolerance, f[2].name, (int)f[3].layers, f[4].mixer, f[5].mixer);
+    SAYS("1 1 DOT", "%d %d %s", m->include_base, tokens->flat, tokens->layers[0].items[0]);
+    SAYS("3: num_zhen_layers 2 mixers(1) = 1, 0, (null) 100", "%zu: %s %s %s, %zu, %s %d", m->sample_count, p[0].each,
+         p[0].literals.items[1], p[0].where, p[1].literals.count, p[2].each, (int)p[2].take);
 }
 
 TEST(keys__wrong__said_where)
