@@ -229,9 +229,12 @@ static struct device read_row(const struct reading *r, const struct toml_node *t
     return d;
 }
 
-static void read_device(const struct reading *r, const struct toml_node *table, const struct device_table *carried)
+static struct sweep carried_rows; /* no more than their devices */
+
+void read_device(const struct reading *r, const struct toml_node *table)
 {
     struct device_table *set = &r->sweep->devices;
+    const struct device_table *carried = r->sweep == &carried_rows ? set : devices_carried();
     struct found found = schema_match(&schema_device, r, table);
     const struct toml_node *name = found_key(&found, "name");
     if (!name)
@@ -250,30 +253,11 @@ static void read_device(const struct reading *r, const struct toml_node *table, 
     *(own ? own : arena_add(r->arena, set->items, set->count)) = d;
 }
 
-static void read_rows(const struct reading *r, const struct toml_node *list, const struct device_table *carried)
-{
-    if (check_entry_count(r, list, r->sweep->devices.count, "devices"))
-        for (size_t i = 0; i < list->child_count; i++)
-            read_device(r, &list->children[i], carried);
-}
-
-void read_device_rows(const struct reading *r, const struct toml_node *list)
-{
-    read_rows(r, list, devices_carried());
-}
-
 /* --- what the program carries --- */
-
-static struct sweep carried_rows; /* no more than their devices */
-
-static void read_first(const struct reading *r, const struct toml_node *list)
-{
-    read_rows(r, list, &carried_rows.devices);
-}
 
 static void read_carried(void)
 {
-    toml_free(reading_carried("knowledge/devices.toml", "device", &carried_rows, NULL, read_first));
+    toml_free(reading_carried("knowledge/devices.toml", "device", &carried_rows, NULL, read_device));
 }
 
 const struct device_table *devices_carried(void)

@@ -147,7 +147,7 @@ static int by_change(const void *a, const void *b)
     return is_last != other_is ? is_last - other_is : is_last ? -order : order;
 }
 
-static void read_file(const struct reading *r, const struct toml_node *table)
+void read_job_file(const struct reading *r, const struct toml_node *table)
 {
     struct job_config *job = &r->sweep->job;
     struct job_file f = {.at = reading_at_value(r, table)};
@@ -171,13 +171,8 @@ static int by_path(const void *a, const void *b)
     return strcmp(left->path, right->path);
 }
 
-void read_job_files(const struct reading *r, const struct toml_node *list)
+void finish_job_files(struct job_config *job)
 {
-    struct job_config *job = &r->sweep->job;
-    if (!check_entry_count(r, list, job->file_count, "files"))
-        return;
-    for (size_t i = 0; i < list->child_count; i++)
-        read_file(r, &list->children[i]);
     if (job->file_count)
         qsort(job->files, job->file_count, sizeof *job->files, by_path);
 }

@@ -198,11 +198,12 @@ static const struct schema_key job_keys[] = {
      DEFAULTS,
      EACH_OF(AT(metric_count), read_metric, "metrics", schema_metric),
      .named = true},
-    {.name = "file", TYPE_TABLES, FILE_SWEEP, .read = read_job_files, .of = &schema_job_file},
+    {.name = "file", TYPE_TABLES, FILE_SWEEP, EACH_OF(AT(file_count), read_job_file, "files", schema_job_file)},
 };
 const struct schema schema_job = {"[job]", SCHEMA_KEYS(job_keys)};
 
 void finish_job(struct job_config *job)
 {
     job->make_job_dir |= needs_job_dir(job);
+    finish_job_files(job);
 }

@@ -28,6 +28,8 @@ static const struct schema_key model_type_keys[] = {
 };
 const struct schema schema_model_type = {"[[model_type]]", SCHEMA_KEYS(model_type_keys)};
 
+static struct gathered carried; /* the types that the program carries */
+
 /* The context in which a row is read. */
 struct type_row {
     const struct reading *r;
@@ -196,13 +198,13 @@ static void read_row(const struct type_row *row, const struct found *found, cons
     read_tables(row, found);
 }
 
-static void read_type(const struct reading *r, const struct toml_node *table, const struct hf_type_table *carried)
+static void read_type(const struct reading *r, const struct toml_node *table)
 {
     struct hf_type_table *set = &r->gathered->types;
     const struct found found = schema_match(&schema_model_type, r, table);
     const struct toml_node *name = found_key(&found, "name");
     struct hf_type type;
-    struct type_row row = {r, carried, &type};
+    struct type_row row = {r, set == &carried.types ? &(struct hf_type_table){NULL, 0} : model_types_carried(), &type};
     const struct hf_type *base;
     if (!name || !check_not_blank(r, name, "name"))
         return;
@@ -219,38 +221,22 @@ static void read_type(const struct reading *r, const struct toml_node *table, co
     set->items[i] = type;
 }
 
-static void read_rows(const struct reading *r, const struct toml_node *list, const struct hf_type_table *carried)
+void read_model_types(const struct reading *r, const struct toml_node *list)
 {
     if (check_entry_count(r, list, r->gathered->types.count, "model types"))
         for (size_t i = 0; i < list->child_count; i++)
-            read_type(r, &list->children[i], carried);
-}
-
-void read_model_types(const struct reading *r, const struct toml_node *list)
-{
-    read_rows(r, list, model_types_carried());
-}
-
-/* --- what the program carries --- */
-
-static struct hf_type_table carried_types;
-
-static void read_first(const struct reading *r, const struct toml_node *list)
-{
-    read_rows(r, list, &carried_types);
+            read_type(r, &list->children[i]);
 }
 
 static void read_carried(void)
 {
     static struct sweep none; /* keeps the tree, which has their texts */
-    struct gathered rows = {0};
-    arena_keep(&none.arena, reading_carried("knowledge/model_types.toml", "model_type", &none, &rows, read_first));
-    carried_types = rows.types;
+    arena_keep(&none.arena, reading_carried("knowledge/model_types.toml", "model_type", &none, &carried, read_type));
 }
 
 const struct hf_type_table *model_types_carried(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_carried);
-    return &carried_types;
+    return &carried.types;
 }

@@ -389,7 +389,7 @@ static const struct schema_key top_keys[] = {
      EVERY,
      EACH_OF(AT(failure_count), read_failure, "failure patterns", schema_failure)},
     {.name = "retry", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_retry},
-    {.name = "device", TYPE_TABLES, EVERY, .read = read_device_rows, .of = &schema_device},
+    {.name = "device", TYPE_TABLES, EVERY, EACH_OF(AT(devices.count), read_device, "devices", schema_device)},
     {.name = "model_type", TYPE_TABLES, EVERY, .read = read_model_types, .of = &schema_model_type},
     {.name = "deepspeed", TYPE_TABLE, DEFAULTS, .read = read_deepspeed, .of = &schema_deepspeed},
     {.name = "model_space", TYPE_TABLE, EVERY, .read = read_model_space, .of = &schema_model_space},

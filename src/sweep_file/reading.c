@@ -21,7 +21,7 @@
 #define MOST_COPIES 100000
 
 struct toml_node *reading_carried(const char *file, const char *key, struct sweep *s, struct gathered *g,
-                                  void (*read)(const struct reading *r, const struct toml_node *list))
+                                  void (*each)(const struct reading *r, const struct toml_node *table))
 {
     const char *text = embedded_text(file);
     struct problems problems = PROBLEMS_INIT;
@@ -37,7 +37,9 @@ struct toml_node *reading_carried(const char *file, const char *key, struct swee
                                     .is_carried = true};
     if (toml_parse(text, strlen(text), &root, &fault) < 0)
         abort();
-    read(&reading, toml_child(root, key));
+    const struct toml_node *list = toml_child(root, key);
+    for (size_t i = 0; i < list->child_count; i++)
+        each(&reading, &list->children[i]);
     if (problems.found > 0)
         abort();
     return root;

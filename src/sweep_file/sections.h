@@ -23,7 +23,8 @@ void read_command(const struct reading *r, const struct toml_node *node, struct 
 void read_limit(const struct reading *r, const struct toml_node *node, char **out);
 
 /* [[job.file]]. */
-void read_job_files(const struct reading *r, const struct toml_node *list);
+void read_job_file(const struct reading *r, const struct toml_node *table);
+void finish_job_files(struct job_config *job);
 
 /* [[fixture]]. A variable of an `env`: its name, and its value as text. */
 void read_fixture(const struct reading *r, const struct toml_node *table);
@@ -38,7 +39,7 @@ void read_rule(const struct reading *r, const struct toml_node *table);
 void read_failure(const struct reading *r, const struct toml_node *table);
 
 /* [[device]]. What a row leaves out is as it was of a device of that name. */
-void read_device_rows(const struct reading *r, const struct toml_node *list);
+void read_device(const struct reading *r, const struct toml_node *table);
 
 /* [[model_type]]. What a row leaves out is as it is of the type that it is like, or of that name. */
 void read_model_types(const struct reading *r, const struct toml_node *list);
