@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 

@@ -5,7 +5,6 @@
 #include "config/template.h"
 #include "files/document.h"
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "util/file.h"
 #include "util/memory.h"
 

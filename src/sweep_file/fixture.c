@@ -3,7 +3,6 @@
 
 #include "config/template.h"
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "util/memory.h"
 
 #define DEFAULT_TIMEOUT_MS 600000 /* a large model takes minutes to load */

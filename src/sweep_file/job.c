@@ -4,7 +4,6 @@
 
 #include "config/template.h"
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "util/memory.h"
 #include "util/parse.h"
 

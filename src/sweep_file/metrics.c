@@ -5,7 +5,6 @@
 #include "config/meaning.h"
 #include "config/own_metrics.h"
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 

@@ -6,7 +6,6 @@
 
 #include "sweep_file/reader.h"
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"

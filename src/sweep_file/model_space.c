@@ -5,7 +5,6 @@
 
 #include "config/model_space.h"
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 

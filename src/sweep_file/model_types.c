@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 

@@ -8,7 +8,6 @@
 #include "config/problems.h"
 #include "sweep_file/reading.h"
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "toml/parse.h"
 #include "util/buffer.h"
 #include "util/embedded.h"

@@ -6,7 +6,6 @@
 #include "config/failure.h"
 #include "config/template.h"
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "util/memory.h"
 
 #define RETRY_MOST_ATTEMPTS 1000

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sweep_file/sections.h"
 #include "toml/known.h"
 #include "util/buffer.h"
 #include "util/memory.h"

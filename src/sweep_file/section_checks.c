@@ -2,7 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sweep_file/sections.h"
+#include "sweep_file/schema.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 

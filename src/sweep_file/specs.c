@@ -6,7 +6,6 @@
 
 #include "sweep_file/hf_config.h"
 #include "sweep_file/schema.h"
-#include "sweep_file/sections.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"

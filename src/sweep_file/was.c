@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "config/template.h"
-#include "sweep_file/sections.h"
+#include "sweep_file/schema.h"
 #include "util/memory.h"
 #include "util/parse.h"
 

@@ -5,7 +5,7 @@
 
 #include "predict/inputs.h"
 #include "sweep_file/hf_config.h"
-#include "sweep_file/sections.h"
+#include "sweep_file/schema.h"
 #include "unit_test.h"
 #include "util/file.h"
 
