@@ -33,3 +33,11 @@ static inline void assert_cases(const struct problem_case *cases, size_t count)
 }
 
 #define ASSERT_CASES(cases) assert_cases(cases, sizeof(cases) / sizeof *(cases))
+
+/* A test of cases alone. */
+#define PROBLEMS(name, ...)                                                                                            \
+    TEST(name)                                                                                                         \
+    {                                                                                                                  \
+        static const struct problem_case cases[] = {__VA_ARGS__};                                                      \
+        ASSERT_CASES(cases);                                                                                           \
+    }

@@ -51,30 +51,14 @@ TEST(toml_parse__every_kind__value_and_position)
                                          "      \"two\" ]\n"
                                          "[g]\n"
                                          "h = { i = 1 }\n");
-    assert_int_equal(root->kind, NODE_TABLE);
-    const struct toml_node *a = toml_child(root, "a"), *b = toml_child(root, "b");
-    assert_int_equal(a->kind, NODE_INT);
-    assert_int_equal(a->integer, 1);
-    assert_int_equal(b->kind, NODE_FLOAT);
-    assert_true(b->real == -2.5);
-    assert_int_equal(b->key_line, 2);
-    assert_int_equal(b->key_column, 3);
-    assert_int_equal(b->column, 7);
-    const struct toml_node *c = toml_child(root, "c");
-    assert_int_equal(c->kind, NODE_TABLE);
-    assert_false(c->is_inline);
-    assert_string_equal(toml_child(c, "d")->text, "x");
-    assert_int_equal(toml_child(c, "d")->key_column, 3);
-    assert_int_equal(toml_child(root, "é")->kind, NODE_BOOL);
-    assert_int_equal(toml_child(root, "é")->column, 7);
-    const struct toml_node *f = toml_child(root, "f");
-    assert_int_equal(f->kind, NODE_LIST);
-    assert_int_equal(f->child_count, 2);
-    assert_null(f->children[1].key);
-    assert_int_equal(f->children[1].line, 6);
-    assert_int_equal(f->children[1].column, 7);
-    assert_false(toml_child(root, "g")->is_inline);
-    assert_true(toml_child(toml_child(root, "g"), "h")->is_inline);
+    const struct toml_node *a = toml_child(root, "a"), *b = toml_child(root, "b"), *c = toml_child(root, "c");
+    const struct toml_node *d = toml_child(c, "d"), *e = toml_child(root, "é"), *f = toml_child(root, "f");
+    const struct toml_node *g = toml_child(root, "g"), *two = &f->children[1];
+    SAYS("1 4:1 5:-2.5 2:3 7", "%d %d:%d %d:%g %d:%d %d", root->kind, a->kind, (int)a->integer, b->kind, b->real,
+         b->key_line, b->key_column, b->column);
+    SAYS("1 0 x 3, 6 7", "%d %d %s %d, %d %d", c->kind, c->is_inline, d->text, d->key_column, e->kind, e->column);
+    SAYS("2 2 (null) 6:7, 0 1", "%d %zu %s %d:%d, %d %d", f->kind, f->child_count, two->key, two->line, two->column,
+         g->is_inline, toml_child(g, "h")->is_inline);
     assert_null(toml_child(root, "z"));
     assert_null(toml_child(a, "a"));
 }
