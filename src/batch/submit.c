@@ -80,12 +80,24 @@ static bool is_said_again(struct batch_array *a, const char *why)
     return again;
 }
 
+/* Until an answer comes. */
+static void tell_unanswered(struct batch_executor *x, const struct batch_array *a, const char *why)
+{
+    char *text = xasprintf(WAITS_UNSUBMITTED ": %s", why && *why ? why : "no answer");
+    for (char *p = text; (p = strchr(p, ';'));) /* behind it would stand what to change */
+        *p = ',';
+    const char *waits = string_list_intern(&x->waits, text);
+    for (size_t i = 0; i < a->count && x->options.referred; i++)
+        x->options.referred(x->options.context, a->members[i].attempt, NULL, waits);
+}
+
 static void refused(struct batch_executor *x, size_t index, enum batch_refusal refusal, const char *why)
 {
     struct batch_array *a = &x->batches.arrays[index];
     int64_t now_ms = clock_monotonic_ms();
     switch (refusal) {
     case REFUSAL_UNKNOWN:
+        tell_unanswered(x, a, why);
         a->stage = BATCH_DOUBTFUL;
         a->unseen_since_ms = 0;
         x->poll_due_ms = now_ms;

@@ -231,7 +231,9 @@ static bool watch(struct trying *y, int i, int64_t now_ms)
 static void watch_all(struct trying *y)
 {
     const int64_t until_ms = clock_monotonic_ms() + y->t->most_ms;
-    bool goes_on = true;
+    bool goes_on = false;
+    for (size_t i = 0; i < y->list.count; i++)
+        goes_on |= y->list.arrays[i].job != NULL;
     while (goes_on && clock_monotonic_ms() < until_ms) {
         goes_on = false;
         nanosleep(&(struct timespec){PAUSE_S, 0}, NULL);
@@ -693,7 +695,7 @@ static int check_executor(const struct check_options *o, struct error *e)
     const char *config = o->config ? o->config : access("sweep.toml", F_OK) == 0 ? "sweep.toml" : NULL;
     struct batch_system *system = NULL;
     struct sweep *sweep = NULL;
-    if (o->against || o->db || strcmp(o->executor, "local") == 0)
+    if (o->against || o->db || strcmp(o->executor, "local") == 0 || strcmp(o->executor, "ssh") == 0)
         return error_set(e, ERROR_USAGE,
                          "check: --executor tries a batch system, such as slurm, and takes but a sweep file besides");
     int rc = batch_system_load(o->executor, NULL, &system, e);

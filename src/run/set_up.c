@@ -319,7 +319,7 @@ static void note_reference(void *context, int64_t attempt, const char *reference
     if (!f)
         return;
     /* The reference that stands there may be being written. */
-    if (!f->start.reference)
+    if (reference && !f->start.reference)
         f->start.reference = xstrdup(reference);
     f->start.waits = string_list_intern(&r->wait_texts, waits ? xstrdup(waits) : NULL);
     f->reference_due = f->start_recorded;

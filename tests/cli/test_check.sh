@@ -424,4 +424,23 @@ repair__damaged_absent_or_in_use__refused()
     expect_sql "" "SELECT attempt_id FROM job WHERE id = 1"
 }
 
+# A batch system that cannot be reached: what it says is told, and nobody waits for jobs that it never took.
+executor__unreachable__said_at_once()
+{
+    mkdir bin
+    printf '#!/bin/sh\necho "Connection to x:1 was refused; was it" >&2\nexit 1\n' >bin/kubectl
+    chmod +x bin/kubectl
+    PATH=$PWD/bin:$PATH
+    small_sweep sweep.toml
+    run_command timeout 60 "$meshsweep" check --executor kubernetes
+    expect_status 1
+    expect_stdout_contains 'true: refused: kubectl: Connection to x:1 was refused; was it'
+    expect_stderr_contains 'submitting three small jobs to Kubernetes'
+    expect_said only_stderr_contains 2 '--executor tries a batch system' check --executor ssh
+    start_meshsweep run --executor kubernetes
+    wait_until '[ -s results.db ] && sql "SELECT waits FROM attempt" | grep -q "submitted yet: .*refused, was it"' 30
+    end_command TERM
+    expect_among_stderr 143 'waiting (not submitted yet: '
+}
+
 run_cases "$@"
