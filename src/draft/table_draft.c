@@ -282,8 +282,7 @@ static const char *outcome_of_word(const char *word)
     return NULL;
 }
 
-/* The column of words that says how each row ended; one with such a name takes precedence over one with such words,
- * which are at least half of its words: a configuration may be called "oom". */
+/* The column of words that says how each row ended: by its name, else by words, at least half of which say that. */
 static size_t state_column(const struct import_draft *d)
 {
     size_t found = d->count;
@@ -870,7 +869,6 @@ static void add_devices(const struct import_draft *d, const struct plan_of_colum
                        c.hosts ? devices_per_host(d, &c, devices, out, refusal) : xstrdup(devices));
 }
 
-/* "1234" and "1.6K" under "throughput (samples/s)". */
 static bool has_mixed_numbers(const struct draft_column *c)
 {
     struct proposal_list metric = {.items = NULL};

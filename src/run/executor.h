@@ -70,8 +70,8 @@ struct executor_options {
     bool (*first_metric)(void *context, int64_t attempt, const struct attempt_files *files);
     int64_t (*read_on)(void *context, int64_t attempt, const struct attempt_files *files);
     /* To be called, from `wait`, when an attempt has got its reference (NULL: none yet) only after its start, and when
-     * it is another reason for which it has not begun (NULL: it has), borrowed for the length of the call. "; " and what
-     * to change follow one that never passes by itself. */
+     * it is another reason for which it has not begun (NULL: it has), borrowed for the length of the call. "; " and
+     * what to change follow one that never passes by itself. */
     void (*referred)(void *context, int64_t attempt, const char *reference, const char *waits);
     /* To be called, from `wait` or at the creation, with what happened to one of several hosts (a sentence, NULL:
      * nothing that is to be told): whether jobs can be started on it. */
