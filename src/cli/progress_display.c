@@ -482,6 +482,8 @@ void progress_display_end(struct progress_display *d, const struct run_result *r
     struct described_progress now;
     const bool has_best = best && best_job(best) >= 0;
     output_clear_line(&d->on_line);
+    if (result->counts.elapsed_ms > 0) /* of the whole run, beside how long it took */
+        d->rate = (double)result->counts.finished_now * 1e3 / (double)result->counts.elapsed_ms;
     describe(d, &result->counts, &now);
     if (d->how == PROGRESS_JSON) {
         progress_add_json(EVENT_END, &now.progress, &d->line);

@@ -27,6 +27,19 @@ last_training() # COLUMNS
     sql "SELECT $1 FROM attempt WHERE kind = 'full' ORDER BY id DESC LIMIT 1"
 }
 
+# What is said at the end is of the search: four jobs in its time, not one in that of the training.
+full_training__longer_than_the_search__rate_of_the_search()
+{
+    training_sweep 'sleep 2'
+    expect_run only_status 0 run --progress json --run-full-experiment
+    mv .stderr events
+    run_command python3 -c '
+import json
+end = [json.loads(line) for line in open("events") if "\"end\"" in line][-1]
+print(round(end["jobs_per_second"] * end["elapsed_ms"] / 1000, 3))'
+    expect_only_stdout 0 4.0
+}
+
 full_training__without_the_objective__ok_and_the_winner_stays()
 {
     training_sweep 'echo "loss: 0.25"' '[job.metrics.loss]' 'key = "loss"'
