@@ -87,6 +87,7 @@ static const struct coefficient_member memory_members[] = {
     M(reduce_elements),
     M(prefetch_elements),
     M(gathered_layers),
+    M(live_elements),
     M(sharded_at_rest),
     M(holds_gradients),
     M(whole_stages),

@@ -97,9 +97,10 @@ struct memory_coefficients {
     double frees_gradients;    /* not 0: gradients do not exist before the first backward pass of a step */
     double hidden_bytes;       /* per token and hidden unit: temporary gathered inputs and gradients */
     double expert_imbalance;   /* tokens of the busiest expert rank divided by the mean */
-    double reduce_elements;    /* bucket size at stages 1 and 2 */
+    double reduce_elements;    /* bucket size, if no key says it */
     double prefetch_elements;  /* stage 3: elements gathered ahead */
     double gathered_layers;    /* stage 3: layers gathered at once */
+    double live_elements;      /* stage 3: most elements of layers that are gathered at once; 0: no limit */
     double sharded_at_rest;    /* not 0: stage 2 also shards parameters, but gathers all of them for a pass */
     double holds_gradients;    /* not 0: FSDP1 frees some gradients only at the end of a pass: stage_memory.h */
     double whole_stages;       /* not 0: with a pipeline, all parameters stay gathered, and gradients whole, until the

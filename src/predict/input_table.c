@@ -111,6 +111,7 @@ const struct input inputs[] = {
     {"loss_kernel", "cross_entropy cross_entropy_fusion_impl", P_WORD(loss, loss_words)},
     {"offload_layers", "cpu_offload_layers activation_offload_layers cpu_offloading_num_layers",
      P(MEMBER_WHOLE, offload_layers)},
+    {"bucket_elements", "", P(MEMBER_WHOLE, bucket_elements)},
     {"gradient_bytes", "grad_bytes", P(MEMBER_WHOLE, gradient_bytes)},
     {"moment_bytes", "", P(MEMBER_WHOLE, moment_bytes)},
     {"q_lora_rank", "", A(MEMBER_WHOLE, q_lora_rank)},

@@ -11,8 +11,9 @@
  *   logits       on the stage with the head: (logit_bytes + logit_slack)·T·V/t + 2·T·h, not / t where  coefficients.h
  *                they are gathered
  *   buffers      ZeRO stage 1, 2: 2·min(bucket, parameters)                                            [5]
- *                ZeRO stage 3: 2·min(parameters, prefetch + gathered layers) + 2·(largest layer        [5]
- *                or embedding; where layers are the units (no prefetch), embedding and head together)  [10]
+ *                ZeRO stage 3: 2·bucket + 2·min(parameters, live, prefetch + gathered layers) + 2·(largest [5]
+ *                layer or embedding; where layers are the units (no prefetch), embedding and head      [10]
+ *                together)
  *                with a pipeline under whole_stages: (2 + gradient) · parameters of the rank             [11]
  *                FSDP's stage 2 (sharded_at_rest): 2 · parameters of the rank, in fp32 4                 [12]
  *   all-gather   of experts' tokens: 2·T·h·e more while a layer is computed                            [6]

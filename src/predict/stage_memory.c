@@ -117,15 +117,30 @@ static double root_unit(const struct plan_memory *m)
     return matrices * m->vocab_weights / (double)m->plan->tensor;
 }
 
+static double layer_parameters(const struct plan_memory *m)
+{
+    return (m->whole.layer.attention + m->whole.layer.mlp) / (double)m->plan->tensor +
+           m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
+}
+
+/* Parameters of layers that are gathered at once. DeepSpeed keeps no more than live_elements. */
+static double gathered(const struct plan_memory *m)
+{
+    double layers = m->c->prefetch_elements + m->c->gathered_layers * layer_parameters(m);
+    return m->c->live_elements > 0 ? fmin(layers, m->c->live_elements) : layers;
+}
+
+static double bucket_elements(const struct plan_memory *m)
+{
+    return m->plan->bucket_elements > 0 ? (double)m->plan->bucket_elements : m->c->reduce_elements;
+}
+
 /* The gathered layers, as stored, and the root unit; or all of a stage's `parameters`. */
 static double frozen_buffers(const struct plan_memory *m, double parameters)
 {
-    double t = (double)m->plan->tensor;
     if (gathers_all(m))
         return m->quantised * fmax(0, parameters - root_unit(m)) + m->frozen * root_unit(m);
-    double layer = (m->whole.layer.attention + m->whole.layer.mlp) / t +
-                   m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
-    return m->c->gathered_layers * m->quantised * layer + m->frozen * root_unit(m);
+    return m->quantised * gathered(m) + m->frozen * root_unit(m);
 }
 
 static double buffer_bytes(const struct plan_memory *m, double parameters)
@@ -135,18 +150,17 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
     if (m->plan->zero_stage == 0 || plan_replicas(m->plan) <= 1)
         return 0;
     if (m->plan->zero_stage < 3 && !gathers_all(m))
-        return 2 * fmin(c->reduce_elements, parameters);
+        return 2 * fmin(bucket_elements(m), parameters);
+    double bucket = m->plan->zero_stage == 3 ? 2 * bucket_elements(m) : 0;
     if (m->plan->tuning != TUNING_FULL)
-        return frozen_buffers(m, parameters);
+        return frozen_buffers(m, parameters) + bucket;
     if (c->whole_stages != 0 && m->plan->pipeline > 1)
         return (2 + m->states.gradient) * parameters;
     if (gathers_all(m))
         return (plan_is_fp32(m->plan) ? FP32_BYTES : 2) * parameters;
-    double layer = (m->whole.layer.attention + m->whole.layer.mlp) / t +
-                   m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
     bool by_modules = c->prefetch_elements > 0; /* DeepSpeed gathers each module separately */
-    double largest = fmax(layer, by_modules ? m->vocab_weights / t : root_unit(m));
-    return 2 * fmin(parameters, c->prefetch_elements + c->gathered_layers * layer) + 2 * largest;
+    double largest = fmax(layer_parameters(m), by_modules ? m->vocab_weights / t : root_unit(m));
+    return 2 * fmin(parameters, gathered(m)) + 2 * largest + bucket;
 }
 
 /* A GPT with one key-value head is transformers' GPTBigCode if the framework uses it. */

@@ -185,9 +185,11 @@ TEST(memory_predict__large_vocabulary__last_stage_is_the_most_loaded)
     assert_true(m.first.terms[MEMORY_LOGITS] == 0);
 }
 
+/* What has to fit. */
 static double most(const struct training_plan *plan, const char *framework)
 {
-    return predict(gpt(24, 2048, 16), *plan, framework).most.bytes;
+    const struct memory_stage stage = predict(gpt(24, 2048, 16), *plan, framework).most;
+    return stage.bytes - stage.slack;
 }
 
 /* Each saving saves, as everybody expects. */
@@ -482,6 +484,19 @@ TEST(memory_predict__narrow_products__copies_of_weights)
     assert_close(2 * (predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED] - wide), both - wide, 1e-9);
     plan.narrow_weights = true;
     assert_true(predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED] == wide);
+}
+
+/* DeepSpeed's stage 3 has a bucket however few parameters there are, and holds no more than it may. */
+TEST(memory_predict__stage_3_of_deepspeed__its_bucket_and_limit)
+{
+    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3};
+    struct architecture a = gpt(8, 256, 4), wide = gpt(80, 16384, 128);
+    double whole = predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS];
+    plan.bucket_elements = 1000;
+    assert_close(whole - predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2 * (5e8 - 1000), 1e-9);
+    double layer = 12 * 16384.0 * 16384; /* more than 1e9 in one; the largest module besides */
+    double buffers = predict(wide, plan, "deepspeed").most.terms[MEMORY_BUFFERS];
+    assert_true(buffers > 2e9 + 2 * layer && buffers < 2e9 + 2.01 * layer);
 }
 
 /* A Llama of transformers has norms of torch's operations, whoever shards it. */

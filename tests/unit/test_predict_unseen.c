@@ -137,7 +137,7 @@ static const struct said own_loop[] = {{"packing", 1},       {"narrow_loss", 1},
 TEST(predictions__unseen_tables__within_their_bounds)
 {
     static const struct bounds tables[] = {
-        {"finetuning.csv", 95, COUNTS_DEVICE, 0.10, 0.90, 0.19, 0.85, 0, 0, 1, equal},
+        {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.19, 0.85, 0, 0, 1, equal},
         {"fsdp-qlora.csv", 30, COUNTS_RESERVED, 0.1, 0.9, 0.25, 0.9, 0, 1, 0, equal},
         {"automodel.csv", 13, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL},
         {"bert.csv", 28, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL},
@@ -150,7 +150,7 @@ TEST(predictions__unseen_tables__within_their_bounds)
         {"flagperf.csv", 45, COUNTS_DEVICE, 0.10, 0.95, 0.09, 1, 0, 0, 1, NULL},
         {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.10, 0.81, 0.28, 0.9, 0, 0, 0, NULL},
         {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.09, 0.77, 0.18, 1, 0, 0, 0, NULL},
-        {"lightning.csv", 2, COUNTS_ALLOCATED, 0.48, 0, 0.5, 0.5, 1, 1, 0, NULL},
+        {"lightning.csv", 2, COUNTS_ALLOCATED, 0.50, 0, 0.5, 0.5, 1, 1, 0, NULL},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         predict_table(&tables[i]);
