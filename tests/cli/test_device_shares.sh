@@ -41,11 +41,8 @@ gpus__half_of_a_device__two_at_a_time_on_each()
 # The sum of three shares and a whole device is never more than all of one.
 gpus__shares_and_whole_devices__sum_to_one_at_most()
 {
-    cat >job.sh <<'END'
-echo "+ $1 $MESHSWEEP_DEVICES" >>order
-sleep 0.1
-echo "- $1 $MESHSWEEP_DEVICES" >>order
-END
+    printf '%s\n' 'echo "+ $1 $MESHSWEEP_DEVICES" >>order' 'sleep 0.1' 'echo "- $1 $MESHSWEEP_DEVICES" >>order' \
+        >job.sh
     toml job: command='["/bin/sh", "job.sh", "{gpus}"]' training_spec: n=1,2,3,4 \
         cluster_spec: gpus=0.4,0.3,1,2 local: devices=2 >sweep.toml
     run_silently 0
@@ -94,13 +91,9 @@ predictions__of_a_share__its_memory_and_no_time()
 mig__instances_of_nvidia_smi__one_for_each_job()
 {
     mkdir bin
-    cat >bin/nvidia-smi <<'END'
-#!/bin/sh
-[ "$1" = -L ] || exit 1
-echo "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5f)"
-echo "  MIG 3g.20gb     Device  0: (UUID: MIG-6d31)"
-echo "  MIG 3g.20gb     Device  1: (UUID: MIG-6d32)"
-END
+    printf '%s\n' '#!/bin/sh' '[ "$1" = -L ] || exit 1' 'echo "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5f)"' \
+        'echo "  MIG 3g.20gb     Device  0: (UUID: MIG-6d31)"' \
+        'echo "  MIG 3g.20gb     Device  1: (UUID: MIG-6d32)"' >bin/nvidia-smi
     chmod +x bin/nvidia-smi
     waiting_sweep 2 'num_devices_per_host = [1, 2]' </dev/null
     PATH=$PWD/bin:$PATH

@@ -6,12 +6,8 @@
 # Jobs of 1, 2 and 4 devices that leave what they were given in a file of their own.
 device_sweep() # LINES OF [local] on standard input
 {
-    cat >job.sh <<'END'
-echo "$MESHSWEEP_DEVICES" "$CUDA_VISIBLE_DEVICES" "$MASTER_PORT" >got."$1"
-echo "+ $1 $MESHSWEEP_DEVICES" >>order
-sleep 0.2
-echo "- $1 $MESHSWEEP_DEVICES" >>order
-END
+    printf '%s\n' 'echo "$MESHSWEEP_DEVICES" "$CUDA_VISIBLE_DEVICES" "$MASTER_PORT" >got."$1"' \
+        'echo "+ $1 $MESHSWEEP_DEVICES" >>order' 'sleep 0.2' 'echo "- $1 $MESHSWEEP_DEVICES" >>order' >job.sh
     toml job: command='["/bin/sh", "job.sh", "{n}"]' training_spec: n=1,2,3,4,5,6 \
         cluster_spec:: num_devices_per_host=1 local: >sweep.toml
     cat >>sweep.toml
@@ -339,12 +335,8 @@ condition__of_a_device__metrics_of_the_attempt()
     device_sweep < <(toml devices='[0]' sample=50ms wait_clean=0 metrics.per_joule: expression='tokens / energy' \
         better=max metrics.per_watt: expression='tokens / power' better=max \
         job.metrics.tokens: key=tokens)
-    cat >job.sh <<'END'
-echo "tokens: 3000"
-sleep 0.3
-echo "3145728 0 1100 81 500000 31000 96 9" >devices/0
-sleep 0.3
-END
+    printf '%s\n' 'echo "tokens: 3000"' 'sleep 0.3' 'echo "3145728 0 1100 81 500000 31000 96 9" >devices/0' \
+        'sleep 0.3' >job.sh
     with_nvml run_meshsweep run --progress none --limit 1
     expect_only_stderr 0
     expect_sql "1100.0|81.0|30.0|2.0|100.0" "SELECT device_clock_least, device_temperature, device_energy, device_ecc,

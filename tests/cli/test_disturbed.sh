@@ -205,13 +205,8 @@ processes__of_the_same_user_with_hidden_ancestors__left_alone()
     small_sweep sweep.toml
     # Longer than the common scan waits for.
     printf 'sleep 1.2\necho "score: 5"\n' >job.sh
-    cat >as_nobody.sh <<'END'
-sleep 60 &
-sleep 0.1
-meshsweep run --progress none --limit 1
-echo "status $?"
-kill $! && echo "the other process was alive"
-END
+    printf '%s\n' 'sleep 60 &' 'sleep 0.1' 'meshsweep run --progress none --limit 1' 'echo "status $?"' \
+        'kill $! && echo "the other process was alive"' >as_nobody.sh
     cat >as_root.sh <<'END'
 mount -o remount,hidepid=2 /proc
 setpriv --reuid=65534 --regid=65534 --clear-groups env GCOV_PREFIX="$PWD/counters" \

@@ -41,15 +41,9 @@ failed_job__logs_of_ranks_and_launchers__first_cause_and_consequence()
 # Failures that differ in ranks, addresses and line numbers only are one cause, in every place that groups.
 same_cause__of_other_ranks__one_group()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["sh", "-c", """
-echo '[rank{rank}]: ValueError: shard {rank} is empty'
-echo 'RuntimeError: Connection closed by peer [127.0.0.1]:{rank}'
-exit 1"""]
-[[training_spec]]
-rank = [1, 23, 4]
-END
+    printf '%s\n' '[job]' 'command = ["sh", "-c", """' "echo '[rank{rank}]: ValueError: shard {rank} is empty'" \
+        "echo 'RuntimeError: Connection closed by peer [127.0.0.1]:{rank}'" 'exit 1"""]' '[[training_spec]]' \
+        'rank = [1, 23, 4]' >sweep.toml
     run_ended 3
     expect_said among_stdout 0 '  3 x exit, as job 1: exit status 1: [rank1]: ValueError: shard 1 is empty' status
     expect_stdout_lacks 'rank23'

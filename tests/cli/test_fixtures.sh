@@ -144,12 +144,7 @@ s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True
 server__dies_between_jobs__started_again()
 {
     served_sweep 'between = ["/bin/bash", "./once.sh", "{fixture.server.port}"]'
-    cat >once.sh <<'END'
-[ ! -e died ] || exit 0
-touch died
-bash ./http_ask.sh "$1" /die
-exit 0
-END
+    printf '%s\n' '[ ! -e died ] || exit 0' 'touch died' 'bash ./http_ask.sh "$1" /die' 'exit 0' >once.sh
     run_ended 0
     expect_stderr_contains "ended without a job"
     expect "[ \$(starts) = 3 ]" none_is_left
@@ -161,7 +156,6 @@ server__killed_by_a_job__that_job_is_blamed_the_second_time()
     served_sweep
     sed -i '1i [ "$2-$3" != 1-2 ] || { bash ./http_ask.sh "$1" /die; exit 1; }' job.sh
     run_ended 3
-    expect_any_stderr
     expect_sql 'failed|lost|fixture server (seqs=1) died while the job ran: exit status 7
 failed|exit|' "SELECT state, failure, iif(failure = 'lost', substr(message, 1, 61), '') FROM attempt
         WHERE job_id = (SELECT job_id FROM attempt WHERE failure = 'lost') ORDER BY id"
@@ -229,11 +223,7 @@ server__stop__runs_while_it_still_answers()
 set_up__no_ready__once_and_not_again()
 {
     served_sweep
-    cat >>sweep.toml <<'END'
-[[fixture]]
-name = "data"
-start = "echo made >>made; echo {config_dir} >{fixture.data.dir}/file"
-END
+    toml fixture:: name=data start='echo made >>made; echo {config_dir} >{fixture.data.dir}/file' >>sweep.toml
     sed -i 's/"{load}"\]/"{load}", "{fixture.data.dir}"]/' sweep.toml
     echo 'test -s "$4/file" || exit 8' >>job.sh
     run_silently 0
@@ -250,11 +240,7 @@ END
 set_up__fails__its_jobs_wait()
 {
     served_sweep
-    cat >>sweep.toml <<'END'
-[[fixture]]
-name = "data"
-start = "echo no such bucket >&2; exit 3"
-END
+    toml fixture:: name=data start='echo no such bucket >&2; exit 3' >>sweep.toml
     run_meshsweep run --progress plain
     expect_among_stderr 3 "fixture data did not start: exit: exit status 3" "no such bucket"
     expect_sql '8|pending|8' "SELECT count(*), state, count(held) FROM job GROUP BY 2"
