@@ -10,7 +10,8 @@ ran AS MATERIALIZED (
     FROM side JOIN job AS j ON j.id = side.job JOIN attempt AS a ON a.id = coalesce(j.attempt_id,
         (SELECT max(id) FROM attempt WHERE job_id = j.id AND kind = 'trial')) LEFT JOIN runner AS r ON r.id = a.runner_id),
 key (place, part, name, value) AS (
-    SELECT place, 1, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END
+    SELECT place, 1, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'
+        WHEN 'text' THEN iif(json_valid(k.value), json_quote(k.value), k.value) ELSE k.value END -- "1" is not 1
     FROM side JOIN job AS j ON j.id = side.job JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id),
         json_each(s.json) AS k
     UNION ALL SELECT place, 1, k.key, k.value FROM side JOIN job AS j ON j.id = side.job, json_each(j.derived) AS k),

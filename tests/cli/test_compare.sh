@@ -359,6 +359,16 @@ compare_jobs__one_run__interval_of_the_middle_only()
     expect_said only_stdout_contains 0 '  score: 8.66667 (95 % by its samples ' compare 1 2
 }
 
+compare_jobs__number_and_text_of_it__differ()
+{
+    small_sweep sweep.toml
+    sed -i 's/^y = .*/y = [10, "10"]/; s/^x = .*/x = 1/' sweep.toml
+    echo 'echo score: 1' >job.sh
+    expect_run only_status 0 run --progress none
+    expect_said only_stdout_contains 0 'keys
+  y: 10 | "10"' compare 1 2
+}
+
 compare_jobs__conditions__sets_of_jobs()
 {
     two_runs
