@@ -47,10 +47,14 @@ int merge_into(struct db *db, const char *source, const char *directory, struct 
 
 static int merge_all(struct db *db, const struct arguments *a, struct merge_counts *counts, struct error *e)
 {
-    for (size_t i = 0; i < a->word_count; i++)
-        if (merge_into(db, a->words[i], NULL, counts, e) < 0)
-            return -1;
-    return 0;
+    size_t i = 0;
+    while (i < a->word_count && merge_into(db, a->words[i], NULL, counts, e) == 0)
+        i++;
+    if (i > 0 && i < a->word_count)
+        output_message("%s lacks %zu of %zu databases, from %s on; merging again adds nothing twice",
+                       ((const struct merge_options *)a->options)->output, a->word_count - i, a->word_count,
+                       a->words[i]);
+    return i < a->word_count ? -1 : 0;
 }
 
 /* A database must not be merged into itself, nor into a file that belongs to a source. */

@@ -296,6 +296,7 @@ sources__wrong__refused_and_nothing_changed()
     expect_said only_stderr_matches 1 '^meshsweep: merging text.db: ' merge a.db text.db -o all.db
     expect_said only_stderr 2 'meshsweep: merge: name the database to merge into with -o FILE' merge a.db
     expect_said only_stderr_matches 1 'missing.db: it does not exist yet' merge a.db missing.db -o all.db
+    expect_stderr_contains 'meshsweep: all.db lacks 1 of 2 databases, from missing.db on; '
 }
 
 # --- shards ---
