@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/value.h"
 #include "util/buffer.h"
 #include "util/memory.h"
-#include "util/parse.h"
 
 const char *const compared_names[COMPARED_SECTIONS] = {[COMPARED_CLUSTER] = "cluster_spec",
                                                        [COMPARED_MODEL] = "model",
@@ -97,45 +97,30 @@ static struct compared_key *find_key(struct compared_section *s, const char *nam
 struct spec_reading {
     struct compared_section *section;
     struct texts *texts;
-    struct stmt *members; /* of the JSON ?1 */
-    size_t spec, key;     /* the one that is read; the last one found */
-    struct buffer text;   /* scratch */
+    size_t spec, key; /* the one that is read; the last one found */
 };
 
-static void put_value(struct spec_reading *r, struct compared_key *key, const char *text, size_t length, bool quoted)
+static void put_value(struct spec_reading *r, struct compared_key *key, const char *text, bool quoted)
 {
-    const char *before = key->last < r->texts->count ? r->texts->items[key->last] : NULL;
     key->quoted[r->spec] = quoted;
-    if (!before || strncmp(before, text, length) != 0 || before[length]) {
-        buffer_clear(&r->text);
-        buffer_add(&r->text, text, length);
-        key->last = texts_number(r->texts, buffer_text(&r->text));
-    }
+    if (key->last >= r->texts->count || strcmp(r->texts->items[key->last], text) != 0)
+        key->last = texts_number(r->texts, text);
     key->values[r->spec] = key->last + 1;
 }
 
-/* Returns whether the spec is one of plain keys and values, as most are: by far most of the time is SQLite's
- * otherwise. */
-static bool read_plain(struct spec_reading *r, const char *json)
+static int read_spec(struct spec_reading *r, const char *json, struct error *e)
 {
-    struct plain_member m;
-    int rc;
-    while ((rc = plain_json_next(&json, &m)) > 0)
-        put_value(r, find_key(r->section, m.name, m.name_length, &r->key), m.value, m.length, m.is_string);
-    return rc == 0;
-}
-
-static int read_members(struct spec_reading *r, const char *json, struct error *e)
-{
-    int rc;
-    stmt_bind_text(r->members, 1, json);
-    while ((rc = stmt_next(r->members, e)) > 0) {
-        const char *name = stmt_text(r->members, 0), *text = stmt_text(r->members, 2);
-        struct compared_key *key = find_key(r->section, name, strlen(name), &r->key);
-        put_value(r, key, text, strlen(text), strcmp(stmt_text(r->members, 1), "text") == 0);
+    const char *at = json + (*json == '{');
+    char *name;
+    for (struct value value; value_next_member(&at, &name, &value); value_free(&value)) {
+        OWNED_BUFFER text = BUFFER_INIT;
+        value_add_text(&value, &text);
+        if (value.kind == VALUE_NULL)
+            buffer_add_text(&text, "null");
+        put_value(r, find_key(r->section, name, strlen(name), &r->key), buffer_text(&text), value.kind == VALUE_STRING);
+        free(name);
     }
-    stmt_reset(r->members);
-    return rc;
+    return strcmp(at, "}") == 0 ? 0 : error_set(e, ERROR_FAILED, "a spec is no JSON: %.80s", json);
 }
 
 static int read_specs(struct db *db, enum compared_kind kind, struct compared_jobs *out, struct error *e)
@@ -145,21 +130,16 @@ static int read_specs(struct db *db, enum compared_kind kind, struct compared_jo
     struct stmt *s = NULL;
     if (section->spec_count == 0)
         return 0;
-    int rc = db_prepare(db,
-                        "SELECT key, type, CASE type WHEN 'null' THEN 'null' WHEN 'true' THEN 'true'"
-                        " WHEN 'false' THEN 'false' ELSE value END FROM json_each(?1)",
-                        &r.members, e);
+    int rc = 0;
     while (rc >= 0 && (rc = db_next(db, "SELECT id, json FROM spec WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
                                     VALUES(sql_int(section->ids[0]), sql_int(section->ids[section->spec_count - 1])),
                                     &s, e)) > 0) {
         while (section->ids[r.spec] < stmt_int(s, 0))
             r.spec++;
-        if (section->ids[r.spec] == stmt_int(s, 0) && !read_plain(&r, stmt_text(s, 1)))
-            rc = read_members(&r, stmt_text(s, 1), e);
+        if (section->ids[r.spec] == stmt_int(s, 0))
+            rc = read_spec(&r, stmt_text(s, 1), e);
     }
     stmt_free(s);
-    stmt_free(r.members);
-    buffer_free(&r.text);
     return rc;
 }
 

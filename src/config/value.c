@@ -98,13 +98,11 @@ void value_add_text(const struct value *v, struct buffer *out)
 /* Behind the JSON value that begins at `text`. */
 static const char *end_of_json(const char *text)
 {
-    bool quoted = false;
     for (size_t depth = 0; *text; text++) {
         if (*text == '"')
-            quoted = !quoted;
-        else if (quoted)
-            text += *text == '\\' && text[1];
-        else if (depth == 0 && strchr(",]", *text))
+            while (text[1] && *++text != '"')
+                text += *text == '\\' && text[1];
+        else if (depth == 0 && strchr(",]}:", *text))
             break;
         else if (strchr("[{", *text))
             depth++;
@@ -114,16 +112,52 @@ static const char *end_of_json(const char *text)
     return text;
 }
 
+/* The text of a JSON string; the caller's. NULL: it is none. */
+static char *text_of_json(const char *begin, size_t length)
+{
+    if (length < 2 || *begin != '"')
+        return NULL;
+    if (!memchr(begin, '\\', length))
+        return xstrndup(begin + 1, length - 2);
+    cJSON *string = cJSON_ParseWithLength(begin, length);
+    char *text = cJSON_IsString(string) ? xstrdup(string->valuestring) : NULL;
+    cJSON_Delete(string);
+    return text;
+}
+
 bool value_next_element(const char **json, struct value *out)
 {
     const char *begin = *json, *end = end_of_json(begin);
     if (end == begin)
         return false;
-    cJSON *string = *begin == '"' ? cJSON_ParseWithLength(begin, (size_t)(end - begin)) : NULL;
-    *out = string && cJSON_IsString(string)
-               ? (struct value){.kind = VALUE_STRING, .text = xstrdup(string->valuestring)}
-               : (struct value){.kind = VALUE_JSON, .text = xstrndup(begin, (size_t)(end - begin))};
-    cJSON_Delete(string);
+    char *text = text_of_json(begin, (size_t)(end - begin));
+    *out = (struct value){.kind = text ? VALUE_STRING : VALUE_JSON,
+                          .text = text ? text : xstrndup(begin, (size_t)(end - begin))};
+    *json = end + (*end == ',');
+    return true;
+}
+
+static struct value scalar_of_json(const char *begin, size_t length)
+{
+    const size_t digits = strspn(begin, "-0123456789");
+    if (*begin == 't' || *begin == 'f')
+        return (struct value){.kind = VALUE_BOOL, .integer = *begin == 't'};
+    if (digits == 0)
+        return (struct value){.kind = VALUE_NULL};
+    return digits == length ? (struct value){.kind = VALUE_INT, .integer = strtoll(begin, NULL, 10)}
+                            : (struct value){.kind = VALUE_FLOAT, .real = strtod(begin, NULL)};
+}
+
+bool value_next_member(const char **json, char **name, struct value *out)
+{
+    const char *begin = *json, *colon = end_of_json(begin);
+    if (*colon != ':' || !(*name = text_of_json(begin, (size_t)(colon - begin))))
+        return false;
+    const char *end = end_of_json(colon + 1);
+    if (*++colon == '"' || *colon == '[' || *colon == '{')
+        value_next_element(&colon, out);
+    else
+        *out = scalar_of_json(colon, (size_t)(end - colon));
     *json = end + (*end == ',');
     return true;
 }

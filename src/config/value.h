@@ -38,3 +38,6 @@ void value_add_text(const struct value *v, struct buffer *out);
 /* The next element of a list in canonical JSON: *json, behind "[" at first, goes on behind it. false: there is none.
  * The element is the caller's; tables and lists are JSON, and so are numbers and booleans, as they are written. */
 bool value_next_element(const char **json, struct value *out);
+
+/* The same of a table, behind "{" at first: its name, too, is the caller's, and scalars are what they say. */
+bool value_next_member(const char **json, char **name, struct value *out);

@@ -6,7 +6,6 @@
 #include "join/combinations.h"
 #include "util/hash_set.h"
 #include "util/memory.h"
-#include "util/parse.h"
 
 /* Specs that have the same keys: a block with one tied axis. */
 struct pattern {
@@ -273,8 +272,8 @@ static void row_space_limit(const struct row_space *r, struct space *space, cons
 
 struct recorded_specs {
     struct row_space *rows;
-    struct stmt *json, *members; /* of spec ?1; of the JSON ?1 */
-    int64_t *number;             /* by id: in the row space, + 1; 0: not read */
+    struct stmt *json; /* of spec ?1 */
+    int64_t *number;   /* by id: in the row space, + 1; 0: not read */
     size_t room;
     const struct scaling *scaling; /* NULL: none */
     double ratio;                  /* of the job whose specs are read; 0: none */
@@ -284,8 +283,7 @@ int recorded_specs_open(struct db *db, struct row_space *rows, struct recorded_s
 {
     struct recorded_specs *r = xcalloc(1, sizeof *r);
     r->rows = rows;
-    if (db_prepare(db, "SELECT json FROM spec WHERE id = ?", &r->json, e) < 0 ||
-        db_prepare(db, "SELECT key, type, value FROM json_each(?)", &r->members, e) < 0) {
+    if (db_prepare(db, "SELECT json FROM spec WHERE id = ?", &r->json, e) < 0) {
         recorded_specs_close(r);
         return -1;
     }
@@ -298,22 +296,7 @@ void recorded_specs_close(struct recorded_specs *r)
     if (!r)
         return;
     stmt_free(r->json);
-    stmt_free(r->members);
     free_all(r->number, r);
-}
-
-static struct value value_of(const struct stmt *s)
-{
-    const char *type = stmt_text(s, 1);
-    if (strcmp(type, "true") == 0 || strcmp(type, "false") == 0)
-        return (struct value){VALUE_BOOL, type[0] == 't', 0, NULL};
-    if (strcmp(type, "integer") == 0)
-        return (struct value){VALUE_INT, stmt_int(s, 2), 0, NULL};
-    if (strcmp(type, "real") == 0)
-        return (struct value){VALUE_FLOAT, 0, stmt_double(s, 2), NULL};
-    if (strcmp(type, "null") == 0)
-        return (struct value){VALUE_NULL, 0, 0, NULL};
-    return (struct value){strcmp(type, "text") == 0 ? VALUE_STRING : VALUE_JSON, 0, 0, xstrdup(stmt_text(s, 2))};
 }
 
 /* The value of a key in the job's spec. */
@@ -352,33 +335,13 @@ static void clear_keys(struct spec_keys *keys)
     keys->count = 0;
 }
 
-static struct value plain_value(const struct plain_member *m)
+static int take_apart(const char *json, struct spec_keys *keys, struct error *e)
 {
-    if (m->is_string)
-        return (struct value){VALUE_STRING, 0, 0, xstrndup(m->value, m->length)};
-    if (m->value[0] == 'n')
-        return (struct value){VALUE_NULL, 0, 0, NULL};
-    if (m->value[0] == 't' || m->value[0] == 'f')
-        return (struct value){VALUE_BOOL, m->value[0] == 't', 0, NULL};
-    return (struct value){VALUE_INT, strtoll(m->value, NULL, 10), 0, NULL};
-}
-
-/* Specs are plain as a rule, and SQLite takes several times as long. */
-static int take_apart(struct recorded_specs *r, const char *json, struct spec_keys *keys, struct error *e)
-{
-    struct plain_member m;
-    const char *at = json;
-    int rc;
-    while ((rc = plain_json_next(&at, &m)) > 0)
-        add_key(keys, xstrndup(m.name, m.name_length), plain_value(&m));
-    if (rc == 0)
-        return 0;
-    clear_keys(keys);
-    stmt_bind_text(r->members, 1, json);
-    while ((rc = stmt_next(r->members, e)) > 0)
-        add_key(keys, xstrdup(stmt_text(r->members, 0)), value_of(r->members));
-    stmt_reset(r->members);
-    return rc;
+    const char *at = json + (*json == '{');
+    char *name;
+    for (struct value value; value_next_member(&at, &name, &value);)
+        add_key(keys, name, value);
+    return strcmp(at, "}") == 0 ? 0 : error_set(e, ERROR_FAILED, "a spec is no JSON: %.80s", json);
 }
 
 static int read_keys(struct recorded_specs *r, int64_t id, struct spec_keys *keys, struct error *e)
@@ -386,7 +349,7 @@ static int read_keys(struct recorded_specs *r, int64_t id, struct spec_keys *key
     stmt_bind_int(r->json, 1, id);
     int rc = stmt_next(r->json, e);
     if (rc > 0)
-        rc = take_apart(r, stmt_text(r->json, 0), keys, e);
+        rc = take_apart(stmt_text(r->json, 0), keys, e);
     stmt_reset(r->json);
     return rc;
 }

@@ -47,18 +47,3 @@ char *format_duration_ms(int64_t ms, char *out, size_t out_bytes);
 
 /* Bytes with a binary unit: "22.8 MiB". Returns `out`. */
 char *format_size_bytes(int64_t bytes, char *out, size_t out_bytes);
-
-/* --- plain JSON --- */
-
-/* Objects whose keys and values stand for themselves, as nearly all specs are: strings without escapes, integers, true,
- * false and null, and no space between them. */
-
-/* Within the text: a string without its quotes. */
-struct plain_member {
-    const char *name, *value;
-    size_t name_length, length;
-    bool is_string;
-};
-
-/* `*at` is the text at first. 1: the next member; 0: there are no more; -1: it is not so plain, or no object. */
-int plain_json_next(const char **at, struct plain_member *out);

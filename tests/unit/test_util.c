@@ -39,60 +39,6 @@ TEST(parse_duration__nonsense__refused_untouched)
     }
 }
 
-TEST(plain_json_next__members__as_they_stand)
-{
-    struct buffer out = BUFFER_INIT;
-    struct plain_member m;
-    const char *at = "{\"tp\":8,\"a b\":\"\",\"s\":\"é, }\",\"n\":null,\"t\":true,\"f\":false,\"i\":-12,\"z\":0}";
-    while (plain_json_next(&at, &m) > 0)
-        buffer_printf(&out, "%.*s=%.*s%s ", (int)m.name_length, m.name, (int)m.length, m.value,
-                      m.is_string ? " text" : "");
-    assert_string_equal(buffer_text(&out), "tp=8 a b= text s=é, } text n=null t=true f=false i=-12 z=0 ");
-    assert_int_equal(plain_json_next(&at, &m), 0);
-    buffer_free(&out);
-    at = "{}";
-    assert_int_equal(plain_json_next(&at, &m), 0);
-}
-
-TEST(plain_json_next__anything_else__refused)
-{
-    static const char *const others[] = {
-        "",
-        "1",
-        "[1]",
-        "{",
-        "{}x",
-        "{ \"a\":1}",
-        "{\"a\" :1}",
-        "{\"a\": 1}",
-        "{\"a\":1 }",
-        "{\"a\":1",
-        "{\"a\":}",
-        "{\"a\":\"1}",
-        "{\"a\":\"\\n\"}",
-        "{\"\\u0061\":1}",
-        "{\"a\":1.5}",
-        "{\"a\":1e3}",
-        "{\"a\":-0}",
-        "{\"a\":01}",
-        "{\"a\":1234567890123456789}",
-        "{\"a\":[1]}",
-        "{\"a\":{}}",
-        "{\"a\":tru}",
-        "{\"a\":nullx}",
-        "{a:1}",
-    };
-    struct plain_member m;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        const char *at = others[i];
-        if (plain_json_next(&at, &m) != -1)
-            fail_msg("taken: %s", others[i]);
-    }
-    const char *at = "{\"a\":1}x";
-    assert_int_equal(plain_json_next(&at, &m), 1);
-    assert_int_equal(plain_json_next(&at, &m), -1);
-}
-
 TEST(parse_written_number__points_and_commas__as_they_are_meant)
 {
     static const struct {

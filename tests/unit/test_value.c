@@ -1,5 +1,6 @@
 /* config: values, their equality and their texts. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "config/value.h"
 #include "unit_test.h"
@@ -33,6 +34,27 @@ TEST(value_equal__type_and_content__both_count)
     for (size_t i = 0; i < LENGTH(all); i++)
         for (size_t j = 0; j < LENGTH(all); j++)
             assert_int_equal(value_equal(&all[i], &all[j]), i == j);
+}
+
+TEST(value_next_member__every_kind__read_back)
+{
+    static const char json[] =
+        "{\"a b\":\"\",\"b\":-0.5,\"c\":\"x \\\"}\\n\",\"d\":9223372036854775807,\"e\":true,\"f\":null,"
+        "\"g\":[1,{\"h\":\"]\"}],\"i\":{\"j\":1e+300},\"k\\\"\":1e+300,\"l\":false}";
+    OWNED_BUFFER again = BUFFER_INIT;
+    const char *at = json + 1;
+    char *name;
+    for (struct value value; value_next_member(&at, &name, &value); value_free(&value)) {
+        buffer_add_char(&again, again.length ? ',' : '{');
+        buffer_add_json_string(&again, name, strlen(name));
+        buffer_add_char(&again, ':');
+        value_add_json(&value, &again);
+        assert_true(value.kind != VALUE_JSON || strchr("gi", *name));
+        free(name);
+    }
+    assert_string_equal(at, "}");
+    buffer_add_text(&again, at);
+    assert_string_equal(buffer_text(&again), json);
 }
 
 TEST(value_texts__every_kind__as_json_and_for_a_command_line)
