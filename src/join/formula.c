@@ -64,7 +64,7 @@ static bool can_be_real(const struct range *r)
     return r->exact ? r->datum.kind == DATUM_REAL : r->maybe_real;
 }
 
-static bool same_cell(const struct datum *a, const struct datum *b)
+bool datum_equal(const struct datum *a, const struct datum *b)
 {
     if (a->kind != b->kind)
         return false;
@@ -75,7 +75,7 @@ static bool same_cell(const struct datum *a, const struct datum *b)
 
 void range_cover(struct range *all, const struct range *one)
 {
-    if (all->exact && one->exact && same_cell(&all->datum, &one->datum))
+    if (all->exact && one->exact && datum_equal(&all->datum, &one->datum))
         return;
     bool had_number = can_be_number(all), has_number = can_be_number(one);
     struct range r = {.maybe_null = range_can_be_null(all) || range_can_be_null(one),
@@ -243,12 +243,12 @@ static double product(double a, double b)
     return a == 0 || b == 0 ? 0 : a * b;
 }
 
-static void span(const double *corners, int count, struct range *r)
+void formula_span(const double *corners, double *low, double *high)
 {
-    r->low = r->high = corners[0];
-    for (int i = 1; i < count; i++) {
-        r->low = corners[i] < r->low ? corners[i] : r->low;
-        r->high = corners[i] > r->high ? corners[i] : r->high;
+    *low = *high = corners[0];
+    for (int i = 1; i < 4; i++) {
+        *low = corners[i] < *low ? corners[i] : *low;
+        *high = corners[i] > *high ? corners[i] : *high;
     }
 }
 
@@ -262,7 +262,7 @@ static void bound_quotient(const struct range *a, const struct range *b, struct 
         return;
     }
     const double corners[] = {a->low / b->low, a->low / b->high, a->high / b->low, a->high / b->high};
-    span(corners, 4, r);
+    formula_span(corners, &r->low, &r->high);
     r->low = fmin(r->low, trunc(r->low));
     r->high = fmax(r->high, trunc(r->high));
 }
@@ -321,7 +321,7 @@ static struct range bound(enum formula_op op, const struct range *a, const struc
     } else if (op == OP_MULTIPLY) {
         const double corners[] = {product(a->low, b->low), product(a->low, b->high), product(a->high, b->low),
                                   product(a->high, b->high)};
-        span(corners, 4, &r);
+        formula_span(corners, &r.low, &r.high);
         r.maybe_null |= isinf(r.low) || isinf(r.high);
     } else if (op == OP_DIVIDE)
         bound_quotient(a, b, &r);

@@ -21,8 +21,9 @@ struct datum {
     };
 };
 
-/* Appends it: equal bytes, equal values. */
+/* Appends it: equal bytes, equal values. Compares them in the same way. */
 void datum_add(const struct datum *d, struct buffer *out);
+bool datum_equal(const struct datum *a, const struct datum *b);
 
 /* The knowledge of a value: itself, or what it may be. */
 struct range {

@@ -78,11 +78,8 @@ static bool negate(const struct marking *m, uint32_t operand, bool minus, struct
 static void bound_product(const struct sum *a, const struct sum *b, struct sum *out)
 {
     const double corners[] = {a->low * b->low, a->low * b->high, a->high * b->low, a->high * b->high};
-    *out = (struct sum){0, true, corners[0], corners[0]};
-    for (int i = 1; i < 4; i++) {
-        out->low = corners[i] < out->low ? corners[i] : out->low;
-        out->high = corners[i] > out->high ? corners[i] : out->high;
-    }
+    *out = (struct sum){0, true, 0, 0};
+    formula_span(corners, &out->low, &out->high);
 }
 
 static int64_t class_of(int64_t constant, int64_t modulus)

@@ -218,12 +218,9 @@ static bool same_rows(const struct rows *a, const struct rows *b)
 {
     if (a->count != b->count)
         return false;
-    for (size_t i = 0; i < a->count * a->width; i++) {
-        const struct datum *x = &a->cells[i], *y = &b->cells[i];
-        if (x->kind != y->kind ||
-            (x->kind == DATUM_TEXT ? strcmp(x->text, y->text) != 0 : x->kind != DATUM_NULL && x->integer != y->integer))
+    for (size_t i = 0; i < a->count * a->width; i++)
+        if (!datum_equal(&a->cells[i], &b->cells[i]))
             return false;
-    }
     return true;
 }
 

@@ -25,7 +25,7 @@
 /* --- counting --- */
 
 /* The rule that is being counted; the number of rules while matches are looked for. */
-struct watched {
+struct counted_rule {
     const struct space *space;
     size_t rule;
 };
@@ -34,7 +34,7 @@ struct census {
     struct space *space;
     struct formula *filter; /* NULL: none */
     struct hash_map memory;
-    struct watched watched;
+    struct counted_rule counting;
     struct constraints rules; /* of those so far, and the filter */
     int64_t left;             /* that meet them */
 };
@@ -54,13 +54,13 @@ static void allow_time(struct space *space)
 
 static int look_at_watch(void *context, double share, struct error *e)
 {
-    const struct watched *w = context;
+    const struct counted_rule *w = context;
     return w->space->watch->look(w->space->watch->context, w->rule, share, e);
 }
 
 static int count(struct census *c, const struct constraints *constraints, int64_t most, int64_t *out, struct error *e)
 {
-    const struct solver_watch watch = {look_at_watch, &c->watched};
+    const struct solver_watch watch = {look_at_watch, &c->counting};
     struct product product = space_product(c->space);
     product.watch = c->space->watch ? &watch : NULL;
     return combinations_count(&product, constraints, &c->memory, most, out, e);
@@ -80,7 +80,7 @@ static int count_alone(struct census *c, size_t rule, int64_t of, int64_t *out, 
     struct constraints alone = {NULL, 0};
     int64_t met = 0;
     *out = -1;
-    c->watched.rule = rule;
+    c->counting.rule = rule;
     if (r->is_costly)
         return 0;
     constraints_add(&alone, c->filter, DEMAND_TRUE);
@@ -97,7 +97,7 @@ static int count_fewer(struct census *c, size_t rule, int64_t *out, struct error
 {
     struct constraints with;
     int64_t left = 0;
-    c->watched.rule = rule;
+    c->counting.rule = rule;
     copy_rules(c, &with);
     formulas_add_rule(c->space, rule, &with);
     int rc = count(c, &with, 0, &left, e);
@@ -153,7 +153,7 @@ int match_count(struct space *space, const struct expression *filter, struct mat
     struct match_counts m = {space_combinations(space), 0, xcalloc(space->rule_count + 1, sizeof *m.rules)};
     struct census c = {.space = space,
                        .filter = formulas_compile_filter(space, filter),
-                       .watched = {space, space->rule_count}};
+                       .counting = {space, space->rule_count}};
     allow_time(space);
     constraints_add(&c.rules, c.filter, DEMAND_TRUE);
     int rc = filter ? count(&c, &c.rules, 0, &m.combinations, e) : 0;
@@ -331,7 +331,8 @@ static bool keys_are_known(const struct space *space, enum section_kind section,
     return known;
 }
 
-bool stored_is_known(const struct space *space, const struct job_specs *job)
+/* Returns whether the sweep knows every key of the job's specs: nobody could say what another key means. */
+static bool is_known(const struct space *space, const struct job_specs *job)
 {
     for (int i = 0; i < SECTION_COUNT; i++)
         if (job->json[i] && !keys_are_known(space, (enum section_kind)i, job->json[i]))
@@ -405,7 +406,7 @@ struct match_cursor {
     struct space *space;
     struct combinations *walk; /* NULL: one at a time */
     struct solver_watch watch;
-    struct watched watched;
+    struct counted_rule looking;
     struct formula *filter;
     struct stmt *stored;  /* the keys of a stored job, in the order of names.keys; NULL: combinations of the sweep */
     enum rules_use rules; /* of one at a time */
@@ -504,8 +505,8 @@ struct match_cursor *match_open(struct space *space, const struct expression *fi
 {
     struct product product = space_product(space);
     struct match_cursor *c = make_cursor(space);
-    c->watched = (struct watched){space, space->rule_count};
-    c->watch = (struct solver_watch){look_at_watch, &c->watched};
+    c->looking = (struct counted_rule){space, space->rule_count};
+    c->watch = (struct solver_watch){look_at_watch, &c->looking};
     product.watch = space->watch ? &c->watch : NULL;
     struct constraints constraints = {NULL, 0};
     c->filter = formulas_compile_filter(space, filter);
@@ -824,7 +825,7 @@ const struct match *match_stored(struct match_cursor *c, const struct job_specs 
 {
     const struct match *m;
     struct error unusual = ERROR_INIT;
-    if (!stored_is_known(c->space, job))
+    if (!is_known(c->space, job))
         return NULL;
     seek_stored(c, job);
     bool is_same = match_next(c, &m, &unusual) > 0 && memcmp(m->key.bytes, job->key, sizeof m->key.bytes) == 0;

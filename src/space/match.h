@@ -9,9 +9,6 @@
  *
  * Jobs of a database, read as if the sweep file had their specs: jobs from before the file was changed. */
 
-/* Returns whether the sweep knows every key of the job's specs: nobody could say what another key means. */
-bool stored_is_known(const struct space *space, const struct job_specs *job);
-
 /* Appends "FROM …" with one row of each section that the space has: a spec of the job, from the SQL that its JSON is
  * by section; NULL: what stored_bind() binds. */
 void stored_add_from(const struct space *space, const char *const *json, struct buffer *sql);
