@@ -256,20 +256,32 @@ static size_t place_of(struct candidate_loading *l, const struct place_of_measur
     return n;
 }
 
-static void take_memory(const struct candidate_loading *l, const struct prediction *p, struct candidate *c,
-                        double *terms)
+void candidate_predict(struct candidate *c, const struct search_place *place)
 {
     struct error ignored;
-    const struct calibration_prior *prior = &l->set->places[c->place].memory;
+    if (c->memory_terms) {
+        c->bytes = weighted_sum(place->memory.weights, c->memory_terms, place->memory.terms);
+        if (oom_probability(c->bytes, place->memory.sigma, c->usable_bytes, 0, &c->oom_probability, &ignored) < 0)
+            c->oom_probability = NAN;
+    }
+    if (c->time_terms)
+        c->seconds = weighted_sum(place->time.weights, c->time_terms, place->time.terms);
+}
+
+static void take_memory(const struct prediction *p, struct candidate *c, double *terms)
+{
     memcpy(terms, p->memory.most.terms, MEMORY_TERM_COUNT * sizeof *terms);
     /* what is only held is given back before memory runs out */
     terms[MEMORY_BASE] = fmax(0, terms[MEMORY_BASE] - p->memory.most.slack);
     c->memory_terms = terms;
-    c->bytes = weighted_sum(prior->weights, terms, prior->terms);
     if (p->usable_bytes > p->memory.reserve_bytes)
         c->usable_bytes = p->usable_bytes - p->memory.reserve_bytes;
-    if (oom_probability(c->bytes, prior->sigma, c->usable_bytes, 0, &c->oom_probability, &ignored) < 0)
-        c->oom_probability = NAN;
+}
+
+static void take_time(const struct prediction *p, struct candidate *c, double *terms)
+{
+    memcpy(terms, p->step.terms, TIME_TERM_COUNT * sizeof *terms);
+    c->time_terms = terms;
 }
 
 /* Steps, samples, tokens or operations per step: the objective counts one of them. */
@@ -294,14 +306,11 @@ static void take_prediction(struct candidate_loading *l, struct candidate *c, do
         return;
     c->place = place_of(l, &p->where);
     if (p->has_memory)
-        take_memory(l, p, c, terms);
-    if (!p->has_time)
-        return;
-    memcpy(terms + CALIBRATION_TERMS, p->step.terms, TIME_TERM_COUNT * sizeof *terms);
-    c->time_terms = terms + CALIBRATION_TERMS;
-    c->seconds =
-        weighted_sum(l->set->places[c->place].time.weights, c->time_terms, l->set->places[c->place].time.terms);
-    if (l->set->space.relation == SEARCH_RATE)
+        take_memory(p, c, terms);
+    if (p->has_time)
+        take_time(p, c, terms + CALIBRATION_TERMS);
+    candidate_predict(c, &l->set->places[c->place]);
+    if (p->has_time && l->set->space.relation == SEARCH_RATE)
         c->work = work_of(space->sweep, p, c->devices);
 }
 

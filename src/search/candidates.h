@@ -58,6 +58,9 @@ void candidates_free(struct candidate_set *set);
  * group_by would merge them. NULL: there is only one group. The caller frees it. */
 char *candidate_set_groups(const struct candidate_set *set);
 
+/* Predicts from its terms, those that it has, by the coefficients of a place. */
+void candidate_predict(struct candidate *c, const struct search_place *place);
+
 /* SIZE_MAX: the job is not a candidate. */
 size_t candidate_set_find(const struct candidate_set *set, int64_t job_id);
 

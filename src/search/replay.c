@@ -110,18 +110,6 @@ static double draw_factor(struct rng *r, double most)
     return exp((2 * u - 1) * log(most));
 }
 
-static void predict_again(struct candidate *c, const struct search_place *place)
-{
-    struct error ignored;
-    if (c->memory_terms) {
-        c->bytes = weighted_sum(place->memory.weights, c->memory_terms, place->memory.terms);
-        if (oom_probability(c->bytes, place->memory.sigma, c->usable_bytes, 0, &c->oom_probability, &ignored) < 0)
-            c->oom_probability = NAN;
-    }
-    if (c->time_terms)
-        c->seconds = weighted_sum(place->time.weights, c->time_terms, place->time.terms);
-}
-
 /* Scales the prediction and its terms alike, so that they still add up under the place's weights. */
 static const double *scaled(const double *terms, double factor, double *out)
 {
@@ -187,7 +175,7 @@ void replay_disturb(struct replay_group *g, const struct search_space *space, co
         c->memory_terms = whole->memory_terms;
         c->time_terms = whole->time_terms;
         if (c->place < space->place_count)
-            predict_again(c, &g->places[c->place]);
+            candidate_predict(c, &g->places[c->place]);
     }
     if (error->predictions == REPLAY_INVERTED)
         turn_over(g);
@@ -416,7 +404,6 @@ struct measured_job {
     int64_t specs[SECTION_COUNT]; /* rows of the row space; -1: none */
     unsigned char key[16];
     struct replay_outcome outcome;
-    size_t candidate; /* SIZE_MAX: none */
 };
 
 struct replay_loading {
@@ -494,8 +481,7 @@ static int read_job(struct replay_loading *l, const struct stmt *s, struct recor
 {
     struct measured_job job = {.id = stmt_int(s, JOB_ID),
                                .attempt_id = stmt_int(s, JOB_ATTEMPT),
-                               .outcome = read_outcome(s),
-                               .candidate = SIZE_MAX};
+                               .outcome = read_outcome(s)};
     memcpy(job.key, stmt_hash(s, JOB_KEY), sizeof job.key);
     for (int i = 0; i < SECTION_COUNT; i++)
         if (recorded_specs_find(specs, (enum section_kind)i, stmt_int(s, JOB_FIRST_SPEC + i), &job.specs[i], e) < 0)
@@ -659,11 +645,8 @@ static int load_candidates(struct replay_loading *l, struct error *e)
     if (l->count > 0)
         qsort(l->jobs, l->count, sizeof *l->jobs, by_id);
     out->outcomes = xcalloc(out->set.space.count + 1, sizeof *out->outcomes);
-    for (size_t i = 0; i < out->set.space.count; i++) {
-        struct measured_job *job = find_job(l, out->set.job_ids[i]);
-        job->candidate = i;
-        out->outcomes[i] = job->outcome;
-    }
+    for (size_t i = 0; i < out->set.space.count; i++)
+        out->outcomes[i] = find_job(l, out->set.job_ids[i])->outcome;
     add_replicates(l);
     if (out->set.space.count == 0)
         return error_set(e, ERROR_NOTHING,
@@ -708,17 +691,16 @@ static void describe_row(const struct stmt *s, struct buffer *out)
 }
 
 /* `s` returns a job and the columns that name its group. */
-static int take_groups(struct replay_loading *l, struct stmt *s, struct error *e)
+static int take_groups(struct replay_source *out, struct stmt *s, struct error *e)
 {
-    struct replay_source *out = l->out;
     OWNED_BUFFER name = BUFFER_INIT;
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
-        const struct measured_job *job = find_job(l, stmt_int(s, 0));
-        if (!job || job->candidate == SIZE_MAX)
+        const size_t candidate = candidate_set_find(&out->set, stmt_int(s, 0));
+        if (candidate == SIZE_MAX)
             continue;
         describe_row(s, &name);
-        out->group_of[job->candidate] = group_named(out, buffer_text(&name));
+        out->group_of[candidate] = group_named(out, buffer_text(&name));
     }
     return rc;
 }
@@ -728,7 +710,7 @@ static int group_by_columns(struct replay_loading *l, struct error *e)
     OWNED_STMT *s = NULL;
     OWNED char *columns = xasprintf("job,%s", l->request->group_by);
     const struct result_query query = {.columns = columns, .columns_option = "--group-by"};
-    return result_query_open(l->request->db, &query, &s, e) < 0 ? -1 : take_groups(l, s, e);
+    return result_query_open(l->request->db, &query, &s, e) < 0 ? -1 : take_groups(l->out, s, e);
 }
 
 /* As in the view configurations (results/configurations.h): "section.key", or the name of a derived key. */
@@ -751,7 +733,7 @@ static int group_as_listed(struct replay_loading *l, struct error *e)
     int rc = db_prepare_built(l->request->db, &sql, &s, e);
     if (rc == 0) {
         stmt_bind_int(s, 1, l->sweep_id);
-        rc = take_groups(l, s, e);
+        rc = take_groups(l->out, s, e);
     }
     stmt_free(s);
     l->out->has_listed_groups = true;
