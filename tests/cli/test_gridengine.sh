@@ -39,11 +39,6 @@ wait_for_tasks() # N PATTERN
     wait_until "[ \"\$(qstat -u root -g d 2>/dev/null | awk -v p='$2' 'NR > 2 && \$5 ~ p' | wc -l)\" = $1 ]" 30
 }
 
-let_jobs_end()
-{
-    wait_until '[ -z "$(qstat -u root 2>/dev/null)" ]' 60
-}
-
 # A qsub of the case's own; $real is Grid Engine's.
 own_qsub()
 {

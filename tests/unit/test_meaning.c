@@ -1,5 +1,4 @@
 /* config: what a metric measures, by its key, its name or its whole unit, and never by a part of them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/meaning.h"

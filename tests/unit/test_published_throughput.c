@@ -1,6 +1,5 @@
 /* Throughput that frameworks publish with the configuration that it was measured with, of which nothing was used. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "unit_test.h"

@@ -1,6 +1,5 @@
 /* database: samples that are kept compressed are those that were there, to the last bit. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "database/open.h"
 #include "database/samples.h"

@@ -1,6 +1,5 @@
 /* config, answers: a sweep on another number of hosts, and what becomes of its plans. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answers/prediction_report.h"

@@ -1,7 +1,6 @@
 /* batch: the table of decisions, what Slurm prints, what it is given, by its file. No Slurm is needed. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "batch/result.h"

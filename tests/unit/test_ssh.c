@@ -1,6 +1,5 @@
 /* ssh: hosts, what comes back from them, where paths are on them. */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "batch/frame.h"
