@@ -1,5 +1,5 @@
--- All that is recorded about the job ?1, whose files are below ?2, part by part: the columns of `part_…` name what they hold, as the document of
--- `meshsweep show --json` does, and `said_…` are its lines (src/report/saying.h).
+-- All that is recorded about the job ?1, whose files are below ?2, part by part: the columns of `part_…` name what they
+-- hold, as the document of `meshsweep show` does.
 WITH
 -- One row.
 part_job AS (
@@ -20,23 +20,13 @@ part_metrics AS (
     FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id
     LEFT JOIN job_metric AS v ON v.job_id = j.id AND v.name = m.name LEFT JOIN metric_definition AS d ON d.name = m.name
     LEFT JOIN definition AS f ON f.id = m.definition_id WHERE j.id = ?1 ORDER BY m.name),
--- "  throughput  281.5 samples/s, samples 28, mean 276.2, …"; one sample has no more to say.
-said_metrics (line) AS (
-    SELECT told('  ', name) || iif(value IS NULL AND note IS NOT NULL, told('  none: ', note),
-        iif(value IS NULL, '', told('  ', value) || told(' ', unit) || told(' ', counter)) || told(', rank ', rank)
-        || told(' at ', point) || iif(samples > 1 OR not_finite, told(', samples ', samples) || told(', not_finite ', not_finite), '')
-        || iif(samples > 1, told(', kept ', kept) || told(', mean ', mean) || told(', median ', median)
-            || told(', minimum ', minimum) || told(', maximum ', maximum) || told(', stddev ', stddev) || told(', p90 ', p90)
-            || told(', note ', note), told(', ', note))) FROM part_metrics),
 
--- Of its curves, likewise: "  throughput at concurrency 16: 1234 tokens/s".
+-- Of its curves, likewise.
 part_points AS (
     SELECT m.name AS metric, f.reading ->> '$.per' AS per, p.step AS per_value, p.value, nullif(f.unit, '') AS unit
     FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id JOIN definition AS f ON f.id = m.definition_id
     JOIN metric AS p ON p.attempt_id = m.attempt_id AND p.name = m.name WHERE j.id = ?1 AND m.point IS NOT NULL
     ORDER BY m.name, p.step, p.sequence LIMIT 1000),
-said_points (line) AS (
-    SELECT told('  ', metric) || told(' at ', per) || told(' ', per_value) || told(': ', value) || told(' ', unit) FROM part_points),
 
 -- The oldest first.
 part_attempts AS (
@@ -57,25 +47,19 @@ part_given_files AS (
     FROM attempt AS a JOIN attempt_file AS f ON f.attempt_id = a.id JOIN given_text AS t ON t.id = f.text_id
     WHERE a.job_id = ?1 AND a.kind <> 'full' ORDER BY a.number, f.path LIMIT 1000),
 
--- Starts of [[fixture]] that they used: "  attempt 1: server {"tp":2}, ended, port 41000, log a/1/output.log: exit status 1".
+-- Starts of [[fixture]] that they used.
 part_fixtures AS (
     SELECT a.number AS attempt, f.name, nullif(f.given, '{}') AS "values", f.state, f.port,
         f.directory || '/output.log' || iif(is_archived(iif(f.directory LIKE '/%', '', ?2 || '/') || f.directory || '/output.log'),
             '.gz', '') AS log, f.message
     FROM attempt AS a JOIN attempt_fixture AS u ON u.attempt_id = a.id JOIN fixture_start AS f ON f.id = u.fixture_id
     WHERE a.job_id = ?1 AND a.kind <> 'full' ORDER BY a.number, f.id LIMIT 1000),
-said_fixtures (line) AS (
-    SELECT told('  attempt ', attempt) || told(': ', name) || told(' ', "values") || told(', ', state) || told(', port ', port)
-        || told(', log ', log) || told(': ', message) FROM part_fixtures),
 
--- Files that they left in their directories, the largest first: "  attempt 1: trace.rep, 4096 bytes".
+-- Files that they left in their directories, the largest first.
 part_left_files AS (
     SELECT a.number AS attempt, f.value ->> '$.name' AS name, f.value ->> '$.bytes' AS bytes,
         iif(f.value ->> '$.removed', 'removed', NULL) AS note
     FROM attempt AS a, json_each(a.files, '$.list') AS f WHERE a.job_id = ?1 ORDER BY a.number, f.key LIMIT 1000),
-said_left_files (line) AS (
-    SELECT told('  attempt ', attempt) || told(': ', name) || told(', ', bytes) || iif(note IS NULL, ' bytes', told(' bytes, ', note))
-    FROM part_left_files),
 
 -- What was changed afterwards, the oldest first, each with what it replaced.
 part_changes AS (
@@ -85,17 +69,10 @@ part_changes AS (
             AS replaced
     FROM (SELECT r.*, a.number FROM replaced AS r LEFT JOIN attempt AS a ON a.id = r.attempt_id WHERE r.job_id = ?1
         ORDER BY a.number, r.rowid) AS r JOIN change AS c ON c.id = r.change_id GROUP BY c.id ORDER BY c.id),
-said_changes (line) AS (
-    SELECT say('%s%s at %s', char(10), kind, at) || told(' by ', who) || told(', undone at ', undone) || told(': ', why)
-        || (SELECT group_concat(char(10) || '  ' || told('attempt ', value ->> 'attempt')
-            || iif(value ->> 'attempt' IS NULL, '', ' ') || say('%l: %l -> %l', value ->> 'field',
-            coalesce(value ->> 'was', 'none'), coalesce(value ->> 'is', 'none')), '') FROM json_each(replaced)) FROM part_changes),
 
--- Likewise; what is said of it and of its attempts: "  2026-01-31T12:00:00Z me@host: exclude attempt 2: too warm".
+-- Likewise; what is said of it and of its attempts.
 part_notes AS (
     SELECT n.kind, a.number AS attempt, n.text AS said, strftime('%Y-%m-%dT%H:%M:%SZ', n.at / 1000, 'unixepoch') AS at, n.who
-    FROM note AS n LEFT JOIN attempt AS a ON a.id = n.attempt_id WHERE n.job_id = ?1 ORDER BY n.at, n.id),
-said_notes (line) AS (
-    SELECT say('  %s ', at) || told('', who) || told(': ', kind) || told(' attempt ', attempt) || told(': ', said) FROM part_notes)
+    FROM note AS n LEFT JOIN attempt AS a ON a.id = n.attempt_id WHERE n.job_id = ?1 ORDER BY n.at, n.id)
 
 SELECT * FROM part_job;

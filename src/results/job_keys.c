@@ -11,41 +11,6 @@
 #include "util/memory.h"
 #include "util/string_list.h"
 
-#define TEXT_SQL "CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END"
-#define JSON_SQL                                                                                                       \
-    "CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'text' THEN json_quote(k.value) ELSE k.value " \
-    "END"
-
-int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct error *e)
-{
-    static const char sql[] =
-        "SELECT s.kind, k.key, " TEXT_SQL ", " JSON_SQL ","
-        " CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2 ELSE 3 END AS place,"
-        " k.id AS position"
-        " FROM job AS j JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id),"
-        " json_each(s.json) AS k WHERE j.id = ?1"
-        " UNION ALL SELECT 'derived', k.key, " TEXT_SQL ", " JSON_SQL ", 4, k.id"
-        " FROM job AS j, json_each(j.derived) AS k WHERE j.id = ?1 ORDER BY place, position";
-    struct stmt *s = NULL;
-    int rc;
-    while ((rc = db_next(db, sql, VALUES(sql_int(job_id)), &s, e)) > 0) {
-        *array_add(out->items, out->count) =
-            (struct job_key){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)), stmt_copy_text_or(s, 2, "null"),
-                             stmt_copy_text_or(s, 3, "null")};
-    }
-    return rc;
-}
-
-void job_keys_free(struct job_keys *k)
-{
-    for (size_t i = 0; i < k->count; i++)
-        free_all(k->items[i].section, k->items[i].name, k->items[i].text, k->items[i].json);
-    free(k->items);
-    *k = (struct job_keys){NULL, 0};
-}
-
-/* --- how it was started --- */
-
 #define THE_ATTEMPT                                                                                                    \
     "(SELECT id FROM attempt WHERE job_id = ?1 AND command IS NOT NULL AND kind = 'trial'"                             \
     " ORDER BY id IS (SELECT attempt_id FROM job WHERE id = ?1) DESC, number DESC LIMIT 1)"

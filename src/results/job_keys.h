@@ -1,23 +1,7 @@
-/* The keys of a job with their values as text. */
+/* How a job was started. */
 #pragma once
 
 #include "database/db.h"
-
-struct job_key {
-    char *section; /* "model", …, "derived" */
-    char *name;
-    char *text; /* the value as text; lists as JSON */
-    char *json; /* the value as in the sweep file: 1, 0.5, "text", true, [1, 2] */
-};
-
-struct job_keys {
-    struct job_key *items; /* in the order of the view results */
-    size_t count;
-};
-
-/* Adds those of the job to `*out`; the caller's: job_keys_free. */
-int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct error *e);
-void job_keys_free(struct job_keys *k);
 
 /* How the attempt that represents a job, or else its newest one, was started. */
 struct job_launch {

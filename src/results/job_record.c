@@ -73,18 +73,13 @@ static int is_archived(void *context, const struct sql_value *arguments, int cou
     return 1;
 }
 
-int job_answer_next(struct db *db, const char *table, int64_t job_id, struct stmt **s, struct error *e)
+int job_part_next(struct db *db, enum job_part part, int64_t job_id, struct stmt **s, struct error *e)
 {
-    OWNED char *select = *s ? NULL : xasprintf("SELECT * FROM %s", table), *files = *s ? NULL : store_directory_of(db);
+    OWNED char *select = *s ? NULL : xasprintf("SELECT * FROM part_%s", job_part_names[part]);
+    OWNED char *files = *s ? NULL : store_directory_of(db);
     if (!*s && db_add_function(db, "is_archived", is_archived, NULL, e) < 0)
         return -1;
     return answer_next(db, "sql/answers/show.sql", select, VALUES(sql_int(job_id), sql_text(files)), s, e);
-}
-
-int job_part_next(struct db *db, enum job_part part, int64_t job_id, struct stmt **s, struct error *e)
-{
-    OWNED char *table = xasprintf("part_%s", job_part_names[part]);
-    return job_answer_next(db, table, job_id, s, e);
 }
 
 int job_part_add_json(cJSON *root, struct db *db, enum job_part part, int64_t job_id, struct error *e)

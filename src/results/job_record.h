@@ -25,10 +25,7 @@ enum job_part {
 
 extern const char *const job_part_names[JOB_PART_COUNT];
 
-/* The first or next row of a table of sql/answers/show.sql, as db_next has it. */
-int job_answer_next(struct db *db, const char *table, int64_t job_id, struct stmt **s, struct error *e);
-
-/* The same of a part. Columns whose values are absent are NULL. */
+/* The first or next row of a part, as db_next has it. Columns whose values are absent are NULL. */
 int job_part_next(struct db *db, enum job_part part, int64_t job_id, struct stmt **s, struct error *e);
 
 /* The part as JSON: what is said of the job stands in `root`, metrics in an object by name, attempts in a list. */
