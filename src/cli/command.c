@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+#include "cli/output.h"
+#include "report/saying.h"
+#include "results/json.h"
+#include "util/memory.h"
 #include "util/suggest.h"
 
 const struct command *const commands[] = {
@@ -28,32 +32,87 @@ const struct exit_status_text exit_status_texts[] = {
     {NULL, NULL},
 };
 
-void command_add_help(const struct command *c, bool all, struct buffer *out)
+const char *const offer_names[OFFER_COUNT] = {
+    [OFFER_COLUMNS] = "columns",           [OFFER_KEYS] = "keys",
+    [OFFER_METRICS] = "metrics",           [OFFER_JOBS] = "jobs",
+    [OFFER_COMBINATIONS] = "combinations", [OFFER_PREDICTIONS] = "predictions",
+    [OFFER_CANDIDATES] = "candidates",
+};
+
+/* "a b c", without what has blanks itself; NULL: there are none. The caller's. */
+static char *join_words(const char *const *words)
 {
-    buffer_printf(out, "usage: meshsweep %s %s\n\n%s.\n\n", c->name, c->usage, c->summary);
-    options_add_help(c->options, all ? NULL : c->name, out);
-    buffer_add_text(out, "\nexample:\n");
-    for (const char *line = c->example; *line;) {
-        size_t length = strcspn(line, "\n");
-        buffer_printf(out, "  %.*s\n", (int)length, line);
-        line += length + (line[length] == '\n');
+    struct buffer b = BUFFER_INIT;
+    if (!words)
+        return NULL;
+    for (; *words; words++)
+        if (!strchr(*words, ' '))
+            buffer_printf(&b, "%s%s", b.length ? " " : "", *words);
+    return buffer_take(&b);
+}
+
+static void add_options(cJSON *object, const char *name, const struct option *table)
+{
+    cJSON *list = cJSON_AddArrayToObject(object, name);
+    for (const struct option *o = table; o->name; o++) {
+        cJSON *option = cJSON_CreateObject();
+        const char *value = o->kind == OPTION_FLAG ? NULL : o->value;
+        OWNED char *choices = join_words(o->choices);
+        json_add_text(option, "name", o->name);
+        json_add_text(option, "letter", (char[]){o->letter, '\0'});
+        json_add_text(option, "value", value);
+        json_add_text(option, "help", o->help);
+        json_add_text(option, "fallback", o->fallback);
+        json_add_text(option, "choices", choices);
+        json_add_text(option, "offer", offer_names[o->offer]);
+        cJSON_AddBoolToObject(option, "rare", o->rare);
+        cJSON_AddBoolToObject(option, "several", o->choices && o->kind != OPTION_CHOICE);
+        cJSON_AddBoolToObject(option, "value_optional", o->value_optional);
+        cJSON_AddBoolToObject(option, "file", value && (strcmp(value, "FILE") == 0 || strcmp(value, "DIR") == 0));
+        cJSON_AddItemToArray(list, option);
     }
 }
 
-void commands_add_help(struct buffer *out)
+/* The table of commands as a document. */
+static cJSON *commands_document(void)
 {
-    buffer_printf(out, "usage: meshsweep [COMMAND] [OPTIONS]\n\n"
-                       "Run a sweep over configurations of distributed training. One TOML file says\nwhat to try; a "
-                       "database keeps the results.\n\n");
-    for (const struct command *const *c = commands; *c; c++)
-        buffer_printf(out, "  %-12s  %s\n", (*c)->name, (*c)->summary);
-    buffer_printf(out,
-                  "\nThe default command is `%s`. `meshsweep COMMAND --help` shows the options that\n"
-                  "people use, with an example; `meshsweep help COMMAND` explains all of them.\n"
-                  "To begin: meshsweep init --help\nExit status: 0 success, 1 an operation failed, 2 wrong usage or an "
-                  "invalid\nsweep file, 3 some jobs failed, 4 nothing matched, 5 the host could not run\nall jobs, 6 "
-                  "the first jobs failed the same way and the rest were not started,\n128 + n ended by signal n.\n",
-                  run_command.name);
+    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "commands");
+    const char *names[COMMANDS_MOST + 1] = {NULL};
+    for (size_t i = 0; commands[i]; i++)
+        names[i] = commands[i]->name;
+    for (const struct command *const *next = commands; *next; next++) {
+        const struct command *c = *next;
+        cJSON *command = cJSON_CreateObject();
+        OWNED char *words = join_words(c == &help_command ? names : c->words);
+        json_add_text(command, "name", c->name);
+        cJSON_AddStringToObject(command, "usage", c->usage);
+        json_add_text(command, "summary", c->summary);
+        json_add_text(command, "example", c->example);
+        json_add_text(command, "words", words);
+        json_add_text(command, "offer", offer_names[c->offer]);
+        add_options(command, "options", c->options);
+        cJSON_AddItemToArray(list, command);
+    }
+    add_options(root, "common", common_option_table);
+    list = cJSON_AddArrayToObject(root, "statuses");
+    for (const struct exit_status_text *s = exit_status_texts; s->status; s++)
+        cJSON_AddItemToArray(list, cJSON_CreateStringArray((const char *[]){s->status, s->meaning}, 2));
+    cJSON_AddStringToObject(root, "version", MESHSWEEP_VERSION);
+    return root;
+}
+
+int commands_print(const char *name, const struct command *c, bool all, struct error *e)
+{
+    struct buffer out = BUFFER_INIT;
+    cJSON *document = commands_document(), *beside = c ? cJSON_CreateObject() : NULL;
+    if (c) {
+        cJSON_AddStringToObject(beside, "command", c->name);
+        cJSON_AddBoolToObject(beside, "all", all);
+    }
+    int rc = saying_add_text(name, document, beside, &out, e);
+    cJSON_Delete(document);
+    cJSON_Delete(beside);
+    return rc < 0 ? -1 : output_write_take(&out, e);
 }
 
 /* Options may precede the command, so their values must be recognised before the command is known. */

@@ -65,11 +65,12 @@ struct exit_status_text {
 };
 extern const struct exit_status_text exit_status_texts[];
 
-/* Appends the help of a command: usage, summary, options, example. */
-void command_add_help(const struct command *c, bool all, struct buffer *out);
+/* "columns", "keys", "metrics", "jobs", …; NULL for OFFER_NOTHING. */
+extern const char *const offer_names[OFFER_COUNT];
 
-/* Appends the help of the tool: its commands and exit statuses. */
-void commands_add_help(struct buffer *out);
+/* Prints what the statement "sql/texts/NAME.sql" makes of the table of commands and, where `c` is not NULL, of
+ * that one, with its rare options too (`all`) or not. */
+int commands_print(const char *name, const struct command *c, bool all, struct error *e);
 
 /* NULL for an unknown command, with `e` filled, which suggests the nearest one. */
 const struct command *command_by_name(const char *word, struct error *e);

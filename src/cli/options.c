@@ -14,8 +14,6 @@
 
 static const char *const colour_words[] = {"auto", "always", "never", NULL}; /* enum colour_choice */
 
-#define HELP_COLUMNS 80
-
 const struct option common_option_table[] = {
     OPTION(FLAG, "help", offsetof(struct option_words, help), NULL, "this text", .letter = 'h'),
     OPTION(FLAG, "version", offsetof(struct option_words, version), NULL, "versions of the tool and its libraries"),
@@ -323,96 +321,6 @@ int options_parse(const struct option_rules *rules, char *const *argv, void *tar
     }
     *out = words;
     return 0;
-}
-
-/* --- help --- */
-
-static void add_names(const struct option *o, struct buffer *out)
-{
-    if (o->letter)
-        buffer_printf(out, "  -%c, --%s", o->letter, o->name);
-    else
-        buffer_printf(out, "      --%s", o->name);
-    if (o->kind != OPTION_FLAG)
-        buffer_printf(out, o->value_optional ? "[=%s]" : " %s", o->value);
-}
-
-static size_t names_width(const struct option *table, bool rare_too)
-{
-    size_t width = 0;
-    for (; table->name; table++) {
-        struct buffer names = BUFFER_INIT;
-        if (table->rare && !rare_too)
-            continue;
-        add_names(table, &names);
-        width = names.length > width ? names.length : width;
-        buffer_free(&names);
-    }
-    return width;
-}
-
-/* Appends the text from column `indent` on, wrapped at HELP_COLUMNS. */
-static void add_wrapped(const char *text, size_t indent, struct buffer *out)
-{
-    size_t column = indent;
-    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-        size_t length = strcspn(text, " ");
-        if (column > indent && column + 1 + length > HELP_COLUMNS) {
-            buffer_printf(out, "\n%*s", (int)indent, "");
-            column = indent;
-        }
-        buffer_printf(out, "%s%.*s", column > indent ? " " : "", (int)length, text);
-        column += length + (column > indent ? 1 : 0);
-        text += length;
-    }
-}
-
-static void add_lines(const struct option *table, size_t width, bool rare_too, struct buffer *out)
-{
-    for (; table->name; table++) {
-        size_t start = out->length;
-        if (table->rare && !rare_too)
-            continue;
-        add_names(table, out);
-        buffer_printf(out, "%*s  ", (int)(width - (out->length - start)), "");
-        char *text =
-            table->fallback ? xasprintf("%s (default %s)", table->help, table->fallback) : xstrdup(table->help);
-        add_wrapped(text, width + 2, out);
-        free(text);
-        buffer_add_char(out, '\n');
-    }
-}
-
-static void add_rare(const struct option *table, const char *command, struct buffer *out)
-{
-    char before[80];
-    size_t column = 0;
-    snprintf(before, sizeof before, "  more options, explained by meshsweep help %s:", command);
-    for (; table->name; table++) {
-        if (!table->rare)
-            continue;
-        if (column == 0)
-            buffer_add_text(out, before);
-        column = column ? column : strlen(before);
-        if (column + 3 + strlen(table->name) > HELP_COLUMNS) {
-            buffer_add_text(out, "\n   ");
-            column = 3;
-        }
-        buffer_printf(out, " --%s", table->name);
-        column += 3 + strlen(table->name);
-    }
-    if (column)
-        buffer_add_char(out, '\n');
-}
-
-void options_add_help(const struct option *table, const char *command, struct buffer *out)
-{
-    size_t own = names_width(table, !command), common = names_width(common_option_table, true);
-    size_t width = own > common ? own : common;
-    add_lines(table, width, !command, out);
-    if (command)
-        add_rare(table, command, out);
-    add_lines(common_option_table, width, true, out);
 }
 
 int option_find_word(const char *option, const char *text, const char *const *words, struct error *e)

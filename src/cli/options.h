@@ -104,10 +104,6 @@ bool option_takes_next_word(const struct option *table, const char *word);
 /* Returns whether `word`, which begins with "-", begins with an option of `table` or one that every table has. */
 bool option_is_known(const struct option *table, const char *word);
 
-/* Appends one line per option, aligned: "  -c, --config FILE   sweep file (default sweep.toml)". Those of every table
- * come last. With a command's name, of rare ones only the names are given, before those; NULL: all are explained. */
-void options_add_help(const struct option *table, const char *command, struct buffer *out);
-
 /* Index of `text`, a value of `option`, in the NULL-terminated `words`; else -1 (ERROR_USAGE), naming the nearest word
  * or all. */
 int option_find_word(const char *option, const char *text, const char *const *words, struct error *e);

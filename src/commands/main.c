@@ -33,16 +33,6 @@ static int print_version(struct error *e)
     return output_write_take(&text, e);
 }
 
-static int print_help(const struct command *c, struct error *e)
-{
-    struct buffer text = BUFFER_INIT;
-    if (c)
-        command_add_help(c, false, &text);
-    else
-        commands_add_help(&text);
-    return output_write_take(&text, e);
-}
-
 /* Runs the command with its arguments; `named` says whether the command line has its name. An exit status. */
 static int run_command_line(const struct command *c, char *const *argv, bool named)
 {
@@ -60,7 +50,7 @@ static int run_command_line(const struct command *c, char *const *argv, bool nam
     output_set_colour((enum colour_choice)words.color);
     output_set_paging((c->pages || words.help) && !words.no_pager);
     if (words.help)
-        status = print_help(named ? c : NULL, &e);
+        status = commands_print("sql/texts/help.sql", named ? c : NULL, false, &e);
     else if (words.version)
         status = print_version(&e);
     else

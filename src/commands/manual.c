@@ -10,8 +10,6 @@
 #include "config/model_space.h"
 #include "database/open.h"
 #include "report/prediction_fields.h"
-#include "report/saying.h"
-#include "results/json.h"
 #include "sweep_file/reader.h"
 #include "sweep_file/schema.h"
 #include "util/buffer.h"
@@ -22,14 +20,6 @@
 /* --- what a shell may offer --- */
 
 #define JOBS_MOST 100
-
-/* "columns", "keys", "metrics", "jobs", ..., indexed by enum offer; NULL for OFFER_NOTHING. */
-static const char *const offer_names[OFFER_COUNT] = {
-    [OFFER_COLUMNS] = "columns",           [OFFER_KEYS] = "keys",
-    [OFFER_METRICS] = "metrics",           [OFFER_JOBS] = "jobs",
-    [OFFER_COMBINATIONS] = "combinations", [OFFER_PREDICTIONS] = "predictions",
-    [OFFER_CANDIDATES] = "candidates",
-};
 
 /* --- the line that is typed --- */
 
@@ -367,78 +357,7 @@ static void offers_add(enum offer offer, char *const *words, struct buffer *out)
     sweep_free(sweep);
 }
 
-/* --- the manual page and the completions, from the command table --- */
-
-/* "a b c", without what has blanks itself; NULL: there are none. The caller's. */
-static char *join_words(const char *const *words)
-{
-    struct buffer b = BUFFER_INIT;
-    if (!words)
-        return NULL;
-    for (; *words; words++)
-        if (!strchr(*words, ' '))
-            buffer_printf(&b, "%s%s", b.length ? " " : "", *words);
-    return buffer_take(&b);
-}
-
-static void add_options(cJSON *object, const char *name, const struct option *table)
-{
-    cJSON *list = cJSON_AddArrayToObject(object, name);
-    for (const struct option *o = table; o->name; o++) {
-        cJSON *option = cJSON_CreateObject();
-        const char *value = o->kind == OPTION_FLAG ? NULL : o->value;
-        OWNED char *choices = join_words(o->choices);
-        json_add_text(option, "name", o->name);
-        json_add_text(option, "letter", (char[]){o->letter, '\0'});
-        json_add_text(option, "value", value);
-        json_add_text(option, "help", o->help);
-        json_add_text(option, "fallback", o->fallback);
-        json_add_text(option, "choices", choices);
-        json_add_text(option, "offer", offer_names[o->offer]);
-        cJSON_AddBoolToObject(option, "several", o->choices && o->kind != OPTION_CHOICE);
-        cJSON_AddBoolToObject(option, "value_optional", o->value_optional);
-        cJSON_AddBoolToObject(option, "file", value && (strcmp(value, "FILE") == 0 || strcmp(value, "DIR") == 0));
-        cJSON_AddItemToArray(list, option);
-    }
-}
-
-/* The table of commands as a document. */
-static cJSON *commands_document(void)
-{
-    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "commands");
-    const char *names[COMMANDS_MOST + 1] = {NULL};
-    for (size_t i = 0; commands[i]; i++)
-        names[i] = commands[i]->name;
-    for (const struct command *const *next = commands; *next; next++) {
-        const struct command *c = *next;
-        cJSON *command = cJSON_CreateObject();
-        OWNED char *words = join_words(c == &help_command ? names : c->words);
-        json_add_text(command, "name", c->name);
-        cJSON_AddStringToObject(command, "usage", c->usage);
-        json_add_text(command, "summary", c->summary);
-        json_add_text(command, "example", c->example);
-        json_add_text(command, "words", words);
-        json_add_text(command, "offer", offer_names[c->offer]);
-        add_options(command, "options", c->options);
-        cJSON_AddItemToArray(list, command);
-    }
-    add_options(root, "common", common_option_table);
-    list = cJSON_AddArrayToObject(root, "statuses");
-    for (const struct exit_status_text *s = exit_status_texts; s->status; s++)
-        cJSON_AddItemToArray(list, cJSON_CreateStringArray((const char *[]){s->status, s->meaning}, 2));
-    cJSON_AddStringToObject(root, "version", MESHSWEEP_VERSION);
-    return root;
-}
-
-/* Prints what "sql/texts/NAME.sql" makes of the table of commands. */
-static int print_made(const char *name, struct error *e)
-{
-    struct buffer out = BUFFER_INIT;
-    cJSON *document = commands_document();
-    int rc = saying_add_text(name, document, NULL, &out, e);
-    cJSON_Delete(document);
-    return rc < 0 ? -1 : output_write_take(&out, e);
-}
+/* --- the commands --- */
 
 #define AT(member) offsetof(struct help_options, member)
 
@@ -447,7 +366,7 @@ static const struct option options[] = {{.name = NULL}};
 static int manual(const struct arguments *a, struct error *e)
 {
     (void)a;
-    return print_made("sql/texts/manual.sql", e);
+    return commands_print("sql/texts/manual.sql", NULL, false, e);
 }
 
 static int print_offers(enum offer offer, char *const *words, struct error *e)
@@ -467,7 +386,7 @@ static int completion(const struct arguments *a, struct error *e)
     for (const char *const *name = shell_names; *name; name++)
         if (strcmp(*name, shell) == 0) {
             OWNED char *script = xasprintf("sql/texts/completion_%s.sql", shell);
-            return print_made(script, e);
+            return commands_print(script, NULL, false, e);
         }
     for (int offer = 1; offer < OFFER_COUNT; offer++)
         if (strcmp(offer_names[offer], shell) == 0)
@@ -501,7 +420,6 @@ static int print_schema(const char *command, struct error *e)
 static int help(const struct arguments *a, struct error *e)
 {
     const struct help_options *o = a->options;
-    struct buffer out = BUFFER_INIT;
     if (o->schema && a->word_count == 1 && strcmp(a->words[0], "sweep") == 0)
         return print_schema("sweep", e);
     if (o->schema && a->word_count == 0)
@@ -511,11 +429,7 @@ static int help(const struct arguments *a, struct error *e)
         return -1;
     if (o->schema)
         return print_schema(c->name, e);
-    if (c)
-        command_add_help(c, true, &out);
-    else
-        commands_add_help(&out);
-    return output_write_take(&out, e);
+    return commands_print("sql/texts/help.sql", c, true, e);
 }
 
 const struct command manual_command = {

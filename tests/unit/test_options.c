@@ -162,19 +162,6 @@ TEST(options_parse__wrong_use__one_sentence)
     check_refused(ARGV("a", "b", "c"), "unexpected argument: c");
 }
 
-TEST(options_add_help__table__aligned_lines)
-{
-    OWNED_BUFFER text = BUFFER_INIT;
-    options_add_help(table + 5, NULL, &text);
-    assert_string_equal(buffer_text(&text), "      --timeout TIME  limit\n"
-                                            "      --share X       part\n"
-                                            "      --how HOW       manner (default plain)\n"
-                                            "  -h, --help          this text\n"
-                                            "      --version       versions of the tool and its libraries\n"
-                                            "      --color WHEN    auto, always or never (default auto)\n"
-                                            "      --no-pager      do not use a pager for long output\n");
-}
-
 TEST(command_find__options_first__word_after_their_values)
 {
     size_t at;
