@@ -14,8 +14,6 @@
 #define BAR_COLUMNS_MIN 10
 #define BAR_COLUMNS_MAX 30
 #define GAP "  "
-#define SUMMARY_NAME_COLUMNS 40
-#define SUMMARY_STATES 8 /* rows besides failure classes and the total */
 
 /* Finished jobs: ok, failed, skipped and pruned. */
 static int64_t progress_done(const struct sweep_progress *p)
@@ -317,61 +315,4 @@ void progress_add_json(enum progress_event event, const struct sweep_progress *p
         buffer_printf(out, ":%" PRId64, p->failures[i].count);
     }
     buffer_add_text(out, "}}");
-}
-
-/* --- the summary --- */
-
-struct summary_line {
-    const char *indent, *name;
-    int64_t count;
-};
-
-/* Fills in the rows that have jobs, and the total. `rows` has room for all. Returns their number. */
-static size_t collect_rows(const struct sweep_progress *p, struct summary_line *rows)
-{
-    size_t n = 0;
-    rows[n++] = (struct summary_line){"", "ok", p->ok};
-    rows[n++] = (struct summary_line){"", "failed", p->failed};
-    for (size_t i = 0; i < p->failure_count; i++)
-        rows[n++] = (struct summary_line){"  ", p->failures[i].name, p->failures[i].count};
-    rows[n++] = (struct summary_line){"", "skipped", p->skipped};
-    rows[n++] = (struct summary_line){"", "pruned", p->pruned};
-    rows[n++] = (struct summary_line){"", "held", p->held};
-    rows[n++] = (struct summary_line){"", "running", p->running};
-    rows[n++] = (struct summary_line){"", "pending", p->pending};
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (rows[i].count != 0)
-            rows[kept++] = rows[i];
-    rows[kept++] = (struct summary_line){"", "total", p->total};
-    return kept;
-}
-
-/* Appends the name and returns its columns. */
-static size_t add_row_name(const struct summary_line *row, struct buffer *out)
-{
-    buffer_add_text(out, row->indent);
-    OWNED_BUFFER name = BUFFER_INIT;
-    size_t columns = text_add_printable(&name, row->name, strlen(row->name), SUMMARY_NAME_COLUMNS, false);
-    text_add_styled(out, text_state_style(row->name), buffer_text(&name));
-    return strlen(row->indent) + columns;
-}
-
-void progress_add_summary(const struct sweep_progress *p, struct buffer *out)
-{
-    OWNED struct summary_line *rows = xcalloc(p->failure_count + SUMMARY_STATES + 1, sizeof *rows);
-    size_t count = collect_rows(p, rows), widest = 0;
-    OWNED_BUFFER scratch = BUFFER_INIT;
-    for (size_t i = 0; i < count; i++) {
-        size_t columns = add_row_name(&rows[i], &scratch);
-        widest = columns > widest ? columns : widest;
-    }
-    int digits = snprintf(NULL, 0, "%" PRId64, p->total);
-    for (size_t i = 0; i < count; i++) {
-        size_t columns = add_row_name(&rows[i], out);
-        buffer_printf(out, "%*s  %*" PRId64, (int)(widest - columns), "", digits, rows[i].count);
-        if (i + 1 < count && p->total > 0)
-            buffer_printf(out, "  %5.1f%%", (double)rows[i].count / (double)p->total * 100);
-        buffer_add_char(out, '\n');
-    }
 }

@@ -59,10 +59,6 @@ void progress_add_plain(const struct sweep_progress *p, struct buffer *out);
  * Unknown values are null, "best" is an object or null, "failure_classes" an object of counts. */
 void progress_add_json(enum progress_event event, const struct sweep_progress *p, struct buffer *out);
 
-/* Appends counts by state, each line with its end: failure classes below `failed`, and the share of the total. States
- * without jobs are left out. */
-void progress_add_summary(const struct sweep_progress *p, struct buffer *out);
-
 /* Writes "unknown" for -1, "<1s", whole seconds rounded up below a minute, "3m20s", "2h05m", "4d06h", and ">99d"
  * beyond. Returns `out`. */
 char *progress_format_eta(int64_t eta_ms, char *out, size_t out_bytes);

@@ -77,6 +77,17 @@ static void told(const struct sql_value *arguments, struct buffer *out)
         text_add_printable(out, v->text, strlen(v->text), 0, false);
 }
 
+static void fit(const struct sql_value *arguments, struct buffer *out)
+{
+    const size_t columns = (size_t)sql_number(&arguments[2]) / 2, taken = (size_t)sql_number(&arguments[1]);
+    const char *text = arguments[0].type == COLUMN_TEXT ? arguments[0].text : "";
+    text_add_printable(out, text, strlen(text),
+                       columns > taken + 20 ? columns - taken
+                       : columns            ? 20
+                                            : TEXT_LINE_COLUMNS,
+                       (size_t)sql_number(&arguments[2]) % 2);
+}
+
 static void rounded(const struct sql_value *arguments, struct buffer *out)
 {
     text_add_rounded(out, sql_number(arguments));
@@ -98,6 +109,8 @@ int saying_add_functions(struct db *db, struct error *e)
         rc = db_add_text_function(db, "rounded", 1, rounded, e);
     if (rc == 0)
         rc = db_add_text_function(db, "styled", 2, styled, e);
+    if (rc == 0)
+        rc = db_add_text_function(db, "fit", 3, fit, e);
     for (size_t i = 0; rc == 0 && i < LENGTH(names); i++)
         rc = db_add_real_function(db, names[i], call_of_one, (void *)&of_one[i], e);
     return rc;

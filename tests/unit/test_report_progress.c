@@ -1,4 +1,4 @@
-/* report: progress as a line for a terminal, a line for a log, JSON and a summary. */
+/* report: progress as a line for a terminal, a line for a log and JSON. */
 #include <math.h>
 #include <string.h>
 
@@ -193,49 +193,6 @@ TEST(json__best_not_finite_and_unnamed__nulls)
                      "\"pending\":8,"
                      "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,"
                      "\"best\":{\"job\":0,\"objective\":null,\"value\":null,\"unit\":null},\"failure_classes\":{}}");
-}
-
-static void check_summary(const struct sweep_progress *p, const char *expected)
-{
-    OWNED_BUFFER out = BUFFER_INIT, shown = BUFFER_INIT;
-    progress_add_summary(p, &out);
-    text_add_terminal(&shown, buffer_text(&out), out.length, (struct text_terminal){false, false});
-    assert_string_equal(buffer_text(&shown), expected);
-}
-
-TEST(summary__states_and_classes__aligned_with_shares)
-{
-    check_summary(&half, "ok         110   24.1%\n"
-                         "failed       3    0.7%\n"
-                         "  oom        2    0.4%\n"
-                         "  timeout    1    0.2%\n"
-                         "skipped     10    2.2%\n"
-                         "running      4    0.9%\n"
-                         "pending    329   72.1%\n"
-                         "total      456\n");
-    check_summary(&(struct sweep_progress){.total = 1200, .ok = 1200}, "ok     1200  100.0%\ntotal  1200\n");
-    const struct failure_count odd = {"01234567890123456789\n01234567890123456789", 1};
-    check_summary(&(struct sweep_progress){.total = 1, .failed = 1, .failures = &odd, .failure_count = 1},
-                  "failed                                      1  100.0%\n"
-                  "  01234567890123456789\\n01234567890123456…  1  100.0%\n"
-                  "total                                       1\n");
-    check_summary(&(struct sweep_progress){.total = 0}, "total  0\n");
-    check_summary(&(struct sweep_progress){.total = 10,
-                                           .ok = 1,
-                                           .failed = 1,
-                                           .skipped = 1,
-                                           .pruned = 1,
-                                           .held = 1,
-                                           .running = 1,
-                                           .pending = 4},
-                  "ok        1   10.0%\n"
-                  "failed    1   10.0%\n"
-                  "skipped   1   10.0%\n"
-                  "pruned    1   10.0%\n"
-                  "held      1   10.0%\n"
-                  "running   1   10.0%\n"
-                  "pending   4   40.0%\n"
-                  "total    10\n");
 }
 
 TEST(eta__magnitudes__rounded_up)
