@@ -5,7 +5,9 @@ WITH
 this AS MATERIALIZED (
     SELECT ?2 ->> 'room' AS room, ?2 ->> 'db' AS db, ?1 -> 'states' AS states, ?2 ->> 'running' AS running,
         ?1 ->> 'runner_alive' AS alive, (?1 ->> '$.states.pending') + (?1 ->> '$.states.running') + (?1 ->> '$.states.waiting') = 0 AS is_over,
-        ' (see meshsweep best' || (?2 ->> 'db') || ')' AS see, iif(?1 ->> 'runner_alive', ?1 ->> 'jobs_per_second', NULL) AS rate),
+        ' (see meshsweep best' || (?2 ->> 'db') || ')' AS see, iif(?1 ->> 'runner_alive', ?1 ->> 'jobs_per_second', NULL) AS rate,
+        ?2 ->> 'no_best' IS NOT NULL OR ?2 ->> 'winners' IS NOT NULL OR ?1 ->> 'best' IS NOT NULL
+        OR (?2 ->> 'objective' IS NOT NULL AND (?1 ->> '$.states.ok') + (?1 ->> '$.states.failed') > 0) AS says_best),
 
 -- Counts by state: failure classes below `failed`, and the share of the total. States without jobs are left out.
 state (n, name, jobs) AS MATERIALIZED (
@@ -84,15 +86,18 @@ line (part, n, before, text, after) AS (
         || coalesce(char(10) || (?2 ->> 'stages'), ''), NULL, '' FROM this, (SELECT ?1 -> 'model_info' AS i) WHERE ?1 ->> 'model_info' IS NOT NULL
 
     UNION ALL SELECT 10, 0, char(10) || CASE WHEN ?2 ->> 'no_best' IS NOT NULL THEN 'no best: ' || (?2 ->> 'no_best')
-        WHEN ?2 ->> 'winners' IS NOT NULL THEN (?2 ->> 'winners') || coalesce(char(10) || (?2 ->> 'bound'), '')
+        WHEN ?2 ->> 'winners' IS NOT NULL THEN ?2 ->> 'winners'
         WHEN ?1 ->> 'best' IS NOT NULL THEN 'best so far: ' || fit(?2 ->> 'objective', 30, room) || say(' %r', ?1 ->> '$.best.value')
             || coalesce(' ' || fit(?1 ->> '$.best.unit', 40, room), '') || say(', job %d', ?1 ->> '$.best.job') || see
-            || coalesce(char(10) || (?2 ->> 'bound'), '')
         ELSE 'no best: ' || fit(?2 ->> 'objective', 30, room) || iif(states ->> 'ok',
-            ' has no value in any job that succeeded; see meshsweep best', ': no job has succeeded yet')
-            || coalesce(char(10) || (?2 ->> 'bound'), '') END, NULL, ''
-        FROM this WHERE ?2 ->> 'no_best' IS NOT NULL OR ?2 ->> 'winners' IS NOT NULL OR ?1 ->> 'best' IS NOT NULL
-            OR (?2 ->> 'objective' IS NOT NULL AND (states ->> 'ok') + (states ->> 'failed') > 0)
+            ' has no value in any job that succeeded; see meshsweep best', ': no job has succeeded yet') END, NULL, ''
+        FROM this WHERE says_best
+    UNION ALL SELECT 10, 1 + c.key, say('bound by %l, which excludes %d better job%s (see meshsweep best)', value ->> 'condition',
+        value ->> 'better_jobs', iif(value ->> 'better_jobs' = 1, '', 's')), NULL, ''
+        FROM json_each(?1, '$.subject_to') AS c WHERE value ->> 'better_jobs' > 0 AND ?1 ->> 'best' IS NOT NULL
+    UNION ALL SELECT 10, 1000, coalesce((?2 ->> 'unranked') || iif(?2 ->> 'excluded' IS NULL, '', char(10)), '')
+        || coalesce(?2 ->> 'excluded', ''), NULL, ''
+        FROM this WHERE says_best AND ?2 ->> 'no_best' IS NULL AND coalesce(?2 ->> 'unranked', ?2 ->> 'excluded') IS NOT NULL
     -- "2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)"
     UNION ALL SELECT 11, 0, say('%d job%s that none beats in ', jobs, iif(jobs = 1, '', 's'))
         || (SELECT group_concat(iif(place = 1, '', iif(place = n, ' and ', ', ')) || say('%l', key), '') FROM (

@@ -4,23 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/text.h"
-
-void conditions_add_binding(const cJSON *document, const cJSON *beside, struct buffer *out)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(document, "subject_to"))
-    {
-        const int64_t better = json_count_of(item, "better_jobs");
-        if (better == 0)
-            continue;
-        buffer_add_text(out, "bound by ");
-        text_add_line(out, json_text_of(item, "condition"));
-        buffer_printf(out, ", which excludes %lld better job%s (see meshsweep best)\n", (long long)better,
-                      better == 1 ? "" : "s");
-    }
-    unranked_add_text(beside, out);
-}
 
 /* 9,800: to two digits, with a comma every three. */
 static void add_times(double times, struct buffer *out)

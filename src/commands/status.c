@@ -195,11 +195,6 @@ static int print_text(const struct status_view *v, struct error *e)
     json_add_text(v->beside, "eta", progress_format_eta(json_count_of(v->document, "eta_ms"), eta, sizeof eta));
     conditions_add_nearest(v->document, v->beside, &text);
     tell(v, "no_best", &text);
-    if (v->has_best && !v->winners.length)
-        conditions_add_binding(v->document, v->beside, &text);
-    else
-        unranked_add_text(v->beside, &text);
-    tell(v, "bound", &text);
     buffer_add_text(&text, buffer_text(&v->winners));
     tell(v, "winners", &text);
     model_info_add_facts(part(v, "model_info"), &text);
