@@ -67,28 +67,25 @@ static void add_key(const char *name, struct buffer *out)
     buffer_printf(out, ", '$.\"%s\"')", dot ? dot + 1 : name);
 }
 
+/* Adds the keys as columns g0, g1, …. */
+static void add_keys(const struct string_list *groups, struct buffer *out)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        buffer_add_text(out, ", ");
+        add_key(groups->items[i], out);
+        buffer_printf(out, " AS g%zu", i);
+    }
+}
+
 /* "model.name=1B, num_hosts=1" */
 static void add_group(const struct string_list *groups, struct buffer *out)
 {
     buffer_add_text(out, groups->count ? "" : "''");
     for (size_t i = 0; i < groups->count; i++) {
         const char *name = groups->items[i], *dot = strchr(name, '.'), *key = dot ? dot + 1 : name;
-        buffer_printf(out, "%s'%s%s=' || coalesce(", i ? " || " : "", i ? ", " : "",
-                      strcmp(key, "name") == 0 ? name : key);
-        add_key(name, out);
-        buffer_add_text(out, ", 'none')");
+        buffer_printf(out, "%s'%s%s=' || coalesce(g%zu, 'none')", i ? " || " : "", i ? ", " : "",
+                      strcmp(key, "name") == 0 ? name : key, i);
     }
-}
-
-/* Adds the group's place in the order of values, from 1: the number 2 is before 10. */
-static void add_group_place(const struct string_list *groups, struct buffer *out)
-{
-    buffer_add_text(out, groups->count ? "dense_rank() OVER (ORDER BY " : "1");
-    for (size_t i = 0; i < groups->count; i++) {
-        buffer_add_text(out, i ? ", " : "");
-        add_key(groups->items[i], out);
-    }
-    buffer_add_text(out, groups->count ? ")" : "");
 }
 
 int configurations_add_groups(struct db *db, struct buffer *out, struct error *e)
@@ -96,9 +93,11 @@ int configurations_add_groups(struct db *db, struct buffer *out, struct error *e
     OWNED_LIST groups = STRING_LIST_INIT;
     int rc = read_listed(db, "group_by", &groups, e);
     if (rc == 0 && groups.count) {
-        buffer_add_text(out, "SELECT j.id, dense_rank() OVER (ORDER BY ");
+        buffer_add_text(out, "SELECT id, dense_rank() OVER (ORDER BY ");
         add_group(&groups, out);
-        buffer_add_text(out, ") - 1 FROM job AS j WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.id");
+        buffer_add_text(out, ") - 1 FROM (SELECT j.id");
+        add_keys(&groups, out);
+        buffer_add_text(out, " FROM job AS j WHERE j.sweep_id = (SELECT id FROM current_sweep)) ORDER BY id");
     }
     return rc;
 }
@@ -114,11 +113,9 @@ static void add_reach(struct buffer *out)
 
 static void add_jobs(const char *objective, const struct string_list *groups, struct buffer *out)
 {
-    buffer_add_text(out, ",\nj AS MATERIALIZED (\n    SELECT j.id AS job, j.state, j.devices, v.value, ");
-    add_group(groups, out);
-    buffer_add_text(out, " AS comparison_group, ");
-    add_group_place(groups, out);
-    buffer_add_text(out, " AS group_place,\n"
+    buffer_add_text(out, ",\nkeyed AS MATERIALIZED (\n    SELECT j.id AS job, j.state, j.devices, v.value");
+    add_keys(groups, out);
+    buffer_add_text(out, ",\n"
                          "           c.same AS c, m.same AS m, t.same AS t, p.same AS p\n"
                          "    FROM job AS j LEFT JOIN same AS c ON c.id = j.cluster_id"
                          " LEFT JOIN same AS m ON m.id = j.model_id\n"
@@ -128,7 +125,9 @@ static void add_jobs(const char *objective, const struct string_list *groups, st
                                                        " ON v.job_id = j.id AND a.id IS NOT NULL AND v.name = '");
     for (const char *p = objective; *p; p++)
         buffer_printf(out, "%s%c", *p == '\'' ? "'" : "", *p);
-    buffer_add_text(out, "'\n    WHERE j.sweep_id = (SELECT id FROM current_sweep))");
+    buffer_add_text(out, "'\n    WHERE j.sweep_id = (SELECT id FROM current_sweep)),\nj AS (SELECT *, ");
+    add_group(groups, out);
+    buffer_add_text(out, " AS comparison_group FROM keyed)");
 }
 
 /* Replicates in the order of their values, each with what all of its configuration come to. */
@@ -144,29 +143,32 @@ static void add_jobs(const char *objective, const struct string_list *groups, st
     "           avg(iif(2 * place IN (replicates, replicates + 1, replicates + 2), value, NULL)) AS median,\n"         \
     "           sqrt(sum((value - mean) * (value - mean)) / (replicates - 1)) AS stddev,\n"                            \
     "           min(value) AS least, max(value) AS most, min(sum(state IN ('pending', 'running')))\n"                  \
-    "             OVER (PARTITION BY comparison_group, replicates > 0) AS open_at_least,\n"                            \
-    "           min(min(group_place)) OVER (PARTITION BY comparison_group) AS group_place\n"                           \
-    "    FROM k GROUP BY configuration)\n"
+    "             OVER (PARTITION BY comparison_group, replicates > 0) AS open_at_least"
 
+/* Groups are in the order of their values: the number 2 is before 10. */
 static void add_view(const char *objective, bool maximise, const struct string_list *groups, struct buffer *out)
 {
     const char *order = maximise ? "DESC" : "ASC";
     add_jobs(objective, groups, out);
+    buffer_add_text(out, PLACED_SQL);
+    for (size_t i = 0; i < groups->count; i++)
+        buffer_printf(out, ",\n           min(min(g%zu)) OVER (PARTITION BY comparison_group) AS g%zu", i, i);
     buffer_printf(out,
-                  PLACED_SQL "SELECT comparison_group, rank() OVER (PARTITION BY comparison_group ORDER BY value %s) "
-                             "AS rank, job,\n"
-                             "       value, replicates, failed AS replicates_failed, open AS replicates_open,\n"
-                             "       median AS replicates_median, value - reach AS replicates_low, value + reach AS "
-                             "replicates_high,\n"
-                             "       stddev AS replicates_stddev, least AS replicates_min, most AS replicates_max,\n"
-                             "       value / devices AS per_device\n"
-                             "FROM (SELECT *, stddev / sqrt(replicates) * ",
+                  "\n    FROM k GROUP BY configuration)\nSELECT comparison_group, rank() OVER (PARTITION BY "
+                  "comparison_group ORDER BY value %s) "
+                  "AS rank, job,\n"
+                  "       value, replicates, failed AS replicates_failed, open AS replicates_open,\n"
+                  "       median AS replicates_median, value - reach AS replicates_low, value + reach AS "
+                  "replicates_high,\n"
+                  "       stddev AS replicates_stddev, least AS replicates_min, most AS replicates_max,\n"
+                  "       value / devices AS per_device\n"
+                  "FROM (SELECT *, stddev / sqrt(replicates) * ",
                   order);
     add_reach(out);
-    buffer_printf(out,
-                  " AS reach FROM o)\nWHERE replicates > 0 AND (open = 0 OR open_at_least > 0)\n"
-                  "ORDER BY group_place, comparison_group, value %s, job",
-                  order);
+    buffer_add_text(out, " AS reach FROM o)\nWHERE replicates > 0 AND (open = 0 OR open_at_least > 0)\nORDER BY ");
+    for (size_t i = 0; i < groups->count; i++)
+        buffer_printf(out, "g%zu, ", i);
+    buffer_printf(out, "comparison_group, value %s, job", order);
 }
 
 int configurations_add_view(struct db *db, const char *objective, bool maximise, struct buffer *out, struct error *e)
