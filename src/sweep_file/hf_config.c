@@ -22,6 +22,7 @@ struct hf_reading {
     const struct hf_type_table *own, *carried;
     const struct hf_type *type;
     struct hf_keys keys;
+    bool failed; /* `e` says why */
     struct error *e;
 };
 
@@ -209,146 +210,121 @@ static int check_foreign(const struct hf_reading *r)
 
 /* --- what no field gives --- */
 
-static int finish_falcon(struct hf_reading *r)
+/* A field's whole number, as `whole` has it. After a failure, which `r->failed` keeps, `absent`. */
+static int64_t number(struct hf_reading *r, const char *field, int64_t absent)
 {
-    int64_t is_new, one_head, kv_heads, norms;
-    if (whole(r, "new_decoder_architecture", 0, &is_new) < 0 || whole(r, "multi_query", 1, &one_head) < 0 ||
-        whole(r, "num_kv_heads", key_value(r, "heads"), &kv_heads) < 0 ||
-        whole(r, "num_ln_in_parallel_attn", 2, &norms) < 0)
-        return -1;
-    set_whole(r, "kv_heads", is_new ? kv_heads : one_head ? 1 : key_value(r, "heads"));
+    int64_t value = absent;
+    r->failed = r->failed || whole(r, field, absent, &value) < 0;
+    return r->failed ? absent : value;
+}
+
+static void finish_falcon(struct hf_reading *r)
+{
+    const int64_t heads = key_value(r, "heads"), is_new = number(r, "new_decoder_architecture", 0);
+    const int64_t one_head = number(r, "multi_query", 1), kv_heads = number(r, "num_kv_heads", heads);
+    const int64_t norms = number(r, "num_ln_in_parallel_attn", 2);
+    set_whole(r, "kv_heads", is_new ? kv_heads : one_head ? 1 : heads);
     if (is_new) {
         set_whole(r, "parallel_blocks", 1);
         set_whole(r, "norms_per_layer", norms);
     }
-    return 0;
 }
 
-static int finish_bigcode(struct hf_reading *r)
+static void finish_bigcode(struct hf_reading *r)
 {
-    int64_t one_head;
-    if (whole(r, "multi_query", 1, &one_head) < 0)
-        return -1;
-    set_whole(r, "kv_heads", one_head ? 1 : key_value(r, "heads"));
-    return 0;
+    set_whole(r, "kv_heads", number(r, "multi_query", 1) ? 1 : key_value(r, "heads"));
 }
 
 /* Positions start after the padding token's, so the table has two more. */
-static int finish_opt(struct hf_reading *r)
+static void finish_opt(struct hf_reading *r)
 {
-    int64_t embedding, hidden = key_value(r, "hidden");
-    if (whole(r, "word_embed_proj_dim", hidden, &embedding) < 0)
-        return -1;
-    if (embedding != hidden)
-        return error_set(r->e, ERROR_USAGE,
-                         "%s: \"word_embed_proj_dim\" is %lld, but \"hidden_size\" is %lld; embeddings of another "
-                         "width are not supported",
-                         r->name, (long long)embedding, (long long)hidden);
+    const int64_t hidden = key_value(r, "hidden"), embedding = number(r, "word_embed_proj_dim", hidden);
+    if (!r->failed && embedding != hidden)
+        r->failed = error_set(r->e, ERROR_USAGE,
+                              "%s: \"word_embed_proj_dim\" is %lld, but \"hidden_size\" is %lld; embeddings of another "
+                              "width are not supported",
+                              r->name, (long long)embedding, (long long)hidden);
     set_whole(r, "positions", key_value(r, "positions") + 2);
-    return 0;
 }
 
-static int finish_deepseek(struct hf_reading *r)
+static void finish_deepseek(struct hf_reading *r)
 {
-    int64_t shared;
-    if (whole(r, "n_shared_experts", 0, &shared) < 0)
-        return -1;
+    const int64_t shared = number(r, "n_shared_experts", 0);
     if (key_value(r, "experts") == 0)
         set_whole(r, "dense_layers", 0);
     else if (shared > 0)
         set_whole(r, "shared_ffn", shared * key_value(r, "expert_ffn"));
-    return 0;
 }
 
 /* Layers without experts: mlp_only_layers, and all but every decoder_sparse_step-th. */
-static int finish_qwen_moe(struct hf_reading *r)
+static void finish_qwen_moe(struct hf_reading *r)
 {
-    int64_t step, layers = key_value(r, "layers"), sparse = 0;
+    const int64_t step = number(r, "decoder_sparse_step", 1), layers = key_value(r, "layers");
+    int64_t sparse = 0;
     const cJSON *only = field_of(r->root, "mlp_only_layers"), *item;
-    if (whole(r, "decoder_sparse_step", 1, &step) < 0)
-        return -1;
     for (int64_t i = 0; i < layers; i++) {
         bool listed = false;
         cJSON_ArrayForEach(item, only) listed |= cJSON_IsNumber(item) && item->valuedouble == (double)i;
         sparse += !listed && step > 0 && (i + 1) % step == 0;
     }
     set_whole(r, "dense_layers", layers - sparse);
-    return 0;
 }
 
-/* Attention within chunks in layers with rotary positions: those that no_rope_layers marks (with a 1), or all but every
+/* Experts in moe_layers, or in every interleave_moe_layer_step-th layer, each with a shared expert. Attention within
+ * chunks in layers with rotary positions: those that no_rope_layers marks (with a 1), or all but every
  * no_rope_layer_interval-th (transformers configuration_llama4.py). */
-static int finish_chunks(struct hf_reading *r)
+static void finish_llama4(struct hf_reading *r)
 {
-    int64_t chunk, every, layers = key_value(r, "layers"), count = 0;
-    const cJSON *list = field_of(r->root, "no_rope_layers"), *item;
-    if (whole(r, "attention_chunk_size", 8192, &chunk) < 0 || whole(r, "no_rope_layer_interval", 4, &every) < 0)
-        return -1;
-    cJSON_ArrayForEach(item, list) count += cJSON_IsNumber(item) && item->valuedouble != 0;
-    if (cJSON_GetArraySize(list) == 0)
+    const int64_t step = number(r, "interleave_moe_layer_step", 1), chunk = number(r, "attention_chunk_size", 8192);
+    const int64_t every = number(r, "no_rope_layer_interval", 4), layers = key_value(r, "layers");
+    const cJSON *experts = field_of(r->root, "moe_layers"), *rotary = field_of(r->root, "no_rope_layers"), *item;
+    const int64_t sparse = cJSON_IsArray(experts) ? cJSON_GetArraySize(experts) : step > 0 ? layers / step : 0;
+    int64_t count = 0;
+    set_whole(r, "dense_layers", sparse < layers ? layers - sparse : 0);
+    set_whole(r, "shared_ffn", key_value(r, "expert_ffn"));
+    cJSON_ArrayForEach(item, rotary) count += cJSON_IsNumber(item) && item->valuedouble != 0;
+    if (cJSON_GetArraySize(rotary) == 0)
         count = every > 0 ? layers - layers / every : layers;
     if (chunk > 0 && count > 0) {
         set_whole(r, "attention_chunk", chunk);
         set_whole(r, "window_layers", count);
     }
-    return 0;
-}
-
-/* Experts in moe_layers, or in every interleave_moe_layer_step-th layer, each with a shared expert. */
-static int finish_llama4(struct hf_reading *r)
-{
-    int64_t step, layers = key_value(r, "layers");
-    const cJSON *list = field_of(r->root, "moe_layers");
-    if (whole(r, "interleave_moe_layer_step", 1, &step) < 0)
-        return -1;
-    int64_t sparse = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : step > 0 ? layers / step : 0;
-    set_whole(r, "dense_layers", sparse < layers ? layers - sparse : 0);
-    set_whole(r, "shared_ffn", key_value(r, "expert_ffn"));
-    return finish_chunks(r);
 }
 
 /* Experts in every moe_layer_interval-th layer from moe_layer_start_index to moe_layer_end_index (-1: the last). */
-static int finish_ernie_moe(struct hf_reading *r)
+static void finish_ernie_moe(struct hf_reading *r)
 {
-    int64_t first, last, every, shared, sparse = 0, layers = key_value(r, "layers");
     const cJSON *end = field_of(r->root, "moe_layer_end_index");
-    last = layers - 1;
-    if (whole(r, "moe_layer_start_index", 1, &first) < 0 || whole(r, "moe_layer_interval", 1, &every) < 0 ||
-        whole(r, "moe_num_shared_experts", 2, &shared) < 0 ||
-        (!(cJSON_IsNumber(end) && end->valuedouble == -1) && whole(r, "moe_layer_end_index", last, &last) < 0))
-        return -1;
+    const bool is_last = cJSON_IsNumber(end) && end->valuedouble == -1;
+    const int64_t first = number(r, "moe_layer_start_index", 1), every = number(r, "moe_layer_interval", 1);
+    const int64_t shared = number(r, "moe_num_shared_experts", 2), layers = key_value(r, "layers");
+    const int64_t last = is_last ? layers - 1 : number(r, "moe_layer_end_index", layers - 1);
+    int64_t sparse = 0;
     for (int64_t i = first; i < layers && i <= last; i++)
         sparse += every > 0 && (i + 1) % every == 0;
     set_whole(r, "dense_layers", layers - sparse);
     set_whole(r, "shared_ffn", shared * key_value(r, "expert_ffn"));
-    return 0;
 }
 
-static int finish_minicpm3(struct hf_reading *r)
+static void finish_minicpm3(struct hf_reading *r)
 {
-    int64_t heads = key_value(r, "heads");
+    const int64_t heads = key_value(r, "heads");
     if (key_value(r, "v_head_dim") == 0 && heads > 0)
         set_whole(r, "v_head_dim", key_value(r, "hidden") / heads);
-    return 0;
 }
 
 /* The MLP is expansion_ratio times as wide as the layer. */
-static int finish_mpt(struct hf_reading *r)
+static void finish_mpt(struct hf_reading *r)
 {
-    int64_t times;
-    if (whole(r, "expansion_ratio", 4, &times) < 0)
-        return -1;
-    set_whole(r, "ffn", times * key_value(r, "hidden"));
-    return 0;
+    set_whole(r, "ffn", number(r, "expansion_ratio", 4) * key_value(r, "hidden"));
 }
 
 /* "relu" or "gated-gelu". */
-static int finish_t5(struct hf_reading *r)
+static void finish_t5(struct hf_reading *r)
 {
     const cJSON *projection = field_of(r->root, "feed_forward_proj");
     if (cJSON_IsString(projection) && strncmp(projection->valuestring, "gated-", strlen("gated-")) == 0)
         set_whole(r, "gated_mlp", 1);
-    return 0;
 }
 
 /* --- hybrid stacks --- */
@@ -375,11 +351,17 @@ static int64_t every_so_many(int64_t layers, int64_t first, int64_t every)
     return every > 0 && first < layers ? (layers - 1 - first) / every + 1 : 0;
 }
 
-static int need_list(const struct hf_reading *r, const char *field)
+static void need_list(struct hf_reading *r, const char *field)
 {
-    return error_set(r->e, ERROR_USAGE,
-                     "%s lacks \"%s\", a list of one string for each of %lld layers, which model_type %s needs",
-                     r->name, field, (long long)key_value(r, "layers"), r->type->name);
+    r->failed = error_set(r->e, ERROR_USAGE,
+                          "%s lacks \"%s\", a list of one string for each of %lld layers, which model_type %s needs",
+                          r->name, field, (long long)key_value(r, "layers"), r->type->name);
+}
+
+static void clear(struct hf_reading *r, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        set_whole(r, names[i], 0);
 }
 
 /* Without mixers, their widths are 0, too. */
@@ -388,107 +370,101 @@ static void set_mixers(struct hf_reading *r, int64_t mixers)
     static const char *const widths[] = {"mixer_heads", "mixer_head_dim", "mixer_groups", "mixer_state", "mixer_conv",
                                          "mixer_chunk", "mixer_rank",     "mixer_bias",   "mixer_norms", "mixer_plain"};
     set_whole(r, "mixer_layers", mixers);
-    for (size_t i = 0; mixers == 0 && i < sizeof widths / sizeof *widths; i++)
-        set_whole(r, widths[i], 0);
+    clear(r, widths, mixers == 0 ? LENGTH(widths) : 0);
 }
 
-static int finish_mamba(struct hf_reading *r)
+static void finish_mamba(struct hf_reading *r)
 {
     OWNED_BUFFER pattern = BUFFER_INIT;
     for (int64_t i = 0; i < key_value(r, "layers") && i < LAYERS_MOST; i++)
         buffer_add_text(&pattern, "M");
     set_text(r, "hybrid_pattern", buffer_text(&pattern));
-    return 0;
 }
 
 /* There are experts only if the pattern has them. */
-static int finish_nemotron_h(struct hf_reading *r)
+static void finish_nemotron_h(struct hf_reading *r)
 {
     static const char *const of_experts[] = {"experts", "experts_per_token", "expert_ffn", "shared_ffn",
                                              "expert_latent"};
     const cJSON *pattern = field_of(r->root, "hybrid_override_pattern");
-    if (!cJSON_IsString(pattern))
-        return error_set(r->e, ERROR_USAGE, "%s lacks \"hybrid_override_pattern\", which model_type %s needs", r->name,
-                         r->type->name);
-    for (size_t i = 0; !strchr(pattern->valuestring, 'E') && i < sizeof of_experts / sizeof *of_experts; i++)
-        set_whole(r, of_experts[i], 0);
+    if (!cJSON_IsString(pattern)) {
+        r->failed = error_set(r->e, ERROR_USAGE, "%s lacks \"hybrid_override_pattern\", which model_type %s needs",
+                              r->name, r->type->name);
+        return;
+    }
+    clear(r, of_experts, strchr(pattern->valuestring, 'E') ? 0 : LENGTH(of_experts));
     set_text(r, "hybrid_pattern", pattern->valuestring);
-    return 0;
 }
 
-static int finish_jamba(struct hf_reading *r)
+static void finish_jamba(struct hf_reading *r)
 {
-    int64_t first, every, sparse_first, sparse_every, expand, layers = key_value(r, "layers");
-    if (whole(r, "attn_layer_offset", 4, &first) < 0 || whole(r, "attn_layer_period", 8, &every) < 0 ||
-        whole(r, "expert_layer_offset", 1, &sparse_first) < 0 ||
-        whole(r, "expert_layer_period", 2, &sparse_every) < 0 || whole(r, "mamba_expand", 2, &expand) < 0)
-        return -1;
+    static const char *const of_experts[] = {"experts", "experts_per_token"};
+    const int64_t first = number(r, "attn_layer_offset", 4), every = number(r, "attn_layer_period", 8);
+    const int64_t sparse_first = number(r, "expert_layer_offset", 1), sparse = number(r, "expert_layer_period", 2);
+    const int64_t expand = number(r, "mamba_expand", 2), layers = key_value(r, "layers");
     set_mixers(r, layers - every_so_many(layers, first, every));
     set_whole(r, "mixer_heads", expand * key_value(r, "hidden"));
-    if (key_value(r, "experts") > 1) {
-        set_whole(r, "dense_layers", layers - every_so_many(layers, sparse_first, sparse_every));
-    } else {
-        set_whole(r, "experts", 0);
-        set_whole(r, "experts_per_token", 0);
-    }
-    return 0;
+    if (key_value(r, "experts") > 1)
+        set_whole(r, "dense_layers", layers - every_so_many(layers, sparse_first, sparse));
+    else
+        clear(r, of_experts, LENGTH(of_experts));
 }
 
-static int finish_bamba(struct hf_reading *r)
+static void finish_bamba(struct hf_reading *r)
 {
     const cJSON *list = field_of(r->root, "attn_layer_indices");
     set_mixers(r, key_value(r, "layers") - (cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0));
-    return 0;
 }
 
 /* Without experts, the shared expert is the MLP. */
-static int finish_granite(struct hf_reading *r)
+static void finish_granite(struct hf_reading *r)
 {
-    int64_t mixers = listed(r, "layer_types", "mamba");
-    if (mixers < 0)
-        return need_list(r, "layer_types");
+    static const char *const of_experts[] = {"shared_ffn", "experts_per_token"};
+    const int64_t mixers = listed(r, "layer_types", "mamba");
+    if (mixers < 0) {
+        need_list(r, "layer_types");
+        return;
+    }
     set_mixers(r, mixers);
     if (key_value(r, "experts") == 0) {
         set_whole(r, "ffn", key_value(r, "shared_ffn"));
-        set_whole(r, "shared_ffn", 0);
-        set_whole(r, "experts_per_token", 0);
+        clear(r, of_experts, LENGTH(of_experts));
     }
-    return 0;
 }
 
 /* Each layer has both a mixer and attention. */
-static int finish_falcon_h1(struct hf_reading *r)
+static void finish_falcon_h1(struct hf_reading *r)
 {
     set_mixers(r, key_value(r, "layers"));
     set_whole(r, "attention_layers", key_value(r, "layers"));
-    return 0;
 }
 
-static int finish_qwen3_next(struct hf_reading *r)
+static void finish_qwen3_next(struct hf_reading *r)
 {
-    int64_t every, layers = key_value(r, "layers"), linear = listed(r, "layer_types", "linear_attention");
-    if (whole(r, "full_attention_interval", 4, &every) < 0)
-        return -1;
+    const int64_t layers = key_value(r, "layers"), linear = listed(r, "layer_types", "linear_attention");
+    const int64_t every = number(r, "full_attention_interval", 4);
     set_mixers(r, linear >= 0 ? linear : layers - (every > 0 ? layers / every : 0));
-    return key_value(r, "experts") > 0 ? finish_qwen_moe(r) : 0;
+    if (key_value(r, "experts") > 0)
+        finish_qwen_moe(r);
 }
 
 /* A list of 0 and 1 (attention), or of names, says which layers have attention. */
-static int finish_minimax(struct hf_reading *r)
+static void finish_minimax(struct hf_reading *r)
 {
     const cJSON *list = field_of(r->root, "attn_type_list"), *item;
+    const int64_t head_dim = key_value(r, "head_dim"), heads = key_value(r, "heads");
     int64_t linear = listed(r, "layer_types", "linear_attention");
-    if (linear < 0 && cJSON_GetArraySize(list) != (int)key_value(r, "layers"))
-        return need_list(r, "layer_types");
+    if (linear < 0 && cJSON_GetArraySize(list) != (int)key_value(r, "layers")) {
+        need_list(r, "layer_types");
+        return;
+    }
     if (linear < 0) {
         linear = 0;
         cJSON_ArrayForEach(item, list) linear += cJSON_IsNumber(item) && item->valuedouble == 0;
     }
     set_mixers(r, linear);
-    int64_t head_dim = key_value(r, "head_dim"), heads = key_value(r, "heads");
     if (linear > 0)
         set_whole(r, "mixer_head_dim", head_dim > 0 || heads == 0 ? head_dim : key_value(r, "hidden") / heads);
-    return 0;
 }
 
 hf_finisher *hf_finisher_of(const char *name)
@@ -521,7 +497,7 @@ hf_finisher *hf_finisher_of(const char *name)
                  {"qwen3_5_text", finish_qwen3_next},
                  {"qwen3_5_moe_text", finish_qwen3_next},
                  {"minimax", finish_minimax}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < LENGTH(types); i++)
         if (strcmp(types[i].type, name) == 0)
             return types[i].finish;
     return NULL;
@@ -675,10 +651,11 @@ static int read_root(struct hf_reading *r)
         return unknown_type(r, type->valuestring);
     set_text(r, "family", r->type->family);
     set_constants(r);
-    if (check_demands(r) < 0 || check_foreign(r) < 0 || read_fields(r) < 0 ||
-        (r->type->finish && r->type->finish(r) < 0))
+    if (check_demands(r) < 0 || check_foreign(r) < 0 || read_fields(r) < 0)
         return -1;
-    return read_windows(r);
+    if (r->type->finish)
+        r->type->finish(r);
+    return r->failed ? -1 : read_windows(r);
 }
 
 int hf_config_read(const char *name, const char *text, const struct hf_type_table *own,

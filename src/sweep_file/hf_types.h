@@ -52,7 +52,7 @@ enum hf_windows {
 };
 
 struct hf_reading;
-typedef int hf_finisher(struct hf_reading *r);
+typedef void hf_finisher(struct hf_reading *r);
 
 struct hf_type {
     const char *name;
