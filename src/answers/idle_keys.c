@@ -5,7 +5,6 @@
 #include "predict/inputs.h"
 #include "predict/predictor.h"
 #include "space/prediction.h"
-#include "space/vocabulary.h"
 #include "util/memory.h"
 
 #define MOST_LOOKED_AT 64
@@ -78,14 +77,14 @@ static bool may_be_idle(const struct space *space, size_t input)
     bool is_own = p->member == MEMBER_OWN && input != AT_GLOBAL_BATCH && input < AT_PARAMS;
     bool is_of_plan = p->target == TO_ARCHITECTURE || p->target == TO_PLAN;
     return (is_own || (is_of_plan && p->member != MEMBER_TEXT)) && space->prediction.inputs[input] &&
-           vocabulary_key(space, input);
+           prediction_key(space, input);
 }
 
 static void look_at(const struct space *space, const struct stmt *s, bool *idle, bool *any)
 {
     struct input_value values[INPUT_COUNT];
     struct said as_is;
-    vocabulary_read_inputs(s, 0, values);
+    prediction_read_inputs(s, 0, values);
     predict(space, values, &as_is);
     if (!as_is.has_time)
         return;
@@ -117,7 +116,7 @@ void idle_keys_add(const struct space *space, struct buffer *out)
         }
     for (size_t i = 0; any && i < INPUT_COUNT; i++)
         if (idle[i])
-            buffer_printf(out, "%s%s", out->length > before ? ", " : "", vocabulary_key(space, i)->name);
+            buffer_printf(out, "%s%s", out->length > before ? ", " : "", prediction_key(space, i)->name);
 }
 
 /* `predicted_memory` reads every key that predictions use. */

@@ -10,7 +10,7 @@
 #include "space/compile.h"
 #include "space/enumerate.h"
 #include "space/match.h"
-#include "space/vocabulary.h"
+#include "space/prediction.h"
 #include "util/parse.h"
 
 int model_info_open(const struct session *s, struct session *job, struct error *e)
@@ -136,7 +136,7 @@ static int add_stage(struct space *space, const struct key *key, int64_t value, 
 int model_info_find_stages(struct session *s, struct model_facts *f, struct error *e)
 {
     struct space *space = s->space;
-    const struct key *key = s->sweep->model_info.given ? vocabulary_key(space, input_find("zero_stage")) : NULL;
+    const struct key *key = s->sweep->model_info.given ? prediction_key(space, input_find("zero_stage")) : NULL;
     struct stmt *rows = NULL;
     OWNED_BUFFER sql = BUFFER_INIT;
     int64_t values[STAGES_MOST];

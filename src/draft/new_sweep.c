@@ -17,7 +17,7 @@
 #include "process/environment.h"
 #include "secrets/secrets.h"
 #include "space/build.h"
-#include "space/vocabulary.h"
+#include "space/prediction.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
@@ -170,7 +170,7 @@ static bool ask_space(struct command_inputs *f, const bool *stands,
 static size_t input_of(const struct space *space, const struct key *key)
 {
     size_t i = 0;
-    while (i < INPUT_COUNT && vocabulary_key(space, i) != key)
+    while (i < INPUT_COUNT && prediction_key(space, i) != key)
         i++;
     return i;
 }
@@ -188,7 +188,7 @@ static void read_inputs(struct space *space, bool *present)
     if (db_prepare(space->db, buffer_text(&sql), &s, NULL) == 0) {
         space_bind_rank(space, s, 1, 0);
         if (stmt_next(s, NULL) == 1)
-            vocabulary_read_inputs(s, 0, values);
+            prediction_read_inputs(s, 0, values);
     }
     for (size_t i = 0; i < INPUT_COUNT; i++)
         present[i] = values[i].kind != INPUT_ABSENT;

@@ -59,6 +59,12 @@ const struct prediction *prediction_of_row(struct space *space, const struct stm
 /* The same of the inputs' values, INPUT_COUNT of them. */
 const struct prediction *prediction_of_values(struct space *space, const struct input_value *values, const char **why);
 
+/* The key that an input is read from; NULL: none, or no plain key. */
+const struct key *prediction_key(const struct space *space, size_t input);
+
+/* Reads a row of prediction_add_columns into `values`, INPUT_COUNT of them; texts are the row's. */
+void prediction_read_inputs(const struct stmt *row, int first, struct input_value *values);
+
 /* Whose memory is predicted, "allocated, rank last": that which is measured; where no metric says what it counts,
  * "reserved, largest rank". `p` may be NULL. Borrowed. */
 const char *prediction_memory_words(const struct space_prediction *of, const struct prediction *p);
