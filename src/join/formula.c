@@ -383,6 +383,11 @@ static unsigned orders_of(const struct range *a, const struct range *b)
     return orders;
 }
 
+static unsigned truth_swap(unsigned bits)
+{
+    return (bits & CAN_BE_NULL) | (bits & CAN_BE_TRUE ? CAN_BE_FALSE : 0) | (bits & CAN_BE_FALSE ? CAN_BE_TRUE : 0);
+}
+
 /* OP_LESS to OP_NOT_EQUAL. */
 static struct range range_compare(enum formula_op op, const struct range *a, const struct range *b)
 {
@@ -409,9 +414,7 @@ static struct range range_compare_is(const struct range *a, const struct range *
                : orders & 2                                                  ? bits
                                                                              : CAN_BE_FALSE;
     }
-    if (negated && bits != (CAN_BE_TRUE | CAN_BE_FALSE))
-        bits = bits == CAN_BE_TRUE ? CAN_BE_FALSE : CAN_BE_TRUE;
-    return range_of_truth(bits);
+    return range_of_truth(negated ? truth_swap(bits) : bits);
 }
 
 /* IS TRUE and the like, of something with that truth: never NULL. */
@@ -420,14 +423,7 @@ static struct range range_ask_truth(enum formula_op op, unsigned truth)
     unsigned yes = op == OP_IS_TRUE || op == OP_IS_NOT_TRUE ? CAN_BE_TRUE : CAN_BE_FALSE, bits = 0;
     bits |= truth & yes ? CAN_BE_TRUE : 0;
     bits |= truth & ~yes ? CAN_BE_FALSE : 0;
-    if (op == OP_IS_NOT_TRUE || op == OP_IS_NOT_FALSE)
-        bits = (bits & CAN_BE_TRUE ? CAN_BE_FALSE : 0) | (bits & CAN_BE_FALSE ? CAN_BE_TRUE : 0);
-    return range_of_truth(bits);
-}
-
-static unsigned truth_swap(unsigned bits)
-{
-    return (bits & CAN_BE_NULL) | (bits & CAN_BE_TRUE ? CAN_BE_FALSE : 0) | (bits & CAN_BE_FALSE ? CAN_BE_TRUE : 0);
+    return range_of_truth(op == OP_IS_NOT_TRUE || op == OP_IS_NOT_FALSE ? truth_swap(bits) : bits);
 }
 
 static unsigned truth_both(unsigned a, unsigned b)
@@ -547,7 +543,7 @@ static struct range evaluate_coalesce(const struct evaluation *v, const struct f
             return all;
     }
     if (any)
-        range_cover(&all, &(struct range){.exact = true, .datum = {DATUM_NULL, {0}}});
+        range_cover(&all, &(struct range){.exact = true});
     return all;
 }
 

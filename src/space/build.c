@@ -54,10 +54,10 @@ static bool is_key_somewhere(const struct names *n, const char *name)
     return false;
 }
 
-static void add_derived(struct names *n, const char *name, struct expression *x, bool builtin)
+void space_add_derived(struct names *n, const char *name, struct expression *x, bool is_builtin)
 {
     *array_add(n->derived, n->derived_count) =
-        (struct derived_key){xstrdup(name), x->sql, x->sections, x->reads_label, builtin, x->keys, x->key_count};
+        (struct derived_key){xstrdup(name), x->sql, x->sections, x->reads_label, is_builtin, x->keys, x->key_count};
 }
 
 static void derive_one(struct names *n, const char *name, const char *expression)
@@ -67,12 +67,7 @@ static void derive_one(struct names *n, const char *name, const char *expression
     size_t index;
     if (!is_key_somewhere(n, name) && names_resolve(n, name, &index) == RESOLVED_UNKNOWN &&
         expression_resolve(n, expression, UNKNOWN_IS_NULL, &x, &ignored) == 0)
-        add_derived(n, name, &x, true);
-}
-
-void space_add_derived(struct names *n, const char *name, struct expression *x)
-{
-    add_derived(n, name, x, false);
+        space_add_derived(n, name, &x, true);
 }
 
 static void derive_builtin(struct names *n)
@@ -165,7 +160,7 @@ static void add_constant(struct names *n, const struct space_constant *c)
     if (known)
         expression_free(&x);
     else
-        add_derived(n, c->name, &x, true);
+        space_add_derived(n, c->name, &x, true);
 }
 
 /* A fact that is not known is NULL to rules, and no prediction is made from it. */
@@ -206,7 +201,7 @@ static void derive_declared(struct space *space, struct problems *problems)
         /* An error in it is reported once, here, and not again where it is used. */
         if (compile_expression(space, &source, &x, problems) < 0)
             x = (struct expression){.sql = xstrdup(FACT_UNKNOWN)};
-        add_derived(&space->names, d->name, &x, false);
+        space_add_derived(&space->names, d->name, &x, false);
     }
 }
 
@@ -271,22 +266,11 @@ static void compile_entry(struct space *space, const struct inert *entry, struct
     expression_free(&x);
 }
 
-static int compare_keys(const struct key *a, const struct key *b)
+static int compare_inert(const void *a, const void *b, void *keys)
 {
-    return a->section != b->section ? (int)a->section - (int)b->section : strcmp(a->name, b->name);
-}
-
-/* By section and name: the order of keys in the file must not count in identities. */
-static void sort_inert(struct space *space)
-{
-    for (size_t i = 1; i < space->inert_count; i++) {
-        struct space_inert moved = space->inert[i];
-        size_t at = i;
-        for (; at > 0 && compare_keys(&space->names.keys[moved.key], &space->names.keys[space->inert[at - 1].key]) < 0;
-             at--)
-            space->inert[at] = space->inert[at - 1];
-        space->inert[at] = moved;
-    }
+    const struct key *x = (struct key *)keys + ((const struct space_inert *)a)->key;
+    const struct key *y = (struct key *)keys + ((const struct space_inert *)b)->key;
+    return x->section != y->section ? (int)x->section - (int)y->section : strcmp(x->name, y->name);
 }
 
 /* Fills space->inert: a key that several entries name is inert where any of them says so. A condition that does not
@@ -295,7 +279,9 @@ static void inert_compile(struct space *space, struct problems *problems)
 {
     for (size_t i = 0; i < space->sweep->inert_count; i++)
         compile_entry(space, &space->sweep->inert[i], problems);
-    sort_inert(space);
+    /* By section and name: the order of keys in the file must not count in identities. */
+    if (space->inert_count > 0)
+        qsort_r(space->inert, space->inert_count, sizeof *space->inert, compare_inert, space->names.keys);
 }
 
 static void inert_free_all(struct space *space)
@@ -408,7 +394,7 @@ static size_t add_attempt_names(struct names *n, bool of_first)
         if (is_key_somewhere(n, of_attempt[i].name))
             expression_free(&x);
         else
-            add_derived(n, of_attempt[i].name, &x, true), added++;
+            space_add_derived(n, of_attempt[i].name, &x, true), added++;
     }
     return added;
 }
@@ -895,17 +881,11 @@ void space_add_combination(const struct space *space, int first, struct buffer *
             buffer_printf(sql, " AND \"%s\".\"#id\" = ?%d", section_names[i], first + i);
 }
 
-/* -1: the default's. */
-static void bind_specs(const struct space *space, struct stmt *s, int first, const int64_t *specs)
-{
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (space->counts[i])
-            stmt_bind_int(s, first + i, specs[i] < 0 ? 0 : specs[i]);
-}
-
 void space_bind_rank(const struct space *space, struct stmt *s, int first, int64_t rank)
 {
     int64_t specs[SECTION_COUNT];
     combination_split(space->counts, rank, specs);
-    bind_specs(space, s, first, specs);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (space->counts[i])
+            stmt_bind_int(s, first + i, specs[i]);
 }

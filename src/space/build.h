@@ -42,7 +42,7 @@ int space_build(const struct sweep *s, const struct space_options *options, stru
 void space_free(struct space *space);
 
 /* Adds a derived key that nobody declared. Takes over what `x` has. */
-void space_add_derived(struct names *n, const char *name, struct expression *x);
+void space_add_derived(struct names *n, const char *name, struct expression *x, bool is_builtin);
 
 /* SQL function duration_ms(X) for a connection: what a limit says, in milliseconds; NULL for none. */
 int limits_add_function(struct db *db, struct error *e);

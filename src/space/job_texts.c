@@ -758,7 +758,7 @@ static int derive(struct space *space, const struct job_file *file, const struct
     OWNED char *name = xasprintf("%s: %s", file->name, c->path);
     for (char *p = name; *p; p++)
         *p = strchr("\"\\'", *p) ? '_' : *p;
-    space_add_derived(&space->names, name, &x);
+    space_add_derived(&space->names, name, &x, false);
     return add_placeholder(space, name, true, space->names.derived_count - 1, true);
 }
 
