@@ -107,7 +107,7 @@ struct memory_coefficients {
                                 * last micro-batch */
     double context_bytes;      /* CUDA context, which torch does not count */
     double communicator_bytes; /* per parallel dimension above 1, also not counted; another two for experts */
-    double communicators;      /* those besides, with more than one rank */
+    double communicators;      /* those besides, with tensor or pipeline parallelism */
 
     double weights[MEMORY_TERM_COUNT];
     double nominal[MEMORY_TERM_COUNT]; /* weights of the profile: for unusable pieces (stage_memory.h) */

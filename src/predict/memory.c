@@ -13,7 +13,7 @@ static double reserve_bytes(const struct training_plan *plan, const struct memor
 {
     double groups =
         (plan->tensor > 1) + (plan->pipeline > 1) + (plan->data > 1) + (plan->context > 1) + 3 * (plan->expert > 1);
-    groups += plan_world(plan) > 1 ? c->communicators : 0;
+    groups += plan->tensor * plan->pipeline > 1 ? c->communicators : 0;
     return c->context_bytes + c->communicator_bytes * groups;
 }
 
