@@ -185,6 +185,10 @@ static int read_table(const struct toml_node *table, bool is_time, struct framew
     for (size_t i = 0; table && i < table->child_count; i++) {
         const struct toml_node *node = &table->children[i];
         double value;
+        if (is_time && node->kind == NODE_STRING && strcmp(node->key, "compared_on") == 0) {
+            f->compared_on = xstrdup(node->text);
+            continue;
+        }
         if (!number_of(node, &value) || !(is_time ? time_coefficient_set(&f->time, node->key, value)
                                                   : memory_coefficient_set(&f->memory, node->key, value)))
             return error_set(e, ERROR_FAILED, "line %d: there is no coefficient \"%s\", or its value is not a number",
@@ -264,7 +268,7 @@ int framework_set_read(struct framework_set *out, struct error *e)
 void framework_set_free(struct framework_set *s)
 {
     for (size_t i = 0; i < s->count; i++)
-        free((char *)s->items[i].name);
+        free_all((char *)s->items[i].name, s->items[i].compared_on);
     free(s->items);
     *s = (struct framework_set){.count = 0};
 }

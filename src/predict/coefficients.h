@@ -142,6 +142,7 @@ struct time_coefficients {
 
 struct framework {
     const char *name;
+    char *compared_on; /* chips on which its time was compared, by [predict.time]; NULL: none */
     struct memory_coefficients memory;
     struct time_coefficients time;
 };

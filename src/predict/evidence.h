@@ -127,8 +127,8 @@ double evidence_width(const struct evidence_widths *w, enum predicted_quantity q
 /* The same above the prediction. */
 double evidence_width_above(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features);
 
-/* Whether time of the framework was compared on the device's chip, "V100" of "V100-16GB"; true if it was on none. */
-bool evidence_has_device(const char *framework, const char *device);
+/* Whether the device's chip, "V100" of "V100-16GB", is among `chips` (struct framework, compared_on); true if NULL. */
+bool evidence_has_device(const char *chips, const char *device);
 
 /* How much half the 90 % interval of ln(measured / predicted) widens on `devices`, which are 2^doublings (0 or more)
  * times as many as anything was measured on; it is to be added in squares. It follows from scaling_rows as the width of

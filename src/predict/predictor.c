@@ -787,7 +787,7 @@ static feature_set features_of(const struct predictor *p, const struct subject *
     const struct prediction *out = &p->prediction;
     const double *weights = row->time.weights, *terms = out->step.terms;
     double host = weights[TIME_LAUNCH] * terms[TIME_LAUNCH] + weights[TIME_STEP] * terms[TIME_STEP];
-    bool is_alien = cluster->device && !evidence_has_device(out->where.framework, cluster->device->name);
+    bool is_alien = cluster->device && !evidence_has_device(row->compared_on, cluster->device->name);
     bool has_nodes = cluster->device && out->devices > (double)cluster->link_domain;
     bool is_unnamed = has_nodes && p->options.network_bandwidth == 0 && cluster_is_partial(cluster);
     return features_of_plan(s, cluster->device) | (feature_set)is_alien << FEATURE_DEVICE |
