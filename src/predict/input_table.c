@@ -91,6 +91,8 @@ const struct input inputs[] = {
     {"mean_tokens", "", P(MEMBER_WHOLE, mean_tokens)},
     {"packed_tokens", "", P(MEMBER_WHOLE, packed_tokens)},
     {"recompute_layers", "recompute_num_layers", P(MEMBER_WHOLE, recompute_layers)},
+    {"divided_checkpoints", "distribute_saved_activations distribute_checkpointed_activations partition_activations",
+     P(MEMBER_FLAG, divided_checkpoints)},
     {"recompute_every", "", P(MEMBER_WHOLE, recompute_every)},
     {"recompute_method", "", P_WORD(recompute_method, recompute_method_words)},
     {"overlap_gradients", "overlap_grad_reduce", P(MEMBER_FLAG, overlap_gradients)},

@@ -9,6 +9,11 @@ double layer_outer_degree(const struct training_plan *plan)
     return plan->sequence_parallel ? (double)plan->tensor : 1;
 }
 
+double layer_checkpoint_degree(const struct training_plan *plan)
+{
+    return plan->divided_checkpoints ? (double)plan->tensor : layer_outer_degree(plan);
+}
+
 double layer_score_bytes(const struct architecture *a, const struct training_plan *plan)
 {
     double share = plan_decoder_share(plan), decoder = share * (share + 1) * (double)a->decoder_layers;
@@ -207,7 +212,7 @@ static double kept_alike(const struct architecture *a, const struct training_pla
 {
     if (plan->recompute == RECOMPUTE_FULL)
         return layer_activation_scale(plan) * plan_layer_share(plan, a) *
-               (layer_autocasts(plan, coefficients) ? 4 : 2) * (double)a->hidden / layer_outer_degree(plan);
+               (layer_autocasts(plan, coefficients) ? 4 : 2) * (double)a->hidden / layer_checkpoint_degree(plan);
     if (plan->recompute == RECOMPUTE_OPERATIONS)
         return layer_activation_scale(plan) * plan_layer_share(plan, a) * operation_bytes(a, plan);
     double scores = plan->flash_attention || layer_drops_scores(plan) ? 0 : layer_score_bytes(a, plan);

@@ -18,7 +18,8 @@
  *                recompute
  *     wide       a Llama's (wide_scores): T·a·s·4 more, with dropout 2, as the softmax is in fp32 and   [12]
  *                then narrowed; 6 while its gradient passes, in fp32 before and after, and in 16 bits
- *   full         full recompute: 2·T·h, / t with sequence parallelism, in place of all of these        [2]
+ *   full         full recompute: 2·T·h, / t with sequence parallelism or where checkpoints are         [2] [13]
+ *                divided, in place of all of these
  *   some layers  of each stage recompute (plan_recompute_share), the others keep all; by groups of n   [9]
  *                layers (uniform) one input is kept for n layers, and n layers' sets are there at once
  *   windows      save nothing: scores that are stored are stored masked
@@ -45,7 +46,9 @@
  * [8] torchtitan's list of operations for torch.utils.checkpoint · [9] core/transformer/transformer_config.py ·
  * [10] nanotron parallel/tensor_parallel/functional.py, column_linear: tp_recompute_allgather ·
  * [11] torch aten/src/ATen/autocast_mode.cpp: casts of parameters alone are cached ·
- * [12] transformers models/llama/modeling_llama.py, eager_attention_forward. Pure. */
+ * [12] transformers models/llama/modeling_llama.py, eager_attention_forward ·
+ * [13] Megatron-LM core/tensor_parallel/random.py, distribute_saved_activations; DeepSpeed
+ * runtime/activation_checkpointing/checkpointing.py, partition_activations. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -92,5 +95,6 @@ bool layer_autocasts(const struct training_plan *plan, const struct memory_coeff
 /* Tokens of a micro-batch, doubled in fp32 relative to 16 bits. */
 double layer_activation_scale(const struct training_plan *plan);
 
-/* Degree that divides the activations between matrices. */
+/* Degree that divides the activations between matrices, and the one that divides what a layer recomputes from. */
 double layer_outer_degree(const struct training_plan *plan);
+double layer_checkpoint_degree(const struct training_plan *plan);

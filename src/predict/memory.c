@@ -56,7 +56,7 @@ static void set_adapted_layer(struct plan_memory *m)
     double checkpoint = plan_layer_share(plan, m->a) * (tuning_is_wide(m->a, plan, m->c) ? FP32_BYTES : 2);
     double whole = kept + scale * scores, dropped = layer_drops_scores(plan) ? kept : whole;
     bool full = plan->recompute == RECOMPUTE_FULL;
-    m->layer_kept = full ? scale * checkpoint * (double)m->a->hidden / layer_outer_degree(plan) : dropped;
+    m->layer_kept = full ? scale * checkpoint * (double)m->a->hidden / layer_checkpoint_degree(plan) : dropped;
     bool unpacked = tuning_unpacked(plan, m->c) > 0;
     double backward = scale * tuning_passing(m->a, plan, m->c) + tuning_dense_matrices(m->a, plan, unpacked);
     m->layer_set = (full ? whole : whole - dropped) + fmax(backward, unpacked ? tuning_unpacking(m->a, plan) : 0);

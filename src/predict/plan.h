@@ -217,6 +217,7 @@ struct training_plan {
     int64_t mean_tokens;      /* of padding-free ones, on average; 0: not known, so `sequence` */
     int64_t packed_tokens;    /* tokens per document of a packed sequence, which see only each other; 0: no packing */
     int64_t decoder_sequence; /* tokens of T5's decoder; only for T5; 0: same as sequence */
+    bool divided_checkpoints; /* full recompute: a layer's input is divided by t, whatever else is */
     bool sequence_parallel;   /* activations outside the matrices are also divided by t */
     bool keeps_gathered;      /* inputs gathered by sequence parallelism are kept for the backward pass */
     bool flash_attention;     /* scores are never stored */

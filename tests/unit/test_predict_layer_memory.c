@@ -116,6 +116,18 @@ TEST(layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer)
     assert_close(layer_memory_kept(&a, &plan, c), whole, 1e-12);
 }
 
+/* What layers recompute from is divided among the ranks that would each have all of it. */
+TEST(layer_memory_kept__divided_checkpoints__a_share_of_the_input)
+{
+    const struct memory_coefficients *c = &framework_find("megatron")->memory;
+    struct architecture a = gpt(4, 1024, 8);
+    struct training_plan plan = {.sequence = 64, .tensor = 4, .recompute = RECOMPUTE_FULL};
+    completed(&a, &plan);
+    assert_close(layer_memory_kept(&a, &plan, c), 2 * 64 * 1024.0, 1e-12);
+    plan.divided_checkpoints = true;
+    assert_close(layer_memory_kept(&a, &plan, c), 2 * 64 * 1024.0 / 4, 1e-12);
+}
+
 TEST(layer_memory_kept__layers_in_bf16_and_balanced_experts__between)
 {
     const struct memory_coefficients *c = &framework_find("megatron")->memory;

@@ -85,6 +85,7 @@ static const struct plan {
     {"hf-trainer", {DECODER, {"padding_free", NULL, 1}, {"mean_tokens", NULL, 512}}},
     {"fsdp2", {DECODER, {"zero_stage", NULL, 3}, {"nodes", NULL, 4}}},
     {"megatron", {DECODER, {"precision", "fp8", 0}}},
+    {"megatron", {DECODER, {"tp", NULL, 2}, {"recompute", "full", 0}}},
     {"deepspeed", {DECODER, {"zero_stage", NULL, 3}, {"steps", NULL, 100}}},
     {"deepspeed",
      {{"params", NULL, 1e9},
