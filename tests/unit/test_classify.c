@@ -81,24 +81,26 @@ static struct outcome limited(enum ending ending)
     return (struct outcome){.ending = ending, .exit_code = -1, .signal_number = SIGTERM, .limit_ms = 90000};
 }
 
+static void verdict_free(struct verdict *v)
+{
+    free(v->message);
+    free(v->consequence);
+}
+
 /* Classifies `o` with `text` as its output; the message must be `message`. */
 static void assert_verdict(const struct outcome *o, const char *text, enum failure failure, const char *message)
 {
     put(text);
-    struct verdict v = classify(classifier, o, &output, true, false);
+    HELD(verdict) v = classify(classifier, o, &output, true, false);
     assert_string_equal(failure_names[v.failure], failure_names[failure]);
     assert_string_equal(v.message, message);
-    free(v.message);
-    free(v.consequence);
 }
 
 static enum failure class_of(const char *line)
 {
     struct outcome o = exited(1);
     put(line);
-    struct verdict v = classify(classifier, &o, &output, false, false);
-    free(v.message);
-    free(v.consequence);
+    HELD(verdict) v = classify(classifier, &o, &output, false, false);
     return v.failure;
 }
 
@@ -106,9 +108,7 @@ static bool is_of_host(const char *line)
 {
     struct outcome o = exited(1);
     put(line);
-    struct verdict v = classify(classifier, &o, &output, false, false);
-    free(v.message);
-    free(v.consequence);
+    HELD(verdict) v = classify(classifier, &o, &output, false, false);
     return v.of_host;
 }
 
@@ -117,28 +117,24 @@ static bool is_of_host(const char *line)
 TEST(classify__not_started__spawn_with_the_reason)
 {
     struct outcome o = {.ending = ENDING_SPAWN_FAILED, .exit_code = -1, .error_number = ENOENT, .spawn_stage = "exec"};
-    struct verdict v = classify(classifier, &o, &(struct attempt_output){NULL, NULL}, true, false);
+    HELD(verdict) v = classify(classifier, &o, &(struct attempt_output){NULL, NULL}, true, false);
     assert_int_equal(v.failure, FAILURE_SPAWN);
     assert_string_equal(v.message, "could not be started (exec): No such file or directory");
-    free(v.message);
-    free(v.consequence);
 }
 
 TEST(classify__cancelled__whatever_the_output_says)
 {
     struct outcome o = {.ending = ENDING_CANCELLED, .exit_code = -1, .signal_number = SIGTERM};
     put("CUDA out of memory. Tried to allocate 2.00 GiB\n");
-    struct verdict v = classify(classifier, &o, &output, true, false);
+    HELD(verdict) v = classify(classifier, &o, &output, true, false);
     assert_int_equal(v.failure, FAILURE_CANCELLED);
-    free(v.message);
-    free(v.consequence);
 }
 
 TEST(classify__exit_zero__ok_unless_the_objective_is_missing)
 {
     struct outcome o = exited(0);
     put("recovered from: CUDA out of memory. Tried to allocate 2.00 GiB\n");
-    struct verdict v = classify(classifier, &o, &output, true, true);
+    HELD(verdict) v = classify(classifier, &o, &output, true, true);
     assert_int_equal(v.failure, FAILURE_NONE);
     assert_null(v.message);
     v = classify(classifier, &o, &output, false, false);
@@ -146,8 +142,6 @@ TEST(classify__exit_zero__ok_unless_the_objective_is_missing)
     v = classify(classifier, &o, &output, true, false);
     assert_int_equal(v.failure, FAILURE_NO_METRIC);
     assert_non_null(v.message);
-    free(v.message);
-    free(v.consequence);
 }
 
 TEST(classify__exit_status__with_the_line_that_says_most)
@@ -248,10 +242,8 @@ TEST(classify__own_pattern__its_class)
     FAIL_IF(classifier_create(&own, 1, &c, &e));
     struct outcome o = exited(1);
     put("the watchdog of rank 3 expired\n");
-    struct verdict v = classify(c, &o, &output, true, false);
+    HELD(verdict) v = classify(c, &o, &output, true, false);
     assert_int_equal(v.failure, FAILURE_HANG);
-    free(v.message);
-    free(v.consequence);
     classifier_free(c);
 }
 
@@ -574,10 +566,8 @@ TEST(classify__large_log__searched_at_both_ends)
         fputs(word, file);
         fill(file, cases[i].after);
         fclose(file);
-        struct verdict v = classify(classifier, &o, &output, true, false);
+        HELD(verdict) v = classify(classifier, &o, &output, true, false);
         assert_int_equal(v.failure, cases[i].failure);
-        free(v.message);
-        free(v.consequence);
     }
 }
 

@@ -153,10 +153,9 @@ TEST_WITHIN(render__auto__kept_or_resolved, enter, leave)
              "\"zero_optimization\": {\"stage\": 3, \"reduce_bucket_size\": \"auto\",\n"
              "\"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \"auto\"}}");
     const char *specs = "{\"model\":{\"hidden\":100},\"cluster_spec\":{\"num_devices_per_host\":2}}";
-    char *kept = render(FILE_OF(""), specs);
+    OWNED char *kept = render(FILE_OF(""), specs);
     assert_non_null(strstr(kept, "\"train_batch_size\": \"auto\""));
     assert_non_null(strstr(kept, "\"gradient_clipping\": \"auto\""));
-    free(kept);
     assert_renders(FILE_OF("auto = \"resolve\"\n"), specs,
                    "{\n  \"train_batch_size\": 8,\n  \"train_micro_batch_size_per_gpu\": 4,\n"
                    "  \"gradient_accumulation_steps\": 1,\n  \"zero_optimization\": {\n    \"stage\": 3,\n"

@@ -58,11 +58,10 @@ static void twice(const struct sql_value *arguments, struct buffer *out)
 TEST(function__of_texts__text_or_null)
 {
     HELD_AT(db) *db = NULL;
-    char *got = NULL;
+    OWNED char *got = NULL;
     FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e) < 0 || db_add_text_function(db, "twice", 1, twice, &e) < 0);
     FAIL_IF(db_query_text(db, "SELECT twice('no') || (twice(NULL) IS NULL) || twice('')", NO_VALUES, &got, &e));
     assert_string_equal(got, "nono1");
-    free(got);
 }
 
 TEST(function__fails__statement_fails_with_its_text)

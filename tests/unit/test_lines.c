@@ -343,7 +343,7 @@ TEST(line_pattern__within_a_text__ends_are_those_of_the_text)
 TEST(line_pattern__pathological__linear)
 {
     static const char *const patterns[] = {"(x+x+)+y", "(x|xx)*y", "(x*)*y", "((x?){50}x{50})+y", "(.*)(.*)(.*)(.*)y$"};
-    char *line = xmalloc(60001), why[256];
+    OWNED char *line = xmalloc(60001), why[256];
     memset(line, 'x', 60000);
     line[60000] = '\0';
     const int64_t began_ms = clock_monotonic_ms();
@@ -354,7 +354,6 @@ TEST(line_pattern__pathological__linear)
         assert_false(line_pattern_match(&p, line, 3, groups));
     }
     assert_in_range(clock_monotonic_ms() - began_ms, 0, 5000);
-    free(line);
 }
 
 TESTS_WITHIN(make_file, remove_file)

@@ -479,7 +479,7 @@ static size_t runs_elsewhere(const struct place *p, bool same, struct observatio
 
 static void tell_carried(const struct place *p, const struct framework *prior, bool same)
 {
-    struct observation *runs;
+    OWNED struct observation *runs;
     struct calibration fit;
     struct evidence_widths widths;
     struct error e = ERROR_INIT;
@@ -496,7 +496,6 @@ static void tell_carried(const struct place *p, const struct framework *prior, b
                       share_inside(p, start.weights, widths.width[QUANTITY_OF_TIME][FEATURE_PLAIN]),
                       share_inside(p, fit.weights, fit.interval));
     }
-    free(runs);
 }
 
 static void note_scaled(const struct shared_table *t, size_t row, const struct table *spec,

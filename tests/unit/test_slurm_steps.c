@@ -158,11 +158,10 @@ TEST(step_word_of__lines_of_slurm__what_they_mean)
          STEP_CANCELLED, NULL, 0},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char *node;
+        OWNED char *node;
         int exit_code;
         assert_int_equal(step_word_of(cases[i].text, &node, &exit_code), cases[i].word);
         assert_int_equal(exit_code, cases[i].exit_code ? cases[i].exit_code : -1);
         assert_true((node == NULL) == (cases[i].node == NULL) && (!node || strcmp(node, cases[i].node) == 0));
-        free(node);
     }
 }

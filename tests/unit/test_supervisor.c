@@ -317,7 +317,7 @@ TEST(wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated)
     assert_int_equal(o.log_bytes, 50000000);
     assert_int_equal(o.log_cap_bytes, 1 << 20);
     assert_int_equal(log_cap_compact(o.log_path, o.log_bytes, o.log_cap_bytes), 0);
-    char *text = text_of(o.log_path);
+    OWNED char *text = text_of(o.log_path);
     size_t length = strlen(text);
     assert_true(length <= (1 << 20) + 100 && length > (1 << 20) - 200000);
     assert_memory_equal(text, "000000000 ", 10);
@@ -329,7 +329,6 @@ TEST(wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated)
     assert_int_equal((mark - text) + cut + (long long)strlen(rest), 50000000);
     assert_int_equal((mark - text) % 100, 0); /* both cuts at line ends */
     assert_int_equal(strlen(rest) % 100, 0);
-    free(text);
 }
 
 /* --- the loop --- */
