@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "database/function.h"
+#include "report/render.h"
 #include "report/text.h"
 #include "results/json.h"
 #include "util/embedded.h"
@@ -93,6 +94,12 @@ static void rounded(const struct sql_value *arguments, struct buffer *out)
     text_add_rounded(out, sql_number(arguments));
 }
 
+static void markdown(const struct sql_value *arguments, struct buffer *out)
+{
+    if (arguments[0].type == COLUMN_TEXT)
+        markdown_add_text(out, arguments[0].text, strlen(arguments[0].text));
+}
+
 static void styled(const struct sql_value *arguments, struct buffer *out)
 {
     text_add_styled(out, text_state_style(arguments[0].text), arguments[1].text);
@@ -109,6 +116,8 @@ int saying_add_functions(struct db *db, struct error *e)
         rc = db_add_text_function(db, "rounded", 1, rounded, e);
     if (rc == 0)
         rc = db_add_text_function(db, "styled", 2, styled, e);
+    if (rc == 0)
+        rc = db_add_text_function(db, "markdown", 1, markdown, e);
     if (rc == 0)
         rc = db_add_text_function(db, "fit", 3, fit, e);
     for (size_t i = 0; rc == 0 && i < LENGTH(names); i++)

@@ -1,23 +1,17 @@
 #include "report/exports.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "report/job_command.h"
 #include "report/render.h"
+#include "report/saying.h"
 #include "report/statement_rows.h"
 #include "report/text.h"
 #include "results/best.h"
-#include "results/conditions.h"
 #include "results/failure_causes.h"
 #include "results/query.h"
 #include "results/status.h"
 #include "util/memory.h"
-
-static void add_escaped(struct buffer *out, const char *text)
-{
-    markdown_add_text(out, text, strlen(text));
-}
 
 /* Adds the rows of a statement as a table. */
 static int add_table(struct db *db, struct stmt *s, bool has_keys, struct buffer *out, struct error *e)
@@ -31,65 +25,45 @@ static int add_table(struct db *db, struct stmt *s, bool has_keys, struct buffer
 
 /* --- the winner --- */
 
-/* Adds a code block with a fence longer than any run of backquotes in it. */
-static void add_code(struct buffer *out, const char *text)
+/* A code block with a fence longer than any run of backquotes in it. The caller's. */
+static char *code_of(const char *text)
 {
+    struct buffer out = BUFFER_INIT;
     size_t longest = 2, run = 0;
     for (const char *c = text; *c; c++) {
         run = *c == '`' ? run + 1 : 0;
         longest = run > longest ? run : longest;
     }
     OWNED char *fence = xasprintf("%.*s", (int)longest + 1, "````````````````````````````````");
-    buffer_printf(out, "\n%ssh\n", fence);
-    text_add_valid(out, text, strlen(text));
-    buffer_printf(out, "\n%s\n", fence);
+    buffer_printf(&out, "\n%ssh\n", fence);
+    text_add_valid(&out, text, strlen(text));
+    buffer_printf(&out, "\n%s", fence);
+    return buffer_take(&out);
 }
 
-static void add_winner(const struct best *b, const struct job_launch *launch, struct buffer *out)
+static int read_winner(struct db *db, struct best *out, struct error *e)
 {
-    const char *unit = json_text_of(b->document, "unit");
-    const cJSON *word;
-    buffer_printf(out, "\n**%s ", strcmp(json_text_of(b->document, "better"), "max") == 0 ? "Highest" : "Lowest");
-    add_escaped(out, json_text_of(b->document, "objective"));
-    buffer_add_text(out, ": ");
-    text_add_rounded(out, json_real_of(b->document, "value"));
-    buffer_add_text(out, unit ? " " : "");
-    add_escaped(out, unit ? unit : "");
-    buffer_printf(out, "**, job %" PRId64 "\n\n| key | value |\n| --- | --- |\n", best_job(b));
-    cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(b->beside, "words"))
-    {
-        buffer_add_text(out, "| ");
-        add_escaped(out, word->child->valuestring);
-        buffer_add_text(out, " | ");
-        add_escaped(out, word->child->next->valuestring);
-        buffer_add_text(out, " |\n");
-    }
-    OWNED char *line = launch->command[0] ? job_command_line(launch, false) : NULL;
-    if (line)
-        add_code(out, line);
-}
-
-/* Says in a sentence why there is no winner. */
-static void add_no_winner(const struct best *b, struct buffer *out)
-{
-    buffer_add_text(out, "\nNo winner: ");
-    add_escaped(out, json_text_of(b->document, "objective"));
-    buffer_add_text(out, conditions_nearest(b->document, b->beside) ? " is known, but no job meets all conditions.\n"
-                                                                    : " has no value in any job that succeeded.\n");
-}
-
-static int add_best(struct db *db, struct buffer *out, struct error *e)
-{
-    struct best best;
     struct job_launch launch = {NULL};
-    if (best_read(db, NULL, &best, e) < 0)
+    if (best_read(db, NULL, out, e) < 0)
         return -1;
-    int rc = best_job(&best) < 0 ? 0 : job_launch_read(db, best_job(&best), &launch, e);
-    if (best_job(&best) < 0)
-        add_no_winner(&best, out);
-    else if (rc == 0)
-        add_winner(&best, &launch, out);
+    int rc = best_job(out) < 0 ? 0 : job_launch_read(db, best_job(out), &launch, e);
+    if (launch.command && launch.command[0]) {
+        OWNED char *line = job_command_line(&launch, false), *code = code_of(line);
+        json_add_text(out->beside, "code", code);
+    }
     job_launch_free(&launch);
+    return rc;
+}
+
+static int add_head(struct db *db, const char *name, bool ranks, struct buffer *out, struct error *e)
+{
+    struct best best = {NULL, NULL};
+    int rc = ranks ? read_winner(db, &best, e) : 0;
+    best.document = best.document ? best.document : cJSON_CreateObject();
+    best.beside = best.beside ? best.beside : cJSON_CreateObject();
+    cJSON_AddStringToObject(best.beside, "name", name);
+    if (rc == 0)
+        rc = saying_add_text("sql/texts/summary.sql", best.document, best.beside, out, e);
     best_free(&best);
     return rc;
 }
@@ -157,40 +131,17 @@ static int add_states(struct db *db, struct buffer *out, struct error *e)
     return add_table(db, s, false, out, e);
 }
 
-static void add_failures(const struct failure_causes *c, struct buffer *out)
-{
-    const cJSON *cause;
-    if (c->list->child)
-        buffer_add_text(out,
-                        "\n## Failures\n\n| failure | jobs | for example | message |\n| --- | --- | --- | --- |\n");
-    cJSON_ArrayForEach(cause, c->list)
-    {
-        buffer_add_text(out, "| ");
-        add_escaped(out, json_text_of(cause, "class"));
-        buffer_printf(out, " | %" PRId64 " | job %" PRId64 " | ", json_count_of(cause, "jobs"),
-                      json_count_of(cause, "example_job"));
-        add_escaped(out, json_text_or(cause, "message", ""));
-        buffer_add_text(out, " |\n");
-    }
-    if (c->others)
-        buffer_printf(out, "\nand %" PRId64 " of other causes\n", c->others);
-}
-
-static int add_parts(struct db *db, const cJSON *status, const cJSON *beside, struct buffer *out, struct error *e)
+static int add_failures(struct db *db, int64_t sweep, struct buffer *out, struct error *e)
 {
     struct failure_causes causes;
-    const bool ranks = json_text_of(beside, "objective") != NULL;
-    buffer_add_text(out, "# ");
-    add_escaped(out, json_text_or(status, "sweep", ""));
-    buffer_add_char(out, '\n');
-    if (ranks && add_best(db, out, e) < 0)
+    OWNED_JSON *none = cJSON_CreateObject(), *beside = cJSON_CreateObject();
+    if (failure_causes_read(db, sweep, STATUS_FAILURES_MOST, &causes, e) < 0)
         return -1;
-    if (add_states(db, out, e) < 0 || (ranks && add_ranking(db, out, e) < 0) ||
-        failure_causes_read(db, json_count_of(beside, "sweep"), STATUS_FAILURES_MOST, &causes, e) < 0)
-        return -1;
-    add_failures(&causes, out);
+    cJSON_AddItemReferenceToObject(beside, "failures", causes.list);
+    json_add_count(beside, "others", causes.others);
+    int rc = saying_add_text("sql/texts/summary.sql", none, beside, out, e);
     failure_causes_free(&causes);
-    return 0;
+    return rc;
 }
 
 int summary_add(struct db *db, struct buffer *out, struct error *e)
@@ -198,5 +149,9 @@ int summary_add(struct db *db, struct buffer *out, struct error *e)
     OWNED_JSON *status = NULL, *beside = NULL;
     if (status_read(db, false, 0, &status, &beside, e) < 0)
         return -1;
-    return add_parts(db, status, beside, out, e);
+    const bool ranks = json_text_of(beside, "objective") != NULL;
+    return add_head(db, json_text_or(status, "sweep", ""), ranks, out, e) < 0 || add_states(db, out, e) < 0 ||
+                   (ranks && add_ranking(db, out, e) < 0)
+               ? -1
+               : add_failures(db, json_count_of(beside, "sweep"), out, e);
 }
