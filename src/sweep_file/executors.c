@@ -19,7 +19,8 @@
     LINE("account", of.account), LINE("qos", of.qos), LINE("constraint", of.constraint),                               \
         LINE("reservation", of.reservation),                                                                           \
         {.name = "memory", TYPE_STRING, DEFAULTS, FORM_LINE, AT(of.memory), .where = AT(of.memory_at)},                \
-        LINE("gpu_type", of.gpu_type), {.name = "gpus", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(of.gpus)},                  \
+        LINE("gpu_type", of.gpu_type),                                                                                 \
+        {.name = "gpus", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(of.gpus), .otherwise = true},                              \
         {.name = "options", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(of.options)},                                       \
         {.name = "launcher", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(of.launcher)},                                     \
         {.name = "tasks_per_node", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.tasks_per_node), 1, 65536},                   \
@@ -30,14 +31,14 @@
          AT(of.cpus_per_task),                                                                                         \
          1,                                                                                                            \
          65536}, /* MaxArraySize is 1001 as delivered, and 4,000,001 at most (slurm.conf(5)). */                       \
-        {.name = "array_size", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.array_size), 1, 4000001},                         \
-        {.name = "max_jobs", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.max_jobs), 1, 1000000},                             \
-        {.name = "poll", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.poll_ms), 100},                                     \
-        {.name = "absence", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.absence_ms)},                                    \
-        {.name = "margin", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.margin_ms)},                                      \
-        {.name = "heartbeat", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.heartbeat_ms), 1000},                          \
+        {.name = "array_size", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.array_size), 1, 4000001, .otherwise = 200},       \
+        {.name = "max_jobs", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.max_jobs), 1, 1000000, .otherwise = 500},           \
+        {.name = "poll", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.poll_ms), 100, .otherwise = 10000},                 \
+        {.name = "absence", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.absence_ms), .otherwise = 300000},               \
+        {.name = "margin", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.margin_ms), .otherwise = 120000},                 \
+        {.name = "heartbeat", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.heartbeat_ms), 1000, .otherwise = 30000},      \
     {                                                                                                                  \
-        .name = "timeout_factor", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(of.timeout_factor), 1, 100                    \
+        .name = "timeout_factor", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(of.timeout_factor), 1, 100, .otherwise = 1    \
     }
 
 static const struct schema_key slurm_keys[] = {LINE("partition", batch.partition), BATCH_KEYS(batch)};
@@ -64,7 +65,7 @@ static const struct schema_key executor_keys[] = {
     {.name = "name", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(batch_other.name), .where = AT(batch_other.name_at)},
     LINE("queue", batch_other.partition),
     BATCH_KEYS(batch_other),
-    {.name = "shared", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(batch_other.shared)},
+    {.name = "shared", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(batch_other.shared), .otherwise = true},
     {.name = "set", TYPE_TABLE, DEFAULTS, .each = read_set},
 };
 const struct schema schema_executor = {"[executor]", SCHEMA_KEYS(executor_keys)};
@@ -75,7 +76,7 @@ static const struct schema_key ssh_keys[] = {
     {.name = "hosts", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(ssh.hosts)},
     LINE("hostfile", ssh.hostfile),
     {.name = "options", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(ssh.options)},
-    {.name = "lease", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(ssh.lease_ms), 2000},
+    {.name = "lease", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(ssh.lease_ms), 2000, .otherwise = 60000},
 };
 const struct schema schema_ssh = {"[ssh]", SCHEMA_KEYS(ssh_keys)};
 
@@ -138,13 +139,13 @@ static const struct schema_key local_keys[] = {
     LINE("hostfile", local.hostfile),
     LINE("include", local.include),
     LINE("exclude", local.exclude),
-    {.name = "jobs_per_device", TYPE_INT, DEFAULTS, FORM_COUNT, AT(local.jobs_per_device), 1, 64},
+    {.name = "jobs_per_device", TYPE_INT, DEFAULTS, FORM_COUNT, AT(local.jobs_per_device), 1, 64, .otherwise = 1},
     {.name = "exclusive", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(local.exclusive)},
     {.name = "bind_cpus", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(local.bind_cpus)},
-    {.name = "wait_clean", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.clean_ms)},
-    {.name = "dirty_memory", TYPE_STRING, DEFAULTS, FORM_SIZE, AT(local.dirty_bytes)},
-    {.name = "sample", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.sample_ms)},
-    {.name = "give_up", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.give_up_ms)},
+    {.name = "wait_clean", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.clean_ms), .otherwise = 60000},
+    {.name = "dirty_memory", TYPE_STRING, DEFAULTS, FORM_SIZE, AT(local.dirty_bytes), .otherwise = 1 << 30},
+    {.name = "sample", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.sample_ms), .otherwise = 1000},
+    {.name = "give_up", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.give_up_ms), .otherwise = 3600000},
     {.name = "repeat_throttled", TYPE_INT, DEFAULTS, FORM_COUNT, AT(local.repeat_throttled), 0, 1000},
 };
 const struct schema schema_local = {"[local]", SCHEMA_KEYS(local_keys)};
@@ -156,25 +157,4 @@ void read_local(const struct reading *r, const struct toml_node *table)
     schema_take(r, &found, r->sweep);
     if (shared && r->sweep->local.exclusive && r->sweep->local.jobs_per_device > 1)
         problem_at_key(r, shared, "jobs cannot share a device where exclusive = true runs one at a time");
-}
-
-void executors_set_defaults(struct sweep *s)
-{
-    s->batch = (struct batch_config){.gpus = true,
-                                     .shared = true,
-                                     .array_size = 200,
-                                     .max_jobs = 500,
-                                     .poll_ms = 10000,
-                                     .absence_ms = 300000,
-                                     .margin_ms = 120000,
-                                     .heartbeat_ms = 30000,
-                                     .timeout_factor = 1};
-    s->batch_other = s->batch;
-    s->ssh.lease_ms = 60000;
-    s->local = (struct local_config){.devices = -1,
-                                     .jobs_per_device = 1,
-                                     .clean_ms = 60000,
-                                     .give_up_ms = 3600000,
-                                     .dirty_bytes = INT64_C(1) << 30,
-                                     .sample_ms = 1000};
 }

@@ -17,12 +17,6 @@
 
 #define MOST_FILES 100
 
-#define DEFAULT_ON_END_MS 60000
-#define DEFAULT_GRACE_MS 5000
-#define DEFAULT_BACKOFF_MS 1000
-#define DEFAULT_BACKOFF_MAX_MS 300000
-#define DEFAULT_PLACE_MS 1800000
-
 #define TOP_CLUSTER 2
 
 /* --- the files of one sweep: the sweep file, what it includes and its profiles, read and parsed --- */
@@ -480,13 +474,10 @@ static struct sweep *parse(const char *path, const char *text, size_t length, st
 {
     struct documents documents = {NULL, 0};
     struct sweep *s = xcalloc(1, sizeof *s);
-    s->job.grace_ms = DEFAULT_GRACE_MS;
-    s->on_end_timeout_ms = DEFAULT_ON_END_MS;
-    s->retry_backoff_ms = DEFAULT_BACKOFF_MS;
-    s->retry_backoff_max_ms = DEFAULT_BACKOFF_MAX_MS;
-    s->retry_place_ms = DEFAULT_PLACE_MS;
-    s->job.repeat = 1;
-    executors_set_defaults(s);
+    schema_set_defaults(&schema_top, s);
+    schema_set_defaults(&schema_local, s);
+    s->batch.shared = true;
+    s->local.devices = -1;
     model_info_set_defaults(s);
     s->job.pass_environment = arena_grow(&s->arena, NULL, 0, sizeof *s->job.pass_environment);
     s->job.secrets = arena_grow(&s->arena, NULL, 0, sizeof *s->job.secrets);

@@ -23,11 +23,20 @@ static void read_retry_limit(const struct reading *r, const struct toml_node *no
     {.name = (key), TYPE_INT, DEFAULTS, .read = read_retry_limit, .least = 1, .most = RETRY_MOST_ATTEMPTS},
 
 static const struct schema_key retry_keys[] = {
-    FAILURES_DECLARABLE(
-        CLASS){.name = "backoff", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_ms)},
-    {.name = "backoff_max", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_max_ms)},
+    FAILURES_DECLARABLE(CLASS){.name = "backoff",
+                               TYPE_TIME,
+                               DEFAULTS,
+                               FORM_DURATION,
+                               offsetof(struct sweep, retry_backoff_ms),
+                               .otherwise = 1000},
+    {.name = "backoff_max",
+     TYPE_TIME,
+     DEFAULTS,
+     FORM_DURATION,
+     offsetof(struct sweep, retry_backoff_max_ms),
+     .otherwise = 300000},
     {.name = "changed", TYPE_BOOL, DEFAULTS, FORM_BOOL, offsetof(struct sweep, retry_changed)},
-    {.name = "place", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_place_ms)},
+    {.name = "place", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_place_ms), .otherwise = 1800000},
 };
 const struct schema schema_retry = {"[retry]", SCHEMA_KEYS(retry_keys)};
 

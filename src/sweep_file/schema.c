@@ -377,6 +377,21 @@ struct found schema_read(const struct schema *s, const struct reading *r, const 
     return f;
 }
 
+void schema_set_defaults(const struct schema *s, void *into)
+{
+    for (const struct schema_key *k = s->keys; k < s->keys + s->count; k++) {
+        void *at = (char *)into + k->at;
+        if (k->form == FORM_TABLE)
+            schema_set_defaults(k->of, into);
+        else if (k->otherwise != 0 && k->form == FORM_BOOL)
+            *(bool *)at = true;
+        else if (k->otherwise != 0 && k->form == FORM_NUMBER)
+            *(double *)at = k->otherwise;
+        else if (k->otherwise != 0)
+            *(int64_t *)at = (int64_t)k->otherwise;
+    }
+}
+
 /* --- all of it, for scripts/sweep_schema.py --- */
 
 /* "1 1000": a number's least and most; "text": not blank; the words there are. */

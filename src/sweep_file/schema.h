@@ -74,6 +74,7 @@ struct schema_key {
     void (*walk)(const struct reading *r, const struct toml_node *node, const char *name);
     const char *what;        /* "rules": a size_t at `at` says how many there are, of MOST_ENTRIES; NULL: any number */
     const struct schema *of; /* the keys of the tables that it holds; NULL: names of one's own */
+    double otherwise;        /* what a number or truth is that no file gives */
     unsigned shown;          /* TYPE_ bits, to editors; 0: `types` */
     bool named;              /* these have names of one's own: [job.metrics.NAME] */
     bool required;
@@ -118,6 +119,9 @@ bool schema_take(const struct reading *r, struct found *f, void *into);
 
 /* Both. */
 struct found schema_read(const struct schema *s, const struct reading *r, const struct toml_node *table, void *into);
+
+/* Puts into their places what its keys and those of its tables are when no file gives them. */
+void schema_set_defaults(const struct schema *s, void *into);
 
 /* Appends the rows of all tables, a line each for scripts/sweep_schema.py, with tabs between title, name, types,
  * "required", the title of the table that it holds ("named [metrics]"), bounds and words. */
@@ -200,9 +204,8 @@ void read_predict(const struct reading *r, const struct toml_node *table);
 /* [import] with [import.SECTION], [import.metrics], [import.states] and [[import.refuse]]. */
 void read_import(const struct reading *r, const struct toml_node *table);
 
-/* [local]; first of all defaults, of [slurm] too. */
+/* [local]. */
 void read_local(const struct reading *r, const struct toml_node *table);
-void executors_set_defaults(struct sweep *s);
 
 /* [search]. A key given before is replaced; `metric` replaces the objectives of [sweep]. */
 void read_search(const struct reading *r, const struct toml_node *table);

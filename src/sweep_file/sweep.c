@@ -133,7 +133,7 @@ static const struct schema_key sweep_keys[] = {
     {.name = "rule_sets", TYPE_STRINGS, DEFAULTS, .read = read_rule_names},
     {.name = "seed", TYPE_INT, FILE_SWEEP, FORM_INT, AT(seed)},
     {.name = "on_end", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP, .read = read_on_end},
-    {.name = "on_end_timeout", TYPE_TIME, FILE_SWEEP, FORM_DURATION, AT(on_end_timeout_ms), 1},
+    {.name = "on_end_timeout", TYPE_TIME, FILE_SWEEP, FORM_DURATION, AT(on_end_timeout_ms), 1, .otherwise = 60000},
     {.name = "share", TYPE_BOOL, FILE_SWEEP, FORM_BOOL, AT(share)},
     {.name = "checksums", TYPE_BOOL, FILE_SWEEP, FORM_BOOL, AT(checksums)},
 };

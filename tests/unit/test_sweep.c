@@ -156,7 +156,15 @@ TEST(sweep__empty_of_everything__defaults)
     SAYS("# nothing\n||", "%s|%s|%s", s->text, s->profile_text, s->description);
     assert_int_equal(s->objective_count + s->disabled_rules.count, 0);
     assert_true(!job->command.words && !job->timeout && !job->secrets[0] && !job->make_job_dir);
-    SAYS("5000 1", "%d %d", (int)job->grace_ms, (int)job->repeat);
+    SAYS("5000 1, 60000, 1000 300000 1800000", "%d %d, %d, %d %d %d", (int)job->grace_ms, (int)job->repeat,
+         (int)s->on_end_timeout_ms, (int)s->retry_backoff_ms, (int)s->retry_backoff_max_ms, (int)s->retry_place_ms);
+    for (const struct batch_config *b = &s->batch; b <= &s->batch_other; b++)
+        SAYS("1 1 200 500, 10000 300000 120000 30000 1", "%d %d %d %d, %d %d %d %d %g", b->gpus, b->shared,
+             (int)b->array_size, (int)b->max_jobs, (int)b->poll_ms, (int)b->absence_ms, (int)b->margin_ms,
+             (int)b->heartbeat_ms, b->timeout_factor);
+    const struct local_config *l = &s->local;
+    SAYS("60000, -1 1 60000 3600000 1073741824 1000", "%d, %d %d %d %d %lld %d", (int)s->ssh.lease_ms, (int)l->devices,
+         (int)l->jobs_per_device, (int)l->clean_ms, (int)l->give_up_ms, (long long)l->dirty_bytes, (int)l->sample_ms);
 }
 
 TEST(job__all_keys__kept)
