@@ -103,7 +103,8 @@ static void assert_within(const struct unseen *u, double error, double inside, s
     assert_true(u->error <= error * n && (double)u->inside >= inside * n && u->far <= far);
 }
 
-static void predict_table(const struct bounds *b)
+/* `rank`: whose memory it is. */
+static void predict_table(const struct bounds *b, enum memory_rank rank)
 {
     struct figures f = {.excluded = 0};
     HELD_AT(predictor) *p = NULL;
@@ -113,7 +114,7 @@ static void predict_table(const struct bounds *b)
     setenv("MESHSWEEP_SHARED_DATA", folder, 1);
     assert_true(shared_table_load(b->table, &t));
     assert_int_equal(t.row_count, b->rows);
-    FAIL_IF(predictor_create(&(struct predictor_options){.counter = b->counter}, &p, &e));
+    FAIL_IF(predictor_create(&(struct predictor_options){.counter = b->counter, .rank = rank}, &p, &e));
     for (size_t row = 0; row < t.row_count; row++)
         predict_row(p, &t, row, b->said, &f);
     tell(b->table, "memory", &f.memory);
@@ -151,7 +152,12 @@ TEST(predictions__unseen_tables__within_their_bounds)
         {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.10, 0.81, 0.28, 0.9, 0, 0, 0, NULL},
         {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.09, 0.77, 0.18, 1, 0, 0, 0, NULL},
         {"lightning.csv", 2, COUNTS_ALLOCATED, 0.50, 0, 0.5, 0.5, 1, 1, 0, NULL},
+        {"vocabulary-parallelism.csv", 16, COUNTS_RESERVED, NO_AIM, NULL},
+        {"chatglm-finetuning.csv", 11, COUNTS_DEVICE, NO_AIM, NULL},
+        {"yafsdp.csv", 16, COUNTS_RESERVED, NO_AIM, NULL},
+        {"vectorlm.csv", 18, COUNTS_RESERVED, NO_AIM, NULL},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        predict_table(&tables[i]);
+        predict_table(&tables[i], RANK_MOST_LOADED);
+    predict_table(&(struct bounds){"atorch.csv", 14, COUNTS_ALLOCATED, NO_AIM, NULL}, RANK_FIRST);
 }
