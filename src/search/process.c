@@ -22,22 +22,24 @@ static bool differs(const struct search_space *space, size_t key)
     return false;
 }
 
-/* Returns whether each candidate has a value of its own that says nothing of what it is like: a word, or a place in a
- * count. */
+#define SWEPT_MOST 16 /* values of a key that is swept: fewer */
+
+/* Returns whether most candidates have a value of their own that says nothing of what they are like: a word, or one of
+ * many whole numbers. */
 static bool is_name(const struct search_space *space, size_t key)
 {
-    size_t n = space->count, i = 0;
+    size_t n = space->count, own = n > 0;
     OWNED double *values = xcalloc(n + 1, sizeof *values);
-    while (i < n && !isnan(space->candidates[i].values[key])) {
+    bool words = n > 1, whole = n > 1;
+    for (size_t i = 0; i < n; i++) {
         values[i] = space->candidates[i].values[key];
-        i++;
+        words &= values[i] < 0;
+        whole &= values[i] >= 0 && values[i] == floor(values[i]);
     }
-    bool is_own = i == n && n > 1;
-    sort_doubles(values, is_own ? n : 0);
-    bool counts = is_own && values[0] >= 0 && values[n - 1] - values[0] == (double)(n - 1);
-    for (i = 1; i < n && is_own; i++)
-        is_own = values[i] != values[i - 1] && (counts ? values[i] == values[i - 1] + 1 : values[i] < 0);
-    return is_own;
+    sort_doubles(values, words || whole ? n : 0);
+    for (size_t i = 1; i < n; i++)
+        own += values[i] != values[i - 1];
+    return (own >= SWEPT_MOST && 2 * own > n && (words || whole)) || (own == n && words);
 }
 
 #define TOLD_APART 0.9 /* share of candidates: the others are repeats */

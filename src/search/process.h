@@ -12,9 +12,9 @@
  * where BoTorch starts. Fitted to no measured table. */
 #define PROCESS_LENGTH 0.205
 
-/* The keys that differ between candidates, as coordinates. A key with a word of its own for each candidate, or its
- * place in a count, is a name: where the other keys tell nearly all candidates apart, it has no coordinate, because
- * nothing is learnt of a value that comes once. */
+/* The keys that differ between candidates, as coordinates. A key with a word or a whole number of its own for most
+ * candidates is a name (of a run, an id, a seed): where the other keys tell nearly all candidates apart, it has no
+ * coordinate, because nothing is learnt of a value that comes once. */
 struct process_space {
     size_t count, dimensions;
     float *coordinates; /* count × dimensions: positive numbers in doublings, 0 … 1 over their range; others as codes */

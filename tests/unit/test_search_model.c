@@ -426,21 +426,29 @@ static size_t coordinates_with(const double *third, size_t apart)
     return dimensions;
 }
 
-/* A word of its own for each candidate, or its number, is no coordinate, unless nothing else tells candidates apart. */
-TEST(process_space__values_that_repeat_nothing__are_names)
+/* A word or a whole number of its own for most candidates is no coordinate, unless nothing else tells candidates apart,
+ * or the numbers are few. */
+TEST(process_space__values_that_hardly_repeat__are_names)
 {
-    double words[NAMED], places[NAMED], drawn[NAMED];
+    double words[NAMED], places[NAMED], ids[NAMED], drawn[NAMED];
     for (size_t i = 0; i < NAMED; i++) {
         words[i] = -1000 - 7 * (double)(i * i);
         places[i] = (double)((i * 7) % NAMED);
+        ids[i] = 90000 + 11 * (double)(i * i % 17) + (double)i;
         drawn[i] = 1e-4 * (double)(1 + i * i);
     }
     assert_int_equal(coordinates_with(words, NAMED), 2);
     assert_int_equal(coordinates_with(places, NAMED), 2);
+    assert_int_equal(coordinates_with(ids, NAMED), 2);
     assert_int_equal(coordinates_with(drawn, NAMED), 3);
     assert_int_equal(coordinates_with(words, NAMED / 2), 3);
     words[3] = words[4];
-    assert_int_equal(coordinates_with(words, NAMED), 3);
+    ids[3] = ids[4];
+    assert_int_equal(coordinates_with(words, NAMED), 2);
+    assert_int_equal(coordinates_with(ids, NAMED), 2);
+    for (size_t i = 0; i < NAMED; i++)
+        ids[i] = (double)(1 + i % 15);
+    assert_int_equal(coordinates_with(ids, NAMED), 3);
 }
 
 TEST(model__many_candidates__a_decision_after_an_outcome)
