@@ -9,8 +9,9 @@
  * A group continues until the probability that some remaining candidate runs and beats the best by the target gap is
  * less than DOUBT (search/belief.h). First come candidates worth their run: the gain, weighted by the chance of
  * running, is at least the gap. Then the likeliest to be better, because they leave most doubt. Last comes one that
- * would be better but may well fail, and another as long as they run; then the search ends. Running trials count as if
- * they had come out as expected. */
+ * would be better but may well fail, and another as long as they run; one that would be better if predictions were
+ * wrong; and what would be left if the best were a mistake, where nothing else was measured or the others say so; then
+ * the search ends. Running trials count as if they had come out as expected. */
 #include <stdlib.h>
 
 #include "search/belief.h"
@@ -21,6 +22,7 @@
 #define DOUBT 0.05     /* probability that something better by the gap is left; less ends a search */
 #define DRAWN_MOST 100 /* candidates of a group, the likeliest to be better, in the joint draws */
 #define EVEN 0.25      /* a chance that is worth one trial */
+#define SUSPECT 3.0    /* deviations from what the others say, by which a best may be a mistake */
 #define GAP_MOST 0.99  /* largest gap with a finite logarithm */
 #define ALIKE 0.9      /* of the highest score: candidates at or above this are drawn from */
 
@@ -337,6 +339,39 @@ static const struct pass passes[] = {{ALL_BUT_CERTAIN, SEARCH_HOPELESS, BY_GAIN}
                                      {ALL_BUT_CERTAIN, SEARCH_HOPELESS, BY_CHANCE},
                                      {NO_RISK, 1, BY_CHANCE}};
 
+/* Merit of the group's best but one; -INFINITY: none. */
+static double merit_behind(const struct search *s, size_t group)
+{
+    double behind = -INFINITY;
+    for (size_t i = 0; i < s->space->count; i++)
+        if (s->space->candidates[i].group == group && s->trials[i].state == TRIAL_OK && i != s->best[group].candidate)
+            behind = fmax(behind, merit_of(s->space, s->trials[i].objective));
+    return behind;
+}
+
+/* Chooses as if the group's best were a mistake: where it is the only run, or all others say that it is. */
+static struct choice choose_against(const struct search *s, struct model_strategy *m, size_t group,
+                                    const struct estimate **all)
+{
+    struct choice c = {0};
+    size_t at = s->best[group].candidate;
+    double merit = s->best[group].any ? merit_of(s->space, s->best[group].objective) : -INFINITY,
+           behind = merit_behind(s, group);
+    if (isinf(merit) || merit <= to_beat(s, behind))
+        return c;
+    *all = surrogate_without(m->surrogate, at);
+    if (s->counts.measured > 1 && merit - (*all)[at].mean <= SUSPECT * (*all)[at].deviation)
+        return c;
+    m->best[group] = behind;
+    fill_gains(s, *all, m);
+    fill_left(s, *all, m);
+    for (size_t g = 0; g < s->space->group_count; g++)
+        m->left[g] *= g == group;
+    for (size_t i = 0; i < LENGTH(passes) && !c.any; i++)
+        c = choose(s, *all, m, &(struct pass){passes[i].risk, SEARCH_RISKY, passes[i].by});
+    return c;
+}
+
 static void decide_on(const struct search *s, const struct model_strategy *m, const struct estimate *all,
                       const struct choice *c, struct decision *out)
 {
@@ -379,7 +414,7 @@ static void explain_end(const struct search *s, const struct model_strategy *m, 
 static enum search_answer model_ask(struct search *s, void *own, struct decision *out)
 {
     struct model_strategy *m = own;
-    const struct estimate *all = surrogate_all(m->surrogate);
+    const struct estimate *all = surrogate_without(m->surrogate, NONE);
     find_bests(s, all, m->best);
     fill_gains(s, all, m);
     fill_left(s, all, m);
@@ -394,7 +429,12 @@ static enum search_answer model_ask(struct search *s, void *own, struct decision
         c = choose_doubted(s, all, m, g);
         m->doubted[g] = c.any ? c.candidate : m->doubted[g];
     }
+    for (size_t g = 0; !c.any && g < s->space->group_count && search_number(s, SEARCH_TARGET_GAP) > 0; g++)
+        c = choose_against(s, m, g, &all);
     if (!c.any) {
+        all = surrogate_without(m->surrogate, NONE);
+        find_bests(s, all, m->best);
+        fill_gains(s, all, m);
         explain_end(s, m, all, out);
         return SEARCH_FINISHED;
     }

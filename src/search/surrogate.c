@@ -24,6 +24,7 @@ struct surrogate {
     const struct search *s;
     struct estimate *all;
     bool stale;
+    size_t left_out; /* a candidate whose time counts as not measured; NONE: none */
     struct process_space space;
     float *need;    /* by candidate: ln of the memory by arithmetic, relative to the middle of its range */
     bool *of_batch; /* by key of the space: differs within a configuration */
@@ -56,6 +57,11 @@ static const struct candidate *told_candidate(const struct surrogate *b, size_t 
 static const struct trial *told_trial(const struct surrogate *b, size_t i)
 {
     return &b->s->trials[b->told[i]];
+}
+
+static bool has_merit(const struct surrogate *b, size_t i)
+{
+    return trial_runs(told_trial(b, i)) && b->told[i] != b->left_out;
 }
 
 double merit_of(const struct search_space *space, double objective)
@@ -154,7 +160,7 @@ static double unit_of_time(const struct surrogate *b)
     for (size_t i = 0; i < b->told_count; i++) {
         const struct candidate *c = told_candidate(b, i);
         double measured = seconds_measured(b, b->told[i]);
-        if (trial_runs(told_trial(b, i)) && measured > 0 && c->seconds > 0) {
+        if (has_merit(b, i) && measured > 0 && c->seconds > 0) {
             if (b->s->trials[b->told[i]].seconds > 0)
                 return 1;
             ratios[count++] = measured / c->seconds;
@@ -169,7 +175,7 @@ static size_t take_times(const struct surrogate *b, size_t place, double unit, s
     for (size_t i = 0; i < b->told_count; i++) {
         const struct candidate *c = told_candidate(b, i);
         double measured = seconds_measured(b, b->told[i]) / unit;
-        if (c->place != place || !c->time_terms || !trial_runs(told_trial(b, i)) || !(measured > 0))
+        if (c->place != place || !c->time_terms || !has_merit(b, i) || !(measured > 0))
             continue;
         out[count] = (struct observation){.y = measured, .kind = OBSERVATION_MEASURED};
         memcpy(out[count++].terms, c->time_terms, sizeof out->terms);
@@ -422,7 +428,7 @@ static double trust_of(const struct surrogate *b, const struct fitted *fits)
     for (size_t i = 0; i < b->told_count; i++) {
         const struct candidate *c = told_candidate(b, i);
         const struct trial *t = told_trial(b, i);
-        if (trial_runs(t) && t->seconds > 0 && c->seconds > 0 && fits[c->place].has_time)
+        if (has_merit(b, i) && t->seconds > 0 && c->seconds > 0 && fits[c->place].has_time)
             runs[count++] = (struct compared_time){c->seconds, t->seconds, b->s->space->places[c->place].time.sigma};
     }
     double trust = trust_contradicted(time_belief_trust(runs, count), &b->memory, MEMORY_ANYWHERE);
@@ -477,7 +483,7 @@ static double slope_of_priors(const struct surrogate *b, const struct fitted *fi
     for (size_t i = 0; i < b->told_count; i++) {
         const struct trial *t = told_trial(b, i);
         double predicted = prior_merit(b, fits, told_candidate(b, i), false);
-        if (!trial_runs(t) || isnan(predicted))
+        if (!has_merit(b, i) || isnan(predicted))
             continue;
         prior[n] = predicted;
         merit[n++] = merit_of(b->s->space, t->objective);
@@ -515,7 +521,7 @@ static void take_runs(const struct surrogate *b, struct runs *r)
     const struct kernel single = {.single = SUM_SHARE};
     r->told = (struct process_told){0, r->candidates, r->nearness};
     for (size_t i = 0; i < b->told_count; i++) {
-        if (!trial_runs(told_trial(b, i)))
+        if (!has_merit(b, i))
             continue;
         r->candidates[r->told.count] = b->told[i];
         r->nearness[r->told.count] = b->nearness[i];
@@ -767,6 +773,7 @@ struct surrogate *surrogate_create(const struct search *s)
     struct surrogate *b = xcalloc(1, sizeof *b);
     b->s = s;
     b->stale = true;
+    b->left_out = NONE;
     b->all = xcalloc(s->space->count + 1, sizeof *b->all);
     b->of_batch = search_batch_keys(s->space);
     process_space_open(s->space, &b->space);
@@ -814,4 +821,11 @@ const struct estimate *surrogate_all(struct surrogate *b)
     fill_means(b, fits);
     b->stale = false;
     return b->all;
+}
+
+const struct estimate *surrogate_without(struct surrogate *b, size_t candidate)
+{
+    b->stale |= b->left_out != candidate;
+    b->left_out = candidate;
+    return surrogate_all(b);
 }

@@ -59,6 +59,9 @@ void surrogate_tell(struct surrogate *b, size_t candidate);
 /* Estimates of every candidate. Borrowed until the next surrogate_tell. */
 const struct estimate *surrogate_all(struct surrogate *b);
 
+/* The same as if the candidate's time had not been measured, from now on; NONE: all are. */
+const struct estimate *surrogate_without(struct surrogate *b, size_t candidate);
+
 /* Correlations of the candidates' merits given the measurements: `out` is count × count. Call surrogate_all first. */
 void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out);
 

@@ -385,24 +385,63 @@ FIXTURE_TEST(model__predictions_and_arithmetic__both_weigh_before_any_run, 16, f
     assert_int_equal(d.candidate, 6);
 }
 
-/* Predictions hold, so that they are believed; but the end asks once what would be better if they did not:
- * four trials, and a fifth. */
-FIXTURE_TEST(model__better_if_predictions_were_wrong__tried_before_the_end, 16, false)
+/* Runs a search in which all is as predicted, except that the first run seems `first` times as fast. Sets what was
+ * tried and returns the number of trials. */
+static size_t run_as_predicted(struct search_fixture *f, double first, bool *tried)
 {
-    enum { OTHER = 6 };
-    for (size_t i = 0; i < f->space.count; i++) {
-        f->candidates[i].seconds = i == 7 ? 1 : i == OTHER ? 4 : 1.5;
-        f->candidates[i].usual_merit = i == OTHER ? 0.3 : 0;
-    }
     HELD_AT(search) *s = open_model(f, 0.02);
     struct decision d;
     size_t trials = 0;
     for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
-        const struct search_outcome as_predicted = outcome_of(OUTCOME_OK, 1 / f->candidates[d.candidate].seconds, NAN);
-        search_tell(s, d.candidate, &as_predicted);
+        const double seconds = f->candidates[d.candidate].seconds;
+        const struct search_outcome outcome = outcome_of(OUTCOME_OK, (trials == 0 ? first : 1) / seconds, NAN);
+        tried[d.candidate] = true;
+        search_tell(s, d.candidate, &outcome);
     }
     print_message("%zu trials of %zu\n", trials, f->space.count);
+    return trials;
+}
+
+/* Arithmetic says the same: each candidate takes `ratio` times as long as the one before. */
+static void predict_in_order(struct search_fixture *f, double ratio)
+{
+    for (size_t i = 0; i < f->space.count; i++) {
+        f->candidates[i].seconds = pow(ratio, (double)i);
+        f->candidates[i].usual_merit = -log(f->candidates[i].seconds);
+    }
+}
+
+/* Predictions hold, so that they are believed; but the end asks once what would be better if they did not:
+ * four trials, and a fifth. */
+FIXTURE_TEST(model__better_if_predictions_were_wrong__tried_before_the_end, 16, false)
+{
+    enum { BEST = 7, OTHER = 6 };
+    OWNED bool *tried = xcalloc(f->space.count, sizeof *tried);
+    for (size_t i = 0; i < f->space.count; i++) {
+        f->candidates[i].seconds = i == BEST ? 1 : i == OTHER ? 4 : 1.5;
+        f->candidates[i].usual_merit = i == OTHER ? 0.3 : 0;
+    }
+    size_t trials = run_as_predicted(f, 1, tried);
     assert_true(trials > 4 && trials < 8);
+}
+
+/* One run agrees with any order of the candidates: the next one runs, too, however far behind it is expected. */
+FIXTURE_TEST(model__one_run__not_the_end, 16, false)
+{
+    OWNED bool *tried = xcalloc(f->space.count, sizeof *tried);
+    f->space.count = f->micro_batches;
+    predict_in_order(f, 20);
+    assert_int_equal(run_as_predicted(f, 1, tried), 2);
+    assert_true(tried[0] && tried[1]);
+}
+
+/* The second run says that the first is a mistake, and the third what is best without it. */
+FIXTURE_TEST(model__one_wrong_measurement__not_the_end, 4, false)
+{
+    OWNED bool *tried = xcalloc(f->space.count, sizeof *tried);
+    predict_in_order(f, 1.7);
+    assert_int_equal(run_as_predicted(f, 4, tried), 3);
+    assert_true(tried[0] && tried[1] && tried[2]);
 }
 
 enum { NAMED = 20, KEYS = 3 };
