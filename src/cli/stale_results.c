@@ -82,6 +82,24 @@ int stale_results_tell(struct db *db, const struct job_config *job, char *const 
     return rc;
 }
 
+int stale_results_tell_mixed(struct db *db, struct error *e)
+{
+    static const char sql[] =
+        "WITH ends AS MATERIALIZED (SELECT min(attempt_id) AS oldest, max(attempt_id) AS newest FROM job"
+        " WHERE state = 'ok' AND sweep_id = (SELECT id FROM current_sweep)),"
+        " script AS MATERIALIZED (SELECT a.job_id, a.id = oldest AS is_old, s.key AS path, s.value AS hash"
+        " FROM ends JOIN attempt AS a ON a.id IN (oldest, newest), json_each(a.scripts) AS s)"
+        " SELECT o.path, o.job_id, n.job_id FROM script AS o JOIN script AS n USING (path)"
+        " WHERE o.is_old AND NOT n.is_old AND o.hash <> n.hash";
+    OWNED_STMT *s = NULL;
+    const int rc = db_next(db, sql, NO_VALUES, &s, e);
+    if (rc > 0)
+        output_message("%s changed between jobs %lld and %lld, and their results are compared all the same: `meshsweep "
+                       "stale` lists the old ones, `run --stale` runs them again",
+                       stmt_text(s, 0), (long long)stmt_int(s, 1), (long long)stmt_int(s, 2));
+    return rc < 0 ? -1 : 0;
+}
+
 static int list_jobs(struct db *db, const cJSON *stale, struct error *e)
 {
     OWNED char *json = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(stale, "differences"));

@@ -14,6 +14,10 @@ int stale_results_read(struct db *db, const struct job_config *job, cJSON **out,
  * `environment` is that of its runner. */
 int stale_results_tell(struct db *db, const struct job_config *job, char *const *environment, struct error *e);
 
+/* Says whether the oldest and the newest of the results that count are of different scripts: those of a sweep that was
+ * resumed after an edit are compared as if they were of one. */
+int stale_results_tell_mixed(struct db *db, struct error *e);
+
 /* Makes the jobs of the document pending again, as far as the request lets them be started, in its own transaction.
  * `*count` gets how many. */
 int stale_results_reopen(struct db *db, const cJSON *stale, const struct requeue_request *request, int64_t *count,

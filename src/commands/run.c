@@ -369,7 +369,7 @@ static int reopen_stale(struct execution *x, struct error *e)
     const long long jobs = json_count_of(stale, "stale"), results = json_count_of(stale, "results");
     int rc = stale_results_reopen(x->db, stale, &request, &again, e);
     if (rc == 0 && again == jobs)
-        output_message("%lld of %lld results are stale; running them again", jobs, results);
+        output_message("%lld of %lld results are stale%s", jobs, results, jobs ? "; running them again" : "");
     else if (rc == 0)
         output_message("%lld of %lld results are stale; running %lld of them again", jobs, results, (long long)again);
     cJSON_Delete(stale);
@@ -667,8 +667,10 @@ static void report_end(struct execution *x)
     x->without_winner = known && best_job(&best) < 0 && x->driver && !x->result.signal;
     if (x->without_winner)
         say_no_winner(&best);
-    if (known && x->display)
+    if (known && x->display) {
         batch_notice_say(best.beside);
+        stale_results_tell_mixed(x->db, &none);
+    }
     best_free(&best);
 }
 

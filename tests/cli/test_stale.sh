@@ -15,7 +15,7 @@ stale__nothing_changed__none()
     done_sweep
     expect_said only_stdout 0 '0 of 4 results are stale' stale
     expect_run only_status 0 run --stale --progress none
-    expect_stderr 'meshsweep: 0 of 4 results are stale; running them again'
+    expect_stderr 'meshsweep: 0 of 4 results are stale'
     expect_sql 4 "SELECT count(*) FROM attempt"
 }
 
@@ -35,6 +35,18 @@ stale__script_changed__its_jobs_run_again()
     expect_said only_stdout 0 '0 of 4 results are stale' stale
     mv job.sh elsewhere
     expect_said only_stdout_contains 3 "  4: $(pwd -P)/job.sh no longer exists (job 1)" stale
+}
+
+# A sweep that goes on after an edit compares what two scripts made: the winner may be that of the faster one.
+run__script_changed_between_results__said()
+{
+    done_sweep
+    sed -i 's/^y = .*/y = [10, 20, 30]/' sweep.toml
+    echo 'echo "score: 1"' >job.sh
+    run_meshsweep run
+    expect_only_stderr_contains 0 "job.sh changed between jobs 1 and 6, and their results are compared all the same"
+    expect_run only_status 0 run --stale
+    expect "! grep -q 'compared all the same' .stderr"
 }
 
 run_stale__fewer_started_than_are_stale__the_others_keep_their_results()
