@@ -14,8 +14,10 @@ joint AS (
         value ->> '$.loss.high' AS high, value ->> '$.loss.median' AS median
     FROM strategy, json_each(s, '$.loss_against_joint') AS j),
 more (place, number, one, many) AS (VALUES
-    (1, ?1 ->> 'further_replicates', 'more jobs are replicates of these: a trial runs all of them, and their mean counts', NULL),
-    (2, ?1 ->> 'infeasible', 'jobs ran but do not meet [sweep] subject_to, so they count as failed', NULL),
+    (1, ?1 ->> 'further_replicates', 'more job is a replicate of these: a trial runs all of them, and their mean counts',
+        'more jobs are replicates of these: a trial runs all of them, and their mean counts'),
+    (2, ?1 ->> 'infeasible', 'job ran but does not meet [sweep] subject_to, so it counts as failed',
+        'jobs ran but do not meet [sweep] subject_to, so they count as failed'),
     (3, ?1 ->> 'excluded_by_rules', 'job excluded by rules', 'jobs excluded by rules'),
     (4, ?1 ->> 'not_measured', 'job not measured', 'jobs not measured')),
 line (part, n, k, line) AS (
@@ -23,7 +25,7 @@ line (part, n, k, line) AS (
             || 'by %s', ?1 ->> 'group_count', iif(?1 ->> 'group_count' = 1, '', 's'), ?1 ->> 'jobs', iif(?1 ->> 'jobs' = 1, '', 's'),
         100.0 * (?1 ->> 'failed_jobs') / (?1 ->> 'jobs'), ?1 ->> 'groups_without_runnable_job',
         iif(?1 ->> 'groups_without_runnable_job' = 1, '', 's'),
-        coalesce((SELECT group_concat(say('; %d %s', number, iif(number = 1, one, coalesce(many, one))), '')
+        coalesce((SELECT group_concat(say('; %d %s', number, iif(number = 1, one, many)), '')
             FROM (SELECT * FROM more WHERE number > 0 ORDER BY place)), ''),
         ?1 ->> 'seeds', iif(?1 ->> 'seeds' = 1, '', 'es'), ?1 ->> 'objective')
     UNION ALL VALUES (1, 0, 0, ''), (1, 1, 0, '| strategy | trials (95 %) | median | p90 | failed | arrived | '

@@ -2,7 +2,8 @@
 WITH
 alike AS (SELECT key AS n, value AS d, value ->> 'what' AS what FROM json_each(?2, '$.alike')),
 line (part, n, line) AS (
-    SELECT 0, 0, say('%d of %d results are stale', ?1 ->> 'stale', ?1 ->> 'results')
+    SELECT 0, 0, say('%d of %d result%s %s stale', ?1 ->> 'stale', ?1 ->> 'results',
+        iif(?1 ->> 'results' = 1, '', 's'), iif(?1 ->> 'stale' = 1, 'is', 'are'))
     -- A difference, with how many jobs have it.
     UNION ALL SELECT 1, n, say('  %d: %l', d ->> 'jobs', what) || iif(substr(what, 1, 1) = '/',
             iif(d ->> 'is' IS NULL, ' no longer exists', ' has changed since they ran'),
