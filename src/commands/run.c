@@ -326,7 +326,6 @@ static int open_search(struct execution *x, struct error *e)
                        .equal_batch = complete.equal_batch != 0,
                        .only_selected = session_is_narrowed(x->session)},
         .search = &x->search.options,
-        .repeat = x->session->sweep->job.repeat,
         .measures = x->measures,
     };
     if (search_driver_create(&options, &x->driver, e) < 0)

@@ -389,9 +389,8 @@ static enum search_relation relation_of(const struct sweep *s)
 
 static char *jobs_sql(const struct candidate_request *r, const char *columns)
 {
-    return xasprintf("SELECT %s FROM job WHERE sweep_id = ?1%s%s%s", columns,
-                     r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "",
-                     r->only_sql ? " AND " : "", r->only_sql ? r->only_sql : "");
+    return xasprintf("SELECT %s FROM job WHERE sweep_id = ?1%s", columns,
+                     r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "");
 }
 
 static void make_room(struct candidate_loading *l, size_t count)
@@ -515,7 +514,6 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
             .candidates = out->candidates,
             .maximise = sweep->objective_count > 0 && sweep->objectives[0].maximise,
             .relation = relation_of(sweep),
-            .full_steps = NAN,
         };
         rc = prepare_row(&l, e);
     }

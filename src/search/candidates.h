@@ -46,8 +46,7 @@ struct candidate_request {
     struct db *db; /* results.db, with the sweep enumerated */
     int64_t sweep_id;
     bool equal_batch;
-    bool only_selected;   /* only jobs in the table "selected" (store/attempts.h) */
-    const char *only_sql; /* another condition on table `job`, trusted; NULL: none */
+    bool only_selected; /* only jobs in the table "selected" (store/attempts.h) */
 };
 
 /* Candidates are ordered by priority, then rank. A sweep without jobs gives an empty space. */

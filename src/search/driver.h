@@ -17,7 +17,6 @@ struct search_driver;
 struct search_driver_options {
     struct candidate_request candidates;
     const struct search_options *search;
-    int64_t repeat;                  /* successful attempts wanted per job */
     const struct measures *measures; /* NULL: none. Borrowed; must outlive the driver */
 };
 

@@ -24,7 +24,7 @@ static double rung_steps(const struct search *s, int rung)
 {
     double steps = search_number(s, SEARCH_MIN_STEPS) *
                    pow(search_number(s, SEARCH_DIVISOR), search_number(s, SEARCH_ASHA_EARLY_STOPPING) + rung);
-    return rung + 1 >= rung_count(s) || steps >= s->space->full_steps ? 0 : steps;
+    return rung + 1 >= rung_count(s) ? 0 : steps;
 }
 
 static int halving_create(struct search *s, void *own, struct error *e)

@@ -81,7 +81,6 @@ struct search_space {
     size_t place_count;
     bool maximise; /* whether larger objectives are better */
     enum search_relation relation;
-    double full_steps; /* measured steps of a whole job; NAN: not known */
 };
 
 enum outcome_kind {

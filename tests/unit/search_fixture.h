@@ -65,7 +65,6 @@ static inline void fixture_open(struct search_fixture *f, size_t micro_batches, 
         .memory_class_count = FIXTURE_STAGES,
         .maximise = true,
         .relation = SEARCH_RATE,
-        .full_steps = NAN,
     };
 }
 

@@ -53,8 +53,7 @@ static void fill(struct table *t)
                                      .group_count = 1,
                                      .configuration_count = 4,
                                      .memory_class_count = 4,
-                                     .maximise = true,
-                                     .full_steps = NAN};
+                                     .maximise = true};
 }
 
 static struct replay_result run(const struct replay_group *g, const char *strategy, size_t concurrent, uint64_t seed,
