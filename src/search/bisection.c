@@ -44,13 +44,8 @@ static int bisection_create(struct search *s, void *own, struct error *e)
     (void)e;
     for (size_t f = 0; f < s->families.count; f++)
         ranks[f] = (struct rank){f, predicted_best(s, f), rng_at(seed, family_candidate(s, f, 0)->identity)};
-    b->order = ranked(ranks, s->families.count);
+    b->order = arena_keep(&s->arena, ranked(ranks, s->families.count));
     return 0;
-}
-
-static void bisection_free(void *own)
-{
-    free(((struct binary *)own)->order);
 }
 
 /* --- one configuration --- */
@@ -168,5 +163,4 @@ static enum search_answer bisection_ask(struct search *s, void *own, struct deci
 const struct algorithm algorithm_bisection = {.own_size = sizeof(struct binary),
                                               .is_of_families = true,
                                               .create = bisection_create,
-                                              .free = bisection_free,
                                               .ask = bisection_ask};

@@ -34,15 +34,10 @@ static int halving_create(struct search *s, void *own, struct error *e)
     (void)e;
     while (i < s->space->count && isnan(search_predicted_log(s->space, &s->space->candidates[i])))
         i++;
-    a->order = search_order(s, i < s->space->count ? SEARCH_ORDER_PREDICTED : SEARCH_ORDER_SHUFFLED);
-    a->reached = xcalloc(s->space->count + 1, sizeof *a->reached);
+    a->order =
+        arena_keep(&s->arena, search_order(s, i < s->space->count ? SEARCH_ORDER_PREDICTED : SEARCH_ORDER_SHUFFLED));
+    a->reached = arena_keep(&s->arena, xcalloc(s->space->count + 1, sizeof *a->reached));
     return 0;
-}
-
-static void halving_free(void *own)
-{
-    struct halving *a = own;
-    free_all(a->order, a->reached);
 }
 
 static void halving_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
@@ -122,6 +117,5 @@ static enum search_answer halving_ask(struct search *s, void *own, struct decisi
 
 const struct algorithm algorithm_halving = {.own_size = sizeof(struct halving),
                                             .create = halving_create,
-                                            .free = halving_free,
                                             .ask = halving_ask,
                                             .tell = halving_tell};

@@ -53,12 +53,12 @@ static int model_create(struct search *s, void *own, struct error *e)
     (void)e;
     m->beyond = NONE;
     m->surrogate = surrogate_create(s);
-    m->gains = xcalloc(s->space->count + 1, sizeof *m->gains);
-    m->chances = xcalloc(s->space->count + 1, sizeof *m->chances);
-    m->scores = xcalloc(s->space->count + 1, sizeof *m->scores);
-    m->best = xcalloc(s->space->group_count + 1, sizeof *m->best);
-    m->left = xcalloc(s->space->group_count + 1, sizeof *m->left);
-    m->doubted = xcalloc(s->space->group_count + 1, sizeof *m->doubted);
+    m->gains = arena_keep(&s->arena, xcalloc(s->space->count + 1, sizeof *m->gains));
+    m->chances = arena_keep(&s->arena, xcalloc(s->space->count + 1, sizeof *m->chances));
+    m->scores = arena_keep(&s->arena, xcalloc(s->space->count + 1, sizeof *m->scores));
+    m->best = arena_keep(&s->arena, xcalloc(s->space->group_count + 1, sizeof *m->best));
+    m->left = arena_keep(&s->arena, xcalloc(s->space->group_count + 1, sizeof *m->left));
+    m->doubted = arena_keep(&s->arena, xcalloc(s->space->group_count + 1, sizeof *m->doubted));
     for (size_t g = 0; g < s->space->group_count; g++)
         m->doubted[g] = NONE;
     return 0;
@@ -66,9 +66,7 @@ static int model_create(struct search *s, void *own, struct error *e)
 
 static void model_free(void *own)
 {
-    struct model_strategy *m = own;
-    surrogate_free(m->surrogate);
-    free_all(m->gains, m->chances, m->scores, m->best, m->left, m->doubted);
+    surrogate_free(((struct model_strategy *)own)->surrogate);
 }
 
 static void model_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)

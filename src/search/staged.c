@@ -893,22 +893,16 @@ static void go_through(struct search *s, void *own)
     }
 }
 
-static void staged_free(void *own)
-{
-    free(((struct staged *)own)->of_batch);
-}
-
 static int staged_create(struct search *s, void *own, struct error *e)
 {
     (void)e;
     families_keep_first(s);
-    ((struct staged *)own)->of_batch = search_batch_keys(s->space);
+    ((struct staged *)own)->of_batch = arena_keep(&s->arena, search_batch_keys(s->space));
     return 0;
 }
 
 const struct algorithm algorithm_staged = {.own_size = sizeof(struct staged),
                                            .is_of_families = true,
                                            .create = staged_create,
-                                           .free = staged_free,
 
                                            .go_through = go_through};

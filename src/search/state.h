@@ -4,6 +4,7 @@
 #pragma once
 
 #include "search/strategy.h"
+#include "util/memory.h"
 
 enum trial_state { TRIAL_NONE = 0, TRIAL_RUNNING, TRIAL_OK, TRIAL_STOPPED, TRIAL_FAILED };
 
@@ -56,6 +57,7 @@ struct search {
     enum search_strategy strategy;
     const struct algorithm *algorithm;
     void *own;
+    struct arena arena;   /* what it and the search keep */
     struct trial *trials; /* one per candidate */
     struct group_best {
         bool any;

@@ -186,12 +186,12 @@ static int families_create(struct search *s, struct error *e)
     }
     /* By micro-batch first; then into their families, whose number of members tells where each begins. */
     OWNED size_t *by_size = ranked(ranks, count), *first = xcalloc(space->configuration_count + 2, sizeof *first);
-    out->members = xcalloc(count + 1, sizeof *out->members);
+    out->members = arena_keep(&s->arena, xcalloc(count + 1, sizeof *out->members));
     for (size_t i = 0; i < count; i++)
         first[space->candidates[by_size[i]].configuration + 1]++;
     for (size_t c = 0; c < space->configuration_count; c++)
         first[c + 1] += first[c];
-    out->first = xcalloc(space->configuration_count + 2, sizeof *out->first);
+    out->first = arena_keep(&s->arena, xcalloc(space->configuration_count + 2, sizeof *out->first));
     for (size_t c = 0; c < space->configuration_count; c++)
         if (first[c] < first[c + 1]) /* else it has no member that may be searched */
             out->first[out->count++] = first[c];
@@ -337,7 +337,7 @@ static int check_space(struct search *s, struct error *e)
 
 static int create_own(struct search *s, struct error *e)
 {
-    s->own = xcalloc(1, s->algorithm->own_size + 1);
+    s->own = arena_keep(&s->arena, xcalloc(1, s->algorithm->own_size + 1));
     return s->algorithm->create ? s->algorithm->create(s, s->own, e) : 0;
 }
 
@@ -347,10 +347,10 @@ int search_create(const struct search_space *space, const struct search_options 
     struct search *s = xcalloc(1, sizeof *s);
     s->space = space;
     s->given = s->options = *options;
-    s->trials = xcalloc(space->count + 1, sizeof *s->trials);
-    s->best = xcalloc(space->group_count + 1, sizeof *s->best);
-    s->largest_fit = xcalloc(space->memory_class_count + 1, sizeof *s->largest_fit);
-    s->smallest_oom = xcalloc(space->memory_class_count + 1, sizeof *s->smallest_oom);
+    s->trials = arena_keep(&s->arena, xcalloc(space->count + 1, sizeof *s->trials));
+    s->best = arena_keep(&s->arena, xcalloc(space->group_count + 1, sizeof *s->best));
+    s->largest_fit = arena_keep(&s->arena, xcalloc(space->memory_class_count + 1, sizeof *s->largest_fit));
+    s->smallest_oom = arena_keep(&s->arena, xcalloc(space->memory_class_count + 1, sizeof *s->smallest_oom));
     for (size_t i = 0; i < space->memory_class_count; i++)
         s->largest_fit[i] = s->smallest_oom[i] = NAN;
     int rc = check_options(options, e);
@@ -370,8 +370,8 @@ void search_free(struct search *s)
         return;
     if (s->own && s->algorithm->free)
         s->algorithm->free(s->own);
-    free_all(s->own, s->families.members, s->families.first, s->trials, s->best, s->largest_fit, s->smallest_oom,
-             s->missing, s);
+    arena_free(&s->arena);
+    free_all(s->missing, s);
 }
 
 /* --- asking --- */
@@ -642,13 +642,9 @@ static int listed_create(struct search *s, void *own, struct error *e)
 {
     struct walk *w = own;
     (void)e;
-    w->order = search_order(s, has(s, IN_ORDER) ? (enum search_order)s->options.order : SEARCH_ORDER_SHUFFLED);
+    w->order = arena_keep(&s->arena, search_order(s, has(s, IN_ORDER) ? (enum search_order)s->options.order
+                                                                      : SEARCH_ORDER_SHUFFLED));
     return 0;
-}
-
-static void listed_free(void *own)
-{
-    free(((struct walk *)own)->order);
 }
 
 static enum search_answer listed_ask(struct search *s, void *own, struct decision *out)
@@ -674,7 +670,4 @@ static enum search_answer listed_ask(struct search *s, void *own, struct decisio
     return SEARCH_RUN;
 }
 
-const struct algorithm algorithm_listed = {.own_size = sizeof(struct walk),
-                                           .create = listed_create,
-                                           .free = listed_free,
-                                           .ask = listed_ask};
+const struct algorithm algorithm_listed = {.own_size = sizeof(struct walk), .create = listed_create, .ask = listed_ask};
