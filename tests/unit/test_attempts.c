@@ -41,7 +41,7 @@ static struct kept open_jobs(int64_t repeat)
     return k;
 }
 
-static void close_jobs(struct kept *k)
+static void kept_free(struct kept *k)
 {
     attempt_store_free(k->store);
     db_close(k->db);
@@ -83,7 +83,7 @@ static enum job_end run(struct kept *k, int64_t job_id, const char *failure, enu
 
 TEST(attempt_record_end__host_failures__do_not_count_against_retries)
 {
-    struct kept k = open_jobs(1);
+    HELD(kept) k = open_jobs(1);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(run(&k, 1, "exit", BLAME_HOST), JOB_END_HELD);
         assert_int_equal(number(k.db, "SELECT held IS NOT NULL AND state = 'pending' FROM job WHERE id = 1"), 1);
@@ -93,12 +93,11 @@ TEST(attempt_record_end__host_failures__do_not_count_against_retries)
     assert_int_equal(run(&k, 1, "exit", BLAME_JOB), JOB_END_AGAIN);
     assert_int_equal(run(&k, 1, "exit", BLAME_JOB), JOB_END_FAILED);
     assert_int_equal(number(k.db, "SELECT state = 'failed' AND failure = 'exit' FROM job WHERE id = 1"), 1);
-    close_jobs(&k);
 }
 
 TEST(attempt_record_end__lost__last_and_then_held_until_it_ends)
 {
-    struct kept k = open_jobs(1);
+    HELD(kept) k = open_jobs(1);
     assert_int_equal(run(&k, 1, "lost", BLAME_NODE), JOB_END_AGAIN);
     assert_int_equal(number(k.db, "SELECT losses * 10 + aside FROM job WHERE id = 1"), 10);
     assert_int_equal(run(&k, 1, "lost", BLAME_NODE), JOB_END_AGAIN);
@@ -111,12 +110,11 @@ TEST(attempt_record_end__lost__last_and_then_held_until_it_ends)
     must(k.db, "UPDATE job SET held = NULL");
     assert_int_equal(run(&k, 1, NULL, BLAME_JOB), JOB_END_OK);
     assert_int_equal(number(k.db, "SELECT losses + aside FROM job WHERE id = 1"), 0);
-    close_jobs(&k);
 }
 
 TEST(attempts_recover__death_of_a_runner__counts_what_ran_and_clears_the_others)
 {
-    struct kept k = open_jobs(1);
+    HELD(kept) k = open_jobs(1);
     struct recovered_counts counts;
     must(k.db, "UPDATE job SET losses = 1, aside = 1");
     start(&k, 1);
@@ -130,7 +128,6 @@ TEST(attempts_recover__death_of_a_runner__counts_what_ran_and_clears_the_others)
     FAIL_IF(attempts_recover(k.db, 2, &policy, &counts, &e));
     assert_int_equal(counts.lost, 0);
     assert_int_equal(number(k.db, "SELECT losses * 10 + aside FROM job WHERE id = 1"), 21);
-    close_jobs(&k);
 }
 
 static void run_with_speed(struct kept *k, double speed)
@@ -144,7 +141,7 @@ static void run_with_speed(struct kept *k, double speed)
 /* The worse of the two in the middle stands for an even number of attempts. */
 TEST(attempt_record_end__repeats__the_one_in_the_middle_stands_for_the_job)
 {
-    struct kept k = open_jobs(5);
+    HELD(kept) k = open_jobs(5);
     static const double speeds[] = {40, 10, 30, 20, 50};
     static const int64_t middle[] = {40, 10, 30, 20, 30};
     for (size_t i = 0; i < sizeof speeds / sizeof *speeds; i++) {
@@ -154,5 +151,4 @@ TEST(attempt_record_end__repeats__the_one_in_the_middle_stands_for_the_job)
                          middle[i]);
     }
     assert_int_equal(number(k.db, "SELECT state = 'ok' FROM job WHERE id = 1"), 1);
-    close_jobs(&k);
 }

@@ -415,7 +415,7 @@ static struct scratch scratch_make(void)
     return s;
 }
 
-static void scratch_remove(struct scratch *s)
+static void scratch_free(struct scratch *s)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
     for (size_t i = 0; i < 4; i++) {
@@ -439,7 +439,7 @@ static struct enumeration enumerate_text(const char *path, const char *text)
 
 TEST(enumerate__again_and_edited__only_what_is_new)
 {
-    struct scratch s = scratch_make();
+    HELD(scratch) s = scratch_make();
     struct enumeration n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
     assert_int_equal(n.new_jobs, 2);
     assert_int_equal(n.counts.jobs, 2);
@@ -454,12 +454,11 @@ TEST(enumerate__again_and_edited__only_what_is_new)
     assert_false(n.was_there);
     assert_int_equal(n.new_jobs, 0);
     assert_int_equal(n.counts.jobs, 2);
-    scratch_remove(&s);
 }
 
 TEST(enumerate__row_deleted_by_hand__new_again)
 {
-    struct scratch s = scratch_make();
+    HELD(scratch) s = scratch_make();
     struct db *db = NULL;
     enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
     FAIL_IF(db_open(s.path, DB_CREATE, &db, &e));
@@ -468,13 +467,12 @@ TEST(enumerate__row_deleted_by_hand__new_again)
     struct enumeration n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
     assert_false(n.was_there);
     assert_int_equal(n.new_jobs, 1);
-    scratch_remove(&s);
 }
 
 TEST(enumerate__duplicates_and_exclusions__counted_and_kept)
 {
-    struct scratch s = scratch_make();
-    struct db *db = NULL;
+    HELD(scratch) s = scratch_make();
+    HELD_AT(db) *db = NULL;
     struct enumeration n = enumerate_text(s.path, "[[model]]\nnote = \"a\"\nx = 1\n[[model]]\nnote = \"b\"\nx = 1\n"
                                                   "[sweep]\nnote = [\"note\"]\n"
                                                   "[[parallel_spec]]\ntp = [1, 2, 3]\n");
@@ -493,8 +491,6 @@ TEST(enumerate__duplicates_and_exclusions__counted_and_kept)
     FAIL_IF(db_query_int(db, "SELECT count(*) FROM exclusion WHERE json_extract(\"values\", '$.tp') > 1", NO_VALUES, 0,
                          &values, &e));
     assert_int_equal(values, 4);
-    db_close(db);
-    scratch_remove(&s);
 }
 
 static struct enumeration draw_text(struct built *b, const char *path, const struct enumerate_draw *draw,
@@ -522,7 +518,7 @@ TEST(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again)
     HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7},
                                 other = {.most = 50, .count = 20, .seed = 8};
-    struct scratch s = scratch_make();
+    HELD(scratch) s = scratch_make();
     struct db *db = NULL;
     struct enumeration n = draw_text(&b, s.path, &drawn, &db);
     assert_true(n.is_drawn);
@@ -545,14 +541,13 @@ TEST(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again)
     assert_false(n.is_drawn);
     assert_int_equal(n.counts.jobs, 84);
     store_close(db);
-    scratch_remove(&s);
 }
 
 TEST(enumerate_drawn__declared_order__the_first)
 {
     HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw first = {.most = 50, .count = 20, .in_order = true};
-    struct scratch s = scratch_make(), whole = scratch_make();
+    HELD(scratch) s = scratch_make(), whole = scratch_make();
     struct db *db = NULL;
     draw_text(&b, s.path, &first, &db);
     int64_t last = ask(db, "SELECT max(rank) FROM job");
@@ -562,15 +557,13 @@ TEST(enumerate_drawn__declared_order__the_first)
     FAIL_IF(store_open_read_only(whole.path, &db, &e));
     assert_int_equal(ask(db, "SELECT max(rank) FROM (SELECT rank FROM job ORDER BY rank LIMIT 20)"), last);
     db_close(db);
-    scratch_remove(&s);
-    scratch_remove(&whole);
 }
 
 TEST(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn)
 {
     HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7};
-    struct scratch s = scratch_make();
+    HELD(scratch) s = scratch_make();
     struct db *db = NULL;
     draw_text(&b, s.path, &drawn, &db);
     FAIL_IF(db_exec(db, "UPDATE job SET state = 'running'", &e) < 0 ||
@@ -580,7 +573,6 @@ TEST(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn)
     assert_int_equal(n.new_jobs, 20);
     assert_int_equal(ask(db, "SELECT count(*) FROM job WHERE state = 'ok'"), 20);
     store_close(db);
-    scratch_remove(&s);
 }
 
 /* Blocks whose axes stand in another order are shapes of their own. */

@@ -39,10 +39,10 @@ static struct world *world_of(uint64_t seed)
     return w;
 }
 
-static void world_end(struct world *w)
+static void world_let_go(struct world **w)
 {
-    place_watch_free(w->watch);
-    free(w);
+    place_watch_free((*w)->watch);
+    free(*w);
 }
 
 static void charge(struct world *w, int64_t attempt, bool is_charged)
@@ -152,7 +152,7 @@ TEST(place_evidence__broken_place__a_few_jobs)
 
 TEST(place_watch__jobs_that_fail_on_every_place__none_set_aside)
 {
-    struct world *w = world_of(1);
+    HELD_AT(world) *w = world_of(1);
     for (int i = 0; i < PLACES; i++)
         w->fails_of_job[i] = i % 2 ? 1 : 0;
     jobs_until_aside(w, 0, rounds_of(20000));
@@ -161,13 +161,12 @@ TEST(place_watch__jobs_that_fail_on_every_place__none_set_aside)
     assert_true(w->charged >= rounds_of(20000) / 2);
     /* Asking costs little where it is the jobs. */
     assert_true(w->attempts <= rounds_of(20000) + 60);
-    world_end(w);
 }
 
 /* All jobs that fail have a key that makes them run on one place: what is not paired would blame that. */
 TEST(place_watch__key_pinned_to_a_place__not_set_aside)
 {
-    struct world *w = world_of(2);
+    HELD_AT(world) *w = world_of(2);
     w->fails_of_job[1] = 1;
     assert_int_equal(jobs_until_aside(w, 1, rounds_of(20000)), rounds_of(20000));
     /* The same with jobs that fail now and then, and only those of one place do. */
@@ -179,13 +178,12 @@ TEST(place_watch__key_pinned_to_a_place__not_set_aside)
         jobs += jobs_until_aside(w, 1, 40000) / PLACES;
     }
     assert_true(jobs / rounds >= 1000);
-    world_end(w);
 }
 
 TEST(place_watch__broken_place__set_aside_and_no_job_charged)
 {
     const int rounds = rounds_of(100);
-    struct world *w = world_of(0);
+    HELD_AT(world) *w = world_of(0);
     for (int named = 0; named < 2; named++)
         for (int i = 0; i < rounds; i++) {
             world_begin(w, 1000 + (uint64_t)i);
@@ -198,20 +196,18 @@ TEST(place_watch__broken_place__set_aside_and_no_job_charged)
             assert_int_equal(w->charged, 0);
             assert_int_equal(w->aside[0] + w->aside[1] + w->aside[3], 0);
         }
-    world_end(w);
 }
 
 /* It breaks after long use, and now and then a job still goes well there. */
 TEST(place_watch__breaks_late__set_aside_as_soon)
 {
-    struct world *w = world_of(3);
+    HELD_AT(world) *w = world_of(3);
     assert_int_equal(jobs_until_aside(w, 2, 4000), 4000);
     w->fails_of_place[2] = 0.95;
     int64_t job = 4001;
     while (!w->aside[2] && job < 4200)
         run_job(w, job++, 2);
     assert_true(job < 4060);
-    world_end(w);
 }
 
 /* --- one step at a time --- */

@@ -43,7 +43,7 @@ static struct loaded load(const char *text, bool equal_batch)
     return l;
 }
 
-static void unload(struct loaded *l)
+static void loaded_free(struct loaded *l)
 {
     candidates_free(&l->set);
     store_close(l->db);
@@ -59,7 +59,7 @@ static void unload(struct loaded *l)
 
 TEST(load__predicted_sweep__groups_configurations_classes)
 {
-    struct loaded l = load(HEAD MODEL PLANS, true);
+    HELD(loaded) l = load(HEAD MODEL PLANS, true);
     const struct search_space *s = &l.set.space;
     assert_int_equal(s->count, 48);
     assert_int_equal(s->group_count, 4);          /* sequence × global batch */
@@ -77,14 +77,12 @@ TEST(load__predicted_sweep__groups_configurations_classes)
         assert_true(c->micro_batch == 1 || c->micro_batch == 2 || c->micro_batch == 4);
         assert_true(l.set.job_ids[i] > 0);
     }
-    unload(&l);
 }
 
 TEST(load__batches_may_differ__fewer_groups)
 {
-    struct loaded l = load(HEAD MODEL PLANS, false);
+    HELD(loaded) l = load(HEAD MODEL PLANS, false);
     assert_int_equal(l.set.space.group_count, 2);
-    unload(&l);
 }
 
 /* The script of somebody who has no plans: rates and optimizers, all of them of training_spec. */
@@ -92,13 +90,13 @@ TEST(load__every_job_alone__all_compete)
 {
     struct loaded l = load(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\noptimizer = [\"a\", \"b\"]\n", false);
     assert_true(l.set.space.count == 6 && l.set.space.group_count == 1 && l.set.space.candidates[5].group == 0);
-    unload(&l);
+    loaded_free(&l);
     l = load(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\nglobal_batch = [64, 128]\n", true);
     assert_true(l.set.space.count == 6 && l.set.space.group_count == 2);
-    unload(&l);
+    loaded_free(&l);
     l = load(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\n[[parallel_spec]]\nmicro_batch = [1, 2]\n", false);
     assert_int_equal(l.set.space.group_count, 3);
-    unload(&l);
+    loaded_free(&l);
 }
 
 /* The search compares what the file sets apart, as `best` does. */
@@ -108,10 +106,10 @@ TEST(load__group_by__says_what_competes)
                                         "[[model]]\nlayers = [8, 16]\nseq = [512, 1024]\n" PLANS,
                            false);
     assert_int_equal(l.set.space.group_count, 4);
-    unload(&l);
+    loaded_free(&l);
     l = load(HEAD_OF_LOSS "group_by = [\"lr\"]\n[[training_spec]]\nlr = [1, 2, 3]\n", false);
     assert_int_equal(l.set.space.group_count, 3);
-    unload(&l);
+    loaded_free(&l);
 }
 
 /* An empty list is one, too: nothing sets jobs apart. */
@@ -122,19 +120,18 @@ TEST(load__group_by_nothing__all_compete)
                            false);
     assert_int_equal(l.set.space.group_count, 1);
     assert_null(candidate_set_groups(&l.set));
-    unload(&l);
+    loaded_free(&l);
     l = load(HEAD_OF_LOSS "group_by = []\n[[training_spec]]\nlr = [1, 2, 3]\nglobal_batch = [64, 128]\n", true);
     assert_int_equal(l.set.space.group_count, 1);
-    unload(&l);
+    loaded_free(&l);
 }
 
 static void expect_groups(const char *sweep, bool equal_batch, const char *expected)
 {
-    struct loaded l = load(sweep, equal_batch);
+    HELD(loaded) l = load(sweep, equal_batch);
     char *groups = candidate_set_groups(&l.set);
     assert_string_equal(groups, expected);
     free(groups);
-    unload(&l);
 }
 
 TEST(groups__that_compete_apart__said_with_what_would_join_them)
@@ -157,7 +154,7 @@ TEST(groups__that_compete_apart__said_with_what_would_join_them)
 
 TEST(load__nothing_predicted__unknown_and_classes_are_configurations)
 {
-    struct loaded l = load("[sweep]\nobjective = \"max:throughput\"\n" PLANS, true);
+    HELD(loaded) l = load("[sweep]\nobjective = \"max:throughput\"\n" PLANS, true);
     const struct search_space *s = &l.set.space;
     assert_int_equal(s->count, 12);
     assert_int_equal(s->group_count, 1);
@@ -171,15 +168,14 @@ TEST(load__nothing_predicted__unknown_and_classes_are_configurations)
     for (size_t i = 0; i < s->count; i++)
         small += s->candidates[i].values[bucket] == s->candidates[0].values[bucket];
     assert_int_equal(small, 6);
-    unload(&l);
 }
 
 TEST(load__search__runs_over_it)
 {
-    struct loaded l = load(HEAD MODEL PLANS, true);
+    HELD(loaded) l = load(HEAD MODEL PLANS, true);
     struct search_options o = search_options_none();
     o.strategy = "model";
-    struct search *s = NULL;
+    HELD_AT(search) *s = NULL;
     FAIL_IF(search_create(&l.set.space, &o, &s, &e) < 0);
     struct decision d;
     size_t trials = 0;
@@ -194,6 +190,4 @@ TEST(load__search__runs_over_it)
         trials++;
     }
     assert_true(trials >= 4 && trials < 40);
-    search_free(s);
-    unload(&l);
 }
