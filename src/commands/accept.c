@@ -5,11 +5,11 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/recorded_sweep.h"
+#include "cli/result_output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "cli/session.h"
 #include "database/open.h"
-#include "report/text.h"
 #include "results/json.h"
 #include "space/enumerate.h"
 #include "space/formers.h"
@@ -113,35 +113,22 @@ static int check_differences(const struct arguments *a, const cJSON *differences
 
 /* --- what is shown --- */
 
-static void add_side(const char *word, const char *text, struct buffer *out)
+static int print_found(const struct formers *f, const char *file, struct error *e)
 {
-    buffer_printf(out, "    %s  ", word);
-    text_add_line(out, text ? text : "none");
-    buffer_add_char(out, '\n');
-}
-
-static void add_text(const struct formers *f, const char *file, struct buffer *out)
-{
-    char was[HASH_HEX_BYTES], now[HASH_HEX_BYTES];
-    const cJSON *d;
-    buffer_add_count(out, (int64_t)f->count, "result");
-    buffer_add_text(out, f->count == 1 ? " was" : " were");
-    buffer_add_text(out, " made otherwise than ");
-    text_add_line(out, file);
-    buffer_add_text(out, " says now\n");
-    cJSON_ArrayForEach(d, f->differences)
-    {
-        buffer_printf(out, "  %s\n", name_of(d));
-        add_side("was", json_text_of(d, "was"), out);
-        add_side("now", json_text_of(d, "now"), out);
+    char hex[2][HASH_HEX_BYTES];
+    cJSON *found = cJSON_CreateObject(), *jobs = cJSON_AddArrayToObject(found, "jobs");
+    cJSON_AddNumberToObject(found, "results", (double)f->count);
+    cJSON_AddStringToObject(found, "file", file);
+    cJSON_AddItemReferenceToObject(found, "differences", f->differences);
+    cJSON_AddNumberToObject(found, "own", (double)f->own);
+    for (size_t i = 0; i < f->count && i < JOBS_SHOWN; i++) {
+        cJSON *job = cJSON_CreateArray();
+        cJSON_AddItemToArray(job, cJSON_CreateNumber((double)f->items[i].job_id));
+        cJSON_AddItemToArray(job, cJSON_CreateString(hash_hex(&f->items[i].was, hex[0])));
+        cJSON_AddItemToArray(job, cJSON_CreateString(hash_hex(&f->items[i].now, hex[1])));
+        cJSON_AddItemToArray(jobs, job);
     }
-    for (size_t i = 0; i < f->count && i < JOBS_SHOWN; i++)
-        buffer_printf(out, "  job %lld: %.16s -> %.16s\n", (long long)f->items[i].job_id,
-                      hash_hex(&f->items[i].was, was), hash_hex(&f->items[i].now, now));
-    if (f->count > JOBS_SHOWN)
-        buffer_printf(out, "  … and %zu more\n", f->count - JOBS_SHOWN);
-    if (f->own > 0)
-        buffer_printf(out, "%lld more have a counterpart with results of its own, which stay\n", (long long)f->own);
+    return output_answer_take(false, "sql/texts/accept.sql", found, NULL, e);
 }
 
 static int say_none(const struct formers *f, const struct sweep *s, struct error *e)
@@ -233,7 +220,6 @@ static int accept_results(const struct arguments *a, struct error *e)
     struct session s = {0};
     struct db *db = NULL;
     struct formers formers = {0};
-    struct buffer out = BUFFER_INIT;
     bool yes = false;
     int rc = open_store(o, &db, e);
     if (rc == 0)
@@ -242,10 +228,8 @@ static int accept_results(const struct arguments *a, struct error *e)
         rc = session_use_known(&s, db, e);
     if (rc == 0)
         rc = find_results(&s, a, db, &formers, e);
-    if (rc == 0) {
-        add_text(&formers, s.sweep->path, &out);
-        rc = output_people_take(&out, e);
-    }
+    if (rc == 0)
+        rc = print_found(&formers, s.sweep->path, e);
     if (rc == 0 && !o->run.dry_run && (rc = ask_consent(o, &formers, &yes, e)) == 0)
         rc = yes ? let_stand(&s, o, db, &formers, e) : STATUS_FAILED;
     formers_free(&formers);

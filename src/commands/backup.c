@@ -1,11 +1,10 @@
 
 #include "database/backup.h"
 #include "cli/command.h"
-#include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/written_file.h"
 #include "database/open.h"
 #include "results/json.h"
-#include "util/buffer.h"
 
 struct backup_options {
     const char *db;
@@ -19,15 +18,6 @@ static const struct option option_table[] = {
     OPTION(FLAG, "json", AT(json), NULL, "print the counts as JSON"),
     {.name = NULL},
 };
-
-static int print_json(const char *path, const struct backup_counts *counts, struct error *e)
-{
-    cJSON *root = json_document();
-    json_add_text(root, "path", path);
-    json_add_count(root, "jobs", counts->jobs);
-    json_add_count(root, "attempt_count", counts->attempts);
-    return output_json_take(root, e);
-}
 
 static int run(const struct arguments *a, struct error *e)
 {
@@ -49,15 +39,11 @@ static int run(const struct arguments *a, struct error *e)
     store_close(db);
     if (rc < 0)
         return -1;
-    if (o->json)
-        return print_json(a->words[0], &counts, e);
-    struct buffer b = BUFFER_INIT;
-    buffer_printf(&b, "%s: ", a->words[0]);
-    buffer_add_count(&b, counts.jobs, "job");
-    buffer_add_text(&b, ", ");
-    buffer_add_count(&b, counts.attempts, "attempt");
-    buffer_add_char(&b, '\n');
-    return output_people_take(&b, e);
+    cJSON *root = json_document();
+    json_add_text(root, "path", a->words[0]);
+    json_add_count(root, "jobs", counts.jobs);
+    json_add_count(root, "attempt_count", counts.attempts);
+    return output_answer_take(o->json, "sql/texts/backup.sql", root, NULL, e);
 }
 
 const struct command backup_command = {
