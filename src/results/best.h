@@ -3,8 +3,7 @@
 
 #include "results/json.h"
 
-#define BEST_TOLERANCE 0.02 /* close behind: within 2 % of the winner's value */
-#define BEST_LISTED 6       /* the winner and at most five others */
+#define BEST_LISTED 6 /* the winner and at most five others, within 2 % of its value (sql/answers/ranked.sql) */
 
 /* `document` is that of `meshsweep best --json` without what tells how to run the job, and beside it is what only the
  * text has (sql/answers/best.sql, which says what is missing); of groups the first one's. "job" is null: no job is ok

@@ -7,7 +7,7 @@
 /* Lists the number of the winner of `b`, then those of the jobs whose interval overlaps its, by value, at most
  * BEST_LISTED in all; NULL when `b` has no winner. The interval is the 95 % one of the median of a job's ok attempts,
  * with one attempt alone that of its samples, where the metric is their mean or median (sql/answers/leads.sql). Where
- * either has none, a job contends within BEST_TOLERANCE. The caller's. */
+ * either has none, a job contends within 2 %. The caller's. */
 int contenders_read(struct db *db, const struct best *b, cJSON **out, struct error *e);
 
 /* How far the winner of each group is ahead of the next, in the order of groups: {"job", "second": null where no other
