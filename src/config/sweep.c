@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/model_space.h"
+#include "config/template.h"
 #include "util/string_list.h"
 
 bool sweep_is_label(const struct sweep *s, const char *key)
@@ -113,4 +115,59 @@ bool sweep_ranks_configurations(const struct sweep *s)
 struct environment_passing job_passing(const struct job_config *job)
 {
     return (struct environment_passing){job->pass_environment, job->secrets};
+}
+
+/* --- secrets that the sweep file itself contains --- */
+
+static void add_parts(struct secrets *s, const char *value)
+{
+    struct template t = template_parse(value);
+    for (size_t i = 0; i < t.count; i++)
+        if (!t.parts[i].is_placeholder)
+            secrets_add(s, t.parts[i].text);
+    template_free(&t);
+}
+
+void declared_secrets_add_command(struct secrets *s, char *const *words)
+{
+    struct secrets found = {.names = s->names};
+    secrets_add_command(&found, words);
+    for (size_t i = 0; i < found.count; i++) {
+        secrets_add(s, found.values[i]);
+        add_parts(s, found.values[i]);
+    }
+    secrets_free(&found);
+}
+
+void declared_secrets_add(struct secrets *s, const struct sweep *sweep)
+{
+    s->names = sweep->job.secrets;
+    if (sweep->job.command.words)
+        declared_secrets_add_command(s, sweep->job.command.words);
+    for (size_t i = 0; i < sweep->job.environment_count; i++) {
+        const struct setting *setting = &sweep->job.environment[i];
+        if (!secrets_match_name(setting->name, sweep->job.secrets)) {
+            declared_secrets_add_command(s, (char *const[]){setting->value, NULL});
+            continue;
+        }
+        secrets_add_escaped(s, setting->value);
+        add_parts(s, setting->value);
+    }
+}
+
+/* --- [model_space] --- */
+
+const char *const dhen_key_names[DHEN_KEY_COUNT] = {
+    [DHEN_KEY_FEATURES] = "num_features",
+    [DHEN_KEY_EMB_DIM] = "emb_dim",
+    [DHEN_KEY_OUTPUTS] = "output_per_emb",
+    [DHEN_KEY_TOKENS] = "tokens",
+};
+
+const struct base_key *model_space_base_key(const struct model_space_table *m, const char *name)
+{
+    for (size_t i = 0; i < m->base_count; i++)
+        if (strcmp(m->base[i].name, name) == 0)
+            return &m->base[i];
+    return NULL;
 }

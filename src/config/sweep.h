@@ -12,6 +12,7 @@
 #include "config/search_options.h"
 #include "config/value.h"
 #include "process/environment.h"
+#include "secrets/secrets.h"
 #include "util/error.h"
 #include "util/hash.h"
 #include "util/memory.h"
@@ -600,3 +601,11 @@ bool sweep_is_replicate(const struct sweep *s, enum section_kind kind, const cha
 /* The axis that has the key; NULL: none. */
 const struct axis *block_axis(const struct block *b, const char *key);
 bool axis_has(const struct axis *axis, const char *key);
+
+/* Adds what [job] env gives to names that match, what [job] command and the other values of env have behind options
+ * that do, and the parts of these around placeholders. From then on `s` knows the names of [job] secrets, which the
+ * sweep lends it. */
+void declared_secrets_add(struct secrets *s, const struct sweep *sweep);
+
+/* The same of a command that stands in place of the sweep's, as it is written. */
+void declared_secrets_add_command(struct secrets *s, char *const *words);

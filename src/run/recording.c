@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/declared_secrets.h"
+#include "config/sweep.h"
 #include "config/own_metrics.h"
 #include "measures/definitions.h"
 #include "metrics/unread_file.h"

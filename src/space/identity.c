@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "config/declared_secrets.h"
+#include "config/sweep.h"
 #include "space/job_texts.h"
 #include "util/memory.h"
 

@@ -1,6 +1,6 @@
 #include "store/sweeps.h"
 
-#include "config/declared_secrets.h"
+#include "config/sweep.h"
 #include "secrets/secrets.h"
 #include "util/buffer.h"
 #include "util/clock.h"

@@ -15,6 +15,7 @@
 
 /* --- [slurm], [executor] --- */
 
+/* MaxArraySize is 1001 as delivered, and 4,000,001 at most (slurm.conf(5)). */
 #define BATCH_KEYS(of)                                                                                                 \
     LINE("account", of.account), LINE("qos", of.qos), LINE("constraint", of.constraint),                               \
         LINE("reservation", of.reservation),                                                                           \
@@ -24,13 +25,7 @@
         {.name = "options", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(of.options)},                                       \
         {.name = "launcher", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(of.launcher)},                                     \
         {.name = "tasks_per_node", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.tasks_per_node), 1, 65536},                   \
-        {.name = "cpus_per_task",                                                                                      \
-         TYPE_INT,                                                                                                     \
-         DEFAULTS,                                                                                                     \
-         FORM_COUNT,                                                                                                   \
-         AT(of.cpus_per_task),                                                                                         \
-         1,                                                                                                            \
-         65536}, /* MaxArraySize is 1001 as delivered, and 4,000,001 at most (slurm.conf(5)). */                       \
+        {.name = "cpus_per_task", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.cpus_per_task), 1, 65536},                     \
         {.name = "array_size", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.array_size), 1, 4000001, .otherwise = 200},       \
         {.name = "max_jobs", TYPE_INT, DEFAULTS, FORM_COUNT, AT(of.max_jobs), 1, 1000000, .otherwise = 500},           \
         {.name = "poll", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(of.poll_ms), 100, .otherwise = 10000},                 \

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/declared_secrets.h"
+#include "config/sweep.h"
 #include "secrets/secrets.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"
