@@ -83,24 +83,39 @@ static void add_name(struct string_list *names, const char *name)
         string_list_add(names, xstrdup(name));
 }
 
-static void add_rows(struct db *db, const char *sql, struct string_list *names)
+static void add_rows(struct db *db, const char *sql, struct sql_values values, struct string_list *names)
 {
     struct error ignored = ERROR_INIT;
     OWNED_STMT *s = NULL;
-    if (db_prepare(db, sql, &s, &ignored) == 0)
-        while (stmt_next(s, &ignored) > 0)
-            add_name(names, stmt_text(s, 0));
+    while (db_next(db, sql, values, &s, &ignored) > 0)
+        add_name(names, stmt_is_null(s, 0) ? "" : stmt_text(s, 0));
+}
+
+/* The keys of an axis or, where one is given, its values. */
+static void add_axis(const struct axis *axis, const char *key, struct string_list *out)
+{
+    for (size_t k = 0; k < axis->key_count; k++) {
+        if (!key)
+            add_name(out, axis->keys[k]);
+        for (size_t row = 0; key && row < axis->value_count && strcmp(axis->keys[k], key) == 0; row++) {
+            OWNED_BUFFER text = BUFFER_INIT;
+            value_add_text(axis_value(axis, row * axis->key_count + k), &text);
+            add_name(out, buffer_text(&text));
+        }
+    }
+}
+
+static void add_axes(const struct sweep *sweep, const char *key, struct string_list *out)
+{
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        for (size_t b = 0; b < sweep->sections[kind].block_count; b++)
+            for (size_t a = 0; a < sweep->sections[kind].blocks[b].axis_count; a++)
+                add_axis(&sweep->sections[kind].blocks[b].axes[a], key, out);
 }
 
 static void add_keys_of_file(const struct sweep *sweep, struct string_list *names)
 {
-    for (int kind = 0; kind < SECTION_COUNT; kind++)
-        for (size_t b = 0; b < sweep->sections[kind].block_count; b++) {
-            const struct block *block = &sweep->sections[kind].blocks[b];
-            for (size_t a = 0; a < block->axis_count; a++)
-                for (size_t k = 0; k < block->axes[a].key_count; k++)
-                    add_name(names, block->axes[a].keys[k]);
-        }
+    add_axes(sweep, NULL, names);
     for (size_t i = 0; i < sweep->derived_count; i++)
         add_name(names, sweep->derived[i].name);
 }
@@ -177,54 +192,13 @@ static bool needs_no_quotes(const char *text)
     return true;
 }
 
-static void add_values_of_axis(const struct axis *axis, const char *key, struct string_list *values)
-{
-    for (size_t k = 0; k < axis->key_count; k++)
-        for (size_t row = 0; row < axis->value_count && strcmp(axis->keys[k], key) == 0; row++) {
-            OWNED_BUFFER text = BUFFER_INIT;
-            value_add_text(axis_value(axis, row * axis->key_count + k), &text);
-            add_name(values, buffer_text(&text));
-        }
-}
-
-static void add_values_of_file(const struct sweep *sweep, const char *key, struct string_list *values)
-{
-    for (int kind = 0; kind < SECTION_COUNT; kind++)
-        for (size_t b = 0; b < sweep->sections[kind].block_count; b++)
-            for (size_t a = 0; a < sweep->sections[kind].blocks[b].axis_count; a++)
-                add_values_of_axis(&sweep->sections[kind].blocks[b].axes[a], key, values);
-}
-
-static void add_values(struct db *db, const char *key, struct string_list *values)
-{
-    struct error ignored = ERROR_INIT;
-    OWNED_STMT *s = NULL;
-    if (db_prepare(db,
-                   "SELECT DISTINCT iif(k.type IN ('true', 'false'), k.type, k.value) FROM"
-                   " (SELECT id, json FROM spec ORDER BY id DESC LIMIT 5000) AS s, json_each(s.json) AS k"
-                   " WHERE k.key = ? ORDER BY s.id",
-                   &s, &ignored) == 0) {
-        stmt_bind_text(s, 1, key);
-        while (stmt_next(s, &ignored) > 0)
-            add_name(values, stmt_is_null(s, 0) ? "" : stmt_text(s, 0));
-    }
-}
-
 /* --- numbers --- */
 
 /* One range of numbers for each number of digits that may follow, instead of scanning all jobs. */
 static void add_jobs_between(struct db *db, int64_t first, int64_t last, struct string_list *names)
 {
-    struct error ignored = ERROR_INIT;
-    OWNED_STMT *s = NULL;
-    if (db_prepare(db, "SELECT id FROM job NOT INDEXED WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3", &s,
-                   &ignored) == 0) {
-        stmt_bind_int(s, 1, first);
-        stmt_bind_int(s, 2, last);
-        stmt_bind_int(s, 3, (int64_t)(JOBS_MOST - names->count));
-        while (stmt_next(s, &ignored) > 0)
-            string_list_add(names, stmt_copy_text(s, 0));
-    }
+    add_rows(db, "SELECT id FROM job NOT INDEXED WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3",
+             VALUES(sql_int(first), sql_int(last), sql_int((int64_t)(JOBS_MOST - names->count))), names);
 }
 
 static void add_jobs(struct db *db, const char *begins, struct string_list *names)
@@ -298,9 +272,13 @@ static void offer_values(const struct known *known, const struct pair *pair, str
     OWNED_LIST values = STRING_LIST_INIT;
     OWNED char *key = xstrndup(pair->key, pair->key_length);
     if (known->sweep)
-        add_values_of_file(known->sweep, key, &values);
+        add_axes(known->sweep, key, &values);
     if (known->db)
-        add_values(known->db, key, &values);
+        add_rows(known->db,
+                 "SELECT DISTINCT iif(k.type IN ('true', 'false'), k.type, k.value) FROM"
+                 " (SELECT id, json FROM spec ORDER BY id DESC LIMIT 5000) AS s, json_each(s.json) AS k"
+                 " WHERE k.key = ? ORDER BY s.id",
+                 VALUES(sql_text(key)), &values);
     for (size_t i = 0; i < values.count; i++)
         if (strncasecmp(values.items[i], pair->value, strlen(pair->value)) == 0 && needs_no_quotes(values.items[i]))
             buffer_printf(out, "%s%s%s\n", pair->is_one_word ? key : "", pair->is_one_word ? "=" : "", values.items[i]);
@@ -315,7 +293,7 @@ static void offer_names_of(enum offer offer, const struct known *known, const ch
     if (sources[offer].of_file && known->sweep)
         sources[offer].of_file(known->sweep, &names);
     if (sources[offer].of_database && known->db)
-        add_rows(known->db, sources[offer].of_database, &names);
+        add_rows(known->db, sources[offer].of_database, NO_VALUES, &names);
     if (sources[offer].of_program)
         sources[offer].of_program(&names);
     for (size_t i = 0; i < names.count; i++)
