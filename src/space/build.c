@@ -230,18 +230,16 @@ static struct space_inert *slot_of(struct space *space, size_t key)
     for (size_t i = 0; i < space->inert_count; i++)
         if (space->inert[i].key == key)
             return &space->inert[i];
-    space->inert = array_grow(space->inert, space->inert_count, sizeof *space->inert);
-    space->inert[space->inert_count] = (struct space_inert){key, NULL};
-    return &space->inert[space->inert_count++];
+    struct space_inert *slot = arena_add(&space->arena, space->inert, space->inert_count);
+    *slot = (struct space_inert){key, NULL};
+    return slot;
 }
 
 static void add_condition(struct space *space, size_t key, const char *sql)
 {
     struct space_inert *slot = slot_of(space, key);
-    char *both =
-        slot->condition ? xasprintf("(%s OR %s IS TRUE)", slot->condition, sql) : xasprintf("(%s IS TRUE)", sql);
-    free(slot->condition);
-    slot->condition = both;
+    slot->condition = arena_keep(&space->arena, slot->condition ? xasprintf("(%s OR %s IS TRUE)", slot->condition, sql)
+                                                                : xasprintf("(%s IS TRUE)", sql));
 }
 
 static void compile_entry(struct space *space, const struct inert *entry, struct problems *problems)
@@ -282,13 +280,6 @@ static void inert_compile(struct space *space, struct problems *problems)
     /* By section and name: the order of keys in the file must not count in identities. */
     if (space->inert_count > 0)
         qsort_r(space->inert, space->inert_count, sizeof *space->inert, compare_inert, space->names.keys);
-}
-
-static void inert_free_all(struct space *space)
-{
-    for (size_t i = 0; i < space->inert_count; i++)
-        free(space->inert[i].condition);
-    free(space->inert);
 }
 
 /* --- limits --- */
@@ -516,18 +507,12 @@ static struct space_rule *find_rule(struct space *space, const char *name)
     return NULL;
 }
 
-static void release_rule(struct space_rule *r)
-{
-    free_all(r->name, r->require, r->reason, r->source);
-    expression_free(&r->accepts);
-}
-
 /* Takes `r` over; one of the same name is replaced where it stands. */
 static void put_rule(struct space *space, struct space_rule r)
 {
     struct space_rule *old = find_rule(space, r.name);
     if (old) {
-        release_rule(old);
+        expression_free(&old->accepts);
         *old = r;
         return;
     }
@@ -583,10 +568,10 @@ static void add_builtin(struct space *space, const struct stmt *row, struct prob
         (is_by_prediction(row) && find_rule(space, name)) ||
         compile_expression(space, &source, &r.accepts, problems) < 0)
         return;
-    r.name = xstrdup(name);
-    r.require = xstrdup(require);
-    r.reason = xstrdup(stmt_text(row, 2));
-    r.source = xstrdup(stmt_text(row, 3));
+    r.name = arena_text(&space->arena, name);
+    r.require = arena_text(&space->arena, require);
+    r.reason = arena_text(&space->arena, stmt_text(row, 2));
+    r.source = arena_text(&space->arena, stmt_text(row, 3));
     r.warning = !excludes;
     r.is_costly = is_by_prediction(row);
     put_rule(space, r);
@@ -622,17 +607,15 @@ static void add_declared(struct space *space, const struct rule *rule, struct pr
     struct space_rule r = {0};
     if (word_list_has(&space->sweep->disabled_rules, rule->name))
         return;
-    char *require =
-        rule->when ? xasprintf("CASE WHEN (%s) THEN (%s) END", rule->when, rule->require) : xstrdup(rule->require);
-    const struct source_text source = {require, unknown_at(space, &rule->at), &rule->at, "rule", rule->name, NULL};
-    if (compile_expression(space, &source, &r.accepts, problems) < 0) {
-        free(require);
+    r.require =
+        arena_keep(&space->arena, rule->when ? xasprintf("CASE WHEN (%s) THEN (%s) END", rule->when, rule->require)
+                                             : xstrdup(rule->require));
+    const struct source_text source = {r.require, unknown_at(space, &rule->at), &rule->at, "rule", rule->name, NULL};
+    if (compile_expression(space, &source, &r.accepts, problems) < 0)
         return;
-    }
-    r.name = xstrdup(rule->name);
-    r.require = require;
-    r.reason = xstrdup(rule->why);
-    r.source = xstrdup(rule->source);
+    r.name = arena_text(&space->arena, rule->name);
+    r.reason = arena_text(&space->arena, rule->why);
+    r.source = arena_text(&space->arena, rule->source);
     r.warning = rule->warning;
     put_rule(space, r);
 }
@@ -645,18 +628,16 @@ static void add_binding(struct space *space, const struct placeholder *p)
     if (p->is_optional || (key && !key->is_nullable))
         return;
     struct error ignored = ERROR_INIT;
-    char *require = xasprintf("\"%s\" IS NOT NULL", p->name);
-    const struct source_text source = {require, UNKNOWN_IS_ERROR, NULL, "placeholder", p->name, NULL};
-    if (compile_alone(space, &source, &r.accepts, &ignored) < 0) {
-        free(require);
+    r.require = arena_keep(&space->arena, xasprintf("\"%s\" IS NOT NULL", p->name));
+    const struct source_text source = {r.require, UNKNOWN_IS_ERROR, NULL, "placeholder", p->name, NULL};
+    if (compile_alone(space, &source, &r.accepts, &ignored) < 0)
         return;
-    }
-    r.name = xasprintf("binds-%s", p->name);
-    r.require = require;
-    r.reason = xasprintf("the job's command, environment or directory uses {%s}, which this combination does not set; "
-                         "{%s?} leaves it out there",
-                         p->name, p->name);
-    r.source = xstrdup("[job]");
+    r.name = arena_keep(&space->arena, xasprintf("binds-%s", p->name));
+    r.reason = arena_keep(&space->arena, xasprintf("the job's command, environment or directory uses {%s}, which this "
+                                                   "combination does not set; "
+                                                   "{%s?} leaves it out there",
+                                                   p->name, p->name));
+    r.source = arena_text(&space->arena, "[job]");
     put_rule(space, r);
 }
 
@@ -718,7 +699,7 @@ static int rules_compile(struct space *space, struct problems *problems, struct 
 static void rules_free(struct space *space)
 {
     for (size_t i = 0; i < space->rule_count; i++)
-        release_rule(&space->rules[i]);
+        expression_free(&space->rules[i].accepts);
     free(space->rules);
 }
 
@@ -830,7 +811,6 @@ void space_free(struct space *space)
         return;
     compile_free(space);
     rules_free(space);
-    inert_free_all(space);
     job_texts_free(space);
     for (int i = 0; i < LIMIT_COUNT; i++) {
         expression_free(&space->limits[i].expression);
@@ -849,6 +829,7 @@ void space_free(struct space *space)
     names_free(&space->names);
     prediction_free(space);
     order_free(space);
+    arena_free(&space->arena);
     free(space);
 }
 

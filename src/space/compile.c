@@ -36,16 +36,14 @@ static struct expression copy(const struct expression *x)
 static void note_written(struct space *space, const struct source_text *source, const struct expression *x)
 {
     *array_add(space->written, space->written_count) =
-        (struct written_expression){source->what, xstrdup(source->name),
+        (struct written_expression){source->what, arena_text(&space->arena, source->name),
                                     source->at ? *source->at : (struct position){NULL, 0, 0}, copy(x)};
 }
 
 void compile_free(struct space *space)
 {
-    for (size_t i = 0; i < space->written_count; i++) {
-        free(space->written[i].name);
+    for (size_t i = 0; i < space->written_count; i++)
         expression_free(&space->written[i].expression);
-    }
     free(space->written);
 }
 

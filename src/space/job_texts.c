@@ -45,8 +45,12 @@ static int add_placeholder(struct space *space, const char *name, bool is_derive
             space->placeholders[i].is_optional &= is_optional;
             return (int)i;
         }
-    *array_add(space->placeholders, space->placeholder_count) =
-        (struct placeholder){xstrdup(name), index, is_derived, key && key->is_bool, key && key->has_list, is_optional};
+    *array_add(space->placeholders, space->placeholder_count) = (struct placeholder){arena_text(&space->arena, name),
+                                                                                     index,
+                                                                                     is_derived,
+                                                                                     key && key->is_bool,
+                                                                                     key && key->has_list,
+                                                                                     is_optional};
     return (int)space->placeholder_count - 1;
 }
 
@@ -948,7 +952,5 @@ void job_texts_free(struct space *space)
         job_text_free(&f->directory);
         free(f->per);
     }
-    for (size_t i = 0; i < space->placeholder_count; i++)
-        free(space->placeholders[i].name);
     free_all(space->files, space->fixtures, space->placeholders);
 }

@@ -11,6 +11,7 @@
 #include "join/relations.h"
 #include "space/prediction.h"
 #include "store/changes.h"
+#include "util/memory.h"
 #include "util/shell_line.h"
 
 /* A rule in force, resolved. */
@@ -163,6 +164,7 @@ struct space {
     struct hash128 base_hash;
     const struct match_watch *watch; /* borrowed; NULL: none */
     const struct space_moves *moves; /* borrowed; NULL: none */
+    struct arena arena;              /* texts of the above */
     bool needs_job_dir;              /* some text names {job_dir} or MESHSWEEP_JOB_DIR */
 };
 
