@@ -59,6 +59,17 @@ tps_tok_s = ' init --from-table t.csv -o -
     expect_stdout_lacks 'state = '
 }
 
+# What meshsweep's own export has beside keys and metrics tells no jobs apart that are pairs.
+columns__of_an_export__keys_alone_are_keys()
+{
+    small_sweep sweep.toml
+    expect_run only_stdout 0 run --progress none
+    sqlite3 results.db 'UPDATE attempt SET max_rss = 1000000 + id'
+    expect_run only_stdout 0 export -o t.csv
+    imported t.csv
+    expect_said only_stdout_contains 0 '20 against 10: 2 pairs ran on both sides' compare --by y -d t.db
+}
+
 imported() # TABLE
 {
     rm -f t.toml t.db*
