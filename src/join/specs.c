@@ -18,6 +18,7 @@
 enum twins { TWINS_NONE, TWINS_SOME, TWINS_ALL };
 
 struct specs {
+    struct arena arena;
     const struct names *names;
     enum section_kind section;
     struct spec_block *blocks;
@@ -66,9 +67,9 @@ static int64_t plus(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-static struct spec_axis take_axis(const struct specs *s, const struct axis *axis)
+static struct spec_axis take_axis(struct specs *s, const struct axis *axis)
 {
-    struct spec_axis a = {axis, xcalloc(axis->key_count, sizeof *a.keys), 1};
+    struct spec_axis a = {axis, arena_keep(&s->arena, xcalloc(axis->key_count, sizeof *a.keys)), 1};
     for (size_t k = 0; k < axis->key_count; k++)
         a.keys[k] = find_key(s->names, s->section, axis->keys[k]);
     return a;
@@ -76,9 +77,9 @@ static struct spec_axis take_axis(const struct specs *s, const struct axis *axis
 
 static void take_block(struct specs *s, const struct block *block)
 {
-    s->blocks = array_grow(s->blocks, s->block_count, sizeof *s->blocks);
-    struct spec_block *b = &s->blocks[s->block_count++];
-    *b = (struct spec_block){s->count, 1, xcalloc(block->axis_count, sizeof *b->axes), block->axis_count};
+    struct spec_block *b = arena_add(&s->arena, s->blocks, s->block_count);
+    *b = (struct spec_block){s->count, 1, arena_keep(&s->arena, xcalloc(block->axis_count, sizeof *b->axes)),
+                             block->axis_count};
     for (size_t a = block->axis_count; a-- > 0;) {
         b->axes[a] = take_axis(s, &block->axes[a]);
         b->axes[a].stride = b->count;
@@ -133,8 +134,8 @@ static void insert_sorted(struct specs *s, size_t key)
 static void collect_keys(struct specs *s)
 {
     const struct names *n = s->names;
-    s->sorted = xcalloc(n->key_count + 1, sizeof *s->sorted);
-    s->columns = xcalloc(n->key_count + 1, sizeof *s->columns);
+    s->sorted = arena_keep(&s->arena, xcalloc(n->key_count + 1, sizeof *s->sorted));
+    s->columns = arena_keep(&s->arena, xcalloc(n->key_count + 1, sizeof *s->columns));
     s->column_count = section_columns(n, s->section, s->columns);
     for (size_t k = 0; k < n->key_count; k++) {
         if (n->keys[k].section != s->section)
@@ -149,14 +150,9 @@ void specs_free(struct specs *s)
 {
     if (!s)
         return;
-    for (size_t b = 0; b < s->block_count; b++) {
-        for (size_t a = 0; a < s->blocks[b].axis_count; a++)
-            free(s->blocks[b].axes[a].keys);
-        free(s->blocks[b].axes);
-    }
-    free_all(s->blocks, s->sorted, s->columns, s->values);
     buffer_free(&s->text);
     hash_set_free(&s->with_twins);
+    arena_free(&s->arena);
     free(s);
 }
 
@@ -806,7 +802,7 @@ struct specs *specs_create(const struct sweep *sweep, const struct names *names,
     s->names = names;
     s->section = section;
     s->spec = s->hashed = -1;
-    s->values = xcalloc(names->key_count + 1, sizeof *s->values);
+    s->values = arena_keep(&s->arena, xcalloc(names->key_count + 1, sizeof *s->values));
     collect_keys(s);
     for (size_t b = 0; b < from->block_count; b++) {
         take_block(s, &from->blocks[b]);
