@@ -104,14 +104,12 @@ static cJSON *commands_document(void)
 int commands_print(const char *name, const struct command *c, bool all, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
-    cJSON *document = commands_document(), *beside = c ? cJSON_CreateObject() : NULL;
+    OWNED_JSON *document = commands_document(), *beside = c ? cJSON_CreateObject() : NULL;
     if (c) {
         cJSON_AddStringToObject(beside, "command", c->name);
         cJSON_AddBoolToObject(beside, "all", all);
     }
     int rc = saying_add_text(name, document, beside, &out, e);
-    cJSON_Delete(document);
-    cJSON_Delete(beside);
     return rc < 0 ? -1 : output_write_take(&out, e);
 }
 

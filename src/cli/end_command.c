@@ -40,13 +40,11 @@ static void add_answer(cJSON *root, const char *command, const char *db_path)
 
 static char *document_of(const char *db_path, int exit_status)
 {
-    cJSON *root = cJSON_CreateObject();
+    OWNED_JSON *root = cJSON_CreateObject();
     cJSON_AddNumberToObject(root, "exit_status", exit_status);
     add_answer(root, "status", db_path);
     add_answer(root, "best", db_path);
-    char *text = cJSON_PrintUnformatted(root);
-    cJSON_Delete(root);
-    return text;
+    return cJSON_PrintUnformatted(root);
 }
 
 /* The last line that says something; it is cut out of `text`. */

@@ -11,6 +11,7 @@
 #include "space/enumerate.h"
 #include "space/match.h"
 #include "space/prediction.h"
+#include "util/memory.h"
 #include "util/parse.h"
 
 int model_info_open(const struct session *s, struct session *job, struct error *e)
@@ -150,12 +151,11 @@ int model_info_find_stages(struct session *s, struct model_facts *f, struct erro
                   section_names[key->section], STAGES_MOST);
     while ((rc = db_next(space->db, buffer_text(&sql), NO_VALUES, &rows, e)) > 0)
         values[count++] = stmt_int(rows, 0);
-    cJSON *list = cJSON_CreateArray();
+    OWNED_JSON *list = cJSON_CreateArray();
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = add_stage(space, key, values[i], list, e);
     if (rc == 0 && count > 0)
         f->stages = cJSON_PrintUnformatted(list);
-    cJSON_Delete(list);
     return rc;
 }
 
@@ -216,7 +216,7 @@ void model_info_tell(const struct model_facts *f)
 {
     OWNED_BUFFER facts = BUFFER_INIT, stages = BUFFER_INIT;
     char *json = model_facts_json(f), *line, *rest;
-    cJSON *info = cJSON_Parse(json);
+    OWNED_JSON *info = cJSON_Parse(json);
     model_info_add_facts(info, &facts);
     model_info_add_stages(info, "", &stages);
     if (facts.length)
@@ -224,6 +224,5 @@ void model_info_tell(const struct model_facts *f)
     rest = stages.data;
     while (stages.length && (line = strtok_r(NULL, "\n", &rest)))
         output_message("%s", line);
-    cJSON_Delete(info);
     free(json);
 }

@@ -274,8 +274,7 @@ bool output_ask(const char *question)
 {
     OWNED_BUFFER answer = BUFFER_INIT;
     OWNED char *text = xasprintf("%s [y/N]", question);
-    bool yes = output_question(text, &answer) && answer.length && (answer.data[0] == 'y' || answer.data[0] == 'Y');
-    return yes;
+    return output_question(text, &answer) && answer.length && (answer.data[0] == 'y' || answer.data[0] == 'Y');
 }
 
 bool output_has_cursor(FILE *stream)

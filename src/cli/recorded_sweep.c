@@ -57,7 +57,7 @@ static int choose(struct db *db, const char *db_path, char *const *places, char 
 
 int recorded_sweep_find(struct db *db, const char *db_path, char **path, struct error *e)
 {
-    char *recorded = NULL, *directory = NULL;
+    OWNED char *recorded = NULL, *directory = NULL;
     *path = NULL;
     if (sweep_read_place(db, &recorded, &directory, e) < 0)
         return -1;
@@ -67,7 +67,5 @@ int recorded_sweep_find(struct db *db, const char *db_path, char **path, struct 
     bool is_elsewhere = recorded && recorded[0] != '/' && slash;
     OWNED char *beside = is_elsewhere ? xasprintf("%.*s/%s", (int)(slash - db_path), db_path, recorded) : NULL;
     char *const places[] = {recorded, there ? there : beside, there ? beside : NULL, NULL};
-    int rc = recorded ? choose(db, db_path, places, path, e) : 0;
-    free_all(recorded, directory);
-    return rc;
+    return recorded ? choose(db, db_path, places, path, e) : 0;
 }

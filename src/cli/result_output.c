@@ -35,14 +35,12 @@ static int refuse_workbook(const struct report_format *format, const struct repo
 int result_output_long(struct db *db, const struct result_query *q, const struct report_format *format,
                        const struct report_sink *sink, uint64_t *count, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (refuse_workbook(format, sink, e) < 0 || result_query_open_long(db, q, &s, e) < 0)
         return -1;
     struct shown_rows shown = {format, options_for(sink), sink, false};
     shown.options.units = q->units;
-    int rc = statement_rows_render(db, s, &shown, count, e);
-    stmt_free(s);
-    return rc;
+    return statement_rows_render(db, s, &shown, count, e);
 }
 
 /* Names of columns, the most important one first: the objective, then the keys (between job and state) from the last
@@ -66,7 +64,7 @@ static const char **important_columns(const struct stmt *s, const char *objectiv
 int result_output(struct db *db, const struct result_query *q, const struct report_format *format,
                   const struct report_sink *sink, uint64_t *count, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (refuse_workbook(format, sink, e) < 0 || result_query_open(db, q, &s, e) < 0)
         return -1;
     OWNED char *objective = q->width ? result_objective(db) : NULL;
@@ -81,7 +79,6 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
     if (rc == 0 && left_out)
         output_message("%zu more columns: --wide, or --columns A,B,…", left_out);
     free(kept);
-    stmt_free(s);
     return rc;
 }
 
@@ -125,7 +122,7 @@ static int read_answer(struct db *db, const char *name, struct sql_values values
 
 int result_answer(struct db *db, const char *name, struct sql_values values, bool json, struct error *e)
 {
-    cJSON *document = NULL;
+    OWNED_JSON *document = NULL;
     /* One transaction: a runner may be at work. */
     if (saying_add_functions(db, e) < 0 || db_read_begin(db, e) < 0)
         return -1;
@@ -133,7 +130,6 @@ int result_answer(struct db *db, const char *name, struct sql_values values, boo
     if (rc == 0)
         rc = json ? output_json(document, e) : print_shown(db, name, values, e);
     db_read_end(db);
-    cJSON_Delete(document);
     return rc;
 }
 

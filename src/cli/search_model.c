@@ -10,6 +10,7 @@
 #include "results/json.h"
 #include "sweep_file/reader.h"
 #include "util/clock.h"
+#include "util/memory.h"
 
 #define PROGRESS_EVERY_MS 1000
 
@@ -253,7 +254,7 @@ static void add_json(const struct counts *c, struct buffer *out)
 {
     const struct model_search *s = c->search;
     const size_t stack = model_space_main_stack(&s->space);
-    cJSON *o = json_document();
+    OWNED_JSON *o = json_document();
     add_number(o, "candidates", s->index->count);
     add_kept(o, c, c->counted.kept);
     cJSON *by_layers = cJSON_AddArrayToObject(o, "by_layers");
@@ -277,7 +278,6 @@ static void add_json(const struct counts *c, struct buffer *out)
     char *text = cJSON_Print(o);
     buffer_printf(out, "%s\n", text);
     cJSON_free(text);
-    cJSON_Delete(o);
 }
 
 int search_model_count(const struct sweep *sweep, const struct model_search_options *options, bool json,

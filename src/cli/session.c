@@ -401,29 +401,25 @@ static int open_named(struct session *s, const struct run_options *o, const stru
 int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
 {
     struct run_options named = *o;
-    char *path = NULL;
+    OWNED char *path = NULL;
     *s = (struct session){0};
     if (find_recorded(o, &path, e) < 0)
         return -1;
     named.config = path ? path : o->config;
-    int rc = open_named(s, &named, a, e);
-    free(path);
-    return rc;
+    return open_named(s, &named, a, e);
 }
 
 int session_open_recorded(struct session *s, const struct run_options *o, const struct arguments *a, struct db *db,
                           struct error *e)
 {
     struct run_options named = *o;
-    char *path = NULL;
+    OWNED char *path = NULL;
     *s = (struct session){0};
     if (!o->config && db && recorded_sweep_find(db, o->db, &path, e) < 0)
         return -1;
     if (!o->config)
         named.config = path ? path : SWEEP_FILE;
-    int rc = session_open(s, &named, a, e);
-    free(path);
-    return rc;
+    return session_open(s, &named, a, e);
 }
 
 void session_close(struct session *s)

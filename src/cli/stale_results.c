@@ -17,14 +17,13 @@ static int read_present(struct db *db, char **json, struct error *e)
 {
     struct stmt *s = NULL;
     struct scripts *scripts = scripts_create();
-    cJSON *present = cJSON_CreateObject();
+    OWNED_JSON *present = cJSON_CreateObject();
     int rc = answer_open(db, ANSWER, "SELECT DISTINCT path FROM named", NO_VALUES, &s, e);
     while (rc >= 0 && (rc = stmt_next(s, e)) > 0)
         cJSON_AddStringToObject(present, stmt_text(s, 0), scripts_content(scripts, stmt_text(s, 0)));
     stmt_free(s);
     scripts_free(scripts);
     *json = rc < 0 ? NULL : cJSON_PrintUnformatted(present);
-    cJSON_Delete(present);
     return rc;
 }
 
@@ -36,13 +35,13 @@ int stale_results_read(struct db *db, const struct job_config *job, cJSON **out,
     *out = *beside = NULL;
     if (read_present(db, &present, e) < 0)
         return -1;
-    char *versions = job ? versions_json(job, environ) : NULL;
-    char *now = provenance_json(NULL, environ, job ? job->pass_environment : NULL, no_secrets, versions);
+    OWNED char *versions = job ? versions_json(job, environ) : NULL;
+    OWNED char *now = provenance_json(NULL, environ, job ? job->pass_environment : NULL, no_secrets, versions);
     int rc = answer_open(db, ANSWER, NULL, VALUES(sql_text(now), sql_text(present)), &s, e);
     if (rc == 0 && (rc = stmt_next(s, e)) > 0 && (rc = answer_take(s, 0, &document, e)) == 0)
         rc = answer_take(s, 1, beside, e);
     stmt_free(s);
-    free_all(present, now, versions);
+    free(present);
     if (rc < 0)
         cJSON_Delete(document);
     else
@@ -64,21 +63,18 @@ static int read_environment(struct db *db, const char *environment, char **words
 
 int stale_results_tell(struct db *db, const struct job_config *job, char *const *environment, struct error *e)
 {
-    cJSON *stale, *beside;
-    char *words = NULL, *now;
+    OWNED_JSON *stale = NULL, *beside = NULL;
+    OWNED char *words = NULL, *now = NULL;
     if (stale_results_read(db, job, &stale, &beside, e) < 0)
         return -1;
     if (json_count_of(stale, "stale") > 0)
         output_message("%lld of %lld results were made with a different %s than now; --stale runs them again",
                        (long long)json_count_of(stale, "stale"), (long long)json_count_of(stale, "results"),
                        json_text_of(beside, "causes"));
-    cJSON_Delete(stale);
-    cJSON_Delete(beside);
     now = environment_context_json(environment, job->pass_environment, job->secrets);
     int rc = read_environment(db, now, &words, e);
     if (words)
         output_message("the environment has changed since the last run: %s", words);
-    free_all(words, now);
     return rc;
 }
 

@@ -52,7 +52,7 @@ static int copy_read(const struct sweep *sweep, const char *file, const char *di
 int sweep_files_copy(struct db *db, const char *directory, struct error *e)
 {
     struct sweep *sweep = NULL;
-    char *path = NULL, *text = NULL;
+    OWNED char *path = NULL, *text = NULL;
     struct error missing = ERROR_INIT;
     int64_t id;
     if (sweep_read_current(db, &id, &path, &text, e) < 0)
@@ -67,6 +67,5 @@ int sweep_files_copy(struct db *db, const char *directory, struct error *e)
         rc = copy_read(sweep, sweep->files[i], directory, e);
     rc = missing.text[0] ? 0 : rc;
     sweep_free(sweep);
-    free_all(path, text);
     return rc;
 }

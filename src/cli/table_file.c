@@ -196,7 +196,7 @@ static const cJSON *rows_of(const cJSON *all)
  * JSON, or of another form; `e` says what to do. */
 static int table_json_add_csv(const char *file, const char *text, struct buffer *out, struct error *e)
 {
-    cJSON *all = cJSON_CreateArray();
+    OWNED_JSON *all = cJSON_CreateArray();
     int rc = 0, line = 1;
     for (const char *p = text, *end; *(p += strspn(p, " \t\r\n,")) && rc == 0; p = end) {
         cJSON *one = cJSON_ParseWithOpts(p, &end, false);
@@ -207,7 +207,7 @@ static int table_json_add_csv(const char *file, const char *text, struct buffer 
         else
             cJSON_AddItemToArray(all, one);
     }
-    cJSON *made = rc == 0 && all->child && !all->child->next ? made_rows(all->child) : NULL;
+    OWNED_JSON *made = rc == 0 && all->child && !all->child->next ? made_rows(all->child) : NULL;
     const cJSON *rows = made ? made : rc == 0 ? rows_of(all) : NULL;
     if (rc == 0 && !rows)
         rc = error_set(e, ERROR_USAGE,
@@ -216,8 +216,6 @@ static int table_json_add_csv(const char *file, const char *text, struct buffer 
                        file);
     if (rc == 0)
         add_rows(rows, out);
-    cJSON_Delete(made);
-    cJSON_Delete(all);
     return rc;
 }
 

@@ -69,7 +69,7 @@ static int check_read(const char *path, const char *sweep_path, const char *text
 
 static int check_current_sweep(const char *path, const struct kept_files *k, struct error *e)
 {
-    char *sweep_path = NULL, *directory = NULL, *given = NULL, *text = NULL;
+    OWNED char *sweep_path = NULL, *directory = NULL, *given = NULL, *text = NULL;
     struct error none = ERROR_INIT;
     int64_t id;
     if (sweep_read_place(k->db, &sweep_path, &directory, e) < 0)
@@ -79,7 +79,6 @@ static int check_current_sweep(const char *path, const struct kept_files *k, str
     int rc = check_file(path, there, "the sweep file", k, e);
     if (rc == 0 && sweep_path && sweep_read_current(k->db, &id, &given, &text, &none) == 0)
         rc = check_read(path, there ? there : given, text, k, e);
-    free_all(sweep_path, directory, given, text);
     return rc;
 }
 
@@ -90,14 +89,13 @@ static int check_recorded(const char *path, const struct kept_files *k, struct e
         "SELECT path, 'a sweep file of the database' FROM sweep WHERE role IS NULL UNION ALL"
         " SELECT key, 'a file that the jobs run' FROM json_each((SELECT scripts FROM attempt WHERE scripts"
         " IS NOT NULL ORDER BY id DESC LIMIT 1))";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(k->db, sql, NO_VALUES, &s, e)) > 0)
         if (check_file(path, stmt_text(s, 0), stmt_text(s, 1), k, e) < 0) {
             rc = -1;
             break;
         }
-    stmt_free(s);
     return rc < 0 ? -1 : check_current_sweep(path, k, e);
 }
 

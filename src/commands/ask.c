@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "commands/proposing.h"
+#include "util/memory.h"
 
 struct ask_options {
     const char *config, *db, *by, *why;
@@ -45,7 +46,7 @@ static int ask(const struct arguments *a, struct error *e)
 {
     const struct ask_options *o = a->options;
     struct proposing p = {0};
-    cJSON *proposals = NULL, *answer = NULL;
+    OWNED_JSON *proposals = NULL, *answer = NULL;
     if (o->open && a->word_count > 0)
         return error_set(e, ERROR_USAGE, "ask: --open takes no proposals; leave out the file");
     int rc = a->word_count > 0 ? proposing_read(a->words[0], &proposals, e) : 0;
@@ -59,8 +60,6 @@ static int ask(const struct arguments *a, struct error *e)
     proposing_close(&p);
     if (rc == 0)
         rc = print(answer, e);
-    cJSON_Delete(proposals);
-    cJSON_Delete(answer);
     return rc;
 }
 

@@ -211,12 +211,11 @@ static void add_json_line(const cJSON *value, struct buffer *out)
 /* "job.json": of the document what is said of the job. */
 static void add_job(const cJSON *document, struct buffer *out)
 {
-    cJSON *job = json_document();
+    OWNED_JSON *job = json_document();
     cJSON *item = cJSON_GetObjectItemCaseSensitive(document, "job");
     for (; strcmp(item->string, "full_trainings") != 0; item = item->next)
         cJSON_AddItemReferenceToObject(job, item->string, item);
     add_json_line(job, out);
-    cJSON_Delete(job);
 }
 
 static int write_files(const struct shown_best *f, const char *db, const char *directory, struct error *e)
@@ -271,7 +270,7 @@ static void say_none_meets(const struct shown_best *f, int64_t ok)
 /* Says why there is no best job. */
 static int say_nothing_ok(const struct shown_best *f, struct error *e)
 {
-    cJSON *s;
+    OWNED_JSON *s = NULL;
     if (status_read(f->db, false, 0, &s, NULL, e) < 0)
         return -1;
     const cJSON *states = cJSON_GetObjectItemCaseSensitive(s, "states");
@@ -292,7 +291,6 @@ static int say_nothing_ok(const struct shown_best *f, struct error *e)
     else
         output_message("no job has succeeded: %lld failed%s, %lld running, %lld pending; see meshsweep status",
                        (long long)failed, buffer_text(&classes), (long long)running, (long long)pending);
-    cJSON_Delete(s);
     return status;
 }
 
@@ -395,11 +393,10 @@ static int memory_condition(struct db *db, const struct sweep *sweep, const char
         " FROM device";
     const char *metric = sweep_memory_metric(sweep);
     const size_t length = strlen(bound);
-    char *number = xstrndup(bound, length ? length - 1 : 0);
+    OWNED char *number = xstrndup(bound, length ? length - 1 : 0);
     double percent = 0;
     const bool is_share = length && bound[length - 1] == '%';
     const bool wrong = is_share && (!parse_double(number, &percent) || !(percent > 0) || percent > 100);
-    free(number);
     *out = NULL;
     metric = metric ? metric : own_metrics[OWN_DEVICE_MEMORY].name;
     if (wrong)
@@ -418,13 +415,12 @@ static int suppose_conditions(struct db *db, const struct best_options *o, const
 {
     const struct run_options from = {.db = o->db};
     struct session s;
-    char *memory = NULL;
+    OWNED char *memory = NULL;
     int rc = session_open_recorded(&s, &from, a, db, e);
     if (rc == 0 && o->memory)
         rc = memory_condition(db, s.sweep, o->memory, &memory, e);
     if (rc == 0)
         rc = measures_suppose(s.space, memory ? memory : o->subject_to, memory ? "--memory" : "--subject-to", db, e);
-    free(memory);
     session_close(&s);
     return rc;
 }

@@ -108,14 +108,13 @@ static int write_job(const struct trying *y, int i, struct error *e)
 static int submit(struct trying *y, int i, struct error *e)
 {
     struct batch_config config = *y->t->config;
-    struct buffer options = BUFFER_INIT;
+    OWNED_BUFFER options = BUFFER_INIT;
     enum batch_refusal refusal;
     OWNED char *why = NULL;
     config.gpus = false;
     config.options = i == WRONG ? wrong_option : config.options;
     batch_wish_add(&(struct batch_wish){y->t->system, &config, "{}", 0, MARGIN_MINUTES, 0}, &options);
     struct batch_array *a = batch_list_open(&y->list, xasprintf("trial-%d", i), buffer_text(&options), NULL, 1);
-    buffer_free(&options);
     batch_array_add(a, (struct batch_member){.attempt = i + 1, .directory = xstrdup(trials[i].name)});
     if (write_job(y, i, e) < 0 || batch_array_write(&y->list, a, "meshsweep-check", 1000, e) < 0)
         return -1;
@@ -331,10 +330,9 @@ static void remove_files(const struct trying *y, int i)
 static void end_all(struct trying *y)
 {
     for (size_t i = 0; i < y->list.count; i++) {
-        char *job = batch_reference(&y->list, &y->list.arrays[i], SIZE_MAX);
+        OWNED char *job = batch_reference(&y->list, &y->list.arrays[i], SIZE_MAX);
         if (y->list.arrays[i].job && !y->of[i].gone_ms)
             batch_cancel(y->t->system, y->environment, job);
-        free(job);
         batch_close_member(&y->list, &y->list.arrays[i].members[0]);
     }
 }
@@ -616,13 +614,12 @@ static int repair_database(const char *path, cJSON *answer, struct error *e)
     struct db *db = NULL;
     if (!store_exists(path))
         return error_set(e, ERROR_FAILED, "database %s: it does not exist; name another with -d FILE", path);
-    struct string_list restored = STRING_LIST_INIT;
+    OWNED_LIST restored = STRING_LIST_INIT;
     const struct store_opening opening = {.restored = &restored};
     int rc = session_open_store_with(path, &opening, &db, e);
     if (rc == 0)
         rc = audit_repair(db, path, &restored, answer_finding, repaired, e);
     store_close(db);
-    string_list_free(&restored);
     return rc;
 }
 
@@ -705,10 +702,9 @@ static int check_executor(const struct check_options *o, struct error *e)
         wanted = batch_system_is_slurm(system) ? &sweep->batch : &sweep->batch_other;
     if (rc == 0)
         rc = batch_system_check_shared(system, wanted->shared, e);
-    cJSON *answer = rc == 0 ? new_trial_answer(config, system, wanted->shared) : NULL;
+    OWNED_JSON *answer = rc == 0 ? new_trial_answer(config, system, wanted->shared) : NULL;
     if (rc == 0)
         rc = try_jobs(system, wanted, answer, o->json, e);
-    cJSON_Delete(answer);
     sweep_free(sweep);
     batch_system_free(system);
     return rc;

@@ -55,9 +55,8 @@ static int read_limit(const char *text, double *out, struct error *e)
 {
     size_t length = text ? strlen(text) : 0;
     double value = 5;
-    char *number = length && text[length - 1] == '%' ? xstrndup(text, length - 1) : NULL;
+    OWNED char *number = length && text[length - 1] == '%' ? xstrndup(text, length - 1) : NULL;
     bool wrong = text && (!number || !parse_double(number, &value) || !(value > 0) || value > 1000);
-    free(number);
     if (wrong)
         return error_set(e, ERROR_USAGE, "--fail-slower %s: must be a percentage above 0, such as 5%%", text);
     *out = 1 + value / 100;
@@ -135,7 +134,7 @@ static int add_pair(struct db *said, const char *by, const struct comparison_pai
         {[RATIO_TOO_FEW] = "too few pairs", [RATIO_SAME] = "same", [RATIO_LOWER] = "lower", [RATIO_HIGHER] = "higher"};
     static const char *const intervals[] = {[RATIO_INTERVAL_RANKS] = "ranks", [RATIO_INTERVAL_STUDENT] = "student"};
     const struct ratio_summary *s = &p->summary;
-    cJSON *list = s->count && ratios_too ? cJSON_CreateDoubleArray(p->ratios, (int)s->count) : cJSON_CreateArray();
+    OWNED_JSON *list = s->count && ratios_too ? cJSON_CreateDoubleArray(p->ratios, (int)s->count) : cJSON_CreateArray();
     char *ratios = cJSON_PrintUnformatted(list);
     const int rc =
         db_run(said,
@@ -148,7 +147,6 @@ static int add_pair(struct db *said, const char *by, const struct comparison_pai
                       sql_int(p->example_only_a), sql_int(p->example_only_b)),
                e);
     cJSON_free(ratios);
-    cJSON_Delete(list);
     return rc;
 }
 
@@ -163,7 +161,7 @@ static int add_subject(struct db *said, const struct comparison *c, size_t toget
     bool chosen = false;
     for (size_t i = 0; i < c->count; i++)
         chosen |= c->pairs[i].chosen_a || c->pairs[i].chosen_b;
-    cJSON *list = free_json(c);
+    OWNED_JSON *list = free_json(c);
     char *free_keys = cJSON_PrintUnformatted(list);
     const int rc = db_run(said, "INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                           VALUES(sql_text(c->metric), sql_text(c->unit), sql_int(c->is_objective), sql_int(c->maximise),
@@ -173,7 +171,6 @@ static int add_subject(struct db *said, const struct comparison *c, size_t toget
                                  sql_int(RATIOS_INTERVAL_LEAST)),
                           e);
     cJSON_free(free_keys);
-    cJSON_Delete(list);
     return rc;
 }
 
@@ -250,7 +247,7 @@ static int print(struct db *db, struct comparison *c, const struct compare_optio
                          "--by %s: no two jobs differ only in it; the effects of keys that change together cannot be "
                          "separated",
                          o->by);
-    cJSON *unranked = cJSON_CreateObject(), *beside = cJSON_CreateObject();
+    OWNED_JSON *unranked = cJSON_CreateObject(), *beside = cJSON_CreateObject();
     int rc = unranked_read(db, c->metric, unranked, beside, e) < 0 || saying_open("sql/comparisons.sql", &said, e) < 0
                  ? -1
                  : add_subject(said, c, together, e);
@@ -259,8 +256,6 @@ static int print(struct db *db, struct comparison *c, const struct compare_optio
     if (rc == 0)
         rc = o->json ? print_json(said, c, unranked, e) : print_text(said, beside, e);
     db_close(said);
-    cJSON_Delete(unranked);
-    cJSON_Delete(beside);
     return rc;
 }
 

@@ -40,7 +40,7 @@ bool compare_names_jobs(const char *word)
 static int find_jobs(struct db *db, const char *word, cJSON *out, struct error *e)
 {
     const struct result_query q = {.where = word, .columns = "job"};
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int64_t job;
     if (!strpbrk(word, "=<> ")) {
         int rc = job_named(db, word, &job, e);
@@ -53,7 +53,6 @@ static int find_jobs(struct db *db, const char *word, cJSON *out, struct error *
         cJSON_AddItemToArray(out, cJSON_CreateNumber(stmt_double(s, 0)));
         rc = 0;
     }
-    stmt_free(s);
     return rc == 0 && !out->child ? error_set(e, ERROR_NOTHING, "%s: no job of the current sweep is like that", word)
                                   : rc;
 }
@@ -87,7 +86,7 @@ static bool statistic_of(const char *name, double *values, size_t count, double 
 static bool statistic(void *context, const struct sql_value *a, int count, double *out)
 {
     OWNED double *values = NULL;
-    cJSON *list = count == 4 && a[1].type == COLUMN_TEXT ? cJSON_Parse(a[1].text) : NULL;
+    OWNED_JSON *list = count == 4 && a[1].type == COLUMN_TEXT ? cJSON_Parse(a[1].text) : NULL;
     const cJSON *value;
     size_t n = 0;
     (void)context;
@@ -95,7 +94,6 @@ static bool statistic(void *context, const struct sql_value *a, int count, doubl
     {
         *array_add(values, n) = value->valuedouble;
     }
-    cJSON_Delete(list);
     return n && statistic_of(a[0].text, values, n, sql_number(&a[2]), sql_number(&a[3]), out);
 }
 
@@ -136,9 +134,8 @@ static void add_values(struct given_values *g, const char *text, size_t length)
     }
     for (int line = 1; *text; line++) {
         const size_t n = strcspn(text, "\n");
-        char *words = xstrndup(text, n);
+        OWNED char *words = xstrndup(text, n);
         add_given(g, xasprintf("%s:%d", g->file, line), words);
-        free(words);
         text += n + (text[n] == '\n');
     }
 }

@@ -410,12 +410,12 @@ static void send_config_where_needed(struct tuning_call *t)
 
 static int write_space(struct tuning_call *t, bool from_smallest, bool trainers, struct error *e)
 {
-    struct string_list launcher = STRING_LIST_INIT;
+    OWNED_LIST launcher = STRING_LIST_INIT;
     const struct tuning_launcher how = launcher_of(t);
     if (tuning_launcher_add(&how, &launcher, e) < 0)
         return -1;
     char *const all[] = {"*", NULL};
-    char **secrets = environment_kept_out(environ, (struct environment_passing){.names = all});
+    OWNED_STRINGS secrets = environment_kept_out(environ, (struct environment_passing){.names = all});
     const struct tuning_request request = {.ds_file = t->ds_file,
                                            .root = &t->root,
                                            .knobs = &t->knobs,
@@ -434,10 +434,7 @@ static int write_space(struct tuning_call *t, bool from_smallest, bool trainers,
                                            .trainers = trainers};
     buffer_free(&t->toml);
     tuning_notes_free(&t->notes);
-    int rc = tuning_space_write(&request, &t->toml, &t->notes, e);
-    string_list_free(&launcher);
-    strings_free(secrets);
-    return rc;
+    return tuning_space_write(&request, &t->toml, &t->notes, e);
 }
 
 static int make_sweep(struct tuning_call *t, struct error *e)
@@ -644,14 +641,13 @@ static int tune(struct tuning_call *t, struct error *e)
 {
     OWNED char *exps_dir = path_beside(t->o->db, t->knobs.exps_dir),
                *results_dir = path_beside(t->o->db, t->knobs.results_dir);
-    char **winner = NULL;
+    OWNED_STRINGS winner = NULL;
     int status = check_outputs(t, exps_dir, results_dir, e);
     status = status < 0 ? -1 : run_tree(t, exps_dir, results_dir, &winner, e);
     if (status == STATUS_JOBS_FAILED && !winner && !t->o->dry_run)
         status = try_again(t, exps_dir, results_dir, &winner, e);
     if (status >= 0 && !t->o->dry_run)
         status = conclude(t, status, results_dir, winner, e);
-    strings_free(winner);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "results/subset.h"
 #include "util/clock.h"
 #include "util/file.h"
+#include "util/memory.h"
 
 #include <string.h>
 
@@ -87,12 +88,11 @@ static int write_summary(struct db *db, const struct report_sink *sink, struct e
 static int write_prometheus(struct db *db, const struct report_sink *sink, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    cJSON *status;
+    OWNED_JSON *status = NULL;
     const int64_t now_ms = clock_wall_ms();
     if (status_read(db, true, now_ms, &status, NULL, e) < 0)
         return -1;
     prometheus_add(status, now_ms, &text);
-    cJSON_Delete(status);
     return write_text(&text, 0, sink, e);
 }
 

@@ -223,7 +223,7 @@ static int gc(const struct arguments *a, struct error *e)
     int lock = -1;
     if (open_store(o, &db, e) < 0)
         return -1;
-    char *files = store_directory_of(db);
+    OWNED char *files = store_directory_of(db);
     g.files = files;
     g.unowned = cJSON_CreateArray();
     int rc = archived_lock(files, &lock, e);
@@ -234,7 +234,6 @@ static int gc(const struct arguments *a, struct error *e)
     descriptor_close(&lock);
     string_list_free(&g.paths);
     cJSON_Delete(g.unowned);
-    free(files);
     store_close(db);
     return rc;
 }

@@ -116,7 +116,7 @@ static int report_winner(struct db *db, struct error *e)
 {
     struct best best;
     struct error why = ERROR_INIT;
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     if (best_read(db, NULL, &best, &why) < 0) {
         if (why.kind != ERROR_USAGE && why.kind != ERROR_NOTHING) {
             *e = why;
@@ -130,7 +130,6 @@ static int report_winner(struct db *db, struct error *e)
     else
         buffer_printf(&text, "no job has a %s", json_text_of(best.document, "objective"));
     output_message("best: %s", buffer_text(&text));
-    buffer_free(&text);
     best_free(&best);
     return 0;
 }

@@ -220,10 +220,9 @@ static int write_import(const struct init_options *o, struct error *e)
     if (rc == 0 && !t.draft)
         rc = error_set(e, ERROR_USAGE, "%s: the table is empty; its first line must name the columns", o->table);
     if (rc == 0) {
-        char *name = o->name ? xstrdup(o->name) : name_of_table(o->table);
+        OWNED char *name = o->name ? xstrdup(o->name) : name_of_table(o->table);
         add_schema_line(&text);
         import_draft_write(t.draft, name, o->table, &text);
-        free(name);
         rc = table_shape_finish(t.shape, &text, e) < 0 ? error_context(e, "%s", o->table)
                                                        : check_text(o->output, &text, e);
     }
@@ -297,7 +296,7 @@ static int take_objective(const struct init_options *o, const char *answer, stru
 static int ask_person(const char *question, take_answer *take, const struct init_options *o, struct string_list *list,
                       struct answers *given, struct error *e)
 {
-    struct buffer answer = BUFFER_INIT;
+    OWNED_BUFFER answer = BUFFER_INIT;
     int rc = -1;
     while (rc < 0 && output_question(question, &answer)) {
         struct error wrong = ERROR_INIT;
@@ -309,7 +308,6 @@ static int ask_person(const char *question, take_answer *take, const struct init
         else if (list && list->count == 0)
             rc = -1; /* nothing was answered, and something is needed */
     }
-    buffer_free(&answer);
     return rc == 0 ? 0
                    : error_set(e, ERROR_FAILED,
                                "init: the input ended before all questions were answered; nothing was written");
@@ -337,11 +335,10 @@ static int ask_for_rest(const struct init_options *o, struct answers *given, str
 /* Shows what could be one first. */
 static int ask_for_objective(const struct init_options *o, struct answers *given, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     int rc = make_text(o, given, &given->found, &text, e);
     if (rc == 0)
         rc = show_readings(given->log, &text, e);
-    buffer_free(&text);
     return rc < 0 ? -1
                   : ask_person("Which metric counts? (max:NAME or min:NAME, or nothing: the shortest job wins)",
                                take_objective, o, NULL, given, e);

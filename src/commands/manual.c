@@ -387,9 +387,8 @@ static const struct option help_option_table[] = {
 
 static int print_schema(const char *command, struct error *e)
 {
-    char *name = xasprintf("schemas/%s.json", command);
+    OWNED char *name = xasprintf("schemas/%s.json", command);
     const char *schema = embedded_text(name);
-    free(name);
     if (!schema)
         return error_set(e, ERROR_USAGE, "%s prints no JSON; docs/json.md lists the commands that do", command);
     return output_text(schema, e);

@@ -6,6 +6,7 @@
 
 #include "cli/output.h"
 #include "util/clock.h"
+#include "util/memory.h"
 #include "util/parse.h"
 
 #define PATIENCE_MS 1000 /* before the first line */
@@ -81,7 +82,7 @@ static void add_keys(const struct space *space, const struct expression *x, stru
 static void tell_slow(struct match_display *d, double share, int64_t now_ms)
 {
     const struct space_rule *rule = &d->space->rules[d->rule];
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     buffer_printf(&text, "rule `%s` leaves many values of %zu keys to combine (", rule->name, rule->accepts.key_count);
     add_keys(d->space, &rule->accepts, &text);
     buffer_add_text(&text, "), so counting what it excludes takes ");
@@ -94,7 +95,6 @@ static void tell_slow(struct match_display *d, double share, int64_t now_ms)
         d->tell(d->context, buffer_text(&text));
     else
         output_message("%s", buffer_text(&text));
-    buffer_free(&text);
     d->told_ms = now_ms;
 }
 

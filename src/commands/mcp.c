@@ -800,11 +800,9 @@ static int answer_call(struct mcp_server *s, const cJSON *request)
 
 static int answer_next_call(struct mcp_server *s)
 {
-    cJSON *request = s->waiting[0];
+    OWNED_JSON *request = s->waiting[0];
     memmove(s->waiting, s->waiting + 1, --s->waiting_count * sizeof *s->waiting);
-    const int signal = answer_call(s, request);
-    cJSON_Delete(request);
-    return signal;
+    return answer_call(s, request);
 }
 
 /* Tools are called one after the other: the request is kept. */
@@ -910,12 +908,11 @@ static void handle_line(struct mcp_server *s, const char *line, size_t length)
     if (strspn(line, " \t\r") == length)
         return;
     const bool is_text = utf8_first_invalid(line, length) == length && !json_has_nul(line);
-    cJSON *message = is_text ? cJSON_ParseWithOpts(line, NULL, true) : NULL;
+    OWNED_JSON *message = is_text ? cJSON_ParseWithOpts(line, NULL, true) : NULL;
     if (message)
         handle_message(s, message);
     else
         answer_error(s, NULL, NOT_JSON, "the line is no JSON value in UTF-8", NULL);
-    cJSON_Delete(message);
 }
 
 /* --- the command --- */

@@ -80,7 +80,7 @@ static int list_job_json(void *context, const struct match *m, enum plan_mark ma
                          struct error *e)
 {
     struct plan_printing *p = context;
-    cJSON *job = cJSON_CreateObject();
+    OWNED_JSON *job = cJSON_CreateObject();
     char hex[HASH_HEX_BYTES];
     cJSON_AddStringToObject(job, "mark", plan_mark_names[mark]);
     int rc = match_json_add(p->json, m, job, e);
@@ -89,7 +89,6 @@ static int list_job_json(void *context, const struct match *m, enum plan_mark ma
     char *text = cJSON_PrintUnformatted(job);
     text_add_valid(&p->text, text, strlen(text));
     cJSON_free(text);
-    cJSON_Delete(job);
     return rc == 0 ? print_text(p, e) : rc;
 }
 

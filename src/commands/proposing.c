@@ -55,7 +55,7 @@ static int settle(struct proposing *p, struct error *e)
 
 static int renew_measured(struct proposing *p, const char *db, struct error *e)
 {
-    char *directory = store_directory(db);
+    OWNED char *directory = store_directory(db);
     const struct reread_request request = {.db = p->db,
                                            .space = p->session.space,
                                            .measures = p->measures,
@@ -64,7 +64,6 @@ static int renew_measured(struct proposing *p, const char *db, struct error *e)
                                            .environment = environ};
     struct renewal renewal;
     int rc = reread_renew(&request, &renewal, e);
-    free(directory);
     if (rc == 0)
         renewal_free(&renewal);
     return rc;

@@ -468,11 +468,9 @@ static int run_strategies(struct contest *c, struct error *e)
 
 static int print(const struct replay_report *r, const struct replay_options *o, struct error *e)
 {
-    cJSON *document = replay_report_json(r), *winners = winners_json(r, o->groups);
+    OWNED_JSON *document = replay_report_json(r), *winners = winners_json(r, o->groups);
     OWNED_BUFFER text = BUFFER_INIT;
     int rc = o->json ? output_json(document, e) : saying_add_text("sql/texts/replay.sql", document, winners, &text, e);
-    cJSON_Delete(document);
-    cJSON_Delete(winners);
     return rc == 0 && !o->json ? output_text(buffer_text(&text), e) : rc;
 }
 

@@ -78,12 +78,11 @@ static int reread_in_transaction(struct reread_session *r, cJSON **document, str
                                            .sweep_id = r->sweep_id,
                                            .directory = directory,
                                            .environment = environ};
-    cJSON *detail = cJSON_CreateObject();
+    OWNED_JSON *detail = cJSON_CreateObject();
     json_add_text(detail, "config", o->config);
     json_add_text(detail, "only", o->only);
     OWNED char *told = cJSON_PrintUnformatted(detail);
     int rc = reread_selected(&request, told, o->dry_run, document, e);
-    cJSON_Delete(detail);
     return rc < 0 ? rc : result_views_refresh(r->db, e);
 }
 

@@ -302,14 +302,14 @@ static int start_runner_in(struct execution *x, char *const *environment, const 
 
 static int start_runner(struct execution *x, const char *directory, const char *identity, struct error *e)
 {
-    char *path;
+    OWNED char *path = NULL;
     char **environment = with_own_directory(environ, &path);
     if (x->repeats == 0)
         warn_of_ports(x);
     int rc = check_start(x, environment, e);
     if (rc == 0)
         rc = start_runner_in(x, environment, directory, identity, e);
-    free_all(environment, path);
+    free(environment);
     return rc;
 }
 
@@ -333,10 +333,9 @@ static int open_search(struct execution *x, struct error *e)
     if (x->enumeration.is_drawn)
         output_message("%lld combinations match; the search chooses among %lld of them",
                        (long long)x->enumeration.counts.matched, (long long)x->enumeration.counts.jobs);
-    char *groups = search_driver_groups(x->driver);
+    OWNED char *groups = search_driver_groups(x->driver);
     if (groups)
         output_message("%s", groups);
-    free(groups);
     if (search_driver_note(x->driver))
         output_message("%s: strategy `model` learns only from what it measures", search_driver_note(x->driver));
     return 0;
@@ -359,7 +358,7 @@ static int reopen_stale(struct execution *x, struct error *e)
                                             .only_selected = session_is_narrowed(x->session),
                                             .most = x->options->limit,
                                             .in_order = !x->search.wanted};
-    cJSON *stale, *beside;
+    OWNED_JSON *stale = NULL, *beside = NULL;
     int64_t again = 0;
     if (!x->options->stale)
         return x->options->tell_stale ? tell_stale(x, e) : 0;
@@ -371,8 +370,6 @@ static int reopen_stale(struct execution *x, struct error *e)
         output_message("%lld of %lld results are stale%s", jobs, results, jobs ? "; running them again" : "");
     else if (rc == 0)
         output_message("%lld of %lld results are stale; running %lld of them again", jobs, results, (long long)again);
-    cJSON_Delete(stale);
-    cJSON_Delete(beside);
     return rc;
 }
 
@@ -381,7 +378,7 @@ static int select_best(struct execution *x, bool winner_alone, int64_t *winner, 
 {
     struct best best = {NULL, NULL};
     struct selection *selection = NULL;
-    cJSON *jobs = NULL;
+    OWNED_JSON *jobs = NULL;
     const cJSON *job;
     int rc = best_read(x->db, NULL, &best, e) < 0 ? -1 : contenders_read(x->db, &best, &jobs, e);
     while (winner_alone && cJSON_GetArraySize(jobs) > 1)
@@ -393,7 +390,6 @@ static int select_best(struct execution *x, bool winner_alone, int64_t *winner, 
     for (job = jobs ? jobs->child : NULL; rc == 0 && *winner && job; job = job->next)
         rc = selection_add(selection, (int64_t)job->valuedouble, e);
     selection_close(selection);
-    cJSON_Delete(jobs);
     best_free(&best);
     return rc;
 }
@@ -412,7 +408,7 @@ static int run_again(struct execution *x, const char *directory, const char *ide
 /* Reports the end of a full training; nothing is known yet of one that another run is to collect. */
 static int note_full(struct execution *x, struct error *e)
 {
-    cJSON *all = NULL;
+    OWNED_JSON *all = NULL;
     OWNED_BUFFER text = BUFFER_INIT;
     if (full_trainings_read(x->db, x->full_job, &all, e) < 0)
         return -1;
@@ -424,18 +420,16 @@ static int note_full(struct execution *x, struct error *e)
         buffer_printf(&text, "the full training of job %lld was not started\n", (long long)x->full_job);
     if (text.length)
         output_message("%.*s", (int)text.length - 1, buffer_text(&text));
-    cJSON_Delete(all);
     return 0;
 }
 
 static int run_full(struct execution *x, const char *directory, const char *identity, struct error *e)
 {
     struct sweep *sweep = x->session->sweep;
-    cJSON *all = NULL;
+    OWNED_JSON *all = NULL;
     if (full_trainings_read(x->db, x->full_job, &all, e) < 0)
         return -1;
     const bool is_done = full_training_is_done(all);
-    cJSON_Delete(all);
     if (is_done) {
         output_message("the full training of job %lld has been done; meshsweep show %lld", (long long)x->full_job,
                        (long long)x->full_job);
@@ -831,7 +825,7 @@ static int enumerate_jobs(struct execution *x, struct error *e)
 /* Brings what was measured before under the definitions that the sweep file has now. */
 static int renew_measured(struct execution *x, struct error *e)
 {
-    char *directory = store_directory(x->options->db);
+    OWNED char *directory = store_directory(x->options->db);
     const struct reread_request request = {.db = x->db,
                                            .space = x->session->space,
                                            .measures = x->measures,
@@ -840,13 +834,11 @@ static int renew_measured(struct execution *x, struct error *e)
                                            .environment = environ};
     struct renewal renewal;
     int rc = reread_renew(&request, &renewal, e);
-    free(directory);
     if (rc < 0)
         return -1;
-    char **sentences = renewal_sentences(&renewal);
+    OWNED_STRINGS sentences = renewal_sentences(&renewal);
     for (size_t i = 0; sentences[i]; i++)
         output_message("%s", sentences[i]);
-    strings_free(sentences);
     /* The numbers that predictions were fitted to have changed. */
     rc = renewal.count || renewal.mended ? learning_resume(x->session->space, x->db, e) : 0;
     renewal_free(&renewal);
@@ -899,9 +891,8 @@ static void tell_unsettled(struct db *db, const char *path)
 /* Asks the active run. */
 static int ask_release(const char *db, struct error *e)
 {
-    char *directory = store_directory(db);
+    OWNED char *directory = store_directory(db);
     int rc = waits_ask_release(directory, e);
-    free(directory);
     if (rc == 0)
         output_message("asked the active run to try the jobs that wait for their host, and what is set aside, at once");
     return rc < 0 ? -1 : STATUS_OK;

@@ -255,9 +255,8 @@ static int open_sweep(const struct selftest *t, struct round *out, struct error 
     r.db_path = xasprintf("%s/results.db", r.directory);
     if (write_sweep(r.directory, t->options->jobs, e) < 0)
         goto failed;
-    char *log = xasprintf("%s/runner.log", r.directory);
+    OWNED char *log = xasprintf("%s/runner.log", r.directory);
     r.log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    free(log);
     if (r.log_fd < 0) {
         error_errno(e, errno, "%s: cannot write", r.directory);
         goto failed;
@@ -336,7 +335,7 @@ static int run_to_end(const struct selftest *t, const struct round *r, struct er
 /* After a kill, the processes of jobs must end without another start. */
 static int expect_no_orphans(struct selftest *t, const struct round *r, struct error *e)
 {
-    char *identity = selftest_identity(r->db_path);
+    OWNED char *identity = selftest_identity(r->db_path);
     if (!identity)
         return 0;
     int64_t killed_ms = clock_monotonic_ms(), passed_ms = 0;
@@ -345,7 +344,6 @@ static int expect_no_orphans(struct selftest *t, const struct round *r, struct e
         pause_us(POLL_MS * 1000);
         passed_ms = clock_monotonic_ms() - killed_ms;
     }
-    free(identity);
     if (passed_ms > t->report.longest_orphan_ms)
         t->report.longest_orphan_ms = passed_ms;
     if (left > 0)

@@ -36,7 +36,7 @@ static void load_recorded(const struct stale_options *o, struct db *db, struct s
 static int stale(const struct arguments *a, struct error *e)
 {
     const struct stale_options *o = a->options;
-    cJSON *document = NULL, *beside = NULL;
+    OWNED_JSON *document = NULL, *beside = NULL;
     struct sweep *sweep = NULL;
     struct db *db = NULL;
     if (o->config && sweep_load(o->config, &sweep, e) < 0)
@@ -50,8 +50,6 @@ static int stale(const struct arguments *a, struct error *e)
         rc = o->json ? output_json(document, e) : output_said("sql/texts/stale.sql", document, beside, e);
     if (rc == 0 && json_count_of(document, "stale") > 0)
         rc = STATUS_JOBS_FAILED;
-    cJSON_Delete(document);
-    cJSON_Delete(beside);
     store_close(db);
     sweep_free(sweep);
     return rc;

@@ -83,7 +83,7 @@ static off_t line_start(int fd, off_t size, int64_t lines)
 
 static int open_log(struct follower *f, struct error *e)
 {
-    char *path = log_path(f);
+    OWNED char *path = log_path(f);
     struct stat st;
     if (!path)
         return 0;
@@ -94,7 +94,6 @@ static int open_log(struct follower *f, struct error *e)
                   path);
     else if (f->fd < 0 && error_number != ENOENT)
         error_errno(e, error_number, "%s", path);
-    free(path);
     if (f->fd < 0)
         return error_number == ENOENT ? 0 : -1;
     f->at = fstat(f->fd, &st) == 0 && f->options->lines ? line_start(f->fd, st.st_size, f->options->lines)

@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "commands/proposing.h"
 #include "store/runners.h"
+#include "util/memory.h"
 
 struct tell_options {
     const char *config, *db;
@@ -23,7 +24,7 @@ static int tell(const struct arguments *a, struct error *e)
     const struct tell_options *o = a->options;
     struct proposing p = {0};
     struct utsname machine;
-    cJSON *results = NULL, *answer = NULL;
+    OWNED_JSON *results = NULL, *answer = NULL;
     if (a->word_count != 1)
         return error_set(e, ERROR_USAGE,
                          "tell: name the file of results: meshsweep tell RESULTS.json, or - for standard input");
@@ -41,8 +42,6 @@ static int tell(const struct arguments *a, struct error *e)
     proposing_close(&p);
     if (rc == 0)
         rc = output_json(answer, e);
-    cJSON_Delete(results);
-    cJSON_Delete(answer);
     return rc;
 }
 

@@ -86,7 +86,7 @@ static const char condition_sql[] =
 /* [["model", "layers", true], ...]. The caller's. */
 static char *known_keys(const struct space *space)
 {
-    cJSON *list = cJSON_CreateArray();
+    OWNED_JSON *list = cJSON_CreateArray();
     for (size_t i = 0; i < space->names.key_count; i++) {
         const struct key *key = &space->names.keys[i];
         cJSON *row = cJSON_CreateArray();
@@ -99,9 +99,7 @@ static char *known_keys(const struct space *space)
         cJSON_AddItemToArray(row, cJSON_CreateBool(specs_differ(space->specs[key->section], i)));
         cJSON_AddItemToArray(list, row);
     }
-    char *json = cJSON_PrintUnformatted(list);
-    cJSON_Delete(list);
-    return json;
+    return cJSON_PrintUnformatted(list);
 }
 
 /* A condition for the combination of a recorded job. */
@@ -254,7 +252,7 @@ static int add_rules(struct answer *w, struct error *e)
 /* {"tp": ["1", "2", "4"]}: as texts, as they are written after "tp=". Nothing where one of them is `value`. */
 static int add_values(struct answer *w, const struct key *key, const char *value, struct error *e)
 {
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     struct stmt *s = NULL;
     cJSON *list = cJSON_CreateArray();
     bool is_there = false;
@@ -273,7 +271,6 @@ static int add_values(struct answer *w, const struct key *key, const char *value
         cJSON_AddItemToArray(list, cJSON_CreateString(stmt_text(s, 0)));
     }
     stmt_free(s);
-    buffer_free(&sql);
     if (is_there)
         cJSON_Delete(list);
     else

@@ -119,10 +119,8 @@ static char *text_of_json(const char *begin, size_t length)
         return NULL;
     if (!memchr(begin, '\\', length))
         return xstrndup(begin + 1, length - 2);
-    cJSON *string = cJSON_ParseWithLength(begin, length);
-    char *text = cJSON_IsString(string) ? xstrdup(string->valuestring) : NULL;
-    cJSON_Delete(string);
-    return text;
+    OWNED_JSON *string = cJSON_ParseWithLength(begin, length);
+    return cJSON_IsString(string) ? xstrdup(string->valuestring) : NULL;
 }
 
 bool value_next_element(const char **json, struct value *out)

@@ -149,9 +149,8 @@ static int64_t count_entries(const char *directory)
 
 static bool from_nvidia_files(const char *root, struct device_list *out)
 {
-    char *path = xasprintf("%s/proc/driver/nvidia/gpus", root);
+    OWNED char *path = xasprintf("%s/proc/driver/nvidia/gpus", root);
     device_list_add_count(out, count_entries(path));
-    free(path);
     if (out->count > 0)
         out->source = "/proc/driver/nvidia";
     return out->count > 0;
@@ -170,13 +169,12 @@ static bool is_gpu_node(const char *directory)
 
 static void from_rocm_files(const char *root, struct device_list *out)
 {
-    char *nodes = xasprintf("%s/sys/class/kfd/kfd/topology/nodes", root);
+    OWNED char *nodes = xasprintf("%s/sys/class/kfd/kfd/topology/nodes", root);
     int64_t count = 0, entries = count_entries(nodes);
     for (int64_t i = 0; i < entries; i++) {
         OWNED char *node = xasprintf("%s/%lld", nodes, (long long)i);
         count += is_gpu_node(node);
     }
-    free(nodes);
     device_list_add_count(out, count);
     if (count > 0)
         out->source = "ROCm";

@@ -226,14 +226,13 @@ char *versions_json(const struct job_config *job, char *const *runner_environmen
     struct buffer out = BUFFER_INIT;
     if (job->version_count == 0)
         return NULL;
-    char **environment = environment_base(runner_environment, job_passing(job));
+    OWNED_STRINGS environment = environment_base(runner_environment, job_passing(job));
     for (size_t i = 0; i < job->version_count; i++) {
         buffer_add_char(&out, i ? ',' : '{');
         buffer_add_json_string(&out, job->versions[i].name, strlen(job->versions[i].name));
         buffer_add_char(&out, ':');
         add_answer(job->versions[i].value, environment, &out);
     }
-    strings_free(environment);
     buffer_add_char(&out, '}');
     return without_secrets(job, runner_environment, buffer_take(&out));
 }

@@ -245,14 +245,13 @@ int model_expression_compile(struct model_evaluator *evaluator, const char *text
                              struct error *e)
 {
     struct model_expression *x = xcalloc(1, sizeof *x);
-    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     x->evaluator = evaluator;
     buffer_add_text(&sql, "SELECT ");
     int rc = rewrite_expression(text, &(struct rewriter){use_name, use_call, x}, &sql, e);
     buffer_add_text(&sql, " IS TRUE");
     if (rc == 0)
         rc = guard_prepare(evaluator->db, buffer_text(&sql), &x->statement, e);
-    buffer_free(&sql);
     if (rc < 0)
         model_expression_free(x);
     else

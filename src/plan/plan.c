@@ -113,10 +113,9 @@ static int read_section(struct value_changes *c, int section, struct error *e)
                           section, &c->in_database, e);
     if (rc < 0 || !c->space->counts[section])
         return rc;
-    char *one = xasprintf("SELECT " MEMBER " FROM \"%s\" AS s," MEMBERS("s.\"#json\"") " AND s.\"#id\" = ?1",
-                          section_names[section]);
+    OWNED char *one = xasprintf("SELECT " MEMBER " FROM \"%s\" AS s," MEMBERS("s.\"#json\"") " AND s.\"#id\" = ?1",
+                                section_names[section]);
     rc = db_prepare(c->space->db, one, &file->members, e);
-    free(one);
     file->other = &c->in_database;
     file->count = c->space->counts[section];
     file->lacking = xcalloc((size_t)file->count, sizeof *file->lacking);

@@ -723,7 +723,7 @@ bool secrets_restore_words(const struct secrets *s, char **words, char *const *g
 {
     bool whole = true;
     size_t count = 0;
-    char **redacted = secrets_redact_words(s, given);
+    OWNED_STRINGS redacted = secrets_redact_words(s, given);
     while (words[count])
         count++;
     /* From behind, so that the word before is as it was recorded. */
@@ -737,7 +737,6 @@ bool secrets_restore_words(const struct secrets *s, char **words, char *const *g
         free(words[i]);
         words[i] = xstrdup(given[k]);
     }
-    strings_free(redacted);
     return whole;
 }
 

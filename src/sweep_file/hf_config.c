@@ -661,14 +661,13 @@ static int read_root(struct hf_reading *r)
 int hf_config_read(const char *name, const char *text, const struct hf_type_table *own,
                    const struct hf_type_table *carried, struct hf_keys *out, struct error *e)
 {
-    cJSON *root = json_has_nul(text) ? NULL : cJSON_ParseWithOpts(text, NULL, true);
+    OWNED_JSON *root = json_has_nul(text) ? NULL : cJSON_ParseWithOpts(text, NULL, true);
     struct hf_reading r = {.name = name, .root = root, .own = own, .carried = carried, .e = e};
     int rc = read_root(&r);
     if (rc < 0)
         hf_keys_free(&r.keys);
     else
         *out = r.keys;
-    cJSON_Delete(root);
     return rc;
 }
 

@@ -75,8 +75,7 @@ static void read_version(const struct reading *r, const struct toml_node *node)
 static bool is_name_pattern(const char *text)
 {
     OWNED char *beginning = xstrndup(text, strcspn(text, "*"));
-    bool good = strcmp(text + strlen(beginning), "*") == 0 && (!*beginning || is_variable_name(beginning));
-    return good;
+    return strcmp(text + strlen(beginning), "*") == 0 && (!*beginning || is_variable_name(beginning));
 }
 
 static void read_variable_names(const struct reading *r, const struct toml_node *list)

@@ -520,10 +520,10 @@ static void read_mixer(const struct reading *r, const struct toml_node *node, co
             *array_add(known, count) = m->keys[k].kinds.items[i];
             good |= strcmp(node->text, m->keys[k].kinds.items[i]) == 0;
         }
-    char *hint = good ? NULL : suggest_hint(node->text, known, count);
+    OWNED char *hint = good ? NULL : suggest_hint(node->text, known, count);
     if (hint)
         problem_at_value(r, node, "the model space has no mixer \"%s\"%s", node->text, hint);
-    free_all(hint, known);
+    free(known);
     f->mixer = arena_text(r->arena, node->text);
 }
 

@@ -190,7 +190,7 @@ static void unknown_profile(struct gathering *g, const char *name, struct positi
     for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f)) && count < MOST_FILES;)
         names[count++] = embedded_stem(f);
     const char *near = suggest_nearest(name, names, count);
-    struct buffer list = BUFFER_INIT;
+    OWNED_BUFFER list = BUFFER_INIT;
     for (size_t i = 0; i < count; i++)
         buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
     if (near)
@@ -198,7 +198,6 @@ static void unknown_profile(struct gathering *g, const char *name, struct positi
     else
         problems_add(g->problems, at, "there is no profile \"%s\"; there are %s, or give the path of a file", name,
                      buffer_text(&list));
-    buffer_free(&list);
     for (size_t i = 0; i < count; i++)
         free((char *)names[i]);
 }
@@ -330,7 +329,7 @@ static void documents_read(const char *path, const char *text, size_t length, st
     s->path = arena_text(&s->arena, path);
     s->text = arena_keep(&s->arena, xstrndup(text, length));
     s->profile_names = arena_grow(&s->arena, NULL, 0, sizeof *s->profile_names);
-    char *identity = path_absolute(path);
+    OWNED char *identity = path_absolute(path);
     load_file(&g, path, text, length, &(struct asker){.file = path, .identity = identity});
     size_t included = d->count;
     s->profile_rank = g.file_count;
@@ -339,7 +338,6 @@ static void documents_read(const char *path, const char *text, size_t length, st
     profiles_first(d, included);
     load_prediction_base(&g);
     s->profile_text = arena_keep(&s->arena, buffer_take(&g.text));
-    free(identity);
     for (size_t i = 0; i < g.identity_count; i++)
         free(g.identities[i]);
 }
@@ -465,8 +463,7 @@ static struct hash128 hash_texts(const struct sweep *s)
     OWNED_BUFFER all = BUFFER_INIT;
     buffer_add(&all, s->text, strlen(s->text) + 1);
     buffer_add_text(&all, s->profile_text);
-    struct hash128 hash = hash_bytes(all.data, all.length);
-    return hash;
+    return hash_bytes(all.data, all.length);
 }
 
 /* Filled as far as the text could be read. */

@@ -216,11 +216,10 @@ bool check_regex(const struct reading *r, const struct toml_node *string, size_t
 
 bool check_template(const struct reading *r, const struct toml_node *string)
 {
-    char *half = template_misspelt(string->text);
+    OWNED char *half = template_misspelt(string->text);
     if (!half)
         return true;
     problem_at_value(r, string, "%s is not a placeholder: half of its name is missing", half);
-    free(half);
     return false;
 }
 

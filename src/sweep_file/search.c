@@ -104,8 +104,7 @@ static bool check_key(const struct reading *r, const struct word_list *keys, str
 static bool is_free(const struct search_stage *stage, enum section_kind kind, const char *key)
 {
     OWNED char *qualified = xasprintf("%s.%s", section_names[kind], key);
-    bool is = word_list_has(&stage->free, qualified);
-    return is;
+    return word_list_has(&stage->free, qualified);
 }
 
 /* Keys that move together with one that is free are free. */

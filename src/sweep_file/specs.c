@@ -285,8 +285,7 @@ static bool takes_lists(const struct block_reading *b, const char *key)
     if (list_values_have(b->r, key))
         return true;
     OWNED char *qualified = xasprintf("%s.%s", section_names[b->kind], key);
-    bool found = list_values_have(b->r, qualified);
-    return found;
+    return list_values_have(b->r, qualified);
 }
 
 /* --- values --- */

@@ -261,13 +261,12 @@ int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
     struct problems problems = PROBLEMS_INIT;
     const struct reading r = {.sweep = s, .arena = &s->arena, .problems = &problems, .file = s->path};
     const struct listed_word word = {text, {NULL, 0, 0}};
-    struct buffer identity = BUFFER_INIT;
+    OWNED_BUFFER identity = BUFFER_INIT;
     s->objective_count = 0;
     finish_objective(&r, &word);
     buffer_add(&identity, s->hash.bytes, sizeof s->hash.bytes);
     buffer_add_text(&identity, text);
     s->hash = hash_bytes(identity.data, identity.length);
-    buffer_free(&identity);
     int rc = problems_report(&problems, s->files, e);
     problems_free(&problems);
     return rc;
