@@ -374,14 +374,17 @@ static void decide_on(const struct search *s, const struct model_strategy *m, co
                       const struct choice *c, struct decision *out)
 {
     const struct estimate *b = &all[c->candidate];
-    double best = m->best[s->space->candidates[c->candidate].group];
+    size_t group = s->space->candidates[c->candidate].group;
+    double best = m->best[group];
     out->candidate = c->candidate;
     out->lineage = s->space->candidates[c->candidate].identity;
     out->index = s->counts.trials;
     if (!isinf(best) || b->trust > 0) /* merits by arithmetic have no unit */
         explain(out, "expected objective %.4g ± %.0f %%, ", merit_objective(s->space, b->mean), 100 * b->deviation);
     explain(out, "fails with %.0f %%", 100 * failure_of(b));
-    if (isinf(best))
+    if (s->best[group].any && best < merit_of(s->space, s->best[group].objective))
+        explain(out, "; the most promising if the best is a mistake");
+    else if (isinf(best))
         explain(out, "; the most promising of a group without results");
     else
         explain(out, c->gain < 0.1 ? "; expected gain over the best %.2g %%" : "; expected gain over the best %.0f %%",
