@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 /* 9,800: to two digits, with a comma every three. */
 static void add_times(double times, struct buffer *out)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/sweep.h"
 #include "config/own_metrics.h"
+#include "config/sweep.h"
 #include "measures/definitions.h"
 #include "metrics/unread_file.h"
 #include "process/log_cap.h"
