@@ -108,7 +108,8 @@ static void put_value(struct spec_reading *r, struct compared_key *key, const ch
     key->values[r->spec] = key->last + 1;
 }
 
-static int read_spec(struct spec_reading *r, const char *json, struct error *e)
+/* Returns whether it is canonical JSON, of which all is read. */
+static bool read_members(struct spec_reading *r, const char *json)
 {
     const char *at = json + (*json == '{');
     char *name;
@@ -120,7 +121,17 @@ static int read_spec(struct spec_reading *r, const char *json, struct error *e)
         put_value(r, find_key(r->section, name, strlen(name), &r->key), buffer_text(&text), value.kind == VALUE_STRING);
         free(name);
     }
-    return strcmp(at, "}") == 0 ? 0 : error_set(e, ERROR_FAILED, "a spec is no JSON: %.80s", json);
+    return strcmp(at, "}") == 0;
+}
+
+static int read_spec(struct db *db, struct spec_reading *r, const char *json, struct error *e)
+{
+    OWNED char *canonical = NULL;
+    if (read_members(r, json))
+        return 0;
+    if (db_query_text(db, "SELECT json(?1)", VALUES(sql_text(json)), &canonical, e) < 0)
+        return -1;
+    return read_members(r, canonical) ? 0 : error_set(e, ERROR_FAILED, "a spec is no table: %.80s", canonical);
 }
 
 static int read_specs(struct db *db, enum compared_kind kind, struct compared_jobs *out, struct error *e)
@@ -137,7 +148,7 @@ static int read_specs(struct db *db, enum compared_kind kind, struct compared_jo
         while (section->ids[r.spec] < stmt_int(s, 0))
             r.spec++;
         if (section->ids[r.spec] == stmt_int(s, 0))
-            rc = read_spec(&r, stmt_text(s, 1), e);
+            rc = read_spec(db, &r, stmt_text(s, 1), e);
     }
     stmt_free(s);
     return rc;

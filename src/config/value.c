@@ -1,6 +1,7 @@
 #include "config/value.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,27 +136,65 @@ bool value_next_element(const char **json, struct value *out)
     return true;
 }
 
-static struct value scalar_of_json(const char *begin, size_t length)
+/* Returns whether white space stands between its tokens: it is not canonical then. */
+static bool is_spaced(const char *begin, const char *end)
 {
-    const size_t digits = strspn(begin, "-0123456789");
-    if (*begin == 't' || *begin == 'f')
-        return (struct value){.kind = VALUE_BOOL, .integer = *begin == 't'};
-    if (digits == 0)
-        return (struct value){.kind = VALUE_NULL};
-    return digits == length ? (struct value){.kind = VALUE_INT, .integer = strtoll(begin, NULL, 10)}
-                            : (struct value){.kind = VALUE_FLOAT, .real = strtod(begin, NULL)};
+    bool quoted = false;
+    for (; begin < end; begin++) {
+        if (*begin == '"')
+            quoted = !quoted;
+        else if (quoted)
+            begin += *begin == '\\';
+        else if (strchr(" \t\r\n", *begin))
+            return true;
+    }
+    return false;
+}
+
+/* Whole numbers that 64 bits do not hold are real ones, as SQLite has them. */
+static bool number_of_json(const char *begin, size_t length, struct value *out)
+{
+    char *end;
+    errno = 0;
+    *out = (struct value){.kind = VALUE_INT, .integer = strtoll(begin, &end, 10)};
+    if (errno || end != begin + length)
+        *out = (struct value){.kind = VALUE_FLOAT, .real = strtod(begin, &end)};
+    return length && strspn(begin, "-+.eE0123456789") >= length && end == begin + length;
+}
+
+static bool value_of_json(const char *begin, size_t length, struct value *out)
+{
+    static const struct {
+        const char *word;
+        struct value value;
+    } words[] = {{"true", {.kind = VALUE_BOOL, .integer = 1}},
+                 {"false", {.kind = VALUE_BOOL}},
+                 {"null", {.kind = VALUE_NULL}}};
+    for (size_t i = 0; i < LENGTH(words); i++)
+        if (strlen(words[i].word) == length && strncmp(words[i].word, begin, length) == 0) {
+            *out = words[i].value;
+            return true;
+        }
+    if (length && strchr("[{", *begin))
+        *out = (struct value){.kind = VALUE_JSON, .text = xstrndup(begin, length)};
+    else if (*begin == '"')
+        *out = (struct value){.kind = VALUE_STRING, .text = text_of_json(begin, length)};
+    else
+        return number_of_json(begin, length, out);
+    return out->text != NULL;
 }
 
 bool value_next_member(const char **json, char **name, struct value *out)
 {
     const char *begin = *json, *colon = end_of_json(begin);
-    if (*colon != ':' || !(*name = text_of_json(begin, (size_t)(colon - begin))))
+    const char *end = *colon == ':' ? end_of_json(colon + 1) : colon;
+    if (!*end || !strchr(",}", *end) || is_spaced(begin, end) ||
+        !(*name = text_of_json(begin, (size_t)(colon - begin))))
         return false;
-    const char *end = end_of_json(colon + 1);
-    if (*++colon == '"' || *colon == '[' || *colon == '{')
-        value_next_element(&colon, out);
-    else
-        *out = scalar_of_json(colon, (size_t)(end - colon));
+    if (!value_of_json(colon + 1, (size_t)(end - colon - 1), out)) {
+        free(*name);
+        return false;
+    }
     *json = end + (*end == ',');
     return true;
 }

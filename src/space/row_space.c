@@ -272,6 +272,7 @@ static void row_space_limit(const struct row_space *r, struct space *space, cons
 
 struct recorded_specs {
     struct row_space *rows;
+    struct db *db;
     struct stmt *json; /* of spec ?1 */
     int64_t *number;   /* by id: in the row space, + 1; 0: not read */
     size_t room;
@@ -283,6 +284,7 @@ int recorded_specs_open(struct db *db, struct row_space *rows, struct recorded_s
 {
     struct recorded_specs *r = xcalloc(1, sizeof *r);
     r->rows = rows;
+    r->db = db;
     if (db_prepare(db, "SELECT json FROM spec WHERE id = ?", &r->json, e) < 0) {
         recorded_specs_close(r);
         return -1;
@@ -335,23 +337,29 @@ static void clear_keys(struct spec_keys *keys)
     keys->count = 0;
 }
 
-static int take_apart(const char *json, struct spec_keys *keys, struct error *e)
+/* Returns whether it is canonical JSON, of which all is added. */
+static bool take_apart(const char *json, struct spec_keys *keys)
 {
     const char *at = json + (*json == '{');
     char *name;
+    clear_keys(keys);
     for (struct value value; value_next_member(&at, &name, &value);)
         add_key(keys, name, value);
-    return strcmp(at, "}") == 0 ? 0 : error_set(e, ERROR_FAILED, "a spec is no JSON: %.80s", json);
+    return strcmp(at, "}") == 0;
 }
 
 static int read_keys(struct recorded_specs *r, int64_t id, struct spec_keys *keys, struct error *e)
 {
+    OWNED char *canonical = NULL;
     stmt_bind_int(r->json, 1, id);
     int rc = stmt_next(r->json, e);
-    if (rc > 0)
-        rc = take_apart(stmt_text(r->json, 0), keys, e);
+    if (rc > 0 && !take_apart(stmt_text(r->json, 0), keys)) {
+        rc = db_query_text(r->db, "SELECT json(?1)", VALUES(sql_text(stmt_text(r->json, 0))), &canonical, e);
+        if (rc == 0 && !take_apart(canonical, keys))
+            rc = error_set(e, ERROR_FAILED, "a spec is no table: %.80s", canonical);
+    }
     stmt_reset(r->json);
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 static int read_spec(struct recorded_specs *r, enum section_kind section, int64_t id, struct error *e)

@@ -57,6 +57,25 @@ TEST(value_next_member__every_kind__read_back)
     assert_string_equal(buffer_text(&again), json);
 }
 
+/* SQLite brings such a table into its form, or says what is wrong with it. */
+TEST(value_next_member__not_canonical__not_read)
+{
+    static const char *const cases[] = {"\"a\": 1}", " \"a\":1}", "\"a\":[1, 2]}", "\"a\":tru}", "\"a\":1x}",
+                                        "\"a\":}",   "\"a\":1",   "\"a\":[1}",     "a:1}",       "\"a\":\"b}"};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const char *at = cases[i];
+        char *name;
+        struct value value;
+        if (value_next_member(&at, &name, &value))
+            fail_msg("%s was read", cases[i]);
+    }
+    const char *great = "\"a\":12345678901234567890}";
+    char *name;
+    struct value value;
+    assert_true(value_next_member(&great, &name, &value) && value.kind == VALUE_FLOAT);
+    free(name);
+}
+
 TEST(value_texts__every_kind__as_json_and_for_a_command_line)
 {
     static const struct {
