@@ -773,11 +773,13 @@ static int check(const struct arguments *a, struct error *e)
         return check_executor(&o, e);
     const struct checked c = {new_answer(&o), cJSON_CreateObject()};
     int status = check_all(&o, &c, e);
+    int rc = 0;
     /* What was found before it failed is told, too. */
-    if (!o.json && output_said("sql/texts/check.sql", c.answer, c.beside, status < 0 ? NULL : e) < 0)
-        status = -1;
-    else if (o.json && status >= 0 && output_json(c.answer, e) < 0)
-        status = -1;
+    if (!o.json)
+        rc = output_said("sql/texts/check.sql", c.answer, c.beside, status < 0 ? NULL : e);
+    else if (status >= 0)
+        rc = output_json(c.answer, e);
+    status = rc < 0 ? -1 : status;
     cJSON_Delete(c.answer);
     cJSON_Delete(c.beside);
     return status;

@@ -253,19 +253,18 @@ static int open_sweep(const struct selftest *t, struct round *out, struct error 
     struct round r = NO_ROUND;
     r.directory = xasprintf("%s/sweep-%" PRId64, t->options->directory, t->report.sweeps + 1);
     r.db_path = xasprintf("%s/results.db", r.directory);
-    if (write_sweep(r.directory, t->options->jobs, e) < 0)
-        goto failed;
     OWNED char *log = xasprintf("%s/runner.log", r.directory);
-    r.log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (r.log_fd < 0) {
-        error_errno(e, errno, "%s: cannot write", r.directory);
-        goto failed;
+    int rc = write_sweep(r.directory, t->options->jobs, e);
+    if (rc == 0) {
+        r.log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        rc = r.log_fd < 0 ? error_errno(e, errno, "%s: cannot write", r.directory) : 0;
+    }
+    if (rc < 0) {
+        close_sweep(&r);
+        return -1;
     }
     *out = r;
     return 0;
-failed:
-    close_sweep(&r);
-    return -1;
 }
 
 /* --- a runner --- */
