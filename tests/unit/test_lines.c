@@ -343,7 +343,8 @@ TEST(line_pattern__within_a_text__ends_are_those_of_the_text)
 TEST(line_pattern__pathological__linear)
 {
     static const char *const patterns[] = {"(x+x+)+y", "(x|xx)*y", "(x*)*y", "((x?){50}x{50})+y", "(.*)(.*)(.*)(.*)y$"};
-    OWNED char *line = xmalloc(60001), why[256];
+    OWNED char *line = xmalloc(60001);
+    char why[256];
     memset(line, 'x', 60000);
     line[60000] = '\0';
     const int64_t began_ms = clock_monotonic_ms();
