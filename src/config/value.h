@@ -39,6 +39,6 @@ void value_add_text(const struct value *v, struct buffer *out);
  * The element is the caller's; tables and lists are JSON, and so are numbers and booleans, as they are written. */
 bool value_next_element(const char **json, struct value *out);
 
-/* The same of a table, behind "{" at first: its name, too, is the caller's, and scalars are what they say. false: there is
- * none, or it is not canonical; `*json` stands before it. */
+/* The same of a table, behind "{" at first: its name, too, is the caller's, and scalars are what they say. false: there
+ * is none, or it is not canonical; `*json` stands before it. */
 bool value_next_member(const char **json, char **name, struct value *out);

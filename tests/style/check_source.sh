@@ -194,6 +194,16 @@ is_among() # FILE PATHS
     return 1
 }
 
+# What is released at the end of its scope has a value at first, and is no array: else what the memory held is released.
+check_owned()
+{
+    local file line
+    while IFS=: read -r file line _; do
+        breach "$file:$line: an array, or nothing yet, would be released at the end of its scope"
+    done < <(find src tests -name '*.c' -exec grep -nHE \
+        '^ +OWNED[A-Z_]* ([^=]*;$|([^"(]|"[^"]*"|\([^()]*\))*, [a-z_]+\[[^]]*\](,|;| = ))' {} +)
+}
+
 # ctags gives "first last signature name file"; parameters are the commas outside inner parentheses.
 check_functions()
 {
@@ -390,6 +400,7 @@ check_cycles
 check_types
 check_owners
 check_opens
+check_owned
 check_functions
 check_definitions
 check_uses

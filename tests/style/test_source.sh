@@ -93,6 +93,14 @@ type__used_elsewhere_or_defined_in_the_trainer__allowed()
     expect_only_stdout_contains 0 '5 files, 0 breaches'
 }
 
+owned_local__array_or_without_a_value__refused()
+{
+    local line
+    for line in 'OWNED char *a = NULL, why[256];' 'OWNED_STMT *s;'; do
+        expect_refused src/util/thing.c "    $line" 'src/util/thing.c:4: an array, or nothing yet, would be released'
+    done
+}
+
 owned_verb__elsewhere__refused()
 {
     expect_refused src/util/thing.c 'int x = sqlite3_step(s);' \

@@ -83,7 +83,7 @@ TEST(inputs_decode__degrees_not_given__data_parallel_is_what_is_left)
 TEST(predictor_predict__parameters_and_activations_alone__states_and_activations)
 {
     static const struct predictor_options options = {.framework = "deepspeed"};
-    HELD_AT(predictor) *p;
+    HELD_AT(predictor) *p = NULL;
     memset(v, 0, sizeof v);
     const struct prediction *found;
     double bytes[4];

@@ -479,7 +479,7 @@ static size_t runs_elsewhere(const struct place *p, bool same, struct observatio
 
 static void tell_carried(const struct place *p, const struct framework *prior, bool same)
 {
-    OWNED struct observation *runs;
+    OWNED struct observation *runs = NULL;
     struct calibration fit;
     struct evidence_widths widths;
     struct error e = ERROR_INIT;

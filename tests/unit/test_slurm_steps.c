@@ -158,7 +158,7 @@ TEST(step_word_of__lines_of_slurm__what_they_mean)
          STEP_CANCELLED, NULL, 0},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *node;
+        OWNED char *node = NULL;
         int exit_code;
         assert_int_equal(step_word_of(cases[i].text, &node, &exit_code), cases[i].word);
         assert_int_equal(exit_code, cases[i].exit_code ? cases[i].exit_code : -1);

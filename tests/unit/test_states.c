@@ -150,7 +150,7 @@ TEST_WITHIN(checks__statements_of_every_job__make_no_table, make_database, close
     };
     struct error e = ERROR_INIT;
     for (size_t i = 0; i < LENGTH(statements); i++) {
-        OWNED_STMT *s;
+        OWNED_STMT *s = NULL;
         assert_int_equal(db_prepare(*state, statements[i], &s, &e), 0);
         while (stmt_next(s, &e) > 0)
             if (strcmp(stmt_text(s, 1), "OpenEphemeral") == 0)
