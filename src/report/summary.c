@@ -43,7 +43,7 @@ static char *code_of(const char *text)
 
 static int read_winner(struct db *db, struct best *out, struct error *e)
 {
-    struct job_launch launch = {NULL};
+    struct job_launch launch = {0};
     if (best_read(db, NULL, out, e) < 0)
         return -1;
     int rc = best_job(out) < 0 ? 0 : job_launch_read(db, best_job(out), &launch, e);

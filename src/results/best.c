@@ -144,7 +144,7 @@ static int read_metrics(struct db *db, const struct best *b, struct error *e)
 
 static int read_best(struct db *db, const char *group, struct best *out, struct error *e)
 {
-    struct best_request a = {NULL};
+    struct best_request a = {0};
     int rc = read_competition(db, &a, group, e) < 0 ? -1 : read_document(db, &a, out, e);
     if (rc == 0)
         rc = read_conditions(db, &a, out, e);

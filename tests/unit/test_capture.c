@@ -167,6 +167,7 @@ TEST_WITHIN(capture_look__any_writing__seen, set_up, tear_down)
     assert_true(capture_look(&capture).metrics_changed_ns > 0);
     close(fd);
     HELD(captured) c = capture_end(&capture, 1, job_dir, true);
+    assert_int_equal(c.log_bytes, before.log_bytes + 1);
 }
 
 /* --- streams apart --- */
