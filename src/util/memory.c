@@ -1,5 +1,6 @@
 #include "util/memory.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -86,7 +87,9 @@ void *array_grow(void *array, size_t count, size_t element_bytes)
 
 void *arena_keep(struct arena *p, void *block)
 {
-    *array_add(p->blocks, p->count) = block;
+    p->blocks = array_grow(p->blocks, p->count, sizeof *p->blocks);
+    assert(p->blocks);
+    p->blocks[p->count++] = block;
     return block;
 }
 
