@@ -280,7 +280,7 @@ END
     expect_only_stderr_contains 2 'meshsweep: host no-such-host.invalid: ssh: Could not resolve hostname'
     sed -i 's/^hosts.*/hosts = ["a2 slots=2", "a3 slots=2"]/' sweep.toml
     cp ssh/known known
-    sed -i '/0.3/d' ssh/known
+    sed -i '/0\.3/d' ssh/known
     expect_said only_stderr 2 'meshsweep: host a3: Host key verification failed.' run --executor ssh --progress none
     cp known ssh/known
     cp ssh/user.pub key
