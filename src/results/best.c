@@ -84,8 +84,11 @@ static void prefer_unbeaten(struct best_request *a)
         return;
     for (size_t i = 1; i < BEST_LISTED && other->next && json_count_of(other, "job") != json_count_of(best, "job"); i++)
         other = other->next;
-    cJSON_SetNumberValue(other->child, first->child->valuedouble);
-    cJSON_SetNumberValue(first->child, json_real_of(best, "job"));
+    cJSON *job = first->child, *other_job = other->child;
+    if (!job || !other_job)
+        return;
+    cJSON_SetNumberValue(other_job, job->valuedouble);
+    cJSON_SetNumberValue(job, json_real_of(best, "job"));
 }
 
 static int read_competition(struct db *db, struct best_request *a, const char *group, struct error *e)
