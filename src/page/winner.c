@@ -419,7 +419,10 @@ static int add_pareto_set(struct html_page *p, struct error *e)
         const cJSON *value;
         figures_job(&p->out, json_count_of(point, "job"));
         cJSON_ArrayForEach(value, cJSON_GetObjectItemCaseSensitive(point, "values"))
-            html_add_amount_cell(&p->out, value->valuedouble, units.items[i++]);
+        {
+            html_add_amount_cell(&p->out, value->valuedouble, i < units.count ? units.items[i] : "");
+            i++;
+        }
         if (json_count_of(point, "tie") >= 0)
             buffer_printf(&p->out, "<td>as job %lld", (long long)json_count_of(point, "tie"));
         buffer_add_char(&p->out, '\n');
