@@ -14,7 +14,6 @@
 #include "space/compile.h"
 #include "space/match.h"
 #include "store/imports.h"
-#include "store/job_specs.h"
 #include "store/jobs.h"
 #include "store/runners.h"
 #include "store/trials.h"

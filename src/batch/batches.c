@@ -15,7 +15,7 @@
 #include "util/hash.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 #define FILE_BYTES_MOST (64 << 20)
 

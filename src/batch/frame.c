@@ -6,7 +6,7 @@
 
 #include "process/job_file.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 enum { FILE_BYTES_MOST = 16 << 20 };
 

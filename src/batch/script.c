@@ -7,7 +7,7 @@
 #include "batch/frame.h"
 #include "util/embedded.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 /* --- the batch script --- */
 

@@ -4,7 +4,7 @@
 
 #include "batch/system.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 #include "util/string_list.h"
 
 void batch_values_add(struct batch_values *v, const char *name, char *text, bool is_list)

@@ -15,7 +15,7 @@
 #include "results/status.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 /* --- how long it will take, by the durations of similar jobs --- */
 

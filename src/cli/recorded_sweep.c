@@ -7,7 +7,7 @@
 #include "store/sweeps.h"
 #include "sweep_file/reader.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 /* A file that cannot be read counts as changed; loading it will report the error. */
 static int is_as_recorded(struct db *db, const char *path, bool *yes, struct error *e)

@@ -16,7 +16,7 @@
 #include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 enum { TRIED_BYTES_MOST = 4 << 20 /* a hundred thousand rows take seconds */ };
 

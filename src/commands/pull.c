@@ -18,7 +18,7 @@
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 struct pull_options {
     const char *db, *ssh;

@@ -34,7 +34,6 @@
 #include "process/process.h"
 #include "report/full_training.h"
 #include "results/best.h"
-#include "results/contenders.h"
 #include "results/status.h"
 #include "run/local_executor.h"
 #include "run/rendezvous.h"

@@ -19,7 +19,7 @@
 #include "process/worker.h"
 #include "util/hash.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 struct audit {
     struct db *db;

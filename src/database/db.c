@@ -14,7 +14,7 @@
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 #define BUSY_TIMEOUT_MS 10000
 #define STEPS_BETWEEN_LOOKS 1000 /* of SQLite; some 10 us */

@@ -9,7 +9,7 @@
 #include "database/sqlite.h"
 #include "util/file.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 enum { CHECKPOINT_FRAMES = 1000 }; /* as SQLite's */
 

@@ -10,7 +10,7 @@
 #include "database/sqlite.h"
 #include "util/embedded.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 /* The sums (sum_of) of what the migrations make, without and with sql/attempt_sums.sql, which a sweep may ask for.
  * Where it is another one, the parts are compared one by one, which takes 10 ms for 0.1. tests/unit/test_schema.c

@@ -4,15 +4,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "database/backup.h"
 #include "database/lock.h"
 #include "database/open.h"
 #include "database/sqlite.h"
-#include "database/whole_file.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 #define COPY_MOST_BYTES (64 << 20) /* made and upgraded within a second */
 

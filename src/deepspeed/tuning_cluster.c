@@ -10,7 +10,7 @@
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 static size_t count_of(const struct json *j)
 {

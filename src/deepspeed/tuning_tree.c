@@ -17,7 +17,7 @@
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 #include "util/string_list.h"
 
 /* --- experiment names --- */

@@ -24,7 +24,7 @@
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 #include "util/string_list.h"
 
 /* --- command inputs --- */

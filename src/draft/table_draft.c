@@ -13,7 +13,7 @@
 #include "predict/input_table.h"
 #include "sweep_file/devices.h"
 #include "toml/known.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/string_list.h"

@@ -17,7 +17,7 @@
 #include "space/row_space.h"
 #include "store/definitions.h"
 #include "util/file.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 #include "util/memory.h"
 
 /* The result of a row: there are few among a million. Its texts are the table's, or the import's. */

@@ -10,7 +10,7 @@
 
 #include "join/evaluator.h"
 #include "join/relations.h"
-#include "util/hash_map.h"
+#include "util/hash.h"
 
 struct constraint {
     struct formula *formula; /* borrowed */

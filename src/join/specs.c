@@ -8,7 +8,7 @@
 #include "database/computed_table.h"
 #include "expression/expression.h"
 #include "join/evaluator.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 #include "util/memory.h"
 
 #define FIXED_COLUMNS 4

@@ -6,7 +6,6 @@
 #include "measures/compiled.h"
 #include "metrics/samples.h"
 #include "results/views.h"
-#include "store/job_specs.h"
 #include "store/jobs.h"
 #include "util/buffer.h"
 #include "util/memory.h"

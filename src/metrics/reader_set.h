@@ -3,7 +3,7 @@
 
 #include "metrics/readers.h"
 #include "pattern/line_pattern.h"
-#include "util/hash_map.h"
+#include "util/hash.h"
 #include "util/line_reader.h"
 
 /* One way to read a metric: its own, or a fallback's. Samples are gathered under the reader's index, so that those of

@@ -7,7 +7,6 @@
 #include "models/cursor.h"
 #include "toml/tree.h"
 #include "util/hash.h"
-#include "util/hash_set.h"
 #include "util/memory.h"
 #include "util/rng.h"
 

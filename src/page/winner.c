@@ -11,11 +11,10 @@
 #include "report/text.h"
 #include "results/best.h"
 #include "results/conditions.h"
-#include "results/contenders.h"
 #include "results/pareto.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 #include "util/string_list.h"
 
 /* --- its lead, and the cost of more runs --- */
@@ -219,7 +218,7 @@ static int add_winner_details(struct html_page *p, size_t row, const cJSON *l, s
 
 struct group {
     const cJSON *winner; /* results/best.h */
-    const cJSON *lead;   /* results/contenders.h */
+    const cJSON *lead;   /* results/best.h */
     long row;            /* of the winner's job; -1: not on this page */
 };
 

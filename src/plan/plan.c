@@ -10,7 +10,7 @@
 #include "space/formers.h"
 #include "store/model_facts.h"
 #include "store/witnesses.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 

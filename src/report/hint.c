@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 static void add_option(struct buffer *out, const char *option, const char *path, const char *taken_anyway)
 {

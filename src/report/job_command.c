@@ -8,7 +8,7 @@
 #include "deepspeed/training_command.h"
 #include "secrets/secrets.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 /* Returns whether the value is a placeholder for a secret, which the person has to supply. */
 static bool is_redacted(const char *setting)

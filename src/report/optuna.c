@@ -1,6 +1,6 @@
 #include "report/exports.h"
 
-#include "database/whole_file.h"
+#include "database/backup.h"
 #include "results/measured.h"
 #include "util/buffer.h"
 #include "util/embedded.h"

@@ -6,7 +6,7 @@
 
 #include "database/open.h"
 #include "store/imports.h"
-#include "store/job_specs.h"
+#include "store/jobs.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/string_list.h"

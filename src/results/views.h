@@ -20,8 +20,13 @@
 #pragma once
 
 #include "database/db.h"
+#include "util/buffer.h"
 
 /* Makes both, or makes them anew when the keys, the metrics or the objective are others than before; else writes
- * nothing. Reads every spec and the derived keys of every job once (results/key_sets.h). Within the caller's write
+ * nothing. Reads every spec and the derived keys of every job once. Within the caller's write
  * transaction or without one. */
 int result_views_refresh(struct db *db, struct error *e);
+
+/* Appends the names of an object's members as they are written, each in quotation marks: equal bytes, equal keys in
+ * equal order. Anything, if it is not an object. */
+void key_sets_add_names(const char *json, struct buffer *out);

@@ -9,7 +9,7 @@
 
 #include "process/supervisor.h"
 #include "run/running_attempt.h"
-#include "store/recovered_attempts.h"
+#include "store/attempts.h"
 
 struct executor;
 struct executor_methods {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "space/space.h"
-#include "store/given_files.h"
+#include "store/attempts.h"
 #include "util/error.h"
 
 struct preparation {

@@ -13,7 +13,7 @@
 #include "predict/plan.h"
 #include "search/belief.h"
 #include "search/state.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 #include "util/linear.h"
 #include "util/memory.h"
 

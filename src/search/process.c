@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "search/state.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 #include "util/linear.h"
 #include "util/memory.h"
 #include "util/quantile.h"

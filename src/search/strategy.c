@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "search/state.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 #include "util/memory.h"
 #include "util/rng.h"
 #include "util/suggest.h"

@@ -13,8 +13,7 @@
 #include "store/selection.h"
 #include "util/embedded.h"
 #include "util/fault.h"
-#include "util/hash_map.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 #include "util/memory.h"
 #include "util/rng.h"
 

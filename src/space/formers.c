@@ -8,9 +8,9 @@
 #include "space/identity.h"
 #include "space/match.h"
 #include "util/embedded.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 /* --- the parts of keys, compared --- */
 

@@ -7,7 +7,7 @@
 #include "files/document.h"
 #include "space/build.h"
 #include "space/compile.h"
-#include "store/job_specs.h"
+#include "store/jobs.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/string_list.h"

@@ -4,7 +4,7 @@
 #include <cjson/cJSON.h>
 
 #include "space/space.h"
-#include "store/given_files.h"
+#include "store/attempts.h"
 #include "util/string_list.h"
 
 /* Fills command, environment, profile, directory, files, fixtures, placeholders and needs_job_dir of `space`, after the

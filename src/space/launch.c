@@ -7,7 +7,7 @@
 #include "space/build.h"
 #include "space/job_texts.h"
 #include "space/match.h"
-#include "store/job_specs.h"
+#include "store/jobs.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 

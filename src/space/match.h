@@ -2,7 +2,7 @@
 #pragma once
 
 #include "space/space.h"
-#include "store/job_specs.h"
+#include "store/jobs.h"
 #include "util/hash.h"
 
 /* --- jobs of a database ---

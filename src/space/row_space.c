@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "join/combinations.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 #include "util/memory.h"
 
 /* Specs that have the same keys: a block with one tied axis. */

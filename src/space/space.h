@@ -12,7 +12,7 @@
 #include "space/prediction.h"
 #include "store/changes.h"
 #include "util/memory.h"
-#include "util/shell_line.h"
+#include "util/shell.h"
 
 /* A rule in force, resolved. */
 struct space_rule {

@@ -10,7 +10,7 @@
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 enum { ANSWER_MS = 90000, MOST_BYTES = 1 << 20 };
 

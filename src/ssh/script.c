@@ -7,7 +7,7 @@
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 #include "util/string_list.h"
 
 char *ssh_path_there(const struct ssh_host *host, const char *here, const char *path)

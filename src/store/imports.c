@@ -8,7 +8,7 @@
 #include "database/schema.h"
 #include "util/clock.h"
 #include "util/embedded.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 #include "util/memory.h"
 
 enum import_statement { MOVE, TOUCH, TAKE_OUT, STATEMENT_COUNT };

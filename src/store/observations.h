@@ -1,7 +1,7 @@
 /* Predictions and what came of them, and the weights fitted to that. Inside the caller's write transaction. */
 #pragma once
 
-#include "store/job_specs.h"
+#include "store/jobs.h"
 
 struct observation_row {
     int64_t attempt_id;

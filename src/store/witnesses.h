@@ -2,7 +2,7 @@
  * column job.witness_id. Inside the caller's write transaction. */
 #pragma once
 
-#include "store/job_specs.h"
+#include "store/jobs.h"
 
 /* Restores every pruned job of the sweep. */
 int witnesses_clear(struct db *db, int64_t sweep_id, struct error *e);

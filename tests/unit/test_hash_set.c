@@ -1,7 +1,7 @@
 /* util/hash_set: members, growth, the all-zero hash. */
 
 #include "unit_test.h"
-#include "util/hash_set.h"
+#include "util/hash.h"
 
 TEST(add__thousands__each_once)
 {

@@ -3,7 +3,6 @@
 #include "database/guard.h"
 #include "database/open.h"
 #include "database_fixture.h"
-#include "results/key_sets.h"
 #include "results/views.h"
 #include "unit_test.h"
 #include "util/buffer.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "unit_test.h"
-#include "util/shell_line.h"
+#include "util/shell.h"
 
 /* "@" in the line is where the value goes. */
 static void check(const char *written, const char *value, const char *expected)

@@ -1,6 +1,6 @@
 /* cli: words as a shell reads them. */
 #include "unit_test.h"
-#include "util/shell_words.h"
+#include "util/shell.h"
 
 static void check_word(const char *word, const char *expected)
 {

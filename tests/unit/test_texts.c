@@ -1,7 +1,7 @@
 /* compare/texts: numbers in order, one per text, however many. */
 #include <stdio.h>
 
-#include "compare/texts.h"
+#include "compare/compared_jobs.h"
 #include "unit_test.h"
 
 TEST(number__thousands_twice__one_each_in_their_order)

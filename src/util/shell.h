@@ -1,10 +1,13 @@
-/* Quotes values in a line for a POSIX shell, so that each is taken literally wherever it is in the line. */
+/* Splits text into words as a shell does, and quotes values for a POSIX shell, so that each is taken literally wherever
+ * it is in the line. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "util/buffer.h"
+#include "util/error.h"
+#include "util/string_list.h"
 
 /* A place in a line, as far as it matters to what is put there. */
 enum shell_place {
@@ -50,3 +53,18 @@ struct shell_spot shell_line_put(struct shell_line *l, const char *before, const
 
 /* Appends the value, quoted where it needs to be: what is plain is appended as it is. */
 void shell_add_value(struct buffer *out, const char *value, struct shell_spot spot);
+
+/* --- words of a line --- */
+
+/* Appends `word` so that a POSIX shell takes it as that one word. */
+void shell_add_word(struct buffer *out, const char *word);
+
+/* `text` with `path`, as a shell takes it, wherever it has the word FILE. The caller's. */
+char *shell_fill_file(const char *text, const char *path);
+
+/* Appends a line that runs `command` with the settings `environment` (NAME=value; both NULL-terminated). */
+void shell_add_command(struct buffer *out, char *const *environment, char *const *command);
+
+/* Adds the words of a line to `out` as a POSIX shell splits it: blanks between them, quotes of both kinds, backslashes.
+ * Nothing is expanded, and no character is an operator. ERROR_USAGE for a quote that is not closed. */
+int shell_split(const char *line, struct string_list *out, struct error *e);
