@@ -29,13 +29,14 @@
 #
 # Without a PART, all others. Prints a Markdown table: the median of BENCH_RUNS (3) runs, the tool and its peers in
 # turns, and how many times longer than the tool each peer took. Figures of other days or machines cannot be compared;
-# the ratios can. BENCH_JOBS and BENCH_SLOTS set the size of the part `jobs`, BENCH_DIR where files are made (its file
-# system counts: every result is committed durably).
+# the ratios can. BENCH_JOBS and BENCH_SLOTS set the size of the part `jobs`, BENCH_SPACES (40) how many spaces are drawn
+# of each kind, BENCH_DIR where files are made (its file system counts: every result is committed durably). BENCH_PROGRAM
+# is measured in place of one that is built for it.
 set -eu
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 : "${BENCH_CANDIDATES:=1000 10000 100000 1000000}" "${BENCH_ROWS:=1000000}" "${BENCH_RUNS:=3}" "${BENCH_JOBS:=10000}" "${BENCH_SLOTS:=2}" "${BENCH_DIR:=$root/build-bench}"
-meshsweep=$root/build-bench/meshsweep
+meshsweep=${BENCH_PROGRAM-$root/build-bench/meshsweep}
 peers=$root/scripts/bench_peers.py
 
 die()
@@ -148,6 +149,9 @@ name = "ten-million"
 
 [job]
 command = ["/bin/true", "{layers}", "{tp}", "{pp}", "{dp}"]
+
+[local]
+several_hosts = true
 
 [[model]]
 layers = [2, 4, 6, 8, 12, 16, 24, 32, 40, 48]
@@ -267,7 +271,7 @@ numbers() # COUNT [FIRST]
 
 write_sweep_start()
 {
-    printf '[sweep]\nname = "%s"\n\n[job]\ncommand = ["/bin/true"]\n' "$1"
+    printf '[sweep]\nname = "%s"\n[job]\ncommand = ["/bin/true"]\n[local]\nseveral_hosts = true\n' "$1"
 }
 
 write_section_sweep()
@@ -415,13 +419,13 @@ shape_contestants=(section:sqlite3 section_python:python3 section_minizinc:miniz
     models_plan:sqlite3 models_minizinc:minizinc trillion:sqlite3 quadrillion:sqlite3)
 random_spaces()
 {
-    : "${BENCH_SEED:=1}"
-    has python3 || return 0
+    : "${BENCH_SEED:=1}" "${BENCH_SPACES:=40}"
+    [ "$BENCH_SPACES" -gt 0 ] && has python3 || return 0
     mkdir -p "$BENCH_DIR"
-    printf '\n### 40 spaces drawn from the seed %s, against early-testing loops in Python\n\n' "$BENCH_SEED"
-    python3 "$root/scripts/bench_spaces.py" "$meshsweep" 40 "$BENCH_SEED"
-    printf '\n### 40 of more kinds of axes and expressions\n\n'
-    python3 "$root/scripts/bench_spaces.py" "$meshsweep" 40 "$BENCH_SEED" wide
+    printf '\n### %d spaces drawn from the seed %s, against early-testing loops in Python\n\n' "$BENCH_SPACES" "$BENCH_SEED"
+    python3 "$root/scripts/bench_spaces.py" "$meshsweep" "$BENCH_SPACES" "$BENCH_SEED"
+    printf '\n### %d of more kinds of axes and expressions\n\n' "$BENCH_SPACES"
+    python3 "$root/scripts/bench_spaces.py" "$meshsweep" "$BENCH_SPACES" "$BENCH_SEED" wide
 }
 
 # --- enumerate ---
@@ -1151,8 +1155,10 @@ for part in "${parts[@]}"; do
         exit 2
     }
 done
-"$root/scripts/setup.sh" build
-"$root/scripts/build.sh" build-bench
+if [ -z "${BENCH_PROGRAM-}" ]; then
+    "$root/scripts/setup.sh" build
+    "$root/scripts/build.sh" build-bench
+fi
 mkdir -p "$BENCH_DIR"
 echo "$(nproc) cores, $(uname -sr), SQLite $(sqlite3 --version | cut -d ' ' -f 1); median of $BENCH_RUNS"
 for part in "${parts[@]}"; do
