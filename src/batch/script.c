@@ -78,8 +78,9 @@ static const char supervision[] =
     "(\n"
     /* It prints to the end what it has begun to print. */
     "    trap 'over=1; [ -n \"$busy\" ] || { kill \"$nap\" 2>/dev/null; exit; }' TERM\n"
-    /* Not for a shell that was killed. */
-    "    while kill -0 $$ 2>/dev/null; do\n"
+    /* Not for a shell that was killed, nor once it waited for the command: a signal that comes before the trap is set
+     * is forgotten. */
+    "    while kill -0 $$ && kill -0 \"$command\"; do\n"
     /* Given up while its node was frozen, and awake again. */
     "        if [ -e " BATCH_CLOSED_FILE " ]; then\n"
     "            kill -TERM \"$command\" 2>/dev/null\n"

@@ -1,6 +1,6 @@
 /* Preloaded into the tool by black-box tests (LD_PRELOAD): makes calls on files fail, and sets the clocks.
  *
- *   DISTURB_CALL=write     of write, pwrite, read, pread, sync (fsync, fdatasync), open
+ *   DISTURB_CALL=write     of write, pwrite, read, pread, sync (fsync, fdatasync), open; kill: a TERM is lost
  *   DISTURB_ERRNO=5        fails with this errno
  *   DISTURB_PATH=TEXT      on files in whose path TEXT occurs
  *   DISTURB_WHILE=FILE     while FILE exists
@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +152,11 @@ int statfs64(const char *path, struct statfs64 *out)
     if (rc == 0 && type)
         out->f_type = (__typeof__(out->f_type))strtoul(type, NULL, 0);
     return rc;
+}
+
+int kill(pid_t pid, int number)
+{
+    return is_call_meant("kill") && number == SIGTERM ? 0 : (int)syscall(SYS_kill, pid, number);
 }
 
 int clock_gettime(clockid_t id, struct timespec *out)

@@ -23,6 +23,17 @@ signal|killed by signal 9 (SIGKILL)|1_4|n4|" \
     expect "[ $(jobs_submitted) = 1 ]"
 }
 
+# A shell forgets a signal that comes before it has set its trap: that of the heartbeat, where the job is short.
+heartbeat__not_told_to_end__ends_with_its_job()
+{
+    [ -f "$build_dir/tests/cli/disturb.so" ] || skip "there is no disturb.so"
+    stand_ins
+    printf '#!/bin/sh\nLD_PRELOAD=%s DISTURB_CALL=kill exec /bin/sh "$@"\n' "$build_dir/tests/cli/disturb.so" >bin/sh
+    chmod +x bin/sh
+    slurm_sweep 1 'echo "score: {n}"' <<<'heartbeat = "1s"'
+    at_slurm 0
+}
+
 # A shell may count in ticks of 10 ms: then a short job took none of them, and that is its measurement.
 objective__cpu_time_of_short_jobs__measured()
 {
