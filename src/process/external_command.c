@@ -311,9 +311,9 @@ int pager_start(const char *command, bool with_errors, struct error *e)
         if (with_errors)
             dup2(ends[1], 2);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     descriptor_close(&ends[0]);
     descriptor_close(&ends[1]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL); /* the pager's input ends with what a handler closes */
     return error_number ? error_errno(e, error_number, "pager %s", command) : 0;
 }
 

@@ -7,11 +7,13 @@
  *   DISTURB_FILE_SYSTEM=N  every file lies on a file system of this type (statfs(2))
  *   DISTURB_CLOCK=FILE     "REALTIME MONOTONIC" in FILE: milliseconds added to these clocks (boot time goes with the
  *                          former)
+ *   DISTURB_SPAWN_MS=N     a program that is started runs for so long before the tool goes on
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +159,18 @@ int statfs64(const char *path, struct statfs64 *out)
 int kill(pid_t pid, int number)
 {
     return is_call_meant("kill") && number == SIGTERM ? 0 : (int)syscall(SYS_kill, pid, number);
+}
+
+int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files,
+                const posix_spawnattr_t *attributes, char *const *argv, char *const *environment)
+{
+    REAL(int, "posix_spawn", pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+         char *const *, char *const *);
+    const char *late = getenv("DISTURB_SPAWN_MS");
+    int rc = real(pid, path, files, attributes, argv, environment);
+    for (int i = late ? atoi(late) : 0; i > 0; i--)
+        usleep(1000);
+    return rc;
 }
 
 int clock_gettime(clockid_t id, struct timespec *out)

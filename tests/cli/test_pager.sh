@@ -168,6 +168,13 @@ interrupt__while_the_pager_reads__waits_for_it()
     MESHSWEEP_PAGER="exec sh slow.sh" on_terminal results
     ended_with 130
     expect_file left_before
+    # The pager was started, and nobody went on yet.
+    rm left_before press
+    [ -f "$build_dir/tests/cli/disturb.so" ] || return 0
+    LD_PRELOAD="$build_dir/tests/cli/disturb.so" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
+        DISTURB_SPAWN_MS=500 MESHSWEEP_PAGER="exec sh slow.sh" on_terminal results
+    ended_with 130
+    expect_file left_before
 }
 
 run_cases "$@"
