@@ -200,6 +200,7 @@ struct finder {
     struct stmt *put_asked, *put_member;
     struct hash_set put[SECTION_COUNT];
     struct buffer json;
+    int put_formers; /* how often */
 };
 
 /* --- the sweep file's jobs --- */
@@ -319,15 +320,31 @@ static int carry_out(struct finder *f, const struct was_key *w, struct error *e)
                   VALUES(sql_text(section), sql_text(w->name), sql_text(w->text)), e);
 }
 
+/* Adds why what was just carried out lets no result stand. */
+static int add_unmet(struct finder *f, const struct was_key *w, struct error *e)
+{
+    const char *section = w->section < SECTION_COUNT ? section_names[w->section] : NULL;
+    OWNED char *why = NULL;
+    if (db_query_text(f->db, embedded_text("sql/formers/unmet.sql"),
+                      VALUES(sql_text(section), sql_text(w->name), sql_text(w->text), sql_int(db_changes(f->db)),
+                             sql_int(w->kind)),
+                      &why, e) < 0)
+        return -1;
+    if (why)
+        buffer_printf(&f->out->unmet, "%s%s", f->out->unmet.length ? "; " : "[was] lets no result stand: ", why);
+    return 0;
+}
+
 /* A renamed key has its new name before it is asked whether it is there. */
 static int carry_out_all(struct finder *f, struct error *e)
 {
     const struct sweep *s = f->space->sweep;
+    const bool is_last = f->put_formers++ == 0;
     int rc = 0;
     for (int first = 1; rc == 0 && first >= 0; first--)
         for (size_t i = 0; rc == 0 && i < s->was_count; i++)
-            if ((s->was[i].kind == WAS_RENAMED) == first)
-                rc = carry_out(f, &s->was[i], e);
+            if ((s->was[i].kind == WAS_RENAMED) == first && (rc = carry_out(f, &s->was[i], e)) == 0 && is_last)
+                rc = add_unmet(f, &s->was[i], e);
     return rc;
 }
 
@@ -509,7 +526,7 @@ int formers_find(struct space *space, struct db *db, enum formers_kind kind, str
 {
     struct finder f = {.space = space, .db = db, .kind = kind, .out = out};
     struct error ignored = ERROR_INIT;
-    *out = (struct formers){.all_are_new = true};
+    *out = (struct formers){.all_are_new = true, .unmet = BUFFER_INIT};
     int rc = find_formers(&f, e);
     stmt_free(f.put_asked);
     stmt_free(f.put_member);
@@ -525,6 +542,7 @@ int formers_find(struct space *space, struct db *db, enum formers_kind kind, str
 void formers_free(struct formers *f)
 {
     free(f->items);
+    buffer_free(&f->unmet);
     cJSON_Delete(f->differences);
     *f = (struct formers){0};
 }
@@ -552,6 +570,8 @@ int formers_hint(struct space *space, struct db *db, struct buffer *out, struct 
         buffer_add_text(out, "; all jobs are new for that alone: `meshsweep accept` lets ");
         buffer_add_count(out, (int64_t)f.count, "result");
         buffer_add_text(out, " stand for them");
+    } else if (rc == 0 && f.all_are_new) {
+        buffer_add_text(out, buffer_text(&f.unmet));
     }
     formers_free(&f);
     return rc < 0 && two.kind != ERROR_USAGE ? -1 : 0;

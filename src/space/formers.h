@@ -7,13 +7,15 @@
 #include "config/sweep.h"
 #include "space/space.h"
 #include "store/changes.h"
+#include "util/buffer.h"
 
 struct formers {
     struct job_move *items; /* by number of job; none: nothing stands for anything */
     size_t count;
-    int64_t own;        /* jobs that another one's results would be of, but that have results of their own */
-    bool all_are_new;   /* no job of the sweep file has results */
-    cJSON *differences; /* [{"what": "command", "was": "…", "now": "…"}, …]: null for what was or is not there */
+    int64_t own;         /* jobs that another one's results would be of, but that have results of their own */
+    bool all_are_new;    /* no job of the sweep file has results */
+    cJSON *differences;  /* [{"what": "command", "was": "…", "now": "…"}, …]: null for what was or is not there */
+    struct buffer unmet; /* why entries of [was] let no result stand of the last sweep whose jobs were looked at */
 };
 
 enum formers_kind {
@@ -26,7 +28,8 @@ enum formers_kind {
 int formers_find(struct space *space, struct db *db, enum formers_kind kind, struct formers *out, struct error *e);
 void formers_free(struct formers *f);
 
-/* Adds what a run or plan says where all jobs became new by one change, and `accept` would help; otherwise nothing. */
+/* Adds what a run or plan says where all jobs became new by one change, and `accept` would help, or by [was], which
+ * then means none of the results; otherwise nothing. */
 int formers_hint(struct space *space, struct db *db, struct buffer *out, struct error *e);
 
 /* The detail of a change: {"differences": […]}. The caller's. */

@@ -318,6 +318,22 @@ swept_key_gone__accepted__refused_and_named()
     expect_sql 0 "SELECT count(*) FROM change"
 }
 
+was__of_no_result_or_job__told()
+{
+    sweep 's/^batch = 4/&\nseed = 1/'
+    run_silently 0
+    change 's/^batch = 4/micro = 4/' '/^seed/d' '$a dropout = 0.0'
+    cp sweep.toml now.toml
+    toml was: micro='{ renamed_from = "bacth" }' dropped='{ seed = 1 }' dropout=0.0 >>sweep.toml
+    expect_said only_stdout_contains 0 '[was] lets no result stand: no result has a key bacth' plan
+    cp now.toml sweep.toml
+    toml was: dropout=0 micro='"batch"' dropped='{ seed = 2 }' >>sweep.toml
+    expect_said only_stderr 0 'meshsweep: [was] lets no result stand: no job has dropout = 0; no job has '\
+'micro = "batch" (if it was called batch: micro = { renamed_from = "batch" }); no result has seed = 2' \
+        run --progress none --limit 1
+    run_silently 0 --limit 1
+}
+
 was__wrong__told_where()
 {
     sweep
