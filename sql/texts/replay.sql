@@ -21,8 +21,9 @@ more (place, number, one, many) AS (VALUES
     (3, ?1 ->> 'excluded_by_rules', 'job excluded by rules', 'jobs excluded by rules'),
     (4, ?1 ->> 'not_measured', 'job not measured', 'jobs not measured')),
 line (part, n, k, line) AS (
-    SELECT 0, 0, 0, say('%d group%s, %d job%s, %.0f %% of them failed; %d group%s with no runnable job%s; %d search%s of each group '
-            || 'by %s', ?1 ->> 'group_count', iif(?1 ->> 'group_count' = 1, '', 's'), ?1 ->> 'jobs', iif(?1 ->> 'jobs' = 1, '', 's'),
+    SELECT 0, 0, 0, say('%d group%s, %d configuration%s, %.0f %% of them failed; %d group%s with none that runs%s; %d search%s of '
+            || 'each group by %s', ?1 ->> 'group_count', iif(?1 ->> 'group_count' = 1, '', 's'), ?1 ->> 'jobs',
+        iif(?1 ->> 'jobs' = 1, '', 's'),
         100.0 * (?1 ->> 'failed_jobs') / (?1 ->> 'jobs'), ?1 ->> 'groups_without_runnable_job',
         iif(?1 ->> 'groups_without_runnable_job' = 1, '', 's'),
         coalesce((SELECT group_concat(say('; %d %s', number, iif(number = 1, one, many)), '')

@@ -33,7 +33,7 @@ replay__measured_table__counts_per_strategy_and_group()
     measured_table
     expect_run status 0 replay --strategy grid,random --group-by layers --groups --seeds 50
     expect_stdout_contains \
-        "3 groups, 30 jobs, 67 % of them failed; 1 group with no runnable job; 50 searches of each group by throughput"
+        "3 groups, 30 configurations, 67 % of them failed; 1 group with none that runs; 50 searches of each group by"
     # Grid asks for kernel = 1 first: micro-batches 1, 2, 4 of two layers, 1 and 2 of four.
     expect_stdout_matches '^\| grid \| 2\.50 \| 2 \| 3 \| 0\.00 \| 100 % \|'
     expect_stdout_matches '^\| grid, layers=2 \| 3\.00 \| 3 \| 3 \| 0\.00 \|'
@@ -65,7 +65,7 @@ END
         import.metrics: rate=rate >import.toml
     expect_run only_status 0 import -c import.toml table.csv
     expect_run status 0 replay --strategy grid --seeds 2
-    expect_stdout_contains '2 groups, 4 jobs, 25 % of them failed; 0 groups with no runnable job; '\
+    expect_stdout_contains '2 groups, 4 configurations, 25 % of them failed; 0 groups with none that runs; '\
 '4 more jobs are replicates of these: a trial runs all of them, and their mean counts; '
     # One whose first replicate fails has failed, as in a run.
     expect_stdout_matches '^\| grid, layers=2 \| 1\.00 \|.* 0\.03 \|$' '^\| grid, layers=4 \| 2\.00 \|'
@@ -123,7 +123,7 @@ replay__rules_of_another_file__exclude_candidates()
     printf '[[rule]]\nname = "one"\nrequire = "kernel = 1"\n' >>narrow.toml
     run_meshsweep replay -c narrow.toml --strategy grid --group-by layers --seeds 1
     expect_only_stdout_contains 0 \
-        "3 groups, 15 jobs, 67 % of them failed; 1 group with no runnable job; 15 jobs excluded by rules;"
+        "3 groups, 15 configurations, 67 % of them failed; 1 group with none that runs; 15 jobs excluded by rules;"
 }
 
 replay__nothing_to_replay__said()
