@@ -111,48 +111,6 @@ static double rows_of(const struct variable_place *p)
     return (double)most;
 }
 
-static double weight(const struct variable_place *p)
-{
-    return log2(rows_of(p));
-}
-
-/* The weight of the heaviest component that is left without the place. */
-static double rest_without(const struct solver *s, const struct set *component, size_t without)
-{
-    OWNED bool *in = xcalloc(s->place_count, sizeof *in);
-    double heaviest = 0;
-    for (size_t i = 0; i < component->count; i++)
-        in[component->items[i]] = component->items[i] != without;
-    for (size_t p = 0; p < s->place_count; p++) {
-        if (!in[p])
-            continue;
-        struct set part = solver_component(s, in, p);
-        double sum = 0;
-        for (size_t i = 0; i < part.count; i++)
-            sum += weight(&s->places[part.items[i]]);
-        heaviest = sum > heaviest ? sum : heaviest;
-        free(part.items);
-    }
-    return heaviest;
-}
-
-/* Returns the place that splits the component best: it is bound first. */
-static size_t best_split(const struct solver *s, const struct set *component)
-{
-    size_t best = component->items[0];
-    double least = INFINITY;
-    for (size_t i = 0; i < component->count; i++) {
-        size_t p = component->items[i];
-        /* The place with fewer rows is taken of two that leave as much. */
-        double left = rest_without(s, component, p) + weight(&s->places[p]) * 1.001;
-        if (left < least) {
-            least = left;
-            best = p;
-        }
-    }
-    return best;
-}
-
 /* --- by how much is left after each --- */
 
 #define SAMPLES 64
@@ -270,23 +228,10 @@ static size_t first_ranked(const struct solver *s, const struct set *component)
     return first;
 }
 
-/* The many rows of the last are looked at together. */
-static size_t fewest_rows(const struct solver *s, const struct set *component)
-{
-    size_t fewest = component->items[0];
-    for (size_t i = 1; i < component->count; i++)
-        if (rows_of(&s->places[component->items[i]]) < rows_of(&s->places[fewest]))
-            fewest = component->items[i];
-    return fewest;
-}
-
 /* Returns the place that is bound first. */
 static size_t choose_place(const struct solver *s, const struct set *component, enum order order)
 {
-    size_t chosen = order == ORDER_FILE     ? component->items[0]
-                    : order == ORDER_RANKED ? first_ranked(s, component)
-                    : order == ORDER_FEWEST ? fewest_rows(s, component)
-                                            : best_split(s, component);
+    size_t chosen = order == ORDER_FILE ? component->items[0] : first_ranked(s, component);
     /* The block of a guided place must be known first: it says which rows there are. */
     for (size_t i = 0; place_is_guided(&s->places[chosen]) && i < component->count; i++)
         if (component->items[i] == s->places[chosen].block)

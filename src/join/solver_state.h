@@ -79,7 +79,7 @@ struct visit {
     struct row_list made;
 };
 
-enum order { ORDER_FILE, ORDER_FEWEST, ORDER_RANKED, ORDER_SPLIT, ORDER_COUNT };
+enum order { ORDER_FILE, ORDER_RANKED, ORDER_COUNT };
 
 struct solver {
     struct solver_request request;
