@@ -1,7 +1,8 @@
 # Turns text files into one C table, so that the program carries its SQL and its profiles with it.
 #   awk -f embed.awk FILE... > embedded_files.c
 # Run it where the file names are relative to the source tree: configs/profiles/a.toml becomes "profiles/a.toml",
-# sql/migrations/0001_a.sql "migrations/0001_a.sql"; any other path is its own name. The table is sorted by name.
+# sql/migrations/0001_a.sql "migrations/0001_a.sql"; any other path is its own name. The table is sorted by name. Beside
+# it stand the names of executors: those that need no file, and those of executors/NAME.toml.
 
 function name_of(path)
 {
@@ -57,4 +58,14 @@ BEGIN {
         write_entry(paths[i])
     print "    {0, 0},"
     print "};"
+    print ""
+    print "const char *const executor_names[] = {\"local\""
+    for (i = 1; i <= count; i++) {
+        if (split(name_of(paths[i]), parts, /[\/.]/) != 3 || parts[1] != "executors")
+            continue
+        if (parts[2] > "ssh" && !ssh++)
+            print "    , \"ssh\""
+        print "    , \"" parts[2] "\""
+    }
+    print (ssh ? "" : "    , \"ssh\"") "    , 0};"
 }

@@ -15,6 +15,7 @@ images leave /usr/share/doc out) is NOASSERTION; nothing is guessed.
 """
 import argparse
 import datetime
+import glob
 import hashlib
 import json
 import os
@@ -146,9 +147,9 @@ def digest(path, algorithm):
 def embedded():
     """The texts that Makefile.am has the program carry."""
     with open(os.path.join(ROOT, "Makefile.am"), encoding="utf-8") as file:
-        lists = dict(re.findall(r"^(\w+) = ((?:.*\\\n)*.*)", file.read(), re.MULTILINE))
-    names = re.sub(r"\$\((\w+)\)", lambda name: lists[name[1]], lists["embedded_texts"])
-    for name in names.replace("\\", " ").split():
+        patterns = re.search(r"^embedded_texts = ((?:.*\\\n)*.*)", file.read(), re.MULTILINE)[1]
+    found = (glob.glob(pattern, root_dir=ROOT) for pattern in re.findall(r"[\w/*.]+\.\w+", patterns))
+    for name in sorted(name for names in found for name in names):
         path = os.path.join(ROOT, name)
         yield {"SPDXID": identifier("File", name), "fileName": "./" + name, "fileTypes": ["TEXT"],
                "checksums": [{"algorithm": a.upper(), "checksumValue": digest(path, a)} for a in ("sha1", "sha256")],

@@ -4,6 +4,7 @@
 
 #include "config/search_options.h"
 #include "metrics/classify.h"
+#include "util/embedded.h"
 
 #define AT(member) offsetof(struct run_options, member)
 
@@ -14,8 +15,6 @@ const char *const run_progress_words[] = {
 static const char *const switch_words[] =
     {[SWITCH_NOT_GIVEN] = "as configured", [SWITCH_ON] = "on", [SWITCH_OFF] = "off", NULL};
 static const char *const prune_words[] = {"sound", "estimate", "off", NULL};
-const char *const run_executor_words[] = {"local", "flux", "gridengine", "htcondor", "jobset", "kubernetes", "lsf",
-                                          "oar",   "pbs",  "slurm",      "ssh",      "torque", NULL};
 
 #define WHAT_TO_MATCH(of_run)                                                                                          \
     OPTION(STRING, "config", AT(config), "FILE", "the sweep file", .letter = 'c', .fallback = "sweep.toml"),           \
@@ -30,7 +29,7 @@ const char *const run_executor_words[] = {"local", "flux", "gridengine", "htcond
         OPTION(STRING, "prune", AT(prune), "HOW", "skip what cannot fit: sound, estimate or off",                      \
                .choices = prune_words, .rare = true),                                                                  \
         OPTION(STRING, "executor", AT(executor), "NAME",                                                               \
-               "where jobs run: local (default), slurm, ssh, ..., or a TOML file", .choices = run_executor_words),     \
+               "where jobs run: local (default), slurm, ssh, ..., or a TOML file", .choices = executor_names),         \
         OPTION(FLAG, "in-allocation", AT(in_allocation), NULL, "with Slurm: inside the current allocation",            \
                .rare = true),                                                                                          \
         OPTION(FLAG, "several-hosts", AT(several_hosts), NULL,                                                         \

@@ -47,7 +47,7 @@ struct run_options {
 extern const struct option run_option_table[], plan_option_table[];
 
 /* Table entries for commands that start jobs; they use AT(member), the offset of a member of that name. */
-extern const char *const run_progress_words[], *const run_executor_words[];
+extern const char *const run_progress_words[];
 #define OPTIONS_OF_STARTS                                                                                              \
     OPTION(INT, "jobs", AT(jobs), "N", "jobs at a time", .letter = 'j', .least = 1, .most = 65536),                    \
         OPTION(INT, "max-fail", AT(max_fail), "N", "start no more jobs after N have failed", .least = 1,               \

@@ -13,6 +13,7 @@
 #include "results/json.h"
 #include "space/enumerate.h"
 #include "space/formers.h"
+#include "util/embedded.h"
 #include "util/parse.h"
 
 #define JOBS_SHOWN 5
@@ -32,7 +33,7 @@ static const struct option options[] = {
     OPTION(STRING, "why", AT(why), "TEXT", "the reason, which is recorded"),
     OPTION(FLAG, "dry-run", AT(run.dry_run), NULL, "only show what would stand for what", .letter = 'D'),
     OPTION(FLAG, "undo", AT(undo), NULL, "take back the last change that let results stand for others, or change N"),
-    OPTION(STRING, "executor", AT(run.executor), "NAME", "where jobs run, as for run", .choices = run_executor_words),
+    OPTION(STRING, "executor", AT(run.executor), "NAME", "where jobs run, as for run", .choices = executor_names),
     OPTION(STRING, "command", AT(run.command), "LINE", "the command that run is given in place of the file's"),
     {.name = NULL},
 };

@@ -30,6 +30,7 @@
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
 #include "util/clock.h"
+#include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
 
@@ -394,7 +395,7 @@ static const struct option options[] = {
     OPTION(STRING, "against", AT(against), "TABLE.csv",
            "list the rules of the sweep file that exclude rows of this table although they ran"),
     OPTION(STRING, "executor", AT(executor), "NAME",
-           "try a batch system with a few small jobs, asked for as the sweep file says", .choices = run_executor_words),
+           "try a batch system with a few small jobs, asked for as the sweep file says", .choices = executor_names),
     OPTION(FLAG, "repair", AT(repair), NULL, "first make the repairs that lose no data"),
     OPTION_JSON(AT(json)),
     {.name = NULL},

@@ -1,5 +1,5 @@
 /* Text files that the program carries with it: profiles and SQL, made into C by scripts/embed.awk at build time.
- * Which files these are is listed as `embedded_texts` in Makefile.am. */
+ * Makefile.am says which folders these are in. */
 #pragma once
 
 struct embedded_file {
@@ -9,6 +9,9 @@ struct embedded_file {
 
 /* All of them in byte order of their names; the last one has a NULL name. */
 extern const struct embedded_file embedded_files[];
+
+/* What --executor takes but for files: "local", then "ssh" and the built-in batch systems by name; NULL at the end. */
+extern const char *const executor_names[];
 
 /* The text of that name, NULL when there is none. Lives as long as the program. */
 const char *embedded_text(const char *name);
