@@ -135,12 +135,14 @@ static double bucket_elements(const struct plan_memory *m)
     return m->plan->bucket_elements > 0 ? (double)m->plan->bucket_elements : m->c->reduce_elements;
 }
 
-/* The gathered layers, as stored, and the root unit; or all of a stage's `parameters`. */
+/* The gathered layers, as stored, and the root unit; or all of a stage's `parameters`. Weights in fp32 are gathered in
+ * the 16 bits of products. */
 static double frozen_buffers(const struct plan_memory *m, double parameters)
 {
-    if (gathers_all(m))
-        return m->quantised * fmax(0, parameters - root_unit(m)) + m->frozen * root_unit(m);
-    return m->quantised * gathered(m) + m->frozen * root_unit(m);
+    double root = root_unit(m), layers = gathers_all(m) ? fmax(0, parameters - root) : gathered(m);
+    bool narrows = layer_weight_bytes(m->plan, m->c) == FP32_BYTES && !plan_is_fp32(m->plan);
+    double most = narrows ? 2 : FP32_BYTES;
+    return fmin(m->quantised, most) * layers + fmin(m->frozen, most) * root;
 }
 
 static double buffer_bytes(const struct plan_memory *m, double parameters)

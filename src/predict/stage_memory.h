@@ -39,7 +39,8 @@
  * Without a master copy, parameter, gradient and moments have the width of the plan's `weights`.
  *
  * Frozen weights have no gradient, master copy or moments; adapters (tuning.h) have them, in their own widths. Under
- * ZeRO stage 3 the embedding and head stay gathered with adapters, and under FSDP1 (holds_gradients) with full
+ * ZeRO stage 3 the embedding and head stay gathered with adapters, all in 16 bits if products are (MixedPrecision of
+ * torch distributed/fsdp/api.py), and under FSDP1 (holds_gradients) with full
  * recompute the backward pass holds a further 2·T·h for all but two of the stage's layers. Frozen leading layers keep
  * no activations.
  *

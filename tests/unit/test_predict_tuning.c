@@ -328,6 +328,19 @@ TEST(memory_predict__narrow_loss__half_of_the_logits)
     }
 }
 
+/* FSDP gathers weights in fp32 in the 16 bits of its products. */
+TEST(memory_predict__sharded_adapters_over_fp32_weights__gathered_in_16_bits)
+{
+    struct training_plan plan = lora;
+    plan.data = 8;
+    plan.zero_stage = 3;
+    const double narrow = predict(llama(), plan, "hf-trainer").most.terms[MEMORY_BUFFERS];
+    plan.weights = WEIGHTS_FP32;
+    assert_close(predict(llama(), plan, "hf-trainer").most.terms[MEMORY_BUFFERS], narrow, 1e-12);
+    plan.precision = PRECISION_FP32;
+    assert_close(predict(llama(), plan, "hf-trainer").most.terms[MEMORY_BUFFERS], 2 * narrow, 1e-12);
+}
+
 TEST(plan_complete__adapters_without_what_they_need__refused)
 {
     struct training_plan plan = lora;
