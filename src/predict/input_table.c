@@ -87,6 +87,7 @@ const struct input inputs[] = {
     {"cuda_graphs", "enable_cuda_graph external_cuda_graph use_cuda_graphs", P(MEMBER_FLAG, cuda_graphs)},
     {"padding_free", "", P(MEMBER_FLAG, padding_free)},
     {"narrow_loss", "", P(MEMBER_FLAG, narrow_loss)},
+    {"held_outputs", "", P_WORD(held, held_words)},
     {"expandable_segments", "", P(MEMBER_FLAG, expandable_segments)},
     {"mean_tokens", "", P(MEMBER_WHOLE, mean_tokens)},
     {"packed_tokens", "", P(MEMBER_WHOLE, packed_tokens)},

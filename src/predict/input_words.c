@@ -57,6 +57,7 @@ const struct input_word recompute_words[] = {{"none", RECOMPUTE_NONE},
                                              {"full", RECOMPUTE_FULL},
                                              {"offload", RECOMPUTE_FULL}, /* axolotl: its checkpoints on the host */
                                              {NULL, 0}};
+const struct input_word held_words[] = {{"none", HELD_NONE}, {"logits", HELD_LOGITS}, {"cache", HELD_CACHE}, {NULL, 0}};
 const struct input_word loss_words[] = {{"eager", LOSS_EAGER}, {"fused", LOSS_FUSED},   {"native", LOSS_FUSED},
                                         {"te", LOSS_TE},       {"linear", LOSS_LINEAR}, {NULL, 0}};
 const struct input_word qk_norm_words[] = {{"none", QK_NORM_NONE},

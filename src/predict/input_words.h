@@ -12,6 +12,7 @@ extern const struct input_word schedule_words[];
 extern const struct input_word split_words[];
 extern const struct input_word recompute_words[];
 extern const struct input_word loss_words[];
+extern const struct input_word held_words[];
 extern const struct input_word qk_norm_words[];
 extern const struct input_word mixer_words[];
 extern const struct input_word module_words[];

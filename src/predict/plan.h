@@ -56,6 +56,8 @@ enum recompute_module {
 };
 /* FUSED: one kernel over the logits; TE: TransformerEngine's; LINEAR: fused with the head, without logits. */
 enum loss_kernel { LOSS_EAGER = 0, LOSS_FUSED, LOSS_TE, LOSS_LINEAR, LOSS_END };
+/* What a loop has of a pass's output until it has the next one's: logits, or its keys and values as well. */
+enum held_outputs { HELD_NONE = 0, HELD_LOGITS, HELD_CACHE };
 enum offload { OFFLOAD_NONE = 0, OFFLOAD_OPTIMIZER, OFFLOAD_PARAMETERS }; /* PARAMETERS: optimizer, too */
 /* Precision of matrix products; fp16 counts as bf16. TF32: numbers in fp32, products on tensor cores. */
 enum precision { PRECISION_BF16 = 0, PRECISION_FP8, PRECISION_FP4, PRECISION_FP32, PRECISION_TF32 };
@@ -189,6 +191,7 @@ struct training_plan {
     enum loss_kernel loss;
     bool expandable_segments; /* torch's allocator leaves no unusable pieces */
     bool narrow_loss;         /* of logits as they are, in 16 bits, unless hidden states are in fp32 */
+    enum held_outputs held;
     enum offload offload;
     enum optimizer optimizer;
     enum optimizer_kernel optimizer_kernel;

@@ -203,6 +203,17 @@ static double logit_count(const struct plan_memory *m)
                                                       : architecture_padded_vocab(m->a, m->plan->tensor) / shares);
 }
 
+/* What a loop holds of a pass's output, in its backward pass, or, at_loss, in the next forward pass. */
+static double held_bytes(const struct plan_memory *m, double layers, bool at_loss)
+{
+    double kv = (double)m->a->kv_heads * (double)m->a->head_dim / (double)m->plan->tensor;
+    double cache = m->plan->held == HELD_CACHE ? 4 * layers * layer_activation_scale(m->plan) * kv : 0;
+    double further = m->plan->recompute == RECOMPUTE_FULL ? plan_recompute_share(m->plan, layers) : 0;
+    if (m->plan->held == HELD_NONE || m->plan->pipeline > 1)
+        return 0;
+    return (m->plan->loss == LOSS_LINEAR ? 0 : FP32_BYTES * logit_count(m)) + (further + at_loss) * cache;
+}
+
 static double logit_slack(const struct plan_memory *m)
 {
     return m->plan->loss == LOSS_EAGER ? m->c->logit_slack * logit_count(m) : 0;
@@ -463,7 +474,9 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
     terms[MEMORY_ACTIVATIONS] = m->c->fragmentation * kept;
     terms[MEMORY_WORKING] =
         m->layer_set + m->c->hidden_bytes * plan_tokens(m->plan) * (double)m->a->hidden + frozen_gradients(m, layers);
-    terms[MEMORY_LOGITS] = stage == m->head_stage ? logit_bytes(m) + cache_bytes(m, layers) : 0;
+    terms[MEMORY_WORKING] += m->c->phases != 0 ? held_bytes(m, layers, false) : 0;
+    terms[MEMORY_LOGITS] =
+        stage == m->head_stage ? logit_bytes(m) + cache_bytes(m, layers) + held_bytes(m, layers, true) : 0;
     terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters);
     const struct phase_load phases =
         phase_load_of(m, load.trained_dense, load.trained_experts, kept, length_pieces(m, terms));

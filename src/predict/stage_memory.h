@@ -23,6 +23,8 @@
  *   narrow       under fp8, unless weights are in 8 bits themselves: narrow_copies for each weight of a        [15]
  *                layer's matrices; under fp4 half of it
  *   cast         under autocast (layer_memory.h), with the logits: 2·V·h/t, the head's weights
+ *   outputs      held_outputs, without a pipeline: 4·T·V/t of logits, with the cache 4·T·g·d/t for each       [16]
+ *                layer; with the logits those of the pass before, and the cache of layers that recompute twice
  *   pieces       where batches differ in length, reserved but not allocated: length_pieces of the logits     [13]
  *
  * Under full recompute, GPTBigCode (coefficients.h, gpt_bigcode) holds 2·T·(a·d + 2·d) per layer, in fp32 4, along with
@@ -52,7 +54,10 @@
  * [13] torch c10/cuda/CUDACachingAllocator.cpp: see length_pieces in stage_memory.c ·
  * [14] DeepSpeed runtime/zero/stage3.py, grad_partitions_flat_buffer, and stage_1_and_2.py, cpu_offload; torch
  * distributed/fsdp: _fully_shard/_fsdp_collectives.py, foreach_reduce; _runtime_utils.py, _saved_grad_shard ·
- * [15] TransformerEngine pytorch/module/base.py, _fp8_workspaces. Pure.
+ * [15] TransformerEngine pytorch/module/base.py, _fp8_workspaces ·
+ * [16] transformers models/llama/modeling_llama.py up to 4.44: logits.float(), and next_decoder_cache, which only
+ * gradient_checkpointing_enable() turns off; torch distributed/algorithms/_checkpoint/checkpoint_wrapper.py does not.
+ * Pure.
  */
 #pragma once
 

@@ -341,6 +341,37 @@ TEST(memory_predict__sharded_adapters_over_fp32_weights__gathered_in_16_bits)
     assert_close(predict(llama(), plan, "hf-trainer").most.terms[MEMORY_BUFFERS], 2 * narrow, 1e-12);
 }
 
+/* A loop that has a pass's output until the next one's: its logits in fp32, and the keys and values of all layers. At
+ * the loss there are those of two passes, but where what layers keep has the later ones anyway. */
+TEST(memory_predict__held_outputs__logits_and_cache_of_the_pass_before)
+{
+    static const struct {
+        enum held_outputs held;
+        enum recompute recompute;
+        enum loss_kernel loss;
+        double logits, caches;
+    } cases[] = {{HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 4, 0},
+                 {HELD_CACHE, RECOMPUTE_FULL, LOSS_EAGER, 4, 2},
+                 {HELD_CACHE, RECOMPUTE_NONE, LOSS_EAGER, 4, 1},
+                 {HELD_CACHE, RECOMPUTE_FULL, LOSS_LINEAR, 0, 2}};
+    const double cache = LAYERS * 2 * 2 * 2 * HIDDEN / 8; /* of a token, of two heads of eight */
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct training_plan plan = lora;
+        plan.recompute = cases[i].recompute;
+        plan.loss = cases[i].loss;
+        plan.micro_batch = 512;
+        const double none = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
+        plan.held = cases[i].held;
+        const double held = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
+        assert_close(held - none, 512 * 32 * (cases[i].logits * VOCAB + cases[i].caches * cache), 1e-9);
+        plan.pipeline = 2;
+        plan.held = HELD_NONE;
+        const double stages = predict(llama(), plan, "deepspeed").most.bytes;
+        plan.held = cases[i].held;
+        assert_close(predict(llama(), plan, "deepspeed").most.bytes, stages, 1e-12);
+    }
+}
+
 TEST(plan_complete__adapters_without_what_they_need__refused)
 {
     struct training_plan plan = lora;
