@@ -18,8 +18,6 @@ CREATE VIEW comparisons AS SELECT a, b, pairs, median, low, high, confidence, in
     iif(interval IS NULL, 'fewer than 3 pairs', NULL) AS no_interval, minimum, quarter, three_quarters, maximum, verdict,
     verdict IN ('lower', 'higher') AS told_apart, only_a, only_b, neither, open, without_ratio, without_choice, ratios
     FROM pair ORDER BY n;
-CREATE VIEW ranked AS SELECT by, a, b, pairs, median, low, high, verdict, verdict IN ('lower', 'higher') AS told_apart
-    FROM pair ORDER BY n;
 
 CREATE VIEW pair_line (n, part, line) AS
 WITH
@@ -62,6 +60,49 @@ UNION ALL SELECT 9e18, 0, char(10) || 'The best of several was chosen by the oth
     FROM asked WHERE chosen
 UNION ALL SELECT 9e18, 1, say('%sThe %d intervals hold together: with 95 %% probability no verdict is by chance.', char(10),
     together) FROM asked WHERE together > 1;
+
+-- --- all keys ---
+
+-- As the keys were asked for; last: the last of their pairs; tied: the keys that may differ too, if pairs alone were too few.
+CREATE TABLE effect (n INTEGER PRIMARY KEY, key, last, alone, tied);
+
+-- strength: how far from 1 a ratio surely is, as a logarithm; below 0, by how much more it only seems to be.
+CREATE VIEW effect_pair AS SELECT p.*, (SELECT min(n) FROM effect WHERE last >= p.n) AS effect,
+    CASE WHEN verdict IN ('lower', 'higher') THEN min(abs(ln(low)), abs(ln(high)))
+        ELSE iif(verdict = 'same', -1, -2) + min(abs(ln(median)), 9) / 10 END AS strength,
+    CASE verdict WHEN 'too few pairs' THEN 'few' WHEN 'same' THEN 'same'
+        ELSE iif((verdict = 'higher') = maximise, 'better', 'worse') END AS class,
+    CASE verdict WHEN 'too few pairs' THEN say('too few pairs: %d of %d', pairs, least)
+        WHEN 'same' THEN say('not told apart (%d)', pairs)
+        ELSE say('%s by %.3g %% (%d)', iif((verdict = 'higher') = maximise, 'better', 'worse'), abs(median - 1) * 100, pairs)
+        END AS words
+    FROM pair AS p, asked WHERE pairs;
+-- The keys by their strongest pairs: what surely changes the objective most first.
+CREATE VIEW ranked_pair AS SELECT row_number() OVER (ORDER BY strength DESC, n) AS place, * FROM (
+    SELECT *, row_number() OVER (PARTITION BY effect ORDER BY strength DESC, n) AS nth FROM effect_pair) WHERE nth = 1;
+CREATE VIEW effect_line (place, line) AS SELECT place, say('%l: %l against %l', by, b, a)
+    || iif(verdict = 'too few pairs', ', ', ' is ') || words
+    || iif(interval IS NULL, '', say(', 95 %% interval of the ratio %.4g to %.4g', low, high)) FROM ranked_pair;
+-- Sentences about keys: those without any pair of jobs that differ only in them, and those with which others may differ.
+CREATE VIEW effect_keys (apart, freed) AS SELECT
+    group_concat(key, ', ') FILTER (WHERE n NOT IN (SELECT effect FROM effect_pair)),
+    group_concat(say('%s (too few pairs: %d of %d) with %s', key, alone, least, tied), '; ')
+        FILTER (WHERE tied IS NOT NULL AND n IN (SELECT effect FROM effect_pair))
+    FROM (SELECT * FROM effect ORDER BY n), asked;
+
+CREATE VIEW ranked_by AS SELECT metric, unit, iif(maximise, 'max', 'min') AS better, together FROM asked;
+CREATE VIEW ranked AS SELECT by, a, b, pairs, median, low, high, verdict, verdict IN ('lower', 'higher') AS told_apart
+    FROM ranked_pair ORDER BY place;
+CREATE VIEW ranked_line (part, n, line) AS
+SELECT 0, 0, say('%s (%s is better), by what it surely changes between two values, over pairs equal in all else%s', metric,
+    iif(maximise, 'higher', 'lower'), char(10)) FROM asked WHERE EXISTS (SELECT 1 FROM effect_pair)
+UNION ALL SELECT 1, place, say('%2d. %s', place, line) FROM effect_line
+UNION ALL SELECT 2, 0, say('%sThe %d intervals of all values hold together; compare --by KEY shows those of a key.', char(10),
+    together) FROM asked WHERE together > 1
+UNION ALL SELECT 3, 0, say('%sno two successful jobs differ only in: %s', char(10), apart) FROM effect_keys
+    WHERE apart IS NOT NULL AND EXISTS (SELECT 1 FROM effect_pair)
+UNION ALL SELECT 4, 0, say('%sthe best of each side counts, over keys tied to it: %s', char(10), freed) FROM effect_keys
+    WHERE freed IS NOT NULL;
 
 -- --- two databases ---
 

@@ -11,10 +11,8 @@
 #include "commands/compare_jobs.h"
 #include "compare/before_after.h"
 #include "compare/comparison.h"
-#include "compare/effects.h"
 #include "database/open.h"
-#include "page/sections.h"
-#include "report/effect_words.h"
+#include "page/page.h"
 #include "report/saying.h"
 #include "results/conditions.h"
 #include "results/json.h"
@@ -127,29 +125,6 @@ static const struct option options[] = {
 
 /* --- pairs in tables --- */
 
-/* `ratios_too`: they are as many as jobs, and only the document lists them. */
-static int add_pair(struct db *said, const char *by, const struct comparison_pair *p, bool ratios_too, struct error *e)
-{
-    static const char *const verdicts[] =
-        {[RATIO_TOO_FEW] = "too few pairs", [RATIO_SAME] = "same", [RATIO_LOWER] = "lower", [RATIO_HIGHER] = "higher"};
-    static const char *const intervals[] = {[RATIO_INTERVAL_RANKS] = "ranks", [RATIO_INTERVAL_STUDENT] = "student"};
-    const struct ratio_summary *s = &p->summary;
-    OWNED_JSON *list = s->count && ratios_too ? cJSON_CreateDoubleArray(p->ratios, (int)s->count) : cJSON_CreateArray();
-    char *ratios = cJSON_PrintUnformatted(list);
-    const int rc =
-        db_run(said,
-               "INSERT INTO pair VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-               VALUES(sql_text(by), sql_text(p->a), sql_text(p->b), sql_int((int64_t)s->count), sql_real(s->median),
-                      sql_real(s->low), sql_real(s->high), sql_real(s->confidence), sql_text(intervals[s->interval]),
-                      sql_real(s->minimum), sql_real(s->quarter), sql_real(s->three_quarters), sql_real(s->maximum),
-                      sql_text(verdicts[s->verdict]), sql_int(p->only_a), sql_int(p->only_b), sql_int(p->neither),
-                      sql_int(p->open), sql_int(p->without_ratio), sql_int(p->without_choice), sql_text(ratios),
-                      sql_int(p->example_only_a), sql_int(p->example_only_b)),
-               e);
-    cJSON_free(ratios);
-    return rc;
-}
-
 static cJSON *free_json(const struct comparison *c)
 {
     return c->free.count ? cJSON_CreateStringArray((const char *const *)c->free.items, (int)c->free.count)
@@ -252,7 +227,7 @@ static int print(struct db *db, struct comparison *c, const struct compare_optio
                  ? -1
                  : add_subject(said, c, together, e);
     for (size_t i = 0; rc == 0 && i < c->count; i++)
-        rc = add_pair(said, NULL, &c->pairs[i], o->json, e);
+        rc = comparison_say_pair(said, NULL, &c->pairs[i], o->json, e);
     if (rc == 0)
         rc = o->json ? print_json(said, c, unranked, e) : print_text(said, beside, e);
     db_close(said);
@@ -282,75 +257,35 @@ static int compare_two(const struct arguments *a, struct error *e)
 
 /* --- all keys --- */
 
-static int print_ranked(const struct key_effects *x, const struct html_data *d, struct error *e)
+static int print_ranked(struct db *said, bool json, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
-    buffer_printf(&out,
-                  "%s (%s is better), by what it surely changes between two values, over pairs equal in all else\n\n",
-                  d->objective, d->maximise ? "higher" : "lower");
-    for (size_t i = 0; i < x->count; i++) {
-        buffer_printf(&out, "%2zu. ", i + 1);
-        key_effect_add_line(&out, &x->items[i]);
-        buffer_add_char(&out, '\n');
-    }
-    if (x->together > 1)
-        buffer_printf(&out, "\nThe %zu intervals of all values hold together; compare --by KEY shows those of a key.\n",
-                      x->together);
-    if (x->apart.length)
-        buffer_printf(&out, "\nno two successful jobs differ only in: %s\n", buffer_text(&x->apart));
-    if (x->freed.length)
-        buffer_printf(&out, "\nthe best of each side counts, over keys tied to it: %s\n", buffer_text(&x->freed));
-    return output_people_take(&out, e);
-}
-
-static int print_ranked_json(const struct key_effects *x, const struct html_data *d, struct error *e)
-{
-    cJSON *root = json_document();
-    cJSON_AddStringToObject(root, "metric", d->objective);
-    json_add_text(root, "unit", d->unit);
-    cJSON_AddStringToObject(root, "better", d->maximise ? "max" : "min");
-    cJSON_AddNumberToObject(root, "together", (double)x->together);
-    struct db *said = NULL;
-    int rc = saying_open("sql/comparisons.sql", &said, e);
-    for (size_t i = 0; rc == 0 && i < x->count; i++) {
-        const struct comparison *c = &x->items[i];
-        rc = add_pair(said, c->key ? c->key : c->section, key_effect_most(c), true, e);
-    }
-    if (rc == 0)
-        rc = saying_add_rows(said, "SELECT * FROM ranked", "ranked", root, e);
-    db_close(said);
-    if (rc == 0)
-        return output_json_take(root, e);
-    cJSON_Delete(root);
-    return -1;
+    if (!json && saying_add_lines(said, "SELECT line FROM ranked_line ORDER BY part, n", "", &out, e) < 0)
+        return -1;
+    if (!json && !out.length)
+        return error_set(e, ERROR_NOTHING, "--rank: no two successful jobs differ in one key only");
+    if (!json)
+        return output_people_take(&out, e);
+    OWNED_JSON *root = json_document();
+    if (saying_add_rows(said, "SELECT * FROM ranked_by", NULL, root, e) < 0 ||
+        saying_add_rows(said, "SELECT * FROM ranked", "ranked", root, e) < 0)
+        return -1;
+    return output_json(root, e);
 }
 
 static int compare_keys(const struct compare_options *o, struct error *e)
 {
-    struct db *db = NULL;
-    struct html_data d = {0};
-    struct key_effects x = {0};
-    const char *keys[EFFECTS_KEYS_MOST];
+    struct db *db = NULL, *said = NULL;
     if (o->by || o->metric || o->free || o->scaling)
         return error_set(e, ERROR_USAGE, "compare: --rank is of all keys and the objective; give only -d and --json");
     int rc = store_open_read_only(o->db, &db, e);
-    /* One transaction: a runner may be at work. */
-    if (rc == 0 && (rc = db_read_begin(db, e)) == 0) {
-        rc = html_data_read(db, &d, e);
-        if (rc == 0 && !d.objective)
-            rc = error_set(e, ERROR_USAGE,
-                           "--rank: the sweep has no objective; add objective = \"max:METRIC\" or "
-                           "\"min:METRIC\" under [sweep]");
-        if (rc == 0)
-            rc = key_effects_read(db, d.objective, keys, html_effect_keys(&d, keys, EFFECTS_KEYS_MOST), &x, e);
-        db_read_end(db);
-    }
-    if (rc == 0 && x.count == 0 && !o->json)
-        rc = error_set(e, ERROR_NOTHING, "--rank: no two successful jobs differ in one key only");
     if (rc == 0)
-        rc = o->json ? print_ranked_json(&x, &d, e) : print_ranked(&x, &d, e);
-    key_effects_free(&x);
-    html_data_free(&d);
+        rc = saying_open("sql/comparisons.sql", &said, e);
+    if (rc == 0)
+        rc = html_rank_keys(db, said, e);
+    if (rc == 0)
+        rc = print_ranked(said, o->json, e);
+    db_close(said);
     store_close(db);
     return rc;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cjson/cJSON.h>
+
 #include "compare/choices.h"
 #include "compare/compared_jobs.h"
 #include "config/own_metrics.h"
@@ -888,6 +890,29 @@ size_t comparisons_judge(struct comparison *items, size_t count)
             ratios_judge(p->ratios, &p->summary, together, (unsigned)p->chosen_a + p->chosen_b);
         }
     return together;
+}
+
+int comparison_say_pair(struct db *said, const char *by, const struct comparison_pair *p, bool ratios_too,
+                        struct error *e)
+{
+    static const char *const verdicts[] =
+        {[RATIO_TOO_FEW] = "too few pairs", [RATIO_SAME] = "same", [RATIO_LOWER] = "lower", [RATIO_HIGHER] = "higher"};
+    static const char *const intervals[] = {[RATIO_INTERVAL_RANKS] = "ranks", [RATIO_INTERVAL_STUDENT] = "student"};
+    const struct ratio_summary *s = &p->summary;
+    OWNED_JSON *list = s->count && ratios_too ? cJSON_CreateDoubleArray(p->ratios, (int)s->count) : cJSON_CreateArray();
+    char *ratios = cJSON_PrintUnformatted(list);
+    const int rc =
+        db_run(said,
+               "INSERT INTO pair VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+               VALUES(sql_text(by), sql_text(p->a), sql_text(p->b), sql_int((int64_t)s->count), sql_real(s->median),
+                      sql_real(s->low), sql_real(s->high), sql_real(s->confidence), sql_text(intervals[s->interval]),
+                      sql_real(s->minimum), sql_real(s->quarter), sql_real(s->three_quarters), sql_real(s->maximum),
+                      sql_text(verdicts[s->verdict]), sql_int(p->only_a), sql_int(p->only_b), sql_int(p->neither),
+                      sql_int(p->open), sql_int(p->without_ratio), sql_int(p->without_choice), sql_text(ratios),
+                      sql_int(p->example_only_a), sql_int(p->example_only_b)),
+               e);
+    cJSON_free(ratios);
+    return rc;
 }
 
 void comparison_free(struct comparison *c)

@@ -66,6 +66,11 @@ void comparison_free(struct comparison *c);
  * interval. */
 size_t comparisons_judge(struct comparison *items, size_t count);
 
+/* Has `said` tell of a pair (sql/comparisons.sql); `by` NULL: of the one key that it is about. `ratios_too`: they are
+ * as many as jobs, and only a document lists them. */
+int comparison_say_pair(struct db *said, const char *by, const struct comparison_pair *p, bool ratios_too,
+                        struct error *e);
+
 /* ERROR_USAGE for the value of --metric that is none of them: with what may have been meant, how one that every attempt
  * has is made a metric, or those that there are. Returns -1. */
 int metric_names_refuse(struct db *db, const char *name, struct error *e);

@@ -1,6 +1,6 @@
 /* Sections that one statement in sql/page/ makes: a JSON array of objects, each a piece of HTML.
  *
- *   {"none": "sentence"}                   instead of what there is not
+ *   {"none": "sentence" or [HTML, value, …]}   instead of what there is not
  *   {"note": [HTML, value, HTML, …]}       a paragraph; values are escaped, what stands between them is SQL's own
  *   {"text": [HTML, value, …]}             a plain one
  *   {"html": "HTML"}
@@ -9,9 +9,11 @@
  *   {"chart": "id", "data": "JSON text"}   for the script (charts.js)
  *   {"legend": "HTML"}                     the items of a list
  *   {"points": number}                     says if not all are drawn (html_add_stride_note)
- *   {"figures": "caption", "columns": ["title" or ["title", "unit"], …], "rows": [[job, cell, …], …], "all": number,
+ *   {"figures": "caption", "columns": ["title" or ["title", "unit"], …], "rows": [[first, cell, …], …], "all": number,
  *    "others": "…"}                        a table (figures_begin); null is a missing number, "" a missing text
- *   {"table": ["title", …], "rows": [["row's title", cell, …], …]}          a plain one */
+ *   {"table": ["title", …], "rows": [[first, cell, …], …]}                  a plain one
+ *
+ * A row's first cell is its job, its title, or {"row": "attributes"} for none. */
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -62,17 +64,24 @@ static void add_cells(struct buffer *out, const cJSON *cell)
     buffer_add_char(out, '\n');
 }
 
+static void add_row(struct buffer *out, const cJSON *first)
+{
+    if (cJSON_IsNumber(first))
+        figures_job(out, (int64_t)first->valuedouble);
+    else if (cJSON_IsString(first))
+        html_text(out, "<tr><th scope=row>", first->valuestring, "");
+    else
+        buffer_printf(out, "<tr %s>", json_text_of(first, "row"));
+    add_cells(out, first);
+}
+
 static void add_table(struct buffer *out, const cJSON *titles, const cJSON *rows)
 {
     const cJSON *item;
     buffer_add_text(out, "<div class=scroll tabindex=0><table class=plain><thead><tr>");
     cJSON_ArrayForEach(item, titles) html_name(out, "<th scope=col>", item->valuestring, "");
     buffer_add_text(out, "</thead><tbody>\n");
-    cJSON_ArrayForEach(item, rows)
-    {
-        html_text(out, "<tr><th scope=row>", item->child->valuestring, "");
-        add_cells(out, item->child);
-    }
+    cJSON_ArrayForEach(item, rows) add_row(out, item->child);
     buffer_add_text(out, "</tbody></table></div>\n");
 }
 
@@ -86,11 +95,7 @@ static void add_figures(struct buffer *out, const cJSON *piece)
         cJSON_IsString(item) ? (struct figures_column){item->valuestring, NULL}
                              : (struct figures_column){item->child->valuestring, item->child->next->valuestring};
     figures_begin(out, piece->child->valuestring, titles, count);
-    cJSON_ArrayForEach(item, rows)
-    {
-        figures_job(out, (int64_t)item->child->valuedouble);
-        add_cells(out, item->child);
-    }
+    cJSON_ArrayForEach(item, rows) add_row(out, item->child);
     figures_end(out, (size_t)cJSON_GetArraySize(rows), (size_t)json_count_of(piece, "all"),
                 json_text_of(piece, "others"));
 }
@@ -98,8 +103,10 @@ static void add_figures(struct buffer *out, const cJSON *piece)
 static void add_piece(struct buffer *out, const cJSON *piece)
 {
     const cJSON *what = piece->child;
-    if (!strcmp(what->string, "none"))
+    if (!strcmp(what->string, "none") && cJSON_IsString(what))
         html_add_none(out, what->valuestring);
+    else if (!strcmp(what->string, "none"))
+        add_paragraph(out, "<p class=none>", what);
     else if (!strcmp(what->string, "note"))
         add_paragraph(out, "<p class=note>", what);
     else if (!strcmp(what->string, "text"))
@@ -124,15 +131,15 @@ static void add_piece(struct buffer *out, const cJSON *piece)
         add_figures(out, piece);
 }
 
-int html_add_document(struct html_page *p, const char *name, struct sql_values values, struct error *e)
+int html_add_document(struct buffer *out, struct db *db, const char *name, struct sql_values values, struct error *e)
 {
     OWNED_STMT *s = NULL;
     OWNED char *file = xasprintf("sql/page/%s.sql", name);
     OWNED_JSON *document = NULL;
     const cJSON *piece;
-    int rc = answer_open(p->db, file, NULL, values, &s, e);
+    int rc = answer_open(db, file, NULL, values, &s, e);
     rc = rc < 0 ? rc : stmt_next(s, e);
     rc = rc <= 0 ? rc : answer_take(s, 0, &document, e);
-    cJSON_ArrayForEach(piece, document) add_piece(&p->out, piece);
+    cJSON_ArrayForEach(piece, document) add_piece(out, piece);
     return rc < 0 ? -1 : 0;
 }

@@ -157,7 +157,7 @@ int html_overview(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
     OWNED_JSON *search = NULL;
-    if (html_add_document(p, "sought", VALUES(sql_text(d->file)), e) < 0 ||
+    if (html_add_document(&p->out, p->db, "sought", VALUES(sql_text(d->file)), e) < 0 ||
         status_search_read(p->db, d->sweep_id, &search, e) < 0)
         return -1;
     if (search) {
@@ -166,10 +166,10 @@ int html_overview(struct html_page *p, struct error *e)
         buffer_add_text(&p->out, "</p>\n");
     }
     const bool ended = json_text_of(search, "why_it_ended");
-    if (html_add_document(p, "cards", VALUES(sql_text(p->states), sql_int(ended)), e) < 0)
+    if (html_add_document(&p->out, p->db, "cards", VALUES(sql_text(p->states), sql_int(ended)), e) < 0)
         return -1;
     add_bar(p, ended);
-    if (html_add_document(p, "remarks", NO_VALUES, e) < 0)
+    if (html_add_document(&p->out, p->db, "remarks", NO_VALUES, e) < 0)
         return -1;
     if (d->job_count < (size_t)d->jobs_in_all)
         buffer_printf(&p->out,

@@ -124,7 +124,8 @@ static int add_sections(struct html_page *p, const struct report_sink *sink, str
         size_t i = section_at(p->data, place);
         buffer_printf(&p->out, "<section id=\"%s\" aria-labelledby=\"%s-h\"><h2 id=\"%s-h\">%s</h2>\n", sections[i].id,
                       sections[i].id, sections[i].id, sections[i].title);
-        if ((sections[i].add ? sections[i].add(p, e) : html_add_document(p, sections[i].id, NO_VALUES, e)) < 0)
+        if ((sections[i].add ? sections[i].add(p, e)
+                             : html_add_document(&p->out, p->db, sections[i].id, NO_VALUES, e)) < 0)
             return -1;
         buffer_add_text(&p->out, "</section>\n");
         if (flush(p, sink, e) < 0)
@@ -152,7 +153,7 @@ static char *database_name(const char *job_files)
 static int make_page(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e)
 {
     struct html_data data;
-    if (saying_add_functions(db, e) < 0 || html_data_read(db, &data, e) < 0)
+    if (saying_add_functions(db, e) < 0 || html_add_functions(db, e) < 0 || html_data_read(db, &data, e) < 0)
         return -1;
     OWNED char *database = database_name(request->job_files);
     OWNED_BUFFER states = BUFFER_INIT;

@@ -46,5 +46,5 @@ int html_predicted(struct html_page *p, struct error *e)
     buffer_add_text(&json, "],\"time\":[");
     add_pairs(&json, p->data, true);
     buffer_add_text(&json, "]}");
-    return html_add_document(p, "predicted", VALUES(sql_text(buffer_text(&json))), e);
+    return html_add_document(&p->out, p->db, "predicted", VALUES(sql_text(buffer_text(&json))), e);
 }

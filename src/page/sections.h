@@ -192,7 +192,10 @@ html_section html_overview, html_winner, html_front, html_jobs, html_parallel, h
     html_failures, html_curves;
 
 /* A section that sql/page/NAME.sql makes (document.c), with report/saying.h's functions. */
-int html_add_document(struct html_page *p, const char *name, struct sql_values values, struct error *e);
+int html_add_document(struct buffer *out, struct db *db, const char *name, struct sql_values values, struct error *e);
+
+/* Lets statements call html(text, columns): arbitrary text, escaped and cut. */
+int html_add_functions(struct db *db, struct error *e);
 
 /* JSON for the page's script: the jobs as columns, their curves, their details. */
 html_section html_embed_jobs, html_embed_curves, html_embed_details;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "database/function.h"
 #include "page/sections.h"
 #include "report/text.h"
 
@@ -241,4 +242,14 @@ void figures_end(struct buffer *out, size_t shown, size_t all, const char *where
     if (shown < all)
         buffer_printf(out, "<p class=note>%zu of %zu %s</p>", shown, all, where_others);
     buffer_add_text(out, "</details>\n");
+}
+
+static void call_html(const struct sql_value *arguments, struct buffer *out)
+{
+    html_add(out, arguments[0].type == COLUMN_TEXT ? arguments[0].text : "", (size_t)sql_number(&arguments[1]));
+}
+
+int html_add_functions(struct db *db, struct error *e)
+{
+    return db_add_text_function(db, "html", 2, call_html, e);
 }

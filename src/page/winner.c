@@ -457,7 +457,7 @@ static int add_winner(struct html_page *p, const cJSON *lead, struct error *e)
     html_name(&p->out, "</b> ", d->objective, ", ");
     html_link_job(&p->out, "job ", best->id);
     buffer_add_text(&p->out, "</p>\n");
-    if (html_add_document(p, "statement", VALUES(sql_int(best->id), sql_text(d->objective)), e) < 0)
+    if (html_add_document(&p->out, p->db, "statement", VALUES(sql_int(best->id), sql_text(d->objective)), e) < 0)
         return -1;
     return add_winner_details(p, (size_t)d->best, lead, e);
 }
