@@ -243,7 +243,8 @@ static double product(double a, double b)
     return a == 0 || b == 0 ? 0 : a * b;
 }
 
-void formula_span(const double *corners, double *low, double *high)
+/* The least and the largest of four. */
+static void span(const double *corners, double *low, double *high)
 {
     *low = *high = corners[0];
     for (int i = 1; i < 4; i++) {
@@ -262,7 +263,7 @@ static void bound_quotient(const struct range *a, const struct range *b, struct 
         return;
     }
     const double corners[] = {a->low / b->low, a->low / b->high, a->high / b->low, a->high / b->high};
-    formula_span(corners, &r->low, &r->high);
+    span(corners, &r->low, &r->high);
     r->low = fmin(r->low, trunc(r->low));
     r->high = fmax(r->high, trunc(r->high));
 }
@@ -321,7 +322,7 @@ static struct range bound(enum formula_op op, const struct range *a, const struc
     } else if (op == OP_MULTIPLY) {
         const double corners[] = {product(a->low, b->low), product(a->low, b->high), product(a->high, b->low),
                                   product(a->high, b->high)};
-        formula_span(corners, &r.low, &r.high);
+        span(corners, &r.low, &r.high);
         r.maybe_null |= isinf(r.low) || isinf(r.high);
     } else if (op == OP_DIVIDE)
         bound_quotient(a, b, &r);

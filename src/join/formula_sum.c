@@ -8,7 +8,6 @@ struct marking {
     const struct formula *f;
     const struct range *keys;
     struct buffer *out;
-    int64_t modulus; /* of factors and what is added to them only the class by it counts; 0: all of them */
 };
 
 /* A sum: its terms that are open are marked, the others are in the constant. */
@@ -75,60 +74,13 @@ static bool negate(const struct marking *m, uint32_t operand, bool minus, struct
     return true;
 }
 
-static void bound_product(const struct sum *a, const struct sum *b, struct sum *out)
-{
-    const double corners[] = {a->low * b->low, a->low * b->high, a->high * b->low, a->high * b->high};
-    *out = (struct sum){0, true, 0, 0};
-    formula_span(corners, &out->low, &out->high);
-}
-
 static int64_t class_of(int64_t constant, int64_t modulus)
 {
     int64_t class = constant % modulus;
     return class < 0 ? class + modulus : class;
 }
 
-static void mark_factor(const struct marking *m, int64_t constant)
-{
-    mark_constant(m->out, '=', m->modulus > 0 ? class_of(constant, m->modulus) : constant);
-}
-
-/* A product that is open is one term. */
-static bool multiply(const struct marking *m, const uint32_t *operands, bool minus, struct sum *out)
-{
-    size_t start = m->out->length;
-    struct sum a, b;
-    buffer_add_text(m->out, minus ? "-*" : "+*");
-    if (!add_terms(m, operands[0], false, &a))
-        return false;
-    mark_factor(m, a.constant);
-    if (!add_terms(m, operands[1], false, &b))
-        return false;
-    mark_factor(m, b.constant);
-    bound_product(&a, &b, out);
-    if (!is_held(out))
-        return false;
-    if (a.is_open || b.is_open)
-        return true;
-    m->out->length = start;
-    return give_constant(a.constant * b.constant, out);
-}
-
 /* The remainder of a sum that is never negative depends on the class alone. */
-static bool add_dividend(const struct marking *m, uint32_t node, int64_t divisor, struct sum *out)
-{
-    const size_t start = m->out->length;
-    struct marking classes = *m;
-    classes.modulus = divisor;
-    if (!add_terms(&classes, node, false, out))
-        return false;
-    if (out->low >= 0 || !out->is_open)
-        return true;
-    classes.modulus = 0;
-    m->out->length = start;
-    return add_terms(&classes, node, false, out);
-}
-
 static bool divide(const struct marking *m, const uint32_t *operands, bool minus, struct sum *out)
 {
     size_t start = m->out->length;
@@ -137,7 +89,7 @@ static bool divide(const struct marking *m, const uint32_t *operands, bool minus
     if (!add_terms(m, operands[1], false, &b) || b.is_open || b.constant == 0)
         return false;
     int64_t divisor = b.constant < 0 ? -b.constant : b.constant;
-    if (!add_dividend(m, operands[0], divisor, &a))
+    if (!add_terms(m, operands[0], false, &a))
         return false;
     if (!a.is_open) {
         m->out->length = start;
@@ -166,8 +118,6 @@ static bool add_terms(const struct marking *m, uint32_t node, bool minus, struct
         return add_both(m, operands, n->op == OP_SUBTRACT, minus, out);
     case OP_NEGATE:
         return negate(m, operands[0], minus, out);
-    case OP_MULTIPLY:
-        return multiply(m, operands, minus, out);
     case OP_REMAINDER:
         return divide(m, operands, minus, out);
     default:
@@ -179,7 +129,7 @@ bool formula_mark_sum(const struct formula *f, const struct range *keys, uint32_
                       struct buffer *out)
 {
     const struct formula_node *n = &f->nodes[node];
-    const struct marking m = {f, keys, out, 0};
+    const struct marking m = {f, keys, out};
     bool compares = n->op >= OP_LESS && n->op <= OP_NOT_EQUAL;
     size_t end = out->length;
     struct sum sum;

@@ -64,9 +64,6 @@ struct formula {
     size_t text_count;
 };
 
-/* The least and the largest of four. */
-void formula_span(const double *corners, double *low, double *high);
-
 /* Returns what is known of a node. */
 struct range formula_node_range(struct formula *f, const struct scope *s, uint32_t node);
 

@@ -208,36 +208,13 @@ static bool ask_open(struct solver *s, struct open_run open, struct open_run *le
     return true;
 }
 
-#define RANGES_TRIED 32
-#define RANGE_COST 8 /* rows whose asking takes as long */
-#define ROWS_SKIPPED 8192
-
-static bool ranges_pay(struct branch *b, struct run run)
-{
-    if (b->ranges_asked < RANGES_TRIED || b->rows_told >= b->ranges_asked * RANGE_COST)
-        return true;
-    b->rows_skipped += run.high - run.low;
-    if (b->rows_skipped < ROWS_SKIPPED)
-        return false;
-    b->ranges_asked = b->rows_told = b->rows_skipped = 0;
-    return true;
-}
-
-/* The same of the ranges that the keys have in a run of rows of more than one. Where those have told nothing for long
- * they are not asked: `*left` is `open` then, and `*skips` that they need not be for parts of the run. */
-static bool ask_ranges(struct solver *s, struct branch *b, struct run run, struct open_run open, struct open_run *left,
-                       bool *skips)
+/* The same of the ranges that the keys have in a run of rows. */
+static bool ask_ranges(struct solver *s, const struct branch *b, struct run run, struct open_run open,
+                       struct open_run *left)
 {
     const struct variable_place *p = &s->places[b->place];
-    *left = open;
-    *skips = !ranges_pay(b, run);
-    if (*skips)
-        return true;
     set_ranges(s, p, p->rows->bounds + run.node * p->rows->width);
-    bool may = ask_open(s, open, left);
-    b->ranges_asked++;
-    b->rows_told += !may || left->count < open.count ? run.high - run.low : 0;
-    return may;
+    return ask_open(s, open, left);
 }
 
 static int64_t solve_row(struct solver *s, struct tree *t, struct branch *b, size_t row, struct open_run open)
@@ -273,20 +250,16 @@ static int64_t solve_alike(struct solver *s, struct tree *t, struct branch *b, s
 static int64_t solve_run(struct solver *s, struct tree *t, struct branch *b, struct run run, struct open_run open)
 {
     struct open_run left;
-    bool skips;
-    if (s->stopped || run.high <= b->from)
+    if (s->stopped)
         return 0;
-    struct run rest = {run.node, run.low < b->from ? b->from : run.low, run.high};
     if (run.high - run.low <= ROWS_FEW)
-        return solve_rows(s, t, b, rest, open);
-    if (!ask_ranges(s, b, run, open, &left, &skips)) {
-        b->from = s->stopped ? rest.low : b->from;
+        return solve_rows(s, t, b, run, open);
+    if (!ask_ranges(s, b, run, open, &left)) {
+        b->from = s->stopped ? run.low : b->from;
         return 0;
     }
     if (left.count == 0 && !b->guides)
-        return solve_alike(s, t, b, rest);
-    if (skips)
-        return solve_rows(s, t, b, rest, left);
+        return solve_alike(s, t, b, run);
     size_t middle = run.low + (run.high - run.low) / 2;
     int64_t sum = solve_run(s, t, b, (struct run){2 * run.node, run.low, middle}, left);
     return s->any && sum ? sum : sum + solve_run(s, t, b, (struct run){2 * run.node + 1, middle, run.high}, left);
@@ -368,8 +341,7 @@ static int64_t solve_found(struct solver *s, struct tree *t, struct branch *b, c
 {
     int64_t sum = 0;
     for (size_t i = 0; i < found->count && !s->stopped && !(s->any && sum); i++)
-        if (found->rows[i] >= b->from)
-            sum += solve_row(s, t, b, found->rows[i], open);
+        sum += solve_row(s, t, b, found->rows[i], open);
     return sum;
 }
 
@@ -401,16 +373,6 @@ static int64_t solve_open(struct solver *s, struct tree *t, struct branch *b, co
     return sum;
 }
 
-/* Goes on where the try before this one stopped; returns what it had found until then. */
-static int64_t go_on(struct branch *b, const struct hash128 *residue)
-{
-    if (!b->part.any || memcmp(b->part.residue.bytes, residue->bytes, sizeof residue->bytes) != 0)
-        return 0;
-    b->from = b->part.from;
-    b->part.any = false;
-    return b->part.sum;
-}
-
 int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
 {
     struct found_rows rows = {NULL, s->places[b->place].rows->count, 0};
@@ -426,12 +388,9 @@ int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
         residue = residue_of(s, t, b);
         if (hash_map_get(&t->memory, &residue, &found))
             return found;
-        found = go_on(b, &residue);
     }
-    found += solve_open(s, t, b, is_looked_up ? &rows : NULL);
-    if (!is_brief && s->stopped)
-        b->part = (struct part_solved){!s->failed, residue, b->from, found};
-    else if (!is_brief && t->memory.count < MEMORY_MOST)
+    found = solve_open(s, t, b, is_looked_up ? &rows : NULL);
+    if (!is_brief && !s->stopped && t->memory.count < MEMORY_MOST)
         hash_map_put(&t->memory, &residue, found);
     solver_release(s, b->place);
     return found;
@@ -457,8 +416,6 @@ static bool can_meet(struct solver *s, size_t branch)
     return solver_solve(s, &s->walk, &s->walk.branches[branch]) > 0;
 }
 
-static size_t find_in_run(struct solver *s, struct branch *b, struct run run, size_t from, struct open_run open);
-
 static size_t find_in_rows(struct solver *s, const struct branch *b, struct run run, size_t from, struct open_run open)
 {
     struct open_run left;
@@ -476,15 +433,12 @@ static size_t find_in_rows(struct solver *s, const struct branch *b, struct run 
 static size_t find_in_run(struct solver *s, struct branch *b, struct run run, size_t from, struct open_run open)
 {
     struct open_run left;
-    bool skips;
     if (run.high <= from || s->stopped)
         return NONE;
     if (run.high - run.low <= ROWS_RUN)
         return find_in_rows(s, b, run, from, open);
-    if (!ask_ranges(s, b, run, open, &left, &skips))
+    if (!ask_ranges(s, b, run, open, &left))
         return NONE;
-    if (skips)
-        return find_in_rows(s, b, run, from, open);
     size_t middle = run.low + (run.high - run.low) / 2;
     size_t found = find_in_run(s, b, (struct run){2 * run.node, run.low, middle}, from, left);
     return found != NONE ? found : find_in_run(s, b, (struct run){2 * run.node + 1, middle, run.high}, from, left);
@@ -514,65 +468,8 @@ static size_t search_row(struct solver *s, size_t place, size_t from)
                                       : find_in_run(s, b, (struct run){1, 0, rows->count}, from, open);
 }
 
-/* --- rows that were found before --- */
-
-/* Rows found once below a place are found again wherever as much is left of the constraints. */
-#define ROWS_KEPT_MOST (1 << 21)
-#define LISTS_MOST (1 << 17)
-#define ENTERED_TRIED 1024 /* a place that is never found as it was before is not looked up */
-#define ENTERED_AGAIN 16   /* one in so many */
-
-static void keep_list(struct solver *s, struct visit *v)
-{
-    struct row_lists *l = &s->lists;
-    struct row_list kept = {xcalloc(v->made.count + 1, sizeof *kept.rows), v->made.count};
-    memcpy(kept.rows, v->made.rows, kept.count * sizeof *kept.rows);
-    l->items = array_grow(l->items, l->count, sizeof *l->items);
-    l->items[l->count] = kept;
-    l->rows += kept.count;
-    hash_map_put(&l->numbers, &v->residue, (int64_t)l->count++);
-    v->is_listing = false;
-}
-
-static void note_row(struct solver *s, struct visit *v, size_t row)
-{
-    v->is_listing &= !s->stopped && (row == NONE || row <= UINT32_MAX);
-    if (v->is_listing && row == NONE)
-        keep_list(s, v);
-    else if (v->is_listing) {
-        *array_add(v->made.rows, v->made.count) = (uint32_t)row;
-    }
-}
-
-static void enter(struct solver *s, size_t place, size_t from)
-{
-    struct branch *b = &s->walk.branches[s->branch_of[place]];
-    struct visit *v = &s->visits[place];
-    v->is_listed = v->is_listing = false;
-    v->made.count = v->at = 0;
-    if (b->entered > ENTERED_TRIED && b->entered_again * ENTERED_AGAIN < b->entered)
-        return;
-    v->residue = residue_of(s, &s->walk, b);
-    v->is_listed = hash_map_get(&s->lists.numbers, &v->residue, &v->number);
-    v->is_listing = !v->is_listed && from == 0 && s->lists.count < LISTS_MOST && s->lists.rows < ROWS_KEPT_MOST;
-    b->entered++;
-    b->entered_again += v->is_listed;
-}
-
-static size_t find_listed(struct solver *s, size_t place, size_t from)
-{
-    struct visit *v = &s->visits[place];
-    const struct row_list *list = &s->lists.items[v->number];
-    while (v->at < list->count && list->rows[v->at] < from)
-        v->at++;
-    if (v->at == list->count)
-        return NONE;
-    solver_bind(s, place, list->rows[v->at]);
-    return list->rows[v->at];
-}
-
-/* The first row from `from` on that can be part of a solution, bound then. `enters`: what is above has changed. */
-static size_t find_row(struct solver *s, size_t place, size_t from, bool enters)
+/* The first row from `from` on that can be part of a solution, bound then. */
+static size_t find_row(struct solver *s, size_t place, size_t from)
 {
     const struct branch *b = &s->walk.branches[s->branch_of[place]];
     if (b->tests.count == 0 && b->children.count == 0) {
@@ -583,23 +480,7 @@ static size_t find_row(struct solver *s, size_t place, size_t from, bool enters)
     }
     if (s->places[place].block == place)
         guide(s, place, NONE);
-    if (enters)
-        enter(s, place, from);
-    if (s->visits[place].is_listed)
-        return find_listed(s, place, from);
-    size_t row = search_row(s, place, from);
-    note_row(s, &s->visits[place], row);
-    return row;
-}
-
-static void forget_lists(struct solver *s)
-{
-    for (size_t i = 0; i < s->lists.count; i++)
-        free(s->lists.items[i].rows);
-    for (size_t p = 0; s->visits && p < s->place_count; p++)
-        free(s->visits[p].made.rows);
-    free_all(s->lists.items, s->visits);
-    hash_map_free(&s->lists.numbers);
+    return search_row(s, place, from);
 }
 
 /* --- from one to the next --- */
@@ -610,7 +491,6 @@ static bool begin_walk(struct solver *s)
     bool *in = xcalloc(s->place_count + 1, sizeof *in), meets = solver_meets_fixed(s);
     memset(in, true, s->place_count);
     s->branch_of = xcalloc(s->place_count + 1, sizeof *s->branch_of);
-    s->visits = xcalloc(s->place_count + 1, sizeof *s->visits);
     for (size_t p = 0; p < s->place_count && meets; p++) {
         if (!in[p])
             continue;
@@ -661,10 +541,9 @@ static void join_numbers(const struct solver *s, int64_t *specs)
 /* From the rows in `lower` on (NULL: any): whether there is a solution. */
 static bool walk(struct solver *s, size_t place, size_t from, const size_t *lower)
 {
-    bool enters = !s->begun;
     bool tight = lower != NULL;
     for (;;) {
-        size_t row = find_row(s, place, from, enters);
+        size_t row = find_row(s, place, from);
         if (s->stopped)
             return false;
         if (row != NONE) {
@@ -672,10 +551,8 @@ static bool walk(struct solver *s, size_t place, size_t from, const size_t *lowe
             if (++place == s->place_count)
                 return true;
             from = tight ? lower[place] : 0;
-            enters = true;
             continue;
         }
-        enters = false;
         solver_release(s, place);
         if (place-- == 0)
             return false;
@@ -742,7 +619,6 @@ void solver_free(struct solver *s)
     for (size_t p = 0; p < s->place_count; p++)
         free(s->places[p].columns);
     free_all(s->places, s->scope.keys, s->reads, s->ranks, s->open, s->branch_of);
-    forget_lists(s);
     tree_free(&s->walk);
     buffer_free(&s->residue);
     free(s);

@@ -24,14 +24,6 @@ struct variable_place {
     size_t column_count;
 };
 
-/* The part of a component that a try had solved when it stopped: the next one continues there. */
-struct part_solved {
-    bool any;
-    struct hash128 residue;
-    size_t from;
-    int64_t sum; /* of the rows before `from` */
-};
-
 /* A place with what is to be bound after it. Its subtree holds a component: what the constraints tie together once the
  * places above it are bound. */
 struct branch {
@@ -43,11 +35,6 @@ struct branch {
     struct set guided;     /* places of the subtree whose rows depend on a block above it */
     bool guides;           /* rows of other places of the subtree depend on this one */
     size_t from;           /* its rows before this one are solved */
-    struct part_solved part;
-    /* How often the walk came to it, and found it under what it had been under before. */
-    size_t entered, entered_again;
-    /* How often ranges of runs were asked, for how many rows they told something, and rows that went without. */
-    size_t ranges_asked, rows_told, rows_skipped;
 };
 
 struct tree {
@@ -55,28 +42,6 @@ struct tree {
     size_t branch_count;
     size_t root; /* that was grown last */
     struct hash_map memory;
-};
-
-/* The rows of a branch's place that can be part of a solution, ascending, under one residue. */
-struct row_list {
-    uint32_t *rows;
-    size_t count;
-};
-
-/* By the hash of the residue. */
-struct row_lists {
-    struct hash_map numbers;
-    struct row_list *items;
-    size_t count, rows; /* lists; rows in all of them */
-};
-
-/* The walk's state at a place. */
-struct visit {
-    bool is_listed, is_listing; /* its rows are in list `number`; are found one by one, and noted in `made` */
-    int64_t number;
-    size_t at; /* in the list */
-    struct hash128 residue;
-    struct row_list made;
 };
 
 enum order { ORDER_FILE, ORDER_RANKED, ORDER_COUNT };
@@ -102,8 +67,6 @@ struct solver {
     /* Walking. */
     struct tree walk;
     size_t *branch_of; /* by place; NONE: no constraint reads it */
-    struct row_lists lists;
-    struct visit *visits; /* by place */
     bool begun, over;
     bool empty; /* nothing meets the constraints */
 };
