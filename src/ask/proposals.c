@@ -62,51 +62,32 @@ static int open_search(const struct proposal_place *place, const char *by, int64
     OWNED_JSON *options = cJSON_CreateObject();
     cJSON_AddStringToObject(options, "by", by);
     OWNED char *json = cJSON_PrintUnformatted(options);
-    int rc = search_find(place->db, place->sweep_id, PROPOSALS_STRATEGY, json, id, e);
-    if (rc == 0 && *id == 0)
-        rc = search_record(place->db, place->sweep_id, PROPOSALS_STRATEGY, json, id, e);
-    return rc;
+    return search_open(place->db, place->sweep_id, PROPOSALS_STRATEGY, json, id, e);
 }
 
-static int next_event(const struct proposal_place *place, int64_t search_id, int64_t *sequence, struct error *e)
-{
-    return db_query_int(place->db,
-                        "SELECT max(coalesce(max(asked), 0), coalesce(max(told), 0)) + 1 FROM trial WHERE search_id"
-                        " = ?",
-                        VALUES(sql_int(search_id)), 1, sequence, e);
-}
+/* The next number of an event of the search that follows in brackets. */
+#define NEXT_EVENT "SELECT max(coalesce(max(asked), 0), coalesce(max(told), 0)) + 1 FROM trial WHERE search_id = "
 
 /* --- outcomes --- */
 
-struct told_trial {
-    const struct proposal_place *place;
-    int64_t trial_id;
-};
-
-static int record_outcome(void *context, const struct job_outcome *o, struct error *e)
-{
-    const struct told_trial *t = context;
-    struct job_outcome outcome = *o;
-    int64_t search_id, told;
-    if (strcmp(o->state, "ok") != 0 && strcmp(o->state, "failed") != 0)
-        return 0;
-    if (strcmp(o->state, "ok") == 0 && o->stopped)
-        outcome.state = "stopped";
-    if (db_query_int(t->place->db, "SELECT search_id FROM trial WHERE id = ?", VALUES(sql_int(t->trial_id)), 0,
-                     &search_id, e) < 0 ||
-        next_event(t->place, search_id, &told, e) < 0)
-        return -1;
-    return trial_record_outcome(t->place->db, t->trial_id, told, &outcome, e);
-}
-
-/* Copies the job's outcome to its trial. */
+/* Copies the job's outcome to its trial, if it has ended. */
 static int take_outcome(const struct proposal_place *place, int64_t trial_id, int64_t job_id, struct error *e)
 {
     const struct sweep *sweep = place->space->sweep;
     const struct job_outcome_query query = {place->sweep_id, job_id,
                                             sweep->objective_count ? sweep->objectives[0].metric : NULL};
-    struct told_trial trial = {place, trial_id};
-    return job_outcomes_read(place->db, &query, record_outcome, &trial, e);
+    struct job_outcome o;
+    int64_t told;
+    OWNED_STMT *s = NULL;
+    int rc = job_outcome_next(place->db, &query, &s, &o, e);
+    if (rc <= 0 || (strcmp(o.state, "ok") != 0 && strcmp(o.state, "failed") != 0))
+        return rc < 0 ? -1 : 0;
+    if (strcmp(o.state, "ok") == 0 && o.stopped)
+        o.state = "stopped";
+    if (db_query_int(place->db, NEXT_EVENT "(SELECT search_id FROM trial WHERE id = ?)", VALUES(sql_int(trial_id)), 1,
+                     &told, e) < 0)
+        return -1;
+    return trial_record_outcome(place->db, trial_id, told, &o, e);
 }
 
 /* --- jobs that become trials --- */
@@ -127,7 +108,8 @@ static int take_job(const struct proposal_place *place, const struct acceptance 
     /* The job is asked for again after the previous client ended: the same trial. */
     if (trial_id)
         return add_trial(place, trial_id, asked, e);
-    if (open_search(place, a->by, &search_id, e) < 0 || next_event(place, search_id, &row.asked, e) < 0 ||
+    if (open_search(place, a->by, &search_id, e) < 0 ||
+        db_query_int(place->db, NEXT_EVENT "?", VALUES(sql_int(search_id)), 1, &row.asked, e) < 0 ||
         trial_record(place->db, search_id, &row, &trial_id, e) < 0 ||
         (a->has_ended && take_outcome(place, trial_id, a->job_id, e) < 0))
         return -1;
@@ -169,14 +151,13 @@ static cJSON *new_answer(void)
 /* Adds trials without an outcome, and jobs that no client has asked for. */
 static int add_counts(const struct proposal_place *place, cJSON *answer, struct error *e)
 {
-    const struct sql_values sweep = VALUES(sql_int(place->sweep_id));
-    int64_t open, left;
-    if (db_query_int(place->db, "SELECT count(*)" OPEN_TRIALS, sweep, 0, &open, e) < 0 ||
-        db_query_int(place->db, "SELECT count(*)" UNASKED_JOBS, sweep, 0, &left, e) < 0)
-        return -1;
-    cJSON_AddNumberToObject(answer, "open", (double)open);
-    cJSON_AddNumberToObject(answer, "left", (double)left);
-    return 0;
+    OWNED_STMT *s = NULL;
+    int rc =
+        db_next(place->db, "SELECT (SELECT count(*)" OPEN_TRIALS ") AS open, (SELECT count(*)" UNASKED_JOBS ") AS left",
+                VALUES(sql_int(place->sweep_id)), &s, e);
+    if (rc > 0)
+        json_add_columns(answer, s, 0);
+    return rc < 0 ? -1 : 0;
 }
 
 int proposals_open(const struct proposal_place *place, cJSON **answer, struct error *e)
@@ -212,19 +193,22 @@ static bool is_decided(const struct sweep *s)
     return s->search.given && !search_strategy_has(s->search.options.strategy, IN_ORDER) && s->objective_count > 0;
 }
 
-static int note_own(void *context, const struct trial_row *row, struct error *e)
+static int note_own(struct deciding *d, struct error *e)
 {
-    struct deciding *d = context;
-    size_t candidate = candidate_set_find(&d->set, row->outcome.job_id);
-    const struct candidate_job *r = candidate_set_replicate(&d->set, row->outcome.job_id);
-    (void)e;
-    if (candidate != SIZE_MAX)
-        d->is_own[candidate] = true;
-    else if (r)
-        candidate = r->candidate;
-    if (candidate != SIZE_MAX && row->told > d->last_told[candidate])
-        d->last_told[candidate] = row->told;
-    return 0;
+    struct trial_row row;
+    OWNED_STMT *s = NULL;
+    int rc;
+    while ((rc = trial_next(d->place->db, d->search_id, &s, &row, e)) > 0) {
+        size_t candidate = candidate_set_find(&d->set, row.outcome.job_id);
+        const struct candidate_job *r = candidate_set_replicate(&d->set, row.outcome.job_id);
+        if (candidate != SIZE_MAX)
+            d->is_own[candidate] = true;
+        else if (r)
+            candidate = r->candidate;
+        if (candidate != SIZE_MAX && row.told > d->last_told[candidate])
+            d->last_told[candidate] = row.told;
+    }
+    return rc;
 }
 
 /* --- replicates --- */
@@ -278,22 +262,26 @@ static int give_due(struct deciding *d, size_t wanted, cJSON *asked, size_t *giv
 /* --- what the strategy knows --- */
 
 /* Tells the strategy what has run without being asked for here. */
-static int tell_known(void *context, const struct job_outcome *o, struct error *e)
+static int tell_known(struct deciding *d, struct error *e)
 {
-    struct deciding *d = context;
-    size_t candidate = candidate_set_find(&d->set, o->job_id);
-    struct job_outcome all = *o;
-    bool waits;
-    if (candidate == SIZE_MAX || d->is_own[candidate])
-        return 0;
-    if (add_replicates(d, candidate, &all, &waits, e) < 0)
-        return -1;
-    const struct search_outcome outcome = search_outcome_of(&all);
-    if (waits)
-        search_begin(d->search, candidate, 0);
-    else
-        search_tell(d->search, candidate, &outcome);
-    return 0;
+    const struct job_outcome_query every = {d->place->sweep_id, 0, d->place->space->sweep->objectives[0].metric};
+    struct job_outcome o;
+    OWNED_STMT *s = NULL;
+    int rc;
+    while ((rc = job_outcome_next(d->place->db, &every, &s, &o, e)) > 0) {
+        size_t candidate = candidate_set_find(&d->set, o.job_id);
+        bool waits;
+        if (candidate == SIZE_MAX || d->is_own[candidate])
+            continue;
+        if (add_replicates(d, candidate, &o, &waits, e) < 0)
+            return -1;
+        const struct search_outcome outcome = search_outcome_of(&o);
+        if (waits)
+            search_begin(d->search, candidate, 0);
+        else
+            search_tell(d->search, candidate, &outcome);
+    }
+    return rc;
 }
 
 /* Marks what is running or was given to other clients. */
@@ -316,14 +304,10 @@ static int begin_others(struct deciding *d, struct error *e)
 
 static int go_on(struct deciding *d, struct error *e)
 {
-    const struct sweep *sweep = d->place->space->sweep;
-    const struct job_outcome_query every = {d->place->sweep_id, 0, sweep->objectives[0].metric};
     const struct past_request past = {d->place->db, d->search_id, &d->set, d->search, complete, d};
     OWNED struct past_candidate *candidates = xcalloc(d->set.space.count + 1, sizeof *candidates);
     int64_t last = 0;
-    return trials_read(d->place->db, d->search_id, note_own, d, e) < 0 ||
-                   job_outcomes_read(d->place->db, &every, tell_known, d, e) < 0 ||
-                   past_repeat(&past, candidates, &last, e) < 0
+    return note_own(d, e) < 0 || tell_known(d, e) < 0 || past_repeat(&past, candidates, &last, e) < 0
                ? -1
                : begin_others(d, e);
 }
@@ -384,16 +368,14 @@ static int decide_next(const struct proposal_place *place, size_t wanted, cJSON 
 
 static int say_exhausted(const struct proposal_place *place, struct error *e)
 {
-    OWNED_JSON *counts = cJSON_CreateObject();
-    int rc = add_counts(place, counts, e);
-    const double open = rc < 0 ? 0 : cJSON_GetObjectItemCaseSensitive(counts, "open")->valuedouble;
-    if (rc < 0)
+    int64_t open;
+    if (db_query_int(place->db, "SELECT count(*)" OPEN_TRIALS, VALUES(sql_int(place->sweep_id)), 0, &open, e) < 0)
         return -1;
     if (open > 0)
         return error_set(e, ERROR_NOTHING,
-                         "no job is left to ask for: all that have not run have been asked for (%.0f without a result; "
+                         "no job is left to ask for: all that have not run have been asked for (%lld without a result; "
                          "meshsweep ask --open lists them)",
-                         open);
+                         (long long)open);
     return error_set(e, ERROR_NOTHING, "no job is left to ask for: every job of the sweep has an outcome");
 }
 

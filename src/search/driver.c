@@ -33,46 +33,33 @@ struct search_outcome search_outcome_of(const struct job_outcome *o)
 
 /* --- replicates --- */
 
-struct replicate_sum {
-    double sum;
-    size_t ok, open;
-    bool pending; /* the last one */
-};
-
-static int add_replicate(void *context, const struct job_outcome *o, struct error *e)
-{
-    struct replicate_sum *sum = context;
-    (void)e;
-    bool ok = strcmp(o->state, "ok") == 0;
-    sum->pending = strcmp(o->state, "pending") == 0;
-    sum->open += !ok && strcmp(o->state, "failed") != 0;
-    if (ok && isfinite(o->objective)) {
-        sum->sum += o->objective;
-        sum->ok++;
-    }
-    return 0;
-}
-
 int replicates_add(const struct replicates_query *q, size_t candidate, struct job_outcome *o, bool *waits,
                    struct error *e)
 {
-    struct replicate_sum sum = {.sum = o->objective, .ok = 1};
+    double sum = o->objective, ok = 1;
     *waits = false;
     if (strcmp(o->state, "ok") != 0 || o->stopped)
         return 0;
     for (size_t i = 0; i < q->set->replicate_count; i++) {
         struct candidate_job *r = &q->set->replicates[i];
         const struct job_outcome_query query = {q->sweep_id, r->job_id, q->objective};
+        OWNED_STMT *s = NULL;
+        struct job_outcome other;
         if (r->candidate != candidate)
             continue;
-        sum.pending = false;
-        if (job_outcomes_read(q->db, &query, add_replicate, &sum, e) < 0)
+        int rc = job_outcome_next(q->db, &query, &s, &other, e);
+        if (rc < 0)
             return -1;
-        if (sum.pending)
+        const char *state = rc > 0 ? other.state : "failed";
+        *waits |= strcmp(state, "ok") != 0 && strcmp(state, "failed") != 0;
+        if (strcmp(state, "pending") == 0)
             q->is_due(q->context, r);
+        if (strcmp(state, "ok") == 0 && isfinite(other.objective)) {
+            sum += other.objective;
+            ok++;
+        }
     }
-    o->objective = sum.sum / (double)sum.ok;
-    *waits = sum.open > 0;
+    o->objective = sum / ok;
     return 0;
 }
 
@@ -101,23 +88,21 @@ static void add_event(struct past *p, struct past_event event)
         *array_add(p->events, p->count) = event;
 }
 
-static int keep_trial(void *context, const struct trial_row *given, struct error *e)
+static int keep_trial(struct past *p, struct trial_row *row, struct error *e)
 {
-    struct past *p = context;
-    struct trial_row row = *given;
-    if (p->request->complete && p->request->complete(p->request->context, &row, e) < 0)
+    if (p->request->complete && p->request->complete(p->request->context, row, e) < 0)
         return -1;
-    struct past_event event = {row.asked,
-                               row.id,
+    struct past_event event = {row->asked,
+                               row->id,
                                true,
-                               candidate_set_find(p->request->set, row.outcome.job_id),
-                               isnan(row.resource) ? 0 : row.resource,
+                               candidate_set_find(p->request->set, row->outcome.job_id),
+                               isnan(row->resource) ? 0 : row->resource,
                                {0}};
     add_event(p, event);
-    event.sequence = row.told;
+    event.sequence = row->told;
     event.asks = false;
-    if (row.told)
-        event.outcome = search_outcome_of(&row.outcome);
+    if (row->told)
+        event.outcome = search_outcome_of(&row->outcome);
     add_event(p, event);
     return 0;
 }
@@ -143,7 +128,12 @@ static void repeat_decision(struct search *search, const struct past_event *t)
 int past_repeat(const struct past_request *request, struct past_candidate *out, int64_t *last, struct error *e)
 {
     struct past past = {.request = request};
-    int rc = trials_read(request->db, request->search_id, keep_trial, &past, e);
+    struct trial_row row;
+    OWNED_STMT *s = NULL;
+    int rc;
+    while ((rc = trial_next(request->db, request->search_id, &s, &row, e)) > 0 &&
+           (rc = keep_trial(&past, &row, e)) == 0)
+        continue;
     if (past.count > 0)
         qsort(past.events, past.count, sizeof *past.events, compare_events);
     for (size_t i = 0; rc == 0 && i < past.count; i++) {
@@ -332,35 +322,22 @@ static int sum_replicates(struct search_driver *d, size_t candidate, struct job_
     return d->trials[candidate].resource > 0 ? 0 : replicates_add(&query, candidate, o, waits, e);
 }
 
-struct finding {
-    struct search_driver *driver;
-    bool done;
-    bool waits; /* it has ended, but not its replicates */
-};
-
-static int take_if_done(void *context, const struct job_outcome *o, struct error *e)
-{
-    struct finding *f = context;
-    size_t candidate = candidate_set_find(&f->driver->set, o->job_id);
-    struct job_outcome all = *o;
-    f->done = strcmp(o->state, "ok") == 0 || strcmp(o->state, "failed") == 0;
-    if (!f->done || candidate == SIZE_MAX)
-        return 0;
-    if (sum_replicates(f->driver, candidate, &all, &f->waits, e) < 0)
-        return -1;
-    f->done = !f->waits;
-    return f->done ? take_outcome(f->driver, candidate, &all, e) : 0;
-}
-
 /* Takes the job's outcome if it has one (`*done`). `*waits`: its replicates have not ended. */
 static int take_job(struct search_driver *d, int64_t job_id, bool *done, bool *waits, struct error *e)
 {
-    struct finding f = {.driver = d};
     const struct job_outcome_query query = {d->request.sweep_id, job_id, d->objective};
-    int rc = job_outcomes_read(d->request.db, &query, take_if_done, &f, e);
-    *done = f.done;
-    *waits = f.waits;
-    return rc;
+    size_t candidate = candidate_set_find(&d->set, job_id);
+    struct job_outcome o;
+    OWNED_STMT *s = NULL;
+    int rc = job_outcome_next(d->request.db, &query, &s, &o, e);
+    *waits = false;
+    *done = rc > 0 && (strcmp(o.state, "ok") == 0 || strcmp(o.state, "failed") == 0);
+    if (!*done || candidate == SIZE_MAX)
+        return rc < 0 ? -1 : 0;
+    if (sum_replicates(d, candidate, &o, waits, e) < 0)
+        return -1;
+    *done = !*waits;
+    return *done ? take_outcome(d, candidate, &o, e) : 0;
 }
 
 /* --- the search's own rows --- */
@@ -407,20 +384,29 @@ static void add_options(const struct search_options *o, struct buffer *json)
 
 /* --- beginning --- */
 
-static int note_done(void *context, const struct job_outcome *o, struct error *e)
+static int note_done(struct search_driver *d, struct job_outcome *o, struct error *e)
 {
-    struct search_driver *d = context;
     size_t candidate = candidate_set_find(&d->set, o->job_id);
     if (candidate == SIZE_MAX)
         return 0;
     struct past_candidate *trial = &d->trials[candidate];
-    struct job_outcome all = *o;
     bool known = trial->done && !trial->trial_id, waits = false;
-    if (!known && sum_replicates(d, candidate, &all, &waits, e) < 0)
+    if (!known && sum_replicates(d, candidate, o, &waits, e) < 0)
         return -1;
     trial->done = !waits;
     d->progress[candidate].queued = true; /* temporarily: its job is not pending */
-    return known || waits ? 0 : take_outcome(d, candidate, &all, e);
+    return known || waits ? 0 : take_outcome(d, candidate, o, e);
+}
+
+static int note_all_done(struct search_driver *d, struct error *e)
+{
+    const struct job_outcome_query every = {d->request.sweep_id, 0, d->objective};
+    struct job_outcome o;
+    OWNED_STMT *s = NULL;
+    int rc;
+    while ((rc = job_outcome_next(d->request.db, &every, &s, &o, e)) > 0 && (rc = note_done(d, &o, e)) == 0)
+        continue;
+    return rc;
 }
 
 /* Opens a trial for a job that a person requested again. */
@@ -455,20 +441,12 @@ static int queue_open(struct search_driver *d, struct error *e)
 static int begin_search(struct search_driver *d, struct error *e)
 {
     const struct search_options *o = search_options(d->search);
-    const struct job_outcome_query every = {d->request.sweep_id, 0, d->objective};
-    struct past_request past = {.db = d->request.db, .set = &d->set, .search = d->search};
-    struct buffer json = BUFFER_INIT;
-    int64_t id = 0;
+    OWNED_BUFFER json = BUFFER_INIT;
     add_options(o, &json);
-    int rc = search_find(d->request.db, d->request.sweep_id, o->strategy, buffer_text(&json), &id, e);
-    if (rc == 0 && id == 0)
-        rc = search_record(d->request.db, d->request.sweep_id, o->strategy, buffer_text(&json), &id, e);
-    buffer_free(&json);
-    past.search_id = d->search_id = id;
-    if (rc < 0 || past_repeat(&past, d->trials, &d->sequence, e) < 0 ||
-        job_outcomes_read(d->request.db, &every, note_done, d, e) < 0)
+    if (search_open(d->request.db, d->request.sweep_id, o->strategy, buffer_text(&json), &d->search_id, e) < 0)
         return -1;
-    return queue_open(d, e);
+    const struct past_request past = {d->request.db, d->search_id, &d->set, d->search, NULL, NULL};
+    return past_repeat(&past, d->trials, &d->sequence, e) < 0 || note_all_done(d, e) < 0 ? -1 : queue_open(d, e);
 }
 
 /* --- claims --- */

@@ -8,16 +8,13 @@
 
 /* --- searches --- */
 
-int search_find(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
+int search_open(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
                 struct error *e)
 {
-    return db_query_int(db, "SELECT max(id) FROM search WHERE sweep_id = ? AND strategy = ? AND options = ?",
-                        VALUES(sql_int(sweep_id), sql_text(strategy), sql_text(options_json)), 0, id, e);
-}
-
-int search_record(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
-                  struct error *e)
-{
+    int rc = db_query_int(db, "SELECT max(id) FROM search WHERE sweep_id = ? AND strategy = ? AND options = ?",
+                          VALUES(sql_int(sweep_id), sql_text(strategy), sql_text(options_json)), 0, id, e);
+    if (rc < 0 || *id > 0)
+        return rc;
     return db_insert(db, "INSERT INTO search (sweep_id, strategy, options, started) VALUES (?, ?, ?, ?)",
                      VALUES(sql_int(sweep_id), sql_text(strategy), sql_text(options_json), sql_int(clock_wall_ms())),
                      id, e);
@@ -31,31 +28,25 @@ int search_record_end(struct db *db, int64_t id, const char *reason, struct erro
 
 /* --- trials --- */
 
-int trials_read(struct db *db, int64_t search_id, trial_each each, void *context, struct error *e)
+int trial_next(struct db *db, int64_t search_id, struct stmt **s, struct trial_row *out, struct error *e)
 {
     static const char sql[] =
         "SELECT id, asked, told, resource, lineage, draw, reason, job_id, attempt_id,"
         " iif(outcome IS NOT NULL AND job_id IN excluded_job, 'failed', outcome),"
         " iif(outcome IS NOT NULL AND job_id IN excluded_job, 'excluded', failure),"
         " objective, steps, seconds, bytes, device_seconds FROM trial WHERE search_id = ? ORDER BY id";
-    OWNED_STMT *s = NULL;
-    int rc;
-    while ((rc = db_next(db, sql, VALUES(sql_int(search_id)), &s, e)) > 0) {
-        const struct trial_row row = {stmt_int(s, 0),
-                                      stmt_int(s, 1),
-                                      stmt_int(s, 2),
-                                      stmt_double_or_nan(s, 3),
-                                      stmt_text(s, 4),
-                                      stmt_int(s, 5),
-                                      stmt_text(s, 6),
-                                      {stmt_int(s, 7), stmt_int(s, 8), stmt_text(s, 9), stmt_text(s, 10), false,
-                                       stmt_double_or_nan(s, 11), stmt_double_or_nan(s, 12), stmt_double_or_nan(s, 13),
-                                       stmt_double_or_nan(s, 14), stmt_double_or_nan(s, 15)}};
-        if (each(context, &row, e) < 0) {
-            rc = -1;
-            break;
-        }
-    }
+    int rc = db_next(db, sql, VALUES(sql_int(search_id)), s, e);
+    if (rc > 0)
+        *out = (struct trial_row){stmt_int(*s, 0),
+                                  stmt_int(*s, 1),
+                                  stmt_int(*s, 2),
+                                  stmt_double_or_nan(*s, 3),
+                                  stmt_text(*s, 4),
+                                  stmt_int(*s, 5),
+                                  stmt_text(*s, 6),
+                                  {stmt_int(*s, 7), stmt_int(*s, 8), stmt_text(*s, 9), stmt_text(*s, 10), false,
+                                   stmt_double_or_nan(*s, 11), stmt_double_or_nan(*s, 12), stmt_double_or_nan(*s, 13),
+                                   stmt_double_or_nan(*s, 14), stmt_double_or_nan(*s, 15)}};
     return rc;
 }
 
@@ -130,25 +121,19 @@ int trial_reopen_job(struct db *db, int64_t job_id, struct error *e)
     " LEFT JOIN observation AS b ON b.attempt_id = j.attempt_id AND b.quantity = 'memory' AND b.kind = 'measured'"     \
     " WHERE "
 
-int job_outcomes_read(struct db *db, const struct job_outcome_query *query, job_outcome_each each, void *context,
-                      struct error *e)
+int job_outcome_next(struct db *db, const struct job_outcome_query *query, struct stmt **s, struct job_outcome *out,
+                     struct error *e)
 {
-    OWNED_STMT *s = NULL;
     const char *sql = query->job_id ? JOB_OUTCOMES "j.id = ?1"
                                     : JOB_OUTCOMES
                           "j.sweep_id = ?1 AND (j.state IN ('ok', 'failed') OR j.witness_id IS NOT NULL) ORDER BY j.id";
-    int rc;
-    while ((rc = db_next(db, sql,
-                         VALUES(sql_int(query->job_id ? query->job_id : query->sweep_id), sql_text(query->objective)),
-                         &s, e)) > 0) {
-        const struct job_outcome o = {stmt_int(s, 0),           stmt_int(s, 1),           stmt_text(s, 2),
-                                      stmt_text(s, 3),          stmt_int(s, 4) != 0,      stmt_double_or_nan(s, 5),
-                                      stmt_double_or_nan(s, 6), stmt_double_or_nan(s, 7), stmt_double_or_nan(s, 8),
-                                      stmt_double_or_nan(s, 9)};
-        if (each(context, &o, e) < 0) {
-            rc = -1;
-            break;
-        }
-    }
+    int rc =
+        db_next(db, sql, VALUES(sql_int(query->job_id ? query->job_id : query->sweep_id), sql_text(query->objective)),
+                s, e);
+    if (rc > 0)
+        *out = (struct job_outcome){stmt_int(*s, 0),           stmt_int(*s, 1),           stmt_text(*s, 2),
+                                    stmt_text(*s, 3),          stmt_int(*s, 4) != 0,      stmt_double_or_nan(*s, 5),
+                                    stmt_double_or_nan(*s, 6), stmt_double_or_nan(*s, 7), stmt_double_or_nan(*s, 8),
+                                    stmt_double_or_nan(*s, 9)};
     return rc;
 }

@@ -4,11 +4,9 @@
 
 #include "database/db.h"
 
-/* The last search of the sweep with that strategy and those options; 0: none. */
-int search_find(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
+/* The last search of the sweep with that strategy and those options, a new one if there is none. */
+int search_open(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
                 struct error *e);
-int search_record(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
-                  struct error *e);
 /* NULL: it continues. */
 int search_record_end(struct db *db, int64_t id, const char *reason, struct error *e);
 
@@ -35,8 +33,8 @@ struct trial_row {
     struct job_outcome outcome; /* state: "ok", "stopped", "failed"; NULL: not told */
 };
 
-typedef int (*trial_each)(void *context, const struct trial_row *row, struct error *e);
-int trials_read(struct db *db, int64_t search_id, trial_each each, void *context, struct error *e);
+/* The first or next of a search, as db_next. */
+int trial_next(struct db *db, int64_t search_id, struct stmt **s, struct trial_row *out, struct error *e);
 
 int trial_record(struct db *db, int64_t search_id, const struct trial_row *row, int64_t *id, struct error *e);
 int trial_attach(struct db *db, int64_t id, int64_t attempt_id, struct error *e);
@@ -45,13 +43,12 @@ int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct j
 /* Makes an ok job pending if it was ended early, so that it runs for longer. */
 int trial_reopen_job(struct db *db, int64_t job_id, struct error *e);
 
-/* One job, or with job_id 0 every one of the sweep that is ok or failed, in the order of ids; what has a witness
- * (store/witnesses.h) counts as failed for want of memory, what cannot win as failed and infeasible, what is excluded
- * as failed. `objective` NULL: none. */
-typedef int (*job_outcome_each)(void *context, const struct job_outcome *outcome, struct error *e);
+/* One job, or with job_id 0 the first or next (db_next) of those of the sweep that are ok or failed, in the order of
+ * ids; what has a witness (store/witnesses.h) counts as failed for want of memory, what cannot win as failed and
+ * infeasible, what is excluded as failed. `objective` NULL: none. */
 struct job_outcome_query {
     int64_t sweep_id, job_id;
     const char *objective;
 };
-int job_outcomes_read(struct db *db, const struct job_outcome_query *query, job_outcome_each each, void *context,
-                      struct error *e);
+int job_outcome_next(struct db *db, const struct job_outcome_query *query, struct stmt **s, struct job_outcome *out,
+                     struct error *e);
