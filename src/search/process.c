@@ -157,7 +157,8 @@ float process_nearness(const struct process_space *s, size_t i, size_t j)
     return s->dimensions ? expf(-sum / (2 * (float)(PROCESS_LENGTH * PROCESS_LENGTH) * (float)s->dimensions)) : 1;
 }
 
-float process_at_length(float nearness, int steps)
+/* A nearness for a length whose square is 2^steps times as large. */
+static float at_length(float nearness, int steps)
 {
     for (; steps > 0; steps--)
         nearness = sqrtf(nearness);
@@ -179,8 +180,7 @@ static double of_key(const struct process_space *s, const struct kernel *k, size
 
 double process_covariance(const struct process_space *s, const struct kernel *k, size_t i, size_t j, float nearness)
 {
-    double sum =
-        k->common + k->nearby * (double)process_at_length(nearness, k->steps) + (s->dimensions ? 0 : k->single);
+    double sum = k->common + k->nearby * (double)at_length(nearness, k->steps) + (s->dimensions ? 0 : k->single);
     if (k->needs)
         sum += k->need * (double)k->needs[i] * (double)k->needs[j];
     for (size_t d = 0; d < s->dimensions; d++)
@@ -212,7 +212,7 @@ void process_add(const struct process_space *s, const struct kernel *k, const st
     /* Row by row: a processor does not prefetch a hundred rows at once. */
     for (size_t i = 0; i < told->count; i++)
         for (size_t c = 0; c < s->count; c++)
-            sums[c] += k->nearby * weights[i] * (double)process_at_length(told->nearness[i][c], k->steps);
+            sums[c] += k->nearby * weights[i] * (double)at_length(told->nearness[i][c], k->steps);
     for (size_t d = 0; d < s->dimensions; d++) {
         const struct key_scale *scale = &s->scales[d];
         OWNED double *table = xcalloc(scale->count + 1, sizeof *table);

@@ -32,9 +32,6 @@ void process_space_close(struct process_space *s);
 /* The kernel exp(-Σ_k d_k²/2ℓ²n) over the n keys: d_k is the distance of numbers, and 1 for other unequal values. */
 float process_nearness(const struct process_space *s, size_t i, size_t j);
 
-/* A nearness for a length whose square is 2^steps times as large. */
-float process_at_length(float nearness, int steps);
-
 /* Weights of the terms of a covariance: the same for all; a line over what candidates need; for each key a line over
  * its numbers, equal words, and the mean of the single-key kernels (Duvenaud, Nickisch and Rasmussen, "Additive
  * Gaussian Processes", NIPS 2011); and the kernel over all keys, for a length whose square is 2^steps times as large.

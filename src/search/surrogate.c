@@ -507,7 +507,6 @@ struct runs {
     const float *nearness[OBSERVED_MOST];
     double predicted[OBSERVED_MOST], usual[OBSERVED_MOST], merits[OBSERVED_MOST];
     struct process_told told;
-    double *single; /* covariances of single keys */
 };
 
 /* Returns the kernel to which single keys contribute SUM_SHARE; the rest is one over all of them. */
@@ -518,7 +517,6 @@ static struct kernel kernel_at(int steps)
 
 static void take_runs(const struct surrogate *b, struct runs *r)
 {
-    const struct kernel single = {.single = SUM_SHARE};
     r->told = (struct process_told){0, r->candidates, r->nearness};
     for (size_t i = 0; i < b->told_count; i++) {
         if (!has_merit(b, i))
@@ -529,25 +527,17 @@ static void take_runs(const struct surrogate *b, struct runs *r)
         r->usual[r->told.count] = told_candidate(b, i)->usual_merit;
         r->merits[r->told.count++] = merit_of(b->s->space, told_trial(b, i)->objective);
     }
-    r->single = process_covariances(&b->space, &single, &r->told);
-}
-
-static double covariance_of(const struct runs *r, int steps, size_t i, size_t j)
-{
-    return r->single[i * r->told.count + j] +
-           (1 - SUM_SHARE) * (double)process_at_length(r->nearness[i][r->candidates[j]], steps);
 }
 
 struct views {
     struct explained believed, doubted;
 };
 
-static void learn_both(const struct runs *r, int steps, double spread, struct views *out)
+static void learn_both(const struct surrogate *b, const struct runs *r, int steps, double spread, struct views *out)
 {
-    size_t n = r->told.count;
-    OWNED double *covariance = xcalloc(n * n + 1, sizeof *covariance);
-    for (size_t i = 0; i < n * n; i++)
-        covariance[i] = covariance_of(r, steps, i / n, i % n);
+    const struct kernel kernel = kernel_at(steps);
+    const size_t n = r->told.count;
+    OWNED double *covariance = process_covariances(&b->space, &kernel, &r->told);
     const struct regression_view believed = {1, BELIEF_SLOPE_DEVIATION, spread, covariance},
                                  doubted = {1, BELIEF_SLOPE_DEVIATION, USUAL_SPREAD, covariance};
     regression_explain(&(struct regression_runs){n, r->predicted, r->merits}, &believed, &out->believed);
@@ -569,14 +559,14 @@ static double log_prior_of_length(int steps)
 
 /* Posterior mean of the kernel's length, in steps; with few runs it stays in the middle. `trust` is that in the
  * predictions before any run. */
-static int find_length(const struct runs *r, double spread, double trust)
+static int find_length(const struct surrogate *b, const struct runs *r, double spread, double trust)
 {
     double log_posterior[2 * LENGTH_STEPS + 1], most = -INFINITY, sum = 0, weighted = 0;
     if (r->told.count < 2)
         return 0;
     for (int steps = -LENGTH_STEPS; steps <= LENGTH_STEPS; steps++) {
         struct views v;
-        learn_both(r, steps, spread, &v);
+        learn_both(b, r, steps, spread, &v);
         double believed = v.believed.log_evidence, doubted = v.doubted.log_evidence, larger = fmax(believed, doubted);
         double p = log_prior_of_length(steps) + larger +
                    log(trust * exp(believed - larger) + (1 - trust) * exp(doubted - larger));
@@ -605,23 +595,25 @@ struct pivots {
 };
 
 /* Selects the runs that tell most about the others, by pivoted Cholesky, until `most` or only noise is left. */
-static void pick_pivots(const struct runs *r, int steps, double noise, size_t most, struct pivots *out)
+static void pick_pivots(const struct surrogate *b, const struct runs *r, size_t most, struct pivots *out)
 {
+    OWNED double *covariance = process_covariances(&b->space, &b->kernel, &r->told);
     double left[OBSERVED_MOST] = {0};
     out->count = 0;
     out->factors = xcalloc(r->told.count + 1, OBSERVED_MOST * sizeof *out->factors);
     for (size_t i = 0; i < r->told.count; i++)
-        left[i] = 1 + noise;
+        left[i] = 1 + b->noise;
     while (out->count < most) {
         size_t best = 0, m = out->count;
         for (size_t i = 1; i < r->told.count; i++)
             best = left[i] > left[best] ? i : best;
-        if (left[best] < 2 * noise)
+        if (left[best] < 2 * b->noise)
             break;
         const double *row = out->factors + best * OBSERVED_MOST, root = sqrt(left[best]);
         for (size_t i = 0; i < r->told.count; i++) {
             double *own = out->factors + i * OBSERVED_MOST;
-            own[m] = (covariance_of(r, steps, best, i) + (i == best ? noise : 0) - weighted_sum(own, row, m)) / root;
+            own[m] =
+                (covariance[best * r->told.count + i] + (i == best ? b->noise : 0) - weighted_sum(own, row, m)) / root;
             left[i] -= own[m] * own[m];
         }
         left[best] = 0;
@@ -634,7 +626,7 @@ static double *variance_left(const struct surrogate *b, const struct runs *r)
 {
     size_t count = b->space.count, most = (size_t)sqrt(OPERATIONS_MOST / (double)(count + 1)) + 1;
     struct pivots p;
-    pick_pivots(r, b->kernel.steps, b->noise, most < r->told.count ? most : r->told.count, &p);
+    pick_pivots(b, r, most < r->told.count ? most : r->told.count, &p);
     double *left = xcalloc(count + 1, sizeof *left), *rows = xcalloc(p.count * count + 1, sizeof *rows);
     for (size_t c = 0; c < count; c++)
         left[c] = 1;
@@ -703,13 +695,12 @@ static void fill_means(struct surrogate *b, const struct fitted *fits)
     take_runs(b, r);
     double spread = spread_predicted(b, fits), before = predicted ? trust_of(b, fits) : 0;
     double trust = before > BELIEVED ? 1 : 0; /* before any run the views' units differ: only one counts */
-    b->kernel = kernel_at(find_length(r, spread, before));
-    learn_both(r, b->kernel.steps, spread, &v);
+    b->kernel = kernel_at(find_length(b, r, spread, before));
+    learn_both(b, r, b->kernel.steps, spread, &v);
     if (before > 0 && r->told.count > 0)
         trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
     fill_estimates(b, r, &v, trust);
     views_free(&v);
-    free(r->single);
 }
 
 /* --- what is left, jointly --- */
@@ -749,7 +740,7 @@ void surrogate_correlation(const struct surrogate *b, const size_t *candidates, 
     OWNED struct runs *r = xcalloc(1, sizeof *r);
     struct pivots p;
     take_runs(b, r);
-    pick_pivots(r, b->kernel.steps, b->noise, r->told.count, &p);
+    pick_pivots(b, r, r->told.count, &p);
     OWNED double *rows = xcalloc(count * p.count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++)
         fill_row(b, r, &p, candidates[i], rows + i * p.count);
@@ -758,7 +749,7 @@ void surrogate_correlation(const struct surrogate *b, const size_t *candidates, 
             out[i * count + j] =
                 joint(b, candidates[i], candidates[j]) - weighted_sum(rows + i * p.count, rows + j * p.count, p.count);
     normalise(out, count);
-    free_all(p.factors, r->single);
+    free(p.factors);
 }
 
 size_t surrogate_freedom(const struct surrogate *b)
