@@ -251,6 +251,17 @@ static void find_twins(struct html_data *d)
     }
 }
 
+/* Marks the keys in which configurations differ; some may not have them. */
+static void find_distinctions(struct html_data *d)
+{
+    for (size_t i = 0; i < d->column_count; i++) {
+        struct html_column *c = &d->columns[i];
+        const bool stands = c->role == HTML_KEY && !c->derived && !c->replicated && !c->twin && c->level_count > 0;
+        for (size_t row = 1; stands && !c->tells_apart && row < d->job_count; row++)
+            c->tells_apart = c->levels[row] != c->levels[0];
+    }
+}
+
 /* --- the jobs --- */
 
 static const struct html_column *find_column(const struct html_data *d, enum html_role role, const char *title)
@@ -337,6 +348,15 @@ static const struct html_column *find_memory(const struct html_data *d)
     return rss && has_numbers(d, rss) ? rss : NULL;
 }
 
+static double memory_scale(const struct html_column *memory)
+{
+    int64_t one = 1;
+    if (!memory || memory->role != HTML_METRIC)
+        return NAN;
+    OWNED char *text = xasprintf("1%.*s", (int)html_unit_length(memory->unit), memory->unit);
+    return parse_size_bytes(text, &one) && one >= 1 ? (double)one : 1;
+}
+
 bool html_is_better(const struct html_data *d, double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -393,6 +413,7 @@ static void describe_jobs(struct html_data *d)
     const struct html_column *objective = d->objective ? metric_column(d, d->objective) : NULL;
     d->sought = objective;
     d->memory = find_memory(d);
+    d->memory_scale = memory_scale(d->memory);
     d->best = -1;
     for (size_t i = 0; i < d->job_count; i++) {
         struct html_job *j = &d->jobs[i];
@@ -427,6 +448,7 @@ int html_data_read(struct db *db, struct html_data *out, struct error *e)
     say_whose_memory(&d);
     find_sizes(&d);
     find_twins(&d);
+    find_distinctions(&d);
     describe_jobs(&d);
     d.best = d.competition.replicates || d.competition.groups ? -1 : d.best;
     *out = d;
@@ -456,17 +478,6 @@ const struct html_column *html_column_named(const struct html_data *d, const cha
         if (strcmp(d->columns[i].title, title) == 0)
             return &d->columns[i];
     return NULL;
-}
-
-double html_memory_bytes(const struct html_data *d, size_t row)
-{
-    int64_t one = 1;
-    if (!d->memory || d->memory->role != HTML_METRIC)
-        return NAN;
-    OWNED char *text = xasprintf("1%.*s", (int)html_unit_length(d->memory->unit), d->memory->unit);
-    if (!parse_size_bytes(text, &one) || one < 1)
-        one = 1;
-    return d->memory->values[row].number * (double)one;
 }
 
 long html_row_of(const struct html_data *d, int64_t job)

@@ -127,7 +127,7 @@ static void add_front_table(struct html_page *p, const struct point *points, con
         html_add_number(out, points[i].y);
         for (size_t k = key_count; k-- > 0;) {
             buffer_add_text(out, "<td>");
-            html_add_key_value(out, keys[k], keys[k]->values[points[i].job].text);
+            html_add_key_value(out, keys[k]->unit, keys[k]->values[points[i].job].text);
         }
         buffer_add_char(out, '\n');
     }

@@ -56,23 +56,11 @@ static void add_bar(struct html_page *p, bool search_ended)
     buffer_printf(out, "</svg>\n<ul class=legend>%s</ul>\n", buffer_text(&legend));
 }
 
-void html_add_key_value(struct buffer *out, const struct html_column *c, const char *text)
-{
-    char size[HTML_SIZE_BYTES];
-    const char *shown = html_key_text(c, text, size);
-    if (shown != text) {
-        html_name(out, "<data title=\"", text, "");
-        buffer_printf(out, " B\">%s</data>", shown);
-    } else {
-        html_add(out, text, HTML_NAME_MOST);
-    }
-}
-
 static void add_values(struct buffer *out, const struct html_column *c)
 {
     for (size_t i = 0; i < c->level_count && i < 12; i++) {
         buffer_add_text(out, i ? ", " : "");
-        html_add_key_value(out, c, c->level_texts[i]);
+        html_add_key_value(out, c->unit, c->level_texts[i]);
     }
     if (c->level_count > 12)
         buffer_printf(out, " and %zu more", c->level_count - 12);
@@ -111,7 +99,7 @@ static void add_keys(struct html_page *p)
         if (c->role != HTML_KEY || c->level_count != 1)
             continue;
         html_name(out, "<div><dt>", c->title, "</dt><dd>");
-        html_add_key_value(out, c, c->level_texts[0]);
+        html_add_key_value(out, c->unit, c->level_texts[0]);
         buffer_add_text(out, "</dd></div>");
     }
     buffer_add_text(out, "</dl></details>\n");

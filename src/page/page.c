@@ -165,7 +165,9 @@ static int make_page(struct db *db, const struct html_request *request, const st
         {BUFFER_INIT,         &data, db, request->files_beside, in_file, database, html_level_most(&data),
          buffer_text(&states)};
     add_head(&p, request->live);
-    int rc = add_sections(&p, sink, e);
+    int rc = html_add_tables(&p, e);
+    rc = rc == 0 ? add_sections(&p, sink, e) : rc;
+    html_drop_tables(db);
     add_foot(&p, request->now_ms);
     tell_columns(&data, request->columns);
     add_overlays(&p);

@@ -28,7 +28,7 @@ static void add_pairs(struct buffer *json, const struct html_data *d, bool of_ti
 {
     const char *before = "";
     for (size_t i = 0; i < d->job_count; i++) {
-        const double measured = of_time ? seconds_measured(d, i) : html_memory_bytes(d, i),
+        const double measured = of_time ? seconds_measured(d, i) : d->jobs[i].memory * d->memory_scale,
                      predicted = value_at(d, of_time ? "predicted_time" : "predicted_memory", i);
         if (d->jobs[i].state != HTML_OK || !isfinite(measured) || !isfinite(predicted) || measured <= 0 ||
             predicted <= 0)

@@ -56,11 +56,6 @@ void html_add_number(struct buffer *out, double value);
 /* 3 significant digits with the largest binary prefix: "16 MiB", "9.22 MiB". Returns `out`. */
 const char *html_size(double bytes, char out[HTML_SIZE_BYTES]);
 
-/* A short number with its unit: "6.09 M tokens/s", "16 MiB"; `unit` "": none. As a cell, without the unit, which is in
- * the heading; its tooltip has all digits. */
-void html_add_amount(struct buffer *out, double value, const char *unit);
-void html_add_amount_cell(struct buffer *out, double value, const char *unit);
-
 /* Rows in one table; if there are more, figures_end() says so. */
 #define FIGURES_MOST 250
 
@@ -109,6 +104,7 @@ struct html_column {
     bool numeric;                   /* all values are numbers */
     bool derived;                   /* keys: computed from other keys */
     bool replicated;                /* keys: only tells replicates apart ([sweep] replicate) */
+    bool tells_apart;               /* keys: configurations differ in it */
     const struct html_column *twin; /* keys: the key that represents it, because they move together; NULL: none */
 };
 
@@ -140,6 +136,7 @@ struct html_data {
     long best;                        /* index of the best job; -1: none, or configurations compete */
     const struct html_column *sought; /* the objective; NULL: not declared or never reported */
     const struct html_column *memory; /* NULL: no column has memory */
+    double memory_scale;              /* bytes of its unit; NAN: no metric reports it */
 };
 
 /* ERROR_NOTHING when no sweep has been recorded. `*out` is the caller's: html_data_free. */
@@ -160,9 +157,6 @@ bool html_column_varies(const struct html_column *c);
 
 /* Returns whether `a` is a better objective than `b`. NaN is never better, and worse than anything. */
 bool html_is_better(const struct html_data *d, double a, double b);
-
-/* Memory that the job was measured to use, in bytes; NAN if no metric reports it. */
-double html_memory_bytes(const struct html_data *d, size_t row);
 
 /* The column of that title; NULL: there is none. */
 const struct html_column *html_column_named(const struct html_data *d, const char *title);
@@ -194,8 +188,17 @@ html_section html_overview, html_winner, html_front, html_jobs, html_parallel, h
 /* A section that sql/page/NAME.sql makes (document.c), with report/saying.h's functions. */
 int html_add_document(struct buffer *out, struct db *db, const char *name, struct sql_values values, struct error *e);
 
-/* Lets statements call html(text, columns): arbitrary text, escaped and cut. */
+/* Lets statements call html(text, columns), html_lines(text, columns), key_value(unit, text) and size(bytes), as above;
+ * amount(unit, value), a short number with its unit ("6.09 M tokens/s", "16 MiB"); amount_cell(unit, value), the same
+ * without the unit, which is in the heading, and with all digits in its tooltip; bytes_of(text), NULL if it is no
+ * size. */
 int html_add_functions(struct db *db, struct error *e);
+
+/* The page's data as tables for statements: `page`, of one row, `page_column`, `page_level` of the column `of`,
+ * `page_job`, `page_value`, whose `n` is column * jobs + job, and `page_apart`, whose `n` is job * jobs + job. To be
+ * taken away before the data go. */
+int html_add_tables(struct html_page *p, struct error *e);
+void html_drop_tables(struct db *db);
 
 /* JSON for the page's script: the jobs as columns, their curves, their details. */
 html_section html_embed_jobs, html_embed_curves, html_embed_details;
@@ -203,16 +206,13 @@ html_section html_embed_jobs, html_embed_curves, html_embed_details;
 /* "<p class=none>" with one sentence. */
 void html_add_none(struct buffer *out, const char *sentence);
 
-/* A link to a job: "job 7" with "job " before its number, "7" with "". */
-void html_link_job(struct buffer *out, const char *before, int64_t job);
-
 /* A sentence about the progress and end of the search; nothing if there is none. */
 struct cJSON;
 void html_add_search(struct buffer *out, const struct cJSON *search, long long pending, const char *file,
                      const char *database);
 
-/* A value of a key; for sizes, the tooltip has the number of bytes. */
-void html_add_key_value(struct buffer *out, const struct html_column *c, const char *text);
+/* A value of a key; for sizes ("B"), the tooltip has the number of bytes. */
+void html_add_key_value(struct buffer *out, const char *unit, const char *text);
 
 /* Like figures_begin(), for a plot of the script, which fills the table when it is opened (plot.js). */
 #define HTML_FIGURES_BY_SCRIPT(id)                                                                                     \

@@ -2,11 +2,14 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "database/function.h"
 #include "page/sections.h"
 #include "report/text.h"
+#include "util/memory.h"
+#include "util/parse.h"
 
 static void add_escaped(struct buffer *out, const char *text, size_t length)
 {
@@ -162,7 +165,7 @@ const char *html_size(double bytes, char out[HTML_SIZE_BYTES])
     return out;
 }
 
-void html_add_amount(struct buffer *out, double value, const char *unit)
+static void add_amount(struct buffer *out, double value, const char *unit)
 {
     char size[HTML_SIZE_BYTES];
     if (strcmp(unit, "B") == 0 && isfinite(value)) {
@@ -174,13 +177,13 @@ void html_add_amount(struct buffer *out, double value, const char *unit)
     html_add(out, unit, HTML_NAME_MOST);
 }
 
-void html_add_amount_cell(struct buffer *out, double value, const char *unit)
+static void add_amount_cell(struct buffer *out, double value, const char *unit)
 {
     OWNED_BUFFER all = BUFFER_INIT, shown = BUFFER_INIT;
     buffer_add_text(out, "<td class=n");
     if (isfinite(value)) {
         html_add_number(&all, value);
-        html_add_amount(&shown, value, strcmp(unit, "B") == 0 ? unit : "");
+        add_amount(&shown, value, strcmp(unit, "B") == 0 ? unit : "");
     }
     if (strcmp(buffer_text(&all), buffer_text(&shown)) != 0) {
         buffer_printf(out, " title=\"%s%s", buffer_text(&all), unit[0] ? " " : "");
@@ -190,14 +193,19 @@ void html_add_amount_cell(struct buffer *out, double value, const char *unit)
     buffer_printf(out, ">%s", buffer_text(&shown));
 }
 
+void html_add_key_value(struct buffer *out, const char *unit, const char *text)
+{
+    char size[HTML_SIZE_BYTES];
+    if (strcmp(unit, "B") == 0 && text) {
+        html_name(out, "<data title=\"", text, "");
+        buffer_printf(out, " B\">%s</data>", html_size(strtod(text, NULL), size));
+    } else
+        html_add(out, text, HTML_NAME_MOST);
+}
+
 void html_add_none(struct buffer *out, const char *sentence)
 {
     html_text(out, "<p class=none>", sentence, "</p>\n");
-}
-
-void html_link_job(struct buffer *out, const char *before, int64_t job)
-{
-    buffer_printf(out, "<a href=\"#j%lld\">%s%lld</a>", (long long)job, before, (long long)job);
 }
 
 void html_add_stride_note(struct buffer *out, size_t count)
@@ -220,8 +228,7 @@ void figures_begin(struct buffer *out, const char *caption, const struct figures
 
 void figures_job(struct buffer *out, int64_t job)
 {
-    buffer_add_text(out, "<tr><td>");
-    html_link_job(out, "", job);
+    buffer_printf(out, "<tr><td><a href=\"#j%lld\">%lld</a>", (long long)job, (long long)job);
 }
 
 void figures_number(struct buffer *out, double value)
@@ -244,12 +251,67 @@ void figures_end(struct buffer *out, size_t shown, size_t all, const char *where
     buffer_add_text(out, "</details>\n");
 }
 
+/* --- as functions of SQL --- */
+
+static const char *text_of(const struct sql_value *v)
+{
+    return v->type == COLUMN_TEXT ? v->text : "";
+}
+
 static void call_html(const struct sql_value *arguments, struct buffer *out)
 {
-    html_add(out, arguments[0].type == COLUMN_TEXT ? arguments[0].text : "", (size_t)sql_number(&arguments[1]));
+    html_add(out, text_of(arguments), (size_t)sql_number(&arguments[1]));
+}
+
+static void call_lines(const struct sql_value *arguments, struct buffer *out)
+{
+    html_add_lines(out, text_of(arguments), (size_t)sql_number(&arguments[1]));
+}
+
+static void call_amount(const struct sql_value *arguments, struct buffer *out)
+{
+    add_amount(out, sql_number(&arguments[1]), text_of(arguments));
+}
+
+static void call_amount_cell(const struct sql_value *arguments, struct buffer *out)
+{
+    add_amount_cell(out, sql_number(&arguments[1]), text_of(arguments));
+}
+
+static void call_key_value(const struct sql_value *arguments, struct buffer *out)
+{
+    html_add_key_value(out, text_of(arguments), text_of(&arguments[1]));
+}
+
+static void call_size(const struct sql_value *arguments, struct buffer *out)
+{
+    char size[HTML_SIZE_BYTES];
+    buffer_add_text(out, html_size(sql_number(arguments), size));
+}
+
+static bool call_bytes_of(void *context, const struct sql_value *arguments, int count, double *out)
+{
+    int64_t bytes;
+    (void)context;
+    const bool is_size = count == 1 && parse_size_bytes(text_of(arguments), &bytes);
+    *out = is_size ? (double)bytes : NAN;
+    return is_size;
 }
 
 int html_add_functions(struct db *db, struct error *e)
 {
-    return db_add_text_function(db, "html", 2, call_html, e);
+    static const struct {
+        const char *name;
+        int arguments;
+        sql_text_function call;
+    } functions[] = {{"html", 2, call_html},
+                     {"html_lines", 2, call_lines},
+                     {"size", 1, call_size},
+                     {"amount", 2, call_amount},
+                     {"amount_cell", 2, call_amount_cell},
+                     {"key_value", 2, call_key_value}};
+    int rc = db_add_real_function(db, "bytes_of", call_bytes_of, NULL, e);
+    for (size_t i = 0; rc == 0 && i < LENGTH(functions); i++)
+        rc = db_add_text_function(db, functions[i].name, functions[i].arguments, functions[i].call, e);
+    return rc;
 }
