@@ -1,4 +1,5 @@
--- What the report's overview remarks on below its numbers, as a document (src/page/document.c).
+-- What the report's overview remarks on below its numbers, and the keys that were swept, as a document
+-- (src/page/document.c).
 WITH
 this (id) AS MATERIALIZED (SELECT id FROM current_sweep),
 -- Output and samples that were left out because of limits.
@@ -29,6 +30,35 @@ remarks (note) AS (
     UNION ALL SELECT json_array(printf('This page shows the sweep that was run last; the database has %d other%s: ',
             count(*), iif(count(*) = 1, '', 's')),
         group_concat(iif(place > 10, NULL, say('%80p', name)), ', '), iif(count(*) > 10, ', ….', '.'))
-        FROM (SELECT * FROM others ORDER BY place) GROUP BY NULL)
+        FROM (SELECT * FROM others ORDER BY place) GROUP BY NULL
+    UNION ALL SELECT json_array(printf('This page holds the first %d of %d jobs; <code>meshsweep export</code> has all.', jobs,
+        jobs_in_all)) FROM page WHERE jobs < jobs_in_all),
 
-SELECT json_group_array(json_object('note', json(note))) FROM remarks;
+key AS MATERIALIZED (SELECT *, levels > 1 AS varies FROM page_column WHERE is_key AND levels),
+-- Some of their values.
+shown (of, html) AS MATERIALIZED (
+    SELECT of, group_concat(key_value(unit, text), ', ')
+    FROM (SELECT l.of, k.unit, l.text FROM page_level AS l JOIN key AS k ON k.n = l.of WHERE l.place < 12 ORDER BY l.of, l.place)
+    GROUP BY of),
+tied (tied) AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM key WHERE varies AND (derived OR twin IS NOT NULL))),
+swept (html) AS (
+    SELECT group_concat('<tr><th scope=row>' || html(title, 80) || '<td>' || html
+        || iif(levels > 12, printf(' and %d more', levels - 12), '') || printf('<td class=n>%d', levels) || iif(tied, '<td>', '')
+        || CASE WHEN twin IS NOT NULL THEN 'moves with ' || html(twin, 80) WHEN derived THEN 'derived' ELSE '' END || char(10), '')
+    FROM (SELECT * FROM key JOIN shown ON of = n JOIN tied WHERE varies ORDER BY n)),
+same (html) AS (
+    SELECT group_concat('<div><dt>' || html(title, 80) || '</dt><dd>' || html || '</dd></div>', '')
+    FROM (SELECT * FROM key JOIN shown ON of = n WHERE NOT varies ORDER BY n)),
+keys (piece) AS (
+    SELECT json_object('none', 'The database has no jobs: every combination was excluded, or none has been enumerated.')
+    FROM page WHERE jobs = 0
+    UNION ALL SELECT json_object('html', '<div class=scroll tabindex=0><table class=plain><caption>Keys that were swept</caption>'
+        || '<thead><tr><th scope=col>key<th scope=col>values<th scope=col>how many' || iif(tied, '<th scope=col>tied to', '')
+        || '</thead><tbody>
+' || coalesce(html, '') || '</tbody></table></div>
+') FROM page, tied, swept WHERE jobs
+    UNION ALL SELECT json_object('html', '<details><summary>The same in all jobs</summary><dl class=keys>' || html || '</dl></details>
+') FROM same WHERE html IS NOT NULL)
+
+SELECT json_group_array(json(piece)) FROM (
+    SELECT json_object('note', json(note)) AS piece FROM remarks UNION ALL SELECT piece FROM keys);

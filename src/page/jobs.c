@@ -115,7 +115,7 @@ int html_jobs(struct html_page *p, struct error *e)
         html_add_none(&p->out, "There are no jobs.");
         return 0;
     }
-    if (html_add_document(&p->out, p->db, "filter", VALUES(sql_text(p->states), sql_int(ROWS_MOST)), e) < 0)
+    if (html_add_document(&p->out, p->db, "filter", VALUES(sql_int(ROWS_MOST)), e) < 0)
         return -1;
     add_cut_note(p);
     const struct html_column **columns;

@@ -156,14 +156,8 @@ static int make_page(struct db *db, const struct html_request *request, const st
     if (saying_add_functions(db, e) < 0 || html_add_functions(db, e) < 0 || html_data_read(db, &data, e) < 0)
         return -1;
     OWNED char *database = database_name(request->job_files);
-    OWNED_BUFFER states = BUFFER_INIT;
-    for (int i = 0; i < HTML_STATE_COUNT; i++)
-        buffer_printf(&states, "%c\"%s\":%lld%s", i ? ',' : '{', html_state_names[i], (long long)data.counts[i],
-                      i + 1 < HTML_STATE_COUNT ? "" : "}");
     const char *in_file = request->live ? NULL : request->job_files;
-    struct html_page p =
-        {BUFFER_INIT,         &data, db, request->files_beside, in_file, database, html_level_most(&data),
-         buffer_text(&states)};
+    struct html_page p = {BUFFER_INIT, &data, db, request->files_beside, in_file, database, html_level_most(&data)};
     add_head(&p, request->live);
     int rc = html_add_tables(&p, e);
     rc = rc == 0 ? add_sections(&p, sink, e) : rc;

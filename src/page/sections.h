@@ -177,7 +177,6 @@ struct html_page {
     const char *job_files;    /* html_request.job_files, of a page in a file; NULL: it is served, files as they were */
     const char *database;     /* name of the database without directories */
     size_t level_most;        /* html_level_most() */
-    const char *states;       /* html_data.counts as JSON */
 };
 
 typedef int html_section(struct html_page *p, struct error *e);
