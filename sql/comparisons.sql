@@ -110,7 +110,7 @@ UNION ALL SELECT 4, 0, say('%sthe best of each side counts, over keys tied to it
 CREATE TABLE side (key, is_now, id, ok, breaches, runs, mean, squares, PRIMARY KEY (key, is_now)) WITHOUT ROWID;
 
 -- The value that says the group of a later job ("": none), and the places of all values.
-CREATE TABLE member (job INTEGER PRIMARY KEY, value);
+CREATE TABLE member (job INTEGER PRIMARY KEY, value, is_text);
 CREATE TABLE group_place (place INTEGER PRIMARY KEY, value UNIQUE);
 
 -- One row. cap: the slowdown to detect, as a ratio; decides: whether it is asked for; false_alarms, missed: error rates.

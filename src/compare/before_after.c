@@ -103,8 +103,15 @@ static int read_members(struct db *now, const char *by, struct db *out, struct e
     if (rc == 0 && stmt_column_count(s) != 2)
         rc = error_set(e, ERROR_USAGE, "--by %s: give one key", by);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0)
-        rc = db_run(out, "INSERT INTO member VALUES (?, ?)",
-                    VALUES(sql_int(stmt_int(s, 0)), sql_text(stmt_is_null(s, 1) ? "" : stmt_text(s, 1))), e);
+        rc = db_run(out, "INSERT INTO member VALUES (?, ?, ?)",
+                    VALUES(sql_int(stmt_int(s, 0)), sql_text(stmt_is_null(s, 1) ? "" : stmt_text(s, 1)),
+                           sql_int(stmt_type(s, 1) == COLUMN_TEXT)),
+                    e);
+    if (rc == 0)
+        rc = db_exec(out,
+                     "UPDATE member SET value = json_quote(value) WHERE is_text"
+                     " AND value IN (SELECT value FROM member WHERE NOT is_text)",
+                     e);
     return rc < 0 ? -1 : place_groups(out, e);
 }
 

@@ -156,6 +156,29 @@ static int read_specs(struct db *db, enum compared_kind kind, struct compared_jo
     return rc;
 }
 
+/* A text that something else is written like, as "1" is like 1, gets the text that it has in JSON. */
+static void tell_apart(struct compared_jobs *all)
+{
+    const size_t count = all->texts.count + 1;
+    const void **plain = xcalloc(count, sizeof *plain); /* the key that last had the value, and no text */
+    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
+        for (size_t k = 0; k < all->sections[kind].key_count; k++) {
+            const struct compared_key *key = &all->sections[kind].keys[k];
+            for (size_t i = 0; i < all->sections[kind].spec_count; i++)
+                if (!key->quoted[i])
+                    plain[key->values[i]] = key;
+            for (size_t i = 0; i < all->sections[kind].spec_count; i++) {
+                OWNED_BUFFER text = BUFFER_INIT;
+                if (!key->quoted[i] || plain[key->values[i]] != key)
+                    continue;
+                const char *bare = all->texts.items[key->values[i] - 1];
+                buffer_add_json_string(&text, bare, strlen(bare));
+                key->values[i] = texts_number(&all->texts, buffer_text(&text)) + 1;
+            }
+        }
+    free(plain);
+}
+
 static void count_values(struct compared_jobs *all)
 {
     const void **seen = xcalloc(all->texts.count + 1, sizeof *seen); /* the key that last had the value */
@@ -305,6 +328,7 @@ int compared_jobs_read(struct db *db, const char *metric, struct compared_jobs *
     }
     for (enum compared_kind kind = 0; rc == 0 && kind < COMPARED_SECTIONS; kind++)
         rc = read_specs(db, kind, &all, e);
+    tell_apart(&all);
     count_values(&all);
     number_batches(&r);
     texts_free(&r.batches);

@@ -55,11 +55,11 @@ int configurations_add_same(struct db *db, struct buffer *out, struct error *e)
     return rc;
 }
 
-/* The key of job `j`: "section.key", or a derived one's name. */
-static void add_key(const char *name, struct buffer *out)
+/* A function of the value that job `j` has of a key: "section.key", or a derived one's name. */
+static void add_key(const char *function, const char *name, struct buffer *out)
 {
     const char *dot = strchr(name, '.');
-    buffer_add_text(out, "json_extract(");
+    buffer_printf(out, ", %s(", function);
     if (dot)
         buffer_printf(out, "(SELECT json FROM spec WHERE id = j.%.*s_id)", (int)strcspn(name, "_."), name);
     else
@@ -67,24 +67,32 @@ static void add_key(const char *name, struct buffer *out)
     buffer_printf(out, ", '$.\"%s\"')", dot ? dot + 1 : name);
 }
 
-/* Adds the keys as columns g0, g1, …. */
+/* Adds the keys as columns g0, g1, …, and what they are in JSON as y0, y1, …. */
 static void add_keys(const struct string_list *groups, struct buffer *out)
 {
     for (size_t i = 0; i < groups->count; i++) {
-        buffer_add_text(out, ", ");
-        add_key(groups->items[i], out);
+        add_key("json_extract", groups->items[i], out);
         buffer_printf(out, " AS g%zu", i);
+        add_key("json_type", groups->items[i], out);
+        buffer_printf(out, " AS y%zu", i);
     }
 }
 
-/* "model.name=1B, num_hosts=1" */
+/* What is no text as it is written; a text, too, unless something else is written alike: "1" beside 1. */
+#define WRITTEN_SQL                                                                                                    \
+    "CASE ifnull(y%zu, 'null') WHEN 'null' THEN 'none' WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'"
+
+/* "model.name=1B, num_hosts=1", of the rows of keyed. */
 static void add_group(const struct string_list *groups, struct buffer *out)
 {
     buffer_add_text(out, groups->count ? "" : "''");
     for (size_t i = 0; i < groups->count; i++) {
         const char *name = groups->items[i], *dot = strchr(name, '.'), *key = dot ? dot + 1 : name;
-        buffer_printf(out, "%s'%s%s=' || coalesce(g%zu, 'none')", i ? " || " : "", i ? ", " : "",
-                      strcmp(key, "name") == 0 ? name : key, i);
+        buffer_printf(out,
+                      "%s'%s%s=' || " WRITTEN_SQL " WHEN 'text' THEN iif(g%zu IN (SELECT " WRITTEN_SQL
+                      " ELSE CAST(g%zu AS TEXT) END FROM keyed WHERE y%zu IS NOT 'text'), json_quote(g%zu), g%zu)"
+                      " ELSE g%zu END",
+                      i ? " || " : "", i ? ", " : "", strcmp(key, "name") == 0 ? name : key, i, i, i, i, i, i, i, i);
     }
 }
 
@@ -93,11 +101,12 @@ int configurations_add_groups(struct db *db, struct buffer *out, struct error *e
     OWNED_LIST groups = STRING_LIST_INIT;
     int rc = read_listed(db, "group_by", &groups, e);
     if (rc == 0 && groups.count) {
-        buffer_add_text(out, "SELECT id, dense_rank() OVER (ORDER BY ");
-        add_group(&groups, out);
-        buffer_add_text(out, ") - 1 FROM (SELECT j.id");
+        buffer_add_text(out, "WITH keyed AS MATERIALIZED (SELECT j.id");
         add_keys(&groups, out);
-        buffer_add_text(out, " FROM job AS j WHERE j.sweep_id = (SELECT id FROM current_sweep)) ORDER BY id");
+        buffer_add_text(out, " FROM job AS j WHERE j.sweep_id = (SELECT id FROM current_sweep))"
+                             " SELECT id, dense_rank() OVER (ORDER BY ");
+        add_group(&groups, out);
+        buffer_add_text(out, ") - 1 FROM keyed ORDER BY id");
     }
     return rc;
 }

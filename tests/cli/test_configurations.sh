@@ -200,6 +200,23 @@ best__what_if__nothing_is_written()
     expect_said only_stdout_contains 0 'highest score 40, job 4' best --group x=2 --subject-to 'score < 100'
 }
 
+values__written_alike__told_apart()
+{
+    toml sweep: objective=max:score job: 'command = "echo score: {n}"' job.metrics.score: regex='score: ([0-9]+)' \
+        training_spec: n=1,2 flag='[true, false]' parallel_spec:: x='[1, "1"]' >sweep.toml
+    toml parallel_spec:: device='["none", "cpu"]' x=2 >>sweep.toml
+    run_silently 0
+    run_meshsweep best --of x
+    expect_only_stdout 0
+    expect '[ "$(grep -o "^ *x=[^:]*: 2" .stdout | tr -d " \n")" = '"'x=1:2x=2:2x=\"1\":2'"' ]'
+    expect_said only_stdout_contains 0 'flag                  false' best --group 'x="1", flag=false'
+    expect_said only_stdout_contains 0 'device="none": 2' best --of device
+    expect_stdout_contains 'device=none: 2'
+    expect_said only_stdout_contains 0 '"1" against 1: 4 pairs' compare --by x='1,"1"'
+    cp results.db before.db
+    expect_said only_stdout_contains 0 'x "1": 4 jobs' compare before.db results.db --by x
+}
+
 wrong_keys__told_with_their_place()
 {
     lucky_sweep 'replicate = ["sed", "x", "note"]' 'group_by = ["num_host", "x"]' 'note = ["note"]'
