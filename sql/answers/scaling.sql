@@ -17,8 +17,8 @@ may_differ (key) AS MATERIALIZED (
     SELECT ?1 UNION ALL SELECT 'name' UNION ALL SELECT 'description'
     UNION ALL SELECT key FROM free
     UNION ALL SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'
-    UNION ALL SELECT value FROM is_key, json_each('["num_hosts", "num_nodes", "num_devices_per_host", "gpus_per_node",
-        "tasks_per_node", "cpus_per_task", "num_devices"]') WHERE NOT yes),
+    UNION ALL SELECT value FROM is_key, json_each('["num_hosts", "num_nodes", "nodes", "num_devices_per_host",
+        "gpus_per_node", "devices_per_node", "tasks_per_node", "cpus_per_task", "num_devices"]') WHERE NOT yes),
 plain (id, same, setting) AS MATERIALIZED (
     SELECT id, json_group_array(json_array(key, value)) FILTER (WHERE NOT differs),
         json_group_array(json_array(key, value)) FILTER (WHERE differs)

@@ -65,8 +65,8 @@ static void mark(const size_t *keys, size_t count, bool *reached)
 /* How many nodes, devices and processes there are (space/launch.h). */
 static bool is_of_shape(const struct key *key)
 {
-    static const char *const names[] = {"num_hosts",     "num_nodes",      "num_devices_per_host",
-                                        "gpus_per_node", "tasks_per_node", "cpus_per_task"};
+    static const char *const names[] = {"num_hosts",     "num_nodes",        "nodes",          "num_devices_per_host",
+                                        "gpus_per_node", "devices_per_node", "tasks_per_node", "cpus_per_task"};
     for (size_t i = 0; key->section == SECTION_CLUSTER && i < LENGTH(names); i++)
         if (strcmp(key->name, names[i]) == 0)
             return true;

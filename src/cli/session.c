@@ -254,15 +254,17 @@ static void exclude_other_hosts(struct session *s, const struct run_options *o)
 {
     const struct sweep *sweep = s->sweep;
     const bool has_command = s->space_options.command || sweep->job.command.words;
-    const bool by_hosts = has_several(sweep, "num_hosts"), by_nodes = has_several(sweep, "num_nodes");
+    static const char *const names[] = {"num_hosts", "num_nodes", "nodes"};
+    OWNED_BUFFER require = BUFFER_INIT;
+    for (size_t i = 0; i < LENGTH(names); i++)
+        if (has_several(sweep, names[i]))
+            buffer_printf(&require, "%scluster_spec.%s, ", require.length ? "" : "coalesce(", names[i]);
     if (s->system || s->by_ssh || !has_command || o->starts_nothing || o->several_hosts || sweep->local.several_hosts ||
-        sweep_is_imported(sweep) || !(by_hosts || by_nodes))
+        sweep_is_imported(sweep) || require.length == 0)
         return;
+    buffer_add_text(&require, "1) <= 1");
     s->leaves_out_hosts = true;
-    add_rule(s->sweep, "hosts.reached",
-             xasprintf("%s <= 1", !by_nodes  ? "num_hosts"
-                                  : by_hosts ? "coalesce(num_hosts, num_nodes)"
-                                             : "num_nodes"),
+    add_rule(s->sweep, "hosts.reached", buffer_take(&require),
              xstrdup(
                  "a job runs on this machine alone; for several hosts, use --executor ssh or slurm, or a command that "
                  "itself starts processes on them (mpirun, ssh, deepspeed --hostfile) and [local] several_hosts "

@@ -905,7 +905,8 @@ static int keep_several_hosts(const struct session *s, struct db *db, struct err
         db_query_int(db,
                      "SELECT count(*) FROM job AS j JOIN spec AS c ON c.id = j.cluster_id"
                      " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state IN ('ok', 'failed') AND"
-                     " coalesce(json_extract(c.json, '$.num_hosts'), json_extract(c.json, '$.num_nodes'), 1) > 1",
+                     " coalesce(json_extract(c.json, '$.num_hosts'), json_extract(c.json, '$.num_nodes'),"
+                     " json_extract(c.json, '$.nodes'), 1) > 1",
                      NO_VALUES, 0, &jobs, e) < 0)
         return -1;
     return jobs == 0

@@ -24,9 +24,10 @@
 static const struct {
     const char *name, *expression;
 } builtin_derived[] = {
-    {"nodes", "coalesce(num_hosts, 1)"},
-    {"gpus_per_node", "coalesce(num_devices_per_host, 1)"},
-    {"gpus", "coalesce(num_hosts, 1) * coalesce(num_devices_per_host, 1)"},
+    {"nodes", "coalesce(num_hosts, cluster_spec.num_nodes, 1)"},
+    {"gpus_per_node", "coalesce(num_devices_per_host, cluster_spec.devices_per_node, 1)"},
+    {"gpus", "coalesce(num_hosts, cluster_spec.num_nodes, cluster_spec.nodes, 1) * "
+             "coalesce(num_devices_per_host, cluster_spec.gpus_per_node, cluster_spec.devices_per_node, 1)"},
 };
 
 /* A sweep without clusters runs on one host with one device; spelling that out makes the same jobs. */

@@ -167,16 +167,27 @@ static int64_t count_of(const cJSON *cluster, const char *key, int64_t otherwise
                                                                                      : otherwise;
 }
 
+/* Of the first key that has one. */
+static int64_t first_count(const cJSON *cluster, const char *const *keys, int64_t otherwise)
+{
+    int64_t count = 0;
+    for (; *keys && count == 0; keys++)
+        count = count_of(cluster, *keys, 0);
+    return count ? count : otherwise;
+}
+
 struct job_shape job_shape_of(const struct batch_config *config, const char *spec_json, int64_t devices)
 {
     cJSON *spec = json_parse(spec_json);
     const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(spec, "cluster_spec");
-    int64_t nodes = count_of(cluster, "num_hosts", count_of(cluster, "num_nodes", 1));
+    int64_t nodes = first_count(cluster, (const char *[]){"num_hosts", "num_nodes", "nodes", NULL}, 1);
     const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(cluster, "gpus");
     int64_t each = devices > 0 ? (devices + nodes - 1) / nodes : 1;
     struct job_shape shape = {
         .nodes = nodes,
-        .devices_per_node = count_of(cluster, "num_devices_per_host", count_of(cluster, "gpus_per_node", each)),
+        .devices_per_node =
+            first_count(cluster, (const char *[]){"num_devices_per_host", "gpus_per_node", "devices_per_node", NULL},
+                        each),
         .tasks_per_node = count_of(cluster, "tasks_per_node", config->tasks_per_node),
         .cpus_per_task = count_of(cluster, "cpus_per_task", config->cpus_per_task),
         .share = cJSON_IsNumber(gpus) && gpus->valuedouble > 0 && gpus->valuedouble < 1 ? gpus->valuedouble : 0,

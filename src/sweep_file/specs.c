@@ -321,7 +321,8 @@ static void check_count(const struct block_reading *b, const char *key, const st
     static const struct {
         const char *key;
         int64_t least;
-    } counts[] = {{"num_hosts", 1}, {"num_devices_per_host", 0}};
+    } counts[] = {{"num_hosts", 1},     {"num_nodes", 1},       {"nodes", 1}, {"num_devices_per_host", 0},
+                  {"gpus_per_node", 0}, {"devices_per_node", 0}};
     enum { MOST = 1000000 }; /* of either; what they multiply to is far from overflowing */
     for (size_t i = 0; b->kind == SECTION_CLUSTER && i < LENGTH(counts); i++)
         if (strcmp(key, counts[i].key) != 0)

@@ -174,6 +174,24 @@ sweep, because a job runs on this machine alone; use --executor ssh or slurm, or
     expect_said only_stdout_contains 0 '4 jobs: + 4 new' plan
 }
 
+# Of all names by which predictions know them.
+devices_and_hosts__by_their_other_names__are_those_of_the_job()
+{
+    local hosts devices
+    for hosts in num_hosts num_nodes nodes; do
+        for devices in num_devices_per_host gpus_per_node devices_per_node; do
+            toml job: 'command = "echo $MESHSWEEP_DEVICES {gpus} {nodes} {gpus_per_node}"' local: devices=2 \
+                cluster_spec: "$hosts=1,2" "$devices=2" parallel_spec: dp=2,4 >sweep.toml
+            expect_said only_stdout_contains 0 'excluded 2 by world-size' plan --several-hosts
+            run_silently 0
+            expect_sql '2|0,1 2 1 2' 'SELECT j.devices, log_tail FROM job AS j JOIN attempt ON attempt.job_id = j.id'
+            rm -r results.db*
+        done
+    done
+    toml cluster_spec: 'nodes="a,b"' >sweep.toml
+    expect_said only_stderr_contains 2 'nodes must be an integer of at least 1' check
+}
+
 exclusive__one_job_at_a_time__with_all_devices()
 {
     device_sweep < <(toml devices=2 exclusive=true)
