@@ -35,7 +35,7 @@ from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tup
 __all__ = ["open", "ask", "tell", "Database", "Row", "Sample", "Sweep", "SchemaError", "SchemaWarning"]
 
 #: The schema version that this file supports.
-SCHEMA = 24
+SCHEMA = 25
 
 #: SQLite's "application_id" of a meshsweep database.
 APPLICATION = 1836279927

@@ -76,9 +76,7 @@ CREATE TABLE job (
     idle_timeout_ms    INTEGER,
     startup_timeout_ms INTEGER,
     state              TEXT NOT NULL DEFAULT 'pending' CHECK (state = 'pending' OR state = 'running' OR state = 'ok' OR state = 'failed'),
-    failure            TEXT CHECK (failure IS NULL OR failure = 'exit' OR failure = 'signal' OR failure = 'oom' OR failure = 'oom-host'
-                                        OR failure = 'timeout' OR failure = 'hang' OR failure = 'diverged' OR failure = 'no-metric'
-                                        OR failure = 'spawn' OR failure = 'lost' OR failure = 'cancelled'),
+    failure            TEXT REFERENCES failure_class (name),
     attempt_id         INTEGER,                                   -- the attempt that stands for the job
     predicted_memory   REAL,
     predicted_time     REAL, priority INTEGER NOT NULL DEFAULT 0, risk INTEGER CHECK (risk = 1 OR risk = 2 OR risk = 3), audit INTEGER NOT NULL DEFAULT 0 CHECK (audit IN (0, 1)), due INTEGER, witness_id INTEGER CHECK (witness_id IS NULL OR state = 'pending'), held TEXT CHECK (held IS NULL OR state = 'pending'), losses INTEGER NOT NULL DEFAULT 0, aside INTEGER NOT NULL DEFAULT 0 CHECK (aside = 0 OR aside = 1), predicted_memory_of TEXT,
@@ -120,9 +118,7 @@ CREATE TABLE attempt (
     number       INTEGER NOT NULL CHECK (number > 0),
     runner_id    INTEGER NOT NULL REFERENCES runner (id),
     state        TEXT NOT NULL CHECK (state = 'claimed' OR state = 'running' OR state = 'ok' OR state = 'failed'),
-    failure      TEXT CHECK (failure IS NULL OR failure = 'exit' OR failure = 'signal' OR failure = 'oom' OR failure = 'oom-host'
-                                  OR failure = 'timeout' OR failure = 'hang' OR failure = 'diverged' OR failure = 'no-metric'
-                                  OR failure = 'spawn' OR failure = 'lost' OR failure = 'cancelled'),
+    failure      TEXT REFERENCES failure_class (name),
     message      TEXT,
     command      TEXT CHECK (command IS NULL OR json_valid(command)),
     environment  TEXT CHECK (environment IS NULL OR json_valid(environment)),
@@ -657,3 +653,7 @@ SELECT a.attempt_id, a.name,
        CAST(iif(j.type = 'array', j.value ->> 0, j.value) / a.scale AS REAL)
 FROM archived_metric AS a CROSS JOIN json_each(CAST(sqlar_uncompress(a.json, a.bytes) AS TEXT)) AS j
 WHERE j.type <> 'false';
+
+CREATE TABLE failure_class (
+    name TEXT PRIMARY KEY
+) WITHOUT ROWID;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define NAME(id, name) name,
+#define NAME(id, name, attempts) name,
 const char *const failure_names[FAILURE_COUNT + 1] = {"", FAILURES_DECLARABLE(NAME) "cancelled", NULL};
 
 const char *const *const failure_declarable_names = failure_names + 1;

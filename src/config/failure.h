@@ -1,23 +1,24 @@
-/* The classes of failures: the one table of their names. The database's checks (sql/migrations) list them as well; a
- * test holds the two together. */
+/* The classes of failures: the one table of them. The database's (failure_class) is filled with their names whenever it
+ * is opened for writing. */
 #pragma once
 
 #include <stdbool.h>
 
-/* Those that a sweep file may name: all but "cancelled", which is not a failure of the job's own. */
+/* Those that a sweep file may name, which is all but "cancelled", not a failure of the job's own: FAILURE_id, name, how
+ * many attempts a job has. A program that could not be started may be there a moment later. */
 #define FAILURES_DECLARABLE(ROW)                                                                                       \
-    ROW(EXIT, "exit")                                                                                                  \
-    ROW(SIGNAL, "signal")                                                                                              \
-    ROW(OOM, "oom")                                                                                                    \
-    ROW(OOM_HOST, "oom-host")                                                                                          \
-    ROW(TIMEOUT, "timeout")                                                                                            \
-    ROW(HANG, "hang")                                                                                                  \
-    ROW(DIVERGED, "diverged")                                                                                          \
-    ROW(NO_METRIC, "no-metric")                                                                                        \
-    ROW(SPAWN, "spawn")                                                                                                \
-    ROW(LOST, "lost")
+    ROW(EXIT, "exit", 1)                                                                                               \
+    ROW(SIGNAL, "signal", 1)                                                                                           \
+    ROW(OOM, "oom", 1)                                                                                                 \
+    ROW(OOM_HOST, "oom-host", 1)                                                                                       \
+    ROW(TIMEOUT, "timeout", 1)                                                                                         \
+    ROW(HANG, "hang", 1)                                                                                               \
+    ROW(DIVERGED, "diverged", 1)                                                                                       \
+    ROW(NO_METRIC, "no-metric", 1)                                                                                     \
+    ROW(SPAWN, "spawn", 2)                                                                                             \
+    ROW(LOST, "lost", 3)
 
-#define FAILURE_ID(id, name) FAILURE_##id,
+#define FAILURE_ID(id, name, attempts) FAILURE_##id,
 enum failure { FAILURE_NONE = 0, FAILURES_DECLARABLE(FAILURE_ID) FAILURE_CANCELLED, FAILURE_COUNT };
 #undef FAILURE_ID
 

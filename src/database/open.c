@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "config/failure.h"
 #include "database/lock.h"
 #include "database/log_watch.h"
 #include "database/schema.h"
@@ -213,6 +214,7 @@ static const struct migration migrations[] = {
     {22, "migrations/0022_what_jobs_are_given.sql"},
     {23, "migrations/0023_exclusion_by_row.sql"},
     {24, "migrations/0024_archived_samples.sql"},
+    {25, "migrations/0025_failure_classes.sql"},
 };
 #define SCHEMA_VERSION (migrations[LENGTH(migrations) - 1].version)
 
@@ -368,8 +370,9 @@ out:
     return rc;
 }
 
-/* Writes the data of the program rather than of a sweep: views and failure patterns, as this version has them. Views
- * that are not as they were noted are not asked what they are: they go, and are made from what is recorded. */
+/* Writes the data of the program rather than of a sweep: views, classes and patterns of failures, as this version has
+ * them. Views that are not as they were noted are not asked what they are: they go, and are made from what is
+ * recorded. */
 static int put_data(struct db *db, bool had_results, struct error *e)
 {
     bool same;
@@ -383,6 +386,9 @@ static int put_data(struct db *db, bool had_results, struct error *e)
         db_exec(db, "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))", e) < 0 ||
         db_exec(db, "DELETE FROM failure_pattern", e) < 0 || db_exec(db, embedded_text("sql/failures.sql"), e) < 0)
         return -1;
+    for (const char *const *name = failure_names + 1; *name; name++)
+        if (db_run(db, "INSERT OR IGNORE INTO failure_class VALUES (?)", VALUES(sql_text(*name)), e) < 0)
+            return -1;
     if (!same && had_results && store_make_views(db, e) < 0)
         return -1;
     return db_exec(db, "DELETE FROM meta WHERE name = 'upgrading'", e) < 0 ? -1 : schema_note_views(db, e);

@@ -2,27 +2,23 @@
 
 #include <string.h>
 
+#include "config/failure.h"
+
 struct retry_policy retry_policy_of(const struct sweep *sweep)
 {
     return (struct retry_policy){sweep->retries, sweep->retry_count, sweep->retry_backoff_ms,
                                  sweep->retry_backoff_max_ms};
 }
 
-/* A program that could not be started may be there a moment later. */
-static const struct {
-    const char *failure;
-    int64_t attempts;
-} default_retries[] = {{"lost", 3}, {"spawn", 2}};
+#define ATTEMPTS(id, name, attempts) attempts,
+static const int64_t default_attempts[FAILURE_COUNT] = {1, FAILURES_DECLARABLE(ATTEMPTS) 1};
 
 int64_t retry_allowed(const struct retry_policy *p, const char *failure)
 {
     for (size_t i = 0; i < p->count; i++)
         if (strcmp(p->limits[i].class_name, failure) == 0)
             return p->limits[i].attempts;
-    for (size_t i = 0; i < sizeof default_retries / sizeof *default_retries; i++)
-        if (strcmp(default_retries[i].failure, failure) == 0)
-            return default_retries[i].attempts;
-    return 1;
+    return default_attempts[failure_by_name(failure)];
 }
 
 int64_t retry_delay_ms(const struct retry_policy *p, int64_t tried)

@@ -19,7 +19,7 @@ static void read_retry_limit(const struct reading *r, const struct toml_node *no
     limit->at = reading_at_key(r, node);
 }
 
-#define CLASS(id, key)                                                                                                 \
+#define CLASS(id, key, attempts)                                                                                       \
     {.name = (key), TYPE_INT, DEFAULTS, .read = read_retry_limit, .least = 1, .most = RETRY_MOST_ATTEMPTS},
 
 static const struct schema_key retry_keys[] = {

@@ -35,7 +35,7 @@ TEST(places_of_failures__some__each_once_and_the_last_first)
     HELD_AT(db) *db = NULL;
     struct error e = ERROR_INIT;
     HELD(places) places = PLACES_INIT;
-    assert_int_equal(store_open_blank(STORE_NEWEST, &db, &e), 0);
+    assert_int_equal(store_open_scratch(&db, &e), 0);
     if (db_exec(db,
                 "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
                 " VALUES (1, zeroblob(16), 's', 's', '', '', '', 0, 0);"

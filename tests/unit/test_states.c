@@ -14,7 +14,7 @@ static int make_database(void **state)
 {
     struct db *db;
     struct error e = ERROR_INIT;
-    if (store_open_blank(STORE_NEWEST, &db, &e) < 0)
+    if (store_open_scratch(&db, &e) < 0)
         return -1;
     must(db, "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
              " VALUES (1, zeroblob(16), 's', 's', '', '', '', 0, 0);"

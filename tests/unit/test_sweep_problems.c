@@ -1,6 +1,7 @@
 /* config: every complaint about a sweep file, with its position. */
 #include <string.h>
 
+#include "config/failure.h"
 #include "sweep_problems.h"
 #include "unit_test.h"
 #include "util/buffer.h"
@@ -34,9 +35,6 @@ PROBLEMS(keys__unknown__hint,
           "4:24: unknown key \"timeout\" in [fixture.ready]; did you mean \"timeout\" in [[fixture]]?"},
          {"[retry]\noom_host = 2\n", "2:1: unknown key \"oom_host\" in [retry]; did you mean \"oom-host\"?"},
          {"[retry]\nLost = 2\n", "2:1: unknown key \"Lost\" in [retry]; did you mean \"lost\"?"},
-         {"[retry]\ncancelled = 2\n", "2:1: unknown key \"cancelled\" in [retry]; its keys are exit, signal, oom, "
-                                      "oom-host, timeout, hang, diverged, "
-                                      "no-metric, spawn, lost, backoff, backoff_max, changed, place"},
          {"[search]\nmethod = \"grid\"\n", "2:1: unknown key \"method\" in [search]; did you mean \"strategy\"?"},
          {"[slurm]\ntime = \"1h\"\n", "2:1: unknown key \"time\" in [slurm]; did you mean \"timeout\" in [job]?"})
 
@@ -187,9 +185,6 @@ PROBLEMS(rules__bad_values__refused, {"[[rule]]\nname = \"a\"\n", "1:1: [[rule]]
           "2:1: \"job_dir\" cannot be a key: the placeholder {job_dir} has another meaning"},
          {"[derive]\nLayers = \"1\"\n[model]\nlayers = 1\n",
           "2:1: \"Layers\" is a derived key, but also a key of model (line 4); rename one"},
-         {"[[failure]]\nclass = \"oomm\"\npattern = \"x\"\n",
-          "2:9: class must be \"exit\", \"signal\", \"oom\", \"oom-host\", \"timeout\", \"hang\", \"diverged\", "
-          "\"no-metric\", \"spawn\" or \"lost\"; did you mean \"oom\"?"},
          {"[[failure]]\nclass = \"oom\"\npattern = \"[a\"\n",
           "3:11: invalid regular expression: a [bracket expression] is not closed"},
          {"[[failure]]\npattern = \"x\"\n", "1:1: [[failure]] lacks \"class\""},
@@ -322,4 +317,26 @@ TEST(entries__too_many__refused_not_searched)
     for (int i = 0; i <= 10000; i++)
         buffer_printf(&text, "k%d = 1\n", i);
     assert_problems(buffer_text(&text), "s.toml:1:2: more than 10000 derived keys");
+}
+
+TEST(failure_classes__unknown__all_of_them_said)
+{
+    struct buffer keys = BUFFER_INIT, choices = BUFFER_INIT;
+    for (int i = 1; i <= FAILURE_DECLARABLE_COUNT; i++) {
+        buffer_printf(&keys, "%s, ", failure_names[i]);
+        buffer_printf(&choices, "%s\"%s\"",
+                      i == 1                          ? ""
+                      : i == FAILURE_DECLARABLE_COUNT ? " or "
+                                                      : ", ",
+                      failure_names[i]);
+    }
+    char *unknown = xasprintf("s.toml:2:1: unknown key \"cancelled\" in [retry]; its keys are %sbackoff, backoff_max, "
+                              "changed, place",
+                              keys.data);
+    char *near = xasprintf("s.toml:2:9: class must be %s; did you mean \"oom\"?", choices.data);
+    assert_problems("[retry]\ncancelled = 2\n", unknown);
+    assert_problems("[[failure]]\nclass = \"oomm\"\npattern = \"x\"\n", near);
+    free_all(unknown, near);
+    buffer_free(&keys);
+    buffer_free(&choices);
 }
