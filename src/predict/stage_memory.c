@@ -74,6 +74,12 @@ static double gradient_bytes(const struct plan_memory *m)
     return leaves ? 0 : m->states.gradient;
 }
 
+/* Of a parameter of a rank's own partition, while it is stepped. */
+static double partition_bytes(const struct plan_memory *m)
+{
+    return m->plan->zero_stage == 1 && !plan_is_fp32(m->plan) ? m->c->partition : 0;
+}
+
 void stage_add_states(const struct plan_memory *m, double parameters, double replicas, double *terms)
 {
     const struct state_bytes s = m->states;
@@ -82,11 +88,10 @@ void stage_add_states(const struct plan_memory *m, double parameters, double rep
     double gradient = gradient_bytes(m);
     double parameter = m->plan->offload == OFFLOAD_PARAMETERS && zero == 3 ? 0 : s.parameter;
     double optimizer = m->plan->offload == OFFLOAD_NONE ? s.master + s.moments : 0;
-    double partition = zero == 1 && !plan_is_fp32(m->plan) ? m->c->partition / shards : 0;
     double sharded =
         (zero >= 1 ? optimizer : 0) + (zero >= 2 ? gradient : 0) + (zero >= 3 || gathers_all(m) ? parameter : 0);
     terms[MEMORY_UNSHARDED] += parameters * (optimizer + gradient + parameter - sharded);
-    terms[MEMORY_SHARDED] += parameters * (sharded / shards + partition);
+    terms[MEMORY_SHARDED] += parameters * (sharded + partition_bytes(m)) / shards;
 }
 
 /* Parameters for which a rank's optimizer step makes temporaries. */
@@ -456,6 +461,17 @@ static double kept_of_layer(const struct plan_memory *m, double layers)
     return share * m->layer_kept + (1 - share) * m->layer_whole;
 }
 
+/* What DeepSpeed's stage 1 allocates only after the passes, when they have freed as much in blocks that are too small:
+ * the gradients of a rank's partition, flat and in fp32, and with a pipeline the bucket. */
+static double late_bytes(const struct plan_memory *m, const struct stage_load *load, const double *terms)
+{
+    double parameters =
+        stepped(m, load->trained_dense, m->replicas) + stepped(m, load->trained_experts, m->expert_replicas);
+    double bucket = partition_bytes(m) > 0 && m->plan->pipeline > 1 ? terms[MEMORY_BUFFERS] : 0;
+    double passes = terms[MEMORY_ACTIVATIONS] + terms[MEMORY_WORKING] + terms[MEMORY_LOGITS];
+    return fmin(partition_bytes(m) * parameters + bucket, passes);
+}
+
 void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory_stage *out)
 {
     double layers = plan_stage_layers(m->plan, m->a, stage), in_flight = plan_in_flight(m->plan, stage);
@@ -481,4 +497,5 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
     const struct phase_load phases =
         phase_load_of(m, load.trained_dense, load.trained_experts, kept, length_pieces(m, terms));
     weigh_peak(m, &phases, out);
+    out->allocated_bytes -= late_bytes(m, &load, out->terms);
 }

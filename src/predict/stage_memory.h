@@ -23,6 +23,8 @@
  *   narrow       under fp8, unless weights are in 8 bits themselves: narrow_copies for each weight of a        [15]
  *                layer's matrices; under fp4 half of it
  *   cast         under autocast (layer_memory.h), with the logits: 2·V·h/t, the head's weights
+ *   partition    stage 1 of DeepSpeed: the partition's gradients (coefficients.h), and with a pipeline the       [17]
+ *                bucket, are reserved besides, but not allocated with what the passes have
  *   outputs      held_outputs, without a pipeline: 4·T·V/t of logits, with the cache 4·T·g·d/t for each       [16]
  *                layer; with the logits those of the pass before, and the cache of layers that recompute twice
  *   pieces       where batches differ in length, reserved but not allocated: length_pieces of the logits     [13]
@@ -57,7 +59,7 @@
  * [15] TransformerEngine pytorch/module/base.py, _fp8_workspaces ·
  * [16] transformers models/llama/modeling_llama.py up to 4.44: logits.float(), and next_decoder_cache, which only
  * gradient_checkpointing_enable() turns off; torch distributed/algorithms/_checkpoint/checkpoint_wrapper.py does not.
- * Pure.
+ * [17] DeepSpeed runtime/zero/stage_1_and_2.py, step and reduce_gradients (pipeline_parallel). Pure.
  */
 #pragma once
 

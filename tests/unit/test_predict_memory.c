@@ -499,6 +499,22 @@ TEST(memory_predict__stage_3_of_deepspeed__its_bucket_and_limit)
     assert_true(buffers > 2e9 + 2 * layer && buffers < 2e9 + 2.01 * layer);
 }
 
+/* DeepSpeed's stage 1 allocates what it steps a partition with, and a pipeline its bucket, when the passes are done. */
+TEST(memory_predict__stage_1_of_deepspeed__partition_after_the_passes)
+{
+    struct training_plan plan = {.sequence = 512, .data = 4, .zero_stage = 1, .micro_batch = 64};
+    for (plan.pipeline = 1; plan.pipeline <= 2; plan.pipeline++) {
+        const struct memory_stage m = predict(gpt(8, 256, 4), plan, "deepspeed").most;
+        const double fragments = m.terms[MEMORY_ACTIVATIONS] * (1 - 1 / 1.15);
+        const double bucket = plan.pipeline > 1 ? m.terms[MEMORY_BUFFERS] : 0;
+        assert_close(m.bytes - m.slack - m.allocated_bytes, fragments + 6 * m.parameters / 4 + bucket, 1e-9);
+    }
+    plan.micro_batch = 1; /* no more than what the passes had */
+    plan.sequence = 1;
+    const struct memory_stage m = predict(gpt(8, 256, 4), plan, "deepspeed").most;
+    assert_true(m.bytes - m.slack - m.allocated_bytes < m.parameters);
+}
+
 /* A Llama of transformers has norms of torch's operations, whoever shards it. */
 TEST(memory_predict__llama_under_deepspeed__norms_not_fused)
 {
