@@ -16,7 +16,7 @@ struct part {
 
 /* Combinations one by one. */
 struct single {
-    struct range *keys; /* of the one that was looked at last, as the next two */
+    struct datum *keys; /* of the one that was looked at last, as the next two */
     const struct value **values;
     int met;       /* whether it meets all; -1: there was none */
     bool *is_read; /* per key: by a constraint */
@@ -92,8 +92,7 @@ static bool bind_single(const struct product *p, struct single *s, const int64_t
         const struct value *value = specs_value(p->specs[section], specs[section], k);
         if (s->met >= 0 && value == s->values[k])
             continue;
-        const struct datum cell = specs_datum_of(value);
-        s->keys[k] = range_of_datum(&cell);
+        s->keys[k] = specs_datum_of(value);
         s->values[k] = value;
         is_other = true;
     }

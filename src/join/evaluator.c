@@ -26,8 +26,8 @@ struct evaluator {
     const struct names *names;
     struct db *db;
     struct section_view views[SECTION_COUNT];
-    const struct range *keys;  /* of the evaluation at hand */
-    struct range *failed_keys; /* of the one that failed */
+    const struct datum *keys;  /* of the evaluation at hand */
+    struct datum *failed_keys; /* of the one that failed */
     struct remembered *memory;
     uint64_t prepared; /* so far */
     int64_t asked;     /* since that was taken */
@@ -93,7 +93,7 @@ static int read_cell(void *context, int64_t row, int column, struct sql_value *o
     const struct section_view *view = context;
     (void)row;
     (void)e;
-    *out = datum_sql(&view->evaluator->keys[view->keys[column - 1]].datum);
+    *out = datum_sql(&view->evaluator->keys[view->keys[column - 1]]);
     return 0;
 }
 
@@ -187,7 +187,7 @@ static struct remembered *recall(struct evaluator *v, const struct sql_part *par
     buffer_clear(&v->key);
     buffer_add(&v->key, &p->number, sizeof p->number);
     for (size_t i = 0; i < part->key_count; i++)
-        datum_add(&v->keys[part->keys[i]].datum, &v->key);
+        datum_add(&v->keys[part->keys[i]], &v->key);
     *of = hash_bytes(v->key.data, v->key.length);
     memcpy(&place, of->bytes, sizeof place);
     return &v->memory[place & (REMEMBERED - 1)];
@@ -230,7 +230,7 @@ static struct datum work_out(const struct scope *s, struct sql_part *part)
     return cell;
 }
 
-struct scope evaluator_scope(struct evaluator *v, struct range *keys)
+struct scope evaluator_scope(struct evaluator *v, struct datum *keys)
 {
     return (struct scope){keys, work_out, v};
 }
@@ -255,7 +255,7 @@ bool evaluator_fails(struct evaluator *v, const struct expression *x, struct err
 {
     OWNED_BUFFER sql = BUFFER_INIT;
     for (size_t i = 0; i < x->key_count; i++)
-        if (!v->failed_keys[x->keys[i]].exact)
+        if (v->failed_keys[x->keys[i]].kind == DATUM_UNKNOWN)
             return false;
     v->keys = v->failed_keys;
     add_select(v, "count", x->sql, x->keys, x->key_count, &sql);

@@ -19,9 +19,9 @@ struct evaluator;
 int evaluator_create(const struct names *names, struct db *db, struct evaluator **out, struct error *e);
 void evaluator_free(struct evaluator *v);
 
-/* A scope over these ranges, one per names.keys, borrowed. Copy it where it is needed: it points to them, and to `v`.
+/* A scope over these values, one per names.keys, borrowed. Copy it where it is needed: it points to them, and to `v`.
  * Formulas that it was used for are freed before the database is closed. */
-struct scope evaluator_scope(struct evaluator *v, struct range *keys);
+struct scope evaluator_scope(struct evaluator *v, struct datum *keys);
 
 /* Returns whether something has failed since the last call: then `e` says what, as guard_next does, and the keys that
  * were bound stay so for evaluator_fails. */

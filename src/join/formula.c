@@ -6,62 +6,21 @@
 
 #include "join/formula_tree.h"
 
-/* Formulas over values of which only a range is known, worked out in each of the ways in which SQLite works values out.
- * The range covers all that SQLite may come to; for exact values it is what SQLite comes to. */
+/* Formulas over values of which some are not known yet, worked out in each of the ways in which SQLite works values
+ * out. What is known of one is what SQLite comes to, whatever the others will be. */
 
-/* --- ranges --- */
+static const struct datum unknown = {DATUM_UNKNOWN, {0}};
+static const struct datum null = {DATUM_NULL, {0}};
 
-static const struct range range_anything = {.maybe_null = true,
-                                            .maybe_text = true,
-                                            .maybe_number = true,
-                                            .low = -INFINITY,
-                                            .high = INFINITY};
-
-static bool range_is_null(const struct range *r)
+static struct datum of_integer(int64_t integer)
 {
-    return r->exact && r->datum.kind == DATUM_NULL;
+    return (struct datum){DATUM_INT, {.integer = integer}};
 }
 
-static bool range_can_be_null(const struct range *r)
+/* NaN: NULL, as in SQLite. */
+static struct datum of_real(double real)
 {
-    return r->exact ? r->datum.kind == DATUM_NULL : r->maybe_null;
-}
-
-static bool range_can_be_text(const struct range *r)
-{
-    return r->exact ? r->datum.kind == DATUM_TEXT : r->maybe_text;
-}
-
-static void widen(struct range *r)
-{
-    if (r->low > EXACT_MOST)
-        r->low = EXACT_MOST;
-    else if (!(r->low >= -EXACT_MOST))
-        r->low = -INFINITY;
-    if (r->high < -EXACT_MOST)
-        r->high = -EXACT_MOST;
-    else if (!(r->high <= EXACT_MOST))
-        r->high = INFINITY;
-}
-
-struct range range_of_datum(const struct datum *c)
-{
-    struct range r = {.exact = true, .datum = *c};
-    if (c->kind == DATUM_INT || c->kind == DATUM_REAL) {
-        r.low = r.high = c->kind == DATUM_INT ? (double)c->integer : c->real;
-        widen(&r);
-    }
-    return r;
-}
-
-static bool can_be_number(const struct range *r)
-{
-    return r->exact ? r->datum.kind == DATUM_INT || r->datum.kind == DATUM_REAL : r->maybe_number;
-}
-
-static bool can_be_real(const struct range *r)
-{
-    return r->exact ? r->datum.kind == DATUM_REAL : r->maybe_real;
+    return isnan(real) ? null : (struct datum){DATUM_REAL, {.real = real}};
 }
 
 bool datum_equal(const struct datum *a, const struct datum *b)
@@ -73,100 +32,68 @@ bool datum_equal(const struct datum *a, const struct datum *b)
     return a->kind == DATUM_NULL || a->integer == b->integer;
 }
 
-void range_cover(struct range *all, const struct range *one)
+static bool is_number(struct datum d)
 {
-    if (all->exact && one->exact && datum_equal(&all->datum, &one->datum))
-        return;
-    bool had_number = can_be_number(all), has_number = can_be_number(one);
-    struct range r = {.maybe_null = range_can_be_null(all) || range_can_be_null(one),
-                      .maybe_text = range_can_be_text(all) || range_can_be_text(one),
-                      .maybe_number = had_number || has_number,
-                      .maybe_real = can_be_real(all) || can_be_real(one)};
-    if (r.maybe_number) {
-        r.low = !had_number || (has_number && one->low < all->low) ? one->low : all->low;
-        r.high = !had_number || (has_number && one->high > all->high) ? one->high : all->high;
-    }
-    *all = r;
+    return d.kind == DATUM_INT || d.kind == DATUM_REAL;
 }
 
-static struct range range_of_integer(int64_t integer)
+static bool is_null(struct datum d)
 {
-    struct range r = {.exact = true, .datum = {DATUM_INT, {.integer = integer}}};
-    r.low = r.high = (double)integer;
-    widen(&r);
-    return r;
+    return d.kind == DATUM_NULL;
 }
 
-/* NaN: NULL, as in SQLite. */
-static struct range range_of_real(double real)
+static bool is_unknown(struct datum d)
 {
-    const struct datum c = {isnan(real) ? DATUM_NULL : DATUM_REAL, {.real = real}};
-    return range_of_datum(&c);
-}
-
-static struct range range_of_null(void)
-{
-    return (struct range){.exact = true, .datum = {DATUM_NULL, {0}}};
+    return d.kind == DATUM_UNKNOWN;
 }
 
 /* --- truth --- */
 
-/* Bits of CAN_BE_…, and back: 1, 0 or NULL. */
-static unsigned range_truth(const struct range *r)
+#define CAN_BE_ANY (CAN_BE_TRUE | CAN_BE_FALSE | CAN_BE_NULL)
+
+/* The truth of a text within a formula is left to SQLite. */
+static unsigned truth_of(struct datum d)
 {
-    if (r->exact && r->datum.kind == DATUM_NULL)
+    switch (d.kind) {
+    case DATUM_NULL:
         return CAN_BE_NULL;
-    if (r->exact && r->datum.kind == DATUM_INT)
-        return r->datum.integer ? CAN_BE_TRUE : CAN_BE_FALSE;
-    if (r->exact && r->datum.kind == DATUM_REAL)
-        return r->datum.real != 0 ? CAN_BE_TRUE : CAN_BE_FALSE;
-    unsigned bits = range_can_be_null(r) ? CAN_BE_NULL : 0;
-    if (range_can_be_text(r))
-        return bits | CAN_BE_TRUE | CAN_BE_FALSE;
-    if (r->maybe_number && !(r->low == 0 && r->high == 0))
-        bits |= CAN_BE_TRUE;
-    if (r->maybe_number && r->low <= 0 && r->high >= 0)
-        bits |= CAN_BE_FALSE;
-    return bits;
+    case DATUM_INT:
+        return d.integer ? CAN_BE_TRUE : CAN_BE_FALSE;
+    case DATUM_REAL:
+        return d.real != 0 ? CAN_BE_TRUE : CAN_BE_FALSE;
+    default:
+        return CAN_BE_ANY;
+    }
 }
 
-static struct range range_of_truth(unsigned bits)
+static struct datum of_truth(unsigned truth)
 {
-    switch (bits) {
-    case CAN_BE_TRUE:
-        return range_of_integer(1);
-    case CAN_BE_FALSE:
-        return range_of_integer(0);
-    case CAN_BE_NULL:
-        return range_of_null();
-    default:
-        return (struct range){.maybe_null = (bits & CAN_BE_NULL) != 0,
-                              .maybe_number = true,
-                              .low = bits & CAN_BE_FALSE ? 0 : 1,
-                              .high = bits & CAN_BE_TRUE ? 1 : 0};
-    }
+    return truth == CAN_BE_TRUE    ? of_integer(1)
+           : truth == CAN_BE_FALSE ? of_integer(0)
+           : truth == CAN_BE_NULL  ? null
+                                   : unknown;
+}
+
+static unsigned truth_swap(unsigned truth)
+{
+    return truth == CAN_BE_TRUE ? CAN_BE_FALSE : truth == CAN_BE_FALSE ? CAN_BE_TRUE : truth;
 }
 
 /* --- arithmetic --- */
 
-static bool is_integer(const struct range *r)
+static double real_of(struct datum d)
 {
-    return r->exact && r->datum.kind == DATUM_INT;
-}
-
-static double real_of(const struct datum *c)
-{
-    return c->kind == DATUM_INT ? (double)c->integer : c->real;
+    return d.kind == DATUM_INT ? (double)d.integer : d.real;
 }
 
 /* As SQLite casts. */
-static int64_t integer_of(const struct datum *c)
+static int64_t integer_of(struct datum d)
 {
-    if (c->kind == DATUM_INT)
-        return c->integer;
-    if (c->real <= -9223372036854775808.0)
+    if (d.kind == DATUM_INT)
+        return d.integer;
+    if (d.real <= -9223372036854775808.0)
         return INT64_MIN;
-    return c->real >= 9223372036854775808.0 ? INT64_MAX : (int64_t)c->real;
+    return d.real >= 9223372036854775808.0 ? INT64_MAX : (int64_t)d.real;
 }
 
 /* By 64 and more all bits go, and by a negative number the other way. */
@@ -192,11 +119,11 @@ static int64_t integer_of_bits(enum formula_op op, int64_t a, int64_t b)
 }
 
 /* False where SQLite goes on with doubles. */
-static bool work_out_integers(enum formula_op op, int64_t a, int64_t b, struct range *out)
+static bool work_out_integers(enum formula_op op, int64_t a, int64_t b, struct datum *out)
 {
     int64_t result = 0;
     if ((op == OP_DIVIDE || op == OP_REMAINDER) && b == 0) {
-        *out = range_of_null();
+        *out = null;
         return true;
     }
     if ((op == OP_ADD && __builtin_add_overflow(a, b, &result)) ||
@@ -209,231 +136,98 @@ static bool work_out_integers(enum formula_op op, int64_t a, int64_t b, struct r
         result = b == -1 ? 0 : a % b;
     else if (op >= OP_BITS_BOTH)
         result = integer_of_bits(op, a, b);
-    *out = range_of_integer(result);
+    *out = of_integer(result);
     return true;
 }
 
-static struct range work_out_reals(enum formula_op op, const struct datum *x, const struct datum *y)
+static struct datum work_out_reals(enum formula_op op, struct datum x, struct datum y)
 {
     double a = real_of(x), b = real_of(y);
     int64_t divisor = integer_of(y);
     switch (op) {
     case OP_ADD:
-        return range_of_real(a + b);
+        return of_real(a + b);
     case OP_SUBTRACT:
-        return range_of_real(a - b);
+        return of_real(a - b);
     case OP_MULTIPLY:
-        return range_of_real(a * b);
+        return of_real(a * b);
     case OP_DIVIDE:
-        return b == 0 ? range_of_null() : range_of_real(a / b);
+        return b == 0 ? null : of_real(a / b);
     case OP_BITS_BOTH:
     case OP_BITS_ANY:
     case OP_SHIFT_LEFT:
     case OP_SHIFT_RIGHT:
-        return range_of_integer(integer_of_bits(op, integer_of(x), divisor));
+        return of_integer(integer_of_bits(op, integer_of(x), divisor));
     default:
         if (divisor == 0)
-            return range_of_null();
-        return range_of_real(divisor == -1 ? 0 : (double)(integer_of(x) % divisor));
+            return null;
+        return of_real(divisor == -1 ? 0 : (double)(integer_of(x) % divisor));
     }
 }
 
-static double product(double a, double b)
+/* OP_ADD to OP_SHIFT_RIGHT. Numbers that texts are is SQLite's to say. */
+static struct datum work_out(enum formula_op op, struct datum a, struct datum b)
 {
-    return a == 0 || b == 0 ? 0 : a * b;
-}
-
-/* The least and the largest of four. */
-static void span(const double *corners, double *low, double *high)
-{
-    *low = *high = corners[0];
-    for (int i = 1; i < 4; i++) {
-        *low = corners[i] < *low ? corners[i] : *low;
-        *high = corners[i] > *high ? corners[i] : *high;
-    }
-}
-
-/* The quotient of integers is cut towards zero, that of others not: both are covered. */
-static void bound_quotient(const struct range *a, const struct range *b, struct range *r)
-{
-    if (b->low <= 0 && b->high >= 0) {
-        r->maybe_null = true;
-        r->low = -INFINITY;
-        r->high = INFINITY;
-        return;
-    }
-    const double corners[] = {a->low / b->low, a->low / b->high, a->high / b->low, a->high / b->high};
-    span(corners, &r->low, &r->high);
-    r->low = fmin(r->low, trunc(r->low));
-    r->high = fmax(r->high, trunc(r->high));
-}
-
-static void bound_remainder(const struct range *a, const struct range *b, struct range *r)
-{
-    double divisor = fmax(fabs(b->low), fabs(b->high)), number = fmax(fabs(a->low), fabs(a->high));
-    double most = fmax(0, fmin(divisor - 1, number));
-    r->maybe_null |= b->low < 1 && b->high > -1;
-    r->low = a->low < 0 ? -most : 0;
-    r->high = a->high > 0 ? most : 0;
-}
-
-static bool is_held(const struct range *r)
-{
-    return r->low >= -EXACT_MOST && r->high <= EXACT_MOST;
-}
-
-/* All bits up to the highest one of a number that is not negative. */
-static double all_bits(double a)
-{
-    return a >= 1 ? (double)(INT64_MAX >> (__builtin_clzll((unsigned long long)a) - 1)) : 0;
-}
-
-/* Numbers that are no integers count by the digits before the point. */
-static void bound_bits(enum formula_op op, const struct range *a, const struct range *b, struct range *r)
-{
-    bool left = a->low >= 0, right = b->low >= 0;
-    r->low = -INFINITY;
-    r->high = INFINITY;
-    if (op > OP_BITS_ANY || !is_held(a) || !is_held(b))
-        return;
-    double reach = all_bits(fmax(fmax(-a->low, a->high), fmax(-b->low, b->high)));
-    r->low = -reach - 1;
-    r->high = reach;
-    if (op == OP_BITS_BOTH && b->low == -1 && b->high == -1) {
-        r->low = trunc(a->low);
-        r->high = trunc(a->high);
-    } else if (op == OP_BITS_ANY && left && right) {
-        r->low = trunc(fmax(a->low, b->low));
-    } else if (op == OP_BITS_BOTH && (left || right)) {
-        r->low = 0;
-        r->high = trunc(left && right ? fmin(a->high, b->high) : left ? a->high : b->high);
-    }
-}
-
-static struct range bound(enum formula_op op, const struct range *a, const struct range *b)
-{
-    if (range_can_be_text(a) || range_can_be_text(b))
-        return range_anything;
-    struct range r = {.maybe_null = range_can_be_null(a) || range_can_be_null(b), .maybe_number = true};
-    if (op == OP_ADD || op == OP_SUBTRACT) {
-        r.low = op == OP_ADD ? a->low + b->low : a->low - b->high;
-        r.high = op == OP_ADD ? a->high + b->high : a->high - b->low;
-        r.maybe_null |= isinf(r.low) || isinf(r.high);
-    } else if (op == OP_MULTIPLY) {
-        const double corners[] = {product(a->low, b->low), product(a->low, b->high), product(a->high, b->low),
-                                  product(a->high, b->high)};
-        span(corners, &r.low, &r.high);
-        r.maybe_null |= isinf(r.low) || isinf(r.high);
-    } else if (op == OP_DIVIDE)
-        bound_quotient(a, b, &r);
-    else if (op >= OP_BITS_BOTH)
-        bound_bits(op, a, b, &r);
-    else
-        bound_remainder(a, b, &r);
-    if (isnan(r.low) || isnan(r.high))
-        return range_anything;
-    widen(&r);
-    return r;
-}
-
-/* OP_ADD to OP_SHIFT_RIGHT. */
-static struct range range_work_out(enum formula_op op, const struct range *a, const struct range *b)
-{
-    struct range r;
-    if (range_is_null(a) || range_is_null(b))
-        return range_of_null();
-    if (is_integer(a) && is_integer(b) && work_out_integers(op, a->datum.integer, b->datum.integer, &r))
-        return r;
-    if (a->exact && b->exact && !range_can_be_text(a) && !range_can_be_text(b))
-        return work_out_reals(op, &a->datum, &b->datum);
-    return bound(op, a, b);
+    struct datum result;
+    if (is_null(a) || is_null(b))
+        return null;
+    if (!is_number(a) || !is_number(b))
+        return unknown;
+    if (a.kind == DATUM_INT && b.kind == DATUM_INT && work_out_integers(op, a.integer, b.integer, &result))
+        return result;
+    return work_out_reals(op, a, b);
 }
 
 /* --- comparing --- */
 
-/* -1, 0, 1 as SQLite sorts; 2: it is left to SQLite. Neither is NULL. */
-static int datum_compare(const struct datum *a, const struct datum *b)
+#define NOT_KNOWN 2
+
+/* -1, 0, 1 as SQLite sorts; NOT_KNOWN, also where it is left to SQLite. Neither is NULL. */
+static int order_of(struct datum a, struct datum b)
 {
-    if (a->kind == DATUM_TEXT || b->kind == DATUM_TEXT) {
-        if (a->kind != b->kind)
-            return a->kind == DATUM_TEXT ? 1 : -1;
-        int order = strcmp(a->text, b->text);
+    if (is_unknown(a) || is_unknown(b))
+        return NOT_KNOWN;
+    if (a.kind == DATUM_TEXT || b.kind == DATUM_TEXT) {
+        if (a.kind != b.kind)
+            return a.kind == DATUM_TEXT ? 1 : -1;
+        int order = strcmp(a.text, b.text);
         return (order > 0) - (order < 0);
     }
-    if (a->kind == DATUM_INT && b->kind == DATUM_INT)
-        return (a->integer > b->integer) - (a->integer < b->integer);
+    if (a.kind == DATUM_INT && b.kind == DATUM_INT)
+        return (a.integer > b.integer) - (a.integer < b.integer);
     double x = real_of(a), y = real_of(b);
-    if (a->kind != b->kind && (fabs(x) > EXACT_MOST || fabs(y) > EXACT_MOST))
-        return 2;
+    if (a.kind != b.kind && (fabs(x) > EXACT_MOST || fabs(y) > EXACT_MOST))
+        return NOT_KNOWN;
     return (x > y) - (x < y);
 }
 
-/* Bits: 1 less, 2 equal, 4 greater. */
-static unsigned orders_of(const struct range *a, const struct range *b)
-{
-    if (a->exact && b->exact) {
-        int order = datum_compare(&a->datum, &b->datum);
-        return order == 2 ? 7 : 1U << (order + 1);
-    }
-    if (range_can_be_text(a) || range_can_be_text(b))
-        return 7;
-    unsigned orders = 0;
-    orders |= a->low < b->high ? 1 : 0;
-    orders |= a->low <= b->high && b->low <= a->high ? 2 : 0;
-    orders |= a->high > b->low ? 4 : 0;
-    return orders;
-}
-
-static unsigned truth_swap(unsigned bits)
-{
-    return (bits & CAN_BE_NULL) | (bits & CAN_BE_TRUE ? CAN_BE_FALSE : 0) | (bits & CAN_BE_FALSE ? CAN_BE_TRUE : 0);
-}
-
 /* OP_LESS to OP_NOT_EQUAL. */
-static struct range range_compare(enum formula_op op, const struct range *a, const struct range *b)
+static struct datum compare(enum formula_op op, struct datum a, struct datum b)
 {
+    /* Bits: 1 less, 2 equal, 4 greater. */
     static const unsigned char wanted[] = {[OP_LESS] = 1, [OP_LESS_EQUAL] = 3, [OP_EQUAL] = 2, [OP_NOT_EQUAL] = 5};
-    if (range_is_null(a) || range_is_null(b))
-        return range_of_null();
-    unsigned orders = orders_of(a, b), bits = range_can_be_null(a) || range_can_be_null(b) ? CAN_BE_NULL : 0;
-    bits |= orders & wanted[op] ? CAN_BE_TRUE : 0;
-    bits |= orders & ~(unsigned)wanted[op] ? CAN_BE_FALSE : 0;
-    return range_of_truth(bits);
+    if (is_null(a) || is_null(b))
+        return null;
+    const int order = order_of(a, b);
+    return order == NOT_KNOWN ? unknown : of_integer((wanted[op] >> (order + 1)) & 1);
 }
 
 /* IS: NULL is a value. */
-static struct range range_compare_is(const struct range *a, const struct range *b, bool negated)
+static struct datum compare_is(struct datum a, struct datum b, bool negated)
 {
-    unsigned bits = CAN_BE_TRUE | CAN_BE_FALSE;
-    if (range_is_null(a) || range_is_null(b))
-        bits = range_is_null(a) && range_is_null(b)           ? CAN_BE_TRUE
-               : range_can_be_null(a) && range_can_be_null(b) ? bits
-                                                              : CAN_BE_FALSE;
-    else if (!range_can_be_null(a) || !range_can_be_null(b)) {
-        unsigned orders = orders_of(a, b);
-        bits = orders == 2 && !range_can_be_null(a) && !range_can_be_null(b) ? CAN_BE_TRUE
-               : orders & 2                                                  ? bits
-                                                                             : CAN_BE_FALSE;
-    }
-    return range_of_truth(negated ? truth_swap(bits) : bits);
+    if (is_unknown(a) || is_unknown(b))
+        return unknown;
+    if (is_null(a) || is_null(b))
+        return of_integer((is_null(a) && is_null(b)) != negated);
+    return compare(negated ? OP_NOT_EQUAL : OP_EQUAL, a, b);
 }
 
 /* IS TRUE and the like, of something with that truth: never NULL. */
-static struct range range_ask_truth(enum formula_op op, unsigned truth)
+static struct datum ask_truth(enum formula_op op, unsigned truth)
 {
-    unsigned yes = op == OP_IS_TRUE || op == OP_IS_NOT_TRUE ? CAN_BE_TRUE : CAN_BE_FALSE, bits = 0;
-    bits |= truth & yes ? CAN_BE_TRUE : 0;
-    bits |= truth & ~yes ? CAN_BE_FALSE : 0;
-    return range_of_truth(op == OP_IS_NOT_TRUE || op == OP_IS_NOT_FALSE ? truth_swap(bits) : bits);
-}
-
-static unsigned truth_both(unsigned a, unsigned b)
-{
-    unsigned bits = a & b & CAN_BE_TRUE;
-    bits |= (a | b) & CAN_BE_FALSE;
-    if ((a & CAN_BE_NULL && b & (CAN_BE_TRUE | CAN_BE_NULL)) || (b & CAN_BE_NULL && a & (CAN_BE_TRUE | CAN_BE_NULL)))
-        bits |= CAN_BE_NULL;
-    return bits;
+    const unsigned yes = op == OP_IS_TRUE || op == OP_IS_NOT_TRUE ? CAN_BE_TRUE : CAN_BE_FALSE;
+    const bool negated = op == OP_IS_NOT_TRUE || op == OP_IS_NOT_FALSE;
+    return truth == CAN_BE_ANY ? unknown : of_integer((truth == yes) != negated);
 }
 
 /* --- formulas --- */
@@ -447,13 +241,14 @@ void datum_add(const struct datum *d, struct buffer *out)
         buffer_add(out, &d->integer, sizeof d->integer);
 }
 
+/* What is unknown does not end an evaluation: a residue tells of all that may count. */
 struct evaluation {
     struct formula *f;
     const struct scope *s;
     struct buffer *residue; /* NULL: not wanted */
 };
 
-static struct range evaluate(const struct evaluation *v, uint32_t node);
+static struct datum evaluate(const struct evaluation *v, uint32_t node);
 
 static void mark(const struct evaluation *v, char what)
 {
@@ -466,192 +261,132 @@ static const uint32_t *operands_of(const struct evaluation *v, const struct form
     return v->f->operands + n->first;
 }
 
-static struct range evaluate_part(const struct evaluation *v, const struct formula_node *n)
+static struct datum evaluate_part(const struct evaluation *v, const struct formula_node *n)
 {
     struct sql_part *part = &v->f->parts[n->part];
     bool bound = true;
     for (size_t i = 0; i < part->key_count; i++) {
-        const struct range *key = &v->s->keys[part->keys[i]];
-        bound &= key->exact;
-        if (v->residue && key->exact)
-            datum_add(&key->datum, v->residue);
+        const struct datum *key = &v->s->keys[part->keys[i]];
+        bound &= !is_unknown(*key);
+        if (v->residue && !is_unknown(*key))
+            datum_add(key, v->residue);
         else
             mark(v, '?');
     }
-    if (!bound)
-        return range_anything;
-    const struct datum c = v->s->work_out(v->s, part);
-    return range_of_datum(&c);
+    return bound ? v->s->work_out(v->s, part) : unknown;
 }
 
-static struct range evaluate_both(const struct evaluation *v, const struct formula_node *n)
+static struct datum evaluate_both(const struct evaluation *v, const struct formula_node *n)
 {
     const uint32_t *operands = operands_of(v, n);
-    struct range a = evaluate(v, operands[0]);
-    unsigned left = range_truth(&a), decided = n->op == OP_AND ? CAN_BE_FALSE : CAN_BE_TRUE;
+    const unsigned decided = n->op == OP_AND ? CAN_BE_FALSE : CAN_BE_TRUE;
+    const unsigned left = truth_of(evaluate(v, operands[0]));
     if (left == decided)
-        return range_of_truth(left);
-    struct range b = evaluate(v, operands[1]);
-    unsigned right = range_truth(&b);
-    if (n->op == OP_AND)
-        return range_of_truth(truth_both(left, right));
-    return range_of_truth(truth_swap(truth_both(truth_swap(left), truth_swap(right))));
+        return of_truth(left);
+    const unsigned right = truth_of(evaluate(v, operands[1]));
+    if (right == decided || left == CAN_BE_ANY || right == CAN_BE_ANY)
+        return right == decided ? of_truth(right) : unknown;
+    return of_truth(left == CAN_BE_NULL ? left : right);
 }
 
-static struct range evaluate_case(const struct evaluation *v, const struct formula_node *n)
+static struct datum evaluate_case(const struct evaluation *v, const struct formula_node *n)
 {
     const uint32_t *operands = operands_of(v, n);
-    struct range all = range_of_null();
-    bool any = false;
+    bool is_open = false;
     for (uint32_t i = 0; i < n->count; i += 2) {
-        unsigned truth = CAN_BE_TRUE;
-        if (i + 1 < n->count) {
-            struct range when = evaluate(v, operands[i]);
-            truth = range_truth(&when);
-        }
+        const bool is_else = i + 1 == n->count;
+        const unsigned truth = is_else ? CAN_BE_TRUE : truth_of(evaluate(v, operands[i]));
         if (!(truth & CAN_BE_TRUE))
             continue;
-        struct range then = evaluate(v, operands[i + 1 < n->count ? i + 1 : i]);
-        if (any)
-            range_cover(&all, &then);
-        else
-            all = then;
-        any = true;
+        const struct datum then = evaluate(v, operands[is_else ? i : i + 1]);
         if (truth == CAN_BE_TRUE)
-            break;
+            return is_open ? unknown : then;
+        is_open = true;
     }
-    return all;
+    return is_open ? unknown : null;
 }
 
-static struct range evaluate_coalesce(const struct evaluation *v, const struct formula_node *n)
+static struct datum evaluate_coalesce(const struct evaluation *v, const struct formula_node *n)
 {
     const uint32_t *operands = operands_of(v, n);
-    struct range all = range_of_null();
-    bool any = false;
+    bool is_open = false;
     for (uint32_t i = 0; i < n->count; i++) {
-        struct range one = evaluate(v, operands[i]);
-        bool goes_on = range_can_be_null(&one);
-        if (range_is_null(&one))
-            continue;
-        if (goes_on && i + 1 < n->count)
-            one.maybe_null = false;
-        if (any)
-            range_cover(&all, &one);
-        else
-            all = one;
-        any = true;
-        if (!goes_on)
-            return all;
+        const struct datum one = evaluate(v, operands[i]);
+        if (!is_null(one) && !is_unknown(one))
+            return is_open ? unknown : one;
+        is_open = is_open || is_unknown(one);
     }
-    if (any)
-        range_cover(&all, &(struct range){.exact = true});
-    return all;
+    return is_open ? unknown : null;
 }
 
-static struct range evaluate_nullif(const struct evaluation *v, const struct formula_node *n)
+static struct datum evaluate_nullif(const struct evaluation *v, const struct formula_node *n)
 {
     const uint32_t *operands = operands_of(v, n);
-    struct range a = evaluate(v, operands[0]), b = evaluate(v, operands[1]), null = range_of_null();
-    struct range equal = range_compare(OP_EQUAL, &a, &b);
-    unsigned truth = range_truth(&equal);
-    if (truth == CAN_BE_TRUE)
-        return null;
-    if (truth & CAN_BE_TRUE)
-        range_cover(&a, &null);
-    return a;
+    const struct datum a = evaluate(v, operands[0]), b = evaluate(v, operands[1]);
+    const struct datum equal = compare(OP_EQUAL, a, b);
+    return is_unknown(equal) ? unknown : truth_of(equal) == CAN_BE_TRUE ? null : a;
 }
 
 /* SQLite takes the later of equal cells for min(), the first for max(). */
-static bool is_more_extreme(enum formula_op op, int order)
+static struct datum extreme(enum formula_op op, struct datum best, struct datum one)
 {
-    return op == OP_MIN ? order <= 0 : order > 0;
+    const int order = order_of(one, best);
+    if (order == NOT_KNOWN)
+        return unknown;
+    return (op == OP_MIN ? order <= 0 : order > 0) ? one : best;
 }
 
-static void extend(enum formula_op op, struct range *best, const struct range *one)
-{
-    struct range r = {.maybe_null = range_can_be_null(best) || range_can_be_null(one),
-                      .maybe_text = range_can_be_text(best) || range_can_be_text(one),
-                      .maybe_number = true};
-    int order = best->exact && one->exact ? datum_compare(&one->datum, &best->datum) : 2;
-    if (order != 2) {
-        *best = is_more_extreme(op, order) ? *one : *best;
-        return;
-    }
-    r.low = op == OP_MIN ? fmin(best->low, one->low) : fmax(best->low, one->low);
-    r.high = op == OP_MIN ? fmin(best->high, one->high) : fmax(best->high, one->high);
-    *best = r.maybe_text ? range_anything : r;
-}
-
-static struct range evaluate_extreme(const struct evaluation *v, const struct formula_node *n)
+static struct datum evaluate_extreme(const struct evaluation *v, const struct formula_node *n)
 {
     const uint32_t *operands = operands_of(v, n);
-    struct range best = evaluate(v, operands[0]);
-    bool null = range_is_null(&best);
+    struct datum best = evaluate(v, operands[0]);
     for (uint32_t i = 1; i < n->count; i++) {
-        struct range one = evaluate(v, operands[i]);
-        null = null || range_is_null(&one);
-        if (!null)
-            extend(n->op, &best, &one);
+        const struct datum one = evaluate(v, operands[i]);
+        best = is_null(best) || is_null(one) ? null : extreme(n->op, best, one);
     }
-    return null ? range_of_null() : best;
+    return best;
 }
 
-static struct range evaluate_abs(const struct range *a)
+static struct datum evaluate_abs(struct datum a)
 {
-    if (range_is_null(a))
-        return *a;
-    if (range_can_be_text(a) || (a->exact && a->datum.kind == DATUM_INT && a->datum.integer == INT64_MIN))
-        return range_anything;
-    if (a->exact)
-        return a->datum.kind == DATUM_INT
-                   ? range_of_integer(a->datum.integer < 0 ? -a->datum.integer : a->datum.integer)
-                   : range_of_real(a->datum.real < 0 ? -a->datum.real : a->datum.real);
-    struct range r = {.maybe_null = a->maybe_null, .maybe_number = true, .high = fmax(fabs(a->low), fabs(a->high))};
-    r.low = a->low > 0 ? a->low : a->high < 0 ? -a->high : 0;
-    return r;
+    if (a.kind == DATUM_INT && a.integer != INT64_MIN)
+        return of_integer(a.integer < 0 ? -a.integer : a.integer);
+    if (a.kind == DATUM_REAL)
+        return of_real(a.real < 0 ? -a.real : a.real);
+    return is_null(a) ? null : unknown;
 }
 
-static struct range evaluate_one(const struct evaluation *v, const struct formula_node *n)
+static struct datum evaluate_one(const struct evaluation *v, const struct formula_node *n)
 {
-    struct range a = evaluate(v, operands_of(v, n)[0]), zero;
+    const struct datum a = evaluate(v, operands_of(v, n)[0]);
     switch (n->op) {
     case OP_NEGATE:
-        zero = range_of_integer(0);
-        return range_work_out(OP_SUBTRACT, &zero, &a);
+        return work_out(OP_SUBTRACT, of_integer(0), a);
     case OP_NOT:
-        return range_of_truth(truth_swap(range_truth(&a)));
+        return of_truth(truth_swap(truth_of(a)));
     case OP_ABS:
-        return evaluate_abs(&a);
+        return evaluate_abs(a);
     default:
-        return range_ask_truth(n->op, range_truth(&a));
+        return ask_truth(n->op, truth_of(a));
     }
 }
 
-/* A key's is where it stands, as long as nothing is noted of it. */
-static const struct range *range_of_operand(const struct evaluation *v, uint32_t node, struct range *scratch)
-{
-    const struct formula_node *n = &v->f->nodes[node];
-    if (n->op == OP_KEY && !v->residue)
-        return &v->s->keys[n->key];
-    *scratch = evaluate(v, node);
-    return scratch;
-}
-
-static struct range evaluate_two(const struct evaluation *v, const struct formula_node *n)
+static struct datum evaluate_two(const struct evaluation *v, const struct formula_node *n)
 {
     const uint32_t *operands = operands_of(v, n);
-    struct range left, right;
-    const struct range *a = range_of_operand(v, operands[0], &left), *b = range_of_operand(v, operands[1], &right);
+    const struct datum a = evaluate(v, operands[0]), b = evaluate(v, operands[1]);
     if (n->op <= OP_SHIFT_RIGHT)
-        return range_work_out(n->op, a, b);
+        return work_out(n->op, a, b);
     if (n->op == OP_IS || n->op == OP_IS_NOT)
-        return range_compare_is(a, b, n->op == OP_IS_NOT);
-    return range_compare(n->op, a, b);
+        return compare_is(a, b, n->op == OP_IS_NOT);
+    return compare(n->op, a, b);
 }
 
-static struct range evaluate_node(const struct evaluation *v, const struct formula_node *n)
+static struct datum evaluate_node(const struct evaluation *v, const struct formula_node *n)
 {
     switch (n->op) {
+    case OP_KEY:
+        return v->s->keys[n->key];
     case OP_PART:
         return evaluate_part(v, n);
     case OP_AND:
@@ -671,51 +406,39 @@ static struct range evaluate_node(const struct evaluation *v, const struct formu
     }
 }
 
-static struct range evaluate(const struct evaluation *v, uint32_t node)
+static struct datum evaluate(const struct evaluation *v, uint32_t node)
 {
     const struct formula_node *n = &v->f->nodes[node];
-    struct range r;
-    size_t start = v->residue ? v->residue->length : 0;
     if (n->op == OP_CONSTANT)
-        return range_of_datum(&n->constant);
-    if (n->op == OP_KEY)
-        r = v->s->keys[n->key];
+        return n->constant;
+    if (!v->residue)
+        return evaluate_node(v, n);
+    const size_t start = v->residue->length;
+    mark(v, '(');
+    const struct datum d = evaluate_node(v, n);
+    if (is_unknown(d))
+        mark(v, ')');
     else {
-        mark(v, '(');
-        r = evaluate_node(v, n);
-    }
-    if (v->residue && r.exact) {
         /* All that it was made from comes to this. */
         v->residue->length = start;
-        datum_add(&r.datum, v->residue);
-    } else if (!v->residue || !formula_mark_sum(v->f, v->s->keys, node, start, v->residue))
-        mark(v, n->op == OP_KEY ? '?' : ')');
-    return r;
-}
-
-struct range formula_node_range(struct formula *f, const struct scope *s, uint32_t node)
-{
-    const struct evaluation v = {f, s, NULL};
-    return evaluate(&v, node);
+        datum_add(&d, v->residue);
+    }
+    return d;
 }
 
 static bool is_bound(const struct formula *f, const struct scope *s)
 {
     for (size_t i = 0; i < f->parts[0].key_count; i++)
-        if (!s->keys[f->parts[0].keys[i]].exact)
+        if (is_unknown(s->keys[f->parts[0].keys[i]]))
             return false;
     return true;
 }
 
-static struct range evaluate_whole(struct formula *f, const struct scope *s, struct buffer *residue)
+static struct datum evaluate_whole(struct formula *f, const struct scope *s, struct buffer *residue)
 {
     const struct evaluation v = {f, s, residue};
-    struct range r = evaluate(&v, f->root);
-    if (!r.exact && is_bound(f, s)) {
-        const struct datum c = s->work_out(s, &f->parts[0]);
-        r = range_of_datum(&c);
-    }
-    return r;
+    const struct datum d = evaluate(&v, f->root);
+    return is_unknown(d) && is_bound(f, s) ? s->work_out(s, &f->parts[0]) : d;
 }
 
 /* As SQLite casts it: by the decimal number that it begins with. */
@@ -723,20 +446,22 @@ static unsigned truth_of_text(const char *text)
 {
     const char *digits = text + strspn(text, " \t\n\f\r\v");
     digits += *digits == '-' || *digits == '+';
-    bool is_number = (*digits >= '0' && *digits <= '9') || *digits == '.';
+    bool is_decimal = (*digits >= '0' && *digits <= '9') || *digits == '.';
     bool is_hexadecimal = digits[0] == '0' && (digits[1] | 0x20) == 'x';
-    return is_number && !is_hexadecimal && strtod(digits, NULL) != 0 ? CAN_BE_TRUE : CAN_BE_FALSE;
+    return is_decimal && !is_hexadecimal && strtod(digits, NULL) != 0 ? CAN_BE_TRUE : CAN_BE_FALSE;
 }
 
 unsigned formula_truth(struct formula *f, const struct scope *s)
 {
-    struct range r = evaluate_whole(f, s, NULL);
-    return r.exact && r.datum.kind == DATUM_TEXT ? truth_of_text(r.datum.text) : range_truth(&r);
+    if (!f->decides_early && !is_bound(f, s))
+        return CAN_BE_ANY;
+    const struct datum d = evaluate_whole(f, s, NULL);
+    return d.kind == DATUM_TEXT ? truth_of_text(d.text) : truth_of(d);
 }
 
 struct datum formula_value(struct formula *f, const struct scope *s)
 {
-    return evaluate_whole(f, s, NULL).datum;
+    return evaluate_whole(f, s, NULL);
 }
 
 enum outlook demand_outlook(enum demand demand, unsigned truth)
@@ -750,9 +475,8 @@ enum outlook demand_outlook(enum demand demand, unsigned truth)
 
 void formula_add_residue(struct formula *f, const struct scope *s, enum demand demand, struct buffer *out)
 {
-    size_t start = out->length;
-    struct range r = evaluate_whole(f, s, out);
-    enum outlook outlook = demand_outlook(demand, range_truth(&r));
+    const size_t start = out->length;
+    const enum outlook outlook = demand_outlook(demand, truth_of(evaluate_whole(f, s, out)));
     if (outlook == OUTLOOK_OPEN)
         return;
     out->length = start;
@@ -763,4 +487,105 @@ const size_t *formula_keys(const struct formula *f, size_t *count)
 {
     *count = f->parts[0].key_count;
     return f->parts[0].keys;
+}
+
+/* --- equalities of integers, solved for the one key that is open --- */
+
+struct solving {
+    struct formula *f;
+    const struct scope *s;
+    size_t key;
+    double most; /* how far from 0 it is at most */
+};
+
+/* factor * key + constant. Neither of the two nor that is further from 0 than `reach`, whatever the key is: nothing
+ * overflows that stays within EXACT_MOST. */
+struct linear {
+    int64_t factor, constant;
+    double reach;
+};
+
+static bool give_known(const struct solving *x, uint32_t node, struct linear *out)
+{
+    const struct evaluation v = {x->f, x->s, NULL};
+    const struct datum d = evaluate(&v, node);
+    if (d.kind != DATUM_INT)
+        return false;
+    *out = (struct linear){0, d.integer, fabs((double)d.integer)};
+    return out->reach <= EXACT_MOST;
+}
+
+static struct linear combine(const struct linear *a, const struct linear *b, int sign)
+{
+    return (struct linear){a->factor + sign * b->factor, a->constant + sign * b->constant, a->reach + b->reach};
+}
+
+static bool multiply_linear(const struct linear *a, const struct linear *b, struct linear *out)
+{
+    const struct linear *known = a->factor == 0 ? a : b, *other = known == a ? b : a;
+    if (known->factor != 0 || !(a->reach * b->reach <= EXACT_MOST))
+        return false;
+    *out = (struct linear){other->factor * known->constant, other->constant * known->constant, a->reach * b->reach};
+    return true;
+}
+
+static bool linear_of(const struct solving *x, uint32_t node, struct linear *out)
+{
+    const struct formula_node *n = &x->f->nodes[node];
+    const uint32_t *operands = x->f->operands + n->first;
+    struct linear a, b;
+    if (n->op == OP_KEY && n->key == x->key) {
+        *out = (struct linear){1, 0, fmax(1, x->most)};
+        return out->reach <= EXACT_MOST;
+    }
+    if (n->op != OP_ADD && n->op != OP_SUBTRACT && n->op != OP_MULTIPLY)
+        return give_known(x, node, out);
+    if (!linear_of(x, operands[0], &a) || !linear_of(x, operands[1], &b))
+        return false;
+    if (n->op == OP_MULTIPLY)
+        return multiply_linear(&a, &b, out);
+    *out = combine(&a, &b, n->op == OP_ADD ? 1 : -1);
+    return out->reach <= EXACT_MOST;
+}
+
+static bool reads(const struct formula *f, uint32_t node, size_t key)
+{
+    const struct formula_node *n = &f->nodes[node];
+    bool yes = n->op == OP_PART || (n->op == OP_KEY && n->key == key);
+    for (uint32_t i = 0; n->op > OP_PART && i < n->count && !yes; i++)
+        yes = reads(f, f->operands[n->first + i], key);
+    return yes;
+}
+
+static bool may_be_linear(const struct formula *f, uint32_t node, size_t key)
+{
+    const struct formula_node *n = &f->nodes[node];
+    if (n->op == OP_KEY)
+        return true;
+    if (n->op != OP_ADD && n->op != OP_SUBTRACT && n->op != OP_MULTIPLY)
+        return !reads(f, node, key);
+    return may_be_linear(f, f->operands[n->first], key) && may_be_linear(f, f->operands[n->first + 1], key);
+}
+
+bool formula_may_be_solved(const struct formula *f, size_t key)
+{
+    const struct formula_node *root = &f->nodes[f->root];
+    return root->op == OP_EQUAL && may_be_linear(f, f->operands[root->first], key) &&
+           may_be_linear(f, f->operands[root->first + 1], key);
+}
+
+bool formula_solve(struct formula *f, const struct scope *s, size_t key, double most, bool *any, int64_t *value)
+{
+    const struct formula_node *root = &f->nodes[f->root];
+    const struct solving x = {f, s, key, most};
+    struct linear left, right, zero;
+    if (!linear_of(&x, f->operands[root->first], &left) || !linear_of(&x, f->operands[root->first + 1], &right))
+        return false;
+    zero = combine(&right, &left, -1);
+    if (zero.factor == 0)
+        return false;
+    /* left = right where zero.factor * key + zero.constant = 0 */
+    *any = zero.constant % zero.factor == 0;
+    *value = -(zero.constant / zero.factor);
+    return true;
 }

@@ -9,9 +9,9 @@
 
 #include "expression/expression.h"
 
-enum datum_kind { DATUM_NULL, DATUM_INT, DATUM_REAL, DATUM_TEXT };
+enum datum_kind { DATUM_NULL, DATUM_INT, DATUM_REAL, DATUM_TEXT, DATUM_UNKNOWN };
 
-/* A value as SQL has it. */
+/* A value as SQL has it; DATUM_UNKNOWN: any, it is not bound yet. */
 struct datum {
     enum datum_kind kind;
     union {
@@ -25,21 +25,6 @@ struct datum {
 void datum_add(const struct datum *d, struct buffer *out);
 bool datum_equal(const struct datum *a, const struct datum *b);
 
-/* The knowledge of a value: itself, or what it may be. */
-struct range {
-    bool exact;                  /* it is `datum`; else: */
-    bool maybe_null, maybe_text; /* it may be NULL; text; */
-    bool maybe_number;           /* a number in low … high */
-    bool maybe_real;             /* of a key: such a number may be none of SQL's integers */
-    struct datum datum;
-    double low, high; /* of an exact number, too */
-};
-
-struct range range_of_datum(const struct datum *c);
-
-/* Makes `all` cover `one` as well. */
-void range_cover(struct range *all, const struct range *one);
-
 /* A piece of an expression that SQLite works out. */
 struct sql_part {
     char *sql;
@@ -52,8 +37,8 @@ struct sql_part {
 /* The scope in which a formula is evaluated. */
 struct scope;
 struct scope {
-    struct range *keys; /* one per names.keys */
-    /* Works a part out whose keys are all exact; a text is borrowed until the next call for the same part. After a
+    struct datum *keys; /* one per names.keys */
+    /* Works a part out whose keys are all known; a text is borrowed until the next call for the same part. After a
      * failure it returns NULL cells, and the caller looks at what the context says. */
     struct datum (*work_out)(const struct scope *s, struct sql_part *part);
     void *context;
@@ -74,18 +59,19 @@ const size_t *formula_keys(const struct formula *f, size_t *count);
 
 enum { CAN_BE_TRUE = 1, CAN_BE_FALSE = 2, CAN_BE_NULL = 4 };
 
-/* Returns what the truth of the formula can come to. Exactly one bit once all its keys are exact. */
+/* Returns what the truth of the formula can come to: exactly one bit once all its keys are known, and before that where
+ * the others do not matter; else all of them. */
 unsigned formula_truth(struct formula *f, const struct scope *s);
 
-/* Its value; all its keys must be exact. A text is borrowed until the next evaluation. */
+/* Its value; all its keys must be known. A text is borrowed until the next evaluation. */
 struct datum formula_value(struct formula *f, const struct scope *s);
 
 /* Returns whether it is an equality that may be linear in the key, and nothing but that. */
 bool formula_may_be_solved(const struct formula *f, size_t key);
 
-/* Solves such a one, where all other keys are exact and all values integers: whether there is a value for which it is
- * true, and which; it is false for all others in the range of the key. Else returns false. */
-bool formula_solve(struct formula *f, const struct scope *s, size_t key, bool *any, int64_t *value);
+/* Solves such a one, where all other keys are known and all values integers, those of the key at most `most` from 0:
+ * whether there is a value for which it is true, and which; it is false for all others. Else returns false. */
+bool formula_solve(struct formula *f, const struct scope *s, size_t key, double most, bool *any, int64_t *value);
 
 /* The truth that is asked of a formula. */
 enum demand { DEMAND_NOT_FALSE = 1, DEMAND_TRUE, DEMAND_FALSE };
@@ -93,5 +79,5 @@ enum outlook { OUTLOOK_OPEN, OUTLOOK_MET, OUTLOOK_FAILED };
 enum outlook demand_outlook(enum demand demand, unsigned truth);
 
 /* Appends what is left of the demand under what is bound: equal bytes, equal outlook whatever the other keys will be
- * (the same keys being exact, and the others within the same ranges). */
+ * (the same keys being known). */
 void formula_add_residue(struct formula *f, const struct scope *s, enum demand demand, struct buffer *out);

@@ -551,6 +551,8 @@ static struct formula *compile(const struct names *n, struct sql_part whole)
     if (p.failed || *p.at)
         root = add_node(&p, (struct formula_node){.op = OP_PART, .part = 0}, NULL);
     f->root = root;
+    for (size_t i = 0; i < f->node_count; i++)
+        f->decides_early |= f->nodes[i].op >= OP_AND && f->nodes[i].op <= OP_COALESCE;
     return f;
 }
 

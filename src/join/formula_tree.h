@@ -3,7 +3,7 @@
 
 #include "join/formula.h"
 
-/* Beyond these a double may not hold an integer, nor what comes of a few of them: bounds are widened. */
+/* Beyond these a double may not hold an integer, nor what comes of a few of them. */
 #define EXACT_MOST 1125899906842624.0 /* 2^50 */
 
 enum formula_op {
@@ -58,16 +58,9 @@ struct formula {
     uint32_t *operands; /* into nodes */
     size_t operand_count;
     uint32_t root;
+    bool decides_early; /* some of its operations may not need all of what they read */
     struct sql_part *parts;
     size_t part_count;
     char **texts; /* of constants */
     size_t text_count;
 };
-
-/* Returns what is known of a node. */
-struct range formula_node_range(struct formula *f, const struct scope *s, uint32_t node);
-
-/* Puts what is open of the sums of integers that a node compares, or of the one whose remainder by a constant it is,
- * and what the rest comes to in place of `out` from `start` on. False for other nodes, and `out` is as it was. */
-bool formula_mark_sum(const struct formula *f, const struct range *keys, uint32_t node, size_t start,
-                      struct buffer *out);

@@ -10,6 +10,8 @@
 #define SHAPES_TRIED 16
 #define VARIABLES_SHARED 16
 
+/* Rows that are sorted: of fewer all are looked at. */
+#define ROWS_SORTED_LEAST 9
 #define ROWS_SORTED_MOST (1 << 20)
 
 /* A variable on its way: its keys, and by block of the shape which axis moves it. */
@@ -138,41 +140,20 @@ static void place(struct maker *m, size_t block)
 
 /* --- rows --- */
 
-static void bound_run(struct rows *r, size_t node, size_t low, size_t high)
+/* Makes `all` unknown where the row has something else. */
+static void cover(struct datum *all, const struct datum *row, size_t width)
 {
-    struct range *bounds = r->bounds + node * r->width;
-    if (high - low > ROWS_RUN) {
-        size_t middle = low + (high - low) / 2;
-        bound_run(r, 2 * node, low, middle);
-        bound_run(r, 2 * node + 1, middle, high);
-        memcpy(bounds, r->bounds + 2 * node * r->width, r->width * sizeof *bounds);
-        for (size_t k = 0; k < r->width; k++)
-            range_cover(&bounds[k], &r->bounds[(2 * node + 1) * r->width + k]);
-        return;
-    }
-    for (size_t row = low; row < high; row++)
-        for (size_t k = 0; k < r->width; k++) {
-            const struct range one = range_of_datum(&r->cells[row * r->width + k]);
-            if (row == low)
-                bounds[k] = one;
-            else
-                range_cover(&bounds[k], &one);
-        }
+    for (size_t k = 0; k < width; k++)
+        if (!datum_equal(&all[k], &row[k]))
+            all[k].kind = DATUM_UNKNOWN;
 }
 
-static size_t nodes_of(size_t low, size_t high, size_t node)
+static void cover_rows(struct rows *r)
 {
-    if (high - low <= ROWS_RUN)
-        return node;
-    size_t middle = low + (high - low) / 2, a = nodes_of(low, middle, 2 * node),
-           b = nodes_of(middle, high, 2 * node + 1);
-    return a > b ? a : b;
-}
-
-static void bound_rows(struct rows *r)
-{
-    r->bounds = xcalloc((nodes_of(0, r->count, 1) + 1) * r->width + 1, sizeof *r->bounds);
-    bound_run(r, 1, 0, r->count);
+    r->all = xcalloc(r->width + 1, sizeof *r->all);
+    memcpy(r->all, r->cells, r->width * sizeof *r->all);
+    for (size_t row = 1; row < r->count; row++)
+        cover(r->all, r->cells + row * r->width, r->width);
 }
 
 struct sorting {
@@ -192,7 +173,7 @@ static int by_value(const void *a, const void *b, void *context)
 static uint32_t *sort_column(const struct rows *r, size_t column)
 {
     struct sorting s = {r, column};
-    bool are_integers = r->count > ROWS_RUN && r->count <= ROWS_SORTED_MOST, ascend = true;
+    bool are_integers = r->count >= ROWS_SORTED_LEAST && r->count <= ROWS_SORTED_MOST, ascend = true;
     for (size_t row = 0; row < r->count && are_integers; row++)
         are_integers = r->cells[row * r->width + column].kind == DATUM_INT;
     if (!are_integers)
@@ -233,7 +214,7 @@ static size_t add_rows(struct variable *v, struct rows r)
             free(r.cells);
             return i;
         }
-    bound_rows(&r);
+    cover_rows(&r);
     sort_rows(&r);
     v->rows = array_grow(v->rows, v->rows_count, sizeof *v->rows);
     v->rows[v->rows_count] = r;
@@ -267,11 +248,9 @@ static struct rows rows_of(const struct shape_column *c, const struct spec_axis 
 static void cover_all(struct variable *v)
 {
     v->overall = xcalloc(v->width + 1, sizeof *v->overall);
-    for (size_t k = 0; k < v->width; k++) {
-        v->overall[k] = v->rows[0].bounds[v->width + k];
-        for (size_t i = 1; i < v->rows_count; i++)
-            range_cover(&v->overall[k], &v->rows[i].bounds[v->width + k]);
-    }
+    memcpy(v->overall, v->rows[0].all, v->width * sizeof *v->overall);
+    for (size_t i = 1; i < v->rows_count; i++)
+        cover(v->overall, v->rows[i].all, v->width);
 }
 
 static void hash_variable(struct variable *v, size_t block_count)
@@ -314,18 +293,14 @@ static void make_block_variable(const struct maker *m, const struct draft *d, co
     struct variable *v = &s->variables[0];
     struct rows r = {.count = d->block_count};
     for (size_t k = 0; k < key_count; k++) {
+        s->fixed[k].kind = DATUM_UNKNOWN;
         if (m->names->keys[k].section != m->section || has_key(d, k))
             continue;
-        struct range all = range_of_datum(&constants[k]);
-        for (size_t b = 1; b < d->block_count; b++) {
-            const struct range one = range_of_datum(&constants[b * key_count + k]);
-            range_cover(&all, &one);
-        }
-        s->is_fixed[k] = all.exact;
-        s->fixed[k] = all;
-        if (all.exact)
-            continue;
-        *array_add(v->keys, v->width) = k;
+        s->fixed[k] = constants[k];
+        for (size_t b = 1; b < d->block_count; b++)
+            cover(&s->fixed[k], &constants[b * key_count + k], 1);
+        if (s->fixed[k].kind == DATUM_UNKNOWN)
+            *array_add(v->keys, v->width) = k;
     }
     r.width = v->width;
     r.cells = xcalloc(r.count * r.width + 1, sizeof *r.cells);
@@ -369,7 +344,6 @@ static void make_shape(const struct maker *m, const struct draft *d, struct sect
     s->strides = xcalloc(s->variable_count * d->block_count, sizeof *s->strides);
     s->counts = xcalloc(d->block_count, sizeof *s->counts);
     s->fixed = xcalloc(key_count + 1, sizeof *s->fixed);
-    s->is_fixed = xcalloc(key_count + 1, sizeof *s->is_fixed);
     make_block_variable(m, d, constants, s);
     for (size_t c = 0; c < d->column_count; c++)
         make_variable(m, d, c, constants, s);
@@ -398,7 +372,7 @@ void relation_make(const struct spec_block *blocks, size_t count, const struct n
 static void free_variable(struct variable *v)
 {
     for (size_t i = 0; i < v->rows_count; i++) {
-        free_all(v->rows[i].cells, v->rows[i].bounds);
+        free_all(v->rows[i].cells, v->rows[i].all);
         for (size_t k = 0; k < v->width; k++)
             free(v->rows[i].sorted[k]);
         free(v->rows[i].sorted);
@@ -412,7 +386,7 @@ void relation_free(struct relation *r)
         struct section_shape *s = &r->shapes[i];
         for (size_t v = 0; v < s->variable_count; v++)
             free_variable(&s->variables[v]);
-        free_all(s->variables, s->blocks, s->strides, s->counts, s->fixed, s->is_fixed);
+        free_all(s->variables, s->blocks, s->strides, s->counts, s->fixed);
     }
     free(r->shapes);
     *r = (struct relation){NULL, 0};

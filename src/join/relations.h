@@ -9,13 +9,10 @@
 /* The rows that a variable may take in one block. */
 struct rows {
     size_t count, width;
-    struct datum *cells;  /* count rows of width */
-    struct range *bounds; /* of runs of rows: node 1 covers all, 2n and 2n + 1 the halves of n; width each */
-    uint32_t **sorted;    /* by column: the rows by value, then as they stand. NULL: not all are integers */
+    struct datum *cells; /* count rows of width */
+    struct datum *all;   /* by column: what all rows have; unknown where they differ */
+    uint32_t **sorted;   /* by column: the rows by value, then as they stand. NULL: not all are integers, or few */
 };
-
-/* Runs of at most so many rows are not halved any more. */
-#define ROWS_RUN 8
 
 struct variable {
     size_t *keys;
@@ -23,7 +20,7 @@ struct variable {
     struct rows *rows;
     size_t rows_count;
     size_t *rows_of;       /* by the shape's block: which rows. NULL: rows[0] whatever the block */
-    struct range *overall; /* per key, over all rows */
+    struct datum *overall; /* as `all`, over all rows */
     struct hash128 hash;   /* of all of the above: the same for equal ones, in whatever shape */
 };
 
@@ -34,8 +31,7 @@ struct section_shape {
     size_t variable_count;
     int64_t *strides; /* by block, variable_count each: what one more row adds to the number; [0] of each: the first */
     int64_t *counts;  /* by block: its specs */
-    struct range *fixed; /* per names.keys, of keys of the section that no variable has; others are not looked at */
-    bool *is_fixed;      /* per names.keys */
+    struct datum *fixed; /* per names.keys: of the section's that no variable has; others are unknown */
 };
 
 struct relation {

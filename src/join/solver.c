@@ -47,7 +47,7 @@ static void add_places(struct solver *s)
         for (size_t v = 0; shape && v < shape->variable_count; v++)
             add_place(s, (enum section_kind)section, &shape->variables[v], block);
         for (size_t k = 0; shape && k < s->request.names->key_count; k++)
-            if (shape->is_fixed[k])
+            if (shape->fixed[k].kind != DATUM_UNKNOWN)
                 s->scope.keys[k] = shape->fixed[k];
     }
 }
@@ -74,16 +74,16 @@ bool place_is_guided(const struct variable_place *p)
 
 /* --- binding --- */
 
-static void set_ranges(struct solver *s, const struct variable_place *p, const struct range *ranges)
+static void set_keys(struct solver *s, const struct variable_place *p, const struct datum *values)
 {
     for (size_t i = 0; i < p->column_count; i++)
-        s->scope.keys[p->variable->keys[p->columns[i]]] = ranges[p->columns[i]];
+        s->scope.keys[p->variable->keys[p->columns[i]]] = values[p->columns[i]];
 }
 
 static void unbind(struct solver *s, size_t place)
 {
     const struct variable_place *p = &s->places[place];
-    set_ranges(s, p, p->rows ? p->rows->bounds + p->rows->width : p->variable->overall);
+    set_keys(s, p, p->rows ? p->rows->all : p->variable->overall);
 }
 
 /* The block of a section decides which rows its other places have; NONE: not yet. */
@@ -101,10 +101,8 @@ static void guide(struct solver *s, size_t block_place, size_t block)
 void solver_bind(struct solver *s, size_t place, size_t row)
 {
     struct variable_place *p = &s->places[place];
-    const struct datum *cells = p->rows->cells + row * p->rows->width;
     p->row = row;
-    for (size_t i = 0; i < p->column_count; i++)
-        s->scope.keys[p->variable->keys[p->columns[i]]] = range_of_datum(&cells[p->columns[i]]);
+    set_keys(s, p, p->rows->cells + row * p->rows->width);
     if (p->block == place)
         guide(s, place, row);
 }
@@ -208,15 +206,6 @@ static bool ask_open(struct solver *s, struct open_run open, struct open_run *le
     return true;
 }
 
-/* The same of the ranges that the keys have in a run of rows. */
-static bool ask_ranges(struct solver *s, const struct branch *b, struct run run, struct open_run open,
-                       struct open_run *left)
-{
-    const struct variable_place *p = &s->places[b->place];
-    set_ranges(s, p, p->rows->bounds + run.node * p->rows->width);
-    return ask_open(s, open, left);
-}
-
 static int64_t solve_row(struct solver *s, struct tree *t, struct branch *b, size_t row, struct open_run open)
 {
     struct open_run left;
@@ -226,43 +215,6 @@ static int64_t solve_row(struct solver *s, struct tree *t, struct branch *b, siz
         return found;
     b->from = row;
     return 0;
-}
-
-static int64_t solve_rows(struct solver *s, struct tree *t, struct branch *b, struct run run, struct open_run open)
-{
-    int64_t sum = 0;
-    for (size_t row = run.low; row < run.high && !s->stopped && !(s->any && sum); row++)
-        sum += solve_row(s, t, b, row, open);
-    return sum;
-}
-
-/* All rows of a run alike. */
-static int64_t solve_alike(struct solver *s, struct tree *t, struct branch *b, struct run run)
-{
-    solver_bind(s, b->place, run.low);
-    int64_t found = solver_times(solve_children(s, t, b), (int64_t)(run.high - run.low));
-    if (!s->stopped)
-        return found;
-    b->from = run.low;
-    return 0;
-}
-
-static int64_t solve_run(struct solver *s, struct tree *t, struct branch *b, struct run run, struct open_run open)
-{
-    struct open_run left;
-    if (s->stopped)
-        return 0;
-    if (run.high - run.low <= ROWS_FEW)
-        return solve_rows(s, t, b, run, open);
-    if (!ask_ranges(s, b, run, open, &left)) {
-        b->from = s->stopped ? run.low : b->from;
-        return 0;
-    }
-    if (left.count == 0 && !b->guides)
-        return solve_alike(s, t, b, run);
-    size_t middle = run.low + (run.high - run.low) / 2;
-    int64_t sum = solve_run(s, t, b, (struct run){2 * run.node, run.low, middle}, left);
-    return s->any && sum ? sum : sum + solve_run(s, t, b, (struct run){2 * run.node + 1, middle, run.high}, left);
 }
 
 /* Hashes what is left of the constraints above a branch: equal hashes, equal solutions of its component. */
@@ -306,16 +258,26 @@ static struct found_rows find_value(const struct rows *r, size_t column, int64_t
     return (struct found_rows){r->sorted[column] + low, high - low, 0};
 }
 
+/* How far from 0 an integer of the column is at most. */
+static double reach_of(const struct rows *r, size_t column)
+{
+    const uint32_t *sorted = r->sorted[column];
+    const double low = (double)r->cells[sorted[0] * r->width + column].integer;
+    return fmax(fabs(low), fabs((double)r->cells[sorted[r->count - 1] * r->width + column].integer));
+}
+
 static bool look_up(struct solver *s, const struct variable_place *p, const struct constraint *c,
                     struct found_rows *out)
 {
+    static const uint32_t none;
     for (size_t i = 0; i < p->column_count; i++) {
         size_t column = p->columns[i];
         bool any;
         int64_t value;
-        if (!p->rows->sorted[column] || !formula_solve(c->formula, &s->scope, p->variable->keys[column], &any, &value))
+        if (!p->rows->sorted[column] ||
+            !formula_solve(c->formula, &s->scope, p->variable->keys[column], reach_of(p->rows, column), &any, &value))
             continue;
-        *out = any ? find_value(p->rows, column, value) : (struct found_rows){NULL, 0, 0};
+        *out = any ? find_value(p->rows, column, value) : (struct found_rows){&none, 0, 0};
         return true;
     }
     return false;
@@ -336,15 +298,6 @@ static bool look_up_rows(struct solver *s, const struct branch *b, struct found_
     return found;
 }
 
-static int64_t solve_found(struct solver *s, struct tree *t, struct branch *b, const struct found_rows *found,
-                           struct open_run open)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < found->count && !s->stopped && !(s->any && sum); i++)
-        sum += solve_row(s, t, b, found->rows[i], open);
-    return sum;
-}
-
 /* Returns the share that is done of the rows of a branch's place: those before b->from, and of that one so much as
  * s->share; a block counts by its specs. */
 static double share_of_rows(const struct solver *s, const struct branch *b)
@@ -359,15 +312,34 @@ static double share_of_rows(const struct solver *s, const struct branch *b)
     return done / all;
 }
 
-/* `found`: NULL: any of its rows can be part of a solution. */
-static int64_t solve_open(struct solver *s, struct tree *t, struct branch *b, const struct found_rows *found)
+static size_t row_at(const struct found_rows *rows, size_t i)
 {
-    const size_t count = s->places[b->place].rows->count;
+    return rows->rows ? rows->rows[i] : i;
+}
+
+/* The constraints that are asked once the place is bound. */
+static struct open_run open_tests(struct solver *s, const struct branch *b, const struct found_rows *rows)
+{
     struct open_run open = {s->top, 0};
     for (size_t i = 0; i < b->tests.count; i++)
-        if (!found || b->tests.items[i] != found->solved)
+        if (!rows->rows || b->tests.items[i] != rows->solved)
             push_open(s, open.first + open.count++, b->tests.items[i]);
-    int64_t sum = found ? solve_found(s, t, b, found, open) : solve_run(s, t, b, (struct run){1, 0, count}, open);
+    s->top += open.count;
+    return open;
+}
+
+static int64_t solve_rows(struct solver *s, struct tree *t, struct branch *b, const struct found_rows *rows)
+{
+    struct open_run open = open_tests(s, b, rows), left = open;
+    int64_t sum = 0;
+    /* Where no constraint minds which of many rows it is, one stands for all. */
+    if (rows->count > ROWS_FEW && !ask_open(s, open, &left))
+        return 0;
+    if (left.count == 0 && !b->guides && rows->count > 0)
+        sum = solver_times(solve_row(s, t, b, row_at(rows, 0), left), (int64_t)rows->count);
+    else
+        for (size_t i = 0; i < rows->count && !s->stopped && !(s->any && sum); i++)
+            sum += solve_row(s, t, b, row_at(rows, i), left);
     if (s->stopped)
         s->share = share_of_rows(s, b);
     return sum;
@@ -380,8 +352,7 @@ int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
     /* Free and alone: no constraint asks for what it is. */
     if (b->tests.count == 0 && b->children.count == 0)
         return (int64_t)rows.count;
-    bool is_looked_up = look_up_rows(s, b, &rows);
-    bool is_brief = is_looked_up && b->children.count == 0; /* it takes no longer than to remember it */
+    bool is_brief = look_up_rows(s, b, &rows) && b->children.count == 0; /* it takes no longer than to remember it */
     struct hash128 residue = {{0}};
     b->from = 0;
     if (!is_brief) {
@@ -389,7 +360,7 @@ int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
         if (hash_map_get(&t->memory, &residue, &found))
             return found;
     }
-    found = solve_open(s, t, b, is_looked_up ? &rows : NULL);
+    found = solve_rows(s, t, b, &rows);
     if (!is_brief && !s->stopped && t->memory.count < MEMORY_MOST)
         hash_map_put(&t->memory, &residue, found);
     solver_release(s, b->place);
@@ -416,71 +387,27 @@ static bool can_meet(struct solver *s, size_t branch)
     return solver_solve(s, &s->walk, &s->walk.branches[branch]) > 0;
 }
 
-static size_t find_in_rows(struct solver *s, const struct branch *b, struct run run, size_t from, struct open_run open)
-{
-    struct open_run left;
-    for (size_t row = from > run.low ? from : run.low; row < run.high && !s->stopped; row++) {
-        solver_bind(s, b->place, row);
-        if (!ask_open(s, open, &left))
-            continue;
-        if (solve_children(s, &s->walk, b) > 0)
-            return row;
-    }
-    return NONE;
-}
-
-/* The first row of the run, not before `from`, that can be part of a solution; bound then. */
-static size_t find_in_run(struct solver *s, struct branch *b, struct run run, size_t from, struct open_run open)
-{
-    struct open_run left;
-    if (run.high <= from || s->stopped)
-        return NONE;
-    if (run.high - run.low <= ROWS_RUN)
-        return find_in_rows(s, b, run, from, open);
-    if (!ask_ranges(s, b, run, open, &left))
-        return NONE;
-    size_t middle = run.low + (run.high - run.low) / 2;
-    size_t found = find_in_run(s, b, (struct run){2 * run.node, run.low, middle}, from, left);
-    return found != NONE ? found : find_in_run(s, b, (struct run){2 * run.node + 1, middle, run.high}, from, left);
-}
-
-static size_t find_in_found(struct solver *s, const struct branch *b, const struct found_rows *found, size_t from,
-                            struct open_run open)
-{
-    size_t row = NONE;
-    for (size_t i = 0; i < found->count && row == NONE; i++)
-        row = find_in_rows(s, b, (struct run){0, found->rows[i], found->rows[i] + 1}, from, open);
-    return row;
-}
-
-static size_t search_row(struct solver *s, size_t place, size_t from)
-{
-    struct branch *b = &s->walk.branches[s->branch_of[place]];
-    const struct rows *rows = s->places[place].rows;
-    struct found_rows found;
-    if (from >= rows->count)
-        return NONE;
-    struct open_run open = {0, b->tests.count};
-    for (size_t i = 0; i < b->tests.count; i++)
-        push_open(s, i, b->tests.items[i]);
-    s->top = b->tests.count;
-    return look_up_rows(s, b, &found) ? find_in_found(s, b, &found, from, open)
-                                      : find_in_run(s, b, (struct run){1, 0, rows->count}, from, open);
-}
-
 /* The first row from `from` on that can be part of a solution, bound then. */
 static size_t find_row(struct solver *s, size_t place, size_t from)
 {
-    const struct branch *b = &s->walk.branches[s->branch_of[place]];
-    if (b->tests.count == 0 && b->children.count == 0) {
-        if (from >= s->places[place].rows->count)
-            return NONE;
-        solver_bind(s, place, from);
-        return from;
-    }
+    struct branch *b = &s->walk.branches[s->branch_of[place]];
+    struct found_rows rows = {NULL, 0, 0};
+    struct open_run left;
     if (s->places[place].block == place)
         guide(s, place, NONE);
-    return search_row(s, place, from);
+    rows.count = s->places[place].rows->count;
+    s->top = 0;
+    look_up_rows(s, b, &rows);
+    const struct open_run open = open_tests(s, b, &rows);
+    for (size_t i = rows.rows ? 0 : from; i < rows.count && !s->stopped; i++) {
+        const size_t row = row_at(&rows, i);
+        if (row < from)
+            continue;
+        solver_bind(s, place, row);
+        if (ask_open(s, open, &left) && solve_children(s, &s->walk, b) > 0)
+            return row;
+    }
+    return NONE;
 }
 
 /* --- from one to the next --- */
@@ -601,9 +528,7 @@ struct solver *solver_create(const struct solver_request *request)
 {
     struct solver *s = xcalloc(1, sizeof *s);
     s->request = *request;
-    s->scope = evaluator_scope(request->evaluator, xcalloc(request->names->key_count + 1, sizeof(struct range)));
-    for (size_t k = 0; k < request->names->key_count; k++)
-        s->scope.keys[k] = (struct range){.exact = true};
+    s->scope = evaluator_scope(request->evaluator, xcalloc(request->names->key_count + 1, sizeof(struct datum)));
     add_places(s);
     note_readers(s);
     for (size_t p = 0; p < s->place_count; p++)

@@ -1,11 +1,11 @@
 /* The join of one shape of each section (join/relations.h) under constraints: how many combinations meet all of them,
  * and which, in the order of rank.
  *
- * Variables are bound one after the other, rows of a variable in runs: a constraint that is false for the whole run,
- * whatever the other keys will be, cuts it, and one that is met for all of it is not asked again. What is left once
- * some variables are bound falls apart into components without a common constraint; those are solved one by one, and
- * each once for all that leaves the same residue of its constraints (join/formula.h). So the cost follows what the
- * constraints tie together, not the product. */
+ * Variables are bound one after the other. A constraint cuts as soon as it is false whatever the other keys will be,
+ * one that is met is not asked again, and an equality of integers finds the rows of the last variable that it reads.
+ * What is left once some variables are bound falls apart into components without a common constraint; those are solved
+ * one by one, and each once for all that leaves the same residue of its constraints (join/formula.h). So the cost
+ * follows what the constraints tie together, not the product. */
 #pragma once
 
 #include "join/evaluator.h"

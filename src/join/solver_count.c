@@ -278,8 +278,8 @@ static void add_fixed(struct solver *s, const struct constraint *c)
     size_t key_count;
     const size_t *keys = formula_keys(c->formula, &key_count);
     for (size_t i = 0; i < key_count; i++)
-        if (s->scope.keys[keys[i]].exact)
-            datum_add(&s->scope.keys[keys[i]].datum, &s->residue);
+        if (s->scope.keys[keys[i]].kind != DATUM_UNKNOWN)
+            datum_add(&s->scope.keys[keys[i]], &s->residue);
 }
 
 /* Components of other shapes may be equal. */

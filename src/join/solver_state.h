@@ -76,14 +76,9 @@ struct open_run {
     size_t first, count;
 };
 
-/* Rows low … high - 1, and where their bounds are (struct rows). */
-struct run {
-    size_t node, low, high;
-};
-
-/* Ascending. */
+/* Rows of a place, ascending. */
 struct found_rows {
-    const uint32_t *rows;
+    const uint32_t *rows; /* NULL: all */
     size_t count;
     size_t solved; /* the equality that leaves these and no others: it is met */
 };
@@ -92,7 +87,7 @@ bool constraint_reads(const struct constraint *c, size_t key);
 bool solver_reads(const struct solver *s, size_t constraint, size_t place);
 bool place_is_guided(const struct variable_place *p); /* its rows depend on its section's block */
 
-/* Binds a place to a row, or takes that back; the keys of an unbound place have the ranges of all its rows. */
+/* Binds a place to a row, or takes that back; of the keys of an unbound place is known what all its rows have. */
 void solver_bind(struct solver *s, size_t place, size_t row);
 void solver_release(struct solver *s, size_t place);
 

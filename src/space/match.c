@@ -414,7 +414,7 @@ struct match_cursor {
     bool has_hash[SECTION_COUNT];
     struct hash128 hashes[SECTION_COUNT]; /* of the stored job */
     struct kept_hash *kept[SECTION_COUNT];
-    struct range *keys; /* of the combination */
+    struct datum *keys; /* of the combination */
     struct scope scope;
     int64_t bound[SECTION_COUNT]; /* whose keys those are: the spec, plus 1; 0: none */
     unsigned changed;             /* sections (bits) whose spec is another than in the combination before */
@@ -490,8 +490,6 @@ static struct match_cursor *make_cursor(struct space *space)
     c->counted = xcalloc(space->placeholder_count + 1, sizeof *c->counted);
     c->is_inert = xcalloc(space->names.key_count + 1, sizeof *c->is_inert);
     c->keys = xcalloc(space->names.key_count + 1, sizeof *c->keys);
-    for (size_t k = 0; k < space->names.key_count; k++)
-        c->keys[k] = (struct range){.exact = true};
     for (int i = 0; i < SECTION_COUNT; i++)
         c->kept[i] = xcalloc(HASHES_KEPT, sizeof *c->kept[i]);
     c->scope = evaluator_scope(space->evaluator, c->keys);
@@ -598,8 +596,7 @@ static void bind_specs(struct match_cursor *c)
         enum section_kind section = space->names.keys[k].section;
         if (!(c->changed & 1U << section) || (!space->formulas->is_read[k] && !c->rules))
             continue;
-        const struct datum cell = specs_datum_of(specs_value(space->specs[section], c->current.spec[section], k));
-        c->keys[k] = range_of_datum(&cell);
+        c->keys[k] = specs_datum_of(specs_value(space->specs[section], c->current.spec[section], k));
     }
     for (int i = 0; i < SECTION_COUNT; i++)
         c->bound[i] = c->current.spec[i] + 1;
@@ -608,10 +605,8 @@ static void bind_specs(struct match_cursor *c)
 static int bind_stored(struct match_cursor *c, struct error *e)
 {
     int rc = stmt_next(c->stored, e);
-    for (size_t k = 0; rc > 0 && k < c->space->names.key_count; k++) {
-        const struct datum cell = datum_of_column(c->stored, (int)k + 1);
-        c->keys[k] = range_of_datum(&cell);
-    }
+    for (size_t k = 0; rc > 0 && k < c->space->names.key_count; k++)
+        c->keys[k] = datum_of_column(c->stored, (int)k + 1);
     c->changed = ALL_SECTIONS;
     return rc;
 }
@@ -661,7 +656,7 @@ static void read_texts(struct match_cursor *c)
         }
     for (size_t i = 0; i < space->placeholder_count; i++) {
         const struct placeholder *p = &space->placeholders[i];
-        c->values[i] = match_typed(p->is_derived ? c->derived[p->index] : value_of(&c->keys[p->index].datum), p);
+        c->values[i] = match_typed(p->is_derived ? c->derived[p->index] : value_of(&c->keys[p->index]), p);
     }
 }
 
