@@ -1,15 +1,30 @@
--- The report's section "Predicted and measured" as a document (src/page/document.c). ?1: {"memory": [[measured,
--- predicted, job], …], "time": […]}, jobs that may come from a table: they count where no attempt of ours was compared.
+-- The report's section "Predicted and measured" as a document (src/page/document.c).
 WITH
 observed (quantity, number, measured, predicted, job) AS MATERIALIZED (
     SELECT o.quantity, row_number() OVER (PARTITION BY o.quantity ORDER BY a.id), o.measured, o.predicted, a.job_id
     FROM observation AS o JOIN attempt AS a ON a.id = o.attempt_id JOIN job AS j ON j.id = a.job_id
     WHERE o.kind = 'measured' AND j.sweep_id = (SELECT id FROM current_sweep) AND o.measured > 0 AND o.predicted > 0
         AND o.measured < 9e999 AND o.predicted < 9e999),
+-- Jobs that may come from a table: they count where no attempt of ours was compared.
+place (title, n) AS MATERIALIZED (SELECT title, min(n) * (SELECT jobs FROM page) FROM page_column GROUP BY title),
+-- The time of a step, else computed from the global batch and the throughput.
+done AS MATERIALIZED (
+    SELECT j.n, j.job, j.bytes, CASE WHEN step.unit = 's' THEN (SELECT number FROM page_value WHERE n = step.n * jobs + j.n)
+        WHEN p.unit IN ('tokens/s', 'samples/s') THEN (SELECT number FROM page_value WHERE n = (
+                SELECT n FROM place WHERE title = 'global_batch') + j.n) * iif(p.unit = 'samples/s', 1, (
+            SELECT number FROM page_value WHERE n = (SELECT n FROM place WHERE title = 'seq') + j.n)) / j.objective
+        END AS seconds
+    FROM page AS p JOIN page_job AS j LEFT JOIN page_column AS step ON step.n = (
+        SELECT min(n) FROM page_column WHERE title = 'step_time')
+    WHERE j.state = 'ok' AND EXISTS (SELECT 1 FROM place WHERE title IN ('predicted_memory', 'predicted_time'))),
+of_table (quantity, title, n, job, measured) AS (
+    SELECT 'memory', 'predicted_memory', n, job, bytes FROM done WHERE 'memory' NOT IN (SELECT quantity FROM observed)
+    UNION ALL SELECT 'time', 'predicted_time', n, job, seconds FROM done WHERE 'time' NOT IN (SELECT quantity FROM observed)),
 pair AS MATERIALIZED (
     SELECT * FROM observed
-    UNION ALL SELECT q.key, p.key + 1, p.value ->> 0, p.value ->> 1, p.value ->> 2
-    FROM json_each(?1) AS q, json_each(q.value) AS p WHERE q.key NOT IN (SELECT quantity FROM observed)),
+    UNION ALL SELECT quantity, row_number() OVER (PARTITION BY quantity ORDER BY o.n), measured, v.number, job
+    FROM of_table AS o JOIN place USING (title) JOIN page_value AS v ON v.n = place.n + o.n
+    WHERE measured > 0 AND v.number > 0 AND measured < 9e999 AND v.number < 9e999),
 summed AS MATERIALIZED (
     SELECT quantity, iif(quantity = 'time', 's', 'B') AS unit, count(*) AS count, (count(*) + 1499) / 1500 AS stride,
         min(min(measured, predicted)) AS low, max(max(measured, predicted)) AS high,

@@ -467,11 +467,6 @@ void html_data_free(struct html_data *d)
     *d = (struct html_data){0};
 }
 
-bool html_any_ended(const struct html_data *d)
-{
-    return d->counts[HTML_OK] + d->counts[HTML_FAILED] > 0;
-}
-
 const struct html_column *html_column_named(const struct html_data *d, const char *title)
 {
     for (size_t i = 0; i < d->column_count; i++)

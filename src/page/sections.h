@@ -164,9 +164,6 @@ const struct html_column *html_column_named(const struct html_data *d, const cha
 /* Index of a job in `jobs`; -1: not on this page. */
 long html_row_of(const struct html_data *d, int64_t job);
 
-/* Returns whether any job is ok or has failed. */
-bool html_any_ended(const struct html_data *d);
-
 /* --- the sections --- */
 
 struct html_page {
@@ -181,8 +178,7 @@ struct html_page {
 
 typedef int html_section(struct html_page *p, struct error *e);
 
-html_section html_overview, html_winner, html_front, html_jobs, html_parallel, html_heat, html_effects, html_predicted,
-    html_failures, html_curves;
+html_section html_overview, html_winner, html_jobs, html_heat, html_effects, html_failures, html_curves;
 
 /* A section that sql/page/NAME.sql makes (document.c), with report/saying.h's functions. */
 int html_add_document(struct buffer *out, struct db *db, const char *name, struct sql_values values, struct error *e);

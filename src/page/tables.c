@@ -25,6 +25,8 @@ static int page_cell(void *context, int64_t row, int column, struct sql_value *o
                                       sql_text(d->objective),
                                       sql_text(d->unit),
                                       sql_int(d->maximise),
+                                      sql_text(d->memory ? d->memory->title : NULL),
+                                      sql_text(d->memory ? d->memory->unit : NULL),
                                       sql_int(d->competition.groups),
                                       sql_int(d->competition.replicates)};
     (void)row;
@@ -138,8 +140,10 @@ static const struct {
     int64_t (*count)(void *context);
     int (*cell)(void *context, int64_t row, int column, struct sql_value *out, struct error *e);
 } tables[] = {
-    {"page", "n, jobs, jobs_in_all, group_count, best, objective, unit, maximise, groups, replicates", count_one,
-     page_cell},
+    {"page",
+     "n, jobs, jobs_in_all, group_count, best, objective, unit, maximise, memory_title, memory_unit, groups, "
+     "replicates",
+     count_one, page_cell},
     {"page_column", "n, title, name, unit, is_key, levels, derived, twin", count_columns, column_cell},
     {"page_level", "n, of, place, text", count_levels, level_cell},
     {"page_value", "n, text, number", count_values, value_cell},
