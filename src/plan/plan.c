@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "config/failure.h"
 #include "measures/knowledge.h"
 #include "space/formers.h"
 #include "store/model_facts.h"
@@ -299,9 +300,10 @@ struct planner {
         int64_t jobs;
     } * reasons;
     size_t reason_count, last_reason;
-    double device_ms;  /* of what is due, at most; whole */
-    double largest_ms; /* of one job that is due */
-    bool is_unbounded; /* something has no time limit */
+    double attempts_most; /* of a job */
+    double device_ms;     /* of what is due, at most; whole */
+    double largest_ms;    /* of one job that is due */
+    bool is_unbounded;    /* something has no time limit */
 };
 
 const char *const plan_mark_names[PLAN_MARK_COUNT] = {"gone",
@@ -486,11 +488,21 @@ static int mark_job(struct planner *p, const struct hash128 *key, enum plan_mark
     return rc < 0 || mark_former(p, key, mark, e) < 0 ? -1 : 0;
 }
 
+/* How many attempts of a job may run until their limit: it may fail so before its last success, or for good. */
+static double attempts_most(const struct plan_request *r)
+{
+    int64_t failed = 1;
+    for (enum failure class = FAILURE_EXIT; class < FAILURE_SPAWN; class ++) {
+        const int64_t allowed = retry_allowed(r->policy, failure_names[class]);
+        failed = allowed > failed ? allowed : failed;
+    }
+    return (double)(r->space->sweep->job.repeat + failed - 1);
+}
+
 /* Whole milliseconds: the sum is the same in any order. */
 static void add_cost(struct planner *p, const struct match *m)
 {
-    const double ms =
-        (double)m->limit_ms[LIMIT_TOTAL] * (double)m->devices * (double)p->request->space->sweep->job.repeat;
+    const double ms = (double)m->limit_ms[LIMIT_TOTAL] * (double)m->devices * p->attempts_most;
     p->is_unbounded |= m->limit_ms[LIMIT_TOTAL] == 0;
     p->device_ms += ms;
     p->largest_ms = fmax(p->largest_ms, ms);
@@ -635,8 +647,7 @@ static void take_rest(struct planner *p, const struct match *m)
 {
     struct plan *plan = p->plan;
     double left = (double)(p->jobs - plan->jobs);
-    p->device_ms +=
-        left * (double)m->limit_ms[LIMIT_TOTAL] * (double)m->devices * (double)p->request->space->sweep->job.repeat;
+    p->device_ms += left * (double)m->limit_ms[LIMIT_TOTAL] * (double)m->devices * p->attempts_most;
     plan->jobs = plan->marks[PLAN_NEW] = p->jobs;
     plan->duplicates = plan->match.matched - p->jobs;
 }
@@ -730,7 +741,10 @@ static int find_hint(struct planner *p, struct error *e)
 static int make(const struct plan_request *request, struct plan *out, struct error *e)
 {
     struct plan plan = {0};
-    struct planner p = {.request = request, .plan = &plan, .are_distinct = match_are_distinct(request->space)};
+    struct planner p = {.request = request,
+                        .plan = &plan,
+                        .are_distinct = match_are_distinct(request->space),
+                        .attempts_most = attempts_most(request)};
     int rc = match_count(request->space, request->only, &plan.match, e);
     if (rc == 0 && request->db)
         rc = db_prepare(request->db, lookup, &p.lookup, e);

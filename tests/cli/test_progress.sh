@@ -87,6 +87,11 @@ meshsweep results -d 'my results.db', meshsweep status -d 'my results.db'"
     sed -i 's/^command.*/&\ntimeout = "2s"/' sweep.toml
     run_meshsweep plan -d 'my results.db'
     expect_only_stdout_contains 0 'at most 0.00167 device-hours, if every job runs until its time limit'
+    # Whose third failure is its last, before or after a success of two.
+    printf '[retry]\ntimeout = 3\nspawn = 9\n' >>sweep.toml
+    sed -i 's/^timeout = "2s"/&\nrepeat = 2/' sweep.toml
+    run_meshsweep plan -d absent.db
+    expect_only_stdout_contains 0 'at most 0.00889 device-hours, if every job runs until its time limit'
 }
 
 plain__hostile_values__do_not_reach_the_terminal()
