@@ -59,7 +59,8 @@ class SchemaWarning(UserWarning):
 
 
 class Sample(NamedTuple):
-    """A value that a job reported: step is None if not given, value is None if not finite."""
+    """A value that a job reported: step is counted from 0 where the job states none, value is None if not
+    finite."""
 
     step: Optional[int]
     value: Optional[float]
