@@ -44,12 +44,17 @@ sigset_t process_changed_signals(void)
 static void reset_signals(const sigset_t *changed)
 {
     /* Only SIG_IGN would survive execve, but a handler of ours must not run in the child's borrowed memory either:
-     * all go before anything is unblocked. */
-    struct sigaction plain = {.sa_handler = SIG_DFL};
-    for (int signal_number = 1; signal_number < NSIG; signal_number++)
-        if (sigismember(changed, signal_number) == 1)
+     * all go before anything is unblocked. What is pending was sent to our group before the child had left it, as
+     * Ctrl-C is: it is not for the job, and ignoring it discards it. */
+    struct sigaction plain = {.sa_handler = SIG_DFL}, ignore = {.sa_handler = SIG_IGN};
+    sigset_t none, pending;
+    sigpending(&pending);
+    for (int signal_number = 1; signal_number < NSIG; signal_number++) {
+        if (sigismember(&pending, signal_number) == 1)
+            sigaction(signal_number, &ignore, NULL);
+        if (sigismember(&pending, signal_number) == 1 || sigismember(changed, signal_number) == 1)
             sigaction(signal_number, &plain, NULL);
-    sigset_t none;
+    }
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, NULL);
 }

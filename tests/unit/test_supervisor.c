@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,6 +137,28 @@ TEST(start__child__clean_signals_descriptors_session)
     outcome_free(&o);
     bench_close(b);
     sigaction(SIGUSR2, &old, NULL);
+}
+
+static volatile int signal_before_leaving; /* 0: none */
+
+/* In place of libc's: what a terminal sends to the group that the child is about to leave. */
+pid_t setsid(void);
+pid_t setsid(void)
+{
+    if (signal_before_leaving)
+        kill(getpid(), signal_before_leaving);
+    return (pid_t)syscall(SYS_setsid);
+}
+
+BENCH_TEST(start__signal_to_our_group_meanwhile__is_not_the_jobs, 1)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < LENGTH(signals); i++) {
+        signal_before_leaving = signals[i];
+        HELD(outcome) o = run_argv(b, (char *[]){"true", NULL});
+        signal_before_leaving = 0;
+        assert_int_equal(o.ending, ENDING_EXITED);
+    }
 }
 
 BENCH_TEST(start__environment__exactly_what_was_given_and_ours, 1)
