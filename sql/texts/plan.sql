@@ -14,10 +14,11 @@ predicted AS (
         value ->> 'step_device_seconds' AS seconds, value ->> 'may_not_fit' AS may_not_fit,
         value ->> 'does_not_fit' AS does_not_fit, value ->> 'audits' AS audits, value ->> 'note' AS note
     FROM json_each(?1) WHERE key = 'predicted' AND type = 'object'),
--- At most: all of them, or as many as a search tries.
+-- At most: all of them, or as many as a search tries that it has not tried yet, and what is to be tried again.
 bound AS (
-    SELECT ?1 ->> 'device_hours_max' AS most, ?2 ->> 'max_trials' AS trials,
-        ?2 ->> 'max_trials' > 0 AND ?2 ->> 'max_trials' < jobs AS chooses FROM due),
+    SELECT ?1 ->> 'device_hours_max' AS most, trials, jobs > trials AND (finished OR ?2 ->> 'max_trials' > 0) AS chooses
+    FROM due, (SELECT finished, (?1 ->> 'retry') + iif(finished, 0, max((?2 ->> 'max_trials') - (?2 ->> 'trials_made'), 0))
+            AS trials FROM (SELECT ?2 ->> 'search_finished' IS NOT NULL AS finished))),
 line (part, n, line) AS (
     SELECT 0, 0, say('%l: %d combination%s, %d matched, %d duplicate%s', ?1 ->> 'sweep', ?1 ->> 'combinations',
         iif(?1 ->> 'combinations' = 1, '', 's'), ?1 ->> 'matched', ?1 ->> 'duplicates', iif(?1 ->> 'duplicates' = 1, '', 's'))
@@ -36,8 +37,10 @@ line (part, n, line) AS (
     UNION ALL SELECT 6, 0, say('  … and %d more reasons; --all lists them', count(*)) FROM reason WHERE NOT is_shown
         HAVING count(*) > 0
     UNION ALL SELECT 7, 0, say('%l', ?2 ->> 'hint') WHERE ?2 ->> 'hint' IS NOT NULL
-    UNION ALL SELECT 8, 0, say('the search %s tries at most %.0f of them%s', ?2 ->> 'search', trials, iif(?2 ->> 'memory_first',
-        ': first what saves memory, then speed, last the largest micro-batch', '')) FROM bound WHERE chooses
+    UNION ALL SELECT 8, 0, iif(trials = 0 AND ?2 ->> 'search_finished' IS NOT NULL,
+        say('the search %s has ended: %l', ?2 ->> 'search', ?2 ->> 'search_finished'),
+        say('the search %s tries at most %.0f of them%s', ?2 ->> 'search', trials, iif(?2 ->> 'memory_first',
+            ': first what saves memory, then speed, last the largest micro-batch', ''))) FROM bound WHERE chooses
     UNION ALL SELECT 9, 0, iif(most IS NULL, 'no bound on device-hours: some jobs have no time limit ([job] timeout)',
         say(iif(hours >= 1000, 'at most %a', iif(hours < 1, 'at most %.3g', 'at most %.1f'))
             || ' device-hours, if every job runs until its time limit%s', hours,

@@ -19,7 +19,9 @@
 #include "report/saying.h"
 #include "report/text.h"
 #include "results/json.h"
+#include "search/driver.h"
 #include "space/describe.h"
+#include "space/identity.h"
 #include "util/memory.h"
 
 #define JOBS_SHOWN 100 /* without --all or --limit */
@@ -35,6 +37,8 @@ struct plan_printing {
     struct match_json *json; /* with --json --all: jobs are printed as they come, before the counts */
     struct match_display progress;
     const struct search_options *search; /* completed; NULL: every job runs */
+    int64_t trials_made;                 /* of it before */
+    char *search_finished;               /* why it has ended; NULL: it goes on */
     bool is_json, is_eager;
     bool has_head; /* it is printed */
     struct buffer text;
@@ -170,6 +174,8 @@ static cJSON *beside_end(const struct plan_printing *p, const struct plan *plan)
     json_add_text(o, "search", search ? search->strategy : NULL);
     cJSON_AddBoolToObject(o, "memory_first", search && search_strategy_has(search->strategy, MEMORY_FIRST));
     cJSON_AddNumberToObject(o, "max_trials", search ? search->numbers[SEARCH_MAX_TRIALS] : 0);
+    cJSON_AddNumberToObject(o, "trials_made", (double)p->trials_made);
+    json_add_text(o, "search_finished", p->search_finished);
     cJSON_AddNumberToObject(o, "device_hours_each", plan->device_hours_each);
     cJSON_AddBoolToObject(o, "limits_grow", space->limits[LIMIT_TOTAL].later != NULL);
     cJSON_AddBoolToObject(o, "predicts", space->prediction.asked);
@@ -274,6 +280,10 @@ static int make_plan(struct session *s, const struct run_options *o, const struc
     printing.describer = o->json ? NULL : describer_create(s->space, NULL);
     int rc = o->json && o->all ? match_json_create(s->space, &printing.json, e) : 0;
     match_display_begin(&printing.progress, s->space);
+    if (rc == 0 && db && setup->wanted) {
+        const struct hash128 sweep = space_identity(s->space).hash;
+        rc = search_look_up(db, &sweep, &search, &printing.trials_made, &printing.search_finished, e);
+    }
     if (rc == 0)
         rc = plan_make(&request, &plan, e);
     match_display_end(&printing.progress);
@@ -287,6 +297,7 @@ static int make_plan(struct session *s, const struct run_options *o, const struc
     match_json_free(printing.json);
     buffer_free(&printing.text);
     buffer_free(&printing.lines);
+    free(printing.search_finished);
     return rc < 0 ? -1 : status;
 }
 

@@ -382,6 +382,21 @@ static void add_options(const struct search_options *o, struct buffer *json)
     buffer_add_char(json, '}');
 }
 
+int search_look_up(struct db *db, const struct hash128 *sweep, const struct search_options *o, int64_t *trials,
+                   char **finished, struct error *e)
+{
+    static const char sql[] = "SELECT (SELECT count(*) FROM trial WHERE search_id = s.id AND asked IS NOT NULL"
+                              " AND told IS NOT NULL), finished FROM search AS s WHERE strategy = ?2 AND options = ?3"
+                              " AND sweep_id = (SELECT id FROM sweep WHERE hash = ?1) ORDER BY id DESC LIMIT 1";
+    OWNED_BUFFER json = BUFFER_INIT;
+    OWNED_STMT *s = NULL;
+    add_options(o, &json);
+    int rc = db_next(db, sql, VALUES(sql_hash(sweep), sql_text(o->strategy), sql_text(buffer_text(&json))), &s, e);
+    *trials = rc > 0 ? stmt_int(s, 0) : 0;
+    *finished = rc > 0 && !stmt_is_null(s, 1) ? xstrdup(stmt_text(s, 1)) : NULL;
+    return rc < 0 ? -1 : 0;
+}
+
 /* --- beginning --- */
 
 static int note_done(struct search_driver *d, struct job_outcome *o, struct error *e)

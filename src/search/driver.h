@@ -37,6 +37,11 @@ char *search_driver_groups(const struct search_driver *d);
 /* For the user: what limits this search, such as missing predictions for `model`. NULL: nothing. Borrowed. */
 const char *search_driver_note(const struct search_driver *d);
 
+/* Looks up how a search of that sweep with these options, which are complete, went so far: how many trials ended, and
+ * why it has ended (the caller's; NULL: it goes on). */
+int search_look_up(struct db *db, const struct hash128 *sweep, const struct search_options *o, int64_t *trials,
+                   char **finished, struct error *e);
+
 /* --- from rows: shared with those who replay a search without running it --- */
 
 /* Repeats a recorded search from its rows, in the order in which it asked and was told. Same options, same decisions.

@@ -66,6 +66,20 @@ random__max_trials__so_many_and_each_a_row()
 }
 
 # In pieces, and killed with a job running: the decisions of an undisturbed search.
+plan__after_some_trials__what_is_left()
+{
+    search_sweep 'strategy = "random"' 'max_trials = 6'
+    echo 'echo "throughput: $1"' >job.sh
+    run_ended 0 --limit 2
+    expect_stderr_contains 'search: 2 trials'
+    expect_said only_stdout_contains 0 'the search random tries at most 4 of them' plan
+    run_ended 0
+    expect_stderr_contains 'search: 6 trials'
+    expect_said only_stdout_contains 0 'the search random has ended: max_trials: 6 trials were made' plan
+    expect_stdout_contains 'at most 0 device-hours'
+    expect_said only_stdout_contains 0 'the search random tries at most 7 of them' plan --max-trials 7
+}
+
 stopped_and_killed__resumed__same_decisions()
 {
     local strategy
