@@ -42,22 +42,11 @@ static void from_report(const struct batch_member *m, struct outcome *o)
     }
 }
 
-/* The ending that each decision comes to, and what is reported of it. */
+#define MEANING(id, ending, words, said) [BATCH_##id] = {ending, words},
 static const struct {
     enum ending ending;
-    const char *words; /* after "Slurm job 9_4: STATE"; NULL: no note */
-} meanings[BATCH_DECISION_COUNT] = {
-    [BATCH_NEVER_RAN] = {ENDING_SPAWN_FAILED, ""},
-    [BATCH_KILLED] = {ENDING_EXITED, "; its batch shell ended before it could report how"},
-    [BATCH_LIMIT_PASSED] = {ENDING_TIMEOUT, ""},
-    [BATCH_DEADLINE_PASSED] = {ENDING_TIMEOUT, "; it ran until its deadline"},
-    [BATCH_MEMORY_EXCEEDED] = {ENDING_SIGNALED, NULL},
-    [BATCH_NODE_FAILED] = {ENDING_LOST, ""},
-    [BATCH_PREEMPTED_BY] = {ENDING_LOST, ""},
-    [BATCH_CANCELLED_BY_HAND] = {ENDING_ABORTED, "; it was cancelled by someone else"},
-    [BATCH_INTERRUPTED] = {ENDING_LOST, "; it was stopped to be requeued"},
-    [BATCH_LOST] = {ENDING_LOST, "; it sent no sign of life for too long"},
-};
+    const char *words;
+} meanings[BATCH_DECISION_COUNT] = {BATCH_DECISIONS(MEANING)};
 
 static char *note_of(const struct batch_system *s, const struct batch_member *m, enum batch_decision decision,
                      const char *reference)

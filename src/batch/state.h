@@ -53,21 +53,32 @@ enum batch_result {
     RESULT_COUNT
 };
 
-enum batch_decision {
-    BATCH_WAIT = 1,          /* not known yet: look again */
-    BATCH_BY_RESULT,         /* it ended as its result file says */
-    BATCH_NEVER_RAN,         /* it failed before its command was started */
-    BATCH_KILLED,            /* it failed and reported nothing itself */
-    BATCH_LIMIT_PASSED,      /* Slurm ended it at its time limit */
-    BATCH_DEADLINE_PASSED,   /* Slurm removed it: it could not have ended in time */
-    BATCH_MEMORY_EXCEEDED,   /* it used more of the host's memory than it may */
-    BATCH_NODE_FAILED,       /* again, elsewhere */
-    BATCH_PREEMPTED_BY,      /* again */
-    BATCH_CANCELLED_BY_HAND, /* by a person, or by us */
-    BATCH_INTERRUPTED,       /* it was ended to be started again, which an attempt never is */
-    BATCH_LOST,              /* nobody knows it any more, or nobody has heard of it for too long */
-    BATCH_DECISION_COUNT
-};
+/* BATCH_id; the ending that it comes to; what an attempt's message says of it after "Slurm job 9_4: STATE" (NULL: it has
+ * none); what `check --executor` says. */
+#define BATCH_DECISIONS(ROW)                                                                                           \
+    /* Not known yet: look again. */                                                                                   \
+    ROW(WAIT, ENDING_NONE, NULL, "it is waited for")                                                                   \
+    ROW(BY_RESULT, ENDING_NONE, NULL, "it ended as its file says")                                                     \
+    /* Before its command was started. */                                                                              \
+    ROW(NEVER_RAN, ENDING_SPAWN_FAILED, "", "it never ran")                                                            \
+    ROW(KILLED, ENDING_EXITED, "; its batch shell ended before it could report how", "it was killed")                  \
+    ROW(LIMIT_PASSED, ENDING_TIMEOUT, "", "it reached its time limit")                                                 \
+    /* Slurm removed it: it could not have ended in time. */                                                           \
+    ROW(DEADLINE_PASSED, ENDING_TIMEOUT, "; it ran until its deadline", "it reached its deadline")                     \
+    /* More of the host's than it may use. */                                                                          \
+    ROW(MEMORY_EXCEEDED, ENDING_SIGNALED, NULL, "it used too much memory")                                             \
+    ROW(NODE_FAILED, ENDING_LOST, "", "its node failed")                                                               \
+    ROW(PREEMPTED_BY, ENDING_LOST, "", "it was preempted")                                                             \
+    /* By a person, or by us. */                                                                                       \
+    ROW(CANCELLED_BY_HAND, ENDING_ABORTED, "; it was cancelled by someone else", "it was cancelled")                   \
+    /* To be started again, which an attempt never is. */                                                              \
+    ROW(INTERRUPTED, ENDING_LOST, "; it was stopped to be requeued", "it was interrupted")                             \
+    /* Nobody knows it any more, or nobody has heard of it for too long. */                                            \
+    ROW(LOST, ENDING_LOST, "; it sent no sign of life for too long", "it is lost")
+
+#define BATCH_DECISION(id, ...) BATCH_##id,
+enum batch_decision { BATCH_UNDECIDED = 0, BATCH_DECISIONS(BATCH_DECISION) BATCH_DECISION_COUNT };
+#undef BATCH_DECISION
 
 /* `queue`: the queue's word. `accounting`: that of accounting, BATCH_NONE where it was not asked, is not there, or has
  * nothing; it counts where the queue knows nothing. `patience_over`: this same combination has stood for the whole

@@ -318,8 +318,6 @@ static bool has_first_metric(const struct batch_executor *x, const struct batch_
 static void check_limits(struct batch_executor *x, struct batch_array *a, size_t index, const char *job_dir,
                          int64_t now_ms)
 {
-    static const enum ending endings[] =
-        {[DEADLINE_IDLE] = ENDING_IDLE_TIMEOUT, [DEADLINE_STARTUP] = ENDING_STARTUP_TIMEOUT};
     struct batch_member *m = &a->members[index];
     bool watched = m->watched.idle_ms > 0 || m->watched.startup_ms > 0;
     if (!watched || m->result != RESULT_ALIVE || m->because)
@@ -335,11 +333,11 @@ static void check_limits(struct batch_executor *x, struct batch_array *a, size_t
     m->written_bytes = bytes + metrics;
     struct deadline_answer answer = deadline_check(&m->watched, &m->progress, now_ms);
     /* The output that has been written by now is read until the next look. */
-    bool asks_again = answer.fired == DEADLINE_STARTUP && !m->startup_passed;
+    bool asks_again = answer.fired == ENDING_STARTUP_TIMEOUT && !m->startup_passed;
     m->startup_passed |= asks_again;
     if (answer.fired && !asks_again) {
         m->limit_passed_ms = answer.limit_ms;
-        batch_cancel_member(x, a, index, endings[answer.fired]);
+        batch_cancel_member(x, a, index, answer.fired);
     }
 }
 

@@ -80,20 +80,8 @@ struct trying {
     struct tried of[TRIALS];
 };
 
-static const char *const decisions[BATCH_DECISION_COUNT] = {
-    [BATCH_WAIT] = "it is waited for",
-    [BATCH_BY_RESULT] = "it ended as its file says",
-    [BATCH_NEVER_RAN] = "it never ran",
-    [BATCH_KILLED] = "it was killed",
-    [BATCH_LIMIT_PASSED] = "it reached its time limit",
-    [BATCH_DEADLINE_PASSED] = "it reached its deadline",
-    [BATCH_MEMORY_EXCEEDED] = "it used too much memory",
-    [BATCH_NODE_FAILED] = "its node failed",
-    [BATCH_PREEMPTED_BY] = "it was preempted",
-    [BATCH_CANCELLED_BY_HAND] = "it was cancelled",
-    [BATCH_INTERRUPTED] = "it was interrupted",
-    [BATCH_LOST] = "it is lost",
-};
+#define SAID(id, ending, words, said) [BATCH_##id] = (said),
+static const char *const decisions[BATCH_DECISION_COUNT] = {BATCH_DECISIONS(SAID)};
 
 /* --- submitting --- */
 

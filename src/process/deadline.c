@@ -4,23 +4,23 @@ struct deadline_answer deadline_check(const struct deadline_limits *limits, cons
                                       int64_t now_ms)
 {
     const struct {
-        enum deadline kind;
+        enum ending ending;
         int64_t limit_ms, since_ms;
     } rows[] = {
-        {DEADLINE_TOTAL, limits->total_ms, state->started_ms},
-        {DEADLINE_STARTUP, state->metric_seen ? 0 : limits->startup_ms, state->started_ms},
-        {DEADLINE_IDLE, limits->idle_ms, state->active_ms},
+        {ENDING_TIMEOUT, limits->total_ms, state->started_ms},
+        {ENDING_STARTUP_TIMEOUT, state->metric_seen ? 0 : limits->startup_ms, state->started_ms},
+        {ENDING_IDLE_TIMEOUT, limits->idle_ms, state->active_ms},
     };
-    struct deadline_answer answer = {DEADLINE_NONE, 0, INT64_MAX};
+    struct deadline_answer answer = {ENDING_NONE, 0, INT64_MAX};
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].limit_ms <= 0 || rows[i].limit_ms >= answer.due_ms - rows[i].since_ms)
             continue;
         answer.due_ms = rows[i].since_ms + rows[i].limit_ms;
-        answer.fired = rows[i].kind;
+        answer.fired = rows[i].ending;
         answer.limit_ms = rows[i].limit_ms;
     }
     if (answer.due_ms > now_ms) {
-        answer.fired = DEADLINE_NONE;
+        answer.fired = ENDING_NONE;
         answer.limit_ms = 0;
     }
     return answer;

@@ -1,10 +1,23 @@
-/* A deadline says whether an attempt has used up its time. Pure: the caller passes the time and the observations. */
+/* How an attempt may end, and whether it has used up its time. Pure: the caller passes the time and the observations. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum deadline { DEADLINE_NONE = 0, DEADLINE_TOTAL, DEADLINE_IDLE, DEADLINE_STARTUP };
+/* How a process came to end: of itself, by one of its limits, or otherwise. */
+enum ending {
+    ENDING_NONE = 0,
+    ENDING_EXITED,       /* of itself: exit_code */
+    ENDING_SIGNALED,     /* by a signal that we did not send: signal_number */
+    ENDING_SPAWN_FAILED, /* never ran: error_number says why (ENOENT: no such program, …) and spawn_stage what failed */
+    ENDING_TIMEOUT,      /* timeout_ms passed */
+    ENDING_IDLE_TIMEOUT,    /* idle_timeout_ms passed */
+    ENDING_STARTUP_TIMEOUT, /* startup_timeout_ms passed */
+    ENDING_CANCELLED,       /* supervisor_cancel_all */
+    ENDING_STOPPED,         /* supervisor_stop: its source wants no more of it */
+    ENDING_LOST,            /* its machine failed, or nobody knows any more: no fault of its own */
+    ENDING_ABORTED,         /* cancelled past this program, by a person */
+};
 
 /* Milliseconds; 0: no such limit. */
 struct deadline_limits {
@@ -19,9 +32,9 @@ struct deadline_state {
 };
 
 struct deadline_answer {
-    enum deadline fired; /* the one that was due first */
-    int64_t limit_ms;    /* its length; 0 when none fired */
-    int64_t due_ms;      /* the earliest moment at which one can fire; INT64_MAX when there is none */
+    enum ending fired; /* by the limit that was due first */
+    int64_t limit_ms;  /* its length; 0 when none fired */
+    int64_t due_ms;    /* the earliest moment at which one can fire; INT64_MAX when there is none */
 };
 
 struct deadline_answer deadline_check(const struct deadline_limits *limits, const struct deadline_state *state,

@@ -160,21 +160,18 @@ static void note_activity(struct supervisor *s, struct slot *slot, int64_t now_m
 
 static void watch_limits(struct supervisor *s, size_t index, int64_t now_ms)
 {
-    static const enum ending endings[] = {[DEADLINE_TOTAL] = ENDING_TIMEOUT,
-                                          [DEADLINE_IDLE] = ENDING_IDLE_TIMEOUT,
-                                          [DEADLINE_STARTUP] = ENDING_STARTUP_TIMEOUT};
     struct slot *slot = &s->slots[index];
     note_activity(s, slot, now_ms);
     struct deadline_answer answer = deadline_check(&slot->limits, &slot->progress, now_ms);
-    if (answer.fired == DEADLINE_STARTUP && slot->read_bytes < slot->seen.log_bytes &&
+    if (answer.fired == ENDING_STARTUP_TIMEOUT && slot->read_bytes < slot->seen.log_bytes &&
         now_ms < slot->progress.started_ms + slot->limits.startup_ms + UNREAD_PATIENCE_MS) {
         slot->look_ms = now_ms + UNREAD_LOOK_MS;
         return;
     }
     slot->look_ms = deadline_look_ms(&slot->limits, &slot->progress, now_ms);
-    if (answer.fired == DEADLINE_NONE)
+    if (answer.fired == ENDING_NONE)
         return;
-    slot->outcome.ending = endings[answer.fired];
+    slot->outcome.ending = answer.fired;
     slot->outcome.limit_ms = answer.limit_ms;
     slot_handle(s, index, EVENT_STOP, now_ms);
 }

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
+#include "process/deadline.h"
 #include "util/error.h"
 
 struct supervisor;
@@ -41,21 +42,6 @@ struct launch {
                                    it, or 50 ms, late); 0: none */
     int64_t startup_timeout_ms; /* from start to the first metric (see first_metric); 0: none */
     int64_t grace_ms;           /* from TERM to KILL */
-};
-
-/* How a process came to end. */
-enum ending {
-    ENDING_NONE = 0,
-    ENDING_EXITED,       /* of itself: exit_code */
-    ENDING_SIGNALED,     /* by a signal that we did not send: signal_number */
-    ENDING_SPAWN_FAILED, /* never ran: error_number says why (ENOENT: no such program, …) and spawn_stage what failed */
-    ENDING_TIMEOUT,      /* timeout_ms passed */
-    ENDING_IDLE_TIMEOUT,    /* idle_timeout_ms passed */
-    ENDING_STARTUP_TIMEOUT, /* startup_timeout_ms passed */
-    ENDING_CANCELLED,       /* supervisor_cancel_all */
-    ENDING_STOPPED,         /* supervisor_stop: its source wants no more of it */
-    ENDING_LOST,            /* its machine failed, or nobody knows any more: no fault of its own */
-    ENDING_ABORTED,         /* cancelled past this program, by a person */
 };
 
 /* Identity of a process that survives pid reuse, for the database. */

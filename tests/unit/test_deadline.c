@@ -15,8 +15,8 @@ TEST(deadline_check__no_limits__never)
 {
     const struct deadline_limits none = {0, 0, 0}, below = {-1, -1, -1};
     const struct deadline_state seen = {100, 100, false};
-    expect(&none, &seen, INT64_MAX - 1, (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
-    expect(&below, &seen, INT64_MAX - 1, (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
+    expect(&none, &seen, INT64_MAX - 1, (struct deadline_answer){ENDING_NONE, 0, INT64_MAX});
+    expect(&below, &seen, INT64_MAX - 1, (struct deadline_answer){ENDING_NONE, 0, INT64_MAX});
 }
 
 TEST(deadline_check__each_limit__fires_at_its_moment_and_not_before)
@@ -24,41 +24,42 @@ TEST(deadline_check__each_limit__fires_at_its_moment_and_not_before)
     const struct deadline_state seen = {1000, 1300, false};
     const struct {
         struct deadline_limits limits;
-        enum deadline kind;
+        enum ending ending;
         int64_t due_ms;
     } rows[] = {
-        {{500, 0, 0}, DEADLINE_TOTAL, 1500},   /* from the start */
-        {{0, 500, 0}, DEADLINE_IDLE, 1800},    /* from the last activity */
-        {{0, 0, 500}, DEADLINE_STARTUP, 1500}, /* from the start */
+        {{500, 0, 0}, ENDING_TIMEOUT, 1500},         /* from the start */
+        {{0, 500, 0}, ENDING_IDLE_TIMEOUT, 1800},    /* from the last activity */
+        {{0, 0, 500}, ENDING_STARTUP_TIMEOUT, 1500}, /* from the start */
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        expect(&rows[i].limits, &seen, rows[i].due_ms - 1, (struct deadline_answer){DEADLINE_NONE, 0, rows[i].due_ms});
-        expect(&rows[i].limits, &seen, rows[i].due_ms, (struct deadline_answer){rows[i].kind, 500, rows[i].due_ms});
+        expect(&rows[i].limits, &seen, rows[i].due_ms - 1, (struct deadline_answer){ENDING_NONE, 0, rows[i].due_ms});
+        expect(&rows[i].limits, &seen, rows[i].due_ms, (struct deadline_answer){rows[i].ending, 500, rows[i].due_ms});
     }
 }
 
 TEST(deadline_check__several_have_passed__the_one_that_was_due_first)
 {
     const struct deadline_limits limits = {900, 300, 600};
-    expect(&limits, &(struct deadline_state){0, 0, false}, 5000, (struct deadline_answer){DEADLINE_IDLE, 300, 300});
+    expect(&limits, &(struct deadline_state){0, 0, false}, 5000,
+           (struct deadline_answer){ENDING_IDLE_TIMEOUT, 300, 300});
     expect(&limits, &(struct deadline_state){0, 500, false}, 5000,
-           (struct deadline_answer){DEADLINE_STARTUP, 600, 600});
-    expect(&limits, &(struct deadline_state){0, 700, true}, 5000, (struct deadline_answer){DEADLINE_TOTAL, 900, 900});
+           (struct deadline_answer){ENDING_STARTUP_TIMEOUT, 600, 600});
+    expect(&limits, &(struct deadline_state){0, 700, true}, 5000, (struct deadline_answer){ENDING_TIMEOUT, 900, 900});
     /* The first in the list of equal ones counts. */
-    expect(&limits, &(struct deadline_state){0, 600, true}, 900, (struct deadline_answer){DEADLINE_TOTAL, 900, 900});
+    expect(&limits, &(struct deadline_state){0, 600, true}, 900, (struct deadline_answer){ENDING_TIMEOUT, 900, 900});
 }
 
 TEST(deadline_check__metric_seen__no_start_up_limit)
 {
     const struct deadline_limits limits = {0, 0, 600};
-    expect(&limits, &(struct deadline_state){0, 0, true}, 5000, (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
+    expect(&limits, &(struct deadline_state){0, 0, true}, 5000, (struct deadline_answer){ENDING_NONE, 0, INT64_MAX});
 }
 
 TEST(deadline_check__limits_beyond_the_clock__none_overflows)
 {
     const struct deadline_limits limits = {INT64_MAX, INT64_MAX, INT64_MAX};
     const struct deadline_state seen = {1000, 2000, false};
-    expect(&limits, &seen, INT64_MAX - 1, (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
+    expect(&limits, &seen, INT64_MAX - 1, (struct deadline_answer){ENDING_NONE, 0, INT64_MAX});
 }
 
 TEST(deadline_tick_ms__by_limits__an_eighth_within_bounds)
