@@ -10,7 +10,7 @@
  *   working      one layer's whole set (layer_memory_set) + hidden_bytes·T·h                           coefficients.h
  *   logits       on the stage with the head: (logit_bytes + logit_slack)·T·V/t + 2·T·h, not / t where  coefficients.h
  *                they are gathered
- *   buffers      ZeRO stage 1, 2: 2·min(bucket, parameters)                                            [5]
+ *   buffers      ZeRO stage 1, 2: 2·min(bucket, parameters); stage 2 and 3 also on one rank             [5]
  *                ZeRO stage 3: 2·bucket + 2·min(parameters, live, prefetch + gathered layers) + 2·(largest [5]
  *                layer or embedding; where layers are the units (no prefetch), embedding and head      [10]
  *                together)

@@ -154,11 +154,14 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
 {
     const struct memory_coefficients *c = m->c;
     double t = (double)m->plan->tensor;
-    if (m->plan->zero_stage == 0 || plan_replicas(m->plan) <= 1)
+    bool alone = plan_replicas(m->plan) <= 1;
+    if (m->plan->zero_stage == 0 || (alone && m->plan->zero_stage < 2))
         return 0;
     if (m->plan->zero_stage < 3 && !gathers_all(m))
         return 2 * fmin(bucket_elements(m), parameters);
     double bucket = m->plan->zero_stage == 3 ? 2 * bucket_elements(m) : 0;
+    if (alone)
+        return bucket;
     if (m->plan->tuning != TUNING_FULL)
         return frozen_buffers(m, parameters) + bucket;
     if (c->whole_stages != 0 && m->plan->pipeline > 1)

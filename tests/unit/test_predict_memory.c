@@ -494,6 +494,11 @@ TEST(memory_predict__stage_3_of_deepspeed__its_bucket_and_limit)
     double whole = predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS];
     plan.bucket_elements = 1000;
     assert_close(whole - predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2 * (5e8 - 1000), 1e-9);
+    plan.data = 1; /* also where there is nothing to reduce */
+    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2 * 1000, 0);
+    plan.zero_stage = 2;
+    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2 * 1000, 0);
+    plan = (struct training_plan){.sequence = 512, .data = 8, .zero_stage = 3, .bucket_elements = 1000};
     double layer = 12 * 16384.0 * 16384; /* more than 1e9 in one; the largest module besides */
     double buffers = predict(wide, plan, "deepspeed").most.terms[MEMORY_BUFFERS];
     assert_true(buffers > 2e9 + 2 * layer && buffers < 2e9 + 2.01 * layer);
