@@ -129,6 +129,10 @@ static void predict_table(const struct bounds *b, enum memory_rank rank)
     assert_within(&f.time, b->time_error, b->time_inside, b->time_far);
 }
 
+/* vectorlm's benchmark calls train_step of its trainer, which does not count steps, so that the optimizer never has
+ * one (profiling/benchmark.py, vectorlm/trainer.py): there are no moments. */
+static const struct said never_steps[] = {{.input = "optimizer", .text = "sgd"}, {NULL}};
+
 #define NO_AIM 1e9, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, SIZE_MAX
 
 /* Qwen pads to one length (finetune.py, preprocess), fsdp_qlora trains on dummies (benchmarks_03_2024.md), and ms-swift
@@ -167,7 +171,7 @@ TEST(predictions__unseen_tables__within_their_bounds)
         {"vocabulary-parallelism.csv", 16, COUNTS_RESERVED, NO_AIM, NULL},
         {"chatglm-finetuning.csv", 11, COUNTS_DEVICE, NO_AIM, NULL},
         {"yafsdp.csv", 16, COUNTS_RESERVED, NO_AIM, NULL},
-        {"vectorlm.csv", 18, COUNTS_RESERVED, NO_AIM, NULL},
+        {"vectorlm.csv", 18, COUNTS_RESERVED, 0, 0, 0.15, 1, 0, 0, 0, never_steps},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         predict_table(&tables[i], RANK_MOST_LOADED);
