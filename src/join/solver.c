@@ -118,12 +118,22 @@ void solver_release(struct solver *s, size_t place)
 
 #define STATEMENT_COST 16 /* evaluations that take as long as one by SQLite */
 
-/* If this try goes on like the best one so far. */
-static double share_of_work(const struct solver *s)
+/* Returns how much is done of what is being counted, by rows. */
+static double share_done(const struct solver *s)
 {
-    double done = (double)s->spent + (double)s->work;
-    double needed = s->speed > 0 ? fmax(1 / s->speed, (double)s->work) : INFINITY;
-    return done / ((double)s->spent + needed);
+    double done = 0, part = 1;
+    for (size_t i = 0; i < s->level && i < LEVELS; i++) {
+        part /= (double)s->levels[i].all;
+        done += part * (double)s->levels[i].done;
+    }
+    return done;
+}
+
+static void enter_level(struct solver *s, size_t done, size_t all)
+{
+    if (s->level < LEVELS)
+        s->levels[s->level] = (struct level){done, all};
+    s->level++;
 }
 
 void solver_look_later(struct solver *s)
@@ -138,7 +148,7 @@ static void look_at_watch(struct solver *s)
     const struct solver_watch *watch = s->request.watch;
     s->stopped = s->most > 0 && s->work >= s->most;
     solver_look_later(s);
-    if (watch && watch->look(watch->context, share_of_work(s), s->e) < 0)
+    if (watch && watch->look(watch->context, share_done(s), s->e) < 0)
         s->stopped = s->failed = true;
 }
 
@@ -173,9 +183,9 @@ static int64_t solve_children(struct solver *s, struct tree *t, const struct bra
     size_t top = s->top;
     for (size_t i = 0; i < b->children.count && product > 0; i++) {
         s->top = top;
+        enter_level(s, i, b->children.count);
         product = solver_times(product, solver_solve(s, t, &t->branches[b->children.items[i]]));
-        if (s->stopped)
-            s->share = ((double)i + s->share) / (double)b->children.count;
+        s->level--;
     }
     return product;
 }
@@ -206,15 +216,11 @@ static bool ask_open(struct solver *s, struct open_run open, struct open_run *le
     return true;
 }
 
-static int64_t solve_row(struct solver *s, struct tree *t, struct branch *b, size_t row, struct open_run open)
+static int64_t solve_row(struct solver *s, struct tree *t, const struct branch *b, size_t row, struct open_run open)
 {
     struct open_run left;
     solver_bind(s, b->place, row);
-    int64_t found = ask_open(s, open, &left) ? solve_children(s, t, b) : 0;
-    if (!s->stopped)
-        return found;
-    b->from = row;
-    return 0;
+    return ask_open(s, open, &left) ? solve_children(s, t, b) : 0;
 }
 
 /* Hashes what is left of the constraints above a branch: equal hashes, equal solutions of its component. */
@@ -298,20 +304,6 @@ static bool look_up_rows(struct solver *s, const struct branch *b, struct found_
     return found;
 }
 
-/* Returns the share that is done of the rows of a branch's place: those before b->from, and of that one so much as
- * s->share; a block counts by its specs. */
-static double share_of_rows(const struct solver *s, const struct branch *b)
-{
-    const struct variable_place *p = &s->places[b->place];
-    double done = 0, all = 0;
-    for (size_t row = 0; row < p->rows->count; row++) {
-        double size = p->block == b->place ? (double)s->request.shapes[p->section]->counts[row] : 1;
-        done += row < b->from ? size : row == b->from ? size * s->share : 0;
-        all += size;
-    }
-    return done / all;
-}
-
 static size_t row_at(const struct found_rows *rows, size_t i)
 {
     return rows->rows ? rows->rows[i] : i;
@@ -328,7 +320,7 @@ static struct open_run open_tests(struct solver *s, const struct branch *b, cons
     return open;
 }
 
-static int64_t solve_rows(struct solver *s, struct tree *t, struct branch *b, const struct found_rows *rows)
+static int64_t solve_rows(struct solver *s, struct tree *t, const struct branch *b, const struct found_rows *rows)
 {
     struct open_run open = open_tests(s, b, rows), left = open;
     int64_t sum = 0;
@@ -338,14 +330,15 @@ static int64_t solve_rows(struct solver *s, struct tree *t, struct branch *b, co
     if (left.count == 0 && !b->guides && rows->count > 0)
         sum = solver_times(solve_row(s, t, b, row_at(rows, 0), left), (int64_t)rows->count);
     else
-        for (size_t i = 0; i < rows->count && !s->stopped && !(s->any && sum); i++)
+        for (size_t i = 0; i < rows->count && !s->stopped && !(s->any && sum); i++) {
+            enter_level(s, i, rows->count);
             sum += solve_row(s, t, b, row_at(rows, i), left);
-    if (s->stopped)
-        s->share = share_of_rows(s, b);
+            s->level--;
+        }
     return sum;
 }
 
-int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
+int64_t solver_solve(struct solver *s, struct tree *t, const struct branch *b)
 {
     struct found_rows rows = {NULL, s->places[b->place].rows->count, 0};
     int64_t found = 0;
@@ -354,7 +347,6 @@ int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
         return (int64_t)rows.count;
     bool is_brief = look_up_rows(s, b, &rows) && b->children.count == 0; /* it takes no longer than to remember it */
     struct hash128 residue = {{0}};
-    b->from = 0;
     if (!is_brief) {
         residue = residue_of(s, t, b);
         if (hash_map_get(&t->memory, &residue, &found))
@@ -418,10 +410,12 @@ static bool begin_walk(struct solver *s)
     bool *in = xcalloc(s->place_count + 1, sizeof *in), meets = solver_meets_fixed(s);
     memset(in, true, s->place_count);
     s->branch_of = xcalloc(s->place_count + 1, sizeof *s->branch_of);
+    for (size_t p = 0; p < s->place_count; p++)
+        s->ranks[p] = p;
     for (size_t p = 0; p < s->place_count && meets; p++) {
         if (!in[p])
             continue;
-        size_t root = solver_grow(s, &s->walk, solver_component(s, in, p), ORDER_FILE);
+        size_t root = solver_grow(s, &s->walk, solver_component(s, in, p));
         meets = can_meet(s, root);
     }
     for (size_t i = 0; i < s->walk.branch_count; i++)
@@ -495,7 +489,6 @@ int solver_next(struct solver *s, const int64_t *from, int64_t *specs, struct er
     s->e = e;
     s->any = true;
     s->most = 0;
-    s->speed = 0;
     s->stopped = s->failed = false;
     if (!s->branch_of)
         s->over = s->empty = !begin_walk(s);
@@ -530,6 +523,7 @@ struct solver *solver_create(const struct solver_request *request)
     s->request = *request;
     s->scope = evaluator_scope(request->evaluator, xcalloc(request->names->key_count + 1, sizeof(struct datum)));
     add_places(s);
+    s->ranks = xcalloc(s->place_count + 1, sizeof *s->ranks);
     note_readers(s);
     for (size_t p = 0; p < s->place_count; p++)
         unbind(s, p);

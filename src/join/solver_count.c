@@ -111,17 +111,17 @@ static double rows_of(const struct variable_place *p)
     return (double)most;
 }
 
-/* --- by how much is left after each --- */
-
 #define SAMPLES 64
+#define STARTS 6
+#define PASSES_MOST 8 /* over the order of a component */
 
-/* An order on its way: what is bound, how many ways there are to do so, and what was visited for that. */
-struct prefix {
-    bool *bound; /* by place */
-    double ways, visited;
+/* What is known of a component before it is counted. */
+struct estimate {
+    const struct set *component;
+    double *shares; /* by constraint: of random bindings, those that it lets through */
+    size_t *last;   /* scratch: by constraint, where in the order the last place that it reads stands */
 };
 
-/* The share of random bindings that each constraint lets through. */
 static double *sample_shares(struct solver *s, const struct set *component)
 {
     size_t count = s->request.constraint_count;
@@ -143,83 +143,94 @@ static double *sample_shares(struct solver *s, const struct set *component)
     return shares;
 }
 
-/* Works out what binding one more place visits, and how many ways it leaves. */
-static void extend(const struct solver *s, const struct prefix *p, const double *shares, size_t place,
-                   struct prefix *out)
+/* Returns whether the block of a guided place, which says what rows there are, is bound behind it. */
+static bool is_before_its_block(const struct solver *s, const size_t *order, size_t n, size_t count)
 {
-    double ways = p->ways * rows_of(&s->places[place]);
-    bool is_solved = false;
-    out->visited = p->visited + ways;
-    for (size_t c = 0; c < s->request.constraint_count; c++) {
-        bool asked = solver_reads(s, c, place);
-        for (size_t q = 0; asked && q < s->place_count; q++)
-            asked = q == place || !solver_reads(s, c, q) || p->bound[q];
-        ways *= asked ? shares[c] : 1;
-        is_solved |= asked && may_solve(s, c, place);
-    }
-    if (is_solved)
-        out->visited = p->visited + p->ways + ways;
-    out->ways = ways;
+    bool is_before = false;
+    for (size_t i = n + 1; i < count && place_is_guided(&s->places[order[n]]); i++)
+        is_before |= order[i] == s->places[order[n]].block;
+    return is_before;
 }
 
-static bool may_follow(const struct solver *s, const struct prefix *p, const struct set *component, size_t place)
+/* Works out how many rows are looked at when places are bound in that order. */
+static double visits_of(const struct solver *s, const struct estimate *x, const size_t *order)
 {
-    bool may = !p->bound[place];
-    for (size_t i = 0; may && place_is_guided(&s->places[place]) && i < component->count; i++)
-        may = component->items[i] != s->places[place].block || p->bound[component->items[i]];
-    return may;
-}
-
-/* From `first` on always what leaves the fewest ways, of equals what visits least; what all of it visits. */
-static double rank_from(const struct solver *s, const struct set *component, const double *shares, size_t first,
-                        size_t *ranking)
-{
-    struct prefix p = {xcalloc(s->place_count, sizeof *p.bound), 1, 0}, next, least;
-    for (size_t n = 0; n < component->count; n++) {
-        size_t chosen = NONE;
-        for (size_t i = 0; i < component->count; i++) {
-            size_t place = component->items[i];
-            if (!may_follow(s, &p, component, place) || (n == 0 && place != first))
+    double ways = 1, visited = 0;
+    for (size_t n = 0; n < x->component->count; n++)
+        for (size_t c = 0; c < s->request.constraint_count; c++)
+            x->last[c] = solver_reads(s, c, order[n]) ? n : n == 0 ? NONE : x->last[c];
+    for (size_t n = 0; n < x->component->count; n++) {
+        const double before = ways, rows = rows_of(&s->places[order[n]]);
+        bool is_solved = false;
+        if (is_before_its_block(s, order, n, x->component->count))
+            return INFINITY;
+        ways *= rows;
+        for (size_t c = 0; c < s->request.constraint_count; c++) {
+            if (x->last[c] != n)
                 continue;
-            extend(s, &p, shares, place, &next);
-            if (chosen != NONE &&
-                (next.ways > least.ways || (next.ways == least.ways && next.visited >= least.visited)))
-                continue;
-            chosen = place;
-            least = next;
+            ways *= x->shares[c];
+            is_solved = is_solved || may_solve(s, c, order[n]);
         }
-        if (chosen == NONE)
-            break;
-        p.bound[chosen] = true;
-        p.ways = least.ways;
-        p.visited = least.visited;
-        ranking[n] = chosen;
+        visited += is_solved ? before + ways : before * rows;
     }
-    free(p.bound);
-    return ranking[component->count - 1] == NONE ? INFINITY : p.visited;
+    return visited;
 }
 
-/* For ORDER_RANKED: by samples of what each constraint lets through. */
+static void move(size_t *order, size_t from, size_t to)
+{
+    const size_t place = order[from];
+    for (; from < to; from++)
+        order[from] = order[from + 1];
+    for (; from > to; from--)
+        order[from] = order[from - 1];
+    order[to] = place;
+}
+
+/* Moves places as long as that saves visits; how many are left. */
+static double improve(const struct solver *s, const struct estimate *x, size_t *order)
+{
+    const size_t count = x->component->count;
+    double least = visits_of(s, x, order);
+    bool any = true;
+    for (int pass = 0; pass < PASSES_MOST && any; pass++) {
+        any = false;
+        for (size_t from = 0; from < count; from++)
+            for (size_t to = 0; to < count; to++) {
+                move(order, from, to);
+                const double visited = visits_of(s, x, order);
+                any = any || visited < least;
+                if (visited < least)
+                    least = visited;
+                else
+                    move(order, to, from);
+            }
+    }
+    return least;
+}
+
+/* The best order that comes of that of the file, and of some at random. */
 static void rank_places(struct solver *s, const struct set *component)
 {
-    double *shares = sample_shares(s, component), least = INFINITY;
-    OWNED size_t *ranking = xcalloc(component->count, sizeof *ranking);
-    s->ranks = xreallocarray(s->ranks, s->place_count, sizeof *s->ranks);
-    for (size_t i = 0; i < component->count; i++)
-        s->ranks[component->items[i]] = i;
-    for (size_t i = 0; i < component->count; i++) {
-        ranking[component->count - 1] = NONE;
-        double visited = rank_from(s, component, shares, component->items[i], ranking);
-        if (visited >= least)
-            continue;
-        least = visited;
-        for (size_t n = 0; n < component->count; n++)
-            s->ranks[ranking[n]] = n;
+    const size_t count = component->count;
+    OWNED double *shares = sample_shares(s, component);
+    OWNED size_t *last = xcalloc(s->request.constraint_count + 1, sizeof *last);
+    OWNED size_t *order = xcalloc(count, sizeof *order);
+    const struct estimate x = {component, shares, last};
+    struct rng rng = rng_stream(1, component->items[0]);
+    double least = INFINITY;
+    memcpy(order, component->items, count * sizeof *order);
+    for (int start = 0; start < STARTS; start++) {
+        const double visited = improve(s, &x, order);
+        for (size_t n = 0; n < count && visited < least; n++)
+            s->ranks[order[n]] = n;
+        least = fmin(least, visited);
+        for (size_t n = count; n-- > 1;)
+            move(order, rng_below(&rng, n + 1), n);
     }
-    free(shares);
 }
 
-static size_t first_ranked(const struct solver *s, const struct set *component)
+/* Returns the place that is bound first. */
+static size_t choose_place(const struct solver *s, const struct set *component)
 {
     size_t first = component->items[0];
     for (size_t i = 1; i < component->count; i++)
@@ -228,35 +239,24 @@ static size_t first_ranked(const struct solver *s, const struct set *component)
     return first;
 }
 
-/* Returns the place that is bound first. */
-static size_t choose_place(const struct solver *s, const struct set *component, enum order order)
-{
-    size_t chosen = order == ORDER_FILE ? component->items[0] : first_ranked(s, component);
-    /* The block of a guided place must be known first: it says which rows there are. */
-    for (size_t i = 0; place_is_guided(&s->places[chosen]) && i < component->count; i++)
-        if (component->items[i] == s->places[chosen].block)
-            return component->items[i];
-    return chosen;
-}
-
 /* --- trees --- */
 
-size_t solver_grow(const struct solver *s, struct tree *t, struct set component, enum order order)
+size_t solver_grow(const struct solver *s, struct tree *t, struct set component)
 {
-    struct branch b = {.place = choose_place(s, &component, order)};
+    struct branch b = {.place = choose_place(s, &component)};
     OWNED bool *in = xcalloc(s->place_count, sizeof *in);
     note_context(s, &component, &b);
     for (size_t i = 0; i < component.count; i++)
         in[component.items[i]] = component.items[i] != b.place;
     for (size_t p = 0; p < s->place_count; p++)
         if (in[p]) {
-            size_t child = solver_grow(s, t, solver_component(s, in, p), order);
+            size_t child = solver_grow(s, t, solver_component(s, in, p));
             set_add(&b.children, child);
         }
     t->branches = array_grow(t->branches, t->branch_count, sizeof *t->branches);
     t->branches[t->branch_count] = b;
     free(component.items);
-    return t->root = t->branch_count++;
+    return t->branch_count++;
 }
 
 void tree_free(struct tree *t)
@@ -301,11 +301,6 @@ static const struct hash128 *component_hash(struct solver *s, const struct set *
     return out;
 }
 
-#define FIRST_TRY 1000 /* evaluations */
-
-/* Knowledge from before makes a try this much faster than it began. */
-#define HOPE 4
-
 static struct set copy_set(const struct set *set)
 {
     struct set copy = {xcalloc(set->count + 1, sizeof *copy.items), set->count};
@@ -313,124 +308,24 @@ static struct set copy_set(const struct set *set)
     return copy;
 }
 
-struct effort {
-    struct tree tree;
-    int64_t work; /* so far */
-    double speed; /* the share by evaluation */
-};
-
-/* Goes on where it stopped before. */
-static bool try_order(struct solver *s, struct effort *t, int64_t most, int64_t *out)
-{
-    s->spent -= t->work;
-    s->work = t->work;
-    s->most = t->work + most;
-    s->top = 0;
-    s->stopped = false;
-    s->share = 0;
-    solver_look_later(s);
-    *out = solver_solve(s, &t->tree, &t->tree.branches[t->tree.root]);
-    t->work = s->work;
-    t->speed = s->share / (double)(s->work + 1);
-    s->spent += s->work;
-    return !s->stopped;
-}
-
-static bool same_order(const struct tree *a, const struct tree *b)
-{
-    for (size_t i = 0; i < a->branch_count; i++)
-        if (a->branches[i].place != b->branches[i].place)
-            return false;
-    return true;
-}
-
-/* One more, where it is not as one of the others; how many there are. */
-static int add_try(struct solver *s, const struct set *component, enum order order, struct effort *tries, int count)
-{
-    struct tree t = {0};
-    if (order == ORDER_RANKED)
-        rank_places(s, component);
-    solver_grow(s, &t, copy_set(component), order);
-    int same = 0;
-    while (same < count && !same_order(&tries[same].tree, &t))
-        same++;
-    if (same < count)
-        tree_free(&t);
-    else
-        tries[count++] = (struct effort){.tree = t};
-    return count;
-}
-
-/* The order that got furthest for what it took. */
-static int best_try(const struct effort *tries, int count)
-{
-    int best = 0;
-    for (int i = 1; i < count; i++)
-        if (tries[i].speed > tries[best].speed)
-            best = i;
-    return best;
-}
-
-/* Others may take this part of what the best one still needs, if it goes on as it did. */
-#define OTHERS_PART 4
-static int64_t others_most(const struct effort *best, int64_t most)
-{
-    double left = best->speed > 0 ? 1 / best->speed - (double)best->work : INFINITY;
-    return left / OTHERS_PART < (double)most ? (int64_t)(left / OTHERS_PART) + 1 : most;
-}
-
-static bool go_on_with(struct solver *s, struct effort *tries, int count, int number, int64_t allowed, int64_t *out)
-{
-    int best = best_try(tries, count);
-    bool done = try_order(s, &tries[number], number == best ? allowed : others_most(&tries[best], allowed), out);
-    s->speed = tries[number].speed > s->speed ? tries[number].speed : s->speed;
-    return done;
-}
-
-/* Returns whether what may still be spent does not do, by far, if the best one goes on as it did. */
-static bool is_dear(const struct effort *tries, int count, int64_t spent, int64_t most)
-{
-    const struct effort *best = &tries[best_try(tries, count)];
-    return most > 0 && (spent >= most || best->speed * (double)most * HOPE < 1);
-}
-
-/* No order of binding is best for all: each gets a little time, the one that got furthest more, until one is through.
- * Now and then the others get another chance. */
-static int race(struct solver *s, const struct set *component, int64_t most, int64_t *out)
-{
-    struct effort tries[ORDER_COUNT] = {0};
-    int64_t allowed = FIRST_TRY;
-    int count = 0;
-    bool done = false;
-    s->speed = 0;
-    s->spent = 0;
-    for (int order = 0; order < ORDER_COUNT && !done && !s->failed; order++) {
-        int before = count;
-        count = add_try(s, component, (enum order)order, tries, count);
-        done = count > before && go_on_with(s, tries, count, before, allowed, out);
-    }
-    for (int round = 1; !done && !s->failed && !is_dear(tries, count, s->spent, most); round++) {
-        allowed *= round % 3 == 1 ? 3 : 2;
-        int best = best_try(tries, count);
-        for (int i = 0; i < count && !done && !s->failed; i++)
-            if (round % 3 == 0 || i == best)
-                done = go_on_with(s, tries, count, i, allowed, out);
-    }
-    for (int i = 0; i < count; i++)
-        tree_free(&tries[i].tree);
-    return s->failed ? -1 : done;
-}
-
 static int count_component(struct solver *s, struct hash_map *memory, const struct set *component, int64_t most,
                            int64_t *out)
 {
     struct hash128 hash;
+    struct tree t = {0};
     if (memory && hash_map_get(memory, component_hash(s, component, &hash), out))
         return 1;
-    int rc = race(s, component, most, out);
-    if (rc > 0 && memory)
+    rank_places(s, component);
+    s->work = 0;
+    s->most = most;
+    s->top = 0;
+    solver_look_later(s);
+    const size_t root = solver_grow(s, &t, copy_set(component));
+    *out = s->stopped ? 0 : solver_solve(s, &t, &t.branches[root]);
+    tree_free(&t);
+    if (!s->stopped && memory)
         hash_map_put(memory, &hash, *out);
-    return rc;
+    return s->failed ? -1 : !s->stopped;
 }
 
 int solver_count(struct solver *s, struct hash_map *memory, int64_t most, int64_t *out, struct error *e)

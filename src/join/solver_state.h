@@ -5,6 +5,7 @@
 
 #define NONE SIZE_MAX
 #define LOOK_EVERY 4096       /* evaluations */
+#define LEVELS 8              /* that tell how much is done */
 #define MEMORY_MOST (1 << 20) /* components that a tree remembers; others are solved again */
 
 /* Places, or constraints, ascending. */
@@ -34,17 +35,18 @@ struct branch {
     struct set pending;    /* constraints that read something of the subtree and something above it */
     struct set guided;     /* places of the subtree whose rows depend on a block above it */
     bool guides;           /* rows of other places of the subtree depend on this one */
-    size_t from;           /* its rows before this one are solved */
 };
 
 struct tree {
     struct branch *branches;
     size_t branch_count;
-    size_t root; /* that was grown last */
     struct hash_map memory;
 };
 
-enum order { ORDER_FILE, ORDER_RANKED, ORDER_COUNT };
+/* What is done of the rows of a place, or of the components below it. */
+struct level {
+    size_t done, all;
+};
 
 struct solver {
     struct solver_request request;
@@ -52,16 +54,15 @@ struct solver {
     struct variable_place *places;
     size_t place_count;
     bool *reads;   /* by constraint and place */
-    size_t *ranks; /* by place, within the component that was ranked last */
+    size_t *ranks; /* by place: the lower of a component is bound first */
     struct buffer residue;
     size_t *open; /* constraints that are open, run by run */
     size_t open_room, top;
     int64_t work, most, next_look; /* evaluations */
-    double share;                  /* of the component that was solved when it stopped */
-    double speed;                  /* the largest share by evaluation of a try so far; 0: not known */
-    int64_t spent;                 /* evaluations of other tries */
-    bool any;                      /* one is enough */
-    bool stopped;                  /* out of work, or by an error */
+    struct level levels[LEVELS];   /* the first of those that are being counted */
+    size_t level;
+    bool any;     /* one is enough */
+    bool stopped; /* out of work, or by an error */
     bool failed;
     struct error *e;
     /* Walking. */
@@ -95,7 +96,7 @@ void solver_release(struct solver *s, size_t place);
 struct set solver_component(const struct solver *s, bool *in, size_t from);
 
 /* Takes the component over; the number of its branch. */
-size_t solver_grow(const struct solver *s, struct tree *t, struct set component, enum order order);
+size_t solver_grow(const struct solver *s, struct tree *t, struct set component);
 void tree_free(struct tree *t);
 
 /* Under what is bound now. Once s->stopped all fail. */
@@ -105,7 +106,7 @@ enum outlook solver_ask(struct solver *s, size_t constraint);
 bool solver_meets_fixed(struct solver *s);
 
 /* The number of solutions of a component under what is bound; where s->any, whether there is one. */
-int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b);
+int64_t solver_solve(struct solver *s, struct tree *t, const struct branch *b);
 
 /* When ask looks next: after LOOK_EVERY, or where the work that it may take is spent. */
 void solver_look_later(struct solver *s);
