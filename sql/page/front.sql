@@ -5,12 +5,10 @@ given AS MATERIALIZED (
     SELECT *, min(instr(memory_unit || ' ', ' '), instr(memory_unit || ',', ',')) - 1 AS word FROM page),
 -- cost: the less the better.
 point AS MATERIALIZED (
-    SELECT row_number() OVER place AS number, n, job, memory, objective, barred, peers,
-        NOT barred AND coalesce(cost < min(iif(barred, NULL, cost)) OVER (PARTITION BY peers ORDER BY memory, cost, n
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 1) AS on_front
+    SELECT n, job, memory, objective, cost, barred, peers, NOT barred AND coalesce(cost < min(iif(barred, NULL, cost)) OVER (
+            PARTITION BY peers ORDER BY memory, cost, n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 1) AS on_front
     FROM (SELECT n, job, memory, objective, barred, peers, iif((SELECT maximise FROM given), -objective, objective) AS cost
-        FROM page_job WHERE objective IS NOT NULL AND memory IS NOT NULL)
-    WINDOW place AS (ORDER BY memory, cost, n)),
+        FROM page_job WHERE objective IS NOT NULL AND memory IS NOT NULL)),
 summed (count, fronts, conditions, high) AS MATERIALIZED (
     SELECT count(*), sum(on_front), max(barred),
         max(memory) + iif(max(memory) > min(memory), max(memory) - min(memory), abs(max(memory)) / 5) / 20 FROM point),
@@ -21,17 +19,17 @@ scale (scale, unit) AS MATERIALIZED (
 -- The jobs on each group's front for the script, which has the values of all jobs.
 fronts (list) AS (
     SELECT '[' || group_concat(job, ',') || ']'
-    FROM (SELECT peers, job FROM point WHERE on_front ORDER BY peers, number) GROUP BY peers),
+    FROM (SELECT peers, job FROM point WHERE on_front ORDER BY peers, memory, cost, n) GROUP BY peers),
 -- The keys that vary.
 key AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY derived, n DESC) AS place, n, title, unit FROM page_column
     WHERE is_key AND levels > 1 AND twin IS NULL ORDER BY place LIMIT 12),
-best AS MATERIALIZED (SELECT * FROM point WHERE on_front ORDER BY number LIMIT 50),
-cells (number, html) AS (
-    SELECT number, group_concat('<td>' || iif(text IS NULL, '', key_value(unit, text)), '')
-    FROM (SELECT b.number, k.unit, v.text FROM best AS b JOIN key AS k
-        JOIN page_value AS v ON v.n = k.n * (SELECT jobs FROM given) + b.n ORDER BY b.number, k.place DESC)
-    GROUP BY number),
+best AS MATERIALIZED (SELECT * FROM point WHERE on_front ORDER BY memory, cost, n LIMIT 50),
+cells (n, html) AS (
+    SELECT n, group_concat('<td>' || iif(text IS NULL, '', key_value(unit, text)), '')
+    FROM (SELECT b.n, k.unit, v.text FROM best AS b JOIN key AS k
+        JOIN page_value AS v ON v.n = k.n * (SELECT jobs FROM given) + b.n ORDER BY b.n, k.place DESC)
+    GROUP BY n),
 front_table (html) AS (
     SELECT '<div class=scroll tabindex=0><table class=plain><caption>On the front'
         || iif(fronts > 50, printf(', the first 50 of %d', fronts), '')
@@ -42,7 +40,7 @@ front_table (html) AS (
         || '</thead><tbody>
 ' || coalesce((SELECT group_concat(printf('<tr><td><a href="#j%d">%d</a><td class=n>%s<td class=n>%s%s' || char(10), job, job,
             rounded(memory / scale), rounded(objective), html), '')
-            FROM (SELECT * FROM best LEFT JOIN cells USING (number) ORDER BY number)), '') || '</tbody></table></div>
+            FROM (SELECT * FROM best LEFT JOIN cells USING (n) ORDER BY memory, cost, n)), '') || '</tbody></table></div>
 ' FROM given, scale, summed)
 
 SELECT CASE
@@ -63,6 +61,6 @@ SELECT CASE
                 json_array(objective, given.unit), 'on the front'),
             'rows', (SELECT json_group_array(json_array(job, json(rounded(memory / scale)), json(rounded(objective)),
                     iif(on_front, 'yes', '')))
-                FROM (SELECT * FROM point JOIN scale WHERE number <= 250 ORDER BY number)),
+                FROM (SELECT * FROM point JOIN scale ORDER BY memory, cost, n LIMIT 250)),
             'all', count, 'others', 'jobs, those with the least memory; <a href="#jobs">All jobs</a> has both values of every job.'))
     END FROM given, summed, scale;

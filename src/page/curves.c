@@ -20,12 +20,6 @@ struct curve {
     size_t count;
 };
 
-struct stated {
-    int64_t job, samples;
-    char *name;
-    double first, last, least, most;
-};
-
 struct curves {
     struct html_page *page;
     struct stmt *samples;
@@ -33,8 +27,8 @@ struct curves {
     struct buffer barred; /* "7,12": jobs with curves that cannot win */
     size_t buckets;
     size_t jobs, read, with_samples;
-    struct stated stated[STATED_MOST];
-    size_t stated_count, series;
+    struct buffer stated; /* rows of the table, in JSON */
+    size_t series;
 };
 
 /* --- thinning --- */
@@ -106,15 +100,23 @@ static void add_series(struct curves *c, const char *name, int64_t warmup)
 static void note_stated(struct curves *c, int64_t job, const char *name)
 {
     const struct curve *s = &c->curve;
-    c->series++;
-    if (c->stated_count == STATED_MOST)
+    double values[] = {s->y[0], s->y[s->count - 1], NAN, NAN};
+    if (c->series++ >= STATED_MOST)
         return;
-    struct stated *t = &c->stated[c->stated_count++];
-    *t = (struct stated){job, (int64_t)s->count, xstrdup(name), s->y[0], s->y[s->count - 1], NAN, NAN};
     for (size_t i = 0; i < s->count; i++) {
-        t->least = fmin(t->least, s->y[i]);
-        t->most = fmax(t->most, s->y[i]);
+        values[2] = fmin(values[2], s->y[i]);
+        values[3] = fmax(values[3], s->y[i]);
     }
+    buffer_printf(&c->stated, "%c[%lld", c->series > 1 ? ',' : '[', (long long)job);
+    html_add_json(&c->stated, ",", name, HTML_NAME_MOST);
+    buffer_printf(&c->stated, ",%zu", s->count);
+    for (size_t i = 0; i < LENGTH(values); i++)
+        if (isnan(values[i]))
+            buffer_add_text(&c->stated, ",null");
+        else /* JSON has no infinity; this is read as one */
+            buffer_printf(&c->stated, isinf(values[i]) ? ",%.0fe999" : ",%.17g",
+                          isinf(values[i]) ? copysign(9, values[i]) : values[i]);
+    buffer_add_char(&c->stated, ']');
 }
 
 /* --- reading --- */
@@ -217,58 +219,17 @@ static int add_jobs(struct curves *c, struct error *e)
 
 /* --- the section --- */
 
-static void add_table(struct curves *c)
-{
-    static const struct figures_column columns[] = {{"job", NULL},    {"metric", NULL}, {"samples", NULL},
-                                                    {"first", NULL},  {"last", NULL},   {"lowest", NULL},
-                                                    {"highest", NULL}};
-    struct buffer *out = &c->page->out;
-    figures_begin(out, "Curves by job and metric", columns, LENGTH(columns));
-    for (size_t i = 0; i < c->stated_count; i++) {
-        const struct stated *t = &c->stated[i];
-        figures_job(out, t->job);
-        figures_text(out, t->name);
-        figures_number(out, (double)t->samples);
-        const double values[] = {t->first, t->last, t->least, t->most};
-        for (size_t k = 0; k < LENGTH(values); k++)
-            figures_number(out, values[k]);
-        buffer_add_char(out, '\n');
-    }
-    figures_end(out, c->stated_count, c->series, "curves of this page.");
-}
-
-static void add_section(struct curves *c)
-{
-    struct buffer *out = &c->page->out;
-    buffer_add_text(out,
-                    "<form id=curve-form hidden><label>metric <select id=curve-metric></select></label>"
-                    "<label><input type=checkbox id=curve-log>logarithmic</label><output id=curve-jobs></output>"
-                    "</form>\n<div id=curve-plot class=drawn></div><ul class=legend "
-                    "id=curve-legend></ul>\n" HTML_FIGURES_BY_SCRIPT(
-                        "curve-figures") "<p class=note>Curves of the pinned jobs or, without any, of the best jobs "
-                                         "that pass the filter. With many samples, the lowest and the highest are "
-                                         "drawn at each place. The warm-up, which summaries leave out, is shaded.");
-    if (c->with_samples > c->jobs)
-        buffer_printf(out,
-                      " This page has the curves of %zu of %zu jobs: the best and some without an objective. The view "
-                      "<code>sample</code> of the database has all.",
-                      c->jobs, c->with_samples);
-    buffer_add_text(out, "</p>\n");
-    add_table(c);
-}
-
 static void release(struct curves *c)
 {
-    for (size_t i = 0; i < c->stated_count; i++)
-        free(c->stated[i].name);
     free_all(c->curve.x, c->curve.y);
     stmt_free(c->samples);
     buffer_free(&c->barred);
+    buffer_free(&c->stated);
 }
 
 int html_curves(struct html_page *p, struct error *e)
 {
-    struct curves c = {.page = p, .barred = BUFFER_INIT};
+    struct curves c = {.page = p, .barred = BUFFER_INIT, .stated = BUFFER_INIT};
     if (db_prepare(p->db,
                    "SELECT m.name, coalesce(m.step, m.sequence), m.value, coalesce(d.warmup, 0), m.sequence"
                    " FROM sample AS m"
@@ -293,10 +254,12 @@ int html_curves(struct html_page *p, struct error *e)
     rc = rc == 0 ? add_jobs(&c, e) : rc;
     buffer_printf(&p->out, "}</script>\n<script type=application/json id=curve-barred>[%s]</script>\n",
                   buffer_text(&c.barred));
-    if (rc == 0 && c.jobs)
-        add_section(&c);
-    else if (rc == 0)
-        html_add_none(&p->out, "No job has reported a metric more than once, so there are no curves.");
+    buffer_add_text(&c.stated, c.series ? "]" : "[]");
+    if (rc == 0)
+        rc = html_add_document(&p->out, p->db, "curves",
+                               VALUES(sql_text(buffer_text(&c.stated)), sql_int((int64_t)c.series),
+                                      sql_int((int64_t)c.jobs), sql_int((int64_t)c.with_samples)),
+                               e);
     release(&c);
     return rc;
 }

@@ -27,10 +27,10 @@ static int read_sweep(struct db *db, struct html_data *out, struct error *e)
                      NO_VALUES, &s, e);
     if (rc > 0) {
         out->sweep_id = stmt_int(s, 0);
-        out->sweep = stmt_copy_text(s, 1);
-        out->file = xstrdup(path_name(stmt_text(s, 2)));
-        out->objective = stmt_copy_text(s, 3);
-        out->unit = stmt_copy_text(s, 4);
+        out->sweep = arena_keep(&out->blocks, stmt_copy_text(s, 1));
+        out->file = arena_text(&out->blocks, path_name(stmt_text(s, 2)));
+        out->objective = arena_keep(&out->blocks, stmt_copy_text(s, 3));
+        out->unit = arena_keep(&out->blocks, stmt_copy_text(s, 4));
         out->maximise = stmt_int(s, 5) != 0;
         out->jobs_in_all = stmt_int(s, 6);
     } else if (rc == 0) {
@@ -66,32 +66,45 @@ static void add_columns(struct html_data *d, const struct stmt *s, char *const *
     const size_t rows = d->jobs_in_all < HTML_JOBS_MOST ? (size_t)d->jobs_in_all : HTML_JOBS_MOST;
     enum html_role section = HTML_FIXED;
     d->column_count = (size_t)stmt_column_count(s);
-    d->columns = xcalloc(d->column_count + 1, sizeof *d->columns);
+    d->columns = arena_keep(&d->blocks, xcalloc(d->column_count + 1, sizeof *d->columns));
     for (size_t i = 0; i < d->column_count; i++) {
         struct html_column *c = &d->columns[i];
-        c->title = xstrdup(stmt_column_name(s, (int)i));
+        c->title = arena_text(&d->blocks, stmt_column_name(s, (int)i));
         c->role = html_role_of(c->title, &section);
-        c->unit = xstrdup(units[i] ? units[i] : "");
-        c->values = xcalloc(rows + 1, sizeof *c->values);
+        c->unit = arena_text(&d->blocks, units[i] ? units[i] : "");
+        c->values = arena_keep(&d->blocks, xcalloc(rows + 1, sizeof *c->values));
     }
 }
 
-static struct html_value value_of(const struct stmt *s, int column)
+/* One of millions of short texts: together they are allocated and released far faster than each alone. */
+static char *keep_text(struct html_data *d, const char *text)
 {
-    const double number = stmt_double_or_nan(s, column);
-    struct buffer text = BUFFER_INIT;
-    if (stmt_type(s, column) != COLUMN_FLOAT)
-        return (struct html_value){number, stmt_copy_text(s, column)};
-    buffer_add_double(&text, number);
-    return (struct html_value){number, buffer_take(&text)};
+    const size_t bytes = strlen(text) + 1, most = 65536;
+    if (d->room_bytes < bytes) {
+        d->room_bytes = bytes > most ? bytes : most;
+        d->room = arena_keep(&d->blocks, xmalloc(d->room_bytes));
+    }
+    char *copy = memcpy(d->room, text, bytes);
+    d->room += bytes;
+    d->room_bytes -= bytes;
+    return copy;
 }
 
 static int read_rows(struct html_data *d, struct stmt *s, struct error *e)
 {
+    OWNED_BUFFER digits = BUFFER_INIT;
     int rc;
     while ((rc = stmt_next(s, e)) > 0 && d->job_count < (size_t)d->jobs_in_all) {
-        for (size_t i = 0; i < d->column_count; i++)
-            d->columns[i].values[d->job_count] = value_of(s, (int)i);
+        for (size_t i = 0; i < d->column_count; i++) {
+            struct html_value *v = &d->columns[i].values[d->job_count];
+            const bool is_real = stmt_type(s, (int)i) == COLUMN_FLOAT;
+            v->number = stmt_double_or_nan(s, (int)i);
+            digits.length = 0;
+            if (is_real)
+                buffer_add_double(&digits, v->number);
+            const char *text = is_real ? buffer_text(&digits) : stmt_text(s, (int)i);
+            v->text = text ? keep_text(d, text) : NULL;
+        }
         d->job_count++;
     }
     return rc < 0 ? -1 : 0;
@@ -131,11 +144,12 @@ static int by_value(const void *a, const void *b)
     return x_number != y_number ? y_number - x_number : strcmp(x->text, y->text);
 }
 
-static void find_levels(struct html_column *c, size_t rows)
+static void find_levels(struct html_data *d, struct html_column *c)
 {
+    const size_t rows = d->job_count;
     OWNED struct ranked *order = xcalloc(rows + 1, sizeof *order);
     size_t count = 0;
-    c->levels = xcalloc(rows + 1, sizeof *c->levels);
+    c->levels = arena_keep(&d->blocks, xcalloc(rows + 1, sizeof *c->levels));
     c->numeric = true;
     for (size_t i = 0; i < rows; i++) {
         c->levels[i] = -1;
@@ -145,8 +159,8 @@ static void find_levels(struct html_column *c, size_t rows)
     qsort(order, count, sizeof *order, by_value);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || by_value(&order[i - 1], &order[i]) != 0) {
-            c->level_texts = array_grow(c->level_texts, c->level_count, sizeof *c->level_texts);
-            c->level_numbers = array_grow(c->level_numbers, c->level_count, sizeof *c->level_numbers);
+            c->level_texts = arena_grow(&d->blocks, c->level_texts, c->level_count, sizeof *c->level_texts);
+            c->level_numbers = arena_grow(&d->blocks, c->level_numbers, c->level_count, sizeof *c->level_numbers);
             c->level_texts[c->level_count] = order[i].value->text;
             c->level_numbers[c->level_count++] = order[i].value->number;
             c->numeric = c->numeric && isfinite(order[i].value->number);
@@ -155,7 +169,7 @@ static void find_levels(struct html_column *c, size_t rows)
     }
 }
 
-bool html_column_varies(const struct html_column *c)
+static bool varies(const struct html_column *c)
 {
     return c->level_count > 1;
 }
@@ -163,7 +177,7 @@ bool html_column_varies(const struct html_column *c)
 /* The same, and no other key represents it (twin). */
 static bool html_column_stands(const struct html_column *c)
 {
-    return html_column_varies(c) && !c->twin;
+    return varies(c) && !c->twin;
 }
 
 /* Fixed columns with few distinct texts. */
@@ -240,9 +254,9 @@ static void find_twins(struct html_data *d)
 {
     for (size_t i = 0; i < d->column_count; i++) {
         struct html_column *a = &d->columns[i];
-        for (size_t j = 0; a->role == HTML_KEY && html_column_varies(a) && !a->twin && j < d->column_count; j++) {
+        for (size_t j = 0; a->role == HTML_KEY && varies(a) && !a->twin && j < d->column_count; j++) {
             const struct html_column *b = &d->columns[j];
-            if (j == i || b->role != HTML_KEY || !html_column_varies(b) || b->twin)
+            if (j == i || b->role != HTML_KEY || !varies(b) || b->twin)
                 continue;
             if ((standing(b) > standing(a) || (standing(b) == standing(a) && j < i)) &&
                 move_together(a, b, d->job_count))
@@ -295,9 +309,7 @@ static void say_whose_memory(struct html_data *d)
         struct html_column *memory = &d->columns[i], *of = &d->columns[i + 1];
         if (strcmp(of->title, "predicted_memory_of") != 0 || of->level_count != 1)
             continue;
-        char *unit = xasprintf("%s %s", memory->unit, of->level_texts[0]);
-        free(memory->unit);
-        memory->unit = unit;
+        memory->unit = arena_keep(&d->blocks, xasprintf("%s %s", memory->unit, of->level_texts[0]));
     }
 }
 
@@ -319,10 +331,8 @@ static bool is_size(const struct html_column *c)
 static void find_sizes(struct html_data *d)
 {
     for (size_t i = 0; i < d->column_count; i++)
-        if (is_size(&d->columns[i])) {
-            free(d->columns[i].unit);
-            d->columns[i].unit = xstrdup("B");
-        }
+        if (is_size(&d->columns[i]))
+            d->columns[i].unit = "B";
 }
 
 const char *html_key_text(const struct html_column *c, const char *text, char out[HTML_SIZE_BYTES])
@@ -393,7 +403,7 @@ static int mark_jobs(struct db *db, const char *sql, struct html_data *d, struct
 static int read_jobs(struct db *db, struct html_data *d, struct error *e)
 {
     OWNED_BUFFER groups = BUFFER_INIT;
-    d->jobs = xcalloc(d->job_count + 1, sizeof *d->jobs);
+    d->jobs = arena_keep(&d->blocks, xcalloc(d->job_count + 1, sizeof *d->jobs));
     d->group_count = 1;
     int rc = mark_jobs(db,
                        "SELECT j.id FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id WHERE j.sweep_id ="
@@ -436,7 +446,7 @@ int html_data_read(struct db *db, struct html_data *out, struct error *e)
         read_sweep(db, &d, e) < 0 || configurations_compete(db, &d.competition, e) < 0 ? -1 : read_results(db, &d, e);
     for (size_t i = 0; rc == 0 && i < d.column_count; i++)
         if (d.columns[i].role == HTML_KEY || is_told_by_text(&d.columns[i]))
-            find_levels(&d.columns[i], d.job_count);
+            find_levels(&d, &d.columns[i]);
     for (size_t i = 0; rc == 0 && i < LENGTH(marks_of_keys); i++)
         rc = mark_keys(db, &d, marks_of_keys[i].sql, marks_of_keys[i].mark, e);
     if (rc == 0)
@@ -457,22 +467,8 @@ int html_data_read(struct db *db, struct html_data *out, struct error *e)
 
 void html_data_free(struct html_data *d)
 {
-    for (size_t i = 0; i < d->column_count; i++) {
-        struct html_column *c = &d->columns[i];
-        for (size_t row = 0; row < d->job_count; row++)
-            free(c->values[row].text);
-        free_all(c->values, c->levels, c->level_texts, c->level_numbers, c->title, c->unit);
-    }
-    free_all(d->columns, d->jobs, d->sweep, d->file, d->objective, d->unit);
+    arena_free(&d->blocks);
     *d = (struct html_data){0};
-}
-
-const struct html_column *html_column_named(const struct html_data *d, const char *title)
-{
-    for (size_t i = 0; i < d->column_count; i++)
-        if (strcmp(d->columns[i].title, title) == 0)
-            return &d->columns[i];
-    return NULL;
 }
 
 long html_row_of(const struct html_data *d, int64_t job)
@@ -513,7 +509,7 @@ bool html_is_outcome(const char *title, enum html_role role)
 static bool is_shown(const struct html_data *d, const struct html_column *c)
 {
     if (c->role == HTML_KEY || strcmp(c->title, "predicted_memory_of") == 0)
-        return html_column_varies(c);
+        return varies(c);
     /* A page that is served has a place for the first failure. */
     if (strcmp(c->title, "failure") == 0 || strcmp(c->title, "error") == 0)
         return has_values(d, c) || d->counts[HTML_PENDING] + d->counts[HTML_RUNNING] > 0;

@@ -9,6 +9,7 @@
 #include "database/db.h"
 #include "results/configurations.h"
 #include "util/buffer.h"
+#include "util/memory.h"
 
 /* --- arbitrary text as HTML and JSON --- */
 
@@ -24,9 +25,6 @@ void html_add(struct buffer *out, const char *text, size_t limit);
  * most HTML_TEXT_MOST. */
 void html_name(struct buffer *out, const char *before, const char *name, const char *after);
 void html_text(struct buffer *out, const char *before, const char *text, const char *after);
-
-/* The same for several lines; line ends stay. */
-void html_add_lines(struct buffer *out, const char *text, size_t limit);
 
 /* The same two as JSON strings for a script element, the first behind `before`; NULL is "". */
 void html_add_json(struct buffer *out, const char *before, const char *text, size_t limit);
@@ -44,9 +42,6 @@ void html_add_json_column(struct buffer *out, const struct stmt *s, int column, 
 
 /* The length of the unit itself: "GiB" in "GiB reserved, rank 0". */
 size_t html_unit_length(const char *unit);
-
-/* " (unit)", or nothing if it is "". */
-void html_add_unit(struct buffer *out, const char *unit);
 
 /* 6 significant digits; "NaN", "Infinity". */
 void html_add_number(struct buffer *out, double value);
@@ -70,9 +65,8 @@ void figures_begin(struct buffer *out, const char *caption, const struct figures
 /* "<tr>" and the cell of a job, with a link to it. */
 void figures_job(struct buffer *out, int64_t job);
 
-/* A cell with a number (NaN: empty) or a text (NULL: empty). */
+/* A cell with a number; NaN: empty. */
 void figures_number(struct buffer *out, double value);
-void figures_text(struct buffer *out, const char *text);
 
 /* Ends the table, which has `shown` of `all` rows; `where_others` completes the sentence about the others. */
 void figures_end(struct buffer *out, size_t shown, size_t all, const char *where_others);
@@ -93,7 +87,7 @@ struct html_value {
 };
 
 struct html_column {
-    char *title, *unit; /* unit "" for none; of keys "B" or "" */
+    const char *title, *unit; /* unit "" for none; of keys "B" or "" */
     enum html_role role;
     struct html_value *values; /* one per job */
     /* For keys, states, failures and messages only: */
@@ -137,6 +131,9 @@ struct html_data {
     const struct html_column *sought; /* the objective; NULL: not declared or never reported */
     const struct html_column *memory; /* NULL: no column has memory */
     double memory_scale;              /* bytes of its unit; NAN: no metric reports it */
+    struct arena blocks;              /* all that is kept here, and room for more texts */
+    char *room;
+    size_t room_bytes;
 };
 
 /* ERROR_NOTHING when no sweep has been recorded. `*out` is the caller's: html_data_free. */
@@ -152,14 +149,8 @@ const char *html_column_name(const struct html_column *c);
 /* The role of a column of `results`; to be called for each column in order, with `*section` HTML_FIXED at first. */
 enum html_role html_role_of(const char *title, enum html_role *section);
 
-/* Returns whether the key has more than one value. */
-bool html_column_varies(const struct html_column *c);
-
 /* Returns whether `a` is a better objective than `b`. NaN is never better, and worse than anything. */
 bool html_is_better(const struct html_data *d, double a, double b);
-
-/* The column of that title; NULL: there is none. */
-const struct html_column *html_column_named(const struct html_data *d, const char *title);
 
 /* Index of a job in `jobs`; -1: not on this page. */
 long html_row_of(const struct html_data *d, int64_t job);
@@ -183,10 +174,11 @@ html_section html_overview, html_winner, html_jobs, html_heat, html_effects, htm
 /* A section that sql/page/NAME.sql makes (document.c), with report/saying.h's functions. */
 int html_add_document(struct buffer *out, struct db *db, const char *name, struct sql_values values, struct error *e);
 
-/* Lets statements call html(text, columns), html_lines(text, columns), key_value(unit, text) and size(bytes), as above;
- * amount(unit, value), a short number with its unit ("6.09 M tokens/s", "16 MiB"); amount_cell(unit, value), the same
- * without the unit, which is in the heading, and with all digits in its tooltip; bytes_of(text), NULL if it is no
- * size. */
+/* Lets statements call html(text, columns) and size(bytes), as above; html_lines(text, columns), the same for several
+ * lines; key_value(unit, text), of which sizes ("B") have the number of bytes as a tooltip; amount(unit, value), a
+ * short number with its unit ("6.09 M tokens/s", "16 MiB"); amount_cell(unit, value), the same without the unit, which
+ * is in the heading, and with all digits in its tooltip; bytes_of(text), NULL if it is no size; and
+ * last_lines(text, lines), of at most 6,000 bytes. */
 int html_add_functions(struct db *db, struct error *e);
 
 /* The page's data as tables for statements: `page`, of one row, `page_column`, `page_level` of the column `of`,
@@ -205,14 +197,6 @@ void html_add_none(struct buffer *out, const char *sentence);
 struct cJSON;
 void html_add_search(struct buffer *out, const struct cJSON *search, long long pending, const char *file,
                      const char *database);
-
-/* A value of a key; for sizes ("B"), the tooltip has the number of bytes. */
-void html_add_key_value(struct buffer *out, const char *unit, const char *text);
-
-/* Like figures_begin(), for a plot of the script, which fills the table when it is opened (plot.js). */
-#define HTML_FIGURES_BY_SCRIPT(id)                                                                                     \
-    "<details class=figures id=" id                                                                                    \
-    " hidden><summary></summary><div class=scroll tabindex=0></div><p class=note></p></details>\n"
 
 /* Around the data of a plot, a JSON object (charts.js). The note that follows describes the plot. */
 #define HTML_CHART(id) "<script type=application/json class=chart id=" id ">"

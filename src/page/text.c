@@ -10,6 +10,7 @@
 #include "report/text.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/utf8.h"
 
 static void add_escaped(struct buffer *out, const char *text, size_t length)
 {
@@ -52,7 +53,7 @@ void html_text(struct buffer *out, const char *before, const char *text, const c
     add_between(out, before, text, after, HTML_TEXT_MOST);
 }
 
-void html_add_lines(struct buffer *out, const char *text, size_t limit)
+static void add_lines(struct buffer *out, const char *text, size_t limit)
 {
     while (text && *text) {
         size_t length = strcspn(text, "\n");
@@ -125,7 +126,7 @@ size_t html_unit_length(const char *unit)
     return strcspn(unit, " ,");
 }
 
-void html_add_unit(struct buffer *out, const char *unit)
+static void add_unit(struct buffer *out, const char *unit)
 {
     if (!unit || !unit[0])
         return;
@@ -193,7 +194,7 @@ static void add_amount_cell(struct buffer *out, double value, const char *unit)
     buffer_printf(out, ">%s", buffer_text(&shown));
 }
 
-void html_add_key_value(struct buffer *out, const char *unit, const char *text)
+static void add_key_value(struct buffer *out, const char *unit, const char *text)
 {
     char size[HTML_SIZE_BYTES];
     if (strcmp(unit, "B") == 0 && text) {
@@ -221,7 +222,7 @@ void figures_begin(struct buffer *out, const char *caption, const struct figures
               ", as a table</summary><div class=scroll tabindex=0><table class=plain><thead><tr>");
     for (size_t i = 0; i < count; i++) {
         html_name(out, columns[i].title[0] ? "<th scope=col>" : "<td>", columns[i].title, "");
-        html_add_unit(out, columns[i].unit);
+        add_unit(out, columns[i].unit);
     }
     buffer_add_text(out, "</thead><tbody>\n");
 }
@@ -236,11 +237,6 @@ void figures_number(struct buffer *out, double value)
     buffer_add_text(out, "<td class=n>");
     if (!isnan(value))
         html_add_number(out, value);
-}
-
-void figures_text(struct buffer *out, const char *text)
-{
-    html_name(out, "<td>", text, "");
 }
 
 void figures_end(struct buffer *out, size_t shown, size_t all, const char *where_others)
@@ -265,7 +261,21 @@ static void call_html(const struct sql_value *arguments, struct buffer *out)
 
 static void call_lines(const struct sql_value *arguments, struct buffer *out)
 {
-    html_add_lines(out, text_of(arguments), (size_t)sql_number(&arguments[1]));
+    add_lines(out, text_of(arguments), (size_t)sql_number(&arguments[1]));
+}
+
+#define LAST_BYTES 6000
+
+static void call_last_lines(const struct sql_value *arguments, struct buffer *out)
+{
+    const char *text = text_of(arguments);
+    const size_t length = strlen(text);
+    const char *begin = text + (length > LAST_BYTES ? utf8_cut(text, length, length - LAST_BYTES) : 0);
+    int lines = (int)sql_number(&arguments[1]);
+    for (const char *c = text + length; c > begin; c--)
+        if (c[-1] == '\n' && c != text + length && --lines == 0)
+            begin = c;
+    buffer_add_text(out, begin);
 }
 
 static void call_amount(const struct sql_value *arguments, struct buffer *out)
@@ -280,7 +290,7 @@ static void call_amount_cell(const struct sql_value *arguments, struct buffer *o
 
 static void call_key_value(const struct sql_value *arguments, struct buffer *out)
 {
-    html_add_key_value(out, text_of(arguments), text_of(&arguments[1]));
+    add_key_value(out, text_of(arguments), text_of(&arguments[1]));
 }
 
 static void call_size(const struct sql_value *arguments, struct buffer *out)
@@ -304,11 +314,9 @@ int html_add_functions(struct db *db, struct error *e)
         const char *name;
         int arguments;
         sql_text_function call;
-    } functions[] = {{"html", 2, call_html},
-                     {"html_lines", 2, call_lines},
-                     {"size", 1, call_size},
-                     {"amount", 2, call_amount},
-                     {"amount_cell", 2, call_amount_cell},
+    } functions[] = {{"html", 2, call_html},          {"html_lines", 2, call_lines},
+                     {"size", 1, call_size},          {"last_lines", 2, call_last_lines},
+                     {"amount", 2, call_amount},      {"amount_cell", 2, call_amount_cell},
                      {"key_value", 2, call_key_value}};
     int rc = db_add_real_function(db, "bytes_of", call_bytes_of, NULL, e);
     for (size_t i = 0; rc == 0 && i < LENGTH(functions); i++)
