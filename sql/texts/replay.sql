@@ -37,8 +37,8 @@ line (part, n, k, line) AS (
             say('| %s, %s | %.2f | %.0f | %.0f | %.2f | |', name, s ->> 'group', trials, median, p90, failed))
         || (SELECT ' ' || group_concat(iif(value ->> 'mean' IS NULL, '-', say('%.2f', value ->> 'mean')), ', ') || ' |'
             FROM json_each(s, '$.slowdown'))
-        || say(' %.1f at %.2f | %s |', s ->> '$.ends_after_trials.mean', s ->> '$.ends_at_slowdown.mean',
-            iif(s ->> '$.hours.mean' IS NULL, '-', say('%.2f', s ->> '$.hours.mean'))) FROM of_row
+        || say(' %.1f%s | %s |', s ->> '$.ends_after_trials.mean', iif(s ->> '$.ends_at_slowdown.mean' IS NULL, '',
+            say(' at %.2f', s ->> '$.ends_at_slowdown.mean')), iif(s ->> '$.hours.mean' IS NULL, '-', say('%.2f', s ->> '$.hours.mean'))) FROM of_row
     UNION ALL SELECT 3, -1, 0, say('%s| group | best %s | job |%s|---|---|---|', char(10), ?1 ->> 'objective', char(10))
         WHERE json_array_length(?2) > 0
     UNION ALL SELECT 3, key, 0, say('| %s | ', value ->> 0)

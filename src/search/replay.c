@@ -202,15 +202,17 @@ static double slowdown(const struct replay *r)
 {
     const struct replay_group *g = r->task->group;
     double found = isnan(r->found) ? g->worst : r->found;
+    if (!(fmin(g->best, g->worst) > 0))
+        return NAN;
     return g->space.maximise ? g->best / found : found / g->best;
 }
 
 static bool has_arrived(const struct replay *r)
 {
-    double best = r->task->group->best, gap = r->task->target_gap;
+    double best = r->task->group->best, gap = r->task->target_gap * fabs(best);
     if (isnan(r->found))
         return false;
-    return r->task->group->space.maximise ? r->found >= (1 - gap) * best : r->found <= (1 + gap) * best;
+    return r->task->group->space.maximise ? r->found >= best - gap : r->found <= best + gap;
 }
 
 /* Counts a trial that ended. After the target, it counts only for the marks. */

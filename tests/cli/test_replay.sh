@@ -164,6 +164,16 @@ replay__missing_keys_and_numbers__what_is_left_is_searched()
     expect_only_stdout_matches 0 '^\| dsat-asha \| ' '^\| model \| '
 }
 
+# A share of a number below zero is on its other side, and a ratio of two says nothing.
+replay__below_zero__found_and_no_slowdown()
+{
+    toml sweep: objective=min:loss job: 'command = "echo loss: -{x}"' job.metrics.loss: 'regex = "loss: (.*)"' \
+        parallel_spec: x=1,9,5 >sweep.toml
+    run_silently 0
+    run_meshsweep replay --strategy grid --seeds 1
+    expect_only_stdout_contains 0 '| grid | 3.00 | 3 | 3 | 0.00 | 100 % | -, -, -, - | 3.0 | 0.00 |'
+}
+
 replay__one_row__found_at_once()
 {
     measured_table
