@@ -176,9 +176,6 @@ struct failure_pattern {
     struct position at;
 };
 
-/* [[job.file]]: a file that each job is given. */
-enum file_format { FORMAT_NONE = 0, FORMAT_YAML, FORMAT_TOML, FORMAT_JSON, FORMAT_TEXT };
-
 /* A change of one path of a file: set, which the file must have; added, which it may have; left out. */
 enum doc_change_kind { DOC_SET = 1, DOC_ADD, DOC_UNSET };
 
@@ -190,12 +187,13 @@ struct file_change {
     struct position at;
 };
 
+/* [[job.file]]: a file that each job is given. */
 struct job_file {
     char *path;                  /* within the job's directory */
     char *name;                  /* of the placeholder {file.NAME} */
     char *base;                  /* beside the sweep file; NULL: none */
     char *text;                  /* template; NULL: none */
-    int format;                  /* enum file_format */
+    int format;                  /* enum file_format (files/document.h) */
     struct file_change *changes; /* sorted by path */
     size_t change_count;
     struct position at, base_at, text_at;

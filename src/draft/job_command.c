@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "files/document.h"
 #include "process/process.h"
 #include "util/buffer.h"
 #include "util/file.h"
@@ -311,21 +312,11 @@ static char *text_of_module(const char *module)
     return text;
 }
 
-static bool is_configuration(const char *path)
-{
-    static const char *const endings[] = {".yaml", ".yml", ".json", ".toml"};
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < LENGTH(endings); i++)
-        if (strcmp(dot, endings[i]) == 0)
-            return true;
-    return false;
-}
-
 const char *word_configuration(const char *word)
 {
     struct stat is;
     const char *equals = strchr(word, '=');
-    if (is_configuration(word) && stat(word, &is) == 0 && S_ISREG(is.st_mode))
+    if (file_format_of(word) != FORMAT_NONE && stat(word, &is) == 0 && S_ISREG(is.st_mode))
         return word;
     return equals ? word_configuration(equals + 1) : NULL;
 }
@@ -335,7 +326,7 @@ char *script_text(char *const *command)
     char *text = NULL;
     for (; *command && !text; command++)
         text = strcmp(*command, "-m") == 0 && command[1] ? text_of_module(command[1])
-               : is_configuration(*command)              ? NULL
+               : file_format_of(*command) != FORMAT_NONE ? NULL
                                                          : text_of_file(*command);
     return text;
 }

@@ -10,22 +10,26 @@
 #include "util/string_list.h"
 #include "util/suggest.h"
 
-const char *const file_format_names[] = {"yaml", "toml", "json", "text", NULL};
+#define NAME(id, name, ...) #name,
+const char *const file_format_names[] = {FILE_FORMATS(NAME) "text", NULL};
 
 const char *const doc_kind_names[] = {[DOC_TABLE] = "a table",  [DOC_LIST] = "a list",  [DOC_TEXT] = "a text",
                                       [DOC_INT] = "an integer", [DOC_REAL] = "a float", [DOC_BOOL] = "a boolean",
                                       [DOC_NULL] = "null",      [DOC_TIME] = "a date",  [DOC_ALIAS] = "an alias"};
 
+#define FORMAT(id, name, ...) [FORMAT_##id] = {name##_fill, {__VA_ARGS__}},
+static const struct {
+    doc_fill *fill;
+    const char *endings[2];
+} formats[] = {FILE_FORMATS(FORMAT)};
+
 enum file_format file_format_of(const char *path)
 {
-    static const struct {
-        const char *ending;
-        enum file_format format;
-    } endings[] = {{".yaml", FORMAT_YAML}, {".yml", FORMAT_YAML}, {".toml", FORMAT_TOML}, {".json", FORMAT_JSON}};
     const char *dot = strrchr(path_name(path), '.');
-    for (size_t i = 0; dot && i < LENGTH(endings); i++)
-        if (strcmp(dot, endings[i].ending) == 0)
-            return endings[i].format;
+    for (size_t i = 1; dot && i < LENGTH(formats); i++)
+        for (size_t k = 0; k < LENGTH(formats[i].endings) && formats[i].endings[k]; k++)
+            if (strcmp(dot, formats[i].endings[k]) == 0)
+                return (enum file_format)i;
     return FORMAT_NONE;
 }
 
@@ -62,9 +66,7 @@ int document_parse(const char *file, const char *text, size_t length, enum file_
 {
     struct doc d = {.format = format, .file = xstrdup(file), .text = xstrndup(text, length), .documents = 1};
     int rc = strlen(d.text) < length ? error_set(e, ERROR_USAGE, "%s: has a NUL character", file)
-             : format == FORMAT_YAML ? yaml_fill(&d, e)
-             : format == FORMAT_TOML ? toml_fill(&d, e)
-                                     : json_fill(&d, e);
+                                     : formats[format].fill(&d, e);
     if (rc < 0)
         document_free(&d);
     else

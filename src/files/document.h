@@ -11,10 +11,21 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
+/* The formats of files that are read: FORMAT_id, its name and that of its reader (files/format.h), the endings of names.
+ * One whose values are spelled otherwise than JSON's has its spelling in files/formats.c. */
+#define FILE_FORMATS(ROW)                                                                                              \
+    ROW(YAML, yaml, ".yaml", ".yml")                                                                                   \
+    ROW(TOML, toml, ".toml", NULL)                                                                                     \
+    ROW(JSON, json, ".json", NULL)
+
+#define FORMAT_ID(id, ...) FORMAT_##id,
+enum file_format { FORMAT_NONE = 0, FILE_FORMATS(FORMAT_ID) FORMAT_TEXT };
+#undef FORMAT_ID
+
 /* "yaml", "toml", "json", "text": indexed by format - 1; NULL at the end. */
 extern const char *const file_format_names[];
 
-/* By the ending of the name: .yaml, .yml, .toml, .json; FORMAT_NONE for others. */
+/* By the ending of the name; FORMAT_NONE for others. */
 enum file_format file_format_of(const char *path);
 
 enum doc_kind {

@@ -10,10 +10,11 @@ void doc_node_free(struct doc_node *n);
 /* -1: the parent has two children of that key; says where. */
 int doc_check_twice(const struct doc *d, const struct doc_node *parent, struct error *e);
 
-/* Fill d->root (and d->documents) from d->text. */
-int yaml_fill(struct doc *d, struct error *e);
-int json_fill(struct doc *d, struct error *e);
-int toml_fill(struct doc *d, struct error *e);
+/* Fill d->root (and d->documents) from d->text: yaml_fill, toml_fill, … */
+typedef int doc_fill(struct doc *d, struct error *e);
+#define FORMAT_FILL(id, name, ...) extern doc_fill name##_fill;
+FILE_FORMATS(FORMAT_FILL)
+#undef FORMAT_FILL
 
 /* Returns what a plain scalar of YAML is. */
 enum doc_kind yaml_kind(const char *text);
