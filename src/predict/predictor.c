@@ -182,7 +182,8 @@ static double other_lengths(const struct verdict_case *c, const struct predictio
     struct memory_prediction vary;
     struct error ignored;
     double room = out->usable_bytes > 0 ? out->usable_bytes - out->memory.reserve_bytes : INFINITY;
-    if (plan.lengths != LENGTHS_UNKNOWN || c->framework->memory.length_pieces == 0 || c->subject->is_measured)
+    if (plan.lengths != LENGTHS_UNKNOWN || c->framework->memory.length_pieces == 0 ||
+        c->framework->time.may_mask == 0 || c->subject->is_measured)
         return 1;
     plan.lengths = LENGTHS_VARY;
     if (memory_predict(&c->subject->architecture, &plan, c->cluster, &c->framework->memory, &vary, &ignored) < 0)

@@ -653,6 +653,17 @@ TEST(predictor_predict__batches_of_different_lengths__pieces_of_shorter_ones)
     assert_true(full->verdict == OOM_FITS);
 }
 
+/* DeepSpeed's batches have one length unless a key says that they differ. */
+TEST(predictor_predict__lengths_under_deepspeed__pieces_where_a_key_says)
+{
+    HELD_AT(predictor) *p = create("deepspeed");
+    gpt_with("device=H100 recompute=full");
+    const struct prediction any = *predict(p), vary = *predicted(p, "packing=0");
+    double logits = 4 * 1024 * 50257, pieces = vary.memory.most.slack;
+    assert_float_equal(pieces / (12 * logits), 4.3, 0.01);
+    assert_true(!any.lengths_unknown && any.memory.most.slack == 0);
+}
+
 /* FSDP2 frees what it gathered without the pieces that FSDP leaves. */
 TEST(predictor_predict__fsdp__pieces_of_gathered_units)
 {

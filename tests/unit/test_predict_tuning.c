@@ -167,6 +167,7 @@ TEST(memory_predict__scores_of_a_llama__softmax_in_fp32)
     const struct cluster cluster = {.devices_per_node = 8};
     struct memory_coefficients c = framework_find("hf-trainer")->memory;
     struct architecture a = llama();
+    assert_true(framework_find("deepspeed")->memory.wide_scores == c.wide_scores);
     c.phases = 0;
     for (int full = 0; full < 2; full++)
         for (int adapters = 0; adapters < 2; adapters++) {
