@@ -88,6 +88,7 @@ const struct input inputs[] = {
     {"padding_free", "", P(MEMBER_FLAG, padding_free)},
     {"narrow_loss", "", P(MEMBER_FLAG, narrow_loss)},
     {"held_outputs", "", P_WORD(held, held_words)},
+    {"loaded_whole", "", P(MEMBER_FLAG, loaded_whole)},
     {"expandable_segments", "", P(MEMBER_FLAG, expandable_segments)},
     {"mean_tokens", "", P(MEMBER_WHOLE, mean_tokens)},
     {"packed_tokens", "", P(MEMBER_WHOLE, packed_tokens)},

@@ -192,6 +192,7 @@ struct training_plan {
     bool expandable_segments; /* torch's allocator leaves no unusable pieces */
     bool narrow_loss;         /* of logits as they are, in 16 bits, unless hidden states are in fp32 */
     enum held_outputs held;
+    bool loaded_whole; /* stage 3: all weights are on the device before they are divided */
     enum offload offload;
     enum optimizer optimizer;
     enum optimizer_kernel optimizer_kernel;

@@ -355,6 +355,30 @@ static struct phase_load phase_load_of(const struct plan_memory *m, double dense
     return (struct phase_load){kept, held, is_first ? gradients : 0, step, flat};
 }
 
+/* Weights of a rank as they are before stage 3 divides them. */
+static double whole_bytes(const struct plan_memory *m, double parameters)
+{
+    double width = m->plan->tuning == TUNING_FULL ? m->states.parameter : m->frozen;
+    return m->plan->loaded_whole && m->plan->zero_stage == 3 ? width * parameters : 0;
+}
+
+/* What the allocator keeps of the blocks of whole weights that went to the host, in which smaller tensors find room. */
+static double emptied_blocks(const struct plan_memory *m, const struct memory_stage *s)
+{
+    double smaller = s->terms[MEMORY_ACTIVATIONS] + s->terms[MEMORY_WORKING];
+    return m->plan->offload == OFFLOAD_PARAMETERS ? fmax(0, whole_bytes(m, s->parameters) - smaller) : 0;
+}
+
+/* Adds what is missing to the whole weights, where these need more than a step. */
+static void load_whole(const struct plan_memory *m, struct memory_stage *out)
+{
+    double whole = whole_bytes(m, out->parameters), more = fmax(0, whole - out->bytes);
+    out->terms[MEMORY_BASE] += more;
+    out->bytes += more;
+    out->allocated_bytes = fmax(out->allocated_bytes, whole);
+    out->slack = fmin(out->slack, out->bytes - whole);
+}
+
 /* Weighs the terms of the phase that needs most, or of all together if phases are not known. */
 static void weigh_peak(const struct plan_memory *m, const struct phase_load *l, struct memory_stage *out)
 {
@@ -497,8 +521,9 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
     terms[MEMORY_LOGITS] =
         stage == m->head_stage ? logit_bytes(m) + cache_bytes(m, layers) + held_bytes(m, layers, true) : 0;
     terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters);
-    const struct phase_load phases =
-        phase_load_of(m, load.trained_dense, load.trained_experts, kept, length_pieces(m, terms));
+    const struct phase_load phases = phase_load_of(m, load.trained_dense, load.trained_experts, kept,
+                                                   length_pieces(m, terms) + emptied_blocks(m, out));
     weigh_peak(m, &phases, out);
+    load_whole(m, out);
     out->allocated_bytes -= late_bytes(m, &load, out->terms);
 }

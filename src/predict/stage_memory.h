@@ -25,6 +25,8 @@
  *   cast         under autocast (layer_memory.h), with the logits: 2·V·h/t, the head's weights
  *   partition    stage 1 of DeepSpeed: the partition's gradients (coefficients.h), and with a pipeline the       [17]
  *                bucket, are reserved besides, but not allocated with what the passes have
+ *   loading      loaded_whole under stage 3: no less than the weights of a rank, undivided; with those then on   [18]
+ *                the host, their blocks stay reserved, but for what activations and working fit in
  *   outputs      held_outputs, without a pipeline: 4·T·V/t of logits, with the cache 4·T·g·d/t for each       [16]
  *                layer; with the logits those of the pass before, and the cache of layers that recompute twice
  *   pieces       where batches differ in length, reserved but not allocated: length_pieces of the logits     [13]
@@ -59,7 +61,9 @@
  * [15] TransformerEngine pytorch/module/base.py, _fp8_workspaces ·
  * [16] transformers models/llama/modeling_llama.py up to 4.44: logits.float(), and next_decoder_cache, which only
  * gradient_checkpointing_enable() turns off; torch distributed/algorithms/_checkpoint/checkpoint_wrapper.py does not.
- * [17] DeepSpeed runtime/zero/stage_1_and_2.py, step and reduce_gradients (pipeline_parallel). Pure.
+ * [17] DeepSpeed runtime/zero/stage_1_and_2.py, step and reduce_gradients (pipeline_parallel) ·
+ * [18] DeepSpeed runtime/engine.py, _configure_distributed_model, and zero/stage3.py: only defragment() empties the
+ * cache, where parameters stay on the device. Pure.
  */
 #pragma once
 

@@ -504,6 +504,29 @@ TEST(memory_predict__stage_3_of_deepspeed__its_bucket_and_limit)
     assert_true(buffers > 2e9 + 2 * layer && buffers < 2e9 + 2.01 * layer);
 }
 
+/* Weights that are on the device before they are divided need as much as they are, and leave their blocks where they go
+ * to the host. */
+TEST(memory_predict__loaded_whole__weights_before_they_are_divided)
+{
+    struct training_plan plan = {.sequence = 32, .data = 64, .zero_stage = 3, .bucket_elements = 1};
+    const struct architecture a = gpt(24, 2048, 16);
+    const struct memory_stage divided = predict(a, plan, "deepspeed").most;
+    const double whole = 2 * divided.parameters;
+    assert_true(divided.bytes < whole);
+    plan.loaded_whole = true;
+    const struct memory_stage loaded = predict(a, plan, "deepspeed").most;
+    assert_true(loaded.bytes == whole && loaded.allocated_bytes == whole && loaded.slack == 0);
+    plan.offload = OFFLOAD_PARAMETERS;
+    plan.micro_batch = 16;
+    const struct memory_stage hosted = predict(a, plan, "deepspeed").most;
+    const double smaller = hosted.terms[MEMORY_ACTIVATIONS] + hosted.terms[MEMORY_WORKING];
+    assert_true(smaller > 0.1 * whole && smaller < 0.9 * whole);
+    const double fragments = hosted.terms[MEMORY_ACTIVATIONS] * (1 - 1 / 1.15);
+    assert_close(hosted.terms[MEMORY_BASE], 536870912 + whole - smaller - fragments, 1e-9);
+    plan.zero_stage = 2;
+    assert_true(predict(a, plan, "deepspeed").most.terms[MEMORY_BASE] == 536870912);
+}
+
 /* DeepSpeed's stage 1 allocates what it steps a partition with, and a pipeline its bucket, when the passes are done. */
 TEST(memory_predict__stage_1_of_deepspeed__partition_after_the_passes)
 {

@@ -129,6 +129,9 @@ static void predict_table(const struct bounds *b, enum memory_rank rank)
     assert_within(&f.time, b->time_error, b->time_inside, b->time_far);
 }
 
+/* ChatGLM-Finetuning gives DeepSpeed a model that from_pretrained made outside of zero.Init (train.py). */
+static const struct said built_whole[] = {{.input = "loaded_whole", .value = 1}, {NULL}};
+
 /* vectorlm's benchmark calls train_step of its trainer, which does not count steps, so that the optimizer never has
  * one (profiling/benchmark.py, vectorlm/trainer.py): there are no moments. */
 static const struct said never_steps[] = {{.input = "optimizer", .text = "sgd"}, {NULL}};
@@ -169,7 +172,7 @@ TEST(predictions__unseen_tables__within_their_bounds)
         {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.09, 0.77, 0.18, 1, 0, 0, 0, NULL},
         {"lightning.csv", 2, COUNTS_ALLOCATED, 0.50, 0, 0.5, 0.5, 1, 1, 0, NULL},
         {"vocabulary-parallelism.csv", 16, COUNTS_RESERVED, NO_AIM, NULL},
-        {"chatglm-finetuning.csv", 11, COUNTS_DEVICE, NO_AIM, NULL},
+        {"chatglm-finetuning.csv", 11, COUNTS_DEVICE, 0.20, 0, 0, 0, SIZE_MAX, SIZE_MAX, 0, built_whole},
         {"yafsdp.csv", 16, COUNTS_RESERVED, NO_AIM, NULL},
         {"vectorlm.csv", 18, COUNTS_RESERVED, 0, 0, 0.15, 1, 0, 0, 0, never_steps},
     };
