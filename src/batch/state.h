@@ -53,8 +53,8 @@ enum batch_result {
     RESULT_COUNT
 };
 
-/* BATCH_id; the ending that it comes to; what an attempt's message says of it after "Slurm job 9_4: STATE" (NULL: it has
- * none); what `check --executor` says. */
+/* BATCH_id; the ending that it comes to; what an attempt's message says of it after "Slurm job 9_4: STATE" (NULL: it
+ * has none); what `check --executor` says. */
 #define BATCH_DECISIONS(ROW)                                                                                           \
     /* Not known yet: look again. */                                                                                   \
     ROW(WAIT, ENDING_NONE, NULL, "it is waited for")                                                                   \

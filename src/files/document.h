@@ -11,8 +11,8 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* The formats of files that are read: FORMAT_id, its name and that of its reader (files/format.h), the endings of names.
- * One whose values are spelled otherwise than JSON's has its spelling in files/formats.c. */
+/* The formats of files that are read: FORMAT_id, its name and that of its reader (files/format.h), the endings of
+ * names. One whose values are spelled otherwise than JSON's has its spelling in files/formats.c. */
 #define FILE_FORMATS(ROW)                                                                                              \
     ROW(YAML, yaml, ".yaml", ".yml")                                                                                   \
     ROW(TOML, toml, ".toml", NULL)                                                                                     \

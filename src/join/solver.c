@@ -132,7 +132,7 @@ static double share_done(const struct solver *s)
 static void enter_level(struct solver *s, size_t done, size_t all)
 {
     if (s->level < LEVELS)
-        s->levels[s->level] = (struct level){done, all};
+        s->levels[s->level] = (struct progress_level){done, all};
     s->level++;
 }
 

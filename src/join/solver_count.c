@@ -116,7 +116,7 @@ static double rows_of(const struct variable_place *p)
 #define PASSES_MOST 8 /* over the order of a component */
 
 /* What is known of a component before it is counted. */
-struct estimate {
+struct order_estimate {
     const struct set *component;
     double *shares; /* by constraint: of random bindings, those that it lets through */
     size_t *last;   /* scratch: by constraint, where in the order the last place that it reads stands */
@@ -153,7 +153,7 @@ static bool is_before_its_block(const struct solver *s, const size_t *order, siz
 }
 
 /* Works out how many rows are looked at when places are bound in that order. */
-static double visits_of(const struct solver *s, const struct estimate *x, const size_t *order)
+static double visits_of(const struct solver *s, const struct order_estimate *x, const size_t *order)
 {
     double ways = 1, visited = 0;
     for (size_t n = 0; n < x->component->count; n++)
@@ -187,7 +187,7 @@ static void move(size_t *order, size_t from, size_t to)
 }
 
 /* Moves places as long as that saves visits; how many are left. */
-static double improve(const struct solver *s, const struct estimate *x, size_t *order)
+static double improve(const struct solver *s, const struct order_estimate *x, size_t *order)
 {
     const size_t count = x->component->count;
     double least = visits_of(s, x, order);
@@ -215,7 +215,7 @@ static void rank_places(struct solver *s, const struct set *component)
     OWNED double *shares = sample_shares(s, component);
     OWNED size_t *last = xcalloc(s->request.constraint_count + 1, sizeof *last);
     OWNED size_t *order = xcalloc(count, sizeof *order);
-    const struct estimate x = {component, shares, last};
+    const struct order_estimate x = {component, shares, last};
     struct rng rng = rng_stream(1, component->items[0]);
     double least = INFINITY;
     memcpy(order, component->items, count * sizeof *order);

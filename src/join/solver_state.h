@@ -44,7 +44,7 @@ struct tree {
 };
 
 /* What is done of the rows of a place, or of the components below it. */
-struct level {
+struct progress_level {
     size_t done, all;
 };
 
@@ -58,8 +58,8 @@ struct solver {
     struct buffer residue;
     size_t *open; /* constraints that are open, run by run */
     size_t open_room, top;
-    int64_t work, most, next_look; /* evaluations */
-    struct level levels[LEVELS];   /* the first of those that are being counted */
+    int64_t work, most, next_look;        /* evaluations */
+    struct progress_level levels[LEVELS]; /* the first of those that are being counted */
     size_t level;
     bool any;     /* one is enough */
     bool stopped; /* out of work, or by an error */

@@ -1,4 +1,4 @@
-/* How an attempt may end, and whether it has used up its time. Pure: the caller passes the time and the observations. */
+/* How an attempt may end, and whether it has used up its time. Pure: the caller passes time and observations. */
 #pragma once
 
 #include <stdbool.h>

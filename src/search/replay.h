@@ -1,14 +1,15 @@
 /* Replay: runs a strategy against jobs whose outcomes are known, as if they were run now.
  *
  * Every group is a search of its own. The best of a group is its best ok outcome. A search arrives at the target when
- * it is told an objective that falls short of the best by at most the gap, a share of the best's size. Until then it counts:
+ * it is told an objective that falls short of the best by at most the gap, a share of the best's size. Until then it
+ * counts:
  *
  *   trials         candidates run, each once however often the strategy continues it
  *   failed         those that failed
  *   device_hours   their cost, if known for all of them
  *   slowdown[i]    after replay_marks[i] trials: the best objective of the group divided by the best found, or the
- *                  reciprocal if less is better; 1 is the best, NAN where not all are above zero. Until something has run, the group's worst ok outcome
- *                  stands for the best found
+ *                  reciprocal if less is better; 1 is the best, NAN where not all are above zero. Until something
+ *                  has run, the group's worst ok outcome stands for the best found
  *
  * Within a group, candidates are declared in the order of their key values, lowest first.
  *
