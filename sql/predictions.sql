@@ -92,6 +92,56 @@ UNION ALL SELECT 9, iif(n = 0, 'audit of pruning: no audit has run yet', say(
     'audit of pruning: %d of %.0f would have run: wrong in %.0f %% (%.0f to %.0f %%)', ok, n, 100 * share,
     100 * max(0.0, middle - half), 100 * min(1.0, middle + half))) FROM wilson;
 
+-- Predicted over measured, of what was predicted before it ran.
+CREATE TABLE observed (quantity, ratio);
+
+-- Quantiles are those of src/util/quantile.h.
+CREATE VIEW accuracy (n, line) AS
+WITH
+error AS (
+    SELECT quantity, abs(ratio - 1) AS error, max(ratio, 1 / ratio) AS ratio, count(*) OVER (PARTITION BY quantity) AS count,
+        row_number() OVER (PARTITION BY quantity ORDER BY abs(ratio - 1)) - 1 AS by_error,
+        row_number() OVER (PARTITION BY quantity ORDER BY max(ratio, 1 / ratio)) - 1 AS by_ratio FROM observed),
+at AS (SELECT *, 0.5 * (count - 1) AS middle, 0.95 * (count - 1) AS high FROM error),
+summed AS (
+    SELECT quantity, count, sum(error) / count AS mean, middle - floor(middle) AS middle_part, high - floor(high) AS high_part,
+        sum(iif(by_error = floor(middle), error, NULL)) AS middle_left,
+        sum(iif(by_error = ceil(middle), error, NULL)) AS middle_right,
+        sum(iif(by_ratio = floor(high), ratio, NULL)) AS high_left, sum(iif(by_ratio = ceil(high), ratio, NULL)) AS high_right
+    FROM at GROUP BY quantity)
+SELECT key, say('%-6s  ', value) || iif(count IS NULL, 'no measurements yet',
+    say('%d runs, each predicted before it ran: MAPE %.1f %%, median %.1f %%, p95 ratio %.2f', count, 100 * mean,
+        100 * ((1 - middle_part) * middle_left + middle_part * middle_right),
+        (1 - high_part) * high_left + high_part * high_right))
+FROM json_each('["memory", "time"]') LEFT JOIN summed ON quantity = value;
+
+-- What predictions are calibrated with. terms: their weights, as a profile has them; baseline_error: where a constant MFU is
+-- used.
+CREATE TABLE calibration (n INTEGER PRIMARY KEY, quantity, framework, device, cluster, prior, measured, censored, broken, sigma,
+    model_error, baseline_error, terms);
+
+CREATE VIEW calibration_line (n, line) AS
+SELECT n, say('%s of %s on %s%s%s: %s, from %d measurement%s, %d bound%s (ran out of memory, or fitted), %d broken run%s left out; '
+        || 'error %.1f %%', quantity, framework, iif(device = '', 'its device', device), iif(cluster = '', '', ' of '), cluster,
+        iif(prior, 'prior', 'calibrated'), measured, iif(measured = 1, '', 's'), censored, iif(censored = 1, '', 's'), broken,
+        iif(broken = 1, '', 's'), 100 * sigma)
+    || iif(baseline_error IS NULL, '', say('%s  a constant MFU was more accurate over the last runs (error %.1f %%, the model '
+        || '%.1f %%), so it is used', char(10), 100 * baseline_error, 100 * model_error))
+FROM calibration;
+
+-- Each framework, device and cluster begins a profile.
+CREATE VIEW profile_line (n, part, line) AS
+WITH
+place AS MATERIALIZED (
+    SELECT *, coalesce('framework = "' || nullif(framework, '') || '"' || char(10), '')
+        || coalesce('device = "' || nullif(device, '') || '"' || char(10), '')
+        || coalesce('cluster = "' || nullif(cluster, '') || '"' || char(10), '') AS place FROM calibration WHERE NOT prior),
+begun AS MATERIALIZED (SELECT *, lag(place, 1, '') OVER (ORDER BY n) AS before, row_number() OVER (ORDER BY n) AS nth FROM place)
+SELECT n, 0, iif(nth = 1, '', char(10) || '# A separate profile:' || char(10)) || '[predict]' || rtrim(char(10) || place, char(10))
+    FROM begun WHERE place <> before
+UNION ALL SELECT n, 1, say('%s# From %d measurements.%s[predict.%s]%s', char(10), measured, char(10), quantity, char(10))
+    || rtrim(terms, char(10)) FROM begun;
+
 -- Plans where the sweep is and where it is scaled to (sql/scaled_plans.sql). Without words: a combination there of which
 -- nothing is predicted. id: a hash of the words; amount: tokens or samples of a step.
 CREATE TABLE plan (n INTEGER PRIMARY KEY, is_there, words, id, work, counts_tokens, memory_of, memory_width, time_width,

@@ -13,7 +13,6 @@
 #include "util/hash.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/quantile.h"
 
 struct prediction_report {
     struct report_request request;
@@ -181,51 +180,44 @@ static int add_evidence(struct db *db, enum predicted_quantity q, struct buffer 
     return rc;
 }
 
-static int add_calibration(void *context, const struct calibration_row *row, struct error *e)
+static void add_weights(struct buffer *out, const char *json, const char *const *names, int count)
 {
-    struct buffer *out = context;
-    (void)e;
-    buffer_printf(out, "%s of %s on %s%s%s: %s, from ", row->quantity, row->framework,
-                  row->device[0] ? row->device : "its device", row->cluster[0] ? " of " : "", row->cluster,
-                  row->prior ? "prior" : "calibrated");
-    buffer_add_count(out, row->measured, "measurement");
-    buffer_add_text(out, ", ");
-    buffer_add_count(out, row->censored, "bound");
-    buffer_add_text(out, " (ran out of memory, or fitted), ");
-    buffer_add_count(out, row->broken, "broken run");
-    buffer_printf(out, " left out; error %.1f %%\n", 100 * row->sigma);
-    if (!isnan(row->baseline))
-        buffer_printf(out,
-                      "  a constant MFU was more accurate over the last runs (error %.1f %%, the model %.1f %%), so it "
-                      "is used\n",
-                      100 * row->baseline_error, 100 * row->model_error);
-    return 0;
+    OWNED_JSON *list = cJSON_Parse(json);
+    int i = 0;
+    for (const cJSON *n = list ? list->child : NULL; n && i < count; n = n->next, i++) {
+        buffer_printf(out, "%s = ", names[i]);
+        buffer_add_double(out, n->valuedouble);
+        buffer_add_char(out, '\n');
+    }
 }
 
-static int add_quantity(struct db *db, const char *quantity, struct buffer *out, struct error *e)
+static int add_calibration(void *context, const struct calibration_row *row, struct error *e)
 {
-    struct stmt *s = NULL;
-    double *errors = NULL, *ratios = NULL, sum = 0;
-    size_t n = 0;
+    const bool is_memory = strcmp(row->quantity, "memory") == 0;
+    OWNED_BUFFER terms = BUFFER_INIT;
+    buffer_add_text(&terms, "sigma = ");
+    buffer_add_double(&terms, row->sigma);
+    buffer_add_char(&terms, '\n');
+    add_weights(&terms, row->weights_json, is_memory ? memory_term_names : time_term_names,
+                is_memory ? (int)MEMORY_TERM_COUNT : (int)TIME_TERM_COUNT);
+    return db_run(context, "INSERT INTO calibration VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_text(row->quantity), sql_text(row->framework), sql_text(row->device),
+                         sql_text(row->cluster), sql_int(row->prior), sql_int(row->measured), sql_int(row->censored),
+                         sql_int(row->broken), sql_real(row->sigma), sql_real(row->model_error),
+                         isnan(row->baseline) ? sql_null() : sql_real(row->baseline_error),
+                         sql_text(buffer_text(&terms))),
+                  e);
+}
+
+static int read_errors(const struct prediction_report *r, struct db *db, struct error *e)
+{
+    OWNED_STMT *s = NULL;
     int rc;
-    while ((rc = db_next(db, "SELECT predicted / measured FROM observation WHERE quantity = ? AND kind = 'measured'",
-                         VALUES(sql_text(quantity)), &s, e)) > 0) {
-        double ratio = stmt_double(s, 0);
-        errors = array_grow(errors, n, sizeof *errors);
-        ratios = array_grow(ratios, n, sizeof *ratios);
-        errors[n] = fabs(ratio - 1);
-        ratios[n] = fmax(ratio, 1 / ratio);
-        sum += errors[n++];
-    }
-    if (n > 0) {
-        sort_doubles(errors, n);
-        sort_doubles(ratios, n);
-        buffer_printf(out,
-                      "%-6s  %zu runs, each predicted before it ran: MAPE %.1f %%, median %.1f %%, p95 ratio %.2f\n",
-                      quantity, n, 100 * sum / (double)n, 100 * quantile(errors, n, 0.5), quantile(ratios, n, 0.95));
-    } else
-        buffer_printf(out, "%-6s  no measurements yet\n", quantity);
-    free_all(errors, ratios);
+    while ((rc = db_next(db, "SELECT quantity, predicted / measured FROM observation WHERE kind = 'measured'",
+                         NO_VALUES, &s, e)) > 0)
+        if (db_run(r->db, "INSERT INTO observed VALUES (?, ?)",
+                   VALUES(sql_text(stmt_text(s, 0)), sql_real(stmt_double(s, 1))), e) < 0)
+            return -1;
     return rc;
 }
 
@@ -233,7 +225,7 @@ static int add_accuracy(const struct prediction_report *r, struct db *db, struct
 {
     if (!db)
         return error_set(e, ERROR_NOTHING, "there is no database, so nothing has been measured");
-    if (add_quantity(db, "memory", out, e) < 0 || add_quantity(db, "time", out, e) < 0 ||
+    if (read_errors(r, db, e) < 0 || saying_add_lines(r->db, "SELECT line FROM accuracy ORDER BY n", "", out, e) < 0 ||
         saying_add_lines(r->db, "SELECT line FROM pruning ORDER BY n", "", out, e) < 0)
         return -1;
     for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
@@ -273,7 +265,9 @@ int prediction_report_end(struct prediction_report *r, struct space *space, stru
     if (!db)
         return 0;
     buffer_add_char(out, '\n');
-    return learning_calibrations(space, db, add_calibration, out, e);
+    return learning_calibrations(space, db, add_calibration, r->db, e) < 0
+               ? -1
+               : saying_add_lines(r->db, "SELECT line FROM calibration_line ORDER BY n", "", out, e);
 }
 
 int prediction_report_rank(struct prediction_report *r, struct error *e)
@@ -287,55 +281,15 @@ int prediction_report_scaled(struct prediction_report *r, const struct scaling *
     return saying_add_lines(r->db, "SELECT line FROM plan_line ORDER BY work, n", "", out, e);
 }
 
-static void add_weights(struct buffer *out, const char *json, const char *const *names, int count)
-{
-    cJSON *list = cJSON_Parse(json);
-    int i = 0;
-    for (const cJSON *n = list ? list->child : NULL; n && i < count; n = n->next, i++) {
-        buffer_printf(out, "%s = ", names[i]);
-        buffer_add_double(out, n->valuedouble);
-        buffer_add_char(out, '\n');
-    }
-    cJSON_Delete(list);
-}
-
-struct profile_text {
-    struct buffer *out;
-    char *place; /* the last one written */
-};
-
-static int add_to_profile(void *context, const struct calibration_row *row, struct error *e)
-{
-    struct profile_text *t = context;
-    struct buffer words = BUFFER_INIT;
-    const struct {
-        const char *key, *value;
-    } keys[] = {{"framework", row->framework}, {"device", row->device}, {"cluster", row->cluster}};
-    (void)e;
-    if (row->prior)
-        return 0;
-    for (size_t i = 0; i < LENGTH(keys); i++)
-        if (keys[i].value[0])
-            buffer_printf(&words, "%s = \"%s\"\n", keys[i].key, keys[i].value);
-    char *place = buffer_take(&words);
-    bool is_memory = strcmp(row->quantity, "memory") == 0;
-    if (strcmp(place, t->place) != 0)
-        buffer_printf(t->out, "%s[predict]\n%s", t->out->length ? "\n# A separate profile:\n" : "", place);
-    free(t->place);
-    t->place = place;
-    buffer_printf(t->out, "\n# From %" PRId64 " measurements.\n[predict.%s]\nsigma = ", row->measured, row->quantity);
-    buffer_add_double(t->out, row->sigma);
-    buffer_add_char(t->out, '\n');
-    add_weights(t->out, row->weights_json, is_memory ? memory_term_names : time_term_names,
-                is_memory ? (int)MEMORY_TERM_COUNT : (int)TIME_TERM_COUNT);
-    return 0;
-}
-
 int prediction_report_profile(struct space *space, struct db *db, struct buffer *out, struct error *e)
 {
-    struct profile_text text = {out, xstrdup("")};
-    int rc = learning_calibrations(space, db, add_to_profile, &text, e);
-    free(text.place);
+    struct db *said = NULL;
+    int rc = saying_open("sql/predictions.sql", &said, e);
+    if (rc == 0)
+        rc = learning_calibrations(space, db, add_calibration, said, e);
+    if (rc == 0)
+        rc = saying_add_lines(said, "SELECT line FROM profile_line ORDER BY n, part", "", out, e);
+    db_close(said);
     if (rc == 0 && out->length == 0)
         return error_set(e, ERROR_NOTHING,
                          "nothing is calibrated yet: that takes three measurements with one framework, device and "
