@@ -259,13 +259,13 @@ static int compare_two(const struct arguments *a, struct error *e)
 
 static int print_ranked(struct db *said, bool json, struct error *e)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     if (!json && saying_add_lines(said, "SELECT line FROM ranked_line ORDER BY part, n", "", &out, e) < 0)
         return -1;
     if (!json && !out.length)
         return error_set(e, ERROR_NOTHING, "--rank: no two successful jobs differ in one key only");
     if (!json)
-        return output_people_take(&out, e);
+        return output_people(&out, e);
     OWNED_JSON *root = json_document();
     if (saying_add_rows(said, "SELECT * FROM ranked_by", NULL, root, e) < 0 ||
         saying_add_rows(said, "SELECT * FROM ranked", "ranked", root, e) < 0)

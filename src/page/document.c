@@ -71,7 +71,7 @@ static void add_row(struct buffer *out, const cJSON *first)
     else if (cJSON_IsString(first))
         html_text(out, "<tr><th scope=row>", first->valuestring, "");
     else
-        buffer_printf(out, "<tr %s>", json_text_of(first, "row"));
+        buffer_printf(out, "<tr %s>", json_text_or(first, "row", ""));
     add_cells(out, first);
 }
 
