@@ -134,22 +134,33 @@ static void add_word(struct buffer *line, const char *before, const char *word)
     shell_add_word(line, word);
 }
 
-/* Adds a copy of what meshsweep itself put into the attempt's directory, where the command names that. */
-static void add_copies(struct buffer *line, char *const *words, const char *exact)
+/* Adds a copy of a file of the attempt's directory, to the same place in the new one. */
+static void add_copy(struct buffer *line, const char *exact, const char *path)
 {
-    static const char *const names[] = {DS_CONFIG_FILE, DS_TRAINING_FILE};
-    bool named = false, any = false;
+    const char *slash = strrchr(path, '/');
+    OWNED char *from = xasprintf("%s/%s", exact, path);
+    OWNED char *to = xasprintf("%c%s%.*s", MARK, slash ? "/" : "", slash ? (int)(slash - path) : 0, path);
+    if (access(from, R_OK) < 0)
+        return;
+    if (slash)
+        add_word(line, "mkdir -p ", to);
+    add_word(line, slash ? " && cp " : "cp ", from);
+    add_word(line, " ", to);
+    buffer_add_text(line, " && ");
+}
+
+/* Adds copies of what meshsweep itself put into the attempt's directory: a ds_config where the command names that. */
+static void add_copies(struct buffer *line, const struct job_launch *l, char *const *words, const char *exact)
+{
+    char *const names[] = {(char *)DS_CONFIG_FILE, (char *)DS_TRAINING_FILE, NULL};
+    bool named = false;
     for (; *words; words++)
         named |= strchr(*words, MARK) != NULL;
-    for (size_t i = 0; named && i < LENGTH(names); i++) {
-        OWNED char *path = xasprintf("%s/%s", exact, names[i]);
-        if (access(path, R_OK) == 0) {
-            add_word(line, any ? " " : "cp ", path);
-            any = true;
-        }
-    }
-    if (any)
-        buffer_printf(line, " '%c' && ", MARK);
+    for (size_t i = 0; named && names[i]; i++)
+        add_copy(line, exact, names[i]);
+    for (char *const *path = l->given; *path; path++)
+        if (!strings_have(names, *path))
+            add_copy(line, exact, *path);
 }
 
 char *job_command_line(const struct job_launch *l, bool has_directory)
@@ -165,7 +176,7 @@ char *job_command_line(const struct job_launch *l, bool has_directory)
         *word = with_mark;
     }
     if (!has_directory)
-        add_copies(&line, words, exact);
+        add_copies(&line, l, words, exact);
     if (l->working_directory) {
         OWNED char *directory = marked(l->working_directory, l, exact);
         add_word(&line, "cd ", directory);

@@ -58,12 +58,14 @@ int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struc
                                " JOIN runner AS r ON r.id = a.runner_id WHERE a.id = " THE_ATTEMPT;
     static const char spec[] = "SELECT " JOB_SPEC_SQL JOB_SPECS_FROM_SQL " WHERE j.id = ?1";
     static const char files[] = "SELECT directory FROM attempt WHERE id = " THE_ATTEMPT;
+    static const char given[] = "SELECT path FROM attempt_file WHERE attempt_id = " THE_ATTEMPT " ORDER BY path";
     static const char table[] = "SELECT coalesce(a.log_tail, '') FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
                                 " WHERE j.id = ?1 AND a.executor = '" IMPORT_EXECUTOR "'";
     const struct sql_values job = VALUES(sql_int(job_id));
     struct job_launch launch = {0};
     if (read_strings(db, command, job_id, &launch.command, e) < 0 ||
         read_strings(db, environment, job_id, &launch.environment, e) < 0 ||
+        read_strings(db, given, job_id, &launch.given, e) < 0 ||
         read_directory(db, job, &launch.working_directory, e) < 0 ||
         db_query_text(db, path, job, &launch.path, e) < 0 || db_query_text(db, spec, job, &launch.spec, e) < 0 ||
         db_query_text(db, files, job, &launch.files, e) < 0 ||
@@ -80,6 +82,7 @@ void job_launch_free(struct job_launch *l)
 {
     strings_free(l->command);
     strings_free(l->environment);
+    strings_free(l->given);
     free_all(l->working_directory, l->spec, l->path, l->job_files, l->files, l->measured_elsewhere);
     *l = (struct job_launch){0};
 }

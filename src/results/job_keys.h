@@ -12,6 +12,7 @@ struct job_launch {
     char *path;               /* the runner's PATH; NULL: not recorded */
     char *job_files;          /* store_directory() */
     char *files;              /* the attempt's directory, relative to that; NULL: none was kept */
+    char **given;             /* paths of the files in it that the job was given, NULL-terminated */
     char *measured_elsewhere; /* "table.csv:12": imported, so there is no command; NULL: it was not */
 };
 

@@ -43,6 +43,22 @@ expect_problem() # TEXT [SED EXPRESSION...]
     expect_said only_stderr_contains 2 "$text" check sweep.toml
 }
 
+# In its new directory it finds what it was given.
+command__printed__runs_by_hand()
+{
+    local command
+    base
+    sweep 's|^path = .*|path = "conf/config.yaml"|'
+    run_silently 0
+    for command in best 'show 2'; do
+        # shellcheck disable=SC2086
+        expect_run only_stdout 0 $command
+        grep '^dir=' .stdout >command.sh
+        run_command sh command.sh
+        expect_only_stdout_contains 0 '  batch_size: 4   # per step' 'score: 4'
+    done
+}
+
 yaml__values_set__types_comments_and_order_kept()
 {
     base
