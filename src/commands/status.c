@@ -101,6 +101,12 @@ static int ask_pareto(struct db *db, struct status_view *v, struct error *e)
     {
         cJSON_AddItemToArray(jobs, cJSON_CreateNumber(json_real_of(point, "job")));
     }
+    /* Of jobs that are equal under the first objective it is the one that the others choose, as of `best`. */
+    const cJSON *first = list ? list->child : NULL, *values = cJSON_GetObjectItemCaseSensitive(first, "values");
+    const cJSON *best = part(v, "best");
+    cJSON *job = cJSON_GetObjectItemCaseSensitive(best, "job");
+    if (values && values->child && job && values->child->valuedouble == json_real_of(best, "value"))
+        cJSON_SetNumberValue(job, json_real_of(first, "job"));
     cJSON_AddItemToObject(v->beside, "pareto", list ? list : cJSON_CreateNull());
     return rc;
 }

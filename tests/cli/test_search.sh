@@ -327,6 +327,7 @@ best__several_objectives__the_pareto_set_with_ties()
   job 4: speed 60 samples/s, memory 10 GiB, x 4'
     expect_stdout_lacks 'job 5'
     expect_no_stderr
+    expect_said only_stdout_contains 0 'best so far: speed 100 samples/s, job 2 ' status
     expect_run only_stdout 0 best --json
     mv .stdout best.json
     expect_sql '2||100|20
