@@ -62,16 +62,13 @@ struct candidate_loading {
     size_t key_count;
     int first_input;
     bool of_batch[INPUT_COUNT]; /* inputs in which the candidates of a memory class may differ */
-    struct hash_index groups, configurations, memory_classes;
+    struct hash_index groups, configurations, memory_classes, places;
     struct hash_index replicated; /* numbered like the candidates */
     /* By key: it counts in a group, in a configuration, and in what replicates have in common. */
     bool *of_group, *of_configuration, *of_replicates;
     bool by_list;          /* group_by made the list, not the default sections */
     bool all_compete;      /* group_by is an empty list */
     struct hash128 *wider; /* by candidate: the group to use if every candidate would be alone */
-    struct place_name {
-        char text[256];
-    } * place_names;
 };
 
 /* --- the statement --- */
@@ -241,19 +238,17 @@ static struct hash128 memory_hash(const struct candidate_loading *l)
 static size_t place_of(struct candidate_loading *l, const struct place_of_measurement *where)
 {
     struct candidate_set *set = l->set;
-    struct place_name name;
-    snprintf(name.text, sizeof name.text, "%s\n%s\n%s", where->framework, where->device, where->cluster);
-    for (size_t i = 0; i < set->space.place_count; i++)
-        if (strcmp(l->place_names[i].text, name.text) == 0)
-            return i;
-    const struct framework *f = predictor_prior(prediction_predictor(&l->request->space->prediction), where->framework);
-    size_t n = set->space.place_count++;
-    l->place_names = array_grow(l->place_names, n, sizeof *l->place_names);
-    l->place_names[n] = name;
-    set->places = array_grow(set->places, n, sizeof *set->places);
-    set->places[n] =
-        (struct search_place){true, true, calibration_of_memory(&f->memory), calibration_of_time(&f->time)};
-    return n;
+    OWNED char *name = xasprintf("%s\n%s\n%s", where->framework, where->device, where->cluster);
+    const struct hash128 hash = hash_bytes(name, strlen(name));
+    bool is_new;
+    size_t place = hash_index_add(&l->places, &hash, &is_new);
+    if (is_new) {
+        const struct framework *f =
+            predictor_prior(prediction_predictor(&l->request->space->prediction), where->framework);
+        *array_add(set->places, set->space.place_count) =
+            (struct search_place){true, true, calibration_of_memory(&f->memory), calibration_of_time(&f->time)};
+    }
+    return place;
 }
 
 void candidate_predict(struct candidate *c, const struct search_place *place)
@@ -276,12 +271,6 @@ static void take_memory(const struct prediction *p, struct candidate *c, double 
     c->memory_terms = terms;
     if (p->usable_bytes > p->memory.reserve_bytes)
         c->usable_bytes = p->usable_bytes - p->memory.reserve_bytes;
-}
-
-static void take_time(const struct prediction *p, struct candidate *c, double *terms)
-{
-    memcpy(terms, p->step.terms, TIME_TERM_COUNT * sizeof *terms);
-    c->time_terms = terms;
 }
 
 /* Steps, samples, tokens or operations per step: the objective counts one of them. */
@@ -308,7 +297,7 @@ static void take_prediction(struct candidate_loading *l, struct candidate *c, do
     if (p->has_memory)
         take_memory(p, c, terms);
     if (p->has_time)
-        take_time(p, c, terms + CALIBRATION_TERMS);
+        c->time_terms = memcpy(terms + CALIBRATION_TERMS, p->step.terms, TIME_TERM_COUNT * sizeof *terms);
     candidate_predict(c, &l->set->places[c->place]);
     if (p->has_time && l->set->space.relation == SEARCH_RATE)
         c->work = work_of(space->sweep, p, c->devices);
@@ -387,12 +376,6 @@ static enum search_relation relation_of(const struct sweep *s)
     return quantity == QUANTITY_STEP_TIME ? SEARCH_TIME : SEARCH_UNRELATED;
 }
 
-static char *jobs_sql(const struct candidate_request *r, const char *columns)
-{
-    return xasprintf("SELECT %s FROM job WHERE sweep_id = ?1%s", columns,
-                     r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "");
-}
-
 static void make_room(struct candidate_loading *l, size_t count)
 {
     struct candidate_set *set = l->set;
@@ -433,15 +416,19 @@ static struct candidate_job *find_job(struct candidate_job *jobs, size_t count, 
     return jobs ? bsearch(&key, jobs, count, sizeof *jobs, compare_by_id) : NULL;
 }
 
-static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
+static int read_jobs(struct candidate_loading *l, struct error *e)
 {
     const struct candidate_request *r = l->request;
     struct candidate_set *set = l->set;
     OWNED_STMT *jobs = NULL;
-    char *sql = jobs_sql(r, "id, key, rank"), *ordered = xasprintf("%s ORDER BY priority, rank", sql);
-    int rc = db_query(r->db, ordered, VALUES(sql_int(r->sweep_id)), &jobs, e);
-    free_all(ordered, sql);
-    while (rc == 0 && (rc = stmt_next(jobs, e)) > 0 && set->space.count < most) {
+    OWNED char *sql =
+        xasprintf("SELECT id, key, rank, count(*) OVER () FROM job WHERE sweep_id = ?1%s ORDER BY priority,"
+                  " rank",
+                  r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "");
+    int rc = db_query(r->db, sql, VALUES(sql_int(r->sweep_id)), &jobs, e);
+    while (rc == 0 && (rc = stmt_next(jobs, e)) > 0) {
+        if (!set->candidates)
+            make_room(l, (size_t)stmt_int(jobs, 3));
         space_bind_rank(r->space, l->row, 1, stmt_int(jobs, 2));
         int found = stmt_next(l->row, e);
         if (found > 0 && !is_further_replicate(l, stmt_int(jobs, 0))) {
@@ -451,6 +438,7 @@ static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
         stmt_reset(l->row);
         rc = found < 0 ? -1 : 0;
     }
+    set->space.candidates = set->candidates;
     return rc < 0 ? -1 : 0;
 }
 
@@ -495,34 +483,24 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
 {
     const struct sweep *sweep = request->space->sweep;
     struct candidate_loading l = {.request = request, .set = out};
-    int64_t jobs = 0;
-    char *count_sql = jobs_sql(request, "count(*)");
     *out = (struct candidate_set){0};
-    int rc = db_query_int(request->db, count_sql, VALUES(sql_int(request->sweep_id)), 0, &jobs, e);
-    free(count_sql);
-    size_t count = (size_t)jobs;
-    if (rc == 0) {
-        choose_keys(&l);
-        mark_savers(&l);
-        mark_shared(&l);
-        make_room(&l, count);
-        out->space = (struct search_space){
-            .keys = out->keys,
-            .sections = out->sections,
-            .key_count = l.key_count,
-            .saves_memory = out->saves_memory,
-            .candidates = out->candidates,
-            .maximise = sweep->objective_count > 0 && sweep->objectives[0].maximise,
-            .relation = relation_of(sweep),
-        };
-        rc = prepare_row(&l, e);
-    }
-    if (rc == 0)
-        rc = read_jobs(&l, count, e);
+    choose_keys(&l);
+    mark_savers(&l);
+    mark_shared(&l);
+    out->space = (struct search_space){
+        .keys = out->keys,
+        .sections = out->sections,
+        .key_count = l.key_count,
+        .saves_memory = out->saves_memory,
+        .maximise = sweep->objective_count > 0 && sweep->objectives[0].maximise,
+        .relation = relation_of(sweep),
+    };
+    int rc = prepare_row(&l, e) < 0 ? -1 : read_jobs(&l, e);
     if (rc == 0)
         finish_set(&l);
     stmt_free(l.row);
-    free_all(l.key_index, l.key_role, l.place_names);
+    free_all(l.key_index, l.key_role);
+    hash_index_free(&l.places);
     hash_index_free(&l.groups);
     hash_index_free(&l.configurations);
     hash_index_free(&l.memory_classes);

@@ -803,20 +803,14 @@ void surrogate_tell(struct surrogate *b, size_t candidate)
     b->told_count++;
 }
 
-const struct estimate *surrogate_all(struct surrogate *b)
+const struct estimate *surrogate_without(struct surrogate *b, size_t candidate)
 {
-    if (!b->stale)
+    if (!b->stale && b->left_out == candidate)
         return b->all;
+    b->left_out = candidate;
     OWNED struct fitted *fits = fit_places(b);
     fill_failures(b, fits);
     fill_means(b, fits);
     b->stale = false;
     return b->all;
-}
-
-const struct estimate *surrogate_without(struct surrogate *b, size_t candidate)
-{
-    b->stale |= b->left_out != candidate;
-    b->left_out = candidate;
-    return surrogate_all(b);
 }

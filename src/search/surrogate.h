@@ -56,16 +56,16 @@ void surrogate_free(struct surrogate *b);
 /* Call it once the shared state has the outcome. */
 void surrogate_tell(struct surrogate *b, size_t candidate);
 
-/* Estimates of every candidate. Borrowed until the next surrogate_tell. */
-const struct estimate *surrogate_all(struct surrogate *b);
-
-/* The same as if the candidate's time had not been measured, from now on; NONE: all are. */
+/* Estimates of every candidate, as if one's time had not been measured; NONE: all count. Borrowed until the next
+ * surrogate_tell. */
 const struct estimate *surrogate_without(struct surrogate *b, size_t candidate);
 
-/* Correlations of the candidates' merits given the measurements: `out` is count × count. Call surrogate_all first. */
+/* Correlations of the candidates' merits given the measurements: `out` is count × count. Call surrogate_without
+ * first. */
 void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out);
 
-/* Degrees of freedom of the estimated deviations: merits follow Student's distribution. Call surrogate_all first. */
+/* Degrees of freedom of the estimated deviations: merits follow Student's distribution. Call surrogate_without
+ * first. */
 size_t surrogate_freedom(const struct surrogate *b);
 
 /* Converts an objective to its merit, and back. */
