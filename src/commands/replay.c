@@ -360,7 +360,6 @@ static int run_one(struct contest *c, const struct search_options *search, struc
                                      .concurrent = (size_t)o->jobs,
                                      .target_gap = o->target_gap,
                                      .seed = seed,
-                                     .order_seed = seed,
                                      .watch = trace_decision,
                                      .context = trace};
     return replay_run(&task, out, e);

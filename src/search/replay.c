@@ -190,7 +190,7 @@ struct replay {
     struct search *search;
     bool *tried;
     struct decision *round; /* requested and not yet told */
-    size_t round_count, rounds;
+    size_t round_count;
     size_t made;
     bool arrived;
     double found;          /* best objective so far; NAN: none */
@@ -245,29 +245,14 @@ static struct search_outcome outcome_of(const struct replay *r, const struct dec
     return o;
 }
 
-/* Tells the round in a drawn order: concurrent trials may end in any order. */
-static void tell_in_some_order(struct replay *r)
-{
-    struct rng draws = rng_stream(r->task->order_seed, r->rounds++);
-    OWNED size_t *order = xcalloc(r->round_count, sizeof *order);
-    for (size_t i = 0; i < r->round_count; i++)
-        order[i] = i;
-    for (size_t left = r->round_count; left > 0; left--) {
-        size_t i = (size_t)rng_below(&draws, left);
-        const struct decision *d = &r->round[order[i]];
-        struct search_outcome o = outcome_of(r, d);
-        search_tell(r->search, d->candidate, &o);
-        order[i] = order[left - 1];
-    }
-}
-
-/* Counts trials in the order of the requests. Reaching the target within a round costs the whole round. */
+/* Reaching the target within a round costs the whole round. */
 static void tell_round(struct replay *r)
 {
-    tell_in_some_order(r);
     for (size_t i = 0; i < r->round_count; i++) {
         const struct decision *d = &r->round[i];
         const struct replay_outcome *known = &r->task->group->outcomes[d->candidate];
+        const struct search_outcome o = outcome_of(r, d);
+        search_tell(r->search, d->candidate, &o);
         if (r->task->watch)
             r->task->watch(r->task->context, d, known);
         count_trial(r, d->candidate, &known->outcome);

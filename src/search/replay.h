@@ -17,8 +17,8 @@
  * person would who wants the target. If it still ends early, all remaining candidates are tried in declared order.
  * Where it would have ended by itself is reported separately.
  *
- * Trials are requested in rounds of `concurrent` and counted in that order, always whole rounds. The outcomes of a
- * round are told in an order drawn from `order_seed`, which must not change anything. Pure but for loading. */
+ * Trials are requested in rounds of `concurrent`, told and counted in that order, always whole rounds. Pure but for
+ * loading. */
 #pragma once
 
 #include "search/candidates.h"
@@ -72,7 +72,7 @@ struct replay_task {
     const struct search_options *options; /* must name a strategy */
     size_t concurrent;
     double target_gap;
-    uint64_t seed, order_seed;
+    uint64_t seed;
     /* Called with every decision, and with NULL at the start of a search. May be NULL. */
     void (*watch)(void *context, const struct decision *decision, const struct replay_outcome *outcome);
     void *context;
