@@ -10,7 +10,6 @@
 #include "util/hash.h"
 #include "util/memory.h"
 #include "util/rng.h"
-#include "util/suggest.h"
 
 #define SECONDS_PER_HOUR 3600.0
 #define KNOWN_MOST 64 /* plus the number of candidates: how often in a row a strategy may ask for known outcomes */
@@ -22,19 +21,6 @@ static const struct algorithm *const algorithms[] = {SEARCH_STRATEGIES(ALGORITHM
 static bool has(const struct search *s, enum search_trait trait)
 {
     return search_strategy_has(s->options.strategy, trait);
-}
-
-static int choose_algorithm(struct search *s, struct error *e)
-{
-    const char *name = s->options.strategy;
-    s->strategy = search_strategy_named(name);
-    if (s->strategy < STRATEGY_COUNT) {
-        s->algorithm = algorithms[s->strategy];
-        return 0;
-    }
-    const char *near = suggest_nearest(name, search_strategy_names, STRATEGY_COUNT);
-    return error_set(e, ERROR_USAGE, "unknown search strategy \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",
-                     near ? near : "", near ? "\"?" : "");
 }
 
 /* --- what strategies ask --- */
@@ -295,14 +281,6 @@ void subspace_make(const struct search_space *whole, const size_t *members, size
 
 /* --- creating --- */
 
-static int check_options(const struct search_options *o, struct error *e)
-{
-    for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
-        if (o->numbers[i] != SEARCH_NOT_GIVEN && search_number_check((enum search_number)i, o->numbers[i], e) < 0)
-            return -1;
-    return 0;
-}
-
 static bool stage_is_searched(const struct search_options *o, double stage)
 {
     return !(stage >= 0 && stage < SEARCH_ZERO_STAGES) || o->zero_stages[(size_t)stage];
@@ -353,10 +331,11 @@ int search_create(const struct search_space *space, const struct search_options 
     s->smallest_oom = arena_keep(&s->arena, xcalloc(space->memory_class_count + 1, sizeof *s->smallest_oom));
     for (size_t i = 0; i < space->memory_class_count; i++)
         s->largest_fit[i] = s->smallest_oom[i] = NAN;
-    int rc = check_options(options, e);
     search_options_complete(&s->options);
-    if (rc < 0 || choose_algorithm(s, e) < 0 || check_space(s, e) < 0 ||
-        (s->algorithm->is_of_families && families_create(s, e) < 0) || create_own(s, e) < 0) {
+    s->strategy = search_strategy_named(s->options.strategy);
+    assert(s->strategy < STRATEGY_COUNT);
+    s->algorithm = algorithms[s->strategy];
+    if (check_space(s, e) < 0 || (s->algorithm->is_of_families && families_create(s, e) < 0) || create_own(s, e) < 0) {
         search_free(s);
         return -1;
     }

@@ -113,9 +113,9 @@ struct decision {
 
 struct search;
 
-/* -1 (ERROR_USAGE): an unknown strategy, with a hint; options out of range; an empty space, or one in which the
- * strategy can do nothing, because a candidate needs more devices than max_slots or there is no micro-batch to bisect.
- * `options` is completed with the strategy's defaults. */
+/* -1 (ERROR_USAGE): an empty space, or one in which the strategy can do nothing, because a candidate needs more devices
+ * than max_slots or there is no micro-batch to bisect. `options` must be in range (search_number_check), and are
+ * completed with the strategy's defaults. */
 int search_create(const struct search_space *space, const struct search_options *options, struct search **out,
                   struct error *e);
 void search_free(struct search *s);

@@ -171,34 +171,13 @@ FIXTURE_TEST(best__minimised__least, 4, true)
 
 FIXTURE_TEST(create__impossible__says_so, 4, true)
 {
-    static const struct {
-        enum search_number number;
-        double value;
-        const char *text;
-    } cases[] = {
-        {SEARCH_MAX_SLOTS, 1, "max_slots: a trial needs 2 devices, but at most 1 may be in use"},
-        {SEARCH_DIVISOR, 1, "divisor: 1 is less than 2"},
-        {SEARCH_MAX_TRIALS, 2.5, "max_trials: 2.5 is not a whole number"},
-        {SEARCH_CONFIDENCE, 2, "confidence: 2 is more than 0.999999"},
-    };
-    struct search *s = NULL;
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct search_options o = search_options_none();
-        o.numbers[cases[i].number] = cases[i].value;
-        FAILS_WITH(search_create(&f->space, &o, &s, &e), cases[i].text);
-        assert_null(s);
-    }
-    f->space.count = 0;
-    const struct search_options o = search_options_none();
-    FAILS_WITH(search_create(&f->space, &o, &s, &e), "there is nothing to search: no candidate is left");
-}
-
-FIXTURE_TEST(create__unknown_strategy__hint, 4, true)
-{
     struct search_options o = search_options_none();
-    o.strategy = "randon";
     struct search *s = NULL;
-    FAILS_WITH(search_create(&f->space, &o, &s, &e), "unknown search strategy \"randon\"; did you mean \"random\"?");
+    o.numbers[SEARCH_MAX_SLOTS] = 1;
+    FAILS_WITH(search_create(&f->space, &o, &s, &e), "max_slots: a trial needs 2 devices, but at most 1 may be in use");
+    f->space.count = 0;
+    FAILS_WITH(search_create(&f->space, &o, &s, &e), "there is nothing to search: no candidate is left");
+    assert_null(s);
 }
 
 FIXTURE_TEST(create__zero_stages__only_those, 4, true)
@@ -211,6 +190,21 @@ FIXTURE_TEST(create__zero_stages__only_those, 4, true)
     assert_int_equal(r.trials, FIXTURE_BUCKETS * 4);
     for (size_t i = 0; i < r.trials; i++)
         assert_float_equal(f->candidates[r.asked[i]].zero_stage, 1, 0);
+}
+
+TEST(options__number_out_of_range__says_so)
+{
+    static const struct {
+        enum search_number number;
+        double value;
+        const char *text;
+    } cases[] = {
+        {SEARCH_DIVISOR, 1, "divisor: 1 is less than 2"},
+        {SEARCH_MAX_TRIALS, 2.5, "max_trials: 2.5 is not a whole number"},
+        {SEARCH_CONFIDENCE, 2, "confidence: 2 is more than 0.999999"},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        FAILS_WITH(search_number_check(cases[i].number, cases[i].value, &e), cases[i].text);
 }
 
 TEST(options__overlay__given_wins)
