@@ -10,7 +10,8 @@
 #include "results/json.h"
 #include "util/memory.h"
 
-const char *const result_format_names[] = {"csv", "tsv", "json", "jsonl", "markdown", "table", NULL};
+#define NAME(name, is_json) #name,
+const char *const result_format_names[] = {REPORT_FORMATS(NAME) "markdown", "table", NULL};
 
 /* Cells are cut only on a terminal. */
 static struct render_options options_for(const struct report_sink *sink)

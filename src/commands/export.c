@@ -20,8 +20,11 @@ struct export_options {
 
 #define AT(member) offsetof(struct export_options, member)
 
-static const char *const format_names[] = {"csv",  "tsv",    "json",       "jsonl",   "markdown", "table",
-                                           "xlsx", "optuna", "prometheus", "summary", NULL};
+#define NAME(name, is_json) #name,
+#define SAID(name, is_json) #name ", "
+
+static const char *const format_names[] =
+    {REPORT_FORMATS(NAME) "markdown", "table", "xlsx", "optuna", "prometheus", "summary", NULL};
 
 static const struct option options[] = {
     OPTION_DB(AT(db)),
@@ -37,9 +40,9 @@ static const struct option options[] = {
     OPTION(STRING, "output", AT(file), "FILE", "write to this file, atomically (default: standard output)",
            .letter = 'o'),
     OPTION(CHOICE, "format", AT(format), "NAME",
-           "csv, tsv, json, jsonl, markdown, table, or xlsx, where texts stay texts; summary: a page of Markdown; "
-           "prometheus: the sweep's progress "
-           "as metrics; optuna: an Optuna storage",
+           REPORT_FORMATS(SAID) "markdown, table, or xlsx, where texts stay texts; summary: a page of Markdown; "
+                                "prometheus: the sweep's progress "
+                                "as metrics; optuna: an Optuna storage",
            .fallback = "csv", .choices = format_names),
     OPTION(FLAG, "json", AT(json), NULL, "with -o: report as JSON what was written"),
     {.name = NULL},

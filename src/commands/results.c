@@ -22,7 +22,7 @@ static const struct option options[] = {
     OPTION(STRING, "columns", AT(columns), "A,B,...",
            "only these columns (default: those that differ; all in other formats than table and markdown)",
            .offer = OFFER_COLUMNS),
-    OPTION(STRING, "format", AT(format), "NAME", "table, csv, tsv, json, jsonl or markdown", .fallback = "table",
+    OPTION(STRING, "format", AT(format), "NAME", RESULT_FORMATS_SAID, .fallback = "table",
            .choices = result_format_names),
     OPTION(FLAG, "json", AT(json), NULL, "print a JSON document: columns, units, records"),
     OPTION(FLAG, "all", AT(all), NULL, "include jobs of earlier sweeps"),

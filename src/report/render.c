@@ -4,18 +4,15 @@
 
 #include "util/suggest.h"
 
+#define FORMAT(name, is_json) {#name, render_##name, is_json},
 const struct report_format report_formats[] = {
-    {"table", "aligned columns for a terminal", render_table, false},
-    {"csv", "RFC 4180, for spreadsheets and programs", render_csv, false},
-    {"tsv", "tab-separated, with backslash escapes", render_tsv, false},
-    {"json", "one array of objects", render_json, true},
-    {"jsonl", "one object per line", render_jsonl, true},
-    {"markdown", "a table for a document", render_markdown, false},
-    {"xlsx", "a workbook for spreadsheets", render_xlsx, true},
-    {NULL, NULL, NULL, false},
+    {"table", render_table, false},
+    REPORT_FORMATS(FORMAT){"markdown", render_markdown, false},
+    {"xlsx", render_xlsx, true},
+    {NULL, NULL, false},
 };
 
-const struct report_format report_document = {"json", "a document", render_document, true};
+const struct report_format report_document = {"json", render_document, true};
 
 #define FORMAT_COUNT (sizeof report_formats / sizeof *report_formats - 1)
 

@@ -35,17 +35,21 @@ struct render_options {
 typedef int render_function(const struct row_source *rows, const struct render_options *options,
                             const struct report_sink *sink, struct error *e);
 
-/* RFC 4180 with a header; report/csv.h describes the cells. */
-render_function render_csv;
+/* The formats for programs: its name and that of its renderer, whether it writes booleans and JSON as such. A new one
+ * comes last.
+ *
+ * csv: RFC 4180 with a header; report/csv.h describes the cells. tsv: tab-separated with a header, LF line ends;
+ * backslash escapes \\ \t \n \r \0; NULL is \N; formulas as in csv. json: one array with an object per line; NaN and
+ * infinities are strings; "[]" without rows. jsonl: one object per line, otherwise like json. */
+#define REPORT_FORMATS(ROW)                                                                                            \
+    ROW(csv, false)                                                                                                    \
+    ROW(tsv, false)                                                                                                    \
+    ROW(json, true)                                                                                                    \
+    ROW(jsonl, true)
 
-/* Tab-separated with a header, LF line ends. Backslash escapes \\ \t \n \r \0; NULL is \N. Formulas as in csv. */
-render_function render_tsv;
-
-/* One array with an object per line; NaN and infinities are strings. "[]" without rows. */
-render_function render_json;
-
-/* One object per line, otherwise like json. */
-render_function render_jsonl;
+#define RENDERER(name, is_json) extern render_function render_##name;
+REPORT_FORMATS(RENDERER)
+#undef RENDERER
 
 /* The document of results/json.h: {"schema_version": …, "columns": [{"name": …, "unit": …}, …], "records": [one object
  * per line]}; NaN and infinities are null. */
@@ -68,8 +72,7 @@ render_function render_table;
 render_function render_xlsx;
 
 struct report_format {
-    const char *name;    /* as `--format` takes it */
-    const char *summary; /* a few words for the help text */
+    const char *name; /* as `--format` takes it */
     render_function *render;
     bool is_json; /* writes booleans and JSON as such; the others write them as text */
 };
@@ -77,7 +80,7 @@ struct report_format {
 /* The format of --json. */
 extern const struct report_format report_document;
 
-/* In the order of the help text; ends with an entry whose name is NULL. */
+/* In the order of messages; ends with an entry whose name is NULL. */
 extern const struct report_format report_formats[];
 
 /* Finds a format by name. ERROR_USAGE for an unknown one, with a text that lists all. `*out` is static. */
