@@ -189,37 +189,22 @@ static int known_name_record(struct db *db, struct error *e)
 #define SETTLE_MS 3000
 #define APPLICATION_ID 0x6d736877 /* "mshw" in the file's header */
 
-static const struct migration migrations[] = {
-    {1, "migrations/0001_initial.sql"},
-    {2, "migrations/0002_predictions.sql"},
-    {3, "migrations/0003_retries.sql"},
-    {4, "migrations/0004_witnesses.sql"},
-    {5, "migrations/0005_search.sql"},
-    {6, "migrations/0006_ranked_summaries.sql"},
-    {7, "migrations/0007_origins.sql"},
-    {8, "migrations/0008_objectives.sql"},
-    {9, "migrations/0009_plain_checks.sql"},
-    {10, "migrations/0010_scripts.sql"},
-    {11, "migrations/0011_model_info.sql"},
-    {12, "migrations/0012_spec_identity.sql"},
-    {13, "migrations/0013_blame.sql"},
-    {14, "migrations/0014_diverged.sql"},
-    {15, "migrations/0015_left_out.sql"},
-    {16, "migrations/0016_memory_of.sql"},
-    {17, "migrations/0017_named_key_index.sql"},
-    {18, "migrations/0018_measures.sql"},
-    {19, "migrations/0019_named_spec_index.sql"},
-    {20, "migrations/0020_measurements.sql"},
-    {21, "migrations/0021_changed_minds.sql"},
-    {22, "migrations/0022_what_jobs_are_given.sql"},
-    {23, "migrations/0023_exclusion_by_row.sql"},
-    {24, "migrations/0024_archived_samples.sql"},
-    {25, "migrations/0025_failure_classes.sql"},
-};
-#define SCHEMA_VERSION (migrations[LENGTH(migrations) - 1].version)
+/* The schema that all migrations make of an empty file, in a tenth of the time. */
+#define WHOLE_SCHEMA "sql/schema.sql"
 
-/* The schema that all of them make of an empty file, in a tenth of the time. */
-#define WHOLE_SCHEMA ((struct migration){SCHEMA_VERSION, "sql/schema.sql"})
+/* 13 of "migrations/0013_blame.sql". */
+static int version_of(const struct embedded_file *migration)
+{
+    return (int)strtol(migration->name + strlen("migrations/"), NULL, 10);
+}
+
+static int schema_version(void)
+{
+    int newest = 0;
+    for (const struct embedded_file *m = NULL; (m = embedded_next("migrations/", m));)
+        newest = version_of(m);
+    return newest;
+}
 
 /* File systems on which shared memory between hosts does not work, so that WAL would corrupt (statfs(2)). */
 static const struct {
@@ -335,31 +320,32 @@ static int read_version(struct db *db, int64_t *version, struct error *e)
     if (tables > 0 && application != APPLICATION_ID)
         return error_set(e, ERROR_FAILED, "database %s: it belongs to another program; name another file with -d",
                          db->path);
-    if (*version > SCHEMA_VERSION)
+    if (*version > schema_version())
         return error_set(e, ERROR_FAILED,
                          "database %s: its schema version %lld is newer than this program's %d; use a newer meshsweep",
-                         db->path, (long long)*version, SCHEMA_VERSION);
+                         db->path, (long long)*version, schema_version());
     return 0;
 }
 
-static int run_migration(struct db *db, const struct migration *m, struct error *e)
+static int run_migration(struct db *db, const char *name, struct error *e)
 {
     db_allow_schema_edits(db, true);
-    int rc = db_exec(db, embedded_text(m->name), e);
+    int rc = db_exec(db, embedded_text(name), e);
     db_allow_schema_edits(db, false);
     return rc;
 }
 
-static int apply_migration(struct db *db, const struct migration *m, struct error *e)
+/* `user_version` becomes `version` in the transaction that runs it. */
+static int apply_migration(struct db *db, const char *name, int version, struct error *e)
 {
     OWNED char *pragmas =
         xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; DELETE FROM meta WHERE name = 'views'",
-                  APPLICATION_ID, m->version);
+                  APPLICATION_ID, version);
     int rc = -1;
     if (db_begin(db, e) < 0)
         goto out;
-    if (run_migration(db, m, e) < 0 || db_exec(db, pragmas, e) < 0) {
-        error_context(e, "migration %s", m->name);
+    if (run_migration(db, name, e) < 0 || db_exec(db, pragmas, e) < 0) {
+        error_context(e, "migration %s", name);
         db_rollback(db);
         goto out;
     }
@@ -408,10 +394,10 @@ static int refresh_data(struct db *db, bool is_new, struct error *e)
 
 static int migrate(struct db *db, int64_t version, struct error *e)
 {
-    int rc = version == 0 ? apply_migration(db, &WHOLE_SCHEMA, e) : 0;
-    for (size_t i = 0; rc == 0 && version > 0 && i < LENGTH(migrations); i++)
-        if (migrations[i].version > version)
-            rc = apply_migration(db, &migrations[i], e);
+    int rc = version == 0 ? apply_migration(db, WHOLE_SCHEMA, schema_version(), e) : 0;
+    for (const struct embedded_file *m = NULL; rc == 0 && version > 0 && (m = embedded_next("migrations/", m));)
+        if (version_of(m) > version)
+            rc = apply_migration(db, m->name, version_of(m), e);
     return rc < 0 ? -1 : refresh_data(db, version == 0, e);
 }
 
@@ -421,19 +407,19 @@ static int upgrade(struct db *db, int64_t version, const struct store_opening *o
 {
     char *copy = NULL;
     bool holds_any = false;
-    if (version > 0 && version < SCHEMA_VERSION &&
+    if (version > 0 && version < schema_version() &&
         db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM sweep)", NO_VALUES, &holds_any, e) < 0)
         return -1;
     if (!holds_any)
         return migrate(db, version, e);
     if ((!o->without_copy && upgrade_keep_copy(db, version, &copy, e) < 0) ||
-        upgrade_begin(db, SCHEMA_VERSION, e) < 0 || migrate(db, version, e) < 0) {
+        upgrade_begin(db, schema_version(), e) < 0 || migrate(db, version, e) < 0) {
         free(copy);
         return -1;
     }
     add_notice(notice,
                xasprintf("database %s: upgraded from schema version %lld to %d%s%s", db->path, (long long)version,
-                         SCHEMA_VERSION, copy ? "; as it was, it is kept in " : "", copy ? copy : ""));
+                         schema_version(), copy ? "; as it was, it is kept in " : "", copy ? copy : ""));
     if (o->kept)
         *o->kept = copy;
     else
@@ -444,11 +430,11 @@ static int upgrade(struct db *db, int64_t version, const struct store_opening *o
 char *store_describe_upgrade(int64_t version)
 {
     struct buffer b = BUFFER_INIT;
-    for (size_t i = 0; i < LENGTH(migrations); i++) {
-        if (migrations[i].version <= version)
+    for (const struct embedded_file *m = NULL; (m = embedded_next("migrations/", m));) {
+        if (version_of(m) <= version)
             continue;
-        OWNED char *sentence = upgrade_sentence(migrations[i].name);
-        buffer_printf(&b, "  %d: %s\n", migrations[i].version, sentence);
+        OWNED char *sentence = upgrade_sentence(m->name);
+        buffer_printf(&b, "  %d: %s\n", version_of(m), sentence);
     }
     return buffer_take(&b);
 }
@@ -458,10 +444,10 @@ int store_open_blank(int64_t version, struct db **out, struct error *e)
     struct db *db = NULL;
     int rc = db_open(NULL, DB_TEMPORARY, &db, e);
     if (rc == 0 && version == STORE_NEWEST)
-        rc = run_migration(db, &WHOLE_SCHEMA, e);
-    for (size_t i = 0; rc == 0 && i < LENGTH(migrations) && migrations[i].version <= version && version != STORE_NEWEST;
-         i++)
-        rc = run_migration(db, &migrations[i], e);
+        rc = run_migration(db, WHOLE_SCHEMA, e);
+    for (const struct embedded_file *m = NULL;
+         rc == 0 && version != STORE_NEWEST && (m = embedded_next("migrations/", m)) && version_of(m) <= version;)
+        rc = run_migration(db, m->name, e);
     if (rc < 0)
         db_close(db);
     else
@@ -631,7 +617,7 @@ static int read_upgraded(struct db **db, int64_t version, struct error *e)
     struct db *copy = NULL;
     int rc = upgrade_read_copy(*db, &copy, e);
     if (rc == 0 && !copy)
-        return upgrade_refuse(*db, version, SCHEMA_VERSION, e);
+        return upgrade_refuse(*db, version, schema_version(), e);
     if (rc == 0)
         rc = migrate(copy, version, e);
     if (rc == 0)
@@ -652,12 +638,12 @@ static int prepare_reading(struct db **db, enum store_reading how, struct error 
         schema_tolerate(*db);
     if (read_version(*db, &version, e) < 0)
         return -1;
-    bool is_newest = version == SCHEMA_VERSION;
+    bool is_newest = version == schema_version();
     if ((how != STORE_READ_TO_CHECK || !is_newest) && schema_check(*db, version, is_newest, e) < 0)
         return -1;
     if (is_newest || how == STORE_READ_AS_IT_IS)
         return 0;
-    return how == STORE_READ_NEWEST ? upgrade_refuse(*db, version, SCHEMA_VERSION, e) : read_upgraded(db, version, e);
+    return how == STORE_READ_NEWEST ? upgrade_refuse(*db, version, schema_version(), e) : read_upgraded(db, version, e);
 }
 
 int store_open_reading(const char *path, enum store_reading how, struct db **out, struct error *e)
@@ -692,7 +678,7 @@ bool store_is_copy(const struct db *db)
 int store_read_versions(const char *path, int64_t *version, int64_t *newest, struct error *e)
 {
     struct db *db = NULL;
-    *newest = SCHEMA_VERSION;
+    *newest = schema_version();
     int rc = store_open_reading(path, STORE_READ_AS_IT_IS, &db, e) < 0 ? -1 : read_version(db, version, e);
     db_close(db);
     return rc;

@@ -6,12 +6,6 @@
 /* Makes, on the floor above, the views whose columns follow from what is recorded (results/views.h). */
 extern int (*const store_make_views)(struct db *db, struct error *e);
 
-/* One schema step: `user_version` becomes `version` in the transaction that runs `sql`. */
-struct migration {
-    int version;
-    const char *name; /* "migrations/0001_initial.sql" */
-};
-
 struct store_opening {
     struct string_list *restored; /* NULL: a schema that is not as meshsweep makes it is refused; else it is brought
                                    * back to that, and this says what was (schema_restore) */
