@@ -14,6 +14,8 @@
 #   tests   every tests/unit/test_*.c and tests/*/test_*.sh is named in a sources.am
 #   names   every path that docs/*.md and CONTRIBUTING.md name is there, and so is every `function()` and
 #           `struct x`, but for the documents that name functions of SQL
+#   things  where CONTRIBUTING.md says where a change goes, "| a strategy (`asha`) |", each file of the row is there
+#           (NAME: asha) and mentions the example
 #   links   every link of README.md, CONTRIBUTING.md and docs/*.md leads to a file and a heading that are there
 #
 # Prints one line per breach, "file:line: what". Status 1 when there is any.
@@ -374,6 +376,22 @@ anchors() # DOCUMENT
     sed -n 's/^#\{1,\} //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^[:alnum:] _-]//g; s/ /-/g'
 }
 
+# "-", "_" and a blank are one: FAILURE_OOM_HOST mentions `oom-host`.
+check_things()
+{
+    local line row example name
+    [ -f CONTRIBUTING.md ] || return 0
+    while IFS=: read -r line row; do
+        example=$(sed -E 's/^\|[^|]*\(`([^`|]*)`\) \|.*/\1/' <<<"$row")
+        while IFS= read -r name; do
+            name=${name//NAME/$example}
+            [ -f "$name" ] || { breach "CONTRIBUTING.md:$line: there is no $name" && continue; }
+            grep -qiE -e "${example//[-_ ]/[-_ ]}" "$name" ||
+                breach "CONTRIBUTING.md:$line: $name does not mention $example"
+        done < <(grep -oE '`[A-Za-z_]+/[A-Za-z0-9_./-]+\.[a-z]+`' <<<"$row" | tr -d '`')
+    done < <(grep -nE '^\| [^|]*\(`[^`|]*`\) \|' CONTRIBUTING.md)
+}
+
 check_links()
 {
     local document line link target
@@ -409,6 +427,7 @@ check_budget
 check_columns
 check_tests_named
 check_names
+check_things
 check_links
 echo "${#sources[@]} files, $breaches breaches"
 [ "$breaches" -eq 0 ]

@@ -281,6 +281,20 @@ document__names_what_is_not_there__refused()
     done
 }
 
+# The files of a row have the example of its thing.
+contributing__row_with_an_example__its_files_have_it()
+{
+    clean_tree
+    printf '%s\n' '/* FAILURE_OUT_OF_MEMORY */' >>tree/src/util/thing.c
+    echo '| a class (`out-of-memory`) | `src/util/thing.c` | |' >tree/CONTRIBUTING.md
+    run_command bash "$checker" tree
+    expect_only_stdout_contains 0 ', 0 breaches'
+    echo '| a class (`out-of-disk`) | `src/util/thing.c`, `src/util/NAME.c` | |' >tree/CONTRIBUTING.md
+    run_command bash "$checker" tree
+    expect_only_stdout_contains 1 'CONTRIBUTING.md:1: src/util/thing.c does not mention out-of-disk' \
+        'CONTRIBUTING.md:1: there is no src/util/out-of-disk.c'
+}
+
 # A tree of three floors with its map, drawn.
 mapped_tree()
 {

@@ -1,5 +1,4 @@
 /* util: files carried in the program. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "unit_test.h"
@@ -32,19 +31,4 @@ TEST(embedded_next__prefix__each_once_in_order)
     }
     assert_true(count >= 1);
     assert_null(embedded_next("no such prefix", NULL));
-}
-
-TEST(executor_names__each_file_of_a_batch_system__among_them)
-{
-    const struct embedded_file *f = NULL;
-    size_t count = 0, i = 1;
-    while ((f = embedded_next("executors/", f))) {
-        char *stem = embedded_stem(f);
-        i += strcmp(executor_names[i], "ssh") == 0;
-        assert_string_equal(executor_names[i++], stem);
-        free(stem);
-        count++;
-    }
-    assert_string_equal(executor_names[0], "local");
-    assert_true(count >= 10);
 }

@@ -8,6 +8,7 @@
 #include "batch/state.h"
 #include "batch/system.h"
 #include "unit_test.h"
+#include "util/embedded.h"
 #include "util/file.h"
 
 static struct batch_system *system_of(const char *name)
@@ -15,6 +16,20 @@ static struct batch_system *system_of(const char *name)
     struct batch_system *s = NULL;
     FAIL_IF(batch_system_load(name, NULL, &s, &e) < 0);
     return s;
+}
+
+/* --- the files --- */
+
+TEST(built_in_systems__each__a_word_of_executor_and_without_a_fault)
+{
+    const char *const *name = executor_names + 1;
+    for (const struct embedded_file *f = NULL; (f = embedded_next("executors/", f)); name++) {
+        OWNED char *stem = embedded_stem(f);
+        name += strcmp(*name, "ssh") == 0;
+        assert_string_equal(*name, stem);
+        batch_system_free(system_of(stem));
+    }
+    assert_null(*name);
 }
 
 /* --- the table --- */
