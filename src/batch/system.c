@@ -246,7 +246,8 @@ static void check_states(const struct reading *r, const struct toml_node *states
 static void read_question(const struct reading *r, const struct toml_node *table, const char *title,
                           struct batch_system *s, struct batch_question *q)
 {
-    const struct schema schema = {title, question_keys, QUESTION_KEYS + (q == &s->queue ? QUEUE_KEYS_ALONE : 0)};
+    const size_t count = QUESTION_KEYS + (q == &s->queue ? QUEUE_KEYS_ALONE : 0);
+    const struct schema schema = {.title = title, .keys = question_keys, .count = count};
     const struct toml_node *fields = toml_child(table, "fields"), *fallback = toml_child(table, "fallback");
     schema_read(&schema, r, table, q);
     check_templates(r, toml_child(table, "command"));

@@ -78,21 +78,21 @@ static const struct schema_key deepspeed_keys[] = {
     {.name = "profile_steps", TYPE_LIST, DEFAULTS, .read = read_profile_steps},
     {.name = "version", TYPE_STRING, DEFAULTS, .read = read_version},
 };
-const struct schema schema_deepspeed = {"[deepspeed]", SCHEMA_KEYS(deepspeed_keys)};
 
-void read_deepspeed(const struct reading *r, const struct toml_node *table)
+static void read_deepspeed(const struct reading *r, struct found *found)
 {
     struct deepspeed_settings *d = &r->sweep->deepspeed;
-    struct found found = schema_match(&schema_deepspeed, r, table);
     bool asks = r->role != FILE_PROFILE;
     for (int k = 0; k < KEYS_THAT_ASK; k++)
-        asks |= found.nodes[k] != NULL;
+        asks |= found->nodes[k] != NULL;
     if (asks) {
         d->given = true;
-        d->at = reading_at_key(r, table);
+        d->at = reading_at_key(r, found->table);
     }
-    schema_take(r, &found, r->sweep);
+    schema_take(r, found, r->sweep);
 }
+
+const struct schema schema_deepspeed = {"[deepspeed]", SCHEMA_KEYS(deepspeed_keys), read_deepspeed};
 
 /* The engine's timers print from the first step on, and the flops profiler slows down the step after the first one that
  * is profiled (runtime/engine.py counts from 0). A warm-up that the user chose stays. */

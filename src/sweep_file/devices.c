@@ -168,7 +168,6 @@ static const struct schema_key device_keys[] = {
     {.name = "pair_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(pair_bytes_per_s), 1, 1e18},
     {.name = "network_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(adapter_bytes_per_s), 1, 1e18},
 };
-const struct schema schema_device = {"[[device]]", SCHEMA_KEYS(device_keys)};
 
 static char **add_names(const struct reading *r, char *const *known, const struct toml_node *list)
 {
@@ -212,8 +211,7 @@ static bool check_new(const struct reading *r, const struct toml_node *table, co
 }
 
 /* As `known` has it (NULL: a device of its own), but for what the table says; names are added to its own. */
-static struct device read_row(const struct reading *r, const struct toml_node *table, struct found *found,
-                              const struct device *known)
+static struct device read_row(const struct reading *r, struct found *found, const struct device *known)
 {
     struct device d =
         known ? *known : (struct device){.fp8_factor = 1, .fp32_factor = 0.5, .link_bytes_per_s = UNKNOWN_LINK};
@@ -224,18 +222,17 @@ static struct device read_row(const struct reading *r, const struct toml_node *t
     if (d.usable_bytes > 0 && !(known && d.usable_bytes == known->usable_bytes)) /* it is written in GiB */
         d.usable_bytes *= GIB;
     complete(known, found, &d);
-    d.at = reading_at_value(r, table);
+    d.at = reading_at_value(r, found->table);
     return d;
 }
 
 static struct sweep carried_rows; /* no more than their devices */
 
-void read_device(const struct reading *r, const struct toml_node *table)
+static void read_device(const struct reading *r, struct found *found)
 {
     struct device_table *set = &r->sweep->devices;
     const struct device_table *carried = r->sweep == &carried_rows ? set : devices_carried();
-    struct found found = schema_match(&schema_device, r, table);
-    const struct toml_node *name = found_key(&found, "name");
+    const struct toml_node *name = found_key(found, "name");
     if (!name)
         return;
     if (is_blank(name->text)) {
@@ -246,17 +243,19 @@ void read_device(const struct reading *r, const struct toml_node *table)
     if (own && !check_replaces(r, name, name->text, &own->at))
         return;
     const struct device *known = own ? own : find_in(carried, name->text);
-    if (!known && !check_new(r, table, name, carried))
+    if (!known && !check_new(r, found->table, name, carried))
         return;
-    const struct device d = read_row(r, table, &found, known);
+    const struct device d = read_row(r, found, known);
     *(own ? own : arena_add(r->arena, set->items, set->count)) = d;
 }
+
+const struct schema schema_device = {"[[device]]", SCHEMA_KEYS(device_keys), read_device};
 
 /* --- what the program carries --- */
 
 static void read_carried(void)
 {
-    toml_free(reading_carried("knowledge/devices.toml", "device", &carried_rows, NULL, read_device));
+    toml_free(reading_carried("knowledge/devices.toml", "device", &schema_device, &carried_rows, NULL));
 }
 
 const struct device_table *devices_carried(void)

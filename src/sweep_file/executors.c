@@ -129,7 +129,13 @@ static void read_devices(const struct reading *r, const struct toml_node *node)
 }
 
 static const struct schema_key local_keys[] = {
-    {.name = "devices", TYPE_INT | TYPE_LIST, DEFAULTS, .read = read_devices, .most = 1024},
+    {.name = "devices",
+     TYPE_INT | TYPE_LIST,
+     DEFAULTS,
+     .at = AT(local.devices),
+     .read = read_devices,
+     .most = 1024,
+     .otherwise = -1},
     {.name = "several_hosts", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(local.several_hosts)},
     LINE("hostfile", local.hostfile),
     LINE("include", local.include),
@@ -143,13 +149,13 @@ static const struct schema_key local_keys[] = {
     {.name = "give_up", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.give_up_ms), .otherwise = 3600000},
     {.name = "repeat_throttled", TYPE_INT, DEFAULTS, FORM_COUNT, AT(local.repeat_throttled), 0, 1000},
 };
-const struct schema schema_local = {"[local]", SCHEMA_KEYS(local_keys)};
 
-void read_local(const struct reading *r, const struct toml_node *table)
+static void check_local(const struct reading *r, struct found *found)
 {
-    struct found found = schema_match(&schema_local, r, table);
-    const struct toml_node *shared = found_key(&found, "jobs_per_device");
-    schema_take(r, &found, r->sweep);
+    const struct toml_node *shared = found_key(found, "jobs_per_device");
+    schema_take(r, found, r->sweep);
     if (shared && r->sweep->local.exclusive && r->sweep->local.jobs_per_device > 1)
         problem_at_key(r, shared, "jobs cannot share a device where exclusive = true runs one at a time");
 }
+
+const struct schema schema_local = {"[local]", SCHEMA_KEYS(local_keys), check_local};

@@ -79,7 +79,6 @@ static const struct schema_key file_keys[] = {
     {.name = "unset", TYPE_STRINGS, FILE_SWEEP, .read = read_unset},
     {.name = "add", TYPE_TABLE, FILE_SWEEP, .walk = read_added},
 };
-const struct schema schema_job_file = {"[[job.file]]", SCHEMA_KEYS(file_keys)};
 
 /* Returns whether something else is written there. */
 static bool is_taken(const struct sweep *s, const char *path)
@@ -146,23 +145,24 @@ static int by_change(const void *a, const void *b)
     return is_last != other_is ? is_last - other_is : is_last ? -order : order;
 }
 
-void read_job_file(const struct reading *r, const struct toml_node *table)
+static void read_job_file(const struct reading *r, struct found *found)
 {
     struct job_config *job = &r->sweep->job;
-    struct job_file f = {.at = reading_at_value(r, table)};
-    struct found found = schema_match(&schema_job_file, r, table);
-    const struct toml_node *path = found_key(&found, "path");
-    if (!schema_take(r, &found, &f) || !f.path) {
+    struct job_file f = {.at = reading_at_value(r, found->table)};
+    const struct toml_node *path = found_key(found, "path");
+    if (!schema_take(r, found, &f) || !f.path) {
         if (path)
             problems_excuse(r->problems, f.name ? f.name : path_name(path->text));
         return;
     }
     check_path(r, path, &f);
-    check_content(r, table, &f);
+    check_content(r, found->table, &f);
     if (f.change_count)
         qsort(f.changes, f.change_count, sizeof *f.changes, by_change);
     *arena_add(r->arena, job->files, job->file_count) = f;
 }
+
+const struct schema schema_job_file = {"[[job.file]]", SCHEMA_KEYS(file_keys), read_job_file};
 
 static int by_path(const void *a, const void *b)
 {

@@ -51,8 +51,6 @@ static const struct schema_key fixture_keys[] = {
     {.name = "env", TYPE_TABLE, DEFAULTS, .each = read_setting},
     {.name = "cwd", TYPE_STRING, DEFAULTS, FORM_TEMPLATE, AT(directory)},
 };
-const struct schema schema_fixture = {"[[fixture]]", SCHEMA_KEYS(fixture_keys)};
-
 /* It is part of a placeholder, {fixture.NAME.port}. */
 static void check_name(const struct reading *r, const struct toml_node *node)
 {
@@ -82,14 +80,16 @@ static void check_kind(const struct reading *r, const struct found *found, const
     }
 }
 
-void read_fixture(const struct reading *r, const struct toml_node *table)
+static void read_fixture(const struct reading *r, struct found *found)
 {
     struct sweep *s = r->sweep;
-    struct fixture f = {.timeout_ms = DEFAULT_TIMEOUT_MS, .devices = -1, .at = reading_at_value(r, table)};
-    const struct found found = schema_read(&schema_fixture, r, table, &f);
-    if (found_key(&found, "name"))
-        check_name(r, found_key(&found, "name"));
-    check_kind(r, &found, &f);
+    struct fixture f = {.timeout_ms = DEFAULT_TIMEOUT_MS, .devices = -1, .at = reading_at_value(r, found->table)};
+    schema_take(r, found, &f);
+    if (found_key(found, "name"))
+        check_name(r, found_key(found, "name"));
+    check_kind(r, found, &f);
     if (f.name && f.start.words)
         *arena_add(r->arena, s->fixtures, s->fixture_count) = f;
 }
+
+const struct schema schema_fixture = {"[[fixture]]", SCHEMA_KEYS(fixture_keys), read_fixture};

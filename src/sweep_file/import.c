@@ -63,19 +63,19 @@ static const struct schema_key refuse_keys[] = {
     {.name = "when", TYPE_STRING, DEFAULTS, FORM_STRING, AT(when), .where = AT(at), .required = true},
     {.name = "why", TYPE_STRING, DEFAULTS, FORM_STRING, AT(why), .required = true},
 };
-static const struct schema schema_refuse = {"[[import.refuse]]", SCHEMA_KEYS(refuse_keys)};
 
-static void read_refusal(const struct reading *r, const struct toml_node *table)
+static void read_refusal(const struct reading *r, struct found *found)
 {
     struct import_config *c = &r->sweep->import;
     struct import_refusal refusal = {0};
-    struct found found = schema_match(&schema_refuse, r, table);
-    const struct toml_node *when = found_key(&found, "when"), *why = found_key(&found, "why");
+    const struct toml_node *when = found_key(found, "when"), *why = found_key(found, "why");
     if (!when || !why || !check_not_blank(r, when, "when") || !check_not_blank(r, why, "why"))
         return;
-    schema_take(r, &found, &refusal);
+    schema_take(r, found, &refusal);
     *arena_add(r->arena, c->refusals, c->refusal_count) = refusal;
 }
+
+static const struct schema schema_refuse = {"[[import.refuse]]", SCHEMA_KEYS(refuse_keys), read_refusal};
 
 static void read_metrics_of_table(const struct reading *r, const struct toml_node *table)
 {
@@ -99,23 +99,23 @@ static const struct schema_key import_keys[] = {
     {.name = "duration", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(duration), .where = AT(duration_at)},
     {.name = "decimal_comma", TYPE_STRINGS, DEFAULTS, .read = read_decimal_commas},
     {.name = "states", TYPE_TABLE, DEFAULTS, EACH(AT(state_count), read_state, "states")},
-    {.name = "refuse", TYPE_TABLES, DEFAULTS, EACH(AT(refusal_count), read_refusal, "refusals"), .of = &schema_refuse},
+    {.name = "refuse", TYPE_TABLES, DEFAULTS, TABLES(AT(refusal_count), "refusals", schema_refuse)},
     {.name = "metrics", TYPE_TABLE, DEFAULTS, .read = read_metrics_of_table},
     {.name = "cluster_spec", TYPE_TABLE, DEFAULTS}, /* the sections, in the order of enum section_kind */
     {.name = "model", TYPE_TABLE, DEFAULTS},
     {.name = "training_spec", TYPE_TABLE, DEFAULTS},
     {.name = "parallel_spec", TYPE_TABLE, DEFAULTS},
 };
-const struct schema schema_import = {"[import]", SCHEMA_KEYS(import_keys)};
 
-void read_import(const struct reading *r, const struct toml_node *table)
+static void read_import(const struct reading *r, struct found *found)
 {
     struct import_config *c = &r->sweep->import;
-    struct found found = schema_match(&schema_import, r, table);
     c->given = true;
-    c->at = reading_at_key(r, table);
+    c->at = reading_at_key(r, found->table);
     for (int kind = 0; kind < SECTION_COUNT; kind++)
-        read_columns(r, found_key(&found, section_names[kind]),
+        read_columns(r, found_key(found, section_names[kind]),
                      &(struct import_column){.section = (enum section_kind)kind});
-    schema_take(r, &found, r->sweep);
+    schema_take(r, found, r->sweep);
 }
+
+const struct schema schema_import = {"[import]", SCHEMA_KEYS(import_keys), read_import};

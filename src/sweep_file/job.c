@@ -190,13 +190,9 @@ static const struct schema_key job_keys[] = {
     {.name = "repeat", TYPE_INT, DEFAULTS, FORM_COUNT, AT(repeat), 1, 1000000, .otherwise = 1},
     {.name = "keep_files", TYPE_STRINGS, DEFAULTS, FORM_STRINGS, AT(keep_files)},
     {.name = "keep_files_size", TYPE_STRING, DEFAULTS, FORM_SIZE, AT(keep_files_size)},
-    {.name = "profile", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_job_profile},
-    {.name = "metrics",
-     TYPE_TABLE,
-     DEFAULTS,
-     EACH_OF(AT(metric_count), read_metric, "metrics", schema_metric),
-     .named = true},
-    {.name = "file", TYPE_TABLES, FILE_SWEEP, EACH_OF(AT(file_count), read_job_file, "files", schema_job_file)},
+    {.name = "profile", TYPE_TABLE, DEFAULTS, TABLE(schema_job_profile)},
+    {.name = "metrics", TYPE_TABLE, DEFAULTS, TABLES(AT(metric_count), "metrics", schema_metric), .named = "metric"},
+    {.name = "file", TYPE_TABLES, FILE_SWEEP, TABLES(AT(file_count), "files", schema_job_file)},
 };
 const struct schema schema_job = {"[job]", SCHEMA_KEYS(job_keys)};
 

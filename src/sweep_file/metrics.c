@@ -49,8 +49,6 @@ static const struct schema_key metric_keys[] = {
     {.name = "rank", TYPE_STRING | TYPE_INT, DEFAULTS, FORM_CONSTANT, AT(rank)},
     {.name = "per", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(per)},
 };
-const struct schema schema_metric = {"[job.metrics]", SCHEMA_KEYS(metric_keys)};
-static const struct schema schema_fallback = {"a fallback", metric_keys, METRIC_READER_COUNT};
 
 static const struct schema_key derived_metric_keys[] = {
     {.name = "expression", TYPE_STRING | TYPE_NUMBER, DEFAULTS, .required = true},
@@ -58,7 +56,6 @@ static const struct schema_key derived_metric_keys[] = {
     {.name = "better", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(maximise), 0, .choices = directions},
     {.name = "take", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(take), 1, .choices = take_names + 1},
 };
-const struct schema schema_derived_metric = {"[metrics]", SCHEMA_KEYS(derived_metric_keys)};
 
 static bool is_dotted_path(const char *path)
 {
@@ -211,29 +208,31 @@ static void read_source(const struct reading *r, const struct found *found, stru
         problem_at_key(r, converted, "it needs one of regex, key, json, jsonl and csv");
 }
 
-static void read_fallback(const struct reading *r, const struct toml_node *table, struct metric ***end)
+/* Behind those that `into` has. */
+static void read_fallback(const struct reading *r, struct found *found)
 {
-    struct metric *m = arena_keep(r->arena, xcalloc(1, sizeof *m));
-    **end = m;
-    *end = &m->fallback;
-    m->at = reading_at_value(r, table);
-    const struct found found = schema_read(&schema_fallback, r, table, m);
-    read_source(r, &found, m);
+    struct metric *m = arena_keep(r->arena, xcalloc(1, sizeof *m)), *last = r->into;
+    while (last->fallback)
+        last = last->fallback;
+    last->fallback = m;
+    m->at = reading_at_value(r, found->table);
+    schema_take(r, found, m);
+    read_source(r, found, m);
     if (m->reader == READER_FILE)
-        problem_at_value(r, table, "a fallback needs one of regex, key, json, jsonl and csv");
+        problem_at_value(r, found->table, "a fallback needs one of regex, key, json, jsonl and csv");
 }
+
+static const struct schema schema_fallback = {"a fallback", metric_keys, METRIC_READER_COUNT, read_fallback};
 
 static void read_fallbacks(const struct reading *r, const struct toml_node *node, struct metric *m)
 {
-    struct metric **end = &m->fallback;
-    if (node->child_count > MOST_FALLBACKS) {
+    if (node->child_count > MOST_FALLBACKS)
         problem_at_value(r, node, "more than %d fallbacks", MOST_FALLBACKS);
-        return;
-    }
-    if (node->kind == NODE_TABLE)
-        read_fallback(r, node, &end);
-    for (size_t i = 0; node->kind == NODE_LIST && i < node->child_count; i++)
-        read_fallback(r, &node->children[i], &end);
+    else if (node->kind == NODE_TABLE)
+        schema_read(&schema_fallback, r, node, m);
+    else
+        for (size_t i = 0; i < node->child_count; i++)
+            schema_read(&schema_fallback, r, &node->children[i], m);
 }
 
 /* --- what it is --- */
@@ -261,27 +260,22 @@ static void check_curve(const struct reading *r, const struct found *found, cons
             problem_at_key(r, found_key(found, "per"), "per cannot be combined with %s", others[i]);
 }
 
-void read_metric(const struct reading *r, const struct toml_node *node)
+static void read_metric(const struct reading *r, struct found *found)
 {
-    if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
-        return;
-    if (!schema_expect(r, node, node->key, TYPE_TABLE)) {
-        problems_excuse(r->problems, node->key);
-        return;
-    }
-    struct found found = schema_match(&schema_metric, r, node);
-    const bool anew = says_how(&found) || found_key(&found, "fallback");
-    struct metric *m = metric_slot(r, node->key, anew);
-    m->at = reading_at_key(r, node);
-    schema_take(r, &found, m);
-    m->better_given |= found_key(&found, "better") != NULL;
-    check_curve(r, &found, m);
+    const bool anew = says_how(found) || found_key(found, "fallback");
+    struct metric *m = metric_slot(r, found->table->key, anew);
+    m->at = reading_at_key(r, found->table);
+    schema_take(r, found, m);
+    m->better_given |= found_key(found, "better") != NULL;
+    check_curve(r, found, m);
     if (!anew)
         return;
-    read_source(r, &found, m);
-    if (found_key(&found, "fallback"))
-        read_fallbacks(r, found_key(&found, "fallback"), m);
+    read_source(r, found, m);
+    if (found_key(found, "fallback"))
+        read_fallbacks(r, found_key(found, "fallback"), m);
 }
+
+const struct schema schema_metric = {"[job.metrics]", SCHEMA_KEYS(metric_keys), read_metric};
 
 /* --- what is not read but reckoned --- */
 
@@ -298,25 +292,20 @@ static struct metric *derived_metric_slot(const struct reading *r, const struct 
     return metric_slot(r, node->key, true);
 }
 
-void read_derived_metric(const struct reading *r, const struct toml_node *node)
+static void read_derived_metric(const struct reading *r, struct found *found)
 {
-    if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
-        return;
-    if (!schema_expect(r, node, node->key, TYPE_TABLE)) {
-        problems_excuse(r->problems, node->key);
-        return;
-    }
-    struct found found = schema_match(&schema_derived_metric, r, node);
-    const struct toml_node *given = found_key(&found, "expression");
+    const struct toml_node *given = found_key(found, "expression");
     char *expression = given ? read_expression(r, given) : NULL;
-    struct metric *m = expression ? derived_metric_slot(r, node) : NULL;
+    struct metric *m = expression ? derived_metric_slot(r, found->table) : NULL;
     if (!m) {
-        problems_excuse(r->problems, node->key);
+        problems_excuse(r->problems, found->table->key);
         return;
     }
     m->reader = READER_EXPRESSION;
     m->expression = expression;
     m->at = reading_at_value(r, given);
-    schema_take(r, &found, m);
-    m->better_given = found_key(&found, "better") != NULL;
+    schema_take(r, found, m);
+    m->better_given = found_key(found, "better") != NULL;
 }
+
+const struct schema schema_derived_metric = {"[metrics]", SCHEMA_KEYS(derived_metric_keys), read_derived_metric};

@@ -213,14 +213,15 @@ static const struct schema_key model_info_keys[] = {
     {.name = "device_memory", TYPE_STRING | TYPE_NUMBER, FILE_SWEEP, .read = read_fact},
     {.name = "fwd_flops", TYPE_NUMBER, FILE_SWEEP, .read = read_fact},
 };
-const struct schema schema_model_info = {"[model_info]", SCHEMA_KEYS(model_info_keys)};
 
-void read_model_info(const struct reading *r, const struct toml_node *table)
+static void read_model_info(const struct reading *r, struct found *found)
 {
     r->sweep->model_info.given = true;
-    r->sweep->model_info.at = reading_at_key(r, table);
-    schema_read(&schema_model_info, r, table, r->sweep);
+    r->sweep->model_info.at = reading_at_key(r, found->table);
+    schema_take(r, found, r->sweep);
 }
+
+const struct schema schema_model_info = {"[model_info]", SCHEMA_KEYS(model_info_keys), read_model_info};
 
 /* One profile of one model cannot speak for others. */
 void check_model_info(const struct reading *r)

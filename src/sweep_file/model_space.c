@@ -667,20 +667,18 @@ static const struct schema_key sample_keys[] = {
     {.name = "each", TYPE_STRING | TYPE_TABLE, EVERY},
     {.name = "where", TYPE_STRING, EVERY, FORM_TEXT, offsetof(struct space_sample, where)},
 };
-static const struct schema schema_sample = {"[[model_space.sample]]", SCHEMA_KEYS(sample_keys)};
 
-static void read_samples(const struct reading *r, const struct toml_node *list, struct model_space_table *m)
+static void read_sample(const struct reading *r, struct found *found)
 {
-    if (!check_entry_count(r, list, 0, "samples"))
-        return;
-    for (size_t i = 0; i < list->child_count; i++) {
-        struct space_sample *s = arena_add(r->arena, m->samples, m->sample_count);
-        *s = (struct space_sample){.at = reading_at_value(r, &list->children[i])};
-        const struct found found = schema_read(&schema_sample, r, &list->children[i], s);
-        if (found_key(&found, "each"))
-            read_each(r, found_key(&found, "each"), m, s);
-    }
+    struct model_space_table *m = r->sweep->model_space;
+    struct space_sample *s = arena_add(r->arena, m->samples, m->sample_count);
+    *s = (struct space_sample){.at = reading_at_value(r, found->table)};
+    schema_take(r, found, s);
+    if (found_key(found, "each"))
+        read_each(r, found_key(found, "each"), m, s);
 }
+
+static const struct schema schema_sample = {"[[model_space.sample]]", SCHEMA_KEYS(sample_keys), read_sample};
 
 /* --- the table --- */
 
@@ -692,6 +690,7 @@ void read_model_space(const struct reading *r, const struct toml_node *table)
     struct model_space_table *m = r->sweep->model_space = arena_keep(r->arena, xcalloc(1, sizeof *m));
     struct found found = schema_match(&schema_model_space, r, table);
     const struct toml_node *keys = found_key(&found, "keys"), *base = found_key(&found, "base");
+    const struct toml_node *samples = found_key(&found, "sample");
     m->at = reading_at_value(r, table);
     m->seed_given = found_key(&found, "seed") != NULL;
     m->shared_weights = true;
@@ -710,6 +709,7 @@ void read_model_space(const struct reading *r, const struct toml_node *table)
     else if (m->include_base)
         problem_at_key(r, found_key(&found, "include_base"), "include_base: there is no [model_space.base]");
     read_filters(r, &found, m);
-    if (found_key(&found, "sample"))
-        read_samples(r, found_key(&found, "sample"), m);
+    if (samples && check_entry_count(r, samples, 0, "samples"))
+        for (size_t i = 0; i < samples->child_count; i++)
+            schema_read(&schema_sample, r, &samples->children[i], m);
 }

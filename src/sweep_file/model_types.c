@@ -25,7 +25,6 @@ static const struct schema_key model_type_keys[] = {
     {.name = "only", TYPE_TABLE, EVERY},
     {.name = "refused", TYPE_STRING, EVERY},
 };
-const struct schema schema_model_type = {"[[model_type]]", SCHEMA_KEYS(model_type_keys)};
 
 static struct gathered carried; /* the types that the program carries */
 
@@ -197,11 +196,10 @@ static void read_row(const struct type_row *row, const struct found *found, cons
     read_tables(row, found);
 }
 
-static void read_type(const struct reading *r, const struct toml_node *table)
+static void read_type(const struct reading *r, struct found *found)
 {
     struct hf_type_table *set = &r->gathered->types;
-    const struct found found = schema_match(&schema_model_type, r, table);
-    const struct toml_node *name = found_key(&found, "name");
+    const struct toml_node *name = found_key(found, "name");
     struct hf_type type;
     struct type_row row = {r, set == &carried.types ? &(struct hf_type_table){NULL, 0} : model_types_carried(), &type};
     const struct hf_type *base;
@@ -210,27 +208,30 @@ static void read_type(const struct reading *r, const struct toml_node *table)
     const struct hf_type *own = hf_type_find(set, NULL, name->text);
     if (own && !check_replaces(r, name, name->text, &own->at))
         return;
-    if (!find_base(&row, &found, &base))
+    if (!find_base(&row, found, &base))
         return;
-    read_row(&row, &found, base);
+    read_row(&row, found, base);
     size_t i = own ? (size_t)(own - set->items) : set->count;
-    type.at = reading_at_value(r, table);
+    type.at = reading_at_value(r, found->table);
     if (!own)
         set->items = array_grow(set->items, set->count++, sizeof *set->items);
     set->items[i] = type;
 }
 
+const struct schema schema_model_type = {"[[model_type]]", SCHEMA_KEYS(model_type_keys), read_type};
+
 void read_model_types(const struct reading *r, const struct toml_node *list)
 {
     if (check_entry_count(r, list, r->gathered->types.count, "model types"))
         for (size_t i = 0; i < list->child_count; i++)
-            read_type(r, &list->children[i]);
+            schema_read(&schema_model_type, r, &list->children[i], r->sweep);
 }
 
 static void read_carried(void)
 {
     static struct sweep none; /* keeps the tree, which has their texts */
-    arena_keep(&none.arena, reading_carried("knowledge/model_types.toml", "model_type", &none, &carried, read_type));
+    arena_keep(&none.arena,
+               reading_carried("knowledge/model_types.toml", "model_type", &schema_model_type, &none, &carried));
 }
 
 const struct hf_type_table *model_types_carried(void)

@@ -148,16 +148,16 @@ static const struct schema_key predict_keys[] = {
     {.name = "time", TYPE_TABLE, DEFAULTS, .read = read_coefficients},
     {.name = "order", TYPE_TABLE, DEFAULTS, EACH(AT(order_count), read_entry, "entries of an order")},
 };
-const struct schema schema_predict = {"[predict]", SCHEMA_KEYS(predict_keys)};
 
-void read_predict(const struct reading *r, const struct toml_node *table)
+static void read_predict(const struct reading *r, struct found *found)
 {
     struct predict_config *p = &r->sweep->predict;
-    struct found found = schema_match(&schema_predict, r, table);
     /* A profile that names no framework has something to say where predictions are asked for, and asks for none. */
     p->of_file |= r->role != FILE_PROFILE;
-    p->given |= p->of_file || found_key(&found, "framework");
-    schema_take(r, &found, r->sweep);
+    p->given |= p->of_file || found_key(found, "framework");
+    schema_take(r, found, r->sweep);
     if (p->certain > 0 && p->risky > 0 && p->risky > p->certain)
-        problem_at_value(r, table, "risky = %g is above certain = %g", p->risky, p->certain);
+        problem_at_value(r, found->table, "risky = %g is above certain = %g", p->risky, p->certain);
 }
+
+const struct schema schema_predict = {"[predict]", SCHEMA_KEYS(predict_keys), read_predict};

@@ -362,36 +362,33 @@ static const struct schema_key top_keys[] = {
     {.name = "model", TYPE_TABLE | TYPE_TABLES, SPACE},
     {.name = "training_spec", TYPE_TABLE | TYPE_TABLES, SPACE},
     {.name = "parallel_spec", TYPE_TABLE | TYPE_TABLES, SPACE},
-    {.name = "sweep", TYPE_TABLE, EVERY, FORM_TABLE, .of = &schema_sweep},
-    {.name = "job", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_job},
+    {.name = "sweep", TYPE_TABLE, EVERY, TABLE(schema_sweep)},
+    {.name = "job", TYPE_TABLE, DEFAULTS, TABLE(schema_job)},
     {.name = "metrics",
      TYPE_TABLE,
      DEFAULTS,
-     EACH_OF(AT(job.metric_count), read_derived_metric, "metrics", schema_derived_metric),
-     .named = true},
-    {.name = "fixture", TYPE_TABLES, DEFAULTS, EACH_OF(AT(fixture_count), read_fixture, "fixtures", schema_fixture)},
+     TABLES(AT(job.metric_count), "metrics", schema_derived_metric),
+     .named = "metric"},
+    {.name = "fixture", TYPE_TABLES, DEFAULTS, TABLES(AT(fixture_count), "fixtures", schema_fixture)},
     {.name = "derive", TYPE_TABLE, EVERY, EACH(AT(derived_count), read_derived, "derived keys")},
     {.name = "synonym", TYPE_TABLE, EVERY, WALK(AT(synonym_count), read_synonym, "synonyms")},
     {.name = "inert", TYPE_TABLE, EVERY, WALK(AT(inert_count), read_inert, "inert keys")},
     {.name = "was", TYPE_TABLE, FILE_SWEEP, WALK(AT(was_count), read_was, "keys")},
-    {.name = "rule", TYPE_TABLES, EVERY, EACH_OF(AT(rule_count), read_rule, "rules", schema_rule)},
-    {.name = "failure",
-     TYPE_TABLES,
-     EVERY,
-     EACH_OF(AT(failure_count), read_failure, "failure patterns", schema_failure)},
-    {.name = "retry", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_retry},
-    {.name = "device", TYPE_TABLES, EVERY, EACH_OF(AT(devices.count), read_device, "devices", schema_device)},
+    {.name = "rule", TYPE_TABLES, EVERY, TABLES(AT(rule_count), "rules", schema_rule)},
+    {.name = "failure", TYPE_TABLES, EVERY, TABLES(AT(failure_count), "failure patterns", schema_failure)},
+    {.name = "retry", TYPE_TABLE, DEFAULTS, TABLE(schema_retry)},
+    {.name = "device", TYPE_TABLES, EVERY, TABLES(AT(devices.count), "devices", schema_device)},
     {.name = "model_type", TYPE_TABLES, EVERY, .read = read_model_types, .of = &schema_model_type},
-    {.name = "deepspeed", TYPE_TABLE, DEFAULTS, .read = read_deepspeed, .of = &schema_deepspeed},
+    {.name = "deepspeed", TYPE_TABLE, DEFAULTS, TABLE(schema_deepspeed)},
     {.name = "model_space", TYPE_TABLE, EVERY, .read = read_model_space, .of = &schema_model_space},
-    {.name = "model_info", TYPE_TABLE, FILE_SWEEP, .read = read_model_info, .of = &schema_model_info},
-    {.name = "predict", TYPE_TABLE, DEFAULTS, .read = read_predict, .of = &schema_predict},
-    {.name = "import", TYPE_TABLE, DEFAULTS, .read = read_import, .of = &schema_import},
-    {.name = "search", TYPE_TABLE, DEFAULTS, .read = read_search, .of = &schema_search},
-    {.name = "slurm", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_slurm},
-    {.name = "executor", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_executor},
-    {.name = "ssh", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_ssh},
-    {.name = "local", TYPE_TABLE, DEFAULTS, .read = read_local, .of = &schema_local},
+    {.name = "model_info", TYPE_TABLE, FILE_SWEEP, TABLE(schema_model_info)},
+    {.name = "predict", TYPE_TABLE, DEFAULTS, TABLE(schema_predict)},
+    {.name = "import", TYPE_TABLE, DEFAULTS, TABLE(schema_import)},
+    {.name = "search", TYPE_TABLE, DEFAULTS, TABLE(schema_search)},
+    {.name = "slurm", TYPE_TABLE, DEFAULTS, TABLE(schema_slurm)},
+    {.name = "executor", TYPE_TABLE, DEFAULTS, TABLE(schema_executor)},
+    {.name = "ssh", TYPE_TABLE, DEFAULTS, TABLE(schema_ssh)},
+    {.name = "local", TYPE_TABLE, DEFAULTS, TABLE(schema_local)},
 };
 const struct schema schema_top = {"the file", SCHEMA_KEYS(top_keys)};
 
@@ -437,7 +434,8 @@ static void read_documents(struct sweep *s, const struct documents *d, struct pr
                                             .source = d->items[i].source,
                                             .role = d->items[i].role,
                                             .is_carried = d->items[i].is_carried};
-        pages[i].found = schema_read(&schema_top, &pages[i].reading, d->items[i].tree, s);
+        pages[i].found = schema_match(&schema_top, &pages[i].reading, d->items[i].tree);
+        schema_take(&pages[i].reading, &pages[i].found, s);
     }
     words_sort(&gathered.list_values);
     for (size_t i = 0; i < d->count; i++)
@@ -474,7 +472,6 @@ static struct sweep *parse(const char *path, const char *text, size_t length, st
     schema_set_defaults(&schema_top, s);
     schema_set_defaults(&schema_local, s);
     s->batch.shared = true;
-    s->local.devices = -1;
     model_info_set_defaults(s);
     s->job.pass_environment = arena_grow(&s->arena, NULL, 0, sizeof *s->job.pass_environment);
     s->job.secrets = arena_grow(&s->arena, NULL, 0, sizeof *s->job.secrets);

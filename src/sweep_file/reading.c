@@ -20,8 +20,8 @@
 #define LONGEST_PATTERN 4096
 #define MOST_COPIES 100000
 
-struct toml_node *reading_carried(const char *file, const char *key, struct sweep *s, struct gathered *g,
-                                  void (*each)(const struct reading *r, const struct toml_node *table))
+struct toml_node *reading_carried(const char *file, const char *key, const struct schema *of, struct sweep *s,
+                                  struct gathered *g)
 {
     const char *text = embedded_text(file);
     struct problems problems = PROBLEMS_INIT;
@@ -39,7 +39,7 @@ struct toml_node *reading_carried(const char *file, const char *key, struct swee
         abort();
     const struct toml_node *list = toml_child(root, key);
     for (size_t i = 0; i < list->child_count; i++)
-        each(&reading, &list->children[i]);
+        schema_read(of, &reading, &list->children[i], s);
     if (problems.found > 0)
         abort();
     return root;

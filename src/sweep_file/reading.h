@@ -35,10 +35,12 @@ struct reading {
 /* How many derived keys, rules, metrics, settings, … one sweep may have: they are searched one by one. */
 #define MOST_ENTRIES 10000
 
-/* Reads each table `key` of a text that the program carries (util/embedded.h) into `s` and `g`. Returns the tree, the
- * caller's. A mistake in the text is one of the program: it ends there. */
-struct toml_node *reading_carried(const char *file, const char *key, struct sweep *s, struct gathered *g,
-                                  void (*each)(const struct reading *r, const struct toml_node *table));
+struct schema; /* sweep_file/schema.h */
+
+/* Reads each table `key` of a text that the program carries (util/embedded.h), which are of that schema, into `s` and
+ * `g`. Returns the tree, the caller's. A mistake in the text is one of the program: it ends there. */
+struct toml_node *reading_carried(const char *file, const char *key, const struct schema *of, struct sweep *s,
+                                  struct gathered *g);
 
 /* Adds a text, borrowed, to a list of the arena. */
 void words_add(const struct reading *r, struct word_list *list, const char *text, struct position at);

@@ -68,14 +68,12 @@ static const struct schema_key rule_keys[] = {
     {.name = "source", TYPE_STRING, EVERY, FORM_STRING, AT(source)},
     {.name = "level", TYPE_STRING, EVERY, FORM_EITHER, AT(warning), 1, .choices = levels},
 };
-const struct schema schema_rule = {"[[rule]]", SCHEMA_KEYS(rule_keys)};
 
-void read_rule(const struct reading *r, const struct toml_node *table)
+static void read_rule(const struct reading *r, struct found *found)
 {
-    struct rule rule = {.why = "", .source = r->source, .at = reading_at_value(r, table)};
-    struct found found = schema_match(&schema_rule, r, table);
-    const struct toml_node *name = found_key(&found, "name");
-    bool good = schema_take(r, &found, &rule);
+    struct rule rule = {.why = "", .source = r->source, .at = reading_at_value(r, found->table)};
+    const struct toml_node *name = found_key(found, "name");
+    bool good = schema_take(r, found, &rule);
     good &= name && check_entry_name(r, reading_at_value(r, name), name->text, "rule");
     good &= rule.require != NULL;
     if (!good && name)
@@ -84,6 +82,8 @@ void read_rule(const struct reading *r, const struct toml_node *table)
     if (slot)
         *slot = rule;
 }
+
+const struct schema schema_rule = {"[[rule]]", SCHEMA_KEYS(rule_keys), read_rule};
 
 #undef AT
 #define AT(member) offsetof(struct failure_pattern, member)
@@ -100,16 +100,17 @@ static const struct schema_key failure_keys[] = {
     {.name = "pattern", TYPE_STRING, EVERY, FORM_REGEX, AT(pattern), .required = true},
     {.name = "source", TYPE_STRING, EVERY, FORM_STRING, AT(source)},
 };
-const struct schema schema_failure = {"[[failure]]", SCHEMA_KEYS(failure_keys)};
 
-void read_failure(const struct reading *r, const struct toml_node *table)
+static void read_failure(const struct reading *r, struct found *found)
 {
     struct sweep *s = r->sweep;
-    struct failure_pattern pattern = {.source = r->source, .at = reading_at_value(r, table)};
-    schema_read(&schema_failure, r, table, &pattern);
+    struct failure_pattern pattern = {.source = r->source, .at = reading_at_value(r, found->table)};
+    schema_take(r, found, &pattern);
     if (pattern.pattern && pattern.class_name)
         *arena_add(r->arena, s->failures, s->failure_count) = pattern;
 }
+
+const struct schema schema_failure = {"[[failure]]", SCHEMA_KEYS(failure_keys), read_failure};
 
 /* --- [synonym], [inert] --- */
 

@@ -185,7 +185,7 @@ static const char *role_name(enum file_role role)
 
 struct found schema_match(const struct schema *s, const struct reading *r, const struct toml_node *table)
 {
-    struct found f = {.of = s};
+    struct found f = {.of = s, .table = table};
     bool seen[KEYS_MOST] = {false};
     assert(s->count <= KEYS_MOST);
     for (size_t i = 0; i < table->child_count; i++) {
@@ -328,6 +328,17 @@ static void walk(const struct reading *r, const struct toml_node *node, const ch
         walk(r, &node->children[i], name, take);
 }
 
+/* [job.metrics.NAME]. */
+static bool check_named_table(const struct reading *r, const struct toml_node *node, const char *what)
+{
+    if (!check_entry_name(r, reading_at_key(r, node), node->key, what))
+        return false;
+    const bool is_table = schema_expect(r, node, node->key, TYPE_TABLE);
+    if (!is_table)
+        problems_excuse(r->problems, node->key);
+    return is_table;
+}
+
 static void take_entries(const struct reading *r, const struct toml_node *node, const struct schema_key *k,
                          const size_t *have)
 {
@@ -336,8 +347,10 @@ static void take_entries(const struct reading *r, const struct toml_node *node, 
     for (size_t i = 0; i < node->child_count; i++)
         if (k->walk)
             walk(r, &node->children[i], "", k->walk);
-        else
+        else if (k->each)
             k->each(r, &node->children[i]);
+        else if (!k->named || check_named_table(r, &node->children[i], k->named))
+            schema_read(k->of, r, &node->children[i], r->into);
 }
 
 bool schema_take(const struct reading *r, struct found *f, void *into)
@@ -354,7 +367,7 @@ bool schema_take(const struct reading *r, struct found *f, void *into)
             continue;
         if (k->read)
             k->read(&inner, node);
-        else if (k->each || k->walk)
+        else if (k->each || k->walk || k->named || (k->form == FORM_TABLE && node->kind == NODE_LIST))
             take_entries(&inner, node, k, at);
         else if (k->form == FORM_TABLE)
             schema_read(k->of, r, node, into);
@@ -370,18 +383,22 @@ bool schema_take(const struct reading *r, struct found *f, void *into)
     return all;
 }
 
-struct found schema_read(const struct schema *s, const struct reading *r, const struct toml_node *table, void *into)
+void schema_read(const struct schema *s, const struct reading *r, const struct toml_node *table, void *into)
 {
     struct found f = schema_match(s, r, table);
-    schema_take(r, &f, into);
-    return f;
+    struct reading inner = *r;
+    inner.into = into;
+    if (s->read)
+        s->read(&inner, &f);
+    else
+        schema_take(r, &f, into);
 }
 
 void schema_set_defaults(const struct schema *s, void *into)
 {
     for (const struct schema_key *k = s->keys; k < s->keys + s->count; k++) {
         void *at = (char *)into + k->at;
-        if (k->form == FORM_TABLE)
+        if (k->form == FORM_TABLE && !k->of->read)
             schema_set_defaults(k->of, into);
         else if (k->otherwise != 0 && k->form == FORM_BOOL)
             *(bool *)at = true;

@@ -58,6 +58,7 @@ enum key_form {
 };
 
 struct schema;
+struct found;
 
 struct schema_key {
     const char *name;
@@ -67,16 +68,16 @@ struct schema_key {
     double least, most;
     size_t where;               /* what of it is to have the value's position; 0: nothing */
     const char *const *choices; /* NULL-terminated; NULL: any text */
-    /* In place of a form; the same of the entries of a table or list, one by one, or of its values with their dotted
-     * names: keys with dots come as nested tables where they are not quoted. */
+    /* In place of a form; the same of the entries of a table, one by one, or of its values with their dotted names:
+     * keys with dots come as nested tables where they are not quoted. */
     void (*read)(const struct reading *r, const struct toml_node *node);
     void (*each)(const struct reading *r, const struct toml_node *node);
     void (*walk)(const struct reading *r, const struct toml_node *node, const char *name);
     const char *what;        /* "rules": a size_t at `at` says how many there are, of MOST_ENTRIES; NULL: any number */
-    const struct schema *of; /* the keys of the tables that it holds; NULL: names of one's own */
+    const struct schema *of; /* the keys of the table, or tables, that it holds; NULL: names of one's own */
     double otherwise;        /* what a number or truth is that no file gives */
     unsigned shown;          /* TYPE_ bits, to editors; 0: `types` */
-    bool named;              /* these have names of one's own: [job.metrics.NAME] */
+    const char *named;       /* "metric": what has a table of its own name, [job.metrics.NAME]; NULL: nothing */
     bool required;
 };
 
@@ -84,21 +85,27 @@ struct schema {
     const char *title; /* "[job]" */
     const struct schema_key *keys;
     size_t count;
+    /* Takes what was found in such a table into its part of the sweep; NULL: schema_take does, into the same place as
+     * what is around the table. It reports to the reading's problems and goes on; a second entry of one name replaces
+     * that of a profile and is a problem otherwise. */
+    void (*read)(const struct reading *r, struct found *found);
 };
 
-/* A reader of the entries of a table or list; a size_t of the sweep at `have` says how many there are. */
+/* A reader of the entries of a table, or tables; a size_t of the sweep at `have` says how many there are. */
 #define EACH(have, reader, plural) .at = (have), .each = (reader), .what = (plural)
-#define EACH_OF(have, reader, plural, schema) EACH(have, reader, plural), .of = &(schema)
 #define WALK(have, reader, plural) .at = (have), .walk = (reader), .what = (plural)
+#define TABLES(have, plural, schema) FORM_TABLE, .at = (have), .what = (plural), .of = &(schema)
+#define TABLE(schema) FORM_TABLE, .of = &(schema)
 
 /* What a table has, by the keys of its schema; NULL where one is absent or wrong. */
 #define KEYS_MOST 32
 struct found {
     const struct schema *of;
+    const struct toml_node *table;
     const struct toml_node *nodes[KEYS_MOST];
 };
 
-#define SCHEMA_KEYS(keys) keys, sizeof(keys) / sizeof *(keys)
+#define SCHEMA_KEYS(rows) .keys = (rows), .count = LENGTH(rows)
 
 extern const struct schema schema_deepspeed, schema_model_info, schema_import, schema_slurm, schema_executor,
     schema_ssh, schema_local, schema_top, schema_sweep, schema_job, schema_job_file, schema_metric,
@@ -117,8 +124,8 @@ const struct toml_node *found_key(const struct found *f, const char *name);
  * bounds is a problem, left as it was and found no more. Returns whether all of it was taken. */
 bool schema_take(const struct reading *r, struct found *f, void *into);
 
-/* Both. */
-struct found schema_read(const struct schema *s, const struct reading *r, const struct toml_node *table, void *into);
+/* Both, or what the schema has for it. */
+void schema_read(const struct schema *s, const struct reading *r, const struct toml_node *table, void *into);
 
 /* Puts into their places what its keys and those of its tables are when no file gives them. */
 void schema_set_defaults(const struct schema *s, void *into);
@@ -136,19 +143,13 @@ bool schema_expect(const struct reading *r, const struct toml_node *node, const 
 /* Complains that the value of `name` must be of `types`. */
 void schema_wrong_type(const struct reading *r, const struct toml_node *node, const char *name, unsigned types);
 
-/* --- the tables of a sweep file, each read into its part of `struct sweep` ---
+/* --- what tables are read with that no schema describes ---
  *
- * All of these report to the reading's problems and go on; a second entry of one name replaces that of a profile and is
- * a problem otherwise. */
+ * All of these report to the reading's problems and go on. */
 
 /* When all files are read: objectives, with the direction of those that were given by a name alone, and labels. */
 void finish_objectives(const struct reading *r);
 void finish_labels(const struct reading *r);
-
-/* [job.metrics.NAME]: where a profile has the metric too, a table that does not say how it is read changes only what it
- * names; [metrics.NAME]: SQL over others. */
-void read_metric(const struct reading *r, const struct toml_node *node);
-void read_derived_metric(const struct reading *r, const struct toml_node *node);
 
 /* The words that run a shell line. */
 char **shell_command(const struct reading *r, const char *line);
@@ -157,60 +158,37 @@ char **shell_command(const struct reading *r, const char *line);
 void read_command(const struct reading *r, const struct toml_node *node, struct command_words *out);
 void read_limit(const struct reading *r, const struct toml_node *node, char **out);
 
-/* [[job.file]]. */
-void read_job_file(const struct reading *r, const struct toml_node *table);
-void finish_job_files(struct job_config *job);
-
-/* [[fixture]]. A variable of an `env`: its name, and its value as text. */
-void read_fixture(const struct reading *r, const struct toml_node *table);
+/* A variable of an `env`: its name, and its value as text. */
 bool check_variable(const struct reading *r, const struct toml_node *node);
 
-/* When all files are read: whether jobs need their own directory. */
+/* When all files are read: whether jobs need their own directory, and their files by path. */
 void finish_job(struct job_config *job);
+void finish_job_files(struct job_config *job);
 
-/* A key of [derive], a [[rule]], a [[failure]]. */
+/* Keys of [derive], [synonym], [inert] and [was]. */
 void read_derived(const struct reading *r, const struct toml_node *node);
-void read_rule(const struct reading *r, const struct toml_node *table);
-void read_failure(const struct reading *r, const struct toml_node *table);
-
-/* [[device]]. What a row leaves out is as it was of a device of that name. */
-void read_device(const struct reading *r, const struct toml_node *table);
+void read_synonym(const struct reading *r, const struct toml_node *node, const char *name);
+void read_inert(const struct reading *r, const struct toml_node *node, const char *key);
+void read_was(const struct reading *r, const struct toml_node *node, const char *name);
 
 /* [[model_type]]. What a row leaves out is as it is of the type that it is like, or of that name. */
 void read_model_types(const struct reading *r, const struct toml_node *list);
 
-/* [deepspeed] and [deepspeed.arg_mappings]; the latter is merged key by key. */
-void read_deepspeed(const struct reading *r, const struct toml_node *table);
+/* [model_space]. Where several files have one, that of the sweep file stands in place of a profile's. */
+void read_model_space(const struct reading *r, const struct toml_node *table);
 
 /* Samples up to the step that profile_steps have profiled are warm-up. */
 void finish_profile_steps(struct sweep *s);
 
-/* [model_info]; first of all its defaults, and when all files are read: whether it can speak for all models. */
-void read_model_info(const struct reading *r, const struct toml_node *table);
+/* The defaults of [model_info], and when all files are read: whether it can speak for all models. */
 void model_info_set_defaults(struct sweep *s);
 void check_model_info(const struct reading *r);
 
-/* A name of [synonym], a key of [inert]. */
-void read_synonym(const struct reading *r, const struct toml_node *node, const char *name);
-void read_inert(const struct reading *r, const struct toml_node *node, const char *key);
-
-/* A key of [was], and when all files are read: whether the sweep has what it says it has, and not what it had. */
-void read_was(const struct reading *r, const struct toml_node *node, const char *name);
+/* When all files are read: whether the sweep has what [was] says it has, and not what it had. */
 void check_was(const struct reading *r, const struct word_list *section_keys);
 
-/* [predict] with [predict.keys], [predict.memory] and [predict.time]. */
-void read_predict(const struct reading *r, const struct toml_node *table);
-
-/* [import] with [import.SECTION], [import.metrics], [import.states] and [[import.refuse]]. */
-void read_import(const struct reading *r, const struct toml_node *table);
-
-/* [local]. */
-void read_local(const struct reading *r, const struct toml_node *table);
-
-/* [search]. A key given before is replaced; `metric` replaces the objectives of [sweep]. */
-void read_search(const struct reading *r, const struct toml_node *table);
-
-/* When all files are read: their keys are keys of the sweep, and what a file lists several values of is free in one. */
+/* When all files are read: keys of stages are keys of the sweep, and what a file lists several values of is free in
+ * one. */
 void check_search_stages(const struct reading *r, const struct word_list *section_keys);
 
 /* A word of `list` that names a key of a section ("seed" or "training_spec.seed"). */
@@ -235,9 +213,6 @@ void read_section(const struct reading *r, enum section_kind kind, const struct 
 /* When all files are read: keys that differ only in case, constant names used twice, derived keys that are keys too
  * (those of profiles give way), labels and list values that look misspelt. */
 void check_sections(const struct reading *r);
-
-/* [model_space]. Where several files have one, that of the sweep file stands in place of a profile's. */
-void read_model_space(const struct reading *r, const struct toml_node *table);
 
 #define HF_CONFIG_KEY "hf_config"
 

@@ -41,19 +41,17 @@ static const struct schema_key stage_keys[] = {
     {.name = "strategy", TYPE_STRING, DEFAULTS, .required = true},
     {.name = "max_trials", TYPE_INT, DEFAULTS, FORM_COUNT, AT(max_trials), 1, 1e9, .required = true},
 };
-static const struct schema schema_stage = {"[[search.stage]]", SCHEMA_KEYS(stage_keys)};
 
 /* One with a mistake is kept: its keys are free. */
-static void read_stage(const struct reading *r, const struct toml_node *table)
+static void read_stage(const struct reading *r, struct found *found)
 {
     struct search_config *c = &r->sweep->search;
     struct search_stage stage = {0};
-    struct found found = schema_match(&schema_stage, r, table);
-    const struct toml_node *name = found_key(&found, "name"), *free_keys = found_key(&found, "free");
-    const struct toml_node *strategy = found_key(&found, "strategy");
+    const struct toml_node *name = found_key(found, "name"), *free_keys = found_key(found, "free");
+    const struct toml_node *strategy = found_key(found, "strategy");
     if (!free_keys)
         return;
-    schema_take(r, &found, &stage);
+    schema_take(r, found, &stage);
     const int chosen = strategy ? read_strategy(r, strategy) : 0;
     if (free_keys->child_count == 0)
         problem_at_value(r, free_keys,
@@ -63,6 +61,8 @@ static void read_stage(const struct reading *r, const struct toml_node *table)
     stage.strategy = search_strategy_names[chosen < 0 ? 0 : chosen];
     *arena_add(r->arena, c->stages, c->stage_count) = stage;
 }
+
+static const struct schema schema_stage = {"[[search.stage]]", SCHEMA_KEYS(stage_keys), read_stage};
 
 static void read_search_stages(const struct reading *r, const struct toml_node *list)
 {
@@ -75,7 +75,7 @@ static void read_search_stages(const struct reading *r, const struct toml_node *
         return;
     }
     for (size_t i = 0; i < list->child_count; i++)
-        read_stage(r, &list->children[i]);
+        schema_read(&schema_stage, r, &list->children[i], c);
     c->options.stages = c->stages;
     c->options.stage_count = c->stage_count;
 }
@@ -242,7 +242,6 @@ static const struct schema_key search_keys[] =
      {.name = "full_timeout", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(full_timeout_ms)},
      {.name = "stage", TYPE_TABLES, DEFAULTS, .read = read_search_stages, .of = &schema_stage},
      SEARCH_NUMBERS(NUMBER)};
-const struct schema schema_search = {"[search]", SCHEMA_KEYS(search_keys)};
 
 /* Stages are a strategy of their own. */
 static void choose_stages(const struct reading *r, const struct toml_node *table)
@@ -264,11 +263,13 @@ static void choose_stages(const struct reading *r, const struct toml_node *table
                          o->strategy);
 }
 
-void read_search(const struct reading *r, const struct toml_node *table)
+static void read_search(const struct reading *r, struct found *found)
 {
     if (!r->sweep->search.given)
         r->sweep->search.options = search_options_none();
     r->sweep->search.given = true;
-    schema_read(&schema_search, r, table, r->sweep);
-    choose_stages(r, table);
+    schema_take(r, found, r->sweep);
+    choose_stages(r, found->table);
 }
+
+const struct schema schema_search = {"[search]", SCHEMA_KEYS(search_keys), read_search};
