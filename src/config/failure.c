@@ -5,8 +5,6 @@
 #define NAME(id, name, attempts) name,
 const char *const failure_names[FAILURE_COUNT + 1] = {"", FAILURES_DECLARABLE(NAME) "cancelled", NULL};
 
-const char *const *const failure_declarable_names = failure_names + 1;
-
 enum failure failure_by_name(const char *name)
 {
     for (int i = 1; i < FAILURE_COUNT; i++)

@@ -26,7 +26,6 @@ enum failure { FAILURE_NONE = 0, FAILURES_DECLARABLE(FAILURE_ID) FAILURE_CANCELL
 extern const char *const failure_names[FAILURE_COUNT + 1];
 
 #define FAILURE_DECLARABLE_COUNT (FAILURE_CANCELLED - 1)
-extern const char *const *const failure_declarable_names;
 
 /* Returns whether the message of a failure is about the command that all jobs of a sweep have, and not about what one
  * of them tried: an option that the program does not know, one that lacks its value, a module that does not exist.

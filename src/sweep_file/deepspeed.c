@@ -25,18 +25,19 @@ static bool is_flag(const char *text)
     return *text && !strpbrk(text, " \t\r\n=");
 }
 
-static void read_argument(const struct reading *r, const struct toml_node *node, const char *name)
+static void *read_argument(const struct reading *r, const struct toml_node *node, const char *name)
 {
-    struct deepspeed_settings *d = &r->sweep->deepspeed;
     if (!schema_expect(r, node, name, TYPE_STRING))
-        return;
-    if (!is_flag(node->text)) {
-        problem_at_value(r, node, "\"%s\" is not a flag, such as \"per_device_train_batch_size\" or \"--lr\"",
-                         node->text);
-        return;
-    }
-    put_setting(r, node, name, arena_text(r->arena, node->text), &d->arguments, &d->argument_count);
+        return NULL;
+    if (is_flag(node->text))
+        return arena_text(r->arena, node->text);
+    problem_at_value(r, node, "\"%s\" is not a flag, such as \"per_device_train_batch_size\" or \"--lr\"", node->text);
+    return NULL;
 }
+
+static const struct entries argument_entries = {ENTRIES(sweep, deepspeed.arguments, deepspeed.argument_count,
+                                                        struct setting),
+                                                .value = read_argument, .is_dotted = true};
 
 static void read_profile_steps(const struct reading *r, const struct toml_node *list)
 {
@@ -74,7 +75,7 @@ static const struct schema_key deepspeed_keys[] = {
     {.name = "config", TYPE_STRING, FILE_SWEEP, FORM_TEXT, AT(config), .where = AT(config_at)},
     {.name = "auto", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(resolve_auto), 1, .choices = auto_modes},
     {.name = "sections", TYPE_STRINGS, DEFAULTS, .read = read_sections_of_user},
-    {.name = "arg_mappings", TYPE_TABLE, DEFAULTS, WALK(AT(argument_count), read_argument, "arguments")},
+    {.name = "arg_mappings", TYPE_TABLE, DEFAULTS, NAMES(AT(argument_count), argument_entries, "arguments")},
     {.name = "profile_steps", TYPE_LIST, DEFAULTS, .read = read_profile_steps},
     {.name = "version", TYPE_STRING, DEFAULTS, .read = read_version},
 };

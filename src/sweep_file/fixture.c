@@ -31,12 +31,8 @@ static void read_ready(const struct reading *r, const struct toml_node *node)
         problem_at_value(r, node, "ready says nothing to wait for; give port = true, a regex or a command");
 }
 
-static void read_setting(const struct reading *r, const struct toml_node *node)
-{
-    struct fixture *f = r->into;
-    if (check_variable(r, node))
-        put_setting(r, node, node->key, constant_text(r, node), &f->environment, &f->environment_count);
-}
+static const struct entries variable_entries = {ENTRIES(fixture, environment, environment_count, struct setting),
+                                                .good_name = check_variable_name, .value = read_variable};
 
 static const struct schema_key fixture_keys[] = {
     {.name = "name", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(name), .required = true},
@@ -48,7 +44,7 @@ static const struct schema_key fixture_keys[] = {
     {.name = "stop", COMMAND, DEFAULTS, FORM_COMMAND, AT(stop)},
     {.name = "keep", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(keep_ms)},
     {.name = "devices", TYPE_INT, DEFAULTS, FORM_COUNT, AT(devices), 0, DEVICES_OF_ITS_OWN_MOST},
-    {.name = "env", TYPE_TABLE, DEFAULTS, .each = read_setting},
+    {.name = "env", TYPE_TABLE, DEFAULTS, .entries = &variable_entries},
     {.name = "cwd", TYPE_STRING, DEFAULTS, FORM_TEMPLATE, AT(directory)},
 };
 /* It is part of a placeholder, {fixture.NAME.port}. */

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/failure.h"
 #include "sweep_file/schema.h"
 #include "util/buffer.h"
 #include "util/memory.h"
@@ -10,7 +11,7 @@ static char *column_expression(const struct reading *r, const struct toml_node *
 {
     if (node->kind == NODE_BOOL)
         return arena_text(r->arena, node->integer ? "'true'" : "'false'");
-    return read_expression(r, node);
+    return read_expression(r, node, node->key);
 }
 
 /* The one of that kind and name; new when there was none. */
@@ -47,15 +48,16 @@ static void read_columns(const struct reading *r, const struct toml_node *table,
         read_column(r, &table->children[i], like);
 }
 
-static void read_state(const struct reading *r, const struct toml_node *node)
+static void *read_state(const struct reading *r, const struct toml_node *node, const char *name)
 {
-    struct import_config *c = &r->sweep->import;
-    if (!schema_expect(r, node, node->key, TYPE_STRING) || !check_outcome(r, node))
-        return;
-    struct import_state *state = named_item(r, &c->states, &c->state_count, sizeof *state, node->key);
-    state->outcome = arena_text(r->arena, node->text);
-    state->at = reading_at_key(r, node);
+    const bool good =
+        schema_expect(r, node, name, TYPE_STRING) &&
+        (strcmp(node->text, "ok") == 0 || check_choice(r, node, failure_names + 1, FAILURE_DECLARABLE_COUNT) >= 0);
+    return good ? arena_text(r->arena, node->text) : NULL;
 }
+
+static const struct entries state_entries = {ENTRIES(sweep, import.states, import.state_count, struct import_state),
+                                             .value = read_state};
 
 #define AT(member) offsetof(struct import_refusal, member)
 
@@ -98,7 +100,7 @@ static const struct schema_key import_keys[] = {
     {.name = "state", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(state), .where = AT(state_at)},
     {.name = "duration", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(duration), .where = AT(duration_at)},
     {.name = "decimal_comma", TYPE_STRINGS, DEFAULTS, .read = read_decimal_commas},
-    {.name = "states", TYPE_TABLE, DEFAULTS, EACH(AT(state_count), read_state, "states")},
+    {.name = "states", TYPE_TABLE, DEFAULTS, NAMES(AT(state_count), state_entries, "states")},
     {.name = "refuse", TYPE_TABLES, DEFAULTS, TABLES(AT(refusal_count), "refusals", schema_refuse)},
     {.name = "metrics", TYPE_TABLE, DEFAULTS, .read = read_metrics_of_table},
     {.name = "cluster_spec", TYPE_TABLE, DEFAULTS}, /* the sections, in the order of enum section_kind */

@@ -44,32 +44,33 @@ static bool is_variable_name(const char *name)
     return !*name;
 }
 
-bool check_variable(const struct reading *r, const struct toml_node *node)
+bool check_variable_name(const struct reading *r, const struct toml_node *node, const char *name)
 {
-    const unsigned types = TYPE_STRING | TYPE_NUMBER | TYPE_BOOL;
-    if (!is_variable_name(node->key)) {
-        problem_at_key(r, node, "\"%s\" cannot be the name of an environment variable", node->key);
-        return false;
-    }
-    return schema_expect(r, node, node->key, types) && check_finite(r, node) &&
-           (node->kind != NODE_STRING || check_template(r, node));
+    const bool good = is_variable_name(name);
+    if (!good)
+        problem_at_key(r, node, "\"%s\" cannot be the name of an environment variable", name);
+    return good;
 }
 
-static void read_variable(const struct reading *r, const struct toml_node *node)
+void *read_variable(const struct reading *r, const struct toml_node *node, const char *name)
 {
-    struct job_config *job = &r->sweep->job;
-    if (check_variable(r, node))
-        put_setting(r, node, node->key, constant_text(r, node), &job->environment, &job->environment_count);
+    const bool good = schema_expect(r, node, name, TYPE_STRING | TYPE_NUMBER | TYPE_BOOL) && check_finite(r, node) &&
+                      (node->kind != NODE_STRING || check_template(r, node));
+    return good ? constant_text(r, node) : NULL;
 }
 
-static void read_version(const struct reading *r, const struct toml_node *node)
+static void *read_version(const struct reading *r, const struct toml_node *node, const char *name)
 {
-    struct job_config *job = &r->sweep->job;
-    if (!schema_expect(r, node, node->key, TYPE_STRING))
-        return;
-    check_not_blank(r, node, node->key);
-    put_setting(r, node, node->key, arena_text(r->arena, node->text), &job->versions, &job->version_count);
+    if (!schema_expect(r, node, name, TYPE_STRING))
+        return NULL;
+    check_not_blank(r, node, name);
+    return arena_text(r->arena, node->text);
 }
+
+static const struct entries variable_entries = {ENTRIES(sweep, job.environment, job.environment_count, struct setting),
+                                                .good_name = check_variable_name, .value = read_variable};
+static const struct entries version_entries = {ENTRIES(sweep, job.versions, job.version_count, struct setting),
+                                               .value = read_version};
 
 /* "*" and "HF_*": a name so far. */
 static bool is_name_pattern(const char *text)
@@ -176,9 +177,9 @@ static const struct schema schema_job_profile = {"[job.profile]", SCHEMA_KEYS(jo
 
 static const struct schema_key job_keys[] = {
     {.name = "command", TYPE_STRING | TYPE_STRINGS, DEFAULTS, FORM_COMMAND, AT(command)},
-    {.name = "env", TYPE_TABLE, DEFAULTS, EACH(AT(environment_count), read_variable, "environment variables")},
+    {.name = "env", TYPE_TABLE, DEFAULTS, NAMES(AT(environment_count), variable_entries, "environment variables")},
     {.name = "pass_env", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_variable_names},
-    {.name = "versions", TYPE_TABLE, DEFAULTS, EACH(AT(version_count), read_version, "versions")},
+    {.name = "versions", TYPE_TABLE, DEFAULTS, NAMES(AT(version_count), version_entries, "versions")},
     {.name = "secrets", TYPE_STRINGS, DEFAULTS, .read = read_variable_names},
     {.name = "cwd", TYPE_STRING, DEFAULTS, FORM_TEMPLATE, AT(directory)},
     {.name = "job_dir", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(make_job_dir)},

@@ -295,7 +295,7 @@ static struct metric *derived_metric_slot(const struct reading *r, const struct 
 static void read_derived_metric(const struct reading *r, struct found *found)
 {
     const struct toml_node *given = found_key(found, "expression");
-    char *expression = given ? read_expression(r, given) : NULL;
+    char *expression = given ? read_expression(r, given, given->key) : NULL;
     struct metric *m = expression ? derived_metric_slot(r, found->table) : NULL;
     if (!m) {
         problems_excuse(r->problems, found->table->key);

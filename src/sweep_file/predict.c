@@ -17,7 +17,8 @@ static const struct schema_key order_keys[] = {
 };
 static const struct schema schema_order = {"[predict.order]", SCHEMA_KEYS(order_keys)};
 
-static const struct entries order_entries = ENTRIES(predict.order, predict.order_count, struct order_entry, strcmp);
+static const struct entries order_entries = {ENTRIES(sweep, predict.order, predict.order_count, struct order_entry),
+                                             .is_once = true};
 
 static bool is_level(const struct toml_node *node)
 {
@@ -88,16 +89,14 @@ static void read_entry(const struct reading *r, const struct toml_node *node)
 static const char *const prune_names[PRUNE_COUNT + 1] =
     {[PRUNE_CERTAIN] = "certain", [PRUNE_RISKY] = "risky", [PRUNE_SOUND] = "sound", [PRUNE_OFF] = "off"};
 
+static const struct entries key_entries = {ENTRIES(sweep, predict.keys, predict.key_count, struct predict_key)};
+
 static void read_key(const struct reading *r, const struct toml_node *node)
 {
-    struct predict_config *p = &r->sweep->predict;
-    char *expression = read_expression(r, node);
-    if (!expression)
-        return;
-    struct predict_key *key = named_item(r, &p->keys, &p->key_count, sizeof *key, node->key);
-    key->expression = expression;
-    key->is_default = r->is_carried;
-    key->at = reading_at_key(r, node);
+    char *expression = read_expression(r, node, node->key);
+    if (expression)
+        *(struct predict_key *)entry_slot(r, node, node->key, &key_entries) =
+            (struct predict_key){arena_text(r->arena, node->key), expression, r->is_carried, reading_at_key(r, node)};
 }
 
 static void read_coefficient(const struct reading *r, const struct toml_node *node, bool is_time)

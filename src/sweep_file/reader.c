@@ -370,7 +370,7 @@ static const struct schema_key top_keys[] = {
      TABLES(AT(job.metric_count), "metrics", schema_derived_metric),
      .named = "metric"},
     {.name = "fixture", TYPE_TABLES, DEFAULTS, TABLES(AT(fixture_count), "fixtures", schema_fixture)},
-    {.name = "derive", TYPE_TABLE, EVERY, EACH(AT(derived_count), read_derived, "derived keys")},
+    {.name = "derive", TYPE_TABLE, EVERY, NAMES(AT(derived_count), derived_entries, "derived keys")},
     {.name = "synonym", TYPE_TABLE, EVERY, WALK(AT(synonym_count), read_synonym, "synonyms")},
     {.name = "inert", TYPE_TABLE, EVERY, WALK(AT(inert_count), read_inert, "inert keys")},
     {.name = "was", TYPE_TABLE, FILE_SWEEP, WALK(AT(was_count), read_was, "keys")},

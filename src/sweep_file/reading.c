@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/failure.h"
 #include "config/template.h"
 #include "pattern/line_pattern.h"
 #include "sweep_file/schema.h"
@@ -364,67 +363,45 @@ void read_duration(const struct reading *r, const struct toml_node *node, int64_
                          node->key, text);
 }
 
-char *read_expression(const struct reading *r, const struct toml_node *node)
+void *read_expression(const struct reading *r, const struct toml_node *node, const char *name)
 {
-    if (!schema_expect(r, node, node->key, TYPE_STRING | TYPE_NUMBER | TYPE_BOOL))
+    if (!schema_expect(r, node, name, TYPE_STRING | TYPE_NUMBER | TYPE_BOOL))
         return NULL;
-    if (node->kind == NODE_STRING && !check_not_blank(r, node, node->key))
+    if (node->kind == NODE_STRING && !check_not_blank(r, node, name))
         return NULL;
     return check_finite(r, node) ? constant_text(r, node) : NULL;
 }
 
-bool check_outcome(const struct reading *r, const struct toml_node *string)
-{
-    return strcmp(string->text, "ok") == 0 ||
-           check_choice(r, string, failure_declarable_names, FAILURE_DECLARABLE_COUNT) >= 0;
-}
-
-/* The index of an item of that name; `count`: there is none. */
-static size_t find_item(const char *items, size_t count, size_t size, const char *name,
-                        int (*compare)(const char *, const char *))
-{
-    size_t i = 0;
-    for (const char *known; i < count; i++) {
-        memcpy(&known, items + i * size, sizeof known);
-        if (compare(known, name) == 0)
-            break;
-    }
-    return i;
-}
-
-void *named_item(const struct reading *r, void *place, size_t *count, size_t size, const char *name)
-{
-    char *items, *copy;
-    memcpy(&items, place, sizeof items);
-    const size_t i = find_item(items, *count, size, name, strcmp);
-    if (i < *count)
-        return items + i * size;
-    items = arena_grow(r->arena, items, (*count)++, size);
-    memcpy(place, &items, sizeof items);
-    copy = arena_text(r->arena, name);
-    return memcpy(items + i * size, &copy, sizeof copy);
-}
-
-void put_setting(const struct reading *r, const struct toml_node *node, const char *name, char *value,
-                 struct setting **settings, size_t *count)
-{
-    struct setting *s = named_item(r, settings, count, sizeof *s, name);
-    s->value = value;
-    s->at = reading_at_key(r, node);
-}
-
 void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind)
 {
-    char *items, *const place = (char *)r->sweep + kind->items;
-    size_t *count = (size_t *)(void *)((char *)r->sweep + kind->count);
+    char *items, *const place = (char *)r->into + kind->items;
+    size_t *count = (size_t *)(void *)((char *)r->into + kind->count), i = 0;
     memcpy(&items, place, sizeof items);
-    const size_t i = find_item(items, *count, kind->size, name, kind->compare);
+    for (const char *known; i < *count; i++) {
+        memcpy(&known, items + i * kind->size, sizeof known);
+        if ((kind->compare ? kind->compare : strcmp)(known, name) == 0)
+            break;
+    }
+    char *item = items + i * kind->size;
     if (i < *count)
-        return check_replaces(r, node, name, (const void *)(items + i * kind->size + kind->at)) ? items + i * kind->size
-                                                                                                : NULL;
+        return kind->is_once && !check_replaces(r, node, name, (const void *)(item + kind->at)) ? NULL : item;
     items = arena_grow(r->arena, items, (*count)++, kind->size);
     memcpy(place, &items, sizeof items);
     return items + i * kind->size;
+}
+
+void entry_read(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind)
+{
+    void *value = !kind->good_name || kind->good_name(r, node, name) ? kind->value(r, node, name) : NULL;
+    char *item = value ? entry_slot(r, node, name, kind) : NULL;
+    if (!value && kind->is_excused)
+        problems_excuse(r->problems, name);
+    if (!item)
+        return;
+    const void *const parts[] = {arena_text(r->arena, name), value};
+    const struct position at = reading_at_key(r, node);
+    memcpy(item, parts, sizeof parts);
+    memcpy(item + kind->at, &at, sizeof at);
 }
 
 char *hint_among(const char *name, const void *items, size_t count, size_t size)

@@ -120,7 +120,7 @@ bool read_bounded(const struct reading *r, const struct toml_node *number, doubl
 void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms);
 
 /* SQL as a string, or a constant as SQL spells it; NULL for anything else. */
-char *read_expression(const struct reading *r, const struct toml_node *node);
+void *read_expression(const struct reading *r, const struct toml_node *node, const char *name);
 
 /* A string as it stands, another constant as JSON. */
 char *constant_text(const struct reading *r, const struct toml_node *node);
@@ -128,30 +128,28 @@ char *constant_text(const struct reading *r, const struct toml_node *node);
 /* As TOML on one line. */
 char *literal_text(const struct reading *r, const struct toml_node *node);
 
-/* Returns whether `string` is "ok" or a failure class. */
-bool check_outcome(const struct reading *r, const struct toml_node *string);
-
-/* Entries of a sweep that begin with a name, of which each is there once. */
+/* Entries, in what a table fills, that begin with a name, of which each is there once. */
 struct entries {
-    size_t items, count, size; /* where a sweep has them, and how many; what one takes */
-    size_t at;                 /* where one has its position */
-    int (*compare)(const char *, const char *);
+    size_t items, count, size;                  /* where they are, and how many; what one takes */
+    size_t at;                                  /* where one has its position */
+    int (*compare)(const char *, const char *); /* of names; NULL: strcmp */
+    bool is_once; /* a second one of a name replaces only that of a profile (check_replaces) */
+    /* For entry_read: whether the name is good, where not each is; the value, which follows the name, or NULL. Both
+     * have complained then, and with `is_excused` the name has a problem (problems_excuse). */
+    bool (*good_name)(const struct reading *r, const struct toml_node *node, const char *name);
+    void *(*value)(const struct reading *r, const struct toml_node *node, const char *name);
+    bool is_excused;
+    bool is_dotted; /* names may have dots: such keys come as nested tables where they are not quoted */
 };
-#define ENTRIES(items, count, type, compare)                                                                           \
-    {                                                                                                                  \
-        offsetof(struct sweep, items), offsetof(struct sweep, count), sizeof(type), offsetof(type, at), compare        \
-    }
+#define ENTRIES(of, list, has, type)                                                                                   \
+    .items = offsetof(struct of, list), .count = offsetof(struct of, has), .size = sizeof(type),                       \
+    .at = offsetof(type, at)
 
-/* The place for the entry of that name; NULL after a complaint: it is there (check_replaces). */
+/* The place for the entry of that name; NULL after a complaint: it is there. */
 void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind);
 
-/* The item of that name, with which items begin, of the array at `*items`; made, and empty but for it, where it is
- * missing. */
-void *named_item(const struct reading *r, void *items, size_t *count, size_t size, const char *name);
-
-/* The same of a setting at `node`, which gets that value. */
-void put_setting(const struct reading *r, const struct toml_node *node, const char *name, char *value,
-                 struct setting **settings, size_t *count);
+/* Reads name and value of an entry into its place. */
+void entry_read(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind);
 
 /* "; did you mean "x"?" of the items, which begin with a name, "" when none is near. The caller's. */
 char *hint_among(const char *name, const void *items, size_t count, size_t size);

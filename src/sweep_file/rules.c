@@ -10,13 +10,13 @@
 
 #define RETRY_MOST_ATTEMPTS 1000
 
+static const struct entries retry_entries = {ENTRIES(sweep, retries, retry_count, struct retry_limit)};
+
 static void read_retry_limit(const struct reading *r, const struct toml_node *node)
 {
-    if (!check_range(r, node, 1, RETRY_MOST_ATTEMPTS))
-        return;
-    struct retry_limit *limit = named_item(r, &r->sweep->retries, &r->sweep->retry_count, sizeof *limit, node->key);
-    limit->attempts = node->integer;
-    limit->at = reading_at_key(r, node);
+    if (check_range(r, node, 1, RETRY_MOST_ATTEMPTS))
+        *(struct retry_limit *)entry_slot(r, node, node->key, &retry_entries) =
+            (struct retry_limit){arena_text(r->arena, node->key), node->integer, reading_at_key(r, node)};
 }
 
 #define CLASS(id, key, attempts)                                                                                       \
@@ -43,20 +43,17 @@ const struct schema schema_retry = {"[retry]", SCHEMA_KEYS(retry_keys)};
 static const char *const levels[] = {"exclude", "warn", NULL};
 
 /* SQLite compares column names without regard to case. */
-static const struct entries derived_entries = ENTRIES(derived, derived_count, struct derived, strcasecmp);
-static const struct entries rule_entries = ENTRIES(rules, rule_count, struct rule, strcmp);
-static const struct entries synonym_entries = ENTRIES(synonyms, synonym_count, struct synonym, strcmp);
-static const struct entries inert_entries = ENTRIES(inert, inert_count, struct inert, strcmp);
+const struct entries derived_entries = {ENTRIES(sweep, derived, derived_count, struct derived),
+                                        .compare = strcasecmp,
+                                        .is_once = true,
+                                        .good_name = check_key_name,
+                                        .value = read_expression,
+                                        .is_excused = true};
 
-void read_derived(const struct reading *r, const struct toml_node *node)
-{
-    char *expression = check_key_name(r, node, node->key) ? read_expression(r, node) : NULL;
-    struct derived *d = expression ? entry_slot(r, node, node->key, &derived_entries) : NULL;
-    if (!expression)
-        problems_excuse(r->problems, node->key);
-    if (d)
-        *d = (struct derived){arena_text(r->arena, node->key), expression, reading_at_key(r, node)};
-}
+static const struct entries rule_entries = {ENTRIES(sweep, rules, rule_count, struct rule), .is_once = true},
+                            synonym_entries = {ENTRIES(sweep, synonyms, synonym_count, struct synonym),
+                                               .is_once = true},
+                            inert_entries = {ENTRIES(sweep, inert, inert_count, struct inert), .is_once = true};
 
 #define AT(member) offsetof(struct rule, member)
 
@@ -120,28 +117,28 @@ static bool is_key(const char *text)
     return length > 0 && !text[length];
 }
 
-static void check_is_key(const struct reading *r, const struct toml_node *node)
+static bool check_is_key(const struct reading *r, struct position at, const char *name)
 {
-    if (node->kind == NODE_STRING && !is_key(node->text))
-        problem_at_value(r, node, "\"%s\" cannot be a key", node->text);
+    const bool good = is_key(name);
+    if (!good)
+        problems_add(r->problems, at, "\"%s\" cannot be a key", name);
+    return good;
 }
 
 static char **key_list(const struct reading *r, const struct toml_node *node)
 {
-    check_is_key(r, node);
-    for (size_t i = 0; node->kind == NODE_LIST && i < node->child_count; i++)
-        check_is_key(r, &node->children[i]);
+    if (node->kind == NODE_STRING)
+        check_is_key(r, reading_at_value(r, node), node->text);
+    for (size_t i = 0; i < node->child_count; i++)
+        check_is_key(r, reading_at_value(r, &node->children[i]), node->children[i].text);
     return toml_strings(r->arena, node);
 }
 
 void read_synonym(const struct reading *r, const struct toml_node *node, const char *name)
 {
-    const unsigned types = TYPE_STRING | TYPE_STRINGS;
-    if (!is_key(name)) {
-        problem_at_key(r, node, "\"%s\" cannot be a key", name);
+    if (!check_is_key(r, reading_at_key(r, node), name))
         return;
-    }
-    if (!schema_expect(r, node, name, types)) {
+    if (!schema_expect(r, node, name, TYPE_STRING | TYPE_STRINGS)) {
         problems_excuse(r->problems, name);
         return;
     }
@@ -150,15 +147,12 @@ void read_synonym(const struct reading *r, const struct toml_node *node, const c
         *slot = (struct synonym){arena_text(r->arena, name), key_list(r, node), reading_at_key(r, node)};
 }
 
-void read_inert(const struct reading *r, const struct toml_node *node, const char *key)
+void read_inert(const struct reading *r, const struct toml_node *node, const char *name)
 {
-    if (!is_key(key)) {
-        problem_at_key(r, node, "\"%s\" cannot be a key", key);
+    if (!check_is_key(r, reading_at_key(r, node), name) || !schema_expect(r, node, name, TYPE_STRING) ||
+        !check_not_blank(r, node, name))
         return;
-    }
-    if (!schema_expect(r, node, key, TYPE_STRING) || !check_not_blank(r, node, key))
-        return;
-    struct inert *slot = entry_slot(r, node, key, &inert_entries);
+    struct inert *slot = entry_slot(r, node, name, &inert_entries);
     if (slot)
-        *slot = (struct inert){arena_text(r->arena, key), arena_text(r->arena, node->text), reading_at_key(r, node)};
+        *slot = (struct inert){arena_text(r->arena, name), arena_text(r->arena, node->text), reading_at_key(r, node)};
 }

@@ -318,14 +318,16 @@ static void take_value(const struct reading *r, const struct toml_node *node, co
         take_number(r, node, k, out);
 }
 
-static void walk(const struct reading *r, const struct toml_node *node, const char *prefix,
-                 void (*take)(const struct reading *r, const struct toml_node *node, const char *name))
+static void walk(const struct reading *r, const struct toml_node *node, const char *prefix, const struct schema_key *k)
 {
     OWNED char *name = *prefix ? xasprintf("%s.%s", prefix, node->key) : xstrdup(node->key);
-    if (node->kind != NODE_TABLE)
-        take(r, node, name);
-    for (size_t i = 0; node->kind == NODE_TABLE && i < node->child_count; i++)
-        walk(r, &node->children[i], name, take);
+    const bool is_table = node->kind == NODE_TABLE && (k->walk || k->entries->is_dotted);
+    if (!is_table && k->walk)
+        k->walk(r, node, name);
+    else if (!is_table)
+        entry_read(r, node, name, k->entries);
+    for (size_t i = 0; is_table && i < node->child_count; i++)
+        walk(r, &node->children[i], name, k);
 }
 
 /* [job.metrics.NAME]. */
@@ -345,8 +347,8 @@ static void take_entries(const struct reading *r, const struct toml_node *node, 
     if (k->what && !check_entry_count(r, node, *have, k->what))
         return;
     for (size_t i = 0; i < node->child_count; i++)
-        if (k->walk)
-            walk(r, &node->children[i], "", k->walk);
+        if (k->walk || k->entries)
+            walk(r, &node->children[i], "", k);
         else if (k->each)
             k->each(r, &node->children[i]);
         else if (!k->named || check_named_table(r, &node->children[i], k->named))
@@ -367,7 +369,7 @@ bool schema_take(const struct reading *r, struct found *f, void *into)
             continue;
         if (k->read)
             k->read(&inner, node);
-        else if (k->each || k->walk || k->named || (k->form == FORM_TABLE && node->kind == NODE_LIST))
+        else if (k->each || k->walk || k->entries || k->named || (k->form == FORM_TABLE && node->kind == NODE_LIST))
             take_entries(&inner, node, k, at);
         else if (k->form == FORM_TABLE)
             schema_read(k->of, r, node, into);

@@ -73,6 +73,7 @@ struct schema_key {
     void (*read)(const struct reading *r, const struct toml_node *node);
     void (*each)(const struct reading *r, const struct toml_node *node);
     void (*walk)(const struct reading *r, const struct toml_node *node, const char *name);
+    const struct entries *entries;
     const char *what;        /* "rules": a size_t at `at` says how many there are, of MOST_ENTRIES; NULL: any number */
     const struct schema *of; /* the keys of the table, or tables, that it holds; NULL: names of one's own */
     double otherwise;        /* what a number or truth is that no file gives */
@@ -94,6 +95,7 @@ struct schema {
 /* A reader of the entries of a table, or tables; a size_t of the sweep at `have` says how many there are. */
 #define EACH(have, reader, plural) .at = (have), .each = (reader), .what = (plural)
 #define WALK(have, reader, plural) .at = (have), .walk = (reader), .what = (plural)
+#define NAMES(have, kind, plural) .at = (have), .entries = &(kind), .what = (plural)
 #define TABLES(have, plural, schema) FORM_TABLE, .at = (have), .what = (plural), .of = &(schema)
 #define TABLE(schema) FORM_TABLE, .of = &(schema)
 
@@ -159,16 +161,17 @@ void read_command(const struct reading *r, const struct toml_node *node, struct 
 void read_limit(const struct reading *r, const struct toml_node *node, char **out);
 
 /* A variable of an `env`: its name, and its value as text. */
-bool check_variable(const struct reading *r, const struct toml_node *node);
+bool check_variable_name(const struct reading *r, const struct toml_node *node, const char *name);
+void *read_variable(const struct reading *r, const struct toml_node *node, const char *name);
 
 /* When all files are read: whether jobs need their own directory, and their files by path. */
 void finish_job(struct job_config *job);
 void finish_job_files(struct job_config *job);
 
-/* Keys of [derive], [synonym], [inert] and [was]. */
-void read_derived(const struct reading *r, const struct toml_node *node);
+/* [derive]; a key of [synonym], [inert] and [was]. */
+extern const struct entries derived_entries;
 void read_synonym(const struct reading *r, const struct toml_node *node, const char *name);
-void read_inert(const struct reading *r, const struct toml_node *node, const char *key);
+void read_inert(const struct reading *r, const struct toml_node *node, const char *name);
 void read_was(const struct reading *r, const struct toml_node *node, const char *name);
 
 /* [[model_type]]. What a row leaves out is as it is of the type that it is like, or of that name. */

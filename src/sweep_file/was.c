@@ -7,7 +7,7 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-static const struct entries was_entries = ENTRIES(was, was_count, struct was_key, strcmp);
+static const struct entries was_entries = {ENTRIES(sweep, was, was_count, struct was_key), .is_once = true};
 
 /* The name without that end; NULL where it has another. The caller's. */
 static char *without_end(const char *name, const char *end)
