@@ -19,15 +19,6 @@ static const char *name_of(const struct toml_node *node)
     return node->key ? node->key : "it";
 }
 
-/* The same text twice, said at its second place. */
-static void check_words_differ(const struct reading *r, const char *what, struct word_list *words)
-{
-    words_sort(words);
-    for (size_t i = 1; i < words->count; i++)
-        if (strcmp(words->items[i].text, words->items[i - 1].text) == 0)
-            problems_add(r->problems, words->items[i].at, "%s: %s is listed twice", what, words->items[i].text);
-}
-
 static struct string_list texts_of(const struct reading *r, const struct toml_node *list)
 {
     return (struct string_list){toml_strings(r->arena, list), list->child_count};
@@ -43,7 +34,7 @@ static void read_texts(const struct reading *r, const struct toml_node *list, st
         words_add(r, &words, list->children[i].text, reading_at_value(r, &list->children[i]));
     }
     *out = texts_of(r, list);
-    check_words_differ(r, name_of(list), &words);
+    words_check_differ(r, name_of(list), &words);
 }
 
 /* --- numbers of layers and elements --- */
@@ -142,7 +133,7 @@ static void read_values(const struct reading *r, const struct toml_node *node, s
         out->literals[i] = literal_text(r, &first[i]);
         words_add(r, &words, out->literals[i], reading_at_value(r, &first[i]));
     }
-    check_words_differ(r, node->key, &words);
+    words_check_differ(r, node->key, &words);
     check_booleans(r, node);
     read_integers(r, out);
 }

@@ -64,6 +64,14 @@ void words_sort(struct word_list *list)
         qsort(list->items, list->count, sizeof *list->items, compare_words);
 }
 
+void words_check_differ(const struct reading *r, const char *what, struct word_list *words)
+{
+    words_sort(words);
+    for (size_t i = 1; i < words->count; i++)
+        if (strcmp(words->items[i].text, words->items[i - 1].text) == 0)
+            problems_add(r->problems, words->items[i].at, "%s: %s is listed twice", what, words->items[i].text);
+}
+
 struct position reading_at_key(const struct reading *r, const struct toml_node *node)
 {
     if (!node->key)

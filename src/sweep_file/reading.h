@@ -48,6 +48,9 @@ void words_add(const struct reading *r, struct word_list *list, const char *text
 /* By text, then by position. */
 void words_sort(struct word_list *list);
 
+/* Sorts them; the same text twice is a problem at its second place. */
+void words_check_differ(const struct reading *r, const char *what, struct word_list *words);
+
 struct position reading_at_key(const struct reading *r, const struct toml_node *node);
 struct position reading_at_value(const struct reading *r, const struct toml_node *node);
 

@@ -15,25 +15,59 @@
 #define MOST_VALUES 1000000 /* that are written out */
 #define ROUNDING 1e-9       /* of a step: 0.1 ten times over is to meet 1 */
 
-static const struct schema_key range_keys[] = {
-    {.name = "from", TYPE_INT, EVERY, .required = true},
-    {.name = "to", TYPE_INT, EVERY, .required = true},
-    {.name = "step", TYPE_INT, EVERY},
-    {.name = "factor", TYPE_INT, EVERY},
-};
+#define RANGE_KEYS(types)                                                                                              \
+    {                                                                                                                  \
+        {.name = "from", (types), EVERY, .required = true}, {.name = "to", (types), EVERY, .required = true},          \
+            {.name = "step", (types), EVERY}, {.name = "factor", (types), EVERY},                                      \
+    }
+static const struct schema_key range_keys[] = RANGE_KEYS(TYPE_INT), real_range_keys[] = RANGE_KEYS(TYPE_NUMBER);
 static const struct schema schema_range = {"a range", SCHEMA_KEYS(range_keys)};
-
-static const struct schema_key real_range_keys[] = {
-    {.name = "from", TYPE_NUMBER, EVERY, .required = true},
-    {.name = "to", TYPE_NUMBER, EVERY, .required = true},
-    {.name = "step", TYPE_NUMBER, EVERY},
-    {.name = "factor", TYPE_NUMBER, EVERY},
-};
 static const struct schema schema_real_range = {"a range", SCHEMA_KEYS(real_range_keys)};
 
 bool range_is_meant(const struct toml_node *node)
 {
     return node->kind == NODE_TABLE && (toml_child(node, "from") || toml_child(node, "to"));
+}
+
+static const char *number_text(const struct reading *r, const struct toml_node *number, bool is_real)
+{
+    return arena_keep(r->arena, is_real ? xasprintf("%g", number_of(number)) : xasprintf("%" PRId64, number->integer));
+}
+
+static bool check_range_table(const struct reading *r, const struct toml_node *node, const struct found *found)
+{
+    const struct toml_node *from = found_key(found, "from"), *to = found_key(found, "to"), *bad = NULL;
+    const struct toml_node *step = found_key(found, "step"), *factor = found_key(found, "factor");
+    const char *name = node->key ? node->key : "it";
+    const bool is_real = found->of == &schema_real_range;
+    if (!from || !to)
+        return false;
+    for (size_t i = 0; i < found->of->count; i++)
+        if (found->nodes[i] && !isfinite(number_of(found->nodes[i])))
+            bad = found->nodes[i];
+    if (bad)
+        problem_at_value(r, bad, "%s: NaN and infinity cannot be values of an axis", name);
+    else if (step && factor)
+        problem_at_key(r, factor, "a range can have a step or a factor, but not both");
+    else if (is_real && !step && !factor)
+        problem_at_value(r, node, "%s: a range of reals needs a step or a factor", name);
+    else if (step && !(number_of(step) > 0))
+        problem_at_value(r, step, "step must be %s, not %s", is_real ? "above 0" : "at least 1",
+                         number_text(r, step, is_real));
+    else if (factor && !(number_of(factor) > 1))
+        problem_at_value(r, factor, "factor must be %s, not %s", is_real ? "above 1" : "at least 2",
+                         number_text(r, factor, is_real));
+    else if (factor && !(number_of(from) > 0))
+        problem_at_value(r, from, "a range %s, not at %s",
+                         is_real ? "of reals with a factor must begin above 0"
+                                 : "with a factor must begin at 1 or above",
+                         number_text(r, from, is_real));
+    else if (is_real ? number_of(from) > number_of(to) : from->integer > to->integer)
+        problem_at_value(r, node, "%s: the range from %s to %s is empty", name, number_text(r, from, is_real),
+                         number_text(r, to, is_real));
+    else
+        return true;
+    return false;
 }
 
 /* --- of integers --- */
@@ -46,28 +80,6 @@ static uint64_t count_powers(int64_t from, int64_t to, int64_t factor)
         count++;
     }
     return count;
-}
-
-static bool check_range_table(const struct reading *r, const struct toml_node *node, const struct found *found)
-{
-    const struct toml_node *from = found_key(found, "from"), *to = found_key(found, "to");
-    const struct toml_node *step = found_key(found, "step"), *factor = found_key(found, "factor");
-    if (!from || !to)
-        return false;
-    if (step && factor)
-        problem_at_key(r, factor, "a range can have a step or a factor, but not both");
-    else if (step && step->integer < 1)
-        problem_at_value(r, step, "step must be at least 1, not %" PRId64, step->integer);
-    else if (factor && factor->integer < 2)
-        problem_at_value(r, factor, "factor must be at least 2, not %" PRId64, factor->integer);
-    else if (factor && from->integer < 1)
-        problem_at_value(r, from, "a range with a factor must begin at 1 or above, not at %" PRId64, from->integer);
-    else if (from->integer > to->integer)
-        problem_at_value(r, node, "%s: the range from %" PRId64 " to %" PRId64 " is empty",
-                         node->key ? node->key : "it", from->integer, to->integer);
-    else
-        return true;
-    return false;
 }
 
 bool range_read(const struct reading *r, const struct toml_node *node, struct number_range *out)
@@ -108,36 +120,6 @@ struct real_range {
     double from, to, step, factor; /* one of step and factor; the other is 0 */
 };
 
-static bool check_real_range(const struct reading *r, const struct toml_node *node, const struct found *found,
-                             struct real_range *out)
-{
-    const struct toml_node *from = found_key(found, "from"), *to = found_key(found, "to"), *bad = NULL;
-    const struct toml_node *step = found_key(found, "step"), *factor = found_key(found, "factor");
-    if (!from || !to)
-        return false;
-    for (size_t i = 0; i < found->of->count; i++)
-        if (found->nodes[i] && !isfinite(number_of(found->nodes[i])))
-            bad = found->nodes[i];
-    *out = (struct real_range){number_of(from), number_of(to), number_of(step), number_of(factor)};
-    if (bad)
-        problem_at_value(r, bad, "%s: NaN and infinity cannot be values of an axis", node->key);
-    else if (step && factor)
-        problem_at_key(r, factor, "a range can have a step or a factor, but not both");
-    else if (!step && !factor)
-        problem_at_value(r, node, "%s: a range of reals needs a step or a factor", node->key);
-    else if (step && out->step <= 0)
-        problem_at_value(r, step, "step must be above 0, not %g", out->step);
-    else if (factor && out->factor <= 1)
-        problem_at_value(r, factor, "factor must be above 1, not %g", out->factor);
-    else if (factor && out->from <= 0)
-        problem_at_value(r, from, "a range of reals with a factor must begin above 0, not at %g", out->from);
-    else if (out->from > out->to)
-        problem_at_value(r, node, "%s: the range from %g to %g is empty", node->key, out->from, out->to);
-    else
-        return true;
-    return false;
-}
-
 /* 0.1 + 2 * 0.1 is meant as 0.3. */
 static double rounded(double value)
 {
@@ -168,9 +150,10 @@ static bool too_many(const struct reading *r, const struct toml_node *node)
 static bool read_reals(const struct reading *r, const struct toml_node *node, const struct found *found,
                        struct value **values, size_t *count)
 {
-    struct real_range range;
-    if (!check_real_range(r, node, found, &range))
+    if (!check_range_table(r, node, found))
         return false;
+    const struct real_range range = {number_of(found_key(found, "from")), number_of(found_key(found, "to")),
+                                     number_of(found_key(found, "step")), number_of(found_key(found, "factor"))};
     double last = last_position(&range);
     if (!(last < MOST_VALUES))
         return too_many(r, node);
@@ -383,18 +366,6 @@ static struct axis *add_axis(const struct block_reading *b, const struct toml_no
 }
 
 /* One row of an axis as JSON: equal text, equal values. */
-struct axis_row {
-    char *text;
-    size_t index;
-};
-
-static int compare_rows(const void *a, const void *b)
-{
-    const struct axis_row *x = a, *y = b;
-    int order = strcmp(x->text, y->text);
-    return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
 static char *row_text(const struct axis *axis, size_t row)
 {
     struct buffer text = BUFFER_INIT;
@@ -409,15 +380,10 @@ static char *row_text(const struct axis *axis, size_t row)
 
 static void check_distinct(const struct reading *r, const struct axis *axis, const struct toml_node *list)
 {
-    OWNED struct axis_row *rows = xreallocarray(NULL, axis->value_count, sizeof *rows);
+    struct word_list rows = {NULL, 0};
     for (size_t i = 0; i < axis->value_count; i++)
-        rows[i] = (struct axis_row){.text = row_text(axis, i), .index = i};
-    qsort(rows, axis->value_count, sizeof *rows, compare_rows);
-    for (size_t i = 1; i < axis->value_count; i++)
-        if (strcmp(rows[i].text, rows[i - 1].text) == 0)
-            problem_at_value(r, &list->children[rows[i].index], "%s: %s is listed twice", list->key, rows[i].text);
-    for (size_t i = 0; i < axis->value_count; i++)
-        free(rows[i].text);
+        words_add(r, &rows, arena_keep(r->arena, row_text(axis, i)), reading_at_value(r, &list->children[i]));
+    words_check_differ(r, list->key, &rows);
 }
 
 static void read_list_axis(const struct block_reading *b, const struct toml_node *node, struct axis *axis)
