@@ -28,6 +28,12 @@ size_t template_name_length(const char *text)
     return n;
 }
 
+bool template_is_name(const char *text)
+{
+    const size_t length = template_name_length(text);
+    return length > 0 && !text[length];
+}
+
 static void add_part(struct template *t, const struct template_part *part)
 {
     *array_add(t->parts, t->count) = *part;

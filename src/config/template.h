@@ -3,6 +3,7 @@
  * shell's and left alone, any other brace stands for itself: "{1..8}", "{}" and "{ print }" are plain text. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "util/buffer.h"
@@ -42,6 +43,7 @@ void template_add_part(const struct template_part *part, struct buffer *out);
  * by dots ("layers", "model.layers", "zero_optimization.stage"); 0 when there is none. Keys of a sweep file have the
  * same form. */
 size_t template_name_length(const char *text);
+bool template_is_name(const char *text); /* all of it */
 
 /* The first "{section.}" or "{.key}" in `text`: written as a placeholder, but half of its name is missing. The
  * caller's; NULL when there is none. */

@@ -169,19 +169,6 @@ static const struct schema_key device_keys[] = {
     {.name = "network_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(adapter_bytes_per_s), 1, 1e18},
 };
 
-static char **add_names(const struct reading *r, char *const *known, const struct toml_node *list)
-{
-    char **names = NULL;
-    size_t count = 0;
-    for (; known && *known; known++)
-        *arena_add(r->arena, names, count) = *known;
-    for (size_t i = 0; list && i < list->child_count; i++)
-        *arena_add(r->arena, names, count) = arena_text(r->arena, list->children[i].text);
-    if (names)
-        *arena_add(r->arena, names, count) = NULL;
-    return names;
-}
-
 /* Attention that the row does not state keeps its share of the peak. */
 static void complete(const struct device *known, const struct found *found, struct device *d)
 {
@@ -215,9 +202,14 @@ static struct device read_row(const struct reading *r, struct found *found, cons
 {
     struct device d =
         known ? *known : (struct device){.fp8_factor = 1, .fp32_factor = 0.5, .link_bytes_per_s = UNKNOWN_LINK};
+    const struct toml_node *others = found_key(found, "others");
     if (!known)
         d.name = arena_text(r->arena, found_key(found, "name")->text);
-    d.others = add_names(r, d.others, found_key(found, "others"));
+    d.others = NULL; /* the list of `known` is not to grow */
+    for (char **other = known ? known->others : NULL; other && *other; other++)
+        texts_add(r->arena, &d.others, *other);
+    for (size_t i = 0; others && i < others->child_count; i++)
+        texts_add(r->arena, &d.others, others->children[i].text);
     schema_take(r, found, &d);
     if (d.usable_bytes > 0 && !(known && d.usable_bytes == known->usable_bytes)) /* it is written in GiB */
         d.usable_bytes *= GIB;

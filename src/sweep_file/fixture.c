@@ -51,7 +51,7 @@ static const struct schema_key fixture_keys[] = {
 static void check_name(const struct reading *r, const struct toml_node *node)
 {
     const struct sweep *s = r->sweep;
-    if (template_name_length(node->text) != strlen(node->text) || strchr(node->text, '.'))
+    if ((*node->text && !template_is_name(node->text)) || strchr(node->text, '.'))
         problem_at_value(r, node,
                          "\"%s\" cannot be the name of a fixture; take letters, digits, \"_\" and \"-\", with a "
                          "letter first",

@@ -29,23 +29,23 @@ static struct import_column *column_named(const struct reading *r, const struct 
     return added;
 }
 
-/* A later one replaces: the file's that of a profile. */
-static void read_column(const struct reading *r, const struct toml_node *node, const struct import_column *like)
+/* [import.metrics], or a section. A later column replaces: the file's that of a profile. */
+static void read_columns(const struct reading *r, const struct toml_node *table)
 {
-    char *expression = check_key_name(r, node, node->key) ? column_expression(r, node) : NULL;
-    if (!expression)
+    struct import_column like = {.is_metric = strcmp(table->key, "metrics") == 0};
+    while (!like.is_metric && strcmp(section_names[like.section], table->key) != 0)
+        like.section++;
+    if (!check_entry_count(r, table, r->sweep->import.column_count, "columns"))
         return;
-    struct import_column *column = column_named(r, like, node->key);
-    column->expression = expression;
-    column->at = reading_at_key(r, node);
-}
-
-static void read_columns(const struct reading *r, const struct toml_node *table, const struct import_column *like)
-{
-    if (!table || !check_entry_count(r, table, r->sweep->import.column_count, "columns"))
-        return;
-    for (size_t i = 0; i < table->child_count; i++)
-        read_column(r, &table->children[i], like);
+    for (size_t i = 0; i < table->child_count; i++) {
+        const struct toml_node *node = &table->children[i];
+        char *expression = check_key_name(r, node, node->key) ? column_expression(r, node) : NULL;
+        struct import_column *column = expression ? column_named(r, &like, node->key) : NULL;
+        if (!column)
+            continue;
+        column->expression = expression;
+        column->at = reading_at_key(r, node);
+    }
 }
 
 static void *read_state(const struct reading *r, const struct toml_node *node, const char *name)
@@ -79,11 +79,6 @@ static void read_refusal(const struct reading *r, struct found *found)
 
 static const struct schema schema_refuse = {"[[import.refuse]]", SCHEMA_KEYS(refuse_keys), read_refusal};
 
-static void read_metrics_of_table(const struct reading *r, const struct toml_node *table)
-{
-    read_columns(r, table, &(struct import_column){.is_metric = true});
-}
-
 static void read_decimal_commas(const struct reading *r, const struct toml_node *list)
 {
     struct word_list *out = &r->sweep->import.decimal_commas;
@@ -102,7 +97,7 @@ static const struct schema_key import_keys[] = {
     {.name = "decimal_comma", TYPE_STRINGS, DEFAULTS, .read = read_decimal_commas},
     {.name = "states", TYPE_TABLE, DEFAULTS, NAMES(AT(state_count), state_entries, "states")},
     {.name = "refuse", TYPE_TABLES, DEFAULTS, TABLES(AT(refusal_count), "refusals", schema_refuse)},
-    {.name = "metrics", TYPE_TABLE, DEFAULTS, .read = read_metrics_of_table},
+    {.name = "metrics", TYPE_TABLE, DEFAULTS, .read = read_columns},
     {.name = "cluster_spec", TYPE_TABLE, DEFAULTS}, /* the sections, in the order of enum section_kind */
     {.name = "model", TYPE_TABLE, DEFAULTS},
     {.name = "training_spec", TYPE_TABLE, DEFAULTS},
@@ -115,8 +110,8 @@ static void read_import(const struct reading *r, struct found *found)
     c->given = true;
     c->at = reading_at_key(r, found->table);
     for (int kind = 0; kind < SECTION_COUNT; kind++)
-        read_columns(r, found_key(found, section_names[kind]),
-                     &(struct import_column){.section = (enum section_kind)kind});
+        if (found_key(found, section_names[kind]))
+            read_columns(r, found_key(found, section_names[kind]));
     schema_take(r, found, r->sweep);
 }
 

@@ -21,15 +21,15 @@ char **shell_command(const struct reading *r, const char *line)
 void read_command(const struct reading *r, const struct toml_node *node, struct command_words *out)
 {
     const bool is_line = node->kind == NODE_STRING;
-    if (!is_line && node->child_count == 0) {
+    size_t count;
+    const struct toml_node *texts = toml_texts(node, &count);
+    if (count == 0) {
         problem_at_value(r, node, "command is empty; give the program and its arguments");
         return;
     }
-    check_not_blank(r, is_line ? node : node->children, "command");
-    if (is_line)
-        check_template(r, node);
-    for (size_t i = 0; i < node->child_count; i++)
-        check_template(r, &node->children[i]);
+    check_not_blank(r, texts, "command");
+    for (size_t i = 0; i < count; i++)
+        check_template(r, &texts[i]);
     out->words = is_line ? shell_command(r, node->text) : toml_strings(r->arena, node);
     out->is_line = is_line;
     out->at = reading_at_value(r, node);
@@ -82,8 +82,8 @@ static bool is_name_pattern(const char *text)
 static void read_variable_names(const struct reading *r, const struct toml_node *list)
 {
     const bool patterns = strcmp(list->key, "pass_env") == 0;
-    const struct toml_node *names = list->kind == NODE_STRING ? list : list->children;
-    const size_t count = list->kind == NODE_STRING ? 1 : list->child_count;
+    size_t count;
+    const struct toml_node *names = toml_texts(list, &count);
     for (size_t i = 0; i < count; i++)
         if (!is_variable_name(names[i].text) && !(patterns && is_name_pattern(names[i].text)))
             problem_at_value(r, &names[i], "\"%s\" cannot be the name of an environment variable", names[i].text);

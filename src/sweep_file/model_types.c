@@ -15,46 +15,34 @@ static const char *const windows_names[HF_WINDOWS_COUNT + 1] = {
     [HF_WINDOWS_MIXED] = "mixed",
 };
 
-static const struct schema_key model_type_keys[] = {
-    {.name = "name", TYPE_STRING, EVERY, .required = true},
-    {.name = "like", TYPE_STRING, EVERY},
-    {.name = "family", TYPE_STRING, EVERY},
-    {.name = "windows", TYPE_STRING, EVERY, .choices = windows_names},
-    {.name = "keys", TYPE_TABLE, EVERY},
-    {.name = "always", TYPE_TABLE, EVERY},
-    {.name = "only", TYPE_TABLE, EVERY},
-    {.name = "refused", TYPE_STRING, EVERY},
-};
-
 static struct gathered carried; /* the types that the program carries */
 
-/* The context in which a row is read. */
-struct type_row {
-    const struct reading *r;
-    const struct hf_type_table *carried;
-    struct hf_type *type;
-};
+/* The types that a row may build on; while the first ones are read, none. */
+static const struct hf_type_table *types_before(const struct reading *r)
+{
+    static const struct hf_type_table none;
+    return r->gathered == &carried ? &none : model_types_carried();
+}
 
 /* Keys that no type has are not keys of predictions; while the first types are read, all are new. */
-static bool check_name(const struct type_row *row, const struct toml_node *node)
+static bool check_name(const struct reading *r, const struct toml_node *node)
 {
+    const struct hf_type_table *known = types_before(r);
     OWNED const char **names = NULL;
-    size_t count = 0, at = 0;
-    if (row->carried->count == 0)
-        return true;
-    for (const struct hf_type *type = row->carried->items; type < row->carried->items + row->carried->count; type++) {
+    size_t count = 0;
+    bool good = known->count == 0;
+    for (const struct hf_type *type = known->items; type < known->items + known->count; type++) {
         for (size_t k = 0; k < type->field_count; k++)
             *array_add(names, count) = type->fields[k].key;
         for (size_t k = 0; k < type->always.count; k++)
             *array_add(names, count) = type->always.items[k].key;
     }
-    while (at < count && strcmp(names[at], node->key) != 0)
-        at++;
-    if (at < count)
-        return true;
-    OWNED char *hint = suggest_hint(node->key, names, count);
-    problem_at_key(row->r, node, "no model_type has a key \"%s\"%s", node->key, hint);
-    return false;
+    for (size_t i = 0; i < count && !good; i++)
+        good = strcmp(names[i], node->key) == 0;
+    OWNED char *hint = good ? NULL : suggest_hint(node->key, names, count);
+    if (!good)
+        problem_at_key(r, node, "no model_type has a key \"%s\"%s", node->key, hint);
+    return good;
 }
 
 /* --- keys of a type --- */
@@ -86,57 +74,76 @@ static void drop_key(struct hf_type *type, size_t i)
         memmove(&type->fields[i], &type->fields[i + 1], (--type->field_count - i) * sizeof *type->fields);
 }
 
-static void read_key(const struct type_row *row, const struct toml_node *node)
+static void read_key(const struct reading *r, const struct toml_node *node)
 {
-    struct hf_type *type = row->type;
+    struct hf_type *type = r->into;
     struct hf_field field = {.key = node->key};
     size_t i = 0;
-    if (!check_name(row, node) || !schema_expect(row->r, node, node->key, TYPE_STRING))
+    if (!check_name(r, node) || !schema_expect(r, node, node->key, TYPE_STRING))
         return;
     while (i < type->field_count && strcmp(type->fields[i].key, node->key) != 0)
         i++;
     if (strcmp(node->text, "none") == 0) {
         drop_key(type, i);
-        return;
-    }
-    if (!read_text(node->text, &field)) {
-        problem_at_value(row->r, node,
+    } else if (!read_text(node->text, &field)) {
+        problem_at_value(r, node,
                          "%s must be the names of fields, then perhaps a whole number or none for where they are "
                          "absent, such as \"n_layer | num_layers | 12\"",
                          node->key);
-        return;
+    } else if (i == HF_FIELDS_MOST) {
+        problem_at_key(r, node, "a model_type has at most %d keys", HF_FIELDS_MOST);
+    } else {
+        type->field_count += i == type->field_count;
+        type->fields[i] = field;
     }
-    if (i == HF_FIELDS_MOST) {
-        problem_at_key(row->r, node, "a model_type has at most %d keys", HF_FIELDS_MOST);
-        return;
-    }
-    type->field_count += i == type->field_count;
-    type->fields[i] = field;
 }
 
-static void read_constant(const struct type_row *row, const struct toml_node *node, struct hf_constants *out,
+static void read_constant(const struct reading *r, const struct toml_node *node, struct hf_constants *out,
                           unsigned types)
 {
     size_t i = 0;
-    if (!schema_expect(row->r, node, node->key, types) ||
-        (node->kind == NODE_INT && !check_range(row->r, node, 0, ABSENT_MOST)))
+    if (!schema_expect(r, node, node->key, types) || (node->kind == NODE_INT && !check_range(r, node, 0, ABSENT_MOST)))
         return;
     while (i < out->count && strcmp(out->items[i].key, node->key) != 0)
         i++;
     if (i == HF_CONSTANTS_MOST) {
-        problem_at_key(row->r, node, "a model_type has at most %d of these", HF_CONSTANTS_MOST);
+        problem_at_key(r, node, "a model_type has at most %d of these", HF_CONSTANTS_MOST);
         return;
     }
     out->count += i == out->count;
     out->items[i] = (struct hf_constant){node->key, node->integer, node->text};
 }
 
+static void read_always(const struct reading *r, const struct toml_node *node)
+{
+    if (check_name(r, node))
+        read_constant(r, node, &((struct hf_type *)r->into)->always, TYPE_INT | TYPE_STRING);
+}
+
+static void read_only(const struct reading *r, const struct toml_node *node)
+{
+    read_constant(r, node, &((struct hf_type *)r->into)->only, TYPE_INT);
+}
+
 /* --- rows --- */
 
+#define AT(member) offsetof(struct hf_type, member)
+
+static const struct schema_key model_type_keys[] = {
+    {.name = "name", TYPE_STRING, EVERY, .required = true},
+    {.name = "like", TYPE_STRING, EVERY},
+    {.name = "family", TYPE_STRING, EVERY, FORM_STRING, AT(family)},
+    {.name = "windows", TYPE_STRING, EVERY, FORM_CHOICE, AT(windows), .choices = windows_names},
+    {.name = "keys", TYPE_TABLE, EVERY, .each = read_key},
+    {.name = "always", TYPE_TABLE, EVERY, .each = read_always},
+    {.name = "only", TYPE_TABLE, EVERY, .each = read_only},
+    {.name = "refused", TYPE_STRING, EVERY, FORM_STRING, AT(refused)},
+};
+
 /* The caller's. */
-static char *hint_of(const struct type_row *row, const char *name)
+static char *hint_of(const struct reading *r, const char *name)
 {
-    const struct hf_type_table *const tables[] = {&row->r->gathered->types, row->carried};
+    const struct hf_type_table *const tables[] = {&r->gathered->types, types_before(r)};
     OWNED const char **names = NULL;
     size_t count = 0;
     for (size_t t = 0; t < 2; t++)
@@ -146,76 +153,42 @@ static char *hint_of(const struct type_row *row, const char *name)
 }
 
 /* The type to begin with; false after a complaint. The first types may be what others are like, and need no family. */
-static bool find_base(const struct type_row *row, const struct found *found, const struct hf_type **out)
+static bool find_base(const struct reading *r, const struct found *found, const struct hf_type **out)
 {
     const struct toml_node *name = found_key(found, "name"), *like = found_key(found, "like");
     const struct toml_node *sought = like ? like : name;
-    *out = hf_type_find(&row->r->gathered->types, row->carried, sought->text);
-    bool good = *out || (!like && (found_key(found, "family") || row->carried->count == 0));
-    OWNED char *hint = good ? NULL : hint_of(row, sought->text);
+    *out = hf_type_find(&r->gathered->types, types_before(r), sought->text);
+    bool good = *out || (!like && (found_key(found, "family") || types_before(r)->count == 0));
+    OWNED char *hint = good ? NULL : hint_of(r, sought->text);
     if (!good && like)
-        problem_at_value(row->r, like, "no model_type \"%s\" is known%s", like->text, hint);
+        problem_at_value(r, like, "no model_type \"%s\" is known%s", like->text, hint);
     else if (!good)
-        problem_at_value(row->r, name,
+        problem_at_value(r, name,
                          "no model_type \"%s\" is known: a new one needs family and keys, or like, a type that it is "
                          "like%s",
                          name->text, hint);
     return good;
 }
 
-static void read_tables(const struct type_row *row, const struct found *found)
-{
-    const struct toml_node *keys = found_key(found, "keys"), *always = found_key(found, "always");
-    const struct toml_node *only = found_key(found, "only");
-    for (size_t i = 0; keys && i < keys->child_count; i++)
-        read_key(row, &keys->children[i]);
-    for (size_t i = 0; always && i < always->child_count; i++)
-        if (check_name(row, &always->children[i]))
-            read_constant(row, &always->children[i], &row->type->always, TYPE_INT | TYPE_STRING);
-    for (size_t i = 0; only && i < only->child_count; i++)
-        read_constant(row, &only->children[i], &row->type->only, TYPE_INT);
-}
-
-/* As `base` has it (NULL: from nothing), but for what the table says. */
-static void read_row(const struct type_row *row, const struct found *found, const struct hf_type *base)
-{
-    struct hf_type *type = row->type;
-    const struct toml_node *windows = found_key(found, "windows"), *family = found_key(found, "family");
-    const struct toml_node *name = found_key(found, "name"), *refused = found_key(found, "refused");
-    hf_finisher *finish = hf_finisher_of(name->text);
-    int chosen = windows ? check_choice(row->r, windows, windows_names, HF_WINDOWS_COUNT) : -1;
-    *type = base ? *base : (struct hf_type){.windows = HF_WINDOWS_NONE};
-    type->name = name->text;
-    type->refused = refused ? refused->text : NULL;
-    if (family)
-        type->family = family->text;
-    if (chosen >= 0)
-        type->windows = (enum hf_windows)chosen;
-    if (finish)
-        type->finish = finish;
-    read_tables(row, found);
-}
-
+/* As its base has it (NULL: from nothing), but for what the table says. */
 static void read_type(const struct reading *r, struct found *found)
 {
     struct hf_type_table *set = &r->gathered->types;
     const struct toml_node *name = found_key(found, "name");
-    struct hf_type type;
-    struct type_row row = {r, set == &carried.types ? &(struct hf_type_table){NULL, 0} : model_types_carried(), &type};
     const struct hf_type *base;
     if (!name || !check_not_blank(r, name, "name"))
         return;
-    const struct hf_type *own = hf_type_find(set, NULL, name->text);
-    if (own && !check_replaces(r, name, name->text, &own->at))
+    struct hf_type *own = (struct hf_type *)hf_type_find(set, NULL, name->text);
+    if ((own && !check_replaces(r, name, name->text, &own->at)) || !find_base(r, found, &base))
         return;
-    if (!find_base(&row, found, &base))
-        return;
-    read_row(&row, found, base);
-    size_t i = own ? (size_t)(own - set->items) : set->count;
+    struct hf_type type = base ? *base : (struct hf_type){.windows = HF_WINDOWS_NONE};
+    hf_finisher *finish = hf_finisher_of(name->text);
+    type.name = name->text;
+    type.refused = NULL;
+    type.finish = finish ? finish : type.finish;
     type.at = reading_at_value(r, found->table);
-    if (!own)
-        set->items = array_grow(set->items, set->count++, sizeof *set->items);
-    set->items[i] = type;
+    schema_take(r, found, &type);
+    *(own ? own : array_add(set->items, set->count)) = type;
 }
 
 const struct schema schema_model_type = {"[[model_type]]", SCHEMA_KEYS(model_type_keys), read_type};

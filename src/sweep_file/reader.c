@@ -53,21 +53,11 @@ struct asker {
     const struct asker *asker;
 };
 
-/* Adds to a list that ends with NULL. Returns the copy. */
-static char *add_text(struct gathering *g, char ***list, size_t *count, const char *text)
-{
-    struct arena *p = &g->sweep->arena;
-    *list = arena_grow(p, *list, *count, sizeof **list);
-    (*list)[(*count)++] = arena_text(p, text);
-    *list = arena_grow(p, *list, *count, sizeof **list);
-    (*list)[*count] = NULL;
-    return (*list)[*count - 1];
-}
-
 /* Remembers a file's name for positions. */
 static const char *add_file(struct gathering *g, const char *name)
 {
-    return add_text(g, &g->sweep->files, &g->file_count, name);
+    g->file_count++;
+    return texts_add(&g->sweep->arena, &g->sweep->files, name);
 }
 
 static void add_document(struct gathering *g, struct document document)
@@ -96,11 +86,10 @@ static struct position at_node(const char *file, const struct toml_node *node)
 /* The names in a `profile` or `include` key: itself or the strings of its list. The schema complains of wrong types. */
 static size_t named(const struct toml_node *node, const struct toml_node **first)
 {
-    *first = NULL;
-    if (!node || !schema_type_fits(node, TYPE_STRING | TYPE_STRINGS))
-        return 0;
-    *first = node->kind == NODE_STRING ? node : node->children;
-    return node->kind == NODE_STRING ? 1 : node->child_count;
+    size_t count = 0;
+    const bool good = node && schema_type_fits(node, TYPE_STRING | TYPE_STRINGS);
+    *first = good ? toml_texts(node, &count) : NULL;
+    return count;
 }
 
 /* --- the sweep file and what it includes --- */
@@ -273,18 +262,18 @@ static void load_profiles(struct gathering *g, size_t included)
 {
     const struct document sweep = g->documents->items[included - 1];
     const struct toml_node *first, *node = toml_child(sweep.tree, "profile");
-    size_t count = named(node, &first), kept = 0;
+    size_t count = named(node, &first);
     bool zhen = false;
     for (size_t i = 0; !node && !zhen && i < included; i++)
         zhen = has_zhen_group(g->documents->items[i].tree);
     if (zhen) {
-        add_text(g, &g->sweep->profile_names, &kept, "zhen");
+        texts_add(&g->sweep->arena, &g->sweep->profile_names, "zhen");
         load_profile(g, "zhen", (struct position){.file = sweep.file});
     }
     if (count > MOST_FILES)
         problems_add(g->problems, at_node(sweep.file, node), "more than %d profiles", MOST_FILES);
     for (size_t i = 0; i < count && i < MOST_FILES; i++) {
-        add_text(g, &g->sweep->profile_names, &kept, first[i].text);
+        texts_add(&g->sweep->arena, &g->sweep->profile_names, first[i].text);
         load_profile(g, first[i].text, at_node(sweep.file, &first[i]));
     }
 }

@@ -44,6 +44,16 @@ struct toml_node *reading_carried(const char *file, const char *key, const struc
     return root;
 }
 
+char *texts_add(struct arena *p, char ***list, const char *text)
+{
+    size_t count = 0;
+    while (*list && (*list)[count])
+        count++;
+    *arena_add(p, *list, count) = arena_text(p, text);
+    *arena_add(p, *list, count) = NULL;
+    return (*list)[count - 2];
+}
+
 void words_add(const struct reading *r, struct word_list *list, const char *text, struct position at)
 {
     *arena_add(r->arena, list->items, list->count) = (struct listed_word){text, at};
@@ -157,8 +167,7 @@ static const char *const own_placeholders[] = {"job_dir",    "job_key",   "attem
 
 bool check_key_name(const struct reading *r, const struct toml_node *node, const char *name)
 {
-    size_t length = template_name_length(name);
-    if (length == 0 || name[length]) {
+    if (!template_is_name(name)) {
         problem_at_key(r, node, "\"%s\" cannot be a key: " KEY_FORM, name);
         problems_excuse(r->problems, name);
         return false;

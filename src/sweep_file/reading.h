@@ -42,6 +42,9 @@ struct schema; /* sweep_file/schema.h */
 struct toml_node *reading_carried(const char *file, const char *key, const struct schema *of, struct sweep *s,
                                   struct gathered *g);
 
+/* Appends a copy, which is returned, to a NULL-terminated list of the arena. */
+char *texts_add(struct arena *p, char ***list, const char *text);
+
 /* Adds a text, borrowed, to a list of the arena. */
 void words_add(const struct reading *r, struct word_list *list, const char *text, struct position at);
 

@@ -111,15 +111,9 @@ const struct schema schema_failure = {"[[failure]]", SCHEMA_KEYS(failure_keys), 
 
 /* --- [synonym], [inert] --- */
 
-static bool is_key(const char *text)
-{
-    size_t length = template_name_length(text);
-    return length > 0 && !text[length];
-}
-
 static bool check_is_key(const struct reading *r, struct position at, const char *name)
 {
-    const bool good = is_key(name);
+    const bool good = template_is_name(name);
     if (!good)
         problems_add(r->problems, at, "\"%s\" cannot be a key", name);
     return good;
@@ -127,10 +121,10 @@ static bool check_is_key(const struct reading *r, struct position at, const char
 
 static char **key_list(const struct reading *r, const struct toml_node *node)
 {
-    if (node->kind == NODE_STRING)
-        check_is_key(r, reading_at_value(r, node), node->text);
-    for (size_t i = 0; i < node->child_count; i++)
-        check_is_key(r, reading_at_value(r, &node->children[i]), node->children[i].text);
+    size_t count;
+    const struct toml_node *keys = toml_texts(node, &count);
+    for (size_t i = 0; i < count; i++)
+        check_is_key(r, reading_at_value(r, &keys[i]), keys[i].text);
     return toml_strings(r->arena, node);
 }
 

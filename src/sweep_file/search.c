@@ -19,26 +19,19 @@ static char *names_of(const struct reading *r, const struct word_list *keys)
     return arena_keep(r->arena, buffer_take(&b));
 }
 
-/* The strategies but the one that stages are. */
-static int read_strategy(const struct reading *r, const struct toml_node *node)
-{
-    const char *names[64];
-    int places[64], count = 0;
-    for (int i = 0; search_strategy_names[i]; i++)
-        if (strcmp(search_strategy_names[i], SEARCH_STAGE_BY_STAGE) != 0) {
-            places[count] = i;
-            names[count++] = search_strategy_names[i];
-        }
-    int at = check_choice(r, node, names, (size_t)count);
-    return at < 0 ? -1 : places[at];
-}
-
 #define AT(member) offsetof(struct search_stage, member)
 
 static const struct schema_key stage_keys[] = {
     {.name = "name", TYPE_STRING, DEFAULTS},
     {.name = "free", TYPE_STRINGS, DEFAULTS, FORM_KEYS, AT(free), .required = true},
-    {.name = "strategy", TYPE_STRING, DEFAULTS, .required = true},
+    {.name = "strategy",
+     TYPE_STRING,
+     DEFAULTS,
+     FORM_WORD,
+     AT(strategy),
+     .most = STRATEGY_STAGE_BY_STAGE, /* all but the one that stages are, the last */
+     .choices = search_strategy_names,
+     .required = true},
     {.name = "max_trials", TYPE_INT, DEFAULTS, FORM_COUNT, AT(max_trials), 1, 1e9, .required = true},
 };
 
@@ -46,19 +39,16 @@ static const struct schema_key stage_keys[] = {
 static void read_stage(const struct reading *r, struct found *found)
 {
     struct search_config *c = &r->sweep->search;
-    struct search_stage stage = {0};
+    struct search_stage stage = {.strategy = search_strategy_names[0]};
     const struct toml_node *name = found_key(found, "name"), *free_keys = found_key(found, "free");
-    const struct toml_node *strategy = found_key(found, "strategy");
     if (!free_keys)
         return;
     schema_take(r, found, &stage);
-    const int chosen = strategy ? read_strategy(r, strategy) : 0;
     if (free_keys->child_count == 0)
         problem_at_value(r, free_keys,
                          "free: the list is empty, so the stage would have nothing to try; name at least one key");
     stage.name = name && check_not_blank(r, name, "[[search.stage]] name") ? arena_text(r->arena, name->text)
                                                                            : names_of(r, &stage.free);
-    stage.strategy = search_strategy_names[chosen < 0 ? 0 : chosen];
     *arena_add(r->arena, c->stages, c->stage_count) = stage;
 }
 

@@ -15,36 +15,28 @@
 
 static void gather_objectives(const struct reading *r, const struct toml_node *node)
 {
-    struct word_list *objectives = &r->gathered->objectives;
-    objectives->count = 0;
-    if (node->kind == NODE_STRING)
-        words_add(r, objectives, node->text, reading_at_value(r, node));
-    for (size_t i = 0; i < node->child_count; i++)
-        words_add(r, objectives, node->children[i].text, reading_at_value(r, &node->children[i]));
+    size_t count;
+    const struct toml_node *texts = toml_texts(node, &count);
+    r->gathered->objectives.count = 0;
+    for (size_t i = 0; i < count; i++)
+        words_add(r, &r->gathered->objectives, texts[i].text, reading_at_value(r, &texts[i]));
 }
 
 #define MOST_CONSTRAINTS 100
 
-static void add_constraint(const struct reading *r, const struct toml_node *node)
-{
-    struct sweep *s = r->sweep;
-    if (check_not_blank(r, node, "subject_to"))
-        *arena_add(r->arena, s->constraints, s->constraint_count) =
-            (struct sweep_constraint){arena_text(r->arena, node->text), reading_at_value(r, node)};
-}
-
 /* The file's take the place of a profile's. */
 static void read_constraints(const struct reading *r, const struct toml_node *node)
 {
-    r->sweep->constraint_count = 0;
-    if (node->child_count > MOST_CONSTRAINTS) {
+    struct sweep *s = r->sweep;
+    size_t count;
+    const struct toml_node *texts = toml_texts(node, &count);
+    s->constraint_count = 0;
+    if (count > MOST_CONSTRAINTS)
         problem_at_value(r, node, "more than %d constraints", MOST_CONSTRAINTS);
-        return;
-    }
-    if (node->kind == NODE_STRING)
-        add_constraint(r, node);
-    for (size_t i = 0; node->kind == NODE_LIST && i < node->child_count; i++)
-        add_constraint(r, &node->children[i]);
+    for (size_t i = 0; i < count && count <= MOST_CONSTRAINTS; i++)
+        if (check_not_blank(r, &texts[i], "subject_to"))
+            *arena_add(r->arena, s->constraints, s->constraint_count) =
+                (struct sweep_constraint){arena_text(r->arena, texts[i].text), reading_at_value(r, &texts[i])};
 }
 
 /* Adds the keys of a list; `once`: those that are not there yet. */
@@ -54,8 +46,7 @@ static void add_keys(const struct reading *r, const struct toml_node *list, stru
         return;
     for (size_t i = 0; i < list->child_count; i++) {
         const struct toml_node *key = &list->children[i];
-        size_t length = template_name_length(key->text);
-        if (length == 0 || key->text[length])
+        if (!template_is_name(key->text))
             problem_at_value(r, key, "\"%s\" cannot be a key", key->text);
         else if (!once || !word_list_has(out, key->text))
             words_add(r, out, arena_text(r->arena, key->text), reading_at_value(r, key));
@@ -109,11 +100,11 @@ static void gather_names(const struct reading *r, const struct toml_node *list)
 /* No key has a place in it: a run has all values of them. */
 static void read_on_end(const struct reading *r, const struct toml_node *node)
 {
-    if (node->kind == NODE_LIST && node->child_count == 0) {
+    size_t count;
+    const struct toml_node *texts = toml_texts(node, &count);
+    if (count == 0)
         problem_at_value(r, node, "on_end is empty; give the program and its arguments");
-        return;
-    }
-    if (check_not_blank(r, node->kind == NODE_STRING ? node : node->children, "on_end"))
+    else if (check_not_blank(r, texts, "on_end"))
         r->sweep->on_end = node->kind == NODE_STRING ? shell_command(r, node->text) : toml_strings(r->arena, node);
 }
 
@@ -275,15 +266,8 @@ int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
 /* Adds what is not there yet. */
 static void add_label(const struct reading *r, const char *text)
 {
-    char **labels = r->sweep->labels;
-    size_t count = 0;
-    while (labels && labels[count])
-        count++;
-    if (strings_have(labels, text))
-        return;
-    *arena_add(r->arena, labels, count) = arena_text(r->arena, text);
-    *arena_add(r->arena, labels, count) = NULL;
-    r->sweep->labels = labels;
+    if (!strings_have(r->sweep->labels, text))
+        texts_add(r->arena, &r->sweep->labels, text);
 }
 
 void finish_labels(const struct reading *r)

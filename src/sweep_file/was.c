@@ -18,13 +18,10 @@ static char *without_end(const char *name, const char *end)
 
 static bool check_from(const struct reading *r, const struct toml_node *node)
 {
-    if (node->kind == NODE_STRING) {
-        const size_t length = template_name_length(node->text);
-        if (length > 0 && !node->text[length])
-            return true;
-    }
-    problem_at_value(r, node, "renamed_from must be the name that the key had");
-    return false;
+    const bool good = node->kind == NODE_STRING && template_is_name(node->text);
+    if (!good)
+        problem_at_value(r, node, "renamed_from must be the name that the key had");
+    return good;
 }
 
 void read_was(const struct reading *r, const struct toml_node *node, const char *name)

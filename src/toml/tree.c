@@ -13,9 +13,8 @@ static const char *const kind_names[] = {
 
 char **toml_strings(struct arena *p, const struct toml_node *node)
 {
-    const bool is_list = node->kind == NODE_LIST;
-    const struct toml_node *first = is_list ? node->children : node;
-    const size_t count = is_list ? node->child_count : 1;
+    size_t count;
+    const struct toml_node *first = toml_texts(node, &count);
     char **strings = arena_keep(p, xcalloc(count + 1, sizeof *strings));
     for (size_t i = 0; i < count; i++)
         strings[i] = arena_text(p, first[i].text);

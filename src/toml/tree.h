@@ -30,7 +30,14 @@ void toml_free(struct toml_node *root);
 /* The child of that key, NULL when there is none or `table` is not a table. */
 const struct toml_node *toml_child(const struct toml_node *table, const char *key);
 
-/* A string, or those of a list of strings: NULL-terminated copies that are the arena's. */
+/* A string, or those of a list of strings. */
+static inline const struct toml_node *toml_texts(const struct toml_node *node, size_t *count)
+{
+    *count = node->kind == NODE_STRING ? 1 : node->child_count;
+    return node->kind == NODE_STRING ? node : node->children;
+}
+
+/* The same as NULL-terminated copies that are the arena's. */
 char **toml_strings(struct arena *p, const struct toml_node *node);
 
 /* "a table", "a list", "a string", "an integer", "a float", "a boolean". */
