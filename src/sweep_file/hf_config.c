@@ -1,11 +1,14 @@
 #include "sweep_file/hf_config.h"
 
+#include <assert.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
+#include "sweep_file/schema.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -14,9 +17,69 @@
 #define WHOLE_MOST 1e9 /* largest number in an architecture */
 #define GEMMA_PATTERN 6
 #define LAYERS_MOST 1024 /* of a stack of mixers only */
+#define ABSENT_MOST 1000000000
+#define HF_FIELD_LONGEST 64
+#define HF_BETWEEN " |"   /* names of fields */
+#define HF_FIELDS_MOST 40 /* of a type */
+#define HF_CONSTANTS_MOST 16
+
+/* Instead of a default number for an absent field. */
+enum { HF_NEEDED = -1, HF_UNSET = -2 };
+
+/* A key and the names of its field, the first `length` bytes of a text, separated by bars and blanks; the first that is
+ * present counts. A dot leads into an inner table. */
+struct hf_field {
+    const char *key, *fields;
+    size_t length;
+    int64_t absent; /* transformers' default, HF_NEEDED or HF_UNSET (then there is no key) */
+};
+
+/* A number or text that a model_type always has, whatever its file says; or a field that must have this number if
+ * present, because no key can describe any other. */
+struct hf_constant {
+    const char *key;
+    int64_t value;
+    const char *text; /* NULL: the number */
+};
+
+struct hf_constants {
+    struct hf_constant items[HF_CONSTANTS_MOST];
+    size_t count;
+};
+
+/* The layers that have a window (sliding_window) if layer_types does not list them. */
+enum hf_windows {
+    HF_WINDOWS_NONE = 0,
+    HF_WINDOWS_ALL,
+    HF_WINDOWS_WHERE_ASKED, /* use_sliding_window, from layer max_window_layers on */
+    HF_WINDOWS_PATTERN,     /* all but every sliding_window_pattern-th, by default the sixth */
+    HF_WINDOWS_OF_FOUR,     /* the same, by default the fourth */
+    HF_WINDOWS_HALF,        /* every second layer, starting with the first */
+    HF_WINDOWS_MIXED,       /* none; layer_types lists layers without attention */
+    HF_WINDOWS_COUNT
+};
+
+struct hf_reading;
+typedef void hf_finisher(struct hf_reading *r);
+
+struct hf_type {
+    const char *name;
+    const char *family;  /* NULL: it is no type, but what types are like */
+    const char *refused; /* why the keys of [predict] cannot describe it; NULL: they can */
+    struct hf_field fields[HF_FIELDS_MOST];
+    size_t field_count;
+    struct hf_constants always, only;
+    enum hf_windows windows;
+    hf_finisher *finish; /* sets what no field gives; NULL: nothing */
+    struct position at;
+};
+
+/* Those of configs/knowledge/model_types.toml, which are read when they are first asked for. Static. */
+static const struct hf_type_table *model_types_carried(void);
 
 /* A file being read. */
 struct hf_reading {
+    struct arena *arena;
     const char *name;
     const cJSON *root;
     const struct hf_type_table *own, *carried;
@@ -36,8 +99,9 @@ static const struct hf_type *find_in(const struct hf_type_table *table, const ch
     return NULL;
 }
 
-const struct hf_type *hf_type_find(const struct hf_type_table *own, const struct hf_type_table *carried,
-                                   const char *name)
+/* Finds a type in `own` (NULL: none) before `carried`. NULL for an unknown one. */
+static const struct hf_type *hf_type_find(const struct hf_type_table *own, const struct hf_type_table *carried,
+                                          const char *name)
 {
     const struct hf_type *found = find_in(own, name);
     return found ? found : find_in(carried, name);
@@ -112,14 +176,12 @@ static void set_key(struct hf_reading *r, const char *name, struct value value)
     size_t i = 0;
     while (i < k->count && strcmp(k->items[i].name, name) != 0)
         i++;
-    if (i == k->count)
-        k->items = array_grow(k->items, k->count++, sizeof *k->items);
-    k->items[i] = (struct hf_key){name, value};
+    *(i < k->count ? &k->items[i] : arena_add(r->arena, k->items, k->count)) = (struct hf_key){name, value};
 }
 
 static void set_text(struct hf_reading *r, const char *name, const char *text)
 {
-    set_key(r, name, (struct value){.kind = VALUE_STRING, .text = xstrdup(text)});
+    set_key(r, name, (struct value){.kind = VALUE_STRING, .text = arena_text(r->arena, text)});
 }
 
 static void set_whole(struct hf_reading *r, const char *name, int64_t value)
@@ -467,7 +529,8 @@ static void finish_minimax(struct hf_reading *r)
         set_whole(r, "mixer_head_dim", head_dim > 0 || heads == 0 ? head_dim : key_value(r, "hidden") / heads);
 }
 
-hf_finisher *hf_finisher_of(const char *name)
+/* What sets the rest for a type of that name; NULL: nothing does. */
+static hf_finisher *hf_finisher_of(const char *name)
 {
     static const struct {
         const char *type;
@@ -658,23 +721,223 @@ static int read_root(struct hf_reading *r)
     return r->failed ? -1 : read_windows(r);
 }
 
-int hf_config_read(const char *name, const char *text, const struct hf_type_table *own,
-                   const struct hf_type_table *carried, struct hf_keys *out, struct error *e)
+int hf_config_read(struct arena *p, const char *name, const char *text, const struct hf_type_table *own,
+                   struct hf_keys *out, struct error *e)
 {
     OWNED_JSON *root = json_has_nul(text) ? NULL : cJSON_ParseWithOpts(text, NULL, true);
-    struct hf_reading r = {.name = name, .root = root, .own = own, .carried = carried, .e = e};
+    struct hf_reading r =
+        {.arena = p, .name = name, .root = root, .own = own, .carried = model_types_carried(), .e = e};
     int rc = read_root(&r);
-    if (rc < 0)
-        hf_keys_free(&r.keys);
-    else
+    if (rc == 0)
         *out = r.keys;
     return rc;
 }
 
-void hf_keys_free(struct hf_keys *k)
+/* --- [[model_type]] --- */
+
+static const char *const windows_names[HF_WINDOWS_COUNT + 1] = {
+    [HF_WINDOWS_NONE] = "none",       [HF_WINDOWS_ALL] = "all",
+    [HF_WINDOWS_PATTERN] = "pattern", [HF_WINDOWS_WHERE_ASKED] = "where-asked",
+    [HF_WINDOWS_OF_FOUR] = "of-four", [HF_WINDOWS_HALF] = "half",
+    [HF_WINDOWS_MIXED] = "mixed",
+};
+
+static struct gathered carried; /* the types that the program carries */
+
+/* The types that a row may build on; while the first ones are read, none. */
+static const struct hf_type_table *types_before(const struct reading *r)
 {
-    for (size_t i = 0; i < k->count; i++)
-        value_free(&k->items[i].value);
-    free(k->items);
-    *k = HF_KEYS_INIT;
+    static const struct hf_type_table none;
+    return r->gathered == &carried ? &none : model_types_carried();
+}
+
+/* Keys that no type has are not keys of predictions; while the first types are read, all are new. */
+static bool check_name(const struct reading *r, const struct toml_node *node)
+{
+    const struct hf_type_table *known = types_before(r);
+    OWNED const char **names = NULL;
+    size_t count = 0;
+    bool good = known->count == 0;
+    for (const struct hf_type *type = known->items; type < known->items + known->count; type++) {
+        for (size_t k = 0; k < type->field_count; k++)
+            *array_add(names, count) = type->fields[k].key;
+        for (size_t k = 0; k < type->always.count; k++)
+            *array_add(names, count) = type->always.items[k].key;
+    }
+    for (size_t i = 0; i < count && !good; i++)
+        good = strcmp(names[i], node->key) == 0;
+    OWNED char *hint = good ? NULL : suggest_hint(node->key, names, count);
+    if (!good)
+        problem_at_key(r, node, "no model_type has a key \"%s\"%s", node->key, hint);
+    return good;
+}
+
+/* --- keys of a type --- */
+
+/* "tie_word_embeddings | 0", "head_dim | none", "n_layer | num_hidden_layers". */
+static bool read_text(const char *text, struct hf_field *out)
+{
+    const char *bar = strrchr(text, '|');
+    const char *last = bar ? bar + 1 + strspn(bar + 1, " ") : text;
+    bool is_none = bar && strcmp(last, "none") == 0;
+    char *end = NULL;
+    long long number = strtoll(last, &end, 10);
+    bool is_number = bar && end != last && *end == '\0';
+    out->fields = text;
+    out->length = is_none || is_number ? (size_t)(bar - text) : strlen(text);
+    out->absent = is_none ? HF_UNSET : is_number ? number : HF_NEEDED;
+    bool good = (!is_number || (number >= 0 && number <= ABSENT_MOST)) && strspn(text, HF_BETWEEN) < out->length;
+    for (const char *at = text; at < text + out->length && good; at += strspn(at, HF_BETWEEN)) {
+        size_t length = strcspn(at, HF_BETWEEN);
+        good = length < HF_FIELD_LONGEST && (length > 0 || at == text);
+        at += length;
+    }
+    return good;
+}
+
+static void drop_key(struct hf_type *type, size_t i)
+{
+    if (i < type->field_count)
+        memmove(&type->fields[i], &type->fields[i + 1], (--type->field_count - i) * sizeof *type->fields);
+}
+
+static void read_key(const struct reading *r, const struct toml_node *node)
+{
+    struct hf_type *type = r->into;
+    struct hf_field field = {.key = node->key};
+    size_t i = 0;
+    if (!check_name(r, node) || !schema_expect(r, node, node->key, TYPE_STRING))
+        return;
+    while (i < type->field_count && strcmp(type->fields[i].key, node->key) != 0)
+        i++;
+    if (strcmp(node->text, "none") == 0) {
+        drop_key(type, i);
+    } else if (!read_text(node->text, &field)) {
+        problem_at_value(r, node,
+                         "%s must be the names of fields, then perhaps a whole number or none for where they are "
+                         "absent, such as \"n_layer | num_layers | 12\"",
+                         node->key);
+    } else if (i == HF_FIELDS_MOST) {
+        problem_at_key(r, node, "a model_type has at most %d keys", HF_FIELDS_MOST);
+    } else {
+        type->field_count += i == type->field_count;
+        type->fields[i] = field;
+    }
+}
+
+static void read_constant(const struct reading *r, const struct toml_node *node, struct hf_constants *out,
+                          unsigned types)
+{
+    size_t i = 0;
+    if (!schema_expect(r, node, node->key, types) || (node->kind == NODE_INT && !check_range(r, node, 0, ABSENT_MOST)))
+        return;
+    while (i < out->count && strcmp(out->items[i].key, node->key) != 0)
+        i++;
+    if (i == HF_CONSTANTS_MOST) {
+        problem_at_key(r, node, "a model_type has at most %d of these", HF_CONSTANTS_MOST);
+        return;
+    }
+    out->count += i == out->count;
+    out->items[i] = (struct hf_constant){node->key, node->integer, node->text};
+}
+
+static void read_always(const struct reading *r, const struct toml_node *node)
+{
+    if (check_name(r, node))
+        read_constant(r, node, &((struct hf_type *)r->into)->always, TYPE_INT | TYPE_STRING);
+}
+
+static void read_only(const struct reading *r, const struct toml_node *node)
+{
+    read_constant(r, node, &((struct hf_type *)r->into)->only, TYPE_INT);
+}
+
+/* --- rows --- */
+
+#define AT(member) offsetof(struct hf_type, member)
+
+static const struct schema_key model_type_keys[] = {
+    {.name = "name", TYPE_STRING, EVERY, .required = true},
+    {.name = "like", TYPE_STRING, EVERY},
+    {.name = "family", TYPE_STRING, EVERY, FORM_STRING, AT(family)},
+    {.name = "windows", TYPE_STRING, EVERY, FORM_CHOICE, AT(windows), .choices = windows_names},
+    {.name = "keys", TYPE_TABLE, EVERY, .each = read_key},
+    {.name = "always", TYPE_TABLE, EVERY, .each = read_always},
+    {.name = "only", TYPE_TABLE, EVERY, .each = read_only},
+    {.name = "refused", TYPE_STRING, EVERY, FORM_STRING, AT(refused)},
+};
+
+/* The caller's. */
+static char *hint_of(const struct reading *r, const char *name)
+{
+    const struct hf_type_table *const tables[] = {&r->gathered->types, types_before(r)};
+    OWNED const char **names = NULL;
+    size_t count = 0;
+    for (size_t t = 0; t < 2; t++)
+        for (size_t i = 0; i < tables[t]->count; i++)
+            *array_add(names, count) = tables[t]->items[i].name;
+    return suggest_hint(name, names, count);
+}
+
+/* The type to begin with; false after a complaint. The first types may be what others are like, and need no family. */
+static bool find_base(const struct reading *r, const struct found *found, const struct hf_type **out)
+{
+    const struct toml_node *name = found_key(found, "name"), *like = found_key(found, "like");
+    const struct toml_node *sought = like ? like : name;
+    *out = hf_type_find(&r->gathered->types, types_before(r), sought->text);
+    bool good = *out || (!like && (found_key(found, "family") || types_before(r)->count == 0));
+    OWNED char *hint = good ? NULL : hint_of(r, sought->text);
+    if (!good && like)
+        problem_at_value(r, like, "no model_type \"%s\" is known%s", like->text, hint);
+    else if (!good)
+        problem_at_value(r, name,
+                         "no model_type \"%s\" is known: a new one needs family and keys, or like, a type that it is "
+                         "like%s",
+                         name->text, hint);
+    return good;
+}
+
+/* As its base has it (NULL: from nothing), but for what the table says. */
+static void read_type(const struct reading *r, struct found *found)
+{
+    struct hf_type_table *set = &r->gathered->types;
+    const struct toml_node *name = found_key(found, "name");
+    const struct hf_type *base;
+    assert(r->gathered);
+    if (!name || !check_not_blank(r, name, "name"))
+        return;
+    struct hf_type *own = (struct hf_type *)hf_type_find(set, NULL, name->text);
+    if ((own && !check_replaces(r, name, name->text, &own->at)) || !find_base(r, found, &base))
+        return;
+    struct hf_type type = base ? *base : (struct hf_type){.windows = HF_WINDOWS_NONE};
+    hf_finisher *finish = hf_finisher_of(name->text);
+    type.name = name->text;
+    type.refused = NULL;
+    type.finish = finish ? finish : type.finish;
+    type.at = reading_at_value(r, found->table);
+    schema_take(r, found, &type);
+    *(own ? own : array_add(set->items, set->count)) = type;
+}
+
+const struct schema schema_model_type = {"[[model_type]]", SCHEMA_KEYS(model_type_keys), read_type};
+
+void read_model_types(const struct reading *r, const struct toml_node *list)
+{
+    if (check_entry_count(r, list, r->gathered->types.count, "model types"))
+        for (size_t i = 0; i < list->child_count; i++)
+            schema_read(&schema_model_type, r, &list->children[i], r->sweep);
+}
+
+static void read_carried(void)
+{
+    static struct sweep none; /* keeps the tree, which has their texts */
+    arena_keep(&none.arena,
+               reading_carried("knowledge/model_types.toml", "model_type", &schema_model_type, &none, &carried));
+}
+
+static const struct hf_type_table *model_types_carried(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_carried);
+    return &carried.types;
 }

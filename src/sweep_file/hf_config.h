@@ -1,15 +1,23 @@
 /* Reads an architecture from a Hugging Face config.json as keys of a [[model]] block, by the names of
  * predict/inputs.h.
  *
- * The meaning of fields depends on model_type (hf_types.h). Models with an encoder tower (vision_config,
- * audio_config) are refused, as are variants that no key can describe. */
+ * The meaning of fields depends on model_type: the rows of configs/knowledge/model_types.toml, which explains them, and
+ * of [[model_type]]. Models with an encoder tower (vision_config, audio_config) are refused, as are variants that no
+ * key can describe. */
 #pragma once
 
 #include <stddef.h>
 
 #include "config/value.h"
-#include "sweep_file/hf_types.h"
 #include "util/error.h"
+#include "util/memory.h"
+
+/* Texts are borrowed from the TOML that they were read from. */
+struct hf_type;
+struct hf_type_table {
+    struct hf_type *items;
+    size_t count;
+};
 
 struct hf_key {
     const char *name; /* borrowed from the types */
@@ -21,13 +29,9 @@ struct hf_keys {
     size_t count;
 };
 
-#define HF_KEYS_INIT ((struct hf_keys){NULL, 0})
-
-/* Reads the text of a file, which messages call `name`, by the types of `own` (NULL: none) and of `carried`. -1
- * (ERROR_USAGE), `out` untouched, with one sentence that names file and field, if it is not a JSON object,
- * model_type is unknown, a field is missing or of a wrong kind, or no key can describe the model. hf_keys_free
- * frees `*out`. */
-int hf_config_read(const char *name, const char *text, const struct hf_type_table *own,
-                   const struct hf_type_table *carried, struct hf_keys *out, struct error *e);
-
-void hf_keys_free(struct hf_keys *k);
+/* Reads the text of a file, which messages call `name`, by the types of `own` (NULL: none) and by those that the
+ * program carries. -1 (ERROR_USAGE), `out` untouched, with one sentence that names file and field, if it is not a JSON
+ * object, model_type is unknown, a field is missing or of a wrong kind, or no key can describe the model. The keys are
+ * the arena's. */
+int hf_config_read(struct arena *p, const char *name, const char *text, const struct hf_type_table *own,
+                   struct hf_keys *out, struct error *e);

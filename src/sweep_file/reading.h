@@ -7,7 +7,7 @@
 #include "config/problems.h"
 #include "config/sweep.h"
 #include "config/value.h"
-#include "sweep_file/hf_types.h"
+#include "sweep_file/hf_config.h"
 #include "toml/tree.h"
 
 /* The role of a file in the sweep, as bits: which keys it may hold depends on it. */

@@ -219,9 +219,6 @@ void check_sections(const struct reading *r);
 
 #define HF_CONFIG_KEY "hf_config"
 
-/* Those of configs/knowledge/model_types.toml, which are read when they are first asked for. Static. */
-const struct hf_type_table *model_types_carried(void);
-
 /* One of step and factor; the other is 0. */
 struct number_range {
     int64_t first, step, factor;

@@ -214,11 +214,11 @@ static bool has_meaning(const struct sweep *s, const struct block *block, const 
 static void hf_keys_add(const struct reading *r, const struct toml_node *node, struct block *block)
 {
     OWNED_BUFFER text = BUFFER_INIT;
-    struct hf_keys keys = HF_KEYS_INIT;
+    struct hf_keys keys = {NULL, 0};
     struct error e = ERROR_INIT;
     OWNED char *path = path_beside(r->file, node->text);
     if (file_read(path, FILE_MOST_BYTES, &text, &e) < 0 ||
-        hf_config_read(node->text, buffer_text(&text), &r->gathered->types, model_types_carried(), &keys, &e) < 0)
+        hf_config_read(r->arena, node->text, buffer_text(&text), &r->gathered->types, &keys, &e) < 0)
         problem_at_value(r, node, "%s", e.text);
     else
         /* A sweep whose file has changed is another sweep. */
@@ -227,7 +227,6 @@ static void hf_keys_add(const struct reading *r, const struct toml_node *node, s
         if (!has_meaning(r->sweep, block, keys.items[i].name))
             block_add_key(r->arena, block, keys.items[i].name, &keys.items[i].value, reading_at_value(r, node))
                 ->is_from_file = true;
-    hf_keys_free(&keys);
 }
 
 const char *const section_names[SECTION_COUNT] = {

@@ -5,7 +5,6 @@
 
 #include "predict/inputs.h"
 #include "sweep_file/hf_config.h"
-#include "sweep_file/schema.h"
 #include "unit_test.h"
 #include "util/file.h"
 
@@ -44,10 +43,12 @@ static const char models[] =
     "Hunyuan-7B=7504568320 GLM-4.7-Flash=29943390976 dots.llm1=142774373888 "
     "Qwen3.5-35B-A3B-text_config=34660610688 Qwen3.5-4B-text_config=4205751296";
 
+static struct arena arena; /* of all keys */
+
 static struct hf_keys read_text(const char *name, const char *text)
 {
-    struct hf_keys keys = HF_KEYS_INIT;
-    FAIL_IF(hf_config_read(name, text, NULL, model_types_carried(), &keys, &e) < 0);
+    struct hf_keys keys;
+    FAIL_IF(hf_config_read(&arena, name, text, NULL, &keys, &e) < 0);
     return keys;
 }
 
@@ -87,7 +88,7 @@ TEST(hf_config_read__published_models__their_totals)
     double total;
     int length;
     for (const char *m = models; sscanf(m, "%63[^=]=%lf %n", name, &total, &length) == 2; m += length, count++) {
-        HELD(hf_keys) keys = read_model(name);
+        struct hf_keys keys = read_model(name);
         struct architecture a = architecture_of_keys(&keys);
         struct architecture_parameters p;
         FAIL_IF(architecture_count(&a, 1, &p, &e));
@@ -102,7 +103,7 @@ TEST(hf_config_read__published_models__their_totals)
 
 static int64_t windows_of(const char *name)
 {
-    HELD(hf_keys) keys = read_model(name);
+    struct hf_keys keys = read_model(name);
     struct architecture a = architecture_of_keys(&keys);
     return a.window_layers;
 }
@@ -132,7 +133,7 @@ TEST(hf_config_read__windows__layers_that_have_them)
 /* Layers with attention, with a mixer, with experts. */
 static void expect_layers(const char *name, int64_t attention, int64_t mixers, int64_t experts)
 {
-    HELD(hf_keys) keys = read_model(name);
+    struct hf_keys keys = read_model(name);
     struct architecture a = architecture_of_keys(&keys);
     assert_int_equal(a.attention_layers, attention);
     assert_int_equal(a.mixer_layers, mixers);
@@ -164,9 +165,9 @@ TEST(hf_config_read__experts_every_so_many_layers__those_alone)
 
 TEST(hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout)
 {
-    HELD(hf_keys) keys = read_text("c", "{\"model_type\": \"granitemoehybrid\", \"num_local_experts\": 0,"
-                                        "\"shared_intermediate_size\": 96, \"mamba_n_heads\": 2, \"mamba_d_head\": 64,"
-                                        "\"layer_types\": [\"attention\", \"attention\"], " SHAPE "}");
+    struct hf_keys keys = read_text("c", "{\"model_type\": \"granitemoehybrid\", \"num_local_experts\": 0,"
+                                         "\"shared_intermediate_size\": 96, \"mamba_n_heads\": 2, \"mamba_d_head\": 64,"
+                                         "\"layer_types\": [\"attention\", \"attention\"], " SHAPE "}");
     struct architecture a = architecture_of_keys(&keys);
     assert_int_equal(a.attention_layers, 2);
     assert_int_equal(a.mixer_layers, 0);
@@ -175,7 +176,7 @@ TEST(hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout)
 
 TEST(hf_config_read__experts_in_some_layers__others_dense)
 {
-    HELD(hf_keys) keys =
+    struct hf_keys keys =
         read_text("c", "{\"model_type\": \"qwen3_moe\", \"num_hidden_layers\": 8, \"hidden_size\": 64,"
                        "\"num_attention_heads\": 4, \"num_key_value_heads\": 4, \"intermediate_size\": 128,"
                        "\"vocab_size\": 100, \"num_experts\": 4,"
@@ -187,8 +188,9 @@ TEST(hf_config_read__experts_in_some_layers__others_dense)
 /* modeling_gpt_neox.py: attention_bias is of query_key_value and dense, and the MLP has its own whatever it says. */
 TEST(hf_config_read__gpt_neox_without_attention_bias__has_that_of_the_mlp)
 {
-    HELD(hf_keys) with = read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE "}");
-    HELD(hf_keys) without = read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE ", \"attention_bias\": false}");
+    struct hf_keys with = read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE "}");
+    struct hf_keys without =
+        read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE ", \"attention_bias\": false}");
     struct architecture a = architecture_of_keys(&with), b = architecture_of_keys(&without);
     struct architecture_parameters p, q;
     FAIL_IF(architecture_count(&a, 1, &p, &e));
@@ -266,9 +268,9 @@ TEST(hf_config_read__bad_file__one_sentence_with_file_and_field)
          "sliding_attention"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct hf_keys keys = HF_KEYS_INIT;
+        struct hf_keys keys = {NULL, 0};
         struct error e = ERROR_INIT;
-        assert_int_equal(hf_config_read("c.json", cases[i].text, NULL, model_types_carried(), &keys, &e), -1);
+        assert_int_equal(hf_config_read(&arena, "c.json", cases[i].text, NULL, &keys, &e), -1);
         assert_int_equal(e.kind, ERROR_USAGE);
         assert_string_equal(e.text, cases[i].message);
     }
@@ -276,10 +278,9 @@ TEST(hf_config_read__bad_file__one_sentence_with_file_and_field)
 
 TEST(hf_config_read__unknown_type__what_would_be_needed)
 {
-    struct hf_keys keys = HF_KEYS_INIT;
+    struct hf_keys keys = {NULL, 0};
     struct error e = ERROR_INIT;
-    assert_int_equal(hf_config_read("c.json", "{\"model_type\": \"lama\"}", NULL, model_types_carried(), &keys, &e),
-                     -1);
+    assert_int_equal(hf_config_read(&arena, "c.json", "{\"model_type\": \"lama\"}", NULL, &keys, &e), -1);
     assert_non_null(
         strstr(e.text, "c.json: model_type \"lama\" is not known; did you mean \"llama\"? (known: baichuan,"));
     assert_non_null(strstr(e.text, "; give layers, hidden, heads, ffn and vocab as keys instead of hf_config"));
