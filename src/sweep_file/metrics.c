@@ -85,50 +85,32 @@ static char *key_pattern(const char *key)
     return buffer_take(&b);
 }
 
-static void read_key(const struct reading *r, const struct toml_node *node, struct metric *m)
+static void read_how(const struct reading *r, const struct toml_node *node, enum reader_kind kind, struct metric *m)
 {
-    if (!check_not_blank(r, node, "key"))
+    const bool is_key = strcmp(node->key, "key") == 0;
+    if ((is_key || kind == READER_CSV) && !check_not_blank(r, node, node->key))
         return;
-    m->reader = READER_REGEX;
-    m->is_key = true;
-    m->pattern = arena_keep(r->arena, key_pattern(node->text));
-}
-
-static void read_regex(const struct reading *r, const struct toml_node *node, struct metric *m)
-{
-    check_regex(r, node, m->written_unit || m->per ? 2 : 1);
-    m->reader = READER_REGEX;
-    m->pattern = arena_text(r->arena, node->text);
-}
-
-static void read_path(const struct reading *r, const struct toml_node *node, struct metric *m)
-{
-    if (!is_dotted_path(node->text))
+    if (kind == READER_REGEX && !is_key)
+        check_regex(r, node, m->written_unit || m->per ? 2 : 1);
+    else if ((kind == READER_JSON || kind == READER_JSONL) && !is_dotted_path(node->text))
         problem_at_value(r, node, "%s must be a dotted path, such as \"results.0.value\"", node->key);
-    m->reader = strcmp(node->key, "json") == 0 ? READER_JSON : READER_JSONL;
-    m->path = arena_text(r->arena, node->text);
+    m->reader = kind;
+    m->is_key = is_key;
+    *(kind == READER_REGEX ? &m->pattern : &m->path) =
+        is_key ? arena_keep(r->arena, key_pattern(node->text)) : arena_text(r->arena, node->text);
 }
-
-static void read_column(const struct reading *r, const struct toml_node *node, struct metric *m)
-{
-    if (!check_not_blank(r, node, "csv"))
-        return;
-    m->reader = READER_CSV;
-    m->path = arena_text(r->arena, node->text);
-}
-
-static const struct {
-    const char *key;
-    void (*read)(const struct reading *r, const struct toml_node *node, struct metric *m);
-} readers[] = {{"regex", read_regex},
-               {"key", read_key},
-               {"json", read_path},
-               {"jsonl", read_path},
-               {"csv", read_column}};
 
 /* At most one of regex, key, json, jsonl and csv says how it is read. */
 static bool read_reader(const struct reading *r, const struct found *found, struct metric *m)
 {
+    static const struct {
+        const char *key;
+        enum reader_kind kind;
+    } readers[] = {{"regex", READER_REGEX},
+                   {"key", READER_REGEX},
+                   {"json", READER_JSON},
+                   {"jsonl", READER_JSONL},
+                   {"csv", READER_CSV}};
     const struct toml_node *given = NULL;
     m->reader = READER_FILE;
     for (size_t i = 0; i < LENGTH(readers); i++) {
@@ -138,7 +120,7 @@ static bool read_reader(const struct reading *r, const struct found *found, stru
             return false;
         }
         if (node)
-            readers[i].read(r, node, m);
+            read_how(r, node, readers[i].kind, m);
         given = node ? node : given;
     }
     return true;

@@ -6,6 +6,7 @@
 #include "config/failure.h"
 #include "config/template.h"
 #include "sweep_file/schema.h"
+#include "util/buffer.h"
 #include "util/memory.h"
 
 #define RETRY_MOST_ATTEMPTS 1000
@@ -149,4 +150,50 @@ void read_inert(const struct reading *r, const struct toml_node *node, const cha
     struct inert *slot = entry_slot(r, node, name, &inert_entries);
     if (slot)
         *slot = (struct inert){arena_text(r->arena, name), arena_text(r->arena, node->text), reading_at_key(r, node)};
+}
+
+/* --- [was] --- */
+
+static const struct entries was_entries = {ENTRIES(sweep, was, was_count, struct was_key), .is_once = true};
+
+/* The name without that end; NULL where it has another. The caller's. */
+static char *without_end(const char *name, const char *end)
+{
+    const size_t length = strlen(name), tail = strlen(end);
+    return length > tail && strcmp(name + length - tail, end) == 0 ? xstrndup(name, length - tail) : NULL;
+}
+
+static bool check_from(const struct reading *r, const struct toml_node *node)
+{
+    const bool good = node->kind == NODE_STRING && template_is_name(node->text);
+    if (!good)
+        problem_at_value(r, node, "renamed_from must be the name that the key had");
+    return good;
+}
+
+void read_was(const struct reading *r, const struct toml_node *node, const char *name)
+{
+    static const char dropped[] = "dropped.";
+    const bool is_dropped = strncmp(name, dropped, sizeof dropped - 1) == 0;
+    OWNED char *renamed = is_dropped ? NULL : without_end(name, ".renamed_from");
+    if (strcmp(name, "dropped") == 0) {
+        problem_at_value(r, node, "dropped must say which value the results have that stay: dropped = { KEY = VALUE }");
+        return;
+    }
+    if ((renamed && !check_from(r, node)) || !check_finite(r, node))
+        return;
+    const char *key = renamed ? renamed : is_dropped ? name + sizeof dropped - 1 : name;
+    struct was_key *slot = entry_slot(r, node, key, &was_entries);
+    struct buffer json = BUFFER_INIT;
+    if (!slot)
+        return;
+    toml_add_json(node, &json);
+    char *text = arena_keep(r->arena, buffer_take(&json));
+    *slot = (struct was_key){.name = arena_text(r->arena, key),
+                             .kind = renamed      ? WAS_RENAMED
+                                     : is_dropped ? WAS_DROPPED
+                                                  : WAS_ADDED,
+                             .section = SECTION_COUNT,
+                             .text = renamed ? arena_text(r->arena, node->text) : text,
+                             .at = reading_at_key(r, node)};
 }

@@ -110,9 +110,9 @@ struct found {
 #define SCHEMA_KEYS(rows) .keys = (rows), .count = LENGTH(rows)
 
 extern const struct schema schema_deepspeed, schema_model_info, schema_import, schema_slurm, schema_executor,
-    schema_ssh, schema_local, schema_top, schema_sweep, schema_job, schema_job_file, schema_metric,
-    schema_derived_metric, schema_rule, schema_failure, schema_device, schema_model_type, schema_model_space,
-    schema_predict, schema_search, schema_retry, schema_fixture;
+    schema_ssh, schema_local, schema_top, schema_sweep, schema_job, schema_metric, schema_derived_metric, schema_rule,
+    schema_failure, schema_device, schema_model_type, schema_model_space, schema_predict, schema_search, schema_retry,
+    schema_fixture;
 
 /* Compares a table with its schema: unknown keys (with what may have been meant), keys that this kind of file may
  * not have, wrong types and missing keys (but for one that an unknown key seems to mean) are problems. What they would
@@ -166,7 +166,6 @@ void *read_variable(const struct reading *r, const struct toml_node *node, const
 
 /* When all files are read: whether jobs need their own directory, and their files by path. */
 void finish_job(struct job_config *job);
-void finish_job_files(struct job_config *job);
 
 /* [derive]; a key of [synonym], [inert] and [was]. */
 extern const struct entries derived_entries;
@@ -186,26 +185,6 @@ void finish_profile_steps(struct sweep *s);
 /* The defaults of [model_info], and when all files are read: whether it can speak for all models. */
 void model_info_set_defaults(struct sweep *s);
 void check_model_info(const struct reading *r);
-
-/* When all files are read: whether the sweep has what [was] says it has, and not what it had. */
-void check_was(const struct reading *r, const struct word_list *section_keys);
-
-/* When all files are read: keys of stages are keys of the sweep, and what a file lists several values of is free in
- * one. */
-void check_search_stages(const struct reading *r, const struct word_list *section_keys);
-
-/* A word of `list` that names a key of a section ("seed" or "training_spec.seed"). */
-struct listed_key {
-    enum section_kind kind;
-    const char *key; /* its bare name; borrowed from the word */
-};
-
-/* The key that a word names. False after a complaint: no section has it, with what may be meant, or several have. */
-bool listed_key_find(const struct reading *r, const struct word_list *section_keys, const char *list,
-                     const struct listed_word *word, struct listed_key *out);
-
-/* Puts "training_spec.seed" in the word's place. */
-void listed_word_qualify(const struct reading *r, struct listed_word *word, const struct listed_key *key);
 
 /* A list of keys as words, each once; what is not a key is a problem. */
 void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out);

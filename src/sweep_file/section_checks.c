@@ -5,6 +5,7 @@
 #include "sweep_file/schema.h"
 #include "util/buffer.h"
 #include "util/memory.h"
+#include "util/parse.h"
 
 /* Pairs of words that are compared for a hint: more take long, and nobody writes them by hand. */
 #define MOST_HINT_PAIRS 100000
@@ -141,6 +142,12 @@ static void check_words(const struct reading *r, const struct word_list *keys)
 
 /* --- replicates and groups --- */
 
+/* A word of a list that names a key of a section ("seed" or "training_spec.seed"). */
+struct listed_key {
+    enum section_kind kind;
+    const char *key; /* its bare name; borrowed from the word */
+};
+
 static size_t sections_with(const struct word_list *keys, const char *name, struct listed_key *out)
 {
     const char *dot = strchr(name, '.');
@@ -176,8 +183,10 @@ static void unknown_listed(const struct reading *r, const struct word_list *keys
         problems_add(r->problems, word->at, "%s: no section has a key \"%s\"%s", list, word->text, hint);
 }
 
-bool listed_key_find(const struct reading *r, const struct word_list *keys, const char *list,
-                     const struct listed_word *word, struct listed_key *out)
+/* The key that a word of `list` names. False after a complaint: no section has it, with what may be meant, or several
+ * have. */
+static bool listed_key_find(const struct reading *r, const struct word_list *keys, const char *list,
+                            const struct listed_word *word, struct listed_key *out)
 {
     size_t sections = sections_with(keys, word->text, out);
     if (sections == 0)
@@ -188,7 +197,8 @@ bool listed_key_find(const struct reading *r, const struct word_list *keys, cons
     return sections == 1;
 }
 
-void listed_word_qualify(const struct reading *r, struct listed_word *word, const struct listed_key *key)
+/* Puts "training_spec.seed" in the word's place. */
+static void listed_word_qualify(const struct reading *r, struct listed_word *word, const struct listed_key *key)
 {
     word->text = arena_keep(r->arena, xasprintf("%s.%s", section_names[key->kind], key->key));
 }
@@ -266,6 +276,156 @@ static void check_key_count(const struct reading *r, enum section_kind kind, str
     problems_excuse_all(r->problems);
     *section = (struct section){NULL, 0};
     keys->count = 0;
+}
+
+/* --- stages when all files are read --- */
+
+static bool check_stage_key(const struct reading *r, const struct word_list *keys, struct listed_word *word)
+{
+    struct listed_key key;
+    if (!listed_key_find(r, keys, "free", word, &key))
+        return false;
+    if (sweep_is_label(r->sweep, key.key))
+        problems_add(r->problems, word->at,
+                     "free: \"%s\" does not count towards identity ([sweep] note), so there is nothing to choose",
+                     word->text);
+    else if (sweep_is_replicate(r->sweep, key.kind, key.key))
+        problems_add(r->problems, word->at, "free: \"%s\" is a replicate key, so its jobs are one configuration",
+                     word->text);
+    else {
+        listed_word_qualify(r, word, &key);
+        return true;
+    }
+    return false;
+}
+
+static bool is_free(const struct search_stage *stage, enum section_kind kind, const char *key)
+{
+    OWNED char *qualified = xasprintf("%s.%s", section_names[kind], key);
+    return word_list_has(&stage->free, qualified);
+}
+
+/* Keys that move together with one that is free are free. */
+static void free_tied(const struct reading *r, struct search_stage *stage, enum section_kind kind,
+                      const struct axis *axis)
+{
+    bool any = false;
+    for (size_t k = 0; k < axis->key_count; k++)
+        any |= is_free(stage, kind, axis->keys[k]);
+    for (size_t k = 0; any && k < axis->key_count; k++) {
+        OWNED char *qualified = xasprintf("%s.%s", section_names[kind], axis->keys[k]);
+        word_list_add(r->arena, &stage->free, qualified, axis->at);
+    }
+}
+
+static bool is_free_somewhere(const struct search_config *c, enum section_kind kind, const char *key)
+{
+    for (size_t i = 0; i < c->stage_count; i++)
+        if (is_free(&c->stages[i], kind, key))
+            return true;
+    return false;
+}
+
+/* Keys of other sections separate what is compared. */
+static void check_stage_axis(const struct reading *r, const struct axis *axis)
+{
+    const struct sweep *s = r->sweep;
+    if (axis->value_count < 2)
+        return;
+    for (size_t k = 0; k < axis->key_count; k++) {
+        const char *key = axis->keys[k];
+        if (!is_free_somewhere(&s->search, SECTION_PARALLEL, key) && !sweep_is_label(s, key) &&
+            !sweep_is_replicate(s, SECTION_PARALLEL, key))
+            problems_add(r->problems, axis->at,
+                         "\"%s\" has %zu values but is not free in any stage of [search], so only the first would be "
+                         "tried; add it to `free` of a stage",
+                         key, axis->value_count);
+    }
+}
+
+/* Returns whether its keys are keys of the sweep. */
+static bool check_stage(const struct reading *r, const struct word_list *section_keys, struct search_stage *stage)
+{
+    const struct section *sections = r->sweep->sections;
+    bool known = true;
+    for (size_t k = 0; k < stage->free.count; k++)
+        known &= check_stage_key(r, section_keys, &stage->free.items[k]);
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        for (size_t b = 0; b < sections[kind].block_count; b++)
+            for (size_t a = 0; a < sections[kind].blocks[b].axis_count; a++)
+                free_tied(r, stage, (enum section_kind)kind, &sections[kind].blocks[b].axes[a]);
+    return known;
+}
+
+static void check_search_stages(const struct reading *r, const struct word_list *section_keys)
+{
+    const struct search_config *c = &r->sweep->search;
+    const struct section *parallel = &r->sweep->sections[SECTION_PARALLEL];
+    bool known = c->stage_count > 0;
+    for (size_t i = 0; i < c->stage_count; i++)
+        known &= check_stage(r, section_keys, &c->stages[i]);
+    for (size_t b = 0; known && b < parallel->block_count; b++)
+        for (size_t a = 0; a < parallel->blocks[b].axis_count; a++)
+            check_stage_axis(r, &parallel->blocks[b].axes[a]);
+}
+
+/* --- [was] --- */
+
+static void check_absent(const struct reading *r, const struct word_list *keys, const struct was_key *w,
+                         const char *key)
+{
+    for (int k = 0; k < SECTION_COUNT; k++) {
+        if (w->section != SECTION_COUNT && (int)w->section != k)
+            continue;
+        for (size_t i = 0; i < keys[k].count; i++)
+            if (strcmp(keys[k].items[i].text, key) == 0)
+                problems_add(r->problems, w->at, "[was]: %s still has a key \"%s\" (line %d)", section_names[k], key,
+                             keys[k].items[i].at.line);
+    }
+}
+
+/* "training_spec.seed" of a key that no section has any more. */
+static void split_dropped(struct was_key *w)
+{
+    for (int k = 0; k < SECTION_COUNT; k++) {
+        const size_t length = strlen(section_names[k]);
+        if (strncmp(w->name, section_names[k], length) != 0 || w->name[length] != '.')
+            continue;
+        w->section = (enum section_kind)k;
+        w->name += length + 1;
+        return;
+    }
+}
+
+/* As the section would have it: in bytes (sweep_file/specs.c). */
+static void take_size(const struct reading *r, struct was_key *w)
+{
+    const char *last = strrchr(w->name, '_');
+    int64_t bytes;
+    if (w->section != SECTION_CLUSTER || !last || (strcmp(last, "_memory") != 0 && strcmp(last, "_bytes") != 0))
+        return;
+    OWNED char *size = xstrndup(w->text + 1, strlen(w->text) - 1);
+    size[strcspn(size, "\"")] = '\0';
+    if (w->text[0] == '"' && parse_size_bytes(size, &bytes))
+        w->text = arena_keep(r->arena, xasprintf("%lld", (long long)bytes));
+}
+
+static void check_was(const struct reading *r, const struct word_list *keys)
+{
+    for (size_t i = 0; i < r->sweep->was_count; i++) {
+        struct was_key *w = &r->sweep->was[i];
+        struct listed_key found;
+        if (w->kind == WAS_DROPPED) {
+            split_dropped(w);
+            check_absent(r, keys, w, w->name);
+        } else if (listed_key_find(r, keys, "[was]", &(struct listed_word){w->name, w->at}, &found)) {
+            w->section = found.kind;
+            w->name = arena_text(r->arena, found.key);
+            take_size(r, w);
+            if (w->kind == WAS_RENAMED)
+                check_absent(r, keys, w, w->text);
+        }
+    }
 }
 
 void check_sections(const struct reading *r)
