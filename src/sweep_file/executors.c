@@ -77,37 +77,26 @@ const struct schema schema_ssh = {"[ssh]", SCHEMA_KEYS(ssh_keys)};
 
 /* --- [local] --- */
 
-/* Returns whether the list has the same number or name earlier: two jobs would be given one device. */
-static bool is_repeated(const struct toml_node *list, size_t at)
+/* A device of a list; NULL after a complaint. Two jobs would be given one that is in `before`. */
+static const char *device_text(const struct reading *r, const struct toml_node *name, const struct word_list *before)
 {
-    const struct toml_node *name = &list->children[at];
-    for (size_t i = 0; i < at; i++)
-        if (list->children[i].kind == name->kind &&
-            (name->kind == NODE_STRING ? strcmp(list->children[i].text, name->text) == 0
-                                       : list->children[i].integer == name->integer))
-            return true;
-    return false;
-}
-
-static bool check_device(const struct reading *r, const struct toml_node *list, size_t at)
-{
-    const struct toml_node *name = &list->children[at];
     if (name->kind != NODE_INT && name->kind != NODE_STRING)
         problem_at_value(r, name, "devices: a device must be a number or a name such as \"GPU-…\"");
     else if (name->kind == NODE_INT ? name->integer < 0
                                     : name->text[strspn(name->text, " ")] == '\0' || strchr(name->text, ','))
         problem_at_value(r, name, "devices: a device must be a number from 0, or a name such as \"GPU-…\"");
-    else if (is_repeated(list, at))
+    else if (word_list_has(before, literal_text(r, name)))
         problem_at_value(r, name, "devices: a device is listed twice");
     else
-        return true;
-    return false;
+        return constant_text(r, name);
+    return NULL;
 }
 
 static void read_devices(const struct reading *r, const struct toml_node *node)
 {
     enum { DEVICES_MOST = 1024 };
     struct local_config *c = &r->sweep->local;
+    struct word_list seen = {NULL, 0};
     if (node->kind == NODE_INT) {
         if (check_range(r, node, 0, DEVICES_MOST))
             c->devices = node->integer;
@@ -115,14 +104,10 @@ static void read_devices(const struct reading *r, const struct toml_node *node)
     }
     struct buffer names = BUFFER_INIT;
     for (size_t i = 0; i < node->child_count; i++) {
-        const struct toml_node *name = &node->children[i];
-        if (!check_device(r, node, i))
-            continue;
-        buffer_add_text(&names, i ? "," : "");
-        if (name->kind == NODE_STRING)
-            buffer_add_text(&names, name->text);
-        else
-            buffer_printf(&names, "%lld", (long long)name->integer);
+        const char *text = device_text(r, &node->children[i], &seen);
+        words_add(r, &seen, literal_text(r, &node->children[i]), reading_at_value(r, node));
+        if (text)
+            buffer_printf(&names, "%s%s", i ? "," : "", text);
     }
     c->device_names = arena_keep(r->arena, buffer_take(&names));
     c->devices = (int64_t)node->child_count;

@@ -126,22 +126,6 @@ static bool read_reader(const struct reading *r, const struct found *found, stru
     return true;
 }
 
-static void read_metric_file(const struct reading *r, const struct toml_node *file, struct metric *m)
-{
-    if (m->reader == READER_FILE)
-        problem_at_key(r, file, "file needs one of regex, key, json, jsonl and csv");
-    else if (!is_inside_path(file->text))
-        problem_at_value(r, file, "file must be a path inside the job directory");
-    m->file = arena_text(r->arena, file->text);
-}
-
-static void read_scale(const struct reading *r, const struct toml_node *scale, struct metric *m)
-{
-    m->scale = number_of(scale);
-    if (!(m->scale > 0 && m->scale < 1e300))
-        problem_at_value(r, scale, "scale must be a number above 0");
-}
-
 static void read_numerator(const struct reading *r, const struct toml_node *node, struct metric *m)
 {
     const char *colon = strchr(node->text, ':');
@@ -161,12 +145,6 @@ static bool says_how(const struct found *found)
     return false;
 }
 
-static void check_sum(const struct reading *r, const struct toml_node *sum, const struct metric *m)
-{
-    if (m->reader != READER_REGEX || m->is_key || m->written_unit)
-        problem_at_key(r, sum, "it needs regex, and cannot be combined with written_unit");
-}
-
 static void read_source(const struct reading *r, const struct found *found, struct metric *m)
 {
     const struct toml_node *file = found_key(found, "file"), *scale = found_key(found, "scale");
@@ -174,16 +152,21 @@ static void read_source(const struct reading *r, const struct found *found, stru
     const struct toml_node *converted = scale ? scale : found_key(found, "written_unit");
     if (!read_reader(r, found, m))
         return;
+    if (file && m->reader == READER_FILE)
+        problem_at_key(r, file, "file needs one of regex, key, json, jsonl and csv");
+    else if (file && !is_inside_path(file->text))
+        problem_at_value(r, file, "file must be a path inside the job directory");
     if (file)
-        read_metric_file(r, file, m);
-    if (m->reader == READER_CSV && !file)
+        m->file = arena_text(r->arena, file->text);
+    else if (m->reader == READER_CSV)
         problem_at_key(r, found_key(found, "csv"), "csv needs file, because the job's output is not a table");
-    if (scale)
-        read_scale(r, scale, m);
+    m->scale = scale ? number_of(scale) : m->scale;
+    if (scale && !(m->scale > 0 && m->scale < 1e300))
+        problem_at_value(r, scale, "scale must be a number above 0");
     if (numerator)
         read_numerator(r, numerator, m);
-    if (sum)
-        check_sum(r, sum, m);
+    if (sum && (m->reader != READER_REGEX || m->is_key || m->written_unit))
+        problem_at_key(r, sum, "it needs regex, and cannot be combined with written_unit");
     if (m->reader == READER_FILE && numerator)
         problem_at_key(r, numerator, "it needs one of regex, key, json, jsonl and csv");
     if (m->reader == READER_FILE && converted)

@@ -473,7 +473,6 @@ static const struct schema_key filter_keys[] = {
     {.name = "tolerance", TYPE_NUMBER, EVERY, .most = 1},
     {.name = "mixer", TYPE_STRING, EVERY},
 };
-static const struct schema schema_filter = {"[[model_space.filter]]", SCHEMA_KEYS(filter_keys)};
 
 /* Options of presets, and the preset that each belongs to. */
 static const struct {
@@ -491,13 +490,6 @@ static void check_preset_options(const struct reading *r, const struct found *fo
             problem_at_key(r, node, "%s needs preset = \"%s\"", node->key,
                            filter_preset_names[preset_options[i].preset]);
     }
-}
-
-static void read_tolerance(const struct reading *r, const struct toml_node *node, struct space_filter *f)
-{
-    f->tolerance = number_of(node);
-    if (!(f->tolerance >= 0 && f->tolerance < 1))
-        problem_at_value(r, node, "tolerance must be at least 0 and less than 1");
 }
 
 static void read_mixer(const struct reading *r, const struct toml_node *node, const struct model_space_table *m,
@@ -518,21 +510,8 @@ static void read_mixer(const struct reading *r, const struct toml_node *node, co
     f->mixer = arena_text(r->arena, node->text);
 }
 
-static void check_preset(const struct reading *r, const struct toml_node *table, const struct toml_node *node,
-                         const struct model_space_table *m, enum filter_preset preset)
-{
-    if (preset == PRESET_FIXED_LAYERS && !toml_child(table, "layers"))
-        problem_at_value(r, table, "fixed-layers lacks \"layers\"");
-    if (preset == PRESET_SIMILAR_PARAMETERS && !m->dhen)
-        problem_at_value(r, node,
-                         "similar-parameters: the parameters of these models cannot be counted, only those of DHEN "
-                         "models (see mixers)");
-    else if (preset == PRESET_SIMILAR_PARAMETERS && m->base_count == 0)
-        problem_at_value(r, node, "similar-parameters needs [model_space.base] to compare with");
-}
-
-static void read_preset(const struct reading *r, const struct toml_node *table, const struct found *found,
-                        const struct model_space_table *m, struct space_filter *f)
+static void read_preset(const struct reading *r, const struct found *found, const struct model_space_table *m,
+                        struct space_filter *f)
 {
     const struct toml_node *node = found_key(found, "preset"), *layers = found_key(found, "layers");
     const struct toml_node *tolerance = found_key(found, "tolerance"), *mixer = found_key(found, "mixer");
@@ -541,40 +520,49 @@ static void read_preset(const struct reading *r, const struct toml_node *table, 
         return;
     f->preset = (enum filter_preset)(preset + 1);
     check_preset_options(r, found, f->preset);
-    check_preset(r, table, node, m, f->preset);
-    f->tolerance = DEFAULT_TOLERANCE;
+    if (f->preset == PRESET_FIXED_LAYERS && !toml_child(found->table, "layers"))
+        problem_at_value(r, found->table, "fixed-layers lacks \"layers\"");
+    if (f->preset == PRESET_SIMILAR_PARAMETERS && !m->dhen)
+        problem_at_value(r, node,
+                         "similar-parameters: the parameters of these models cannot be counted, only those of DHEN "
+                         "models (see mixers)");
+    else if (f->preset == PRESET_SIMILAR_PARAMETERS && m->base_count == 0)
+        problem_at_value(r, node, "similar-parameters needs [model_space.base] to compare with");
     if (layers && check_range(r, layers, 1, INT32_MAX))
         f->layers = layers->integer;
-    if (tolerance)
-        read_tolerance(r, tolerance, f);
+    f->tolerance = tolerance ? number_of(tolerance) : DEFAULT_TOLERANCE;
+    if (!(f->tolerance >= 0 && f->tolerance < 1))
+        problem_at_value(r, tolerance, "tolerance must be at least 0 and less than 1");
     if (mixer)
         read_mixer(r, mixer, m, f);
 }
 
-static void read_filter(const struct reading *r, const struct toml_node *table, struct model_space_table *m)
+static void read_filter(const struct reading *r, struct found *found)
 {
-    const struct found found = schema_match(&schema_filter, r, table);
-    const struct toml_node *where = found_key(&found, "where"), *preset = found_key(&found, "preset");
-    const struct toml_node *name = found_key(&found, "name");
-    const bool has_where = toml_child(table, "where"), has_preset = toml_child(table, "preset");
+    struct model_space_table *m = r->into;
+    const struct toml_node *where = found_key(found, "where"), *preset = found_key(found, "preset");
+    const struct toml_node *name = found_key(found, "name");
+    const bool has_where = toml_child(found->table, "where"), has_preset = toml_child(found->table, "preset");
     if (has_where && has_preset) {
-        problem_at_value(r, table, "a filter must have either where or preset, not both");
+        problem_at_value(r, found->table, "a filter must have either where or preset, not both");
         return;
     }
     if (!has_where && !has_preset)
-        problem_at_value(r, table, "a filter needs where or preset");
+        problem_at_value(r, found->table, "a filter needs where or preset");
     struct space_filter *f = arena_add(r->arena, m->filters, m->filter_count);
-    *f = (struct space_filter){.at = reading_at_value(r, where ? where : preset ? preset : table)};
+    *f = (struct space_filter){.at = reading_at_value(r, where ? where : preset ? preset : found->table)};
     if (preset)
-        read_preset(r, table, &found, m, f);
+        read_preset(r, found, m, f);
     if (where && check_not_blank(r, where, "where"))
         f->where = arena_text(r->arena, where->text);
     if (where)
-        check_preset_options(r, &found, PRESET_NONE);
+        check_preset_options(r, found, PRESET_NONE);
     f->name = arena_text(r->arena, name && check_not_blank(r, name, "name") ? name->text
                                    : f->where                               ? f->where
                                                                             : filter_preset_names[f->preset]);
 }
+
+static const struct schema schema_filter = {"[[model_space.filter]]", SCHEMA_KEYS(filter_keys), read_filter};
 
 static void read_filters(const struct reading *r, const struct found *found, struct model_space_table *m)
 {
@@ -586,7 +574,7 @@ static void read_filters(const struct reading *r, const struct found *found, str
     }
     if (list && check_entry_count(r, list, m->filter_count, "filters"))
         for (size_t i = 0; i < list->child_count; i++)
-            read_filter(r, &list->children[i], m);
+            schema_read(&schema_filter, r, &list->children[i], m);
 }
 
 /* --- samples --- */
@@ -661,7 +649,7 @@ static const struct schema_key sample_keys[] = {
 
 static void read_sample(const struct reading *r, struct found *found)
 {
-    struct model_space_table *m = r->sweep->model_space;
+    struct model_space_table *m = r->into;
     struct space_sample *s = arena_add(r->arena, m->samples, m->sample_count);
     *s = (struct space_sample){.at = reading_at_value(r, found->table)};
     schema_take(r, found, s);

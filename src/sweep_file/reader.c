@@ -13,6 +13,7 @@
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
 
 #define MOST_FILES 100
@@ -41,9 +42,8 @@ struct gathering {
     struct problems *problems;
     struct documents *documents;
     size_t file_count;
-    struct buffer text;           /* of everything but the sweep file */
-    char *identities[MOST_FILES]; /* of what was included and the sweep file: each is read once */
-    size_t identity_count;
+    struct buffer text;            /* of everything but the sweep file */
+    struct string_list identities; /* of what was included and the sweep file: each is read once */
 };
 
 /* A file being read and who asked for it: a cycle shows as a file among its own askers. */
@@ -103,14 +103,6 @@ static bool is_asker(const struct asker *asker, const char *identity)
     return asker;
 }
 
-static bool was_read(const struct gathering *g, const char *identity)
-{
-    for (size_t i = 0; i < g->identity_count; i++)
-        if (strcmp(g->identities[i], identity) == 0)
-            return true;
-    return false;
-}
-
 /* Bytes that may still be read, so that files within the limit do not add up beyond it. */
 static size_t bytes_left(const struct gathering *g)
 {
@@ -136,9 +128,9 @@ static void include(struct gathering *g, const struct toml_node *node, const str
     OWNED char *identity = path_absolute(path);
     if (is_asker(asker, identity)) {
         problems_add(g->problems, at, "include cycle: %s includes itself, directly or through other files", path);
-    } else if (g->identity_count == MOST_FILES) {
+    } else if (g->identities.count == MOST_FILES) {
         problems_add(g->problems, at, "more than %d files", MOST_FILES);
-    } else if (!was_read(g, identity)) {
+    } else if (!strings_have(g->identities.items, identity)) {
         struct asker self = {.file = path, .identity = identity, .asker = asker};
         load_included(g, path, at, &self);
     }
@@ -148,7 +140,7 @@ static void include(struct gathering *g, const struct toml_node *node, const str
 static void load_file(struct gathering *g, const char *file, const char *text, size_t length, const struct asker *self)
 {
     bool is_sweep = !self->asker;
-    g->identities[g->identity_count++] = xstrdup(self->identity);
+    string_list_add(&g->identities, xstrdup(self->identity));
     const char *name = add_file(g, file);
     struct toml_node *tree = parse_file(g, name, text, length);
     if (!tree)
@@ -174,21 +166,18 @@ static bool is_path(const char *name)
 
 static void unknown_profile(struct gathering *g, const char *name, struct position at)
 {
-    const char *names[MOST_FILES];
-    size_t count = 0;
-    for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f)) && count < MOST_FILES;)
-        names[count++] = embedded_stem(f);
-    const char *near = suggest_nearest(name, names, count);
+    OWNED_LIST names = STRING_LIST_INIT;
     OWNED_BUFFER list = BUFFER_INIT;
-    for (size_t i = 0; i < count; i++)
-        buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
+    for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f));)
+        string_list_add(&names, embedded_stem(f));
+    const char *near = suggest_nearest(name, (const char *const *)names.items, names.count);
+    for (size_t i = 0; i < names.count; i++)
+        buffer_printf(&list, "%s%s", i ? ", " : "", names.items[i]);
     if (near)
         problems_add(g->problems, at, "there is no profile \"%s\"; did you mean \"%s\"?", name, near);
     else
         problems_add(g->problems, at, "there is no profile \"%s\"; there are %s, or give the path of a file", name,
                      buffer_text(&list));
-    for (size_t i = 0; i < count; i++)
-        free((char *)names[i]);
 }
 
 /* The profile's text, and in `*file` what positions in it are to say. */
@@ -327,8 +316,7 @@ static void documents_read(const char *path, const char *text, size_t length, st
     profiles_first(d, included);
     load_prediction_base(&g);
     s->profile_text = arena_keep(&s->arena, buffer_take(&g.text));
-    for (size_t i = 0; i < g.identity_count; i++)
-        free(g.identities[i]);
+    string_list_free(&g.identities);
 }
 
 static void documents_free(struct documents *d)

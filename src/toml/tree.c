@@ -57,33 +57,26 @@ static int by_key(const void *a, const void *b)
     return strcmp((*x)->key, (*y)->key);
 }
 
-static void add_json_table(const struct toml_node *table, struct buffer *out)
+/* A table's by their keys. */
+static void add_json_children(const struct toml_node *node, struct buffer *out)
 {
-    const struct toml_node **sorted = xreallocarray(NULL, table->child_count, sizeof *sorted);
-    for (size_t i = 0; i < table->child_count; i++)
-        sorted[i] = &table->children[i];
-    qsort(sorted, table->child_count, sizeof *sorted, by_key);
-    buffer_add_char(out, '{');
-    for (size_t i = 0; i < table->child_count; i++) {
-        if (i > 0)
-            buffer_add_char(out, ',');
-        buffer_add_json_string(out, sorted[i]->key, strlen(sorted[i]->key));
-        buffer_add_char(out, ':');
-        toml_add_json(sorted[i], out);
+    const bool is_table = node->kind == NODE_TABLE;
+    const struct toml_node **children = xreallocarray(NULL, node->child_count, sizeof *children);
+    for (size_t i = 0; i < node->child_count; i++)
+        children[i] = &node->children[i];
+    if (is_table)
+        qsort(children, node->child_count, sizeof *children, by_key);
+    buffer_add_char(out, is_table ? '{' : '[');
+    for (size_t i = 0; i < node->child_count; i++) {
+        buffer_add_text(out, i > 0 ? "," : "");
+        if (is_table) {
+            buffer_add_json_string(out, children[i]->key, strlen(children[i]->key));
+            buffer_add_char(out, ':');
+        }
+        toml_add_json(children[i], out);
     }
-    buffer_add_char(out, '}');
-    free(sorted);
-}
-
-static void add_json_list(const struct toml_node *list, struct buffer *out)
-{
-    buffer_add_char(out, '[');
-    for (size_t i = 0; i < list->child_count; i++) {
-        if (i > 0)
-            buffer_add_char(out, ',');
-        toml_add_json(&list->children[i], out);
-    }
-    buffer_add_char(out, ']');
+    buffer_add_char(out, is_table ? '}' : ']');
+    free(children);
 }
 
 static void add_json_real(double real, struct buffer *out)
@@ -98,10 +91,8 @@ void toml_add_json(const struct toml_node *node, struct buffer *out)
 {
     switch (node->kind) {
     case NODE_TABLE:
-        add_json_table(node, out);
-        break;
     case NODE_LIST:
-        add_json_list(node, out);
+        add_json_children(node, out);
         break;
     case NODE_STRING:
         buffer_add_json_string(out, node->text, strlen(node->text));
