@@ -130,11 +130,11 @@ static void predict_table(const struct bounds *b, enum memory_rank rank)
 }
 
 /* ChatGLM-Finetuning gives DeepSpeed a model that from_pretrained made outside of zero.Init (train.py). */
-static const struct said built_whole[] = {{.input = "loaded_whole", .value = 1}, {NULL}};
+static const struct said built_whole[] = {{.input = "loaded_whole", .value = 1}, {.input = NULL}};
 
 /* vectorlm's benchmark calls train_step of its trainer, which does not count steps, so that the optimizer never has
  * one (profiling/benchmark.py, vectorlm/trainer.py): there are no moments. */
-static const struct said never_steps[] = {{.input = "optimizer", .text = "sgd"}, {NULL}};
+static const struct said never_steps[] = {{.input = "optimizer", .text = "sgd"}, {.input = NULL}};
 
 #define NO_AIM 1e9, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, SIZE_MAX
 
@@ -142,17 +142,17 @@ static const struct said never_steps[] = {{.input = "optimizer", .text = "sgd"},
  * on 91 to max_length tokens (Benchmark.md). universal-llm-trainer pads to one length, too (src/data_collection, _pad),
  * and so passes a mask, though its samples fill all tokens (gpu_test.md). Its loop passes the model's logits to torch's
  * loss (src/models/llama3.py, forward); its configurations (config/) have amp_training false and deterministic true. */
-static const struct said equal[] = {{.input = "packing", .value = 1}, {NULL}};
-static const struct said vary[] = {{.input = "packing", .value = 0}, {NULL}};
+static const struct said equal[] = {{.input = "packing", .value = 1}, {.input = NULL}};
+static const struct said vary[] = {{.input = "packing", .value = 0}, {.input = NULL}};
 static const struct said own_loop[] = {{.input = "packing", .value = 1},      {.input = "narrow_loss", .value = 1},
                                        {.input = "padding_mask", .value = 1}, {.input = "deterministic", .value = 1},
-                                       {.input = "autocast", .value = 0},     {NULL}};
+                                       {.input = "autocast", .value = 0},     {.input = NULL}};
 
 /* atorch's loop (fsdp_llama2.py) has a pass's output in a variable until the next pass is done, with the keys and
  * values of all layers: use_cache is on by default, and torch's checkpoint_wrapper, unlike the model's own, leaves it
  * so. */
 static const struct said keeps_outputs[] = {{.input = "held_outputs", .text = "cache", .framework = "hf-trainer"},
-                                            {NULL}};
+                                            {.input = NULL}};
 
 TEST(predictions__unseen_tables__within_their_bounds)
 {
