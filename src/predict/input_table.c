@@ -188,6 +188,8 @@ const struct input inputs[] = {
     {"etp", "etp_size expert_tensor_parallel_size", P(MEMBER_WHOLE, expert_tensor)},
     {"zero_stage", "zero zero.stage zero_optimization.stage", P(MEMBER_WHOLE, zero_stage)},
     {"shard_ranks", "hsdp_shard_size", P(MEMBER_WHOLE, shard_ranks)},
+    {"unit_parameters", "fsdp_min_num_params", P(MEMBER_WHOLE, unit_parameters)},
+    {"unlimited_gathers", "", P(MEMBER_FLAG, unlimited_gathers)},
     {"schedule", "pipeline_schedule pp_engine pp_style pipeline_parallel_schedule", P_WORD(schedule, schedule_words)},
     {"split", "pipeline_split", P_WORD(split, split_words)},
     {"offload", "cpu_offload", P_WORD(offload, offload_words)},

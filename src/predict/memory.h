@@ -13,7 +13,8 @@
  *   buffers      ZeRO stage 1, 2: 2·min(bucket, parameters); stage 2 and 3 also on one rank             [5]
  *                ZeRO stage 3: 2·bucket + 2·min(parameters, live, prefetch + gathered layers) + 2·(largest [5]
  *                layer or embedding; where layers are the units (no prefetch), embedding and head      [10]
- *                together)
+ *                together; with unit_parameters the largest unit for a layer, and what no unit has together      [13]
+ *                with these; with unlimited_gathers all layers)
  *                with a pipeline under whole_stages: (2 + gradient) · parameters of the rank             [11]
  *                FSDP's stage 2 (sharded_at_rest): 2 · parameters of the rank, in fp32 4                 [12]
  *   all-gather   of experts' tokens: 2·T·h·e more while a layer is computed                            [6]
@@ -33,6 +34,8 @@
  * · [11] torchtitan parallelize.py: reshard_after_forward = not pp_enabled; torch distributed/pipelining/stage.py and
  * fsdp/_fully_shard/_fsdp_param.py: neither resharded nor reduced, but accumulated whole in the dtype of the reduction,
  * before the last micro-batch · [12] torch distributed/fsdp/api.py, SHARD_GRAD_OP; fully_shard's reshard_after_forward
+ * · [13] torch distributed/fsdp: wrap.py, size_based_auto_wrap_policy and _recursive_wrap, which do not wrap the list
+ * of layers; _limiter_utils.py, _FreeEventQueue: two gathers in flight, but without limit_all_gathers
  *
  * docs/predictions.md has what it was compared with.
  * Pure; some hundred nanoseconds. */

@@ -25,7 +25,7 @@ static const struct bound integer_bounds[] = {
     FIELD(recompute_layers, 0, 1e5), FIELD(recompute_every, 0, 1e5),
     FIELD(frozen_layers, 0, 1e5),    FIELD(mean_tokens, 0, 1e9),
     FIELD(packed_tokens, 0, 1e9),    FIELD(bf16_layers, 0, 1e5),
-    FIELD(decoder_sequence, 0, 1e9),
+    FIELD(decoder_sequence, 0, 1e9), FIELD(unit_parameters, 0, 1e15),
 };
 #undef FIELD
 

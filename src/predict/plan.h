@@ -185,8 +185,10 @@ struct training_plan {
     int64_t recompute_every;  /* only every n-th layer recomputes; 0: every layer */
     enum recompute_method recompute_method;
     bool overlap_gradients, overlap_parameters, overlap_tensor,
-        overlap_expert;   /* communication that computation hides */
-    bool gathers_in_turn; /* FSDP1 without prefetching in the backward pass */
+        overlap_expert;      /* communication that computation hides */
+    bool gathers_in_turn;    /* FSDP1 without prefetching in the backward pass */
+    bool unlimited_gathers;  /* of FSDP1: the host may start those of all layers at once */
+    int64_t unit_parameters; /* FSDP: the least of a unit, made of modules from the smallest up; 0: layers are units */
     enum expert_dispatcher dispatcher;
     enum loss_kernel loss;
     bool expandable_segments; /* torch's allocator leaves no unusable pieces */

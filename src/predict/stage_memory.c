@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "predict/layer_memory.h"
+#include "util/memory.h"
 
 #define FP32_BYTES 4.0
 
@@ -115,23 +116,78 @@ static double flat_step_bytes(const struct plan_memory *m)
     return m->plan->zero_stage < 3 ? m->c->flat_step : 0;
 }
 
-/* Parameters of FSDP's root unit, which is all outside layers: with one stage, both embedding and head. */
-static double root_unit(const struct plan_memory *m)
-{
-    double matrices = m->a->tied_embeddings || m->plan->pipeline > 1 ? 1 : 2;
-    return matrices * m->vocab_weights / (double)m->plan->tensor;
-}
-
 static double layer_parameters(const struct plan_memory *m)
 {
     return (m->whole.layer.attention + m->whole.layer.mlp) / (double)m->plan->tensor +
            m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
 }
 
+/* Units of size_based_auto_wrap_policy: from the smallest module up, each whose parameters outside of units are
+ * unit_parameters or more is one. */
+struct wrapped {
+    double least, largest; /* of a unit: allowed, and found so far */
+};
+
+/* What `left` of a module's parameters leaves to the module around it. */
+static double wrap(struct wrapped *w, double left)
+{
+    w->largest = left >= w->least ? fmax(w->largest, left) : w->largest;
+    return left >= w->least ? 0 : left;
+}
+
+/* The same of a module that has modules: none of those is looked at if all of it is less than a unit. */
+static double wrap_block(struct wrapped *w, const double *matrices, size_t count)
+{
+    double all = 0, left = 0;
+    for (size_t i = 0; i < count; i++)
+        all += matrices[i];
+    for (size_t i = 0; i < count && all >= w->least; i++)
+        left += wrap(w, matrices[i]);
+    return all >= w->least ? wrap(w, left) : all;
+}
+
+/* Sets the largest unit, and returns what a layer leaves to the unit around all layers. */
+static double wrap_layer(const struct plan_memory *m, struct wrapped *w)
+{
+    double h = (double)m->a->hidden, t = (double)m->plan->tensor, q = h * (double)m->a->heads * (double)m->a->head_dim;
+    double kv = h * (double)m->a->kv_heads * (double)m->a->head_dim, matrix = h * (double)m->a->ffn / t;
+    bool is_fused = m->a->family != ARCHITECTURE_LLAMA;
+    const double attention[] = {(is_fused ? q + 2 * kv : q) / t, is_fused ? 0 : kv / t, is_fused ? 0 : kv / t, q / t};
+    const double mlp[] = {matrix, matrix, m->a->gated_mlp ? matrix : 0};
+    double all = layer_parameters(m), left = all - (q * 2 + kv * 2) / t - matrix * (m->a->gated_mlp ? 3 : 2);
+    if (all < w->least)
+        return all;
+    return wrap(w, fmax(0, left) + wrap_block(w, attention, LENGTH(attention)) + wrap_block(w, mlp, LENGTH(mlp)));
+}
+
+/* Parameters of FSDP's root unit, which is all outside layers: with one stage, both embedding and head. */
+static double root_unit(const struct plan_memory *m)
+{
+    double matrices = m->a->tied_embeddings || m->plan->pipeline > 1 ? 1 : 2;
+    double matrix = m->vocab_weights / (double)m->plan->tensor;
+    struct wrapped w = {(double)m->plan->unit_parameters, 0};
+    if (m->plan->unit_parameters == 0)
+        return matrices * matrix;
+    return matrices * wrap(&w, matrix) + architecture_layers(m->a) / (double)m->plan->pipeline * wrap_layer(m, &w);
+}
+
+/* Of a layer, or the largest unit that is not around all layers. */
+static double layer_unit(const struct plan_memory *m)
+{
+    struct wrapped w = {(double)m->plan->unit_parameters, 0};
+    if (m->plan->unit_parameters == 0)
+        return layer_parameters(m);
+    wrap_layer(m, &w);
+    wrap(&w, m->vocab_weights / (double)m->plan->tensor);
+    return w.largest;
+}
+
 /* Parameters of layers that are gathered at once. DeepSpeed keeps no more than live_elements. */
 static double gathered(const struct plan_memory *m)
 {
-    double layers = m->c->prefetch_elements + m->c->gathered_layers * layer_parameters(m);
+    double layers = m->c->prefetch_elements + m->c->gathered_layers * layer_unit(m);
+    if (m->plan->unlimited_gathers)
+        return architecture_layers(m->a) / (double)m->plan->pipeline * layer_parameters(m);
     return m->c->live_elements > 0 ? fmin(layers, m->c->live_elements) : layers;
 }
 
@@ -169,7 +225,7 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
     if (gathers_all(m))
         return (plan_is_fp32(m->plan) ? FP32_BYTES : 2) * parameters;
     bool by_modules = c->prefetch_elements > 0; /* DeepSpeed gathers each module separately */
-    double largest = fmax(layer_parameters(m), by_modules ? m->vocab_weights / t : root_unit(m));
+    double largest = fmax(layer_unit(m), by_modules ? m->vocab_weights / t : root_unit(m));
     return 2 * fmin(parameters, gathered(m)) + 2 * largest + bucket;
 }
 

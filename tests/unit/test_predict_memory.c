@@ -527,6 +527,38 @@ TEST(memory_predict__loaded_whole__weights_before_they_are_divided)
     assert_true(predict(a, plan, "deepspeed").most.terms[MEMORY_BASE] == 536870912);
 }
 
+/* Modules of a Llama are q, k, v and o of 4 M parameters each, and three of 11.3 M in an MLP; its vocabulary has 105 M.
+ * What is too small for a unit stays gathered with the root. */
+TEST(memory_predict__units_by_size__what_is_too_small_with_the_root)
+{
+    static const struct {
+        int64_t least;
+        double unit, root;           /* in M of 2^20 */
+    } cases[] = {{0, 50, 200},       /* a layer; both matrices of the vocabulary */
+                 {4000000, 100, 0},  /* each matrix: the largest is that of the vocabulary */
+                 {12000000, 100, 0}, /* attention, and MLPs */
+                 {20000000, 100, 24 * 16},
+                 {40000000, 100, 0}, /* layers */
+                 {60000000, 100, 24 * 50},
+                 {120000000, 0, 24 * 50 + 200}};
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct training_plan plan = {.sequence = 32, .data = 8, .zero_stage = 3};
+    a.layers = 24;
+    a.hidden = 2048;
+    a.heads = 16;
+    a.ffn = 17 * 1024 / 3;
+    a.vocab = 51200;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        plan.unit_parameters = cases[i].least;
+        const double buffers = predict(a, plan, "fsdp").most.terms[MEMORY_BUFFERS];
+        const double expected = 2 * 2 * cases[i].unit + 2 * fmax(cases[i].unit, cases[i].root);
+        assert_close(buffers, expected * 1048576, 2e-3);
+    }
+    plan.unit_parameters = 0;
+    plan.unlimited_gathers = true;
+    assert_close(predict(a, plan, "fsdp").most.terms[MEMORY_BUFFERS], (2 * 24 * 50 + 2 * 200) * 1048576.0, 2e-3);
+}
+
 /* DeepSpeed's stage 1 allocates what it steps a partition with, and a pipeline its bucket, when the passes are done. */
 TEST(memory_predict__stage_1_of_deepspeed__partition_after_the_passes)
 {
