@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "search/belief.h"
 #include "search/state.h"
 #include "util/hash.h"
 #include "util/linear.h"
@@ -296,7 +297,7 @@ static void find_slope(const struct regression_runs *runs, const struct regressi
     size_t n = runs->count;
     OWNED double *x = xcalloc(n + 1, sizeof *x), *solved_x = xcalloc(n + 1, sizeof *solved_x);
     OWNED double *y = xcalloc(n + 1, sizeof *y), *solved_y = xcalloc(n + 1, sizeof *solved_y);
-    leave_over(runs, view->slope, out->middle, y);
+    leave_over(runs, 1, out->middle, y);
     for (size_t i = 0; i < n; i++) {
         solved_x[i] = x[i] = runs->predicted[i] - out->middle;
         solved_y[i] = y[i] = fmax(-FAR, y[i]);
@@ -305,8 +306,8 @@ static void find_slope(const struct regression_runs *runs, const struct regressi
     double log_determinant = solve_view(view, view->spread, solved_y, n);
     double xx = weighted_sum(x, solved_x, n), xy = weighted_sum(x, solved_y, n), yy = weighted_sum(y, solved_y, n);
     double variance = view->spread * view->spread;
-    double prior = variance / (view->slope_deviation * view->slope_deviation);
-    out->slope = view->slope + xy / (prior + xx);
+    double prior = variance / (BELIEF_SLOPE_DEVIATION * BELIEF_SLOPE_DEVIATION);
+    out->slope = 1 + xy / (prior + xx);
     out->slope_variance = variance / (prior + xx);
     out->log_evidence = log_student(n, yy - xy * xy / (prior + xx), view->spread, log_determinant + log1p(xx / prior));
 }

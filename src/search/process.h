@@ -63,13 +63,13 @@ void process_add(const struct process_space *s, const struct kernel *k, const st
  *
  *   merit = level + slope · (predicted - middle) + spread · process + noise      (sections 2.2 and 2.7 of the book)
  *
- * `middle` is the median prediction, `level` the median of what the slope leaves. The slope has a normal prior around
- * the view's and is fitted by generalised least squares. The variance, spread², has an inverse gamma prior worth three
- * runs and is fitted to the generalised square of the residuals. With both integrated out, the evidence of a view is
- * the density of the runs under Student's distribution; it serves to compare views. A run far slower than its view
- * expects is taken to be broken, and its residual is capped. `calibration` compares each run's distance from what the
- * other runs predict with the expected distance (section 5.4.2): the root mean square over all runs but the first,
- * which sets the level, and one more that is exactly as expected. */
+ * `middle` is the median prediction, `level` the median of what the slope leaves. The slope has a normal prior of 1
+ * (BELIEF_SLOPE_DEVIATION) and is fitted by generalised least squares. The variance, spread², has an inverse gamma
+ * prior worth three runs and is fitted to the generalised square of the residuals. With both integrated out, the
+ * evidence of a view is the density of the runs under Student's distribution; it serves to compare views. A run far
+ * slower than its view expects is taken to be broken, and its residual is capped. `calibration` compares each run's
+ * distance from what the other runs predict with the expected distance (section 5.4.2): the root mean square over all
+ * runs but the first, which sets the level, and one more that is exactly as expected. */
 
 #define REGRESSION_NOISE 0.05 /* relative noise of a measurement: repeats of a step time differ by this */
 
@@ -79,9 +79,8 @@ struct regression_runs {
 };
 
 struct regression_view {
-    double slope, slope_deviation; /* before any run */
-    double spread;                 /* standard deviation of the residual, before any run */
-    const double *covariance;      /* of the process between runs, count × count, 1 on the diagonal */
+    double spread;            /* standard deviation of the residual, before any run */
+    const double *covariance; /* of the process between runs, count × count, 1 on the diagonal */
 };
 
 struct explained {

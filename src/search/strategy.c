@@ -596,14 +596,8 @@ void search_forget(struct search *s, size_t candidate)
 
 bool search_best(const struct search *s, size_t group, size_t *candidate, double *objective)
 {
-    const struct group_best *best = NULL;
-    for (size_t g = 0; g < s->space->group_count; g++) {
-        const struct group_best *b = &s->best[g];
-        if ((group == SIZE_MAX || group == g) && b->any &&
-            (!best || search_better(s->space, b->objective, best->objective)))
-            best = b;
-    }
-    if (!best)
+    const struct group_best *best = &s->best[group];
+    if (!best->any)
         return false;
     *candidate = best->candidate;
     *objective = best->objective;

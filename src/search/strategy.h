@@ -132,7 +132,7 @@ void search_tell(struct search *s, size_t candidate, const struct search_outcome
  * trial is not counted. */
 void search_forget(struct search *s, size_t candidate);
 
-/* The best candidate told as OUTCOME_OK, in one group or, with SIZE_MAX, in any. False: none. */
+/* The best candidate of the group told as OUTCOME_OK. False: none. */
 bool search_best(const struct search *s, size_t group, size_t *candidate, double *objective);
 
 struct search_counts {

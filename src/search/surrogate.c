@@ -538,8 +538,7 @@ static void learn_both(const struct surrogate *b, const struct runs *r, int step
     const struct kernel kernel = kernel_at(steps);
     const size_t n = r->told.count;
     OWNED double *covariance = process_covariances(&b->space, &kernel, &r->told);
-    const struct regression_view believed = {1, BELIEF_SLOPE_DEVIATION, spread, covariance},
-                                 doubted = {1, BELIEF_SLOPE_DEVIATION, USUAL_SPREAD, covariance};
+    const struct regression_view believed = {spread, covariance}, doubted = {USUAL_SPREAD, covariance};
     regression_explain(&(struct regression_runs){n, r->predicted, r->merits}, &believed, &out->believed);
     regression_explain(&(struct regression_runs){n, r->usual, r->merits}, &doubted, &out->doubted);
 }

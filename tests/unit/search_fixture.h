@@ -179,7 +179,7 @@ static inline struct fixture_result fixture_run(const struct search_fixture *f, 
     }
     size_t candidate;
     double objective = 0;
-    if (search_best(s, SIZE_MAX, &candidate, &objective))
+    if (search_best(s, 0, &candidate, &objective))
         r.best = objective / fixture_optimum(f);
     return r;
 }

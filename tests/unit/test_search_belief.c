@@ -199,43 +199,34 @@ TEST(memory_limit__no_outcome__no_weight)
     assert_float_equal(memory_limit_chance(0), 0.5, 0);
 }
 
-/* ln of the odds on predictions that are believed (slope 1) against such as may be turned any way, of far-off runs. */
-static double log_odds(const double *predicted, const double *merits, size_t count, struct explained *doubted)
+/* ln of the evidence of predictions by far-off runs, and the slope that these show. */
+static double log_evidence(const double *predicted, const double *merits, size_t count, double *slope)
 {
-    const double apart[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    double covariance[9];
-    HELD(explained) believed;
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < count; j++)
-            covariance[i * count + j] = apart[i * 3 + j];
-    const struct regression_runs runs = {count, predicted, merits};
-    regression_explain(&runs, &(struct regression_view){1, 0.25, 0.3, covariance}, &believed);
-    regression_explain(&runs, &(struct regression_view){0, 1, 0.3, covariance}, doubted);
-    double odds = believed.log_evidence - doubted->log_evidence;
-    explained_free(doubted);
-    return odds;
+    const double apart[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, near[4] = {1, 0, 0, 1};
+    HELD(explained) r;
+    regression_explain(&(struct regression_runs){count, predicted, merits},
+                       &(struct regression_view){0.3, count == 2 ? near : apart}, &r);
+    *slope = r.slope;
+    return r.log_evidence;
 }
 
 TEST(regression__views__by_what_came_out)
 {
     const double predicted[] = {0, -0.5, -1}, over[] = {-1, -0.5, 0}, broken[] = {0, -0.5, -5};
-    struct explained doubted;
-    assert_float_equal(log_odds(predicted, predicted, 0, &doubted), 0, 1e-12);
-    assert_float_equal(doubted.slope, 0, 1e-12);
-    assert_true(log_odds(predicted, predicted, 3, &doubted) > 0.5);
-    assert_true(doubted.slope > 0.5);
-    assert_true(log_odds(predicted, over, 3, &doubted) < -2.2); /* more than the odds of 9 that they began with */
-    assert_true(doubted.slope < -0.5);
-    assert_true(log_odds(predicted, over, 2, &doubted) < log_odds(predicted, predicted, 2, &doubted));
-    assert_true(log_odds(predicted, broken, 3, &doubted) > -2.2);
+    double right, wrong, ignored;
+    assert_float_equal(log_evidence(predicted, predicted, 0, &right), 0, 1e-12);
+    assert_true(log_evidence(predicted, predicted, 3, &right) > log_evidence(predicted, over, 3, &wrong) + 1.5);
+    assert_float_equal(right, 1, 1e-9);
+    assert_true(wrong < 0.6);
+    assert_true(log_evidence(predicted, over, 2, &wrong) < log_evidence(predicted, predicted, 2, &right));
+    assert_true(log_evidence(predicted, broken, 3, &ignored) < log_evidence(predicted, predicted, 3, &right));
 }
 
 TEST(regression__one_run__sets_the_level_alone)
 {
     const double predicted = -3, merit = 7, one = 1;
     HELD(explained) r;
-    regression_explain(&(struct regression_runs){1, &predicted, &merit}, &(struct regression_view){1, 0.25, 0.3, &one},
-                       &r);
+    regression_explain(&(struct regression_runs){1, &predicted, &merit}, &(struct regression_view){0.3, &one}, &r);
     assert_float_equal(r.level, 7, 1e-12);
     assert_float_equal(r.middle, -3, 1e-12);
     assert_float_equal(r.slope, 1, 1e-12);
@@ -249,8 +240,8 @@ TEST(regression__alike_runs_apart__the_spread_is_large)
     const double predicted[] = {0, 0}, merits[] = {-0.2, 0.2}, apart[] = {1, 0, 0, 1}, alike[] = {1, 0.9, 0.9, 1};
     HELD(explained) few, many;
     const struct regression_runs runs = {2, predicted, merits};
-    regression_explain(&runs, &(struct regression_view){1, 0.25, 0.3, apart}, &few);
-    regression_explain(&runs, &(struct regression_view){1, 0.25, 0.3, alike}, &many);
+    regression_explain(&runs, &(struct regression_view){0.3, apart}, &few);
+    regression_explain(&runs, &(struct regression_view){0.3, alike}, &many);
     assert_float_equal(few.spread, sqrt((3 * 0.09 + 0.08 / (1 + 1.0 / 36)) / 4), 1e-9);
     assert_float_equal(many.spread, sqrt((3 * 0.09 + 0.08 / (0.1 + 1.0 / 36)) / 4), 1e-9);
 }
@@ -265,7 +256,7 @@ TEST(regression__runs_left_out_one_by_one__calibrate_what_is_said_of_others)
     HELD(explained) right, wrong, one;
     for (size_t i = 0; i < COUNT * COUNT; i++)
         alike[i] = i % (COUNT + 1) == 0 ? 1 : 0.9;
-    const struct regression_view view = {1, 0.25, 0.1, alike};
+    const struct regression_view view = {0.1, alike};
     regression_explain(&(struct regression_runs){COUNT, predicted, foretold}, &view, &right);
     regression_explain(&(struct regression_runs){COUNT, predicted, alone}, &view, &wrong);
     regression_explain(&(struct regression_runs){1, predicted, alone}, &view, &one);
@@ -283,8 +274,8 @@ TEST(regression__far_better_run__counts_in_full)
     HELD(explained) r;
     for (size_t i = 0; i < COUNT; i++)
         covariance[i * COUNT + i] = 1;
-    regression_explain(&(struct regression_runs){COUNT, predicted, merits},
-                       &(struct regression_view){1, 0.5, 0.3, covariance}, &r);
+    regression_explain(&(struct regression_runs){COUNT, predicted, merits}, &(struct regression_view){0.3, covariance},
+                       &r);
     assert_float_equal(r.level + r.weights[3], 4, 0.1);
 }
 

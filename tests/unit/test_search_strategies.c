@@ -384,13 +384,13 @@ FIXTURE_TEST(stage_by_stage__each_stage__only_its_keys_move_from_the_best, 16, f
         struct search_outcome o = fixture_outcome(f, &d);
         search_tell(s, d.candidate, &o);
         if (++made == 40) {
-            assert_true(search_best(s, SIZE_MAX, &best, &objective));
+            assert_true(search_best(s, 0, &best, &objective));
             memcpy(held, f->values + 3 * best, sizeof held);
         }
     }
     assert_int_equal(made, 42);
     assert_string_equal(d.reason, "all 2 stages are done");
-    assert_true(search_best(s, SIZE_MAX, &best, &objective));
+    assert_true(search_best(s, 0, &best, &objective));
     assert_true(f->values[3 * best + 1] == 1e8); /* the middle one is the fastest */
 }
 
