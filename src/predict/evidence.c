@@ -33,6 +33,11 @@ static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_UNPACKED] = "weights unpacked by torch's operations",
     [FEATURE_NETWORK] = "an unknown network between nodes of few devices",
     [FEATURE_HOST] = "steps that wait for launches",
+    [FEATURE_WHOLE] = "neither tensor nor pipeline parallelism",
+    [FEATURE_SPLIT] = "tensor or pipeline parallelism",
+    [FEATURE_CAST] = "weights in fp32, products in 16 bits",
+    [FEATURE_KEPT] = "nothing recomputed",
+    [FEATURE_LOGITS] = "a quarter of memory for logits of a large vocabulary",
 };
 
 static const double uncompared[PREDICTED_QUANTITIES] = {UNCOMPARED_MEMORY, UNCOMPARED_TIME};
@@ -99,7 +104,7 @@ bool evidence_has_table(const char *framework, const char *without, enum predict
 {
     for (size_t i = 0; i < evidence_count; i++)
         if (counts(&evidence_rows[i], without, quantity, evidence_rows[i].feature) &&
-            strcmp(evidence_rows[i].framework, framework) == 0)
+            strcmp(evidence_rows[i].framework, evidence_name(framework)) == 0)
             return true;
     return false;
 }
@@ -173,8 +178,10 @@ static double feature_width(const struct asked *q, enum plan_feature feature, do
     struct pool own, others;
     double most = q->most;
     pool_tables(q->framework, q->without, q->quantity, feature, &own, &others);
-    bool alien = own.tables == 0 && q->quantity == QUANTITY_OF_TIME;
-    *compared = own.tables > 0 || (others.tables > 0 && !alien);
+    bool alien = own.tables == 0 && (q->quantity == QUANTITY_OF_TIME || feature == FEATURE_HELD);
+    *compared = own.tables > 0 || (others.tables > 0 && feature == FEATURE_HELD);
+    if (FEATURES_OF_KIND & 1U << feature)
+        return plain;
     if (own.tables + others.tables == 0)
         return most;
     double elsewhere = others.tables > 0 ? (others.sum + plain) / (others.weight + 1) : midway(plain, most);
@@ -189,21 +196,6 @@ static void widths_of(const struct asked *q, double width[PLAN_FEATURES], bool c
         width[f] = feature_width(q, (enum plan_feature)f, width[FEATURE_PLAIN], &compared[f]);
 }
 
-/* Above the prediction of memory. */
-static void memory_above(const struct asked *q, const double width[PLAN_FEATURES], double above[PLAN_FEATURES])
-{
-    memcpy(above, width, PLAN_FEATURES * sizeof *above);
-    if (!evidence_has_table(q->framework, q->without, QUANTITY_OF_MEMORY))
-        above[FEATURE_PLAIN] = midway(width[FEATURE_PLAIN], UNCOMPARED_MEMORY);
-    static const enum plan_feature own_way[] = {FEATURE_HELD, FEATURE_SHARDED};
-    for (size_t i = 0; i < sizeof own_way / sizeof *own_way; i++) {
-        struct pool own, others;
-        pool_tables(q->framework, q->without, QUANTITY_OF_MEMORY, own_way[i], &own, &others);
-        if (own.tables == 0)
-            above[own_way[i]] = midway(width[own_way[i]], UNCOMPARED_MEMORY);
-    }
-}
-
 void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out)
 {
     struct asked asked = {.framework = evidence_name(framework), .without = without};
@@ -212,7 +204,7 @@ void evidence_widths_of(const char *framework, const char *without, struct evide
         asked.most = uncompared[q];
         widths_of(&asked, out->width[q], out->compared[q]);
     }
-    memory_above(&asked, out->width[QUANTITY_OF_MEMORY], out->above[QUANTITY_OF_MEMORY]);
+    memcpy(out->above[QUANTITY_OF_MEMORY], out->width[QUANTITY_OF_MEMORY], sizeof *out->above);
     asked.quantity = QUANTITY_OF_TIME;
     asked.most = UNCOMPARED_SLOW;
     widths_of(&asked, out->above[QUANTITY_OF_TIME], out->compared[QUANTITY_OF_TIME]);
@@ -223,12 +215,10 @@ void evidence_widths_of(const char *framework, const char *without, struct evide
 
 feature_set evidence_features(feature_set features, enum predicted_quantity quantity)
 {
-    static const feature_set of_other[PREDICTED_QUANTITIES] = {[QUANTITY_OF_MEMORY] =
-                                                                   1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD |
-                                                                   1U << FEATURE_LONG | 1U << FEATURE_NODES |
-                                                                   1U << FEATURE_UNPACKED | 1U << FEATURE_NETWORK |
-                                                                   1U << FEATURE_HOST,
-                                                               [QUANTITY_OF_TIME] = 1U << FEATURE_HELD};
+    static const feature_set of_other[PREDICTED_QUANTITIES] =
+        {[QUANTITY_OF_MEMORY] = 1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD | 1U << FEATURE_LONG | 1U << FEATURE_NODES |
+                                1U << FEATURE_UNPACKED | 1U << FEATURE_NETWORK | 1U << FEATURE_HOST,
+         [QUANTITY_OF_TIME] = 1U << FEATURE_HELD | FEATURES_OF_KIND};
     return features & ~of_other[quantity];
 }
 
@@ -255,6 +245,11 @@ double evidence_width_above(const struct evidence_widths *w, enum predicted_quan
     return width;
 }
 
+double evidence_of_estimated(double share, double off)
+{
+    return 1 + fmax(share, UNSEEN_ESTIMATED) * expm1(off);
+}
+
 static bool describe_feature(const char *framework, enum predicted_quantity quantity, enum plan_feature feature,
                              struct buffer *out)
 {
@@ -274,25 +269,43 @@ void evidence_describe(const char *framework, enum predicted_quantity quantity, 
                        struct buffer *out)
 {
     const char *name = evidence_name(framework), *words[] = {"memory", "time"};
+    struct evidence_widths w;
+    bool compared;
     features = evidence_features(features, quantity);
+    evidence_widths_of(framework, NULL, &w);
+    (void)evidence_width(&w, quantity, features, &compared);
     if (!describe_feature(name, quantity, FEATURE_PLAIN, out))
         buffer_printf(out, "  %s: no measurement of %s to compare with, so as wide as the widest of other frameworks\n",
                       framework, words[quantity]);
-    for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
-        if (features & 1U << f && !describe_feature(NULL, quantity, (enum plan_feature)f, out))
-            buffer_printf(out, "  %s: no measurement of %s to compare with in any framework\n", plan_feature_names[f],
-                          words[quantity]);
+    for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++) {
+        bool is_kind = FEATURES_OF_KIND & 1U << f;
+        if (!(features & 1U << f) || (is_kind && w.compared[quantity][f]))
+            continue;
+        if (is_kind || !describe_feature(NULL, quantity, (enum plan_feature)f, out))
+            buffer_printf(out, "  %s: no measurement of %s to compare with in %s\n", plan_feature_names[f],
+                          words[quantity], is_kind ? framework : "any framework");
+    }
+    if (quantity == QUANTITY_OF_MEMORY && !compared)
+        buffer_printf(out,
+                      "  not all of this was compared: memory but for model states may be %.2f to %.1f times as "
+                      "predicted, as in sources that were new\n",
+                      exp(-unseen_memory.below), exp(unseen_memory.above));
 }
 
 /* Returns whether no other feature of its table has more runs, nor one before it as many. */
 static bool is_most_of_table(const struct compared_table *row)
 {
+    if (FEATURES_OF_KIND & 1U << row->feature)
+        return false;
     for (const struct compared_table *other = evidence_rows; other < evidence_rows + evidence_count; other++)
         if (other->quantity == row->quantity && strcmp(other->table, row->table) == 0 &&
+            !(FEATURES_OF_KIND & 1U << other->feature) &&
             (other->runs > row->runs || (other->runs == row->runs && other < row)))
             return false;
     return true;
 }
+
+#define HALF 0.5 /* of memory is estimated, the other half states */
 
 void evidence_describe_sources(enum predicted_quantity quantity, struct buffer *out)
 {
@@ -305,6 +318,10 @@ void evidence_describe_sources(enum predicted_quantity quantity, struct buffer *
         evidence_widths_of(row->framework, row->table, &w);
         double below = evidence_width(&w, quantity, 1U << row->feature, &compared);
         double above = evidence_width_above(&w, quantity, 1U << row->feature);
+        if (quantity == QUANTITY_OF_MEMORY && !compared) {
+            below = fmax(below, -log(evidence_of_estimated(HALF, -unseen_memory.below)));
+            above = fmax(above, log(evidence_of_estimated(HALF, unseen_memory.above)));
+        }
         buffer_printf(out, "  %s, %s: %.0f to +%.0f %% without it; nine in ten of %zu runs are within %.0f %% (%s)\n",
                       row->framework, plan_feature_names[row->feature], 100 * expm1(-below), 100 * expm1(above),
                       row->runs, 100 * expm1(row->within), row->table);

@@ -5,6 +5,10 @@
 const struct compared_table evidence_rows[] = {
     {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1004, 0.107},
     {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_HELD, 1004, 0.107},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_WHOLE, 19, 0.087},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_SPLIT, 985, 0.107},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_KEPT, 1004, 0.107},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_LOGITS, 136, 0.126},
     {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 172, 0.232},
     {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_SPREAD, 104, 0.999},
     {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_NODES, 171, 0.300},
@@ -16,6 +20,9 @@ const struct compared_table evidence_rows[] = {
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_MTP, 7, 0.101},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_FP8, 5, 0.204},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_MIXERS, 4, 0.753},
+    {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_WHOLE, 59, 0.107},
+    {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_SPLIT, 365, 0.109},
+    {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_KEPT, 409, 0.109},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 1, 0.149},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_TIME, FEATURE_EXPERTS, 7, 0.673},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_TIME, FEATURE_MTP, 3, 0.334},
@@ -40,11 +47,14 @@ const struct compared_table evidence_rows[] = {
     {"dlperf-gpt-v100.csv", "megatron", QUANTITY_OF_TIME, FEATURE_NODES, 8, 0.135},
     {"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 90, 0.102},
     {"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_MEMORY, FEATURE_HELD, 90, 0.102},
+    {"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_MEMORY, FEATURE_SPLIT, 90, 0.102},
     {"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_TIME, FEATURE_PLAIN, 127, 0.147},
     {"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_TIME, FEATURE_NODES, 123, 0.147},
     {"internevo-memory.csv", "internevo", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 8, 0.054},
     {"internevo-memory.csv", "internevo", QUANTITY_OF_MEMORY, FEATURE_HELD, 8, 0.054},
     {"internevo-memory.csv", "internevo", QUANTITY_OF_MEMORY, FEATURE_SHARDED, 5, 0.055},
+    {"internevo-memory.csv", "internevo", QUANTITY_OF_MEMORY, FEATURE_WHOLE, 2, 0.045},
+    {"internevo-memory.csv", "internevo", QUANTITY_OF_MEMORY, FEATURE_SPLIT, 6, 0.055},
     {"internevo.csv", "internevo", QUANTITY_OF_TIME, FEATURE_PLAIN, 18, 0.068},
     {"internevo.csv", "internevo", QUANTITY_OF_TIME, FEATURE_NODES, 12, 0.077},
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 4, 0.052},
@@ -52,6 +62,8 @@ const struct compared_table evidence_rows[] = {
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_MEMORY, FEATURE_FP8, 6, 0.035},
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_MEMORY, FEATURE_HELD, 10, 0.047},
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_MEMORY, FEATURE_SHARDED, 10, 0.047},
+    {"torchtitan.csv", "torchtitan", QUANTITY_OF_MEMORY, FEATURE_WHOLE, 10, 0.047},
+    {"torchtitan.csv", "torchtitan", QUANTITY_OF_MEMORY, FEATURE_LOGITS, 10, 0.047},
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_CONTEXT, 3, 0.251},
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_FP8, 10, 0.355},
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_DEVICE, 16, 0.326},
@@ -69,6 +81,7 @@ const struct compared_table evidence_rows[] = {
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_QUANTIZATION, 49, 0.037},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_HELD, 26, 0.142},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_SHARDED, 77, 0.043},
+    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_WHOLE, 77, 0.043},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_PLAIN, 16, 0.152},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_EXPERTS, 24, 0.113},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_ADAPTERS, 61, 0.158},
@@ -76,8 +89,12 @@ const struct compared_table evidence_rows[] = {
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_SHARDED, 77, 0.159},
     {"litgpt-finetune.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_ADAPTERS, 20, 0.226},
     {"litgpt-finetune.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_QUANTIZATION, 8, 0.238},
+    {"litgpt-finetune.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_KEPT, 20, 0.226},
 };
 const size_t evidence_count = sizeof evidence_rows / sizeof *evidence_rows;
+
+/* From tests/data/unseen/first.csv, by tests/unit/test_predict_unseen.c. */
+const struct unseen_spread unseen_memory = {1.0, 1.1};
 
 const struct compared_scaling scaling_rows[] = {
     {{"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 297, 0.097}, 0},

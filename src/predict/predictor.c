@@ -45,6 +45,7 @@ struct verdict_case {
     const struct framework *framework;
     double certain, risky;
     bool counts_held; /* memory is counted with what the allocator holds without using it */
+    bool is_compared; /* with runs of its kind, or the file or measurements say how sure it is */
 };
 
 /* Bytes that must fit, and how many of them are model states. */
@@ -96,8 +97,10 @@ static enum oom_verdict verdict_of(const struct verdict_case *c, const struct me
     double usable = out->usable_bytes, most = 1 - out->memory.reserve_bytes / usable;
     double sigma = sigma_of(n, out->memory.sigma);
     const struct memory_need counted = {n->bytes, n->states + n->step, 0};
-    double certain = share_for(c->certain, sigma_of(&counted, out->memory.sigma), most);
-    if (n->bytes > fmax(share_for(c->certain, sigma, most), certain) * usable)
+    double certain =
+        fmax(share_for(c->certain, sigma, most), share_for(c->certain, sigma_of(&counted, out->memory.sigma), most));
+    double least = n->bytes * evidence_of_estimated(1 - n->states / n->bytes, -unseen_memory.below);
+    if (n->bytes > certain * usable && (c->is_compared || least > most * usable))
         return OOM_CERTAIN;
     return n->bytes > share_for(c->risky, sigma, most) * usable ? OOM_RISK : OOM_FITS;
 }
@@ -277,6 +280,10 @@ static feature_set features_of_plan(const struct subject *s, const struct device
         [FEATURE_FP32] = plan_is_fp32(plan),
         [FEATURE_SHARDED] = plan->zero_stage == 3,
         [FEATURE_LONG] = plan->sequence > LONG_SEQUENCE,
+        [FEATURE_WHOLE] = plan->tensor == 1 && plan->pipeline == 1,
+        [FEATURE_SPLIT] = plan->tensor > 1 || plan->pipeline > 1,
+        [FEATURE_CAST] = plan->weights == WEIGHTS_FP32 && !plan_is_fp32(plan),
+        [FEATURE_KEPT] = plan->recompute == RECOMPUTE_NONE,
     };
     feature_set features = 0;
     for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
@@ -613,11 +620,55 @@ static bool shares_device(const struct subject *s)
     return s->device_share > 0 && s->device_share < 1;
 }
 
+#define MANY_WORDS 65536 /* of which few loops make the logits in fp32 at once */
+
+/* Those of the plan, its place, and what is predicted of them. */
+static feature_set features_of(const struct predictor *p, const struct subject *s, const struct cluster *cluster,
+                               const struct framework *row)
+{
+    const struct prediction *out = &p->prediction;
+    const double *weights = row->time.weights, *terms = out->step.terms;
+    double host = weights[TIME_LAUNCH] * terms[TIME_LAUNCH] + weights[TIME_STEP] * terms[TIME_STEP];
+    double logits = row->memory.weights[MEMORY_LOGITS] * out->memory.most.terms[MEMORY_LOGITS];
+    bool has_logits = out->has_memory && s->architecture.vocab > MANY_WORDS &&
+                      logits > (out->memory.most.bytes - out->memory.most.slack) / 4;
+    bool is_alien = cluster->device && !evidence_has_device(row->compared_on, cluster->device->name);
+    bool has_nodes = cluster->device && out->devices > (double)cluster->link_domain;
+    bool is_unnamed = has_nodes && p->options.network_bandwidth == 0 && cluster_is_partial(cluster);
+    return features_of_plan(s, cluster->device) | (feature_set)is_alien << FEATURE_DEVICE |
+           (feature_set)(p->options.counter != COUNTS_ALLOCATED) << FEATURE_HELD |
+           (feature_set)step_unpacks(&s->plan, row) << FEATURE_UNPACKED | (feature_set)has_nodes << FEATURE_NODES |
+           (feature_set)is_unnamed << FEATURE_NETWORK |
+           (feature_set)(out->has_time && host > out->step.seconds / 2) << FEATURE_HOST |
+           (feature_set)has_logits << FEATURE_LOGITS;
+}
+
+/* The features with which a profile was compared that was compared itself. */
+#define FEATURES_OF_PROFILE (1U << FEATURE_HELD | 1U << FEATURE_FP32 | FEATURES_OF_KIND)
+
+/* How far the 90 % interval of ln(time or memory) reaches down and up. */
+struct width {
+    double below, above;
+};
+
+/* By the comparisons; false if something more specific gives it. */
+static bool width_by_evidence(const struct predictor *p, const struct prediction *out, enum predicted_quantity quantity,
+                              bool is_fitted, struct width *width, bool *compared)
+{
+    const struct framework_evidence *e = &p->evidence[find_prior(p, out->where.framework) - p->priors.items];
+    feature_set features = evidence_features(out->features, quantity);
+    if (is_fitted || p->sigma_stated[quantity] || (e->of_profile[quantity] && !(features & ~FEATURES_OF_PROFILE)))
+        return false;
+    width->below = evidence_width(&e->widths, quantity, features, compared);
+    width->above = evidence_width_above(&e->widths, quantity, features);
+    return true;
+}
+
 static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s,
-                       const struct cluster *cluster, const struct framework *row)
+                       const struct cluster *cluster, const struct framework *row, bool is_fitted)
 {
     const bool counts_held = p->options.counter != COUNTS_ALLOCATED;
-    const struct verdict_case question = {s, cluster, row, p->options.certain, p->options.risky, counts_held};
+    struct verdict_case question = {s, cluster, row, p->options.certain, p->options.risky, counts_held, true};
     struct prediction *out = &p->prediction;
     struct error ignored;
     out->has_memory =
@@ -630,6 +681,10 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
         return;
     struct memory_need other = verdict_widen(&question, out);
     follow_line(p, values, s, out);
+    out->features = features_of(p, s, cluster, row);
+    struct width width;
+    if (!out->by_line)
+        width_by_evidence(p, out, QUANTITY_OF_MEMORY, is_fitted, &width, &question.is_compared);
     if (out->usable_bytes > 0)
         verdict_reach(&question, &other, out);
 }
@@ -674,37 +729,22 @@ static double worse_time(const struct predictor *p, const struct subject *s, con
     return fmax(1, worse.seconds / p->prediction.step.seconds);
 }
 
-/* The features with which a profile was compared that was compared itself. */
-#define FEATURES_OF_PROFILE (1U << FEATURE_HELD | 1U << FEATURE_FP32)
-
-/* How far the 90 % interval of ln(time or memory) reaches down and up. */
-struct width {
-    double below, above;
-};
-
-/* By the comparisons; false if something more specific gives it. */
-static bool width_by_evidence(const struct predictor *p, const struct prediction *out, enum predicted_quantity quantity,
-                              bool is_fitted, struct width *width, bool *compared)
-{
-    const struct framework_evidence *e = &p->evidence[find_prior(p, out->where.framework) - p->priors.items];
-    feature_set features = evidence_features(out->features, quantity);
-    if (is_fitted || p->sigma_stated[quantity] || (e->of_profile[quantity] && !(features & ~FEATURES_OF_PROFILE)))
-        return false;
-    width->below = evidence_width(&e->widths, quantity, features, compared);
-    width->above = evidence_width_above(&e->widths, quantity, features);
-    return true;
-}
-
 /* `worse`: from worse_time(). */
-static void widen(struct predictor *p, const struct calibrated *c, double worse)
+static void widen(struct predictor *p, const struct framework *row, const struct calibrated *c, double worse)
 {
     struct prediction *out = &p->prediction;
     struct memory_prediction *m = &out->memory;
     struct width width;
     if (out->has_memory && !out->by_line &&
         width_by_evidence(p, out, QUANTITY_OF_MEMORY, c && c->has_memory, &width, &out->memory_calibrated)) {
-        m->low_bytes = m->most.bytes * m->least * exp(-width.below);
-        m->high_bytes = m->most.bytes * m->other * exp(width.above);
+        double low = exp(-width.below), high = exp(width.above);
+        if (!out->memory_calibrated) {
+            double share = 1 - need_of(m, row).states / m->most.bytes;
+            low = fmin(low, evidence_of_estimated(share, -unseen_memory.below));
+            high = fmax(high, evidence_of_estimated(share, unseen_memory.above));
+        }
+        m->low_bytes = m->most.bytes * m->least * low;
+        m->high_bytes = m->most.bytes * m->other * high;
         out->by_evidence[QUANTITY_OF_MEMORY] = true;
     }
     if (out->has_time && !out->by_baseline &&
@@ -740,8 +780,9 @@ static const struct framework *widened(const struct framework *row, const struct
                                        const struct calibrated *c, const struct subject *s, const struct device *device,
                                        struct framework *scratch)
 {
-    feature_set unusual = evidence_features(features_of_plan(s, device), QUANTITY_OF_MEMORY) &
-                          ~(1U << FEATURE_ADAPTERS | 1U << FEATURE_QUANTIZATION | 1U << FEATURE_SHARDED);
+    feature_set unusual =
+        evidence_features(features_of_plan(s, device), QUANTITY_OF_MEMORY) &
+        ~(1U << FEATURE_ADAPTERS | 1U << FEATURE_QUANTIZATION | 1U << FEATURE_SHARDED | FEATURES_OF_KIND);
     bool adapters = s->plan.tuning != TUNING_FULL && row->memory.adapters_compared == 0;
     if (unusual & FEATURES_OF_PROFILE && !evidence_has_table(row->name, NULL, QUANTITY_OF_MEMORY))
         unusual &= ~FEATURES_OF_PROFILE;
@@ -781,23 +822,6 @@ static int check_precision(const struct training_plan *plan, const struct device
     return 0;
 }
 
-/* Those of the plan, its place, and what is predicted of them. */
-static feature_set features_of(const struct predictor *p, const struct subject *s, const struct cluster *cluster,
-                               const struct framework *row)
-{
-    const struct prediction *out = &p->prediction;
-    const double *weights = row->time.weights, *terms = out->step.terms;
-    double host = weights[TIME_LAUNCH] * terms[TIME_LAUNCH] + weights[TIME_STEP] * terms[TIME_STEP];
-    bool is_alien = cluster->device && !evidence_has_device(row->compared_on, cluster->device->name);
-    bool has_nodes = cluster->device && out->devices > (double)cluster->link_domain;
-    bool is_unnamed = has_nodes && p->options.network_bandwidth == 0 && cluster_is_partial(cluster);
-    return features_of_plan(s, cluster->device) | (feature_set)is_alien << FEATURE_DEVICE |
-           (feature_set)(p->options.counter != COUNTS_ALLOCATED) << FEATURE_HELD |
-           (feature_set)step_unpacks(&s->plan, row) << FEATURE_UNPACKED | (feature_set)has_nodes << FEATURE_NODES |
-           (feature_set)is_unnamed << FEATURE_NETWORK |
-           (feature_set)(out->has_time && host > out->step.seconds / 2) << FEATURE_HOST;
-}
-
 static int predict(struct predictor *p, const struct input_value *values, const struct subject *s, struct error *e)
 {
     const struct predictor_options *o = &p->options;
@@ -835,12 +859,12 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     out->steps = s->steps;
     if (has_speed)
         out->watts = s->power_limit > 0 ? fmin(s->power_limit, cluster.device->power) : cluster.device->power;
-    add_memory(p, values, s, &cluster, row);
+    add_memory(p, values, s, &cluster, row, c && c->has_memory);
     /* How much those that have the rest of the device slow it down nobody knows. */
     if (has_speed && !s->is_measured && !shares_device(s))
         add_time(p, &s->architecture, &average, &cluster, row, c ? c->baseline : 0);
     out->features = features_of(p, s, &cluster, row);
-    widen(p, c, has_speed ? worse_time(p, s, &average, &cluster, row) : 1);
+    widen(p, row, c, has_speed ? worse_time(p, s, &average, &cluster, row) : 1);
     if (out->has_memory)
         add_measured(p, c);
     return 0;

@@ -131,5 +131,6 @@ TEST(predictions__litgpt__figures)
     tell("QLoRA in nf4", &qlora);
     tell_evidence("ADAPTERS", residuals, count);
     tell_evidence("QUANTIZATION", quantised, qlora.rows);
+    tell_evidence("KEPT", residuals, count);
     assert_true(lora.rows > 0 && lora.sum <= 0.08 * (double)lora.rows);
 }

@@ -163,7 +163,12 @@ static void tell_evidence(const struct table *spec)
                                            "NODES",
                                            "UNPACKED",
                                            "NETWORK",
-                                           "HOST"};
+                                           "HOST",
+                                           "WHOLE",
+                                           "SPLIT",
+                                           "CAST",
+                                           "KEPT",
+                                           "LOGITS"};
     for (int q = 0; q < PREDICTED_QUANTITIES; q++)
         for (int k = 0; k < PLAN_FEATURES; k++) {
             struct comparison *c = &apart[q][k];
@@ -210,7 +215,8 @@ static double nearest(const struct prediction *p, double predicted, double measu
     return fmin(fmax(measured, predicted), predicted * p->memory.other);
 }
 
-#define FEATURES_OF_PLAIN (1U << FEATURE_HELD | 1U << FEATURE_SHARDED | 1U << FEATURE_LONG | 1U << FEATURE_NODES)
+#define FEATURES_OF_PLAIN                                                                                              \
+    (1U << FEATURE_HELD | 1U << FEATURE_SHARDED | 1U << FEATURE_LONG | 1U << FEATURE_NODES | FEATURES_OF_KIND)
 
 static void add_apart(enum predicted_quantity q, feature_set features, double predicted, double measured)
 {
@@ -224,15 +230,15 @@ static void add_apart(enum predicted_quantity q, feature_set features, double pr
             add(&apart[q][k], predicted, measured);
 }
 
-/* With nothing of the table used: evidence from it is left out. */
-static struct predictor *predictor_of(const struct table *spec)
+/* `without`: the table whose evidence is left out, so that nothing of it is used; NULL: none. */
+static struct predictor *predictor_of(const struct table *spec, const char *without)
 {
     struct predictor *p = NULL;
     const struct predictor_options options = {.framework = spec->framework,
                                               .network_bandwidth = spec->network,
                                               .network_latency = spec->latency,
                                               .counter = (enum memory_counter)spec->counter,
-                                              .evidence_without = spec->file};
+                                              .evidence_without = without};
     FAIL_IF(predictor_create(&options, &p, &e) < 0);
     return p;
 }
@@ -270,10 +276,11 @@ static void compare_one(struct comparison *c, const struct table *spec, const st
         add_interval(&c->unseen, residual, log(p->low_s / p->seconds), log(p->high_s / p->seconds));
 }
 
+/* `verdict`: that of users. */
 static void take(struct figures *f, const struct shared_table *t, size_t row, const struct table *spec,
-                 const struct prediction *p)
+                 const struct prediction *p, enum oom_verdict verdict)
 {
-    bool failed = has_failed(t, row, spec), excluded = p->verdict == OOM_CERTAIN;
+    bool failed = has_failed(t, row, spec), excluded = verdict == OOM_CERTAIN;
     f->ran += !failed;
     f->excluded += !failed && excluded;
     f->failed += failed;
@@ -520,16 +527,17 @@ static void compare(const struct table *spec)
     struct error e = ERROR_INIT;
     if (!shared_table_load(spec->file, &t))
         return;
-    HELD_AT(predictor) *p = predictor_of(spec);
+    HELD_AT(predictor) *p = predictor_of(spec, spec->file), *users = predictor_of(spec, NULL);
     for (size_t row = 0; row < t.row_count; row++) {
         struct input_value values[INPUT_COUNT];
-        const struct prediction *found;
+        const struct prediction *found, *usual;
         if (is_left_out(&t, row, spec))
             continue;
         read_values(&t, row, spec, values);
         e.text[0] = '\0';
         if (predictor_predict(p, values, &found, &e) == 0 && found->has_memory) {
-            take(&f, &t, row, spec, found);
+            assert_int_equal(predictor_predict(users, values, &usual, &e), 0);
+            take(&f, &t, row, spec, found, usual->verdict);
             note_scaled(&t, row, spec, values, found);
             continue;
         }

@@ -69,6 +69,15 @@ struct said {
     const char *framework; /* NULL: all rows */
 };
 
+/* The share of a prediction that no model states are. */
+static double estimated_of(const struct predictor *p, const struct prediction *found)
+{
+    const double *weights = predictor_prior(p, found->where.framework)->memory.weights;
+    const double *terms = found->memory.most.terms;
+    return 1 - (weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] + weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED]) /
+                   found->memory.most.bytes;
+}
+
 static void predict_row(struct predictor *p, const struct shared_table *t, size_t row, const struct said *said,
                         struct figures *f)
 {
@@ -87,6 +96,9 @@ static void predict_row(struct predictor *p, const struct shared_table *t, size_
     assert_true((bytes <= 0 || found->has_memory) && (seconds <= 0 || found->has_time));
     if (bytes > 0)
         count(&f->memory, bytes, found->measured_bytes, found->measured_low, found->measured_high);
+    if (bytes > 0 && getenv("MESHSWEEP_EACH_ROW"))
+        print_message("as in first.csv: line %zu, %.4g, %.3g\n", row + 2, bytes / found->measured_bytes,
+                      estimated_of(p, found));
     if (seconds > 0)
         count(&f->time, seconds, found->seconds, found->low_s, found->high_s);
 }
@@ -99,6 +111,7 @@ struct bounds {
     double memory_error, memory_inside, time_error, time_inside;
     size_t memory_far, time_far, excluded;
     const struct said *said; /* of all rows; NULL: no more */
+    enum memory_rank rank;   /* whose memory it is */
 };
 
 static void assert_within(const struct unseen *u, double error, double inside, size_t far)
@@ -107,18 +120,22 @@ static void assert_within(const struct unseen *u, double error, double inside, s
     assert_true(u->error <= error * n && (double)u->inside >= inside * n && u->far <= far);
 }
 
-/* `rank`: whose memory it is. */
-static void predict_table(const struct bounds *b, enum memory_rank rank)
+static void open_tables(void)
+{
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s/tests/data/unseen", getenv("srcdir") ? getenv("srcdir") : "..");
+    setenv("MESHSWEEP_SHARED_DATA", folder, 1);
+}
+
+static void predict_table(const struct bounds *b)
 {
     struct figures f = {.excluded = 0};
     HELD_AT(predictor) *p = NULL;
     HELD(shared_table) t;
-    char folder[4096];
-    snprintf(folder, sizeof folder, "%s/tests/data/unseen", getenv("srcdir") ? getenv("srcdir") : "..");
-    setenv("MESHSWEEP_SHARED_DATA", folder, 1);
+    open_tables();
     assert_true(shared_table_load(b->table, &t));
     assert_int_equal(t.row_count, b->rows);
-    FAIL_IF(predictor_create(&(struct predictor_options){.counter = b->counter, .rank = rank}, &p, &e));
+    FAIL_IF(predictor_create(&(struct predictor_options){.counter = b->counter, .rank = b->rank}, &p, &e));
     for (size_t row = 0; row < t.row_count; row++)
         predict_row(p, &t, row, b->said, &f);
     tell(b->table, "memory", &f.memory);
@@ -154,31 +171,165 @@ static const struct said own_loop[] = {{.input = "packing", .value = 1},      {.
 static const struct said keeps_outputs[] = {{.input = "held_outputs", .text = "cache", .framework = "hf-trainer"},
                                             {.input = NULL}};
 
+static const struct bounds tables[] = {
+    {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.19, 0.85, 0, 0, 1, equal, RANK_MOST_LOADED},
+    {"fsdp-qlora.csv", 30, COUNTS_RESERVED, 0.1, 0.9, 0.25, 0.9, 0, 1, 0, equal, RANK_MOST_LOADED},
+    {"automodel.csv", 13, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
+    {"bert.csv", 28, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
+    {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
+    {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, vary, RANK_MOST_LOADED},
+    {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.08, 0.99, 0.20, 0.89, 0, 0, 0, own_loop, RANK_MOST_LOADED},
+    {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.23, 0.88, 0, 0, 0, NULL, RANK_MOST_LOADED},
+    {"libai.csv", 42, COUNTS_RESERVED, 0, 0, 0.08, 1, 0, 0, 0, NULL, RANK_MOST_LOADED},
+    {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.14, 0.99, 0.66, 0.33, 0, 2, 0, NULL, RANK_MOST_LOADED},
+    {"flagperf.csv", 45, COUNTS_DEVICE, 0.10, 0.95, 0.09, 1, 0, 0, 1, NULL, RANK_MOST_LOADED},
+    {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.10, 0.9, 0.28, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
+    {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.09, 0.99, 0.18, 1, 0, 0, 0, NULL, RANK_MOST_LOADED},
+    {"lightning.csv", 2, COUNTS_ALLOCATED, 0.50, 0, 0.5, 0.5, 1, 1, 0, NULL, RANK_MOST_LOADED},
+    {"vocabulary-parallelism.csv", 16, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
+    {"chatglm-finetuning.csv", 11, COUNTS_DEVICE, 0.20, 0, 0, 0, SIZE_MAX, SIZE_MAX, 0, built_whole, RANK_MOST_LOADED},
+    {"yafsdp.csv", 16, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
+    {"vectorlm.csv", 18, COUNTS_RESERVED, 0, 0, 0.15, 1, 0, 0, 0, never_steps, RANK_MOST_LOADED},
+    {"atorch.csv", 14, COUNTS_ALLOCATED, 0.05, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST},
+};
+
 TEST(predictions__unseen_tables__within_their_bounds)
 {
-    static const struct bounds tables[] = {
-        {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.19, 0.85, 0, 0, 1, equal},
-        {"fsdp-qlora.csv", 30, COUNTS_RESERVED, 0.1, 0.9, 0.25, 0.9, 0, 1, 0, equal},
-        {"automodel.csv", 13, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL},
-        {"bert.csv", 28, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL},
-        {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, NULL},
-        {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, vary},
-        {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.08, 0.99, 0.20, 0.89, 0, 0, 0, own_loop},
-        {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.23, 0.88, 0, 0, 0, NULL},
-        {"libai.csv", 42, COUNTS_RESERVED, 0, 0, 0.08, 1, 0, 0, 0, NULL},
-        {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.14, 0.99, 0.66, 0.33, 0, 2, 0, NULL},
-        {"flagperf.csv", 45, COUNTS_DEVICE, 0.10, 0.95, 0.09, 1, 0, 0, 1, NULL},
-        {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.10, 0.81, 0.28, 0.9, 0, 0, 0, NULL},
-        {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.09, 0.77, 0.18, 1, 0, 0, 0, NULL},
-        {"lightning.csv", 2, COUNTS_ALLOCATED, 0.50, 0, 0.5, 0.5, 1, 1, 0, NULL},
-        {"vocabulary-parallelism.csv", 16, COUNTS_RESERVED, NO_AIM, NULL},
-        {"chatglm-finetuning.csv", 11, COUNTS_DEVICE, 0.20, 0, 0, 0, SIZE_MAX, SIZE_MAX, 0, built_whole},
-        {"yafsdp.csv", 16, COUNTS_RESERVED, NO_AIM, NULL},
-        {"vectorlm.csv", 18, COUNTS_RESERVED, 0, 0, 0.15, 1, 0, 0, 0, never_steps},
-    };
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        predict_table(&tables[i], RANK_MOST_LOADED);
-    predict_table(&(struct bounds){"atorch.csv", 14, COUNTS_ALLOCATED, 0.05, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0,
-                                   keeps_outputs},
-                  RANK_FIRST);
+    for (size_t i = 0; i < LENGTH(tables); i++)
+        predict_table(&tables[i]);
+}
+
+/* --- as first predicted --- */
+
+/* A row of first.csv, with what is compared now. */
+struct first {
+    const struct bounds *table;
+    char framework[32];
+    feature_set features;
+    size_t derivation;
+    double ratio, estimated; /* measured over predicted; the share of the prediction that is not states */
+    bool is_new;             /* of a kind that its framework was not compared with */
+    double low, high;        /* the interval over the prediction, but for what is learned of new kinds */
+};
+
+struct firsts {
+    struct first rows[512];
+    size_t count;
+};
+
+static const struct bounds *table_of(const char *name)
+{
+    const struct bounds *b = tables;
+    while (strcmp(b->table, name) != 0)
+        b++;
+    return b;
+}
+
+static void take_interval(const struct prediction *found, struct first *out)
+{
+    struct evidence_widths w;
+    bool compared;
+    snprintf(out->framework, sizeof out->framework, "%s", found->where.framework);
+    out->features = evidence_features(found->features, QUANTITY_OF_MEMORY);
+    out->is_new = found->by_evidence[QUANTITY_OF_MEMORY] && !found->memory_calibrated;
+    out->low = found->measured_low / found->measured_bytes;
+    out->high = found->measured_high / found->measured_bytes;
+    if (!out->is_new)
+        return;
+    evidence_widths_of(out->framework, NULL, &w);
+    out->low = found->memory.least * exp(-evidence_width(&w, QUANTITY_OF_MEMORY, out->features, &compared));
+    out->high = found->memory.other * exp(evidence_width_above(&w, QUANTITY_OF_MEMORY, out->features));
+}
+
+/* Those of `table`, as it stands in first.csv from row `*at` on. */
+static void take_firsts(const struct shared_table *first, size_t *at, struct firsts *out)
+{
+    const struct bounds *b = table_of(shared_text(first, *at, "table"));
+    HELD_AT(predictor) *p = NULL;
+    HELD(shared_table) t;
+    assert_true(shared_table_load(b->table, &t));
+    FAIL_IF(predictor_create(&(struct predictor_options){.counter = b->counter, .rank = b->rank}, &p, &e));
+    for (; *at < first->row_count && strcmp(shared_text(first, *at, "table"), b->table) == 0; ++*at) {
+        struct input_value values[INPUT_COUNT];
+        const struct prediction *found;
+        struct first *row = &out->rows[out->count++];
+        assert_true(out->count <= LENGTH(out->rows));
+        read_inputs(&t, (size_t)shared_number(first, *at, "line") - 2, values);
+        FAIL_IF(predictor_predict(p, values, &found, &e));
+        *row = (struct first){.table = b,
+                              .derivation = (size_t)shared_number(first, *at, "derivation"),
+                              .ratio = shared_number(first, *at, "ratio"),
+                              .estimated = shared_number(first, *at, "estimated")};
+        take_interval(found, row);
+    }
+}
+
+#define HALF_WEIGHT 5.0 /* rows of a kind in a source that make half of its weight, as in evidence.c */
+#define RATIO_LEAST 0.05
+
+static double weight_of(const struct firsts *f, const struct first *row)
+{
+    double alike = 0;
+    for (size_t i = 0; i < f->count; i++)
+        alike += f->rows[i].table == row->table && f->rows[i].features == row->features &&
+                 strcmp(f->rows[i].framework, row->framework) == 0;
+    return 1 / (alike + HALF_WEIGHT);
+}
+
+/* The two halves of ln(measured / predicted) of what is estimated, each as half of a normal distribution about 0. Rows
+ * of a source and a kind share what was not known of it, so they are one sample. */
+static struct unseen_spread learn(const struct firsts *f, size_t without)
+{
+    double squares[2] = {0}, weights[2] = {0};
+    for (size_t i = 0; i < f->count; i++) {
+        const struct first *row = &f->rows[i];
+        double off = log(fmax(RATIO_LEAST, 1 + (row->ratio - 1) / fmax(row->estimated, UNSEEN_ESTIMATED)));
+        double weight = row->is_new && row->derivation != without ? weight_of(f, row) : 0;
+        squares[off > 0] += weight * off * off;
+        weights[off > 0] += weight;
+    }
+    return (struct unseen_spread){1.645 * sqrt(squares[0] / weights[0]), 1.645 * sqrt(squares[1] / weights[1])};
+}
+
+static void count_first(struct unseen *u, const struct first *row, const struct unseen_spread *spread)
+{
+    double low = row->low, high = row->high;
+    if (row->is_new) {
+        low = fmin(low, evidence_of_estimated(row->estimated, -spread->below));
+        high = fmax(high, evidence_of_estimated(row->estimated, spread->above));
+    }
+    count(u, row->ratio, 1, low, high);
+}
+
+#define INSIDE_LEAST 0.85
+#define FAR_MOST 0.02
+
+/* What each derivation says of intervals that know nothing of it. */
+TEST(first_predictions__each_derivation_left_out__inside_the_interval)
+{
+    static struct firsts all;
+    HELD(shared_table) first;
+    open_tables();
+    assert_true(shared_table_load("first.csv", &first));
+    for (size_t at = 0; at < first.row_count;)
+        take_firsts(&first, &at, &all);
+    for (size_t d = 1; d <= all.rows[all.count - 1].derivation; d++) {
+        const struct unseen_spread spread = learn(&all, d);
+        struct unseen u = {.rows = 0};
+        size_t new_kinds = 0;
+        for (size_t i = 0; i < all.count; i++)
+            if (all.rows[i].derivation == d) {
+                count_first(&u, &all.rows[i], &spread);
+                new_kinds += all.rows[i].is_new;
+            }
+        print_message("derivation %zu by the others, %.2f to %.2f: %zu rows, %zu of new kinds, %.0f %% inside, %zu "
+                      "beyond twice the interval\n",
+                      d, exp(-spread.below), exp(spread.above), u.rows, new_kinds,
+                      100 * (double)u.inside / (double)u.rows, u.far);
+        assert_true((double)u.inside >= INSIDE_LEAST * (double)u.rows && (double)u.far <= FAR_MOST * (double)u.rows);
+    }
+    const struct unseen_spread spread = learn(&all, 0);
+    print_message("const struct unseen_spread unseen_memory = {%.2f, %.2f};\n", spread.below, spread.above);
+    assert_float_equal(spread.below, unseen_memory.below, 0.05);
+    assert_float_equal(spread.above, unseen_memory.above, 0.05);
 }
