@@ -44,7 +44,7 @@ static int add_groups(struct html_page *p, cJSON *parts, struct error *e)
     struct best best = {NULL, NULL};
     int rc = best_read(p->db, NULL, &best, e);
     if (rc == 0 && best_job(&best) >= 0)
-        json_take_members(parts, cJSON_DetachItemFromObject(best.beside, "groups"));
+        json_take_members(parts, cJSON_GetObjectItemCaseSensitive(best.beside, "groups"));
     best_free(&best);
     return rc;
 }
