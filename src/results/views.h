@@ -23,8 +23,8 @@
 #include "util/buffer.h"
 
 /* Makes both, or makes them anew when the keys, the metrics or the objective are others than before; else writes
- * nothing. Reads every spec and the derived keys of every job once. Within the caller's write
- * transaction or without one. */
+ * nothing. Reads every spec and the derived keys of every job once. Within the caller's write transaction or without
+ * one. */
 int result_views_refresh(struct db *db, struct error *e);
 
 /* Appends the names of an object's members as they are written, each in quotation marks: equal bytes, equal keys in

@@ -138,7 +138,7 @@ struct space {
     int64_t job_count;
     struct relation relations[SECTION_COUNT];
     struct evaluator *evaluator;
-    struct formulas *formulas; /* space/formulas.h */
+    struct formulas *formulas; /* space/compile.h */
     struct space_rule *rules;  /* in the order in which they are tried */
     size_t rule_count;
     struct space_inert *inert; /* one per key that [inert] names, by section and name */
@@ -149,7 +149,7 @@ struct space {
     struct job_texts environment; /* of sweep->job.environment */
     struct job_texts profile;     /* words that go before the command of the winner */
     struct job_text directory;    /* empty template when there is none */
-    struct space_file *files;     /* space/job_files.h, in the order of sweep->job.files */
+    struct space_file *files;     /* space/job_texts.c, in the order of sweep->job.files */
     size_t file_count;
     struct space_fixture *fixtures;
     size_t fixture_count;

@@ -206,6 +206,13 @@ static void add_between_single_quotes(struct buffer *out, const char *value)
             buffer_add_char(out, *value);
 }
 
+static void add_quoted(struct buffer *out, const char *word)
+{
+    buffer_add_char(out, '\'');
+    add_between_single_quotes(out, word);
+    buffer_add_char(out, '\'');
+}
+
 /* With a backslash before each of `special`, and before such as would be one to what follows it. */
 static void add_escaped(struct buffer *out, const char *value, const char *special)
 {
@@ -229,12 +236,10 @@ static void add_word(struct buffer *out, const char *value, const struct shell_s
     const bool is_as_it_is = is_plain(value) && !is_taken_otherwise(value, spot);
     if (spot->after_backslash && !is_as_it_is)
         buffer_add_char(out, '\n'); /* which goes, with the backslash */
-    buffer_add_text(out, is_as_it_is ? "" : "'");
     if (is_as_it_is)
         buffer_add_text(out, value);
     else
-        add_between_single_quotes(out, value);
-    buffer_add_text(out, is_as_it_is ? "" : "'");
+        add_quoted(out, value);
 }
 
 /* Adds what must follow a backslash or a name, where no quote can part them: another backslash, and an expansion to
@@ -293,18 +298,6 @@ void shell_add_value(struct buffer *out, const char *value, struct shell_spot sp
 static bool is_plain_ascii(const char *word)
 {
     return *word && word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-")] == 0;
-}
-
-static void add_quoted(struct buffer *out, const char *word)
-{
-    buffer_add_char(out, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            buffer_add_text(out, "'\\''");
-        else
-            buffer_add_char(out, *word);
-    }
-    buffer_add_char(out, '\'');
 }
 
 void shell_add_word(struct buffer *out, const char *word)
