@@ -345,6 +345,18 @@ write_quadrillion_sweep()
     write_rules 'a * b = c' 'c + d = e' 'a > 500' 'b > 3'
 }
 
+# A long chain of keys, each tied to the next.
+write_chain_sweep()
+{
+    local i
+    write_sweep_start chain
+    echo '[[parallel_spec]]'
+    for i in $(seq 0 59); do echo "k$i = [0, 1]"; done
+    for i in $(seq 0 58); do
+        printf '[[rule]]\nname = "r%d"\nrequire = "k%d <= k%d"\n' "$i" "$i" $((i + 1))
+    done
+}
+
 labels[section]="meshsweep plan: one section of 8,388,608, 596 match"
 prepare_section() { write_section_sweep >sweep.toml; }
 run_section() { timed "$meshsweep" plan -c sweep.toml -d results.db --json >out; }
@@ -415,8 +427,13 @@ prepare_quadrillion() { write_quadrillion_sweep >sweep.toml; }
 run_quadrillion() { timed "$meshsweep" plan -c sweep.toml -d results.db --json >out || [ $? = 4 ]; }
 verify_quadrillion() { grep -Eq '"matched":.0,' out && grep -Eq '"r1":.999992931000000,' out; }
 
+labels[chain]="meshsweep plan: 60 keys in a chain, 61 of 2^60 match"
+prepare_chain() { write_chain_sweep >sweep.toml; }
+run_chain() { timed "$meshsweep" plan -c sweep.toml -d results.db --json >out; }
+verify_chain() { grep -Eq '"matched":.61,' out; }
+
 shape_contestants=(section:sqlite3 section_python:python3 section_minizinc:minizinc first_job:sqlite3
-    models_plan:sqlite3 models_minizinc:minizinc trillion:sqlite3 quadrillion:sqlite3)
+    models_plan:sqlite3 models_minizinc:minizinc trillion:sqlite3 quadrillion:sqlite3 chain:sqlite3)
 random_spaces()
 {
     : "${BENCH_SEED:=1}" "${BENCH_SPACES:=40}"

@@ -113,13 +113,15 @@ static double rows_of(const struct variable_place *p)
 
 #define SAMPLES 64
 #define STARTS 6
-#define PASSES_MOST 8 /* over the order of a component */
+#define PASSES_MOST 8        /* over the order of a component */
+#define ORDER_WORK (1 << 22) /* looks at a constraint for a place, for all orders of a component */
 
 /* What is known of a component before it is counted. */
 struct order_estimate {
     const struct set *component;
     double *shares; /* by constraint: of random bindings, those that it lets through */
     size_t *last;   /* scratch: by constraint, where in the order the last place that it reads stands */
+    int64_t left;   /* of ORDER_WORK */
 };
 
 static double *sample_shares(struct solver *s, const struct set *component)
@@ -153,9 +155,10 @@ static bool is_before_its_block(const struct solver *s, const size_t *order, siz
 }
 
 /* Works out how many rows are looked at when places are bound in that order. */
-static double visits_of(const struct solver *s, const struct order_estimate *x, const size_t *order)
+static double visits_of(const struct solver *s, struct order_estimate *x, const size_t *order)
 {
     double ways = 1, visited = 0;
+    x->left -= (int64_t)(2 * x->component->count * s->request.constraint_count);
     for (size_t n = 0; n < x->component->count; n++)
         for (size_t c = 0; c < s->request.constraint_count; c++)
             x->last[c] = solver_reads(s, c, order[n]) ? n : n == 0 ? NONE : x->last[c];
@@ -187,7 +190,7 @@ static void move(size_t *order, size_t from, size_t to)
 }
 
 /* Moves places as long as that saves visits; how many are left. */
-static double improve(const struct solver *s, const struct order_estimate *x, size_t *order)
+static double improve(const struct solver *s, struct order_estimate *x, size_t *order)
 {
     const size_t count = x->component->count;
     double least = visits_of(s, x, order);
@@ -195,7 +198,7 @@ static double improve(const struct solver *s, const struct order_estimate *x, si
     for (int pass = 0; pass < PASSES_MOST && any; pass++) {
         any = false;
         for (size_t from = 0; from < count; from++)
-            for (size_t to = 0; to < count; to++) {
+            for (size_t to = 0; to < count && x->left > 0; to++) {
                 move(order, from, to);
                 const double visited = visits_of(s, x, order);
                 any = any || visited < least;
@@ -215,11 +218,11 @@ static void rank_places(struct solver *s, const struct set *component)
     OWNED double *shares = sample_shares(s, component);
     OWNED size_t *last = xcalloc(s->request.constraint_count + 1, sizeof *last);
     OWNED size_t *order = xcalloc(count, sizeof *order);
-    const struct order_estimate x = {component, shares, last};
+    struct order_estimate x = {component, shares, last, ORDER_WORK};
     struct rng rng = rng_stream(1, component->items[0]);
     double least = INFINITY;
     memcpy(order, component->items, count * sizeof *order);
-    for (int start = 0; start < STARTS; start++) {
+    for (int start = 0; start < STARTS && x.left > 0; start++) {
         const double visited = improve(s, &x, order);
         for (size_t n = 0; n < count && visited < least; n++)
             s->ranks[order[n]] = n;
@@ -308,24 +311,40 @@ static struct set copy_set(const struct set *set)
     return copy;
 }
 
+/* Counts in the order of s->ranks: 1 with `*out`, 0 where it takes more than `most` evaluations (0: any number), -1. */
+static int count_in_order(struct solver *s, const struct set *component, int64_t most, int64_t *out)
+{
+    struct tree t = {0};
+    const size_t root = solver_grow(s, &t, copy_set(component));
+    s->work = 0;
+    s->most = most;
+    s->top = 0;
+    s->stopped = false;
+    solver_look_later(s);
+    *out = solver_solve(s, &t, &t.branches[root]);
+    tree_free(&t);
+    return s->failed ? -1 : !s->stopped;
+}
+
+#define FIRST_TRY 2048 /* evaluations in the order of the file, before a better one is looked for */
+
 static int count_component(struct solver *s, struct hash_map *memory, const struct set *component, int64_t most,
                            int64_t *out)
 {
     struct hash128 hash;
-    struct tree t = {0};
     if (memory && hash_map_get(memory, component_hash(s, component, &hash), out))
         return 1;
-    rank_places(s, component);
-    s->work = 0;
-    s->most = most;
-    s->top = 0;
-    solver_look_later(s);
-    const size_t root = solver_grow(s, &t, copy_set(component));
-    *out = s->stopped ? 0 : solver_solve(s, &t, &t.branches[root]);
-    tree_free(&t);
-    if (!s->stopped && memory)
+    for (size_t n = 0; n < component->count; n++)
+        s->ranks[component->items[n]] = n;
+    const bool is_all = most > 0 && most <= FIRST_TRY;
+    int rc = count_in_order(s, component, is_all ? most : FIRST_TRY, out);
+    if (rc == 0 && !is_all) {
+        rank_places(s, component);
+        rc = s->failed ? -1 : count_in_order(s, component, most, out);
+    }
+    if (rc > 0 && memory)
         hash_map_put(memory, &hash, *out);
-    return s->failed ? -1 : !s->stopped;
+    return rc;
 }
 
 int solver_count(struct solver *s, struct hash_map *memory, int64_t most, int64_t *out, struct error *e)
