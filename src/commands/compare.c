@@ -215,8 +215,8 @@ static int print(struct db *db, struct comparison *c, const struct compare_optio
     struct db *said = NULL;
     const size_t together = comparisons_judge(c, 1);
     if (!o->json && c->values < 2)
-        return error_set(e, ERROR_NOTHING, "--by %s: all jobs have the same value, so there is nothing to compare",
-                         o->by);
+        return error_set(e, ERROR_NOTHING,
+                         "--by %s: all jobs that have it have the same value, so there is nothing to compare", o->by);
     if (!o->json && !has_pairs(c))
         return error_set(e, ERROR_NOTHING,
                          "--by %s: no two jobs differ only in it; the effects of keys that change together cannot be "

@@ -158,7 +158,8 @@ compare__nothing_to_compare__says_why()
 {
     paired_database "DELETE FROM job WHERE parallel_id <> 11"
     run_meshsweep compare --by zero_stage
-    expect_only_stderr 4 'meshsweep: --by zero_stage: all jobs have the same value, so there is nothing to compare'
+    expect_only_stderr 4 'meshsweep: --by zero_stage: all jobs that have it have the same value, so there is nothing '\
+'to compare'
     paired_database "DELETE FROM job WHERE (parallel_id = 11) = (model_id > 4)"
     expect_said only_stderr_contains 4 'no two jobs differ only in it' compare --by zero_stage=0,1
 }
