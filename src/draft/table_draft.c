@@ -50,11 +50,12 @@ struct draft_column {
 struct import_draft {
     struct draft_column *columns;
     size_t count, rows;
-    char **cells; /* of the first rows, one after the other; NULL: empty */
+    bool is_export; /* of meshsweep */
+    char **cells;   /* of the first rows, one after the other; NULL: empty */
     size_t cell_count;
 };
 
-enum column_role { ROLE_KEY, ROLE_METRIC, ROLE_DURATION, ROLE_STATE, ROLE_LABEL, ROLE_EMPTY };
+enum column_role { ROLE_KEY, ROLE_METRIC, ROLE_DURATION, ROLE_STATE, ROLE_LABEL, ROLE_OWN, ROLE_EMPTY, ROLE_COUNT };
 
 /* The columns of devices, whose product counts, and of hosts. */
 struct device_columns {
@@ -82,7 +83,7 @@ static size_t prefix_of(const char *name)
 
 static char *key_of(const char *name)
 {
-    struct buffer key = BUFFER_INIT;
+    OWNED_BUFFER key = BUFFER_INIT;
     const size_t prefix = prefix_of(name);
     for (name += prefix < LENGTH(prefixes) ? strlen(prefixes[prefix].text) : 0; *name; name++)
         if (isalnum((unsigned char)*name))
@@ -91,12 +92,7 @@ static char *key_of(const char *name)
             buffer_add_char(&key, '_');
     while (key.length && key.data[key.length - 1] == '_')
         key.data[--key.length] = '\0';
-    if (!key.length || isdigit((unsigned char)key.data[0])) {
-        char *text = xasprintf("column_%s", buffer_text(&key));
-        buffer_free(&key);
-        return text;
-    }
-    return buffer_take(&key);
+    return xasprintf("%s%s", !key.length || isdigit((unsigned char)key.data[0]) ? "column_" : "", buffer_text(&key));
 }
 
 /* Returns whether the name has the word `word`. */
@@ -127,6 +123,7 @@ struct import_draft *import_draft_create(const char *const *columns, size_t coun
     d->count = count;
     for (size_t i = 0; i < count; i++) {
         d->columns[i].name = xstrdup(columns[i] ? columns[i] : "");
+        d->is_export |= strcmp(d->columns[i].name, "in_sweep") == 0;
         OWNED char *key = key_of(d->columns[i].name);
         d->columns[i].rate = proposals_rate_of(d->columns[i].name);
         size_t same = 0;
@@ -187,9 +184,9 @@ static bool read_cell(struct draft_column *c, const char *cell, enum notation no
 static void take_number(struct draft_column *c, const char *cell, const char *unit)
 {
     const size_t length = (size_t)(unit - cell);
-    const bool has_comma = memchr(cell, ',', length), is_marked = has_comma || memchr(cell, '.', length);
+    const bool is_marked = memchr(cell, ',', length) || memchr(cell, '.', length);
     c->numbers++;
-    c->has_commas |= has_comma;
+    c->has_commas |= memchr(cell, ',', length) != NULL;
     c->has_fraction |= is_marked || memchr(cell, 'e', length);
     if (is_marked && !c->marked)
         c->marked = xstrndup(cell, length);
@@ -272,14 +269,21 @@ static bool column_is_numeric(const struct draft_column *c)
     return c->numbers > 0 && has_one_kind && 2 * c->numbers >= c->filled - c->absent;
 }
 
+/* What knowledge of tables says of a word: of "states", "seconds"; NULL: nothing. */
+static const struct toml_node *known_word(const char *table, const char *word)
+{
+    const struct toml_node *words = known("table", table);
+    for (size_t i = 0; i < words->child_count; i++)
+        if (strcasecmp(words->children[i].key, word) == 0)
+            return &words->children[i];
+    return NULL;
+}
+
 /* The outcome that a table's word means: "ok" or a failure class, "" if not ended; NULL: a person has to say. */
 static const char *outcome_of_word(const char *word)
 {
-    const struct toml_node *states = known("table", "states");
-    for (size_t i = 0; i < states->child_count; i++)
-        if (strcasecmp(states->children[i].key, word) == 0)
-            return states->children[i].text;
-    return NULL;
+    const struct toml_node *state = known_word("states", word);
+    return state ? state->text : NULL;
 }
 
 /* The column of words that says how each row ended: by its name, else by words, at least half of which say that. */
@@ -344,6 +348,15 @@ static bool is_date(const struct draft_column *c)
            (digits > 0 && digits < 3 && text[digits] == ':');
 }
 
+/* The column of an export of meshsweep with that name, if some rows have it; NULL: none, or the table is another's. */
+static const struct draft_column *own_column(const struct import_draft *d, const char *name)
+{
+    const struct draft_column *found = NULL;
+    for (size_t i = 0; d->is_export && i < d->count; i++)
+        found = strcmp(d->columns[i].name, name) == 0 && d->columns[i].filled ? &d->columns[i] : found;
+    return found;
+}
+
 /* The section that it belongs to as a key. */
 static enum section_kind column_section(const struct draft_column *c)
 {
@@ -360,8 +373,10 @@ static enum column_role column_role(const struct import_draft *d, size_t i, size
     const struct draft_column *c = &d->columns[i];
     const bool is_setting = prefix_of(c->name) < LENGTH(prefixes) && !prefixes[prefix_of(c->name)].is_measured;
     *metric = (struct proposal_list){.items = NULL};
-    if (c->filled == 0 || (c->numbers == 0 && c->words.count == 1 && !isalnum((unsigned char)*c->words.items[0])))
+    if (c->filled == c->absent)
         return ROLE_EMPTY;
+    if (d->is_export && known_has(known("table", "own"), c->name))
+        return ROLE_OWN;
     if (i == state)
         return ROLE_STATE;
     if (is_told(c, "durations"))
@@ -376,11 +391,6 @@ static enum column_role column_role(const struct import_draft *d, size_t i, size
 }
 
 /* --- rows --- */
-
-static bool is_id(const struct draft_column *c)
-{
-    return is_date(c) || is_told(c, "labels");
-}
 
 /* How many different rows there are by these columns and `further` (d->count: no further one). */
 static size_t count_different(const struct import_draft *d, const enum column_role *roles, size_t further)
@@ -409,9 +419,8 @@ static bool columns_tell_rows_apart(const struct import_draft *d, enum column_ro
         size_t best = d->count, most = different;
         for (int ids = 0; ids < 2 && best == d->count && (ids == 0 || different == 1); ids++)
             for (size_t i = 0; i < d->count; i++) {
-                if (roles[i] != ROLE_LABEL || is_id(&d->columns[i]) != (ids == 1))
-                    continue;
-                const size_t with = count_different(d, roles, i);
+                const bool is_id = is_date(&d->columns[i]) || is_told(&d->columns[i], "labels");
+                const size_t with = roles[i] == ROLE_LABEL && is_id == (ids == 1) ? count_different(d, roles, i) : 0;
                 best = with > most ? i : best;
                 most = with > most ? with : most;
             }
@@ -508,9 +517,8 @@ static char *number_sql(const struct draft_column *c)
         add_column_name(&sql, c->name);
         buffer_add_text(&sql, ", ");
     }
-    buffer_add_text(&sql, c->units.count > 1 ? "(" : "");
-    buffer_add_text(&sql, unit[0] ? "replace(" : "");
-    buffer_add_text(&sql, has_comma ? "replace(" : "");
+    buffer_printf(&sql, "%s%s%s", c->units.count > 1 ? "(" : "", unit[0] ? "replace(" : "",
+                  has_comma ? "replace(" : "");
     add_column_name(&sql, c->name);
     buffer_add_text(&sql, has_comma ? ", ',', '')" : "");
     if (unit[0]) {
@@ -635,18 +643,11 @@ static char *state_sql_of_numbers(const struct import_draft *d)
     return NULL;
 }
 
-static double seconds_of(const char *unit)
-{
-    const struct toml_node *units = known("table", "seconds");
-    for (size_t i = 0; i < units->child_count; i++)
-        if (strcasecmp(units->children[i].key, unit) == 0)
-            return units->children[i].real;
-    return 1;
-}
-
 static void add_duration(struct buffer *out, const struct draft_column *c)
 {
-    double factor = seconds_of(column_unit(c)[0] ? column_unit(c) + strspn(column_unit(c), " ") : last_word(c));
+    const struct toml_node *unit =
+        known_word("seconds", column_unit(c)[0] ? column_unit(c) + strspn(column_unit(c), " ") : last_word(c));
+    const double factor = unit ? unit->real : 1;
     OWNED char *number = number_sql(c), *sql = factor == 1 ? xstrdup(number) : xasprintf("%g * (%s)", factor, number);
     buffer_add_toml_string(out, "duration = ", sql, "");
     buffer_add_text(out, factor == 1 ? "   # in seconds\n" : "\n");
@@ -791,8 +792,8 @@ static void add_state(const struct import_draft *d, const struct plan_of_columns
 {
     const bool has_state = p->state < d->count;
     OWNED char *sql = has_state ? value_sql(&d->columns[p->state]) : state_sql_of_numbers(d);
-    if (sql)
-        add_expression(out, "state", xstrdup(sql));
+    if (sql) /* an export has the class of a failure beside it */
+        add_expression(out, "state", own_column(d, "failure") ? xasprintf("coalesce(failure, %s)", sql) : xstrdup(sql));
     for (size_t i = 0; i < d->count; i++)
         if (p->roles[i] == ROLE_DURATION) {
             add_duration(out, &d->columns[i]);
@@ -802,18 +803,17 @@ static void add_state(const struct import_draft *d, const struct plan_of_columns
         add_states(out, &d->columns[p->state]);
         add_refusals(out, &d->columns[p->state], sql);
     }
+    if (own_column(d, "excluded"))
+        buffer_add_text(out, "[[import.refuse]]\nwhen = \"excluded IS NOT NULL\"\nwhy = \"it was excluded\"\n");
 }
 
-/* The product of those that the table has; "" if it has none. The caller frees it. */
-static char *product_of(const struct import_draft *d, const struct plan_of_columns *p, const char *const *keys,
-                        size_t count)
+/* "" if there are none. The caller frees it. */
+static char *product_of(const struct device_columns *c)
 {
     struct buffer sql = BUFFER_INIT;
-    for (size_t i = 0; i < count; i++) {
-        const struct draft_column *c = column_of(d, p, keys[i]);
-        OWNED char *number = c ? number_sql(c) : NULL;
-        if (number)
-            buffer_printf(&sql, "%s%s", sql.length ? " * " : "", number);
+    for (size_t i = 0; i < c->count; i++) {
+        OWNED char *number = number_sql(c->devices[i]);
+        buffer_printf(&sql, "%s%s", i ? " * " : "", number);
     }
     return buffer_take(&sql);
 }
@@ -823,19 +823,15 @@ static char *product_of(const struct import_draft *d, const struct plan_of_colum
 static char *devices_per_host(const struct import_draft *d, const struct device_columns *c, const char *devices,
                               struct buffer *out, struct buffer *refusal)
 {
-    char *hosts = number_sql(c->hosts), *sql, *when;
-    if (columns_divide(d, c)) {
-        sql = xasprintf("(%s) / (%s)", devices, hosts);
-        when = xasprintf("(%s) %% (%s) <> 0", devices, hosts);
-        buffer_add_toml_string(refusal, "[[import.refuse]]\nwhen = ", when,
-                               "\nwhy = \"its hosts would not have the same number of devices\"\n");
-        free(when);
-    } else {
+    OWNED char *hosts = number_sql(c->hosts);
+    if (!columns_divide(d, c)) {
         buffer_add_text(out, "# A guess: the degrees are no multiple of the hosts in all rows.\n");
-        sql = xasprintf("max(1, (%s + %s - 1) / (%s))", devices, hosts, hosts);
+        return xasprintf("max(1, (%s + %s - 1) / (%s))", devices, hosts, hosts);
     }
-    free(hosts);
-    return sql;
+    OWNED char *when = xasprintf("(%s) %% (%s) <> 0", devices, hosts);
+    buffer_add_toml_string(refusal, "[[import.refuse]]\nwhen = ", when,
+                           "\nwhy = \"its hosts would not have the same number of devices\"\n");
+    return xasprintf("(%s) / (%s)", devices, hosts);
 }
 
 /* A row's number of devices if no column gives it per host: all devices, or the product of its degrees. */
@@ -851,7 +847,7 @@ static void add_devices(const struct import_draft *d, const struct plan_of_colum
         c.devices[c.count] = sum ? sum : column_of(d, p, degrees[i]);
         c.count += c.devices[c.count] != NULL;
     }
-    OWNED char *devices = sum ? number_sql(sum) : product_of(d, p, degrees, LENGTH(degrees));
+    OWNED char *devices = product_of(&c);
     if (devices[0] && !sum)
         buffer_add_text(out,
                         "# The table does not give the number of devices; it follows from the parallel degrees.\n");
@@ -907,22 +903,16 @@ static void add_sections(const struct import_draft *d, const struct plan_of_colu
     buffer_add_text(out, refusal.length ? refusal.data : "");
 }
 
-static bool is_input(const char *key, const char *input)
-{
-    const char *synonyms = inputs[input_find(input)].synonyms;
-    char name[INPUT_NAME_MOST];
-    bool is = strcmp(key, input) == 0;
-    while (!is && input_next_name(&synonyms, name))
-        is = strcmp(key, name) == 0;
-    return is;
-}
-
-/* Returns whether the table has a column for `input`. */
+/* Returns whether the table has a column for `input`, under any of its names. */
 static bool has_input(const struct import_draft *d, const struct plan_of_columns *p, const char *input)
 {
-    for (size_t i = 0; i < d->count; i++)
-        if (p->roles[i] == ROLE_KEY && is_input(p->keys[i], input))
-            return true;
+    OWNED char *names = xasprintf("%s %s", input, inputs[input_find(input)].synonyms);
+    const char *at = names;
+    char name[INPUT_NAME_MOST];
+    while (input_next_name(&at, name))
+        for (size_t i = 0; i < d->count; i++)
+            if (p->roles[i] == ROLE_KEY && strcmp(p->keys[i], name) == 0)
+                return true;
     return false;
 }
 
@@ -943,32 +933,43 @@ static void add_derived(const struct import_draft *d, const struct plan_of_colum
 
 static void add_left_out(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < d->count; i++)
-        if (p->roles[i] == ROLE_LABEL)
-            buffer_printf(out, "%s%s",
-                          count++ ? ", " : "# Left out, because every row has its own value or all have the same: ",
-                          d->columns[i].name);
-    buffer_add_text(out, count ? "\n" : "");
-    if (count && p->has_repeats)
-        buffer_add_text(out, "# Rows that differ in these alone are repeats of one job.\n");
+    static const char *const reasons[ROLE_COUNT] = {
+        [ROLE_LABEL] = "every row has its own value or all have the same",
+        [ROLE_OWN] = "an export has them beside keys and metrics",
+        [ROLE_EMPTY] = "they are empty",
+    };
+    for (size_t role = 0; role < ROLE_COUNT; role++) {
+        size_t count = 0;
+        for (size_t i = 0; i < d->count && reasons[role]; i++)
+            if (p->roles[i] == role) {
+                buffer_printf(out, count ? ", " : "# Left out, because %s: ", reasons[role]);
+                buffer_add_text(out, d->columns[i].name);
+                count++;
+            }
+        buffer_add_text(out, count ? "\n" : "");
+        if (role == ROLE_LABEL && count && p->has_repeats)
+            buffer_add_text(out, "# Rows that differ in these alone are repeats of one job.\n");
+    }
 }
 
 /* The columns with decimal commas; a guess where their cells are numbers without them as well. */
 static void add_decimal_commas(const struct import_draft *d, struct buffer *out)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < d->count; i++)
-        if (d->columns[i].is_guess && column_is_numeric(&d->columns[i]))
-            buffer_printf(out, "# a guess: %s of %s is a number with %s\n", d->columns[i].marked, d->columns[i].name,
-                          d->columns[i].notation == DECIMAL_COMMA ? "a decimal comma or points between thousands"
-                                                                  : "commas between thousands");
-    for (size_t i = 0; i < d->count; i++)
-        if (d->columns[i].notation == DECIMAL_COMMA && column_is_numeric(&d->columns[i])) {
-            buffer_add_text(out, count++ ? ", " : "decimal_comma = [");
-            buffer_add_toml_string(out, "", d->columns[i].name, "");
-        }
-    buffer_add_text(out, count ? "]\n" : "");
+    OWNED_BUFFER list = BUFFER_INIT;
+    for (size_t i = 0; i < d->count; i++) {
+        const struct draft_column *c = &d->columns[i];
+        const bool has_decimal_comma = c->notation == DECIMAL_COMMA;
+        if (!column_is_numeric(c))
+            continue;
+        if (c->is_guess)
+            buffer_printf(out, "# a guess: %s of %s is a number with %s\n", c->marked, c->name,
+                          has_decimal_comma ? "a decimal comma or points between thousands"
+                                            : "commas between thousands");
+        if (has_decimal_comma)
+            buffer_add_toml_string(&list, list.length ? ", " : "decimal_comma = [", c->name, "");
+    }
+    if (list.length)
+        buffer_printf(out, "%s]\n", buffer_text(&list));
 }
 
 void import_draft_write(struct import_draft *d, const char *name, const char *table, struct buffer *out)

@@ -59,15 +59,28 @@ tps_tok_s = ' init --from-table t.csv -o -
     expect_stdout_lacks 'state = '
 }
 
-# What meshsweep's own export has beside keys and metrics tells no jobs apart that are pairs.
+# What meshsweep's own export has beside keys and metrics tells no jobs apart that are pairs, and says how they ended.
 columns__of_an_export__keys_alone_are_keys()
 {
     small_sweep sweep.toml
     expect_run only_stdout 0 run --progress none
-    sqlite3 results.db 'UPDATE attempt SET max_rss = 1000000 + id'
+    sqlite3 results.db 'UPDATE attempt SET max_rss = 1000000 + id / 2'
+    expect_run only_status 0 note 2 --exclude 'a slow node'
     expect_run only_stdout 0 export -o t.csv
+    sed -i '2s/,ok,,/,failed,timeout,/' t.csv
     imported t.csv
-    expect_said only_stdout_contains 0 '20 against 10: 2 pairs ran on both sides' compare --by y -d t.db
+    expect_said only_stdout_contains 0 '20 against 10: 1 pair ran on both sides' compare --by y -d t.db
+    expect_sql 'timeout ok ok' "SELECT group_concat(coalesce(failure, state), ' ') FROM job" t.db
+    expect_file_contains t.toml 'because an export has them beside keys and metrics: job, key, sweep, in_sweep, failure'
+}
+
+# A flag that some rows have sets something; a dash does not, and no column goes unsaid.
+columns__of_one_word__keys_unless_they_are_dashes()
+{
+    printf 'mbs,flag,note,tok/s\n1,,-,1.5\n1,--offload,-,2.5\n2,--offload,,3.5\n2,,-,4.5\n' >t.csv
+    imported t.csv
+    expect_sql 4 "SELECT count(*) FROM job" t.db
+    expect_file_contains t.toml 'flag = "flag"' '# Left out, because they are empty: note'
 }
 
 imported() # TABLE
