@@ -491,63 +491,6 @@ const size_t *formula_keys(const struct formula *f, size_t *count)
 
 /* --- equalities of integers, solved for the one key that is open --- */
 
-struct solving {
-    struct formula *f;
-    const struct scope *s;
-    size_t key;
-    double most; /* how far from 0 it is at most */
-};
-
-/* factor * key + constant. Neither of the two nor that is further from 0 than `reach`, whatever the key is: nothing
- * overflows that stays within EXACT_MOST. */
-struct linear {
-    int64_t factor, constant;
-    double reach;
-};
-
-static bool give_known(const struct solving *x, uint32_t node, struct linear *out)
-{
-    const struct evaluation v = {x->f, x->s, NULL};
-    const struct datum d = evaluate(&v, node);
-    if (d.kind != DATUM_INT)
-        return false;
-    *out = (struct linear){0, d.integer, fabs((double)d.integer)};
-    return out->reach <= EXACT_MOST;
-}
-
-static struct linear combine(const struct linear *a, const struct linear *b, int sign)
-{
-    return (struct linear){a->factor + sign * b->factor, a->constant + sign * b->constant, a->reach + b->reach};
-}
-
-static bool multiply_linear(const struct linear *a, const struct linear *b, struct linear *out)
-{
-    const struct linear *known = a->factor == 0 ? a : b, *other = known == a ? b : a;
-    if (known->factor != 0 || !(a->reach * b->reach <= EXACT_MOST))
-        return false;
-    *out = (struct linear){other->factor * known->constant, other->constant * known->constant, a->reach * b->reach};
-    return true;
-}
-
-static bool linear_of(const struct solving *x, uint32_t node, struct linear *out)
-{
-    const struct formula_node *n = &x->f->nodes[node];
-    const uint32_t *operands = x->f->operands + n->first;
-    struct linear a, b;
-    if (n->op == OP_KEY && n->key == x->key) {
-        *out = (struct linear){1, 0, fmax(1, x->most)};
-        return out->reach <= EXACT_MOST;
-    }
-    if (n->op != OP_ADD && n->op != OP_SUBTRACT && n->op != OP_MULTIPLY)
-        return give_known(x, node, out);
-    if (!linear_of(x, operands[0], &a) || !linear_of(x, operands[1], &b))
-        return false;
-    if (n->op == OP_MULTIPLY)
-        return multiply_linear(&a, &b, out);
-    *out = combine(&a, &b, n->op == OP_ADD ? 1 : -1);
-    return out->reach <= EXACT_MOST;
-}
-
 static bool reads(const struct formula *f, uint32_t node, size_t key)
 {
     const struct formula_node *n = &f->nodes[node];
@@ -557,35 +500,49 @@ static bool reads(const struct formula *f, uint32_t node, size_t key)
     return yes;
 }
 
-static bool may_be_linear(const struct formula *f, uint32_t node, size_t key)
+static bool is_linear(const struct formula *f, uint32_t node, size_t key)
 {
     const struct formula_node *n = &f->nodes[node];
-    if (n->op == OP_KEY)
-        return true;
+    const uint32_t *operands = f->operands + n->first;
+    if (n->op == OP_MULTIPLY && reads(f, operands[0], key) && reads(f, operands[1], key))
+        return false;
     if (n->op != OP_ADD && n->op != OP_SUBTRACT && n->op != OP_MULTIPLY)
-        return !reads(f, node, key);
-    return may_be_linear(f, f->operands[n->first], key) && may_be_linear(f, f->operands[n->first + 1], key);
+        return n->op == OP_KEY || !reads(f, node, key);
+    return is_linear(f, operands[0], key) && is_linear(f, operands[1], key);
 }
 
 bool formula_may_be_solved(const struct formula *f, size_t key)
 {
     const struct formula_node *root = &f->nodes[f->root];
-    return root->op == OP_EQUAL && may_be_linear(f, f->operands[root->first], key) &&
-           may_be_linear(f, f->operands[root->first + 1], key);
+    return root->op == OP_EQUAL && is_linear(f, f->operands[root->first], key) &&
+           is_linear(f, f->operands[root->first + 1], key);
 }
 
+/* How much more the left side of the equality is where the key is `at`; false: they are no integers. */
+static bool difference_at(struct formula *f, const struct scope *s, size_t key, int64_t at, int64_t *out)
+{
+    const struct evaluation v = {f, s, NULL};
+    const uint32_t *sides = f->operands + f->nodes[f->root].first;
+    const struct datum before = s->keys[key];
+    s->keys[key] = of_integer(at);
+    const struct datum left = evaluate(&v, sides[0]), right = evaluate(&v, sides[1]);
+    s->keys[key] = before;
+    return left.kind == DATUM_INT && right.kind == DATUM_INT &&
+           !__builtin_sub_overflow(left.integer, right.integer, out);
+}
+
+/* What overflows within a sum or product overflows at one of the two ends, and is real from there on: where both ends
+ * are integers, so is all between them, and on the line through both. */
 bool formula_solve(struct formula *f, const struct scope *s, size_t key, double most, bool *any, int64_t *value)
 {
-    const struct formula_node *root = &f->nodes[f->root];
-    const struct solving x = {f, s, key, most};
-    struct linear left, right, zero;
-    if (!linear_of(&x, f->operands[root->first], &left) || !linear_of(&x, f->operands[root->first + 1], &right))
+    const int64_t end = most <= EXACT_MOST ? (int64_t)most : 0;
+    int64_t low, high, rise, sum;
+    if (end == 0 || !difference_at(f, s, key, -end, &low) || !difference_at(f, s, key, end, &high) ||
+        __builtin_sub_overflow(high, low, &rise) || __builtin_add_overflow(high, low, &sum) || rise == 0)
         return false;
-    zero = combine(&right, &left, -1);
-    if (zero.factor == 0)
-        return false;
-    /* left = right where zero.factor * key + zero.constant = 0 */
-    *any = zero.constant % zero.factor == 0;
-    *value = -(zero.constant / zero.factor);
+    /* rise / (2 * end) * value + sum / 2 = 0 */
+    rise /= 2 * end;
+    *any = sum / 2 % rise == 0;
+    *value = -(sum / 2 / rise);
     return true;
 }
