@@ -414,9 +414,7 @@ static int read_output(struct renewing *r, int64_t attempt_id, struct error *e)
 /* The part of the list that is of that name: its series are borrowed, its samples the caller's. */
 static bool part_of(const struct sample_list *l, const char *name, struct sample_list *out)
 {
-    size_t metric = 0;
-    while (metric < l->name_count && strcmp(l->names[metric], name) != 0)
-        metric++;
+    const size_t metric = sample_list_find(l, name);
     if (metric == l->name_count || l->series[metric].tally.reported == 0)
         return false;
     *out = (struct sample_list){.names = &l->names[metric], .series = &l->series[metric], .name_count = 1};

@@ -32,13 +32,6 @@ struct measured_attempt {
     struct input_samples *inputs; /* as in struct measures */
 };
 
-/* The result of one condition. */
-struct condition_result {
-    bool is_met;
-    double value, bound, excess; /* of its sides, and by what share it is missed; NAN: not known */
-    char *note;                  /* the caller's; why it cannot be told; NULL: it can */
-};
-
 /* --- loading --- */
 
 static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *out, struct error *e)
@@ -136,7 +129,7 @@ static void bind_specs(const struct measure_sql *x, const struct measured_attemp
 }
 
 /* Sample `at` of every input, or with SIZE_MAX what they come to. NAN: NULL. A failure is the value's, not ours. */
-static double value_of(const struct measure_sql *x, const struct measured_attempt *a, size_t at, struct error *why)
+static double value_at(const struct measure_sql *x, const struct measured_attempt *a, size_t at, struct error *why)
 {
     double value = NAN;
     for (size_t i = 0; i < x->input_count; i++) {
@@ -148,6 +141,12 @@ static double value_of(const struct measure_sql *x, const struct measured_attemp
         value = stmt_double_or_nan(x->value, 0);
     stmt_reset(x->value);
     return value;
+}
+
+static double value_of(const struct measure_sql *x, const struct measured_attempt *a, struct error *why)
+{
+    bind_specs(x, a);
+    return value_at(x, a, SIZE_MAX, why);
 }
 
 /* Why the value of the summaries is none. The caller's. */
@@ -222,10 +221,11 @@ static void list_samples(const struct measures *m, const struct derived_measure 
                          struct sample_list *list)
 {
     const struct input_samples *first = &a->inputs[x->whole.inputs[0]];
+    bind_specs(&x->whole, a);
     sample_list_add_name(list, x->metric->name, filter_of(m, &x->whole));
     for (size_t i = 0; i < first->count; i++) {
         struct error ignored = ERROR_INIT;
-        sample_list_add(list, 0, first->items[i].step, value_of(&x->whole, a, i, &ignored));
+        sample_list_add(list, 0, first->items[i].step, value_at(&x->whole, a, i, &ignored));
     }
 }
 
@@ -240,44 +240,31 @@ static struct summary summarise(const struct measures *m, const struct derived_m
     return s;
 }
 
-static bool has_all_inputs(const struct measure_sql *q, const struct measured_attempt *a)
-{
-    for (size_t i = 0; i < q->input_count; i++)
-        if (!a->inputs[q->inputs[i]].is_there)
-            return false;
-    return true;
-}
-
-/* Evaluates a derived metric. `note`: the caller's; why there is no value, or what it is of; NULL: nothing to say.
- * `out->reported` is 0 where something that it reads was not reported. */
-static int attempt_evaluate(const struct measures *m, const struct derived_measure *x, const struct measured_attempt *a,
-                            struct summary *out, char **note, struct error *e)
+/* Evaluates a derived metric. `note`: the caller's; why there is no value, or what it is of; NULL: nothing to say. */
+static struct summary attempt_evaluate(const struct measures *m, const struct derived_measure *x,
+                                       const struct measured_attempt *a, char **note)
 {
     struct error why = ERROR_INIT;
-    (void)e;
+    struct summary out;
     *note = NULL;
-    bind_specs(&x->whole, a);
     if (is_per_sample(m, x, a, note)) {
-        *out = summarise(m, x, a);
+        out = summarise(m, x, a);
     } else {
-        const double value = value_of(&x->whole, a, SIZE_MAX, &why);
-        *out = (struct summary){value, value, value, value, value, NAN, value, !isnan(value), 0, 1, !isnan(value)};
+        const double value = value_of(&x->whole, a, &why);
+        out = (struct summary){value, value, value, value, value, NAN, value, !isnan(value), 0, 1, !isnan(value)};
     }
-    out->reported = has_all_inputs(&x->whole, a);
-    if (isnan(out->value)) {
+    if (isnan(out.value)) {
         free(*note);
         *note = explain(m, x, a, &why);
     }
-    return 0;
+    return out;
 }
 
 /* --- of an attempt that runs --- */
 
 static void take_reported(const struct sample_list *l, const char *name, struct input_samples *out)
 {
-    size_t metric = 0;
-    while (metric < l->name_count && strcmp(l->names[metric], name) != 0)
-        metric++;
+    const size_t metric = sample_list_find(l, name);
     out->is_whole = metric < l->name_count && l->series[metric].stride == 1;
     for (size_t i = 0; out->is_whole && i < l->count; i++) {
         if (l->samples[i].metric != metric)
@@ -310,7 +297,6 @@ int measures_count_so_far(const struct measures *m, struct db *db, const struct 
     *count = 0;
     if (rc == 0 && is_per_sample(m, x, &a, &note)) {
         struct sample_list list = SAMPLE_LIST_INIT;
-        bind_specs(&x->whole, &a);
         list_samples(m, x, &a, &list);
         *values = sample_list_counted(&list, 0, count);
         sample_list_free(&list);
@@ -327,24 +313,11 @@ static double excess_of(const struct derived_measure *c, double value, double bo
     return small > 0 ? large / small - 1 : NAN;
 }
 
-static int attempt_check(const struct measures *m, const struct derived_measure *c, const struct measured_attempt *a,
-                         struct condition_result *out, struct error *e)
+static bool is_met(const struct derived_measure *c, const struct measured_attempt *a)
 {
-    struct error why = ERROR_INIT;
-    (void)e;
-    bind_specs(&c->whole, a);
-    const double truth = value_of(&c->whole, a, SIZE_MAX, &why);
-    *out = (struct condition_result){.is_met = !isnan(truth) && truth != 0, .value = NAN, .bound = NAN, .excess = NAN};
-    if (isnan(truth))
-        out->note = explain(m, c, a, &why);
-    if (!c->left.value || !c->right.value)
-        return 0;
-    bind_specs(&c->left, a);
-    bind_specs(&c->right, a);
-    out->value = value_of(&c->left, a, SIZE_MAX, &why);
-    out->bound = value_of(&c->right, a, SIZE_MAX, &why);
-    out->excess = excess_of(c, out->value, out->bound);
-    return 0;
+    struct error ignored = ERROR_INIT;
+    const double truth = value_of(&c->whole, a, &ignored);
+    return !isnan(truth) && truth != 0;
 }
 
 /* --- record --- */
@@ -352,7 +325,7 @@ static int attempt_check(const struct measures *m, const struct derived_measure 
 /* The row of meta that says what the summaries and breaches are of: a hash, then the derived metrics, a line each. */
 #define META_NAME "measures"
 
-/* --- one attempt --- */
+/* --- rows --- */
 
 static int put_summary(struct db *db, int64_t attempt_id, const char *name, const struct summary *v, const char *note,
                        struct error *e)
@@ -366,12 +339,19 @@ static int put_summary(struct db *db, int64_t attempt_id, const char *name, cons
                   e);
 }
 
-static int put_breach(struct db *db, int64_t attempt_id, size_t position, const struct condition_result *c,
+/* Puts the row of a condition that the attempt does not meet. */
+static int put_breach(const struct measures *m, const struct measured_attempt *a, size_t position, struct db *db,
                       struct error *e)
 {
+    const struct derived_measure *c = &m->constraints[position];
+    const bool has_sides = c->left.value && c->right.value;
+    struct error why = ERROR_INIT, ignored = ERROR_INIT;
+    OWNED char *note = isnan(value_of(&c->whole, a, &why)) ? explain(m, c, a, &why) : NULL;
+    const double value = has_sides ? value_of(&c->left, a, &ignored) : NAN,
+                 bound = has_sides ? value_of(&c->right, a, &ignored) : NAN;
     return db_run(db, "INSERT OR REPLACE INTO breach VALUES (?, ?, ?, ?, ?, ?)",
-                  VALUES(sql_int(attempt_id), sql_int((int64_t)position), sql_real(c->value), sql_real(c->bound),
-                         sql_real(c->excess), sql_text(c->note)),
+                  VALUES(sql_int(a->id), sql_int((int64_t)position), sql_real(value), sql_real(bound),
+                         sql_real(excess_of(c, value, bound)), sql_text(note)),
                   e);
 }
 
@@ -381,22 +361,20 @@ static const char *objective_of(const struct measures *m)
 }
 
 /* `db` NULL: nothing is written. */
-static int take_metrics(const struct measures *m, const struct measured_attempt *a, struct db *db, int64_t attempt_id,
-                        struct measured *out, struct error *e)
+static int take_metrics(const struct measures *m, const struct measured_attempt *a, struct db *db, struct measured *out,
+                        struct error *e)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < m->metric_count; i++) {
         const struct derived_measure *x = &m->metrics[i];
-        struct summary value;
         OWNED char *note = NULL;
-        if (attempt_evaluate(m, x, a, &value, &note, e) < 0)
-            return -1;
+        const struct summary value = attempt_evaluate(m, x, a, &note);
         if (strcmp(x->metric->name, objective_of(m)) == 0) {
             out->is_derived = true;
             out->objective = isfinite(value.value) ? value.value : NAN;
         }
         if (db)
-            rc = put_summary(db, attempt_id, x->metric->name, &value, note, e);
+            rc = put_summary(db, a->id, x->metric->name, &value, note, e);
     }
     return rc;
 }
@@ -411,20 +389,18 @@ static bool is_of_memory(const struct measures *m, const struct derived_measure 
 }
 
 static int take_constraints(const struct measures *m, const struct measured_attempt *a, struct db *db,
-                            int64_t attempt_id, struct measured *out, struct error *e)
+                            struct measured *out, struct error *e)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < m->constraint_count; i++) {
-        struct condition_result c;
-        if (attempt_check(m, &m->constraints[i], a, &c, e) < 0)
-            return -1;
-        if (!c.is_met && out->is_feasible)
+        if (is_met(&m->constraints[i], a))
+            continue;
+        if (out->is_feasible)
             out->broken = i;
-        out->is_feasible &= c.is_met;
-        out->is_over_memory |= !c.is_met && is_of_memory(m, &m->constraints[i]);
-        if (!c.is_met && db)
-            rc = put_breach(db, attempt_id, i, &c, e);
-        free(c.note);
+        out->is_feasible = false;
+        out->is_over_memory |= is_of_memory(m, &m->constraints[i]);
+        if (db)
+            rc = put_breach(m, a, i, db, e);
     }
     return rc;
 }
@@ -436,6 +412,12 @@ static const char *per_of(const struct measure_input *input)
     return input->metric ? input->metric->per : NULL;
 }
 
+/* Returns whether the input is a curve over that key. */
+static bool is_over(const struct measures *m, size_t input, const char *per)
+{
+    return per_of(&m->inputs[input]) && strcmp(per_of(&m->inputs[input]), per) == 0;
+}
+
 /* Takes every curve that is per `per` at the point `step`, by what its samples there come to; false: none has one. */
 static bool take_point(const struct measures *m, struct measured_attempt *a, const char *per, int64_t step)
 {
@@ -443,7 +425,7 @@ static bool take_point(const struct measures *m, struct measured_attempt *a, con
     for (size_t i = 0; i < m->input_count; i++) {
         struct input_samples *input = &a->inputs[i];
         struct sample_list list = SAMPLE_LIST_INIT;
-        if (!per_of(&m->inputs[i]) || strcmp(per_of(&m->inputs[i]), per) != 0)
+        if (!is_over(m, i, per))
             continue;
         sample_list_add_name(&list, m->inputs[i].name, (struct sample_filter){0, 0, 0});
         for (size_t k = 0; k < input->count; k++)
@@ -464,35 +446,22 @@ struct point_worth {
     double value; /* more is better */
 };
 
-static int judge_point(const struct measures *m, const struct measured_attempt *a, size_t input,
-                       struct point_worth *out, struct error *e)
+static bool is_objective(const struct measures *m, size_t input)
+{
+    return strcmp(m->inputs[input].name, objective_of(m)) == 0;
+}
+
+static struct point_worth judge_point(const struct measures *m, const struct measured_attempt *a, size_t input)
 {
     const struct derived_measure *derived = measures_find(m, objective_of(m));
-    double value = a->inputs[input].value;
-    bool maximise = m->inputs[input].metric->maximise;
-    *out = (struct point_worth){.is_feasible = true};
-    for (size_t i = 0; i < m->constraint_count; i++) {
-        struct condition_result c;
-        if (attempt_check(m, &m->constraints[i], a, &c, e) < 0)
-            return -1;
-        out->is_feasible &= c.is_met;
-        free(c.note);
-    }
-    for (size_t i = 0; i < m->input_count && !derived; i++)
-        if (per_of(&m->inputs[i]) && strcmp(per_of(&m->inputs[i]), per_of(&m->inputs[input])) == 0 &&
-            strcmp(m->inputs[i].name, objective_of(m)) == 0) {
-            value = a->inputs[i].value;
-            maximise = m->sweep->objectives[0].maximise;
-        }
-    if (derived) {
-        struct error ignored = ERROR_INIT;
-        bind_specs(&derived->whole, a);
-        value = value_of(&derived->whole, a, SIZE_MAX, &ignored);
-        maximise = m->sweep->objectives[0].maximise;
-    }
-    out->is_known = isfinite(value);
-    out->value = maximise ? value : -value;
-    return 0;
+    struct error ignored = ERROR_INIT;
+    const double value = derived ? value_of(&derived->whole, a, &ignored) : a->inputs[input].value;
+    const bool maximise =
+        derived || is_objective(m, input) ? m->sweep->objectives[0].maximise : m->inputs[input].metric->maximise;
+    struct point_worth out = {true, isfinite(value), maximise ? value : -value};
+    for (size_t i = 0; i < m->constraint_count; i++)
+        out.is_feasible &= is_met(&m->constraints[i], a);
+    return out;
 }
 
 static bool is_better(const struct point_worth *a, const struct point_worth *b)
@@ -504,36 +473,33 @@ static bool is_better(const struct point_worth *a, const struct point_worth *b)
     return a->value > b->value;
 }
 
-/* The best of the points that `input` has, taken; its number in `*best`. */
-static int choose_point(const struct measures *m, struct measured_attempt *a, size_t input, int64_t *best,
-                        struct error *e)
+/* Takes the best of the points that `input` has, and returns its number; -1: there is none. */
+static int64_t choose_point(const struct measures *m, struct measured_attempt *a, size_t input)
 {
     const struct input_samples *curve = &a->inputs[input];
+    const char *per = per_of(&m->inputs[input]);
     struct point_worth found = {0};
-    *best = -1;
+    int64_t best = -1;
     for (size_t k = 0; k < curve->count; k++) {
-        struct point_worth worth;
-        if (!take_point(m, a, per_of(&m->inputs[input]), curve->items[k].step))
+        if (!take_point(m, a, per, curve->items[k].step))
             continue;
-        if (judge_point(m, a, input, &worth, e) < 0)
-            return -1;
-        if (*best < 0 || is_better(&worth, &found)) {
-            *best = curve->items[k].step;
+        const struct point_worth worth = judge_point(m, a, input);
+        if (best < 0 || is_better(&worth, &found)) {
+            best = curve->items[k].step;
             found = worth;
         }
     }
-    if (*best >= 0)
-        take_point(m, a, per_of(&m->inputs[input]), *best);
-    return 0;
+    if (best >= 0)
+        take_point(m, a, per, best);
+    return best;
 }
 
-/* Puts the point of all curves over the key of input `of`. */
-static int put_points(const struct measures *m, const struct measured_attempt *a, size_t of, int64_t point,
+/* Puts the point of all curves over the key. */
+static int put_points(const struct measures *m, const struct measured_attempt *a, const char *per, int64_t point,
                       struct db *db, struct error *e)
 {
     for (size_t i = 0; i < m->input_count; i++)
-        if (per_of(&m->inputs[i]) && strcmp(per_of(&m->inputs[i]), per_of(&m->inputs[of])) == 0 &&
-            a->inputs[i].is_there &&
+        if (is_over(m, i, per) && a->inputs[i].is_there &&
             db_run(db, "UPDATE summary SET value = ?3, point = ?4 WHERE attempt_id = ?1 AND name = ?2",
                    VALUES(sql_int(a->id), sql_text(m->inputs[i].name), sql_finite(a->inputs[i].value), sql_int(point)),
                    e) < 0)
@@ -545,8 +511,7 @@ static int put_points(const struct measures *m, const struct measured_attempt *a
 static size_t leader_of(const struct measures *m, size_t input)
 {
     for (size_t i = 0; i < m->input_count; i++)
-        if (per_of(&m->inputs[i]) && strcmp(per_of(&m->inputs[i]), per_of(&m->inputs[input])) == 0 &&
-            strcmp(m->inputs[i].name, objective_of(m)) == 0)
+        if (is_over(m, i, per_of(&m->inputs[input])) && is_objective(m, i))
             return i;
     return input;
 }
@@ -556,18 +521,17 @@ static int take_points(const struct measures *m, struct measured_attempt *a, str
                        struct error *e)
 {
     for (size_t i = 0; i < m->input_count; i++) {
-        bool is_first = per_of(&m->inputs[i]) != NULL;
+        const char *per = per_of(&m->inputs[i]);
+        bool is_first = per != NULL;
         for (size_t k = 0; is_first && k < i; k++)
-            is_first = !per_of(&m->inputs[k]) || strcmp(per_of(&m->inputs[k]), per_of(&m->inputs[i])) != 0;
+            is_first = !is_over(m, k, per);
         if (!is_first)
             continue;
         const size_t leader = leader_of(m, i);
-        int64_t point;
-        if (choose_point(m, a, leader, &point, e) < 0)
+        const int64_t point = choose_point(m, a, leader);
+        if (point >= 0 && db && put_points(m, a, per, point, db, e) < 0)
             return -1;
-        if (point >= 0 && db && put_points(m, a, i, point, db, e) < 0)
-            return -1;
-        if (strcmp(m->inputs[leader].name, objective_of(m)) == 0) {
+        if (is_objective(m, leader)) {
             out->is_derived = true;
             out->objective = a->inputs[leader].value;
         }
@@ -579,37 +543,42 @@ static int take_points(const struct measures *m, struct measured_attempt *a, str
     return 0;
 }
 
-int measures_look(struct measures *m, struct db *db, int64_t attempt_id, struct measured *out, struct error *e)
+/* --- one attempt --- */
+
+/* What is made of one: its values and breaches are put into these; NULL: they are looked at alone. */
+struct measuring {
+    const struct measures *measures;
+    struct db *db, *values, *breaches;
+};
+
+static int measure(const struct measuring *w, int64_t attempt_id, const struct seen_values *seen, struct measured *out,
+                   struct error *e)
 {
+    const struct measures *m = w->measures;
     struct measured_attempt a;
     *out = (struct measured){.objective = NAN, .is_feasible = true};
-    int rc = attempt_load(m, db, attempt_id, NULL, &a, e);
+    int rc = attempt_load(m, w->db, attempt_id, seen, &a, e);
     if (rc == 0)
-        rc = take_points(m, &a, NULL, out, e);
+        rc = take_points(m, &a, w->values, out, e);
     if (rc == 0)
-        rc = take_metrics(m, &a, NULL, attempt_id, out, e);
-    if (rc == 0)
-        rc = take_constraints(m, &a, NULL, attempt_id, out, e);
+        rc = take_metrics(m, &a, w->values, out, e);
+    if (rc == 0 && w->breaches)
+        rc = db_run(w->breaches, "DELETE FROM breach WHERE attempt_id = ?", VALUES(sql_int(attempt_id)), e);
+    if (rc == 0 && (a.seen.is_ok || !w->breaches))
+        rc = take_constraints(m, &a, w->breaches, out, e);
     attempt_unload(m, &a);
     return rc;
+}
+
+int measures_look(struct measures *m, struct db *db, int64_t attempt_id, struct measured *out, struct error *e)
+{
+    return measure(&(struct measuring){m, db, NULL, NULL}, attempt_id, NULL, out, e);
 }
 
 int measures_record(struct measures *m, struct db *db, int64_t attempt_id, const struct seen_values *seen,
                     struct measured *out, struct error *e)
 {
-    struct measured_attempt a;
-    *out = (struct measured){.objective = NAN, .is_feasible = true};
-    int rc = attempt_load(m, db, attempt_id, seen, &a, e);
-    if (rc == 0)
-        rc = take_points(m, &a, db, out, e);
-    if (rc == 0)
-        rc = take_metrics(m, &a, db, attempt_id, out, e);
-    if (rc == 0)
-        rc = db_run(db, "DELETE FROM breach WHERE attempt_id = ?", VALUES(sql_int(attempt_id)), e);
-    if (rc == 0 && a.seen.is_ok)
-        rc = take_constraints(m, &a, db, attempt_id, out, e);
-    attempt_unload(m, &a);
-    return rc;
+    return measure(&(struct measuring){m, db, db, db}, attempt_id, seen, out, e);
 }
 
 /* --- all of a sweep --- */
@@ -701,21 +670,10 @@ static int record_all(struct measures *m, struct db *db, int64_t sweep_id, struc
     return rc;
 }
 
-static int suppose_attempt(const struct measures *m, struct db *db, int64_t attempt_id, struct error *e)
-{
-    struct measured_attempt a;
-    struct measured ignored = {.is_feasible = true};
-    int rc = attempt_load(m, db, attempt_id, NULL, &a, e);
-    if (rc == 0)
-        rc = take_points(m, &a, NULL, &ignored, e);
-    if (rc == 0)
-        rc = take_constraints(m, &a, db, attempt_id, &ignored, e);
-    attempt_unload(m, &a);
-    return rc;
-}
-
 static int suppose_all(const struct measures *m, struct db *db, struct error *e)
 {
+    const struct measuring supposing = {m, db, NULL, db};
+    struct measured ignored;
     OWNED_STMT *s = NULL;
     int rc = db_exec(db,
                      "CREATE TEMP TABLE subject_to AS SELECT * FROM main.subject_to LIMIT 0;"
@@ -730,7 +688,7 @@ static int suppose_all(const struct measures *m, struct db *db, struct error *e)
                         " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND a.kind = 'trial' AND a.state = 'ok'",
                         &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0)
-        rc = suppose_attempt(m, db, stmt_int(s, 0), e);
+        rc = measure(&supposing, stmt_int(s, 0), NULL, &ignored, e);
     return rc;
 }
 

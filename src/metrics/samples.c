@@ -42,6 +42,14 @@ void sample_list_copy(const struct sample_list *l, struct sample_list *out)
     }
 }
 
+size_t sample_list_find(const struct sample_list *l, const char *name)
+{
+    size_t metric = 0;
+    while (metric < l->name_count && strcmp(l->names[metric], name) != 0)
+        metric++;
+    return metric;
+}
+
 size_t sample_list_add_name(struct sample_list *l, const char *name, struct sample_filter filter)
 {
     l->names = array_grow(l->names, l->name_count, sizeof *l->names);
@@ -155,9 +163,7 @@ void sample_list_complete(struct sample_list *l)
 
 void sample_list_add_seen(struct sample_list *l, const char *name, double value)
 {
-    size_t metric = 0;
-    while (metric < l->name_count && strcmp(l->names[metric], name) != 0)
-        metric++;
+    const size_t metric = sample_list_find(l, name);
     if (metric == l->name_count)
         sample_list_add_name(l, name, (struct sample_filter){0, 0, 0});
     sample_list_add(l, metric, -1, value);

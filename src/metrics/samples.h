@@ -69,6 +69,9 @@ struct sample_list {
 void sample_list_free(struct sample_list *l);
 void sample_list_copy(const struct sample_list *l, struct sample_list *out);
 
+/* The index of a name; `name_count`: there is none. */
+size_t sample_list_find(const struct sample_list *l, const char *name);
+
 /* A new name; its index. */
 size_t sample_list_add_name(struct sample_list *l, const char *name, struct sample_filter filter);
 

@@ -604,12 +604,10 @@ static const struct metric *objective_metric(const struct search_driver *d)
 static double *counted_steps(const struct search_driver *d, const struct sample_list *l, size_t *count, int64_t *all,
                              int64_t *last)
 {
-    size_t i = 0;
+    const size_t i = d->steps ? sample_list_find(l, d->steps) : l->name_count;
     *count = 0;
     *all = 0;
     *last = -1;
-    while (i < l->name_count && (!d->steps || strcmp(l->names[i], d->steps) != 0))
-        i++;
     if (i == l->name_count)
         return NULL;
     *all = l->series[i].tally.counted + l->series[i].tally.not_finite;
