@@ -1,6 +1,5 @@
 #include "compare/comparison.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "compare/choices.h"
 #include "compare/compared_jobs.h"
 #include "config/own_metrics.h"
+#include "expression/rewrite.h"
 #include "store/sweeps.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
@@ -41,7 +41,7 @@ struct pairing {
     const struct compared_jobs *jobs;
     const struct comparison_request *request;
     struct comparison *out;
-    bool maximise;
+    bool has_direction, maximise; /* which of the jobs that differ in free keys alone represents them */
     enum compared_kind section;
     const uint32_t *values_of; /* by spec of the section: 1 + the number of its value's text; NULL: no such key */
     struct string_list values;
@@ -374,7 +374,7 @@ static void place_jobs(struct pairing *p)
         add_parts(p, true);
 }
 
-static void matched_pairs_clear(struct comparison *c)
+static void clear_pairs(struct comparison *c)
 {
     for (size_t i = 0; i < c->count; i++)
         free_all(c->pairs[i].a, c->pairs[i].b, c->pairs[i].ratios);
@@ -383,71 +383,54 @@ static void matched_pairs_clear(struct comparison *c)
     c->count = 0;
 }
 
-/* Fills the pairs of `c` for its key and free keys; earlier pairs are freed. `maximise`: which of several jobs that
- * differ in free keys alone represents them. ERROR_USAGE for a value that no job has. */
-static int matched_pairs_measure(const struct compared_jobs *jobs, const struct comparison_request *request,
-                                 bool maximise, struct comparison *c, struct error *e)
+/* Fills the pairs for the key and the free keys; earlier pairs are freed. ERROR_USAGE for a value that no job has. */
+static int measure(struct pairing *p, struct error *e)
 {
-    struct pairing p = {.jobs = jobs, .request = request, .out = c, .maximise = maximise};
-    p.section = compared_section_named(c->section, strlen(c->section));
-    p.values_of = find_values(&jobs->sections[p.section], c->key);
-    matched_pairs_clear(c);
-    collect_values(&p);
-    int rc = choose_pairs(&p, e);
+    p->section = compared_section_named(p->out->section, strlen(p->out->section));
+    p->values_of = find_values(&p->jobs->sections[p->section], p->out->key);
+    clear_pairs(p->out);
+    collect_values(p);
+    int rc = choose_pairs(p, e);
     if (rc == 0) {
-        place_jobs(&p);
-        pair_jobs(&p);
+        place_jobs(p);
+        pair_jobs(p);
     }
-    string_list_free(&p.values);
-    free_all(p.places, p.placed, p.sides);
+    string_list_free(&p->values);
+    free_all(p->places, p->placed, p->sides);
+    p->places = NULL;
+    p->placed = NULL;
+    p->sides = NULL;
+    p->placed_count = p->side_count = 0;
     return rc;
 }
 
-/* --- comparison subject --- */
-
-/* The subject of a comparison: its metric, its key and the free keys, as requested. */
-
-struct comparison_subject {
-    bool has_direction, maximise; /* which of the jobs that differ in free keys alone represents them */
-};
+/* --- the subject: its metric, its key and the free keys, as requested --- */
 
 int comparison_key_unknown(struct db *db, const char *option, const char *key, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_LIST names = STRING_LIST_INIT;
     OWNED_BUFFER all = BUFFER_INIT;
-    char **names = NULL;
-    size_t count = 0;
-    int rc;
-    while ((rc = db_next(db,
-                         "SELECT k.key FROM spec AS s, json_each(s.json) AS k UNION SELECT k.key FROM job AS j,"
-                         " json_each(j.derived) AS k WHERE j.id = (SELECT max(id) FROM job) ORDER BY 1 LIMIT 1000",
-                         NO_VALUES, &s, e)) > 0) {
-        *array_add(names, count) = xstrdup(stmt_text(s, 0));
-        if (count <= 20)
-            buffer_printf(&all, "%s%s", count > 1 ? ", " : "", stmt_text(s, 0));
-    }
-    stmt_free(s);
-    const char *near = suggest_nearest(key, (const char *const *)names, count);
+    int rc = db_query_texts(db,
+                            "SELECT k.key FROM spec AS s, json_each(s.json) AS k UNION SELECT k.key FROM job AS j,"
+                            " json_each(j.derived) AS k WHERE j.id = (SELECT max(id) FROM job) ORDER BY 1 LIMIT 1000",
+                            NO_VALUES, &names, e);
+    for (size_t i = 0; i < names.count && i < 20; i++)
+        buffer_printf(&all, "%s%s", i ? ", " : "", names.items[i]);
+    const char *near = suggest_nearest(key, (const char *const *)names.items, names.count);
     if (rc == 0 && near)
         error_set(e, ERROR_USAGE, "%s %s: no such key (did you mean %s?)", option, key, near);
-    else if (rc == 0 && count > 0)
+    else if (rc == 0 && names.count > 0)
         error_set(e, ERROR_USAGE, "%s %s: no such key; the keys are %s", option, key, buffer_text(&all));
     else if (rc == 0)
         error_set(e, ERROR_NOTHING, "%s %s: the database has no jobs, so there is nothing to compare", option, key);
-    for (size_t i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
     return -1;
 }
 
 static int refuse_derived(struct db *db, const char *key, struct error *e)
 {
-    struct stmt *s = NULL;
-    int rc = db_next(db, "SELECT EXISTS (SELECT 1 FROM job AS j, json_each(j.derived) AS k WHERE k.key = ?1)",
-                     VALUES(sql_text(key)), &s, e);
-    bool derived = rc > 0 && stmt_int(s, 0);
-    stmt_free(s);
-    if (rc < 0)
+    bool derived;
+    if (db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM job AS j, json_each(j.derived) AS k WHERE k.key = ?1)",
+                      VALUES(sql_text(key)), &derived, e) < 0)
         return -1;
     return derived ? error_set(e, ERROR_USAGE,
                                "--by %s: it is derived from other keys, so no two jobs differ only in it; compare by "
@@ -510,11 +493,10 @@ static int find_key(struct db *db, const struct compared_jobs *jobs, const char 
     return rc > 0 ? 0 : rc < 0 ? -1 : refuse_derived(db, name, e);
 }
 
-/* Fills in the names of `out`, which the caller frees in any case; fails like comparison_read(). `metric` may be NULL
- * for the objective. */
-static int comparison_subject_metric(struct db *db, const char *metric, struct comparison *out,
-                                     struct comparison_subject *subject, struct error *e)
+/* Fills in the names of the metric; `metric` may be NULL for the objective. */
+static int find_metric(struct db *db, const char *metric, struct pairing *p, struct error *e)
 {
+    struct comparison *out = p->out;
     OWNED_STMT *s = NULL;
     int rc = db_next(db,
                      "SELECT s.objective, s.maximise, coalesce(?1, s.objective) AS metric,"
@@ -535,8 +517,8 @@ static int comparison_subject_metric(struct db *db, const char *metric, struct c
         out->unit = xstrdup(stmt_is_null(s, 3) ? "" : stmt_text(s, 3));
         out->is_objective = !stmt_is_null(s, 0) && strcmp(stmt_text(s, 0), out->metric) == 0;
         out->maximise = out->is_objective && stmt_int(s, 1);
-        subject->has_direction = !stmt_is_null(s, 5);
-        subject->maximise = stmt_int(s, 5) != 0;
+        p->has_direction = !stmt_is_null(s, 5);
+        p->maximise = stmt_int(s, 5) != 0;
     }
     return rc < 0 ? -1 : 0;
 }
@@ -547,44 +529,32 @@ static int check_free(struct db *db, const struct comparison_request *r, const s
     static const char sql[] = "SELECT EXISTS (SELECT 1 FROM spec AS s, json_each(s.json) AS k"
                               " WHERE k.key = ?1 OR s.kind || '.' || k.key = ?1)"
                               " OR EXISTS (SELECT 1 FROM job AS j, json_each(j.derived) AS k WHERE k.key = ?1)";
-    struct stmt *s = NULL;
+    bool known;
     if (strcmp(key, r->key) == 0 || (c->key && strcmp(key, c->key) == 0))
         return error_set(e, ERROR_USAGE, "--free %s: it is the key to compare by", key);
-    int rc = db_next(db, sql, VALUES(sql_text(key)), &s, e);
-    bool known = rc > 0 && stmt_int(s, 0);
-    stmt_free(s);
-    if (rc < 0)
+    if (db_query_bool(db, sql, VALUES(sql_text(key)), &known, e) < 0)
         return -1;
     return known ? 0 : comparison_key_unknown(db, "--free", key, e);
 }
 
 /* Reads the keys of --free. A derived key is free along with those that it comes from, so it need not be removed. */
-static int read_free(struct db *db, const struct comparison_request *r, bool has_direction, struct comparison *out,
-                     struct error *e)
+static int read_free(struct db *db, struct pairing *p, struct error *e)
 {
-    const char *list = r->free;
+    struct comparison *out = p->out;
+    const char *list = p->request->free;
     int rc = 0;
     while (rc == 0 && list && *list) {
         size_t length = strcspn(list, ",");
         char *key = xstrndup(list, length);
-        rc = check_free(db, r, out, key, e);
+        rc = check_free(db, p->request, out, key, e);
         string_list_add(&out->free, key);
         list += length + (list[length] == ',');
     }
-    if (rc == 0 && out->free.count && !has_direction)
+    if (rc == 0 && out->free.count && !p->has_direction)
         rc = error_set(e, ERROR_USAGE,
                        "--free: the direction of %s is not known; set better = \"min\" or \"max\" in its table",
                        out->metric);
     return rc;
-}
-
-static int comparison_subject_keys(struct db *db, const struct compared_jobs *jobs,
-                                   const struct comparison_request *request, const struct comparison_subject *subject,
-                                   struct comparison *out, struct error *e)
-{
-    if (find_key(db, jobs, request->key, out, e) < 0)
-        return -1;
-    return read_free(db, request, subject->has_direction, out, e);
 }
 
 /* --- key ties --- */
@@ -601,11 +571,6 @@ static void add_new(struct string_list *l, char *text)
         free(text);
 }
 
-static bool begins_name(char c)
-{
-    return isalpha((unsigned char)c) || c == '_';
-}
-
 static const struct derived *find_derived(const struct sweep *s, const char *name)
 {
     for (size_t i = 0; i < s->derived_count; i++)
@@ -614,29 +579,36 @@ static const struct derived *find_derived(const struct sweep *s, const char *nam
     return NULL;
 }
 
-/* Adds the words of an expression that may be keys, without their sections, and for a derived key also those of its own
- * expression. Quoted texts are values. */
-static void add_words(const struct sweep *s, const char *expression, int depth, struct string_list *out)
+/* Who gets the words of an expression. */
+struct word_taking {
+    const struct sweep *sweep;
+    int depth;
+    struct string_list *out;
+};
+
+static void add_words(const struct word_taking *w, const char *expression);
+
+/* Adds the name without its section, and for a derived key also the names of its own expression. */
+static int add_word(void *context, const char *name, bool quoted, struct buffer *sql, struct error *e)
 {
-    for (const char *p = expression; p && *p;) {
-        size_t length = 1;
-        if (*p == '\'') {
-            length = strcspn(p + 1, "'") + 1;
-            p += length + (p[length] == '\'');
-            continue;
-        }
-        while (begins_name(*p) && (begins_name(p[length]) || isdigit((unsigned char)p[length]) || p[length] == '.'))
-            length++;
-        if (begins_name(*p)) {
-            char *name = xstrndup(p, length), *dot = strrchr(name, '.');
-            const struct derived *d = find_derived(s, name);
-            if (d && depth < DERIVED_DEEPEST)
-                add_words(s, d->expression, depth + 1, out);
-            add_new(out, xstrdup(dot ? dot + 1 : name));
-            free(name);
-        }
-        p += length;
-    }
+    const struct word_taking *w = context;
+    const struct derived *d = find_derived(w->sweep, name);
+    const char *dot = strrchr(name, '.');
+    (void)quoted;
+    (void)sql;
+    (void)e;
+    if (d && w->depth < DERIVED_DEEPEST)
+        add_words(&(struct word_taking){w->sweep, w->depth + 1, w->out}, d->expression);
+    add_new(w->out, xstrdup(dot ? dot + 1 : name));
+    return 0;
+}
+
+static void add_words(const struct word_taking *w, const char *expression)
+{
+    const struct rewriter rewriter = {.name = add_word, .context = (void *)w};
+    OWNED_BUFFER sql = BUFFER_INIT;
+    struct error ignored = ERROR_INIT;
+    rewrite_expression(expression ? expression : "", &rewriter, &sql, &ignored);
 }
 
 static const char *bare(const char *key)
@@ -649,7 +621,7 @@ static const char *bare(const char *key)
 static void add_expression(const struct sweep *s, const char *expression, const char *key, struct string_list *out)
 {
     OWNED_LIST words = STRING_LIST_INIT;
-    add_words(s, expression, 0, &words);
+    add_words(&(struct word_taking){s, 0, &words}, expression);
     bool reads = string_list_find(&words, key) < words.count;
     for (size_t i = 0; reads && i < words.count; i++)
         add_new(out, xstrdup(words.items[i]));
@@ -751,20 +723,6 @@ static int key_ties_read(struct db *db, const struct compared_jobs *jobs, const 
 
 /* --- comparison --- */
 
-struct work {
-    const struct compared_jobs *jobs;
-    const struct comparison_request *request;
-    struct comparison_subject subject;
-    struct comparison *out;
-};
-
-static int measure(struct work *w, struct error *e)
-{
-    return matched_pairs_measure(w->jobs, w->request, w->subject.maximise, w->out, e);
-}
-
-/* --- free keys --- */
-
 static size_t most_pairs(const struct comparison *c)
 {
     size_t most = 0;
@@ -776,44 +734,44 @@ static size_t most_pairs(const struct comparison *c)
 }
 
 /* Fixes again each freed key that adds no pairs. */
-static int fix_needless(struct work *w, struct error *e)
+static int fix_needless(struct pairing *p, struct error *e)
 {
-    struct string_list all = w->out->free;
-    size_t most = most_pairs(w->out);
+    struct string_list all = p->out->free;
+    size_t most = most_pairs(p->out);
     OWNED bool *fixed = xcalloc(all.count + 1, sizeof *fixed);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i <= all.count; i++) {
         fixed[i] = true;
-        w->out->free = STRING_LIST_INIT;
+        p->out->free = STRING_LIST_INIT;
         for (size_t k = 0; k < all.count; k++)
             if (!fixed[k])
-                string_list_add(&w->out->free, xstrdup(all.items[k]));
-        rc = measure(w, e);
-        fixed[i] = most_pairs(w->out) >= most;
+                string_list_add(&p->out->free, xstrdup(all.items[k]));
+        rc = measure(p, e);
+        fixed[i] = most_pairs(p->out) >= most;
         if (i < all.count)
-            string_list_free(&w->out->free);
+            string_list_free(&p->out->free);
     }
     string_list_free(&all);
     return rc;
 }
 
 /* If a key cannot be changed alone, keys that must follow it are freed. */
-static int find_free(struct db *db, struct work *w, struct error *e)
+static int find_free(struct db *db, struct pairing *p, struct error *e)
 {
-    size_t alone = most_pairs(w->out);
-    if (!w->out->key || w->out->values < 2 || alone >= RATIOS_LEAST || !w->subject.has_direction)
+    size_t alone = most_pairs(p->out);
+    if (!p->out->key || p->out->values < 2 || alone >= RATIOS_LEAST || !p->has_direction)
         return 0;
-    if (key_ties_read(db, w->jobs, w->out->key, &w->out->free, e) < 0)
+    if (key_ties_read(db, p->jobs, p->out->key, &p->out->free, e) < 0)
         return -1;
-    int rc = w->out->free.count ? measure(w, e) : 0;
-    if (rc == 0 && most_pairs(w->out) > alone) {
-        w->out->free_was_found = true;
-        w->out->pairs_alone = alone;
-        return fix_needless(w, e);
+    int rc = p->out->free.count ? measure(p, e) : 0;
+    if (rc == 0 && most_pairs(p->out) > alone) {
+        p->out->free_was_found = true;
+        p->out->pairs_alone = alone;
+        return fix_needless(p, e);
     }
-    bool tried = w->out->free.count > 0;
-    string_list_free(&w->out->free);
-    return rc == 0 && tried ? measure(w, e) : rc;
+    bool tried = p->out->free.count > 0;
+    string_list_free(&p->out->free);
+    return rc == 0 && tried ? measure(p, e) : rc;
 }
 
 /* Looks at one job, because all have the same keys, apart from those of blocks of one section. */
@@ -833,42 +791,41 @@ static int read_batch(struct db *db, struct comparison *c, struct error *e)
     return 0;
 }
 
-static int compare_values(struct db *db, struct compared_jobs *jobs, struct work *w, struct error *e)
+static int compare_values(struct db *db, struct compared_jobs *jobs, struct pairing *p, struct error *e)
 {
-    w->jobs = jobs;
-    if (comparison_subject_keys(db, jobs, w->request, &w->subject, w->out, e) < 0)
+    struct comparison *out = p->out;
+    p->jobs = jobs;
+    if (find_key(db, jobs, p->request->key, out, e) < 0 || read_free(db, p, e) < 0)
         return -1;
-    const enum compared_kind section = compared_section_named(w->out->section, strlen(w->out->section));
-    if (!w->out->key && compared_jobs_read_labels(db, jobs, section, e) < 0)
+    const enum compared_kind section = compared_section_named(out->section, strlen(out->section));
+    if ((!out->key && compared_jobs_read_labels(db, jobs, section, e) < 0) || measure(p, e) < 0 ||
+        (!p->request->free && find_free(db, p, e) < 0))
         return -1;
-    if (measure(w, e) < 0 || (!w->request->free && find_free(db, w, e) < 0))
-        return -1;
-    return read_batch(db, w->out, e);
+    return read_batch(db, out, e);
 }
 
 /* Reads the jobs if the request brings none. */
-static int read_and_compare(struct db *db, struct work *w, struct error *e)
+static int read_and_compare(struct db *db, struct pairing *p, struct error *e)
 {
     struct compared_jobs own = {0};
-    if (comparison_subject_metric(db, w->request->metric, w->out, &w->subject, e) < 0)
+    if (find_metric(db, p->request->metric, p, e) < 0)
         return -1;
-    if (w->request->jobs)
-        return compare_values(db, w->request->jobs, w, e);
-    int rc = compared_jobs_read(db, w->out->metric, &own, e);
-    rc = rc == 0 ? compare_values(db, &own, w, e) : rc;
+    if (p->request->jobs)
+        return compare_values(db, p->request->jobs, p, e);
+    int rc = compared_jobs_read(db, p->out->metric, &own, e);
+    rc = rc == 0 ? compare_values(db, &own, p, e) : rc;
     compared_jobs_free(&own);
-    w->jobs = NULL;
     return rc;
 }
 
 int comparison_read(struct db *db, const struct comparison_request *request, struct comparison *out, struct error *e)
 {
     struct comparison c = {0};
-    struct work w = {.request = request, .out = &c};
+    struct pairing p = {.request = request, .out = &c};
     /* One transaction, because a runner may be at work. */
     if (db_read_begin(db, e) < 0)
         return -1;
-    int rc = read_and_compare(db, &w, e);
+    int rc = read_and_compare(db, &p, e);
     db_read_end(db);
     if (rc < 0) {
         comparison_free(&c);
@@ -917,7 +874,7 @@ int comparison_say_pair(struct db *said, const char *by, const struct comparison
 
 void comparison_free(struct comparison *c)
 {
-    matched_pairs_clear(c);
+    clear_pairs(c);
     string_list_free(&c->free);
     free_all(c->section, c->key, c->metric, c->unit);
     *c = (struct comparison){0};
