@@ -8,17 +8,6 @@
 #include "util/memory.h"
 #include "util/suggest.h"
 
-const struct command *const commands[] = {
-    &run_command, /* the default */
-    &plan_command,         &status_command,     &results_command, &best_command,    &stale_command,
-    &accept_command,       &reread_command,     &show_command,    &note_command,    &tail_command,
-    &compare_command,      &report_command,     &why_command,     &predict_command, &deepspeed_command,
-    &export_command,       &import_command,     &merge_command,   &pull_command,    &backup_command,
-    &upgrade_command,      &archive_command,    &gc_command,      &check_command,   &replay_command,
-    &search_model_command, &ask_command,        &tell_command,    &mcp_command,     &selftest_command,
-    &init_command,         &completion_command, &manual_command,  &help_command,    NULL,
-};
-
 const struct exit_status_text exit_status_texts[] = {
     {"0", "all well"},
     {"1", "an operation failed; with compare --fail-slower: the second database is slower"},
@@ -77,13 +66,10 @@ static void add_options(cJSON *object, const char *name, const struct option *ta
 static cJSON *commands_document(void)
 {
     cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "commands");
-    const char *names[COMMANDS_MOST + 1] = {NULL};
-    for (size_t i = 0; commands[i]; i++)
-        names[i] = commands[i]->name;
     for (const struct command *const *next = commands; *next; next++) {
         const struct command *c = *next;
         cJSON *command = cJSON_CreateObject();
-        OWNED char *words = join_words(c == &help_command ? names : c->words);
+        OWNED char *words = join_words(c->words);
         json_add_text(command, "name", c->name);
         cJSON_AddStringToObject(command, "usage", c->usage);
         json_add_text(command, "summary", c->summary);
@@ -158,11 +144,10 @@ const struct command *command_by_name(const char *word, struct error *e)
     for (const struct command *const *c = commands; *c; c++)
         if (strcmp((*c)->name, word) == 0)
             return *c;
-    const char *names[COMMANDS_MOST];
     size_t count = 0;
-    for (const struct command *const *c = commands; *c && count < COMMANDS_MOST; c++)
-        names[count++] = (*c)->name;
-    const char *near = suggest_nearest(word, names, count);
+    while (command_names[count])
+        count++;
+    const char *near = suggest_nearest(word, command_names, count);
     if (near)
         error_set(e, ERROR_USAGE, "unknown command %s (did you mean %s?); meshsweep --help lists the commands", word,
                   near);
@@ -176,10 +161,10 @@ const struct command *command_find(char *const *argv, size_t *at, struct error *
     *at = command_position(argv);
     const char *word = argv[*at];
     if (!word)
-        return &run_command;
+        return commands[0];
     if (!follows_unknown_option(argv, *at))
         return command_by_name(word, e);
     while (argv[*at])
         (*at)++;
-    return &run_command;
+    return commands[0];
 }

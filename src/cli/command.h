@@ -1,5 +1,5 @@
-/* The commands: one constant each, from which dispatch, help and the manual are made. A command prints through
- * cli/output.h. */
+/* The commands: one constant each, from which dispatch, help and the manual are made (src/commands/commands.toml). A
+ * command prints through cli/output.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -46,17 +46,10 @@ struct command {
     int (*run)(const struct arguments *a, struct error *e);
 };
 
-#define COMMANDS_MOST 40
-
-/* In the order of the help text, NULL-terminated. The default is `run_command`. */
+/* In the order of the help text, NULL-terminated; the first is the default. The build makes them of
+ * src/commands/commands.toml (scripts/commands.awk). */
 extern const struct command *const commands[];
-
-extern const struct command run_command, plan_command, status_command, results_command, best_command, why_command,
-    export_command, check_command, search_model_command, selftest_command, predict_command, deepspeed_command,
-    compare_command, merge_command, pull_command, show_command, tail_command, import_command, replay_command,
-    report_command, manual_command, completion_command, stale_command, backup_command, ask_command, tell_command,
-    help_command, init_command, upgrade_command, reread_command, accept_command, note_command, mcp_command,
-    archive_command, gc_command;
+extern const char *const command_names[];
 
 /* The meanings of the exit statuses; the last one has a NULL status. */
 struct exit_status_text {

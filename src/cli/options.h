@@ -56,13 +56,6 @@ struct option {
         .name = long_name, .kind = OPTION_##type, .offset = (at), .value = value_name, .help = __VA_ARGS__             \
     }
 
-/* Options that many commands share, given the offset of the member. */
-#define OPTION_DB(at) OPTION(STRING, "db", at, "FILE", "the database", .letter = 'd', .fallback = "results.db")
-#define OPTION_CONFIG(at)                                                                                              \
-    OPTION(STRING, "config", at, "FILE",                                                                               \
-           "the sweep file (default: the one recorded in the database, else sweep.toml)", .letter = 'c')
-#define OPTION_JSON(at) OPTION(FLAG, "json", at, NULL, "as JSON")
-
 /* -h, --help, --version, --color and --no-pager, which every table has. */
 extern const struct option common_option_table[];
 

@@ -12,6 +12,8 @@
 
 #define NAME(name, is_json) #name,
 const char *const result_format_names[] = {REPORT_FORMATS(NAME) "markdown", "table", NULL};
+const char *const export_format_names[] =
+    {REPORT_FORMATS(NAME) "markdown", "table", "xlsx", "optuna", "prometheus", "summary", NULL};
 
 /* Cells are cut only on a terminal. */
 static struct render_options options_for(const struct report_sink *sink)

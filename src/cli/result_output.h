@@ -7,9 +7,7 @@
 #include "results/query.h"
 
 /* The values of `--format`; NULL-terminated. */
-extern const char *const result_format_names[];
-#define RESULT_FORMAT_SAID(name, is_json) ", " #name
-#define RESULT_FORMATS_SAID "table" REPORT_FORMATS(RESULT_FORMAT_SAID) " or markdown"
+extern const char *const result_format_names[], *const export_format_names[];
 
 /* Renders the rows and counts them. Says if columns were left out to fit `q->width`. */
 int result_output(struct db *db, const struct result_query *q, const struct report_format *format,

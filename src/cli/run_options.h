@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/options.h"
 #include "config/scaling.h"
 #include "config/search_options.h"
 
@@ -43,19 +42,3 @@ struct run_options {
     bool all;                      /* plan: list every job */
     const struct scaling *scaling; /* scale the sweep, without checking devices; NULL: no scaling */
 };
-
-extern const struct option run_option_table[], plan_option_table[];
-
-/* Table entries for commands that start jobs; they use AT(member), the offset of a member of that name. */
-extern const char *const run_progress_words[];
-#define OPTIONS_OF_STARTS                                                                                              \
-    OPTION(INT, "jobs", AT(jobs), "N", "jobs at a time", .letter = 'j', .least = 1, .most = 65536),                    \
-        OPTION(INT, "max-fail", AT(max_fail), "N", "start no more jobs after N have failed", .least = 1,               \
-               .most = INFINITY),                                                                                      \
-        OPTION(INT, "pause-after", AT(pause_after), "N",                                                               \
-               "pause after N jobs that failed the same way before any succeeded", .fallback = "3", .least = 1,        \
-               .most = INFINITY, .rare = true),                                                                        \
-        OPTION(FLAG, "keep-going", AT(keep_going), NULL, "do not pause when jobs fail the same way", .rare = true)
-#define OPTION_PROGRESS                                                                                                \
-    OPTION(CHOICE, "progress", AT(progress), "HOW", "auto, tty, plain, json or none", .fallback = "auto",              \
-           .choices = run_progress_words)

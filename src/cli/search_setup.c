@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/options.h"
 #include "database/open.h"
 #include "search/candidates.h"
 #include "util/memory.h"

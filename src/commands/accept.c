@@ -2,13 +2,13 @@
 
 #include <cjson/cJSON.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/recorded_sweep.h"
 #include "cli/result_output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "cli/session.h"
+#include "commands/commands.h"
 #include "database/open.h"
 #include "results/json.h"
 #include "space/enumerate.h"
@@ -17,26 +17,6 @@
 #include "util/parse.h"
 
 #define JOBS_SHOWN 5
-
-struct accept_options {
-    struct run_options run;
-    bool yes, undo;
-    const char *why;
-};
-
-#define AT(member) offsetof(struct accept_options, member)
-
-static const struct option options[] = {
-    OPTION(STRING, "config", AT(run.config), "FILE", "the sweep file", .letter = 'c', .fallback = SWEEP_FILE),
-    OPTION_DB(AT(run.db)),
-    OPTION(FLAG, "yes", AT(yes), NULL, "do not ask", .letter = 'y'),
-    OPTION(STRING, "why", AT(why), "TEXT", "the reason, which is recorded"),
-    OPTION(FLAG, "dry-run", AT(run.dry_run), NULL, "only show what would stand for what", .letter = 'D'),
-    OPTION(FLAG, "undo", AT(undo), NULL, "take back the last change that let results stand for others, or change N"),
-    OPTION(STRING, "executor", AT(run.executor), "NAME", "where jobs run, as for run", .choices = executor_names),
-    OPTION(STRING, "command", AT(run.command), "LINE", "the command that run is given in place of the file's"),
-    {.name = NULL},
-};
 
 /* --- which differences --- */
 
@@ -271,22 +251,8 @@ static int undo(const struct arguments *a, struct error *e)
     return output_people_take(&out, e);
 }
 
-static int accept_command_run(const struct arguments *a, struct error *e)
+int command_accept(const struct arguments *a, struct error *e)
 {
     const struct accept_options *o = a->options;
     return o->undo ? undo(a, e) : accept_results(a, e);
 }
-
-const struct command accept_command = {
-    .name = "accept",
-    .summary = "Let results stand although command, environment or a key changed",
-    .usage = "[OPTIONS] [DIFFERENCE...] [-- PROGRAM ARGUMENT...]",
-    .example = "meshsweep accept --why 'only a comment in the command'\n"
-               "meshsweep accept command epochs --yes\n"
-               "meshsweep accept --undo",
-    .options = options,
-    .options_bytes = sizeof(struct accept_options),
-    .words_most = 64,
-    .takes_program = true,
-    .run = accept_command_run,
-};

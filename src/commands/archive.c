@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/session.h"
+#include "commands/commands.h"
 #include "database/lock.h"
 #include "database/open.h"
 #include "database/samples.h"
@@ -20,22 +20,6 @@
 #include "util/fault.h"
 #include "util/memory.h"
 #include "util/parse.h"
-
-struct archive_options {
-    const char *db, *older_than;
-    bool dry_run, undo, json;
-};
-
-#define AT(member) offsetof(struct archive_options, member)
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION(STRING, "older-than", AT(older_than), "TIME", "only of attempts that ended so long ago: 30d, 12h"),
-    OPTION(FLAG, "dry-run", AT(dry_run), NULL, "only say what would be done", .letter = 'D'),
-    OPTION_JSON(AT(json)),
-    OPTION(FLAG, "undo", AT(undo), NULL, "bring back what was compressed"),
-    {.name = NULL},
-};
 
 /* The counts of what was compressed. */
 struct archive_counts {
@@ -284,7 +268,7 @@ static int archive_jobs(struct archiving *g, const char *jobs, int64_t until_ms,
     return rc;
 }
 
-static int archive(const struct arguments *a, struct error *e)
+int command_archive(const struct arguments *a, struct error *e)
 {
     const struct archive_options *o = a->options;
     struct archiving g = {.options = o};
@@ -304,15 +288,3 @@ static int archive(const struct arguments *a, struct error *e)
         rc = print(&g, e);
     return rc < 0 ? -1 : g.counts.failed ? STATUS_FAILED : STATUS_OK;
 }
-
-const struct command archive_command = {
-    .name = "archive",
-    .summary = "Compress the logs and samples of jobs that have ended",
-    .usage = "[OPTIONS] [JOB...]",
-    .example = "meshsweep archive --older-than 30d --dry-run\nmeshsweep archive 24\nmeshsweep archive --undo 24",
-    .options = options,
-    .options_bytes = sizeof(struct archive_options),
-    .offer = OFFER_JOBS,
-    .words_most = 10000,
-    .run = archive,
-};

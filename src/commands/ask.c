@@ -1,28 +1,8 @@
 
-#include "cli/command.h"
 #include "cli/output.h"
+#include "commands/commands.h"
 #include "commands/proposing.h"
 #include "util/memory.h"
-
-struct ask_options {
-    const char *config, *db, *by, *why;
-    int64_t count;
-    bool open;
-};
-
-#define AT(member) offsetof(struct ask_options, member)
-
-static const struct option options[] = {
-    OPTION_CONFIG(AT(config)),
-    OPTION_DB(AT(db)),
-    OPTION(INT, "number", AT(count), "N", "without proposals: the number of jobs", .letter = 'n', .fallback = "1",
-           .least = 1, .most = 100000),
-    OPTION(STRING, "by", AT(by), "NAME", "who proposes, for proposals that do not say so themselves",
-           .fallback = "somebody"),
-    OPTION(STRING, "why", AT(why), "TEXT", "the reason, for proposals that give none", .fallback = "asked for"),
-    OPTION(FLAG, "open", AT(open), NULL, "list the jobs that were asked for and have no result yet"),
-    {.name = NULL},
-};
 
 static int ask_for(const struct proposing *p, const struct ask_options *o, const cJSON *proposals, cJSON **answer,
                    struct error *e)
@@ -42,7 +22,7 @@ static int print(const cJSON *answer, struct error *e)
     return cJSON_GetArraySize(refused) > 0 ? STATUS_JOBS_FAILED : STATUS_OK;
 }
 
-static int ask(const struct arguments *a, struct error *e)
+int command_ask(const struct arguments *a, struct error *e)
 {
     const struct ask_options *o = a->options;
     struct proposing p = {0};
@@ -62,16 +42,3 @@ static int ask(const struct arguments *a, struct error *e)
         rc = print(answer, e);
     return rc;
 }
-
-const struct command ask_command = {
-    .name = "ask",
-    .summary = "Print jobs to run elsewhere as JSON: the next, or proposed ones",
-    .usage = "[OPTIONS] [PROPOSALS.json|-]",
-    .example = "meshsweep ask -n 4\n"
-               "echo '{\"micro_batch\": 8}' | meshsweep ask --by agent --why \"memory is left\" -\n"
-               "meshsweep ask --open",
-    .options = options,
-    .options_bytes = sizeof(struct ask_options),
-    .words_most = 1,
-    .run = ask,
-};

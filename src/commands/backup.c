@@ -1,25 +1,12 @@
 
 #include "database/backup.h"
-#include "cli/command.h"
 #include "cli/result_output.h"
 #include "cli/written_file.h"
+#include "commands/commands.h"
 #include "database/open.h"
 #include "results/json.h"
 
-struct backup_options {
-    const char *db;
-    bool json;
-};
-
-#define AT(member) offsetof(struct backup_options, member)
-
-static const struct option option_table[] = {
-    OPTION_DB(AT(db)),
-    OPTION(FLAG, "json", AT(json), NULL, "print the counts as JSON"),
-    {.name = NULL},
-};
-
-static int run(const struct arguments *a, struct error *e)
+int command_backup(const struct arguments *a, struct error *e)
 {
     const struct backup_options *o = a->options;
     struct backup_counts counts = {0, 0};
@@ -45,14 +32,3 @@ static int run(const struct arguments *a, struct error *e)
     json_add_count(root, "attempt_count", counts.attempts);
     return output_answer_take(o->json, "sql/texts/backup.sql", root, NULL, e);
 }
-
-const struct command backup_command = {
-    .name = "backup",
-    .summary = "Copy the database to FILE, even while a run is writing to it",
-    .usage = "[OPTIONS] FILE",
-    .example = "meshsweep backup copy.db",
-    .options = option_table,
-    .options_bytes = sizeof(struct backup_options),
-    .words_most = 1,
-    .run = run,
-};

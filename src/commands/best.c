@@ -9,12 +9,12 @@
 
 #include "answers/conditions_report.h"
 #include "cli/batch_notice.h"
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/session.h"
 #include "cli/sweep_files.h"
 #include "cli/written_file.h"
+#include "commands/commands.h"
 #include "compare/comparison.h"
 #include "config/meaning.h"
 #include "config/own_metrics.h"
@@ -39,33 +39,6 @@
 #include "util/string_list.h"
 
 #define LARGEST_CONFIG (16 << 20)
-
-struct best_options {
-    const char *db, *out, *group, *of, *subject_to, *memory;
-    bool json;
-};
-
-#define AT(member) offsetof(struct best_options, member)
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION(STRING, "out", AT(out), "DIR",
-           "write command.sh, job.json, metrics.json, sweep.toml and ds_config.json to this directory, and the job's "
-           "files"),
-    OPTION(STRING, "group", AT(group), "GROUP|KEYS",
-           "show the winner of this group (KEY=VALUE, or a part of its text), or of each group of these keys, in "
-           "place of "
-           "[sweep] group_by"),
-    OPTION(STRING, "of", AT(of), "KEY", "show the winner for each value of this key", .offer = OFFER_KEYS),
-    OPTION(STRING, "subject-to", AT(subject_to), "SQL",
-           "what would win under this condition, in place of [sweep] subject_to: 'peak_memory <= 40 GiB'"),
-    OPTION(STRING, "memory", AT(memory), "SIZE|PERCENT",
-           "the same with that much memory at most, 40GiB or 50% of `device_memory` (else of the most measured), and "
-           "what "
-           "that loses"),
-    OPTION_JSON(AT(json)),
-    {.name = NULL},
-};
 
 /* What is printed, and how the winner was started. */
 struct shown_best {
@@ -522,7 +495,7 @@ static int answer(struct shown_best *f, const struct arguments *a, struct error 
     return has_several(f) ? print_groups(f, o, e) : best_job(&f->best) < 0 ? say_nothing_ok(f, e) : print(f, o, e);
 }
 
-static int best(const struct arguments *a, struct error *e)
+int command_best(const struct arguments *a, struct error *e)
 {
     const struct best_options *o = a->options;
     struct shown_best f = {.db = NULL};
@@ -533,16 +506,3 @@ static int best(const struct arguments *a, struct error *e)
     store_close(f.db);
     return rc;
 }
-
-const struct command best_command = {
-    .name = "best",
-    .summary = "Show the winner under the objective, with its exact command",
-    .usage = "[OPTIONS]",
-    .example = "meshsweep best --out winner && sh winner/command.sh\nmeshsweep best --of zero_stage\n"
-               "meshsweep best --memory 50%\n"
-               "meshsweep best --subject-to 'duration <= 60 s'",
-    .options = options,
-    .options_bytes = sizeof(struct best_options),
-    .pages = true,
-    .run = best,
-};

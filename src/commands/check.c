@@ -11,7 +11,6 @@
 #include "batch/executor.h"
 #include "batch/script.h"
 #include "batch/system.h"
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/search_model.h"
@@ -19,6 +18,7 @@
 #include "cli/session.h"
 #include "cli/sweep_space.h"
 #include "cli/table_file.h"
+#include "commands/commands.h"
 #include "config/sweep.h"
 #include "database/audit.h"
 #include "database/open.h"
@@ -368,26 +368,6 @@ static int batch_trial_run(struct batch_trial *t, struct error *e)
     strings_free(y.environment);
     return rc < 0 ? -1 : odd;
 }
-
-struct check_options {
-    const char *config, *db, *against, *executor;
-    bool repair, json;
-};
-
-#define AT(member) offsetof(struct check_options, member)
-
-static const struct option options[] = {
-    OPTION(STRING, "config", AT(config), "FILE", "check this sweep file (sweep.toml if no file is named)",
-           .letter = 'c'),
-    OPTION(STRING, "db", AT(db), "FILE", "check this database (results.db if no file is named)", .letter = 'd'),
-    OPTION(STRING, "against", AT(against), "TABLE.csv",
-           "list the rules of the sweep file that exclude rows of this table although they ran"),
-    OPTION(STRING, "executor", AT(executor), "NAME",
-           "try a batch system with a few small jobs, asked for as the sweep file says", .choices = executor_names),
-    OPTION(FLAG, "repair", AT(repair), NULL, "first make the repairs that lose no data"),
-    OPTION_JSON(AT(json)),
-    {.name = NULL},
-};
 
 /* The document, to which each part adds its findings, and what the text has beside it. */
 struct checked {
@@ -753,7 +733,7 @@ static int check_all(const struct check_options *o, const struct checked *c, str
     return database < 0 ? -1 : database ? database : against;
 }
 
-static int check(const struct arguments *a, struct error *e)
+int command_check(const struct arguments *a, struct error *e)
 {
     struct check_options o;
     if (choose(a, &o, e) < 0)
@@ -773,19 +753,3 @@ static int check(const struct arguments *a, struct error *e)
     cJSON_Delete(c.beside);
     return status;
 }
-
-const struct command check_command = {
-    .name = "check",
-    .summary = "Check a sweep file or a database and list every problem",
-    .usage = "[OPTIONS] [FILE.toml] [FILE.db]",
-    .example = "meshsweep check\n"
-               "meshsweep check sweep.toml\n"
-               "meshsweep check -c import.toml --against measured.csv\n"
-               "meshsweep check --executor slurm\n"
-               "meshsweep check -d results.db\n"
-               "meshsweep check --repair -d results.db",
-    .options = options,
-    .options_bytes = sizeof(struct check_options),
-    .words_most = 2,
-    .run = check,
-};

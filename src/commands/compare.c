@@ -5,9 +5,9 @@
 #include <cjson/cJSON.h>
 
 #include "cli/batch_notice.h"
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
+#include "commands/commands.h"
 #include "commands/compare_jobs.h"
 #include "compare/before_after.h"
 #include "compare/comparison.h"
@@ -92,36 +92,6 @@ static int compare_databases(const struct compare_databases_request *r, struct e
 }
 
 /* --- two jobs, or one key --- */
-
-struct compare_options {
-    const char *db, *by, *metric, *free, *fail_slower, *scaling;
-    int64_t seed;
-    bool json, markdown, rank;
-};
-
-#define AT(member) offsetof(struct compare_options, member)
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION(STRING, "by", AT(by), "KEY[=A,B]",
-           "compare pairs of jobs that differ only in this key; `model` compares whole models", .offer = OFFER_KEYS),
-    OPTION(STRING, "scaling", AT(scaling), "KEY",
-           "speed-up and efficiency over this size (num_devices), against the smallest, of otherwise equal jobs",
-           .offer = OFFER_KEYS),
-    OPTION(FLAG, "rank", AT(rank), NULL, "which key changes the objective most, from the pairs that differ only in it"),
-    OPTION(STRING, "metric", AT(metric), "NAME", "the metric to compare (default: the objective)",
-           .offer = OFFER_METRICS),
-    OPTION(STRING, "free", AT(free), "KEY,KEY",
-           "compare the best over these keys on each side; chosen automatically if pairs are few", .offer = OFFER_KEYS),
-    OPTION(INT, "seed", AT(seed), "N", "seed of the halves that choose for each other where keys are free",
-           .fallback = "1", .least = 0, .most = INFINITY),
-    OPTION(STRING, "fail-slower", AT(fail_slower), "PERCENT",
-           "two databases: exit with 1 if the second is slower by more than this, with 3 if there are too few "
-           "repeats to tell"),
-    OPTION(FLAG, "markdown", AT(markdown), NULL, "two databases: print Markdown"),
-    OPTION_JSON(AT(json)),
-    {.name = NULL},
-};
 
 /* --- pairs in tables --- */
 
@@ -303,7 +273,7 @@ static int compare_sizes(const struct compare_options *o, struct error *e)
     return rc;
 }
 
-static int compare(const struct arguments *a, struct error *e)
+int command_compare(const struct arguments *a, struct error *e)
 {
     const struct compare_options *o = a->options;
     char *key = NULL, *first = NULL, *second = NULL;
@@ -334,18 +304,3 @@ static int compare(const struct arguments *a, struct error *e)
     free_all(key, first, second);
     return rc;
 }
-
-const struct command compare_command = {
-    .name = "compare",
-    .summary = "Compare jobs that differ in one key, two jobs or two databases",
-    .usage = "[OPTIONS] [JOB JOB | BEFORE.db NOW.db]",
-    .example = "meshsweep compare --by zero_stage=1,3\nmeshsweep compare 4 7\nmeshsweep compare --by micro_batch "
-               "--metric step_time --json\n"
-               "meshsweep compare before.db results.db --fail-slower 5%\n"
-               "meshsweep compare --rank\nmeshsweep compare --scaling num_devices",
-    .options = options,
-    .options_bytes = sizeof(struct compare_options),
-    .words_most = 2,
-    .pages = true,
-    .run = compare,
-};

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/written_file.h"
+#include "commands/commands.h"
 #include "database/open.h"
 #include "deepspeed/accelerate_config.h"
 #include "deepspeed/ds_check.h"
@@ -33,86 +33,12 @@
 /* --- the options --- */
 
 #define DEFAULT_HOSTFILE "/job/hostfile" /* DeepSpeed launcher/runner.py: DLTS_HOSTFILE */
-enum { MODE_TUNE, MODE_RUN };
-
-/* Texts are NULL and numbers 0 if not given; all borrowed. */
-struct deepspeed_options {
-    int autotuning; /* MODE_TUNE or MODE_RUN */
-    int64_t num_nodes, num_gpus, master_port, jobs, max_fail, pause_after;
-    bool keep_going;
-    const char *config_file, *hostfile, *include, *exclude, *launcher, *launcher_args, *master_addr, *version, *db,
-        *timeout, *retry_failed;
-    bool module, no_local_rank, bind_cores, base64;
-    const char *bind_core_list, *venv_script, *log_level; /* these are forwarded */
-    int64_t ssh_port;
-    bool no_python, no_ssh_check, force_multi, quiet;
-    bool print_config, dry_run, env_clean, stale;
-    int progress;
-};
-
-#define AT(member) offsetof(struct deepspeed_options, member)
-
-static const char *const modes[] = {[MODE_TUNE] = "tune", [MODE_RUN] = "run", NULL};
-static const char *const log_levels[] = {"debug", "info", "warning", "error", "critical", NULL};
+enum { MODE_TUNE, MODE_RUN };            /* as --autotuning lists them */
 
 /* Ends with one without a name. */
-static const struct option deepspeed_option_table[] = {
-    OPTION(CHOICE, "autotuning", AT(autotuning), "tune|run",
-           "tune: find the best configuration; run: also launch the script with it", .fallback = "tune",
-           .choices = modes),
-    OPTION(INT, "num_nodes", AT(num_nodes), "N", "number of hosts; an upper limit if the ds_config gives it too",
-           .least = 1, .most = 65536),
-    OPTION(INT, "num_gpus", AT(num_gpus), "N", "devices per host; an upper limit if the ds_config gives it too",
-           .least = 1, .most = 1024),
-    OPTION(INT, "num_accelerators", AT(num_gpus), "N", "the same as --num_gpus", .least = 1, .most = 1024,
-           .rare = true),
-    OPTION(STRING, "hostfile", AT(hostfile), "FILE",
-           "file of hosts, with lines \"NAME slots=N\" (" DEFAULT_HOSTFILE ")", .letter = 'H'),
-    OPTION(STRING, "include", AT(include), "HOST:0,1@...", "use only these hosts and devices of the hostfile",
-           .letter = 'i'),
-    OPTION(STRING, "exclude", AT(exclude), "HOST:0,1@...", "use all hosts and devices but these", .letter = 'e'),
-    OPTION(INT, "master_port", AT(master_port), "PORT", "for the launcher", .least = 1, .most = 65535),
-    OPTION(STRING, "launcher", AT(launcher), "WORDS", "torchrun, accelerate, srun or a command line of your own",
-           .fallback = "deepspeed"),
-    OPTION(STRING, "config_file", AT(config_file), "FILE", "accelerate's configuration"),
-    OPTION(STRING, "launcher_args", AT(launcher_args), "WORDS", "further arguments for the launcher"),
-    OPTION(STRING, "master_addr", AT(master_addr), "HOST", "for the launcher"),
-    OPTION(FLAG, "module", AT(module), NULL, "SCRIPT is a Python module"),
-    OPTION(FLAG, "no_local_rank", AT(no_local_rank), NULL, "the launcher gives the script no --local_rank"),
-    OPTION(FLAG, "bind_cores_to_rank", AT(bind_cores), NULL, "the launcher binds ranks to cores"),
-    OPTION(STRING, "bind_core_list", AT(bind_core_list), "CORES", "cores that the launcher binds ranks to",
-           .rare = true),
-    OPTION(FLAG, "no_python", AT(no_python), NULL, "SCRIPT is not a Python script", .rare = true),
-    OPTION(FLAG, "no_ssh_check", AT(no_ssh_check), NULL, "the launcher does not check ssh first", .rare = true),
-    OPTION(FLAG, "force_multi", AT(force_multi), NULL, "the launcher treats a single host like a remote one",
-           .rare = true),
-    OPTION(INT, "ssh_port", AT(ssh_port), "PORT", "ssh port of the hosts", .least = 1, .most = 65535, .rare = true),
-    OPTION(STRING, "venv_script", AT(venv_script), "FILE", "script that the launcher sources on each host",
-           .rare = true),
-    OPTION(STRING, "log_level", AT(log_level), "LEVEL", "of the launcher", .choices = log_levels, .rare = true),
-    OPTION(FLAG, "quiet", AT(quiet), NULL, "of the launcher", .letter = 'q', .rare = true),
-    OPTION(FLAG, "config_base64", AT(base64), NULL,
-           "pass the ds_config in the command, for hosts without a shared file system"),
-    OPTION(STRING, "ds_version", AT(version), "RELEASE",
-           "the release of DeepSpeed, such as \"0.14\" (default: that of the installed package)"),
-    OPTION(STRING, "timeout", AT(timeout), "DURATION", "of each attempt", .fallback = "30m"),
-    OPTION(STRING, "db", AT(db), "FILE", "the database; DeepSpeed's result files go beside it", .letter = 'd',
-           .fallback = "results.db"),
-    OPTIONS_OF_STARTS,
-    OPTION(STRING, "retry-failed", AT(retry_failed), "CLASS,...", "also failed jobs: all, or of some classes",
-           .value_optional = true),
-    OPTION_PROGRESS,
-    OPTION(FLAG, "stale", AT(stale), NULL, "also run jobs again whose script has changed"),
-    OPTION(FLAG, "env-clean", AT(env_clean), NULL,
-           "pass jobs only the usual environment variables, not your whole environment"),
-    OPTION(FLAG, "print-config", AT(print_config), NULL, "print the equivalent sweep file and run nothing"),
-    OPTION(FLAG, "dry-run", AT(dry_run), NULL, "show the plan and run nothing", .letter = 'D'),
-    {.name = NULL},
-};
-
 static const struct option *find_option(const char *name)
 {
-    const struct option *o = deepspeed_option_table;
+    const struct option *o = deepspeed_command.options;
     while (strcmp(o->name, name) != 0)
         o++;
     return o;
@@ -473,7 +399,7 @@ static int run_sweep(const struct tuning_call *t, const char *path, struct error
         output_message("the global batch differs between configurations, so their steps do different amounts of "
                        "work%s; set train_batch_size to compare at one global batch",
                        strcmp(t->knobs.metric, "throughput") == 0 ? " and they are compared per sample" : "");
-    return run_command.run(&arguments, e);
+    return command_run(&arguments, e);
 }
 
 static int write_tree(const struct tuning_call *t, struct tuning_tree *tree, char ***winner, struct error *e)
@@ -651,7 +577,7 @@ static int tune(struct tuning_call *t, struct error *e)
     return status;
 }
 
-static int deepspeed(const struct arguments *a, struct error *e)
+int command_deepspeed(const struct arguments *a, struct error *e)
 {
     struct tuning_call t = {.own = *(const struct deepspeed_options *)a->options,
                             .program = a->program,
@@ -678,17 +604,3 @@ static int deepspeed(const struct arguments *a, struct error *e)
     free_all(t.ds_file, t.release, t.python);
     return status;
 }
-
-const struct command deepspeed_command = {
-    .name = "deepspeed",
-    .summary = "Tune a DeepSpeed script, in place of DeepSpeed's own autotuner",
-    .usage = "[OPTIONS] SCRIPT ARGUMENT... --deepspeed FILE",
-    .example = "meshsweep deepspeed --num_gpus 8 train.py --lr 1e-4 --deepspeed ds_config.json\n"
-               "meshsweep deepspeed --autotuning=run --launcher torchrun train.py --deepspeed=ds.json\n"
-               "meshsweep deepspeed --print-config train.py --deepspeed ds_config.json >sweep.toml",
-    .options = deepspeed_option_table,
-    .options_bytes = sizeof(struct deepspeed_options),
-    .takes_program = true,
-    .first_word_is_program = true,
-    .run = deepspeed,
-};

@@ -1,7 +1,7 @@
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/written_file.h"
+#include "commands/commands.h"
 #include "database/open.h"
 #include "report/exports.h"
 #include "results/json.h"
@@ -12,49 +12,13 @@
 
 #include <string.h>
 
-struct export_options {
-    const char *db, *file, *where;
-    int format; /* index into format_names */
-    bool all, succeeded, failed, long_rows, means, units, toml, json;
-};
-
-#define AT(member) offsetof(struct export_options, member)
-
-#define NAME(name, is_json) #name,
-#define SAID(name, is_json) #name ", "
-
-static const char *const format_names[] =
-    {REPORT_FORMATS(NAME) "markdown", "table", "xlsx", "optuna", "prometheus", "summary", NULL};
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION(FLAG, "all", AT(all), NULL, "every job (the default)"),
-    OPTION(FLAG, "succeeded", AT(succeeded), NULL, "only jobs that succeeded"),
-    OPTION(FLAG, "failed", AT(failed), NULL, "only jobs that failed"),
-    OPTION(STRING, "where", AT(where), "SQL", "only jobs that satisfy this condition, as in results",
-           .offer = OFFER_COLUMNS),
-    OPTION(FLAG, "long", AT(long_rows), NULL, "one row per job and metric instead of one per job"),
-    OPTION(FLAG, "means", AT(means), NULL, "one row per configuration: means over its replicates ([sweep] replicate)"),
-    OPTION(FLAG, "units", AT(units), NULL, "csv, tsv and xlsx: a second header with the units"),
-    OPTION(FLAG, "toml", AT(toml), NULL, "write a sweep file of these jobs, to run them elsewhere"),
-    OPTION(STRING, "output", AT(file), "FILE", "write to this file, atomically (default: standard output)",
-           .letter = 'o'),
-    OPTION(CHOICE, "format", AT(format), "NAME",
-           REPORT_FORMATS(SAID) "markdown, table, or xlsx, where texts stay texts; summary: a page of Markdown; "
-                                "prometheus: the sweep's progress "
-                                "as metrics; optuna: an Optuna storage",
-           .fallback = "csv", .choices = format_names),
-    OPTION(FLAG, "json", AT(json), NULL, "with -o: report as JSON what was written"),
-    {.name = NULL},
-};
-
 static int query_of(const struct export_options *o, struct result_query *out, struct error *e)
 {
     if (o->all + o->succeeded + o->failed > 1)
         return error_set(e, ERROR_USAGE, "export: give only one of --all, --succeeded and --failed");
     if (o->long_rows + o->toml + o->means > 1)
         return error_set(e, ERROR_USAGE, "export: give only one of --long, --means and --toml");
-    if (o->units && (o->toml || (o->format > 1 && strcmp(format_names[o->format], "xlsx") != 0)))
+    if (o->units && (o->toml || (o->format > 1 && strcmp(export_format_names[o->format], "xlsx") != 0)))
         return error_set(e, ERROR_USAGE, "export: --units needs --format csv, tsv or xlsx");
     *out = (struct result_query){
         .every_sweep = true,
@@ -106,7 +70,7 @@ static int write_rows(struct db *db, const struct export_options *o, const struc
     const struct report_format *format;
     struct result_query q;
     uint64_t count = 0;
-    if (query_of(o, &q, e) < 0 || report_format_find(format_names[o->format], &format, e) < 0)
+    if (query_of(o, &q, e) < 0 || report_format_find(export_format_names[o->format], &format, e) < 0)
         return -1;
     if (o->toml)
         return write_toml(db, &q, sink, e);
@@ -126,7 +90,7 @@ static const struct whole_format {
 static const struct whole_format *whole_format_of(const struct export_options *o)
 {
     for (size_t i = 0; i < sizeof whole_formats / sizeof *whole_formats; i++)
-        if (strcmp(format_names[o->format], whole_formats[i].name) == 0)
+        if (strcmp(export_format_names[o->format], whole_formats[i].name) == 0)
             return &whole_formats[i];
     return NULL;
 }
@@ -185,7 +149,7 @@ static int print_json(const struct export_options *o, int64_t rows, struct error
 {
     cJSON *root = json_document();
     json_add_text(root, "path", o->file);
-    json_add_text(root, "format", o->toml ? "toml" : format_names[o->format]);
+    json_add_text(root, "format", o->toml ? "toml" : export_format_names[o->format]);
     json_add_count(root, "rows", rows);
     return output_json_take(root, e);
 }
@@ -203,7 +167,7 @@ static int export_into(struct db *db, const struct export_options *o, int64_t *r
     return is_to_file(o) ? export_to_file(db, o, rows, e) : write_export(db, o, &output_sink, rows, e);
 }
 
-static int export(const struct arguments *a, struct error *e)
+int command_export(const struct arguments *a, struct error *e)
 {
     const struct export_options *o = a->options;
     struct db *db = NULL;
@@ -218,17 +182,3 @@ static int export(const struct arguments *a, struct error *e)
     store_close(db);
     return rc;
 }
-
-const struct command export_command = {
-    .name = "export",
-    .summary = "Write the results in formats that other programs read",
-    .usage = "[OPTIONS]",
-    .example = "meshsweep export --succeeded -o results_succeeded.csv\n"
-               "meshsweep export --long --format jsonl --where \"zero_stage = 3\"\n"
-               "meshsweep export --toml --failed -o failed.toml\n"
-               "meshsweep export --format xlsx --units -o results.xlsx\n"
-               "meshsweep export --format optuna -o study.db",
-    .options = options,
-    .options_bytes = sizeof(struct export_options),
-    .run = export,
-};

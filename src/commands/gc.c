@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/session.h"
+#include "commands/commands.h"
 #include "database/audit_files.h"
 #include "database/lock.h"
 #include "database/open.h"
@@ -25,19 +25,6 @@
 
 #define PULL_SUFFIX ".pull-"        /* and six characters: pull.c */
 #define PULLING_MS INT64_C(3600000) /* a pull that has written nothing for so long is not at work */
-
-struct gc_options {
-    const char *db;
-    bool dry_run, yes, json;
-};
-
-#define AT(member) offsetof(struct gc_options, member)
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),     OPTION(FLAG, "yes", AT(yes), NULL, "do not ask", .letter = 'y'),
-    OPTION_JSON(AT(json)), OPTION(FLAG, "dry-run", AT(dry_run), NULL, "only list what would be removed", .letter = 'D'),
-    {.name = NULL},
-};
 
 /* --- files --- */
 
@@ -215,7 +202,7 @@ static int open_store(const struct gc_options *o, struct db **db, struct error *
     return store_open_read_only(o->db, db, e);
 }
 
-static int gc(const struct arguments *a, struct error *e)
+int command_gc(const struct arguments *a, struct error *e)
 {
     const struct gc_options *o = a->options;
     struct garbage g = {.paths = STRING_LIST_INIT};
@@ -237,13 +224,3 @@ static int gc(const struct arguments *a, struct error *e)
     store_close(db);
     return rc;
 }
-
-const struct command gc_command = {
-    .name = "gc",
-    .summary = "Remove job files that belong to no attempt",
-    .usage = "[OPTIONS]",
-    .example = "meshsweep gc --dry-run\nmeshsweep gc --yes",
-    .options = options,
-    .options_bytes = sizeof(struct gc_options),
-    .run = gc,
-};

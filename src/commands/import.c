@@ -7,11 +7,11 @@
 
 #include <cjson/cJSON.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/session.h"
 #include "cli/table_file.h"
+#include "commands/commands.h"
 #include "commands/importing.h"
 #include "database/open.h"
 #include "import/import.h"
@@ -24,23 +24,6 @@
 
 #define LINES_SHOWN 10
 #define ROWS_TOLD_LEAST 20000 /* more take seconds to record */
-
-struct import_options {
-    const char *config, *db, *undo;
-    bool json, dry_run;
-};
-
-#define AT(member) offsetof(struct import_options, member)
-
-static const struct option options[] = {
-    OPTION(STRING, "config", AT(config), "FILE", "the sweep file with the [import] table", .letter = 'c',
-           .fallback = "sweep.toml"),
-    OPTION_DB(AT(db)),
-    OPTION(FLAG, "dry-run", AT(dry_run), NULL, "say what would be recorded, and record nothing"),
-    OPTION(STRING, "undo", AT(undo), "TABLE", "take the rows of this table out again"),
-    OPTION(FLAG, "json", AT(json), NULL, "print the counts as JSON"),
-    {.name = NULL},
-};
 
 /* --- storing --- */
 
@@ -298,7 +281,7 @@ void import_try(const char *table, const char *config, const struct buffer *swee
     sweep_free(sweep);
 }
 
-static int import(const struct arguments *a, struct error *e)
+int command_import(const struct arguments *a, struct error *e)
 {
     const struct import_options *o = a->options;
     struct import_summary summary = {0};
@@ -332,14 +315,3 @@ static int import(const struct arguments *a, struct error *e)
     sweep_free(sweep);
     return rc;
 }
-
-const struct command import_command = {
-    .name = "import",
-    .summary = "Record a table of measurements as jobs that have been run",
-    .usage = "[OPTIONS] TABLE.csv",
-    .example = "meshsweep import -c configs/import/ultrascale.toml -d measured.db ultrascale-1B-8B.csv",
-    .options = options,
-    .options_bytes = sizeof(struct import_options),
-    .words_most = 1,
-    .run = import,
-};

@@ -2,9 +2,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/table_file.h"
+#include "commands/commands.h"
 #include "commands/importing.h"
 #include "draft/job_command.h"
 #include "draft/log_readers.h"
@@ -19,24 +19,6 @@
 #include "util/shell.h"
 
 enum { TRIED_BYTES_MOST = 4 << 20 /* a hundred thousand rows take seconds */ };
-
-struct init_options {
-    const char *output, *log, *table, *name, *script;
-};
-
-#define AT(member) offsetof(struct init_options, member)
-
-static const struct option option_table[] = {
-    OPTION(STRING, "output", AT(output), "FILE", "the sweep file to write; - is standard output", .letter = 'o',
-           .fallback = "sweep.toml"),
-    OPTION(STRING, "from-log", AT(log), "FILE",
-           "find readers for the metrics in this output of the script; on its own: print the readers"),
-    OPTION(STRING, "from-table", AT(table), "FILE",
-           "write a sweep file that imports this table, guessing from its column names and cells"),
-    OPTION(STRING, "script", AT(script), "LINE", "the command line, instead of the words after --"),
-    OPTION(STRING, "name", AT(name), "NAME", "the sweep's name (default: the script's)"),
-    {.name = NULL},
-};
 
 /* The answers that were given, and what was asked for. */
 struct answers {
@@ -361,7 +343,7 @@ static int write_or_print(const struct init_options *o, struct answers *given, s
     return rc;
 }
 
-static int init(const struct arguments *a, struct error *e)
+int command_init(const struct arguments *a, struct error *e)
 {
     const struct init_options *o = a->options;
     struct answers given = {.command = STRING_LIST_INIT, .axes = STRING_LIST_INIT};
@@ -379,17 +361,3 @@ static int init(const struct arguments *a, struct error *e)
     answers_free(&given);
     return rc < 0 ? -1 : STATUS_OK;
 }
-
-const struct command init_command = {
-    .name = "init",
-    .summary = "Write a commented sweep file for a script or a table",
-    .usage = "[OPTIONS] KEY=VALUE,VALUE... -- PROGRAM ARGUMENT...",
-    .example = "meshsweep init -o new.toml micro_batch=1,2,4 -- python3 train.py\n"
-               "meshsweep init --from-log train.log\n"
-               "meshsweep init --from-table runs.csv -o runs.toml",
-    .options = option_table,
-    .options_bytes = sizeof(struct init_options),
-    .words_most = 64,
-    .takes_program = true,
-    .run = init,
-};

@@ -3,10 +3,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/recorded_sweep.h"
+#include "commands/commands.h"
 #include "config/model_space.h"
 #include "database/open.h"
 #include "report/prediction_fields.h"
@@ -337,11 +337,7 @@ static void offers_add(enum offer offer, char *const *words, struct buffer *out)
 
 /* --- the commands --- */
 
-#define AT(member) offsetof(struct help_options, member)
-
-static const struct option options[] = {{.name = NULL}};
-
-static int manual(const struct arguments *a, struct error *e)
+int command_manual(const struct arguments *a, struct error *e)
 {
     (void)a;
     return commands_print("sql/texts/manual.sql", NULL, false, e);
@@ -355,13 +351,11 @@ static int print_offers(enum offer offer, char *const *words, struct error *e)
     return output_write_take(&out, e);
 }
 
-static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
-
-static int completion(const struct arguments *a, struct error *e)
+int command_completion(const struct arguments *a, struct error *e)
 {
     const char *shell = a->word_count ? a->words[0] : "";
     struct buffer out = BUFFER_INIT;
-    for (const char *const *name = shell_names; *name; name++)
+    for (const char *const *name = completion_command.words; *name; name++)
         if (strcmp(*name, shell) == 0) {
             OWNED char *script = xasprintf("sql/texts/completion_%s.sql", shell);
             return commands_print(script, NULL, false, e);
@@ -376,15 +370,6 @@ static int completion(const struct arguments *a, struct error *e)
     return error_set(e, ERROR_USAGE, "completion: name the shell: meshsweep completion bash, zsh or fish");
 }
 
-struct help_options {
-    bool schema;
-};
-
-static const struct option help_option_table[] = {
-    OPTION(FLAG, "schema", AT(schema), NULL, "print the JSON Schema of the command's --json output"),
-    {.name = NULL},
-};
-
 static int print_schema(const char *command, struct error *e)
 {
     OWNED char *name = xasprintf("schemas/%s.json", command);
@@ -394,7 +379,7 @@ static int print_schema(const char *command, struct error *e)
     return output_text(schema, e);
 }
 
-static int help(const struct arguments *a, struct error *e)
+int command_help(const struct arguments *a, struct error *e)
 {
     const struct help_options *o = a->options;
     if (o->schema && a->word_count == 1 && strcmp(a->words[0], "sweep") == 0)
@@ -408,38 +393,3 @@ static int help(const struct arguments *a, struct error *e)
         return print_schema(c->name, e);
     return commands_print("sql/texts/help.sql", c, true, e);
 }
-
-const struct command manual_command = {
-    .name = "manual",
-    .summary = "Print the manual page",
-    .usage = "",
-    .example = "meshsweep manual | man -l -",
-    .options = options,
-    .options_bytes = 1,
-    .run = manual,
-};
-
-const struct command completion_command = {
-    .name = "completion",
-    .summary = "Print the completion script for a shell",
-    .usage = "bash|zsh|fish|columns|keys|metrics|jobs [-- WORD...]",
-    .example = "meshsweep completion bash > meshsweep.bash && source ./meshsweep.bash",
-    .options = options,
-    .options_bytes = 1,
-    .words_most = 1,
-    .words = shell_names,
-    .takes_program = true,
-    .run = completion,
-};
-
-const struct command help_command = {
-    .name = "help",
-    .summary = "Print help for the tool, or for one command",
-    .usage = "[--schema] [COMMAND]",
-    .example = "meshsweep help run\nmeshsweep help --schema status",
-    .options = help_option_table,
-    .options_bytes = sizeof(struct help_options),
-    .words_most = 1,
-    .pages = true,
-    .run = help,
-};

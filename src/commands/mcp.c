@@ -8,8 +8,8 @@
 
 #include <cjson/cJSON.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
+#include "commands/commands.h"
 #include "process/external_command.h"
 #include "process/interrupts.h"
 #include "report/text.h"
@@ -107,28 +107,6 @@ static const struct tool {
 };
 #undef SELECTION
 #define TOOL_COUNT LENGTH(tools)
-
-struct mcp_options {
-    const char *config, *db;
-    bool allow_run;
-    int64_t run_calls, call_timeout_ms, run_timeout_ms, answer_bytes;
-};
-
-#define AT(member) offsetof(struct mcp_options, member)
-
-static const struct option options[] = {
-    OPTION_CONFIG(AT(config)),
-    OPTION_DB(AT(db)),
-    OPTION(FLAG, "allow-run", AT(allow_run), NULL, "also offer the tools that start jobs or write: run, ask, tell"),
-    OPTION(INT, "run-calls", AT(run_calls), "N", "calls of run that are allowed", .fallback = "10", .least = 0,
-           .most = INFINITY),
-    OPTION(DURATION, "run-timeout", AT(run_timeout_ms), "DURATION", "end a call of run after this", .fallback = "1h"),
-    OPTION(DURATION, "call-timeout", AT(call_timeout_ms), "DURATION", "end any other call after this",
-           .fallback = "1m"),
-    OPTION(INT, "answer-bytes", AT(answer_bytes), "N", "cut what a tool answers after this", .fallback = "65536",
-           .least = 1024, .most = 64 << 20),
-    {.name = NULL},
-};
 
 /* --- the server --- */
 
@@ -924,7 +902,7 @@ static int wait_ms_of(const struct mcp_server *s)
     return !s->closing ? -1 : left < 0 ? 0 : (int)left;
 }
 
-static int mcp(const struct arguments *a, struct error *e)
+int command_mcp(const struct arguments *a, struct error *e)
 {
     struct mcp_server s = {.options = a->options, .line = BUFFER_INIT, .out = BUFFER_INIT};
     int signal = 0;
@@ -945,15 +923,3 @@ static int mcp(const struct arguments *a, struct error *e)
         return error_errno(e, s.write_error, "mcp: cannot write to standard output");
     return signal ? STATUS_SIGNAL + signal : STATUS_OK;
 }
-
-const struct command mcp_command = {
-    .name = "mcp",
-    .summary = "Answer an agent over standard input and output (MCP)",
-    .usage = "[OPTIONS]",
-    .example = "meshsweep mcp -c sweep.toml -d results.db\n"
-               "meshsweep mcp --allow-run --run-calls 5 --run-timeout 30m\n"
-               "echo '{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"ping\"}' | meshsweep mcp",
-    .options = options,
-    .options_bytes = sizeof(struct mcp_options),
-    .run = mcp,
-};

@@ -1,10 +1,10 @@
 #include <inttypes.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/session.h"
 #include "cli/written_file.h"
+#include "commands/commands.h"
 #include "commands/merging.h"
 #include "database/merge.h"
 #include "database/open.h"
@@ -13,20 +13,6 @@
 #include "results/views.h"
 #include "store/jobs.h"
 #include "util/file.h"
-
-struct merge_options {
-    const char *output;
-    bool json;
-};
-
-#define AT(member) offsetof(struct merge_options, member)
-
-static const struct option option_table[] = {
-    OPTION(STRING, "output", AT(output), "FILE", "the database to merge into; created if it does not exist",
-           .letter = 'o'),
-    OPTION(FLAG, "json", AT(json), NULL, "print the counts as JSON"),
-    {.name = NULL},
-};
 
 /* Brings what came from several databases under one definition; a job's value is that of all its attempts. */
 static int unify(struct db *db, struct error *e)
@@ -81,7 +67,7 @@ int merge_print(const char *path, const struct merge_counts *counts, bool as_jso
     return output_answer_take(as_json, "sql/texts/merge.sql", root, NULL, e);
 }
 
-static int run(const struct arguments *a, struct error *e)
+int command_merge(const struct arguments *a, struct error *e)
 {
     const struct merge_options *o = a->options;
     struct merge_counts counts = {0, 0};
@@ -107,14 +93,3 @@ static int run(const struct arguments *a, struct error *e)
                        others, o->output);
     return rc < 0 ? -1 : STATUS_OK;
 }
-
-const struct command merge_command = {
-    .name = "merge",
-    .summary = "Merge several databases into one, without duplicates",
-    .usage = "DATABASE... -o FILE",
-    .example = "meshsweep merge node1.db node2.db -o all.db",
-    .options = option_table,
-    .options_bytes = sizeof(struct merge_options),
-    .words_most = 10000,
-    .run = run,
-};

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "commands/commands.h"
 #include "results/job_record.h"
 #include "results/views.h"
 #include "store/changes.h"
@@ -15,22 +15,6 @@
 #include "util/utf8.h"
 
 #define TEXT_MOST 4000 /* bytes */
-
-struct note_options {
-    const char *db, *exclude, *tag;
-    bool include;
-};
-
-#define AT(member) offsetof(struct note_options, member)
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION(STRING, "exclude", AT(exclude), "REASON",
-           "it no longer counts: not for the best, in comparisons, for a search or in plots; it stays ok"),
-    OPTION(FLAG, "include", AT(include), NULL, "take --exclude back"),
-    OPTION(STRING, "tag", AT(tag), "TAG", "a word to find it by"),
-    {.name = NULL},
-};
 
 /* A note, and what it is of. */
 struct note_target {
@@ -156,7 +140,7 @@ static int note_words(const char *db_path, const struct arguments *a, const char
     return rc;
 }
 
-static int note(const struct arguments *a, struct error *e)
+int command_note(const struct arguments *a, struct error *e)
 {
     const struct note_options *o = a->options;
     OWNED_BUFFER text = BUFFER_INIT;
@@ -180,16 +164,3 @@ static int note(const struct arguments *a, struct error *e)
         rc = note_words(o->db, a, said, e);
     return rc;
 }
-
-const struct command note_command = {
-    .name = "note",
-    .summary = "Comment on a job, tag it, or exclude it from what is compared",
-    .usage = "JOB[/ATTEMPT] [TEXT] [OPTIONS]",
-    .example = "meshsweep note 24 \"loss looks odd after step 800\"\n"
-               "meshsweep note 24/1 --exclude \"the node was throttling\"\nmeshsweep note 24/1 --include",
-    .options = options,
-    .options_bytes = sizeof(struct note_options),
-    .offer = OFFER_JOBS,
-    .words_most = 1000,
-    .run = note,
-};

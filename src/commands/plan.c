@@ -6,12 +6,12 @@
 #include <cjson/cJSON.h>
 
 #include "answers/unreached.h"
-#include "cli/command.h"
 #include "cli/match_words.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "cli/session.h"
+#include "commands/commands.h"
 #include "commands/match_display.h"
 #include "database/lock.h"
 #include "database/open.h"
@@ -301,7 +301,7 @@ static int make_plan(struct session *s, const struct run_options *o, const struc
     return rc < 0 ? -1 : status;
 }
 
-static int plan(const struct arguments *a, struct error *e)
+int command_plan(const struct arguments *a, struct error *e)
 {
     const struct run_options *o = a->options;
     struct session s;
@@ -322,15 +322,3 @@ static int plan(const struct arguments *a, struct error *e)
     session_close(&s);
     return status;
 }
-
-const struct command plan_command = {
-    .name = "plan",
-    .summary = "Show what run would start, skip and exclude; change nothing",
-    .usage = "[OPTIONS] [-- PROGRAM ARGUMENT...]",
-    .example = "meshsweep plan -c sweep.toml",
-    .options = plan_option_table,
-    .options_bytes = sizeof(struct run_options),
-    .takes_program = true,
-    .pages = true,
-    .run = plan,
-};

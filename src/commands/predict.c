@@ -5,11 +5,11 @@
 #include <strings.h>
 
 #include "answers/prediction_report.h"
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
+#include "commands/commands.h"
 #include "config/scaling.h"
 #include "measures/learning.h"
 #include "predict/input_table.h"
@@ -441,42 +441,6 @@ static int prediction_table_add(struct prediction_table *t, const struct match *
 #define JOBS_SHOWN 100
 #define SCALED_SHOWN 10
 
-struct predict_options {
-    struct run_options match;
-    bool accuracy, profile, json, keys;
-    const char *frontier;
-    const char *scale_to;                        /* KEY=VALUE */
-    const char *where, *sort, *columns, *format; /* any of them: rows instead of the list */
-};
-
-#define OWN(member) offsetof(struct predict_options, member)
-#define AT(member) (OWN(match) + offsetof(struct run_options, member))
-
-static const struct option options[] = {
-    OPTION_CONFIG(AT(config)),
-    OPTION_DB(AT(db)),
-    OPTION(STRING, "only", AT(only), "SQL", "only combinations that satisfy this condition", .offer = OFFER_KEYS),
-    OPTION(INT, "limit", AT(limit), "N", "list at most N of them (default 100)", .least = 1, .most = INFINITY),
-    OPTION(FLAG, "all", AT(all), NULL, "list all of them"),
-    OPTION(STRING, "where", OWN(where), "SQL",
-           "print a table of the rows that satisfy this condition: \"verdict = 'fits'\"", .offer = OFFER_PREDICTIONS),
-    OPTION(STRING, "sort", OWN(sort), "COLUMN[:desc]", "print a table sorted by this column: predicted_time",
-           .offer = OFFER_PREDICTIONS),
-    OPTION(STRING, "columns", OWN(columns), "A,B,...", "print a table of these columns (default: those that differ)",
-           .offer = OFFER_PREDICTIONS),
-    OPTION(STRING, "format", OWN(format), "NAME", RESULT_FORMATS_SAID, .choices = result_format_names),
-    OPTION(FLAG, "json", OWN(json), NULL, "print a JSON document: columns, units, records"),
-    OPTION(FLAG, "accuracy", OWN(accuracy), NULL,
-           "show how far off predictions were before each run, and what pruning avoids and loses"),
-    OPTION(STRING, "frontier", OWN(frontier), "KEY",
-           "show the largest KEY that fitted, the smallest that did not, and the predicted limit", .offer = OFFER_KEYS),
-    OPTION(STRING, "scale-to", OWN(scale_to), "KEY=VALUE",
-           "predict the plans on another number of hosts or devices: num_hosts=64", .offer = OFFER_KEYS),
-    OPTION(FLAG, "keys", OWN(keys), NULL, "list the keys that predictions read, with their other names and values"),
-    OPTION(FLAG, "profile", OWN(profile), NULL, "print the calibrated coefficients as a profile for the next sweep"),
-    {.name = NULL},
-};
-
 /* One walk over the combinations, with what the database has measured of each. */
 struct prediction_walk {
     struct session *session;
@@ -817,7 +781,7 @@ static int print_keys(struct error *e)
     return output_write_take(&out, e);
 }
 
-static int run(const struct arguments *a, struct error *e)
+int command_predict(const struct arguments *a, struct error *e)
 {
     const struct predict_options *o = a->options;
     if (o->keys)
@@ -837,17 +801,3 @@ static int run(const struct arguments *a, struct error *e)
     session_close(&s);
     return status;
 }
-
-const struct command predict_command = {
-    .name = "predict",
-    .summary = "Show predicted memory and time next to measurements",
-    .usage = "[OPTIONS]",
-    .example = "meshsweep predict -c sweep.toml --only 'tp = 2'\n"
-               "meshsweep predict --where \"verdict = 'fits'\" --sort predicted_time --limit 10\n"
-               "meshsweep predict -c sweep.toml --frontier micro_batch\n"
-               "meshsweep predict -c sweep.toml --scale-to num_hosts=64",
-    .options = options,
-    .options_bytes = sizeof(struct predict_options),
-    .pages = true,
-    .run = run,
-};

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "commands/commands.h"
 #include "commands/merging.h"
 #include "database/backup.h"
 #include "database/open.h"
@@ -19,20 +19,6 @@
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/shell.h"
-
-struct pull_options {
-    const char *db, *ssh;
-    bool json;
-};
-
-#define AT(member) offsetof(struct pull_options, member)
-
-static const struct option option_table[] = {
-    OPTION_DB(AT(db)),
-    OPTION(STRING, "ssh", AT(ssh), "COMMAND", "reach HOST by this (default $MESHSWEEP_SSH, else ssh)"),
-    OPTION(FLAG, "json", AT(json), NULL, "print the counts as JSON"),
-    {.name = NULL},
-};
 
 /* --- what is pulled --- */
 
@@ -202,7 +188,7 @@ static int pull(const struct pulled_database *s, const struct pull_options *o, s
     return rc;
 }
 
-static int run(const struct arguments *a, struct error *e)
+int command_pull(const struct arguments *a, struct error *e)
 {
     const struct pull_options *o = a->options;
     struct merge_counts counts = {0, 0};
@@ -220,15 +206,3 @@ static int run(const struct arguments *a, struct error *e)
         return STATUS_SIGNAL + signal_number;
     return rc < 0 ? -1 : merge_print(o->db, &counts, o->json, e);
 }
-
-const struct command pull_command = {
-    .name = "pull",
-    .summary = "Merge a database of another machine into this one",
-    .usage = "[OPTIONS] HOST:PATH",
-    .example = "meshsweep pull node1:sweeps/results.db\n"
-               "meshsweep pull --ssh 'ssh -p 2222' user@node1:sweeps/results.db -d all.db",
-    .options = option_table,
-    .options_bytes = sizeof(struct pull_options),
-    .words_most = 1,
-    .run = run,
-};

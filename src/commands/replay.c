@@ -4,8 +4,8 @@
 
 #include <cjson/cJSON.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
+#include "commands/commands.h"
 #include "database/open.h"
 #include "report/saying.h"
 #include "results/json.h"
@@ -274,43 +274,6 @@ static cJSON *winners_json(const struct replay_report *r, bool groups)
 
 #define EVERY_STRATEGY "all"
 
-struct replay_options {
-    const char *db, *config, *group_by, *strategy, *predictions;
-    int64_t seeds, jobs, max_trials;
-    double target_gap, memory_error, time_error;
-    bool groups, trace, json;
-};
-
-#define AT(member) offsetof(struct replay_options, member)
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION(STRING, "config", AT(config), "FILE", "use this sweep file instead of the one in the database",
-           .letter = 'c'),
-    OPTION(STRING, "strategy", AT(strategy), "NAME,...", "the strategies to try, or `all`", .fallback = EVERY_STRATEGY,
-           .choices = search_strategy_names),
-    OPTION(STRING, "group-by", AT(group_by), "KEY,...",
-           "one search for each value of these columns of `results` (model, devices, batch)", .offer = OFFER_COLUMNS),
-    OPTION(INT, "seeds", AT(seeds), "N", "number of searches in each group", .fallback = "20", .least = 1,
-           .most = 100000),
-    OPTION(INT, "jobs", AT(jobs), "N", "trials at a time", .letter = 'j', .fallback = "1", .least = 1, .most = 65536),
-    OPTION(INT, "max-trials", AT(max_trials), "N", "stop a strategy after N trials; 0: no limit", .fallback = "0",
-           .least = 0, .most = INFINITY),
-    OPTION(DOUBLE, "target-gap", AT(target_gap), "SHARE", "how far from the best counts as good enough",
-           .fallback = "0.05", .least = 0, .most = 0.999999),
-    OPTION(DOUBLE, "memory-error", AT(memory_error), "X", "make predicted memory wrong by a factor between 1/X and X",
-           .fallback = "1", .least = 1, .most = 1000),
-    OPTION(DOUBLE, "time-error", AT(time_error), "X", "make each coefficient of predicted time wrong in the same way",
-           .fallback = "1", .least = 1, .most = 1000),
-    OPTION(STRING, "predictions", AT(predictions), "NAME",
-           "given, inverted (the best is predicted to be the worst) or none", .fallback = "given",
-           .choices = replay_predictions_names),
-    OPTION(FLAG, "groups", AT(groups), NULL, "also print a row for each group"),
-    OPTION(FLAG, "trace", AT(trace), NULL, "print every decision of the first search in each group, with its reason"),
-    OPTION(FLAG, "json", AT(json), NULL, "print everything as JSON"),
-    {.name = NULL},
-};
-
 struct contest {
     const struct replay_options *options;
     const struct replay_source *source;
@@ -473,7 +436,7 @@ static int print(const struct replay_report *r, const struct replay_options *o, 
     return rc == 0 && !o->json ? output_text(buffer_text(&text), e) : rc;
 }
 
-static int replay(const struct arguments *a, struct error *e)
+int command_replay(const struct arguments *a, struct error *e)
 {
     const struct replay_options *o = a->options;
     const struct replay_request request = {.config = o->config, .group_by = o->group_by};
@@ -507,15 +470,3 @@ static int replay(const struct arguments *a, struct error *e)
     store_close(with_db.db);
     return rc;
 }
-
-const struct command replay_command = {
-    .name = "replay",
-    .summary = "Try search strategies on a database of measured jobs",
-    .usage = "[OPTIONS]",
-    .example = "meshsweep replay -d measured.db --group-by layers,num_hosts\n"
-               "meshsweep replay -d measured.db --strategy model,random --memory-error 1.5 --time-error 2.8",
-    .options = options,
-    .options_bytes = sizeof(struct replay_options),
-    .pages = true,
-    .run = replay,
-};

@@ -1,7 +1,7 @@
 
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/written_file.h"
+#include "commands/commands.h"
 #include "database/open.h"
 #include "page/page.h"
 #include "serve/serve.h"
@@ -10,25 +10,6 @@
 #include "util/memory.h"
 
 #include <string.h>
-
-struct report_options {
-    const char *db, *file, *serve, *token;
-};
-
-#define AT(member) offsetof(struct report_options, member)
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION(STRING, "output", AT(file), "FILE", "write to this file; - is standard output", .letter = 'o',
-           .fallback = "report.html"),
-    OPTION(STRING, "serve", AT(serve), "ADDRESS",
-           "serve the page of a running sweep until Ctrl-C, on 127.0.0.1 and a free port, or on HOST, PORT or "
-           "HOST:PORT; prints the address to open",
-           .value_optional = true),
-    OPTION(STRING, "token", AT(token), "TEXT",
-           "with --serve: the token that the address must contain, instead of a random one; empty: none"),
-    {.name = NULL},
-};
 
 static size_t directory_length(const char *path)
 {
@@ -90,7 +71,7 @@ static int serve(const struct report_options *o, struct error *e)
     return serve_report(&how, &signal_number, e) < 0 ? -1 : STATUS_SIGNAL + signal_number;
 }
 
-static int report(const struct arguments *a, struct error *e)
+int command_report(const struct arguments *a, struct error *e)
 {
     const struct report_options *o = a->options;
     struct db *db = NULL;
@@ -104,13 +85,3 @@ static int report(const struct arguments *a, struct error *e)
     store_close(db);
     return rc;
 }
-
-const struct command report_command = {
-    .name = "report",
-    .summary = "Write the sweep as one self-contained HTML page with plots",
-    .usage = "[OPTIONS]",
-    .example = "meshsweep report -o report.html\nmeshsweep report --serve\nmeshsweep report --serve=8080",
-    .options = options,
-    .options_bytes = sizeof(struct report_options),
-    .run = report,
-};

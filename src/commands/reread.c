@@ -1,8 +1,8 @@
 #include <cjson/cJSON.h>
 
-#include "cli/command.h"
 #include "cli/result_output.h"
 #include "cli/session.h"
+#include "commands/commands.h"
 #include "measures/learning.h"
 #include "measures/measures.h"
 #include "results/json.h"
@@ -11,23 +11,6 @@
 #include "space/enumerate.h"
 #include "store/selection.h"
 #include "util/memory.h"
-
-struct reread_options {
-    const char *config, *db, *only;
-    bool dry_run, json;
-};
-
-#define AT(member) offsetof(struct reread_options, member)
-
-static const struct option options[] = {
-    OPTION_CONFIG(AT(config)),
-    OPTION_DB(AT(db)),
-    OPTION(STRING, "only", AT(only), "SQL", "only jobs that satisfy this condition: 'tp = 2 AND layers > 4'",
-           .offer = OFFER_KEYS),
-    OPTION(FLAG, "dry-run", AT(dry_run), NULL, "say what would change, and change nothing"),
-    OPTION_JSON(AT(json)),
-    {.name = NULL},
-};
 
 extern char **environ;
 
@@ -115,7 +98,7 @@ static int open_all(struct reread_session *r, const struct arguments *a, struct 
     return measures_create(r->session.space, &r->measures, e) < 0 ? -1 : select_jobs(r, e);
 }
 
-static int reread(const struct arguments *a, struct error *e)
+int command_reread(const struct arguments *a, struct error *e)
 {
     const struct reread_options *o = a->options;
     struct reread_session r = {.options = o};
@@ -130,13 +113,3 @@ static int reread(const struct arguments *a, struct error *e)
     store_close(r.db);
     return rc;
 }
-
-const struct command reread_command = {
-    .name = "reread",
-    .summary = "Read kept output again with the readers of the sweep file",
-    .usage = "[OPTIONS]",
-    .example = "meshsweep reread --dry-run\nmeshsweep reread -c sweep.toml --only 'tp = 2'",
-    .options = options,
-    .options_bytes = sizeof(struct reread_options),
-    .run = reread,
-};

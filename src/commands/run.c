@@ -11,7 +11,6 @@
 #include "batch/executor.h"
 #include "batch/steps.h"
 #include "cli/batch_notice.h"
-#include "cli/command.h"
 #include "cli/end_command.h"
 #include "cli/model_info_job.h"
 #include "cli/output.h"
@@ -21,6 +20,7 @@
 #include "cli/search_setup.h"
 #include "cli/session.h"
 #include "cli/stale_results.h"
+#include "commands/commands.h"
 #include "commands/match_display.h"
 #include "config/failure.h"
 #include "database/lock.h"
@@ -918,7 +918,7 @@ static int keep_several_hosts(const struct session *s, struct db *db, struct err
                            (long long)jobs);
 }
 
-static int run(const struct arguments *a, struct error *e)
+int command_run(const struct arguments *a, struct error *e)
 {
     const struct run_options *o = a->options;
     struct session s;
@@ -931,7 +931,7 @@ static int run(const struct arguments *a, struct error *e)
     if (status < 0 || printed)
         return status;
     if (o->dry_run)
-        return plan_command.run(a, e);
+        return command_plan(a, e);
     if (o->release && writer_lock_is_held(o->db))
         return ask_release(o->db, e);
     status = session_open(&s, o, a, e);
@@ -969,16 +969,3 @@ static int run(const struct arguments *a, struct error *e)
     session_close(&s);
     return status;
 }
-
-const struct command run_command = {
-    .name = "run",
-    .summary = "Match the sweep file and run every job that is not done",
-    .usage = "[OPTIONS] [-- PROGRAM ARGUMENT...]",
-    .example = "meshsweep run -c sweep.toml -j 4\n"
-               "meshsweep run -c sweep.toml --retry-failed=timeout,lost\n"
-               "meshsweep run -c sweep.toml --search-model   # without other sections, prints the models",
-    .options = run_option_table,
-    .options_bytes = sizeof(struct run_options),
-    .takes_program = true,
-    .run = run,
-};

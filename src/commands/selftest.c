@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
+#include "commands/commands.h"
 #include "database/audit.h"
 #include "database/open.h"
 #include "process/process.h"
@@ -34,7 +34,7 @@
  * second run. Some jobs fail by design, some leave a process behind, and each takes a lock that reveals two
  * simultaneous attempts of one job. */
 
-struct selftest_options {
+struct selftest_plan {
     const char *program;      /* this program, which is started and killed */
     const char *directory;    /* must be empty; holds the sweeps and databases */
     char *const *environment; /* the runner's */
@@ -167,7 +167,7 @@ enum {
 };
 
 struct selftest {
-    const struct selftest_options *options;
+    const struct selftest_plan *options;
     struct selftest_report report;
     struct rng rng;
     int null_fd;
@@ -417,7 +417,7 @@ static int run_rounds(struct selftest *t, struct error *e)
 }
 
 /* 0 if everything holds. -1 with the first violation in `e`; then the directory is worth keeping. */
-static int selftest_run(const struct selftest_options *options, struct selftest_report *out, struct error *e)
+static int selftest_run(const struct selftest_plan *options, struct selftest_report *out, struct error *e)
 {
     struct selftest t = {.options = options, .rng = rng_stream(options->seed, 0)};
     int64_t began_ms = clock_monotonic_ms();
@@ -435,22 +435,6 @@ static int selftest_run(const struct selftest_options *options, struct selftest_
 /* --- selftest --- */
 
 extern char **environ;
-
-struct selftest_command_options {
-    int64_t kills, seed, jobs;
-    const char *directory;
-};
-
-#define AT(member) offsetof(struct selftest_command_options, member)
-
-static const struct option options[] = {
-    OPTION(INT, "kills", AT(kills), "N", "kill the runner N times", .fallback = "20", .least = 0, .most = 1e6),
-    OPTION(INT, "seed", AT(seed), "N", "seed of the random instants", .fallback = "1", .least = 0, .most = 1e15),
-    OPTION(INT, "jobs", AT(jobs), "N", "jobs in each sweep", .fallback = "100", .least = 1, .most = 1e5),
-    OPTION(STRING, "dir", AT(directory), "DIR",
-           "directory for the test, on the file system to test (default: $TMPDIR or /tmp)"),
-    {.name = NULL},
-};
 
 /* Absolute: runners have another working directory. */
 static char *make_directory(const char *where, struct error *e)
@@ -472,13 +456,13 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 
 static void report_kill(void *context, int64_t kills)
 {
-    const struct selftest_command_options *o = context;
+    const struct selftest_options *o = context;
     int64_t step = o->kills >= 100 ? o->kills / 10 : 10;
     if (kills % step == 0)
         output_message("%" PRId64 " of %" PRId64 " kills", kills, o->kills);
 }
 
-static int print_report(const struct selftest_command_options *o, const struct selftest_report *r, struct error *e)
+static int print_report(const struct selftest_options *o, const struct selftest_report *r, struct error *e)
 {
     struct buffer b = BUFFER_INIT;
     buffer_printf(&b,
@@ -492,14 +476,14 @@ static int print_report(const struct selftest_command_options *o, const struct s
     return output_people_take(&b, e);
 }
 
-static int selftest(const struct arguments *a, struct error *e)
+int command_selftest(const struct arguments *a, struct error *e)
 {
-    struct selftest_command_options o = *(const struct selftest_command_options *)a->options;
+    struct selftest_options o = *(const struct selftest_options *)a->options;
     struct selftest_report report = {0};
     char *directory = make_directory(o.directory, e);
     if (!directory)
         return -1;
-    const struct selftest_options test = {
+    const struct selftest_plan test = {
         .program = "/proc/self/exe",
         .directory = directory,
         .environment = environ,
@@ -517,13 +501,3 @@ static int selftest(const struct arguments *a, struct error *e)
     free(directory);
     return rc == 0 ? print_report(&o, &report, e) : -1;
 }
-
-const struct command selftest_command = {
-    .name = "selftest",
-    .summary = "Kill a runner at random instants and check that nothing is lost",
-    .usage = "[OPTIONS]",
-    .example = "meshsweep selftest --kills 1000 --dir /scratch",
-    .options = options,
-    .options_bytes = sizeof(struct selftest_command_options),
-    .run = selftest,
-};

@@ -1,26 +1,13 @@
 #include <cjson/cJSON.h>
 
-#include "cli/command.h"
 #include "cli/result_output.h"
+#include "commands/commands.h"
 #include "database/open.h"
 #include "report/full_training.h"
 #include "report/job_command.h"
 #include "results/job_record.h"
 #include "results/json.h"
 #include "util/memory.h"
-
-struct show_options {
-    const char *db;
-    bool json;
-};
-
-#define AT(member) offsetof(struct show_options, member)
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION_JSON(AT(json)),
-    {.name = NULL},
-};
 
 struct job_view {
     struct db *db;
@@ -60,7 +47,7 @@ static int read_and_print(struct job_view *v, const struct arguments *a, struct 
     return -1;
 }
 
-static int show(const struct arguments *a, struct error *e)
+int command_show(const struct arguments *a, struct error *e)
 {
     const struct show_options *o = a->options;
     struct job_view v = {0};
@@ -79,16 +66,3 @@ static int show(const struct arguments *a, struct error *e)
     store_close(v.db);
     return rc;
 }
-
-const struct command show_command = {
-    .name = "show",
-    .summary = "Show everything recorded about one job, and its command",
-    .usage = "[OPTIONS] JOB",
-    .example = "meshsweep show 24\nmeshsweep show a1b2c3d4 --json",
-    .options = options,
-    .options_bytes = sizeof(struct show_options),
-    .offer = OFFER_JOBS,
-    .words_most = 1,
-    .pages = true,
-    .run = show,
-};

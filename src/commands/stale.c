@@ -1,28 +1,12 @@
 
-#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/recorded_sweep.h"
 #include "cli/result_output.h"
 #include "cli/stale_results.h"
+#include "commands/commands.h"
 #include "database/open.h"
 #include "sweep_file/reader.h"
 #include "util/memory.h"
-
-struct stale_options {
-    const char *db, *config;
-    bool json;
-};
-
-#define AT(member) offsetof(struct stale_options, member)
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION(STRING, "config", AT(config), "FILE",
-           "compare versions declared in [job] versions of this file (default: the one in the database)",
-           .letter = 'c'),
-    OPTION_JSON(AT(json)),
-    {.name = NULL},
-};
 
 /* The recorded sweep file is only needed for its declared versions. */
 static void load_recorded(const struct stale_options *o, struct db *db, struct sweep **sweep)
@@ -33,7 +17,7 @@ static void load_recorded(const struct stale_options *o, struct db *db, struct s
         output_message("declared versions are not compared: %s", why.text);
 }
 
-static int stale(const struct arguments *a, struct error *e)
+int command_stale(const struct arguments *a, struct error *e)
 {
     const struct stale_options *o = a->options;
     OWNED_JSON *document = NULL, *beside = NULL;
@@ -54,14 +38,3 @@ static int stale(const struct arguments *a, struct error *e)
     sweep_free(sweep);
     return rc;
 }
-
-const struct command stale_command = {
-    .name = "stale",
-    .summary = "List results that come from another script, commit or device",
-    .usage = "[OPTIONS]",
-    .example = "meshsweep stale || meshsweep run --stale",
-    .options = options,
-    .options_bytes = sizeof(struct stale_options),
-    .pages = true,
-    .run = stale,
-};

@@ -6,10 +6,10 @@
 #include <cjson/cJSON.h>
 
 #include "answers/conditions_report.h"
-#include "cli/command.h"
 #include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
+#include "commands/commands.h"
 #include "database/lock.h"
 #include "database/open.h"
 #include "report/full_training.h"
@@ -30,22 +30,6 @@
 #include "util/parse.h"
 
 #define WATCH_MS 2000
-
-struct status_options {
-    const char *db, *watch;
-    bool json, wasted;
-};
-
-#define AT(member) offsetof(struct status_options, member)
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION_JSON(AT(json)),
-    OPTION(STRING, "watch", AT(watch), "SECONDS", "update until all is done, every SECONDS (default 2)",
-           .value_optional = true),
-    OPTION(FLAG, "wasted", AT(wasted), NULL, "what device-hours went into, and which share of them left no result"),
-    {.name = NULL},
-};
 
 #define PARETO_OF_MOST 100000 /* jobs, so that status stays quick */
 /* The most causes listed; the number of the rest is given. */
@@ -261,7 +245,7 @@ static int print_wasted(const struct status_options *o, struct error *e)
     return rc;
 }
 
-static int status(const struct arguments *a, struct error *e)
+int command_status(const struct arguments *a, struct error *e)
 {
     const struct status_options *o = a->options;
     int interval_ms = WATCH_MS;
@@ -281,14 +265,3 @@ static int status(const struct arguments *a, struct error *e)
     }
     return -1;
 }
-
-const struct command status_command = {
-    .name = "status",
-    .summary = "Show progress: what runs, what failed, the best job so far",
-    .usage = "[OPTIONS]",
-    .example = "meshsweep status --watch\nmeshsweep status --json\nmeshsweep status --wasted",
-    .options = options,
-    .options_bytes = sizeof(struct status_options),
-    .pages = true,
-    .run = status,
-};

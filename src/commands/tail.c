@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
+#include "commands/commands.h"
 #include "database/open.h"
 #include "process/job_file.h"
 #include "results/job_record.h"
@@ -15,25 +15,6 @@
 #include "util/utf8.h"
 
 #define LOOK_EVERY_MS 200
-
-struct tail_options {
-    const char *db;
-    int64_t attempt, lines;
-    bool once, worst;
-};
-
-#define AT(member) offsetof(struct tail_options, member)
-
-static const struct option options[] = {
-    OPTION_DB(AT(db)),
-    OPTION(INT, "attempt", AT(attempt), "N", "print this attempt (default: the newest)", .least = 1, .most = 1e9),
-    OPTION(INT, "lines", AT(lines), "N", "start with the last N lines", .letter = 'n', .fallback = "20", .least = 0,
-           .most = 1e9),
-    OPTION(FLAG, "once", AT(once), NULL, "do not follow"),
-    OPTION(FLAG, "worst", AT(worst), NULL,
-           "of the ok job with the worst value of the objective; of the last that failed, if none is ok"),
-    {.name = NULL},
-};
 
 struct follower {
     const struct tail_options *options;
@@ -182,7 +163,7 @@ static int find_worst(struct db *db, int64_t *job, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-static int tail(const struct arguments *a, struct error *e)
+int command_tail(const struct arguments *a, struct error *e)
 {
     const struct tail_options *o = a->options;
     struct follower f = {.options = o, .fd = -1};
@@ -207,15 +188,3 @@ static int tail(const struct arguments *a, struct error *e)
     store_close(f.db);
     return rc;
 }
-
-const struct command tail_command = {
-    .name = "tail",
-    .summary = "Print the output of a job and follow it while it runs",
-    .usage = "[OPTIONS] {JOB | --worst}",
-    .example = "meshsweep tail 24\nmeshsweep tail a1b2c3d4 --attempt 1 --lines 100\nmeshsweep tail --worst",
-    .options = options,
-    .options_bytes = sizeof(struct tail_options),
-    .offer = OFFER_JOBS,
-    .words_most = 1,
-    .run = tail,
-};

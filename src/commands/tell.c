@@ -1,25 +1,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/output.h"
+#include "commands/commands.h"
 #include "commands/proposing.h"
 #include "store/runners.h"
 #include "util/memory.h"
 
-struct tell_options {
-    const char *config, *db;
-};
-
-#define AT(member) offsetof(struct tell_options, member)
-
-static const struct option options[] = {
-    OPTION_CONFIG(AT(config)),
-    OPTION_DB(AT(db)),
-    {.name = NULL},
-};
-
-static int tell(const struct arguments *a, struct error *e)
+int command_tell(const struct arguments *a, struct error *e)
 {
     const struct tell_options *o = a->options;
     struct proposing p = {0};
@@ -44,15 +32,3 @@ static int tell(const struct arguments *a, struct error *e)
         rc = output_json(answer, e);
     return rc;
 }
-
-const struct command tell_command = {
-    .name = "tell",
-    .summary = "Record the results, given as JSON, of jobs that `ask` printed",
-    .usage = "[OPTIONS] RESULTS.json|-",
-    .example = "meshsweep tell measured.json\n"
-               "echo '{\"job\": 7, \"failure\": \"oom\"}' | meshsweep tell -",
-    .options = options,
-    .options_bytes = sizeof(struct tell_options),
-    .words_most = 1,
-    .run = tell,
-};

@@ -1,28 +1,13 @@
 #include <stdlib.h>
 
-#include "cli/command.h"
 #include "cli/result_output.h"
 #include "cli/session.h"
 #include "cli/written_file.h"
+#include "commands/commands.h"
 #include "database/backup.h"
 #include "database/open.h"
 #include "results/json.h"
 #include "util/memory.h"
-
-struct upgrade_options {
-    const char *db, *output;
-    bool no_copy, json;
-};
-
-#define AT(member) offsetof(struct upgrade_options, member)
-
-static const struct option option_table[] = {
-    OPTION_DB(AT(db)),
-    OPTION(STRING, "output", AT(output), "NEW", "leave the database as it is and make an upgraded copy", .letter = 'o'),
-    OPTION(FLAG, "no-copy", AT(no_copy), NULL, "keep no copy of the database as it was"),
-    OPTION_JSON(AT(json)),
-    {.name = NULL},
-};
 
 /* An upgrade, and what it did. */
 struct upgrade {
@@ -74,7 +59,7 @@ static int print(const struct upgrade *u, bool json, struct error *e)
     return output_answer_take(json, "sql/texts/upgrade.sql", root, beside, e);
 }
 
-static int run(const struct arguments *a, struct error *e)
+int command_upgrade(const struct arguments *a, struct error *e)
 {
     struct upgrade_options o = *(const struct upgrade_options *)a->options;
     struct upgrade u = {0};
@@ -86,14 +71,3 @@ static int run(const struct arguments *a, struct error *e)
     free(u.kept);
     return rc < 0 ? -1 : STATUS_OK;
 }
-
-const struct command upgrade_command = {
-    .name = "upgrade",
-    .summary = "Upgrade a database of an older version and run nothing",
-    .usage = "[OPTIONS] [DATABASE]",
-    .example = "meshsweep upgrade\nmeshsweep upgrade -o new.db results.db",
-    .options = option_table,
-    .options_bytes = sizeof(struct upgrade_options),
-    .words_most = 1,
-    .run = run,
-};

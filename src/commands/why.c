@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
 #include "cli/match_words.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
+#include "commands/commands.h"
 #include "database/db.h"
 #include "results/job_record.h"
 #include "results/json.h"
@@ -20,20 +20,6 @@
 
 #define SHOWN 10 /* jobs, and excluded combinations per rule */
 #define VALUES_SHOWN 30
-
-struct why_options {
-    struct run_options match; /* config (NULL: not given), db and json; the rest stays at its default */
-};
-
-#define AT(member) (offsetof(struct why_options, match) + offsetof(struct run_options, member))
-
-static const struct option options[] = {
-    OPTION_CONFIG(AT(config)),
-    OPTION_DB(AT(db)),
-    OPTION(FLAG, "search-model", AT(search_model), NULL, "take the models from [model_space]"),
-    OPTION_JSON(AT(json)),
-    {.name = NULL},
-};
 
 /* --- which combinations --- */
 
@@ -309,19 +295,19 @@ static int make_document(struct answer *w, const struct arguments *a, struct err
     return rc == 0 && w->counts.combinations == 0 ? add_missing_values(w, a, e) : rc;
 }
 
-static int why(const struct arguments *a, struct error *e)
+int command_why(const struct arguments *a, struct error *e)
 {
-    const struct why_options *o = a->options;
+    const struct run_options *o = a->options;
     struct session s = {0};
     struct expression filter = EXPRESSION_INIT;
     struct answer w = {.session = &s, .filter = &filter, .document = json_document(), .beside = cJSON_CreateArray()};
-    int rc = session_open_known(&s, &o->match, a, &w.db, e);
+    int rc = session_open_known(&s, o, a, &w.db, e);
     if (rc == 0)
         rc = compile_filter(&s, a, w.db, &filter, e);
     if (rc == 0)
         rc = make_document(&w, a, e);
     if (rc == 0)
-        rc = o->match.json ? output_json(w.document, e) : output_said("sql/texts/why.sql", w.document, w.beside, e);
+        rc = o->json ? output_json(w.document, e) : output_said("sql/texts/why.sql", w.document, w.beside, e);
     cJSON_Delete(w.document);
     cJSON_Delete(w.beside);
     free(w.counts.rules);
@@ -330,16 +316,3 @@ static int why(const struct arguments *a, struct error *e)
     session_close(&s);
     return rc == 0 && w.counts.combinations == 0 ? STATUS_NOTHING : rc;
 }
-
-const struct command why_command = {
-    .name = "why",
-    .summary = "Explain why a combination ran, was skipped or was excluded",
-    .usage = "[OPTIONS] JOB|KEY=VALUE...",
-    .example = "meshsweep why 24\nmeshsweep why zero_stage=3 pp=2",
-    .options = options,
-    .options_bytes = sizeof(struct why_options),
-    .offer = OFFER_COMBINATIONS,
-    .words_most = 256,
-    .pages = true,
-    .run = why,
-};

@@ -251,7 +251,7 @@ check_uses()
 {
     ctags --version 2>/dev/null | grep -q Universal || return 0
     local name header tests
-    mapfile -t tests < <(find tests -name '*.[ch]' -o -name '*.cc')
+    mapfile -t tests < <(find tests -name '*.[ch]' -o -name '*.cc'; find src -name '*.toml')
     while read -r header name; do
         breach "$header:1: declares $name, which no file but its own uses"
     done < <(awk '

@@ -330,6 +330,7 @@ scripts__with_each_awk__print_the_same()
     mv tree/build-map drawn
     mkdir bin
     awk -f "$source_dir/scripts/manual_page.awk" -v version=1 "$source_dir/docs/reference.md" >page
+    awk -f "$source_dir/scripts/commands.awk" -v what=source "$source_dir/src/commands/commands.toml" >commands
     for awk in gawk 'gawk --posix' mawk 'busybox awk' original-awk; do
         type -P "${awk%% *}" >/dev/null || continue
         printf '#!/bin/sh\nexec %s "$@"\n' "$awk" >bin/awk
@@ -339,10 +340,23 @@ scripts__with_each_awk__print_the_same()
         expect "diff -r drawn tree/build-map"
         bin/awk -f "$source_dir/scripts/manual_page.awk" -v version=1 "$source_dir/docs/reference.md" >again
         expect "cmp page again"
+        bin/awk -f "$source_dir/scripts/commands.awk" -v what=source "$source_dir/src/commands/commands.toml" >again
+        expect "cmp commands again"
         echo 'int x = sqlite3_step(s); /* exit(1) */' >tree/src/run/a.c
         run_command env PATH="$PWD/bin:$PATH" bash "$checker" tree
         expect_only_stdout_contains 1 'src/run/a.c:1: belongs to src/database/ alone: int x = sqlite3_step(s);'
     done
+}
+
+# What it does not understand would be an option less.
+commands__row_that_cannot_be_read__refused()
+{
+    printf '%s\n' '[a]' 'summary = "x"' '[a.options]' 'b = { help = "c", least 1 }' >commands.toml
+    run_command awk -f "$source_dir/scripts/commands.awk" -v what=source commands.toml
+    expect_among_stderr 1 'commands.toml: not the end of a row: , least 1 }'
+    printf '%s\n' '[a]' 'summary: "x"' >commands.toml
+    run_command awk -f "$source_dir/scripts/commands.awk" -v what=header commands.toml
+    expect_only_stderr_contains 1 'commands.toml: not a key: summary: "x"'
 }
 
 map__of_other_floors_than_there_are__refused()

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
 #include "cli/options.h"
+#include "commands/commands.h"
 #include "unit_test.h"
 #include "util/string_list.h"
 
