@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Results that stand for a job that is run in another way now: accept, its undoing, and [was]. Each job that runs leaves
 # a line in `ran`; what need not run again does not.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 export RAN=$PWD/ran
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # archive: logs of jobs that have ended, compressed and read as before; gc: what no attempt has, removed.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Jobs of a thousand lines on each stream and as many samples; the third fails, the fourth runs until there is a "go".
 logging_sweep() # X

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # archive: samples of jobs that have ended, compressed in the database and found by all that asks for them.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Jobs of 300 steps: decimals, numbers of 17 digits, some of them not finite, and one that is reported now and then.
 sampled_sweep() # X [MORE-LINES]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `ask` and `tell`: proposals from outside, and what came of them.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 a_sweep()
 {

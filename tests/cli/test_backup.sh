@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The database as a file that people copy: what stands in it when a run has ended and while one writes, and `backup`.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Opens the database in a process of its own, which goes on after each `ask`. Its input is descriptor 9.
 start_reader() # [DATABASE]

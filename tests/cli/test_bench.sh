@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The benchmarks' contestants do the work that is measured.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 plan_and_jobs__once__the_work_is_done()
 {

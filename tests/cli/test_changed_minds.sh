@@ -2,7 +2,7 @@
 # Thirty changes of mind, one of a kind: each ends with the right numbers, recounted from the samples by SQL, and no job
 # runs that need not. tests/cli/changed_minds.py changes definitions at random; what a command says is held where it is
 # tested.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Jobs x = 1, 2, 3: each adds a line to `ran`, prints two warm-up steps and two steps of 10 x ms, and a loss of x.
 # A case changes a variable here, or a line by sed.

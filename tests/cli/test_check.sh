@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cli: check, of sweep files and of databases.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 # Makes a database in which nothing is left of a runner that no longer exists.
 quiet_database()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # scripts/check.sh: how it tells of what failed. Its parts are stand-ins here, in a tree of their own.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Writes a program that is there.
 stand_in() # FILE

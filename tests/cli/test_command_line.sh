@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: commands, options and their help, whatever the command does.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 help__asked__commands_and_statuses()
 {

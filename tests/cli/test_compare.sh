@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # compare: pairs that differ in one key only.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 # zero_stage and micro_batch over 8 models, whose scores are such that stage 1 is 1.1 times stage 0 (more or less), and
 # micro_batch makes no difference that could be told; stage 3 fails for two models.

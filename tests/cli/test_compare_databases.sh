@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # compare BEFORE.db NOW.db: matched by job key, with a verdict that a script can go by.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # before.db and now.db: eight jobs, each three times and a little off each time; now FACTOR times as long.
 two_databases() # FACTOR

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every file in configs/ is planned and checked, and the quickstart is run: interrupted once, gone on with, won by
 # something.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Those that need a framework's own file beside them are tried in tests/cli/test_recipes.sh.
 every_file__is_planned_and_right()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # [sweep] replicate and group_by: configurations are ranked, not lucky seeds, and each with its like.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # The sweep has x=1, 2 and 4, three seeds each: 2 has the luckiest seed, 4 the best mean.
 lucky_sweep() # LINE...

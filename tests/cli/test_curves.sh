@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Curves: one job that measures itself at several loads, and the best point under a service limit.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # A server whose throughput and latency rise with the load; the larger batch is faster where few ask.
 curve_sweep() # READERS on standard input

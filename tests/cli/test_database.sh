@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The database file: whose it is, who may write it, who reads meanwhile, and what becomes of it when things go wrong.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # A run that is refused: the status and the sentence.
 expect_refused() # STATUS SENTENCE ARGS

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: jobs that get a ds_config.json.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 configs=$(cd "$(dirname "$0")/../../configs" && pwd)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Defects of DeepSpeed's tuner (0.13 to 0.19), each with the case that shows it absent here, on the stand-in for
 # DeepSpeed.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
 export PATH

@@ -4,7 +4,7 @@
 # release 0.16 and later, MESHSWEEP_DEEPSPEED_PYTHON (scripts/engine_python.sh).
 # Starting PyTorch and DeepSpeed takes tens of seconds on a busy machine.
 : "${CASE_SECONDS:=600}"
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 python=${MESHSWEEP_DEEPSPEED_PYTHON:-/usr/bin/python3}
 source=${MESHSWEEP_DEEPSPEED_SOURCE-}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # meshsweep deepspeed: launchers, hosts and devices: the words that each gets, and what is refused at once.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
 export PATH

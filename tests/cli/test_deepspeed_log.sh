@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # meshsweep deepspeed: what it says and prints of a tuning, on the stand-in for DeepSpeed.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
 export PATH

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # meshsweep deepspeed on memory and time made of what DeepSpeed published of its tuner on eight models
 # (tests/standin/published): the winner is at least as fast as the published one, in at most half the trials.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
 export PATH

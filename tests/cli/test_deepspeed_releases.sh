@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # [deepspeed] version: rules hold for the releases whose sources say so, and the installed package is asked which it is.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
 export PATH

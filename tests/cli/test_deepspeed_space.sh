@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # meshsweep deepspeed with "fast": false: what is tuned beside stage and micro-batch, only what is there, memory first.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
 export PATH

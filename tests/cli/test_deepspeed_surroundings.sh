@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # meshsweep deepspeed: what jobs are given beside their ds_config (environment, arguments), and results of another
 # time, on the stand-in for DeepSpeed.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
 export PATH

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # meshsweep deepspeed: DeepSpeed's autotuning, on a stand-in for DeepSpeed (tests/standin/deepspeed).
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
 export PATH

@@ -3,7 +3,7 @@
 # several attempts of a job come to.
 #
 # Changes at random by a seed (SEED=N): 15 of them; 200 under MESHSWEEP_FULL.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 changes=15
 [ -z "${MESHSWEEP_FULL-}" ] || CASE_SECONDS=600 changes=200

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # docs/determined.md: its script under both of its sweeps, with a stand-in for the module and the launcher of DeepSpeed.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # The N-th example of a language.
 example() # LANGUAGE N

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Several jobs on a device: shares of it, MIG instances, and what is said of what was measured so.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Jobs that wait until NUMBER of them run, and fail where that does not come.
 waiting_sweep() # NUMBER CLUSTER LINES OF [local] on standard input

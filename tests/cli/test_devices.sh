@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Devices of this machine: who gets which, what is excluded, what waits. They are declared, or those of a stand-in for
 # nvidia-smi.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Jobs of 1, 2 and 4 devices that leave what they were given in a file of their own.
 device_sweep() # LINES OF [local] on standard input

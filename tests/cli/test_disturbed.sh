@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The machine disturbs a run: errors of the disk, no descriptors, no processes, clocks that are set. disturb.c is
 # preloaded into the tool; jobs know nothing of it.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 disturb=$build_dir/tests/cli/disturb.so
 

@@ -3,8 +3,8 @@
 # take and print what their manuals say (tests/cli/engine_stand_ins.py). Each case goes through every other one of them,
 # drawn by a seed (SEED=N); through all under MESHSWEEP_FULL.
 CASE_SECONDS=200
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/slurm_stand_ins.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/slurm_stand_ins.sh"
 
 drawn_engines()
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The things that a job is started with: arguments, environment, directory; and what of it is recorded.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # A sweep of one job: job.sh writes its arguments, a line each, to the file arguments.
 one_job() # LINES FOR [job]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # export: what another program reads is what the jobs had, and nothing in it is a formula.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Jobs with values that are awkward in a table; the last one fails with an awkward message.
 awkward_sweep()

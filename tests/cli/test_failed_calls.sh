@@ -8,7 +8,7 @@
 sample=30 seconds=60
 [ -z "${MESHSWEEP_FULL-}" ] || sample=100000
 CASE_SECONDS=$((seconds + 300))
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # The tool alone is in there, with what it starts.
 export FAIL_KIND

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The outputs of failed jobs: tests/failures/ has outputs of launchers with several ranks, as a file, or as a directory
 # with output.log and the logs that were kept beside it; tests/failures/expected has what is recorded of each.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 logs=$source_dir/tests/failures
 

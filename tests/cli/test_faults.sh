@@ -3,8 +3,8 @@
 # had been. Needs a build configured with --enable-faults.
 CASE_SECONDS=280
 export SEED="${SEED:-$RANDOM}"
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/slurm_stand_ins.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/slurm_stand_ins.sh"
 
 # 6 jobs: four ok, one of which leaves a process behind; one fails, one runs into its time limit.
 fault_sweep()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # [[fixture]]: what several jobs share is started once per value of its keys, ended with the run, and blamed on no job.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # 8 jobs, seqs in 1, 2 the fastest key; one server per seqs. job.sh asks the server and prints what it says.
 served_sweep() # [FIXTURE-KEYS]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A database that comes from elsewhere: what its schema has besides ours, or otherwise, and every way it comes in.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 # good.db: four jobs done, with their files.
 good_database()

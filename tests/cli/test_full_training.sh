@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run --run-full-experiment: the full training of the winner is an execution of its own kind. Neither its limits nor
 # what is made of its output are those of a trial, and nothing that is said of the search changes with it.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # small_sweep, in which the fourth job wins with 40. A job that runs for the second time is the full training: it does
 # what ./full says, and prints no score.

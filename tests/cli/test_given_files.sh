@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # [[job.file]]: files that each job is given, their identity, and what is wrong with them.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 base()
 {

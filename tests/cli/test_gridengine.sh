@@ -2,9 +2,9 @@
 # Jobs at a real Grid Engine of one host (tests/cli/gridengine_cluster.sh), through configs/executors/gridengine.toml.
 # Part of scripts/check.sh --full; by hand: MESHSWEEP_FULL=1 tests/cli/test_gridengine.sh.
 CASE_SECONDS=400
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/slurm_stand_ins.sh"
-. "$(dirname "$0")/gridengine_cluster.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/slurm_stand_ins.sh"
+. "${0%/*}/gridengine_cluster.sh"
 
 cluster()
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Other tools get: Optuna's storage, Prometheus' text, a page of Markdown.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 python=/usr/bin/python3
 

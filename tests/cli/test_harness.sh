@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The harness itself: a test that cannot fail is worth nothing, so its failures are provoked here.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Writes a test file with the given body of one case and runs it.
 run_test_file()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: models by the config.json of Hugging Face.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 configs=$tests_source_dir/hf_configs
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Jobs that the host cannot run are held and tried again; nothing fails for it. A job's own fault fails it as ever.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Twelve jobs that run bin/sh; the third takes bin away before it ends.
 vanishing_sweep() # LINES FOR [local]

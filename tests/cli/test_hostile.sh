@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Whatever names, messages and numbers a sweep has: every view of it stands, says what is missing, and sends nothing to
 # the terminal that would act on it.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 # Control characters but tab and line end, CSI as one character, marks that change the direction.
 acting=$(printf '[\001-\010\013\014\016-\037\177]|\302[\200-\237]|\342\200[\252-\256]')

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: measured tables as jobs that have been run.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # A table of five rows and a file that maps it; the sections are those of the sweep that would have measured it.
 small_table()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # cli: tables that are imported again, corrected, in parts, from several databases, or taken out. What a database says
 # is what a fresh one says of the tables as they are now.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/schemas/schema.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/schemas/schema.sh"
 
 import_file()
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a published table to the best of its rows: the commands at the head of each configs/import/*.toml, with the
 # checkouts in small of tests/data.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # As in a clone.
 clone()

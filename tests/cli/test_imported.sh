@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A database of measured tables is a database: every command works on it, by the keys that stand in it.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # A table of six runs, two of which failed alike; models A and B differ in their names alone.
 small_table()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A new sweep file: from a command and axes, from a log; what is written passes check. No question in a pipe.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 nanogpt_log()
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cli: what init --from-log makes of the logs of tests/init/logs, held against tests/init/answers. A log follows its
 # line "==== NAME"; with "b" behind the name printf's %b writes it, without an end of its last line.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 least_right=85 # of a hundred objectives
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: what init --from-table makes of a table's columns: rates and times, devices, and what tells rows apart.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # NAME of a column | objective | unit. Whole numbers and fractions are read alike.
 rates()

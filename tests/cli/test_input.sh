@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sweep files that cannot be used, and the exit statuses: one sentence, the right number, nothing touched.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # A sweep file that is refused by run and by plan, which make nothing.
 expect_refused() # FILE SENTENCE

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The files that `make install` brings: programs, manual pages, documents, examples that the installed program takes.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 install_it()
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Jobs change the files in their directories: links, pipes, removals. Nothing is followed, nothing waits for them, and
 # what they wrote counts.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # A sweep of jobs with directories of their own, one for each value, that run the script on standard input.
 sweep_of() # VALUES

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # JSON is a contract: what every command prints with --json is as its schema says, and the same everywhere.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/slurm_stand_ins.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/slurm_stand_ins.sh"
 CASE_SECONDS=180
 
 schemas=$source_dir/schemas

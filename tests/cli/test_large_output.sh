@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Jobs that write a great deal: nothing of it is left out of a summary, and nobody waits for it to be read.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 finished() # STATUS
 {

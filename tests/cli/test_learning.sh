@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: what tables and other databases teach the predictions of the next sweep.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 the_model='
 [predict]

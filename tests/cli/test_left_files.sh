@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Files that jobs leave in their directories: listed, kept or removed; and the winner run once more under a profiler.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 leaving_sweep() # LINES OF [job] on standard input
 {

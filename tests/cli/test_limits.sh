@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Time limits of jobs, and signals to the runner: what ends when, how it is called, and that nothing is left.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Every process whose id is in the file pids is gone, or is about to be reaped.
 all_are_gone()

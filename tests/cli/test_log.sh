@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The write-ahead log and its index, cut by another program.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Jobs that wait for the file go, of which some have ended: stopped where it writes nothing. What is committed is looked
 # at in a copy of both files, for a reader would keep the log from being copied whole.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A match that takes long is printed as it is found, told of, and interrupted at once.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 numbers() # COUNT
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The manual page and the completions: every command and option is there, and the programs that read them do.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 command_names()
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `meshsweep mcp`: the protocol, each tool, what the server allows, and clients that mean no good.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 # Reads the program from standard input.
 run_client()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Metrics that are SQL over others ([metrics.NAME]), and conditions on what was measured ([sweep] subject_to).
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 # A training script that prints what many print; the first step is slow.
 trainer()

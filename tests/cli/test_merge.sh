@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Databases merged by content: each job and each attempt once, however often and in whatever order.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 shared_sweep()
 {

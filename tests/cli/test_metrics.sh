@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The metrics that a job is said to have measured, and the names of failures.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # A sweep with one job per line of standard input, in that order: a shell line.
 # Standard input has a job's command a line; one that ends in \ goes on in the next.

@@ -4,9 +4,9 @@
 #
 # When a migration is added, the version before it is noted there, by schemas/dump.sh with the last program of that
 # version.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
-. "$(dirname "$0")/schemas/schema.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
+. "${0%/*}/schemas/schema.sh"
 
 newest=$(cd "$source_dir/sql/migrations" && find . -name '*.sql' | sort | tail -n 1 | sed -E 's/^\.\/0*([0-9]+)_.*/\1/')
 

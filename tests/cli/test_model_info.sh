@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # [model_info]: one short profiling attempt whose facts predictions are made from.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
 export PATH

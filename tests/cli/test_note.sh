@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # note: what is said of jobs and attempts, and what is excluded.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 quietly() # ARGS
 {

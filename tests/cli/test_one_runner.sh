@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One database has one runner, by whatever name it is reached; what is not the database's lock is left alone.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 held_message='another runner is using this file, under another name'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Output never takes the place of the database, of what belongs to it, or of what a command reads.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 finished_sweep()
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Long output on a terminal goes through a pager, as git's does; nowhere else.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 # Runs the tool on a terminal of 24 lines and 80 columns. What it shows is in `shown`, its status in `ended`. Once there
 # is a file `press`, Ctrl-C is pressed; a file `left` that is there when the tool ends is `left_before` afterwards.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Broken devices and nodes: told by jobs that fail there and go well elsewhere, set aside, named, tried again. What is a
 # job's own fault is charged to it wherever it runs.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/slurm_stand_ins.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/slurm_stand_ins.sh"
 
 # Jobs 1 to COUNT, which run `job.sh N`.
 place_sweep() # COUNT LINES OF [local] [retry]; job.sh on standard input

@@ -6,7 +6,7 @@
 # A sample (SEED=N); 520 cuts under MESHSWEEP_FULL. One by hand: POINTS="17 421" on this script.
 cuts=12
 [ -z "${MESHSWEEP_FULL-}" ] || CASE_SECONDS=600 cuts=260
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 network_file_system=26985 # NFS, for statfs(2): a rollback journal instead of a log
 

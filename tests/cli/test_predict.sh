@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cli: predictions beside measurements, of a job that measures what it is told.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 predicted_sweep()
 {

@@ -2,7 +2,7 @@
 # Every command that is printed for people to type works: those of README.md, CONTRIBUTING.md and
 # docs/, of the comments at the head of configs/, and of each command's help. Each is run in a directory of its own,
 # which has a sweep file and a database with results. What cannot be run is in the list below, with a reason.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # COMMAND|WHAT INSTEAD; "*" at the end of a command stands for the rest. A reason why it is not run; "plan": it is
 # planned, not run; "models": of a file with a model space and nothing else; "status N": it ends with that (3: some jobs

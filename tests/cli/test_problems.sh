@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All that is wrong in a sweep file is told in one run, in the order of the file, and each mistake once.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # The lines of standard input are the places and sentences that are told of sweep.toml, and nothing else is.
 expect_problems() # COMMAND

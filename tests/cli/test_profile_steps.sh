@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: which steps of a job count, and when a search has it ended because they are all there.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # One job, whose throughput is the mean of the steps that count.
 steps_sweep() # [LINE OF [search]...]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The progress of a run: lines for a log, objects for a program, a live line on a terminal.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Job x=2 y=20 fails.
 progress_sweep()

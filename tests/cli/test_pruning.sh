@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: what ran out of memory is the witness that what needs no less would too.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Out of memory above micro_batch x (3 - zero_stage) = 6; lr says nothing about memory.
 pruned_sweep()

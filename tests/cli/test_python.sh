@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # python/meshsweep.py: what it gives is what the sweep file says and the jobs reported.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 python=/usr/bin/python3
 

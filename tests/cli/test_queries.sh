@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The ready-made analyses of sql/queries, and the export scripts.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 run_query() # NAME
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The questions of an analyst, one command each: scaling, waste, outliers, the worst, parts of groups, means, workbooks.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Twice the devices give 1.8 times the rate, more or less; m = 4 fails; one run of n = 2, m = 2 is slow.
 scaled_sweep() # LINE...

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Values of keys in a command that is a line for the shell: each arrives as it is, wherever in the line it stands.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # A sweep whose key `text` has these values (TOML strings), with this line as its command (TOML, behind "command = ").
 line_sweep() # LINE TEXT...

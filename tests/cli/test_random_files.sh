@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A thousand random files of each format, changed, and read back by other libraries (random_files.py).
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 random__changed__other_libraries_read_what_was_asked_for()
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Profiles read what frameworks print and write: tests/readers/ has samples of each format.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 samples=$source_dir/tests/readers
 

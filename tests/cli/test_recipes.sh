@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Frameworks that take their settings from a file: the recipes in configs/cookbook, and what init makes of their
 # commands, with stand-ins that take no option and no key that the real ones have not.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 /usr/bin/python3 -c 'import yaml' 2>/dev/null || skip "python3-yaml is not installed"
 
 recipes="nanotron litgpt torchtune axolotl llama-factory nemo gpt-neox accelerate"

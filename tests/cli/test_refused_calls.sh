@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Kernels that are old and containers that refuse system calls: jobs end when their time is over, all of them.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 refuse=$build_dir/tests/cli/refuse_calls
 [ -x "$refuse" ] || skip "there is no $refuse"

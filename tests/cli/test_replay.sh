@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: search strategies against jobs that are measured.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Two models; throughput grows with the micro-batch until memory runs out above 4 (small) or 2 (large). kernel = 2 costs
 # a tenth. A third model never runs.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # report: the page stands whatever the database holds, and says what is missing.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 write_report()
 {

@@ -5,8 +5,8 @@ if [ -z "${MESHSWEEP_BROWSER_TEST-}" ] && [ "${1-}" != --case ]; then
     echo "1..0 # SKIP MESHSWEEP_BROWSER_TEST is not set"
     exit 77
 fi
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 browser()
 {

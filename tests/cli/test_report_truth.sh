@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # report: what the page says is what the tables of the database say, asked in another way than the page does.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 report_tells_the_truth() # DATABASE
 {

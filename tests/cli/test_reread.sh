@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # reread: kept output under the readers and failure patterns of today, without running anything again.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Two of the jobs x = 1 to 4 end well, one exits with 7 and one runs out of time.
 ends_sweep() # PATTERN [MORE-LINES]

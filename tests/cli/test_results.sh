@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cli: results and export, over a database in a known state.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 results__plain__columns_that_differ_of_the_current_sweep()
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run: what is done stays done, and what is not is run, whatever happens to the file, the rows and the runner.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/logged_sweep.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/logged_sweep.sh"
 
 # --- the file is edited ---
 

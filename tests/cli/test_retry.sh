@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # When a job that failed is tried again: back-off, its cap, and that it outlives the runner.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Two jobs, x = 1 and x = 2, that run ./job.sh X; job 1 fails until the file "well" is there.
 retry_sweep() # LINES FOR [retry]

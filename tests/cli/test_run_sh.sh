@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh: what it builds and passes on, and when it starts the tool again. The tool and the set-up are stand-ins.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # A tree with run.sh and a tool that writes its arguments to `calls`, then does what the first line of `plan` says and
 # drops that line. The pauses between restarts go to `pauses` instead of being slept.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run: a runner that is killed, whatever it was doing, leaves nothing running and loses nothing.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/logged_sweep.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/logged_sweep.sh"
 
 all_are_gone() # FILE
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # scripts/sbom.py: what the program is linked to and carries, as SPDX.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 make_sbom()
 {

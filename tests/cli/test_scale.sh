@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: plans of a sweep on another number of hosts.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # Two plans on up to two nodes. With a batch of 64 the one without tensor parallelism has nothing to do on 64 devices
 # but to exchange gradients.

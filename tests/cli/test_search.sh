@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: searches: what runs, what is recorded, and that a search that was stopped or killed decides as one that was not.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # 40 jobs; a larger micro-batch is faster up to 8, and from 16 on it does not fit.
 search_sweep() # [LINE OF [search]...]

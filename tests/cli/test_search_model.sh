@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: search-model, and sweeps of the models that it finds.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 configs=$source_dir/configs
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: searches whose trials are the same however many of them run at a time.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # 1,920 jobs; a larger micro-batch is faster up to a peak, and what fits grows with the stage.
 search_sweep() # STRATEGY

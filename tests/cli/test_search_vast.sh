@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A search in a space that is too large to list.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # 10,000,000,000 combinations; (a + e) % 2 = 0 leaves half.
 vast_sweep() # STRATEGY

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Secrets in commands, environments and output: the job gets them, nothing that is recorded has them.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 secrets='opt-Alpha-1 opt-Beta-22 url-Gamma-3 sk-abcdefDELTA1234567890 Epsilon-Bearer-55 ghp_ZetaZeta0123456789 '\
 'eta-Env-7 theta-Line-8 hf_IotaIota0123456789 AKIAKAPPA0123456789X lambda-Long-9'

@@ -2,7 +2,7 @@
 # cli: selftest, which proves by killing itself; and what a runner that was killed leaves behind.
 CASE_SECONDS=120
 [ -z "${MESHSWEEP_FULL-}" ] || CASE_SECONDS=400
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 selftest__20_kills__nothing_lost_and_nothing_left()
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # scripts/setup.sh: what it finds missing and what it does about it. The package manager is a stand-in.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 setup=$source_dir/scripts/setup.sh
 

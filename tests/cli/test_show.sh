@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # show, tail, and the sweep file of a subset: one job, or some, looked at closely.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 show__job_that_ran__all_of_it()
 {

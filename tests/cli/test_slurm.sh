@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Jobs at Slurm, with stand-ins for its commands (tests/cli/slurm_stand_ins.sh): what is submitted, what becomes of each
 # state, and what survives the runner. tests/cli/test_slurm_cluster.sh does it with a real one.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/slurm_stand_ins.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/slurm_stand_ins.sh"
 
 sweep__run__recorded_with_places()
 {

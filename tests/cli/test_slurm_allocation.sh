@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Jobs as steps of an allocation that the runner is in, with stand-ins for Slurm's commands.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/slurm_stand_ins.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/slurm_stand_ins.sh"
 
 run_in_allocation()
 {

@@ -2,9 +2,9 @@
 # Jobs at a real Slurm of four emulated nodes (tests/cli/slurm_cluster.sh): what the stand-ins of test_slurm.sh cannot
 # know. Part of scripts/check.sh --full; by hand: MESHSWEEP_FULL=1 tests/cli/test_slurm_cluster.sh.
 CASE_SECONDS=150
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/slurm_stand_ins.sh"
-. "$(dirname "$0")/slurm_cluster.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/slurm_stand_ins.sh"
+. "${0%/*}/slurm_cluster.sh"
 
 cluster()
 {

@@ -2,8 +2,8 @@
 # shellcheck disable=SC2119 # no arguments for the runs
 # A Slurm that forgets, requeues, freezes and cancels, by stand-ins (tests/cli/slurm_stand_ins.sh): an attempt begins
 # once, and nothing of it is written over. tests/cli/test_slurm_cluster.sh does it with a real one.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/slurm_stand_ins.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/slurm_stand_ins.sh"
 
 # As a controller would that has lost its last state.
 start_task_again() # ARRAY INDEX

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Jobs on hosts reached by ssh: four real sshd on addresses of this machine, as whoever runs the tests.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 [ -z "${MESHSWEEP_FULL-}" ] || CASE_SECONDS=900
 sshd=$(PATH=$PATH:/usr/sbin:/sbin command -v sshd) || skip "no sshd"

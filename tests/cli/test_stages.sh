@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli: searches in stages: what each tries, what it leaves fixed, that a killed one goes on, and what stages lose.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # 40 jobs; a larger micro-batch is faster up to 8, from 16 on it does not fit; of stage 3 alone bucket 2 is faster.
 staged_sweep()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # stale and run --stale: results that today's surroundings might not give again.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 done_sweep()
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cli: status and best, over a database in a known state.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 status__interrupted_run__all_of_it()
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Real PyTorch jobs: configs/torch-cpu.toml and scripts/train_torch.py, where PyTorch is installed. They take most of a
 # minute, so by hand and in scripts/check.sh --full only (MESHSWEEP_FULL=1).
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 need_torch()
 {

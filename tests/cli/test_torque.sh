@@ -2,9 +2,9 @@
 # Jobs through Torque's commands as Debian has them: slurm-wlm-torque, over a real Slurm (tests/cli/slurm_cluster.sh).
 # Part of scripts/check.sh --full; by hand: MESHSWEEP_FULL=1 tests/cli/test_torque.sh.
 CASE_SECONDS=200
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/slurm_stand_ins.sh"
-. "$(dirname "$0")/slurm_cluster.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/slurm_stand_ins.sh"
+. "${0%/*}/slurm_cluster.sh"
 
 # The package's commands have the names of Grid Engine's: it is unpacked beside the build, not installed.
 unpack_torque()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # scripts/export_mlflow.py against a stand-in of the documented server, scripts/export_tensorboard.py by what other
 # libraries read in its files.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/fixture.sh"
+. "${0%/*}/lib.sh"
+. "${0%/*}/fixture.sh"
 
 python=/usr/bin/python3
 [ -x "$python" ] || { echo "1..0 # SKIP there is no $python"; exit 77; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The tutorial and README's example, each followed from top to bottom in a directory: each command as it is printed,
 # each table put into the sweep file where the text says it goes. Nothing but Slurm and the script is a stand-in.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # As nanoGPT's train.py prints, slower the larger the batch.
 stand_in_script()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sweep files of the ZHEN codesign toolkit: its spelling, its counts, its limits; without a command of their own.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # 3 clusters x 3 models (two of them alike but for their descriptions) x 5 plans (two automatic, three that are given).
 zhen_file()
