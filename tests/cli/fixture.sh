@@ -25,16 +25,31 @@ many_jobs() # JOBS PENDING [SQL...]
             FROM job WHERE state = 'ok'" "${@:3}"
 }
 
-# Writes results.db as fixture.sql says it is; each argument is SQL that changes it.
+# Writes results.db as fixture.sql says it is, which is made once for all cases; each argument is SQL that changes it.
 fixture_database()
 {
+    [ -e "$fixture_made" ] || make_fixture
     rm -f results.db
+    cp "$fixture_made" results.db
+    [ $# -eq 0 ] || change_fixture "$@"
+}
+
+fixture_made=${PWD%/*}/fixture.db
+
+make_fixture()
+{
     local versions=("$source_dir"/sql/migrations/*.sql)
     {
+        echo 'PRAGMA synchronous = OFF;'
         cat "${versions[@]}" "$source_dir"/sql/views.sql "$tests_source_dir"/cli/fixture.sql
         echo "PRAGMA user_version = $(sed -E 's/.*\/0*([0-9]+)_.*/\1/' <<<"${versions[-1]}");"
-        [ $# -eq 0 ] || printf '%s;\n' "$@"
-    } | sqlite3 -batch -bail results.db
+    } | sqlite3 -batch -bail "$fixture_made"
+    "$build_dir"/tests/cli/refresh_views "$fixture_made"
+}
+
+change_fixture() # SQL...
+{
+    printf '%s;\n' 'PRAGMA synchronous = OFF' "$@" | sqlite3 -batch -bail results.db
     "$build_dir"/tests/cli/refresh_views results.db
 }
 
