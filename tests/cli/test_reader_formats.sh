@@ -21,6 +21,13 @@ read_sample() # PROFILE LOG [FILE:NAME]...
     run_ended 0
 }
 
+reads() # PROFILE "LOG [FILE:NAME]..." METRICS
+{
+    # shellcheck disable=SC2086 # words
+    read_sample "$1" $2
+    expect_metrics "$3"
+}
+
 # "NAME VALUE COUNT; ..."
 expect_metrics()
 {
@@ -28,37 +35,61 @@ expect_metrics()
         FROM (SELECT * FROM summary ORDER BY name)"
 }
 
-deepspeed_log__lines_of_steps__medians_after_warm_up()
+# By profile and log, or files: the metrics.
+every_format__its_sample__read()
 {
-    read_sample deepspeed deepspeed.log deepspeed-metrics.json:metrics.json
     # Those of steps go before metrics.json, micro-steps count as no step, the first two samples are warm-up. No
     # ds_config says the batch, so the latency is what the timers of a step come to; the FLOPS of the one profiled step,
     # which took 0.0705 s, are those of a step of that.
-    expect_metrics 'bwd 0.042 1; flops_per_gpu 4.34589e+13 1; fwd 0.021 1; host_memory 61.5 1; latency 0.073 1; '\
-'peak_memory 3.75 4; profiled_flops_per_gpu 4.5e+13 1; profiled_latency 0.0705 1; reserved_memory 4 1; step 0.01 1; '\
-'throughput 101.5 2'
-}
-
-deepspeed_metrics__new_and_old_names__seconds()
-{
-    read_sample deepspeed - deepspeed-metrics.json:metrics.json
-    expect_metrics 'bwd 0.041 1; flops_per_gpu 4.5e+13 1; fwd 0.0205 1; latency 0.0705 1; '\
-'profiled_flops_per_gpu 4.5e+13 1; profiled_latency 0.0705 1; step 0.009 1; throughput 113.475 1'
-    read_sample deepspeed - deepspeed-metrics-old.json:metrics.json
+    reads deepspeed 'deepspeed.log deepspeed-metrics.json:metrics.json' 'bwd 0.042 1; flops_per_gpu 4.34589e+13 1; '\
+'fwd 0.021 1; host_memory 61.5 1; latency 0.073 1; peak_memory 3.75 4; profiled_flops_per_gpu 4.5e+13 1; '\
+'profiled_latency 0.0705 1; reserved_memory 4 1; step 0.01 1; throughput 101.5 2'
+    reads deepspeed '- deepspeed-metrics.json:metrics.json' 'bwd 0.041 1; flops_per_gpu 4.5e+13 1; fwd 0.0205 1; '\
+'latency 0.0705 1; profiled_flops_per_gpu 4.5e+13 1; profiled_latency 0.0705 1; step 0.009 1; throughput 113.475 1'
     # Without FLOPS of the profiled step there are none of the job.
-    expect_metrics 'bwd 3.94104 1; flops_per_gpu 0 0; fwd 1.31416 1; latency 5.25973 1; profiled_latency 5.25973 1; '\
-'step 0.00453712 1; throughput 13.3 1'
-}
-
-deepspeed_flops_profiler__units_and_wording__converted()
-{
-    read_sample deepspeed deepspeed-flops-profiler.log
-    expect_metrics 'bwd 0.10802 1; flops_per_gpu 1.0198e+14 1; fwd 0.07667 1; fwd_flops_per_gpu 6.27986e+12 1; '\
-'latency 0.18473 1; params_per_gpu 3.3623e+08 1; profiled_flops_per_gpu 1.0198e+14 1; profiled_latency 0.18473 1; '\
-'step 3.409e-05 1; step_time 0.18473 1'
-    read_sample deepspeed deepspeed-flops-profiler-old.log
-    expect_metrics 'bwd 3.04 1; flops_per_gpu 1.94e+12 1; fwd 1.52 1; fwd_flops_per_gpu 3.24e+12 1; latency 5 1; '\
-'params_per_gpu 1.34e+09 1; profiled_flops_per_gpu 1.94e+12 1; profiled_latency 5 1; step 0.44 1; step_time 5 1'
+    reads deepspeed '- deepspeed-metrics-old.json:metrics.json' 'bwd 3.94104 1; flops_per_gpu 0 0; fwd 1.31416 1; '\
+'latency 5.25973 1; profiled_latency 5.25973 1; step 0.00453712 1; throughput 13.3 1'
+    reads deepspeed deepspeed-flops-profiler.log 'bwd 0.10802 1; flops_per_gpu 1.0198e+14 1; fwd 0.07667 1; '\
+'fwd_flops_per_gpu 6.27986e+12 1; latency 0.18473 1; params_per_gpu 3.3623e+08 1; '\
+'profiled_flops_per_gpu 1.0198e+14 1; profiled_latency 0.18473 1; step 3.409e-05 1; step_time 0.18473 1'
+    reads deepspeed deepspeed-flops-profiler-old.log 'bwd 3.04 1; flops_per_gpu 1.94e+12 1; fwd 1.52 1; '\
+'fwd_flops_per_gpu 3.24e+12 1; latency 5 1; params_per_gpu 1.34e+09 1; profiled_flops_per_gpu 1.94e+12 1; '\
+'profiled_latency 5 1; step 0.44 1; step_time 5 1'
+    reads megatron megatron.log 'flops_per_gpu 4e+13 3; grad_norm 26 5; loss 10.5 5; peak_memory 5120.25 1; '\
+'reserved_memory 5600 1; skipped_iterations 1 5; step_time 0.5 3'
+    reads megatron megatron-deepspeed.log 'flops_per_gpu 2.531e+13 1; grad_norm 28 1; loss 10.7 1; '\
+'skipped_iterations 0 1; step_time 0.5234 1; throughput 30.569 1'
+    reads torchtitan torchtitan.log 'flops_per_gpu 1.0415e+15 1; grad_norm 2.5 2; loss 9.75 2; peak_memory 12.34 2; '\
+'reported_mfu 0.425 1; tokens_per_second_per_gpu 7310 1'
+    reads torchtitan torchtitan-old.log 'loss 9.75 1; peak_memory 12.34 1; reported_mfu 0.351 1; '\
+'tokens_per_second_per_gpu 6120 1'
+    reads gpt-neox gpt-neox.log 'flops_per_gpu 6.29e+13 3; loss 9.25 5; step_time 0.508 3; throughput 63 3'
+    reads maxtext maxtext.log 'flops_per_gpu 1.34912e+14 3; loss 11.11 5; step_time 5.668 3; '\
+'tokens_per_second_per_gpu 8671.98 3'
+    reads lingua lingua.log 'flops_per_gpu 4.23e+14 1; loss 9.1203 3; step_time 0.8559 1; '\
+'tokens_per_second_per_gpu 9570 1'
+    reads litgpt litgpt.log 'loss 1.402 5; peak_memory 19.77 1; step_time 0.2995 1'
+    reads verl verl.log 'peak_memory 43.62 3; throughput 1507.1 2; time_per_step 81.4 2; update_time 27.1 2'
+    reads nemo-rl nemo-rl.log 'total_step_time 81.4 2; training_time 27.1 2'
+    reads llm-foundry llm-foundry.log 'loss 9.6044 3; peak_memory 38.014 3; reported_mfu 0.4064 1; '\
+'tokens_per_second_per_gpu 2811.03 1'
+    reads olmo-core olmo-core.log 'loss 10.57 3; peak_memory 60.27 3; tokens_per_second_per_gpu 7411 1'
+    reads colossalai colossalai.log 'flops_per_gpu 202.82 1; peak_memory 41250.3 1; samples_per_second 9.01 1'
+    reads olmo olmo.log 'loss 10.98 3; peak_memory 61304 3; tokens_per_second_per_gpu 9480 1'
+    reads picotron picotron.log 'loss 9.742 3; reported_mfu 0.3465 1; reserved_memory 41.5 3; '\
+'tokens_per_second 220000 1; tokens_per_second_per_gpu 27500 1'
+    reads torchtune torchtune.log 'grad_norm 2.75 3; loss 1.11329 3; peak_memory 18.604 3; reserved_memory 19.25 3; '\
+'tokens_per_second_per_gpu 2099.5 1'
+    reads torchtune '- torchtune.log:logs/log_1.txt' 'grad_norm 2.75 3; loss 1.11329 3; peak_memory 18.604 3; '\
+'reserved_memory 19.25 3; tokens_per_second_per_gpu 2099.5 1'
+    reads nanotron nanotron.log 'flops_per_gpu 2.28e+14 1; grad_norm 8.2 3; hardware_flops_per_gpu 2.3e+14 1; '\
+'loss 10.4 3; peak_memory 5.25e+09 3; reserved_memory 3.1e+10 3; step_time 1.2 1; tokens_per_second 218000 1; '\
+'tokens_per_second_per_gpu 109000 1'
+    reads nanotron nanotron-2026.log 'flops_per_gpu 2.28e+14 1; grad_norm 8.2 3; loss 10.4 3; '\
+'peak_memory 3.14701e+10 4; reserved_memory 3.2552e+10 4; step_time 1.2 1; tokens_per_second 218000 1; '\
+'tokens_per_second_per_gpu 109000 1'
+    reads lightning lightning.log 'loss 1.5 3; step_time 1.2 3; steps_per_second 0.833333 3; val_loss 1.75 1'
+    reads lightning lightning-profiler.log 'step_time 0.25 1'
 }
 
 # The step that is profiled is a single one, and noisy: which job is best follows from all steps.
@@ -128,117 +159,6 @@ huggingface__two_checkpoints__the_one_written_last()
     expect_sql 146.72 "SELECT value FROM summary WHERE name = 'throughput'"
 }
 
-megatron__iteration_lines__seconds_and_mebibytes()
-{
-    read_sample megatron megatron.log
-    expect_metrics 'flops_per_gpu 4e+13 3; grad_norm 26 5; loss 10.5 5; peak_memory 5120.25 1; '\
-'reserved_memory 5600 1; skipped_iterations 1 5; step_time 0.5 3'
-    read_sample megatron megatron-deepspeed.log
-    expect_metrics 'flops_per_gpu 2.531e+13 1; grad_norm 28 1; loss 10.7 1; skipped_iterations 0 1; '\
-'step_time 0.5234 1; throughput 30.569 1'
-}
-
-torchtitan__coloured_and_old_lines__read()
-{
-    read_sample torchtitan torchtitan.log
-    expect_metrics 'flops_per_gpu 1.0415e+15 1; grad_norm 2.5 2; loss 9.75 2; peak_memory 12.34 2; '\
-'reported_mfu 0.425 1; tokens_per_second_per_gpu 7310 1'
-    read_sample torchtitan torchtitan-old.log
-    expect_metrics 'loss 9.75 1; peak_memory 12.34 1; reported_mfu 0.351 1; tokens_per_second_per_gpu 6120 1'
-}
-
-gpt_neox__iteration_lines__read()
-{
-    read_sample gpt-neox gpt-neox.log
-    expect_metrics 'flops_per_gpu 6.29e+13 3; loss 9.25 5; step_time 0.508 3; throughput 63 3'
-}
-
-maxtext__completed_steps__read()
-{
-    read_sample maxtext maxtext.log
-    expect_metrics 'flops_per_gpu 1.34912e+14 3; loss 11.11 5; step_time 5.668 3; tokens_per_second_per_gpu 8671.98 3'
-}
-
-lingua__step_lines__read()
-{
-    read_sample lingua lingua.log
-    expect_metrics 'flops_per_gpu 4.23e+14 1; loss 9.1203 3; step_time 0.8559 1; tokens_per_second_per_gpu 9570 1'
-}
-
-litgpt__iterations_and_memory__read()
-{
-    read_sample litgpt litgpt.log
-    expect_metrics 'loss 1.402 5; peak_memory 19.77 1; step_time 0.2995 1'
-}
-
-verl__lines_of_metrics__read()
-{
-    read_sample verl verl.log
-    expect_metrics 'peak_memory 43.62 3; throughput 1507.1 2; time_per_step 81.4 2; update_time 27.1 2'
-}
-
-nemo_rl__times_of_steps__read()
-{
-    read_sample nemo-rl nemo-rl.log
-    expect_metrics 'total_step_time 81.4 2; training_time 27.1 2'
-}
-
-llm_foundry__lines_of_metrics__read()
-{
-    read_sample llm-foundry llm-foundry.log
-    expect_metrics 'loss 9.6044 3; peak_memory 38.014 3; reported_mfu 0.4064 1; tokens_per_second_per_gpu 2811.03 1'
-}
-
-olmo_core__lines_of_metrics__read()
-{
-    read_sample olmo-core olmo-core.log
-    expect_metrics 'loss 10.57 3; peak_memory 60.27 3; tokens_per_second_per_gpu 7411 1'
-}
-
-colossalai__summary__read()
-{
-    read_sample colossalai colossalai.log
-    expect_metrics 'flops_per_gpu 202.82 1; peak_memory 41250.3 1; samples_per_second 9.01 1'
-}
-
-olmo__lines_of_metrics__read()
-{
-    read_sample olmo olmo.log
-    expect_metrics 'loss 10.98 3; peak_memory 61304 3; tokens_per_second_per_gpu 9480 1'
-}
-
-picotron__step_lines__read()
-{
-    read_sample picotron picotron.log
-    expect_metrics 'loss 9.742 3; reported_mfu 0.3465 1; reserved_memory 41.5 3; tokens_per_second 220000 1; '\
-'tokens_per_second_per_gpu 27500 1'
-}
-
-torchtune__lines_of_loggers__read()
-{
-    read_sample torchtune torchtune.log
-    expect_metrics 'grad_norm 2.75 3; loss 1.11329 3; peak_memory 18.604 3; reserved_memory 19.25 3; '\
-'tokens_per_second_per_gpu 2099.5 1'
-    read_sample torchtune - torchtune.log:logs/log_1.txt
-    expect_metrics 'grad_norm 2.75 3; loss 1.11329 3; peak_memory 18.604 3; reserved_memory 19.25 3; '\
-'tokens_per_second_per_gpu 2099.5 1'
-}
-
-nanotron__letters_for_thousands__multiplied()
-{
-    read_sample nanotron nanotron.log
-    expect_metrics 'flops_per_gpu 2.28e+14 1; grad_norm 8.2 3; hardware_flops_per_gpu 2.3e+14 1; loss 10.4 3; '\
-'peak_memory 5.25e+09 3; reserved_memory 3.1e+10 3; step_time 1.2 1; tokens_per_second 218000 1; '\
-'tokens_per_second_per_gpu 109000 1'
-}
-
-nanotron__present_lines__read()
-{
-    read_sample nanotron nanotron-2026.log
-    expect_metrics 'flops_per_gpu 2.28e+14 1; grad_norm 8.2 3; loss 10.4 3; peak_memory 3.14701e+10 4; '\
-'reserved_memory 3.2552e+10 4; step_time 1.2 1; tokens_per_second 218000 1; tokens_per_second_per_gpu 109000 1'
-}
-
 nanotron__small_numbers__with_their_exponents()
 {
     echo \
@@ -255,14 +175,6 @@ lightning__bar_of_rich__read()
         >rich.log
     read_sample lightning "../../$(realpath --relative-to="$samples/../.." rich.log)"
     expect_metrics 'loss 0.512 1; step_time 0.25 1; steps_per_second 4 1; val_loss 1.5 1'
-}
-
-lightning__rate_and_its_reciprocal__one_unit()
-{
-    read_sample lightning lightning.log
-    expect_metrics 'loss 1.5 3; step_time 1.2 3; steps_per_second 0.833333 3; val_loss 1.75 1'
-    read_sample lightning lightning-profiler.log
-    expect_metrics 'step_time 0.25 1'
 }
 
 key__text_number_unit__converted_and_others_left()
