@@ -159,16 +159,6 @@ serving__one_server_per_setting_under_each_load__best_within_the_limit()
         "SELECT output_tokens_per_second, p99_ttft, mean_tpot, failed_requests FROM results WHERE state = 'ok'"
 }
 
-every_profile__is_read()
-{
-    local file
-    for file in "$source_dir"/configs/profiles/*.toml; do
-        printf 'profile = "%s"\n[job]\ncommand = ["true"]\n[training_spec]\nx = 1\n' "$(basename "$file" .toml)" \
-            >sweep.toml
-        expect_said only_stdout_matches 0 '"jobs":[[:space:]]*1' plan --json
-    done
-}
-
 # Every analysis of sql/queries has an answer; nothing was tried twice.
 analyses_of_it()
 {

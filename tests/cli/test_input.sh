@@ -61,41 +61,6 @@ file__unreadable__said()
     expect "! ls -d results* 2>/dev/null"
 }
 
-file__truncated__said_with_its_place()
-{
-    small_sweep whole.toml
-    head -c 100 whole.toml >sweep.toml
-    expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:6:[0-9]+: ' run
-    expect "[ \$(wc -l <.stderr) = 1 ]"
-}
-
-file__binary__said_with_its_place()
-{
-    head -c 65536 /dev/urandom >sweep.toml
-    expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:[0-9]+:[0-9]+: ' run
-    expect "[ \$(wc -l <.stderr) = 1 ]"
-}
-
-file__with_many_faults__all_reported_at_once()
-{
-    small_sweep sweep.toml
-    sed -i 's/^objective.*/objectiv = "max:score"/; s/^x = .*/x = []/; s/^better.*/better = "most"/' sweep.toml
-    run_meshsweep run
-    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:3:1: .*objectiv.*objective' '^meshsweep: sweep.toml:10:10: '
-    expect_stderr_matches '^meshsweep: sweep.toml:13:5: '
-    expect "[ \$(wc -l <.stderr) = 3 ]"
-    expect_no_file results.db
-}
-
-rule__whatever_the_values__aborts_nothing()
-{
-    small_sweep sweep.toml
-    toml rule:: name=division require='"x / (y - 10) = 0 AND x % (y - 10) >= 0"' \
-        rule:: name=text require='"('\''a'\'' || x) * 2 < 1e300 AND json_array_length(x) IS NULL OR abs(x) > 0"' \
-        >>sweep.toml
-    expect_said only_stdout_contains 0 '4 jobs: + 4 new' plan
-}
-
 rule__hostile__refused_or_stopped_with_a_sentence()
 {
     small_sweep sweep.toml

@@ -23,22 +23,6 @@ regex_metric()
 
 # --- readers ---
 
-metrics_file__lines_of_json__become_samples()
-{
-    job_lines 'objective = "min:loss"' job.metrics.loss: take=last job.metrics.speed: unit=samples/s better=max \
-        take=max <<'END'
-printf '{"loss": 3, "step": 10}\n{"loss": 2.5, "speed": 7, "step": 20}\n\n' >$MESHSWEEP_METRICS; \
-printf '{"speed": 9, "extra": 1, "word": "x", "yes": true}\n{"loss": 2, "st' >>$MESHSWEEP_METRICS
-END
-    run_silently 0
-    expect_sql "extra||1.0
-loss|10|3.0
-loss|20|2.5
-speed||9.0
-speed|20|7.0" "SELECT name, iif(step IN (10, 20), step, ''), value FROM metric ORDER BY name, value DESC"
-    expect_sql "2.5|9.0|1.0" "SELECT loss, speed, extra FROM results"
-}
-
 # A database that is new may stand beside the directory of one that was removed.
 metrics_file__of_another_database__is_nobodys()
 {
@@ -49,30 +33,6 @@ echo nothing to report
 END
     run_silently 0
     expect_sql "ok|0" "SELECT state, (SELECT count(*) FROM metric) FROM job"
-}
-
-json_file__dotted_path__one_number_or_many()
-{
-    job_lines '' job.metrics.one: json=results.0.throughput file=out.json job.metrics.many: json=steps \
-        file=deep/steps.json take=mean job.metrics.absent: json=a.b file=absent.json <<'END'
-cd $MESHSWEEP_JOB_DIR; mkdir deep; echo '{"results": [{"throughput": 12.5}]}' >out.json; \
-echo '{"steps": [1, 2, 6]}' >deep/steps.json
-END
-    run_silently 0
-    expect_sql "12.5|3.0|3" "SELECT one, many, (SELECT count(*) FROM metric WHERE name = 'many') FROM results"
-    expect_sql 0 "SELECT count(*) FROM summary WHERE name = 'absent'"
-}
-
-json_lines__in_the_output__among_other_words()
-{
-    job_lines '' job.metrics.loss: jsonl=train.loss take=last <<'END'
-echo starting; echo '{"train": {"loss": 4}}'; echo '{"train": {"loss": NaN}}'; echo '{"train": {"lo'; \
-echo '{"eval": 1}'; echo '{"train": {"loss": 3}, "step": 9}'
-END
-    run_silently 0
-    expect_sql "4.0;none;3.0" \
-        "SELECT group_concat(coalesce(value, 'none'), ';') FROM (SELECT value FROM metric ORDER BY sequence)"
-    expect_sql "3.0|1" "SELECT loss, not_finite FROM results"
 }
 
 # As Lightning's CSVLogger and Keras' write them; a last row without line end is one if it has as many cells as others.
@@ -95,30 +55,6 @@ END
         FROM summary WHERE name IN ('absent', 'large')"
     sed -i '/^file = "speed.csv"/d' sweep.toml
     expect_said only_stderr_contains 2 "csv needs file, because the job's output is not a table" check
-}
-
-regex__warm_up_and_take__summarise()
-{
-    job_lines '' "$(for take in median mean last max min p90; do
-        printf '[job.metrics.%s]\nregex = "v=([0-9.]+)"\nwarmup = 2\ntake = "%s"\n' "$take" "$take"
-    done)
-[job.metrics.all]
-regex = 'v=([0-9.]+)'
-warmup = 100" <<'END'
-for v in 1000 900 5 1 4 2 3; do echo "at step $v v=$v done"; done
-END
-    run_silently 0
-    expect_sql "3.0|3.0|3.0|5.0|1.0|4.6" "SELECT median, mean, last, max, min, round(p90, 6) FROM results"
-    # Warm-up never leaves nothing.
-    expect_sql "3.0|1|7" "SELECT value, count, (SELECT count(*) FROM metric WHERE name = 'all') FROM summary
-        WHERE name = 'all'"
-}
-
-reader__wrong_in_the_file__said_with_its_place()
-{
-    job_lines '' job.metrics.v: regex='"v=([0-9]+"' job.metrics.w: json=a regex=b </dev/null
-    expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:7:9: invalid regular expression: ' plan
-    expect_stderr_contains 'meshsweep: sweep.toml:9:1: a metric can have only one reader, and '
 }
 
 # --- the objective ---
@@ -200,18 +136,6 @@ END
 'meshsweep status'
     run_meshsweep status
     expect_only_stdout_contains 0 'no best: v: no job has succeeded yet' 'diverged'
-}
-
-class__named_by_the_file__diverged()
-{
-    job_lines '' <<'END'
-echo 'loss is nan at step 7, stopping'; exit 1
-echo 'AssertionError: Rank 3: found NaN in local grad norm in backward pass'; exit 1
-END
-    toml failure:: class=diverged pattern='loss is nan' retry: diverged=2 >>sweep.toml
-    run_silently 3
-    expect_sql "1|diverged|2
-2|diverged|2" "SELECT job_id, failure, count(*) FROM attempt GROUP BY 1"
 }
 
 # A job of very many steps: what is kept is even, what is not kept is said.
@@ -330,44 +254,6 @@ objective__seen_from_outside__without_a_table()
     rm -rf results.db*
     run_silently 0
     expect_sql "1.0|7.0" "SELECT min(duration), max(duration) FROM results"
-}
-
-# --- failures ---
-
-out_of_memory__texts_of_frameworks__are_oom()
-{
-    job_lines 'objective = "max:v"' "$(regex_metric v)" <<'END'
-echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.' >&2; exit 1
-echo 'meshsweep-trainer: out of memory: rank 1 wants 3 MiB'; exit 1
-echo 'RuntimeError: CUDA out of memory.'; kill -KILL $$
-echo 'RuntimeError: CUDA out of memory.'; exec sleep 600
-echo 'MemoryError'; exit 1
-echo 'out of memory is what this text speaks of'; exit 1
-echo 'RuntimeError: CUDA out of memory, caught and worked around'; echo v: 1
-END
-    sed -i 's/"20s"/"1s"/' sweep.toml
-    run_silently 3 -j 4
-    expect_sql "oom;oom;oom;oom;oom-host;exit;ok" \
-        "SELECT group_concat(coalesce(failure, state), ';') FROM (SELECT failure, state FROM attempt ORDER BY job_id)"
-    expect_sql "exit status 1: meshsweep-trainer: out of memory: rank 1 wants 3 MiB" \
-        "SELECT message FROM attempt WHERE job_id = 2"
-}
-
-endings__of_other_kinds__by_their_class()
-{
-    job_lines '' <<'END'
-exit 42
-kill -SEGV $$
-kill -KILL $$
-exit 127
-true
-END
-    run_silently 3
-    expect_sql "exit|42||exit status 42
-signal||11|killed by signal 11 (SIGSEGV)
-signal||9|killed by signal 9 (SIGKILL)
-exit|127||exit status 127
-|0||" "SELECT failure, exit_code, signal, message FROM attempt ORDER BY job_id"
 }
 
 # --- output ---

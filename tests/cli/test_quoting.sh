@@ -28,14 +28,6 @@ places+=' \"{text}\" \"-{text}-\" \"$(printf %s {text} | cat)\" \"$v\" # {text}\
 places+='sh arguments.sh {text} <<END\n{text}\nEND\ncat <<END\nis {text}\nEND\n'
 places+="cat <<'END'\\nis {text}\\nEND\""
 
-value__behind_a_variable__is_no_part_of_its_name()
-{
-    line_sweep '"i=9; sh arguments.sh $i{text} \"$i{text}\" $((i{text} + $i{text})) ~{text}; echo {text}>&1"' '"1"'
-    run_silently 0
-    expect_output '<91><91><91><~1>
-1'
-}
-
 values__with_anything_in_them__arrive_as_they_are()
 {
     local value toml
@@ -75,30 +67,8 @@ is $value"
 "<in >out |"
 "!x"
 "{a,b}"
+""
 END
-}
-
-value__empty__is_an_empty_word()
-{
-    line_sweep '"sh arguments.sh {text} x"' '""'
-    run_silently 0
-    expect_output '<><x>'
-}
-
-value__asked_for_raw__is_the_shells()
-{
-    line_sweep '"sh arguments.sh {text!r} '"'{text!r}'"'"' '"--fast --lr 1"'
-    run_silently 0
-    expect_output '<--fast><--lr><1><--fast --lr 1>'
-}
-
-raw__in_a_list_or_of_no_key__text_or_an_error()
-{
-    line_sweep '["sh", "arguments.sh", "{text!r}", "{text}"]' '"a b"'
-    run_silently 0
-    expect_output '<{text!r}><a b>'
-    line_sweep '"echo {texd!r}"' '"a b"'
-    expect_said only_stderr_contains 2 'unknown placeholder {texd}' run --progress none
 }
 
 command_line__given_as_one_line__quoted_too()

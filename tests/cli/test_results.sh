@@ -148,12 +148,6 @@ results__database_without_a_sweep__status_4()
     expect_said only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one' results
 }
 
-results__no_database__said()
-{
-    run_meshsweep results -d absent.db
-    expect_only_stderr 1 'meshsweep: database absent.db: it does not exist yet; `meshsweep run` creates it'
-}
-
 export__plain__every_job_in_a_stable_order()
 {
     fixture_database
@@ -191,14 +185,6 @@ export__to_a_file__whole_or_as_it_was()
     expect "[ \$(wc -l <out.csv) = 10 ]" "[ \$(ls | grep -c 'out.csv') = 1 ]"
     run_meshsweep export -o absent/out.csv
     expect_only_stderr 1 'meshsweep: absent/out.csv: cannot create: No such file or directory'
-}
-
-export__awkward_text__reads_back()
-{
-    fixture_database "UPDATE attempt SET message = 'a \"b\", c' || char(10) || 'd' WHERE id = 4"
-    expect_run silent 0 export --failed -o out.csv
-    sqlite3 -batch read.db '.import --csv out.csv t'
-    expect_sql '"a \"b\", c\nd"' 'SELECT json_quote(error) FROM t WHERE job = 4' read.db
 }
 
 # As many columns as a line has room for; a pipe has all.
