@@ -10,7 +10,7 @@
  *   working      one layer's whole set (layer_memory_set) + hidden_bytes·T·h                           coefficients.h
  *   logits       on the stage with the head: (logit_bytes + logit_slack)·T·V/t + 2·T·h, not / t where  coefficients.h
  *                they are gathered
- *   buffers      ZeRO stage 1, 2: 2·min(bucket, parameters); stage 2 and 3 also on one rank             [5]
+ *   buffers      ZeRO stage 1, 2: 2·bucket, twice with overlap_gradients; stage 2, 3 also on one rank  [5]
  *                ZeRO stage 3: 2·bucket + 2·min(parameters, live, prefetch + gathered layers) + 2·(largest [5]
  *                layer or embedding; where layers are the units (no prefetch), embedding and head      [10]
  *                together; with unit_parameters the largest unit for a layer, and what no unit has together      [13]
@@ -29,7 +29,8 @@
  *   OFFLOAD_PARAMETERS   18, in fp32 20
  *
  * Sources: [1] arXiv 1910.02054, section 3.1 · [2] arXiv 2205.05198, table 2 ·
- * [5] DeepSpeed runtime/zero/config.py and stage3.py · [6] Megatron-LM core/transformer/moe/token_dispatcher.py ·
+ * [5] DeepSpeed runtime/zero/config.py, stage3.py and stage_1_and_2.py, setup_buckets ·
+ * [6] Megatron-LM core/transformer/moe/token_dispatcher.py ·
  * [10] torchtitan parallelize.py, torch FSDP: the root holds what no other unit does, gathered until the backward pass
  * · [11] torchtitan parallelize.py: reshard_after_forward = not pp_enabled; torch distributed/pipelining/stage.py and
  * fsdp/_fully_shard/_fsdp_param.py: neither resharded nor reduced, but accumulated whole in the dtype of the reduction,

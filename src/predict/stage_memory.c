@@ -206,6 +206,18 @@ static double frozen_buffers(const struct plan_memory *m, double parameters)
     return fmin(m->quantised, most) * layers + fmin(m->frozen, most) * root;
 }
 
+/* Each by itself, as DeepSpeed does. */
+static bool gathers_modules(const struct plan_memory *m)
+{
+    return m->c->prefetch_elements > 0;
+}
+
+/* One rank gathers only what is not on its device. */
+static bool gathers_alone(const struct plan_memory *m)
+{
+    return m->plan->zero_stage == 3 && m->plan->offload == OFFLOAD_PARAMETERS && gathers_modules(m);
+}
+
 static double buffer_bytes(const struct plan_memory *m, double parameters)
 {
     const struct memory_coefficients *c = m->c;
@@ -214,9 +226,9 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
     if (m->plan->zero_stage == 0 || (alone && m->plan->zero_stage < 2))
         return 0;
     if (m->plan->zero_stage < 3 && !gathers_all(m))
-        return 2 * fmin(bucket_elements(m), parameters);
+        return (m->plan->overlap_gradients ? 4 : 2) * bucket_elements(m);
     double bucket = m->plan->zero_stage == 3 ? 2 * bucket_elements(m) : 0;
-    if (alone)
+    if (alone && !gathers_alone(m))
         return bucket;
     if (m->plan->tuning != TUNING_FULL)
         return frozen_buffers(m, parameters) + bucket;
@@ -224,8 +236,7 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
         return (2 + m->states.gradient) * parameters;
     if (gathers_all(m))
         return (plan_is_fp32(m->plan) ? FP32_BYTES : 2) * parameters;
-    bool by_modules = c->prefetch_elements > 0; /* DeepSpeed gathers each module separately */
-    double largest = fmax(layer_unit(m), by_modules ? m->vocab_weights / t : root_unit(m));
+    double largest = fmax(layer_unit(m), gathers_modules(m) ? m->vocab_weights / t : root_unit(m));
     return 2 * fmin(parameters, gathered(m)) + 2 * largest + bucket;
 }
 
@@ -418,6 +429,16 @@ static double whole_bytes(const struct plan_memory *m, double parameters)
     return m->plan->loaded_whole && m->plan->zero_stage == 3 ? width * parameters : 0;
 }
 
+/* Gathered weights that torch's own linear saves for the backward pass, in a view that nobody empties: DeepSpeed's is
+ * there only where a model is built under zero.Init. */
+static double saved_weights(const struct plan_memory *m, double layers)
+{
+    double recomputed = m->plan->recompute == RECOMPUTE_FULL ? plan_recompute_share(m->plan, layers) : 0;
+    bool gathers = gathers_modules(m) && (plan_replicas(m->plan) > 1 || gathers_alone(m));
+    bool is_plain = m->plan->quantization == QUANTIZATION_NONE;
+    return gathers && is_plain ? whole_bytes(m, (1 - recomputed) * layers * layer_parameters(m)) : 0;
+}
+
 /* What the allocator keeps of the blocks of whole weights that went to the host, in which smaller tensors find room. */
 static double emptied_blocks(const struct plan_memory *m, const struct memory_stage *s)
 {
@@ -576,7 +597,7 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
     terms[MEMORY_WORKING] += m->c->phases != 0 ? held_bytes(m, layers, false) : 0;
     terms[MEMORY_LOGITS] =
         stage == m->head_stage ? logit_bytes(m) + cache_bytes(m, layers) + held_bytes(m, layers, true) : 0;
-    terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters);
+    terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters) + saved_weights(m, layers);
     const struct phase_load phases = phase_load_of(m, load.trained_dense, load.trained_experts, kept,
                                                    length_pieces(m, terms) + emptied_blocks(m, out));
     weigh_peak(m, &phases, out);

@@ -26,7 +26,8 @@
  *   partition    stage 1 of DeepSpeed: the partition's gradients (coefficients.h), and with a pipeline the       [17]
  *                bucket, are reserved besides, but not allocated with what the passes have
  *   loading      loaded_whole under stage 3: no less than the weights of a rank, undivided; with those then on   [18]
- *                the host, their blocks stay reserved, but for what activations and working fit in
+ *                the host, their blocks stay reserved, but for what activations and working fit in; and under [19]
+ *                DeepSpeed, with buffers, the gathered weights of layers that do not recompute
  *   outputs      held_outputs, without a pipeline: 4·T·V/t of logits, with the cache 4·T·g·d/t for each       [16]
  *                layer; with the logits those of the pass before, and the cache of layers that recompute twice
  *   pieces       where batches differ in length, reserved but not allocated: length_pieces of the logits     [13]
@@ -63,7 +64,8 @@
  * gradient_checkpointing_enable() turns off; torch distributed/algorithms/_checkpoint/checkpoint_wrapper.py does not.
  * [17] DeepSpeed runtime/zero/stage_1_and_2.py, step and reduce_gradients (pipeline_parallel) ·
  * [18] DeepSpeed runtime/engine.py, _configure_distributed_model, and zero/stage3.py: only defragment() empties the
- * cache, where parameters stay on the device. Pure.
+ * cache, where parameters stay on the device · [19] deepspeedai/DeepSpeed, pull request 8189: until it, torch's linear,
+ * which saves a view of the weight, was replaced only under zero.Init (zero/linear.py). Pure.
  */
 #pragma once
 

@@ -367,6 +367,7 @@ static const struct saying {
     {"hf-trainer", "zero_stage = 3\n", "fsdp_config.activation_checkpointing = true\n", "recompute = \"full\"\n"},
     {"hf-trainer", "zero_stage = 3\n", "fsdp_config.limit_all_gathers = false\n", "unlimited_gathers = true\n"},
     {"hf-trainer", "zero_stage = 3\n", "fsdp_config.min_num_params = 100000000\n", "unit_parameters = 100000000\n"},
+    {"deepspeed", "zero_stage = 2\n", "overlap_comm = true\n", "overlap_gradients = true\n"},
     {"deepspeed", "zero_stage = 3\nrecompute = \"full\"\noffload = \"parameters\"\n", "zero3_init_flag = false\n",
      "loaded_whole = true\n"},
     {"fsdp2", "", "fsdp_config.sharding_strategy = \"HYBRID_SHARD\"\n", "zero_stage = 3\nshard_ranks = 8\n"},

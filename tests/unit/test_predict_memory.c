@@ -486,8 +486,8 @@ TEST(memory_predict__narrow_products__copies_of_weights)
     assert_true(predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED] == wide);
 }
 
-/* DeepSpeed's stage 3 has a bucket however few parameters there are, and holds no more than it may. */
-TEST(memory_predict__stage_3_of_deepspeed__its_bucket_and_limit)
+/* DeepSpeed has its bucket however few parameters there are, and holds no more than it may. */
+TEST(memory_predict__zero_of_deepspeed__its_bucket_and_limit)
 {
     struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3};
     struct architecture a = gpt(8, 256, 4), wide = gpt(80, 16384, 128);
@@ -498,6 +498,10 @@ TEST(memory_predict__stage_3_of_deepspeed__its_bucket_and_limit)
     assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2 * 1000, 0);
     plan.zero_stage = 2;
     assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2 * 1000, 0);
+    plan.bucket_elements = 1000000000; /* more than there are parameters */
+    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2e9, 0);
+    plan.overlap_gradients = true;
+    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 4e9, 0);
     plan = (struct training_plan){.sequence = 512, .data = 8, .zero_stage = 3, .bucket_elements = 1000};
     double layer = 12 * 16384.0 * 16384; /* more than 1e9 in one; the largest module besides */
     double buffers = predict(wide, plan, "deepspeed").most.terms[MEMORY_BUFFERS];
@@ -509,6 +513,7 @@ TEST(memory_predict__stage_3_of_deepspeed__its_bucket_and_limit)
 TEST(memory_predict__loaded_whole__weights_before_they_are_divided)
 {
     struct training_plan plan = {.sequence = 32, .data = 64, .zero_stage = 3, .bucket_elements = 1};
+    plan.recompute = RECOMPUTE_FULL;
     const struct architecture a = gpt(24, 2048, 16);
     const struct memory_stage divided = predict(a, plan, "deepspeed").most;
     const double whole = 2 * divided.parameters;
@@ -517,7 +522,7 @@ TEST(memory_predict__loaded_whole__weights_before_they_are_divided)
     const struct memory_stage loaded = predict(a, plan, "deepspeed").most;
     assert_true(loaded.bytes == whole && loaded.allocated_bytes == whole && loaded.slack == 0);
     plan.offload = OFFLOAD_PARAMETERS;
-    plan.micro_batch = 16;
+    plan.micro_batch = 64;
     const struct memory_stage hosted = predict(a, plan, "deepspeed").most;
     const double smaller = hosted.terms[MEMORY_ACTIVATIONS] + hosted.terms[MEMORY_WORKING];
     assert_true(smaller > 0.1 * whole && smaller < 0.9 * whole);
@@ -525,6 +530,23 @@ TEST(memory_predict__loaded_whole__weights_before_they_are_divided)
     assert_close(hosted.terms[MEMORY_BASE], 536870912 + whole - smaller - fragments, 1e-9);
     plan.zero_stage = 2;
     assert_true(predict(a, plan, "deepspeed").most.terms[MEMORY_BASE] == 536870912);
+}
+
+/* torch's linear, which DeepSpeed replaces under zero.Init, saves what was gathered, also by one rank from the host. */
+TEST(memory_predict__loaded_whole__gathered_weights_are_saved)
+{
+    struct training_plan plan = {.sequence = 32, .data = 64, .zero_stage = 3};
+    const struct architecture a = gpt(24, 2048, 16);
+    const double layers = 24 * 12 * 2048.0 * 2048;
+    const double divided = predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS];
+    plan.loaded_whole = true;
+    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS] - divided, 2 * layers, 2e-3);
+    plan.data = 1;
+    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 1e9, 0);
+    plan.offload = OFFLOAD_PARAMETERS;
+    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], divided + 2 * layers, 2e-3);
+    plan.recompute = RECOMPUTE_FULL;
+    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], divided, 1e-9);
 }
 
 /* Modules of a Llama are q, k, v and o of 4 M parameters each, and three of 11.3 M in an MLP; its vocabulary has 105 M.
