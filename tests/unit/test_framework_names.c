@@ -80,6 +80,7 @@ static const struct saying {
      "activation_checkpoint.mode = \"selective\"\nactivation_checkpoint.selective_ac_option = \"2\"\n",
      "recompute = \"full\"\nrecompute_every = 2\n"},
     {"torchtitan", "", "data_parallel_replicate_degree = 4\n", "shard_ranks = 4\n"},
+    {"torchtitan", "", "gpu_type = \"NVIDIA B200\"\n", "flash_attention = \"fused\"\ndevice = \"B200\"\n"},
     {"torchtitan", "pp = 4\n", "pipeline_parallel_schedule = \"Interleaved1F1B\"\n", "vpp = 2\n"},
     {"torchtitan", "pp = 4\n",
      "pipeline_parallel_schedule = \"Interleaved1F1B\"\npipeline_parallel_layers_per_stage = 3\n", "vpp = 3\n"},

@@ -410,6 +410,13 @@ TEST(step_predict__attention_kernels__by_framework_and_plan)
     assert_close(predict(gpt(24, 2048, 16), plan, hopper, "nanotron").terms[TIME_ATTENTION], latest, 1e-12);
     double ampere = term(plan, "nanotron", TIME_ATTENTION);
     assert_close(ampere * 201e12, flash * 335e12, 1e-12);
+    double of_blackwell = predict(gpt(24, 2048, 16), plan, on("B200"), "nanotron").terms[TIME_ATTENTION];
+    plan.attention_kernel = ATTENTION_KERNEL_FRAMEWORK;
+    assert_close(predict(gpt(24, 2048, 16), plan, on("B200"), "megatron").terms[TIME_ATTENTION], of_blackwell, 1e-12);
+    double of_port = predict(gpt(24, 2048, 16), plan, on("MI300X"), "nanotron").terms[TIME_ATTENTION];
+    assert_true(of_blackwell < latest);
+    assert_close(predict(gpt(24, 2048, 16), plan, on("B200"), "nanotron").terms[TIME_ATTENTION], flash, 0.03);
+    assert_close(of_port * 230.5e12, flash * 335e12, 1e-12);
 }
 
 /* Products in 8 bits read what was cast for them. */
