@@ -35,6 +35,7 @@ struct shape {
     struct columns keys, metrics;
     bool has_predicted_memory, has_predicted_time, has_device_note, has_notes;
     char *objective; /* NULL: none */
+    char *further;   /* terms of an order of jobs `j` that have the same number of it: ", … DESC NULLS LAST" */
     bool maximise;
     bool has_configurations;
 };
@@ -91,7 +92,7 @@ static void shape_free(struct shape *s)
 {
     columns_free(&s->keys);
     columns_free(&s->metrics);
-    free(s->objective);
+    free_all(s->objective, s->further);
 }
 
 /* --- keys of objects --- */
@@ -216,11 +217,17 @@ static int read_columns(struct db *db, const char *sql, size_t most, struct colu
 
 static int read_objective(struct db *db, struct shape *out, struct error *e)
 {
+    static const char sql[] =
+        "SELECT objective, maximise, coalesce((SELECT group_concat("
+        "printf(', (SELECT value FROM job_metric WHERE job_id = j.id AND name = %Q) %s NULLS LAST', metric,"
+        " iif(maximise, 'DESC', 'ASC')), '') FROM (SELECT metric, maximise FROM further_objective"
+        " WHERE sweep_id = s.id ORDER BY position)), '') FROM current_sweep AS s WHERE objective IS NOT NULL";
     OWNED_STMT *s = NULL;
-    int rc = db_next(db, "SELECT objective, maximise FROM current_sweep WHERE objective IS NOT NULL", NO_VALUES, &s, e);
+    int rc = db_next(db, sql, NO_VALUES, &s, e);
     if (rc > 0) {
         out->objective = xstrdup(stmt_text(s, 0));
         out->maximise = stmt_int(s, 1) != 0;
+        out->further = xstrdup(stmt_text(s, 2));
     }
     return rc < 0 ? -1 : 0;
 }
@@ -486,9 +493,9 @@ static void add_ranking(const struct shape *s, struct buffer *b)
                   "          AND m.value IS NOT NULL\n"
                   "          AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.id = j.attempt_id AND " MEASURED_AS_ASKED(
                       "a") ")\n"
-                           "    ORDER BY m.value %s, j.id)\n"
+                           "    ORDER BY m.value %s%s, j.id)\n"
                            "SELECT o.place AS rank, o.value AS ",
-                  order);
+                  order, s->further);
     buffer_add_quoted(b, objective ? objective->title : s->objective, '"');
     add_titles(s, objective, b);
     buffer_add_text(b, "FROM o CROSS JOIN results AS r ON r.job = o.job");

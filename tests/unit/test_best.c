@@ -6,6 +6,8 @@
 #include "database_fixture.h"
 #include "results/best.h"
 #include "results/pareto.h"
+#include "results/views.h"
+#include "util/memory.h"
 
 /* A sweep that wants much speed and then little memory. */
 static int open_sweep(void **state)
@@ -115,6 +117,10 @@ TEST_WITHIN(best_read__equal_under_the_first_objective__the_second_chooses, open
     assert_int_equal(best_job(&b), 2);
     assert_close(&b, 2, (const int64_t[]){1, 3});
     assert_true(json_real_of(b.document, "value") == 100);
+    OWNED char *ranked = NULL;
+    FAIL_IF(result_views_refresh(*state, &e) < 0 ||
+            db_query_text(*state, "SELECT group_concat(job, ' ') FROM ranking", NO_VALUES, &ranked, &e) < 0);
+    assert_string_equal(ranked, "2 1 3 4");
 }
 
 TEST_WITHIN(best_read__fastest_has_no_second_number__wins_all_the_same, open_sweep, close_database)
