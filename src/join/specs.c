@@ -366,15 +366,33 @@ int specs_add_table(struct specs *s, struct db *db, struct error *e)
 
 /* --- distinct ones ---
  *
- * The distinct specs of a section as disjoint blocks: the first of two that overlap has what both have, and what the
- * other has besides is cut into blocks of its own. */
+ * The distinct specs of a section as disjoint boxes: the first of two that overlap has what both have, and what the
+ * other has besides is cut into boxes of its own. */
 
-/* More blocks are not compared, nor axes made one of which the product has more rows. */
-#define BLOCKS_MOST 64
+/* More boxes are not compared, nor groups made that have more rows. */
+#define BOXES_MOST 64
 #define ROWS_MOST 4096
 
-struct block_list {
-    struct spec_block *items;
+/* A row of what moves together: hashes of its values without labels, and with those that count. */
+struct row_hash {
+    struct hash128 identity, all;
+    size_t number; /* in the product of the block's axes of the group, the last one fastest */
+};
+
+/* By identity, each once. `items` NULL: the block has no key of the group. */
+struct group_rows {
+    struct row_hash *items;
+    size_t count;
+};
+
+/* A product of rows of a block, by group. */
+struct box {
+    const struct spec_block *block;
+    struct group_rows *groups;
+};
+
+struct box_list {
+    struct box *items;
     size_t count;
 };
 
@@ -382,111 +400,31 @@ struct cutting {
     const struct names *names;
     size_t *group_of; /* by key: keys of one group move together in some block of the section */
     struct buffer scratch;
-    struct block_list done;
+    struct box_list done;
     bool for_twins;     /* labels are names alone, and none counts; else a name counts as the rest of a spec does */
     bool failed;        /* it would take too long, or equal specs have different labels */
     bool labels_differ; /* the latter */
 };
 
-/* --- blocks of the same groups --- */
-
-static void join_groups(struct cutting *c, size_t a, size_t b)
+static void find_groups(struct cutting *c, const struct spec_block *blocks, size_t count)
 {
-    size_t from = c->group_of[a], to = c->group_of[b];
+    c->group_of = xcalloc(c->names->key_count + 1, sizeof *c->group_of);
     for (size_t k = 0; k < c->names->key_count; k++)
-        if (c->group_of[k] == from)
-            c->group_of[k] = to;
-}
-
-static struct axis *axis_make(size_t key_count, size_t value_count)
-{
-    struct axis *a = xcalloc(1, sizeof *a);
-    a->key_count = key_count;
-    a->value_count = value_count;
-    a->values = xcalloc(key_count * value_count + 1, sizeof *a->values);
-    return a;
-}
-
-static void free_axis(struct spec_axis *a)
-{
-    free_all(a->axis->values, (struct axis *)a->axis, a->keys);
-}
-
-/* Copies the row; what the values hold is borrowed. */
-static void copy_row(struct value *to, const struct axis *from, size_t row)
-{
-    for (size_t k = 0; k < from->key_count; k++)
-        to[k] = *axis_value(from, row * from->key_count + k);
-}
-
-static struct spec_axis copy_axis(const struct spec_axis *from, const bool *takes, size_t count)
-{
-    const size_t width = from->axis->key_count;
-    struct axis *axis = axis_make(width, 0);
-    struct spec_axis copy = {axis, xcalloc(width, sizeof *copy.keys), 1};
-    axis->values = xreallocarray(axis->values, count * width + 1, sizeof *axis->values);
-    memcpy(copy.keys, from->keys, width * sizeof *copy.keys);
-    for (size_t row = 0; row < from->axis->value_count; row++)
-        if (!takes || takes[row])
-            copy_row(axis->values + width * axis->value_count++, from->axis, row);
-    return copy;
-}
-
-/* The product of both, the second fastest. */
-static struct spec_axis multiply(const struct spec_axis *x, const struct spec_axis *y)
-{
-    const struct axis *a = x->axis, *b = y->axis;
-    struct axis *axis = axis_make(a->key_count + b->key_count, a->value_count * b->value_count);
-    struct spec_axis product = {axis, xcalloc(axis->key_count, sizeof *product.keys), 1};
-    memcpy(product.keys, x->keys, a->key_count * sizeof *product.keys);
-    memcpy(product.keys + a->key_count, y->keys, b->key_count * sizeof *product.keys);
-    for (size_t row = 0; row < axis->value_count; row++) {
-        struct value *values = axis->values + row * axis->key_count;
-        copy_row(values, a, row / b->value_count);
-        copy_row(values + a->key_count, b, row % b->value_count);
-    }
-    return product;
-}
-
-static struct spec_axis *axis_of_group(const struct cutting *c, const struct spec_block *b, size_t group)
-{
-    for (size_t a = 0; a < b->axis_count; a++)
-        if (c->group_of[b->axes[a].keys[0]] == group)
-            return &b->axes[a];
-    return NULL;
-}
-
-static void add_to_box(struct cutting *c, struct spec_block *box, const struct spec_axis *a)
-{
-    struct spec_axis *there = axis_of_group(c, box, c->group_of[a->keys[0]]);
-    if (!there) {
-        box->axes[box->axis_count++] = copy_axis(a, NULL, a->axis->value_count);
-        return;
-    }
-    c->failed |= there->axis->value_count * a->axis->value_count > ROWS_MOST;
-    if (c->failed)
-        return;
-    struct spec_axis product = multiply(there, a);
-    free_axis(there);
-    *there = product;
+        c->group_of[k] = k;
+    for (size_t b = 0; b < count; b++)
+        for (size_t a = 0; a < blocks[b].axis_count; a++)
+            for (size_t i = 1; i < blocks[b].axes[a].axis->key_count; i++) {
+                const size_t from = c->group_of[blocks[b].axes[a].keys[0]], to = c->group_of[blocks[b].axes[a].keys[i]];
+                for (size_t k = 0; k < c->names->key_count; k++)
+                    c->group_of[k] = c->group_of[k] == from ? to : c->group_of[k];
+            }
 }
 
 /* --- rows --- */
 
-struct row_hashes {
-    struct hash128 identity, all; /* without labels; with them */
-};
-
-static bool is_label(const struct cutting *c, size_t key)
+static bool same_hash(const struct hash128 *a, const struct hash128 *b)
 {
-    const struct key *k = &c->names->keys[key];
-    return k->is_label && (c->for_twins || !key_tells_twins(k));
-}
-
-static void note_labels_differ(struct cutting *c, bool differ)
-{
-    c->labels_differ |= differ;
-    c->failed |= differ;
+    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
 static void mix(struct hash128 *into, const struct hash128 *one)
@@ -496,232 +434,264 @@ static void mix(struct hash128 *into, const struct hash128 *one)
 }
 
 /* Whatever the order of the keys is. */
-static struct row_hashes hash_row(struct cutting *c, const struct spec_axis *a, size_t row)
+static void mix_row(struct cutting *c, const struct spec_axis *a, size_t row, struct row_hash *into)
 {
-    struct row_hashes hashes = {{{0}}, {{0}}};
     for (size_t k = 0; k < a->axis->key_count; k++) {
+        const struct key *key = &c->names->keys[a->keys[k]];
+        const bool is_label = key->is_label && (c->for_twins || !key_tells_twins(key));
         buffer_clear(&c->scratch);
         buffer_add(&c->scratch, &a->keys[k], sizeof a->keys[k]);
         value_add_json(axis_value(a->axis, row * a->axis->key_count + k), &c->scratch);
         const struct hash128 hash = hash_bytes(c->scratch.data, c->scratch.length);
-        if (!c->for_twins || !is_label(c, a->keys[k]) || key_tells_twins(&c->names->keys[a->keys[k]]))
-            mix(&hashes.all, &hash);
-        if (!is_label(c, a->keys[k]))
-            mix(&hashes.identity, &hash);
+        if (!c->for_twins || !is_label || key_tells_twins(key))
+            mix(&into->all, &hash);
+        if (!is_label)
+            mix(&into->identity, &hash);
     }
-    return hashes;
 }
 
-/* Each row once. */
-static void drop_repeats(struct cutting *c, struct spec_axis *a)
+/* Multiplies the rows of the axis's group with its own. */
+static void add_axis(struct cutting *c, struct box *box, const struct spec_axis *a)
 {
-    struct hash_set identities = HASH_SET_INIT, all = HASH_SET_INIT;
-    OWNED bool *is_new = xcalloc(a->axis->value_count, sizeof *is_new);
-    size_t count = 0;
-    for (size_t row = 0; row < a->axis->value_count; row++) {
-        const struct row_hashes hashes = hash_row(c, a, row);
-        is_new[row] = hash_set_add(&identities, &hashes.identity);
-        note_labels_differ(c, hash_set_add(&all, &hashes.all) && !is_new[row]);
-        count += is_new[row];
+    struct group_rows *g = &box->groups[c->group_of[a->keys[0]]];
+    const size_t before = g->items ? g->count : 1, rows = a->axis->value_count;
+    c->failed |= g->items && before * rows > ROWS_MOST;
+    if (c->failed)
+        return;
+    struct row_hash *items = xcalloc(before * rows, sizeof *items);
+    for (size_t n = 0; n < before * rows; n++) {
+        if (g->items)
+            items[n] = g->items[n / rows];
+        items[n].number = n;
+        mix_row(c, a, n % rows, &items[n]);
     }
-    if (count < a->axis->value_count) {
-        struct spec_axis once = copy_axis(a, is_new, count);
-        free_axis(a);
-        *a = once;
-    }
-    hash_set_free(&identities);
-    hash_set_free(&all);
+    free(g->items);
+    *g = (struct group_rows){items, before * rows};
 }
 
-/* --- cutting --- */
-
-static void free_block(struct spec_block *b)
+static int by_identity(const void *a, const void *b)
 {
-    for (size_t a = 0; a < b->axis_count; a++)
-        free_axis(&b->axes[a]);
-    free(b->axes);
+    const struct row_hash *x = a, *y = b;
+    return memcmp(x->identity.bytes, y->identity.bytes, sizeof x->identity.bytes);
 }
 
-static void push(struct block_list *l, struct spec_block b)
+static void note_labels_differ(struct cutting *c, bool differ)
 {
-    b.count = 1;
-    for (size_t a = 0; a < b.axis_count; a++)
-        b.count *= (int64_t)b.axes[a].axis->value_count;
-    *array_add(l->items, l->count) = b;
+    c->labels_differ |= differ;
+    c->failed |= differ;
 }
 
-static struct spec_block make_box(struct cutting *c, const struct spec_block *b)
+static void drop_repeats(struct cutting *c, struct group_rows *g)
 {
-    struct spec_block box = {.axes = xcalloc(b->axis_count + 1, sizeof *box.axes)};
-    for (size_t a = 0; a < b->axis_count && !c->failed; a++)
-        add_to_box(c, &box, &b->axes[a]);
-    for (size_t a = 0; a < box.axis_count && !c->failed; a++)
-        drop_repeats(c, &box.axes[a]);
+    size_t kept = 0;
+    if (g->count)
+        qsort(g->items, g->count, sizeof *g->items, by_identity);
+    for (size_t i = 0; i < g->count; i++)
+        if (kept && same_hash(&g->items[i].identity, &g->items[kept - 1].identity))
+            note_labels_differ(c, !same_hash(&g->items[i].all, &g->items[kept - 1].all));
+        else
+            g->items[kept++] = g->items[i];
+    g->count = kept;
+}
+
+static struct group_rows rows_of(const struct box *b, size_t group)
+{
+    static struct row_hash nothing;
+    return b->groups[group].items ? b->groups[group] : (struct group_rows){&nothing, 1};
+}
+
+static const struct row_hash *find_row(const struct group_rows *g, const struct row_hash *row)
+{
+    return bsearch(row, g->items, g->count, sizeof *g->items, by_identity);
+}
+
+/* The rows that the other has too, or those that it lacks. */
+static struct group_rows choose_rows(struct group_rows g, struct group_rows other, bool are_common)
+{
+    struct group_rows chosen = {xcalloc(g.count + 1, sizeof *chosen.items), 0};
+    for (size_t i = 0; i < g.count; i++)
+        if ((find_row(&other, &g.items[i]) != NULL) == are_common)
+            chosen.items[chosen.count++] = g.items[i];
+    return chosen;
+}
+
+/* --- boxes --- */
+
+static struct box make_box(struct cutting *c, const struct spec_block *block)
+{
+    struct box box = {block, xcalloc(c->names->key_count + 1, sizeof *box.groups)};
+    for (size_t a = 0; a < block->axis_count; a++)
+        add_axis(c, &box, &block->axes[a]);
+    for (size_t g = 0; g < c->names->key_count && !c->failed; g++)
+        drop_repeats(c, &box.groups[g]);
     return box;
 }
 
-static bool is_of_labels(const struct cutting *c, const struct spec_axis *a)
+static void free_box(const struct cutting *c, struct box *b)
 {
-    for (size_t k = 0; k < a->axis->key_count; k++)
-        if (!is_label(c, a->keys[k]))
-            return false;
-    return true;
+    for (size_t g = 0; g < c->names->key_count; g++)
+        free(b->groups[g].items);
+    free(b->groups);
 }
 
-/* Returns whether blocks may differ by an axis that only one of the two has. */
-static bool may_differ(const struct cutting *c, const struct spec_axis *a)
+/* With other rows of one group, which are taken over. */
+static struct box copy_box(const struct cutting *c, const struct box *b, size_t group, struct group_rows rows)
 {
-    bool differs = !c->for_twins;
-    for (size_t k = 0; k < a->axis->key_count; k++)
-        differs |= key_tells_twins(&c->names->keys[a->keys[k]]);
-    return differs;
-}
-
-/* Finds the rows of the axis that the other has, too; returns how many. `*differs` where one has other labels there. */
-static size_t find_common(struct cutting *c, const struct spec_axis *a, const struct spec_axis *other, bool *is_common,
-                          bool *differs)
-{
-    struct hash_set identities = HASH_SET_INIT, all = HASH_SET_INIT;
-    size_t count = 0;
-    for (size_t row = 0; row < other->axis->value_count; row++) {
-        const struct row_hashes hashes = hash_row(c, other, row);
-        hash_set_add(&identities, &hashes.identity);
-        hash_set_add(&all, &hashes.all);
-    }
-    for (size_t row = 0; row < a->axis->value_count; row++) {
-        const struct row_hashes hashes = hash_row(c, a, row);
-        is_common[row] = hash_set_has(&identities, &hashes.identity);
-        *differs |= is_common[row] && !hash_set_has(&all, &hashes.all);
-        count += is_common[row];
-    }
-    hash_set_free(&identities);
-    hash_set_free(&all);
-    return count;
-}
-
-/* Returns whether the blocks have a spec in common; `common` are the rows of each axis of `b` that are in it, where the
- * other has such an axis. */
-static bool overlap(struct cutting *c, const struct spec_block *b, const struct spec_block *other, bool **common)
-{
-    bool overlaps = true, differs = false;
-    for (size_t a = 0; a < other->axis_count && overlaps; a++)
-        if (!axis_of_group(c, b, c->group_of[other->axes[a].keys[0]])) {
-            overlaps = is_of_labels(c, &other->axes[a]);
-            differs |= may_differ(c, &other->axes[a]);
-        }
-    for (size_t a = 0; a < b->axis_count && overlaps; a++) {
-        const struct spec_axis *same = axis_of_group(c, other, c->group_of[b->axes[a].keys[0]]);
-        common[a] = xcalloc(b->axes[a].axis->value_count, sizeof *common[a]);
-        overlaps = same ? find_common(c, &b->axes[a], same, common[a], &differs) > 0 : is_of_labels(c, &b->axes[a]);
-        differs |= !same && may_differ(c, &b->axes[a]);
-    }
-    note_labels_differ(c, overlaps && differs);
-    return overlaps;
-}
-
-static struct spec_block copy_block(const struct spec_block *b)
-{
-    struct spec_block copy = {.axes = xcalloc(b->axis_count + 1, sizeof *copy.axes), .axis_count = b->axis_count};
-    for (size_t a = 0; a < b->axis_count; a++)
-        copy.axes[a] = copy_axis(&b->axes[a], NULL, b->axes[a].axis->value_count);
+    struct box copy = {b->block, xcalloc(c->names->key_count + 1, sizeof *copy.groups)};
+    for (size_t g = 0; g < c->names->key_count; g++)
+        if (b->groups[g].items && g != group)
+            copy.groups[g] = choose_rows(b->groups[g], b->groups[g], true);
+    copy.groups[group] = rows;
     return copy;
 }
 
-static void choose_rows(struct spec_axis *a, const bool *rows, bool are_taken)
+static void push(struct box_list *l, struct box b)
 {
-    OWNED bool *takes = xcalloc(a->axis->value_count, sizeof *takes);
-    size_t count = 0;
-    for (size_t row = 0; row < a->axis->value_count; row++)
-        count += takes[row] = rows[row] == are_taken;
-    struct spec_axis chosen = copy_axis(a, takes, count);
-    free_axis(a);
-    *a = chosen;
+    *array_add(l->items, l->count) = b;
 }
 
-/* Adds what is left of `b`, which is taken over, without what the other has: for each axis what lies outside of the
- * other's, the axes before it inside. */
-static void cut(struct cutting *c, struct spec_block b, const struct spec_block *other, struct block_list *out)
+static bool overlap(struct cutting *c, const struct box *b, const struct box *other)
 {
-    bool **common = xcalloc(b.axis_count + 1, sizeof *common);
-    bool overlaps = overlap(c, &b, other, common);
-    if (!overlaps)
-        push(out, copy_block(&b));
-    for (size_t a = 0; a < b.axis_count && overlaps && !c->failed; a++) {
-        struct spec_block outside = copy_block(&b);
-        choose_rows(&outside.axes[a], common[a], false);
-        if (outside.axes[a].axis->value_count > 0)
-            push(out, outside);
-        else
-            free_block(&outside);
-        choose_rows(&b.axes[a], common[a], true);
+    bool differ = false;
+    for (size_t g = 0; g < c->names->key_count; g++) {
+        const struct group_rows x = rows_of(b, g), y = rows_of(other, g);
+        bool any = false;
+        for (size_t i = 0; i < x.count; i++) {
+            const struct row_hash *same = find_row(&y, &x.items[i]);
+            any |= same != NULL;
+            differ |= same && !same_hash(&same->all, &x.items[i].all);
+        }
+        if (!any)
+            return false;
     }
-    for (size_t a = 0; a < b.axis_count; a++)
-        free(common[a]);
-    free(common);
-    free_block(&b);
+    note_labels_differ(c, differ);
+    return true;
+}
+
+/* Adds what is left of `b`, which is taken over, without what the other has: for each group what lies outside of the
+ * other's, the groups before it inside. */
+static void cut(struct cutting *c, struct box b, const struct box *other, struct box_list *out)
+{
+    if (!overlap(c, &b, other)) {
+        push(out, b);
+        return;
+    }
+    for (size_t g = 0; g < c->names->key_count && !c->failed; g++) {
+        if (!b.groups[g].items)
+            continue;
+        struct group_rows outside = choose_rows(b.groups[g], rows_of(other, g), false);
+        struct group_rows inside = choose_rows(b.groups[g], rows_of(other, g), true);
+        if (outside.count)
+            push(out, copy_box(c, &b, g, outside));
+        else
+            free(outside.items);
+        free(b.groups[g].items);
+        b.groups[g] = inside;
+    }
+    free_box(c, &b);
 }
 
 /* Each piece of a block is cut by all that stand before it. */
 static void add_block(struct cutting *c, const struct spec_block *block)
 {
     const size_t before = c->done.count;
-    struct block_list pieces = {NULL, 0};
+    struct box_list pieces = {NULL, 0};
     push(&pieces, make_box(c, block));
     for (size_t other = 0; other < before && !c->failed; other++) {
-        struct block_list left = {NULL, 0};
+        struct box_list left = {NULL, 0};
         for (size_t p = 0; p < pieces.count; p++)
             cut(c, pieces.items[p], &c->done.items[other], &left);
         free(pieces.items);
         pieces = left;
-        c->failed |= c->done.count + pieces.count > BLOCKS_MOST;
+        c->failed |= c->done.count + pieces.count > BOXES_MOST;
     }
     for (size_t p = 0; p < pieces.count; p++)
         push(&c->done, pieces.items[p]);
     free(pieces.items);
 }
 
-static void find_groups(struct cutting *c, const struct spec_block *blocks, size_t count)
+static void cut_all(const struct specs *s, struct cutting *c)
 {
-    c->group_of = xcalloc(c->names->key_count + 1, sizeof *c->group_of);
-    for (size_t k = 0; k < c->names->key_count; k++)
-        c->group_of[k] = k;
-    for (size_t b = 0; b < count; b++)
-        for (size_t a = 0; a < blocks[b].axis_count; a++)
-            for (size_t k = 1; k < blocks[b].axes[a].axis->key_count; k++)
-                join_groups(c, blocks[b].axes[a].keys[0], blocks[b].axes[a].keys[k]);
+    c->names = s->names;
+    c->failed = s->block_count > BOXES_MOST;
+    find_groups(c, s->blocks, s->block_count);
+    for (size_t b = 0; b < s->block_count && !c->failed; b++)
+        add_block(c, &s->blocks[b]);
+}
+
+static void cutting_free(struct cutting *c)
+{
+    for (size_t b = 0; b < c->done.count; b++)
+        free_box(c, &c->done.items[b]);
+    free_all(c->done.items, c->group_of);
+    buffer_free(&c->scratch);
+}
+
+/* --- as blocks --- */
+
+static bool is_in_group(const struct cutting *c, const struct spec_axis *a, size_t group)
+{
+    return c->group_of[a->keys[0]] == group;
+}
+
+/* The rows as one axis; what its values hold is borrowed. */
+static struct spec_axis axis_of(const struct cutting *c, const struct box *b, size_t group)
+{
+    const struct group_rows *g = &b->groups[group];
+    struct axis *axis = xcalloc(1, sizeof *axis);
+    struct spec_axis made = {axis, xcalloc(c->names->key_count + 1, sizeof *made.keys), 1};
+    for (size_t a = 0; a < b->block->axis_count; a++)
+        for (size_t k = 0; is_in_group(c, &b->block->axes[a], group) && k < b->block->axes[a].axis->key_count; k++)
+            made.keys[axis->key_count++] = b->block->axes[a].keys[k];
+    axis->value_count = g->count;
+    axis->values = xcalloc(g->count * axis->key_count + 1, sizeof *axis->values);
+    for (size_t row = 0; row < g->count; row++) {
+        struct value *end = axis->values + (row + 1) * axis->key_count;
+        size_t number = g->items[row].number;
+        for (size_t a = b->block->axis_count; a-- > 0;) {
+            const struct axis *from = b->block->axes[a].axis;
+            if (!is_in_group(c, &b->block->axes[a], group))
+                continue;
+            for (size_t k = from->key_count; k-- > 0;)
+                *--end = *axis_value(from, number % from->value_count * from->key_count + k);
+            number /= from->value_count;
+        }
+    }
+    return made;
+}
+
+static struct spec_block block_of_box(const struct cutting *c, const struct box *b)
+{
+    struct spec_block block = {.count = 1, .axes = xcalloc(b->block->axis_count + 1, sizeof *block.axes)};
+    for (size_t g = 0; g < c->names->key_count; g++)
+        if (b->groups[g].items) {
+            block.axes[block.axis_count++] = axis_of(c, b, g);
+            block.count *= (int64_t)b->groups[g].count;
+        }
+    return block;
 }
 
 void spec_blocks_free(struct spec_block *blocks, size_t count)
 {
-    for (size_t b = 0; b < count; b++)
-        free_block(&blocks[b]);
+    for (size_t b = 0; b < count; b++) {
+        for (size_t a = 0; a < blocks[b].axis_count; a++)
+            free_all(blocks[b].axes[a].axis->values, (struct axis *)blocks[b].axes[a].axis, blocks[b].axes[a].keys);
+        free(blocks[b].axes);
+    }
     free(blocks);
-}
-
-static void cut_all(const struct specs *s, struct cutting *c)
-{
-    size_t count;
-    const struct spec_block *blocks = specs_blocks(s, &count);
-    c->names = s->names;
-    c->failed = count > BLOCKS_MOST;
-    find_groups(c, blocks, count);
-    for (size_t b = 0; b < count && !c->failed; b++)
-        add_block(c, &blocks[b]);
-    free(c->group_of);
-    buffer_free(&c->scratch);
 }
 
 bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *out_count)
 {
     struct cutting c = {.for_twins = false};
     cut_all(s, &c);
-    if (c.failed) {
-        spec_blocks_free(c.done.items, c.done.count);
-        return false;
+    if (!c.failed) {
+        *out = xcalloc(c.done.count + 1, sizeof **out);
+        for (*out_count = 0; *out_count < c.done.count; (*out_count)++)
+            (*out)[*out_count] = block_of_box(&c, &c.done.items[*out_count]);
     }
-    *out = c.done.items;
-    *out_count = c.done.count;
-    return true;
+    cutting_free(&c);
+    return !c.failed;
 }
 
 /* --- what can be told --- */
@@ -788,7 +758,7 @@ static enum twins find_twins(struct specs *s, size_t name, struct hash_set *some
     if (specs_count(s) <= SPECS_MOST)
         return find_one_by_one(s, name, some);
     cut_all(s, &c);
-    spec_blocks_free(c.done.items, c.done.count);
+    cutting_free(&c);
     if (c.failed && !c.labels_differ && specs_count(s) <= SPECS_MOST_FOR_TWINS)
         return find_one_by_one(s, name, some);
     return c.labels_differ ? TWINS_ALL : TWINS_NONE;
