@@ -2,21 +2,505 @@
 
 #include <ctype.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "metrics/evidence.h"
+#include "metrics/log_files.h"
+#include "pattern/line_pattern.h"
 #include "process/job_file.h"
 #include "util/buffer.h"
+#include "util/line_reader.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/utf8.h"
 
-struct classifier {
-    struct known_lines known;
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* --- tracebacks ---
+ *
+ * The lines of an output that are exceptions, where several processes write into one file. The text before "Traceback
+ * (most recent call last)" tells them apart: PyTorch, torchrun, srun, mpirun and pdsh put a mark of the rank or the
+ * host before each line. */
+
+enum line_kind {
+    LINE_OTHER = 1,
+    LINE_FRAME,     /* part of a traceback */
+    LINE_EXCEPTION, /* what a traceback ends with, or a line that reads like one */
+    LINE_USAGE,     /* "PROGRAM: error: TEXT" of a parser that has shown how the program is used */
+    LINE_IGNORED,   /* an exception of which Python says that nobody minds it */
 };
+
+struct output_line {
+    enum line_kind kind;
+    const char *mark; /* of the line's writer; "": none */
+    const char *text; /* the line without it; an exception that has no text of its own with the place where it was
+                         raised. Both borrowed until the next line */
+    size_t process;   /* which of those that can be told apart */
+    bool ended_it;    /* nothing caught it: it ended a rank */
+    bool continues;   /* came of handling the last one of its process */
+};
+
+enum {
+    MARK_BYTES = 64,      /* of the mark before a line */
+    PROCESSES_MOST = 256, /* told apart; further ones are taken for the first */
+    PLACE_BYTES = 300
+};
+
+struct process_state {
+    char mark[MARK_BYTES + 1];
+    size_t mark_length;
+    int open;       /* tracebacks whose exception has not come */
+    bool framed;    /* a frame of one has come */
+    bool continues; /* the next one came of handling the last one */
+    bool ignored;   /* nobody minds the next one */
+    bool usage;     /* how the program is used has been shown */
+    char place[PLACE_BYTES + 1], code[PLACE_BYTES + 1];
+};
+
+struct traceback_reader {
+    struct process_state processes[PROCESSES_MOST]; /* the first one has no mark */
+    size_t count;
+    char text[3 * PLACE_BYTES];
+};
+
+/* --- whose line --- */
+
+static bool is_blank(const char *text, size_t length)
+{
+    return strspn(text, " \t") >= length;
+}
+
+/* Every frame begins with blanks: they are a mark only within the traceback that stands behind them. */
+static bool is_marked(const struct process_state *p, const char *line)
+{
+    return strncmp(line, p->mark, p->mark_length) == 0 && (p->open > 0 || !is_blank(p->mark, p->mark_length));
+}
+
+/* Bytes of "[rank0]: " of PyTorch or "[default0]:" of torchrun that begin the line. */
+static size_t rank_mark_length(const char *line)
+{
+    size_t n = 1;
+    if (*line != '[' || !islower((unsigned char)line[1]))
+        return 0;
+    while (islower((unsigned char)line[n]) || line[n] == '_')
+        n++;
+    size_t digits = strspn(line + n, "0123456789");
+    n += digits;
+    if (digits == 0 || line[n] != ']' || line[n + 1] != ':')
+        return 0;
+    return line[n + 2] == ' ' ? n + 3 : n + 2;
+}
+
+static size_t process_of(const struct traceback_reader *r, const char *line)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < r->count; i++)
+        if (r->processes[i].mark_length > r->processes[best].mark_length && is_marked(&r->processes[i], line))
+            best = i;
+    return best;
+}
+
+static size_t process_with_mark(struct traceback_reader *r, const char *mark, size_t length)
+{
+    if (length == 0 || length > MARK_BYTES)
+        return 0;
+    for (size_t i = 1; i < r->count; i++)
+        if (r->processes[i].mark_length == length && strncmp(r->processes[i].mark, mark, length) == 0)
+            return i;
+    if (r->count == PROCESSES_MOST)
+        return 0;
+    struct process_state *p = &r->processes[r->count];
+    memcpy(p->mark, mark, length);
+    p->mark_length = length;
+    return r->count++;
+}
+
+/* --- what it says --- */
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    size_t n = strlen(end);
+    return length >= n && strncmp(text + length - n, end, n) == 0;
+}
+
+/* Bytes of a name like "package.SomeError" or "RayTaskError(ValueError)" that begins `text`. */
+static size_t name_length(const char *text)
+{
+    size_t n = 0;
+    if (!isalpha((unsigned char)*text) && *text != '_')
+        return 0;
+    while (isalnum((unsigned char)text[n]) || text[n] == '_' || text[n] == '.')
+        n++;
+    if (text[n] == '(')
+        n += strcspn(text + n, ")") + 1;
+    return n <= strlen(text) ? n : 0;
+}
+
+/* Returns whether a traceback may end with the text: "Name: text", or the name alone. */
+static bool may_be_exception(const char *text)
+{
+    size_t n = name_length(text);
+    return n > 0 && (text[n] == '\0' || text[n] == ':');
+}
+
+/* "package.SomeError: text" wherever it stands. One without a text only closes what another one began. */
+static bool is_named_exception(const char *text)
+{
+    static const char *const endings[] = {"Error", "Exception", "Interrupt", "Exit"};
+    size_t n = name_length(text);
+    if (n == 0 || text[n] != ':' || text[n + 1] != ' ' || text[n + 2] == '\0')
+        return false;
+    for (size_t i = 0; i < LENGTH(endings); i++)
+        if (ends_with(text, n, endings[i]))
+            return true;
+    return false;
+}
+
+/* Blanks, or the box that rich draws around a traceback. */
+static bool is_frame(const char *text)
+{
+    return *text == ' ' || *text == '\t' || begins(text, "│") || begins(text, "╭") || begins(text, "╰");
+}
+
+/* Keeps "train.py:13" and the line that stands there. */
+static void note_frame(struct process_state *p, const char *text)
+{
+    const char *begin = text + strspn(text, " \t");
+    const char *end = begins(begin, "File \"") ? strstr(begin, "\", line ") : NULL;
+    p->framed = true;
+    if (!end) {
+        if (!p->code[0] && *begin && *begin != '^' && *begin != '~')
+            snprintf(p->code, sizeof p->code, "%s", begin);
+        return;
+    }
+    const char *name = end;
+    while (name > begin + 6 && name[-1] != '/')
+        name--;
+    snprintf(p->place, sizeof p->place, "%.*s:%d", (int)(end - name), name, atoi(end + 8));
+    p->code[0] = '\0';
+}
+
+/* An exception that says nothing is named by where it was raised. */
+static const char *with_place(struct traceback_reader *r, const struct process_state *p, const char *text)
+{
+    size_t n = name_length(text);
+    if (!p->framed || !p->place[0] || text[n + strspn(text + n, ": ")] != '\0')
+        return text;
+    snprintf(r->text, sizeof r->text, "%.*s at %s%s%s", (int)n, text, p->place, p->code[0] ? ": " : "", p->code);
+    return r->text;
+}
+
+static struct output_line take_exception(struct traceback_reader *r, size_t process, const char *text)
+{
+    struct process_state *p = &r->processes[process];
+    const struct output_line said = {.kind = p->ignored ? LINE_IGNORED : LINE_EXCEPTION,
+                                     .mark = p->mark,
+                                     .text = with_place(r, p, text),
+                                     .process = process,
+                                     .ended_it = p->open > 0 && begins(p->mark, "[rank"),
+                                     .continues = p->continues};
+    if (p->open > 0)
+        p->open--;
+    p->framed = p->open > 0;
+    p->continues = p->ignored = false;
+    return said;
+}
+
+/* `at` is where in the line the traceback begins. What torchrun repeats of a rank's stands indented in its summary. */
+static struct output_line begin_traceback(struct traceback_reader *r, const char *line, size_t at)
+{
+    bool original = ends_with(line, at, "Original ");
+    if (original)
+        at -= strlen("Original ");
+    if (ends_with(line, at, "traceback : "))
+        at = strspn(line, " ");
+    size_t process = process_with_mark(r, line, at);
+    struct process_state *p = &r->processes[process];
+    p->open++;
+    p->continues |= original;
+    p->place[0] = p->code[0] = '\0';
+    return (struct output_line){.kind = LINE_FRAME, .mark = "", .text = line, .process = process};
+}
+
+/* Returns whether a line shows how a program is used, behind a mark or not. */
+static bool shows_usage(const char *line, size_t *mark_length)
+{
+    const char *at = strstr(line, "sage: ");
+    if (!at || at == line || (at[-1] != 'u' && at[-1] != 'U'))
+        return false;
+    *mark_length = (size_t)(at - 1 - line);
+    return *mark_length == 0 || (*mark_length <= MARK_BYTES && strchr(":] ", at[-2]) &&
+                                 (ends_with(line, *mark_length, ":") || ends_with(line, *mark_length, ": ") ||
+                                  ends_with(line, *mark_length, "] ")));
+}
+
+static void note_remark(struct process_state *p, const char *text)
+{
+    if (begins(text, "During handling of the above exception") ||
+        begins(text, "The above exception was the direct cause"))
+        p->continues = true;
+    if (begins(text, "Exception ignored in"))
+        p->ignored = true;
+}
+
+static bool is_usage_error(struct process_state *p, const char *text)
+{
+    bool is = p->usage && *text != ' ' && (strstr(text, ": error: ") || begins(text, "Error: "));
+    if (is)
+        p->usage = false;
+    return is;
+}
+
+/* Takes the lines of one output in their order. */
+static struct output_line traceback_reader_take(struct traceback_reader *r, const char *line)
+{
+    size_t mark_length;
+    const char *header = strstr(line, "Traceback (most recent call last)");
+    if (header)
+        return begin_traceback(r, line, (size_t)(header - line));
+    if (shows_usage(line, &mark_length))
+        r->processes[process_with_mark(r, line, mark_length)].usage = true;
+    process_with_mark(r, line, rank_mark_length(line));
+    size_t process = process_of(r, line);
+    struct process_state *p = &r->processes[process];
+    const char *text = line + p->mark_length;
+    struct output_line said = {.kind = LINE_OTHER, .mark = p->mark, .text = text, .process = process};
+    if (p->open > 0 && is_frame(text)) {
+        note_frame(p, text);
+        said.kind = LINE_FRAME;
+        return said;
+    }
+    if ((p->open > 0 && p->framed && may_be_exception(text)) || is_named_exception(text))
+        return take_exception(r, process, text);
+    note_remark(p, text);
+    if (is_usage_error(p, text))
+        said.kind = LINE_USAGE;
+    return said;
+}
+
+/* --- evidence ---
+ *
+ * The evidence in an attempt's output about why it failed: what came first of everything that every rank wrote and is
+ * not only a rank's or a launcher's word about the end of another. */
+
+#define EVIDENCE_BYTES 600 /* of a line put into a message, with the list that follows it */
+
+enum line_meaning {
+    MEANING_FAILURE = 1, /* the attempt failed of a class */
+    MEANING_REASON,      /* says why a process ended, without a traceback */
+    MEANING_HOST,        /* the same, of a device or a link that is broken */
+    MEANING_CONSEQUENCE, /* says that another process had ended */
+    MEANING_END,         /* of a launcher: how a process ended */
+    MEANING_LAUNCHER,    /* what else launchers say */
+};
+
+struct known_line {
+    enum line_meaning meaning;
+    enum failure failure; /* of MEANING_FAILURE */
+    struct line_pattern pattern;
+};
+
+struct classifier {
+    struct known_line *lines;
+    size_t count;
+};
+
+struct evidence {
+    enum failure failure;                 /* the first class found, but device memory above all others */
+    char line[EVIDENCE_BYTES + 1];        /* that says so */
+    char cause[EVIDENCE_BYTES + 1];       /* the first exception or the like that is nobody's consequence; "": none */
+    bool of_host;                         /* the cause is of MEANING_HOST */
+    char consequence[EVIDENCE_BYTES + 1]; /* the first one that is */
+    char end[EVIDENCE_BYTES + 1];         /* the first word of a launcher on how a process ended */
+    char launcher[EVIDENCE_BYTES + 1];    /* the first other one */
+    char last[EVIDENCE_BYTES + 1];        /* last other line with a letter in it */
+};
+
+enum {
+    SEARCHED_BYTES = 16 << 20, /* of the output: the first and the last half of that */
+    SEARCHED_BESIDE = 1 << 20, /* of each log beside it */
+    /* A job that wrote so many other lines after an exception had caught it. Those of the ranks that are left say
+     * little before they notice. */
+    LINES_SURVIVED = 25
+};
+
+/* How surely a line says why: the surer one counts, and of equal ones the first. */
+enum weight {
+    WEIGHT_NONE,
+    WEIGHT_WORD,      /* a line known to say why a process ended */
+    WEIGHT_EXCEPTION, /* may have been caught */
+    WEIGHT_FATAL,     /* was not */
+};
+
+struct cause_search {
+    const struct classifier *known;
+    struct evidence *found;
+    enum weight weight; /* of the cause found so far */
+    size_t process;     /* whose it is */
+    int lines_since;    /* the last exception */
+    bool lists;         /* the cause ends with a colon: what follows it may be a list */
+    bool beside;        /* the output itself has been read, */
+    bool output_spoke;  /* and has a last line */
+};
+
+static void copy_line(char out[EVIDENCE_BYTES + 1], const struct output_line *said)
+{
+    if (snprintf(out, EVIDENCE_BYTES + 1, "%s%s", said->mark, said->text) < 0)
+        out[0] = '\0';
+}
+
+static void keep_first(char out[EVIDENCE_BYTES + 1], const struct output_line *said)
+{
+    if (!out[0])
+        copy_line(out, said);
+}
+
+static bool has_letter(const char *line)
+{
+    for (; *line; line++)
+        if (isalpha((unsigned char)*line) || (*line & 0x80))
+            return true;
+    return false;
+}
+
+static bool means(const struct classifier *known, enum line_meaning meaning, const char *text)
+{
+    for (size_t i = 0; i < known->count; i++)
+        if (known->lines[i].meaning == meaning && line_pattern_match(&known->lines[i].pattern, text, 0, NULL))
+            return true;
+    return false;
+}
+
+/* 0: nothing that is known. An exception is a reason in itself; launchers know of some processes what ended them. */
+static enum line_meaning meaning_of(const struct classifier *known, const struct output_line *said)
+{
+    if (said->kind == LINE_USAGE)
+        return MEANING_REASON;
+    if (means(known, MEANING_HOST, said->text))
+        return MEANING_REASON;
+    if (means(known, MEANING_CONSEQUENCE, said->text))
+        return MEANING_CONSEQUENCE;
+    if (said->kind == LINE_OTHER && means(known, MEANING_REASON, said->text))
+        return MEANING_REASON;
+    if (means(known, MEANING_END, said->text))
+        return MEANING_END;
+    if (means(known, MEANING_LAUNCHER, said->text))
+        return MEANING_LAUNCHER;
+    return said->kind == LINE_EXCEPTION ? MEANING_REASON : 0;
+}
+
+/* Device memory is what a sweep asks about: it outranks what a runtime says besides while it goes down. */
+static bool outranks(enum failure a, enum failure b)
+{
+    return b == FAILURE_NONE || (a == FAILURE_OOM && b != FAILURE_OOM);
+}
+
+static void look_for_failures(struct cause_search *s, const char *line)
+{
+    for (size_t i = 0; i < s->known->count; i++) {
+        const struct known_line *known = &s->known->lines[i];
+        if (known->meaning != MEANING_FAILURE || !outranks(known->failure, s->found->failure) ||
+            !line_pattern_match(&known->pattern, line, 0, NULL))
+            continue;
+        s->found->failure = known->failure;
+        snprintf(s->found->line, sizeof s->found->line, "%s", line);
+    }
+}
+
+static void take_cause(struct cause_search *s, const struct output_line *said, enum weight weight)
+{
+    bool first = weight > s->weight;
+    bool instead = weight == s->weight && ((said->continues && said->process == s->process) ||
+                                           (weight < WEIGHT_FATAL && s->lines_since > LINES_SURVIVED));
+    if (!first && !instead)
+        return;
+    copy_line(s->found->cause, said);
+    s->weight = weight;
+    s->process = said->process;
+    s->lists = said->text[0] && said->text[strlen(said->text) - 1] == ':';
+}
+
+/* "… mismatch:", then "- this" and "- that": without them the cause says nothing. */
+static bool take_item(struct cause_search *s, const struct output_line *said)
+{
+    char *cause = s->found->cause;
+    size_t length = strlen(cause);
+    const char *item = said->text + strspn(said->text, " ");
+    if (!s->lists || said->process != s->process || strncmp(item, "- ", 2) != 0) {
+        s->lists = s->lists && said->process != s->process;
+        return false;
+    }
+    snprintf(cause + length, EVIDENCE_BYTES + 1 - length, " %s", item);
+    return true;
+}
+
+static enum weight weight_of(const struct output_line *said)
+{
+    if (said->kind == LINE_OTHER)
+        return WEIGHT_WORD;
+    return said->ended_it ? WEIGHT_FATAL : WEIGHT_EXCEPTION;
+}
+
+static void take_line(struct cause_search *s, const struct output_line *said)
+{
+    if (take_item(s, said))
+        return;
+    const enum line_meaning meaning = meaning_of(s->known, said);
+    if (meaning == MEANING_REASON)
+        take_cause(s, said, weight_of(said));
+    else if (meaning == MEANING_CONSEQUENCE)
+        keep_first(s->found->consequence, said);
+    else if (meaning == MEANING_END)
+        keep_first(s->found->end, said);
+    else if (meaning == MEANING_LAUNCHER)
+        keep_first(s->found->launcher, said);
+    else if (has_letter(said->text) && !(s->beside && s->output_spoke))
+        copy_line(s->found->last, said);
+    s->lines_since = meaning ? 0 : s->lines_since + 1;
+}
+
+static void search_file(const char *path, void *context)
+{
+    struct cause_search *s = context;
+    struct line_reader *lines = line_reader_of(job_file_open(path), s->beside ? SEARCHED_BESIDE : SEARCHED_BYTES);
+    OWNED struct traceback_reader *reader = xcalloc(1, sizeof *reader);
+    const char *line;
+    /* Other files are of other processes. */
+    reader->count = 1;
+    s->process = (size_t)-1;
+    s->lines_since = 0;
+    while (lines && (line = line_reader_next(lines))) {
+        const struct output_line said = traceback_reader_take(reader, line);
+        /* The source that a traceback shows may name what it looks for. */
+        if (said.kind != LINE_FRAME)
+            look_for_failures(s, line);
+        if (said.kind != LINE_FRAME && said.kind != LINE_IGNORED)
+            take_line(s, &said);
+    }
+    line_reader_close(lines);
+}
+
+/* Reads the attempt's output and the logs in its directory, in which launchers keep those of each rank, in the order in
+ * which they were last written: memory and time are bounded. */
+static struct evidence evidence_gather(const struct classifier *known, const struct attempt_output *output)
+{
+    struct evidence found = {.failure = FAILURE_NONE};
+    struct cause_search s = {.known = known, .found = &found};
+    search_file(output->log, &s);
+    s.beside = true;
+    s.output_spoke = found.last[0] != '\0';
+    log_files_each(output->directory, output->log, search_file, &s);
+    found.of_host = means(known, MEANING_HOST, found.cause);
+    return found;
+}
+
+/* --- patterns --- */
 
 /* The meanings that failure patterns may have besides a class. */
 static const struct {
@@ -39,10 +523,10 @@ static enum line_meaning meaning_by_name(const char *name)
 int classifier_create(const struct failure_pattern *patterns, size_t count, struct classifier **out, struct error *e)
 {
     struct classifier *c = xcalloc(1, sizeof *c);
-    c->known.items = xcalloc(count, sizeof *c->known.items);
+    c->lines = xcalloc(count, sizeof *c->lines);
     for (size_t i = 0; i < count; i++) {
         const struct failure_pattern *given = &patterns[i];
-        struct known_line *p = &c->known.items[c->known.count];
+        struct known_line *p = &c->lines[c->count];
         char why[256] = "no such failure class";
         p->meaning = meaning_by_name(given->class_name);
         p->failure = failure_by_name(given->class_name);
@@ -51,7 +535,7 @@ int classifier_create(const struct failure_pattern *patterns, size_t count, stru
             return error_set(e, ERROR_USAGE, "failure pattern `%s` of class `%s` (%s): %s", given->pattern,
                              given->class_name, given->source, why);
         }
-        c->known.count++;
+        c->count++;
     }
     *out = c;
     return 0;
@@ -87,9 +571,9 @@ void classifier_free(struct classifier *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->known.count; i++)
-        line_pattern_free(&c->known.items[i].pattern);
-    free_all(c->known.items, c);
+    for (size_t i = 0; i < c->count; i++)
+        line_pattern_free(&c->lines[i].pattern);
+    free_all(c->lines, c);
 }
 
 /* The line that most likely says why. */
@@ -212,11 +696,6 @@ static char *ending_text(const struct outcome *o)
 
 #define BY_KERNEL "killed by the kernel: the host ran out of memory"
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 void outcome_recall(struct outcome *o, enum failure was, const char *message)
 {
     o->host_oom = strstr(message, BY_KERNEL) != NULL;
@@ -294,7 +773,7 @@ struct verdict classify(const struct classifier *c, const struct outcome *o, con
         return say(FAILURE_NONE, NULL);
     if (o->ending == ENDING_LOST || o->ending == ENDING_ABORTED)
         return say(endings[o->ending].failure, ending_text(o));
-    struct evidence e = evidence_gather(&c->known, output);
+    struct evidence e = evidence_gather(c, output);
     return with_consequence(exited_zero ? exit_zero(&e) : from_ending(o, &e), &e);
 }
 

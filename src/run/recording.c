@@ -7,7 +7,7 @@
 #include "config/own_metrics.h"
 #include "config/sweep.h"
 #include "measures/definitions.h"
-#include "metrics/unread_file.h"
+#include "metrics/log_files.h"
 #include "process/log_cap.h"
 #include "run/host_watch.h"
 #include "space/job_texts.h"
