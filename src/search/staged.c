@@ -14,11 +14,11 @@
  * num_tuning_micro_batch_sizes says, from half of it on; sizes between the best and its neighbours if the best is not
  * the largest; other accumulations. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "search/state.h"
+#include "util/buffer.h"
+#include "util/hash.h"
 #include "util/memory.h"
-#include "util/rng.h"
 
 #define STAGES_MOST 16
 #define STAGE_MAY_WIN 0.9 /* of the best: a lower stage expected to reach this share may win */
@@ -160,14 +160,12 @@ static double memory_estimate_bytes(const struct memory_estimate *l, double micr
 /* The smallest value of the line among the family's runs that ran out of memory; NAN: none did. */
 static double least_too_much(const struct search *s, size_t family)
 {
-    struct memory_estimate l = {NAN, NAN, NAN};
     double least = NAN;
     for (size_t i = 0; i < family_size(s, family); i++) {
         size_t candidate = family_member(s, family, i);
         if (!s->trials[candidate].out_of_memory)
             continue;
-        if (isnan(l.micro_batch))
-            l = memory_estimate_of(s, family);
+        const struct memory_estimate l = memory_estimate_of(s, family);
         least = fmin(least, memory_estimate_bytes(&l, candidate_of(s, candidate)->micro_batch));
     }
     return least;
@@ -193,14 +191,10 @@ static double memory_estimate_usable(const struct search *s, size_t group)
 
 /* --- the procedure --- */
 
-struct staged {
-    bool *of_batch; /* by key of the space: differs within a configuration */
-};
-
 /* One pass over one group. Families and members are indices into struct families. */
 struct staged_pass {
     struct search *s;
-    struct staged *d;
+    const bool *of_batch; /* by key of the space: differs within a configuration */
     size_t group;
     double usable;
 };
@@ -445,7 +439,7 @@ static uint64_t bit_of(size_t key)
 
 static bool differs(const struct staged_pass *f, size_t key, const struct candidate *a, const struct candidate *b)
 {
-    return !f->d->of_batch[key] && !same_value(a->values[key], b->values[key]);
+    return !f->of_batch[key] && !same_value(a->values[key], b->values[key]);
 }
 
 static uint64_t differing_keys(const struct staged_pass *f, size_t base, size_t family)
@@ -545,45 +539,32 @@ static bool save_memory(struct staged_pass *f, size_t *base)
 
 /* --- speed --- */
 
-/* Changes of keys that were no better. */
-struct lost_changes {
-    uint64_t *items;
-    size_t count;
-};
-
 /* Hash of the keys in which it differs from the base, with their values. */
-static uint64_t change_of(const struct staged_pass *f, size_t base, size_t family)
+static struct hash128 change_of(const struct staged_pass *f, size_t base, size_t family)
 {
     const struct candidate *a = family_candidate(f->s, base, 0), *b = family_candidate(f->s, family, 0);
-    uint64_t change = 0;
-    for (size_t k = 0; k < f->s->space->key_count; k++) {
-        uint64_t bits;
-        memcpy(&bits, &b->values[k], sizeof bits);
-        change ^= differs(f, k, a, b) ? rng_at(rng_at(1, k), bits) : 0;
-    }
-    return change;
+    OWNED_BUFFER change = BUFFER_INIT;
+    for (size_t k = 0; k < f->s->space->key_count; k++)
+        if (differs(f, k, a, b)) {
+            buffer_add(&change, &k, sizeof k);
+            buffer_add(&change, &b->values[k], sizeof b->values[k]);
+        }
+    return hash_bytes(buffer_text(&change), change.length);
 }
 
-static bool is_lost(const struct lost_changes *l, uint64_t change)
-{
-    for (size_t i = 0; i < l->count; i++)
-        if (l->items[i] == change)
-            return true;
-    return false;
-}
-
-/* In declared order, or a drawn one. The caller frees it. */
-static size_t *to_be_tried(const struct staged_pass *f, size_t base, const struct lost_changes *lost, size_t *count)
+/* In declared order, or a drawn one, without changes of keys that were no better. The caller frees it. */
+static size_t *to_be_tried(const struct staged_pass *f, size_t base, const struct hash_set *lost, size_t *count)
 {
     struct neighbours n = neighbours_of(f, base);
     struct rank *ranks = xcalloc(f->s->families.count + 1, sizeof *ranks);
     bool drawn = f->s->options.order == SEARCH_ORDER_SHUFFLED;
     *count = 0;
-    for (size_t i = 0; i < f->s->families.count; i++)
-        if (!saves(f, &n, base, i) && is_neighbour(f, &n, i) && !is_lost(lost, change_of(f, base, i)))
-            ranks[(*count)++] =
-                (struct rank){i, 0,
-                              drawn ? search_draw(f->s, family_candidate(f->s, i, 0)->identity, 0, UINT64_MAX) : 0};
+    for (size_t i = 0; i < f->s->families.count; i++) {
+        const struct hash128 change = change_of(f, base, i);
+        const uint64_t identity = family_candidate(f->s, i, 0)->identity;
+        if (!saves(f, &n, base, i) && is_neighbour(f, &n, i) && !hash_set_has(lost, &change))
+            ranks[(*count)++] = (struct rank){i, 0, drawn ? search_draw(f->s, identity, 0, UINT64_MAX) : 0};
+    }
     free(n.differing);
     return ranked(ranks, *count);
 }
@@ -599,22 +580,22 @@ static bool try_at(struct staged_pass *f, size_t family, double micro_batch)
 
 /* The best among the base and the tried families. Those no better than the base are added to `lost`. */
 static size_t best_of(const struct staged_pass *f, size_t base, const size_t *tried, size_t count,
-                      struct lost_changes *lost)
+                      struct hash_set *lost)
 {
     size_t best = base;
     for (size_t i = 0; i < count; i++) {
         if (is_better(f, tried[i], best))
             best = tried[i];
-        if (is_better(f, tried[i], base))
-            continue;
-        *array_add(lost->items, lost->count) = change_of(f, base, tried[i]);
+        const struct hash128 change = change_of(f, base, tried[i]);
+        if (!is_better(f, tried[i], base))
+            hash_set_add(lost, &change);
     }
     return best;
 }
 
 static bool speed_up(struct staged_pass *f, size_t base)
 {
-    struct lost_changes lost = {NULL, 0};
+    struct hash_set lost = HASH_SET_INIT;
     bool known = true;
     for (bool better = true; known && better;) {
         size_t count, *tried = to_be_tried(f, base, &lost, &count);
@@ -626,7 +607,7 @@ static bool speed_up(struct staged_pass *f, size_t base)
         base = best;
         free(tried);
     }
-    free(lost.items);
+    hash_set_free(&lost);
     return known;
 }
 
@@ -886,7 +867,7 @@ static bool refine(struct staged_pass *f)
 static void go_through(struct search *s, void *own)
 {
     for (size_t group = 0; group < s->space->group_count; group++) {
-        struct staged_pass f = {s, own, group, memory_estimate_usable(s, group)};
+        struct staged_pass f = {s, *(bool **)own, group, memory_estimate_usable(s, group)};
         size_t base;
         if (climb(&f, &base) && base != NONE && descend(&f, base))
             refine(&f);
@@ -897,12 +878,11 @@ static int staged_create(struct search *s, void *own, struct error *e)
 {
     (void)e;
     families_keep_first(s);
-    ((struct staged *)own)->of_batch = arena_keep(&s->arena, search_batch_keys(s->space));
+    *(bool **)own = arena_keep(&s->arena, search_batch_keys(s->space));
     return 0;
 }
 
-const struct algorithm algorithm_staged = {.own_size = sizeof(struct staged),
+const struct algorithm algorithm_staged = {.own_size = sizeof(bool *),
                                            .is_of_families = true,
                                            .create = staged_create,
-
                                            .go_through = go_through};

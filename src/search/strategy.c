@@ -250,33 +250,29 @@ size_t family_estimate(const struct search *s, size_t family, double factor)
 
 /* --- a part of a space --- */
 
-static size_t renumber(struct hash_index *numbers, size_t number)
-{
-    const struct hash128 hash = hash_bytes(&number, sizeof number);
-    return hash_index_add(numbers, &hash, NULL);
-}
-
 void subspace_make(const struct search_space *whole, const size_t *members, size_t count, struct search_space *out,
                    struct candidate **candidates)
 {
-    struct hash_index groups = HASH_INDEX_INIT, configurations = HASH_INDEX_INIT, memory_classes = HASH_INDEX_INIT;
+    enum { GROUPS, CONFIGURATIONS, MEMORY_CLASSES, NUMBERED };
+    struct hash_index numbers[NUMBERED] = {HASH_INDEX_INIT, HASH_INDEX_INIT, HASH_INDEX_INIT};
     struct candidate *all = xcalloc(count + 1, sizeof *all);
     for (size_t i = 0; i < count; i++) {
         struct candidate *c = &all[i];
         *c = whole->candidates[members[i]];
-        c->group = renumber(&groups, c->group);
-        c->configuration = renumber(&configurations, c->configuration);
-        c->memory_class = renumber(&memory_classes, c->memory_class);
+        size_t *const numbered[NUMBERED] = {&c->group, &c->configuration, &c->memory_class};
+        for (size_t n = 0; n < NUMBERED; n++) {
+            const struct hash128 hash = hash_bytes(numbered[n], sizeof *numbered[n]);
+            *numbered[n] = hash_index_add(&numbers[n], &hash, NULL);
+        }
     }
     *out = *whole;
     out->candidates = *candidates = all;
     out->count = count;
-    out->group_count = groups.count;
-    out->configuration_count = configurations.count;
-    out->memory_class_count = memory_classes.count;
-    hash_index_free(&groups);
-    hash_index_free(&configurations);
-    hash_index_free(&memory_classes);
+    out->group_count = numbers[GROUPS].count;
+    out->configuration_count = numbers[CONFIGURATIONS].count;
+    out->memory_class_count = numbers[MEMORY_CLASSES].count;
+    for (size_t n = 0; n < NUMBERED; n++)
+        hash_index_free(&numbers[n]);
 }
 
 /* --- creating --- */

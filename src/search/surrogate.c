@@ -41,6 +41,9 @@ struct surrogate {
     struct kernel kernel;
     double noise;
     size_t freedom;
+    /* What each of the runs that tell most explains of each candidate: pivot_count rows of factors. */
+    double *rows;
+    size_t pivot_count;
 };
 
 /* Calibration of one place. */
@@ -620,8 +623,8 @@ static void pick_pivots(const struct surrogate *b, const struct runs *r, size_t 
     }
 }
 
-/* By candidate, the share of the process's variance that the runs leave. The caller frees it. */
-static double *variance_left(const struct surrogate *b, const struct runs *r)
+/* By candidate, the share of the process's variance that the runs leave. The caller frees it. Keeps the rows. */
+static double *variance_left(struct surrogate *b, const struct runs *r)
 {
     size_t count = b->space.count, most = (size_t)sqrt(OPERATIONS_MOST / (double)(count + 1)) + 1;
     struct pivots p;
@@ -642,7 +645,9 @@ static double *variance_left(const struct surrogate *b, const struct runs *r)
             left[c] = fmax(left[c] - row[c] * row[c], 0);
         }
     }
-    free_all(p.factors, rows);
+    free_all(p.factors, b->rows);
+    b->rows = rows;
+    b->pivot_count = p.count;
     return left;
 }
 
@@ -706,22 +711,6 @@ static void fill_means(struct surrogate *b, const struct fitted *fits)
 
 #define LEFT_LEAST 1e-9 /* of the process's variance: below this is rounding at a measured candidate */
 
-static double joint(const struct surrogate *b, size_t i, size_t j)
-{
-    return process_covariance(&b->space, &b->kernel, i, j, process_nearness(&b->space, i, j));
-}
-
-/* Fills `out` with the candidate's factor for each pivot. */
-static void fill_row(const struct surrogate *b, const struct runs *r, const struct pivots *p, size_t candidate,
-                     double *out)
-{
-    for (size_t m = 0; m < p->count; m++) {
-        const double *factors = p->factors + p->at[m] * OBSERVED_MOST;
-        double left = joint(b, r->candidates[p->at[m]], candidate) - weighted_sum(factors, out, m);
-        out[m] = left / factors[m];
-    }
-}
-
 /* Turns covariances into correlations. */
 static void normalise(double *matrix, size_t count)
 {
@@ -736,19 +725,16 @@ static void normalise(double *matrix, size_t count)
 
 void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out)
 {
-    OWNED struct runs *r = xcalloc(1, sizeof *r);
-    struct pivots p;
-    take_runs(b, r);
-    pick_pivots(b, r, r->told.count, &p);
-    OWNED double *rows = xcalloc(count * p.count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++)
-        fill_row(b, r, &p, candidates[i], rows + i * p.count);
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j <= i; j++)
+        for (size_t j = 0; j <= i; j++) {
+            const size_t x = candidates[i], y = candidates[j];
+            double explained = 0;
+            for (const double *row = b->rows; row < b->rows + b->pivot_count * b->space.count; row += b->space.count)
+                explained += row[x] * row[y];
             out[i * count + j] =
-                joint(b, candidates[i], candidates[j]) - weighted_sum(rows + i * p.count, rows + j * p.count, p.count);
+                process_covariance(&b->space, &b->kernel, x, y, process_nearness(&b->space, x, y)) - explained;
+        }
     normalise(out, count);
-    free(p.factors);
 }
 
 size_t surrogate_freedom(const struct surrogate *b)
@@ -778,7 +764,7 @@ void surrogate_free(struct surrogate *b)
         return;
     for (size_t i = 0; i < b->told_count; i++)
         free(b->nearness[i]);
-    free_all(b->nearness, b->told, b->of_batch, b->need);
+    free_all(b->nearness, b->told, b->of_batch, b->need, b->rows);
     process_space_close(&b->space);
     free_all(b->all, b);
 }
