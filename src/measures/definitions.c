@@ -64,20 +64,31 @@ int samples_store(struct attempt_store *store, int64_t attempt_id, const struct 
 
 /* --- two definitions --- */
 
-struct definition {
-    int64_t id; /* 0: of what a job reported undeclared */
-    bool is_known;
-    char *reading, *imported, *unit;
-    bool reads_unit; /* beside the number */
-    double scale;
+/* What it takes to bring a number from one definition under the other. */
+struct passage {
+    bool other_reading; /* the text is needed, or the table */
+    bool other_scale;   /* the text is better: what a job reports itself is not scaled */
+    bool other_filter;  /* other samples count */
+    bool other_take;
+    bool other_unit;
+    bool no_unit; /* the units measure different things */
+    const char *imported, *from_unit, *to_unit;
+    double from_scale, to_scale;
     struct sample_filter filter;
     enum take take;
 };
 
-static void definition_free(struct definition *d)
-{
-    free_all(d->reading, d->imported, d->unit);
-}
+/* Of a row w of temp.renewal. A unit in the text is looked at only where there is one to convert it to. */
+#define PASSAGE_COLUMNS                                                                                                \
+    " f.hash IS NOT NULL AND CASE WHEN w.is_import THEN coalesce(f.imported, '') <> coalesce(t.imported, '')"          \
+    " ELSE coalesce(f.reading, '') <> coalesce(t.reading, '') OR (instr(t.reading, '\"written_unit\":true') > 0"       \
+    "  AND (coalesce(f.unit, '') = '') <> (t.unit = '')) END,"                                                         \
+    " f.hash IS NOT NULL AND NOT w.is_import AND f.scale <> t.scale,"                                                  \
+    " coalesce(f.warmup, 0) <> t.warmup OR coalesce(f.first_step, 0) <> t.first_step"                                  \
+    "  OR coalesce(f.last_step, 0) <> t.last_step, coalesce(f.take, 'median') <> t.take,"                              \
+    " coalesce(f.imported, 'another column'), coalesce(f.unit, ''), t.unit, coalesce(f.scale, 1), t.scale,"            \
+    " t.warmup, t.first_step, t.last_step, t.take"
+#define PASSAGE_FROM " LEFT JOIN definition AS f ON f.id = w.was JOIN definition AS t ON t.id = w.now"
 
 static enum take take_named(const char *name)
 {
@@ -87,39 +98,6 @@ static enum take take_named(const char *name)
     return take;
 }
 
-static int definition_read(struct db *db, int64_t id, struct definition *out, struct error *e)
-{
-    static const char sql[] = "SELECT hash IS NOT NULL, reading, imported, unit, scale, warmup, first_step, last_step,"
-                              " take, instr(reading, '\"written_unit\":true') > 0 FROM definition WHERE id = ?";
-    struct stmt *s = NULL;
-    *out = (struct definition){.id = id, .scale = 1, .take = TAKE_MEDIAN};
-    int rc = db_next(db, sql, VALUES(sql_int(id)), &s, e);
-    if (rc > 0)
-        *out = (struct definition){.id = id,
-                                   .is_known = stmt_int(s, 0) != 0,
-                                   .reading = stmt_copy_text(s, 1),
-                                   .imported = stmt_copy_text(s, 2),
-                                   .unit = stmt_copy_text(s, 3),
-                                   .scale = stmt_double(s, 4),
-                                   .filter = {stmt_int(s, 5), stmt_int(s, 6), stmt_int(s, 7)},
-                                   .take = take_named(stmt_text(s, 8)),
-                                   .reads_unit = stmt_int(s, 9) != 0};
-    stmt_free(s);
-    out->unit = out->unit ? out->unit : xstrdup("");
-    return rc < 0 ? -1 : 0;
-}
-
-/* Two definitions, and what it takes to bring a number from one under the other. */
-struct passage {
-    struct definition from, to;
-    bool other_reading; /* the text is needed, or the table */
-    bool other_scale;   /* the text is better: what a job reports itself is not scaled */
-    bool other_unit;
-    bool no_unit;      /* the units measure different things */
-    bool other_filter; /* other samples count */
-    bool other_take;
-};
-
 static bool is_convertible(const char *from, const char *to)
 {
     double ignored;
@@ -127,36 +105,25 @@ static bool is_convertible(const char *from, const char *to)
     return known && unit_convert(1, from, to, &ignored);
 }
 
-static bool differ(const char *a, const char *b)
+/* Borrowed from the row, in which its columns begin with `at`. */
+static struct passage passage_of(const struct stmt *s, int at)
 {
-    return strcmp(a ? a : "", b ? b : "") != 0;
-}
-
-static int passage_open(struct db *db, int64_t was, int64_t now, bool is_import, struct passage *out, struct error *e)
-{
-    struct passage p = {0};
-    const struct definition *from = &p.from, *to = &p.to;
-    if (definition_read(db, was, &p.from, e) < 0 || definition_read(db, now, &p.to, e) < 0)
-        return -1;
-    if (from->is_known)
-        p.other_reading = is_import ? differ(from->imported, to->imported) : differ(from->reading, to->reading);
-    /* A unit in the text is looked at only where there is one to convert it to. */
-    if (from->is_known && !is_import && to->reads_unit && !*from->unit != !*to->unit)
-        p.other_reading = true;
-    p.other_scale = from->is_known && !is_import && from->scale != to->scale;
+    struct passage p = {.other_reading = stmt_int(s, at) != 0,
+                        .other_scale = stmt_int(s, at + 1) != 0,
+                        .other_filter = stmt_int(s, at + 2) != 0,
+                        .other_take = stmt_int(s, at + 3) != 0,
+                        .imported = stmt_text(s, at + 4),
+                        .from_unit = stmt_text(s, at + 5),
+                        .to_unit = stmt_text(s, at + 6),
+                        .from_scale = stmt_double(s, at + 7),
+                        .to_scale = stmt_double(s, at + 8),
+                        .filter = {stmt_int(s, at + 9), stmt_int(s, at + 10), stmt_int(s, at + 11)},
+                        .take = take_named(stmt_text(s, at + 12))};
     /* Whoever changes what is read or its scale says what the unit of that is. */
-    p.other_unit = !p.other_reading && !p.other_scale && *from->unit && *to->unit && strcmp(from->unit, to->unit) != 0;
-    p.no_unit = p.other_unit && !is_convertible(from->unit, to->unit);
-    p.other_filter = memcmp(&from->filter, &to->filter, sizeof to->filter) != 0;
-    p.other_take = from->take != to->take;
-    *out = p;
-    return 0;
-}
-
-static void passage_close(struct passage *p)
-{
-    definition_free(&p->from);
-    definition_free(&p->to);
+    p.other_unit =
+        !p.other_reading && !p.other_scale && *p.from_unit && *p.to_unit && strcmp(p.from_unit, p.to_unit) != 0;
+    p.no_unit = p.other_unit && !is_convertible(p.from_unit, p.to_unit);
+    return p;
 }
 
 static bool is_same_number(const struct passage *p)
@@ -167,9 +134,9 @@ static bool is_same_number(const struct passage *p)
 static double converted(double value, const struct passage *p)
 {
     if (p->other_scale)
-        value = value / p->from.scale * p->to.scale;
+        value = value / p->from_scale * p->to_scale;
     if (p->other_unit)
-        unit_convert(value, p->from.unit, p->to.unit, &value);
+        unit_convert(value, p->from_unit, p->to_unit, &value);
     return value;
 }
 
@@ -300,7 +267,7 @@ static int load_samples(struct renewing *r, const struct old_number *n, const st
         "SELECT coalesce(step, -1), value, sequence FROM sample WHERE attempt_id = ? AND name = ? ORDER BY sequence";
     struct stmt *s = NULL;
     int rc;
-    sample_list_add_name(out, n->name, p->to.filter);
+    sample_list_add_name(out, n->name, p->filter);
     while ((rc = db_next(r->db, sql, VALUES(sql_int(n->attempt_id), sql_text(n->name)), &s, e)) > 0)
         sample_list_add(out, 0, stmt_int(s, 0), converted(stmt_double_or_nan(s, 1), p));
     sample_list_complete(out);
@@ -321,7 +288,7 @@ static int renew_from_statistics(struct renewing *r, const struct old_number *n,
     if (rc > 0) {
         const double takes[] = {[TAKE_MEAN] = of[0], [TAKE_MEDIAN] = of[1], [TAKE_MIN] = of[2],
                                 [TAKE_MAX] = of[3],  [TAKE_P90] = of[5],    [TAKE_LAST] = kept->series[0].last.value};
-        const struct summary_row row = {.value = takes[p->to.take],
+        const struct summary_row row = {.value = takes[p->take],
                                         .mean = of[0],
                                         .median = of[1],
                                         .minimum = of[2],
@@ -349,16 +316,16 @@ static int renew_from_samples(struct renewing *r, const struct old_number *n, co
     if (rc == 0)
         rc = load_samples(r, n, p, &list, e);
     const bool all = (int64_t)list.count == reported;
-    const bool has_taken = p->to.take != TAKE_LAST || p->to.filter.last_step == 0; /* the last that counts is kept */
+    const bool has_taken = p->take != TAKE_LAST || p->filter.last_step == 0; /* the last that counts is kept */
     *done = rc == 0 && (all || (list.count > 0 && !p->other_filter && has_taken));
     if (*done && all)
-        rc = forget_samples(r, n, e) < 0 ? -1 : samples_store(r->store, n->attempt_id, &list, &p->to.take, e);
+        rc = forget_samples(r, n, e) < 0 ? -1 : samples_store(r->store, n->attempt_id, &list, &p->take, e);
     else if (*done)
         rc = renew_from_statistics(r, n, p, &list, e);
     if (*done) {
         r->any = true;
         if (n->is_of_sweep)
-            tell_made_anew(r->out, n->name, p->other_unit ? p->from.unit : NULL, p->to.unit);
+            tell_made_anew(r->out, n->name, p->other_unit ? p->from_unit : NULL, p->to_unit);
     }
     sample_list_free(&list);
     return rc;
@@ -461,8 +428,7 @@ static int say_why(struct renewing *r, const struct old_number *n, const struct 
         *why = xasprintf("other samples count, only %lld of its %lld are kept%s%s", (long long)kept,
                          (long long)reported, r->unread && reads ? ", and " : "", r->unread && reads ? r->unread : "");
     else if (n->is_import)
-        *why = xasprintf("its table was imported as `%s`; import the table again",
-                         p->from.imported ? p->from.imported : "another column");
+        *why = xasprintf("its table was imported as `%s`; import the table again", p->imported);
     else if (!n->is_of_sweep)
         *why = xstrdup("another sweep file of this database reads it in another way");
     else if (!reads)
@@ -504,13 +470,13 @@ static int renew_number(struct renewing *r, const struct old_number *n, const st
     char *why;
     if (n->is_there && p->no_unit)
         return leave_out(r, n,
-                         xasprintf("it was measured in %s, which cannot be converted to %s", p->from.unit, p->to.unit),
+                         xasprintf("it was measured in %s, which cannot be converted to %s", p->from_unit, p->to_unit),
                          e);
-    if (reads && wants_text && renew_from_output(r, n, p->to.take, &done, e) < 0)
+    if (reads && wants_text && renew_from_output(r, n, p->take, &done, e) < 0)
         return -1;
     if (!done && n->is_there && !p->other_reading && renew_from_samples(r, n, p, &done, e) < 0)
         return -1;
-    if (!done && reads && !wants_text && renew_from_output(r, n, p->to.take, &done, e) < 0)
+    if (!done && reads && !wants_text && renew_from_output(r, n, p->take, &done, e) < 0)
         return -1;
     if (done)
         return 0;
@@ -527,21 +493,17 @@ static int renew_number(struct renewing *r, const struct old_number *n, const st
 static int adopt_same(struct renewing *r, struct error *e)
 {
     static const char pairs[] =
-        "SELECT DISTINCT name, was, now, is_import FROM temp.renewal WHERE is_there AND note IS NULL";
+        "SELECT w.name, w.was, w.is_import," PASSAGE_COLUMNS " FROM (SELECT DISTINCT name, was, now, is_import"
+        "  FROM temp.renewal WHERE is_there AND note IS NULL) AS w" PASSAGE_FROM;
     struct stmt *s = NULL;
-    int rc;
-    while ((rc = db_next(r->db, pairs, NO_VALUES, &s, e)) > 0) {
-        struct passage p;
-        if ((rc = passage_open(r->db, stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3) != 0, &p, e)) < 0)
-            break;
+    int rc = 0;
+    while (rc >= 0 && (rc = db_next(r->db, pairs, NO_VALUES, &s, e)) > 0) {
+        const struct passage p = passage_of(s, 3);
         if (is_same_number(&p))
             rc = db_run(r->db,
                         "UPDATE temp.renewal SET same = 1 WHERE name = ?1 AND was IS ?2 AND is_import = ?3"
                         " AND note IS NULL AND is_there",
-                        VALUES(sql_text(stmt_text(s, 0)), sql_positive(p.from.id), sql_int(stmt_int(s, 3))), e);
-        passage_close(&p);
-        if (rc < 0)
-            break;
+                        VALUES(sql_text(stmt_text(s, 0)), sql_positive(stmt_int(s, 1)), sql_int(stmt_int(s, 2))), e);
     }
     stmt_free(s);
     if (rc < 0)
@@ -564,19 +526,15 @@ static int renew_listed(struct renewing *r, struct error *e)
     OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(r->db,
-                         "SELECT attempt_id, name, is_import, is_there, is_of_sweep, coalesce(was, 0), now FROM "
-                         "temp.renewal"
-                         " WHERE name IS NOT NULL ORDER BY attempt_id, name",
+                         "SELECT w.attempt_id, w.name, w.is_import, w.is_there, w.is_of_sweep," PASSAGE_COLUMNS
+                         " FROM temp.renewal AS w" PASSAGE_FROM " WHERE w.name IS NOT NULL"
+                         " ORDER BY w.attempt_id, w.name",
                          NO_VALUES, &s, e)) > 0) {
         const struct old_number n = {stmt_int(s, 0), stmt_text(s, 1), stmt_int(s, 2) != 0, stmt_int(s, 3) != 0,
                                      stmt_int(s, 4) != 0};
-        struct passage p;
-        if ((rc = passage_open(r->db, stmt_int(s, 5), stmt_int(s, 6), n.is_import, &p, e)) < 0)
-            break;
-        rc = renew_number(r, &n, &p, e);
-        passage_close(&p);
-        if (rc < 0)
-            break;
+        const struct passage p = passage_of(s, 5);
+        if (renew_number(r, &n, &p, e) < 0)
+            return -1;
     }
     return rc;
 }
