@@ -74,3 +74,10 @@ int comparison_say_pair(struct db *said, const char *by, const struct comparison
 /* ERROR_USAGE for the value of --metric that is none of them: with what may have been meant, how one that every attempt
  * has is made a metric, or those that there are. Returns -1. */
 int metric_names_refuse(struct db *db, const char *name, struct error *e);
+
+#define EFFECTS_KEYS_MOST 16
+
+/* Compares by each of the keys, at most EFFECTS_KEYS_MOST, and has `said` tell of it (sql/comparisons.sql, all keys),
+ * where `asked` has the rest. */
+int key_effects_read(struct db *db, const char *objective, const char *const *keys, size_t count, struct db *said,
+                     struct error *e);

@@ -1,5 +1,5 @@
 /* The effect of each key on the objective: ratios of matched pairs with their intervals. */
-#include "compare/effects.h"
+#include "compare/comparison.h"
 
 #include "compare/ratios.h"
 #include "page/page.h"

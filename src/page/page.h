@@ -26,7 +26,7 @@ struct html_request {
 int html_report(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e);
 
 /* Has `said`, of sql/comparisons.sql, tell of the effect of each key of the current sweep on its objective
- * (compare/effects.h). ERROR_NOTHING if no sweep has been recorded, ERROR_USAGE if it declares no objective. */
+ * (compare/comparison.h). ERROR_NOTHING if no sweep has been recorded, ERROR_USAGE if it declares no objective. */
 int html_rank_keys(struct db *db, struct db *said, struct error *e);
 
 /* --- while it is served ---
