@@ -69,7 +69,9 @@ struct import {
     struct hash_index job_keys;
     struct row_job *jobs; /* by the number of their key */
     size_t job_count;
-    struct hash_set attempts; /* rows of jobs that have several, by half of their hashes: half_of */
+    struct hash_index said; /* by rows of jobs that have several, as half of their hashes: half_of */
+    uint32_t *times;        /* how often each was */
+    size_t times_count;
     int64_t sweep_id, table_id;
     int64_t sweep_jobs; /* of the sweep, afterwards */
     bool is_moved;      /* the table was another file */
@@ -244,17 +246,6 @@ static int put_job(struct import *m, const struct match *match, const struct row
     return job_writer_put(m->writer, &row, e);
 }
 
-/* Hashes the text with `count` "+" behind it, which it is left without. */
-static struct hash128 hash_repeat(struct buffer *text, size_t count)
-{
-    const size_t length = text->length;
-    while (text->length < length + count)
-        buffer_add_char(text, '+');
-    struct hash128 hash = hash_bytes(text->data, text->length);
-    text->length = length;
-    return hash;
-}
-
 /* Half of a hash is enough to count repeats: where two are equal by chance, one row is told apart by one "+" more. */
 static struct hash128 whole_of(uint64_t half)
 {
@@ -270,16 +261,15 @@ static uint64_t half_of(const struct hash128 *hash)
     return half;
 }
 
-static void add_half(struct hash_set *s, uint64_t half)
+/* How often a row of a job with several said that. Borrowed until the next call. */
+static uint32_t *times_said(struct import *m, uint64_t half)
 {
     const struct hash128 hash = whole_of(half);
-    hash_set_add(s, &hash);
-}
-
-static bool is_repeat_taken(struct import *m, struct buffer *text, size_t count)
-{
-    const struct hash128 hash = hash_repeat(text, count), half = whole_of(half_of(&hash));
-    return hash_set_has(&m->attempts, &half);
+    bool is_new;
+    const size_t number = hash_index_add(&m->said, &hash, &is_new);
+    if (is_new)
+        *array_add(m->times, m->times_count) = 0;
+    return &m->times[number];
 }
 
 /* Hashes what a row says of its job, and its number among those of its kind in the table: the same table again adds
@@ -306,30 +296,18 @@ static struct hash128 row_identity(struct import *m, const struct kept_row *row,
         buffer_add_double(b, m->values[k - 1]);
         buffer_add_char(b, ';');
     }
+    const struct hash128 hash = hash_bytes(b->data, b->length);
     if (is_first) {
-        const struct hash128 hash = hash_bytes(b->data, b->length);
         job->first = half_of(&hash);
         return hash;
     }
     if (!job->is_repeated)
-        add_half(&m->attempts, job->first);
+        ++*times_said(m, job->first);
     job->is_repeated = true;
-    /* Repeats are numbered by as many "+", of which all below some number are taken. */
-    size_t taken = 0, limit = 1;
-    while (is_repeat_taken(m, b, limit - 1)) {
-        taken = limit;
-        limit *= 2;
-    }
-    while (taken + 1 < limit) {
-        const size_t middle = taken + (limit - 1 - taken) / 2;
-        if (is_repeat_taken(m, b, middle))
-            taken = middle + 1;
-        else
-            limit = middle + 1;
-    }
-    const struct hash128 hash = hash_repeat(b, taken);
-    add_half(&m->attempts, half_of(&hash));
-    return hash;
+    /* Repeats are numbered by as many "+". */
+    for (uint32_t repeats = (*times_said(m, half_of(&hash)))++; repeats > 0; repeats--)
+        buffer_add_char(b, '+');
+    return hash_bytes(b->data, b->length);
 }
 
 static int put_metrics(struct import *m, const struct imported_attempt *attempt, int64_t id, struct error *e)
@@ -639,11 +617,11 @@ static void release(struct import *m)
     row_space_free(m->rows);
     for (size_t i = 0; i < m->outcome_count; i++)
         free(m->outcomes[i].message);
-    free_all(m->outcomes, m->values, m->breaks, m->jobs);
+    free_all(m->outcomes, m->values, m->breaks, m->jobs, m->times);
     if (m->kept)
         fclose(m->kept);
     hash_index_free(&m->job_keys);
-    hash_set_free(&m->attempts);
+    hash_index_free(&m->said);
     buffer_free(&m->scratch);
     buffer_free(&m->spec);
 }
