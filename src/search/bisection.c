@@ -36,16 +36,14 @@ static double predicted_best(const struct search *s, size_t family)
     return best;
 }
 
-static int bisection_create(struct search *s, void *own, struct error *e)
+static void bisection_create(struct search *s, void *own)
 {
     struct binary *b = own;
     uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED);
     struct rank *ranks = xcalloc(s->families.count + 1, sizeof *ranks);
-    (void)e;
     for (size_t f = 0; f < s->families.count; f++)
         ranks[f] = (struct rank){f, predicted_best(s, f), rng_at(seed, family_candidate(s, f, 0)->identity)};
     b->order = arena_keep(&s->arena, ranked(ranks, s->families.count));
-    return 0;
 }
 
 /* --- one configuration --- */

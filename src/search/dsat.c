@@ -412,15 +412,13 @@ static size_t next_trial(const struct search *s, struct dsat *d)
 
 /* --- the algorithm --- */
 
-static int dsat_create(struct search *s, void *own, struct error *e)
+static void dsat_create(struct search *s, void *own)
 {
     struct dsat *d = own;
-    (void)e;
     for (size_t f = 0; f < s->families.count; f++) {
         double *estimate = &d->estimate[family_stage(s, f)];
         *estimate = fmax(*estimate, family_micro_batch(s, f, family_estimate(s, f, 1)));
     }
-    return 0;
 }
 
 static void dsat_free(void *own)

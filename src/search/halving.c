@@ -27,17 +27,15 @@ static double rung_steps(const struct search *s, int rung)
     return rung + 1 >= rung_count(s) ? 0 : steps;
 }
 
-static int halving_create(struct search *s, void *own, struct error *e)
+static void halving_create(struct search *s, void *own)
 {
     struct halving *a = own;
     size_t i = 0;
-    (void)e;
     while (i < s->space->count && isnan(search_predicted_log(s->space, &s->space->candidates[i])))
         i++;
     a->order =
         arena_keep(&s->arena, search_order(s, i < s->space->count ? SEARCH_ORDER_PREDICTED : SEARCH_ORDER_SHUFFLED));
     a->reached = arena_keep(&s->arena, xcalloc(s->space->count + 1, sizeof *a->reached));
-    return 0;
 }
 
 static void halving_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)

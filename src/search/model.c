@@ -47,10 +47,9 @@ struct choice {
     bool any;
 };
 
-static int model_create(struct search *s, void *own, struct error *e)
+static void model_create(struct search *s, void *own)
 {
     struct model_strategy *m = own;
-    (void)e;
     m->beyond = NONE;
     m->surrogate = surrogate_create(s);
     m->gains = arena_keep(&s->arena, xcalloc(s->space->count + 1, sizeof *m->gains));
@@ -61,7 +60,6 @@ static int model_create(struct search *s, void *own, struct error *e)
     m->doubted = arena_keep(&s->arena, xcalloc(s->space->group_count + 1, sizeof *m->doubted));
     for (size_t g = 0; g < s->space->group_count; g++)
         m->doubted[g] = NONE;
-    return 0;
 }
 
 static void model_free(void *own)

@@ -91,34 +91,24 @@ static void take_key(struct process_space *s, const struct search_space *space, 
     }
     for (size_t i = 0; i < space->count; i++) {
         double value = space->candidates[i].values[key];
-        s->coordinates[i * s->dimensions + d] = (float)(s->is_number[d] ? (log2(value) - low) / (high - low)
-                                                        : isnan(value)  ? -1e9
-                                                                        : fmod(value, 8388593));
+        double x = s->is_number[d] ? (log2(value) - low) / (high - low) : isnan(value) ? -1e9 : fmod(value, 8388593);
+        s->coordinates[i * s->dimensions + d] = (float)(isfinite(x) ? x : 0);
     }
-}
-
-static int compare_floats(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
 }
 
 static void take_levels(struct process_space *s, size_t d)
 {
     struct key_scale *scale = &s->scales[d];
-    scale->values = xcalloc(s->count + 1, sizeof *scale->values);
-    for (size_t i = 0; i < s->count; i++)
-        scale->values[i] = s->coordinates[i * s->dimensions + d];
-    qsort(scale->values, s->count, sizeof *scale->values, compare_floats);
-    for (size_t i = 0; i < s->count; i++)
-        if (i == 0 || scale->values[i] != scale->values[scale->count - 1])
-            scale->values[scale->count++] = scale->values[i];
+    struct hash_index levels = HASH_INDEX_INIT;
     for (size_t i = 0; i < s->count; i++) {
-        const float *found = bsearch(&s->coordinates[i * s->dimensions + d], scale->values, scale->count,
-                                     sizeof *scale->values, compare_floats);
-        /* A value that is not finite is not found. */
-        s->levels[i * s->dimensions + d] = found ? (uint32_t)(found - scale->values) : 0;
+        const float x = s->coordinates[i * s->dimensions + d];
+        const struct hash128 hash = hash_bytes(&x, sizeof x);
+        bool is_new;
+        s->levels[i * s->dimensions + d] = (uint32_t)hash_index_add(&levels, &hash, &is_new);
+        if (is_new)
+            *array_add(scale->values, scale->count) = x;
     }
+    hash_index_free(&levels);
 }
 
 void process_space_open(const struct search_space *space, struct process_space *out)

@@ -21,7 +21,7 @@ struct process_space {
     bool *is_number;    /* by dimension */
     bool *names;        /* by key of the space: it is a name */
     struct key_scale {
-        float *values; /* of a coordinate, ascending: a key has few */
+        float *values; /* of a coordinate: a key has few */
         size_t count;
     } * scales;       /* by dimension */
     uint32_t *levels; /* by candidate and dimension: index of its value in the scale */

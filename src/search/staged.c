@@ -874,12 +874,10 @@ static void go_through(struct search *s, void *own)
     }
 }
 
-static int staged_create(struct search *s, void *own, struct error *e)
+static void staged_create(struct search *s, void *own)
 {
-    (void)e;
     families_keep_first(s);
     *(bool **)own = arena_keep(&s->arena, search_batch_keys(s->space));
-    return 0;
 }
 
 const struct algorithm algorithm_staged = {.own_size = sizeof(bool *),

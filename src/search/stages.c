@@ -173,9 +173,7 @@ static void stages_tell(struct search *s, void *own_state, size_t candidate, con
 
 static void stages_free(void *own_state)
 {
-    struct stages *own = own_state;
-    close_stage(own);
-    free_all(own->members, own->place_of);
+    close_stage(own_state);
 }
 
 /* --- what cannot be --- */
@@ -219,11 +217,8 @@ static int check_stage(const struct search *s, const struct search_stage *stage,
     return rc < 0 ? error_context(e, "[[search.stage]] %s", stage->name) : 0;
 }
 
-static int stages_create(struct search *s, void *own_state, struct error *e)
+static int stages_check(const struct search *s, struct error *e)
 {
-    struct stages *own = own_state;
-    own->members = xcalloc(s->space->count + 1, sizeof *own->members);
-    own->place_of = xcalloc(s->space->count + 1, sizeof *own->place_of);
     if (s->options.stage_count == 0)
         return error_set(e, ERROR_USAGE, "strategy stage-by-stage: the sweep file has no [[search.stage]]");
     int rc = check_keys(s, e);
@@ -232,7 +227,15 @@ static int stages_create(struct search *s, void *own_state, struct error *e)
     return rc;
 }
 
+static void stages_create(struct search *s, void *own_state)
+{
+    struct stages *own = own_state;
+    own->members = arena_keep(&s->arena, xcalloc(s->space->count + 1, sizeof *own->members));
+    own->place_of = arena_keep(&s->arena, xcalloc(s->space->count + 1, sizeof *own->place_of));
+}
+
 const struct algorithm algorithm_stages = {.own_size = sizeof(struct stages),
+                                           .check = stages_check,
                                            .create = stages_create,
                                            .free = stages_free,
                                            .ask = stages_ask,

@@ -23,9 +23,10 @@ struct search;
 struct algorithm {
     size_t own_size;     /* of the state that it is given, all zero at first */
     bool is_of_families; /* fills search.families before `create` */
-    /* -1 (ERROR_USAGE) if there is nothing to do in this space. NULL: nothing to prepare. */
-    int (*create)(struct search *s, void *own, struct error *e);
-    void (*free)(void *own); /* NULL: it holds nothing */
+    /* -1 (ERROR_USAGE) if there is nothing to do in this space. NULL: there always is. */
+    int (*check)(const struct search *s, struct error *e);
+    void (*create)(struct search *s, void *own); /* NULL: nothing to prepare */
+    void (*free)(void *own);                     /* NULL: it holds nothing */
     /* Fills all of *out. It may name a candidate that already has an outcome: that outcome is told again, and `ask` is
      * called again. SEARCH_WAIT only while a trial runs. */
     enum search_answer (*ask)(struct search *s, void *own, struct decision *out);

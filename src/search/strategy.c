@@ -309,12 +309,6 @@ static int check_space(struct search *s, struct error *e)
     return 0;
 }
 
-static int create_own(struct search *s, struct error *e)
-{
-    s->own = arena_keep(&s->arena, xcalloc(1, s->algorithm->own_size + 1));
-    return s->algorithm->create ? s->algorithm->create(s, s->own, e) : 0;
-}
-
 int search_create(const struct search_space *space, const struct search_options *options, struct search **out,
                   struct error *e)
 {
@@ -331,10 +325,14 @@ int search_create(const struct search_space *space, const struct search_options 
     s->strategy = search_strategy_named(s->options.strategy);
     assert(s->strategy < STRATEGY_COUNT);
     s->algorithm = algorithms[s->strategy];
-    if (check_space(s, e) < 0 || (s->algorithm->is_of_families && families_create(s, e) < 0) || create_own(s, e) < 0) {
+    if (check_space(s, e) < 0 || (s->algorithm->is_of_families && families_create(s, e) < 0) ||
+        (s->algorithm->check && s->algorithm->check(s, e) < 0)) {
         search_free(s);
         return -1;
     }
+    s->own = arena_keep(&s->arena, xcalloc(1, s->algorithm->own_size + 1));
+    if (s->algorithm->create)
+        s->algorithm->create(s, s->own);
     *out = s;
     return 0;
 }
@@ -607,13 +605,11 @@ struct walk {
     size_t next;
 };
 
-static int listed_create(struct search *s, void *own, struct error *e)
+static void listed_create(struct search *s, void *own)
 {
     struct walk *w = own;
-    (void)e;
     w->order = arena_keep(&s->arena, search_order(s, has(s, IN_ORDER) ? (enum search_order)s->options.order
                                                                       : SEARCH_ORDER_SHUFFLED));
-    return 0;
 }
 
 static enum search_answer listed_ask(struct search *s, void *own, struct decision *out)
