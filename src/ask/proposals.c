@@ -503,17 +503,22 @@ static int read_proposal(const struct proposal_place *place, const cJSON *item, 
 struct job_found {
     int64_t id; /* 0: none */
     int64_t witness;
-    bool has_ended;
+    bool has_ended, is_trial;
 };
 
-static int look_at_job(const struct proposal_place *place, int64_t id, struct job_found *out, struct error *e)
+static int look_at_job(const struct proposal_place *place, const struct hash128 *key, struct job_found *out,
+                       struct error *e)
 {
     OWNED_STMT *s = NULL;
     int rc = db_next(place->db,
-                     "SELECT coalesce(witness_id, 0), state IN ('ok', 'failed') FROM job WHERE id = ? AND sweep_id = ?",
-                     VALUES(sql_int(id), sql_int(place->sweep_id)), &s, e);
+                     "SELECT j.id, coalesce(j.witness_id, 0), j.state IN ('ok', 'failed'), EXISTS (SELECT 1"
+                     "  FROM trial AS t JOIN search AS s ON s.id = t.search_id WHERE t.job_id = j.id"
+                     "  AND s.sweep_id = ?2 AND s.strategy = '" PROPOSALS_STRATEGY "')"
+                     " FROM job AS j WHERE j.key = ?1 AND j.sweep_id = ?2",
+                     VALUES(sql_hash(key), sql_int(place->sweep_id)), &s, e);
+    *out = (struct job_found){0};
     if (rc > 0)
-        *out = (struct job_found){id, stmt_int(s, 0), stmt_int(s, 1) != 0};
+        *out = (struct job_found){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2) != 0, stmt_int(s, 3) != 0};
     return rc < 0 ? -1 : 0;
 }
 
@@ -523,25 +528,18 @@ static int find_job(const struct proposal_place *place, const struct expression 
 {
     struct match_cursor *cursor = match_open(place->space, filter);
     const struct match *m;
-    struct job_found first = {0};
     bool chosen = false;
-    int rc = 0;
-    for (int looked = 0; rc == 0 && !chosen && looked < LOOKED_AT_MOST; looked++) {
-        struct job_found found = {0};
-        int64_t id = 0, trial = 0;
-        if ((rc = match_next(cursor, &m, e)) <= 0)
+    int rc = 1;
+    *out = (struct job_found){0};
+    for (int looked = 0; !chosen && looked < LOOKED_AT_MOST && (rc = match_next(cursor, &m, e)) > 0; looked++) {
+        struct job_found found;
+        if ((rc = look_at_job(place, &m->key, &found, e)) < 0)
             break;
-        rc = job_find(place->db, &m->key, &id, e);
-        if (rc == 0 && id)
-            rc = look_at_job(place, id, &found, e);
-        if (rc == 0 && found.id)
-            rc = last_trial(place, id, &trial, e);
-        chosen = found.id && !found.has_ended && !found.witness && !trial;
-        if (chosen || !first.id)
-            first = found;
+        chosen = found.id && !found.has_ended && !found.witness && !found.is_trial;
+        if (chosen || !out->id)
+            *out = found;
     }
     match_close(cursor);
-    *out = first;
     return rc < 0 ? -1 : 0;
 }
 

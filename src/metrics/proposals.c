@@ -581,13 +581,8 @@ static void add_plain(struct buffer *out, const char *log, size_t length)
 static int compare_proposals(const void *left, const void *right)
 {
     const struct proposal *a = left, *b = right;
-    size_t ka = 0, kb = 0;
-    while (kinds[ka].metric != a->metric)
-        ka++;
-    while (kinds[kb].metric != b->metric)
-        kb++;
-    if (ka != kb)
-        return ka < kb ? -1 : 1;
+    if (a->metric != b->metric)
+        return kind_named(a->metric) < kind_named(b->metric) ? -1 : 1;
     if (a->is_mixed != b->is_mixed)
         return a->is_mixed ? 1 : -1;
     if (a->confidence != b->confidence)

@@ -165,7 +165,7 @@ struct candidate_progress {
 /* First in, first out. */
 struct job_queue {
     int64_t *job_ids;
-    size_t first, count;
+    size_t count;
 };
 
 struct search_driver {
@@ -285,17 +285,14 @@ static void queue_job(struct job_queue *q, int64_t job_id, bool *queued)
     if (*queued)
         return;
     *queued = true;
-    if (q->first > 0)
-        memmove(q->job_ids, q->job_ids + q->first, q->count * sizeof *q->job_ids);
-    q->first = 0;
     *array_add(q->job_ids, q->count) = job_id;
 }
 
 static int64_t take_job_queued(struct search_driver *d, struct job_queue *q)
 {
-    int64_t job_id = q->job_ids[q->first++];
+    int64_t job_id = q->job_ids[0];
     size_t candidate = candidate_set_find(&d->set, job_id);
-    q->count--;
+    memmove(q->job_ids, q->job_ids + 1, --q->count * sizeof *q->job_ids);
     if (candidate != SIZE_MAX) /* a replicate counts as queued until it has ended */
         d->progress[candidate].queued = false;
     return job_id;

@@ -62,11 +62,6 @@ int jobs_forget_losses(struct db *db, int64_t sweep_id, int64_t *count, struct e
     return rc;
 }
 
-int job_find(struct db *db, const struct hash128 *key, int64_t *id, struct error *e)
-{
-    return db_query_int(db, "SELECT id FROM job WHERE key = ?", VALUES(sql_hash(key)), 0, id, e);
-}
-
 /* Selects jobs: those in a state for which an SQL predicate with parameters ?2 and ?3 holds. */
 struct condition {
     enum job_state state;

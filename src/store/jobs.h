@@ -28,9 +28,6 @@ int jobs_let_go(struct db *db, int64_t sweep_id, int64_t losses_most, int64_t *c
 /* Jobs that run last, or would soon, for deaths at which they ran, are as all others. */
 int jobs_forget_losses(struct db *db, int64_t sweep_id, int64_t *count, struct error *e);
 
-/* The id of the job with that key; 0 when there is none. */
-int job_find(struct db *db, const struct hash128 *key, int64_t *id, struct error *e);
-
 /* SQL: the attempt that stands for a job, of its counted ones that with the middle value of the objective, with an even
  * number the lower: one that really ran, with all its files. NULL: none counts. */
 #define REPRESENTATIVE_SQL(job, objective)                                                                             \
