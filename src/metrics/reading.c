@@ -2,23 +2,481 @@
 
 #include <cjson/cJSON.h>
 #include <csv.h>
+#include <ctype.h>
 #include <errno.h>
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "metrics/json_value.h"
 #include "metrics/log_files.h"
-#include "metrics/reader_set.h"
+#include "pattern/line_pattern.h"
 #include "process/job_file.h"
 #include "util/buffer.h"
+#include "util/hash.h"
+#include "util/line_reader.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/unit.h"
 #include "util/utf8.h"
+
+/* One way to read a metric: its own, or a fallback's. Samples are gathered under the reader's index, so that those of
+ * fallbacks can be left out when it turns out that they are not wanted. */
+struct metric_reader {
+    const struct metric *source; /* how */
+    const struct metric *metric; /* what */
+    size_t first;                /* index of the metric's first reader */
+    size_t index;
+    struct line_pattern pattern; /* READER_REGEX */
+    bool compiled;
+};
+
+struct reader_set {
+    int64_t first_step, last_step; /* that count */
+    struct metric_reader *readers;
+    size_t count;
+    bool has_curves; /* of some metric samples are of points */
+};
+
+/* A list that grows, and what makes that cheap. */
+struct collector {
+    struct sample_list list;
+    const struct reader_set *set;
+    double numerators[SAMPLE_NAMES_MOST]; /* of readers that have one; 0: not read */
+    bool *matched;                        /* per reader: in the present line */
+    size_t last;                          /* name of the last sample: jobs report the same names in the same order */
+    struct hash_map by_name;              /* each name's index */
+    size_t first[SAMPLE_NAMES_MOST];      /* of the metric that a name is of: its own, or that of its first reader */
+    size_t own[SAMPLE_NAMES_MOST];        /* of a first reader: the name of what the job itself wrote; 0: nothing */
+    bool has_ended;                       /* nothing more is written: a last line without an end is whole */
+    bool any;                             /* a reader found a sample, perhaps one that cannot be reckoned with yet */
+};
+
+/* --- collecting --- */
+
+/* The first of several entries of one name stays the one that is found. */
+static void note_name(struct collector *c, const char *name, size_t index)
+{
+    const struct hash128 hash = hash_bytes(name, strlen(name));
+    int64_t known;
+    if (!hash_map_get(&c->by_name, &hash, &known))
+        hash_map_put(&c->by_name, &hash, (int64_t)index);
+}
+
+/* `metric` NULL: it is not declared. All points of a curve count. */
+static size_t add_name(struct collector *c, const char *name, const struct metric *metric)
+{
+    const struct sample_filter filter =
+        metric && metric->per
+            ? (struct sample_filter){0, 0, 0}
+            : (struct sample_filter){metric ? metric->warmup : 0, c->set->first_step, c->set->last_step};
+    size_t i = sample_list_add_name(&c->list, name, filter);
+    c->first[i] = i;
+    note_name(c, name, i);
+    return i;
+}
+
+/* Index of `name`, made when there is room: a name per step instead of a step per line would take all memory.
+ * SAMPLE_NAMES_MOST when there is none. */
+static size_t name_index(struct collector *c, const char *name)
+{
+    const struct sample_list *l = &c->list;
+    const size_t next = c->last + 1 < l->name_count ? c->last + 1 : 0;
+    if (next < l->name_count && strcmp(l->names[next], name) == 0)
+        return next;
+    const struct hash128 hash = hash_bytes(name, strlen(name));
+    int64_t known;
+    if (hash_map_get(&c->by_name, &hash, &known))
+        return (size_t)known;
+    return l->name_count == SAMPLE_NAMES_MOST ? SAMPLE_NAMES_MOST : add_name(c, name, NULL);
+}
+
+/* `step` below 0: not stated. */
+static void add_sample(struct collector *c, size_t metric, int64_t step, double value)
+{
+    c->last = metric;
+    sample_list_add(&c->list, metric, step, value);
+}
+
+/* `step` below 0: not stated. */
+static void collector_add_read(struct collector *c, const struct metric_reader *r, int64_t step, double value)
+{
+    if (r->index >= SAMPLE_NAMES_MOST)
+        return;
+    c->any = true;
+    /* A line of a curve that does not say which point it is of is no sample. */
+    if (r->metric->per && step < 0)
+        return;
+    if (r->source->numerator && !(c->numerators[r->index] > 0 && value > 0))
+        return;
+    if (r->source->numerator)
+        value = c->numerators[r->index] / value;
+    add_sample(c, r->index, step, r->source->scale > 0 ? value * r->source->scale : value);
+}
+
+/* The names begin with one for each reader. */
+static void add_reader_names(struct collector *c, const struct reader_set *set)
+{
+    for (size_t i = 0; i < set->count && i < SAMPLE_NAMES_MOST; i++)
+        c->first[add_name(c, set->readers[i].metric->name, set->readers[i].metric)] = set->readers[i].first;
+}
+
+/* Returns a name of its own for what the job wrote of a metric that readers look for, too: both tell of the same
+ * steps. */
+static size_t own_name(struct collector *c, size_t metric)
+{
+    if (metric == SAMPLE_NAMES_MOST || c->first[metric] >= c->set->count)
+        return metric;
+    size_t first = c->first[metric];
+    if (!c->own[first] && c->list.name_count < SAMPLE_NAMES_MOST) {
+        c->own[first] = add_name(c, c->list.names[first], c->set->readers[first].metric);
+        c->first[c->own[first]] = first;
+    }
+    return c->own[first] ? c->own[first] : first;
+}
+
+/* Returns what the sweep declares of that name, where it is a curve; NULL: it is none. Borrowed. */
+static const struct metric *collector_curve(const struct collector *c, const char *name)
+{
+    for (size_t i = 0; c->set->has_curves && i < c->set->count; i++)
+        if (c->set->readers[i].metric->per && strcmp(c->set->readers[i].metric->name, name) == 0)
+            return c->set->readers[i].metric;
+    return NULL;
+}
+
+static void collector_add_named(struct collector *c, const char *name, int64_t step, double value)
+{
+    size_t metric = own_name(c, name_index(c, name));
+    if (metric < SAMPLE_NAMES_MOST)
+        add_sample(c, metric, step, value);
+    else
+        c->list.nameless++;
+}
+
+static struct collector *collector_create(const struct reader_set *set)
+{
+    struct collector *c = xcalloc(1, sizeof *c);
+    c->set = set;
+    c->matched = xcalloc(set->count + 1, sizeof *c->matched);
+    add_reader_names(c, set);
+    return c;
+}
+
+static struct collector *collector_copy(const struct collector *c)
+{
+    struct collector *copy = xmalloc(sizeof *copy);
+    *copy = *c;
+    copy->matched = xcalloc(c->set->count + 1, sizeof *copy->matched);
+    sample_list_copy(&c->list, &copy->list);
+    copy->by_name = HASH_MAP_INIT;
+    for (size_t i = 0; i < copy->list.name_count; i++)
+        note_name(copy, copy->list.names[i], i);
+    return copy;
+}
+
+static void collector_free(struct collector *c)
+{
+    if (!c)
+        return;
+    sample_list_free(&c->list);
+    hash_map_free(&c->by_name);
+    free_all(c->matched, c);
+}
+
+/* --- fallbacks --- */
+
+/* Returns the source that counts: what the job itself wrote, else what the first of the metric's readers that found
+ * something did. */
+static size_t source_that_counts(const struct collector *c, const bool *found, size_t first)
+{
+    const struct reader_set *set = c->set;
+    if (c->own[first] && found[c->own[first]])
+        return c->own[first];
+    for (size_t i = first; i < set->count && i < SAMPLE_NAMES_MOST && set->readers[i].first == first; i++)
+        if (found[i])
+            return i;
+    return first;
+}
+
+/* Leaves one name of each metric, with the samples of the one source that counts. Called once, at the end. */
+static void collector_drop_fallbacks(struct collector *c)
+{
+    struct sample_list *l = &c->list;
+    size_t kept = 0, names = 0;
+    bool found[SAMPLE_NAMES_MOST] = {false}, moved[SAMPLE_NAMES_MOST] = {false};
+    size_t name[SAMPLE_NAMES_MOST], counts[SAMPLE_NAMES_MOST];
+    OWNED struct series *series = xcalloc(l->name_count + 1, sizeof *series);
+    for (size_t i = 0; i < l->count; i++)
+        found[l->samples[i].metric] = true;
+    for (size_t i = 0; i < l->name_count; i++) {
+        series[i] = l->series[i];
+        counts[i] = source_that_counts(c, found, i);
+        name[i] = names;
+        if (c->first[i] == i)
+            moved[counts[i]] = true;
+        if (c->first[i] == i)
+            l->names[names++] = l->names[i];
+        else
+            free(l->names[i]);
+    }
+    for (size_t i = 0; i < l->name_count; i++) {
+        if (c->first[i] == i)
+            l->series[name[i]] = series[counts[i]];
+        if (!moved[i])
+            quantile_sketch_free(series[i].quantiles);
+    }
+    for (size_t i = 0; i < l->count; i++) {
+        struct sample sample = l->samples[i];
+        size_t first = c->first[sample.metric];
+        if (counts[first] != sample.metric)
+            continue;
+        sample.metric = name[first];
+        l->samples[kept++] = sample;
+    }
+    l->count = kept;
+    l->name_count = names;
+}
+
+enum { GROUPS_MOST = 10 }; /* of a regular expression: the unit's is the last one */
+
+/* --- the set --- */
+
+static int add_reader(struct reader_set *r, const struct metric *metric, const struct metric *source, struct error *e)
+{
+    char why[256];
+    r->readers = array_grow(r->readers, r->count, sizeof *r->readers);
+    struct metric_reader *reader = &r->readers[r->count];
+    *reader = (struct metric_reader){.source = source, .metric = metric, .index = r->count, .first = r->count};
+    r->has_curves |= metric->per != NULL;
+    if (source != metric)
+        reader->first = reader[-1].first;
+    r->count++;
+    if (source->reader != READER_REGEX)
+        return 0;
+    if (line_pattern_compile(&reader->pattern, source->pattern, why) != 0)
+        return error_set(e, ERROR_USAGE, "%s:%d:%d: metric `%s`: %s", source->at.file, source->at.line,
+                         source->at.column, metric->name, why);
+    reader->compiled = true;
+    return 0;
+}
+
+int reader_set_create(const struct job_config *job, struct reader_set **out, struct error *e)
+{
+    struct reader_set *r = xcalloc(1, sizeof *r);
+    r->first_step = job->first_step;
+    r->last_step = job->last_step;
+    for (size_t i = 0; i < job->metric_count; i++) {
+        for (const struct metric *m = &job->metrics[i]; m; m = m->fallback) {
+            if (add_reader(r, &job->metrics[i], m, e) == 0)
+                continue;
+            reader_set_free(r);
+            return -1;
+        }
+    }
+    *out = r;
+    return 0;
+}
+
+void reader_set_free(struct reader_set *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->readers[i].compiled)
+            line_pattern_free(&r->readers[i].pattern);
+    free_all(r->readers, r);
+}
+
+bool reader_set_reads_files(const struct reader_set *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->readers[i].source->file || r->readers[i].source->numerator)
+            return true;
+    return false;
+}
+
+/* --- numbers in a line --- */
+
+/* The numbers of all groups together: each must be one. */
+static bool add_groups(const struct metric_reader *r, const char *line, const struct text_range *at, double *out)
+{
+    double sum = 0, number;
+    for (size_t i = 1; i <= r->pattern.group_count && i < GROUPS_MOST; i++) {
+        if (at[i].begin < 0 || !parse_number(line + at[i].begin, (size_t)(at[i].end - at[i].begin), &number))
+            return false;
+        sum += number;
+    }
+    *out = sum;
+    return true;
+}
+
+static const struct text_range *number_range(const struct text_range *at)
+{
+    return at[1].begin >= 0 ? &at[1] : &at[0];
+}
+
+static bool in_own_unit(const struct metric_reader *r, const char *text, size_t length, double *value)
+{
+    char unit[32] = "";
+    if (length < sizeof unit)
+        memcpy(unit, text, length);
+    return unit_convert(*value, unit, r->metric->unit ? r->metric->unit : "", value);
+}
+
+/* Reads the number in a line: the first group's, or the whole's where that took no part; with a unit written beside it,
+ * the last group's. */
+static bool number_of_match(const struct metric_reader *r, const char *line, const struct text_range *at, double *out)
+{
+    size_t unit = r->source->written_unit ? r->pattern.group_count : 0;
+    if (r->source->sum)
+        return add_groups(r, line, at, out);
+    const struct text_range *number = number_range(at);
+    if (!parse_number(line + number->begin, (size_t)(number->end - number->begin), out))
+        return false;
+    if (unit < 2 || unit >= GROUPS_MOST || at[unit].begin < 0)
+        return true;
+    return in_own_unit(r, line + at[unit].begin, (size_t)(at[unit].end - at[unit].begin), out);
+}
+
+/* The point of a curve that a match is of, its second group; -1: it says none. */
+static int64_t point_of_match(const struct metric_reader *r, const char *line, const struct text_range *at)
+{
+    double point;
+    if (!r->metric->per || at[2].begin < 0 ||
+        !parse_number(line + at[2].begin, (size_t)(at[2].end - at[2].begin), &point))
+        return -1;
+    return point >= 0 && point < 9e18 ? (int64_t)point : -1;
+}
+
+/* --- parts of numbers --- */
+
+static const char *skip_digits(const char *p, const char *end)
+{
+    while (p < end && isdigit((unsigned char)*p))
+        p++;
+    return p;
+}
+
+/* Past ",234" of "1,234" and "_234" of "1_234"; in "12,345,678" after a comma or at the begin of a line they may be
+ * columns, in "gpu_0_123" parts of a name. */
+static const char *skip_thousands(const char *line, const char *number, const char *p, const char *end)
+{
+    const bool is_column = number == line || strchr(",_", number[-1]) || p - number > 3;
+    while (!is_column && p < end && strchr(",_", *p) && skip_digits(p + 1, end) == p + 4)
+        p += 4;
+    return p;
+}
+
+/* Past ",5" of "1234,5", a decimal comma, unless they may be columns. */
+static const char *skip_decimals(const char *line, const char *number, const char *p, const char *end)
+{
+    const char *after = p < end && *p == ',' ? skip_digits(p + 1, end) : p;
+    const bool is_column = number == line || number[-1] == ',' || (after < end && *after == ',');
+    return is_column || after <= p + 1 ? p : after;
+}
+
+/* Returns where the number ends that begins with the digits from `number` to `at`: `at`, or past "e-05", ".5",
+ * ",234", ",5". */
+static const char *end_of_number(const char *line, const char *number, const char *at, const char *end)
+{
+    const char *p = skip_digits(at, end);
+    if (skip_digits(number, p) == p) {
+        p = skip_thousands(line, number, p, end);
+        p = p < end && *p == '.' && skip_digits(p + 1, end) > p + 1 ? skip_digits(p + 1, end)
+                                                                    : skip_decimals(line, number, p, end);
+    }
+    if (end - p > 2 && strchr("eE", *p) && strchr("+-", p[1]))
+        p = skip_digits(p + 2, end) > p + 2 ? skip_digits(p + 2, end) : p;
+    if (p == number + 1 && *number == '0' && end - p > 1 && strchr("xX", *p))
+        p += 1 + strspn(p + 1, "0123456789abcdefABCDEF");
+    return p;
+}
+
+static void note_cut(struct collector *c, const struct metric_reader *r, const char *part, size_t part_length,
+                     const char *whole, size_t whole_length)
+{
+    if (c->list.cut_numbers++ == 0)
+        snprintf(c->list.cut_example, sizeof c->list.cut_example, "%.30s: %.*s of %.*s", r->metric->name,
+                 (int)part_length, part, (int)whole_length, whole);
+}
+
+/* Returns whether the match ends within a number, or ".*" before the group has taken all but its last digit: what is
+ * left is another number, and no sample. What the expression itself goes on with, its author has seen. */
+static bool is_cut(struct collector *c, const struct metric_reader *r, const struct line_piece *piece,
+                   const struct text_range *at)
+{
+    const struct text_range *taken = number_range(at);
+    const char *line = piece->text, *begin = line + taken->begin, *end = line + taken->end;
+    begin += begin < end && strchr("+-", *begin) ? 1 : 0;
+    if (begin == end || !isdigit((unsigned char)*begin) || !isdigit((unsigned char)end[-1]))
+        return false;
+    const char *first = begin;
+    const char *last = taken->end == at[0].end ? end_of_number(line, begin, end, line + piece->length) : end;
+    while (first > line + at[0].begin && isdigit((unsigned char)first[-1]))
+        first--;
+    if (last == end && strspn(first, "0") >= (size_t)(begin - first))
+        return false;
+    note_cut(c, r, begin, (size_t)(end - begin), first, (size_t)(last - first));
+    return true;
+}
+
+/* --- a number after its name --- */
+
+static size_t unit_length(const char *text)
+{
+    size_t n = 0;
+    for (size_t more = 1; more; n += more)
+        more = isalpha((unsigned char)text[n]) || text[n] == '%' || (n && text[n] == '/')       ? 1
+               : strncmp(text + n, "\xc2\xb5", 2) == 0 || strncmp(text + n, "\xce\xbc", 2) == 0 ? 2 /* micro */
+                                                                                                : 0;
+    return n;
+}
+
+/* The word behind a number is its unit, unless it is the name of the next: "loss: 1.5 step: 3", "loss: 1.5 lr_0: 2". */
+static bool number_of_key(struct collector *c, const struct metric_reader *r, const char *text, double *out)
+{
+    const size_t n = parse_number_in_text(text, strlen(text), out);
+    const char *digits = text + strspn(text, "+-");
+    if (n == 0 && isdigit((unsigned char)digits[*digits == '.']))
+        note_cut(c, r, digits, strspn(digits, "0123456789"), digits, strcspn(digits, " \t"));
+    if (n == 0)
+        return false;
+    const char *unit = text + n + strspn(text + n, " \t"), *end = unit + unit_length(unit);
+    const char *next = end + strspn(end, " \t");
+    const bool is_name = isdigit((unsigned char)*end) || *end == '_' || *next == ':' || *next == '=';
+    return in_own_unit(r, unit, is_name ? 0 : (size_t)(end - unit), out);
+}
+
+/* A match that begins in what the next piece repeats is left to that: its end may be there. What lies around the range
+ * that is searched is a byte of the same line. */
+static bool match_piece(const struct metric_reader *r, const struct line_piece *piece, struct text_range *at)
+{
+    const struct text_range within = {!piece->begins, (ptrdiff_t)piece->length - !piece->ends};
+    return line_pattern_match_within(&r->pattern, piece->text, within, GROUPS_MOST, at) &&
+           (piece->ends || at[0].begin <= (ptrdiff_t)(piece->length - LINE_OVERLAP));
+}
+
+/* Collects what the regular expression finds in a piece of a line, at most once in each line. */
+static void collector_match(struct collector *c, const struct metric_reader *r, const struct line_piece *piece)
+{
+    struct text_range at[GROUPS_MOST];
+    bool *matched = &c->matched[r->index];
+    double value;
+    *matched &= !piece->begins;
+    if (*matched || !match_piece(r, piece, at))
+        return;
+    *matched = true;
+    const bool is_read = r->source->is_key ? number_of_key(c, r, piece->text + at[1].begin, &value)
+                         : !r->source->sum && is_cut(c, r, piece, at) ? false
+                                                                      : number_of_match(r, piece->text, at, &value);
+    if (is_read)
+        collector_add_read(c, r, point_of_match(r, piece->text, at), value);
+}
 
 /* --- json samples --- */
 
