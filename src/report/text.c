@@ -1,11 +1,13 @@
 #include "report/text.h"
 
+#include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "config/failure.h"
-#include "report/width.h"
 #include "util/utf8.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD"
@@ -52,6 +54,27 @@ static void add_escape(struct buffer *out, uint32_t c)
         buffer_printf(out, "\\%c", c == '\n' ? 'n' : c == '\t' ? 't' : 'r');
     else
         buffer_printf(out, c < 0x80 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)c);
+}
+
+static locale_t utf8;
+
+static void open_utf8(void)
+{
+    utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
+
+/* Terminal columns of a character, whatever the locale of the program: 0 for what combines with the one before, 2 for
+ * wide ones; 1 where the C library does not know it. */
+static size_t width_of(uint32_t c)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (c < 0x300)
+        return 1;
+    pthread_once(&once, open_utf8);
+    const locale_t before = uselocale(utf8);
+    const int width = wcwidth((wchar_t)c);
+    uselocale(before);
+    return width < 0 ? 1 : (size_t)width;
 }
 
 /* Appends one character as it will be shown. Returns the columns it takes. */
