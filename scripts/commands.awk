@@ -121,6 +121,9 @@ function write_command(command, struct,    i)
         write_option(all_names[i], struct)
     }
     print "    {.name = NULL},\n};"
+    print "static int run_" command "(const void *o, const struct arguments *a, struct error *e)\n{"
+    print "    (void)o, (void)a;"
+    print "    return command_" command "(" (all ? "o, " : "") (has_words(command) ? "a, " : "") "e);\n}"
     print "const struct command " command "_command = {"
     print "    .name = " (is(command, "name") ? of[command, "name"] : "\"" command "\"") ","
     print "    .summary = " of[command, "summary"] ","
@@ -140,7 +143,13 @@ function write_command(command, struct,    i)
         print "    .first_word_is_program = true,"
     if (is(command, "pager"))
         print "    .pages = true,"
-    print "    .run = command_" command ",\n};"
+    print "    .run = run_" command ",\n};"
+}
+
+# What runs the command is given its words only where it takes some.
+function has_words(command)
+{
+    return is(command, "words") || is(command, "program")
 }
 
 function is(command, key)
@@ -242,7 +251,8 @@ END {
         if (all && !is(command, "struct"))
             write_struct(command)
         print "extern const struct command " command "_command;"
-        print "int command_" command "(const struct arguments *a, struct error *e);"
+        print "int command_" command "(" (all ? "const struct " struct " *o, " : "") \
+            (has_words(command) ? "const struct arguments *a, " : "") "struct error *e);"
     }
     if (what == "source") {
         print "\nconst struct command *const commands[] = {"

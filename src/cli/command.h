@@ -23,8 +23,7 @@ enum exit_status {
 
 /* Arguments of a command. */
 struct arguments {
-    const void *options; /* the command's own struct, filled */
-    char *const *words;  /* words that are not options, NULL-terminated */
+    char *const *words; /* words that are not options, NULL-terminated */
     size_t word_count;
     char *const *program; /* the words after "--", NULL-terminated; NULL without "--". See takes_program */
 };
@@ -41,9 +40,9 @@ struct command {
     enum offer offer;                          /* completions from a database; then `words` is NULL */
     bool takes_program, first_word_is_program; /* as in struct option_rules */
     bool pages;                                /* its text for people goes through a pager */
-    /* Returns an exit status, or -1 with `e` filled; then the error is printed, and the status follows from its kind.
-     * */
-    int (*run)(const struct arguments *a, struct error *e);
+    /* `options`: the command's own struct, filled. Returns an exit status, or -1 with `e` filled; then the error is
+     * printed, and the status follows from its kind. */
+    int (*run)(const void *options, const struct arguments *a, struct error *e);
 };
 
 /* In the order of the help text, NULL-terminated; the first is the default. The build makes them of

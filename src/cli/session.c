@@ -71,10 +71,10 @@ static int parse_classes(const char *text, char ***out, struct error *e)
     return rc;
 }
 
-static char *const *given_command(struct session *s, const struct run_options *o, const struct arguments *a)
+static char *const *given_command(struct session *s, const struct run_options *o, char *const *program)
 {
-    if (a->program && a->program[0])
-        return a->program;
+    if (program && program[0])
+        return program;
     if (!o->command)
         return NULL;
     s->shell_line[0] = (char *)"/bin/sh";
@@ -376,14 +376,14 @@ static int find_recorded(const struct run_options *o, char **path, struct error 
     return rc;
 }
 
-static int open_named(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
+static int open_named(struct session *s, const struct run_options *o, char *const *program, struct error *e)
 {
     *s = (struct session){.only_text = o->only, .db_path = o->db};
     if ((o->retry_failed && parse_classes(o->retry_failed, &s->forced, e) < 0) ||
         (o->shard && parse_shard(o->shard, &s->shard, e) < 0))
         return -1;
     s->space_options = (struct space_options){.manual_timeout_ms = o->manual_timeout_ms,
-                                              .command = given_command(s, o, a),
+                                              .command = given_command(s, o, program),
                                               .scaling = o->scaling};
     s->space_options.command_is_line = s->space_options.command == s->shell_line;
     struct problems problems = PROBLEMS_INIT;
@@ -400,7 +400,7 @@ static int open_named(struct session *s, const struct run_options *o, const stru
     return rc;
 }
 
-int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
+int session_open(struct session *s, const struct run_options *o, char *const *program, struct error *e)
 {
     struct run_options named = *o;
     OWNED char *path = NULL;
@@ -408,11 +408,10 @@ int session_open(struct session *s, const struct run_options *o, const struct ar
     if (find_recorded(o, &path, e) < 0)
         return -1;
     named.config = path ? path : o->config;
-    return open_named(s, &named, a, e);
+    return open_named(s, &named, program, e);
 }
 
-int session_open_recorded(struct session *s, const struct run_options *o, const struct arguments *a, struct db *db,
-                          struct error *e)
+int session_open_recorded(struct session *s, const struct run_options *o, struct db *db, struct error *e)
 {
     struct run_options named = *o;
     OWNED char *path = NULL;
@@ -421,7 +420,7 @@ int session_open_recorded(struct session *s, const struct run_options *o, const 
         return -1;
     if (!o->config)
         named.config = path ? path : SWEEP_FILE;
-    return session_open(s, &named, a, e);
+    return session_open(s, &named, NULL, e);
 }
 
 void session_close(struct session *s)
@@ -445,14 +444,13 @@ int session_use_known(struct session *s, struct db *db, struct error *e)
     return model_info_use_known(s, db, e) < 0 ? -1 : learning_load(s->space, db, e);
 }
 
-int session_open_known(struct session *s, const struct run_options *o, const struct arguments *a, struct db **db,
-                       struct error *e)
+int session_open_known(struct session *s, const struct run_options *o, struct db **db, struct error *e)
 {
     *s = (struct session){0};
     *db = NULL;
     if (store_exists(o->db) && store_open_read_only(o->db, db, e) < 0)
         return -1;
-    return session_open_recorded(s, o, a, *db, e) < 0 ? -1 : session_use_known(s, *db, e);
+    return session_open_recorded(s, o, *db, e) < 0 ? -1 : session_use_known(s, *db, e);
 }
 
 int session_open_store(const char *path, struct db **out, struct error *e)

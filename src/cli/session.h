@@ -33,14 +33,13 @@ struct session {
     bool leaves_out_hosts;              /* the rule hosts.reached excludes combinations of several hosts */
 };
 
-/* `a` may have a program after "--". If o->config is SWEEP_FILE and does not exist, the sweep recorded in the database
- * o->db is used. To be released with session_close in any case. */
-int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e);
+/* `program`: the words after "--", in place of the file's command; NULL: none. If o->config is SWEEP_FILE and does not
+ * exist, the sweep recorded in the database o->db is used. To be released with session_close in any case. */
+int session_open(struct session *s, const struct run_options *o, char *const *program, struct error *e);
 
 /* The same if the file is optional: if o->config is NULL, the sweep recorded in `db` is used (cli/recorded_sweep.h), or
  * SWEEP_FILE if `db` is NULL or has no sweep. */
-int session_open_recorded(struct session *s, const struct run_options *o, const struct arguments *a, struct db *db,
-                          struct error *e);
+int session_open_recorded(struct session *s, const struct run_options *o, struct db *db, struct error *e);
 void session_close(struct session *s);
 
 /* Uses what the database knows (NULL: nothing): facts about the model, and what attempts have taught. */
@@ -48,8 +47,7 @@ int session_use_known(struct session *s, struct db *db, struct error *e);
 
 /* Opens the database o->db for reading if it exists (`*db`, else NULL), then session_open_recorded() and
  * session_use_known(). The caller releases both in any case. */
-int session_open_known(struct session *s, const struct run_options *o, const struct arguments *a, struct db **db,
-                       struct error *e);
+int session_open_known(struct session *s, const struct run_options *o, struct db **db, struct error *e);
 
 /* store_open(), with its notice on standard error. */
 int session_open_store(const char *path, struct db **out, struct error *e);

@@ -195,16 +195,15 @@ static int open_store(const struct accept_options *o, struct db **db, struct err
     return o->run.dry_run ? store_open_read_only(o->run.db, db, e) : session_open_store(o->run.db, db, e);
 }
 
-static int accept_results(const struct arguments *a, struct error *e)
+static int accept_results(const struct accept_options *o, const struct arguments *a, struct error *e)
 {
-    const struct accept_options *o = a->options;
     struct session s = {0};
     struct db *db = NULL;
     struct formers formers = {0};
     bool yes = false;
     int rc = open_store(o, &db, e);
     if (rc == 0)
-        rc = session_open(&s, &o->run, a, e);
+        rc = session_open(&s, &o->run, a->program, e);
     if (rc == 0)
         rc = session_use_known(&s, db, e);
     if (rc == 0)
@@ -231,9 +230,8 @@ static int undo_in(struct db *db, int64_t *id, int64_t *jobs, struct error *e)
     return -1;
 }
 
-static int undo(const struct arguments *a, struct error *e)
+static int undo(const struct accept_options *o, const struct arguments *a, struct error *e)
 {
-    const struct accept_options *o = a->options;
     struct db *db = NULL;
     int64_t id = 0, jobs = 0;
     if (a->word_count > 1 || (a->word_count == 1 && (!parse_int64(a->words[0], &id) || id <= 0)))
@@ -251,8 +249,7 @@ static int undo(const struct arguments *a, struct error *e)
     return output_people_take(&out, e);
 }
 
-int command_accept(const struct arguments *a, struct error *e)
+int command_accept(const struct accept_options *o, const struct arguments *a, struct error *e)
 {
-    const struct accept_options *o = a->options;
-    return o->undo ? undo(a, e) : accept_results(a, e);
+    return o->undo ? undo(o, a, e) : accept_results(o, a, e);
 }

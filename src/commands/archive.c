@@ -268,9 +268,8 @@ static int archive_jobs(struct archiving *g, const char *jobs, int64_t until_ms,
     return rc;
 }
 
-int command_archive(const struct arguments *a, struct error *e)
+int command_archive(const struct archive_options *o, const struct arguments *a, struct error *e)
 {
-    const struct archive_options *o = a->options;
     struct archiving g = {.options = o};
     OWNED char *jobs = NULL;
     int64_t until_ms = INT64_MAX, age_ms;

@@ -22,16 +22,15 @@ static int print(const cJSON *answer, struct error *e)
     return cJSON_GetArraySize(refused) > 0 ? STATUS_JOBS_FAILED : STATUS_OK;
 }
 
-int command_ask(const struct arguments *a, struct error *e)
+int command_ask(const struct ask_options *o, const struct arguments *a, struct error *e)
 {
-    const struct ask_options *o = a->options;
     struct proposing p = {0};
     OWNED_JSON *proposals = NULL, *answer = NULL;
     if (o->open && a->word_count > 0)
         return error_set(e, ERROR_USAGE, "ask: --open takes no proposals; leave out the file");
     int rc = a->word_count > 0 ? proposing_read(a->words[0], &proposals, e) : 0;
     if (rc == 0)
-        rc = proposing_open(&p, o->config, o->db, a, e);
+        rc = proposing_open(&p, o->config, o->db, e);
     if (rc == 0) {
         p.place.by = o->by;
         p.place.why = o->why;

@@ -6,9 +6,8 @@
 #include "database/open.h"
 #include "results/json.h"
 
-int command_backup(const struct arguments *a, struct error *e)
+int command_backup(const struct backup_options *o, const struct arguments *a, struct error *e)
 {
-    const struct backup_options *o = a->options;
     struct backup_counts counts = {0, 0};
     int64_t version, newest;
     struct db *db = NULL;

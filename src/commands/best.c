@@ -384,12 +384,12 @@ static int memory_condition(struct db *db, const struct sweep *sweep, const char
                             metric);
 }
 
-static int suppose_conditions(struct db *db, const struct best_options *o, const struct arguments *a, struct error *e)
+static int suppose_conditions(struct db *db, const struct best_options *o, struct error *e)
 {
     const struct run_options from = {.db = o->db};
     struct session s;
     OWNED char *memory = NULL;
-    int rc = session_open_recorded(&s, &from, a, db, e);
+    int rc = session_open_recorded(&s, &from, db, e);
     if (rc == 0 && o->memory)
         rc = memory_condition(db, s.sweep, o->memory, &memory, e);
     if (rc == 0)
@@ -441,8 +441,7 @@ static int add_group_keys(struct db *db, const char *option, const char *text, s
 }
 
 /* `*group`: which group is asked for; NULL: all. */
-static int suppose(struct db *db, const struct best_options *o, const struct arguments *a, const char **group,
-                   struct error *e)
+static int suppose(struct db *db, const struct best_options *o, const char **group, struct error *e)
 {
     OWNED_LIST keys = STRING_LIST_INIT;
     OWNED_BUFFER json = BUFFER_INIT;
@@ -452,7 +451,7 @@ static int suppose(struct db *db, const struct best_options *o, const struct arg
         return error_set(e, ERROR_USAGE, "best: give only one of --memory and --subject-to");
     int rc = conditional || o->group || o->of ? db_allow_temporary(db, e) : 0;
     if (rc == 0 && conditional)
-        rc = suppose_conditions(db, o, a, e);
+        rc = suppose_conditions(db, o, e);
     *group = o->group && strchr(o->group, '=') ? o->group : NULL;
     if (rc == 0)
         rc = db_query_bool(db, "SELECT 1 FROM meta WHERE name = 'group_by'", NO_VALUES, &has_groups, e);
@@ -472,15 +471,14 @@ static int suppose(struct db *db, const struct best_options *o, const struct arg
     return rc;
 }
 
-static int answer(struct shown_best *f, const struct arguments *a, struct error *e)
+static int answer(struct shown_best *f, const struct best_options *o, struct error *e)
 {
-    const struct best_options *o = a->options;
     struct shown_best without = {.db = f->db};
     const struct best none = {NULL, NULL};
     const char *group = NULL;
     int rc = (o->subject_to || o->memory) && !o->group && !o->of ? best_read(f->db, NULL, &without.best, e) : 0;
     if (rc == 0)
-        rc = suppose(f->db, o, a, &group, e);
+        rc = suppose(f->db, o, &group, e);
     if (rc == 0)
         rc = best_read(f->db, group, &f->best, e);
     if (rc == 0 && !has_several(f) && best_job(&f->best) >= 0) {
@@ -495,13 +493,12 @@ static int answer(struct shown_best *f, const struct arguments *a, struct error 
     return has_several(f) ? print_groups(f, o, e) : best_job(&f->best) < 0 ? say_nothing_ok(f, e) : print(f, o, e);
 }
 
-int command_best(const struct arguments *a, struct error *e)
+int command_best(const struct best_options *o, struct error *e)
 {
-    const struct best_options *o = a->options;
     struct shown_best f = {.db = NULL};
     int rc = store_open_read_only(o->db, &f.db, e);
     if (rc == 0)
-        rc = answer(&f, a, e);
+        rc = answer(&f, o, e);
     release(&f);
     store_close(f.db);
     return rc;

@@ -696,7 +696,6 @@ static void take_present(struct check_options *o)
 
 static int choose(const struct arguments *a, struct check_options *out, struct error *e)
 {
-    *out = *(const struct check_options *)a->options;
     for (size_t i = 0; i < a->word_count; i++) {
         const char **place = is_sweep_file(a->words[i]) ? &out->config : &out->db;
         if (*place)
@@ -733,9 +732,9 @@ static int check_all(const struct check_options *o, const struct checked *c, str
     return database < 0 ? -1 : database ? database : against;
 }
 
-int command_check(const struct arguments *a, struct error *e)
+int command_check(const struct check_options *given, const struct arguments *a, struct error *e)
 {
-    struct check_options o;
+    struct check_options o = *given;
     if (choose(a, &o, e) < 0)
         return -1;
     if (o.executor)

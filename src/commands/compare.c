@@ -204,9 +204,8 @@ static int print(struct db *db, struct comparison *c, const struct compare_optio
     return rc;
 }
 
-static int compare_two(const struct arguments *a, struct error *e)
+static int compare_two(const struct compare_options *o, const struct arguments *a, struct error *e)
 {
-    const struct compare_options *o = a->options;
     if (a->word_count != 2)
         return error_set(e, ERROR_USAGE,
                          "compare: name two jobs, or two databases: meshsweep compare 4 7, meshsweep "
@@ -273,14 +272,13 @@ static int compare_sizes(const struct compare_options *o, struct error *e)
     return rc;
 }
 
-int command_compare(const struct arguments *a, struct error *e)
+int command_compare(const struct compare_options *o, const struct arguments *a, struct error *e)
 {
-    const struct compare_options *o = a->options;
     char *key = NULL, *first = NULL, *second = NULL;
     struct db *db = NULL;
     struct comparison c = {0};
     if (a->word_count)
-        return compare_two(a, e);
+        return compare_two(o, a, e);
     if (o->fail_slower || o->markdown)
         return error_set(e, ERROR_USAGE, "compare: %s is for two databases: meshsweep compare BEFORE.db NOW.db",
                          o->fail_slower ? "--fail-slower" : "--markdown");

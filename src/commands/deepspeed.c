@@ -390,7 +390,6 @@ static int run_sweep(const struct tuning_call *t, const char *path, struct error
                               .stale = o->stale,
                               .tell_stale = true,
                               .progress = o->progress};
-    const struct arguments arguments = {.options = &run};
     for (size_t i = 0; i < t->notes.left_out.count; i++)
         output_message("%s", t->notes.left_out.items[i]);
     if (t->notes.nearest)
@@ -399,7 +398,7 @@ static int run_sweep(const struct tuning_call *t, const char *path, struct error
         output_message("the global batch differs between configurations, so their steps do different amounts of "
                        "work%s; set train_batch_size to compare at one global batch",
                        strcmp(t->knobs.metric, "throughput") == 0 ? " and they are compared per sample" : "");
-    return command_run(&arguments, e);
+    return command_run(&run, &(struct arguments){0}, e);
 }
 
 static int write_tree(const struct tuning_call *t, struct tuning_tree *tree, char ***winner, struct error *e)
@@ -577,9 +576,9 @@ static int tune(struct tuning_call *t, struct error *e)
     return status;
 }
 
-int command_deepspeed(const struct arguments *a, struct error *e)
+int command_deepspeed(const struct deepspeed_options *o, const struct arguments *a, struct error *e)
 {
-    struct tuning_call t = {.own = *(const struct deepspeed_options *)a->options,
+    struct tuning_call t = {.own = *o,
                             .program = a->program,
                             .hosts = HOST_LIST_INIT,
                             .forwarded = STRING_LIST_INIT,

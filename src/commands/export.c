@@ -167,9 +167,8 @@ static int export_into(struct db *db, const struct export_options *o, int64_t *r
     return is_to_file(o) ? export_to_file(db, o, rows, e) : write_export(db, o, &output_sink, rows, e);
 }
 
-int command_export(const struct arguments *a, struct error *e)
+int command_export(const struct export_options *o, struct error *e)
 {
-    const struct export_options *o = a->options;
     struct db *db = NULL;
     int64_t rows = -1;
     if (o->json && !is_to_file(o))

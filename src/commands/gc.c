@@ -202,9 +202,8 @@ static int open_store(const struct gc_options *o, struct db **db, struct error *
     return store_open_read_only(o->db, db, e);
 }
 
-int command_gc(const struct arguments *a, struct error *e)
+int command_gc(const struct gc_options *o, struct error *e)
 {
-    const struct gc_options *o = a->options;
     struct garbage g = {.paths = STRING_LIST_INIT};
     struct db *db = NULL;
     int lock = -1;

@@ -281,9 +281,8 @@ void import_try(const char *table, const char *config, const struct buffer *swee
     sweep_free(sweep);
 }
 
-int command_import(const struct arguments *a, struct error *e)
+int command_import(const struct import_options *o, const struct arguments *a, struct error *e)
 {
-    const struct import_options *o = a->options;
     struct import_summary summary = {0};
     struct sweep *sweep = NULL;
     struct db *db = NULL;

@@ -343,9 +343,8 @@ static int write_or_print(const struct init_options *o, struct answers *given, s
     return rc;
 }
 
-int command_init(const struct arguments *a, struct error *e)
+int command_init(const struct init_options *o, const struct arguments *a, struct error *e)
 {
-    const struct init_options *o = a->options;
     struct answers given = {.command = STRING_LIST_INIT, .axes = STRING_LIST_INIT};
     if (o->table && (o->log || o->script || a->program || a->word_count))
         return error_set(e, ERROR_USAGE,

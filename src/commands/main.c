@@ -46,7 +46,7 @@ static int run_command_line(const struct command *c, char *const *argv, bool nam
         output_error(c->name, &e, hint);
         return STATUS_USAGE;
     }
-    const struct arguments arguments = {options, words.items, words.count, words.program};
+    const struct arguments arguments = {words.items, words.count, words.program};
     output_set_colour((enum colour_choice)words.color);
     output_set_paging((c->pages || words.help) && !words.no_pager);
     if (words.help)
@@ -54,7 +54,7 @@ static int run_command_line(const struct command *c, char *const *argv, bool nam
     else if (words.version)
         status = print_version(&e);
     else
-        status = c->run(&arguments, &e);
+        status = c->run(options, &arguments, &e);
     if (status < 0) {
         output_error(NULL, &e, NULL);
         status = output_status(&e);

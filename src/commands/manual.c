@@ -337,9 +337,8 @@ static void offers_add(enum offer offer, char *const *words, struct buffer *out)
 
 /* --- the commands --- */
 
-int command_manual(const struct arguments *a, struct error *e)
+int command_manual(struct error *e)
 {
-    (void)a;
     return commands_print("sql/texts/manual.sql", NULL, false, e);
 }
 
@@ -379,9 +378,8 @@ static int print_schema(const char *command, struct error *e)
     return output_text(schema, e);
 }
 
-int command_help(const struct arguments *a, struct error *e)
+int command_help(const struct help_options *o, const struct arguments *a, struct error *e)
 {
-    const struct help_options *o = a->options;
     if (o->schema && a->word_count == 1 && strcmp(a->words[0], "sweep") == 0)
         return print_schema("sweep", e);
     if (o->schema && a->word_count == 0)

@@ -902,9 +902,9 @@ static int wait_ms_of(const struct mcp_server *s)
     return !s->closing ? -1 : left < 0 ? 0 : (int)left;
 }
 
-int command_mcp(const struct arguments *a, struct error *e)
+int command_mcp(const struct mcp_options *o, struct error *e)
 {
-    struct mcp_server s = {.options = a->options, .line = BUFFER_INIT, .out = BUFFER_INIT};
+    struct mcp_server s = {.options = o, .line = BUFFER_INIT, .out = BUFFER_INIT};
     int signal = 0;
     if (isatty(STDIN_FILENO))
         output_message("mcp: reads messages of the Model Context Protocol, one a line; it is for agents to start");

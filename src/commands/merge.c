@@ -31,15 +31,15 @@ int merge_into(struct db *db, const char *source, const char *directory, struct 
     return merge_database(db, source, &steps, counts, e) < 0 ? -1 : result_views_refresh(db, e);
 }
 
-static int merge_all(struct db *db, const struct arguments *a, struct merge_counts *counts, struct error *e)
+static int merge_all(struct db *db, const char *output, const struct arguments *a, struct merge_counts *counts,
+                     struct error *e)
 {
     size_t i = 0;
     while (i < a->word_count && merge_into(db, a->words[i], NULL, counts, e) == 0)
         i++;
     if (i > 0 && i < a->word_count)
-        output_message("%s lacks %zu of %zu databases, from %s on; merging again adds nothing twice",
-                       ((const struct merge_options *)a->options)->output, a->word_count - i, a->word_count,
-                       a->words[i]);
+        output_message("%s lacks %zu of %zu databases, from %s on; merging again adds nothing twice", output,
+                       a->word_count - i, a->word_count, a->words[i]);
     return i < a->word_count ? -1 : 0;
 }
 
@@ -67,9 +67,8 @@ int merge_print(const char *path, const struct merge_counts *counts, bool as_jso
     return output_answer_take(as_json, "sql/texts/merge.sql", root, NULL, e);
 }
 
-int command_merge(const struct arguments *a, struct error *e)
+int command_merge(const struct merge_options *o, const struct arguments *a, struct error *e)
 {
-    const struct merge_options *o = a->options;
     struct merge_counts counts = {0, 0};
     struct db *db = NULL;
     if (!o->output)
@@ -79,7 +78,7 @@ int command_merge(const struct arguments *a, struct error *e)
     if (check_sources(a, o->output, e) < 0 || session_open_store(o->output, &db, e) < 0)
         return -1;
     int64_t others = 0;
-    int rc = merge_all(db, a, &counts, e);
+    int rc = merge_all(db, o->output, a, &counts, e);
     if (rc == 0)
         rc = db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id <> (SELECT id FROM current_sweep)", NO_VALUES, 0,
                           &others, e);

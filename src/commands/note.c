@@ -120,11 +120,10 @@ static int say(const struct note_target *n, const struct note_options *o, struct
     return output_people_take(&out, e);
 }
 
-static int note_words(const char *db_path, const struct arguments *a, const char *text, struct error *e)
+static int note_words(const struct note_options *o, const struct arguments *a, const char *text, struct error *e)
 {
-    const struct note_options *o = a->options;
     struct note_target n = {.db = NULL};
-    if (session_open_store(db_path, &n.db, e) < 0)
+    if (session_open_store(o->db, &n.db, e) < 0)
         return -1;
     int rc = db_begin(n.db, e);
     if (rc == 0) {
@@ -140,9 +139,8 @@ static int note_words(const char *db_path, const struct arguments *a, const char
     return rc;
 }
 
-int command_note(const struct arguments *a, struct error *e)
+int command_note(const struct note_options *o, const struct arguments *a, struct error *e)
 {
-    const struct note_options *o = a->options;
     OWNED_BUFFER text = BUFFER_INIT;
     for (size_t i = 1; i < a->word_count; i++)
         buffer_printf(&text, "%s%s", i > 1 ? " " : "", a->words[i]);
@@ -161,6 +159,6 @@ int command_note(const struct arguments *a, struct error *e)
         error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", o->db);
     else if (check_text("the text", said, e) == 0 && check_text("--exclude", o->exclude, e) == 0 &&
              check_text("--tag", o->tag, e) == 0)
-        rc = note_words(o->db, a, said, e);
+        rc = note_words(o, a, said, e);
     return rc;
 }

@@ -301,13 +301,12 @@ static int make_plan(struct session *s, const struct run_options *o, const struc
     return rc < 0 ? -1 : status;
 }
 
-int command_plan(const struct arguments *a, struct error *e)
+int command_plan(const struct run_options *o, const struct arguments *a, struct error *e)
 {
-    const struct run_options *o = a->options;
     struct session s;
     struct db *db = NULL;
     struct search_setup search = {0};
-    int status = session_open(&s, o, a, e);
+    int status = session_open(&s, o, a->program, e);
     if (status == 0)
         status = search_setup_read(o, s.sweep, &search, e);
     if (status == 0)

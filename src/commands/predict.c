@@ -633,7 +633,6 @@ static int answer(struct session *s, const struct predict_options *o, struct db 
 struct scaled_request {
     struct session *here;
     const struct predict_options *options;
-    const struct arguments *arguments;
     struct db *db;
 };
 
@@ -706,7 +705,7 @@ static int open_there(struct scaled_session *x, const struct scaled_request *r, 
     struct run_options scaled = r->options->match;
     scaled.scaling = &x->scaling;
     session_close(&x->there);
-    if (session_open_recorded(&x->there, &scaled, r->arguments, r->db, e) < 0)
+    if (session_open_recorded(&x->there, &scaled, r->db, e) < 0)
         return -1;
     return session_use_known(&x->there, r->db, e);
 }
@@ -781,9 +780,8 @@ static int print_keys(struct error *e)
     return output_write_take(&out, e);
 }
 
-int command_predict(const struct arguments *a, struct error *e)
+int command_predict(const struct predict_options *o, struct error *e)
 {
-    const struct predict_options *o = a->options;
     if (o->keys)
         return print_keys(e);
     struct session s;
@@ -791,10 +789,9 @@ int command_predict(const struct arguments *a, struct error *e)
     OWNED_BUFFER out = BUFFER_INIT;
     struct run_options match = o->match;
     match.starts_nothing = true;
-    int status = session_open_known(&s, &match, a, &db, e);
+    int status = session_open_known(&s, &match, &db, e);
     if (status == 0)
-        status =
-            o->scale_to ? answer_scaled(&(struct scaled_request){&s, o, a, db}, &out, e) : answer(&s, o, db, &out, e);
+        status = o->scale_to ? answer_scaled(&(struct scaled_request){&s, o, db}, &out, e) : answer(&s, o, db, &out, e);
     if (status >= 0 && output_people(&out, e) < 0)
         status = -1;
     db_close(db);

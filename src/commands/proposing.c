@@ -17,12 +17,12 @@ extern char **environ;
 
 #define JSON_MOST_BYTES (64 << 20)
 
-static int open_session(struct proposing *p, const struct run_options *o, const struct arguments *a, struct error *e)
+static int open_session(struct proposing *p, const struct run_options *o, struct error *e)
 {
     struct db *db = NULL;
     int rc = store_exists(o->db) ? store_open_read_only(o->db, &db, e) : 0;
     if (rc == 0)
-        rc = session_open_recorded(&p->session, o, a, db, e);
+        rc = session_open_recorded(&p->session, o, db, e);
     if (rc == 0 && db)
         rc = model_info_use_known(&p->session, db, e);
     db_close(db);
@@ -69,11 +69,11 @@ static int renew_measured(struct proposing *p, const char *db, struct error *e)
     return rc;
 }
 
-int proposing_open(struct proposing *p, const char *config, const char *db, const struct arguments *a, struct error *e)
+int proposing_open(struct proposing *p, const char *config, const char *db, struct error *e)
 {
     const struct run_options options = {.config = config, .db = db, .starts_nothing = true};
     *p = (struct proposing){0};
-    if (open_session(p, &options, a, e) < 0 || session_open_store(db, &p->db, e) < 0 ||
+    if (open_session(p, &options, e) < 0 || session_open_store(db, &p->db, e) < 0 ||
         learning_resume(p->session.space, p->db, e) < 0 || list_jobs(p, e) < 0 ||
         measures_create(p->session.space, &p->measures, e) < 0 || renew_measured(p, db, e) < 0)
         return -1;

@@ -12,7 +12,7 @@ struct proposing {
 };
 
 /* Opens the database for writing and begins a transaction. Released with proposing_close in any case. */
-int proposing_open(struct proposing *p, const char *config, const char *db, const struct arguments *a, struct error *e);
+int proposing_open(struct proposing *p, const char *config, const char *db, struct error *e);
 
 /* Commits if `rc` is 0, else rolls back. Returns -1 if either failed. */
 int proposing_end(struct proposing *p, int rc, struct error *e);

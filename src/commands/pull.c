@@ -188,9 +188,8 @@ static int pull(const struct pulled_database *s, const struct pull_options *o, s
     return rc;
 }
 
-int command_pull(const struct arguments *a, struct error *e)
+int command_pull(const struct pull_options *o, const struct arguments *a, struct error *e)
 {
-    const struct pull_options *o = a->options;
     struct merge_counts counts = {0, 0};
     struct pulled_database s;
     int signal_number = 0;

@@ -436,9 +436,8 @@ static int print(const struct replay_report *r, const struct replay_options *o, 
     return rc == 0 && !o->json ? output_text(buffer_text(&text), e) : rc;
 }
 
-int command_replay(const struct arguments *a, struct error *e)
+int command_replay(const struct replay_options *o, struct error *e)
 {
-    const struct replay_options *o = a->options;
     const struct replay_request request = {.config = o->config, .group_by = o->group_by};
     struct replay_request with_db = request;
     struct replay_source source = {0};

@@ -71,9 +71,8 @@ static int serve(const struct report_options *o, struct error *e)
     return serve_report(&how, &signal_number, e) < 0 ? -1 : STATUS_SIGNAL + signal_number;
 }
 
-int command_report(const struct arguments *a, struct error *e)
+int command_report(const struct report_options *o, struct error *e)
 {
-    const struct report_options *o = a->options;
     struct db *db = NULL;
     if (o->serve)
         return serve(o, e);

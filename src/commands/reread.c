@@ -83,7 +83,7 @@ static int reread_all(struct reread_session *r, cJSON **document, struct error *
     return learning_resume(r->session.space, r->db, e);
 }
 
-static int open_all(struct reread_session *r, const struct arguments *a, struct error *e)
+static int open_all(struct reread_session *r, struct error *e)
 {
     const struct reread_options *o = r->options;
     const struct run_options run = {.config = o->config,
@@ -92,18 +92,17 @@ static int open_all(struct reread_session *r, const struct arguments *a, struct 
                                     .starts_nothing = true};
     if (!store_exists(o->db))
         return error_set(e, ERROR_USAGE, "there is no database %s", o->db);
-    if (session_open_store(o->db, &r->db, e) < 0 || session_open_recorded(&r->session, &run, a, r->db, e) < 0 ||
+    if (session_open_store(o->db, &r->db, e) < 0 || session_open_recorded(&r->session, &run, r->db, e) < 0 ||
         session_use_known(&r->session, r->db, e) < 0)
         return -1;
     return measures_create(r->session.space, &r->measures, e) < 0 ? -1 : select_jobs(r, e);
 }
 
-int command_reread(const struct arguments *a, struct error *e)
+int command_reread(const struct reread_options *o, struct error *e)
 {
-    const struct reread_options *o = a->options;
     struct reread_session r = {.options = o};
     cJSON *document = NULL;
-    int rc = open_all(&r, a, e);
+    int rc = open_all(&r, e);
     if (rc == 0)
         rc = reread_all(&r, &document, e);
     if (rc == 0)

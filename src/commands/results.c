@@ -18,9 +18,8 @@ static struct result_query query_of(const struct results_options *o, const struc
     };
 }
 
-int command_results(const struct arguments *a, struct error *e)
+int command_results(const struct results_options *o, struct error *e)
 {
-    const struct results_options *o = a->options;
     const struct report_format *format;
     struct db *db = NULL;
     uint64_t count = 0;

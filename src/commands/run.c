@@ -918,9 +918,8 @@ static int keep_several_hosts(const struct session *s, struct db *db, struct err
                            (long long)jobs);
 }
 
-int command_run(const struct arguments *a, struct error *e)
+int command_run(const struct run_options *o, const struct arguments *a, struct error *e)
 {
-    const struct run_options *o = a->options;
     struct session s;
     struct db *db = NULL;
     bool printed = false, began = false;
@@ -931,10 +930,10 @@ int command_run(const struct arguments *a, struct error *e)
     if (status < 0 || printed)
         return status;
     if (o->dry_run)
-        return command_plan(a, e);
+        return command_plan(o, a, e);
     if (o->release && writer_lock_is_held(o->db))
         return ask_release(o->db, e);
-    status = session_open(&s, o, a, e);
+    status = session_open(&s, o, a->program, e);
     if (status == 0)
         status = need_command(&s, e);
     if (status == 0)

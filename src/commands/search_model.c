@@ -19,9 +19,8 @@ static int search_options(const struct search_model_options *o, struct model_sea
     return 0;
 }
 
-int command_search_model(const struct arguments *a, struct error *e)
+int command_search_model(const struct search_model_options *o, struct error *e)
 {
-    const struct search_model_options *o = a->options;
     struct model_search_options search;
     struct sweep *sweep = NULL;
     if (search_options(o, &search, e) < 0 || sweep_load(o->config, &sweep, e) < 0)

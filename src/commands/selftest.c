@@ -476,9 +476,9 @@ static int print_report(const struct selftest_options *o, const struct selftest_
     return output_people_take(&b, e);
 }
 
-int command_selftest(const struct arguments *a, struct error *e)
+int command_selftest(const struct selftest_options *given, struct error *e)
 {
-    struct selftest_options o = *(const struct selftest_options *)a->options;
+    struct selftest_options o = *given;
     struct selftest_report report = {0};
     char *directory = make_directory(o.directory, e);
     if (!directory)

@@ -31,25 +31,23 @@ static int make_document(const struct job_view *v, cJSON *root, struct error *e)
     return rc;
 }
 
-static int read_and_print(struct job_view *v, const struct arguments *a, struct error *e)
+static int read_and_print(struct job_view *v, const char *job, bool json, struct error *e)
 {
-    const struct show_options *o = a->options;
-    if (job_named(v->db, a->words[0], &v->job, e) < 0 || job_launch_read(v->db, v->job, &v->launch, e) < 0)
+    if (job_named(v->db, job, &v->job, e) < 0 || job_launch_read(v->db, v->job, &v->launch, e) < 0)
         return -1;
     cJSON *root = json_document(), *beside = cJSON_CreateObject();
     OWNED char *redacted = v->launch.command[0] ? job_command_redacted(&v->launch) : NULL;
     json_add_text(beside, "redacted", redacted);
     json_add_text(beside, "measured_elsewhere", v->launch.measured_elsewhere);
     if (make_document(v, root, e) == 0)
-        return output_answer_take(o->json, "sql/texts/show.sql", root, beside, e);
+        return output_answer_take(json, "sql/texts/show.sql", root, beside, e);
     cJSON_Delete(root);
     cJSON_Delete(beside);
     return -1;
 }
 
-int command_show(const struct arguments *a, struct error *e)
+int command_show(const struct show_options *o, const struct arguments *a, struct error *e)
 {
-    const struct show_options *o = a->options;
     struct job_view v = {0};
     if (a->word_count == 0)
         return error_set(e, ERROR_USAGE,
@@ -60,7 +58,7 @@ int command_show(const struct arguments *a, struct error *e)
     /* One transaction: a runner may be at work. */
     int rc = db_read_begin(v.db, e);
     if (rc == 0)
-        rc = read_and_print(&v, a, e);
+        rc = read_and_print(&v, a->words[0], o->json, e);
     db_read_end(v.db);
     job_launch_free(&v.launch);
     store_close(v.db);

@@ -17,9 +17,8 @@ static void load_recorded(const struct stale_options *o, struct db *db, struct s
         output_message("declared versions are not compared: %s", why.text);
 }
 
-int command_stale(const struct arguments *a, struct error *e)
+int command_stale(const struct stale_options *o, struct error *e)
 {
-    const struct stale_options *o = a->options;
     OWNED_JSON *document = NULL, *beside = NULL;
     struct sweep *sweep = NULL;
     struct db *db = NULL;

@@ -245,9 +245,8 @@ static int print_wasted(const struct status_options *o, struct error *e)
     return rc;
 }
 
-int command_status(const struct arguments *a, struct error *e)
+int command_status(const struct status_options *o, struct error *e)
 {
-    const struct status_options *o = a->options;
     int interval_ms = WATCH_MS;
     bool done, hopeless;
     if (o->wasted)

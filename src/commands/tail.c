@@ -163,9 +163,8 @@ static int find_worst(struct db *db, int64_t *job, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-int command_tail(const struct arguments *a, struct error *e)
+int command_tail(const struct tail_options *o, const struct arguments *a, struct error *e)
 {
-    const struct tail_options *o = a->options;
     struct follower f = {.options = o, .fd = -1};
     if (o->worst && a->word_count)
         return error_set(e, ERROR_USAGE, "tail: give only one of JOB and --worst");

@@ -7,9 +7,8 @@
 #include "store/runners.h"
 #include "util/memory.h"
 
-int command_tell(const struct arguments *a, struct error *e)
+int command_tell(const struct tell_options *o, const struct arguments *a, struct error *e)
 {
-    const struct tell_options *o = a->options;
     struct proposing p = {0};
     struct utsname machine;
     OWNED_JSON *results = NULL, *answer = NULL;
@@ -18,7 +17,7 @@ int command_tell(const struct arguments *a, struct error *e)
                          "tell: name the file of results: meshsweep tell RESULTS.json, or - for standard input");
     int rc = proposing_read(a->words[0], &results, e);
     if (rc == 0)
-        rc = proposing_open(&p, o->config, o->db, a, e);
+        rc = proposing_open(&p, o->config, o->db, e);
     uname(&machine);
     if (rc == 0) {
         p.place.runner = (struct runner_row){.host = machine.nodename,

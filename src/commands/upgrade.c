@@ -59,9 +59,9 @@ static int print(const struct upgrade *u, bool json, struct error *e)
     return output_answer_take(json, "sql/texts/upgrade.sql", root, beside, e);
 }
 
-int command_upgrade(const struct arguments *a, struct error *e)
+int command_upgrade(const struct upgrade_options *given, const struct arguments *a, struct error *e)
 {
-    struct upgrade_options o = *(const struct upgrade_options *)a->options;
+    struct upgrade_options o = *given;
     struct upgrade u = {0};
     if (a->word_count)
         o.db = a->words[0];

@@ -295,13 +295,12 @@ static int make_document(struct answer *w, const struct arguments *a, struct err
     return rc == 0 && w->counts.combinations == 0 ? add_missing_values(w, a, e) : rc;
 }
 
-int command_why(const struct arguments *a, struct error *e)
+int command_why(const struct run_options *o, const struct arguments *a, struct error *e)
 {
-    const struct run_options *o = a->options;
     struct session s = {0};
     struct expression filter = EXPRESSION_INIT;
     struct answer w = {.session = &s, .filter = &filter, .document = json_document(), .beside = cJSON_CreateArray()};
-    int rc = session_open_known(&s, o, a, &w.db, e);
+    int rc = session_open_known(&s, o, &w.db, e);
     if (rc == 0)
         rc = compile_filter(&s, a, w.db, &filter, e);
     if (rc == 0)
