@@ -4,7 +4,7 @@
 (() => {
   const BUSY_MS = 1500; // the page is not replaced while someone uses it
   const BUSY_MOST_MS = 15000;
-  const parts = []; // the text of the page as lists of lines (serve/live_page.h)
+  const parts = []; // the text of the page as lists of lines (serve/server.h)
   let have = 0; // version of `parts`; 0: none yet
   let offered = 0; // version on the server
   let shown; // version on display

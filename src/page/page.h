@@ -21,7 +21,7 @@ struct html_request {
 };
 
 /* Reads in one transaction and writes the page to the sink, section by section. Each section begins a line with
- * "<section", and the line with the time a line with "<footer"; serve/live_page.h relies on both. ERROR_NOTHING if no
+ * "<section", and the line with the time a line with "<footer"; serve/server.h relies on both. ERROR_NOTHING if no
  * sweep has been recorded. */
 int html_report(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e);
 

@@ -366,13 +366,6 @@ static int check_token(const char *token, struct error *e)
     return 0;
 }
 
-static void print_url(const struct serve_options *o, const struct serve_address *a, const char *token)
-{
-    OWNED char *address = serve_address_text(a),
-               *url = xasprintf("http://%s/%s%s", address, token, token[0] ? "/" : "");
-    o->print(url);
-}
-
 static int serve_watched(struct watched *w, const struct serve_options *o, struct serve_address *a, const char *token,
                          int *signal_number, struct error *e)
 {
@@ -390,7 +383,9 @@ static int serve_watched(struct watched *w, const struct serve_options *o, struc
     interrupts_begin(&interrupts);
     int rc = server_start(&options, &server, e);
     if (rc == 0) {
-        print_url(o, a, token);
+        OWNED char *address = serve_address_text(a);
+        OWNED char *url = xasprintf("http://%s/%s%s", address, token, token[0] ? "/" : "");
+        o->print(url);
         watch(w, server, &interrupts, &wake);
         server_stop(server);
         *signal_number = wake.signal;

@@ -2,7 +2,7 @@
  * costs nothing but the bytes that are sent.
  *
  *   /TOKEN/                    the page, and its version in a comment at the end
- *   /TOKEN/changes?since=V     what differs from version V, as JSON (serve/live_page.h)
+ *   /TOKEN/changes?since=V     what differs from version V, as JSON
  *   /TOKEN/rows?since=N        jobs that changed since the page was made and after change N: {"version": of that page,
  *                              "rows": the last change, "changed": [row, …]} (page/page.h)
  *   /TOKEN/events              server-sent events: {"version": V, "rows": N, "problem": TEXT or null}, at once and at
@@ -13,8 +13,34 @@
  * one who does not read holds nothing up; readers who take nothing for a minute are dropped. */
 #pragma once
 
-#include "serve/live_page.h"
+#include <stdint.h>
+
+#include "util/buffer.h"
 #include "util/error.h"
+
+/* Rows of jobs that changed since a page was made, numbered by change. */
+struct live_row {
+    int64_t job, change; /* number of its last change */
+    char *text;
+};
+
+struct live_rows {
+    struct live_row *items; /* by job */
+    size_t count;
+    char *search;   /* sentence about the search; NULL: unchanged since the page was made */
+    int64_t change; /* number of the last change; live_rows_clear() does not reset it */
+};
+
+#define LIVE_ROWS_INIT ((struct live_rows){NULL, 0, NULL, 0})
+
+/* Replaces the job's row; takes over the contents of `text`. The same row again is no change. */
+void live_rows_put(struct live_rows *r, int64_t job, struct buffer *text);
+
+/* Replaces the sentence, which is taken over. The same sentence again is no change. */
+void live_rows_put_search(struct live_rows *r, char *text);
+
+/* To be called when a new page includes them. */
+void live_rows_clear(struct live_rows *r);
 
 struct server_options {
     int listening;                                 /* listening socket; taken over */
