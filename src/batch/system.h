@@ -34,6 +34,8 @@ struct batch_values {
 void batch_values_add(struct batch_values *v, const char *name, char *text, bool is_list);
 void batch_values_add_count(struct batch_values *v, const char *name, int64_t value); /* below 1: none */
 void batch_values_free(struct batch_values *v);
+/* Local ones, which are released where their scope ends: `OWNED_VALUES v = {0};` */
+#define OWNED_VALUES __attribute__((cleanup(batch_values_free))) struct batch_values
 
 /* Appends the lines of the template that have all of their values. */
 void batch_fill(const char *pattern, const struct batch_values *values, struct buffer *out);

@@ -54,10 +54,7 @@ static const char *advice_of_errno(int number)
 
 const char *db_advice(int code)
 {
-    for (size_t i = 0; i < LENGTH(advice_table); i++)
-        if (advice_table[i].code == (code & 0xff))
-            return advice_table[i].advice;
-    return NULL;
+    return FIND(i, LENGTH(advice_table), advice_table[i].code == (code & 0xff), advice_table[i].advice);
 }
 
 /* A cut log looks like one of these to SQLite. */
@@ -157,8 +154,7 @@ static int explain_open(struct db *db, size_t name_length, struct error *e)
         return db_error(db, e);
     return error_set(e, ERROR_FAILED,
                      "database %s: its path has %zu bytes, and SQLite opens those of at most %zu; name one with a "
-                     "shorter "
-                     "path with -d",
+                     "shorter path with -d",
                      db->path, name_length, most);
 }
 
@@ -248,9 +244,10 @@ static void keep_statement(struct stmt *s)
     struct db *db = s->db;
     sqlite3_reset(s->handle);
     sqlite3_clear_bindings(s->handle);
-    struct stmt **place = &db->kept[db->next_kept++ % DB_STATEMENTS_KEPT];
-    stmt_free(*place);
-    *place = s;
+    size_t i = FIRST(k, DB_STATEMENTS_KEPT, !db->kept[k]);
+    i = i < DB_STATEMENTS_KEPT ? i : db->next_kept++ % DB_STATEMENTS_KEPT;
+    stmt_free(db->kept[i]);
+    db->kept[i] = s;
 }
 
 int db_run(struct db *db, const char *sql, struct sql_values values, struct error *e)
@@ -389,6 +386,14 @@ void db_rollback(struct db *db)
 {
     if (!sqlite3_get_autocommit(db->handle))
         sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int db_end(struct db *db, int rc, struct error *e)
+{
+    if (rc == 0)
+        return db_commit(db, e);
+    db_rollback(db);
+    return -1;
 }
 
 void db_checkpoint(struct db *db)

@@ -81,6 +81,9 @@ int db_commit(struct db *db, struct error *e);
 int db_try_commit(struct db *db, bool *committed, struct error *e);
 void db_rollback(struct db *db);
 
+/* db_commit of what went well (`rc` 0), db_rollback of what did not. -1 unless both did. */
+int db_end(struct db *db, int rc, struct error *e);
+
 /* Copies from the log to the file what no reader keeps there; waits for nobody. */
 void db_checkpoint(struct db *db);
 

@@ -14,12 +14,12 @@ struct watched_files {
     int log, index;
 };
 
-#define DB_STATEMENTS_KEPT 32
+#define DB_STATEMENTS_KEPT 64
 
 struct db {
     sqlite3 *handle;
     enum db_mode mode;                       /* that it was opened in */
-    struct stmt *kept[DB_STATEMENTS_KEPT];   /* that ran last; NULL: none */
+    struct stmt *kept[DB_STATEMENTS_KEPT];   /* that ran; NULL: none */
     size_t next_kept;                        /* which makes room for another */
     char *path;                              /* NULL in memory */
     char *schema_problem;                    /* see schema_tolerate; NULL: none */

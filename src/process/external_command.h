@@ -26,6 +26,8 @@ struct external_command_result {
 
 #define EXTERNAL_COMMAND_RESULT_INIT ((struct external_command_result){NULL, NULL, 0, -1})
 void external_command_result_free(struct external_command_result *r);
+/* A local one, which is released where its scope ends: `OWNED_RESULT answer = EXTERNAL_COMMAND_RESULT_INIT;` */
+#define OWNED_RESULT __attribute__((cleanup(external_command_result_free))) struct external_command_result
 
 /* Returns 0 when it ran to its end, whatever its status; -1 when it could not be started or took too long. Waits for
  * this one child alone, so it may be called while a supervisor exists, in the same thread. */

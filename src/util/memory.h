@@ -19,6 +19,24 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Elements of an array, which is no pointer. */
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
+/* The first of the indices below `count` for which the condition, which names it `i`, holds; `count`: there is none.
+ * Whether there is one; what is `found` with it, or NULL. */
+#define FIRST(i, count, condition)                                                                                     \
+    ({                                                                                                                 \
+        size_t i = 0;                                                                                                  \
+        while (i < (count) && !(condition))                                                                            \
+            i++;                                                                                                       \
+        i;                                                                                                             \
+    })
+#define ANY(i, count, condition) (FIRST(i, count, condition) < (count))
+#define FIND(i, count, condition, found)                                                                               \
+    ({                                                                                                                 \
+        size_t i = 0;                                                                                                  \
+        while (i < (count) && !(condition))                                                                            \
+            i++;                                                                                                       \
+        i < (count) ? (found) : NULL;                                                                                  \
+    })
+
 /* Releases the text that was there; `with` takes its place. */
 void text_replace(char **text, char *with);
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "util/buffer.h"
 #include "util/memory.h"
@@ -74,6 +75,16 @@ bool strings_have(char *const *strings, const char *text)
         if (strcmp(*strings, text) == 0)
             return true;
     return false;
+}
+
+bool words_have(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    while (*words && (strcspn(words, " ") != length || strncasecmp(words, word, length) != 0)) {
+        words += strcspn(words, " ");
+        words += *words == ' ';
+    }
+    return *words != '\0';
 }
 
 char **strings_copy(char *const *strings)

@@ -31,6 +31,9 @@ void string_list_free(struct string_list *l);
 /* Returns whether `text` is among the NULL-terminated `strings`. NULL holds none. */
 bool strings_have(char *const *strings, const char *text);
 
+/* Returns whether `word` is one of the words, in whatever case; a blank stands between two of them. */
+bool words_have(const char *words, const char *word);
+
 /* NULL-terminated, the caller's: strings_free. */
 char **strings_copy(char *const *strings);
 

@@ -10,7 +10,7 @@
     {                                                                                                                  \
         (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned)                    \
     }
-#define ANY                                                                                                            \
+#define UNBOUND                                                                                                        \
     {                                                                                                                  \
         NULL, 0                                                                                                        \
     }
@@ -92,7 +92,7 @@ TEST(count__twelve_mixers__known_numbers)
         uint64_t per_layers[4], total;
     } cases[] = {{3, {91, 6006, 107679, 884962}, 998738}, {4, {455, 49478, 1202279, 12276056}, 13528268}};
     for (size_t i = 0; i < 2; i++) {
-        const struct layer_rules rules = {cases[i].kinds, SET(1, 2, 3, 4), ANY, SET(12)};
+        const struct layer_rules rules = {cases[i].kinds, SET(1, 2, 3, 4), UNBOUND, SET(12)};
         HELD(layer_stack) s = make(&rules);
         assert_int_equal(s.count, cases[i].total);
         for (unsigned layers = 1; layers <= 4; layers++)
@@ -106,7 +106,7 @@ TEST(next__three_mixers_two_kinds__documented_order)
     static const char *const expected[] = {"3.0",     "2.1",     "1.2",     "0.3",     "1.0 2.0", "1.0 1.1",
                                            "1.0 0.2", "0.1 2.0", "0.1 1.1", "0.1 0.2", "2.0 1.0", "2.0 0.1",
                                            "1.1 1.0", "1.1 0.1", "0.2 1.0", "0.2 0.1"};
-    const struct layer_rules rules = {2, SET(2, 1), ANY, SET(3)};
+    const struct layer_rules rules = {2, SET(2, 1), UNBOUND, SET(3)};
     HELD(layer_stack) s = make(&rules);
     HELD(layer_state) st = layer_state_make(&s);
     OWNED_BUFFER text = BUFFER_INIT;
@@ -125,15 +125,15 @@ TEST(rank__every_kind_of_limits__walk_count_and_positions_agree)
         struct layer_rules rules;
         uint64_t count;
     } cases[] = {
-        {{3, SET(1, 2, 3), ANY, SET(7)}, 36 + 720 + 4167},
-        {{3, SET(2), SET(2), ANY}, 6 * 6},
-        {{2, SET(1, 3), SET(1, 2), ANY}, 5 + 125},
+        {{3, SET(1, 2, 3), UNBOUND, SET(7)}, 36 + 720 + 4167},
+        {{3, SET(2), SET(2), UNBOUND}, 6 * 6},
+        {{2, SET(1, 3), SET(1, 2), UNBOUND}, 5 + 125},
         {{2, SET(2), SET(1, 3), SET(4)}, 2 * 2 * 4},
-        {{2, SET(2), ANY, SET(2, 5)}, 4 + 2 * 2 * 5 + 2 * 3 * 4},
-        {{1, SET(3), ANY, SET(5)}, 6},
-        {{1, SET(9), SET(1), ANY}, 1},
-        {{4, SET(1, 2, 3, 4), ANY, SET(5)}, 56 + 680 + 2160 + 2560},
-        {{2, SET(3), ANY, SET(2)}, 0},
+        {{2, SET(2), UNBOUND, SET(2, 5)}, 4 + 2 * 2 * 5 + 2 * 3 * 4},
+        {{1, SET(3), UNBOUND, SET(5)}, 6},
+        {{1, SET(9), SET(1), UNBOUND}, 1},
+        {{4, SET(1, 2, 3, 4), UNBOUND, SET(5)}, 56 + 680 + 2160 + 2560},
+        {{2, SET(3), UNBOUND, SET(2)}, 0},
         {{2, SET(1), SET(9), SET(5)}, 0},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -145,7 +145,7 @@ TEST(rank__every_kind_of_limits__walk_count_and_positions_agree)
 
 TEST(rank__largest_countable__last_position_returns)
 {
-    const struct layer_rules rules = {2, SET(63), SET(1), ANY};
+    const struct layer_rules rules = {2, SET(63), SET(1), UNBOUND};
     HELD(layer_stack) s = make(&rules);
     HELD(layer_state) st = layer_state_make(&s);
     assert_int_equal(s.count, UINT64_C(1) << 63);
@@ -160,18 +160,18 @@ TEST(make__bad_rules__refused_with_reason)
         struct layer_rules rules;
         const char *message;
     } cases[] = {
-        {{0, SET(1), ANY, SET(3)}, "0 kinds"},
-        {{65, SET(1), ANY, SET(3)}, "65 kinds"},
-        {{3, ANY, ANY, SET(3)}, "number of layers is missing"},
-        {{3, SET(1), ANY, ANY}, "neither"},
-        {{3, SET(0), ANY, SET(3)}, "layers: 0 is out of bounds"},
-        {{3, SET(65), ANY, SET(3)}, "layers: 65 is out of bounds"},
-        {{3, SET(2, 1, 2), ANY, SET(3)}, "layers: 2 is given twice"},
-        {{3, SET(1), SET(257), ANY}, "elements in a layer: 257"},
-        {{3, SET(1), ANY, SET(2049)}, "elements in all layers: 2049"},
-        {{3, SET(64), SET(256), ANY}, "at most 2048"},
-        {{2, SET(64), SET(1), ANY}, "64 layers than 64 bits"},
-        {{2, SET(63, 62, 1), SET(1, 2), ANY}, "more stacks"},
+        {{0, SET(1), UNBOUND, SET(3)}, "0 kinds"},
+        {{65, SET(1), UNBOUND, SET(3)}, "65 kinds"},
+        {{3, UNBOUND, UNBOUND, SET(3)}, "number of layers is missing"},
+        {{3, SET(1), UNBOUND, UNBOUND}, "neither"},
+        {{3, SET(0), UNBOUND, SET(3)}, "layers: 0 is out of bounds"},
+        {{3, SET(65), UNBOUND, SET(3)}, "layers: 65 is out of bounds"},
+        {{3, SET(2, 1, 2), UNBOUND, SET(3)}, "layers: 2 is given twice"},
+        {{3, SET(1), SET(257), UNBOUND}, "elements in a layer: 257"},
+        {{3, SET(1), UNBOUND, SET(2049)}, "elements in all layers: 2049"},
+        {{3, SET(64), SET(256), UNBOUND}, "at most 2048"},
+        {{2, SET(64), SET(1), UNBOUND}, "64 layers than 64 bits"},
+        {{2, SET(63, 62, 1), SET(1, 2), UNBOUND}, "more stacks"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct layer_stack s;
