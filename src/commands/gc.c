@@ -11,7 +11,7 @@
 #include "cli/result_output.h"
 #include "cli/session.h"
 #include "commands/commands.h"
-#include "database/audit_files.h"
+#include "database/audit.h"
 #include "database/lock.h"
 #include "database/open.h"
 #include "process/archived_file.h"

@@ -1,8 +1,10 @@
 #include "database/computed_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "database/sqlite.h"
+#include "util/buffer.h"
 #include "util/memory.h"
 
 struct module {
@@ -189,6 +191,54 @@ int db_add_table(struct db *db, const char *name, const char *columns, const str
     if (sqlite3_create_module_v2(db->handle, name, &methods, m, release) != SQLITE_OK)
         return db_error(db, e);
     return use(db, name, e);
+}
+
+/* --- arrays --- */
+
+static int64_t count_structs(void *context)
+{
+    return (int64_t) * ((const struct array_source *)context)->count;
+}
+
+static int read_field(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
+{
+    const struct array_source *a = context;
+    const struct field *f = &a->fields[column - 1];
+    const char *structs;
+    (void)e;
+    memcpy(&structs, a->array, sizeof structs);
+    const void *at = structs + (size_t)row * a->bytes + f->at;
+    switch (f->kind) {
+    case FIELD_INT:
+        *out = sql_int(*(const int64_t *)at);
+        break;
+    case FIELD_POSITIVE:
+        *out = sql_positive(*(const int64_t *)at);
+        break;
+    case FIELD_REAL:
+        *out = sql_real(*(const double *)at);
+        break;
+    case FIELD_TEXT:
+        *out = sql_text(*(const char *const *)at);
+        break;
+    case FIELD_HASH:
+        *out = sql_hash(at);
+        break;
+    case FIELD_BOOL:
+        *out = sql_int(*(const bool *)at);
+        break;
+    }
+    return 0;
+}
+
+int db_add_array(struct db *db, const char *name, const struct array_source *source, struct error *e)
+{
+    const struct table_source computed = {count_structs, read_field, (void *)source};
+    OWNED_BUFFER columns = BUFFER_INIT;
+    buffer_add_text(&columns, "number INTEGER");
+    for (size_t i = 0; i < source->field_count; i++)
+        buffer_printf(&columns, ", %s", source->fields[i].column);
+    return db_add_table(db, name, buffer_text(&columns), &computed, e);
 }
 
 void db_drop_table(struct db *db, const char *name)

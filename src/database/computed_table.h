@@ -17,5 +17,32 @@ struct table_source {
 int db_add_table(struct db *db, const char *name, const char *columns, const struct table_source *source,
                  struct error *e);
 
+/* The rows of an array of structs: each column has its name, its kind, and where in the struct it stands. */
+enum field_kind {
+    FIELD_INT,
+    FIELD_POSITIVE,
+    FIELD_REAL,
+    FIELD_TEXT,
+    FIELD_HASH,
+    FIELD_BOOL
+}; /* as sql_int() and so on */
+struct field {
+    const char *column;
+    enum field_kind kind;
+    size_t at;
+};
+struct array_source {
+    const void *array; /* where the pointer to the first struct stands, which may change, as may the count */
+    const size_t *count;
+    size_t bytes; /* of a struct */
+    const struct field *fields;
+    size_t field_count;
+};
+#define ARRAY_SOURCE(array, count, fields)                                                                             \
+    ((struct array_source){&(array), &(count), sizeof *(array), fields, sizeof(fields) / sizeof *(fields)})
+
+/* db_add_table of such a source, which outlives the table. */
+int db_add_array(struct db *db, const char *name, const struct array_source *source, struct error *e);
+
 /* Takes it away again; no statement may read it any more. Nothing where there is none. */
 void db_drop_table(struct db *db, const char *name);

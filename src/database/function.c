@@ -71,15 +71,6 @@ double sql_number(const struct sql_value *v)
     return v->type == COLUMN_INT ? (double)v->integer : v->type == COLUMN_FLOAT ? v->real : NAN;
 }
 
-int db_add_function(struct db *db, const char *name, sql_function function, void *context, struct error *e)
-{
-    struct function *f = xmalloc(sizeof *f);
-    *f = (struct function){.call = function, .context = context};
-    if (sqlite3_create_function_v2(db->handle, name, -1, SQLITE_UTF8, f, call, NULL, NULL, free) != SQLITE_OK)
-        return db_error(db, e);
-    return 0;
-}
-
 static void call_real(sqlite3_context *c, int count, sqlite3_value **values)
 {
     const struct function *f = sqlite3_user_data(c);
@@ -97,16 +88,6 @@ static void call_real(sqlite3_context *c, int count, sqlite3_value **values)
         sqlite3_result_null(c);
 }
 
-int db_add_real_function(struct db *db, const char *name, sql_real_function function, void *context, struct error *e)
-{
-    struct function *f = xmalloc(sizeof *f);
-    *f = (struct function){.call_real = function, .context = context};
-    if (sqlite3_create_function_v2(db->handle, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, f,
-                                   call_real, NULL, NULL, free) != SQLITE_OK)
-        return db_error(db, e);
-    return 0;
-}
-
 static void call_text(sqlite3_context *c, int count, sqlite3_value **values)
 {
     const struct function *f = sqlite3_user_data(c);
@@ -120,15 +101,36 @@ static void call_text(sqlite3_context *c, int count, sqlite3_value **values)
     sqlite3_result_text64(c, buffer_text(&out), out.length, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-int db_add_text_function(struct db *db, const char *name, int arguments, sql_text_function function, struct error *e)
+/* `like`: what is called, of which a copy is kept. */
+static int add_function(struct db *db, const char *name, int arguments, const struct function *like, struct error *e)
 {
     struct function *f = xmalloc(sizeof *f);
+    *f = *like;
+    /* One that may refuse its arguments is not of any schema. */
+    const int flags = f->call ? 0 : SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+    return sqlite3_create_function_v2(db->handle, name, arguments, SQLITE_UTF8 | flags, f,
+                                      f->call        ? call
+                                      : f->call_real ? call_real
+                                                     : call_text,
+                                      NULL, NULL, free) == SQLITE_OK
+               ? 0
+               : db_error(db, e);
+}
+
+int db_add_function(struct db *db, const char *name, sql_function function, void *context, struct error *e)
+{
+    return add_function(db, name, -1, &(struct function){.call = function, .context = context}, e);
+}
+
+int db_add_real_function(struct db *db, const char *name, sql_real_function function, void *context, struct error *e)
+{
+    return add_function(db, name, -1, &(struct function){.call_real = function, .context = context}, e);
+}
+
+int db_add_text_function(struct db *db, const char *name, int arguments, sql_text_function function, struct error *e)
+{
     assert(arguments <= TEXT_ARGUMENTS_MOST);
-    *f = (struct function){.call_text = function};
-    if (sqlite3_create_function_v2(db->handle, name, arguments, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-                                   f, call_text, NULL, NULL, free) != SQLITE_OK)
-        return db_error(db, e);
-    return 0;
+    return add_function(db, name, arguments, &(struct function){.call_text = function}, e);
 }
 
 /* --- of every connection --- */

@@ -40,7 +40,7 @@ static int refuse(int fd, const char *db_path, struct error *e)
 }
 
 /* A child between fork and exec has a copy of its runner's lock, and for a moment outlives a runner that was killed. */
-static int lock_range_patiently(int fd, struct flock range)
+static int lock_patiently(int fd, struct flock range)
 {
     int64_t until_ms = clock_monotonic_ms() + PATIENCE_MS;
     int rc;
@@ -48,11 +48,6 @@ static int lock_range_patiently(int fd, struct flock range)
            clock_monotonic_ms() < until_ms)
         nanosleep(&(struct timespec){0, 5000000}, NULL);
     return rc;
-}
-
-static int lock_patiently(int fd)
-{
-    return lock_range_patiently(fd, (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
 }
 
 static char *lock_path(const char *db_path)
@@ -105,7 +100,8 @@ static int take_lock(const char *path, int *fd, bool *is_new)
 {
     for (;;) {
         *fd = open_lock(path, is_new);
-        if (*fd < 0 || !is_ours(*fd) || lock_patiently(*fd) < 0)
+        const struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        if (*fd < 0 || !is_ours(*fd) || lock_patiently(*fd, whole) < 0)
             return -1;
         if (is_in_place(*fd, path))
             return 0;
@@ -145,7 +141,7 @@ int file_lock_take(const char *db_path, int *descriptor, struct error *e)
     /* Beyond what SQLite locks (at 1 GiB) and what a file can hold. */
     const struct flock beyond = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = INT64_C(1) << 62, .l_len = 1};
     *descriptor = open(db_path, O_RDWR | O_CLOEXEC);
-    if (*descriptor < 0 || lock_range_patiently(*descriptor, beyond) == 0)
+    if (*descriptor < 0 || lock_patiently(*descriptor, beyond) == 0)
         return 0;
     bool is_held = errno == EAGAIN || errno == EACCES;
     close(*descriptor);

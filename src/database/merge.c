@@ -44,15 +44,14 @@ static int add_source(struct db *db, const char *source, const char *identity, c
     struct merge_counts before, after;
     if (db_begin(db, e) < 0)
         return -1;
-    if (steps->before(db, source, e) < 0 || note_source(db, source, identity, steps->directory, e) < 0 ||
-        count(db, &before, e) < 0 || db_exec(db, embedded_text("sql/merge.sql"), e) < 0 ||
-        db_exec(db, embedded_text("sql/settle_imports.sql"), e) < 0 || attempt_sums_follow(db, e) < 0 ||
-        steps->after(db, e) < 0 || count(db, &after, e) < 0 ||
-        db_exec(db, "DROP TABLE temp.merging; DROP TABLE temp.merged_job; DROP TABLE temp.moved", e) < 0) {
-        db_rollback(db);
-        return -1;
-    }
-    if (db_commit(db, e) < 0)
+    int rc = steps->before(db, source, e) < 0 || note_source(db, source, identity, steps->directory, e) < 0 ||
+                     count(db, &before, e) < 0 || db_exec(db, embedded_text("sql/merge.sql"), e) < 0 ||
+                     db_exec(db, embedded_text("sql/settle_imports.sql"), e) < 0 || attempt_sums_follow(db, e) < 0 ||
+                     steps->after(db, e) < 0 || count(db, &after, e) < 0 ||
+                     db_exec(db, "DROP TABLE temp.merging; DROP TABLE temp.merged_job; DROP TABLE temp.moved", e) < 0
+                 ? -1
+                 : 0;
+    if (db_end(db, rc, e) < 0)
         return -1;
     counts->jobs += after.jobs - before.jobs;
     counts->attempts += after.attempts - before.attempts;

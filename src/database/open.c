@@ -341,18 +341,12 @@ static int apply_migration(struct db *db, const char *name, int version, struct 
     OWNED char *pragmas =
         xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; DELETE FROM meta WHERE name = 'views'",
                   APPLICATION_ID, version);
-    int rc = -1;
     if (db_begin(db, e) < 0)
-        goto out;
-    if (run_migration(db, name, e) < 0 || db_exec(db, pragmas, e) < 0) {
-        error_context(e, "migration %s", name);
-        db_rollback(db);
-        goto out;
-    }
+        return -1;
+    int rc = run_migration(db, name, e) < 0 || db_exec(db, pragmas, e) < 0 ? error_context(e, "migration %s", name) : 0;
     FAULT(MIGRATION_APPLIED);
-    rc = db_commit(db, e);
+    rc = db_end(db, rc, e);
     FAULT(MIGRATED);
-out:
     return rc;
 }
 
@@ -384,12 +378,9 @@ static int refresh_data(struct db *db, bool is_new, struct error *e)
 {
     if (db_begin(db, e) < 0)
         return -1;
-    if (put_data(db, !is_new, e) < 0) {
-        db_rollback(db);
-        return -1;
-    }
+    int rc = put_data(db, !is_new, e);
     FAULT(DATA_REFRESHED);
-    return db_commit(db, e);
+    return db_end(db, rc, e);
 }
 
 static int migrate(struct db *db, int64_t version, struct error *e)

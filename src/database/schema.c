@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "database/audit_questions.h"
+#include "database/audit.h"
 #include "database/examples.h"
 #include "database/open.h"
 #include "database/sqlite.h"
@@ -23,47 +23,11 @@ static const char *const view_names[] = {
 };
 
 /* Tables and views that the migrations make. */
-static const char *const table_names[] = {
-    "accepted",
-    "archived_metric",
-    "attempt",
-    "attempt_file",
-    "attempt_fixture",
-    "attempt_sum",
-    "breach",
-    "calibration",
-    "change",
-    "counted_attempt",
-    "definition",
-    "excluded_attempt",
-    "excluded_job",
-    "exclusion",
-    "failure_class",
-    "failure_pattern",
-    "fixture_start",
-    "further_objective",
-    "given_text",
-    "imported_table",
-    "job",
-    "job_metric",
-    "job_note",
-    "meta",
-    "metric",
-    "metric_definition",
-    "note",
-    "observation",
-    "place",
-    "replaced",
-    "rule",
-    "runner",
-    "sample",
-    "search",
-    "spec",
-    "subject_to",
-    "summary",
-    "sweep",
-    "trial",
-};
+static const char table_names[] =
+    "accepted archived_metric attempt attempt_file attempt_fixture attempt_sum breach calibration change"
+    " counted_attempt definition excluded_attempt excluded_job exclusion failure_class failure_pattern fixture_start"
+    " further_objective given_text imported_table job job_metric job_note meta metric metric_definition note"
+    " observation place replaced rule runner sample search spec subject_to summary sweep trial";
 
 /* SQLite's statistics, which come and go. */
 static const char *const own_tables[] = {
@@ -81,10 +45,7 @@ static const char *const reserved_beginnings[] = {"pragma_", "sqlite_"};
 
 static bool is_among(const char *name, const char *const *names, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcasecmp(names[i], name) == 0)
-            return true;
-    return false;
+    return ANY(i, count, strcasecmp(names[i], name) == 0);
 }
 
 static bool is_reserved(const char *name)
@@ -162,10 +123,8 @@ static bool is_generated(const struct schema_part *p)
 /* As SQL compares them: letter case does not count in names. */
 static const struct schema_part *find_part(const struct parts *in, const struct schema_part *p)
 {
-    for (size_t i = 0; i < in->count; i++)
-        if (strcmp(in->items[i].type, p->type) == 0 && strcasecmp(in->items[i].name, p->name) == 0)
-            return &in->items[i];
-    return NULL;
+    return FIND(i, in->count, strcmp(in->items[i].type, p->type) == 0 && strcasecmp(in->items[i].name, p->name) == 0,
+                &in->items[i]);
 }
 
 /* --- the fast question --- */
@@ -176,10 +135,10 @@ static bool is_of_others(const struct schema_part *p)
     if (!is_plain(p) || is_reserved(p->name) || (!is_view(p) && is_among(p->name, view_names, LENGTH(view_names))))
         return false;
     if (strcmp(p->type, "table") == 0)
-        return !is_among(p->name, table_names, LENGTH(table_names));
+        return !words_have(table_names, p->name);
     if (is_view(p))
-        return is_generated(p) || !is_among(p->name, table_names, LENGTH(table_names));
-    return strcmp(p->type, "index") == 0 && !is_among(p->table, table_names, LENGTH(table_names));
+        return is_generated(p) || !words_have(table_names, p->name);
+    return strcmp(p->type, "index") == 0 && !words_have(table_names, p->table);
 }
 
 /* Over all but that and the views of the program. */
@@ -557,11 +516,7 @@ int schema_restore(struct db *db, int64_t version, struct string_list *restored,
     if (db_begin(db, e) < 0)
         return -1;
     db_allow_schema_edits(db, true);
-    int rc = restore(db, version, &r, e);
-    if (rc == 0)
-        rc = db_commit(db, e);
-    else
-        db_rollback(db);
+    int rc = db_end(db, restore(db, version, &r, e), e);
     db_allow_schema_edits(db, false);
     string_list_free(&r.tables);
     buffer_free(&r.edits);
