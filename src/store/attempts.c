@@ -9,111 +9,11 @@
 #include "util/fault.h"
 #include "util/memory.h"
 
-enum attempt_statement {
-    NEXT_PENDING,
-    IS_JOB_DUE,
-    NEXT_DUE,
-    NEXT_NUMBER,
-    INSERT_ATTEMPT,
-    SET_RUNNING,
-    DELETE_ATTEMPT,
-    SET_PENDING,
-    RECORD_START,
-    RECORD_TEXT,
-    RECORD_FILE,
-    RECORD_END,
-    RECORD_REFERENCE,
-    COUNT_TIMEOUTS,
-    IS_RUNNING,
-    COUNT_FAILURES,
-    COUNT_OK,
-    REPRESENTATIVE,
-    FINISH_JOB,
-    COUNT_LOSSES,
-    LOSE_JOB,
-    HOLD_JOB,
-    INSERT_SAMPLE,
-    INSERT_SUMMARY,
-    DEFINE_OWN,
-    USE_FIXTURE,
-    READ_PEERS,
-    STATEMENT_COUNT
-};
-
-#define IS_DUE RETRY_IS_DUE("?3", "?4")
-#define ORDER " ORDER BY aside, priority, rank LIMIT ?2"
-#define WAITS JOB_MAY_RUN("") " AND due > ?3 AND due <= ?3 + ?4"
-
-static const char *const statements[STATEMENT_COUNT] = {
-    [NEXT_PENDING] = "SELECT id FROM job WHERE sweep_id = ?1 AND " JOB_MAY_RUN("") " AND " IS_DUE ORDER,
-    [IS_JOB_DUE] = "SELECT count(*) FROM job WHERE id = ?1 AND held IS NULL AND " IS_DUE,
-    [NEXT_DUE] = "SELECT min(due) FROM job WHERE sweep_id = ?1 AND " WAITS,
-    /* Apart, because RETURNING makes and drops a table. */
-    [NEXT_NUMBER] =
-        "SELECT coalesce(max(number), 0) + 1, count(*) FILTER (WHERE kind <> 'trial') FROM attempt WHERE job_id = ?1",
-    [INSERT_ATTEMPT] = "INSERT INTO attempt (job_id, number, runner_id, state, executor, kind)"
-                       " VALUES (?1, ?2, ?3, 'claimed', ?4, coalesce(?5, 'trial'))",
-    [SET_RUNNING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'pending'",
-    [DELETE_ATTEMPT] = "DELETE FROM attempt WHERE id = ? AND state IN ('claimed', 'running')",
-    [SET_PENDING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
-    [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
-                     " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11, waits = ?14,"
-                     " devices = ?12, scripts = ?13, given = ?15 WHERE id = ?1 AND state = 'claimed'",
-    [RECORD_TEXT] = "INSERT OR IGNORE INTO given_text (hash, text) VALUES (?1, ?2)",
-    [RECORD_FILE] = "INSERT INTO attempt_file SELECT a.id, ?2, t.id FROM attempt AS a, given_text AS t"
-                    " WHERE a.id = ?1 AND t.hash = ?3",
-    [RECORD_END] =
-        "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
-        " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
-        " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
-        " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19, waits = NULL,"
-        " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23, device_model = ?24,"
-        " device_condition = ?25, device_note = ?26, files = ?27,"
-        " readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?1 AND state = 'running'",
-    [RECORD_REFERENCE] =
-        "UPDATE attempt SET reference = ?2, waits = ?3 WHERE id = ?1 AND state IN ('claimed', 'running')",
-    [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout' AND kind = 'trial'",
-    [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
-    [COUNT_FAILURES] =
-        "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ? AND blame IS NULL AND kind = 'trial'",
-    [COUNT_OK] = "SELECT count(*) - min(count(device_note), ?2) FROM attempt WHERE job_id = ?1 AND state = 'ok'"
-                 " AND superseded IS NULL AND kind = 'trial'",
-    [READ_PEERS] = "SELECT c.value, t.value FROM (SELECT id FROM attempt WHERE device_model = ? AND state = 'ok' AND "
-                   "kind = 'trial'"
-                   "  ORDER BY id DESC LIMIT 200) AS a"
-                   " LEFT JOIN summary AS c ON c.attempt_id = a.id AND c.name = 'device_clock'"
-                   " LEFT JOIN summary AS t ON t.attempt_id = a.id AND t.name = 'device_throttled'",
-    [REPRESENTATIVE] = "SELECT " REPRESENTATIVE_SQL("?1", "?2"),
-    [FINISH_JOB] = "UPDATE job SET state = ?2, failure = ?3, attempt_id = ?4, due = ?5, losses = 0, aside = 0"
-                   " WHERE id = ?1 AND state = 'running'",
-    [COUNT_LOSSES] = "SELECT losses FROM job WHERE id = ?",
-    [LOSE_JOB] = "UPDATE job SET state = ?2, attempt_id = ?3, due = ?4, losses = ?5, aside = ?6, held = ?7"
-                 " WHERE id = ?1 AND state = 'running'",
-    [HOLD_JOB] = "UPDATE job SET state = ?2, attempt_id = coalesce(?3, attempt_id), due = NULL, held = ?4"
-                 " WHERE id = ?1 AND state = 'running'",
-    [INSERT_SAMPLE] = "INSERT OR IGNORE INTO metric VALUES (?1, ?2, ?3, ?4, ?5)",
-    [INSERT_SUMMARY] =
-        "INSERT OR REPLACE INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90,"
-        " not_finite, reported, kept, definition_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-        " (SELECT definition_id FROM metric_definition WHERE name = ?2))",
-    [USE_FIXTURE] =
-        "INSERT INTO attempt_fixture (attempt_id, fixture_id) SELECT ?1, id FROM fixture_start WHERE id = ?2"
-        " AND EXISTS (SELECT 1 FROM attempt WHERE id = ?1)",
-    [DEFINE_OWN] = "INSERT OR IGNORE INTO metric_definition (name, unit, better, take, counter, rank)"
-                   " VALUES (?1, ?2, ?3, 'max', ?4, ?5)",
-};
-
-/* The same for jobs of the table "selected" alone. */
-static const char *const selected_statements[STATEMENT_COUNT] = {
-    [NEXT_PENDING] = "SELECT id FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND " JOB_MAY_RUN(
-        "") " AND " IS_DUE ORDER,
-    [NEXT_DUE] = "SELECT min(due) FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND " WAITS,
-};
-
 struct attempt_store {
     struct db *db;
     struct attempt_store_options options;
-    struct stmt *statements[STATEMENT_COUNT];
+    char *next_pending, *next_due; /* questions */
+    struct stmt *insert_sample;
 };
 
 /* The name of the state that the event leads to, where it is legal. */
@@ -126,28 +26,24 @@ static const char *attempt_next(enum attempt_state state, enum attempt_event eve
 
 /* --- the store --- */
 
-static char *next_by_place(const struct attempt_store_options *o)
-{
-    return xasprintf("SELECT id FROM (%s)%s WHERE " JOB_MAY_RUN("") " AND " IS_DUE
-                                                                    " ORDER BY aside, priority, place, rank LIMIT ?2",
-                     o->places, o->only_selected ? " JOIN temp.selected ON job_id = id" : "");
-}
-
 int attempt_store_create(struct db *db, const struct attempt_store_options *options, struct attempt_store **out,
                          struct error *e)
 {
     struct attempt_store *s = xcalloc(1, sizeof *s);
+    const char *selected = options->only_selected ? " JOIN temp.selected ON job_id = id" : "";
     s->db = db;
     s->options = *options;
-    for (int i = 0; i < STATEMENT_COUNT; i++) {
-        const char *narrow = options->only_selected ? selected_statements[i] : NULL;
-        OWNED char *placed = i == NEXT_PENDING && options->places ? next_by_place(options) : NULL;
-        const char *sql = placed ? placed : narrow ? narrow : statements[i];
-        int rc = db_prepare(db, sql, &s->statements[i], e);
-        if (rc < 0) {
-            attempt_store_free(s);
-            return -1;
-        }
+    s->next_pending =
+        xasprintf("SELECT id FROM %s%s%s%s WHERE %s" JOB_MAY_RUN(
+                      "") " AND " RETRY_IS_DUE("?3", "?4") " ORDER BY aside, priority, %srank LIMIT ?2",
+                  options->places ? "(" : "", options->places ? options->places : "job", options->places ? ")" : "",
+                  selected, options->places ? "" : "sweep_id = ?1 AND ", options->places ? "place, " : "");
+    s->next_due = xasprintf("SELECT min(due) FROM job%s WHERE sweep_id = ?1 AND " JOB_MAY_RUN(
+                                "") " AND due > ?2 AND due <= ?2 + ?3",
+                            selected);
+    if (db_prepare(db, "INSERT OR IGNORE INTO metric VALUES (?1, ?2, ?3, ?4, ?5)", &s->insert_sample, e) < 0) {
+        attempt_store_free(s);
+        return -1;
     }
     *out = s;
     return 0;
@@ -157,74 +53,62 @@ void attempt_store_free(struct attempt_store *s)
 {
     if (!s)
         return;
-    for (int i = 0; i < STATEMENT_COUNT; i++)
-        stmt_free(s->statements[i]);
-    free(s);
-}
-
-static int run_statement(struct attempt_store *s, enum attempt_statement which, struct sql_values values,
-                         struct error *e)
-{
-    return stmt_run_with(s->statements[which], values, e);
+    stmt_free(s->insert_sample);
+    free_all(s->next_pending, s->next_due, s);
 }
 
 /* A count of one row; -1 on error. */
-static int64_t count(struct attempt_store *s, enum attempt_statement which, struct sql_values values, struct error *e)
+static int64_t count(struct attempt_store *s, const char *sql, struct sql_values values, struct error *e)
 {
-    struct stmt *q = s->statements[which];
-    stmt_bind(q, values);
-    int rc = stmt_next(q, e);
-    int64_t n = rc > 0 ? stmt_int(q, 0) : 0;
-    stmt_reset(q);
-    return rc < 0 ? -1 : n;
+    int64_t n;
+    return db_query_int(s->db, sql, values, 0, &n, e) < 0 ? -1 : n;
 }
 
 static int set_job_running(struct attempt_store *s, int64_t job_id, struct error *e)
 {
     const char *state = job_state_after(JOB_PENDING, JOB_CLAIM);
-    if (run_statement(s, SET_RUNNING, VALUES(sql_int(job_id), sql_text(state)), e) < 0)
+    if (db_run(s->db, "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'pending'",
+               VALUES(sql_int(job_id), sql_text(state)), e) < 0)
         return -1;
     return db_changes(s->db) == 1 ? 0 : error_set(e, ERROR_FAILED, "job %lld is not pending", (long long)job_id);
 }
 
 int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, size_t *count, struct error *e)
 {
-    struct stmt *next = s->statements[NEXT_PENDING];
-    stmt_bind(next, VALUES(sql_int(s->options.sweep_id), sql_int((int64_t)room), sql_int(clock_wall_ms()),
-                           sql_int(s->options.policy.backoff_max_ms)));
+    const struct sql_values values = VALUES(sql_int(s->options.sweep_id), sql_int((int64_t)room),
+                                            sql_int(clock_wall_ms()), sql_int(s->options.policy.backoff_max_ms));
+    struct stmt *next = NULL;
     size_t n = 0;
     int rc;
-    while ((rc = stmt_next(next, e)) > 0)
+    while ((rc = db_next(s->db, s->next_pending, values, &next, e)) > 0)
         job_ids[n++] = stmt_int(next, 0);
     if (rc == 0)
         *count = n;
     return rc;
 }
 
-static int next_number(struct attempt_store *s, int64_t job_id, int64_t *number, int64_t *full_trainings,
-                       struct error *e)
-{
-    struct stmt *q = s->statements[NEXT_NUMBER];
-    stmt_bind(q, VALUES(sql_int(job_id)));
-    const int rc = stmt_next(q, e);
-    *number = rc > 0 ? stmt_int(q, 0) : 0;
-    *full_trainings = rc > 0 ? stmt_int(q, 1) : 0;
-    stmt_reset(q);
-    return rc < 0 ? -1 : 0;
-}
-
 int attempt_claim(struct attempt_store *s, int64_t job_id, const char *kind, struct claim *out, struct error *e)
 {
+    /* Apart, because RETURNING makes and drops a table. */
+    static const char next_number[] = "SELECT coalesce(max(number), 0) + 1, count(*) FILTER (WHERE kind <> 'trial')"
+                                      " FROM attempt WHERE job_id = ?1";
+    static const char insert[] = "INSERT INTO attempt (job_id, number, runner_id, state, executor, kind)"
+                                 " VALUES (?1, ?2, ?3, 'claimed', ?4, coalesce(?5, 'trial'))";
     const struct attempt_store_options *o = &s->options;
-    int64_t number, full_trainings;
-    if (next_number(s, job_id, &number, &full_trainings, e) < 0 ||
-        run_statement(s, INSERT_ATTEMPT,
-                      VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor),
-                             sql_text(kind)),
-                      e) < 0)
+    struct stmt *q = NULL;
+    int64_t number = 0, full_trainings = 0, id;
+    int rc;
+    while ((rc = db_next(s->db, next_number, VALUES(sql_int(job_id)), &q, e)) > 0) {
+        number = stmt_int(q, 0);
+        full_trainings = stmt_int(q, 1);
+    }
+    if (rc < 0 || db_insert(s->db, insert,
+                            VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor),
+                                   sql_text(kind)),
+                            &id, e) < 0)
         return -1;
     const bool full = kind != NULL;
-    const struct claim claim = {job_id, db_last_id(s->db),
+    const struct claim claim = {job_id, id,
                                 number, number - full_trainings,
                                 full,   full && strcmp(kind, "profile") == 0};
     FAULT(ATTEMPT_CLAIMED);
@@ -235,13 +119,21 @@ int attempt_claim(struct attempt_store *s, int64_t job_id, const char *kind, str
     return 0;
 }
 
+static int delete_attempt(struct attempt_store *s, const struct claim *claim, struct error *e)
+{
+    return db_run(s->db, "DELETE FROM attempt WHERE id = ? AND state IN ('claimed', 'running')",
+                  VALUES(sql_int(claim->attempt_id)), e);
+}
+
 int attempt_release(struct attempt_store *s, const struct claim *claim, struct error *e)
 {
     const char *state = job_state_after(JOB_RUNNING, JOB_RELEASE);
-    if (run_statement(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e) < 0)
+    if (delete_attempt(s, claim, e) < 0)
         return -1;
     FAULT(CLAIM_RELEASED);
-    return claim->full ? 0 : run_statement(s, SET_PENDING, VALUES(sql_int(claim->job_id), sql_text(state)), e);
+    return claim->full ? 0
+                       : db_run(s->db, "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
+                                VALUES(sql_int(claim->job_id), sql_text(state)), e);
 }
 
 /* `attempt_id` NULL: the job keeps the one that represents it. */
@@ -249,7 +141,10 @@ static int hold_job(struct attempt_store *s, int64_t job_id, struct sql_value at
                     struct error *e)
 {
     const char *state = job_state_after(JOB_RUNNING, JOB_HOLD);
-    return run_statement(s, HOLD_JOB, VALUES(sql_int(job_id), sql_text(state), attempt_id, sql_text(why)), e);
+    return db_run(s->db,
+                  "UPDATE job SET state = ?2, attempt_id = coalesce(?3, attempt_id), due = NULL, held = ?4"
+                  " WHERE id = ?1 AND state = 'running'",
+                  VALUES(sql_int(job_id), sql_text(state), attempt_id, sql_text(why)), e);
 }
 
 int attempt_hold(struct attempt_store *s, const struct claim *claim, const char *why, struct error *e)
@@ -257,7 +152,7 @@ int attempt_hold(struct attempt_store *s, const struct claim *claim, const char 
     /* In this order: without its attempt a running job is made pending by a trigger. */
     if (!claim->full && hold_job(s, claim->job_id, sql_null(), why, e) < 0)
         return -1;
-    return run_statement(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e);
+    return delete_attempt(s, claim, e);
 }
 
 static struct sql_value unless_negative(int64_t value)
@@ -268,80 +163,97 @@ static struct sql_value unless_negative(int64_t value)
 static int record_file(struct attempt_store *s, int64_t attempt_id, const struct given_file *f, struct error *e)
 {
     const struct hash128 hash = hash_bytes(f->text, strlen(f->text));
-    if (run_statement(s, RECORD_TEXT, VALUES(sql_hash(&hash), sql_text(f->text)), e) < 0)
+    if (db_run(s->db, "INSERT OR IGNORE INTO given_text (hash, text) VALUES (?1, ?2)",
+               VALUES(sql_hash(&hash), sql_text(f->text)), e) < 0)
         return -1;
-    return run_statement(s, RECORD_FILE, VALUES(sql_int(attempt_id), sql_text(f->path), sql_hash(&hash)), e);
+    return db_run(s->db,
+                  "INSERT INTO attempt_file SELECT a.id, ?2, t.id FROM attempt AS a, given_text AS t"
+                  " WHERE a.id = ?1 AND t.hash = ?3",
+                  VALUES(sql_int(attempt_id), sql_text(f->path), sql_hash(&hash)), e);
 }
 
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e)
 {
+    static const char record[] =
+        "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5, command = ?6,"
+        " environment = ?7, directory = ?8, reference = ?10, host = ?11, waits = ?14, devices = ?12, scripts = ?13,"
+        " given = ?15 WHERE id = ?1 AND state = 'claimed'";
+    static const char use_fixture[] =
+        "INSERT INTO attempt_fixture (attempt_id, fixture_id) SELECT ?1, id FROM fixture_start WHERE id = ?2"
+        " AND EXISTS (SELECT 1 FROM attempt WHERE id = ?1)";
     for (size_t i = 0; i < start->files.count; i++)
         if (record_file(s, start->attempt_id, &start->files.items[i], e) < 0)
             return -1;
-    int rc = run_statement(s, RECORD_START,
-                           VALUES(sql_int(start->attempt_id), unless_negative(start->slot), sql_positive(start->pid),
-                                  sql_positive(start->start_ticks), sql_int(start->started_ms),
-                                  sql_text(start->command_json), sql_text(start->environment_json),
-                                  sql_text(start->directory), sql_text(attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START)),
-                                  sql_text(start->reference), sql_text(start->host), sql_text(start->devices),
-                                  sql_text(start->scripts_json), sql_text(start->waits), sql_text(start->given)),
-                           e);
+    int rc = db_run(s->db, record,
+                    VALUES(sql_int(start->attempt_id), unless_negative(start->slot), sql_positive(start->pid),
+                           sql_positive(start->start_ticks), sql_int(start->started_ms), sql_text(start->command_json),
+                           sql_text(start->environment_json), sql_text(start->directory),
+                           sql_text(attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START)), sql_text(start->reference),
+                           sql_text(start->host), sql_text(start->devices), sql_text(start->scripts_json),
+                           sql_text(start->waits), sql_text(start->given)),
+                    e);
     for (const int64_t *id = start->fixtures; rc == 0 && id && *id; id++)
-        rc = run_statement(s, USE_FIXTURE, VALUES(sql_int(start->attempt_id), sql_int(*id)), e);
+        rc = db_run(s->db, use_fixture, VALUES(sql_int(start->attempt_id), sql_int(*id)), e);
     return rc;
 }
 
 int attempt_record_reference(struct attempt_store *s, const struct attempt_start *start, struct error *e)
 {
-    return run_statement(s, RECORD_REFERENCE,
-                         VALUES(sql_int(start->attempt_id), sql_text(start->reference), sql_text(start->waits)), e);
+    return db_run(s->db,
+                  "UPDATE attempt SET reference = ?2, waits = ?3 WHERE id = ?1 AND state IN ('claimed', 'running')",
+                  VALUES(sql_int(start->attempt_id), sql_text(start->reference), sql_text(start->waits)), e);
 }
 
 static int record_attempt_end(struct attempt_store *s, const struct attempt_end *end, struct error *e)
 {
+    static const char sql[] =
+        "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
+        " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
+        " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
+        " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19, waits = NULL,"
+        " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23, device_model = ?24,"
+        " device_condition = ?25, device_note = ?26, files = ?27,"
+        " readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?1 AND state = 'running'";
     const char *state = attempt_next(ATTEMPT_RUNNING, end->failure ? ATTEMPT_FAIL : ATTEMPT_SUCCEED);
-    return run_statement(s, RECORD_END,
-                         VALUES(sql_int(end->attempt_id), sql_text(state), sql_text(end->failure),
-                                sql_text(end->message), sql_int(end->ended_ms), sql_int(end->duration_ms),
-                                unless_negative(end->exit_code), sql_positive(end->signal), sql_positive(end->limit_ms),
-                                unless_negative(end->user_ms), unless_negative(end->system_ms),
-                                sql_positive(end->max_rss_bytes), sql_int(end->leftovers), sql_text(end->directory),
-                                sql_int(end->log_bytes), sql_text(end->log_tail), sql_text(end->host),
-                                sql_text(end->reference), sql_positive(end->stopped_steps),
-                                sql_text(end->failure ? blame_names[end->blame] : NULL), sql_text(end->consequence),
-                                sql_positive(end->unwatched_ms), sql_text(end->left_out), sql_text(end->device_model),
-                                sql_text(end->device_condition), sql_text(end->device_note), sql_text(end->files)),
-                         e);
+    return db_run(s->db, sql,
+                  VALUES(sql_int(end->attempt_id), sql_text(state), sql_text(end->failure), sql_text(end->message),
+                         sql_int(end->ended_ms), sql_int(end->duration_ms), unless_negative(end->exit_code),
+                         sql_positive(end->signal), sql_positive(end->limit_ms), unless_negative(end->user_ms),
+                         unless_negative(end->system_ms), sql_positive(end->max_rss_bytes), sql_int(end->leftovers),
+                         sql_text(end->directory), sql_int(end->log_bytes), sql_text(end->log_tail),
+                         sql_text(end->host), sql_text(end->reference), sql_positive(end->stopped_steps),
+                         sql_text(end->failure ? blame_names[end->blame] : NULL), sql_text(end->consequence),
+                         sql_positive(end->unwatched_ms), sql_text(end->left_out), sql_text(end->device_model),
+                         sql_text(end->device_condition), sql_text(end->device_note), sql_text(end->files)),
+                  e);
 }
 
 int attempt_is_running(struct attempt_store *s, int64_t attempt_id, bool *yes, struct error *e)
 {
-    int64_t n = count(s, IS_RUNNING, VALUES(sql_int(attempt_id)), e);
-    *yes = n == 1;
-    return n < 0 ? -1 : 0;
+    return db_query_bool(s->db, "SELECT 1 FROM attempt WHERE id = ? AND state = 'running'", VALUES(sql_int(attempt_id)),
+                         yes, e);
 }
 
 int attempts_next_due(struct attempt_store *s, int64_t since_ms, int64_t *due_ms, struct error *e)
 {
-    int64_t longest_ms = s->options.policy.backoff_max_ms;
-    *due_ms =
-        count(s, NEXT_DUE, VALUES(sql_int(s->options.sweep_id), sql_null(), sql_int(since_ms), sql_int(longest_ms)), e);
-    return *due_ms < 0 ? -1 : 0;
+    return db_query_int(s->db, s->next_due,
+                        VALUES(sql_int(s->options.sweep_id), sql_int(since_ms),
+                               sql_int(s->options.policy.backoff_max_ms)),
+                        0, due_ms, e);
 }
 
 int attempts_is_due(struct attempt_store *s, int64_t job_id, bool *yes, struct error *e)
 {
-    int64_t longest_ms = s->options.policy.backoff_max_ms;
-    int64_t n =
-        count(s, IS_JOB_DUE, VALUES(sql_int(job_id), sql_null(), sql_int(clock_wall_ms()), sql_int(longest_ms)), e);
-    *yes = n == 1;
-    return n < 0 ? -1 : 0;
+    return db_query_bool(s->db, "SELECT 1 FROM job WHERE id = ?1 AND held IS NULL AND " RETRY_IS_DUE("?2", "?3"),
+                         VALUES(sql_int(job_id), sql_int(clock_wall_ms()), sql_int(s->options.policy.backoff_max_ms)),
+                         yes, e);
 }
 
 int attempts_count_timeouts(struct attempt_store *s, int64_t job_id, int64_t *out, struct error *e)
 {
-    *out = count(s, COUNT_TIMEOUTS, VALUES(sql_int(job_id)), e);
-    return *out < 0 ? -1 : 0;
+    return db_query_int(s->db,
+                        "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout' AND kind = 'trial'",
+                        VALUES(sql_int(job_id)), 0, out, e);
 }
 
 /* `due_ms` 0: at any time. */
@@ -349,10 +261,12 @@ static int finish_job(struct attempt_store *s, const struct attempt_end *end, en
                       int64_t due_ms, struct error *e)
 {
     bool failed = job_transition(JOB_RUNNING, event).action == JOB_SET_FAILURE;
-    return run_statement(s, FINISH_JOB,
-                         VALUES(sql_int(end->job_id), sql_text(job_state_after(JOB_RUNNING, event)),
-                                sql_text(failed ? end->failure : NULL), sql_int(attempt_id), sql_positive(due_ms)),
-                         e);
+    return db_run(s->db,
+                  "UPDATE job SET state = ?2, failure = ?3, attempt_id = ?4, due = ?5, losses = 0, aside = 0"
+                  " WHERE id = ?1 AND state = 'running'",
+                  VALUES(sql_int(end->job_id), sql_text(job_state_after(JOB_RUNNING, event)),
+                         sql_text(failed ? end->failure : NULL), sql_int(attempt_id), sql_positive(due_ms)),
+                  e);
 }
 
 /* Deals with what its node or the batch system did. After as many losses in a row as the policy has it runs last; lost
@@ -360,7 +274,8 @@ static int finish_job(struct attempt_store *s, const struct attempt_end *end, en
 static int after_loss(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
 {
     const struct retry_policy *policy = &s->options.policy;
-    int64_t losses = count(s, COUNT_LOSSES, VALUES(sql_int(end->job_id)), e), most = retry_allowed(policy, "lost");
+    int64_t losses = count(s, "SELECT losses FROM job WHERE id = ?", VALUES(sql_int(end->job_id)), e);
+    const int64_t most = retry_allowed(policy, "lost");
     if (losses < 0)
         return -1;
     losses += end->blame != BLAME_PREEMPTION;
@@ -370,21 +285,13 @@ static int after_loss(struct attempt_store *s, const struct attempt_end *end, en
                                        (long long)losses)
                            : NULL;
     *job_end = held ? JOB_END_HELD : JOB_END_AGAIN;
-    return run_statement(s, LOSE_JOB,
-                         VALUES(sql_int(end->job_id),
-                                sql_text(job_state_after(JOB_RUNNING, held ? JOB_HOLD : JOB_RETRY)),
-                                sql_int(end->attempt_id),
-                                sql_positive(held || delay_ms == 0 ? 0 : end->ended_ms + delay_ms), sql_int(losses),
-                                sql_int(losses >= most), sql_text(why)),
-                         e);
-}
-
-static int after_host_failure(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end,
-                              struct error *e)
-{
-    const char *why = end->message ? end->message : end->failure;
-    *job_end = JOB_END_HELD;
-    return hold_job(s, end->job_id, sql_int(end->attempt_id), why, e);
+    return db_run(s->db,
+                  "UPDATE job SET state = ?2, attempt_id = ?3, due = ?4, losses = ?5, aside = ?6, held = ?7"
+                  " WHERE id = ?1 AND state = 'running'",
+                  VALUES(sql_int(end->job_id), sql_text(job_state_after(JOB_RUNNING, held ? JOB_HOLD : JOB_RETRY)),
+                         sql_int(end->attempt_id), sql_positive(held || delay_ms == 0 ? 0 : end->ended_ms + delay_ms),
+                         sql_int(losses), sql_int(losses >= most), sql_text(why)),
+                  e);
 }
 
 static int after_failure(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
@@ -393,11 +300,15 @@ static int after_failure(struct attempt_store *s, const struct attempt_end *end,
         *job_end = JOB_END_AGAIN;
         return finish_job(s, end, JOB_RETRY, end->attempt_id, 0, e);
     }
-    if (end->blame == BLAME_HOST)
-        return after_host_failure(s, end, job_end, e);
+    if (end->blame == BLAME_HOST) {
+        *job_end = JOB_END_HELD;
+        return hold_job(s, end->job_id, sql_int(end->attempt_id), end->message ? end->message : end->failure, e);
+    }
     if (end->blame != BLAME_JOB)
         return after_loss(s, end, job_end, e);
-    int64_t tried = count(s, COUNT_FAILURES, VALUES(sql_int(end->job_id), sql_text(end->failure)), e);
+    int64_t tried =
+        count(s, "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ? AND blame IS NULL AND kind = 'trial'",
+              VALUES(sql_int(end->job_id), sql_text(end->failure)), e);
     if (tried < 0)
         return -1;
     /* An attempt that was stopped with the whole run was not tried to its end: it is due again. */
@@ -415,9 +326,13 @@ static int after_success(struct attempt_store *s, const struct attempt_end *end,
         *job_end = JOB_END_OK;
         return finish_job(s, end, JOB_SUCCEED, end->attempt_id, 0, e);
     }
-    int64_t done = count(s, COUNT_OK, VALUES(sql_int(end->job_id), sql_int(s->options.repeat_slowed)), e);
-    int64_t representative =
-        done < 0 ? -1 : count(s, REPRESENTATIVE, VALUES(sql_int(end->job_id), sql_text(s->options.objective)), e);
+    int64_t done = count(s,
+                         "SELECT count(*) - min(count(device_note), ?2) FROM attempt WHERE job_id = ?1 AND state = 'ok'"
+                         " AND superseded IS NULL AND kind = 'trial'",
+                         VALUES(sql_int(end->job_id), sql_int(s->options.repeat_slowed)), e);
+    int64_t representative = done < 0 ? -1
+                                      : count(s, "SELECT " REPRESENTATIVE_SQL("?1", "?2"),
+                                              VALUES(sql_int(end->job_id), sql_text(s->options.objective)), e);
     if (representative < 0)
         return -1;
     *job_end = done >= s->options.repeat ? JOB_END_OK : JOB_END_AGAIN;
@@ -437,7 +352,7 @@ int attempt_record_end(struct attempt_store *s, const struct attempt_end *end, e
 
 int attempt_record_sample(struct attempt_store *s, int64_t attempt_id, const struct sample_row *row, struct error *e)
 {
-    return run_statement(s, INSERT_SAMPLE,
+    return stmt_run_with(s->insert_sample,
                          VALUES(sql_int(attempt_id), sql_text(row->name), sql_int(row->sequence), sql_int(row->step),
                                 sql_finite(row->value)),
                          e);
@@ -446,22 +361,30 @@ int attempt_record_sample(struct attempt_store *s, int64_t attempt_id, const str
 int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const char *name, const struct summary_row *row,
                            struct error *e)
 {
-    return run_statement(s, INSERT_SUMMARY,
-                         VALUES(sql_int(attempt_id), sql_text(name), sql_finite(row->value), sql_int(row->count),
-                                sql_finite(row->mean), sql_finite(row->median), sql_finite(row->minimum),
-                                sql_finite(row->maximum), sql_finite(row->stddev), sql_finite(row->p90),
-                                sql_int(row->not_finite), sql_int(row->reported),
-                                row->kept < row->reported ? sql_int(row->kept) : sql_null()),
-                         e);
+    static const char sql[] =
+        "INSERT OR REPLACE INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90,"
+        " not_finite, reported, kept, definition_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+        " (SELECT definition_id FROM metric_definition WHERE name = ?2))";
+    return db_run(s->db, sql,
+                  VALUES(sql_int(attempt_id), sql_text(name), sql_finite(row->value), sql_int(row->count),
+                         sql_finite(row->mean), sql_finite(row->median), sql_finite(row->minimum),
+                         sql_finite(row->maximum), sql_finite(row->stddev), sql_finite(row->p90),
+                         sql_int(row->not_finite), sql_int(row->reported),
+                         row->kept < row->reported ? sql_int(row->kept) : sql_null()),
+                  e);
 }
 
 int attempts_peers(struct attempt_store *s, const char *device_model,
                    void (*found)(void *context, double clock, double throttled), void *context, struct error *e)
 {
-    struct stmt *peers = s->statements[READ_PEERS];
+    static const char sql[] =
+        "SELECT c.value, t.value FROM (SELECT id FROM attempt WHERE device_model = ? AND state = 'ok' AND "
+        "kind = 'trial' ORDER BY id DESC LIMIT 200) AS a"
+        " LEFT JOIN summary AS c ON c.attempt_id = a.id AND c.name = 'device_clock'"
+        " LEFT JOIN summary AS t ON t.attempt_id = a.id AND t.name = 'device_throttled'";
+    struct stmt *peers = NULL;
     int rc;
-    stmt_bind(peers, VALUES(sql_text(device_model)));
-    while ((rc = stmt_next(peers, e)) > 0)
+    while ((rc = db_next(s->db, sql, VALUES(sql_text(device_model)), &peers, e)) > 0)
         found(context, stmt_double_or_nan(peers, 0), stmt_double_or_nan(peers, 1));
     return rc;
 }
@@ -470,10 +393,12 @@ int attempt_define_own(struct attempt_store *s, enum own_metric metric, struct e
 {
     const struct own_metric_kind *m = &own_metrics[metric];
     const bool is_memory = metric == OWN_DEVICE_MEMORY;
-    return run_statement(s, DEFINE_OWN,
-                         VALUES(sql_text(m->name), sql_text(m->unit), sql_text(m->better),
-                                sql_text(is_memory ? "device" : NULL), sql_text(is_memory ? "largest" : NULL)),
-                         e);
+    return db_run(s->db,
+                  "INSERT OR IGNORE INTO metric_definition (name, unit, better, take, counter, rank)"
+                  " VALUES (?1, ?2, ?3, 'max', ?4, ?5)",
+                  VALUES(sql_text(m->name), sql_text(m->unit), sql_text(m->better),
+                         sql_text(is_memory ? "device" : NULL), sql_text(is_memory ? "largest" : NULL)),
+                  e);
 }
 
 /* --- given files --- */
@@ -511,8 +436,7 @@ int recovered_attempts_read(struct db *db, const char *executor, struct recovere
                          "SELECT job_id, id, number, number - (SELECT count(*) FROM attempt AS f WHERE f.job_id = "
                          "attempt.job_id"
                          " AND f.number <= attempt.number AND f.kind <> 'trial'), kind <> 'trial', state = 'running', "
-                         "reference, "
-                         "directory FROM attempt"
+                         "reference, directory FROM attempt"
                          " WHERE state IN ('claimed', 'running') AND executor = ? ORDER BY id",
                          VALUES(sql_text(executor)), &s, e)) > 0) {
         *array_add(found.items, found.count) = (struct recovered_attempt){

@@ -6,8 +6,8 @@
 
 #include "config/own_metrics.h"
 #include "database/db.h"
-#include "store/blame.h"
 #include "store/jobs.h"
+#include "store/states.h"
 
 /* A file that an attempt is given in its directory before it starts. */
 struct given_file {

@@ -90,8 +90,7 @@ static const char note_replaced[] =
     " SELECT ?1, job_id, field, was, now FROM (SELECT m.job_id, d.value ->> 'what' AS field, d.value ->> 'was' AS was,"
     "   d.value ->> 'now' AS now FROM temp.moved AS m, json_each(?2, '$.differences') AS d"
     " UNION ALL SELECT j.id, 'key', lower(hex(m.was)), lower(hex(j.key)) FROM temp.moved AS m JOIN job AS j ON j.id = "
-    "m.job_id"
-    " UNION ALL SELECT j.id, 'sweep', lower(hex(w.hash)), lower(hex(n.hash)) FROM temp.moved AS m JOIN job AS j"
+    "m.job_id UNION ALL SELECT j.id, 'sweep', lower(hex(w.hash)), lower(hex(n.hash)) FROM temp.moved AS m JOIN job AS j"
     "   ON j.id = m.job_id JOIN sweep AS w ON w.id = m.sweep_id JOIN sweep AS n ON n.id = j.sweep_id"
     " UNION ALL SELECT j.id, 'derived', m.derived, j.derived FROM temp.moved AS m JOIN job AS j ON j.id = m.job_id"
     "   WHERE m.derived IS NOT j.derived"
@@ -134,8 +133,7 @@ static int find_change(struct db *db, int64_t *id, struct error *e)
     OWNED_STMT *s = NULL;
     if (db_query(db,
                  "SELECT id, kind, undone IS NOT NULL FROM change WHERE id = ?1 OR (?1 = 0 AND kind IN ('accept', "
-                 "'was')"
-                 " AND undone IS NULL) ORDER BY id DESC LIMIT 1",
+                 "'was') AND undone IS NULL) ORDER BY id DESC LIMIT 1",
                  VALUES(sql_int(*id)), &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);

@@ -44,10 +44,9 @@ static void add_reading(struct buffer *b, const struct metric *m)
 
 static const char *imported_as(const struct sweep *s, const char *name)
 {
-    for (size_t i = 0; i < s->import.column_count; i++)
-        if (s->import.columns[i].is_metric && strcmp(s->import.columns[i].name, name) == 0)
-            return s->import.columns[i].expression;
-    return NULL;
+    return FIND(i, s->import.column_count,
+                s->import.columns[i].is_metric && strcmp(s->import.columns[i].name, name) == 0,
+                s->import.columns[i].expression);
 }
 
 /* The columns of `definition` from `name` on. */

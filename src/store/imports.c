@@ -26,7 +26,8 @@ static const char *const put_waiting_sql[] = {
     "INSERT OR FAIL INTO attempt (id, job_id, number, runner_id, state, failure, message, executor, reference, "
     "log_tail,"
     " duration_ms, table_id, line) SELECT id, job_id, attempt, ?1, iif(failure IS NULL, 'ok', 'failed'), failure,"
-    " message, '" IMPORT_EXECUTOR "', reference, source, duration_ms, ?2, line FROM waiting_attempt",
+    " message, '" IMPORT_EXECUTOR "', lower(hex(hash)), ?3 || iif(line IS NULL, '', ':' || line),"
+    " iif(duration_ms < 0, NULL, duration_ms), ?2, line FROM waiting_attempt",
     "INSERT OR FAIL INTO metric (attempt_id, name, sequence, value) SELECT attempt_id, name, 0, value"
     " FROM waiting_metric",
     "INSERT OR FAIL INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90,"
@@ -69,16 +70,16 @@ struct waiting_attempt {
     struct hash128 row;
 };
 
-struct waiting_metric {
-    int64_t attempt_id, job_id; /* 0: it is not put beside the job */
-    size_t name;
-    double value;
-};
-
 /* A metric by its name, which is the caller's. */
 struct stored_metric {
     const char *name;
     int64_t definition_id;
+};
+
+struct waiting_metric {
+    int64_t attempt_id, job_id; /* 0: it is not put beside the job */
+    struct stored_metric of;
+    double value;
 };
 
 #define ROWS_AT_ONCE 4096
@@ -99,87 +100,40 @@ struct import_store {
     struct stored_metric *names;
     size_t name_count;
     const char *file;
-    char reference[HASH_HEX_BYTES];
-    struct buffer source; /* scratch */
-    char *taken[2];       /* what makes the parts of the schema that are taken away meanwhile; NULL: there are none */
+    struct array_source sources[2]; /* attempts and metrics */
+    char *taken[2]; /* what makes the parts of the schema that are taken away meanwhile; NULL: there are none */
 };
 
 /* --- what waits, as tables --- */
 
-static const char attempt_columns[] =
-    "row INTEGER, id, job_id, attempt, failure, message, reference, source, duration_ms, line";
-static const char metric_columns[] = "row INTEGER, attempt_id, job_id, name, value, definition_id";
+#define OF_ATTEMPT(member) offsetof(struct waiting_attempt, member)
+static const struct field attempt_columns[] = {
+    {"id", FIELD_INT, OF_ATTEMPT(id)},
+    {"job_id", FIELD_INT, OF_ATTEMPT(job_id)},
+    {"attempt", FIELD_INT, OF_ATTEMPT(number)},
+    {"failure", FIELD_TEXT, OF_ATTEMPT(failure)},
+    {"message", FIELD_TEXT, OF_ATTEMPT(message)},
+    {"hash", FIELD_HASH, OF_ATTEMPT(row)},
+    {"duration_ms", FIELD_INT, OF_ATTEMPT(duration_ms)},
+    {"line", FIELD_POSITIVE, OF_ATTEMPT(line)},
+};
 
-static int64_t count_attempts(void *context)
-{
-    const struct import_store *s = context;
-    return (int64_t)s->attempt_count;
-}
-
-static int64_t count_metrics(void *context)
-{
-    const struct import_store *s = context;
-    return (int64_t)s->metric_count;
-}
-
-static int read_attempt(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
-{
-    enum { ID = 1, JOB, NUMBER, FAILURE, MESSAGE, REFERENCE, SOURCE, DURATION, LINE };
-    struct import_store *s = context;
-    const struct waiting_attempt *a = &s->attempts[row];
-    (void)e;
-    switch (column) {
-    case ID:
-    case JOB:
-    case NUMBER:
-        *out = sql_int(column == ID ? a->id : column == JOB ? a->job_id : a->number);
-        break;
-    case FAILURE:
-    case MESSAGE:
-        *out = sql_text(column == FAILURE ? a->failure : a->message);
-        break;
-    case REFERENCE:
-        *out = sql_text(hash_hex(&a->row, s->reference));
-        break;
-    case SOURCE:
-        buffer_clear(&s->source);
-        buffer_add_text(&s->source, s->file);
-        if (a->line > 0)
-            buffer_printf(&s->source, ":%lld", (long long)a->line);
-        *out = sql_text(buffer_text(&s->source));
-        break;
-    case DURATION:
-        *out = a->duration_ms < 0 ? sql_null() : sql_int(a->duration_ms);
-        break;
-    case LINE:
-        *out = sql_positive(a->line);
-        break;
-    default:
-        break;
-    }
-    return 0;
-}
-
-static int read_metric(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
-{
-    enum { ATTEMPT = 1, JOB, NAME, VALUE, DEFINITION };
-    const struct import_store *s = context;
-    const struct waiting_metric *m = &s->metrics[row];
-    (void)e;
-    *out = column == ATTEMPT      ? sql_int(m->attempt_id)
-           : column == JOB        ? sql_positive(m->job_id)
-           : column == NAME       ? sql_text(s->names[m->name].name)
-           : column == DEFINITION ? sql_positive(s->names[m->name].definition_id)
-                                  : sql_real(m->value);
-    return 0;
-}
+#define OF_METRIC(member) offsetof(struct waiting_metric, member)
+static const struct field metric_columns[] = {
+    {"attempt_id", FIELD_INT, OF_METRIC(attempt_id)},
+    {"job_id", FIELD_POSITIVE, OF_METRIC(job_id)},
+    {"name", FIELD_TEXT, OF_METRIC(of.name)},
+    {"value", FIELD_REAL, OF_METRIC(value)},
+    {"definition_id", FIELD_POSITIVE, OF_METRIC(of.definition_id)},
+};
 
 static int add_tables(struct import_store *s, struct error *e)
 {
-    const struct table_source attempts = {count_attempts, read_attempt, s}, metrics = {count_metrics, read_metric, s};
-    int rc = db_add_table(s->db, "waiting_attempt", attempt_columns, &attempts, e) < 0
+    s->sources[0] = ARRAY_SOURCE(s->attempts, s->attempt_count, attempt_columns);
+    s->sources[1] = ARRAY_SOURCE(s->metrics, s->metric_count, metric_columns);
+    int rc = db_add_array(s->db, "waiting_attempt", &s->sources[0], e) < 0
                  ? -1
-                 : db_add_table(s->db, "waiting_metric", metric_columns, &metrics, e);
+                 : db_add_array(s->db, "waiting_metric", &s->sources[1], e);
     for (int i = 0; rc == 0 && i < PUT_STATEMENTS; i++)
         rc = db_prepare(s->db, put_waiting_sql[i], &s->put[i], e);
     return rc;
@@ -187,7 +141,7 @@ static int add_tables(struct import_store *s, struct error *e)
 
 int import_store_flush(struct import_store *s, struct error *e)
 {
-    stmt_bind(s->put[0], VALUES(sql_int(s->runner_id), sql_positive(s->table_id)));
+    stmt_bind(s->put[0], VALUES(sql_int(s->runner_id), sql_positive(s->table_id), sql_text(s->file)));
     for (int i = 0; i < PUT_STATEMENTS; i++)
         if (stmt_run(s->put[i], e) < 0)
             return -1;
@@ -204,7 +158,7 @@ static int by_reference(const void *a, const void *b)
 
 static int load_rows(struct import_store *s, struct error *e)
 {
-    struct stmt *q = NULL;
+    OWNED_STMT *q = NULL;
     int rc = db_query(s->db,
                       s->table_id ? "SELECT reference, id, line FROM attempt WHERE table_id = ?1"
                                   : "SELECT reference, id, 0 FROM attempt WHERE executor = '" IMPORT_EXECUTOR "'"
@@ -216,7 +170,6 @@ static int load_rows(struct import_store *s, struct error *e)
             (struct old_row){hash_bytes(reference, strlen(reference)), stmt_int(q, 1), stmt_int(q, 2), false};
         rc = 0;
     }
-    stmt_free(q);
     if (s->old_count)
         qsort(s->old, s->old_count, sizeof *s->old, by_reference);
     return rc;
@@ -255,7 +208,6 @@ void import_store_free(struct import_store *s)
     db_drop_table(s->db, "waiting_attempt");
     db_drop_table(s->db, "waiting_metric");
     hash_set_free(&s->new_lines);
-    buffer_free(&s->source);
     free_all(s->old, s->taken[0], s->taken[1], s->attempts, s->metrics, s->names, s);
 }
 
@@ -377,27 +329,29 @@ int import_store_put(struct import_store *s, const struct imported_attempt *atte
     return attempt->is_only ? 0 : stmt_run_with(s->statements[TOUCH], VALUES(sql_int(attempt->job_id)), e);
 }
 
-static int find_name(struct import_store *s, const char *name, size_t *out, struct error *e)
+static int find_name(struct import_store *s, const char *name, struct stored_metric *out, struct error *e)
 {
-    for (*out = 0; *out < s->name_count; ++*out)
-        if (s->names[*out].name == name)
-            return 0;
-    *array_add(s->names, s->name_count) = (struct stored_metric){name, 0};
-    return db_query_int(s->db,
-                        "SELECT definition_id FROM metric_definition WHERE name = ?1 AND definition_id IS NOT NULL",
-                        VALUES(sql_text(name)), 0, &s->names[*out].definition_id, e);
+    const struct stored_metric *known = FIND(i, s->name_count, s->names[i].name == name, &s->names[i]);
+    *out = known ? *known : (struct stored_metric){name, 0};
+    if (known)
+        return 0;
+    int rc =
+        db_query_int(s->db, "SELECT definition_id FROM metric_definition WHERE name = ?1 AND definition_id IS NOT NULL",
+                     VALUES(sql_text(name)), 0, &out->definition_id, e);
+    *array_add(s->names, s->name_count) = *out;
+    return rc;
 }
 
 int import_store_metric(struct import_store *s, const struct imported_attempt *attempt, int64_t id, const char *name,
                         double value, struct error *e)
 {
-    size_t number;
-    if (find_name(s, name, &number, e) < 0)
+    struct stored_metric of;
+    if (find_name(s, name, &of, e) < 0)
         return -1;
     /* By name, as they stand in the tables: SQLite is fast at the end of one. */
-    const struct waiting_metric metric = {id, attempt->is_only ? attempt->job_id : 0, number, value};
+    const struct waiting_metric metric = {id, attempt->is_only ? attempt->job_id : 0, of, value};
     struct waiting_metric *at = array_add(s->metrics, s->metric_count);
-    while (at > s->metrics && at[-1].attempt_id == id && strcmp(s->names[at[-1].name].name, name) > 0) {
+    while (at > s->metrics && at[-1].attempt_id == id && strcmp(at[-1].of.name, name) > 0) {
         *at = at[-1];
         at--;
     }

@@ -9,19 +9,156 @@
 #include "util/buffer.h"
 #include "util/memory.h"
 
+/* --- specs --- */
+
+#define SPECS_AT_ONCE 8192
+
+struct waiting_spec {
+    const char *kind, *json;
+    struct hash128 hash, identity;
+    size_t copied;     /* where the JSON was copied to */
+    bool may_be_named; /* no other has the key, so that it need not be parsed */
+};
+
+struct spec_writer {
+    struct db *db;
+    struct stmt *put;
+    struct stmt *insert; /* of what waits; NULL: they are put in one by one */
+    struct waiting_spec *waiting;
+    size_t count;
+    struct array_source source; /* of these */
+    struct buffer texts;
+    int64_t last_id;
+    bool is_alone; /* all specs that are there were put by it */
+    char *index;   /* what makes it; NULL: it is there */
+};
+
+static const char spec_table[] = "waiting_spec";
+
+#define OF_SPEC(member) offsetof(struct waiting_spec, member)
+static const struct field spec_columns[] = {
+    {"kind", FIELD_TEXT, OF_SPEC(kind)},
+    {"hash", FIELD_HASH, OF_SPEC(hash)},
+    {"json", FIELD_TEXT, OF_SPEC(json)},
+    {"identity", FIELD_HASH, OF_SPEC(identity)},
+    {"may_be_named", FIELD_BOOL, OF_SPEC(may_be_named)},
+};
+
+static void spec_writer_free(struct spec_writer *w)
+{
+    if (!w)
+        return;
+    stmt_free(w->put);
+    stmt_free(w->insert);
+    db_drop_table(w->db, spec_table);
+    buffer_free(&w->texts);
+    free_all(w->waiting, w->index, w);
+}
+
+static int spec_writer_create(struct db *db, struct spec_writer **out, struct error *e)
+{
+    struct spec_writer *w = xcalloc(1, sizeof *w);
+    int64_t any;
+    w->db = db;
+    if (db_query_int(db, "SELECT 1 FROM spec LIMIT 1", NO_VALUES, 0, &any, e) < 0 ||
+        db_prepare(db,
+                   "INSERT INTO spec (kind, hash, name, json, identity)"
+                   " VALUES (?1, ?2, json_extract(?3, '$.name'), ?3, nullif(?4, ?2)) ON CONFLICT (kind, hash)"
+                   " DO UPDATE SET name = excluded.name, json = excluded.json RETURNING id",
+                   &w->put, e) < 0) {
+        spec_writer_free(w);
+        return -1;
+    }
+    w->is_alone = !any;
+    *out = w;
+    return 0;
+}
+
+/* From now on each spec is put once, and none that was put before. Where there are none but this writer's they are put
+ * in together with others, and indexed by spec_writer_finish all at once. */
+static int spec_writer_expect_distinct(struct spec_writer *w, struct error *e)
+{
+    if (!w->is_alone)
+        return 0;
+    w->source = ARRAY_SOURCE(w->waiting, w->count, spec_columns);
+    if (schema_take_part(w->db, "index", "spec_hash", &w->index, e) < 0 ||
+        db_add_array(w->db, spec_table, &w->source, e) < 0)
+        return -1;
+    w->waiting = xcalloc(SPECS_AT_ONCE, sizeof *w->waiting);
+    return db_prepare(w->db,
+                      "INSERT INTO spec (id, kind, hash, name, json, identity) SELECT ?1 + number, kind, hash,"
+                      " iif(may_be_named, json_extract(json, '$.name'), NULL), json, nullif(identity, hash)"
+                      " FROM waiting_spec",
+                      &w->insert, e);
+}
+
+static int put_waiting_specs(struct spec_writer *w, struct error *e)
+{
+    if (w->count == 0)
+        return 0;
+    for (size_t i = 0; i < w->count; i++)
+        w->waiting[i].json = w->texts.data + w->waiting[i].copied;
+    stmt_bind_int(w->insert, 1, w->last_id + 1 - (int64_t)w->count);
+    if (stmt_run(w->insert, e) < 0)
+        return -1;
+    w->count = 0;
+    buffer_clear(&w->texts);
+    return 0;
+}
+
+static int let_wait(struct spec_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
+                    struct error *e)
+{
+    w->waiting[w->count++] = (struct waiting_spec){.kind = section_names[kind],
+                                                   .hash = row->hash,
+                                                   .identity = row->identity,
+                                                   .copied = w->texts.length,
+                                                   .may_be_named = strstr(row->json, "\"name\":")};
+    buffer_add(&w->texts, row->json, strlen(row->json) + 1);
+    *id = ++w->last_id;
+    return w->count < SPECS_AT_ONCE ? 0 : put_waiting_specs(w, e);
+}
+
+static int spec_writer_put(struct spec_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
+                           struct error *e)
+{
+    if (w->insert)
+        return let_wait(w, kind, row, id, e);
+    stmt_bind(w->put, VALUES(sql_text(section_names[kind]), sql_hash(&row->hash), sql_text(row->json),
+                             sql_hash(&row->identity)));
+    int rc = stmt_next(w->put, e);
+    if (rc > 0)
+        *id = w->last_id = stmt_int(w->put, 0);
+    stmt_reset(w->put);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Puts in what was not put in yet. */
+static int spec_writer_finish(struct spec_writer *w, struct error *e)
+{
+    if (put_waiting_specs(w, e) < 0 || (w->index && db_exec(w->db, w->index, e) < 0))
+        return -1;
+    stmt_free(w->insert);
+    w->insert = NULL;
+    free(w->index);
+    w->index = NULL;
+    return 0;
+}
+
+/* --- jobs --- */
+
 /* Rows that are put in at once: SQLite takes them from a computed table in half of the time that binding them one by
  * one takes. The check of the key calls a function, which may fail: so each statement keeps a copy of all pages that it
  * changes, and of the index of keys few rows change most: without it fewer rows do. */
 #define ROWS_AT_ONCE 32768
 #define UNINDEXED_AT_ONCE 8192
-#define NO_TEXT SIZE_MAX
 
 /* Fewer are not worth two changes of the schema. */
 #define INDEXED_AT_ONCE 20000
 
 struct waiting_row {
     struct job_row row;
-    size_t derived; /* where row.derived_json was copied to; NO_TEXT: there is none */
+    size_t derived; /* where row.derived_json was copied to, if there is one */
 };
 
 struct job_writer {
@@ -31,6 +168,7 @@ struct job_writer {
     struct stmt *insert, *take_over;
     struct waiting_row *waiting;
     size_t count, room;
+    struct array_source source; /* of these */
     struct buffer texts;
     int64_t new_jobs;
     char *key_index; /* what makes it; NULL: it is there */
@@ -39,100 +177,40 @@ struct job_writer {
 /* --- rows that wait, as a table --- */
 
 static const char table_name[] = "waiting_job";
-static const char table_columns[] =
-    "number INTEGER, key, rank, cluster_id, model_id, training_id, parallel_id, derived, devices, timeout_ms,"
-    " idle_timeout_ms, startup_timeout_ms, predicted_memory, predicted_memory_of, predicted_time, risk, priority,"
-    " audit, id, failure, attempt_id";
 #define JOB_COLUMNS                                                                                                    \
     "key, rank, cluster_id, model_id, training_id, parallel_id, derived, devices, timeout_ms, idle_timeout_ms,"        \
     " startup_timeout_ms, predicted_memory, predicted_memory_of, predicted_time, risk, priority, audit"
 
-enum {
-    COLUMN_KEY = 1,
-    COLUMN_RANK,
-    COLUMN_SPECS,
-    COLUMN_DERIVED = COLUMN_SPECS + SECTION_COUNT,
-    COLUMN_DEVICES,
-    COLUMN_TIMEOUT,
-    COLUMN_IDLE_TIMEOUT,
-    COLUMN_STARTUP_TIMEOUT,
-    COLUMN_PREDICTED_MEMORY,
-    COLUMN_PREDICTED_MEMORY_OF,
-    COLUMN_PREDICTED_TIME,
-    COLUMN_RISK,
-    COLUMN_PRIORITY,
-    COLUMN_AUDIT,
-    COLUMN_ID,
-    COLUMN_FAILURE,
-    COLUMN_ATTEMPT
+#define AT(member) offsetof(struct waiting_row, row.member)
+static const struct field columns[] = {
+    {"key", FIELD_HASH, AT(key)},
+    {"rank", FIELD_INT, AT(rank)},
+    {"cluster_id", FIELD_POSITIVE, AT(spec_ids[SECTION_CLUSTER])},
+    {"model_id", FIELD_POSITIVE, AT(spec_ids[SECTION_MODEL])},
+    {"training_id", FIELD_POSITIVE, AT(spec_ids[SECTION_TRAINING])},
+    {"parallel_id", FIELD_POSITIVE, AT(spec_ids[SECTION_PARALLEL])},
+    {"derived", FIELD_TEXT, AT(derived_json)},
+    {"devices", FIELD_INT, AT(devices)},
+    {"timeout_ms", FIELD_POSITIVE, AT(timeout_ms)},
+    {"idle_timeout_ms", FIELD_POSITIVE, AT(idle_timeout_ms)},
+    {"startup_timeout_ms", FIELD_POSITIVE, AT(startup_timeout_ms)},
+    {"predicted_memory", FIELD_REAL, AT(predicted_memory)},
+    {"predicted_memory_of", FIELD_TEXT, AT(predicted_memory_of)},
+    {"predicted_time", FIELD_REAL, AT(predicted_time)},
+    {"risk", FIELD_POSITIVE, AT(risk)},
+    {"priority", FIELD_INT, AT(priority)},
+    {"audit", FIELD_BOOL, AT(is_audit)},
+    {"id", FIELD_POSITIVE, AT(id)},
+    {"failure", FIELD_TEXT, AT(failure)},
+    {"attempt_id", FIELD_POSITIVE, AT(attempt_id)},
 };
-
-static struct sql_value derived_of(const struct job_writer *w, const struct waiting_row *row)
-{
-    return sql_text(row->derived == NO_TEXT ? NULL : w->texts.data + row->derived);
-}
-
-static struct sql_value cell(const struct job_writer *w, const struct waiting_row *waiting, int column)
-{
-    const struct job_row *row = &waiting->row;
-    switch (column) {
-    case COLUMN_KEY:
-        return sql_hash(&row->key);
-    case COLUMN_RANK:
-        return sql_int(row->rank);
-    case COLUMN_DERIVED:
-        return derived_of(w, waiting);
-    case COLUMN_DEVICES:
-        return sql_int(row->devices);
-    case COLUMN_TIMEOUT:
-        return sql_positive(row->timeout_ms);
-    case COLUMN_IDLE_TIMEOUT:
-        return sql_positive(row->idle_timeout_ms);
-    case COLUMN_STARTUP_TIMEOUT:
-        return sql_positive(row->startup_timeout_ms);
-    case COLUMN_PREDICTED_MEMORY:
-        return sql_real(row->predicted_memory);
-    case COLUMN_PREDICTED_MEMORY_OF:
-        return sql_text(row->predicted_memory_of);
-    case COLUMN_PREDICTED_TIME:
-        return sql_real(row->predicted_time);
-    case COLUMN_RISK:
-        return sql_positive(row->risk);
-    case COLUMN_PRIORITY:
-        return sql_int(row->priority);
-    case COLUMN_AUDIT:
-        return sql_int(row->is_audit);
-    case COLUMN_ID:
-        return sql_positive(row->id);
-    case COLUMN_FAILURE:
-        return sql_text(row->failure);
-    case COLUMN_ATTEMPT:
-        return sql_positive(row->attempt_id);
-    default:
-        return sql_positive(row->spec_ids[column - COLUMN_SPECS]);
-    }
-}
-
-static int64_t count_waiting(void *context)
-{
-    const struct job_writer *w = context;
-    return (int64_t)w->count;
-}
-
-static int read_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
-{
-    const struct job_writer *w = context;
-    (void)e;
-    *out = cell(w, &w->waiting[row], column);
-    return 0;
-}
 
 /* --- making --- */
 
 static int prepare(struct job_writer *w, struct error *e)
 {
-    const struct table_source source = {count_waiting, read_cell, w};
-    if (spec_writer_create(w->db, &w->specs, e) < 0 || db_add_table(w->db, table_name, table_columns, &source, e) < 0)
+    w->source = ARRAY_SOURCE(w->waiting, w->count, columns);
+    if (spec_writer_create(w->db, &w->specs, e) < 0 || db_add_array(w->db, table_name, &w->source, e) < 0)
         return -1;
     if (db_prepare(w->db,
                    "INSERT INTO job (sweep_id, " JOB_COLUMNS ") SELECT ?1, " JOB_COLUMNS
@@ -259,6 +337,9 @@ static int put_waiting(struct job_writer *w, struct error *e)
 {
     if (w->count == 0)
         return 0;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->waiting[i].row.derived_json)
+            w->waiting[i].row.derived_json = w->texts.data + w->waiting[i].derived;
     stmt_bind_int(w->insert, 1, w->sweep_id);
     if (stmt_run(w->insert, e) < 0)
         return -1;
@@ -278,11 +359,9 @@ int job_writer_put(struct job_writer *w, const struct job_row *row, struct error
         w->waiting = xreallocarray(w->waiting, w->room, sizeof *w->waiting);
     }
     struct waiting_row *waiting = &w->waiting[w->count++];
-    *waiting = (struct waiting_row){*row, NO_TEXT};
-    if (row->derived_json) {
-        waiting->derived = w->texts.length;
+    *waiting = (struct waiting_row){*row, w->texts.length};
+    if (row->derived_json)
         buffer_add(&w->texts, row->derived_json, strlen(row->derived_json) + 1);
-    }
     return w->count < (w->key_index ? UNINDEXED_AT_ONCE : ROWS_AT_ONCE) ? 0 : put_waiting(w, e);
 }
 

@@ -1,7 +1,15 @@
 /* Specs and jobs in bulk. Inside the caller's write transaction. */
 #pragma once
 
-#include "store/spec_writer.h"
+#include "config/sweep.h"
+#include "database/db.h"
+#include "util/hash.h"
+
+struct spec_row {
+    struct hash128 hash;     /* equal hash, equal spec: of the content, and of labels where a job's texts read one */
+    struct hash128 identity; /* of the content alone: what job keys are made from */
+    const char *json;        /* labels included */
+};
 
 /* One at a time for a database. */
 struct job_writer;
@@ -17,7 +25,7 @@ int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e);
 int job_writer_expect_ended(struct job_writer *w, int64_t jobs, bool are_alone, bool has_distinct_specs,
                             struct error *e);
 
-/* As spec_writer_put. */
+/* The id of that spec; made when it is new, its name and labels brought up to date when not. */
 int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
                         struct error *e);
 

@@ -33,8 +33,7 @@ int jobs_any_pending(struct db *db, int64_t sweep_id, bool *any, struct error *e
 {
     static const char sql[] =
         "SELECT EXISTS (SELECT 1 FROM job WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL"
-        "  AND held IS NULL)"
-        " OR EXISTS (SELECT 1 FROM job WHERE held IS NOT NULL AND sweep_id = ?1)"
+        "  AND held IS NULL) OR EXISTS (SELECT 1 FROM job WHERE held IS NOT NULL AND sweep_id = ?1)"
         " OR EXISTS (SELECT 1 FROM job WHERE witness_id IS NOT NULL AND sweep_id = ?1)";
     return db_query_bool(db, sql, VALUES(sql_int(sweep_id)), any, e);
 }
@@ -62,26 +61,39 @@ int jobs_forget_losses(struct db *db, int64_t sweep_id, int64_t *count, struct e
     return rc;
 }
 
-/* Selects jobs: those in a state for which an SQL predicate with parameters ?2 and ?3 holds. */
+/* Ended jobs for which an SQL predicate with ?2, a text, and ?3, a number, holds; where they are forced, only those
+ * that are among as many as will be started. */
 struct condition {
-    enum job_state state;
     const char *sql, *text;
     int64_t number;
+    bool is_forced;
 };
 
-static int requeue_where(struct db *db, const struct requeue_request *r, const struct condition *c, int64_t *count,
-                         struct error *e)
+/* ?4 and ?5: what is pending and due then stands beside them where jobs are started in order. */
+static char *reopen_sql(const struct requeue_request *r, const struct condition *c)
 {
-    const struct job_transition t = job_transition(c->state, JOB_REOPEN);
-    assert(t.next && t.action == JOB_CLEAR_FAILURE);
-    OWNED char *sql =
-        xasprintf("UPDATE job SET state = ?4, failure = NULL, due = NULL WHERE sweep_id = ?1 AND state = '%s' AND %s%s",
-                  job_state_names[c->state], c->sql,
-                  r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "");
-    int rc =
-        db_run(db, sql,
-               VALUES(sql_int(r->sweep_id), sql_text(c->text), sql_int(c->number), sql_text(job_state_names[t.next])),
-               e);
+    const char *selected = r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "";
+    struct buffer sql = BUFFER_INIT;
+    buffer_printf(&sql, "UPDATE job SET state = ?6, failure = NULL, due = NULL WHERE sweep_id = ?1 AND (%s)%s", c->sql,
+                  selected);
+    if (r->most && c->is_forced)
+        buffer_printf(&sql,
+                      " AND id IN (SELECT id FROM job WHERE sweep_id = ?1%s AND (%s%s) ORDER BY aside, priority, rank "
+                      "LIMIT ?7)",
+                      selected, c->sql, r->in_order ? " OR " JOB_MAY_RUN("") " AND " RETRY_IS_DUE("?4", "?5") : "");
+    return buffer_take(&sql);
+}
+
+static int reopen(struct db *db, const struct requeue_request *r, const struct condition *c, int64_t *count,
+                  struct error *e)
+{
+    OWNED char *sql = reopen_sql(r, c);
+    const struct job_transition of_ok = job_transition(JOB_OK, JOB_REOPEN), t = job_transition(JOB_FAILED, JOB_REOPEN);
+    assert(t.next && of_ok.next == t.next && t.action == JOB_CLEAR_FAILURE && of_ok.action == t.action);
+    const struct sql_values values =
+        VALUES(sql_int(r->sweep_id), sql_text(c->text), sql_int(c->number), sql_int(clock_wall_ms()),
+               sql_int(r->policy->backoff_max_ms), sql_text(job_state_names[t.next]), sql_int(r->most));
+    int rc = db_run(db, sql, (struct sql_values){values.items, r->most && c->is_forced ? 7 : 6}, e);
     *count += db_changes(db);
     return rc;
 }
@@ -93,11 +105,10 @@ static int requeue_failed(struct db *db, const struct requeue_request *r, int64_
                             VALUES(sql_int(r->sweep_id)), &classes, e);
     for (size_t i = 0; rc == 0 && i < classes.count; i++) {
         const struct condition has_attempts_left =
-            {JOB_FAILED,
-             "failure = ?2 AND (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = ?2"
-             " AND a.blame IS NULL AND a.kind = 'trial') < ?3",
-             classes.items[i], retry_allowed(r->policy, classes.items[i])};
-        rc = requeue_where(db, r, &has_attempts_left, count, e);
+            {"state = 'failed' AND failure = ?2 AND (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id"
+             " AND a.failure = ?2 AND a.blame IS NULL AND a.kind = 'trial') < ?3",
+             classes.items[i], retry_allowed(r->policy, classes.items[i]), false};
+        rc = reopen(db, r, &has_attempts_left, count, e);
     }
     return rc;
 }
@@ -112,42 +123,12 @@ static char *list_of(char *const *classes)
     return buffer_take(&list);
 }
 
-/* Ended jobs for which the predicate `which` holds. With ?3 only those that are among as many as will be started,
- * beside what is pending and due at ?4 where jobs are started in order. */
-static char *reopen_sql(const struct requeue_request *r, const char *which)
-{
-    const char *selected = r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "";
-    struct buffer sql = BUFFER_INIT;
-    buffer_printf(&sql, "UPDATE job SET state = ?6, failure = NULL, due = NULL WHERE sweep_id = ?1 AND (%s)%s", which,
-                  selected);
-    if (r->most)
-        buffer_printf(&sql,
-                      " AND id IN (SELECT id FROM job WHERE sweep_id = ?1%s AND (%s%s) ORDER BY aside, priority, rank "
-                      "LIMIT "
-                      "?3)",
-                      selected, which, r->in_order ? " OR " JOB_MAY_RUN("") " AND " RETRY_IS_DUE("?4", "?5") : "");
-    return buffer_take(&sql);
-}
-
-/* `text`: what `which` calls ?2. */
-static int reopen(struct db *db, const struct requeue_request *r, const char *which, const char *text, int64_t *count,
-                  struct error *e)
-{
-    OWNED char *sql = reopen_sql(r, which);
-    const char *state = job_state_names[job_transition(JOB_FAILED, JOB_REOPEN).next];
-    int rc = db_run(db, sql,
-                    VALUES(sql_int(r->sweep_id), sql_text(text), sql_int(r->most), sql_int(clock_wall_ms()),
-                           sql_int(r->policy->backoff_max_ms), sql_text(state)),
-                    e);
-    *count += db_changes(db);
-    return rc;
-}
-
 static int requeue_forced(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
 {
     OWNED char *classes = list_of(r->forced);
-    return reopen(db, r, "state = 'failed' AND (instr(?2, ',all,') OR instr(?2, ',' || failure || ','))", classes,
-                  count, e);
+    const struct condition is_forced = {"state = 'failed' AND (instr(?2, ',all,') OR instr(?2, ',' || failure || ','))",
+                                        classes, 0, true};
+    return reopen(db, r, &is_forced, count, e);
 }
 
 int jobs_requeue_listed(struct db *db, const struct requeue_request *r, const char *table, int64_t *count,
@@ -155,27 +136,26 @@ int jobs_requeue_listed(struct db *db, const struct requeue_request *r, const ch
 {
     OWNED char *which = xasprintf("state IN ('ok', 'failed') AND id IN (SELECT job_id FROM %s)", table);
     *count = 0;
-    return reopen(db, r, which, NULL, count, e);
+    return reopen(db, r, &(struct condition){which, NULL, 0, true}, count, e);
 }
 
 int jobs_requeue(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
 {
-    const struct condition wants_repeats = {JOB_OK,
-                                            "(SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = "
-                                            "?2 AND superseded IS NULL AND kind = 'trial') < ?3",
-                                            attempt_state_names[ATTEMPT_OK], r->repeat};
+    const struct condition wants_repeats =
+        {"state = 'ok' AND (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = ?2"
+         " AND superseded IS NULL AND kind = 'trial') < ?3",
+         attempt_state_names[ATTEMPT_OK], r->repeat, false};
     *count = 0;
     if (requeue_failed(db, r, count, e) < 0 || (r->forced && requeue_forced(db, r, count, e) < 0))
         return -1;
-    return r->repeat > 1 ? requeue_where(db, r, &wants_repeats, count, e) : 0;
+    return r->repeat > 1 ? reopen(db, r, &wants_repeats, count, e) : 0;
 }
 
 /* All, pending, running, failed, pruned, held. Each is answered by a partial index: a million jobs that are done need
  * not be read. */
 static const char count_all[] =
     "SELECT jobs, (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL"
-    "  AND held IS NULL),"
-    " (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'running'),"
+    "  AND held IS NULL), (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'running'),"
     " (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'failed'),"
     " (SELECT count(*) FROM job WHERE witness_id IS NOT NULL AND sweep_id = ?1),"
     " (SELECT count(*) FROM job WHERE held IS NOT NULL AND witness_id IS NULL AND sweep_id = ?1) FROM sweep WHERE id = "

@@ -97,12 +97,7 @@ char *model_facts_json(const struct model_facts *f)
 
 static int change(struct db *db, const char *sql, struct sql_values values, struct error *e)
 {
-    if (db_begin(db, e) < 0)
-        return -1;
-    if (db_run(db, sql, values, e) == 0)
-        return db_commit(db, e);
-    db_rollback(db);
-    return -1;
+    return db_begin(db, e) < 0 ? -1 : db_end(db, db_run(db, sql, values, e), e);
 }
 
 int model_facts_note(struct db *db, const struct model_facts *f, enum model_fact fact, double value, struct error *e)

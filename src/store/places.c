@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "store/blame.h"
 #include "store/states.h"
 #include "util/memory.h"
 
@@ -21,8 +20,7 @@ int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct
         "SELECT coalesce(a.host, r.host), a.devices, max(a.host IS NOT NULL), max(a.failure IS 'lost')"
         " FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
         " WHERE a.job_id = ? AND a.kind = 'trial' AND iif(a.state = 'failed', a.failure <> 'cancelled', "
-        "a.device_note IS NOT NULL)"
-        " GROUP BY 1, 2 ORDER BY max(a.number) DESC";
+        "a.device_note IS NOT NULL) GROUP BY 1, 2 ORDER BY max(a.number) DESC";
     struct stmt *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, VALUES(sql_int(job_id)), &s, e)) > 0) {
@@ -77,8 +75,7 @@ int places_aside_read(struct db *db, void (*found)(void *context, const struct p
                       struct error *e)
 {
     static const char sql[] =
-        "SELECT host, nullif(device, ''), message, jobs, since, until, rest_ms FROM place ORDER BY host, "
-        "device";
+        "SELECT host, nullif(device, ''), message, jobs, since, until, rest_ms FROM place ORDER BY host, device";
     struct stmt *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {

@@ -4,7 +4,7 @@
 #include "config/sweep.h"
 
 /* Attempts allowed per failure class; a class that does not exist is allowed one. For `lost`: deaths of its runner or
- * node in a row at which a job ran, after which it runs last (store/blame.h); none of them fails it. */
+ * node in a row at which a job ran, after which it runs last (store/states.h); none of them fails it. */
 struct retry_policy {
     const struct retry_limit *limits; /* of the sweep file; override the defaults (lost 3, spawn 2) */
     size_t count;

@@ -78,7 +78,7 @@ static const struct narrowing of_selection =
 static int narrow(struct db *db, int64_t sweep_id, const struct narrowing *n, const struct shard *s, int64_t *others,
                   struct error *e)
 {
-    struct stmt *jobs = NULL, *change = NULL;
+    OWNED_STMT *jobs = NULL, *change = NULL;
     int rc =
         db_query(db, n->jobs, VALUES(sql_int(sweep_id)), &jobs, e) < 0 ? -1 : db_prepare(db, n->change, &change, e);
     *others = 0;
@@ -89,8 +89,6 @@ static int narrow(struct db *db, int64_t sweep_id, const struct narrowing *n, co
         *others += !has;
         rc = has == n->changes_own ? stmt_run_with(change, VALUES(sql_int(stmt_int(jobs, 0))), e) : 0;
     }
-    stmt_free(jobs);
-    stmt_free(change);
     if (rc < 0)
         return -1;
     return db_run(db,
@@ -107,11 +105,7 @@ int selection_take_shard(struct db *db, int64_t sweep_id, bool of_selected, cons
     selection_close(empty);
     if (rc < 0 || db_begin(db, e) < 0)
         return -1;
-    if (narrow(db, sweep_id, of_selected ? &of_selection : &of_sweep, s, others, e) < 0) {
-        db_rollback(db);
-        return -1;
-    }
-    return db_commit(db, e);
+    return db_end(db, narrow(db, sweep_id, of_selected ? &of_selection : &of_sweep, s, others, e), e);
 }
 
 int selection_forget_shard(struct db *db, struct error *e)

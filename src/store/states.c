@@ -1,6 +1,7 @@
 #include "store/states.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 const char *const job_state_names[JOB_STATE_COUNT] = {
     [JOB_PENDING] = "pending",
@@ -14,6 +15,11 @@ const char *const attempt_state_names[ATTEMPT_STATE_COUNT] = {
     [ATTEMPT_RUNNING] = "running",
     [ATTEMPT_OK] = "ok",
     [ATTEMPT_FAILED] = "failed",
+};
+
+const char *const blame_names[BLAME_COUNT] = {
+    [BLAME_JOB] = NULL,    [BLAME_RUNNER] = "runner", [BLAME_NODE] = "node", [BLAME_PREEMPTION] = "preemption",
+    [BLAME_HOST] = "host",
 };
 
 static const struct job_transition job_transitions[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {

@@ -6,11 +6,6 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-static int find_sweep(struct db *db, const struct hash128 *hash, int64_t *id, struct error *e)
-{
-    return db_query_int(db, "SELECT id FROM sweep WHERE hash = ?", VALUES(sql_hash(hash)), 0, id, e);
-}
-
 /* The texts of a sweep's file and of its profiles, without secrets. */
 struct sweep_texts {
     char *text, *profile_text;
@@ -93,7 +88,7 @@ static int record_keys(struct db *db, const char *name, const struct word_list *
 int sweep_record(struct db *db, const struct sweep *s, const struct sweep_identity *identity, int64_t *id,
                  struct error *e)
 {
-    if (find_sweep(db, &identity->hash, id, e) < 0)
+    if (db_query_int(db, "SELECT id FROM sweep WHERE hash = ?", VALUES(sql_hash(&identity->hash)), 0, id, e) < 0)
         return -1;
     if (*id == 0 && (insert_sweep(db, s, identity, id, e) < 0 || insert_further_objectives(db, s, *id, e) < 0))
         return -1;
@@ -104,27 +99,21 @@ int sweep_record(struct db *db, const struct sweep *s, const struct sweep_identi
     return record_keys(db, "replicate", &s->replicates, e) < 0 ? -1 : record_keys(db, "group_by", &s->groups, e);
 }
 
-static int count_jobs(struct db *db, int64_t id, int64_t *count, struct error *e)
-{
-    return db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id = ?", VALUES(sql_int(id)), 0, count, e);
-}
-
 int sweep_is_enumerated(struct db *db, int64_t id, bool *yes, struct sweep_counts *counts, struct error *e)
 {
-    struct stmt *s = NULL;
-    *yes = false;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, "SELECT combinations, matched, duplicates, jobs FROM sweep WHERE id = ? AND enumerated",
                      VALUES(sql_int(id)), &s, e);
     if (rc > 0)
         *counts = (struct sweep_counts){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3)};
-    stmt_free(s);
     *yes = rc > 0;
     return rc < 0 ? -1 : 0;
 }
 
 static int set_counts(struct db *db, int64_t id, struct sweep_counts *c, bool is_enumerated, struct error *e)
 {
-    if (c->jobs < 0 && count_jobs(db, id, &c->jobs, e) < 0)
+    if (c->jobs < 0 &&
+        db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id = ?", VALUES(sql_int(id)), 0, &c->jobs, e) < 0)
         return -1;
     c->duplicates = is_enumerated ? c->matched - c->jobs : 0;
     return db_run(db,
@@ -145,16 +134,12 @@ int sweep_set_drawn(struct db *db, int64_t id, struct sweep_counts *counts, stru
     return set_counts(db, id, counts, false, e);
 }
 
-static int forget_rules(struct db *db, int64_t id, struct error *e)
-{
-    /* Exclusions go with their rules. */
-    return db_run(db, "DELETE FROM rule WHERE sweep_id = ?", VALUES(sql_int(id)), e);
-}
-
 int sweep_record_rules(struct db *db, int64_t id, const struct rule_row *rules, size_t count, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    if (forget_rules(db, id, e) < 0 || db_prepare(db, "INSERT INTO rule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &s, e) < 0)
+    /* Exclusions go with their rules. */
+    if (db_run(db, "DELETE FROM rule WHERE sweep_id = ?", VALUES(sql_int(id)), e) < 0 ||
+        db_prepare(db, "INSERT INTO rule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &s, e) < 0)
         return -1;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < count; i++) {
