@@ -105,7 +105,7 @@ static int read_competition(struct db *db, struct best_request *a, const char *g
 
 static int read_document(struct db *db, const struct best_request *a, struct best *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     char *pareto = a->pareto ? cJSON_PrintUnformatted(a->pareto) : NULL;
     OWNED_BUFFER close = BUFFER_INIT;
     const cJSON *job;
@@ -125,7 +125,6 @@ static int read_document(struct db *db, const struct best_request *a, struct bes
     rc = rc < 0 ? -1 : stmt_next(s, e);
     if (rc > 0 && (rc = answer_take(s, 0, &out->document, e)) == 0)
         rc = answer_take(s, 1, &out->beside, e);
-    stmt_free(s);
     cJSON_free(pareto);
     return rc;
 }

@@ -15,13 +15,12 @@ static const char unranked_sql[] =
     "  JOIN job AS j ON j.id = n.job_id WHERE ?1 IS NOT NULL AND n.excluded IS NOT NULL"
     "  AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY n.job_id LIMIT 3))"
     " SELECT 'not compared: ' || lost.jobs || ' ok job' || iif(lost.jobs = 1, '', 's') || ' without a number: ' || "
-    "lost.why,"
-    " out.jobs || ' excluded: ' || which, coalesce(lost.jobs, 0) AS unranked_jobs, lost.why AS unranked_why,"
+    "lost.why, out.jobs || ' excluded: ' || which, coalesce(lost.jobs, 0) AS unranked_jobs, lost.why AS unranked_why,"
     " coalesce(out.jobs, 0) AS excluded_jobs FROM out LEFT JOIN lost";
 
 int unranked_read(struct db *db, const char *metric, cJSON *document, cJSON *beside, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, unranked_sql, VALUES(sql_text(metric)), &s, e);
     if (rc > 0) {
         OWNED char *excluded = stmt_copy_text(s, 1);
@@ -31,7 +30,6 @@ int unranked_read(struct db *db, const char *metric, cJSON *document, cJSON *bes
         json_add_text(beside, "unranked", stmt_text(s, 0));
         json_add_text(beside, "excluded", excluded);
     }
-    stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -47,7 +45,7 @@ void unranked_add_text(const cJSON *beside, struct buffer *out)
 static int read_list(struct db *db, const struct conditions_request *request, cJSON **list, cJSON **beside,
                      struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     bool any = false;
     int rc = request->objective ? db_query_bool(db, "SELECT 1 FROM subject_to", NO_VALUES, &any, e) : 0;
     if (rc < 0 || !any) {
@@ -61,7 +59,6 @@ static int read_list(struct db *db, const struct conditions_request *request, cJ
     rc = stmt_next(s, e);
     if (rc > 0 && (rc = answer_take(s, 0, list, e)) == 0)
         rc = answer_take(s, 1, beside, e);
-    stmt_free(s);
     return rc;
 }
 

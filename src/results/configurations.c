@@ -164,8 +164,7 @@ static void add_view(const char *objective, bool maximise, const struct string_l
         buffer_printf(out, ",\n           min(min(g%zu)) OVER (PARTITION BY comparison_group) AS g%zu", i, i);
     buffer_printf(out,
                   "\n    FROM k GROUP BY configuration)\nSELECT comparison_group, rank() OVER (PARTITION BY "
-                  "comparison_group ORDER BY value %s) "
-                  "AS rank, job,\n"
+                  "comparison_group ORDER BY value %s) AS rank, job,\n"
                   "       value, replicates, failed AS replicates_failed, open AS replicates_open,\n"
                   "       median AS replicates_median, value - reach AS replicates_low, value + reach AS "
                   "replicates_high,\n"

@@ -108,9 +108,7 @@ static void jobs_free(struct jobs *j)
 
 static size_t axis_of(struct jobs *j, size_t section, const char *key)
 {
-    size_t a = 0;
-    while (a < j->axis_count && (j->axes[a].section != section || strcmp(j->axes[a].key, key) != 0))
-        a++;
+    size_t a = FIRST(k, j->axis_count, j->axes[k].section == section && strcmp(j->axes[k].key, key) == 0);
     if (a == j->axis_count) {
         j->axes = array_grow(j->axes, a, sizeof *j->axes);
         j->axes[j->axis_count++] = (struct swept_key){.section = section, .key = xstrdup(key), .numeric = true};
@@ -257,10 +255,7 @@ static bool meets(const struct jobs *j, const struct row *r, const struct key_co
 
 static bool meets_all(const struct jobs *j, const struct row *r, const struct key_condition *terms, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!meets(j, r, &terms[i]))
-            return false;
-    return true;
+    return !ANY(i, count, !meets(j, r, &terms[i]));
 }
 
 static void add_share(struct share *to, const struct share *what)
@@ -352,14 +347,6 @@ static void look_at_axis(struct key_search *s, size_t axis, size_t row_count)
         look_at_bounds(s, axis, levels);
 }
 
-static bool has_key(const struct key_condition *terms, size_t count, size_t axis)
-{
-    for (size_t i = 0; i < count; i++)
-        if (terms[i].axis == axis)
-            return true;
-    return false;
-}
-
 /* Adds the term that tells most among the jobs that meet those before it and that no match has yet. */
 static bool add_term(const struct jobs *j, size_t cause, struct key_condition *terms, size_t *term_count)
 {
@@ -375,7 +362,7 @@ static bool add_term(const struct jobs *j, size_t cause, struct key_condition *t
     if (s.all.jobs < 2 || s.all.jobs == s.all.ended)
         return false;
     for (size_t a = 0; a < j->axis_count; a++)
-        if (!j->axes[a].left_out && !has_key(terms, *term_count, a))
+        if (!j->axes[a].left_out && !ANY(i, *term_count, terms[i].axis == a))
             look_at_axis(&s, a, row_count);
     bool exact = s.best_share.jobs == s.best_share.ended && s.best_share.jobs == s.all.jobs;
     if (s.best_log > 0 || (!exact && s.best_log + log((double)s.looked_at) > LIKELY_LOG))
@@ -487,21 +474,13 @@ static int read_matches(struct db *db, int64_t sweep_id, const struct caused_job
 
 /* --- the causes --- */
 
-/* Returns its place among them; FAILURE_CAUSES_MOST: it is one too many. */
-static size_t find_cause(const struct causes *c, const char *class, const char *cause)
-{
-    size_t i = 0;
-    while (i < c->count && (strcmp(c->items[i].class, class) != 0 || strcmp(c->items[i].cause, cause) != 0))
-        i++;
-    return i;
-}
-
-/* Takes a job: id, failure, message, consequence. Returns its cause. */
+/* Takes a job: id, failure, message, consequence. Returns the place of its cause; FAILURE_CAUSES_MOST: it is one too
+ * many. */
 static size_t take_job(struct causes *c, const struct stmt *row)
 {
     const char *class = stmt_text(row, 1), *message = stmt_text(row, 2);
     char *cause = cause_text(message);
-    size_t i = find_cause(c, class, cause);
+    size_t i = FIRST(k, c->count, strcmp(c->items[k].class, class) == 0 && strcmp(c->items[k].cause, cause) == 0);
     if (i == FAILURE_CAUSES_MOST) {
         c->others++;
     } else if (i < c->count) {
@@ -536,8 +515,7 @@ static int read_jobs(struct db *db, int64_t sweep_id, int64_t jobs_most, struct 
     int rc;
     while ((rc = db_next(db,
                          "SELECT j.id, j.failure, substr(coalesce(a.message, ''), 1, 2000), a.consequence, "
-                         "coalesce(a.id, 0)"
-                         " FROM (SELECT id, failure, attempt_id FROM job"
+                         "coalesce(a.id, 0) FROM (SELECT id, failure, attempt_id FROM job"
                          " WHERE sweep_id = ?1 AND state = 'failed' ORDER BY id DESC LIMIT ?2) AS j"
                          " LEFT JOIN attempt AS a ON a.id = j.attempt_id ORDER BY j.id",
                          VALUES(sql_int(sweep_id), sql_int(jobs_most > 0 ? jobs_most : -1)), &s, e)) > 0) {

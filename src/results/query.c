@@ -20,10 +20,7 @@
 
 static const char *find_title(const struct string_list *t, const char *name, size_t length)
 {
-    for (size_t i = 0; i < t->count; i++)
-        if (strncasecmp(t->items[i], name, length) == 0 && !t->items[i][length])
-            return t->items[i];
-    return NULL;
+    return FIND(i, t->count, strncasecmp(t->items[i], name, length) == 0 && !t->items[i][length], t->items[i]);
 }
 
 static int read_titles(struct db *db, struct string_list *out, struct error *e)
@@ -150,21 +147,14 @@ static int read_constant_keys(struct db *db, struct string_list *out, struct err
     return rc;
 }
 
-static bool is_title(const struct string_list *all, const char *text)
-{
-    for (size_t i = 0; i < all->count; i++)
-        if (strcasecmp(all->items[i], text) == 0)
-            return true;
-    return false;
-}
-
 /* A column has the bare name of a key only where no other column has it: `state` is no key where there is a
  * `model.state`. */
 static bool is_constant(const struct string_list *constant, const struct string_list *all, const char *title)
 {
     for (size_t i = 0; i < constant->count; i++) {
         const char *qualified = constant->items[i], *bare = strchr(qualified, '.') + 1;
-        if (strcasecmp(qualified, title) == 0 || (strcasecmp(bare, title) == 0 && !is_title(all, qualified)))
+        if (strcasecmp(qualified, title) == 0 ||
+            (strcasecmp(bare, title) == 0 && !ANY(k, all->count, strcasecmp(all->items[k], qualified) == 0)))
             return true;
     }
     return false;
@@ -174,21 +164,17 @@ static bool is_rarely_read(const struct result_query *q, const char *title)
 {
     if (!q->every_sweep && strcmp(title, "sweep") == 0)
         return true;
-    for (size_t i = 0; i < LENGTH(rarely_read); i++)
-        if (strcmp(rarely_read[i], title) == 0)
-            return true;
-    return false;
+    return ANY(i, LENGTH(rarely_read), strcmp(rarely_read[i], title) == 0);
 }
 
 static int choose_brief(struct db *db, const struct result_query *q, const struct string_list *all,
                         struct string_list *out, struct error *e)
 {
-    struct string_list constant = STRING_LIST_INIT;
+    OWNED_LIST constant = STRING_LIST_INIT;
     int rc = read_constant_keys(db, &constant, e);
     for (size_t i = 0; rc == 0 && i < all->count; i++)
         if (!is_rarely_read(q, all->items[i]) && !is_constant(&constant, all, all->items[i]))
             string_list_add(out, xstrdup(all->items[i]));
-    string_list_free(&constant);
     return rc;
 }
 
@@ -324,15 +310,13 @@ static int choose_index(struct db *db, const struct result_query *q, const struc
 static int write_means(struct db *db, const struct result_query *q, const struct string_list *all, struct buffer *b,
                        struct error *e)
 {
-    struct string_list replicates = STRING_LIST_INIT;
+    OWNED_LIST replicates = STRING_LIST_INIT;
     bool is_key = false, is_metric = false;
     buffer_add_text(b, "WITH ");
     if (db_query_texts(db, "SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'",
                        NO_VALUES, &replicates, e) < 0 ||
-        configurations_add_same(db, b, e) < 0) {
-        string_list_free(&replicates);
+        configurations_add_same(db, b, e) < 0)
         return -1;
-    }
     buffer_add_text(b, " SELECT min(r.job) AS job");
     for (size_t i = 0; i < all->count; i++) {
         const char *title = all->items[i];
@@ -357,9 +341,8 @@ static int write_means(struct db *db, const struct result_query *q, const struct
                        "AS m"
                        " ON m.id = j.model_id LEFT JOIN same AS t ON t.id = j.training_id LEFT JOIN same AS p"
                        " ON p.id = j.parallel_id GROUP BY c.same, m.same, t.same, p.same ORDER BY 1 LIMIT ?3");
-    const bool has = replicates.count > 0;
-    string_list_free(&replicates);
-    return has ? 0
+    return replicates.count > 0
+               ? 0
                : error_set(e, ERROR_USAGE,
                            "--means: [sweep] replicate names no keys over which means could be taken; a job's repeats "
                            "are one value already");
@@ -393,36 +376,28 @@ static void limit_work(struct db *db)
 
 int result_query_open(struct db *db, const struct result_query *q, struct stmt **out, struct error *e)
 {
-    struct string_list all = STRING_LIST_INIT, chosen = STRING_LIST_INIT;
-    struct buffer sql = BUFFER_INIT;
+    OWNED_LIST all = STRING_LIST_INIT, chosen = STRING_LIST_INIT;
+    OWNED_BUFFER sql = BUFFER_INIT;
     struct stmt *s = NULL;
     struct sort_order order;
-    int rc = -1;
     if (read_titles(db, &all, e) < 0 || choose_columns(db, q, &all, &chosen, e) < 0 ||
         read_order(&all, q->sort, &order, e) < 0 || (q->where && check_condition(&all, q->where, e) < 0))
-        goto out;
+        return -1;
     if (q->where)
         limit_work(db);
     if (q->is_table)
         order.last = "number";
     if ((!q->is_table && find_metric(db, &all, &order, e) < 0) || choose_index(db, q, &all, &order, e) < 0)
-        goto out;
+        return -1;
     if (!q->means)
         write_statement(q, &chosen, &order, &sql);
-    else if (write_means(db, q, &all, &sql, e) < 0)
-        goto out;
-    if (db_prepare(db, buffer_text(&sql), &s, e) < 0)
-        goto out;
+    if ((q->means && write_means(db, q, &all, &sql, e) < 0) || db_prepare(db, buffer_text(&sql), &s, e) < 0)
+        return -1;
     stmt_bind(s, VALUES(sql_int(q->every_sweep), sql_text(q->state), sql_int(q->limit > 0 ? q->limit : -1)));
     if (order.metric)
         stmt_bind_text(s, 4, order.metric);
     *out = s;
-    rc = 0;
-out:
-    string_list_free(&all);
-    string_list_free(&chosen);
-    buffer_free(&sql);
-    return rc;
+    return 0;
 }
 
 int result_query_open_long(struct db *db, const struct result_query *q, struct stmt **out, struct error *e)
@@ -441,8 +416,7 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
         rc = check_condition(&all, q->where, e);
     buffer_add_text(&sql,
                     "SELECT r.job, r.key, r.state, m.name AS metric, nullif(d.unit, '') AS unit, d.counter, d.rank,"
-                    " m.count AS samples,"
-                    " m.not_finite,");
+                    " m.count AS samples, m.not_finite,");
     buffer_printf(&sql,
                   " %s, m.mean, m.median, m.minimum, m.maximum, m.stddev, m.p90%s FROM (SELECT job, key, state FROM",
                   curves ? "iif(m.point IS NULL, v.value, p.value) AS value" : "v.value",
@@ -472,14 +446,12 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
 
 int result_units(struct db *db, const struct stmt *s, enum unit_form form, char ***out, struct error *e)
 {
-    struct stmt *q = NULL;
+    OWNED_STMT *q = NULL;
     if (db_prepare(db,
                    "WITH own (name, unit) AS (VALUES ('duration_ms', 'ms'), ('max_rss', 'B'), ('predicted_memory', "
-                   "'B'),"
-                   " ('predicted_time', 's')) SELECT unit FROM own WHERE ?3 AND name = ?1"
+                   "'B'), ('predicted_time', 's')) SELECT unit FROM own WHERE ?3 AND name = ?1"
                    " UNION ALL SELECT iif(?2, unit, unit || coalesce(iif(unit <> '', ' ', '') || counter, '') ||"
-                   " coalesce(', rank ' || rank, ''))"
-                   " FROM metric_definition WHERE unit || coalesce(counter, '') <> ''"
+                   " coalesce(', rank ' || rank, '')) FROM metric_definition WHERE unit || coalesce(counter, '') <> ''"
                    " AND (name = ?1 OR 'metric.' || name = ?1)",
                    &q, e) < 0)
         return -1;
@@ -493,7 +465,6 @@ int result_units(struct db *db, const struct stmt *s, enum unit_form form, char 
         stmt_reset(q);
         rc = rc < 0 ? -1 : 0;
     }
-    stmt_free(q);
     if (rc < 0) {
         result_units_free(units, s);
         return -1;

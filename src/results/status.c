@@ -17,7 +17,7 @@ static void set_exactly(cJSON *document, const struct stmt *s, int column)
 
 int status_read(struct db *db, bool runner_alive, int64_t now_ms, cJSON **out, cJSON **beside, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     cJSON *document = NULL, *other = NULL;
     if (status_part(db, NULL, VALUES(sql_null(), sql_int(now_ms), sql_int(runner_alive)), &s, e) < 0)
         return -1;
@@ -28,7 +28,6 @@ int status_read(struct db *db, bool runner_alive, int64_t now_ms, cJSON **out, c
         rc = answer_take(s, 1, &other, e);
     for (int i = 2; rc == 0 && i < stmt_column_count(s); i++)
         set_exactly(document, s, i);
-    stmt_free(s);
     if (rc < 0) {
         cJSON_Delete(document);
         return -1;
@@ -41,7 +40,7 @@ int status_read(struct db *db, bool runner_alive, int64_t now_ms, cJSON **out, c
 
 int status_search_read(struct db *db, int64_t sweep_id, cJSON **out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     *out = NULL;
     if (status_part(db, "SELECT json_set(document, '$.lifting', lifting) FROM search_document, the_search",
                     VALUES(sql_int(sweep_id)), &s, e) < 0)
@@ -49,7 +48,6 @@ int status_search_read(struct db *db, int64_t sweep_id, cJSON **out, struct erro
     int rc = stmt_next(s, e);
     if (rc > 0)
         rc = answer_take(s, 0, out, e);
-    stmt_free(s);
     return rc;
 }
 

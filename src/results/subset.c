@@ -197,13 +197,6 @@ static int add_memberships(struct db *db, const char *ids, size_t jobs, struct b
     return rc;
 }
 
-static int add_imported(struct db *db, const char *ids, size_t jobs, struct buffer *out, struct error *e)
-{
-    double product;
-    int rc = add_sections(db, ids, out, &product, e);
-    return rc == 0 && product > (double)jobs ? add_memberships(db, ids, jobs, out, e) : rc;
-}
-
 /* The text may be of a file that was exported itself. The caller's. */
 static char *free_rule_name(const char *text)
 {
@@ -249,8 +242,11 @@ static int add_file(struct db *db, const struct string_list *c, const char *ids,
         if (strstr(text, SECRET_REDACTED))
             buffer_add_text(out, "# Secrets are left out; fill them in for " SECRET_REDACTED ".\n");
         buffer_printf(out, "%s%s", text, length && text[length - 1] != '\n' ? "\n" : "");
-        rc = is_imported(stmt_text(s, 1), text) ? add_imported(db, ids, c->count, out, e)
-                                                : add_conditions(text, c, out, e);
+        double product = 0;
+        const bool imported = is_imported(stmt_text(s, 1), text);
+        rc = imported ? add_sections(db, ids, out, &product, e) : add_conditions(text, c, out, e);
+        if (rc == 0 && product > (double)c->count)
+            rc = add_memberships(db, ids, c->count, out, e);
     }
     return rc;
 }
@@ -260,13 +256,12 @@ int subset_add_toml(struct db *db, const struct result_query *q, struct buffer *
     struct result_query query = *q;
     OWNED_LIST c = STRING_LIST_INIT;
     OWNED_BUFFER ids = BUFFER_INIT;
-    struct stmt *jobs = NULL;
+    OWNED_STMT *jobs = NULL;
     query.columns = "job";
     query.every_sweep = false;
     if (result_query_open(db, &query, &jobs, e) < 0)
         return -1;
     int rc = read_ids(jobs, &ids, e);
-    stmt_free(jobs);
     if (rc == 0)
         rc = db_query_texts(db, conditions_sql, VALUES(sql_text(buffer_text(&ids))), &c, e);
     if (rc == 0)

@@ -13,6 +13,7 @@
 #include "util/fault.h"
 #include "util/hash.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 
 #define KEYS_MOST 1500
 #define METRICS_MOST 400
@@ -50,34 +51,10 @@ static const struct {
     {"parallel_spec", "parallel_id"},
 };
 
-static const char *const fixed_titles[] = {
-    "job",
-    "key",
-    "sweep",
-    "in_sweep",
-    "state",
-    "failure",
-    "attempts",
-    "duration_ms",
-    "error",
-    "directory",
-    "started",
-    "ended",
-    "rank",
-    "objective",
-    "predicted_memory",
-    "predicted_memory_of",
-    "predicted_time",
-    "max_rss",
-    "device_note",
-    "notes",
-    "tags",
-    "excluded",
-    "partial",
-    "not_finite",
-    "columns_left_out",
-    CONFIGURATION_TITLES,
-};
+static const char fixed_titles[] =
+    "job key sweep in_sweep state failure attempts duration_ms error directory started ended rank objective"
+    " predicted_memory predicted_memory_of predicted_time max_rss device_note notes tags excluded partial not_finite"
+    " columns_left_out";
 
 static const char *const configuration_titles[] = {CONFIGURATION_TITLES};
 
@@ -232,14 +209,6 @@ static int read_objective(struct db *db, struct shape *out, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-static bool is_fixed(const char *name)
-{
-    for (size_t i = 0; i < LENGTH(fixed_titles); i++)
-        if (strcasecmp(fixed_titles[i], name) == 0)
-            return true;
-    return false;
-}
-
 static size_t count_named(const struct columns *c, const char *name)
 {
     size_t n = 0;
@@ -252,7 +221,8 @@ static void give_titles(const struct shape *s, struct columns *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         struct column *column = &c->items[i];
-        bool bare = !is_fixed(column->name) &&
+        bool bare = !words_have(fixed_titles, column->name) &&
+                    !ANY(k, LENGTH(configuration_titles), strcasecmp(configuration_titles[k], column->name) == 0) &&
                     count_named(&s->keys, column->name) + count_named(&s->metrics, column->name) == 1;
         column->title = bare ? xstrdup(column->name) : xasprintf("%s.%s", column->section, column->name);
     }
@@ -503,12 +473,6 @@ static void add_ranking(const struct shape *s, struct buffer *b)
 
 /* --- putting them in place --- */
 
-static int is_unchanged(struct db *db, const char *view, const char *sql, bool *yes, struct error *e)
-{
-    return db_query_bool(db, "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ? AND sql = ?",
-                         VALUES(sql_text(view), sql_text(sql)), yes, e);
-}
-
 static int replace(struct db *db, const char *const *views, struct error *e)
 {
     /* A savepoint works within a transaction and without one. */
@@ -530,26 +494,23 @@ int (*const store_make_views)(struct db *db, struct error *e) = result_views_ref
 
 int result_views_refresh(struct db *db, struct error *e)
 {
-    struct shape shape = {0};
-    struct buffer results = BUFFER_INIT, configurations = BUFFER_INIT, ranking = BUFFER_INIT;
-    bool same_results, same_configurations = true, same_ranking;
-    int rc = -1;
+    __attribute__((cleanup(shape_free))) struct shape shape = {0};
+    OWNED_BUFFER results = BUFFER_INIT, configurations = BUFFER_INIT, ranking = BUFFER_INIT;
+    static const char *const names[] = {"results", "configurations", "ranking"};
+    bool are_same = true;
     if (read_shape(db, &shape, e) < 0 ||
         configurations_add_view(db, shape.objective, shape.maximise, &configurations, e) < 0)
-        goto out;
+        return -1;
     shape.has_configurations = configurations.length > 0;
     add_results(&shape, &results);
     add_ranking(&shape, &ranking);
     const char *const views[] = {buffer_text(&results), buffer_text(&configurations), buffer_text(&ranking)};
-    if (is_unchanged(db, "results", views[0], &same_results, e) < 0 ||
-        (views[1][0] && is_unchanged(db, "configurations", views[1], &same_configurations, e) < 0) ||
-        is_unchanged(db, "ranking", views[2], &same_ranking, e) < 0)
-        goto out;
-    rc = same_results && same_configurations && same_ranking ? 0 : replace(db, views, e);
-out:
-    buffer_free(&configurations);
-    shape_free(&shape);
-    buffer_free(&results);
-    buffer_free(&ranking);
-    return rc;
+    for (size_t i = 0; i < LENGTH(names); i++) {
+        bool is_same = true;
+        if (views[i][0] && db_query_bool(db, "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ? AND sql = ?",
+                                         VALUES(sql_text(names[i]), sql_text(views[i])), &is_same, e) < 0)
+            return -1;
+        are_same &= is_same;
+    }
+    return are_same ? 0 : replace(db, views, e);
 }
