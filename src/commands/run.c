@@ -36,7 +36,7 @@
 #include "results/best.h"
 #include "results/status.h"
 #include "run/local_executor.h"
-#include "run/rendezvous.h"
+#include "run/starter.h"
 #include "run/reread.h"
 #include "run/runner.h"
 #include "run/start_check.h"

@@ -13,12 +13,6 @@
 
 /* --- the store's order --- */
 
-/* Those that are left out now are asked for as soon as the others have started. */
-static size_t room_at_first(size_t room)
-{
-    return room > CLAIMS_AHEAD / 2 ? room - CLAIMS_AHEAD / 2 : room;
-}
-
 static int list_others(void *context, bool *ready, struct error *e)
 {
     struct store_order *o = context;
@@ -36,7 +30,9 @@ static int choose_in_order(void *context, int64_t *job_ids, size_t room, size_t 
 {
     struct store_order *o = context;
     o->is_begun = true;
-    if (attempts_pending(o->store, job_ids, o->unlisted ? room_at_first(room) : room, count, e) < 0)
+    /* Those that are left out now are asked for as soon as the others have started. */
+    const size_t first = o->unlisted && room > CLAIMS_AHEAD / 2 ? room - CLAIMS_AHEAD / 2 : room;
+    if (attempts_pending(o->store, job_ids, first, count, e) < 0)
         return -1;
     /* An end may make its job pending again. */
     *answer = *count < room && !o->unlisted ? CLAIM_WAIT : CLAIM_MORE;
@@ -211,9 +207,7 @@ static void drop(struct claims *c, size_t place)
 int claims_withdraw(struct claims *c, int64_t job_id, struct error *e)
 {
     struct running_attempt *queue = c->items + c->first;
-    size_t i = 0;
-    while (i < c->count && queue[i].claim.job_id != job_id)
-        i++;
+    size_t i = FIRST(k, c->count, queue[k].claim.job_id == job_id);
     if (i == c->count)
         return 0;
     if (give_back(c, &queue[i].claim, e) < 0)
@@ -242,9 +236,7 @@ bool claims_take(struct claims *c, bool (*fits)(void *context, const struct runn
                  struct running_attempt *out)
 {
     struct running_attempt *queue = c->items + c->first;
-    size_t i = 0;
-    while (i < c->count && !fits(context, &queue[i]))
-        i++;
+    size_t i = FIRST(k, c->count, fits(context, &queue[k]));
     if (i == c->count)
         return false;
     *out = queue[i];
@@ -268,11 +260,7 @@ int claims_release(struct claims *c, struct db *db, struct error *e)
         return 0;
     if (db_begin(db, e) < 0)
         return -1;
-    if (give_all_back(c, e) < 0) {
-        db_rollback(db);
-        return -1;
-    }
-    int rc = db_commit(db, e);
+    int rc = db_end(db, give_all_back(c, e), e);
     FAULT(CLAIMS_RELEASED);
     return rc;
 }

@@ -10,14 +10,13 @@
 #include "util/fault.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/parse.h"
 
 #define SUSPICION_MS 1000 /* how long a failed start waits for another to tell whose fault it was */
 
 static struct running_attempt take_running(struct runner *r, int64_t attempt)
 {
-    size_t i = 0;
-    while (i < r->running_count && r->running[i].claim.attempt_id != attempt)
-        i++;
+    size_t i = FIRST(k, r->running_count, r->running[k].claim.attempt_id == attempt);
     assert(i < r->running_count);
     struct running_attempt f = r->running[i];
     r->running[i] = r->running[--r->running_count];
@@ -59,8 +58,11 @@ static void share_files(const struct runner *r, const struct running_attempt *f,
 /* `why`: a sentence. */
 static void pause_for(struct runner *r, int64_t job_id, const char *why, enum host_need need)
 {
+    char duration[32];
     if (host_watch_hold(&r->host, job_id, why, need))
-        waits_notify_paused(why, r->host.give_up_ms, r->options);
+        runner_tell(r->options,
+                    "paused: the host cannot run jobs: %s; no job has failed; retrying from time to time for %s", why,
+                    format_duration_ms(r->host.give_up_ms, duration, sizeof duration));
 }
 
 /* Names of the devices that it had, or of the one node that it ran on; NULL: not known. */
@@ -163,8 +165,8 @@ static void hold(struct runner *r, struct running_attempt f, struct outcome *out
 static void tell_refusal(struct runner *r, const char *why, bool of_node)
 {
     const bool is_new = !r->refusal || (!of_node && strcmp(r->refusal, why) != 0);
-    if (is_new && r->options->on_notice)
-        r->options->on_notice(r->options->context, why);
+    if (is_new)
+        runner_tell(r->options, "%s", why);
     free(r->refusal);
     r->refusal = xstrdup(why);
 }

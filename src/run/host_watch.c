@@ -54,9 +54,7 @@ static enum suspicion suspicion_of(const struct host_watch *w, const char *stage
 
 static size_t find_held(const struct host_watch *w, int64_t job_id)
 {
-    size_t i = 0;
-    while (i < w->held_count && w->held[i] != job_id)
-        i++;
+    size_t i = FIRST(k, w->held_count, w->held[k] == job_id);
     return i;
 }
 

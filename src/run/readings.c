@@ -182,9 +182,7 @@ bool readings_are_busy(const struct readings *r)
 
 static size_t index_of(const struct readings *r, int64_t attempt)
 {
-    size_t i = 0;
-    while (i < r->count && r->items[i]->attempt_id != attempt)
-        i++;
+    size_t i = FIRST(k, r->count, r->items[k]->attempt_id == attempt);
     return i;
 }
 

@@ -34,10 +34,7 @@ struct summary recording_summary(const struct recording *r, size_t metric)
 
 static bool was_reported(const struct sample_list *l, const char *name)
 {
-    for (size_t i = 0; i < l->name_count; i++)
-        if (strcmp(l->names[i], name) == 0 && l->series[i].tally.reported > 0)
-            return true;
-    return false;
+    return ANY(i, l->name_count, strcmp(l->names[i], name) == 0 && l->series[i].tally.reported > 0);
 }
 
 /* Finds whether all that a derived objective reads is there; its steps are those of the first input. */

@@ -44,8 +44,7 @@ static int find_orphans(struct db *db, struct orphans *out, struct error *e)
     static const char sql[] =
         "SELECT attempt.id, number, lower(hex(key)), coalesce(attempt.started, runner.started),"
         " attempt.state = 'running' FROM attempt JOIN job ON job.id = job_id JOIN runner ON runner.id = "
-        "runner_id"
-        " WHERE attempt.state IN ('claimed', 'running') AND executor IN ('local', 'ssh', 'slurm-step') AND "
+        "runner_id WHERE attempt.state IN ('claimed', 'running') AND executor IN ('local', 'ssh', 'slurm-step') AND "
         "directory IS NULL";
     struct stmt *s = NULL;
     int rc;

@@ -213,13 +213,6 @@ static void note_unread(struct rereading *r, const struct old_attempt *a, char *
     free(why);
 }
 
-static int set_readers(struct rereading *r, int64_t attempt_id, struct error *e)
-{
-    return db_run(r->request->db,
-                  "UPDATE attempt SET readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?",
-                  VALUES(sql_int(attempt_id)), e);
-}
-
 static int read_kept(struct rereading *r, struct old_attempt *a, const char *directory, struct renewal *out,
                      struct error *e)
 {
@@ -242,7 +235,11 @@ static int read_kept(struct rereading *r, struct old_attempt *a, const char *dir
                               strerror(rec.samples.read_error)));
     } else {
         r->count++;
-        rc = set_readers(r, a->id, e) < 0 ? -1 : store_reading(r, a, &rec, out, e);
+        rc = db_run(r->request->db,
+                    "UPDATE attempt SET readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?",
+                    VALUES(sql_int(a->id)), e);
+        if (rc == 0)
+            rc = store_reading(r, a, &rec, out, e);
     }
     recording_free(&rec);
     return rc;
@@ -372,8 +369,7 @@ static int keep_old(struct db *db, struct error *e)
                    "CREATE TEMP TABLE old_attempt AS SELECT id, state, failure, message, consequence, left_out"
                    " FROM attempt WHERE state IN ('ok', 'failed');"
                    "CREATE TEMP TABLE old_number (attempt_id, name, value, PRIMARY KEY (attempt_id, name)) WITHOUT "
-                   "ROWID;"
-                   "INSERT INTO temp.old_number SELECT attempt_id, name, value FROM summary",
+                   "ROWID;INSERT INTO temp.old_number SELECT attempt_id, name, value FROM summary",
                    e);
 }
 
@@ -392,12 +388,10 @@ static int keep_replaced(struct db *db, const char *detail, int64_t *change_id, 
                               "left_out") " UNION ALL SELECT a.job_id, a.id, b.name, b.value, n.value FROM "
                                           "temp.old_number AS b"
                                           " JOIN attempt AS a ON a.id = b.attempt_id LEFT JOIN summary AS n USING "
-                                          "(attempt_id, name)"
-                                          " WHERE n.value IS NOT b.value"
+                                          "(attempt_id, name) WHERE n.value IS NOT b.value"
                                           " UNION ALL SELECT a.job_id, a.id, n.name, NULL, n.value FROM summary AS n"
                                           " JOIN attempt AS a ON a.id = n.attempt_id LEFT JOIN temp.old_number AS b "
-                                          "USING (attempt_id, name)"
-                                          " WHERE b.name IS NULL AND n.value IS NOT NULL",
+                                          "USING (attempt_id, name) WHERE b.name IS NULL AND n.value IS NOT NULL",
                 e) < 0 ||
         db_query_int(db, "SELECT count(*) FROM temp.difference", NO_VALUES, 0, &count, e) < 0)
         return -1;

@@ -1,13 +1,13 @@
 /* Internals of the runner, only for its own files. */
 #pragma once
 
+#include "config/failure.h"
 #include "measures/place_watch.h"
 #include "run/claims.h"
 #include "run/commit_batch.h"
 #include "run/device_keeper.h"
 #include "run/ended_attempts.h"
 #include "run/host_watch.h"
-#include "run/like_failures.h"
 #include "run/readings.h"
 #include "run/runner.h"
 #include "run/starter.h"
@@ -20,6 +20,15 @@ struct suspect {
     struct running_attempt attempt;
     struct outcome outcome;
     int64_t since_ms;
+};
+
+/* Failures that are alike, before anything has gone well: a typing mistake in the command fails all jobs, and the first
+ * tell it as well as a thousand. All zero: none so far. */
+struct like_failures {
+    enum failure failure;
+    char *cause; /* its message without the digits */
+    int64_t count;
+    bool went_well; /* something is ok: then they are of the configurations */
 };
 
 struct runner {

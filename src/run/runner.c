@@ -1,5 +1,7 @@
 #include "run/runner.h"
 
+#include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/memory.h"
+#include "util/parse.h"
 
 #define COMMIT_WITHIN_MS 100 /* what has ended waits at most this long for others to share its commit */
 #define STARTS_WITHIN_MS 5   /* so do starts while nothing ends */
@@ -134,34 +137,26 @@ static bool take_next(struct runner *r, struct running_attempt *out)
     return true;
 }
 
-static void pass_notice(const struct runner *r, char *text)
+void runner_tell(const struct runner_options *o, const char *format, ...)
 {
-    if (r->options->on_notice)
-        r->options->on_notice(r->options->context, text);
-    free(text);
-}
-
-/* One that was set aside may be tried again with it. */
-static void note_place(struct runner *r, const struct running_attempt *f)
-{
-    if (place_watch_started(r->places, f->devices, f->claim.attempt_id, clock_wall_ms()))
-        pass_notice(r, xasprintf("trying again what was set aside: device %s", f->devices));
+    OWNED_BUFFER text = BUFFER_INIT;
+    va_list arguments;
+    va_start(arguments, format);
+    buffer_vprintf(&text, format, arguments);
+    va_end(arguments);
+    if (o->on_notice)
+        o->on_notice(o->context, buffer_text(&text));
 }
 
 void runner_note_works(struct runner *r, int64_t job_id, bool (*note)(struct host_watch *w, int64_t job_id))
 {
+    char duration[32];
     int64_t paused_ms = clock_monotonic_ms() - r->host.since_ms;
     if (!note(&r->host, job_id))
         return;
     r->let_go_due = true;
-    waits_notify_resumed(paused_ms, r->options);
-}
-
-/* Another job could be started. */
-static void note_started(struct runner *r, int64_t job_id)
-{
-    runner_blame_suspect(r);
-    runner_note_works(r, job_id, host_watch_started);
+    runner_tell(r->options, "continuing: the host can run jobs again after %s",
+                format_duration_ms(paused_ms, duration, sizeof duration));
 }
 
 static bool host_allows_start(struct runner *r)
@@ -181,9 +176,12 @@ static void start_claimed(struct runner *r)
         runner_add_running(r, f);
         r->started_count++;
         run_counts_start(&r->result.counts, f.claim.full);
-        note_place(r, &f);
-        if (!f.start_failed)
-            note_started(r, f.claim.job_id);
+        if (place_watch_started(r->places, f.devices, f.claim.attempt_id, clock_wall_ms()))
+            runner_tell(r->options, "trying again what was set aside: device %s", f.devices);
+        if (f.start_failed)
+            continue;
+        runner_blame_suspect(r); /* another job could be started */
+        runner_note_works(r, f.claim.job_id, host_watch_started);
     }
 }
 
@@ -201,13 +199,8 @@ static int let_held_go(struct runner *r, struct error *e)
         r->claims.answer = CLAIM_MORE;
         return 0;
     }
-    if (db_begin(r->db, e) < 0)
-        return -1;
-    if (jobs_let_go(r->db, r->options->sweep_id, retry_allowed(&policy, "lost"), &count, e) < 0) {
-        db_rollback(r->db);
-        return -1;
-    }
-    if (db_commit(r->db, e) < 0)
+    if (db_begin(r->db, e) < 0 ||
+        db_end(r->db, jobs_let_go(r->db, r->options->sweep_id, retry_allowed(&policy, "lost"), &count, e), e) < 0)
         return -1;
     r->let_go_due = false;
     run_counts_let_go(&r->result.counts, count);
@@ -250,15 +243,11 @@ static int hold_failed(struct runner *r, struct error *e)
     }
     if (!any)
         return 0;
-    if (db_begin(r->db, e) < 0)
+    if (db_begin(r->db, e) < 0 || db_end(r->db, hold_claims_of_failed(r, &held, e), e) < 0)
         return -1;
-    if (hold_claims_of_failed(r, &held, e) < 0) {
-        db_rollback(r->db);
-        return -1;
-    }
     r->result.fixture_failed = true;
     run_counts_hold(&r->result.counts, held);
-    return db_commit(r->db, e);
+    return 0;
 }
 
 /* Writes, while the database is free, which fixtures are to be started and what has become of the others. */
@@ -315,13 +304,6 @@ static int end_fixtures(struct runner *r, struct error *e)
 
 /* --- committing --- */
 
-static void note_starts(struct runner *r)
-{
-    r->unrecorded_starts = false;
-    for (size_t i = 0; i < r->running_count; i++)
-        commit_batch_note_start(&r->batch, &r->running[i]);
-}
-
 /* How many claims the next commit should bring. */
 static size_t wanted_claims(const struct runner *r)
 {
@@ -341,7 +323,9 @@ static void put_seconds_first(struct runner *r)
 
 static void begin_batch(struct runner *r)
 {
-    note_starts(r);
+    r->unrecorded_starts = false;
+    for (size_t i = 0; i < r->running_count; i++)
+        commit_batch_note_start(&r->batch, &r->running[i]);
     /* An end may make its job pending again. */
     if (r->ended.count > 0 && r->claims.answer == CLAIM_WAIT)
         r->claims.answer = CLAIM_MORE;
@@ -351,6 +335,41 @@ static void begin_batch(struct runner *r)
 }
 
 static void take_news(struct runner *r, int64_t timeout_ms, bool start_more);
+
+/* The failures that depend on what was tried, or on the machine. */
+static const bool is_of_its_own[FAILURE_COUNT] = {
+    [FAILURE_OOM] = true,
+    [FAILURE_TIMEOUT] = true,
+    [FAILURE_LOST] = true,
+    [FAILURE_CANCELLED] = true,
+};
+
+/* Times, ports and process numbers differ where the cause is one. */
+static char *without_digits(const char *message)
+{
+    struct buffer b = BUFFER_INIT;
+    for (; message && *message; message++)
+        if (!isdigit((unsigned char)*message))
+            buffer_add_char(&b, *message);
+    return buffer_take(&b);
+}
+
+/* Takes in how a job has ended. Out of memory, of time, lost and cancelled say nothing of the other jobs: they are left
+ * out. Returns whether `most` (0: any number) that are alike have failed in a row and nothing was ok; one is enough of
+ * those that are of the command (failure_is_of_command). */
+static bool like_failures_note(struct like_failures *l, enum failure failure, const char *message, int64_t most)
+{
+    l->went_well |= failure == FAILURE_NONE;
+    if (l->went_well || most == 0 || is_of_its_own[failure])
+        return false;
+    char *cause = without_digits(message);
+    bool alike = l->count > 0 && l->failure == failure && strcmp(l->cause, cause) == 0;
+    free(l->cause);
+    l->cause = cause;
+    l->failure = failure;
+    l->count = alike ? l->count + 1 : 1;
+    return l->count >= most || failure_is_of_command(message);
+}
 
 /* A run of which nothing goes well, and always for the same reason, asks before it goes on. */
 static void pause_if_alike(struct runner *r, const struct ended_attempt *l)
@@ -364,14 +383,16 @@ static void pause_if_alike(struct runner *r, const struct ended_attempt *l)
         !like_failures_note(&r->like, rec->verdict.failure, rec->verdict.message, r->options->pause_after))
         return;
     r->draining = r->result.paused = true;
-    bool of_command = failure_is_of_command(rec->verdict.message);
-    char *text = of_command ? xasprintf("the command fails with every configuration, so no more jobs are started (%s: "
-                                        "%s); to continue anyway: --keep-going",
-                                        rec->failure, rec->verdict.message)
-                            : xasprintf("%lld jobs failed the same way and none succeeded, so no more jobs are started "
-                                        "(%s: %s); to continue anyway: --keep-going",
-                                        (long long)r->like.count, rec->failure, rec->verdict.message);
-    pass_notice(r, text);
+    if (failure_is_of_command(rec->verdict.message))
+        runner_tell(r->options,
+                    "the command fails with every configuration, so no more jobs are started (%s: %s); to continue "
+                    "anyway: --keep-going",
+                    rec->failure, rec->verdict.message);
+    else
+        runner_tell(r->options,
+                    "%lld jobs failed the same way and none succeeded, so no more jobs are started (%s: %s); to "
+                    "continue anyway: --keep-going",
+                    (long long)r->like.count, rec->failure, rec->verdict.message);
 }
 
 /* A metric that the sweep file itself reads (a profile may read more than a script prints) and that no job has reported
@@ -385,11 +406,11 @@ static void tell_unreported(struct runner *r)
         if (r->reported[m] || !is_read || !metric->at.file || strcmp(metric->at.file, sweep->path) != 0)
             continue;
         r->reported[m] = true;
-        char *text = xasprintf("%s:%d: %lld job%s succeeded and reported no %s; see what the output has instead with "
-                               "`meshsweep show`",
-                               metric->at.file, metric->at.line, (long long)r->ok_count, r->ok_count == 1 ? "" : "s",
-                               metric->name);
-        pass_notice(r, text);
+        runner_tell(r->options,
+                    "%s:%d: %lld job%s succeeded and reported no %s; see what the output has instead with `meshsweep "
+                    "show`",
+                    metric->at.file, metric->at.line, (long long)r->ok_count, r->ok_count == 1 ? "" : "s",
+                    metric->name);
     }
 }
 
@@ -412,9 +433,9 @@ static void tell_slowed(struct runner *r, const struct ended_attempt *l)
     const struct recording *rec = &l->recording;
     if (!rec->end.device_note || r->slowed_count++ >= SLOWED_TOLD)
         return;
-    pass_notice(r, xasprintf("job %lld was measured on a slow device (%s of %s): %s%s",
-                             (long long)l->attempt.claim.job_id, l->attempt.devices, rec->end.device_model,
-                             rec->end.device_note, rec->job_end == JOB_END_AGAIN ? "; it is measured again" : ""));
+    runner_tell(r->options, "job %lld was measured on a slow device (%s of %s): %s%s",
+                (long long)l->attempt.claim.job_id, l->attempt.devices, rec->end.device_model, rec->end.device_note,
+                rec->job_end == JOB_END_AGAIN ? "; it is measured again" : "");
 }
 
 /* As commit_batch_finish. A great many samples take a while to be written, and limits are watched meanwhile. */
@@ -456,8 +477,10 @@ static int finish_batch(struct runner *r, struct error *e)
     }
     if (run_counts_reopen(&r->result.counts, t->reopened) > 0 && r->claims.answer == CLAIM_WAIT)
         r->claims.answer = CLAIM_MORE;
-    for (size_t i = 0; i < t->places.count; i++)
-        pass_notice(r, place_record_describe(&r->naming, &t->places.items[i]));
+    for (size_t i = 0; i < t->places.count; i++) {
+        OWNED char *text = place_record_describe(&r->naming, &t->places.items[i]);
+        runner_tell(r->options, "%s", text);
+    }
     commit_batch_clear(t);
     return 0;
 }
@@ -517,16 +540,13 @@ static void heed_signal(struct runner *r, struct wake wake)
         r->interrupts++;
     if ((wake.bits & WAKE_TERMINATE) && r->executor->methods->jobs_survive) {
         r->leaving = true;
-        if (r->options->on_notice)
-            r->options->on_notice(r->options->context,
-                                  "exiting; submitted jobs continue, and the next run collects their results");
+        runner_tell(r->options, "exiting; submitted jobs continue, and the next run collects their results");
         return;
     }
     bool now = (wake.bits & WAKE_TERMINATE) || r->interrupts > 1;
     if (now)
         r->executor->methods->cancel_all(r->executor);
-    if (r->options->on_notice)
-        r->options->on_notice(r->options->context, notices[now + r->cancelling]);
+    runner_tell(r->options, "%s", notices[now + r->cancelling]);
     r->cancelling |= now;
 }
 
@@ -567,14 +587,6 @@ static void report_counts(struct runner *r, bool now)
     r->options->on_counts(r->options->context, &r->result.counts);
 }
 
-/* Has what a running attempt reported so far gathered, to ask the claim source about it. */
-static void watch(struct runner *r, const struct running_attempt *f)
-{
-    struct attempt_files files;
-    if (r->executor->methods->files(r->executor, f->claim.attempt_id, &files))
-        readings_look(r->readings, f, &files);
-}
-
 /* Has those ended early of which the claim source says so. */
 static void end_some(struct runner *r)
 {
@@ -591,6 +603,7 @@ static void end_some(struct runner *r)
     }
 }
 
+/* Has what running attempts reported so far gathered, to ask the claim source about it. */
 static void watch_all(struct runner *r)
 {
     int64_t now_ms = clock_monotonic_ms();
@@ -599,7 +612,9 @@ static void watch_all(struct runner *r)
         if (f->claim.full || now_ms - f->watched_ms < WATCH_EVERY_MS)
             continue;
         f->watched_ms = now_ms;
-        watch(r, f);
+        struct attempt_files files;
+        if (r->executor->methods->files(r->executor, f->claim.attempt_id, &files))
+            readings_look(r->readings, f, &files);
     }
     end_some(r);
 }
@@ -705,7 +720,10 @@ static bool gives_up(struct runner *r)
     bool no_devices = device_keeper_gives_up(r->keeper);
     bool no_host = r->running_count == 0 && !r->draining && host_watch_gives_up(&r->host);
     if (no_host)
-        waits_notify_given_up(&r->host, r->options);
+        runner_tell(r->options,
+                    "giving up: the host cannot run jobs: %s; the jobs that are left stay pending, and the next run "
+                    "continues",
+                    r->host.why);
     r->result.gave_up |= no_devices;
     r->result.held |= no_host;
     r->draining |= no_devices || no_host;
@@ -759,9 +777,7 @@ static void runner_close(struct runner *r)
     claims_free(&r->claims);
     pruning_close(r->pruning);
     ended_attempts_free(&r->ended);
-    like_failures_free(&r->like);
-    free(r->reported);
-    free(r->refusal);
+    free_all(r->like.cause, r->reported, r->refusal);
     for (size_t i = 0; i < r->running_count; i++)
         running_attempt_free(&r->running[i]);
     free(r->running);

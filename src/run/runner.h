@@ -81,6 +81,9 @@ struct runner_options {
     void *context;
 };
 
+/* Hands a notice to on_notice, where there is one. */
+void runner_tell(const struct runner_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 struct run_result {
     struct run_counts counts;
     int signal;        /* the signal that ended the run early; 0: none */

@@ -108,10 +108,7 @@ static bool is_below(const char *path, const char *directory)
 static bool is_system(const char *path)
 {
     static const char *const systems[] = {"/bin", "/sbin", "/usr", "/lib", "/lib64", "/dev", "/proc", "/sys"};
-    for (size_t i = 0; i < LENGTH(systems); i++)
-        if (is_below(path, systems[i]) && !is_below(path, "/usr/local"))
-            return true;
-    return false;
+    return ANY(i, LENGTH(systems), is_below(path, systems[i]) && !is_below(path, "/usr/local"));
 }
 
 static void add_file(struct script_listing *l, const char *path)

@@ -64,25 +64,6 @@ static int previous_runner_check(struct db *db, struct runner_process *last, boo
 
 /* A dead runner's processes are dealt with first, then its files, then its rows. */
 
-/* In a transaction of its own: the files are moved whether or not what follows succeeds. */
-static int save_outputs(const struct runner_options *o, const char *scratch, const struct secrets *secrets,
-                        struct error *e)
-{
-    if (db_begin(o->db, e) < 0)
-        return -1;
-    if (recover_outputs(o->db, scratch, o->directory, secrets, e) < 0) {
-        db_rollback(o->db);
-        return -1;
-    }
-    return db_commit(o->db, e);
-}
-
-static int end_left_processes(const struct runner_options *o, const struct runner_process *dead, struct error *e)
-{
-    OWNED char *token = runner_token(o->identity, dead->id, dead->pid);
-    return supervisor_end_escaped(token, o->space->sweep->job.grace_ms, e);
-}
-
 /* The processes and files of a runner that died without a word; `*after_death` says whether there was one. What stands
  * in the directory of slots otherwise, of another database's runner say, is removed. Before this one is recorded and
  * before anything is started. */
@@ -93,10 +74,13 @@ static int recovery_clean(const struct runner_options *o, const char *scratch, c
     struct runner_process last;
     if (previous_runner_check(o->db, &last, after_death, e) < 0)
         return -1;
-    if (*after_death && end_left_processes(o, &last, e) < 0)
-        return -1;
-    if (*after_death && save_outputs(o, scratch, secrets, e) < 0)
-        return -1;
+    if (*after_death) {
+        OWNED char *token = runner_token(o->identity, last.id, last.pid);
+        /* In a transaction of its own: the files are moved whether or not what follows succeeds. */
+        if (supervisor_end_escaped(token, o->space->sweep->job.grace_ms, e) < 0 || db_begin(o->db, e) < 0 ||
+            db_end(o->db, recover_outputs(o->db, scratch, o->directory, secrets, e), e) < 0)
+            return -1;
+    }
     capture_tidy(scratch);
     FAULT(OUTPUT_RECOVERED);
     return 0;
@@ -166,13 +150,12 @@ static int find_mended(const struct runner_options *o, struct mended *m, struct 
     OWNED char *failed = xasprintf("SELECT count(*) FROM job AS j WHERE sweep_id = ?1 AND state = 'failed'%s",
                                    o->only_selected ? selected : "");
     struct scripts *scripts = scripts_create();
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_exec(o->db, "CREATE TEMP TABLE mended (job_id INTEGER PRIMARY KEY)", e);
     if (rc == 0)
         rc = db_query(o->db, scripts_of, VALUES(sql_int(o->sweep_id)), &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0)
         rc = note_script(o->db, s, scripts, m, e);
-    stmt_free(s);
     if (rc == 0)
         rc = db_query_int(o->db, "SELECT count(*) FROM temp.mended", NO_VALUES, 0, &m->jobs, e);
     if (rc == 0)
@@ -263,14 +246,10 @@ static int recovery_rows(const struct runner_options *o, int64_t runner_id, cons
     OWNED char *notice = NULL;
     if (db_begin(o->db, e) < 0)
         return -1;
-    if (write_rows(o, runner_id, left, result, &notice, e) < 0) {
-        db_rollback(o->db);
-        return -1;
-    }
-    int rc = db_commit(o->db, e);
+    int rc = db_end(o->db, write_rows(o, runner_id, left, result, &notice, e), e);
     FAULT(RECOVERED);
-    if (rc == 0 && notice && o->on_notice)
-        o->on_notice(o->context, notice);
+    if (rc == 0 && notice)
+        runner_tell(o, "%s", notice);
     return rc;
 }
 
@@ -278,10 +257,7 @@ static int recovery_rows(const struct runner_options *o, int64_t runner_id, cons
 
 struct running_attempt *runner_find_running(const struct runner *r, int64_t attempt)
 {
-    for (size_t i = 0; i < r->running_count; i++)
-        if (r->running[i].claim.attempt_id == attempt)
-            return &r->running[i];
-    return NULL;
+    return FIND(i, r->running_count, r->running[i].claim.attempt_id == attempt, &r->running[i]);
 }
 
 static int64_t read_on(void *context, int64_t attempt, const struct attempt_files *files)
@@ -306,9 +282,7 @@ static void tell_wait(struct runner *r, const char *waits)
     if (!waits || !strchr(waits, ';') || r->told_wait == waits)
         return;
     r->told_wait = waits;
-    OWNED char *text = xasprintf("jobs wait at Slurm: %s", waits);
-    if (r->options->on_notice)
-        r->options->on_notice(r->options->context, text);
+    runner_tell(r->options, "jobs wait at Slurm: %s", waits);
 }
 
 /* The name of a job that outlives its runner is worth a record of its own: a look at Slurm's queue leads to the row. */
@@ -332,14 +306,8 @@ static void note_host(void *context, const char *host, bool is_up, const char *w
 {
     struct runner *r = context;
     (is_up ? device_keeper_regain : device_keeper_lose)(r->keeper, host);
-    if (what && r->options->on_notice)
-        r->options->on_notice(r->options->context, what);
-}
-
-/* Each fixture may be up as often as there are slots, with one command beside each, and one that ends. */
-static size_t slots_for_fixtures(const struct runner_options *o)
-{
-    return o->space->fixture_count * 2 * (o->slots + 1);
+    if (what)
+        runner_tell(r->options, "%s", what);
 }
 
 static int create_executor(struct runner *r, struct error *e)
@@ -347,7 +315,8 @@ static int create_executor(struct runner *r, struct error *e)
     const struct runner_options *o = r->options;
     r->token = runner_token(o->identity, r->runner_id, getpid());
     const struct executor_options options = {
-        .slots = o->slots + slots_for_fixtures(o),
+        /* Each fixture may be up as often as there are slots, with one command beside each, and one that ends. */
+        .slots = o->slots + o->space->fixture_count * 2 * (o->slots + 1),
         .directory = o->directory,
         .scratch_dir = r->scratch,
         .token_prefix = r->token,
@@ -365,8 +334,8 @@ static int create_executor(struct runner *r, struct error *e)
         return -1;
     r->starter.executor = r->executor;
     const char *lack = r->executor->methods->jobs_survive ? NULL : supervisor_lacks();
-    if (lack && o->on_notice)
-        o->on_notice(o->context, lack);
+    if (lack)
+        runner_tell(o, "%s", lack);
     return 0;
 }
 
@@ -432,9 +401,8 @@ static void give_back_of_fixture(void *context, int64_t holder)
 
 static void tell_of_fixture(void *context, const char *text)
 {
-    struct runner *r = context;
-    if (r->options->on_notice)
-        r->options->on_notice(r->options->context, text);
+    const struct runner *r = context;
+    runner_tell(r->options, "%s", text);
 }
 
 static int open_fixtures(struct runner *r, struct error *e)
@@ -490,17 +458,6 @@ static int open_store(struct runner *r, struct error *e)
     commit_batch_open(&r->batch, &(struct record_place){r->db, r->options->space, r->store, r->source, &r->claims, sums,
                                                         r->options->measures, &r->naming});
     return starter_open(&r->starter, r->db, e) < 0 ? -1 : open_fixtures(r, e);
-}
-
-static int prune_known(struct runner *r, struct error *e)
-{
-    if (db_begin(r->db, e) < 0)
-        return -1;
-    if (pruning_open(r->options->space, r->db, r->options->sweep_id, &r->pruning, e) < 0) {
-        db_rollback(r->db);
-        return -1;
-    }
-    return db_commit(r->db, e);
 }
 
 void runner_add_running(struct runner *r, struct running_attempt f)
@@ -569,10 +526,16 @@ int runner_set_up(struct runner *r, struct error *e)
                                               .secrets = &r->secrets,
                                               .measures = r->options->measures};
     r->readings = readings_create(&context);
-    if (recover(r, e) < 0 || prune_known(r, e) < 0 || open_store(r, e) < 0 || resume_running(r, e) < 0 ||
-        open_host_watch(r, e) < 0 || open_places(r, e) < 0)
+    if (recover(r, e) < 0 || db_begin(r->db, e) < 0 ||
+        db_end(r->db, pruning_open(r->options->space, r->db, r->options->sweep_id, &r->pruning, e), e) < 0 ||
+        open_store(r, e) < 0 || resume_running(r, e) < 0 || open_host_watch(r, e) < 0 || open_places(r, e) < 0)
         return -1;
-    waits_notify_aside(r->result.recovered > 0 ? r->result.aside : 0, r->options);
+    if (r->result.recovered > 0 && r->result.aside > 0)
+        runner_tell(r->options,
+                    "%lld %s running each time the runner died, so %s after all others (to run in the normal order "
+                    "again: run --release)",
+                    (long long)r->result.aside, r->result.aside == 1 ? "job was" : "jobs were",
+                    r->result.aside == 1 ? "it runs" : "they run");
     if (run_counts_load(&r->result.counts, r->options, e) < 0)
         return -1;
     return note_went_well(r, e);

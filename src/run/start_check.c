@@ -30,14 +30,6 @@ static char *text_of_all(const struct space *space, const struct job_text *t)
     return buffer_take(&b);
 }
 
-static bool declares_path(const struct job_config *job)
-{
-    for (size_t i = 0; i < job->environment_count; i++)
-        if (strcmp(job->environment[i].name, "PATH") == 0)
-            return true;
-    return false;
-}
-
 static int not_there(const struct start_check *c, const char *what, int number, struct error *e)
 {
     const struct position *at = &c->space->sweep->job.command.at;
@@ -67,8 +59,8 @@ static int find_program(const struct start_check *c, const char *program, const 
     }
     OWNED_STRINGS environment = environment_base(c->environment, job_passing(&c->space->sweep->job));
     OWNED char *found = process_find_program(program, environment, directory, &number);
-    bool is_there = found || declares_path(&c->space->sweep->job);
-    return is_there ? 0 : number;
+    const struct job_config *job = &c->space->sweep->job;
+    return found || ANY(i, job->environment_count, strcmp(job->environment[i].name, "PATH") == 0) ? 0 : number;
 }
 
 static int check_program(const struct start_check *c, const char *program, const char *directory, struct error *e)

@@ -8,7 +8,6 @@
 #include "process/environment.h"
 #include "process/job_file.h"
 #include "process/process.h"
-#include "run/rendezvous.h"
 #include "run/scripts.h"
 #include "space/identity.h"
 #include "space/job_texts.h"
@@ -48,6 +47,80 @@ void starter_close(struct starter *s)
     scripts_free(s->scripts);
     free_all(s->config_directory, s->given);
 }
+
+/* --- rendezvous --- */
+
+enum { PORT_FIRST = 10000, PORT_AFTER = 29400 };
+
+/* Launchers that take their port from nowhere but their arguments. */
+static const struct {
+    const char *program, *option, *otherwise;
+} launchers[] = {
+    {"deepspeed", "--master_port", "29500"},
+    {"accelerate", "--main_process_port", "29500"},
+};
+
+/* The port of an attempt: that of no other that runs beside it. Below the ports that the kernel gives to clients and
+ * below those that launchers take where none is named (29400, 29500). */
+static int rendezvous_port(int64_t attempt_id)
+{
+    /* Those of one runner are consecutive attempts. */
+    return (int)(PORT_FIRST + (getpid() * 64LL + attempt_id) % (PORT_AFTER - PORT_FIRST));
+}
+
+/* MASTER_PORT, and PET_MASTER_PORT, which is what torchrun reads: `port`, or what the user's own settings of the job
+ * (`declared`) and those that were passed on (`base`) say. The list is NULL-terminated and the caller's. */
+static char **rendezvous_settings(int port, char *const *base, char *const *declared)
+{
+    const char *own = environment_value(declared, "MASTER_PORT");
+    const char *pet = environment_value(declared, "PET_MASTER_PORT");
+    own = own ? own : environment_value(base, "MASTER_PORT");
+    pet = pet ? pet : environment_value(base, "PET_MASTER_PORT");
+    char **settings = xcalloc(3, sizeof *settings);
+    settings[0] = own ? xasprintf("MASTER_PORT=%s", own) : xasprintf("MASTER_PORT=%d", port);
+    settings[1] = pet ? xasprintf("PET_MASTER_PORT=%s", pet) : xasprintf("PET_%s", settings[0]);
+    return settings;
+}
+
+static bool names_option(char *const *words, const char *option)
+{
+    size_t length = strlen(option);
+    for (; *words; words++)
+        if (strncmp(*words, option, length) == 0 && ((*words)[length] == '\0' || (*words)[length] == '='))
+            return true;
+    return false;
+}
+
+/* A text without a placeholder is the same for every job. */
+static const struct setting *fixed_port(const struct job_config *job)
+{
+    for (size_t i = 0; i < job->environment_count; i++) {
+        const struct setting *s = &job->environment[i];
+        if ((strcmp(s->name, "MASTER_PORT") == 0 || strcmp(s->name, "PET_MASTER_PORT") == 0) && !strchr(s->value, '{'))
+            return s;
+    }
+    return NULL;
+}
+
+char *rendezvous_warning(const struct job_config *job)
+{
+    const struct setting *fixed = fixed_port(job);
+    if (fixed)
+        return xasprintf("%s of [job] env is %s for every job, so jobs that run at the same time on one machine would "
+                         "collide; leave it out, or run one job at a time with -j 1",
+                         fixed->name, fixed->value);
+    if (!job->command.words || !job->command.words[0])
+        return NULL;
+    for (size_t i = 0; i < LENGTH(launchers); i++)
+        if (strcmp(path_name(job->command.words[0]), launchers[i].program) == 0 &&
+            !names_option(job->command.words + 1, launchers[i].option))
+            return xasprintf("%s uses port %s by default, so jobs that run at the same time on one machine would "
+                             "collide; give it %s={master_port}, or run one job at a time with -j 1",
+                             launchers[i].program, launchers[i].otherwise, launchers[i].option);
+    return NULL;
+}
+
+/* --- starting --- */
 
 /* Takes `text`. */
 static char *redacted(const struct secrets *secrets, char *text)
@@ -109,16 +182,14 @@ static char **device_settings(const struct running_attempt *f, char *const *base
 static char **environment_of(const struct starter *s, const struct running_attempt *f, const struct launch_texts *texts)
 {
     char *const *declared = texts->environment;
-    char **own = own_settings(f, &f->job), **devices = device_settings(f, s->base_environment);
+    OWNED_STRINGS own = own_settings(f, &f->job);
+    OWNED_STRINGS devices = device_settings(f, s->base_environment);
     OWNED_STRINGS ports = rendezvous_settings(rendezvous_port(f->claim.attempt_id), s->base_environment, declared);
     OWNED_STRINGS shared = f->fixtures ? fixtures_settings(s->fixtures, f->fixtures, s->space->fixture_count) : NULL;
     OWNED_STRINGS base = environment_with(s->base_environment, devices, shared);
     OWNED_STRINGS given = environment_with(base, NULL, ports);
     environment_drop(given, texts->unset);
-    char **environment = environment_with(given, declared, own);
-    strings_free(devices);
-    strings_free(own);
-    return environment;
+    return environment_with(given, declared, own);
 }
 
 /* Returns what [job] env set, as it is recorded: with PWD where [job] cwd gives it a directory of its own. */

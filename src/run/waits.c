@@ -1,7 +1,5 @@
 #include "run/waits.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "util/clock.h"
@@ -14,55 +12,13 @@
 
 void waits_notify_due(struct waits *w, int64_t due_ms, const struct runner_options *o)
 {
-    char duration[32], text[128];
+    char duration[32];
     int64_t left_ms = due_ms - clock_wall_ms();
-    if (w->notified_due_ms == due_ms || left_ms < NOTIFIED_WAIT_MS || !o->on_notice)
+    if (w->notified_due_ms == due_ms || left_ms < NOTIFIED_WAIT_MS)
         return;
     w->notified_due_ms = due_ms;
-    snprintf(text, sizeof text, "nothing else to run now; a failed job is retried in %s",
-             format_duration_ms(left_ms, duration, sizeof duration));
-    o->on_notice(o->context, text);
-}
-
-/* Takes `text`. */
-static void pass_notice(const struct runner_options *o, char *text)
-{
-    if (o->on_notice)
-        o->on_notice(o->context, text);
-    free(text);
-}
-
-void waits_notify_aside(int64_t jobs, const struct runner_options *o)
-{
-    if (jobs > 0)
-        pass_notice(o,
-                    xasprintf("%lld %s running each time the runner died, so %s after all others (to run in the normal "
-                              "order again: run --release)",
-                              (long long)jobs, jobs == 1 ? "job was" : "jobs were",
-                              jobs == 1 ? "it runs" : "they run"));
-}
-
-void waits_notify_paused(const char *why, int64_t give_up_ms, const struct runner_options *o)
-{
-    char duration[32];
-    pass_notice(o,
-                xasprintf("paused: the host cannot run jobs: %s; no job has failed; retrying from time to time for %s",
-                          why, format_duration_ms(give_up_ms, duration, sizeof duration)));
-}
-
-void waits_notify_resumed(int64_t after_ms, const struct runner_options *o)
-{
-    char duration[32];
-    pass_notice(o, xasprintf("continuing: the host can run jobs again after %s",
-                             format_duration_ms(after_ms, duration, sizeof duration)));
-}
-
-void waits_notify_given_up(const struct host_watch *w, const struct runner_options *o)
-{
-    pass_notice(o, xasprintf("giving up: the host cannot run jobs: %s; the jobs that are left stay pending, and the "
-                             "next run "
-                             "continues",
-                             w->why));
+    runner_tell(o, "nothing else to run now; a failed job is retried in %s",
+                format_duration_ms(left_ms, duration, sizeof duration));
 }
 
 static char *release_path(const char *directory)
@@ -89,9 +45,9 @@ int waits_note_lock(struct waits *w, bool is_ending, const struct runner_options
     bool is_long = now_ms - w->locked_ms >= NOTIFIED_LOCK_MS;
     if (is_long && is_ending)
         return error_set(e, ERROR_FAILED, "another program has locked the database; close it and start again");
-    if (is_long && !w->notified_lock && o->on_notice)
-        o->on_notice(o->context, "another program has locked the database; waiting, because nothing can be started or "
-                                 "recorded until it is unlocked");
+    if (is_long && !w->notified_lock)
+        runner_tell(o, "another program has locked the database; waiting, because nothing can be started or recorded "
+                       "until it is unlocked");
     w->notified_lock |= is_long;
     return 0;
 }

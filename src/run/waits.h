@@ -15,14 +15,6 @@ struct waits {
 /* Nothing runs until `due_ms` (since 1970), when a job that failed is tried again. */
 void waits_notify_due(struct waits *w, int64_t due_ms, const struct runner_options *o);
 
-/* So many jobs run last, since they ran at each of the last deaths of their runner; 0: none. */
-void waits_notify_aside(int64_t jobs, const struct runner_options *o);
-
-/* Nothing is started for a reason of the host. */
-void waits_notify_paused(const char *why, int64_t give_up_ms, const struct runner_options *o);
-void waits_notify_resumed(int64_t after_ms, const struct runner_options *o);
-void waits_notify_given_up(const struct host_watch *w, const struct runner_options *o);
-
 /* Returns whether somebody asks a run that pauses to try at once (waits_ask_release). Takes the request. */
 bool waits_release_asked(const char *directory);
 
