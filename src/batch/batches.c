@@ -21,15 +21,10 @@
 
 static const char *const file_names[] = {"tasks", "options", "script", "job", "exclude", "description", "secret"};
 
-static void member_free(struct batch_member *m)
-{
-    free_all(m->directory, m->nodes, m->reason, m->unfetched);
-}
-
 static void array_free(struct batch_array *a)
 {
     for (size_t i = 0; i < a->count; i++)
-        member_free(&a->members[i]);
+        free_all(a->members[i].directory, a->members[i].nodes, a->members[i].reason, a->members[i].unfetched);
     free_all(a->members, a->name, a->options, a->exclude, a->refusal, a->job, a->secret);
 }
 
@@ -150,14 +145,13 @@ bool batch_array_is_one(const struct batch_list *b, const struct batch_array *a)
 char *batch_reference(const struct batch_list *b, const struct batch_array *a, size_t index)
 {
     const struct batch_system *s = b->system;
-    struct batch_values values = {0};
+    OWNED_VALUES values = {0};
     if (!a->job)
         return xasprintf("%s_%zu", a->name, index);
     batch_values_add(&values, "id", xstrdup(a->job), false);
     batch_values_add(&values, "task", xasprintf("%" PRId64, s->first_task + (int64_t)index), false);
     const char *pattern = !batch_array_is_one(b, a) ? s->alone : index == SIZE_MAX ? s->whole : s->member;
     char *reference = batch_fill_text(pattern, &values);
-    batch_values_free(&values);
     return reference;
 }
 
@@ -201,7 +195,7 @@ struct batch_values batch_array_values(const struct batch_list *b, const struct 
 static void add_head(const struct batch_list *b, const struct batch_array *a, const char *job_name,
                      const struct buffer *script, struct buffer *out)
 {
-    struct batch_values values = batch_array_values(b, a, job_name);
+    OWNED_VALUES values = batch_array_values(b, a, job_name);
     struct buffer start = BUFFER_INIT;
     OWNED char *path = batch_array_file(b, a, "script");
     buffer_add_text(&start, b->framed ? buffer_text(script) : "exec /bin/sh ");
@@ -212,7 +206,6 @@ static void add_head(const struct batch_list *b, const struct batch_array *a, co
     batch_fill(b->system->head, &values, out);
     buffer_add_text(out, a->options);
     batch_fill(b->system->exclude, &values, out);
-    batch_values_free(&values);
 }
 
 static void add_script(const struct batch_list *b, const struct batch_array *a, const char *head, int64_t heartbeat_ms,

@@ -77,7 +77,7 @@ char *batch_submit(const struct batch_system *s, char *const *environment, const
                    const char *path, enum batch_refusal *refusal, char **why)
 {
     enum { SCRIPT_BYTES = 64 << 20 };
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_RESULT answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     char *id = NULL, *input = s->on_input ? file_text(path, SCRIPT_BYTES) : NULL;
     *why = NULL;
@@ -92,7 +92,6 @@ char *batch_submit(const struct batch_system *s, char *const *environment, const
                    ? batch_system_refusal_text(s, said)
                    : xasprintf("%s: expected a job id, but it answered: %.100s", s->submit[0], answer.output);
     }
-    external_command_result_free(&answer);
     free(input);
     return id;
 }
@@ -101,7 +100,7 @@ char *batch_submit(const struct batch_system *s, char *const *environment, const
 static int ask_system(const struct batch_system *s, struct batch_question *q, char *const *environment,
                       const struct batch_values *values, batch_entry_function *each, void *context)
 {
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_RESULT answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     size_t entries = 0;
     int rc = run_request(q->command, environment, values, NULL, &answer, &e);
@@ -115,7 +114,6 @@ static int ask_system(const struct batch_system *s, struct batch_question *q, ch
             rc = 0;
         rc = rc > 0 ? (entries == 0 ? 2 : 0) : rc;
     }
-    external_command_result_free(&answer);
     return q->is_gone ? 1 : rc;
 }
 
@@ -131,7 +129,7 @@ int batch_ask(const struct batch_system *s, struct batch_question *q, char *cons
 char *batch_fetch(const struct batch_system *s, char *const *environment, const struct batch_values *values,
                   size_t *length, struct error *e)
 {
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_RESULT answer = EXTERNAL_COMMAND_RESULT_INIT;
     char *text = NULL;
     if (run_request(s->fetch, environment, values, NULL, &answer, e) == 0) {
         if (answer.exit_code == 0) {
@@ -143,18 +141,15 @@ char *batch_fetch(const struct batch_system *s, char *const *environment, const 
             error_set(e, ERROR_FAILED, "%s", *said ? said : "it said nothing");
         }
     }
-    external_command_result_free(&answer);
     return text;
 }
 
 int batch_cancel(const struct batch_system *s, char *const *environment, const char *job)
 {
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
-    struct batch_values values = {0};
+    OWNED_RESULT answer = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_VALUES values = {0};
     struct error e = ERROR_INIT;
     batch_values_add(&values, "job", xstrdup(job), false);
     int rc = run_request(s->cancel, environment, &values, NULL, &answer, &e);
-    batch_values_free(&values);
-    external_command_result_free(&answer);
     return rc;
 }

@@ -99,7 +99,7 @@ static void add_own(struct batch_values *v, const struct batch_wish *w, const cJ
 
 void batch_wish_add(const struct batch_wish *w, struct buffer *out)
 {
-    struct batch_values v = {0};
+    OWNED_VALUES v = {0};
     struct buffer options = BUFFER_INIT;
     OWNED_JSON *spec = json_parse(w->spec_json);
     const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(spec, "cluster_spec");
@@ -112,14 +112,6 @@ void batch_wish_add(const struct batch_wish *w, struct buffer *out)
     batch_values_add(&v, "framed", w->config->shared ? NULL : xstrdup("true"), false);
     add_own(&v, w, cluster);
     batch_fill(w->system->request, &v, out);
-    batch_values_free(&v);
-}
-
-/* Whole minutes: what the job may take, the grace that it gets and a margin for the nodes' preparation. 0 when
- * `limit_ms` is 0: none is asked for. */
-static int64_t time_minutes(int64_t limit_ms, int64_t grace_ms, int64_t margin_ms)
-{
-    return limit_ms <= 0 ? 0 : (limit_ms + grace_ms + margin_ms + 59999) / 60000;
 }
 
 /* --- executor --- */
@@ -175,14 +167,6 @@ static int write_job(const struct batch_executor *x, const struct launch *launch
     return file_make_directories(launch->job_dir, e) < 0 ? -1 : file_write_atomic(path, text.data, text.length, e);
 }
 
-/* A job that ran out of time before gets more of it, once. */
-static int64_t limit_of(const struct batch_executor *x, const struct launch *launch,
-                        const struct running_attempt *attempt)
-{
-    double factor = attempt->timeouts > 0 ? x->config->timeout_factor : 1;
-    return (int64_t)((double)launch->timeout_ms * factor);
-}
-
 /* Nodes on which the job was lost, and those that are set aside; NULL: none. Nobody knows which node of several failed,
  * and the batch system itself gives none that is down. The caller's. */
 static char *exclusion_of(const struct running_attempt *attempt)
@@ -220,8 +204,11 @@ static int64_t later(int64_t limit_ms, int64_t by_ms)
 
 static void add_member(struct batch_executor *x, const struct launch *launch, const struct running_attempt *attempt)
 {
-    int64_t limit_ms = limit_of(x, launch, attempt);
-    int64_t minutes = time_minutes(limit_ms, launch->grace_ms, x->config->margin_ms);
+    /* A job that ran out of time before gets more of it, once. */
+    const double factor = attempt->timeouts > 0 ? x->config->timeout_factor : 1;
+    const int64_t limit_ms = (int64_t)((double)launch->timeout_ms * factor);
+    /* Whole minutes: what the job may take, the grace that it gets and a margin for the nodes' preparation. */
+    const int64_t minutes = limit_ms <= 0 ? 0 : (limit_ms + launch->grace_ms + x->config->margin_ms + 59999) / 60000;
     /* Output comes here so much later than it is written. */
     const int64_t late_ms = x->config->shared ? 0 : 2 * x->config->heartbeat_ms;
     batch_array_add(array_for(x, attempt, minutes),
@@ -322,10 +309,7 @@ static size_t running(const struct executor *x)
 static bool settled(const struct executor *base)
 {
     const struct batch_executor *x = own_const(base);
-    for (size_t i = 0; i < x->batches.count; i++)
-        if (x->batches.arrays[i].stage != BATCH_SUBMITTED)
-            return false;
-    return true;
+    return !ANY(i, x->batches.count, x->batches.arrays[i].stage != BATCH_SUBMITTED);
 }
 
 /* --- one attempt --- */

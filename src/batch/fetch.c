@@ -38,13 +38,6 @@ static void note_wrong(struct fetching *f, char *what)
         f->wrong = what;
 }
 
-/* Nothing that came is wrong, but it is not the end. */
-static void note_no_result(struct fetching *f)
-{
-    if (!f->wrong)
-        f->wrong = xstrdup("its log has no result");
-}
-
 static void add_to_file(struct fetching *f, int file, int64_t from, const struct frame *frame)
 {
     OWNED char *path = xasprintf("%s/%s", f->job_dir, file_names[file]);
@@ -116,8 +109,8 @@ static void take_result(struct fetching *f)
         note_wrong(f, xstrdup("its log has lost what the job wrote before its result (was it rotated?)"));
     else if (is_there && file_write_atomic(path, f->result, strlen(f->result), &e) < 0)
         note_wrong(f, xstrdup(e.text));
-    else if (!is_there || !r.ended)
-        note_no_result(f);
+    else if ((!is_there || !r.ended) && !f->wrong)
+        f->wrong = xstrdup("its log has no result");
     FAULT(RESULT_FETCHED);
 }
 
@@ -135,7 +128,7 @@ static void keep_log(const struct fetching *f, const char *text, size_t length)
 void batch_fetch_member(const struct batch_list *b, char *const *environment, struct batch_array *a, size_t index)
 {
     struct batch_member *m = &a->members[index];
-    struct batch_values values = {0};
+    OWNED_VALUES values = {0};
     struct error e = ERROR_INIT;
     size_t length = 0;
     char *job_dir = xasprintf("%s/%s", b->root, m->directory);
@@ -160,7 +153,6 @@ void batch_fetch_member(const struct batch_list *b, char *const *environment, st
     m->fetched_ms = clock_monotonic_ms();
     text_replace(&m->unfetched, f.wrong);
     m->is_damaged = f.damaged;
-    batch_values_free(&values);
     free_all(text, job_dir, f.result);
 }
 

@@ -1,9 +1,10 @@
 /* The texts that are handed to a batch system: a batch script for each array, and in each attempt's directory the job
  * itself. Pure.
  *
- * The batch script is a small supervisor in POSIX shell: nothing of this program has to be on the nodes. By the task's
- * index it goes into the attempt's directory, says there that it began (batch/result.h), touches "slurm.alive" at every
- * heartbeat, runs "job.sh" under timeout(1) with the output in "output.log", and says how that ended.
+ * The batch script is a small supervisor in POSIX shell (batch/supervise.sh): nothing of this program has to be on the
+ * nodes. By the task's index it goes into the attempt's directory, says there that it began (batch/result.h), touches
+ * "slurm.alive" at every heartbeat, runs "job.sh" under timeout(1) with the output in "output.log", and says how that
+ * ended.
  *
  * An attempt begins once, whatever Slurm does: the script makes "slurm.begun", which only one can make. Whoever finds
  * that it has begun or ended, or that the runner closed it, leaves "slurm.again" and exits with 75; log and result stay

@@ -222,7 +222,7 @@ static int find_steps(char *const *environment, const char *wanted, struct strin
 {
     char *argv[] =
         {(char *)"squeue", (char *)"--steps", (char *)"--me", (char *)"-h", (char *)"-o", (char *)"%i|%j", NULL};
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_RESULT answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     int rc = batch_command(environment, argv, NULL, &answer, &e);
     if (rc == 0 && answer.exit_code != 0)
@@ -233,7 +233,6 @@ static int find_steps(char *const *environment, const char *wanted, struct strin
         if (line && is_meant(line, wanted))
             string_list_add(ids, xstrdup(id));
     }
-    external_command_result_free(&answer);
     return rc;
 }
 
@@ -245,11 +244,10 @@ static int signal_steps(char *const *environment, const char *name, const char *
     string_list_add(&words, xstrdup("scancel"));
     string_list_add(&words, xasprintf("--signal=%s", signal_name));
     int rc = find_steps(environment, name, &words), count = (int)words.count - WORDS;
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_RESULT answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     if (rc == 0 && count > 0)
         rc = batch_command(environment, words.items, NULL, &answer, &e);
-    external_command_result_free(&answer);
     return rc < 0 ? -1 : count;
 }
 
@@ -316,9 +314,7 @@ enum step_word step_word_of(const char *log_end, char **node, int *exit_code)
         if (strncmp(line, "srun: ", 6) != 0 && strncmp(line, "slurmstepd", 10) != 0)
             continue;
         first_end = first_end < 0 ? task_end_of(line) : first_end;
-        size_t at = 0;
-        while (at < found && !line_has(line, words[at].text))
-            at++;
+        size_t at = FIRST(k, found, line_has(line, words[k].text));
         if (at < found && words[at].word == STEP_CANCELLED && first_end >= 0)
             *exit_code = first_end > 0 ? first_end : -1;
         else
@@ -520,13 +516,12 @@ static int ask_scontrol(char *const *environment, const char *what, const char *
                         struct error *e)
 {
     char *argv[] = {(char *)"scontrol", (char *)"show", (char *)what, (char *)of, (char *)option, (char *)"-o", NULL};
-    struct external_command_result result = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_RESULT result = EXTERNAL_COMMAND_RESULT_INIT;
     int rc = batch_command(environment, argv, NULL, &result, e);
     if (rc == 0 && result.exit_code != 0)
         rc = error_set(e, ERROR_FAILED, "scontrol show %s %s: %.200s", what, of, result.errors);
     if (rc == 0)
         *answer = xstrdup(result.output);
-    external_command_result_free(&result);
     return rc;
 }
 
@@ -583,10 +578,8 @@ void allocation_devices(const struct allocation *a, bool by_cpus, int64_t cpus_e
 
 const struct allocation_node *allocation_node(const struct allocation *a, const char *name, size_t length)
 {
-    for (size_t i = 0; i < a->count; i++)
-        if (strlen(a->nodes[i].name) == length && strncmp(a->nodes[i].name, name, length) == 0)
-            return &a->nodes[i];
-    return NULL;
+    return FIND(i, a->count, strlen(a->nodes[i].name) == length && strncmp(a->nodes[i].name, name, length) == 0,
+                &a->nodes[i]);
 }
 
 /* --- the executor --- */

@@ -150,11 +150,10 @@ static void submit(struct batch_executor *x, size_t index)
         return;
     }
     FAULT(SUBMISSION_WRITTEN);
-    struct batch_values values = batch_array_values(&x->batches, a, x->job_name);
+    OWNED_VALUES values = batch_array_values(&x->batches, a, x->job_name);
     OWNED char *path = batch_array_file(&x->batches, a, x->system->has_description ? "description" : "script");
     OWNED char *job = batch_submit(x->system, x->environment, &values, path, &refusal, &why);
     FAULT(SUBMITTED);
-    batch_values_free(&values);
     if (job) {
         batch_note_job(x, a, job);
         /* A job that ran before it was asked for is not to be called absent. */

@@ -75,11 +75,10 @@ static const char *nth_line(const char *text, size_t n)
 
 static const struct batch_value *find_value(const struct batch_values *values, const char *name, size_t length)
 {
-    for (size_t i = 0; i < values->count; i++)
-        if (strlen(values->items[i].name) == length && strncmp(values->items[i].name, name, length) == 0 &&
-            values->items[i].text)
-            return &values->items[i];
-    return NULL;
+    return FIND(i, values->count,
+                strlen(values->items[i].name) == length && strncmp(values->items[i].name, name, length) == 0 &&
+                    values->items[i].text,
+                &values->items[i]);
 }
 
 /* Fills what stands between braces. */

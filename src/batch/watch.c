@@ -36,19 +36,14 @@ static void find_doubtful(void *context, const struct batch_entry *entry)
     }
 }
 
-static struct batch_array *array_of(struct batch_executor *x, const char *job)
-{
-    for (size_t i = 0; i < x->batches.count; i++)
-        if (x->batches.arrays[i].stage == BATCH_SUBMITTED && strcmp(x->batches.arrays[i].job, job) == 0)
-            return &x->batches.arrays[i];
-    return NULL;
-}
-
 /* The members that an entry is about, from `*first` on; it may be about a whole array. */
 static struct batch_array *members_of(struct batch_executor *x, const struct batch_entry *entry, size_t *first,
                                       size_t *end)
 {
-    struct batch_array *a = array_of(x, entry->job);
+    struct batch_array *a =
+        FIND(i, x->batches.count,
+             x->batches.arrays[i].stage == BATCH_SUBMITTED && strcmp(x->batches.arrays[i].job, entry->job) == 0,
+             &x->batches.arrays[i]);
     const int64_t from = x->system->first_task;
     *first = *end = 0;
     if (a && entry->first >= from && entry->first - from < (int64_t)a->count) {
@@ -116,20 +111,18 @@ static void set_states(struct batch_executor *x, enum batch_state state)
  * False: there is no answer. */
 static bool ask_accounts(struct batch_executor *x, const char *id, char *jobs)
 {
-    struct batch_values values = {0};
+    OWNED_VALUES values = {0};
     batch_values_add(&values, "id", id ? xstrdup(id) : NULL, false);
     batch_values_add(&values, id ? "job" : "jobs", jobs, false);
     int rc = batch_ask(x->system, &x->system->accounting, x->environment, &values, take_account_entry, x);
-    batch_values_free(&values);
     return rc == 0;
 }
 
 static void ask_end(struct batch_executor *x, const struct batch_array *a, struct batch_member *m, size_t index)
 {
-    struct batch_values values = {0};
+    OWNED_VALUES values = {0};
     batch_values_add(&values, "job", batch_reference(&x->batches, a, index), false);
     batch_ask(x->system, &x->system->end, x->environment, &values, take_end, m);
-    batch_values_free(&values);
 }
 
 /* Returns whether the command names what is asked about by `key`: all at once, a whole batch, or each job. */
