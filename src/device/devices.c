@@ -42,21 +42,13 @@ static void add_name(struct device_list *l, char *name)
     *array_add(l->names, l->count) = name;
 }
 
-static bool has_name(const struct device_list *l, const char *name)
-{
-    for (size_t i = 0; i < l->count; i++)
-        if (strcmp(l->names[i], name) == 0)
-            return true;
-    return false;
-}
-
 void device_list_add_names(struct device_list *l, const char *text)
 {
     char *copy = xstrdup(text), *rest = NULL;
     for (char *word = strtok_r(copy, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest)) {
         if (!isdigit((unsigned char)*word) && strncmp(word, "GPU-", 4) != 0 && strncmp(word, "MIG-", 4) != 0)
             break;
-        if (!has_name(l, word))
+        if (!ANY(i, l->count, strcmp(l->names[i], word) == 0))
             add_name(l, xstrdup(word));
     }
     free(copy);
@@ -122,11 +114,10 @@ static bool from_smi(char *const *environment, struct device_list *out)
 {
     char *argv[] = {(char *)"nvidia-smi", (char *)"-L", NULL};
     const struct external_command question = {argv, environment, NULL, SMI_TIMEOUT_MS, 1 << 16, NULL};
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_RESULT answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error none = ERROR_INIT;
     if (external_command_run(&question, &answer, &none) == 0 && answer.exit_code == 0)
         device_list_add_smi(out, answer.output);
-    external_command_result_free(&answer);
     if (out->count > 0)
         out->source = "nvidia-smi";
     return out->count > 0;

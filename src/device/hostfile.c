@@ -19,14 +19,6 @@ void host_list_free(struct host_list *l)
     *l = HOST_LIST_INIT;
 }
 
-static struct host *find_host(const struct host_list *l, const char *name)
-{
-    for (size_t i = 0; i < l->count; i++)
-        if (strcmp(l->hosts[i].name, name) == 0)
-            return &l->hosts[i];
-    return NULL;
-}
-
 void host_list_add(struct host_list *l, const char *name, int64_t slots)
 {
     l->hosts = array_grow(l->hosts, l->count, sizeof *l->hosts);
@@ -95,21 +87,13 @@ int hosts_parse(const char *path, const char *text, struct host_list *out, struc
 
 /* --- include and exclude --- */
 
-static bool has_device(const struct host *h, int64_t device)
-{
-    for (size_t i = 0; i < h->device_count; i++)
-        if (h->devices[i] == device)
-            return true;
-    return false;
-}
-
 /* Marks what "HOST" or "HOST:0,2" names: one bool per device, at the place of its host and number. */
 static int mark_host(const struct host_list *l, char *text, bool *marks, const char *option, struct error *e)
 {
     char *numbers = strchr(text, ':'), *rest = NULL;
     if (numbers)
         *numbers++ = '\0';
-    const struct host *h = find_host(l, text);
+    const struct host *h = FIND(i, l->count, strcmp(l->hosts[i].name, text) == 0, &l->hosts[i]);
     if (!h)
         return error_set(e, ERROR_USAGE, "%s: the hostfile has no host `%s`", option, text);
     bool *own = marks + (size_t)(h - l->hosts) * HOSTFILE_SLOTS_MOST;
@@ -119,7 +103,7 @@ static int mark_host(const struct host_list *l, char *text, bool *marks, const c
         return error_set(e, ERROR_USAGE, "%s: no slot of host %s is named after the colon", option, text);
     for (char *word = numbers ? strtok_r(numbers, ",", &rest) : NULL; word; word = strtok_r(NULL, ",", &rest)) {
         int64_t n;
-        if (!parse_int64(word, &n) || !has_device(h, n))
+        if (!parse_int64(word, &n) || !ANY(i, h->device_count, h->devices[i] == n))
             return error_set(e, ERROR_USAGE, "%s: host %s has no slot `%s`", option, text, word);
         own[n] = true;
     }

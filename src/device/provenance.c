@@ -106,11 +106,10 @@ static char *ask_git(const char *directory, char *const *environment, const char
     while (*question)
         argv[n++] = *question++;
     struct external_command command = {(char *const *)argv, environment, directory, GIT_MS, ANSWER_BYTES, NULL};
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_RESULT answer = EXTERNAL_COMMAND_RESULT_INIT;
     char *text = NULL;
     if (external_command_run(&command, &answer, NULL) == 0 && answer.exit_code == 0)
         text = xstrdup(answer.output);
-    external_command_result_free(&answer);
     return text;
 }
 
@@ -198,14 +197,13 @@ static void add_answer(const char *line, char **environment, struct buffer *out)
 {
     const char *argv[] = {"/bin/sh", "-c", line, NULL};
     const struct external_command command = {(char *const *)argv, environment, NULL, VERSION_MS, ANSWER_BYTES, NULL};
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_RESULT answer = EXTERNAL_COMMAND_RESULT_INIT;
     bool ran = external_command_run(&command, &answer, NULL) == 0 && answer.exit_code == 0;
     size_t length = ran ? strcspn(answer.output, "\r\n") : 0;
     if (length > 0)
         buffer_add_json_string(out, answer.output, length);
     else
         buffer_add_text(out, "null");
-    external_command_result_free(&answer);
 }
 
 /* A command that prints what it was given must not have that recorded. */

@@ -53,14 +53,6 @@ void device_usage_parse(const char *text, const struct device_list *names, struc
     free(copy);
 }
 
-static bool any_known(const struct device_list *names, const struct device_usage *out)
-{
-    for (size_t i = 0; i < names->count; i++)
-        if (out[i].bytes >= 0)
-            return true;
-    return false;
-}
-
 void device_nvml_numbers(const struct nvml *nvml, const struct device_list *names, int64_t *out)
 {
     for (size_t i = 0; i < names->count; i++)
@@ -77,16 +69,15 @@ void device_nvml_numbers(const struct nvml *nvml, const struct device_list *name
 
 static bool by_nvml(const struct nvml *nvml, const struct device_list *names, struct device_usage *out)
 {
+    OWNED int64_t *numbers = xcalloc(names->count + 1, sizeof *numbers);
+    device_nvml_numbers(nvml, names, numbers);
     forget(names, out);
-    for (size_t n = 0; n < nvml_device_count(nvml); n++) {
-        const struct nvml_device d = nvml_device_read(nvml, n);
-        char index[24];
-        snprintf(index, sizeof index, "%zu", n);
-        for (size_t i = 0; i < names->count; i++)
-            if (is_named(names->names[i], index, d.uuid))
-                out[i] = (struct device_usage){d.used_bytes, d.processes};
-    }
-    return any_known(names, out);
+    for (size_t i = 0; i < names->count; i++)
+        if (numbers[i] >= 0) {
+            const struct nvml_device d = nvml_device_read(nvml, (size_t)numbers[i]);
+            out[i] = (struct device_usage){d.used_bytes, d.processes};
+        }
+    return ANY(i, names->count, out[i].bytes >= 0);
 }
 
 static bool ask_smi(const char *what, char *const *environment, const struct device_list *names,
@@ -94,12 +85,11 @@ static bool ask_smi(const char *what, char *const *environment, const struct dev
 {
     char *argv[] = {(char *)"nvidia-smi", (char *)what, (char *)"--format=csv,noheader,nounits", NULL};
     const struct external_command question = {argv, environment, NULL, ANSWER_MS, 1 << 16, NULL};
-    struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_RESULT answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error none = ERROR_INIT;
     bool known = external_command_run(&question, &answer, &none) == 0 && answer.exit_code == 0;
     if (known)
         device_usage_parse(answer.output, names, out);
-    external_command_result_free(&answer);
     return known;
 }
 

@@ -166,10 +166,7 @@ static enum secret_name name_of_option(const char *name, size_t length, char *co
 
 static bool is_variable(const char *name, size_t length)
 {
-    for (size_t i = 0; i < length; i++)
-        if (!isupper((unsigned char)name[i]) && !isdigit((unsigned char)name[i]) && name[i] != '_')
-            return false;
-    return true;
+    return !ANY(i, length, !isupper((unsigned char)name[i]) && !isdigit((unsigned char)name[i]) && name[i] != '_');
 }
 
 enum secret_name secret_name_kind(const char *name, size_t length, char *const *listed)
@@ -397,10 +394,7 @@ void secrets_free(struct secrets *s)
 /* The value that begins at `text`, NULL when none does. */
 static const char *value_at(const struct secrets *s, const char *text)
 {
-    for (size_t i = 0; i < s->count; i++)
-        if (strncmp(text, s->values[i], strlen(s->values[i])) == 0)
-            return s->values[i];
-    return NULL;
+    return FIND(i, s->count, strncmp(text, s->values[i], strlen(s->values[i])) == 0, s->values[i]);
 }
 
 /* --- texts --- */
@@ -558,18 +552,13 @@ static bool takes_next_word(const struct program_option *o)
     return strncmp(o->program, "mysql", 5) != 0;
 }
 
-static bool is_number_pair(struct span value)
-{
-    return strspn(value.text, "0123456789:") >= value.length;
-}
-
 /* The secret of such an option's value; no bytes where it has none. */
 static struct span program_secret(const struct program_option *o, struct span value)
 {
     const char *colon = memchr(value.text, ':', value.length);
     if (!o->is_pair)
         return value;
-    if (!colon || is_number_pair(value))
+    if (!colon || strspn(value.text, "0123456789:") >= value.length)
         return (struct span){value.text, 0};
     return (struct span){colon + 1, (size_t)(value.text + value.length - colon - 1)};
 }

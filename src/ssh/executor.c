@@ -272,10 +272,7 @@ static void link_ended(struct ssh_executor *x, struct link *l)
 
 static struct remote_job *find_job(const struct ssh_executor *x, int64_t attempt)
 {
-    for (size_t i = 0; i < x->job_count; i++)
-        if (x->jobs[i].attempt == attempt)
-            return &x->jobs[i];
-    return NULL;
+    return FIND(i, x->job_count, x->jobs[i].attempt == attempt, &x->jobs[i]);
 }
 
 static struct link *link_of(const struct ssh_executor *x, const char *hosts)

@@ -113,10 +113,7 @@ bool ssh_is_refusal(const char *line)
                                         "no matching ",
                                         "there is no directory",
                                         "unknown option -- "};
-    for (size_t i = 0; i < LENGTH(known); i++)
-        if (strstr(line, known[i]))
-            return true;
-    return false;
+    return ANY(i, LENGTH(known), strstr(line, known[i]));
 }
 
 /* A line of shell for each host that is to be asked: "NUMBER STATUS LAST-LINE". */
@@ -169,12 +166,11 @@ static int ask_hosts(const struct ssh_config *config, char *const *environment, 
     char *text = questions(config, hosts), *rest = NULL;
     char *argv[] = {(char *)"sh", (char *)"-c", text, NULL};
     const struct external_command command = {argv, environment, NULL, ANSWER_MS, MOST_BYTES, NULL};
-    struct external_command_result result = EXTERNAL_COMMAND_RESULT_INIT;
+    OWNED_RESULT result = EXTERNAL_COMMAND_RESULT_INIT;
     int rc = text ? external_command_run(&command, &result, e) : 0;
     if (text && rc == 0)
         for (char *line = strtok_r(result.output, "\n", &rest); rc == 0 && line; line = strtok_r(NULL, "\n", &rest))
             rc = take_answer(line, hosts, e);
-    external_command_result_free(&result);
     free(text);
     return rc;
 }
