@@ -45,6 +45,7 @@ set -eu
 tests_source_dir=${0%/*/*}
 [ "${1-}" = --case ] || tests_source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 source_dir=${tests_source_dir%/*}
+never=${PWD%/*}/never
 build_dir=${abs_top_builddir:-${BUILD:-$source_dir/build}}
 [ "${1-}" = --case ] || build_dir=$(cd "$build_dir" 2>/dev/null && pwd -P) || build_dir=/nonexistent
 meshsweep=$build_dir/meshsweep
@@ -342,14 +343,16 @@ end_command() # SIGNAL
     wait_command
 }
 
-# Polls a shell command until it succeeds; the case fails when it has not after SECONDS of an idle machine: under
-# sanitizers and beside other tests all takes SLOW_MACHINE times as long.
+# Polls a shell command until it succeeds, at first often; the case fails when it has not after SECONDS of an idle
+# machine: under sanitizers and beside other tests all takes SLOW_MACHINE times as long. A pause is a read of a pipe
+# that nobody writes to, which is no process.
 wait_until() # COMMAND SECONDS
 {
-    local deadline=$((${EPOCHREALTIME/./} + $2 * SLOW_MACHINE * 1000000))
+    local deadline=$((${EPOCHREALTIME/./} + $2 * SLOW_MACHINE * 1000000)) pause=20
     until eval "$1"; do
         [ "${EPOCHREALTIME/./}" -lt "$deadline" ] || fail "waited $(($2 * SLOW_MACHINE)) s in vain for: $1"
-        sleep 0.02
+        read -r -t "0.0$pause" <>"$never" || :
+        pause=$((pause < 80 ? pause * 9 / 8 : 90))
     done
 }
 
@@ -522,6 +525,7 @@ run_cases()
     CASE_SECONDS=$((CASE_SECONDS * SLOW_MACHINE / 4))
     names=${*:-${CASES:-$(case_names)}}
     top=$(mktemp -d "${TMPDIR:-/tmp}/meshsweep-test.XXXXXX")
+    mkfifo "$top/never"
     for name in $names; do
         number=$((number + 1))
         if [ "${CASES_DRAWN-}" ] && ! drawn "$name"; then

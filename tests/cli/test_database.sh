@@ -12,7 +12,7 @@ expect_refused() # STATUS SENTENCE ARGS
 waiting_sweep()
 {
     small_sweep sweep.toml
-    printf '%s\n' 'echo "$*" >>ran.log' 'until [ -e go ]; do sleep 0.02; done' 'echo "score: $(($1 * $2))"' >job.sh
+    printf '%s\n' 'echo "$*" >>ran.log' 'until [ -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
     : >ran.log
 }
 

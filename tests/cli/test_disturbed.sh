@@ -229,7 +229,7 @@ clocks__set_either_way__no_limit_fires_and_durations_stay()
     [ -f "$disturb" ] || skip "there is no $disturb"
     toml sweep: objective=max:score job: command='["/bin/sh", "./job.sh", "{x}"]' timeout=40s idle_timeout=30s \
         startup_timeout=30s job.metrics.score: regex='score: ([0-9.]+)' training_spec: x=1,2,3 >sweep.toml
-    printf '%s\n' 'until [ -e "go$1" ]; do sleep 0.02; done' 'echo "score: $1"' >job.sh
+    printf '%s\n' 'until [ -e "go$1" ]; do sleep 0.05; done' 'echo "score: $1"' >job.sh
     echo "0 0" >clock
     start_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
         DISTURB_CLOCK="$PWD/clock" "$meshsweep" run --progress none

@@ -66,7 +66,7 @@ server__two_slots__each_value_its_own()
 server__runner_killed__nothing_left_and_started_anew()
 {
     served_sweep
-    printf '%s\n' 'while [ ! -e go ]; do sleep 0.02; done' >>job.sh
+    printf '%s\n' 'while [ ! -e go ]; do sleep 0.05; done' >>job.sh
     start_meshsweep run --progress none
     wait_until "[ -s served ]" 20
     end_command KILL

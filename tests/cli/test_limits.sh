@@ -180,7 +180,7 @@ END
 waiting_sweep()
 {
     small_sweep sweep.toml
-    printf '%s\n' 'echo $$ >>pids' 'until [ -e go ]; do sleep 0.02; done' 'echo "score: $(($1 * $2))"' >job.sh
+    printf '%s\n' 'echo $$ >>pids' 'until [ -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
     : >pids
 }
 

@@ -8,7 +8,7 @@ start_cut_run()
 {
     small_sweep sweep.toml
     sed -i "s/x = \[1, 2\]/x = [$(seq -s , 1 20)]/" sweep.toml
-    printf '%s\n' 'until [ "$1" -lt 15 ] || [ -e go ]; do sleep 0.02; done' 'echo "score: $(($1 * $2))"' >job.sh
+    printf '%s\n' 'until [ "$1" -lt 15 ] || [ -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
     start_meshsweep run --progress none -j 2
     wait_until has_28_ok 30
     wait_until stopped_idle 30

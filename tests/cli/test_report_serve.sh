@@ -135,7 +135,7 @@ serve__paths_out_of_the_job_files__not_found()
 serve__while_jobs_run__told_line_by_line()
 {
     small_sweep
-    echo '[ "$1" = 1 ] || until [ -e go ]; do sleep 0.02; done; echo "score: $(($1 * $2))"' >job.sh
+    echo '[ "$1" = 1 ] || until [ -e go ]; do sleep 0.05; done; echo "score: $(($1 * $2))"' >job.sh
     start_meshsweep run --progress none -j 1
     wait_until '[ "$(sql "SELECT count(*) FROM job WHERE state = '"'ok'"'" 2>/dev/null)" = 2 ]' 20
     serve_page

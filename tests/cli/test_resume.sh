@@ -234,7 +234,7 @@ attempt_rows__deleted__make_their_jobs_new()
 job_row__deleted_while_it_runs__the_others_go_on()
 {
     waiting_sweep
-    printf '%s\n' 'echo "$*" >>ran.log' 'until [ -e go ]; do sleep 0.02; done' 'echo "score: 1"' >job.sh
+    printf '%s\n' 'echo "$*" >>ran.log' 'until [ -e go ]; do sleep 0.05; done' 'echo "score: 1"' >job.sh
     start_meshsweep run --progress none
     wait_until "[ \$(lines_of ran.log) = 1 ]" 20
     sql "DELETE FROM job WHERE id IN (1, 3)"
@@ -249,7 +249,7 @@ job_row__deleted_while_it_runs__the_others_go_on()
 job_rows__all_deleted_while_one_runs__not_nothing_matched()
 {
     waiting_sweep
-    printf '%s\n' 'echo "$*" >>ran.log' 'until [ -e go ]; do sleep 0.02; done' >job.sh
+    printf '%s\n' 'echo "$*" >>ran.log' 'until [ -e go ]; do sleep 0.05; done' >job.sh
     start_meshsweep run --progress none --limit 1
     wait_until "[ \$(lines_of ran.log) = 1 ]" 20
     sql "DELETE FROM job"

@@ -231,7 +231,7 @@ is_running() # DATABASE RUNNER
 killed_runner__copy_of_the_database_at_work__its_jobs_go_on()
 {
     small_sweep sweep.toml
-    printf '%s\n' 'until [ -e go ]; do sleep 0.02; done' 'echo "score: $(($1 * $2))"' >job.sh
+    printf '%s\n' 'until [ -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
     touch go
     run_silently 0 --limit 1
     rm go

@@ -131,7 +131,7 @@ score: 1'
 tail__job_that_runs__followed_to_its_end()
 {
     small_sweep sweep.toml
-    printf '%s\n' 'echo first' 'while [ ! -e go ]; do sleep 0.02; done' 'echo second' 'echo "score: 1"' >job.sh
+    printf '%s\n' 'echo first' 'while [ ! -e go ]; do sleep 0.05; done' 'echo second' 'echo "score: 1"' >job.sh
     "$meshsweep" run -j 1 --limit 1 --progress none >run.out 2>run.err </dev/null &
     runner=$!
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>&1)\" = 1 ]" 20
@@ -152,7 +152,7 @@ tail__character_written_in_two_pieces__whole_on_a_terminal()
     small_sweep sweep.toml
     cat >job.sh <<'END'
 printf 'first\n\342\202'
-while [ ! -e go ]; do sleep 0.02; done
+while [ ! -e go ]; do sleep 0.05; done
 printf '\254\nscore: 1\n\303'
 END
     "$meshsweep" run -j 1 --limit 1 --progress none >run.out 2>run.err </dev/null &

@@ -69,7 +69,7 @@ status__very_many_wait__keys_of_those_that_ended()
 status__runner_at_work__what_runs_and_how_long_it_takes()
 {
     small_sweep sweep.toml
-    printf '%s\n' '[ "$2" = 10 ] || while [ ! -e go ]; do sleep 0.02; done' 'echo "score: $(($1 * $2))"' >job.sh
+    printf '%s\n' '[ "$2" = 10 ] || while [ ! -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
     start_meshsweep -j 2 --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM job WHERE state = 'ok'\" 2>&1)\" = 2 ]" 20
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\")\" = 2 ]" 20
@@ -310,7 +310,7 @@ best__no_objective__status_2_and_what_to_add()
 status__watch__ends_when_all_is_done()
 {
     small_sweep sweep.toml
-    printf '%s\n' 'while [ ! -e go ]; do sleep 0.02; done' 'echo "score: $(($1 * $2))"' >job.sh
+    printf '%s\n' 'while [ ! -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
     "$meshsweep" run -j 2 --progress none >run.out 2>run.err </dev/null &
     runner=$!
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>&1)\" = 2 ]" 20
