@@ -1,8 +1,6 @@
 /* The frameworks of the carried profiles, read once per test program. */
 #pragma once
 
-#include <string.h>
-
 #include "predict/coefficients.h"
 #include "unit_test.h"
 

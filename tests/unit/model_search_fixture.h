@@ -1,8 +1,6 @@
 /* A [model_space] from text, and the search for it. */
 #pragma once
 
-#include <string.h>
-
 #include "models/search.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"

@@ -1,6 +1,5 @@
 #include "mpt.h"
 
-#include <string.h>
 #include "unit_test.h"
 
 const char *const mpt_cluster_names[MPT_CLUSTERS] = {"a100_40gb", "a100_80gb", "h100_80gb"};

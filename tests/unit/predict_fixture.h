@@ -1,8 +1,6 @@
 /* The common parts of tests of predictions: a GPT, completed inputs, numbers that are close. */
 #pragma once
 
-#include <math.h>
-
 #include "predict/plan.h"
 #include "unit_test.h"
 

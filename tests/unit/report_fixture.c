@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <string.h>
 
 #include "report_fixture.h"
 #include "unit_test.h"

@@ -1,8 +1,5 @@
 #include "shared_data.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <csv.h>
 
 #include "unit_test.h"

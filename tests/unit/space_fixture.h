@@ -1,9 +1,6 @@
 /* A space built from a sweep file's text, for tests of space and what stands upon it. */
 #pragma once
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/plan.h"
 #include "space/build.h"
 #include "space/match.h"

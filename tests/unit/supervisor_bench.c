@@ -1,10 +1,6 @@
 #include "supervisor_bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "process/process_table.h"
 #include "unit_test.h"

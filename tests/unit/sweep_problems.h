@@ -1,9 +1,6 @@
 /* Assertions about the messages on sweep files with faults. */
 #pragma once
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "sweep_file/reader.h"
 #include "unit_test.h"
 

@@ -1,7 +1,4 @@
 /* results/cause_text: what is one cause. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "results/cause_text.h"
 #include "unit_test.h"
 

@@ -1,10 +1,6 @@
 /* run: which failure an attempt was, by its outcome and by real frameworks' words. */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "database/db.h"
 #include "metrics/classify.h"

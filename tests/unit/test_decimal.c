@@ -1,9 +1,4 @@
 /* util/decimal: shortest text of doubles, integers. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit_test.h"
 #include "util/decimal.h"
 

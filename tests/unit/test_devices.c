@@ -1,7 +1,4 @@
 /* device/devices: what there is, and who gets it. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "device/condition.h"

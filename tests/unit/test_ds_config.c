@@ -3,8 +3,6 @@
 #include "sweep_file/reader.h"
 #include "unit_test.h"
 
-#include <unistd.h>
-
 #include "deepspeed/ds_config.h"
 #include "files/json_text.h"
 #include "util/file.h"

@@ -1,6 +1,4 @@
 /* util: files carried in the program. */
-#include <string.h>
-
 #include "unit_test.h"
 #include "util/embedded.h"
 

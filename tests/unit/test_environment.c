@@ -1,10 +1,6 @@
 /* run: what a job inherits, what is recorded, and asking other programs. */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cjson/cJSON.h>
 

@@ -2,8 +2,6 @@
 #include "space_fixture.h"
 #include "unit_test.h"
 
-#include <stdio.h>
-
 #include "expression/expression.h"
 #include "space/space.h"
 

@@ -1,8 +1,5 @@
 /* store/function: arguments, results and failures of functions of ours. */
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "database/function.h"
 #include "database/sqlite.h"

@@ -1,6 +1,4 @@
 /* store/guard: expressions end, and say so. */
-#include <string.h>
-
 #include "database/guard.h"
 #include "unit_test.h"
 

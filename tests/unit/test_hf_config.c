@@ -1,8 +1,4 @@
 /* sweep_file, predict: models by their config.json, counted to the last parameter. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "predict/inputs.h"
 #include "sweep_file/hf_config.h"
 #include "unit_test.h"

@@ -1,8 +1,5 @@
 /* run/host_watch: whose fault a start was that failed, and how a run pauses. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "run/host_watch.h"
 #include "unit_test.h"

@@ -1,7 +1,6 @@
 /* process/inherited_mark: what survives exec, and what is left alone. */
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "process/process.h"
 #include "unit_test.h"

@@ -1,6 +1,4 @@
 /* space: the partial order of device memory, and what a witness says about others. */
-#include <stdlib.h>
-
 #include "measures/knowledge.h"
 #include "space_fixture.h"
 #include "unit_test.h"

@@ -1,6 +1,4 @@
 /* space/multiset and space/layer_stack: counting, order, positions. */
-#include <string.h>
-
 #include "models/layer_stack.h"
 #include "unit_test.h"
 #include "util/buffer.h"

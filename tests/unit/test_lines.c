@@ -1,10 +1,6 @@
 /* run: lines of any file, and patterns over them. */
 #include <regex.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "pattern/line_pattern.h"
 #include "unit_test.h"

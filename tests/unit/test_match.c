@@ -2,11 +2,6 @@
 #include "space_fixture.h"
 #include "unit_test.h"
 
-#include <math.h>
-
-#include <stdio.h>
-#include <unistd.h>
-
 #include "database/open.h"
 #include "space/enumerate.h"
 

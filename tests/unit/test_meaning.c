@@ -1,6 +1,4 @@
 /* config: what a metric measures, by its key, its name or its whole unit, and never by a part of them. */
-#include <string.h>
-
 #include "config/meaning.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"

@@ -2,8 +2,6 @@
 #include "model_search_fixture.h"
 #include "unit_test.h"
 
-#include <stdlib.h>
-
 /* How many candidates the expression keeps; -1 with `e` filled. */
 static int64_t kept_by(const char *space, const char *where, struct error *e)
 {

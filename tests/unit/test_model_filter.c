@@ -1,6 +1,4 @@
 /* space/model_filter: presets against known counts, composition, failures. */
-#include <string.h>
-
 #include "model_space_fixture.h"
 #include "models/cursor.h"
 #include "models/filter.h"

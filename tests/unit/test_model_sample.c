@@ -1,7 +1,4 @@
 /* space/model_sample: fixed draws, no repeats, uniformity, strata, filters. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "model_space_fixture.h"
 #include "models/cursor.h"
 #include "models/filter.h"

@@ -1,8 +1,5 @@
 /* space/model_space, model_index, model_cursor, model_filter, model_toml: counts, order, positions,
  * parameters. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "model_space_fixture.h"
 #include "models/cursor.h"
 #include "models/dhen.h"

@@ -1,8 +1,5 @@
 /* cli: options read from a table. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "cli/command.h"
 #include "cli/options.h"
 #include "commands/commands.h"
 #include "unit_test.h"

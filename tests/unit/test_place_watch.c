@@ -1,7 +1,4 @@
 /* place_watch: what sets a place aside and what does not, by drawn sweeps. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "measures/place_watch.h"
 #include "rounds.h"
 #include "unit_test.h"

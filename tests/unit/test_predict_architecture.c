@@ -1,7 +1,4 @@
 /* predict: parameter counts against those that the published models report. */
-#include <math.h>
-#include <string.h>
-
 #include "predict/architecture.h"
 #include "unit_test.h"
 

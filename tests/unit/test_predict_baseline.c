@@ -1,6 +1,4 @@
 /* predict: the models that need no model. */
-#include <math.h>
-
 #include "predict/baseline.h"
 #include "unit_test.h"
 #include "util/rng.h"

@@ -1,14 +1,9 @@
 /* predict: weights from measurements, on problems with a known answer and on measured runs. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "frameworks.h"
 #include "mpt.h"
 #include "predict/calibration.h"
 #include "ultrascale.h"
 #include "unit_test.h"
-#include "util/clock.h"
 #include "util/rng.h"
 
 #define DRAWS 40 /* of runs that are known, each from a stream of its own */
@@ -385,20 +380,4 @@ TEST(calibrate__mpt_throughput__error_across_clusters)
         print_message("  begun with weights off by a factor of 2: before any run %.1f %%\n", 100 * from_off);
         assert_true(from_off <= 0.15);
     }
-}
-
-TEST(calibrate__twenty_runs_of_fifteen_terms__microseconds)
-{
-    enum { ROUNDS = 200 };
-    HELD(mpt_table) m;
-    if (!mpt_load(&m))
-        skip();
-    const struct time_coefficients time = uncalibrated();
-    struct calibration_prior prior = calibration_of_time(&time);
-    int64_t began = clock_monotonic_ms();
-    for (int i = 0; i < ROUNDS; i++)
-        calibrated(&prior, m.runs[MPT_H100], 20, NULL);
-    double micros = (double)(clock_monotonic_ms() - began) * 1e3 / ROUNDS;
-    print_message("a refit on 20 runs and %d terms: %.0f us\n", (int)TIME_TERM_COUNT, micros);
-    assert_true(micros < 50e3);
 }

@@ -1,7 +1,4 @@
 /* predict: FLOPs per step and MFU, against formulas and utilisations that were published. */
-#include <math.h>
-#include <string.h>
-
 #include "predict/flops.h"
 #include "predict_fixture.h"
 #include "shared_data.h"

@@ -1,8 +1,4 @@
 /* predict: a combination's values as an architecture and a plan, and predictions of them. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "predict/predictor.h"
 #include "unit_test.h"
 

@@ -1,8 +1,4 @@
 /* Predicted memory of fine-tuning with LitGPT, of which no row was used, against its published table. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "predict/predictor.h"
 #include "shared_data.h"
 #include "unit_test.h"

@@ -1,10 +1,5 @@
 /* predict: memory of runs of our own on one H100 (tests/data/README.md), under torch.autocast and without, by two
  * frameworks' profiles as they ship. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "frameworks.h"
 #include "predict/memory.h"
 #include "shared_data.h"

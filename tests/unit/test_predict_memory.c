@@ -1,8 +1,5 @@
 /* predict: memory of a plan, against tables of papers, golden values of functional tests, and measured runs.
  */
-#include <math.h>
-#include <string.h>
-
 #include "frameworks.h"
 #include "mpt.h"
 #include "predict/evidence.h"

@@ -1,8 +1,4 @@
 /* predict: lines of measured memory over the micro-batch. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "frameworks.h"
 #include "predict/memory_lines.h"
 #include "shared_data.h"

@@ -1,6 +1,4 @@
 /* predict: layers that mix tokens by a recurrence, in memory and time; decoders of a length of their own. */
-#include <string.h>
-
 #include "predict/flops.h"
 #include "predict/layer_memory.h"
 #include "predict/mixer.h"

@@ -1,7 +1,4 @@
 /* predict: what running out of memory is predicted to be, against runs that did and did not. */
-#include <math.h>
-#include <stdio.h>
-
 #include "frameworks.h"
 #include "predict/evidence.h"
 #include "predict_fixture.h"

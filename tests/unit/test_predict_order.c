@@ -1,8 +1,5 @@
 /* predict: what can only cost more, and what can only save. Plans are drawn at random, and each is predicted again with
  * one thing changed, for every framework. */
-#include <math.h>
-#include <string.h>
-
 #include "frameworks.h"
 #include "predict/memory.h"
 #include "predict/step_time.h"

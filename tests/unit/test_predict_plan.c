@@ -1,7 +1,4 @@
 /* predict: stages, activations in flight, devices. */
-#include <math.h>
-#include <string.h>
-
 #include "predict/architecture.h"
 #include "predict/device.h"
 #include "predict/plan.h"

@@ -1,9 +1,4 @@
 /* predict: step time, against published iterations, and the rank of measured ones. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "shared_data.h"
 #include "statistics.h"
 #include "step_fixture.h"

@@ -4,9 +4,6 @@
  * All 62 figures, models and degrees were compared with their sources: with the text of the papers' tables (2201.11990:
  * as cli99/llm-analysis quotes it; 2204.06745: as a summary does), with scripts and configurations where papers leave
  * things out, and with README.md and scripts of the time when figures were published. What no source says is noted. */
-#include <math.h>
-#include <string.h>
-
 #include "predict/flops.h"
 #include "step_fixture.h"
 #include "unit_test.h"

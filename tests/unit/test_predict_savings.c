@@ -1,7 +1,4 @@
 /* predict: what plans save in part: recompute of some layers, traffic behind computing, dispatchers of experts. */
-#include <math.h>
-#include <string.h>
-
 #include "frameworks.h"
 #include "predict/flops.h"
 #include "predict/memory.h"

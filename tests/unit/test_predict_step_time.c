@@ -1,5 +1,4 @@
 /* predict: step time, against its own arithmetic. */
-#include <math.h>
 #include <time.h>
 
 #include "predict/memory.h"

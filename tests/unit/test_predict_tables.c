@@ -1,10 +1,6 @@
 /* Predictions against every published table that there is, nothing of which was used for them: mean error of memory,
  * how many of what was measured lie within the 90 % interval, and how much of what ran the default pruning would
  * exclude. The figures are printed, and scripts/bench.sh accuracy makes docs/predictions.md of them. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "predict/predictor.h"
 #include "published_tables.h"
 #include "shared_data.h"

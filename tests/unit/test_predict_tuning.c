@@ -1,6 +1,4 @@
 /* predict: fine-tuning with adapters, of frozen and of quantised weights; parts of layers that keep more or less. */
-#include <string.h>
-
 #include "frameworks.h"
 #include "predict/flops.h"
 #include "predict/inputs.h"

@@ -1,10 +1,5 @@
 /* Predictions of published tables that nothing was fitted to: tests/data/unseen, whose columns are inputs. What was
  * printed first is in docs/benchmarks.md. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "predict/predictor.h"
 #include "shared_data.h"
 #include "unit_test.h"

@@ -1,7 +1,5 @@
 /* predict: no key is accepted and then ignored. Each input, set to other values in plans of several kinds, changes a
  * prediction or is refused somewhere. */
-#include <string.h>
-
 #include "predict/inputs.h"
 #include "predict/predictor.h"
 #include "unit_test.h"

@@ -1,5 +1,4 @@
 /* space: predictions in expressions, and what memory.fits excludes. */
-#include <math.h>
 #include <time.h>
 
 #include "unit_test.h"

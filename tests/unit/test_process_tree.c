@@ -1,10 +1,7 @@
 /* run: what belongs to a job, and that all of it is gone at the end. */
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "awkward_children.h"
 #include "process/process.h"

@@ -1,7 +1,4 @@
 /* Throughput that frameworks publish with the configuration that it was measured with, of which nothing was used. */
-#include <math.h>
-#include <string.h>
-
 #include "unit_test.h"
 #include "value_fixture.h"
 

@@ -1,6 +1,4 @@
 /* belief/race: who is beaten, and how often wrongly. */
-#include <math.h>
-
 #include "search/belief.h"
 #include "unit_test.h"
 #include "util/rng.h"

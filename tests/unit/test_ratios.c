@@ -1,6 +1,4 @@
 /* compare/ratios, compare/choices, results/configurations: medians, intervals, and how often they are wrong. */
-#include <math.h>
-
 #include "compare/choices.h"
 #include "compare/ratios.h"
 #include "rounds.h"

@@ -1,11 +1,6 @@
 /* run: metrics out of logs and files, and their summaries. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "metrics/readers.h"
 #include "unit_test.h"

@@ -1,9 +1,5 @@
 /* run: output that is read while it is written, lines of any length, and quantiles of any number of values. */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "metrics/reading.h"
 #include "process/job_file.h"

@@ -1,10 +1,6 @@
 /* run: the output of attempts whose runner died. */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "database_fixture.h"
 #include "process/supervisor.h"

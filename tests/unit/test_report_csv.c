@@ -1,8 +1,4 @@
 /* report: CSV read back: what was written comes out equal, and what is malformed is refused with its line. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/csv.h"
 #include "report/text.h"
 #include "report_fixture.h"

@@ -1,7 +1,4 @@
 /* report: progress as a line for a terminal, a line for a log and JSON. */
-#include <math.h>
-#include <string.h>
-
 #include <cjson/cJSON.h>
 
 #include "report/progress.h"

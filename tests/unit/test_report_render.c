@@ -1,8 +1,4 @@
 /* report: what each format makes of rows, exactly; errors of rows and sinks. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/render.h"
 #include "report_fixture.h"
 #include "unit_test.h"

@@ -1,7 +1,5 @@
 /* report: text for people: escapes, columns, cuts, rounded numbers. */
 #include <locale.h>
-#include <math.h>
-#include <string.h>
 
 #include "report/saying.h"
 #include "report/text.h"

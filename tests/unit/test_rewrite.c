@@ -1,7 +1,4 @@
 /* space/rewrite: what is copied, what is replaced, what is refused. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "expression/rewrite.h"
 #include "unit_test.h"
 

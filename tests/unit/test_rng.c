@@ -1,6 +1,4 @@
 /* util/rng: known answers, streams, uniformity of bounded draws. */
-#include <string.h>
-
 #include "unit_test.h"
 #include "util/rng.h"
 

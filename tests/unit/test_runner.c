@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "database/open.h"
 #include "run/runner.h"

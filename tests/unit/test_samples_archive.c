@@ -1,6 +1,4 @@
 /* database: samples that are kept compressed are those that were there, to the last bit. */
-#include <math.h>
-
 #include "database/open.h"
 #include "database/samples.h"
 #include "database_fixture.h"

@@ -1,7 +1,4 @@
 /* config, answers: a sweep on another number of hosts, and what becomes of its plans. */
-#include <math.h>
-#include <string.h>
-
 #include "answers/prediction_report.h"
 #include "config/scaling.h"
 #include "sweep_file/reader.h"

@@ -1,6 +1,4 @@
 /* belief/: how far outcomes let predictions be believed, and what they say alone. */
-#include <math.h>
-
 #include "search/belief.h"
 #include "search/process.h"
 #include "unit_test.h"

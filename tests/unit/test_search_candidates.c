@@ -1,8 +1,4 @@
 /* search/candidates: jobs of a sweep as candidates, grouped. */
-#include <math.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "database/open.h"
 #include "search/candidates.h"
 #include "space/enumerate.h"

@@ -1,6 +1,4 @@
 /* search/model: what it needs to find the best, what it believes, how long it takes. */
-#include <stdio.h>
-
 #include "search/process.h"
 #include "search_fixture.h"
 #include "unit_test.h"

@@ -1,6 +1,4 @@
 /* search: replaying strategies against outcomes that are known. */
-#include <string.h>
-
 #include "search/replay.h"
 #include "unit_test.h"
 

@@ -1,7 +1,4 @@
 /* config: names that tell of secrets, and texts without their values. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "config/sweep.h"
 #include "secrets/secrets.h"
 #include "sweep_file/reader.h"

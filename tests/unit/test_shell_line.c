@@ -1,8 +1,4 @@
 /* util: values in a line for the shell, by where they stand. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit_test.h"
 #include "util/shell.h"
 

@@ -1,6 +1,4 @@
 /* report/slowdown: what is slower, and how often that is said of what is not. */
-#include <math.h>
-
 #include "compare/slowdown.h"
 #include "rounds.h"
 #include "unit_test.h"

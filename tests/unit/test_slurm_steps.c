@@ -1,7 +1,4 @@
 /* slurm/allocation, slurm/steps: what Slurm says of an allocation, and what is asked of it for a step. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "batch/steps.h"
 #include "unit_test.h"
 #include "util/buffer.h"

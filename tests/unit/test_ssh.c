@@ -1,7 +1,5 @@
 /* ssh: hosts, what comes back from them, where paths are on them. */
 
-#include <string.h>
-
 #include "batch/frame.h"
 #include "ssh/executor.h"
 #include "ssh/hosts.h"

@@ -1,7 +1,5 @@
 /* store: the tables of states, and that the database holds everybody to them. */
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "config/failure.h"
 #include "database/db.h"

@@ -1,7 +1,4 @@
 /* config: what a correct sweep file becomes. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "sweep_file/devices.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"

@@ -1,9 +1,5 @@
 /* config: sweep files on disk, what they include, and profiles. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "config/model_space.h"
 #include "sweep_file/reader.h"

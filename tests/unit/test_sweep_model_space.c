@@ -1,6 +1,4 @@
 /* config: [model_space] and every complaint about it, with its position. */
-#include <string.h>
-
 #include "config/model_space.h"
 #include "sweep_file/reader.h"
 #include "sweep_problems.h"

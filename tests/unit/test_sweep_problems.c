@@ -1,6 +1,4 @@
 /* config: every complaint about a sweep file, with its position. */
-#include <string.h>
-
 #include "config/failure.h"
 #include "sweep_problems.h"
 #include "unit_test.h"

@@ -1,6 +1,4 @@
 /* config: text with placeholders. */
-#include <stdlib.h>
-
 #include "config/template.h"
 #include "unit_test.h"
 

@@ -1,6 +1,4 @@
 /* compare/texts: numbers in order, one per text, however many. */
-#include <stdio.h>
-
 #include "compare/compared_jobs.h"
 #include "unit_test.h"
 

@@ -1,7 +1,4 @@
 /* config: TOML text to a tree, its positions and its limits. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "toml/parse.h"
 #include "unit_test.h"
 #include "util/buffer.h"

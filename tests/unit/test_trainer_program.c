@@ -1,6 +1,4 @@
 /* trainer: the program as it is run, by its output, its metrics file and its exit status. */
-#include <stdlib.h>
-#include <string.h>
 #include "unit_test.h"
 
 #include <ctype.h>
@@ -9,9 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* The tests run where the program was built. */
 #define PROGRAM "./meshsweep-trainer"

@@ -1,8 +1,4 @@
 /* deepspeed: hosts, the section "autotuning", and the sweep file that is made of them. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "deepspeed/ds_config.h"
 #include "deepspeed/ds_preparation.h"
 #include "deepspeed/tuning_space.h"

@@ -1,6 +1,4 @@
 /* util: units as programs print them. */
-#include <math.h>
-
 #include "unit_test.h"
 #include "util/unit.h"
 

@@ -1,9 +1,6 @@
 /* util: parsing of durations and sizes, text, suggestions, errors. */
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "unit_test.h"
 #include "util/buffer.h"

@@ -1,7 +1,4 @@
 /* config: values, their equality and their texts. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "config/value.h"
 #include "unit_test.h"
 

@@ -1,8 +1,4 @@
 /* configs/profiles/zhen.toml: its rules and limits over the matched space. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "space/build.h"
 #include "space/match.h"
 #include "sweep_file/reader.h"

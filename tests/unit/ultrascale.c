@@ -1,6 +1,5 @@
 #include "ultrascale.h"
 
-#include <string.h>
 #include "unit_test.h"
 
 static int64_t whole(const struct shared_table *t, size_t row, const char *column)

@@ -1,7 +1,6 @@
 #include "unit_test.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 enum { TESTS_MOST = 200 };
 

@@ -1,14 +1,19 @@
-/* Includes for unit tests: cmocka, what it wants before it, allocation, errors, and tests that stand in no list.
+/* Includes for unit tests: cmocka, what it wants before it, what most tests call of the C library, allocation, errors,
+ * and tests that stand in no list.
  *
  * TEST(function__condition__result) { … } is a test of its program; `state` is cmocka's. Tests run in the order of the
  * file. `test_x PATTERN` runs those whose names match. */
 #pragma once
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
