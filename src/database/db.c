@@ -598,6 +598,11 @@ const char *stmt_column_name(const struct stmt *s, int column)
     return sqlite3_column_name(s->handle, column);
 }
 
+const char *stmt_parameter_name(const struct stmt *s, int index)
+{
+    return sqlite3_bind_parameter_name(s->handle, index);
+}
+
 enum column_type stmt_type(const struct stmt *s, int column)
 {
     switch (sqlite3_column_type(s->handle, column)) {

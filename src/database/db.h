@@ -141,6 +141,7 @@ void stmt_bind_double(struct stmt *s, int index, double value);   /* NaN binds N
 void stmt_bind_text(struct stmt *s, int index, const char *text); /* NULL binds NULL */
 void stmt_bind_blob(struct stmt *s, int index, const void *bytes, size_t length);
 void stmt_bind_null(struct stmt *s, int index);
+const char *stmt_parameter_name(const struct stmt *s, int index); /* ":name"; NULL behind the last */
 
 /* 1: a row; 0: done (and reset); -1. */
 int stmt_next(struct stmt *s, struct error *e);

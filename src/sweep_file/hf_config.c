@@ -8,7 +8,9 @@
 
 #include <cjson/cJSON.h>
 
+#include "database/db.h"
 #include "sweep_file/schema.h"
+#include "toml/known.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -16,7 +18,6 @@
 
 #define WHOLE_MOST 1e9 /* largest number in an architecture */
 #define GEMMA_PATTERN 6
-#define LAYERS_MOST 1024 /* of a stack of mixers only */
 #define ABSENT_MOST 1000000000
 #define HF_FIELD_LONGEST 64
 #define HF_BETWEEN " |"   /* names of fields */
@@ -59,9 +60,6 @@ enum hf_windows {
     HF_WINDOWS_COUNT
 };
 
-struct hf_reading;
-typedef void hf_finisher(struct hf_reading *r);
-
 struct hf_type {
     const char *name;
     const char *family;  /* NULL: it is no type, but what types are like */
@@ -70,7 +68,7 @@ struct hf_type {
     size_t field_count;
     struct hf_constants always, only;
     enum hf_windows windows;
-    hf_finisher *finish; /* sets what no field gives; NULL: nothing */
+    const struct toml_node *rest; /* keys that no field gives, as SQL; NULL: none */
     struct position at;
 };
 
@@ -85,7 +83,6 @@ struct hf_reading {
     const struct hf_type_table *own, *carried;
     const struct hf_type *type;
     struct hf_keys keys;
-    bool failed; /* `e` says why */
     struct error *e;
 };
 
@@ -272,298 +269,58 @@ static int check_foreign(const struct hf_reading *r)
 
 /* --- what no field gives --- */
 
-/* A field's whole number, as `whole` has it. After a failure, which `r->failed` keeps, `absent`. */
-static int64_t number(struct hf_reading *r, const char *field, int64_t absent)
+/* Binds a parameter of a rest's SQL: ":key", "@field" or "$field". */
+static int bind_parameter(const struct hf_reading *r, struct stmt *s, int at, const char *parameter)
 {
-    int64_t value = absent;
-    r->failed = r->failed || whole(r, field, absent, &value) < 0;
-    return r->failed ? absent : value;
-}
-
-static void finish_falcon(struct hf_reading *r)
-{
-    const int64_t heads = key_value(r, "heads"), is_new = number(r, "new_decoder_architecture", 0);
-    const int64_t one_head = number(r, "multi_query", 1), kv_heads = number(r, "num_kv_heads", heads);
-    const int64_t norms = number(r, "num_ln_in_parallel_attn", 2);
-    set_whole(r, "kv_heads", is_new ? kv_heads : one_head ? 1 : heads);
-    if (is_new) {
-        set_whole(r, "parallel_blocks", 1);
-        set_whole(r, "norms_per_layer", norms);
+    const char *name = parameter + 1;
+    const cJSON *item = field_of(r->root, name);
+    int64_t number = key_value(r, name);
+    if (*parameter == '$') {
+        char *json = item ? cJSON_PrintUnformatted(item) : NULL;
+        stmt_bind_text(s, at, json);
+        cJSON_free(json);
+        return 0;
     }
-}
-
-static void finish_bigcode(struct hf_reading *r)
-{
-    set_whole(r, "kv_heads", number(r, "multi_query", 1) ? 1 : key_value(r, "heads"));
-}
-
-/* Positions start after the padding token's, so the table has two more. */
-static void finish_opt(struct hf_reading *r)
-{
-    const int64_t hidden = key_value(r, "hidden"), embedding = number(r, "word_embed_proj_dim", hidden);
-    if (!r->failed && embedding != hidden)
-        r->failed = error_set(r->e, ERROR_USAGE,
-                              "%s: \"word_embed_proj_dim\" is %lld, but \"hidden_size\" is %lld; embeddings of another "
-                              "width are not supported",
-                              r->name, (long long)embedding, (long long)hidden);
-    set_whole(r, "positions", key_value(r, "positions") + 2);
-}
-
-static void finish_deepseek(struct hf_reading *r)
-{
-    const int64_t shared = number(r, "n_shared_experts", 0);
-    if (key_value(r, "experts") == 0)
-        set_whole(r, "dense_layers", 0);
-    else if (shared > 0)
-        set_whole(r, "shared_ffn", shared * key_value(r, "expert_ffn"));
-}
-
-/* Layers without experts: mlp_only_layers, and all but every decoder_sparse_step-th. */
-static void finish_qwen_moe(struct hf_reading *r)
-{
-    const int64_t step = number(r, "decoder_sparse_step", 1), layers = key_value(r, "layers");
-    int64_t sparse = 0;
-    const cJSON *only = field_of(r->root, "mlp_only_layers"), *item;
-    for (int64_t i = 0; i < layers; i++) {
-        bool listed = false;
-        cJSON_ArrayForEach(item, only) listed |= cJSON_IsNumber(item) && item->valuedouble == (double)i;
-        sparse += !listed && step > 0 && (i + 1) % step == 0;
-    }
-    set_whole(r, "dense_layers", layers - sparse);
-}
-
-/* Experts in moe_layers, or in every interleave_moe_layer_step-th layer, each with a shared expert. Attention within
- * chunks in layers with rotary positions: those that no_rope_layers marks (with a 1), or all but every
- * no_rope_layer_interval-th (transformers configuration_llama4.py). */
-static void finish_llama4(struct hf_reading *r)
-{
-    const int64_t step = number(r, "interleave_moe_layer_step", 1), chunk = number(r, "attention_chunk_size", 8192);
-    const int64_t every = number(r, "no_rope_layer_interval", 4), layers = key_value(r, "layers");
-    const cJSON *experts = field_of(r->root, "moe_layers"), *rotary = field_of(r->root, "no_rope_layers"), *item;
-    const int64_t sparse = cJSON_IsArray(experts) ? cJSON_GetArraySize(experts) : step > 0 ? layers / step : 0;
-    int64_t count = 0;
-    set_whole(r, "dense_layers", sparse < layers ? layers - sparse : 0);
-    set_whole(r, "shared_ffn", key_value(r, "expert_ffn"));
-    cJSON_ArrayForEach(item, rotary) count += cJSON_IsNumber(item) && item->valuedouble != 0;
-    if (cJSON_GetArraySize(rotary) == 0)
-        count = every > 0 ? layers - layers / every : layers;
-    if (chunk > 0 && count > 0) {
-        set_whole(r, "attention_chunk", chunk);
-        set_whole(r, "window_layers", count);
-    }
-}
-
-/* Experts in every moe_layer_interval-th layer from moe_layer_start_index to moe_layer_end_index (-1: the last). */
-static void finish_ernie_moe(struct hf_reading *r)
-{
-    const cJSON *end = field_of(r->root, "moe_layer_end_index");
-    const bool is_last = cJSON_IsNumber(end) && end->valuedouble == -1;
-    const int64_t first = number(r, "moe_layer_start_index", 1), every = number(r, "moe_layer_interval", 1);
-    const int64_t shared = number(r, "moe_num_shared_experts", 2), layers = key_value(r, "layers");
-    const int64_t last = is_last ? layers - 1 : number(r, "moe_layer_end_index", layers - 1);
-    int64_t sparse = 0;
-    for (int64_t i = first; i < layers && i <= last; i++)
-        sparse += every > 0 && (i + 1) % every == 0;
-    set_whole(r, "dense_layers", layers - sparse);
-    set_whole(r, "shared_ffn", shared * key_value(r, "expert_ffn"));
-}
-
-static void finish_minicpm3(struct hf_reading *r)
-{
-    const int64_t heads = key_value(r, "heads");
-    if (key_value(r, "v_head_dim") == 0 && heads > 0)
-        set_whole(r, "v_head_dim", key_value(r, "hidden") / heads);
-}
-
-/* The MLP is expansion_ratio times as wide as the layer. */
-static void finish_mpt(struct hf_reading *r)
-{
-    set_whole(r, "ffn", number(r, "expansion_ratio", 4) * key_value(r, "hidden"));
-}
-
-/* "relu" or "gated-gelu". */
-static void finish_t5(struct hf_reading *r)
-{
-    const cJSON *projection = field_of(r->root, "feed_forward_proj");
-    if (cJSON_IsString(projection) && strncmp(projection->valuestring, "gated-", strlen("gated-")) == 0)
-        set_whole(r, "gated_mlp", 1);
-}
-
-/* --- hybrid stacks --- */
-
-/* Number of layers that a list calls `word`; -1 if there is no list with a text per layer. */
-static int64_t listed(const struct hf_reading *r, const char *field, const char *word)
-{
-    const cJSON *list = field_of(r->root, field), *item;
-    int64_t count = 0;
-    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != (int)key_value(r, "layers"))
+    if (*parameter == '@' && item && read_whole(r, item, &number) < 0)
         return -1;
-    cJSON_ArrayForEach(item, list)
-    {
-        if (!cJSON_IsString(item))
-            return -1;
-        count += strcmp(item->valuestring, word) == 0;
-    }
-    return count;
-}
-
-/* Layers first, first + every, … */
-static int64_t every_so_many(int64_t layers, int64_t first, int64_t every)
-{
-    return every > 0 && first < layers ? (layers - 1 - first) / every + 1 : 0;
-}
-
-static void need_list(struct hf_reading *r, const char *field)
-{
-    r->failed = error_set(r->e, ERROR_USAGE,
-                          "%s lacks \"%s\", a list of one string for each of %lld layers, which model_type %s needs",
-                          r->name, field, (long long)key_value(r, "layers"), r->type->name);
-}
-
-static void clear(struct hf_reading *r, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        set_whole(r, names[i], 0);
-}
-
-/* Without mixers, their widths are 0, too. */
-static void set_mixers(struct hf_reading *r, int64_t mixers)
-{
-    static const char *const widths[] = {"mixer_heads", "mixer_head_dim", "mixer_groups", "mixer_state", "mixer_conv",
-                                         "mixer_chunk", "mixer_rank",     "mixer_bias",   "mixer_norms", "mixer_plain"};
-    set_whole(r, "mixer_layers", mixers);
-    clear(r, widths, mixers == 0 ? LENGTH(widths) : 0);
-}
-
-static void finish_mamba(struct hf_reading *r)
-{
-    OWNED_BUFFER pattern = BUFFER_INIT;
-    for (int64_t i = 0; i < key_value(r, "layers") && i < LAYERS_MOST; i++)
-        buffer_add_text(&pattern, "M");
-    set_text(r, "hybrid_pattern", buffer_text(&pattern));
-}
-
-/* There are experts only if the pattern has them. */
-static void finish_nemotron_h(struct hf_reading *r)
-{
-    static const char *const of_experts[] = {"experts", "experts_per_token", "expert_ffn", "shared_ffn",
-                                             "expert_latent"};
-    const cJSON *pattern = field_of(r->root, "hybrid_override_pattern");
-    if (!cJSON_IsString(pattern)) {
-        r->failed = error_set(r->e, ERROR_USAGE, "%s lacks \"hybrid_override_pattern\", which model_type %s needs",
-                              r->name, r->type->name);
-        return;
-    }
-    clear(r, of_experts, strchr(pattern->valuestring, 'E') ? 0 : LENGTH(of_experts));
-    set_text(r, "hybrid_pattern", pattern->valuestring);
-}
-
-static void finish_jamba(struct hf_reading *r)
-{
-    static const char *const of_experts[] = {"experts", "experts_per_token"};
-    const int64_t first = number(r, "attn_layer_offset", 4), every = number(r, "attn_layer_period", 8);
-    const int64_t sparse_first = number(r, "expert_layer_offset", 1), sparse = number(r, "expert_layer_period", 2);
-    const int64_t expand = number(r, "mamba_expand", 2), layers = key_value(r, "layers");
-    set_mixers(r, layers - every_so_many(layers, first, every));
-    set_whole(r, "mixer_heads", expand * key_value(r, "hidden"));
-    if (key_value(r, "experts") > 1)
-        set_whole(r, "dense_layers", layers - every_so_many(layers, sparse_first, sparse));
+    if (*parameter == ':' || item)
+        stmt_bind_int(s, at, number);
     else
-        clear(r, of_experts, LENGTH(of_experts));
+        stmt_bind_null(s, at);
+    return 0;
 }
 
-static void finish_bamba(struct hf_reading *r)
+/* Sets the keys, with blanks between, to what the SQL says. */
+static int set_by_sql(struct hf_reading *r, struct db *db, const struct toml_node *row)
 {
-    const cJSON *list = field_of(r->root, "attn_layer_indices");
-    set_mixers(r, key_value(r, "layers") - (cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0));
+    OWNED char *sql = xasprintf("SELECT %s", row->text), *keys = xstrdup(row->key);
+    OWNED_STMT *s = NULL;
+    char *rest = NULL;
+    const char *parameter;
+    int rc = db_prepare(db, sql, &s, r->e);
+    for (int i = 1; rc == 0 && (parameter = stmt_parameter_name(s, i)); i++)
+        rc = bind_parameter(r, s, i, parameter);
+    if (rc < 0 || (rc = stmt_next(s, r->e)) < 0 || stmt_is_null(s, 0))
+        return rc < 0 ? -1 : 0;
+    if (strcmp(row->key, "refused") == 0)
+        return error_set(r->e, ERROR_USAGE, "%s%s", r->name, stmt_text(s, 0));
+    for (char *key = strtok_r(keys, " ", &rest); key; key = strtok_r(NULL, " ", &rest))
+        if (stmt_type(s, 0) == COLUMN_TEXT)
+            set_text(r, arena_text(r->arena, key), stmt_text(s, 0));
+        else
+            set_whole(r, arena_text(r->arena, key), stmt_int(s, 0));
+    return 0;
 }
 
-/* Without experts, the shared expert is the MLP. */
-static void finish_granite(struct hf_reading *r)
+static int read_rest(struct hf_reading *r)
 {
-    static const char *const of_experts[] = {"shared_ffn", "experts_per_token"};
-    const int64_t mixers = listed(r, "layer_types", "mamba");
-    if (mixers < 0) {
-        need_list(r, "layer_types");
-        return;
-    }
-    set_mixers(r, mixers);
-    if (key_value(r, "experts") == 0) {
-        set_whole(r, "ffn", key_value(r, "shared_ffn"));
-        clear(r, of_experts, LENGTH(of_experts));
-    }
-}
-
-/* Each layer has both a mixer and attention. */
-static void finish_falcon_h1(struct hf_reading *r)
-{
-    set_mixers(r, key_value(r, "layers"));
-    set_whole(r, "attention_layers", key_value(r, "layers"));
-}
-
-static void finish_qwen3_next(struct hf_reading *r)
-{
-    const int64_t layers = key_value(r, "layers"), linear = listed(r, "layer_types", "linear_attention");
-    const int64_t every = number(r, "full_attention_interval", 4);
-    set_mixers(r, linear >= 0 ? linear : layers - (every > 0 ? layers / every : 0));
-    if (key_value(r, "experts") > 0)
-        finish_qwen_moe(r);
-}
-
-/* A list of 0 and 1 (attention), or of names, says which layers have attention. */
-static void finish_minimax(struct hf_reading *r)
-{
-    const cJSON *list = field_of(r->root, "attn_type_list"), *item;
-    const int64_t head_dim = key_value(r, "head_dim"), heads = key_value(r, "heads");
-    int64_t linear = listed(r, "layer_types", "linear_attention");
-    if (linear < 0 && cJSON_GetArraySize(list) != (int)key_value(r, "layers")) {
-        need_list(r, "layer_types");
-        return;
-    }
-    if (linear < 0) {
-        linear = 0;
-        cJSON_ArrayForEach(item, list) linear += cJSON_IsNumber(item) && item->valuedouble == 0;
-    }
-    set_mixers(r, linear);
-    if (linear > 0)
-        set_whole(r, "mixer_head_dim", head_dim > 0 || heads == 0 ? head_dim : key_value(r, "hidden") / heads);
-}
-
-/* What sets the rest for a type of that name; NULL: nothing does. */
-static hf_finisher *hf_finisher_of(const char *name)
-{
-    static const struct {
-        const char *type;
-        hf_finisher *finish;
-    } types[] = {{"falcon", finish_falcon},
-                 {"gpt_bigcode", finish_bigcode},
-                 {"opt", finish_opt},
-                 {"deepseek_v3", finish_deepseek},
-                 {"glm4_moe", finish_deepseek},
-                 {"glm4_moe_lite", finish_deepseek},
-                 {"dots1", finish_deepseek},
-                 {"llama4_text", finish_llama4},
-                 {"ernie4_5_moe", finish_ernie_moe},
-                 {"minicpm3", finish_minicpm3},
-                 {"mpt", finish_mpt},
-                 {"t5", finish_t5},
-                 {"qwen2_moe", finish_qwen_moe},
-                 {"qwen3_moe", finish_qwen_moe},
-                 {"mamba", finish_mamba},
-                 {"mamba2", finish_mamba},
-                 {"nemotron_h", finish_nemotron_h},
-                 {"jamba", finish_jamba},
-                 {"bamba", finish_bamba},
-                 {"granitemoehybrid", finish_granite},
-                 {"falcon_h1", finish_falcon_h1},
-                 {"qwen3_next", finish_qwen3_next},
-                 {"qwen3_5_text", finish_qwen3_next},
-                 {"qwen3_5_moe_text", finish_qwen3_next},
-                 {"minimax", finish_minimax}};
-    for (size_t i = 0; i < LENGTH(types); i++)
-        if (strcmp(types[i].type, name) == 0)
-            return types[i].finish;
-    return NULL;
+    const struct toml_node *rest = r->type->rest;
+    struct db *db = NULL;
+    int rc = rest ? db_open(NULL, DB_TEMPORARY, &db, r->e) : 0;
+    for (size_t i = 0; rest && rc == 0 && i < rest->child_count; i++)
+        rc = set_by_sql(r, db, &rest->children[i]);
+    db_close(db);
+    return rc;
 }
 
 /* --- windows --- */
@@ -714,11 +471,9 @@ static int read_root(struct hf_reading *r)
         return unknown_type(r, type->valuestring);
     set_text(r, "family", r->type->family);
     set_constants(r);
-    if (check_demands(r) < 0 || check_foreign(r) < 0 || read_fields(r) < 0)
+    if (check_demands(r) < 0 || check_foreign(r) < 0 || read_fields(r) < 0 || read_rest(r) < 0)
         return -1;
-    if (r->type->finish)
-        r->type->finish(r);
-    return r->failed ? -1 : read_windows(r);
+    return read_windows(r);
 }
 
 int hf_config_read(struct arena *p, const char *name, const char *text, const struct hf_type_table *own,
@@ -910,10 +665,8 @@ static void read_type(const struct reading *r, struct found *found)
     if ((own && !check_replaces(r, name, name->text, &own->at)) || !find_base(r, found, &base))
         return;
     struct hf_type type = base ? *base : (struct hf_type){.windows = HF_WINDOWS_NONE};
-    hf_finisher *finish = hf_finisher_of(name->text);
     type.name = name->text;
     type.refused = NULL;
-    type.finish = finish ? finish : type.finish;
     type.at = reading_at_value(r, found->table);
     schema_take(r, found, &type);
     *(own ? own : array_add(set->items, set->count)) = type;
@@ -931,8 +684,13 @@ void read_model_types(const struct reading *r, const struct toml_node *list)
 static void read_carried(void)
 {
     static struct sweep none; /* keeps the tree, which has their texts */
-    arena_keep(&none.arena,
-               reading_carried("knowledge/model_types.toml", "model_type", &schema_model_type, &none, &carried));
+    const struct toml_node *root = arena_keep(&none.arena, reading_carried("knowledge/model_types.toml", "model_type",
+                                                                           &schema_model_type, &none, &carried));
+    const struct toml_node *rests = toml_child(root, "rest");
+    for (size_t i = 0; i < rests->child_count; i++)
+        for (size_t k = 0; k < carried.types.count; k++)
+            if (known_has(toml_child(&rests->children[i], "of"), carried.types.items[k].name))
+                carried.types.items[k].rest = toml_child(&rests->children[i], "keys");
 }
 
 static const struct hf_type_table *model_types_carried(void)

@@ -21,7 +21,7 @@
 # Prints one line per breach, "file:line: what". Status 1 when there is any.
 set -eu
 
-floors="util secrets toml pattern process config files sweep_file device database expression join store \
+floors="util secrets toml pattern process config database files sweep_file device expression join store \
 results metrics predict space measures models plan import fixture run batch ssh search ask deepspeed compare report \
 page serve cli answers draft commands"
 function_lines_most=60
