@@ -22,6 +22,46 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+enum line_meaning {
+    MEANING_FAILURE = 1, /* the attempt failed of a class */
+    MEANING_REASON,      /* says why a process ended, without a traceback */
+    MEANING_HOST,        /* the same, of a device or a link that is broken */
+    MEANING_CONSEQUENCE, /* says that another process had ended */
+    MEANING_END,         /* of a launcher: how a process ended */
+    MEANING_LAUNCHER,    /* what else launchers say */
+};
+
+struct known_line {
+    enum line_meaning meaning;
+    enum failure failure; /* of MEANING_FAILURE */
+    struct line_pattern pattern;
+};
+
+/* What lines of Python are made of. */
+enum syntax { SYNTAX_RANK, SYNTAX_PLACE, SYNTAX_EXCEPTION, SYNTAX_NAMED, SYNTAX_BARE, SYNTAX_COUNT };
+
+#define WORD "[A-Za-z_][A-Za-z0-9_.]*"
+#define NAME WORD "(\\([^)]*\\))?" /* "package.SomeError", "RayTaskError(ValueError)" */
+static const char *const syntax_texts[SYNTAX_COUNT] = {
+    [SYNTAX_RANK] = "^\\[[a-z][a-z_]*[0-9]+\\]: ?", /* "[rank0]: " of PyTorch, "[default0]:" of torchrun */
+    [SYNTAX_PLACE] = "^[ \t]*File \"([^\"]*/)?([^/\"]*)\", line ([0-9]+)",
+    [SYNTAX_EXCEPTION] = "^" NAME "(:|$)", /* with which a traceback may end */
+    /* Wherever it stands. One without a text only closes what another one began. */
+    [SYNTAX_NAMED] = "^(" WORD ")?(Error|Exception|Interrupt|Exit): .",
+    [SYNTAX_BARE] = "^(" NAME ")[: ]*$",
+};
+
+struct classifier {
+    struct line_pattern syntax[SYNTAX_COUNT];
+    struct known_line *lines;
+    size_t count;
+};
+
+static bool has_syntax(const struct classifier *c, enum syntax syntax, const char *text)
+{
+    return line_pattern_match(&c->syntax[syntax], text, 0, NULL);
+}
+
 /* --- tracebacks ---
  *
  * The lines of an output that are exceptions, where several processes write into one file. The text before "Traceback
@@ -64,6 +104,7 @@ struct process_state {
 };
 
 struct traceback_reader {
+    const struct classifier *classifier;
     struct process_state processes[PROCESSES_MOST]; /* the first one has no mark */
     size_t count;
     char text[3 * PLACE_BYTES];
@@ -80,21 +121,6 @@ static bool is_blank(const char *text, size_t length)
 static bool is_marked(const struct process_state *p, const char *line)
 {
     return strncmp(line, p->mark, p->mark_length) == 0 && (p->open > 0 || !is_blank(p->mark, p->mark_length));
-}
-
-/* Bytes of "[rank0]: " of PyTorch or "[default0]:" of torchrun that begin the line. */
-static size_t rank_mark_length(const char *line)
-{
-    size_t n = 1;
-    if (*line != '[' || !islower((unsigned char)line[1]))
-        return 0;
-    while (islower((unsigned char)line[n]) || line[n] == '_')
-        n++;
-    size_t digits = strspn(line + n, "0123456789");
-    n += digits;
-    if (digits == 0 || line[n] != ']' || line[n + 1] != ':')
-        return 0;
-    return line[n + 2] == ' ' ? n + 3 : n + 2;
 }
 
 static size_t process_of(const struct traceback_reader *r, const char *line)
@@ -129,39 +155,6 @@ static bool ends_with(const char *text, size_t length, const char *end)
     return length >= n && strncmp(text + length - n, end, n) == 0;
 }
 
-/* Bytes of a name like "package.SomeError" or "RayTaskError(ValueError)" that begins `text`. */
-static size_t name_length(const char *text)
-{
-    size_t n = 0;
-    if (!isalpha((unsigned char)*text) && *text != '_')
-        return 0;
-    while (isalnum((unsigned char)text[n]) || text[n] == '_' || text[n] == '.')
-        n++;
-    if (text[n] == '(')
-        n += strcspn(text + n, ")") + 1;
-    return n <= strlen(text) ? n : 0;
-}
-
-/* Returns whether a traceback may end with the text: "Name: text", or the name alone. */
-static bool may_be_exception(const char *text)
-{
-    size_t n = name_length(text);
-    return n > 0 && (text[n] == '\0' || text[n] == ':');
-}
-
-/* "package.SomeError: text" wherever it stands. One without a text only closes what another one began. */
-static bool is_named_exception(const char *text)
-{
-    static const char *const endings[] = {"Error", "Exception", "Interrupt", "Exit"};
-    size_t n = name_length(text);
-    if (n == 0 || text[n] != ':' || text[n + 1] != ' ' || text[n + 2] == '\0')
-        return false;
-    for (size_t i = 0; i < LENGTH(endings); i++)
-        if (ends_with(text, n, endings[i]))
-            return true;
-    return false;
-}
-
 /* Blanks, or the box that rich draws around a traceback. */
 static bool is_frame(const char *text)
 {
@@ -169,30 +162,28 @@ static bool is_frame(const char *text)
 }
 
 /* Keeps "train.py:13" and the line that stands there. */
-static void note_frame(struct process_state *p, const char *text)
+static void note_frame(const struct classifier *c, struct process_state *p, const char *text)
 {
     const char *begin = text + strspn(text, " \t");
-    const char *end = begins(begin, "File \"") ? strstr(begin, "\", line ") : NULL;
+    struct text_range at[4];
     p->framed = true;
-    if (!end) {
-        if (!p->code[0] && *begin && *begin != '^' && *begin != '~')
-            snprintf(p->code, sizeof p->code, "%s", begin);
-        return;
+    if (line_pattern_match(&c->syntax[SYNTAX_PLACE], text, LENGTH(at), at)) {
+        snprintf(p->place, sizeof p->place, "%.*s:%d", (int)(at[2].end - at[2].begin), text + at[2].begin,
+                 atoi(text + at[3].begin));
+        p->code[0] = '\0';
+    } else if (!p->code[0] && *begin && *begin != '^' && *begin != '~') {
+        snprintf(p->code, sizeof p->code, "%s", begin);
     }
-    const char *name = end;
-    while (name > begin + 6 && name[-1] != '/')
-        name--;
-    snprintf(p->place, sizeof p->place, "%.*s:%d", (int)(end - name), name, atoi(end + 8));
-    p->code[0] = '\0';
 }
 
 /* An exception that says nothing is named by where it was raised. */
 static const char *with_place(struct traceback_reader *r, const struct process_state *p, const char *text)
 {
-    size_t n = name_length(text);
-    if (!p->framed || !p->place[0] || text[n + strspn(text + n, ": ")] != '\0')
+    struct text_range at[2];
+    if (!p->framed || !p->place[0] || !line_pattern_match(&r->classifier->syntax[SYNTAX_BARE], text, LENGTH(at), at))
         return text;
-    snprintf(r->text, sizeof r->text, "%.*s at %s%s%s", (int)n, text, p->place, p->code[0] ? ": " : "", p->code);
+    snprintf(r->text, sizeof r->text, "%.*s at %s%s%s", (int)at[1].end, text, p->place, p->code[0] ? ": " : "",
+             p->code);
     return r->text;
 }
 
@@ -261,22 +252,25 @@ static bool is_usage_error(struct process_state *p, const char *text)
 static struct output_line traceback_reader_take(struct traceback_reader *r, const char *line)
 {
     size_t mark_length;
+    struct text_range mark;
     const char *header = strstr(line, "Traceback (most recent call last)");
     if (header)
         return begin_traceback(r, line, (size_t)(header - line));
     if (shows_usage(line, &mark_length))
         r->processes[process_with_mark(r, line, mark_length)].usage = true;
-    process_with_mark(r, line, rank_mark_length(line));
+    if (line_pattern_match(&r->classifier->syntax[SYNTAX_RANK], line, 1, &mark))
+        process_with_mark(r, line, (size_t)mark.end);
     size_t process = process_of(r, line);
     struct process_state *p = &r->processes[process];
     const char *text = line + p->mark_length;
     struct output_line said = {.kind = LINE_OTHER, .mark = p->mark, .text = text, .process = process};
     if (p->open > 0 && is_frame(text)) {
-        note_frame(p, text);
+        note_frame(r->classifier, p, text);
         said.kind = LINE_FRAME;
         return said;
     }
-    if ((p->open > 0 && p->framed && may_be_exception(text)) || is_named_exception(text))
+    if ((p->open > 0 && p->framed && has_syntax(r->classifier, SYNTAX_EXCEPTION, text)) ||
+        has_syntax(r->classifier, SYNTAX_NAMED, text))
         return take_exception(r, process, text);
     note_remark(p, text);
     if (is_usage_error(p, text))
@@ -290,26 +284,6 @@ static struct output_line traceback_reader_take(struct traceback_reader *r, cons
  * not only a rank's or a launcher's word about the end of another. */
 
 #define EVIDENCE_BYTES 600 /* of a line put into a message, with the list that follows it */
-
-enum line_meaning {
-    MEANING_FAILURE = 1, /* the attempt failed of a class */
-    MEANING_REASON,      /* says why a process ended, without a traceback */
-    MEANING_HOST,        /* the same, of a device or a link that is broken */
-    MEANING_CONSEQUENCE, /* says that another process had ended */
-    MEANING_END,         /* of a launcher: how a process ended */
-    MEANING_LAUNCHER,    /* what else launchers say */
-};
-
-struct known_line {
-    enum line_meaning meaning;
-    enum failure failure; /* of MEANING_FAILURE */
-    struct line_pattern pattern;
-};
-
-struct classifier {
-    struct known_line *lines;
-    size_t count;
-};
 
 struct evidence {
     enum failure failure;                 /* the first class found, but device memory above all others */
@@ -473,6 +447,7 @@ static void search_file(const char *path, void *context)
     const char *line;
     /* Other files are of other processes. */
     reader->count = 1;
+    reader->classifier = s->known;
     s->process = (size_t)-1;
     s->lines_since = 0;
     while (lines && (line = line_reader_next(lines))) {
@@ -523,13 +498,17 @@ static enum line_meaning meaning_by_name(const char *name)
 int classifier_create(const struct failure_pattern *patterns, size_t count, struct classifier **out, struct error *e)
 {
     struct classifier *c = xcalloc(1, sizeof *c);
+    char why[256];
+    for (size_t i = 0; i < SYNTAX_COUNT; i++)
+        if (line_pattern_compile(&c->syntax[i], syntax_texts[i], why) != 0)
+            abort();
     c->lines = xcalloc(count, sizeof *c->lines);
     for (size_t i = 0; i < count; i++) {
         const struct failure_pattern *given = &patterns[i];
         struct known_line *p = &c->lines[c->count];
-        char why[256] = "no such failure class";
         p->meaning = meaning_by_name(given->class_name);
         p->failure = failure_by_name(given->class_name);
+        snprintf(why, sizeof why, "no such failure class");
         if (p->meaning == 0 || line_pattern_compile(&p->pattern, given->pattern, why) != 0) {
             classifier_free(c);
             return error_set(e, ERROR_USAGE, "failure pattern `%s` of class `%s` (%s): %s", given->pattern,
@@ -571,6 +550,8 @@ void classifier_free(struct classifier *c)
 {
     if (!c)
         return;
+    for (size_t i = 0; i < SYNTAX_COUNT; i++)
+        line_pattern_free(&c->syntax[i]);
     for (size_t i = 0; i < c->count; i++)
         line_pattern_free(&c->lines[i].pattern);
     free_all(c->lines, c);
