@@ -155,14 +155,10 @@ struct ranking {
     size_t count, ranked;
 };
 
-struct deepspeed {
-    struct ranking rankings[FAMILY_STAGES];
-};
-
 /* One pass through the procedure. */
 struct flow {
     struct search *s;
-    struct deepspeed *d;
+    struct ranking *rankings;                       /* by stage */
     double last_max, last_micro_batch, last_metric; /* of the previous stage; NAN: none */
 };
 
@@ -291,22 +287,16 @@ static size_t *experiments(const struct flow *f, const struct stage *g, size_t *
     return list;
 }
 
-static void ranking_free(struct ranking *r)
-{
-    free_all(r->from, r->list);
-}
-
 /* The ranking of these experiments, which come in the tuner's first order. Takes ownership of `list`. */
 static struct ranking *take_ranking(struct flow *f, const struct stage *g, size_t *list, size_t count)
 {
-    struct ranking *r = &f->d->rankings[g->number];
+    struct ranking *r = &f->rankings[g->number];
     if (r->from && r->count == count && memcmp(r->from, list, count * sizeof *list) == 0) {
         free(list);
         return r;
     }
-    ranking_free(r);
-    *r = (struct ranking){.from = list, .list = xcalloc(count + 1, sizeof *list), .count = count};
-    memcpy(r->list, list, count * sizeof *list);
+    size_t *ranked_list = arena_keep(&f->s->arena, xcalloc(count + 1, sizeof *list));
+    *r = (struct ranking){arena_keep(&f->s->arena, list), memcpy(ranked_list, list, count * sizeof *list), count, 0};
     return r;
 }
 
@@ -364,7 +354,7 @@ static bool go_through_stage(struct flow *f, struct stage *g)
 
 static void go_through(struct search *s, void *own)
 {
-    struct flow f = {.s = s, .d = own, .last_max = NAN, .last_micro_batch = NAN, .last_metric = NAN};
+    struct flow f = {.s = s, .rankings = own, .last_max = NAN, .last_micro_batch = NAN, .last_metric = NAN};
     bool known = true;
     for (size_t stage = 0; known && stage < FAMILY_STAGES; stage++) {
         /* The configuration that a person would have started with is not known, so it is drawn. */
@@ -373,14 +363,6 @@ static void go_through(struct search *s, void *own)
     }
 }
 
-static void deepspeed_free(void *own)
-{
-    struct deepspeed *d = own;
-    for (size_t i = 0; i < FAMILY_STAGES; i++)
-        ranking_free(&d->rankings[i]);
-}
-
-const struct algorithm algorithm_deepspeed = {.own_size = sizeof(struct deepspeed),
+const struct algorithm algorithm_deepspeed = {.own_size = FAMILY_STAGES * sizeof(struct ranking),
                                               .is_of_families = true,
-                                              .free = deepspeed_free,
                                               .go_through = go_through};
