@@ -550,8 +550,7 @@ static int keep_values(void *context, int64_t rank, const char *values_json, str
     char **values = context;
     (void)rank;
     (void)e;
-    free(*values);
-    *values = xstrdup(values_json);
+    text_replace(values, xstrdup(values_json));
     return 0;
 }
 

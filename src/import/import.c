@@ -485,8 +485,7 @@ static int find_alike(struct import *m, struct error *e)
             m->table_id = stmt_int(s, 0);
             break;
         }
-        free(m->summary.alike);
-        m->summary.alike = xstrdup(path);
+        text_replace(&m->summary.alike, xstrdup(path));
     }
     stmt_free(s);
     return rc == 0 && m->is_moved ? imported_table_rename(m->request->db, m->table_id, m->request->file, e) : rc;

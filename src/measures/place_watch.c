@@ -69,11 +69,12 @@ static void drop_doubt(struct watched_place *p, size_t i)
     p->doubts[i] = p->doubts[--p->doubt_count];
 }
 
-static void drop_doubts(struct watched_place *p)
+/* Drops those that are settled, or asked of nobody; `all`: the others, too. */
+static void drop_doubts(struct watched_place *p, bool all)
 {
-    for (size_t i = 0; i < p->doubt_count; i++)
-        free(p->doubts[i].message);
-    p->doubt_count = 0;
+    for (size_t i = p->doubt_count; i-- > 0;)
+        if (all || p->doubts[i].is_known || !p->doubts[i].is_asked)
+            drop_doubt(p, i);
 }
 
 void place_changes_free(struct place_changes *c)
@@ -90,7 +91,7 @@ void place_watch_free(struct place_watch *w)
         return;
     for (size_t i = 0; i < w->place_count; i++) {
         struct watched_place *p = &w->places[i];
-        drop_doubts(p);
+        drop_doubts(p, true);
         free_all(p->doubts, p->name, p->last, p->message);
     }
     free(w->places);
@@ -164,8 +165,7 @@ static void set_aside(struct place_watch *w, struct watched_place *p, int64_t no
     p->probe = 0;
     p->evidence = 0;
     p->row = 0;
-    free(p->message);
-    p->message = NULL;
+    text_replace(&p->message, NULL);
     for (size_t i = 0; i < p->doubt_count && !p->message; i++)
         p->message = p->doubts[i].is_known ? xstrdup(p->doubts[i].message) : NULL;
     struct place_change *c = add_change(w, p, now_ms);
@@ -175,9 +175,7 @@ static void set_aside(struct place_watch *w, struct watched_place *p, int64_t no
         c->attempts[c->attempt_count++] = p->doubts[i].attempt_id;
         c->jobs += p->doubts[i].is_known;
     }
-    for (size_t i = p->doubt_count; i-- > 0;)
-        if (p->doubts[i].is_known || !p->doubts[i].is_asked)
-            drop_doubt(p, i);
+    drop_doubts(p, false);
 }
 
 static void note_pair(struct place_watch *w, struct watched_place *p, size_t i, int64_t now_ms)
@@ -199,9 +197,8 @@ static void note_no_pair(struct watched_place *p)
     p->row = 0;
     p->evidence = place_evidence_after(p->evidence, false, false);
     /* The doubts are old once nothing speaks against the place any more. */
-    for (size_t i = p->doubt_count; p->evidence == 0 && i-- > 0;)
-        if (p->doubts[i].is_known || !p->doubts[i].is_asked)
-            drop_doubt(p, i);
+    if (p->evidence == 0)
+        drop_doubts(p, false);
 }
 
 static size_t find_doubt(const struct watched_place *p, int64_t job_id)
@@ -261,7 +258,7 @@ static void note_ok(struct place_watch *w, const struct place_end *end)
         } else if (p->probe == end->attempt_id) {
             p->is_aside = false;
             p->rest_ms = w->rest_ms;
-            drop_doubts(p);
+            drop_doubts(p, true);
             add_change(w, p, end->now_ms);
         }
     }
@@ -290,8 +287,7 @@ static void add_doubt(struct watched_place *p, const struct place_end *end, bool
 static int64_t note_row(struct watched_place *p, const struct place_end *end)
 {
     bool alike = p->last && is_like(p->last, end->message);
-    free(p->last);
-    p->last = xstrdup(end->message);
+    text_replace(&p->last, xstrdup(end->message));
     return p->row = alike ? p->row + 1 : 1;
 }
 
@@ -428,18 +424,6 @@ bool place_watch_drop_doubts(struct place_watch *w)
     return any;
 }
 
-/* A place that was set aside before. */
-static void place_watch_resume(struct place_watch *w, const char *place, const char *message, int64_t until_ms,
-                               int64_t rest_ms)
-{
-    struct watched_place *p = need_place(w, place);
-    p->is_aside = true;
-    free(p->message);
-    p->message = message ? xstrdup(message) : NULL;
-    p->until_ms = until_ms;
-    p->rest_ms = rest_ms;
-}
-
 void place_watch_release(struct place_watch *w, int64_t now_ms)
 {
     for (size_t i = 0; i < w->place_count; i++)
@@ -488,24 +472,21 @@ struct loading {
     struct place_watch *watch;
 };
 
+/* A place that was set aside before. */
 static void load_one(void *context, const struct place_row *row)
 {
     const struct loading *l = context;
-    const bool is_node = !row->device, is_here = strcmp(row->host, l->naming->host) == 0;
-    OWNED char *name = NULL;
-    switch (l->naming->kind) {
-    case PLACES_ARE_NODES:
-        name = is_node ? xstrdup(row->host) : NULL;
-        break;
-    case PLACES_ARE_DEVICES_OF_NODES:
-        name = is_node ? NULL : xasprintf("%s:%s", row->host, row->device);
-        break;
-    case PLACES_ARE_DEVICES:
-        name = is_node || !is_here ? NULL : xstrdup(row->device);
-        break;
-    }
-    if (name)
-        place_watch_resume(l->watch, name, row->message, row->until_ms, row->rest_ms);
+    const bool are_nodes = l->naming->kind == PLACES_ARE_NODES, are_here = l->naming->kind == PLACES_ARE_DEVICES;
+    if (are_nodes != !row->device || (are_here && strcmp(row->host, l->naming->host) != 0))
+        return;
+    OWNED char *name = are_nodes  ? xstrdup(row->host)
+                       : are_here ? xstrdup(row->device)
+                                  : xasprintf("%s:%s", row->host, row->device);
+    struct watched_place *p = need_place(l->watch, name);
+    p->is_aside = true;
+    text_replace(&p->message, row->message ? xstrdup(row->message) : NULL);
+    p->until_ms = row->until_ms;
+    p->rest_ms = row->rest_ms;
 }
 
 int place_record_load(struct db *db, const struct place_naming *naming, bool release, struct place_watch *w,
@@ -522,19 +503,10 @@ int place_record_load(struct db *db, const struct place_naming *naming, bool rel
 /* Its host, the caller's, and what follows that of its name; NULL: nothing. */
 static char *split(const struct place_naming *naming, const char *place, const char **device)
 {
-    const char *colon = strrchr(place, ':');
-    switch (naming->kind) {
-    case PLACES_ARE_NODES:
-        *device = NULL;
-        return xstrdup(place);
-    case PLACES_ARE_DEVICES_OF_NODES:
-        *device = colon ? colon + 1 : NULL;
-        return xstrndup(place, colon ? (size_t)(colon - place) : strlen(place));
-    case PLACES_ARE_DEVICES:
-        break;
-    }
-    *device = place;
-    return xstrdup(naming->host);
+    const bool are_here = naming->kind == PLACES_ARE_DEVICES;
+    const char *colon = naming->kind == PLACES_ARE_DEVICES_OF_NODES ? strrchr(place, ':') : NULL;
+    *device = are_here ? place : colon ? colon + 1 : NULL;
+    return are_here ? xstrdup(naming->host) : xstrndup(place, colon ? (size_t)(colon - place) : strlen(place));
 }
 
 static int write_one(struct db *db, const struct place_naming *naming, const struct place_change *c, struct error *e)

@@ -146,8 +146,7 @@ static char *newest_in(const char *directory)
             !S_ISREG(status.st_mode) || status.st_size == 0 || (name && status.st_mtime < newest))
             continue;
         newest = status.st_mtime;
-        free(name);
-        name = xstrdup(entry->d_name);
+        text_replace(&name, xstrdup(entry->d_name));
     }
     if (d)
         closedir(d);
@@ -161,8 +160,7 @@ static char *last_named(const char *log)
         word[strlen(word) - (strlen(word) > 1 && word[strlen(word) - 1] == '.')] = '\0';
         if (!is_text_of_job(path_name(word)))
             continue;
-        free(name);
-        name = xstrdup(path_name(word));
+        text_replace(&name, xstrdup(path_name(word)));
     }
     free(text);
     return name;
@@ -260,8 +258,7 @@ char *unread_line(const char *pattern, const char *log)
     while ((line = strtok_r(rest, "\r\n", &rest))) {
         if (!nearly_matches(line, &words))
             continue;
-        free(found);
-        found = xstrndup(line, utf8_cut(line, strlen(line), LINE_BYTES));
+        text_replace(&found, xstrndup(line, utf8_cut(line, strlen(line), LINE_BYTES)));
     }
     free(text);
     return found;

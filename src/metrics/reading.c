@@ -798,8 +798,7 @@ static char *newest_match(const char *directory, const char *pattern)
             !S_ISREG(status.st_mode) || (path && !is_newer(&status.st_mtim, &newest)))
             continue;
         newest = status.st_mtim;
-        free(path);
-        path = xstrdup(found.gl_pathv[i]);
+        text_replace(&path, xstrdup(found.gl_pathv[i]));
     }
     globfree(&found);
     return path;
