@@ -13,38 +13,18 @@
 
 #define KEY_BYTES 16
 
-struct compared_metric {
-    char *name, *unit; /* unit "" for none */
-    bool maximise;
-};
-
 /* --- what is compared --- */
 
 static int read_metric(struct db *now, const char *metric, struct compared_metric *out, struct error *e)
 {
-    OWNED_STMT *s = NULL;
-    int rc = db_next(now,
-                     "SELECT coalesce(?1, s.objective), coalesce(d.unit, ''),"
-                     " CASE WHEN coalesce(?1, s.objective) IS s.objective THEN s.maximise ELSE d.better = 'max' END,"
-                     " d.name IS NOT NULL OR EXISTS (SELECT 1 FROM summary WHERE name = ?1), d.expression IS NOT NULL"
-                     " FROM current_sweep AS s LEFT JOIN metric_definition AS d ON d.name = coalesce(?1, s.objective)",
-                     VALUES(sql_text(metric)), &s, e);
-    if (rc == 0)
-        rc = error_set(e, ERROR_NOTHING, "the second database has no sweep yet; `meshsweep run` records one");
-    else if (rc > 0 && stmt_is_null(s, 0))
-        rc = error_set(e, ERROR_USAGE, "the sweep has no objective; name the metric to compare with --metric");
-    else if (rc > 0 && metric && !stmt_int(s, 3))
-        rc = metric_names_refuse(now, metric, e);
-    else if (rc > 0 && stmt_is_null(s, 2))
-        rc = error_set(e, ERROR_USAGE,
-                       "--metric %s: its direction is not known; set better = \"min\" or \"max\" under [%smetrics.%s]",
-                       metric, stmt_int(s, 4) ? "" : "job.", metric);
-    if (rc > 0) {
-        out->name = stmt_copy_text(s, 0);
-        out->unit = stmt_copy_text(s, 1);
-        out->maximise = stmt_int(s, 2) != 0;
-    }
-    return rc < 0 ? -1 : 0;
+    if (compared_metric_read(now, "the second database", metric, out, e) < 0)
+        return -1;
+    return out->has_direction
+               ? 0
+               : error_set(e, ERROR_USAGE,
+                           "--metric %s: its direction is not known; set better = \"min\" or \"max\" under "
+                           "[%smetrics.%s]",
+                           metric, out->is_derived ? "" : "job.", metric);
 }
 
 /* The parts that two numbers of the metric must have in common, a row each; from a time when it was not recorded, the

@@ -41,7 +41,7 @@ struct pairing {
     const struct compared_jobs *jobs;
     const struct comparison_request *request;
     struct comparison *out;
-    bool has_direction, maximise; /* which of the jobs that differ in free keys alone represents them */
+    struct compared_metric metric; /* its direction: which of the jobs that differ in free keys alone represents them */
     enum compared_kind section;
     const uint32_t *values_of; /* by spec of the section: 1 + the number of its value's text; NULL: no such key */
     struct string_list values;
@@ -229,7 +229,8 @@ static void choose_settings(struct pairing *p)
         const double cost = log(mean_of(s));
         if (is_measured(s))
             choices[count++] =
-                (struct side_candidate){s->group, s->value, s->setting, p->maximise ? -cost : cost, false, false};
+                (struct side_candidate){s->group, s->value, s->setting, p->metric.maximise ? -cost : cost,
+                                        false,    false};
     }
     choices_make(choices, count, p->request->seed);
     for (size_t i = 0, k = 0; i < p->side_count; i++) {
@@ -493,33 +494,53 @@ static int find_key(struct db *db, const struct compared_jobs *jobs, const char 
     return rc > 0 ? 0 : rc < 0 ? -1 : refuse_derived(db, name, e);
 }
 
-/* Fills in the names of the metric; `metric` may be NULL for the objective. */
-static int find_metric(struct db *db, const char *metric, struct pairing *p, struct error *e)
+/* ERROR_USAGE for the value of --metric that is none of them: with what may have been meant, how one that every attempt
+ * has is made a metric, or those that there are. Returns -1. */
+static int metric_names_refuse(struct db *db, const char *name, struct error *e)
 {
-    struct comparison *out = p->out;
+    if (own_metric_by_name(name))
+        return error_set(e, ERROR_USAGE,
+                         "--metric %s: it is not a metric of this sweep; to make it one, add [metrics.%s_seen] with "
+                         "expression = \"%s\" and better = \"min\" to the sweep file, and the next run computes it for "
+                         "all jobs that have run",
+                         name, name, name);
+    OWNED_LIST names = STRING_LIST_INIT;
+    OWNED_BUFFER listed = BUFFER_INIT;
+    int rc = db_query_texts(db, "SELECT name FROM metric_definition UNION SELECT name FROM summary ORDER BY name",
+                            NO_VALUES, &names, e);
+    const char *near = rc < 0 ? NULL : suggest_nearest(name, (const char *const *)names.items, names.count);
+    for (size_t i = 0; !near && i < names.count; i++)
+        buffer_printf(&listed, "%s%s", i ? ", " : "; its metrics are ", names.items[i]);
+    if (rc == 0 && near)
+        rc = error_set(e, ERROR_USAGE, "--metric %s: no such metric; did you mean \"%s\"?", name, near);
+    else if (rc == 0)
+        rc = error_set(e, ERROR_USAGE, "--metric %s: no such metric%s", name, buffer_text(&listed));
+    return rc;
+}
+
+int compared_metric_read(struct db *db, const char *whose, const char *metric, struct compared_metric *out,
+                         struct error *e)
+{
     OWNED_STMT *s = NULL;
     int rc = db_next(db,
-                     "SELECT s.objective, s.maximise, coalesce(?1, s.objective) AS metric,"
-                     " (SELECT unit FROM metric_definition WHERE name = coalesce(?1, s.objective)),"
-                     " ?1 IS NULL OR EXISTS (SELECT 1 FROM metric_definition WHERE name = ?1)"
-                     " OR EXISTS (SELECT 1 FROM summary WHERE name = ?1),"
-                     " CASE WHEN coalesce(?1, s.objective) IS s.objective THEN s.maximise ELSE"
-                     " (SELECT better = 'max' FROM metric_definition WHERE name = ?1) END FROM current_sweep AS s",
+                     "SELECT coalesce(?1, s.objective), coalesce(d.unit, ''), coalesce(?1, s.objective) IS s.objective,"
+                     " CASE WHEN coalesce(?1, s.objective) IS s.objective THEN s.maximise ELSE d.better = 'max' END,"
+                     " d.name IS NOT NULL OR EXISTS (SELECT 1 FROM summary WHERE name = ?1), d.expression IS NOT NULL"
+                     " FROM current_sweep AS s LEFT JOIN metric_definition AS d ON d.name = coalesce(?1, s.objective)",
                      VALUES(sql_text(metric)), &s, e);
     if (rc == 0)
-        rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
-    else if (rc > 0 && stmt_is_null(s, 2))
+        rc = error_set(e, ERROR_NOTHING, "%s has no sweep yet; `meshsweep run` records one", whose);
+    else if (rc > 0 && stmt_is_null(s, 0))
         rc = error_set(e, ERROR_USAGE, "the sweep has no objective; name the metric to compare with --metric");
-    else if (rc > 0 && !stmt_int(s, 4))
+    else if (rc > 0 && metric && !stmt_int(s, 4))
         rc = metric_names_refuse(db, metric, e);
-    if (rc > 0) {
-        out->metric = xstrdup(stmt_text(s, 2));
-        out->unit = xstrdup(stmt_is_null(s, 3) ? "" : stmt_text(s, 3));
-        out->is_objective = !stmt_is_null(s, 0) && strcmp(stmt_text(s, 0), out->metric) == 0;
-        out->maximise = out->is_objective && stmt_int(s, 1);
-        p->has_direction = !stmt_is_null(s, 5);
-        p->maximise = stmt_int(s, 5) != 0;
-    }
+    if (rc > 0)
+        *out = (struct compared_metric){.name = stmt_copy_text(s, 0),
+                                        .unit = stmt_copy_text(s, 1),
+                                        .is_objective = stmt_int(s, 2) != 0,
+                                        .has_direction = !stmt_is_null(s, 3),
+                                        .maximise = stmt_int(s, 3) != 0,
+                                        .is_derived = stmt_int(s, 5) != 0};
     return rc < 0 ? -1 : 0;
 }
 
@@ -550,7 +571,7 @@ static int read_free(struct db *db, struct pairing *p, struct error *e)
         string_list_add(&out->free, key);
         list += length + (list[length] == ',');
     }
-    if (rc == 0 && out->free.count && !p->has_direction)
+    if (rc == 0 && out->free.count && !p->metric.has_direction)
         rc = error_set(e, ERROR_USAGE,
                        "--free: the direction of %s is not known; set better = \"min\" or \"max\" in its table",
                        out->metric);
@@ -759,7 +780,7 @@ static int fix_needless(struct pairing *p, struct error *e)
 static int find_free(struct db *db, struct pairing *p, struct error *e)
 {
     size_t alone = most_pairs(p->out);
-    if (!p->out->key || p->out->values < 2 || alone >= RATIOS_LEAST || !p->has_direction)
+    if (!p->out->key || p->out->values < 2 || alone >= RATIOS_LEAST || !p->metric.has_direction)
         return 0;
     if (key_ties_read(db, p->jobs, p->out->key, &p->out->free, e) < 0)
         return -1;
@@ -808,8 +829,12 @@ static int compare_values(struct db *db, struct compared_jobs *jobs, struct pair
 static int read_and_compare(struct db *db, struct pairing *p, struct error *e)
 {
     struct compared_jobs own = {0};
-    if (find_metric(db, p->request->metric, p, e) < 0)
+    if (compared_metric_read(db, "this database", p->request->metric, &p->metric, e) < 0)
         return -1;
+    p->out->metric = p->metric.name;
+    p->out->unit = p->metric.unit;
+    p->out->is_objective = p->metric.is_objective;
+    p->out->maximise = p->metric.is_objective && p->metric.maximise;
     if (p->request->jobs)
         return compare_values(db, p->request->jobs, p, e);
     int rc = compared_jobs_read(db, p->out->metric, &own, e);
@@ -878,28 +903,6 @@ void comparison_free(struct comparison *c)
     string_list_free(&c->free);
     free_all(c->section, c->key, c->metric, c->unit);
     *c = (struct comparison){0};
-}
-
-int metric_names_refuse(struct db *db, const char *name, struct error *e)
-{
-    if (own_metric_by_name(name))
-        return error_set(e, ERROR_USAGE,
-                         "--metric %s: it is not a metric of this sweep; to make it one, add [metrics.%s_seen] with "
-                         "expression = \"%s\" and better = \"min\" to the sweep file, and the next run computes it for "
-                         "all jobs that have run",
-                         name, name, name);
-    OWNED_LIST names = STRING_LIST_INIT;
-    OWNED_BUFFER listed = BUFFER_INIT;
-    int rc = db_query_texts(db, "SELECT name FROM metric_definition UNION SELECT name FROM summary ORDER BY name",
-                            NO_VALUES, &names, e);
-    const char *near = rc < 0 ? NULL : suggest_nearest(name, (const char *const *)names.items, names.count);
-    for (size_t i = 0; !near && i < names.count; i++)
-        buffer_printf(&listed, "%s%s", i ? ", " : "; its metrics are ", names.items[i]);
-    if (rc == 0 && near)
-        rc = error_set(e, ERROR_USAGE, "--metric %s: no such metric; did you mean \"%s\"?", name, near);
-    else if (rc == 0)
-        rc = error_set(e, ERROR_USAGE, "--metric %s: no such metric%s", name, buffer_text(&listed));
-    return rc;
 }
 
 /* --- effects --- */

@@ -30,6 +30,16 @@ struct comparison_request {
 /* Says of a key that no job has which one is near, or which there are. Returns -1. */
 int comparison_key_unknown(struct db *db, const char *option, const char *key, struct error *e);
 
+struct compared_metric {
+    char *name, *unit; /* unit "" for none */
+    bool is_objective, is_derived, has_direction, maximise;
+};
+
+/* The metric to compare, the objective if `metric` is NULL; the names are the caller's. ERROR_USAGE if it is none,
+ * ERROR_NOTHING if no sweep has been recorded in `whose` database ("this database"). */
+int compared_metric_read(struct db *db, const char *whose, const char *metric, struct compared_metric *out,
+                         struct error *e);
+
 /* Value `a` compared with value `b`. */
 struct comparison_pair {
     char *a, *b;
@@ -70,10 +80,6 @@ size_t comparisons_judge(struct comparison *items, size_t count);
  * as many as jobs, and only a document lists them. */
 int comparison_say_pair(struct db *said, const char *by, const struct comparison_pair *p, bool ratios_too,
                         struct error *e);
-
-/* ERROR_USAGE for the value of --metric that is none of them: with what may have been meant, how one that every attempt
- * has is made a metric, or those that there are. Returns -1. */
-int metric_names_refuse(struct db *db, const char *name, struct error *e);
 
 #define EFFECTS_KEYS_MOST 16
 
