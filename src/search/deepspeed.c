@@ -94,17 +94,17 @@ static struct stump best_stump(const struct search *s, const size_t *tried, cons
 static double target(const struct search *s, size_t candidate, double best)
 {
     const struct trial *t = &s->trials[candidate];
-    if (t->state == TRIAL_FAILED || isnan(t->objective) || !(best > 0))
+    if (t->state == TRIAL_FAILED || isnan(t->outcome.objective) || !(best > 0))
         return 0;
-    return s->space->maximise ? t->objective / best : best / t->objective;
+    return s->space->maximise ? t->outcome.objective / best : best / t->outcome.objective;
 }
 
 static double best_of(const struct search *s, const size_t *tried, size_t count)
 {
     double best = NAN;
     for (size_t i = 0; i < count; i++)
-        if (search_better(s->space, s->trials[tried[i]].objective, best))
-            best = s->trials[tried[i]].objective;
+        if (search_better(s->space, s->trials[tried[i]].outcome.objective, best))
+            best = s->trials[tried[i]].outcome.objective;
     return best;
 }
 
@@ -173,7 +173,7 @@ struct stage {
 /* Returns whether the result is known. *metric is NAN for a failure. */
 static bool result(struct flow *f, size_t candidate, const char *why, double *metric)
 {
-    *metric = f->s->trials[candidate].objective;
+    *metric = f->s->trials[candidate].outcome.objective;
     return search_knows(f->s, candidate, why);
 }
 

@@ -58,7 +58,7 @@ static bool is_told(const struct dsat *d, const struct dsat_trial *t)
 /* NAN until it is told, and for failures. */
 static double objective_of(const struct search *s, const struct dsat *d, const struct dsat_trial *t)
 {
-    return is_told(d, t) ? s->trials[t->candidate].objective : NAN;
+    return is_told(d, t) ? s->trials[t->candidate].outcome.objective : NAN;
 }
 
 static bool has_failed(const struct search *s, const struct dsat *d, const struct dsat_trial *t)

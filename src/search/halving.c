@@ -48,7 +48,7 @@ static void halving_tell(struct search *s, void *own, size_t candidate, const st
         a->reached[candidate] = rung_count(s); /* it has run completely, or lost against another in the last rung */
     else
         for (int rung = 0; rung < rung_count(s); rung++)
-            if (rung_steps(s, rung) > 0 && t->steps >= rung_steps(s, rung) && a->reached[candidate] < rung + 1)
+            if (rung_steps(s, rung) > 0 && t->outcome.steps >= rung_steps(s, rung) && a->reached[candidate] < rung + 1)
                 a->reached[candidate] = rung + 1;
 }
 
@@ -61,12 +61,13 @@ static size_t promotable(const struct halving *a, const struct search *s, int ru
             continue;
         in_rung++;
         bool goes_on = a->reached[i] == rung + 1 && s->trials[i].state == TRIAL_STOPPED;
-        if (goes_on && (best == NONE || search_better(s->space, s->trials[i].objective, s->trials[best].objective)))
+        if (goes_on && (best == NONE ||
+                        search_better(s->space, s->trials[i].outcome.objective, s->trials[best].outcome.objective)))
             best = i;
     }
     for (size_t i = 0; best != NONE && i < s->space->count; i++)
         better += a->reached[i] > rung && i != best &&
-                  search_better(s->space, s->trials[i].objective, s->trials[best].objective);
+                  search_better(s->space, s->trials[i].outcome.objective, s->trials[best].outcome.objective);
     return better < in_rung / (size_t)search_number(s, SEARCH_DIVISOR) ? best : NONE;
 }
 

@@ -341,7 +341,7 @@ static double merit_behind(const struct search *s, size_t group)
     double behind = -INFINITY;
     for (size_t i = 0; i < s->space->count; i++)
         if (s->space->candidates[i].group == group && s->trials[i].state == TRIAL_OK && i != s->best[group].candidate)
-            behind = fmax(behind, merit_of(s->space, s->trials[i].objective));
+            behind = fmax(behind, merit_of(s->space, s->trials[i].outcome.objective));
     return behind;
 }
 

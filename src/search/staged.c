@@ -52,7 +52,7 @@ static const struct candidate *candidate_of(const struct search *s, size_t candi
 static bool is_measured(const struct search *s, size_t candidate)
 {
     const struct trial *t = &s->trials[candidate];
-    return trial_runs(t) && t->bytes > 0 && candidate_of(s, candidate)->micro_batch > 0;
+    return trial_runs(t) && t->outcome.bytes > 0 && candidate_of(s, candidate)->micro_batch > 0;
 }
 
 /* Slope through the class's measured runs with the smallest and the largest micro-batch; NAN: there are not two. */
@@ -71,8 +71,8 @@ static double measured_slope(const struct search *s, size_t class)
     if (!least || least->micro_batch == most->micro_batch)
         return NAN;
     const struct candidate *all = s->space->candidates;
-    double slope =
-        (s->trials[most - all].bytes - s->trials[least - all].bytes) / (most->micro_batch - least->micro_batch);
+    double slope = (s->trials[most - all].outcome.bytes - s->trials[least - all].outcome.bytes) /
+                   (most->micro_batch - least->micro_batch);
     return slope > 0 ? slope : NAN;
 }
 
@@ -100,7 +100,7 @@ static struct standing standing_of(const struct search *s, size_t family)
         x.runs += trial_runs(t);
         x.is_known |= t->state != TRIAL_NONE;
         x.is_measured |= is_measured(s, family_member(s, family, i));
-        x.is_broken |= t->state == TRIAL_FAILED && !t->out_of_memory;
+        x.is_broken |= t->state == TRIAL_FAILED && !t->outcome.out_of_memory;
     }
     x.is_broken &= x.runs == 0;
     return x;
@@ -143,7 +143,7 @@ static struct memory_estimate memory_estimate_of(const struct search *s, size_t 
     if (!anchor)
         return l;
     l.micro_batch = anchor->micro_batch;
-    l.bytes = s->trials[anchor - s->space->candidates].bytes;
+    l.bytes = s->trials[anchor - s->space->candidates].outcome.bytes;
     if (anchor->memory_class != own->memory_class)
         l.bytes += own->bytes - anchor->bytes;
     if (anchor->memory_class != own->memory_class && anchor->micro_batch != own->micro_batch)
@@ -163,7 +163,7 @@ static double least_too_much(const struct search *s, size_t family)
     double least = NAN;
     for (size_t i = 0; i < family_size(s, family); i++) {
         size_t candidate = family_member(s, family, i);
-        if (!s->trials[candidate].out_of_memory)
+        if (!s->trials[candidate].outcome.out_of_memory)
             continue;
         const struct memory_estimate l = memory_estimate_of(s, family);
         least = fmin(least, memory_estimate_bytes(&l, candidate_of(s, candidate)->micro_batch));
@@ -181,7 +181,7 @@ static double memory_estimate_usable(const struct search *s, size_t group)
         if (c->group != group)
             continue;
         usable = isnan(usable) ? c->usable_bytes : usable;
-        measured = is_measured(s, i) ? fmax(measured, s->trials[i].bytes) : measured;
+        measured = is_measured(s, i) ? fmax(measured, s->trials[i].outcome.bytes) : measured;
     }
     for (size_t family = 0; family < s->families.count; family++)
         if (family_candidate(s, family, 0)->group == group)
@@ -235,7 +235,7 @@ static size_t best_at(const struct staged_pass *f, size_t family)
 static double objective(const struct staged_pass *f, size_t family)
 {
     size_t at = best_at(f, family);
-    return at == NONE ? NAN : family_trial(f->s, family, at)->objective;
+    return at == NONE ? NAN : family_trial(f->s, family, at)->outcome.objective;
 }
 
 static bool is_of_group(const struct staged_pass *f, size_t family)
@@ -282,7 +282,7 @@ static bool is_hopeless(const struct staged_pass *f, size_t family, size_t at)
 /* Time per sample, in any unit. */
 static double time_of(const struct staged_pass *f, size_t family, size_t at)
 {
-    double objective = family_trial(f->s, family, at)->objective;
+    double objective = family_trial(f->s, family, at)->outcome.objective;
     return f->s->space->maximise ? 1 / objective : objective;
 }
 

@@ -11,11 +11,10 @@ enum trial_state { TRIAL_NONE = 0, TRIAL_RUNNING, TRIAL_OK, TRIAL_STOPPED, TRIAL
 /* State of one candidate. */
 struct trial {
     enum trial_state state;
-    bool eligible;                           /* its ZeRO stage is searched */
-    bool out_of_memory;                      /* why it failed (TRIAL_FAILED) */
-    double resource;                         /* requested steps; 0: the whole job */
-    double objective, steps, seconds, bytes; /* NAN as in struct search_outcome */
-    size_t told;                             /* number of outcomes it was told */
+    bool eligible;                 /* its ZeRO stage is searched */
+    double resource;               /* requested steps; 0: the whole job */
+    struct search_outcome outcome; /* the last that it was told; of a failure its objective is NAN */
+    size_t told;                   /* number of outcomes it was told */
 };
 
 struct search;

@@ -225,8 +225,8 @@ size_t family_best(const struct search *s, size_t family, size_t count)
     size_t best = NONE;
     for (size_t i = 0; i < count; i++)
         if (trial_runs(family_trial(s, family, i)) &&
-            (best == NONE ||
-             search_better(s->space, family_trial(s, family, i)->objective, family_trial(s, family, best)->objective)))
+            (best == NONE || search_better(s->space, family_trial(s, family, i)->outcome.objective,
+                                           family_trial(s, family, best)->outcome.objective)))
             best = i;
     return best;
 }
@@ -434,24 +434,17 @@ static bool is_full(const struct search *s, struct decision *out)
 
 struct search_outcome search_known(const struct trial *t)
 {
-    return (struct search_outcome){
-        .kind = t->state == TRIAL_OK        ? OUTCOME_OK
-                : t->state == TRIAL_STOPPED ? OUTCOME_STOPPED
-                                            : OUTCOME_FAILED,
-        .out_of_memory = t->out_of_memory,
-        .objective = t->objective,
-        .steps = t->steps,
-        .seconds = t->seconds,
-        .bytes = t->bytes,
-        .device_seconds = NAN,
-    };
+    struct search_outcome known = t->outcome;
+    known.device_seconds = NAN;
+    known.pruned = known.infeasible = false;
+    return known;
 }
 
 /* Returns whether the outcome of that request is known: a run at least as long, or a failure. */
 static bool is_known(const struct trial *t, double resource)
 {
     return t->state == TRIAL_OK || t->state == TRIAL_FAILED ||
-           (t->state == TRIAL_STOPPED && resource > 0 && t->steps >= resource);
+           (t->state == TRIAL_STOPPED && resource > 0 && t->outcome.steps >= resource);
 }
 
 static void begin_trial(struct search *s, const struct decision *d)
@@ -527,7 +520,7 @@ static void note_memory(struct search *s, size_t candidate)
     const struct candidate *c = &s->space->candidates[candidate];
     const struct trial *t = &s->trials[candidate];
     double *fit = &s->largest_fit[c->memory_class], *oom = &s->smallest_oom[c->memory_class];
-    if (t->out_of_memory && !isnan(c->micro_batch))
+    if (t->outcome.out_of_memory && !isnan(c->micro_batch))
         *oom = fmin(*oom, c->micro_batch);
     if (trial_runs(t) && !isnan(c->micro_batch))
         *fit = fmax(*fit, c->micro_batch);
@@ -557,11 +550,10 @@ void search_tell(struct search *s, size_t candidate, const struct search_outcome
     if (kind != OUTCOME_FAILED && isnan(outcome->objective))
         kind = OUTCOME_FAILED; /* without a finite objective it cannot win */
     t->state = states[kind];
-    t->out_of_memory = kind == OUTCOME_FAILED && outcome->out_of_memory;
-    t->objective = kind == OUTCOME_FAILED ? NAN : outcome->objective;
-    t->steps = outcome->steps;
-    t->seconds = outcome->seconds;
-    t->bytes = outcome->bytes;
+    t->outcome = *outcome;
+    t->outcome.kind = kind;
+    t->outcome.out_of_memory = kind == OUTCOME_FAILED && outcome->out_of_memory;
+    t->outcome.objective = kind == OUTCOME_FAILED ? NAN : outcome->objective;
     t->told++;
     note_memory(s, candidate);
     s->counts.measured += kind != OUTCOME_FAILED;
@@ -571,11 +563,8 @@ void search_tell(struct search *s, size_t candidate, const struct search_outcome
         count_trial(&s->counts, kind, outcome);
     if (kind == OUTCOME_OK)
         note_best(s, candidate, outcome->objective);
-    if (s->algorithm->tell) {
-        struct search_outcome told = *outcome;
-        told.kind = kind;
-        s->algorithm->tell(s, s->own, candidate, &told);
-    }
+    if (s->algorithm->tell)
+        s->algorithm->tell(s, s->own, candidate, &t->outcome);
 }
 
 void search_forget(struct search *s, size_t candidate)

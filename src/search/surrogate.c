@@ -148,11 +148,11 @@ static double seconds_measured(const struct surrogate *b, size_t candidate)
 {
     const struct candidate *c = &b->s->space->candidates[candidate];
     const struct trial *t = &b->s->trials[candidate];
-    if (t->seconds > 0)
-        return t->seconds;
-    if (b->s->space->relation == SEARCH_RATE && t->objective > 0)
-        return c->work / t->objective;
-    return b->s->space->relation == SEARCH_TIME && t->objective > 0 ? t->objective : NAN;
+    if (t->outcome.seconds > 0)
+        return t->outcome.seconds;
+    if (b->s->space->relation == SEARCH_RATE && t->outcome.objective > 0)
+        return c->work / t->outcome.objective;
+    return b->s->space->relation == SEARCH_TIME && t->outcome.objective > 0 ? t->outcome.objective : NAN;
 }
 
 /* Unit of times that come from the objective, in predicted seconds: the median ratio. 1 for measured step times. */
@@ -164,7 +164,7 @@ static double unit_of_time(const struct surrogate *b)
         const struct candidate *c = told_candidate(b, i);
         double measured = seconds_measured(b, b->told[i]);
         if (has_merit(b, i) && measured > 0 && c->seconds > 0) {
-            if (b->s->trials[b->told[i]].seconds > 0)
+            if (b->s->trials[b->told[i]].outcome.seconds > 0)
                 return 1;
             ratios[count++] = measured / c->seconds;
         }
@@ -193,12 +193,12 @@ static size_t take_memories(const struct surrogate *b, size_t place, struct obse
         const struct candidate *c = told_candidate(b, i);
         const struct trial *t = told_trial(b, i);
         if (c->place != place || !c->memory_terms || !(c->usable_bytes > 0) ||
-            (t->state == TRIAL_FAILED && !t->out_of_memory))
+            (t->state == TRIAL_FAILED && !t->outcome.out_of_memory))
             continue;
         struct observation o = {.y = c->usable_bytes, .kind = OBSERVATION_AT_LEAST};
-        if (!t->out_of_memory) {
-            o.kind = t->bytes > 0 ? OBSERVATION_MEASURED : OBSERVATION_AT_MOST;
-            o.y = t->bytes > 0 ? t->bytes : c->usable_bytes;
+        if (!t->outcome.out_of_memory) {
+            o.kind = t->outcome.bytes > 0 ? OBSERVATION_MEASURED : OBSERVATION_AT_MOST;
+            o.y = t->outcome.bytes > 0 ? t->outcome.bytes : c->usable_bytes;
         }
         memcpy(o.terms, c->memory_terms, sizeof o.terms);
         out[count++] = o;
@@ -258,7 +258,7 @@ static void bracket(const struct surrogate *b, const struct candidate *c, double
         const struct trial *t = told_trial(b, i);
         if (o->memory_class == c->memory_class || o->zero_stage == c->zero_stage || !are_ordered(b, o, c))
             continue;
-        if (t->out_of_memory && o->zero_stage > c->zero_stage)
+        if (t->outcome.out_of_memory && o->zero_stage > c->zero_stage)
             *oom = fmin(*oom, o->micro_batch);
         if (trial_runs(t) && o->zero_stage < c->zero_stage)
             *fit = fmax(*fit, o->micro_batch);
@@ -291,11 +291,11 @@ static struct limit limit_of(const struct surrogate *b, const float *known, stru
                       .out_of_memory = own->out_of_memory};
     for (size_t i = 0; i < b->told_count; i++) {
         const struct trial *t = told_trial(b, i);
-        if ((t->state == TRIAL_FAILED && !t->out_of_memory) || (known && isnan(known[b->told[i]])))
+        if ((t->state == TRIAL_FAILED && !t->outcome.out_of_memory) || (known && isnan(known[b->told[i]])))
             continue;
         own->at[l.told.count] = b->told[i];
         own->nearness[l.told.count] = b->nearness[i];
-        own->out_of_memory[l.told.count++] = t->out_of_memory;
+        own->out_of_memory[l.told.count++] = t->outcome.out_of_memory;
     }
     return l;
 }
@@ -369,8 +369,8 @@ static double failing_share(const struct surrogate *b, size_t *failed)
     *failed = 0;
     for (size_t i = 0; i < b->told_count; i++) {
         const struct trial *t = told_trial(b, i);
-        runs += !t->out_of_memory;
-        *failed += t->state == TRIAL_FAILED && !t->out_of_memory;
+        runs += !t->outcome.out_of_memory;
+        *failed += t->state == TRIAL_FAILED && !t->outcome.out_of_memory;
     }
     return (FAILURE_PRIOR * FAILURE_RUNS + (double)*failed) / (FAILURE_RUNS + runs);
 }
@@ -385,7 +385,7 @@ static float *failed_nearby(const struct surrogate *b)
     for (size_t i = 0; i < told_count; i++) {
         const struct trial *t = told_trial(b, i);
         float counts = t->state == TRIAL_FAILED ? 1 : 0;
-        for (size_t c = 0; c < count && !t->out_of_memory; c++) {
+        for (size_t c = 0; c < count && !t->outcome.out_of_memory; c++) {
             float weight = b->nearness[i][c] * b->nearness[i][c]; /* narrower than the kernel of speed */
             all[c] += weight;
             failed[c] += counts * weight;
@@ -431,8 +431,9 @@ static double trust_of(const struct surrogate *b, const struct fitted *fits)
     for (size_t i = 0; i < b->told_count; i++) {
         const struct candidate *c = told_candidate(b, i);
         const struct trial *t = told_trial(b, i);
-        if (has_merit(b, i) && t->seconds > 0 && c->seconds > 0 && fits[c->place].has_time)
-            runs[count++] = (struct compared_time){c->seconds, t->seconds, b->s->space->places[c->place].time.sigma};
+        if (has_merit(b, i) && t->outcome.seconds > 0 && c->seconds > 0 && fits[c->place].has_time)
+            runs[count++] =
+                (struct compared_time){c->seconds, t->outcome.seconds, b->s->space->places[c->place].time.sigma};
     }
     double trust = trust_contradicted(time_belief_trust(runs, count), &b->memory, MEMORY_ANYWHERE);
     return trust_contradicted(trust, &b->time, TIME_ANYWHERE);
@@ -489,7 +490,7 @@ static double slope_of_priors(const struct surrogate *b, const struct fitted *fi
         if (!has_merit(b, i) || isnan(predicted))
             continue;
         prior[n] = predicted;
-        merit[n++] = merit_of(b->s->space, t->objective);
+        merit[n++] = merit_of(b->s->space, t->outcome.objective);
     }
     return time_belief_slope(prior, merit, n, spread_predicted(b, fits));
 }
@@ -528,7 +529,7 @@ static void take_runs(const struct surrogate *b, struct runs *r)
         r->nearness[r->told.count] = b->nearness[i];
         r->predicted[r->told.count] = b->all[b->told[i]].mean;
         r->usual[r->told.count] = told_candidate(b, i)->usual_merit;
-        r->merits[r->told.count++] = merit_of(b->s->space, told_trial(b, i)->objective);
+        r->merits[r->told.count++] = merit_of(b->s->space, told_trial(b, i)->outcome.objective);
     }
 }
 
