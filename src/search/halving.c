@@ -30,11 +30,8 @@ static double rung_steps(const struct search *s, int rung)
 static void halving_create(struct search *s, void *own)
 {
     struct halving *a = own;
-    size_t i = 0;
-    while (i < s->space->count && isnan(search_predicted_log(s->space, &s->space->candidates[i])))
-        i++;
-    a->order =
-        arena_keep(&s->arena, search_order(s, i < s->space->count ? SEARCH_ORDER_PREDICTED : SEARCH_ORDER_SHUFFLED));
+    a->order = arena_keep(&s->arena, search_order(s, search_any_predicted(s->space) ? SEARCH_ORDER_PREDICTED
+                                                                                    : SEARCH_ORDER_SHUFFLED));
     a->reached = arena_keep(&s->arena, xcalloc(s->space->count + 1, sizeof *a->reached));
 }
 

@@ -197,6 +197,10 @@ struct staged_pass {
     const bool *of_batch; /* by key of the space: differs within a configuration */
     size_t group;
     double usable;
+    /* Of the family that compare_with() was last called for. */
+    uint64_t *differing; /* by family: bit mask of keys by index modulo MASK_BITS; 0: itself, or another stage or group
+                          */
+    uint64_t of_memory;  /* the keys that save memory */
 };
 
 /* The purpose of a search for the largest micro-batch. */
@@ -425,13 +429,6 @@ static bool find_largest(struct staged_pass *f, size_t family, struct purpose p)
  * best, with its own largest micro-batch. A change of keys that was no better is not tried again in combination with
  * others. */
 
-/* Neighbours of one family. */
-struct neighbours {
-    uint64_t *differing; /* by family: bit mask of keys by index modulo MASK_BITS; 0: itself, or another stage or group
-                          */
-    uint64_t of_memory;
-};
-
 static uint64_t bit_of(size_t key)
 {
     return UINT64_C(1) << key % MASK_BITS;
@@ -453,23 +450,25 @@ static uint64_t differing_keys(const struct staged_pass *f, size_t base, size_t 
     return mask;
 }
 
-static struct neighbours neighbours_of(const struct staged_pass *f, size_t base)
+static void compare_with(const struct staged_pass *f, size_t base)
 {
-    struct neighbours n = {xcalloc(f->s->families.count + 1, sizeof *n.differing), 0};
     for (size_t i = 0; i < f->s->families.count; i++)
-        n.differing[i] = differing_keys(f, base, i);
-    for (size_t k = 0; f->s->space->saves_memory && k < f->s->space->key_count; k++)
-        n.of_memory |= f->s->space->saves_memory[k] ? bit_of(k) : 0;
-    return n;
+        f->differing[i] = differing_keys(f, base, i);
 }
 
-static bool is_neighbour(const struct staged_pass *f, const struct neighbours *n, size_t family)
+static bool is_neighbour(const struct staged_pass *f, size_t family)
 {
-    uint64_t own = n->differing[family];
+    uint64_t own = f->differing[family];
     for (size_t i = 0; own && i < f->s->families.count; i++)
-        if (n->differing[i] && n->differing[i] != own && (n->differing[i] & ~own) == 0)
+        if (f->differing[i] && f->differing[i] != own && (f->differing[i] & ~own) == 0)
             return false;
     return own != 0;
+}
+
+/* Returns whether it differs only in keys that save memory. */
+static bool only_saves(const struct staged_pass *f, size_t family)
+{
+    return f->differing[family] != 0 && (f->differing[family] & ~f->of_memory) == 0;
 }
 
 /* Returns whether predictions say nothing about how their memory differs. */
@@ -480,12 +479,12 @@ static bool is_blind(const struct staged_pass *f, size_t base, size_t family)
 }
 
 /* Returns whether it differs in keys that save memory and needs less: by prediction, or else by declared order. */
-static bool saves(const struct staged_pass *f, const struct neighbours *n, size_t base, size_t family)
+static bool saves(const struct staged_pass *f, size_t base, size_t family)
 {
     bool less = is_blind(f, base, family)
                     ? family > base
                     : family_candidate(f->s, family, 0)->bytes < family_candidate(f->s, base, 0)->bytes;
-    return (n->differing[family] & n->of_memory) != 0 && less;
+    return (f->differing[family] & f->of_memory) != 0 && less;
 }
 
 static bool is_better(const struct staged_pass *f, size_t family, size_t than)
@@ -510,14 +509,12 @@ static bool wants_memory(const struct staged_pass *f, size_t base)
 
 static size_t next_saver(const struct staged_pass *f, size_t base, const bool *done)
 {
-    struct neighbours n = neighbours_of(f, base);
     bool wants = wants_memory(f, base);
-    size_t found = NONE;
-    for (size_t i = 0; found == NONE && i < f->s->families.count; i++)
-        if (!done[i] && saves(f, &n, base, i) && (wants || standing_of(f->s, i).is_known) && is_neighbour(f, &n, i))
-            found = i;
-    free(n.differing);
-    return found;
+    compare_with(f, base);
+    for (size_t i = 0; i < f->s->families.count; i++)
+        if (!done[i] && saves(f, base, i) && (wants || standing_of(f->s, i).is_known) && is_neighbour(f, i))
+            return i;
+    return NONE;
 }
 
 static bool save_memory(struct staged_pass *f, size_t *base)
@@ -555,17 +552,16 @@ static struct hash128 change_of(const struct staged_pass *f, size_t base, size_t
 /* In declared order, or a drawn one, without changes of keys that were no better. The caller frees it. */
 static size_t *to_be_tried(const struct staged_pass *f, size_t base, const struct hash_set *lost, size_t *count)
 {
-    struct neighbours n = neighbours_of(f, base);
     struct rank *ranks = xcalloc(f->s->families.count + 1, sizeof *ranks);
     bool drawn = f->s->options.order == SEARCH_ORDER_SHUFFLED;
     *count = 0;
+    compare_with(f, base);
     for (size_t i = 0; i < f->s->families.count; i++) {
         const struct hash128 change = change_of(f, base, i);
         const uint64_t identity = family_candidate(f->s, i, 0)->identity;
-        if (!saves(f, &n, base, i) && is_neighbour(f, &n, i) && !hash_set_has(lost, &change))
+        if (!saves(f, base, i) && is_neighbour(f, i) && !hash_set_has(lost, &change))
             ranks[(*count)++] = (struct rank){i, 0, drawn ? search_draw(f->s, identity, 0, UINT64_MAX) : 0};
     }
-    free(n.differing);
     return ranked(ranks, *count);
 }
 
@@ -622,13 +618,11 @@ static bool descend(struct staged_pass *f, size_t base)
  * most: jobs that are unlikely to fit are listed last. */
 static size_t least_saving(const struct staged_pass *f, size_t family)
 {
-    struct neighbours n = neighbours_of(f, family);
     size_t most = family;
+    compare_with(f, family);
     for (size_t i = 0; i < f->s->families.count; i++)
-        if (n.differing[i] && (n.differing[i] & ~n.of_memory) == 0 &&
-            family_candidate(f->s, i, 0)->bytes > family_candidate(f->s, most, 0)->bytes)
+        if (only_saves(f, i) && family_candidate(f->s, i, 0)->bytes > family_candidate(f->s, most, 0)->bytes)
             most = i;
-    free(n.differing);
     return most;
 }
 
@@ -640,10 +634,8 @@ static bool saves_alone(const struct staged_pass *f, size_t family)
     size_t first = 0;
     while (!is_of_group(f, first) || stage(f, first) != stage(f, family))
         first++;
-    struct neighbours n = neighbours_of(f, first);
-    uint64_t own = n.differing[family];
-    free(n.differing);
-    return own != 0 && (own & ~n.of_memory) == 0;
+    compare_with(f, first);
+    return only_saves(f, family);
 }
 
 /* If nothing ran: finds the first family that runs, in declared order, among those that differ from the first of their
@@ -673,16 +665,15 @@ struct climb {
 static struct climb stages_of(const struct staged_pass *f)
 {
     struct climb c = {.count = 0};
-    for (size_t i = 0; i < f->s->families.count && c.count < STAGES_MOST; i++) {
-        size_t at = c.count;
-        while (at > 0 && stage(f, c.families[at - 1]) > stage(f, i))
-            at--;
-        if (!is_of_group(f, i) || (at > 0 && stage(f, c.families[at - 1]) == stage(f, i)))
-            continue;
-        for (size_t k = c.count++; k > at; k--)
-            c.families[k] = c.families[k - 1];
-        c.families[at] = i;
-    }
+    struct rank *ranks = xcalloc(f->s->families.count + 1, sizeof *ranks);
+    size_t count = 0;
+    for (size_t i = 0; i < f->s->families.count; i++)
+        if (is_of_group(f, i))
+            ranks[count++] = (struct rank){i, -stage(f, i), 0};
+    OWNED size_t *by_stage = ranked(ranks, count);
+    for (size_t i = 0; i < count && c.count < STAGES_MOST; i++)
+        if (i == 0 || stage(f, by_stage[i]) != stage(f, by_stage[i - 1]))
+            c.families[c.count++] = by_stage[i];
     for (size_t i = 0; i < c.count; i++)
         c.families[i] = least_saving(f, c.families[i]);
     return c;
@@ -866,9 +857,13 @@ static bool refine(struct staged_pass *f)
 /* Collects what all groups need now; groups know nothing of each other. */
 static void go_through(struct search *s, void *own)
 {
-    for (size_t group = 0; group < s->space->group_count; group++) {
-        struct staged_pass f = {s, *(bool **)own, group, memory_estimate_usable(s, group)};
+    OWNED uint64_t *differing = xcalloc(s->families.count + 1, sizeof *differing);
+    struct staged_pass f = {.s = s, .of_batch = *(bool **)own, .differing = differing};
+    for (size_t k = 0; s->space->saves_memory && k < s->space->key_count; k++)
+        f.of_memory |= s->space->saves_memory[k] ? bit_of(k) : 0;
+    for (f.group = 0; f.group < s->space->group_count; f.group++) {
         size_t base;
+        f.usable = memory_estimate_usable(s, f.group);
         if (climb(&f, &base) && base != NONE && descend(&f, base))
             refine(&f);
     }

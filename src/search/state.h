@@ -107,6 +107,9 @@ bool *search_batch_keys(const struct search_space *space);
  * prediction. */
 double search_predicted_log(const struct search_space *space, const struct candidate *c);
 
+/* Returns whether any candidate has one. */
+bool search_any_predicted(const struct search_space *space);
+
 /* Uniform draw below `bound` for (seed, lineage, index). */
 uint64_t search_draw(const struct search *s, uint64_t lineage, uint64_t index, uint64_t bound);
 

@@ -82,6 +82,14 @@ double search_predicted_log(const struct search_space *space, const struct candi
     return (space->relation == SEARCH_RATE ? log(c->work) : 0) - log(c->seconds);
 }
 
+bool search_any_predicted(const struct search_space *space)
+{
+    size_t i = 0;
+    while (i < space->count && isnan(search_predicted_log(space, &space->candidates[i])))
+        i++;
+    return i < space->count;
+}
+
 uint64_t search_draw(const struct search *s, uint64_t lineage, uint64_t index, uint64_t bound)
 {
     struct rng r = rng_stream(rng_at((uint64_t)search_number(s, SEARCH_RANDOM_SEED), lineage), index);

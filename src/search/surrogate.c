@@ -172,49 +172,42 @@ static double unit_of_time(const struct surrogate *b)
     return count ? median(ratios, count) : 1;
 }
 
-static size_t take_times(const struct surrogate *b, size_t place, double unit, struct observation *out)
+static struct observation observed(const double *terms, double y, enum observation_kind kind)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < b->told_count; i++) {
-        const struct candidate *c = told_candidate(b, i);
-        double measured = seconds_measured(b, b->told[i]) / unit;
-        if (c->place != place || !c->time_terms || !has_merit(b, i) || !(measured > 0))
-            continue;
-        out[count] = (struct observation){.y = measured, .kind = OBSERVATION_MEASURED};
-        memcpy(out[count++].terms, c->time_terms, sizeof out->terms);
-    }
-    return count;
+    struct observation o = {.y = y, .kind = kind};
+    memcpy(o.terms, terms, sizeof o.terms);
+    return o;
 }
 
-static size_t take_memories(const struct surrogate *b, size_t place, struct observation *out)
+/* What a run says of its memory: how much it used, that it ran out of it, or that it did not. */
+static struct observation memory_observed(const struct candidate *c, const struct search_outcome *o)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < b->told_count; i++) {
-        const struct candidate *c = told_candidate(b, i);
-        const struct trial *t = told_trial(b, i);
-        if (c->place != place || !c->memory_terms || !(c->usable_bytes > 0) ||
-            (t->state == TRIAL_FAILED && !t->outcome.out_of_memory))
-            continue;
-        struct observation o = {.y = c->usable_bytes, .kind = OBSERVATION_AT_LEAST};
-        if (!t->outcome.out_of_memory) {
-            o.kind = t->outcome.bytes > 0 ? OBSERVATION_MEASURED : OBSERVATION_AT_MOST;
-            o.y = t->outcome.bytes > 0 ? t->outcome.bytes : c->usable_bytes;
-        }
-        memcpy(o.terms, c->memory_terms, sizeof o.terms);
-        out[count++] = o;
-    }
-    return count;
+    if (o->out_of_memory)
+        return observed(c->memory_terms, c->usable_bytes, OBSERVATION_AT_LEAST);
+    return o->bytes > 0 ? observed(c->memory_terms, o->bytes, OBSERVATION_MEASURED)
+                        : observed(c->memory_terms, c->usable_bytes, OBSERVATION_AT_MOST);
 }
 
 static void fit_place(const struct surrogate *b, size_t place, double unit, struct fitted *out)
 {
     const struct search_place *p = &b->s->space->places[place];
-    OWNED struct observation *observations = xcalloc(OBSERVED_MOST, sizeof *observations);
+    OWNED struct observation *times = xcalloc(OBSERVED_MOST, sizeof *times),
+                             *memories = xcalloc(OBSERVED_MOST, sizeof *memories);
+    size_t time_count = 0, memory_count = 0;
     struct error ignored;
-    size_t count = take_times(b, place, unit, observations);
-    out->has_time = p->has_time && calibrate(&p->time, observations, count, NULL, &out->time, &ignored) == 0;
-    count = take_memories(b, place, observations);
-    out->has_memory = p->has_memory && calibrate(&p->memory, observations, count, NULL, &out->memory, &ignored) == 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct candidate *c = told_candidate(b, i);
+        const struct trial *t = told_trial(b, i);
+        const double measured = seconds_measured(b, b->told[i]) / unit;
+        if (c->place != place)
+            continue;
+        if (c->time_terms && has_merit(b, i) && measured > 0)
+            times[time_count++] = observed(c->time_terms, measured, OBSERVATION_MEASURED);
+        if (c->memory_terms && c->usable_bytes > 0 && (t->state != TRIAL_FAILED || t->outcome.out_of_memory))
+            memories[memory_count++] = memory_observed(c, &t->outcome);
+    }
+    out->has_time = p->has_time && calibrate(&p->time, times, time_count, NULL, &out->time, &ignored) == 0;
+    out->has_memory = p->has_memory && calibrate(&p->memory, memories, memory_count, NULL, &out->memory, &ignored) == 0;
 }
 
 /* For every place. The caller frees it. */
@@ -495,14 +488,6 @@ static double slope_of_priors(const struct surrogate *b, const struct fitted *fi
     return time_belief_slope(prior, merit, n, spread_predicted(b, fits));
 }
 
-static bool any_predicted(const struct search_space *space)
-{
-    size_t i = 0;
-    while (i < space->count && isnan(search_predicted_log(space, &space->candidates[i])))
-        i++;
-    return i < space->count;
-}
-
 /* --- the two views --- */
 
 /* Runs that have a merit. */
@@ -693,7 +678,7 @@ static void fill_estimates(struct surrogate *b, const struct runs *r, const stru
  * them. */
 static void fill_means(struct surrogate *b, const struct fitted *fits)
 {
-    bool predicted = any_predicted(b->s->space);
+    bool predicted = search_any_predicted(b->s->space);
     OWNED struct runs *r = xcalloc(1, sizeof *r);
     struct views v;
     fill_priors(b, fits, slope_of_priors(b, fits) > BELIEVED);
