@@ -18,6 +18,8 @@
 #include "process/job_file.h"
 #include "process/log_cap.h"
 #include "process/worker.h"
+#include "toml/parse.h"
+#include "util/embedded.h"
 #include "util/file.h"
 #include "util/hash.h"
 #include "util/memory.h"
@@ -26,190 +28,48 @@
 /* --- questions --- */
 
 /* The faults that rows of a database can have, each with its advice and, where it can be put right without losing
- * anything, how. */
-
-enum audit_when { AUDIT_ALWAYS = 0, AUDIT_WITHOUT_RUNNER, AUDIT_WITH_RUNNER };
-
+ * anything, how: configs/knowledge/audit.toml. NULL: there is none of that. */
 struct audit_question {
-    const char *what, *advice; /* "%s" in it: the statements of the second column */
-    const char *sql;           /* each row is something wrong; its first column says where */
-    enum audit_when when;      /* it is only wrong while a runner is at work, or while none is */
-    const char *repair_sql;    /* in a write transaction without a runner; NULL: nothing can be done without a person */
-    const char *repaired;      /* what that does */
+    const char *what, *advice, *when, *sql, *repair, *repaired;
 };
 
-#define RUN_AGAIN "`meshsweep run` continues them"
-#define RECOVER                                                                                                        \
-    "stop every runner, keep a copy, then: sqlite3 FILE .recover | sqlite3 recovered.db; `meshsweep check -d "         \
-    "recovered.db` tells whether all is there"
-#define REPAIR "`meshsweep check --repair -d FILE` repairs that"
-
-#define OK_WITHOUT_ATTEMPT                                                                                             \
-    "job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id AND a.job_id = j.id AND a.kind = 'trial'"                  \
-    " WHERE j.state = 'ok' AND a.state IS NOT 'ok'"
-#define FAILED_OTHERWISE                                                                                               \
-    "job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id AND a.job_id = j.id AND a.kind = 'trial'"                  \
-    " WHERE j.state = 'failed' AND a.failure IS NOT j.failure"
-#define LAST_FAILED                                                                                                    \
-    "SELECT max(id) FROM attempt WHERE job_id = job.id AND state = 'failed' AND failure <> 'cancelled' AND kind = "    \
-    "'trial'"
-
-/* Jobs with one attempt are compared; the triggers of the table job alone know about others. Where all values of jobs
- * together are those of their attempts, only jobs that have several attempts or notes are looked at. */
-#define OTHER_VALUES                                                                                                   \
-    "(WITH several AS MATERIALIZED (SELECT job_id FROM attempt GROUP BY job_id HAVING count(*) > 1"                    \
-    "  UNION SELECT job_id FROM note), has_several (yes) AS (SELECT EXISTS (SELECT 1 FROM several)),"                  \
-    " agreed (yes) AS MATERIALIZED (SELECT (SELECT row_sum(j.id, s.name, s.value) FROM job AS j"                       \
-    "  CROSS JOIN summary AS s ON s.attempt_id = j.attempt_id"                                                         \
-    "  WHERE NOT (SELECT yes FROM has_several) OR j.id NOT IN several)"                                                \
-    "  = (SELECT row_sum(job_id, name, value) FROM job_metric INDEXED BY sqlite_autoindex_job_metric_1"                \
-    "  WHERE NOT (SELECT yes FROM has_several) OR job_id NOT IN several)),"                                            \
-    " suspect (id) AS MATERIALIZED (SELECT job_id FROM several"                                                        \
-    "  UNION SELECT id FROM job WHERE NOT (SELECT yes FROM agreed)"                                                    \
-    "  UNION SELECT job_id FROM job_metric WHERE NOT (SELECT yes FROM agreed))"                                        \
-    " SELECT j.id FROM suspect CROSS JOIN job AS j USING (id) JOIN summary AS s ON s.attempt_id = j.attempt_id"        \
-    " LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = s.name"                                                \
-    " WHERE (m.job_id IS NULL OR m.value IS NOT s.value) AND j.id NOT IN excluded_job"                                 \
-    " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND id <> j.attempt_id)"                               \
-    " UNION SELECT m.job_id FROM suspect CROSS JOIN job_metric AS m ON m.job_id = suspect.id"                          \
-    " WHERE NOT EXISTS (SELECT 1 FROM summary AS s JOIN attempt AS a"                                                  \
-    " ON a.id = s.attempt_id WHERE a.job_id = m.job_id AND s.name = m.name))"
-
-#define LACKS(column) "(" column " IS NOT NULL AND " column " NOT IN (SELECT id FROM spec))"
-#define WITHOUT_SPECS                                                                                                  \
-    LACKS("cluster_id") " OR " LACKS("model_id") " OR " LACKS("training_id") " OR " LACKS("parallel_id")
-
-/* Summaries all samples of which are kept are compared with what these come to (metrics/samples.c): those that count by
- * warm-up and steps, or the last where none does; quantiles linear between neighbours. A single sample, which is never
- * archived, is what it comes to: where all such samples together are all such values, none is looked at alone. */
-#define RECOUNTED                                                                                                      \
-    "(WITH counting AS (SELECT m.attempt_id, m.name, m.was, coalesce(d.take, 'median') AS take, m.sequence,"           \
-    " iif(typeof(m.value) = 'text' OR abs(m.value) = 9e999, NULL, m.value) AS value,"                                  \
-    " row_number() OVER w > coalesce(d.warmup, 0) AND (coalesce(d.first_step, 0) = 0 OR m.step >= d.first_step)"       \
-    "  AND (coalesce(d.last_step, 0) = 0 OR m.step <= d.last_step) AS counts,"                                         \
-    " lead(m.sequence) OVER w IS NULL AS is_last, count(*) OVER p AS samples, m.reported"                              \
-    " FROM (SELECT s.attempt_id, s.name, s.value AS was, s.definition_id, s.reported, m.sequence, m.step, m.value"     \
-    "  FROM summary AS s JOIN sample AS m ON m.attempt_id = s.attempt_id AND m.name = s.name"                          \
-    "  WHERE s.reported > 1 AND s.value IS NOT NULL AND s.point IS NULL) AS m"                                         \
-    " LEFT JOIN definition AS d ON d.id = m.definition_id"                                                             \
-    " WINDOW p AS (PARTITION BY m.attempt_id, m.name),"                                                                \
-    " w AS (p ORDER BY m.sequence)),"                                                                                  \
-    " counted AS (SELECT *, total(counts) OVER (PARTITION BY attempt_id, name) AS any_counts FROM counting"            \
-    "  WHERE samples = reported),"                                                                                     \
-    " ordered AS (SELECT *, row_number() OVER (p ORDER BY value) - 1 AS place, (count(*) OVER p - 1)"                  \
-    "  * CASE take WHEN 'p90' THEN 0.9 ELSE 0.5 END AS at FROM counted"                                                \
-    "  WHERE value IS NOT NULL AND (counts OR (is_last AND any_counts = 0)) WINDOW p AS (PARTITION BY attempt_id, "    \
-    "name))"                                                                                                           \
-    " SELECT attempt_id, name, was, CASE take WHEN 'mean' THEN avg(value) WHEN 'min' THEN min(value)"                  \
-    "  WHEN 'max' THEN max(value) WHEN 'last' THEN (SELECT value FROM counted AS c WHERE c.attempt_id = "              \
-    "o.attempt_id AND c.name = o.name AND (counts OR (is_last AND any_counts = 0)) ORDER BY sequence DESC LIMIT 1)"    \
-    "  ELSE total(value * max(1 - abs(place - at), 0)) END AS made, max(abs(value)) AS largest"                        \
-    " FROM ordered AS o GROUP BY attempt_id, name"                                                                     \
-    " UNION ALL SELECT s.attempt_id, s.name, s.value, m.value, abs(m.value) FROM summary AS s CROSS JOIN metric AS m"  \
-    "  USING (attempt_id, name) WHERE (SELECT row_sum(attempt_id, name, value) FROM summary WHERE reported = 1"        \
-    "  AND value IS NOT NULL AND point IS NULL) <> (SELECT single_row_sum(2, attempt_id, name, value) FROM metric)"    \
-    "  AND s.reported = 1 AND s.value IS NOT NULL AND s.point IS NULL"                                                 \
-    "  AND s.value IS NOT m.value AND typeof(m.value) = 'real' AND abs(m.value) < 9e999"                               \
-    "  AND (SELECT count(*) FROM metric AS o WHERE (o.attempt_id, o.name) = (s.attempt_id, s.name)) = 1)"
-#define OTHER_THAN_SAMPLES RECOUNTED " AS r WHERE abs(r.was - r.made) > 1e-9 * max(r.largest, abs(r.was))"
-
-static const struct audit_question audit_questions[] = {
-    {"damage that SQLite finds", RECOVER,
-     "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'"
-     " AND integrity_check NOT LIKE 'row % missing from index %' AND integrity_check NOT LIKE 'wrong # of entries in "
-     "%'",
-     AUDIT_ALWAYS, NULL, NULL},
-    {"indexes that do not agree with their tables", REPAIR,
-     "SELECT integrity_check FROM pragma_integrity_check"
-     " WHERE integrity_check LIKE 'row % missing from index %' OR integrity_check LIKE 'wrong # of entries in %'",
-     AUDIT_ALWAYS, "REINDEX", "the indexes were rebuilt from the tables"},
-    {"rows that refer to missing rows", "delete them: sqlite3 FILE \"%s\"",
-     "SELECT printf('%s row %s (%s)', c.\"table\", coalesce(c.rowid, '?'), c.parent),"
-     " (SELECT printf('DELETE FROM %s WHERE (%s) NOT IN (SELECT %s FROM %s)', c.\"table\", group_concat(\"from\", ', "
-     "'),  group_concat(\"to\", ', '), c.parent) FROM pragma_foreign_key_list(c.\"table\") WHERE id = c.fkid)"
-     " FROM pragma_foreign_key_check AS c"
-     " WHERE NOT (c.\"table\" = 'attempt' AND c.parent = 'runner') AND NOT (c.\"table\" = 'job' AND c.parent = 'spec')",
-     AUDIT_ALWAYS, NULL, NULL},
-    {"jobs whose specs are missing",
-     "`meshsweep check --repair -d FILE`, then `meshsweep run`: it makes them again from the sweep file",
-     "SELECT 'job ' || id FROM job WHERE " WITHOUT_SPECS, AUDIT_ALWAYS,
-     "UPDATE sweep SET enumerated = 0 WHERE id IN (SELECT sweep_id FROM job WHERE " WITHOUT_SPECS ")",
-     "the next run of their sweep makes them again from its file"},
-    {"archived samples that cannot be read", "restore a copy, or delete them: sqlite3 FILE \"%s\"",
-     "SELECT printf('job %d attempt %d: %s', a.job_id, a.number, m.name),"
-     " printf('DELETE FROM archived_metric WHERE (attempt_id, name) = (%d, ''%q'')', a.id, m.name)"
-     " FROM (SELECT attempt_id, name, count, CAST(sqlar_uncompress(json, bytes) AS TEXT) AS text FROM archived_metric)"
-     " AS m JOIN attempt AS a ON a.id = m.attempt_id"
-     " WHERE iif(json_valid(m.text), json_array_length(m.text), NULL) IS NOT m.count",
-     AUDIT_ALWAYS, NULL, NULL},
-    {"attempts whose runner is missing", REPAIR,
-     "SELECT printf('job %d attempt %d', job_id, number) FROM attempt"
-     " WHERE runner_id NOT IN (SELECT id FROM runner)",
-     AUDIT_ALWAYS,
-     "INSERT INTO runner (id, host, boot_id, pid, start_ticks, started, ended, tool_version, provenance)"
-     " SELECT runner_id, 'unknown', 'unknown', 0, 0, coalesce(min(started), 0), coalesce(max(ended), 0), 'unknown', "
-     "'{}' FROM attempt WHERE runner_id NOT IN (SELECT id FROM runner) GROUP BY 1",
-     "they now have a runner on an unknown host"},
-    {"running jobs without an active runner", RUN_AGAIN, "SELECT 'job ' || id FROM job WHERE state = 'running'",
-     AUDIT_WITHOUT_RUNNER, NULL, NULL},
-    {"open attempts without an active runner", RUN_AGAIN,
-     "SELECT printf('job %d attempt %d', job_id, number) FROM attempt WHERE state IN ('claimed', 'running')",
-     AUDIT_WITHOUT_RUNNER, NULL, NULL},
-    {"running jobs without an open attempt", "wait for the runner to end; " RUN_AGAIN,
-     "SELECT 'job ' || id FROM job AS j WHERE state = 'running' AND NOT EXISTS"
-     " (SELECT 1 FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running') AND kind = 'trial')",
-     AUDIT_WITH_RUNNER, NULL, NULL},
-    {"open attempts of jobs that are not running", "wait for the runner to end; `meshsweep run` ends them",
-     "SELECT printf('job %d attempt %d', a.job_id, a.number) FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-     " WHERE a.state IN ('claimed', 'running') AND j.state <> 'running' AND a.kind = 'trial'",
-     AUDIT_ALWAYS, NULL, NULL},
-    {"failed attempts without a failure class", REPAIR,
-     "SELECT printf('job %d attempt %d', job_id, number) FROM attempt WHERE state = 'failed' AND failure IS NULL",
-     AUDIT_ALWAYS,
-     "UPDATE attempt SET failure = CASE WHEN signal > 0 THEN 'signal' WHEN exit_code > 0 THEN 'exit' ELSE 'lost' END"
-     " WHERE state = 'failed' AND failure IS NULL",
-     "their class was set from their exit status or signal, or to `lost` without either"},
-    {"ok jobs without an ok attempt", REPAIR, "SELECT 'job ' || j.id FROM " OK_WITHOUT_ATTEMPT " ORDER BY j.id",
-     AUDIT_ALWAYS,
-     "UPDATE job SET attempt_id = (SELECT max(id) FROM attempt WHERE job_id = job.id AND state = 'ok' AND kind = "
-     "'trial')"
-     " WHERE id IN (SELECT j.id FROM " OK_WITHOUT_ATTEMPT ");"
-     "UPDATE job SET state = 'pending' WHERE state = 'ok' AND attempt_id IS NULL",
-     "each job now has its last ok attempt, or is pending if it has none"},
-    {"failed jobs whose attempt did not fail in the same way", REPAIR,
-     "SELECT 'job ' || j.id FROM " FAILED_OTHERWISE " ORDER BY j.id", AUDIT_ALWAYS,
-     "UPDATE job SET attempt_id = (" LAST_FAILED "),"
-     " failure = coalesce((SELECT failure FROM attempt WHERE id = (" LAST_FAILED ")), failure)"
-     " WHERE id IN (SELECT j.id FROM " FAILED_OTHERWISE ");"
-     "UPDATE job SET state = 'pending', failure = NULL WHERE state = 'failed' AND attempt_id IS NULL",
-     "each job now has its last failed attempt, or is pending if it has none"},
-    {"values that are not what their samples come to", REPAIR,
-     "SELECT printf('job %d attempt %d: %s is %!.15g, its samples come to %!.15g', a.job_id, a.number, r.name, r.was,"
-     " r.made) FROM attempt AS a, " OTHER_THAN_SAMPLES " AND a.id = r.attempt_id",
-     AUDIT_ALWAYS,
-     "UPDATE summary SET value = r.made FROM " OTHER_THAN_SAMPLES
-     " AND r.attempt_id = summary.attempt_id AND r.name = summary.name",
-     "they were made anew from the samples"},
-    {"values of jobs that are not those of their attempts", REPAIR, "SELECT 'job ' || id FROM " OTHER_VALUES,
-     AUDIT_ALWAYS, "UPDATE job SET attempt_id = attempt_id WHERE id IN (SELECT id FROM " OTHER_VALUES ")",
-     "they were made anew from the summaries"},
-    {"values that were read in another way than the sweep file that ran last reads them",
-     "`meshsweep run` makes them anew",
-     "SELECT printf('job %d attempt %d: %s', a.job_id, a.number, s.name) FROM summary AS s CROSS JOIN metric_definition"
-     " AS d ON d.name = s.name AND d.definition_id IS NOT s.definition_id AND d.expression IS NULL CROSS JOIN attempt"
-     " AS a ON a.id = s.attempt_id WHERE s.reported IS NOT NULL AND s.value IS NOT NULL ORDER BY a.job_id, a.number",
-     AUDIT_ALWAYS, NULL, NULL},
-    {"sweeps with missing jobs", REPAIR,
-     "SELECT printf('sweep %d: %d of %d', id, (SELECT count(*) FROM job WHERE sweep_id = sweep.id), jobs) FROM sweep"
-     " WHERE enumerated AND (SELECT count(*) FROM job WHERE sweep_id = sweep.id) < jobs",
-     AUDIT_ALWAYS,
-     "UPDATE sweep SET enumerated = 0"
-     " WHERE enumerated AND (SELECT count(*) FROM job WHERE sweep_id = sweep.id) < jobs",
-     "the next run of the sweep creates them again"},
-    {"no identity, which is needed to find processes that a dead runner left", REPAIR,
-     "SELECT 'table meta' WHERE NOT EXISTS (SELECT 1 FROM meta WHERE name = 'identity')", AUDIT_ALWAYS,
-     "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))", "it now has a new one"},
+struct questions {
+    struct audit_question *items;
+    size_t count;
+    struct arena arena; /* of these, and their texts */
 };
+
+/* The text of `key`, with words in the places of their names: those that have others come behind these. */
+static const char *filled(struct arena *p, const struct toml_node *words, const struct toml_node *q, const char *key)
+{
+    const struct toml_node *text = toml_child(q, key);
+    char *whole[] = {text ? xstrdup(text->text) : NULL, NULL};
+    for (size_t i = words->child_count; text && i-- > 0;) {
+        OWNED char *name = xasprintf("{%s}", words->children[i].key);
+        strings_replace(whole, name, words->children[i].text);
+    }
+    return text ? arena_keep(p, whole[0]) : NULL;
+}
+
+static void read_questions(struct questions *out)
+{
+    const char *text = embedded_text("knowledge/audit.toml");
+    struct toml_fault fault;
+    struct toml_node *tree = NULL;
+    if (toml_parse(text, strlen(text), &tree, &fault) < 0)
+        abort();
+    const struct toml_node *words = toml_child(tree, "words"), *list = toml_child(tree, "question");
+    *out = (struct questions){.count = 0};
+    for (size_t i = 0; i < list->child_count; i++) {
+        const struct toml_node *q = &list->children[i];
+        const char *texts[] = {"what", "advice", "when", "sql", "repair", "repaired"};
+        for (size_t k = 0; k < LENGTH(texts); k++)
+            texts[k] = filled(&out->arena, words, q, texts[k]);
+        *arena_add(&out->arena, out->items, out->count) =
+            (struct audit_question){texts[0], texts[1], texts[2], texts[3], texts[4], texts[5]};
+    }
+    toml_free(tree);
+}
 
 /* The first questions, for each of which SQLite reads the whole database: no row of the other one answers them all. */
 enum { AUDIT_INTEGRITY_QUESTIONS = 2 };
@@ -299,10 +159,11 @@ int audit_unowned_directories(struct db *db, const char *directory, void (*found
 struct audit {
     struct db *db;
     const char *path;
-    char *directory; /* of job files */
+    const char *directory; /* of job files */
     audit_found *found;
     void *context;
     size_t count;
+    struct questions questions;
     struct worker *integrity; /* looks whether it is_sound; NULL: what that found has been told */
     bool is_sound;
 };
@@ -340,7 +201,7 @@ static void cannot_be_read(struct audit *a, const struct error *e)
 {
     struct examples unread = EXAMPLES_INIT;
     examples_add(&unread, e->text);
-    conclude(a, &unread, "tables that cannot be read", audit_questions[0].advice);
+    conclude(a, &unread, "tables that cannot be read", a->questions.items[0].advice);
 }
 
 static int ask_rows(struct audit *a, const struct audit_question *q, struct examples *x, struct string_list *statements,
@@ -639,41 +500,44 @@ static void conclude_integrity(struct audit *a)
     worker_free(a->integrity);
     a->integrity = NULL;
     for (size_t i = 0; i < AUDIT_INTEGRITY_QUESTIONS && !a->is_sound; i++)
-        answer_question(a, &audit_questions[i]);
+        answer_question(a, &a->questions.items[i]);
+}
+
+static int ask_all(struct audit *a, struct error *e)
+{
+    const char *not_now = writer_lock_is_held(a->path) ? "without a runner" : "with a runner";
+    begin_integrity(a);
+    for (size_t i = AUDIT_INTEGRITY_QUESTIONS; i < a->questions.count; i++)
+        if (!a->questions.items[i].when || strcmp(a->questions.items[i].when, not_now) != 0)
+            answer_question(a, &a->questions.items[i]);
+    const size_t found_before = a->count;
+    compare_schema(a);
+    const bool is_as_made = a->count == found_before;
+    check_sums(a);
+    struct error unasked = ERROR_INIT;
+    /* A table that is not as it was made may lack what is asked of it: that has been told. */
+    int rc = find_missing(a, is_as_made ? e : &unasked);
+    rc = is_as_made ? rc : 0;
+    /* A runner makes directories before it records them. */
+    if (rc == 0 && strcmp(not_now, "with a runner") == 0)
+        rc = find_escaped(a, e);
+    conclude_integrity(a);
+    return rc;
 }
 
 int audit_run(struct db *db, const char *path, audit_found *found, void *context, size_t *count, struct error *e)
 {
-    struct audit a = {db, path, store_directory_of(db), found, context, 0, NULL, false};
-    if (schema_problem(db)) {
-        /* Nothing can be asked of tables that SQLite could not read, or not as they are. */
-        compare_schema(&a);
-        free(a.directory);
-        *count = a.count;
-        return 0;
-    }
-    if (row_sums_add(db, e) < 0) {
-        free(a.directory);
+    OWNED char *directory = store_directory_of(db);
+    struct audit a = {.db = db, .path = path, .directory = directory, .found = found, .context = context};
+    if (!schema_problem(db) && row_sums_add(db, e) < 0)
         return -1;
-    }
-    enum audit_when not_now = writer_lock_is_held(path) ? AUDIT_WITHOUT_RUNNER : AUDIT_WITH_RUNNER;
-    begin_integrity(&a);
-    for (size_t i = AUDIT_INTEGRITY_QUESTIONS; i < LENGTH(audit_questions); i++)
-        if (audit_questions[i].when != not_now)
-            answer_question(&a, &audit_questions[i]);
-    const size_t found_before = a.count;
-    compare_schema(&a);
-    const bool is_as_made = a.count == found_before;
-    check_sums(&a);
-    struct error unasked = ERROR_INIT;
-    /* A table that is not as it was made may lack what is asked of it: that has been told. */
-    int rc = find_missing(&a, is_as_made ? e : &unasked);
-    rc = is_as_made ? rc : 0;
-    /* A runner makes directories before it records them. */
-    if (rc == 0 && not_now == AUDIT_WITH_RUNNER)
-        rc = find_escaped(&a, e);
-    conclude_integrity(&a);
-    free(a.directory);
+    read_questions(&a.questions);
+    int rc = 0;
+    if (schema_problem(db))
+        compare_schema(&a); /* nothing can be asked of tables that SQLite could not read, or not as they are */
+    else
+        rc = ask_all(&a, e);
+    arena_free(&a.questions.arena);
     *count = a.count;
     return rc;
 }
@@ -690,6 +554,7 @@ struct repair {
     struct db *db;
     struct done *done;
     size_t count;
+    struct questions questions;
 };
 
 static struct examples *note(struct repair *r, const char *what, const char *how)
@@ -711,7 +576,7 @@ static int put_right(struct repair *r, const struct audit_question *q, struct er
     if (x.count == 0)
         return 0;
     *note(r, q->what, q->repaired) = x;
-    return db_exec(r->db, q->repair_sql, e);
+    return db_exec(r->db, q->repair, e);
 }
 
 struct missing_parts {
@@ -745,9 +610,9 @@ static int repair_rows(struct repair *r, struct error *e)
     if (db_begin(r->db, e) < 0)
         return -1;
     int rc = make_missing_parts(r, e);
-    for (size_t i = 0; rc == 0 && i < LENGTH(audit_questions); i++)
-        if (audit_questions[i].repair_sql)
-            rc = put_right(r, &audit_questions[i], e);
+    for (size_t i = 0; rc == 0 && i < r->questions.count; i++)
+        if (r->questions.items[i].repair)
+            rc = put_right(r, &r->questions.items[i], e);
     return db_end(r->db, rc, e);
 }
 
@@ -823,10 +688,11 @@ static void tell_restored(const struct string_list *restored, audit_found *done,
 int audit_repair(struct db *db, const char *path, const struct string_list *restored, audit_found *done, void *context,
                  struct error *e)
 {
-    struct repair r = {db, NULL, 0};
+    struct repair r = {.db = db};
     tell_restored(restored, done, context);
     if (refuse_damaged(db, path, e) < 0 || row_sums_add(db, e) < 0)
         return -1;
+    read_questions(&r.questions);
     int rc = repair_rows(&r, e);
     size_t durable = rc == 0 ? r.count : 0;
     if (rc == 0) {
@@ -841,5 +707,6 @@ int audit_repair(struct db *db, const char *path, const struct string_list *rest
         examples_free(&d->examples);
     }
     free(r.done);
+    arena_free(&r.questions.arena);
     return rc;
 }
