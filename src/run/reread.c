@@ -9,6 +9,7 @@
 #include "run/recording.h"
 #include "store/changes.h"
 #include "store/imports.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 
 struct rereading {
@@ -357,42 +358,11 @@ int reread_renew(const struct reread_request *request, struct renewal *out, stru
 
 /* --- what was replaced --- */
 
-#define FIELD(table, job, attempt, name)                                                                               \
-    " UNION ALL SELECT " job ", " attempt ", '" name "', b." name ", n." name " FROM temp.old_" table                  \
-    " AS b JOIN " table " AS n USING (id) WHERE n." name " IS NOT b." name
-
-static int keep_old(struct db *db, struct error *e)
-{
-    return db_exec(db,
-                   "CREATE TEMP TABLE old_job AS SELECT id, state, failure FROM job WHERE state IN ('ok', 'failed',"
-                   " 'pending') AND attempt_id IS NOT NULL;"
-                   "CREATE TEMP TABLE old_attempt AS SELECT id, state, failure, message, consequence, left_out"
-                   " FROM attempt WHERE state IN ('ok', 'failed');"
-                   "CREATE TEMP TABLE old_number (attempt_id, name, value, PRIMARY KEY (attempt_id, name)) WITHOUT "
-                   "ROWID;INSERT INTO temp.old_number SELECT attempt_id, name, value FROM summary",
-                   e);
-}
-
 /* Keeps each value that differs from before, whichever step changed it. */
 static int keep_replaced(struct db *db, const char *detail, int64_t *change_id, struct error *e)
 {
     int64_t count;
-    if (db_exec(db,
-                "CREATE TEMP TABLE difference AS SELECT 0 AS job_id, NULL AS attempt_id, '' AS field, NULL AS was,"
-                " NULL AS now WHERE false" FIELD("job", "n.id", "NULL", "state") FIELD("job", "n.id", "NULL", "failure")
-                    FIELD("attempt", "n.job_id", "n.id",
-                          "state") FIELD("attempt", "n.job_id", "n.id",
-                                         "failure") FIELD("attempt", "n.job_id", "n.id",
-                                                          "message") FIELD("attempt", "n.job_id", "n.id", "consequence")
-                        FIELD("attempt", "n.job_id", "n.id",
-                              "left_out") " UNION ALL SELECT a.job_id, a.id, b.name, b.value, n.value FROM "
-                                          "temp.old_number AS b"
-                                          " JOIN attempt AS a ON a.id = b.attempt_id LEFT JOIN summary AS n USING "
-                                          "(attempt_id, name) WHERE n.value IS NOT b.value"
-                                          " UNION ALL SELECT a.job_id, a.id, n.name, NULL, n.value FROM summary AS n"
-                                          " JOIN attempt AS a ON a.id = n.attempt_id LEFT JOIN temp.old_number AS b "
-                                          "USING (attempt_id, name) WHERE b.name IS NULL AND n.value IS NOT NULL",
-                e) < 0 ||
+    if (db_exec(db, embedded_text("sql/after_rereading.sql"), e) < 0 ||
         db_query_int(db, "SELECT count(*) FROM temp.difference", NO_VALUES, 0, &count, e) < 0)
         return -1;
     if (count > 0 &&
@@ -400,10 +370,7 @@ static int keep_replaced(struct db *db, const char *detail, int64_t *change_id, 
          db_run(db, "INSERT INTO replaced SELECT ?, job_id, attempt_id, field, was, now FROM temp.difference",
                 VALUES(sql_int(*change_id)), e) < 0))
         return -1;
-    return db_exec(db,
-                   "DROP TABLE temp.difference; DROP TABLE temp.old_job; DROP TABLE temp.old_attempt;"
-                   "DROP TABLE temp.old_number",
-                   e);
+    return db_exec(db, "DROP TABLE temp.difference", e);
 }
 
 static int read_document(const struct rereading *r, int64_t change_id, bool trial, cJSON **out, struct error *e)
@@ -426,7 +393,7 @@ int reread_selected(const struct reread_request *request, const char *detail, bo
                           .unread = cJSON_CreateArray()};
     struct renewal renewal = {0};
     int64_t change_id = 0;
-    int rc = keep_old(request->db, e);
+    int rc = db_exec(request->db, embedded_text("sql/before_rereading.sql"), e);
     if (rc == 0)
         rc = renew(&r, &renewal, e);
     if (rc == 0)

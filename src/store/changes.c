@@ -9,6 +9,7 @@
 #include "store/jobs.h"
 #include "util/buffer.h"
 #include "util/clock.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 
 /* --- who, and what --- */
@@ -84,26 +85,6 @@ int jobs_move(struct db *db, const struct job_move *moves, size_t count, struct 
     return rc;
 }
 
-/* Notes under ?1 what ?2 says was different, and what its jobs were and are. */
-static const char note_replaced[] =
-    "INSERT INTO replaced (change_id, job_id, field, was, now)"
-    " SELECT ?1, job_id, field, was, now FROM (SELECT m.job_id, d.value ->> 'what' AS field, d.value ->> 'was' AS was,"
-    "   d.value ->> 'now' AS now FROM temp.moved AS m, json_each(?2, '$.differences') AS d"
-    " UNION ALL SELECT j.id, 'key', lower(hex(m.was)), lower(hex(j.key)) FROM temp.moved AS m JOIN job AS j ON j.id = "
-    "m.job_id UNION ALL SELECT j.id, 'sweep', lower(hex(w.hash)), lower(hex(n.hash)) FROM temp.moved AS m JOIN job AS j"
-    "   ON j.id = m.job_id JOIN sweep AS w ON w.id = m.sweep_id JOIN sweep AS n ON n.id = j.sweep_id"
-    " UNION ALL SELECT j.id, 'derived', m.derived, j.derived FROM temp.moved AS m JOIN job AS j ON j.id = m.job_id"
-    "   WHERE m.derived IS NOT j.derived"
-    " UNION ALL SELECT job_id, kind, (SELECT json FROM spec WHERE id = was), (SELECT json FROM spec WHERE id = now)"
-    "   FROM (SELECT m.job_id, 'cluster_spec' AS kind, m.cluster_id AS was, j.cluster_id AS now FROM temp.moved AS m"
-    "     JOIN job AS j ON j.id = m.job_id"
-    "   UNION ALL SELECT m.job_id, 'model', m.model_id, j.model_id FROM temp.moved AS m JOIN job AS j ON j.id = "
-    "m.job_id"
-    "   UNION ALL SELECT m.job_id, 'training_spec', m.training_id, j.training_id FROM temp.moved AS m JOIN job AS j"
-    "     ON j.id = m.job_id"
-    "   UNION ALL SELECT m.job_id, 'parallel_spec', m.parallel_id, j.parallel_id FROM temp.moved AS m JOIN job AS j"
-    "     ON j.id = m.job_id) WHERE was IS NOT now)";
-
 static int give_back_keys(struct db *db, int64_t sweep_id, struct error *e)
 {
     if (db_run(db, "UPDATE job SET key = m.was FROM temp.moved AS m WHERE m.job_id = job.id AND job.sweep_id <> ?1",
@@ -121,7 +102,8 @@ int jobs_moved(struct db *db, int64_t sweep_id, const struct change *c, int64_t 
         return -1;
     if (*count > 0 &&
         (change_record(db, c->kind, c->why, c->detail, &id, e) < 0 ||
-         db_run(db, note_replaced, VALUES(sql_int(id), sql_text(c->detail)), e) < 0 || attempt_sums_follow(db, e) < 0))
+         db_run(db, embedded_text("sql/note_replaced.sql"), VALUES(sql_int(id), sql_text(c->detail)), e) < 0 ||
+         attempt_sums_follow(db, e) < 0))
         return -1;
     return db_exec(db, "DROP TABLE temp.moved", e);
 }

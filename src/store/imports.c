@@ -38,25 +38,6 @@ static const char *const put_waiting_sql[] = {
 };
 enum { PUT_STATEMENTS = LENGTH(put_waiting_sql) };
 
-/* The tables of sql/settle_imports.sql. The sweeps whose jobs tables asked for are those of before: a table that is
- * read anew may leave one. */
-static const char tables_sql[] =
-    "CREATE TEMP TABLE imported_job (id INTEGER PRIMARY KEY);"
-    " CREATE TEMP TABLE removed_attempt (id INTEGER PRIMARY KEY);"
-    " CREATE TEMP TABLE imported_sweep AS SELECT DISTINCT sweep_id FROM imported_table WHERE sweep_id IS NOT NULL";
-
-/* Weights that were fitted to them are fitted anew by who predicts next; a note on a row goes over to the new row in
- * its place. */
-static const char remove_sql[] =
-    "INSERT OR IGNORE INTO temp.imported_job SELECT job_id FROM attempt WHERE id IN temp.removed_attempt;"
-    " DELETE FROM calibration WHERE (framework, device, cluster, quantity) IN"
-    " (SELECT framework, device, cluster, quantity FROM observation WHERE attempt_id IN temp.removed_attempt);"
-    " UPDATE note SET (job_id, attempt_id) = (SELECT n.job_id, n.id FROM attempt AS o JOIN attempt AS n"
-    "  ON n.table_id = o.table_id AND n.line = o.line AND n.id <> o.id WHERE o.id = note.attempt_id)"
-    " WHERE attempt_id IN (SELECT o.id FROM temp.removed_attempt AS r JOIN attempt AS o USING (id) JOIN attempt AS n"
-    "  ON n.table_id = o.table_id AND n.line = o.line WHERE n.id NOT IN temp.removed_attempt);"
-    " DELETE FROM attempt WHERE id IN temp.removed_attempt";
-
 /* A row of the table as it stands there. */
 struct old_row {
     struct hash128 reference; /* of its text */
@@ -183,7 +164,7 @@ int import_store_create(struct db *db, const struct import_origin *origin, struc
     s->table_id = origin->table_id;
     s->sweep_id = origin->sweep_id;
     s->file = origin->file;
-    int rc = db_exec(db, tables_sql, e);
+    int rc = db_exec(db, embedded_text("sql/begin_imports.sql"), e);
     if (rc == 0)
         rc = db_run(db, "INSERT INTO temp.imported_sweep VALUES (?)", VALUES(sql_positive(origin->sweep_id)), e);
     for (int i = 0; rc == 0 && i < STATEMENT_COUNT; i++)
@@ -371,7 +352,7 @@ static int take_out_rest(struct import_store *s, struct import_removal *out, str
             return -1;
         *(hash_set_has(&s->new_lines, &line) ? &out->replaced : &out->taken_out) += 1;
     }
-    return out->replaced + out->taken_out ? db_exec(s->db, remove_sql, e) : 0;
+    return out->replaced + out->taken_out ? db_exec(s->db, embedded_text("sql/remove_imported.sql"), e) : 0;
 }
 
 int import_store_finish(struct import_store *s, struct import_removal *out, struct error *e)
@@ -451,14 +432,15 @@ int imported_table_undo(struct db *db, int64_t id, struct import_removal *out, s
     int64_t sweep_id, rows;
     struct sweep_counts counts;
     *out = (struct import_removal){0};
-    if (imported_table_sweep(db, id, &sweep_id, e) < 0 || db_exec(db, tables_sql, e) < 0 ||
+    if (imported_table_sweep(db, id, &sweep_id, e) < 0 || db_exec(db, embedded_text("sql/begin_imports.sql"), e) < 0 ||
         db_run(db, "INSERT INTO temp.removed_attempt SELECT id FROM attempt WHERE table_id = ?1", VALUES(sql_int(id)),
                e) < 0)
         return -1;
     out->taken_out = (size_t)db_changes(db);
     if (db_run(db, "UPDATE imported_table SET changed = max(?2, changed + 1) WHERE id = ?1",
                VALUES(sql_int(id), sql_int(clock_wall_ms())), e) < 0 ||
-        db_exec(db, remove_sql, e) < 0 || imported_sweep_count(db, sweep_id, &counts, &rows, e) < 0 ||
+        db_exec(db, embedded_text("sql/remove_imported.sql"), e) < 0 ||
+        imported_sweep_count(db, sweep_id, &counts, &rows, e) < 0 ||
         (rows == 0 && give_jobs_back(db, sweep_id, e) < 0) ||
         db_exec(db, embedded_text("sql/settle_imports.sql"), e) < 0)
         return -1;
