@@ -1,7 +1,7 @@
 -- The report's section "Winner": the winner, or that of each group if configurations compete, its lead, what limits it,
 -- its keys and its command; and the Pareto set of several objectives; as a document (src/page/document.c). ?1: {"leads":
 -- of src/results/best.h, "groups": their winners, and of those that are on this page the "row" and
--- how they are run: "line", "redacted", "elsewhere", "best"; "pareto": of src/results/pareto.h; "unranked" and "excluded":
+-- how they are run: "line", "redacted", "elsewhere", "best"; "pareto": of src/results/best.h; "unranked" and "excluded":
 -- why jobs cannot win (src/results/conditions.h)}.
 WITH
 asked AS MATERIALIZED (

@@ -4,7 +4,7 @@
 
 #include "cli/session.h"
 #include "results/json.h"
-#include "store/model_facts.h"
+#include "store/sweeps.h"
 
 /* Opens the session of that job, to be released with session_close; only if model_info_wants_job(). */
 int model_info_open(const struct session *s, struct session *job, struct error *e);

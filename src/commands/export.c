@@ -5,7 +5,7 @@
 #include "database/open.h"
 #include "report/exports.h"
 #include "results/json.h"
-#include "results/subset.h"
+#include "results/query.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/memory.h"

@@ -21,7 +21,6 @@
 #include "results/configurations.h"
 #include "results/failure_causes.h"
 #include "results/json.h"
-#include "results/pareto.h"
 #include "results/status.h"
 #include "store/places.h"
 #include "util/buffer.h"

@@ -8,7 +8,6 @@
 
 #include "database/lock.h"
 #include "database/open.h"
-#include "database/upgrade.h"
 #include "util/file.h"
 #include "util/memory.h"
 

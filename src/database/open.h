@@ -78,3 +78,9 @@ char *store_directory_of(struct db *db);
 
 /* A random name given to the database when it was made: 32 hexadecimal digits. The caller's. */
 int store_identity(struct db *db, char **out, struct error *e);
+
+/* --- older versions --- */
+
+/* Copies all of `source` into `target`, in one step, which is one transaction of a reader: a writer goes on beside it,
+ * and what it writes is not in it. */
+int upgrade_copy(struct db *source, struct db *target, struct error *e);

@@ -5,8 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/condition.h"
 #include "device/devices.h"
-#include "device/nvml.h"
+
+/* NVIDIA's management library, when the driver has brought one: loaded at run time, so that nothing depends on it
+ * (https://docs.nvidia.com/deploy/nvml-api/). */
+struct nvml;
+
+/* Loads libnvidia-ml.so.1 and starts it. NULL: there is none, it lacks a function, or it has no driver. */
+struct nvml *nvml_open(void);
+void nvml_close(struct nvml *n);
+
+/* Its condition: a quantity that the driver or the device does not have says so. */
+struct device_reading nvml_device_condition(const struct nvml *n, size_t index);
 
 struct device_usage {
     int64_t bytes;     /* of its memory in use; -1: not known */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "space/match.h"
-#include "store/witnesses.h"
+#include "store/jobs.h"
 #include "util/memory.h"
 
 struct knowledge {

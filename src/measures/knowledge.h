@@ -32,7 +32,7 @@ int knowledge_dependents(struct knowledge *k, int64_t witness, knowledge_each ea
 /* --- pruning ---
  *
  * Pruning of jobs by others that ran out of memory, kept in results.db: which pending jobs have a witness
- * (store/witnesses.h). */
+ * (store/jobs.h). */
 
 struct pruning;
 

@@ -6,7 +6,6 @@
 #include "report/job_command.h"
 #include "results/best.h"
 #include "results/conditions.h"
-#include "results/pareto.h"
 #include "util/memory.h"
 #include "util/shell.h"
 

@@ -1,7 +1,7 @@
 /* How a job was started, as a command to type. */
 #pragma once
 
-#include "results/job_keys.h"
+#include "results/job_record.h"
 
 /* Makes the command name the ds_config to train with if the attempt had a profiled one
  * (deepspeed/training_command.h). */

@@ -1,6 +1,9 @@
 /* The winner of the current sweep under its objective, and the jobs close to it. */
 #pragma once
 
+#include <cjson/cJSON.h>
+
+#include "database/db.h"
 #include "results/configurations.h"
 #include "results/json.h"
 
@@ -37,3 +40,10 @@ int contenders_read(struct db *db, const struct best *b, cJSON **out, struct err
  * told apart, "alike_jobs": how many they are}. The caller's. */
 int leads_read(struct db *db, const char *objective, bool maximise, const struct competition *c, cJSON **out,
                struct error *e);
+
+/* --- several objectives --- */
+
+/* Lists them by the first objective, the best first; equal ones by the next, then by job: {"job": of replicates the one
+ * in the middle, "tie": the first job with the same values or null, "values": {"throughput": …}}. NULL: the sweep has
+ * one objective. Reads within the caller's transaction; there must be a current sweep. The list is the caller's. */
+int pareto_read(struct db *db, cJSON **out, struct error *e);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "database/db.h"
+#include "util/buffer.h"
 
 /* A question about results. Everything borrowed for the length of the call. */
 struct result_query {
@@ -52,3 +53,10 @@ enum key_type {
 
 /* The types of the columns of `s` that show keys, from the specs that the database has; the caller's, free(). */
 int result_key_types(struct db *db, const struct stmt *s, enum key_type **out, struct error *e);
+
+/* --- a part of the jobs as a sweep file --- */
+
+/* Appends the text of the current sweep's file with a rule added that keeps the jobs of the query (its `where` and
+ * `state`) and no other: run, they are the same jobs. ERROR_NOTHING when there is none, ERROR_FAILED when the rule
+ * would be longer than SQLite takes. */
+int subset_add_toml(struct db *db, const struct result_query *q, struct buffer *out, struct error *e);

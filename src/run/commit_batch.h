@@ -7,10 +7,50 @@
  * taken from unless one of the ends prunes. */
 #pragma once
 
+#include "database/attempt_sums.h"
 #include "measures/place_watch.h"
 #include "process/worker.h"
+#include "run/claim_source.h"
 #include "run/claims.h"
-#include "run/ended_attempts.h"
+#include "run/recording.h"
+#include "run/running_attempt.h"
+#include "space/space.h"
+
+/* --- attempts that have ended --- */
+
+struct place_naming;
+
+struct ended_attempt {
+    struct running_attempt attempt;
+    struct recording recording;
+};
+
+struct ended_attempts {
+    struct ended_attempt *items;
+    size_t count;
+    int64_t oldest_ms; /* when the first of them came */
+    bool failure_due;  /* one of them failed */
+    bool witness_due;  /* one of them ran out of device memory */
+};
+
+/* Takes all three. */
+void ended_attempts_add(struct ended_attempts *l, const struct running_attempt *attempt, struct outcome *outcome,
+                        const struct recording *recording);
+
+struct record_place {
+    struct db *db;
+    struct space *space;
+    struct attempt_store *store;
+    const struct claim_source *source; /* notified of each end */
+    struct claims *claims;             /* what is pruned leaves it */
+    struct attempt_sums *sums;         /* NULL: none are kept */
+    struct measures *measures;         /* NULL: none */
+    const struct place_naming *naming;
+};
+
+void ended_attempts_free(struct ended_attempts *l);
+
+/* --- the batch --- */
 
 struct start_record {
     struct attempt_start start; /* texts are those of the attempt */

@@ -1,7 +1,7 @@
 /* The counts of a run, updated with every commit. */
 #pragma once
 
-#include "run/ended_attempts.h"
+#include "run/commit_batch.h"
 #include "run/runner.h"
 
 /* The counts of the sweep's jobs and the best of them, as they are in the database. */

@@ -6,7 +6,6 @@
 #include "run/claims.h"
 #include "run/commit_batch.h"
 #include "run/device_keeper.h"
-#include "run/ended_attempts.h"
 #include "run/host_watch.h"
 #include "run/readings.h"
 #include "run/runner.h"

@@ -5,6 +5,7 @@
 #include "run/executor.h"
 #include "run/preparation.h"
 #include "secrets/secrets.h"
+#include "space/space.h"
 
 /* Returns the directory of an attempt's files, below the directory of job files: "<key>/<number>". After rows were
  * deleted by hand numbers come again, and files of an earlier attempt must not be read as this one's: a name that is
@@ -51,3 +52,18 @@ void starter_start(struct starter *s, struct running_attempt *f);
 /* Why jobs that run beside each other on one machine would meet: a port that is the same for all, or a launcher that is
  * not told one and takes its own. NULL: they would not. The caller's. */
 char *rendezvous_warning(const struct job_config *job);
+
+/* --- whether the first can start --- */
+
+struct start_check {
+    const struct space *space;
+    struct db *db;
+    int64_t sweep_id;
+    char *const *environment; /* the runner's */
+    const char *launcher;     /* the program that starts jobs on other machines ("sbatch"), which is looked for instead;
+                               * NULL: they run on this one */
+};
+
+/* ERROR_USAGE where a job is due and there is no such launcher, working directory or program. A directory or program
+ * that is another for each job is left to them. */
+int start_check(const struct start_check *c, struct error *e);

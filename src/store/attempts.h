@@ -54,7 +54,7 @@ int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, siz
  * trial. With another one the job may be in any state. */
 int attempt_claim(struct attempt_store *s, int64_t job_id, const char *kind, struct claim *out, struct error *e);
 
-/* Finds whether a pending job may be tried now: one that failed waits for the end of its back-off (store/retry.h). */
+/* Finds whether a pending job may be tried now: one that failed waits for the end of its back-off (store/states.h). */
 int attempts_is_due(struct attempt_store *s, int64_t job_id, bool *yes, struct error *e);
 
 /* When the first of the pending jobs that were not due at `since_ms` is due, in milliseconds since 1970 both; 0: none.

@@ -5,7 +5,7 @@
 
 #include "config/sweep.h"
 #include "database/db.h"
-#include "store/retry.h"
+#include "store/states.h"
 #include "util/hash.h"
 
 /* Before a sweep is enumerated again: what has never been tried is set aside, job_writer_put takes back what is still
@@ -63,7 +63,7 @@ int jobs_requeue_listed(struct db *db, const struct requeue_request *request, co
 
 struct job_state_counts {
     int64_t pending, running, ok, failed;
-    int64_t pruned; /* pending, and not to be tried (store/witnesses.h); not counted as pending */
+    int64_t pruned; /* pending, and not to be tried; not counted as pending */
     int64_t held;   /* pending, and not to be started now; not counted as pending */
 };
 
@@ -102,3 +102,29 @@ extern const char *const job_spec_columns[JOB_SPECS];
 #define JOB_SPEC_SQL                                                                                                   \
     "json_object('cluster_spec', json(c.json), 'model', json(m.json), 'training_spec', json(t.json), 'parallel_spec'," \
     " json(p.json), 'derived', json(j.derived))"
+
+/* --- witnesses --- */
+
+/* Restores every pruned job of the sweep. */
+int witnesses_clear(struct db *db, int64_t sweep_id, struct error *e);
+
+/* Finds whether a job of the sweep stands as failed for want of device memory. */
+int witnesses_any(struct db *db, int64_t sweep_id, bool *yes, struct error *e);
+
+/* Calls `each` for every job of the sweep that stands as failed for want of device memory (`is_witness`), is
+ * pending or runs. -1 stops. */
+typedef int (*witness_each)(void *context, int64_t job_id, int64_t rank, bool is_witness, struct error *e);
+int witnesses_walk(struct db *db, int64_t sweep_id, witness_each each, void *context, struct error *e);
+
+/* The same for jobs of other sweeps that stand as failed for want of device memory, the newest WITNESSES_MOST of
+ * them. */
+#define WITNESSES_MOST 1000
+typedef int (*witness_elsewhere_each)(void *context, const struct job_specs *row, struct error *e);
+int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_each each, void *context,
+                             struct error *e);
+
+/* Finds whether the job has a witness. */
+int witnesses_covers(struct db *db, int64_t job_id, bool *yes, struct error *e);
+
+/* Prunes a pending job that has no witness yet; `*pruned` says whether it was one. */
+int witnesses_set(struct db *db, int64_t job_id, int64_t witness_id, bool *pruned, struct error *e);

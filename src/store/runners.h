@@ -2,7 +2,7 @@
 #pragma once
 
 #include "database/db.h"
-#include "store/retry.h"
+#include "store/states.h"
 
 struct runner_row {
     const char *host, *boot_id, *provenance_json;

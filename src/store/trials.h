@@ -44,7 +44,7 @@ int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct j
 int trial_reopen_job(struct db *db, int64_t job_id, struct error *e);
 
 /* One job, or with job_id 0 the first or next (db_next) of those of the sweep that are ok or failed, in the order of
- * ids; what has a witness (store/witnesses.h) counts as failed for want of memory, what cannot win as failed and
+ * ids; what has a witness (store/jobs.h) counts as failed for want of memory, what cannot win as failed and
  * infeasible, what is excluded as failed. `objective` NULL: none. */
 struct job_outcome_query {
     int64_t sweep_id, job_id;

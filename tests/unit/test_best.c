@@ -5,7 +5,6 @@
 #include "database/open.h"
 #include "database_fixture.h"
 #include "results/best.h"
-#include "results/pareto.h"
 #include "results/views.h"
 #include "util/memory.h"
 

@@ -1,7 +1,7 @@
 /* store: after how long a job is tried again, and where it failed before. */
 #include "database/open.h"
 #include "store/places.h"
-#include "store/retry.h"
+#include "store/states.h"
 #include "unit_test.h"
 
 TEST(retry_delay__doubles__up_to_the_longest)
