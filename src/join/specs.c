@@ -685,13 +685,15 @@ bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_
 {
     struct cutting c = {.for_twins = false};
     cut_all(s, &c);
-    if (!c.failed) {
+    const bool found = !c.failed;
+    if (found) {
         *out = xcalloc(c.done.count + 1, sizeof **out);
-        for (*out_count = 0; *out_count < c.done.count; (*out_count)++)
-            (*out)[*out_count] = block_of_box(&c, &c.done.items[*out_count]);
+        *out_count = c.done.count;
+        for (size_t b = 0; b < c.done.count; b++)
+            (*out)[b] = block_of_box(&c, &c.done.items[b]);
     }
     cutting_free(&c);
-    return !c.failed;
+    return found;
 }
 
 /* --- what can be told --- */
