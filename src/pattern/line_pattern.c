@@ -15,12 +15,20 @@
 /* POSIX extended regular expressions, with what the C library adds to them (\b \B \w \W \s \S \< \> \` \') and what
  * everybody writes (\d \D; \d, \w and \s within brackets; (?:…)), in the syntax of the engine. */
 
-enum { DEEPEST = 200 }; /* groups within groups */
+enum {
+    DEEPEST = 200,         /* groups within groups */
+    NEEDLE_BYTES_LEAST = 3 /* shorter ones are on too many lines */
+};
 
 struct translation {
-    const char *p; /* what is to be read */
-    int depth;     /* of groups */
-    char *why;     /* of 256 bytes */
+    const char *p;              /* what is to be read */
+    int depth;                  /* of groups */
+    char *why;                  /* of 256 bytes */
+    const char *literal;        /* what the atom that was read last stands for */
+    size_t literal_length;      /* 0: it is no literal */
+    struct buffer run, longest; /* of literals, of the alternative at hand */
+    struct line_pattern *out;   /* gets the needles */
+    bool lacks_needle;          /* some alternative has none */
 };
 
 static int refuse(struct translation *t, const char *reason)
@@ -98,6 +106,8 @@ static int add_escape(struct translation *t, struct buffer *out)
         }
     }
     add_literal(out, c);
+    t->literal = t->p - 1;
+    t->literal_length = !(c & 0x80);
     return 0;
 }
 
@@ -118,6 +128,7 @@ static int add_group(struct translation *t, struct buffer *out)
         return refuse(t, "a (group) is not closed");
     buffer_add_char(out, *t->p++);
     t->depth--;
+    t->literal_length = 0;
     return 0;
 }
 
@@ -141,11 +152,13 @@ static int add_atom(struct translation *t, struct buffer *out)
     case '{':
         return refuse(t, "there is nothing for *, +, ? or { to repeat");
     default:
+        t->literal = t->p;
         add_literal(out, *t->p++);
     }
     /* All bytes of a character are repeated together. */
     while ((t->p[-1] & 0x80) && (*t->p & 0xC0) == 0x80)
         buffer_add_char(out, *t->p++);
+    t->literal_length = (size_t)(t->p - t->literal);
     return 0;
 }
 
@@ -166,14 +179,49 @@ static int add_interval(struct translation *t, struct buffer *out)
     return 0;
 }
 
+/* Ends a run of literals; the longest stays. */
+static void end_run(struct translation *t)
+{
+    if (t->run.length > t->longest.length) {
+        buffer_clear(&t->longest);
+        buffer_add(&t->longest, t->run.data, t->run.length);
+    }
+    buffer_clear(&t->run);
+}
+
+static void note_atom(struct translation *t, bool is_repeated, bool is_optional)
+{
+    if (t->depth > 0)
+        return;
+    if (t->literal_length && !is_optional)
+        buffer_add(&t->run, t->literal, t->literal_length);
+    if (!t->literal_length || is_repeated)
+        end_run(t);
+}
+
+static void end_alternative(struct translation *t)
+{
+    if (t->depth > 0)
+        return;
+    end_run(t);
+    if (t->longest.length < NEEDLE_BYTES_LEAST)
+        t->lacks_needle = true;
+    else
+        *array_add(t->out->needles, t->out->needle_count) = xstrdup(buffer_text(&t->longest));
+    buffer_clear(&t->longest);
+}
+
 /* An atom and how often it comes. Where that is said twice ("a+?"), the second is of both: the engine would take it for
  * something else. */
 static int add_repeated(struct translation *t, struct buffer *out)
 {
     OWNED_BUFFER atom = BUFFER_INIT;
-    bool anchor = *t->p == '^';
+    bool anchor = *t->p == '^', is_optional = false;
+    int times = 0;
+    t->literal_length = 0;
     int rc = add_atom(t, &atom);
-    for (int times = 0; rc == 0 && !anchor && *t->p && strchr("*+?{", *t->p); times++) {
+    for (; rc == 0 && !anchor && *t->p && strchr("*+?{", *t->p); times++) {
+        is_optional |= *t->p != '+';
         if (times > 0) {
             struct buffer both = BUFFER_INIT;
             buffer_printf(&both, "(?:%s)", buffer_text(&atom));
@@ -187,6 +235,8 @@ static int add_repeated(struct translation *t, struct buffer *out)
     }
     if (rc == 0 && atom.length > 0)
         buffer_add(out, atom.data, atom.length);
+    if (rc == 0)
+        note_atom(t, times > 0, is_optional);
     return rc;
 }
 
@@ -194,109 +244,16 @@ static int add_repeated(struct translation *t, struct buffer *out)
 static int add_alternatives(struct translation *t, struct buffer *out)
 {
     while (*t->p && !(*t->p == ')' && t->depth > 0)) {
-        if (*t->p == '|')
-            buffer_add_char(out, *t->p++);
-        else if (add_repeated(t, out) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Adds `text` to `out`. Returns 0, or -1 with the reason in `why`: back-references ("\1"), which cannot be matched in
- * linear time, and what POSIX leaves undefined. What is wrong otherwise, the engine says. */
-static int syntax_translate(const char *text, struct buffer *out, char why[256])
-{
-    struct translation t = {text, 0, why};
-    return add_alternatives(&t, out);
-}
-
-/* --- line pattern --- */
-
-enum { NEEDLE_BYTES_LEAST = 3 }; /* shorter ones are on too many lines */
-
-/* Past the bracket expression that begins at `p`: "]" right after "[" or "[^" stands for itself, and "[:alpha:]",
- * "[.x.]", "[=x=]" hold brackets of their own. */
-static const char *skip_bracket(const char *p)
-{
-    p++;
-    p += *p == '^';
-    p += *p == ']';
-    while (*p && *p != ']') {
-        if (p[0] == '[' && (p[1] == ':' || p[1] == '.' || p[1] == '=')) {
-            const char close[] = {p[1], ']', '\0'};
-            const char *end = strstr(p + 2, close);
-            p = end ? end + 1 : p;
+        if (*t->p != '|') {
+            if (add_repeated(t, out) < 0)
+                return -1;
+            continue;
         }
-        p++;
+        end_alternative(t);
+        buffer_add_char(out, *t->p++);
     }
-    return *p ? p + 1 : p;
-}
-
-/* Past one atom: an escape, a bracket expression, a group with all that is in it, or a single byte. */
-static const char *skip_atom(const char *p)
-{
-    if (*p == '\\')
-        return p[1] ? p + 2 : p + 1;
-    if (*p == '[')
-        return skip_bracket(p);
-    if (*p != '(')
-        return p + 1;
-    for (p++; *p && *p != ')';)
-        p = skip_atom(p);
-    return *p ? p + 1 : p;
-}
-
-/* The byte that the atom stands for, 0 when it is not exactly one. Only escapes of special bytes are plain: letters,
- * digits and some others (\<, \') mean something to glibc. */
-static char literal_of(const char *p)
-{
-    if (*p == '\\')
-        return p[1] && strchr("^.[]$()|*+?{}\\/-", p[1]) ? p[1] : '\0';
-    return strchr(".[(*^$|)+?{", *p) ? '\0' : *p;
-}
-
-/* Past what says how often the atom before it comes. `*optional`: perhaps never. */
-static const char *skip_quantifiers(const char *p, bool *optional)
-{
-    *optional = false;
-    while (*p && strchr("*+?{", *p)) {
-        *optional |= *p != '+';
-        if (*p == '{')
-            p += strcspn(p, "}");
-        p += *p != '\0';
-    }
-    return p;
-}
-
-/* Ends a run of literals; the longest stays. */
-static void end_run(struct buffer *run, struct buffer *longest)
-{
-    if (run->length > longest->length) {
-        buffer_clear(longest);
-        buffer_add(longest, run->data, run->length);
-    }
-    buffer_clear(run);
-}
-
-/* The longest run of literals in the alternative that begins at `p`; returns where it ends. */
-static const char *longest_literal(const char *p, struct buffer *longest)
-{
-    OWNED_BUFFER run = BUFFER_INIT;
-    while (*p && *p != '|') {
-        char literal = literal_of(p);
-        bool optional;
-        const char *after = skip_atom(p);
-        p = skip_quantifiers(after, &optional);
-        if (literal && !optional)
-            buffer_add_char(&run, literal);
-        /* An optional character may have several bytes, of which the first ones are in the run already. */
-        while (optional && run.length && (run.data[run.length - 1] & 0x80))
-            run.length--;
-        if (!literal || p != after)
-            end_run(&run, longest);
-    }
-    end_run(&run, longest);
-    return p;
+    end_alternative(t);
+    return 0;
 }
 
 static void drop_needles(struct line_pattern *p)
@@ -308,33 +265,32 @@ static void drop_needles(struct line_pattern *p)
     p->needle_count = 0;
 }
 
-static void find_needles(struct line_pattern *p, const char *text)
+/* Adds `text` to `out`, and finds the needles. Returns 0, or -1 with the reason in `why`: back-references ("\1"), which
+ * cannot be matched in linear time, and what POSIX leaves undefined. What is wrong otherwise, the engine says. */
+static int translate(struct line_pattern *p, const char *text, struct buffer *out, char why[256])
 {
-    for (;;) {
-        struct buffer longest = BUFFER_INIT;
-        text = longest_literal(text, &longest);
-        if (longest.length < NEEDLE_BYTES_LEAST) {
-            buffer_free(&longest);
-            drop_needles(p);
-            return;
-        }
-        *array_add(p->needles, p->needle_count) = buffer_take(&longest);
-        if (*text == '\0')
-            return;
-        text++;
-    }
+    struct translation t = {.p = text, .why = why, .out = p};
+    int rc = add_alternatives(&t, out);
+    if (rc < 0 || t.lacks_needle)
+        drop_needles(p);
+    buffer_free(&t.run);
+    buffer_free(&t.longest);
+    return rc;
 }
+
+/* --- line pattern --- */
 
 int line_pattern_compile(struct line_pattern *p, const char *text, char why[256])
 {
     OWNED_BUFFER translated = BUFFER_INIT;
     *p = (struct line_pattern){.engine = NULL};
-    int rc =
-        syntax_translate(text, &translated, why) < 0 ? -1 : engine_create(buffer_text(&translated), &p->engine, why);
-    if (rc < 0)
+    if (translate(p, text, &translated, why) < 0)
         return -1;
+    if (engine_create(buffer_text(&translated), &p->engine, why) < 0) {
+        drop_needles(p);
+        return -1;
+    }
     p->group_count = engine_group_count(p->engine);
-    find_needles(p, text);
     return 0;
 }
 
