@@ -91,8 +91,7 @@ int match_json_add(struct match_json *j, const struct match *m, cJSON *job, stru
     char hex[HASH_HEX_BYTES];
     cJSON_AddStringToObject(job, "key", hash_hex(&m->key, hex));
     int rc = add_keys(j, m, job, e);
-    if (rc == 0)
-        rc = describe_match(j->describer, m, &words, e);
+    describe_match(j->describer, m, &words);
     json_add_text(job, "description", buffer_text(&words));
     json_add_real(job, "predicted_memory_bytes", m->predicted_memory);
     json_add_real(job, "predicted_step_time_s", m->predicted_time);

@@ -237,13 +237,13 @@ static void add_event_json(struct progress_display *d, const struct run_event *e
                   event->is_full ? "true" : "false");
 }
 
-/* A short description of the configuration; errors are ignored. */
+/* A short description of the configuration. */
 static void add_words(struct progress_display *d, const char *spec_json)
 {
     OWNED_BUFFER words = BUFFER_INIT;
-    struct error none = ERROR_INIT;
     d->describer = d->describer ? d->describer : describer_create(d->space, NULL);
-    if (describe_spec(d->describer, spec_json, &words, &none) == 0 && words.length > 0) {
+    describe_spec(d->describer, spec_json, &words);
+    if (words.length > 0) {
         buffer_add_text(&d->line, "  ");
         text_add_line(&d->line, buffer_text(&words));
     }

@@ -60,7 +60,7 @@ static int list_job(void *context, const struct match *m, enum plan_mark mark, c
     struct plan_printing *p = context;
     struct buffer words = BUFFER_INIT, *lines = p->has_head ? &p->text : &p->lines;
     char hex[HASH_HEX_BYTES];
-    int rc = describe_match(p->describer, m, &words, e);
+    describe_match(p->describer, m, &words);
     text_add_styled(lines, text_state_style(plan_mark_names[mark]), mark_signs[mark]);
     buffer_printf(lines, " %.16s  ", hash_hex(&m->key, hex));
     text_add_line(lines, buffer_text(&words));
@@ -70,7 +70,7 @@ static int list_job(void *context, const struct match *m, enum plan_mark mark, c
     buffer_add_char(lines, '\n');
     buffer_free(&words);
     p->shown++;
-    return rc == 0 && p->has_head ? print_text(p, e) : rc;
+    return p->has_head ? print_text(p, e) : 0;
 }
 
 /* The document begins with the first job; jobs are not kept in memory. */

@@ -498,8 +498,7 @@ static int take_match(struct prediction_walk *w, const struct match *m, struct e
     int rc = look_up(w, &m->key, &row, e);
     if (rc == 0)
         rc = measure_unobserved(w, m, &row, e);
-    if (rc == 0)
-        rc = describe_match(w->describer, m, &words, e);
+    describe_match(w->describer, m, &words);
     row.words = buffer_text(&words);
     if (rc < 0)
         return -1;

@@ -1,14 +1,14 @@
 #include "space/describe.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "join/combinations.h"
 #include "util/memory.h"
 
 struct describer {
     struct space *space;
-    struct stmt *values;  /* of a combination; NULL until it is asked for */
-    struct stmt *members; /* out of a spec_json; NULL until it is asked for */
-    size_t *keys;         /* indices into names.keys, section by section */
+    size_t *keys; /* indices into names.keys, section by section */
     size_t key_count;
     const struct scaling *scaling; /* NULL: none */
 };
@@ -61,72 +61,56 @@ struct describer *describer_create(struct space *space, const struct scaling *sc
 
 void describer_free(struct describer *d)
 {
-    if (!d)
-        return;
-    stmt_free(d->values);
-    stmt_free(d->members);
-    free_all(d->keys, d);
+    if (d)
+        free_all(d->keys, d);
 }
 
-static void add_member(const struct names *n, const struct key *key, const struct stmt *s, int column,
-                       struct buffer *out)
+static void add_member(const struct names *n, const struct key *key, const struct value *v, struct buffer *out)
 {
     size_t index;
-    if (stmt_is_null(s, column))
+    if (!v || v->kind == VALUE_NULL)
         return;
     if (out->length)
         buffer_add_char(out, ' ');
     if (names_resolve(n, key->name, &index) == RESOLVED_AMBIGUOUS)
         buffer_printf(out, "%s.", section_names[key->section]);
     buffer_printf(out, "%s=", key->name);
-    struct value v = match_column_value(s, column, key->is_bool);
-    value_add_text(&v, out);
-    value_free(&v);
+    value_add_text(v, out);
 }
 
-/* Adds the row, which has all keys, of a statement with its parameters bound. */
-static int add_row(struct describer *d, struct stmt *s, struct buffer *out, struct error *e)
+void describe_match(struct describer *d, const struct match *m, struct buffer *out)
 {
-    int rc = stmt_next(s, e);
-    for (size_t i = 0; rc > 0 && i < d->key_count; i++)
-        add_member(&d->space->names, &d->space->names.keys[d->keys[i]], s, (int)i, out);
-    stmt_reset(s);
-    return rc < 0 ? -1 : 0;
+    const struct space *space = d->space;
+    int64_t specs[SECTION_COUNT];
+    combination_split(space->counts, m->rank, specs);
+    for (size_t i = 0; i < d->key_count; i++) {
+        const struct key *key = &space->names.keys[d->keys[i]];
+        const struct value *v = specs_value(space->specs[key->section], specs[key->section], d->keys[i]);
+        add_member(&space->names, key, v, out);
+    }
 }
 
-static int prepare(struct describer *d, bool of_json, struct stmt **out, struct error *e)
+/* The member of a JSON object; null: it has none. The caller's. */
+static struct value find_member(const char *json, const char *name)
 {
-    struct buffer sql = BUFFER_INIT;
+    struct value found = {.kind = VALUE_NULL}, value;
+    char *key;
+    for (const char *at = json + (*json == '{'); !found.kind && value_next_member(&at, &key, &value); free(key))
+        if (strcmp(key, name) == 0)
+            found = value;
+        else
+            value_free(&value);
+    return found;
+}
+
+void describe_spec(struct describer *d, const char *spec_json, struct buffer *out)
+{
     for (size_t i = 0; i < d->key_count; i++) {
         const struct key *key = &d->space->names.keys[d->keys[i]];
-        OWNED char *section = xasprintf("?1 -> '$.%s'", section_names[key->section]);
-        buffer_add_text(&sql, i ? ", " : "SELECT ");
-        if (of_json)
-            expression_add_member(&sql, section, key->name);
-        else
-            expression_add_column(&sql, key);
+        struct value section = find_member(spec_json, section_names[key->section]);
+        struct value v = find_member(section.text ? section.text : "", key->name);
+        add_member(&d->space->names, key, &v, out);
+        value_free(&section);
+        value_free(&v);
     }
-    if (!of_json)
-        space_add_combination(d->space, 1, &sql);
-    return db_prepare_built(d->space->db, &sql, out, e);
-}
-
-int describe_match(struct describer *d, const struct match *m, struct buffer *out, struct error *e)
-{
-    if (d->key_count == 0)
-        return 0;
-    if (!d->values && prepare(d, false, &d->values, e) < 0)
-        return -1;
-    space_bind_rank(d->space, d->values, 1, m->rank);
-    return add_row(d, d->values, out, e);
-}
-
-int describe_spec(struct describer *d, const char *spec_json, struct buffer *out, struct error *e)
-{
-    if (d->key_count == 0)
-        return 0;
-    if (!d->members && prepare(d, true, &d->members, e) < 0)
-        return -1;
-    stmt_bind_text(d->members, 1, spec_json);
-    return add_row(d, d->members, out, e);
 }

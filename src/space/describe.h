@@ -12,7 +12,7 @@ void describer_free(struct describer *d);
 /* Appends "layers=2 zero_stage=3 micro_batch=4": keys in the order of the file, qualified where the bare name is
  * ambiguous, absent ones left out; a label ("name") only where no other key of its section differs, or where names
  * alone tell some specs apart. */
-int describe_match(struct describer *d, const struct match *m, struct buffer *out, struct error *e);
+void describe_match(struct describer *d, const struct match *m, struct buffer *out);
 
 /* The same of a job's spec_json (launch.h). */
-int describe_spec(struct describer *d, const char *spec_json, struct buffer *out, struct error *e);
+void describe_spec(struct describer *d, const char *spec_json, struct buffer *out);
