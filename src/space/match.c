@@ -386,20 +386,11 @@ void stored_bind(struct stmt *s, const struct space *space, const struct job_spe
 
 /* --- the matches, one after the other --- */
 
-#define ALL_SECTIONS ((1U << SECTION_COUNT) - 1)
 #define HASHES_KEPT 1024 /* per section; a power of two */
 
 struct kept_hash {
     int64_t spec; /* plus 1; 0: none */
     struct hash128 hash;
-};
-
-/* A number that is the same until a spec changes that it is made from. */
-struct kept_number {
-    struct formula *formula; /* NULL: it is 0 */
-    unsigned sections;       /* bits: whose keys it reads */
-    bool is_known;
-    int64_t number;
 };
 
 struct match_cursor {
@@ -417,8 +408,6 @@ struct match_cursor {
     struct datum *keys; /* of the combination */
     struct scope scope;
     int64_t bound[SECTION_COUNT]; /* whose keys those are: the spec, plus 1; 0: none */
-    unsigned changed;             /* sections (bits) whose spec is another than in the combination before */
-    struct kept_number devices, limits[LIMIT_COUNT];
     struct match current;
     struct value *values; /* borrow their texts */
     struct value *derived;
@@ -471,16 +460,6 @@ struct value match_typed(struct value value, const struct placeholder *p)
 
 /* --- making --- */
 
-static struct kept_number number_of(const struct space *space, struct formula *f)
-{
-    struct kept_number n = {.formula = f};
-    size_t count = 0;
-    const size_t *keys = f ? formula_keys(f, &count) : NULL;
-    for (size_t i = 0; i < count; i++)
-        n.sections |= 1U << space->names.keys[keys[i]].section;
-    return n;
-}
-
 static struct match_cursor *make_cursor(struct space *space)
 {
     struct match_cursor *c = xcalloc(1, sizeof *c);
@@ -493,9 +472,6 @@ static struct match_cursor *make_cursor(struct space *space)
     for (int i = 0; i < SECTION_COUNT; i++)
         c->kept[i] = xcalloc(HASHES_KEPT, sizeof *c->kept[i]);
     c->scope = evaluator_scope(space->evaluator, c->keys);
-    c->devices = number_of(space, space->formulas->devices);
-    for (int i = 0; i < LIMIT_COUNT; i++)
-        c->limits[i] = number_of(space, space->formulas->limits[i]);
     return c;
 }
 
@@ -588,13 +564,9 @@ void match_close(struct match_cursor *c)
 static void bind_specs(struct match_cursor *c)
 {
     const struct space *space = c->space;
-    c->changed = 0;
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (c->bound[i] != c->current.spec[i] + 1)
-            c->changed |= 1U << i;
     for (size_t k = 0; k < space->names.key_count; k++) {
         enum section_kind section = space->names.keys[k].section;
-        if (!(c->changed & 1U << section) || (!space->formulas->is_read[k] && !c->rules))
+        if (c->bound[section] == c->current.spec[section] + 1 || (!space->formulas->is_read[k] && !c->rules))
             continue;
         c->keys[k] = specs_datum_of(specs_value(space->specs[section], c->current.spec[section], k));
     }
@@ -607,7 +579,6 @@ static int bind_stored(struct match_cursor *c, struct error *e)
     int rc = stmt_next(c->stored, e);
     for (size_t k = 0; rc > 0 && k < c->space->names.key_count; k++)
         c->keys[k] = datum_of_column(c->stored, (int)k + 1);
-    c->changed = ALL_SECTIONS;
     return rc;
 }
 
@@ -636,14 +607,11 @@ static int64_t integer_of(const struct datum *cell)
     return cell->kind == DATUM_INT ? cell->integer : cell->kind == DATUM_TEXT ? strtoll(cell->text, NULL, 10) : 0;
 }
 
-static int64_t read_number(const struct match_cursor *c, struct kept_number *n)
+/* NULL: 0. */
+static int64_t read_number(const struct match_cursor *c, struct formula *f)
 {
-    if (n->formula && (!n->is_known || (n->sections & c->changed))) {
-        const struct datum cell = formula_value(n->formula, &c->scope);
-        n->number = integer_of(&cell);
-        n->is_known = true;
-    }
-    return n->number;
+    const struct datum cell = f ? formula_value(f, &c->scope) : (struct datum){DATUM_NULL, {0}};
+    return integer_of(&cell);
 }
 
 static void read_texts(struct match_cursor *c)
@@ -753,9 +721,9 @@ static void read_row(struct match_cursor *c)
     struct space *space = c->space;
     struct match *m = &c->current;
     m->rank = combination_rank(space->counts, m->spec);
-    m->devices = read_number(c, &c->devices);
+    m->devices = read_number(c, space->formulas->devices);
     for (int i = 0; i < LIMIT_COUNT; i++) {
-        int64_t ms = read_number(c, &c->limits[i]);
+        int64_t ms = read_number(c, space->formulas->limits[i]);
         m->limit_ms[i] = ms > 0 ? ms : 0;
     }
     read_texts(c);
@@ -774,14 +742,6 @@ static int next_combination(struct match_cursor *c, struct error *e)
     return given;
 }
 
-/* Forgets what was worked out: it may be wrong. */
-static void forget(struct match_cursor *c)
-{
-    c->devices.is_known = false;
-    for (int i = 0; i < LIMIT_COUNT; i++)
-        c->limits[i].is_known = false;
-}
-
 int match_next(struct match_cursor *c, const struct match **out, struct error *e)
 {
     int rc = next_combination(c, e);
@@ -793,10 +753,8 @@ int match_next(struct match_cursor *c, const struct match **out, struct error *e
         rc = 0;
     if (rc > 0)
         read_row(c);
-    if (evaluator_failed(c->space->evaluator, e)) {
-        forget(c);
+    if (evaluator_failed(c->space->evaluator, e))
         rc = -1;
-    }
     *out = &c->current;
     return rc < 0 && c->walk ? compile_blame(c->space, e) : rc;
 }
