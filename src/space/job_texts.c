@@ -450,30 +450,6 @@ void job_texts_add_settings(const struct job_texts *texts, const struct setting 
 
 /* --- fixtures: compiling --- */
 
-/* Returns whether specs differ in the key: more than one value, or one that some lack. */
-static bool varies(const struct sweep *s, const struct key *key)
-{
-    const struct section *section = &s->sections[key->section];
-    const struct value *first = NULL;
-    for (size_t b = 0; b < section->block_count; b++) {
-        bool has = false;
-        for (size_t a = 0; a < section->blocks[b].axis_count; a++) {
-            const struct axis *axis = &section->blocks[b].axes[a];
-            for (size_t i = 0; i < axis->key_count * axis->value_count; i++) {
-                if (strcmp(axis->keys[i % axis->key_count], key->name) != 0)
-                    continue;
-                has = true;
-                first = first ? first : axis_value(axis, i);
-                if (!value_equal(first, axis_value(axis, i)))
-                    return true;
-            }
-        }
-        if (!has)
-            return true;
-    }
-    return false;
-}
-
 static bool is_per(const struct space_fixture *f, int placeholder)
 {
     for (size_t i = 0; i < f->config->per.count; i++)
@@ -496,7 +472,8 @@ static void check_text(const struct compiling *c, const struct job_text *t, cons
             continue;
         if (slot >= 0 && (size_t)slot < space->placeholder_count) {
             const struct placeholder *p = &space->placeholders[slot];
-            if (!is_per(f, slot) && (p->is_derived || varies(space->sweep, &space->names.keys[p->index])))
+            if (!is_per(f, slot) &&
+                (p->is_derived || specs_differ(space->specs[space->names.keys[p->index].section], p->index)))
                 problems_add(problems, *at,
                              "fixture \"%s\" uses {%s}, which differs from job to job; add \"%s\" to its per",
                              f->config->name, name, name);
