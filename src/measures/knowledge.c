@@ -10,7 +10,7 @@ struct knowledge {
     struct space *space;
     struct order_reader *reader;
     struct match_cursor *stored; /* NULL until a stored job is added */
-    struct stmt *insert, *mark, *find, *of_one, *of_all;
+    struct stmt *insert, *find, *dependents;
 };
 
 /* The table is in the space's own database: temporary, on disk when it grows. */
@@ -37,13 +37,13 @@ static char *insert_sql(size_t coordinates)
     return buffer_take(&sql);
 }
 
-static char *dependents_sql(size_t coordinates, const char *which)
+static char *dependents_sql(size_t coordinates)
 {
     struct buffer sql = BUFFER_INIT;
     buffer_add_text(&sql, "SELECT p.id, min(w.id) FROM point AS w CROSS JOIN point AS p ON p.class = w.class");
     for (size_t i = 0; i < coordinates; i++)
         buffer_printf(&sql, " AND p.c%zu >= w.c%zu", i, i);
-    buffer_printf(&sql, " WHERE NOT p.is_witness AND w.is_witness%s GROUP BY p.id", which);
+    buffer_add_text(&sql, " WHERE NOT p.is_witness AND w.is_witness AND (?1 = 0 OR w.id = ?1) GROUP BY p.id");
     return buffer_take(&sql);
 }
 
@@ -71,10 +71,7 @@ int knowledge_create(struct space *space, struct knowledge **out, struct error *
     k->space = space;
     int rc = db_exec(space->db, create, e);
     if (rc < 0 || order_reader_open(space, &k->reader, e) < 0 || prepare(k, insert_sql(n), &k->insert, e) < 0 ||
-        prepare(k, xstrdup("UPDATE point SET is_witness = 1 WHERE id = ?"), &k->mark, e) < 0 ||
-        prepare(k, find_sql(n), &k->find, e) < 0 ||
-        prepare(k, dependents_sql(n, " AND w.id = ?1"), &k->of_one, e) < 0 ||
-        prepare(k, dependents_sql(n, ""), &k->of_all, e) < 0) {
+        prepare(k, find_sql(n), &k->find, e) < 0 || prepare(k, dependents_sql(n), &k->dependents, e) < 0) {
         knowledge_free(k);
         return -1;
     }
@@ -89,10 +86,8 @@ void knowledge_free(struct knowledge *k)
     order_reader_close(k->reader);
     match_close(k->stored);
     stmt_free(k->insert);
-    stmt_free(k->mark);
     stmt_free(k->find);
-    stmt_free(k->of_one);
-    stmt_free(k->of_all);
+    stmt_free(k->dependents);
     free(k);
 }
 
@@ -134,8 +129,7 @@ int knowledge_add_stored(struct knowledge *k, int64_t id, const struct job_specs
 /* Marks the job as having run out of device memory. */
 static int knowledge_witness(struct knowledge *k, int64_t id, struct error *e)
 {
-    stmt_bind_int(k->mark, 1, id);
-    return stmt_run(k->mark, e);
+    return db_run(k->space->db, "UPDATE point SET is_witness = 1 WHERE id = ?", VALUES(sql_int(id)), e);
 }
 
 int knowledge_find(struct knowledge *k, int64_t rank, int64_t *witness, struct error *e)
@@ -158,10 +152,9 @@ int knowledge_find(struct knowledge *k, int64_t rank, int64_t *witness, struct e
 
 int knowledge_dependents(struct knowledge *k, int64_t witness, knowledge_each each, void *context, struct error *e)
 {
-    struct stmt *s = witness ? k->of_one : k->of_all;
+    struct stmt *s = k->dependents;
     int rc;
-    if (witness)
-        stmt_bind_int(s, 1, witness);
+    stmt_bind_int(s, 1, witness);
     while ((rc = stmt_next(s, e)) > 0)
         if ((rc = each(context, stmt_int(s, 0), stmt_int(s, 1), e)) < 0)
             break;

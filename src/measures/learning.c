@@ -41,14 +41,19 @@ static void read_numbers(const char *json, double *out, size_t count)
 
 /* --- stored jobs --- */
 
-struct stored_jobs {
+/* Who learns: from attempts, whose weights are fitted immediately (`fits`) or later by learning_fit, and from stored
+ * jobs; and who gets what is fitted. */
+struct learner {
     struct space *space;
     struct db *db;
-    struct match_cursor *cursor;
+    bool fits;
+    calibration_each each;
+    void *context;
+    struct match_cursor *cursor; /* of stored jobs */
 };
 
 /* The prediction for a stored job that the sweep would run as the same job, else NULL. */
-static const struct prediction *predicted_of(const struct stored_jobs *s, const struct job_specs *job)
+static const struct prediction *predicted_of(const struct learner *s, const struct job_specs *job)
 {
     const struct match *m = match_stored(s->cursor, job);
     return m ? m->prediction : NULL;
@@ -56,7 +61,7 @@ static const struct prediction *predicted_of(const struct stored_jobs *s, const 
 
 static int load_memory(void *context, const struct job_specs *job, double bytes, struct error *e)
 {
-    const struct stored_jobs *s = context;
+    const struct learner *s = context;
     (void)e;
     if (predicted_of(s, job))
         predictor_note_memory(prediction_predictor(&s->space->prediction), bytes);
@@ -65,7 +70,7 @@ static int load_memory(void *context, const struct job_specs *job, double bytes,
 
 static int load_lines(struct space *space, struct db *db, struct error *e)
 {
-    struct stored_jobs s = {space, db, NULL};
+    struct learner s = {.space = space, .db = db};
     if (!space->prediction.asked)
         return 0;
     if (match_open_stored(space, &s.cursor, e) < 0)
@@ -118,15 +123,15 @@ static bool is_of_memory(const char *quantity)
 }
 
 /* 0: there are no measurements that a fit can use. 1: `*row` is filled; the caller frees its weights_json. */
-static int fit(struct space *space, struct db *db, const struct observation_row *place, struct calibration_row *row,
+static int fit(const struct learner *n, const struct observation_row *place, struct calibration_row *row,
                struct error *e)
 {
-    const struct framework *prior = predictor_prior(prediction_predictor(&space->prediction), place->framework);
+    const struct framework *prior = predictor_prior(prediction_predictor(&n->space->prediction), place->framework);
     bool is_memory = is_of_memory(place->quantity);
     struct calibration_data l = {0};
     struct calibration c;
     struct error unfit = ERROR_INIT;
-    int rc = prior && observations_read(db, place, OBSERVATIONS_MOST, take_observation, &l, e) < 0 ? -1 : 0;
+    int rc = prior && observations_read(n->db, place, OBSERVATIONS_MOST, take_observation, &l, e) < 0 ? -1 : 0;
     if (prior && rc == 0) {
         const struct calibration_prior start =
             is_memory ? calibration_of_memory(&prior->memory) : calibration_of_time(&prior->time);
@@ -153,19 +158,11 @@ static int fit(struct space *space, struct db *db, const struct observation_row 
     return rc;
 }
 
-/* Who gets what is fitted. */
-struct fitting {
-    struct space *space;
-    struct db *db;
-    calibration_each each;
-    void *context;
-};
-
 static int fit_place(void *context, const struct observation_row *place, struct error *e)
 {
-    const struct fitting *f = context;
+    const struct learner *f = context;
     struct calibration_row row = {0};
-    int rc = fit(f->space, f->db, place, &row, e);
+    int rc = fit(f, place, &row, e);
     if (rc > 0)
         rc = f->each(f->context, &row, e);
     free((char *)row.weights_json);
@@ -177,22 +174,16 @@ static int record_row(void *context, const struct calibration_row *row, struct e
     return calibration_record(context, row, e);
 }
 
-static int fit_and_record(struct space *space, struct db *db, const struct observation_row *place, struct error *e)
-{
-    struct fitting f = {space, db, record_row, db};
-    return fit_place(&f, place, e);
-}
-
 /* A table was imported, or databases were merged. */
 int learning_fit(struct space *space, struct db *db, struct error *e)
 {
-    struct fitting f = {space, db, record_row, db};
+    struct learner f = {.space = space, .db = db, .each = record_row, .context = db};
     return space->prediction.asked ? unfitted_places_read(db, fit_place, &f, e) : 0;
 }
 
 int learning_calibrations(struct space *space, struct db *db, calibration_each each, void *context, struct error *e)
 {
-    struct fitting f = {space, db, each, context};
+    struct learner f = {.space = space, .db = db, .each = each, .context = context};
     return calibrations_read(db, each, context, e) < 0 ? -1 : unfitted_places_read(db, fit_place, &f, e);
 }
 
@@ -366,14 +357,7 @@ static int note_mfu(struct db *db, int64_t attempt_id, const struct prediction *
                   VALUES(sql_int(attempt_id), sql_real(p->flops / (seconds * p->peak_flops))), e);
 }
 
-/* The target of what attempts say; weights are fitted immediately, or later by learning_fit. */
-struct noting {
-    struct space *space;
-    struct db *db;
-    bool fits;
-};
-
-static int note_one(const struct noting *n, struct observation_row *row, const double *terms, size_t count,
+static int note_one(const struct learner *n, struct observation_row *row, const double *terms, size_t count,
                     struct error *e)
 {
     if (!(row->measured > 0 && isfinite(row->measured)))
@@ -382,7 +366,7 @@ static int note_one(const struct noting *n, struct observation_row *row, const d
     row->terms_json = json;
     int rc = observation_record(n->db, row, e);
     if (rc == 0)
-        rc = n->fits ? fit_and_record(n->space, n->db, row, e) : calibration_forget(n->db, row, e);
+        rc = n->fits ? fit_place((void *)n, row, e) : calibration_forget(n->db, row, e);
     return rc;
 }
 
@@ -412,7 +396,7 @@ static bool is_held_back(const struct measurement *m, const struct prediction *p
     return m->watts < NOT_HELD_BACK * p->watts;
 }
 
-static int note(const struct noting *n, const struct attempt_result *result, const struct prediction *found,
+static int note(const struct learner *n, const struct attempt_result *result, const struct prediction *found,
                 struct error *e)
 {
     const struct prediction p = *found; /* a copy, because fitting changes the original */
@@ -449,7 +433,7 @@ static bool is_teaching(const struct space *space, const struct attempt_result *
 int learning_note_row(struct space *space, struct db *db, const struct attempt_result *result,
                       const struct prediction *p, struct error *e)
 {
-    const struct noting n = {space, db, false};
+    const struct learner n = {.space = space, .db = db};
     return p && is_teaching(space, result) ? note(&n, result, p, e) : 0;
 }
 
@@ -458,7 +442,7 @@ int learning_note(struct space *space, struct db *db, const struct attempt_resul
     struct stmt *s = NULL;
     int64_t rank;
     const char *why;
-    const struct noting n = {space, db, true};
+    const struct learner n = {.space = space, .db = db, .fits = true, .each = record_row, .context = db};
     if (!is_teaching(space, result))
         return 0;
     if (db_query_int(db, "SELECT rank FROM job WHERE id = ?", VALUES(sql_int(result->job_id)), -1, &rank, e) < 0)
@@ -481,14 +465,14 @@ int learning_note(struct space *space, struct db *db, const struct attempt_resul
 static int note_unobserved(void *context, const struct job_specs *job, int64_t attempt_id, const char *failure,
                            struct error *e)
 {
-    const struct stored_jobs *s = context;
+    const struct learner *s = context;
     const struct attempt_result result = {attempt_id, 0, failure};
     return learning_note_row(s->space, s->db, &result, predicted_of(s, job), e);
 }
 
 int learning_resume(struct space *space, struct db *db, struct error *e)
 {
-    struct stored_jobs r = {space, db, NULL};
+    struct learner r = {.space = space, .db = db};
     if (!space->prediction.asked)
         return learning_load(space, db, e);
     if (match_open_stored(space, &r.cursor, e) < 0 || db_begin(db, e) < 0) {
