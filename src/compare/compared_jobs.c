@@ -138,7 +138,7 @@ static int read_specs(struct db *db, enum compared_kind kind, struct compared_jo
 {
     struct compared_section *section = &out->sections[kind];
     struct spec_reading r = {.section = section, .texts = &out->texts};
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (section->spec_count == 0)
         return 0;
     int rc = 0;
@@ -150,7 +150,6 @@ static int read_specs(struct db *db, enum compared_kind kind, struct compared_jo
         if (section->ids[r.spec] == stmt_int(s, 0))
             rc = read_spec(db, &r, stmt_text(s, 1), e);
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -70,7 +70,7 @@ static uint32_t value_of(const struct pairing *p, const struct compared_job *job
 static void collect_values(struct pairing *p)
 {
     const struct texts *texts = &p->jobs->texts;
-    bool *seen = xcalloc(texts->count + 1, sizeof *seen);
+    OWNED bool *seen = xcalloc(texts->count + 1, sizeof *seen);
     struct texts order = TEXTS_INIT;
     for (size_t i = 0; i < p->jobs->count; i++)
         seen[value_of(p, &p->jobs->jobs[i])] = true;
@@ -85,7 +85,6 @@ static void collect_values(struct pairing *p)
         if (seen[i + 1])
             p->places[i] = texts_number(&order, texts->items[i]);
     texts_free(&order);
-    free(seen);
     p->out->values = p->values.count;
 }
 

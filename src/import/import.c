@@ -472,7 +472,7 @@ static int renew_measured(struct import *m, struct error *e)
  * either is a copy of the other, or both say the same. */
 static int find_alike(struct import *m, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_query(m->request->db,
                       "SELECT id, path FROM imported_table AS t WHERE hash = ?1 AND (origin IS NULL OR host = ?2)"
                       " AND EXISTS (SELECT 1 FROM attempt WHERE table_id = t.id) ORDER BY id",
@@ -487,7 +487,6 @@ static int find_alike(struct import *m, struct error *e)
         }
         text_replace(&m->summary.alike, xstrdup(path));
     }
-    stmt_free(s);
     return rc == 0 && m->is_moved ? imported_table_rename(m->request->db, m->table_id, m->request->file, e) : rc;
 }
 

@@ -105,13 +105,12 @@ static void add_problem(const struct import_table *t, const struct clause *c, co
 /* Adds the expression as a column of the select. */
 static void add_clause(struct import_table *t, const struct clause *c, struct buffer *select, struct error *problems)
 {
-    struct stmt *probe = NULL;
+    OWNED_STMT *probe = NULL;
     struct error why = ERROR_INIT;
     if (guard_prepare_expression(t->db, "SELECT ", c->text, " FROM \"#table\"", &probe, &why) < 0)
         add_problem(t, c, why.text, problems);
     else if (stmt_column_count(probe) != 1)
         add_problem(t, c, "more than one value", problems);
-    stmt_free(probe);
     buffer_printf(select, "%s(%s\n)", select->length ? ", " : "SELECT ", c->text);
 }
 

@@ -280,7 +280,7 @@ static int renew_from_statistics(struct renewing *r, const struct old_number *n,
 {
     static const char sql[] = "SELECT mean, median, minimum, maximum, stddev, p90, count, not_finite, reported"
                               " FROM summary WHERE attempt_id = ? AND name = ?";
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     double of[6];
     int rc = db_next(r->db, sql, VALUES(sql_int(n->attempt_id), sql_text(n->name)), &s, e);
     for (int i = 0; rc > 0 && i < 6; i++)
@@ -301,7 +301,6 @@ static int renew_from_statistics(struct renewing *r, const struct old_number *n,
                                         .kept = (int64_t)kept->count};
         rc = attempt_record_summary(r->store, n->attempt_id, n->name, &row, e);
     }
-    stmt_free(s);
     return rc < 0 || forget_samples(r, n, e) < 0 ? -1 : store_samples(r->store, n->attempt_id, kept, e);
 }
 
@@ -495,7 +494,7 @@ static int adopt_same(struct renewing *r, struct error *e)
     static const char pairs[] =
         "SELECT w.name, w.was, w.is_import," PASSAGE_COLUMNS " FROM (SELECT DISTINCT name, was, now, is_import"
         "  FROM temp.renewal WHERE is_there AND note IS NULL) AS w" PASSAGE_FROM;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = 0;
     while (rc >= 0 && (rc = db_next(r->db, pairs, NO_VALUES, &s, e)) > 0) {
         const struct passage p = passage_of(s, 3);
@@ -505,7 +504,6 @@ static int adopt_same(struct renewing *r, struct error *e)
                         " AND note IS NULL AND is_there",
                         VALUES(sql_text(stmt_text(s, 0)), sql_positive(stmt_int(s, 1)), sql_int(stmt_int(s, 2))), e);
     }
-    stmt_free(s);
     if (rc < 0)
         return -1;
     return db_exec(r->db,

@@ -439,7 +439,7 @@ int learning_note_row(struct space *space, struct db *db, const struct attempt_r
 
 int learning_note(struct space *space, struct db *db, const struct attempt_result *result, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int64_t rank;
     const char *why;
     const struct learner n = {.space = space, .db = db, .fits = true, .each = record_row, .context = db};
@@ -454,7 +454,6 @@ int learning_note(struct space *space, struct db *db, const struct attempt_resul
     int rc = stmt_next(s, e);
     const struct prediction *p = rc > 0 ? prediction_of_row(space, s, 0, &why) : NULL;
     rc = p ? note(&n, result, p, e) : rc < 0 ? -1 : 0;
-    stmt_free(s);
     if (rc == 0 && p)
         rc = calibrations_read(db, load_row, space, e);
     return rc;

@@ -69,7 +69,7 @@ static int load_samples(struct db *db, int64_t attempt_id, const char *name, str
 static int load_input(const struct measure_input *input, struct db *db, int64_t attempt_id,
                       const struct seen_values *seen, struct input_samples *out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (db_query(db, "SELECT value, reported, kept, note FROM summary WHERE attempt_id = ? AND name = ?",
                  VALUES(sql_int(attempt_id), sql_text(input->name)), &s, e) < 0)
         return -1;
@@ -85,7 +85,6 @@ static int load_input(const struct measure_input *input, struct db *db, int64_t 
         out->value = seen->values[input->own];
         out->is_there = !isnan(out->value);
     }
-    stmt_free(s);
     if (rc > 0 && out->is_whole)
         rc = load_samples(db, attempt_id, input->name, out, e);
     out->is_whole = out->is_whole && (int64_t)out->count == kept;

@@ -525,7 +525,7 @@ int classifier_load(struct db *db, const struct sweep *sweep, struct classifier 
     struct failure_pattern *patterns = NULL;
     struct arena arena = {0};
     size_t count = 0;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     if (db_prepare(db, "SELECT class, pattern, source FROM failure_pattern", &s, e) < 0)
         return -1;
     /* The file's own patterns come first: they know the job better. */
@@ -539,7 +539,6 @@ int classifier_load(struct db *db, const struct sweep *sweep, struct classifier 
                                                                        arena_text(&arena, stmt_text(s, 1)),
                                                                        arena_text(&arena, stmt_text(s, 2)),
                                                                        {"", 0, 0}};
-    stmt_free(s);
     if (rc == 0)
         rc = classifier_create(patterns, count, out, e);
     arena_free(&arena);

@@ -39,13 +39,12 @@ double time_belief_trust(const struct compared_time *runs, size_t count)
     double odds = log(TIME_TRUST / (1 - TIME_TRUST)), sigma = 0;
     if (count == 0)
         return TIME_TRUST;
-    double *distances = xcalloc(count, sizeof *distances);
+    OWNED double *distances = xcalloc(count, sizeof *distances);
     for (size_t i = 0; i < count; i++) {
         distances[i] = log(runs[i].measured / runs[i].predicted);
         sigma += runs[i].sigma / (double)count;
     }
     double level = median(distances, count);
-    free(distances);
     odds += log(sound_or_broken(level, sigma) / (normal(level, TIME_ANYWHERE) + LEAST_DENSITY));
     return 1 / (1 + exp(-odds));
 }

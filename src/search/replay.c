@@ -479,14 +479,13 @@ static int read_job(struct replay_loading *l, const struct stmt *s, struct recor
 
 static int read_jobs(struct replay_loading *l, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     struct recorded_specs *specs = NULL;
     int64_t all = 0;
     const struct sql_values values = VALUES(sql_int(l->sweep_id), sql_text(l->out->objective));
     int rc = recorded_specs_open(l->request->db, l->out->rows, &specs, e);
     while (rc == 0 && (rc = db_next(l->request->db, jobs_sql, values, &s, e)) > 0)
         rc = read_job(l, s, specs, e);
-    stmt_free(s);
     recorded_specs_close(specs);
     if (rc == 0)
         rc = db_query_int(l->request->db,
@@ -705,7 +704,7 @@ static int group_as_listed(struct replay_loading *l, struct error *e)
 {
     const struct word_list *groups = &l->out->sweep->groups;
     struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     buffer_add_text(&sql, "SELECT j.id");
     for (size_t i = 0; i < groups->count; i++) {
         const char *name = groups->items[i].text, *dot = strchr(name, '.'), *key = dot ? dot + 1 : name;
@@ -722,7 +721,6 @@ static int group_as_listed(struct replay_loading *l, struct error *e)
         stmt_bind_int(s, 1, l->sweep_id);
         rc = take_groups(l->out, s, e);
     }
-    stmt_free(s);
     l->out->has_listed_groups = true;
     return rc;
 }
@@ -731,22 +729,15 @@ static int load_source(struct replay_loading *l, struct error *e)
 {
     static const struct space_options options = {0};
     struct replay_source *out = l->out;
-    int rc = read_sweep(l, e);
-    if (rc == 0) {
-        out->rows = row_space_create(out->sweep);
-        rc = read_jobs(l, e);
-    }
-    if (rc == 0 && l->count == 0)
-        rc = error_set(e, ERROR_NOTHING, "no job of the current sweep has ended, so there is nothing to replay");
-    if (rc == 0)
-        rc = row_space_build(out->rows, &options, &out->space, e);
-    if (rc == 0)
-        rc = measure_jobs(l, e);
-    if (rc == 0)
-        rc = place_jobs(l, e);
-    if (rc == 0)
-        rc = load_candidates(l, e);
-    if (rc < 0)
+    if (read_sweep(l, e) < 0)
+        return -1;
+    out->rows = row_space_create(out->sweep);
+    if (read_jobs(l, e) < 0)
+        return -1;
+    if (l->count == 0)
+        return error_set(e, ERROR_NOTHING, "no job of the current sweep has ended, so there is nothing to replay");
+    if (row_space_build(out->rows, &options, &out->space, e) < 0 || measure_jobs(l, e) < 0 || place_jobs(l, e) < 0 ||
+        load_candidates(l, e) < 0)
         return -1;
     out->group_of = xcalloc(out->set.space.count + 1, sizeof *out->group_of);
     if (l->request->group_by)
