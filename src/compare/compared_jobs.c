@@ -157,7 +157,7 @@ static int read_specs(struct db *db, enum compared_kind kind, struct compared_jo
 static void tell_apart(struct compared_jobs *all)
 {
     const size_t count = all->texts.count + 1;
-    const void **plain = xcalloc(count, sizeof *plain); /* the key that last had the value, and no text */
+    OWNED const void **plain = xcalloc(count, sizeof *plain); /* the key that last had the value, and no text */
     for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
         for (size_t k = 0; k < all->sections[kind].key_count; k++) {
             const struct compared_key *key = &all->sections[kind].keys[k];
@@ -173,12 +173,11 @@ static void tell_apart(struct compared_jobs *all)
                 key->values[i] = texts_number(&all->texts, buffer_text(&text)) + 1;
             }
         }
-    free(plain);
 }
 
 static void count_values(struct compared_jobs *all)
 {
-    const void **seen = xcalloc(all->texts.count + 1, sizeof *seen); /* the key that last had the value */
+    OWNED const void **seen = xcalloc(all->texts.count + 1, sizeof *seen); /* the key that last had the value */
     for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
         for (size_t k = 0; k < all->sections[kind].key_count; k++) {
             struct compared_key *key = &all->sections[kind].keys[k];
@@ -187,7 +186,6 @@ static void count_values(struct compared_jobs *all)
                 seen[key->values[i]] = key->values;
             }
         }
-    free(seen);
 }
 
 static int mark_replicates(struct db *db, struct compared_jobs *out, struct error *e)

@@ -155,14 +155,14 @@ static char *newest_in(const char *directory)
 
 static char *last_named(const char *log)
 {
-    char *text = log_tail(log, OUTPUT_BYTES), *rest = text, *word, *name = NULL;
+    OWNED char *text = log_tail(log, OUTPUT_BYTES);
+    char *rest = text, *word, *name = NULL;
     while ((word = strtok_r(rest, " \t\r\n\"'`()[]<>,;:=", &rest))) {
         word[strlen(word) - (strlen(word) > 1 && word[strlen(word) - 1] == '.')] = '\0';
         if (!is_text_of_job(path_name(word)))
             continue;
         text_replace(&name, xstrdup(path_name(word)));
     }
-    free(text);
     return name;
 }
 
@@ -254,12 +254,12 @@ char *unread_line(const char *pattern, const char *log)
     find_words(pattern, &words);
     if (words.count == 0)
         return NULL;
-    char *text = log_tail(log, END_BYTES), *rest = text, *line;
+    OWNED char *text = log_tail(log, END_BYTES);
+    char *rest = text, *line;
     while ((line = strtok_r(rest, "\r\n", &rest))) {
         if (!nearly_matches(line, &words))
             continue;
         text_replace(&found, xstrndup(line, utf8_cut(line, strlen(line), LINE_BYTES)));
     }
-    free(text);
     return found;
 }

@@ -72,7 +72,7 @@ static struct means *means_of(const struct two_claims *c)
 
 struct contradiction claims_compare(const struct two_claims *c, double spread)
 {
-    struct means *means = means_of(c);
+    OWNED struct means *means = means_of(c);
     double xx = 0, xy = 0, yy = 0, count = 0;
     for (size_t i = 0; i < c->count; i++) {
         const struct means *m = &means[c->group[i]];
@@ -84,7 +84,6 @@ struct contradiction claims_compare(const struct two_claims *c, double spread)
         yy += y * y;
         count++;
     }
-    free(means);
     if (!(xx > 0) || !(yy > 0))
         return (struct contradiction){0, spread};
     double claimed = sqrt(yy / count), slopes = M_SQRT2 * BELIEF_SLOPE_DEVIATION * claimed;

@@ -88,10 +88,10 @@ static void mark_role(struct candidate_loading *l, const char *input, enum role 
 {
     const struct predict_config *c = &l->request->space->sweep->predict;
     const struct input *i = &inputs[input_find(input)];
-    char *words = xasprintf("%s %s", i->name, i->synonyms), *rest = NULL;
+    OWNED char *words = xasprintf("%s %s", i->name, i->synonyms);
+    char *rest = NULL;
     for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
         mark_key(l, name, role);
-    free(words);
     for (size_t k = 0; k < c->key_count; k++)
         if (strcmp(c->keys[k].name, input) == 0)
             mark_key(l, c->keys[k].expression, role);
@@ -221,8 +221,7 @@ static struct hash128 hash_keys(const struct candidate_loading *l, const double 
             add_value(&b, k, values[k]);
     if (batch)
         add_value(&b, SIZE_MAX, *batch);
-    const struct hash128 hash = hash_bytes(buffer_text(&b), b.length);
-    return hash;
+    return hash_bytes(buffer_text(&b), b.length);
 }
 
 static struct hash128 memory_hash(const struct candidate_loading *l)
@@ -231,8 +230,7 @@ static struct hash128 memory_hash(const struct candidate_loading *l)
     for (size_t i = 0; i < INPUT_COUNT; i++)
         if (!l->of_batch[i])
             add_value(&b, i, cell(l->row, l->first_input + (int)i));
-    const struct hash128 hash = hash_bytes(buffer_text(&b), b.length);
-    return hash;
+    return hash_bytes(buffer_text(&b), b.length);
 }
 
 static size_t place_of(struct candidate_loading *l, const struct place_of_measurement *where)

@@ -303,11 +303,10 @@ static struct ranking *take_ranking(struct flow *f, const struct stage *g, size_
 static bool tune(struct flow *f, struct stage *g)
 {
     size_t count, best_at = 0;
-    size_t *all = experiments(f, g, &count), *list = tuner_order(f->s, all, count);
+    OWNED size_t *all = experiments(f, g, &count);
     double best = NAN, patience = search_number(f->s, SEARCH_EARLY_STOPPING);
     bool known = true;
-    struct ranking *r = take_ranking(f, g, list, count);
-    free(all);
+    struct ranking *r = take_ranking(f, g, tuner_order(f->s, all, count), count);
     for (size_t i = 0; known && i < count && i < TUNER_TRIALS; i++) {
         double metric;
         if (patience > 0 && (double)i >= (double)best_at + patience)

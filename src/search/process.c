@@ -257,9 +257,8 @@ static double *covariance_with_noise(const struct regression_view *view, double 
 /* Replaces `values` by (covariance + noise)⁻¹ values; returns ln of the determinant. */
 static double solve_view(const struct regression_view *view, double spread, double *values, size_t count)
 {
-    double *matrix = covariance_with_noise(view, spread, count), log_determinant = solve(matrix, values, count);
-    free(matrix);
-    return log_determinant;
+    OWNED double *matrix = covariance_with_noise(view, spread, count);
+    return solve(matrix, values, count);
 }
 
 /* Square of the residuals under the runs' covariance: similar runs with similar residuals count little more than one.
@@ -269,8 +268,7 @@ static double generalised_square(const struct regression_view *view, const doubl
     OWNED double *solved = xcalloc(count + 1, sizeof *solved);
     memcpy(solved, left, count * sizeof *solved);
     solve_view(view, view->spread, solved, count);
-    double square = weighted_sum(left, solved, count);
-    return square;
+    return weighted_sum(left, solved, count);
 }
 
 /* ln of Student's density of `count` runs, the first of which sets the level. `squares`: their generalised square. */
@@ -455,8 +453,7 @@ double memory_limit_learn(const struct limit_evidence *o, double *weights)
             best += gain;
         }
     }
-    double log_evidence = best - newton(o, weights, next) / 2;
-    return log_evidence;
+    return best - newton(o, weights, next) / 2;
 }
 
 /* --- of candidates --- */

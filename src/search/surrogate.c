@@ -323,7 +323,7 @@ static double *chances_predicted(struct surrogate *b, const struct fitted *fits)
 {
     struct limit_outcomes own;
     double sigma = 0;
-    float *need = needs_predicted(b, fits, &sigma);
+    OWNED float *need = needs_predicted(b, fits, &sigma);
     b->memory_trust = 1;
     if (!need)
         return NULL;
@@ -334,7 +334,6 @@ static double *chances_predicted(struct surrogate *b, const struct fitted *fits)
     double *chances = xcalloc(b->space.count + 1, sizeof *chances), evidence = memory_limit_chances(&l, chances);
     b->memory_trust = trust_contradicted(memory_belief_trust(evidence, memory_limit_chances(&otherwise, NULL)),
                                          &b->memory, MEMORY_ANYWHERE);
-    free(need);
     return chances;
 }
 
@@ -374,7 +373,8 @@ static float *failed_nearby(const struct surrogate *b)
     size_t some_failed, count = b->s->space->count;
     double share = failing_share(b, &some_failed);
     size_t told_count = some_failed > 0 ? b->told_count : 0; /* without failures there is nothing to weight */
-    float *failed = xcalloc(count + 1, sizeof *failed), *all = xcalloc(count + 1, sizeof *all);
+    float *failed = xcalloc(count + 1, sizeof *failed);
+    OWNED float *all = xcalloc(count + 1, sizeof *all);
     for (size_t i = 0; i < told_count; i++) {
         const struct trial *t = told_trial(b, i);
         float counts = t->state == TRIAL_FAILED ? 1 : 0;
@@ -386,7 +386,6 @@ static float *failed_nearby(const struct surrogate *b)
     }
     for (size_t c = 0; c < count; c++)
         failed[c] = ((float)(share * FAILURE_WEIGHT) + failed[c]) / ((float)FAILURE_WEIGHT + all[c]);
-    free(all);
     return failed;
 }
 
