@@ -11,7 +11,6 @@
 
 struct halving {
     size_t *order; /* candidates, in the order in which they begin */
-    int *reached;  /* by candidate: number of rungs measured */
 };
 
 static int rung_count(const struct search *s)
@@ -32,38 +31,35 @@ static void halving_create(struct search *s, void *own)
     struct halving *a = own;
     a->order = arena_keep(&s->arena, search_order(s, search_any_predicted(s->space) ? SEARCH_ORDER_PREDICTED
                                                                                     : SEARCH_ORDER_SHUFFLED));
-    a->reached = arena_keep(&s->arena, xcalloc(s->space->count + 1, sizeof *a->reached));
 }
 
-static void halving_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
+/* The number of rungs that were measured: all if it has run completely, or lost against another in the last one. */
+static int reached(const struct search *s, size_t candidate)
 {
-    struct halving *a = own;
     const struct trial *t = &s->trials[candidate];
-    if (outcome->kind == OUTCOME_FAILED)
-        a->reached[candidate] = 0;
-    else if (outcome->kind == OUTCOME_OK || t->resource == 0)
-        a->reached[candidate] = rung_count(s); /* it has run completely, or lost against another in the last rung */
-    else
-        for (int rung = 0; rung < rung_count(s); rung++)
-            if (rung_steps(s, rung) > 0 && t->outcome.steps >= rung_steps(s, rung) && a->reached[candidate] < rung + 1)
-                a->reached[candidate] = rung + 1;
+    int rungs = 0;
+    if (t->state == TRIAL_OK || (t->state == TRIAL_STOPPED && t->resource == 0))
+        return rung_count(s);
+    while (t->state != TRIAL_FAILED && rung_steps(s, rungs) > 0 && t->outcome.steps >= rung_steps(s, rungs))
+        rungs++;
+    return rungs;
 }
 
 /* The best candidate of the rung that is among its best 1/divisor and not promoted yet; NONE: none. */
-static size_t promotable(const struct halving *a, const struct search *s, int rung)
+static size_t promotable(const struct search *s, int rung)
 {
     size_t in_rung = 0, best = NONE, better = 0;
     for (size_t i = 0; i < s->space->count; i++) {
-        if (a->reached[i] <= rung || s->trials[i].state == TRIAL_FAILED)
+        if (reached(s, i) <= rung)
             continue;
         in_rung++;
-        bool goes_on = a->reached[i] == rung + 1 && s->trials[i].state == TRIAL_STOPPED;
+        bool goes_on = reached(s, i) == rung + 1 && s->trials[i].state == TRIAL_STOPPED;
         if (goes_on && (best == NONE ||
                         search_better(s->space, s->trials[i].outcome.objective, s->trials[best].outcome.objective)))
             best = i;
     }
     for (size_t i = 0; best != NONE && i < s->space->count; i++)
-        better += a->reached[i] > rung && i != best &&
+        better += reached(s, i) > rung && i != best &&
                   search_better(s->space, s->trials[i].outcome.objective, s->trials[best].outcome.objective);
     return better < in_rung / (size_t)search_number(s, SEARCH_DIVISOR) ? best : NONE;
 }
@@ -100,7 +96,7 @@ static enum search_answer halving_ask(struct search *s, void *own, struct decisi
 {
     const struct halving *a = own;
     for (int rung = rung_count(s) - 2; rung >= 0; rung--) {
-        size_t candidate = rung_steps(s, rung) > 0 ? promotable(a, s, rung) : NONE;
+        size_t candidate = rung_steps(s, rung) > 0 ? promotable(s, rung) : NONE;
         if (candidate != NONE)
             return decide(s, candidate, rung + 1, out);
     }
@@ -113,5 +109,4 @@ static enum search_answer halving_ask(struct search *s, void *own, struct decisi
 
 const struct algorithm algorithm_halving = {.own_size = sizeof(struct halving),
                                             .create = halving_create,
-                                            .ask = halving_ask,
-                                            .tell = halving_tell};
+                                            .ask = halving_ask};

@@ -455,21 +455,19 @@ static bool is_known(const struct trial *t, double resource)
            (t->state == TRIAL_STOPPED && resource > 0 && t->outcome.steps >= resource);
 }
 
-static void begin_trial(struct search *s, const struct decision *d)
+static void begin_trial(struct search *s, size_t candidate, double resource)
 {
-    struct trial *t = &s->trials[d->candidate];
-    t->state = TRIAL_RUNNING;
-    t->resource = d->resource;
+    s->trials[candidate].state = TRIAL_RUNNING;
+    s->trials[candidate].resource = resource;
     s->counts.trials++;
     s->counts.running++;
-    s->devices_running += s->space->candidates[d->candidate].devices;
+    s->devices_running += s->space->candidates[candidate].devices;
 }
 
 void search_begin(struct search *s, size_t candidate, double resource)
 {
-    const struct decision d = {.candidate = candidate, .resource = resource};
     if (s->trials[candidate].state != TRIAL_RUNNING)
-        begin_trial(s, &d);
+        begin_trial(s, candidate, resource);
 }
 
 enum search_answer search_ask(struct search *s, struct decision *out)
@@ -494,9 +492,10 @@ enum search_answer search_ask(struct search *s, struct decision *out)
         if (!is_known(t, out->resource))
             break;
         const struct search_outcome known = search_known(t);
-        s->algorithm->tell(s, s->own, out->candidate, &known);
+        if (s->algorithm->tell)
+            s->algorithm->tell(s, s->own, out->candidate, &known);
     }
-    begin_trial(s, out);
+    begin_trial(s, out->candidate, out->resource);
     return SEARCH_RUN;
 }
 
