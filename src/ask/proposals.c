@@ -793,12 +793,6 @@ static int find_named(const struct proposal_place *place, const cJSON *item, int
     return job_named(place->db, key->valuestring, job, e);
 }
 
-static int say_not_asked(const char *what, int64_t number, struct error *e)
-{
-    return error_set(e, ERROR_USAGE, "%s %lld was not asked for; meshsweep ask --open lists the jobs that were", what,
-                     (long long)number);
-}
-
 static int find_trial(const struct proposal_place *place, const cJSON *item, struct told *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
@@ -813,7 +807,8 @@ static int find_trial(const struct proposal_place *place, const cJSON *item, str
                      "' AND (?2 = 0 OR t.id = ?2) AND (?3 = 0 OR t.job_id = ?3) ORDER BY t.id DESC LIMIT 1",
                      VALUES(sql_int(place->sweep_id), sql_int(trial), sql_int(job)), &s, e);
     if (rc == 0)
-        rc = say_not_asked(trial ? "trial" : "job", trial ? trial : job, e);
+        rc = error_set(e, ERROR_USAGE, "%s %lld was not asked for; meshsweep ask --open lists the jobs that were",
+                       trial ? "trial" : "job", (long long)(trial ? trial : job));
     else if (rc > 0 && !stmt_is_null(s, 2))
         rc = error_set(e, ERROR_USAGE, "trial %lld (job %lld) already has an outcome: %s", (long long)stmt_int(s, 0),
                        (long long)stmt_int(s, 1), stmt_text(s, 2));

@@ -16,7 +16,7 @@
 
 struct log_file {
     char *path;
-    struct timespec written;
+    int64_t written_ns;
 };
 
 struct found_logs {
@@ -63,7 +63,8 @@ static void add_file(struct found_logs *l, char *path, const struct stat *status
         free(path);
         return;
     }
-    *array_add(l->items, l->count) = (struct log_file){path, status->st_mtim};
+    *array_add(l->items, l->count) =
+        (struct log_file){path, (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec};
 }
 
 /* Closes `d`; NULL: none. */
@@ -95,10 +96,8 @@ static void find_files(struct found_logs *l, DIR *d, const char *directory, int 
 static int by_time(const void *a, const void *b)
 {
     const struct log_file *x = a, *y = b;
-    if (x->written.tv_sec != y->written.tv_sec)
-        return x->written.tv_sec < y->written.tv_sec ? -1 : 1;
-    if (x->written.tv_nsec != y->written.tv_nsec)
-        return x->written.tv_nsec < y->written.tv_nsec ? -1 : 1;
+    if (x->written_ns != y->written_ns)
+        return x->written_ns < y->written_ns ? -1 : 1;
     return strcmp(x->path, y->path);
 }
 

@@ -775,11 +775,6 @@ static void read_csv_file(const struct metric_reader *r, const char *path, struc
         close(fd);
 }
 
-static bool is_newer(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
-
 /* Returns the one that was changed last of the job's files that match; NULL when there is none. The caller's. */
 static char *newest_match(const char *directory, const char *pattern)
 {
@@ -789,15 +784,18 @@ static char *newest_match(const char *directory, const char *pattern)
     buffer_printf(&whole, "/%s", pattern);
     glob_t found = {0};
     const size_t top = strlen(directory) + 1;
-    struct timespec newest = {0};
+    int64_t newest_ns = 0;
     char *path = NULL;
     bool any = glob(buffer_text(&whole), 0, NULL, &found) == 0;
     for (size_t i = 0; any && i < found.gl_pathc; i++) {
         struct stat status;
         if (log_file_is_ours(found.gl_pathv[i] + top) || stat(found.gl_pathv[i], &status) < 0 ||
-            !S_ISREG(status.st_mode) || (path && !is_newer(&status.st_mtim, &newest)))
+            !S_ISREG(status.st_mode))
             continue;
-        newest = status.st_mtim;
+        const int64_t changed_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+        if (path && changed_ns <= newest_ns)
+            continue;
+        newest_ns = changed_ns;
         text_replace(&path, xstrdup(found.gl_pathv[i]));
     }
     globfree(&found);

@@ -52,6 +52,9 @@ static const struct {
     {"zero_stage", ROLE_ZERO_STAGE},
 };
 
+/* What gets numbers as it comes; REPLICATED like the candidates. */
+enum { GROUPS, CONFIGURATIONS, MEMORY_CLASSES, PLACES, REPLICATED, NUMBERED };
+
 struct candidate_loading {
     const struct candidate_request *request;
     struct candidate_set *set;
@@ -62,8 +65,7 @@ struct candidate_loading {
     size_t key_count;
     int first_input;
     bool of_batch[INPUT_COUNT]; /* inputs in which the candidates of a memory class may differ */
-    struct hash_index groups, configurations, memory_classes, places;
-    struct hash_index replicated; /* numbered like the candidates */
+    struct hash_index numbers[NUMBERED];
     /* By key: it counts in a group, in a configuration, and in what replicates have in common. */
     bool *of_group, *of_configuration, *of_replicates;
     bool by_list;          /* group_by made the list, not the default sections */
@@ -239,7 +241,7 @@ static size_t place_of(struct candidate_loading *l, const struct place_of_measur
     OWNED char *name = xasprintf("%s\n%s\n%s", where->framework, where->device, where->cluster);
     const struct hash128 hash = hash_bytes(name, strlen(name));
     bool is_new;
-    size_t place = hash_index_add(&l->places, &hash, &is_new);
+    size_t place = hash_index_add(&l->numbers[PLACES], &hash, &is_new);
     if (is_new) {
         const struct framework *f =
             predictor_prior(prediction_predictor(&l->request->space->prediction), where->framework);
@@ -354,12 +356,12 @@ static void take_row(struct candidate_loading *l, const void *key16, size_t n)
     take_prediction(l, c, set->terms + n * 2 * CALIBRATION_TERMS);
     const double *batch = l->request->equal_batch && !l->all_compete ? &l->layout.global_batch : NULL;
     const struct hash128 group = hash_keys(l, values, l->of_group, batch);
-    c->group = hash_index_add(&l->groups, &group, NULL);
+    c->group = hash_index_add(&l->numbers[GROUPS], &group, NULL);
     l->wider[n] = hash_keys(l, values, NULL, batch);
     const struct hash128 configuration = hash_keys(l, values, l->of_configuration, NULL);
-    c->configuration = hash_index_add(&l->configurations, &configuration, NULL);
+    c->configuration = hash_index_add(&l->numbers[CONFIGURATIONS], &configuration, NULL);
     const struct hash128 class = isnan(c->bytes) ? configuration : memory_hash(l);
-    c->memory_class = hash_index_add(&l->memory_classes, &class, NULL);
+    c->memory_class = hash_index_add(&l->numbers[MEMORY_CLASSES], &class, NULL);
 }
 
 /* --- all of them --- */
@@ -395,7 +397,7 @@ static bool is_further_replicate(struct candidate_loading *l, int64_t job_id)
     if (!l->request->space->sweep->replicates.count)
         return false;
     const struct hash128 shared = hash_keys(l, values, l->of_replicates, NULL);
-    size_t candidate = hash_index_add(&l->replicated, &shared, NULL);
+    size_t candidate = hash_index_add(&l->numbers[REPLICATED], &shared, NULL);
     if (candidate == set->space.count)
         return false;
     *array_add(set->replicates, set->replicate_count) = (struct candidate_job){job_id, candidate, false};
@@ -446,11 +448,11 @@ static void join_the_lonely(struct candidate_loading *l)
 {
     struct candidate_set *set = l->set;
     size_t count = set->space.count;
-    if (l->by_list || count < 2 || l->groups.count < count)
+    if (l->by_list || count < 2 || l->numbers[GROUPS].count < count)
         return;
-    hash_index_free(&l->groups);
+    hash_index_free(&l->numbers[GROUPS]);
     for (size_t i = 0; i < count; i++)
-        set->candidates[i].group = hash_index_add(&l->groups, &l->wider[i], NULL);
+        set->candidates[i].group = hash_index_add(&l->numbers[GROUPS], &l->wider[i], NULL);
 }
 
 static void finish_set(struct candidate_loading *l)
@@ -467,9 +469,9 @@ static void finish_set(struct candidate_loading *l)
     if (set->replicate_count)
         qsort(set->replicates, set->replicate_count, sizeof *set->replicates, compare_by_id);
     join_the_lonely(l);
-    s->group_count = l->groups.count;
-    s->configuration_count = l->configurations.count;
-    s->memory_class_count = l->memory_classes.count;
+    s->group_count = l->numbers[GROUPS].count;
+    s->configuration_count = l->numbers[CONFIGURATIONS].count;
+    s->memory_class_count = l->numbers[MEMORY_CLASSES].count;
     s->places = set->places;
     set->unknown = s->relation == SEARCH_UNRELATED
                        ? "the objective does not depend on step time, so predicted times are not used"
@@ -498,11 +500,8 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
         finish_set(&l);
     stmt_free(l.row);
     free_all(l.key_index, l.key_role);
-    hash_index_free(&l.places);
-    hash_index_free(&l.groups);
-    hash_index_free(&l.configurations);
-    hash_index_free(&l.memory_classes);
-    hash_index_free(&l.replicated);
+    for (size_t i = 0; i < NUMBERED; i++)
+        hash_index_free(&l.numbers[i]);
     free_all(l.of_group, l.of_configuration, l.of_replicates, l.wider);
     if (rc < 0)
         candidates_free(out);
