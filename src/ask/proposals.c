@@ -17,28 +17,18 @@
 #include "store/jobs.h"
 #include "store/runners.h"
 #include "store/trials.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/suggest.h"
 
 /* --- one trial --- */
 
-/* Appends {"trial", "job", "key", "keys", "by", "why", "predicted_memory_bytes", "predicted_step_time_s", "outcome",
- * "failure", "objective_value", "does_not_meet"}; the last four once the outcome is known. */
+/* Appends it as sql/asked_trial.sql has it. */
 static int add_trial(const struct proposal_place *place, int64_t trial_id, cJSON *list, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc =
-        db_next(place->db,
-                "SELECT t.id AS trial, j.id AS job, lower(hex(j.key)) AS key, " JSON_KEYS_SQL " AS keys,"
-                " json_extract(s.options, '$.by') AS by, t.reason AS why,"
-                " j.predicted_memory AS predicted_memory_bytes, j.predicted_time AS predicted_step_time_s, t.outcome,"
-                " t.failure, t.objective AS objective_value, (SELECT group_concat(c.condition, '; ')"
-                "  FROM breach AS b JOIN subject_to AS c ON c.position = b.position"
-                "  WHERE b.attempt_id = j.attempt_id AND t.told IS NOT NULL) AS does_not_meet"
-                " FROM trial AS t JOIN search AS s ON s.id = t.search_id JOIN job AS j ON j.id = t.job_id"
-                " WHERE t.id = ?",
-                VALUES(sql_int(trial_id)), &s, e);
+    int rc = db_next(place->db, embedded_text("sql/asked_trial.sql"), VALUES(sql_int(trial_id)), &s, e);
     if (rc > 0) {
         cJSON *trial = cJSON_CreateObject();
         cJSON_AddItemToArray(list, trial);

@@ -8,6 +8,7 @@
 #include "compare/slowdown.h"
 #include "results/measured.h"
 #include "results/query.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 
@@ -27,14 +28,6 @@ static int read_metric(struct db *now, const char *metric, struct compared_metri
                            metric, out->is_derived ? "" : "job.", metric);
 }
 
-/* The parts that two numbers of the metric must have in common, a row each; from a time when it was not recorded, the
- * unit alone. */
-static const char definition_sql[] =
-    "SELECT k.key, k.value FROM metric_definition AS m LEFT JOIN definition AS d ON d.id = m.definition_id,"
-    " json_each(json_object('unit', m.unit, 'reader', coalesce(d.expression, d.imported, d.reading), 'scale', d.scale,"
-    " 'take', d.take, 'warm-up', d.warmup, 'first step', d.first_step, 'last step', d.last_step)) AS k"
-    " WHERE m.name = ?1 AND (d.hash IS NOT NULL OR k.key = 'unit') ORDER BY k.id";
-
 /* Both statements have a row. */
 static int check_part(const struct stmt *before, const struct stmt *now, const char *metric, struct error *e)
 {
@@ -52,9 +45,10 @@ static int check_part(const struct stmt *before, const struct stmt *now, const c
 static int check_definition(struct db *before, struct db *now, const char *metric, struct error *e)
 {
     OWNED_STMT *was = NULL, *is = NULL;
-    int rc = db_query(before, definition_sql, VALUES(sql_text(metric)), &was, e);
+    const char *parts = embedded_text("sql/definition_parts.sql");
+    int rc = db_query(before, parts, VALUES(sql_text(metric)), &was, e);
     if (rc == 0)
-        rc = db_query(now, definition_sql, VALUES(sql_text(metric)), &is, e);
+        rc = db_query(now, parts, VALUES(sql_text(metric)), &is, e);
     while (rc == 0 && stmt_next(was, e) > 0 && stmt_next(is, e) > 0)
         rc = check_part(was, is, metric, e);
     return rc;

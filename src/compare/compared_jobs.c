@@ -6,14 +6,13 @@
 
 #include "config/value.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 
 const char *const compared_names[COMPARED_SECTIONS] = {[COMPARED_CLUSTER] = "cluster_spec",
                                                        [COMPARED_MODEL] = "model",
                                                        [COMPARED_TRAINING] = "training_spec",
                                                        [COMPARED_PARALLEL] = "parallel_spec"};
-
-#define CURRENT "(SELECT id FROM current_sweep)"
 
 enum compared_kind compared_section_named(const char *name, size_t length)
 {
@@ -256,13 +255,7 @@ static int read_jobs(struct db *db, const char *metric, struct job_reading *r, s
 {
     struct stmt *s = NULL;
     int rc;
-    while ((rc = db_next(db,
-                         "SELECT j.id, j.state, m.value, coalesce(json_extract(j.derived, '$.global_batch'),"
-                         " json_extract(j.derived, '$.train_batch_size'), ''),"
-                         " j.cluster_id, j.model_id, j.training_id, j.parallel_id FROM job AS j"
-                         " LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = ?1"
-                         " WHERE j.sweep_id = " CURRENT " ORDER BY j.id",
-                         VALUES(sql_text(metric)), &s, e)) > 0)
+    while ((rc = db_next(db, embedded_text("sql/paired_jobs.sql"), VALUES(sql_text(metric)), &s, e)) > 0)
         add_job(r, s);
     return rc;
 }

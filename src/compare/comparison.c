@@ -13,6 +13,7 @@
 #include "store/sweeps.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -794,23 +795,6 @@ static int find_free(struct db *db, struct pairing *p, struct error *e)
     return rc == 0 && tried ? measure(p, e) : rc;
 }
 
-/* Looks at one job, because all have the same keys, apart from those of blocks of one section. */
-static int read_batch(struct db *db, struct comparison *c, struct error *e)
-{
-    int64_t found;
-    if (db_query_int(db,
-                     "SELECT EXISTS (SELECT 1 FROM (SELECT derived, training_id, parallel_id FROM job"
-                     "  WHERE sweep_id = (SELECT id FROM current_sweep) LIMIT 1) AS j"
-                     " LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p ON p.id = j.parallel_id"
-                     " JOIN json_each(json_array('$.global_batch', '$.train_batch_size')) AS k"
-                     " WHERE coalesce(json_extract(j.derived, k.value), json_extract(t.json, k.value),"
-                     "  json_extract(p.json, k.value)) IS NOT NULL)",
-                     NO_VALUES, 0, &found, e) < 0)
-        return -1;
-    c->says_batch = found;
-    return 0;
-}
-
 static int compare_values(struct db *db, struct compared_jobs *jobs, struct pairing *p, struct error *e)
 {
     struct comparison *out = p->out;
@@ -821,7 +805,7 @@ static int compare_values(struct db *db, struct compared_jobs *jobs, struct pair
     if ((!out->key && compared_jobs_read_labels(db, jobs, section, e) < 0) || measure(p, e) < 0 ||
         (!p->request->free && find_free(db, p, e) < 0))
         return -1;
-    return read_batch(db, out, e);
+    return db_query_bool(db, embedded_text("sql/says_batch.sql"), NO_VALUES, &out->says_batch, e);
 }
 
 /* Reads the jobs if the request brings none. */

@@ -16,6 +16,7 @@
 #include "space/match.h"
 #include "space/row_space.h"
 #include "store/definitions.h"
+#include "util/embedded.h"
 #include "util/file.h"
 #include "util/hash.h"
 #include "util/memory.h"
@@ -525,18 +526,6 @@ static int open_store(struct import *m, int64_t runner_id, struct error *e)
     return imported_table_record(r->db, &r->origin, m->sweep_id, &m->table_id, e);
 }
 
-/* Other tables that the file read before it was changed, with rows of jobs that the sweep does not have. */
-static int find_older(struct import *m, struct error *e)
-{
-    return db_query_text(m->request->db,
-                         "SELECT group_concat(path || ' (' || rows || ')', ', ') FROM (SELECT t.path, count(*) AS rows"
-                         " FROM imported_table AS t JOIN attempt AS a ON a.table_id = t.id"
-                         " JOIN job AS j ON j.id = a.job_id WHERE t.sweep_id <> ?1 AND j.sweep_id <> ?1"
-                         " AND t.sweep_id IN (SELECT o.id FROM sweep AS o JOIN sweep AS s ON s.name = o.name"
-                         "  WHERE s.id = ?1) GROUP BY t.id ORDER BY t.path)",
-                         VALUES(sql_int(m->sweep_id)), &m->summary.older, e);
-}
-
 static int settle(struct import *m, struct error *e)
 {
     const struct import_request *r = m->request;
@@ -544,7 +533,9 @@ static int settle(struct import *m, struct error *e)
     int64_t rows;
     if (import_store_finish(m->store, &m->summary.removed, e) < 0 || renew_measured(m, e) < 0 ||
         learning_fit(m->space, r->db, e) < 0 || imported_sweep_count(r->db, m->sweep_id, &counts, &rows, e) < 0 ||
-        sweep_set_enumerated(r->db, m->sweep_id, &counts, e) < 0 || find_older(m, e) < 0)
+        sweep_set_enumerated(r->db, m->sweep_id, &counts, e) < 0 ||
+        db_query_text(r->db, embedded_text("sql/older_tables.sql"), VALUES(sql_int(m->sweep_id)), &m->summary.older,
+                      e) < 0)
         return -1;
     m->sweep_jobs = counts.jobs;
     return result_views_refresh(r->db, e);

@@ -13,6 +13,7 @@
 #include "store/imports.h"
 #include "store/jobs.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/fault.h"
 #include "util/memory.h"
 #include "util/unit.h"
@@ -78,18 +79,6 @@ struct passage {
     enum take take;
 };
 
-/* Of a row w of temp.renewal. A unit in the text is looked at only where there is one to convert it to. */
-#define PASSAGE_COLUMNS                                                                                                \
-    " f.hash IS NOT NULL AND CASE WHEN w.is_import THEN coalesce(f.imported, '') <> coalesce(t.imported, '')"          \
-    " ELSE coalesce(f.reading, '') <> coalesce(t.reading, '') OR (instr(t.reading, '\"written_unit\":true') > 0"       \
-    "  AND (coalesce(f.unit, '') = '') <> (t.unit = '')) END,"                                                         \
-    " f.hash IS NOT NULL AND NOT w.is_import AND f.scale <> t.scale,"                                                  \
-    " coalesce(f.warmup, 0) <> t.warmup OR coalesce(f.first_step, 0) <> t.first_step"                                  \
-    "  OR coalesce(f.last_step, 0) <> t.last_step, coalesce(f.take, 'median') <> t.take,"                              \
-    " coalesce(f.imported, 'another column'), coalesce(f.unit, ''), t.unit, coalesce(f.scale, 1), t.scale,"            \
-    " t.warmup, t.first_step, t.last_step, t.take"
-#define PASSAGE_FROM " LEFT JOIN definition AS f ON f.id = w.was JOIN definition AS t ON t.id = w.now"
-
 static enum take take_named(const char *name)
 {
     enum take take = TAKE_P90;
@@ -105,20 +94,23 @@ static bool is_convertible(const char *from, const char *to)
     return known && unit_convert(1, from, to, &ignored);
 }
 
-/* Borrowed from the row, in which its columns begin with `at`. */
-static struct passage passage_of(const struct stmt *s, int at)
+/* The columns of temp.passage (sql/renewal.sql): first those of a passage. */
+enum { PASSAGE_ATTEMPT = 13, PASSAGE_NAME, PASSAGE_IMPORT, PASSAGE_THERE, PASSAGE_OF_SWEEP, PASSAGE_WAS };
+
+/* Borrowed from the row. */
+static struct passage passage_of(const struct stmt *s)
 {
-    struct passage p = {.other_reading = stmt_int(s, at) != 0,
-                        .other_scale = stmt_int(s, at + 1) != 0,
-                        .other_filter = stmt_int(s, at + 2) != 0,
-                        .other_take = stmt_int(s, at + 3) != 0,
-                        .imported = stmt_text(s, at + 4),
-                        .from_unit = stmt_text(s, at + 5),
-                        .to_unit = stmt_text(s, at + 6),
-                        .from_scale = stmt_double(s, at + 7),
-                        .to_scale = stmt_double(s, at + 8),
-                        .filter = {stmt_int(s, at + 9), stmt_int(s, at + 10), stmt_int(s, at + 11)},
-                        .take = take_named(stmt_text(s, at + 12))};
+    struct passage p = {.other_reading = stmt_int(s, 0) != 0,
+                        .other_scale = stmt_int(s, 1) != 0,
+                        .other_filter = stmt_int(s, 2) != 0,
+                        .other_take = stmt_int(s, 3) != 0,
+                        .imported = stmt_text(s, 4),
+                        .from_unit = stmt_text(s, 5),
+                        .to_unit = stmt_text(s, 6),
+                        .from_scale = stmt_double(s, 7),
+                        .to_scale = stmt_double(s, 8),
+                        .filter = {stmt_int(s, 9), stmt_int(s, 10), stmt_int(s, 11)},
+                        .take = take_named(stmt_text(s, 12))};
     /* Whoever changes what is read or its scale says what the unit of that is. */
     p.other_unit =
         !p.other_reading && !p.other_scale && *p.from_unit && *p.to_unit && strcmp(p.from_unit, p.to_unit) != 0;
@@ -160,18 +152,9 @@ static char *conflict(const struct stmt *s, const char *source)
 
 int definitions_check_source(struct db *db, const char *source, struct error *e)
 {
-    static const char sql[] =
-        "SELECT h.name, h.unit, s.unit, coalesce(h.better <> s.better, 0), coalesce(h.better, ''),"
-        " coalesce(s.better, ''), h.hash IS NOT NULL AND s.hash IS NOT NULL"
-        "  AND (h.reading IS NOT s.reading OR h.imported IS NOT s.imported),"
-        " coalesce(h.imported, h.expression, h.reading, ''), coalesce(s.imported, s.expression, s.reading, ''),"
-        " h.expression IS NULL AND s.expression IS NULL AND (h.unit = '') <> (s.unit = '')"
-        " FROM main.metric_definition AS m JOIN main.definition AS h ON h.id = m.definition_id"
-        " JOIN source.metric_definition AS n ON n.name = m.name JOIN source.definition AS s ON s.id = n.definition_id"
-        " ORDER BY h.name";
     OWNED_STMT *s = NULL;
     int rc;
-    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
+    while ((rc = db_next(db, embedded_text("sql/definition_conflicts.sql"), NO_VALUES, &s, e)) > 0) {
         OWNED char *why = conflict(s, source);
         if (why)
             rc = error_set(e, ERROR_USAGE,
@@ -492,17 +475,18 @@ static int renew_number(struct renewing *r, const struct old_number *n, const st
 static int adopt_same(struct renewing *r, struct error *e)
 {
     static const char pairs[] =
-        "SELECT w.name, w.was, w.is_import," PASSAGE_COLUMNS " FROM (SELECT DISTINCT name, was, now, is_import"
-        "  FROM temp.renewal WHERE is_there AND note IS NULL) AS w" PASSAGE_FROM;
+        "SELECT * FROM temp.passage WHERE is_there AND note IS NULL GROUP BY name, was, now, is_import";
     OWNED_STMT *s = NULL;
     int rc = 0;
     while (rc >= 0 && (rc = db_next(r->db, pairs, NO_VALUES, &s, e)) > 0) {
-        const struct passage p = passage_of(s, 3);
+        const struct passage p = passage_of(s);
         if (is_same_number(&p))
             rc = db_run(r->db,
                         "UPDATE temp.renewal SET same = 1 WHERE name = ?1 AND was IS ?2 AND is_import = ?3"
                         " AND note IS NULL AND is_there",
-                        VALUES(sql_text(stmt_text(s, 0)), sql_positive(stmt_int(s, 1)), sql_int(stmt_int(s, 2))), e);
+                        VALUES(sql_text(stmt_text(s, PASSAGE_NAME)), sql_positive(stmt_int(s, PASSAGE_WAS)),
+                               sql_int(stmt_int(s, PASSAGE_IMPORT))),
+                        e);
     }
     if (rc < 0)
         return -1;
@@ -523,43 +507,16 @@ static int renew_listed(struct renewing *r, struct error *e)
 {
     OWNED_STMT *s = NULL;
     int rc;
-    while ((rc = db_next(r->db,
-                         "SELECT w.attempt_id, w.name, w.is_import, w.is_there, w.is_of_sweep," PASSAGE_COLUMNS
-                         " FROM temp.renewal AS w" PASSAGE_FROM " WHERE w.name IS NOT NULL"
-                         " ORDER BY w.attempt_id, w.name",
+    while ((rc = db_next(r->db, "SELECT * FROM temp.passage WHERE name IS NOT NULL ORDER BY attempt_id, name",
                          NO_VALUES, &s, e)) > 0) {
-        const struct old_number n = {stmt_int(s, 0), stmt_text(s, 1), stmt_int(s, 2) != 0, stmt_int(s, 3) != 0,
-                                     stmt_int(s, 4) != 0};
-        const struct passage p = passage_of(s, 5);
+        const struct old_number n = {stmt_int(s, PASSAGE_ATTEMPT), stmt_text(s, PASSAGE_NAME),
+                                     stmt_int(s, PASSAGE_IMPORT) != 0, stmt_int(s, PASSAGE_THERE) != 0,
+                                     stmt_int(s, PASSAGE_OF_SWEEP) != 0};
+        const struct passage p = passage_of(s);
         if (renew_number(r, &n, &p, e) < 0)
             return -1;
     }
     return rc;
-}
-
-#define OTHER_READERS                                                                                                  \
-    " a.state = 'ok' AND a.executor <> '" IMPORT_EXECUTOR "' AND a.kind = 'trial'"                                     \
-    " AND (a.readers < m.value OR a.readers > m.value OR a.readers IS NULL)"
-
-/* Lists the metrics that the sweep file reads and of which attempts read with other readers have no number. */
-static int list_unread(struct renewing *r, struct error *e)
-{
-    const struct sql_value sweep = sql_int(r->request->sweep_id);
-    if (db_run(r->db,
-               "INSERT INTO temp.renewal SELECT a.id, d.name, 0, 0, 1, NULL, d.definition_id, NULL, 0"
-               " FROM meta AS m CROSS JOIN attempt AS a CROSS JOIN job AS j ON j.id = a.job_id"
-               " CROSS JOIN metric_definition AS d JOIN definition AS x ON x.id = d.definition_id"
-               " WHERE m.name = 'readers' AND" OTHER_READERS " AND j.sweep_id = ?1 AND x.reading IS NOT NULL"
-               " AND d.declared = (SELECT last_seen FROM sweep WHERE id = ?1)"
-               " AND NOT EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id AND name = d.name AND"
-               " (reported > 0 OR note IS NOT NULL AND reported = 0))",
-               VALUES(sweep), e) < 0)
-        return -1;
-    return db_run(r->db,
-                  "UPDATE attempt SET readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id IN"
-                  " (SELECT a.id FROM meta AS m CROSS JOIN attempt AS a CROSS JOIN job AS j ON j.id = a.job_id"
-                  " WHERE m.name = 'readers' AND" OTHER_READERS " AND j.sweep_id = ?)",
-                  VALUES(sweep), e);
 }
 
 /* Lists the numbers that are not under the definition in force. Where none has changed since, only those that could not
@@ -578,7 +535,11 @@ static int list_numbers(struct renewing *r, struct error *e)
     const struct sql_value sweep = sql_int(r->request->sweep_id);
     if (db_run(r->db, numbers[all], VALUES(sweep), e) < 0)
         return -1;
-    return r->request->sweep ? list_unread(r, e) : 0;
+    if (!r->request->sweep)
+        return 0;
+    return db_run(r->db, embedded_text("sql/list_unread.sql"), VALUES(sweep), e) < 0
+               ? -1
+               : db_run(r->db, embedded_text("sql/mark_read.sql"), VALUES(sweep), e);
 }
 
 static int keep_sums(struct db *db, struct error *e)
@@ -650,15 +611,8 @@ static int leave_out_diverged(struct renewing *r, const char *objective, struct 
         return -1;
     if (is_judged && !r->any)
         return 0;
-    if (db_run(r->db,
-               "UPDATE summary SET value = NULL, note = '" DIVERGED "' WHERE name = ?1 AND not_finite > 0 AND"
-               " value IS NOT NULL AND attempt_id IN (SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id"
-               "  WHERE j.sweep_id = ?2 AND a.state = 'ok' AND a.kind = 'trial' AND a.executor <> '" IMPORT_EXECUTOR
-               "')"
-               " AND (SELECT value FROM (SELECT sequence, value FROM sample AS m WHERE m.attempt_id = "
-               "summary.attempt_id"
-               "  AND m.name = ?1 ORDER BY sequence DESC LIMIT 1)) IS NULL",
-               VALUES(sql_text(objective), sql_int(r->request->sweep_id)), e) < 0)
+    if (db_run(r->db, embedded_text("sql/leave_out_diverged.sql"),
+               VALUES(sql_text(objective), sql_int(r->request->sweep_id), sql_text(DIVERGED)), e) < 0)
         return -1;
     const int64_t count = db_changes(r->db);
     if (count > 0) {
@@ -679,10 +633,7 @@ static int renew_all(struct renewing *r, struct error *e)
         string_list_add(&r->changed, xstrdup(q->in_force->items[i]));
     if (q->sweep && !q->in_force && definitions_record(r->db, q->sweep, &r->changed, e) < 0)
         return -1;
-    if (db_exec(r->db,
-                "DROP TABLE IF EXISTS temp.renewal; CREATE TEMP TABLE renewal (attempt_id, name, is_import, is_there,"
-                " is_of_sweep, was, now, note, same DEFAULT 0)",
-                e) < 0)
+    if (db_exec(r->db, embedded_text("sql/renewal.sql"), e) < 0)
         return -1;
     /* An attempt that is read as a whole is under the definitions in force then. */
     if (q->reread && q->reread(q->context, r->out, e) < 0)
@@ -708,7 +659,7 @@ static int renew(struct renewing *r, struct error *e)
     if (rc == 0 && r->any)
         rc = settle(r, e);
     if (rc == 0)
-        rc = db_exec(r->db, "DROP TABLE temp.renewal", e);
+        rc = db_exec(r->db, "DROP VIEW temp.passage; DROP TABLE temp.renewal", e);
     return rc;
 }
 

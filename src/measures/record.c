@@ -8,6 +8,7 @@
 #include "results/views.h"
 #include "store/jobs.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 
 /* --- evaluate --- */
@@ -36,14 +37,8 @@ struct measured_attempt {
 
 static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *out, struct error *e)
 {
-    static const char sql[] =
-        "SELECT c.json, m.json, t.json, p.json, iif(a.unwatched_ms, NULL, a.duration_ms / 1000.0), (a.user_ms + "
-        "a.system_ms) / 1000.0, a.max_rss,"
-        " (SELECT count(*) FROM attempt AS n WHERE n.job_id = a.job_id AND n.number <= a.number AND n.state <> "
-        "'claimed' AND n.kind = 'trial'), a.state = 'ok'"
-        " FROM attempt AS a JOIN job AS j ON j.id = a.job_id" JOB_SPECS_JOINS " WHERE a.id = ?";
     OWNED_STMT *s = NULL;
-    int rc = db_next(db, sql, VALUES(sql_int(attempt_id)), &s, e);
+    int rc = db_next(db, embedded_text("sql/measured_attempt.sql"), VALUES(sql_int(attempt_id)), &s, e);
     for (int i = 0; rc > 0 && i < SECTION_COUNT; i++)
         out->specs[i] = stmt_copy_text(s, i);
     static const enum own_metric own[] = {OWN_DURATION, OWN_CPU_TIME, OWN_MAX_RSS, OWN_ATTEMPTS};

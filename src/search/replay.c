@@ -15,6 +15,7 @@
 #include "store/sweeps.h"
 #include "store/trials.h"
 #include "sweep_file/reader.h"
+#include "util/embedded.h"
 #include "util/linear.h"
 #include "util/memory.h"
 #include "util/quantile.h"
@@ -425,15 +426,8 @@ static int read_sweep(struct replay_loading *l, struct error *e)
 
 /* --- jobs --- */
 
+/* The columns of sql/replayed_jobs.sql. */
 enum job_column { JOB_ID, JOB_KEY, JOB_FAILURE, JOB_ATTEMPT, JOB_DEVICES, JOB_DURATION, JOB_OBJECTIVE, JOB_FIRST_SPEC };
-
-static const char jobs_sql[] =
-    "SELECT j.id, j.key, j.failure, coalesce(j.attempt_id, 0), j.devices, a.duration_ms, s.value,"
-    " j.cluster_id, j.model_id, j.training_id, j.parallel_id FROM job AS j"
-    " LEFT JOIN attempt AS a ON a.id = j.attempt_id"
-    " LEFT JOIN job_metric AS s ON s.job_id = j.id AND s.name = ?2"
-    " WHERE j.sweep_id = ?1 AND j.state IN ('ok', 'failed') AND j.id NOT IN excluded_job"
-    " ORDER BY j.rank, j.id";
 
 /* A static name for outcomes to point to. Classes of later versions become a generic failure. */
 static const char *failure_name(const char *failure)
@@ -484,7 +478,7 @@ static int read_jobs(struct replay_loading *l, struct error *e)
     int64_t all = 0;
     const struct sql_values values = VALUES(sql_int(l->sweep_id), sql_text(l->out->objective));
     int rc = recorded_specs_open(l->request->db, l->out->rows, &specs, e);
-    while (rc == 0 && (rc = db_next(l->request->db, jobs_sql, values, &s, e)) > 0)
+    while (rc == 0 && (rc = db_next(l->request->db, embedded_text("sql/replayed_jobs.sql"), values, &s, e)) > 0)
         rc = read_job(l, s, specs, e);
     recorded_specs_close(specs);
     if (rc == 0)
