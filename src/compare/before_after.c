@@ -6,7 +6,6 @@
 
 #include "compare/comparison.h"
 #include "compare/slowdown.h"
-#include "results/measured.h"
 #include "results/query.h"
 #include "util/embedded.h"
 #include "util/memory.h"
@@ -114,14 +113,10 @@ static int add_side(struct stmt *s, const struct compared_metric *m, bool is_now
 
 static int read_side(struct db *db, const struct compared_metric *m, bool is_now, struct db *out, struct error *e)
 {
-    static const char sql[] = "SELECT j.key, j.id, j.state = 'ok', v.value,"
-                              " EXISTS (SELECT 1 FROM breach WHERE breach.attempt_id = j.attempt_id) FROM job AS j"
-                              " LEFT JOIN counted_attempt AS c ON c.job_id = j.id"
-                              " LEFT JOIN attempt AS a ON a.id = c.id AND " MEASURED_TO_ITS_END(
-                                  "a") " LEFT JOIN summary AS v ON v.attempt_id = a.id AND v.name = ?1"
-                                       " WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.key, a.number";
     OWNED_STMT *s = NULL;
-    int rc = db_query(db, sql, VALUES(sql_text(m->name)), &s, e) < 0 ? -1 : stmt_next(s, e);
+    int rc = db_query(db, embedded_text("sql/counted_values.sql"), VALUES(sql_text(m->name)), &s, e) < 0
+                 ? -1
+                 : stmt_next(s, e);
     while (rc > 0)
         rc = add_side(s, m, is_now, out, e);
     return rc;

@@ -522,12 +522,7 @@ int compared_metric_read(struct db *db, const char *whose, const char *metric, s
                          struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_next(db,
-                     "SELECT coalesce(?1, s.objective), coalesce(d.unit, ''), coalesce(?1, s.objective) IS s.objective,"
-                     " CASE WHEN coalesce(?1, s.objective) IS s.objective THEN s.maximise ELSE d.better = 'max' END,"
-                     " d.name IS NOT NULL OR EXISTS (SELECT 1 FROM summary WHERE name = ?1), d.expression IS NOT NULL"
-                     " FROM current_sweep AS s LEFT JOIN metric_definition AS d ON d.name = coalesce(?1, s.objective)",
-                     VALUES(sql_text(metric)), &s, e);
+    int rc = db_next(db, embedded_text("sql/compared_metric.sql"), VALUES(sql_text(metric)), &s, e);
     if (rc == 0)
         rc = error_set(e, ERROR_NOTHING, "%s has no sweep yet; `meshsweep run` records one", whose);
     else if (rc > 0 && stmt_is_null(s, 0))

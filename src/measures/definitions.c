@@ -562,17 +562,10 @@ static int keep_sums(struct db *db, struct error *e)
     return rc;
 }
 
-/* Settles what else was made from the numbers: the next prediction renews observations and the weights fitted to them,
- * and jobs get the values of their attempts. */
+/* Settles what else was made from the numbers. */
 static int settle(struct renewing *r, struct error *e)
 {
-    if (keep_sums(r->db, e) < 0 ||
-        db_exec(r->db,
-                "DELETE FROM calibration AS c WHERE EXISTS (SELECT 1 FROM temp.renewal AS w JOIN observation AS o"
-                " USING (attempt_id) WHERE o.framework = c.framework AND o.device = c.device AND o.cluster = c.cluster"
-                " AND o.quantity = c.quantity);"
-                "DELETE FROM observation WHERE attempt_id IN (SELECT attempt_id FROM temp.renewal)",
-                e) < 0)
+    if (keep_sums(r->db, e) < 0 || db_exec(r->db, embedded_text("sql/settle_renewal.sql"), e) < 0)
         return -1;
     /* Without a sweep file nothing can be computed. */
     if (!r->request->sweep &&
@@ -582,13 +575,7 @@ static int settle(struct renewing *r, struct error *e)
                 " AND name IN (SELECT name FROM metric_definition WHERE expression IS NOT NULL)",
                 e) < 0)
         return -1;
-    return db_exec(r->db,
-                   "CREATE TEMP TABLE IF NOT EXISTS renewed_job (id INTEGER PRIMARY KEY); DELETE FROM temp.renewed_job;"
-                   "INSERT OR IGNORE INTO temp.renewed_job SELECT job_id FROM attempt"
-                   " WHERE id IN (SELECT attempt_id FROM temp.renewal)",
-                   e) < 0
-               ? -1
-               : jobs_choose_representatives(r->db, "temp.renewed_job", e);
+    return jobs_choose_representatives(r->db, "temp.renewed_job", e);
 }
 
 /* --- what the objective makes of jobs --- */
