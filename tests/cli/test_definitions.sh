@@ -540,7 +540,7 @@ merge__three_databases__every_order_agrees()
         set -- $order
         expect_run only_status 0 merge "$1.db" "$2.db" "$3.db" -o all.db
         expect_values "1:2.0 2:1.833333 3:3.0" all.db
-        expect_sql "1|210000.0
+        expect_sql "1|120000.0
 2|110000.0
 3|" "SELECT x, v FROM results ORDER BY x" all.db
         expect_run only_status 0 merge "$2.db" "$3.db" -o pair.db
