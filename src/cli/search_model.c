@@ -144,15 +144,11 @@ int search_model_print(const struct sweep *sweep, const struct model_search_opti
 int search_model_print_alone(const char *config, bool *printed, struct error *e)
 {
     const struct model_search_options options = {0};
-    struct sweep *sweep = NULL;
-    if (sweep_load(config, &sweep, e) < 0)
+    OWNED_SWEEP *sweep = NULL;
+    if (sweep_load(config, &sweep, e) < 0 || search_model_need(sweep, e) < 0)
         return -1;
-    int rc = search_model_need(sweep, e);
-    *printed = rc == 0 && is_all(sweep);
-    if (*printed)
-        rc = search_model_print(sweep, &options, e);
-    sweep_free(sweep);
-    return rc;
+    *printed = is_all(sweep);
+    return *printed ? search_model_print(sweep, &options, e) : 0;
 }
 
 int search_model_fill(struct sweep *sweep, struct error *e)

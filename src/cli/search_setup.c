@@ -162,12 +162,8 @@ static int try_search(const struct search_setup *setup, struct space *space, str
 int search_setup_check(const struct search_setup *setup, struct space *space, const struct expression *only,
                        struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     if (!setup->wanted)
         return 0;
-    if (store_open_scratch(&db, e) < 0)
-        return -1;
-    int rc = try_search(setup, space, db, only, e);
-    db_close(db);
-    return rc;
+    return store_open_scratch(&db, e) < 0 ? -1 : try_search(setup, space, db, only, e);
 }

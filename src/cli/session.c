@@ -275,7 +275,7 @@ static void exclude_other_hosts(struct session *s, const struct run_options *o)
 /* For measured tables, keys and jobs come from the database. */
 static int build_imported(struct session *s, struct problems *problems, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     if (problems->found > 0)
         return problems_report(problems, s->sweep->files, e);
     if (s->space)
@@ -283,7 +283,6 @@ static int build_imported(struct session *s, struct problems *problems, struct e
     if (store_exists(s->db_path) && store_open_read_only(s->db_path, &db, e) < 0)
         return -1;
     int rc = recorded_space_build(s->sweep, db, &s->space_options, &s->rows, &s->space, e);
-    db_close(db);
     return rc < 0 || !s->only_text ? rc : compile_only(s, s->only_text, e);
 }
 
@@ -364,13 +363,12 @@ static int prepare(struct session *s, const struct run_options *o, struct error 
 /* The file recorded in the database if none is named and there is no default file; `*path` is the caller's. */
 static int find_recorded(const struct run_options *o, char **path, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     if (strcmp(o->config, SWEEP_FILE) != 0 || access(SWEEP_FILE, F_OK) == 0 || !o->db || !store_exists(o->db))
         return 0;
     int rc = store_open_read_only(o->db, &db, e);
     if (rc == 0)
         rc = recorded_sweep_find(db, o->db, path, e);
-    store_close(db);
     if (rc == 0 && *path)
         output_message("there is no %s here; using %s, which is recorded in %s", SWEEP_FILE, *path, o->db);
     return rc;

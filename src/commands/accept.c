@@ -197,25 +197,15 @@ static int open_store(const struct accept_options *o, struct db **db, struct err
 
 static int accept_results(const struct accept_options *o, const struct arguments *a, struct error *e)
 {
-    struct session s = {0};
-    struct db *db = NULL;
-    struct formers formers = {0};
+    OWNED_BY(session_close) struct session s = {0};
+    OWNED_DB *db = NULL;
+    OWNED_BY(formers_free) struct formers formers = {0};
     bool yes = false;
-    int rc = open_store(o, &db, e);
-    if (rc == 0)
-        rc = session_open(&s, &o->run, a->program, e);
-    if (rc == 0)
-        rc = session_use_known(&s, db, e);
-    if (rc == 0)
-        rc = find_results(&s, a, db, &formers, e);
-    if (rc == 0)
-        rc = print_found(&formers, s.sweep->path, e);
-    if (rc == 0 && !o->run.dry_run && (rc = ask_consent(o, &formers, &yes, e)) == 0)
-        rc = yes ? let_stand(&s, o, db, &formers, e) : STATUS_FAILED;
-    formers_free(&formers);
-    store_close(db);
-    session_close(&s);
-    return rc;
+    if (open_store(o, &db, e) < 0 || session_open(&s, &o->run, a->program, e) < 0 || session_use_known(&s, db, e) < 0 ||
+        find_results(&s, a, db, &formers, e) < 0 || print_found(&formers, s.sweep->path, e) < 0 ||
+        (!o->run.dry_run && ask_consent(o, &formers, &yes, e) < 0))
+        return -1;
+    return o->run.dry_run ? STATUS_OK : yes ? let_stand(&s, o, db, &formers, e) : STATUS_FAILED;
 }
 
 /* --- undoing it --- */
@@ -232,15 +222,11 @@ static int undo_in(struct db *db, int64_t *id, int64_t *jobs, struct error *e)
 
 static int undo(const struct accept_options *o, const struct arguments *a, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     int64_t id = 0, jobs = 0;
     if (a->word_count > 1 || (a->word_count == 1 && (!parse_int64(a->words[0], &id) || id <= 0)))
         return error_set(e, ERROR_USAGE, "accept: --undo takes the number of a change, or nothing for the last");
-    int rc = open_store(o, &db, e);
-    if (rc == 0)
-        rc = undo_in(db, &id, &jobs, e);
-    store_close(db);
-    if (rc < 0)
+    if (open_store(o, &db, e) < 0 || undo_in(db, &id, &jobs, e) < 0)
         return -1;
     struct buffer out = BUFFER_INIT;
     buffer_printf(&out, "change %lld is undone: ", (long long)id);

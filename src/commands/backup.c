@@ -10,7 +10,7 @@ int command_backup(const struct backup_options *o, const struct arguments *a, st
 {
     struct backup_counts counts = {0, 0};
     int64_t version, newest;
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     if (a->word_count == 0)
         return error_set(e, ERROR_USAGE,
                          "backup: no file is given; name the file to write the copy to: meshsweep backup FILE");
@@ -19,11 +19,7 @@ int command_backup(const struct backup_options *o, const struct arguments *a, st
         return -1;
     struct db *asked = version == newest ? db : NULL;
     const struct kept_files kept = {.option = "backup FILE", .db_path = o->db, .db = asked, .writes_database = true};
-    int rc = written_file_check(a->words[0], &kept, e);
-    if (rc == 0)
-        rc = database_backup(db, a->words[0], &counts, e);
-    store_close(db);
-    if (rc < 0)
+    if (written_file_check(a->words[0], &kept, e) < 0 || database_backup(db, a->words[0], &counts, e) < 0)
         return -1;
     cJSON *root = json_document();
     json_add_text(root, "path", a->words[0]);

@@ -387,15 +387,12 @@ static int memory_condition(struct db *db, const struct sweep *sweep, const char
 static int suppose_conditions(struct db *db, const struct best_options *o, struct error *e)
 {
     const struct run_options from = {.db = o->db};
-    struct session s;
+    OWNED_BY(session_close) struct session s = {0};
     OWNED char *memory = NULL;
-    int rc = session_open_recorded(&s, &from, db, e);
-    if (rc == 0 && o->memory)
-        rc = memory_condition(db, s.sweep, o->memory, &memory, e);
-    if (rc == 0)
-        rc = measures_suppose(s.space, memory ? memory : o->subject_to, memory ? "--memory" : "--subject-to", db, e);
-    session_close(&s);
-    return rc;
+    if (session_open_recorded(&s, &from, db, e) < 0 ||
+        (o->memory && memory_condition(db, s.sweep, o->memory, &memory, e) < 0))
+        return -1;
+    return measures_suppose(s.space, memory ? memory : o->subject_to, memory ? "--memory" : "--subject-to", db, e);
 }
 
 /* Adds the key as [sweep] group_by lists it. */
@@ -473,7 +470,7 @@ static int suppose(struct db *db, const struct best_options *o, const char **gro
 
 static int answer(struct shown_best *f, const struct best_options *o, struct error *e)
 {
-    struct shown_best without = {.db = f->db};
+    OWNED_BY(release) struct shown_best without = {.db = f->db};
     const struct best none = {NULL, NULL};
     const char *group = NULL;
     int rc = (o->subject_to || o->memory) && !o->group && !o->of ? best_read(f->db, NULL, &without.best, e) : 0;
@@ -481,25 +478,24 @@ static int answer(struct shown_best *f, const struct best_options *o, struct err
         rc = suppose(f->db, o, &group, e);
     if (rc == 0)
         rc = best_read(f->db, group, &f->best, e);
-    if (rc == 0 && !has_several(f) && best_job(&f->best) >= 0) {
-        compare_without(f, has_several(&without) ? &none : &without.best);
-        rc = job_launch_read(f->db, best_job(&f->best), &f->launch, e);
-        if (rc == 0)
-            job_command_train(&f->launch);
-    }
-    release(&without);
     if (rc < 0)
         return -1;
-    return has_several(f) ? print_groups(f, o, e) : best_job(&f->best) < 0 ? say_nothing_ok(f, e) : print(f, o, e);
+    if (has_several(f))
+        return print_groups(f, o, e);
+    if (best_job(&f->best) < 0)
+        return say_nothing_ok(f, e);
+    compare_without(f, has_several(&without) ? &none : &without.best);
+    if (job_launch_read(f->db, best_job(&f->best), &f->launch, e) < 0)
+        return -1;
+    job_command_train(&f->launch);
+    return print(f, o, e);
 }
 
 int command_best(const struct best_options *o, struct error *e)
 {
-    struct shown_best f = {.db = NULL};
-    int rc = store_open_read_only(o->db, &f.db, e);
-    if (rc == 0)
-        rc = answer(&f, o, e);
-    release(&f);
-    store_close(f.db);
-    return rc;
+    OWNED_DB *db = NULL;
+    if (store_open_read_only(o->db, &db, e) < 0)
+        return -1;
+    OWNED_BY(release) struct shown_best f = {.db = db};
+    return answer(&f, o, e);
 }

@@ -542,27 +542,21 @@ static int answer_against(const struct checked *c, const char *table, const stru
 
 static int check_against(const char *config, const char *table, const struct checked *c, struct error *e)
 {
-    struct import_summary summary = {0};
-    struct sweep *sweep = NULL;
-    struct table_file in = {.file = table};
-    int rc = sweep_load(config, &sweep, e);
+    OWNED_SWEEP *sweep = NULL;
+    OWNED_BY(table_file_free) struct table_file in = {.file = table};
+    OWNED_BY(import_summary_free) struct import_summary summary = {0};
+    if (sweep_load(config, &sweep, e) < 0)
+        return -1;
+    if (!sweep->import.given)
+        return error_set(e, ERROR_USAGE,
+                         "%s: there is no [import] table to map the columns of %s; meshsweep init --from-table writes "
+                         "one",
+                         config, table);
     in.sweep = sweep;
-    if (rc == 0 && !sweep->import.given)
-        rc =
-            error_set(e, ERROR_USAGE,
-                      "%s: there is no [import] table to map the columns of %s; meshsweep init --from-table writes one",
-                      config, table);
-    if (rc == 0)
-        rc = table_file_read(&in, e);
+    if (table_file_read(&in, e) < 0)
+        return -1;
     const struct import_request request = {.sweep = sweep, .table = in.table, .file = table};
-    if (rc == 0)
-        rc = import_table_check(&request, &summary, e);
-    if (rc == 0)
-        rc = answer_against(c, table, &summary);
-    import_summary_free(&summary);
-    table_file_free(&in);
-    sweep_free(sweep);
-    return rc;
+    return import_table_check(&request, &summary, e) < 0 ? -1 : answer_against(c, table, &summary);
 }
 
 /* --- a database --- */
@@ -580,27 +574,24 @@ static void answer_finding(void *context, const struct audit_finding *f)
 static int repair_database(const char *path, cJSON *answer, struct error *e)
 {
     cJSON *repaired = cJSON_GetObjectItemCaseSensitive(answer, "repaired");
-    struct db *db = NULL;
+    OWNED_LIST restored = STRING_LIST_INIT;
+    OWNED_DB *db = NULL;
     if (!store_exists(path))
         return error_set(e, ERROR_FAILED, "database %s: it does not exist; name another with -d FILE", path);
-    OWNED_LIST restored = STRING_LIST_INIT;
     const struct store_opening opening = {.restored = &restored};
-    int rc = session_open_store_with(path, &opening, &db, e);
-    if (rc == 0)
-        rc = audit_repair(db, path, &restored, answer_finding, repaired, e);
-    store_close(db);
-    return rc;
+    return session_open_store_with(path, &opening, &db, e) < 0
+               ? -1
+               : audit_repair(db, path, &restored, answer_finding, repaired, e);
 }
 
 static int check_database(const char *path, const struct checked *c, struct error *e)
 {
     cJSON *findings = cJSON_GetObjectItemCaseSensitive(c->answer, "findings");
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     size_t count = 0;
     if (store_open_reading(path, STORE_READ_TO_CHECK, &db, e) < 0)
         return -1;
     int rc = audit_run(db, path, answer_finding, findings, &count, e);
-    store_close(db);
     cJSON_AddBoolToObject(c->beside, "all_well", rc == 0 && count == 0);
     return rc < 0 ? -1 : count ? STATUS_FAILED : STATUS_OK;
 }

@@ -65,19 +65,14 @@ static int read_limit(const char *text, double *out, struct error *e)
  * cannot be decided, else STATUS_OK. -1 with `e` set on an error. */
 static int compare_databases(const struct compare_databases_request *r, struct error *e)
 {
-    struct db *before = NULL, *now = NULL, *said = NULL;
+    OWNED_DB *before = NULL, *now = NULL, *said = NULL;
     double limit = 1;
     int64_t status = STATUS_OK;
-    if (read_limit(r->fail_slower, &limit, e) < 0)
+    if (read_limit(r->fail_slower, &limit, e) < 0 || store_open_read_only(r->before, &before, e) < 0 ||
+        store_open_read_only(r->now, &now, e) < 0 || saying_open("sql/comparisons.sql", &said, e) < 0)
         return -1;
-    int rc = store_open_read_only(r->before, &before, e);
-    if (rc == 0)
-        rc = store_open_read_only(r->now, &now, e);
-    if (rc == 0)
-        rc = saying_open("sql/comparisons.sql", &said, e);
     const struct before_after_request request = {r->before, r->now, r->metric, r->by, limit, r->fail_slower != NULL};
-    if (rc == 0)
-        rc = before_after_read(before, now, &request, said, e);
+    int rc = before_after_read(before, now, &request, said, e);
     if (rc == 0)
         rc = print_change(said, r, e);
     if (rc == 0 && r->fail_slower)
@@ -85,9 +80,6 @@ static int compare_databases(const struct compare_databases_request *r, struct e
                           "SELECT CASE WHEN sum(verdict = 'slower') THEN ?1 WHEN sum(verdict = 'too few repeats') THEN "
                           "?2 END FROM judged",
                           VALUES(sql_int(STATUS_FAILED), sql_int(STATUS_JOBS_FAILED)), STATUS_OK, &status, e);
-    db_close(said);
-    store_close(before);
-    store_close(now);
     return rc < 0 ? -1 : (int)status;
 }
 
@@ -182,7 +174,7 @@ static bool has_pairs(const struct comparison *c)
 
 static int print(struct db *db, struct comparison *c, const struct compare_options *o, struct error *e)
 {
-    struct db *said = NULL;
+    OWNED_DB *said = NULL;
     const size_t together = comparisons_judge(c, 1);
     if (!o->json && c->values < 2)
         return error_set(e, ERROR_NOTHING,
@@ -200,7 +192,6 @@ static int print(struct db *db, struct comparison *c, const struct compare_optio
         rc = comparison_say_pair(said, NULL, &c->pairs[i], o->json, e);
     if (rc == 0)
         rc = o->json ? print_json(said, c, unranked, e) : print_text(said, beside, e);
-    db_close(said);
     return rc;
 }
 
@@ -244,39 +235,31 @@ static int print_ranked(struct db *said, bool json, struct error *e)
 
 static int compare_keys(const struct compare_options *o, struct error *e)
 {
-    struct db *db = NULL, *said = NULL;
+    OWNED_DB *db = NULL, *said = NULL;
     if (o->by || o->metric || o->free || o->scaling)
         return error_set(e, ERROR_USAGE, "compare: --rank is of all keys and the objective; give only -d and --json");
-    int rc = store_open_read_only(o->db, &db, e);
-    if (rc == 0)
-        rc = saying_open("sql/comparisons.sql", &said, e);
-    if (rc == 0)
-        rc = html_rank_keys(db, said, e);
-    if (rc == 0)
-        rc = print_ranked(said, o->json, e);
-    db_close(said);
-    store_close(db);
-    return rc;
+    if (store_open_read_only(o->db, &db, e) < 0 || saying_open("sql/comparisons.sql", &said, e) < 0 ||
+        html_rank_keys(db, said, e) < 0)
+        return -1;
+    return print_ranked(said, o->json, e);
 }
 
 static int compare_sizes(const struct compare_options *o, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     if (o->by)
         return error_set(e, ERROR_USAGE, "compare: give only one of --by and --scaling");
-    int rc = store_open_read_only(o->db, &db, e);
-    if (rc == 0)
-        rc = result_answer(db, "sql/answers/scaling.sql",
-                           VALUES(sql_text(o->scaling), sql_text(o->metric), sql_text(o->free)), o->json, e);
-    store_close(db);
-    return rc;
+    if (store_open_read_only(o->db, &db, e) < 0)
+        return -1;
+    return result_answer(db, "sql/answers/scaling.sql",
+                         VALUES(sql_text(o->scaling), sql_text(o->metric), sql_text(o->free)), o->json, e);
 }
 
 int command_compare(const struct compare_options *o, const struct arguments *a, struct error *e)
 {
-    char *key = NULL, *first = NULL, *second = NULL;
-    struct db *db = NULL;
-    struct comparison c = {0};
+    OWNED char *key = NULL, *first = NULL, *second = NULL;
+    OWNED_DB *db = NULL;
+    OWNED_BY(comparison_free) struct comparison c = {0};
     if (a->word_count)
         return compare_two(o, a, e);
     if (o->fail_slower || o->markdown)
@@ -290,15 +273,8 @@ int command_compare(const struct compare_options *o, const struct arguments *a, 
         return -1;
     const struct comparison_request request =
         {.key = key, .a = first, .b = second, .metric = o->metric, .free = o->free, .seed = (uint64_t)o->seed};
-    int rc = store_open_read_only(o->db, &db, e);
-    if (rc == 0)
-        rc = comparison_read(db, &request, &c, e);
-    if (rc == 0)
-        rc = device_notice_say(db, 0, e);
-    if (rc == 0)
-        rc = print(db, &c, o, e);
-    comparison_free(&c);
-    store_close(db);
-    free_all(key, first, second);
-    return rc;
+    if (store_open_read_only(o->db, &db, e) < 0 || comparison_read(db, &request, &c, e) < 0 ||
+        device_notice_say(db, 0, e) < 0)
+        return -1;
+    return print(db, &c, o, e);
 }

@@ -272,18 +272,16 @@ static int read_all(struct two_sides *p, char *const words[2], struct error *e)
 
 int compare_jobs(const char *db, char *const words[2], bool json, struct error *e)
 {
-    struct two_sides p = {.jobs = {cJSON_CreateArray(), cJSON_CreateArray()}};
-    int rc = store_open_read_only(db, &p.db, e);
+    OWNED_DB *opened = NULL;
+    OWNED_JSON *first = cJSON_CreateArray(), *second = cJSON_CreateArray();
     /* One transaction: a runner may be at work. */
-    if (rc == 0 && (rc = db_read_begin(p.db, e)) == 0) {
-        rc = read_all(&p, words, e);
-        db_read_end(p.db);
-    }
+    if (store_open_read_only(db, &opened, e) < 0 || db_read_begin(opened, e) < 0)
+        return -1;
+    struct two_sides p = {.db = opened, .jobs = {first, second}};
+    int rc = read_all(&p, words, e);
+    db_read_end(opened);
     if (rc == 0)
-        rc = json ? output_json(p.document, e) : output_said("sql/texts/side_by_side.sql", p.document, NULL, e);
-    cJSON_Delete(p.jobs[0]);
-    cJSON_Delete(p.jobs[1]);
+        return output_answer_take(json, "sql/texts/side_by_side.sql", p.document, NULL, e);
     cJSON_Delete(p.document);
-    store_close(p.db);
     return rc;
 }

@@ -403,13 +403,10 @@ static int run_sweep(const struct tuning_call *t, const char *path, struct error
 
 static int write_tree(const struct tuning_call *t, struct tuning_tree *tree, char ***winner, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     OWNED char *directory = store_directory(t->o->db);
     tree->job_files = directory;
-    int rc = store_open_read_only(t->o->db, &db, e);
-    rc = rc < 0 ? rc : tuning_tree_write(tree, db, winner, e);
-    store_close(db);
-    return rc;
+    return store_open_read_only(t->o->db, &db, e) < 0 ? -1 : tuning_tree_write(tree, db, winner, e);
 }
 
 /* Recorded commands have no secrets; they are restored from this process's command line. */
@@ -430,9 +427,9 @@ static int launch(const struct tuning_call *t, char **winner, struct error *e)
  * then states. Out of memory is what a tuning finds out, and no such reason. */
 static int tell_most_failed(const struct tuning_call *t, bool *most, struct error *e)
 {
-    struct db *db = NULL;
-    struct stmt *s = NULL;
-    struct failure_causes causes = {.list = NULL};
+    OWNED_DB *db = NULL;
+    OWNED_STMT *s = NULL;
+    OWNED_BY(failure_causes_free) struct failure_causes causes = {.list = NULL};
     *most = false;
     int rc = store_open_read_only(t->o->db, &db, e);
     if (rc == 0)
@@ -448,9 +445,6 @@ static int tell_most_failed(const struct tuning_call *t, bool *most, struct erro
                            "%s",
                            (long long)jobs, (long long)ended, json_text_or(first, "message", ""));
     }
-    stmt_free(s);
-    failure_causes_free(&causes);
-    store_close(db);
     return rc;
 }
 
@@ -530,7 +524,7 @@ static bool may_begin_smaller(const struct tuning_call *t)
  * (integrations/deepspeed.py: trainer_config_finalize). 1, 0 or -1. */
 static int failed_as_trainers(const struct tuning_call *t, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     int64_t found = 0;
     int rc = store_open_read_only(t->o->db, &db, e);
     if (rc == 0)
@@ -538,7 +532,6 @@ static int failed_as_trainers(const struct tuning_call *t, struct error *e)
                           "SELECT EXISTS (SELECT 1 FROM attempt WHERE state = 'failed'"
                           " AND log_tail LIKE '%DeepSpeed config values that mismatch TrainingArguments%')",
                           NO_VALUES, 0, &found, e);
-    store_close(db);
     return rc < 0 ? -1 : found != 0;
 }
 

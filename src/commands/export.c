@@ -169,15 +169,12 @@ static int export_into(struct db *db, const struct export_options *o, int64_t *r
 
 int command_export(const struct export_options *o, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     int64_t rows = -1;
     if (o->json && !is_to_file(o))
         return error_set(e, ERROR_USAGE, "export: --json needs -o FILE; for the rows as JSON, use --format json");
     if (check(o, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
         return -1;
     int rc = export_into(db, o, &rows, e);
-    if (rc == 0 && o->json)
-        rc = print_json(o, rows, e);
-    store_close(db);
-    return rc;
+    return rc == 0 && o->json ? print_json(o, rows, e) : rc;
 }

@@ -226,17 +226,13 @@ static int undo(const struct import_options *o, struct error *e)
 {
     struct utsname machine;
     struct import_undone undone;
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     uname(&machine);
     if (!store_exists(o->db))
         return error_set(e, ERROR_USAGE, "%s: no such database, so there is nothing to undo", o->db);
-    if (session_open_store(o->db, &db, e) < 0)
+    if (session_open_store(o->db, &db, e) < 0 || import_table_undo(db, machine.nodename, o->undo, &undone, e) < 0)
         return -1;
-    int rc = import_table_undo(db, machine.nodename, o->undo, &undone, e);
-    store_close(db);
-    if (rc < 0)
-        return -1;
-    rc = print_counts(NULL, undone.path, o, &(struct import_summary){.removed = undone.removed}, e);
+    int rc = print_counts(NULL, undone.path, o, &(struct import_summary){.removed = undone.removed}, e);
     free(undone.path);
     return rc;
 }
@@ -258,10 +254,10 @@ static int load_config(const char *config, const char *table, struct sweep **out
 
 void import_try(const char *table, const char *config, const struct buffer *sweep_file)
 {
-    struct import_summary summary = {0};
-    struct table_file in = {.file = table};
-    struct sweep *sweep = NULL;
-    struct db *db = NULL;
+    OWNED_SWEEP *sweep = NULL;
+    OWNED_BY(table_file_free) struct table_file in = {.file = table};
+    OWNED_BY(import_summary_free) struct import_summary summary = {0};
+    OWNED_DB *db = NULL;
     struct error e = ERROR_INIT;
     int rc = sweep_parse(config, sweep_file->data, sweep_file->length, &sweep, &e);
     in.sweep = sweep;
@@ -275,22 +271,18 @@ void import_try(const char *table, const char *config, const struct buffer *swee
         output_message("it cannot be imported yet: %s", e.text);
     if (in.table)
         report_refusals(&in);
-    db_close(db);
-    import_summary_free(&summary);
-    table_file_free(&in);
-    sweep_free(sweep);
 }
 
 int command_import(const struct import_options *o, const struct arguments *a, struct error *e)
 {
-    struct import_summary summary = {0};
-    struct sweep *sweep = NULL;
+    OWNED_SWEEP *sweep = NULL;
+    OWNED_BY(import_summary_free) struct import_summary summary = {0};
     struct db *db = NULL;
     if (o->undo)
         return a->word_count ? error_set(e, ERROR_USAGE, "import: --undo names the table; name no other") : undo(o, e);
     if (a->word_count != 1)
         return error_set(e, ERROR_USAGE, "import: name exactly one table: meshsweep import -c FILE TABLE.csv");
-    struct table_file in = {.file = a->words[0]};
+    OWNED_BY(table_file_free) struct table_file in = {.file = a->words[0]};
     int rc = load_config(o->config, in.file, &sweep, e);
     in.sweep = sweep;
     if (rc == 0)
@@ -305,12 +297,9 @@ int command_import(const struct import_options *o, const struct arguments *a, st
         report_refusals(&in);
     if (rc == 0)
         rc = print(&in, o, &summary, e);
-    import_summary_free(&summary);
-    table_file_free(&in);
     if (o->dry_run || (rc < 0 && e->kind != ERROR_FAILED))
         store_discard(db);
     else
         store_close(db);
-    sweep_free(sweep);
     return rc;
 }

@@ -303,21 +303,12 @@ static int make_plan(struct session *s, const struct run_options *o, const struc
 
 int command_plan(const struct run_options *o, const struct arguments *a, struct error *e)
 {
-    struct session s;
-    struct db *db = NULL;
+    OWNED_BY(session_close) struct session s = {0};
+    OWNED_DB *db = NULL;
     struct search_setup search = {0};
-    int status = session_open(&s, o, a->program, e);
-    if (status == 0)
-        status = search_setup_read(o, s.sweep, &search, e);
-    if (status == 0)
-        status = search_setup_check(&search, s.space, s.only.sql ? &s.only : NULL, e);
-    if (status == 0 && store_exists(o->db))
-        status = store_open_read_only(o->db, &db, e);
-    if (status == 0)
-        status = session_use_known(&s, db, e);
-    if (status == 0)
-        status = make_plan(&s, o, &search, db, e);
-    db_close(db);
-    session_close(&s);
-    return status;
+    if (session_open(&s, o, a->program, e) < 0 || search_setup_read(o, s.sweep, &search, e) < 0 ||
+        search_setup_check(&search, s.space, s.only.sql ? &s.only : NULL, e) < 0 ||
+        (store_exists(o->db) && store_open_read_only(o->db, &db, e) < 0) || session_use_known(&s, db, e) < 0)
+        return -1;
+    return make_plan(&s, o, &search, db, e);
 }

@@ -545,6 +545,12 @@ static void release(struct prediction_walk *w)
     describer_free(w->describer);
 }
 
+static void release_with_report(struct prediction_walk *w)
+{
+    release(w);
+    prediction_report_free(w->report);
+}
+
 static int check_asked(const struct session *s, struct error *e)
 {
     if (!s->sweep->predict.given)
@@ -604,7 +610,7 @@ static int answer_report(struct prediction_walk *w, struct db *db, struct buffer
 static int answer(struct session *s, const struct predict_options *o, struct db *db, struct buffer *out,
                   struct error *e)
 {
-    struct prediction_walk w = {.session = s};
+    OWNED_BY(release_with_report) struct prediction_walk w = {.session = s};
     if (wants_table(o) && (o->profile || o->accuracy || o->frontier))
         return error_set(e, ERROR_USAGE,
                          "predict: --where, --sort, --columns, --format and --json apply only to the list of "
@@ -622,8 +628,6 @@ static int answer(struct session *s, const struct predict_options *o, struct db 
         rc = wants_table(o) ? answer_table(&w, o, e) : answer_report(&w, db, out, e);
     if (rc == 0 && s->space->prediction.note[0])
         output_message("%s", s->space->prediction.note);
-    release(&w);
-    prediction_report_free(w.report);
     return rc;
 }
 
@@ -642,16 +646,18 @@ struct scaled_session {
     struct prediction_report *report;
 };
 
+static void scaled_session_close(struct scaled_session *x)
+{
+    session_close(&x->there);
+    prediction_report_free(x->report);
+    scaling_free(&x->scaling);
+}
+
 static int collect_plans(struct scaled_session *x, struct session *s, struct db *db, bool is_there, struct error *e)
 {
+    OWNED_BY(release)
     struct prediction_walk w = {.session = s, .report = x->report, .scaling = &x->scaling, .is_there = is_there};
-    int rc = check_asked(s, e);
-    if (rc == 0)
-        rc = prepare(&w, db, e);
-    if (rc == 0)
-        rc = walk(&w, e);
-    release(&w);
-    return rc;
+    return check_asked(s, e) < 0 || prepare(&w, db, e) < 0 ? -1 : walk(&w, e);
 }
 
 /* Reports why no combination is left. The rules say nothing of the jobs of a table. */
@@ -724,44 +730,27 @@ static int answer_plans(struct scaled_session *x, const struct predict_options *
 {
     if (!wants_table(o))
         return prediction_report_scaled(x->report, &x->scaling, out, e);
+    OWNED_BY(release)
     struct prediction_walk w = {.session = &x->there, .report = x->report, .scaling = &x->scaling, .is_there = true};
-    int rc = prepare(&w, db, e);
-    if (rc == 0)
-        rc = answer_table(&w, o, e);
-    release(&w);
-    return rc;
+    return prepare(&w, db, e) < 0 ? -1 : answer_table(&w, o, e);
 }
 
 static int answer_scaled(const struct scaled_request *r, struct buffer *out, struct error *e)
 {
     const struct predict_options *o = r->options;
-    struct scaled_session x = {.report = NULL};
+    OWNED_BY(scaled_session_close) struct scaled_session x = {.report = NULL};
     bool any = false;
     if (o->profile || o->accuracy || o->frontier)
         return error_set(e, ERROR_USAGE,
                          "predict: --scale-to cannot be combined with --profile, --accuracy or --frontier");
-    int rc = check_asked(r->here, e);
-    if (rc == 0)
-        rc = scaling_read(r->here->space, o->scale_to, &x.scaling, e);
     const struct report_request request = request_of(o, r->here->space, SCALED_SHOWN);
-    if (rc == 0)
-        rc = prediction_report_create(&request, &x.report, e);
-    if (rc == 0)
-        rc = find_plans(&x, r, e);
-    if (rc == 0)
-        rc = any_there(&x, &any, e);
-    if (rc == 0 && !any && scaling_let_batch_grow(&x.scaling))
-        rc = find_plans(&x, r, e);
-    if (rc == 0)
-        rc = check_there(&x, e);
-    if (rc == 0)
-        rc = prediction_report_rank(x.report, e);
-    if (rc == 0)
-        rc = answer_plans(&x, o, r->db, out, e);
-    session_close(&x.there);
-    prediction_report_free(x.report);
-    scaling_free(&x.scaling);
-    return rc;
+    if (check_asked(r->here, e) < 0 || scaling_read(r->here->space, o->scale_to, &x.scaling, e) < 0 ||
+        prediction_report_create(&request, &x.report, e) < 0 || find_plans(&x, r, e) < 0 || any_there(&x, &any, e) < 0)
+        return -1;
+    if ((!any && scaling_let_batch_grow(&x.scaling) && find_plans(&x, r, e) < 0) || check_there(&x, e) < 0 ||
+        prediction_report_rank(x.report, e) < 0)
+        return -1;
+    return answer_plans(&x, o, r->db, out, e);
 }
 
 /* A line for each input: its name (its other names): the words that it takes; what it means. */
@@ -783,8 +772,8 @@ int command_predict(const struct predict_options *o, struct error *e)
 {
     if (o->keys)
         return print_keys(e);
-    struct session s;
-    struct db *db;
+    OWNED_BY(session_close) struct session s = {0};
+    OWNED_DB *db = NULL;
     OWNED_BUFFER out = BUFFER_INIT;
     struct run_options match = o->match;
     match.starts_nothing = true;
@@ -793,7 +782,5 @@ int command_predict(const struct predict_options *o, struct error *e)
         status = o->scale_to ? answer_scaled(&(struct scaled_request){&s, o, db}, &out, e) : answer(&s, o, db, &out, e);
     if (status >= 0 && output_people(&out, e) < 0)
         status = -1;
-    db_close(db);
-    session_close(&s);
     return status;
 }

@@ -19,14 +19,11 @@ extern char **environ;
 
 static int open_session(struct proposing *p, const struct run_options *o, struct error *e)
 {
-    struct db *db = NULL;
-    int rc = store_exists(o->db) ? store_open_read_only(o->db, &db, e) : 0;
-    if (rc == 0)
-        rc = session_open_recorded(&p->session, o, db, e);
-    if (rc == 0 && db)
-        rc = model_info_use_known(&p->session, db, e);
-    db_close(db);
-    return rc;
+    OWNED_DB *db = NULL;
+    if ((store_exists(o->db) && store_open_read_only(o->db, &db, e) < 0) ||
+        session_open_recorded(&p->session, o, db, e) < 0)
+        return -1;
+    return db ? model_info_use_known(&p->session, db, e) : 0;
 }
 
 /* Jobs of measured tables are in the database already; others are enumerated. */

@@ -133,38 +133,29 @@ static int copy_far(const struct pulled_database *s, const char *ssh, const char
 static int copy_here(const char *path, const char *copy, struct error *e)
 {
     struct backup_counts counts;
-    struct db *db = NULL;
-    int rc = store_open_reading(path, STORE_READ_AS_IT_IS, &db, e);
-    if (rc == 0)
-        rc = database_backup(db, copy, &counts, e);
-    store_close(db);
-    return rc;
+    OWNED_DB *db = NULL;
+    return store_open_reading(path, STORE_READ_AS_IT_IS, &db, e) < 0 ? -1 : database_backup(db, copy, &counts, e);
 }
 
 /* Brings a copy that an older version wrote up to date. */
 static int upgrade_copy_of(const struct pulled_database *s, const char *copy, struct error *e)
 {
     int64_t version, newest;
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     int rc = store_read_versions(copy, &version, &newest, e);
     if (rc == 0 && version != newest)
         rc = session_open_store(copy, &db, e);
-    store_close(db);
     return rc < 0 ? error_context(e, "pull: %s: the copy", s->given) : 0;
 }
 
 static int merge_copy(const struct pulled_database *s, const char *copy, const char *db_path,
                       struct merge_counts *counts, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     OWNED char *directory = directory_of(s);
-    int rc = upgrade_copy_of(s, copy, e);
-    if (rc == 0)
-        rc = session_open_store(db_path, &db, e);
-    if (rc == 0)
-        rc = merge_into(db, copy, directory, counts, e);
-    store_close(db);
-    return rc;
+    if (upgrade_copy_of(s, copy, e) < 0 || session_open_store(db_path, &db, e) < 0)
+        return -1;
+    return merge_into(db, copy, directory, counts, e);
 }
 
 /* --- the command --- */

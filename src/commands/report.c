@@ -73,14 +73,12 @@ static int serve(const struct report_options *o, struct error *e)
 
 int command_report(const struct report_options *o, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     if (o->serve)
         return serve(o, e);
     if (o->token)
         return error_set(e, ERROR_USAGE, "report: --token needs --serve");
     if (store_open_read_only(o->db, &db, e) < 0)
         return -1;
-    int rc = strcmp(o->file, "-") == 0 ? make_page(db, o, &output_sink, e) : report_to_file(db, o, e);
-    store_close(db);
-    return rc;
+    return strcmp(o->file, "-") == 0 ? make_page(db, o, &output_sink, e) : report_to_file(db, o, e);
 }

@@ -21,22 +21,18 @@ static struct result_query query_of(const struct results_options *o, const struc
 int command_results(const struct results_options *o, struct error *e)
 {
     const struct report_format *format;
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     uint64_t count = 0;
     if (o->outliers && (o->where || o->sort || o->columns || o->limit || o->all || o->wide))
         return error_set(e, ERROR_USAGE, "results: --outliers takes no option but -d and --json");
     if (report_format_find(o->format, &format, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
         return -1;
-    if (o->outliers) {
-        int rc = result_answer(db, "sql/answers/outliers.sql", NO_VALUES, o->json, e);
-        store_close(db);
-        return rc;
-    }
+    if (o->outliers)
+        return result_answer(db, "sql/answers/outliers.sql", NO_VALUES, o->json, e);
     if (o->json)
         format = &report_document;
     const struct result_query q = query_of(o, format);
     int rc = result_output(db, &q, format, &output_sink, &count, e);
-    store_close(db);
     if (rc == 0 && count == 0 && !o->json)
         return error_set(e, ERROR_NOTHING, "no job matches");
     return rc == 0 && count == 0 ? STATUS_NOTHING : rc;

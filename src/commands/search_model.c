@@ -22,12 +22,8 @@ static int search_options(const struct search_model_options *o, struct model_sea
 int command_search_model(const struct search_model_options *o, struct error *e)
 {
     struct model_search_options search;
-    struct sweep *sweep = NULL;
-    if (search_options(o, &search, e) < 0 || sweep_load(o->config, &sweep, e) < 0)
+    OWNED_SWEEP *sweep = NULL;
+    if (search_options(o, &search, e) < 0 || sweep_load(o->config, &sweep, e) < 0 || search_model_need(sweep, e) < 0)
         return -1;
-    int rc = search_model_need(sweep, e);
-    if (rc == 0)
-        rc = o->count ? search_model_count(sweep, &search, o->json, e) : search_model_print(sweep, &search, e);
-    sweep_free(sweep);
-    return rc;
+    return o->count ? search_model_count(sweep, &search, o->json, e) : search_model_print(sweep, &search, e);
 }

@@ -135,24 +135,19 @@ static int prove(struct db *db, const char *path, int64_t jobs, struct selftest_
 /* Adds the content of a finished database to the report, or fails with what is wrong with it. */
 static int selftest_prove(const char *db_path, int64_t jobs, struct selftest_report *report, struct error *e)
 {
-    struct db *db = NULL;
-    int rc = store_open_read_only(db_path, &db, e);
-    if (rc == 0)
-        rc = prove(db, db_path, jobs, report, e);
-    store_close(db);
-    return rc;
+    OWNED_DB *db = NULL;
+    return store_open_read_only(db_path, &db, e) < 0 ? -1 : prove(db, db_path, jobs, report, e);
 }
 
 /* The database's identity; NULL if there is none yet. The caller frees it. */
 static char *selftest_identity(const char *db_path)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     struct error ignored = ERROR_INIT;
     char *identity = NULL;
     /* A runner that was killed early may leave nothing to read. */
     if (store_open_read_only(db_path, &db, &ignored) == 0)
         store_identity(db, &identity, &ignored);
-    store_close(db);
     return identity;
 }
 

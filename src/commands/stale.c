@@ -20,20 +20,14 @@ static void load_recorded(const struct stale_options *o, struct db *db, struct s
 int command_stale(const struct stale_options *o, struct error *e)
 {
     OWNED_JSON *document = NULL, *beside = NULL;
-    struct sweep *sweep = NULL;
-    struct db *db = NULL;
-    if (o->config && sweep_load(o->config, &sweep, e) < 0)
+    OWNED_SWEEP *sweep = NULL;
+    OWNED_DB *db = NULL;
+    if ((o->config && sweep_load(o->config, &sweep, e) < 0) || store_open_read_only(o->db, &db, e) < 0)
         return -1;
-    int rc = store_open_read_only(o->db, &db, e);
-    if (rc == 0 && !o->config)
+    if (!o->config)
         load_recorded(o, db, &sweep);
-    if (rc == 0)
-        rc = stale_results_read(db, sweep ? &sweep->job : NULL, &document, &beside, e);
-    if (rc == 0)
-        rc = o->json ? output_json(document, e) : output_said("sql/texts/stale.sql", document, beside, e);
-    if (rc == 0 && json_count_of(document, "stale") > 0)
-        rc = STATUS_JOBS_FAILED;
-    store_close(db);
-    sweep_free(sweep);
-    return rc;
+    if (stale_results_read(db, sweep ? &sweep->job : NULL, &document, &beside, e) < 0)
+        return -1;
+    int rc = o->json ? output_json(document, e) : output_said("sql/texts/stale.sql", document, beside, e);
+    return rc == 0 && json_count_of(document, "stale") > 0 ? STATUS_JOBS_FAILED : rc;
 }

@@ -127,7 +127,7 @@ static int ask_all(struct db *db, struct status_view *v, struct error *e)
 /* In one transaction, since a runner may be active. */
 static int read_view(const char *path, struct status_view *out, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     out->path = path;
     out->columns = output_width(stdout);
     if (store_open_read_only(path, &db, e) < 0)
@@ -138,7 +138,6 @@ static int read_view(const char *path, struct status_view *out, struct error *e)
         rc = ask_all(db, out, e);
         db_read_end(db);
     }
-    store_close(db);
     return rc;
 }
 
@@ -234,14 +233,12 @@ static int watch_interval(const char *watch, int *out_ms, struct error *e)
 
 static int print_wasted(const struct status_options *o, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     if (o->watch)
         return error_set(e, ERROR_USAGE, "status: give only one of --wasted and --watch");
-    int rc = store_open_read_only(o->db, &db, e);
-    if (rc == 0)
-        rc = result_answer(db, "sql/answers/wasted.sql", NO_VALUES, o->json, e);
-    store_close(db);
-    return rc;
+    if (store_open_read_only(o->db, &db, e) < 0)
+        return -1;
+    return result_answer(db, "sql/answers/wasted.sql", NO_VALUES, o->json, e);
 }
 
 int command_status(const struct status_options *o, struct error *e)

@@ -20,31 +20,25 @@ struct upgrade {
 static int copy_to(const char *from, const char *to, struct error *e)
 {
     struct backup_counts counts;
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     const struct kept_files kept = {.option = "-o", .db_path = from, .writes_database = true};
     if (written_file_check(to, &kept, e) < 0)
         return -1;
     if (store_exists(to))
         return error_set(e, ERROR_USAGE, "upgrade: %s exists already; name another with -o", to);
-    if (store_open_reading(from, STORE_READ_AS_IT_IS, &db, e) < 0)
-        return -1;
-    int rc = database_backup(db, to, &counts, e);
-    store_close(db);
-    return rc;
+    return store_open_reading(from, STORE_READ_AS_IT_IS, &db, e) < 0 ? -1 : database_backup(db, to, &counts, e);
 }
 
 static int upgrade(const struct upgrade_options *o, struct upgrade *u, struct error *e)
 {
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
     if (store_read_versions(o->db, &u->version, &u->newest, e) < 0 || (o->output && copy_to(o->db, o->output, e) < 0))
         return -1;
     u->path = o->output ? o->output : o->db;
     if (u->version == u->newest)
         return 0;
     const struct store_opening opening = {.without_copy = o->no_copy || o->output, .kept = &u->kept};
-    int rc = session_open_store_with(u->path, &opening, &db, e);
-    store_close(db);
-    return rc;
+    return session_open_store_with(u->path, &opening, &db, e);
 }
 
 static int print(const struct upgrade *u, bool json, struct error *e)

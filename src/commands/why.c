@@ -8,7 +8,7 @@
 #include "cli/run_options.h"
 #include "cli/session.h"
 #include "commands/commands.h"
-#include "database/db.h"
+#include "database/open.h"
 #include "results/job_record.h"
 #include "results/json.h"
 #include "secrets/secrets.h"
@@ -297,21 +297,16 @@ static int make_document(struct answer *w, const struct arguments *a, struct err
 
 int command_why(const struct run_options *o, const struct arguments *a, struct error *e)
 {
-    struct session s = {0};
-    struct expression filter = EXPRESSION_INIT;
-    struct answer w = {.session = &s, .filter = &filter, .document = json_document(), .beside = cJSON_CreateArray()};
-    int rc = session_open_known(&s, o, &w.db, e);
-    if (rc == 0)
-        rc = compile_filter(&s, a, w.db, &filter, e);
-    if (rc == 0)
-        rc = make_document(&w, a, e);
-    if (rc == 0)
-        rc = o->json ? output_json(w.document, e) : output_said("sql/texts/why.sql", w.document, w.beside, e);
-    cJSON_Delete(w.document);
-    cJSON_Delete(w.beside);
+    OWNED_BY(session_close) struct session s = {0};
+    OWNED_DB *db = NULL;
+    OWNED_BY(expression_free) struct expression filter = EXPRESSION_INIT;
+    OWNED_JSON *document = json_document(), *beside = cJSON_CreateArray();
+    if (session_open_known(&s, o, &db, e) < 0 || compile_filter(&s, a, db, &filter, e) < 0)
+        return -1;
+    struct answer w = {.session = &s, .db = db, .filter = &filter, .document = document, .beside = beside};
+    int rc = make_document(&w, a, e);
     free(w.counts.rules);
-    expression_free(&filter);
-    db_close(w.db);
-    session_close(&s);
+    if (rc == 0)
+        rc = o->json ? output_json(document, e) : output_said("sql/texts/why.sql", document, beside, e);
     return rc == 0 && w.counts.combinations == 0 ? STATUS_NOTHING : rc;
 }

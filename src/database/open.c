@@ -821,6 +821,11 @@ void store_close(struct db *db)
     writer_lock_release(lock);
 }
 
+void store_release(struct db **at)
+{
+    store_close(*at);
+}
+
 static bool is_untouched(struct db *db)
 {
     struct error none = ERROR_INIT;

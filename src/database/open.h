@@ -58,8 +58,11 @@ int store_open_scratch(struct db **out, struct error *e);
  * older state, so that part of what is recorded stands in the log alone. */
 bool store_settle(struct db *db);
 
-/* Settles, too. */
+/* Settles, too. Of any database, be it a private one. */
 void store_close(struct db *db);
+/* A local one, which is closed where its scope ends: `OWNED_DB *db = NULL;` */
+#define OWNED_DB __attribute__((cleanup(store_release))) struct db
+void store_release(struct db **at);
 
 /* Closes a database whose use was refused: as store_close, but the file is taken away again when store_open made it and
  * no runner has been recorded in it. */

@@ -18,19 +18,16 @@ static int choose_jobs(struct db *db, const struct result_query *q, struct error
     OWNED_STMT *jobs = NULL, *add = NULL;
     struct result_query only_job = *q;
     only_job.columns = "job";
-    int rc = -1;
+    int rc;
     if (db_exec(db, "CREATE TEMP TABLE exported (job INTEGER PRIMARY KEY)", e) < 0 ||
         db_prepare(db, "INSERT INTO temp.exported VALUES (?)", &add, e) < 0 ||
         result_query_open(db, &only_job, &jobs, e) < 0)
-        goto out;
+        return -1;
     while ((rc = stmt_next(jobs, e)) > 0) {
         stmt_bind_int(add, 1, stmt_int(jobs, 0));
-        if (stmt_run(add, e) < 0) {
-            rc = -1;
-            break;
-        }
+        if (stmt_run(add, e) < 0)
+            return -1;
     }
-out:
     return rc;
 }
 

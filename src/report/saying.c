@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "database/function.h"
+#include "database/open.h"
 #include "report/render.h"
 #include "report/text.h"
 #include "results/json.h"
@@ -109,17 +110,15 @@ int saying_add_functions(struct db *db, struct error *e)
 {
     static double (*const of_one[])(double) = {erfc, expm1, log2};
     static const char *const names[] = {"erfc", "expm1", "log2"};
-    int rc = db_add_text_function(db, "say", -1, say, e);
-    if (rc == 0)
-        rc = db_add_text_function(db, "told", 2, told, e);
-    if (rc == 0)
-        rc = db_add_text_function(db, "rounded", 1, rounded, e);
-    if (rc == 0)
-        rc = db_add_text_function(db, "styled", 2, styled, e);
-    if (rc == 0)
-        rc = db_add_text_function(db, "markdown", 1, markdown, e);
-    if (rc == 0)
-        rc = db_add_text_function(db, "fit", 3, fit, e);
+    static const struct {
+        const char *name;
+        int arguments;
+        void (*function)(const struct sql_value *, struct buffer *);
+    } texts[] = {{"say", -1, say},      {"told", 2, told},         {"rounded", 1, rounded},
+                 {"styled", 2, styled}, {"markdown", 1, markdown}, {"fit", 3, fit}};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < LENGTH(texts); i++)
+        rc = db_add_text_function(db, texts[i].name, texts[i].arguments, texts[i].function, e);
     for (size_t i = 0; rc == 0 && i < LENGTH(names); i++)
         rc = db_add_real_function(db, names[i], call_of_one, (void *)&of_one[i], e);
     return rc;
@@ -174,8 +173,8 @@ int saying_add_rows(struct db *db, const char *sql, const char *name, cJSON *doc
 int saying_add_text(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out, struct error *e)
 {
     char *texts[2] = {cJSON_PrintUnformatted(document), beside ? cJSON_PrintUnformatted(beside) : NULL};
-    struct stmt *s = NULL;
-    struct db *db = NULL;
+    OWNED_DB *db = NULL;
+    OWNED_STMT *s = NULL;
     int rc = open_private(&db, e);
     struct sql_values values = VALUES(sql_text(texts[0]), sql_text(texts[1]));
     values.count = beside ? 2 : 1;
@@ -185,8 +184,6 @@ int saying_add_text(const char *name, const cJSON *document, const cJSON *beside
         buffer_printf(out, "%s\n", stmt_text(s, 0));
         rc = 0;
     }
-    stmt_free(s);
-    db_close(db);
     cJSON_free(texts[0]);
     cJSON_free(texts[1]);
     return rc;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "expression/expression.h"
 #include "report/job_command.h"
 #include "report/render.h"
 #include "report/saying.h"
@@ -72,13 +73,8 @@ static int add_head(struct db *db, const char *name, bool ranks, struct buffer *
 
 static void add_name(struct buffer *out, const char *name)
 {
-    buffer_add_text(out, ", \"");
-    for (; *name; name++) {
-        if (*name == '"')
-            buffer_add_char(out, '"');
-        buffer_add_char(out, *name);
-    }
-    buffer_add_char(out, '"');
+    buffer_add_text(out, ", ");
+    expression_add_name(out, name);
 }
 
 /* Appends the keys that vary: the columns between job and state in the brief columns of `results`. */
@@ -96,27 +92,22 @@ static int add_varying_keys(struct db *db, struct buffer *out, struct error *e)
 static int add_ranking(struct db *db, struct buffer *out, struct error *e)
 {
     OWNED_BUFFER sql = BUFFER_INIT;
-    struct stmt *s = NULL;
-    int64_t any;
-    int rc = db_query_int(db, "SELECT EXISTS (SELECT 1 FROM ranking)", NO_VALUES, 0, &any, e);
-    if (rc == 0 && any)
-        rc = db_prepare(db, "SELECT * FROM ranking LIMIT 0", &s, e);
+    OWNED_STMT *columns = NULL, *rows = NULL;
+    bool any = false;
+    int rc = db_query_bool(db, "SELECT 1 FROM ranking LIMIT 1", NO_VALUES, &any, e);
     if (rc < 0 || !any)
         return rc;
+    if (db_prepare(db, "SELECT * FROM ranking LIMIT 0", &columns, e) < 0)
+        return -1;
     buffer_add_text(&sql, "SELECT rank, job");
-    add_name(&sql, stmt_column_name(s, 1));
-    stmt_free(s);
-    s = NULL;
-    rc = add_varying_keys(db, &sql, e);
+    add_name(&sql, stmt_column_name(columns, 1));
+    if (add_varying_keys(db, &sql, e) < 0)
+        return -1;
     buffer_add_text(&sql, " FROM ranking LIMIT 10");
-    if (rc == 0)
-        rc = db_prepare(db, buffer_text(&sql), &s, e);
-    if (rc == 0) {
-        buffer_add_text(out, "\n## The ten best\n\n");
-        rc = add_table(db, s, true, out, e);
-    }
-    stmt_free(s);
-    return rc;
+    if (db_prepare(db, buffer_text(&sql), &rows, e) < 0)
+        return -1;
+    buffer_add_text(out, "\n## The ten best\n\n");
+    return add_table(db, rows, true, out, e);
 }
 
 /* --- states and failures --- */

@@ -23,3 +23,6 @@ int sweep_set_objective(struct sweep *s, const char *text, struct error *e);
 
 /* NULL is fine. */
 void sweep_free(struct sweep *s);
+/* A local one, which is released where its scope ends: `OWNED_SWEEP *sweep = NULL;` */
+#define OWNED_SWEEP __attribute__((cleanup(sweep_release))) struct sweep
+void sweep_release(struct sweep **at);

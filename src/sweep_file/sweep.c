@@ -286,3 +286,8 @@ void sweep_free(struct sweep *s)
         arena_free(&s->arena);
     free(s);
 }
+
+void sweep_release(struct sweep **at)
+{
+    sweep_free(*at);
+}

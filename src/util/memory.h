@@ -71,6 +71,9 @@ void blocks_free(void *const *blocks, size_t count);
 #define OWNED __attribute__((cleanup(block_release)))
 void block_release(void *at); /* a pointer */
 
+/* Before a local struct: what releases it where its scope ends: `OWNED_BY(best_free) struct best best = {0};` */
+#define OWNED_BY(release) __attribute__((cleanup(release)))
+
 /* Releases a NULL-terminated array of texts, and the texts. NULL is fine. */
 void strings_free(char **strings);
 /* A local one, which is released where its scope ends: `OWNED_STRINGS words = …;` */
