@@ -7,6 +7,7 @@
 
 #include "database/sqlite.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/hash.h"
 #include "util/memory.h"
 
@@ -208,21 +209,11 @@ static bool add_index(struct table_sums *t, const struct stmt *s)
 
 int row_sums_indexes_agree(struct db *db, bool *yes, struct error *e)
 {
-    /* A table WITHOUT ROWID is an index itself, which is not in the schema: NOT INDEXED would leave SQLite any. */
-    static const char sql[] =
-        "WITH listed AS (SELECT t.name AS \"table\", l.name, l.\"unique\", i.sql, i.name IS NULL AS is_table"
-        "  FROM sqlite_schema AS t JOIN pragma_index_list(t.name) AS l LEFT JOIN sqlite_schema AS i"
-        "  ON i.type = 'index' AND i.name = l.name WHERE t.type = 'table')"
-        " SELECT \"table\", name, sql, (SELECT iif(min(cid) < -1, NULL, group_concat(iif(cid = -1, 'rowid',"
-        "  printf('\"%w\"', x.name)))) FROM pragma_index_xinfo(o.name) AS x WHERE \"key\" OR NOT is_table),"
-        " ifnull((SELECT printf(' INDEXED BY \"%w\"', name) FROM listed WHERE \"table\" = o.\"table\" AND is_table),"
-        "  ' NOT INDEXED'), is_table,"
-        " iif(\"unique\", (SELECT count(*) FROM pragma_index_info(o.name)), 0) FROM listed AS o ORDER BY 1";
     struct table_sums t = {0};
     struct stmt *s = NULL;
     bool agree = true;
     int rc;
-    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
+    while ((rc = db_next(db, embedded_text("sql/indexes.sql"), NO_VALUES, &s, e)) > 0) {
         if (t.table && strcmp(t.table, stmt_text(s, 0)) != 0 && (rc = compare_table(db, &t, &agree, e)) < 0)
             break;
         if (!t.table) {

@@ -2,26 +2,13 @@
 
 #include <ctype.h>
 
+#include "util/embedded.h"
 #include "util/memory.h"
-
-/* The first is along the index of values, where those without one come first. */
-static const char unranked_sql[] =
-    "WITH lost (jobs, why) AS (SELECT sum(count(*)) OVER (), m.note"
-    "  FROM job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id"
-    "  WHERE m.name = ?1 AND m.value IS NULL AND m.note IS NOT NULL AND j.state = 'ok' AND j.id NOT IN excluded_job"
-    "  AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY m.note ORDER BY count(*) DESC, m.note LIMIT 1),"
-    " out (jobs, which) AS (SELECT max(n), group_concat('job ' || job_id || ' (' || excluded || ')', ', ') ||"
-    "  iif(max(n) > 3, ', …', '') FROM (SELECT n.job_id, n.excluded, count(*) OVER () AS n FROM job_note AS n"
-    "  JOIN job AS j ON j.id = n.job_id WHERE ?1 IS NOT NULL AND n.excluded IS NOT NULL"
-    "  AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY n.job_id LIMIT 3))"
-    " SELECT 'not compared: ' || lost.jobs || ' ok job' || iif(lost.jobs = 1, '', 's') || ' without a number: ' || "
-    "lost.why, out.jobs || ' excluded: ' || which, coalesce(lost.jobs, 0) AS unranked_jobs, lost.why AS unranked_why,"
-    " coalesce(out.jobs, 0) AS excluded_jobs FROM out LEFT JOIN lost";
 
 int unranked_read(struct db *db, const char *metric, cJSON *document, cJSON *beside, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_next(db, unranked_sql, VALUES(sql_text(metric)), &s, e);
+    int rc = db_next(db, embedded_text("sql/unranked.sql"), VALUES(sql_text(metric)), &s, e);
     if (rc > 0) {
         OWNED char *excluded = stmt_copy_text(s, 1);
         for (char *p = excluded; p && *p; p++)

@@ -12,6 +12,7 @@
 #include "secrets/secrets.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 #include "util/suggest.h"
@@ -485,26 +486,13 @@ void result_units_free(char **units, const struct stmt *s)
 
 /* --- types --- */
 
-/* Keys whose values are of one of these types in every spec that has them, and the view's own truth values. A bare
- * column is called otherwise where another has the name. Few keys have such values, or none, as the text tells. */
-static const char key_types_sql[] =
-    "WITH odd AS MATERIALIZED (SELECT DISTINCT s.kind, k.key FROM spec AS s NOT INDEXED, json_each(s.json) AS k"
-    "  WHERE (instr(s.json, 'true') OR instr(s.json, 'false') OR instr(s.json, '[') OR instr(substr(s.json, 2), '{'))"
-    "  AND k.type IN ('true', 'false', 'array', 'object')),"
-    " typed AS (SELECT s.kind || '.' || k.key AS title, k.key AS name,"
-    "  iif(min(k.type IN ('true', 'false')), 1, iif(min(k.type IN ('array', 'object')), 2, 0)) AS type"
-    "  FROM odd AS o CROSS JOIN spec AS s NOT INDEXED ON s.kind = o.kind JOIN json_each(s.json) AS k ON k.key = o.key"
-    "  WHERE k.type <> 'null' GROUP BY 1)"
-    " SELECT coalesce((SELECT c.name FROM pragma_table_info('results') AS c WHERE c.name = title), name), type"
-    " FROM typed WHERE type > 0 UNION ALL VALUES ('in_sweep', 1), ('partial', 1)";
-
 int result_key_types(struct db *db, const struct stmt *s, enum key_type **out, struct error *e)
 {
     const int count = stmt_column_count(s);
     enum key_type *types = xcalloc((size_t)count + 1, sizeof *types);
     struct stmt *q = NULL;
     int rc;
-    while ((rc = db_next(db, key_types_sql, NO_VALUES, &q, e)) > 0)
+    while ((rc = db_next(db, embedded_text("sql/key_types.sql"), NO_VALUES, &q, e)) > 0)
         for (int i = 0; i < count; i++)
             if (strcasecmp(stmt_column_name(s, i), stmt_text(q, 0)) == 0)
                 types[i] = (enum key_type)stmt_int(q, 1);
@@ -530,17 +518,6 @@ char *result_objective(struct db *db)
 /* --- a part of the jobs as a sweep file --- */
 
 #define RULE_BYTES_MOST 65536 /* of an expression */
-
-/* The conditions of a JSON list of jobs, in its order: each key that is not the same in all specs IS what it is. */
-static const char conditions_sql[] =
-    "WITH key (kind, name, path) AS MATERIALIZED (SELECT s.kind, k.key, '$.\"' || k.key || '\"'"
-    "  FROM spec AS s, json_each(s.json) AS k WHERE instr(k.key, '\"') = 0 AND instr(k.key, '\\') = 0"
-    "  GROUP BY s.kind, k.key HAVING count(DISTINCT k.value) > 1"
-    "   OR count(*) < (SELECT count(*) FROM spec AS n WHERE n.kind = s.kind))"
-    " SELECT coalesce((SELECT group_concat(key.kind || '.\"' || key.name || '\" IS '"
-    "  || quote(json_extract(s.json, key.path)), ' AND ') FROM key JOIN spec AS s ON s.kind = key.kind"
-    " AND s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id)), 'true')"
-    " FROM json_each(?1) AS n JOIN job AS j ON j.id = n.value ORDER BY n.key";
 
 /* `ids` gets a JSON list of the jobs. */
 static int read_ids(struct stmt *jobs, struct buffer *ids, struct error *e)
@@ -783,7 +760,8 @@ int subset_add_toml(struct db *db, const struct result_query *q, struct buffer *
         return -1;
     int rc = read_ids(jobs, &ids, e);
     if (rc == 0)
-        rc = db_query_texts(db, conditions_sql, VALUES(sql_text(buffer_text(&ids))), &c, e);
+        rc =
+            db_query_texts(db, embedded_text("sql/conditions_of_jobs.sql"), VALUES(sql_text(buffer_text(&ids))), &c, e);
     if (rc == 0)
         rc = add_file(db, &c, buffer_text(&ids), out, e);
     return rc;

@@ -10,6 +10,7 @@
 #include "results/configurations.h"
 #include "results/measured.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/fault.h"
 #include "util/hash.h"
 #include "util/memory.h"
@@ -284,14 +285,7 @@ static int read_jobs(struct db *db, struct shape *out, struct error *e)
 
 static int read_shape(struct db *db, struct shape *out, struct error *e)
 {
-    /* Facts of models alone are no results. Over every summary: distinct before anything is sorted. */
-    static const char metrics[] =
-        "WITH fact AS MATERIALIZED (SELECT a.id FROM sweep AS s CROSS JOIN job AS j ON j.sweep_id = s.id"
-        "  CROSS JOIN attempt AS a ON a.job_id = j.id WHERE s.role IS NOT NULL)"
-        " SELECT DISTINCT 'metric', name FROM (SELECT name FROM metric_definition"
-        " UNION ALL SELECT * FROM (SELECT DISTINCT name FROM summary) AS n"
-        "  WHERE NOT EXISTS (SELECT 1 FROM fact) OR EXISTS (SELECT 1 FROM summary AS s WHERE s.name = n.name"
-        "   AND s.attempt_id NOT IN fact)) ORDER BY name";
+    const char *metrics = embedded_text("sql/metric_names.sql");
     if (read_spec_keys(db, &out->keys, e) < 0 || read_jobs(db, out, e) < 0 ||
         read_columns(db, metrics, METRICS_MOST, &out->metrics, e) < 0 || read_objective(db, out, e) < 0 ||
         db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM attempt WHERE device_note IS NOT NULL)", NO_VALUES,

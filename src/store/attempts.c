@@ -6,6 +6,7 @@
 
 #include "store/states.h"
 #include "util/clock.h"
+#include "util/embedded.h"
 #include "util/fault.h"
 #include "util/memory.h"
 
@@ -206,16 +207,8 @@ int attempt_record_reference(struct attempt_store *s, const struct attempt_start
 
 static int record_attempt_end(struct attempt_store *s, const struct attempt_end *end, struct error *e)
 {
-    static const char sql[] =
-        "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
-        " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
-        " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
-        " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19, waits = NULL,"
-        " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23, device_model = ?24,"
-        " device_condition = ?25, device_note = ?26, files = ?27,"
-        " readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?1 AND state = 'running'";
     const char *state = attempt_next(ATTEMPT_RUNNING, end->failure ? ATTEMPT_FAIL : ATTEMPT_SUCCEED);
-    return db_run(s->db, sql,
+    return db_run(s->db, embedded_text("sql/end_attempt.sql"),
                   VALUES(sql_int(end->attempt_id), sql_text(state), sql_text(end->failure), sql_text(end->message),
                          sql_int(end->ended_ms), sql_int(end->duration_ms), unless_negative(end->exit_code),
                          sql_positive(end->signal), sql_positive(end->limit_ms), unless_negative(end->user_ms),

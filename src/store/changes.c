@@ -133,20 +133,6 @@ static int find_change(struct db *db, int64_t *id, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-/* Why it does not stand as it was made. */
-static const char why_not[] =
-    "SELECT printf('job %d ', r.job_id) || CASE WHEN lower(hex(j.key)) <> r.now THEN 'has another identity since'"
-    " WHEN EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = j.id AND a.started > c.at)"
-    " THEN 'has run since' WHEN EXISTS (SELECT 1 FROM job AS o JOIN attempt AS a ON a.job_id = o.id"
-    " WHERE lower(hex(o.key)) = r.was) THEN 'has a successor with results under its former key' ELSE"
-    " 'had a spec that is no longer recorded' END FROM change AS c JOIN replaced AS r ON r.change_id = c.id"
-    " JOIN job AS j ON j.id = r.job_id WHERE c.id = ?1 AND r.field = 'key' AND (lower(hex(j.key)) <> r.now"
-    " OR EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = j.id AND a.started > c.at)"
-    " OR r.was IN (SELECT lower(hex(o.key)) FROM job AS o WHERE EXISTS (SELECT 1 FROM attempt WHERE job_id = o.id))"
-    " OR EXISTS (SELECT 1 FROM replaced AS s WHERE +s.change_id = c.id AND s.job_id = j.id AND s.field IN " SECTIONS
-    " AND s.was IS NOT NULL AND (s.field, s.was) NOT IN (SELECT kind, json FROM temp.former_spec WHERE id IS NOT "
-    "NULL))) LIMIT 1";
-
 /* The specs that the jobs of change ?1 had: their ids, where they are still there. */
 static const char list_former_specs[] =
     "INSERT OR IGNORE INTO temp.former_spec (kind, json) SELECT field, was FROM replaced WHERE change_id = ?1"
@@ -160,7 +146,7 @@ static int check_stands(struct db *db, int64_t id, struct error *e)
     OWNED char *why = NULL;
     if (db_exec(db, "CREATE TEMP TABLE former_spec (kind, json, id, PRIMARY KEY (kind, json)) WITHOUT ROWID", e) < 0 ||
         db_run(db, list_former_specs, VALUES(sql_int(id)), e) < 0 || db_exec(db, find_former_specs, e) < 0 ||
-        db_query_text(db, why_not, VALUES(sql_int(id)), &why, e) < 0)
+        db_query_text(db, embedded_text("sql/why_not_undone.sql"), VALUES(sql_int(id)), &why, e) < 0)
         return -1;
     if (!why)
         return 0;

@@ -7,6 +7,7 @@
 #include "store/states.h"
 #include "util/buffer.h"
 #include "util/clock.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 
 int jobs_set_aside(struct db *db, int64_t sweep_id, struct error *e)
@@ -151,16 +152,6 @@ int jobs_requeue(struct db *db, const struct requeue_request *r, int64_t *count,
     return r->repeat > 1 ? reopen(db, r, &wants_repeats, count, e) : 0;
 }
 
-/* All, pending, running, failed, pruned, held. Each is answered by a partial index: a million jobs that are done need
- * not be read. */
-static const char count_all[] =
-    "SELECT jobs, (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL"
-    "  AND held IS NULL), (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'running'),"
-    " (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'failed'),"
-    " (SELECT count(*) FROM job WHERE witness_id IS NOT NULL AND sweep_id = ?1),"
-    " (SELECT count(*) FROM job WHERE held IS NOT NULL AND witness_id IS NULL AND sweep_id = ?1) FROM sweep WHERE id = "
-    "?1";
-
 static const char count_selected[] = "SELECT count(*), total(" JOB_MAY_RUN(
     "") "), total(state = 'running'),"
         " total(state = 'failed'), total(witness_id IS NOT NULL), total(held IS NOT NULL AND witness_id IS NULL)"
@@ -169,7 +160,8 @@ static const char count_selected[] = "SELECT count(*), total(" JOB_MAY_RUN(
 int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_state_counts *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_next(db, only_selected ? count_selected : count_all, VALUES(sql_int(sweep_id)), &s, e);
+    int rc = db_next(db, only_selected ? count_selected : embedded_text("sql/job_counts.sql"),
+                     VALUES(sql_int(sweep_id)), &s, e);
     if (rc > 0) {
         int64_t all = stmt_int(s, 0);
         *out = (struct job_state_counts){.pending = stmt_int(s, 1),
