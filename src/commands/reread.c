@@ -29,18 +29,16 @@ struct reread_session {
 static int select_jobs(struct reread_session *r, struct error *e)
 {
     const struct sweep *s = r->session.space->sweep;
-    struct selection *none = NULL;
     if (db_query_int(r->db,
                      "SELECT id FROM sweep WHERE path = ?1 OR name = ?2 ORDER BY path = ?1 DESC, last_seen DESC LIMIT "
                      "1",
                      VALUES(sql_text(s->path), sql_text(s->name)), 0, &r->sweep_id, e) < 0)
         return -1;
     if (r->sweep_id && !r->options->only) {
-        int rc = selection_open(r->db, &none, e);
-        selection_close(none);
-        return rc < 0 ? rc
-                      : db_run(r->db, "INSERT INTO temp.selected SELECT id FROM job WHERE sweep_id = ?",
-                               VALUES(sql_int(r->sweep_id)), e);
+        return selection_begin(r->db, e) < 0
+                   ? -1
+                   : db_run(r->db, "INSERT INTO temp.selected SELECT id FROM job WHERE sweep_id = ?",
+                            VALUES(sql_int(r->sweep_id)), e);
     }
     static const char theirs[] = "SELECT max(sweep_id) FROM job WHERE id IN (SELECT job_id FROM temp.selected)";
     if (enumerate_select(r->session.space, r->db, &r->session.only, e) < 0 ||

@@ -375,7 +375,6 @@ static int reopen_stale(struct execution *x, struct error *e)
 static int select_best(struct execution *x, bool winner_alone, int64_t *winner, struct error *e)
 {
     struct best best = {NULL, NULL};
-    struct selection *selection = NULL;
     OWNED_JSON *jobs = NULL;
     const cJSON *job;
     int rc = best_read(x->db, NULL, &best, e) < 0 ? -1 : contenders_read(x->db, &best, &jobs, e);
@@ -384,10 +383,9 @@ static int select_best(struct execution *x, bool winner_alone, int64_t *winner, 
     /* A winner without rivals needs no confirmation. */
     *winner = cJSON_GetArraySize(jobs) > !winner_alone ? best_job(&best) : 0;
     if (rc == 0 && *winner)
-        rc = selection_open(x->db, &selection, e);
+        rc = selection_begin(x->db, e);
     for (job = jobs ? jobs->child : NULL; rc == 0 && *winner && job; job = job->next)
-        rc = selection_add(selection, (int64_t)job->valuedouble, e);
-    selection_close(selection);
+        rc = selection_add(x->db, (int64_t)job->valuedouble, e);
     best_free(&best);
     return rc;
 }

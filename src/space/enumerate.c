@@ -537,14 +537,14 @@ int enumerate_drawn(struct space *space, struct db *db, const struct enumerate_d
 }
 
 /* `*any`: whether any combination satisfies it. */
-static int select_matches(struct match_cursor *cursor, struct selection *selection, bool *any, struct error *e)
+static int select_matches(struct match_cursor *cursor, struct db *db, bool *any, struct error *e)
 {
     const struct match *m;
     int rc;
     *any = false;
     while ((rc = match_next(cursor, &m, e)) > 0) {
         *any = true;
-        if (selection_add_key(selection, &m->key, e) < 0)
+        if (selection_add_key(db, &m->key, e) < 0)
             return -1;
     }
     return rc;
@@ -553,19 +553,14 @@ static int select_matches(struct match_cursor *cursor, struct selection *selecti
 int enumerate_select(struct space *space, struct db *db, const struct expression *only, struct error *e)
 {
     struct match_cursor *cursor = match_open(space, only);
-    struct selection *selection = NULL;
     bool any;
-    int rc = selection_open(db, &selection, e) < 0 ? -1 : db_begin(db, e);
+    int rc = selection_begin(db, e) < 0 ? -1 : db_begin(db, e);
     if (rc == 0) {
-        rc = select_matches(cursor, selection, &any, e);
+        rc = select_matches(cursor, db, &any, e);
         if (rc == 0 && !any)
             rc = error_set(e, ERROR_NOTHING, "no job satisfies --only");
-        if (rc == 0)
-            rc = db_commit(db, e);
-        else
-            db_rollback(db);
+        rc = db_end(db, rc, e);
     }
     match_close(cursor);
-    selection_close(selection);
     return rc;
 }

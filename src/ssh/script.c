@@ -59,25 +59,15 @@ void ssh_host_script_add(const struct ssh_place *p, struct buffer *out)
 /* Returns whether the variable is the host's own unless the user says otherwise, or no shell can export it. */
 static bool is_left_out(const char *setting, char *const *declared)
 {
-    static const char *const names[] = {"HOME",
-                                        "USER",
-                                        "LOGNAME",
-                                        "SHELL",
-                                        "TERM",
-                                        "TMPDIR",
-                                        "XDG_RUNTIME_DIR",
-                                        "CUDA_VISIBLE_DEVICES",
-                                        "HIP_VISIBLE_DEVICES",
-                                        "ROCR_VISIBLE_DEVICES",
-                                        "MASTER_ADDR",
-                                        "MESHSWEEP_ATTEMPT",
-                                        "MESHSWEEP_METRICS",
-                                        NULL};
+    static const char names[] = "HOME USER LOGNAME SHELL TERM TMPDIR XDG_RUNTIME_DIR CUDA_VISIBLE_DEVICES"
+                                " HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES MASTER_ADDR MESHSWEEP_ATTEMPT"
+                                " MESHSWEEP_METRICS";
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     const size_t length = setting_name_length(setting);
     if (length == 0 || strspn(setting, letters) != length || (setting[0] >= '0' && setting[0] <= '9'))
         return true;
-    return setting_is_among(setting, (char *const *)names) && !strings_have(declared, setting);
+    OWNED char *name = xstrndup(setting, length);
+    return words_have(names, name) && !strings_have(declared, setting);
 }
 
 /* Adds what the host gives, then what the job was given here, so that the user has the last word. */

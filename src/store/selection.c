@@ -1,45 +1,23 @@
 #include "store/selection.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "util/memory.h"
 
-struct selection {
-    struct stmt *add, *add_key;
-};
-
-int selection_open(struct db *db, struct selection **out, struct error *e)
+int selection_begin(struct db *db, struct error *e)
 {
-    struct selection *s = xcalloc(1, sizeof *s);
-    if (db_exec(db, "DROP TABLE IF EXISTS temp.selected; CREATE TEMP TABLE selected (job_id INTEGER PRIMARY KEY)", e) <
-            0 ||
-        db_prepare(db, "INSERT OR IGNORE INTO temp.selected VALUES (?)", &s->add, e) < 0 ||
-        db_prepare(db, "INSERT OR IGNORE INTO temp.selected SELECT id FROM job WHERE key = ?", &s->add_key, e) < 0) {
-        selection_close(s);
-        return -1;
-    }
-    *out = s;
-    return 0;
+    return db_exec(db, "DROP TABLE IF EXISTS temp.selected; CREATE TEMP TABLE selected (job_id INTEGER PRIMARY KEY)",
+                   e);
 }
 
-void selection_close(struct selection *s)
+int selection_add(struct db *db, int64_t job_id, struct error *e)
 {
-    if (!s)
-        return;
-    stmt_free(s->add);
-    stmt_free(s->add_key);
-    free(s);
+    return db_run(db, "INSERT OR IGNORE INTO temp.selected VALUES (?)", VALUES(sql_int(job_id)), e);
 }
 
-int selection_add(struct selection *s, int64_t job_id, struct error *e)
+int selection_add_key(struct db *db, const struct hash128 *key, struct error *e)
 {
-    return stmt_run_with(s->add, VALUES(sql_int(job_id)), e);
-}
-
-int selection_add_key(struct selection *s, const struct hash128 *key, struct error *e)
-{
-    return stmt_run_with(s->add_key, VALUES(sql_hash(key)), e);
+    return db_run(db, "INSERT OR IGNORE INTO temp.selected SELECT id FROM job WHERE key = ?", VALUES(sql_hash(key)), e);
 }
 
 /* --- shards --- */
@@ -78,16 +56,16 @@ static const struct narrowing of_selection =
 static int narrow(struct db *db, int64_t sweep_id, const struct narrowing *n, const struct shard *s, int64_t *others,
                   struct error *e)
 {
-    OWNED_STMT *jobs = NULL, *change = NULL;
-    int rc =
-        db_query(db, n->jobs, VALUES(sql_int(sweep_id)), &jobs, e) < 0 ? -1 : db_prepare(db, n->change, &change, e);
+    OWNED_STMT *jobs = NULL;
+    int rc;
     *others = 0;
-    while (rc == 0 && (rc = stmt_next(jobs, e)) > 0) {
+    while ((rc = db_next(db, n->jobs, VALUES(sql_int(sweep_id)), &jobs, e)) > 0) {
         struct hash128 key;
         memcpy(key.bytes, stmt_hash(jobs, 1), sizeof key.bytes);
         const bool has = shard_has(s, &key);
         *others += !has;
-        rc = has == n->changes_own ? stmt_run_with(change, VALUES(sql_int(stmt_int(jobs, 0))), e) : 0;
+        if (has == n->changes_own && db_run(db, n->change, VALUES(sql_int(stmt_int(jobs, 0))), e) < 0)
+            return -1;
     }
     if (rc < 0)
         return -1;
@@ -100,10 +78,7 @@ static int narrow(struct db *db, int64_t sweep_id, const struct narrowing *n, co
 int selection_take_shard(struct db *db, int64_t sweep_id, bool of_selected, const struct shard *s, int64_t *others,
                          struct error *e)
 {
-    struct selection *empty = NULL;
-    int rc = of_selected ? 0 : selection_open(db, &empty, e);
-    selection_close(empty);
-    if (rc < 0 || db_begin(db, e) < 0)
+    if ((!of_selected && selection_begin(db, e) < 0) || db_begin(db, e) < 0)
         return -1;
     return db_end(db, narrow(db, sweep_id, of_selected ? &of_selection : &of_sweep, s, others, e), e);
 }

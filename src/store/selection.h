@@ -6,15 +6,12 @@
 #include "database/db.h"
 #include "util/hash.h"
 
-struct selection;
-
 /* Makes the table anew; outside a transaction. */
-int selection_open(struct db *db, struct selection **out, struct error *e);
-void selection_close(struct selection *s); /* what was added stays; NULL: nothing */
+int selection_begin(struct db *db, struct error *e);
 
 /* By its id, or by its key: where there is no such job nothing is added. */
-int selection_add(struct selection *s, int64_t job_id, struct error *e);
-int selection_add_key(struct selection *s, const struct hash128 *key, struct error *e);
+int selection_add(struct db *db, int64_t job_id, struct error *e);
+int selection_add_key(struct db *db, const struct hash128 *key, struct error *e);
 
 /* --- shards --- */
 
