@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "batch/result.h"
+#include "batch/state.h"
 #include "batch/system.h"
 #include "process/deadline.h"
 #include "process/supervisor.h"

@@ -2,7 +2,7 @@
  * itself. Pure.
  *
  * The batch script is a small supervisor in POSIX shell (batch/supervise.sh): nothing of this program has to be on the
- * nodes. By the task's index it goes into the attempt's directory, says there that it began (batch/result.h), touches
+ * nodes. By the task's index it goes into the attempt's directory, says there that it began (batch/state.h), touches
  * "slurm.alive" at every heartbeat, runs "job.sh" under timeout(1) with the output in "output.log", and says how that
  * ended.
  *

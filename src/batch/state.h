@@ -1,6 +1,6 @@
 /* The decision about a job at a batch system, from everything that is known of it: one pure table.
  *
- * Three witnesses may contradict each other. The result file, which the job itself writes (batch/result.h), says how
+ * Three witnesses may contradict each other. The result file, which the job itself writes (batch_report), says how
  * its command ended and is there within milliseconds, but only where the node and the file system lived. The queue says
  * what Slurm thinks, late, for some minutes after the end (MinJobAge, 300 s as delivered), and not at all while the
  * controller is down. Accounting remembers for ever, where there is any, and later still. Slurm's exit code is no
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum batch_state {
     BATCH_NONE = 0,
@@ -85,3 +86,22 @@ enum batch_decision { BATCH_UNDECIDED = 0, BATCH_DECISIONS(BATCH_DECISION) BATCH
  * grace period without a break. */
 enum batch_decision batch_decide(enum batch_state queue, enum batch_state accounting, enum batch_result result,
                                  bool patience_over);
+
+/* --- the job's report --- */
+
+/* A job's report about itself, in a file that it replaces atomically (batch/script.h writes it). */
+
+struct batch_report {
+    int64_t attempt;                     /* whose it is */
+    int64_t started_ms, ended_ms;        /* by the node's clock; -1: not known */
+    int64_t user_ms, system_ms;          /* of the command and what it waited for; -1: not known */
+    int64_t output_bytes, metrics_bytes; /* of the frames that came before it; 0 where files are shared */
+    int exit_code;                       /* as the shell has it: 128 + n for signal n */
+    bool ended;
+    bool terminated; /* it had been asked to end before it did */
+    char nodes[256]; /* "" when not known */
+    char array[256]; /* the job's id, as the system told it; "" when not known */
+};
+
+/* Reads the text of such a file. False when it is none; pure. */
+bool batch_report_parse(const char *text, struct batch_report *out);

@@ -11,7 +11,6 @@
 #include "space/row_space.h"
 #include "space/space.h"
 #include "store/jobs.h"
-#include "store/selection.h"
 
 struct session {
     struct sweep *sweep;

@@ -9,7 +9,7 @@
 #include "results/views.h"
 #include "run/reread.h"
 #include "space/enumerate.h"
-#include "store/selection.h"
+#include "store/jobs.h"
 #include "util/memory.h"
 
 extern char **environ;

@@ -44,7 +44,7 @@
 #include "space/enumerate.h"
 #include "space/formers.h"
 #include "ssh/executor.h"
-#include "store/selection.h"
+#include "store/jobs.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "database/attempt_sums.h"
-#include "database/examples.h"
 #include "database/lock.h"
 #include "database/open.h"
 #include "database/row_sums.h"

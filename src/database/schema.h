@@ -7,6 +7,7 @@
 #pragma once
 
 #include "database/db.h"
+#include "util/buffer.h"
 #include "util/hash.h"
 
 enum schema_state {
@@ -65,3 +66,20 @@ int schema_views_are_noted(struct db *db, bool *yes, struct error *e);
 /* Drops an index or trigger of the schema, so that rows can be put in faster; `*sql` gets what makes it again, the
  * caller's. */
 int schema_take_part(struct db *db, const char *type, const char *name, char **sql, struct error *e);
+
+/* --- examples --- */
+
+/* The first few of many items, for a sentence: "job 1, job 2, ...". */
+
+struct examples {
+    struct buffer text;
+    int64_t count; /* of all */
+};
+
+#define EXAMPLES_INIT ((struct examples){BUFFER_INIT, 0})
+
+void examples_add(struct examples *x, const char *example);
+void examples_free(struct examples *x);
+
+/* The first column of every row. */
+int examples_query(struct db *db, const char *sql, struct examples *x, struct error *e);

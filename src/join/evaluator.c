@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "database/computed_table.h"
+#include "database/function.h"
 #include "database/guard.h"
 #include "util/hash.h"
 #include "util/memory.h"

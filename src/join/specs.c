@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "database/computed_table.h"
+#include "database/function.h"
 #include "expression/expression.h"
 #include "join/evaluator.h"
 #include "util/hash.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/cause_text.h"
+#include "results/failure_causes.h"
 #include "store/places.h"
 #include "util/buffer.h"
 #include "util/clock.h"

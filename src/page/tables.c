@@ -1,6 +1,6 @@
 /* The page's data as tables of SQL, for the sections that are documents (document.c). */
 #include "config/failure.h"
-#include "database/computed_table.h"
+#include "database/function.h"
 #include "page/sections.h"
 #include "util/memory.h"
 

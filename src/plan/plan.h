@@ -3,7 +3,6 @@
 
 #include "space/match.h"
 #include "store/jobs.h"
-#include "store/selection.h"
 
 enum plan_mark {
     PLAN_NEW = 1, /* has never been run to an end */

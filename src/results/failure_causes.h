@@ -1,4 +1,4 @@
-/* Failed jobs grouped by cause: messages with equal cause texts (results/cause_text.h) have the same cause. */
+/* Failed jobs grouped by cause: messages with equal cause texts (cause_text) have the same cause. */
 #pragma once
 
 #include "results/json.h"
@@ -21,3 +21,15 @@ struct failure_causes {
 int failure_causes_read(struct db *db, int64_t sweep_id, int64_t jobs_most, struct failure_causes *out,
                         struct error *e);
 void failure_causes_free(struct failure_causes *c);
+
+/* --- texts --- */
+
+/* The message of a failure without the parts that differ between jobs with the same cause. */
+
+#define CAUSE_BYTES 1000
+
+/* "#" stands for numbers, lists of them, dates, times, durations, amounts of memory, addresses, identifiers (UUIDs and
+ * hashes of eight hexadecimal digits and more) and the names that programs make up below /tmp. The mark that PyTorch
+ * and torchrun put before the lines of a rank ("[rank3]: ", "[default3]:") goes: whether there was more than one rank
+ * makes no other cause. At most CAUSE_BYTES of it are kept. The caller's. */
+char *cause_text(const char *message);

@@ -20,7 +20,7 @@ struct reread_request {
  * of now. */
 int reread_renew(const struct reread_request *request, struct renewal *out, struct error *e);
 
-/* The same for all attempts of the jobs in the table "selected" (store/selection.h), in the caller's transaction, which
+/* The same for all attempts of the jobs in the table "selected" (store/jobs.h), in the caller's transaction, which
  * is rolled back where it is only a `trial`. What was replaced is kept (store/changes.h), `detail` (JSON) being
  * what the user asked for. `*document`, sql/answers/reread.sql, is the caller's. */
 int reread_selected(const struct reread_request *request, const char *detail, bool trial, struct cJSON **document,

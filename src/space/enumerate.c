@@ -10,7 +10,6 @@
 #include "store/job_writer.h"
 #include "store/jobs.h"
 #include "store/observations.h"
-#include "store/selection.h"
 #include "util/embedded.h"
 #include "util/fault.h"
 #include "util/hash.h"

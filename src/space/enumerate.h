@@ -63,6 +63,6 @@ struct hash128 space_hash(const struct space *space);
 /* That, and the same without what the machine excludes. */
 struct sweep_identity space_identity(const struct space *space);
 
-/* Fills the table "selected" (store/selection.h) with the jobs whose combination satisfies `only`. ERROR_NOTHING when
+/* Fills the table "selected" (store/jobs.h) with the jobs whose combination satisfies `only`. ERROR_NOTHING when
  * there is none. */
 int enumerate_select(struct space *space, struct db *db, const struct expression *only, struct error *e);

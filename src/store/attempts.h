@@ -32,7 +32,7 @@ struct attempt_store_options {
     const char *objective; /* metric by which the attempt that represents a job is chosen; NULL: the last */
     bool maximise;         /* more of it is better */
     struct retry_policy policy;
-    bool only_selected;   /* only jobs in the temporary table "selected" are pending (store/selection.h) */
+    bool only_selected;   /* only jobs in the temporary table "selected" are pending (store/jobs.h) */
     const char *executor; /* what runs them, as recorded with each attempt */
     const char *places;   /* in place of their declared order: fixture_texts_order(); NULL: none */
 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "database/computed_table.h"
+#include "database/function.h"
 #include "database/schema.h"
 #include "util/buffer.h"
 #include "util/embedded.h"

@@ -1,6 +1,7 @@
 /* Jobs: finding them, and deciding which are due. Inside the caller's write transaction. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "config/sweep.h"
@@ -46,7 +47,7 @@ struct requeue_request {
     char *const
         *forced;    /* classes to retry whatever the policy says, NULL-terminated, "all" for every one; NULL: none */
     int64_t repeat; /* successful attempts wanted per job */
-    bool only_selected; /* only jobs in the table "selected" (store/selection.h) */
+    bool only_selected; /* only jobs in the table "selected" (store/jobs.h) */
     int64_t most;       /* how many jobs will be started: no more are forced; 0: any number */
     bool in_order; /* they are started by priority, then rank: what is pending before a forced one takes its place */
 };
@@ -67,7 +68,7 @@ struct job_state_counts {
     int64_t held;   /* pending, and not to be started now; not counted as pending */
 };
 
-/* Jobs of the sweep by state; with `only_selected`, of those in the table "selected" (store/selection.h). */
+/* Jobs of the sweep by state; with `only_selected`, of those in the table "selected" (store/jobs.h). */
 int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_state_counts *out, struct error *e);
 
 /* --- a job with its specs --- */
@@ -128,3 +129,33 @@ int witnesses_covers(struct db *db, int64_t job_id, bool *yes, struct error *e);
 
 /* Prunes a pending job that has no witness yet; `*pruned` says whether it was one. */
 int witnesses_set(struct db *db, int64_t job_id, int64_t witness_id, bool *pruned, struct error *e);
+
+/* --- selection --- */
+
+/* The jobs that a run is narrowed to: the temporary table "selected", which lasts as long as the connection. */
+
+/* Makes the table anew; outside a transaction. */
+int selection_begin(struct db *db, struct error *e);
+
+/* By its id, or by its key: where there is no such job nothing is added. */
+int selection_add(struct db *db, int64_t job_id, struct error *e);
+int selection_add_key(struct db *db, const struct hash128 *key, struct error *e);
+
+/* --- shards --- */
+
+/* One of the parts that several machines run each one of. Which one a job belongs to follows from its key alone, by
+ * rendezvous hashing: with one part more, only what it gets changes its place. */
+struct shard {
+    int64_t number, of; /* 1 to `of`; of 0: there are no parts */
+};
+
+#define SHARDS_MOST 10000
+
+bool shard_has(const struct shard *s, const struct hash128 *key);
+
+/* Narrows the run to the jobs of the shard among those that are selected, or the sweep's. Sets how many belong to
+ * others, and records that for `status`. Outside a transaction. */
+int selection_take_shard(struct db *db, int64_t sweep_id, bool of_selected, const struct shard *s, int64_t *others,
+                         struct error *e);
+/* The database is of no shard any more. */
+int selection_forget_shard(struct db *db, struct error *e);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch/result.h"
+#include "batch/state.h"
 #include "batch/steps.h"
 #include "batch/system.h"
 #include "device/devices.h"

@@ -1,5 +1,5 @@
 /* results/cause_text: what is one cause. */
-#include "results/cause_text.h"
+#include "results/failure_causes.h"
 #include "unit_test.h"
 
 TEST(cause_text__what_differs_from_job_to_job__folded)

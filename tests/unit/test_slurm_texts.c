@@ -1,5 +1,4 @@
 /* batch: the table of decisions, what Slurm prints, what it is given, by its file. No Slurm is needed. */
-#include "batch/result.h"
 #include "batch/script.h"
 #include "batch/state.h"
 #include "batch/system.h"
