@@ -56,8 +56,7 @@ static char *new_secret(void)
 /* Takes `name`. */
 static struct batch_array *add_array(struct batch_list *b, char *name, const char *options, const char *exclude)
 {
-    b->arrays = array_grow(b->arrays, b->count, sizeof *b->arrays);
-    struct batch_array *a = &b->arrays[b->count++];
+    struct batch_array *a = array_add(b->arrays, b->count);
     *a = (struct batch_array){.name = name,
                               .options = xstrdup(options),
                               .exclude = exclude ? xstrdup(exclude) : NULL,

@@ -558,9 +558,8 @@ struct repair {
 
 static struct examples *note(struct repair *r, const char *what, const char *how)
 {
-    r->done = array_grow(r->done, r->count, sizeof *r->done);
-    r->done[r->count] = (struct done){what, how, EXAMPLES_INIT};
-    return &r->done[r->count++].examples;
+    *array_add(r->done, r->count) = (struct done){what, how, EXAMPLES_INIT};
+    return &r->done[r->count - 1].examples;
 }
 
 /* --- rows --- */

@@ -86,8 +86,7 @@ static int read_parts(struct db *db, struct parts *out, struct error *e)
         const char *sql = stmt_text(s, 4);
         if (is_among(sql, own_tables, LENGTH(own_tables)))
             continue;
-        out->items = array_grow(out->items, out->count, sizeof *out->items);
-        out->items[out->count++] =
+        *array_add(out->items, out->count) =
             (struct schema_part){stmt_int(s, 0), stmt_copy_text_or(s, 1, ""), stmt_copy_text_or(s, 2, ""),
                                  stmt_copy_text_or(s, 3, ""), xstrdup(sql)};
     }

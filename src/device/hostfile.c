@@ -21,8 +21,7 @@ void host_list_free(struct host_list *l)
 
 void host_list_add(struct host_list *l, const char *name, int64_t slots)
 {
-    l->hosts = array_grow(l->hosts, l->count, sizeof *l->hosts);
-    struct host *h = &l->hosts[l->count++];
+    struct host *h = array_add(l->hosts, l->count);
     *h = (struct host){xstrdup(name), xcalloc((size_t)slots + 1, sizeof(int)), (size_t)slots};
     for (int i = 0; i < slots; i++)
         h->devices[i] = i;

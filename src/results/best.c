@@ -10,6 +10,7 @@
 #include "results/json.h"
 #include "results/measured.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 
@@ -216,32 +217,6 @@ int leads_read(struct db *db, const char *objective, bool maximise, const struct
 
 /* --- several objectives --- */
 
-#define OBJECTIVES_SQL                                                                                                 \
-    "WITH o (position, metric, sign) AS (SELECT 0, objective, iif(maximise, -1.0, 1.0) FROM current_sweep"             \
-    " UNION ALL SELECT position, metric, iif(maximise, -1.0, 1.0) FROM further_objective"                              \
-    " WHERE sweep_id = (SELECT id FROM current_sweep)) "
-
-/* Jobs that differ in nothing but replicate keys are one, with the mean of each objective over those that have all; it
- * goes by the one that is in the middle under the first objective. */
-#define SAME_SPEC(spec) "(SELECT same FROM same WHERE id = j." spec "_id)"
-#define VALUES_SQL                                                                                                     \
-    ", complete AS MATERIALIZED (SELECT j.id, v.value, min(j.id) OVER w AS first, count(*) OVER w AS"                  \
-    " replicates, row_number() OVER (w ORDER BY v.value, j.id) AS place FROM job AS j"                                 \
-    " JOIN job_metric AS v ON v.job_id = j.id AND v.name = (SELECT metric FROM o WHERE position = 0)"                  \
-    " JOIN attempt AS a ON a.id = j.attempt_id WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state = 'ok'"   \
-    " AND " MEASURED_AS_ASKED("a") " AND (SELECT count(m.value) FROM o JOIN job_metric AS m ON m.job_id = j.id"        \
-                                   " AND m.name = o.metric) = (SELECT count(*) FROM o) WINDOW w AS (PARTITION "        \
-                                   "BY " SAME_SPEC("cluster") ", " SAME_SPEC("model") ", " SAME_SPEC(                  \
-                                       "training") ", " SAME_SPEC("parallel") "))"                                     \
-                                                                              " SELECT max(iif(c.place = "             \
-                                                                              "(c.replicates + 1) / 2, c.id, NULL)), " \
-                                                                              "o.sign * avg(m.value)"                  \
-                                                                              " FROM complete AS c CROSS JOIN o JOIN " \
-                                                                              "job_metric AS m ON m.job_id = c.id "    \
-                                                                              "AND m.name = o.metric"                  \
-                                                                              " GROUP BY c.first, o.position ORDER "   \
-                                                                              "BY c.first, o.position"
-
 /* Rows of the values of a job, each the better the lower, and its number. */
 struct points {
     struct string_list names;
@@ -304,34 +279,35 @@ static cJSON *unbeaten_json(const struct points *p)
 static int read_values(struct db *db, struct points *p, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    OWNED_BUFFER sql = BUFFER_INIT;
+    OWNED_BUFFER same = BUFFER_INIT;
+    char *sql[] = {xstrdup(embedded_text("sql/pareto.sql")), NULL};
     size_t column = 0;
-    buffer_add_text(&sql, OBJECTIVES_SQL ", ");
-    int rc = configurations_add_same(db, &sql, e);
-    buffer_add_text(&sql, VALUES_SQL);
-    if (rc == 0)
-        rc = db_prepare(db, buffer_text(&sql), &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+    int rc = configurations_add_same(db, &same, e);
+    strings_replace(sql, "{measured}", MEASURED_AS_ASKED("a"));
+    strings_replace(sql, "{same}", buffer_text(&same));
+    while (rc >= 0 && (rc = db_next(db, sql[0], NO_VALUES, &s, e)) > 0) {
         if (column == 0) {
             p->rows = array_grow(p->rows, p->count, p->width * sizeof *p->rows);
             p->rows[++p->count * p->width - 1] = stmt_double(s, 0);
         }
         p->rows[(p->count - 1) * p->width + column] = stmt_double(s, 1);
         column = column + 2 < p->width ? column + 1 : 0;
-        rc = 0;
     }
+    free(sql[0]);
     return rc;
 }
 
 static int read_objectives(struct db *db, struct points *p, struct error *e)
 {
+    static const char sql[] = "SELECT metric, maximise FROM (SELECT -1 AS position, objective AS metric, maximise"
+                              " FROM current_sweep UNION ALL SELECT position, metric, maximise FROM further_objective"
+                              " WHERE sweep_id = (SELECT id FROM current_sweep)) ORDER BY position";
     OWNED_STMT *s = NULL;
-    int rc = db_query(db, OBJECTIVES_SQL "SELECT metric, sign FROM o ORDER BY position", NO_VALUES, &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+    int rc;
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
         p->negated = array_grow(p->negated, p->names.count, sizeof *p->negated);
-        p->negated[p->names.count] = stmt_double(s, 1) < 0;
+        p->negated[p->names.count] = stmt_int(s, 1) != 0;
         string_list_add(&p->names, xstrdup(stmt_text(s, 0)));
-        rc = 0;
     }
     p->width = p->names.count + 1;
     return rc;

@@ -111,10 +111,9 @@ static void jobs_free(struct jobs *j)
 static size_t axis_of(struct jobs *j, size_t section, const char *key)
 {
     size_t a = FIRST(k, j->axis_count, j->axes[k].section == section && strcmp(j->axes[k].key, key) == 0);
-    if (a == j->axis_count) {
-        j->axes = array_grow(j->axes, a, sizeof *j->axes);
-        j->axes[j->axis_count++] = (struct swept_key){.section = section, .key = xstrdup(key), .numeric = true};
-    }
+    if (a == j->axis_count)
+        *array_add(j->axes, j->axis_count) =
+            (struct swept_key){.section = section, .key = xstrdup(key), .numeric = true};
     return a;
 }
 
@@ -193,8 +192,7 @@ static int read_rows(struct db *db, int64_t sweep_id, const struct caused_jobs *
     int rc;
     while ((rc = db_next(db, "SELECT * FROM " COMPARED_SQL " ORDER BY id", COMPARED_VALUES(sweep_id, jobs), &s, e)) >
            0) {
-        j->rows = array_grow(j->rows, j->row_count, sizeof *j->rows);
-        struct row *row = &j->rows[j->row_count++];
+        struct row *row = array_add(j->rows, j->row_count);
         *row = row_of(j, s);
         while (at < jobs->count && jobs->items[at].job_id < stmt_int(s, 0))
             at++;

@@ -666,10 +666,8 @@ static int add_membership(struct db *db, const struct subset_part *first, const 
     int rc = add_keys_joined(db, first, true, require, e) < 0 || add_keys_joined(db, beside, true, &tested, e) < 0
                  ? -1
                  : select_pairs(db, first, beside, &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+    while (rc >= 0 && (rc = stmt_next(s, e)) > 0)
         buffer_printf(require, " WHEN %s THEN %s", stmt_text(s, 0), stmt_text(s, 1));
-        rc = 0;
-    }
     buffer_add_text(require, " ELSE '' END");
     OWNED char *texts = buffer_take(require);
     buffer_printf(require, "instr(%s, %s) > 0", texts, buffer_text(&tested));

@@ -75,8 +75,7 @@ static int claim(const struct claims *c, int64_t job_id, struct claim_batch *out
     struct claim made;
     if (attempt_claim(c->store, job_id, c->source->kind, &made, e) < 0)
         return -1;
-    out->items = array_grow(out->items, out->count, sizeof *out->items);
-    struct running_attempt *f = &out->items[out->count++];
+    struct running_attempt *f = array_add(out->items, out->count);
     *f = (struct running_attempt){.claim = made};
     if (starter_load(c->starter, f, e) < 0)
         return -1;

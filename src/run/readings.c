@@ -195,9 +195,7 @@ static struct watched_output *output_of(struct readings *r, const struct running
     w->attempt_id = f->claim.attempt_id;
     w->log_fd = -1;
     w->job_dir = xstrdup(f->job_dir);
-    r->items = array_grow(r->items, r->count, sizeof(struct watched_output *));
-    r->items[r->count++] = w;
-    return w;
+    return *array_add(r->items, r->count) = w;
 }
 
 static void set_files(struct watched_output *w, const struct attempt_files *files)

@@ -465,9 +465,8 @@ static void take_peer(void *context, double clock, double throttled)
 {
     struct device_peers *p = context;
     p->clocks = array_grow(p->clocks, p->count, sizeof *p->clocks);
-    p->throttled = array_grow(p->throttled, p->count, sizeof *p->throttled);
     p->clocks[p->count] = clock;
-    p->throttled[p->count++] = throttled;
+    *array_add(p->throttled, p->count) = throttled;
 }
 
 /* Against what other attempts saw of such devices. */

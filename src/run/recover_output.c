@@ -49,8 +49,7 @@ static int find_orphans(struct db *db, struct orphans *out, struct error *e)
     struct stmt *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
-        out->items = array_grow(out->items, out->count, sizeof *out->items);
-        struct orphan *o = &out->items[out->count++];
+        struct orphan *o = array_add(out->items, out->count);
         *o = (struct orphan){.attempt = stmt_int(s, 0),
                              .number = stmt_int(s, 1),
                              .started_ms = stmt_int(s, 3),

@@ -313,11 +313,8 @@ static int list_attempts(struct rereading *r, int64_t **ids, size_t *count, stru
         "' AND (a.directory IS NOT NULL OR EXISTS (SELECT 1 FROM sample WHERE attempt_id = a.id)) ORDER BY a.id";
     OWNED_STMT *s = NULL;
     int rc = db_query(r->request->db, r->is_selected ? selected : lacked, VALUES(sql_int(r->request->sweep_id)), &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
-        *ids = array_grow(*ids, *count, sizeof **ids);
-        (*ids)[(*count)++] = stmt_int(s, 0);
-        rc = 0;
-    }
+    while (rc >= 0 && (rc = stmt_next(s, e)) > 0)
+        *array_add(*ids, *count) = stmt_int(s, 0);
     return rc;
 }
 

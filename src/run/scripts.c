@@ -69,9 +69,8 @@ static struct script *remembered(struct scripts *s, const char *path)
             return &s->items[i];
     if (s->count == FILES_MOST)
         return NULL;
-    s->items = array_grow(s->items, s->count, sizeof *s->items);
-    s->items[s->count] = (struct script){.path = xstrdup(path)};
-    return &s->items[s->count++];
+    *array_add(s->items, s->count) = (struct script){.path = xstrdup(path)};
+    return &s->items[s->count - 1];
 }
 
 const char *scripts_content(struct scripts *s, const char *path)

@@ -145,11 +145,10 @@ static int load_rows(struct import_store *s, struct error *e)
                                   : "SELECT reference, id, 0 FROM attempt WHERE executor = '" IMPORT_EXECUTOR "'"
                                     " AND table_id IS NULL AND ?1 = 0",
                       VALUES(sql_int(s->table_id)), &q, e);
-    while (rc == 0 && (rc = stmt_next(q, e)) > 0) {
+    while (rc >= 0 && (rc = stmt_next(q, e)) > 0) {
         const char *reference = stmt_is_null(q, 0) ? "" : stmt_text(q, 0);
         *array_add(s->old, s->old_count) =
             (struct old_row){hash_bytes(reference, strlen(reference)), stmt_int(q, 1), stmt_int(q, 2), false};
-        rc = 0;
     }
     if (s->old_count)
         qsort(s->old, s->old_count, sizeof *s->old, by_reference);
