@@ -178,16 +178,14 @@ sweep, because a job runs on this machine alone; use --executor ssh or slurm, or
 devices_and_hosts__by_their_other_names__are_those_of_the_job()
 {
     local hosts devices
-    for hosts in num_hosts num_nodes nodes; do
-        for devices in num_devices_per_host gpus_per_node devices_per_node; do
-            toml job: 'command = "echo $MESHSWEEP_DEVICES {gpus} {nodes} {gpus_per_node}"' local: devices=2 \
-                cluster_spec: "$hosts=1,2" "$devices=2" parallel_spec: dp=2,4 >sweep.toml
-            expect_said only_stdout_contains 0 'excluded 2 by world-size' plan --several-hosts
-            run_silently 0
-            expect_sql '2|0,1 2 1 2' 'SELECT j.devices, log_tail FROM job AS j JOIN attempt ON attempt.job_id = j.id'
-            rm -r results.db*
-        done
-    done
+    while read -r hosts devices; do
+        toml job: 'command = "echo $MESHSWEEP_DEVICES {gpus} {nodes} {gpus_per_node}"' local: devices=2 \
+            cluster_spec: "$hosts=1,2" "$devices=2" parallel_spec: dp=2,4 >sweep.toml
+        expect_said only_stdout_contains 0 'excluded 2 by world-size' plan --several-hosts
+        run_silently 0
+        expect_sql '2|0,1 2 1 2' 'SELECT j.devices, log_tail FROM job AS j JOIN attempt ON attempt.job_id = j.id'
+        rm -r results.db*
+    done < <(printf '%s\n' num_hosts\ num_devices_per_host num_nodes\ gpus_per_node nodes\ devices_per_node)
     toml cluster_spec: 'nodes="a,b"' >sweep.toml
     expect_said only_stderr_contains 2 'nodes must be an integer of at least 1' check
 }

@@ -22,18 +22,6 @@ tiny_space()
         output_per_emb=2 model_space.sample:: take=2 each=num_zhen_layers >sweep.toml
 }
 
-count__three_kinds__known_numbers()
-{
-    zhen_space
-    run_meshsweep search-model -c space.toml --count
-    expect_only_stdout 0 'layers           candidates
-1                        91
-2                      6006
-3                    107679
-4                    884962
-all                  998738'
-}
-
 count__similar_models__known_numbers_and_what_was_removed()
 {
     zhen_space
@@ -67,20 +55,9 @@ meshsweep: num_zhen_layers = 1: 0 of 20 models: there are no more
 meshsweep: 141 models of 998738 candidates'
     expect '[ "$(grep -c "^\[\[model\]\]$" .stdout)" = 141 ]'
     expect '[ "$(sha256sum <.stdout)" = "9d5d33cf6c8b9c5a23e305e1b6b00ec51d558b845fe6d0a3f7a947be09e3fbec  -" ]'
-    # Every one within a tenth of the base.
-    expect 'awk "/parameters/ { n++; if (\$2 < 0.9 * 215334328 || \$2 > 215334328 / 0.9) exit 1 }
-        END { exit n != 141 }" .stdout'
     cp .stdout models.toml
     expect_run only_status 0 search-model -c "$configs/zhen-search.toml" --seed 2
     expect '! cmp -s .stdout models.toml'
-}
-
-recipe__planned__282_jobs_on_two_clusters()
-{
-    expect_run status 0 plan --search-model -c "$configs/zhen-search.toml" --json
-    expect_stdout_contains '"jobs":	282' '"duplicates":	0'
-    expect_stderr_contains '141 models of 998738 candidates'
-    expect_no_file results.db
 }
 
 recipe__printed_and_included__same_plan()
@@ -123,34 +100,13 @@ layers = 2
 width = 16'
     expect_stderr 'meshsweep: 4 models of 4 candidates'
     expect_no_file results.db
-}
+    expect_run status 0 search-model --limit 1 --offset 2
+    expect_stdout '# Models from 4 candidates.
 
-option__limit_and_offset__part_of_the_list()
-{
-    zhen_space
-    expect_run status 0 search-model -c space.toml --limit 2 --offset 998736
-    expect_stdout '# Models from 998738 candidates.
-[sweep]
-list_values = ["tokens"]
-
-# 2590284 parameters
 [[model]]
-num_features = 512
-emb_dim = 160
-output_per_emb = 50
-num_zhen_layers = 4
-tokens = [["ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", '\
-'"ATTENTION", "ATTENTION", "ATTENTION"], ["ATTENTION"], ["ATTENTION"], ["LINEAR"]]
-
-# 3351052 parameters
-[[model]]
-num_features = 512
-emb_dim = 160
-output_per_emb = 50
-num_zhen_layers = 4
-tokens = [["ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", '\
-'"ATTENTION", "ATTENTION", "ATTENTION"], ["ATTENTION"], ["ATTENTION"], ["ATTENTION"]]'
-    expect_stderr 'meshsweep: 2 models of 998738 candidates'
+layers = 2
+width = 8'
+    expect_stderr 'meshsweep: 1 models of 4 candidates'
 }
 
 run__search_model__sample_swept_and_recorded()
