@@ -81,8 +81,6 @@ gpt2__device_memory_unknown__the_winner_all_the_same()
     configure '' true
     tune gpt2
     winner 1 14 431.586 17
-    tune gpt2-medium
-    winner 1 6 163.3 15
 }
 
 deberta__device_memory_unknown__the_winner_all_the_same()
@@ -90,8 +88,6 @@ deberta__device_memory_unknown__the_winner_all_the_same()
     configure '' true
     tune deberta
     winner 1 11 162.395 12
-    tune gpt2-large
-    winner 1 3 69.061 13
 }
 
 # num_tuning_micro_batch_sizes is how many are tried between half of the largest and it.

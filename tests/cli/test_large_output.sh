@@ -7,12 +7,12 @@ finished() # STATUS
     expect_silent "$1"
 }
 
-log_of_300_megabytes__maximum_in_its_middle__is_the_maximum()
+log_of_140_megabytes__maximum_in_its_middle__is_the_maximum()
 {
     toml job: command='["/bin/sh", "job.sh", "{x}"]' job.metrics.v: regex='^v=([0-9]+)$' take=max \
         training_spec: x='[1]' >sweep.toml
     cat >job.sh <<'END'
-noise() { yes "$(printf '%099d' 0)" | head -c 150000000; }
+noise() { yes "$(printf '%099d' 0)" | head -c 70000000; }
 echo v=1
 noise
 echo v=99
@@ -23,7 +23,7 @@ END
     finished 0
     expect_sql "99.0|1.0|3|3|2.0" "SELECT value, minimum, count, reported,
         (SELECT value FROM metric WHERE name = 'v' ORDER BY sequence DESC LIMIT 1) FROM summary WHERE name = 'v'"
-    expect_sql "300000013|1" "SELECT log_bytes, log_tail LIKE '%v=2%' FROM attempt"
+    expect_sql "140000013|1" "SELECT log_bytes, log_tail LIKE '%v=2%' FROM attempt"
     log=$(find results.db.d -name output.log)
     expect "[ $(stat -c %s "$log") -le 67200000 ]" "grep -q 'bytes cut by meshsweep' '$log'"
 }
