@@ -22,6 +22,7 @@
 #            start_meshsweep ARGS          start_command COMMAND ARGS: in the background, one at a time, then
 #            signal_command NAME           wait_command                     end_command NAME: both
 #            run_killed POINT ARGS         the tool, which dies at that point of src/util/fault.h (need_fault_points)
+#            need_module MODULE            of Debian's Python
 # Stating:   expect_status N               expect_sql TEXT QUERY [DATABASE]
 #            expect_stdout TEXT            expect_stdout_contains TEXT...     expect_stdout_matches REGEX...
 #            expect_stdout_lacks TEXT...   expect_no_stdout                   expect_any_stdout
@@ -241,6 +242,13 @@ run_command()
 run_meshsweep()
 {
     run_command "$meshsweep" "$@"
+}
+
+# Skips where Debian's Python has no such module, which is looked for and not loaded.
+need_module() # MODULE
+{
+    /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)' "$1" 2>/dev/null ||
+        skip "/usr/bin/python3 has no $1"
 }
 
 need_fault_points()

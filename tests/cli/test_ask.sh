@@ -225,7 +225,7 @@ ask__measured_table__outcomes_at_once()
 # Debian's python3-optuna proposes; the table answers.
 ask__optuna__finds_the_best_of_a_measured_table()
 {
-    /usr/bin/python3 -c 'import optuna' 2>/dev/null || skip "there is no python3-optuna"
+    need_module optuna
     a_measured_table
     cat >sample.py <<'END'
 import json, subprocess, sys, optuna

@@ -5,11 +5,6 @@
 
 python=/usr/bin/python3
 
-need_module() # MODULE
-{
-    "$python" -c "import $1" 2>/dev/null || skip "$python has no $1"
-}
-
 exported() # ARGS
 {
     expect_run silent 0 export "$@"

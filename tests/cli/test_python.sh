@@ -57,7 +57,7 @@ END
 
 pandas__frame__has_the_rows()
 {
-    "$python" -c "import pandas" 2>/dev/null || skip "$python has no pandas"
+    need_module pandas
     typed_sweep
     run_python <<'END'
 import meshsweep, pandas

@@ -8,11 +8,6 @@ python=/usr/bin/python3
 [ -x "$python" ] || { echo "1..0 # SKIP there is no $python"; exit 77; }
 export PYTHONDONTWRITEBYTECODE=1
 
-need_module() # MODULE
-{
-    "$python" -c "import $1" 2>/dev/null || skip "$python has no $1"
-}
-
 swept()
 {
     cat >sweep.toml <<'END'
