@@ -94,15 +94,6 @@ meshsweep results -d 'my results.db', meshsweep status -d 'my results.db'"
     expect_only_stdout_contains 0 'at most 0.00889 device-hours, if every job runs until its time limit'
 }
 
-plain__hostile_values__do_not_reach_the_terminal()
-{
-    progress_sweep
-    sed -i 's/^x = .*/x = ["a", "\\u001b[31mred\\n"]/' sweep.toml
-    echo 'echo "score: 1"' >job.sh
-    expect_said only_stderr_matches 0 ' x=.*red.* y=10$' run --progress plain -j 1
-    expect_stderr_lacks $'\033'
-}
-
 json__every_line__an_object_that_a_program_reads()
 {
     progress_sweep

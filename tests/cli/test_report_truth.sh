@@ -369,24 +369,4 @@ report__file_cannot_be_written__the_old_one_stays()
     expect '[ "$(ls | grep -c report)" = 1 ]'
 }
 
-# Texts of others stand as text, and as one line, cut where it is long.
-report__hostile_messages__stay_text_and_bounded()
-{
-    fixture_database "UPDATE attempt SET message = '<script>alert(1)</script> \" '' javascript:alert(1) ' || char(8238)
-        || 'desrever' || char(10) || 'second line ' || printf('%.*c', 10240, 'm'),
-        consequence = '<img src=x onerror=alert(1)>' WHERE state = 'failed'" \
-        "UPDATE job SET derived = json_object('dp', 'javascript:alert(1)', 'a\"b<c>', '</script><script>alert(2)')"
-    report_tells_the_truth_but_for_messages
-    expect '! grep -q "<script>alert" report.html' '! grep -q "<img" report.html'
-    expect "! grep -qiE 'href=\"?javascript:' report.html" '! grep -q "$(printf "\342\200\256")desrever" report.html'
-    expect '[ "$(grep -o "mmmmmmmmmm" report.html | wc -l)" -lt 2000 ]'
-}
-
-report_tells_the_truth_but_for_messages()
-{
-    expect_run only_stderr 0 report
-    python3 "$tests_source_dir/cli/report_facts.py" report.html >said || fail "it cannot be read"
-    expect 'grep -qx "card 8 job" said'
-}
-
 run_cases "$@"

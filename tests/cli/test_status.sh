@@ -201,12 +201,6 @@ total  3
 0.0669 device-hours so far'
 }
 
-status__awkward_message__on_one_line()
-{
-    fixture_database "UPDATE attempt SET message = 'a' || char(10) || char(27) || '[31mb' WHERE id = 4"
-    expect_said only_stdout_contains 0 '  1 x oom, as job 4: a\n\x1b[31mb' status
-}
-
 status__no_sweep_or_no_database__said()
 {
     expect_said only_stderr 1 'meshsweep: database results.db: it does not exist yet; `meshsweep run` creates it' status
