@@ -11,10 +11,10 @@
 newest=$(cd "$source_dir/sql/migrations" && find . -name '*.sql' | sort | tail -n 1 | sed -E 's/^\.\/0*([0-9]+)_.*/\1/')
 
 # The first one, the newest and some between: each of them leads through the migrations behind it.
-drawn_versions()
+drawn_versions() # [N]: one in four or in N
 {
     echo 1
-    seq 2 $((newest - 1)) | draw_lines 4
+    seq 2 $((newest - 1)) | draw_lines "${1-4}"
     echo "$newest"
 }
 
@@ -94,7 +94,7 @@ older_version__all_jobs_done__none_runs_again()
 older_version__read__as_if_upgraded_and_unchanged()
 {
     local version before command
-    for version in $(drawn_versions); do
+    for version in $(drawn_versions 8); do
         old_database "$version"
         rm -rf new
         mkdir new
