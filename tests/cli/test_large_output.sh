@@ -78,17 +78,10 @@ pathological_pattern__on_long_lines__interrupt_is_heard()
 
 startup_limit__first_metric_in_a_stream_of_output__is_seen()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "{c}"]
-startup_timeout = "1500ms"
-grace = "100ms"
-[job.metrics.v]
-regex = 'v=([0-9]+)'
-[training_spec]
-c = ["yes words of no use | head -c 8000000; echo v=3; sleep 1.5; yes more words | head -c 8000000; echo v=4",
-     "yes words of no use | head -c 8000000; sleep 4"]
-END
+    toml job: command='["/bin/sh", "-c", "{c}"]' startup_timeout=1500ms grace=100ms job.metrics.v: \
+        regex='v=([0-9]+)' training_spec: \
+        c='["yes words of no use | head -c 8000000; echo v=3; sleep 1.5; yes more words | head -c 8000000; echo v=4",' \
+        '"yes words of no use | head -c 8000000; sleep 4"]' >sweep.toml
     run_meshsweep run -j 2 --progress none
     finished 3
     expect_sql "ok||1

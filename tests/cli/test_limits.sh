@@ -122,16 +122,9 @@ manual_job_timeout__for_jobs_that_bind_a_plan()
 
 idle_timeout__silence__is_a_hang_and_words_are_none()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "{c}"]
-timeout = "40s"
-idle_timeout = "1s"
-[training_spec]
-c = ["echo $$ >>pids; echo words; sleep 600",
-     "for i in 1 2 3 4 5; do echo $i; sleep 0.3; done",
-     "for i in 1 2 3 4 5; do echo >>$MESHSWEEP_METRICS; sleep 0.3; done"]
-END
+    toml job: command='["/bin/sh", "-c", "{c}"]' timeout=40s idle_timeout=1s training_spec: \
+        c='["echo $$ >>pids; echo words; sleep 600",' '"for i in 1 2 3 4 5; do echo $i; sleep 0.3; done",' \
+        '"for i in 1 2 3 4 5; do echo >>$MESHSWEEP_METRICS; sleep 0.3; done"]' >sweep.toml
     run_silently 3 -j 3
     expect "all_are_gone"
     expect_sql "failed|hang|idle_timeout: no output and no metric for 1.0s|1000

@@ -36,32 +36,10 @@ predict__before_any_run__predictions_alone()
 # By the keys it cannot fit, and yet it may run: both are said of one line.
 predict__interval_above_the_device__says_why_it_may_fit()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["true"]
-[model]
-family = "llama"
-layers = 80
-hidden = 8192
-heads = 64
-kv_heads = 8
-ffn = 28672
-vocab = 32000
-seq = 8192
-[training_spec]
-peft = "lora"
-lora_rank = 16
-lora_targets = "attention"
-[cluster_spec]
-num_hosts = 1
-num_devices_per_host = 8
-device = "B200"
-[parallel_spec]
-micro_batch = 1
-[predict]
-framework = "megatron"
-prune = "off"
-END
+    toml job: command='["true"]' model: family=llama layers=80 hidden=8192 heads=64 kv_heads=8 ffn=28672 vocab=32000 \
+        seq=8192 training_spec: peft=lora lora_rank=16 lora_targets=attention cluster_spec: num_hosts=1 \
+        num_devices_per_host=8 device=B200 parallel_spec: micro_batch=1 predict: framework=megatron prune=off \
+        >sweep.toml
     run_meshsweep predict
     expect_only_stdout_matches 0 '\), risk, out of memory with [0-9]+ %, as recipes may recompute more than keys say$'
 }

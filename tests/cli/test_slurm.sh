@@ -618,21 +618,9 @@ name = "nowhere"' >>sweep.toml
 executor_file__mistakes__all_said_with_their_places()
 {
     slurm_sweep 1 </dev/null
-    cat >bad.toml <<'END'
-title = "Bad"
-[submit]
-command = ["qsub", "{script"]
-id = '^([0-9]+'
-head = "#$ -N {name|upper}"
-[submit.refusals]
-'too many' = "later"
-[queue]
-command = ["qstat"]
-columns = ["id", "state"]
-fields.task = "tsak"
-[queue.states]
-qw = "WAITING"
-END
+    toml title=Bad submit: command='["qsub", "{script"]' id='^([0-9]+' head='#$ -N {name|upper}' submit.refusals: \
+        "'too many' = \"later\"" queue: command='["qstat"]' columns=id,state fields.task=tsak queue.states: \
+        qw=WAITING >bad.toml
     run_meshsweep run --executor ./bad.toml
     expect_only_stderr_contains 2 './bad.toml:1:1: the file lacks "cancel"' \
         './bad.toml:2:1: [submit] lacks "task_variable"' './bad.toml:3:20: a word: expected {key}' \

@@ -86,21 +86,10 @@ if dist.get_rank() == 1:
         os.kill(os.getpid(), signal.SIGSEGV)
 dist.all_reduce(t)
 END
-    cat >sweep.toml <<'END'
-[job]
-command = ["/usr/bin/python3", "-m", "torch.distributed.run", "--nproc_per_node=3", "--tee=1",
-           "--redirects={redirects}", "--log_dir={job_dir}/ranks", "train.py", "--{option}={how}"]
-env = { OMP_NUM_THREADS = 1 }
-timeout = "2m"
-[[training_spec]]
-redirects = [1, 2]
-option = "how"
-how = ["exception", "assert", "signal"]
-[[training_spec]]
-redirects = [1, 2]
-option = "what"
-how = "exception"
-END
+    toml job: command='["/usr/bin/python3", "-m", "torch.distributed.run", "--nproc_per_node=3", "--tee=1",' \
+        '           "--redirects={redirects}", "--log_dir={job_dir}/ranks", "train.py", "--{option}={how}"]' \
+        env='{ OMP_NUM_THREADS = 1 }' timeout=2m training_spec:: redirects=1,2 option=how \
+        how=exception,assert,signal training_spec:: redirects=1,2 option=what how=exception >sweep.toml
     run_silently 3 --keep-going
     # With --redirects=2 and --tee=1 what a rank says of its failure is in a file of its own.
     expect_sql "what=exception|2|exit status 1: train.py: error: unrecognized arguments: --what=exception
