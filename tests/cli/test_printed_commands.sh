@@ -323,8 +323,9 @@ fresh_place()
 {
     if [ -e place ]; then
         find place ! -type d -cnewer copied -delete
-        LC_ALL=C comm -13 names <(names_in place) | (cd place && xargs -r -d '\n' rm -rf)
-        LC_ALL=C comm -23 names <(names_in place) >missing
+        names_in place >now
+        LC_ALL=C comm -13 names now | (cd place && xargs -r -d '\n' rm -rf)
+        LC_ALL=C comm -23 names now >missing
         [ -s missing ] || return 0
         (cd template && xargs -d '\n' cp -a --parents -t ../place) <missing
     else
