@@ -125,6 +125,7 @@ struct time_coefficients {
     double gradient_hooks;   /* stages 2 and 3: launches per trained tensor of a layer, counted with the layer's */
     double module_hooks;     /* stage 3: the same per module whose matrix hooks gather and release, in each pass */
     double passing_hooks;    /* stage 3: the same per module without one */
+    double host_accumulates; /* not 0: gradients that go to the host are added up with what it has: step_time.h */
     double unit_hooks;       /* FSDP: the same per unit (a layer, or an adapter), in each pass that gathers it */
     double parameter_hooks;  /* FSDP: the same per tensor of a unit */
     double ring;             /* not 0: context parallelism passes keys and values around, and does not exchange heads */

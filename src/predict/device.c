@@ -50,6 +50,6 @@ int cluster_complete(struct cluster *c, struct error *e)
     fill_real(&c->pcie_bytes_per_s,
               fmin(fmax(c->device->link_bytes_per_s <= SLOT_MOST ? c->device->link_bytes_per_s : adapter, SLOT_LEAST),
                    SLOT_MOST));
-    fill_real(&c->host_bytes_per_s, 150e9);
+    fill_real(&c->host_bytes_per_s, 75e9);
     return 0;
 }

@@ -25,7 +25,9 @@ struct cluster {
     /* Per device, for offload; 0: what a slot of PCIe delivers, which is the link of cards without another, and as fast
      * as the adapter needs for others. */
     double pcie_bytes_per_s;
-    double host_bytes_per_s; /* memory of a node, for an optimizer on the host; 0: 150e9 */
+    /* Memory of a node, for an optimizer on the host; 0: 75e9, by the middle one of 0.26 (arXiv 2101.06840, table 4),
+     * 0.55 and 0.71 s for 1e9 parameters (deepspeedai/DeepSpeed, issue 6834, 18e9 of a node; pull request 735). */
+    double host_bytes_per_s;
 };
 
 /* Returns whether nodes have fewer devices than is usual; for a completed cluster. */

@@ -277,6 +277,7 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
     s.says_gathered = present[AT_RECOMPUTE_ALLGATHER];
     s.says_chunked = present[AT_CHUNKED_LOSS];
     s.says_masked = present[AT_MASK];
+    s.says_tf32 = present[AT_TF32];
     s.architecture = architecture_of(family_of(values));
     if (s.architecture.family == ARCHITECTURE_NONE)
         return refuse(AT_FAMILY, &values[AT_FAMILY], e);

@@ -46,6 +46,7 @@ struct subject {
     bool says_recompute;                         /* some key sets it */
     bool says_gathered;                          /* some key sets whether gathered inputs are kept */
     bool says_masked;                            /* some key sets whether attention has a padding mask */
+    bool says_tf32;                              /* some key sets whether products in fp32 are in TF32 */
     bool says_chunked;                           /* some key sets whether the loss is computed in parts */
     double nodes, devices_per_node, link_domain; /* link_domain 0: the device's */
     double usable_bytes, steps;                  /* 0: not given */

@@ -707,30 +707,57 @@ static void add_time(struct predictor *p, const struct architecture *a, const st
 }
 
 #define SLOW_NETWORK 1.25e9 /* bytes per second of a node: AWS p3.8xlarge, 10 Gbit/s, docs.aws.amazon.com/ec2 */
+#define SLOW_HOST 1.7e9     /* bytes per second: 16 s for 1e9 parameters, deepspeedai/DeepSpeed, issue 1635 */
 
-/* How many times as long a step takes if what no key says is the worse: attention with a padding mask; a network of
- * Ethernet between nodes of fewer devices than is usual. */
+/* How many times as long as predicted a step takes as another plan or on another cluster; 1 if that is not known. */
+static double time_ratio(const struct predictor *p, const struct subject *s, const struct training_plan *plan,
+                         const struct cluster *cluster, const struct framework *row)
+{
+    struct step_prediction other;
+    struct error ignored;
+    bool found = p->prediction.has_time && step_predict(&s->architecture, plan, cluster, row, &other, &ignored) == 0;
+    return found ? other.seconds / p->prediction.step.seconds : 1;
+}
+
+/* The same if what no key says is the worse: attention with a padding mask; a network of Ethernet between nodes of
+ * fewer devices than is usual; a host whose cores or memory are slow, where the optimizer is there. */
 static double worse_time(const struct predictor *p, const struct subject *s, const struct training_plan *plan,
                          const struct cluster *cluster, const struct framework *row)
 {
     struct training_plan masked = *plan;
     struct cluster slow = *cluster;
-    struct step_prediction worse;
-    struct error ignored;
-    bool may_mask = row->time.may_mask != 0 && !s->says_masked && !plan->padding_free &&
-                    plan->attention_kernel == ATTENTION_KERNEL_SDPA;
-    bool may_be_slow = p->prediction.features & 1U << FEATURE_NETWORK;
-    masked.padding_mask |= may_mask;
-    if (may_be_slow)
+    masked.padding_mask |= row->time.may_mask != 0 && !s->says_masked && !plan->padding_free &&
+                           plan->attention_kernel == ATTENTION_KERNEL_SDPA;
+    if (p->prediction.features & 1U << FEATURE_NETWORK)
         slow.inter_bytes_per_s = fmin(slow.inter_bytes_per_s, SLOW_NETWORK / s->devices_per_node);
-    if (!p->prediction.has_time || !(may_mask || may_be_slow) ||
-        step_predict(&s->architecture, &masked, &slow, row, &worse, &ignored) < 0)
-        return 1;
-    return fmax(1, worse.seconds / p->prediction.step.seconds);
+    slow.host_bytes_per_s = SLOW_HOST;
+    return fmax(1, time_ratio(p, s, &masked, &slow, row));
 }
 
-/* `worse`: from worse_time(). */
-static void widen(struct predictor *p, const struct framework *row, const struct calibrated *c, double worse)
+/* The same if what no key says is the better: products in fp32 are in TF32, as by default in torch 1.7 to 1.11
+ * (backends.cuda.matmul.allow_tf32) and in all of NVIDIA's containers (TORCH_ALLOW_TF32_CUBLAS_OVERRIDE). */
+static double better_time(const struct predictor *p, const struct subject *s, const struct training_plan *plan,
+                          const struct cluster *cluster, const struct framework *row)
+{
+    struct training_plan better = *plan;
+    if (plan->precision == PRECISION_FP32 && !s->says_tf32)
+        better.precision = PRECISION_TF32;
+    return fmin(1, time_ratio(p, s, &better, cluster, row));
+}
+
+/* The interval of time by evidence, and at least what is known without the features of which both cases are counted. */
+static void widen_time(struct prediction *out, const struct evidence_widths *w, const struct width *width)
+{
+    feature_set features = evidence_features(out->features, QUANTITY_OF_TIME);
+    bool ignored;
+    double above = evidence_width_above(w, QUANTITY_OF_TIME, features & ~(1U << FEATURE_NETWORK));
+    double below = evidence_width(w, QUANTITY_OF_TIME, features & ~(1U << FEATURE_FP32), &ignored);
+    out->low_s = out->seconds * fmin(exp(-width->below), out->better * exp(-below));
+    out->high_s = out->seconds * fmax(exp(width->above), out->worse * exp(above));
+    out->by_evidence[QUANTITY_OF_TIME] = true;
+}
+
+static void widen(struct predictor *p, const struct framework *row, const struct calibrated *c)
 {
     struct prediction *out = &p->prediction;
     struct memory_prediction *m = &out->memory;
@@ -748,14 +775,8 @@ static void widen(struct predictor *p, const struct framework *row, const struct
         out->by_evidence[QUANTITY_OF_MEMORY] = true;
     }
     if (out->has_time && !out->by_baseline &&
-        width_by_evidence(p, out, QUANTITY_OF_TIME, c && c->has_time, &width, &out->time_calibrated)) {
-        out->low_s = out->seconds * exp(-width.below);
-        const struct evidence_widths *w = &p->evidence[find_prior(p, out->where.framework) - p->priors.items].widths;
-        feature_set features = evidence_features(out->features, QUANTITY_OF_TIME);
-        double known = evidence_width_above(w, QUANTITY_OF_TIME, features & ~(1U << FEATURE_NETWORK));
-        out->high_s = out->seconds * fmax(exp(width.above), worse * exp(known));
-        out->by_evidence[QUANTITY_OF_TIME] = true;
-    }
+        width_by_evidence(p, out, QUANTITY_OF_TIME, c && c->has_time, &width, &out->time_calibrated))
+        widen_time(out, &p->evidence[find_prior(p, out->where.framework) - p->priors.items].widths, &width);
 }
 
 static void add_measured(struct predictor *p, const struct calibrated *c)
@@ -864,7 +885,9 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     if (has_speed && !s->is_measured && !shares_device(s))
         add_time(p, &s->architecture, &average, &cluster, row, c ? c->baseline : 0);
     out->features = features_of(p, s, &cluster, row);
-    widen(p, row, c, has_speed ? worse_time(p, s, &average, &cluster, row) : 1);
+    out->better = has_speed ? better_time(p, s, &average, &cluster, row) : 1;
+    out->worse = has_speed ? worse_time(p, s, &average, &cluster, row) : 1;
+    widen(p, row, c);
     if (out->has_memory)
         add_measured(p, c);
     return 0;

@@ -70,9 +70,10 @@ struct prediction {
     struct step_prediction step;
     double seconds; /* per step: step.seconds, or the baseline's */
     double low_s, high_s;
-    double flops;                    /* per step, ATTENTION_FULL */
-    double peak_seconds;             /* `flops` at the peak of all devices; 0 without has_time */
-    double peak_flops;               /* of all devices; 0 without has_time */
+    double better, worse; /* factors on them, at most and at least 1, for the other value of what no key says */
+    double flops;         /* per step, ATTENTION_FULL */
+    double peak_seconds;  /* `flops` at the peak of all devices; 0 without has_time */
+    double peak_flops;    /* of all devices; 0 without has_time */
     double samples, tokens, devices; /* per step */
     double micro_batch;              /* samples of one device at a time */
     double steps;                    /* per job; 0: not known */

@@ -749,15 +749,33 @@ static void add_frozen_gathers(const struct plan_time *t, double parameters, str
         out->x[TIME_OFFLOAD] += bytes / t->shards / t->cluster->pcie_bytes_per_s;
 }
 
+/* Bytes of a gradient that cross PCIe in a step. Where the host accumulates, each micro-batch adds on the device what
+ * the host has, but for stage 2's first, and the last one brings the sum in fp32: step_time.h. */
+static double offloaded_gradient(const struct plan_time *t)
+{
+    double m = t->plan->zero_stage >= 2 ? (double)t->plan->micro_batches : 1;
+    bool accumulates = t->framework->time.host_accumulates != 0;
+    double returned = t->plan->zero_stage == 3 ? m : m - 1, sent = t->plan->zero_stage == 3 || m > 1 ? m : 0;
+    return accumulates ? 4 + 2 * (sent + returned) : 2 * m;
+}
+
+/* Bytes per parameter of an optimizer on the host, which reads four numbers and writes three; with a master copy,
+ * scaling the gradient and narrowing the weight are passes of their own. */
+static double host_traffic(const struct plan_time *t)
+{
+    const struct memory_coefficients *c = &t->framework->memory;
+    return c->master > 0 ? 7 * 4 + 8 + 6 : 7 * layer_weight_bytes(t->plan, c);
+}
+
 static void add_offload(const struct plan_time *t, double parameters, double shards, struct terms *out)
 {
     double mine = parameters / shards, m = (double)t->plan->micro_batches;
-    double moved = 2 * mine * (t->plan->zero_stage >= 2 ? m : 1) + 2 * mine;
+    double moved = offloaded_gradient(t) * mine + 2 * mine;
     if (t->plan->offload == OFFLOAD_NONE)
         return;
     if (t->plan->offload == OFFLOAD_PARAMETERS)
         moved += 4 * mine * m;
-    out->x[TIME_OFFLOAD] += moved / t->cluster->pcie_bytes_per_s + OPTIMIZER_TRAFFIC * mine *
+    out->x[TIME_OFFLOAD] += moved / t->cluster->pcie_bytes_per_s + host_traffic(t) * mine *
                                                                        (double)t->cluster->devices_per_node /
                                                                        t->cluster->host_bytes_per_s;
 }

@@ -86,7 +86,11 @@
  *                 twice under stage 3 and once under FSDP's stage 2
  *   optimizer     30 bytes per parameter of the rank's shard / device memory
  *   launch        ZeRO stage 1: a copy per rank and gathered tensor (coefficients.h)
- *   offload       gradients and parameters over PCIe, 30 bytes per parameter of a node / host memory
+ *   offload       over PCIe, per parameter of the rank: 2 for it, and 4·m more if it is on the host; 2·m for
+ *                 its gradient (m is 1 below stage 2), and where the host accumulates (DeepSpeed) 4 for the [28]
+ *                 sum in fp32, and back 2·(m - 1), under stage 3 2·m (with m = 1 below it only the 4)
+ *                 per parameter of a node / host memory: 7 numbers of the states' width; with a master copy 28, 8
+ *                 to scale the gradient and 6 to narrow the weight
  *                 adapters: and, where parameters are offloaded, the frozen weights for each gather, as stored
  *   step          1: a number of steps
  *
@@ -168,7 +172,9 @@
  * [26] torch aten/src/ATen/native/transformers/cuda/sdp_utils.cpp; NVIDIA/TileGym, pull request 49:
  * the memory-efficient kernel reaches 36 of flash's 84 TFLOP/s forward and 37 of 87 backward, heads of 128. So Mistral
  * 7B with LoRA takes 1.3 and 1.6 times as long with 4,096 and 8,192 tokens (huggingface/transformers, issue 30461) ·
- * [27] Dao-AILab/flash-attention, pull request 2280: 2.459 and 2.945 ms with a causal mask.
+ * [27] Dao-AILab/flash-attention, pull request 2280: 2.459 and 2.945 ms with a causal mask ·
+ * [28] DeepSpeed runtime/zero/stage_1_and_2.py,
+ * async_accumulate_grad_in_cpu_via_gpu and step; stage3.py, partition_grads.
  * Terms without a source are counted as described. Pure; takes some hundred nanoseconds. */
 #pragma once
 

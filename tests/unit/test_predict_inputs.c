@@ -520,6 +520,24 @@ TEST(predictor_predict__worse_that_no_key_excludes__within_the_interval)
     assert_true(unknown.high_s > 1.1 * unknown.seconds * exp(UNCOMPARED_SLOW));
 }
 
+/* Nor whether products in fp32 are in TF32, or how fast a host is: the interval reaches to both. */
+TEST(predictor_predict__other_that_no_key_excludes__within_the_interval)
+{
+    HELD_AT(predictor) *p = create("deepspeed");
+    gpt_with("device=A100-80GB precision=fp32 micro_batch=16");
+    const struct prediction unsaid = *predict(p);
+    const struct prediction tf32 = *predicted(p, "tf32=1");
+    const struct prediction plain = *predicted(p, "tf32=0");
+    assert_true(unsaid.seconds == plain.seconds && tf32.seconds < 0.3 * plain.seconds && plain.better == 1);
+    assert_float_equal(unsaid.better, tf32.seconds / plain.seconds, 1e-9);
+    assert_true(unsaid.low_s < tf32.seconds && plain.low_s > tf32.seconds && unsaid.worse == 1);
+    gpt_with("device=A100-80GB offload=optimizer zero_stage=2 dp=8 devices_per_node=8");
+    const struct prediction hosted = *predict(p);
+    assert_float_equal((hosted.worse - 1) * hosted.seconds,
+                       1.25 * 42 * hosted.memory.parameters * (1 / 1.7e9 - 1 / 75e9), 1e-3 * hosted.seconds);
+    assert_true(hosted.high_s > hosted.worse * hosted.seconds);
+}
+
 /* A framework with several tables is as wide as the widest that has many runs, not as their mean. */
 TEST(evidence_widths_of__several_tables__as_wide_as_the_widest)
 {

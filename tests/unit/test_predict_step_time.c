@@ -612,13 +612,28 @@ TEST(step_predict__experts_that_are_not_cut__within_a_node)
     assert_close(term_of(a, plan, "megatron", TIME_EXPERT) / nodes * network, within / ranks * 300e9, 1e-12);
 }
 
+/* DeepSpeed adds up gradients that are on the host; torch, which has weights in fp32, does not. */
 TEST(step_predict__offload__moves_and_updates_on_the_host)
 {
-    struct training_plan plan = {.data = 8, .sequence = 512, .zero_stage = 2, .offload = OFFLOAD_OPTIMIZER};
-    struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed");
+    static const struct {
+        const char *framework;
+        int64_t stage, micro_batches;
+        double moved, host; /* bytes a parameter */
+    } cases[] = {{"deepspeed", 1, 4, 4 + 2, 42},
+                 {"deepspeed", 2, 1, 4 + 2, 42},
+                 {"deepspeed", 2, 4, 4 + 2 * (4 + 3) + 2, 42},
+                 {"deepspeed", 3, 4, 4 + 2 * (4 + 4) + 2, 42},
+                 {"fsdp2", 3, 4, 2 * 4 + 2, 28}};
     const double mine = (24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0) / 8;
-    assert_close(s.terms[TIME_OFFLOAD], 4 * mine / 25e9 + 30 * mine * 8 / 150e9, 1e-9);
-    assert_true(s.terms[TIME_OPTIMIZER] == 0);
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct training_plan plan = {.data = 8, .sequence = 512, .offload = OFFLOAD_OPTIMIZER};
+        plan.zero_stage = cases[i].stage;
+        plan.micro_batches = cases[i].micro_batches;
+        struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), cases[i].framework);
+        assert_close(s.terms[TIME_OFFLOAD], cases[i].moved * mine / 25e9 + cases[i].host * mine * 8 / 75e9, 1e-9);
+    }
+    struct training_plan plan = {.data = 8, .sequence = 512, .zero_stage = 2, .offload = OFFLOAD_OPTIMIZER};
+    assert_true(term(plan, "deepspeed", TIME_OPTIMIZER) == 0);
 }
 
 /* FSDP wraps peft's adapters one by one, so no layer is gathered ahead; FSDP2 has them in their layer's unit, of one
