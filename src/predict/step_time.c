@@ -347,6 +347,12 @@ static double weighted(const double *weights, const struct terms *terms)
     return weighted_sum(weights, terms->x, TIME_TERM_COUNT);
 }
 
+/* Returns whether torch.autocast's casts are kernels of their own. */
+static bool is_cast(const struct plan_time *t)
+{
+    return layer_autocasts(t->plan, &t->framework->memory) && !t->plan->compiled;
+}
+
 /* Launches of experts that are computed one after another, in a layer's; average over the layers. */
 static double expert_launches(const struct plan_time *t)
 {
@@ -423,6 +429,12 @@ static double hook_launches(const struct plan_time *t)
            (t->plan->zero_stage == 3 ? (forward_passes(t) + 1) * each_pass : 0);
 }
 
+/* torch.autocast casts input and weight of a product, and in the backward pass the gradients of both. */
+static double cast_launches(const struct plan_time *t)
+{
+    return is_cast(t) ? 4 * GRAPH_LAUNCHES * layer_matrices(t) : 0;
+}
+
 /* The launches of a layer that the device waits for. Uses the weights before calibration, so that the sum stays linear
  * in the fitted ones. */
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
@@ -432,7 +444,7 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
         t->passes / 3 *
             (1 + expert_launches(t) +
              (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
-        quantised_launches(t) + hook_launches(t) + unit_launches(t) +
+        quantised_launches(t) + hook_launches(t) + unit_launches(t) + cast_launches(t) +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;
@@ -554,8 +566,8 @@ static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
     const struct memory_coefficients *memory = &t->framework->memory;
-    struct training_plan narrow = *t->plan; /* casts of autocast are fused */
-    narrow.weights = layer_autocasts(t->plan, memory) ? WEIGHTS_16 : narrow.weights;
+    struct training_plan narrow = *t->plan; /* a compiler fuses the casts of autocast */
+    narrow.weights = layer_autocasts(t->plan, memory) && t->plan->compiled ? WEIGHTS_16 : narrow.weights;
     double set = layer_memory_set(t->a, &narrow, memory) - score_bytes(t);
     if (tuning_is_wide(t->a, &narrow, memory))
         set *= 2;

@@ -30,7 +30,8 @@
  *                 selective recompute: the modules in recompute_modules, or the attention, again        [13]
  *   elementwise   the layer's activations (layer_memory_set) / device memory, times 4/3 with full        layer_memory.h
  *                 recompute or recompute by operations; twice as much if hidden states are in fp32
- *                 (tuning_is_wide; not for autocast); a third of what modules of selective recompute drop.
+ *                 (tuning_is_wide), or what torch.autocast casts, unless it is compiled                  [28]
+ *                 a third of what modules of selective recompute drop.
  *                 Of compiled layers only what they would keep with norms and the MLP's activation
  *                 computed again. torchtitan's paper (arXiv 2410.06511, tables 1 and 2): Llama 3.1 8B
  *                 with recompute by operations gains 6.6 % on 8 H100, 14.8 % on 128
@@ -87,7 +88,7 @@
  *   optimizer     30 bytes per parameter of the rank's shard / device memory
  *   launch        ZeRO stage 1: a copy per rank and gathered tensor (coefficients.h)
  *   offload       over PCIe, per parameter of the rank: 2 for it, and 4·m more if it is on the host; 2·m for
- *                 its gradient (m is 1 below stage 2), and where the host accumulates (DeepSpeed) 4 for the [28]
+ *                 its gradient (m is 1 below stage 2), and where the host accumulates (DeepSpeed) 4 for the [29]
  *                 sum in fp32, and back 2·(m - 1), under stage 3 2·m (with m = 1 below it only the 4)
  *                 per parameter of a node / host memory: 7 numbers of the states' width; with a master copy 28, 8
  *                 to scale the gradient and 6 to narrow the weight
@@ -107,7 +108,8 @@
  *            forward pass and the backward one, with a gather and a copy where there is more than one rank; of FSDP
  *            (unit_hooks, parameter_hooks) a gather and a copy per unit, in the backward pass only if it gathers again,
  *            and a scatter and four copies (flattened, divided twice, cast) where it reduces [24]; plus
- *            collective_launches;
+ *            collective_launches; 0.04 per matrix for torch.autocast, which casts its input and weight, and both
+ *            gradients, in kernels of their own unless they are compiled [28];
  *            a hundredth of all this with CUDA graphs (docs.nvidia.com/dl-cuda-graph: a layer is one launch)
  *            (coefficients.h) per collective of tensor parallelism
  *
@@ -173,7 +175,7 @@
  * the memory-efficient kernel reaches 36 of flash's 84 TFLOP/s forward and 37 of 87 backward, heads of 128. So Mistral
  * 7B with LoRA takes 1.3 and 1.6 times as long with 4,096 and 8,192 tokens (huggingface/transformers, issue 30461) ·
  * [27] Dao-AILab/flash-attention, pull request 2280: 2.459 and 2.945 ms with a causal mask ·
- * [28] DeepSpeed runtime/zero/stage_1_and_2.py,
+ * [28] torch aten/src/ATen/autocast_mode.cpp, cached_cast · [29] DeepSpeed runtime/zero/stage_1_and_2.py,
  * async_accumulate_grad_in_cpu_via_gpu and step; stage3.py, partition_grads.
  * Terms without a source are counted as described. Pure; takes some hundred nanoseconds. */
 #pragma once

@@ -156,7 +156,7 @@ CHANGE(no_logits, true, d->plan.loss = LOSS_LINEAR)
 CHANGE(narrow_moments, true, d->plan.optimizer = OPTIMIZER_ADAM_8BIT)
 CHANGE(no_moments, true, d->plan.optimizer = OPTIMIZER_SGD)
 CHANGE(fused_step, true, d->plan.optimizer_kernel = OPTIMIZER_KERNEL_FUSED)
-CHANGE(in_fp32, true, d->plan.precision = PRECISION_FP32)
+CHANGE(in_fp32, d->plan.zero_stage >= 2, d->plan.precision = PRECISION_FP32) /* below there may be casts */
 CHANGE(in_fp8, d->cluster.device->fp8_factor > 1, d->plan.precision = PRECISION_FP8)
 CHANGE(faster_network, true, d->cluster.inter_bytes_per_s *= 2)
 CHANGE(slower_messages, true, d->cluster.inter_latency_s = 50e-6)

@@ -324,6 +324,7 @@ TEST(step_predict__looped_experts__launched_one_by_one)
     double grouped = term_of(a, plan, "hf-trainer", TIME_LAUNCH);
     assert_true(grouped <= 40);
     plan.experts = EXPERTS_FRAMEWORK;
+    plan.weights = WEIGHTS_16;
     assert_close(term_of(a, plan, "torch-ddp", TIME_LAUNCH), grouped, 1e-9);
 }
 
@@ -634,6 +635,19 @@ TEST(step_predict__offload__moves_and_updates_on_the_host)
     }
     struct training_plan plan = {.data = 8, .sequence = 512, .zero_stage = 2, .offload = OFFLOAD_OPTIMIZER};
     assert_true(term(plan, "deepspeed", TIME_OPTIMIZER) == 0);
+}
+
+/* Each cast of torch.autocast is a kernel that reads and writes, unless a compiler fuses it. */
+TEST(step_predict__autocast__casts_are_kernels)
+{
+    struct training_plan plan = {.sequence = 8, .flash_attention = true};
+    const double casts = term(plan, "torch-ddp", TIME_LAUNCH), swept = term(plan, "torch-ddp", TIME_ELEMENTWISE);
+    plan.compiled = true;
+    assert_close(casts / term(plan, "torch-ddp", TIME_LAUNCH), 1 + 6 * 4 * 0.01, 0.01);
+    plan.compiled = false;
+    plan.weights = WEIGHTS_16;
+    assert_close(casts / term(plan, "torch-ddp", TIME_LAUNCH), 1 + 6 * 4 * 0.01, 0.01);
+    assert_true(swept > 1.1 * term(plan, "torch-ddp", TIME_ELEMENTWISE));
 }
 
 /* FSDP wraps peft's adapters one by one, so no layer is gathered ahead; FSDP2 has them in their layer's unit, of one
