@@ -41,6 +41,7 @@ static const char *const plan_feature_names[PLAN_FEATURES] = {
 };
 
 static const double uncompared[PREDICTED_QUANTITIES] = {UNCOMPARED_MEMORY, UNCOMPARED_TIME};
+static const struct unseen_spread *const unseen[PREDICTED_QUANTITIES] = {&unseen_memory, &unseen_time};
 
 /* 0.95 quantiles of Student's distribution divided by the normal one's, by degrees of freedom. */
 static const double student[] = {3.84, 3.84, 1.78, 1.43, 1.30, 1.22, 1.18, 1.15, 1.13};
@@ -285,11 +286,12 @@ void evidence_describe(const char *framework, enum predicted_quantity quantity, 
             buffer_printf(out, "  %s: no measurement of %s to compare with in %s\n", plan_feature_names[f],
                           words[quantity], is_kind ? framework : "any framework");
     }
-    if (quantity == QUANTITY_OF_MEMORY && !compared)
+    if (!compared)
         buffer_printf(out,
-                      "  not all of this was compared: memory but for model states may be %.2f to %.1f times as "
-                      "predicted, as in sources that were new\n",
-                      exp(-unseen_memory.below), exp(unseen_memory.above));
+                      "  not all of this was compared: %s may be %.2f to %.1f times as predicted, as in sources that "
+                      "were new\n",
+                      quantity == QUANTITY_OF_MEMORY ? "memory but for model states" : "time",
+                      exp(-unseen[quantity]->below), exp(unseen[quantity]->above));
 }
 
 /* Returns whether no other feature of its table has more runs, nor one before it as many. */
@@ -318,9 +320,10 @@ void evidence_describe_sources(enum predicted_quantity quantity, struct buffer *
         evidence_widths_of(row->framework, row->table, &w);
         double below = evidence_width(&w, quantity, 1U << row->feature, &compared);
         double above = evidence_width_above(&w, quantity, 1U << row->feature);
-        if (quantity == QUANTITY_OF_MEMORY && !compared) {
-            below = fmax(below, -log(evidence_of_estimated(HALF, -unseen_memory.below)));
-            above = fmax(above, log(evidence_of_estimated(HALF, unseen_memory.above)));
+        double share = quantity == QUANTITY_OF_MEMORY ? HALF : 1;
+        if (!compared) {
+            below = fmax(below, -log(evidence_of_estimated(share, -unseen[quantity]->below)));
+            above = fmax(above, log(evidence_of_estimated(share, unseen[quantity]->above)));
         }
         buffer_printf(out, "  %s, %s: %.0f to +%.0f %% without it; nine in ten of %zu runs are within %.0f %% (%s)\n",
                       row->framework, plan_feature_names[row->feature], 100 * expm1(-below), 100 * expm1(above),

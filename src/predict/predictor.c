@@ -752,8 +752,10 @@ static void widen_time(struct prediction *out, const struct evidence_widths *w, 
     bool ignored;
     double above = evidence_width_above(w, QUANTITY_OF_TIME, features & ~(1U << FEATURE_NETWORK));
     double below = evidence_width(w, QUANTITY_OF_TIME, features & ~(1U << FEATURE_FP32), &ignored);
-    out->low_s = out->seconds * fmin(exp(-width->below), out->better * exp(-below));
-    out->high_s = out->seconds * fmax(exp(width->above), out->worse * exp(above));
+    double low = fmin(exp(-width->below), out->better * exp(-below));
+    double high = fmax(exp(width->above), out->worse * exp(above));
+    out->low_s = out->seconds * (out->time_calibrated ? low : fmin(low, exp(-unseen_time.below)));
+    out->high_s = out->seconds * (out->time_calibrated ? high : fmax(high, exp(unseen_time.above)));
     out->by_evidence[QUANTITY_OF_TIME] = true;
 }
 
