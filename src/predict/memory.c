@@ -71,8 +71,9 @@ static void set_adapters(struct plan_memory *m)
     m->frozen = m->plan->kbit_preparation ? FP32_BYTES : m->states.parameter;
     m->quantised = stored > 0 ? stored : m->states.parameter;
     m->states.parameter = m->states.gradient = m->c->adapter;
-    m->states.master = 0;
-    m->states.moments = stage_moment_bytes(m->plan->optimizer, m->c->adapter);
+    bool has_master = m->c->master > 0 && m->c->adapter < FP32_BYTES;
+    m->states.master = has_master ? m->c->master : 0;
+    m->states.moments = stage_moment_bytes(m->plan->optimizer, has_master ? FP32_BYTES : m->c->adapter);
     tuning_adapters(m->a, m->plan, &m->adapters);
     set_adapted_layer(m);
 }

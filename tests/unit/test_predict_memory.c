@@ -546,6 +546,22 @@ TEST(memory_predict__loaded_whole__gathered_weights_are_saved)
     assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], divided, 1e-9);
 }
 
+/* DeepSpeed casts all weights, adapters too, and has a copy in fp32 of what it trains; peft's are in fp32. */
+TEST(memory_predict__adapters__in_the_type_of_the_framework)
+{
+    static const char *const frameworks[] = {"deepspeed", "torch-ddp"};
+    for (size_t i = 0; i < LENGTH(frameworks); i++) {
+        struct training_plan plan = {.sequence = 32, .tuning = TUNING_LORA, .lora_rank = 8};
+        plan.lora_targets = TARGETS_OF_ATTENTION;
+        const struct memory_prediction few = predict(gpt(24, 2048, 16), plan, frameworks[i]);
+        plan.lora_rank = 16;
+        const struct memory_prediction many = predict(gpt(24, 2048, 16), plan, frameworks[i]);
+        const double more = many.most.terms[MEMORY_UNSHARDED] - few.most.terms[MEMORY_UNSHARDED];
+        assert_close(more, (2 + 2 + 4 + 8) * (many.trainable - few.trainable), 1e-9);
+        assert_close(many.most.terms[MEMORY_UNSHARDED] - 16 * many.trainable, (i == 0 ? 2 : 4) * many.parameters, 1e-3);
+    }
+}
+
 /* Modules of a Llama are q, k, v and o of 4 M parameters each, and three of 11.3 M in an MLP; its vocabulary has 105 M.
  * What is too small for a unit stays gathered with the root. */
 TEST(memory_predict__units_by_size__what_is_too_small_with_the_root)
