@@ -726,12 +726,15 @@ static double worse_time(const struct predictor *p, const struct subject *s, con
 {
     struct training_plan masked = *plan;
     struct cluster slow = *cluster;
-    masked.padding_mask |= row->time.may_mask != 0 && !s->says_masked && !plan->padding_free &&
-                           plan->attention_kernel == ATTENTION_KERNEL_SDPA;
-    if (p->prediction.features & 1U << FEATURE_NETWORK)
-        slow.inter_bytes_per_s = fmin(slow.inter_bytes_per_s, SLOW_NETWORK / s->devices_per_node);
+    bool may_mask = row->time.may_mask != 0 && !s->says_masked && !plan->padding_free &&
+                    plan->attention_kernel == ATTENTION_KERNEL_SDPA;
+    bool may_be_slow = p->prediction.features & 1U << FEATURE_NETWORK;
+    masked.padding_mask |= may_mask;
     slow.host_bytes_per_s = SLOW_HOST;
-    return fmax(1, time_ratio(p, s, &masked, &slow, row));
+    if (may_be_slow)
+        slow.inter_bytes_per_s = fmin(slow.inter_bytes_per_s, SLOW_NETWORK / s->devices_per_node);
+    bool differs = may_mask || may_be_slow || plan->offload != OFFLOAD_NONE;
+    return differs ? fmax(1, time_ratio(p, s, &masked, &slow, row)) : 1;
 }
 
 /* The same if what no key says is the better: products in fp32 are in TF32, as by default in torch 1.7 to 1.11
@@ -740,9 +743,9 @@ static double better_time(const struct predictor *p, const struct subject *s, co
                           const struct cluster *cluster, const struct framework *row)
 {
     struct training_plan better = *plan;
-    if (plan->precision == PRECISION_FP32 && !s->says_tf32)
-        better.precision = PRECISION_TF32;
-    return fmin(1, time_ratio(p, s, &better, cluster, row));
+    better.precision = PRECISION_TF32;
+    bool differs = plan->precision == PRECISION_FP32 && !s->says_tf32;
+    return differs ? fmin(1, time_ratio(p, s, &better, cluster, row)) : 1;
 }
 
 /* The interval of time by evidence, and at least what is known without the features of which both cases are counted. */
