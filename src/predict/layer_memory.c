@@ -137,9 +137,10 @@ static double layer_bytes(const struct architecture *a, const struct training_pl
     double third = plan_decoder_share(plan) * (double)a->decoder_layers / architecture_layers(a);
     double blocks_read = a->parallel_blocks || a->norms_per_layer < 2 ? 1 : 2;
     double read = a->parallel_blocks ? 1 : blocks_read * layers + third; /* norms whose output a matrix product reads */
-    double norms = 4 - (layer_is_narrow(plan) ? 1 : 0) - (layer_drops(plan, MODULE_LAYERNORM) ? 2 : 0);
+    bool drops = layer_drops(plan, MODULE_LAYERNORM);
+    double norms = 4 - (layer_is_narrow(plan) ? 1 : 0) - (drops ? 2 : 0);
     double further = 2 * ((double)a->norms_per_layer - blocks_read);
-    further += a->rms_norm && plan->norms != NORMS_FUSED ? c->norm_bytes : 0;
+    further += a->rms_norm && plan->norms != NORMS_FUSED && !drops ? c->norm_bytes : 0;
     further += autocast_bytes(a, plan, c, read);
     double gathered =
         plan->keeps_gathered ? (layer_is_narrow(plan) ? 1 : 2) * read * h * (1 - 1 / layer_outer_degree(plan)) : 0;

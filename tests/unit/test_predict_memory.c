@@ -610,6 +610,27 @@ TEST(memory_predict__stage_1_of_deepspeed__partition_after_the_passes)
     assert_true(m.bytes - m.slack - m.allocated_bytes < m.parameters);
 }
 
+/* torchtitan's norms are of torch's operations, which keep what a layer does not compute again. */
+TEST(memory_predict__llama_under_torchtitan__norms_not_fused)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct training_plan plan = {.sequence = 4096, .data = 8, .zero_stage = 3, .flash_attention = true};
+    a.layers = 24;
+    a.hidden = 2048;
+    a.heads = 16;
+    a.ffn = 5632;
+    a.vocab = 32000;
+    double eager = predict(a, plan, "torchtitan").most.terms[MEMORY_ACTIVATIONS];
+    plan.norms = NORMS_FUSED;
+    assert_close(eager - predict(a, plan, "torchtitan").most.terms[MEMORY_ACTIVATIONS],
+                 1.04 * 24 * 2 * (4 + 4 + 2 - 4) * 4096.0 * 2048, 1e-9);
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    plan.modules = MODULE_LAYERNORM;
+    double fused = predict(a, plan, "torchtitan").most.terms[MEMORY_ACTIVATIONS];
+    plan.norms = NORMS_FRAMEWORK;
+    assert_close(predict(a, plan, "torchtitan").most.terms[MEMORY_ACTIVATIONS], fused, 0);
+}
+
 /* A Llama of transformers has norms of torch's operations, whoever shards it. */
 TEST(memory_predict__llama_under_deepspeed__norms_not_fused)
 {
