@@ -20,6 +20,7 @@
 #define REDUCE_COPIES 4.0               /* of FSDP's gradients: step_time.h */
 #define SCAN (201e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
 #define LONG_ATTENTION (1.4 / 2)        /* of the weight, that is left for long sequences: step_time.h */
+#define LAYOUTS (201e12 / 2039e9)       /* FLOPs of an A100's attention per byte of its memory */
 #define DETERMINISTIC (1 / 3.5 + 2.5 / 3.5 * 1.2) /* of the kernel's time: 2.5 of 3.5 FLOPs are backward */
 #define EFFICIENT_SHARE 0.43                      /* of FlashAttention-2's rate, that sdpa's kernel with a mask has */
 #define SHORT_SEQUENCE 4096.0                     /* tokens, up to which all of it is */
@@ -183,24 +184,22 @@ static double kernel_factor(const struct plan_time *t)
     return factor * square.attention / t->token.attention / EFFICIENT_SHARE;
 }
 
-/* The share of the term's weight that a sequence of this length has: step_time.h. */
-static double long_share(const struct plan_time *t)
-{
-    double seen =
-        fmin((double)t->plan->sequence, t->plan->packed_tokens > 0 ? (double)t->plan->packed_tokens : INFINITY);
-    bool in_blocks = t->plan->context > 1 && t->framework->time.ring != 0;
-    return t->plan->attention_kernel == ATTENTION_KERNEL_TRITON || in_blocks
-               ? 1
-               : LONG_ATTENTION * kernel_factor(t) + (1 - LONG_ATTENTION) * fmin(1, SHORT_SEQUENCE / seen);
-}
-
+/* FLOPs per second of attention and what goes with it, by what a sequence of this length has of both: step_time.h. */
 static double attention_rate(const struct plan_time *t)
 {
     const struct device *d = t->cluster->device;
     enum attention_kernel kernel = t->plan->attention_kernel;
     bool own = kernel == ATTENTION_KERNEL_FRAMEWORK || kernel == ATTENTION_KERNEL_SDPA;
     bool latest = own ? t->framework->time.latest_attention != 0 : kernel == ATTENTION_KERNEL_LATEST;
-    return (latest && d->latest_attention_flops > 0 ? d->latest_attention_flops : d->attention_flops) / long_share(t);
+    bool in_blocks = t->plan->context > 1 && t->framework->time.ring != 0;
+    double rate = latest && d->latest_attention_flops > 0 ? d->latest_attention_flops : d->attention_flops;
+    double seen =
+        fmin((double)t->plan->sequence, t->plan->packed_tokens > 0 ? (double)t->plan->packed_tokens : INFINITY);
+    if (kernel == ATTENTION_KERNEL_TRITON || in_blocks)
+        return rate;
+    double layouts = fmax(rate, LAYOUTS * d->memory_bytes_per_s);
+    return 1 /
+           (LONG_ATTENTION * kernel_factor(t) / rate + (1 - LONG_ATTENTION) * fmin(1, SHORT_SEQUENCE / seen) / layouts);
 }
 
 /* An expert group waits for its busiest rank. */

@@ -17,7 +17,8 @@
  *                 if the head size is not a multiple of 8                                                [6]
  *   attention     r·T·F_attention / (t·attention rate of the device), by kernel (plan.h)                  flops.h
  *                 Of the weight, 1.4 is the kernel's, and 0.6 at 4,096 tokens what goes with it in each token [20]:
- *                 rotations and layouts. It is less the longer a sequence is; up to 4,096 tokens, for
+ *                 rotations and layouts, as fast as memory where attention is slower than on A100.
+ *                 It is less the longer a sequence is; up to 4,096 tokens, for
  *                 the Triton kernel of the first FlashAttention, and for a ring's blocks (of which no
  *                 source says why), all is as for 4,096
  *                 with a padding mask, of which sdpa has no flash kernel: the whole square, at 0.43 of the rate   [26]

@@ -143,7 +143,8 @@ CHANGE(higher_stage, d->plan.zero_stage<2 && d->plan.data >= 8 && d->plan.pipeli
 CHANGE(more_replicas, d->plan.zero_stage == 0 && d->plan.data > 1, d->plan.data *= 2)
 CHANGE(more_shards, d->plan.data > 1, d->plan.data *= 2)
 CHANGE(more_context, d->plan.data > 1, d->plan.context *= 2)
-CHANGE(fused_attention, !d->plan.flash_attention, d->plan.flash_attention = true)
+CHANGE(fused_attention, !d->plan.flash_attention, /* by what is written for the device */
+       (d->plan.flash_attention = true, d->plan.attention_kernel = ATTENTION_KERNEL_LATEST))
 CHANGE(fused_by_compiler, true, d->plan.compiled = true)
 CHANGE(split_sequence, d->plan.tensor > 1, d->plan.sequence_parallel = true)
 CHANGE(hidden_gradients, true, d->plan.overlap_gradients = true)
