@@ -89,6 +89,7 @@ static const struct coefficient_member memory_members[] = {
     M(gathered_layers),
     M(live_elements),
     M(sharded_at_rest),
+    M(whole_gradients),
     M(holds_gradients),
     M(whole_stages),
     M(context_bytes),

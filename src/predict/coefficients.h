@@ -102,6 +102,7 @@ struct memory_coefficients {
     double gathered_layers;    /* stage 3: layers gathered at once */
     double live_elements;      /* stage 3: most elements of layers that are gathered at once; 0: no limit */
     double sharded_at_rest;    /* not 0: stage 2 also shards parameters, but gathers all of them for a pass */
+    double whole_gradients;    /* not 0: FSDP reduces none before the last micro-batch, unless a key says otherwise */
     double holds_gradients;    /* not 0: FSDP1 frees some gradients only at the end of a pass: stage_memory.h */
     double whole_stages;       /* not 0: with a pipeline, all parameters stay gathered, and gradients whole, until the
                                 * last micro-batch */

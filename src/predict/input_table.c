@@ -87,6 +87,7 @@ const struct input inputs[] = {
     {"cuda_graphs", "enable_cuda_graph external_cuda_graph use_cuda_graphs", P(MEMBER_FLAG, cuda_graphs)},
     {"padding_free", "", P(MEMBER_FLAG, padding_free)},
     {"narrow_loss", "", P(MEMBER_FLAG, narrow_loss)},
+    {"sync_each_batch", "", P(MEMBER_FLAG, syncs_each_batch)},
     {"held_outputs", "", P_WORD(held, held_words)},
     {"loaded_whole", "", P(MEMBER_FLAG, loaded_whole)},
     {"expandable_segments", "", P(MEMBER_FLAG, expandable_segments)},

@@ -59,6 +59,16 @@ static bool gathers_all(const struct plan_memory *m)
     return m->plan->zero_stage == 2 && m->c->sharded_at_rest != 0;
 }
 
+bool stage_accumulates_whole(const struct training_plan *plan, const struct memory_coefficients *c)
+{
+    return c->whole_gradients != 0 && plan->zero_stage >= 2 && plan->micro_batches > 1 && !plan->syncs_each_batch;
+}
+
+static bool shards_gradients(const struct plan_memory *m)
+{
+    return m->plan->zero_stage >= 2 && !stage_accumulates_whole(m->plan, m->c);
+}
+
 /* Adds `bytes` of frozen weights that `replicas` ranks have copies of. */
 static void add_frozen(const struct plan_memory *m, double bytes, double replicas, double *terms)
 {
@@ -89,8 +99,8 @@ void stage_add_states(const struct plan_memory *m, double parameters, double rep
     double gradient = gradient_bytes(m);
     double parameter = m->plan->offload == OFFLOAD_PARAMETERS && zero == 3 ? 0 : s.parameter;
     double optimizer = m->plan->offload == OFFLOAD_NONE ? s.master + s.moments : 0;
-    double sharded =
-        (zero >= 1 ? optimizer : 0) + (zero >= 2 ? gradient : 0) + (zero >= 3 || gathers_all(m) ? parameter : 0);
+    double sharded = (zero >= 1 ? optimizer : 0) + (shards_gradients(m) ? gradient : 0) +
+                     (zero >= 3 || gathers_all(m) ? parameter : 0);
     terms[MEMORY_UNSHARDED] += parameters * (optimizer + gradient + parameter - sharded);
     terms[MEMORY_SHARDED] += parameters * (sharded + partition_bytes(m)) / shards;
 }
@@ -373,7 +383,7 @@ static void add_mtp(const struct plan_memory *m, int64_t stage, double *dense, d
 
 static double gradients_of(const struct plan_memory *m, double parameters, double replicas)
 {
-    double shards = m->plan->zero_stage >= 2 ? plan_shards(m->plan, replicas) : 1;
+    double shards = shards_gradients(m) ? plan_shards(m->plan, replicas) : 1;
     return gradient_bytes(m) * parameters / shards;
 }
 
@@ -402,7 +412,7 @@ static void take_phase(const struct plan_memory *m, const struct memory_stage *a
     double kept = is_early || (phase == PHASE_BACKWARD && l->gradients == 0) ? l->kept : 0;
     *out = *all;
     out->slack = slack[phase];
-    out->terms[m->plan->zero_stage >= 2 ? MEMORY_SHARDED : MEMORY_UNSHARDED] -= is_early ? l->gradients : 0;
+    out->terms[shards_gradients(m) ? MEMORY_SHARDED : MEMORY_UNSHARDED] -= is_early ? l->gradients : 0;
     out->terms[MEMORY_ACTIVATIONS] = m->c->fragmentation * kept;
     out->terms[MEMORY_LOGITS] = phase == PHASE_LOGITS ? all->terms[MEMORY_LOGITS] : 0;
     out->terms[MEMORY_WORKING] = phase == PHASE_LOGITS || phase == PHASE_STEP ? 0 : all->terms[MEMORY_WORKING];

@@ -112,6 +112,9 @@ struct state_bytes stage_state_bytes(const struct training_plan *plan, const str
 /* Bytes of a parameter's moments; each number has `width` bytes unless the optimizer quantises it. */
 double stage_moment_bytes(enum optimizer optimizer, double width);
 
+/* Returns whether FSDP's gradients are whole until the last micro-batch. */
+bool stage_accumulates_whole(const struct training_plan *plan, const struct memory_coefficients *c);
+
 /* Adds to `terms` the states of `parameters` that `replicas` ranks have copies of. */
 void stage_add_states(const struct plan_memory *m, double parameters, double replicas, double *terms);
 

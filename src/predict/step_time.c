@@ -4,6 +4,7 @@
 
 #include "predict/flops.h"
 #include "predict/layer_memory.h"
+#include "predict/stage_memory.h"
 #include "predict/tuning.h"
 #include "util/linear.h"
 
@@ -644,16 +645,23 @@ static double add_stages(const struct plan_time *t, struct terms *out)
            waiting_transfers * t->framework->time.weights[TIME_PIPELINE];
 }
 
+/* Returns whether gradients are reduced after each micro-batch. */
+static bool reduces_each(const struct plan_time *t)
+{
+    return (t->plan->zero_stage == 3 ||
+            (t->plan->zero_stage == 2 && t->framework->time.reduce_each_micro_batch != 0)) &&
+           !stage_accumulates_whole(t->plan, &t->framework->memory);
+}
+
 /* Bytes that a rank sends per step for `parameters` whose states are sharded over `ranks`. */
 static double data_volume(const struct plan_time *t, double parameters, double ranks)
 {
     double m = sharded_passes(t), gradient = sent_gradient(t);
     if (holds_stage(t))
         return (2 + gradient) * parameters * (ranks - 1) / ranks;
-    const double per_parameter[] = {2 * gradient, gradient + 2,
-                                    (t->framework->time.reduce_each_micro_batch != 0 ? m : 1) * gradient +
-                                        (is_sharded_at_rest(t) ? m : 1) * 2,
-                                    m * (4 + gradient)};
+    double reduced = reduces_each(t) ? m * gradient : gradient;
+    const double per_parameter[] = {2 * gradient, gradient + 2, reduced + (is_sharded_at_rest(t) ? m : 1) * 2,
+                                    m * 4 + reduced};
     return per_parameter[t->plan->zero_stage] * parameters * (ranks - 1) / ranks;
 }
 
@@ -795,9 +803,9 @@ static void add_offload(const struct plan_time *t, double parameters, double sha
 static double gradient_share(const struct plan_time *t)
 {
     double gradient = sent_gradient(t), m = sharded_passes(t);
-    double reduced = t->framework->time.reduce_each_micro_batch != 0 ? m * gradient : gradient;
+    double reduced = reduces_each(t) ? m * gradient : gradient;
     double gathered = is_sharded_at_rest(t) ? m * 2 : 2;
-    const double shares[] = {1, gradient / (gradient + 2), reduced / (reduced + gathered), gradient / (4 + gradient)};
+    const double shares[] = {1, gradient / (gradient + 2), reduced / (reduced + gathered), reduced / (m * 4 + reduced)};
     if (holds_stage(t))
         return gradient / (gradient + 2);
     return shares[t->plan->zero_stage];
@@ -828,8 +836,7 @@ static void hide_data(const struct plan_time *t, struct terms *out)
     double sent =
         weights[TIME_DATA_INTRA] * out->x[TIME_DATA_INTRA] + weights[TIME_DATA_INTER] * out->x[TIME_DATA_INTER];
     double stage = computing(t, &t->of_layer) * t->layers / (double)t->plan->pipeline, forward = stage / t->passes;
-    bool each =
-        t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->time.reduce_each_micro_batch != 0);
+    bool each = reduces_each(t);
     bool reduces_behind = overlaps(t, t->plan->overlap_gradients) && !holds_stage(t); /* otherwise after all passes */
     bool in_turn = t->plan->gathers_in_turn && is_sharded_at_rest(t);
     double behind_gradients = reduces_behind && !in_turn ? 2 * forward * (each ? m : 1) : 0;

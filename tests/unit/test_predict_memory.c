@@ -124,6 +124,7 @@ TEST(memory_predict__buckets_of_ddp__hold_the_gradients_again)
                  1e-9);
     sharded.data = 2;
     sharded.zero_stage = 3;
+    sharded.syncs_each_batch = true;
     assert_close(predict(gpt(2, 256, 4), sharded, "hf-trainer").most.terms[MEMORY_UNSHARDED], 0, 0);
     sharded.zero_stage = 2; /* gradients are reduced to their shards, not in DDP's buckets */
     assert_close(predict(gpt(2, 256, 4), sharded, "torch-ddp").most.terms[MEMORY_UNSHARDED], 4 * one.most.parameters,
@@ -254,6 +255,7 @@ TEST(memory_predict__offload__sharded_gradients_on_the_host)
         struct training_plan plan = {.data = 16,
                                      .sequence = 128,
                                      .micro_batches = 2,
+                                     .syncs_each_batch = true,
                                      .zero_stage = cases[i].zero,
                                      .offload = cases[i].offload};
         struct memory_stage most = predict(gpt(2, 256, 4), plan, cases[i].framework).most;

@@ -726,6 +726,18 @@ TEST(step_predict__gathered_parameters__copied_by_fsdp2)
                  14 * 4 * 2 * 8 * 1024.0 * 1024 / speed, 1e-3);
 }
 
+/* FSDP under accelerate sends gradients once for all micro-batches. */
+TEST(step_predict__gradients_of_fsdp__sent_once_by_accelerate)
+{
+    struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = 3};
+    const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .intra_bytes_per_s = 1e5};
+    double once = predict(gpt(24, 2048, 16), plan, slow, "hf-trainer").terms[TIME_DATA_INTRA];
+    double g = framework_find("hf-trainer")->time.gradient_bytes;
+    plan.syncs_each_batch = true;
+    double each = predict(gpt(24, 2048, 16), plan, slow, "hf-trainer").terms[TIME_DATA_INTRA];
+    assert_close(each / once, 3 * (4 + g) / (3 * 4 + g), 1e-3);
+}
+
 /* Micro-batches after the first add theirs: what was there is read and written, and the new one read. */
 TEST(step_predict__micro_batches__gradients_added_up)
 {

@@ -327,6 +327,24 @@ TEST(memory_predict__narrow_loss__half_of_the_logits)
     }
 }
 
+/* Under accelerate FSDP has all gradients of its weights until the last micro-batch. */
+TEST(memory_predict__gradients_of_fsdp__whole_while_accumulated)
+{
+    struct training_plan plan = {.data = 8,
+                                 .zero_stage = 3,
+                                 .sequence = 32,
+                                 .micro_batches = 2,
+                                 .recompute = RECOMPUTE_FULL};
+    const struct memory_prediction whole = predict(llama(), plan, "hf-trainer");
+    assert_close(whole.most.terms[MEMORY_UNSHARDED], 2 * whole.most.parameters, 1e-9);
+    plan.syncs_each_batch = true;
+    assert_true(predict(llama(), plan, "hf-trainer").most.terms[MEMORY_UNSHARDED] == 0);
+    plan.syncs_each_batch = false;
+    assert_true(predict(llama(), plan, "fsdp").most.terms[MEMORY_UNSHARDED] == 0);
+    plan.micro_batches = 1;
+    assert_true(predict(llama(), plan, "hf-trainer").most.terms[MEMORY_UNSHARDED] == 0);
+}
+
 /* FSDP gathers weights in fp32 in the 16 bits of its products. */
 TEST(memory_predict__sharded_adapters_over_fp32_weights__gathered_in_16_bits)
 {

@@ -158,9 +158,13 @@ static const struct said never_steps[] = {{.input = "optimizer", .text = "sgd"},
  * loss (src/models/llama3.py, forward); its configurations (config/) have amp_training false and deterministic true. */
 static const struct said equal[] = {{.input = "packing", .value = 1}, {.input = NULL}};
 static const struct said vary[] = {{.input = "packing", .value = 0}, {.input = NULL}};
-static const struct said own_loop[] = {{.input = "packing", .value = 1},      {.input = "narrow_loss", .value = 1},
-                                       {.input = "padding_mask", .value = 1}, {.input = "deterministic", .value = 1},
-                                       {.input = "autocast", .value = 0},     {.input = NULL}};
+static const struct said own_loop[] = {{.input = "sync_each_batch", .value = 1},
+                                       {.input = "packing", .value = 1},
+                                       {.input = "narrow_loss", .value = 1},
+                                       {.input = "padding_mask", .value = 1},
+                                       {.input = "deterministic", .value = 1},
+                                       {.input = "autocast", .value = 0},
+                                       {.input = NULL}};
 
 /* atorch's loop (fsdp_llama2.py) has a pass's output in a variable until the next pass is done, with the keys and
  * values of all layers: use_cache is on by default, and torch's checkpoint_wrapper, unlike the model's own, leaves it

@@ -80,6 +80,7 @@ static const struct plan {
       {"lora_rank", NULL, 8},
       {"lora_targets", "attention", 0},
       {"quantization", "gptq", 0}}},
+    {"hf-trainer", {DECODER, {"zero_stage", NULL, 3}, {"gradient_accumulation", NULL, 4}}},
     {"hf-trainer", {DECODER, {"padding_free", NULL, 1}, {"mean_tokens", NULL, 512}}},
     {"fsdp2", {DECODER, {"zero_stage", NULL, 3}, {"nodes", NULL, 4}}},
     {"megatron", {DECODER, {"precision", "fp8", 0}}},
