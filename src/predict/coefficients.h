@@ -136,6 +136,7 @@ struct time_coefficients {
     double loops_experts;    /* not 0: loops over experts unless a key says otherwise */
     double may_mask;         /* not 0: sdpa has a padding mask or none, and no key says which: intervals span both,
                               * and, of memory, batches of one length and of several */
+    double fuses_scores;     /* tp from which one kernel scales, masks and softens scores; 0: torch's operations do */
     double latest_attention; /* not 0: uses the attention kernels written for the device (plan.h) */
     double bucket_bytes;     /* stage 0: size of the buckets that are reduced while computing; 0: no overlap */
     double gathered_tensors; /* stage 1: tensors per layer that are copied from each rank, a launch each */

@@ -112,13 +112,18 @@ static double stepped(const struct plan_memory *m, double parameters, double rep
     return m->plan->offload == OFFLOAD_NONE ? parameters / shards : 0;
 }
 
+double stage_step_bytes(const struct training_plan *plan, const struct memory_coefficients *c)
+{
+    bool is_fused = plan->optimizer_kernel == OPTIMIZER_KERNEL_FRAMEWORK
+                        ? c->fuses_step != 0
+                        : plan->optimizer_kernel == OPTIMIZER_KERNEL_FUSED;
+    double width = plan->tuning == TUNING_FULL ? layer_weight_bytes(plan, c) / c->parameter : 1;
+    return is_fused ? 0 : c->step * width;
+}
+
 static double step_bytes(const struct plan_memory *m)
 {
-    double width = m->plan->tuning == TUNING_FULL ? layer_weight_bytes(m->plan, m->c) / m->c->parameter : 1;
-    bool is_fused = m->plan->optimizer_kernel == OPTIMIZER_KERNEL_FRAMEWORK
-                        ? m->c->fuses_step != 0
-                        : m->plan->optimizer_kernel == OPTIMIZER_KERNEL_FUSED;
-    return (is_fused ? 0 : m->c->step * width) + (m->plan->gradient_bytes == 2 && m->c->master > 0 ? FP32_BYTES : 0);
+    return stage_step_bytes(m->plan, m->c) + (m->plan->gradient_bytes == 2 && m->c->master > 0 ? FP32_BYTES : 0);
 }
 
 static double flat_step_bytes(const struct plan_memory *m)

@@ -115,6 +115,9 @@ double stage_moment_bytes(enum optimizer optimizer, double width);
 /* Returns whether FSDP's gradients are whole until the last micro-batch. */
 bool stage_accumulates_whole(const struct training_plan *plan, const struct memory_coefficients *c);
 
+/* Temporaries of an optimizer that is not fused, per parameter. */
+double stage_step_bytes(const struct training_plan *plan, const struct memory_coefficients *c);
+
 /* Adds to `terms` the states of `parameters` that `replicas` ranks have copies of. */
 void stage_add_states(const struct plan_memory *m, double parameters, double replicas, double *terms);
 

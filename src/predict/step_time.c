@@ -20,8 +20,8 @@
 #define COPY_LAUNCHES 0.005             /* share of a layer's: a view and a copy, without a graph */
 #define REDUCE_COPIES 4.0               /* of FSDP's gradients: step_time.h */
 #define SCAN (201e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
-#define LONG_ATTENTION (1.4 / 2)        /* of the weight, that is left for long sequences: step_time.h */
 #define LAYOUTS (201e12 / 2039e9)       /* FLOPs of an A100's attention per byte of its memory */
+#define LONG_ATTENTION (1.4 / 2)        /* of the weight, that is left for long sequences: step_time.h */
 #define DETERMINISTIC (1 / 3.5 + 2.5 / 3.5 * 1.2) /* of the kernel's time: 2.5 of 3.5 FLOPs are backward */
 #define EFFICIENT_SHARE 0.43                      /* of FlashAttention-2's rate, that sdpa's kernel with a mask has */
 #define SHORT_SEQUENCE 4096.0                     /* tokens, up to which all of it is */
@@ -36,7 +36,7 @@
 #define RING_STEP 3.4e-6           /* and over NVLink in a ring */
 #define LOSS_HALVES 6.0            /* half all-reduces: maximum, predicted logit and sum */
 #define SWEEPS 8.0                 /* passes over a saved activation that the term's weight includes */
-#define OPTIMIZER_TRAFFIC 30.0     /* bytes per parameter: states read and written, gradient read */
+#define OPTIMIZER_TRAFFIC 30.0     /* bytes per parameter with a master copy: states read and written, gradient read */
 
 struct terms {
     double x[TIME_TERM_COUNT];
@@ -522,15 +522,37 @@ static double score_bytes(const struct plan_time *t)
     return t->plan->flash_attention ? 0 : layer_activation_scale(t->plan) * layer_score_bytes(t->a, t->plan);
 }
 
+/* Bytes of a score in 16 bits that kernels move: step_time.h. */
+struct score_kernels {
+    double forward, backward;
+    double dropout[2]; /* more of both */
+};
+
+static const struct score_kernels *score_kernels(const struct plan_time *t)
+{
+    static const struct score_kernels fused = {8, 14, {3, 5}}, apart = {16, 18, {5, 5}}, wide = {24, 28, {5, 5}},
+                                      autocast = {32, 36, {9, 9}};
+    const struct memory_coefficients *c = &t->framework->memory;
+    double from = t->framework->time.fuses_scores;
+    if ((from > 0 && t->tensor >= from) || t->plan->compiled)
+        return &fused;
+    if (plan_is_fp32(t->plan))
+        return &apart;
+    if (t->a->family == ARCHITECTURE_LLAMA)
+        return c->wide_scores != 0 ? &wide : &apart;
+    return layer_autocasts(t->plan, c) ? &autocast : &apart;
+}
+
 /* Bytes that unfused attention scores move through device memory, per layer and micro-batch. */
 static double score_traffic(const struct plan_time *t)
 {
     if (t->plan->flash_attention)
         return 0;
+    const struct score_kernels *k = score_kernels(t);
     double trained = 1 - (double)t->plan->frozen_layers / t->layers;
     double forward = t->swept - 2 * trained + (layer_drops_scores(t->plan) ? 1 : 0);
-    double scores = score_bytes(t) / (t->a->dropout ? KEPT_WITH_DROPOUT : KEPT);
-    return scores * (t->a->dropout ? 11 * forward + 19 * trained : 8 * forward + 14 * trained);
+    double scores = score_bytes(t) / (t->a->dropout ? KEPT_WITH_DROPOUT : KEPT), drops = t->a->dropout ? 1 : 0;
+    return scores * ((k->forward + drops * k->dropout[0]) * forward + (k->backward + drops * k->dropout[1]) * trained);
 }
 
 #define COMPILED_MODULES (MODULE_LAYERNORM | MODULE_MLP_ACT) /* what torch.compile computes within other kernels */
@@ -852,6 +874,18 @@ static void hide_data(const struct plan_time *t, struct terms *out)
     out->x[TIME_DATA_INTER] *= left;
 }
 
+/* Bytes per parameter that the optimizer's step moves: step_time.h. */
+static double stepped_bytes(const struct plan_time *t)
+{
+    const struct memory_coefficients *c = &t->framework->memory;
+    struct state_bytes s = stage_state_bytes(t->plan, c);
+    if (s.master > 0 || t->plan->tuning != TUNING_FULL)
+        return OPTIMIZER_TRAFFIC;
+    return t->plan->optimizer == OPTIMIZER_ADAM && stage_step_bytes(t->plan, c) > 0
+               ? 10 * s.parameter + 2 * s.gradient + 4 * s.moments
+               : 2 * s.parameter + s.gradient + 2 * s.moments;
+}
+
 static void add_step(const struct plan_time *t, struct terms *out)
 {
     double p = (double)t->plan->pipeline;
@@ -877,7 +911,7 @@ static void add_step(const struct plan_time *t, struct terms *out)
         hide_data(t, out);
     if (t->plan->offload == OFFLOAD_NONE)
         out->x[TIME_OPTIMIZER] +=
-            OPTIMIZER_TRAFFIC * (dense + experts) / shards / t->cluster->device->memory_bytes_per_s;
+            stepped_bytes(t) * (dense + experts) / shards / t->cluster->device->memory_bytes_per_s;
     if (t->plan->zero_stage == 1 && t->shards > 1)
         out->x[TIME_LAUNCH] += COPY_LAUNCHES * t->framework->time.gathered_tensors * t->layers / p * t->shards;
     add_offload(t, dense + experts, shards, out);

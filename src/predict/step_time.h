@@ -39,7 +39,9 @@
  *                 an eighth of these bytes:
  *                 scores that are not fused, read and written by the kernels of softmax and dropout and  [11]
  *                 the products around them: 8 bytes per score forward and 14 backward, with dropout
- *                 11 and 19; forward twice with selective recompute
+ *                 11 and 19; forward twice with selective recompute. Where torch's operations scale,
+ *                 mask, soften and drop one after the other (fuses_scores), 16 and 18; with a softmax in   [31]
+ *                 fp32 24 and 28, under autocast 32 and 36; with dropout 5, under autocast 9, more of both
  *                 casts for 8-bit and 4-bit products (layer_cast_bytes)                                  layer_memory.h
  *                 quantised weights, read, and written and read in 2 bytes, r - 1 times;                  tuning.h
  *                 unpacked by torch's operations 18 bytes in each forward pass, and read once more        [21]
@@ -86,7 +88,8 @@
  *                 FSDP's 2 and 3: also, per unit gathered or reduced, (R - n)·3.4 us + (n - 1)·λ (ring)          [8]
  *                 adapters: Ψ_r has only them, and each micro-batch gathers the frozen weights, as stored,
  *                 twice under stage 3 and once under FSDP's stage 2
- *   optimizer     30 bytes per parameter of the rank's shard / device memory
+ *   optimizer     bytes per parameter of the rank's shard / device memory: 30, or without a master copy  [30]
+ *                 7 numbers, 20 by kernels of lists of tensors
  *   launch        ZeRO stage 1: a copy per rank and gathered tensor (coefficients.h)
  *   offload       over PCIe, per parameter of the rank: 2 for it, and 4·m more if it is on the host; 2·m for
  *                 its gradient (m is 1 below stage 2), and where the host accumulates (DeepSpeed) 4 for the [29]
@@ -177,7 +180,10 @@
  * 7B with LoRA takes 1.3 and 1.6 times as long with 4,096 and 8,192 tokens (huggingface/transformers, issue 30461) ·
  * [27] Dao-AILab/flash-attention, pull request 2280: 2.459 and 2.945 ms with a causal mask ·
  * [28] torch aten/src/ATen/autocast_mode.cpp, cached_cast · [29] DeepSpeed runtime/zero/stage_1_and_2.py,
- * async_accumulate_grad_in_cpu_via_gpu and step; stage3.py, partition_grads.
+ * async_accumulate_grad_in_cpu_via_gpu and step; stage3.py, partition_grads ·
+ * [30] torch optim/adam.py, _multi_tensor_adam: weights are read and written twice, gradients read twice, the first
+ * moment read twice and written, the second read three times and written twice, and its root three times each ·
+ * [31] transformers models/llama/modeling_llama.py, eager_attention_forward; torch aten/src/ATen/autocast_mode.cpp.
  * Terms without a source are counted as described. Pure; takes some hundred nanoseconds. */
 #pragma once
 

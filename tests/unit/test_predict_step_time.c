@@ -707,7 +707,11 @@ TEST(step_predict__group_in_a_mesh__links_to_its_members)
 TEST(step_predict__gathered_parameters__copied_by_fsdp2)
 {
     const double parameters = 24 * 12 * 2048.0 * 2048 + 51200 * 2048.0, speed = 2039e9;
-    struct training_plan plan = {.data = 8, .zero_stage = 3, .micro_batch = 2, .sequence = 2048};
+    struct training_plan plan = {.data = 8,
+                                 .zero_stage = 3,
+                                 .micro_batch = 2,
+                                 .sequence = 2048,
+                                 .optimizer_kernel = OPTIMIZER_KERNEL_FUSED};
     double views = term(plan, "fsdp", TIME_OPTIMIZER);
     double copies = term(plan, "fsdp2", TIME_OPTIMIZER);
     assert_close(copies - views, (2 * 4 + 2 + 4) * parameters / speed, 1e-3);
@@ -718,12 +722,37 @@ TEST(step_predict__gathered_parameters__copied_by_fsdp2)
     plan.data = 1;
     assert_close(term(plan, "fsdp2", TIME_OPTIMIZER), 8 * views, 1e-3);
     struct architecture a = gpt(4, 1024, 16);
-    struct training_plan experts = {.data = 8, .expert = 8, .zero_stage = 3, .sequence = 1024}, shared = experts;
+    struct training_plan experts = {.data = 8, .expert = 8, .zero_stage = 3, .sequence = 1024}, shared;
+    experts.optimizer_kernel = OPTIMIZER_KERNEL_FUSED;
+    shared = experts;
     a.experts = 8;
     shared.expert = 4;
     double alone = term_of(a, experts, "fsdp2", TIME_OPTIMIZER) - term_of(a, experts, "fsdp", TIME_OPTIMIZER);
     assert_close(term_of(a, shared, "fsdp2", TIME_OPTIMIZER) - term_of(a, shared, "fsdp", TIME_OPTIMIZER) - alone,
                  14 * 4 * 2 * 8 * 1024.0 * 1024 / speed, 1e-3);
+}
+
+/* Between the products of attention that is not fused, Megatron has one kernel, torch's operations pass each score. */
+TEST(step_predict__scores__as_often_as_their_kernels)
+{
+    struct training_plan plan = {.micro_batch = 2, .sequence = 1024, .tensor = 1};
+    const double scores = 24 * 16 * 2 * 1024.0 * 1024 / 8 / 2039e9; /* an eighth of the bytes are counted */
+    struct architecture llama = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 51200);
+    double of_flash[2], more[4];
+    for (int i = 0; i < 4; i++) {
+        const char *const frameworks_of[] = {"megatron", "torch-ddp", "hf-trainer", "hf-trainer"};
+        struct architecture a = i == 2 ? llama : gpt(24, 2048, 16);
+        plan.weights = i == 3 ? WEIGHTS_FP32 : WEIGHTS_16;
+        for (int flash = 0; flash < 2; flash++) {
+            plan.flash_attention = flash;
+            of_flash[flash] = term_of(a, plan, frameworks_of[i], TIME_ELEMENTWISE);
+        }
+        more[i] = (of_flash[0] - of_flash[1]) / scores;
+    }
+    assert_close(more[0], 8 + 14 + 3 + 5, 1e-9);
+    assert_close(more[1], 16 + 18 + 5 + 5, 1e-9);
+    assert_close(more[2], 24 + 28, 1e-9);
+    assert_close(more[3], 32 + 36 + 9 + 9, 1e-9);
 }
 
 /* FSDP under accelerate sends gradients once for all micro-batches. */
@@ -736,6 +765,21 @@ TEST(step_predict__gradients_of_fsdp__sent_once_by_accelerate)
     plan.syncs_each_batch = true;
     double each = predict(gpt(24, 2048, 16), plan, slow, "hf-trainer").terms[TIME_DATA_INTRA];
     assert_close(each / once, 3 * (4 + g) / (3 * 4 + g), 1e-3);
+}
+
+/* A fused AdamW reads and writes weights and moments and reads the gradient; lists of tensors pass memory 20 times. */
+TEST(step_predict__optimizer_step__as_often_as_its_kernels)
+{
+    const double parameters = 24 * (12 * 2048.0 * 2048 + 13 * 2048) + 51200 * 2048.0, speed = 2039e9;
+    struct training_plan plan = {.sequence = 2048, .optimizer_kernel = OPTIMIZER_KERNEL_FUSED};
+    assert_close(term(plan, "torch-ddp", TIME_OPTIMIZER), 7 * 4 * parameters / speed, 1e-2);
+    assert_close(term(plan, "hf-trainer", TIME_OPTIMIZER), 7 * 2 * parameters / speed, 1e-2);
+    assert_close(term(plan, "megatron", TIME_OPTIMIZER), (30 + 2 * 4) * parameters / speed, 1e-2);
+    plan.optimizer_kernel = OPTIMIZER_KERNEL_FOREACH;
+    assert_close(term(plan, "torch-ddp", TIME_OPTIMIZER), 20 * 4 * parameters / speed, 1e-2);
+    assert_close(term(plan, "hf-trainer", TIME_OPTIMIZER), 20 * 2 * parameters / speed, 1e-2);
+    plan.optimizer = OPTIMIZER_SGD;
+    assert_close(term(plan, "torch-ddp", TIME_OPTIMIZER), 3 * 4 * parameters / speed, 1e-2);
 }
 
 /* Micro-batches after the first add theirs: what was there is read and written, and the new one read. */
