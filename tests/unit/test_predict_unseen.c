@@ -199,12 +199,12 @@ static const struct bounds tables[] = {
     {"vectorlm.csv", 18, COUNTS_RESERVED, 0, 0, 0.15, 1, 0, 0, 0, never_steps, RANK_MOST_LOADED},
     {"rlhf.csv", 60, COUNTS_DEVICE, 0.20, 0.94, 0.53, 0.80, 0, 0, 0, built_whole, RANK_MOST_LOADED},
     {"llms-from-scratch.csv", 12, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
-    {"torchao.csv", 24, COUNTS_RESERVED, 0.16, 0.79, 0.25, 0.95, 0, 0, 0, of_meta, RANK_MOST_LOADED},
+    {"torchao.csv", 24, COUNTS_RESERVED, 0.16, 0.79, 0.24, 0.83, 0, 0, 0, of_meta, RANK_MOST_LOADED},
     {"thunder.csv", 29, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED},
     {"megatron-kwai.csv", 16, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED},
     {"easycontext.csv", 5, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
     {"vertex.csv", 19, COUNTS_DEVICE, NO_AIM, NULL, RANK_MOST_LOADED},
-    {"optimum-benchmark.csv", 49, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
+    {"optimum-benchmark.csv", 49, COUNTS_RESERVED, 0, 0, 0.19, 0.97, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.05, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST},
 };
 
