@@ -230,6 +230,21 @@ TEST(device_find__any_case__found)
     }
 }
 
+/* In fp32 without matrix units; those of HGX boards are of eight. */
+TEST(devices_carried__datasheets__fp32_outside_tensor_cores)
+{
+    static const struct {
+        const char *name;
+        double tera;
+    } want[] = {{"T4", 8.1}, {"A40", 37.4}, {"L40S", 91.6},        {"RTX-4090", 82.6},
+                {"H20", 44}, {"B200", 75},  {"RTX-PRO-6000", 125}, {"MI300X", 163.4}};
+    for (size_t i = 0; i < LENGTH(want); i++)
+        assert_float_equal(device_find(NULL, want[i].name)->vector_flops / 1e12, want[i].tera, 1e-9);
+    const struct device_table *set = devices_carried();
+    for (size_t i = 0; i < set->count; i++)
+        assert_true(set->items[i].vector_flops < set->items[i].peak_flops);
+}
+
 /* Dense peaks of NVIDIA's datasheets and whitepapers (HGX and DGX B300: of eight and 72 devices), AMD's, and
  * cloud.google.com/tpu/docs; links are one way. */
 TEST(devices_carried__datasheets__their_figures)
