@@ -23,6 +23,7 @@
 #define LAYOUTS (201e12 / 2039e9)       /* FLOPs of an A100's attention per byte of its memory */
 #define LONG_ATTENTION (1.4 / 2)        /* of the weight, that is left for long sequences: step_time.h */
 #define DETERMINISTIC (1 / 3.5 + 2.5 / 3.5 * 1.2) /* of the kernel's time: 2.5 of 3.5 FLOPs are backward */
+#define LARGE_HEADS (370.0 / 297)                 /* of the kernel's time with heads of 128, with those of 256 */
 #define EFFICIENT_SHARE 0.43                      /* of FlashAttention-2's rate, that sdpa's kernel with a mask has */
 #define SHORT_SEQUENCE 4096.0                     /* tokens, up to which all of it is */
 #define TRIPS 2.0       /* adapter latencies per step: the data, and the flush that makes it visible */
@@ -177,7 +178,7 @@ static double kernel_factor(const struct plan_time *t)
     enum attention_kernel kernel = t->plan->attention_kernel;
     bool masked = t->plan->padding_mask && t->token.attention > 0 &&
                   (kernel == ATTENTION_KERNEL_FRAMEWORK || kernel == ATTENTION_KERNEL_SDPA);
-    double factor = t->plan->deterministic ? DETERMINISTIC : 1;
+    double factor = (t->plan->deterministic ? DETERMINISTIC : 1) * (t->a->head_dim > 128 ? LARGE_HEADS : 1);
     struct token_flops square;
     if (!masked)
         return factor;

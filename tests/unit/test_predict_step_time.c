@@ -423,6 +423,15 @@ TEST(step_predict__attention_kernels__by_framework_and_plan)
                  flash * 335 * (0.7 / 327.4 + layouts / 7700), 1e-9);
 }
 
+/* Of the term 0.7 is the kernel's. */
+TEST(step_predict__large_heads__slower_kernels)
+{
+    struct training_plan plan = {.sequence = 4096, .flash_attention = true};
+    double small = term_of(gpt(24, 2048, 16), plan, "fsdp", TIME_ATTENTION);
+    double large = term_of(gpt(24, 2048, 8), plan, "fsdp", TIME_ATTENTION);
+    assert_close(large / small, 0.7 * 370 / 297 + 0.3, 1e-9);
+}
+
 /* Products in 8 bits read what was cast for them. */
 /* The quadratic part is 1.4 of the term's weight of 2. */
 TEST(step_predict__long_sequences__attention_of_kernels_alone)
@@ -804,7 +813,7 @@ TEST(step_predict__head_size__of_scores)
     assert_true(predict(odd, plan, *a100(), "deepspeed").seconds >
                 1.2 * predict(even, plan, *a100(), "deepspeed").seconds);
     assert_close(predict(odd, fused, *a100(), "deepspeed").seconds, predict(even, fused, *a100(), "deepspeed").seconds,
-                 0.01);
+                 0.015);
 }
 
 /* Scores that are not fused are written and read by the products, the softmax and the dropout: 30 bytes each, and 11
