@@ -174,6 +174,7 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     bool is_half = is_on(&values[AT_BF16]) || is_on(&values[AT_FP16]);
     /* Without autocast, products have the type of the weights. */
     bool as_weights = s->plan.weights == WEIGHTS_FP32 || (says_half && s->plan.weights == WEIGHTS_FRAMEWORK);
+    s->plan.autocasts = values[AT_AUTOCAST].kind ? is_on(&values[AT_AUTOCAST]) : is_half;
     if (!values[AT_PRECISION].kind && !is_half && as_weights)
         s->plan.precision = PRECISION_FP32;
     if (is_on(&values[AT_FP32]))

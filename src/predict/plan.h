@@ -192,6 +192,7 @@ struct training_plan {
     enum expert_dispatcher dispatcher;
     enum loss_kernel loss;
     bool expandable_segments; /* torch's allocator leaves no unusable pieces */
+    bool autocasts;           /* torch.autocast, whatever the weights' type */
     bool syncs_each_batch;    /* gradients of a micro-batch are reduced even where more follow */
     bool narrow_loss;         /* of logits as they are, in 16 bits, unless hidden states are in fp32 */
     enum held_outputs held;

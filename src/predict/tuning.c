@@ -299,8 +299,9 @@ static void add_mlp_widths(const struct architecture *a, const struct training_p
  * peft's layers (tuners/lora/layer.py, bnb.py), unfused. In fp32, without autocast: the input is widened (6), dropped
  * out (9) and read (4); the output is written (4), scaled (8), added to the layer's (10) and narrowed (6). Under
  * autocast: dropped out (5), read (2); written (2), scaled (4), added (6), with a copy of the layer's
- * own output (CLONE) if it is quantised. Backward, the input's gradient is written and the input read, then all of it
- * in reverse, and added to the layer's gradient.
+ * own output (CLONE) if it is quantised. In fp32 on weights in 16 bits under autocast: the input is widened (6),
+ * dropped out (9), narrowed (6) and read (2), and the output as under autocast. Backward, the input's gradient is
+ * written and the input read, then all of it in reverse, and added to the layer's gradient.
  * Fused (fms-acceleration fused_ops/unsloth_lora, LoRA_QKV): the input is dropped out (5) and read (2), the output
  * of the adapter written (2) and added in place (6); backward the input is read for both gradients (4) and compared
  * with zero (3), the adapters' part of its gradient written (2), masked (5) and added (6), the output's gradient
@@ -308,7 +309,7 @@ static void add_mlp_widths(const struct architecture *a, const struct training_p
 #define CLONE 4 /* the layer's own output, read and written */
 static const struct passing {
     double in, dropout, out, in_back, out_back;
-} passing[] = {{10, 9, 28, 20, 28}, {2, 5, 12, 10, 8}}, fused = {2, 5, 8, 20, 6};
+} passing[] = {{10, 9, 28, 20, 28}, {2, 5, 12, 10, 8}, {14, 9, 12, 22, 8}}, fused = {2, 5, 8, 20, 6};
 
 double tuning_traffic(const struct architecture *a, const struct training_plan *plan,
                       const struct memory_coefficients *c, double forward_passes)
@@ -318,7 +319,8 @@ double tuning_traffic(const struct architecture *a, const struct training_plan *
     double sparse = architecture_sparse_share(a), layers = plan_layer_share(plan, a);
     bool casts = layer_autocasts(plan, c);
     bool copies = c->adapter == ADAPTER_FP32 && plan->quantization == QUANTIZATION_NONE && !casts;
-    const struct passing *p = plan->adapters == ADAPTERS_FUSED ? &fused : &passing[copies ? 0 : 1];
+    bool narrows = copies && c->autocast != 0 && plan->autocasts;
+    const struct passing *p = plan->adapters == ADAPTERS_FUSED ? &fused : &passing[narrows ? 2 : copies ? 0 : 1];
     double dropout = plan->lora_dropout ? p->dropout : 0, wide = tuning_is_wide(a, plan, c) && !casts ? 2 : 1;
     if (plan->tuning == TUNING_FULL)
         return 0;

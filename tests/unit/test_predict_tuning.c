@@ -492,6 +492,8 @@ TEST(tuning_traffic__of_one_target__bytes)
     assert_close(tuning_traffic(&a, &plan, c, 1), h * (19 + 28 + 29 + 28), 1e-12);
     const struct memory_coefficients *narrow = &framework_find("megatron")->memory; /* adapters in 2 bytes: no copies */
     assert_close(tuning_traffic(&a, &plan, narrow, 1), h * (7 + 12 + 15 + 8), 1e-12);
+    plan.autocasts = true; /* what is widened for adapters in fp32 is narrowed again */
+    assert_close(tuning_traffic(&a, &plan, c, 1), h * (23 + 12 + 31 + 8), 1e-12);
     plan.quantization = QUANTIZATION_NF4;
     assert_close(tuning_traffic(&a, &plan, c, 1), h * (7 + 16 + 15 + 8), 1e-12);
     plan.adapters = ADAPTERS_FUSED;

@@ -152,11 +152,15 @@ static const struct said never_steps[] = {{.input = "optimizer", .text = "sgd"},
 
 #define NO_AIM 1e9, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, SIZE_MAX
 
-/* Qwen pads to one length (finetune.py, preprocess), fsdp_qlora trains on dummies (benchmarks_03_2024.md), and ms-swift
- * on 91 to max_length tokens (Benchmark.md). universal-llm-trainer pads to one length, too (src/data_collection, _pad),
+/* Qwen pads to one length (finetune.py, preprocess) and trains under autocast (--bf16 of finetune/finetune_lora_ds.sh),
+ * fsdp_qlora trains on dummies (benchmarks_03_2024.md), and ms-swift on 91 to max_length tokens (Benchmark.md).
+ * universal-llm-trainer pads to one length, too (src/data_collection, _pad),
  * and so passes a mask, though its samples fill all tokens (gpu_test.md). Its loop passes the model's logits to torch's
  * loss (src/models/llama3.py, forward); its configurations (config/) have amp_training false and deterministic true. */
 static const struct said equal[] = {{.input = "packing", .value = 1}, {.input = NULL}};
+static const struct said of_trainer[] = {{.input = "packing", .value = 1},
+                                         {.input = "autocast", .value = 1, .of = "hf-trainer"},
+                                         {.input = NULL}};
 static const struct said vary[] = {{.input = "packing", .value = 0}, {.input = NULL}};
 static const struct said own_loop[] = {{.input = "sync_each_batch", .value = 1},
                                        {.input = "packing", .value = 1},
@@ -179,7 +183,7 @@ static const struct said of_meta[] = {{.input = "device", .text = "H100-96GB", .
                                       {.input = NULL}};
 
 static const struct bounds tables[] = {
-    {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.19, 0.85, 0, 0, 1, equal, RANK_MOST_LOADED},
+    {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.17, 0.99, 0, 0, 1, of_trainer, RANK_MOST_LOADED},
     {"fsdp-qlora.csv", 30, COUNTS_RESERVED, 0.1, 0.9, 0.25, 0.9, 0, 1, 0, equal, RANK_MOST_LOADED},
     {"automodel.csv", 13, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"bert.csv", 28, COUNTS_RESERVED, 0, 0, 0.16, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
