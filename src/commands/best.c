@@ -33,6 +33,7 @@
 #include "results/status.h"
 #include "secrets/secrets.h"
 #include "sweep_file/reader.h"
+#include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -358,12 +359,6 @@ static int print_groups(const struct shown_best *f, const struct best_options *o
 /* "peak_memory <= 34359738368 B". A share is of the key device_memory or, without one, of the most that a job used. */
 static int memory_condition(struct db *db, const struct sweep *sweep, const char *bound, char **out, struct error *e)
 {
-    static const char sql[] =
-        "WITH device (bytes) AS (SELECT max(json ->> '$.device_memory') FROM spec WHERE kind = 'cluster_spec')"
-        " SELECT iif(typeof(bytes) IN ('integer', 'real'), printf('%s <= %d B', ?1, ?2 * bytes),"
-        " (SELECT printf('%s <= %!.15g', ?1, ?2 * max(value)) FROM job_metric WHERE name = ?1 HAVING max(value) "
-        "> 0))"
-        " FROM device";
     const char *metric = sweep_memory_metric(sweep);
     const size_t length = strlen(bound);
     OWNED char *number = xstrndup(bound, length ? length - 1 : 0);
@@ -377,7 +372,8 @@ static int memory_condition(struct db *db, const struct sweep *sweep, const char
                          bound);
     if (!is_share)
         *out = xasprintf("%s <= %s", metric, bound);
-    else if (db_query_text(db, sql, VALUES(sql_text(metric), sql_real(percent / 100)), out, e) < 0)
+    else if (db_query_text(db, embedded_text("sql/memory_bound.sql"), VALUES(sql_text(metric), sql_real(percent / 100)),
+                           out, e) < 0)
         return -1;
     return *out ? 0
                 : error_set(e, ERROR_USAGE, "--memory %s: no job has a value of %s, nor a key `device_memory`", bound,
@@ -399,16 +395,10 @@ static int suppose_conditions(struct db *db, const struct best_options *o, struc
 static int add_group_key(struct db *db, const char *option, const char *word, size_t length, struct string_list *out,
                          struct error *e)
 {
-    static const char sql[] =
-        "SELECT DISTINCT name FROM (SELECT s.kind || '.' || k.key AS name, k.key AS bare FROM spec AS s, "
-        "json_each(s.json)"
-        " AS k UNION SELECT k.key, k.key FROM job AS j, json_each(j.derived) AS k WHERE j.id = (SELECT max(id) FROM job"
-        " WHERE sweep_id = (SELECT id FROM current_sweep))) WHERE (?1 IN (name, bare, 'derived.' || bare))"
-        " AND name NOT GLOB '*[\"'']*' ORDER BY name <> ?1, name";
     OWNED_LIST found = STRING_LIST_INIT;
     bool replicates = false;
     OWNED char *key = xstrndup(word, length);
-    int rc = db_query_texts(db, sql, VALUES(sql_text(key)), &found, e);
+    int rc = db_query_texts(db, embedded_text("sql/group_key.sql"), VALUES(sql_text(key)), &found, e);
     if (rc == 0 && found.count == 0)
         rc = comparison_key_unknown(db, option, key, e);
     else if (rc == 0 && found.count > 1 && strcmp(found.items[0], key) != 0)

@@ -18,6 +18,7 @@
 #include "space/match.h"
 #include "space/space.h"
 #include "toml/known.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -522,16 +523,8 @@ static int walk(struct prediction_walk *w, struct error *e)
 
 static int prepare(struct prediction_walk *w, struct db *db, struct error *e)
 {
-    if (db && db_prepare(db,
-                         "SELECT iif(j.witness_id IS NULL, j.state, 'pruned'), j.failure, m.measured, t.measured, "
-                         "j.predicted_memory, j.audit, j.attempt_id, j.id FROM job AS j"
-                         " LEFT JOIN observation AS m ON m.attempt_id = j.attempt_id AND m.quantity = 'memory'"
-                         "  AND m.kind = 'measured'"
-                         " LEFT JOIN observation AS t ON t.attempt_id = j.attempt_id AND t.quantity = 'time'"
-                         " WHERE j.key = ?",
-                         &w->lookup, e) < 0)
-        return -1;
-    if (db && learning_summaries(db, &w->summaries, e) < 0)
+    if (db && (db_prepare(db, embedded_text("sql/predicted_job.sql"), &w->lookup, e) < 0 ||
+               learning_summaries(db, &w->summaries, e) < 0))
         return -1;
     w->describer = describer_create(w->session->space, w->scaling);
     return 0;

@@ -11,6 +11,7 @@
 #include "database/open.h"
 #include "process/job_file.h"
 #include "results/job_record.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/utf8.h"
 
@@ -143,17 +144,8 @@ static int follow(struct follower *f, struct error *e)
 
 static int find_worst(struct db *db, int64_t *job, struct error *e)
 {
-    static const char sql[] =
-        "SELECT id, said FROM (SELECT j.id, printf('job %d: %s %.6g, the worst of %d', j.id, m.name, m.value,"
-        " count(*) OVER ()) AS said, 0 AS later, iif(s.maximise, m.value, -m.value) AS place"
-        " FROM current_sweep AS s JOIN job AS j ON j.sweep_id = s.id AND j.state = 'ok'"
-        " JOIN job_metric AS m ON m.job_id = j.id AND m.name = s.objective AND m.value IS NOT NULL"
-        " UNION ALL SELECT j.id, printf('job %d: the last that failed; none is ok with a value of the objective', "
-        "j.id),"
-        " 1, -j.attempt_id FROM current_sweep AS s JOIN job AS j ON j.sweep_id = s.id AND j.state = 'failed')"
-        " ORDER BY later, place, id LIMIT 1";
     OWNED_STMT *s = NULL;
-    int rc = db_next(db, sql, NO_VALUES, &s, e);
+    int rc = db_next(db, embedded_text("sql/worst_job.sql"), NO_VALUES, &s, e);
     if (rc == 0)
         return error_set(e, ERROR_NOTHING, "no job has ended yet");
     if (rc > 0) {

@@ -15,6 +15,7 @@
 #include "space/compile.h"
 #include "space/match.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -51,24 +52,6 @@ static int add_word(struct buffer *sql, const char *word, struct error *e)
     return 0;
 }
 
-/* The condition that holds for the combination of job ?1 and no other: by the sweep's keys (?2: section, name, whether
- * its specs differ in it) and of those that it has no more, if the recorded specs differ in them. */
-static const char condition_sql[] =
-    "WITH known (kind, name, differs) AS MATERIALIZED (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'),"
-    "  json_extract(value, '$[2]') FROM json_each(?2)),"
-    " had AS (SELECT s.kind, s.json FROM job AS j"
-    "  JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id) WHERE j.id = ?1),"
-    " own AS (SELECT had.kind, k.key AS name, k.type, k.value FROM had, json_each(had.json) AS k"
-    "  WHERE instr(k.key, '\"') = 0 AND instr(k.key, '\\') = 0)"
-    " SELECT coalesce(group_concat(kind || '.\"' || name || '\" IS ' || quote(value), ' AND '), 'true') FROM ("
-    "  SELECT kind, name, json_extract(json, '$.\"' || name || '\"') AS value FROM known JOIN had USING (kind)"
-    "   WHERE differs UNION ALL"
-    "  SELECT own.kind, own.name, value FROM own JOIN known USING (kind, name) WHERE NOT differs"
-    "   AND type NOT IN ('array', 'object', 'null') AND instr(value, '" SECRET_REDACTED "') = 0 UNION ALL"
-    "  SELECT kind, name, value FROM own WHERE (kind, name) NOT IN (SELECT kind, name FROM known)"
-    "   AND EXISTS (SELECT 1 FROM spec AS o WHERE o.kind = own.kind"
-    "    AND json_extract(o.json, '$.\"' || own.name || '\"') IS NOT own.value))";
-
 /* [["model", "layers", true], ...]. The caller's. */
 static char *known_keys(const struct space *space)
 {
@@ -101,7 +84,8 @@ static int add_job(const struct space *space, struct db *db, const char *word, s
     if (job_named(db, word, &job, e) < 0)
         return -1;
     char *keys = known_keys(space);
-    int rc = db_query_text(db, condition_sql, VALUES(sql_int(job), sql_text(keys)), &condition, e);
+    int rc = db_query_text(db, embedded_text("sql/combination_of_job.sql"),
+                           VALUES(sql_int(job), sql_text(keys), sql_text(SECRET_REDACTED)), &condition, e);
     buffer_add_text(sql, condition ? condition : "");
     cJSON_free(keys);
     return rc;

@@ -11,6 +11,7 @@
 #include "space/formers.h"
 #include "store/jobs.h"
 #include "store/sweeps.h"
+#include "util/embedded.h"
 #include "util/hash.h"
 #include "util/memory.h"
 #include "util/string_list.h"
@@ -383,21 +384,6 @@ static bool is_forced(char *const *forced, const char *failure)
     return strings_have(forced, "all") || strings_have(forced, failure);
 }
 
-/* State and failure of the job with key ?1; attempts that failed likewise and count (that were ok, for one that is ok
- * where ?2 are wanted); whether an attempt has been started; its number. */
-#define LOOKUP_WHERE(condition)                                                                                        \
-    "SELECT state, failure,"                                                                                           \
-    " CASE state WHEN 'failed' THEN (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = "       \
-    "job.failure AND a.blame IS NULL AND a.kind = 'trial')"                                                            \
-    "  WHEN 'ok' THEN iif(?2 > 1, (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'ok' AND "  \
-    "a.superseded IS NULL AND a.kind = 'trial'), 1) "                                                                  \
-    "END,"                                                                                                             \
-    " state = 'running' AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'running' AND "   \
-    "a.kind = 'trial'), id"                                                                                            \
-    " FROM job WHERE " condition
-static const char lookup[] = LOOKUP_WHERE("key = ?1");
-static const char lookup_at[] = LOOKUP_WHERE("id = ?3 AND +key = ?1");
-
 static enum plan_mark mark_failed(const struct plan_request *r, const char *failure, int64_t tried)
 {
     return is_forced(r->forced, failure) || tried < retry_allowed(r->policy, failure) ? PLAN_RETRY : PLAN_FAILED;
@@ -745,6 +731,8 @@ static int make(const struct plan_request *request, struct plan *out, struct err
                         .plan = &plan,
                         .are_distinct = match_are_distinct(request->space),
                         .attempts_most = attempts_most(request)};
+    OWNED char *lookup = xasprintf("%s WHERE key = ?1", embedded_text("sql/job_of_plan.sql")),
+               *lookup_at = xasprintf("%s WHERE id = ?3 AND +key = ?1", embedded_text("sql/job_of_plan.sql"));
     int rc = match_count(request->space, request->only, &plan.match, e);
     if (rc == 0 && request->db)
         rc = db_prepare(request->db, lookup, &p.lookup, e);
