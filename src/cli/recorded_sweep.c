@@ -12,12 +12,10 @@
 /* A file that cannot be read counts as changed; loading it will report the error. */
 static int is_as_recorded(struct db *db, const char *path, bool *yes, struct error *e)
 {
-    struct sweep *sweep = NULL;
+    OWNED_SWEEP *sweep = NULL;
     struct error unread = ERROR_INIT;
     *yes = false;
-    int rc = sweep_load(path, &sweep, &unread) < 0 ? 0 : sweep_is_as_recorded(db, sweep, yes, e);
-    sweep_free(sweep);
-    return rc;
+    return sweep_load(path, &sweep, &unread) < 0 ? 0 : sweep_is_as_recorded(db, sweep, yes, e);
 }
 
 static int say_gone(const char *path, const char *db_path, struct error *e)

@@ -51,7 +51,7 @@ static int copy_read(const struct sweep *sweep, const char *file, const char *di
 
 int sweep_files_copy(struct db *db, const char *directory, struct error *e)
 {
-    struct sweep *sweep = NULL;
+    OWNED_SWEEP *sweep = NULL;
     OWNED char *path = NULL, *text = NULL;
     struct error missing = ERROR_INIT;
     int64_t id;
@@ -65,7 +65,5 @@ int sweep_files_copy(struct db *db, const char *directory, struct error *e)
         rc = copy_named(sweep, sweep->deepspeed.config, directory, e);
     for (size_t i = 1; rc == 0 && sweep->files[i]; i++)
         rc = copy_read(sweep, sweep->files[i], directory, e);
-    rc = missing.text[0] ? 0 : rc;
-    sweep_free(sweep);
-    return rc;
+    return missing.text[0] ? 0 : rc;
 }

@@ -52,7 +52,7 @@ static int check_named(const char *path, const struct sweep *sweep, const char *
 static int check_read(const char *path, const char *sweep_path, const char *text, const struct kept_files *k,
                       struct error *e)
 {
-    struct sweep *sweep = NULL;
+    OWNED_SWEEP *sweep = NULL;
     struct error unread = ERROR_INIT;
     int rc = 0;
     if (sweep_parse(sweep_path, text, strlen(text), &sweep, &unread) == 0) {
@@ -63,7 +63,6 @@ static int check_read(const char *path, const char *sweep_path, const char *text
         for (size_t i = 0; rc == 0 && i < sweep->job.file_count; i++)
             rc = check_named(path, sweep, sweep->job.files[i].base, k, e);
     }
-    sweep_free(sweep);
     return rc;
 }
 

@@ -97,7 +97,7 @@ static void add_winner(const struct best *b, struct buffer *out)
 /* Reports what `best` says of the database as it would be. */
 static int report_winner(struct db *db, struct error *e)
 {
-    struct best best;
+    OWNED_BY(best_free) struct best best = {NULL, NULL};
     struct error why = ERROR_INIT;
     OWNED_BUFFER text = BUFFER_INIT;
     if (best_read(db, NULL, &best, &why) < 0) {
@@ -113,7 +113,6 @@ static int report_winner(struct db *db, struct error *e)
     else
         buffer_printf(&text, "no job has a %s", json_text_of(best.document, "objective"));
     output_message("best: %s", buffer_text(&text));
-    best_free(&best);
     return 0;
 }
 

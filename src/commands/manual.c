@@ -321,8 +321,9 @@ static void offer_jobs(struct db *db, const char *begins, struct buffer *out)
  * is a word by itself, "3" alone. Values that a shell would want quoted are not offered. */
 static void offers_add(enum offer offer, char *const *words, struct buffer *out)
 {
-    struct sweep *sweep = read_file(words);
-    const struct known known = {sweep, open_database(words)};
+    OWNED_SWEEP *sweep = read_file(words);
+    OWNED_DB *db = open_database(words);
+    const struct known known = {sweep, db};
     struct pair pair;
     if (offer == OFFER_COMBINATIONS && find_pair(words, &pair)) {
         offer_values(&known, &pair, out);
@@ -331,8 +332,6 @@ static void offers_add(enum offer offer, char *const *words, struct buffer *out)
         if (offer == OFFER_JOBS || offer == OFFER_COMBINATIONS)
             offer_jobs(known.db, typed(words), out);
     }
-    db_close(known.db);
-    sweep_free(sweep);
 }
 
 /* --- the commands --- */

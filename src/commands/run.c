@@ -374,7 +374,7 @@ static int reopen_stale(struct execution *x, struct error *e)
 /* Selects the winner, and for --confirm those that cannot be told apart from it; `*winner` 0: nothing. */
 static int select_best(struct execution *x, bool winner_alone, int64_t *winner, struct error *e)
 {
-    struct best best = {NULL, NULL};
+    OWNED_BY(best_free) struct best best = {NULL, NULL};
     OWNED_JSON *jobs = NULL;
     const cJSON *job;
     int rc = best_read(x->db, NULL, &best, e) < 0 ? -1 : contenders_read(x->db, &best, &jobs, e);
@@ -386,7 +386,6 @@ static int select_best(struct execution *x, bool winner_alone, int64_t *winner, 
         rc = selection_begin(x->db, e);
     for (job = jobs ? jobs->child : NULL; rc == 0 && *winner && job; job = job->next)
         rc = selection_add(x->db, (int64_t)job->valuedouble, e);
-    best_free(&best);
     return rc;
 }
 
@@ -647,7 +646,7 @@ static void say_no_winner(const struct best *best)
 /* No winner is an error only after a search. */
 static void report_end(struct execution *x)
 {
-    struct best best = {0};
+    OWNED_BY(best_free) struct best best = {0};
     struct error none = ERROR_INIT;
     bool known = (x->display || x->driver) && best_read(x->db, NULL, &best, &none) == 0;
     /* With several groups there is no single winner to announce. */
@@ -660,7 +659,6 @@ static void report_end(struct execution *x)
         batch_notice_say(best.beside);
         stale_results_tell_mixed(x->db, &none);
     }
-    best_free(&best);
 }
 
 /* Memory of this machine's smallest device; 0: unknown. */
@@ -700,13 +698,12 @@ static int run_model_info(struct execution *x, struct session *job, struct error
 /* Facts about the model, after running the job that finds them. */
 static int find_model_info(struct execution *x, struct model_facts *out, struct error *e)
 {
-    struct session job = {0};
+    OWNED_BY(session_close) struct session job = {0};
     *out = model_facts_given(x->session->sweep);
     if (!model_info_wants_job(x->session->sweep))
         return 0;
     int rc = model_info_open(x->session, &job, e);
     rc = rc < 0 ? rc : run_model_info(x, &job, e);
-    session_close(&job);
     rc = rc < 0 ? rc : model_info_gather(x->session, x->db, out, e);
     if (rc < 0 || !model_facts_known(out) || !isnan(out->values[FACT_DEVICE_MEMORY]))
         return rc;

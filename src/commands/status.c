@@ -57,7 +57,7 @@ static const cJSON *part(const struct status_view *v, const char *name)
 static int ask_winners(struct db *db, struct status_view *v, bool *compete, struct error *e)
 {
     struct competition c;
-    struct best best = {NULL, NULL};
+    OWNED_BY(best_free) struct best best = {NULL, NULL};
     if (configurations_compete(db, &c, e) < 0)
         return -1;
     *compete = c.replicates || c.groups;
@@ -70,7 +70,6 @@ static int ask_winners(struct db *db, struct status_view *v, bool *compete, stru
     cJSON *groups = cJSON_GetObjectItemCaseSensitive(best.beside, "groups");
     cJSON_ReplaceItemInObjectCaseSensitive(v->document, "winners", cJSON_DetachItemFromObject(groups, "groups"));
     cJSON_ReplaceItemInObjectCaseSensitive(v->document, "best", cJSON_CreateNull());
-    best_free(&best);
     return rc;
 }
 

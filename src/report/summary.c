@@ -44,7 +44,7 @@ static char *code_of(const char *text)
 
 static int read_winner(struct db *db, struct best *out, struct error *e)
 {
-    struct job_launch launch = {0};
+    OWNED_BY(job_launch_free) struct job_launch launch = {0};
     if (best_read(db, NULL, out, e) < 0)
         return -1;
     int rc = best_job(out) < 0 ? 0 : job_launch_read(db, best_job(out), &launch, e);
@@ -52,21 +52,17 @@ static int read_winner(struct db *db, struct best *out, struct error *e)
         OWNED char *line = job_command_line(&launch, false), *code = code_of(line);
         json_add_text(out->beside, "code", code);
     }
-    job_launch_free(&launch);
     return rc;
 }
 
 static int add_head(struct db *db, const char *name, bool ranks, struct buffer *out, struct error *e)
 {
-    struct best best = {NULL, NULL};
+    OWNED_BY(best_free) struct best best = {NULL, NULL};
     int rc = ranks ? read_winner(db, &best, e) : 0;
     best.document = best.document ? best.document : cJSON_CreateObject();
     best.beside = best.beside ? best.beside : cJSON_CreateObject();
     cJSON_AddStringToObject(best.beside, "name", name);
-    if (rc == 0)
-        rc = saying_add_text("sql/texts/summary.sql", best.document, best.beside, out, e);
-    best_free(&best);
-    return rc;
+    return rc < 0 ? -1 : saying_add_text("sql/texts/summary.sql", best.document, best.beside, out, e);
 }
 
 /* --- the ranking --- */
@@ -124,15 +120,13 @@ static int add_states(struct db *db, struct buffer *out, struct error *e)
 
 static int add_failures(struct db *db, int64_t sweep, struct buffer *out, struct error *e)
 {
-    struct failure_causes causes;
+    OWNED_BY(failure_causes_free) struct failure_causes causes = {.list = NULL};
     OWNED_JSON *none = cJSON_CreateObject(), *beside = cJSON_CreateObject();
     if (failure_causes_read(db, sweep, STATUS_FAILURES_MOST, &causes, e) < 0)
         return -1;
     cJSON_AddItemReferenceToObject(beside, "failures", causes.list);
     json_add_count(beside, "others", causes.others);
-    int rc = saying_add_text("sql/texts/summary.sql", none, beside, out, e);
-    failure_causes_free(&causes);
-    return rc;
+    return saying_add_text("sql/texts/summary.sql", none, beside, out, e);
 }
 
 int summary_add(struct db *db, struct buffer *out, struct error *e)

@@ -51,9 +51,9 @@ void writer_free(struct writer *w)
 int writer_rows(const struct row_format *format, const struct row_source *rows, const struct render_options *options,
                 const struct report_sink *sink, struct error *e)
 {
-    struct writer w = {.rows = rows, .options = options, .sink = sink};
+    OWNED_BY(writer_free) struct writer w = {.rows = rows, .options = options, .sink = sink};
     OWNED struct cell *cells = xcalloc(rows->column_count, sizeof *cells);
-    int rc = -1, more;
+    int more;
     if (format->header) {
         for (size_t i = 0; i < rows->column_count; i++)
             cells[i] = (struct cell){.kind = CELL_TEXT, .text = rows->names[i], .length = strlen(rows->names[i])};
@@ -63,16 +63,13 @@ int writer_rows(const struct row_format *format, const struct row_source *rows, 
         format->row(&w, cells);
         w.row_count++;
         if (writer_flush(&w, false, e) != 0)
-            goto out;
+            return -1;
     }
     if (more < 0)
-        goto out;
+        return -1;
     if (format->end)
         format->end(&w);
-    rc = writer_flush(&w, true, e);
-out:
-    writer_free(&w);
-    return rc;
+    return writer_flush(&w, true, e);
 }
 
 void writer_units(struct writer *w, void (*row)(struct writer *w, const struct cell *cells))
