@@ -80,7 +80,7 @@ static int refuse_group(struct db *db, struct best_request *a, const char *group
 static void prefer_unbeaten(struct best_request *a)
 {
     const cJSON *best = a->pareto ? a->pareto->child : NULL;
-    cJSON *first = a->close->child, *other = first;
+    cJSON *first = cJSON_GetArrayItem(a->close, 0), *other = first;
     const cJSON *values = cJSON_GetObjectItemCaseSensitive(best, "values");
     if (!best || a->competition.replicates || a->competition.groups || !first ||
         values->child->valuedouble != json_real_of(first, "value"))
@@ -98,7 +98,7 @@ static int read_competition(struct db *db, struct best_request *a, const char *g
 {
     if (read_objective(db, a, e) < 0 || read_ranked(db, a, group, e) < 0)
         return -1;
-    if (group && (!a->competition.groups || !a->close->child))
+    if (group && (!a->competition.groups || cJSON_GetArraySize(a->close) == 0))
         return refuse_group(db, a, group, e);
     if (!a->competition.groups && pareto_read(db, &a->pareto, e) < 0)
         return -1;
