@@ -247,7 +247,7 @@ run_meshsweep()
 # Skips where Debian's Python has no such module, which is looked for and not loaded.
 need_module() # MODULE
 {
-    /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)' "$1" 2>/dev/null ||
+    /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(not u.find_spec(sys.argv[1]))' "$1" 2>/dev/null ||
         skip "/usr/bin/python3 has no $1"
 }
 

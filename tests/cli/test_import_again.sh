@@ -467,7 +467,8 @@ random_step()
     step=$((step + 1))
     sed -i "s/^rate = .*/rate = \"rate * $factor\"/" import.toml
     imported a.db "$table.csv"
-    sqlite3 -batch -cmd ".import --csv --skip 1 $table.csv cells" model.db 2>/dev/null "DELETE FROM said WHERE table_name = $table;
+    sqlite3 -batch -cmd ".import --csv --skip 1 $table.csv cells" model.db 2>/dev/null \
+        "DELETE FROM said WHERE table_name = $table;
         INSERT INTO said SELECT $step, $table, rowid + 1, layers, mbs, iif(state = 'fine', 'ok', 'failed'), rate,
         $factor FROM cells; DELETE FROM cells"
 }
