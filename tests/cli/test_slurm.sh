@@ -554,7 +554,7 @@ wrong-option: refused: sbatch: unrecognized option '--meshsweep-no-such-option'"
 check_executor__option_that_is_not_refused__said()
 {
     stand_ins
-    sed -i 's/no-such-option/nothing/' bin/sbatch
+    sed -i 's/no-such-option/unheard-of/' bin/sbatch
     echo 'COMPLETED|None|n0' >slurm/state
     expect_said among_stdout 1 "wrong-option: job 4_0: the option was not refused" check --executor slurm
     end_what_sleeps
