@@ -209,6 +209,8 @@ static const struct bounds tables[] = {
     {"easycontext.csv", 5, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
     {"vertex.csv", 19, COUNTS_DEVICE, NO_AIM, NULL, RANK_MOST_LOADED},
     {"optimum-benchmark.csv", 49, COUNTS_RESERVED, 0, 0, 0.19, 0.97, 0, 0, 0, NULL, RANK_MOST_LOADED},
+    {"prime-rl.csv", 53, COUNTS_RESERVED, NO_AIM, NULL, RANK_FIRST},
+    {"kempnerforge.csv", 27, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.05, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST},
 };
 
