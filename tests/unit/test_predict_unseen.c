@@ -211,6 +211,11 @@ static const struct bounds tables[] = {
     {"optimum-benchmark.csv", 49, COUNTS_RESERVED, 0, 0, 0.19, 0.97, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"prime-rl.csv", 53, COUNTS_RESERVED, NO_AIM, NULL, RANK_FIRST},
     {"kempnerforge.csv", 27, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST},
+    {"transformers-benchmarking.csv", 66, COUNTS_DEVICE, NO_AIM, NULL, RANK_MOST_LOADED},
+    {"mingpt.csv", 13, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED},
+    {"bench-deep-compile.csv", 84, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST},
+    {"parallelization-layouts.csv", 297, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
+    {"lai-proj.csv", 13, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.05, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST},
 };
 
