@@ -279,12 +279,8 @@ static int begin_others(struct deciding *d, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    while (
-        (rc = db_next(d->place->db,
-                      "SELECT j.id FROM job AS j WHERE j.sweep_id = ?1 AND (j.state = 'running' OR j.state = 'pending'"
-                      " AND EXISTS (SELECT 1 FROM trial AS t JOIN search AS s ON s.id = t.search_id"
-                      "  WHERE t.job_id = j.id AND t.told IS NULL AND s.strategy = '" PROPOSALS_STRATEGY "'))",
-                      VALUES(sql_int(d->place->sweep_id)), &s, e)) > 0) {
+    while ((rc = db_next(d->place->db, embedded_text("sql/jobs_of_others.sql"), VALUES(sql_int(d->place->sweep_id)), &s,
+                         e)) > 0) {
         size_t candidate = candidate_set_find(&d->set, stmt_int(s, 0));
         if (candidate != SIZE_MAX && !d->is_own[candidate])
             search_begin(d->search, candidate, 0);
@@ -500,11 +496,7 @@ static int look_at_job(const struct proposal_place *place, const struct hash128 
                        struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_next(place->db,
-                     "SELECT j.id, coalesce(j.witness_id, 0), j.state IN ('ok', 'failed'), EXISTS (SELECT 1"
-                     "  FROM trial AS t JOIN search AS s ON s.id = t.search_id WHERE t.job_id = j.id"
-                     "  AND s.sweep_id = ?2 AND s.strategy = '" PROPOSALS_STRATEGY "')"
-                     " FROM job AS j WHERE j.key = ?1 AND j.sweep_id = ?2",
+    int rc = db_next(place->db, embedded_text("sql/look_at_proposed.sql"),
                      VALUES(sql_hash(key), sql_int(place->sweep_id)), &s, e);
     *out = (struct job_found){0};
     if (rc > 0)

@@ -568,12 +568,7 @@ static int settle(struct renewing *r, struct error *e)
     if (keep_sums(r->db, e) < 0 || db_exec(r->db, embedded_text("sql/settle_renewal.sql"), e) < 0)
         return -1;
     /* Without a sweep file nothing can be computed. */
-    if (!r->request->sweep &&
-        db_exec(r->db,
-                "UPDATE summary SET value = NULL, note = 'the next run computes it again' WHERE reported IS NULL"
-                " AND attempt_id IN (SELECT attempt_id FROM temp.renewal)"
-                " AND name IN (SELECT name FROM metric_definition WHERE expression IS NOT NULL)",
-                e) < 0)
+    if (!r->request->sweep && db_exec(r->db, embedded_text("sql/forget_computed.sql"), e) < 0)
         return -1;
     return jobs_choose_representatives(r->db, "temp.renewed_job", e);
 }
