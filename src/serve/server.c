@@ -178,7 +178,9 @@ void live_rows_put(struct live_rows *r, int64_t job, struct buffer *text)
         memmove(&r->items[at + 1], &r->items[at], (r->count - at) * sizeof *r->items);
         r->count++;
     }
-    r->items[at] = (struct live_row){job, ++r->change, taken};
+    r->items[at].job = job;
+    r->items[at].change = ++r->change;
+    r->items[at].text = taken;
 }
 
 void live_rows_put_search(struct live_rows *r, char *text)
