@@ -63,7 +63,7 @@ static void take_queue_entry(void *context, const struct batch_entry *entry)
     struct batch_array *a = members_of(x, entry, &i, &end);
     if (a && entry->first < 0 && end == 0)
         a->emptied = true;
-    for (; i < end; i++) {
+    for (; a && i < end; i++) {
         struct batch_member *m = &a->members[i];
         m->queue = m->known = entry->state;
         m->is_stuck = entry->is_stuck;
@@ -82,7 +82,7 @@ static void take_account_entry(void *context, const struct batch_entry *entry)
 {
     size_t i, end;
     struct batch_array *a = members_of(context, entry, &i, &end);
-    for (; i < end; i++) {
+    for (; a && i < end; i++) {
         a->members[i].accounting = entry->state;
         take_exit(&a->members[i], entry);
         if (*entry->nodes && strncmp(entry->nodes, "None", 4) != 0)

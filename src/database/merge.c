@@ -41,7 +41,7 @@ static int count(struct db *db, struct merge_counts *out, struct error *e)
 static int add_source(struct db *db, const char *source, const char *identity, const struct merge_steps *steps,
                       struct merge_counts *counts, struct error *e)
 {
-    struct merge_counts before, after;
+    struct merge_counts before = {0}, after = {0};
     if (db_begin(db, e) < 0)
         return -1;
     int rc = steps->before(db, source, e) < 0 || note_source(db, source, identity, steps->directory, e) < 0 ||
