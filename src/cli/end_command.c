@@ -1,6 +1,5 @@
 #include "cli/end_command.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>

@@ -1,7 +1,6 @@
 #include "commands/proposing.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/model_info_job.h"

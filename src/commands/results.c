@@ -3,8 +3,6 @@
 #include "commands/commands.h"
 #include "database/open.h"
 
-#include <math.h>
-
 static struct result_query query_of(const struct results_options *o, const struct report_format *format)
 {
     return (struct result_query){

@@ -1,7 +1,6 @@
-#include <math.h>
 
-#include "cli/output.h"
 #include "cli/search_model.h"
+#include "cli/output.h"
 #include "commands/commands.h"
 #include "sweep_file/reader.h"
 #include "util/parse.h"

@@ -1,6 +1,4 @@
-#include <math.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>

@@ -1,7 +1,6 @@
 #include "compare/before_after.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "compare/comparison.h"

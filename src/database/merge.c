@@ -1,7 +1,5 @@
 #include "database/merge.h"
 
-#include <stdlib.h>
-
 #include "database/attempt_sums.h"
 #include "database/open.h"
 #include "util/embedded.h"

@@ -2,7 +2,6 @@
 
 #include <endian.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "database/sqlite.h"

@@ -1,6 +1,5 @@
 #include "join/combinations.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "util/memory.h"

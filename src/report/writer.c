@@ -1,7 +1,6 @@
 #include "report/writer.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "util/decimal.h"

@@ -1,6 +1,5 @@
 #include "results/configurations.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/measured.h"

@@ -1,7 +1,6 @@
 #include "search/belief.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "util/linear.h"

@@ -11,7 +11,6 @@
  * Configurations come in the order of the prediction for their largest that fits, or else by hash(seed, configuration).
  * One is finished before the next begins, except while it waits for a trial of its own. The next trial follows from the
  * states of the candidates alone. */
-#include <stdlib.h>
 
 #include "search/state.h"
 #include "util/memory.h"

@@ -4,7 +4,6 @@
  * first, from the highest rung that has one to promote; otherwise a new candidate begins in the lowest. A candidate
  * that failed or ended before the rung's steps is not promoted; a micro-batch known not to fit its memory class is not
  * begun. New candidates are ordered by prediction, likely failures last, or else by hash(seed, candidate). */
-#include <stdlib.h>
 
 #include "search/state.h"
 #include "util/memory.h"

@@ -1,7 +1,6 @@
 #include "store/changes.h"
 
 #include <pwd.h>
-#include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

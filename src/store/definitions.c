@@ -1,6 +1,5 @@
 #include "store/definitions.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/meaning.h"

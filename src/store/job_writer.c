@@ -1,6 +1,5 @@
 #include "store/job_writer.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "store/jobs.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/states.h"

@@ -1,6 +1,5 @@
 #include "config/sweep.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sweep_file/schema.h"

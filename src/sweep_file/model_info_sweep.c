@@ -1,7 +1,6 @@
 #include "sweep_file/model_info_sweep.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sweep_file/reader.h"

@@ -1,7 +1,6 @@
 #include "sweep_file/schema.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "toml/known.h"
