@@ -24,11 +24,11 @@
 
 /* --- one trial --- */
 
-/* Appends it as sql/asked_trial.sql has it. */
+/* Appends it as src/ask/asked_trial.sql has it. */
 static int add_trial(const struct proposal_place *place, int64_t trial_id, cJSON *list, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_next(place->db, embedded_text("sql/asked_trial.sql"), VALUES(sql_int(trial_id)), &s, e);
+    int rc = db_next(place->db, embedded_text("src/ask/asked_trial.sql"), VALUES(sql_int(trial_id)), &s, e);
     if (rc > 0) {
         cJSON *trial = cJSON_CreateObject();
         cJSON_AddItemToArray(list, trial);
@@ -279,8 +279,8 @@ static int begin_others(struct deciding *d, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    while ((rc = db_next(d->place->db, embedded_text("sql/jobs_of_others.sql"), VALUES(sql_int(d->place->sweep_id)), &s,
-                         e)) > 0) {
+    while ((rc = db_next(d->place->db, embedded_text("src/ask/jobs_of_others.sql"), VALUES(sql_int(d->place->sweep_id)),
+                         &s, e)) > 0) {
         size_t candidate = candidate_set_find(&d->set, stmt_int(s, 0));
         if (candidate != SIZE_MAX && !d->is_own[candidate])
             search_begin(d->search, candidate, 0);
@@ -496,7 +496,7 @@ static int look_at_job(const struct proposal_place *place, const struct hash128 
                        struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_next(place->db, embedded_text("sql/look_at_proposed.sql"),
+    int rc = db_next(place->db, embedded_text("src/ask/look_at_proposed.sql"),
                      VALUES(sql_hash(key), sql_int(place->sweep_id)), &s, e);
     *out = (struct job_found){0};
     if (rc > 0)

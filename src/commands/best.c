@@ -372,8 +372,8 @@ static int memory_condition(struct db *db, const struct sweep *sweep, const char
                          bound);
     if (!is_share)
         *out = xasprintf("%s <= %s", metric, bound);
-    else if (db_query_text(db, embedded_text("sql/memory_bound.sql"), VALUES(sql_text(metric), sql_real(percent / 100)),
-                           out, e) < 0)
+    else if (db_query_text(db, embedded_text("src/commands/memory_bound.sql"),
+                           VALUES(sql_text(metric), sql_real(percent / 100)), out, e) < 0)
         return -1;
     return *out ? 0
                 : error_set(e, ERROR_USAGE, "--memory %s: no job has a value of %s, nor a key `device_memory`", bound,
@@ -398,7 +398,7 @@ static int add_group_key(struct db *db, const char *option, const char *word, si
     OWNED_LIST found = STRING_LIST_INIT;
     bool replicates = false;
     OWNED char *key = xstrndup(word, length);
-    int rc = db_query_texts(db, embedded_text("sql/group_key.sql"), VALUES(sql_text(key)), &found, e);
+    int rc = db_query_texts(db, embedded_text("src/commands/group_key.sql"), VALUES(sql_text(key)), &found, e);
     if (rc == 0 && found.count == 0)
         rc = comparison_key_unknown(db, option, key, e);
     else if (rc == 0 && found.count > 1 && strcmp(found.items[0], key) != 0)

@@ -523,7 +523,7 @@ static int walk(struct prediction_walk *w, struct error *e)
 
 static int prepare(struct prediction_walk *w, struct db *db, struct error *e)
 {
-    if (db && (db_prepare(db, embedded_text("sql/predicted_job.sql"), &w->lookup, e) < 0 ||
+    if (db && (db_prepare(db, embedded_text("src/commands/predicted_job.sql"), &w->lookup, e) < 0 ||
                learning_summaries(db, &w->summaries, e) < 0))
         return -1;
     w->describer = describer_create(w->session->space, w->scaling);

@@ -145,7 +145,7 @@ static int follow(struct follower *f, struct error *e)
 static int find_worst(struct db *db, int64_t *job, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_next(db, embedded_text("sql/worst_job.sql"), NO_VALUES, &s, e);
+    int rc = db_next(db, embedded_text("src/commands/worst_job.sql"), NO_VALUES, &s, e);
     if (rc == 0)
         return error_set(e, ERROR_NOTHING, "no job has ended yet");
     if (rc > 0) {

@@ -83,7 +83,7 @@ static int add_job(const struct space *space, struct db *db, const char *word, s
     if (job_named(db, word, &job, e) < 0)
         return -1;
     char *keys = known_keys(space);
-    int rc = db_query_text(db, embedded_text("sql/combination_of_job.sql"),
+    int rc = db_query_text(db, embedded_text("src/commands/combination_of_job.sql"),
                            VALUES(sql_int(job), sql_text(keys), sql_text(SECRET_REDACTED)), &condition, e);
     buffer_add_text(sql, condition ? condition : "");
     cJSON_free(keys);

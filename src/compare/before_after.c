@@ -43,7 +43,7 @@ static int check_part(const struct stmt *before, const struct stmt *now, const c
 static int check_definition(struct db *before, struct db *now, const char *metric, struct error *e)
 {
     OWNED_STMT *was = NULL, *is = NULL;
-    const char *parts = embedded_text("sql/definition_parts.sql");
+    const char *parts = embedded_text("src/compare/definition_parts.sql");
     int rc = db_query(before, parts, VALUES(sql_text(metric)), &was, e);
     if (rc == 0)
         rc = db_query(now, parts, VALUES(sql_text(metric)), &is, e);
@@ -113,7 +113,7 @@ static int add_side(struct stmt *s, const struct compared_metric *m, bool is_now
 static int read_side(struct db *db, const struct compared_metric *m, bool is_now, struct db *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_query(db, embedded_text("sql/counted_values.sql"), VALUES(sql_text(m->name)), &s, e) < 0
+    int rc = db_query(db, embedded_text("src/compare/counted_values.sql"), VALUES(sql_text(m->name)), &s, e) < 0
                  ? -1
                  : stmt_next(s, e);
     while (rc > 0)

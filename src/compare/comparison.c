@@ -522,7 +522,7 @@ int compared_metric_read(struct db *db, const char *whose, const char *metric, s
                          struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_next(db, embedded_text("sql/compared_metric.sql"), VALUES(sql_text(metric)), &s, e);
+    int rc = db_next(db, embedded_text("src/compare/compared_metric.sql"), VALUES(sql_text(metric)), &s, e);
     if (rc == 0)
         rc = error_set(e, ERROR_NOTHING, "%s has no sweep yet; `meshsweep run` records one", whose);
     else if (rc > 0 && stmt_is_null(s, 0))
@@ -800,7 +800,7 @@ static int compare_values(struct db *db, struct compared_jobs *jobs, struct pair
     if ((!out->key && compared_jobs_read_labels(db, jobs, section, e) < 0) || measure(p, e) < 0 ||
         (!p->request->free && find_free(db, p, e) < 0))
         return -1;
-    return db_query_bool(db, embedded_text("sql/says_batch.sql"), NO_VALUES, &out->says_batch, e);
+    return db_query_bool(db, embedded_text("src/compare/says_batch.sql"), NO_VALUES, &out->says_batch, e);
 }
 
 /* Reads the jobs if the request brings none. */

@@ -212,7 +212,7 @@ int row_sums_indexes_agree(struct db *db, bool *yes, struct error *e)
     struct stmt *s = NULL;
     bool agree = true;
     int rc;
-    while ((rc = db_next(db, embedded_text("sql/indexes.sql"), NO_VALUES, &s, e)) > 0) {
+    while ((rc = db_next(db, embedded_text("src/database/indexes.sql"), NO_VALUES, &s, e)) > 0) {
         if (t.table && strcmp(t.table, stmt_text(s, 0)) != 0 && (rc = compare_table(db, &t, &agree, e)) < 0)
             break;
         if (!t.table) {

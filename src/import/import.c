@@ -534,8 +534,8 @@ static int settle(struct import *m, struct error *e)
     if (import_store_finish(m->store, &m->summary.removed, e) < 0 || renew_measured(m, e) < 0 ||
         learning_fit(m->space, r->db, e) < 0 || imported_sweep_count(r->db, m->sweep_id, &counts, &rows, e) < 0 ||
         sweep_set_enumerated(r->db, m->sweep_id, &counts, e) < 0 ||
-        db_query_text(r->db, embedded_text("sql/older_tables.sql"), VALUES(sql_int(m->sweep_id)), &m->summary.older,
-                      e) < 0)
+        db_query_text(r->db, embedded_text("src/import/older_tables.sql"), VALUES(sql_int(m->sweep_id)),
+                      &m->summary.older, e) < 0)
         return -1;
     m->sweep_jobs = counts.jobs;
     return result_views_refresh(r->db, e);

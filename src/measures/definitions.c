@@ -94,7 +94,7 @@ static bool is_convertible(const char *from, const char *to)
     return known && unit_convert(1, from, to, &ignored);
 }
 
-/* The columns of temp.passage (sql/renewal.sql): first those of a passage. */
+/* The columns of temp.passage (src/measures/renewal.sql): first those of a passage. */
 enum { PASSAGE_ATTEMPT = 13, PASSAGE_NAME, PASSAGE_IMPORT, PASSAGE_THERE, PASSAGE_OF_SWEEP, PASSAGE_WAS };
 
 /* Borrowed from the row. */
@@ -154,7 +154,7 @@ int definitions_check_source(struct db *db, const char *source, struct error *e)
 {
     OWNED_STMT *s = NULL;
     int rc;
-    while ((rc = db_next(db, embedded_text("sql/definition_conflicts.sql"), NO_VALUES, &s, e)) > 0) {
+    while ((rc = db_next(db, embedded_text("src/measures/definition_conflicts.sql"), NO_VALUES, &s, e)) > 0) {
         OWNED char *why = conflict(s, source);
         if (why)
             rc = error_set(e, ERROR_USAGE,
@@ -537,9 +537,9 @@ static int list_numbers(struct renewing *r, struct error *e)
         return -1;
     if (!r->request->sweep)
         return 0;
-    return db_run(r->db, embedded_text("sql/list_unread.sql"), VALUES(sweep), e) < 0
+    return db_run(r->db, embedded_text("src/measures/list_unread.sql"), VALUES(sweep), e) < 0
                ? -1
-               : db_run(r->db, embedded_text("sql/mark_read.sql"), VALUES(sweep), e);
+               : db_run(r->db, embedded_text("src/measures/mark_read.sql"), VALUES(sweep), e);
 }
 
 static int keep_sums(struct db *db, struct error *e)
@@ -565,10 +565,10 @@ static int keep_sums(struct db *db, struct error *e)
 /* Settles what else was made from the numbers. */
 static int settle(struct renewing *r, struct error *e)
 {
-    if (keep_sums(r->db, e) < 0 || db_exec(r->db, embedded_text("sql/settle_renewal.sql"), e) < 0)
+    if (keep_sums(r->db, e) < 0 || db_exec(r->db, embedded_text("src/measures/settle_renewal.sql"), e) < 0)
         return -1;
     /* Without a sweep file nothing can be computed. */
-    if (!r->request->sweep && db_exec(r->db, embedded_text("sql/forget_computed.sql"), e) < 0)
+    if (!r->request->sweep && db_exec(r->db, embedded_text("src/measures/forget_computed.sql"), e) < 0)
         return -1;
     return jobs_choose_representatives(r->db, "temp.renewed_job", e);
 }
@@ -593,7 +593,7 @@ static int leave_out_diverged(struct renewing *r, const char *objective, struct 
         return -1;
     if (is_judged && !r->any)
         return 0;
-    if (db_run(r->db, embedded_text("sql/leave_out_diverged.sql"),
+    if (db_run(r->db, embedded_text("src/measures/leave_out_diverged.sql"),
                VALUES(sql_text(objective), sql_int(r->request->sweep_id), sql_text(DIVERGED)), e) < 0)
         return -1;
     const int64_t count = db_changes(r->db);
@@ -615,7 +615,7 @@ static int renew_all(struct renewing *r, struct error *e)
         string_list_add(&r->changed, xstrdup(q->in_force->items[i]));
     if (q->sweep && !q->in_force && definitions_record(r->db, q->sweep, &r->changed, e) < 0)
         return -1;
-    if (db_exec(r->db, embedded_text("sql/renewal.sql"), e) < 0)
+    if (db_exec(r->db, embedded_text("src/measures/renewal.sql"), e) < 0)
         return -1;
     /* An attempt that is read as a whole is under the definitions in force then. */
     if (q->reread && q->reread(q->context, r->out, e) < 0)

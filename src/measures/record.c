@@ -38,7 +38,7 @@ struct measured_attempt {
 static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_next(db, embedded_text("sql/measured_attempt.sql"), VALUES(sql_int(attempt_id)), &s, e);
+    int rc = db_next(db, embedded_text("src/measures/measured_attempt.sql"), VALUES(sql_int(attempt_id)), &s, e);
     for (int i = 0; rc > 0 && i < SECTION_COUNT; i++)
         out->specs[i] = stmt_copy_text(s, i);
     static const enum own_metric own[] = {OWN_DURATION, OWN_CPU_TIME, OWN_MAX_RSS, OWN_ATTEMPTS};

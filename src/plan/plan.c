@@ -731,8 +731,8 @@ static int make(const struct plan_request *request, struct plan *out, struct err
                         .plan = &plan,
                         .are_distinct = match_are_distinct(request->space),
                         .attempts_most = attempts_most(request)};
-    OWNED char *lookup = xasprintf("%s WHERE key = ?1", embedded_text("sql/job_of_plan.sql")),
-               *lookup_at = xasprintf("%s WHERE id = ?3 AND +key = ?1", embedded_text("sql/job_of_plan.sql"));
+    OWNED char *lookup = xasprintf("%s WHERE key = ?1", embedded_text("src/plan/job_of_plan.sql")),
+               *lookup_at = xasprintf("%s WHERE id = ?3 AND +key = ?1", embedded_text("src/plan/job_of_plan.sql"));
     int rc = match_count(request->space, request->only, &plan.match, e);
     if (rc == 0 && request->db)
         rc = db_prepare(request->db, lookup, &p.lookup, e);

@@ -280,7 +280,7 @@ static int read_values(struct db *db, struct points *p, struct error *e)
 {
     OWNED_STMT *s = NULL;
     OWNED_BUFFER same = BUFFER_INIT;
-    char *sql[] = {xstrdup(embedded_text("sql/pareto.sql")), NULL};
+    char *sql[] = {xstrdup(embedded_text("src/results/pareto.sql")), NULL};
     size_t column = 0;
     int rc = configurations_add_same(db, &same, e);
     strings_replace(sql, "{measured}", MEASURED_AS_ASKED("a"));

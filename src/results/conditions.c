@@ -8,7 +8,7 @@
 int unranked_read(struct db *db, const char *metric, cJSON *document, cJSON *beside, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_next(db, embedded_text("sql/unranked.sql"), VALUES(sql_text(metric)), &s, e);
+    int rc = db_next(db, embedded_text("src/results/unranked.sql"), VALUES(sql_text(metric)), &s, e);
     if (rc > 0) {
         OWNED char *excluded = stmt_copy_text(s, 1);
         for (char *p = excluded; p && *p; p++)

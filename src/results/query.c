@@ -492,7 +492,7 @@ int result_key_types(struct db *db, const struct stmt *s, enum key_type **out, s
     enum key_type *types = xcalloc((size_t)count + 1, sizeof *types);
     struct stmt *q = NULL;
     int rc;
-    while ((rc = db_next(db, embedded_text("sql/key_types.sql"), NO_VALUES, &q, e)) > 0)
+    while ((rc = db_next(db, embedded_text("src/results/key_types.sql"), NO_VALUES, &q, e)) > 0)
         for (int i = 0; i < count; i++)
             if (strcasecmp(stmt_column_name(s, i), stmt_text(q, 0)) == 0)
                 types[i] = (enum key_type)stmt_int(q, 1);
@@ -758,8 +758,8 @@ int subset_add_toml(struct db *db, const struct result_query *q, struct buffer *
         return -1;
     int rc = read_ids(jobs, &ids, e);
     if (rc == 0)
-        rc =
-            db_query_texts(db, embedded_text("sql/conditions_of_jobs.sql"), VALUES(sql_text(buffer_text(&ids))), &c, e);
+        rc = db_query_texts(db, embedded_text("src/results/conditions_of_jobs.sql"),
+                            VALUES(sql_text(buffer_text(&ids))), &c, e);
     if (rc == 0)
         rc = add_file(db, &c, buffer_text(&ids), out, e);
     return rc;

@@ -285,7 +285,7 @@ static int read_jobs(struct db *db, struct shape *out, struct error *e)
 
 static int read_shape(struct db *db, struct shape *out, struct error *e)
 {
-    const char *metrics = embedded_text("sql/metric_names.sql");
+    const char *metrics = embedded_text("src/results/metric_names.sql");
     if (read_spec_keys(db, &out->keys, e) < 0 || read_jobs(db, out, e) < 0 ||
         read_columns(db, metrics, METRICS_MOST, &out->metrics, e) < 0 || read_objective(db, out, e) < 0 ||
         db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM attempt WHERE device_note IS NOT NULL)", NO_VALUES,

@@ -359,7 +359,7 @@ int reread_renew(const struct reread_request *request, struct renewal *out, stru
 static int keep_replaced(struct db *db, const char *detail, int64_t *change_id, struct error *e)
 {
     int64_t count;
-    if (db_exec(db, embedded_text("sql/after_rereading.sql"), e) < 0 ||
+    if (db_exec(db, embedded_text("src/run/after_rereading.sql"), e) < 0 ||
         db_query_int(db, "SELECT count(*) FROM temp.difference", NO_VALUES, 0, &count, e) < 0)
         return -1;
     if (count > 0 &&
@@ -390,7 +390,7 @@ int reread_selected(const struct reread_request *request, const char *detail, bo
                           .unread = cJSON_CreateArray()};
     struct renewal renewal = {0};
     int64_t change_id = 0;
-    int rc = db_exec(request->db, embedded_text("sql/before_rereading.sql"), e);
+    int rc = db_exec(request->db, embedded_text("src/run/before_rereading.sql"), e);
     if (rc == 0)
         rc = renew(&r, &renewal, e);
     if (rc == 0)

@@ -426,7 +426,7 @@ static int read_sweep(struct replay_loading *l, struct error *e)
 
 /* --- jobs --- */
 
-/* The columns of sql/replayed_jobs.sql. */
+/* The columns of src/search/replayed_jobs.sql. */
 enum job_column { JOB_ID, JOB_KEY, JOB_FAILURE, JOB_ATTEMPT, JOB_DEVICES, JOB_DURATION, JOB_OBJECTIVE, JOB_FIRST_SPEC };
 
 /* A static name for outcomes to point to. Classes of later versions become a generic failure. */
@@ -478,7 +478,7 @@ static int read_jobs(struct replay_loading *l, struct error *e)
     int64_t all = 0;
     const struct sql_values values = VALUES(sql_int(l->sweep_id), sql_text(l->out->objective));
     int rc = recorded_specs_open(l->request->db, l->out->rows, &specs, e);
-    while (rc == 0 && (rc = db_next(l->request->db, embedded_text("sql/replayed_jobs.sql"), values, &s, e)) > 0)
+    while (rc == 0 && (rc = db_next(l->request->db, embedded_text("src/search/replayed_jobs.sql"), values, &s, e)) > 0)
         rc = read_job(l, s, specs, e);
     recorded_specs_close(specs);
     if (rc == 0)

@@ -208,7 +208,7 @@ int attempt_record_reference(struct attempt_store *s, const struct attempt_start
 static int record_attempt_end(struct attempt_store *s, const struct attempt_end *end, struct error *e)
 {
     const char *state = attempt_next(ATTEMPT_RUNNING, end->failure ? ATTEMPT_FAIL : ATTEMPT_SUCCEED);
-    return db_run(s->db, embedded_text("sql/end_attempt.sql"),
+    return db_run(s->db, embedded_text("src/store/end_attempt.sql"),
                   VALUES(sql_int(end->attempt_id), sql_text(state), sql_text(end->failure), sql_text(end->message),
                          sql_int(end->ended_ms), sql_int(end->duration_ms), unless_negative(end->exit_code),
                          sql_positive(end->signal), sql_positive(end->limit_ms), unless_negative(end->user_ms),

@@ -101,7 +101,7 @@ int jobs_moved(struct db *db, int64_t sweep_id, const struct change *c, int64_t 
         return -1;
     if (*count > 0 &&
         (change_record(db, c->kind, c->why, c->detail, &id, e) < 0 ||
-         db_run(db, embedded_text("sql/note_replaced.sql"), VALUES(sql_int(id), sql_text(c->detail)), e) < 0 ||
+         db_run(db, embedded_text("src/store/note_replaced.sql"), VALUES(sql_int(id), sql_text(c->detail)), e) < 0 ||
          attempt_sums_follow(db, e) < 0))
         return -1;
     return db_exec(db, "DROP TABLE temp.moved", e);
@@ -145,7 +145,7 @@ static int check_stands(struct db *db, int64_t id, struct error *e)
     OWNED char *why = NULL;
     if (db_exec(db, "CREATE TEMP TABLE former_spec (kind, json, id, PRIMARY KEY (kind, json)) WITHOUT ROWID", e) < 0 ||
         db_run(db, list_former_specs, VALUES(sql_int(id)), e) < 0 || db_exec(db, find_former_specs, e) < 0 ||
-        db_query_text(db, embedded_text("sql/why_not_undone.sql"), VALUES(sql_int(id)), &why, e) < 0)
+        db_query_text(db, embedded_text("src/store/why_not_undone.sql"), VALUES(sql_int(id)), &why, e) < 0)
         return -1;
     if (!why)
         return 0;

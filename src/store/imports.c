@@ -163,7 +163,7 @@ int import_store_create(struct db *db, const struct import_origin *origin, struc
     s->table_id = origin->table_id;
     s->sweep_id = origin->sweep_id;
     s->file = origin->file;
-    int rc = db_exec(db, embedded_text("sql/begin_imports.sql"), e);
+    int rc = db_exec(db, embedded_text("src/store/begin_imports.sql"), e);
     if (rc == 0)
         rc = db_run(db, "INSERT INTO temp.imported_sweep VALUES (?)", VALUES(sql_positive(origin->sweep_id)), e);
     for (int i = 0; rc == 0 && i < STATEMENT_COUNT; i++)
@@ -351,7 +351,7 @@ static int take_out_rest(struct import_store *s, struct import_removal *out, str
             return -1;
         *(hash_set_has(&s->new_lines, &line) ? &out->replaced : &out->taken_out) += 1;
     }
-    return out->replaced + out->taken_out ? db_exec(s->db, embedded_text("sql/remove_imported.sql"), e) : 0;
+    return out->replaced + out->taken_out ? db_exec(s->db, embedded_text("src/store/remove_imported.sql"), e) : 0;
 }
 
 int import_store_finish(struct import_store *s, struct import_removal *out, struct error *e)
@@ -431,14 +431,15 @@ int imported_table_undo(struct db *db, int64_t id, struct import_removal *out, s
     int64_t sweep_id, rows;
     struct sweep_counts counts;
     *out = (struct import_removal){0};
-    if (imported_table_sweep(db, id, &sweep_id, e) < 0 || db_exec(db, embedded_text("sql/begin_imports.sql"), e) < 0 ||
+    if (imported_table_sweep(db, id, &sweep_id, e) < 0 ||
+        db_exec(db, embedded_text("src/store/begin_imports.sql"), e) < 0 ||
         db_run(db, "INSERT INTO temp.removed_attempt SELECT id FROM attempt WHERE table_id = ?1", VALUES(sql_int(id)),
                e) < 0)
         return -1;
     out->taken_out = (size_t)db_changes(db);
     if (db_run(db, "UPDATE imported_table SET changed = max(?2, changed + 1) WHERE id = ?1",
                VALUES(sql_int(id), sql_int(clock_wall_ms())), e) < 0 ||
-        db_exec(db, embedded_text("sql/remove_imported.sql"), e) < 0 ||
+        db_exec(db, embedded_text("src/store/remove_imported.sql"), e) < 0 ||
         imported_sweep_count(db, sweep_id, &counts, &rows, e) < 0 ||
         (rows == 0 && give_jobs_back(db, sweep_id, e) < 0) ||
         db_exec(db, embedded_text("sql/settle_imports.sql"), e) < 0)

@@ -217,7 +217,7 @@ static int prepare(struct job_writer *w, struct error *e)
                    " FROM waiting_job WHERE true ON CONFLICT (key) DO NOTHING",
                    &w->insert, e) < 0)
         return -1;
-    return db_prepare(w->db, embedded_text("sql/take_over_job.sql"), &w->take_over, e);
+    return db_prepare(w->db, embedded_text("src/store/take_over_job.sql"), &w->take_over, e);
 }
 
 int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, struct error *e)

@@ -159,7 +159,7 @@ static const char count_selected[] = "SELECT count(*), total(" JOB_MAY_RUN(
 int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_state_counts *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = db_next(db, only_selected ? count_selected : embedded_text("sql/job_counts.sql"),
+    int rc = db_next(db, only_selected ? count_selected : embedded_text("src/store/job_counts.sql"),
                      VALUES(sql_int(sweep_id)), &s, e);
     if (rc > 0) {
         int64_t all = stmt_int(s, 0);

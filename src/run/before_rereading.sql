@@ -1,4 +1,4 @@
--- Keeps what outputs that are read again may change, to be compared by sql/after_rereading.sql.
+-- Keeps what outputs that are read again may change, to be compared by src/run/after_rereading.sql.
 
 CREATE TEMP TABLE old_job AS
 SELECT id, state, failure FROM job WHERE state IN ('ok', 'failed', 'pending') AND attempt_id IS NOT NULL;
