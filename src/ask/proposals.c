@@ -446,9 +446,7 @@ static int text_of(const cJSON *item, const char *name, const char **out, struct
 /* The section of keys with that title in documents; derived keys have SECTION_COUNT. SIZE_MAX: no such title. */
 static size_t section_titled(const char *title)
 {
-    size_t i = 0;
-    while (i < SECTION_COUNT && strcmp(title, section_names[i]) != 0)
-        i++;
+    size_t i = FIRST(k, SECTION_COUNT, strcmp(title, section_names[k]) == 0);
     return i == SECTION_COUNT && strcmp(title, DERIVED_TITLE) != 0 ? SIZE_MAX : i;
 }
 

@@ -133,10 +133,7 @@ static bool is_known_option(const char *word)
 /* The word after an unknown option may be its value; then the option is the mistake. */
 static bool follows_unknown_option(char *const *argv, size_t at)
 {
-    for (size_t i = 0; i < at; i++)
-        if (argv[i][0] == '-' && argv[i][1] && !is_known_option(argv[i]))
-            return true;
-    return false;
+    return ANY(i, at, argv[i][0] == '-' && argv[i][1] && !is_known_option(argv[i]));
 }
 
 const struct command *command_by_name(const char *word, struct error *e)

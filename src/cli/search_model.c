@@ -193,10 +193,7 @@ struct counts {
 
 static bool has_filters(const struct model_search *search)
 {
-    for (size_t i = 0; i < search->filter_count; i++)
-        if (search->filters[i].name)
-            return true;
-    return false;
+    return ANY(i, search->filter_count, search->filters[i].name);
 }
 
 static uint64_t kept_of(const struct counts *c, unsigned layers)

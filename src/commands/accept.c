@@ -14,6 +14,7 @@
 #include "space/enumerate.h"
 #include "space/formers.h"
 #include "util/embedded.h"
+#include "util/memory.h"
 #include "util/parse.h"
 
 #define JOBS_SHOWN 5
@@ -34,10 +35,7 @@ static bool is_called(const cJSON *difference, const char *word)
 
 static bool is_named(const struct arguments *a, const cJSON *difference)
 {
-    for (size_t i = 0; i < a->word_count; i++)
-        if (is_called(difference, a->words[i]))
-            return true;
-    return false;
+    return ANY(i, a->word_count, is_called(difference, a->words[i]));
 }
 
 static void add_names(const cJSON *differences, const char *between, struct buffer *out)

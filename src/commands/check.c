@@ -119,10 +119,7 @@ static int submit(struct trying *y, int i, struct error *e)
 
 static struct tried *tried_of(struct trying *y, const struct batch_entry *entry)
 {
-    for (size_t i = 0; i < y->list.count; i++)
-        if (y->list.arrays[i].job && strcmp(y->list.arrays[i].job, entry->job) == 0)
-            return &y->of[i];
-    return NULL;
+    return FIND(i, y->list.count, y->list.arrays[i].job && strcmp(y->list.arrays[i].job, entry->job) == 0, &y->of[i]);
 }
 
 static void take_queue(void *context, const struct batch_entry *entry)

@@ -89,10 +89,8 @@ static const struct whole_format {
 /* NULL for one of rows. */
 static const struct whole_format *whole_format_of(const struct export_options *o)
 {
-    for (size_t i = 0; i < sizeof whole_formats / sizeof *whole_formats; i++)
-        if (strcmp(export_format_names[o->format], whole_formats[i].name) == 0)
-            return &whole_formats[i];
-    return NULL;
+    return FIND(i, sizeof whole_formats / sizeof *whole_formats,
+                strcmp(export_format_names[o->format], whole_formats[i].name) == 0, &whole_formats[i]);
 }
 
 static int check(const struct export_options *o, struct error *e)

@@ -686,10 +686,7 @@ static void exchange_all(struct mcp_server *s, int wait_ms)
 
 static const struct tool *tool_named(const char *name)
 {
-    for (size_t i = 0; i < TOOL_COUNT; i++)
-        if (strcmp(tools[i].command->name, name) == 0)
-            return &tools[i];
-    return NULL;
+    return FIND(i, TOOL_COUNT, strcmp(tools[i].command->name, name) == 0, &tools[i]);
 }
 
 static bool goes_on(void *context)

@@ -13,6 +13,7 @@
 #include "results/views.h"
 #include "store/jobs.h"
 #include "util/file.h"
+#include "util/memory.h"
 
 /* Brings what came from several databases under one definition; a job's value is that of all its attempts. */
 static int unify(struct db *db, struct error *e)
@@ -34,9 +35,7 @@ int merge_into(struct db *db, const char *source, const char *directory, struct 
 static int merge_all(struct db *db, const char *output, const struct arguments *a, struct merge_counts *counts,
                      struct error *e)
 {
-    size_t i = 0;
-    while (i < a->word_count && merge_into(db, a->words[i], NULL, counts, e) == 0)
-        i++;
+    size_t i = FIRST(k, a->word_count, merge_into(db, a->words[k], NULL, counts, e) != 0);
     if (i > 0 && i < a->word_count)
         output_message("%s lacks %zu of %zu databases, from %s on; merging again adds nothing twice", output,
                        a->word_count - i, a->word_count, a->words[i]);

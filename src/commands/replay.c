@@ -130,9 +130,7 @@ static void replay_report_add_joint(struct replay_report *r, const char *strateg
                                     double loss)
 {
     struct strategy_results *s = &r->strategies[r->count - 1];
-    size_t i = 0;
-    while (i < s->joint_count && strcmp(s->joint[i].strategy, strategy) != 0)
-        i++;
+    size_t i = FIRST(k, s->joint_count, strcmp(s->joint[k].strategy, strategy) == 0);
     if (i == s->joint_count) {
         s->joint = array_grow(s->joint, s->joint_count++, sizeof *s->joint);
         s->joint[i] = (struct joint_results){strategy, no_values(r)};

@@ -24,10 +24,7 @@ enum compared_kind compared_section_named(const char *name, size_t length)
 
 const struct compared_key *compared_key_named(const struct compared_section *s, const char *name)
 {
-    for (size_t k = 0; k < s->key_count; k++)
-        if (strcmp(s->keys[k].name, name) == 0)
-            return &s->keys[k];
-    return NULL;
+    return FIND(k, s->key_count, strcmp(s->keys[k].name, name) == 0, &s->keys[k]);
 }
 
 /* --- identities --- */

@@ -589,10 +589,7 @@ static void add_new(struct string_list *l, char *text)
 
 static const struct derived *find_derived(const struct sweep *s, const char *name)
 {
-    for (size_t i = 0; i < s->derived_count; i++)
-        if (strcmp(s->derived[i].name, name) == 0)
-            return &s->derived[i];
-    return NULL;
+    return FIND(i, s->derived_count, strcmp(s->derived[i].name, name) == 0, &s->derived[i]);
 }
 
 /* Who gets the words of an expression. */

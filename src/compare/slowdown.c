@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "util/memory.h"
 #include "util/quantile.h"
 
 #define REPEATS_MOST 100000 /* larger numbers are not reported */
@@ -53,10 +54,7 @@ static struct spread spread_of_jobs(const struct slowdown_job *jobs, size_t coun
 
 static bool has_few_runs(const struct slowdown_job *jobs, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (jobs[i].before.count < RUNS_TELLING || jobs[i].now.count < RUNS_TELLING)
-            return true;
-    return false;
+    return ANY(i, count, jobs[i].before.count < RUNS_TELLING || jobs[i].now.count < RUNS_TELLING);
 }
 
 /* The width of the interval in standard errors. */

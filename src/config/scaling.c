@@ -29,10 +29,7 @@ bool scaling_is_key(const struct scaling *x, enum section_kind section, const ch
 
 const struct scaled_follower *scaling_follower(const struct scaling *x, enum section_kind section, const char *name)
 {
-    for (size_t i = 0; i < x->follower_count; i++)
-        if (is_of(&x->followers[i].key, section, name))
-            return &x->followers[i];
-    return NULL;
+    return FIND(i, x->follower_count, is_of(&x->followers[i].key, section, name), &x->followers[i]);
 }
 
 bool scaling_let_batch_grow(struct scaling *x)
@@ -80,9 +77,7 @@ static void add_ratio(struct ratios *r, double ratio)
 /* The column of the key in an axis of that section; key_count: it has none. */
 static size_t find_column(const struct axis *axis, const struct scaling *x, enum section_kind section)
 {
-    size_t k = 0;
-    while (k < axis->key_count && !scaling_is_key(x, section, axis->keys[k]))
-        k++;
+    size_t k = FIRST(at, axis->key_count, scaling_is_key(x, section, axis->keys[at]));
     return k;
 }
 
@@ -111,9 +106,7 @@ struct scaled_rows {
 static bool has_row(const struct scaled_rows *rows, const struct value *row)
 {
     for (size_t i = 0; i < rows->count; i++) {
-        size_t k = 0;
-        while (k < rows->width && value_equal(&rows->values[i * rows->width + k], &row[k]))
-            k++;
+        size_t k = FIRST(at, rows->width, !value_equal(&rows->values[i * rows->width + at], &row[at]));
         if (k == rows->width)
             return true;
     }
@@ -144,10 +137,7 @@ static void scale_row(const struct axis *axis, const struct value *from, const s
 
 static bool has_follower(const struct axis *axis, const struct scaling *x, enum section_kind section)
 {
-    for (size_t k = 0; k < axis->key_count; k++)
-        if (scaling_follower(x, section, axis->keys[k]))
-            return true;
-    return false;
+    return ANY(k, axis->key_count, scaling_follower(x, section, axis->keys[k]));
 }
 
 static void scale_axis(struct arena *p, struct axis *axis, const struct scaling *x, enum section_kind section,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/sweep.h"
+#include "util/memory.h"
 
 const char *const search_order_names[] = {
     [SEARCH_ORDER_DECLARED] = "declared",
@@ -59,10 +60,7 @@ int search_number_check(enum search_number which, double value, struct error *e)
 
 static bool gives_stages(const struct search_options *o)
 {
-    for (size_t i = 0; i < SEARCH_ZERO_STAGES; i++)
-        if (o->zero_stages[i])
-            return true;
-    return false;
+    return ANY(i, SEARCH_ZERO_STAGES, o->zero_stages[i]);
 }
 
 struct search_options search_options_overlay(const struct search_options *under, const struct search_options *over)

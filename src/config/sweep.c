@@ -4,6 +4,7 @@
 
 #include "config/model_space.h"
 #include "config/template.h"
+#include "util/memory.h"
 #include "util/string_list.h"
 
 bool sweep_is_label(const struct sweep *s, const char *key)
@@ -19,26 +20,17 @@ bool sweep_is_replicate(const struct sweep *s, enum section_kind kind, const cha
 
 bool axis_has(const struct axis *axis, const char *key)
 {
-    for (size_t k = 0; k < axis->key_count; k++)
-        if (strcmp(axis->keys[k], key) == 0)
-            return true;
-    return false;
+    return ANY(k, axis->key_count, strcmp(axis->keys[k], key) == 0);
 }
 
 const struct axis *block_axis(const struct block *b, const char *key)
 {
-    for (size_t a = 0; a < b->axis_count; a++)
-        if (axis_has(&b->axes[a], key))
-            return &b->axes[a];
-    return NULL;
+    return FIND(a, b->axis_count, axis_has(&b->axes[a], key), &b->axes[a]);
 }
 
 bool word_list_has(const struct word_list *list, const char *text)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].text, text) == 0)
-            return true;
-    return false;
+    return ANY(i, list->count, strcmp(list->items[i].text, text) == 0);
 }
 
 void word_list_add(struct arena *p, struct word_list *list, const char *text, struct position at)
@@ -50,10 +42,7 @@ void word_list_add(struct arena *p, struct word_list *list, const char *text, st
 
 struct metric *job_find_metric(const struct job_config *job, const char *name)
 {
-    for (size_t i = 0; i < job->metric_count; i++)
-        if (strcmp(job->metrics[i].name, name) == 0)
-            return &job->metrics[i];
-    return NULL;
+    return FIND(i, job->metric_count, strcmp(job->metrics[i].name, name) == 0, &job->metrics[i]);
 }
 
 const char *sweep_metric_unit(const struct sweep *s, const char *metric)
@@ -165,8 +154,5 @@ const char *const dhen_key_names[DHEN_KEY_COUNT] = {
 
 const struct base_key *model_space_base_key(const struct model_space_table *m, const char *name)
 {
-    for (size_t i = 0; i < m->base_count; i++)
-        if (strcmp(m->base[i].name, name) == 0)
-            return &m->base[i];
-    return NULL;
+    return FIND(i, m->base_count, strcmp(m->base[i].name, name) == 0, &m->base[i]);
 }

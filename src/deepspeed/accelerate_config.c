@@ -78,10 +78,7 @@ static void set_text(char **text, const char *value)
 
 static const struct plugin_key *plugin_key(const char *key)
 {
-    for (size_t i = 0; i < LENGTH(plugin_keys); i++)
-        if (strcmp(plugin_keys[i].key, key) == 0)
-            return &plugin_keys[i];
-    return NULL;
+    return FIND(i, LENGTH(plugin_keys), strcmp(plugin_keys[i].key, key) == 0, &plugin_keys[i]);
 }
 
 static void set_string(struct json *config, const char *path, const char *value)
@@ -106,10 +103,7 @@ static bool set_precision(struct json *config, const char *value)
 static bool is_true(const char *value)
 {
     static const char *const words[] = {"true", "yes", "on"};
-    for (size_t i = 0; i < LENGTH(words); i++)
-        if (strcasecmp(words[i], value) == 0)
-            return true;
-    return false;
+    return ANY(i, LENGTH(words), strcasecmp(words[i], value) == 0);
 }
 
 /* Accelerate takes a gradient_clipping of 0 as none. */

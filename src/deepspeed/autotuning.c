@@ -302,9 +302,7 @@ void autotuning_read(const char *file, const struct json *section, struct autotu
 
 bool autotuning_has(const char *name)
 {
-    size_t i = 0;
-    while (i < LENGTH(knobs) && strcmp(knobs[i].name, name) != 0)
-        i++;
+    size_t i = FIRST(k, LENGTH(knobs), strcmp(knobs[k].name, name) == 0);
     return i < LENGTH(knobs);
 }
 

@@ -19,10 +19,7 @@ static const char *const keys[PART_COUNT] = {
 
 bool batch_is_key(const char *key)
 {
-    for (int i = 0; i < PART_COUNT; i++)
-        if (strcmp(keys[i], key) == 0)
-            return true;
-    return false;
+    return ANY(i, PART_COUNT, strcmp(keys[i], key) == 0);
 }
 
 static long long number_at(const struct json *root, const char *path, long long otherwise)
@@ -190,11 +187,9 @@ char *ds_check_key(const char *key, int64_t release)
 /* Anywhere in the ds_config but the tuner's section, which holds the mapping itself. */
 static bool is_in_config(const struct json *root, const char *name)
 {
-    for (size_t i = 0; i < root->count; i++)
-        if (strcmp(root->children[i].name, "autotuning") != 0 &&
-            (strcmp(root->children[i].name, name) == 0 || json_text_find_anywhere(&root->children[i], name)))
-            return true;
-    return false;
+    return ANY(i, root->count,
+               strcmp(root->children[i].name, "autotuning") != 0 &&
+                   (strcmp(root->children[i].name, name) == 0 || json_text_find_anywhere(&root->children[i], name)));
 }
 
 char *ds_check_mapped_key(const struct json *root, const char *key)

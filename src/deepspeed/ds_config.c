@@ -213,10 +213,7 @@ static void check_spec_values(const struct spec_check *check, const struct axis 
 /* null leaves the key out. */
 static bool is_always_set(const struct axis *axis, size_t k)
 {
-    for (size_t i = 0; i < axis->value_count; i++)
-        if (axis->values[i * axis->key_count + k].kind == VALUE_NULL)
-            return false;
-    return true;
+    return !ANY(i, axis->value_count, axis->values[i * axis->key_count + k].kind == VALUE_NULL);
 }
 
 /* Always false, so that every key is checked. */

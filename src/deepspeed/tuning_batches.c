@@ -51,9 +51,7 @@ static const char *const degree_keys[] = {"sequence_parallel_size", "pipeline.st
 
 static void add_ranks(struct tuning_batches *b, long long ranks)
 {
-    size_t i = 0;
-    while (i < b->rank_count && b->ranks[i] != ranks)
-        i++;
+    size_t i = FIRST(k, b->rank_count, b->ranks[k] == ranks);
     if (i == b->rank_count && i < RANKS_MOST)
         b->ranks[b->rank_count++] = ranks;
 }
@@ -119,10 +117,7 @@ static long long uneven_micro_batch(const struct tuning_batches *b, long long ra
 
 static bool is_shared_unevenly(const struct tuning_batches *b)
 {
-    for (size_t i = 0; i < b->rank_count; i++)
-        if (uneven_micro_batch(b, b->ranks[i]))
-            return true;
-    return false;
+    return ANY(i, b->rank_count, uneven_micro_batch(b, b->ranks[i]));
 }
 
 long long tuning_batches_fixed(const struct tuning_batches *b)
@@ -164,10 +159,7 @@ static long long nearest_batch(const struct tuning_batches *b, long long ranks, 
 static bool comes_near(const struct tuning_batches *b, long long micro)
 {
     const long long batch = number_at(b, "train_batch_size");
-    for (size_t i = 0; i < b->rank_count; i++)
-        if (NEAR * llabs(nearest_batch(b, b->ranks[i], micro) - batch) <= batch)
-            return true;
-    return false;
+    return ANY(i, b->rank_count, NEAR * llabs(nearest_batch(b, b->ranks[i], micro) - batch) <= batch);
 }
 
 bool tuning_batches_pair(const struct tuning_batches *b)

@@ -75,10 +75,7 @@ static const struct launcher {
 /* NULL: the user's own words. */
 static const struct launcher *known_launcher(const struct tuning_launcher *l)
 {
-    for (size_t i = 0; i < LENGTH(launchers); i++)
-        if (strcmp(launchers[i].name, l->name) == 0)
-            return &launchers[i];
-    return NULL;
+    return FIND(i, LENGTH(launchers), strcmp(launchers[i].name, l->name) == 0, &launchers[i]);
 }
 
 bool tuning_launcher_is_deepspeed(const struct tuning_launcher *l)

@@ -254,10 +254,7 @@ static void rename_to(struct experiment *x, char *name)
 
 static bool has_namesake(const struct tuning_results *t, size_t at)
 {
-    for (size_t i = 0; i < t->count; i++)
-        if (i != at && strcmp(t->items[i].name, t->items[at].name) == 0)
-            return true;
-    return false;
+    return ANY(i, t->count, i != at && strcmp(t->items[i].name, t->items[at].name) == 0);
 }
 
 static void tell_knobs(struct tuning_results *t)

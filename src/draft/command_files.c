@@ -11,18 +11,12 @@
 
 static bool has_path(const struct command_files *f, const char *path)
 {
-    for (size_t i = 0; i < f->count; i++)
-        if (strcmp(f->items[i].path, path) == 0)
-            return true;
-    return false;
+    return ANY(i, f->count, strcmp(f->items[i].path, path) == 0);
 }
 
 static bool has_name(const struct command_files *f, const char *name)
 {
-    for (size_t i = 0; i < f->count; i++)
-        if (strcmp(f->items[i].name, name) == 0)
-            return true;
-    return false;
+    return ANY(i, f->count, strcmp(f->items[i].name, name) == 0);
 }
 
 /* No two files have one name. */

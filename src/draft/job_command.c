@@ -58,10 +58,8 @@ static const struct known_launcher {
 
 static const struct known_launcher *launcher_named(const char *word)
 {
-    for (size_t i = 0; i < LENGTH(launchers); i++)
-        if (launchers[i].name && strcmp(path_name(word), launchers[i].name) == 0)
-            return &launchers[i];
-    return NULL;
+    return FIND(i, LENGTH(launchers), launchers[i].name && strcmp(path_name(word), launchers[i].name) == 0,
+                &launchers[i]);
 }
 
 static bool ends_in(const char *word, const char *ending)
@@ -348,10 +346,7 @@ static bool reads_variable(const char *text, const char *key)
 {
     static const char *const before[] =
         {"environ[\"", "environ['", "environ.get(\"", "environ.get('", "getenv(\"", "getenv('", "${", "$"};
-    for (size_t i = 0; i < LENGTH(before); i++)
-        if (behind(text, before[i], key))
-            return true;
-    return false;
+    return ANY(i, LENGTH(before), behind(text, before[i], key));
 }
 
 /* Returns whether the option stands in "--key)" or "--key|-k)", which does not match "--key=VALUE". */
@@ -432,10 +427,7 @@ static bool asks_for(const char *text, const char *key)
 static bool takes_arguments(const char *text)
 {
     static const char *const signs[] = {"$@", "$*", "${@", "${*", "$1", "${1", "getopts", "shift"};
-    for (size_t i = 0; i < LENGTH(signs); i++)
-        if (strstr(text, signs[i]))
-            return true;
-    return false;
+    return ANY(i, LENGTH(signs), strstr(text, signs[i]));
 }
 
 char *script_warning(const char *path, const char *text, const char *key, enum script_way way)
@@ -520,10 +512,8 @@ static bool has_initials(const char *name, const char *initials)
 
 static const char *of_those_initials(const struct string_list *names, const char *option)
 {
-    for (size_t i = 0; i < names->count; i++)
-        if (has_initials(names->items[i], option) || has_initials(option, names->items[i]))
-            return names->items[i];
-    return NULL;
+    return FIND(i, names->count, has_initials(names->items[i], option) || has_initials(option, names->items[i]),
+                names->items[i]);
 }
 
 /* "batch-size" of "micro-batch-size"; short words are in too many. */

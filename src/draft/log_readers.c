@@ -28,11 +28,9 @@ static bool share_pattern(const struct metric *a, const struct metric *b)
 /* Returns whether a metric before i was read from the same numbers, such as a step's time from steps per second. */
 static bool is_same_reading(const struct job_config *job, const struct sample_list *l, size_t i)
 {
-    for (size_t j = 0; j < i; j++)
-        if (l->series[j].tally.reported == l->series[i].tally.reported &&
-            share_pattern(job_find_metric(job, l->names[j]), job_find_metric(job, l->names[i])))
-            return true;
-    return false;
+    return ANY(j, i,
+               l->series[j].tally.reported == l->series[i].tally.reported &&
+                   share_pattern(job_find_metric(job, l->names[j]), job_find_metric(job, l->names[i])));
 }
 
 /* Its patterns are whole lines of programs that nothing else prints: one of them says as much as two of others. */
@@ -179,10 +177,8 @@ static bool has_metric(const struct log_readers *l, const char *name)
     for (const char *p = l->metrics ? l->metrics : ""; (p = strstr(p, name)); p++)
         if ((p == l->metrics || p[-1] == ' ') && (p[n] == ',' || p[n] == '\0'))
             return true;
-    for (size_t i = 0; i < l->proposals.count; i++)
-        if (strcmp(l->proposals.items[i].metric, name) == 0 && is_read(&l->proposals.items[i]))
-            return true;
-    return false;
+    return ANY(i, l->proposals.count,
+               strcmp(l->proposals.items[i].metric, name) == 0 && is_read(&l->proposals.items[i]));
 }
 
 /* A profile that reads losses alone is not the program's where a line surely tells how fast it is. */

@@ -169,9 +169,7 @@ static bool ask_space(struct command_inputs *f, const bool *stands,
 /* The input whose key this is; INPUT_COUNT if there is none. */
 static size_t input_of(const struct space *space, const struct key *key)
 {
-    size_t i = 0;
-    while (i < INPUT_COUNT && prediction_key(space, i) != key)
-        i++;
+    size_t i = FIRST(k, INPUT_COUNT, prediction_key(space, k) == key);
     return i;
 }
 
@@ -391,10 +389,7 @@ struct drafted {
 static bool is_truth(const char *values)
 {
     static const char *const truths[] = {"true", "false", "true,false", "false,true"};
-    for (size_t i = 0; i < LENGTH(truths); i++)
-        if (strcmp(values, truths[i]) == 0)
-            return true;
-    return false;
+    return ANY(i, LENGTH(truths), strcmp(values, truths[i]) == 0);
 }
 
 static bool names_key(char *const *command, const char *key)

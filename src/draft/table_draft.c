@@ -75,9 +75,7 @@ static const struct {
 
 static size_t prefix_of(const char *name)
 {
-    size_t i = 0;
-    while (i < LENGTH(prefixes) && strncasecmp(name, prefixes[i].text, strlen(prefixes[i].text)) != 0)
-        i++;
+    size_t i = FIRST(k, LENGTH(prefixes), strncasecmp(name, prefixes[k].text, strlen(prefixes[k].text)) == 0);
     return i;
 }
 
@@ -273,10 +271,7 @@ static bool column_is_numeric(const struct draft_column *c)
 static const struct toml_node *known_word(const char *table, const char *word)
 {
     const struct toml_node *words = known("table", table);
-    for (size_t i = 0; i < words->child_count; i++)
-        if (strcasecmp(words->children[i].key, word) == 0)
-            return &words->children[i];
-    return NULL;
+    return FIND(i, words->child_count, strcasecmp(words->children[i].key, word) == 0, &words->children[i]);
 }
 
 /* The outcome that a table's word means: "ok" or a failure class, "" if not ended; NULL: a person has to say. */
@@ -703,10 +698,7 @@ struct plan_of_columns {
 
 static bool is_taken(const struct plan_of_columns *p, const char *name)
 {
-    for (size_t i = 0; i < p->metric_count; i++)
-        if (strcmp(p->metrics[i].name, name) == 0)
-            return true;
-    return false;
+    return ANY(i, p->metric_count, strcmp(p->metrics[i].name, name) == 0);
 }
 
 /* Keys of the cluster have many names; rules and predictions read one. */
@@ -729,10 +721,9 @@ static const char *own_key(const struct plan_of_columns *p, size_t i, const stru
 static const struct draft_column *column_of(const struct import_draft *d, const struct plan_of_columns *p,
                                             const char *key)
 {
-    for (size_t i = 0; i < d->count; i++)
-        if (p->roles[i] == ROLE_KEY && column_is_numeric(&d->columns[i]) && strcmp(p->keys[i], key) == 0)
-            return &d->columns[i];
-    return NULL;
+    return FIND(i, d->count,
+                p->roles[i] == ROLE_KEY && column_is_numeric(&d->columns[i]) && strcmp(p->keys[i], key) == 0,
+                &d->columns[i]);
 }
 
 /* The column of all devices of a row; NULL: there is none. */

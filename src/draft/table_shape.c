@@ -80,9 +80,7 @@ void table_shape_free(struct table_shape *s)
 
 static void take_sum(struct table_shape *s, const char *const *cells)
 {
-    size_t first = 0;
-    while (first < s->count && !cells[first])
-        first++;
+    size_t first = FIRST(k, s->count, cells[k]);
     char *word = first < s->count ? xstrdup(cells[first]) : NULL;
     for (char *c = word; c && *c; c++)
         *c = (char)tolower((unsigned char)*c);

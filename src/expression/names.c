@@ -11,10 +11,7 @@
 
 static struct key *find_name(const struct names *n, enum section_kind section, const char *name)
 {
-    for (size_t i = 0; i < n->key_count; i++)
-        if (n->keys[i].section == section && strcmp(n->keys[i].name, name) == 0)
-            return &n->keys[i];
-    return NULL;
+    return FIND(i, n->key_count, n->keys[i].section == section && strcmp(n->keys[i].name, name) == 0, &n->keys[i]);
 }
 
 const struct key *names_find(const struct names *n, enum section_kind section, const char *name)
@@ -223,10 +220,7 @@ static bool is_worth_a_hint(const struct names *n)
 /* A derived key that is declared, but further below. */
 static bool is_to_come(const struct names *n, const char *text)
 {
-    for (size_t i = 0; i < n->declared_count; i++)
-        if (strcmp(n->declared[i].name, text) == 0)
-            return true;
-    return false;
+    return ANY(i, n->declared_count, strcmp(n->declared[i].name, text) == 0);
 }
 
 static const char *section_of(const char *text, size_t length)

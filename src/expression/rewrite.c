@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "database/db.h"
+#include "util/memory.h"
 
 /* An expression on its way. */
 struct rewriting {
@@ -153,10 +154,8 @@ static const char *spelled_elsewhere(const char *p)
         {"**", "in SQL, write pow(X, Y) instead of `**`"},
         {"{", "write keys without braces in an expression"},
     };
-    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
-        if (strncmp(p, spellings[i][0], strlen(spellings[i][0])) == 0)
-            return spellings[i][1];
-    return NULL;
+    return FIND(i, sizeof spellings / sizeof *spellings, strncmp(p, spellings[i][0], strlen(spellings[i][0])) == 0,
+                spellings[i][1]);
 }
 
 static const char *take_symbol(struct rewriting *w, const char *p)

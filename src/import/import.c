@@ -108,10 +108,9 @@ static uint32_t find_outcome(struct import *m, const struct import_row *row)
     char *message = has_state      ? xasprintf("the table says %s", row->state)
                     : row->failure ? xstrdup("the table has no value of the objective")
                                    : NULL;
-    size_t i = 0;
-    while (i < m->outcome_count &&
-           (m->outcomes[i].failure != row->failure || (message && strcmp(m->outcomes[i].message, message) != 0)))
-        i++;
+    size_t i =
+        FIRST(k, m->outcome_count,
+              m->outcomes[k].failure == row->failure && (!message || strcmp(m->outcomes[k].message, message) == 0));
     if (i == m->outcome_count)
         *array_add(m->outcomes, m->outcome_count) = (struct row_outcome){row->failure, message};
     else
@@ -172,9 +171,7 @@ static int match_row(struct import *m, const struct kept_row *row, const struct 
 
 static void note_broken(struct import_summary *s, const struct space_rule *rule, size_t line)
 {
-    size_t i = 0;
-    while (i < s->broken_count && strcmp(s->broken[i].name, rule->name) != 0)
-        i++;
+    size_t i = FIRST(k, s->broken_count, strcmp(s->broken[k].name, rule->name) == 0);
     if (i == s->broken_count) {
         s->broken = array_grow(s->broken, s->broken_count++, sizeof *s->broken);
         s->broken[i] = (struct broken_rule){xstrdup(rule->name), xstrdup(rule->reason), 0, NULL};
@@ -380,10 +377,7 @@ static int put_row(struct import *m, const struct kept_row *row, struct error *e
 /* Returns whether no two rows of a section are one spec. */
 static bool are_distinct(const struct import *m)
 {
-    for (size_t k = 0; k < m->space->names.key_count; k++)
-        if (m->space->names.keys[k].is_label)
-            return false;
-    return true;
+    return !ANY(k, m->space->names.key_count, m->space->names.keys[k].is_label);
 }
 
 static int put_rows(struct import *m, struct error *e)

@@ -118,9 +118,7 @@ static void mark_decimal_commas(struct import_table *t, struct error *problems)
 {
     const struct word_list *named = &t->config->decimal_commas;
     for (size_t n = 0; n < named->count; n++) {
-        size_t i = 0;
-        while (i < t->column_count && strcasecmp(t->names[i], named->items[n].text) != 0)
-            i++;
+        size_t i = FIRST(k, t->column_count, strcasecmp(t->names[k], named->items[n].text) == 0);
         OWNED char *why = xasprintf(NO_SUCH_COLUMN "%s", named->items[n].text);
         if (i == t->column_count)
             add_problem(t, &(struct clause){NULL, "[import]", "decimal_comma", &named->items[n].at}, why, problems);
@@ -334,9 +332,7 @@ static bool is_alike(const char *a, const char *b)
 
 static void count_refusal(struct import_table *t, size_t line, const char *why)
 {
-    size_t i = 0;
-    while (i < t->refusal_count && !is_alike(t->refusals[i].why, why))
-        i++;
+    size_t i = FIRST(k, t->refusal_count, is_alike(t->refusals[k].why, why));
     if (i == t->refusal_count) {
         t->refusals = array_grow(t->refusals, t->refusal_count++, sizeof *t->refusals);
         t->refusals[i] = (struct refusal_count){xstrdup(why), 0, line};

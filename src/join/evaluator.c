@@ -71,9 +71,7 @@ size_t section_columns(const struct names *n, enum section_kind section, size_t 
 {
     size_t count = 0;
     for (size_t k = 0; k < n->key_count; k++) {
-        size_t i = 0;
-        while (i < count && strcasecmp(n->keys[columns[i]].name, n->keys[k].name) != 0)
-            i++;
+        size_t i = FIRST(at, count, strcasecmp(n->keys[columns[at]].name, n->keys[k].name) == 0);
         if (n->keys[k].section == section && i == count)
             columns[count++] = k;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "join/formula_tree.h"
+#include "util/memory.h"
 
 /* Formulas over values of which some are not known yet, worked out in each of the ways in which SQLite works values
  * out. What is known of one is what SQLite comes to, whatever the others will be. */
@@ -428,10 +429,7 @@ static struct datum evaluate(const struct evaluation *v, uint32_t node)
 
 static bool is_bound(const struct formula *f, const struct scope *s)
 {
-    for (size_t i = 0; i < f->parts[0].key_count; i++)
-        if (is_unknown(s->keys[f->parts[0].keys[i]]))
-            return false;
-    return true;
+    return !ANY(i, f->parts[0].key_count, is_unknown(s->keys[f->parts[0].keys[i]]));
 }
 
 static struct datum evaluate_whole(struct formula *f, const struct scope *s, struct buffer *residue)

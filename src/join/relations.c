@@ -199,10 +199,7 @@ static bool same_rows(const struct rows *a, const struct rows *b)
 {
     if (a->count != b->count)
         return false;
-    for (size_t i = 0; i < a->count * a->width; i++)
-        if (!datum_equal(&a->cells[i], &b->cells[i]))
-            return false;
-    return true;
+    return !ANY(i, a->count * a->width, !datum_equal(&a->cells[i], &b->cells[i]));
 }
 
 /* Takes the rows over; the number under which they stand. */

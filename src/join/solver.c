@@ -13,18 +13,12 @@ bool constraint_reads(const struct constraint *c, size_t key)
 {
     size_t count;
     const size_t *keys = formula_keys(c->formula, &count);
-    for (size_t i = 0; i < count; i++)
-        if (keys[i] == key)
-            return true;
-    return false;
+    return ANY(i, count, keys[i] == key);
 }
 
 static bool is_read(const struct solver *s, size_t key)
 {
-    for (size_t c = 0; c < s->request.constraint_count; c++)
-        if (constraint_reads(&s->request.constraints[c], key))
-            return true;
-    return false;
+    return ANY(c, s->request.constraint_count, constraint_reads(&s->request.constraints[c], key));
 }
 
 static void add_place(struct solver *s, enum section_kind section, const struct variable *v, size_t block)

@@ -21,10 +21,7 @@ static bool are_tied(const struct solver *s, size_t a, size_t b)
     const struct variable_place *x = &s->places[a], *y = &s->places[b];
     if ((place_is_guided(x) && x->block == b) || (place_is_guided(y) && y->block == a))
         return true;
-    for (size_t c = 0; c < s->request.constraint_count; c++)
-        if (solver_reads(s, c, a) && solver_reads(s, c, b))
-            return true;
-    return false;
+    return ANY(c, s->request.constraint_count, solver_reads(s, c, a) && solver_reads(s, c, b));
 }
 
 struct set solver_component(const struct solver *s, bool *in, size_t from)
@@ -50,10 +47,7 @@ struct set solver_component(const struct solver *s, bool *in, size_t from)
 
 static bool holds(const struct set *set, size_t item)
 {
-    for (size_t i = 0; i < set->count; i++)
-        if (set->items[i] == item)
-            return true;
-    return false;
+    return ANY(i, set->count, set->items[i] == item);
 }
 
 /* Returns whether it may be an equality that can be solved for a key of the place. */

@@ -158,10 +158,7 @@ static int quantities_convert(const char *text, unit_of unit, void *context, str
 static bool joins(const char *name, size_t length)
 {
     static const char *const words[] = {"and", "or", "not", "between", "in", "is", "like", "case", "glob"};
-    for (size_t i = 0; i < LENGTH(words); i++)
-        if (strlen(words[i]) == length && strncasecmp(words[i], name, length) == 0)
-            return true;
-    return false;
+    return ANY(i, LENGTH(words), strlen(words[i]) == length && strncasecmp(words[i], name, length) == 0);
 }
 
 /* Finds the lengths of the left side and of the operator where the text is one comparison (<, <=, >, >=) and nothing
@@ -213,10 +210,8 @@ static const struct metric *find_metric(const struct sweep *s, const char *name)
 
 static bool is_imported(const struct sweep *s, const char *name)
 {
-    for (size_t i = 0; i < s->import.column_count; i++)
-        if (s->import.columns[i].is_metric && strcmp(s->import.columns[i].name, name) == 0)
-            return true;
-    return false;
+    return ANY(i, s->import.column_count,
+               s->import.columns[i].is_metric && strcmp(s->import.columns[i].name, name) == 0);
 }
 
 static bool is_metric(const struct sweep *s, const char *name)
@@ -246,10 +241,7 @@ static void note(size_t **items, size_t *count, size_t item)
 
 const struct derived_measure *measures_find(const struct measures *m, const char *name)
 {
-    for (size_t i = 0; i < m->metric_count; i++)
-        if (strcmp(m->metrics[i].metric->name, name) == 0)
-            return &m->metrics[i];
-    return NULL;
+    return FIND(i, m->metric_count, strcmp(m->metrics[i].metric->name, name) == 0, &m->metrics[i]);
 }
 
 static int use_metric(struct resolving *r, const char *name, struct buffer *sql, struct error *e)

@@ -112,10 +112,7 @@ static bool is_among(const char *places, const char *name)
 
 static struct watched_place *find_place(const struct place_watch *w, const char *name)
 {
-    for (size_t i = 0; i < w->place_count; i++)
-        if (strcmp(w->places[i].name, name) == 0)
-            return &w->places[i];
-    return NULL;
+    return FIND(i, w->place_count, strcmp(w->places[i].name, name) == 0, &w->places[i]);
 }
 
 static struct watched_place *need_place(struct place_watch *w, const char *name)
@@ -203,9 +200,7 @@ static void note_no_pair(struct watched_place *p)
 
 static size_t find_doubt(const struct watched_place *p, int64_t job_id)
 {
-    size_t i = 0;
-    while (i < p->doubt_count && (p->doubts[i].job_id != job_id || p->doubts[i].is_known))
-        i++;
+    size_t i = FIRST(k, p->doubt_count, p->doubts[k].job_id == job_id && !p->doubts[k].is_known);
     return i;
 }
 
@@ -374,10 +369,7 @@ static bool has_doubt_of(const struct watched_place *p, int64_t job_id)
 
 bool place_watch_is_second(const struct place_watch *w, int64_t job_id)
 {
-    for (size_t i = 0; i < w->place_count; i++)
-        if (has_doubt_of(&w->places[i], job_id))
-            return true;
-    return false;
+    return ANY(i, w->place_count, has_doubt_of(&w->places[i], job_id));
 }
 
 static bool keeps_from(const struct place_watch *w, const struct watched_place *p, int64_t job_id, bool is_wary,

@@ -173,10 +173,7 @@ static bool same_steps(const struct input_samples *a, const struct input_samples
 {
     if (a->count != b->count)
         return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (a->items[i].step != b->items[i].step)
-            return false;
-    return true;
+    return !ANY(i, a->count, a->items[i].step != b->items[i].step);
 }
 
 /* Returns whether all that it reads are samples of the same steps; where not, `*note` says why if that is not plain. */

@@ -345,10 +345,8 @@ static bool has_letter(const char *line)
 
 static bool means(const struct classifier *known, enum line_meaning meaning, const char *text)
 {
-    for (size_t i = 0; i < known->count; i++)
-        if (known->lines[i].meaning == meaning && line_pattern_match(&known->lines[i].pattern, text, 0, NULL))
-            return true;
-    return false;
+    return ANY(i, known->count,
+               known->lines[i].meaning == meaning && line_pattern_match(&known->lines[i].pattern, text, 0, NULL));
 }
 
 /* 0: nothing that is known. An exception is a reason in itself; launchers know of some processes what ended them. */

@@ -240,10 +240,7 @@ static bool nearly_matches(const char *line, const struct pattern_words *words)
 {
     if (!strpbrk(line, "0123456789"))
         return false;
-    for (size_t i = 0; i < words->count; i++)
-        if (!nearly_has(line, words->items[i]))
-            return false;
-    return true;
+    return !ANY(i, words->count, !nearly_has(line, words->items[i]));
 }
 
 char *unread_line(const char *pattern, const char *log)

@@ -143,10 +143,7 @@ static bool is_prefix(const struct kind *k, const struct log_field *f)
 
 static bool is_any_unit(const char *unit, const char *end)
 {
-    for (size_t i = 0; i < kind_count; i++)
-        if (is_unit(&kinds[i], unit, end))
-            return true;
-    return false;
+    return ANY(i, kind_count, is_unit(&kinds[i], unit, end));
 }
 
 /* --- fields --- */
@@ -457,10 +454,7 @@ static char *unit_of(const struct log_field *f, const struct kind *k)
 
 static struct proposal *proposal_for(struct proposal_list *l, const char *metric, const char *regex)
 {
-    for (size_t i = 0; i < l->count; i++)
-        if (l->items[i].metric == metric && strcmp(l->items[i].regex, regex) == 0)
-            return &l->items[i];
-    return NULL;
+    return FIND(i, l->count, l->items[i].metric == metric && strcmp(l->items[i].regex, regex) == 0, &l->items[i]);
 }
 
 /* Hashes what stands before a field, by its letters alone: lines that one place of a program prints have it in
@@ -476,9 +470,7 @@ static uint32_t head_of(const char *line, const struct log_field *f)
 
 static void note_head(struct proposal *p, uint32_t head)
 {
-    size_t i = 0;
-    while (i < p->head_count && p->heads[i].hash != head)
-        i++;
+    size_t i = FIRST(k, p->head_count, p->heads[k].hash == head);
     if (i == p->head_count && i < PROPOSAL_HEADS_MOST)
         p->heads[p->head_count++] = (struct proposal_head){head, 0};
     if (i < p->head_count)
@@ -729,10 +721,7 @@ static bool has_mark(const struct toml_node *program, struct line_list lines)
 
 static bool proposal_of(const struct proposal_list *l, const char *metric)
 {
-    for (size_t i = 0; i < l->count; i++)
-        if (strcmp(l->items[i].metric, metric) == 0)
-            return true;
-    return false;
+    return ANY(i, l->count, strcmp(l->items[i].metric, metric) == 0);
 }
 
 void proposals_of_program(const char *log, size_t length, struct proposal_list *out)

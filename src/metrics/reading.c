@@ -293,10 +293,7 @@ void reader_set_free(struct reader_set *r)
 
 bool reader_set_reads_files(const struct reader_set *r)
 {
-    for (size_t i = 0; i < r->count; i++)
-        if (r->readers[i].source->file || r->readers[i].source->numerator)
-            return true;
-    return false;
+    return ANY(i, r->count, r->readers[i].source->file || r->readers[i].source->numerator);
 }
 
 /* --- numbers in a line --- */
@@ -889,10 +886,7 @@ static void take_piece(struct output_reading *r, const struct line_piece *piece)
 
 static bool reads_log(const struct reader_set *set)
 {
-    for (size_t i = 0; i < set->count; i++)
-        if (is_of_log(&set->readers[i], READER_REGEX) || is_of_log(&set->readers[i], READER_JSONL))
-            return true;
-    return false;
+    return ANY(i, set->count, is_of_log(&set->readers[i], READER_REGEX) || is_of_log(&set->readers[i], READER_JSONL));
 }
 
 struct output_reading *output_reading_create(const struct reader_set *set)

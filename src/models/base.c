@@ -96,9 +96,7 @@ static bool count_elements(const struct space_key *key, const struct string_list
     if (layer->count > LAYER_SIZE_MAX)
         return false;
     for (size_t i = 0; i < layer->count; i++) {
-        size_t k = 0;
-        while (k < key->kinds.count && strcmp(key->kinds.items[k], layer->items[i]) != 0)
-            k++;
+        size_t k = FIRST(at, key->kinds.count, strcmp(key->kinds.items[at], layer->items[i]) == 0);
         if (k == key->kinds.count)
             return false;
         counts[k]++;

@@ -47,9 +47,7 @@ static int64_t count_in_layer(const struct model_candidate *c, size_t key, unsig
 /* The kind's number; the number of kinds where there is none of that name. */
 static size_t kind_of(const struct model_stack *stack, const char *name)
 {
-    size_t k = 0;
-    while (k < stack->rules.kinds && strcmp(stack->kinds[k], name) != 0)
-        k++;
+    size_t k = FIRST(at, stack->rules.kinds, strcmp(stack->kinds[at], name) == 0);
     return k;
 }
 
@@ -106,9 +104,7 @@ void model_evaluator_close(struct model_evaluator *evaluator)
 
 static void use_binding(struct model_expression *x, enum source source, size_t key, struct buffer *sql)
 {
-    size_t i = 0;
-    while (i < x->binding_count && (x->bindings[i].source != source || x->bindings[i].key != key))
-        i++;
+    size_t i = FIRST(k, x->binding_count, x->bindings[k].source == source && x->bindings[k].key == key);
     if (i == x->binding_count)
         *array_add(x->bindings, x->binding_count) = (struct binding){source, key};
     buffer_printf(sql, "?%zu", i + 1);
@@ -270,10 +266,7 @@ void model_expression_free(struct model_expression *x)
 
 bool model_expression_reads_flops(const struct model_expression *x)
 {
-    for (size_t i = 0; i < x->binding_count; i++)
-        if (x->bindings[i].source == SOURCE_FLOPS)
-            return true;
-    return false;
+    return ANY(i, x->binding_count, x->bindings[i].source == SOURCE_FLOPS);
 }
 
 static void bind_value(struct stmt *s, int index, const struct value *v)

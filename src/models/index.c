@@ -154,9 +154,7 @@ static int restrict_axis(struct model_index *index, size_t k, const char *litera
 
 static bool number_set_holds(const struct number_set *set, int64_t value)
 {
-    size_t i = 0;
-    while (i < set->count && set->values[i] != value)
-        i++;
+    size_t i = FIRST(k, set->count, set->values[k] == value);
     return i < set->count;
 }
 

@@ -399,9 +399,7 @@ static bool set_layer(const struct layer_stack *s, const uint16_t *counts, struc
 
 bool layer_stack_find(const struct layer_stack *s, unsigned layers, const uint16_t *counts, struct layer_state *st)
 {
-    size_t choice = 0;
-    while (choice < s->layers_count && s->layers[choice] != layers)
-        choice++;
+    size_t choice = FIRST(k, s->layers_count, s->layers[k] == layers);
     if (choice == s->layers_count)
         return false;
     st->choice = choice;

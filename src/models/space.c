@@ -42,9 +42,7 @@ void model_axis_add_literal(const struct model_axis *axis, size_t position, stru
 
 static size_t find_text(const struct model_axis *axis, const char *literal)
 {
-    size_t i = 0;
-    while (i < axis->count && strcmp(axis->texts[i], literal) != 0)
-        i++;
+    size_t i = FIRST(k, axis->count, strcmp(axis->texts[k], literal) == 0);
     return i;
 }
 
@@ -69,9 +67,7 @@ size_t model_axis_find(const struct model_axis *axis, const char *literal)
         return axis->count;
     if (!axis->integers)
         return find_in_range(axis, value);
-    size_t i = 0;
-    while (i < axis->count && axis->integers[i] != value)
-        i++;
+    size_t i = FIRST(k, axis->count, axis->integers[k] == value);
     return i;
 }
 

@@ -185,10 +185,7 @@ static bool is_told_by_text(const struct html_column *c)
 {
     static const char *const titles[] = {"state", "failure", "error",   "predicted_memory_of",
                                          "notes", "tags",    "excluded"};
-    for (size_t i = 0; i < LENGTH(titles); i++)
-        if (c->role == HTML_FIXED && strcmp(c->title, titles[i]) == 0)
-            return true;
-    return false;
+    return ANY(i, LENGTH(titles), c->role == HTML_FIXED && strcmp(c->title, titles[i]) == 0);
 }
 
 /* Marks the keys that the SQL returns as "section.key". A column has the section in its title only if the key alone is
@@ -280,10 +277,8 @@ static void find_distinctions(struct html_data *d)
 
 static const struct html_column *find_column(const struct html_data *d, enum html_role role, const char *title)
 {
-    for (size_t i = 0; i < d->column_count; i++)
-        if (d->columns[i].role == role && strcmp(d->columns[i].title, title) == 0)
-            return &d->columns[i];
-    return NULL;
+    return FIND(i, d->column_count, d->columns[i].role == role && strcmp(d->columns[i].title, title) == 0,
+                &d->columns[i]);
 }
 
 static const struct html_column *metric_column(const struct html_data *d, const char *name)
@@ -296,10 +291,7 @@ static const struct html_column *metric_column(const struct html_data *d, const 
 
 static bool has_numbers(const struct html_data *d, const struct html_column *c)
 {
-    for (size_t i = 0; i < d->job_count; i++)
-        if (isfinite(c->values[i].number))
-            return true;
-    return false;
+    return ANY(i, d->job_count, isfinite(c->values[i].number));
 }
 
 /* Adds which memory is predicted to the unit, if it is the same for all jobs. */
@@ -322,10 +314,7 @@ static bool is_size(const struct html_column *c)
         (strcmp(name, "device_memory") != 0 && strcmp(name, "gpu_memory") != 0 &&
          (length < 6 || strcmp(name + length - 6, "_bytes") != 0)))
         return false;
-    for (size_t i = 0; i < c->level_count; i++)
-        if (c->level_numbers[i] < 1024 * 1024)
-            return false;
-    return true;
+    return !ANY(i, c->level_count, c->level_numbers[i] < 1024 * 1024);
 }
 
 static void find_sizes(struct html_data *d)
@@ -488,10 +477,7 @@ long html_row_of(const struct html_data *d, int64_t job)
 
 static bool has_values(const struct html_data *d, const struct html_column *c)
 {
-    for (size_t i = 0; i < d->job_count; i++)
-        if (c->values[i].text)
-            return true;
-    return false;
+    return ANY(i, d->job_count, c->values[i].text);
 }
 
 bool html_is_outcome(const char *title, enum html_role role)

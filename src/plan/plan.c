@@ -524,10 +524,7 @@ static int take_witness(struct planner *p, const struct match *m, struct error *
 /* Jobs that are in the file were taken where they are. */
 static bool is_taken(const struct planner *p, const struct hash128 *key)
 {
-    for (size_t i = 0; i < p->witness_count; i++)
-        if (memcmp(p->witnesses[i].bytes, key->bytes, sizeof key->bytes) == 0)
-            return true;
-    return false;
+    return ANY(i, p->witness_count, memcmp(p->witnesses[i].bytes, key->bytes, sizeof key->bytes) == 0);
 }
 
 static int take_stored(void *context, const struct job_specs *row, struct error *e)

@@ -67,10 +67,7 @@ static void walk_files(const char *job_dir, file_visit visit, void *context)
 
 static bool matches(char *const *patterns, size_t count, const char *path)
 {
-    for (size_t i = 0; i < count; i++)
-        if (fnmatch(patterns[i], path, 0) == 0)
-            return true;
-    return false;
+    return ANY(i, count, fnmatch(patterns[i], path, 0) == 0);
 }
 
 /* Returns whether meshsweep itself writes the file there (batch/script.h). */

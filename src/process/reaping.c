@@ -80,9 +80,8 @@ static void record_end(struct supervisor *s, size_t index, int status, const str
 
 static size_t slot_of_leader(const struct supervisor *s, pid_t pid)
 {
-    size_t i = 0;
-    while (i < s->slot_count && !(s->slots[i].pid == pid && !s->slots[i].leader_gone && is_running(&s->slots[i])))
-        i++;
+    size_t i =
+        FIRST(k, s->slot_count, (s->slots[k].pid == pid && !s->slots[k].leader_gone && is_running(&s->slots[k])));
     return i;
 }
 
@@ -208,18 +207,13 @@ static void check_tree(struct supervisor *s, size_t index, int64_t now_ms)
 /* Without a token it may be of a job running, unless it is older than every one of them. */
 static bool is_nobodys(const struct supervisor *s, const struct process_entry *entry)
 {
-    for (size_t i = 0; i < s->slot_count; i++)
-        if (is_running(&s->slots[i]) && s->slots[i].start_ticks <= entry->start_ticks)
-            return false;
-    return true;
+    return !ANY(i, s->slot_count, is_running(&s->slots[i]) && s->slots[i].start_ticks <= entry->start_ticks);
 }
 
 static struct escaped_process *known_escaped(const struct supervisor *s, const struct process_entry *entry)
 {
-    for (size_t i = 0; i < s->escaped_count; i++)
-        if (s->escaped[i].pid == entry->pid && s->escaped[i].start_ticks == entry->start_ticks)
-            return &s->escaped[i];
-    return NULL;
+    return FIND(i, s->escaped_count, s->escaped[i].pid == entry->pid && s->escaped[i].start_ticks == entry->start_ticks,
+                &s->escaped[i]);
 }
 
 static struct escaped_process end_escaped(const struct supervisor *s, const struct process_entry *entry, int64_t now_ms)

@@ -447,9 +447,7 @@ static int64_t oom_count_before(struct supervisor *s, int64_t now_ms)
 
 static size_t free_slot(const struct supervisor *s)
 {
-    size_t index = 0;
-    while (index < s->slot_count && s->slots[index].state != SLOT_FREE)
-        index++;
+    size_t index = FIRST(k, s->slot_count, s->slots[k].state == SLOT_FREE);
     assert(index < s->slot_count);
     return index;
 }

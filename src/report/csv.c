@@ -7,6 +7,7 @@
 #include "report/render.h"
 #include "report/text.h"
 #include "report/writer.h"
+#include "util/memory.h"
 #include "util/utf8.h"
 
 static bool begins_with(const char *text, size_t length, const char *prefix)
@@ -19,18 +20,13 @@ bool csv_formula_like(const char *text, size_t length)
 {
     static const char *const starts[] = {"=",           "+", "-", "@", "\xEF\xBC\x9D", "\xEF\xBC\x8B", "\xEF\xBC\x8D",
                                          "\xEF\xBC\xA0"}; /* then U+FF1D, U+FF0B, U+FF0D, U+FF20 */
-    size_t i = 0;
-    while (i < length && text[i] == '\'')
-        i++;
+    size_t i = FIRST(k, length, text[k] != '\'');
     if (i < length && (text[i] == '\t' || text[i] == '\r' || text[i] == '\n'))
         return true;
     /* Some programs drop leading blanks and control characters before they look for a formula. */
     while (i < length && (unsigned char)text[i] <= ' ')
         i++;
-    for (size_t k = 0; k < sizeof starts / sizeof *starts; k++)
-        if (begins_with(text + i, length - i, starts[k]))
-            return true;
-    return false;
+    return ANY(k, sizeof starts / sizeof *starts, begins_with(text + i, length - i, starts[k]));
 }
 
 /* The cell that a number is written as: itself, or text if a spreadsheet would run it as a formula (-Infinity). */
@@ -55,10 +51,7 @@ static bool needs_quotes(const char *text, size_t length)
 {
     if (length == 0 || text[0] == ' ' || text[length - 1] == ' ' || utf8_mark_length(text, length))
         return true;
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == '"' || text[i] == ',')
-            return true;
-    return false;
+    return ANY(i, length, (unsigned char)text[i] < ' ' || text[i] == '"' || text[i] == ',');
 }
 
 /* The text to write, apart from quotes: itself, or a copy in `scratch`. */

@@ -87,10 +87,7 @@ static void add_marked_line(struct buffer *out, const char *line)
 static bool is_usual(const char *directory, size_t length)
 {
     static const char *const usual[] = {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
-    for (size_t i = 0; i < LENGTH(usual); i++)
-        if (strlen(usual[i]) == length && memcmp(usual[i], directory, length) == 0)
-            return true;
-    return false;
+    return ANY(i, LENGTH(usual), strlen(usual[i]) == length && memcmp(usual[i], directory, length) == 0);
 }
 
 /* The path of a program that is found by the runner's PATH in a directory that others may lack. The caller's. */

@@ -8,6 +8,7 @@
 #include <wchar.h>
 
 #include "config/failure.h"
+#include "util/memory.h"
 #include "util/utf8.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD"
@@ -181,10 +182,7 @@ static const char *ascii_like(uint32_t c)
         uint32_t codepoint;
         const char *ascii;
     } like[] = {{0x2026, "..."}, {0x2500, "-"}, {0xD7, "x"}, {0x2588, "#"}, {0x2591, "."}};
-    for (size_t i = 0; i < sizeof like / sizeof *like; i++)
-        if (like[i].codepoint == c)
-            return like[i].ascii;
-    return NULL;
+    return FIND(i, sizeof like / sizeof *like, like[i].codepoint == c, like[i].ascii);
 }
 
 void text_add_terminal(struct buffer *out, const char *text, size_t length, struct text_terminal terminal)

@@ -162,11 +162,9 @@ static bool some_better(const struct candidates_left *c, const double *factors, 
                         double luck)
 {
     const struct left_expectation *x = believed ? c->believed : c->doubted;
-    for (size_t i = 0; i < c->count; i++)
-        if (luck >= c->failure[i] &&
-            x[i].mean + x[i].deviation * weighted_sum(factors + i * c->count, drawn, i + 1) > 0)
-            return true;
-    return false;
+    return ANY(i, c->count,
+               luck >= c->failure[i] &&
+                   x[i].mean + x[i].deviation * weighted_sum(factors + i * c->count, drawn, i + 1) > 0);
 }
 
 double better_left(const struct candidates_left *c)

@@ -130,10 +130,7 @@ static size_t next_of(const struct search *s, size_t family, const char **why)
 
 static bool is_waiting(const struct search *s, size_t family)
 {
-    for (size_t i = 0; i < family_size(s, family); i++)
-        if (family_trial(s, family, i)->state == TRIAL_RUNNING)
-            return true;
-    return false;
+    return ANY(i, family_size(s, family), family_trial(s, family, i)->state == TRIAL_RUNNING);
 }
 
 static enum search_answer bisection_ask(struct search *s, void *own, struct decision *out)

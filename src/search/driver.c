@@ -511,9 +511,7 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
 /* Returns whether some trial has not ended: its job runs, or waits for another try. */
 static bool any_open(const struct search_driver *d)
 {
-    size_t i = 0;
-    while (i < d->set.space.count && !d->trials[i].trial_id)
-        i++;
+    size_t i = FIRST(k, d->set.space.count, d->trials[k].trial_id);
     return i < d->set.space.count;
 }
 

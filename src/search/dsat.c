@@ -363,9 +363,7 @@ static size_t first_queued(const struct search *s, const struct dsat *d)
 /* Processes the next outcome in turn and queues what follows. False: it has not arrived. */
 static bool follow(const struct search *s, struct dsat *d)
 {
-    size_t i = 0;
-    while (i < d->count && d->trials[i].sequence != d->followed)
-        i++;
+    size_t i = FIRST(k, d->count, d->trials[k].sequence == d->followed);
     if (i == d->count || s->trials[d->trials[i].candidate].told == 0)
         return false;
     d->followed++;

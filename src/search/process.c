@@ -74,10 +74,7 @@ static bool *find_names(const struct search_space *space)
 
 static bool is_positive(const struct search_space *space, size_t key)
 {
-    for (size_t i = 0; i < space->count; i++)
-        if (!(space->candidates[i].values[key] > 0))
-            return false;
-    return true;
+    return !ANY(i, space->count, !(space->candidates[i].values[key] > 0));
 }
 
 /* Numbers become shares of their range in doublings. Texts are huge negative codes: fold them into distinct floats. */

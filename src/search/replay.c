@@ -651,9 +651,7 @@ static void group_as_the_search_does(struct replay_source *out)
 
 static size_t group_named(struct replay_source *out, const char *name)
 {
-    size_t g = 0;
-    while (g < out->group_count && strcmp(out->group_names[g], name) != 0)
-        g++;
+    size_t g = FIRST(k, out->group_count, strcmp(out->group_names[k], name) == 0);
     if (g == out->group_count) {
         out->group_names = array_grow(out->group_names, out->group_count++, sizeof *out->group_names);
         out->group_names[g] = xstrdup(name);

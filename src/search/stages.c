@@ -32,10 +32,7 @@ static bool is_named(const struct search_space *space, size_t key, const char *w
 
 static bool is_free(const struct search_space *space, size_t key, const struct search_stage *stage)
 {
-    for (size_t i = 0; i < stage->free.count; i++)
-        if (is_named(space, key, stage->free.items[i].text))
-            return true;
-    return false;
+    return ANY(i, stage->free.count, is_named(space, key, stage->free.items[i].text));
 }
 
 /* By group, the candidate whose values stay: the best, or the first that may fit, or the first; NONE: not searched.
@@ -180,10 +177,7 @@ static void stages_free(void *own_state)
 
 static bool is_free_somewhere(const struct search *s, size_t key)
 {
-    for (size_t i = 0; i < s->options.stage_count; i++)
-        if (is_free(s->space, key, &s->options.stages[i]))
-            return true;
-    return false;
+    return ANY(i, s->options.stage_count, is_free(s->space, key, &s->options.stages[i]));
 }
 
 /* A key that differs within a group but is never free would never vary. */

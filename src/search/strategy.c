@@ -32,10 +32,7 @@ bool search_is_open(const struct search *s, size_t candidate)
 
 bool search_any_open(const struct search *s)
 {
-    for (size_t i = 0; i < s->space->count; i++)
-        if (search_is_open(s, i))
-            return true;
-    return false;
+    return ANY(i, s->space->count, search_is_open(s, i));
 }
 
 bool trial_runs(const struct trial *t)
@@ -84,9 +81,7 @@ double search_predicted_log(const struct search_space *space, const struct candi
 
 bool search_any_predicted(const struct search_space *space)
 {
-    size_t i = 0;
-    while (i < space->count && isnan(search_predicted_log(space, &space->candidates[i])))
-        i++;
+    size_t i = FIRST(k, space->count, !isnan(search_predicted_log(space, &space->candidates[k])));
     return i < space->count;
 }
 

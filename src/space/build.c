@@ -49,10 +49,7 @@ static struct sweep with_default_cluster(const struct sweep *s)
 
 static bool is_key_somewhere(const struct names *n, const char *name)
 {
-    for (size_t i = 0; i < n->key_count; i++)
-        if (strcmp(n->keys[i].name, name) == 0)
-            return true;
-    return false;
+    return ANY(i, n->key_count, strcmp(n->keys[i].name, name) == 0);
 }
 
 void space_add_derived(struct names *n, const char *name, struct expression *x, bool is_builtin)
@@ -502,10 +499,7 @@ static int limits_compile(struct space *space, int64_t manual_timeout_ms, struct
 
 static struct space_rule *find_rule(struct space *space, const char *name)
 {
-    for (size_t i = 0; i < space->rule_count; i++)
-        if (strcmp(space->rules[i].name, name) == 0)
-            return &space->rules[i];
-    return NULL;
+    return FIND(i, space->rule_count, strcmp(space->rules[i].name, name) == 0, &space->rules[i]);
 }
 
 /* Takes `r` over; one of the same name is replaced where it stands. */

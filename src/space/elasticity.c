@@ -66,10 +66,7 @@ static bool batch_allows(const struct elasticity *x, int64_t batch, size_t micro
 {
     if (ranks < x->min_devices || ranks > x->max_devices)
         return false;
-    for (size_t i = 0; i < micro_batches; i++)
-        if (batch % x->micro_batches[i] == 0 && batch / x->micro_batches[i] % ranks == 0)
-            return true;
-    return false;
+    return ANY(i, micro_batches, batch % x->micro_batches[i] == 0 && batch / x->micro_batches[i] % ranks == 0);
 }
 
 /* Returns whether `ranks` is allowed by the micro-batch with that index, and by none before it. */

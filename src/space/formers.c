@@ -49,10 +49,8 @@ static const char *bare(const char *placeholder)
 static const struct was_key *find_was(const struct sweep *s, const char *placeholder)
 {
     const char *key = bare(placeholder);
-    for (size_t i = 0; i < s->was_count; i++)
-        if (strcmp(s->was[i].kind == WAS_RENAMED ? s->was[i].text : s->was[i].name, key) == 0)
-            return &s->was[i];
-    return NULL;
+    return FIND(i, s->was_count, strcmp(s->was[i].kind == WAS_RENAMED ? s->was[i].text : s->was[i].name, key) == 0,
+                &s->was[i]);
 }
 
 /* Returns whether it gives keys that [was] says were added or dropped, and no other. */

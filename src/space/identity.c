@@ -62,10 +62,7 @@ bool identity_counts_labels(const struct space *space, enum section_kind section
         if (!p->is_derived && n->keys[p->index].is_label && n->keys[p->index].section == section)
             return true;
     }
-    for (size_t i = 0; i < n->derived_count; i++)
-        if (n->derived[i].reads_label && (n->derived[i].sections & 1U << section))
-            return true;
-    return false;
+    return ANY(i, n->derived_count, n->derived[i].reads_label && (n->derived[i].sections & 1U << section));
 }
 
 struct spec_row identity_spec_row(const struct space *space, enum section_kind section, const void *hash16,
@@ -103,10 +100,8 @@ static bool is_of_identity(const struct space *space, const char *derived)
         if (p->is_derived && strcmp(space->names.derived[p->index].name, derived) == 0)
             return true;
     }
-    for (size_t i = 0; i < space->names.derived_count; i++)
-        if (space->names.derived[i].reads_label && strcmp(space->names.derived[i].name, derived) == 0)
-            return true;
-    return false;
+    return ANY(i, space->names.derived_count,
+               space->names.derived[i].reads_label && strcmp(space->names.derived[i].name, derived) == 0);
 }
 
 cJSON *identity_parts(const struct space *space)

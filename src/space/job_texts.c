@@ -80,10 +80,8 @@ static int resolve_fixture(const struct space *space, const char *name, const st
     const char *begin = name + strlen(FIXTURE_PLACEHOLDER), *dot = strchr(begin, '.');
     const size_t length = dot ? (size_t)(dot - begin) : strlen(begin);
     OWNED_BUFFER names = BUFFER_INIT;
-    size_t i = 0;
-    while (i < sweep->fixture_count &&
-           (strncmp(sweep->fixtures[i].name, begin, length) != 0 || sweep->fixtures[i].name[length]))
-        i++;
+    size_t i = FIRST(k, sweep->fixture_count,
+                     strncmp(sweep->fixtures[k].name, begin, length) == 0 && !sweep->fixtures[k].name[length]);
     const bool is_port = dot && strcmp(dot, ".port") == 0, is_dir = dot && strcmp(dot, ".dir") == 0;
     for (size_t k = 0; k < sweep->fixture_count; k++)
         buffer_printf(&names, "%s%s", k ? ", " : "; the fixtures are ", sweep->fixtures[k].name);
@@ -452,10 +450,7 @@ void job_texts_add_settings(const struct job_texts *texts, const struct setting 
 
 static bool is_per(const struct space_fixture *f, int placeholder)
 {
-    for (size_t i = 0; i < f->config->per.count; i++)
-        if (f->per[i] == placeholder)
-            return true;
-    return false;
+    return ANY(i, f->config->per.count, f->per[i] == placeholder);
 }
 
 /* Checks what stands in a text of the fixture, besides keys of `per`. */
@@ -517,10 +512,7 @@ static void compile_per(struct space *space, struct space_fixture *f, struct pro
 
 static bool text_uses(const struct job_text *t, int placeholder)
 {
-    for (size_t i = 0; i < t->template.count; i++)
-        if (t->template.parts[i].is_placeholder && t->slots[i] == placeholder)
-            return true;
-    return false;
+    return ANY(i, t->template.count, t->template.parts[i].is_placeholder && t->slots[i] == placeholder);
 }
 
 static bool start_uses(const struct space_fixture *f, int placeholder)

@@ -227,10 +227,7 @@ static bool is_fixed(const struct space *space, const struct formula *f)
 {
     size_t count = 0;
     const size_t *keys = f ? formula_keys(f, &count) : NULL;
-    for (size_t i = 0; i < count; i++)
-        if (specs_differ(space->specs[space->names.keys[keys[i]].section], keys[i]))
-            return false;
-    return true;
+    return !ANY(i, count, specs_differ(space->specs[space->names.keys[keys[i]].section], keys[i]));
 }
 
 bool match_are_alike(const struct space *space)
@@ -334,10 +331,7 @@ static bool keys_are_known(const struct space *space, enum section_kind section,
 /* Returns whether the sweep knows every key of the job's specs: nobody could say what another key means. */
 static bool is_known(const struct space *space, const struct job_specs *job)
 {
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (job->json[i] && !keys_are_known(space, (enum section_kind)i, job->json[i]))
-            return false;
-    return true;
+    return !ANY(i, SECTION_COUNT, job->json[i] && !keys_are_known(space, (enum section_kind)i, job->json[i]));
 }
 
 /* json_extract() wants a path, in which a key's own quotes and backslashes have no place: such keys stay NULL. */
@@ -420,10 +414,8 @@ bool match_keeps_derived(const struct space *space, size_t derived)
 {
     if (!space->names.derived[derived].is_builtin)
         return true;
-    for (size_t i = 0; i < space->placeholder_count; i++)
-        if (space->placeholders[i].is_derived && space->placeholders[i].index == derived)
-            return true;
-    return false;
+    return ANY(i, space->placeholder_count,
+               space->placeholders[i].is_derived && space->placeholders[i].index == derived);
 }
 
 static struct value value_of(const struct datum *c)
@@ -585,10 +577,8 @@ static int bind_stored(struct match_cursor *c, struct error *e)
 static bool obeys_rules(struct match_cursor *c)
 {
     const struct space *space = c->space;
-    for (size_t i = 0; i < space->rule_count; i++)
-        if (!space->rules[i].warning && formula_truth(space->formulas->rules[i].whole, &c->scope) == CAN_BE_FALSE)
-            return false;
-    return true;
+    return !ANY(i, space->rule_count,
+                !space->rules[i].warning && formula_truth(space->formulas->rules[i].whole, &c->scope) == CAN_BE_FALSE);
 }
 
 int match_broken(struct match_cursor *c, bool *breaks, struct error *e)
@@ -672,10 +662,7 @@ static const struct hash128 *spec_hash(struct match_cursor *c, int section)
 
 static bool has_inert(const struct space *space, int section)
 {
-    for (size_t i = 0; i < space->inert_count; i++)
-        if ((int)space->names.keys[space->inert[i].key].section == section)
-            return true;
-    return false;
+    return ANY(i, space->inert_count, (int)space->names.keys[space->inert[i].key].section == section);
 }
 
 static void find_inert(struct match_cursor *c)

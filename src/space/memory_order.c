@@ -117,10 +117,7 @@ struct order_reader {
 
 static bool reads(const size_t *keys, size_t count, size_t key)
 {
-    for (size_t i = 0; i < count; i++)
-        if (keys[i] == key)
-            return true;
-    return false;
+    return ANY(i, count, keys[i] == key);
 }
 
 /* A label counts in the identity of a job where its command or a derived key is made from it. */
@@ -137,10 +134,7 @@ static bool counts_in_identity(const struct space *space, size_t key)
 
 static bool is_ordered(const struct space_order *o, size_t key)
 {
-    for (size_t i = 0; i < o->count; i++)
-        if (reads(o->items[i].keys, o->items[i].key_count, key))
-            return true;
-    return false;
+    return ANY(i, o->count, reads(o->items[i].keys, o->items[i].key_count, key));
 }
 
 /* SQLite takes up to 127 arguments. */

@@ -30,10 +30,7 @@ static void set_value(const struct sql_value *a, struct input_value *out)
 
 static bool states_parameters(const struct predict_config *c)
 {
-    for (size_t i = 0; i < c->number_count; i++)
-        if (!c->numbers[i].is_time && strcmp(c->numbers[i].name, "parameter") == 0)
-            return true;
-    return false;
+    return ANY(i, c->number_count, !c->numbers[i].is_time && strcmp(c->numbers[i].name, "parameter") == 0);
 }
 
 /* The counter and the rank of the metric that memory is compared with. */
@@ -205,10 +202,7 @@ static void take_devices(struct vocabulary *v)
 
 static bool knows_word(const struct vocabulary *v, const char *word)
 {
-    for (size_t i = 0; i < v->count; i++)
-        if (strcasecmp(v->words[i], word) == 0)
-            return true;
-    return false;
+    return ANY(i, v->count, strcasecmp(v->words[i], word) == 0);
 }
 
 static bool knows(const struct vocabulary *v, const char *text)
@@ -297,10 +291,8 @@ static void add_unknown(struct vocabulary_report *r, const struct position *at, 
 
 static bool is_declared(const struct predict_config *c, size_t input, bool by_profile)
 {
-    for (size_t i = 0; i < c->key_count; i++)
-        if (c->keys[i].is_default == by_profile && strcmp(c->keys[i].name, inputs[input].name) == 0)
-            return true;
-    return false;
+    return ANY(i, c->key_count,
+               c->keys[i].is_default == by_profile && strcmp(c->keys[i].name, inputs[input].name) == 0);
 }
 
 /* A profile's [predict.keys] make another value of the word, in each of the first combinations that have it. */
@@ -542,10 +534,7 @@ static void check_combinations(struct vocabulary_report *r)
 /* The first text of the key that means adapters; NULL: there is none. */
 static const char *adapters_among(const struct string_list *texts)
 {
-    for (size_t i = 0; i < texts->count; i++)
-        if (input_means_adapters(texts->items[i]))
-            return texts->items[i];
-    return NULL;
+    return FIND(i, texts->count, input_means_adapters(texts->items[i]), texts->items[i]);
 }
 
 /* No value of the key names any module. */
@@ -633,9 +622,7 @@ static void absorb(struct expression *into, const struct expression *x)
     into->sections |= x->sections;
     into->reads_label |= x->reads_label;
     for (size_t i = 0; i < x->key_count; i++) {
-        size_t k = 0;
-        while (k < into->key_count && into->keys[k] != x->keys[i])
-            k++;
+        size_t k = FIRST(at, into->key_count, into->keys[at] == x->keys[i]);
         if (k < into->key_count)
             continue;
         *array_add(into->keys, into->key_count) = x->keys[i];

@@ -149,9 +149,7 @@ static struct axis axis_with(const struct row_key *keys, size_t count)
 
 static size_t find_pattern(struct row_section *s, const struct row_key *keys, size_t count)
 {
-    size_t p = 0;
-    while (p < s->pattern_count && !has_keys(&s->patterns[p].axis, keys, count))
-        p++;
+    size_t p = FIRST(k, s->pattern_count, has_keys(&s->patterns[k].axis, keys, count));
     if (p == s->pattern_count) {
         s->patterns = array_grow(s->patterns, s->pattern_count++, sizeof *s->patterns);
         s->patterns[p] = (struct pattern){.axis = axis_with(keys, count)};

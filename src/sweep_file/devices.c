@@ -67,10 +67,7 @@ static struct device *find_in(const struct device_table *set, const char *name)
     for (size_t i = 0; i < set->count; i++)
         if (strcmp(set->items[i].name, name) == 0)
             return &set->items[i];
-    for (size_t i = 0; i < set->count; i++)
-        if (is_called(&set->items[i], name))
-            return &set->items[i];
-    return NULL;
+    return FIND(i, set->count, is_called(&set->items[i], name), &set->items[i]);
 }
 
 static bool is_blank(const char *name)
@@ -82,10 +79,7 @@ bool device_is_kind(const char *name)
 {
     static const char *const kinds[] = {"cuda", "gpu", "cpu", "hip", "xpu", "tpu", "npu", "mps", "xla"};
     size_t length = strcspn(name, ":");
-    for (size_t i = 0; i < LENGTH(kinds); i++)
-        if (strlen(kinds[i]) == length && strncasecmp(kinds[i], name, length) == 0)
-            return true;
-    return false;
+    return ANY(i, LENGTH(kinds), strlen(kinds[i]) == length && strncasecmp(kinds[i], name, length) == 0);
 }
 
 /* The letters of "MI450X" before its number, behind its makers. */

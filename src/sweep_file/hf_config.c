@@ -170,9 +170,7 @@ static int whole(const struct hf_reading *r, const char *field, int64_t absent, 
 static void set_key(struct hf_reading *r, const char *name, struct value value)
 {
     struct hf_keys *k = &r->keys;
-    size_t i = 0;
-    while (i < k->count && strcmp(k->items[i].name, name) != 0)
-        i++;
+    size_t i = FIRST(at, k->count, strcmp(k->items[at].name, name) == 0);
     *(i < k->count ? &k->items[i] : arena_add(r->arena, k->items, k->count)) = (struct hf_key){name, value};
 }
 

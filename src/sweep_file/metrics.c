@@ -138,10 +138,7 @@ static void read_numerator(const struct reading *r, const struct toml_node *node
 
 static bool says_how(const struct found *found)
 {
-    for (int k = 0; k < METRIC_READER_COUNT; k++)
-        if (found->nodes[k])
-            return true;
-    return false;
+    return ANY(k, METRIC_READER_COUNT, found->nodes[k]);
 }
 
 static void read_source(const struct reading *r, const struct found *found, struct metric *m)

@@ -367,10 +367,7 @@ static bool is_list_of_texts(const struct toml_node *node)
 
 static const struct space_key *find_key(const struct model_space_table *m, const char *name)
 {
-    for (size_t k = 0; k < m->key_count; k++)
-        if (strcmp(m->keys[k].name, name) == 0)
-            return &m->keys[k];
-    return NULL;
+    return FIND(k, m->key_count, strcmp(m->keys[k].name, name) == 0, &m->keys[k]);
 }
 
 /* [["A"], ["A", "B"]], or ["A", "B"] for what all layers have. */

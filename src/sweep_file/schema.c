@@ -21,9 +21,7 @@ static const struct schema *const common[] = {&schema_top,       &schema_sweep, 
 /* The key of that name; s->count: there is none. */
 static size_t find_key(const struct schema *s, const char *name)
 {
-    size_t i = 0;
-    while (i < s->count && strcmp(s->keys[i].name, name) != 0)
-        i++;
+    size_t i = FIRST(k, s->count, strcmp(s->keys[k].name, name) == 0);
     return i;
 }
 
@@ -125,9 +123,7 @@ static const unsigned node_types[] = {
 
 static size_t first_not(const struct toml_node *list, enum node_kind kind)
 {
-    size_t i = 0;
-    while (i < list->child_count && list->children[i].kind == kind)
-        i++;
+    size_t i = FIRST(k, list->child_count, list->children[k].kind != kind);
     return i;
 }
 

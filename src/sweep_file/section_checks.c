@@ -167,10 +167,7 @@ static size_t sections_with(const struct word_list *keys, const char *name, stru
 
 static bool is_derived(const struct sweep *s, const char *name)
 {
-    for (size_t i = 0; i < s->derived_count; i++)
-        if (strcmp(s->derived[i].name, name) == 0)
-            return true;
-    return false;
+    return ANY(i, s->derived_count, strcmp(s->derived[i].name, name) == 0);
 }
 
 static void unknown_listed(const struct reading *r, const struct word_list *keys, const char *list,
@@ -320,10 +317,7 @@ static void free_tied(const struct reading *r, struct search_stage *stage, enum 
 
 static bool is_free_somewhere(const struct search_config *c, enum section_kind kind, const char *key)
 {
-    for (size_t i = 0; i < c->stage_count; i++)
-        if (is_free(&c->stages[i], kind, key))
-            return true;
-    return false;
+    return ANY(i, c->stage_count, is_free(&c->stages[i], kind, key));
 }
 
 /* Keys of other sections separate what is compared. */

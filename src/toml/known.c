@@ -6,6 +6,7 @@
 
 #include "toml/parse.h"
 #include "util/embedded.h"
+#include "util/memory.h"
 
 static struct toml_node *words;
 
@@ -27,8 +28,5 @@ const struct toml_node *known(const char *table, const char *key)
 
 bool known_has(const struct toml_node *list, const char *text)
 {
-    for (size_t i = 0; i < list->child_count; i++)
-        if (strcmp(list->children[i].text, text) == 0)
-            return true;
-    return false;
+    return ANY(i, list->child_count, strcmp(list->children[i].text, text) == 0);
 }

@@ -45,9 +45,7 @@ static void end_line(struct scan *s)
 
 static size_t run_of_quotes(const struct scan *s, char quote)
 {
-    size_t n = 0;
-    while (n < 6 && s->p + n < s->end && s->p[n] == quote)
-        n++;
+    size_t n = FIRST(k, 6, s->p + k >= s->end || s->p[k] != quote);
     return n;
 }
 

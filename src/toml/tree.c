@@ -1,4 +1,5 @@
 #include "toml/tree.h"
+#include "util/memory.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -45,10 +46,7 @@ const struct toml_node *toml_child(const struct toml_node *table, const char *ke
 {
     if (table->kind != NODE_TABLE)
         return NULL;
-    for (size_t i = 0; i < table->child_count; i++)
-        if (strcmp(table->children[i].key, key) == 0)
-            return &table->children[i];
-    return NULL;
+    return FIND(i, table->child_count, strcmp(table->children[i].key, key) == 0, &table->children[i]);
 }
 
 static int by_key(const void *a, const void *b)

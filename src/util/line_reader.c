@@ -239,8 +239,5 @@ int line_reader_error(const struct line_reader *r)
 bool is_machine_error(int error)
 {
     static const int errors[] = {EIO, EMFILE, ENFILE, ENOMEM, ESTALE, EREMOTEIO, ETIMEDOUT, ENODEV, EUCLEAN};
-    for (size_t i = 0; i < LENGTH(errors); i++)
-        if (errors[i] == error)
-            return true;
-    return false;
+    return ANY(i, LENGTH(errors), errors[i] == error);
 }

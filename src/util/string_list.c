@@ -22,9 +22,7 @@ void string_list_add(struct string_list *l, char *text)
 
 size_t string_list_find(const struct string_list *l, const char *text)
 {
-    size_t i = 0;
-    while (i < l->count && strcmp(l->items[i], text) != 0)
-        i++;
+    size_t i = FIRST(k, l->count, strcmp(l->items[k], text) == 0);
     return i;
 }
 
