@@ -102,8 +102,7 @@ static double *no_values(const struct replay_report *r)
 /* Begins the results of a strategy; the name is borrowed. */
 static void replay_report_begin(struct replay_report *r, const char *strategy)
 {
-    r->strategies = array_grow(r->strategies, r->count, sizeof *r->strategies);
-    struct strategy_results *s = &r->strategies[r->count++];
+    struct strategy_results *s = array_add(r->strategies, r->count);
     *s = (struct strategy_results){.name = strategy};
     for (int m = 0; m < MEASURE_COUNT; m++)
         s->values[m] = no_values(r);

@@ -69,8 +69,7 @@ static bool is_profiled(const struct sweep *s)
 
 static void add_constant(struct space_base *b, const char *name, char *sql)
 {
-    b->constants = array_grow(b->constants, b->count, sizeof *b->constants);
-    b->constants[b->count++] = (struct space_constant){xstrdup(name), sql};
+    *array_add(b->constants, b->count) = (struct space_constant){xstrdup(name), sql};
 }
 
 /* The first `length` characters of `text` as an SQL string. */

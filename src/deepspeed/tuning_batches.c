@@ -185,8 +185,7 @@ struct micro_batches {
 
 static void add_micro_batch(struct micro_batches *m, long long n)
 {
-    m->items = array_grow(m->items, m->count, sizeof *m->items);
-    m->items[m->count++] = n;
+    *array_add(m->items, m->count) = n;
 }
 
 /* Accumulations for one micro-batch, the largest first. */

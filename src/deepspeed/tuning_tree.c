@@ -210,8 +210,7 @@ static const char experiments_sql[] =
 
 static void read_row(struct tuning_results *t, const struct stmt *s)
 {
-    t->items = array_grow(t->items, t->count, sizeof *t->items);
-    struct experiment *x = &t->items[t->count++];
+    struct experiment *x = array_add(t->items, t->count);
     *x = (struct experiment){.job_id = stmt_int(s, 0),
                              .key = xstrdup(stmt_text(s, 1)),
                              .nodes = stmt_int(s, 2),

@@ -50,8 +50,7 @@ static void collect_axis(const struct sweep *s, enum section_kind section, const
     for (size_t k = 0; k < a->key_count; k++) {
         struct key *key = find_name(n, section, a->keys[k]);
         if (!key) {
-            n->keys = array_grow(n->keys, n->key_count, sizeof *n->keys);
-            key = &n->keys[n->key_count++];
+            key = array_add(n->keys, n->key_count);
             *key = (struct key){.name = xstrdup(a->keys[k]),
                                 .section = section,
                                 .is_label = sweep_is_label(s, a->keys[k]),

@@ -168,8 +168,7 @@ static int read_child(struct scanner *s, struct json *parent)
     int rc = parent->kind == JSON_OBJECT ? read_name(s, parent, &child) : 0;
     if (rc == 0)
         rc = read_value(s, &child);
-    parent->children = array_grow(parent->children, parent->count, sizeof *parent->children);
-    parent->children[parent->count++] = child;
+    *array_add(parent->children, parent->count) = child;
     return rc < 0 ? -1 : skip_blanks(s);
 }
 
@@ -280,8 +279,7 @@ const struct json *json_text_find_anywhere(const struct json *root, const char *
 
 static struct json *add_member(struct json *object, const char *name, size_t length, enum json_kind kind)
 {
-    object->children = array_grow(object->children, object->count, sizeof *object->children);
-    struct json *child = &object->children[object->count++];
+    struct json *child = array_add(object->children, object->count);
     *child = (struct json){.kind = kind, .name = xstrndup(name, length)};
     return child;
 }

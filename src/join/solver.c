@@ -23,8 +23,7 @@ static bool is_read(const struct solver *s, size_t key)
 
 static void add_place(struct solver *s, enum section_kind section, const struct variable *v, size_t block)
 {
-    s->places = array_grow(s->places, s->place_count, sizeof *s->places);
-    struct variable_place *p = &s->places[s->place_count++];
+    struct variable_place *p = array_add(s->places, s->place_count);
     *p = (struct variable_place){.variable = v, .section = section, .block = block, .row = 0};
     p->rows = v->rows_of ? NULL : &v->rows[0];
     p->columns = xcalloc(v->width + 1, sizeof *p->columns);

@@ -92,8 +92,7 @@ static int take_observation(void *context, const struct observation_row *row, st
 {
     struct calibration_data *l = context;
     (void)e;
-    l->observations = array_grow(l->observations, l->count, sizeof *l->observations);
-    struct observation *o = &l->observations[l->count++];
+    struct observation *o = array_add(l->observations, l->count);
     *o = (struct observation){.y = row->measured,
                               .kind = strcmp(row->kind, "measured") == 0   ? OBSERVATION_MEASURED
                                       : strcmp(row->kind, "at-least") == 0 ? OBSERVATION_AT_LEAST

@@ -311,8 +311,7 @@ static void make_space(struct model_search *s)
 
 static struct model_filter *add_filter(struct model_search *s)
 {
-    s->filters = array_grow(s->filters, s->filter_count, sizeof *s->filters);
-    return &s->filters[s->filter_count++];
+    return array_add(s->filters, s->filter_count);
 }
 
 static int watch(const struct model_filter *f, const struct model_candidate *c, struct error *e)
@@ -404,8 +403,7 @@ static void add_filters(struct model_search *s, struct error *problems)
 static struct model_search_stratum *add_stratum(struct model_search *s, const struct space_sample *sample,
                                                 char *literal)
 {
-    s->strata = array_grow(s->strata, s->stratum_count, sizeof *s->strata);
-    struct model_search_stratum *stratum = &s->strata[s->stratum_count++];
+    struct model_search_stratum *stratum = array_add(s->strata, s->stratum_count);
     *stratum = (struct model_search_stratum){.sample = sample, .literal = literal};
     stratum->name = literal ? xasprintf("%s = %s", sample->each, literal) : xstrdup("any");
     return stratum;

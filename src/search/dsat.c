@@ -80,8 +80,7 @@ static bool queue(const struct search *s, struct dsat *d, const struct dsat_tria
         at++; /* NONE: 0 */
     if (at >= family_size(s, trial->family) || family_micro_batch(s, trial->family, at) > fmax(trial->high, trial->low))
         return false;
-    d->trials = array_grow(d->trials, d->count, sizeof *d->trials);
-    struct dsat_trial *t = &d->trials[d->count++];
+    struct dsat_trial *t = array_add(d->trials, d->count);
     *t = *trial;
     t->candidate = family_member(s, trial->family, at);
     t->micro_batch = family_micro_batch(s, trial->family, at);

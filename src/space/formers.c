@@ -405,8 +405,7 @@ static int read_pairs(struct finder *f, struct error *e)
         return -1;
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
-        out->items = array_grow(out->items, out->count, sizeof *out->items);
-        struct job_move *m = &out->items[out->count++];
+        struct job_move *m = array_add(out->items, out->count);
         m->job_id = stmt_int(s, 0);
         memcpy(m->was.bytes, stmt_hash(s, 1), sizeof m->was.bytes);
         memcpy(m->now.bytes, stmt_hash(s, 2), sizeof m->now.bytes);
