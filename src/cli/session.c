@@ -48,8 +48,7 @@ static int parse_shard(const char *text, struct shard *out, struct error *e)
         return 0;
     return error_set(e, ERROR_USAGE,
                      "--shard %s: must be K/N, part K of N parts, with 1 <= K <= N <= %d; the third of eight is "
-                     "--shard "
-                     "3/8",
+                     "--shard 3/8",
                      text, SHARDS_MOST);
 }
 

@@ -118,8 +118,7 @@ static int say_none(const struct formers *f, const struct sweep *s, struct error
                          (long long)f->own);
     return error_set(e, ERROR_NOTHING,
                      "accept: no job of %s lacks results that were made with another command, environment, directory "
-                     "or "
-                     "constant key, all else equal",
+                     "or constant key, all else equal",
                      s->path);
 }
 

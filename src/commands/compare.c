@@ -147,8 +147,7 @@ static int read_by(const char *by, char **key, char **a, char **b, struct error 
     if (!by)
         return error_set(e, ERROR_USAGE,
                          "compare: name the key to compare by: --by KEY or --by KEY=A,B; or two jobs, or two "
-                         "databases: "
-                         "meshsweep compare BEFORE.db NOW.db");
+                         "databases: meshsweep compare BEFORE.db NOW.db");
     size_t length = strcspn(by, "=");
     const char *values = by[length] ? by + length + 1 : NULL, *comma = values ? strchr(values, ',') : NULL;
     if (length == 0 || (values && (!comma || comma == values || !comma[1])))
@@ -206,8 +205,7 @@ static int compare_two(const struct compare_options *o, const struct arguments *
     if (compare_names_jobs(a->words[0]) && compare_names_jobs(a->words[1]) && !store_exists(a->words[0]))
         return o->by || o->metric || o->free || o->fail_slower || o->markdown
                    ? error_set(e, ERROR_USAGE,
-                               "compare: two jobs are compared in everything; give no option but -d and "
-                               "--json")
+                               "compare: two jobs are compared in everything; give no option but -d and --json")
                    : compare_jobs(o->db, a->words, o->json, e);
     const struct compare_databases_request request = {a->words[0],    a->words[1], o->metric,  o->by,
                                                       o->fail_slower, o->json,     o->markdown};

@@ -245,8 +245,7 @@ static int load_config(const char *config, const char *table, struct sweep **out
     if (rc == 0 && !(*out)->import.given)
         return error_set(e, ERROR_USAGE,
                          "%s: there is no [import] table; meshsweep init --from-table %s -o FILE writes a file that "
-                         "has "
-                         "one",
+                         "has one",
                          config, table);
     return rc;
 }

@@ -35,8 +35,7 @@ static int check_part(const struct stmt *before, const struct stmt *now, const c
         return 0;
     return error_set(e, ERROR_USAGE,
                      "%s: its %s was \"%s\" and is now \"%s\", so the databases cannot be compared; run the newer "
-                     "sweep "
-                     "file on the earlier one, which makes its numbers anew",
+                     "sweep file on the earlier one, which makes its numbers anew",
                      metric, stmt_text(now, 0), was, is);
 }
 

@@ -647,8 +647,7 @@ static int record_all(struct measures *m, struct db *db, int64_t sweep_id, struc
 {
     static const char sql[] =
         "SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = ? AND a.kind = "
-        "'trial'"
-        " AND (a.state = 'ok' OR EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id))";
+        "'trial' AND (a.state = 'ok' OR EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id))";
     OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, VALUES(sql_int(sweep_id)), &s, e)) > 0) {

@@ -232,11 +232,9 @@ int html_curves(struct html_page *p, struct error *e)
     struct curves c = {.page = p, .barred = BUFFER_INIT, .stated = BUFFER_INIT};
     if (db_prepare(p->db,
                    "SELECT m.name, coalesce(m.step, m.sequence), m.value, coalesce(d.warmup, 0), m.sequence"
-                   " FROM sample AS m"
-                   " LEFT JOIN metric_definition AS d ON d.name = m.name WHERE m.attempt_id ="
+                   " FROM sample AS m LEFT JOIN metric_definition AS d ON d.name = m.name WHERE m.attempt_id ="
                    " (SELECT coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = j.id AND kind = "
-                   "'trial')) FROM job AS j"
-                   " WHERE j.id = ?1 AND j.id NOT IN excluded_job) AND NOT EXISTS"
+                   "'trial')) FROM job AS j WHERE j.id = ?1 AND j.id NOT IN excluded_job) AND NOT EXISTS"
                    " (SELECT 1 FROM summary AS s WHERE s.attempt_id = m.attempt_id AND"
                    " s.name = m.name AND s.note IS NOT NULL AND s.reported IS NOT NULL) ORDER BY m.name, m.sequence",
                    &c.samples, e) < 0)

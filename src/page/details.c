@@ -131,8 +131,7 @@ static int add_tail(struct html_page *p, int64_t job, struct error *e)
     if (db_query_text(p->db,
                       "SELECT a.log_tail FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.id = ?1"
                       " AND a.id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = ?1 AND kind = "
-                      "'trial'))"
-                      " AND a.log_tail <> ''",
+                      "'trial')) AND a.log_tail <> ''",
                       VALUES(sql_int(job)), &text, e) < 0)
         return -1;
     if (text) {

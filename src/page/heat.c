@@ -120,8 +120,7 @@ int html_heat(struct html_page *p, struct error *e)
     html_name(&p->out, "", p->data->unit,
               " of its jobs (lighter is better) and, below it, the number of failures. If all failed, the cell "
               "has the colour of their class; if none has a result yet, it is empty. Where there is no cell, no job "
-              "has "
-              "these values.</p>\n");
+              "has these values.</p>\n");
     for (size_t a = 0; a < count; a++)
         for (size_t b = a + 1; b < count; b++) {
             struct map m = {.data = p->data, .x = keys[a], .y = keys[b]};

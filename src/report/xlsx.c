@@ -157,8 +157,7 @@ int render_xlsx(const struct row_source *rows, const struct render_options *opti
     (void)sink;
     return error_set(e, ERROR_USAGE,
                      "xlsx: this program was built without libxlsxwriter; on Debian: apt-get install "
-                     "libxlsxwriter-dev, "
-                     "then build it again; --format csv works");
+                     "libxlsxwriter-dev, then build it again; --format csv works");
 }
 
 #endif

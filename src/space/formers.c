@@ -250,8 +250,7 @@ static int put_asked(struct finder *f, struct error *e)
     if (rc == 0)
         rc = db_prepare(f->db,
                         "INSERT OR IGNORE INTO temp.member SELECT 0, ?1, ?2, m.key, ?3 -> m.fullkey FROM json_each(?3) "
-                        "AS m"
-                        " WHERE m.key NOT IN (SELECT value FROM json_each(?4, '$.' || ?1))",
+                        "AS m WHERE m.key NOT IN (SELECT value FROM json_each(?4, '$.' || ?1))",
                         &f->put_member, e);
     while (rc == 0 && (rc = match_next(cursor, &m, e)) > 0)
         rc = put_match(f, m, e);
@@ -285,8 +284,7 @@ static int put_formers(struct finder *f, const char *sweeps, struct error *e)
                   "INSERT OR IGNORE INTO temp.member SELECT 1, s.kind, s.id, m.key, s.json -> m.fullkey FROM spec AS s,"
                   " json_each(s.json) AS m WHERE s.id IN (SELECT cluster_spec FROM temp.former UNION SELECT model"
                   " FROM temp.former UNION SELECT training_spec FROM temp.former UNION SELECT parallel_spec FROM "
-                  "temp.former)"
-                  " AND m.key NOT IN (SELECT value FROM json_each(?1, '$.' || s.kind))",
+                  "temp.former) AND m.key NOT IN (SELECT value FROM json_each(?1, '$.' || s.kind))",
                   VALUES(sql_text(f->labels)), e);
 }
 
@@ -387,8 +385,7 @@ static int refuse_two(struct finder *f, struct error *e)
     if (rc > 0)
         rc = error_set(e, ERROR_USAGE,
                        "the results of job %lld and of job %lld would both stand for job %.16s of the sweep file; say "
-                       "in "
-                       "[was] what tells them apart, or delete one",
+                       "in [was] what tells them apart, or delete one",
                        (long long)stmt_int(s, 0), (long long)stmt_int(s, 1), stmt_text(s, 2));
     return rc;
 }
@@ -459,8 +456,7 @@ static int take_sweeps(struct finder *f, const char *sweeps, cJSON *differences,
 /* The sweeps whose jobs are looked at, the last first: what has results of this one is the file's. */
 static const char other_sweeps[] =
     "SELECT json_array(id, json(identity)) FROM sweep AS s WHERE role IS NULL AND hash <> ?1 AND EXISTS (SELECT 1 FROM "
-    "job"
-    " AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = s.id) ORDER BY last_seen DESC, id DESC";
+    "job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = s.id) ORDER BY last_seen DESC, id DESC";
 
 /* FORMERS_ANY takes the first that any are of, FORMERS_WAS those together in which nothing else differs. */
 static int try_sweep(struct finder *f, const cJSON *sweep, struct buffer *alike, struct error *e)

@@ -478,8 +478,7 @@ static void check_text(const struct compiling *c, const struct job_text *t, cons
         } else if (-slot < (int)RUNTIME_FIXTURE(space, 0) && -slot != RUNTIME_CONFIG_DIR && -slot != RUNTIME_DEVICES &&
                    slot != SLOT_ABSENT) {
             problems_add(problems, *at,
-                         "fixture \"%s\" uses {%s}, which only a job has; its own directory is "
-                         "{fixture.%s.dir}",
+                         "fixture \"%s\" uses {%s}, which only a job has; its own directory is {fixture.%s.dir}",
                          f->config->name, name, f->config->name);
         }
     }

@@ -229,8 +229,7 @@ static int check_demands(const struct hf_reading *r)
         if (value != d->value)
             return error_set(r->e, ERROR_USAGE,
                              "%s: \"%s\" is %lld, but for model_type %s only %lld is known; give layers, hidden, "
-                             "heads, "
-                             "ffn and vocab as keys instead of hf_config",
+                             "heads, ffn and vocab as keys instead of hf_config",
                              r->name, d->key, (long long)value, r->type->name, (long long)d->value);
     }
     return 0;
