@@ -83,7 +83,8 @@ static void report_end(const struct model_search *search, uint64_t count)
             output_message("%s removed %" PRIu64 " of the %" PRIu64 " candidates looked at", search->filters[i].name,
                            search->filters[i].removed, search->looked_at);
     report_strata(search);
-    output_message("%" PRIu64 " models of %" PRIu64 " candidates", count, search->index->count);
+    output_message("%" PRIu64 " model%s of %" PRIu64 " candidate%s", count, count == 1 ? "" : "s", search->index->count,
+                   search->index->count == 1 ? "" : "s");
 }
 
 /* --- printing --- */

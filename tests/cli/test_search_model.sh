@@ -106,7 +106,7 @@ width = 16'
 [[model]]
 layers = 2
 width = 8'
-    expect_stderr 'meshsweep: 1 models of 4 candidates'
+    expect_stderr 'meshsweep: 1 model of 4 candidates'
 }
 
 run__search_model__sample_swept_and_recorded()
