@@ -238,7 +238,10 @@ static bool refers_to(const struct doc_node *n, const char *anchor)
 {
     if (n->kind == DOC_ALIAS && strcmp(n->text, anchor) == 0)
         return true;
-    return ANY(i, n->count, refers_to(&n->children[i], anchor));
+    for (size_t i = 0; i < n->count; i++)
+        if (refers_to(&n->children[i], anchor))
+            return true;
+    return false;
 }
 
 static const struct doc_node *anchored(const struct doc_node *n, const char *anchor)

@@ -681,9 +681,9 @@ void read_model_types(const struct reading *r, const struct toml_node *list)
 static void read_carried(void)
 {
     static struct sweep none; /* keeps the tree, which has their texts */
-    const struct toml_node *root = arena_keep(&none.arena, reading_carried("knowledge/model_types.toml", "model_type",
-                                                                           &schema_model_type, &none, &carried));
-    const struct toml_node *rests = toml_child(root, "rest");
+    const struct toml_node *rests = known("hf_config", "rest");
+    arena_keep(&none.arena,
+               reading_carried("knowledge/model_types.toml", "model_type", &schema_model_type, &none, &carried));
     for (size_t i = 0; i < rests->child_count; i++)
         for (size_t k = 0; k < carried.types.count; k++)
             if (known_has(toml_child(&rests->children[i], "of"), carried.types.items[k].name))
