@@ -68,6 +68,7 @@ enum {
     AT_MASK,
     AT_AUTOCAST,
     AT_PACKING,
+    AT_SYNC,
     AT_DEVICE = INPUT_COUNT - 7,
     AT_FRAMEWORK,
     AT_PARAMS = INPUT_COUNT - 3,

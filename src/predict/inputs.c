@@ -184,6 +184,7 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     if (is_on(&values[AT_FP8]))
         s->plan.precision = PRECISION_FP8;
     s->plan.keeps_gathered = values[AT_RECOMPUTE_ALLGATHER].kind && !is_on(&values[AT_RECOMPUTE_ALLGATHER]);
+    s->plan.syncs_last_batch = values[AT_SYNC].kind && !s->plan.syncs_each_batch;
     const struct input_value *prefetch = &values[AT_PREFETCH];
     s->plan.gathers_in_turn =
         prefetch->kind &&

@@ -61,7 +61,18 @@ static bool gathers_all(const struct plan_memory *m)
 
 bool stage_accumulates_whole(const struct training_plan *plan, const struct memory_coefficients *c)
 {
-    return c->whole_gradients != 0 && plan->zero_stage >= 2 && plan->micro_batches > 1 && !plan->syncs_each_batch;
+    bool at_last =
+        c->whole_gradients != 0 ? !plan->syncs_each_batch : c->sharded_at_rest != 0 && plan->syncs_last_batch;
+    bool holds_stage = c->whole_stages != 0 && plan->pipeline > 1;
+    return at_last && !holds_stage && plan->zero_stage >= 2 && plan->micro_batches > 1;
+}
+
+/* FSDP2's whole gradients have the type in which they are reduced, whatever the weights have (torch
+ * fsdp/_fully_shard/_fsdp_param.py, to_accumulated_grad_if_needed). */
+static double whole_gradient(const struct plan_memory *m)
+{
+    bool widens = plan_replicas(m->plan) > 1 && m->plan->gradient_bytes == 0 && m->c->holds_gradients == 0;
+    return widens ? fmax(m->states.gradient, m->c->gradient) : m->states.gradient;
 }
 
 static bool shards_gradients(const struct plan_memory *m)
@@ -82,7 +93,8 @@ static void add_frozen(const struct plan_memory *m, double bytes, double replica
 static double gradient_bytes(const struct plan_memory *m)
 {
     bool leaves = m->plan->zero_stage >= 2 && m->plan->offload != OFFLOAD_NONE && m->c->holds_gradients == 0;
-    return leaves ? 0 : m->states.gradient;
+    double gradient = stage_accumulates_whole(m->plan, m->c) ? whole_gradient(m) : m->states.gradient;
+    return leaves ? 0 : gradient;
 }
 
 /* Of a parameter of a rank's own partition, while it is stepped. */
@@ -248,7 +260,7 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
     if (m->plan->tuning != TUNING_FULL)
         return frozen_buffers(m, parameters) + bucket;
     if (c->whole_stages != 0 && m->plan->pipeline > 1)
-        return (2 + m->states.gradient) * parameters;
+        return (2 + whole_gradient(m)) * parameters;
     if (gathers_all(m))
         return (plan_is_fp32(m->plan) ? FP32_BYTES : 2) * parameters;
     double largest = fmax(layer_unit(m), gathers_modules(m) ? m->vocab_weights / t : root_unit(m));

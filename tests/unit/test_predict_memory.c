@@ -263,6 +263,32 @@ TEST(memory_predict__offload__sharded_gradients_on_the_host)
     }
 }
 
+/* In the type in which they are reduced, even if weights are in bf16; stage 3 alone and DeepSpeed's have no such thing. */
+TEST(memory_predict__synchronized_at_the_last_micro_batch__whole_gradients)
+{
+    static const struct {
+        const char *framework;
+        enum weights_type weights;
+        int64_t data, pipeline;
+        double unsharded;
+    } cases[] = {
+        {"fsdp2", WEIGHTS_FRAMEWORK, 16, 1, 4}, {"fsdp2", WEIGHTS_16, 16, 1, 4},
+        {"fsdp", WEIGHTS_FRAMEWORK, 16, 1, 4},  {"fsdp2", WEIGHTS_16, 16, 2, 0},
+        {"fsdp2", WEIGHTS_16, 1, 1, 2},         {"deepspeed", WEIGHTS_FRAMEWORK, 16, 1, 0},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct training_plan plan = {.data = cases[i].data,
+                                     .pipeline = cases[i].pipeline,
+                                     .sequence = 128,
+                                     .micro_batches = 2,
+                                     .syncs_last_batch = true,
+                                     .zero_stage = 3,
+                                     .weights = cases[i].weights};
+        struct memory_stage most = predict(gpt(2, 256, 4), plan, cases[i].framework).first;
+        assert_close(most.terms[MEMORY_UNSHARDED] + most.parameters, (cases[i].unsharded + 1) * most.parameters, 1e-9);
+    }
+}
+
 /* Frozen layers of FSDP1 hold the gradients of what they read, those of FSDP2 do not. */
 TEST(memory_predict__sharded_adapters__gradients_of_hidden_states_under_fsdp1)
 {
