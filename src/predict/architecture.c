@@ -207,6 +207,11 @@ int architecture_complete(struct architecture *a, struct error *e)
     return 0;
 }
 
+bool architecture_predicts_words(const struct architecture *a)
+{
+    return a->family == ARCHITECTURE_BERT ? a->mlm_head : a->family != ARCHITECTURE_VIT;
+}
+
 double architecture_padded_vocab(const struct architecture *a, int64_t tensor)
 {
     double multiple = (double)a->vocab_multiple * (double)tensor;

@@ -166,6 +166,9 @@ int architecture_complete(struct architecture *a, struct error *e);
 
 /* The functions below take an architecture completed by architecture_complete. */
 
+/* Returns whether the head has logits of the vocabulary, rather than of `classes` once per sequence. */
+bool architecture_predicts_words(const struct architecture *a);
+
 /* `tensor`: tensor degree, 1 or more; it matters only for the padding of the vocabulary. */
 double architecture_padded_vocab(const struct architecture *a, int64_t tensor);
 

@@ -86,7 +86,7 @@ static double seen_share(const struct architecture *a, const struct training_pla
 static double head_flops(const struct architecture *a, const struct training_plan *plan)
 {
     double h = (double)a->hidden;
-    if (a->family == ARCHITECTURE_VIT)
+    if (!architecture_predicts_words(a))
         return 2 * h * (double)a->classes / (double)plan->sequence;
     double transform = a->family == ARCHITECTURE_BERT && a->mlm_head ? 2 * h * h : 0;
     return plan_decoder_share(plan) * 2 * h * architecture_padded_vocab(a, plan->tensor) + transform;

@@ -10,7 +10,7 @@
  *              leave over what the mask alone leaves; in one of chunks the sum of their squares over s²
  *   scan       of layers with a mixer: mixer.h
  *   MTP        each a layer on average (of a hybrid stack the layers that its pattern says), 4·h² and a head
- *   head       2·h·V (BERT: and its transform 2·h²; ViT: 2·h·classes per image)
+ *   head       2·h·V (BERT: and its transform 2·h²; ViT, and BERT without mlm_head: 2·h·classes per sequence)
  *
  * Frozen weights want no gradient: their matrices count 2 forward passes instead of 3 under adapters (which count 6 per
  * parameter that a token passes), and layers that are frozen with all before them one.

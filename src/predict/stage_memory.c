@@ -301,8 +301,8 @@ static double logit_count(const struct plan_memory *m)
 {
     double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan);
     double shares = m->c->gathered_logits != 0 ? 1 : (double)m->plan->tensor;
-    return tokens * (m->a->family == ARCHITECTURE_VIT ? (double)m->a->classes / (double)m->plan->sequence
-                                                      : architecture_padded_vocab(m->a, m->plan->tensor) / shares);
+    return tokens * (!architecture_predicts_words(m->a) ? (double)m->a->classes / (double)m->plan->sequence
+                                                        : architecture_padded_vocab(m->a, m->plan->tensor) / shares);
 }
 
 /* What a loop holds of a pass's output, in its backward pass, or, at_loss, in the next forward pass. */
@@ -328,7 +328,7 @@ static double logit_bytes(const struct plan_memory *m)
     bool is_cast = layer_autocasts(m->plan, m->c), is_full = m->plan->tuning == TUNING_FULL;
     /* The last norm's input or output also exists in fp32. */
     bool widens = is_full ? is_cast || eager_norm : m->a->rms_norm ? eager_norm : tuning_is_wide(m->a, m->plan, m->c);
-    double head = is_cast ? 2 * m->vocab_weights / (double)m->plan->tensor : 0;
+    double head = is_cast && architecture_predicts_words(m->a) ? 2 * m->vocab_weights / (double)m->plan->tensor : 0;
     return loss_bytes(m) * logit_count(m) + logit_slack(m) + tokens * (widens ? 6 : 2) * h + head;
 }
 

@@ -611,12 +611,12 @@ static struct terms layer_terms(const struct plan_time *t)
 static struct terms head_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
-    double vocab = t->a->family == ARCHITECTURE_VIT ? 0 : t->vocab;
+    double vocab = architecture_predicts_words(t->a) ? t->vocab : 0;
     double head_passes = t->plan->tuning != TUNING_FULL && !(t->plan->saved_modules & SAVED_HEAD) ? 2 : 3;
     out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * wide_peak(t));
     out.x[TIME_LOGITS] =
         4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
-    out.x[TIME_OPTIMIZER] = (accumulated_bytes(t) + gathered_copies(t)) * vocab * t->hidden / t->tensor /
+    out.x[TIME_OPTIMIZER] = (accumulated_bytes(t) + gathered_copies(t)) * t->vocab * t->hidden / t->tensor /
                             t->cluster->device->memory_bytes_per_s;
     if (vocab > 0)
         add_head_traffic(t, &out);

@@ -93,6 +93,23 @@ TEST(flops_per_token__causal_convention__half_the_attention_of_decoders_alone)
     }
 }
 
+/* A classifier reads one token of each sequence; no logits of the vocabulary are computed. */
+TEST(flops_per_token__encoder_with_classes__no_vocabulary)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_BERT);
+    struct training_plan plan = {.sequence = 128};
+    struct token_flops found;
+    a.layers = 2;
+    a.hidden = 64;
+    a.heads = 4;
+    a.vocab = 100;
+    a.classes = 2;
+    a.mlm_head = false;
+    completed(&a, &plan);
+    flops_per_token(&a, &plan, ATTENTION_FULL, &found);
+    assert_close(found.head, 2.0 * 64 * 2 / 128, 1e-12);
+}
+
 /* Selective recompute computes again what its modules have, not always the attention. */
 TEST(flops_per_step__recompute_modules__what_they_have)
 {

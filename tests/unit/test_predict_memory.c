@@ -289,6 +289,22 @@ TEST(memory_predict__synchronized_at_the_last_micro_batch__whole_gradients)
     }
 }
 
+TEST(memory_predict__encoder_with_classes__no_logits_of_the_vocabulary)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_BERT), classifier;
+    struct training_plan plan = {.micro_batch = 8, .sequence = 128};
+    a.layers = 2;
+    a.hidden = 64;
+    a.heads = 4;
+    a.vocab = 1024;
+    a.classes = 2;
+    classifier = a;
+    classifier.mlm_head = false;
+    double of_words = framework_find("megatron")->memory.logit_bytes * 8 * 128 * 1024;
+    assert_true(predict(a, plan, "megatron").most.terms[MEMORY_LOGITS] >= of_words);
+    assert_true(predict(classifier, plan, "megatron").most.terms[MEMORY_LOGITS] < of_words / 4);
+}
+
 /* Frozen layers of FSDP1 hold the gradients of what they read, those of FSDP2 do not. */
 TEST(memory_predict__sharded_adapters__gradients_of_hidden_states_under_fsdp1)
 {
