@@ -124,7 +124,7 @@ bool layer_autocasts(const struct training_plan *plan, const struct memory_coeff
 static double autocast_bytes(const struct architecture *a, const struct training_plan *plan,
                              const struct memory_coefficients *c, double read)
 {
-    double second = a->family == ARCHITECTURE_LLAMA ? 2 : 0; /* the products of q, k and v share an input */
+    double second = a->family == ARCHITECTURE_GPT ? 0 : 2; /* q, k and v are products of their own of one input */
     return layer_autocasts(plan, c) ? 2 * read + 2 * (second + (a->gated_mlp ? 1 : 0)) : 0;
 }
 

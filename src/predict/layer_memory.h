@@ -17,8 +17,9 @@
  *   latent       in place of attention: T·((4·q + 4·c + 2·r)/o + (4·a·(d + r) + 4·a·w)/t)              [7]
  *   scores       T·a·s·2 / t, with dropout 5 in place of 2; none with flash attention or selective     [2]
  *                recompute
- *     wide       a Llama's (wide_scores): T·a·s·4 more, with dropout 2, as the softmax is in fp32 and   [12]
- *                then narrowed; 6 while its gradient passes, in fp32 before and after, and in 16 bits
+ *     wide       a Llama's, and all under autocast (wide_scores): T·a·s·4 more, with dropout 2, as the [11] [12]
+ *                softmax is in fp32 and then narrowed; 6 while its gradient passes, in fp32 before and
+ *                after, and in 16 bits
  *   full         full recompute: 2·T·h, / t with sequence parallelism or where checkpoints are         [2] [13]
  *                divided, in place of all of these
  *   some layers  of each stage recompute (plan_recompute_share), the others keep all; by groups of n   [9]
@@ -32,8 +33,8 @@
  *                attention's output a·w/t once more
  *                (but for bf16_layers)
  *   autocast     weights in fp32 under 16-bit precision: what is between layers is in fp32, so are checkpoints
- *                (4·T·h) and what norms read, 2·T·h more each; of a Llama's, that three and two products read, and
- *                cast each for itself, further 2·T·h for the second and third; 2 for each weight of a layer's
+ *                (4·T·h) and what norms read, 2·T·h more each; where three (not a GPT's) and two products (of a gated
+ *                MLP) read it and cast it each for itself, further 2·T·h for all but one; 2 for each weight of a layer's
  *                matrices, which the cast leaves for the backward pass                               [11]
  *   adapters     tuning.h in place of a layer's set; checkpoints as under full recompute, in fp32 with
  *                kbit_preparation
@@ -46,7 +47,7 @@
  * [6] Megatron-LM core/transformer/moe/token_dispatcher.py · [7] core/transformer/multi_latent_attention.py ·
  * [8] torchtitan's list of operations for torch.utils.checkpoint · [9] core/transformer/transformer_config.py ·
  * [10] nanotron parallel/tensor_parallel/functional.py, column_linear: tp_recompute_allgather ·
- * [11] torch aten/src/ATen/autocast_mode.cpp: casts of parameters alone are cached ·
+ * [11] torch aten/src/ATen/autocast_mode.cpp: casts of parameters alone are cached, softmax is in fp32 ·
  * [12] transformers models/llama/modeling_llama.py, eager_attention_forward ·
  * [13] Megatron-LM core/tensor_parallel/random.py, distribute_saved_activations; DeepSpeed
  * runtime/activation_checkpointing/checkpointing.py, partition_activations. Pure. */

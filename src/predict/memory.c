@@ -93,8 +93,8 @@ static void add_cast_weights(struct plan_memory *m)
 static void add_wide_scores(struct plan_memory *m)
 {
     const struct training_plan *plan = m->plan;
-    bool is_wide = m->c->wide_scores != 0 && m->a->family == ARCHITECTURE_LLAMA && !plan_is_fp32(plan);
-    if (plan->flash_attention || !is_wide)
+    bool is_wide = m->a->family == ARCHITECTURE_LLAMA || layer_autocasts(plan, m->c); /* torch.amp: softmax */
+    if (plan->flash_attention || m->c->wide_scores == 0 || !is_wide || plan_is_fp32(plan))
         return;
     double scores = plan_tokens(plan) * layer_score_bytes(m->a, plan) / (m->a->dropout ? 5 : 2);
     double kept = (m->a->dropout ? 2 : 4) * scores;

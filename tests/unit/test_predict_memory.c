@@ -305,6 +305,23 @@ TEST(memory_predict__encoder_with_classes__no_logits_of_the_vocabulary)
     assert_true(predict(classifier, plan, "megatron").most.terms[MEMORY_LOGITS] < of_words / 4);
 }
 
+/* Under autocast the softmax of scores is in fp32, and query, key and value cast what they read each for itself. */
+TEST(memory_predict__encoder_under_autocast__wide_scores)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_BERT), heads;
+    struct training_plan plan = {.micro_batch = 8, .sequence = 128, .weights = WEIGHTS_FP32};
+    a.layers = 2;
+    a.hidden = 64;
+    a.heads = 4;
+    a.vocab = 1000;
+    heads = a;
+    heads.heads = 8;
+    double kept = predict(a, plan, "hf-trainer").most.terms[MEMORY_ACTIVATIONS];
+    double more = predict(heads, plan, "hf-trainer").most.terms[MEMORY_ACTIVATIONS] - kept;
+    double scores = 2 * 8 * 128 * 128 * 4; /* of the layers, of what heads are more */
+    assert_close(more, framework_find("hf-trainer")->memory.fragmentation * 7 * scores, 1e-9);
+}
+
 /* Frozen layers of FSDP1 hold the gradients of what they read, those of FSDP2 do not. */
 TEST(memory_predict__sharded_adapters__gradients_of_hidden_states_under_fsdp1)
 {
