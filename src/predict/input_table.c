@@ -88,6 +88,7 @@ const struct input inputs[] = {
     {"cuda_graphs", "enable_cuda_graph external_cuda_graph use_cuda_graphs", P(MEMBER_FLAG, cuda_graphs)},
     {"padding_free", "", P(MEMBER_FLAG, padding_free)},
     {"narrow_loss", "", P(MEMBER_FLAG, narrow_loss)},
+    {"gathered_logits", "", P(MEMBER_FLAG, gathers_logits)},
     {"held_outputs", "", P_WORD(held, held_words)},
     {"loaded_whole", "", P(MEMBER_FLAG, loaded_whole)},
     {"expandable_segments", "", P(MEMBER_FLAG, expandable_segments)},

@@ -195,6 +195,7 @@ struct training_plan {
     bool autocasts;           /* torch.autocast, whatever the weights' type */
     bool syncs_each_batch;    /* gradients of a micro-batch are reduced even where more follow */
     bool syncs_last_batch;    /* under FSDP they are whole until the last one */
+    bool gathers_logits;      /* for the loss, whole on each tensor-parallel rank */
     bool narrow_loss;         /* of logits as they are, in 16 bits, unless hidden states are in fp32 */
     enum held_outputs held;
     bool loaded_whole; /* stage 3: all weights are on the device before they are divided */

@@ -300,7 +300,7 @@ static double loss_bytes(const struct plan_memory *m)
 static double logit_count(const struct plan_memory *m)
 {
     double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan);
-    double shares = m->c->gathered_logits != 0 ? 1 : (double)m->plan->tensor;
+    double shares = m->c->gathered_logits != 0 || m->plan->gathers_logits ? 1 : (double)m->plan->tensor;
     return tokens * (!architecture_predicts_words(m->a) ? (double)m->a->classes / (double)m->plan->sequence
                                                         : architecture_padded_vocab(m->a, m->plan->tensor) / shares);
 }

@@ -305,6 +305,16 @@ TEST(memory_predict__encoder_with_classes__no_logits_of_the_vocabulary)
     assert_true(predict(classifier, plan, "megatron").most.terms[MEMORY_LOGITS] < of_words / 4);
 }
 
+TEST(memory_predict__gathered_logits__not_divided_by_tensor_ranks)
+{
+    struct training_plan plan = {.tensor = 4, .micro_batch = 8, .sequence = 1024}, gathered = plan;
+    gathered.gathers_logits = true;
+    double passing = 2 * 8 * 1024 * 64; /* of hidden units */
+    double divided = predict(gpt(2, 64, 4), plan, "fsdp2").most.terms[MEMORY_LOGITS] - passing;
+    double whole = predict(gpt(2, 64, 4), gathered, "fsdp2").most.terms[MEMORY_LOGITS] - passing;
+    assert_close(whole, 4 * divided, 1e-9);
+}
+
 /* Under autocast the softmax of scores is in fp32, and query, key and value cast what they read each for itself. */
 TEST(memory_predict__encoder_under_autocast__wide_scores)
 {

@@ -185,8 +185,11 @@ static const struct said of_meta[] = {{.input = "device", .text = "H100-96GB", .
                                       {.input = NULL}};
 
 /* KempnerForge accumulates without synchronization (kempnerforge/training/grad.py, maybe_no_sync), in the fp32 that it
- * reduces (kempnerforge/distributed/parallel.py, default_mp_policy). */
-static const struct said syncs_last[] = {{.input = "sync_each_batch", .value = 0}, {.input = NULL}};
+ * reduces (kempnerforge/distributed/parallel.py, default_mp_policy), and its head answers Replicate() (tensor_parallel.py
+ * beside it). */
+static const struct said own_fsdp2[] = {{.input = "sync_each_batch", .value = 0},
+                                        {.input = "gathered_logits", .value = 1},
+                                        {.input = NULL}};
 
 static const struct bounds tables[] = {
     {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.17, 0.99, 0, 0, 1, of_trainer, RANK_MOST_LOADED},
@@ -216,7 +219,7 @@ static const struct bounds tables[] = {
     {"vertex.csv", 19, COUNTS_DEVICE, NO_AIM, NULL, RANK_MOST_LOADED},
     {"optimum-benchmark.csv", 49, COUNTS_RESERVED, 0, 0, 0.19, 0.97, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"prime-rl.csv", 53, COUNTS_RESERVED, NO_AIM, NULL, RANK_FIRST},
-    {"kempnerforge.csv", 27, COUNTS_ALLOCATED, NO_AIM, syncs_last, RANK_FIRST},
+    {"kempnerforge.csv", 27, COUNTS_ALLOCATED, 0.19, 0.92, 0.33, 0.96, 0, 0, 0, own_fsdp2, RANK_FIRST},
     {"transformers-benchmarking.csv", 66, COUNTS_DEVICE, 0.17, 0.99, 0.14, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"mingpt.csv", 13, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED},
     {"bench-deep-compile.csv", 84, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST},
