@@ -877,11 +877,10 @@ part_accuracy()
         -e 's/^vTrain: ([0-9]+) runs in ([0-9]+) groups, mean rank correlation (.*), lowest (.*), mean.*/| step time, vTrain, one node: rank correlation in \2 groups, mean (lowest) | \3 (\4) |/p' \
         -e 's/^vTrain, launches by the other models, .*: mean rank correlation (.*), lowest (.*)/| the same, launches weighted by the other models | \1 (\2) |/p' \
         -e 's/^iterations of the paper: mean error (.*)/| step time, 8 iterations of Megatron-LM up to 1T parameters: mean error | \1 |/p' \
-        -e 's/^ultrascale without pipeline: .* ([0-9]+) groups on up to 8 nodes, mean rank correlation (.*)/| step time, nanotron on up to 8 nodes: rank correlation in \1 groups | \2 |/p'
+        -e 's/^ultrascale without pipeline: .* ([0-9]+) groups on up to 8 nodes, mean rank correlation (.*)/| step time, nanotron on up to 8 nodes: rank correlation in \1 groups | \2 |/p' \
+        -e 's/^([0-9.]+) million plans per second.*/| memory and time, million plans per second and core | \1 |/p'
     accuracy_of predict_published_systems |
         sed -nE 's/^published systems: ([0-9]+), mean error (.*)/| step time, \1 published systems up to 16,384 devices: mean error | \2 |/p'
-    accuracy_of predict_step_time |
-        sed -nE 's/^([0-9.]+) million plans per second.*/| memory and time, million plans per second and core | \1 |/p'
     accuracy_of prediction |
         sed -nE 's/^([0-9.]+) million predictions per second in SQL.*/| the same by SQL functions, with a probability, million combinations | \1 |/p'
     accuracy_of predict_flops | sed -nE 's/^MFU (within .*) in ([0-9]+) rows/| MFU against \2 published values | \1 |/p'

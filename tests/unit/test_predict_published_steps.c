@@ -1,4 +1,7 @@
 /* predict: step time, against published iterations, and the rank of measured ones. */
+#include <time.h>
+
+#include "predict/memory.h"
 #include "shared_data.h"
 #include "statistics.h"
 #include "step_fixture.h"
@@ -267,4 +270,30 @@ TEST(step_predict__ultrascale_runs__ranked_on_few_nodes)
                   runs, 100 * error / runs, groups, rho / groups);
     assert_true(runs == 187 && groups == 8);
     assert_true(error / runs <= 0.3 && rho / groups >= 0.9);
+}
+
+/* Processor time is printed, not asserted: machines differ, and sanitizers are slow. */
+TEST(predict__many_plans__predictions_per_second)
+{
+    enum { ROUNDS = 100000 };
+    struct architecture a = gpt(32, 4096, 32);
+    struct training_plan plan = {.tensor = 4, .pipeline = 4, .data = 4, .micro_batches = 16, .sequence = 4096};
+    struct cluster cluster = *a100();
+    const struct framework *framework = framework_find("megatron");
+    struct memory_prediction m = {.sigma = 0};
+    struct step_prediction s = {.seconds = 0};
+    struct error e = ERROR_INIT;
+    double sum = 0;
+    bool failed = false;
+    all_completed(&a, &plan, &cluster);
+    clock_t began = clock();
+    for (int i = 0; i < ROUNDS; i++) {
+        plan.micro_batch = 1 + i % 16;
+        failed |= memory_predict(&a, &plan, &cluster, &framework->memory, &m, &e) ||
+                  step_predict(&a, &plan, &cluster, framework, &s, &e);
+        sum += m.most.bytes + s.seconds;
+    }
+    assert_false(failed);
+    double seconds = (double)(clock() - began + 1) / CLOCKS_PER_SEC;
+    print_message("%.2f million plans per second, memory and time (%.0f)\n", ROUNDS / seconds / 1e6, sum / sum);
 }

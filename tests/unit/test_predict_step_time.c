@@ -1,6 +1,5 @@
 /* predict: step time, against its own arithmetic. */
 #include <math.h>
-#include <time.h>
 
 #include "predict/memory.h"
 #include "step_fixture.h"
@@ -988,31 +987,4 @@ TEST(step_predict__absurd__refused)
     all_completed(&a, &plan, &cluster);
     FAILS(step_predict(&a, &plan, &cluster, framework_find("megatron"), &s, &e));
     assert_true(s.seconds == 42);
-}
-
-/* Processor time is printed, and asserted only far below, as machines differ and sanitizers are slow. */
-TEST(predict__many_plans__predictions_per_second)
-{
-    enum { ROUNDS = 100000 };
-    struct architecture a = gpt(32, 4096, 32);
-    struct training_plan plan = {.tensor = 4, .pipeline = 4, .data = 4, .micro_batches = 16, .sequence = 4096};
-    struct cluster cluster = *a100();
-    const struct framework *framework = framework_find("megatron");
-    struct memory_prediction m = {.sigma = 0};
-    struct step_prediction s = {.seconds = 0};
-    struct error e = ERROR_INIT;
-    double sum = 0;
-    bool failed = false;
-    all_completed(&a, &plan, &cluster);
-    clock_t began = clock();
-    for (int i = 0; i < ROUNDS; i++) {
-        plan.micro_batch = 1 + i % 16;
-        failed |= memory_predict(&a, &plan, &cluster, &framework->memory, &m, &e) ||
-                  step_predict(&a, &plan, &cluster, framework, &s, &e);
-        sum += m.most.bytes + s.seconds;
-    }
-    assert_false(failed);
-    double seconds = (double)(clock() - began + 1) / CLOCKS_PER_SEC;
-    print_message("%.2f million plans per second, memory and time (%.0f)\n", ROUNDS / seconds / 1e6, sum / sum);
-    assert_true(ROUNDS / seconds > 1e4);
 }
