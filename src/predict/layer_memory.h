@@ -34,8 +34,8 @@
  *                (but for bf16_layers)
  *   autocast     weights in fp32 under 16-bit precision: what is between layers is in fp32, so are checkpoints
  *                (4·T·h) and what norms read, 2·T·h more each; where three (not a GPT's) and two products (of a gated
- *                MLP) read it and cast it each for itself, further 2·T·h for all but one; 2 for each weight of a layer's
- *                matrices, which the cast leaves for the backward pass                               [11]
+ *                MLP) read it and cast it each for itself, further 2·T·h for all but one; 2 for each weight of a
+ *                layer's matrices, which the cast leaves for the backward pass                               [11]
  *   adapters     tuning.h in place of a layer's set; checkpoints as under full recompute, in fp32 with
  *                kbit_preparation
  *

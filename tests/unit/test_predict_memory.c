@@ -263,7 +263,7 @@ TEST(memory_predict__offload__sharded_gradients_on_the_host)
     }
 }
 
-/* In the type in which they are reduced, even if weights are in bf16; stage 3 alone and DeepSpeed's have no such thing. */
+/* In the type in which they are reduced, even if weights are in bf16; DeepSpeed's stages have no such thing. */
 TEST(memory_predict__synchronized_at_the_last_micro_batch__whole_gradients)
 {
     static const struct {

@@ -185,8 +185,8 @@ static const struct said of_meta[] = {{.input = "device", .text = "H100-96GB", .
                                       {.input = NULL}};
 
 /* KempnerForge accumulates without synchronization (kempnerforge/training/grad.py, maybe_no_sync), in the fp32 that it
- * reduces (kempnerforge/distributed/parallel.py, default_mp_policy), and its head answers Replicate() (tensor_parallel.py
- * beside it). */
+ * reduces (kempnerforge/distributed/parallel.py, default_mp_policy), and its head answers Replicate()
+ * (tensor_parallel.py beside it). */
 static const struct said own_fsdp2[] = {{.input = "sync_each_batch", .value = 0},
                                         {.input = "gathered_logits", .value = 1},
                                         {.input = NULL}};
