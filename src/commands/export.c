@@ -4,6 +4,8 @@
 #include "commands/commands.h"
 #include "database/open.h"
 #include "report/exports.h"
+#include "results/best.h"
+#include "results/configurations.h"
 #include "results/json.h"
 #include "results/query.h"
 #include "util/clock.h"
@@ -52,12 +54,29 @@ static int write_summary(struct db *db, const struct report_sink *sink, struct e
     return write_text(&text, summary_add(db, &text, e), sink, e);
 }
 
+/* The best job of `best`, which knows further objectives and replicates; of groups each has its own. */
+static int read_best(struct db *db, cJSON *status, struct error *e)
+{
+    struct competition c;
+    OWNED_BY(best_free) struct best best = {NULL, NULL};
+    cJSON *shown = cJSON_GetObjectItemCaseSensitive(status, "best");
+    if (!cJSON_IsObject(shown))
+        return 0;
+    if (configurations_compete(db, &c, e) < 0 || (!c.groups && best_read(db, NULL, &best, e) < 0))
+        return -1;
+    if (best.document && best_job(&best) >= 0) {
+        cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(shown, "job"), (double)best_job(&best));
+        cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(shown, "value"), json_real_of(best.document, "value"));
+    }
+    return 0;
+}
+
 static int write_prometheus(struct db *db, const struct report_sink *sink, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
     OWNED_JSON *status = NULL;
     const int64_t now_ms = clock_wall_ms();
-    if (status_read(db, true, now_ms, &status, NULL, e) < 0)
+    if (status_read(db, true, now_ms, &status, NULL, e) < 0 || read_best(db, status, e) < 0)
         return -1;
     prometheus_add(status, now_ms, &text);
     return write_text(&text, 0, sink, e);

@@ -444,7 +444,8 @@ static void add_ranking(const struct shape *s, struct buffer *b)
         return;
     }
     /* Ranks come from narrow rows; wide ones are looked up as they are asked for. The outer SELECT keeps the order of
-     * the inner one: it is materialised, and CROSS JOIN does not let the loops change places. */
+     * the inner one: it is materialised, and CROSS JOIN does not let the loops change places. SQLite sorts for the
+     * ranks, and for further objectives only where a LIMIT depends on that. */
     buffer_printf(b,
                   "CREATE VIEW ranking AS\n"
                   "WITH o AS MATERIALIZED (\n"
@@ -457,9 +458,9 @@ static void add_ranking(const struct shape *s, struct buffer *b)
                   "          AND m.value IS NOT NULL\n"
                   "          AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.id = j.attempt_id AND " MEASURED_AS_ASKED(
                       "a") ")\n"
-                           "    ORDER BY m.value %s%s, j.id)\n"
+                           "    ORDER BY m.value %s%s, j.id%s)\n"
                            "SELECT o.place AS rank, o.value AS ",
-                  order, s->further);
+                  order, s->further, s->further[0] ? " LIMIT -1" : "");
     buffer_add_quoted(b, objective ? objective->title : s->objective, '"');
     add_titles(s, objective, b);
     buffer_add_text(b, "FROM o CROSS JOIN results AS r ON r.job = o.job");

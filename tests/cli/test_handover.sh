@@ -200,6 +200,15 @@ optuna__no_trial__makes_no_file()
 
 # --- Prometheus ---
 
+prometheus__jobs_equal_under_the_first_objective__that_of_best()
+{
+    toml sweep: name=two objective='["max:a", "min:b"]' '' job: command='["/bin/sh", "-c", "echo a=5 b={y}"]' '' \
+        job.metrics.a: regex='a=([0-9]+)' '' job.metrics.b: regex='b=([0-9]+)' '' training_spec:: y=9,2,7 >sweep.toml
+    expect_run only_stdout 0 run --progress none
+    expect_said only_stdout_contains 0 'meshsweep_best_job{sweep="two"} 2' export --format prometheus
+    expect_sql 2 'SELECT job FROM ranking LIMIT 1'
+}
+
 prometheus__text__is_what_a_strict_parser_takes()
 {
     need_module prometheus_client
