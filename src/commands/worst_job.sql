@@ -6,6 +6,7 @@ SELECT id, said FROM (
     FROM current_sweep AS s JOIN job AS j ON j.sweep_id = s.id AND j.state = 'ok'
     JOIN job_metric AS m ON m.job_id = j.id AND m.name = s.objective AND m.value IS NOT NULL
     UNION ALL
-    SELECT j.id, printf('job %d: the last that failed; none is ok with a value of the objective', j.id), 1, -j.attempt_id
+    SELECT j.id, printf('job %d: the last that failed; none is ok with a value of the objective', j.id),
+        1, -j.attempt_id
     FROM current_sweep AS s JOIN job AS j ON j.sweep_id = s.id AND j.state = 'failed')
 ORDER BY later, place, id LIMIT 1

@@ -1,4 +1,5 @@
--- Keeps in temp.difference each value that differs from before (src/run/before_rereading.sql), whichever step changed it.
+-- Keeps in temp.difference each value that differs from before (src/run/before_rereading.sql), whichever step changed
+-- it.
 
 CREATE TEMP TABLE difference AS
 SELECT 0 AS job_id, NULL AS attempt_id, '' AS field, NULL AS was, NULL AS now WHERE false

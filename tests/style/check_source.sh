@@ -311,7 +311,7 @@ check_columns()
     while read -r place columns; do
         breach "$place: $columns columns (at most $columns_most)"
     done < <(find src tests -type f \( -name '*.[ch]' -o -name '*.cc' -o -name '*.sh' -o -path 'src/page/*.css' \
-        -o -path 'src/page/*.js' \) -exec env LC_ALL=C awk -v most="$columns_most" '
+        -o -path 'src/page/*.js' -o -path 'src/*.sql' \) -exec env LC_ALL=C awk -v most="$columns_most" '
         length($0) > most {
             columns = gsub(/[^\200-\277]/, "")
             if (columns > most)
