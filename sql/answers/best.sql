@@ -17,18 +17,16 @@ close (n, job, value) AS (SELECT key, value ->> 'job', value -> 'value' FROM jso
 told (job) AS MATERIALIZED (
     SELECT job FROM close UNION SELECT value ->> 'job' FROM json_each(?5)
     UNION SELECT job FROM winner WHERE ?7),
-word (job, section, name, type, value, part, n) AS (
-    SELECT t.job, s.kind, k.key, k.type, k.value,
+word (job, section, name, type, value, written, part, n) AS (
+    SELECT t.job, s.kind, k.key, k.type, k.value, s.json -> k.fullkey,
         CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2 ELSE 3 END, k.id
     FROM told AS t JOIN job AS j ON j.id = t.job
     JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id), json_each(s.json) AS k
-    UNION ALL SELECT t.job, 'derived', k.key, k.type, k.value, 4, k.id
+    UNION ALL SELECT t.job, 'derived', k.key, k.type, k.value, j.derived -> k.fullkey, 4, k.id
     FROM told AS t JOIN job AS j ON j.id = t.job, json_each(j.derived) AS k),
 key AS MATERIALIZED (
     SELECT *, iif(count(*) OVER (PARTITION BY job, name) = 1, name, section || '.' || name) AS title,
-        iif(type IN ('true', 'false', 'null'), type, CAST(value AS TEXT)) AS text,
-        CASE type WHEN 'text' THEN json_quote(value) WHEN 'true' THEN type WHEN 'false' THEN type WHEN 'null' THEN type
-            ELSE value END AS json
+        iif(type = 'text', value, written) AS text, iif(type = 'text', json_quote(value), written) AS json
     FROM word),
 -- What differs from the winner.
 apart AS MATERIALIZED (

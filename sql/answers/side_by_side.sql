@@ -10,11 +10,11 @@ ran AS MATERIALIZED (
     FROM side JOIN job AS j ON j.id = side.job JOIN attempt AS a ON a.id = coalesce(j.attempt_id,
         (SELECT max(id) FROM attempt WHERE job_id = j.id AND kind = 'trial')) LEFT JOIN runner AS r ON r.id = a.runner_id),
 key (place, part, name, value) AS (
-    SELECT place, 1, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'
+    SELECT place, 1, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'real' THEN number(k.value)
         WHEN 'text' THEN iif(json_valid(k.value), json_quote(k.value), k.value) ELSE k.value END -- "1" is not 1
-    FROM side JOIN job AS j ON j.id = side.job JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id),
-        json_each(s.json) AS k
-    UNION ALL SELECT place, 1, k.key, k.value FROM side JOIN job AS j ON j.id = side.job, json_each(j.derived) AS k),
+    FROM (SELECT place, s.json FROM side JOIN job AS j ON j.id = side.job
+            JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id)
+        UNION ALL SELECT place, j.derived FROM side JOIN job AS j ON j.id = side.job) AS of, json_each(of.json) AS k),
 fact (place, part, name, value) AS (
     SELECT * FROM key
     UNION ALL SELECT place, 0, 'state', j.state || coalesce(', ' || j.failure, '') FROM side JOIN job AS j ON j.id = side.job

@@ -6,7 +6,8 @@ field (part, n, k, name, value) AS (
     UNION ALL SELECT 4, a.key, f.id, f.key, f.value FROM json_each(?1, '$.attempts') AS a, json_each(a.value) AS f),
 width AS (SELECT part, n, max(length(name)) AS columns FROM field GROUP BY 1, 2),
 keys (section, k, name, value) AS (
-    SELECT s.id, k.id, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null' THEN 'null' ELSE k.value END
+    SELECT s.id, k.id, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null' THEN 'null'
+        WHEN 'real' THEN number(k.value) ELSE k.value END
     FROM json_each(?1, '$.keys') AS s, json_each(s.value) AS k WHERE s.type = 'object'),
 heading (part, name) AS (VALUES (3, 'points'), (5, 'given_files'), (6, 'fixtures'), (7, 'left_files'), (9, 'notes')),
 metric (n, name, m) AS (SELECT id, key, value FROM json_each(?1, '$.metrics')),
@@ -21,7 +22,7 @@ line (part, n, k, line) AS (
         WHERE value IS NOT NULL
     UNION ALL SELECT 1, id, 0, char(10) || key FROM json_each(?1, '$.keys') WHERE type = 'object' AND value <> '{}'
     UNION ALL SELECT 1, section, k, told('  ', name) || printf('%*s  ', (SELECT max(length(name)) FROM keys) - length(name), '')
-        || told('', CAST(value AS TEXT)) FROM keys
+        || told('', value) FROM keys
     UNION ALL SELECT 2, 0, 0, char(10) || iif(EXISTS (SELECT 1 FROM metric), 'metrics', 'metrics: none')
     -- "  throughput  281.5 samples/s, samples 28, mean 276.2, …"; one sample has no more to say.
     UNION ALL SELECT 2, n, 1, told('  ', name) || iif(m ->> 'value' IS NULL AND m ->> 'note' IS NOT NULL,

@@ -226,14 +226,11 @@ static int add_values(struct answer *w, const struct key *key, const char *value
     cJSON *list = cJSON_CreateArray();
     bool is_there = false;
     int rc;
-    buffer_add_text(&sql, "SELECT DISTINCT CAST(");
-    expression_add_column(&sql, key);
-    buffer_printf(&sql, " AS TEXT) AS v, max(");
-    expression_add_column(&sql, key);
-    buffer_add_text(&sql, " IN (");
+    buffer_add_text(&sql, "SELECT DISTINCT iif(typeof(v) = 'real', number(v), v), max(v IN (");
     add_either(&sql, value);
-    buffer_printf(&sql, ")) OVER () FROM \"%s\" WHERE v IS NOT NULL ORDER BY ", section_names[key->section]);
+    buffer_add_text(&sql, ")) OVER () FROM (SELECT ");
     expression_add_column(&sql, key);
+    buffer_printf(&sql, " AS v FROM \"%s\") WHERE v IS NOT NULL ORDER BY v", section_names[key->section]);
     while ((rc = db_next(w->session->space->db, buffer_text(&sql), NO_VALUES, &s, e)) > 0 && !is_there &&
            cJSON_GetArraySize(list) <= VALUES_SHOWN) {
         is_there = stmt_int(s, 1) != 0;

@@ -30,7 +30,9 @@ struct value_changes;
 
 /* The members of a spec's JSON that are worth a word. */
 #define MEMBERS(json) " json_each(" json ") AS k WHERE k.type <> 'null' AND k.key NOT IN ('name', 'description')"
-#define MEMBER "k.key, iif(k.type IN ('true', 'false'), k.type, CAST(k.value AS TEXT))"
+#define MEMBER                                                                                                         \
+    "k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'real' THEN number(k.value) ELSE "      \
+    "k.value END"
 
 /* One side's specs: what each has that the other side lacks is asked once. */
 struct section_values {

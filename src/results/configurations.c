@@ -77,9 +77,10 @@ static void add_keys(const struct string_list *groups, struct buffer *out)
     }
 }
 
-/* What is no text as it is written; a text, too, unless something else is written alike: "1" beside 1. */
+/* What is no text as it is written, not 1.0e-05; a text, too, unless something else is written alike: "1" beside 1. */
 #define WRITTEN_SQL                                                                                                    \
-    "CASE ifnull(y%zu, 'null') WHEN 'null' THEN 'none' WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'"
+    "CASE ifnull(y%zu, 'null') WHEN 'null' THEN 'none' WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'"              \
+    " WHEN 'real' THEN replace(g%zu, '.0e', 'e')"
 
 /* "model.name=1B, num_hosts=1", of the rows of keyed. */
 static void add_group(const struct string_list *groups, struct buffer *out)
@@ -91,7 +92,8 @@ static void add_group(const struct string_list *groups, struct buffer *out)
                       "%s'%s%s=' || " WRITTEN_SQL " WHEN 'text' THEN iif(g%zu IN (SELECT " WRITTEN_SQL
                       " ELSE CAST(g%zu AS TEXT) END FROM keyed WHERE y%zu IS NOT 'text'), json_quote(g%zu), g%zu)"
                       " ELSE g%zu END",
-                      i ? " || " : "", i ? ", " : "", strcmp(key, "name") == 0 ? name : key, i, i, i, i, i, i, i, i);
+                      i ? " || " : "", i ? ", " : "", strcmp(key, "name") == 0 ? name : key, i, i, i, i, i, i, i, i, i,
+                      i);
     }
 }
 

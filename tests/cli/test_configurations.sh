@@ -47,6 +47,24 @@ replicates__the_mean_wins_not_the_lucky_seed()
     expect "grep -q 'Values are means over replicates' report.html"
 }
 
+# As the file and results have them, wherever a value of a key is written: 1e-05, not SQLite's 1.0e-05.
+small_numbers__every_answer__written_alike()
+{
+    toml sweep: objective=min:loss job: command='["sh", "-c", "echo loss $1", "-", "{lr}"]' \
+        job.metrics.loss: regex='loss (.*)' training_spec: lr='[1e-5, 2e-7, 0.1]' >sweep.toml
+    run_silently 0
+    sed -i 's/0.1/3e-9/' sweep.toml
+    local arguments
+    for arguments in best "best --json" "best --group lr" "show 1" "compare 1 2" "compare --by lr" plan results \
+        "results --json" export "export --format summary"; do
+        # shellcheck disable=SC2086
+        expect_run only_status 0 $arguments
+        expect "grep -qE '[0-9]e-0[579]' .stdout && ! grep -q '0e-0' .stdout"
+    done
+    expect_run only_status 4 why lr=5
+    expect_stdout_contains 'lr is one of 3e-09, 2e-07, 1e-05'
+}
+
 replicates__not_all_ended__those_that_have_go_first()
 {
     lucky_sweep 'replicate = ["seed"]'
