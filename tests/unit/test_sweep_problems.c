@@ -5,7 +5,7 @@
 #include "util/buffer.h"
 
 PROBLEMS(keys__unknown__hint,
-         {"[params]\nx = 1\n", "1:2: unknown key \"params\" in the file; did you mean \"training_spec\"?"},
+         {"[model_spec]\nx = 1\n", "1:2: unknown key \"model_spec\" in the file; did you mean \"model\"?"},
          {"[zzz]\nx = 1\n",
           "1:2: unknown key \"zzz\" in the file; its tables are cluster_spec, model, training_spec, parallel_spec, "
           "sweep, job, metrics, fixture, derive, synonym, inert, was, rule, failure, retry, device, model_type, "
