@@ -93,6 +93,43 @@ step() # NAME COMMAND...
     fi
 }
 
+# What compilers do, one after another, beside tests that wait for clocks half of their time.
+start_compilers()
+{
+    set -m # in a process group of its own
+    {
+        if type -P clang >/dev/null; then
+            compile "build with clang" build_all build-clang CC=clang CXX=clang++ CFLAGS=-O0 CXXFLAGS=-O0 -- WERROR=-Werror
+        fi
+        if type -P clang-tidy >/dev/null; then
+            compile "clang-tidy" make -s -C build-check -k -j "$jobs" tidy
+        fi
+        compile "build with sanitizers" build_sanitized
+    } </dev/null &
+    compilers=$!
+    set +m
+    trap 'kill -- "-$compilers" 2>/dev/null' EXIT
+}
+
+compile() # NAME COMMAND...
+{
+    local of=build-logs/beside-${1// /-} rc=0
+    (
+        renice -n 10 "$BASHPID"
+        "${@:2}"
+    ) >"$of" 2>&1 || rc=$?
+    echo "$rc" >"$of.status"
+}
+
+# Waits for them, prints what it said and returns its status.
+compiled() # NAME
+{
+    local of=build-logs/beside-${1// /-}
+    wait "$compilers"
+    cat "$of"
+    return "$(cat "$of.status")"
+}
+
 # True when the tool is there; else the part is counted as skipped, or under --full as failed.
 have() # TOOL NAME
 {
@@ -218,15 +255,19 @@ draw_cases()
     echo "one in $share of the black-box cases runs under the sanitizers: CASES_DRAWN=$CASES_DRAWN"
 }
 
-# A report ends the program with a status that no test expects. At a fixed address it need not be relocated at each start,
-# of which there are ten thousand.
-sanitized()
+# At a fixed address a program need not be relocated at each start, of which there are ten thousand.
+build_sanitized()
+{
+    build_all build-sanitize --enable-sanitizers CFLAGS='-g -O1 -fno-pie' CXXFLAGS='-g -O1 -fno-pie' LDFLAGS=-no-pie --
+}
+
+# A report ends the program with a status that no test expects.
+sanitized() # COMMAND... that builds it
 {
     local tests_at_once=$((2 * jobs)) # with less time to wait in
     export ASAN_OPTIONS=exitcode=99:detect_leaks=1:strict_string_checks=1
     export UBSAN_OPTIONS=exitcode=99:print_stacktrace=1
-    if need "build with sanitizers" build_all build-sanitize --enable-sanitizers CFLAGS='-g -O1 -fno-pie' \
-        CXXFLAGS='-g -O1 -fno-pie' LDFLAGS=-no-pie --; then
+    if need "build with sanitizers" "$@"; then
         draw_cases
         run_tests build-sanitize sanitize
     fi
@@ -320,12 +361,7 @@ plain_parts()
 
 full_parts()
 {
-    if have clang "build with clang"; then
-        step "build with clang" build_all build-clang CC=clang CXX=clang++ CFLAGS=-O0 CXXFLAGS=-O0 -- WERROR=-Werror
-    fi
-    if have clang-tidy "clang-tidy"; then
-        step "clang-tidy" make -s -C build-check -k -j "$jobs" tidy
-    fi
+    start_compilers
     real_surroundings
     newest_engine
     if [ -n "${MESHSWEEP_DEEPSPEED_HISTORY-}" ]; then
@@ -334,7 +370,13 @@ full_parts()
         skip "keys of DeepSpeed's releases" "MESHSWEEP_DEEPSPEED_HISTORY names no repository of DeepSpeed"
     fi
     step "run.sh from elsewhere" run_from_elsewhere
-    sanitized
+    if have clang "build with clang"; then
+        step "build with clang" compiled "build with clang"
+    fi
+    if have clang-tidy "clang-tidy"; then
+        step "clang-tidy" compiled "clang-tidy"
+    fi
+    sanitized compiled "build with sanitizers"
     step "selftest, 100 kills" build-check/meshsweep selftest --kills 100 --jobs 1000 --seed 1
     step "kills where calls are refused" refused_calls
     if have clang "fuzzing"; then
@@ -377,7 +419,7 @@ if [ "$setup" ]; then
     fi
 fi
 if [ "$sanitize" ] && [ -z "$full" ]; then
-    sanitized
+    sanitized build_sanitized
 else
     plain_parts
     if [ "$full" ]; then

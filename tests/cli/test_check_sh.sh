@@ -92,6 +92,31 @@ no_failure__ends_with_the_count()
     expect_stdout_lacks 'what failed'
 }
 
+# What runs beside the tests of the full check counts as if it ran alone, and none of it is left when these are stopped.
+compilers_beside_the_tests__fail_or_pass_in_their_turn()
+{
+    tree_with_failures
+    local tool
+    for tool in clang clang-tidy aarch64-linux-gnu-g++ dh; do
+        stand_in "bin/$tool" </dev/null
+    done
+    for tool in fuzz static package; do
+        stand_in "tree/scripts/$tool.sh" </dev/null
+    done
+    stand_in tree/run.sh </dev/null
+    stand_in tree/build-check/meshsweep </dev/null
+    printf 'tidy:\n\t@echo "x.c:1: a leak"; exit 1\ndistcheck:\n' >>tree/build-check/Makefile
+    cp -r tree/build-check tree/build-sanitize
+    run_command env PATH="$PWD/bin:$PATH" tree/scripts/check.sh --no-setup --full
+    expect_only_stdout_contains 1 'PASS build with clang' 'FAIL clang-tidy' '    x.c:1: a leak' \
+        'PASS sanitize tests/unit/test_sound' 'FAIL sanitize tests/unit/test_broken'
+    printf 'tidy:\n\t@echo $$$$ >../sleeper; exec sleep 500\n' >>tree/build-check/Makefile
+    (trap - INT && PATH="$PWD/bin:$PATH" exec setsid tree/scripts/check.sh --no-setup --full) >/dev/null 2>&1 &
+    wait_until '[ -s tree/sleeper ]' 30
+    kill -INT -- "-$!"
+    wait_until '! kill -0 "$(cat tree/sleeper)" 2>/dev/null' 30
+}
+
 # A draw takes about a third of forty cases, the same ones each time, others by another seed; or those that are named.
 cases__drawn_or_named__alone()
 {
