@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Batch systems that are not at hand, through configs/executors/NAME.toml, against stand-ins for their commands that
-# take and print what their manuals say (tests/cli/engine_stand_ins.py). Each case goes through every other one of them,
+# take and print what their manuals say (tests/cli/engine_stand_ins.py). Each case goes through every third of them,
 # drawn by a seed (SEED=N); through all under MESHSWEEP_FULL.
 CASE_SECONDS=200
 . "${0%/*}/lib.sh"
@@ -8,7 +8,7 @@ CASE_SECONDS=200
 
 drawn_engines()
 {
-    printf '%s\n' pbs lsf flux htcondor oar jobset kubernetes | draw_lines 2
+    printf '%s\n' pbs lsf flux htcondor oar jobset kubernetes | draw_lines 3
 }
 
 # Words of the systems: what a refusal for the number of jobs, and an answer that is lost, look like.
