@@ -120,7 +120,7 @@ static int print_pick(void *context, const struct model_pick *pick, struct error
         add_head(p->search, &p->text);
     p->begun = true;
     buffer_add_char(&p->text, '\n');
-    if (p->search->space.dhen)
+    if (p->search->table->dhen)
         buffer_printf(&p->text, "# %" PRId64 " parameters%s\n", pick->parameters, pick->candidate ? "" : ": the base");
     model_section_add_toml(p->search, pick, &p->text);
     return output_write(p->text.data, p->text.length, e);
@@ -213,7 +213,7 @@ static void add_line(const struct counts *c, const char *layers, uint64_t candid
 static void add_text(const struct counts *c, struct buffer *out)
 {
     const struct model_search *s = c->search;
-    const size_t stack = model_space_main_stack(&s->space);
+    const size_t stack = model_space_main_stack(s->table);
     char text[16];
     buffer_printf(out, "layers           candidates%s\n", c->filtered ? "                 kept" : "");
     for (size_t i = 0; stack != MODEL_NO_KEY && i < s->index->keys[stack].stack.layers_count; i++) {
@@ -247,7 +247,7 @@ static void add_kept(cJSON *object, const struct counts *c, uint64_t kept)
 static void add_json(const struct counts *c, struct buffer *out)
 {
     const struct model_search *s = c->search;
-    const size_t stack = model_space_main_stack(&s->space);
+    const size_t stack = model_space_main_stack(s->table);
     OWNED_JSON *o = json_document();
     add_number(o, "candidates", s->index->count);
     add_kept(o, c, c->counted.kept);

@@ -61,8 +61,9 @@ static int count_layers(const struct model_space_table *m, unsigned layers, stru
         int64_t counts[DHEN_MIXER_END], parameters, flops, training;
         if (count_mixers(tokens, layer, counts, e) < 0)
             return -1;
-        if (!dhen_layer_parameters(&sizes, inputs, skip, counts, !m->shared_weights, &parameters) ||
-            !dhen_layer_flops(&sizes, inputs, skip, counts, &flops) ||
+        if (!dhen_layer(&sizes, m->shared_weights ? DHEN_SHARED_PARAMETERS : DHEN_PARAMETERS, inputs, skip, counts,
+                        &parameters) ||
+            !dhen_layer(&sizes, DHEN_FLOPS, inputs, skip, counts, &flops) ||
             __builtin_mul_overflow(flops, DHEN_TRAINING_PASSES, &training) ||
             __builtin_add_overflow(base->parameters, parameters, &base->parameters) ||
             __builtin_add_overflow(base->flops, training, &base->flops))
@@ -134,12 +135,12 @@ static bool has_no_other_keys(const struct model_space_table *m)
 
 static bool find_part(const struct model_base *base, const struct model_index *index, size_t k, struct model_part *part)
 {
-    const struct model_key *key = &index->space->keys[k];
-    if (key->kind == MODEL_KEY_STACK)
-        return find_stack(base, &base->table->keys[k], &index->keys[k].stack, &part->stack);
+    const struct space_key *key = &index->space->keys[k];
+    if (model_key_is_stack(key))
+        return find_stack(base, key, &index->keys[k].stack, &part->stack);
     const struct base_key *value = model_space_base_key(base->table, key->name);
-    part->position = value ? model_axis_find(&key->axis, value->literal) : key->axis.count;
-    return part->position < key->axis.count;
+    part->position = value ? model_key_find(key, value->literal) : key->value_count;
+    return part->position < key->value_count;
 }
 
 bool model_base_find(const struct model_base *base, const struct model_index *index, uint64_t *rank)
@@ -150,7 +151,7 @@ bool model_base_find(const struct model_base *base, const struct model_index *in
     OWNED struct model_part *parts = xcalloc(count, sizeof *parts);
     bool found = true;
     for (size_t k = 0; k < count; k++) {
-        if (index->space->keys[k].kind == MODEL_KEY_STACK)
+        if (model_key_is_stack(&index->space->keys[k]))
             parts[k].stack = layer_state_make(&index->keys[k].stack);
         found = found && find_part(base, index, k, &parts[k]);
     }

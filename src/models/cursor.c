@@ -13,25 +13,12 @@ struct model_cursor {
     struct model_part *parts;
     struct model_candidate candidate;
     bool started;
-    size_t last_size_key; /* the fastest key that is a DHEN size */
     struct dhen_counter parameters, flops;
 };
 
 static bool is_stack(const struct model_cursor *cursor, size_t k)
 {
-    return cursor->index->space->keys[k].kind == MODEL_KEY_STACK;
-}
-
-static void bind_dhen(struct model_cursor *cursor)
-{
-    const struct model_index *index = cursor->index;
-    const size_t sizes[] = {index->features, index->emb_dim, index->output_per_emb};
-    for (size_t i = 0; i < LENGTH(sizes); i++)
-        if (sizes[i] > cursor->last_size_key)
-            cursor->last_size_key = sizes[i];
-    const struct model_stack *stack = &index->space->keys[index->tokens].stack;
-    cursor->parameters = dhen_counter_make(stack, DHEN_PARAMETERS, index->space->dhen->separate_weights);
-    cursor->flops = dhen_counter_make(stack, DHEN_FLOPS, true);
+    return model_key_is_stack(&cursor->index->space->keys[k]);
 }
 
 struct model_cursor *model_cursor_make(const struct model_index *index)
@@ -44,8 +31,12 @@ struct model_cursor *model_cursor_make(const struct model_index *index)
     for (size_t k = 0; k < index->space->key_count; k++)
         if (is_stack(cursor, k))
             cursor->parts[k].stack = layer_state_make(&index->keys[k].stack);
-    if (index->tokens != MODEL_NO_KEY)
-        bind_dhen(cursor);
+    if (!index->space->dhen)
+        return cursor;
+    const struct space_key *mixers = &index->space->keys[DHEN_KEY_TOKENS];
+    cursor->parameters =
+        dhen_counter_make(mixers, index->space->shared_weights ? DHEN_SHARED_PARAMETERS : DHEN_PARAMETERS);
+    cursor->flops = dhen_counter_make(mixers, DHEN_FLOPS);
     return cursor;
 }
 
@@ -58,27 +49,26 @@ void model_cursor_free(struct model_cursor *cursor)
     free_all(cursor->parts, cursor);
 }
 
-static int64_t size_at(const struct model_cursor *cursor, size_t k)
+static int64_t size_at(const struct model_cursor *cursor, enum dhen_key k)
 {
-    return model_axis_integer(&cursor->index->space->keys[k].axis, cursor->parts[k].position);
+    return model_key_integer(&cursor->index->space->keys[k], cursor->parts[k].position);
 }
 
 /* Counts parameters and FLOPs again after key `changed` took its next value and all keys after it their first. */
 static void count_again(struct model_cursor *cursor, size_t changed)
 {
     const struct model_index *index = cursor->index;
-    bool sizes_changed = changed <= cursor->last_size_key;
-    if (index->tokens == MODEL_NO_KEY || (changed > index->tokens && !sizes_changed))
+    if (!index->space->dhen || changed > DHEN_KEY_TOKENS)
         return;
-    const struct layer_state *st = &cursor->parts[index->tokens].stack;
+    const struct layer_state *st = &cursor->parts[DHEN_KEY_TOKENS].stack;
     const struct dhen_sizes sizes = {
-        .features = size_at(cursor, index->features),
-        .emb_dim = size_at(cursor, index->emb_dim),
-        .output_per_emb = size_at(cursor, index->output_per_emb),
+        .features = size_at(cursor, DHEN_KEY_FEATURES),
+        .emb_dim = size_at(cursor, DHEN_KEY_EMB_DIM),
+        .output_per_emb = size_at(cursor, DHEN_KEY_OUTPUTS),
     };
-    unsigned from = changed == index->tokens && !sizes_changed ? st->changed : 0;
+    unsigned from = changed == DHEN_KEY_TOKENS ? st->changed : 0;
     cursor->candidate.parameters = dhen_counter_count(&cursor->parameters, &sizes, st, from);
-    if (index->space->dhen->flops)
+    if (index->flops)
         cursor->candidate.flops = DHEN_TRAINING_PASSES * dhen_counter_count(&cursor->flops, &sizes, st, from);
 }
 
@@ -150,8 +140,8 @@ uint64_t model_candidate_rank(const struct model_candidate *c, const struct mode
     for (size_t k = 0; k < index->space->key_count; k++) {
         const struct model_index_key *key = &index->keys[k];
         rank *= key->count;
-        rank += index->space->keys[k].kind == MODEL_KEY_STACK ? layer_stack_rank(&key->stack, &c->parts[k].stack)
-                                                              : c->parts[k].position - key->lowest;
+        rank += model_key_is_stack(&index->space->keys[k]) ? layer_stack_rank(&key->stack, &c->parts[k].stack)
+                                                           : c->parts[k].position - key->lowest;
     }
     return rank;
 }
@@ -159,28 +149,28 @@ uint64_t model_candidate_rank(const struct model_candidate *c, const struct mode
 /* --- as TOML --- */
 
 /* ["DOT", "DOT", "LINEAR"] */
-static void add_layer(const struct model_stack *stack, const uint16_t *counts, const char *comma, struct buffer *out)
+static void add_layer(const struct space_key *stack, const uint16_t *counts, const char *comma, struct buffer *out)
 {
     const char *separator = "";
     buffer_add_char(out, '[');
-    for (unsigned k = 0; k < stack->rules.kinds; k++) {
+    for (unsigned k = 0; k < stack->kinds.count; k++) {
         for (unsigned n = 0; n < counts[k]; n++) {
             buffer_add_text(out, separator);
-            buffer_add_json_string(out, stack->kinds[k], strlen(stack->kinds[k]));
+            buffer_add_json_string(out, stack->kinds.items[k], strlen(stack->kinds.items[k]));
             separator = comma;
         }
     }
     buffer_add_char(out, ']');
 }
 
-static void add_layers(const struct model_stack *stack, const struct layer_state *st, const char *comma,
+static void add_layers(const struct space_key *stack, const struct layer_state *st, const char *comma,
                        struct buffer *out)
 {
     if (!stack->flat)
         buffer_add_char(out, '[');
     for (unsigned layer = 0; layer < st->layers; layer++) {
         buffer_add_text(out, layer > 0 ? comma : "");
-        add_layer(stack, &st->counts[(size_t)layer * stack->rules.kinds], comma, out);
+        add_layer(stack, &st->counts[(size_t)layer * stack->kinds.count], comma, out);
     }
     if (!stack->flat)
         buffer_add_char(out, ']');
@@ -188,16 +178,16 @@ static void add_layers(const struct model_stack *stack, const struct layer_state
 
 void model_candidate_add_json(const struct model_candidate *c, size_t key, struct buffer *out)
 {
-    add_layers(&c->space->keys[key].stack, &c->parts[key].stack, ",", out);
+    add_layers(&c->space->keys[key], &c->parts[key].stack, ",", out);
 }
 
 void model_candidate_add_literal(const struct model_candidate *c, size_t key, struct buffer *out)
 {
-    const struct model_key *k = &c->space->keys[key];
-    if (k->kind == MODEL_KEY_STACK)
-        add_layers(&k->stack, &c->parts[key].stack, ", ", out);
+    const struct space_key *k = &c->space->keys[key];
+    if (model_key_is_stack(k))
+        add_layers(k, &c->parts[key].stack, ", ", out);
     else
-        model_axis_add_literal(&k->axis, c->parts[key].position, out);
+        model_key_add_literal(k, c->parts[key].position, out);
 }
 
 static void add_key(const char *name, struct buffer *out)
@@ -210,9 +200,9 @@ void model_candidate_add_toml(const struct model_candidate *c, struct buffer *ou
 {
     buffer_add_text(out, "[[model]]\n");
     for (size_t k = 0; k < c->space->key_count; k++) {
-        const struct model_key *key = &c->space->keys[k];
-        if (key->kind == MODEL_KEY_STACK && key->stack.layers_name) {
-            add_key(key->stack.layers_name, out);
+        const struct space_key *key = &c->space->keys[k];
+        if (key->layers_key) {
+            add_key(key->layers_key, out);
             buffer_printf(out, "%u\n", c->parts[k].stack.layers);
         }
         add_key(key->name, out);

@@ -9,13 +9,13 @@
 
 /* One key's value. */
 struct model_part {
-    uint64_t position;        /* of an axis: of the value, counted in the whole space */
+    uint64_t position;        /* of a key that is no stack: of the value, counted in the whole space */
     struct layer_state stack; /* of a stack: see layers, sizes and counts */
 };
 
 /* A view, valid until its cursor moves. */
 struct model_candidate {
-    const struct model_space *space;
+    const struct model_space_table *space;
     const struct model_part *parts; /* one per key of the space */
     uint64_t rank;                  /* position in the cursor's index */
     int64_t parameters;             /* 0 when the space does not count them */
@@ -47,5 +47,5 @@ void model_candidate_add_literal(const struct model_candidate *c, size_t key, st
 /* Appends the value of a stack as canonical JSON, which is how a sweep holds it (config/value.h). */
 void model_candidate_add_json(const struct model_candidate *c, size_t key, struct buffer *out);
 
-/* Appends a [[model]] block with every key, a stack's layers_name right before the stack. */
+/* Appends a [[model]] block with every key, a stack's layers_key right before the stack. */
 void model_candidate_add_toml(const struct model_candidate *c, struct buffer *out);

@@ -37,6 +37,10 @@
 
 enum dhen_mixer { DHEN_NONE = 0, DHEN_DOT, DHEN_LINEAR, DHEN_ATTENTION, DHEN_CONVOLUTION, DHEN_MIXER_END };
 
+/* What is counted: parameters where the mixers of one kind in a layer share theirs, where each has its own, and forward
+ * FLOPs of one sample, of which each mixer has its own. */
+enum dhen_quantity { DHEN_SHARED_PARAMETERS = 0, DHEN_PARAMETERS, DHEN_FLOPS };
+
 struct dhen_sizes {
     int64_t features;       /* F; used by callers, who pass it as the first layer's inputs */
     int64_t emb_dim;        /* D */
@@ -50,18 +54,13 @@ enum dhen_mixer dhen_mixer_from_name(const char *name);
  * `inputs` is p, `skip` is s; for the first layer s is p, which stands for no skip connection. */
 
 /* Counts what a layer has whatever its mixers: norm and skip matcher. */
-bool dhen_frame_parameters(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip, int64_t *out);
+bool dhen_frame(const struct dhen_sizes *sizes, enum dhen_quantity quantity, int64_t inputs, int64_t skip,
+                int64_t *out);
 
 /* One mixer on its own. */
-bool dhen_mixer_parameters(enum dhen_mixer mixer, const struct dhen_sizes *sizes, int64_t inputs, int64_t *out);
+bool dhen_mixer(const struct dhen_sizes *sizes, enum dhen_quantity quantity, int64_t inputs, enum dhen_mixer mixer,
+                int64_t *out);
 
-/* A whole layer with `counts[m]` mixers of kind m (counts[DHEN_NONE] is ignored). `separate`: each mixer has
- * weights of its own instead of sharing them within its kind. */
-bool dhen_layer_parameters(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip,
-                           const int64_t counts[DHEN_MIXER_END], bool separate, int64_t *out);
-
-/* The same in forward FLOPs of one sample. */
-bool dhen_frame_flops(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip, int64_t *out);
-bool dhen_mixer_flops(enum dhen_mixer mixer, const struct dhen_sizes *sizes, int64_t inputs, int64_t *out);
-bool dhen_layer_flops(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip,
-                      const int64_t counts[DHEN_MIXER_END], int64_t *out);
+/* A whole layer with `counts[m]` mixers of kind m (counts[DHEN_NONE] is ignored). */
+bool dhen_layer(const struct dhen_sizes *sizes, enum dhen_quantity quantity, int64_t inputs, int64_t skip,
+                const int64_t counts[DHEN_MIXER_END], int64_t *out);

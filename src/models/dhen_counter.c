@@ -2,21 +2,12 @@
 
 #include <assert.h>
 
-struct dhen_counter dhen_counter_make(const struct model_stack *stack, enum dhen_quantity quantity, bool separate)
+struct dhen_counter dhen_counter_make(const struct space_key *mixers, enum dhen_quantity quantity)
 {
-    struct dhen_counter c = {.quantity = quantity,
-                             .kinds = stack->rules.kinds,
-                             .separate = separate || quantity == DHEN_FLOPS};
+    struct dhen_counter c = {.quantity = quantity, .kinds = (unsigned)mixers->kinds.count};
     for (unsigned k = 0; k < c.kinds; k++)
-        c.mixers[k] = dhen_mixer_from_name(stack->kinds[k]);
+        c.mixers[k] = dhen_mixer_from_name(mixers->kinds.items[k]);
     return c;
-}
-
-static bool count_layer(const struct dhen_counter *c, const struct dhen_sizes *sizes, int64_t inputs,
-                        const int64_t counts[DHEN_MIXER_END], int64_t *out)
-{
-    return c->quantity == DHEN_FLOPS ? dhen_layer_flops(sizes, inputs, inputs + 1, counts, out)
-                                     : dhen_layer_parameters(sizes, inputs, inputs + 1, counts, c->separate, out);
 }
 
 /* As if every layer had the widest inputs, `layer_size` mixers of every kind, and a skip matcher. */
@@ -33,7 +24,7 @@ bool dhen_counter_fits(const struct dhen_counter *c, const struct dhen_sizes *la
         widest = largest->features;
     if (widest == INT64_MAX)
         return false;
-    return count_layer(c, largest, widest, counts, &one_layer) &&
+    return dhen_layer(largest, c->quantity, widest, widest + 1, counts, &one_layer) &&
            !__builtin_mul_overflow(one_layer, layers, &all_layers);
 }
 
@@ -50,12 +41,9 @@ static void prepare_layer(struct dhen_counter *c, const struct dhen_sizes *sizes
     int64_t frame = 0;
     int64_t inputs = inputs_of(sizes, st, layer);
     int64_t skip = layer > 0 ? inputs_of(sizes, st, layer - 1) : inputs;
-    bool flops = c->quantity == DHEN_FLOPS;
-    bool fits =
-        flops ? dhen_frame_flops(sizes, inputs, skip, &frame) : dhen_frame_parameters(sizes, inputs, skip, &frame);
+    bool fits = dhen_frame(sizes, c->quantity, inputs, skip, &frame);
     for (unsigned k = 0; k < c->kinds; k++)
-        fits &= flops ? dhen_mixer_flops(c->mixers[k], sizes, inputs, &c->costs[layer][k])
-                      : dhen_mixer_parameters(c->mixers[k], sizes, inputs, &c->costs[layer][k]);
+        fits &= dhen_mixer(sizes, c->quantity, inputs, c->mixers[k], &c->costs[layer][k]);
     assert(fits);
     (void)fits;
     c->before[layer] = before + frame;
@@ -67,7 +55,7 @@ static int64_t count_through(const struct dhen_counter *c, const struct layer_st
     const uint16_t *counts = &st->counts[(size_t)layer * c->kinds];
     int64_t total = c->before[layer];
     for (unsigned k = 0; k < c->kinds; k++)
-        total += c->costs[layer][k] * (c->separate ? counts[k] : counts[k] > 0);
+        total += c->costs[layer][k] * (c->quantity == DHEN_SHARED_PARAMETERS ? counts[k] > 0 : counts[k]);
     return total;
 }
 

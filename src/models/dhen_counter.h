@@ -5,23 +5,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/model_space.h"
 #include "models/dhen.h"
-#include "models/space.h"
-
-enum dhen_quantity { DHEN_PARAMETERS = 1, DHEN_FLOPS };
+#include "models/layer_stack.h"
 
 struct dhen_counter {
     enum dhen_quantity quantity;
     enum dhen_mixer mixers[LAYER_KINDS_MAX];
     unsigned kinds;
-    bool separate; /* each mixer counts, not each kind: weights of their own, or FLOPs */
     /* For layer i: the quantity of the layers before it and of its own frame; what a mixer of each kind costs in it. */
     int64_t before[LAYER_COUNT_MAX];
     int64_t costs[LAYER_COUNT_MAX][LAYER_KINDS_MAX];
 };
 
-/* The stack's kinds are DHEN mixers. `separate` matters to parameters only. Owns nothing. */
-struct dhen_counter dhen_counter_make(const struct model_stack *stack, enum dhen_quantity quantity, bool separate);
+/* The key's kinds are DHEN mixers. Owns nothing. */
+struct dhen_counter dhen_counter_make(const struct space_key *mixers, enum dhen_quantity quantity);
 
 /* Returns whether `layers` layers of up to `layer_size` mixers can be counted in 64 bits with sizes up to `largest`.
  * A bound: true is certain, false may be wrong within a factor of the number of kinds. */

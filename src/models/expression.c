@@ -14,7 +14,7 @@
 #define BASE_PREFIX "base."
 
 struct model_evaluator {
-    struct model_scope scope;
+    const struct model_base *base; /* and its table, whose keys names stand for */
     struct db *db;
     const struct model_candidate *current; /* that elements() looks at */
 };
@@ -39,16 +39,9 @@ struct model_expression {
 
 static int64_t count_in_layer(const struct model_candidate *c, size_t key, unsigned layer, size_t kind)
 {
-    const unsigned kinds = c->space->keys[key].stack.rules.kinds;
+    const size_t kinds = c->space->keys[key].kinds.count;
     const struct layer_state *st = &c->parts[key].stack;
-    return kind < kinds ? st->counts[(size_t)layer * kinds + kind] : st->sizes[layer];
-}
-
-/* The kind's number; the number of kinds where there is none of that name. */
-static size_t kind_of(const struct model_stack *stack, const char *name)
-{
-    size_t k = FIRST(at, stack->rules.kinds, strcmp(stack->kinds[at], name) == 0);
-    return k;
+    return kind < kinds ? st->counts[layer * kinds + kind] : st->sizes[layer];
 }
 
 /* (key), (key, layer), (key, kind) or (key, layer, kind); the key is ours. */
@@ -56,13 +49,13 @@ static int elements(void *context, const struct sql_value *arguments, int count,
 {
     const struct model_candidate *c = ((const struct model_evaluator *)context)->current;
     const size_t key = (size_t)arguments[0].integer;
-    const struct model_key *k = &c->space->keys[key];
+    const struct space_key *k = &c->space->keys[key];
     const struct sql_value *last = &arguments[count - 1];
     const bool has_kind = count > 1 && last->type == COLUMN_TEXT, has_layer = count - has_kind == 2;
-    const size_t kind = has_kind ? kind_of(&k->stack, last->text) : SIZE_MAX;
+    const size_t kind = has_kind ? string_list_find(&k->kinds, last->text) : SIZE_MAX;
     if (count > 3 || count - has_kind > 2 || (has_layer && arguments[1].type == COLUMN_TEXT))
         return error_set(e, ERROR_USAGE, "%s() takes a layer number, a kind in quotes, or both", k->name);
-    if (has_kind && kind == k->stack.rules.kinds)
+    if (has_kind && kind == k->kinds.count)
         return error_set(e, ERROR_USAGE, "%s(): there is no kind '%s'", k->name, last->text);
     const unsigned layers = c->parts[key].stack.layers;
     if (has_layer) {
@@ -78,10 +71,10 @@ static int elements(void *context, const struct sql_value *arguments, int count,
     return 1;
 }
 
-int model_evaluator_open(const struct model_scope *scope, struct model_evaluator **out, struct error *e)
+int model_evaluator_open(const struct model_base *base, struct model_evaluator **out, struct error *e)
 {
     struct model_evaluator *evaluator = xcalloc(1, sizeof *evaluator);
-    evaluator->scope = *scope;
+    evaluator->base = base;
     if (db_open(NULL, DB_TEMPORARY, &evaluator->db, e) < 0 ||
         db_add_function(evaluator->db, ELEMENTS_FUNCTION, elements, evaluator, e) < 0) {
         model_evaluator_close(evaluator);
@@ -110,21 +103,10 @@ static void use_binding(struct model_expression *x, enum source source, size_t k
     buffer_printf(sql, "?%zu", i + 1);
 }
 
-static void add_string(const char *text, struct buffer *sql)
-{
-    buffer_add_char(sql, '\'');
-    for (const char *p = text; *p; p++) {
-        if (*p == '\'')
-            buffer_add_char(sql, '\'');
-        buffer_add_char(sql, *p);
-    }
-    buffer_add_char(sql, '\'');
-}
-
 static void add_value(const struct value *v, struct buffer *sql)
 {
     if (v->kind == VALUE_STRING || v->kind == VALUE_JSON)
-        add_string(v->text, sql);
+        buffer_add_quoted(sql, v->text, '\'');
     else if (v->kind == VALUE_FLOAT)
         buffer_add_double(sql, v->real);
     else
@@ -136,37 +118,37 @@ static const char no_parameters[] =
     "the parameters of these models cannot be counted, only those of DHEN models (see mixers)";
 
 /* 1 when the name stands for something of the base's, 0, or -1. */
-static int use_base(const struct model_scope *scope, const char *name, struct buffer *sql, struct error *e)
+static int use_base(const struct model_base *base, const char *name, struct buffer *sql, struct error *e)
 {
-    const struct base_key *key = model_space_base_key(scope->table, name);
-    const size_t stack = model_space_main_stack(scope->space);
+    const struct base_key *key = model_space_base_key(base->table, name);
+    const size_t stack = model_space_main_stack(base->table);
     const bool params = strcmp(name, "params") == 0, flops = strcmp(name, "flops") == 0;
-    if (scope->table->base_count == 0)
+    if (base->table->base_count == 0)
         return error_set(e, ERROR_USAGE, "`" BASE_PREFIX "%s`: %s", name, no_base);
     if (key)
         add_value(&key->value, sql);
-    else if ((params || flops) && !scope->space->dhen)
+    else if ((params || flops) && !base->table->dhen)
         return error_set(e, ERROR_USAGE, "`" BASE_PREFIX "%s`: %s", name, no_parameters);
     else if (params || flops)
-        buffer_printf(sql, "%lld", (long long)(params ? scope->base->parameters : scope->base->flops));
+        buffer_printf(sql, "%lld", (long long)(params ? base->parameters : base->flops));
     else if (strcmp(name, LAYER_COUNT_NAME) == 0 && stack != MODEL_NO_KEY)
-        buffer_printf(sql, "%u", model_base_layers(scope->base, &scope->table->keys[stack]));
+        buffer_printf(sql, "%u", model_base_layers(base, &base->table->keys[stack]));
     else
         return 0;
     return 1;
 }
 
 /* 1 when the name stands for something of the candidate's, 0, or -1. */
-static int use_candidate(const struct model_scope *scope, struct model_expression *x, const char *name,
+static int use_candidate(const struct model_space_table *space, struct model_expression *x, const char *name,
                          struct buffer *sql, struct error *e)
 {
-    const size_t key = model_space_find(scope->space, name), layers = model_space_find_layers(scope->space, name);
+    const size_t key = model_space_find(space, name), layers = model_space_find_layers(space, name);
     const bool params = strcmp(name, "params") == 0, flops = strcmp(name, "flops") == 0;
     if (key != MODEL_NO_KEY)
-        use_binding(x, scope->space->keys[key].kind == MODEL_KEY_STACK ? SOURCE_STACK : SOURCE_AXIS, key, sql);
+        use_binding(x, model_key_is_stack(&space->keys[key]) ? SOURCE_STACK : SOURCE_AXIS, key, sql);
     else if (layers != MODEL_NO_KEY)
         use_binding(x, SOURCE_LAYERS, layers, sql);
-    else if ((params || flops) && !scope->space->dhen)
+    else if ((params || flops) && !space->dhen)
         return error_set(e, ERROR_USAGE, "`%s`: %s", name, no_parameters);
     else if (params || flops)
         use_binding(x, params ? SOURCE_PARAMETERS : SOURCE_FLOPS, 0, sql);
@@ -176,21 +158,21 @@ static int use_candidate(const struct model_scope *scope, struct model_expressio
 }
 
 /* Fails with the names that could have been meant: only those that would do. */
-static int unknown_name(const struct model_scope *scope, const char *name, struct error *e)
+static int unknown_name(const struct model_space_table *space, const char *name, struct error *e)
 {
     static const char *const dhen_names[] = {"params", "flops", BASE_PREFIX "params", BASE_PREFIX "flops"};
-    const char **known = xcalloc(2 * scope->space->key_count + 6, sizeof *known);
+    const char **known = xcalloc(2 * space->key_count + 6, sizeof *known);
     size_t count = 0;
-    for (size_t i = 0; scope->space->dhen && i < (scope->table->base_count > 0 ? 4 : 2); i++)
+    for (size_t i = 0; space->dhen && i < (space->base_count > 0 ? 4 : 2); i++)
         known[count++] = dhen_names[i];
-    if (model_space_main_stack(scope->space) != MODEL_NO_KEY) {
+    if (model_space_main_stack(space) != MODEL_NO_KEY) {
         known[count++] = LAYER_COUNT_NAME;
         known[count++] = "mixers";
     }
-    for (size_t k = 0; k < scope->space->key_count; k++) {
-        known[count++] = scope->space->keys[k].name;
-        if (scope->space->keys[k].kind == MODEL_KEY_STACK && scope->space->keys[k].stack.layers_name)
-            known[count++] = scope->space->keys[k].stack.layers_name;
+    for (size_t k = 0; k < space->key_count; k++) {
+        known[count++] = space->keys[k].name;
+        if (space->keys[k].layers_key)
+            known[count++] = space->keys[k].layers_key;
     }
     const char *near = suggest_nearest(name, known, count);
     free(known);
@@ -202,16 +184,16 @@ static int unknown_name(const struct model_scope *scope, const char *name, struc
 static int use_name(void *context, const char *name, bool quoted, struct buffer *sql, struct error *e)
 {
     struct model_expression *x = context;
-    const struct model_scope *scope = &x->evaluator->scope;
-    int found = use_candidate(scope, x, name, sql, e);
+    const struct model_base *base = x->evaluator->base;
+    int found = use_candidate(base->table, x, name, sql, e);
     if (found == 0 && strncmp(name, BASE_PREFIX, strlen(BASE_PREFIX)) == 0)
-        found = use_base(scope, name + strlen(BASE_PREFIX), sql, e);
+        found = use_base(base, name + strlen(BASE_PREFIX), sql, e);
     if (found == 0 && !quoted && rewrite_is_word_of_sql(name)) {
         buffer_add_text(sql, name);
         found = 1;
     }
     if (found == 0)
-        return unknown_name(scope, name, e);
+        return unknown_name(base->table, name, e);
     return found < 0 ? -1 : 0;
 }
 
@@ -219,15 +201,15 @@ static int use_name(void *context, const char *name, bool quoted, struct buffer 
 static int use_call(void *context, const char *name, bool empty, struct buffer *sql, struct error *e)
 {
     struct model_expression *x = context;
-    const struct model_scope *scope = &x->evaluator->scope;
-    size_t key = model_space_find(scope->space, name);
+    const struct model_space_table *space = x->evaluator->base->table;
+    size_t key = model_space_find(space, name);
     if (key == MODEL_NO_KEY && strcmp(name, "mixers") == 0) {
-        key = model_space_main_stack(scope->space);
+        key = model_space_main_stack(space);
         if (key == MODEL_NO_KEY)
             return error_set(e, ERROR_USAGE,
                              "mixers(): the model space has no layers of mixers, or several kinds of them");
     }
-    if (key == MODEL_NO_KEY || scope->space->keys[key].kind != MODEL_KEY_STACK) {
+    if (key == MODEL_NO_KEY || !model_key_is_stack(&space->keys[key])) {
         buffer_printf(sql, "%s(", name);
         return 0;
     }
@@ -283,14 +265,14 @@ static void bind(struct model_expression *x, size_t i, const struct model_candid
 {
     const struct binding *b = &x->bindings[i];
     const struct model_part *part = &c->parts[b->key];
-    const struct model_axis *axis = &c->space->keys[b->key].axis;
+    const struct space_key *key = &c->space->keys[b->key];
     const int index = (int)i + 1;
     switch (b->source) {
     case SOURCE_AXIS:
-        if (axis->texts)
-            bind_value(x->statement, index, &x->evaluator->scope.table->keys[b->key].values[part->position]);
+        if (model_key_has_integers(key))
+            stmt_bind_int(x->statement, index, model_key_integer(key, part->position));
         else
-            stmt_bind_int(x->statement, index, model_axis_integer(axis, part->position));
+            bind_value(x->statement, index, &key->values[part->position]);
         break;
     case SOURCE_STACK:
         buffer_clear(&x->text);

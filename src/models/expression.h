@@ -15,16 +15,10 @@
 #include "models/base.h"
 #include "models/filter.h"
 
-/* The meanings that names may have. Key k of the space is key k of the table. */
-struct model_scope {
-    const struct model_space *space;
-    const struct model_space_table *table;
-    const struct model_base *base;
-};
-
-/* An evaluator runs expressions, which must be freed before it. `scope`'s parts must outlive it. */
+/* An evaluator runs expressions over candidates of the base's table, which must be freed before it. `base` must outlive
+ * it. */
 struct model_evaluator;
-int model_evaluator_open(const struct model_scope *scope, struct model_evaluator **out, struct error *e);
+int model_evaluator_open(const struct model_base *base, struct model_evaluator **out, struct error *e);
 void model_evaluator_close(struct model_evaluator *evaluator);
 
 struct model_expression;

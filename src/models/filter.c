@@ -5,11 +5,13 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "util/memory.h"
+
 #define ANY_KIND (-1)
 
-static int check_stack(const struct model_space *space, size_t key, const char *filter, struct error *e)
+static int check_stack(const struct model_space_table *space, size_t key, const char *filter, struct error *e)
 {
-    if (key >= space->key_count || space->keys[key].kind != MODEL_KEY_STACK)
+    if (key >= space->key_count || !model_key_is_stack(&space->keys[key]))
         return error_set(e, ERROR_USAGE, "%s: the model space has no layers to look at", filter);
     return 0;
 }
@@ -20,7 +22,7 @@ static int accepts_layers(const struct model_filter *f, const struct model_candi
     return c->parts[f->key].stack.layers == (uint64_t)f->low;
 }
 
-int model_filter_fixed_layers(const struct model_space *space, size_t stack_key, unsigned layers,
+int model_filter_fixed_layers(const struct model_space_table *space, size_t stack_key, unsigned layers,
                               struct model_filter *out, struct error *e)
 {
     static const char name[] = "fixed layers";
@@ -57,7 +59,7 @@ static int accepts_parameters(const struct model_filter *f, const struct model_c
     return c->parameters >= f->low && c->parameters <= f->high;
 }
 
-int model_filter_similar_parameters(const struct model_space *space, int64_t base, double tolerance,
+int model_filter_similar_parameters(const struct model_space_table *space, int64_t base, double tolerance,
                                     struct model_filter *out, struct error *e)
 {
     static const char name[] = "similar parameter count";
@@ -90,25 +92,23 @@ static int accepts_uniform(const struct model_filter *f, const struct model_cand
 {
     (void)e;
     const struct layer_state *st = &c->parts[f->key].stack;
-    unsigned kinds = c->space->keys[f->key].stack.rules.kinds;
+    const size_t kinds = c->space->keys[f->key].kinds.count;
     unsigned kind = f->low == ANY_KIND ? first_kind(st) : (unsigned)f->low;
     for (unsigned layer = 0; layer < st->layers; layer++)
-        if (st->counts[(size_t)layer * kinds + kind] != st->sizes[layer])
+        if (st->counts[layer * kinds + kind] != st->sizes[layer])
             return 0;
     return 1;
 }
 
-int model_filter_uniform_mixer(const struct model_space *space, size_t stack_key, const char *kind,
+int model_filter_uniform_mixer(const struct model_space_table *space, size_t stack_key, const char *kind,
                                struct model_filter *out, struct error *e)
 {
     static const char name[] = "uniform mixer";
     if (check_stack(space, stack_key, name, e))
         return -1;
-    const struct model_stack *stack = &space->keys[stack_key].stack;
-    unsigned k = 0;
-    while (kind && k < stack->rules.kinds && strcmp(stack->kinds[k], kind) != 0)
-        k++;
-    if (k == stack->rules.kinds)
+    const struct string_list *kinds = &space->keys[stack_key].kinds;
+    const size_t k = kind ? FIRST(i, kinds->count, strcmp(kinds->items[i], kind) == 0) : 0;
+    if (k == kinds->count)
         return error_set(e, ERROR_USAGE, "%s: the model space has no %s", name, kind);
     int64_t number = kind ? (int64_t)k : ANY_KIND;
     *out = (struct model_filter){.name = name,

@@ -22,16 +22,16 @@ struct model_filter {
  * keys. */
 
 /* Keeps stacks of this many layers. */
-int model_filter_fixed_layers(const struct model_space *space, size_t stack_key, unsigned layers,
+int model_filter_fixed_layers(const struct model_space_table *space, size_t stack_key, unsigned layers,
                               struct model_filter *out, struct error *e);
 
 /* Keeps |a - b| / max(a, b) ≤ tolerance, a being the candidate's parameters and b `base`, which is positive.
  * 0 ≤ tolerance < 1. */
-int model_filter_similar_parameters(const struct model_space *space, int64_t base, double tolerance,
+int model_filter_similar_parameters(const struct model_space_table *space, int64_t base, double tolerance,
                                     struct model_filter *out, struct error *e);
 
 /* Keeps stacks in which all elements of all layers are of one kind: `kind`, or any when NULL. */
-int model_filter_uniform_mixer(const struct model_space *space, size_t stack_key, const char *kind,
+int model_filter_uniform_mixer(const struct model_space_table *space, size_t stack_key, const char *kind,
                                struct model_filter *out, struct error *e);
 
 /* Asks the filters in order until one removes the candidate. 1 kept, 0 removed, -1 with `e` filled. */

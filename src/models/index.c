@@ -5,12 +5,11 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-static struct model_index *allocate(const struct model_space *space)
+static struct model_index *allocate(const struct model_space_table *space, bool flops)
 {
     struct model_index *index = xcalloc(1, sizeof *index);
-    index->space = space;
+    *index = (struct model_index){.space = space, .flops = flops};
     index->keys = xcalloc(space->key_count, sizeof *index->keys);
-    index->features = index->emb_dim = index->output_per_emb = index->tokens = MODEL_NO_KEY;
     return index;
 }
 
@@ -23,24 +22,20 @@ void model_index_free(struct model_index *index)
     free_all(index->keys, index);
 }
 
-static int make_stack(const struct model_key *key, const struct number_set *layers, struct layer_stack *out,
+static int make_stack(const struct space_key *key, const struct number_list *layers, struct layer_stack *out,
                       struct error *e)
 {
-    struct layer_rules rules = key->stack.rules;
-    rules.layers = *layers;
-    if (layer_stack_make(&rules, out, e))
-        return error_context(e, "%s", key->name);
-    return 0;
+    return layer_stack_make(key, layers, out, e) ? error_context(e, "%s", key->name) : 0;
 }
 
 static int make_keys(struct model_index *index, struct error *e)
 {
     for (size_t k = 0; k < index->space->key_count; k++) {
-        const struct model_key *key = &index->space->keys[k];
+        const struct space_key *key = &index->space->keys[k];
         struct model_index_key *made = &index->keys[k];
-        if (key->kind == MODEL_KEY_STACK && make_stack(key, &key->stack.rules.layers, &made->stack, e))
+        if (model_key_is_stack(key) && make_stack(key, &key->layers, &made->stack, e))
             return -1;
-        made->count = key->kind == MODEL_KEY_STACK ? made->stack.count : key->axis.count;
+        made->count = model_key_is_stack(key) ? made->stack.count : key->value_count;
     }
     return 0;
 }
@@ -59,49 +54,49 @@ static int multiply_counts(struct model_index *index, struct error *e)
     return 0;
 }
 
-static int bind_dhen(struct model_index *index, const struct model_dhen *dhen, struct error *e)
+/* Finds what cannot be counted of a DHEN model. */
+static int check_dhen(const struct model_index *index, struct error *e)
 {
-    const struct model_key *keys = index->space->keys;
-    index->features = model_space_find(index->space, dhen->features);
-    index->emb_dim = model_space_find(index->space, dhen->emb_dim);
-    index->output_per_emb = model_space_find(index->space, dhen->output_per_emb);
-    index->tokens = model_space_find(index->space, dhen->tokens);
-
+    const struct space_key *keys = index->space->keys, *mixers = &keys[DHEN_KEY_TOKENS];
     const struct dhen_sizes largest = {
-        .features = model_axis_largest(&keys[index->features].axis),
-        .emb_dim = model_axis_largest(&keys[index->emb_dim].axis),
-        .output_per_emb = model_axis_largest(&keys[index->output_per_emb].axis),
+        .features = model_key_largest(&keys[DHEN_KEY_FEATURES]),
+        .emb_dim = model_key_largest(&keys[DHEN_KEY_EMB_DIM]),
+        .output_per_emb = model_key_largest(&keys[DHEN_KEY_OUTPUTS]),
     };
-    const struct layer_stack *stack = &index->keys[index->tokens].stack;
-    const struct model_stack *mixers = &keys[index->tokens].stack;
+    const struct layer_stack *stack = &index->keys[DHEN_KEY_TOKENS].stack;
     unsigned most = stack->sizes[stack->sizes_count - 1];
-    struct dhen_counter counter = dhen_counter_make(mixers, DHEN_PARAMETERS, dhen->separate_weights);
+    struct dhen_counter counter =
+        dhen_counter_make(mixers, index->space->shared_weights ? DHEN_SHARED_PARAMETERS : DHEN_PARAMETERS);
     if (!dhen_counter_fits(&counter, &largest, stack->layers_max, most))
         return error_set(e, ERROR_USAGE, "the largest model may have more parameters than 64 bits can count");
-    counter = dhen_counter_make(mixers, DHEN_FLOPS, true);
-    if (dhen->flops && !dhen_counter_fits(&counter, &largest, stack->layers_max * DHEN_TRAINING_PASSES, most))
+    counter = dhen_counter_make(mixers, DHEN_FLOPS);
+    if (index->flops && !dhen_counter_fits(&counter, &largest, stack->layers_max * DHEN_TRAINING_PASSES, most))
         return error_set(e, ERROR_USAGE, "the largest model may take more FLOPs than 64 bits can count");
+    return 0;
+}
+
+static int check_mixers(const struct space_key *mixers, struct error *e)
+{
+    for (size_t i = 0; i < mixers->kinds.count; i++)
+        if (dhen_mixer_from_name(mixers->kinds.items[i]) == DHEN_NONE)
+            return error_set(e, ERROR_USAGE, "%s: the parameters of %s are not known", mixers->name,
+                             mixers->kinds.items[i]);
     return 0;
 }
 
 static int build(struct model_index *index, struct error *e)
 {
-    if (make_keys(index, e))
-        return -1;
-    if (index->space->dhen && bind_dhen(index, index->space->dhen, e))
-        return -1;
-    if (multiply_counts(index, e))
+    if ((index->space->dhen && check_mixers(&index->space->keys[DHEN_KEY_TOKENS], e)) || make_keys(index, e) ||
+        (index->space->dhen && check_dhen(index, e)) || multiply_counts(index, e))
         return -1;
     if (index->count == 0)
         return error_set(e, ERROR_USAGE, "the model space is empty: no stack of layers meets its limits");
     return 0;
 }
 
-int model_index_make(const struct model_space *space, struct model_index **out, struct error *e)
+int model_index_make(const struct model_space_table *space, bool flops, struct model_index **out, struct error *e)
 {
-    if (model_space_check(space, e))
-        return -1;
-    struct model_index *index = allocate(space);
+    struct model_index *index = allocate(space, flops);
     if (build(index, e)) {
         model_index_free(index);
         return -1;
@@ -110,41 +105,29 @@ int model_index_make(const struct model_space *space, struct model_index **out, 
     return 0;
 }
 
-static int copy_keys(const struct model_index *index, struct model_index *copy, struct error *e)
-{
-    for (size_t k = 0; k < index->space->key_count; k++) {
-        const struct model_index_key *from = &index->keys[k];
-        struct model_index_key *to = &copy->keys[k];
-        const struct number_set layers = {from->stack.layers, from->stack.layers_count};
-        to->lowest = from->lowest;
-        to->count = from->count;
-        if (index->space->keys[k].kind == MODEL_KEY_STACK && make_stack(&index->space->keys[k], &layers, &to->stack, e))
-            return -1;
-    }
-    return 0;
-}
-
 static struct model_index *copy_index(const struct model_index *index, struct error *e)
 {
-    struct model_index *copy = allocate(index->space);
+    struct model_index *copy = allocate(index->space, index->flops);
     copy->count = index->count;
-    copy->features = index->features;
-    copy->emb_dim = index->emb_dim;
-    copy->output_per_emb = index->output_per_emb;
-    copy->tokens = index->tokens;
-    if (copy_keys(index, copy, e)) {
-        model_index_free(copy);
-        return NULL;
+    for (size_t k = 0; k < index->space->key_count; k++) {
+        const struct model_index_key *from = &index->keys[k];
+        const struct number_list layers = {from->stack.layers, from->stack.layers_count};
+        copy->keys[k] = (struct model_index_key){.lowest = from->lowest, .count = from->count};
+        if (model_key_is_stack(&index->space->keys[k]) &&
+            make_stack(&index->space->keys[k], &layers, &copy->keys[k].stack, e)) {
+            model_index_free(copy);
+            return NULL;
+        }
     }
     return copy;
 }
 
 static int restrict_axis(struct model_index *index, size_t k, const char *literal, struct error *e)
 {
-    const struct model_key *key = &index->space->keys[k];
+    const struct space_key *key = &index->space->keys[k];
     struct model_index_key *mine = &index->keys[k];
-    size_t position = model_axis_find(&key->axis, literal);
-    if (position == key->axis.count)
+    size_t position = model_key_find(key, literal);
+    if (position == key->value_count)
         return error_set(e, ERROR_USAGE, "%s has no value %s", key->name, literal);
     /* A value that an earlier restriction took away leaves nothing. */
     mine->count = position >= mine->lowest && position - mine->lowest < mine->count;
@@ -152,23 +135,17 @@ static int restrict_axis(struct model_index *index, size_t k, const char *litera
     return 0;
 }
 
-static bool number_set_holds(const struct number_set *set, int64_t value)
-{
-    size_t i = FIRST(k, set->count, set->values[k] == value);
-    return i < set->count;
-}
-
 static int restrict_layers(struct model_index *index, size_t k, const char *literal, struct error *e)
 {
-    const struct model_key *key = &index->space->keys[k];
+    const struct space_key *key = &index->space->keys[k];
     struct model_index_key *mine = &index->keys[k];
     struct layer_stack narrowed;
     int64_t value;
-    if (!parse_int64(literal, &value) || !number_set_holds(&key->stack.rules.layers, value))
-        return error_set(e, ERROR_USAGE, "%s has no value %s",
-                         key->stack.layers_name ? key->stack.layers_name : LAYER_COUNT_NAME, literal);
-    const unsigned layers = (unsigned)value;
-    if (make_stack(key, &(struct number_set){&layers, 1}, &narrowed, e))
+    if (!parse_int64(literal, &value) || !ANY(i, key->layers.count, key->layers.values[i] == value))
+        return error_set(e, ERROR_USAGE, "%s has no value %s", key->layers_key ? key->layers_key : LAYER_COUNT_NAME,
+                         literal);
+    unsigned layers = (unsigned)value;
+    if (make_stack(key, &(struct number_list){&layers, 1}, &narrowed, e))
         return -1;
     mine->count = layer_stack_count_layers(&mine->stack, layers);
     layer_stack_free(&mine->stack);
@@ -180,7 +157,7 @@ int model_index_restrict(const struct model_index *index, const char *key, const
                          struct model_index **out, struct error *e)
 {
     size_t axis = model_space_find(index->space, key), stack = model_space_find_layers(index->space, key);
-    if (stack == MODEL_NO_KEY && (axis == MODEL_NO_KEY || index->space->keys[axis].kind != MODEL_KEY_AXIS))
+    if (stack == MODEL_NO_KEY && (axis == MODEL_NO_KEY || model_key_is_stack(&index->space->keys[axis])))
         return error_set(e, ERROR_USAGE, "the model space has no key %s with single values", key);
     struct model_index *part = copy_index(index, e);
     if (!part)

@@ -103,7 +103,7 @@ static int compare_unsigned(const void *a, const void *b)
 }
 
 /* Sorted, the caller's; NULL with `e` filled when a value is out of 1 … limit or appears twice. */
-static unsigned *sorted_values(const struct number_set *set, const char *what, unsigned limit, struct error *e)
+static unsigned *sorted_values(const struct number_list *set, const char *what, unsigned limit, struct error *e)
 {
     unsigned *values = xreallocarray(NULL, set->count + 1, sizeof *values);
     if (set->count > 0)
@@ -122,24 +122,24 @@ static unsigned *sorted_values(const struct number_set *set, const char *what, u
     return values;
 }
 
-static int check_rules(const struct layer_rules *rules, struct error *e)
+static int check_rules(const struct space_key *key, const struct number_list *layers, struct error *e)
 {
-    if (rules->kinds < 1 || rules->kinds > LAYER_KINDS_MAX)
-        return error_set(e, ERROR_USAGE, "%u kinds (1 to %d are allowed)", rules->kinds, LAYER_KINDS_MAX);
-    if (rules->layers.count == 0)
+    if (key->kinds.count < 1 || key->kinds.count > LAYER_KINDS_MAX)
+        return error_set(e, ERROR_USAGE, "%zu kinds (1 to %d are allowed)", key->kinds.count, LAYER_KINDS_MAX);
+    if (layers->count == 0)
         return error_set(e, ERROR_USAGE, "the number of layers is missing");
-    if (rules->sizes.count == 0 && rules->totals.count == 0)
+    if (key->sizes.count == 0 && key->totals.count == 0)
         return error_set(e, ERROR_USAGE, "neither the elements of a layer nor those of all layers are limited");
     return 0;
 }
 
 /* Without limits of its own a layer has any size that the largest total leaves room for. */
-static int take_sizes(struct layer_stack *s, const struct layer_rules *rules, unsigned largest, struct error *e)
+static int take_sizes(struct layer_stack *s, const struct number_list *sizes, unsigned largest, struct error *e)
 {
-    s->sizes = sorted_values(&rules->sizes, "elements in a layer", LAYER_SIZE_MAX, e);
+    s->sizes = sorted_values(sizes, "elements in a layer", LAYER_SIZE_MAX, e);
     if (!s->sizes)
         return -1;
-    s->sizes_count = rules->sizes.count;
+    s->sizes_count = sizes->count;
     if (s->sizes_count > 0)
         return 0;
     s->sizes_count = largest < LAYER_SIZE_MAX ? largest : LAYER_SIZE_MAX;
@@ -160,7 +160,7 @@ static uint64_t *ways_at(const struct layer_stack *s, unsigned layers_left, unsi
 }
 
 /* No layers left: one way where the total is allowed. */
-static void mark_totals(struct layer_stack *s, const struct number_set *totals)
+static void mark_totals(struct layer_stack *s, const struct number_list *totals)
 {
     for (size_t i = 0; i < totals->count; i++)
         if (totals->values[i] <= s->total_max)
@@ -206,17 +206,17 @@ static int count_stacks(struct layer_stack *s, struct error *e)
     return 0;
 }
 
-static int build(struct layer_stack *s, const struct layer_rules *rules, struct error *e)
+static int build(struct layer_stack *s, const struct space_key *key, const struct number_list *layers, struct error *e)
 {
-    unsigned *totals = sorted_values(&rules->totals, "elements in all layers", LAYER_TOTAL_MAX, e);
-    unsigned largest = totals && rules->totals.count > 0 ? totals[rules->totals.count - 1] : 0;
+    unsigned *totals = sorted_values(&key->totals, "elements in all layers", LAYER_TOTAL_MAX, e);
+    unsigned largest = totals && key->totals.count > 0 ? totals[key->totals.count - 1] : 0;
     free(totals);
     if (!totals)
         return -1;
-    s->layers = sorted_values(&rules->layers, "layers", LAYER_COUNT_MAX, e);
-    if (!s->layers || take_sizes(s, rules, largest, e))
+    s->layers = sorted_values(layers, "layers", LAYER_COUNT_MAX, e);
+    if (!s->layers || take_sizes(s, &key->sizes, largest, e))
         return -1;
-    s->layers_count = rules->layers.count;
+    s->layers_count = layers->count;
     s->layers_max = s->layers[s->layers_count - 1];
     s->total_max = largest ? largest : s->layers_max * size_max(s);
     if (s->total_max > LAYER_TOTAL_MAX)
@@ -225,16 +225,17 @@ static int build(struct layer_stack *s, const struct layer_rules *rules, struct 
     s->table = multiset_table_make(s->kinds, size_max(s));
     s->counts = xcalloc(s->layers_count, sizeof *s->counts);
     s->ways = xcalloc((size_t)(s->layers_max + 1) * (s->total_max + 1), sizeof *s->ways);
-    mark_totals(s, &rules->totals);
+    mark_totals(s, &key->totals);
     return count_stacks(s, e);
 }
 
-int layer_stack_make(const struct layer_rules *rules, struct layer_stack *out, struct error *e)
+int layer_stack_make(const struct space_key *key, const struct number_list *layers, struct layer_stack *out,
+                     struct error *e)
 {
-    struct layer_stack s = {.kinds = rules->kinds};
-    if (check_rules(rules, e))
+    struct layer_stack s = {.kinds = (unsigned)key->kinds.count};
+    if (check_rules(key, layers, e))
         return -1;
-    if (build(&s, rules, e)) {
+    if (build(&s, key, layers, e)) {
         layer_stack_free(&s);
         return -1;
     }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/model_space.h"
 #include "util/error.h"
 
 /* Multisets: `size` elements of `kinds` kinds, order irrelevant, kept as one count per kind. They are ordered
@@ -45,20 +46,6 @@ void multiset_unrank(const struct multiset_table *t, uint64_t rank, unsigned siz
 #define LAYER_SIZE_MAX 256
 #define LAYER_TOTAL_MAX 2048
 
-/* Allowed numbers, in any order. */
-struct number_set {
-    const unsigned *values;
-    size_t count;
-};
-
-/* The rules that the caller describes; borrowed during layer_stack_make only. */
-struct layer_rules {
-    unsigned kinds;           /* 1 … LAYER_KINDS_MAX */
-    struct number_set layers; /* layers in a stack: at least one value, 1 … LAYER_COUNT_MAX */
-    struct number_set sizes;  /* elements in one layer, 1 … LAYER_SIZE_MAX; none: any */
-    struct number_set totals; /* elements in all layers, 1 … LAYER_TOTAL_MAX; none: any (then `sizes` is needed) */
-};
-
 struct layer_stack {
     unsigned kinds;
     unsigned *layers; /* ascending */
@@ -83,9 +70,12 @@ struct layer_state {
     uint16_t *picks;  /* sizes[i] == stack->sizes[picks[i]] */
 };
 
-/* Fails (ERROR_USAGE) on a number out of its bounds or given twice, on missing limits, and when there are
- * more stacks than 64 bits count. No stack at all is not an error. `*out` owns memory: layer_stack_free. */
-int layer_stack_make(const struct layer_rules *rules, struct layer_stack *out, struct error *e);
+/* The stacks of a multiset's elements, with so many layers: at most LAYER_KINDS_MAX kinds, 1 … LAYER_COUNT_MAX layers,
+ * 1 … LAYER_SIZE_MAX elements in a layer (`sizes`; none: any) and 1 … LAYER_TOTAL_MAX in all (`totals`; none: any, then
+ * `sizes` is needed). Fails (ERROR_USAGE) on a number out of its bounds or given twice, on missing limits, and when
+ * there are more stacks than 64 bits count. No stack at all is not an error. `*out` owns memory: layer_stack_free. */
+int layer_stack_make(const struct space_key *key, const struct number_list *layers, struct layer_stack *out,
+                     struct error *e);
 void layer_stack_free(struct layer_stack *s);
 
 /* Stacks with this many layers. */

@@ -16,6 +16,8 @@
  * first, which finds a hundred unless fewer than one in a thousand is kept. */
 #define WALKED_AT_ONCE (UINT64_C(1) << 20)
 #define DRAWS_FIRST (UINT64_C(1) << 18)
+/* A stratum of more candidates is looked at in random places only: all of them would take minutes or longer. */
+#define WALK_MOST (UINT64_C(1) << 30)
 
 /* The lowest priorities seen, largest on top. */
 struct pick {
@@ -24,14 +26,14 @@ struct pick {
 
 /* One stratum at work. */
 struct drawing {
-    const struct model_sample_request *request;
-    const struct model_stratum *stratum;
+    struct model_search *search;
+    struct model_search_stratum *stratum;
     const struct model_index *index; /* the stratum's part of the space */
     struct model_cursor *cursor;
-    const struct hash_set *taken; /* by strata before, in the request's index */
+    const struct hash_set *taken; /* by strata before, in the search's index */
     struct hash_set drawn;        /* by this one, in its own index */
-    uint64_t wanted;              /* skip + take */
-    uint64_t *ranks;              /* found so far, in the request's index */
+    uint64_t wanted;
+    uint64_t *ranks; /* found so far, in the search's index */
     size_t count;
     struct pick *heap;
     size_t heap_count;
@@ -52,23 +54,29 @@ static bool has_rank(const struct hash_set *set, uint64_t rank)
 /* Returns whether the candidate is one of the stratum that no stratum before has taken. 1, 0, or -1. */
 static int eligible(struct drawing *d, const struct model_candidate *c, struct error *e)
 {
-    int rc = model_filters_accept(d->request->filters, d->request->filter_count, c, e);
-    if (rc > 0)
-        rc = model_filters_accept(d->stratum->filters, d->stratum->filter_count, c, e);
-    if (rc > 0 && has_rank(d->taken, model_candidate_rank(c, d->request->index)))
+    int rc = model_filters_accept(d->search->filters, d->search->filter_count, c, e);
+    if (rc > 0 && d->stratum->filter.accepts)
+        rc = model_filters_accept(&d->stratum->filter, 1, c, e);
+    if (rc > 0 && has_rank(d->taken, model_candidate_rank(c, d->search->index)))
         rc = 0;
     return rc;
 }
 
 static void found(struct drawing *d, const struct model_candidate *c)
 {
-    *array_add(d->ranks, d->count) = model_candidate_rank(c, d->request->index);
+    *array_add(d->ranks, d->count) = model_candidate_rank(c, d->search->index);
+}
+
+/* Of the two of the stratum, for positions and for priorities. */
+static struct rng stream_of(const struct drawing *d, uint64_t which)
+{
+    return rng_stream((uint64_t)d->search->options.seed, (uint64_t)(d->stratum - d->search->strata) * 2 + which);
 }
 
 /* Equal chances for all that are left at every draw: a draw that hits one found before is drawn again. */
 static int draw_positions(struct drawing *d, struct error *e)
 {
-    struct rng rng = rng_stream(d->request->seed, (uint64_t)(d->stratum - d->request->strata) * 2);
+    struct rng rng = stream_of(d, 0);
     for (uint64_t i = 0; i < DRAWS_FIRST && d->count < d->wanted; i++) {
         uint64_t rank = rng_below(&rng, d->index->count);
         if (has_rank(&d->drawn, rank))
@@ -141,8 +149,7 @@ static int compare_picks(const void *a, const void *b)
 /* Fills up with the lowest priorities among all that were not drawn. */
 static int walk(struct drawing *d, struct error *e)
 {
-    const uint64_t stream = (uint64_t)(d->stratum - d->request->strata) * 2 + 1;
-    const uint64_t seed = rng_stream(d->request->seed, stream).seed;
+    const uint64_t seed = stream_of(d, 1).seed;
     const struct model_candidate *c;
     /* Seeking the end and asking for the next would end the walk at once: position 0 begins it. */
     for (c = model_cursor_seek(d->cursor, 0); c; c = model_cursor_next(d->cursor)) {
@@ -162,150 +169,74 @@ static int walk(struct drawing *d, struct error *e)
     return 0;
 }
 
-/* Returns how many the filters removed so far: the request's, then the stratum's. The caller's. */
-static uint64_t *removed_counts(const struct drawing *d)
+static int draw_stratum(struct drawing *d, struct error *e)
 {
-    const size_t count = d->request->filter_count;
-    uint64_t *removed = xcalloc(count + d->stratum->filter_count + 1, sizeof *removed);
-    for (size_t i = 0; i < count; i++)
-        removed[i] = d->request->filters[i].removed;
-    for (size_t i = 0; i < d->stratum->filter_count; i++)
-        removed[count + i] = d->stratum->filters[i].removed;
-    return removed;
-}
-
-static void restore_removed(const struct drawing *d, const uint64_t *removed)
-{
-    const size_t count = d->request->filter_count;
-    for (size_t i = 0; i < count; i++)
-        d->request->filters[i].removed = removed[i];
-    for (size_t i = 0; i < d->stratum->filter_count; i++)
-        d->stratum->filters[i].removed = removed[count + i];
-}
-
-static int draw_stratum(struct drawing *d, bool *cut, struct error *e)
-{
-    uint64_t limit = d->request->walk_limit;
-    OWNED uint64_t *removed = removed_counts(d);
+    struct model_search *s = d->search;
+    const uint64_t removed_there = d->stratum->filter.removed;
+    OWNED uint64_t *removed = xcalloc(s->filter_count + 1, sizeof *removed);
+    for (size_t i = 0; i < s->filter_count; i++)
+        removed[i] = s->filters[i].removed;
     int rc = d->index->count > WALKED_AT_ONCE ? draw_positions(d, e) : 0;
-    if (rc == 0 && d->count < d->wanted && limit > 0 && d->index->count > limit) {
-        *cut = true;
-    } else if (rc == 0 && d->count < d->wanted) {
-        /* The walk comes to what the draws have seen removed once more. */
-        restore_removed(d, removed);
-        rc = walk(d, e);
-    }
-    return rc;
+    if (rc < 0 || d->count >= d->wanted)
+        return rc;
+    s->cut |= d->index->count > WALK_MOST;
+    if (d->index->count > WALK_MOST)
+        return 0;
+    /* The walk comes to what the draws have seen removed once more. */
+    for (size_t i = 0; i < s->filter_count; i++)
+        s->filters[i].removed = removed[i];
+    d->stratum->filter.removed = removed_there;
+    return walk(d, e);
 }
 
-/* Hands over what the stratum found after its skipped ones. */
-static void take_picks(struct model_sample *sample, const struct drawing *d, struct hash_set *taken)
+/* Adds what the stratum finds to the sample. */
+static int sample_stratum(struct drawing *d, struct hash_set *taken, uint64_t **ranks, size_t *count, struct error *e)
 {
-    size_t stratum = (size_t)(d->stratum - d->request->strata);
-    for (size_t i = 0; i < d->count; i++) {
-        if (i < d->stratum->skip)
-            continue;
-        add_rank(taken, d->ranks[i]);
-        *array_add(sample->ranks, sample->count) = d->ranks[i];
-        sample->taken[stratum]++;
-    }
-}
-
-static int sample_stratum(struct model_sample *sample, const struct model_sample_request *request,
-                          const struct model_stratum *stratum, struct hash_set *taken, struct error *e)
-{
-    struct drawing d = {.request = request, .stratum = stratum, .index = request->index, .taken = taken};
     struct model_index *part = NULL;
-    int rc = -1;
-    if (stratum->key && model_index_restrict(request->index, stratum->key, stratum->literal, &part, e))
-        goto out;
-    if (part)
-        d.index = part;
-    d.wanted = stratum->take > UINT64_MAX - stratum->skip ? UINT64_MAX : stratum->skip + stratum->take;
-    d.cursor = model_cursor_make(d.index);
-    if (draw_stratum(&d, &sample->cut, e))
-        goto out;
-    take_picks(sample, &d, taken);
-    rc = 0;
-out:
-    model_cursor_free(d.cursor);
+    int rc = d->stratum->literal
+                 ? model_index_restrict(d->search->index, d->stratum->sample->each, d->stratum->literal, &part, e)
+                 : 0;
+    if (rc == 0) {
+        d->index = part ? part : d->search->index;
+        d->cursor = model_cursor_make(d->index);
+        rc = draw_stratum(d, e);
+    }
+    d->stratum->taken = rc == 0 ? d->count : 0;
+    for (size_t i = 0; i < d->stratum->taken; i++) {
+        add_rank(taken, d->ranks[i]);
+        *array_add(*ranks, *count) = d->ranks[i];
+    }
+    model_cursor_free(d->cursor);
     model_index_free(part);
-    hash_set_free(&d.drawn);
-    free_all(d.ranks, d.heap);
+    hash_set_free(&d->drawn);
+    free_all(d->ranks, d->heap);
     return rc;
 }
 
-int model_sample_draw(const struct model_sample_request *request, struct model_sample *out, struct error *e)
+int model_search_draw(struct model_search *s, uint64_t **ranks, size_t *count, struct error *e)
 {
-    struct model_sample sample = {.taken = xcalloc(request->stratum_count + 1, sizeof *sample.taken)};
     struct hash_set taken = HASH_SET_INIT;
     int rc = 0;
-    for (size_t i = 0; i < request->stratum_count && rc == 0; i++)
-        rc = sample_stratum(&sample, request, &request->strata[i], &taken, e);
+    *ranks = NULL;
+    *count = 0;
+    s->cut = false;
+    for (size_t i = 0; i < s->stratum_count && rc == 0; i++) {
+        struct drawing d = {.search = s,
+                            .stratum = &s->strata[i],
+                            .taken = &taken,
+                            .wanted = (uint64_t)s->strata[i].sample->take};
+        rc = sample_stratum(&d, &taken, ranks, count, e);
+    }
     hash_set_free(&taken);
-    if (rc)
-        model_sample_free(&sample);
-    else
-        *out = sample;
+    if (rc < 0) {
+        free(*ranks);
+        *ranks = NULL;
+    }
     return rc;
-}
-
-void model_sample_free(struct model_sample *sample)
-{
-    free_all(sample->ranks, sample->taken);
-    *sample = (struct model_sample){0};
 }
 
 #define STRATA_MOST 10000
-/* A stratum of more candidates is looked at in random places only: all of them would take minutes or longer. */
-#define WALK_MOST (UINT64_C(1) << 30)
 #define PROGRESS_EVERY (UINT64_C(1) << 20)
-
-/* --- from the table to a space --- */
-
-static struct model_axis make_axis(const struct space_key *from)
-{
-    return (struct model_axis){.count = from->value_count,
-                               .integers = from->integers,
-                               .texts = from->integers ? NULL : (const char *const *)from->literals,
-                               .first = from->first,
-                               .step = from->step};
-}
-
-static struct model_stack make_stack(const struct space_key *from)
-{
-    return (struct model_stack){
-        .kinds = (const char *const *)from->kinds.items,
-        .rules = {.kinds = (unsigned)from->kinds.count,
-                  .layers = {from->layers.values, from->layers.count},
-                  .sizes = {from->sizes.values, from->sizes.count},
-                  .totals = {from->totals.values, from->totals.count}},
-        .layers_name = from->layers_key,
-        .flat = from->flat,
-    };
-}
-
-static void make_space(struct model_search *s)
-{
-    const struct model_space_table *m = s->table;
-    s->keys = xcalloc(m->key_count, sizeof *s->keys);
-    for (size_t k = 0; k < m->key_count; k++) {
-        const struct space_key *from = &m->keys[k];
-        s->keys[k] = (struct model_key){.name = from->name, .kind = MODEL_KEY_AXIS};
-        if (from->kind == SPACE_KEY_MULTISET) {
-            s->keys[k].kind = MODEL_KEY_STACK;
-            s->keys[k].stack = make_stack(from);
-        } else {
-            s->keys[k].axis = make_axis(from);
-        }
-    }
-    s->dhen = (struct model_dhen){.features = dhen_key_names[DHEN_KEY_FEATURES],
-                                  .emb_dim = dhen_key_names[DHEN_KEY_EMB_DIM],
-                                  .output_per_emb = dhen_key_names[DHEN_KEY_OUTPUTS],
-                                  .tokens = dhen_key_names[DHEN_KEY_TOKENS],
-                                  .separate_weights = !m->shared_weights};
-    s->space = (struct model_space){.keys = s->keys, .key_count = m->key_count, .dhen = m->dhen ? &s->dhen : NULL};
-}
 
 /* --- filters --- */
 
@@ -350,25 +281,25 @@ static void add_expression(struct model_search *s, const char *text, const struc
         return;
     }
     *array_add(s->expressions, s->expression_count) = x;
-    s->dhen.flops |= model_expression_reads_flops(x);
+    s->flops |= model_expression_reads_flops(x);
     *out = (struct model_filter){.name = name, .accepts = model_expression_accepts, .context = x};
 }
 
 static void add_preset(struct model_search *s, const struct space_filter *from, struct model_filter *out,
                        struct error *problems)
 {
-    const size_t stack = model_space_main_stack(&s->space);
+    const size_t stack = model_space_main_stack(s->table);
     struct error e = ERROR_INIT;
     int rc = -1;
     switch (from->preset) {
     case PRESET_FIXED_LAYERS:
-        rc = model_filter_fixed_layers(&s->space, stack, (unsigned)from->layers, out, &e);
+        rc = model_filter_fixed_layers(s->table, stack, (unsigned)from->layers, out, &e);
         break;
     case PRESET_SIMILAR_PARAMETERS:
-        rc = model_filter_similar_parameters(&s->space, s->base.parameters, from->tolerance, out, &e);
+        rc = model_filter_similar_parameters(s->table, s->base.parameters, from->tolerance, out, &e);
         break;
     case PRESET_UNIFORM_MIXER:
-        rc = model_filter_uniform_mixer(&s->space, stack, from->mixer, out, &e);
+        rc = model_filter_uniform_mixer(s->table, stack, from->mixer, out, &e);
         break;
     case PRESET_NONE:
         return;
@@ -412,20 +343,20 @@ static struct model_search_stratum *add_stratum(struct model_search *s, const st
 /* How many values the key has, and the one at a position as TOML. */
 static size_t count_values(const struct model_search *s, const char *key)
 {
-    const size_t axis = model_space_find(&s->space, key), stack = model_space_find_layers(&s->space, key);
+    const size_t axis = model_space_find(s->table, key), stack = model_space_find_layers(s->table, key);
     if (stack != MODEL_NO_KEY)
-        return s->keys[stack].stack.rules.layers.count;
-    return axis != MODEL_NO_KEY && s->keys[axis].kind == MODEL_KEY_AXIS ? s->keys[axis].axis.count : 0;
+        return s->table->keys[stack].layers.count;
+    return axis != MODEL_NO_KEY && !model_key_is_stack(&s->table->keys[axis]) ? s->table->keys[axis].value_count : 0;
 }
 
 static char *value_at(const struct model_search *s, const char *key, size_t position)
 {
-    const size_t stack = model_space_find_layers(&s->space, key);
+    const size_t stack = model_space_find_layers(s->table, key);
     struct buffer literal = BUFFER_INIT;
     if (stack != MODEL_NO_KEY)
-        buffer_printf(&literal, "%u", s->keys[stack].stack.rules.layers.values[position]);
+        buffer_printf(&literal, "%u", s->table->keys[stack].layers.values[position]);
     else
-        model_axis_add_literal(&s->keys[model_space_find(&s->space, key)].axis, position, &literal);
+        model_key_add_literal(&s->table->keys[model_space_find(s->table, key)], position, &literal);
     return buffer_take(&literal);
 }
 
@@ -479,7 +410,7 @@ static void check_strata(struct model_search *s, struct error *problems)
 static int make_index(struct model_search *s, struct error *e)
 {
     const struct position *at = &s->table->at;
-    if (model_index_make(&s->space, &s->index, e) < 0)
+    if (model_index_make(s->table, s->flops, &s->index, e) < 0)
         return error_context(e, "%s:%d:%d: [model_space]", at->file, at->line, at->column);
     if (s->table->include_base && model_base_find(&s->base, s->index, &s->base_rank))
         *add_filter(s) = (struct model_filter){.name = "being the base", .accepts = differs_from_base, .context = s};
@@ -488,10 +419,8 @@ static int make_index(struct model_search *s, struct error *e)
 
 static int build(struct model_search *s, struct error *e)
 {
-    const struct model_scope scope = {&s->space, s->table, &s->base};
     struct error problems = ERROR_INIT;
-    make_space(s);
-    if (model_base_make(s->table, &s->base, e) < 0 || model_evaluator_open(&scope, &s->evaluator, e) < 0)
+    if (model_base_make(s->table, &s->base, e) < 0 || model_evaluator_open(&s->base, &s->evaluator, e) < 0)
         return -1;
     add_filters(s, &problems);
     add_strata(s, &problems);
@@ -529,14 +458,14 @@ void model_search_free(struct model_search *s)
         free_all(s->strata[i].name, s->strata[i].literal);
     model_evaluator_close(s->evaluator);
     model_index_free(s->index);
-    free_all(s->expressions, s->strata, s->filters, s->keys, s);
+    free_all(s->expressions, s->strata, s->filters, s);
 }
 
 /* --- walking --- */
 
 int model_search_count(struct model_search *s, struct model_counts *out, struct error *e)
 {
-    const size_t stack = model_space_main_stack(&s->space);
+    const size_t stack = model_space_main_stack(s->table);
     struct model_cursor *cursor = model_cursor_make(s->index);
     const struct model_candidate *c = NULL;
     struct model_counts counts = {0};
@@ -637,46 +566,20 @@ static int hand_all(struct handing *h, struct error *e)
     return rc < 0 || stop < 0 ? -1 : 0;
 }
 
-static int draw(struct model_search *s, struct model_sample *sample, struct error *e)
-{
-    OWNED struct model_stratum *strata = xcalloc(s->stratum_count, sizeof *strata);
-    for (size_t i = 0; i < s->stratum_count; i++) {
-        struct model_search_stratum *from = &s->strata[i];
-        strata[i] = (struct model_stratum){.key = from->literal ? from->sample->each : NULL,
-                                           .literal = from->literal,
-                                           .take = (uint64_t)from->sample->take,
-                                           .filters = &from->filter,
-                                           .filter_count = from->filter.accepts != NULL};
-    }
-    const struct model_sample_request request = {.index = s->index,
-                                                 .seed = (uint64_t)s->options.seed,
-                                                 .filters = s->filters,
-                                                 .filter_count = s->filter_count,
-                                                 .strata = strata,
-                                                 .stratum_count = s->stratum_count,
-                                                 .walk_limit = WALK_MOST};
-    int rc = model_sample_draw(&request, sample, e);
-    for (size_t i = 0; rc == 0 && i < s->stratum_count; i++)
-        s->strata[i].taken = sample->taken[i];
-    if (rc == 0)
-        s->cut = sample->cut;
-    return rc;
-}
-
 static int hand_sample(struct handing *h, struct error *e)
 {
     struct model_search *s = h->search;
-    struct model_sample sample = {0};
-    if (draw(s, &sample, e) < 0)
+    OWNED uint64_t *ranks = NULL;
+    size_t count;
+    if (model_search_draw(s, &ranks, &count, e) < 0)
         return -1;
     struct model_cursor *cursor = model_cursor_make(s->index);
-    int rc = sample.count == 0 ? nothing_left(s, e) : 0;
+    int rc = count == 0 ? nothing_left(s, e) : 0;
     if (rc == 0 && s->table->include_base)
         rc = hand(h, NULL, e);
-    for (size_t i = 0; rc == 0 && i < sample.count; i++)
-        rc = hand(h, model_cursor_seek(cursor, sample.ranks[i]), e);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = hand(h, model_cursor_seek(cursor, ranks[i]), e);
     model_cursor_free(cursor);
-    model_sample_free(&sample);
     return rc < 0 ? -1 : 0;
 }
 
@@ -745,7 +648,7 @@ void model_section_add_list_values(const struct model_search *search, struct buf
             add_name(m->keys[k].name, &count, out);
     }
     for (size_t i = 0; m->include_base && i < m->base_count; i++)
-        if (is_list(m->base[i].literal) && model_space_find(&search->space, m->base[i].name) == MODEL_NO_KEY)
+        if (is_list(m->base[i].literal) && model_space_find(m, m->base[i].name) == MODEL_NO_KEY)
             add_name(m->base[i].name, &count, out);
     buffer_add_text(out, count > 0 ? "]" : "");
 }
@@ -760,36 +663,27 @@ struct filling {
     struct buffer text;
 };
 
-/* Takes ownership of the value. */
-static void add_axis(const struct filling *f, struct block *block, const char *key, struct value value)
+static void add_integer(const struct filling *f, struct block *block, const char *key, int64_t integer)
 {
-    block_add_key(f->arena, block, key, &value, block->at);
-    value_free(&value);
-}
-
-static struct value integer_value(int64_t integer)
-{
-    return (struct value){.kind = VALUE_INT, .integer = integer};
+    block_add_key(f->arena, block, key, &(struct value){.kind = VALUE_INT, .integer = integer}, block->at);
 }
 
 static void add_candidate_axes(const struct filling *f, const struct model_candidate *c, struct block *block)
 {
     for (size_t k = 0; k < c->space->key_count; k++) {
-        const struct model_key *key = &c->space->keys[k];
-        const struct space_key *written = &f->search->table->keys[k];
-        struct buffer json = BUFFER_INIT;
-        if (key->kind == MODEL_KEY_AXIS && key->axis.texts) {
-            add_axis(f, block, key->name, value_copy(&written->values[c->parts[k].position]));
-            continue;
+        const struct space_key *key = &c->space->keys[k];
+        OWNED_BUFFER json = BUFFER_INIT;
+        if (key->layers_key)
+            add_integer(f, block, key->layers_key, c->parts[k].stack.layers);
+        if (model_key_is_stack(key)) {
+            model_candidate_add_json(c, k, &json);
+            block_add_key(f->arena, block, key->name, &(struct value){.kind = VALUE_JSON, .text = json.data},
+                          block->at);
+        } else if (model_key_has_integers(key)) {
+            add_integer(f, block, key->name, model_key_integer(key, c->parts[k].position));
+        } else {
+            block_add_key(f->arena, block, key->name, &key->values[c->parts[k].position], block->at);
         }
-        if (key->kind == MODEL_KEY_AXIS) {
-            add_axis(f, block, key->name, integer_value(model_axis_integer(&key->axis, c->parts[k].position)));
-            continue;
-        }
-        if (key->stack.layers_name)
-            add_axis(f, block, key->stack.layers_name, integer_value(c->parts[k].stack.layers));
-        model_candidate_add_json(c, k, &json);
-        add_axis(f, block, key->name, (struct value){.kind = VALUE_JSON, .text = buffer_take(&json)});
     }
 }
 

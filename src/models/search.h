@@ -15,48 +15,17 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* Uniform samples without replacement from the candidates that filters keep, the same on every machine for
- * the same seed, in memory for the sample only.
+/* Samples are uniform, without replacement, from the candidates that filters keep, the same on every machine for the
+ * same seed, in memory for the sample only.
  *
- * The seed puts the kept candidates of a stratum in a random order, of which a sample is a stretch: `skip` 0
- * and `take` 10, then `skip` 10 and `take` 10 give the same as `take` 20. In small spaces each position gets
- * a random priority and one walk finds the lowest. In large ones random positions are looked at first, and
- * only when those do not suffice are the others walked; which candidates come first does not depend on how
- * many are asked for.
+ * The seed puts the kept candidates of a stratum in a random order, of which a sample is the begin: `take` 10 gives the
+ * first of `take` 20. In small spaces each position gets a random priority and one walk finds the lowest. In large ones
+ * random positions are looked at first, and only when those do not suffice are the others walked; which candidates come
+ * first does not depend on how many are asked for.
  *
  * Strata are served in turn, each with its own order and without what those before it took. So
  * {layers = 1: 20, layers = 2: 20, any: 100} never gives a model twice, and its 100 are uniform over all that
  * the first two left. */
-
-struct model_stratum {
-    const char *key, *literal;    /* as for model_index_restrict; NULL: the whole space */
-    uint64_t take;                /* candidates wanted; UINT64_MAX: all */
-    uint64_t skip;                /* candidates passed over before; later strata may take them */
-    struct model_filter *filters; /* its own, asked after the request's; NULL: none */
-    size_t filter_count;
-};
-
-struct model_sample_request {
-    const struct model_index *index;
-    uint64_t seed;
-    struct model_filter *filters; /* `removed` then counts among the candidates that were looked at */
-    size_t filter_count;
-    const struct model_stratum *strata;
-    size_t stratum_count;
-    uint64_t walk_limit; /* a stratum of more candidates than this is not walked through; 0: no limit */
-};
-
-struct model_sample {
-    uint64_t *ranks; /* positions in the request's index, stratum by stratum, in sample order */
-    size_t count;
-    size_t *taken; /* per stratum; fewer than it wanted when there are no more */
-    bool cut;      /* walk_limit was met: there may be more after all */
-};
-
-/* Fails when a stratum's key or value does not exist (ERROR_USAGE) or a filter fails. `*out` owns memory:
- * model_sample_free. */
-int model_sample_draw(const struct model_sample_request *request, struct model_sample *out, struct error *e);
-void model_sample_free(struct model_sample *sample);
 
 struct model_search_options {
     const char *where; /* one more filter, asked last; NULL: none */
@@ -82,15 +51,15 @@ struct model_search_stratum {
 struct model_search {
     const struct model_space_table *table; /* borrowed from the sweep */
     struct model_search_options options;
-    struct model_key *keys;
-    struct model_dhen dhen;
-    struct model_space space;
     struct model_index *index;
     struct model_base base;
     struct model_evaluator *evaluator;
     struct model_expression **expressions;
     size_t expression_count;
-    struct model_filter *filters; /* in the order in which they are asked; `removed` counts. A `name` of NULL: ours */
+    bool flops; /* some expression reads them */
+    /* In the order in which they are asked; `removed` counts, of a sample among the candidates that were looked at. A
+     * `name` of NULL: ours. */
+    struct model_filter *filters;
     size_t filter_count;
     uint64_t looked_at; /* candidates so far */
     uint64_t base_rank; /* of the candidate that is the base itself */
@@ -115,6 +84,10 @@ struct model_counts {
 
 /* Walks through all candidates. */
 int model_search_count(struct model_search *search, struct model_counts *out, struct error *e);
+
+/* Draws the sample: positions in the index, stratum by stratum, in sample order, the caller's. Fails where a filter
+ * does. */
+int model_search_draw(struct model_search *search, uint64_t **ranks, size_t *count, struct error *e);
 
 /* A model handed out: a candidate, borrowed for the call, or, where it is NULL, the base. */
 struct model_pick {

@@ -8,32 +8,45 @@
 
 enum { KEY_FEATURES, KEY_EMB_DIM, KEY_OUTPUT, KEY_TOKENS, KEY_COUNT };
 
-static const char *const mixer_names[] = {"DOT", "LINEAR", "ATTENTION", "CONVOLUTION"};
-static const unsigned one_to_four[] = {1, 2, 3, 4};
-static const unsigned twelve[] = {12};
-static const struct model_dhen dhen_shared = {"num_features", "emb_dim", "output_per_emb", "tokens", false, false};
+static char *mixer_names[] = {"DOT", "LINEAR", "ATTENTION", "CONVOLUTION"};
+static unsigned one_to_four[] = {1, 2, 3, 4};
+static unsigned twelve[] = {12};
 
-/* Fills `keys`, which a test may change before it makes an index. */
-static inline struct model_space dhen_space(struct model_key keys[KEY_COUNT], unsigned kinds)
+/* A range of such integers. */
+static inline struct space_key range_key(const char *name, size_t count, int64_t first, int64_t step)
 {
-    keys[KEY_FEATURES] =
-        (struct model_key){.name = "num_features", .kind = MODEL_KEY_AXIS, .axis = {1, NULL, NULL, 512, 0}};
-    keys[KEY_EMB_DIM] = (struct model_key){.name = "emb_dim", .kind = MODEL_KEY_AXIS, .axis = {1, NULL, NULL, 160, 0}};
-    keys[KEY_OUTPUT] =
-        (struct model_key){.name = "output_per_emb", .kind = MODEL_KEY_AXIS, .axis = {1, NULL, NULL, 50, 0}};
-    keys[KEY_TOKENS] = (struct model_key){
-        .name = "tokens",
-        .kind = MODEL_KEY_STACK,
-        .stack = {.kinds = mixer_names,
-                  .rules = {.kinds = kinds, .layers = {one_to_four, 4}, .totals = {twelve, 1}},
-                  .layers_name = "num_zhen_layers"},
-    };
-    return (struct model_space){.keys = keys, .key_count = KEY_COUNT, .dhen = &dhen_shared};
+    return (struct space_key){.name = (char *)name,
+                              .kind = SPACE_KEY_RANGE,
+                              .value_count = count,
+                              .first = first,
+                              .step = step};
 }
 
-static inline struct model_index *index_of(const struct model_space *space)
+/* A list of integers. */
+static inline struct space_key list_key(const char *name, int64_t *integers, size_t count)
+{
+    return (
+        struct space_key){.name = (char *)name, .kind = SPACE_KEY_VALUES, .value_count = count, .integers = integers};
+}
+
+/* Fills `keys`, which a test may change before it makes an index. */
+static inline struct model_space_table dhen_space(struct space_key keys[KEY_COUNT], unsigned kinds)
+{
+    keys[KEY_FEATURES] = range_key("num_features", 1, 512, 0);
+    keys[KEY_EMB_DIM] = range_key("emb_dim", 1, 160, 0);
+    keys[KEY_OUTPUT] = range_key("output_per_emb", 1, 50, 0);
+    keys[KEY_TOKENS] = (struct space_key){.name = "tokens",
+                                          .kind = SPACE_KEY_MULTISET,
+                                          .kinds = {mixer_names, kinds},
+                                          .layers = {one_to_four, 4},
+                                          .totals = {twelve, 1},
+                                          .layers_key = "num_zhen_layers"};
+    return (struct model_space_table){.keys = keys, .key_count = KEY_COUNT, .dhen = true, .shared_weights = true};
+}
+
+static inline struct model_index *index_of(const struct model_space_table *space)
 {
     struct model_index *index = NULL;
-    FAIL_IF(model_index_make(space, &index, &e));
+    FAIL_IF(model_index_make(space, false, &index, &e));
     return index;
 }

@@ -15,7 +15,8 @@ static int64_t base_model(bool separate)
     int64_t total = 0;
     for (size_t i = 0; i < LENGTH(layers); i++) {
         int64_t one = 0;
-        assert_true(dhen_layer_parameters(&base_sizes, layers[i].inputs, layers[i].skip, counts, separate, &one));
+        assert_true(dhen_layer(&base_sizes, separate ? DHEN_PARAMETERS : DHEN_SHARED_PARAMETERS, layers[i].inputs,
+                               layers[i].skip, counts, &one));
         total += one;
     }
     return total;
@@ -29,8 +30,8 @@ TEST(layer__base_model__published_total)
 TEST(layer__separate_weights__second_attention_counts)
 {
     int64_t first = 0, later = 0;
-    assert_true(dhen_mixer_parameters(DHEN_ATTENTION, &base_sizes, 512, &first));
-    assert_true(dhen_mixer_parameters(DHEN_ATTENTION, &base_sizes, 200, &later));
+    assert_true(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 512, DHEN_ATTENTION, &first));
+    assert_true(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 200, DHEN_ATTENTION, &later));
     assert_int_equal(base_model(true), 215334328 + first + 3 * later);
 }
 
@@ -47,7 +48,7 @@ TEST(mixer__each_kind__formula)
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         int64_t got = 0;
-        assert_true(dhen_mixer_parameters(cases[i].mixer, &base_sizes, 512, &got));
+        assert_true(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 512, cases[i].mixer, &got));
         assert_int_equal(got, cases[i].parameters);
     }
 }
@@ -55,20 +56,20 @@ TEST(mixer__each_kind__formula)
 TEST(frame__skip_of_other_width__matcher_added)
 {
     int64_t got = 0;
-    assert_true(dhen_frame_parameters(&base_sizes, 200, 200, &got));
+    assert_true(dhen_frame(&base_sizes, DHEN_PARAMETERS, 200, 200, &got));
     assert_int_equal(got, 320);
-    assert_true(dhen_frame_parameters(&base_sizes, 200, 512, &got));
+    assert_true(dhen_frame(&base_sizes, DHEN_PARAMETERS, 200, 512, &got));
     assert_int_equal(got, 320 + 200 * 512 + 200);
 }
 
 TEST(mixer__overflow_or_nonsense__refused_untouched)
 {
     int64_t got = 42;
-    assert_false(dhen_mixer_parameters(DHEN_DOT, &base_sizes, INT64_C(1) << 31, &got));
-    assert_false(dhen_mixer_parameters(DHEN_DOT, &base_sizes, 0, &got));
-    assert_false(dhen_mixer_parameters(DHEN_NONE, &base_sizes, 512, &got));
-    assert_false(dhen_mixer_parameters(DHEN_MIXER_END, &base_sizes, 512, &got));
-    assert_false(dhen_frame_parameters(&base_sizes, INT64_MAX / 2, 3, &got));
+    assert_false(dhen_mixer(&base_sizes, DHEN_PARAMETERS, INT64_C(1) << 31, DHEN_DOT, &got));
+    assert_false(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 0, DHEN_DOT, &got));
+    assert_false(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 512, DHEN_NONE, &got));
+    assert_false(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 512, DHEN_MIXER_END, &got));
+    assert_false(dhen_frame(&base_sizes, DHEN_PARAMETERS, INT64_MAX / 2, 3, &got));
     assert_int_equal(got, 42);
 }
 
@@ -76,9 +77,9 @@ TEST(layer__too_many_separate_mixers__refused)
 {
     const int64_t counts[DHEN_MIXER_END] = {[DHEN_DOT] = INT64_MAX / 1000};
     int64_t got = 42;
-    assert_false(dhen_layer_parameters(&base_sizes, 512, 512, counts, true, &got));
+    assert_false(dhen_layer(&base_sizes, DHEN_PARAMETERS, 512, 512, counts, &got));
     assert_int_equal(got, 42);
-    assert_true(dhen_layer_parameters(&base_sizes, 512, 512, counts, false, &got));
+    assert_true(dhen_layer(&base_sizes, DHEN_SHARED_PARAMETERS, 512, 512, counts, &got));
 }
 
 /* By hand: 2·512²·160 + 2·512·512² + 2·512·50·160, 2·50·512·160, … */
@@ -95,7 +96,7 @@ TEST(mixer_flops__each_kind__formula)
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         int64_t got = 0;
-        assert_true(dhen_mixer_flops(cases[i].mixer, &base_sizes, 512, &got));
+        assert_true(dhen_mixer(&base_sizes, DHEN_FLOPS, 512, cases[i].mixer, &got));
         assert_int_equal(got, cases[i].flops);
     }
 }
@@ -109,7 +110,7 @@ TEST(layer_flops__base_model__every_mixer_counts)
     int64_t total = 0;
     for (size_t i = 0; i < LENGTH(layers); i++) {
         int64_t one = 0;
-        assert_true(dhen_layer_flops(&base_sizes, layers[i].inputs, layers[i].skip, counts, &one));
+        assert_true(dhen_layer(&base_sizes, DHEN_FLOPS, layers[i].inputs, layers[i].skip, counts, &one));
         total += one;
     }
     assert_int_equal(total, 1251521536);
@@ -120,12 +121,12 @@ TEST(flops__overflow_or_nonsense__refused_untouched)
     const int64_t counts[DHEN_MIXER_END] = {[DHEN_LINEAR] = INT64_MAX / 1000};
     const struct dhen_sizes wide = {.features = 1, .emb_dim = INT64_MAX / 2, .output_per_emb = 3};
     int64_t got = 42;
-    assert_false(dhen_mixer_flops(DHEN_DOT, &base_sizes, INT64_C(1) << 31, &got));
-    assert_false(dhen_mixer_flops(DHEN_LINEAR, &wide, 1, &got));
-    assert_false(dhen_mixer_flops(DHEN_NONE, &base_sizes, 512, &got));
-    assert_false(dhen_frame_flops(&base_sizes, 512, 0, &got));
-    assert_false(dhen_frame_flops(&base_sizes, INT64_C(1) << 40, 1 << 20, &got));
-    assert_false(dhen_layer_flops(&base_sizes, 512, 512, counts, &got));
+    assert_false(dhen_mixer(&base_sizes, DHEN_FLOPS, INT64_C(1) << 31, DHEN_DOT, &got));
+    assert_false(dhen_mixer(&wide, DHEN_FLOPS, 1, DHEN_LINEAR, &got));
+    assert_false(dhen_mixer(&base_sizes, DHEN_FLOPS, 512, DHEN_NONE, &got));
+    assert_false(dhen_frame(&base_sizes, DHEN_FLOPS, 512, 0, &got));
+    assert_false(dhen_frame(&base_sizes, DHEN_FLOPS, INT64_C(1) << 40, 1 << 20, &got));
+    assert_false(dhen_layer(&base_sizes, DHEN_FLOPS, 512, 512, counts, &got));
     assert_int_equal(got, 42);
 }
 

@@ -3,10 +3,10 @@
 #include "unit_test.h"
 #include "util/buffer.h"
 
-/* A number_set; `cases` that use it are not static, as the values are locals. */
+/* A number_list; `cases` that use it are not static, as the values are locals. */
 #define SET(...)                                                                                                       \
     {                                                                                                                  \
-        (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned)                    \
+        (unsigned[]){__VA_ARGS__}, sizeof((unsigned[]){__VA_ARGS__}) / sizeof(unsigned)                                \
     }
 #define UNBOUND                                                                                                        \
     {                                                                                                                  \
@@ -23,10 +23,21 @@ static const char *describe(const struct layer_stack *s, const struct layer_stat
     return buffer_text(out);
 }
 
+struct layer_rules {
+    size_t kinds;
+    struct number_list layers, sizes, totals;
+};
+
+static int try(const struct layer_rules *rules, struct layer_stack *out, struct error *e)
+{
+    const struct space_key key = {.kinds = {NULL, rules->kinds}, .sizes = rules->sizes, .totals = rules->totals};
+    return layer_stack_make(&key, &rules->layers, out, e);
+}
+
 static struct layer_stack make(const struct layer_rules *rules)
 {
     struct layer_stack s;
-    FAIL_IF(layer_stack_make(rules, &s, &e));
+    FAIL_IF(try(rules, &s, &e));
     return s;
 }
 
@@ -174,7 +185,7 @@ TEST(make__bad_rules__refused_with_reason)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct layer_stack s;
         struct error e = ERROR_INIT;
-        assert_int_equal(layer_stack_make(&cases[i].rules, &s, &e), -1);
+        assert_int_equal(try(&cases[i].rules, &s, &e), -1);
         assert_int_equal(e.kind, ERROR_USAGE);
         if (!strstr(e.text, cases[i].message))
             fail_msg("case %zu: \"%s\" lacks \"%s\"", i, e.text, cases[i].message);

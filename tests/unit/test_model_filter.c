@@ -12,8 +12,8 @@ TEST(filter__similar_parameters__known_numbers)
         uint64_t total, kept[5];
     } cases[] = {{3, 998738, {0, 0, 780, 15060, 80223}}, {4, 13528268, {0, 0, 5340, 110580, 601936}}};
     for (size_t i = 0; i < 2; i++) {
-        struct model_key keys[KEY_COUNT];
-        struct model_space space = dhen_space(keys, cases[i].kinds);
+        struct space_key keys[KEY_COUNT];
+        struct model_space_table space = dhen_space(keys, cases[i].kinds);
         HELD_AT(model_index) *index = index_of(&space);
         HELD_AT(model_cursor) *cursor = model_cursor_make(index);
         struct model_filter filter;
@@ -31,11 +31,9 @@ TEST(filter__similar_parameters__known_numbers)
 
 TEST(filter__separate_weights__known_number)
 {
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
-    struct model_dhen separate = dhen_shared;
-    separate.separate_weights = true;
-    space.dhen = &separate;
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
+    space.shared_weights = false;
     HELD_AT(model_index) *index = index_of(&space);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct model_filter filter;
@@ -53,8 +51,8 @@ TEST(filter__separate_weights__known_number)
 
 TEST(filter__three_presets_in_a_row__each_counts_what_it_removed)
 {
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
     HELD_AT(model_index) *index = index_of(&space);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct model_filter filters[3];
@@ -77,8 +75,8 @@ TEST(filter__three_presets_in_a_row__each_counts_what_it_removed)
 /* Compositions of twelve into one to four parts, for each of three kinds. */
 TEST(filter__uniform_of_any_kind__compositions_times_kinds)
 {
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
     HELD_AT(model_index) *index = index_of(&space);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct model_filter filter;
@@ -99,8 +97,8 @@ static int fails(const struct model_filter *f, const struct model_candidate *c, 
 
 TEST(filter__of_the_caller_fails__error_returned)
 {
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
     HELD_AT(model_index) *index = index_of(&space);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct model_filter filter = {.name = "where", .accepts = fails};
@@ -112,8 +110,8 @@ TEST(filter__of_the_caller_fails__error_returned)
 
 TEST(filter__bounds_of_similarity__equal_to_definition)
 {
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
     struct model_filter f;
     assert_int_equal(model_filter_similar_parameters(&space, 90, 0.1, &f, NULL), 0);
     assert_int_equal(f.low, 81);
@@ -127,8 +125,8 @@ TEST(filter__bounds_of_similarity__equal_to_definition)
 
 TEST(filter__nonsense__refused_with_reason)
 {
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
     struct model_filter f;
     FAILS(model_filter_similar_parameters(&space, 0, 0.1, &f, &e));
     FAILS(model_filter_similar_parameters(&space, 1, 1.0, &f, &e));
@@ -138,6 +136,6 @@ TEST(filter__nonsense__refused_with_reason)
     FAILS(model_filter_fixed_layers(&space, MODEL_NO_KEY, 1, &f, &e));
     FAILS_WITH(model_filter_uniform_mixer(&space, KEY_TOKENS, "CONVOLUTION", &f, &e),
                "uniform mixer: the model space has no CONVOLUTION");
-    space.dhen = NULL;
+    space.dhen = false;
     FAILS(model_filter_similar_parameters(&space, 1, 0.1, &f, &e));
 }

@@ -1,43 +1,38 @@
-/* space/model_sample: fixed draws, no repeats, uniformity, strata, filters. */
-#include "model_space_fixture.h"
+/* models/search: fixed draws, no repeats, uniformity, strata, filters. */
+#include "model_search_fixture.h"
 #include "models/cursor.h"
-#include "models/filter.h"
-#include "models/search.h"
-#include "unit_test.h"
 
 /* Twelve mixers in one to four layers, of three kinds (998,738: walked at once) or four (13,528,268: drawn
  * first). */
-struct sampled_space {
-    struct model_key keys[KEY_COUNT];
-    struct model_space space;
-    struct model_index *index;
-    struct model_sample sample;
+static const char *const spaces[] = {ZHEN_SPACE, "[model_space]\n" ZHEN_KINDS(
+                                                     "\"DOT\", \"LINEAR\", \"ATTENTION\", \"CONVOLUTION\"")};
+
+#define SAMPLE(text) "[[model_space.sample]]\n" text
+#define ONE_LAYER "each = { num_zhen_layers = 1 }\n"
+#define ANY_UNIFORM "[[model_space.filter]]\npreset = \"uniform-mixer\"\n"
+
+struct drawn {
+    struct sweep *sweep;
+    struct model_search *search;
+    uint64_t *ranks;
+    size_t count;
 };
 
-static void start(struct sampled_space *f, unsigned kinds)
+static struct drawn draw(const char *space, const char *samples, int64_t seed)
 {
-    f->space = dhen_space(f->keys, kinds);
-    f->index = index_of(&f->space);
-    f->sample = (struct model_sample){0};
+    OWNED char *text = xasprintf("%s%s", space, samples);
+    const struct model_search_options options = {.seed_given = true, .seed = seed};
+    struct drawn d = {.sweep = sweep_of(text)};
+    d.search = search_of(d.sweep, &options);
+    FAIL_IF(model_search_draw(d.search, &d.ranks, &d.count, &e));
+    return d;
 }
 
-static void sampled_space_free(struct sampled_space *f)
+static void drawn_free(struct drawn *d)
 {
-    model_sample_free(&f->sample);
-    model_index_free(f->index);
-}
-
-static void draw(struct sampled_space *f, const struct model_sample_request *request)
-{
-    model_sample_free(&f->sample);
-    FAIL_IF(model_sample_draw(request, &f->sample, &e));
-}
-
-/* One stratum of the whole space. */
-static void draw_any(struct sampled_space *f, uint64_t seed, uint64_t skip, uint64_t take)
-{
-    const struct model_stratum any = {.take = take, .skip = skip};
-    draw(f, &(struct model_sample_request){.index = f->index, .seed = seed, .strata = &any, .stratum_count = 1});
+    free(d->ranks);
+    model_search_free(d->search);
+    sweep_free(d->sweep);
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -46,148 +41,98 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void assert_no_rank_twice(const struct model_sample *sample)
+static void assert_no_rank_twice(const struct drawn *d)
 {
-    OWNED uint64_t *sorted = malloc(sample->count * sizeof *sorted);
-    memcpy(sorted, sample->ranks, sample->count * sizeof *sorted);
-    qsort(sorted, sample->count, sizeof *sorted, compare_ranks);
-    for (size_t i = 1; i < sample->count; i++)
+    OWNED uint64_t *sorted = malloc(d->count * sizeof *sorted);
+    memcpy(sorted, d->ranks, d->count * sizeof *sorted);
+    qsort(sorted, d->count, sizeof *sorted, compare_ranks);
+    for (size_t i = 1; i < d->count; i++)
         assert_true(sorted[i - 1] < sorted[i]);
 }
 
 TEST(draw__fixed_seed__fixed_ranks)
 {
-    static const struct {
-        unsigned kinds;
-        uint64_t ranks[5];
-    } cases[] = {{3, {457693, 547607, 355465, 349697, 405930}}, {4, {2129734, 5797531, 3958575, 4758333, 621395}}};
+    static const uint64_t ranks[2][5] = {{457693, 547607, 355465, 349697, 405930},
+                                         {2129734, 5797531, 3958575, 4758333, 621395}};
     for (size_t i = 0; i < 2; i++) {
-        HELD(sampled_space) f;
-        start(&f, cases[i].kinds);
-        draw_any(&f, 42, 0, 5);
-        assert_int_equal(f.sample.count, 5);
-        for (size_t k = 0; k < 5; k++)
-            assert_int_equal(f.sample.ranks[k], cases[i].ranks[k]);
+        HELD(drawn) d = draw(spaces[i], SAMPLE("take = 5\n"), 42);
+        assert_int_equal(d.count, 5);
+        assert_memory_equal(d.ranks, ranks[i], sizeof ranks[i]);
     }
 }
 
-TEST(draw__skip_and_take__stretches_of_one_order)
+TEST(draw__fewer__begin_of_one_order)
 {
-    for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        HELD(sampled_space) f;
-        HELD(sampled_space) stretch;
-        start(&f, kinds);
-        start(&stretch, kinds);
-        draw_any(&f, 7, 0, 300);
-        for (size_t skip = 0; skip < 300; skip += 100) {
-            draw_any(&stretch, 7, skip, 100);
-            assert_int_equal(stretch.sample.count, 100);
-            assert_memory_equal(stretch.sample.ranks, f.sample.ranks + skip, 100 * sizeof *f.sample.ranks);
-        }
-        draw_any(&stretch, 8, 0, 100);
-        assert_memory_not_equal(stretch.sample.ranks, f.sample.ranks, 100 * sizeof *f.sample.ranks);
+    for (size_t i = 0; i < 2; i++) {
+        HELD(drawn) many = draw(spaces[i], SAMPLE("take = 300\n"), 7);
+        HELD(drawn) few = draw(spaces[i], SAMPLE("take = 100\n"), 7);
+        HELD(drawn) other = draw(spaces[i], SAMPLE("take = 100\n"), 8);
+        assert_int_equal(few.count, 100);
+        assert_memory_equal(few.ranks, many.ranks, 100 * sizeof *few.ranks);
+        assert_memory_not_equal(other.ranks, many.ranks, 100 * sizeof *other.ranks);
     }
 }
 
 TEST(draw__more_than_there_are__all_of_them_once)
 {
-    static const struct model_stratum strata[] = {
-        {.key = "num_zhen_layers", .literal = "1", .take = 40},
-        {.key = "num_zhen_layers", .literal = "2", .take = UINT64_MAX},
-        {.key = "num_zhen_layers", .literal = "1", .take = UINT64_MAX},
-    };
-    HELD(sampled_space) f;
-    start(&f, 3);
-    draw(&f, &(struct model_sample_request){.index = f.index, .strata = strata, .stratum_count = 3});
-    assert_int_equal(f.sample.count, 91 + 6006);
-    assert_int_equal(f.sample.taken[0], 40);
-    assert_int_equal(f.sample.taken[1], 6006);
-    assert_int_equal(f.sample.taken[2], 51);
-    assert_false(f.sample.cut);
-    assert_no_rank_twice(&f.sample);
-    for (size_t i = 0; i < f.sample.count; i++)
-        assert_true(f.sample.ranks[i] < 91 + 6006);
+    HELD(drawn)
+    d = draw(spaces[0],
+             SAMPLE("take = 40\n" ONE_LAYER) SAMPLE("take = 100000\neach = { num_zhen_layers = 2 }\n")
+                 SAMPLE("take = 100000\n" ONE_LAYER),
+             0);
+    assert_int_equal(d.count, 91 + 6006);
+    assert_int_equal(d.search->strata[0].taken, 40);
+    assert_int_equal(d.search->strata[1].taken, 6006);
+    assert_int_equal(d.search->strata[2].taken, 51);
+    assert_false(d.search->cut);
+    assert_no_rank_twice(&d);
+    for (size_t i = 0; i < d.count; i++)
+        assert_true(d.ranks[i] < 91 + 6006);
 }
 
 /* Twenty each of one, two and three layers and a hundred of any, all like the base model: of one layer there
  * are none. */
 TEST(draw__strata_of_similar_models__filtered_counted_distinct)
 {
-    static const struct model_stratum strata[] = {
-        {.key = "num_zhen_layers", .literal = "1", .take = 20},
-        {.key = "num_zhen_layers", .literal = "2", .take = 20},
-        {.key = "num_zhen_layers", .literal = "3", .take = 20},
-        {.take = 100},
-    };
     static const size_t expected[] = {0, 20, 20, 100};
-    for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        HELD(sampled_space) f;
-        struct model_filter similar;
-        start(&f, kinds);
-        assert_int_equal(model_filter_similar_parameters(&f.space, BASE_PARAMETERS, 0.1, &similar, NULL), 0);
-        draw(&f, &(struct model_sample_request){.index = f.index,
-                                                .seed = 1,
-                                                .filters = &similar,
-                                                .filter_count = 1,
-                                                .strata = strata,
-                                                .stratum_count = 4});
-        assert_memory_equal(f.sample.taken, expected, sizeof expected);
-        assert_int_equal(f.sample.count, 140);
-        assert_no_rank_twice(&f.sample);
-        assert_true(similar.removed > 0);
-        struct model_cursor *cursor = model_cursor_make(f.index);
+    for (size_t n = 0; n < 2; n++) {
+        HELD(drawn)
+        d = draw(spaces[n],
+                 ZHEN_BASE SIMILAR SAMPLE("take = 20\neach = { num_zhen_layers = [1, 2, 3] }\n") SAMPLE("take = 100\n"),
+                 1);
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(d.search->strata[i].taken, expected[i]);
+        assert_int_equal(d.count, 140);
+        assert_no_rank_twice(&d);
+        const struct model_filter *similar = &d.search->filters[0];
+        assert_true(similar->removed > 0);
+        HELD_AT(model_cursor) *cursor = model_cursor_make(d.search->index);
         for (size_t i = 0; i < 140; i++) {
-            const struct model_candidate *c = model_cursor_seek(cursor, f.sample.ranks[i]);
-            assert_true(c->parameters >= similar.low && c->parameters <= similar.high);
+            const struct model_candidate *c = model_cursor_seek(cursor, d.ranks[i]);
+            assert_true(c->parameters >= similar->low && c->parameters <= similar->high);
             if (i < 40)
-                assert_int_equal(c->parts[KEY_TOKENS].stack.layers, i < 20 ? 2 : 3);
+                assert_int_equal(c->parts[DHEN_KEY_TOKENS].stack.layers, i < 20 ? 2 : 3);
         }
-        model_cursor_free(cursor);
     }
 }
 
 /* So rare that drawing cannot find them all: 4 · 232 uniform models of 13.5 million. */
 TEST(draw__rare_in_a_large_space__walk_finds_the_rest)
 {
-    static const struct model_stratum all = {.take = UINT64_MAX}, some = {.take = 100},
-                                      more = {.take = 50, .skip = 100};
-    HELD(sampled_space) f;
-    struct model_filter uniform;
-    struct model_sample_request request = {.seed = 5, .filters = &uniform, .filter_count = 1, .stratum_count = 1};
-    uint64_t ranks[150];
-    start(&f, 4);
-    request.index = f.index;
-    assert_int_equal(model_filter_uniform_mixer(&f.space, KEY_TOKENS, NULL, &uniform, NULL), 0);
-    request.strata = &some;
-    draw(&f, &request);
-    assert_int_equal(f.sample.count, 100);
-    memcpy(ranks, f.sample.ranks, 100 * sizeof *ranks);
-    request.strata = &more;
-    draw(&f, &request);
-    assert_int_equal(f.sample.count, 50);
-    memcpy(ranks + 100, f.sample.ranks, 50 * sizeof *ranks);
-    request.strata = &all;
-    draw(&f, &request);
-    assert_int_equal(f.sample.count, 4 * 232);
-    assert_no_rank_twice(&f.sample);
-    assert_memory_equal(f.sample.ranks, ranks, sizeof ranks);
+    HELD(drawn) some = draw(spaces[1], ANY_UNIFORM SAMPLE("take = 150\n"), 5);
+    HELD(drawn) all = draw(spaces[1], ANY_UNIFORM SAMPLE("take = 1000\n"), 5);
+    assert_int_equal(some.count, 150);
+    assert_int_equal(all.count, 4 * 232);
+    assert_no_rank_twice(&all);
+    assert_memory_equal(all.ranks, some.ranks, 150 * sizeof *some.ranks);
 }
 
-TEST(draw__walk_limit__short_and_said_so)
+TEST(draw__space_too_large_to_walk__short_and_said_so)
 {
-    static const struct model_stratum some = {.take = 100};
-    HELD(sampled_space) f;
-    struct model_filter uniform;
-    start(&f, 4);
-    assert_int_equal(model_filter_uniform_mixer(&f.space, KEY_TOKENS, "LINEAR", &uniform, NULL), 0);
-    draw(&f, &(struct model_sample_request){.index = f.index,
-                                            .filters = &uniform,
-                                            .filter_count = 1,
-                                            .strata = &some,
-                                            .stratum_count = 1,
-                                            .walk_limit = 1000000});
-    assert_true(f.sample.count < 100);
-    assert_true(f.sample.cut);
+    HELD(drawn)
+    d = draw("[model_space.keys]\na = { from = 1, to = 2000000000 }\n", SAMPLE("take = 100\nwhere = \"a < 9\"\n"), 0);
+    assert_true(d.count < 8);
+    assert_true(d.search->cut);
 }
 
 /* χ² over the 91 models of one layer, ten of them drawn with each of 4,550 seeds. The draws of one seed are
@@ -196,17 +141,17 @@ TEST(draw__walk_limit__short_and_said_so)
 TEST(draw__many_seeds__each_candidate_equally_often)
 {
     enum { SEEDS = 4550, TAKE = 10, MODELS = 91, EXPECTED = SEEDS * TAKE / MODELS };
-    static const struct model_stratum one_layer = {.key = "num_zhen_layers", .literal = "1", .take = TAKE};
-    HELD(sampled_space) f;
+    HELD_AT(sweep) *s = sweep_of(ZHEN_SPACE SAMPLE("take = 10\n" ONE_LAYER));
+    HELD_AT(model_search) *search = search_of(s, NULL);
     int hits[MODELS] = {0};
     double chi = 0;
-    start(&f, 3);
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        draw(&f,
-             &(struct model_sample_request){.index = f.index, .seed = seed, .strata = &one_layer, .stratum_count = 1});
-        assert_int_equal(f.sample.count, TAKE);
+    for (search->options.seed = 0; search->options.seed < SEEDS; search->options.seed++) {
+        OWNED uint64_t *ranks = NULL;
+        size_t count;
+        FAIL_IF(model_search_draw(search, &ranks, &count, &e));
+        assert_int_equal(count, TAKE);
         for (size_t i = 0; i < TAKE; i++)
-            hits[f.sample.ranks[i]]++;
+            hits[ranks[i]]++;
     }
     for (int i = 0; i < MODELS; i++)
         chi += (double)(hits[i] - EXPECTED) * (hits[i] - EXPECTED) / EXPECTED;
@@ -218,76 +163,52 @@ TEST(draw__many_seeds__each_candidate_equally_often)
 TEST(draw__layers_of_the_sample__as_frequent_as_in_the_space)
 {
     enum { TAKE = 20000 };
-    for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        HELD(sampled_space) f;
-        start(&f, kinds);
-        draw_any(&f, 99, 0, TAKE);
-        double share = (double)model_index_count_layers(f.index, KEY_TOKENS, 3) / (double)f.index->count;
-        uint64_t first = f.index->count - model_index_count_layers(f.index, KEY_TOKENS, 4) -
-                         model_index_count_layers(f.index, KEY_TOKENS, 3);
-        uint64_t end = f.index->count - model_index_count_layers(f.index, KEY_TOKENS, 4);
+    for (size_t n = 0; n < 2; n++) {
+        HELD(drawn) d = draw(spaces[n], SAMPLE("take = 20000\n"), 99);
+        const struct model_index *index = d.search->index;
+        double share = (double)model_index_count_layers(index, DHEN_KEY_TOKENS, 3) / (double)index->count;
+        uint64_t end = index->count - model_index_count_layers(index, DHEN_KEY_TOKENS, 4);
+        uint64_t first = end - model_index_count_layers(index, DHEN_KEY_TOKENS, 3);
         double hits = 0;
         for (size_t i = 0; i < TAKE; i++)
-            hits += f.sample.ranks[i] >= first && f.sample.ranks[i] < end;
+            hits += d.ranks[i] >= first && d.ranks[i] < end;
         double off = hits - TAKE * share;
         assert_true(off * off < 25 * TAKE * share * (1 - share));
-        assert_no_rank_twice(&f.sample);
+        assert_no_rank_twice(&d);
     }
 }
 
 /* Every candidate of the second stratum may come up, whatever the first took: the first takes all but one. */
 TEST(draw__later_stratum__gets_exactly_what_is_left)
 {
-    static const struct model_stratum strata[] = {
-        {.key = "num_zhen_layers", .literal = "1", .take = 90},
-        {.key = "num_zhen_layers", .literal = "1", .take = 5},
-    };
-    HELD(sampled_space) f;
+    HELD(drawn) d = draw(spaces[0], SAMPLE("take = 90\n" ONE_LAYER) SAMPLE("take = 5\n" ONE_LAYER), 3);
     uint64_t sum = 0;
-    start(&f, 3);
-    draw(&f, &(struct model_sample_request){.index = f.index, .seed = 3, .strata = strata, .stratum_count = 2});
-    assert_int_equal(f.sample.taken[0], 90);
-    assert_int_equal(f.sample.taken[1], 1);
+    assert_int_equal(d.search->strata[0].taken, 90);
+    assert_int_equal(d.search->strata[1].taken, 1);
     for (size_t i = 0; i < 91; i++)
-        sum += f.sample.ranks[i];
+        sum += d.ranks[i];
     assert_int_equal(sum, 90 * 91 / 2);
 }
 
 TEST(draw__own_filter_of_a_stratum__only_there)
 {
-    HELD(sampled_space) f;
-    struct model_filter dot;
-    start(&f, 3);
-    assert_int_equal(model_filter_uniform_mixer(&f.space, KEY_TOKENS, "DOT", &dot, NULL), 0);
-    const struct model_stratum strata[] = {{.take = UINT64_MAX, .filters = &dot, .filter_count = 1}, {.take = 7}};
-    draw(&f, &(struct model_sample_request){.index = f.index, .strata = strata, .stratum_count = 2});
-    assert_int_equal(f.sample.taken[0], 1 + 11 + 55 + 165);
-    assert_int_equal(f.sample.taken[1], 7);
+    HELD(drawn)
+    d = draw(spaces[0], SAMPLE("take = 1000\nwhere = \"mixers('DOT') = mixers()\"\n") SAMPLE("take = 7\n"), 0);
+    assert_int_equal(d.search->strata[0].taken, 1 + 11 + 55 + 165);
+    assert_int_equal(d.search->strata[1].taken, 7);
 }
 
-static int fails(const struct model_filter *f, const struct model_candidate *c, struct error *e)
+TEST(draw__failing_filter__error_and_nothing_drawn)
 {
-    (void)f;
-    (void)c;
-    return error_set(e, ERROR_FAILED, "division by zero");
-}
-
-TEST(draw__unknown_value_or_failing_filter__error_and_nothing_drawn)
-{
-    static const struct model_stratum five = {.key = "num_zhen_layers", .literal = "5", .take = 1}, any = {.take = 1};
-    for (unsigned kinds = 3; kinds <= 4; kinds++) {
-        HELD(sampled_space) f;
-        struct model_filter broken = {.name = "where", .accepts = fails};
-        start(&f, kinds);
-        struct model_sample_request request = {.index = f.index, .strata = &five, .stratum_count = 1};
-        FAILS_WITH(model_sample_draw(&request, &f.sample, &e), "num_zhen_layers has no value 5");
-        request = (struct model_sample_request){.index = f.index,
-                                                .strata = &any,
-                                                .stratum_count = 1,
-                                                .filters = &broken,
-                                                .filter_count = 1};
-        FAILS_WITH(model_sample_draw(&request, &f.sample, &e), "division by zero");
-        assert_null(f.sample.ranks);
-        assert_null(f.sample.taken);
+    for (size_t n = 0; n < 2; n++) {
+        OWNED char *text =
+            xasprintf("%s%s", spaces[n],
+                      SAMPLE("take = 1\nwhere = \"abs(-9223372036854775807 - layer_count / layer_count) > 0\"\n"));
+        HELD_AT(sweep) *s = sweep_of(text);
+        HELD_AT(model_search) *search = search_of(s, NULL);
+        uint64_t *ranks = NULL;
+        size_t count;
+        FAILS_WITH_PART(model_search_draw(search, &ranks, &count, &e), "integer overflow");
+        assert_null(ranks);
     }
 }

@@ -29,7 +29,7 @@ static int gather(void *context, const struct model_pick *pick, struct error *e)
     struct gathered *g = context;
     if (g->count + 1 == g->fail_at)
         return error_set(e, ERROR_FAILED, "enough");
-    const size_t stack = model_space_main_stack(&g->search->space);
+    const size_t stack = model_space_main_stack(g->search->table);
     if (pick->candidate && stack != MODEL_NO_KEY)
         g->by_layers[pick->candidate->parts[stack].stack.layers]++;
     g->bases += pick->candidate == NULL;

@@ -9,83 +9,74 @@
 
 TEST(count__lists_and_ranges_of_sizes__multiplied)
 {
-    static const int64_t features[] = {256, 512};
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
-    keys[KEY_FEATURES].axis = (struct model_axis){2, features, NULL, 0, 0};
-    keys[KEY_OUTPUT].axis = (struct model_axis){5, NULL, NULL, 10, 10};
+    static int64_t features[] = {256, 512};
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
+    keys[KEY_FEATURES] = list_key("num_features", features, 2);
+    keys[KEY_OUTPUT] = range_key("output_per_emb", 5, 10, 10);
     HELD_AT(model_index) *index = index_of(&space);
     assert_int_equal(index->count, 998738 * 10);
     assert_int_equal(model_index_count_layers(index, KEY_TOKENS, 2), 6006 * 10);
 }
 
 /* Counts a candidate's parameters, or the FLOPs of a training step, from its parts alone. */
-static int64_t count_from_scratch(const struct model_candidate *c, bool flops, bool separate)
+static int64_t count_from_scratch(const struct model_candidate *c, enum dhen_quantity quantity)
 {
     const struct layer_state *st = &c->parts[KEY_TOKENS].stack;
-    unsigned kinds = c->space->keys[KEY_TOKENS].stack.rules.kinds;
+    const size_t kinds = c->space->keys[KEY_TOKENS].kinds.count;
     const struct dhen_sizes sizes = {
-        model_axis_integer(&c->space->keys[KEY_FEATURES].axis, c->parts[KEY_FEATURES].position),
-        model_axis_integer(&c->space->keys[KEY_EMB_DIM].axis, c->parts[KEY_EMB_DIM].position),
-        model_axis_integer(&c->space->keys[KEY_OUTPUT].axis, c->parts[KEY_OUTPUT].position),
+        model_key_integer(&c->space->keys[KEY_FEATURES], c->parts[KEY_FEATURES].position),
+        model_key_integer(&c->space->keys[KEY_EMB_DIM], c->parts[KEY_EMB_DIM].position),
+        model_key_integer(&c->space->keys[KEY_OUTPUT], c->parts[KEY_OUTPUT].position),
     };
     int64_t total = 0, inputs = sizes.features, skip = sizes.features;
     for (unsigned layer = 0; layer < st->layers; layer++) {
         int64_t counts[DHEN_MIXER_END] = {0}, one = 0;
         for (unsigned k = 0; k < kinds; k++)
             counts[k + 1] = st->counts[layer * kinds + k];
-        assert_true(flops ? dhen_layer_flops(&sizes, inputs, skip, counts, &one)
-                          : dhen_layer_parameters(&sizes, inputs, skip, counts, separate, &one));
-        total += flops ? 3 * one : one;
+        assert_true(dhen_layer(&sizes, quantity, inputs, skip, counts, &one));
+        total += quantity == DHEN_FLOPS ? 3 * one : one;
         skip = inputs;
         inputs = sizes.output_per_emb * st->sizes[layer];
     }
     return total;
 }
 
-/* Sizes before, between and after the stack, so that every kind of step happens. */
-TEST(next__sizes_around_the_stack__incremental_count_equals_full_count)
+/* Keys before and after the stack, so that every kind of step happens. */
+TEST(next__keys_around_the_stack__incremental_count_equals_full_count)
 {
-    static const unsigned five[] = {5};
-    static const int64_t dims[] = {160, 64};
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 4);
-    struct model_dhen dhen = dhen_shared;
-    keys[KEY_TOKENS].stack.rules.totals = (struct number_set){five, 1};
-    keys[KEY_EMB_DIM].axis = (struct model_axis){2, dims, NULL, 0, 0};
-    keys[KEY_FEATURES].axis = (struct model_axis){3, NULL, NULL, 100, 206};
-    for (int order = 0; order < 4; order++) {
-        struct model_key turned[KEY_COUNT];
-        for (int k = 0; k < KEY_COUNT; k++)
-            turned[k] = keys[(k + order) % KEY_COUNT];
-        dhen.separate_weights = order % 2;
-        dhen.flops = order < 3;
-        space.keys = turned;
-        space.dhen = &dhen;
-        HELD_AT(model_index) *index = index_of(&space);
+    static unsigned five[] = {5};
+    static int64_t dims[] = {160, 64};
+    struct space_key keys[KEY_COUNT + 1];
+    struct model_space_table space = dhen_space(keys, 4);
+    keys[KEY_TOKENS].totals = (struct number_list){five, 1};
+    keys[KEY_EMB_DIM] = list_key("emb_dim", dims, 2);
+    keys[KEY_FEATURES] = range_key("num_features", 3, 100, 206);
+    keys[space.key_count++] = range_key("more", 2, 1, 1);
+    for (int i = 0; i < 4; i++) {
+        struct model_index *made = NULL;
+        space.shared_weights = i % 2 == 0;
+        FAIL_IF(model_index_make(&space, i < 3, &made, &e));
+        HELD_AT(model_index) *index = made;
         HELD_AT(model_cursor) *cursor = model_cursor_make(index);
         const struct model_candidate *c;
         uint64_t rank = 0;
         while ((c = model_cursor_next(cursor)) != NULL) {
-            struct model_part parts[KEY_COUNT];
-            struct model_candidate straight = {.space = &(struct model_space){keys, KEY_COUNT, NULL}, .parts = parts};
-            for (int k = 0; k < KEY_COUNT; k++)
-                parts[(k + order) % KEY_COUNT] = c->parts[k];
-            assert_int_equal(c->parameters, count_from_scratch(&straight, false, dhen.separate_weights));
-            assert_int_equal(c->flops, dhen.flops ? count_from_scratch(&straight, true, true) : 0);
+            assert_int_equal(c->parameters, count_from_scratch(c, i % 2 ? DHEN_PARAMETERS : DHEN_SHARED_PARAMETERS));
+            assert_int_equal(c->flops, i < 3 ? count_from_scratch(c, DHEN_FLOPS) : 0);
             assert_int_equal(c->rank, rank++);
         }
         assert_int_equal(rank, index->count);
-        assert_int_equal(rank, (56 + 680 + 2160 + 2560) * 6);
+        assert_int_equal(rank, (56 + 680 + 2160 + 2560) * 6 * 2);
     }
 }
 
 TEST(seek__random_positions__rank_returns_and_parameters_agree)
 {
-    static const int64_t features[] = {512, 128, 256};
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 4);
-    keys[KEY_FEATURES].axis = (struct model_axis){3, features, NULL, 0, 0};
+    static int64_t features[] = {512, 128, 256};
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 4);
+    keys[KEY_FEATURES] = list_key("num_features", features, 3);
     HELD_AT(model_index) *index = index_of(&space);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct rng rng = rng_stream(11, 0);
@@ -94,7 +85,7 @@ TEST(seek__random_positions__rank_returns_and_parameters_agree)
         const struct model_candidate *c = model_cursor_seek(cursor, rank);
         assert_int_equal(c->rank, rank);
         assert_int_equal(model_candidate_rank(c, index), rank);
-        assert_int_equal(c->parameters, count_from_scratch(c, false, false));
+        assert_int_equal(c->parameters, count_from_scratch(c, DHEN_SHARED_PARAMETERS));
         c = model_cursor_next(cursor);
         assert_true(c ? model_candidate_rank(c, index) == rank + 1 : rank + 1 == index->count);
     }
@@ -107,11 +98,11 @@ static int compare_texts(const void *a, const void *b)
 
 TEST(next__whole_space_as_text__no_model_twice)
 {
-    static const unsigned six[] = {6};
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
-    keys[KEY_TOKENS].stack.rules.totals = (struct number_set){six, 1};
-    keys[KEY_OUTPUT].axis = (struct model_axis){2, NULL, NULL, 20, 30};
+    static unsigned six[] = {6};
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
+    keys[KEY_TOKENS].totals = (struct number_list){six, 1};
+    keys[KEY_OUTPUT] = range_key("output_per_emb", 2, 20, 30);
     HELD_AT(model_index) *index = index_of(&space);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     char **texts = calloc(index->count, sizeof *texts);
@@ -131,8 +122,8 @@ TEST(next__whole_space_as_text__no_model_twice)
 
 TEST(next__after_the_last__stays_at_the_end)
 {
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
     HELD_AT(model_index) *index = index_of(&space);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     assert_non_null(model_cursor_seek(cursor, index->count - 1));
@@ -146,10 +137,10 @@ TEST(next__after_the_last__stays_at_the_end)
 
 TEST(restrict__layers_and_sizes__counts_and_positions_of_the_whole)
 {
-    static const int64_t features[] = {512, 128, 256};
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
-    keys[KEY_FEATURES].axis = (struct model_axis){3, features, NULL, 0, 0};
+    static int64_t features[] = {512, 128, 256};
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
+    keys[KEY_FEATURES] = list_key("num_features", features, 3);
     HELD_AT(model_index) *whole = index_of(&space);
     HELD_AT(model_index) *small = NULL;
     HELD_AT(model_index) *part = NULL;
@@ -172,8 +163,8 @@ TEST(restrict__layers_and_sizes__counts_and_positions_of_the_whole)
 
 TEST(restrict__contradiction__empty_and_walks_to_nothing)
 {
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
     HELD_AT(model_index) *whole = index_of(&space);
     HELD_AT(model_index) *two = NULL;
     HELD_AT(model_index) *none = NULL;
@@ -195,8 +186,8 @@ TEST(restrict__unknown_key_or_value__refused)
         {"num_zhen_layers", "two", "num_zhen_layers has no value two"},
         {"num_features", "511", "num_features has no value 511"},
     };
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
     HELD_AT(model_index) *index = index_of(&space);
     struct model_index *part = NULL;
     for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -210,12 +201,12 @@ TEST(restrict__unknown_key_or_value__refused)
 
 TEST(find_layers__by_name_or_as_layer_count__the_stack)
 {
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
     assert_int_equal(model_space_find_layers(&space, "num_zhen_layers"), KEY_TOKENS);
     assert_int_equal(model_space_find_layers(&space, "layer_count"), KEY_TOKENS);
     assert_int_equal(model_space_find_layers(&space, "tokens"), MODEL_NO_KEY);
-    space.dhen = NULL;
+    space.dhen = false;
     assert_int_equal(model_space_main_stack(&space), KEY_TOKENS);
     keys[KEY_OUTPUT].name = "layer_count";
     assert_int_equal(model_space_find_layers(&space, "layer_count"), MODEL_NO_KEY);
@@ -223,24 +214,24 @@ TEST(find_layers__by_name_or_as_layer_count__the_stack)
     assert_int_equal(model_space_main_stack(&space), MODEL_NO_KEY);
 }
 
-TEST(axis_find__ranges_lists_texts__position_or_count)
+TEST(key_find__ranges_lists_texts__position_or_count)
 {
-    static const int64_t list[] = {7, 3};
-    static const char *const texts[] = {"\"relu\"", "1.5"};
-    const struct model_axis range = {10, NULL, NULL, 5, 3}, down = {4, NULL, NULL, 10, -5};
-    const struct model_axis integers = {2, list, NULL, 0, 0}, literals = {2, NULL, texts, 0, 0};
-    assert_int_equal(model_axis_find(&range, "32"), 9);
-    assert_int_equal(model_axis_find(&range, "35"), 10);
-    assert_int_equal(model_axis_find(&range, "6"), 10);
-    assert_int_equal(model_axis_find(&range, "2"), 10);
-    assert_int_equal(model_axis_find(&down, "-5"), 3);
-    assert_int_equal(model_axis_find(&integers, "3"), 1);
-    assert_int_equal(model_axis_find(&integers, "4"), 2);
-    assert_int_equal(model_axis_find(&literals, "1.5"), 1);
-    assert_int_equal(model_axis_find(&literals, "relu"), 2);
-    assert_int_equal(model_axis_smallest(&down), -5);
-    assert_int_equal(model_axis_largest(&down), 10);
-    assert_int_equal(model_axis_largest(&integers), 7);
+    static int64_t list[] = {7, 3};
+    static char *texts[] = {"\"relu\"", "1.5"};
+    const struct space_key range = range_key("r", 10, 5, 3), down = range_key("d", 4, 10, -5);
+    const struct space_key integers = list_key("i", list, 2);
+    const struct space_key literals = {.kind = SPACE_KEY_VALUES, .value_count = 2, .literals = texts};
+    assert_int_equal(model_key_find(&range, "32"), 9);
+    assert_int_equal(model_key_find(&range, "35"), 10);
+    assert_int_equal(model_key_find(&range, "6"), 10);
+    assert_int_equal(model_key_find(&range, "2"), 10);
+    assert_int_equal(model_key_find(&down, "-5"), 3);
+    assert_int_equal(model_key_find(&integers, "3"), 1);
+    assert_int_equal(model_key_find(&integers, "4"), 2);
+    assert_int_equal(model_key_find(&literals, "1.5"), 1);
+    assert_int_equal(model_key_find(&literals, "relu"), 2);
+    assert_int_equal(model_key_largest(&range), 32);
+    assert_int_equal(model_key_largest(&integers), 7);
 }
 
 TEST(toml__dhen_candidate__block_as_written_by_hand)
@@ -252,8 +243,8 @@ TEST(toml__dhen_candidate__block_as_written_by_hand)
                                    "num_zhen_layers = 2\n"
                                    "tokens = [[\"DOT\"], [\"DOT\", \"DOT\", \"LINEAR\", \"LINEAR\", \"LINEAR\", "
                                    "\"LINEAR\", \"LINEAR\", \"LINEAR\", \"LINEAR\", \"ATTENTION\", \"ATTENTION\"]]\n";
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
     HELD_AT(model_index) *index = index_of(&space);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     OWNED_BUFFER text = BUFFER_INIT;
@@ -265,8 +256,8 @@ TEST(toml__dhen_candidate__block_as_written_by_hand)
 TEST(toml__candidates__read_back_as_they_were)
 {
     static const uint64_t ranks[] = {17, 400000, 998737};
-    struct model_key keys[KEY_COUNT];
-    struct model_space space = dhen_space(keys, 3);
+    struct space_key keys[KEY_COUNT];
+    struct model_space_table space = dhen_space(keys, 3);
     HELD_AT(model_index) *index = index_of(&space);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
     struct buffer file = BUFFER_INIT, tokens[3] = {BUFFER_INIT, BUFFER_INIT, BUFFER_INIT};
@@ -299,17 +290,19 @@ TEST(toml__candidates__read_back_as_they_were)
 
 TEST(toml__generic_keys__texts_flat_lists_and_quoted_names)
 {
-    static const char *const activations[] = {"\"relu\"", "\"gelu\""};
-    static const char *const blocks[] = {"conv \"3x3\"", "pool"};
-    static const unsigned one[] = {1}, two[] = {2};
-    const struct model_key keys[] = {
-        {.name = "act fn", .kind = MODEL_KEY_AXIS, .axis = {2, NULL, activations, 0, 0}},
+    static char *activations[] = {"\"relu\"", "\"gelu\""}, *blocks[] = {"conv \"3x3\"", "pool"};
+    static unsigned one[] = {1}, two[] = {2};
+    struct space_key keys[] = {
+        {.name = "act fn", .kind = SPACE_KEY_VALUES, .value_count = 2, .literals = activations},
         {.name = "blocks",
-         .kind = MODEL_KEY_STACK,
-         .stack = {.kinds = blocks, .rules = {2, {one, 1}, {two, 1}, {NULL, 0}}, .flat = true}},
-        {.name = "width", .kind = MODEL_KEY_AXIS, .axis = {3, NULL, NULL, -1, 1}},
+         .kind = SPACE_KEY_MULTISET,
+         .kinds = {blocks, 2},
+         .layers = {one, 1},
+         .sizes = {two, 1},
+         .flat = true},
+        range_key("width", 3, -1, 1),
     };
-    const struct model_space space = {keys, 3, NULL};
+    const struct model_space_table space = {.keys = keys, .key_count = 3};
     HELD_AT(model_index) *index = index_of(&space);
     assert_int_equal(index->count, 2 * 3 * 3);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
@@ -326,14 +319,14 @@ TEST(toml__generic_keys__texts_flat_lists_and_quoted_names)
 /* The space of three kinds is refused with these words after that was done to it. */
 #define REFUSED(words, ...)                                                                                            \
     do {                                                                                                               \
-        struct model_key keys[KEY_COUNT];                                                                              \
-        struct model_space space = dhen_space(keys, 3);                                                                \
-        struct layer_rules *rules = &keys[KEY_TOKENS].stack.rules;                                                     \
+        struct space_key keys[KEY_COUNT], *tokens = &keys[KEY_TOKENS];                                                 \
+        struct model_space_table space = dhen_space(keys, 3);                                                          \
         struct model_index *index = NULL;                                                                              \
         struct error e = ERROR_INIT;                                                                                   \
-        (void)rules;                                                                                                   \
+        bool flops = false;                                                                                            \
+        (void)tokens;                                                                                                  \
         __VA_ARGS__;                                                                                                   \
-        assert_int_equal(model_index_make(&space, &index, &e), -1);                                                    \
+        assert_int_equal(model_index_make(&space, flops, &index, &e), -1);                                             \
         assert_null(index);                                                                                            \
         assert_int_equal(e.kind, ERROR_USAGE);                                                                         \
         if (!strstr(e.text, words))                                                                                    \
@@ -342,42 +335,18 @@ TEST(toml__generic_keys__texts_flat_lists_and_quoted_names)
 
 TEST(make__bad_space__refused_with_reason)
 {
-    static const unsigned thirteen[] = {13}, sixty_three[] = {63}, thirty_nine[] = {39}, one[] = {1};
-    static const int64_t same_twice[] = {512, 128, 512}, not_positive[] = {512, 0};
-    static const char *const texts_twice[] = {"\"a\"", "\"a\""}, *const strange[] = {"DOT", "LINEAR", "MAGIC"};
-    static const char *const kinds_twice[] = {"DOT", "LINEAR", "DOT"};
-    struct model_dhen without_width = dhen_shared, axis_as_tokens = dhen_shared, with_flops = dhen_shared;
-    without_width.emb_dim = "width";
-    axis_as_tokens.tokens = "emb_dim";
-    with_flops.flops = true;
-    REFUSED("without keys", space.key_count = 0);
-    REFUSED("num_features: 512 is given twice",
-            keys[KEY_FEATURES].axis = (struct model_axis){3, same_twice, NULL, 0, 0});
-    REFUSED("num_features: \"a\" is given twice",
-            keys[KEY_FEATURES].axis = (struct model_axis){2, NULL, texts_twice, 0, 0});
-    REFUSED("num_zhen_layers is given twice", keys[KEY_FEATURES].name = "num_zhen_layers");
-    REFUSED("emb_dim: no value", keys[KEY_EMB_DIM].axis.count = 0);
-    REFUSED("emb_dim: a range of 2 values with step 0",
-            keys[KEY_EMB_DIM].axis = (struct model_axis){2, NULL, NULL, 5, 0});
-    REFUSED("emb_dim: a range beyond 64 bits",
-            keys[KEY_EMB_DIM].axis = (struct model_axis){3, NULL, NULL, 1, INT64_MAX / 2 + 1});
-    REFUSED("the parameters of MAGIC are not known", keys[KEY_TOKENS].stack.kinds = strange);
-    REFUSED("tokens: DOT is given twice", keys[KEY_TOKENS].stack.kinds = kinds_twice);
-    REFUSED("tokens: a flat list describes exactly one layer, but there are more; give a list of lists",
-            keys[KEY_TOKENS].stack.flat = true);
-    REFUSED("output_per_emb: counting parameters needs positive integers",
-            keys[KEY_OUTPUT].axis = (struct model_axis){2, not_positive, NULL, 0, 0});
-    REFUSED("width: it is missing", space.dhen = &without_width);
-    REFUSED("emb_dim: counting parameters needs layers of mixers", space.dhen = &axis_as_tokens);
-    REFUSED("the model space is empty", rules->layers = (struct number_set){thirteen, 1});
-    REFUSED("tokens: the number of layers is missing", rules->layers = (struct number_set){NULL, 0});
-    REFUSED("more parameters than 64 bits", keys[KEY_OUTPUT].axis.first = INT64_C(1) << 30);
+    static unsigned thirteen[] = {13}, sixty_three[] = {63}, thirty_nine[] = {39}, one[] = {1};
+    static char *strange[] = {"DOT", "LINEAR", "MAGIC"};
+    REFUSED("the parameters of MAGIC are not known", tokens->kinds.items = strange);
+    REFUSED("the model space is empty", tokens->layers = (struct number_list){thirteen, 1});
+    REFUSED("tokens: the number of layers is missing", tokens->layers = (struct number_list){NULL, 0});
+    REFUSED("more parameters than 64 bits", keys[KEY_OUTPUT].first = INT64_C(1) << 30);
     /* Within 64 bits in parameters, beyond them in FLOPs. */
-    REFUSED("more FLOPs than 64 bits", space.dhen = &with_flops; keys[KEY_EMB_DIM].axis.first = INT64_C(1) << 29);
+    REFUSED("more FLOPs than 64 bits", flops = true; keys[KEY_EMB_DIM].first = INT64_C(1) << 29);
     /* 3^39 stacks are countable, 3^39 times ten are not. */
-    REFUSED("more candidates than 64 bits",
-            *rules = (struct layer_rules){.kinds = 3, .layers = {thirty_nine, 1}, .sizes = {one, 1}};
-            keys[KEY_OUTPUT].axis = (struct model_axis){10, NULL, NULL, 1, 1});
-    REFUSED("tokens: more stacks of 63 layers than 64 bits",
-            *rules = (struct layer_rules){.kinds = 3, .layers = {sixty_three, 1}, .sizes = {one, 1}});
+    REFUSED("more candidates than 64 bits", tokens->layers = (struct number_list){thirty_nine, 1};
+            tokens->sizes = (struct number_list){one, 1}; tokens->totals = (struct number_list){NULL, 0};
+            keys[KEY_OUTPUT] = range_key("output_per_emb", 10, 1, 1));
+    REFUSED("tokens: more stacks of 63 layers than 64 bits", tokens->layers = (struct number_list){sixty_three, 1};
+            tokens->sizes = (struct number_list){one, 1}; tokens->totals = (struct number_list){NULL, 0});
 }
