@@ -9,7 +9,7 @@
  *   RESULTS/summary.txt, ds_config_optimal.json, cmd_optimal.txt
  *
  * Names are DeepSpeed's, z2_gas1_tmbspg8, with the cluster, n1g4, if there are several. Equal names are extended by
- * what differs (deepspeed/experiment_names.h), and by the job's key if they are still equal.
+ * what differs (deepspeed/experiment_names.sql), and by the job's key if they are still equal.
  *
  * After an interrupted tuning the summary says so, and the last two files are ds_config_best_so_far.json and
  * cmd_best_so_far.txt. */
