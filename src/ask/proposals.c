@@ -29,11 +29,8 @@ static int add_trial(const struct proposal_place *place, int64_t trial_id, cJSON
 {
     OWNED_STMT *s = NULL;
     int rc = db_next(place->db, embedded_text("src/ask/asked_trial.sql"), VALUES(sql_int(trial_id)), &s, e);
-    if (rc > 0) {
-        cJSON *trial = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, trial);
-        json_add_columns(trial, s, 0);
-    }
+    if (rc > 0)
+        json_add_columns(json_add_item(list, NULL, 0), s, 0);
     return rc < 0 ? -1 : 0;
 }
 
@@ -621,7 +618,7 @@ static int add_nearest(const struct proposal_place *place, const struct asked_fo
         return 0;
     }
     cJSON *nearest = cJSON_AddObjectToObject(refused, "nearest");
-    cJSON_AddNumberToObject(nearest, "job", (double)id);
+    json_add_count(nearest, "job", id);
     return json_add_keys(nearest, place->db, id, e);
 }
 
@@ -651,12 +648,10 @@ struct proposal_refusal {
 static int refuse(const struct proposal_place *place, const struct asked_for *p, const struct proposal_refusal *r,
                   cJSON *list, struct error *e)
 {
-    cJSON *refused = cJSON_CreateObject(), *values = r->values_json ? cJSON_Parse(r->values_json) : NULL;
-    cJSON_AddItemToArray(list, refused);
+    cJSON *refused = json_add_item(list, NULL, 0), *values = r->values_json ? cJSON_Parse(r->values_json) : NULL;
     cJSON_AddItemToObject(refused, "proposal", cJSON_Duplicate(p->given, true));
     add_proposed_keys(place, p, refused);
-    cJSON_AddItemToObject(refused, "rule", r->rule ? cJSON_CreateString(r->rule) : cJSON_CreateNull());
-    cJSON_AddStringToObject(refused, "reason", r->reason);
+    JSON_ADD(refused, JSON_TEXT("rule", r->rule), JSON_STRING("reason", r->reason));
     cJSON_AddItemToObject(refused, "values", values ? values : cJSON_CreateNull());
     return add_nearest(place, p, refused, e);
 }

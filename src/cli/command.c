@@ -44,21 +44,14 @@ static void add_options(cJSON *object, const char *name, const struct option *ta
 {
     cJSON *list = cJSON_AddArrayToObject(object, name);
     for (const struct option *o = table; o->name; o++) {
-        cJSON *option = cJSON_CreateObject();
         const char *value = o->kind == OPTION_FLAG ? NULL : o->value;
         OWNED char *choices = join_words(o->choices);
-        json_add_text(option, "name", o->name);
-        json_add_text(option, "letter", (char[]){o->letter, '\0'});
-        json_add_text(option, "value", value);
-        json_add_text(option, "help", o->help);
-        json_add_text(option, "fallback", o->fallback);
-        json_add_text(option, "choices", choices);
-        json_add_text(option, "offer", offer_names[o->offer]);
-        cJSON_AddBoolToObject(option, "rare", o->rare);
-        cJSON_AddBoolToObject(option, "several", o->choices && o->kind != OPTION_CHOICE);
-        cJSON_AddBoolToObject(option, "value_optional", o->value_optional);
-        cJSON_AddBoolToObject(option, "file", value && (strcmp(value, "FILE") == 0 || strcmp(value, "DIR") == 0));
-        cJSON_AddItemToArray(list, option);
+        JSON_ITEM(list, JSON_TEXT("name", o->name), JSON_TEXT("letter", ((char[]){o->letter, '\0'})),
+                  JSON_TEXT("value", value), JSON_TEXT("help", o->help), JSON_TEXT("fallback", o->fallback),
+                  JSON_TEXT("choices", choices), JSON_TEXT("offer", offer_names[o->offer]), JSON_TRUTH("rare", o->rare),
+                  JSON_TRUTH("several", o->choices && o->kind != OPTION_CHOICE),
+                  JSON_TRUTH("value_optional", o->value_optional),
+                  JSON_TRUTH("file", value && (strcmp(value, "FILE") == 0 || strcmp(value, "DIR") == 0)));
     }
 }
 
@@ -68,16 +61,11 @@ static cJSON *commands_document(void)
     cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "commands");
     for (const struct command *const *next = commands; *next; next++) {
         const struct command *c = *next;
-        cJSON *command = cJSON_CreateObject();
         OWNED char *words = join_words(c->words);
-        json_add_text(command, "name", c->name);
-        cJSON_AddStringToObject(command, "usage", c->usage);
-        json_add_text(command, "summary", c->summary);
-        json_add_text(command, "example", c->example);
-        json_add_text(command, "words", words);
-        json_add_text(command, "offer", offer_names[c->offer]);
+        cJSON *command = JSON_ITEM(list, JSON_TEXT("name", c->name), JSON_STRING("usage", c->usage),
+                                   JSON_TEXT("summary", c->summary), JSON_TEXT("example", c->example),
+                                   JSON_TEXT("words", words), JSON_TEXT("offer", offer_names[c->offer]));
         add_options(command, "options", c->options);
-        cJSON_AddItemToArray(list, command);
     }
     add_options(root, "common", common_option_table);
     list = cJSON_AddArrayToObject(root, "statuses");
@@ -92,8 +80,7 @@ int commands_print(const char *name, const struct command *c, bool all, struct e
     struct buffer out = BUFFER_INIT;
     OWNED_JSON *document = commands_document(), *beside = c ? cJSON_CreateObject() : NULL;
     if (c) {
-        cJSON_AddStringToObject(beside, "command", c->name);
-        cJSON_AddBoolToObject(beside, "all", all);
+        JSON_ADD(beside, JSON_STRING("command", c->name), JSON_TRUTH("all", all));
     }
     int rc = saying_add_text(name, document, beside, &out, e);
     return rc < 0 ? -1 : output_write_take(&out, e);

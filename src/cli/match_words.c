@@ -92,9 +92,9 @@ int match_json_add(struct match_json *j, const struct match *m, cJSON *job, stru
     cJSON_AddStringToObject(job, "key", hash_hex(&m->key, hex));
     int rc = add_keys(j, m, job, e);
     describe_match(j->describer, m, &words);
-    json_add_text(job, "description", buffer_text(&words));
-    json_add_real(job, "predicted_memory_bytes", m->predicted_memory);
-    json_add_real(job, "predicted_step_time_s", m->predicted_time);
-    json_add_text(job, "predicted_to", isnan(m->predicted_memory) ? NULL : verdicts[m->risk]);
+    JSON_ADD(job, JSON_TEXT("description", buffer_text(&words)),
+             JSON_REAL("predicted_memory_bytes", m->predicted_memory),
+             JSON_REAL("predicted_step_time_s", m->predicted_time),
+             JSON_TEXT("predicted_to", isnan(m->predicted_memory) ? NULL : verdicts[m->risk]));
     return rc;
 }

@@ -104,8 +104,7 @@ static int add_rule(struct space *space, const struct expression *filter, cJSON 
             rule = &space->rules[i];
             most = counts.rules[i].excluded;
         }
-    json_add_text(stage, "rule", rule ? rule->name : NULL);
-    json_add_text(stage, "reason", rule ? rule->reason : NULL);
+    JSON_ADD(stage, JSON_TEXT("rule", rule ? rule->name : NULL), JSON_TEXT("reason", rule ? rule->reason : NULL));
     free(counts.rules);
     return 0;
 }
@@ -116,9 +115,7 @@ static int add_stage(struct space *space, const struct key *key, int64_t value, 
     struct expression filter = EXPRESSION_INIT;
     struct match_cursor *cursor = NULL;
     const struct match *match = NULL;
-    cJSON *stage = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, stage);
-    json_add_count(stage, "zero_stage", value);
+    cJSON *stage = JSON_ITEM(list, JSON_COUNT("zero_stage", value));
     expression_add_column(&sql, key);
     buffer_printf(&sql, " IS %lld", (long long)value);
     const struct source_text source = {buffer_text(&sql), UNKNOWN_IS_ERROR, NULL, "ZeRO stage", key->name, NULL};

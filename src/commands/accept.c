@@ -96,8 +96,7 @@ static int print_found(const struct formers *f, const char *file, struct error *
 {
     char hex[2][HASH_HEX_BYTES];
     cJSON *found = cJSON_CreateObject(), *jobs = cJSON_AddArrayToObject(found, "jobs");
-    cJSON_AddNumberToObject(found, "results", (double)f->count);
-    cJSON_AddStringToObject(found, "file", file);
+    JSON_ADD(found, JSON_INT("results", f->count), JSON_STRING("file", file));
     cJSON_AddItemReferenceToObject(found, "differences", f->differences);
     cJSON_AddNumberToObject(found, "own", (double)f->own);
     for (size_t i = 0; i < f->count && i < JOBS_SHOWN; i++) {

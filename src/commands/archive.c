@@ -207,15 +207,12 @@ static int print(const struct archiving *g, struct error *e)
     const struct archive_counts *c = &g->counts;
     const bool dry = g->options->dry_run;
     cJSON *root = json_document(), *beside = cJSON_CreateObject();
-    cJSON_AddBoolToObject(root, "dry_run", dry);
-    json_add_count(root, "file_count", c->files);
-    json_add_count(root, "files_left", c->failed);
-    json_add_count(root, "bytes_before", c->bytes.from);
-    json_add_count(root, "bytes_after", dry ? -1 : c->bytes.to);
-    json_add_count(root, "sample_count", g->leaves_samples ? -1 : c->samples);
-    json_add_count(root, "database_bytes_before", g->leaves_samples ? -1 : c->database.from);
-    json_add_count(root, "database_bytes_after", dry || g->leaves_samples ? -1 : c->database.to);
-    json_add_count(root, "database_bytes_free", dry || g->leaves_samples ? -1 : c->free);
+    JSON_ADD(root, JSON_TRUTH("dry_run", dry), JSON_COUNT("file_count", c->files), JSON_COUNT("files_left", c->failed),
+             JSON_COUNT("bytes_before", c->bytes.from), JSON_COUNT("bytes_after", dry ? -1 : c->bytes.to),
+             JSON_COUNT("sample_count", g->leaves_samples ? -1 : c->samples),
+             JSON_COUNT("database_bytes_before", g->leaves_samples ? -1 : c->database.from),
+             JSON_COUNT("database_bytes_after", dry || g->leaves_samples ? -1 : c->database.to),
+             JSON_COUNT("database_bytes_free", dry || g->leaves_samples ? -1 : c->free));
     cJSON_AddStringToObject(beside, "done", g->options->undo ? "brought back" : "compressed");
     return output_answer_take(g->options->json, "sql/texts/archive.sql", root, beside, e);
 }

@@ -22,8 +22,7 @@ int command_backup(const struct backup_options *o, const struct arguments *a, st
     if (written_file_check(a->words[0], &kept, e) < 0 || database_backup(db, a->words[0], &counts, e) < 0)
         return -1;
     cJSON *root = json_document();
-    json_add_text(root, "path", a->words[0]);
-    json_add_count(root, "jobs", counts.jobs);
-    json_add_count(root, "attempt_count", counts.attempts);
+    JSON_ADD(root, JSON_TEXT("path", a->words[0]), JSON_COUNT("jobs", counts.jobs),
+             JSON_COUNT("attempt_count", counts.attempts));
     return output_answer_take(o->json, "sql/texts/backup.sql", root, NULL, e);
 }

@@ -325,8 +325,7 @@ static void compare_without(struct shown_best *f, const struct best *without)
     cJSON *said = isfinite(share) ? cJSON_AddObjectToObject(f->best.document, "without")
                                   : cJSON_AddNullToObject(f->best.document, "without");
     if (isfinite(share)) {
-        cJSON_AddNumberToObject(said, "job", (double)best_job(without));
-        json_add_real(said, "value", other);
+        JSON_ADD(said, JSON_INT("job", best_job(without)), JSON_REAL("value", other));
     }
     json_add_real(f->best.document, "lost_share", share);
 }

@@ -135,8 +135,7 @@ static void take_queue(void *context, const struct batch_entry *entry)
 static cJSON *meaning_of(const char *word, enum batch_state state)
 {
     cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "word", word);
-    cJSON_AddStringToObject(object, "means", batch_state_names[state]);
+    JSON_ADD(object, JSON_STRING("word", word), JSON_STRING("means", batch_state_names[state]));
     return object;
 }
 
@@ -277,21 +276,17 @@ static void answer(struct trying *y, int i, const struct trial_verdict *v)
     const struct batch_member *m = &y->list.arrays[i].members[0];
     const bool ended = v->result == RESULT_SUCCEEDED || v->result == RESULT_FAILED || v->result == RESULT_TERMINATED;
     OWNED char *job = y->list.arrays[i].job ? batch_reference(&y->list, &y->list.arrays[i], 0) : NULL;
-    cJSON *item = cJSON_CreateObject(), *beside = cJSON_CreateObject();
-    cJSON_AddBoolToObject(beside, "asked_to_end", v->result == RESULT_TERMINATED);
-    cJSON_AddBoolToObject(beside, "gone", !t->seen && t->queue->child);
-    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(y->t->beside, "tried"), beside);
-    cJSON_AddStringToObject(item, "what", trials[i].name);
-    cJSON_AddBoolToObject(item, "as_expected", v->well);
-    json_add_text(item, "reference", job);
-    json_add_text(item, "why", t->refused ? t->refused : m->unfetched);
-    cJSON_AddBoolToObject(item, "began", v->result != RESULT_NONE);
-    json_add_count(item, "exit_code", ended ? m->report.exit_code : -1);
-    json_add_text(item, "host", v->result == RESULT_NONE ? NULL : m->report.nodes);
+    JSON_ITEM(cJSON_GetObjectItemCaseSensitive(y->t->beside, "tried"),
+              JSON_TRUTH("asked_to_end", v->result == RESULT_TERMINATED),
+              JSON_TRUTH("gone", !t->seen && t->queue->child));
+    cJSON *item = JSON_ITEM(y->t->answer, JSON_STRING("what", trials[i].name), JSON_TRUTH("as_expected", v->well),
+                            JSON_TEXT("reference", job), JSON_TEXT("why", t->refused ? t->refused : m->unfetched),
+                            JSON_TRUTH("began", v->result != RESULT_NONE),
+                            JSON_COUNT("exit_code", ended ? m->report.exit_code : -1),
+                            JSON_TEXT("host", v->result == RESULT_NONE ? NULL : m->report.nodes));
     cJSON_AddItemToObject(item, "queue", t->queue);
     cJSON_AddItemToObject(item, "accounting", t->accounting ? t->accounting : cJSON_CreateNull());
     json_add_text(item, "decision", job ? decisions[v->decision] : NULL);
-    cJSON_AddItemToArray(y->t->answer, item);
     t->queue = t->accounting = NULL;
 }
 
@@ -374,11 +369,8 @@ struct checked {
 static cJSON *new_answer(const struct check_options *o)
 {
     cJSON *root = json_document();
-    json_add_text(root, "sweep_file", o->config);
-    json_add_text(root, "database", o->db);
-    cJSON_AddNullToObject(root, "sweep");
-    cJSON_AddNullToObject(root, "combinations");
-    cJSON_AddNullToObject(root, "candidates");
+    JSON_ADD(root, JSON_TEXT("sweep_file", o->config), JSON_TEXT("database", o->db), JSON_TEXT("sweep", NULL),
+             JSON_TEXT("combinations", NULL), JSON_TEXT("candidates", NULL));
     cJSON_AddObjectToObject(root, "unreached");
     cJSON_AddArrayToObject(root, "contradicted");
     cJSON_AddArrayToObject(root, "repaired");
@@ -412,9 +404,8 @@ static void answer_sweep(const struct checked *c, const struct space *space, uin
     if (!space->of_jobs)
         idle_keys_add(space, &idle);
     unread_keys_add(space, &unread);
-    json_add_text(c->beside, "idle", buffer_text(&idle));
-    json_add_text(c->beside, "unread", buffer_text(&unread));
-    json_add_text(c->beside, "unreached", space->of_jobs ? NULL : unreached);
+    JSON_ADD(c->beside, JSON_TEXT("idle", buffer_text(&idle)), JSON_TEXT("unread", buffer_text(&unread)),
+             JSON_TEXT("unreached", space->of_jobs ? NULL : unreached));
 }
 
 /* Returns whether the job itself must write the metric: there is no reader, and it is not measured from outside. */
@@ -522,17 +513,13 @@ static int check_sweep(const char *path, const struct checked *c, struct error *
 static int answer_against(const struct checked *c, const char *table, const struct import_summary *s)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(c->answer, "contradicted");
-    cJSON_AddStringToObject(c->beside, "table", table);
-    cJSON_AddNumberToObject(c->beside, "rows_ok", (double)s->ok);
+    JSON_ADD(c->beside, JSON_STRING("table", table), JSON_INT("rows_ok", s->ok));
     for (size_t i = 0; i < s->broken_count; i++) {
         const struct broken_rule *b = &s->broken[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "rule", b->name);
-        json_add_text(item, "reason", b->reason);
+        cJSON *item = JSON_ITEM(list, JSON_STRING("rule", b->name), JSON_TEXT("reason", b->reason));
         cJSON *lines = cJSON_AddArrayToObject(item, "lines");
         for (size_t k = 0; k < b->rows; k++)
             cJSON_AddItemToArray(lines, cJSON_CreateNumber((double)b->lines[k]));
-        cJSON_AddItemToArray(list, item);
     }
     return s->broken_count ? STATUS_FAILED : STATUS_OK;
 }
@@ -560,12 +547,8 @@ static int check_against(const char *config, const char *table, const struct che
 
 static void answer_finding(void *context, const struct audit_finding *f)
 {
-    cJSON *item = cJSON_CreateObject();
-    cJSON_AddStringToObject(item, "what", f->what);
-    json_add_count(item, "count", f->count);
-    json_add_text(item, "such_as", f->examples);
-    json_add_text(item, "advice", f->advice);
-    cJSON_AddItemToArray(context, item);
+    JSON_ITEM(context, JSON_STRING("what", f->what), JSON_COUNT("count", f->count), JSON_TEXT("such_as", f->examples),
+              JSON_TEXT("advice", f->advice));
 }
 
 static int repair_database(const char *path, cJSON *answer, struct error *e)
@@ -635,10 +618,8 @@ static int try_jobs(struct batch_system *system, const struct batch_config *conf
 static cJSON *new_trial_answer(const char *config, const struct batch_system *system, bool shared)
 {
     cJSON *root = json_document();
-    json_add_text(root, "sweep_file", config);
-    cJSON_AddStringToObject(root, "executor", system->name);
-    cJSON_AddBoolToObject(root, "unverified", system->unverified);
-    cJSON_AddBoolToObject(root, "shared", shared);
+    JSON_ADD(root, JSON_TEXT("sweep_file", config), JSON_STRING("executor", system->name),
+             JSON_TRUTH("unverified", system->unverified), JSON_TRUTH("shared", shared));
     cJSON_AddArrayToObject(root, "tried");
     return root;
 }

@@ -213,14 +213,9 @@ static bool are_alike(const char *a, size_t a_length, const char *b, size_t b_le
 
 static void add_line(struct two_sides *p, size_t line, const char *const text[2], const size_t length[2], bool has[2])
 {
-    cJSON *item = cJSON_CreateObject();
-    static const char *const names[] = {"of_first", "of_second"};
-    cJSON_AddNumberToObject(item, "line", (double)line);
-    for (size_t k = 0; k < 2; k++) {
-        OWNED char *copy = xstrndup(text[k], length[k]);
-        json_add_text(item, names[k], has[k] ? copy : NULL);
-    }
-    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(p->document, "log_lines"), item);
+    OWNED char *first = xstrndup(text[0], length[0]), *second = xstrndup(text[1], length[1]);
+    JSON_ITEM(cJSON_GetObjectItemCaseSensitive(p->document, "log_lines"), JSON_INT("line", line),
+              JSON_TEXT("of_first", has[0] ? first : NULL), JSON_TEXT("of_second", has[1] ? second : NULL));
 }
 
 /* The first lines that differ, and then the first that do so in more than numbers. */

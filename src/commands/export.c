@@ -165,9 +165,8 @@ static int export_to_database(struct db *db, const struct export_options *o, str
 static int print_json(const struct export_options *o, int64_t rows, struct error *e)
 {
     cJSON *root = json_document();
-    json_add_text(root, "path", o->file);
-    json_add_text(root, "format", o->toml ? "toml" : export_format_names[o->format]);
-    json_add_count(root, "rows", rows);
+    JSON_ADD(root, JSON_TEXT("path", o->file), JSON_TEXT("format", o->toml ? "toml" : export_format_names[o->format]),
+             JSON_COUNT("rows", rows));
     return output_json_take(root, e);
 }
 

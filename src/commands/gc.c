@@ -76,10 +76,7 @@ static void add_removed(struct garbage *g, char *path, int64_t idle_ms)
         free(path);
         return;
     }
-    cJSON *item = cJSON_CreateObject();
-    json_add_text(item, "path", path);
-    json_add_count(item, "bytes", bytes);
-    cJSON_AddItemToArray(g->unowned, item);
+    JSON_ITEM(g->unowned, JSON_TEXT("path", path), JSON_COUNT("bytes", bytes));
     g->bytes += bytes;
     string_list_add(&g->paths, path);
 }
@@ -171,8 +168,7 @@ static int ask_and_remove(const struct gc_options *o, const struct garbage *g, s
 static int list(struct garbage *g, const struct gc_options *o, struct error *e)
 {
     cJSON *root = json_document();
-    cJSON_AddBoolToObject(root, "dry_run", o->dry_run);
-    json_add_count(root, "bytes", g->bytes);
+    JSON_ADD(root, JSON_TRUTH("dry_run", o->dry_run), JSON_COUNT("bytes", g->bytes));
     cJSON_AddItemToObject(root, "unowned", g->unowned);
     g->unowned = NULL;
     return output_answer_take(o->json, "sql/texts/gc.sql", root, NULL, e);

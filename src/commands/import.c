@@ -32,13 +32,10 @@ static char *provenance(const struct table_file *in, const struct hash128 *hash,
     char hex[HASH_HEX_BYTES];
     OWNED char *path = path_absolute(in->file), *here = path_absolute(".");
     cJSON *all = cJSON_CreateObject(), *from = cJSON_AddObjectToObject(all, "imported");
-    cJSON_AddStringToObject(from, "file", path);
-    cJSON_AddStringToObject(from, "directory", here);
-    cJSON_AddStringToObject(from, "xxh3_128", hash_hex(hash, hex));
-    cJSON_AddNumberToObject(from, "bytes", (double)in->content.bytes);
-    cJSON_AddNumberToObject(from, "rows", (double)in->rows);
-    cJSON_AddStringToObject(all, "host", host);
-    cJSON_AddStringToObject(all, "tool", "meshsweep " MESHSWEEP_VERSION);
+    JSON_ADD(from, JSON_STRING("file", path), JSON_STRING("directory", here),
+             JSON_STRING("xxh3_128", hash_hex(hash, hex)), JSON_INT("bytes", in->content.bytes),
+             JSON_INT("rows", in->rows));
+    JSON_ADD(all, JSON_STRING("host", host), JSON_STRING("tool", "meshsweep " MESHSWEEP_VERSION));
     char *text = cJSON_PrintUnformatted(all);
     cJSON_Delete(all);
     return text;
@@ -176,30 +173,17 @@ static int print_counts(const struct table_file *in, const char *path, const str
     size_t count = 0;
     const struct refusal_count *refusals = in ? import_table_refusals(in->table, &count) : NULL;
     cJSON *all = json_document(), *beside = cJSON_CreateObject();
-    cJSON_AddStringToObject(beside, "path", path);
-    cJSON_AddBoolToObject(beside, "dry_run", o->dry_run);
-    if (in)
-        cJSON_AddNumberToObject(all, "rows", (double)in->rows);
-    else
-        cJSON_AddNullToObject(all, "rows");
-    cJSON_AddNumberToObject(all, "ok", (double)s->ok);
-    cJSON_AddNumberToObject(all, "failed", (double)s->failed);
+    JSON_ADD(beside, JSON_STRING("path", path), JSON_TRUTH("dry_run", o->dry_run));
+    JSON_ADD(all, JSON_COUNT("rows", in ? (int64_t)in->rows : -1), JSON_INT("ok", s->ok),
+             JSON_INT("failed", s->failed));
     cJSON *list = cJSON_AddArrayToObject(all, "refused");
-    for (size_t i = 0; i < count; i++) {
-        cJSON *one = cJSON_CreateObject();
-        cJSON_AddStringToObject(one, "why", refusals[i].why);
-        cJSON_AddNumberToObject(one, "rows", (double)refusals[i].count);
-        cJSON_AddNumberToObject(one, "first_line", (double)refusals[i].first_line);
-        cJSON_AddItemToArray(list, one);
-    }
-    cJSON_AddNumberToObject(all, "dropped_numbers", in ? (double)import_table_dropped(in->table) : 0);
-    cJSON_AddNumberToObject(all, "jobs", (double)s->jobs);
-    cJSON_AddNumberToObject(all, "new_jobs", (double)s->new_jobs);
-    cJSON_AddNumberToObject(all, "predicted_jobs", (double)s->predicted);
-    cJSON_AddNumberToObject(all, "attempts_added", (double)s->added);
-    cJSON_AddNumberToObject(all, "already_there", (double)s->known);
-    cJSON_AddNumberToObject(all, "rows_replaced", (double)s->removed.replaced);
-    cJSON_AddNumberToObject(all, "rows_taken_out", (double)s->removed.taken_out);
+    for (size_t i = 0; i < count; i++)
+        JSON_ITEM(list, JSON_STRING("why", refusals[i].why), JSON_INT("rows", refusals[i].count),
+                  JSON_INT("first_line", refusals[i].first_line));
+    JSON_ADD(all, JSON_INT("dropped_numbers", in ? import_table_dropped(in->table) : 0), JSON_INT("jobs", s->jobs),
+             JSON_INT("new_jobs", s->new_jobs), JSON_INT("predicted_jobs", s->predicted),
+             JSON_INT("attempts_added", s->added), JSON_INT("already_there", s->known),
+             JSON_INT("rows_replaced", s->removed.replaced), JSON_INT("rows_taken_out", s->removed.taken_out));
     return output_answer_take(o->json, "sql/texts/import.sql", all, beside, e);
 }
 

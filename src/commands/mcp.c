@@ -13,6 +13,7 @@
 #include "process/external_command.h"
 #include "process/interrupts.h"
 #include "report/text.h"
+#include "results/json.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -215,8 +216,7 @@ static void send_message(struct mcp_server *s, cJSON *message)
 static void answer_error(struct mcp_server *s, const cJSON *id, enum error_code code, const char *text, cJSON *data)
 {
     cJSON *message = new_message(id), *error = cJSON_AddObjectToObject(message, "error");
-    cJSON_AddNumberToObject(error, "code", code);
-    cJSON_AddStringToObject(error, "message", text);
+    JSON_ADD(error, JSON_REAL("code", code), JSON_STRING("message", text));
     if (data)
         cJSON_AddItemToObject(error, "data", data);
     send_message(s, message);
@@ -224,9 +224,8 @@ static void answer_error(struct mcp_server *s, const cJSON *id, enum error_code 
 
 static void add_name(cJSON *object, const char *member_name)
 {
-    cJSON *server = cJSON_AddObjectToObject(object, member_name);
-    cJSON_AddStringToObject(server, "name", "meshsweep");
-    cJSON_AddStringToObject(server, "version", MESHSWEEP_VERSION);
+    JSON_ADD(cJSON_AddObjectToObject(object, member_name), JSON_STRING("name", "meshsweep"),
+             JSON_STRING("version", MESHSWEEP_VERSION));
 }
 
 /* Takes the result. */
@@ -283,8 +282,7 @@ static void ping(struct mcp_server *s, const cJSON *request)
 /* How long the answer stays true. */
 static void add_validity(cJSON *result)
 {
-    cJSON_AddNumberToObject(result, "ttlMs", 3600000);
-    cJSON_AddStringToObject(result, "cacheScope", "private");
+    JSON_ADD(result, JSON_REAL("ttlMs", 3600000), JSON_STRING("cacheScope", "private"));
 }
 
 static void discover(struct mcp_server *s, const cJSON *request)
@@ -362,13 +360,10 @@ static cJSON *new_tool(const struct tool *t)
 {
     cJSON *tool = cJSON_CreateObject();
     OWNED char *text = xasprintf("%s.%s%s", t->command->summary, *t->more ? " " : "", t->more);
-    cJSON_AddStringToObject(tool, "name", t->command->name);
-    cJSON_AddStringToObject(tool, "description", text);
+    JSON_ADD(tool, JSON_STRING("name", t->command->name), JSON_STRING("description", text));
     cJSON_AddItemToObject(tool, "inputSchema", new_schema(t));
-    cJSON *hints = cJSON_AddObjectToObject(tool, "annotations");
-    cJSON_AddBoolToObject(hints, "readOnlyHint", t->right == READS);
-    cJSON_AddBoolToObject(hints, "destructiveHint", false);
-    cJSON_AddBoolToObject(hints, "openWorldHint", t->right == RUNS);
+    JSON_ADD(cJSON_AddObjectToObject(tool, "annotations"), JSON_TRUTH("readOnlyHint", t->right == READS),
+             JSON_TRUTH("destructiveHint", false), JSON_TRUTH("openWorldHint", t->right == RUNS));
     return tool;
 }
 
@@ -525,8 +520,7 @@ static void add_text(cJSON *content, const char *text, size_t length)
     OWNED_BUFFER valid = BUFFER_INIT;
     cJSON *item = cJSON_CreateObject();
     text_add_valid(&valid, text, length);
-    cJSON_AddStringToObject(item, "type", "text");
-    cJSON_AddStringToObject(item, "text", buffer_text(&valid));
+    JSON_ADD(item, JSON_STRING("type", "text"), JSON_STRING("text", buffer_text(&valid)));
     cJSON_AddItemToArray(content, item);
 }
 

@@ -60,9 +60,8 @@ static int check_sources(const struct arguments *a, const char *output, struct e
 int merge_print(const char *path, const struct merge_counts *counts, bool as_json, struct error *e)
 {
     cJSON *root = json_document();
-    json_add_text(root, "path", path);
-    json_add_count(root, "new_jobs", counts->jobs);
-    json_add_count(root, "attempts_added", counts->attempts);
+    JSON_ADD(root, JSON_TEXT("path", path), JSON_COUNT("new_jobs", counts->jobs),
+             JSON_COUNT("attempts_added", counts->attempts));
     return output_answer_take(as_json, "sql/texts/merge.sql", root, NULL, e);
 }
 

@@ -100,26 +100,20 @@ static void add_predicted_json(const struct space *space, const struct plan *pla
         cJSON_AddNullToObject(o, "predicted");
         return;
     }
-    cJSON *p = cJSON_AddObjectToObject(o, "predicted");
-    cJSON_AddNumberToObject(p, "memory", (double)plan->predicted_memory);
-    cJSON_AddNumberToObject(p, "time", (double)plan->predicted_time);
-    json_add_real(p, "device_hours", plan->device_hours);
-    json_add_real(p, "step_device_seconds", plan->step_device_seconds);
-    cJSON_AddNumberToObject(p, "may_not_fit", (double)plan->risks[OOM_RISK]);
-    cJSON_AddNumberToObject(p, "does_not_fit", (double)plan->risks[OOM_CERTAIN]);
-    cJSON_AddNumberToObject(p, "audits", (double)plan->audits);
-    json_add_text(p, "note", space->prediction.note);
+    JSON_ADD(cJSON_AddObjectToObject(o, "predicted"), JSON_INT("memory", plan->predicted_memory),
+             JSON_INT("time", plan->predicted_time), JSON_REAL("device_hours", plan->device_hours),
+             JSON_REAL("step_device_seconds", plan->step_device_seconds),
+             JSON_INT("may_not_fit", plan->risks[OOM_RISK]), JSON_INT("does_not_fit", plan->risks[OOM_CERTAIN]),
+             JSON_INT("audits", plan->audits), JSON_TEXT("note", space->prediction.note));
 }
 
 static cJSON *head_as_json(const struct plan_printing *p, const struct plan *plan)
 {
     const struct space *space = p->space;
     cJSON *o = p->json ? cJSON_CreateObject() : json_document();
-    cJSON_AddStringToObject(o, "sweep", space->sweep->name);
-    cJSON_AddNumberToObject(o, "combinations", (double)plan->match.combinations);
-    cJSON_AddNumberToObject(o, "matched", (double)plan->match.matched);
-    cJSON_AddNumberToObject(o, "jobs", (double)plan->jobs);
-    cJSON_AddNumberToObject(o, "duplicates", (double)plan->duplicates);
+    JSON_ADD(o, JSON_STRING("sweep", space->sweep->name), JSON_INT("combinations", plan->match.combinations),
+             JSON_INT("matched", plan->match.matched), JSON_INT("jobs", plan->jobs),
+             JSON_INT("duplicates", plan->duplicates));
     cJSON *excluded = cJSON_AddObjectToObject(o, "excluded"), *warned = cJSON_AddObjectToObject(o, "warned_by");
     for (size_t i = 0; i < space->rule_count; i++)
         cJSON_AddNumberToObject(space->rules[i].warning ? warned : excluded, space->rules[i].name,
@@ -133,9 +127,8 @@ static cJSON *end_as_json(const struct plan_printing *p, const struct plan *plan
     cJSON *o = cJSON_CreateObject();
     for (int i = 1; i < PLAN_MARK_COUNT; i++)
         cJSON_AddNumberToObject(o, plan_mark_names[i], (double)plan->marks[i]);
-    cJSON_AddNumberToObject(o, "gone", (double)plan->gone);
-    json_add_text(o, "shard", p->shard);
-    cJSON_AddNumberToObject(o, "jobs_of_other_shards", (double)plan->others);
+    JSON_ADD(o, JSON_INT("gone", plan->gone), JSON_TEXT("shard", p->shard),
+             JSON_INT("jobs_of_other_shards", plan->others));
     cJSON_AddItemToObject(o, "reasons", cJSON_Duplicate(plan->reasons, true));
     json_add_real(o, "device_hours_max", plan->device_hours_max);
     add_predicted_json(space, plan, o);
@@ -149,12 +142,9 @@ static cJSON *beside_head(const struct space *space, const struct plan *plan)
     cJSON *o = cJSON_CreateObject(), *rules = cJSON_AddArrayToObject(o, "rules");
     for (size_t i = 0; i < space->rule_count; i++) {
         const struct space_rule *rule = &space->rules[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddItemToArray(rules, item);
-        cJSON_AddStringToObject(item, "rule", rule->name);
-        cJSON_AddBoolToObject(item, "warns", rule->warning);
-        cJSON_AddNumberToObject(item, "combinations", (double)plan->match.rules[i].excluded);
-        cJSON_AddStringToObject(item, "why", rule->reason[0] ? rule->reason : rule->require);
+        JSON_ITEM(rules, JSON_STRING("rule", rule->name), JSON_TRUTH("warns", rule->warning),
+                  JSON_INT("combinations", plan->match.rules[i].excluded),
+                  JSON_STRING("why", rule->reason[0] ? rule->reason : rule->require));
     }
     return o;
 }
@@ -165,21 +155,15 @@ static cJSON *beside_end(const struct plan_printing *p, const struct plan *plan)
     const struct search_options *search = p->search;
     OWNED char *unreached = unreached_sentence(space);
     cJSON *o = cJSON_CreateObject();
-    cJSON_AddNumberToObject(o, "jobs", (double)plan->jobs);
-    cJSON_AddNumberToObject(o, "shown", (double)p->shown);
-    cJSON_AddBoolToObject(o, "all", p->most == INT64_MAX);
-    json_add_text(o, "hint", plan->hint);
-    json_add_text(o, "search", search ? search->strategy : NULL);
-    cJSON_AddBoolToObject(o, "memory_first", search && search_strategy_has(search->strategy, MEMORY_FIRST));
-    cJSON_AddNumberToObject(o, "max_trials", search ? search->numbers[SEARCH_MAX_TRIALS] : 0);
-    cJSON_AddNumberToObject(o, "trials_made", (double)p->trials_made);
-    json_add_text(o, "search_finished", p->search_finished);
-    cJSON_AddNumberToObject(o, "device_hours_each", plan->device_hours_each);
-    cJSON_AddBoolToObject(o, "limits_grow", space->limits[LIMIT_TOTAL].later != NULL);
-    cJSON_AddBoolToObject(o, "predicts", space->prediction.asked);
-    cJSON_AddNumberToObject(o, "predicted_length", (double)plan->predicted_length);
-    json_add_text(o, "unreached", unreached);
-    cJSON_AddBoolToObject(o, "has_command", space->command.count > 0);
+    JSON_ADD(o, JSON_INT("jobs", plan->jobs), JSON_INT("shown", p->shown), JSON_TRUTH("all", p->most == INT64_MAX),
+             JSON_TEXT("hint", plan->hint), JSON_TEXT("search", search ? search->strategy : NULL),
+             JSON_TRUTH("memory_first", search && search_strategy_has(search->strategy, MEMORY_FIRST)),
+             JSON_REAL("max_trials", search ? search->numbers[SEARCH_MAX_TRIALS] : 0),
+             JSON_INT("trials_made", p->trials_made), JSON_TEXT("search_finished", p->search_finished),
+             JSON_REAL("device_hours_each", plan->device_hours_each),
+             JSON_TRUTH("limits_grow", space->limits[LIMIT_TOTAL].later != NULL),
+             JSON_TRUTH("predicts", space->prediction.asked), JSON_INT("predicted_length", plan->predicted_length),
+             JSON_TEXT("unreached", unreached), JSON_TRUTH("has_command", space->command.count > 0));
     return o;
 }
 

@@ -181,11 +181,9 @@ static void add_statistics(cJSON *to, const char *name, struct replay_statistics
     cJSON *o = cJSON_AddObjectToObject(to, name);
     cJSON_AddNumberToObject(o, "mean", s.mean);
     if (interval) {
-        json_add_real(o, "low", s.low);
-        json_add_real(o, "high", s.high);
+        JSON_ADD(o, JSON_REAL("low", s.low), JSON_REAL("high", s.high));
     }
-    cJSON_AddNumberToObject(o, "median", s.median);
-    cJSON_AddNumberToObject(o, "p90", s.p90);
+    JSON_ADD(o, JSON_REAL("median", s.median), JSON_REAL("p90", s.p90));
 }
 
 static void add_measures(cJSON *to, const struct replay_report *r, const struct strategy_results *s, size_t group)
@@ -206,10 +204,8 @@ static void add_measures(cJSON *to, const struct replay_report *r, const struct 
 static cJSON *strategy_json(const struct replay_report *r, const struct strategy_results *s)
 {
     cJSON *o = cJSON_CreateObject();
-    cJSON_AddStringToObject(o, "strategy", s->name);
-    cJSON_AddNumberToObject(o, "searches", (double)s->searches);
-    cJSON_AddNumberToObject(o, "arrived", (double)s->arrived);
-    cJSON_AddNumberToObject(o, "slowest_decision_ms", (double)s->slowest_us / 1000);
+    JSON_ADD(o, JSON_STRING("strategy", s->name), JSON_INT("searches", s->searches), JSON_INT("arrived", s->arrived),
+             JSON_REAL("slowest_decision_ms", (double)s->slowest_us / 1000));
     add_measures(o, r, s, SIZE_MAX);
     cJSON *joint = cJSON_AddArrayToObject(o, "loss_against_joint");
     for (size_t i = 0; i < s->joint_count; i++) {
@@ -222,12 +218,9 @@ static cJSON *strategy_json(const struct replay_report *r, const struct strategy
     for (size_t g = 0; g < r->source->group_count; g++) {
         if (r->groups[g].ok == 0)
             continue;
-        cJSON *group = cJSON_CreateObject();
-        cJSON_AddStringToObject(group, "group", r->source->group_names[g]);
-        cJSON_AddNumberToObject(group, "best_value", r->groups[g].best);
-        cJSON_AddNumberToObject(group, "best_job", (double)winner_of(r, g));
+        cJSON *group = JSON_ITEM(groups, JSON_STRING("group", r->source->group_names[g]),
+                                 JSON_REAL("best_value", r->groups[g].best), JSON_INT("best_job", winner_of(r, g)));
         add_measures(group, r, s, g);
-        cJSON_AddItemToArray(groups, group);
     }
     return o;
 }
@@ -235,16 +228,11 @@ static cJSON *strategy_json(const struct replay_report *r, const struct strategy
 static cJSON *replay_report_json(const struct replay_report *r)
 {
     cJSON *all = json_document();
-    cJSON_AddStringToObject(all, "objective", r->source->objective);
-    cJSON_AddNumberToObject(all, "group_count", (double)r->source->group_count);
-    cJSON_AddNumberToObject(all, "groups_without_runnable_job", (double)r->hopeless);
-    cJSON_AddNumberToObject(all, "jobs", (double)(r->ok + r->failed));
-    cJSON_AddNumberToObject(all, "failed_jobs", (double)r->failed);
-    cJSON_AddNumberToObject(all, "further_replicates", (double)r->source->replicates);
-    cJSON_AddNumberToObject(all, "infeasible", (double)r->source->infeasible);
-    cJSON_AddNumberToObject(all, "excluded_by_rules", (double)r->source->excluded);
-    cJSON_AddNumberToObject(all, "not_measured", (double)r->source->unmeasured);
-    cJSON_AddNumberToObject(all, "seeds", (double)r->seeds);
+    JSON_ADD(all, JSON_STRING("objective", r->source->objective), JSON_INT("group_count", r->source->group_count),
+             JSON_INT("groups_without_runnable_job", r->hopeless), JSON_REAL("jobs", (double)(r->ok + r->failed)),
+             JSON_INT("failed_jobs", r->failed), JSON_INT("further_replicates", r->source->replicates),
+             JSON_INT("infeasible", r->source->infeasible), JSON_INT("excluded_by_rules", r->source->excluded),
+             JSON_INT("not_measured", r->source->unmeasured), JSON_INT("seeds", r->seeds));
     cJSON *strategies = cJSON_AddArrayToObject(all, "strategies");
     for (size_t i = 0; i < r->count; i++)
         cJSON_AddItemToArray(strategies, strategy_json(r, &r->strategies[i]));

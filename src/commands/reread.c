@@ -60,8 +60,7 @@ static int reread_in_transaction(struct reread_session *r, cJSON **document, str
                                            .directory = directory,
                                            .environment = environ};
     OWNED_JSON *detail = cJSON_CreateObject();
-    json_add_text(detail, "config", o->config);
-    json_add_text(detail, "only", o->only);
+    JSON_ADD(detail, JSON_TEXT("config", o->config), JSON_TEXT("only", o->only));
     OWNED char *told = cJSON_PrintUnformatted(detail);
     int rc = reread_selected(&request, told, o->dry_run, document, e);
     return rc < 0 ? rc : result_views_refresh(r->db, e);

@@ -37,8 +37,7 @@ static int read_and_print(struct job_view *v, const char *job, bool json, struct
         return -1;
     cJSON *root = json_document(), *beside = cJSON_CreateObject();
     OWNED char *redacted = v->launch.command[0] ? job_command_redacted(&v->launch) : NULL;
-    json_add_text(beside, "redacted", redacted);
-    json_add_text(beside, "measured_elsewhere", v->launch.measured_elsewhere);
+    JSON_ADD(beside, JSON_TEXT("redacted", redacted), JSON_TEXT("measured_elsewhere", v->launch.measured_elsewhere));
     if (make_document(v, root, e) == 0)
         return output_answer_take(json, "sql/texts/show.sql", root, beside, e);
     cJSON_Delete(root);

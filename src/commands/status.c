@@ -191,8 +191,8 @@ static int print_text(const struct status_view *v, struct error *e)
     tell(v, "full_trainings", &text);
     cJSON_AddNumberToObject(v->beside, "failures_most", STATUS_FAILURES_MOST);
     cJSON_AddItemToObject(v->beside, "words", cJSON_Duplicate(v->causes.words, true));
-    cJSON_AddNumberToObject(v->beside, "kinds", cJSON_GetArraySize(v->causes.list));
-    cJSON_AddBoolToObject(v->beside, "others", v->causes.others > 0);
+    JSON_ADD(v->beside, JSON_REAL("kinds", cJSON_GetArraySize(v->causes.list)),
+             JSON_TRUTH("others", v->causes.others > 0));
     return output_said("sql/texts/status.sql", v->document, v->beside, e);
 }
 

@@ -45,10 +45,8 @@ static int print(const struct upgrade *u, bool json, struct error *e)
 {
     OWNED char *changes = store_describe_upgrade(u->version);
     cJSON *root = json_document(), *beside = cJSON_CreateObject();
-    json_add_text(root, "path", u->path);
-    json_add_count(root, "schema_before", u->version);
-    json_add_count(root, "schema", u->newest);
-    json_add_text(root, "copy", u->kept);
+    JSON_ADD(root, JSON_TEXT("path", u->path), JSON_COUNT("schema_before", u->version), JSON_COUNT("schema", u->newest),
+             JSON_TEXT("copy", u->kept));
     json_add_text(beside, "changes", changes);
     return output_answer_take(json, "sql/texts/upgrade.sql", root, beside, e);
 }

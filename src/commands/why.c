@@ -187,11 +187,8 @@ static int add_jobs(struct answer *w, struct error *e)
 
 static int add_excluded(void *context, int64_t rank, const char *values_json, struct error *e)
 {
-    cJSON *example = cJSON_CreateObject();
     (void)e;
-    cJSON_AddItemToArray(context, example);
-    cJSON_AddNumberToObject(example, "number", (double)rank);
-    json_add_raw(example, "values", values_json);
+    json_add_raw(JSON_ITEM(context, JSON_INT("number", rank)), "values", values_json);
     return 0;
 }
 
@@ -203,14 +200,10 @@ static int add_rules(struct answer *w, struct error *e)
         const struct space_rule *r = &w->session->space->rules[i];
         if (w->counts.rules[i].excluded == 0)
             continue;
-        cJSON *rule = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, rule);
-        cJSON_AddStringToObject(rule, "rule", r->name);
-        json_add_text(rule, "reason", r->reason);
-        cJSON_AddStringToObject(rule, "level", r->warning ? "warn" : "exclude");
-        json_add_count(rule, "combinations", w->counts.rules[i].excluded);
-        cJSON_AddStringToObject(rule, "require", r->require);
-        json_add_text(rule, "source", r->source);
+        cJSON *rule = JSON_ITEM(list, JSON_STRING("rule", r->name), JSON_TEXT("reason", r->reason),
+                                JSON_STRING("level", r->warning ? "warn" : "exclude"),
+                                JSON_COUNT("combinations", w->counts.rules[i].excluded),
+                                JSON_STRING("require", r->require), JSON_TEXT("source", r->source));
         const struct exclusion_query query = {i,    w->filter,    SHOWN,
                                               true, add_excluded, cJSON_AddArrayToObject(rule, "examples")};
         rc = r->warning ? 0 : match_excluded(w->session->space, &query, e);
@@ -265,9 +258,9 @@ static int make_document(struct answer *w, const struct arguments *a, struct err
 {
     if (match_count(w->session->space, w->filter, &w->counts, e) < 0)
         return -1;
-    json_add_count(w->document, "combinations", w->counts.combinations);
-    json_add_count(w->document, "all_combinations", space_combinations(w->session->space));
-    json_add_count(w->document, "matched", w->counts.matched);
+    JSON_ADD(w->document, JSON_COUNT("combinations", w->counts.combinations),
+             JSON_COUNT("all_combinations", space_combinations(w->session->space)),
+             JSON_COUNT("matched", w->counts.matched));
     int rc = add_jobs(w, e);
     if (rc == 0)
         rc = add_rules(w, e);

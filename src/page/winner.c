@@ -28,11 +28,8 @@ static int add_run(struct html_page *p, cJSON *winner, struct error *e)
     hint_add_db(&best, p->database);
     buffer_add_text(&best, " --group ");
     shell_add_word(&best, json_text_or(winner, "group", ""));
-    json_add_count(winner, "row", row);
-    json_add_text(winner, "line", line);
-    json_add_text(winner, "redacted", redacted);
-    json_add_text(winner, "elsewhere", l.measured_elsewhere);
-    json_add_text(winner, "best", buffer_text(&best));
+    JSON_ADD(winner, JSON_COUNT("row", row), JSON_TEXT("line", line), JSON_TEXT("redacted", redacted),
+             JSON_TEXT("elsewhere", l.measured_elsewhere), JSON_TEXT("best", buffer_text(&best)));
     job_launch_free(&l);
     return 0;
 }
@@ -51,10 +48,9 @@ static int add_groups(struct html_page *p, cJSON *parts, struct error *e)
 static int add_winner(struct html_page *p, cJSON *parts, struct error *e)
 {
     const struct html_job *best = &p->data->jobs[p->data->best];
-    cJSON *list = cJSON_AddArrayToObject(parts, "groups"), *winner = cJSON_CreateObject(), *pareto = NULL;
-    json_add_count(winner, "job", best->id);
-    json_add_real(winner, "value", best->objective);
-    cJSON_AddItemToArray(list, winner);
+    cJSON *pareto = NULL;
+    JSON_ITEM(cJSON_AddArrayToObject(parts, "groups"), JSON_COUNT("job", best->id),
+              JSON_REAL("value", best->objective));
     const int rc = pareto_read(p->db, &pareto, e);
     cJSON_AddItemToObject(parts, "pareto", pareto);
     return rc;

@@ -246,8 +246,7 @@ static bool nowhere_worse(const struct points *p, const double *a, const double 
 static cJSON *point_json(const struct points *p, const double *row, double tie)
 {
     cJSON *point = cJSON_CreateObject(), *values;
-    cJSON_AddNumberToObject(point, "job", row[p->width - 1]);
-    json_add_real(point, "tie", tie);
+    JSON_ADD(point, JSON_REAL("job", row[p->width - 1]), JSON_REAL("tie", tie));
     values = cJSON_AddObjectToObject(point, "values");
     for (size_t i = 0; i + 1 < p->width; i++)
         json_add_real(values, p->names.items[i], p->negated[i] ? -row[i] : row[i]);

@@ -14,8 +14,7 @@ int unranked_read(struct db *db, const char *metric, cJSON *document, cJSON *bes
         for (char *p = excluded; p && *p; p++)
             *p = iscntrl((unsigned char)*p) ? ' ' : *p; /* anybody's words */
         json_add_columns(document, s, 2);
-        json_add_text(beside, "unranked", stmt_text(s, 0));
-        json_add_text(beside, "excluded", excluded);
+        JSON_ADD(beside, JSON_TEXT("unranked", stmt_text(s, 0)), JSON_TEXT("excluded", excluded));
     }
     return rc < 0 ? -1 : 0;
 }

@@ -416,16 +416,14 @@ static void add_match(struct jobs *j, size_t cause, const struct key_condition *
         const struct level *level = &a->levels[terms[i].level];
         cJSON *term = cJSON_CreateObject();
         OWNED char *title = title_of(j, a);
-        cJSON_AddStringToObject(term, "name", title);
-        cJSON_AddStringToObject(term, "relation", relation_signs[terms[i].relation]);
+        JSON_ADD(term, JSON_STRING("name", title), JSON_STRING("relation", relation_signs[terms[i].relation]));
         cJSON_AddItemToObject(term, "term_value",
                               isfinite(level->number) ? cJSON_CreateNumber(level->number)
                                                       : cJSON_CreateString(level->text));
         cJSON_AddItemToArray(list, term);
         buffer_printf(&words, "%s%s%s%s", i ? ", " : "", title, relation_signs[terms[i].relation], level->text);
     }
-    cJSON_AddNumberToObject(match, "jobs", (double)met.jobs);
-    cJSON_AddNumberToObject(match, "ended_jobs", (double)met.ended);
+    JSON_ADD(match, JSON_INT("jobs", met.jobs), JSON_INT("ended_jobs", met.ended));
     cJSON_AddItemToArray(out->where, match);
     add_words(out, &met, buffer_text(&words));
 }
@@ -548,16 +546,12 @@ static void sort_causes(struct causes *c, struct caused_jobs *jobs)
 static cJSON *cause_json(struct failure_cause *c)
 {
     cJSON *item = cJSON_CreateObject();
-    cJSON_AddStringToObject(item, "class", c->class);
-    json_add_text(item, "message", c->message);
-    json_add_text(item, "consequence", c->consequence);
-    json_add_text(item, "cause", c->cause);
-    cJSON_AddNumberToObject(item, "jobs", (double)c->jobs);
-    cJSON_AddNumberToObject(item, "example_job", (double)c->example_job);
+    JSON_ADD(item, JSON_STRING("class", c->class), JSON_TEXT("message", c->message),
+             JSON_TEXT("consequence", c->consequence), JSON_TEXT("cause", c->cause), JSON_INT("jobs", c->jobs),
+             JSON_INT("example_job", c->example_job));
     cJSON_AddItemToObject(item, "where", c->where);
-    cJSON *compared = cJSON_AddObjectToObject(item, "compared");
-    cJSON_AddNumberToObject(compared, "jobs", (double)c->compared);
-    cJSON_AddNumberToObject(compared, "ended_jobs", (double)c->ended);
+    JSON_ADD(cJSON_AddObjectToObject(item, "compared"), JSON_INT("jobs", c->compared),
+             JSON_INT("ended_jobs", c->ended));
     return item;
 }
 

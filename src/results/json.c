@@ -15,19 +15,28 @@ cJSON *json_document(void)
     return root;
 }
 
-void json_add_count(cJSON *object, const char *name, int64_t value)
+static cJSON *value_of(const struct json_member *m)
 {
-    cJSON_AddItemToObject(object, name, value < 0 ? cJSON_CreateNull() : cJSON_CreateNumber((double)value));
+    if (m->kind == JSON_OF_TRUTH)
+        return cJSON_CreateBool(m->number != 0);
+    if (m->kind == JSON_OF_STRING || (m->kind == JSON_OF_TEXT && m->text && *m->text))
+        return cJSON_CreateString(m->text);
+    const bool is_known = m->kind == JSON_OF_COUNT ? m->number >= 0 : m->kind == JSON_OF_NUMBER && isfinite(m->number);
+    return is_known ? cJSON_CreateNumber(m->number) : cJSON_CreateNull();
 }
 
-void json_add_real(cJSON *object, const char *name, double value)
+void json_add_members(cJSON *object, const struct json_member *members, size_t count)
 {
-    cJSON_AddItemToObject(object, name, isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+    for (size_t i = 0; i < count; i++)
+        cJSON_AddItemToObject(object, members[i].name, value_of(&members[i]));
 }
 
-void json_add_text(cJSON *object, const char *name, const char *text)
+cJSON *json_add_item(cJSON *list, const struct json_member *members, size_t count)
 {
-    cJSON_AddItemToObject(object, name, text && *text ? cJSON_CreateString(text) : cJSON_CreateNull());
+    cJSON *item = cJSON_CreateObject();
+    json_add_members(item, members, count);
+    cJSON_AddItemToArray(list, item);
+    return item;
 }
 
 static const char *skip_blanks(const char *p)

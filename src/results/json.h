@@ -16,13 +16,37 @@
 cJSON *json_document(void);
 
 /* A whole number that is never negative: below 0 it is unknown. */
-void json_add_count(cJSON *object, const char *name, int64_t value);
+#define json_add_count(object, name, value) JSON_ADD(object, JSON_COUNT(name, value))
 
 /* NAN and infinities become null. */
-void json_add_real(cJSON *object, const char *name, double value);
+#define json_add_real(object, name, value) JSON_ADD(object, JSON_REAL(name, value))
 
 /* NULL and "" become null. */
-void json_add_text(cJSON *object, const char *name, const char *text);
+#define json_add_text(object, name, value) JSON_ADD(object, JSON_TEXT(name, value))
+
+/* Several members at once: JSON_ADD(object, JSON_INT("jobs", 4), JSON_TEXT("why", NULL)). JSON_COUNT, JSON_REAL and
+ * JSON_TEXT are as above; a JSON_STRING is text, "" too. */
+struct json_member {
+    const char *name;
+    enum { JSON_OF_NUMBER = 1, JSON_OF_COUNT, JSON_OF_TEXT, JSON_OF_STRING, JSON_OF_TRUTH } kind;
+    double number;
+    const char *text;
+};
+#define JSON_INT(name, value) ((struct json_member){(name), JSON_OF_NUMBER, (double)(value), NULL})
+#define JSON_COUNT(name, value) ((struct json_member){(name), JSON_OF_COUNT, (double)(value), NULL})
+#define JSON_REAL(name, value) ((struct json_member){(name), JSON_OF_NUMBER, (value), NULL})
+#define JSON_TEXT(name, value) ((struct json_member){(name), JSON_OF_TEXT, 0, (value)})
+#define JSON_STRING(name, value) ((struct json_member){(name), JSON_OF_STRING, 0, (value)})
+#define JSON_TRUTH(name, value) ((struct json_member){(name), JSON_OF_TRUTH, (value), NULL})
+#define JSON_MEMBERS(...)                                                                                              \
+    (const struct json_member[]){__VA_ARGS__},                                                                         \
+        sizeof((const struct json_member[]){__VA_ARGS__}) / sizeof(struct json_member)
+#define JSON_ADD(object, ...) json_add_members(object, JSON_MEMBERS(__VA_ARGS__))
+void json_add_members(cJSON *object, const struct json_member *members, size_t count);
+
+/* The same of a new object at the end of a list, which is returned. */
+#define JSON_ITEM(list, ...) json_add_item(list, JSON_MEMBERS(__VA_ARGS__))
+cJSON *json_add_item(cJSON *list, const struct json_member *members, size_t count);
 
 /* JSON as it stands, so that numbers keep their digits; NULL becomes null. */
 void json_add_raw(cJSON *object, const char *name, const char *json);
