@@ -80,39 +80,13 @@ static void add_text(struct writer *w, const struct cell *cell)
         csv_write2(w->text.data + w->text.length, room, text.length ? text.text : "", text.length, CSV_QUOTE);
 }
 
-static void csv_row(struct writer *w, const struct cell *cells)
-{
-    for (size_t i = 0; i < w->rows->column_count; i++) {
-        if (i > 0)
-            buffer_add_char(&w->text, ',');
-        const struct cell cell = csv_number(cells[i]);
-        if (cell.kind == CELL_TEXT)
-            add_text(w, &cell);
-        else if (cell.kind != CELL_NULL)
-            writer_add_number(&w->text, &cell);
-    }
-    buffer_add_text(&w->text, w->options->lf ? "\n" : "\r\n");
-}
-
-static void csv_header(struct writer *w, const struct cell *names)
-{
-    csv_row(w, names);
-    writer_units(w, csv_row);
-}
-
-int render_csv(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
-               struct error *e)
-{
-    static const struct row_format format = {.header = csv_header, .row = csv_row};
-    return writer_rows(&format, rows, options, sink, e);
-}
-
-/* --- with tabs --- */
-
+/* With tabs. */
 static void add_escaped(struct buffer *out, const char *text, size_t length)
 {
     static const char escapes[128] = {['\\'] = '\\', ['\t'] = 't', ['\n'] = 'n', ['\r'] = 'r', [0] = '0'};
     size_t plain = 0;
+    if (csv_formula_like(text, length))
+        buffer_add_char(out, '\'');
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c >= 128 || !escapes[c])
@@ -125,39 +99,34 @@ static void add_escaped(struct buffer *out, const char *text, size_t length)
     text_add_valid(out, text + plain, length - plain);
 }
 
-static void add_cell(struct writer *w, const struct cell *cell)
+static void add_row(struct writer *w, const struct cell *cells, bool tabs)
 {
-    if (cell->kind == CELL_NULL) {
-        buffer_add_text(&w->text, "\\N");
-    } else if (cell->kind == CELL_TEXT) {
-        if (csv_formula_like(cell->text, cell->length))
-            buffer_add_char(&w->text, '\'');
-        add_escaped(&w->text, cell->text, cell->length);
-    } else {
-        writer_add_number(&w->text, cell);
+    for (size_t i = 0; i < w->rows->column_count; i++) {
+        const struct cell cell = csv_number(cells[i]);
+        if (i > 0)
+            buffer_add_char(&w->text, tabs ? '\t' : ',');
+        if (cell.kind == CELL_TEXT && tabs)
+            add_escaped(&w->text, cell.text, cell.length);
+        else if (cell.kind == CELL_TEXT)
+            add_text(w, &cell);
+        else if (cell.kind != CELL_NULL)
+            writer_add_number(&w->text, &cell);
+        else
+            buffer_add_text(&w->text, tabs ? "\\N" : "");
     }
+    buffer_add_text(&w->text, tabs || w->options->lf ? "\n" : "\r\n");
+}
+
+static void csv_row(struct writer *w, const struct cell *cells)
+{
+    add_row(w, cells, false);
 }
 
 static void tsv_row(struct writer *w, const struct cell *cells)
 {
-    for (size_t i = 0; i < w->rows->column_count; i++) {
-        if (i > 0)
-            buffer_add_char(&w->text, '\t');
-        const struct cell cell = csv_number(cells[i]);
-        add_cell(w, &cell);
-    }
-    buffer_add_char(&w->text, '\n');
+    add_row(w, cells, true);
 }
 
-static void tsv_header(struct writer *w, const struct cell *names)
-{
-    tsv_row(w, names);
-    writer_units(w, tsv_row);
-}
+ROW_RENDERER(csv, .has_names = true, .row = csv_row)
 
-int render_tsv(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
-               struct error *e)
-{
-    static const struct row_format format = {.header = tsv_header, .row = tsv_row};
-    return writer_rows(&format, rows, options, sink, e);
-}
+ROW_RENDERER(tsv, .has_names = true, .row = tsv_row)

@@ -60,25 +60,14 @@ static void jsonl_row(struct writer *w, const struct cell *cells)
     buffer_add_char(&w->text, '\n');
 }
 
-int render_json(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
-                struct error *e)
-{
-    static const struct row_format format = {.row = json_row, .end = json_end};
-    return writer_rows(&format, rows, options, sink, e);
-}
+ROW_RENDERER(json, .row = json_row, .end = json_end)
 
-int render_jsonl(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
-                 struct error *e)
-{
-    static const struct row_format format = {.row = jsonl_row};
-    return writer_rows(&format, rows, options, sink, e);
-}
+ROW_RENDERER(jsonl, .row = jsonl_row)
 
 /* --- a document --- */
 
-static void document_header(struct writer *w, const struct cell *names)
+static void document_header(struct writer *w)
 {
-    (void)names;
     buffer_printf(&w->text, "{\n\"schema_version\": %d,\n\"columns\": [", JSON_SCHEMA_VERSION);
     for (size_t i = 0; i < w->rows->column_count; i++) {
         const char *unit = w->rows->units && w->rows->units[i] ? w->rows->units[i] : "";
@@ -105,9 +94,4 @@ static void document_end(struct writer *w)
     buffer_add_text(&w->text, "]\n}\n");
 }
 
-int render_document(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
-                    struct error *e)
-{
-    static const struct row_format format = {document_header, document_row, document_end};
-    return writer_rows(&format, rows, options, sink, e);
-}
+ROW_RENDERER(document, .header = document_header, .row = document_row, .end = document_end)

@@ -65,10 +65,9 @@ static void markdown_row(struct writer *w, const struct cell *cells)
     buffer_add_char(&w->text, '\n');
 }
 
-static void markdown_header(struct writer *w, const struct cell *names)
+static void markdown_header(struct writer *w)
 {
     OWNED_BUFFER title = BUFFER_INIT;
-    (void)names;
     buffer_add_char(&w->text, '|');
     for (size_t i = 0; i < w->rows->column_count; i++) {
         buffer_clear(&title);
@@ -83,9 +82,4 @@ static void markdown_header(struct writer *w, const struct cell *names)
     buffer_add_char(&w->text, '\n');
 }
 
-int render_markdown(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
-                    struct error *e)
-{
-    static const struct row_format format = {.header = markdown_header, .row = markdown_row};
-    return writer_rows(&format, rows, options, sink, e);
-}
+ROW_RENDERER(markdown, .header = markdown_header, .row = markdown_row)

@@ -47,17 +47,29 @@ void writer_free(struct writer *w)
     buffer_free(&w->scratch);
 }
 
+static void add_texts(struct writer *w, const struct row_format *format, const char *const *texts, struct cell *cells)
+{
+    for (size_t i = 0; i < w->rows->column_count; i++) {
+        const char *text = texts ? texts[i] : NULL;
+        cells[i] = text && (*text || texts == w->rows->names)
+                       ? (struct cell){.kind = CELL_TEXT, .text = text, .length = strlen(text)}
+                       : (struct cell){.kind = CELL_NULL};
+    }
+    format->row(w, cells);
+}
+
 int writer_rows(const struct row_format *format, const struct row_source *rows, const struct render_options *options,
                 const struct report_sink *sink, struct error *e)
 {
     OWNED_BY(writer_free) struct writer w = {.rows = rows, .options = options, .sink = sink};
     OWNED struct cell *cells = xcalloc(rows->column_count, sizeof *cells);
     int more;
-    if (format->header) {
-        for (size_t i = 0; i < rows->column_count; i++)
-            cells[i] = (struct cell){.kind = CELL_TEXT, .text = rows->names[i], .length = strlen(rows->names[i])};
-        format->header(&w, cells);
-    }
+    if (format->header)
+        format->header(&w);
+    if (format->has_names)
+        add_texts(&w, format, rows->names, cells);
+    if (format->has_names && options->units)
+        add_texts(&w, format, rows->units, cells);
     while ((more = rows->next(rows->context, cells, e)) > 0) {
         format->row(&w, cells);
         w.row_count++;
@@ -69,18 +81,6 @@ int writer_rows(const struct row_format *format, const struct row_source *rows, 
     if (format->end)
         format->end(&w);
     return writer_flush(&w, true, e);
-}
-
-void writer_units(struct writer *w, void (*row)(struct writer *w, const struct cell *cells))
-{
-    OWNED struct cell *cells = xcalloc(w->rows->column_count + 1, sizeof *cells);
-    for (size_t i = 0; i < w->rows->column_count; i++) {
-        const char *unit = w->rows->units ? w->rows->units[i] : NULL;
-        if (unit && unit[0])
-            cells[i] = (struct cell){.kind = CELL_TEXT, .text = unit, .length = strlen(unit)};
-    }
-    if (w->options->units)
-        row(w, cells);
 }
 
 void writer_add_number(struct buffer *out, const struct cell *cell)

@@ -20,7 +20,8 @@ struct writer {
 };
 
 struct row_format {
-    void (*header)(struct writer *w, const struct cell *names); /* the names as text cells; may be NULL */
+    bool has_names; /* the first row has them, the next one the units where the options ask for it: NULL without one */
+    void (*header)(struct writer *w); /* may be NULL */
     void (*row)(struct writer *w, const struct cell *cells);
     void (*end)(struct writer *w); /* may be NULL */
 };
@@ -29,13 +30,19 @@ struct row_format {
 int writer_rows(const struct row_format *format, const struct row_source *rows, const struct render_options *options,
                 const struct report_sink *sink, struct error *e);
 
+/* Defines render_NAME (report/render.h), whose format has these members. */
+#define ROW_RENDERER(name, ...)                                                                                        \
+    int render_##name(const struct row_source *rows, const struct render_options *options,                             \
+                      const struct report_sink *sink, struct error *e)                                                 \
+    {                                                                                                                  \
+        static const struct row_format format = {__VA_ARGS__};                                                         \
+        return writer_rows(&format, rows, options, sink, e);                                                           \
+    }
+
 /* Writes `text` to the sink and empties it, if it is large or `all` is set. */
 int writer_flush(struct writer *w, bool all, struct error *e);
 
 void writer_free(struct writer *w);
-
-/* Adds a row of the units where the options ask for it: columns without one are NULL. */
-void writer_units(struct writer *w, void (*row)(struct writer *w, const struct cell *cells));
 
 /* Appends a cell's integer or float exactly. Not for text or NULL. */
 void writer_add_number(struct buffer *out, const struct cell *cell);
