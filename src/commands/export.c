@@ -4,6 +4,8 @@
 #include "commands/commands.h"
 #include "database/open.h"
 #include "report/exports.h"
+#include "report/saying.h"
+#include "report/text.h"
 #include "results/best.h"
 #include "results/configurations.h"
 #include "results/json.h"
@@ -71,14 +73,19 @@ static int read_best(struct db *db, cJSON *status, struct error *e)
     return 0;
 }
 
+/* In the text format 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/), for node_exporter's textfile
+ * collector: times in seconds, invalid UTF-8 replaced by U+FFFD. Unknown values have no sample. */
 static int write_prometheus(struct db *db, const struct report_sink *sink, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    OWNED_JSON *status = NULL;
+    OWNED_BUFFER lines = BUFFER_INIT;
+    OWNED_JSON *status = NULL, *beside = cJSON_CreateObject();
     const int64_t now_ms = clock_wall_ms();
-    if (status_read(db, true, now_ms, &status, NULL, e) < 0 || read_best(db, status, e) < 0)
+    JSON_ADD(beside, JSON_STRING("version", MESHSWEEP_VERSION), JSON_INT("now_ms", now_ms));
+    if (status_read(db, true, now_ms, &status, NULL, e) < 0 || read_best(db, status, e) < 0 ||
+        saying_add_text("sql/texts/prometheus.sql", status, beside, &lines, e) < 0)
         return -1;
-    prometheus_add(status, now_ms, &text);
+    text_add_valid(&text, buffer_text(&lines), lines.length);
     return write_text(&text, 0, sink, e);
 }
 

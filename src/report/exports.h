@@ -1,4 +1,4 @@
-/* The exports besides rows: an Optuna storage, metrics for Prometheus, a summary in Markdown. */
+/* The exports besides rows: an Optuna storage, a summary in Markdown. */
 #pragma once
 
 #include "results/query.h"
@@ -11,12 +11,6 @@
  * caller must make sure that `path` may be overwritten, and must not use `db` afterwards. ERROR_USAGE if no sweep of
  * these jobs has an objective; ERROR_NOTHING if none of them was tried. */
 int optuna_write(struct db *db, const struct result_query *q, const char *path, struct error *e);
-
-/* Appends the progress in the text format 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/), for
- * node_exporter's textfile collector: each family with HELP and TYPE, times in seconds, labels escaped, invalid UTF-8
- * replaced by U+FFFD. Unknown values have no sample. `status` is status_read()'s of a runner that is alive; `now_ms` is
- * the time of day. */
-void prometheus_add(const cJSON *status, int64_t now_ms, struct buffer *out);
 
 /* Appends the current sweep on one page of GitHub Markdown, for an issue, a pull request or a job's summary: the winner
  * with its command, the number of jobs by state, the ten best, and failures by cause. Texts of the sweep are escaped.

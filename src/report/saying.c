@@ -39,6 +39,8 @@ static void say_value(const char *start, size_t flags, const struct sql_value *v
         text_add_rounded(out, number);
     else if (kind == 'g' && start[1] == '.')
         text_add_figure(out, (int)strtol(start + 2, NULL, 10), number);
+    else if (kind == 'n')
+        buffer_add_double(out, number);
     else if (kind == 'a')
         text_add_amount(out, number);
     else if (kind == 's')

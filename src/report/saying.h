@@ -14,9 +14,10 @@ int saying_add_functions(struct db *db, struct error *e);
 
 /* Makes the database of the script "sql/NAME.sql", which may call erfc, expm1 and log2 as C has them, and
  * say(format, …): as C's printf has %d, %e, %f, %g and %s, unlike SQLite's own, which rounds otherwise; %B is a size in
- * bytes ("1.5 MiB"), %t a duration of milliseconds, %r a rounded number, %a an amount, %l one line of text from outside
- * and %20p text with escapes, in so many columns (report/text.h). NULL is "" or NaN. fit(text, taken, room) is text at
- * the end of a terminal's line, of which bytes are taken; room: twice its columns (0: no terminal), and 1 for ASCII. */
+ * bytes ("1.5 MiB"), %t a duration of milliseconds, %r a rounded number, %n one with all its digits, %a an amount, %l
+ * one line of text from outside and %20p text with escapes, in so many columns (report/text.h). NULL is "" or NaN.
+ * fit(text, taken, room) is text at the end of a terminal's line, of which bytes are taken; room: twice its columns
+ * (0: no terminal), and 1 for ASCII. */
 int saying_open(const char *script, struct db **out, struct error *e);
 
 /* Appends the first column of each row as a line; `title` before the first of them. */
