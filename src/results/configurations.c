@@ -180,37 +180,36 @@ static void add_view(const char *objective, bool maximise, const struct string_l
     buffer_printf(out, "comparison_group, value %s, job", order);
 }
 
-int configurations_add_view(struct db *db, const char *objective, bool maximise, struct buffer *out, struct error *e)
+int configurations_add_view(struct db *db, struct buffer *out, struct error *e)
 {
     OWNED_LIST replicates = STRING_LIST_INIT, groups = STRING_LIST_INIT;
+    OWNED_STMT *s = NULL;
     int rc = read_listed(db, "replicate", &replicates, e) < 0 ? -1 : read_listed(db, "group_by", &groups, e);
-    if (rc == 0 && objective && replicates.count + groups.count > 0) {
+    if (rc == 0 && replicates.count + groups.count > 0)
+        rc = db_next(db, "SELECT objective, maximise FROM current_sweep WHERE objective IS NOT NULL", NO_VALUES, &s, e);
+    if (rc > 0) {
         buffer_add_text(out, "CREATE VIEW configurations AS\nWITH ");
         add_same(&replicates, out);
-        add_view(objective, maximise, &groups, out);
+        add_view(stmt_text(s, 0), stmt_int(s, 1) != 0, &groups, out);
     }
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 /* --- asking --- */
 
 int configurations_suppose(struct db *db, const char *keys_json, struct error *e)
 {
-    struct stmt *s = NULL;
     OWNED_BUFFER view = BUFFER_INIT;
     if (keys_json &&
         (db_exec(db, "CREATE TEMP TABLE meta AS SELECT * FROM main.meta WHERE name <> 'group_by'", e) < 0 ||
          db_run(db, "INSERT INTO meta VALUES ('group_by', ?)", VALUES(sql_text(keys_json)), e) < 0))
         return -1;
-    int rc = db_next(db, "SELECT objective, maximise FROM current_sweep", NO_VALUES, &s, e);
-    if (rc > 0 && !stmt_is_null(s, 0))
-        rc = configurations_add_view(db, stmt_text(s, 0), stmt_int(s, 1) != 0, &view, e);
-    stmt_free(s);
-    if (rc >= 0 && view.length) {
-        OWNED char *temporary = xasprintf("CREATE TEMP VIEW%s", buffer_text(&view) + strlen("CREATE VIEW"));
-        rc = db_exec(db, temporary, e);
-    }
-    return rc < 0 ? -1 : 0;
+    if (configurations_add_view(db, &view, e) < 0)
+        return -1;
+    if (!view.length)
+        return 0;
+    OWNED char *temporary = xasprintf("CREATE TEMP VIEW%s", buffer_text(&view) + strlen("CREATE VIEW"));
+    return db_exec(db, temporary, e);
 }
 
 int configurations_ask(struct db *db, const char *name, const struct competition *c, struct sql_values values,

@@ -22,12 +22,7 @@ struct competition {
 };
 
 /* Appends the view's SQL, or nothing where the current sweep lists no such keys or has no objective. */
-int configurations_add_view(struct db *db, const char *objective, bool maximise, struct buffer *out, struct error *e);
-
-/* The columns of the view that `ranking` has beside the objective. */
-#define CONFIGURATION_TITLES                                                                                           \
-    "comparison_group", "replicates", "replicates_failed", "replicates_open", "replicates_median", "replicates_low",   \
-        "replicates_high", "replicates_stddev", "replicates_min", "replicates_max", "per_device"
+int configurations_add_view(struct db *db, struct buffer *out, struct error *e);
 
 /* Asks a statement of sql/answers/ with the table `measured` before its own, the attempts that may win; and where no
  * configurations compete one in place of that view, which the statement's `ranked_job` is. */
