@@ -131,7 +131,10 @@ const struct input_word quantization_kernel_words[] = {{"framework", QUANTIZED_F
                                                        {"unpacked", QUANTIZED_UNPACKED},
                                                        {NULL, 0}};
 const struct input_word adapter_words[] = {{"framework", ADAPTERS_FRAMEWORK}, {"fused", ADAPTERS_FUSED}, {NULL, 0}};
-const struct input_word norm_words[] = {{"framework", NORMS_FRAMEWORK}, {"fused", NORMS_FUSED}, {NULL, 0}};
+const struct input_word norm_words[] = {{"framework", NORMS_FRAMEWORK},
+                                        {"fused", NORMS_FUSED},
+                                        {"eager", NORMS_EAGER},
+                                        {NULL, 0}};
 /* Module names in transformers' models; GPT-2's two c_proj share a name. */
 const struct input_word target_words[] = {{"q_proj", TARGET_Q},
                                           {"k_proj", TARGET_K},
@@ -269,9 +272,9 @@ const struct input_word attention_words[] = {{"flash", ATTENTION_KERNEL_FLASH_2}
                                              {"transformer_engine", ATTENTION_KERNEL_LATEST},
                                              {"fused", ATTENTION_KERNEL_LATEST},
                                              {"auto", ATTENTION_KERNEL_FRAMEWORK},
-                                             {"eager", ATTENTION_KERNEL_NONE},
-                                             {"torch", ATTENTION_KERNEL_NONE},
-                                             {"math", ATTENTION_KERNEL_NONE},
+                                             {"eager", ATTENTION_KERNEL_EAGER},
+                                             {"torch", ATTENTION_KERNEL_EAGER},
+                                             {"math", ATTENTION_KERNEL_EAGER},
                                              {"none", ATTENTION_KERNEL_NONE},
                                              {"disabled", ATTENTION_KERNEL_NONE},
                                              {"unfused", ATTENTION_KERNEL_NONE},

@@ -162,8 +162,9 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
         flash->kind == INPUT_TEXT ? input_word_value(attention_words, flash->text) : ATTENTION_KERNEL_FRAMEWORK;
     if (attention < 0)
         return refuse(AT_FLASH, flash, e);
-    s->plan.flash_attention = flash->kind == INPUT_NUMBER ? flash->number != 0 : attention != ATTENTION_KERNEL_NONE;
-    s->plan.attention_kernel = s->plan.flash_attention ? (enum attention_kernel)attention : ATTENTION_KERNEL_FRAMEWORK;
+    bool stores = attention == ATTENTION_KERNEL_NONE || attention == ATTENTION_KERNEL_EAGER;
+    s->plan.flash_attention = flash->kind == INPUT_NUMBER ? flash->number != 0 : !stores;
+    s->plan.attention_kernel = (enum attention_kernel)attention;
     if (set_names(values, AT_MODULES, module_words, &s->plan.modules, e) < 0 || set_adapters(values, s, e) < 0)
         return -1;
     if (is_on(&values[AT_OFFLOAD_OPTIMIZER]))

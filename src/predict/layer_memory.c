@@ -4,6 +4,8 @@
 
 #include "predict/mixer.h"
 
+#define EAGER_NORMS 8.0 /* as in hf-trainer.toml */
+
 double layer_outer_degree(const struct training_plan *plan)
 {
     return plan->sequence_parallel ? (double)plan->tensor : 1;
@@ -120,6 +122,13 @@ bool layer_autocasts(const struct training_plan *plan, const struct memory_coeff
     return c->autocast != 0 && !plan_is_fp32(plan) && plan->zero_stage < 2 && layer_weight_bytes(plan, c) == 4;
 }
 
+double layer_norm_bytes(const struct architecture *a, const struct training_plan *plan,
+                        const struct memory_coefficients *c)
+{
+    bool fused = !a->rms_norm || plan->norms == NORMS_FUSED;
+    return fused ? 0 : plan->norms == NORMS_EAGER && c->norm_bytes == 0 ? EAGER_NORMS : c->norm_bytes;
+}
+
 /* Per token and hidden unit, of the norms of a layer of which `read` are read by products. */
 static double autocast_bytes(const struct architecture *a, const struct training_plan *plan,
                              const struct memory_coefficients *c, double read)
@@ -140,7 +149,7 @@ static double layer_bytes(const struct architecture *a, const struct training_pl
     bool drops = layer_drops(plan, MODULE_LAYERNORM);
     double norms = 4 - (layer_is_narrow(plan) ? 1 : 0) - (drops ? 2 : 0);
     double further = 2 * ((double)a->norms_per_layer - blocks_read);
-    further += a->rms_norm && plan->norms != NORMS_FUSED && !drops ? c->norm_bytes : 0;
+    further += drops ? 0 : layer_norm_bytes(a, plan, c);
     further += autocast_bytes(a, plan, c, read);
     double gathered =
         plan->keeps_gathered ? (layer_is_narrow(plan) ? 1 : 2) * read * h * (1 - 1 / layer_outer_degree(plan)) : 0;

@@ -90,6 +90,10 @@ double layer_cast_bytes(const struct architecture *a, const struct training_plan
 /* Tokens of the busiest rank's experts divided by the mean. */
 double layer_imbalance(const struct training_plan *plan, const struct memory_coefficients *c);
 
+/* Bytes per token and hidden unit that a layer's RMS norms keep besides where no kernel fuses them; 0: one does. */
+double layer_norm_bytes(const struct architecture *a, const struct training_plan *plan,
+                        const struct memory_coefficients *c);
+
 /* Bytes of a weight that the optimizer steps, and whether weights are cast for each product (torch.autocast). */
 double layer_weight_bytes(const struct training_plan *plan, const struct memory_coefficients *c);
 bool layer_autocasts(const struct training_plan *plan, const struct memory_coefficients *c);

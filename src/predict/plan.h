@@ -109,9 +109,10 @@ enum tuning_target {
     TARGETS_OF_MLP = TARGET_GATE | TARGET_UP | TARGET_DOWN,
 };
 
-/* FRAMEWORK: the framework's choice; NONE: attention is not fused; FLASH_2: FlashAttention-2; LATEST: kernels written
- * for the device (cuDNN, later FlashAttention); TRITON: the first FlashAttention, in Triton (llm-foundry); SDPA: as
- * FRAMEWORK, by PyTorch's function, whose kernel depends on the mask. */
+/* FRAMEWORK: the framework's choice; NONE: attention is not fused; EAGER: nor is its softmax; FLASH_2:
+ * FlashAttention-2; LATEST: kernels written for the device (cuDNN, later FlashAttention); TRITON: the first
+ * FlashAttention, in Triton (llm-foundry); SDPA: as FRAMEWORK, by PyTorch's function, whose kernel depends on the mask.
+ */
 enum attention_kernel {
     ATTENTION_KERNEL_FRAMEWORK = 0,
     ATTENTION_KERNEL_NONE,
@@ -119,10 +120,11 @@ enum attention_kernel {
     ATTENTION_KERNEL_LATEST,
     ATTENTION_KERNEL_TRITON,
     ATTENTION_KERNEL_SDPA,
+    ATTENTION_KERNEL_EAGER,
 };
 
-/* FUSED: one kernel, even if the framework has none. */
-enum norm_kernel { NORMS_FRAMEWORK = 0, NORMS_FUSED };
+/* FUSED: one kernel, even if the framework has none; EAGER: none, even if it has one. */
+enum norm_kernel { NORMS_FRAMEWORK = 0, NORMS_FUSED, NORMS_EAGER };
 
 /* FUSED: one autograd function for a frozen product and its adapters, which are then not sharded (fms-acceleration
  * fused_ops/unsloth_lora). */

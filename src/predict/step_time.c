@@ -35,9 +35,11 @@
 #define NETWORK_STEP 14e-6         /* seconds, NCCL's protocol for large messages: to another node, */
 #define TREE_STEP 4e-6             /* over NVLink in a tree, */
 #define RING_STEP 3.4e-6           /* and over NVLink in a ring */
-#define LOSS_HALVES 6.0            /* half all-reduces: maximum, predicted logit and sum */
-#define SWEEPS 8.0                 /* passes over a saved activation that the term's weight includes */
-#define OPTIMIZER_TRAFFIC 30.0     /* bytes per parameter with a master copy: states read and written, gradient read */
+#define NORM_FORWARD 32.0          /* bytes per number: step_time.h */
+#define NORM_BACKWARD 86.0
+#define LOSS_HALVES 6.0        /* half all-reduces: maximum, predicted logit and sum */
+#define SWEEPS 8.0             /* passes over a saved activation that the term's weight includes */
+#define OPTIMIZER_TRAFFIC 30.0 /* bytes per parameter with a master copy: states read and written, gradient read */
 
 struct terms {
     double x[TIME_TERM_COUNT];
@@ -535,7 +537,8 @@ static const struct score_kernels *score_kernels(const struct plan_time *t)
                                       autocast = {32, 36, {9, 9}};
     const struct memory_coefficients *c = &t->framework->memory;
     double from = t->framework->time.fuses_scores;
-    if ((from > 0 && t->tensor >= from) || t->plan->compiled)
+    bool has_kernel = from > 0 && t->tensor >= from && t->plan->attention_kernel != ATTENTION_KERNEL_EAGER;
+    if (has_kernel || t->plan->compiled)
         return &fused;
     if (plan_is_fp32(t->plan))
         return &apart;
@@ -544,14 +547,24 @@ static const struct score_kernels *score_kernels(const struct plan_time *t)
     return layer_autocasts(t->plan, c) ? &autocast : &apart;
 }
 
+static double trained_share(const struct plan_time *t)
+{
+    return 1 - (double)t->plan->frozen_layers / t->layers;
+}
+
+/* Forward passes of what selective recompute may compute again. */
+static double forward_sweeps(const struct plan_time *t, bool again)
+{
+    return t->swept - 2 * trained_share(t) + (again ? 1 : 0);
+}
+
 /* Bytes that unfused attention scores move through device memory, per layer and micro-batch. */
 static double score_traffic(const struct plan_time *t)
 {
     if (t->plan->flash_attention)
         return 0;
     const struct score_kernels *k = score_kernels(t);
-    double trained = 1 - (double)t->plan->frozen_layers / t->layers;
-    double forward = t->swept - 2 * trained + (layer_drops_scores(t->plan) ? 1 : 0);
+    double trained = trained_share(t), forward = forward_sweeps(t, layer_drops_scores(t->plan));
     double scores = score_bytes(t) / (t->a->dropout ? KEPT_WITH_DROPOUT : KEPT), drops = t->a->dropout ? 1 : 0;
     return scores * ((k->forward + drops * k->dropout[0]) * forward + (k->backward + drops * k->dropout[1]) * trained);
 }
@@ -585,18 +598,37 @@ static double swept_bytes(const struct plan_time *t, double set)
     return t->swept * left + fmin(left, dropped);
 }
 
+/* Returns whether torch's operations compute the norms that are one kernel of the framework. */
+static bool has_eager_norms(const struct plan_time *t)
+{
+    return t->plan->norms == NORMS_EAGER && t->a->rms_norm && !t->plan->compiled &&
+           t->framework->memory.norm_bytes == 0;
+}
+
+/* Bytes that such norms of a layer move beside the kernel's, per micro-batch: step_time.h. */
+static double norm_traffic(const struct plan_time *t)
+{
+    double trained = trained_share(t), forward = forward_sweeps(t, layer_drops(t->plan, MODULE_LAYERNORM));
+    double numbers = (double)t->a->norms_per_layer * t->tokens * t->hidden * plan_layer_share(t->plan, t->a);
+    return has_eager_norms(t)
+               ? numbers * (NORM_FORWARD * forward + NORM_BACKWARD * trained) / layer_outer_degree(t->plan)
+               : 0;
+}
+
 static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
     const struct memory_coefficients *memory = &t->framework->memory;
     struct training_plan narrow = *t->plan; /* a compiler fuses the casts of autocast */
     narrow.weights = layer_autocasts(t->plan, memory) && t->plan->compiled ? WEIGHTS_16 : narrow.weights;
+    if (has_eager_norms(t))
+        narrow.norms = NORMS_FUSED;
     double set = layer_memory_set(t->a, &narrow, memory) - score_bytes(t);
     if (tuning_is_wide(t->a, &narrow, memory))
         set *= 2;
     out.x[TIME_ELEMENTWISE] = swept_bytes(t, set) / 3 / t->cluster->device->memory_bytes_per_s;
-    double traffic =
-        score_traffic(t) + layer_cast_bytes(t->a, t->plan) + (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
+    double traffic = score_traffic(t) + norm_traffic(t) + layer_cast_bytes(t->a, t->plan) +
+                     (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
     out.x[TIME_ELEMENTWISE] += traffic / SWEEPS / t->cluster->device->memory_bytes_per_s;
     add_layer_products(t, &out);
     add_layer_traffic(t, &out);

@@ -41,8 +41,11 @@
  *                 scores that are not fused, read and written by the kernels of softmax and dropout and  [11]
  *                 the products around them: 8 bytes per score forward and 14 backward, with dropout
  *                 11 and 19; forward twice with selective recompute. Where torch's operations scale,
- *                 mask, soften and drop one after the other (fuses_scores), 16 and 18; with a softmax in   [31]
+ *                 mask, soften and drop one after the other (fuses_scores, eager), 16 and 18; with a softmax in   [31]
  *                 fp32 24 and 28, under autocast 32 and 36; with dropout 5, under autocast 9, more of both
+ *                 RMS norms of torch's operations (eager) where the framework's are a kernel, 32 a number  [33]
+ *                 forward and 86 backward. Where they are its own (norm_bytes) they are in the passes above,
+ *                 as a gated MLP's operations move 28·f of the 64·f that count
  *                 casts for 8-bit and 4-bit products (layer_cast_bytes)                                  layer_memory.h
  *                 quantised weights, read, and written and read in 2 bytes, r - 1 times;                  tuning.h
  *                 unpacked by torch's operations 18 bytes in each forward pass, and read once more        [21]
@@ -185,7 +188,9 @@
  * [30] torch optim/adam.py, _multi_tensor_adam: weights are read and written twice, gradients read twice, the first
  * moment read twice and written, the second read three times and written twice, and its root three times each ·
  * [31] transformers models/llama/modeling_llama.py, eager_attention_forward; torch aten/src/ATen/autocast_mode.cpp ·
- * [32] arXiv 2407.08608, figure 5: FlashAttention-2 forward without a mask, 8,192 tokens on H100.
+ * [32] arXiv 2407.08608, figure 5: FlashAttention-2 forward without a mask, 8,192 tokens on H100 ·
+ * [33] of LlamaRMSNorm (models/llama/modeling_llama.py, in fp32) and its gradients (torch tools/autograd/
+ * derivatives.yaml), of which each operation reads and writes its tensors: 36 and 92, of which a kernel moves 4 and 6.
  * Terms without a source are counted as described. Pure; takes some hundred nanoseconds. */
 #pragma once
 

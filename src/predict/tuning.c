@@ -250,7 +250,7 @@ double tuning_kept(const struct architecture *a, const struct training_plan *pla
     double t = (double)plan->tensor, o = plan->sequence_parallel ? t : 1, h = (double)a->hidden;
     double sparse = architecture_sparse_share(a), k = (double)a->experts_per_token * layer_imbalance(plan, c);
     double share = plan_layer_share(plan, a);
-    bool eager = a->rms_norm && c->norm_bytes > 0 && plan->norms != NORMS_FUSED;
+    bool eager = layer_norm_bytes(a, plan, c) > 0;
     double norm = (eager || layer_autocasts(plan, c) ? 4 : 2) * h;
     attention_modules(a, attention);
     double mask = a->dropout ? 2 * h : 0;

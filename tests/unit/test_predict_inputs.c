@@ -112,6 +112,10 @@ TEST(inputs_decode__words__as_enumerators)
     assert_int_equal(s.plan.offload, OFFLOAD_PARAMETERS);
     assert_false(s.plan.flash_attention);
     assert_int_equal(s.architecture.family, ARCHITECTURE_LLAMA);
+    assert_int_equal(s.plan.attention_kernel, ATTENTION_KERNEL_EAGER);
+    assert_int_equal(decoded("norm_kernel=eager").plan.norms, NORMS_EAGER);
+    s = decoded("flash_attention=unfused");
+    assert_true(!s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_NONE);
     s = decoded("recompute=1 flash_attention=flash_attention_2");
     assert_int_equal(s.plan.recompute, RECOMPUTE_FULL);
     assert_true(s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_FLASH_2);

@@ -715,6 +715,9 @@ TEST(memory_predict__llama_under_deepspeed__norms_not_fused)
     plan.norms = NORMS_FUSED;
     double fused = predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS];
     assert_close(eager - fused, 1.15 * 8 * 8 * 512 * 256.0, 1e-9);
+    fused = predict(a, plan, "megatron").most.terms[MEMORY_ACTIVATIONS];
+    plan.norms = NORMS_EAGER;
+    assert_close(predict(a, plan, "megatron").most.terms[MEMORY_ACTIVATIONS] - fused, 1.04 * 8 * 8 * 512 * 256.0, 1e-9);
 }
 
 TEST(memory_predict__absurd_batch__refused)

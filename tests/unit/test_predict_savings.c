@@ -1,9 +1,7 @@
 /* predict: what plans save in part: recompute of some layers, traffic behind computing, dispatchers of experts. */
-#include "frameworks.h"
 #include "predict/flops.h"
 #include "predict/memory.h"
-#include "predict/step_time.h"
-#include "predict_fixture.h"
+#include "step_fixture.h"
 #include "unit_test.h"
 
 static void assert_same(double actual, double expected)
@@ -198,4 +196,50 @@ TEST(plan_complete__savings_that_save_nothing__refused)
     plan = usual;
     plan.overlap_expert = true;
     refused(plan, "overlap_ep needs ep above 1");
+}
+
+/* torchtitan saves every second product: k, o and up (here down) are computed again, and all that is no product. */
+TEST(step_predict__operations_recomputed__every_second_product)
+{
+    struct training_plan plan = {.sequence = 2048, .flash_attention = true}, again = plan;
+    struct architecture a = gpt(24, 2048, 16);
+    a.vocab = 128;
+    again.recompute = RECOMPUTE_OPERATIONS;
+    struct step_prediction none = predict(a, plan, *a100(), "torchtitan");
+    struct step_prediction some = predict(a, again, *a100(), "torchtitan");
+    assert_close(some.terms[TIME_MATRICES], none.terms[TIME_MATRICES] * (3 + 6 / 12.0) / 3, 2e-3);
+    assert_close(some.terms[TIME_ELEMENTWISE], none.terms[TIME_ELEMENTWISE] * 4 / 3, 1e-9);
+    assert_close(some.terms[TIME_ATTENTION], none.terms[TIME_ATTENTION], 1e-12);
+    const double reduced = 2 * 2048 * 2048.0 / 300e9; /* an all-reduce of two ranks; gathering is half of that */
+    plan.tensor = again.tensor = 2;
+    for (int i = 0; i < 2; i++, plan.sequence_parallel = again.sequence_parallel = true)
+        assert_close(term_of(a, again, "torchtitan", TIME_TENSOR) - term_of(a, plan, "torchtitan", TIME_TENSOR),
+                     24 * 2 * (i ? 0.5 : 1) * reduced, 1e-9);
+}
+
+/* Experts again: their products and two of four exchanges; what only has no products passes through memory. */
+TEST(step_predict__modules_recomputed__what_they_have_once_more)
+{
+    struct architecture a = gpt(4, 1024, 16);
+    struct training_plan plan = {.micro_batch = 4, .data = 8, .expert = 8, .sequence = 1024, .flash_attention = true};
+    plan.balanced_experts = true;
+    set_experts(&a, 8, 2, 4096);
+    struct step_prediction none = predict(a, plan, *a100(), "megatron");
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    plan.modules = MODULE_MOE;
+    struct step_prediction moe = predict(a, plan, *a100(), "megatron");
+    assert_close(moe.terms[TIME_EXPERT], 1.5 * none.terms[TIME_EXPERT], 1e-12);
+    assert_close(moe.terms[TIME_MATRICES] - none.terms[TIME_MATRICES],
+                 4 * 1024.0 * 4 * 2 * (2 * 2 * 1024 * 4096.0 + 1024 * 8) / 312e12, 1e-9);
+    assert_true(moe.terms[TIME_ATTENTION] == none.terms[TIME_ATTENTION]);
+    assert_true(moe.terms[TIME_ELEMENTWISE] > none.terms[TIME_ELEMENTWISE] &&
+                moe.terms[TIME_ELEMENTWISE] < 4.0 / 3 * none.terms[TIME_ELEMENTWISE]);
+    plan.modules = MODULE_LAYERNORM;
+    struct step_prediction norms = predict(a, plan, *a100(), "megatron");
+    assert_true(norms.terms[TIME_EXPERT] == none.terms[TIME_EXPERT]);
+    assert_true(norms.terms[TIME_MATRICES] == none.terms[TIME_MATRICES]);
+    assert_close(norms.terms[TIME_ELEMENTWISE] - none.terms[TIME_ELEMENTWISE], 4 * 4 * 1024 * 4 * 1024 / 3.0 / 2039e9,
+                 1e-9);
+    plan.modules = MODULE_CORE_ATTN;
+    assert_close(term_of(a, plan, "megatron", TIME_ATTENTION), 4.0 / 3 * none.terms[TIME_ATTENTION], 1e-12);
 }

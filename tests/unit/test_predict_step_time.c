@@ -746,11 +746,12 @@ TEST(step_predict__scores__as_often_as_their_kernels)
     struct training_plan plan = {.micro_batch = 2, .sequence = 1024, .tensor = 1};
     const double scores = 24 * 16 * 2 * 1024.0 * 1024 / 8 / 2039e9; /* an eighth of the bytes are counted */
     struct architecture llama = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 51200);
-    double of_flash[2], more[4];
-    for (int i = 0; i < 4; i++) {
-        const char *const frameworks_of[] = {"megatron", "torch-ddp", "hf-trainer", "hf-trainer"};
+    double of_flash[2], more[5];
+    for (int i = 0; i < 5; i++) {
+        const char *const frameworks_of[] = {"megatron", "torch-ddp", "hf-trainer", "hf-trainer", "megatron"};
         struct architecture a = i == 2 ? llama : gpt(24, 2048, 16);
         plan.weights = i == 3 ? WEIGHTS_FP32 : WEIGHTS_16;
+        plan.attention_kernel = i == 4 ? ATTENTION_KERNEL_EAGER : ATTENTION_KERNEL_NONE;
         for (int flash = 0; flash < 2; flash++) {
             plan.flash_attention = flash;
             of_flash[flash] = term_of(a, plan, frameworks_of[i], TIME_ELEMENTWISE);
@@ -761,6 +762,27 @@ TEST(step_predict__scores__as_often_as_their_kernels)
     assert_close(more[1], 16 + 18 + 5 + 5, 1e-9);
     assert_close(more[2], 24 + 28, 1e-9);
     assert_close(more[3], 32 + 36 + 9 + 9, 1e-9);
+    assert_close(more[4], more[1], 1e-9);
+}
+
+/* RMS norms of torch's operations move 32 bytes a number more than Megatron's kernel forward, and 86 backward. */
+TEST(step_predict__eager_norms__bytes_of_their_operations)
+{
+    struct training_plan fused = {.micro_batch = 2, .sequence = 1024, .tensor = 2, .flash_attention = true};
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 51200);
+    const double numbers = 24 * 2 * 2 * 1024 * 2048.0 / 8 / 2039e9;
+    for (int i = 0; i < 4; i++) {
+        fused.recompute = i == 1 ? RECOMPUTE_FULL : RECOMPUTE_NONE;
+        fused.sequence_parallel = i == 2;
+        struct training_plan eager = fused;
+        eager.norms = NORMS_EAGER;
+        a.rms_norm = i != 3;
+        double more = term_of(a, eager, "megatron", TIME_ELEMENTWISE) - term_of(a, fused, "megatron", TIME_ELEMENTWISE);
+        const double bytes[] = {32 + 86, 2 * 32 + 86, (32 + 86) / 2.0, 0};
+        assert_close(more / numbers, bytes[i], 1e-9);
+        assert_close(term_of(a, eager, "hf-trainer", TIME_ELEMENTWISE),
+                     term_of(a, fused, "hf-trainer", TIME_ELEMENTWISE), 0);
+    }
 }
 
 /* FSDP under accelerate sends gradients once for all micro-batches. */
@@ -876,53 +898,6 @@ TEST(step_predict__geforce__peak_reached)
     assert_close(s.terms[TIME_ATTENTION] * 0.88 * 165.2, ampere.terms[TIME_ATTENTION] * 201, 1e-2);
 }
 
-/* torchtitan saves every second product: k, o and up (here down) are computed again, and all that is no product. */
-TEST(step_predict__operations_recomputed__every_second_product)
-{
-    struct training_plan plan = {.sequence = 2048, .flash_attention = true}, again = plan;
-    struct architecture a = gpt(24, 2048, 16);
-    a.vocab = 128;
-    again.recompute = RECOMPUTE_OPERATIONS;
-    struct step_prediction none = predict(a, plan, *a100(), "torchtitan");
-    struct step_prediction some = predict(a, again, *a100(), "torchtitan");
-    assert_close(some.terms[TIME_MATRICES], none.terms[TIME_MATRICES] * (3 + 6 / 12.0) / 3, 2e-3);
-    assert_close(some.terms[TIME_ELEMENTWISE], none.terms[TIME_ELEMENTWISE] * 4 / 3, 1e-9);
-    assert_close(some.terms[TIME_ATTENTION], none.terms[TIME_ATTENTION], 1e-12);
-    const double reduced = 2 * 2048 * 2048.0 / 300e9; /* an all-reduce of two ranks; gathering is half of that */
-    plan.tensor = again.tensor = 2;
-    for (int i = 0; i < 2; i++, plan.sequence_parallel = again.sequence_parallel = true)
-        assert_close(term_of(a, again, "torchtitan", TIME_TENSOR) - term_of(a, plan, "torchtitan", TIME_TENSOR),
-                     24 * 2 * (i ? 0.5 : 1) * reduced, 1e-9);
-}
-
-/* Megatron-LM computes another chunk while it sends. */
-/* Experts again: their products and two of four exchanges; what only has no products passes through memory. */
-TEST(step_predict__modules_recomputed__what_they_have_once_more)
-{
-    struct architecture a = gpt(4, 1024, 16);
-    struct training_plan plan = {.micro_batch = 4, .data = 8, .expert = 8, .sequence = 1024, .flash_attention = true};
-    plan.balanced_experts = true;
-    set_experts(&a, 8, 2, 4096);
-    struct step_prediction none = predict(a, plan, *a100(), "megatron");
-    plan.recompute = RECOMPUTE_SELECTIVE;
-    plan.modules = MODULE_MOE;
-    struct step_prediction moe = predict(a, plan, *a100(), "megatron");
-    assert_close(moe.terms[TIME_EXPERT], 1.5 * none.terms[TIME_EXPERT], 1e-12);
-    assert_close(moe.terms[TIME_MATRICES] - none.terms[TIME_MATRICES],
-                 4 * 1024.0 * 4 * 2 * (2 * 2 * 1024 * 4096.0 + 1024 * 8) / 312e12, 1e-9);
-    assert_true(moe.terms[TIME_ATTENTION] == none.terms[TIME_ATTENTION]);
-    assert_true(moe.terms[TIME_ELEMENTWISE] > none.terms[TIME_ELEMENTWISE] &&
-                moe.terms[TIME_ELEMENTWISE] < 4.0 / 3 * none.terms[TIME_ELEMENTWISE]);
-    plan.modules = MODULE_LAYERNORM;
-    struct step_prediction norms = predict(a, plan, *a100(), "megatron");
-    assert_true(norms.terms[TIME_EXPERT] == none.terms[TIME_EXPERT]);
-    assert_true(norms.terms[TIME_MATRICES] == none.terms[TIME_MATRICES]);
-    assert_close(norms.terms[TIME_ELEMENTWISE] - none.terms[TIME_ELEMENTWISE], 4 * 4 * 1024 * 4 * 1024 / 3.0 / 2039e9,
-                 1e-9);
-    plan.modules = MODULE_CORE_ATTN;
-    assert_close(term_of(a, plan, "megatron", TIME_ATTENTION), 4.0 / 3 * none.terms[TIME_ATTENTION], 1e-12);
-}
-
 /* Experts that others wait for, unless they are balanced; layers in bf16 among those in fewer bits. */
 TEST(step_predict__busiest_experts_and_layers_in_bf16__as_slow)
 {
@@ -954,6 +929,7 @@ TEST(step_predict__busiest_experts_and_layers_in_bf16__as_slow)
     assert_close(predict(a, plan, cluster, "megatron").terms[TIME_MATRICES], bf16, 1e-12);
 }
 
+/* Megatron-LM computes another chunk while it sends. */
 TEST(step_predict__interleaved__transfers_hidden)
 {
     struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 2048};
