@@ -228,7 +228,7 @@ static int64_t least_rank(const struct product *p, const struct section_shape *c
 {
     int64_t specs[SECTION_COUNT];
     for (int i = 0; i < SECTION_COUNT; i++)
-        specs[i] = shapes[i] ? shapes[i]->strides[0] : -1;
+        specs[i] = shapes[i] ? shapes[i]->firsts[0] : -1;
     return combination_rank(p->counts, specs);
 }
 

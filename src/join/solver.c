@@ -21,11 +21,10 @@ static bool is_read(const struct solver *s, size_t key)
     return ANY(c, s->request.constraint_count, constraint_reads(&s->request.constraints[c], key));
 }
 
-static void add_place(struct solver *s, enum section_kind section, const struct variable *v, size_t block)
+static void add_place(struct solver *s, enum section_kind section, const struct variable *v, size_t number)
 {
     struct variable_place *p = array_add(s->places, s->place_count);
-    *p = (struct variable_place){.variable = v, .section = section, .block = block, .row = 0};
-    p->rows = v->rows_of ? NULL : &v->rows[0];
+    *p = (struct variable_place){.variable = v, .section = section, .number = number};
     p->columns = xcalloc(v->width + 1, sizeof *p->columns);
     for (size_t k = 0; k < v->width; k++)
         if (is_read(s, v->keys[k]))
@@ -36,9 +35,8 @@ static void add_places(struct solver *s)
 {
     for (int section = 0; section < SECTION_COUNT; section++) {
         const struct section_shape *shape = s->request.shapes[section];
-        size_t block = s->place_count;
         for (size_t v = 0; shape && v < shape->variable_count; v++)
-            add_place(s, (enum section_kind)section, &shape->variables[v], block);
+            add_place(s, (enum section_kind)section, &shape->variables[v], v);
         for (size_t k = 0; shape && k < s->request.names->key_count; k++)
             if (shape->fixed[k].kind != DATUM_UNKNOWN)
                 s->scope.keys[k] = shape->fixed[k];
@@ -60,11 +58,6 @@ bool solver_reads(const struct solver *s, size_t constraint, size_t place)
     return s->reads[constraint * s->place_count + place];
 }
 
-bool place_is_guided(const struct variable_place *p)
-{
-    return p->variable->rows_of != NULL;
-}
-
 /* --- binding --- */
 
 static void set_keys(struct solver *s, const struct variable_place *p, const struct datum *values)
@@ -73,38 +66,17 @@ static void set_keys(struct solver *s, const struct variable_place *p, const str
         s->scope.keys[p->variable->keys[p->columns[i]]] = values[p->columns[i]];
 }
 
-static void unbind(struct solver *s, size_t place)
+void solver_release(struct solver *s, size_t place)
 {
     const struct variable_place *p = &s->places[place];
-    set_keys(s, p, p->rows ? p->rows->all : p->variable->overall);
-}
-
-/* The block of a section decides which rows its other places have; NONE: not yet. */
-static void guide(struct solver *s, size_t block_place, size_t block)
-{
-    for (size_t i = block_place + 1; i < s->place_count && s->places[i].block == block_place; i++) {
-        struct variable_place *p = &s->places[i];
-        if (!place_is_guided(p))
-            continue;
-        p->rows = block == NONE ? NULL : &p->variable->rows[p->variable->rows_of[block]];
-        unbind(s, i);
-    }
+    set_keys(s, p, p->variable->all);
 }
 
 void solver_bind(struct solver *s, size_t place, size_t row)
 {
     struct variable_place *p = &s->places[place];
     p->row = row;
-    set_keys(s, p, p->rows->cells + row * p->rows->width);
-    if (p->block == place)
-        guide(s, place, row);
-}
-
-void solver_release(struct solver *s, size_t place)
-{
-    if (s->places[place].block == place)
-        guide(s, place, NONE);
-    unbind(s, place);
+    set_keys(s, p, p->variable->cells + row * p->variable->width);
 }
 
 /* --- solving a component --- */
@@ -227,21 +199,16 @@ static struct hash128 residue_of(struct solver *s, const struct tree *t, const s
         formula_add_residue(c->formula, &s->scope, c->demand, &s->residue);
         s->work++;
     }
-    for (size_t i = 0; i < b->guided.count; i++) {
-        const struct variable_place *p = &s->places[b->guided.items[i]];
-        size_t rows = (size_t)(p->rows - p->variable->rows);
-        buffer_add(&s->residue, &rows, sizeof rows);
-    }
     return hash_bytes(s->residue.data, s->residue.length);
 }
 
 /* The place among the sorted rows of the first whose cell is not below the value. */
-static size_t first_place(const struct rows *r, size_t column, int64_t value)
+static size_t first_place(const struct variable *v, size_t column, int64_t value)
 {
-    size_t low = 0, high = r->count;
+    size_t low = 0, high = v->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (r->cells[r->sorted[column][middle] * r->width + column].integer < value)
+        if (v->cells[v->sorted[column][middle] * v->width + column].integer < value)
             low = middle + 1;
         else
             high = middle;
@@ -249,20 +216,20 @@ static size_t first_place(const struct rows *r, size_t column, int64_t value)
     return low;
 }
 
-static struct found_rows find_value(const struct rows *r, size_t column, int64_t value)
+static struct found_rows find_value(const struct variable *v, size_t column, int64_t value)
 {
-    size_t low = first_place(r, column, value), high = low;
-    while (high < r->count && r->cells[r->sorted[column][high] * r->width + column].integer == value)
+    size_t low = first_place(v, column, value), high = low;
+    while (high < v->count && v->cells[v->sorted[column][high] * v->width + column].integer == value)
         high++;
-    return (struct found_rows){r->sorted[column] + low, high - low, 0};
+    return (struct found_rows){v->sorted[column] + low, high - low, 0};
 }
 
 /* How far from 0 an integer of the column is at most. */
-static double reach_of(const struct rows *r, size_t column)
+static double reach_of(const struct variable *v, size_t column)
 {
-    const uint32_t *sorted = r->sorted[column];
-    const double low = (double)r->cells[sorted[0] * r->width + column].integer;
-    return fmax(fabs(low), fabs((double)r->cells[sorted[r->count - 1] * r->width + column].integer));
+    const uint32_t *sorted = v->sorted[column];
+    const double low = (double)v->cells[sorted[0] * v->width + column].integer;
+    return fmax(fabs(low), fabs((double)v->cells[sorted[v->count - 1] * v->width + column].integer));
 }
 
 static bool look_up(struct solver *s, const struct variable_place *p, const struct constraint *c,
@@ -273,10 +240,10 @@ static bool look_up(struct solver *s, const struct variable_place *p, const stru
         size_t column = p->columns[i];
         bool any;
         int64_t value;
-        if (!p->rows->sorted[column] ||
-            !formula_solve(c->formula, &s->scope, p->variable->keys[column], reach_of(p->rows, column), &any, &value))
+        if (!p->variable->sorted[column] || !formula_solve(c->formula, &s->scope, p->variable->keys[column],
+                                                           reach_of(p->variable, column), &any, &value))
             continue;
-        *out = any ? find_value(p->rows, column, value) : (struct found_rows){&none, 0, 0};
+        *out = any ? find_value(p->variable, column, value) : (struct found_rows){&none, 0, 0};
         return true;
     }
     return false;
@@ -288,7 +255,7 @@ static bool look_up_rows(struct solver *s, const struct branch *b, struct found_
     const struct variable_place *p = &s->places[b->place];
     bool found = false;
     if (b->equalities.count > 0)
-        unbind(s, b->place); /* the walk comes with the row that was found last */
+        solver_release(s, b->place); /* the walk comes with the row that was found last */
     for (size_t i = 0; i < b->equalities.count && !found; i++) {
         found = look_up(s, p, &s->request.constraints[b->equalities.items[i]], out);
         out->solved = b->equalities.items[i];
@@ -320,7 +287,7 @@ static int64_t solve_rows(struct solver *s, struct tree *t, const struct branch 
     /* Where no constraint minds which of many rows it is, one stands for all. */
     if (rows->count > ROWS_FEW && !ask_open(s, open, &left))
         return 0;
-    if (left.count == 0 && !b->guides && rows->count > 0)
+    if (left.count == 0 && rows->count > 0)
         sum = solver_times(solve_row(s, t, b, row_at(rows, 0), left), (int64_t)rows->count);
     else
         for (size_t i = 0; i < rows->count && !s->stopped && !(s->any && sum); i++) {
@@ -333,7 +300,7 @@ static int64_t solve_rows(struct solver *s, struct tree *t, const struct branch 
 
 int64_t solver_solve(struct solver *s, struct tree *t, const struct branch *b)
 {
-    struct found_rows rows = {NULL, s->places[b->place].rows->count, 0};
+    struct found_rows rows = {NULL, s->places[b->place].variable->count, 0};
     int64_t found = 0;
     /* Free and alone: no constraint asks for what it is. */
     if (b->tests.count == 0 && b->children.count == 0)
@@ -376,11 +343,8 @@ static bool can_meet(struct solver *s, size_t branch)
 static size_t find_row(struct solver *s, size_t place, size_t from)
 {
     struct branch *b = &s->walk.branches[s->branch_of[place]];
-    struct found_rows rows = {NULL, 0, 0};
+    struct found_rows rows = {NULL, s->places[place].variable->count, 0};
     struct open_run left;
-    if (s->places[place].block == place)
-        guide(s, place, NONE);
-    rows.count = s->places[place].rows->count;
     s->top = 0;
     look_up_rows(s, b, &rows);
     const struct open_run open = open_tests(s, b, &rows);
@@ -422,33 +386,27 @@ static bool begin_walk(struct solver *s)
 static bool split_number(const struct solver *s, enum section_kind section, int64_t number, size_t *rows)
 {
     const struct section_shape *shape = s->request.shapes[section];
-    size_t block = 0, first = 0;
-    while (s->places[first].section != section)
-        first++;
-    while (block < shape->block_count && number >= shape->strides[block * shape->variable_count] + shape->counts[block])
-        block++;
-    const int64_t *strides = shape->strides + block * shape->variable_count;
-    bool is_there = block < shape->block_count && number >= strides[0];
-    int64_t left = is_there ? number - strides[0] : 0;
+    const size_t blocks = shape->variables[0].count, first = FIRST(p, s->place_count, s->places[p].section == section);
+    const size_t block = FIRST(b, blocks, number < shape->firsts[b] + shape->count);
+    const bool is_there = block < blocks && number >= shape->firsts[block];
+    int64_t left = is_there ? number - shape->firsts[block] : 0;
     rows[first] = block; /* past the last one: there is none */
     for (size_t v = 1; v < shape->variable_count; v++) {
-        rows[first + v] = is_there && strides[v] ? (size_t)(left / strides[v]) : 0;
-        left = is_there && strides[v] ? left % strides[v] : left;
+        rows[first + v] = (size_t)(left / shape->strides[v]);
+        left %= shape->strides[v];
     }
     return is_there;
 }
 
 static void join_numbers(const struct solver *s, int64_t *specs)
 {
-    const int64_t *strides = NULL;
     for (int i = 0; i < SECTION_COUNT; i++)
         specs[i] = s->request.shapes[i] ? 0 : -1;
     for (size_t p = 0; p < s->place_count; p++) {
         const struct variable_place *place = &s->places[p];
         const struct section_shape *shape = s->request.shapes[place->section];
-        if (place->block == p)
-            strides = shape->strides + place->row * shape->variable_count;
-        specs[place->section] += place->block == p ? strides[0] : strides[p - place->block] * (int64_t)place->row;
+        specs[place->section] +=
+            place->number ? shape->strides[place->number] * (int64_t)place->row : shape->firsts[place->row];
     }
 }
 
@@ -519,7 +477,7 @@ struct solver *solver_create(const struct solver_request *request)
     s->ranks = xcalloc(s->place_count + 1, sizeof *s->ranks);
     note_readers(s);
     for (size_t p = 0; p < s->place_count; p++)
-        unbind(s, p);
+        solver_release(s, p);
     s->next_look = LOOK_EVERY;
     return s;
 }

@@ -18,9 +18,6 @@ static void set_add(struct set *set, size_t item)
 
 static bool are_tied(const struct solver *s, size_t a, size_t b)
 {
-    const struct variable_place *x = &s->places[a], *y = &s->places[b];
-    if ((place_is_guided(x) && x->block == b) || (place_is_guided(y) && y->block == a))
-        return true;
     return ANY(c, s->request.constraint_count, solver_reads(s, c, a) && solver_reads(s, c, b));
 }
 
@@ -87,23 +84,9 @@ static void note_context(const struct solver *s, const struct set *component, st
         if (inside && outside)
             set_add(&b->pending, c);
     }
-    for (size_t i = 0; i < component->count; i++) {
-        const struct variable_place *p = &s->places[component->items[i]];
-        if (place_is_guided(p) && !holds(component, p->block))
-            set_add(&b->guided, component->items[i]);
-        b->guides |= place_is_guided(p) && p->block == b->place;
-    }
 }
 
 /* --- in which order --- */
-
-static double rows_of(const struct variable_place *p)
-{
-    size_t most = 1;
-    for (size_t i = 0; i < p->variable->rows_count; i++)
-        most = p->variable->rows[i].count > most ? p->variable->rows[i].count : most;
-    return (double)most;
-}
 
 #define SAMPLES 64
 #define STARTS 6
@@ -127,7 +110,7 @@ static double *sample_shares(struct solver *s, const struct set *component)
     s->most = 0;
     for (int i = 0; i < SAMPLES && !s->stopped; i++) {
         for (size_t k = 0; k < component->count; k++)
-            solver_bind(s, component->items[k], rng_below(&rng, s->places[component->items[k]].rows->count));
+            solver_bind(s, component->items[k], rng_below(&rng, s->places[component->items[k]].variable->count));
         for (size_t c = 0; c < count; c++)
             if (is_within(s, c, component))
                 shares[c] += solver_ask(s, c) != OUTLOOK_FAILED;
@@ -139,15 +122,6 @@ static double *sample_shares(struct solver *s, const struct set *component)
     return shares;
 }
 
-/* Returns whether the block of a guided place, which says what rows there are, is bound behind it. */
-static bool is_before_its_block(const struct solver *s, const size_t *order, size_t n, size_t count)
-{
-    bool is_before = false;
-    for (size_t i = n + 1; i < count && place_is_guided(&s->places[order[n]]); i++)
-        is_before |= order[i] == s->places[order[n]].block;
-    return is_before;
-}
-
 /* Works out how many rows are looked at when places are bound in that order. */
 static double visits_of(const struct solver *s, struct order_estimate *x, const size_t *order)
 {
@@ -157,10 +131,8 @@ static double visits_of(const struct solver *s, struct order_estimate *x, const 
         for (size_t c = 0; c < s->request.constraint_count; c++)
             x->last[c] = solver_reads(s, c, order[n]) ? n : n == 0 ? NONE : x->last[c];
     for (size_t n = 0; n < x->component->count; n++) {
-        const double before = ways, rows = rows_of(&s->places[order[n]]);
+        const double before = ways, rows = (double)s->places[order[n]].variable->count;
         bool is_solved = false;
-        if (is_before_its_block(s, order, n, x->component->count))
-            return INFINITY;
         ways *= rows;
         for (size_t c = 0; c < s->request.constraint_count; c++) {
             if (x->last[c] != n)
@@ -260,7 +232,7 @@ void tree_free(struct tree *t)
 {
     for (size_t i = 0; i < t->branch_count; i++) {
         const struct branch *b = &t->branches[i];
-        free_all(b->children.items, b->tests.items, b->equalities.items, b->pending.items, b->guided.items);
+        free_all(b->children.items, b->tests.items, b->equalities.items, b->pending.items);
     }
     free(t->branches);
     hash_map_free(&t->memory);

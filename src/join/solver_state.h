@@ -18,10 +18,9 @@ struct set {
 struct variable_place {
     const struct variable *variable;
     enum section_kind section;
-    size_t block;            /* the place of its section's block variable */
-    const struct rows *rows; /* as the block has it; NULL: that is not bound, and it counts */
-    size_t row;              /* that it was bound to last */
-    size_t *columns;         /* of its keys, those that a constraint reads */
+    size_t number;   /* in its shape */
+    size_t row;      /* that it was bound to last */
+    size_t *columns; /* of its keys, those that a constraint reads */
     size_t column_count;
 };
 
@@ -33,8 +32,6 @@ struct branch {
     struct set tests;      /* constraints that read the place */
     struct set equalities; /* of them, those that may be solved for a key of the place */
     struct set pending;    /* constraints that read something of the subtree and something above it */
-    struct set guided;     /* places of the subtree whose rows depend on a block above it */
-    bool guides;           /* rows of other places of the subtree depend on this one */
 };
 
 struct tree {
@@ -86,7 +83,6 @@ struct found_rows {
 
 bool constraint_reads(const struct constraint *c, size_t key);
 bool solver_reads(const struct solver *s, size_t constraint, size_t place);
-bool place_is_guided(const struct variable_place *p); /* its rows depend on its section's block */
 
 /* Binds a place to a row, or takes that back; of the keys of an unbound place is known what all its rows have. */
 void solver_bind(struct solver *s, size_t place, size_t row);
