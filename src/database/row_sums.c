@@ -149,80 +149,13 @@ int row_sums_add(struct db *db, struct error *e)
 
 /* --- indexes --- */
 
-/* The indexes of one table, which is read once for all of them. */
-struct table_sums {
-    char *table, *way; /* NULL: none yet; how it is read itself */
-    size_t count;
-    struct buffer sums, comparisons;
-};
-
-/* The condition of a partial index; "1" of another one, NULL where that cannot be told. SQLite has made sure that an
- * index in memory has one expression without a question in it. */
-static const char *condition_of(const char *sql)
-{
-    const char *end = sql ? strchr(sql, ')') : NULL, *where = end ? strcasestr(end, "WHERE") : NULL;
-    return sql && (!end || strpbrk(sql, "\"`[")) ? NULL : where ? where + strlen("WHERE") : "1";
-}
-
-static int compare_table(struct db *db, struct table_sums *t, bool *agree, struct error *e)
-{
-    OWNED_BUFFER sql = BUFFER_INIT;
-    int rc = 0;
-    if (t->table && *agree) {
-        buffer_printf(&sql, "SELECT %s FROM (SELECT %s FROM ", buffer_text(&t->comparisons), buffer_text(&t->sums));
-        buffer_add_quoted(&sql, t->table, '"');
-        buffer_printf(&sql, "%s)", t->way);
-        rc = db_query_bool(db, buffer_text(&sql), NO_VALUES, agree, e);
-    }
-    buffer_free(&t->sums);
-    buffer_free(&t->comparisons);
-    free_all(t->table, t->way);
-    *t = (struct table_sums){0};
-    return rc;
-}
-
-/* Row: table, index, its SQL, its columns and those that tell its rows (NULL: one of them is an expression), how the
- * table is read, whether the index is the table, how many columns are unique. */
-static bool add_index(struct table_sums *t, const struct stmt *s)
-{
-    const char *condition = condition_of(stmt_is_null(s, 2) ? NULL : stmt_text(s, 2));
-    if (!condition || stmt_is_null(s, 3))
-        return false;
-    if (stmt_int(s, 5)) {
-        buffer_printf(&t->sums, "%ssorted_row_sum(0, %s) AS sum_%zu", t->count ? ", " : "", stmt_text(s, 3), t->count);
-        buffer_printf(&t->comparisons, "%ssum_%zu IS NOT NULL", t->count ? " AND " : "", t->count);
-        t->count++;
-        return true;
-    }
-    buffer_printf(&t->sums, "%srow_sum(%s) FILTER (WHERE %s) AS sum_%zu", t->count ? ", " : "", stmt_text(s, 3),
-                  condition, t->count);
-    buffer_printf(&t->comparisons, "%ssum_%zu IS (SELECT sorted_row_sum(%s, %s) FROM ", t->count ? " AND " : "",
-                  t->count, stmt_text(s, 6), stmt_text(s, 3));
-    buffer_add_quoted(&t->comparisons, t->table, '"');
-    buffer_add_text(&t->comparisons, " INDEXED BY ");
-    buffer_add_quoted(&t->comparisons, stmt_text(s, 1), '"');
-    buffer_printf(&t->comparisons, " WHERE %s)", condition);
-    t->count++;
-    return true;
-}
-
 int row_sums_indexes_agree(struct db *db, bool *yes, struct error *e)
 {
-    struct table_sums t = {0};
-    struct stmt *s = NULL;
+    OWNED_LIST tables = STRING_LIST_INIT;
     bool agree = true;
-    int rc;
-    while ((rc = db_next(db, embedded_text("src/database/indexes.sql"), NO_VALUES, &s, e)) > 0) {
-        if (t.table && strcmp(t.table, stmt_text(s, 0)) != 0 && (rc = compare_table(db, &t, &agree, e)) < 0)
-            break;
-        if (!t.table) {
-            t.table = stmt_copy_text(s, 0);
-            t.way = stmt_copy_text(s, 4);
-        }
-        agree &= add_index(&t, s);
-    }
-    rc = compare_table(db, &t, &agree, rc < 0 ? NULL : e) < 0 ? -1 : rc;
-    stmt_free(s);
+    int rc = db_query_texts(db, embedded_text("src/database/indexes.sql"), NO_VALUES, &tables, e);
+    for (size_t i = 0; rc == 0 && agree && i < tables.count; i++)
+        rc = db_query_bool(db, tables.items[i], NO_VALUES, &agree, e);
     if (rc == 0)
         *yes = agree;
     return rc;
