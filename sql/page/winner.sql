@@ -183,9 +183,8 @@ pieces (place, piece) AS (
     UNION ALL SELECT 3, json_object('html', html) FROM pareto_set WHERE EXISTS (SELECT 1 FROM single)
     UNION ALL SELECT 4, json_object('html', html || coalesce((SELECT html FROM folded), ''))
     FROM winners, asked WHERE compete AND EXISTS (SELECT 1 FROM winner)
-    UNION ALL SELECT 5, json_object('note', json_array('', text)) FROM (
-        SELECT coalesce((?1 ->> 'unranked') || char(10), '') || coalesce((?1 ->> 'excluded') || char(10), '') AS text)
-    WHERE text <> '')
+    UNION ALL SELECT 5, json_object('note', json_array('', value)) FROM json_each(?1)
+    WHERE key IN ('unranked', 'excluded') AND value IS NOT NULL)
 
 SELECT iif(objective IS NULL, json_array(json_object('none', 'The sweep declares no objective: add objective = "max:METRIC" or '
         || '"min:METRIC" under [sweep] and run it once more.')),

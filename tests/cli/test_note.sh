@@ -45,7 +45,7 @@ note__exclude__leaves_every_answer_and_is_counted()
     expect_sql "ok||excluded: the node was too warm" \
         "SELECT state, value, note FROM job JOIN job_metric ON job_id = id WHERE id = 4"
     expect_run only_status 0 report -o page.html
-    expect_file_contains page.html '1 excluded: job 4 (the node was too warm)' '"best":2'
+    expect_file_contains page.html '<p class=note>1 excluded: job 4 (the node was too warm)</p>' '"best":2'
     # It is done all the same.
     expect_run only_status 0 run --progress plain
     expect_sql 4 "SELECT count(*) FROM attempt"
