@@ -234,6 +234,9 @@ static const struct bounds tables[] = {
     {"bench-deep-compile.csv", 84, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST},
     {"parallelization-layouts.csv", 297, COUNTS_RESERVED, 0, 0, 0.16, 0.83, 0, 3, 2, own_megatron, RANK_MOST_LOADED},
     {"lai-proj.csv", 13, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
+    {"lambda-benchmark.csv", 136, COUNTS_DEVICE, NO_AIM, NULL, RANK_MOST_LOADED},
+    {"fsdp-benchmark.csv", 35, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST},
+    {"timm.csv", 26, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.05, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST},
 };
 
