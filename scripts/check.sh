@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds and runs every test: scripts/check.sh [--full] [--sanitize] [--no-setup]
 #
-#   (none)      warnings as errors, unit, black-box and style tests with a kill at every fault point, the map of the
-#               source, shellcheck, clang-format, unit tests under valgrind
-#   --full      and a build by clang, under ASan and UBSan every unit test and as many cases of the others as ten
-#               minutes hold (drawn by the commit, or by SEED), clang-tidy, a run from a clean directory, a selftest
-#               of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, kills where system calls
-#               are refused, ten seconds of each fuzz target, a static program in an empty root and one for 64-bit ARM,
-#               the Debian packages and `make distcheck`; a part whose tool is missing then counts as failed, else as
-#               skipped
+#   (none)      in five minutes: warnings as errors, unit and style tests, one in three of the black-box cases (drawn by
+#               the commit, or by SEED), the map of the source, shellcheck, clang-format, unit tests under valgrind
+#   --full      all black-box cases, with a kill at every fault point, and a build by clang, under ASan and UBSan every
+#               unit test and as many cases of the others as ten minutes hold (drawn likewise), clang-tidy, a run from a
+#               clean directory, a selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser,
+#               kills where system calls are refused, ten seconds of each fuzz target, a static program in an empty root
+#               and one for 64-bit ARM, the Debian packages and `make distcheck`; a part whose tool is missing then counts
+#               as failed, else as skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
 #   --no-setup  installs nothing
 #
@@ -109,6 +109,7 @@ start_compilers()
     compilers=$!
     set +m
     trap 'kill -- "-$compilers" 2>/dev/null' EXIT
+    trap 'exit 130' INT # even if what it interrupts ends in its own way
 }
 
 compile() # NAME COMMAND...
@@ -245,14 +246,12 @@ run_under_valgrind()
     skip "valgrind $unfit" "valgrind has no vfork that shares memory"
 }
 
-# Under the sanitizers all cases take some three times as long as in the plain build: of the black-box tests, which run
-# there for what no unit test reaches, so many are drawn as fit into six minutes.
-draw_cases()
+# About one in N of the black-box cases runs.
+draw_cases() # N
 {
-    local share=$(((3 * plain_took + 359) / 360))
-    [ "$share" -gt 1 ] || return 0
-    export CASES_DRAWN=${SEED:-$(git rev-parse --short HEAD 2>/dev/null || echo 1)}/$share
-    echo "one in $share of the black-box cases runs under the sanitizers: CASES_DRAWN=$CASES_DRAWN"
+    [ "$1" -gt 1 ] || return 0
+    export CASES_DRAWN=${SEED:-$(git rev-parse --short HEAD 2>/dev/null || echo 1)}/$1
+    echo "one in $1 of the black-box cases runs: CASES_DRAWN=$CASES_DRAWN"
 }
 
 # At a fixed address a program need not be relocated at each start, of which there are ten thousand.
@@ -268,7 +267,9 @@ sanitized() # COMMAND... that builds it
     export ASAN_OPTIONS=exitcode=99:detect_leaks=1:strict_string_checks=1
     export UBSAN_OPTIONS=exitcode=99:print_stacktrace=1
     if need "build with sanitizers" "$@"; then
-        draw_cases
+        # All cases take three times as long as in the plain build: of the black-box tests, which run for what no unit
+        # test reaches, so many are drawn as fit into six minutes.
+        draw_cases $(((3 * plain_took + 359) / 360))
         run_tests build-sanitize sanitize
     fi
     unset ASAN_OPTIONS UBSAN_OPTIONS CASES_DRAWN
@@ -340,8 +341,10 @@ check_distribution()
 plain_parts()
 {
     if need "build" build_all build-check --enable-faults -- WERROR=-Werror; then
+        [ "$full" ] || draw_cases 3
         run_tests build-check check WERROR=-Werror
         plain_took=$part_took
+        unset CASES_DRAWN
     fi
     step "map of the source" scripts/architecture.sh
     if have shellcheck "shellcheck"; then
