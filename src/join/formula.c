@@ -97,28 +97,6 @@ static int64_t integer_of(struct datum d)
     return d.real >= 9223372036854775808.0 ? INT64_MAX : (int64_t)d.real;
 }
 
-/* By 64 and more all bits go, and by a negative number the other way. */
-static int64_t shift(bool left, int64_t a, int64_t by)
-{
-    if (by < 0)
-        return shift(!left, a, by > -64 ? -by : 64);
-    if (by >= 64)
-        return left || a >= 0 ? 0 : -1;
-    return left ? (int64_t)((uint64_t)a << by) : a >> by;
-}
-
-static int64_t integer_of_bits(enum formula_op op, int64_t a, int64_t b)
-{
-    switch (op) {
-    case OP_BITS_BOTH:
-        return a & b;
-    case OP_BITS_ANY:
-        return a | b;
-    default:
-        return shift(op == OP_SHIFT_LEFT, a, b);
-    }
-}
-
 /* False where SQLite goes on with doubles. */
 static bool work_out_integers(enum formula_op op, int64_t a, int64_t b, struct datum *out)
 {
@@ -135,8 +113,6 @@ static bool work_out_integers(enum formula_op op, int64_t a, int64_t b, struct d
         result = a / b;
     else if (op == OP_REMAINDER)
         result = b == -1 ? 0 : a % b;
-    else if (op >= OP_BITS_BOTH)
-        result = integer_of_bits(op, a, b);
     *out = of_integer(result);
     return true;
 }
@@ -154,11 +130,6 @@ static struct datum work_out_reals(enum formula_op op, struct datum x, struct da
         return of_real(a * b);
     case OP_DIVIDE:
         return b == 0 ? null : of_real(a / b);
-    case OP_BITS_BOTH:
-    case OP_BITS_ANY:
-    case OP_SHIFT_LEFT:
-    case OP_SHIFT_RIGHT:
-        return of_integer(integer_of_bits(op, integer_of(x), divisor));
     default:
         if (divisor == 0)
             return null;
@@ -166,7 +137,7 @@ static struct datum work_out_reals(enum formula_op op, struct datum x, struct da
     }
 }
 
-/* OP_ADD to OP_SHIFT_RIGHT. Numbers that texts are is SQLite's to say. */
+/* OP_ADD to OP_REMAINDER. Numbers that texts are is SQLite's to say. */
 static struct datum work_out(enum formula_op op, struct datum a, struct datum b)
 {
     struct datum result;
@@ -348,15 +319,6 @@ static struct datum evaluate_extreme(const struct evaluation *v, const struct fo
     return best;
 }
 
-static struct datum evaluate_abs(struct datum a)
-{
-    if (a.kind == DATUM_INT && a.integer != INT64_MIN)
-        return of_integer(a.integer < 0 ? -a.integer : a.integer);
-    if (a.kind == DATUM_REAL)
-        return of_real(a.real < 0 ? -a.real : a.real);
-    return is_null(a) ? null : unknown;
-}
-
 static struct datum evaluate_one(const struct evaluation *v, const struct formula_node *n)
 {
     const struct datum a = evaluate(v, operands_of(v, n)[0]);
@@ -365,8 +327,6 @@ static struct datum evaluate_one(const struct evaluation *v, const struct formul
         return work_out(OP_SUBTRACT, of_integer(0), a);
     case OP_NOT:
         return of_truth(truth_swap(truth_of(a)));
-    case OP_ABS:
-        return evaluate_abs(a);
     default:
         return ask_truth(n->op, truth_of(a));
     }
@@ -376,7 +336,7 @@ static struct datum evaluate_two(const struct evaluation *v, const struct formul
 {
     const uint32_t *operands = operands_of(v, n);
     const struct datum a = evaluate(v, operands[0]), b = evaluate(v, operands[1]);
-    if (n->op <= OP_SHIFT_RIGHT)
+    if (n->op <= OP_REMAINDER)
         return work_out(n->op, a, b);
     if (n->op == OP_IS || n->op == OP_IS_NOT)
         return compare_is(a, b, n->op == OP_IS_NOT);

@@ -1,9 +1,9 @@
 /* Expressions of a sweep, resolved (expression/expression.h), as trees that can be asked for what they come to while
  * some of their keys are not bound yet: the join cuts a branch as soon as a rule is false whatever the others will be.
  *
- * Arithmetic, operators on bits, comparisons, logic, CASE, IN, BETWEEN and the functions abs, coalesce, ifnull, iif,
- * nullif, min and max are computed here, to the bit as SQLite 3.40 does it; whatever else there is (other functions,
- * CAST, LIKE, GLOB, ||, texts as numbers) is left to SQLite, through struct scope: that operation alone, once the keys
+ * Arithmetic, comparisons, logic, CASE, IN, BETWEEN and the functions coalesce, ifnull, iif, nullif, min and max are
+ * computed here, to the bit as SQLite 3.40 does it; whatever else there is (other functions, operators on bits, CAST,
+ * LIKE, GLOB, ||, texts as numbers) is left to SQLite, through struct scope: that operation alone, once the keys
  * that it reads are bound. tests/unit/test_join.c holds the two against each other. */
 #pragma once
 

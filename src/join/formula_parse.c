@@ -261,7 +261,6 @@ static const struct {
     {"iif", OP_CASE, 3, 3},
     {"min", OP_MIN, 2, OPERANDS_MOST},
     {"max", OP_MAX, 2, OPERANDS_MOST},
-    {"abs", OP_ABS, 1, 1},
 };
 
 /* Operands up to the closing parenthesis. */
@@ -320,17 +319,18 @@ static uint32_t take_plus(struct parser *p)
     return is_cast(p, operand) ? fail(p) : operand;
 }
 
-/* ~a is -1 - a of the integer that a is made to; so is a & -1. */
-static uint32_t take_complement(struct parser *p)
+/* The operators on bits are SQLite's, as those that join are. */
+static uint32_t take_complement(struct parser *p, const char *start)
 {
-    uint32_t minus_one = add_integer(p, -1);
-    return add_two(p, OP_SUBTRACT, minus_one, add_two(p, OP_BITS_BOTH, parse(p, POWER_UNARY), minus_one));
+    parse(p, POWER_UNARY);
+    return add_slice(p, start);
 }
 
 static uint32_t take_primary(struct parser *p)
 {
     size_t key;
     skip_blanks(p);
+    const char *start = p->at;
     if (take_token(p, "(")) {
         uint32_t inner = parse(p, POWER_OR);
         return take_token(p, ")") ? inner : fail(p);
@@ -342,7 +342,7 @@ static uint32_t take_primary(struct parser *p)
     if (take_token(p, "+"))
         return take_plus(p);
     if (take_token(p, "~"))
-        return take_complement(p);
+        return take_complement(p, start);
     if (*p->at == '"')
         return take_column(p, &key) ? add_node(p, (struct formula_node){.op = OP_KEY, .key = key}, NULL) : fail(p);
     if (*p->at == '\'')
@@ -457,12 +457,12 @@ static const struct {
     bool swaps;
 } operators[] = {
     {"<>", POWER_EQUAL, OP_NOT_EQUAL, false}, {"<=", POWER_LESS, OP_LESS_EQUAL, false},
-    {"<<", POWER_BITS, OP_SHIFT_LEFT, false}, {"<", POWER_LESS, OP_LESS, false},
-    {">=", POWER_LESS, OP_LESS_EQUAL, true},  {">>", POWER_BITS, OP_SHIFT_RIGHT, false},
+    {"<<", POWER_BITS, OP_PART, false},       {"<", POWER_LESS, OP_LESS, false},
+    {">=", POWER_LESS, OP_LESS_EQUAL, true},  {">>", POWER_BITS, OP_PART, false},
     {">", POWER_LESS, OP_LESS, true},         {"==", POWER_EQUAL, OP_EQUAL, false},
     {"=", POWER_EQUAL, OP_EQUAL, false},      {"!=", POWER_EQUAL, OP_NOT_EQUAL, false},
-    {"&", POWER_BITS, OP_BITS_BOTH, false},   {"||", POWER_JOIN, OP_PART, false},
-    {"|", POWER_BITS, OP_BITS_ANY, false},    {"+", POWER_ADD, OP_ADD, false},
+    {"&", POWER_BITS, OP_PART, false},        {"||", POWER_JOIN, OP_PART, false},
+    {"|", POWER_BITS, OP_PART, false},        {"+", POWER_ADD, OP_ADD, false},
     {"->>", POWER_JOIN, OP_PART, false},      {"->", POWER_JOIN, OP_PART, false},
     {"-", POWER_ADD, OP_SUBTRACT, false},     {"*", POWER_MULTIPLY, OP_MULTIPLY, false},
     {"/", POWER_MULTIPLY, OP_DIVIDE, false},  {"%", POWER_MULTIPLY, OP_REMAINDER, false},

@@ -16,10 +16,6 @@ enum formula_op {
     OP_MULTIPLY,
     OP_DIVIDE,
     OP_REMAINDER,
-    OP_BITS_BOTH, /* a & b */
-    OP_BITS_ANY,  /* a | b */
-    OP_SHIFT_LEFT,
-    OP_SHIFT_RIGHT,
     OP_LESS,
     OP_LESS_EQUAL,
     OP_EQUAL,
@@ -38,7 +34,6 @@ enum formula_op {
     OP_NULLIF,
     OP_MIN,
     OP_MAX,
-    OP_ABS,
 };
 
 struct formula_node {
