@@ -89,7 +89,7 @@ static bool *reached_keys(const struct space *space, enum reach what)
     }
     for (size_t i = 0; i < space->written_count; i++)
         if (is_of_jobs(space, &space->written[i], what))
-            mark(space->written[i].expression.keys, space->written[i].expression.key_count, reached);
+            mark(space->written[i].keys, space->written[i].key_count, reached);
     return reached;
 }
 

@@ -210,18 +210,3 @@ int guard_next(struct stmt *s, struct error *e)
     sqlite3_reset(s->handle);
     return rc == SQLITE_DONE ? 0 : -1;
 }
-
-bool guard_fails(struct db *db, const char *sql, struct error *why)
-{
-    sqlite3_stmt *handle = NULL;
-    int rc = sqlite3_prepare_v2(db->handle, sql, -1, &handle, NULL);
-    struct stmt s = {handle, db};
-    while (rc == SQLITE_OK || rc == SQLITE_ROW)
-        rc = db->allowance ? step_allowed(&s, db->allowance) : sqlite3_step(handle);
-    bool fails = (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_TOOBIG;
-    const char *advice = db_advice(rc);
-    if (fails)
-        error_set(why, ERROR_USAGE, "%s%s%s", sqlite3_errmsg(db->handle), advice ? ": " : "", advice ? advice : "");
-    sqlite3_finalize(handle);
-    return fails;
-}

@@ -41,7 +41,3 @@ void guard_limit_time(struct db *db, int64_t ms, const char *sentence);
 
 /* As stmt_next, within the allowance. ERROR_USAGE when that is used up. */
 int guard_next(struct stmt *s, struct error *e);
-
-/* Returns whether a SELECT over somebody's expression fails by what the expression meets: `*why` then says so in
- * SQLite's words. Not when it cannot run for other reasons, or when the allowance of guard_limit_time is used up. */
-bool guard_fails(struct db *db, const char *sql, struct error *why);

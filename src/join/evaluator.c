@@ -142,95 +142,93 @@ void evaluator_free(struct evaluator *v)
 
 /* --- parts --- */
 
-static void add_select(const struct evaluator *v, const char *what, const char *sql, const size_t *keys, size_t count,
-                       struct buffer *out)
+void sql_part_free(struct sql_part *part)
 {
-    unsigned sections = 0;
-    const char *word = " FROM ";
-    for (size_t i = 0; i < count; i++)
-        sections |= 1U << v->names->keys[keys[i]].section;
-    buffer_printf(out, "SELECT %s(%s)", what, sql);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (sections & 1U << i) {
-            buffer_printf(out, "%s\"#bound %s\" AS \"%s\"", word, section_names[i], section_names[i]);
-            word = ", ";
-        }
-}
-
-static void release(void *prepared)
-{
-    struct prepared *p = prepared;
-    stmt_free(p->select);
-    free_all(p->text, p);
+    if (part->prepared) {
+        stmt_free(part->prepared->select);
+        free_all(part->prepared->text, part->prepared);
+    }
+    free_all(part->sql, part->keys);
 }
 
 static struct prepared *prepare(struct evaluator *v, struct sql_part *part)
 {
-    OWNED_BUFFER sql = BUFFER_INIT;
     if (part->prepared)
         return part->prepared;
-    struct prepared *p = xcalloc(1, sizeof *p);
-    p->number = ++v->prepared;
-    add_select(v, "", part->sql, part->keys, part->key_count, &sql);
-    if (db_prepare(v->db, buffer_text(&sql), &p->select, &v->why) < 0)
+    OWNED_BUFFER sql = BUFFER_INIT;
+    unsigned sections = 0;
+    const char *word = " FROM ";
+    for (size_t i = 0; i < part->key_count; i++)
+        sections |= 1U << v->names->keys[part->keys[i]].section;
+    buffer_printf(&sql, "SELECT (%s)", part->sql);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (sections & 1U << i) {
+            buffer_printf(&sql, "%s\"#bound %s\" AS \"%s\"", word, section_names[i], section_names[i]);
+            word = ", ";
+        }
+    part->prepared = xcalloc(1, sizeof *part->prepared);
+    part->prepared->number = ++v->prepared;
+    if (db_prepare(v->db, buffer_text(&sql), &part->prepared->select, &v->why) < 0)
         v->failed = true;
-    part->release = release;
-    return part->prepared = p;
+    return part->prepared;
 }
 
-static struct remembered *recall(struct evaluator *v, const struct sql_part *part, const struct prepared *p,
+static struct remembered *recall(struct evaluator *v, const struct datum *keys, const struct sql_part *part,
                                  struct hash128 *of)
 {
     uint32_t place;
     buffer_clear(&v->key);
-    buffer_add(&v->key, &p->number, sizeof p->number);
+    buffer_add(&v->key, &part->prepared->number, sizeof part->prepared->number);
     for (size_t i = 0; i < part->key_count; i++)
-        datum_add(&v->keys[part->keys[i]], &v->key);
+        datum_add(&keys[part->keys[i]], &v->key);
     *of = hash_bytes(v->key.data, v->key.length);
     memcpy(&place, of->bytes, sizeof place);
     return &v->memory[place & (REMEMBERED - 1)];
 }
 
-static void note_failure(struct evaluator *v)
+/* The cell, whose text stays with the part. */
+static struct datum ask(struct evaluator *v, const struct datum *keys, const struct sql_part *part)
 {
-    v->failed = true;
-    memcpy(v->failed_keys, v->keys, v->names->key_count * sizeof *v->keys);
+    struct prepared *p = part->prepared;
+    struct datum cell = {DATUM_NULL, {0}};
+    v->keys = keys;
+    v->asked++;
+    if (guard_next(p->select, &v->why) > 0)
+        cell = datum_of_column(p->select, 0);
+    else {
+        v->failed = true;
+        memmove(v->failed_keys, keys, v->names->key_count * sizeof *keys);
+    }
+    free(p->text);
+    p->text = cell.kind == DATUM_TEXT ? xstrdup(cell.text) : NULL;
+    if (p->text)
+        cell.text = p->text;
+    stmt_reset(p->select);
+    return cell;
 }
 
-static struct datum work_out(const struct scope *s, struct sql_part *part)
+struct datum evaluator_work_out(const struct scope *s, struct sql_part *part)
 {
-    struct evaluator *v = s->context;
-    struct datum cell = {DATUM_NULL, {0}};
+    struct evaluator *v = s->evaluator;
     struct hash128 of;
     struct prepared *p = v->failed ? NULL : prepare(v, part);
     if (v->failed)
-        return cell;
-    v->keys = s->keys;
-    struct remembered *r = recall(v, part, p, &of);
+        return (struct datum){DATUM_NULL, {0}};
+    struct remembered *r = recall(v, s->keys, part, &of);
     if (r->taken && memcmp(r->of.bytes, of.bytes, sizeof of.bytes) == 0)
         return r->datum;
     if (p->text && memcmp(p->text_of.bytes, of.bytes, sizeof of.bytes) == 0)
         return (struct datum){DATUM_TEXT, {.text = p->text}};
-    free(p->text);
-    p->text = NULL;
     p->text_of = of;
-    int rc = guard_next(p->select, &v->why);
-    v->asked++;
-    if (rc > 0)
-        cell = datum_of_column(p->select, 0);
-    if (cell.kind == DATUM_TEXT)
-        cell.text = p->text = xstrdup(cell.text);
-    stmt_reset(p->select);
-    if (rc < 0)
-        note_failure(v);
-    if (rc > 0 && cell.kind != DATUM_TEXT)
+    const struct datum cell = ask(v, s->keys, part);
+    if (!v->failed && cell.kind != DATUM_TEXT)
         *r = (struct remembered){of, cell, true};
     return cell;
 }
 
 struct scope evaluator_scope(struct evaluator *v, struct datum *keys)
 {
-    return (struct scope){keys, work_out, v};
+    return (struct scope){keys, v};
 }
 
 bool evaluator_failed(struct evaluator *v, struct error *e)
@@ -249,14 +247,19 @@ int64_t evaluator_take_count(struct evaluator *v)
     return asked;
 }
 
-bool evaluator_fails(struct evaluator *v, const struct expression *x, struct error *why)
+bool evaluator_fails(struct evaluator *v, const char *sql, struct error *why)
 {
-    OWNED_BUFFER sql = BUFFER_INIT;
-    for (size_t i = 0; i < x->key_count; i++)
-        if (v->failed_keys[x->keys[i]].kind == DATUM_UNKNOWN)
-            return false;
-    v->keys = v->failed_keys;
-    add_select(v, "count", x->sql, x->keys, x->key_count, &sql);
-    bool fails = guard_fails(v->db, buffer_text(&sql), why);
-    return fails;
+    struct formula *f = formula_compile(v->names, sql);
+    const struct scope s = {v->failed_keys, v};
+    struct error e;
+    size_t count;
+    const size_t *keys = formula_keys(f, &count);
+    if (!ANY(i, count, v->failed_keys[keys[i]].kind == DATUM_UNKNOWN))
+        formula_value(f, &s);
+    formula_free(f);
+    if (!evaluator_failed(v, &e) || e.kind != ERROR_FAILED)
+        return false;
+    /* Behind what failed, which the caller names. */
+    error_set(why, ERROR_USAGE, "%s", e.text + strcspn(e.text, ":") + 2);
+    return true;
 }

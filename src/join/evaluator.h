@@ -9,11 +9,20 @@
 struct datum datum_of_column(const struct stmt *s, int column);
 struct sql_value datum_sql(const struct datum *d);
 
+/* A piece of an expression that SQLite works out. */
+struct sql_part {
+    char *sql;
+    size_t *keys; /* indices into names.keys, distinct */
+    size_t key_count;
+    struct prepared *prepared; /* NULL: not yet */
+};
+void sql_part_free(struct sql_part *part);
+
+struct evaluator;
+
 /* The keys of a section that are columns of its table, in `columns`; how many. SQLite compares names of columns without
  * regard to case: of two such keys, which are a problem already, the first is there for what else is to be checked. */
 size_t section_columns(const struct names *n, enum section_kind section, size_t *columns);
-
-struct evaluator;
 
 /* `names` and `db` are borrowed; makes tables "#bound SECTION" in `db`, with what is bound as their one row. */
 int evaluator_create(const struct names *names, struct db *db, struct evaluator **out, struct error *e);
@@ -23,6 +32,10 @@ void evaluator_free(struct evaluator *v);
  * Formulas that it was used for are freed before the database is closed. */
 struct scope evaluator_scope(struct evaluator *v, struct datum *keys);
 
+/* Works a part out whose keys are all known; a text is borrowed until the next call for the same part. After a failure
+ * it is NULL, until evaluator_failed was asked. */
+struct datum evaluator_work_out(const struct scope *s, struct sql_part *part);
+
 /* Returns whether something has failed since the last call: then `e` says what, as guard_next does, and the keys that
  * were bound stay so for evaluator_fails. */
 bool evaluator_failed(struct evaluator *v, struct error *e);
@@ -30,5 +43,6 @@ bool evaluator_failed(struct evaluator *v, struct error *e);
 /* How often SQLite was asked since the last call. */
 int64_t evaluator_take_count(struct evaluator *v);
 
-/* Returns whether an expression fails with what was bound when something failed last; never when it reads more. */
-bool evaluator_fails(struct evaluator *v, const struct expression *x, struct error *why);
+/* Returns whether the SQL of an expression fails with what was bound when something failed last; never when it reads
+ * more. `why` is what SQLite says. */
+bool evaluator_fails(struct evaluator *v, const char *sql, struct error *why);

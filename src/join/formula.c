@@ -245,7 +245,7 @@ static struct datum evaluate_part(const struct evaluation *v, const struct formu
         else
             mark(v, '?');
     }
-    return bound ? v->s->work_out(v->s, part) : unknown;
+    return bound ? evaluator_work_out(v->s, part) : unknown;
 }
 
 static struct datum evaluate_both(const struct evaluation *v, const struct formula_node *n)
@@ -396,7 +396,7 @@ static struct datum evaluate_whole(struct formula *f, const struct scope *s, str
 {
     const struct evaluation v = {f, s, residue};
     const struct datum d = evaluate(&v, f->root);
-    return is_unknown(d) && is_bound(f, s) ? s->work_out(s, &f->parts[0]) : d;
+    return is_unknown(d) && is_bound(f, s) ? evaluator_work_out(s, &f->parts[0]) : d;
 }
 
 /* As SQLite casts it: by the decimal number that it begins with. */

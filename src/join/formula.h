@@ -3,7 +3,7 @@
  *
  * Arithmetic, comparisons, logic, CASE, IN, BETWEEN and the functions coalesce, ifnull, iif, nullif, min and max are
  * computed here, to the bit as SQLite 3.40 does it; whatever else there is (other functions, operators on bits, CAST,
- * LIKE, GLOB, ||, texts as numbers) is left to SQLite, through struct scope: that operation alone, once the keys
+ * LIKE, GLOB, ||, texts as numbers) is left to SQLite: that operation alone, once the keys
  * that it reads are bound. tests/unit/test_join.c holds the two against each other. */
 #pragma once
 
@@ -25,23 +25,12 @@ struct datum {
 void datum_add(const struct datum *d, struct buffer *out);
 bool datum_equal(const struct datum *a, const struct datum *b);
 
-/* A piece of an expression that SQLite works out. */
-struct sql_part {
-    char *sql;
-    size_t *keys; /* indices into names.keys, distinct */
-    size_t key_count;
-    void *prepared; /* the scope's own, and what releases it; NULL: nothing */
-    void (*release)(void *prepared);
-};
-
-/* The scope in which a formula is evaluated. */
-struct scope;
+/* The scope in which a formula is evaluated: the values of the keys, one per names.keys, and what asks SQLite
+ * (join/evaluator.h). */
+struct evaluator;
 struct scope {
-    struct datum *keys; /* one per names.keys */
-    /* Works a part out whose keys are all known; a text is borrowed until the next call for the same part. After a
-     * failure it returns NULL cells, and the caller looks at what the context says. */
-    struct datum (*work_out)(const struct scope *s, struct sql_part *part);
-    void *context;
+    struct datum *keys;
+    struct evaluator *evaluator;
 };
 
 struct formula;

@@ -145,58 +145,50 @@ static bool take_column(struct parser *p, size_t *key)
 
 static void note_key(struct sql_part *part, size_t key)
 {
-    for (size_t i = 0; i < part->key_count; i++)
-        if (part->keys[i] == key)
-            return;
-    *array_add(part->keys, part->key_count) = key;
+    if (!ANY(i, part->key_count, part->keys[i] == key))
+        *array_add(part->keys, part->key_count) = key;
 }
 
-/* Moves behind one token; notes the column that it is. */
-static void pass_token(struct parser *p, struct sql_part *part)
+/* Moves behind a quoted text, or one character. */
+static void pass_token(struct parser *p)
 {
-    size_t key;
-    skip_blanks(p);
-    if (*p->at == '"' && take_column(p, &key))
-        note_key(part, key);
-    else if (*p->at == '\'' || *p->at == '"')
+    if (*p->at == '\'' || *p->at == '"')
         free(take_quoted(p, *p->at));
-    else if (*p->at)
+    else
         p->at++;
 }
 
-static uint32_t add_part(struct parser *p, const char *start, struct sql_part part)
+/* The text between `start` and here, and the keys that it reads. */
+static struct sql_part part_of(struct parser *p, const char *start)
+{
+    const char *end = p->at;
+    struct sql_part part = {.sql = xstrndup(start, (size_t)(end - start))};
+    size_t key;
+    for (p->at = start; p->at < end;)
+        if (*p->at == '"' && take_column(p, &key))
+            note_key(&part, key);
+        else
+            pass_token(p);
+    return part;
+}
+
+/* Adds the text between `start` and here as a part. */
+static uint32_t add_slice(struct parser *p, const char *start)
 {
     struct formula *f = p->f;
-    part.sql = xstrndup(start, (size_t)(p->at - start));
+    if (p->failed)
+        return 0;
     f->parts = array_grow(f->parts, f->part_count, sizeof *f->parts);
-    f->parts[f->part_count] = part;
+    f->parts[f->part_count] = part_of(p, start);
     return add_node(p, (struct formula_node){.op = OP_PART, .part = f->part_count++}, NULL);
 }
 
 /* A call of another function: `p` stands behind its opening parenthesis. */
 static uint32_t take_foreign_call(struct parser *p, const char *start)
 {
-    struct sql_part part = {0};
-    for (int depth = 1; depth > 0 && *p->at;) {
-        skip_blanks(p);
+    for (int depth = 1; depth > 0 && *p->at; pass_token(p))
         depth += (*p->at == '(') - (*p->at == ')');
-        pass_token(p, &part);
-    }
-    return add_part(p, start, part);
-}
-
-/* Adds the text between `start` and here as a part. */
-static uint32_t add_slice(struct parser *p, const char *start)
-{
-    struct sql_part part = {0};
-    const char *end = p->at;
-    if (p->failed)
-        return 0;
-    p->at = start;
-    for (skip_blanks(p); p->at < end; skip_blanks(p))
-        pass_token(p, &part);
-    p->at = end;
-    return add_part(p, start, part);
+    return add_slice(p, start);
 }
 
 /* CAST gives its value an affinity, by which what is compared with it is converted. */
@@ -225,7 +217,7 @@ static uint32_t take_number(struct parser *p)
     /* SQLite's reading of decimal fractions is its own. */
     while (is_word(*p->at) || *p->at == '.' || ((*p->at == '+' || *p->at == '-') && strchr("eE", p->at[-1])))
         p->at++;
-    return add_part(p, start, (struct sql_part){0});
+    return add_slice(p, start);
 }
 
 static uint32_t take_case(struct parser *p)
@@ -533,49 +525,28 @@ static uint32_t parse(struct parser *p, int power)
     return left;
 }
 
-static struct formula *formula_start(struct sql_part whole)
+struct formula *formula_compile(const struct names *n, const char *sql)
 {
     struct formula *f = xcalloc(1, sizeof *f);
-    f->parts = array_grow(NULL, 0, sizeof *f->parts);
-    f->parts[0] = whole;
-    f->part_count = 1;
-    return f;
-}
-
-static struct formula *compile(const struct names *n, struct sql_part whole)
-{
-    struct formula *f = formula_start(whole);
-    struct parser p = {n, f, whole.sql, 0, false};
-    uint32_t root = parse(&p, POWER_OR);
+    struct parser p = {n, f, sql + strlen(sql), 0, false};
+    *array_add(f->parts, f->part_count) = part_of(&p, sql);
+    p.at = f->parts[0].sql;
+    f->root = parse(&p, POWER_OR);
     skip_blanks(&p);
     if (p.failed || *p.at)
-        root = add_node(&p, (struct formula_node){.op = OP_PART, .part = 0}, NULL);
-    f->root = root;
+        f->root = add_node(&p, (struct formula_node){.op = OP_PART, .part = 0}, NULL);
     for (size_t i = 0; i < f->node_count; i++)
         f->decides_early |= f->nodes[i].op >= OP_AND && f->nodes[i].op <= OP_COALESCE;
     return f;
-}
-
-/* Takes the text over. */
-static struct formula *compile_text(const struct names *n, char *sql)
-{
-    struct sql_part whole = {.sql = sql};
-    struct parser p = {.names = n, .at = sql};
-    while (*p.at)
-        pass_token(&p, &whole);
-    return compile(n, whole);
-}
-
-struct formula *formula_compile(const struct names *n, const char *sql)
-{
-    return compile_text(n, xstrdup(sql));
 }
 
 /* The text that a node was read from, as an expression of its own. */
 static struct formula *compile_slice(const struct names *n, const struct formula *f, uint32_t node)
 {
     const struct formula_node *from = &f->nodes[node];
-    return compile_text(n, xasprintf("(%.*s)", (int)(from->end - from->start), f->parts[0].sql + from->start));
+    OWNED char *sql = xasprintf("(%.*s)", (int)(from->end - from->start), f->parts[0].sql + from->start);
+    struct formula *slice = formula_compile(n, sql);
+    return slice;
 }
 
 /* Takes `f` over. */
@@ -606,11 +577,8 @@ void formula_free(struct formula *f)
 {
     if (!f)
         return;
-    for (size_t i = 0; i < f->part_count; i++) {
-        if (f->parts[i].prepared)
-            f->parts[i].release(f->parts[i].prepared);
-        free_all(f->parts[i].sql, f->parts[i].keys);
-    }
+    for (size_t i = 0; i < f->part_count; i++)
+        sql_part_free(&f->parts[i]);
     for (size_t i = 0; i < f->text_count; i++)
         free(f->texts[i]);
     free_all(f->parts, f->texts, f->nodes, f->operands, f);

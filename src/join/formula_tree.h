@@ -1,7 +1,7 @@
 /* Only for formula*.c: the nodes of a formula. */
 #pragma once
 
-#include "join/formula.h"
+#include "join/evaluator.h"
 
 /* Beyond these a double may not hold an integer, nor what comes of a few of them. */
 #define EXACT_MOST 1125899906842624.0 /* 2^50 */
@@ -53,8 +53,8 @@ struct formula {
     uint32_t *operands; /* into nodes */
     size_t operand_count;
     uint32_t root;
-    bool decides_early; /* some of its operations may not need all of what they read */
-    struct sql_part *parts;
+    bool decides_early;     /* some of its operations may not need all of what they read */
+    struct sql_part *parts; /* the first is the whole */
     size_t part_count;
     char **texts; /* of constants */
     size_t text_count;

@@ -804,7 +804,7 @@ void space_free(struct space *space)
 {
     if (!space)
         return;
-    compile_free(space);
+    free(space->written);
     rules_free(space);
     job_texts_free(space);
     for (int i = 0; i < LIMIT_COUNT; i++) {

@@ -23,28 +23,18 @@ static int add_problem(const struct source_text *source, const char *why, struct
     return -1;
 }
 
-static struct expression copy(const struct expression *x)
-{
-    struct expression c = *x;
-    c.sql = xstrdup(x->sql);
-    c.keys = xcalloc(x->key_count + 1, sizeof *c.keys);
-    for (size_t i = 0; i < x->key_count; i++)
-        c.keys[i] = x->keys[i];
-    return c;
-}
-
 static void note_written(struct space *space, const struct source_text *source, const struct expression *x)
 {
+    size_t *keys = arena_keep(&space->arena, xcalloc(x->key_count + 1, sizeof *keys));
+    for (size_t i = 0; i < x->key_count; i++)
+        keys[i] = x->keys[i];
     *array_add(space->written, space->written_count) =
-        (struct written_expression){source->what, arena_text(&space->arena, source->name),
-                                    source->at ? *source->at : (struct position){NULL, 0, 0}, copy(x)};
-}
-
-void compile_free(struct space *space)
-{
-    for (size_t i = 0; i < space->written_count; i++)
-        expression_free(&space->written[i].expression);
-    free(space->written);
+        (struct written_expression){.what = source->what,
+                                    .name = arena_text(&space->arena, source->name),
+                                    .at = source->at ? *source->at : (struct position){NULL, 0, 0},
+                                    .sql = arena_text(&space->arena, x->sql),
+                                    .keys = keys,
+                                    .key_count = x->key_count};
 }
 
 int compile_expression(struct space *space, const struct source_text *source, struct expression *out,
@@ -85,7 +75,7 @@ int compile_blame(struct space *space, struct error *e)
     /* Others have said what is wrong already. */
     for (size_t i = 0; e->kind == ERROR_FAILED && !found && i < space->written_count; i++) {
         const struct written_expression *w = &space->written[i];
-        found = evaluator_fails(space->evaluator, &w->expression, &why);
+        found = evaluator_fails(space->evaluator, w->sql, &why);
         if (!found)
             continue;
         error_set(e, ERROR_USAGE, "%s `%s` fails for a combination: %s%s", w->what, w->name, why.text,

@@ -26,9 +26,6 @@ int compile_alone(struct space *space, const struct source_text *source, struct 
  * place instead (ERROR_USAGE). Returns -1. */
 int compile_blame(struct space *space, struct error *e);
 
-/* Releases what compile_expression has noted in the space. */
-void compile_free(struct space *space);
-
 /* Returns what unknown names are in an expression written there. */
 enum unknown_names unknown_at(const struct space *space, const struct position *at);
 

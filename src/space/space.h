@@ -101,7 +101,9 @@ struct written_expression {
     const char *what; /* borrowed from the code: "rule" */
     char *name;
     struct position at; /* no file: it has no place in one */
-    struct expression expression;
+    const char *sql;
+    const size_t *keys;
+    size_t key_count;
 };
 
 /* Asked now and then, every few milliseconds, while combinations are counted or the next match is looked for: `rule`
