@@ -2,13 +2,11 @@
 
 #include <stdlib.h>
 
-#include "space/match.h"
-#include "store/jobs.h"
 #include "util/memory.h"
 
 struct knowledge {
     struct space *space;
-    struct order_reader *reader;
+    struct datum *keys;          /* of a combination that is looked at */
     struct match_cursor *stored; /* NULL until a stored job is added */
     struct stmt *insert, *find, *dependents;
 };
@@ -69,9 +67,10 @@ int knowledge_create(struct space *space, struct knowledge **out, struct error *
     size_t n = order_coordinates(space);
     OWNED char *create = create_sql(n);
     k->space = space;
+    k->keys = xcalloc(space->names.key_count + 1, sizeof *k->keys);
     int rc = db_exec(space->db, create, e);
-    if (rc < 0 || order_reader_open(space, &k->reader, e) < 0 || prepare(k, insert_sql(n), &k->insert, e) < 0 ||
-        prepare(k, find_sql(n), &k->find, e) < 0 || prepare(k, dependents_sql(n), &k->dependents, e) < 0) {
+    if (rc < 0 || prepare(k, insert_sql(n), &k->insert, e) < 0 || prepare(k, find_sql(n), &k->find, e) < 0 ||
+        prepare(k, dependents_sql(n), &k->dependents, e) < 0) {
         knowledge_free(k);
         return -1;
     }
@@ -83,12 +82,11 @@ void knowledge_free(struct knowledge *k)
 {
     if (!k)
         return;
-    order_reader_close(k->reader);
     match_close(k->stored);
     stmt_free(k->insert);
     stmt_free(k->find);
     stmt_free(k->dependents);
-    free(k);
+    free_all(k->keys, k);
 }
 
 static int insert(struct knowledge *k, int64_t id, bool is_witness, const struct hash128 *class,
@@ -102,11 +100,20 @@ static int insert(struct knowledge *k, int64_t id, bool is_witness, const struct
     return stmt_run(k->insert, e);
 }
 
+/* 1; 0: there is no such rank; -1. */
+static int read_point(struct knowledge *k, int64_t rank, struct hash128 *class, double *coordinates, struct error *e)
+{
+    if (rank < 0 || rank >= space_combinations(k->space))
+        return 0;
+    space_read_keys(k->space, rank, k->keys);
+    return order_read(k->space, k->keys, class, coordinates, e) < 0 ? -1 : 1;
+}
+
 int knowledge_add(struct knowledge *k, int64_t id, int64_t rank, bool is_witness, struct error *e)
 {
     struct hash128 class;
     double coordinates[ORDER_COORDINATES_MOST];
-    int rc = order_read(k->reader, rank, &class, coordinates, e);
+    int rc = read_point(k, rank, &class, coordinates, e);
     return rc > 0 ? insert(k, id, is_witness, &class, coordinates, e) : rc;
 }
 
@@ -119,9 +126,8 @@ int knowledge_add_stored(struct knowledge *k, int64_t id, const struct job_specs
         return -1;
     if (!match_stored(k->stored, job))
         return 0;
-    int rc = order_read_stored(k->reader, job, &class, coordinates, e);
-    if (rc <= 0)
-        return rc;
+    if (order_read(k->space, match_keys(k->stored), &class, coordinates, e) < 0)
+        return -1;
     *added = true;
     return insert(k, id, true, &class, coordinates, e);
 }
@@ -136,7 +142,7 @@ int knowledge_find(struct knowledge *k, int64_t rank, int64_t *witness, struct e
 {
     struct hash128 class;
     double coordinates[ORDER_COORDINATES_MOST];
-    int rc = order_read(k->reader, rank, &class, coordinates, e);
+    int rc = read_point(k, rank, &class, coordinates, e);
     *witness = 0;
     if (rc <= 0)
         return rc;

@@ -5,6 +5,7 @@
  * every exclusion rests on one outcome and the declared order only, however long the chain. */
 #pragma once
 
+#include "space/match.h"
 #include "space/memory_order.h"
 
 struct knowledge;

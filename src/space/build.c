@@ -814,6 +814,7 @@ void space_free(struct space *space)
     free(space->memory);
     expression_free(&space->devices);
     formulas_free(space);
+    order_free(space);
     free(space->job_ranks);
     for (int i = 0; i < SECTION_COUNT; i++)
         relation_free(&space->relations[i]);
@@ -823,7 +824,6 @@ void space_free(struct space *space)
     evaluator_free(space->evaluator);
     names_free(&space->names);
     prediction_free(space);
-    order_free(space);
     arena_free(&space->arena);
     free(space);
 }
@@ -855,6 +855,16 @@ void space_add_combination(const struct space *space, int first, struct buffer *
     for (int i = 0; i < SECTION_COUNT; i++)
         if (space->counts[i])
             buffer_printf(sql, " AND \"%s\".\"#id\" = ?%d", section_names[i], first + i);
+}
+
+void space_read_keys(const struct space *space, int64_t rank, struct datum *keys)
+{
+    int64_t specs[SECTION_COUNT];
+    combination_split(space->counts, rank, specs);
+    for (size_t k = 0; k < space->names.key_count; k++) {
+        const enum section_kind section = space->names.keys[k].section;
+        keys[k] = specs_datum_of(specs_value(space->specs[section], specs[section], k));
+    }
 }
 
 void space_bind_rank(const struct space *space, struct stmt *s, int first, int64_t rank)

@@ -729,6 +729,11 @@ static int next_combination(struct match_cursor *c, struct error *e)
     return given;
 }
 
+struct datum *match_keys(const struct match_cursor *c)
+{
+    return c->keys;
+}
+
 int match_next(struct match_cursor *c, const struct match **out, struct error *e)
 {
     int rc = next_combination(c, e);

@@ -85,6 +85,9 @@ int match_broken(struct match_cursor *c, bool *breaks, struct error *e);
 int match_open_stored(struct space *space, struct match_cursor **out, struct error *e);
 const struct match *match_stored(struct match_cursor *c, const struct job_specs *job);
 
+/* The values of the keys of what was given last, one per names.keys; borrowed as the match is. */
+struct datum *match_keys(const struct match_cursor *c);
+
 int match_next(struct match_cursor *c, const struct match **out, struct error *e); /* 1, 0 at the end, -1 */
 void match_close(struct match_cursor *c);
 

@@ -9,7 +9,6 @@
  * entries hold for the memory of predict/memory.h. */
 #pragma once
 
-#include "space/match.h"
 #include "space/space.h"
 #include "util/hash.h"
 
@@ -22,15 +21,7 @@ void order_free(struct space *space);
 
 size_t order_coordinates(const struct space *space);
 
-/* Reads points: one statement for many. */
-struct order_reader;
-int order_reader_open(struct space *space, struct order_reader **out, struct error *e);
-void order_reader_close(struct order_reader *r);
-
-/* Reads the combination at that rank: 1 with its class and coordinates (0 where an entry orders nothing; as many as
- * order_coordinates), 0 when there is no such rank, -1. */
-int order_read(struct order_reader *r, int64_t rank, struct hash128 *class, double *coordinates, struct error *e);
-
-/* The same of a job of a database, all of whose keys the sweep knows. */
-int order_read_stored(struct order_reader *r, const struct job_specs *job, struct hash128 *class, double *coordinates,
-                      struct error *e);
+/* Reads the point of a combination, whose keys have these values: its class and coordinates (0 where an entry orders
+ * nothing; as many as order_coordinates). */
+int order_read(const struct space *space, struct datum *keys, struct hash128 *class, double *coordinates,
+               struct error *e);

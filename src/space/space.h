@@ -180,3 +180,6 @@ void space_add_from(const struct space *space, unsigned sections, struct buffer 
 /* The same over all sections for one combination, whose numbers of specs are parameters `first` … `first` + 3. */
 void space_add_combination(const struct space *space, int first, struct buffer *sql);
 void space_bind_rank(const struct space *space, struct stmt *s, int first, int64_t rank);
+
+/* Reads the values of its keys, one per names.keys. */
+void space_read_keys(const struct space *space, int64_t rank, struct datum *keys);

@@ -26,16 +26,6 @@ static unsigned ask_sqlite(struct stmt *s, const struct space *space, int64_t ra
     return bit;
 }
 
-static void bind_keys(struct built *b, int64_t rank, struct datum *keys)
-{
-    int64_t specs[SECTION_COUNT];
-    combination_split(b->space->counts, rank, specs);
-    for (size_t k = 0; k < b->space->names.key_count; k++) {
-        enum section_kind section = b->space->names.keys[k].section;
-        keys[k] = specs_datum_of(specs_value(b->space->specs[section], specs[section], k));
-    }
-}
-
 /* The keys in `bound` are known, no others. */
 static void loosen(const struct built *b, unsigned bound, const struct datum *exact, struct datum *keys)
 {
@@ -68,7 +58,7 @@ static void check_formula(struct built *b, const char *text, uint64_t seed)
     for (int64_t rank = 0; rank < space_combinations(b->space); rank++) {
         struct scope s = evaluator_scope(b->space->evaluator, exact);
         unsigned said = ask_sqlite(truth, b->space, rank);
-        bind_keys(b, rank, exact);
+        space_read_keys(b->space, rank, exact);
         if (formula_truth(f, &s) != said)
             fail_msg("%s: rank %d: %u, not %u", text, (int)rank, formula_truth(f, &s), said);
         if (rank % 7 != (int64_t)(seed % 7))
@@ -224,7 +214,7 @@ TEST(formula__operations__sqlite_asked_for_their_own_keys)
         HELD_AT(formula) *f = formula_compile(&b.space->names, x.sql);
         evaluator_take_count(b.space->evaluator);
         for (int64_t rank = 0; rank < space_combinations(b.space); rank++) {
-            bind_keys(&b, rank, keys);
+            space_read_keys(b.space, rank, keys);
             formula_truth(f, &s);
         }
         int64_t asked = evaluator_take_count(b.space->evaluator);
@@ -262,7 +252,7 @@ static int64_t number_of_open(struct built *b, unsigned bound, int64_t rank)
 {
     int64_t number = 0;
     struct datum exact[AXES];
-    bind_keys(b, rank, exact);
+    space_read_keys(b->space, rank, exact);
     for (size_t k = 0; k < AXES; k++)
         if (!(bound & 1U << k))
             number = 64 * number + 32 +
@@ -284,7 +274,7 @@ static size_t check_residues(struct built *b, const char *text, unsigned bound)
         fail_msg("%s: %s", text, e.text);
     HELD_AT(formula) *f = formula_compile(&b->space->names, x.sql);
     for (int64_t rank = 0; rank < space_combinations(b->space); rank++) {
-        bind_keys(b, rank, exact);
+        space_read_keys(b->space, rank, exact);
         loosen(b, bound, exact, loose);
         const struct scope open = evaluator_scope(b->space->evaluator, loose);
         const struct scope whole = evaluator_scope(b->space->evaluator, exact);
@@ -340,7 +330,7 @@ TEST(formula__equality__solved_for_its_last_key)
     HELD(built) b =
         build_text("[[cluster_spec]]\na = [2, 5]\nb = [3, 4]\n[[parallel_spec]]\nc = [1, 2]\nd = [1, 4, 6]\n");
     struct datum exact[4], keys[4];
-    bind_keys(&b, 0, exact);
+    space_read_keys(b.space, 0, exact);
     loosen(&b, 3, exact, keys);
     const struct scope s = evaluator_scope(b.space->evaluator, keys);
     for (size_t i = 0; i < LENGTH(cases); i++) {
