@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "toml/known.h"
+
 #define NAME(id, name, attempts) name,
 const char *const failure_names[FAILURE_COUNT + 1] = {"", FAILURES_DECLARABLE(NAME) "cancelled", NULL};
 
@@ -15,21 +17,5 @@ enum failure failure_by_name(const char *name)
 
 bool failure_is_of_command(const char *message)
 {
-    /* Python's argparse, Transformers' parser, click, getopt, the interpreter. A value that is refused ("invalid
-     * choice") is not among them: a job may have it from its spec. */
-    static const char *const words[] = {
-        "error: unrecognized arguments:",
-        "error: the following arguments are required:",
-        ": expected one argument",
-        "are not used by the HfArgumentParser",
-        "Error: No such option",
-        ": unrecognized option",
-        ": can't open file",
-        "ModuleNotFoundError: No module named",
-        "SyntaxError: ",
-    };
-    for (size_t i = 0; message && i < sizeof words / sizeof *words; i++)
-        if (strstr(message, words[i]))
-            return true;
-    return false;
+    return message && known_within(known("failure", "of_command"), message);
 }

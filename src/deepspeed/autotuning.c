@@ -7,6 +7,7 @@
 
 #include "config/search_options.h"
 #include "deepspeed/ds_check.h"
+#include "toml/known.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -23,7 +24,7 @@ enum knob_kind {
 };
 
 /* DeepSpeed's default, 3 to 5, leaves two samples to compare: profiling slows down the first. */
-enum { STEPS_AFTER_START = 5 };
+enum { STEPS_AFTER_START = 5, FACTS_MOST = 16 };
 
 #define AT(member) offsetof(struct autotuning, member)
 
@@ -62,26 +63,6 @@ static const struct knob {
     {"results_dir", KNOB_TEXT, AT(results_dir), 0},
     {"overwrite", KNOB_IGNORED, 0, 0},
 };
-
-/* Old and new names of each; the metric itself defines which direction is better. */
-static const struct {
-    const char *name, *metric;
-    bool maximise;
-} metrics[] = {
-    {"throughput", "throughput", true},
-    {"latency", "latency", false},
-    {"FLOPS", "flops_per_gpu", true},
-    {"FLOPS_per_gpu", "flops_per_gpu", true},
-    {"flops", "flops_per_gpu", true},
-    {"forward", "fwd", false},
-    {"fwd", "fwd", false},
-    {"backward", "bwd", false},
-    {"bwd", "bwd", false},
-    {"step", "step", false},
-};
-
-static const char *const tuners[TUNER_COUNT] =
-    {[TUNER_GRID] = "gridsearch", [TUNER_RANDOM] = "random", [TUNER_MODEL] = "model_based"};
 
 struct knob_source {
     const char *file;
@@ -126,56 +107,57 @@ static void set_numbers(const struct knob_source *p, const struct knob *k, const
         wrong(p, "a positive integer, or a list of different positive integers");
 }
 
-/* Facts about a model that DeepSpeed's tuner and the model-information job provide. */
-static const char *const facts[] = {"num_params",           "hidden_size", "num_layers", "activation_mem_per_gpu",
-                                    "trainable_num_params", "gpu_mem",     "profile",    "rank"};
-enum { FACTS_ABOVE_0 = 6 };
-
 static bool is_truth(const struct json *j)
 {
     return j->kind == JSON_SCALAR && (strcmp(j->text, "true") == 0 || strcmp(j->text, "false") == 0);
 }
 
-static void check_fact(const struct knob_source *p, const struct json *fact)
+static void no_key(const struct knob_source *p, const struct json *j, const char *of, const char *const *names,
+                   size_t count)
 {
-    const char *near = suggest_nearest(fact->name, facts, LENGTH(facts));
-    if (!near || strcmp(near, fact->name) != 0) {
-        problems_add(p->problems, position_of(p, fact), "autotuning.model_info has no key \"%s\"%s%s%s", fact->name,
-                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-        return;
-    }
-    if (strcmp(fact->name, "profile") == 0 && !json_text_is_null(fact) && !is_truth(fact))
-        problems_add(p->problems, position_of(p, fact), "autotuning.model_info.profile must be true or false");
-    for (size_t i = 0; i < FACTS_ABOVE_0; i++) {
-        long long n;
-        if (strcmp(facts[i], fact->name) == 0 && !json_text_is_null(fact) && (!json_text_integer(fact, &n) || n < 1))
-            problems_add(p->problems, position_of(p, fact), "autotuning.model_info.%s must be a positive integer",
-                         fact->name);
-    }
+    OWNED char *hint = suggest_hint(j->name, names, count);
+    problems_add(p->problems, position_of(p, j), "%s has no key \"%s\"%s", of, j->name, hint);
 }
 
-static void set_choice(const struct knob_source *p, struct autotuning *a, enum knob_kind kind)
+static void check_fact(const struct knob_source *p, const struct json *fact)
+{
+    const struct toml_node *facts = known("autotuning", "facts");
+    const char *names[FACTS_MOST];
+    long long n;
+    for (size_t i = 0; i < facts->child_count; i++)
+        names[i] = facts->children[i].key;
+    if (!toml_child(facts, fact->name))
+        no_key(p, fact, "autotuning.model_info", names, facts->child_count);
+    else if (strcmp(fact->name, "profile") == 0 && !json_text_is_null(fact) && !is_truth(fact))
+        problems_add(p->problems, position_of(p, fact), "autotuning.model_info.profile must be true or false");
+    else if (strcmp(fact->name, "profile") != 0 && strcmp(fact->name, "rank") != 0 && !json_text_is_null(fact) &&
+             (!json_text_integer(fact, &n) || n < 1))
+        problems_add(p->problems, position_of(p, fact), "autotuning.model_info.%s must be a positive integer",
+                     fact->name);
+}
+
+static void set_metric(const struct knob_source *p, struct autotuning *a)
 {
     OWNED char *text = json_text_string(p->member);
-    for (size_t i = 0; text && kind == KNOB_METRIC && i < LENGTH(metrics); i++) {
-        if (strcmp(metrics[i].name, text) == 0) {
-            a->metric = metrics[i].metric;
-            a->maximise = metrics[i].maximise;
-            kind = 0;
-        }
+    const char *metric = text ? known_text(known("autotuning", "metrics"), text) : NULL;
+    if (!metric) {
+        wrong(p, "\"throughput\", \"latency\", \"FLOPS\", \"FLOPS_per_gpu\", \"forward\", \"fwd\", \"backward\", "
+                 "\"bwd\" or \"step\"");
+        return;
     }
-    for (size_t i = 0; text && kind == KNOB_TUNER && i < TUNER_COUNT; i++) {
-        if (strcmp(tuners[i], text) == 0) {
-            a->tuner = (enum tuner)i;
-            kind = 0;
-        }
-    }
-    if (kind == KNOB_METRIC)
-        wrong(p,
-              "\"throughput\", \"latency\", \"FLOPS\", \"FLOPS_per_gpu\", \"forward\", \"fwd\", \"backward\", \"bwd\" "
-              "or \"step\"");
-    else if (kind == KNOB_TUNER)
+    a->metric = strchr(metric, ':') + 1;
+    a->maximise = strncmp(metric, "max", 3) == 0;
+}
+
+static void set_tuner(const struct knob_source *p, struct autotuning *a)
+{
+    static const char *const tuners[] = {"gridsearch", "random", "model_based"};
+    OWNED char *text = json_text_string(p->member);
+    const size_t i = text ? FIRST(k, LENGTH(tuners), strcmp(tuners[k], text) == 0) : LENGTH(tuners);
+    if (i == LENGTH(tuners))
         wrong(p, "\"gridsearch\", \"random\" or \"model_based\"");
+    else
+        a->tuner = (enum tuner)i;
 }
 
 static void set_number(const struct knob_source *p, const struct knob *k, long long *out)
@@ -234,8 +216,10 @@ static void set_knob(const struct knob_source *p, const struct knob *k, struct a
         *(const struct json **)member = j;
         break;
     case KNOB_METRIC:
+        set_metric(p, a);
+        break;
     case KNOB_TUNER:
-        set_choice(p, a, k->kind);
+        set_tuner(p, a);
         break;
     }
 }
@@ -259,9 +243,7 @@ static void read_member(const struct knob_source *p, struct autotuning *a)
                      j->name);
         return;
     }
-    const char *near = suggest_nearest(j->name, names, LENGTH(knobs));
-    problems_add(p->problems, position_of(p, j), "autotuning has no key \"%s\"%s%s%s", j->name,
-                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    no_key(p, j, "autotuning", names, LENGTH(knobs));
 }
 
 void autotuning_read(const char *file, const struct json *section, struct autotuning *out, struct problems *problems)

@@ -7,92 +7,33 @@
 
 #include "process/external_command.h"
 #include "process/process.h"
+#include "toml/known.h"
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
-/* The first host of a Slurm step. */
-#define FIRST_HOST "$(scontrol show hostnames \"$SLURM_STEP_NODELIST\" | head -n 1)"
-
-/* Sets the ranks of a Slurm step in the variables that torch.distributed reads. */
-#define SLURM_RANKS                                                                                                    \
-    "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS MASTER_ADDR=" FIRST_HOST             \
-    " MASTER_PORT=${MASTER_PORT:-29500}; exec python3 \"$@\""
-
-/* Starts a launcher on each host of a Slurm step; arguments: hosts, devices per host, port, then the launcher's own. */
-#define EACH_HOST "n=$1 g=$2 p=$3 m=" FIRST_HOST "; shift 3; exec "
-
-/* The same for hosts reached through ssh (each_host.sh): $n hosts, $g devices per host, $r this host's number, $m and
- * $p address and port of the first. `standard`: otherwise Accelerate would have DeepSpeed's launcher start on all
- * hosts, from each of them. */
-#define TORCHRUN_NODE "torchrun --nnodes=$n --nproc_per_node=$g --node_rank=$r --master_addr=$m --master_port=$p"
-#define ACCELERATE_NODE                                                                                                \
-    "accelerate launch --num_machines=$n --num_processes=$((n * g)) --machine_rank=$r --main_process_ip=$m "           \
-    "--main_process_port=$p --deepspeed_multinode_launcher=standard"
-
-/* `port`, `address`, `module`: the options with that meaning; NULL: none. `wants_port`: it does not find a free port
- * itself. `keeps`: it respects the devices in its environment; DeepSpeed's takes 0, 1, … when it is given a count. */
-static const struct launcher {
-    const char *name, *words[10], *port, *address, *module;
-    const char *on_each_host; /* script for several hosts of a Slurm step; NULL: it reaches them by itself */
-    const char *node;         /* the command on each of several hosts reached through ssh; NULL if `on_each_host` is */
-    bool wants_port, keeps;
-} launchers[] = {
-    {"deepspeed", {"deepspeed"}, "--master_port", "--master_addr", "--module", NULL, NULL, true, false},
-    {"torchrun",
-     {"torchrun", "--nnodes={nodes}", "--nproc_per_node={gpus_per_node}"},
-     "--master_port",
-     "--master_addr",
-     "--module",
-     EACH_HOST "torchrun --nnodes=$n --nproc_per_node=$g --rdzv_backend=c10d --rdzv_id=$SLURM_JOB_ID.$SLURM_STEP_ID "
-               "--rdzv_endpoint=$m:$p \"$@\"",
-     TORCHRUN_NODE,
-     false,
-     true},
-    {"accelerate",
-     {"accelerate", "launch", "--num_machines={nodes}", "--num_processes={gpus}"},
-     "--main_process_port",
-     "--main_process_ip",
-     "--module",
-     EACH_HOST "accelerate launch --num_machines=$n --num_processes=$((n * g)) --machine_rank=$SLURM_NODEID "
-               "--main_process_ip=$m --main_process_port=$p --deepspeed_multinode_launcher=standard \"$@\"",
-     ACCELERATE_NODE,
-     true,
-     true},
-    {"srun",
-     {"srun", "--nodes={nodes}", "--ntasks-per-node={gpus_per_node}", "--gpus-per-node={gpus_per_node}", "/bin/sh",
-      "-c", SLURM_RANKS, "sh"},
-     NULL,
-     NULL,
-     "-m",
-     NULL,
-     NULL,
-     false,
-     true},
-};
-
-/* NULL: the user's own words. */
-static const struct launcher *known_launcher(const struct tuning_launcher *l)
+/* Its row; NULL: the user's own words. */
+static const struct toml_node *known_launcher(const struct tuning_launcher *l)
 {
-    return FIND(i, LENGTH(launchers), strcmp(launchers[i].name, l->name) == 0, &launchers[i]);
+    return known("launchers", l->name);
 }
 
 bool tuning_launcher_is_deepspeed(const struct tuning_launcher *l)
 {
-    return strcmp(l->name, launchers[0].name) == 0;
+    return strcmp(l->name, "deepspeed") == 0;
 }
 
 bool tuning_launcher_needs_ssh(const struct tuning_launcher *l)
 {
-    const struct launcher *known = known_launcher(l);
-    return known && known->node && l->several_hosts && l->hostfile;
+    const struct toml_node *row = known_launcher(l);
+    return row && toml_child(row, "node") && l->several_hosts && l->hostfile;
 }
 
 bool tuning_launcher_keeps_apart(const struct tuning_launcher *l)
 {
-    const struct launcher *known = known_launcher(l);
-    return !l->hostfile && !l->master_port && (!known || known->keeps || l->own_devices);
+    const struct toml_node *row = known_launcher(l);
+    return !l->hostfile && !l->master_port && (!row || toml_child(row, "keeps") || l->own_devices);
 }
 
 static void add_split(struct string_list *w, const char *words)
@@ -103,10 +44,16 @@ static void add_split(struct string_list *w, const char *words)
     free(copy);
 }
 
-static void add_all(struct string_list *w, const char *const *words)
+static void add_all(struct string_list *w, const struct toml_node *words)
 {
-    for (; *words; words++)
-        string_list_add(w, xstrdup(*words));
+    for (size_t i = 0; i < words->child_count; i++)
+        string_list_add(w, xstrdup(words->children[i].text));
+}
+
+static void add_port(const struct tuning_launcher *l, const char *before, struct string_list *w)
+{
+    string_list_add(w, l->master_port ? xasprintf("%s%lld", before, l->master_port)
+                                      : xasprintf("%s{master_port}", before));
 }
 
 /* DeepSpeed's launcher takes no counts together with --include. */
@@ -124,45 +71,28 @@ static void add_hosts(const struct tuning_launcher *l, struct string_list *w)
     }
 }
 
-static void add_each_host(const struct tuning_launcher *l, const struct launcher *known, struct string_list *w)
+static void add_hosts_by_ssh(const struct tuning_launcher *l, const struct toml_node *row, struct string_list *w)
 {
-    const char *const words[] = {"srun",
-                                 "--nodes={nodes}",
-                                 "--ntasks-per-node=1",
-                                 "--gpus-per-node={gpus_per_node}",
-                                 "/bin/sh",
-                                 "-c",
-                                 known->on_each_host,
-                                 "sh",
-                                 "{nodes}",
-                                 "{gpus_per_node}",
-                                 NULL};
-    add_all(w, words);
-    string_list_add(w, l->master_port ? xasprintf("%lld", l->master_port) : xstrdup("{master_port}"));
-}
-
-static void add_hosts_by_ssh(const struct tuning_launcher *l, const struct launcher *known, struct string_list *w)
-{
-    const char *const words[] = {"bash",      "-c",        embedded_text("src/deepspeed/each_host.sh"),
-                                 "each-host", "{include}", NULL};
-    add_all(w, words);
-    string_list_add(w, l->master_port ? xasprintf("%lld", l->master_port) : xstrdup("{master_port}"));
+    string_list_add(w, xstrdup("bash"));
+    string_list_add(w, xstrdup("-c"));
+    string_list_add(w, xstrdup(embedded_text("src/deepspeed/each_host.sh")));
+    string_list_add(w, xstrdup("each-host"));
+    string_list_add(w, xstrdup("{include}"));
+    add_port(l, "", w);
     string_list_add(w, xstrdup(l->master_addr ? l->master_addr : ""));
-    string_list_add(w, xstrdup(known->node));
+    string_list_add(w, xstrdup(toml_child(row, "node")->text));
 }
 
-static void add_meeting(const struct tuning_launcher *l, const struct launcher *known, struct string_list *w)
+static void add_meeting(const struct tuning_launcher *l, const struct toml_node *row, struct string_list *w)
 {
-    if (known->port && l->master_port)
-        string_list_add(w, xasprintf("%s=%lld", known->port, l->master_port));
-    else if (known->wants_port)
-        string_list_add(w, xasprintf("%s={master_port}", known->port));
+    const struct toml_node *port = toml_child(row, "port"), *address = toml_child(row, "address");
+    const bool needs_port = toml_child(row, "needs_port"), has_port = port && (l->master_port || needs_port);
+    if (has_port)
+        add_port(l, port->text, w);
     if (l->master_addr)
-        string_list_add(w, xasprintf("%s=%s", known->address, l->master_addr));
-    if (l->master_port || l->master_addr || known->wants_port || strcmp(known->name, "torchrun") != 0)
-        return;
-    string_list_add(w, xstrdup("--rdzv_backend=c10d"));
-    string_list_add(w, xstrdup("--rdzv_endpoint=localhost:0"));
+        string_list_add(w, xasprintf("%s=%s", address->text, l->master_addr));
+    if (!has_port && !l->master_addr && toml_child(row, "alone"))
+        add_all(w, toml_child(row, "alone"));
 }
 
 /* The command line overrides the file: a job's devices are those that it is given. */
@@ -176,36 +106,28 @@ static void add_config(const struct tuning_launcher *l, struct string_list *w)
         string_list_add(w, xasprintf("--deepspeed_config_file=%s", l->ds_config));
 }
 
-/* Launchers that DeepSpeed's own can hand over to; they start on all of the hostfile (launcher/multinode_runner.py). */
-static const char *const of_deepspeeds[] = {"openmpi", "mpich", "impi", "mvapich", "slurm"};
-
-static int check_name(const struct tuning_launcher *l, struct error *e)
+static int check_launcher(const struct tuning_launcher *l, const struct toml_node *row, struct error *e)
 {
-    for (size_t i = 0; i < LENGTH(of_deepspeeds); i++)
-        if (strcmp(l->name, of_deepspeeds[i]) == 0)
-            return error_set(e, ERROR_USAGE,
-                             "--launcher %s: DeepSpeed cannot restrict it to the hosts and devices of one job; use "
-                             "torchrun, accelerate, srun, pdsh or your own command line, such as \"mpirun -np {gpus} "
-                             "python3\"",
-                             l->name);
-    return 0;
-}
-
-static int check_launcher(const struct tuning_launcher *l, const struct launcher *known, struct error *e)
-{
-    bool is_deepspeed = tuning_launcher_is_deepspeed(l);
-    if (known && known->on_each_host && l->several_hosts && !l->hostfile && !l->within_slurm)
+    const bool is_deepspeed = tuning_launcher_is_deepspeed(l);
+    const bool is_local = row && toml_child(row, "each_host") && l->several_hosts; /* reaches no host by itself */
+    if (known_has(known("ds_config", "launchers"), l->name))
+        return error_set(e, ERROR_USAGE,
+                         "--launcher %s: DeepSpeed cannot restrict it to the hosts and devices of one job; use "
+                         "torchrun, accelerate, srun, pdsh or your own command line, such as \"mpirun -np {gpus} "
+                         "python3\"",
+                         l->name);
+    if (is_local && !l->hostfile && !l->within_slurm)
         return error_set(e, ERROR_USAGE,
                          "--launcher %s starts ranks only on this machine, so they would wait for the others; for "
                          "several hosts, name them in a hostfile (-H FILE; uses ssh), run inside a Slurm allocation "
                          "(uses srun), or give your own command line",
                          l->name);
-    const bool by_srun = known && known->on_each_host && l->several_hosts && !tuning_launcher_needs_ssh(l);
-    if (l->master_addr && (!known || !known->address || by_srun))
+    const bool by_srun = is_local && !tuning_launcher_needs_ssh(l);
+    if (l->master_addr && (!row || !toml_child(row, "address") || by_srun))
         return error_set(e, ERROR_USAGE, "--master_addr: not for this launcher; meshsweep sets its address");
-    if (l->config && (!known || strcmp(known->name, "accelerate") != 0))
+    if (l->config && strcmp(l->name, "accelerate") != 0)
         return error_set(e, ERROR_USAGE, "--config_file: needs --launcher accelerate");
-    if (l->module && !known)
+    if (l->module && !row)
         return error_set(e, ERROR_USAGE, "--module: not for a launcher of your own; put its option into --launcher");
     if (l->bind_cores && !is_deepspeed)
         return error_set(e, ERROR_USAGE, "--bind_cores_to_rank: only for DeepSpeed's own launcher");
@@ -220,21 +142,22 @@ static int check_launcher(const struct tuning_launcher *l, const struct launcher
 
 int tuning_launcher_add(const struct tuning_launcher *l, struct string_list *w, struct error *e)
 {
-    const struct launcher *known = known_launcher(l);
-    if (check_name(l, e) < 0 || check_launcher(l, known, e) < 0)
+    const struct toml_node *row = known_launcher(l);
+    const bool is_local = row && toml_child(row, "each_host") && l->several_hosts;
+    if (check_launcher(l, row, e) < 0)
         return -1;
-    if (!known)
+    if (!row)
         add_split(w, l->name);
     else if (tuning_launcher_needs_ssh(l))
-        add_hosts_by_ssh(l, known, w);
-    else if (known->on_each_host && l->several_hosts)
-        add_each_host(l, known, w);
+        add_hosts_by_ssh(l, row, w);
     else
-        add_all(w, known->words);
+        add_all(w, toml_child(row, is_local ? "each_host" : "words"));
+    if (is_local && !tuning_launcher_needs_ssh(l))
+        add_port(l, "", w);
     if (tuning_launcher_is_deepspeed(l))
         add_hosts(l, w);
-    if (known && !(known->on_each_host && l->several_hosts))
-        add_meeting(l, known, w);
+    if (row && !is_local)
+        add_meeting(l, row, w);
     add_config(l, w);
     /* DeepSpeed's own launcher passes them on to the program that reaches the hosts. */
     if (l->arguments && tuning_launcher_is_deepspeed(l))
@@ -246,7 +169,7 @@ int tuning_launcher_add(const struct tuning_launcher *l, struct string_list *w, 
     if (l->no_local_rank)
         string_list_add(w, xstrdup("--no_local_rank"));
     if (l->module)
-        string_list_add(w, xstrdup(known->module));
+        string_list_add(w, xstrdup(toml_child(row, "module")->text));
     for (size_t i = 0; l->forwarded && l->forwarded[i]; i++)
         string_list_add(w, xstrdup(l->forwarded[i]));
     return 0;

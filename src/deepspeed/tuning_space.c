@@ -11,6 +11,7 @@
 #include "deepspeed/ds_values.h"
 #include "deepspeed/tuning_batches.h"
 #include "deepspeed/tuning_cluster.h"
+#include "toml/known.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -18,15 +19,6 @@
 #include "util/string_list.h"
 
 /* --- default space --- */
-
-/* The keys tuned by default if "fast" is false and the ds_config does not set them. Besides stage and micro-batch,
- * these are keys that save memory (offload, activation checkpointing), then keys that save time (overlap, bucket sizes,
- * ZeRO++'s secondary partition, sequence parallelism, compilation). The strategy "staged" goes through them one at a
- * time. The first value of each is DeepSpeed's own default. Values in the ds_config are kept.
- *
- * A key is included only if the release of DeepSpeed has it, the machine supports it (host memory, an NVMe device named
- * in the ds_config, several hosts), and the script cooperates where it must (an optimizer in the ds_config for offload,
- * arguments of Hugging Face's Trainer, or a section of the ds_config that implies it). docs/deepspeed.md lists them. */
 
 /* Borrowed throughout. */
 struct default_space {
@@ -39,49 +31,7 @@ struct default_space {
     long long host_bytes; /* memory of this machine; 0: not known */
 };
 
-#define STAGE(n) (1U << (n))
-#define SEQUENCE_SINCE "0.17"
 #define HOST_BYTES_PER_PARAMETER 16 /* DeepSpeed stage_1_and_2.py: estimate_zero2_model_states_mem_needs, CPU offload */
-
-/* Requirements of an axis besides its release. */
-enum need {
-    NEED_NOTHING = 0,
-    NEED_OPTIMIZER,     /* the ds_config has an optimizer with a CPU version in DeepSpeed, and does not set offload */
-    NEED_PARAM_OFFLOAD, /* the same, and it does not set parameter offload */
-    NEED_CHECKPOINTING, /* the section says that the script uses DeepSpeed's checkpointing */
-    NEED_MODEL_PARALLEL_CHECKPOINTING,
-    NEED_COMPILING, /* the section says that the script compiles */
-    NEED_TRAINER,
-    NEED_HOSTS,
-    NEED_SEQUENCE, /* "auto" says that the script splits sequences */
-};
-
-/* In the order of trial: the later a key is written, the sooner it varies. NULL values: default_values. */
-static const struct default_axis {
-    const char *key, *values;
-    unsigned stages;
-    enum need need;
-    const char *since; /* release; NULL: any */
-} axes[] = {
-    {"zero_optimization.offload_optimizer.device", NULL, STAGE(1) | STAGE(2) | STAGE(3), NEED_OPTIMIZER, NULL},
-    {"zero_optimization.offload_param.device", NULL, STAGE(3), NEED_PARAM_OFFLOAD, NULL},
-    {"gradient_checkpointing", "[false, true]", STAGE(0) | STAGE(1) | STAGE(2) | STAGE(3), NEED_TRAINER, NULL},
-    {"activation_checkpointing.partition_activations", "[false, true]", STAGE(0) | STAGE(1) | STAGE(2) | STAGE(3),
-     NEED_MODEL_PARALLEL_CHECKPOINTING, NULL},
-    {"activation_checkpointing.cpu_checkpointing", "[false, true]", STAGE(0) | STAGE(1) | STAGE(2) | STAGE(3),
-     NEED_CHECKPOINTING, NULL},
-    {"torch_compile", "[false, true]", STAGE(0) | STAGE(1) | STAGE(2) | STAGE(3), NEED_TRAINER, "0.14.4"},
-    {"compile.deepcompile", "[false, true]", STAGE(1) | STAGE(2) | STAGE(3), NEED_COMPILING, "0.16"},
-    {"sequence_parallel_size", NULL, STAGE(0) | STAGE(1) | STAGE(2) | STAGE(3), NEED_SEQUENCE, SEQUENCE_SINCE},
-    {"zero_optimization.zero_hpz_partition_size", NULL, STAGE(3), NEED_HOSTS, "0.10"},
-    {"zero_optimization.overlap_comm", "[false, true]", STAGE(1) | STAGE(2), NEED_NOTHING, NULL},
-    {"zero_optimization.overlap_comm", "[true, false]", STAGE(3), NEED_NOTHING, NULL},
-    {"zero_optimization.reduce_bucket_size", "[500000000, 50000000, 1000000000]", STAGE(1) | STAGE(2) | STAGE(3),
-     NEED_NOTHING, NULL},
-    {"zero_optimization.allgather_bucket_size", "[500000000, 50000000, 1000000000]", STAGE(1) | STAGE(2), NEED_NOTHING,
-     NULL},
-    {"zero_optimization.stage3_prefetch_bucket_size", "[50000000, 500000000]", STAGE(3), NEED_NOTHING, NULL},
-};
 
 static const struct json *given(const struct default_space *d, const char *path)
 {
@@ -124,12 +74,9 @@ static bool has_flag(const struct default_space *d, const char *key)
 /* DeepSpeed runs the optimizer step on the host only with its own optimizers. */
 static bool has_cpu_optimizer(const struct default_space *d)
 {
-    static const char *const types[] = {"\"Adam\"", "\"AdamW\"", "\"adam\"", "\"adamw\"", "\"Adagrad\"", "\"adagrad\""};
     const struct json *type = given(d, "optimizer.type");
-    for (size_t i = 0; type && type->kind == JSON_SCALAR && i < LENGTH(types); i++)
-        if (strcmp(type->text, types[i]) == 0)
-            return true;
-    return false;
+    OWNED char *text = type ? json_text_string(type) : NULL;
+    return text && known_has(known("ds_config", "cpu_optimizers"), text);
 }
 
 /* --- the machine --- */
@@ -174,48 +121,32 @@ static long long most_sequence(const struct default_space *d)
 
 /* --- axes --- */
 
-static bool says_device(const struct default_space *d, const char *section)
+static bool may_offload(const struct default_space *d, const struct toml_node *axis)
 {
-    OWNED char *key = xasprintf("zero_optimization.%s", section), *device = xasprintf("%s.device", key);
-    const struct json *whole = given(d, key);
-    return given(d, device) || (whole && whole->kind != JSON_OBJECT);
+    const struct json *section = given(d, known_text(axis, "offload"));
+    return has_cpu_optimizer(d) && !given(d, known_text(axis, "key")) && (!section || section->kind == JSON_OBJECT) &&
+           !given(d, known_text(axis, "old"));
 }
 
-static bool is_open(const struct default_space *d, const struct default_axis *a)
+static bool is_open(const struct default_space *d, const struct toml_node *axis)
 {
-    switch (a->need) {
-    case NEED_NOTHING:
-        return !is_said(d, a->key);
-    case NEED_OPTIMIZER:
-        return has_cpu_optimizer(d) && !says_device(d, "offload_optimizer") &&
-               !given(d, "zero_optimization.cpu_offload");
-    case NEED_PARAM_OFFLOAD:
-        return has_cpu_optimizer(d) && !says_device(d, "offload_param") &&
-               !given(d, "zero_optimization.cpu_offload_param");
-    case NEED_CHECKPOINTING:
-        return given(d, "activation_checkpointing") && !given(d, a->key);
-    case NEED_MODEL_PARALLEL_CHECKPOINTING:
-        return given(d, "activation_checkpointing") && !given(d, a->key) && d->knobs->mp_size > 1;
-    case NEED_COMPILING:
-        return given(d, "compile") && !given(d, a->key);
-    case NEED_TRAINER:
-        return d->is_trainers && !has_flag(d, a->key);
-    case NEED_HOSTS:
-        return !given(d, a->key) && the_number(d->knobs->num_nodes, d->cluster->nodes) > 1 && devices_per_host(d) > 1;
-    case NEED_SEQUENCE:
-        return given(d, a->key) && json_text_is(given(d, a->key), "auto") && devices_per_host(d) > 1;
-    }
-    return false;
+    const char *key = known_text(axis, "key"), *with = known_text(axis, "with");
+    if (toml_child(axis, "offload"))
+        return may_offload(d, axis);
+    if (toml_child(axis, "trainer"))
+        return d->is_trainers && !has_flag(d, key);
+    if (toml_child(axis, "sequence"))
+        return given(d, key) && json_text_is(given(d, key), "auto") && devices_per_host(d) > 1;
+    return !is_said(d, key) && (!with || given(d, with)) && (!toml_child(axis, "parallel") || d->knobs->mp_size > 1) &&
+           (!toml_child(axis, "hosts") ||
+            (the_number(d->knobs->num_nodes, d->cluster->nodes) > 1 && devices_per_host(d) > 1));
 }
 
-static bool is_tuned(const struct default_space *d, const struct default_axis *a, int stage)
+static bool is_tuned(const struct default_space *d, const struct toml_node *axis, int stage)
 {
-    return (a->stages & STAGE(stage)) && has_release(d, a->since) && is_open(d, a);
-}
-
-static void add_devices(const struct default_space *d, int stage, struct buffer *out)
-{
-    buffer_printf(out, "[\"none\", \"cpu\"%s]", stage == 3 && nvme_of(d) ? ", \"nvme\"" : "");
+    const struct toml_node *stages = toml_child(axis, "stages");
+    return ANY(i, stages->child_count, stages->children[i].integer == stage) &&
+           has_release(d, known_text(axis, "since")) && is_open(d, axis);
 }
 
 static void add_degrees(const struct default_space *d, struct buffer *out)
@@ -226,16 +157,15 @@ static void add_degrees(const struct default_space *d, struct buffer *out)
     buffer_add_char(out, ']');
 }
 
-static void add_values(const struct default_space *d, const struct default_axis *a, int stage, struct buffer *out)
+static void add_values(const struct default_space *d, const struct toml_node *axis, int stage, struct buffer *out)
 {
-    if (a->values)
-        buffer_add_text(out, a->values);
-    else if (a->need == NEED_SEQUENCE)
+    const bool has_nvme = toml_child(axis, "with_nvme") && stage == 3 && nvme_of(d);
+    if (toml_child(axis, "values"))
+        buffer_add_text(out, known_text(axis, has_nvme ? "with_nvme" : "values"));
+    else if (toml_child(axis, "sequence"))
         add_degrees(d, out);
-    else if (a->need == NEED_HOSTS)
-        buffer_printf(out, "[1, %lld]", devices_per_host(d));
     else
-        add_devices(d, stage, out);
+        buffer_printf(out, "[1, %lld]", devices_per_host(d));
 }
 
 /* If only one of the two sections has the path. */
@@ -248,14 +178,16 @@ static void add_nvme_path(const struct default_space *d, const char *section, st
 /* Appends the keys of a [[parallel_spec]] of that ZeRO stage. */
 static void default_space_add(const struct default_space *d, int stage, struct buffer *out)
 {
+    const struct toml_node *axes = known("ds_config", "tuned");
     bool offloads = false;
-    for (size_t i = 0; i < LENGTH(axes); i++) {
-        if (!is_tuned(d, &axes[i], stage))
+    for (size_t i = 0; i < axes->child_count; i++) {
+        const struct toml_node *axis = &axes->children[i];
+        if (!is_tuned(d, axis, stage))
             continue;
-        buffer_printf(out, "\"%s\" = ", axes[i].key);
-        add_values(d, &axes[i], stage, out);
+        buffer_printf(out, "\"%s\" = ", known_text(axis, "key"));
+        add_values(d, axis, stage, out);
         buffer_add_char(out, '\n');
-        offloads |= axes[i].need == NEED_OPTIMIZER || axes[i].need == NEED_PARAM_OFFLOAD;
+        offloads |= toml_child(axis, "offload") != NULL;
     }
     if (stage == 3 && offloads && nvme_of(d)) {
         add_nvme_path(d, "offload_optimizer", out);
@@ -266,16 +198,17 @@ static void default_space_add(const struct default_space *d, int stage, struct b
 /* Appends command arguments that pass some of the keys to the script, as further items of a TOML list. */
 static void default_space_add_arguments(const struct default_space *d, struct buffer *out)
 {
-    for (size_t i = 0; i < LENGTH(axes); i++)
-        if (axes[i].need == NEED_TRAINER && is_tuned(d, &axes[i], 0))
-            buffer_printf(out, ", \"--%s\", \"{%s}\"", axes[i].key, axes[i].key);
+    const struct toml_node *axes = known("ds_config", "tuned");
+    for (const struct toml_node *axis = axes->children; axis < axes->children + axes->child_count; axis++)
+        if (toml_child(axis, "trainer") && is_tuned(d, axis, 0))
+            buffer_printf(out, ", \"--%s\", \"{%s}\"", known_text(axis, "key"), known_text(axis, "key"));
 }
 
 /* Appends rules that exclude what the machine has no room for. */
 static void default_space_add_rules(const struct default_space *d, struct buffer *out)
 {
     if (d->cluster->hostfile || d->host_bytes <= 0 || !given(d, "autotuning.model_info.num_params") ||
-        !is_tuned(d, &axes[0], 1))
+        !is_tuned(d, known("ds_config", "tuned")->children, 1))
         return;
     buffer_printf(out,
                   "\n[[rule]]\nname = \"offload-host-memory\"\n"
@@ -386,26 +319,6 @@ static const struct json *at(const struct writing *w, const char *path)
 
 /* --- lists of the user's own --- */
 
-static bool may_hold_axes(const char *name)
-{
-    static const char *const sections[] = {
-        "zero_optimization",        "fp16",    "bf16",     "bfloat16",   "optimizer",      "scheduler",
-        "activation_checkpointing", "aio",     "amp",      "data_types", "torch_autocast", "tensor_parallel",
-        "expert_parallel",          "compile", "pipeline", NULL,
-    };
-    return strings_have((char *const *)sections, name);
-}
-
-/* Keys that are handled elsewhere. */
-static bool is_own_matter(const char *path)
-{
-    static const char *const paths[] = {
-        "zero_optimization.stage", "train_micro_batch_size_per_gpu",   "steps_per_print",
-        "wall_clock_breakdown",    "tensor_parallel.partition_config", NULL,
-    };
-    return strings_have((char *const *)paths, path);
-}
-
 /* A value that is a list itself is tried as a list of lists. */
 static bool is_list_to_try(const char *path, const struct json *j)
 {
@@ -417,10 +330,10 @@ static void add_lists(struct writing *w, const struct json *object, const char *
     for (size_t i = 0; i < object->count; i++) {
         const struct json *m = &object->children[i];
         OWNED char *path = *prefix ? xasprintf("%s.%s", prefix, m->name) : xstrdup(m->name);
-        bool is_left = is_own_matter(path);
+        bool is_left = known_has(known("ds_config", "own_matters"), path);
         if (!is_left && is_list_to_try(path, m))
             add_axis(w, path, m);
-        else if (!is_left && m->kind == JSON_OBJECT && (*prefix || may_hold_axes(m->name)))
+        else if (!is_left && m->kind == JSON_OBJECT && (*prefix || known_has(known("ds_config", "with_axes"), m->name)))
             add_lists(w, m, path);
     }
 }
@@ -461,7 +374,9 @@ static struct tuning_batches batches_of(const struct writing *w)
 {
     const struct default_space d = {.knobs = w->r->knobs, .cluster = w->r->cluster, .version = w->r->version};
     return tuning_batches_of(w->r->root, w->r->knobs, w->r->cluster,
-                             w->r->knobs->fast || !has_release(&d, SEQUENCE_SINCE) ? 1 : most_sequence(&d));
+                             w->r->knobs->fast || !has_release(&d, ds_key_since("sequence_parallel_size"))
+                                 ? 1
+                                 : most_sequence(&d));
 }
 
 /* Returns whether a strategy searches micro-batches, rather than trying a list. If a step time is minimised there is no
@@ -747,20 +662,16 @@ static void add_model_info(struct writing *w)
 
 static void add_model(struct writing *w)
 {
-    static const char *const names[][2] = {{"num_params", "params"},
-                                           {"activation_mem_per_gpu", "activation_memory"},
-                                           {"hidden_size", "hidden"},
-                                           {"num_layers", "layers"},
-                                           {"gpu_mem", "device_memory"}};
+    const struct toml_node *facts = known("autotuning", "facts");
     const struct json *info = w->r->knobs->model_info;
     buffer_add_text(w->out, "\n[model]\nname = ");
     add_text(w, path_name(w->r->program[0]));
     buffer_add_char(w->out, '\n');
-    for (size_t i = 0; i < LENGTH(names); i++) {
-        const struct json *j = info ? json_text_find(info, names[i][0]) : NULL;
+    for (const struct toml_node *fact = facts->children; fact < facts->children + facts->child_count; fact++) {
+        const struct json *j = info ? json_text_find(info, fact->key) : NULL;
         long long n;
-        if (j && json_text_integer(j, &n))
-            buffer_printf(w->out, "%s = %lld\n", names[i][1], n);
+        if (*fact->text && j && json_text_integer(j, &n))
+            buffer_printf(w->out, "%s = %lld\n", fact->text, n);
     }
 }
 

@@ -7,59 +7,19 @@
 
 #include "files/document.h"
 #include "process/process.h"
+#include "toml/known.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 #include "util/suggest.h"
 
-#define NAMES_MOST 2
 #define PROGRAM_BYTES_MOST ((size_t)64 << 20)
 
-/* How a launcher passes settings to its script or configuration. */
-enum style { STYLE_ANY = 0, STYLE_HYPHENS, STYLE_ASSIGNMENTS };
-
-/* Launchers by the word before the script, a program or a Python module. Those without a name are settings of scripts
- * that start their own processes. Names in capitals are environment variables. */
-static const struct known_launcher {
-    const char *name, *devices[NAMES_MOST], *hosts;
-    bool counts_all;
-    const char *verb;    /* word after the name */
-    bool has_last_words; /* its own settings follow "--" */
-    enum style style;
-} launchers[] = {
-    {.name = "torchrun", .devices = {"nproc_per_node"}, .hosts = "nnodes"},
-    {.name = "torch.distributed.run", .devices = {"nproc_per_node"}, .hosts = "nnodes"},
-    {.name = "torch.distributed.launch", .devices = {"nproc_per_node"}, .hosts = "nnodes"},
-    {.name = "deepspeed", .devices = {"num_gpus"}, .hosts = "num_nodes"},
-    {.name = "accelerate", .verb = "launch", .devices = {"num_processes"}, .hosts = "num_machines", .counts_all = true},
-    {.name = "mpirun", .devices = {"np", "n"}, .counts_all = true},
-    {.name = "mpiexec", .devices = {"n", "np"}, .counts_all = true},
-    {.name = "colossalai", .verb = "run", .devices = {"nproc_per_node"}, .hosts = "num_nodes"},
-    {.name = "composer", .devices = {"n", "nproc"}},
-    {.name = "tune", .verb = "run", .devices = {"nproc_per_node"}, .hosts = "nnodes", .style = STYLE_ASSIGNMENTS},
-    {.name = "axolotl",
-     .verb = "train",
-     .devices = {"nproc_per_node"},
-     .hosts = "nnodes",
-     .has_last_words = true,
-     .style = STYLE_HYPHENS},
-    {.name = "llamafactory-cli",
-     .verb = "train",
-     .devices = {"NPROC_PER_NODE"},
-     .hosts = "NNODES",
-     .style = STYLE_ASSIGNMENTS},
-    {.name = "swift", .devices = {"NPROC_PER_NODE"}, .hosts = "NNODES"},    /* ms-swift */
-    {.name = "megatron", .devices = {"NPROC_PER_NODE"}, .hosts = "NNODES"}, /* the same on Megatron */
-    {.devices = {"trainer.devices"}, .hosts = "trainer.num_nodes"},         /* Lightning, NeMo */
-    {.devices = {"trainer.n_gpus_per_node"}, .hosts = "trainer.nnodes"},    /* verl */
-    {.devices = {"cluster.gpus_per_node"}, .hosts = "cluster.num_nodes"},   /* NeMo-RL */
-};
-
-static const struct known_launcher *launcher_named(const char *word)
+/* Its row in [command.launchers] of configs/knowledge/words.toml; NULL: it is none. */
+static const struct toml_node *launcher_named(const char *word)
 {
-    return FIND(i, LENGTH(launchers), launchers[i].name && strcmp(path_name(word), launchers[i].name) == 0,
-                &launchers[i]);
+    return toml_child(known("command", "launchers"), path_name(word));
 }
 
 static bool ends_in(const char *word, const char *ending)
@@ -77,10 +37,10 @@ static bool is_option(const char *word)
 /* The first word that is neither an option nor its value, as in `mpirun -n 4 ./program`; 0 if there is none. */
 static size_t find_program(char *const *words)
 {
-    const struct known_launcher *l = words[0] ? launcher_named(words[0]) : NULL;
+    const struct toml_node *l = words[0] ? launcher_named(words[0]) : NULL;
     if (!l)
         return 0;
-    size_t i = 1 + (l->verb && words[1] && strcmp(words[1], l->verb) == 0);
+    size_t i = 1 + (words[1] && known_says(l, "verb", words[1]));
     while (words[i] && is_option(words[i]))
         i += 1 + (!strchr(words[i], '=') && words[i + 1] && !is_option(words[i + 1]));
     return words[i] ? i : 0;
@@ -167,7 +127,7 @@ static size_t read_setting(struct job_command *c, size_t i, size_t script)
     return i + 1;
 }
 
-static void find_style(struct job_command *c, enum style style)
+static void find_style(struct job_command *c, const struct toml_node *launcher)
 {
     bool hyphens = false, underscores = false, assignments = false, options = false;
     for (size_t i = 0; i < c->setting_count; i++) {
@@ -182,14 +142,14 @@ static void find_style(struct job_command *c, enum style style)
         hyphens |= memchr(option + 2, '-', length - 2) != NULL;
         underscores |= memchr(option + 2, '_', length - 2) != NULL;
     }
-    c->has_hyphens = (hyphens || style == STYLE_HYPHENS) && !underscores;
-    c->is_assigned = (assignments && !options) || style == STYLE_ASSIGNMENTS;
+    c->has_hyphens = (hyphens || known_says(launcher, "style", "hyphens")) && !underscores;
+    c->is_assigned = (assignments && !options) || known_says(launcher, "style", "assignments");
 }
 
 /* Index of a launcher's "--", after which its last words follow; the word count if there is none. */
-static size_t find_end(const struct job_command *c, const struct known_launcher *launcher, size_t script)
+static size_t find_end(const struct job_command *c, const struct toml_node *launcher, size_t script)
 {
-    size_t end = launcher && launcher->has_last_words ? script : c->words.count;
+    size_t end = launcher && toml_child(launcher, "ends") ? script : c->words.count;
     while (end < c->words.count && strcmp(c->words.items[end], "--") != 0)
         end++;
     return end;
@@ -198,18 +158,18 @@ static size_t find_end(const struct job_command *c, const struct known_launcher 
 struct job_command job_command_read(char *const *words)
 {
     struct job_command c = {0};
-    const struct known_launcher *launcher = NULL;
+    const struct toml_node *launcher = NULL;
     words = skip_env(words, &c.variables);
     const size_t script = c.variables + find_script(words + c.variables);
     for (char *const *word = words; *word; word++)
         string_list_add(&c.words, xstrdup(*word));
     for (size_t i = c.variables; i < script; i++)
         launcher = launcher_named(words[i]) ? launcher_named(words[i]) : launcher;
-    c.launcher = launcher ? launcher->name : NULL;
+    c.launcher = launcher ? launcher->key : NULL;
     c.end = find_end(&c, launcher, script);
     for (size_t i = 0; i < c.words.count; i = i == script ? i + 1 : read_setting(&c, i, script))
         ;
-    find_style(&c, launcher ? launcher->style : STYLE_ANY);
+    find_style(&c, launcher);
     return c;
 }
 
@@ -263,24 +223,25 @@ void job_command_replace(struct job_command *c, const struct command_setting *se
     memmove(&c->settings[i], &c->settings[i + 1], (--c->setting_count - i) * sizeof *c->settings);
 }
 
-static struct launched_devices devices_of(const struct job_command *c, const struct known_launcher *launcher)
+static struct launched_devices devices_of(const struct job_command *c, const struct toml_node *row, bool is_launchers)
 {
-    const bool is_launchers = launcher->name != NULL;
-    struct launched_devices found = {.counts_all = launcher->counts_all};
-    for (size_t i = 0; i < NAMES_MOST && launcher->devices[i] && !found.devices; i++)
-        found.devices = job_command_find(c, launcher->devices[i], is_launchers);
-    found.hosts = launcher->hosts ? job_command_find(c, launcher->hosts, is_launchers) : NULL;
+    size_t count;
+    const struct toml_node *names = toml_texts(toml_child(row, "devices"), &count), *hosts = toml_child(row, "hosts");
+    struct launched_devices found = {.counts_all = toml_child(row, "counts_all")};
+    for (size_t i = 0; i < count && !found.devices; i++)
+        found.devices = job_command_find(c, names[i].text, is_launchers);
+    found.hosts = hosts ? job_command_find(c, hosts->text, is_launchers) : NULL;
     return found;
 }
 
 struct launched_devices job_command_devices(const struct job_command *c)
 {
+    const struct toml_node *scripts = known("command", "scripts");
     struct launched_devices found = {0};
     if (c->launcher)
-        return devices_of(c, launcher_named(c->launcher));
-    for (size_t i = 0; i < LENGTH(launchers) && !found.devices && !found.hosts; i++)
-        if (!launchers[i].name)
-            found = devices_of(c, &launchers[i]);
+        return devices_of(c, launcher_named(c->launcher), true);
+    for (size_t i = 0; i < scripts->child_count && !found.devices && !found.hosts; i++)
+        found = devices_of(c, &scripts->children[i], false);
     return found;
 }
 
@@ -344,9 +305,8 @@ static const char *behind(const char *text, const char *before, const char *word
 
 static bool reads_variable(const char *text, const char *key)
 {
-    static const char *const before[] =
-        {"environ[\"", "environ['", "environ.get(\"", "environ.get('", "getenv(\"", "getenv('", "${", "$"};
-    return ANY(i, LENGTH(before), behind(text, before[i], key));
+    const struct toml_node *before = known("command", "reads");
+    return ANY(i, before->child_count, behind(text, before->children[i].text, key));
 }
 
 /* Returns whether the option stands in "--key)" or "--key|-k)", which does not match "--key=VALUE". */
@@ -414,20 +374,14 @@ static char *assigned_value(const char *text, const char *key)
 /* Returns whether it has ${KEY:-4}, ${KEY-4}, ${KEY=4} or a test whether KEY is set. */
 static bool asks_for(const char *text, const char *key)
 {
-    static const char *const forms[][2] = {{"{", ":"},      {"{", "-"},   {"{", "="},    {"-z \"$", ""},
-                                           {"-z \"${", ""}, {"-z $", ""}, {"-z ${", ""}, {"-v ", ""}};
+    const struct toml_node *forms = known("command", "asks");
     bool found = false;
-    for (size_t i = 0; i < LENGTH(forms) && !found; i++) {
-        OWNED char *form = xasprintf("%s%s%s", forms[i][0], key, forms[i][1]);
+    for (size_t i = 0; i < forms->child_count && !found; i++) {
+        const struct toml_node *around = forms->children[i].children;
+        OWNED char *form = xasprintf("%s%s%s", around[0].text, key, around[1].text);
         found = strstr(text, form) != NULL;
     }
     return found;
-}
-
-static bool takes_arguments(const char *text)
-{
-    static const char *const signs[] = {"$@", "$*", "${@", "${*", "$1", "${1", "getopts", "shift"};
-    return ANY(i, LENGTH(signs), strstr(text, signs[i]));
 }
 
 char *script_warning(const char *path, const char *text, const char *key, enum script_way way)
@@ -442,7 +396,7 @@ char *script_warning(const char *path, const char *text, const char *key, enum s
             warning = xasprintf("# TO DO: %s sets %s itself, whatever its environment says. Write there:\n"
                                 "#   %s=${%s:-%s}\n",
                                 path, key, key, key, value);
-    } else if (!takes_arguments(text)) {
+    } else if (!known_within(known("command", "takes"), text)) {
         warning = xasprintf("# TO DO: %s passes no arguments on, so that it would not see %s. Write \"$@\" behind the\n"
                             "# arguments of the program that it starts.\n",
                             path, key);
@@ -483,15 +437,10 @@ static bool is_handed_on(const char *text, const char *name, size_t length)
 /* Returns whether the text has a parser of argparse that nothing but its own words adds options to. */
 static bool declares_all(const char *text)
 {
-    static const char *const open[] = {
-        "HfArgumentParser", "parse_known",    "add_argparse_args", "parents=", "jsonargparse",
-        "simple_parsing",   "add_argument(f", "add_argument(*",    "\"--\"",   "'--'",
-    };
     static const char parser[] = " = argparse.ArgumentParser(";
     const char *made = strstr(text, parser), *name = made;
-    for (size_t i = 0; i < LENGTH(open); i++)
-        if (strstr(text, open[i]))
-            return false;
+    if (known_within(known("command", "open"), text))
+        return false;
     while (name && name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
         name--;
     return name < made && !is_handed_on(text, name, (size_t)(made - name));

@@ -30,3 +30,20 @@ bool known_has(const struct toml_node *list, const char *text)
 {
     return ANY(i, list->child_count, strcmp(list->children[i].text, text) == 0);
 }
+
+bool known_within(const struct toml_node *list, const char *text)
+{
+    return ANY(i, list->child_count, strstr(text, list->children[i].text));
+}
+
+const char *known_text(const struct toml_node *row, const char *key)
+{
+    const struct toml_node *found = row ? toml_child(row, key) : NULL;
+    return found ? found->text : NULL;
+}
+
+bool known_says(const struct toml_node *row, const char *key, const char *text)
+{
+    const char *said = known_text(row, key);
+    return said && strcmp(said, text) == 0;
+}

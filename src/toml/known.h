@@ -8,3 +8,10 @@ const struct toml_node *known(const char *table, const char *key);
 
 /* Returns whether the text is one of the list's. */
 bool known_has(const struct toml_node *list, const char *text);
+
+/* Returns whether one of the list's texts stands within the text. */
+bool known_within(const struct toml_node *list, const char *text);
+
+/* The text of a key in a row; NULL: no such row or key. Static. */
+const char *known_text(const struct toml_node *row, const char *key);
+bool known_says(const struct toml_node *row, const char *key, const char *text);
