@@ -27,10 +27,10 @@ enum bare { BARE_NONE, BARE_FRACTIONS, BARE_ALL };
 
 enum { KINDS_MOST = 32, LINE_BYTES_MOST = 16384 /* longer ones are taken in pieces */ };
 
-/* One of [[log.quantities]] in configs/knowledge/words.toml, which says what its fields are. Lists end with NULL. */
+/* One of [[log.quantities]] in configs/knowledge/words.toml, which says what its fields are. */
 struct kind {
     const char *metric;
-    const char *const *names, *const *not_names, *const *units;
+    const struct toml_node *names, *not_names, *units; /* lists; NULL: none */
     const char *take;
     bool higher_is_better, unit_needed, name_optional, positive;
     size_t own_units;
@@ -42,18 +42,11 @@ struct kind {
 /* In the order in which they are asked: "tokens per second" is no time. Made once, as known() makes its words. */
 static struct kind kinds[KINDS_MOST];
 static size_t kind_count;
-static struct arena kept_lists;
 
 static const char *text_at(const struct toml_node *table, const char *key, const char *otherwise)
 {
     const struct toml_node *node = toml_child(table, key);
     return node ? node->text : otherwise;
-}
-
-static const char *const *list_at(const struct toml_node *table, const char *key)
-{
-    const struct toml_node *node = toml_child(table, key);
-    return (const char *const *)(node ? toml_strings(&kept_lists, node) : xcalloc(1, sizeof(char *)));
 }
 
 static int64_t number_at(const struct toml_node *table, const char *key)
@@ -68,9 +61,9 @@ static void read_kinds(void)
     assert(all && all->child_count <= KINDS_MOST);
     for (const struct toml_node *q = all->children; q < all->children + all->child_count; q++)
         kinds[kind_count++] = (struct kind){.metric = text_at(q, "metric", ""),
-                                            .names = list_at(q, "names"),
-                                            .not_names = list_at(q, "not_names"),
-                                            .units = list_at(q, "units"),
+                                            .names = toml_child(q, "names"),
+                                            .not_names = toml_child(q, "not_names"),
+                                            .units = toml_child(q, "units"),
                                             .take = text_at(q, "take", "median"),
                                             .higher_is_better = strcmp(text_at(q, "better", "min"), "max") == 0,
                                             .unit_needed = number_at(q, "unit_needed") != 0,
@@ -112,19 +105,21 @@ static bool has_words(const char *text, const char *end, const char *words)
     return false;
 }
 
-static bool has_any(const char *text, const char *end, const char *const *words)
+static bool has_any(const char *text, const char *end, const struct toml_node *words)
 {
-    for (; *words; words++)
-        if (has_words(text, end, *words))
-            return true;
-    return false;
+    return words && ANY(i, words->child_count, has_words(text, end, words->children[i].text));
+}
+
+static bool text_is(const char *text, const char *begin, const char *end)
+{
+    return strlen(text) == (size_t)(end - begin) && strncasecmp(text, begin, (size_t)(end - begin)) == 0;
 }
 
 /* Its place in the kind's units; SIZE_MAX: it is none. */
 static size_t unit_place(const struct kind *k, const char *unit, const char *end)
 {
-    for (size_t i = 0; k->units[i]; i++)
-        if (strlen(k->units[i]) == (size_t)(end - unit) && strncasecmp(k->units[i], unit, (size_t)(end - unit)) == 0)
+    for (size_t i = 0; k->units && i < k->units->child_count; i++)
+        if (text_is(k->units->children[i].text, unit, end))
             return i;
     return SIZE_MAX;
 }
@@ -231,7 +226,6 @@ static void find_unit(const char *end, struct log_field *f)
 /* A name of a share stands behind it as well as before it, perhaps after a word. */
 static void find_name_behind(const char *end, struct log_field *f)
 {
-    static const char *const shares[] = {"mfu", "hfu", NULL};
     f->behind_end = f->unit_end;
     if (f->unit != f->number_end || f->unit + 1 != f->unit_end || *f->unit != '%')
         return;
@@ -240,7 +234,7 @@ static void find_name_behind(const char *end, struct log_field *f)
         const char *begin = ++p;
         while (p < end && isalnum((unsigned char)*p))
             p++;
-        if (has_any(begin, p, shares))
+        if (has_any(begin, p, known("log", "shares")))
             f->behind_end = p;
     }
 }
@@ -359,18 +353,14 @@ static bool may_be_bare(const struct kind *k, const struct log_field *f)
  * "_" an "s" alone means that only behind what is counted in numbers: "step_s" are seconds. */
 static bool find_rate(const struct log_field *f, const char **begin, const char **end)
 {
-    static const char *const seconds[] = {"per second", "per sec", "per s", "/second", "/sec", "/s"};
-    static const char *const counted[] = {"tok s",       "toks s",  "token s",    "tokens s",   "samples s",
-                                          "sequences s", "seqs s",  "images s",   "imgs s",     "examples s",
-                                          "words s",     "steps s", "iters s",    "its s",      "batches s",
-                                          "requests s",  "tok sec", "tokens sec", "samples sec"};
+    const struct toml_node *seconds = known("log", "seconds"), *counted = known("log", "counted");
     for (const char *p = f->name; p < f->name_end; p++) {
         bool is_rate = false;
         *end = p > f->name && strchr("_- ", p[-1]) ? p - 1 : p;
-        for (size_t i = 0; i < LENGTH(seconds); i++)
-            is_rate |= words_end(f->name, p, f->name_end, seconds[i]) != NULL;
-        for (size_t i = 0; i < LENGTH(counted) && !is_rate; i++) {
-            is_rate = words_end(f->name, p, f->name_end, counted[i]) != NULL;
+        for (size_t i = 0; i < seconds->child_count; i++)
+            is_rate |= words_end(f->name, p, f->name_end, seconds->children[i].text) != NULL;
+        for (size_t i = 0; i < counted->child_count && !is_rate; i++) {
+            is_rate = words_end(f->name, p, f->name_end, counted->children[i].text) != NULL;
             *end = is_rate ? p + strcspn(p, "_- ") : *end;
         }
         for (*begin = *end; *begin > f->name && isalpha((unsigned char)(*begin)[-1]);)
@@ -384,11 +374,10 @@ static bool find_rate(const struct log_field *f, const char **begin, const char 
 /* "tokens/s", "tokens/s/gpu" where it says that it is of one; NULL: it says no rate. */
 static char *rate_of_name(const struct log_field *f)
 {
-    static const char *const devices[] = {"gpu", "device", "chip", NULL};
     const char *begin, *end;
     if (!find_rate(f, &begin, &end))
         return NULL;
-    bool is_of_one = has_any(f->name, f->name_end, devices);
+    bool is_of_one = has_any(f->name, f->name_end, known("log", "of_one"));
     char *rate = xasprintf("%.*s/s%s", (int)(end - begin), begin, is_of_one ? "/gpu" : "");
     for (char *c = rate; *c; c++)
         *c = (char)tolower((unsigned char)*c);
@@ -421,7 +410,7 @@ static const struct kind *kind_by(const struct log_field *f, const char *name, e
             continue;
         if (!(named && (unit || bare || !k->unit_needed)) && !(unit && (k->name_optional || nameless)))
             continue;
-        *confidence = (named || of_step) && (unit || !k->units[0]) ? PROPOSAL_SURE : PROPOSAL_LIKELY;
+        *confidence = (named || of_step) && (unit || !k->units) ? PROPOSAL_SURE : PROPOSAL_LIKELY;
         return k;
     }
     return NULL;
@@ -502,11 +491,10 @@ static bool is_part(const char *line, const struct log_field *f)
 /* A time in the line of an epoch, and of no step in it, is a sum. */
 static bool is_of_epoch(const char *line, const struct log_field *f)
 {
-    static const char *const parts[] = {"step", "steps", "iter", "iteration", "batch", "batches", "it", NULL};
     bool counts = false;
     for (const char *p = line; p + 1 < f->number; p++)
         counts |= *p == '/' && (isdigit((unsigned char)p[1]) || p[1] == ' ');
-    return has_words(line, f->name, "epoch") && !has_any(line, f->behind_end, parts) && !counts;
+    return has_words(line, f->name, "epoch") && !has_any(line, f->behind_end, known("log", "steps")) && !counts;
 }
 
 /* The kind of that metric. */

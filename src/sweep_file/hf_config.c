@@ -248,18 +248,14 @@ static bool reads(const struct hf_type *type, const char *field)
 /* Refuses parts that this type is not known to have; ignoring them would count the model too small. */
 static int check_foreign(const struct hf_reading *r)
 {
-    static const struct {
-        const char *field;
-        int64_t most; /* largest value that means none */
-    } parts[] = {{"num_experts", 1},     {"num_local_experts", 1}, {"n_routed_experts", 1},
-                 {"moe_num_experts", 1}, {"kv_lora_rank", 0},      {"num_nextn_predict_layers", 0}};
-    for (size_t i = 0; i < LENGTH(parts); i++) {
-        const cJSON *item = field_of(r->root, parts[i].field);
-        if (cJSON_IsNumber(item) && item->valuedouble > (double)parts[i].most && !reads(r->type, parts[i].field))
+    const struct toml_node *parts = known("hf_config", "parts");
+    for (const struct toml_node *part = parts->children; part < parts->children + parts->child_count; part++) {
+        const cJSON *item = field_of(r->root, part->key);
+        if (cJSON_IsNumber(item) && item->valuedouble > (double)part->integer && !reads(r->type, part->key))
             return error_set(r->e, ERROR_USAGE,
                              "%s: \"%s\" is %g, but no %s is known to have any: its own model_type, or layers, hidden, "
                              "heads, ffn and vocab as keys in place of hf_config, would be needed",
-                             r->name, parts[i].field, item->valuedouble, r->type->name);
+                             r->name, part->key, item->valuedouble, r->type->name);
     }
     return 0;
 }
@@ -444,13 +440,13 @@ static void set_constants(struct hf_reading *r)
 /* gemma3's fields are in its text_config. */
 static int check_towers(struct hf_reading *r)
 {
-    static const char *const towers[] = {"vision_config", "audio_config"};
-    for (size_t i = 0; i < LENGTH(towers); i++)
-        if (field_of(r->root, towers[i]))
+    const struct toml_node *towers = known("hf_config", "towers");
+    for (size_t i = 0; i < towers->child_count; i++)
+        if (field_of(r->root, towers->children[i].text))
             return error_set(r->e, ERROR_USAGE,
                              "%s: \"%s\" is an encoder tower, which is not counted; save text_config as a separate "
                              "file",
-                             r->name, towers[i]);
+                             r->name, towers->children[i].text);
     return 0;
 }
 

@@ -174,25 +174,28 @@ static const struct schema_key multiset_keys[] = {
 };
 static const struct schema schema_multiset = {"a multiset", SCHEMA_KEYS(multiset_keys)};
 
+/* Its kinds, totals, numbers of elements per layer and of layers, under the names that a table has for them. */
+static void read_elements(const struct reading *r, const struct found *found, const char *const names[4],
+                          struct space_key *out)
+{
+    struct number_list *const numbers[] = {&out->totals, &out->sizes, &out->layers};
+    out->kind = SPACE_KEY_MULTISET;
+    if (found_key(found, names[0]))
+        read_texts(r, found_key(found, names[0]), &out->kinds);
+    for (size_t i = 0; i < LENGTH(numbers); i++)
+        if (found_key(found, names[i + 1]))
+            read_number_list(r, found_key(found, names[i + 1]), numbers[i]);
+}
+
 static void read_multiset(const struct reading *r, const struct toml_node *node, struct space_key *out)
 {
     const struct found found = schema_match(&schema_multiset, r, node);
-    const struct toml_node *kinds = found_key(&found, "multiset"), *total = found_key(&found, "total");
-    const struct toml_node *per_layer = found_key(&found, "per_layer"), *layers = found_key(&found, "layers");
     const struct toml_node *layers_key = found_key(&found, "layers_key");
-    out->kind = SPACE_KEY_MULTISET;
-    if (kinds)
-        read_texts(r, kinds, &out->kinds);
-    if (total)
-        read_number_list(r, total, &out->totals);
-    if (per_layer)
-        read_number_list(r, per_layer, &out->sizes);
-    if (!total && !per_layer)
+    read_elements(r, &found, (const char *const[]){"multiset", "total", "per_layer", "layers"}, out);
+    if (!found_key(&found, "total") && !found_key(&found, "per_layer"))
         problem_at_value(r, node, "%s: give the number of elements, with total or per_layer", node->key);
-    out->flat = !layers;
-    if (layers)
-        read_number_list(r, layers, &out->layers);
-    else
+    out->flat = !found_key(&found, "layers");
+    if (out->flat)
         add_number(r, node, node->key, 1, &out->layers);
     if (layers_key && out->flat)
         problem_at_key(r, layers_key, "layers_key needs layers");
@@ -229,6 +232,16 @@ static const char *const filter_preset_names[] = {
 #define SPACE_LAYERS 5
 #define SPACE_SHARED_WEIGHTS 8
 
+static void read_where(const struct reading *r, const struct toml_node *node)
+{
+    struct model_space_table *m = r->into;
+    if (check_not_blank(r, node, "where"))
+        *arena_add(r->arena, m->filters, m->filter_count) =
+            (struct space_filter){.name = arena_text(r->arena, node->text),
+                                  .where = arena_text(r->arena, node->text),
+                                  .at = reading_at_value(r, node)};
+}
+
 static const struct schema schema_filter, schema_sample;
 
 static const struct schema_key space_keys[] = {
@@ -242,11 +255,17 @@ static const struct schema_key space_keys[] = {
     {.name = "mixers_per_layer", NUMBERS, EVERY},
     {.name = "shared_weights", TYPE_BOOL, EVERY, FORM_BOOL, offsetof(struct model_space_table, shared_weights)},
     {.name = "keys", TYPE_TABLE, EVERY},
-    {.name = "where", TYPE_STRING, EVERY},
-    {.name = "filter", TYPE_TABLES, EVERY, .of = &schema_filter},
+    {.name = "where", TYPE_STRING, EVERY, .read = read_where},
+    {.name = "filter",
+     TYPE_TABLES,
+     EVERY,
+     TABLES(offsetof(struct model_space_table, filter_count), "filters", schema_filter)},
     {.name = "base", TYPE_TABLE, EVERY},
     {.name = "include_base", TYPE_BOOL, EVERY, FORM_BOOL, offsetof(struct model_space_table, include_base)},
-    {.name = "sample", TYPE_TABLES, EVERY, .of = &schema_sample},
+    {.name = "sample",
+     TYPE_TABLES,
+     EVERY,
+     TABLES(offsetof(struct model_space_table, sample_count), "samples", schema_sample)},
 };
 const struct schema schema_model_space = {"[model_space]", SCHEMA_KEYS(space_keys)};
 
@@ -261,23 +280,6 @@ static void check_sizes(const struct reading *r, const struct toml_node *node, c
         least = i == 0 || key->integers[i] < least ? key->integers[i] : least;
     if (key->kind && (!good || least < 1))
         problem_at_value(r, node, "%s takes positive integers", node->key);
-}
-
-static void read_tokens(const struct reading *r, const struct found *found, struct space_key *out)
-{
-    const struct toml_node *mixers = found_key(found, "mixers"), *layers = found_key(found, "num_zhen_layers");
-    const struct toml_node *total = found_key(found, "total_mixers"), *sizes = found_key(found, "mixers_per_layer");
-    *out = (struct space_key){.name = (char *)dhen_key_names[DHEN_KEY_TOKENS],
-                              .kind = SPACE_KEY_MULTISET,
-                              .at = reading_at_key(r, mixers),
-                              .layers_key = DHEN_LAYERS_KEY};
-    read_texts(r, mixers, &out->kinds);
-    if (layers)
-        read_number_list(r, layers, &out->layers);
-    if (total)
-        read_number_list(r, total, &out->totals);
-    if (sizes)
-        read_number_list(r, sizes, &out->sizes);
 }
 
 static void read_dhen(const struct reading *r, const struct toml_node *table, const struct found *found,
@@ -297,7 +299,12 @@ static void read_dhen(const struct reading *r, const struct toml_node *table, co
         read_space_key(r, node, key);
         check_sizes(r, node, key);
     }
-    read_tokens(r, found, arena_add(r->arena, m->keys, m->key_count));
+    struct space_key *tokens = arena_add(r->arena, m->keys, m->key_count);
+    *tokens = (struct space_key){.name = (char *)dhen_key_names[DHEN_KEY_TOKENS],
+                                 .at = reading_at_key(r, found_key(found, "mixers")),
+                                 .layers_key = DHEN_LAYERS_KEY};
+    read_elements(r, found, (const char *const[]){"mixers", "total_mixers", "mixers_per_layer", "num_zhen_layers"},
+                  tokens);
     m->dhen = true;
 }
 
@@ -561,19 +568,6 @@ static void read_filter(const struct reading *r, struct found *found)
 
 static const struct schema schema_filter = {"[[model_space.filter]]", SCHEMA_KEYS(filter_keys), read_filter};
 
-static void read_filters(const struct reading *r, const struct found *found, struct model_space_table *m)
-{
-    const struct toml_node *where = found_key(found, "where"), *list = found_key(found, "filter");
-    if (where && check_not_blank(r, where, "where")) {
-        char *text = arena_text(r->arena, where->text);
-        *arena_add(r->arena, m->filters, m->filter_count) =
-            (struct space_filter){.name = text, .where = text, .at = reading_at_value(r, where)};
-    }
-    if (list && check_entry_count(r, list, m->filter_count, "filters"))
-        for (size_t i = 0; i < list->child_count; i++)
-            schema_read(&schema_filter, r, &list->children[i], m);
-}
-
 /* --- samples --- */
 
 static bool has_single_values(const struct space_key *key)
@@ -666,11 +660,9 @@ void read_model_space(const struct reading *r, const struct toml_node *table)
     struct model_space_table *m = r->sweep->model_space = arena_keep(r->arena, xcalloc(1, sizeof *m));
     struct found found = schema_match(&schema_model_space, r, table);
     const struct toml_node *keys = found_key(&found, "keys"), *base = found_key(&found, "base");
-    const struct toml_node *samples = found_key(&found, "sample");
     m->at = reading_at_value(r, table);
     m->seed_given = found_key(&found, "seed") != NULL;
     m->shared_weights = true;
-    schema_take(r, &found, m);
     if (found_key(&found, "mixers"))
         read_dhen(r, table, &found, m);
     else if (!toml_child(table, "mixers"))
@@ -682,10 +674,7 @@ void read_model_space(const struct reading *r, const struct toml_node *table)
     check_keys_once(r, m);
     if (base)
         read_base(r, base, m);
-    else if (m->include_base)
+    schema_take(r, &found, m);
+    if (!base && m->include_base)
         problem_at_key(r, found_key(&found, "include_base"), "include_base: there is no [model_space.base]");
-    read_filters(r, &found, m);
-    if (samples && check_entry_count(r, samples, 0, "samples"))
-        for (size_t i = 0; i < samples->child_count; i++)
-            schema_read(&schema_sample, r, &samples->children[i], m);
 }
