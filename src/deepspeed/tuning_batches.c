@@ -178,23 +178,13 @@ static long long largest_micro_batch(const struct tuning_batches *b)
     return batch < most ? batch : most;
 }
 
-struct micro_batches {
+/* Micro-batches, or the accumulations for one, the largest first. */
+struct sizes {
     long long *items;
     size_t count;
 };
 
-static void add_micro_batch(struct micro_batches *m, long long n)
-{
-    *array_add(m->items, m->count) = n;
-}
-
-/* Accumulations for one micro-batch, the largest first. */
-struct accumulations {
-    long long *items;
-    size_t count;
-};
-
-static void add_accumulation(struct accumulations *a, long long n)
+static void add_accumulation(struct sizes *a, long long n)
 {
     size_t at = a->count;
     while (at > 0 && a->items[at - 1] < n)
@@ -217,7 +207,7 @@ enum which { EVERY, POWERS, SMALLEST };
 
 /* Adds the accumulations within the limits. Without an upper one, the smallest that reaches the lower one. */
 static void add_of_ranks(const struct tuning_batches *b, long long ranks, long long micro, enum which which,
-                         struct accumulations *a)
+                         struct sizes *a)
 {
     const struct limits l = limits_of(b);
     if (is_shared_unevenly(b)) {
@@ -236,16 +226,16 @@ static void add_of_ranks(const struct tuning_batches *b, long long ranks, long l
     }
 }
 
-static struct accumulations accumulations_of(const struct tuning_batches *b, long long micro, enum which which)
+static struct sizes accumulations_of(const struct tuning_batches *b, long long micro, enum which which)
 {
-    struct accumulations a = {NULL, 0};
+    struct sizes a = {NULL, 0};
     for (size_t i = 0; i < b->rank_count; i++)
         add_of_ranks(b, b->ranks[i], micro, which, &a);
     return a;
 }
 
 /* Counts pairs without building them: on each number of ranks, up to the largest accumulation. */
-static bool are_too_many(const struct tuning_batches *b, const struct micro_batches *sizes)
+static bool are_too_many(const struct tuning_batches *b, const struct sizes *sizes)
 {
     long long total = 0;
     for (size_t k = 0; k < sizes->count; k++)
@@ -254,14 +244,14 @@ static bool are_too_many(const struct tuning_batches *b, const struct micro_batc
     return total > PAIRS_MOST;
 }
 
-static void add_pairs(const struct tuning_batches *b, const struct micro_batches *sizes, struct buffer *out)
+static void add_pairs(const struct tuning_batches *b, const struct sizes *sizes, struct buffer *out)
 {
     enum which which = !b->knobs->fast ? SMALLEST : are_too_many(b, sizes) ? POWERS : EVERY;
     const struct json *micro = at(b, "train_micro_batch_size_per_gpu");
     bool any = false, is_listed = micro && micro->kind == JSON_LIST;
     buffer_add_text(out, "\"(train_micro_batch_size_per_gpu, gradient_accumulation_steps)\" = [");
     for (size_t k = 0; k < sizes->count; k++) {
-        struct accumulations a = accumulations_of(b, sizes->items[k], which);
+        struct sizes a = accumulations_of(b, sizes->items[k], which);
         if (a.count == 0 && is_listed) /* the rule says what is wrong */
             add_accumulation(&a, 1);
         for (size_t i = 0; i < a.count; i++)
@@ -275,7 +265,7 @@ static void add_pairs(const struct tuning_batches *b, const struct micro_batches
 }
 
 /* As a range, if they are one, and so many that nobody would edit them one by one; false: nothing is appended. */
-static bool add_range(const struct micro_batches *sizes, struct buffer *out)
+static bool add_range(const struct sizes *sizes, struct buffer *out)
 {
     const long long *n = sizes->items, last = sizes->count - 1;
     bool steps = sizes->count >= RANGE_LEAST, doubles = steps;
@@ -288,7 +278,7 @@ static bool add_range(const struct micro_batches *sizes, struct buffer *out)
     return steps || doubles;
 }
 
-static void add_sizes(const struct tuning_batches *b, const struct micro_batches *sizes, struct buffer *out)
+static void add_sizes(const struct tuning_batches *b, const struct sizes *sizes, struct buffer *out)
 {
     if (tuning_batches_pair(b)) {
         add_pairs(b, sizes, out);
@@ -314,10 +304,10 @@ void tuning_batches_add(const struct tuning_batches *b, long long first, bool ev
 {
     /* The smallest micro-batch has the shortest step; only the other keys are tuned. */
     bool smallest = !every && !b->knobs->fast && !tuning_batches_fixed(b);
-    struct micro_batches sizes = {NULL, 0};
+    struct sizes sizes = {NULL, 0};
     for (long long m = first; m <= largest_micro_batch(b) || m == first; m = size_after(b, m, every)) {
         if (m == first || !is_shared_unevenly(b) || comes_near(b, m))
-            add_micro_batch(&sizes, m);
+            *array_add(sizes.items, sizes.count) = m;
         if (smallest)
             break;
     }
@@ -327,13 +317,13 @@ void tuning_batches_add(const struct tuning_batches *b, long long first, bool ev
 
 bool tuning_batches_add_list(const struct tuning_batches *b, const struct json *list, struct buffer *out)
 {
-    struct micro_batches sizes = {NULL, 0};
+    struct sizes sizes = {NULL, 0};
     bool good = tuning_batches_pair(b) && list->count > 0;
     for (size_t i = 0; good && i < list->count; i++) {
         long long n;
         good = json_text_integer(&list->children[i], &n) && n > 0;
         if (good)
-            add_micro_batch(&sizes, n);
+            *array_add(sizes.items, sizes.count) = n;
     }
     if (good)
         add_sizes(b, &sizes, out);

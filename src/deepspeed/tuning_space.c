@@ -20,81 +20,63 @@
 
 /* --- default space --- */
 
-/* Borrowed throughout. */
-struct default_space {
-    const struct json *root; /* of the ds_config */
-    const struct autotuning *knobs;
-    const struct tuning_cluster *cluster;
-    char *const *program; /* the script and its arguments; NULL-terminated */
-    bool is_trainers;     /* the script takes arguments of Hugging Face's Trainer */
-    const char *version;  /* of DeepSpeed; NULL: the newest */
-    long long host_bytes; /* memory of this machine; 0: not known */
+struct writing {
+    const struct tuning_request *r;
+    const struct autotuning *knobs; /* the request's */
+    bool is_trainers;               /* the script takes arguments of Hugging Face's Trainer */
+    struct tuning_batches batches;
+    struct buffer *out;
+    struct error problems;
 };
 
 #define HOST_BYTES_PER_PARAMETER 16 /* DeepSpeed stage_1_and_2.py: estimate_zero2_model_states_mem_needs, CPU offload */
 
-static const struct json *given(const struct default_space *d, const char *path)
+static const struct json *given(const struct writing *w, const char *path)
 {
-    const struct json *found = json_text_find(d->root, path);
+    const struct json *found = json_text_find(w->r->root, path);
     return found && !json_text_is_null(found) ? found : NULL;
 }
 
 /* Under any of its names. */
-static bool is_said(const struct default_space *d, const char *path)
+static bool is_said(const struct writing *w, const char *path)
 {
-    OWNED char *twice = ds_twice_fault(d->root, path, false, 0);
-    return given(d, path) || twice;
+    OWNED char *twice = ds_twice_fault(w->r->root, path, false, 0);
+    return given(w, path) || twice;
 }
 
-static bool has_release(const struct default_space *d, const char *since)
+static bool has_release(const struct writing *w, const char *since)
 {
     int64_t own, least;
-    return !since || !d->version || !parse_release(d->version, true, &own) || !parse_release(since, false, &least) ||
-           own >= least;
+    return !since || !w->r->version || !parse_release(w->r->version, true, &own) ||
+           !parse_release(since, false, &least) || own >= least;
 }
 
 /* --- the script --- */
 
-/* Returns whether the script's arguments have the flag, spelled with "-" or "_". */
-static bool has_flag(const struct default_space *d, const char *key)
-{
-    for (char *const *word = d->program; *word; word++) {
-        const char *w = *word;
-        size_t i = 0;
-        if (strncmp(w, "--", 2) != 0)
-            continue;
-        while (key[i] && (w[2 + i] == key[i] || (w[2 + i] == '-' && key[i] == '_')))
-            i++;
-        if (!key[i] && (!w[2 + i] || w[2 + i] == '='))
-            return true;
-    }
-    return false;
-}
-
 /* DeepSpeed runs the optimizer step on the host only with its own optimizers. */
-static bool has_cpu_optimizer(const struct default_space *d)
+static bool has_cpu_optimizer(const struct writing *w)
 {
-    const struct json *type = given(d, "optimizer.type");
+    const struct json *type = given(w, "optimizer.type");
     OWNED char *text = type ? json_text_string(type) : NULL;
     return text && known_has(known("ds_config", "cpu_optimizers"), text);
 }
 
 /* --- the machine --- */
 
-static const struct json *path_in(const struct default_space *d, const char *section)
+static const struct json *path_in(const struct writing *w, const char *section)
 {
     OWNED char *key = xasprintf("zero_optimization.%s.nvme_path", section);
-    const struct json *path = given(d, key);
+    const struct json *path = given(w, key);
     return path && path->kind == JSON_SCALAR && path->text[0] == '"' ? path : NULL;
 }
 
 /* As JSON. NULL if the ds_config names no path, or this machine runs the jobs and has no such path. */
-static const struct json *nvme_of(const struct default_space *d)
+static const struct json *nvme_of(const struct writing *w)
 {
     const struct json *path =
-        path_in(d, "offload_optimizer") ? path_in(d, "offload_optimizer") : path_in(d, "offload_param");
+        path_in(w, "offload_optimizer") ? path_in(w, "offload_optimizer") : path_in(w, "offload_param");
     OWNED char *plain = path ? json_text_string(path) : NULL;
-    bool is_there = plain && (d->cluster->hostfile || access(plain, W_OK) == 0);
+    bool is_there = plain && (w->r->cluster->hostfile || access(plain, W_OK) == 0);
     return is_there ? path : NULL;
 }
 
@@ -105,128 +87,120 @@ static long long the_number(const struct json *j, long long otherwise)
     return !j ? otherwise : j->kind == JSON_LIST || !json_text_integer(j, &n) ? 0 : n;
 }
 
-static long long devices_per_host(const struct default_space *d)
+static long long devices_per_host(const struct writing *w)
 {
-    return the_number(d->knobs->num_gpus, d->cluster->devices);
+    return the_number(w->knobs->num_gpus, w->r->cluster->devices);
 }
 
 /* Sequences are best split within a host, by a degree that divides its devices. */
-static long long most_sequence(const struct default_space *d)
+static long long most_sequence(const struct writing *w)
 {
     long long n = 1;
-    while (devices_per_host(d) % (2 * n) == 0 && 2 * n <= devices_per_host(d))
+    while (devices_per_host(w) % (2 * n) == 0 && 2 * n <= devices_per_host(w))
         n *= 2;
     return n;
 }
 
 /* --- axes --- */
 
-static bool may_offload(const struct default_space *d, const struct toml_node *axis)
+static bool may_offload(const struct writing *w, const struct toml_node *axis)
 {
-    const struct json *section = given(d, known_text(axis, "offload"));
-    return has_cpu_optimizer(d) && !given(d, known_text(axis, "key")) && (!section || section->kind == JSON_OBJECT) &&
-           !given(d, known_text(axis, "old"));
+    const struct json *section = given(w, known_text(axis, "offload"));
+    return has_cpu_optimizer(w) && !given(w, known_text(axis, "key")) && (!section || section->kind == JSON_OBJECT) &&
+           !given(w, known_text(axis, "old"));
 }
 
-static bool is_open(const struct default_space *d, const struct toml_node *axis)
+static bool is_open(const struct writing *w, const struct toml_node *axis)
 {
     const char *key = known_text(axis, "key"), *with = known_text(axis, "with");
     if (toml_child(axis, "offload"))
-        return may_offload(d, axis);
+        return may_offload(w, axis);
     if (toml_child(axis, "trainer"))
-        return d->is_trainers && !has_flag(d, key);
+        return w->is_trainers && !ds_arguments_have(w->r->program, key);
     if (toml_child(axis, "sequence"))
-        return given(d, key) && json_text_is(given(d, key), "auto") && devices_per_host(d) > 1;
-    return !is_said(d, key) && (!with || given(d, with)) && (!toml_child(axis, "parallel") || d->knobs->mp_size > 1) &&
+        return given(w, key) && json_text_is(given(w, key), "auto") && devices_per_host(w) > 1;
+    return !is_said(w, key) && (!with || given(w, with)) && (!toml_child(axis, "parallel") || w->knobs->mp_size > 1) &&
            (!toml_child(axis, "hosts") ||
-            (the_number(d->knobs->num_nodes, d->cluster->nodes) > 1 && devices_per_host(d) > 1));
+            (the_number(w->knobs->num_nodes, w->r->cluster->nodes) > 1 && devices_per_host(w) > 1));
 }
 
-static bool is_tuned(const struct default_space *d, const struct toml_node *axis, int stage)
+static bool is_tuned(const struct writing *w, const struct toml_node *axis, int stage)
 {
     const struct toml_node *stages = toml_child(axis, "stages");
     return ANY(i, stages->child_count, stages->children[i].integer == stage) &&
-           has_release(d, known_text(axis, "since")) && is_open(d, axis);
+           has_release(w, known_text(axis, "since")) && is_open(w, axis);
 }
 
-static void add_degrees(const struct default_space *d, struct buffer *out)
+static void add_degrees(const struct writing *w)
 {
-    buffer_add_text(out, "[1");
-    for (long long n = 2; n <= most_sequence(d); n *= 2)
-        buffer_printf(out, ", %lld", n);
-    buffer_add_char(out, ']');
+    buffer_add_text(w->out, "[1");
+    for (long long n = 2; n <= most_sequence(w); n *= 2)
+        buffer_printf(w->out, ", %lld", n);
+    buffer_add_char(w->out, ']');
 }
 
-static void add_values(const struct default_space *d, const struct toml_node *axis, int stage, struct buffer *out)
+static void add_values(const struct writing *w, const struct toml_node *axis, int stage)
 {
-    const bool has_nvme = toml_child(axis, "with_nvme") && stage == 3 && nvme_of(d);
+    const bool has_nvme = toml_child(axis, "with_nvme") && stage == 3 && nvme_of(w);
     if (toml_child(axis, "values"))
-        buffer_add_text(out, known_text(axis, has_nvme ? "with_nvme" : "values"));
+        buffer_add_text(w->out, known_text(axis, has_nvme ? "with_nvme" : "values"));
     else if (toml_child(axis, "sequence"))
-        add_degrees(d, out);
+        add_degrees(w);
     else
-        buffer_printf(out, "[1, %lld]", devices_per_host(d));
+        buffer_printf(w->out, "[1, %lld]", devices_per_host(w));
 }
 
 /* If only one of the two sections has the path. */
-static void add_nvme_path(const struct default_space *d, const char *section, struct buffer *out)
+static void add_nvme_path(const struct writing *w, const char *section)
 {
-    if (!path_in(d, section))
-        buffer_printf(out, "\"zero_optimization.%s.nvme_path\" = %s\n", section, nvme_of(d)->text);
+    if (!path_in(w, section))
+        buffer_printf(w->out, "\"zero_optimization.%s.nvme_path\" = %s\n", section, nvme_of(w)->text);
 }
 
 /* Appends the keys of a [[parallel_spec]] of that ZeRO stage. */
-static void default_space_add(const struct default_space *d, int stage, struct buffer *out)
+static void default_space_add(const struct writing *w, int stage)
 {
     const struct toml_node *axes = known("ds_config", "tuned");
     bool offloads = false;
     for (size_t i = 0; i < axes->child_count; i++) {
         const struct toml_node *axis = &axes->children[i];
-        if (!is_tuned(d, axis, stage))
+        if (!is_tuned(w, axis, stage))
             continue;
-        buffer_printf(out, "\"%s\" = ", known_text(axis, "key"));
-        add_values(d, axis, stage, out);
-        buffer_add_char(out, '\n');
+        buffer_printf(w->out, "\"%s\" = ", known_text(axis, "key"));
+        add_values(w, axis, stage);
+        buffer_add_char(w->out, '\n');
         offloads |= toml_child(axis, "offload") != NULL;
     }
-    if (stage == 3 && offloads && nvme_of(d)) {
-        add_nvme_path(d, "offload_optimizer", out);
-        add_nvme_path(d, "offload_param", out);
+    if (stage == 3 && offloads && nvme_of(w)) {
+        add_nvme_path(w, "offload_optimizer");
+        add_nvme_path(w, "offload_param");
     }
 }
 
 /* Appends command arguments that pass some of the keys to the script, as further items of a TOML list. */
-static void default_space_add_arguments(const struct default_space *d, struct buffer *out)
+static void default_space_add_arguments(const struct writing *w)
 {
     const struct toml_node *axes = known("ds_config", "tuned");
     for (const struct toml_node *axis = axes->children; axis < axes->children + axes->child_count; axis++)
-        if (toml_child(axis, "trainer") && is_tuned(d, axis, 0))
-            buffer_printf(out, ", \"--%s\", \"{%s}\"", known_text(axis, "key"), known_text(axis, "key"));
+        if (toml_child(axis, "trainer") && is_tuned(w, axis, 0))
+            buffer_printf(w->out, ", \"--%s\", \"{%s}\"", known_text(axis, "key"), known_text(axis, "key"));
 }
 
 /* Appends rules that exclude what the machine has no room for. */
-static void default_space_add_rules(const struct default_space *d, struct buffer *out)
+static void default_space_add_rules(const struct writing *w)
 {
-    if (d->cluster->hostfile || d->host_bytes <= 0 || !given(d, "autotuning.model_info.num_params") ||
-        !is_tuned(d, known("ds_config", "tuned")->children, 1))
+    if (w->r->cluster->hostfile || w->r->host_bytes <= 0 || !given(w, "autotuning.model_info.num_params") ||
+        !is_tuned(w, known("ds_config", "tuned")->children, 1))
         return;
-    buffer_printf(out,
+    buffer_printf(w->out,
                   "\n[[rule]]\nname = \"offload-host-memory\"\n"
                   "require = \"coalesce(offload_optimizer, 'none') <> 'cpu' OR %d * params <= %lld\"\n"
                   "why = \"an optimizer on the host takes %d bytes of its memory for each parameter\"\n"
                   "source = \"DeepSpeed runtime/zero/stage_1_and_2.py: estimate_zero2_model_states_mem_needs\"\n",
-                  HOST_BYTES_PER_PARAMETER, d->host_bytes, HOST_BYTES_PER_PARAMETER);
+                  HOST_BYTES_PER_PARAMETER, w->r->host_bytes, HOST_BYTES_PER_PARAMETER);
 }
 
-/* --- tuning space --- */
-
 #define STAGES_MOST 4
-
-struct writing {
-    const struct tuning_request *r;
-    struct buffer *out;
-    struct error problems;
-};
 
 /* --- pieces of TOML --- */
 
@@ -340,57 +314,18 @@ static void add_lists(struct writing *w, const struct json *object, const char *
 
 /* --- batches --- */
 
-/* Returns whether the script's text has a parser of all of the Trainer's arguments: transformers/hf_argparser.py;
- * trl's. */
-static bool parses_as_trainer(const char *script)
-{
-    OWNED_BUFFER text = BUFFER_INIT;
-    struct error ignored = ERROR_INIT;
-    return file_read(script, 1u << 20, &text, &ignored) == 0 &&
-           (strstr(buffer_text(&text), "HfArgumentParser") || strstr(buffer_text(&text), "TrlParser"));
-}
-
-/* Hugging Face's Trainer refuses a ds_config that differs from its arguments. The user's mappings override known
- * ones. */
-static bool is_trainers(const struct tuning_request *r)
-{
-    return r->trainers || ds_arguments_have(r->program, "--per_device_train_batch_size") ||
-           parses_as_trainer(r->program[0]);
-}
-
-static struct default_space default_space_of(const struct writing *w)
-{
-    const struct tuning_request *r = w->r;
-    return (struct default_space){.root = r->root,
-                                  .knobs = r->knobs,
-                                  .cluster = r->cluster,
-                                  .program = r->program,
-                                  .is_trainers = is_trainers(r),
-                                  .version = r->version,
-                                  .host_bytes = r->host_bytes};
-}
-
-static struct tuning_batches batches_of(const struct writing *w)
-{
-    const struct default_space d = {.knobs = w->r->knobs, .cluster = w->r->cluster, .version = w->r->version};
-    return tuning_batches_of(w->r->root, w->r->knobs, w->r->cluster,
-                             w->r->knobs->fast || !has_release(&d, ds_key_since("sequence_parallel_size"))
-                                 ? 1
-                                 : most_sequence(&d));
-}
-
 /* Returns whether a strategy searches micro-batches, rather than trying a list. If a step time is minimised there is no
  * search: no micro-batch is too small. */
 static bool seeks_micro_batch(const struct writing *w)
 {
     const struct json *j = at(w, "train_micro_batch_size_per_gpu");
-    return w->r->knobs->maximise && !(j && j->kind == JSON_LIST);
+    return w->knobs->maximise && !(j && j->kind == JSON_LIST);
 }
 
 /* Returns whether a strategy chooses configurations, rather than trying all of them. */
 static bool is_staged(const struct writing *w)
 {
-    return seeks_micro_batch(w) || !w->r->knobs->fast;
+    return seeks_micro_batch(w) || !w->knobs->fast;
 }
 
 static bool are_batches(const struct json *list)
@@ -405,11 +340,10 @@ static bool are_batches(const struct json *list)
 static void add_micro_batches(struct writing *w)
 {
     const struct json *j = at(w, "train_micro_batch_size_per_gpu");
-    long long first = w->r->knobs->min_micro_batch;
+    long long first = w->knobs->min_micro_batch;
     if (j && json_text_is_null(j))
         j = NULL;
-    const struct tuning_batches b = batches_of(w);
-    if (j && j->kind == JSON_LIST && tuning_batches_add_list(&b, j, w->out))
+    if (j && j->kind == JSON_LIST && tuning_batches_add_list(&w->batches, j, w->out))
         return;
     if (j && j->kind == JSON_LIST && are_batches(j))
         add_axis(w, "train_micro_batch_size_per_gpu", j);
@@ -419,7 +353,7 @@ static void add_micro_batches(struct writing *w)
                        "\"auto\"",
                        w->r->ds_file, j->line, j->column);
     else
-        tuning_batches_add(&b, w->r->from_smallest ? w->r->knobs->min_micro_batch : first, w->r->knobs->maximise,
+        tuning_batches_add(&w->batches, w->r->from_smallest ? w->knobs->min_micro_batch : first, w->knobs->maximise,
                            w->out);
 }
 
@@ -427,12 +361,11 @@ static void add_micro_batches(struct writing *w)
 static bool has_one_batch(const struct writing *w)
 {
     const struct json *micro = at(w, "train_micro_batch_size_per_gpu"), *steps = at(w, "gradient_accumulation_steps");
-    const struct json *nodes = w->r->knobs->num_nodes, *gpus = w->r->knobs->num_gpus;
+    const struct json *nodes = w->knobs->num_nodes, *gpus = w->knobs->num_gpus;
     bool one_micro = micro && micro->kind == JSON_LIST && micro->count == 1;
     bool one_cluster = (!nodes || nodes->kind != JSON_LIST || nodes->count == 1) &&
                        (!gpus || gpus->kind != JSON_LIST || gpus->count == 1);
-    const struct tuning_batches b = batches_of(w);
-    return tuning_batches_fixed(&b) > 0 ||
+    return tuning_batches_fixed(&w->batches) > 0 ||
            (one_micro && one_cluster && (!steps || steps->kind != JSON_LIST || steps->count == 1));
 }
 
@@ -472,13 +405,11 @@ static void add_block(struct writing *w, const char *stages, int stage)
     add_key(w, "zero_optimization.stage");
     buffer_printf(w->out, "%s\n", stages);
     add_micro_batches(w);
-    if (w->r->knobs->mp_size > 1)
-        buffer_printf(w->out, "tp = %lld\n", w->r->knobs->mp_size);
+    if (w->knobs->mp_size > 1)
+        buffer_printf(w->out, "tp = %lld\n", w->knobs->mp_size);
     add_lists(w, w->r->root, "");
-    if (stage >= 0) {
-        const struct default_space d = default_space_of(w);
-        default_space_add(&d, stage, w->out);
-    }
+    if (stage >= 0)
+        default_space_add(w, stage);
 }
 
 static void add_blocks(struct writing *w)
@@ -488,11 +419,11 @@ static void add_blocks(struct writing *w)
     OWNED_BUFFER list = BUFFER_INIT;
     for (size_t i = 0; i < count; i++) {
         char digit[2] = {(char)('0' + stages[i]), '\0'};
-        if (!w->r->knobs->fast)
+        if (!w->knobs->fast)
             add_block(w, digit, stages[i]);
         buffer_printf(&list, "%s%d", i ? ", " : "", stages[i]);
     }
-    if (w->r->knobs->fast && count > 0) {
+    if (w->knobs->fast && count > 0) {
         OWNED char *all = xasprintf("[%s]", buffer_text(&list));
         add_block(w, all, -1);
     }
@@ -504,11 +435,10 @@ static void add_blocks(struct writing *w)
 static bool knows_batch(const struct writing *w)
 {
     const struct json *train = at(w, "train_batch_size"), *steps = at(w, "gradient_accumulation_steps");
-    const struct tuning_batches b = batches_of(w);
-    if (tuning_batches_fixed(&b) > 0 || (train && train->kind == JSON_LIST))
+    if (tuning_batches_fixed(&w->batches) > 0 || (train && train->kind == JSON_LIST))
         return true;
     return !(train && json_text_is(train, "auto")) &&
-           (tuning_batches_pair(&b) || !(steps && json_text_is(steps, "auto")));
+           (tuning_batches_pair(&w->batches) || !(steps && json_text_is(steps, "auto")));
 }
 
 /* Samples to skip: those up to the step that the flops profiler slows down, which is the one after the first profiled
@@ -518,7 +448,7 @@ static long long warmup_of(const struct writing *w, const char *metric)
 {
     bool of_lines = strcmp(metric, "throughput") == 0 || strcmp(metric, "step_time") == 0 ||
                     (strcmp(metric, "latency") == 0 && knows_batch(w));
-    long long profiled = w->r->knobs->start_step + 1, first = of_lines ? 3 : 1;
+    long long profiled = w->knobs->start_step + 1, first = of_lines ? 3 : 1;
     return profiled < first ? 0 : profiled - first + 1;
 }
 
@@ -546,9 +476,8 @@ static void add_command(struct writing *w)
             add_text(w, config);
         }
     }
-    const struct default_space d = default_space_of(w);
     if (!r->knobs->fast)
-        default_space_add_arguments(&d, w->out);
+        default_space_add_arguments(w);
     buffer_printf(w->out, "]\npass_env = [%s",
                   r->clean ? "\"HF_HOME\", \"HF_TOKEN\", \"PYTHONPATH\", \"VIRTUAL_ENV\"" : "\"*\"");
     for (char *const *name = r->clean ? NULL : r->secrets; name && *name; name++) {
@@ -581,7 +510,7 @@ static char *first_word(const char *text)
 
 static void add_deepspeed(struct writing *w)
 {
-    const struct json *m = w->r->knobs->arg_mappings;
+    const struct json *m = w->knobs->arg_mappings;
     OWNED char *path = w->r->ds_file[0] == '/' ? xstrdup(w->r->ds_file) : xasprintf("./%s", w->r->ds_file);
     buffer_add_text(w->out, "\n[deepspeed]\nconfig = ");
     add_text(w, path);
@@ -592,7 +521,7 @@ static void add_deepspeed(struct writing *w)
     if (w->r->asked)
         buffer_printf(w->out, w->r->version ? " # as %s says" : "\n# version: %s has no package deepspeed",
                       w->r->asked);
-    const struct autotuning *k = w->r->knobs;
+    const struct autotuning *k = w->knobs;
     buffer_printf(w->out, "\nprofile_steps = [%lld, %lld", k->start_step, k->end_step);
     if (k->most_step)
         buffer_printf(w->out, ", %lld] # up to the third if steps are short\n", k->most_step);
@@ -618,14 +547,13 @@ static void add_search(struct writing *w)
 {
     static const enum search_strategy strategies[TUNER_COUNT] =
         {[TUNER_GRID] = STRATEGY_GRID, [TUNER_RANDOM] = STRATEGY_RANDOM, [TUNER_MODEL] = STRATEGY_MODEL};
-    const struct autotuning *k = w->r->knobs;
+    const struct autotuning *k = w->knobs;
     bool seeks = is_staged(w);
-    const struct tuning_batches b = batches_of(w);
     buffer_printf(w->out, "\n[search]\nstrategy = \"%s\"\n",
                   search_strategy_names[seeks ? STRATEGY_STAGED : strategies[k->tuner]]);
     if (seeks && k->tuner == TUNER_RANDOM)
         buffer_add_text(w->out, "order = \"shuffled\"\n");
-    if (tuning_batches_are_limited(&b))
+    if (tuning_batches_are_limited(&w->batches))
         buffer_add_text(w->out, "equal_batch = false # a sample is a sample\n");
     if (k->num_trials)
         buffer_printf(w->out, "max_trials = %lld\n", k->num_trials);
@@ -663,7 +591,7 @@ static void add_model_info(struct writing *w)
 static void add_model(struct writing *w)
 {
     const struct toml_node *facts = known("autotuning", "facts");
-    const struct json *info = w->r->knobs->model_info;
+    const struct json *info = w->knobs->model_info;
     buffer_add_text(w->out, "\n[model]\nname = ");
     add_text(w, path_name(w->r->program[0]));
     buffer_add_char(w->out, '\n');
@@ -677,13 +605,11 @@ static void add_model(struct writing *w)
 
 static void add_training(struct writing *w)
 {
-    const struct tuning_batches b = batches_of(w);
     buffer_add_text(w->out, "\n[training_spec]\n");
-    tuning_batches_add_fixed(&b, w->out);
-    tuning_batches_add_rules(&b, w->out);
-    const struct default_space d = default_space_of(w);
-    if (!w->r->knobs->fast)
-        default_space_add_rules(&d, w->out);
+    tuning_batches_add_fixed(&w->batches, w->out);
+    tuning_batches_add_rules(&w->batches, w->out);
+    if (!w->knobs->fast)
+        default_space_add_rules(w);
 }
 
 void tuning_notes_free(struct tuning_notes *n)
@@ -693,13 +619,33 @@ void tuning_notes_free(struct tuning_notes *n)
     *n = (struct tuning_notes){0};
 }
 
+/* Returns whether the script's text has a parser of all of the Trainer's arguments: transformers/hf_argparser.py;
+ * trl's. */
+static bool parses_as_trainer(const char *script)
+{
+    OWNED_BUFFER text = BUFFER_INIT;
+    struct error ignored = ERROR_INIT;
+    return file_read(script, 1u << 20, &text, &ignored) == 0 &&
+           (strstr(buffer_text(&text), "HfArgumentParser") || strstr(buffer_text(&text), "TrlParser"));
+}
+
+/* Hugging Face's Trainer refuses a ds_config that differs from its arguments. The user's mappings override known
+ * ones. */
+static bool is_trainers(const struct tuning_request *r)
+{
+    return r->trainers || ds_arguments_have(r->program, "--per_device_train_batch_size") ||
+           parses_as_trainer(r->program[0]);
+}
+
 int tuning_space_write(const struct tuning_request *r, struct buffer *out, struct tuning_notes *notes, struct error *e)
 {
-    struct writing w = {.r = r, .out = out, .problems = ERROR_INIT};
+    struct writing w = {.r = r, .knobs = r->knobs, .is_trainers = is_trainers(r), .out = out, .problems = ERROR_INIT};
+    const bool splits = !r->knobs->fast && has_release(&w, ds_key_since("sequence_parallel_size"));
+    w.batches = tuning_batches_of(r->root, r->knobs, r->cluster, splits ? most_sequence(&w) : 1);
     buffer_add_text(out, "# Written by meshsweep deepspeed. `meshsweep run -c` with this file does the same; edit it "
                          "as you like.\n\n"
                          "profile = ");
-    buffer_printf(out, "%s\n\n[sweep]\nname = ", is_trainers(r) ? "[\"deepspeed\", \"huggingface\"]" : "\"deepspeed\"");
+    buffer_printf(out, "%s\n\n[sweep]\nname = ", w.is_trainers ? "[\"deepspeed\", \"huggingface\"]" : "\"deepspeed\"");
     add_text(&w, path_name(r->program[0]));
     buffer_printf(out, "\nobjective = \"%s:%s\"\n", r->knobs->maximise ? "max" : "min", r->knobs->metric);
     add_command(&w);
@@ -710,9 +656,8 @@ int tuning_space_write(const struct tuning_request *r, struct buffer *out, struc
     tuning_cluster_add(r->cluster, r->knobs, out);
     add_training(&w);
     add_blocks(&w);
-    const struct tuning_batches b = batches_of(&w);
-    *notes = (struct tuning_notes){has_one_batch(&w), tuning_batches_nearest(&b), STRING_LIST_INIT};
-    tuning_batches_left_out(&b, &notes->left_out);
+    *notes = (struct tuning_notes){has_one_batch(&w), tuning_batches_nearest(&w.batches), STRING_LIST_INIT};
+    tuning_batches_left_out(&w.batches, &notes->left_out);
     if (w.problems.kind)
         *e = w.problems;
     return w.problems.kind ? -1 : 0;
