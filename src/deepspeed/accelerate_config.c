@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "files/json_text.h"
+#include "toml/known.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -35,34 +36,12 @@ static const struct setting_place {
 #define SECTION "deepspeed_config"
 #define ZERO "zero_optimization."
 
-enum plugin_kind { PLUGIN_WHOLE = 1, PLUGIN_NUMBER, PLUGIN_TEXT, PLUGIN_FLAG, PLUGIN_PRECISION };
-
-/* Keys used instead of a ds_config, their paths in one, and their defaults (JSON; NULL: none). */
-static const struct plugin_key {
-    const char *key, *path;
-    enum plugin_kind kind;
-    const char *fallback;
-} plugin_keys[] = {
-    {SECTION ".zero_stage", ZERO "stage", PLUGIN_WHOLE, "2"},
-    {SECTION ".gradient_accumulation_steps", "gradient_accumulation_steps", PLUGIN_WHOLE, "\"auto\""},
-    {SECTION ".gradient_clipping", "gradient_clipping", PLUGIN_NUMBER, "\"auto\""},
-    {SECTION ".offload_optimizer_device", ZERO "offload_optimizer.device", PLUGIN_TEXT, "\"none\""},
-    {SECTION ".offload_param_device", ZERO "offload_param.device", PLUGIN_TEXT, "\"none\""},
-    {SECTION ".offload_optimizer_nvme_path", ZERO "offload_optimizer.nvme_path", PLUGIN_TEXT, NULL},
-    {SECTION ".offload_param_nvme_path", ZERO "offload_param.nvme_path", PLUGIN_TEXT, NULL},
-    {SECTION ".zero3_save_16bit_model", ZERO "stage3_gather_16bit_weights_on_model_save", PLUGIN_FLAG, "false"},
-    {"mixed_precision", NULL, PLUGIN_PRECISION, NULL},
-};
-
-/* Kinds of training without a ds_config. */
-static const struct {
-    const char *type, *hint;
-} others[] = {
-    {"FSDP", "; `meshsweep run` tunes it: profiles fsdp and fsdp2"},
-    {"MEGATRON_LM", "; `meshsweep run` tunes it: profile megatron"},
-    {"XLA", ""},
-    {"TP", ""},
-};
+/* Keys used instead of a ds_config, their paths in one, what they are, and their defaults: the table of accelerate in
+ * configs/knowledge/words.toml. */
+static const struct toml_node *plugin_keys(void)
+{
+    return known("accelerate", "plugin");
+}
 
 struct config_source {
     const char *path;
@@ -76,9 +55,9 @@ static void set_text(char **text, const char *value)
     *text = xstrdup(value);
 }
 
-static const struct plugin_key *plugin_key(const char *key)
+static const struct toml_node *plugin_key(const char *key)
 {
-    return FIND(i, LENGTH(plugin_keys), strcmp(plugin_keys[i].key, key) == 0, &plugin_keys[i]);
+    return toml_child(plugin_keys(), key);
 }
 
 static void set_string(struct json *config, const char *path, const char *value)
@@ -100,54 +79,41 @@ static bool set_precision(struct json *config, const char *value)
     return strcmp(value, "fp16") == 0 || strcmp(value, "bf16") == 0 || strcmp(value, "no") == 0;
 }
 
-static bool is_true(const char *value)
-{
-    static const char *const words[] = {"true", "yes", "on"};
-    return ANY(i, LENGTH(words), strcasecmp(words[i], value) == 0);
-}
-
 /* Accelerate takes a gradient_clipping of 0 as none. */
-static bool set_plugin_number(struct json *config, const struct plugin_key *k, const char *value)
+static bool set_plugin_number(struct json *config, const struct toml_node *k, const char *value)
 {
+    const bool is_whole = known_says(k, "is", "whole");
     int64_t whole;
     double number;
     if (strcmp(value, "auto") == 0)
-        set_string(config, k->path, value);
-    else if (k->kind == PLUGIN_WHOLE ? !parse_int64(value, &whole) || whole < 0
-                                     : !parse_double(value, &number) || number < 0)
+        set_string(config, known_text(k, "path"), value);
+    else if (is_whole ? !parse_int64(value, &whole) || whole < 0 : !parse_double(value, &number) || number < 0)
         return false;
-    else if (k->kind == PLUGIN_WHOLE || number > 0)
-        json_text_set(config, k->path, value);
     else
-        json_text_set(config, k->path, "null");
+        json_text_set(config, known_text(k, "path"), is_whole || number > 0 ? value : "null");
     return true;
 }
 
-static int take_plugin(const struct config_source *s, const struct plugin_key *k, const char *value, struct error *e)
+static int take_plugin(const struct config_source *s, const struct toml_node *k, const char *value, struct error *e)
 {
     struct json *config = &s->out->plugin;
+    const char *path = known_text(k, "path"), *dot = strrchr(k->key, '.');
     if (!s->out->instead)
-        set_text(&s->out->instead, strrchr(k->key, '.') ? strrchr(k->key, '.') + 1 : k->key);
-    switch (k->kind) {
-    case PLUGIN_WHOLE:
-    case PLUGIN_NUMBER:
-        if (set_plugin_number(config, k, value))
-            break;
+        set_text(&s->out->instead, dot ? dot + 1 : k->key);
+    if (known_says(k, "is", "text"))
+        set_string(config, path, value);
+    else if (known_says(k, "is", "flag"))
+        json_text_set(config, path,
+                      strcasecmp(value, "true") == 0 || strcasecmp(value, "yes") == 0 || strcasecmp(value, "on") == 0
+                          ? "true"
+                          : "false");
+    else if (path && !set_plugin_number(config, k, value))
         return error_set(e, ERROR_USAGE, "%s:%d: %s must be a %snumber or auto", s->path, s->line, k->key,
-                         k->kind == PLUGIN_WHOLE ? "whole " : "");
-    case PLUGIN_TEXT:
-        set_string(config, k->path, value);
-        break;
-    case PLUGIN_FLAG:
-        json_text_set(config, k->path, is_true(value) ? "true" : "false");
-        break;
-    case PLUGIN_PRECISION:
-        if (set_precision(config, value))
-            break;
+                         known_says(k, "is", "whole") ? "whole " : "");
+    else if (!path && !set_precision(config, value))
         return error_set(e, ERROR_USAGE,
                          "%s:%d: mixed_precision %s cannot be combined with tuning a ds_config; use no, fp16 or bf16",
                          s->path, s->line, value);
-    }
     return 0;
 }
 
@@ -156,7 +122,7 @@ static int take_setting(const struct config_source *s, const char *key, const ch
 {
     if (!*value || strcmp(value, "null") == 0 || strcmp(value, "~") == 0 || strcmp(value, "Null") == 0)
         return 0;
-    const struct plugin_key *k = plugin_key(key);
+    const struct toml_node *k = plugin_key(key);
     if (k)
         return take_plugin(s, k, value, e);
     for (size_t i = 0; i < LENGTH(places); i++) {
@@ -289,8 +255,8 @@ static int read_json(struct config_source *s, const char *text, struct error *e)
     int rc = json_text_parse(s->path, text, &root, e);
     for (size_t i = 0; rc == 0 && root.kind == JSON_OBJECT && i < root.count; i++)
         rc = take_member(s, "", &root.children[i], e);
-    for (size_t i = 0; i < LENGTH(plugin_keys); i++)
-        json_text_remove(&root, plugin_keys[i].key);
+    for (size_t i = 0; i < plugin_keys()->child_count; i++)
+        json_text_remove(&root, plugin_keys()->children[i].key);
     /* JSON is valid YAML. */
     json_text_add(&root, 2, &s->out->launch);
     buffer_add_char(&s->out->launch, '\n');
@@ -306,10 +272,10 @@ static int check_whole(const char *path, struct accelerate_config *a, struct err
         free(a->gpu_ids);
         a->gpu_ids = NULL;
     }
-    for (size_t i = 0; a->distributed_type && i < LENGTH(others); i++)
-        if (strcmp(a->distributed_type, others[i].type) == 0)
-            return error_set(e, ERROR_USAGE, "%s: distributed_type %s uses no ds_config%s", path, others[i].type,
-                             others[i].hint);
+    const char *other = a->distributed_type ? known_text(known("accelerate", "others"), a->distributed_type) : NULL;
+    if (other)
+        return error_set(e, ERROR_USAGE, "%s: distributed_type %s uses no ds_config%s", path, a->distributed_type,
+                         other);
     if (a->num_machines > 0 && a->num_processes % a->num_machines != 0)
         return error_set(e, ERROR_USAGE, "%s: %lld processes cannot be divided evenly among %lld machines", path,
                          a->num_processes, a->num_machines);
@@ -349,9 +315,10 @@ static void add_plugin(const struct accelerate_config *a, struct buffer *out)
     struct json config = {.kind = JSON_OBJECT};
     json_text_set(&config, "train_batch_size", "\"auto\"");
     json_text_set(&config, "train_micro_batch_size_per_gpu", "\"auto\"");
-    for (size_t i = 0; i < LENGTH(plugin_keys); i++)
-        if (plugin_keys[i].fallback)
-            json_text_set(&config, plugin_keys[i].path, plugin_keys[i].fallback);
+    for (const struct toml_node *k = plugin_keys()->children; k < plugin_keys()->children + plugin_keys()->child_count;
+         k++)
+        if (toml_child(k, "default"))
+            json_text_set(&config, known_text(k, "path"), known_text(k, "default"));
     for (size_t i = 0; i < a->plugin.count; i++)
         json_text_merge(&config, a->plugin.children[i].name, &a->plugin.children[i]);
     const struct json *clipping = json_text_find(&config, "gradient_clipping");

@@ -72,22 +72,15 @@ static void add_constant(struct space_base *b, const char *name, char *sql)
     *array_add(b->constants, b->count) = (struct space_constant){xstrdup(name), sql};
 }
 
-/* The first `length` characters of `text` as an SQL string. */
-static char *string_literal(const char *text, size_t length)
+/* As an SQL string; of a list, its JSON. */
+static char *literal_of(const struct json *j)
 {
-    struct buffer b = BUFFER_INIT;
-    buffer_add_char(&b, '\'');
-    for (size_t i = 0; i < length; i++)
-        buffer_add_text(&b, text[i] == '\'' ? "''" : (char[]){text[i], '\0'});
-    buffer_add_char(&b, '\'');
-    return buffer_take(&b);
-}
-
-static char *list_literal(const struct json *list)
-{
-    OWNED_BUFFER b = BUFFER_INIT;
-    json_text_add(list, 0, &b);
-    return string_literal(b.data, b.length);
+    struct buffer sql = BUFFER_INIT;
+    OWNED_BUFFER json = BUFFER_INIT;
+    OWNED char *text = json_text_string(j);
+    json_text_add(j, 0, &json);
+    buffer_add_quoted(&sql, text ? text : buffer_text(&json), '\'');
+    return buffer_take(&sql);
 }
 
 /* Rules cannot use "auto", null, texts with escapes and most lists. */
@@ -100,11 +93,11 @@ static void add_constants(struct space_base *b, const struct json *j, const char
         }
     } else if (j->kind == JSON_SCALAR && j->text[0] == '"') {
         if (!strchr(j->text, '\\') && !json_text_is(j, "auto"))
-            add_constant(b, name, string_literal(j->text + 1, strlen(j->text) - 2));
+            add_constant(b, name, literal_of(j));
     } else if (j->kind == JSON_SCALAR && !json_text_is_null(j)) {
         add_constant(b, name, xasprintf("(%s)", j->text));
     } else if (j->kind == JSON_LIST && known_has(known("ds_config", "lists_of_rules"), name)) {
-        add_constant(b, name, list_literal(j));
+        add_constant(b, name, literal_of(j));
     }
 }
 

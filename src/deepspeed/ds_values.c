@@ -19,7 +19,7 @@ static const struct toml_node *row_of(const char *key)
 
 static bool has_type(const struct toml_node *row, const char *type)
 {
-    return row && strcmp(toml_child(row, "is")->text, type) == 0;
+    return known_says(row, "is", type);
 }
 
 /* The part of a dotted key within the section; NULL if it is not there, or in a section of its own. */
@@ -73,8 +73,7 @@ bool ds_wants_list(const char *key)
 
 const char *ds_key_since(const char *key)
 {
-    const struct toml_node *since = row_of(key) ? toml_child(row_of(key), "since") : NULL;
-    return since ? since->text : NULL;
+    return known_text(row_of(key), "since");
 }
 
 /* Returns whether the release has what came with `since` (NULL: whatever it is). */
@@ -86,8 +85,8 @@ static bool has_come(const char *since, int64_t release)
 
 const char *ds_key_renamed(const char *key, int64_t release)
 {
-    const struct toml_node *to = row_of(key) ? toml_child(row_of(key), "renamed") : NULL;
-    return to && has_come(toml_child(row_of(key), "until")->text, release) ? to->text : NULL;
+    const char *to = known_text(row_of(key), "renamed");
+    return to && has_come(known_text(row_of(key), "until"), release) ? to : NULL;
 }
 
 bool ds_is_quiet(int64_t release)
@@ -147,15 +146,15 @@ static double number_in(const struct json *v, bool whole)
     return n;
 }
 
+static bool is_word(const struct toml_node *words, const char *text)
+{
+    return ANY(i, words->child_count, strcasecmp(text, words->children[i].text) == 0);
+}
+
 static bool is_word_for_bool(const struct json *v)
 {
-    static const char *const words[] = {"0", "off", "f", "false", "n", "no",
-                                        "1", "on",  "t", "true",  "y", "yes"}; /* pydantic's */
     OWNED char *text = json_text_string(v);
-    bool is = false;
-    for (size_t i = 0; text && i < LENGTH(words); i++)
-        is |= strcasecmp(text, words[i]) == 0;
-    return is;
+    return text && is_word(known("ds_config", "booleans"), text);
 }
 
 static bool is_among(const struct toml_node *words, const struct json *v)
@@ -179,8 +178,7 @@ static const char *refuses = "DeepSpeed refuses it", *keeps = "DeepSpeed does no
 /* Returns whether the release has the key's own check. */
 static bool is_strict(const struct judged *j)
 {
-    const struct toml_node *since = toml_child(j->row, "strict_since");
-    return !since || has_come(since->text, j->release);
+    return has_come(known_text(j->row, "strict_since"), j->release);
 }
 
 static const char *range_fault(const struct judged *j, double n)
@@ -236,10 +234,7 @@ static const char *word_fault(const struct judged *j, const struct toml_node *wo
         return NULL;
     /* Case is ignored where no model reads it. */
     OWNED char *text = json_text_string(j->value);
-    bool found = false;
-    for (size_t i = 0; text && !j->source && i < words->child_count; i++)
-        found |= strcasecmp(text, words->children[i].text) == 0;
-    return found ? NULL : j->source || is_flagged(j, "fails") ? refuses : keeps;
+    return text && !j->source && is_word(words, text) ? NULL : j->source || is_flagged(j, "fails") ? refuses : keeps;
 }
 
 /* The whole of zero_optimization may be a boolean: runtime/zero/config.py, read_zero_config_deprecated. */
@@ -266,8 +261,8 @@ static bool is_ignored(const struct judged *j)
 
 static bool may_be_null(const struct judged *j)
 {
-    const struct toml_node *since = toml_child(j->row, "null_since");
-    return is_flagged(j, "null") || (since && has_come(since->text, j->release));
+    const char *since = known_text(j->row, "null_since");
+    return is_flagged(j, "null") || (since && has_come(since, j->release));
 }
 
 static const char *fault_of(const struct judged *j)
@@ -362,8 +357,7 @@ static void add_hint(const struct judged *j, struct buffer *b)
 static const struct toml_node *model_of(const char *section, int64_t release)
 {
     const struct toml_node *model = toml_child(known("ds_config", "models"), section);
-    const struct toml_node *since = model ? toml_child(model, "since") : NULL;
-    return model && has_come(since ? since->text : NULL, release) ? model : NULL;
+    return model && has_come(known_text(model, "since"), release) ? model : NULL;
 }
 
 bool ds_model_checks(const char *section, int64_t release)
@@ -378,7 +372,7 @@ static char *fault_text(struct judged *j)
     const char *dot = strrchr(j->key, '.');
     OWNED char *section = xstrndup(j->key, dot ? (size_t)(dot - j->key) : 0);
     const struct toml_node *model = model_of(section, j->release);
-    j->source = model ? toml_child(model, "source")->text : NULL;
+    j->source = known_text(model, "source");
     j->cuts = j->release && j->release < PYDANTIC_2;
     j->takes_auto = !j->cuts || !model || !toml_child(model, "bare");
     const char *fault = fault_of(j);
@@ -397,8 +391,8 @@ static char *fault_text(struct judged *j)
 /* Returns whether the release has the key and the sections that it is in. */
 static bool is_there(const char *key, int64_t release)
 {
-    const struct toml_node *until = row_of(key) ? toml_child(row_of(key), "until") : NULL;
-    bool is = has_come(ds_key_since(key), release) && !(until && has_come(until->text, release));
+    const char *until = known_text(row_of(key), "until");
+    bool is = has_come(ds_key_since(key), release) && !(until && has_come(until, release));
     for (const char *dot = strchr(key, '.'); is && dot; dot = strchr(dot + 1, '.')) {
         OWNED char *section = xstrndup(key, (size_t)(dot - key));
         is = has_come(ds_key_since(section), release);
@@ -410,8 +404,8 @@ static bool is_there(const char *key, int64_t release)
 static const char *kept_name(const char *section, const char *name)
 {
     OWNED char *key = xasprintf("%s.%s", section, name);
-    const struct toml_node *keep = row_of(key) ? toml_child(row_of(key), "keep") : NULL;
-    return keep ? keep->text : name;
+    const char *keep = known_text(row_of(key), "keep");
+    return keep ? keep : name;
 }
 
 static char *twice_in(const struct json *table, const char *section, const char *name, bool in_root, int64_t release)

@@ -11,71 +11,49 @@ struct knowledge {
     struct stmt *insert, *find, *dependents;
 };
 
+/* With a part between that has "#" for the number of each coordinate. */
+static char *for_each(size_t coordinates, const char *before, const char *part, const char *after)
+{
+    struct buffer sql = BUFFER_INIT;
+    buffer_add_text(&sql, before);
+    for (size_t i = 0; i < coordinates; i++)
+        for (const char *p = part; *p; p++)
+            if (*p == '#')
+                buffer_printf(&sql, "%zu", i);
+            else
+                buffer_add_char(&sql, *p);
+    buffer_add_text(&sql, after);
+    return buffer_take(&sql);
+}
+
 /* The table is in the space's own database: temporary, on disk when it grows. */
-static char *create_sql(size_t coordinates)
-{
-    struct buffer sql = BUFFER_INIT;
-    buffer_add_text(&sql,
-                    "DROP TABLE IF EXISTS point; CREATE TABLE point (id INTEGER PRIMARY KEY, is_witness INTEGER NOT"
-                    " NULL, class BLOB NOT NULL");
-    for (size_t i = 0; i < coordinates; i++)
-        buffer_printf(&sql, ", c%zu REAL NOT NULL", i);
-    buffer_add_text(&sql, "); CREATE INDEX point_class ON point (class);"
-                          " CREATE INDEX point_witness ON point (class) WHERE is_witness");
-    return buffer_take(&sql);
-}
-
-static char *insert_sql(size_t coordinates)
-{
-    struct buffer sql = BUFFER_INIT;
-    buffer_add_text(&sql, "INSERT OR REPLACE INTO point VALUES (?1, ?2, ?3");
-    for (size_t i = 0; i < coordinates; i++)
-        buffer_printf(&sql, ", ?%zu", i + 4);
-    buffer_add_char(&sql, ')');
-    return buffer_take(&sql);
-}
-
-static char *dependents_sql(size_t coordinates)
-{
-    struct buffer sql = BUFFER_INIT;
-    buffer_add_text(&sql, "SELECT p.id, min(w.id) FROM point AS w CROSS JOIN point AS p ON p.class = w.class");
-    for (size_t i = 0; i < coordinates; i++)
-        buffer_printf(&sql, " AND p.c%zu >= w.c%zu", i, i);
-    buffer_add_text(&sql, " WHERE NOT p.is_witness AND w.is_witness AND (?1 = 0 OR w.id = ?1) GROUP BY p.id");
-    return buffer_take(&sql);
-}
-
-static char *find_sql(size_t coordinates)
-{
-    struct buffer sql = BUFFER_INIT;
-    buffer_add_text(&sql, "SELECT min(id) FROM point WHERE is_witness AND class = ?1");
-    for (size_t i = 0; i < coordinates; i++)
-        buffer_printf(&sql, " AND c%zu <= ?%zu", i, i + 2);
-    return buffer_take(&sql);
-}
-
-static int prepare(struct knowledge *k, char *sql, struct stmt **out, struct error *e)
-{
-    int rc = db_prepare(k->space->db, sql, out, e);
-    free(sql);
-    return rc;
-}
-
 int knowledge_create(struct space *space, struct knowledge **out, struct error *e)
 {
     struct knowledge *k = xcalloc(1, sizeof *k);
-    size_t n = order_coordinates(space);
-    OWNED char *create = create_sql(n);
+    const size_t n = order_coordinates(space);
+    OWNED char *create = for_each(n,
+                                  "DROP TABLE IF EXISTS point; CREATE TABLE point (id INTEGER PRIMARY KEY,"
+                                  " is_witness INTEGER NOT NULL, class BLOB NOT NULL",
+                                  ", c# REAL NOT NULL",
+                                  "); CREATE INDEX point_class ON point (class);"
+                                  " CREATE INDEX point_witness ON point (class) WHERE is_witness");
+    char *insert = for_each(n, "INSERT OR REPLACE INTO point VALUES (?1, ?2, ?3", ", ?", ")");
+    char *find = for_each(n, "SELECT min(id) FROM point WHERE is_witness AND class = ?1", " AND c# <= ?", "");
+    char *dependents = for_each(n, "SELECT p.id, min(w.id) FROM point AS w CROSS JOIN point AS p ON p.class = w.class",
+                                " AND p.c# >= w.c#",
+                                " WHERE NOT p.is_witness AND w.is_witness AND (?1 = 0 OR w.id = ?1) GROUP BY p.id");
     k->space = space;
     k->keys = xcalloc(space->names.key_count + 1, sizeof *k->keys);
     int rc = db_exec(space->db, create, e);
-    if (rc < 0 || prepare(k, insert_sql(n), &k->insert, e) < 0 || prepare(k, find_sql(n), &k->find, e) < 0 ||
-        prepare(k, dependents_sql(n), &k->dependents, e) < 0) {
+    rc = rc < 0 ? rc : db_prepare(space->db, insert, &k->insert, e);
+    rc = rc < 0 ? rc : db_prepare(space->db, find, &k->find, e);
+    rc = rc < 0 ? rc : db_prepare(space->db, dependents, &k->dependents, e);
+    free_all(insert, find, dependents);
+    if (rc < 0)
         knowledge_free(k);
-        return -1;
-    }
-    *out = k;
-    return 0;
+    else
+        *out = k;
+    return rc;
 }
 
 void knowledge_free(struct knowledge *k)
