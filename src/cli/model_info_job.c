@@ -6,13 +6,12 @@
 
 #include "cli/output.h"
 #include "config/failure.h"
-#include "report/text.h"
+#include "report/saying.h"
 #include "space/compile.h"
 #include "space/enumerate.h"
 #include "space/match.h"
 #include "space/prediction.h"
 #include "util/memory.h"
-#include "util/parse.h"
 
 int model_info_open(const struct session *s, struct session *job, struct error *e)
 {
@@ -158,55 +157,27 @@ int model_info_find_stages(struct session *s, struct model_facts *f, struct erro
 
 /* --- as text --- */
 
-static void add_fact(const cJSON *info, enum model_fact fact, const char *what, struct buffer *b)
+/* `indent` NULL: the facts, else the stages. */
+static void add_text(const cJSON *info, const char *indent, struct buffer *out)
 {
-    const double value = json_real_of(info, model_fact_names[fact]);
-    char text[32];
-    if (isnan(value))
-        return;
-    buffer_add_text(b, ", ");
-    if (fact == FACT_ACTIVATION_MEMORY || fact == FACT_DEVICE_MEMORY)
-        buffer_add_text(b, format_size_bytes((int64_t)value, text, sizeof text));
-    else
-        text_add_rounded(b, value);
-    buffer_printf(b, " %s", what);
+    OWNED_JSON *beside = cJSON_CreateObject();
+    struct error none = ERROR_INIT;
+    if (indent)
+        cJSON_AddStringToObject(beside, "indent", indent);
+    if (cJSON_IsObject(info))
+        saying_add_text("sql/texts/model_info.sql", info, beside, out, &none);
 }
 
 void model_info_add_facts(const cJSON *info, struct buffer *out)
 {
-    static const char *const what[FACT_COUNT] = {[FACT_PARAMS] = "parameters",
-                                                 [FACT_ACTIVATION_MEMORY] = "of activations per sample",
-                                                 [FACT_DEVICE_MEMORY] = "a device",
-                                                 [FACT_FWD_FLOPS] = "forward FLOPs per sample"};
-    for (int i = 0; i < FACT_COUNT; i++)
-        add_fact(info, (enum model_fact)i, what[i], out);
+    const size_t before = out->length;
+    add_text(info, NULL, out);
+    out->length -= out->length > before; /* without the line's end */
 }
 
 void model_info_add_stages(const cJSON *info, const char *indent, struct buffer *out)
 {
-    const cJSON *stage;
-    char size[32];
-    cJSON_ArrayForEach(stage, cJSON_GetObjectItemCaseSensitive(info, "stages"))
-    {
-        const double states = json_real_of(stage, "state_bytes");
-        const int64_t micro = json_count_of(stage, "micro_batch");
-        const char *rule = json_text_of(stage, "rule"), *reason = json_text_of(stage, "reason");
-        if (!rule && isnan(states))
-            continue;
-        buffer_printf(out, "%sZeRO stage %lld: ", indent, (long long)json_count_of(stage, "zero_stage"));
-        if (rule) {
-            buffer_printf(out, "excluded by %s: ", rule);
-            text_add_line(out, reason ? reason : "");
-        } else {
-            buffer_printf(out, "%s a device without activations",
-                          format_size_bytes((int64_t)states, size, sizeof size));
-        }
-        if (micro > 0)
-            buffer_printf(out, ", so that a micro-batch of %lld fits at most", (long long)micro);
-        else if (micro == 0)
-            buffer_add_text(out, ", so that none fits");
-        buffer_add_char(out, '\n');
-    }
+    add_text(info, indent, out);
 }
 
 void model_info_tell(const struct model_facts *f)

@@ -2,9 +2,8 @@
 
 #include <string.h>
 
-#include "report/text.h"
+#include "report/saying.h"
 #include "results/status.h"
-#include "util/parse.h"
 
 int full_trainings_read(struct db *db, int64_t job_id, cJSON **out, struct error *e)
 {
@@ -37,18 +36,6 @@ bool full_training_is_done(const cJSON *all)
 
 void full_training_add_text(const cJSON *training, struct buffer *out)
 {
-    const char *failure = json_text_of(training, "failure"), *message = json_text_of(training, "message");
-    const cJSON *duration = cJSON_GetObjectItemCaseSensitive(training, "duration_ms");
-    char text[32];
-    buffer_printf(out, "full training of job %.0f (attempt %.0f): %s", json_real_of(training, "job"),
-                  json_real_of(training, "attempt"), full_training_state(training));
-    if (failure)
-        buffer_printf(out, " (%s)", failure);
-    if (cJSON_IsNumber(duration))
-        buffer_printf(out, " after %s", format_duration_ms((int64_t)duration->valuedouble, text, sizeof text));
-    if (message) {
-        buffer_add_text(out, ": ");
-        text_add_line(out, message);
-    }
-    buffer_add_char(out, '\n');
+    struct error none = ERROR_INIT;
+    saying_add_text("sql/texts/full_training.sql", training, NULL, out, &none);
 }
