@@ -362,15 +362,8 @@ static void cancel_all(struct executor *base)
 
 static struct recovered_attempt *left_of(struct recovered_attempts *left, int64_t attempt)
 {
-    size_t from = 0, to = left->count; /* ascending ids */
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (left->items[middle].claim.attempt_id < attempt)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from < left->count && left->items[from].claim.attempt_id == attempt ? &left->items[from] : NULL;
+    const size_t at = FIRST_SORTED(i, left->count, left->items[i].claim.attempt_id >= attempt);
+    return at < left->count && left->items[at].claim.attempt_id == attempt ? &left->items[at] : NULL;
 }
 
 static void take_over(struct batch_executor *x, struct batch_array *a, struct recovered_attempts *left)

@@ -462,15 +462,8 @@ void html_data_free(struct html_data *d)
 
 long html_row_of(const struct html_data *d, int64_t job)
 {
-    size_t low = 0, high = d->job_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (d->jobs[middle].id < job)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < d->job_count && d->jobs[low].id == job ? (long)low : -1;
+    const size_t at = FIRST_SORTED(i, d->job_count, d->jobs[i].id >= job);
+    return at < d->job_count && d->jobs[at].id == job ? (long)at : -1;
 }
 
 /* --- columns --- */

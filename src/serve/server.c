@@ -149,23 +149,9 @@ static void live_page_add_changes(const struct live_page *p, int64_t since, stru
 
 /* --- rows of jobs --- */
 
-/* Index of the job's row, or where to insert it. */
-static size_t place_of(const struct live_rows *r, int64_t job)
-{
-    size_t low = 0, high = r->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (r->items[middle].job < job)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 void live_rows_put(struct live_rows *r, int64_t job, struct buffer *text)
 {
-    size_t at = place_of(r, job);
+    const size_t at = FIRST_SORTED(i, r->count, r->items[i].job >= job); /* its row, or where to insert it */
     char *taken = buffer_take(text);
     if (at < r->count && r->items[at].job == job) {
         if (strcmp(r->items[at].text, taken) == 0) {

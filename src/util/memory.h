@@ -37,6 +37,20 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
         i < (count) ? (found) : NULL;                                                                                  \
     })
 
+/* The first again, by halving: the condition holds from there on. */
+#define FIRST_SORTED(i, count, condition)                                                                              \
+    ({                                                                                                                 \
+        size_t from_ = 0, to_ = (count);                                                                               \
+        while (from_ < to_) {                                                                                          \
+            const size_t i = from_ + (to_ - from_) / 2;                                                                \
+            if (condition)                                                                                             \
+                to_ = i;                                                                                               \
+            else                                                                                                       \
+                from_ = i + 1;                                                                                         \
+        }                                                                                                              \
+        from_;                                                                                                         \
+    })
+
 /* Releases the text that was there; `with` takes its place. */
 void text_replace(char **text, char *with);
 
