@@ -49,12 +49,14 @@ double layer_share_in_bf16(const struct architecture *a, const struct training_p
     return layer_is_narrow(plan) ? fmin(1, (double)plan->bf16_layers / architecture_layers(a)) : 0;
 }
 
+#define COMPILED_MLP 6 /* both products, and what the last one reads, but not the activation */
+
 /* Kept of an MLP of width 1: its output before and after the activation, in 16 bits; the latter, which is what a matrix
  * product reads, in 8 where these are computed so. */
 static double mlp_unit(const struct architecture *a, const struct training_plan *plan,
                        const struct memory_coefficients *c)
 {
-    double unit = a->gated_mlp ? c->gated_mlp_bytes : 4;
+    double unit = a->gated_mlp ? plan->compiled ? fmin(COMPILED_MLP, c->gated_mlp_bytes) : c->gated_mlp_bytes : 4;
     return layer_is_narrow(plan) ? unit - 1 : unit;
 }
 
@@ -125,7 +127,7 @@ bool layer_autocasts(const struct training_plan *plan, const struct memory_coeff
 double layer_norm_bytes(const struct architecture *a, const struct training_plan *plan,
                         const struct memory_coefficients *c)
 {
-    bool fused = !a->rms_norm || plan->norms == NORMS_FUSED;
+    bool fused = !a->rms_norm || plan->norms == NORMS_FUSED || plan->compiled;
     return fused ? 0 : plan->norms == NORMS_EAGER && c->norm_bytes == 0 ? EAGER_NORMS : c->norm_bytes;
 }
 

@@ -6,12 +6,13 @@
  *   kept         bytes per layer and micro-batch, the sum of                                           source
  *   between      T·h·(8 + 2·dropout), / t with sequence parallelism; 2 for each norm more than two      [2]
  *                (norms_per_layer), parallel blocks: 4 with one norm, and one mask
- *   eager norms  RMS norms that no kernel fuses, unless layernorm is dropped: norm_bytes·T·h more, / t with
- *                sequence parallelism
+ *   eager norms  RMS norms that neither a kernel nor a compiler fuses, unless layernorm is dropped: norm_bytes·T·h
+ *                more, / t with sequence parallelism
  *   gathered     where it is kept, not gathered again: 2·T·h·(1 - 1/t) for each of these norms, as a     [10]
  *                matrix product reads it whole under sequence parallelism
  *   attention    T·(4·a·d + 4·g·d) / t; with qk_norm, 2·a·d + 2·g·d more                               [2]
- *   MLP          T·4·f / t; gated: 6 to 8 (gated_mlp_bytes) in place of 4                              [2], gated [3]
+ *   MLP          T·4·f / t; gated: 6 to 8 (gated_mlp_bytes) in place of 4, compiled 6, as a compiler   [2], gated [3]
+ *                computes again what no matrix product of the backward pass reads                      [14]
  *   experts      in place of the MLP: T·(K·imbalance·(2·h·et + 4…8·f_e) + 2·h·K)/o + T·4…8·f_s/t,      gated [3] [6]
  *                et 1 where o is
  *   latent       in place of attention: T·((4·q + 4·c + 2·r)/o + (4·a·(d + r) + 4·a·w)/t)              [7]
@@ -50,7 +51,8 @@
  * [11] torch aten/src/ATen/autocast_mode.cpp: casts of parameters alone are cached, softmax is in fp32 ·
  * [12] transformers models/llama/modeling_llama.py, eager_attention_forward ·
  * [13] Megatron-LM core/tensor_parallel/random.py, distribute_saved_activations; DeepSpeed
- * runtime/activation_checkpointing/checkpointing.py, partition_activations. Pure. */
+ * runtime/activation_checkpointing/checkpointing.py, partition_activations ·
+ * [14] torch _functorch/config.py, ban_recompute_materialized_backward; partitioners.py. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -90,7 +92,8 @@ double layer_cast_bytes(const struct architecture *a, const struct training_plan
 /* Tokens of the busiest rank's experts divided by the mean. */
 double layer_imbalance(const struct training_plan *plan, const struct memory_coefficients *c);
 
-/* Bytes per token and hidden unit that a layer's RMS norms keep besides where no kernel fuses them; 0: one does. */
+/* Bytes per token and hidden unit that a layer's RMS norms keep besides where nothing fuses them; 0: a kernel or a
+ * compiler does. */
 double layer_norm_bytes(const struct architecture *a, const struct training_plan *plan,
                         const struct memory_coefficients *c);
 

@@ -324,7 +324,9 @@ static double logit_slack(const struct plan_memory *m)
 static double logit_bytes(const struct plan_memory *m)
 {
     double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan), h = (double)m->a->hidden;
-    bool eager_norm = layer_norm_bytes(m->a, m->plan, m->c) > 0;
+    struct training_plan last = *m->plan; /* whose norm is not compiled, as layers are */
+    last.compiled = false;
+    bool eager_norm = layer_norm_bytes(m->a, &last, m->c) > 0;
     bool is_cast = layer_autocasts(m->plan, m->c), is_full = m->plan->tuning == TUNING_FULL;
     /* The last norm's input or output also exists in fp32. */
     bool widens = is_full ? is_cast || eager_norm : m->a->rms_norm ? eager_norm : tuning_is_wide(m->a, m->plan, m->c);

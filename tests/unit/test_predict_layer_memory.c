@@ -147,6 +147,21 @@ TEST(layer_memory_kept__layers_in_bf16_and_balanced_experts__between)
                  1e-9);
 }
 
+/* A compiler computes again what no product of the backward pass reads: the activation of a gated MLP, which it fuses,
+ * and the wide input of a norm. */
+TEST(layer_memory_kept__compiled__what_products_read)
+{
+    const struct memory_coefficients *c = &framework_find("torchtitan")->memory;
+    struct architecture llama = shaped(ARCHITECTURE_LLAMA, 4, 1024, 8, 1000), plain = gpt(4, 1024, 8);
+    struct training_plan plan = {.sequence = 64, .flash_attention = true}, compiled = plan;
+    compiled.compiled = true;
+    completed(&llama, &plan);
+    completed(&plain, &compiled);
+    double saved = layer_memory_kept(&llama, &plan, c) - layer_memory_kept(&llama, &compiled, c);
+    assert_close(saved, 64 * (2 * (double)llama.ffn + c->norm_bytes * 1024), 1e-12);
+    assert_close(layer_memory_kept(&plain, &plan, c), layer_memory_kept(&plain, &compiled, c), 1e-12);
+}
+
 static double cast_bytes(struct architecture a, struct training_plan plan)
 {
     FAIL_IF(architecture_complete(&a, &e) || plan_complete(&plan, &a, &e));
