@@ -41,7 +41,7 @@ bool layer_is_narrow(const struct training_plan *plan)
 
 double layer_imbalance(const struct training_plan *plan, const struct memory_coefficients *c)
 {
-    return plan->balanced_experts ? 1 : c->expert_imbalance;
+    return plan->balanced_experts || plan->expert <= 1 ? 1 : c->expert_imbalance;
 }
 
 double layer_share_in_bf16(const struct architecture *a, const struct training_plan *plan)
@@ -176,6 +176,19 @@ double layer_memory_set(const struct architecture *a, const struct training_plan
     if (layer_is_narrow(plan))
         whole.precision = PRECISION_BF16; /* the 16-bit values exist while the layer is computed */
     return layer_activation_scale(plan) * (layer_bytes(a, &whole, coefficients) + scores);
+}
+
+/* While an activation goes backward: gradients of what the MLP's last product read, of it and, of a gated one, of its two
+ * factors, but no more what that product read. Of experts, if more, the first of these and that of their output. */
+double layer_memory_passing(const struct architecture *a, const struct training_plan *plan,
+                            const struct memory_coefficients *c)
+{
+    double gradients = a->gated_mlp ? 4 : 2, sparse = architecture_sparse_share(a), f = (double)a->expert_ffn;
+    double dense = architecture_mlp_share(a) * (double)a->ffn + sparse * (double)a->shared_ffn;
+    double rows = sparse * (double)a->experts_per_token * layer_imbalance(plan, c) / layer_outer_degree(plan);
+    double expert = fmax(gradients * f, 2 * f + 2 * architecture_expert_input(a));
+    return layer_activation_scale(plan) *
+           (plan_layer_share(plan, a) * gradients * dense / (double)plan->tensor + rows * expert);
 }
 
 /* Numbers per token of latent attention that products read or give gradients of, but for what norms give. */

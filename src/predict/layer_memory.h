@@ -69,6 +69,10 @@ double layer_memory_kept(const struct architecture *a, const struct training_pla
 double layer_memory_set(const struct architecture *a, const struct training_plan *plan,
                         const struct memory_coefficients *coefficients);
 
+/* What its MLP's backward pass has besides, where all of the layer is computed again. */
+double layer_memory_passing(const struct architecture *a, const struct training_plan *plan,
+                            const struct memory_coefficients *coefficients);
+
 /* Bytes per token of the attention scores of a layer that stores them, in 16 bits; windows save nothing. */
 double layer_score_bytes(const struct architecture *a, const struct training_plan *plan);
 

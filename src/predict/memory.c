@@ -143,6 +143,8 @@ int memory_predict(const struct architecture *a, const struct training_plan *pla
     if (recomputes_some(plan))
         set_some_layers(&m);
     add_wide_scores(&m);
+    if (plan->recompute == RECOMPUTE_FULL && plan->tuning == TUNING_FULL)
+        m.layer_set += layer_memory_passing(a, plan, coefficients);
     if (plan->dispatcher == DISPATCH_ALL_GATHER)
         m.layer_set += 2 * plan_tokens(plan) * (double)a->hidden * (double)(plan->expert - 1);
     m.replicas = plan_replicas(plan);

@@ -7,7 +7,8 @@
  *   term         bytes                                                                                 source
  *   states       bytes per parameter (coefficients.h) · parameters of the rank                         [1] [5]
  *   activations  fragmentation · in_flight_k · (L_k · kept + inputs)                                   [2]
- *   working      one layer's whole set (layer_memory_set) + hidden_bytes·T·h                           coefficients.h
+ *   working      one layer's whole set (layer_memory_set), under full recompute with what passes it    coefficients.h
+ *                (layer_memory_passing), + hidden_bytes·T·h
  *   logits       on the stage with the head: (logit_bytes + logit_slack)·T·V/t + 2·T·h, not / t where  coefficients.h
  *                they are gathered
  *   buffers      ZeRO stage 1, 2: 2·bucket, twice with overlap_gradients; stage 2, 3 also on one rank  [5]

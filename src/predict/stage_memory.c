@@ -419,6 +419,7 @@ struct phase_load {
     double kept;            /* activations, without fragmentation */
     double held;            /* what batches of other lengths left */
     double gradients;       /* those that exist only from the first backward pass on */
+    double last;            /* of these, what the last layer to go backward has not yet given */
     double step, flat_step; /* temporaries of the step, and the part of them in one block */
 };
 
@@ -431,7 +432,8 @@ static void take_phase(const struct plan_memory *m, const struct memory_stage *a
     double kept = is_early || (phase == PHASE_BACKWARD && l->gradients == 0) ? l->kept : 0;
     *out = *all;
     out->slack = slack[phase];
-    out->terms[shards_gradients(m) ? MEMORY_SHARDED : MEMORY_UNSHARDED] -= is_early ? l->gradients : 0;
+    double missing = is_early ? l->gradients : phase == PHASE_BACKWARD ? l->last : 0;
+    out->terms[shards_gradients(m) ? MEMORY_SHARDED : MEMORY_UNSHARDED] -= missing;
     out->terms[MEMORY_ACTIVATIONS] = m->c->fragmentation * kept;
     out->terms[MEMORY_LOGITS] = phase == PHASE_LOGITS ? all->terms[MEMORY_LOGITS] : 0;
     out->terms[MEMORY_WORKING] = phase == PHASE_LOGITS || phase == PHASE_STEP ? 0 : all->terms[MEMORY_WORKING];
@@ -448,7 +450,8 @@ static struct phase_load phase_load_of(const struct plan_memory *m, double dense
     step = fmax(step, sums ? m->c->tied_sum * m->vocab_weights / (double)m->plan->tensor : 0);
     bool is_first = m->c->frees_gradients != 0 && m->plan->micro_batches == 1 && m->plan->tuning == TUNING_FULL;
     double gradients = gradients_of(m, dense, m->replicas) + gradients_of(m, experts, m->expert_replicas);
-    return (struct phase_load){kept, held, is_first ? gradients : 0, step, flat};
+    double last = m->plan->recompute == RECOMPUTE_FULL ? gradients_of(m, layer_parameters(m), m->replicas) : 0;
+    return (struct phase_load){kept, held, is_first ? gradients : 0, is_first ? last : 0, step, flat};
 }
 
 /* Weights of a rank as they are before stage 3 divides them. */

@@ -209,7 +209,7 @@ static double attention_rate(const struct plan_time *t)
 /* An expert group waits for its busiest rank. */
 static double busiest(const struct plan_time *t)
 {
-    return t->plan->expert > 1 ? layer_imbalance(t->plan, &t->framework->memory) : 1;
+    return layer_imbalance(t->plan, &t->framework->memory);
 }
 
 static void add_layer_products(const struct plan_time *t, struct terms *out)

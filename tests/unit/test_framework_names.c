@@ -60,7 +60,7 @@ static const struct saying {
     {"megatron", EXPERTS, "moe_layer_freq = \"[0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\"\n",
      "dense_layers = 3\n"},
     {"megatron", EXPERTS, "moe_layer_freq = \"2\"\n", "dense_layers = 16\n"},
-    {"megatron", EXPERTS, "moe_router_force_load_balancing = true\n", "balanced_experts = true\n"},
+    {"megatron", EXPERTS "ep = 2\n", "moe_router_force_load_balancing = true\n", "balanced_experts = true\n"},
     {"megatron", "precision = \"fp8\"\n", "first_last_layers_bf16 = true\nnum_layers_at_end_in_bf16 = 3\n",
      "bf16_layers = 4\n"},
     {"megatron", EXPERTS, "moe_layer_freq = 2\n", "dense_layers = 16\n"},

@@ -142,9 +142,19 @@ TEST(layer_memory_kept__layers_in_bf16_and_balanced_experts__between)
     double bf16 = layer_memory_kept(&a, &plan, c);
     assert_true(fp8 < bf16);
     assert_close(mixed, (bf16 + 3 * fp8) / 4, 1e-12);
+    plan.data = plan.expert = 2;
+    bf16 = layer_memory_kept(&a, &plan, c);
     plan.balanced_experts = true;
     assert_close(bf16 - layer_memory_kept(&a, &plan, c), 64 * 2 * (c->expert_imbalance - 1) * (2 * 1024 + 4 * 512),
                  1e-9);
+}
+
+/* One rank has all experts, and so all tokens. */
+TEST(layer_imbalance__experts_of_one_rank__none)
+{
+    const struct memory_coefficients *c = &framework_find("megatron")->memory;
+    assert_true(layer_imbalance(&(struct training_plan){.expert = 1}, c) == 1);
+    assert_true(layer_imbalance(&(struct training_plan){.expert = 2}, c) == c->expert_imbalance);
 }
 
 /* A compiler computes again what no product of the backward pass reads: the activation of a gated MLP, which it fuses,
@@ -160,6 +170,21 @@ TEST(layer_memory_kept__compiled__what_products_read)
     double saved = layer_memory_kept(&llama, &plan, c) - layer_memory_kept(&llama, &compiled, c);
     assert_close(saved, 64 * (2 * (double)llama.ffn + c->norm_bytes * 1024), 1e-12);
     assert_close(layer_memory_kept(&plain, &plan, c), layer_memory_kept(&plain, &compiled, c), 1e-12);
+}
+
+/* Gradients that pass a layer's MLP: of a gated one's two factors or of what it read, whichever is wider. */
+TEST(layer_memory_passing__mlp_and_experts__gradients_of_the_widest)
+{
+    const struct memory_coefficients *c = &framework_find("megatron")->memory;
+    struct architecture plain = gpt(4, 1024, 8), llama = shaped(ARCHITECTURE_LLAMA, 4, 1024, 8, 1000), sparse = llama;
+    struct training_plan plan = {.tensor = 2, .sequence = 64};
+    set_experts(&sparse, 4, 2, 512);
+    completed(&plain, &plan);
+    completed(&llama, &plan);
+    completed(&sparse, &plan);
+    assert_close(layer_memory_passing(&plain, &plan, c), 64 * 2 * (double)plain.ffn / 2, 1e-12);
+    assert_close(layer_memory_passing(&llama, &plan, c), 64 * 4 * (double)llama.ffn / 2, 1e-12);
+    assert_close(layer_memory_passing(&sparse, &plan, c), 64.0 * 2 * (2 * 512 + 2 * 1024), 1e-12);
 }
 
 static double cast_bytes(struct architecture a, struct training_plan plan)

@@ -464,6 +464,20 @@ TEST(memory_predict__fsdp_root__embedding_and_head_at_once)
     assert_close(two - one, matrix, 1e-9);
 }
 
+/* The last layer to go backward has not given its gradients when those of its MLP's factors pass. */
+TEST(memory_predict__one_micro_batch_recomputed__gradients_but_the_last_layer_s)
+{
+    struct architecture a = gpt(4, 256, 4);
+    struct training_plan plan = {.sequence = 4096, .micro_batch = 4, .recompute = RECOMPUTE_FULL};
+    plan.flash_attention = true;
+    plan.loss = LOSS_LINEAR;
+    struct memory_prediction one = predict(a, plan, "hf-trainer");
+    plan.micro_batches = 2;
+    struct memory_prediction two = predict(a, plan, "hf-trainer");
+    double gradients = two.most.terms[MEMORY_UNSHARDED] - one.most.terms[MEMORY_UNSHARDED];
+    assert_close(gradients, 2 * (two.most.parameters), 1e-9);
+}
+
 /* Stages of a pipeline under FSDP2 are gathered once, in 2 bytes, and sum their fp32 gradients up whole. */
 TEST(memory_predict__fsdp2_pipeline__whole_stages)
 {
