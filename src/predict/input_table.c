@@ -192,6 +192,7 @@ const struct input inputs[] = {
     {"shard_ranks", "hsdp_shard_size", P(MEMBER_WHOLE, shard_ranks)},
     {"unit_parameters", "fsdp_min_num_params", P(MEMBER_WHOLE, unit_parameters)},
     {"unlimited_gathers", "", P(MEMBER_FLAG, unlimited_gathers)},
+    {"vocab_units", "", P(MEMBER_FLAG, vocab_units)},
     {"schedule", "pipeline_schedule pp_engine pp_style pipeline_parallel_schedule", P_WORD(schedule, schedule_words)},
     {"split", "pipeline_split", P_WORD(split, split_words)},
     {"offload", "cpu_offload", P_WORD(offload, offload_words)},

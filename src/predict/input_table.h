@@ -6,7 +6,7 @@
 
 struct input_word; /* input_words.h */
 
-#define INPUT_COUNT 163
+#define INPUT_COUNT 164
 
 enum input_target { TO_ARCHITECTURE, TO_PLAN, TO_SUBJECT, TO_NOTHING };
 enum member_kind { MEMBER_WHOLE, MEMBER_FLAG, MEMBER_WORD, MEMBER_REAL, MEMBER_TEXT, MEMBER_OWN };

@@ -18,6 +18,9 @@
  *                with these; with unlimited_gathers all layers)
  *                with a pipeline under whole_stages: (2 + gradient) · parameters of the rank             [11]
  *                FSDP's stage 2 (sharded_at_rest): 2 · parameters of the rank, in fp32 4                 [12]
+ *                FSDP2, on one rank as well: in a layer's backward pass gradients of a layer, as they    [14]
+ *                are reduced, and 2 · the head's; with vocab_units these are not, nor gathered with
+ *                the embedding
  *   all-gather   of experts' tokens: 2·T·h·e more while a layer is computed                            [6]
  *   base         base_bytes, and what is missing to 1 / (1 - unusable) of all that is allocated         coefficients.h
  *
@@ -37,7 +40,9 @@
  * fsdp/_fully_shard/_fsdp_param.py: neither resharded nor reduced, but accumulated whole in the dtype of the reduction,
  * before the last micro-batch · [12] torch distributed/fsdp/api.py, SHARD_GRAD_OP; fully_shard's reshard_after_forward
  * · [13] torch distributed/fsdp: wrap.py, size_based_auto_wrap_policy and _recursive_wrap, which do not wrap the list
- * of layers; _limiter_utils.py, _FreeEventQueue: two gathers in flight, but without limit_all_gathers
+ * of layers; _limiter_utils.py, _FreeEventQueue: two gathers in flight, but without limit_all_gathers · [14] torch
+ * distributed/fsdp/_fully_shard: _fsdp_collectives.py, foreach_reduce; _fsdp_param_group.py, wait_for_unshard and
+ * post_backward, which frees that input when the next layer's gradients are there
  *
  * docs/predictions.md has what it was compared with.
  * Pure; some hundred nanoseconds. */

@@ -190,6 +190,7 @@ struct training_plan {
         overlap_expert;      /* communication that computation hides */
     bool gathers_in_turn;    /* FSDP1 without prefetching in the backward pass */
     bool unlimited_gathers;  /* of FSDP1: the host may start those of all layers at once */
+    bool vocab_units;        /* of FSDP: embedding and head are units of their own, not the root's */
     int64_t unit_parameters; /* FSDP: the least of a unit, made of modules from the smallest up; 0: layers are units */
     enum expert_dispatcher dispatcher;
     enum loss_kernel loss;

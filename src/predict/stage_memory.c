@@ -67,6 +67,11 @@ bool stage_accumulates_whole(const struct training_plan *plan, const struct memo
     return at_last && !holds_stage && plan->zero_stage >= 2 && plan->micro_batches > 1;
 }
 
+static bool is_fsdp2(const struct plan_memory *m)
+{
+    return m->c->sharded_at_rest != 0 && m->c->holds_gradients == 0;
+}
+
 /* FSDP2's whole gradients have the type in which they are reduced, whatever the weights have (torch
  * fsdp/_fully_shard/_fsdp_param.py, to_accumulated_grad_if_needed). */
 static double whole_gradient(const struct plan_memory *m)
@@ -190,7 +195,7 @@ static double wrap_layer(const struct plan_memory *m, struct wrapped *w)
 /* Parameters of FSDP's root unit, which is all outside layers: with one stage, both embedding and head. */
 static double root_unit(const struct plan_memory *m)
 {
-    double matrices = m->a->tied_embeddings || m->plan->pipeline > 1 ? 1 : 2;
+    double matrices = m->a->tied_embeddings || m->plan->pipeline > 1 || m->plan->vocab_units ? 1 : 2;
     double matrix = m->vocab_weights / (double)m->plan->tensor;
     struct wrapped w = {(double)m->plan->unit_parameters, 0};
     if (m->plan->unit_parameters == 0)
@@ -255,7 +260,7 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
     if (m->plan->zero_stage < 3 && !gathers_all(m))
         return (m->plan->overlap_gradients ? 4 : 2) * bucket_elements(m);
     double bucket = m->plan->zero_stage == 3 ? 2 * bucket_elements(m) : 0;
-    if (alone && !gathers_alone(m))
+    if (alone && !gathers_alone(m) && !(is_fsdp2(m) && m->plan->pipeline == 1))
         return bucket;
     if (m->plan->tuning != TUNING_FULL)
         return frozen_buffers(m, parameters) + bucket;
@@ -265,6 +270,19 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
         return (plan_is_fp32(m->plan) ? FP32_BYTES : 2) * parameters;
     double largest = fmax(layer_unit(m), gathers_modules(m) ? m->vocab_weights / t : root_unit(m));
     return 2 * fmin(parameters, gathered(m)) + 2 * largest + bucket;
+}
+
+/* Besides reduced gradients, FSDP2 has what the layer before is reduced from, and until the pass ends the head's, which
+ * the root unit reduces. */
+static double unreduced_gradients(const struct plan_memory *m)
+{
+    bool holds_stage = m->c->whole_stages != 0 && m->plan->pipeline > 1;
+    double product = plan_is_fp32(m->plan) ? FP32_BYTES : 2, reduced = fmax(product, m->states.gradient);
+    bool waits = !m->plan->vocab_units && !stage_accumulates_whole(m->plan, m->c);
+    double head = waits ? product * m->vocab_weights / (double)m->plan->tensor : 0;
+    if (!is_fsdp2(m) || m->plan->zero_stage < 2 || holds_stage || m->plan->tuning != TUNING_FULL)
+        return 0;
+    return reduced * layer_unit(m) + head;
 }
 
 /* A GPT with one key-value head is transformers' GPTBigCode if the framework uses it. */
@@ -438,6 +456,7 @@ static void take_phase(const struct plan_memory *m, const struct memory_stage *a
     out->terms[MEMORY_LOGITS] = phase == PHASE_LOGITS ? all->terms[MEMORY_LOGITS] : 0;
     out->terms[MEMORY_WORKING] = phase == PHASE_LOGITS || phase == PHASE_STEP ? 0 : all->terms[MEMORY_WORKING];
     out->terms[MEMORY_BUFFERS] = phase == PHASE_STEP ? l->step : all->terms[MEMORY_BUFFERS];
+    out->terms[MEMORY_BUFFERS] += phase == PHASE_LAST_LAYER || phase == PHASE_BACKWARD ? unreduced_gradients(m) : 0;
     stage_weigh(m->c, kept, stage_unusable(m->plan, m->c), l->held, out);
 }
 

@@ -464,6 +464,27 @@ TEST(memory_predict__fsdp_root__embedding_and_head_at_once)
     assert_close(two - one, matrix, 1e-9);
 }
 
+/* FSDP2 gathers with one rank, too. Its layers' backward pass has what the one before is reduced from, in fp32, and the
+ * root's gradient of the head, unless that is a unit of its own. */
+TEST(memory_predict__fsdp2__gradients_before_they_are_reduced)
+{
+    struct architecture a = gpt(4, 256, 4);
+    struct training_plan plan = {.sequence = 4096, .micro_batch = 16, .micro_batches = 2, .zero_stage = 3};
+    const double layer = 12 * 256.0 * 256, head = 51200.0 * 256;
+    a.tied_embeddings = false;
+    plan.flash_attention = true;
+    plan.recompute = RECOMPUTE_FULL;
+    plan.loss = LOSS_LINEAR;
+    for (plan.data = 1; plan.data <= 8; plan.data += 7) {
+        plan.vocab_units = false;
+        assert_close(predict(a, plan, "fsdp2").most.terms[MEMORY_BUFFERS],
+                     2 * 2 * layer + 2 * 2 * head + 4 * layer + 2 * head, 1e-2);
+        plan.vocab_units = true;
+        assert_close(predict(a, plan, "fsdp2").most.terms[MEMORY_BUFFERS], 2 * 2 * layer + 2 * head + 4 * layer, 1e-2);
+    }
+    assert_true(predict(a, plan, "fsdp").most.terms[MEMORY_BUFFERS] < 2 * 2 * layer + 2 * head + 4 * layer);
+}
+
 /* The last layer to go backward has not given its gradients when those of its MLP's factors pass. */
 TEST(memory_predict__one_micro_batch_recomputed__gradients_but_the_last_layer_s)
 {

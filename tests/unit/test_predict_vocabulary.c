@@ -82,7 +82,7 @@ static const struct plan {
       {"quantization", "gptq", 0}}},
     {"hf-trainer", {DECODER, {"zero_stage", NULL, 3}, {"gradient_accumulation", NULL, 4}}},
     {"hf-trainer", {DECODER, {"padding_free", NULL, 1}, {"mean_tokens", NULL, 512}}},
-    {"fsdp2", {DECODER, {"zero_stage", NULL, 3}, {"nodes", NULL, 4}}},
+    {"fsdp2", {DECODER, {"zero_stage", NULL, 3}, {"nodes", NULL, 4}, {"tied_embeddings", NULL, 0}}},
     {"megatron", {DECODER, {"precision", "fp8", 0}}},
     {"megatron", {DECODER, {"tp", NULL, 2}, {"recompute", "full", 0}}},
     {"deepspeed", {DECODER, {"zero_stage", NULL, 3}, {"steps", NULL, 100}}},
