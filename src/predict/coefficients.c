@@ -79,6 +79,7 @@ static const struct coefficient_member memory_members[] = {
     M(hidden_bytes),
     M(fused_logit_bytes),
     M(te_logit_bytes),
+    M(part_logit_bytes),
     M(gathered_logits),
     M(logit_slack),
     M(length_pieces),

@@ -91,6 +91,7 @@ struct memory_coefficients {
     double logit_bytes;        /* per token and vocabulary entry of the rank */
     double fused_logit_bytes;  /* the same if one kernel computes loss and gradient */
     double te_logit_bytes;     /* the same with TransformerEngine's kernel */
+    double part_logit_bytes;   /* the same if the loss is computed in parts; compiled, no more than 2.25 */
     double gathered_logits;    /* not 0: tensor-parallel ranks gather all logits for the loss */
     double logit_slack;        /* of logit_bytes, reserved but not allocated: a free block that is too small */
     double length_pieces;      /* of the logits' bytes, held besides if batches differ in length: stage_memory.h */

@@ -303,12 +303,17 @@ static double cache_bytes(const struct plan_memory *m, double layers)
            layer_activation_scale(m->plan) * (queries + kv) / (double)m->plan->tensor;
 }
 
+#define COMPILED_PARTS 2.25 /* of each part of a loss its logits, of one in eight their gradient, too */
+
 /* Per token and vocabulary entry. GPTBigCode's loss is not in fp32, nor one that reads logits as they are, except under
  * autocast or where hidden states are in fp32. */
 static double loss_bytes(const struct plan_memory *m)
 {
-    const double bytes[LOSS_END] =
-        {[LOSS_EAGER] = m->c->logit_bytes, [LOSS_FUSED] = m->c->fused_logit_bytes, [LOSS_TE] = m->c->te_logit_bytes};
+    const double bytes[LOSS_END] = {[LOSS_EAGER] = m->c->logit_bytes,
+                                    [LOSS_FUSED] = m->c->fused_logit_bytes,
+                                    [LOSS_TE] = m->c->te_logit_bytes,
+                                    [LOSS_LINEAR] = m->plan->compiled ? fmin(COMPILED_PARTS, m->c->part_logit_bytes)
+                                                                      : m->c->part_logit_bytes};
     bool is_eager = m->plan->loss == LOSS_EAGER && !plan_is_fp32(m->plan);
     bool is_narrow = is_gpt_bigcode(m) || (m->plan->narrow_loss && is_eager);
     return bytes[m->plan->loss] / (is_narrow && !tuning_is_wide(m->a, m->plan, m->c) ? 2 : 1);

@@ -315,6 +315,18 @@ TEST(memory_predict__gathered_logits__not_divided_by_tensor_ranks)
     assert_close(whole, 4 * divided, 1e-9);
 }
 
+/* torchtune's loss in parts leaves 4.75 bytes per logit for the backward pass, compiled 2.25; torchtitan's none. */
+TEST(memory_predict__loss_in_parts__what_parts_leave)
+{
+    const double logits = 4096 * 51200.0;
+    struct training_plan plan = {.sequence = 4096, .flash_attention = true, .loss = LOSS_LINEAR}, compiled = plan;
+    compiled.compiled = true;
+    const double hidden = 2 * 4096 * 64.0;
+    assert_close(predict(gpt(2, 64, 4), plan, "torchtune").most.terms[MEMORY_LOGITS], 4.75 * logits + hidden, 1e-9);
+    assert_close(predict(gpt(2, 64, 4), compiled, "torchtune").most.terms[MEMORY_LOGITS], 2.25 * logits + hidden, 1e-9);
+    assert_true(predict(gpt(2, 64, 4), plan, "torchtitan").most.terms[MEMORY_LOGITS] < logits);
+}
+
 /* Under autocast the softmax of scores is in fp32, and query, key and value cast what they read each for itself. */
 TEST(memory_predict__encoder_under_autocast__wide_scores)
 {
