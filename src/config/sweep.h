@@ -308,6 +308,7 @@ struct device {
     double product_share;          /* of the peak that the best product was measured to reach; 0: as an A100's */
     double fp8_share;              /* the same in fp8; 0: as product_share */
     double vector_flops;           /* FLOP/s in fp32 without the tensor cores; 0: as fp32_factor */
+    double vector_share;           /* of them that the best product was measured to reach; 0: as product_share */
     double attention_flops;        /* FLOP/s */
     double latest_attention_flops; /* of cuDNN's kernels; 0: as attention_flops */
     double memory_bytes_per_s;     /* HBM */

@@ -10,6 +10,7 @@
 #include "util/error.h"
 
 #define PRODUCT_SHARE_A100 0.869
+#define VECTOR_SHARE_A100 (19.18 / 19.5)
 
 /* Zero means the device's own, or the value named. */
 struct cluster {

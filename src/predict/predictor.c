@@ -556,6 +556,7 @@ static void limit_power(double limit, struct device *d)
         return;
     d->product_share = share * (d->product_share > 0 ? d->product_share : PRODUCT_SHARE_A100);
     d->fp8_share *= share;
+    d->vector_share *= share;
     d->attention_flops *= share;
     d->latest_attention_flops *= share;
 }

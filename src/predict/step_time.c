@@ -122,6 +122,8 @@ static double peak_in(const struct plan_time *t, enum precision precision)
                              [PRECISION_TF32] = d->fp32_factor};
     bool is_short = precision == PRECISION_FP8 || precision == PRECISION_FP4;
     double share = is_short && d->fp8_share > 0 ? d->fp8_share : d->product_share;
+    if (precision == PRECISION_FP32 && d->vector_flops > 0 && d->vector_share > 0)
+        share = d->vector_share / VECTOR_SHARE_A100 * PRODUCT_SHARE_A100;
     return d->peak_flops * factor[precision] * (share > 0 ? share / PRODUCT_SHARE_A100 : 1);
 }
 

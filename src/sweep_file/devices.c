@@ -156,6 +156,7 @@ static const struct schema_key device_keys[] = {
     {.name = "product_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(product_share), 0.01, 1.5},
     {.name = "fp8_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp8_share), 0.01, 1.5},
     {.name = "vector_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(vector_flops), 1, 1e21},
+    {.name = "vector_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(vector_share), 0.01, 1.5},
     {.name = "memory_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(memory_bytes_per_s), 1, 1e18},
     {.name = "memory_gib", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(usable_bytes), 0.1, 1e5},
     {.name = "link_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(link_bytes_per_s), 1, 1e18},

@@ -896,6 +896,9 @@ TEST(step_predict__geforce__peak_reached)
     struct step_prediction s = predict(a, plan, on("RTX-4090"), "fsdp"), ampere = predict(a, plan, *a100(), "fsdp");
     assert_close(s.terms[TIME_MATRICES] * 179.2 / 0.869, ampere.terms[TIME_MATRICES] * 312, 1e-3);
     assert_close(s.terms[TIME_ATTENTION] * 0.88 * 165.2, ampere.terms[TIME_ATTENTION] * 201, 1e-2);
+    plan.precision = PRECISION_FP32;
+    s = predict(a, plan, on("RTX-4090"), "fsdp");
+    assert_close(s.terms[TIME_MATRICES] * 57.55, predict(a, plan, *a100(), "fsdp").terms[TIME_MATRICES] * 19.18, 1e-3);
 }
 
 /* Experts that others wait for, unless they are balanced; layers in bf16 among those in fewer bits. */
