@@ -109,6 +109,7 @@ static const struct coefficient_member memory_members[] = {
     }
 static const struct coefficient_member time_members[] = {T(gradient_bytes),
                                                          T(reduce_each_micro_batch),
+                                                         T(all_reduces),
                                                          T(collective_launches),
                                                          T(gradient_hooks),
                                                          T(module_hooks),

@@ -480,10 +480,10 @@ static double tuning_bytes(const struct plan_time *t)
     return weights + t->tokens * tuning_traffic(t->a, t->plan, &t->framework->memory, t->swept - 2);
 }
 
-/* Bytes of a gradient as it is sent. */
+/* Bytes of a gradient as it is sent, which is one number of all that the plan may keep. */
 static double sent_gradient(const struct plan_time *t)
 {
-    return t->plan->gradient_bytes > 0 ? (double)t->plan->gradient_bytes : t->framework->time.gradient_bytes;
+    return t->plan->gradient_bytes > 0 ? fmin(4, (double)t->plan->gradient_bytes) : t->framework->time.gradient_bytes;
 }
 
 /* Bytes per gathered parameter and micro-batch of copies between the buffers of collectives and the tensors. */
@@ -710,16 +710,27 @@ static bool reduces_each(const struct plan_time *t)
            !stage_accumulates_whole(t->plan, &t->framework->memory);
 }
 
+/* What a rank sends per step and parameter, but for the share of its own part. */
+struct sent_bytes {
+    double gradients, parameters;
+};
+
+static struct sent_bytes sent_bytes(const struct plan_time *t)
+{
+    double m = sharded_passes(t), gradient = sent_gradient(t);
+    int64_t stage = t->plan->zero_stage;
+    if (holds_stage(t))
+        return (struct sent_bytes){gradient, 2};
+    bool whole = stage == 0 || (stage < 3 && t->framework->time.all_reduces != 0);
+    double gathers = stage == 0 ? 0 : stage == 3 ? 2 * m : is_sharded_at_rest(t) ? m : 1;
+    return (struct sent_bytes){(reduces_each(t) ? m : 1) * (whole ? 2 : 1) * gradient, 2 * gathers};
+}
+
 /* Bytes that a rank sends per step for `parameters` whose states are sharded over `ranks`. */
 static double data_volume(const struct plan_time *t, double parameters, double ranks)
 {
-    double m = sharded_passes(t), gradient = sent_gradient(t);
-    if (holds_stage(t))
-        return (2 + gradient) * parameters * (ranks - 1) / ranks;
-    double reduced = reduces_each(t) ? m * gradient : gradient;
-    const double per_parameter[] = {2 * gradient, gradient + 2, reduced + (is_sharded_at_rest(t) ? m : 1) * 2,
-                                    m * 4 + reduced};
-    return per_parameter[t->plan->zero_stage] * parameters * (ranks - 1) / ranks;
+    struct sent_bytes sent = sent_bytes(t);
+    return (sent.gradients + sent.parameters) * parameters * (ranks - 1) / ranks;
 }
 
 /* Returns whether the links within nodes limit a ring, rather than the adapters; its data passes both. */
@@ -859,13 +870,8 @@ static void add_offload(const struct plan_time *t, double parameters, double sha
 /* The share of gradients in data-parallel traffic. */
 static double gradient_share(const struct plan_time *t)
 {
-    double gradient = sent_gradient(t), m = sharded_passes(t);
-    double reduced = reduces_each(t) ? m * gradient : gradient;
-    double gathered = is_sharded_at_rest(t) ? m * 2 : 2;
-    const double shares[] = {1, gradient / (gradient + 2), reduced / (reduced + gathered), reduced / (m * 4 + reduced)};
-    if (holds_stage(t))
-        return gradient / (gradient + 2);
-    return shares[t->plan->zero_stage];
+    struct sent_bytes sent = sent_bytes(t);
+    return sent.gradients / (sent.gradients + sent.parameters);
 }
 
 /* Sharded parameters are prefetched and buckets overlap, whatever the plan says. Where unfused adapters are units of

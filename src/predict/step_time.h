@@ -82,6 +82,7 @@
  *                   0   2·G·Ψ_r
  *                   1   (G + 2)·Ψ_r
  *                   2   (G + 2)·Ψ_r, with m·G for G if the framework reduces each micro-batch            [4]
+ *                       DeepSpeed's 1 and 2 all-reduce (all_reduces): 2·G for G
  *                       FSDP (sharded_at_rest) also gathers for each micro-batch: m·(2 + G)·Ψ_r          [18]
  *                   3   m·(4 + G)·Ψ_r
  *                   2 and 3 of FSDP2 in a pipeline (whole_stages): (2 + G)·Ψ_r                            [16]

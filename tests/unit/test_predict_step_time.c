@@ -506,8 +506,9 @@ TEST(step_predict__zero_stages__volume_of_data_parallelism)
         const char *framework;
         int64_t zero;
         double bytes;
-    } cases[] = {{"megatron", 0, 8},      {"megatron-distopt", 1, 6}, {"deepspeed", 1, 4}, {"deepspeed", 2, 3 * 2 + 2},
-                 {"torch-ddp", 2, 4 + 2}, {"fsdp", 2, 3 * 4},         {"fsdp", 3, 3 * 6}};
+    } cases[] = {{"megatron", 0, 8},          {"megatron-distopt", 1, 6}, {"deepspeed", 1, 4 + 2},
+                 {"deepspeed", 2, 3 * 4 + 2}, {"torch-ddp", 2, 4 + 2},    {"fsdp", 2, 3 * 4},
+                 {"fsdp", 3, 3 * 6}};
     const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
     for (size_t i = 0; i < LENGTH(cases); i++) {
         const struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero};
@@ -552,6 +553,8 @@ TEST(step_predict__gradient_bytes__of_the_plan)
     struct training_plan plan = {.data = 8, .sequence = 512}, narrow = {.data = 8, .sequence = 512};
     narrow.gradient_bytes = 2;
     assert_close(term(narrow, "megatron", TIME_DATA_INTRA), term(plan, "megatron", TIME_DATA_INTRA) / 2, 1e-9);
+    narrow.gradient_bytes = 6; /* in 16 bits and in fp32 */
+    assert_close(term(narrow, "megatron", TIME_DATA_INTRA), term(plan, "megatron", TIME_DATA_INTRA), 1e-9);
 }
 
 /* Rounding left less than nothing of it, which calibration refuses. */

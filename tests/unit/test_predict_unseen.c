@@ -223,7 +223,7 @@ static const struct bounds tables[] = {
     {"chatglm-finetuning.csv", 11, COUNTS_DEVICE, 0.20, 0, 0, 0, SIZE_MAX, SIZE_MAX, 0, built_whole, RANK_MOST_LOADED},
     {"yafsdp.csv", 16, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
     {"vectorlm.csv", 18, COUNTS_RESERVED, 0, 0, 0.15, 1, 0, 0, 0, never_steps, RANK_MOST_LOADED},
-    {"rlhf.csv", 60, COUNTS_DEVICE, 0.21, 0.94, 0.53, 0.80, 0, 0, 0, built_whole, RANK_MOST_LOADED},
+    {"rlhf.csv", 60, COUNTS_DEVICE, 0.21, 0.94, 0.51, 0.80, 0, 0, 0, built_whole, RANK_MOST_LOADED},
     {"llms-from-scratch.csv", 12, COUNTS_RESERVED, 0.06, 0.99, 0.17, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"torchao.csv", 24, COUNTS_RESERVED, 0.155, 0.87, 0.22, 0.99, 0, 0, 0, of_meta, RANK_MOST_LOADED},
     {"thunder.csv", 29, COUNTS_ALLOCATED, 0.115, 0.99, 0.20, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
