@@ -217,7 +217,7 @@ static const struct bounds tables[] = {
     {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.135, 0.99, 0.66, 0.6, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"flagperf.csv", 45, COUNTS_DEVICE, 0.095, 0.95, 0.09, 1, 0, 0, 1, NULL, RANK_MOST_LOADED},
     {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.105, 0.99, 0.28, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.10, 0.99, 0.18, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
+    {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.10, 0.99, 0.08, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"lightning.csv", 2, COUNTS_ALLOCATED, 0.50, 0, 0.46, 0.5, 1, 0, 0, NULL, RANK_MOST_LOADED},
     {"vocabulary-parallelism.csv", 16, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
     {"chatglm-finetuning.csv", 11, COUNTS_DEVICE, 0.20, 0, 0, 0, SIZE_MAX, SIZE_MAX, 0, built_whole, RANK_MOST_LOADED},
