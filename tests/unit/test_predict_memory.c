@@ -695,7 +695,7 @@ TEST(memory_predict__units_by_size__what_is_too_small_with_the_root)
                  {60000000, 100, 24 * 50},
                  {120000000, 0, 24 * 50 + 200}};
     struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
-    struct training_plan plan = {.sequence = 32, .data = 8, .zero_stage = 3};
+    struct training_plan plan = {.sequence = 2048, .data = 8, .zero_stage = 3};
     a.layers = 24;
     a.hidden = 2048;
     a.heads = 16;
