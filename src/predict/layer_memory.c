@@ -178,8 +178,8 @@ double layer_memory_set(const struct architecture *a, const struct training_plan
     return layer_activation_scale(plan) * (layer_bytes(a, &whole, coefficients) + scores);
 }
 
-/* While an activation goes backward: gradients of what the MLP's last product read, of it and, of a gated one, of its two
- * factors, but no more what that product read. Of experts, if more, the first of these and that of their output. */
+/* While an activation goes backward: gradients of what the MLP's last product read, of it and, of a gated one, of its
+ * two factors, but no more what that product read. Of experts, if more, the first of these and that of their output. */
 double layer_memory_passing(const struct architecture *a, const struct training_plan *plan,
                             const struct memory_coefficients *c)
 {

@@ -621,15 +621,20 @@ static double kept_of_layer(const struct plan_memory *m, double layers)
     return share * m->layer_kept + (1 - share) * m->layer_whole;
 }
 
-/* What DeepSpeed's stage 1 allocates only after the passes, when they have freed as much in blocks that are too small:
- * the gradients of a rank's partition, flat and in fp32, and with a pipeline the bucket. */
+/* What DeepSpeed allocates only after the passes, when they have freed as much in blocks that are too small: the
+ * gradients of a rank's partition in fp32, under stage 1 flat as well, and there with a pipeline the bucket. */
 static double late_bytes(const struct plan_memory *m, const struct stage_load *load, const double *terms)
 {
+    const struct memory_coefficients *c = m->c;
+    int64_t zero = m->plan->zero_stage;
     double parameters =
         stepped(m, load->trained_dense, m->replicas) + stepped(m, load->trained_experts, m->expert_replicas);
-    double bucket = partition_bytes(m) > 0 && m->plan->pipeline > 1 ? terms[MEMORY_BUFFERS] : 0;
+    bool is_first = partition_bytes(m) > 0, widens = c->partition > 0 && zero >= 2 && m->plan->gradient_bytes == 0;
+    double each = is_first ? partition_bytes(m) : widens && !plan_is_fp32(m->plan) ? c->accumulation[zero] : 0;
+    double bucket = is_first && m->plan->pipeline > 1 ? terms[MEMORY_BUFFERS] : 0;
+    double gathered = zero == 3 ? terms[MEMORY_BUFFERS] - 2 * bucket_elements(m) : 0;
     double passes = terms[MEMORY_ACTIVATIONS] + terms[MEMORY_WORKING] + terms[MEMORY_LOGITS];
-    return fmin(partition_bytes(m) * parameters + bucket, passes);
+    return fmin(each * parameters + bucket, passes + fmax(0, gathered));
 }
 
 void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory_stage *out)
@@ -657,6 +662,6 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
     const struct phase_load phases = phase_load_of(m, load.trained_dense, load.trained_experts, kept,
                                                    length_pieces(m, terms) + emptied_blocks(m, out));
     weigh_peak(m, &phases, out);
-    load_whole(m, out);
     out->allocated_bytes -= late_bytes(m, &load, out->terms);
+    load_whole(m, out);
 }

@@ -24,8 +24,8 @@
  *   narrow       under fp8, unless weights are in 8 bits themselves: narrow_copies for each weight of a        [15]
  *                layer's matrices; under fp4 half of it
  *   cast         under autocast (layer_memory.h), with the logits: 2·V·h/t, the head's weights
- *   partition    stage 1 of DeepSpeed: the partition's gradients (coefficients.h), and with a pipeline the       [17]
- *                bucket, are reserved besides, but not allocated with what the passes have
+ *   partition    stages of DeepSpeed: the partition's gradients (coefficients.h), and with a pipeline of stage   [17]
+ *                1 the bucket, are reserved besides, but not allocated with what the passes have
  *   loading      loaded_whole under stage 3: no less than the weights of a rank, undivided; with those then on   [18]
  *                the host, their blocks stay reserved, but for what activations and working fit in; and under [19]
  *                DeepSpeed, with buffers, the gathered weights of layers that do not recompute
@@ -63,7 +63,8 @@
  * [15] TransformerEngine pytorch/module/base.py, _fp8_workspaces ·
  * [16] transformers models/llama/modeling_llama.py up to 4.44: logits.float(), and next_decoder_cache, which only
  * gradient_checkpointing_enable() turns off; torch distributed/algorithms/_checkpoint/checkpoint_wrapper.py does not.
- * [17] DeepSpeed runtime/zero/stage_1_and_2.py, step and reduce_gradients (pipeline_parallel) ·
+ * [17] DeepSpeed runtime/zero/stage_1_and_2.py, step and reduce_gradients (pipeline_parallel), and stage3.py,
+ * _prepare_fp32_grad_for_sub_group ·
  * [18] DeepSpeed runtime/engine.py, _configure_distributed_model, and zero/stage3.py: only defragment() empties the
  * cache, where parameters stay on the device · [19] deepspeedai/DeepSpeed, pull request 8189: until it, torch's linear,
  * which saves a view of the weight, was replaced only under zero.Init (zero/linear.py). Pure.
