@@ -64,9 +64,12 @@ static int read_best(struct db *db, cJSON *status, struct error *e)
     cJSON *shown = cJSON_GetObjectItemCaseSensitive(status, "best");
     if (!cJSON_IsObject(shown))
         return 0;
-    if (configurations_compete(db, &c, e) < 0 || (!c.groups && best_read(db, NULL, &best, e) < 0))
+    if (configurations_compete(db, &c, e) < 0 || best_read(db, NULL, &best, e) < 0)
         return -1;
-    if (best.document && best_job(&best) >= 0) {
+    if (c.groups) {
+        cJSON *groups = cJSON_GetObjectItemCaseSensitive(best.beside, "groups");
+        cJSON_ReplaceItemInObjectCaseSensitive(status, "winners", cJSON_DetachItemFromObject(groups, "groups"));
+    } else if (best_job(&best) >= 0) {
         cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(shown, "job"), (double)best_job(&best));
         cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(shown, "value"), json_real_of(best.document, "value"));
     }

@@ -96,7 +96,8 @@ static int add_ranking(struct db *db, struct buffer *out, struct error *e)
     if (db_prepare(db, "SELECT * FROM ranking LIMIT 0", &columns, e) < 0)
         return -1;
     buffer_add_text(&sql, "SELECT rank, job");
-    add_name(&sql, stmt_column_name(columns, 1));
+    for (int i = 1; i == 1 || strcmp(stmt_column_name(columns, i), "comparison_group") == 0; i++)
+        add_name(&sql, stmt_column_name(columns, i));
     if (add_varying_keys(db, &sql, e) < 0)
         return -1;
     buffer_add_text(&sql, " FROM ranking LIMIT 10");

@@ -163,6 +163,11 @@ groups__a_winner_each_and_no_headline()
     expect_said only_stdout_contains 0 'best rate so far of each group:' status
     expect_run only_status 0 report -o report.html
     expect "grep -q 'Groups are not compared with each other' report.html"
+    expect_run only_stdout 0 export --format summary
+    expect_stdout_contains '**Highest rate of each group**' '| model.name=large, num_hosts=1 | 77 samples/s | '
+    expect_run only_stdout 0 export --format prometheus
+    expect_stdout_contains 'meshsweep_best{sweep="sweep",metric="rate",group="model.name=large, num_hosts=1"} 77.0'
+    expect '[ "$(grep -c "^meshsweep_best_job{" .stdout)" = 4 ]'
 }
 
 groups__without_replicates__jobs_compete()
