@@ -48,10 +48,8 @@ static void add_cell(struct writer *w, const struct cell *cell)
 {
     if (cell->kind == CELL_TEXT)
         markdown_add_text(&w->text, cell->text, cell->length);
-    else if (cell->kind == CELL_FLOAT)
-        text_add_rounded(&w->text, cell->real);
-    else if (cell->kind == CELL_INT)
-        writer_add_number(&w->text, cell);
+    else if (cell->kind != CELL_NULL)
+        writer_add_for_people(&w->text, cell);
 }
 
 static void markdown_row(struct writer *w, const struct cell *cells)

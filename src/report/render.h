@@ -3,8 +3,8 @@
  *
  * Text is UTF-8 in every format; each byte outside a well-formed sequence becomes U+FFFD. Floats are written in the
  * shortest form that reads back equal, NaN and infinities as NaN, Infinity and -Infinity. `table` and `markdown`, which
- * are for people, round to 6 significant digits but keep all integer digits. They show units as "name (unit)"; other
- * formats write the bare name as header, so that it reads back as such.
+ * are for people, round to 6 significant digits but keep all integer digits, and all digits of a key. They show units
+ * as "name (unit)"; other formats write the bare name as header, so that it reads back as such.
  *
  * All return 0, or -1 with `e` as set by the row source or the sink. After an error nothing more is read or written;
  * earlier rows may or may not have reached the sink. */

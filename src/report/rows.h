@@ -2,6 +2,7 @@
  * text goes. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct cell {
     enum cell_kind kind;
     int64_t integer;  /* CELL_INT */
     double real;      /* CELL_FLOAT: any value, including NaN and infinities */
+    bool is_exact;    /* CELL_FLOAT: no format rounds it */
     const char *text; /* CELL_TEXT: any `length` bytes, including NUL and invalid UTF-8; may be NULL if `length` is 0.
                          Borrowed until the next call of the function that set it */
     size_t length;

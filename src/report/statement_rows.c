@@ -38,6 +38,7 @@ static void give_type(struct cell *cell, enum key_type type, bool is_json)
             (struct cell){.kind = CELL_TEXT, .text = cell->integer ? "true" : "false", .length = cell->integer ? 4 : 5};
     else if (type == KEY_JSON && cell->kind == CELL_TEXT && is_json)
         cell->kind = CELL_JSON;
+    cell->is_exact = type == KEY_OTHER;
 }
 
 static int next_row(void *context, struct cell *cells, struct error *e)

@@ -34,10 +34,8 @@ static void add_shown(struct table *t, size_t column, const struct cell *cell)
     struct shown s = {.offset = t->text.length, .right = cell->kind == CELL_INT || cell->kind == CELL_FLOAT};
     if (cell->kind == CELL_TEXT)
         s.columns = text_add_printable(&t->text, cell->text, cell->length, options->cell_width, options->ascii);
-    else if (cell->kind == CELL_FLOAT)
-        text_add_rounded(&t->text, cell->real);
-    else if (cell->kind == CELL_INT)
-        writer_add_number(&t->text, cell);
+    else if (s.right)
+        writer_add_for_people(&t->text, cell);
     s.length = t->text.length - s.offset;
     if (s.right)
         s.columns = s.length;

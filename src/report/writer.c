@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "report/text.h"
 #include "util/decimal.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -89,6 +90,14 @@ void writer_add_number(struct buffer *out, const struct cell *cell)
     buffer_reserve(out, DECIMAL_BYTES);
     char *at = out->data + out->length;
     out->length += cell->kind == CELL_INT ? decimal_from_int64(cell->integer, at) : decimal_from_double(cell->real, at);
+}
+
+void writer_add_for_people(struct buffer *out, const struct cell *cell)
+{
+    if (cell->kind == CELL_FLOAT && !cell->is_exact)
+        text_add_rounded(out, cell->real);
+    else
+        writer_add_number(out, cell);
 }
 
 void writer_add_title(struct buffer *out, const struct row_source *rows, size_t column)

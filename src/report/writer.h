@@ -47,5 +47,8 @@ void writer_free(struct writer *w);
 /* Appends a cell's integer or float exactly. Not for text or NULL. */
 void writer_add_number(struct buffer *out, const struct cell *cell);
 
+/* The same, but a float that need not be exact as text_add_rounded has it. */
+void writer_add_for_people(struct buffer *out, const struct cell *cell);
+
 /* Appends "name (unit)" of a column, or the name if it has no unit. */
 void writer_add_title(struct buffer *out, const struct row_source *rows, size_t column);

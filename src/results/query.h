@@ -49,6 +49,7 @@ enum key_type {
     KEY_AS_IT_IS,
     KEY_TRUTH, /* 1 or 0 */
     KEY_JSON,  /* text: a list or table */
+    KEY_OTHER, /* a float with all digits: two jobs may differ in the last */
 };
 
 /* The types of the columns of `s` that show keys, from the specs that the database has; the caller's, free(). */

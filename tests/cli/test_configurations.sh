@@ -51,9 +51,9 @@ replicates__the_mean_wins_not_the_lucky_seed()
 small_numbers__every_answer__written_alike()
 {
     toml sweep: objective=min:loss job: command='["sh", "-c", "echo loss $1", "-", "{lr}"]' \
-        job.metrics.loss: regex='loss (.*)' training_spec: lr='[1e-5, 2e-7, 0.1]' >sweep.toml
+        job.metrics.loss: regex='loss (.*)' training_spec: lr='[1e-5, 2e-7, 0.10000001]' >sweep.toml
     run_silently 0
-    sed -i 's/0.1/3e-9/' sweep.toml
+    sed -i 's/0.10000001/3e-9/' sweep.toml
     local arguments
     for arguments in best "best --json" "best --group lr" "show 1" "compare 1 2" "compare --by lr" plan results \
         "results --json" export "export --format summary"; do
@@ -63,6 +63,10 @@ small_numbers__every_answer__written_alike()
     done
     expect_run only_status 4 why lr=5
     expect_stdout_contains 'lr is one of 3e-09, 2e-07, 1e-05'
+    for arguments in results "results --format markdown" "export --format summary" "show 3"; do
+        # shellcheck disable=SC2086
+        expect_said only_stdout_contains 0 0.10000001 $arguments
+    done
 }
 
 replicates__not_all_ended__those_that_have_go_first()
