@@ -6,6 +6,7 @@
 
 #include "cli/output.h"
 #include "process/external_command.h"
+#include "results/json.h"
 #include "util/memory.h"
 
 extern char **environ;
@@ -43,7 +44,7 @@ static char *document_of(const char *db_path, int exit_status)
     cJSON_AddNumberToObject(root, "exit_status", exit_status);
     add_answer(root, "status", db_path);
     add_answer(root, "best", db_path);
-    return cJSON_PrintUnformatted(root);
+    return json_print(root, false);
 }
 
 /* The last line that says something; it is cut out of `text`. */

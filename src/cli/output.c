@@ -18,6 +18,7 @@
 #include "process/process.h"
 #include "report/progress_events.h"
 #include "report/text.h"
+#include "results/json.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -162,9 +163,9 @@ static int sink_write(void *context, const void *bytes, size_t length, struct er
 
 const struct report_sink output_sink = {sink_write, NULL};
 
-int output_json(const struct cJSON *value, struct error *e)
+int output_json(struct cJSON *value, struct error *e)
 {
-    char *text = cJSON_Print(value);
+    char *text = json_print(value, true);
     struct buffer valid = BUFFER_INIT;
     text_add_valid(&valid, text, strlen(text));
     buffer_add_char(&valid, '\n');

@@ -42,7 +42,7 @@ extern const struct report_sink output_sink;
 
 /* Writes a JSON value, indented, with a line end. Invalid UTF-8 is replaced by U+FFFD. */
 struct cJSON;
-int output_json(const struct cJSON *value, struct error *e);
+int output_json(struct cJSON *value, struct error *e);
 int output_json_take(struct cJSON *value, struct error *e); /* also deletes the value */
 
 /* Flushes standard output; fails for example on a full disk. */

@@ -14,7 +14,7 @@ static int ask_for(const struct proposing *p, const struct ask_options *o, const
     return proposals_next(&p->place, (size_t)o->count, answer, e);
 }
 
-static int print(const cJSON *answer, struct error *e)
+static int print(cJSON *answer, struct error *e)
 {
     const cJSON *refused = cJSON_GetObjectItemCaseSensitive(answer, "refused");
     if (output_json(answer, e) < 0)

@@ -175,9 +175,9 @@ static int write_sweep(const struct shown_best *f, const char *path, const char 
     return rc;
 }
 
-static void add_json_line(const cJSON *value, struct buffer *out)
+static void add_json_line(cJSON *value, struct buffer *out)
 {
-    char *text = cJSON_PrintUnformatted(value);
+    char *text = json_print(value, false);
     buffer_printf(out, "%s\n", text);
     cJSON_free(text);
 }

@@ -205,7 +205,7 @@ static cJSON *new_message(const cJSON *id)
 /* Takes the message. */
 static void send_message(struct mcp_server *s, cJSON *message)
 {
-    char *text = cJSON_PrintUnformatted(message);
+    char *text = json_print(message, false);
     buffer_add_text(&s->out, text);
     buffer_add_char(&s->out, '\n');
     cJSON_free(text);

@@ -109,26 +109,15 @@ static int read_competition(struct db *db, struct best_request *a, const char *g
 static int read_document(struct db *db, const struct best_request *a, struct best *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    char *pareto = a->pareto ? cJSON_PrintUnformatted(a->pareto) : NULL;
-    OWNED_BUFFER close = BUFFER_INIT;
-    const cJSON *job;
-    cJSON_ArrayForEach(job, a->close)
-    {
-        /* With all digits of the value. */
-        buffer_printf(&close, "%s{\"job\":%.0f,\"value\":", close.length ? "," : "[", json_real_of(job, "job"));
-        buffer_add_double(&close, json_real_of(job, "value"));
-        buffer_add_char(&close, '}');
-    }
-    buffer_add_text(&close, close.length ? "]" : "[]");
-    int rc = configurations_ask(db, "sql/answers/best.sql", &a->competition,
-                                VALUES(sql_text(a->objective), sql_int(a->maximise), sql_text(a->groups),
-                                       sql_text(buffer_text(&close)), sql_text(pareto),
-                                       sql_int(a->competition.replicates), sql_int(a->competition.groups)),
-                                &s, e);
+    OWNED char *pareto = a->pareto ? json_print(a->pareto, false) : NULL, *close = json_print(a->close, false);
+    int rc =
+        configurations_ask(db, "sql/answers/best.sql", &a->competition,
+                           VALUES(sql_text(a->objective), sql_int(a->maximise), sql_text(a->groups), sql_text(close),
+                                  sql_text(pareto), sql_int(a->competition.replicates), sql_int(a->competition.groups)),
+                           &s, e);
     rc = rc < 0 ? -1 : stmt_next(s, e);
     if (rc > 0 && (rc = answer_take(s, 0, &out->document, e)) == 0)
         rc = answer_take(s, 1, &out->beside, e);
-    cJSON_free(pareto);
     return rc;
 }
 

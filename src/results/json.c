@@ -1,10 +1,12 @@
 #include "results/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "util/buffer.h"
+#include "util/decimal.h"
 #include "util/embedded.h"
 #include "util/memory.h"
 
@@ -118,6 +120,27 @@ static cJSON *tree_of_text(const char *json, bool as_written)
     cJSON *tree = checked ? tree_of(&p, as_written) : as_written ? cJSON_CreateRaw(json) : NULL;
     cJSON_Delete(checked);
     return tree;
+}
+
+/* cJSON is content with 15 digits that are one bit off, and takes 17 where 16 do. */
+static void spell_numbers(cJSON *item)
+{
+    char text[DECIMAL_BYTES];
+    for (; item; item = item->next) {
+        spell_numbers(item->child);
+        snprintf(text, sizeof text, "%.15g", item->valuedouble);
+        if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble) || strtod(text, NULL) == item->valuedouble)
+            continue;
+        decimal_from_double(item->valuedouble, text);
+        item->type += cJSON_Raw - cJSON_Number;
+        item->valuestring = xstrdup(text);
+    }
+}
+
+char *json_print(cJSON *document, bool indented)
+{
+    spell_numbers(document->child);
+    return indented ? cJSON_Print(document) : cJSON_PrintUnformatted(document);
 }
 
 void json_add_raw(cJSON *object, const char *name, const char *json)

@@ -48,6 +48,10 @@ void json_add_members(cJSON *object, const struct json_member *members, size_t c
 #define JSON_ITEM(list, ...) json_add_item(list, JSON_MEMBERS(__VA_ARGS__))
 cJSON *json_add_item(cJSON *list, const struct json_member *members, size_t count);
 
+/* The text of a document, whose numbers read back equal: one of which 15 digits do not say all becomes raw JSON in it,
+ * as in CSV. The caller's, cJSON_free. */
+char *json_print(cJSON *document, bool indented);
+
 /* JSON as it stands, so that numbers keep their digits; NULL becomes null. */
 void json_add_raw(cJSON *object, const char *name, const char *json);
 

@@ -69,6 +69,21 @@ small_numbers__every_answer__written_alike()
     done
 }
 
+# A number is the same, to its last digit and as it is written, in JSON and in CSV.
+digits__json__as_in_csv()
+{
+    toml sweep: objective='["min:loss", "max:rate"]' \
+        job: command='["sh", "-c", "for n in 1 2 4; do echo loss $n.1 rate 962295035834382$n; done"]' \
+        job.metrics.loss: regex='loss ([0-9.]+)' take=mean job.metrics.rate: regex='rate (.*)' take=max >sweep.toml
+    run_silently 0
+    local arguments
+    for arguments in "best --json" "show 1 --json" "results --json" "export --format csv"; do
+        # shellcheck disable=SC2086
+        expect_run only_status 0 $arguments
+        expect "grep -qE '[^0-9]2.433333333333333([^0-9]|$)' .stdout && grep -q 9622950358343824.0 .stdout"
+    done
+}
+
 replicates__not_all_ended__those_that_have_go_first()
 {
     lucky_sweep 'replicate = ["seed"]'
