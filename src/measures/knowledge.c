@@ -100,8 +100,8 @@ int knowledge_add_stored(struct knowledge *k, int64_t id, const struct job_specs
     struct hash128 class;
     double coordinates[ORDER_COORDINATES_MOST];
     *added = false;
-    if (!k->stored && match_open_stored(k->space, &k->stored, e) < 0)
-        return -1;
+    if (!k->stored)
+        k->stored = match_open_stored(k->space);
     if (!match_stored(k->stored, job))
         return 0;
     if (order_read(k->space, match_keys(k->stored), &class, coordinates, e) < 0)

@@ -73,8 +73,7 @@ static int load_lines(struct space *space, struct db *db, struct error *e)
     struct learner s = {.space = space, .db = db};
     if (!space->prediction.asked)
         return 0;
-    if (match_open_stored(space, &s.cursor, e) < 0)
-        return -1;
+    s.cursor = match_open_stored(space);
     int rc = measured_memory_read(db, OBSERVATIONS_MOST, load_memory, &s, e);
     match_close(s.cursor);
     return rc;
@@ -473,10 +472,9 @@ int learning_resume(struct space *space, struct db *db, struct error *e)
     struct learner r = {.space = space, .db = db};
     if (!space->prediction.asked)
         return learning_load(space, db, e);
-    if (match_open_stored(space, &r.cursor, e) < 0 || db_begin(db, e) < 0) {
-        match_close(r.cursor);
+    if (db_begin(db, e) < 0)
         return -1;
-    }
+    r.cursor = match_open_stored(space);
     int rc = unobserved_read(db, OBSERVATIONS_MOST, note_unobserved, &r, e) < 0 ? -1 : learning_fit(space, db, e);
     match_close(r.cursor);
     if (rc < 0)

@@ -30,11 +30,39 @@ static void add_given(const char *name, const char *sql, struct buffer *given)
     buffer_printf(given, "%s'%s', nullif(%s, 0)", given->length ? ", " : "", name, sql);
 }
 
+/* json_extract() wants a path, in which a key's own quotes and backslashes have no place: such keys stay NULL. */
+static void add_value(const struct key *key, const char *json, struct buffer *sql)
+{
+    if (strpbrk(key->name, "\"\\'"))
+        buffer_add_text(sql, "NULL AS ");
+    else
+        buffer_printf(sql, "json_extract(%s, '$.\"%s\"') AS ", json, key->name);
+    expression_add_name(sql, key->name);
+}
+
+/* Appends "FROM …" with one row of each section that the space has: a spec of the job, from the SQL of its JSON. */
+static void add_from(const struct space *space, struct buffer *sql)
+{
+    const char *word = "FROM";
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        if (!space->counts[i])
+            continue;
+        buffer_printf(sql, "%s (SELECT 0", word);
+        for (size_t k = 0; k < space->names.key_count; k++)
+            if ((int)space->names.keys[k].section == i) {
+                buffer_add_text(sql, ", ");
+                add_value(&space->names.keys[k], job_spec_columns[i], sql);
+            }
+        buffer_printf(sql, ") AS \"%s\"", section_names[i]);
+        word = " CROSS JOIN";
+    }
+}
+
 /* A limit is a column of the job, or worked out where it depends on the attempt. */
-static void add_limits(const struct space *space, const char *const *specs, struct buffer *sql)
+static void add_limits(const struct space *space, struct buffer *sql)
 {
     OWNED_BUFFER given = BUFFER_INIT, from = BUFFER_INIT;
-    stored_add_from(space, specs, &from);
+    add_from(space, &from);
     for (int i = 0; i <= LIMIT_COUNT; i++) {
         const char *name = i < LIMIT_COUNT ? limit_columns[i] : "memory_mib";
         const char *later = i < LIMIT_COUNT ? space->limits[i].later : space->memory;
@@ -52,7 +80,7 @@ static void add_limits(const struct space *space, const char *const *specs, stru
 static void add_select(const struct space *space, struct buffer *sql)
 {
     buffer_add_text(sql, "SELECT j.key, j.devices, " JOB_SPEC_SQL);
-    add_limits(space, job_spec_columns, sql);
+    add_limits(space, sql);
     for (size_t i = 0; i < space->placeholder_count; i++) {
         buffer_add_text(sql, ", ");
         placeholder_add_column(space, &space->placeholders[i], sql);

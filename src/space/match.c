@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "database/guard.h"
 #include "expression/expression.h"
 #include "space/compile.h"
@@ -316,68 +314,6 @@ int match_excluded(struct space *space, const struct exclusion_query *q, struct 
     return rc < 0 ? -1 : 0;
 }
 
-/* --- jobs of a database --- */
-
-static bool keys_are_known(const struct space *space, enum section_kind section, const char *json)
-{
-    cJSON *spec = cJSON_Parse(json);
-    bool known = spec && space->counts[section];
-    for (const cJSON *k = spec ? spec->child : NULL; k && known; k = k->next)
-        known = names_find(&space->names, section, k->string) != NULL;
-    cJSON_Delete(spec);
-    return known;
-}
-
-/* Returns whether the sweep knows every key of the job's specs: nobody could say what another key means. */
-static bool is_known(const struct space *space, const struct job_specs *job)
-{
-    return !ANY(i, SECTION_COUNT, job->json[i] && !keys_are_known(space, (enum section_kind)i, job->json[i]));
-}
-
-/* json_extract() wants a path, in which a key's own quotes and backslashes have no place: such keys stay NULL. */
-static void add_value(const struct key *key, const char *json, struct buffer *sql)
-{
-    if (strpbrk(key->name, "\"\\'"))
-        buffer_add_text(sql, "NULL AS ");
-    else
-        buffer_printf(sql, "json_extract(%s, '$.\"%s\"') AS ", json, key->name);
-    expression_add_name(sql, key->name);
-}
-
-void stored_add_from(const struct space *space, const char *const *json, struct buffer *sql)
-{
-    static const char *const parameters[SECTION_COUNT] = {"?1", "?2", "?3", "?4"};
-    const char *word = "FROM";
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        if (!space->counts[i])
-            continue;
-        const char *of_spec = json ? json[i] : parameters[i];
-        buffer_printf(sql, "%s (SELECT 0 AS \"#id\", ", word);
-        if (json)
-            buffer_add_text(sql, "NULL");
-        else
-            buffer_printf(sql, "?%d", SECTION_COUNT + i + 1);
-        buffer_printf(sql, " AS \"#hash\", NULL AS \"#core\", %s AS \"#json\"", of_spec);
-        for (size_t k = 0; k < space->names.key_count; k++)
-            if ((int)space->names.keys[k].section == i) {
-                buffer_add_text(sql, ", ");
-                add_value(&space->names.keys[k], of_spec, sql);
-            }
-        buffer_printf(sql, ") AS \"%s\"", section_names[i]);
-        word = " CROSS JOIN";
-    }
-}
-
-void stored_bind(struct stmt *s, const struct space *space, const struct job_specs *job)
-{
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        if (!space->counts[i])
-            continue;
-        stmt_bind_text(s, i + 1, job->json[i]);
-        stmt_bind_blob(s, SECTION_COUNT + i + 1, job->hash[i], sizeof(struct hash128));
-    }
-}
-
 /* --- the matches, one after the other --- */
 
 #define HASHES_KEPT 1024 /* per section; a power of two */
@@ -393,7 +329,7 @@ struct match_cursor {
     struct solver_watch watch;
     struct counted_rule looking;
     struct formula *filter;
-    struct stmt *stored;  /* the keys of a stored job, in the order of names.keys; NULL: combinations of the sweep */
+    struct value *stored; /* of a stored job, one per names.keys; NULL: combinations of the sweep */
     enum rules_use rules; /* of one at a time */
     bool is_given;        /* the same: it was not given yet */
     bool has_hash[SECTION_COUNT];
@@ -503,36 +439,54 @@ void match_seek(struct match_cursor *c, const int64_t *spec)
     c->is_given = true;
 }
 
-int match_open_stored(struct space *space, struct match_cursor **out, struct error *e)
+struct match_cursor *match_open_stored(struct space *space)
 {
-    struct buffer sql = BUFFER_INIT;
     struct match_cursor *c = make_cursor(space);
-    buffer_add_text(&sql, "SELECT 0");
-    for (size_t k = 0; k < space->names.key_count; k++) {
-        buffer_add_text(&sql, ", ");
-        expression_add_column(&sql, &space->names.keys[k]);
-    }
-    buffer_add_char(&sql, ' ');
-    stored_add_from(space, NULL, &sql);
-    int rc = db_prepare_built(space->db, &sql, &c->stored, e);
-    if (rc < 0)
-        match_close(c);
-    else
-        *out = c;
-    return rc;
+    c->stored = xcalloc(space->names.key_count + 1, sizeof *c->stored);
+    return c;
 }
 
-static void seek_stored(struct match_cursor *c, const struct job_specs *job)
+static void drop_stored(struct match_cursor *c)
 {
-    stmt_reset(c->stored);
-    stored_bind(c->stored, c->space, job);
+    for (size_t k = 0; c->stored && k < c->space->names.key_count; k++) {
+        value_free(&c->stored[k]);
+        c->stored[k] = (struct value){.kind = VALUE_NULL};
+        c->keys[k].kind = DATUM_NULL;
+    }
+}
+
+/* False where the sweep lacks a key, of which nobody could say what it means, or the spec is no canonical JSON. */
+static bool read_spec(struct match_cursor *c, enum section_kind section, const char *json)
+{
+    const struct names *n = &c->space->names;
+    const char *at = json + (*json == '{');
+    struct value value;
+    char *name;
+    while (value_next_member(&at, &name, &value)) {
+        const struct key *key = names_find(n, section, name);
+        free(name);
+        if (!key) {
+            value_free(&value);
+            return false;
+        }
+        c->stored[key - n->keys] = value;
+        c->keys[key - n->keys] = specs_datum_of(&value);
+    }
+    return c->space->counts[section] && strcmp(at, "}") == 0;
+}
+
+static bool seek_stored(struct match_cursor *c, const struct job_specs *job)
+{
+    drop_stored(c);
     for (int i = 0; i < SECTION_COUNT; i++) {
+        if (job->json[i] && !read_spec(c, (enum section_kind)i, job->json[i]))
+            return false;
         c->has_hash[i] = c->space->counts[i] && job->hash[i];
         if (c->has_hash[i])
             memcpy(c->hashes[i].bytes, job->hash[i], sizeof c->hashes[i].bytes);
         c->current.spec[i] = c->space->counts[i] ? 0 : -1;
     }
-    c->is_given = true;
+    return c->is_given = true;
 }
 
 void match_close(struct match_cursor *c)
@@ -541,10 +495,10 @@ void match_close(struct match_cursor *c)
         return;
     combinations_close(c->walk);
     formula_free(c->filter);
-    stmt_free(c->stored);
+    drop_stored(c);
     for (int i = 0; i < SECTION_COUNT; i++)
         free(c->kept[i]);
-    free_all(c->keys, c->values, c->derived, c->counted, c->is_inert);
+    free_all(c->stored, c->keys, c->values, c->derived, c->counted, c->is_inert);
     buffer_free(&c->identity);
     buffer_free(&c->core);
     free(c);
@@ -564,14 +518,6 @@ static void bind_specs(struct match_cursor *c)
     }
     for (int i = 0; i < SECTION_COUNT; i++)
         c->bound[i] = c->current.spec[i] + 1;
-}
-
-static int bind_stored(struct match_cursor *c, struct error *e)
-{
-    int rc = stmt_next(c->stored, e);
-    for (size_t k = 0; rc > 0 && k < c->space->names.key_count; k++)
-        c->keys[k] = datum_of_column(c->stored, (int)k + 1);
-    return rc;
 }
 
 static bool obeys_rules(struct match_cursor *c)
@@ -737,9 +683,7 @@ struct datum *match_keys(const struct match_cursor *c)
 int match_next(struct match_cursor *c, const struct match **out, struct error *e)
 {
     int rc = next_combination(c, e);
-    if (rc > 0 && c->stored)
-        rc = bind_stored(c, e);
-    else if (rc > 0)
+    if (rc > 0 && !c->stored)
         bind_specs(c);
     if (rc > 0 && c->rules == RULES_EXCLUDE && !obeys_rules(c))
         rc = 0;
@@ -770,9 +714,7 @@ const struct match *match_stored(struct match_cursor *c, const struct job_specs 
 {
     const struct match *m;
     struct error unusual = ERROR_INIT;
-    if (!is_known(c->space, job))
-        return NULL;
-    seek_stored(c, job);
-    bool is_same = match_next(c, &m, &unusual) > 0 && memcmp(m->key.bytes, job->key, sizeof m->key.bytes) == 0;
+    bool is_same = seek_stored(c, job) && match_next(c, &m, &unusual) > 0 &&
+                   memcmp(m->key.bytes, job->key, sizeof m->key.bytes) == 0;
     return is_same ? m : NULL;
 }

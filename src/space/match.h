@@ -5,17 +5,6 @@
 #include "store/jobs.h"
 #include "util/hash.h"
 
-/* --- jobs of a database ---
- *
- * Jobs of a database, read as if the sweep file had their specs: jobs from before the file was changed. */
-
-/* Appends "FROM …" with one row of each section that the space has: a spec of the job, from the SQL that its JSON is
- * by section; NULL: what stored_bind() binds. */
-void stored_add_from(const struct space *space, const char *const *json, struct buffer *sql);
-void stored_bind(struct stmt *s, const struct space *space, const struct job_specs *job);
-
-/* --- matching --- */
-
 struct rule_count {
     int64_t excluded; /* combinations for which this rule is the first that is false */
     int64_t alone;    /* combinations that it makes false whatever the others say; -1: too many to count cheaply */
@@ -82,7 +71,7 @@ int match_broken(struct match_cursor *c, bool *breaks, struct error *e);
 /* A cursor over jobs of a database: match_stored gives what the sweep would run with a job's specs, whatever the rules
  * say, if it is the same job. NULL: it is not, or an expression fails on old values, which says nothing about this
  * file's jobs. Ranks and rows of specs say nothing. */
-int match_open_stored(struct space *space, struct match_cursor **out, struct error *e);
+struct match_cursor *match_open_stored(struct space *space);
 const struct match *match_stored(struct match_cursor *c, const struct job_specs *job);
 
 /* The values of the keys of what was given last, one per names.keys; borrowed as the match is. */

@@ -91,7 +91,7 @@ struct space_fixture {
 struct space_limit {
     bool given;
     struct expression expression; /* SQL in milliseconds; of a job's first attempt */
-    char *later; /* SQL as stored_add_from() makes it possible, of the attempt to be made; NULL: it is the same */
+    char *later; /* SQL over the job's specs (launch.c), of the attempt to be made; NULL: it is the same */
 };
 
 enum limit_kind { LIMIT_TOTAL, LIMIT_IDLE, LIMIT_STARTUP, LIMIT_COUNT };
