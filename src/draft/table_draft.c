@@ -30,8 +30,11 @@ struct read_cells {
     double last, largest;
 };
 
+enum column_role { ROLE_KEY, ROLE_METRIC, ROLE_DURATION, ROLE_STATE, ROLE_LABEL, ROLE_OWN, ROLE_EMPTY, ROLE_COUNT };
+
 struct draft_column {
     char *name;
+    char *sql;      /* the name in SQL: in quotes unless it is a plain word */
     char *key;      /* the name as a key, without a tracker's prefix */
     char *rate;     /* the unit of one that the name says: "tokens/s"; NULL: none */
     size_t filled;  /* number of cells that are not empty */
@@ -39,23 +42,30 @@ struct draft_column {
     size_t absent;  /* those that stand for a missing one */
     struct read_cells in[NOTATION_COUNT];
     bool has_commas, has_fraction;
-    char *marked;             /* a number with a point or comma, without unit; NULL: there is none */
-    enum notation notation;   /* the column's; set by import_draft_settle */
-    bool is_guess;            /* all its numbers are valid in both notations; set by import_draft_settle */
-    struct string_list units; /* distinct units of its numbers (" GB", ""), at most UNITS_MOST + 1 */
-    struct string_list words; /* distinct other cells, at most WORDS_MOST + 1 */
-    struct hash_set seen;     /* all cells */
+    char *marked;                 /* a number with a point or comma, without unit; NULL: there is none */
+    enum notation notation;       /* the column's; set by import_draft_settle */
+    bool is_guess;                /* all its numbers are valid in both notations; set by import_draft_settle */
+    struct string_list units;     /* distinct units of its numbers (" GB", ""), at most UNITS_MOST + 1 */
+    struct string_list words;     /* distinct other cells, at most WORDS_MOST + 1 */
+    struct hash_set seen;         /* all cells */
+    enum column_role role;        /* this and all below: set by plan_columns */
+    bool is_promoted;             /* a label that is a key, because nothing else tells rows apart */
+    const char *called;           /* its own key, or the tool's name for it */
+    char *metric;                 /* ROLE_METRIC: its name */
+    struct proposal_list by_name; /* ROLE_METRIC: what name or unit say of it; empty: nothing */
+    bool higher_is_better;
 };
 
 struct import_draft {
     struct draft_column *columns;
     size_t count, rows;
-    bool is_export; /* of meshsweep */
-    char **cells;   /* of the first rows, one after the other; NULL: empty */
+    bool is_export;   /* of meshsweep */
+    size_t state;     /* the column that says how rows ended; none: `count`, as of the next */
+    size_t guessed;   /* devices of a row that are taken for those of a host */
+    bool has_repeats; /* rows differ in labels alone */
+    char **cells;     /* of the first rows, one after the other; NULL: empty */
     size_t cell_count;
 };
-
-enum column_role { ROLE_KEY, ROLE_METRIC, ROLE_DURATION, ROLE_STATE, ROLE_LABEL, ROLE_OWN, ROLE_EMPTY, ROLE_COUNT };
 
 /* The columns of devices, whose product counts, and of hosts. */
 struct device_columns {
@@ -66,24 +76,20 @@ struct device_columns {
 
 /* --- columns --- */
 
-/* Prefixes of names in exports of MLflow, Optuna and Weights & Biases. */
-static const struct {
-    const char *text;
-    bool is_measured;
-} prefixes[] = {{"params.", false}, {"params_", false}, {"config.", false},    {"config/", false},
-                {"metrics.", true}, {"metrics/", true}, {"user_attrs_", true}, {"values_", true}};
-
-static size_t prefix_of(const char *name)
+/* Of its name, in exports of MLflow, Optuna and Weights & Biases; NULL: none. */
+static const struct toml_node *prefix_of(const char *name)
 {
-    size_t i = FIRST(k, LENGTH(prefixes), strncasecmp(name, prefixes[k].text, strlen(prefixes[k].text)) == 0);
-    return i;
+    const struct toml_node *prefixes = known("table", "prefixes");
+    return FIND(i, prefixes->child_count,
+                strncasecmp(name, prefixes->children[i].key, strlen(prefixes->children[i].key)) == 0,
+                &prefixes->children[i]);
 }
 
 static char *key_of(const char *name)
 {
     OWNED_BUFFER key = BUFFER_INIT;
-    const size_t prefix = prefix_of(name);
-    for (name += prefix < LENGTH(prefixes) ? strlen(prefixes[prefix].text) : 0; *name; name++)
+    const struct toml_node *prefix = prefix_of(name);
+    for (name += prefix ? strlen(prefix->key) : 0; *name; name++)
         if (isalnum((unsigned char)*name))
             buffer_add_char(&key, (char)tolower((unsigned char)*name));
         else if (key.length && key.data[key.length - 1] != '_')
@@ -91,6 +97,19 @@ static char *key_of(const char *name)
     while (key.length && key.data[key.length - 1] == '_')
         key.data[--key.length] = '\0';
     return xasprintf("%s%s", !key.length || isdigit((unsigned char)key.data[0]) ? "column_" : "", buffer_text(&key));
+}
+
+static char *name_sql(const char *name)
+{
+    struct buffer sql = BUFFER_INIT;
+    bool plain = isalpha((unsigned char)*name) || *name == '_';
+    for (const char *p = name; *p; p++)
+        plain = plain && (isalnum((unsigned char)*p) || *p == '_');
+    if (plain && !db_is_keyword(name))
+        buffer_add_text(&sql, name);
+    else
+        buffer_add_quoted(&sql, name, '"');
+    return buffer_take(&sql);
 }
 
 /* Returns whether the name has the word `word`. */
@@ -123,6 +142,7 @@ struct import_draft *import_draft_create(const char *const *columns, size_t coun
         d->columns[i].name = xstrdup(columns[i] ? columns[i] : "");
         d->is_export |= strcmp(d->columns[i].name, "in_sweep") == 0;
         OWNED char *key = key_of(d->columns[i].name);
+        d->columns[i].sql = name_sql(d->columns[i].name);
         d->columns[i].rate = proposals_rate_of(d->columns[i].name);
         size_t same = 0;
         for (size_t j = 0; j < i; j++)
@@ -138,7 +158,8 @@ void import_draft_free(struct import_draft *d)
         return;
     for (size_t i = 0; i < d->count; i++) {
         struct draft_column *c = &d->columns[i];
-        free_all(c->name, c->key, c->rate, c->marked);
+        free_all(c->name, c->sql, c->key, c->rate, c->marked, c->metric);
+        proposal_list_free(&c->by_name);
         string_list_free(&c->units);
         string_list_free(&c->words);
         hash_set_free(&c->seen);
@@ -314,9 +335,9 @@ static const struct proposal *metric_by_name(const struct draft_column *c, struc
 /* Numbers that hardly repeat, or more of them than anybody sets, under a name that is not a setting's. */
 static bool is_measured(const struct import_draft *d, const struct draft_column *c)
 {
-    const size_t prefix = prefix_of(c->name);
-    if (prefix < LENGTH(prefixes))
-        return prefixes[prefix].is_measured;
+    const struct toml_node *prefix = prefix_of(c->name);
+    if (prefix)
+        return prefix->integer;
     return c->has_fraction && c->seen.count > 1 &&
            (3 * c->seen.count >= 2 * c->filled || c->seen.count > SETTINGS_MOST) && !is_told(c, "settings") &&
            d->rows > 1;
@@ -331,7 +352,7 @@ static bool column_is_gain(const struct draft_column *c)
 /* Whole numbers whose name says that higher is better. */
 static bool is_measured_gain(const struct draft_column *c)
 {
-    return prefix_of(c->name) == LENGTH(prefixes) && c->seen.count > 2 && column_is_gain(c) && !is_told(c, "settings");
+    return !prefix_of(c->name) && c->seen.count > 2 && column_is_gain(c) && !is_told(c, "settings");
 }
 
 /* "2025-01-02 10:00:00", or a time of day. */
@@ -361,18 +382,18 @@ static enum section_kind column_section(const struct draft_column *c)
     return SECTION_TRAINING;
 }
 
-/* The role of column `i`; column `state` says how rows ended. If name or unit identify a metric, `*metric` describes it
+/* The role of column `i`. If name or unit identify a metric, `*metric` describes it
  * as for a line of a log; else it is empty. proposal_list_free frees it. */
-static enum column_role column_role(const struct import_draft *d, size_t i, size_t state, struct proposal_list *metric)
+static enum column_role column_role(const struct import_draft *d, size_t i, struct proposal_list *metric)
 {
     const struct draft_column *c = &d->columns[i];
-    const bool is_setting = prefix_of(c->name) < LENGTH(prefixes) && !prefixes[prefix_of(c->name)].is_measured;
+    const bool is_setting = prefix_of(c->name) && !prefix_of(c->name)->integer;
     *metric = (struct proposal_list){.items = NULL};
     if (c->filled == c->absent)
         return ROLE_EMPTY;
     if (d->is_export && known_has(known("table", "own"), c->name))
         return ROLE_OWN;
-    if (i == state)
+    if (i == d->state)
         return ROLE_STATE;
     if (is_told(c, "durations"))
         return column_is_numeric(c) ? ROLE_DURATION : ROLE_LABEL;
@@ -388,14 +409,14 @@ static enum column_role column_role(const struct import_draft *d, size_t i, size
 /* --- rows --- */
 
 /* How many different rows there are by these columns and `further` (d->count: no further one). */
-static size_t count_different(const struct import_draft *d, const enum column_role *roles, size_t further)
+static size_t count_different(const struct import_draft *d, size_t further)
 {
     struct hash_set seen = HASH_SET_INIT;
     OWNED_BUFFER row = BUFFER_INIT;
     for (size_t first = 0; first + d->count <= d->cell_count; first += d->count) {
         buffer_clear(&row);
         for (size_t i = 0; i < d->count; i++)
-            if (roles[i] == ROLE_KEY || i == further)
+            if (d->columns[i].role == ROLE_KEY || i == further)
                 buffer_printf(&row, "%s\n", d->cells[first + i] ? d->cells[first + i] : "");
         const struct hash128 hash = hash_bytes(row.data, row.length);
         hash_set_add(&seen, &hash);
@@ -406,23 +427,24 @@ static size_t count_different(const struct import_draft *d, const enum column_ro
 }
 
 /* Makes labels keys (ROLE_KEY) as long as they tell rows apart that no key does. */
-static bool columns_tell_rows_apart(const struct import_draft *d, enum column_role *roles, bool *promoted)
+static bool columns_tell_rows_apart(struct import_draft *d)
 {
     const size_t rows = d->count ? d->cell_count / d->count : 0;
-    size_t different = count_different(d, roles, d->count);
+    size_t different = count_different(d, d->count);
     while (different < rows) {
         size_t best = d->count, most = different;
         for (int ids = 0; ids < 2 && best == d->count && (ids == 0 || different == 1); ids++)
             for (size_t i = 0; i < d->count; i++) {
-                const bool is_id = is_date(&d->columns[i]) || is_told(&d->columns[i], "labels");
-                const size_t with = roles[i] == ROLE_LABEL && is_id == (ids == 1) ? count_different(d, roles, i) : 0;
+                const struct draft_column *c = &d->columns[i];
+                const bool is_id = is_date(c) || is_told(c, "labels");
+                const size_t with = c->role == ROLE_LABEL && is_id == (ids == 1) ? count_different(d, i) : 0;
                 best = with > most ? i : best;
                 most = with > most ? with : most;
             }
         if (best == d->count)
             return true;
-        roles[best] = ROLE_KEY;
-        promoted[best] = true;
+        d->columns[best].role = ROLE_KEY;
+        d->columns[best].is_promoted = true;
         different = most;
     }
     return false;
@@ -452,24 +474,11 @@ static bool columns_divide(const struct import_draft *d, const struct device_col
     return true;
 }
 
-/* In quotes unless it is a plain word. */
-static void add_column_name(struct buffer *sql, const char *name)
-{
-    bool plain = isalpha((unsigned char)*name) || *name == '_';
-    for (const char *p = name; *p; p++)
-        plain = plain && (isalnum((unsigned char)*p) || *p == '_');
-    if (plain && !db_is_keyword(name))
-        buffer_add_text(sql, name);
-    else
-        buffer_add_quoted(sql, name, '"');
-}
-
 /* `sql`, which it takes, where that is a number: NULL for a word. */
 static char *unless_word(const struct draft_column *c, char *sql)
 {
     struct buffer out = BUFFER_INIT;
-    buffer_add_text(&out, "iif(");
-    add_column_name(&out, c->name);
+    buffer_printf(&out, "iif(%s", c->sql);
     if (c->words.count > WORDS_MOST)
         buffer_add_text(&out, " NOT GLOB '[-+.0-9]*'");
     for (size_t i = 0; i < c->words.count && c->words.count <= WORDS_MOST; i++) {
@@ -484,9 +493,7 @@ static char *unless_word(const struct draft_column *c, char *sql)
 /* SQL that converts a number to the column's unit: " * CASE …". */
 static void add_unit_factors(const struct draft_column *c, struct buffer *sql)
 {
-    buffer_add_text(sql, " * CASE ltrim(");
-    add_column_name(sql, c->name);
-    buffer_add_text(sql, ", '+-.,0123456789eE')");
+    buffer_printf(sql, " * CASE ltrim(%s, '+-.,0123456789eE')", c->sql);
     for (size_t i = 1; i < c->units.count; i++) {
         double factor = 1;
         column_unit_factor(c, c->units.items[i], &factor);
@@ -505,17 +512,10 @@ static char *number_sql(const struct draft_column *c)
     const bool has_comma = c->has_commas && c->notation == DECIMAL_POINT;
     const bool is_mixed = has_comma && c->in[DECIMAL_POINT].count < c->numbers;
     const char *unit = c->units.count == 1 ? column_unit(c) : "";
-    if (is_mixed) {
-        buffer_add_text(&sql, "iif(instr(");
-        add_column_name(&sql, c->name);
-        buffer_add_text(&sql, ", ','), ");
-        add_column_name(&sql, c->name);
-        buffer_add_text(&sql, ", ");
-    }
-    buffer_printf(&sql, "%s%s%s", c->units.count > 1 ? "(" : "", unit[0] ? "replace(" : "",
-                  has_comma ? "replace(" : "");
-    add_column_name(&sql, c->name);
-    buffer_add_text(&sql, has_comma ? ", ',', '')" : "");
+    if (is_mixed)
+        buffer_printf(&sql, "iif(instr(%s, ','), %s, ", c->sql, c->sql);
+    buffer_printf(&sql, "%s%s%s%s%s", c->units.count > 1 ? "(" : "", unit[0] ? "replace(" : "",
+                  has_comma ? "replace(" : "", c->sql, has_comma ? ", ',', '')" : "");
     if (unit[0]) {
         buffer_add_text(&sql, ", ");
         buffer_add_quoted(&sql, unit, '\'');
@@ -543,13 +543,9 @@ static bool is_named_stage(const struct draft_column *c)
 
 static char *value_sql(const struct draft_column *c)
 {
-    struct buffer name = BUFFER_INIT;
-    if (column_is_numeric(c) && !column_unit(c)[0])
-        return number_sql(c);
-    buffer_add_text(&name, is_named_stage(c) ? "substr(" : "");
-    add_column_name(&name, c->name);
-    buffer_add_text(&name, is_named_stage(c) ? ", -1) + 0" : "");
-    return buffer_take(&name);
+    return column_is_numeric(c) && !column_unit(c)[0] ? number_sql(c)
+           : is_named_stage(c)                        ? xasprintf("substr(%s, -1) + 0", c->sql)
+                                                      : xstrdup(c->sql);
 }
 
 /* NAME = "SQL"; `sql` is freed. */
@@ -571,17 +567,14 @@ static const char *last_word(const struct draft_column *c)
 static const char *unit_of(const struct draft_column *c, const struct proposal *p)
 {
     const struct toml_node *rate = toml_child(known("table", "rates"), c->key);
-    static const char *const units[] = {"ms", "s", "sec", "min", "gb", "gib", "mb", "mib"};
+    const struct toml_node *units = known("table", "units");
     const char *unit = column_unit(c) + strspn(column_unit(c), " ");
     if (unit[0])
         return unit;
     if (!p && (rate || c->rate))
         return rate ? rate->text : c->rate;
-    for (size_t i = 0; i < LENGTH(units) && !p && !column_is_gain(c); i++)
-        if (strcmp(last_word(c), units[i]) == 0)
-            return units[i];
     if (!p)
-        return "";
+        return known_has(units, last_word(c)) && !column_is_gain(c) ? last_word(c) : "";
     return strcmp(p->metric, "mfu") == 0 && c->in[c->notation].largest > 1 ? "%" : p->unit;
 }
 
@@ -627,9 +620,7 @@ static char *state_sql_of_numbers(const struct import_draft *d)
             if (!outcome || !*outcome || strcmp(outcome, "ok") == 0)
                 continue;
             struct buffer sql = BUFFER_INIT;
-            buffer_add_text(&sql, "iif(");
-            add_column_name(&sql, c->name);
-            buffer_add_text(&sql, " = ");
+            buffer_printf(&sql, "iif(%s = ", c->sql);
             buffer_add_quoted(&sql, c->words.items[w], '\'');
             buffer_printf(&sql, ", '%s', 'ok')", outcome);
             return buffer_take(&sql);
@@ -648,69 +639,51 @@ static void add_duration(struct buffer *out, const struct draft_column *c)
     buffer_add_text(out, factor == 1 ? "   # in seconds\n" : "\n");
 }
 
-struct drafted_metric {
-    const struct draft_column *column;
-    struct proposal_list by_name;
-    char *name;
-    bool higher_is_better;
-};
-
-/* The objective is the first of some metrics, else the one that most rows have. */
-static const struct drafted_metric *objective_of(const struct drafted_metric *metrics, size_t count)
+/* The objective is the first of some metrics, else the one that most rows have; NULL: there is none. */
+static const struct draft_column *objective_of(const struct import_draft *d)
 {
-    static const char *const aims[] = {"throughput", "step_time", "mfu", "loss", "peak_memory"};
-    for (size_t aim = 0; aim < LENGTH(aims); aim++)
-        for (size_t i = 0; i < count; i++)
-            if (metrics[i].by_name.count && strcmp(metrics[i].by_name.items[0].metric, aims[aim]) == 0)
-                return &metrics[i];
-    const struct drafted_metric *fullest = count ? &metrics[0] : NULL;
-    for (size_t i = 1; i < count; i++)
-        if (metrics[i].column->numbers > fullest->column->numbers)
-            fullest = &metrics[i];
+    const struct toml_node *aims = known("table", "aims");
+    const struct draft_column *fullest = NULL, *end = d->columns + d->count;
+    for (size_t aim = 0; aim < aims->child_count; aim++)
+        for (const struct draft_column *c = d->columns; c < end; c++)
+            if (c->by_name.count && strcmp(c->by_name.items[0].metric, aims->children[aim].text) == 0)
+                return c;
+    for (const struct draft_column *c = d->columns; c < end; c++)
+        if (c->role == ROLE_METRIC && (!fullest || c->numbers > fullest->numbers))
+            fullest = c;
     return fullest;
 }
 
-static void add_metric_table(struct buffer *out, const struct drafted_metric *m)
+static void add_metric_table(struct buffer *out, const struct draft_column *c)
 {
-    const struct proposal *p = m->by_name.count ? &m->by_name.items[0] : NULL;
-    const char *unit = unit_of(m->column, p);
-    buffer_printf(out, "[job.metrics.%s]\n", m->name);
+    const struct proposal *p = c->by_name.count ? &c->by_name.items[0] : NULL;
+    const char *unit = unit_of(c, p);
+    buffer_printf(out, "[job.metrics.%s]\n", c->metric);
     if (unit[0]) {
         buffer_add_toml_string(out, "unit = ", unit, "\n");
     } else if (p && (strcmp(p->metric, "step_time") == 0 || strcmp(p->metric, "peak_memory") == 0))
         buffer_add_text(out, "means = \"other\"   # to compare it with predictions, give its unit instead, such as "
                              "unit = \"s\" or \"GiB\"\n");
-    buffer_printf(out, "better = \"%s\"%s\n", m->higher_is_better ? "max" : "min", p ? "" : "   # a guess");
+    buffer_printf(out, "better = \"%s\"%s\n", c->higher_is_better ? "max" : "min", p ? "" : "   # a guess");
 }
 
 /* --- the whole --- */
 
-struct plan_of_columns {
-    enum column_role *roles;
-    bool *promoted;    /* labels that are keys, because nothing else tells rows apart */
-    size_t guessed;    /* devices of a row that are taken for those of a host; as many as there are columns: none */
-    bool has_repeats;  /* rows differ in labels alone */
-    const char **keys; /* by column: its own key, or the tool's name for it */
-    size_t state;
-    struct drafted_metric *metrics;
-    size_t metric_count;
-};
-
-static bool is_taken(const struct plan_of_columns *p, const char *name)
+static bool is_taken(const struct import_draft *d, const char *metric)
 {
-    return ANY(i, p->metric_count, strcmp(p->metrics[i].name, name) == 0);
+    return ANY(i, d->count, d->columns[i].metric && strcmp(d->columns[i].metric, metric) == 0);
 }
 
 /* Keys of the cluster have many names; rules and predictions read one. */
-static const char *own_key(const struct plan_of_columns *p, size_t i, const struct draft_column *c)
+static const char *own_key(const struct import_draft *d, const struct draft_column *c)
 {
     const struct toml_node *keys = known("table", "cluster_keys");
     for (size_t k = 0; k < keys->child_count; k++) {
         const char *key = keys->children[k].key;
-        bool is_meant = p->roles[i] == ROLE_KEY && column_is_numeric(c) == (strncmp(key, "num_", 4) == 0) &&
+        bool is_meant = c->role == ROLE_KEY && column_is_numeric(c) == (strncmp(key, "num_", 4) == 0) &&
                         known_has(&keys->children[k], c->key);
-        for (size_t j = 0; j < i && is_meant; j++)
-            is_meant = strcmp(p->keys[j], key) != 0;
+        for (const struct draft_column *before = d->columns; before < c && is_meant; before++)
+            is_meant = strcmp(before->called, key) != 0;
         if (is_meant)
             return key;
     }
@@ -718,81 +691,64 @@ static const char *own_key(const struct plan_of_columns *p, size_t i, const stru
 }
 
 /* The column with that key; NULL if there is none. */
-static const struct draft_column *column_of(const struct import_draft *d, const struct plan_of_columns *p,
-                                            const char *key)
+static const struct draft_column *column_of(const struct import_draft *d, const char *key)
 {
-    return FIND(i, d->count,
-                p->roles[i] == ROLE_KEY && column_is_numeric(&d->columns[i]) && strcmp(p->keys[i], key) == 0,
-                &d->columns[i]);
+    const struct draft_column *c = d->columns;
+    return FIND(i, d->count, c[i].role == ROLE_KEY && column_is_numeric(&c[i]) && strcmp(c[i].called, key) == 0, &c[i]);
 }
 
 /* The column of all devices of a row; NULL: there is none. */
-static const struct draft_column *column_of_devices(const struct import_draft *d, const struct plan_of_columns *p)
+static const struct draft_column *column_of_devices(const struct import_draft *d)
 {
     const struct toml_node *all = toml_child(known("table", "words"), "all_devices");
     const struct draft_column *sum = NULL;
     for (size_t i = 0; i < all->child_count && !sum; i++)
-        sum = column_of(d, p, all->children[i].text);
+        sum = column_of(d, all->children[i].text);
     return sum;
 }
 
 /* Devices that are no multiple of the hosts in all rows are those of one host. */
-static void name_devices_per_host(const struct import_draft *d, struct plan_of_columns *p)
+static void name_devices_per_host(struct import_draft *d)
 {
-    const struct draft_column *sum = column_of_devices(d, p);
-    const struct device_columns c = {{sum}, 1, column_of(d, p, "num_hosts")};
-    if (sum && c.hosts && !column_of(d, p, "num_devices_per_host") && !columns_divide(d, &c))
-        p->keys[p->guessed = (size_t)(sum - d->columns)] = "num_devices_per_host";
+    const struct draft_column *sum = column_of_devices(d);
+    const struct device_columns c = {{sum}, 1, column_of(d, "num_hosts")};
+    if (sum && c.hosts && !column_of(d, "num_devices_per_host") && !columns_divide(d, &c))
+        d->columns[d->guessed = (size_t)(sum - d->columns)].called = "num_devices_per_host";
 }
 
-static struct plan_of_columns plan_columns(const struct import_draft *d)
+static void plan_columns(struct import_draft *d)
 {
-    struct plan_of_columns p = {.roles = xcalloc(d->count + 1, sizeof *p.roles),
-                                .promoted = xcalloc(d->count + 1, sizeof *p.promoted),
-                                .keys = xcalloc(d->count + 1, sizeof *p.keys),
-                                .state = state_column(d),
-                                .guessed = d->count,
-                                .metrics = xcalloc(d->count + 1, sizeof *p.metrics)};
+    d->state = state_column(d);
+    d->guessed = d->count;
     for (size_t i = 0; i < d->count; i++) {
-        struct drafted_metric m = {.column = &d->columns[i]};
-        p.roles[i] = column_role(d, i, p.state, &m.by_name);
-        if (p.roles[i] != ROLE_METRIC)
+        struct draft_column *c = &d->columns[i];
+        c->role = column_role(d, i, &c->by_name);
+        if (c->role != ROLE_METRIC)
             continue;
-        const struct proposal *by_name = m.by_name.count ? &m.by_name.items[0] : NULL;
-        m.name = xstrdup(by_name && !is_taken(&p, by_name->metric) ? by_name->metric : d->columns[i].key);
-        m.higher_is_better = by_name ? by_name->higher_is_better : column_is_gain(&d->columns[i]);
-        p.metrics[p.metric_count++] = m;
+        const struct proposal *by_name = c->by_name.count ? &c->by_name.items[0] : NULL;
+        c->metric = xstrdup(by_name && !is_taken(d, by_name->metric) ? by_name->metric : c->key);
+        c->higher_is_better = by_name ? by_name->higher_is_better : column_is_gain(c);
     }
-    p.has_repeats = columns_tell_rows_apart(d, p.roles, p.promoted);
+    d->has_repeats = columns_tell_rows_apart(d);
     for (size_t i = 0; i < d->count; i++)
-        p.keys[i] = own_key(&p, i, &d->columns[i]);
-    name_devices_per_host(d, &p);
-    return p;
+        d->columns[i].called = own_key(d, &d->columns[i]);
+    name_devices_per_host(d);
 }
 
-static void free_plan(struct plan_of_columns *p)
+static void add_state(const struct import_draft *d, struct buffer *out)
 {
-    for (size_t i = 0; i < p->metric_count; i++) {
-        proposal_list_free(&p->metrics[i].by_name);
-        free(p->metrics[i].name);
-    }
-    free_all(p->metrics, p->keys, p->promoted, p->roles);
-}
-
-static void add_state(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
-{
-    const bool has_state = p->state < d->count;
-    OWNED char *sql = has_state ? value_sql(&d->columns[p->state]) : state_sql_of_numbers(d);
+    const bool has_state = d->state < d->count;
+    OWNED char *sql = has_state ? value_sql(&d->columns[d->state]) : state_sql_of_numbers(d);
     if (sql) /* an export has the class of a failure beside it */
         add_expression(out, "state", own_column(d, "failure") ? xasprintf("coalesce(failure, %s)", sql) : xstrdup(sql));
     for (size_t i = 0; i < d->count; i++)
-        if (p->roles[i] == ROLE_DURATION) {
+        if (d->columns[i].role == ROLE_DURATION) {
             add_duration(out, &d->columns[i]);
             break;
         }
     if (has_state) {
-        add_states(out, &d->columns[p->state]);
-        add_refusals(out, &d->columns[p->state], sql);
+        add_states(out, &d->columns[d->state]);
+        add_refusals(out, &d->columns[d->state], sql);
     }
     if (own_column(d, "excluded"))
         buffer_add_text(out, "[[import.refuse]]\nwhen = \"excluded IS NOT NULL\"\nwhy = \"it was excluded\"\n");
@@ -826,16 +782,15 @@ static char *devices_per_host(const struct import_draft *d, const struct device_
 }
 
 /* A row's number of devices if no column gives it per host: all devices, or the product of its degrees. */
-static void add_devices(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out,
-                        struct buffer *refusal)
+static void add_devices(const struct import_draft *d, struct buffer *out, struct buffer *refusal)
 {
     static const char *const degrees[] = {"dp", "tp", "pp", "cp"};
-    const struct draft_column *sum = column_of_devices(d, p);
-    struct device_columns c = {.hosts = column_of(d, p, "num_hosts")};
-    if (column_of(d, p, "num_devices_per_host"))
+    const struct draft_column *sum = column_of_devices(d);
+    struct device_columns c = {.hosts = column_of(d, "num_hosts")};
+    if (column_of(d, "num_devices_per_host"))
         return;
     for (size_t i = 0; i < (sum ? 1 : LENGTH(degrees)); i++) {
-        c.devices[c.count] = sum ? sum : column_of(d, p, degrees[i]);
+        c.devices[c.count] = sum ? sum : column_of(d, degrees[i]);
         c.count += c.devices[c.count] != NULL;
     }
     OWNED char *devices = product_of(&c);
@@ -844,7 +799,7 @@ static void add_devices(const struct import_draft *d, const struct plan_of_colum
                         "# The table does not give the number of devices; it follows from the parallel degrees.\n");
     long long node = 0;
     for (size_t i = 0; i < d->count && sum && !c.hosts; i++)
-        if (p->roles[i] == ROLE_KEY && strcmp(p->keys[i], "device") == 0)
+        if (d->columns[i].role == ROLE_KEY && strcmp(d->columns[i].called, "device") == 0)
             node = device_usual_node(&d->columns[i].words, sum->in[sum->notation].largest);
     if (node > 0) {
         buffer_printf(out, "# A guess: no column has the hosts; %lld of these devices are usual in one.\n", node);
@@ -864,65 +819,69 @@ static bool has_mixed_numbers(const struct draft_column *c)
     return is;
 }
 
-static void add_sections(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
+static void add_sections(const struct import_draft *d, struct buffer *out)
 {
     OWNED_BUFFER devices = BUFFER_INIT, refusal = BUFFER_INIT;
-    add_devices(d, p, &devices, &refusal);
+    add_devices(d, &devices, &refusal);
     for (enum section_kind s = 0; s < SECTION_COUNT; s++) {
         bool has_any = s == SECTION_CLUSTER && devices.length > 0;
         if (has_any)
             buffer_printf(out, "[import.%s]\n%s", section_names[s], buffer_text(&devices));
         for (size_t i = 0; i < d->count; i++) {
-            if (p->roles[i] != ROLE_KEY || column_section(&d->columns[i]) != s)
+            if (d->columns[i].role != ROLE_KEY || column_section(&d->columns[i]) != s)
                 continue;
             if (!has_any)
                 buffer_printf(out, "[import.%s]\n", section_names[s]);
             has_any = true;
-            if (p->promoted[i])
+            if (d->columns[i].is_promoted)
                 buffer_add_text(out, "# A guess: nothing else tells these rows apart.\n");
             if (has_mixed_numbers(&d->columns[i]))
                 buffer_add_text(out,
                                 "# A guess: named as a measurement, but not all of its cells are numbers of a kind.\n");
-            if (i == p->guessed)
+            if (i == d->guessed)
                 buffer_add_text(out, "# A guess: not all rows have a multiple of their hosts.\n");
-            add_expression(out, p->keys[i], value_sql(&d->columns[i]));
+            add_expression(out, d->columns[i].called, value_sql(&d->columns[i]));
         }
     }
-    buffer_add_text(out, p->metric_count ? "[import.metrics]\n" : "");
-    for (size_t i = 0; i < p->metric_count; i++)
-        add_expression(out, p->metrics[i].name, number_sql(p->metrics[i].column));
+    const char *head = "[import.metrics]\n";
+    for (size_t i = 0; i < d->count; i++)
+        if (d->columns[i].role == ROLE_METRIC) {
+            buffer_add_text(out, head);
+            add_expression(out, d->columns[i].metric, number_sql(&d->columns[i]));
+            head = "";
+        }
     buffer_add_text(out, refusal.length ? refusal.data : "");
 }
 
 /* Returns whether the table has a column for `input`, under any of its names. */
-static bool has_input(const struct import_draft *d, const struct plan_of_columns *p, const char *input)
+static bool has_input(const struct import_draft *d, const char *input)
 {
     OWNED char *names = xasprintf("%s %s", input, inputs[input_find(input)].synonyms);
     const char *at = names;
     char name[INPUT_NAME_MOST];
     while (input_next_name(&at, name))
         for (size_t i = 0; i < d->count; i++)
-            if (p->roles[i] == ROLE_KEY && strcmp(p->keys[i], name) == 0)
+            if (d->columns[i].role == ROLE_KEY && strcmp(d->columns[i].called, name) == 0)
                 return true;
     return false;
 }
 
 /* If rows have devices and degrees but no dp, dp is the rest of the devices. */
-static void add_derived(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
+static void add_derived(const struct import_draft *d, struct buffer *out)
 {
     static const char *const degrees[] = {"tp", "pp", "cp"};
     OWNED_BUFFER product = BUFFER_INIT;
     size_t count = 0;
     for (size_t i = 0; i < LENGTH(degrees); i++)
-        if (has_input(d, p, degrees[i]))
+        if (has_input(d, degrees[i]))
             buffer_printf(&product, "%s%s", count++ ? " * " : "", degrees[i]);
-    if (count && !has_input(d, p, "dp") &&
-        (column_of(d, p, "num_devices_per_host") || column_of_devices(d, p) || column_of(d, p, "num_hosts")))
+    if (count && !has_input(d, "dp") &&
+        (column_of(d, "num_devices_per_host") || column_of_devices(d) || column_of(d, "num_hosts")))
         buffer_printf(out, "[derive]\ndp = \"gpus / %s%s%s\"   # data parallelism takes the other devices\n",
                       count > 1 ? "(" : "", buffer_text(&product), count > 1 ? ")" : "");
 }
 
-static void add_left_out(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
+static void add_left_out(const struct import_draft *d, struct buffer *out)
 {
     static const char *const reasons[ROLE_COUNT] = {
         [ROLE_LABEL] = "every row has its own value or all have the same",
@@ -932,13 +891,13 @@ static void add_left_out(const struct import_draft *d, const struct plan_of_colu
     for (size_t role = 0; role < ROLE_COUNT; role++) {
         size_t count = 0;
         for (size_t i = 0; i < d->count && reasons[role]; i++)
-            if (p->roles[i] == role) {
+            if (d->columns[i].role == role) {
                 buffer_printf(out, count ? ", " : "# Left out, because %s: ", reasons[role]);
                 buffer_add_text(out, d->columns[i].name);
                 count++;
             }
         buffer_add_text(out, count ? "\n" : "");
-        if (role == ROLE_LABEL && count && p->has_repeats)
+        if (role == ROLE_LABEL && count && d->has_repeats)
             buffer_add_text(out, "# Rows that differ in these alone are repeats of one job.\n");
     }
 }
@@ -966,25 +925,25 @@ static void add_decimal_commas(const struct import_draft *d, struct buffer *out)
 void import_draft_write(struct import_draft *d, const char *name, const char *table, struct buffer *out)
 {
     import_draft_settle(d);
-    struct plan_of_columns p = plan_columns(d);
-    const struct drafted_metric *aim = objective_of(p.metrics, p.metric_count);
+    plan_columns(d);
+    const struct draft_column *aim = objective_of(d);
     buffer_printf(out,
                   "# Written by meshsweep init from %s. Check it, then: meshsweep import -c FILE %s\n# All keys of "
                   "[import]: man 5 meshsweep.\n\n[sweep]\nname = ",
                   table, table);
     buffer_add_toml_string(out, "", name, "");
     if (aim)
-        buffer_printf(out, "\nobjective = \"%s:%s\"%s\n\n", aim->higher_is_better ? "max" : "min", aim->name,
+        buffer_printf(out, "\nobjective = \"%s:%s\"%s\n\n", aim->higher_is_better ? "max" : "min", aim->metric,
                       aim->by_name.count ? "" : "   # a guess");
     else
         buffer_add_text(out, "\n# objective = \"min:NAME\": no column of the table looks like a measurement\n\n");
-    for (size_t i = 0; i < p.metric_count; i++)
-        add_metric_table(out, &p.metrics[i]);
+    for (size_t i = 0; i < d->count; i++)
+        if (d->columns[i].role == ROLE_METRIC)
+            add_metric_table(out, &d->columns[i]);
     buffer_add_text(out, "\n# Each value is an SQL expression over the table's columns.\n[import]\n");
     add_decimal_commas(d, out);
-    add_state(d, &p, out);
-    add_sections(d, &p, out);
-    add_derived(d, &p, out);
-    add_left_out(d, &p, out);
-    free_plan(&p);
+    add_state(d, out);
+    add_sections(d, out);
+    add_derived(d, out);
+    add_left_out(d, out);
 }
