@@ -186,10 +186,10 @@ void progress_display_enumerating(struct progress_display *d, int64_t matched)
 static void add_enumeration_json(struct progress_display *d, const struct enumeration *n)
 {
     progress_event_begin(EVENT_ENUMERATED, &d->line);
-    buffer_printf(&d->line,
-                  ",\"combinations\":%" PRId64 ",\"matched\":%" PRId64 ",\"jobs\":%" PRId64 ",\"duplicates\":%" PRId64
-                  ",\"new\":%" PRId64 "}",
-                  n->counts.combinations, n->counts.matched, n->counts.jobs, n->counts.duplicates, n->new_jobs);
+    JSON_WRITE(&d->line, JSON_INT("combinations", n->counts.combinations), JSON_INT("matched", n->counts.matched),
+               JSON_INT("jobs", n->counts.jobs), JSON_INT("duplicates", n->counts.duplicates),
+               JSON_INT("new", n->new_jobs));
+    buffer_add_char(&d->line, '}');
 }
 
 static void add_enumeration_text(struct progress_display *d, const struct enumeration *n)
@@ -218,23 +218,15 @@ void progress_display_enumerated(struct progress_display *d, const struct enumer
 
 static void add_event_json(struct progress_display *d, const struct run_event *event)
 {
-    struct buffer *b = &d->line;
-    progress_event_begin(EVENT_ATTEMPT, b);
-    buffer_printf(b, ",\"job\":%" PRId64 ",\"key\":\"%s\",\"attempt\":%" PRId64 ",\"state\":\"%s\",\"failure\":",
-                  event->job_id, event->key_hex, event->attempt_number, event->failure ? "failed" : "ok");
-    buffer_printf(b, event->failure ? "\"%s\"" : "null", event->failure);
-    buffer_printf(b, ",\"duration_ms\":%" PRId64 ",\"objective_value\":", event->duration_ms);
-    if (event->has_objective && isfinite(event->objective))
-        buffer_add_double(b, event->objective);
-    else
-        buffer_add_text(b, "null");
-    buffer_printf(b, ",\"keys\":%s,\"message\":", event->spec_json);
-    if (event->message)
-        buffer_add_json_string(b, event->message, strlen(event->message));
-    else
-        buffer_add_text(b, "null");
-    buffer_printf(b, ",\"will_retry\":%s,\"full_training\":%s}", event->will_retry ? "true" : "false",
-                  event->is_full ? "true" : "false");
+    progress_event_begin(EVENT_ATTEMPT, &d->line);
+    JSON_WRITE(&d->line, JSON_INT("job", event->job_id), JSON_STRING("key", event->key_hex),
+               JSON_INT("attempt", event->attempt_number), JSON_STRING("state", event->failure ? "failed" : "ok"),
+               JSON_TEXT("failure", event->failure), JSON_INT("duration_ms", event->duration_ms),
+               JSON_REAL("objective_value", event->has_objective ? event->objective : NAN));
+    buffer_printf(&d->line, ",\"keys\":%s", event->spec_json);
+    JSON_WRITE(&d->line, event->message ? JSON_STRING("message", event->message) : JSON_TEXT("message", NULL),
+               JSON_TRUTH("will_retry", event->will_retry), JSON_TRUTH("full_training", event->is_full));
+    buffer_add_char(&d->line, '}');
 }
 
 /* A short description of the configuration. */

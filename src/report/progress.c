@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/text.h"
+#include "results/json.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -254,65 +255,23 @@ void progress_add_plain(const struct sweep_progress *p, struct buffer *out)
 
 /* --- JSON --- */
 
-static void add_json_text(struct buffer *out, const char *text)
-{
-    if (text && *text)
-        buffer_add_json_string(out, text, strlen(text));
-    else
-        buffer_add_text(out, "null");
-}
-
-/* JSON has no NaN or infinities. */
-static void add_json_double(struct buffer *out, double value)
-{
-    if (isfinite(value))
-        buffer_add_double(out, value);
-    else
-        buffer_add_text(out, "null");
-}
-
-static void add_json_best(const struct sweep_progress *p, struct buffer *out)
-{
-    buffer_add_text(out, ",\"best\":");
-    if (!p->has_best) {
-        buffer_add_text(out, "null");
-        return;
-    }
-    buffer_printf(out, "{\"job\":%" PRId64 ",\"objective\":", p->best_job);
-    add_json_text(out, p->objective);
-    buffer_add_text(out, ",\"value\":");
-    add_json_double(out, p->best_value);
-    buffer_add_text(out, ",\"unit\":");
-    add_json_text(out, p->best_unit);
-    buffer_add_char(out, '}');
-}
-
 void progress_add_json(enum progress_event event, const struct sweep_progress *p, struct buffer *out)
 {
     progress_event_begin(event, out);
-    buffer_printf(out,
-                  ",\"total\":%" PRId64 ",\"done\":%" PRId64 ",\"ok\":%" PRId64 ",\"failed\":%" PRId64
-                  ",\"skipped\":%" PRId64 ",\"pruned\":%" PRId64 ",\"held\":%" PRId64 ",\"running\":%" PRId64
-                  ",\"waiting\":%" PRId64 ",\"being_recorded\":%" PRId64 ",\"pending\":%" PRId64
-                  ",\"elapsed_ms\":%" PRId64,
-                  p->total, progress_done(p), p->ok, p->failed, p->skipped, p->pruned, p->held, p->running, p->waiting,
-                  p->ended, p->pending, p->elapsed_ms);
-    buffer_add_text(out, ",\"jobs_per_second\":");
-    if (rate_known(p))
-        buffer_add_double(out, p->jobs_per_second);
-    else
-        buffer_add_text(out, "null");
-    buffer_add_text(out, ",\"eta_ms\":");
-    if (p->eta_ms >= 0)
-        buffer_printf(out, "%" PRId64, p->eta_ms);
-    else
-        buffer_add_text(out, "null");
-    add_json_best(p, out);
-    buffer_add_text(out, ",\"failure_classes\":{");
-    for (size_t i = 0; i < p->failure_count; i++) {
-        buffer_add_text(out, i > 0 ? "," : "");
-        buffer_add_json_string(out, p->failures[i].name, strlen(p->failures[i].name));
-        buffer_printf(out, ":%" PRId64, p->failures[i].count);
+    JSON_WRITE(out, JSON_INT("total", p->total), JSON_INT("done", progress_done(p)), JSON_INT("ok", p->ok),
+               JSON_INT("failed", p->failed), JSON_INT("skipped", p->skipped), JSON_INT("pruned", p->pruned),
+               JSON_INT("held", p->held), JSON_INT("running", p->running), JSON_INT("waiting", p->waiting),
+               JSON_INT("being_recorded", p->ended), JSON_INT("pending", p->pending),
+               JSON_INT("elapsed_ms", p->elapsed_ms),
+               JSON_REAL("jobs_per_second", rate_known(p) ? p->jobs_per_second : NAN), JSON_COUNT("eta_ms", p->eta_ms));
+    if (p->has_best) {
+        buffer_printf(out, ",\"best\":{\"job\":%" PRId64, p->best_job);
+        JSON_WRITE(out, JSON_TEXT("objective", p->objective), JSON_REAL("value", p->best_value),
+                   JSON_TEXT("unit", p->best_unit));
     }
+    buffer_add_text(out, p->has_best ? "}" : ",\"best\":null");
+    buffer_add_text(out, ",\"failure_classes\":{");
+    for (size_t i = 0; i < p->failure_count; i++)
+        buffer_printf(out, "%s\"%s\":%" PRId64, i > 0 ? "," : "", p->failures[i].name, p->failures[i].count);
     buffer_add_text(out, "}}");
 }

@@ -1,7 +1,5 @@
 #include "report/progress_events.h"
 
-#include <string.h>
-
 #include "results/json.h"
 
 static const char *const progress_event_names[EVENT_COUNT] = {
@@ -17,7 +15,6 @@ void progress_event_begin(enum progress_event event, struct buffer *out)
 void progress_event_add_text(enum progress_event event, const char *text, struct buffer *out)
 {
     progress_event_begin(event, out);
-    buffer_add_text(out, ",\"text\":");
-    buffer_add_json_string(out, text, strlen(text));
+    JSON_WRITE(out, JSON_STRING("text", text));
     buffer_add_char(out, '}');
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/buffer.h"
 #include "util/decimal.h"
 #include "util/embedded.h"
 #include "util/memory.h"
@@ -17,14 +16,37 @@ cJSON *json_document(void)
     return root;
 }
 
+static bool is_null(const struct json_member *m)
+{
+    return m->kind == JSON_OF_TEXT    ? !m->text || !*m->text
+           : m->kind == JSON_OF_COUNT ? m->number < 0
+                                      : !isfinite(m->number);
+}
+
 static cJSON *value_of(const struct json_member *m)
 {
-    if (m->kind == JSON_OF_TRUTH)
-        return cJSON_CreateBool(m->number != 0);
-    if (m->kind == JSON_OF_STRING || (m->kind == JSON_OF_TEXT && m->text && *m->text))
-        return cJSON_CreateString(m->text);
-    const bool is_known = m->kind == JSON_OF_COUNT ? m->number >= 0 : m->kind == JSON_OF_NUMBER && isfinite(m->number);
-    return is_known ? cJSON_CreateNumber(m->number) : cJSON_CreateNull();
+    if (is_null(m))
+        return cJSON_CreateNull();
+    return m->kind == JSON_OF_TRUTH                               ? cJSON_CreateBool(m->number != 0)
+           : m->kind == JSON_OF_TEXT || m->kind == JSON_OF_STRING ? cJSON_CreateString(m->text)
+                                                                  : cJSON_CreateNumber(m->number);
+}
+
+void json_write_members(struct buffer *out, const struct json_member *members, size_t count)
+{
+    for (const struct json_member *m = members; m < members + count; m++) {
+        buffer_printf(out, ",\"%s\":", m->name);
+        if (is_null(m))
+            buffer_add_text(out, "null");
+        else if (m->kind == JSON_OF_TRUTH)
+            buffer_add_text(out, m->number != 0 ? "true" : "false");
+        else if (m->kind == JSON_OF_TEXT || m->kind == JSON_OF_STRING)
+            buffer_add_json_string(out, m->text, strlen(m->text));
+        else if (m->kind == JSON_OF_REAL)
+            buffer_add_double(out, m->number);
+        else
+            buffer_printf(out, "%.0f", m->number);
+    }
 }
 
 void json_add_members(cJSON *object, const struct json_member *members, size_t count)

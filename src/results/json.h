@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "database/db.h"
+#include "util/buffer.h"
 
 /* The version of the contract as a whole. It rises when a name goes, or changes its type or meaning; not when one is
  * added. */
@@ -28,13 +29,13 @@ cJSON *json_document(void);
  * JSON_TEXT are as above; a JSON_STRING is text, "" too. */
 struct json_member {
     const char *name;
-    enum { JSON_OF_NUMBER = 1, JSON_OF_COUNT, JSON_OF_TEXT, JSON_OF_STRING, JSON_OF_TRUTH } kind;
+    enum { JSON_OF_INT = 1, JSON_OF_COUNT, JSON_OF_REAL, JSON_OF_TEXT, JSON_OF_STRING, JSON_OF_TRUTH } kind;
     double number;
     const char *text;
 };
-#define JSON_INT(name, value) ((struct json_member){(name), JSON_OF_NUMBER, (double)(value), NULL})
+#define JSON_INT(name, value) ((struct json_member){(name), JSON_OF_INT, (double)(value), NULL})
 #define JSON_COUNT(name, value) ((struct json_member){(name), JSON_OF_COUNT, (double)(value), NULL})
-#define JSON_REAL(name, value) ((struct json_member){(name), JSON_OF_NUMBER, (value), NULL})
+#define JSON_REAL(name, value) ((struct json_member){(name), JSON_OF_REAL, (value), NULL})
 #define JSON_TEXT(name, value) ((struct json_member){(name), JSON_OF_TEXT, 0, (value)})
 #define JSON_STRING(name, value) ((struct json_member){(name), JSON_OF_STRING, 0, (value)})
 #define JSON_TRUTH(name, value) ((struct json_member){(name), JSON_OF_TRUTH, (value), NULL})
@@ -43,6 +44,10 @@ struct json_member {
         sizeof((const struct json_member[]){__VA_ARGS__}) / sizeof(struct json_member)
 #define JSON_ADD(object, ...) json_add_members(object, JSON_MEMBERS(__VA_ARGS__))
 void json_add_members(cJSON *object, const struct json_member *members, size_t count);
+
+/* The same as text, a comma before each: on a line of events, whose reals have a point or an exponent. */
+#define JSON_WRITE(out, ...) json_write_members(out, JSON_MEMBERS(__VA_ARGS__))
+void json_write_members(struct buffer *out, const struct json_member *members, size_t count);
 
 /* The same of a new object at the end of a list, which is returned. */
 #define JSON_ITEM(list, ...) json_add_item(list, JSON_MEMBERS(__VA_ARGS__))
