@@ -42,30 +42,16 @@ struct strategy_results {
     int64_t slowest_us; /* slowest decision */
 };
 
-struct replay_report {
+struct contest {
+    const struct replay_options *options;
     const struct replay_source *source;
-    const struct replay_group *groups;
-    size_t seeds;
-    size_t ok, failed, hopeless; /* candidates; groups without a successful one */
-    struct strategy_results *strategies;
+    struct replay_group *groups;
+    struct strategy_results *strategies; /* the last one is at work */
     size_t count;
+    size_t ok, failed, hopeless; /* candidates; groups without a successful one */
+    const char *strategy;
+    enum replay_predictions predictions;
 };
-
-/* `source` and `groups` are borrowed and must outlive the report. */
-static struct replay_report *replay_report_create(const struct replay_source *source, const struct replay_group *groups,
-                                                  size_t seeds)
-{
-    struct replay_report *r = xcalloc(1, sizeof *r);
-    r->source = source;
-    r->groups = groups;
-    r->seeds = seeds;
-    for (size_t g = 0; g < source->group_count; g++) {
-        r->ok += groups[g].ok;
-        r->failed += groups[g].failed;
-        r->hopeless += groups[g].ok == 0;
-    }
-    return r;
-}
 
 static void release(struct strategy_results *s)
 {
@@ -76,23 +62,9 @@ static void release(struct strategy_results *s)
         free(s->values[m]);
 }
 
-static void replay_report_free(struct replay_report *r)
+static double *no_values(const struct contest *c)
 {
-    if (!r)
-        return;
-    for (size_t i = 0; i < r->count; i++)
-        release(&r->strategies[i]);
-    free_all(r->strategies, r);
-}
-
-static bool replay_report_any_runnable(const struct replay_report *r)
-{
-    return r->ok > 0;
-}
-
-static double *no_values(const struct replay_report *r)
-{
-    size_t searches = r->source->group_count * r->seeds;
+    size_t searches = c->source->group_count * (size_t)c->options->seeds;
     double *values = xcalloc(searches + 1, sizeof *values);
     for (size_t i = 0; i < searches; i++)
         values[i] = NAN;
@@ -100,18 +72,18 @@ static double *no_values(const struct replay_report *r)
 }
 
 /* Begins the results of a strategy; the name is borrowed. */
-static void replay_report_begin(struct replay_report *r, const char *strategy)
+static void begin_strategy(struct contest *c, const char *strategy)
 {
-    struct strategy_results *s = array_add(r->strategies, r->count);
+    struct strategy_results *s = array_add(c->strategies, c->count);
     *s = (struct strategy_results){.name = strategy};
     for (int m = 0; m < MEASURE_COUNT; m++)
-        s->values[m] = no_values(r);
+        s->values[m] = no_values(c);
 }
 
-static void replay_report_add(struct replay_report *r, size_t group, size_t seed, const struct replay_result *result)
+static void add_result(struct contest *c, size_t group, size_t seed, const struct replay_result *result)
 {
-    struct strategy_results *s = &r->strategies[r->count - 1];
-    size_t at = group * r->seeds + seed;
+    struct strategy_results *s = &c->strategies[c->count - 1];
+    size_t at = group * (size_t)c->options->seeds + seed;
     s->values[TRIALS][at] = (double)result->trials;
     s->values[FAILED][at] = (double)result->failed;
     s->values[HOURS][at] = result->device_hours;
@@ -125,130 +97,101 @@ static void replay_report_add(struct replay_report *r, size_t group, size_t seed
 
 /* Adds the relative loss against `strategy`, which searched all keys at once with as many trials. It may be added again
  * for the same search: the result is the same. */
-static void replay_report_add_joint(struct replay_report *r, const char *strategy, size_t group, size_t seed,
-                                    double loss)
+static void add_joint(struct contest *c, const char *strategy, size_t group, size_t seed, double loss)
 {
-    struct strategy_results *s = &r->strategies[r->count - 1];
+    struct strategy_results *s = &c->strategies[c->count - 1];
     size_t i = FIRST(k, s->joint_count, strcmp(s->joint[k].strategy, strategy) == 0);
     if (i == s->joint_count) {
         s->joint = array_grow(s->joint, s->joint_count++, sizeof *s->joint);
-        s->joint[i] = (struct joint_results){strategy, no_values(r)};
+        s->joint[i] = (struct joint_results){strategy, no_values(c)};
     }
-    s->joint[i].losses[group * r->seeds + seed] = loss;
-}
-
-static struct replay_statistics joint_loss(const struct replay_report *r, const struct joint_results *j)
-{
-    return replay_summarise(j->losses, r->source->group_count, r->seeds);
-}
-
-/* Adds the processor time of one decision, including what was learned from the outcome before it. */
-static void replay_report_decision(struct replay_report *r, int64_t us)
-{
-    struct strategy_results *s = &r->strategies[r->count - 1];
-    s->slowest_us = us > s->slowest_us ? us : s->slowest_us;
-}
-
-/* Removes the strategy begun last. */
-static void replay_report_withdraw(struct replay_report *r)
-{
-    release(&r->strategies[--r->count]);
-}
-
-/* For one group, or for all with SIZE_MAX. */
-static struct replay_statistics summary(const struct replay_report *r, const struct strategy_results *s, enum measure m,
-                                        size_t group)
-{
-    if (group == SIZE_MAX)
-        return replay_summarise(s->values[m], r->source->group_count, r->seeds);
-    return replay_summarise(s->values[m] + group * r->seeds, 1, r->seeds);
+    s->joint[i].losses[group * (size_t)c->options->seeds + seed] = loss;
 }
 
 /* --- the document --- */
 
-static int64_t winner_of(const struct replay_report *r, size_t group)
+static int64_t winner_of(const struct contest *c, size_t group)
 {
-    const struct replay_group *g = &r->groups[group];
-    return r->source->set.job_ids[g->members[g->winner]];
+    const struct replay_group *g = &c->groups[group];
+    return c->source->set.job_ids[g->members[g->winner]];
 }
 
-static void add_statistics(cJSON *to, const char *name, struct replay_statistics s, bool interval)
+/* Of the values of one group, or of all with SIZE_MAX: those also have an interval. */
+static void add_statistics(cJSON *to, const char *name, const struct contest *c, const double *values, size_t group)
 {
+    const size_t seeds = (size_t)c->options->seeds;
+    const bool all = group == SIZE_MAX;
+    const struct replay_statistics s =
+        replay_summarise(values + (all ? 0 : group * seeds), all ? c->source->group_count : 1, seeds);
     if (isnan(s.mean)) {
         cJSON_AddNullToObject(to, name);
         return;
     }
     cJSON *o = cJSON_AddObjectToObject(to, name);
-    cJSON_AddNumberToObject(o, "mean", s.mean);
-    if (interval) {
+    JSON_ADD(o, JSON_REAL("mean", s.mean));
+    if (all)
         JSON_ADD(o, JSON_REAL("low", s.low), JSON_REAL("high", s.high));
-    }
     JSON_ADD(o, JSON_REAL("median", s.median), JSON_REAL("p90", s.p90));
 }
 
-static void add_measures(cJSON *to, const struct replay_report *r, const struct strategy_results *s, size_t group)
+static void add_measures(cJSON *to, const struct contest *c, const struct strategy_results *s, size_t group)
 {
-    bool all = group == SIZE_MAX;
-    add_statistics(to, "trials", summary(r, s, TRIALS, group), all);
-    add_statistics(to, "failed_trials", summary(r, s, FAILED, group), all);
-    add_statistics(to, "hours", summary(r, s, HOURS, group), all);
-    add_statistics(to, "ends_after_trials", summary(r, s, STOP_TRIALS, group), all);
-    add_statistics(to, "ends_at_slowdown", summary(r, s, STOP_SLOWDOWN, group), all);
+    static const char *const names[FIRST_SLOWDOWN] = {"trials", "failed_trials", "hours", "ends_after_trials",
+                                                      "ends_at_slowdown"};
+    for (int m = 0; m < FIRST_SLOWDOWN; m++)
+        add_statistics(to, names[m], c, s->values[m], group);
     cJSON *slowdowns = cJSON_AddObjectToObject(to, "slowdown");
     for (size_t m = 0; m < REPLAY_MARKS; m++) {
         OWNED char *name = xasprintf("after_%zu", replay_marks[m]);
-        add_statistics(slowdowns, name, summary(r, s, (enum measure)(FIRST_SLOWDOWN + m), group), all);
+        add_statistics(slowdowns, name, c, s->values[FIRST_SLOWDOWN + m], group);
     }
 }
 
-static cJSON *strategy_json(const struct replay_report *r, const struct strategy_results *s)
+static void add_strategy(const struct contest *c, const struct strategy_results *s, cJSON *list)
 {
-    cJSON *o = cJSON_CreateObject();
-    JSON_ADD(o, JSON_STRING("strategy", s->name), JSON_INT("searches", s->searches), JSON_INT("arrived", s->arrived),
-             JSON_REAL("slowest_decision_ms", (double)s->slowest_us / 1000));
-    add_measures(o, r, s, SIZE_MAX);
+    cJSON *o =
+        JSON_ITEM(list, JSON_STRING("strategy", s->name), JSON_INT("searches", s->searches),
+                  JSON_INT("arrived", s->arrived), JSON_REAL("slowest_decision_ms", (double)s->slowest_us / 1000));
+    add_measures(o, c, s, SIZE_MAX);
     cJSON *joint = cJSON_AddArrayToObject(o, "loss_against_joint");
     for (size_t i = 0; i < s->joint_count; i++) {
-        cJSON *against = cJSON_CreateObject();
-        cJSON_AddStringToObject(against, "strategy", s->joint[i].strategy);
-        add_statistics(against, "loss", joint_loss(r, &s->joint[i]), true);
-        cJSON_AddItemToArray(joint, against);
+        cJSON *against = JSON_ITEM(joint, JSON_STRING("strategy", s->joint[i].strategy));
+        add_statistics(against, "loss", c, s->joint[i].losses, SIZE_MAX);
     }
     cJSON *groups = cJSON_AddArrayToObject(o, "groups");
-    for (size_t g = 0; g < r->source->group_count; g++) {
-        if (r->groups[g].ok == 0)
+    for (size_t g = 0; g < c->source->group_count; g++) {
+        if (c->groups[g].ok == 0)
             continue;
-        cJSON *group = JSON_ITEM(groups, JSON_STRING("group", r->source->group_names[g]),
-                                 JSON_REAL("best_value", r->groups[g].best), JSON_INT("best_job", winner_of(r, g)));
-        add_measures(group, r, s, g);
+        cJSON *group = JSON_ITEM(groups, JSON_STRING("group", c->source->group_names[g]),
+                                 JSON_REAL("best_value", c->groups[g].best), JSON_INT("best_job", winner_of(c, g)));
+        add_measures(group, c, s, g);
     }
-    return o;
 }
 
-static cJSON *replay_report_json(const struct replay_report *r)
+static cJSON *report_json(const struct contest *c)
 {
     cJSON *all = json_document();
-    JSON_ADD(all, JSON_STRING("objective", r->source->objective), JSON_INT("group_count", r->source->group_count),
-             JSON_INT("groups_without_runnable_job", r->hopeless), JSON_REAL("jobs", (double)(r->ok + r->failed)),
-             JSON_INT("failed_jobs", r->failed), JSON_INT("further_replicates", r->source->replicates),
-             JSON_INT("infeasible", r->source->infeasible), JSON_INT("excluded_by_rules", r->source->excluded),
-             JSON_INT("not_measured", r->source->unmeasured), JSON_INT("seeds", r->seeds));
+    JSON_ADD(all, JSON_STRING("objective", c->source->objective), JSON_INT("group_count", c->source->group_count),
+             JSON_INT("groups_without_runnable_job", c->hopeless), JSON_INT("jobs", c->ok + c->failed),
+             JSON_INT("failed_jobs", c->failed), JSON_INT("further_replicates", c->source->replicates),
+             JSON_INT("infeasible", c->source->infeasible), JSON_INT("excluded_by_rules", c->source->excluded),
+             JSON_INT("not_measured", c->source->unmeasured), JSON_INT("seeds", c->options->seeds));
     cJSON *strategies = cJSON_AddArrayToObject(all, "strategies");
-    for (size_t i = 0; i < r->count; i++)
-        cJSON_AddItemToArray(strategies, strategy_json(r, &r->strategies[i]));
+    for (size_t i = 0; i < c->count; i++)
+        add_strategy(c, &c->strategies[i], strategies);
     return all;
 }
 
 /* [name, best value, job] of each group, where they are wanted: with `groups`, or if [sweep] group_by lists some. */
-static cJSON *winners_json(const struct replay_report *r, bool groups)
+static cJSON *winners_json(const struct contest *c)
 {
     cJSON *list = cJSON_CreateArray();
-    for (size_t g = 0; (groups || r->source->has_listed_groups) && g < r->source->group_count; g++) {
+    for (size_t g = 0; (c->options->groups || c->source->has_listed_groups) && g < c->source->group_count; g++) {
         cJSON *group = cJSON_CreateArray();
-        cJSON_AddItemToArray(group, cJSON_CreateString(r->source->group_names[g]));
-        if (r->groups[g].ok > 0) {
-            cJSON_AddItemToArray(group, cJSON_CreateNumber(r->groups[g].best));
-            cJSON_AddItemToArray(group, cJSON_CreateNumber((double)winner_of(r, g)));
+        cJSON_AddItemToArray(group, cJSON_CreateString(c->source->group_names[g]));
+        if (c->groups[g].ok > 0) {
+            cJSON_AddItemToArray(group, cJSON_CreateNumber(c->groups[g].best));
+            cJSON_AddItemToArray(group, cJSON_CreateNumber((double)winner_of(c, g)));
         }
         cJSON_AddItemToArray(list, group);
     }
@@ -259,19 +202,10 @@ static cJSON *winners_json(const struct replay_report *r, bool groups)
 
 #define EVERY_STRATEGY "all"
 
-struct contest {
-    const struct replay_options *options;
-    const struct replay_source *source;
-    struct replay_group *groups;
-    struct replay_report *report;
-    const char *strategy;
-    enum replay_predictions predictions;
-};
-
 /* --- one strategy --- */
 
 struct trace {
-    const struct contest *contest;
+    struct contest *contest;
     const struct replay_group *group;
     size_t made;
     int64_t last_us; /* when what came before was shown; 0: nothing was */
@@ -284,8 +218,10 @@ static void trace_decision(void *context, const struct decision *d, const struct
     struct trace *t = context;
     const struct replay_source *s = t->contest->source;
     int64_t now = clock_processor_us();
-    if (d && t->last_us)
-        replay_report_decision(t->contest->report, now - t->last_us);
+    struct strategy_results *results = &t->contest->strategies[t->contest->count - 1];
+    /* The processor time of one decision, including what was learned from the outcome before it. */
+    if (d && t->last_us && now - t->last_us > results->slowest_us)
+        results->slowest_us = now - t->last_us;
     t->last_us = now;
     if (!d || !t->is_wanted)
         return;
@@ -325,8 +261,8 @@ static int run_joint(struct contest *c, struct trace *trace, size_t seed, const 
         joint.strategy = s->stages[i].strategy;
         if (run_one(c, &joint, trace, seed, &result, e) < 0)
             return -1;
-        replay_report_add_joint(c->report, joint.strategy, (size_t)(trace->group - c->groups), seed,
-                                staged->stop_slowdown / result.stop_slowdown - 1);
+        add_joint(c, joint.strategy, (size_t)(trace->group - c->groups), seed,
+                  staged->stop_slowdown / result.stop_slowdown - 1);
     }
     return 0;
 }
@@ -353,7 +289,7 @@ static int run_seed(struct contest *c, size_t group, size_t seed, struct error *
     buffer_free(&trace.text);
     if (rc < 0)
         return -1;
-    replay_report_add(c->report, group, seed, &result);
+    add_result(c, group, seed, &result);
     trace.is_wanted = false;
     return in_stages ? run_joint(c, &trace, seed, &result, e) : 0;
 }
@@ -399,12 +335,12 @@ static int run_strategies(struct contest *c, struct error *e)
         if (!is_asked_for(list, *name) && (!is_there || !is_asked_for(list, EVERY_STRATEGY)))
             continue;
         c->strategy = *name;
-        replay_report_begin(c->report, *name);
+        begin_strategy(c, *name);
         if (run_strategy(c, &why) == 0) {
             done++;
             continue;
         }
-        replay_report_withdraw(c->report);
+        release(&c->strategies[--c->count]);
         output_message("left out %s: %s", *name, why.text);
     }
     if (done > 0)
@@ -413,44 +349,52 @@ static int run_strategies(struct contest *c, struct error *e)
     return -1;
 }
 
-static int print(const struct replay_report *r, const struct replay_options *o, struct error *e)
+static int print(const struct contest *c, struct error *e)
 {
-    OWNED_JSON *document = replay_report_json(r), *winners = winners_json(r, o->groups);
+    OWNED_JSON *document = report_json(c), *winners = winners_json(c);
     OWNED_BUFFER text = BUFFER_INIT;
-    int rc = o->json ? output_json(document, e) : saying_add_text("sql/texts/replay.sql", document, winners, &text, e);
-    return rc == 0 && !o->json ? output_text(buffer_text(&text), e) : rc;
+    if (c->options->json)
+        return output_json(document, e);
+    int rc = saying_add_text("sql/texts/replay.sql", document, winners, &text, e);
+    return rc < 0 ? -1 : output_text(buffer_text(&text), e);
+}
+
+static int check_any(const struct contest *c, struct error *e)
+{
+    if (c->ok)
+        return 0;
+    return c->source->infeasible
+               ? error_set(e, ERROR_NOTHING,
+                           "%s: none of the %zu jobs that succeeded meets [sweep] subject_to, so there is nothing to "
+                           "find (meshsweep best names the nearest)",
+                           c->options->db, c->source->infeasible)
+               : error_set(e, ERROR_NOTHING, "%s: no job that succeeded has a value of %s, so there is nothing to find",
+                           c->options->db, c->source->objective);
 }
 
 int command_replay(const struct replay_options *o, struct error *e)
 {
-    const struct replay_request request = {.config = o->config, .group_by = o->group_by};
-    struct replay_request with_db = request;
+    OWNED_DB *db = NULL;
     struct replay_source source = {0};
     struct contest c = {.options = o, .source = &source};
     while (strcmp(replay_predictions_names[c.predictions], o->predictions) != 0)
         c.predictions++;
-    if (check_strategies(o->strategy, e) < 0 || store_open_read_only(o->db, &with_db.db, e) < 0)
+    if (check_strategies(o->strategy, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
         return -1;
-    int rc = replay_load(&with_db, &source, e);
-    if (rc == 0) {
+    int rc = replay_load(&(struct replay_request){.db = db, .config = o->config, .group_by = o->group_by}, &source, e);
+    if (rc == 0)
         c.groups = replay_groups_make(&source.set.space, source.outcomes, source.group_of, source.group_count);
-        c.report = replay_report_create(&source, c.groups, (size_t)o->seeds);
-        if (!replay_report_any_runnable(c.report) && source.infeasible > 0)
-            rc = error_set(e, ERROR_NOTHING,
-                           "%s: none of the %zu jobs that succeeded meets [sweep] subject_to, so there is nothing to "
-                           "find (meshsweep best names the nearest)",
-                           o->db, source.infeasible);
-        else if (!replay_report_any_runnable(c.report))
-            rc = error_set(e, ERROR_NOTHING, "%s: no job that succeeded has a value of %s, so there is nothing to find",
-                           o->db, source.objective);
+    for (size_t g = 0; rc == 0 && g < source.group_count; g++) {
+        c.ok += c.groups[g].ok;
+        c.failed += c.groups[g].failed;
+        c.hopeless += c.groups[g].ok == 0;
     }
-    if (rc == 0)
-        rc = run_strategies(&c, e);
-    if (rc == 0)
-        rc = print(c.report, o, e);
-    replay_report_free(c.report);
+    if (rc == 0 && (rc = check_any(&c, e)) == 0 && (rc = run_strategies(&c, e)) == 0)
+        rc = print(&c, e);
+    for (size_t i = 0; i < c.count; i++)
+        release(&c.strategies[i]);
+    free(c.strategies);
     replay_groups_free(c.groups, source.group_count);
     replay_source_free(&source);
-    store_close(with_db.db);
     return rc;
 }
