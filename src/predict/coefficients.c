@@ -57,6 +57,7 @@ static const struct coefficient_member memory_members[] = {
     M(tied_sum),
     M(wide_norms),
     M(wide_scores),
+    M(wide_rows),
     M(gpt_bigcode),
     M(step),
     M(fuses_step),

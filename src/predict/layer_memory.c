@@ -178,15 +178,22 @@ double layer_memory_set(const struct architecture *a, const struct training_plan
     return layer_activation_scale(plan) * (layer_bytes(a, &whole, coefficients) + scores);
 }
 
-/* While an activation goes backward: gradients of what the MLP's last product read, of it and, of a gated one, of its
- * two factors, but no more what that product read. Of experts, if more, the first of these and that of their output. */
+double layer_row_gradients(const struct memory_coefficients *c)
+{
+    return c->wide_rows != 0 ? 2 + 2 + 3 * 4 : 0;
+}
+
+/* While an activation goes backward there are gradients of what the MLP's last product read, of it and, if it is gated,
+ * of its two factors, but no more what that product read. Of experts, if more, the first of these and the output's, or
+ * what the weighting of their output leaves. */
 double layer_memory_passing(const struct architecture *a, const struct training_plan *plan,
                             const struct memory_coefficients *c)
 {
     double gradients = a->gated_mlp ? 4 : 2, sparse = architecture_sparse_share(a), f = (double)a->expert_ffn;
     double dense = architecture_mlp_share(a) * (double)a->ffn + sparse * (double)a->shared_ffn;
     double rows = sparse * (double)a->experts_per_token * layer_imbalance(plan, c) / layer_outer_degree(plan);
-    double expert = fmax(gradients * f, 2 * f + 2 * architecture_expert_input(a));
+    double output = architecture_expert_input(a);
+    double expert = fmax(gradients * f, fmax(2 * f + 2 * output, layer_row_gradients(c) * output));
     return layer_activation_scale(plan) *
            (plan_layer_share(plan, a) * gradients * dense / (double)plan->tensor + rows * expert);
 }

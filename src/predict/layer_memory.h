@@ -69,6 +69,11 @@ double layer_memory_kept(const struct architecture *a, const struct training_pla
 double layer_memory_set(const struct architecture *a, const struct training_plan *plan,
                         const struct memory_coefficients *coefficients);
 
+/* Bytes of a number of an expert's output that is weighted in fp32, while that goes backward: what fp32 takes more, its
+ * gradient in 16 bits and in 32, and in 32 those of the number and of the weight, before these are added up. 0: it is
+ * weighted in 16. */
+double layer_row_gradients(const struct memory_coefficients *coefficients);
+
 /* What its MLP's backward pass has besides, where all of the layer is computed again. */
 double layer_memory_passing(const struct architecture *a, const struct training_plan *plan,
                             const struct memory_coefficients *coefficients);

@@ -268,7 +268,8 @@ double tuning_passing(const struct architecture *a, const struct training_plan *
     double unit = mlp_scale(a, plan, c) * (a->gated_mlp ? 6 : 4) * plan_layer_share(plan, a),
            sparse = architecture_sparse_share(a);
     double of_expert = a->experts > 0 ? (double)a->experts_per_token / (double)a->experts * (double)a->expert_ffn : 0;
-    return unit * ((1 - sparse) * (double)a->ffn + sparse * of_expert) / (double)plan->tensor;
+    double rows = layer_row_gradients(c) * (double)a->experts_per_token * architecture_expert_input(a);
+    return (unit * (1 - sparse) * (double)a->ffn + sparse * fmax(unit * of_expert, rows)) / (double)plan->tensor;
 }
 
 /* Sums over the modules that have adapters. */

@@ -34,7 +34,8 @@
  *   between layers           2·h; 4·h in fp32: after preparation for k-bit training, under autocast, or if LayerNorms
  *                            return fp32 and 4-bit products, whose output has their input's type, follow     [6]
  *   temporary in the backward pass: 6·f for gradients of the MLP's product, of the activation and of the other factor,
- *   4·f if not gated (for an expert, of its own tokens); the largest matrix, dequantised to 2 bytes, and twice that for
+ *   4·f if not gated (for an expert, of its own tokens, or what the weighting in fp32 of all that experts give
+ *   leaves: layer_row_gradients); the largest matrix, dequantised to 2 bytes, and twice that for
  *   DoRA, which adds the product of its factors to it. GPTQ unpacked by torch's operations: no more in the backward
  *   pass, but every matrix of a layer is kept in 2 bytes until then, and the last one unpacked takes 3 more    [10]
  *

@@ -2,6 +2,7 @@
 
 #include "frameworks.h"
 #include "predict/layer_memory.h"
+#include "predict/tuning.h"
 #include "predict_fixture.h"
 #include "unit_test.h"
 
@@ -185,6 +186,10 @@ TEST(layer_memory_passing__mlp_and_experts__gradients_of_the_widest)
     assert_close(layer_memory_passing(&plain, &plan, c), 64 * 2 * (double)plain.ffn / 2, 1e-12);
     assert_close(layer_memory_passing(&llama, &plan, c), 64 * 4 * (double)llama.ffn / 2, 1e-12);
     assert_close(layer_memory_passing(&sparse, &plan, c), 64.0 * 2 * (2 * 512 + 2 * 1024), 1e-12);
+    c = &framework_find("fsdp2")->memory; /* weights in fp32 what experts give */
+    assert_close(layer_memory_passing(&sparse, &plan, c), 64.0 * 2 * 16 * 1024, 1e-12);
+    plan.tuning = TUNING_LORA;
+    assert_close(tuning_passing(&sparse, &plan, c), 2 * 16 * 1024 / 2.0, 1e-12);
 }
 
 static double cast_bytes(struct architecture a, struct training_plan plan)
