@@ -54,7 +54,7 @@ struct memory_coefficients {
     /* In fp32, from stage 1 on: a second copy of the parameters, where 2-byte parameters have a master copy. */
     double fp32_master;
     double partition;   /* stage 1: further copies of the gradients of a rank's own partition, sharded */
-    double norm_bytes;  /* of a layer's norms, per token and hidden unit, if no kernel fuses them */
+    double norm_bytes;  /* of two norms of a layer, per token and hidden unit, if no kernel fuses them */
     double wide_norms;  /* not 0: LayerNorms return fp32, and 4-bit products return what they read: tuning.h */
     double wide_rows;   /* not 0: what experts give is weighted in fp32: layer_memory.h */
     double wide_scores; /* not 0: a Llama's softmax, or any under autocast, is in fp32 if not fused: layer_memory.h */

@@ -128,7 +128,8 @@ double layer_norm_bytes(const struct architecture *a, const struct training_plan
                         const struct memory_coefficients *c)
 {
     bool fused = !a->rms_norm || plan->norms == NORMS_FUSED || plan->compiled;
-    return fused ? 0 : plan->norms == NORMS_EAGER && c->norm_bytes == 0 ? EAGER_NORMS : c->norm_bytes;
+    double of_two = plan->norms == NORMS_EAGER && c->norm_bytes == 0 ? EAGER_NORMS : c->norm_bytes;
+    return fused ? 0 : of_two / 2 * (double)a->norms_per_layer;
 }
 
 /* Per token and hidden unit, of the norms of a layer of which `read` are read by products. */

@@ -7,7 +7,7 @@
  *   between      T·h·(8 + 2·dropout), / t with sequence parallelism; 2 for each norm more than two      [2]
  *                (norms_per_layer), parallel blocks: 4 with one norm, and one mask
  *   eager norms  RMS norms that neither a kernel nor a compiler fuses, unless layernorm is dropped: norm_bytes·T·h
- *                more, / t with sequence parallelism
+ *                more for two, / t with sequence parallelism
  *   gathered     where it is kept, not gathered again: 2·T·h·(1 - 1/t) for each of these norms, as a     [10]
  *                matrix product reads it whole under sequence parallelism
  *   attention    T·(4·a·d + 4·g·d) / t; with qk_norm, 2·a·d + 2·g·d more                               [2]

@@ -780,6 +780,13 @@ TEST(memory_predict__llama_under_deepspeed__norms_not_fused)
     plan.norms = NORMS_FUSED;
     double fused = predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS];
     assert_close(eager - fused, 1.15 * 8 * 8 * 512 * 256.0, 1e-9);
+    a.norms_per_layer = 4;
+    fused = predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS];
+    plan.norms = NORMS_FRAMEWORK;
+    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS] - fused, 1.15 * 2 * 8 * 8 * 512 * 256.0,
+                 1e-9);
+    a.norms_per_layer = 0;
+    plan.norms = NORMS_FUSED;
     fused = predict(a, plan, "megatron").most.terms[MEMORY_ACTIVATIONS];
     plan.norms = NORMS_EAGER;
     assert_close(predict(a, plan, "megatron").most.terms[MEMORY_ACTIVATIONS] - fused, 1.04 * 8 * 8 * 512 * 256.0, 1e-9);

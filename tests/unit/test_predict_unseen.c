@@ -211,7 +211,7 @@ static const struct bounds tables[] = {
     {"bert.csv", 28, COUNTS_RESERVED, 0, 0, 0.18, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
     {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, vary, RANK_MOST_LOADED},
-    {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.08, 0.99, 0.14, 1, 0, 0, 0, own_loop, RANK_MOST_LOADED},
+    {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.08, 0.99, 0.137, 1, 0, 0, 0, own_loop, RANK_MOST_LOADED},
     {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.23, 0.95, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"libai.csv", 42, COUNTS_RESERVED, 0, 0, 0.08, 1, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.17, 0.99, 0.64, 0.8, 0, 0, 0, NULL, RANK_MOST_LOADED},
