@@ -15,6 +15,7 @@
 #define EXPERT_LAUNCHES 0.4             /* 14 kernels forward, 27 backward: step_time.h */
 #define GRAPH_LAUNCHES 0.01             /* one of about a hundred: step_time.h */
 #define UNPACK_LAUNCHES 0.09            /* nine operations: step_time.h */
+#define CAST_LAUNCHES 0.04              /* of input, weight and both gradients of a product */
 #define UNPACK_BYTES 18.0               /* per weight, beside those stored */
 #define PLAIN_MODULES 4.0               /* of a layer: itself, its attention, its MLP, and its activation */
 #define COPY_LAUNCHES 0.005             /* share of a layer's: a view and a copy, without a graph */
@@ -37,6 +38,9 @@
 #define RING_STEP 3.4e-6           /* and over NVLink in a ring */
 #define NORM_FORWARD 32.0          /* bytes per number: step_time.h */
 #define NORM_BACKWARD 86.0
+#define WIDE_FORWARD 24.0 /* bytes per hidden unit under autocast: step_time.h */
+#define WIDE_BACKWARD 32.0
+#define WEIGHT_CAST 6.0        /* a weight, or its gradient, read in one width and written in the other */
 #define LOSS_HALVES 6.0        /* half all-reduces: maximum, predicted logit and sum */
 #define SWEEPS 8.0             /* passes over a saved activation that the term's weight includes */
 #define OPTIMIZER_TRAFFIC 30.0 /* bytes per parameter with a master copy: states read and written, gradient read */
@@ -63,6 +67,7 @@ struct plan_time {
     double passes;         /* a layer's cost in forward passes: 3 or 4 */
     double swept;          /* the same for elementwise operations */
     double between_layers; /* bytes of a micro-batch's hidden state; T5: average over the layers */
+    double bandwidth;      /* of device memory */
 };
 
 /* The share of a layer's products, in the order q, k, v, o, (gate,) up, down, that torchtitan's selective checkpointing
@@ -77,6 +82,7 @@ static double every_second_product(const struct architecture *a)
 static void set_up(struct plan_time *t)
 {
     t->tensor = (double)t->plan->tensor;
+    t->bandwidth = t->cluster->device->memory_bytes_per_s;
     t->tokens = plan_tokens(t->plan);
     t->hidden = (double)t->a->hidden;
     t->layers = architecture_layers(t->a);
@@ -87,8 +93,7 @@ static void set_up(struct plan_time *t)
         double frozen = (double)t->plan->frozen_layers / t->layers;
         t->passes = (1 - frozen) * t->passes + frozen;
     }
-    t->swept = t->passes;
-    t->matrix_passes = t->passes;
+    t->swept = t->matrix_passes = t->passes;
     if (t->plan->recompute == RECOMPUTE_OPERATIONS) {
         t->swept += 1;
         t->matrix_passes += every_second_product(t->a);
@@ -221,7 +226,7 @@ static void add_layer_products(const struct plan_time *t, struct terms *out)
     double products = t->matrix_passes * (t->token.matrices + more * t->token.routed) + t->once_more.matrices +
                       more * t->once_more.routed;
     out->x[TIME_MATRICES] = share * products / matrix_peak(t);
-    out->x[TIME_ATTENTION] = t->passes * share * t->token.scan / (SCAN * t->cluster->device->memory_bytes_per_s);
+    out->x[TIME_ATTENTION] = t->passes * share * t->token.scan / (SCAN * t->bandwidth);
     if (t->plan->flash_attention) {
         out->x[TIME_ATTENTION] += share * (t->passes * t->token.attention + t->once_more.attention) / attention_rate(t);
         return;
@@ -434,12 +439,6 @@ static double hook_launches(const struct plan_time *t)
            (t->plan->zero_stage == 3 ? (forward_passes(t) + 1) * each_pass : 0);
 }
 
-/* torch.autocast casts input and weight of a product, and in the backward pass the gradients of both. */
-static double cast_launches(const struct plan_time *t)
-{
-    return is_cast(t) ? 4 * GRAPH_LAUNCHES * layer_matrices(t) : 0;
-}
-
 /* The launches of a layer that the device waits for. Uses the weights before calibration, so that the sum stays linear
  * in the fitted ones. */
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
@@ -449,7 +448,8 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
         t->passes / 3 *
             (1 + expert_launches(t) +
              (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
-        quantised_launches(t) + hook_launches(t) + unit_launches(t) + cast_launches(t) +
+        quantised_launches(t) + hook_launches(t) + unit_launches(t) +
+        (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;
@@ -617,6 +617,16 @@ static double norm_traffic(const struct plan_time *t)
                : 0;
 }
 
+/* Bytes that torch.autocast moves in a layer beside what it keeps, per micro-batch. */
+static double autocast_traffic(const struct plan_time *t)
+{
+    double forward = forward_sweeps(t, false), backward = trained_share(t);
+    double casts = t->plan->tuning == TUNING_FULL ? forward + backward : forward;
+    double numbers = t->a->dropout ? 0 : t->between_layers / 2 / layer_outer_degree(t->plan);
+    double weights = t->plan->quantization == QUANTIZATION_NONE ? casts * layer_weights(t) : 0;
+    return is_cast(t) ? WEIGHT_CAST * weights + numbers * (WIDE_FORWARD * forward + WIDE_BACKWARD * backward) : 0;
+}
+
 static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
@@ -625,19 +635,17 @@ static struct terms layer_terms(const struct plan_time *t)
     narrow.weights = layer_autocasts(t->plan, memory) && t->plan->compiled ? WEIGHTS_16 : narrow.weights;
     if (has_eager_norms(t))
         narrow.norms = NORMS_FUSED;
-    double set = layer_memory_set(t->a, &narrow, memory) - score_bytes(t);
-    if (tuning_is_wide(t->a, &narrow, memory))
-        set *= 2;
-    out.x[TIME_ELEMENTWISE] = swept_bytes(t, set) / 3 / t->cluster->device->memory_bytes_per_s;
-    double traffic = score_traffic(t) + norm_traffic(t) + layer_cast_bytes(t->a, t->plan) +
+    double times = tuning_is_wide(t->a, &narrow, memory) && (t->a->dropout || !is_cast(t)) ? 2 : 1;
+    double set = times * (layer_memory_set(t->a, &narrow, memory) - score_bytes(t));
+    double traffic = score_traffic(t) + norm_traffic(t) + autocast_traffic(t) + layer_cast_bytes(t->a, t->plan) +
                      (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
-    out.x[TIME_ELEMENTWISE] += traffic / SWEEPS / t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_ELEMENTWISE] = (swept_bytes(t, set) / 3 + traffic / SWEEPS) / t->bandwidth;
     add_layer_products(t, &out);
     add_layer_traffic(t, &out);
     if (t->plan->overlap_tensor || t->plan->overlap_expert)
         hide_layer_traffic(t, &out);
-    out.x[TIME_OPTIMIZER] = (accumulated_bytes(t) * layer_weights(t) + gathered_copies(t) * gathered_weights(t)) /
-                            t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_OPTIMIZER] =
+        (accumulated_bytes(t) * layer_weights(t) + gathered_copies(t) * gathered_weights(t)) / t->bandwidth;
     out.x[TIME_LAUNCH] = waited_launches(t, &out);
     return out;
 }
@@ -648,10 +656,9 @@ static struct terms head_terms(const struct plan_time *t)
     double vocab = architecture_predicts_words(t->a) ? t->vocab : 0;
     double head_passes = t->plan->tuning != TUNING_FULL && !(t->plan->saved_modules & SAVED_HEAD) ? 2 : 3;
     out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * wide_peak(t));
-    out.x[TIME_LOGITS] =
-        4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
-    out.x[TIME_OPTIMIZER] = (accumulated_bytes(t) + gathered_copies(t)) * t->vocab * t->hidden / t->tensor /
-                            t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_LOGITS] = 4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->bandwidth;
+    out.x[TIME_OPTIMIZER] =
+        (accumulated_bytes(t) + gathered_copies(t)) * t->vocab * t->hidden / t->tensor / t->bandwidth;
     if (vocab > 0)
         add_head_traffic(t, &out);
     return out;
@@ -951,8 +958,7 @@ static void add_step(const struct plan_time *t, struct terms *out)
     if (overlaps(t, t->plan->overlap_gradients || t->plan->overlap_parameters))
         hide_data(t, out);
     if (t->plan->offload == OFFLOAD_NONE)
-        out->x[TIME_OPTIMIZER] +=
-            stepped_bytes(t) * (dense + experts) / shards / t->cluster->device->memory_bytes_per_s;
+        out->x[TIME_OPTIMIZER] += stepped_bytes(t) * (dense + experts) / shards / t->bandwidth;
     if (t->plan->zero_stage == 1 && t->shards > 1)
         out->x[TIME_LAUNCH] += COPY_LAUNCHES * t->framework->time.gathered_tensors * t->layers / p * t->shards;
     add_offload(t, dense + experts, shards, out);

@@ -32,7 +32,8 @@
  *                 selective recompute: the modules in recompute_modules, or the attention, again        [13]
  *   elementwise   the layer's activations (layer_memory_set) / device memory, times 4/3 with full        layer_memory.h
  *                 recompute or recompute by operations; twice as much if hidden states are in fp32
- *                 (tuning_is_wide), or what torch.autocast casts, unless it is compiled                  [28]
+ *                 (tuning_is_wide), but under torch.autocast only with dropout, and not compiled: with it
+ *                 RoBERTa of torch 1.7 takes as long, of which the count below explains two thirds
  *                 a third of what modules of selective recompute drop.
  *                 Of compiled layers only what they would keep with norms and the MLP's activation
  *                 computed again. torchtitan's paper (arXiv 2410.06511, tables 1 and 2): Llama 3.1 8B
@@ -46,6 +47,10 @@
  *                 RMS norms of torch's operations (eager) where the framework's are a kernel, 32 a number  [33]
  *                 forward and 86 backward. Where they are its own (norm_bytes) they are in the passes above,
  *                 as a gated MLP's operations move 28·f of the 64·f that count
+ *                 torch.autocast, not compiled: 6 for each weight that is cast, and its gradient; without dropout [28]
+ *                 24 a hidden unit forward, 32 backward: norms (8 and 20 in place of 4 and 10, each), sums
+ *                 with the residual stream (10 and 12 in place of 6) and casts (6, four forward, six backward)
+ *                 beyond the passes above
  *                 casts for 8-bit and 4-bit products (layer_cast_bytes)                                  layer_memory.h
  *                 quantised weights, read, and written and read in 2 bytes, r - 1 times;                  tuning.h
  *                 unpacked by torch's operations 18 bytes in each forward pass, and read once more        [21]
@@ -184,7 +189,8 @@
  * the memory-efficient kernel reaches 36 of flash's 84 TFLOP/s forward and 37 of 87 backward, heads of 128. So Mistral
  * 7B with LoRA takes 1.3 and 1.6 times as long with 4,096 and 8,192 tokens (huggingface/transformers, issue 30461) ·
  * [27] Dao-AILab/flash-attention, pull request 2280: 2.459 and 2.945 ms with a causal mask ·
- * [28] torch aten/src/ATen/autocast_mode.cpp, cached_cast · [29] DeepSpeed runtime/zero/stage_1_and_2.py,
+ * [28] torch aten/src/ATen/autocast_mode.cpp, cached_cast, and lists of what is in fp32; dropout of 0 is nothing
+ * (native/Dropout.cpp) · [29] DeepSpeed runtime/zero/stage_1_and_2.py,
  * async_accumulate_grad_in_cpu_via_gpu and step; stage3.py, partition_grads ·
  * [30] torch optim/adam.py, _multi_tensor_adam: weights are read and written twice, gradients read twice, the first
  * moment read twice and written, the second read three times and written twice, and its root three times each ·
