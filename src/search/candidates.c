@@ -107,7 +107,9 @@ static void choose_keys(struct candidate_loading *l)
     l->set->keys = xcalloc(n->key_count + 1, sizeof *l->set->keys);
     l->set->sections = xcalloc(n->key_count + 1, sizeof *l->set->sections);
     for (size_t i = 0; i < n->key_count; i++) {
-        if (n->keys[i].is_label)
+        /* A name that alone tells two models apart is no label (join/specs.h). */
+        if (n->keys[i].is_label &&
+            (strcmp(n->keys[i].name, "name") != 0 || !specs_have_twins(l->request->space->specs[n->keys[i].section])))
             continue;
         l->set->keys[l->key_count] = n->keys[i].name;
         l->set->sections[l->key_count] = section_names[n->keys[i].section];
