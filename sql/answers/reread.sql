@@ -17,7 +17,7 @@ outcome (job, attempt_id, was, is_now) AS MATERIALIZED (
 SELECT json_object('schema_version', 1, 'dry_run', json(iif(?2, 'true', 'false')), 'change', iif(?2, NULL, ?1),
     'attempts_read', ?3, 'attempts_changed', (SELECT count(DISTINCT attempt_id) FROM entry),
     'metric_changes', (SELECT json_group_array(json_object('metric', field, 'changed', changed, 'added', added,
-        'lost', lost, 'job', job_id, 'attempt', attempt, 'was', CAST(was AS TEXT), 'is', CAST(now AS TEXT)))
+        'lost', lost, 'job', job_id, 'attempt', attempt, 'was', replace(was, '.0e', 'e'), 'is', replace(now, '.0e', 'e')))
         FROM (SELECT *, count(was + now) OVER m AS changed, sum(was IS NULL) OVER m AS added, sum(now IS NULL) OVER m AS lost
               FROM number WINDOW m AS (PARTITION BY field)) WHERE n = 1),
     'outcomes', (SELECT json_group_array(json_object('was', was, 'is', is_now, 'attempt_count', attempts, 'jobs', jobs))

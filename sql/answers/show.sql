@@ -65,8 +65,8 @@ part_left_files AS (
 part_changes AS (
     SELECT c.kind, strftime('%Y-%m-%dT%H:%M:%SZ', c.at / 1000, 'unixepoch') AS at, c.who, c.why, c.detail,
         strftime('%Y-%m-%dT%H:%M:%SZ', c.undone / 1000, 'unixepoch') AS undone,
-        json_group_array(json_object('attempt', r.number, 'field', r.field, 'was', CAST(r.was AS TEXT), 'is', CAST(r.now AS TEXT)))
-            AS replaced
+        json_group_array(json_object('attempt', r.number, 'field', r.field, 'was', iif(typeof(r.was) = 'real', replace(r.was, '.0e', 'e'), r.was || ''),
+            'is', iif(typeof(r.now) = 'real', replace(r.now, '.0e', 'e'), r.now || ''))) AS replaced
     FROM (SELECT r.*, a.number FROM replaced AS r LEFT JOIN attempt AS a ON a.id = r.attempt_id WHERE r.job_id = ?1
         ORDER BY a.number, r.rowid) AS r JOIN change AS c ON c.id = r.change_id GROUP BY c.id ORDER BY c.id),
 

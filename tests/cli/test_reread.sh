@@ -82,6 +82,10 @@ scale = 2'
         (SELECT count(*) FROM replaced WHERE field = 't'), detail FROM d, change"
     expect_sql "200.0 400.0 600.0 800.0" "SELECT group_concat(t, ' ') FROM (SELECT t FROM results ORDER BY x)"
     expect_said only_stderr 4 "meshsweep: no job satisfies --only" reread -c s.toml --only 'x > 9'
+    # Written as everywhere.
+    ends_sweep step 'scale = 1e-7'
+    expect_said only_stdout_contains 0 '(200.0 -> 1e-05)' reread -c s.toml --only 'x = 1'
+    expect_said only_stdout_contains 0 'attempt 1 t: 200.0 -> 1e-05' show 1
 }
 
 # Ended in every way: read again by the same readers each is what it was.
