@@ -1,7 +1,7 @@
 -- Jobs that [sweep] subject_to keeps from winning: the list `subject_to` of `meshsweep status --json` and
 -- `best --json`, and beside it what only the text has. ?1: the objective (NULL: the sweep's); ?2: whether it is to be
 -- high; ?3: the winner's value (NULL: no job wins; then no condition binds, and told is the job that misses its worst
--- condition by least).
+-- condition by least); ?4: the jobs that compete with it, a list (NULL: all).
 WITH
 asked (objective, maximise) AS MATERIALIZED (
     SELECT coalesce(?1, objective), coalesce(?2, maximise) FROM current_sweep),
@@ -12,6 +12,7 @@ missed AS MATERIALIZED (
     JOIN breach AS b ON b.attempt_id = a.id
     LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = (SELECT objective FROM asked)
     WHERE j.state = 'ok' AND j.sweep_id = (SELECT id FROM current_sweep) AND j.id NOT IN excluded_job
+        AND (?4 IS NULL OR j.id IN (SELECT value FROM json_each(?4)))
         AND (a.stopped_steps IS NULL OR EXISTS (SELECT 1 FROM trial AS t WHERE t.job_id = a.job_id
             AND t.attempt_id = a.id AND t.resource > 0 AND a.stopped_steps >= t.resource))),
 better AS MATERIALIZED (

@@ -90,6 +90,9 @@ line (part, n, line) AS (
         iif(?1 ->> 'better' = 'max', 'highest', 'lowest'), ?1 ->> 'objective', char(10)) FROM this WHERE say = 'groups'
     UNION ALL SELECT 0, 0, say('best %s so far of each group:', ?1 ->> 'objective') FROM this WHERE say = 'status' AND ?2 ->> 'has_groups'
     UNION ALL SELECT * FROM grouped WHERE (SELECT say FROM this) <> 'winner' AND ?2 ->> 'has_groups'
+    UNION ALL SELECT 2, c.key - 1000, say('%ssubject to %l: %d ok job%s not meet it', iif(c.key, '', char(10)), value ->> 'condition',
+        value ->> 'broken', iif(value ->> 'broken' = 1, ' does', 's do'))
+        FROM this, json_each(?1, '$.subject_to') AS c WHERE say = 'groups' AND value ->> 'broken' > 0
     UNION ALL SELECT 2, 0, char(10) || 'meshsweep best --group GROUP shows the winner of one group with its command' FROM this WHERE say = 'groups'
     UNION ALL SELECT 0, 0, say('best so far: %s %r%s, %s, job %d', ?1 ->> 'objective', ?1 ->> 'value', unit, s.text, ?1 ->> 'job')
         || coalesce(char(10) || '  ' || o.text, '')

@@ -97,7 +97,7 @@ static int ask_others(struct db *db, struct status_view *v, struct error *e)
     bool compete = false;
     const cJSON *best = part(v, "best");
     const bool maximise = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(v->beside, "maximise"));
-    const struct conditions_request request = {v->objective, maximise, json_real_of(best, "value")};
+    const struct conditions_request request = {v->objective, maximise, json_real_of(best, "value"), NULL};
     int rc = failure_causes_read(db, json_count_of(v->beside, "sweep"), STATUS_FAILURES_MOST, &v->causes, e);
     if (rc == 0)
         rc = conditions_read(db, &request, v->document, v->beside, e);

@@ -73,7 +73,8 @@ static int refuse_group(struct db *db, struct best_request *a, const char *group
     if (read_objective(db, a, e) < 0 || read_ranked(db, a, NULL, e) < 0 ||
         db_query_text(db, sql, VALUES(sql_text(a->groups)), &all, e) < 0)
         return -1;
-    return error_set(e, ERROR_USAGE, "--group %s: no such group; the groups are: %s", group, all ? all : "none yet");
+    return error_set(e, ERROR_USAGE, "--group %s: no such group has a winner; these have: %s", group,
+                     all ? all : "none yet");
 }
 
 /* Puts first, of jobs that are equal under the first objective, the one that the other objectives choose. */
@@ -121,9 +122,26 @@ static int read_document(struct db *db, const struct best_request *a, struct bes
     return rc;
 }
 
+/* Lists the jobs of the winner's group; NULL where there are none, or several winners. */
+static int read_rivals(struct db *db, const struct best_request *a, const struct best *b, char **out, struct error *e)
+{
+    OWNED_BUFFER sql = BUFFER_INIT;
+    *out = NULL;
+    if (!a->competition.groups || json_count_of(b->beside, "winners") > 1)
+        return 0;
+    buffer_add_text(&sql, "WITH g (job, n) AS (");
+    if (configurations_add_groups(db, &sql, e) < 0)
+        return -1;
+    buffer_add_text(&sql, ") SELECT json_group_array(job) FROM g WHERE n = (SELECT n FROM g WHERE job = ?1)");
+    return db_query_text(db, buffer_text(&sql), VALUES(sql_int(best_job(b))), out, e);
+}
+
 static int read_conditions(struct db *db, const struct best_request *a, const struct best *b, struct error *e)
 {
-    const struct conditions_request request = {a->objective, a->maximise, json_real_of(b->document, "value")};
+    OWNED char *rivals = NULL;
+    if (read_rivals(db, a, b, &rivals, e) < 0)
+        return -1;
+    const struct conditions_request request = {a->objective, a->maximise, json_real_of(b->document, "value"), rivals};
     return conditions_read(db, &request, b->document, b->beside, e);
 }
 

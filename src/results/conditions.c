@@ -39,8 +39,9 @@ static int read_list(struct db *db, const struct conditions_request *request, cJ
         return rc;
     }
     if (answer_open(db, "sql/answers/subject_to.sql", NULL,
-                    VALUES(sql_text(request->objective), sql_int(request->maximise), sql_real(request->winner)), &s,
-                    e) < 0)
+                    VALUES(sql_text(request->objective), sql_int(request->maximise), sql_real(request->winner),
+                           sql_text(request->jobs)),
+                    &s, e) < 0)
         return -1;
     rc = stmt_next(s, e);
     if (rc > 0 && (rc = answer_take(s, 0, list, e)) == 0)

@@ -18,6 +18,7 @@ struct conditions_request {
     const char *objective;
     bool maximise;
     double winner;
+    const char *jobs; /* those that compete with it, a list in JSON; NULL: all */
 };
 
 /* Adds "subject_to", each condition as declared, and what unranked_read does; beside it "notes", why they cannot be

@@ -180,7 +180,7 @@ groups__a_winner_each_and_no_headline()
     expect_said only_stdout_contains 0 'highest rate 308 samples/s, job ' best --group 'name=small, num_hosts=2'
     run_meshsweep best --group 'model.name=smal'
     expect_only_stderr_contains 2 \
-        '--group model.name=smal: no such group; the groups are: model.name=large, num_hosts=1; '
+        '--group model.name=smal: no such group has a winner; these have: model.name=large, num_hosts=1; '
     run_meshsweep best --out winner
     expect_only_stderr 2 'meshsweep: --out: there are 4 groups, each with its own winner; choose one with --group'
     expect_run only_stdout 0 best --out winner --group 'model.name=small, num_hosts=2'
@@ -211,6 +211,20 @@ groups__without_replicates__jobs_compete()
     run_silently 0
     expect_said only_stdout_contains 0 'highest rate 400 samples/s, job ' best
     expect_sql '0' "SELECT count(*) FROM sqlite_schema WHERE name = 'configurations'"
+}
+
+groups__a_condition__binds_within_each()
+{
+    toml sweep: objective=max:rate group_by='["m"]' subject_to='["rate <= 20"]' \
+        job: command='["echo", "rate", "{m}{x}"]' job.metrics.rate: regex='rate (.*)' \
+        training_spec: m=1,2,3 parallel_spec: x=0,1 >sweep.toml
+    run_silently 0
+    expect_said only_stdout_contains 0 $'job 3, m 2, x 0\n\nsubject to rate <= 20: 3 ok jobs do not meet it\n' best
+    expect_said only_stdout_contains 0 'rate <= 20: not binding, every job meets it' best --group m=1
+    expect_said only_stdout_contains 0 'rate <= 20: binds, excludes 1 better job, the best of them job 4 with 21' \
+        best --group m=2
+    run_meshsweep best --group m=3
+    expect_only_stderr 2 'meshsweep: --group m=3: no such group has a winner; these have: m=1; m=2'
 }
 
 groups__of_numbers__in_their_order()
