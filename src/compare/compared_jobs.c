@@ -184,6 +184,29 @@ static void count_values(struct compared_jobs *all)
         }
 }
 
+static int by_identity(const void *a, const void *b)
+{
+    return compared_identity_order(a, b);
+}
+
+/* A name that alone tells two specs of a section apart is no label (join/specs.h). */
+static void mark_twins(struct compared_jobs *all, enum compared_kind kind)
+{
+    const struct compared_section *s = &all->sections[kind];
+    OWNED bool *labels = xcalloc(s->key_count + 1, sizeof *labels);
+    OWNED struct compared_identity *specs = xcalloc(s->spec_count + 1, sizeof *specs);
+    bool twins = false;
+    for (size_t k = 0; k < s->key_count; k++)
+        labels[k] = s->keys[k].is_label;
+    for (size_t i = 0; i < s->spec_count; i++)
+        specs[i] = compared_spec_identity(all, kind, i, labels);
+    qsort(specs, s->spec_count, sizeof *specs, by_identity);
+    for (size_t i = 1; i < s->spec_count; i++)
+        twins |= by_identity(&specs[i - 1], &specs[i]) == 0;
+    for (size_t k = 0; k < s->key_count; k++)
+        s->keys[k].is_label &= !twins || strcmp(s->keys[k].name, "name") != 0;
+}
+
 static int mark_replicates(struct db *db, struct compared_jobs *out, struct error *e)
 {
     struct stmt *s = NULL;
@@ -315,6 +338,8 @@ int compared_jobs_read(struct db *db, const char *metric, struct compared_jobs *
         rc = read_specs(db, kind, &all, e);
     tell_apart(&all);
     count_values(&all);
+    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
+        mark_twins(&all, kind);
     number_batches(&r);
     texts_free(&r.batches);
     rc = rc == 0 ? mark_replicates(db, &all, e) : rc;

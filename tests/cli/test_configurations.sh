@@ -154,8 +154,8 @@ replicates__search__a_trial_each()
     expect_sql '6|1' "SELECT sum(state = 'ok'), sum(state = 'failed') FROM job"
 }
 
-# Their jobs are no replicates of each other, and they are no group.
-models_of_another_name_alone__search__are_two()
+# Their jobs are no replicates of each other, they are no group, and no pairs of compare.
+models_of_another_name_alone__are_two()
 {
     toml sweep: objective=max:rate replicate='["seed"]' job: command='["echo", "rate", "{x}{seed}"]' \
         job.metrics.rate: regex='rate (.*)' model: name=A,B parallel_spec: x=1,2 seed=1,2 >sweep.toml
@@ -163,6 +163,9 @@ models_of_another_name_alone__search__are_two()
     expect_said only_stdout_contains 0 '2 groups, 4 configurations, 0 % of them failed; ' \
         replay --strategy grid
     expect_sql 4 "SELECT count(*) FROM configurations"
+    sed -i 's/^name = .*/&\nlayers = [3, 4]/' sweep.toml
+    run_silently 0
+    expect_said only_stdout_contains 0 '4 against 3: 4 pairs ran on both sides' compare --by layers
 }
 
 groups__a_winner_each_and_no_headline()
