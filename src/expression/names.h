@@ -17,7 +17,6 @@ struct key {
     bool has_list;    /* some value is a list */
     bool has_auto;    /* some value is the text "auto": left to the job, unknown to rules */
     char *otherwise;  /* SQL literal that stands where a spec lacks it; NULL: none */
-    bool is_inert;    /* [inert] says when it does not count towards identity */
 };
 
 /* A derived key, built in or from [derive], with its expression resolved down to columns. */

@@ -11,11 +11,18 @@
 #include "util/hash.h"
 #include "util/memory.h"
 
-#define FIXED_COLUMNS 4
+#define FIXED_COLUMNS 2
 #define NO_KEY SIZE_MAX
 
 /* The specs that have twins; none where there are very many and it cannot be found out. */
 enum twins { TWINS_NONE, TWINS_SOME, TWINS_ALL };
+
+#define HASHES_KEPT 1024 /* a power of two */
+
+struct kept_hash {
+    int64_t spec; /* plus 1; 0: none */
+    struct hash128 hash;
+};
 
 struct specs {
     struct arena arena;
@@ -26,7 +33,7 @@ struct specs {
     int64_t count;
     size_t *sorted; /* keys of the section by name: the canonical order */
     size_t key_count;
-    bool has_inert, has_label;
+    bool has_label;
     size_t *columns; /* key behind each column from FIXED_COLUMNS on */
     size_t column_count;
     /* The spec that was looked at last. */
@@ -36,8 +43,8 @@ struct specs {
     struct buffer text;
     enum twins twins;
     struct hash_set with_twins; /* TWINS_SOME: their content hashes */
-    int64_t hashed;             /* the spec whose identity `text` is, with its hash; -1: none */
-    struct hash128 hash;
+    int64_t hashed;             /* the spec whose identity `text` is; -1: none */
+    struct kept_hash kept[HASHES_KEPT];
 };
 
 /* --- making --- */
@@ -141,7 +148,6 @@ static void collect_keys(struct specs *s)
         if (n->keys[k].section != s->section)
             continue;
         insert_sorted(s, k);
-        s->has_inert |= n->keys[k].is_inert;
         s->has_label |= n->keys[k].is_label;
     }
 }
@@ -280,13 +286,14 @@ bool specs_have_twins(const struct specs *s)
 
 struct hash128 specs_hash(struct specs *s, int64_t spec)
 {
-    if (s->hashed != spec) {
+    struct kept_hash *kept = &s->kept[spec & (HASHES_KEPT - 1)];
+    if (kept->spec != spec + 1) {
         buffer_clear(&s->text);
         add_json(s, spec, JSON_IDENTITY, NULL, &s->text);
-        s->hash = hash_bytes(s->text.data, s->text.length);
+        *kept = (struct kept_hash){spec + 1, hash_bytes(s->text.data, s->text.length)};
         s->hashed = spec;
     }
-    return s->hash;
+    return kept->hash;
 }
 
 static const struct value *value_in(const struct spec_block *b, size_t key, size_t row, size_t *rows)
@@ -340,13 +347,10 @@ static int read_cell(void *context, int64_t row, int column, struct sql_value *o
     if (column >= FIXED_COLUMNS) {
         const struct datum cell = specs_datum_of(specs_value(s, row, s->columns[column - FIXED_COLUMNS]));
         *out = datum_sql(&cell);
-    } else if (column == 1) {
-        specs_hash(s, row);
-        *out = sql_hash(&s->hash);
-    } else if (column == 3 || s->has_inert) {
+    } else {
         s->hashed = -1;
         buffer_clear(&s->text);
-        specs_add_json(s, row, column == 2, NULL, &s->text);
+        specs_add_json(s, row, false, NULL, &s->text);
         *out = sql_text(s->text.data);
     }
     return 0;
@@ -356,7 +360,7 @@ int specs_add_table(struct specs *s, struct db *db, struct error *e)
 {
     OWNED_BUFFER columns = BUFFER_INIT;
     const struct table_source source = {count_rows, read_cell, s};
-    buffer_add_text(&columns, "\"#id\" INTEGER, \"#hash\" BLOB, \"#core\" TEXT, \"#json\" TEXT");
+    buffer_add_text(&columns, "\"#id\" INTEGER, \"#json\" TEXT");
     for (size_t i = 0; i < s->column_count; i++) {
         buffer_add_text(&columns, ", ");
         expression_add_name(&columns, s->names->keys[s->columns[i]].name);

@@ -63,8 +63,6 @@ bool specs_are_distinct(struct specs *s);
 
 /* Makes the table "SECTION" of `db`, whose rows are computed:
  *   "#id"    the spec's number
- *   "#hash"  specs_hash (16 bytes)
- *   "#core"  the JSON behind it where the section has a key that [inert] names, else NULL
  *   "#json"  canonical JSON with labels
  *   one column per key, NULL where the spec lacks it; lists and tables as JSON text. */
 int specs_add_table(struct specs *s, struct db *db, struct error *e);

@@ -214,15 +214,6 @@ static bool names_key(const struct names *n, const struct inert *entry, size_t k
     return names_resolve(n, entry->key, &index) == RESOLVED_KEY && index == key;
 }
 
-/* Sets is_inert of the keys that [inert] names, by their names or by synonyms. Before the sections are expanded. */
-static void inert_mark(struct space *space)
-{
-    const struct sweep *s = space->sweep;
-    for (size_t k = 0; k < space->names.key_count; k++)
-        for (size_t i = 0; i < s->inert_count; i++)
-            space->names.keys[k].is_inert |= names_key(&space->names, &s->inert[i], k);
-}
-
 static struct space_inert *slot_of(struct space *space, size_t key)
 {
     for (size_t i = 0; i < space->inert_count; i++)
@@ -760,7 +751,6 @@ static int build(struct space *space, const struct space_options *options, struc
     add_base(space, options->base);
     if (s->model_info.given)
         add_facts(space, options->facts ? options->facts : s->model_info.facts);
-    inert_mark(space);
     if (evaluator_create(&space->names, space->db, &space->evaluator, e) < 0 ||
         declare_sections(space, &view, problems, e) < 0 || compile_all(space, options, problems, e) < 0)
         return -1;

@@ -17,7 +17,7 @@ struct hash128 identity_job_key(const struct space *space, const void *const *ha
 /* Appends the part of that which jobs are given: their command, environment and directory. */
 void identity_add_given(const struct space *space, const struct value *values, struct buffer *out);
 
-/* The row of a spec in results.db, from "#hash" and "#json" of its section's table. `json` is borrowed. */
+/* The row of a spec in results.db, from its identity (specs_hash) and its JSON with labels. `json` is borrowed. */
 struct spec_row identity_spec_row(const struct space *space, enum section_kind section, const void *hash16,
                                   const char *json);
 

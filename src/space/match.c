@@ -316,13 +316,6 @@ int match_excluded(struct space *space, const struct exclusion_query *q, struct 
 
 /* --- the matches, one after the other --- */
 
-#define HASHES_KEPT 1024 /* per section; a power of two */
-
-struct kept_hash {
-    int64_t spec; /* plus 1; 0: none */
-    struct hash128 hash;
-};
-
 struct match_cursor {
     struct space *space;
     struct combinations *walk; /* NULL: one at a time */
@@ -334,8 +327,7 @@ struct match_cursor {
     bool is_given;        /* the same: it was not given yet */
     bool has_hash[SECTION_COUNT];
     struct hash128 hashes[SECTION_COUNT]; /* of the stored job */
-    struct kept_hash *kept[SECTION_COUNT];
-    struct datum *keys; /* of the combination */
+    struct datum *keys;                   /* of the combination */
     struct scope scope;
     int64_t bound[SECTION_COUNT]; /* whose keys those are: the spec, plus 1; 0: none */
     struct match current;
@@ -397,8 +389,6 @@ static struct match_cursor *make_cursor(struct space *space)
     c->counted = xcalloc(space->placeholder_count + 1, sizeof *c->counted);
     c->is_inert = xcalloc(space->names.key_count + 1, sizeof *c->is_inert);
     c->keys = xcalloc(space->names.key_count + 1, sizeof *c->keys);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        c->kept[i] = xcalloc(HASHES_KEPT, sizeof *c->kept[i]);
     c->scope = evaluator_scope(space->evaluator, c->keys);
     return c;
 }
@@ -496,8 +486,6 @@ void match_close(struct match_cursor *c)
     combinations_close(c->walk);
     formula_free(c->filter);
     drop_stored(c);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        free(c->kept[i]);
     free_all(c->stored, c->keys, c->values, c->derived, c->counted, c->is_inert);
     buffer_free(&c->identity);
     buffer_free(&c->core);
@@ -597,15 +585,6 @@ static void read_prediction(struct match_cursor *c)
 
 /* --- identity --- */
 
-static const struct hash128 *spec_hash(struct match_cursor *c, int section)
-{
-    int64_t spec = c->current.spec[section];
-    struct kept_hash *kept = &c->kept[section][spec & (HASHES_KEPT - 1)];
-    if (kept->spec != spec + 1)
-        *kept = (struct kept_hash){spec + 1, specs_hash(c->space->specs[section], spec)};
-    return &kept->hash;
-}
-
 static bool has_inert(const struct space *space, int section)
 {
     return ANY(i, space->inert_count, (int)space->names.keys[space->inert[i].key].section == section);
@@ -643,7 +622,9 @@ static struct hash128 identify(struct match_cursor *c)
     for (int i = 0; i < SECTION_COUNT; i++) {
         if (c->stored ? !c->has_hash[i] : !space->counts[i])
             continue;
-        cores[i] = c->stored ? c->hashes[i] : has_inert(space, i) ? core_hash(c, i) : *spec_hash(c, i);
+        cores[i] = c->stored             ? c->hashes[i]
+                   : has_inert(space, i) ? core_hash(c, i)
+                                         : specs_hash(space->specs[i], c->current.spec[i]);
         hashes[i] = cores[i].bytes;
     }
     return identity_job_key(space, hashes, space->inert_count ? c->counted : c->values, c->derived, &c->identity);
