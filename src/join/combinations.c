@@ -161,18 +161,6 @@ static void choose_shapes(const struct product *p, const size_t *at, const struc
         shapes[i] = p->relations[i].shape_count ? &p->relations[i].shapes[at[i]] : NULL;
 }
 
-static struct solver *make_solver(const struct product *p, const struct section_shape *const *shapes,
-                                  const struct constraints *c)
-{
-    struct solver_request request = {.names = p->names,
-                                     .evaluator = p->evaluator,
-                                     .constraints = c->items,
-                                     .constraint_count = c->count,
-                                     .watch = p->watch};
-    memcpy(request.shapes, shapes, sizeof request.shapes);
-    return solver_create(&request);
-}
-
 int combinations_count(const struct product *p, const struct constraints *c, struct hash_map *memory, int64_t most,
                        int64_t *out, struct error *e)
 {
@@ -184,7 +172,7 @@ int combinations_count(const struct product *p, const struct constraints *c, str
         return count_singles(p, c, out, e);
     do {
         choose_shapes(p, at, shapes);
-        struct solver *s = make_solver(p, shapes, c);
+        struct solver *s = solver_create(p, shapes, c);
         rc = solver_count(s, memory, most, &found, e);
         sum += rc > 0 ? found : 0;
         solver_free(s);
@@ -300,7 +288,7 @@ static int move_first(struct combinations *w, struct error *e)
     int64_t from[SECTION_COUNT];
     bool sought = !part->begun && (part->solver || w->from > 0);
     if (!part->solver)
-        part->solver = make_solver(&w->product, part->shapes, &w->constraints);
+        part->solver = solver_create(&w->product, part->shapes, &w->constraints);
     part->begun = true;
     combination_split(w->product.counts, w->from, from);
     int rc = solver_next(part->solver, sought ? from : NULL, part->specs, e);

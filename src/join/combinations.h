@@ -4,23 +4,6 @@
 
 #include "join/solver.h"
 
-/* Borrowed. */
-struct product {
-    const struct names *names;
-    struct evaluator *evaluator;
-    const struct relation *relations; /* by section; without shapes: it is absent */
-    const int64_t *counts;            /* specs by section; 0: it is absent */
-    const struct solver_watch *watch; /* NULL: none */
-    /* The combinations that are meant, ascending; NULL: all. With them each is looked at by itself. */
-    const int64_t *ranks;
-    size_t rank_count;
-    struct specs *const *specs; /* by section; where there are ranks */
-};
-
-struct constraints {
-    struct constraint *items;
-    size_t count;
-};
 /* NULL: nothing. */
 void constraints_add(struct constraints *c, struct formula *formula, enum demand demand);
 

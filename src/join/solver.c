@@ -18,7 +18,7 @@ bool constraint_reads(const struct constraint *c, size_t key)
 
 static bool is_read(const struct solver *s, size_t key)
 {
-    return ANY(c, s->request.constraint_count, constraint_reads(&s->request.constraints[c], key));
+    return ANY(c, s->constraints.count, constraint_reads(&s->constraints.items[c], key));
 }
 
 static void add_place(struct solver *s, enum section_kind section, const struct variable *v, size_t number)
@@ -34,10 +34,10 @@ static void add_place(struct solver *s, enum section_kind section, const struct 
 static void add_places(struct solver *s)
 {
     for (int section = 0; section < SECTION_COUNT; section++) {
-        const struct section_shape *shape = s->request.shapes[section];
+        const struct section_shape *shape = s->shapes[section];
         for (size_t v = 0; shape && v < shape->variable_count; v++)
             add_place(s, (enum section_kind)section, &shape->variables[v], v);
-        for (size_t k = 0; shape && k < s->request.names->key_count; k++)
+        for (size_t k = 0; shape && k < s->product->names->key_count; k++)
             if (shape->fixed[k].kind != DATUM_UNKNOWN)
                 s->scope.keys[k] = shape->fixed[k];
     }
@@ -45,12 +45,12 @@ static void add_places(struct solver *s)
 
 static void note_readers(struct solver *s)
 {
-    s->reads = xcalloc(s->request.constraint_count * s->place_count + 1, sizeof *s->reads);
-    for (size_t c = 0; c < s->request.constraint_count; c++)
+    s->reads = xcalloc(s->constraints.count * s->place_count + 1, sizeof *s->reads);
+    for (size_t c = 0; c < s->constraints.count; c++)
         for (size_t p = 0; p < s->place_count; p++)
             for (size_t k = 0; k < s->places[p].variable->width; k++)
                 s->reads[c * s->place_count + p] |=
-                    constraint_reads(&s->request.constraints[c], s->places[p].variable->keys[k]);
+                    constraint_reads(&s->constraints.items[c], s->places[p].variable->keys[k]);
 }
 
 bool solver_reads(const struct solver *s, size_t constraint, size_t place)
@@ -110,7 +110,7 @@ void solver_look_later(struct solver *s)
 
 static void look_at_watch(struct solver *s)
 {
-    const struct solver_watch *watch = s->request.watch;
+    const struct solver_watch *watch = s->product->watch;
     s->stopped = s->most > 0 && s->work >= s->most;
     solver_look_later(s);
     if (watch && watch->look(watch->context, share_done(s), s->e) < 0)
@@ -128,10 +128,10 @@ static void note_work(struct solver *s, int64_t evaluations)
 
 enum outlook solver_ask(struct solver *s, size_t constraint)
 {
-    const struct constraint *c = &s->request.constraints[constraint];
+    const struct constraint *c = &s->constraints.items[constraint];
     enum outlook outlook = demand_outlook(c->demand, formula_truth(c->formula, &s->scope));
-    note_work(s, 1 + STATEMENT_COST * evaluator_take_count(s->request.evaluator));
-    if (evaluator_failed(s->request.evaluator, s->e))
+    note_work(s, 1 + STATEMENT_COST * evaluator_take_count(s->product->evaluator));
+    if (evaluator_failed(s->product->evaluator, s->e))
         s->stopped = s->failed = true;
     return s->stopped ? OUTLOOK_FAILED : outlook;
 }
@@ -195,7 +195,7 @@ static struct hash128 residue_of(struct solver *s, const struct tree *t, const s
     buffer_clear(&s->residue);
     buffer_add(&s->residue, &number, sizeof number);
     for (size_t i = 0; i < b->pending.count; i++) {
-        const struct constraint *c = &s->request.constraints[b->pending.items[i]];
+        const struct constraint *c = &s->constraints.items[b->pending.items[i]];
         formula_add_residue(c->formula, &s->scope, c->demand, &s->residue);
         s->work++;
     }
@@ -257,7 +257,7 @@ static bool look_up_rows(struct solver *s, const struct branch *b, struct found_
     if (b->equalities.count > 0)
         solver_release(s, b->place); /* the walk comes with the row that was found last */
     for (size_t i = 0; i < b->equalities.count && !found; i++) {
-        found = look_up(s, p, &s->request.constraints[b->equalities.items[i]], out);
+        found = look_up(s, p, &s->constraints.items[b->equalities.items[i]], out);
         out->solved = b->equalities.items[i];
     }
     s->work += found;
@@ -322,7 +322,7 @@ int64_t solver_solve(struct solver *s, struct tree *t, const struct branch *b)
 bool solver_meets_fixed(struct solver *s)
 {
     bool meets = true;
-    for (size_t c = 0; c < s->request.constraint_count && meets; c++) {
+    for (size_t c = 0; c < s->constraints.count && meets; c++) {
         bool any = false;
         for (size_t p = 0; p < s->place_count; p++)
             any |= solver_reads(s, c, p);
@@ -385,7 +385,7 @@ static bool begin_walk(struct solver *s)
  * spec. */
 static bool split_number(const struct solver *s, enum section_kind section, int64_t number, size_t *rows)
 {
-    const struct section_shape *shape = s->request.shapes[section];
+    const struct section_shape *shape = s->shapes[section];
     const size_t blocks = shape->variables[0].count, first = FIRST(p, s->place_count, s->places[p].section == section);
     const size_t block = FIRST(b, blocks, number < shape->firsts[b] + shape->count);
     const bool is_there = block < blocks && number >= shape->firsts[block];
@@ -401,10 +401,10 @@ static bool split_number(const struct solver *s, enum section_kind section, int6
 static void join_numbers(const struct solver *s, int64_t *specs)
 {
     for (int i = 0; i < SECTION_COUNT; i++)
-        specs[i] = s->request.shapes[i] ? 0 : -1;
+        specs[i] = s->shapes[i] ? 0 : -1;
     for (size_t p = 0; p < s->place_count; p++) {
         const struct variable_place *place = &s->places[p];
-        const struct section_shape *shape = s->request.shapes[place->section];
+        const struct section_shape *shape = s->shapes[place->section];
         specs[place->section] +=
             place->number ? shape->strides[place->number] * (int64_t)place->row : shape->firsts[place->row];
     }
@@ -448,7 +448,7 @@ int solver_next(struct solver *s, const int64_t *from, int64_t *specs, struct er
         lower = xcalloc(s->place_count + 1, sizeof *lower);
         bool tight = true;
         for (int i = 0; i < SECTION_COUNT && tight; i++)
-            if (s->request.shapes[i])
+            if (s->shapes[i])
                 tight = split_number(s, (enum section_kind)i, from[i], lower);
         for (size_t p = s->place_count; p-- > 0;)
             solver_release(s, p);
@@ -468,16 +468,19 @@ int solver_next(struct solver *s, const int64_t *from, int64_t *specs, struct er
 
 /* --- making --- */
 
-struct solver *solver_create(const struct solver_request *request)
+struct solver *solver_create(const struct product *p, const struct section_shape *const *shapes,
+                             const struct constraints *c)
 {
     struct solver *s = xcalloc(1, sizeof *s);
-    s->request = *request;
-    s->scope = evaluator_scope(request->evaluator, xcalloc(request->names->key_count + 1, sizeof(struct datum)));
+    s->product = p;
+    s->constraints = *c;
+    memcpy(s->shapes, shapes, sizeof s->shapes);
+    s->scope = evaluator_scope(p->evaluator, xcalloc(p->names->key_count + 1, sizeof(struct datum)));
     add_places(s);
     s->ranks = xcalloc(s->place_count + 1, sizeof *s->ranks);
     note_readers(s);
-    for (size_t p = 0; p < s->place_count; p++)
-        solver_release(s, p);
+    for (size_t place = 0; place < s->place_count; place++)
+        solver_release(s, place);
     s->next_look = LOOK_EVERY;
     return s;
 }

@@ -24,17 +24,28 @@ struct solver_watch {
     void *context;
 };
 
-struct solver_request {
+/* Borrowed. */
+struct product {
     const struct names *names;
     struct evaluator *evaluator;
-    const struct section_shape *shapes[SECTION_COUNT]; /* NULL: the section is absent */
-    const struct constraint *constraints;
-    size_t constraint_count;
+    const struct relation *relations; /* by section; without shapes: it is absent */
+    const int64_t *counts;            /* specs by section; 0: it is absent */
     const struct solver_watch *watch; /* NULL: none */
+    /* The combinations that are meant, ascending; NULL: all. With them each is looked at by itself. */
+    const int64_t *ranks;
+    size_t rank_count;
+    struct specs *const *specs; /* by section; where there are ranks */
 };
 
+struct constraints {
+    struct constraint *items;
+    size_t count;
+};
+
+/* `shapes`: by section, NULL where it is absent; copied. All else is borrowed. */
 struct solver;
-struct solver *solver_create(const struct solver_request *request); /* what it points to is borrowed */
+struct solver *solver_create(const struct product *p, const struct section_shape *const *shapes,
+                             const struct constraints *c);
 void solver_free(struct solver *s);
 
 /* How many combinations meet all constraints. `memory` (NULL: none) has the counts of separate components, and keeps

@@ -18,7 +18,7 @@ static void set_add(struct set *set, size_t item)
 
 static bool are_tied(const struct solver *s, size_t a, size_t b)
 {
-    return ANY(c, s->request.constraint_count, solver_reads(s, c, a) && solver_reads(s, c, b));
+    return ANY(c, s->constraints.count, solver_reads(s, c, a) && solver_reads(s, c, b));
 }
 
 struct set solver_component(const struct solver *s, bool *in, size_t from)
@@ -50,7 +50,7 @@ static bool holds(const struct set *set, size_t item)
 /* Returns whether it may be an equality that can be solved for a key of the place. */
 static bool may_solve(const struct solver *s, size_t constraint, size_t place)
 {
-    const struct constraint *c = &s->request.constraints[constraint];
+    const struct constraint *c = &s->constraints.items[constraint];
     const struct variable *v = s->places[place].variable;
     bool may = false;
     for (size_t k = 0; k < v->width; k++)
@@ -70,7 +70,7 @@ static bool is_within(const struct solver *s, size_t constraint, const struct se
 /* Notes what counts for a component of what is outside it. */
 static void note_context(const struct solver *s, const struct set *component, struct branch *b)
 {
-    for (size_t c = 0; c < s->request.constraint_count; c++) {
+    for (size_t c = 0; c < s->constraints.count; c++) {
         bool inside = false, outside = false;
         for (size_t p = 0; p < s->place_count; p++) {
             bool in = solver_reads(s, c, p) && holds(component, p);
@@ -103,7 +103,7 @@ struct order_estimate {
 
 static double *sample_shares(struct solver *s, const struct set *component)
 {
-    size_t count = s->request.constraint_count;
+    size_t count = s->constraints.count;
     double *shares = xcalloc(count + 1, sizeof *shares);
     struct rng rng = rng_stream(0, component->items[0]);
     s->stopped = false;
@@ -126,15 +126,15 @@ static double *sample_shares(struct solver *s, const struct set *component)
 static double visits_of(const struct solver *s, struct order_estimate *x, const size_t *order)
 {
     double ways = 1, visited = 0;
-    x->left -= (int64_t)(2 * x->component->count * s->request.constraint_count);
+    x->left -= (int64_t)(2 * x->component->count * s->constraints.count);
     for (size_t n = 0; n < x->component->count; n++)
-        for (size_t c = 0; c < s->request.constraint_count; c++)
+        for (size_t c = 0; c < s->constraints.count; c++)
             x->last[c] = solver_reads(s, c, order[n]) ? n : n == 0 ? NONE : x->last[c];
     for (size_t n = 0; n < x->component->count; n++) {
         const double before = ways, rows = (double)s->places[order[n]].variable->count;
         bool is_solved = false;
         ways *= rows;
-        for (size_t c = 0; c < s->request.constraint_count; c++) {
+        for (size_t c = 0; c < s->constraints.count; c++) {
             if (x->last[c] != n)
                 continue;
             ways *= x->shares[c];
@@ -182,7 +182,7 @@ static void rank_places(struct solver *s, const struct set *component)
 {
     const size_t count = component->count;
     OWNED double *shares = sample_shares(s, component);
-    OWNED size_t *last = xcalloc(s->request.constraint_count + 1, sizeof *last);
+    OWNED size_t *last = xcalloc(s->constraints.count + 1, sizeof *last);
     OWNED size_t *order = xcalloc(count, sizeof *order);
     struct order_estimate x = {component, shares, last, ORDER_WORK};
     struct rng rng = rng_stream(1, component->items[0]);
@@ -259,9 +259,9 @@ static const struct hash128 *component_hash(struct solver *s, const struct set *
         const struct variable *v = s->places[component->items[i]].variable;
         buffer_add(&s->residue, v->hash.bytes, sizeof v->hash.bytes);
     }
-    for (size_t c = 0; c < s->request.constraint_count; c++)
+    for (size_t c = 0; c < s->constraints.count; c++)
         if (is_within(s, c, component)) {
-            const struct constraint *k = &s->request.constraints[c];
+            const struct constraint *k = &s->constraints.items[c];
             buffer_add(&s->residue, &k->formula, sizeof k->formula);
             buffer_add(&s->residue, &k->demand, sizeof k->demand);
             add_fixed(s, k);

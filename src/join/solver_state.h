@@ -46,7 +46,9 @@ struct progress_level {
 };
 
 struct solver {
-    struct solver_request request;
+    const struct product *product;
+    const struct section_shape *shapes[SECTION_COUNT];
+    struct constraints constraints;
     struct scope scope;
     struct variable_place *places;
     size_t place_count;
