@@ -20,31 +20,25 @@
 #define GEMMA_PATTERN 6
 #define ABSENT_MOST 1000000000
 #define HF_FIELD_LONGEST 64
-#define HF_BETWEEN " |"   /* names of fields */
-#define HF_FIELDS_MOST 40 /* of a type */
+#define HF_BETWEEN " |"    /* names of fields */
+#define HF_ENTRIES_MOST 40 /* of a type's fields */
 #define HF_CONSTANTS_MOST 16
 
 /* Instead of a default number for an absent field. */
 enum { HF_NEEDED = -1, HF_UNSET = -2 };
 
-/* A key and the names of its field, the first `length` bytes of a text, separated by bars and blanks; the first that is
- * present counts. A dot leads into an inner table. */
-struct hf_field {
-    const char *key, *fields;
+/* What a type has of a key. Of `fields`: the names of its field, the first `length` bytes of the text, with bars and
+ * blanks between; the first that is present counts. A dot leads into an inner table. Its number is transformers'
+ * default, HF_NEEDED or HF_UNSET (then there is no key). Of `always`: a number, or text, that it always has, whatever
+ * its file says. Of `only`: a field that must have this number if present, because no key can describe any other. */
+struct hf_entry {
+    const char *key, *text; /* text NULL: the number */
     size_t length;
-    int64_t absent; /* transformers' default, HF_NEEDED or HF_UNSET (then there is no key) */
+    int64_t number;
 };
 
-/* A number or text that a model_type always has, whatever its file says; or a field that must have this number if
- * present, because no key can describe any other. */
-struct hf_constant {
-    const char *key;
-    int64_t value;
-    const char *text; /* NULL: the number */
-};
-
-struct hf_constants {
-    struct hf_constant items[HF_CONSTANTS_MOST];
+struct hf_entries {
+    struct hf_entry items[HF_ENTRIES_MOST];
     size_t count;
 };
 
@@ -64,9 +58,7 @@ struct hf_type {
     const char *name;
     const char *family;  /* NULL: it is no type, but what types are like */
     const char *refused; /* why the keys of [predict] cannot describe it; NULL: they can */
-    struct hf_field fields[HF_FIELDS_MOST];
-    size_t field_count;
-    struct hf_constants always, only;
+    struct hf_entries fields, always, only;
     enum hf_windows windows;
     const struct toml_node *rest; /* keys that no field gives, as SQL; NULL: none */
     struct position at;
@@ -114,10 +106,10 @@ static const cJSON *field_of(const cJSON *table, const char *field)
 }
 
 /* The first that is present. */
-static const cJSON *first_of(const struct hf_reading *r, const struct hf_field *f)
+static const cJSON *first_of(const struct hf_reading *r, const struct hf_entry *f)
 {
     const cJSON *found = NULL;
-    for (const char *at = f->fields, *end = at + f->length; !found && at < end;) {
+    for (const char *at = f->text, *end = at + f->length; !found && at < end;) {
         char field[HF_FIELD_LONGEST] = "";
         size_t length = strcspn(at, HF_BETWEEN);
         memcpy(field, at, length < sizeof field ? length : sizeof field - 1);
@@ -194,14 +186,14 @@ static int64_t key_value(const struct hf_reading *r, const char *name)
 }
 
 /* Dropout rates are not whole numbers; any rate above 0 keeps a mask. */
-static int read_field(struct hf_reading *r, const struct hf_field *f)
+static int read_field(struct hf_reading *r, const struct hf_entry *f)
 {
     const cJSON *item = first_of(r, f);
-    int64_t value = f->absent;
-    if (!item && f->absent == HF_NEEDED)
+    int64_t value = f->number;
+    if (!item && f->number == HF_NEEDED)
         return error_set(r->e, ERROR_USAGE, "%s lacks \"%.*s\", which model_type %s needs", r->name,
-                         (int)strcspn(f->fields, HF_BETWEEN), f->fields, r->type->name);
-    if (!item && f->absent == HF_UNSET)
+                         (int)strcspn(f->text, HF_BETWEEN), f->text, r->type->name);
+    if (!item && f->number == HF_UNSET)
         return 0;
     if (item && strcmp(f->key, "dropout") == 0 && cJSON_IsNumber(item))
         value = item->valuedouble != 0;
@@ -213,8 +205,8 @@ static int read_field(struct hf_reading *r, const struct hf_field *f)
 
 static int read_fields(struct hf_reading *r)
 {
-    for (size_t i = 0; i < r->type->field_count; i++)
-        if (read_field(r, &r->type->fields[i]) < 0)
+    for (size_t i = 0; i < r->type->fields.count; i++)
+        if (read_field(r, &r->type->fields.items[i]) < 0)
             return -1;
     return 0;
 }
@@ -223,14 +215,14 @@ static int check_demands(const struct hf_reading *r)
 {
     int64_t value;
     for (size_t i = 0; i < r->type->only.count; i++) {
-        const struct hf_constant *d = &r->type->only.items[i];
-        if (whole(r, d->key, d->value, &value) < 0)
+        const struct hf_entry *d = &r->type->only.items[i];
+        if (whole(r, d->key, d->number, &value) < 0)
             return -1;
-        if (value != d->value)
+        if (value != d->number)
             return error_set(r->e, ERROR_USAGE,
                              "%s: \"%s\" is %lld, but for model_type %s only %lld is known; give layers, hidden, "
                              "heads, ffn and vocab as keys instead of hf_config",
-                             r->name, d->key, (long long)value, r->type->name, (long long)d->value);
+                             r->name, d->key, (long long)value, r->type->name, (long long)d->number);
     }
     return 0;
 }
@@ -238,9 +230,9 @@ static int check_demands(const struct hf_reading *r)
 static bool reads(const struct hf_type *type, const char *field)
 {
     size_t length = strlen(field);
-    for (const struct hf_field *f = type->fields; f < type->fields + type->field_count; f++)
-        for (const char *at = strstr(f->fields, field); at; at = strstr(at + 1, field))
-            if ((at == f->fields || strchr(HF_BETWEEN, at[-1])) && strchr(HF_BETWEEN, at[length]))
+    for (const struct hf_entry *f = type->fields.items; f < type->fields.items + type->fields.count; f++)
+        for (const char *at = strstr(f->text, field); at; at = strstr(at + 1, field))
+            if ((at == f->text || strchr(HF_BETWEEN, at[-1])) && strchr(HF_BETWEEN, at[length]))
                 return true;
     return false;
 }
@@ -430,11 +422,11 @@ static int unknown_type(const struct hf_reading *r, const char *type)
 
 static void set_constants(struct hf_reading *r)
 {
-    for (const struct hf_constant *c = r->type->always.items; c < r->type->always.items + r->type->always.count; c++)
+    for (const struct hf_entry *c = r->type->always.items; c < r->type->always.items + r->type->always.count; c++)
         if (c->text)
             set_text(r, c->key, c->text);
         else
-            set_whole(r, c->key, c->value);
+            set_whole(r, c->key, c->number);
 }
 
 /* gemma3's fields are in its text_config. */
@@ -507,8 +499,8 @@ static bool check_name(const struct reading *r, const struct toml_node *node)
     size_t count = 0;
     bool good = known->count == 0;
     for (const struct hf_type *type = known->items; type < known->items + known->count; type++) {
-        for (size_t k = 0; k < type->field_count; k++)
-            *array_add(names, count) = type->fields[k].key;
+        for (size_t k = 0; k < type->fields.count; k++)
+            *array_add(names, count) = type->fields.items[k].key;
         for (size_t k = 0; k < type->always.count; k++)
             *array_add(names, count) = type->always.items[k].key;
     }
@@ -523,7 +515,7 @@ static bool check_name(const struct reading *r, const struct toml_node *node)
 /* --- keys of a type --- */
 
 /* "tie_word_embeddings | 0", "head_dim | none", "n_layer | num_hidden_layers". */
-static bool read_text(const char *text, struct hf_field *out)
+static bool read_text(const char *text, struct hf_entry *out)
 {
     const char *bar = strrchr(text, '|');
     const char *last = bar ? bar + 1 + strspn(bar + 1, " ") : text;
@@ -531,9 +523,9 @@ static bool read_text(const char *text, struct hf_field *out)
     char *end = NULL;
     long long number = strtoll(last, &end, 10);
     bool is_number = bar && end != last && *end == '\0';
-    out->fields = text;
+    out->text = text;
     out->length = is_none || is_number ? (size_t)(bar - text) : strlen(text);
-    out->absent = is_none ? HF_UNSET : is_number ? number : HF_NEEDED;
+    out->number = is_none ? HF_UNSET : is_number ? number : HF_NEEDED;
     bool good = (!is_number || (number >= 0 && number <= ABSENT_MOST)) && strspn(text, HF_BETWEEN) < out->length;
     for (const char *at = text; at < text + out->length && good; at += strspn(at, HF_BETWEEN)) {
         size_t length = strcspn(at, HF_BETWEEN);
@@ -543,50 +535,44 @@ static bool read_text(const char *text, struct hf_field *out)
     return good;
 }
 
-static void drop_key(struct hf_type *type, size_t i)
+/* Puts it in the place of that of the same key, or behind the others. */
+static void put_entry(const struct reading *r, const struct toml_node *node, struct hf_entries *l,
+                      const struct hf_entry *entry, size_t most, const char *what)
 {
-    if (i < type->field_count)
-        memmove(&type->fields[i], &type->fields[i + 1], (--type->field_count - i) * sizeof *type->fields);
+    const size_t i = FIRST(k, l->count, strcmp(l->items[k].key, entry->key) == 0);
+    if (i == most) {
+        problem_at_key(r, node, "a model_type has at most %zu %s", most, what);
+        return;
+    }
+    l->count += i == l->count;
+    l->items[i] = *entry;
 }
 
 static void read_key(const struct reading *r, const struct toml_node *node)
 {
-    struct hf_type *type = r->into;
-    struct hf_field field = {.key = node->key};
-    size_t i = 0;
+    struct hf_entries *fields = &((struct hf_type *)r->into)->fields;
+    struct hf_entry field = {.key = node->key};
     if (!check_name(r, node) || !schema_expect(r, node, node->key, TYPE_STRING))
         return;
-    while (i < type->field_count && strcmp(type->fields[i].key, node->key) != 0)
-        i++;
     if (strcmp(node->text, "none") == 0) {
-        drop_key(type, i);
+        const size_t i = FIRST(k, fields->count, strcmp(fields->items[k].key, node->key) == 0);
+        if (i < fields->count)
+            memmove(&fields->items[i], &fields->items[i + 1], (--fields->count - i) * sizeof *fields->items);
     } else if (!read_text(node->text, &field)) {
         problem_at_value(r, node,
                          "%s must be the names of fields, then perhaps a whole number or none for where they are "
                          "absent, such as \"n_layer | num_layers | 12\"",
                          node->key);
-    } else if (i == HF_FIELDS_MOST) {
-        problem_at_key(r, node, "a model_type has at most %d keys", HF_FIELDS_MOST);
     } else {
-        type->field_count += i == type->field_count;
-        type->fields[i] = field;
+        put_entry(r, node, fields, &field, HF_ENTRIES_MOST, "keys");
     }
 }
 
-static void read_constant(const struct reading *r, const struct toml_node *node, struct hf_constants *out,
-                          unsigned types)
+static void read_constant(const struct reading *r, const struct toml_node *node, struct hf_entries *out, unsigned types)
 {
-    size_t i = 0;
-    if (!schema_expect(r, node, node->key, types) || (node->kind == NODE_INT && !check_range(r, node, 0, ABSENT_MOST)))
-        return;
-    while (i < out->count && strcmp(out->items[i].key, node->key) != 0)
-        i++;
-    if (i == HF_CONSTANTS_MOST) {
-        problem_at_key(r, node, "a model_type has at most %d of these", HF_CONSTANTS_MOST);
-        return;
-    }
-    out->count += i == out->count;
-    out->items[i] = (struct hf_constant){node->key, node->integer, node->text};
+    const struct hf_entry entry = {.key = node->key, .text = node->text, .number = node->integer};
+    if (schema_expect(r, node, node->key, types) && (node->kind != NODE_INT || check_range(r, node, 0, ABSENT_MOST)))
+        put_entry(r, node, out, &entry, HF_CONSTANTS_MOST, "of these");
 }
 
 static void read_always(const struct reading *r, const struct toml_node *node)

@@ -83,8 +83,7 @@ static void read_decimal_commas(const struct reading *r, const struct toml_node 
     struct word_list *out = &r->sweep->import.decimal_commas;
     *out = (struct word_list){0};
     for (size_t i = 0; i < list->child_count; i++)
-        *arena_add(r->arena, out->items, out->count) =
-            (struct listed_word){arena_text(r->arena, list->children[i].text), reading_at_value(r, &list->children[i])};
+        words_add(r, out, arena_text(r->arena, list->children[i].text), reading_at_value(r, &list->children[i]));
 }
 
 #undef AT

@@ -5,6 +5,7 @@
 #include "config/template.h"
 #include "files/document.h"
 #include "sweep_file/schema.h"
+#include "toml/known.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -97,11 +98,11 @@ static void read_variable_names(const struct reading *r, const struct toml_node 
 /* "ten minutes": a word for a time after another word, and no sign of SQL. */
 static bool is_time_in_words(const char *text)
 {
-    static const char *const words[] = {" second", " sec", " minute", " min", " hour", " day", " week"};
     if (text[strspn(text, " abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")] != '\0')
         return false;
-    for (size_t i = 0; i < LENGTH(words); i++) {
-        const char *at = strcasestr(text, words[i]);
+    const struct toml_node *words = known("job", "times");
+    for (size_t i = 0; i < words->child_count; i++) {
+        const char *at = strcasestr(text, words->children[i].text);
         if (at && at != text && strchr(at + 1, ' ') == NULL)
             return true;
     }
@@ -210,18 +211,6 @@ static const struct schema_key file_keys[] = {
     {.name = "add", TYPE_TABLE, FILE_SWEEP, .walk = read_added},
 };
 
-/* Returns whether something else is written there. */
-static bool is_taken(const struct sweep *s, const char *path)
-{
-    static const char *const taken[] = {"output.log",     "stdout.log",           "stderr.log", "metrics.jsonl",
-                                        "ds_config.json", "ds_config_train.json", NULL};
-    const size_t of_deepspeed = 4;
-    for (size_t i = 0; taken[i] && (i < of_deepspeed || s->deepspeed.given); i++)
-        if (strcmp(taken[i], path) == 0)
-            return true;
-    return false;
-}
-
 /* Names of its own in the job's directory, one file each. */
 static void check_path(const struct reading *r, const struct toml_node *node, struct job_file *f)
 {
@@ -234,7 +223,8 @@ static void check_path(const struct reading *r, const struct toml_node *node, st
         problem_at_value(r, node, "path must be that of a file inside the job directory, such as \"config.yaml\"");
         return;
     }
-    if (is_taken(r->sweep, f->path))
+    if (known_has(known("job", "writes"), f->path) ||
+        (r->sweep->deepspeed.given && known_has(known("job", "writes_for_deepspeed"), f->path)))
         problem_at_value(r, node, "\"%s\" is a file that meshsweep writes there itself", f->path);
     for (size_t i = 0; i < job->file_count; i++) {
         if (strcmp(job->files[i].path, f->path) == 0)

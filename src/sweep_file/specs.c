@@ -6,6 +6,7 @@
 
 #include "sweep_file/hf_config.h"
 #include "sweep_file/schema.h"
+#include "toml/known.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -300,19 +301,12 @@ static struct value size_value(const struct reading *r, const char *key, const s
 /* Keys that say how many devices a job takes: an expression would make 0 of a text, and nobody has half a host. */
 static void check_count(const struct block_reading *b, const char *key, const struct toml_node *node)
 {
-    static const struct {
-        const char *key;
-        int64_t least;
-    } counts[] = {{"num_hosts", 1},     {"num_nodes", 1},       {"nodes", 1}, {"num_devices_per_host", 0},
-                  {"gpus_per_node", 0}, {"devices_per_node", 0}};
     enum { MOST = 1000000 }; /* of either; what they multiply to is far from overflowing */
-    for (size_t i = 0; b->kind == SECTION_CLUSTER && i < LENGTH(counts); i++)
-        if (strcmp(key, counts[i].key) != 0)
-            continue;
-        else if (node->kind != NODE_INT || node->integer < counts[i].least)
-            problem_at_value(b->r, node, "%s must be an integer of at least %d", key, (int)counts[i].least);
-        else if (node->integer > MOST)
-            problem_at_value(b->r, node, "%s must be at most %d, not %" PRId64, key, MOST, node->integer);
+    const struct toml_node *least = b->kind == SECTION_CLUSTER ? known("cluster_counts", key) : NULL;
+    if (least && (node->kind != NODE_INT || node->integer < least->integer))
+        problem_at_value(b->r, node, "%s must be an integer of at least %d", key, (int)least->integer);
+    else if (least && node->integer > MOST)
+        problem_at_value(b->r, node, "%s must be at most %d, not %" PRId64, key, MOST, node->integer);
 }
 
 /* A share of a device that jobs have in common, or whole devices. */
