@@ -64,15 +64,15 @@ static int try(const char *sweep_file, size_t length, const char *path, const ch
     return 0;
 }
 
-/* "4 numbers: 1, 2, 3, 4". */
-static void add_numbers(struct buffer *out, int64_t count, const double *values, size_t known)
+/* ": 1, 2, 3, 4, ...": the first of `count`, of which `known` are there. */
+static void add_values(struct buffer *out, size_t count, const double *values, size_t known)
 {
-    buffer_add_count(out, count, "number");
-    for (size_t i = 0; i < known; i++) {
+    size_t i = 0;
+    for (; i < known && i < PROPOSAL_VALUES_MOST; i++) {
         buffer_add_text(out, i ? ", " : ": ");
         text_add_rounded(out, values[i]);
     }
-    buffer_add_text(out, count > (int64_t)known ? ", ..." : "");
+    buffer_add_text(out, count > i ? ", ..." : "");
 }
 
 static void add_series(struct buffer *out, const struct sample_list *l, size_t metric)
@@ -82,7 +82,8 @@ static void add_series(struct buffer *out, const struct sample_list *l, size_t m
     for (size_t i = 0; i < l->count && known < PROPOSAL_VALUES_MOST; i++)
         if (l->samples[i].metric == metric)
             first[known++] = l->samples[i].value;
-    add_numbers(out, l->series[metric].tally.reported, first, known);
+    buffer_add_count(out, l->series[metric].tally.reported, "number");
+    add_values(out, (size_t)l->series[metric].tally.reported, first, known);
 }
 
 /* How many of the profile's metrics the log has, counting those read from the same numbers once; sets `names` to all of
@@ -312,20 +313,10 @@ void log_readers_free(struct log_readers *l)
 
 /* --- the text --- */
 
-/* ": 1, 2, 3, 4, ..." */
-static void add_values(struct buffer *out, const struct proposal *p)
-{
-    for (size_t i = 0; i < p->lines && i < PROPOSAL_VALUES_MOST; i++) {
-        buffer_add_text(out, i ? ", " : ": ");
-        text_add_rounded(out, p->values[i]);
-    }
-    buffer_add_text(out, p->lines > PROPOSAL_VALUES_MOST ? ", ..." : "");
-}
-
 static void add_mixed(struct buffer *out, const struct log_readers *l, const struct proposal *p)
 {
     buffer_printf(out, "\n# not read: %zu lines of %s that name different things", p->lines, l->path);
-    add_values(out, p);
+    add_values(out, p->lines, p->values, p->lines);
     buffer_printf(out,
                   ". If one of them is meant,\n# give a pattern of its line: [job.metrics.%s] regex = ", p->metric);
     buffer_add_toml_string(out, "", p->regex, "\n");
@@ -345,7 +336,7 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
     const char *reader = p->column ? "csv" : "regex", *file = strrchr(l->path, '/');
     if (p->second) {
         buffer_printf(out, "# or, on %zu line%s", p->lines, p->lines == 1 ? "" : "s");
-        add_values(out, p);
+        add_values(out, p->lines, p->values, p->lines);
         buffer_printf(out, "; %s = ", reader);
         buffer_add_toml_string(out, "", p->column ? p->column : p->regex, "");
         buffer_printf(out, "%s%s\n", p->unit[0] ? "  in " : "", p->unit);
@@ -356,7 +347,7 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
                                                                   : NULL;
     buffer_printf(out, "\n# %s: %zu line%s of %s", p->confidence == PROPOSAL_SURE ? "sure" : "likely; please check",
                   p->lines, p->lines == 1 ? "" : "s", l->path);
-    add_values(out, p);
+    add_values(out, p->lines, p->values, p->lines);
     if (p->lines > PROPOSAL_VALUES_MOST)
         buffer_printf(out, ", from %g to %g", p->least, p->most);
     buffer_add_char(out, '\n');
