@@ -9,9 +9,7 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-enum batch_key { TRAIN, MICRO, STEPS, PART_COUNT };
-
-static const char *const keys[PART_COUNT] = {
+const char *const batch_keys[PART_COUNT] = {
     [TRAIN] = "train_batch_size",
     [MICRO] = "train_micro_batch_size_per_gpu",
     [STEPS] = "gradient_accumulation_steps",
@@ -19,7 +17,7 @@ static const char *const keys[PART_COUNT] = {
 
 bool batch_is_key(const char *key)
 {
-    return ANY(i, PART_COUNT, strcmp(keys[i], key) == 0);
+    return ANY(i, PART_COUNT, strcmp(batch_keys[i], key) == 0);
 }
 
 static long long number_at(const struct json *root, const char *path, long long otherwise)
@@ -43,7 +41,7 @@ static int contradiction(const long long *n, long long ranks, struct error *e)
     OWNED_BUFFER b = BUFFER_INIT;
     for (int i = 0; i < PART_COUNT; i++)
         if (n[i])
-            buffer_printf(&b, "%s %lld, ", keys[i], n[i]);
+            buffer_printf(&b, "%s %lld, ", batch_keys[i], n[i]);
     error_set(e, ERROR_USAGE,
               "the batch sizes contradict each other: %sdata-parallel size %lld (the first must be the product of the "
               "others)",
@@ -79,11 +77,11 @@ int batch_complete(struct json *config, long long ranks, bool resolve, struct er
     long long known[PART_COUNT], n[PART_COUNT];
     bool kept = false;
     for (int i = 0; i < PART_COUNT; i++) {
-        const struct json *found = given(config, keys[i]);
+        const struct json *found = given(config, batch_keys[i]);
         bool is_auto = found && json_text_is(found, "auto");
         known[i] = n[i] = 0;
         if (found && !is_auto && (!json_text_integer(found, &known[i]) || known[i] <= 0))
-            return error_set(e, ERROR_USAGE, "%s must be a whole number above 0", keys[i]);
+            return error_set(e, ERROR_USAGE, "%s must be a whole number above 0", batch_keys[i]);
         n[i] = known[i];
         kept |= is_auto && !resolve;
     }
@@ -93,11 +91,11 @@ int batch_complete(struct json *config, long long ranks, bool resolve, struct er
     if (!infer(n, ranks))
         return contradiction(known, ranks, e);
     for (int i = 0; i < PART_COUNT; i++) {
-        const struct json *found = given(config, keys[i]);
+        const struct json *found = given(config, batch_keys[i]);
         if (n[i] == 0 || known[i] || (found && !resolve))
             continue;
         OWNED char *text = xasprintf("%lld", n[i]);
-        json_text_set(config, keys[i], text);
+        json_text_set(config, batch_keys[i], text);
     }
     return 0;
 }

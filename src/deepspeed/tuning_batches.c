@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "deepspeed/ds_check.h"
 #include "util/memory.h"
 
 #define RANGE_LEAST 6
@@ -355,15 +356,10 @@ char *tuning_batches_nearest(const struct tuning_batches *b)
 
 /* --- what is left out --- */
 
-enum { TRAIN, MICRO, STEPS, PART_COUNT };
-
-static const char *const parts[PART_COUNT] = {"train_batch_size", "train_micro_batch_size_per_gpu",
-                                              "gradient_accumulation_steps"};
-
 /* The part's choices: those that the ds_config gives; a micro-batch by itself is where a search begins. */
 static const struct json *choices_of(const struct tuning_batches *b, int part)
 {
-    const struct json *j = at(b, parts[part]);
+    const struct json *j = at(b, batch_keys[part]);
     return part == MICRO && j && j->kind != JSON_LIST ? NULL : j;
 }
 
@@ -408,9 +404,9 @@ static void add_ranks_in_words(const struct tuning_batches *b, struct buffer *ou
 static char *left_out_text(const struct tuning_batches *b, int part, long long value)
 {
     const struct limits l = limits_of(b);
-    const struct json *train = at(b, parts[TRAIN]);
+    const struct json *train = at(b, batch_keys[TRAIN]);
     struct buffer t = BUFFER_INIT;
-    buffer_printf(&t, "%s %lld is not tried: micro-batch x accumulation x ", parts[part], value);
+    buffer_printf(&t, "%s %lld is not tried: micro-batch x accumulation x ", batch_keys[part], value);
     add_ranks_in_words(b, &t);
     buffer_printf(&t, " data-parallel ranks is %snever ", part == TRAIN ? "" : "then ");
     if (part == TRAIN)
@@ -418,7 +414,7 @@ static char *left_out_text(const struct tuning_batches *b, int part, long long v
     else if (train && train->kind == JSON_LIST)
         buffer_add_text(&t, "a train_batch_size of the list");
     else if (train)
-        buffer_printf(&t, "train_batch_size %lld", number_at(b, parts[TRAIN]));
+        buffer_printf(&t, "train_batch_size %lld", number_at(b, batch_keys[TRAIN]));
     else if (l.least && l.most)
         buffer_printf(&t, "from %lld to %lld (min_ and max_train_batch_size)", l.least, l.most);
     else
@@ -430,7 +426,7 @@ static char *left_out_text(const struct tuning_batches *b, int part, long long v
 void tuning_batches_left_out(const struct tuning_batches *b, struct string_list *out)
 {
     for (int part = 0; part < PART_COUNT && !is_shared_unevenly(b); part++) {
-        const struct json *j = part == MICRO ? at(b, parts[MICRO]) : choices_of(b, part);
+        const struct json *j = part == MICRO ? at(b, batch_keys[MICRO]) : choices_of(b, part);
         for (size_t i = 0; i < item_count(j); i++) {
             long long n[PART_COUNT] = {0};
             n[part] = item_of(j, i);
