@@ -13,8 +13,12 @@ free (key) AS MATERIALIZED (SELECT value FROM json_each('["' || replace(replace(
 key_of (id, kind, key, value) AS MATERIALIZED (
     SELECT s.id, s.kind, k.key, k.value FROM spec AS s, json_each(s.json) AS k),
 is_key (yes) AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM key_of WHERE ?1 IN (key, kind || '.' || key))),
+-- Sections where a name alone tells two specs apart: it is no label there.
+twin (kind) AS MATERIALIZED (
+    SELECT kind FROM spec GROUP BY kind, json_remove(json, '$.name', '$.description') HAVING count(*) > 1),
 may_differ (key) AS MATERIALIZED (
-    SELECT ?1 UNION ALL SELECT 'name' UNION ALL SELECT 'description'
+    SELECT ?1 UNION ALL SELECT 'description'
+    UNION ALL SELECT kind || '.name' FROM (SELECT DISTINCT kind FROM key_of) WHERE kind NOT IN twin
     UNION ALL SELECT key FROM free
     UNION ALL SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'
     UNION ALL SELECT value FROM is_key, json_each('["num_hosts", "num_nodes", "nodes", "num_devices_per_host",

@@ -166,6 +166,7 @@ models_of_another_name_alone__are_two()
     sed -i 's/^name = .*/&\nlayers = [3, 4]/' sweep.toml
     run_silently 0
     expect_said only_stdout_contains 0 '4 against 3: 4 pairs ran on both sides' compare --by layers
+    expect_said only_stdout_matches 0 '^2 +8 +4 ' compare --scaling x
 }
 
 groups__a_winner_each_and_no_headline()
