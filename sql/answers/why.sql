@@ -10,7 +10,8 @@ SELECT json_object('job', this.id, 'state',
         'failure', nullif(failure, ''), 'why_held', nullif(held, ''), 'pruned_by', witness_id) AS document,
     (SELECT json_group_array(json(attempt)) FROM (
         SELECT json_object('attempt', a.number, 'state', a.state, 'failure', nullif(a.failure, ''),
-            'message', nullif(a.message, ''), 'duration_ms', a.duration_ms,
+            'message', coalesce(nullif(a.message, ''), (SELECT 'excluded: ' || why FROM excluded_attempt WHERE attempt_id = a.id)),
+            'duration_ms', a.duration_ms,
             'measured_elsewhere', iif(a.executor = 'import', nullif(a.log_tail, ''), NULL)) AS attempt
         FROM attempt AS a WHERE a.job_id = this.id AND a.kind = 'trial' ORDER BY a.number)) AS attempts,
     (SELECT json_group_array(json(choice)) FROM (

@@ -44,6 +44,7 @@ note__exclude__leaves_every_answer_and_is_counted()
 3|1' "SELECT rank, job FROM ranking"
     expect_sql "ok||excluded: the node was too warm" \
         "SELECT state, value, note FROM job JOIN job_metric ON job_id = id WHERE id = 4"
+    expect_said only_stdout_contains 0 ': excluded: the node was too warm' why 4
     expect_run only_status 0 report -o page.html
     expect_file_contains page.html '<p class=note>1 excluded: job 4 (the node was too warm)</p>' '"best":2'
     # It is done all the same.
