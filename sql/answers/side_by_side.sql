@@ -11,7 +11,7 @@ ran AS MATERIALIZED (
         (SELECT max(id) FROM attempt WHERE job_id = j.id AND kind = 'trial')) LEFT JOIN runner AS r ON r.id = a.runner_id),
 key (place, part, name, value) AS (
     SELECT place, 1, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'real' THEN number(k.value)
-        WHEN 'text' THEN iif(json_valid(k.value), json_quote(k.value), k.value) ELSE k.value END -- "1" is not 1
+        WHEN 'text' THEN iif(k.value IN ('', 'none') OR json_valid(k.value), json_quote(k.value), k.value) ELSE k.value END -- "1" is not 1
     FROM (SELECT place, s.json FROM side JOIN job AS j ON j.id = side.job
             JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id)
         UNION ALL SELECT place, j.derived FROM side JOIN job AS j ON j.id = side.job) AS of, json_each(of.json) AS k),

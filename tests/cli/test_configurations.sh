@@ -284,6 +284,7 @@ values__written_alike__told_apart()
     expect_said only_stdout_contains 0 'device="none": 2' best --of device
     expect_stdout_contains 'device=none: 2'
     expect_said only_stdout_contains 0 '"1" against 1: 4 pairs' compare --by x='1,"1"'
+    expect_said only_stdout_contains 0 'device: "none" | none' compare "device = 'none'" 'device IS NULL'
     cp results.db before.db
     expect_said only_stdout_contains 0 'x "1": 4 jobs' compare before.db results.db --by x
 }
