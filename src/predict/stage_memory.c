@@ -336,7 +336,8 @@ static double held_bytes(const struct plan_memory *m, double layers, bool at_los
     double further = m->plan->recompute == RECOMPUTE_FULL ? plan_recompute_share(m->plan, layers) : 0;
     if (m->plan->held == HELD_NONE || m->plan->pipeline > 1)
         return 0;
-    return (m->plan->loss == LOSS_LINEAR ? 0 : FP32_BYTES * logit_count(m)) + (further + at_loss) * cache;
+    double logit = m->plan->loss == LOSS_LINEAR ? 0 : m->plan->narrow_loss ? 2 : FP32_BYTES;
+    return logit * logit_count(m) + (further + at_loss) * cache;
 }
 
 static double logit_slack(const struct plan_memory *m)

@@ -367,15 +367,18 @@ TEST(memory_predict__held_outputs__logits_and_cache_of_the_pass_before)
         enum recompute recompute;
         enum loss_kernel loss;
         double logits, caches;
-    } cases[] = {{HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 4, 0},
-                 {HELD_CACHE, RECOMPUTE_FULL, LOSS_EAGER, 4, 2},
-                 {HELD_CACHE, RECOMPUTE_NONE, LOSS_EAGER, 4, 1},
-                 {HELD_CACHE, RECOMPUTE_FULL, LOSS_LINEAR, 0, 2}};
+        bool narrow;
+    } cases[] = {{HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 4, 0, false},
+                 {HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 2, 0, true},
+                 {HELD_CACHE, RECOMPUTE_FULL, LOSS_EAGER, 4, 2, false},
+                 {HELD_CACHE, RECOMPUTE_NONE, LOSS_EAGER, 4, 1, false},
+                 {HELD_CACHE, RECOMPUTE_FULL, LOSS_LINEAR, 0, 2, false}};
     const double cache = LAYERS * 2 * 2 * 2 * HIDDEN / 8; /* of a token, of two heads of eight */
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct training_plan plan = lora;
         plan.recompute = cases[i].recompute;
         plan.loss = cases[i].loss;
+        plan.narrow_loss = cases[i].narrow;
         plan.micro_batch = 512;
         const double none = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
         plan.held = cases[i].held;
