@@ -204,6 +204,12 @@ static const struct said own_megatron[] = {{.input = "gradient_bytes", .value = 
  * (src/prime_rl/trainer/sft/train.py). */
 static const struct said keeps_logits[] = {{.input = "held_outputs", .text = "logits"}, {.input = NULL}};
 
+/* Democratizing-LLM-FT's loop holds `logits` until the next pass is done (FSDP_sAC.py), and its model has Transformers'
+ * norms (models/qwen2/modeling_qwen2.py). */
+static const struct said own_qwen[] = {{.input = "held_outputs", .text = "logits"},
+                                       {.input = "norm_kernel", .text = "eager"},
+                                       {.input = NULL}};
+
 static const struct bounds tables[] = {
     {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.17, 0.99, 0, 0, 1, of_trainer, RANK_MOST_LOADED},
     {"fsdp-qlora.csv", 30, COUNTS_RESERVED, 0.1, 0.9, 0.22, 0.9, 0, 1, 0, equal, RANK_MOST_LOADED},
@@ -241,6 +247,9 @@ static const struct bounds tables[] = {
     {"lambda-benchmark.csv", 136, COUNTS_DEVICE, 0.055, 0.99, 0.16, 0.96, 0, 1, 0, NULL, RANK_MOST_LOADED},
     {"fsdp-benchmark.csv", 35, COUNTS_ALLOCATED, 0.03, 1, 0.16, 0.9, 0, 0, 0, NULL, RANK_FIRST},
     {"timm.csv", 26, COUNTS_ALLOCATED, 0, 0, 0.23, 0.99, 0, 0, 0, NULL, RANK_FIRST},
+    {"democratizing-llm-ft.csv", 20, COUNTS_ALLOCATED, NO_AIM, own_qwen, RANK_FIRST},
+    {"simumax.csv", 43, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED},
+    {"lucie-training.csv", 77, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST},
 };
 
@@ -404,5 +413,5 @@ static void leave_each_out(const struct quantity *q)
 TEST(first_predictions__each_derivation_left_out__inside_the_interval)
 {
     leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.80, 0.03});
-    leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.60, 0.05});
+    leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.60, 0.12});
 }
