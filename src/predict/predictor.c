@@ -720,8 +720,9 @@ static double time_ratio(const struct predictor *p, const struct subject *s, con
     return found ? other.seconds / p->prediction.step.seconds : 1;
 }
 
-/* The same if what no key says is the worse: attention with a padding mask; a network of Ethernet between nodes of
- * fewer devices than is usual; a host whose cores or memory are slow, where the optimizer is there. */
+/* The same if what no key says is the worse: attention with a padding mask; a network of one adapter a node in place of
+ * one a device, or of Ethernet between nodes of fewer devices than is usual; a host whose cores or memory are slow,
+ * where the optimizer is there. */
 static double worse_time(const struct predictor *p, const struct subject *s, const struct training_plan *plan,
                          const struct cluster *cluster, const struct framework *row)
 {
@@ -730,11 +731,14 @@ static double worse_time(const struct predictor *p, const struct subject *s, con
     bool may_mask = row->time.may_mask != 0 && !s->says_masked && !plan->padding_free &&
                     plan->attention_kernel == ATTENTION_KERNEL_SDPA;
     bool may_be_slow = p->prediction.features & 1U << FEATURE_NETWORK;
+    bool may_be_one = p->prediction.features & 1U << FEATURE_NODES && p->options.network_bandwidth == 0;
     masked.padding_mask |= may_mask;
     slow.host_bytes_per_s = SLOW_HOST;
+    if (may_be_one)
+        slow.inter_bytes_per_s /= s->devices_per_node;
     if (may_be_slow)
         slow.inter_bytes_per_s = fmin(slow.inter_bytes_per_s, SLOW_NETWORK / s->devices_per_node);
-    bool differs = may_mask || may_be_slow || plan->offload != OFFLOAD_NONE;
+    bool differs = may_mask || may_be_one || plan->offload != OFFLOAD_NONE;
     return differs ? fmax(1, time_ratio(p, s, &masked, &slow, row)) : 1;
 }
 

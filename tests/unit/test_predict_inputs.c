@@ -523,6 +523,12 @@ TEST(predictor_predict__worse_that_no_key_excludes__within_the_interval)
     const struct prediction unknown = *predicted(p, "nodes=2 devices_per_node=4");
     assert_true(unknown.features & 1U << FEATURE_NETWORK);
     assert_true(unknown.high_s > 1.1 * unknown.seconds * exp(UNCOMPARED_SLOW));
+    const struct predictor_options stated = {.framework = "hf-trainer", .network_bandwidth = 25e9};
+    HELD_AT(predictor) *told = NULL;
+    FAIL_IF(predictor_create(&stated, &told, &e));
+    const struct prediction one = *predicted(p, "nodes=8 devices_per_node=8 zero_stage=3 seq=512 padding_mask=0");
+    const struct prediction each = *predicted(told, "nodes=8 devices_per_node=8 zero_stage=3 seq=512 padding_mask=0");
+    assert_true(one.seconds == each.seconds && one.worse > 1.2 && each.worse == 1);
 }
 
 /* Nor whether products in fp32 are in TF32, or how fast a host is: the interval reaches to both. */
