@@ -267,6 +267,7 @@ const struct input_word attention_words[] = {{"flash", ATTENTION_KERNEL_FLASH_2}
                                              {"flex", ATTENTION_KERNEL_FRAMEWORK},
                                              {"varlen", ATTENTION_KERNEL_FRAMEWORK},
                                              {"sdpa", ATTENTION_KERNEL_SDPA},
+                                             {"cudnn", ATTENTION_KERNEL_CUDNN},
                                              {"xformers", ATTENTION_KERNEL_FRAMEWORK},
                                              {"triton", ATTENTION_KERNEL_TRITON},
                                              {"transformer_engine", ATTENTION_KERNEL_LATEST},

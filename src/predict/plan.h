@@ -111,8 +111,8 @@ enum tuning_target {
 
 /* FRAMEWORK: the framework's choice; NONE: attention is not fused; EAGER: nor is its softmax; FLASH_2:
  * FlashAttention-2; LATEST: kernels written for the device (cuDNN, later FlashAttention); TRITON: the first
- * FlashAttention, in Triton (llm-foundry); SDPA: as FRAMEWORK, by PyTorch's function, whose kernel depends on the mask.
- */
+ * FlashAttention, in Triton (llm-foundry); SDPA: as FRAMEWORK, by PyTorch's function, whose kernel depends on the mask;
+ * CUDNN: by it, LATEST's, which takes masks. */
 enum attention_kernel {
     ATTENTION_KERNEL_FRAMEWORK = 0,
     ATTENTION_KERNEL_NONE,
@@ -121,6 +121,7 @@ enum attention_kernel {
     ATTENTION_KERNEL_TRITON,
     ATTENTION_KERNEL_SDPA,
     ATTENTION_KERNEL_EAGER,
+    ATTENTION_KERNEL_CUDNN,
 };
 
 /* FUSED: one kernel, even if the framework has none; EAGER: none, even if it has one. */

@@ -185,14 +185,13 @@ static double ring_speed(const struct plan_time *t, double ranks, double apart)
 static double kernel_factor(const struct plan_time *t)
 {
     enum attention_kernel kernel = t->plan->attention_kernel;
-    bool masked = t->plan->padding_mask && t->token.attention > 0 &&
-                  (kernel == ATTENTION_KERNEL_FRAMEWORK || kernel == ATTENTION_KERNEL_SDPA);
+    bool own = kernel == ATTENTION_KERNEL_FRAMEWORK || kernel == ATTENTION_KERNEL_SDPA;
     double factor = (t->plan->deterministic ? DETERMINISTIC : 1) * (t->a->head_dim > 128 ? LARGE_HEADS : 1);
     struct token_flops square;
-    if (!masked)
+    if (!t->plan->padding_mask || t->token.attention <= 0 || (!own && kernel != ATTENTION_KERNEL_CUDNN))
         return factor;
     flops_per_token(t->a, t->plan, ATTENTION_SQUARE, &square);
-    return factor * square.attention / t->token.attention / EFFICIENT_SHARE;
+    return factor * square.attention / t->token.attention / (own ? EFFICIENT_SHARE : 1);
 }
 
 /* FLOPs per second of attention and what goes with it, by what a sequence of this length has of both: step_time.h. */
@@ -201,7 +200,8 @@ static double attention_rate(const struct plan_time *t)
     const struct device *d = t->cluster->device;
     enum attention_kernel kernel = t->plan->attention_kernel;
     bool own = kernel == ATTENTION_KERNEL_FRAMEWORK || kernel == ATTENTION_KERNEL_SDPA;
-    bool latest = own ? t->framework->time.latest_attention != 0 : kernel == ATTENTION_KERNEL_LATEST;
+    bool latest = kernel == ATTENTION_KERNEL_LATEST || kernel == ATTENTION_KERNEL_CUDNN ||
+                  (own && t->framework->time.latest_attention != 0);
     bool in_blocks = t->plan->context > 1 && t->framework->time.ring != 0;
     double rate = latest && d->latest_attention_flops > 0 ? d->latest_attention_flops : d->attention_flops;
     double seen =

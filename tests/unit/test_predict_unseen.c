@@ -205,8 +205,10 @@ static const struct said own_megatron[] = {{.input = "gradient_bytes", .value = 
 static const struct said keeps_logits[] = {{.input = "held_outputs", .text = "logits"}, {.input = NULL}};
 
 /* Democratizing-LLM-FT's loop holds `logits` until the next pass is done (FSDP_sAC.py), and its model has Transformers'
- * norms (models/qwen2/modeling_qwen2.py). */
-static const struct said own_qwen[] = {{.input = "held_outputs", .text = "logits"},
+ * norms (models/qwen2/modeling_qwen2.py) and, in torch 2.8 (slurm/), cuDNN's attention on Hopper and Blackwell. */
+static const struct said own_qwen[] = {{.input = "flash_attention", .text = "cudnn", .of = "H100"},
+                                       {.input = "flash_attention", .text = "cudnn", .of = "GB200"},
+                                       {.input = "held_outputs", .text = "logits"},
                                        {.input = "norm_kernel", .text = "eager"},
                                        {.input = NULL}};
 
