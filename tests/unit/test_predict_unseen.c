@@ -249,9 +249,12 @@ static const struct bounds tables[] = {
     {"lambda-benchmark.csv", 136, COUNTS_DEVICE, 0.055, 0.99, 0.16, 0.96, 0, 1, 0, NULL, RANK_MOST_LOADED},
     {"fsdp-benchmark.csv", 35, COUNTS_ALLOCATED, 0.03, 1, 0.16, 0.9, 0, 0, 0, NULL, RANK_FIRST},
     {"timm.csv", 26, COUNTS_ALLOCATED, 0, 0, 0.23, 0.99, 0, 0, 0, NULL, RANK_FIRST},
-    {"democratizing-llm-ft.csv", 20, COUNTS_ALLOCATED, NO_AIM, own_qwen, RANK_FIRST},
-    {"simumax.csv", 43, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED},
-    {"lucie-training.csv", 77, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST},
+    {"democratizing-llm-ft.csv", 20, COUNTS_ALLOCATED, 0.065, 0.99, 0.33, 0.7, 0, 0, 0, own_qwen, RANK_FIRST},
+    {"simumax.csv", 43, COUNTS_ALLOCATED, 0.05, 0.94, 0.23, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
+    {"lucie-training.csv", 77, COUNTS_ALLOCATED, 0, 0, 0.34, 0.8, 0, 0, 0, NULL, RANK_FIRST},
+    {"dgxc-benchmarking.csv", 106, COUNTS_ALLOCATED, 0, 0, 0.07, 0.99, 0, 0, 1, NULL, RANK_FIRST},
+    {"llm-ft-idris.csv", 20, COUNTS_ALLOCATED, 0, 0, 0.12, 0.99, 0, 0, 0, own_qwen, RANK_FIRST},
+    {"lambda-benchmark-later.csv", 159, COUNTS_DEVICE, 0, 0, 0.135, 0.96, 0, 0, 0, NULL, RANK_MOST_LOADED},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST},
 };
 
@@ -415,5 +418,5 @@ static void leave_each_out(const struct quantity *q)
 TEST(first_predictions__each_derivation_left_out__inside_the_interval)
 {
     leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.80, 0.03});
-    leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.84, 0.03});
+    leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.80, 0.04});
 }
