@@ -33,6 +33,7 @@
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/suggest.h"
 
 /* --- an executor, tried --- */
 
@@ -427,6 +428,18 @@ static void note_racing(const char *path, const struct sweep *s, const struct se
                        path, s->objectives[0].metric, late);
 }
 
+static void note_reader(const char *path, const struct job_config *job, const char *metric)
+{
+    OWNED const char **names = xcalloc(job->metric_count + 1, sizeof *names);
+    for (size_t i = 0; i < job->metric_count; i++)
+        names[i] = job->metrics[i].name;
+    OWNED char *hint = suggest_hint(metric, names, job->metric_count);
+    output_message("%s: no reader is given for %s%s each job must write it to $MESHSWEEP_METRICS or fails as "
+                   "no-metric; to "
+                   "read it from output or a file, add [job.metrics.%s]",
+                   path, metric, *hint ? hint : ":", metric);
+}
+
 /* Notes about the metrics that the objectives are or are computed from. */
 static int note_objectives(const char *path, struct space *space, const struct search_setup *search, struct error *e)
 {
@@ -441,9 +454,7 @@ static int note_objectives(const char *path, struct space *space, const struct s
         const char *const *read = measures ? measures_inputs(measures, one[0]) : NULL;
         for (const char *const *metric = read ? read : one; *metric; metric++)
             if (is_left_to_job(s, *metric))
-                output_message("%s: no reader is given for %s: each job must write it to $MESHSWEEP_METRICS or fails "
-                               "as no-metric; to read it from output or a file, add [job.metrics.%s]",
-                               path, *metric, *metric);
+                note_reader(path, &s->job, *metric);
     }
     note_racing(path, s, search, measures);
     measures_free(measures);

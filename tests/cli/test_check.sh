@@ -38,6 +38,10 @@ check_sweep__objective_that_nobody_reads__noted_or_wrong()
     expect_run only_status 0 check sweep.toml
     expect_stderr 'meshsweep: sweep.toml: no reader is given for speed: each job must write it to '\
 '$MESHSWEEP_METRICS or fails as no-metric; to read it from output or a file, add [job.metrics.speed]'
+    printf '[job.metrics.sped]\n' >>sweep.toml
+    expect_run only_status 0 check sweep.toml
+    expect_stderr_contains 'is given for speed; did you mean "sped"? each job must'
+    sed -i '$ d' sweep.toml
     # Nothing is noted of a metric that the job is said to write, that every attempt has, or worked out from such.
     printf '[job.metrics.speed]\n' >>sweep.toml
     expect_run only_stdout 0 check sweep.toml
