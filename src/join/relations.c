@@ -70,6 +70,7 @@ static void finish_variable(struct variable *v)
         cover(v->all, v->cells + row * v->width, v->width);
     for (size_t k = 0; k < v->width; k++)
         v->sorted[k] = sort_column(v, k);
+    buffer_add(&b, &v->count, sizeof v->count); /* which no cell tells of blocks that are alike */
     buffer_add(&b, v->keys, v->width * sizeof *v->keys);
     for (size_t i = 0; i < v->count * v->width; i++)
         datum_add(&v->cells[i], &b);

@@ -469,10 +469,13 @@ static void check_as_one_by_one(struct built *b, uint64_t seed)
     free(r.alone);
 }
 
+/* The first block of every third is there twice. */
 TEST(match__drawn_spaces__as_one_by_one)
 {
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(250); seed++) {
-        OWNED char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 4);
+        OWNED char *drawn = draw_sweep(seed, seed % 10 == 0 ? 30 : 4);
+        const int again = seed % 3 == 0 ? (int)(strstr(drawn, "\n[[") + 1 - drawn) : 0;
+        OWNED char *text = xasprintf("%.*s%s", again, drawn, drawn);
         HELD(built) b = build_text(text);
         if (space_combinations(b.space) <= 40000)
             check_as_one_by_one(&b, seed);

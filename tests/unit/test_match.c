@@ -61,6 +61,18 @@ TEST(match__rule_disabled__not_applied)
     assert_non_null(strstr(e.text, "there is no rule `world-sise` (did you mean `world-size`?)"));
 }
 
+/* Blocks without a key that differs: how many there are is no value of a key. */
+TEST(match__blocks_that_are_alike__each_counted)
+{
+    HELD(built) b =
+        build_text("[[cluster_spec]]\nca = 2\n[[cluster_spec]]\nca = 2\n[[training_spec]]\nta = [2, 12, 7]\n"
+                   "[[parallel_spec]]\npa = 6\npc = [9, 8]\n[[rule]]\nname = \"r\"\nrequire = \"pa > ca\"\n");
+    HELD(plan) p = plan_of(&b);
+    assert_int_equal(p.match.combinations, 12);
+    assert_int_equal(p.match.matched, 12);
+    assert_int_equal(p.jobs, 6);
+}
+
 TEST(match__warning__counted_not_excluded)
 {
     HELD(built) b =
