@@ -39,6 +39,9 @@ rates__in_whole_numbers_and_fractions__more_is_better()
         done
         kinds=${kinds#* } # whole numbers for the first alone
     done < <(rates)
+    printf 'attention,tput\nflash,3.5\nsdpa,4.5\n' >t.csv
+    expect_run only_stderr 0 init --from-table t.csv -o tput.toml
+    expect "grep -q '^objective = \"max:throughput\"' tput.toml"
 }
 
 times__stay_times()
