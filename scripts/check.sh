@@ -96,7 +96,10 @@ step() # NAME COMMAND...
 # What compilers do, one after another, beside tests that wait for clocks half of their time.
 start_compilers()
 {
-    set -m # in a process group of its own
+    # Before they start: whoever interrupts at once leaves none behind. That they have ended already is no failure.
+    trap 'kill -- "-${compilers:-$!}" 2>/dev/null || true' EXIT
+    trap 'exit 130' INT # even if what it interrupts ends in its own way
+    set -m              # in a process group of its own
     {
         if type -P clang >/dev/null; then
             compile "build with clang" build_all build-clang CC=clang CXX=clang++ CFLAGS=-O0 CXXFLAGS=-O0 -- WERROR=-Werror
@@ -108,8 +111,6 @@ start_compilers()
     } </dev/null &
     compilers=$!
     set +m
-    trap 'kill -- "-$compilers" 2>/dev/null' EXIT
-    trap 'exit 130' INT # even if what it interrupts ends in its own way
 }
 
 compile() # NAME COMMAND...

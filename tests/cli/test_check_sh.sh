@@ -110,6 +110,14 @@ compilers_beside_the_tests__fail_or_pass_in_their_turn()
     run_command env PATH="$PWD/bin:$PATH" tree/scripts/check.sh --no-setup --full
     expect_only_stdout_contains 1 'PASS build with clang' 'FAIL clang-tidy' '    x.c:1: a leak' \
         'PASS sanitize tests/unit/test_sound' 'FAIL sanitize tests/unit/test_broken'
+    for tool in tests/unit/test_broken $(grep -o 'tests/cli/test_[a-z_]*[.]sh' tree/scripts/check.sh); do
+        stand_in "tree/build-check/$tool" </dev/null
+    done
+    cp tree/build-check/tests/unit/test_broken tree/build-sanitize/tests/unit
+    stand_in tree/scripts/architecture.sh </dev/null
+    printf 'tidy:\n\t@:\n' >>tree/build-check/Makefile
+    run_command env PATH="$PWD/bin:$PATH" tree/scripts/check.sh --no-setup --full
+    expect_only_stdout_matches 0 '^[0-9]+ passed, 0 failed, [0-9]+ skipped$'
     printf 'tidy:\n\t@echo $$$$ >../sleeper; exec sleep 500\n' >>tree/build-check/Makefile
     (trap - INT && PATH="$PWD/bin:$PATH" exec setsid tree/scripts/check.sh --no-setup --full) >/dev/null 2>&1 &
     wait_until '[ -s tree/sleeper ]' 30
