@@ -115,7 +115,7 @@ def sort_by(page, title):
 def filter_by(page, words):
     page.value("(() => { const w = document.getElementById('words'); w.value = %s;"
                " w.dispatchEvent(new Event('input', { bubbles: true })); })()" % json.dumps(words))
-    page.value("new Promise((done) => setTimeout(done, 200))")
+    wait(page)
     return page.value(ROWS)
 
 
@@ -157,16 +157,30 @@ def use_table(page):
     expect("failed ones are hidden", {r["state"] for r in page.value(ROWS)} & {"failed"}, set())
     expect("their marks too", page.value("[...document.querySelectorAll('path.m.f')].every((m) => m.style.display === 'none')"))
     press(page, "input[name=state][value=failed]")
-    page.value("new Promise((done) => setTimeout(done, 200))")
+    wait(page)
+
+
+# Nothing has changed for so long, and frames were drawn since: a page on a busy machine draws late, in print not at all.
+QUIET = """new Promise((done) => { let changed = performance.now(); const begun = changed;
+  const seen = new MutationObserver(() => { changed = performance.now(); });
+  seen.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  const look = () => { let looked = false; const once = () => {
+      if (looked) return; looked = true;
+      const now = performance.now();
+      if (now - changed < %d && now - begun < 5000) look(); else { seen.disconnect(); done(); } };
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(once)));
+    setTimeout(once, 500); };
+  look(); })"""
 
 
 def wait(page, ms=250):
-    page.value("new Promise((done) => setTimeout(done, %d))" % ms)
+    page.value(QUIET % ms)
 
 
 def drag(page, selector, start, end):
     """From one place of an element to another, as shares of its size."""
     page.value("document.querySelector(%s).scrollIntoView({ block: 'center', behavior: 'instant' })" % json.dumps(selector))
+    wait(page)
     box = page.value("(() => { const b = document.querySelector(%s).getBoundingClientRect();"
                      " return [b.x, b.y, b.width, b.height]; })()" % json.dumps(selector))
     places = [(box[0] + box[2] * x, box[1] + box[3] * y) for x, y in (start, ((start[0] + end[0]) / 2, end[1]), end)]
