@@ -93,9 +93,11 @@ step() # NAME COMMAND...
     fi
 }
 
-# What compilers do, one after another, beside tests that wait for clocks half of their time.
+# What mostly compiles, one after another, beside tests that wait for clocks half of their time. What is there first is
+# wanted first.
 start_compilers()
 {
+    rm -f build-logs/beside-*
     # Before they start: whoever interrupts at once leaves none behind. That they have ended already is no failure.
     trap 'kill -- "-${compilers:-$!}" 2>/dev/null || true' EXIT
     trap 'exit 130' INT # even if what it interrupts ends in its own way
@@ -104,10 +106,18 @@ start_compilers()
         if type -P clang >/dev/null; then
             compile "build with clang" build_all build-clang CC=clang CXX=clang++ CFLAGS=-O0 CXXFLAGS=-O0 -- WERROR=-Werror
         fi
+        compile "build with sanitizers" build_sanitized
         if type -P clang-tidy >/dev/null; then
             compile "clang-tidy" make -s -C build-check -k -j "$jobs" tidy
         fi
-        compile "build with sanitizers" build_sanitized
+        compile "static program in an empty root" scripts/static.sh --try
+        if type -P aarch64-linux-gnu-g++ >/dev/null; then
+            compile "static program for 64-bit ARM" scripts/static.sh --try --host aarch64-linux-gnu
+        fi
+        if type -P dh >/dev/null; then
+            compile "Debian packages" scripts/package.sh
+        fi
+        compile "make distcheck" check_distribution
     } </dev/null &
     compilers=$!
     set +m
@@ -120,14 +130,17 @@ compile() # NAME COMMAND...
         renice -n 10 "$BASHPID"
         "${@:2}"
     ) >"$of" 2>&1 || rc=$?
-    echo "$rc" >"$of.status"
+    echo "$rc" >"$of.part"
+    mv "$of.part" "$of.status"
 }
 
-# Waits for them, prints what it said and returns its status.
+# Waits for it, prints what it said and returns its status.
 compiled() # NAME
 {
     local of=build-logs/beside-${1// /-}
-    wait "$compilers"
+    until [ -e "$of.status" ] || [ -z "$(jobs -rp)" ]; do
+        sleep 0.5
+    done
     cat "$of"
     return "$(cat "$of.status")"
 }
@@ -374,26 +387,26 @@ full_parts()
         skip "keys of DeepSpeed's releases" "MESHSWEEP_DEEPSPEED_HISTORY names no repository of DeepSpeed"
     fi
     step "run.sh from elsewhere" run_from_elsewhere
+    sanitized compiled "build with sanitizers"
+    step "selftest, 100 kills" build-check/meshsweep selftest --kills 100 --jobs 1000 --seed 1
+    step "kills where calls are refused" refused_calls
     if have clang "build with clang"; then
         step "build with clang" compiled "build with clang"
     fi
     if have clang-tidy "clang-tidy"; then
         step "clang-tidy" compiled "clang-tidy"
     fi
-    sanitized compiled "build with sanitizers"
-    step "selftest, 100 kills" build-check/meshsweep selftest --kills 100 --jobs 1000 --seed 1
-    step "kills where calls are refused" refused_calls
+    step "static program in an empty root" compiled "static program in an empty root"
+    if have aarch64-linux-gnu-g++ "static program for 64-bit ARM"; then
+        step "static program for 64-bit ARM" compiled "static program for 64-bit ARM"
+    fi
+    if have dh "Debian packages"; then
+        step "Debian packages" compiled "Debian packages"
+    fi
+    step "make distcheck" compiled "make distcheck"
     if have clang "fuzzing"; then
         step "fuzzing" scripts/fuzz.sh 10
     fi
-    step "static program in an empty root" scripts/static.sh --try
-    if have aarch64-linux-gnu-g++ "static program for 64-bit ARM"; then
-        step "static program for 64-bit ARM" scripts/static.sh --try --host aarch64-linux-gnu
-    fi
-    if have dh "Debian packages"; then
-        step "Debian packages" scripts/package.sh
-    fi
-    step "make distcheck" check_distribution
 }
 
 # --- the whole ---
