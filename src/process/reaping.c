@@ -66,9 +66,6 @@ static void record_end(struct supervisor *s, size_t index, int status, const str
     supervisor_date_end(s, slot);
     o->has_usage = true;
     o->usage = *usage;
-    /* Until it became the job's, the memory was ours (vfork), and the kernel keeps the most of both. */
-    if (usage->ru_maxrss <= slot->own_kb)
-        o->usage.ru_maxrss = 0;
     record_status(o, status);
     o->host_oom = ended_by_oom_killer(s, slot);
     /* Nothing of its group, nobody at its log: what else could be there has left its session on purpose, and waits for

@@ -46,7 +46,6 @@ struct slot {
     int64_t check_ms;       /* next look at its tree */
     int64_t check_delay_ms; /* doubles from check to check */
     int64_t oom_before;
-    long own_kb;                               /* the most memory that this process had when it had started */
     int64_t still_before_us, frozen_before_us; /* of this process, until it started */
     struct capture_activity seen;
     int64_t read_bytes; /* of the log as it was then; all of it where nobody need read it */

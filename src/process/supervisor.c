@@ -479,9 +479,6 @@ static void set_running(struct supervisor *s, size_t index, const struct launch 
     slot->state = SLOT_RUNNING;
     slot->pid = pid;
     slot->start_ticks = start_ticks;
-    struct rusage own = {0};
-    getrusage(RUSAGE_SELF, &own);
-    slot->own_kb = own.ru_maxrss;
     slot->job_dir = xstrdup(launch->job_dir);
     slot->look_ms = deadline_look_ms(&slot->limits, &slot->progress, now_ms);
     s->roots[index] = (struct tree_root){pid, start_ticks, false, launch->attempt};

@@ -69,9 +69,8 @@ struct outcome {
     char *spawn_subject;     /* the program of an "exec", the directory of a "chdir"; else NULL; the caller's */
     int64_t limit_ms;        /* the limit that fired; 0 when none */
     int64_t started_wall_ms, ended_wall_ms, duration_ms;
-    bool has_usage;       /* whether anybody told: */
-    struct rusage usage;  /* of the leader and what it waited for; a host that counts in ticks may tell no time at all,
-                          * and memory is 0 where it is no more than what this process has */
+    bool has_usage;      /* whether anybody told: */
+    struct rusage usage; /* of the leader and what it waited for; a host that counts in ticks may tell no time at all */
     int64_t unwatched_ms; /* of duration_ms, at which this process stood still (clock_still_us) and the leader may have
                              ended already, or stood still as well */
     int leftover_count;   /* descendants still alive 100 ms after the leader's end (or the grace period), and ended */

@@ -83,7 +83,7 @@ seqs" "SELECT DISTINCT name FROM summary ORDER BY 1"
 derived__of_what_every_attempt_has__known()
 {
     trainer
-    echo 'dd if=/dev/zero of=/dev/null bs=1 count=20000 2>/dev/null; head -c 200M /dev/zero | tail -n 1 | wc -c' >>train.sh
+    echo 'dd if=/dev/zero of=/dev/null bs=1 count=20000 2>/dev/null' >>train.sh
     toml metrics.attempts_of_it: expression='attempts * gpus' metrics.rate: \
         expression='"tokens_per_second / gpus + 0 * (duration + cpu_time + max_rss)"' \
         metrics.worked_ms: expression='1000 * cpu_time' metrics.took_ms: expression='1000 * duration' \
