@@ -22,65 +22,49 @@
 
 /* --- the files of one sweep: the sweep file, what it includes and its profiles, read and parsed --- */
 
-struct document {
-    const char *file; /* as in positions; borrowed from the sweep */
-    enum file_role role;
-    bool is_carried;    /* a profile that the program carries with it */
-    const char *source; /* for rules that name none */
+/* One of them while it is read. */
+struct page {
+    struct reading reading;
     struct toml_node *tree;
-};
-
-/* In the order in which they take effect: profiles, included files (before the file that includes them), the sweep
- * file. */
-struct documents {
-    struct document *items;
-    size_t count;
+    struct found found;
 };
 
 struct gathering {
-    struct sweep *sweep;
-    struct problems *problems;
-    struct documents *documents;
-    size_t file_count;
+    struct reading common; /* what the readings of all pages have in common */
+    struct page *pages;    /* as they take effect: profiles, included files before what includes them, the sweep file */
+    size_t page_count, file_count;
     struct buffer text;            /* of everything but the sweep file */
     struct string_list identities; /* of what was included and the sweep file: each is read once */
 };
 
 /* A file being read and who asked for it: a cycle shows as a file among its own askers. */
 struct asker {
-    const char *file;
+    const struct reading *reading;
     const char *identity;
     const struct asker *asker;
 };
 
-/* Remembers a file's name for positions. */
-static const char *add_file(struct gathering *g, const char *name)
+/* Remembers a file's name for positions. `source` is for rules that name none. */
+static struct reading reading_of(struct gathering *g, const char *file, enum file_role role, const char *source)
 {
+    struct reading r = g->common;
     g->file_count++;
-    return texts_add(&g->sweep->arena, &g->sweep->files, name);
+    r.file = texts_add(r.arena, &r.sweep->files, file);
+    r.role = role;
+    r.source = source;
+    return r;
 }
 
-static void add_document(struct gathering *g, struct document document)
-{
-    struct documents *d = g->documents;
-    *array_add(d->items, d->count) = document;
-}
-
-static struct toml_node *parse_file(struct gathering *g, const char *file, const char *text, size_t length)
+static struct toml_node *parse_file(const struct reading *r, const char *text, size_t length)
 {
     struct toml_fault fault;
     struct toml_node *tree;
     if (toml_parse(text, length, &tree, &fault) == 0)
         return tree;
-    struct position at = {.file = file, .line = fault.line, .column = fault.column};
-    problems_add(g->problems, at, "%s", fault.message);
+    struct position at = {.file = r->file, .line = fault.line, .column = fault.column};
+    problems_add(r->problems, at, "%s", fault.message);
     free(fault.message);
     return NULL;
-}
-
-static struct position at_node(const char *file, const struct toml_node *node)
-{
-    return (struct position){.file = file, .line = node->line, .column = node->column};
 }
 
 /* The names in a `profile` or `include` key: itself or the strings of its list. The schema complains of wrong types. */
@@ -94,7 +78,8 @@ static size_t named(const struct toml_node *node, const struct toml_node **first
 
 /* --- the sweep file and what it includes --- */
 
-static void load_file(struct gathering *g, const char *file, const char *text, size_t length, const struct asker *self);
+static void load_file(struct gathering *g, const char *file, const char *identity, const char *text, size_t length,
+                      const struct asker *asker);
 
 static bool is_asker(const struct asker *asker, const char *identity)
 {
@@ -109,51 +94,41 @@ static size_t bytes_left(const struct gathering *g)
     return g->text.length < TOML_MOST_BYTES ? TOML_MOST_BYTES - g->text.length : 0;
 }
 
-static void load_included(struct gathering *g, const char *path, struct position at, const struct asker *self)
-{
-    OWNED_BUFFER text = BUFFER_INIT;
-    struct error e = ERROR_INIT;
-    if (file_read(path, bytes_left(g), &text, &e) < 0) {
-        problems_add(g->problems, at, "%s", e.text);
-    } else {
-        buffer_add(&g->text, buffer_text(&text), text.length);
-        load_file(g, path, buffer_text(&text), text.length, self);
-    }
-}
-
 static void include(struct gathering *g, const struct toml_node *node, const struct asker *asker)
 {
-    struct position at = at_node(asker->file, node);
-    OWNED char *path = path_beside(asker->file, node->text);
-    OWNED char *identity = path_absolute(path);
-    if (is_asker(asker, identity)) {
-        problems_add(g->problems, at, "include cycle: %s includes itself, directly or through other files", path);
-    } else if (g->identities.count == MOST_FILES) {
-        problems_add(g->problems, at, "more than %d files", MOST_FILES);
-    } else if (!strings_have(g->identities.items, identity)) {
-        struct asker self = {.file = path, .identity = identity, .asker = asker};
-        load_included(g, path, at, &self);
+    const struct reading *r = asker->reading;
+    OWNED_BUFFER text = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    OWNED char *path = path_beside(r->file, node->text), *identity = path_absolute(path);
+    if (is_asker(asker, identity))
+        problem_at_value(r, node, "include cycle: %s includes itself, directly or through other files", path);
+    else if (g->identities.count == MOST_FILES)
+        problem_at_value(r, node, "more than %d files", MOST_FILES);
+    else if (strings_have(g->identities.items, identity))
+        return;
+    else if (file_read(path, bytes_left(g), &text, &e) < 0)
+        problem_at_value(r, node, "%s", e.text);
+    else {
+        buffer_add(&g->text, buffer_text(&text), text.length);
+        load_file(g, path, identity, buffer_text(&text), text.length, asker);
     }
 }
 
 /* Included files come first, so that blocks stand in the order in which they would if they were pasted. */
-static void load_file(struct gathering *g, const char *file, const char *text, size_t length, const struct asker *self)
+static void load_file(struct gathering *g, const char *file, const char *identity, const char *text, size_t length,
+                      const struct asker *asker)
 {
-    bool is_sweep = !self->asker;
-    string_list_add(&g->identities, xstrdup(self->identity));
-    const char *name = add_file(g, file);
-    struct toml_node *tree = parse_file(g, name, text, length);
+    const struct reading r = reading_of(g, file, asker ? FILE_INCLUDE : FILE_SWEEP, "sweep file");
+    const struct asker self = {&r, identity, asker};
+    string_list_add(&g->identities, xstrdup(identity));
+    struct toml_node *tree = parse_file(&r, text, length);
     if (!tree)
         return;
     const struct toml_node *first;
     size_t count = named(toml_child(tree, "include"), &first);
-    struct asker asker = {.file = name, .identity = self->identity, .asker = self->asker};
     for (size_t i = 0; i < count; i++)
-        include(g, &first[i], &asker);
-    add_document(g, (struct document){.file = name,
-                                      .role = is_sweep ? FILE_SWEEP : FILE_INCLUDE,
-                                      .source = "sweep file",
-                                      .tree = tree});
+        include(g, &first[i], &self);
+    *array_add(g->pages, g->page_count) = (struct page){.reading = r, .tree = tree};
 }
 
 /* --- profiles --- */
@@ -164,7 +139,7 @@ static bool is_path(const char *name)
     return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".toml") == 0);
 }
 
-static void unknown_profile(struct gathering *g, const char *name, struct position at)
+static void unknown_profile(const struct reading *common, const char *name, struct position at)
 {
     OWNED_LIST names = STRING_LIST_INIT;
     OWNED_BUFFER list = BUFFER_INIT;
@@ -174,53 +149,35 @@ static void unknown_profile(struct gathering *g, const char *name, struct positi
     for (size_t i = 0; i < names.count; i++)
         buffer_printf(&list, "%s%s", i ? ", " : "", names.items[i]);
     if (near)
-        problems_add(g->problems, at, "there is no profile \"%s\"; did you mean \"%s\"?", name, near);
+        problems_add(common->problems, at, "there is no profile \"%s\"; did you mean \"%s\"?", name, near);
     else
-        problems_add(g->problems, at, "there is no profile \"%s\"; there are %s, or give the path of a file", name,
+        problems_add(common->problems, at, "there is no profile \"%s\"; there are %s, or give the path of a file", name,
                      buffer_text(&list));
-}
-
-/* The profile's text, and in `*file` what positions in it are to say. */
-static int read_profile(struct gathering *g, const char *name, struct position at, struct buffer *text, char **file)
-{
-    if (is_path(name)) {
-        struct error e = ERROR_INIT;
-        char *path = path_beside(g->sweep->path, name);
-        if (file_read(path, TOML_MOST_BYTES, text, &e) < 0) {
-            problems_add(g->problems, at, "%s", e.text);
-            free(path);
-            return -1;
-        }
-        *file = path;
-        return 0;
-    }
-    OWNED char *whole = xasprintf("profiles/%s.toml", name);
-    const char *embedded = embedded_text(whole);
-    if (!embedded) {
-        unknown_profile(g, name, at);
-        return -1;
-    }
-    buffer_add_text(text, embedded);
-    *file = xasprintf("profile %s", name);
-    return 0;
 }
 
 static void load_profile(struct gathering *g, const char *name, struct position at)
 {
     OWNED_BUFFER text = BUFFER_INIT;
-    char *file;
-    if (read_profile(g, name, at, &text, &file) == 0) {
-        const char *kept = add_file(g, file);
-        struct toml_node *tree = parse_file(g, kept, buffer_text(&text), text.length);
-        buffer_add(&g->text, buffer_text(&text), text.length);
-        if (tree)
-            add_document(g, (struct document){.file = kept,
-                                              .role = FILE_PROFILE,
-                                              .is_carried = !is_path(name),
-                                              .source = arena_keep(&g->sweep->arena, xasprintf("profile %s", name)),
-                                              .tree = tree});
-        free(file);
+    struct error e = ERROR_INIT;
+    const bool is_carried = !is_path(name);
+    OWNED char *whole = xasprintf("profiles/%s.toml", name);
+    const char *carried = is_carried ? embedded_text(whole) : NULL;
+    OWNED char *file = is_carried ? xasprintf("profile %s", name) : path_beside(g->common.sweep->path, name);
+    if (carried) {
+        buffer_add_text(&text, carried);
+    } else if (is_carried) {
+        unknown_profile(&g->common, name, at);
+        return;
+    } else if (file_read(file, TOML_MOST_BYTES, &text, &e) < 0) {
+        problems_add(g->common.problems, at, "%s", e.text);
+        return;
     }
+    struct reading r = reading_of(g, file, FILE_PROFILE, arena_keep(g->common.arena, xasprintf("profile %s", name)));
+    r.is_carried = is_carried;
+    struct toml_node *tree = parse_file(&r, buffer_text(&text), text.length);
+    buffer_add(&g->text, buffer_text(&text), text.length);
+    if (tree)
+        *array_add(g->pages, g->page_count) = (struct page){.reading = r, .tree = tree};
 }
 
 /* ZHEN's files name no profile; this key is how they are known. */
@@ -237,94 +194,65 @@ static bool is_zhen_group(const char *key)
 
 static bool has_zhen_group(const struct toml_node *node)
 {
-    if (node->kind != NODE_TABLE && node->kind != NODE_LIST)
-        return false;
-    for (size_t i = 0; i < node->child_count; i++) {
-        const struct toml_node *child = &node->children[i];
-        if ((child->key && child->key[0] == '(' && is_zhen_group(child->key)) || has_zhen_group(child))
-            return true;
-    }
-    return false;
+    return ANY(i, node->child_count,
+               (node->children[i].key && is_zhen_group(node->children[i].key)) || has_zhen_group(&node->children[i]));
 }
 
-static void load_profiles(struct gathering *g, size_t included)
+static void load_profiles(struct gathering *g)
 {
-    const struct document sweep = g->documents->items[included - 1];
+    const struct page sweep = g->pages[g->page_count - 1];
     const struct toml_node *first, *node = toml_child(sweep.tree, "profile");
     size_t count = named(node, &first);
-    bool zhen = false;
-    for (size_t i = 0; !node && !zhen && i < included; i++)
-        zhen = has_zhen_group(g->documents->items[i].tree);
-    if (zhen) {
-        texts_add(&g->sweep->arena, &g->sweep->profile_names, "zhen");
-        load_profile(g, "zhen", (struct position){.file = sweep.file});
+    char ***names = &g->common.sweep->profile_names;
+    if (!node && ANY(i, g->page_count, has_zhen_group(g->pages[i].tree))) {
+        texts_add(g->common.arena, names, "zhen");
+        load_profile(g, "zhen", (struct position){.file = sweep.reading.file});
     }
     if (count > MOST_FILES)
-        problems_add(g->problems, at_node(sweep.file, node), "more than %d profiles", MOST_FILES);
+        problem_at_value(&sweep.reading, node, "more than %d profiles", MOST_FILES);
     for (size_t i = 0; i < count && i < MOST_FILES; i++) {
-        texts_add(&g->sweep->arena, &g->sweep->profile_names, first[i].text);
-        load_profile(g, first[i].text, at_node(sweep.file, &first[i]));
+        texts_add(g->common.arena, names, first[i].text);
+        load_profile(g, first[i].text, reading_at_value(&sweep.reading, &first[i]));
     }
 }
 
-/* Profiles are read last, because the other files say which, and take effect first. */
-static void profiles_first(struct documents *d, size_t included)
+/* Profiles are read last, because the other files say which, and take effect first: the pages from there on. */
+static void bring_forward(struct gathering *g, size_t from)
 {
-    struct document *items = xreallocarray(NULL, d->count + 1, sizeof *items);
-    size_t profiles = d->count - included;
-    for (size_t i = 0; i < d->count; i++)
-        items[i < included ? i + profiles : i - included] = d->items[i];
-    free(d->items);
-    d->items = items;
+    struct page *pages = xreallocarray(NULL, g->page_count + 1, sizeof *pages);
+    for (size_t i = 0; i < g->page_count; i++)
+        pages[i] = g->pages[(from + i) % g->page_count];
+    free(g->pages);
+    g->pages = pages;
 }
 
 /* The base of every framework's predictions, under all other profiles, where any file has [predict]. */
 static void load_prediction_base(struct gathering *g)
 {
-    struct documents *d = g->documents;
-    bool asked = false;
-    for (size_t i = 0; i < d->count; i++)
-        asked |= toml_child(d->items[i].tree, "predict") != NULL;
-    for (size_t i = 0; g->sweep->profile_names[i]; i++)
-        asked &= strcmp(g->sweep->profile_names[i], "predict") != 0;
-    size_t before = d->count;
-    if (asked)
-        load_profile(g, "predict", (struct position){.file = g->sweep->path});
-    if (d->count == before)
-        return;
-    struct document base = d->items[before];
-    memmove(d->items + 1, d->items, before * sizeof *d->items);
-    d->items[0] = base;
+    const size_t before = g->page_count;
+    if (ANY(i, before, toml_child(g->pages[i].tree, "predict")) &&
+        !strings_have(g->common.sweep->profile_names, "predict")) {
+        load_profile(g, "predict", (struct position){.file = g->common.sweep->path});
+        bring_forward(g, before);
+    }
 }
 
-/* Reads everything that `text` asks for. Fills path, text, files, profile_rank, profile_names and profile_text of
- * `s`; what cannot be read is left out and reported to `p`. The profile "zhen" is taken when none is named and a
- * section ties (pp, dp, op). */
-static void documents_read(const char *path, const char *text, size_t length, struct sweep *s, struct documents *d,
-                           struct problems *p)
+/* Reads everything that the sweep's text asks for. Fills files, profile_rank, profile_names and profile_text; what
+ * cannot be read is left out and reported. The profile "zhen" is taken when none is named and a section ties
+ * (pp, dp, op). */
+static void gather(struct gathering *g, const char *text, size_t length)
 {
-    struct gathering g = {.sweep = s, .problems = p, .documents = d, .text = BUFFER_INIT};
-    s->path = arena_text(&s->arena, path);
-    s->text = arena_keep(&s->arena, xstrndup(text, length));
+    struct sweep *s = g->common.sweep;
+    OWNED char *identity = path_absolute(s->path);
     s->profile_names = arena_grow(&s->arena, NULL, 0, sizeof *s->profile_names);
-    OWNED char *identity = path_absolute(path);
-    load_file(&g, path, text, length, &(struct asker){.file = path, .identity = identity});
-    size_t included = d->count;
-    s->profile_rank = g.file_count;
-    if (included > 0 && d->items[included - 1].role == FILE_SWEEP)
-        load_profiles(&g, included);
-    profiles_first(d, included);
-    load_prediction_base(&g);
-    s->profile_text = arena_keep(&s->arena, buffer_take(&g.text));
-    string_list_free(&g.identities);
-}
-
-static void documents_free(struct documents *d)
-{
-    for (size_t i = 0; i < d->count; i++)
-        toml_free(d->items[i].tree);
-    free(d->items);
-    *d = (struct documents){NULL, 0};
+    load_file(g, s->path, identity, text, length, NULL);
+    const size_t included = g->page_count;
+    s->profile_rank = g->file_count;
+    if (included > 0 && g->pages[included - 1].reading.role == FILE_SWEEP)
+        load_profiles(g);
+    bring_forward(g, included);
+    load_prediction_base(g);
+    s->profile_text = arena_keep(&s->arena, buffer_take(&g->text));
 }
 
 /* --- from documents to a sweep --- */
@@ -369,12 +297,6 @@ static const struct schema_key top_keys[] = {
 };
 const struct schema schema_top = {"the file", SCHEMA_KEYS(top_keys)};
 
-/* One document while it is read. */
-struct page {
-    struct reading reading;
-    struct found found;
-};
-
 static void read_sections(const struct page *page)
 {
     for (int kind = 0; kind < SECTION_COUNT; kind++)
@@ -397,36 +319,29 @@ static void finish_sweep(const struct reading *r, bool complete)
     check_model_info(r);
 }
 
-static void read_documents(struct sweep *s, const struct documents *d, struct problems *problems)
+static void read_pages(struct gathering *g, bool complete)
 {
-    bool complete = problems->found == 0;
-    struct gathered gathered = {0};
-    OWNED struct page *pages = xcalloc(d->count, sizeof *pages);
-    for (size_t i = 0; i < d->count; i++) {
-        pages[i].reading = (struct reading){.sweep = s,
-                                            .arena = &s->arena,
-                                            .problems = problems,
-                                            .gathered = &gathered,
-                                            .file = d->items[i].file,
-                                            .source = d->items[i].source,
-                                            .role = d->items[i].role,
-                                            .is_carried = d->items[i].is_carried};
-        pages[i].found = schema_match(&schema_top, &pages[i].reading, d->items[i].tree);
-        schema_take(&pages[i].reading, &pages[i].found, s);
+    struct gathered *gathered = g->common.gathered;
+    for (struct page *p = g->pages; p < g->pages + g->page_count; p++) {
+        p->found = schema_match(&schema_top, &p->reading, p->tree);
+        schema_take(&p->reading, &p->found, p->reading.sweep);
     }
-    words_sort(&gathered.list_values);
-    for (size_t i = 0; i < d->count; i++)
-        read_sections(&pages[i]);
-    if (d->count > 0)
-        finish_sweep(&pages[d->count - 1].reading, complete);
-    free(gathered.types.items);
+    words_sort(&gathered->list_values);
+    for (size_t i = 0; i < g->page_count; i++)
+        read_sections(&g->pages[i]);
+    if (g->page_count > 0)
+        finish_sweep(&g->pages[g->page_count - 1].reading, complete);
+    free(gathered->types.items);
+    for (size_t i = 0; i < g->page_count; i++)
+        toml_free(g->pages[i].tree);
+    free(g->pages);
+    string_list_free(&g->identities);
 }
 
 /* The file's name without its directory and ".toml". The caller's. */
 static char *base_name(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
+    const char *base = path_name(path);
     size_t length = strlen(base);
     if (length > 5 && strcmp(base + length - 5, ".toml") == 0)
         length -= 5;
@@ -444,22 +359,24 @@ static struct hash128 hash_texts(const struct sweep *s)
 /* Filled as far as the text could be read. */
 static struct sweep *parse(const char *path, const char *text, size_t length, struct problems *problems)
 {
-    struct documents documents = {NULL, 0};
     struct sweep *s = xcalloc(1, sizeof *s);
+    struct gathered gathered = {0};
+    struct gathering g = {.common = {.sweep = s, .arena = &s->arena, .problems = problems, .gathered = &gathered}};
     schema_set_defaults(&schema_top, s);
     schema_set_defaults(&schema_local, s);
     s->batch.shared = true;
     model_info_set_defaults(s);
     s->job.pass_environment = arena_grow(&s->arena, NULL, 0, sizeof *s->job.pass_environment);
     s->job.secrets = arena_grow(&s->arena, NULL, 0, sizeof *s->job.secrets);
-    documents_read(path, text, length, s, &documents, problems);
-    read_documents(s, &documents, problems);
+    s->path = arena_text(&s->arena, path);
+    s->text = arena_keep(&s->arena, xstrndup(text, length));
+    gather(&g, text, length);
+    read_pages(&g, problems->found == 0);
     if (!s->name)
         s->name = arena_keep(&s->arena, base_name(path));
     if (!s->description)
         s->description = arena_text(&s->arena, "");
     s->hash = hash_texts(s);
-    documents_free(&documents);
     return s;
 }
 
