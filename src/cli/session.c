@@ -482,8 +482,3 @@ int session_narrow(const struct session *s, struct db *db, int64_t sweep_id, str
                    (long long)s->shard.of, (long long)others);
     return 0;
 }
-
-struct retry_policy session_policy(const struct session *s)
-{
-    return retry_policy_of(s->sweep);
-}

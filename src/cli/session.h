@@ -59,5 +59,3 @@ int session_build(struct session *s, const double *facts, struct error *e);
 /* Returns whether --only or --shard narrows a run to the jobs in the table "selected", and that these are put there. */
 bool session_is_narrowed(const struct session *s);
 int session_narrow(const struct session *s, struct db *db, int64_t sweep_id, struct error *e);
-
-struct retry_policy session_policy(const struct session *s);

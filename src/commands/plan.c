@@ -244,12 +244,11 @@ static int make_plan(struct session *s, const struct run_options *o, const struc
                                      .most = o->all     ? INT64_MAX
                                              : o->limit ? o->limit
                                                         : JOBS_SHOWN};
-    const struct retry_policy policy = session_policy(s);
     const struct plan_request request = {.space = s->space,
                                          .db = db,
                                          .only = s->only.sql ? &s->only : NULL,
                                          .shard = s->shard,
-                                         .policy = &policy,
+                                         .policy = &s->sweep->retry,
                                          .forced = s->forced,
                                          .runner_alive = writer_lock_is_held(o->db),
                                          .each = !o->json ? list_job

@@ -349,9 +349,8 @@ static int tell_stale(const struct execution *x, struct error *e)
 /* Makes stale results due again, if this run would start their jobs. */
 static int reopen_stale(struct execution *x, struct error *e)
 {
-    const struct retry_policy policy = retry_policy_of(x->session->sweep);
     const struct requeue_request request = {.sweep_id = x->enumeration.sweep_id,
-                                            .policy = &policy,
+                                            .policy = &x->session->sweep->retry,
                                             .only_selected = session_is_narrowed(x->session),
                                             .most = x->options->limit,
                                             .in_order = !x->search.wanted};

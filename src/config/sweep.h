@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "config/failure.h"
 #include "config/search_options.h"
 #include "config/value.h"
 #include "process/environment.h"
@@ -254,11 +255,11 @@ struct fixture {
     struct position at;
 };
 
-/* [retry] CLASS = N: attempts allowed per failure class. */
-struct retry_limit {
-    char *class_name;
-    int64_t attempts;
-    struct position at;
+/* [retry]: attempts allowed per failure class, 0 of what is no failure of a job's own. For `lost`: deaths of its runner
+ * or node in a row at which a job ran, after which it runs last; none of them fails it. */
+struct retry_policy {
+    int64_t attempts[FAILURE_COUNT];
+    int64_t backoff_ms, backoff_max_ms; /* default 1 s, 5 min */
 };
 
 struct model_space_table; /* config/model_space.h */
@@ -544,12 +545,10 @@ struct sweep {
     size_t fixture_count;
     struct deepspeed_settings deepspeed;
     struct model_info_config model_info;
-    struct retry_limit *retries;
-    size_t retry_count;
+    struct retry_policy retry;
     bool retry_changed;     /* [retry] changed: failed jobs run again when their scripts have changed since */
     int64_t retry_place_ms; /* [retry] place: until a place that was set aside is tried again; default 30 min */
-    int64_t retry_backoff_ms, retry_backoff_max_ms; /* [retry] backoff, backoff_max; default 1 s, 5 min */
-    struct model_space_table *model_space;          /* NULL: the file has none */
+    struct model_space_table *model_space; /* NULL: the file has none */
     struct predict_config predict;
     struct search_config search;
     struct import_config import;

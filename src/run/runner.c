@@ -190,7 +190,6 @@ static void start_claimed(struct runner *r)
 /* Jobs that were held for their host are pending again. */
 static int let_held_go(struct runner *r, struct error *e)
 {
-    const struct retry_policy policy = retry_policy_of(r->options->space->sweep);
     int64_t count;
     if (r->batch.is_under_way || r->ended.count > 0)
         return 0;
@@ -200,7 +199,10 @@ static int let_held_go(struct runner *r, struct error *e)
         return 0;
     }
     if (db_begin(r->db, e) < 0 ||
-        db_end(r->db, jobs_let_go(r->db, r->options->sweep_id, retry_allowed(&policy, "lost"), &count, e), e) < 0)
+        db_end(r->db,
+               jobs_let_go(r->db, r->options->sweep_id, retry_allowed(&r->options->space->sweep->retry, "lost"), &count,
+                           e),
+               e) < 0)
         return -1;
     r->let_go_due = false;
     run_counts_let_go(&r->result.counts, count);

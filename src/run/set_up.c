@@ -215,10 +215,9 @@ static int write_rows(const struct runner_options *o, int64_t runner_id, const s
                       struct run_result *result, char **notice, struct error *e)
 {
     const struct sweep *sweep = o->space->sweep;
-    const struct retry_policy policy = retry_policy_of(sweep);
     const struct requeue_request request = {
         .sweep_id = o->sweep_id,
-        .policy = &policy,
+        .policy = &sweep->retry,
         .forced = o->forced_classes,
         .repeat = sweep->job.repeat,
         .only_selected = o->only_selected,
@@ -227,7 +226,7 @@ static int write_rows(const struct runner_options *o, int64_t runner_id, const s
     };
     struct recovered_counts recovered = {0, 0};
     const bool starts_jobs = !o->source || !o->source->full;
-    if (adopt(o->db, runner_id, left, e) < 0 || attempts_recover(o->db, runner_id, &policy, &recovered, e) < 0)
+    if (adopt(o->db, runner_id, left, e) < 0 || attempts_recover(o->db, runner_id, &sweep->retry, &recovered, e) < 0)
         return -1;
     if (starts_jobs && (let_all_go(o, e) < 0 || jobs_requeue(o->db, &request, &result->requeued, e) < 0 ||
                         look_for_mended(o, &request, notice, e) < 0))
@@ -436,7 +435,7 @@ static int open_store(struct runner *r, struct error *e)
         .repeat_slowed = sweep->local.repeat_throttled,
         .objective = sweep->objective_count ? sweep->objectives[0].metric : NULL,
         .maximise = sweep->objective_count && sweep->objectives[0].maximise,
-        .policy = retry_policy_of(sweep),
+        .policy = sweep->retry,
         .only_selected = r->options->only_selected,
         .executor = r->executor->methods->name,
         .places = places,

@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include <string.h>
-#include "config/failure.h"
 
 const char *const job_state_names[JOB_STATE_COUNT] = {
     [JOB_PENDING] = "pending",
@@ -88,21 +87,10 @@ const char *job_state_after(enum job_state state, enum job_event event)
 
 /* --- retries --- */
 
-struct retry_policy retry_policy_of(const struct sweep *sweep)
-{
-    return (struct retry_policy){sweep->retries, sweep->retry_count, sweep->retry_backoff_ms,
-                                 sweep->retry_backoff_max_ms};
-}
-
-#define ATTEMPTS(id, name, attempts) attempts,
-static const int64_t default_attempts[FAILURE_COUNT] = {1, FAILURES_DECLARABLE(ATTEMPTS) 1};
-
 int64_t retry_allowed(const struct retry_policy *p, const char *failure)
 {
-    for (size_t i = 0; i < p->count; i++)
-        if (strcmp(p->limits[i].class_name, failure) == 0)
-            return p->limits[i].attempts;
-    return default_attempts[failure_by_name(failure)];
+    const int64_t allowed = p->attempts[failure_by_name(failure)];
+    return allowed ? allowed : 1;
 }
 
 int64_t retry_delay_ms(const struct retry_policy *p, int64_t tried)

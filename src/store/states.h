@@ -110,17 +110,7 @@ extern const char *const blame_names[BLAME_COUNT];
 
 /* --- retries --- */
 
-/* Attempts allowed per failure class; a class that does not exist is allowed one. For `lost`: deaths of its runner or
- * node in a row at which a job ran, after which it runs last; none of them fails it. */
-struct retry_policy {
-    const struct retry_limit *limits; /* of the sweep file; override the defaults (lost 3, spawn 2) */
-    size_t count;
-    int64_t backoff_ms, backoff_max_ms;
-};
-
-/* Borrows the sweep's. */
-struct retry_policy retry_policy_of(const struct sweep *sweep);
-
+/* A class that does not exist is allowed one. */
 int64_t retry_allowed(const struct retry_policy *p, const char *failure);
 
 /* SQL: whether a job waits to run, of its columns; `job`: "", or its alias and a dot. */

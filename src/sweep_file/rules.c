@@ -8,35 +8,16 @@
 #include "util/buffer.h"
 #include "util/memory.h"
 
-#define RETRY_MOST_ATTEMPTS 1000
-
-static const struct entries retry_entries = {ENTRIES(sweep, retries, retry_count, struct retry_limit)};
-
-static void read_retry_limit(const struct reading *r, const struct toml_node *node)
-{
-    if (check_range(r, node, 1, RETRY_MOST_ATTEMPTS))
-        *(struct retry_limit *)entry_slot(r, node, node->key, &retry_entries) =
-            (struct retry_limit){arena_text(r->arena, node->key), node->integer, reading_at_key(r, node)};
-}
-
-#define CLASS(id, key, attempts)                                                                                       \
-    {.name = (key), TYPE_INT, DEFAULTS, .read = read_retry_limit, .least = 1, .most = RETRY_MOST_ATTEMPTS},
+#define AT(member) offsetof(struct sweep, member)
+#define CLASS(id, key, times)                                                                                          \
+    {.name = (key), TYPE_INT, DEFAULTS, FORM_COUNT, AT(retry.attempts[FAILURE_##id]), 1, 1000, .otherwise = (times)},
 
 static const struct schema_key retry_keys[] = {
-    FAILURES_DECLARABLE(CLASS){.name = "backoff",
-                               TYPE_TIME,
-                               DEFAULTS,
-                               FORM_DURATION,
-                               offsetof(struct sweep, retry_backoff_ms),
-                               .otherwise = 1000},
-    {.name = "backoff_max",
-     TYPE_TIME,
-     DEFAULTS,
-     FORM_DURATION,
-     offsetof(struct sweep, retry_backoff_max_ms),
-     .otherwise = 300000},
-    {.name = "changed", TYPE_BOOL, DEFAULTS, FORM_BOOL, offsetof(struct sweep, retry_changed)},
-    {.name = "place", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_place_ms), .otherwise = 1800000},
+    FAILURES_DECLARABLE(CLASS) /* in the order of the enumeration */
+    {.name = "backoff", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(retry.backoff_ms), .otherwise = 1000},
+    {.name = "backoff_max", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(retry.backoff_max_ms), .otherwise = 300000},
+    {.name = "changed", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(retry_changed)},
+    {.name = "place", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(retry_place_ms), .otherwise = 1800000},
 };
 const struct schema schema_retry = {"[retry]", SCHEMA_KEYS(retry_keys)};
 
@@ -55,6 +36,7 @@ static const struct entries rule_entries = {ENTRIES(sweep, rules, rule_count, st
                                                .is_once = true},
                             inert_entries = {ENTRIES(sweep, inert, inert_count, struct inert), .is_once = true};
 
+#undef AT
 #define AT(member) offsetof(struct rule, member)
 
 static const struct schema_key rule_keys[] = {

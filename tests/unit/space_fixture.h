@@ -44,8 +44,7 @@ static inline void built_free(struct built *b)
 static inline struct plan plan_of(struct built *b)
 {
     struct plan plan;
-    const struct retry_policy policy = retry_policy_of(b->sweep);
-    const struct plan_request request = {.space = b->space, .policy = &policy};
+    const struct plan_request request = {.space = b->space, .policy = &b->sweep->retry};
     FAIL_IF(plan_make(&request, &plan, &e) < 0);
     return plan;
 }

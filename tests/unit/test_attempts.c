@@ -10,8 +10,7 @@ struct kept {
     struct attempt_store *store;
 };
 
-static const struct retry_limit limits[] = {{"exit", 2, {0}}, {"lost", 2, {0}}};
-static const struct retry_policy policy = {limits, 2, 1000, 8000};
+static const struct retry_policy policy = {{[FAILURE_EXIT] = 2, [FAILURE_LOST] = 2}, 1000, 8000};
 
 static int64_t number(struct db *db, const char *sql)
 {

@@ -145,7 +145,7 @@ static struct keys keys_of(const char *text)
     HELD(built) b = build_text(text);
     struct keys k = {.count = 0};
     HELD(plan) p;
-    const struct retry_policy policy = {NULL, 0, 0, 0};
+    const struct retry_policy policy = {.backoff_ms = 0};
     const struct plan_request request = {.space = b.space,
                                          .policy = &policy,
                                          .each = add_key,
@@ -245,7 +245,7 @@ TEST(distinct__what_makes_two_combinations_one_job__known)
 static struct plan listed_plan(struct space *space, int64_t each_most, struct keys *k)
 {
     struct plan p;
-    const struct retry_policy policy = {NULL, 0, 0, 0};
+    const struct retry_policy policy = {.backoff_ms = 0};
     const struct plan_request request = {.space = space,
                                          .policy = &policy,
                                          .each = add_key,
@@ -307,7 +307,7 @@ TEST(plan__specs_stand_in_several_blocks__jobs_counted_without_looking)
         HELD(built) b = build_text(cases[i].text);
         HELD(plan) p;
         int looks = 0;
-        const struct retry_policy policy = {NULL, 0, 0, 0};
+        const struct retry_policy policy = {.backoff_ms = 0};
         const struct plan_request request = {.space = b.space,
                                              .policy = &policy,
                                              .looked_at = count_looks,

@@ -6,7 +6,7 @@
 
 TEST(retry_delay__doubles__up_to_the_longest)
 {
-    const struct retry_policy p = {NULL, 0, 1000, 5000};
+    const struct retry_policy p = {{0}, 1000, 5000};
     const int64_t expected[] = {1000, 2000, 4000, 5000, 5000};
     for (int64_t i = 0; i < 5; i++)
         assert_int_equal(retry_delay_ms(&p, i + 1), expected[i]);
@@ -14,20 +14,19 @@ TEST(retry_delay__doubles__up_to_the_longest)
 
 TEST(retry_delay__extremes__neither_overflow_nor_loop)
 {
-    const struct retry_policy long_ones = {NULL, 0, INT64_MAX / 3, INT64_MAX}, none = {NULL, 0, 0, 5000},
-                              capped = {NULL, 0, 9000, 5000};
+    const struct retry_policy long_ones = {{0}, INT64_MAX / 3, INT64_MAX}, none = {{0}, 0, 5000},
+                              capped = {{0}, 9000, 5000};
     assert_int_equal(retry_delay_ms(&long_ones, INT64_MAX), INT64_MAX);
     assert_int_equal(retry_delay_ms(&none, INT64_MAX), 0);
     assert_int_equal(retry_delay_ms(&capped, 1), 5000);
 }
 
-TEST(retry_allowed__file_before_default)
+TEST(retry_allowed__class_that_is_none__once)
 {
-    const struct retry_limit limits[] = {{(char *)"lost", 9, {0}}};
-    const struct retry_policy p = {limits, 1, 0, 0};
+    const struct retry_policy p = {.attempts = {[FAILURE_LOST] = 9}};
     assert_int_equal(retry_allowed(&p, "lost"), 9);
-    assert_int_equal(retry_allowed(&p, "spawn"), 2);
-    assert_int_equal(retry_allowed(&p, "oom"), 1);
+    assert_int_equal(retry_allowed(&p, "cancelled"), 1);
+    assert_int_equal(retry_allowed(&p, "no such class"), 1);
 }
 
 TEST(places_of_failures__some__each_once_and_the_last_first)

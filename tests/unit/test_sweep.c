@@ -154,7 +154,7 @@ TEST(sweep__empty_of_everything__defaults)
     assert_int_equal(s->objective_count + s->disabled_rules.count, 0);
     assert_true(!job->command.words && !job->timeout && !job->secrets[0] && !job->make_job_dir);
     SAYS("5000 1, 60000, 1000 300000 1800000", "%d %d, %d, %d %d %d", (int)job->grace_ms, (int)job->repeat,
-         (int)s->on_end_timeout_ms, (int)s->retry_backoff_ms, (int)s->retry_backoff_max_ms, (int)s->retry_place_ms);
+         (int)s->on_end_timeout_ms, (int)s->retry.backoff_ms, (int)s->retry.backoff_max_ms, (int)s->retry_place_ms);
     for (const struct batch_config *b = &s->batch; b <= &s->batch_other; b++)
         SAYS("1 1 200 500, 10000 300000 120000 30000 1", "%d %d %d %d, %d %d %d %d %g", b->gpus, b->shared,
              (int)b->array_size, (int)b->max_jobs, (int)b->poll_ms, (int)b->absence_ms, (int)b->margin_ms,
@@ -252,12 +252,11 @@ TEST(failures_and_retries__all_keys__kept)
                                    "[[failure]]\nclass = \"no-metric\"\npattern = \"x\"\nsource = \"s\"\n"
                                    "[retry]\nlost = 3\noom-host = 2\n\"no-metric\" = 1\n");
     const struct failure_pattern *f = s->failures;
-    const struct retry_limit *l = s->retries;
     assert_int_equal(s->failure_count, 2);
     SAYS("oom out of (memory|space) sweep file, s", "%s %s %s, %s", f->class_name, f->pattern, f->source, f[1].source);
-    assert_int_equal(s->retry_count, 3);
-    SAYS("oom-host 2 10, no-metric 11, lost 3", "%s %d %d, %s %d, %s %d", l->class_name, (int)l->attempts, l->at.line,
-         l[1].class_name, l[1].at.line, l[2].class_name, (int)l[2].attempts);
+    const int64_t *n = s->retry.attempts;
+    SAYS("oom-host 2, lost 3, spawn 2, oom 1", "oom-host %d, lost %d, spawn %d, oom %d", (int)n[FAILURE_OOM_HOST],
+         (int)n[FAILURE_LOST], (int)n[FAILURE_SPAWN], (int)n[FAILURE_OOM]);
 }
 
 TEST(executors__all_keys__kept)

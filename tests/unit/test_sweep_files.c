@@ -248,7 +248,7 @@ TEST_INSIDE(profile__file_says_nothing__profile_in_force)
          (int)s->job.repeat, s->job.metric_count);
     SAYS("1 12 profile p.toml, profile p.toml, 5", "%zu %s %s, %s, %d",
          s->sections[SECTION_MODEL].blocks[0].axes[0].value_count, find_derived(s, "layers")->expression,
-         find_rule(s, "r1")->source, s->failures[0].source, (int)s->retries[1].attempts);
+         find_rule(s, "r1")->source, s->failures[0].source, (int)s->retry.attempts[FAILURE_LOST]);
     assert_true(sweep_is_label(s, "owner"));
 }
 
@@ -279,7 +279,8 @@ TEST_INSIDE(profile__file_says_otherwise__replaced_by_name)
          d[1].expression, d[2].name, d[2].expression);
     SAYS("3: two sweep file r3", "%zu: %s %s %s", s->rule_count, s->rules[1].require, s->rules[1].source,
          s->rules[2].name);
-    SAYS("2 2 1", "%zu %zu %d", s->failure_count, s->retry_count, (int)s->retries[1].attempts);
+    SAYS("2 4 1", "%zu %d %d", s->failure_count, (int)s->retry.attempts[FAILURE_SPAWN],
+         (int)s->retry.attempts[FAILURE_LOST]);
 }
 
 TEST_INSIDE(profile__two__later_replaces_earlier)
