@@ -11,63 +11,20 @@
 #include "util/memory.h"
 #include "util/suggest.h"
 
-enum knob_kind {
-    KNOB_IGNORED = 1,
-    KNOB_BOOL,
-    KNOB_NUMBER,
-    KNOB_NUMBERS,
-    KNOB_TEXT,
-    KNOB_OBJECT,
-    KNOB_MODEL,
-    KNOB_METRIC,
-    KNOB_TUNER
-};
-
 /* DeepSpeed's default, 3 to 5, leaves two samples to compare: profiling slows down the first. */
 enum { STEPS_AFTER_START = 5, FACTS_MOST = 16 };
-
-#define AT(member) offsetof(struct autotuning, member)
-
-/* KNOB_IGNORED: accepted without effect. meshsweep decides where model information and metrics are written, and
- * identifies results by their content, so that none need be thrown away (the files of the tuner's tree are rewritten
- * each time). */
-static const struct knob {
-    const char *name;
-    enum knob_kind kind;
-    size_t offset;
-    long long least;
-} knobs[] = {
-    {"enabled", KNOB_IGNORED, 0, 0},
-    {"fast", KNOB_BOOL, AT(fast), 0},
-    {"start_profile_step", KNOB_NUMBER, AT(start_step), 0},
-    {"start_step", KNOB_NUMBER, AT(start_step), 0},
-    {"end_profile_step", KNOB_NUMBER, AT(end_step), 0},
-    {"end_step", KNOB_NUMBER, AT(end_step), 0},
-    {"num_nodes", KNOB_NUMBERS, AT(num_nodes), 1},
-    {"num_gpus", KNOB_NUMBERS, AT(num_gpus), 1},
-    {"metric", KNOB_METRIC, 0, 0},
-    {"metric_path", KNOB_IGNORED, 0, 0},
-    {"arg_mappings", KNOB_OBJECT, AT(arg_mappings), 0},
-    {"tuner_type", KNOB_TUNER, 0, 0},
-    {"tuner_early_stopping", KNOB_NUMBER, AT(early_stopping), 1},
-    {"tuner_num_trials", KNOB_NUMBER, AT(num_trials), 1},
-    {"max_train_batch_size", KNOB_NUMBER, AT(max_train_batch_size), 1},
-    {"min_train_batch_size", KNOB_NUMBER, AT(min_train_batch_size), 1},
-    {"max_train_micro_batch_size_per_gpu", KNOB_NUMBER, AT(max_micro_batch), 1},
-    {"min_train_micro_batch_size_per_gpu", KNOB_NUMBER, AT(min_micro_batch), 1},
-    {"num_tuning_micro_batch_sizes", KNOB_NUMBER, AT(micro_batch_sizes), 1},
-    {"mp_size", KNOB_NUMBER, AT(mp_size), 1},
-    {"model_info", KNOB_MODEL, AT(model_info), 0},
-    {"model_info_path", KNOB_IGNORED, 0, 0},
-    {"exps_dir", KNOB_TEXT, AT(exps_dir), 0},
-    {"results_dir", KNOB_TEXT, AT(results_dir), 0},
-    {"overwrite", KNOB_IGNORED, 0, 0},
-};
 
 struct knob_source {
     const char *file;
     const struct json *member;
     struct problems *problems;
+};
+
+struct knob {
+    const char *name;
+    void (*set)(const struct knob_source *p, const struct knob *k, struct autotuning *a); /* NULL: it has no effect */
+    size_t offset;
+    long long least;
 };
 
 static struct position position_of(const struct knob_source *p, const struct json *j)
@@ -78,6 +35,11 @@ static struct position position_of(const struct knob_source *p, const struct jso
 static void wrong(const struct knob_source *p, const char *wanted)
 {
     problems_add(p->problems, position_of(p, p->member), "autotuning.%s must be %s", p->member->name, wanted);
+}
+
+static void *member_of(struct autotuning *a, const struct knob *k)
+{
+    return (char *)a + k->offset;
 }
 
 static bool is_number_from(const struct json *j, long long least)
@@ -96,13 +58,13 @@ static bool has_twice(const struct json *list)
     return false;
 }
 
-static void set_numbers(const struct knob_source *p, const struct knob *k, const struct json **out)
+static void set_numbers(const struct knob_source *p, const struct knob *k, struct autotuning *a)
 {
     const struct json *j = p->member;
     bool good = j->kind == JSON_LIST ? j->count > 0 && !has_twice(j) : is_number_from(j, k->least);
     for (size_t i = 0; j->kind == JSON_LIST && i < j->count; i++)
         good &= is_number_from(&j->children[i], k->least);
-    *out = j;
+    *(const struct json **)member_of(a, k) = j;
     if (!good)
         wrong(p, "a positive integer, or a list of different positive integers");
 }
@@ -136,8 +98,9 @@ static void check_fact(const struct knob_source *p, const struct json *fact)
                      fact->name);
 }
 
-static void set_metric(const struct knob_source *p, struct autotuning *a)
+static void set_metric(const struct knob_source *p, const struct knob *k, struct autotuning *a)
 {
+    (void)k;
     OWNED char *text = json_text_string(p->member);
     const char *metric = text ? known_text(known("autotuning", "metrics"), text) : NULL;
     if (!metric) {
@@ -149,8 +112,9 @@ static void set_metric(const struct knob_source *p, struct autotuning *a)
     a->maximise = strncmp(metric, "max", 3) == 0;
 }
 
-static void set_tuner(const struct knob_source *p, struct autotuning *a)
+static void set_tuner(const struct knob_source *p, const struct knob *knob, struct autotuning *a)
 {
+    (void)knob;
     static const char *const tuners[] = {"gridsearch", "random", "model_based"};
     OWNED char *text = json_text_string(p->member);
     const size_t i = text ? FIRST(k, LENGTH(tuners), strcmp(tuners[k], text) == 0) : LENGTH(tuners);
@@ -160,15 +124,15 @@ static void set_tuner(const struct knob_source *p, struct autotuning *a)
         a->tuner = (enum tuner)i;
 }
 
-static void set_number(const struct knob_source *p, const struct knob *k, long long *out)
+static void set_number(const struct knob_source *p, const struct knob *k, struct autotuning *a)
 {
     if (!is_number_from(p->member, k->least))
         wrong(p, k->least ? "a whole number above 0" : "a whole number");
     else
-        json_text_integer(p->member, out);
+        json_text_integer(p->member, member_of(a, k));
 }
 
-static void set_text(const struct knob_source *p, char **out)
+static void set_text(const struct knob_source *p, const struct knob *k, struct autotuning *a)
 {
     char *text = json_text_string(p->member);
     if (!text || !*text || strchr(text, '\\')) {
@@ -176,53 +140,64 @@ static void set_text(const struct knob_source *p, char **out)
         free(text);
         return;
     }
-    free(*out);
-    *out = text;
+    text_replace(member_of(a, k), text);
 }
 
-static void set_knob(const struct knob_source *p, const struct knob *k, struct autotuning *a)
+static void set_bool(const struct knob_source *p, const struct knob *k, struct autotuning *a)
 {
-    void *member = (char *)a + k->offset;
-    const struct json *j = p->member;
-    switch (k->kind) {
-    case KNOB_IGNORED:
-        break;
-    case KNOB_BOOL:
-        if (!is_truth(j))
-            wrong(p, "true or false");
-        else
-            *(bool *)member = j->text[0] == 't';
-        break;
-    case KNOB_NUMBER:
-        set_number(p, k, member);
-        break;
-    case KNOB_NUMBERS:
-        set_numbers(p, k, member);
-        break;
-    case KNOB_TEXT:
-        set_text(p, member);
-        break;
-    case KNOB_OBJECT:
-        if (j->kind != JSON_OBJECT)
-            wrong(p, "a table");
-        else
-            *(const struct json **)member = j;
-        break;
-    case KNOB_MODEL:
-        if (j->kind != JSON_OBJECT)
-            wrong(p, "a table");
-        for (size_t i = 0; j->kind == JSON_OBJECT && i < j->count; i++)
-            check_fact(p, &j->children[i]);
-        *(const struct json **)member = j;
-        break;
-    case KNOB_METRIC:
-        set_metric(p, a);
-        break;
-    case KNOB_TUNER:
-        set_tuner(p, a);
-        break;
-    }
+    if (!is_truth(p->member))
+        wrong(p, "true or false");
+    else
+        *(bool *)member_of(a, k) = p->member->text[0] == 't';
 }
+
+static void set_object(const struct knob_source *p, const struct knob *k, struct autotuning *a)
+{
+    if (p->member->kind != JSON_OBJECT)
+        wrong(p, "a table");
+    else
+        *(const struct json **)member_of(a, k) = p->member;
+}
+
+static void set_model(const struct knob_source *p, const struct knob *k, struct autotuning *a)
+{
+    set_object(p, k, a);
+    for (size_t i = 0; p->member->kind == JSON_OBJECT && i < p->member->count; i++)
+        check_fact(p, &p->member->children[i]);
+}
+
+#define AT(member) offsetof(struct autotuning, member)
+
+/* NULL: accepted without effect. meshsweep decides where model information and metrics are written, and
+ * identifies results by their content, so that none need be thrown away (the files of the tuner's tree are rewritten
+ * each time). */
+static const struct knob knobs[] = {
+    {"enabled", NULL, 0, 0},
+    {"fast", set_bool, AT(fast), 0},
+    {"start_profile_step", set_number, AT(start_step), 0},
+    {"start_step", set_number, AT(start_step), 0},
+    {"end_profile_step", set_number, AT(end_step), 0},
+    {"end_step", set_number, AT(end_step), 0},
+    {"num_nodes", set_numbers, AT(num_nodes), 1},
+    {"num_gpus", set_numbers, AT(num_gpus), 1},
+    {"metric", set_metric, 0, 0},
+    {"metric_path", NULL, 0, 0},
+    {"arg_mappings", set_object, AT(arg_mappings), 0},
+    {"tuner_type", set_tuner, 0, 0},
+    {"tuner_early_stopping", set_number, AT(early_stopping), 1},
+    {"tuner_num_trials", set_number, AT(num_trials), 1},
+    {"max_train_batch_size", set_number, AT(max_train_batch_size), 1},
+    {"min_train_batch_size", set_number, AT(min_train_batch_size), 1},
+    {"max_train_micro_batch_size_per_gpu", set_number, AT(max_micro_batch), 1},
+    {"min_train_micro_batch_size_per_gpu", set_number, AT(min_micro_batch), 1},
+    {"num_tuning_micro_batch_sizes", set_number, AT(micro_batch_sizes), 1},
+    {"mp_size", set_number, AT(mp_size), 1},
+    {"model_info", set_model, AT(model_info), 0},
+    {"model_info_path", NULL, 0, 0},
+    {"exps_dir", set_text, AT(exps_dir), 0},
+    {"results_dir", set_text, AT(results_dir), 0},
+    {"overwrite", NULL, 0, 0},
+};
 
 static void read_member(const struct knob_source *p, struct autotuning *a)
 {
@@ -233,8 +208,8 @@ static void read_member(const struct knob_source *p, struct autotuning *a)
         if (strcmp(knobs[i].name, j->name) != 0)
             continue;
         /* DeepSpeed takes null as not given. */
-        if (!json_text_is_null(j))
-            set_knob(p, &knobs[i], a);
+        if (!json_text_is_null(j) && knobs[i].set)
+            knobs[i].set(p, &knobs[i], a);
         return;
     }
     if (ds_is_section_key(j->name)) {
