@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "files/json_text.h"
+#include "files/document.h"
 #include "toml/known.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -45,20 +45,8 @@ static const struct toml_node *plugin_keys(void)
 
 struct config_source {
     const char *path;
-    int line;
     struct accelerate_config *out;
 };
-
-static void set_text(char **text, const char *value)
-{
-    free(*text);
-    *text = xstrdup(value);
-}
-
-static const struct toml_node *plugin_key(const char *key)
-{
-    return toml_child(plugin_keys(), key);
-}
 
 static void set_string(struct json *config, const char *path, const char *value)
 {
@@ -94,12 +82,13 @@ static bool set_plugin_number(struct json *config, const struct toml_node *k, co
     return true;
 }
 
-static int take_plugin(const struct config_source *s, const struct toml_node *k, const char *value, struct error *e)
+static int take_plugin(const struct config_source *s, const struct toml_node *k, const struct doc_node *n,
+                       struct error *e)
 {
     struct json *config = &s->out->plugin;
-    const char *path = known_text(k, "path"), *dot = strrchr(k->key, '.');
+    const char *path = known_text(k, "path"), *dot = strrchr(k->key, '.'), *value = n->text;
     if (!s->out->instead)
-        set_text(&s->out->instead, dot ? dot + 1 : k->key);
+        s->out->instead = xstrdup(dot ? dot + 1 : k->key);
     if (known_says(k, "is", "text"))
         set_string(config, path, value);
     else if (known_says(k, "is", "flag"))
@@ -108,163 +97,104 @@ static int take_plugin(const struct config_source *s, const struct toml_node *k,
                           ? "true"
                           : "false");
     else if (path && !set_plugin_number(config, k, value))
-        return error_set(e, ERROR_USAGE, "%s:%d: %s must be a %snumber or auto", s->path, s->line, k->key,
+        return error_set(e, ERROR_USAGE, "%s:%d: %s must be a %snumber or auto", s->path, n->line, k->key,
                          known_says(k, "is", "whole") ? "whole " : "");
     else if (!path && !set_precision(config, value))
         return error_set(e, ERROR_USAGE,
                          "%s:%d: mixed_precision %s cannot be combined with tuning a ds_config; use no, fp16 or bf16",
-                         s->path, s->line, value);
+                         s->path, n->line, value);
     return 0;
 }
 
-/* `key` with its section before a dot; `value` without quotes. */
-static int take_setting(const struct config_source *s, const char *key, const char *value, struct error *e)
+/* `key` with its section before a dot. A list, or what is given as nothing, says nothing. */
+static int take_setting(const struct config_source *s, const char *key, const struct doc_node *n, struct error *e)
 {
-    if (!*value || strcmp(value, "null") == 0 || strcmp(value, "~") == 0 || strcmp(value, "Null") == 0)
+    if (n->kind == DOC_NULL || !n->text || !*n->text)
         return 0;
-    const struct toml_node *k = plugin_key(key);
+    const struct toml_node *k = toml_child(plugin_keys(), key);
     if (k)
-        return take_plugin(s, k, value, e);
+        return take_plugin(s, k, n, e);
     for (size_t i = 0; i < LENGTH(places); i++) {
         void *member = (char *)s->out + places[i].offset;
         int64_t number;
         if (strcmp(places[i].key, key) != 0)
             continue;
         if (!places[i].is_number)
-            set_text(member, value);
-        else if (parse_int64(value, &number) && number >= -1 && number <= INT_MAX)
+            text_replace(member, xstrdup(n->text));
+        else if (parse_int64(n->text, &number) && number >= -1 && number <= INT_MAX)
             *(long long *)member = number > 0 ? number : 0;
         else
-            return error_set(e, ERROR_USAGE, "%s:%d: %s must be a whole number", s->path, s->line, key);
+            return error_set(e, ERROR_USAGE, "%s:%d: %s must be a whole number", s->path, n->line, key);
     }
     return 0;
 }
 
-/* --- YAML --- */
-
-/* Cuts trailing blanks off a line, and a comment if it follows a blank or begins the line. */
-static void cut_end(char *line)
+/* Deeper levels hold nothing that is needed here. */
+static int take_node(const struct config_source *s, const char *section, const struct doc_node *n, struct error *e)
 {
-    char quote = '\0';
-    size_t end = strlen(line);
-    for (size_t i = 0; line[i] && end == strlen(line); i++) {
-        if (quote)
-            quote = line[i] == quote ? '\0' : quote;
-        else if ((line[i] == '"' || line[i] == '\'') && (i == 0 || line[i - 1] == ' '))
-            quote = line[i];
-        else if (line[i] == '#' && (i == 0 || line[i - 1] == ' '))
-            end = i;
-    }
-    while (end > 0 && strchr(" \t\r", line[end - 1]))
-        end--;
-    line[end] = '\0';
-}
-
-/* The text after the colon, without its quotes. */
-static char *plain_value(char *text)
-{
-    text += strspn(text, " ");
-    size_t n = strlen(text);
-    if (n >= 2 && (text[0] == '"' || text[0] == '\'') && text[n - 1] == text[0]) {
-        text[n - 1] = '\0';
-        return text + 1;
-    }
-    return strcmp(text, "{}") == 0 || strcmp(text, "[]") == 0 ? text + 2 : text;
-}
-
-static int read_line(struct config_source *s, char *line, char **section, struct error *e);
-
-/* deepspeed_config as "{KEY: VALUE, …}" on the line of its key. */
-static int read_flow(struct config_source *s, char *text, struct error *e)
-{
-    char *rest = NULL;
-    const size_t n = strlen(text);
-    int rc = 0;
-    if (text[n - 1] != '}')
-        return error_set(e, ERROR_USAGE, "%s:%d: write " SECTION " with a line for each key", s->path, s->line);
-    text[n - 1] = '\0';
-    buffer_add_text(&s->out->launch, SECTION ":\n");
-    for (char *item = strtok_r(text + 1, ",", &rest); rc == 0 && item; item = strtok_r(NULL, ",", &rest)) {
-        OWNED char *line = xasprintf("  %s", item + strspn(item, " ")), *section = xstrdup(SECTION);
-        rc = read_line(s, line, &section, e);
-    }
+    OWNED char *key = *section ? xasprintf("%s.%s", section, n->key) : xstrdup(n->key);
+    int rc = take_setting(s, key, n, e);
+    for (size_t i = 0; rc == 0 && n->kind == DOC_TABLE && !*section && i < n->count; i++)
+        rc = take_node(s, key, &n->children[i], e);
     return rc;
 }
 
-/* Reads a line "key: value" at the top level or in `*section`, which the caller frees. List items and deeper levels
- * hold nothing that is needed here. */
-static int read_line(struct config_source *s, char *line, char **section, struct error *e)
+/* --- what is left to Accelerate --- */
+
+/* Returns whether the node is a key that the ds_config covers, of the section or, where that is NULL, of the file. */
+static bool is_covered(const struct doc_node *section, const struct doc_node *n)
 {
-    OWNED char *whole = xstrdup(line), *name = NULL;
-    int rc = 0;
-    size_t indent = strspn(line, " ");
-    cut_end(line);
-    char *key = line + indent, *colon = strchr(key, ':'), *value = NULL;
-    const bool says_nothing = !*key || strcmp(key, "---") == 0 || strcmp(key, "...") == 0 || key[0] == '-';
-    if (!says_nothing && (!colon || (colon[1] && colon[1] != ' ') || strchr("{[&*|>\t\"'", key[0]))) {
-        rc = error_set(e, ERROR_USAGE, "%s:%d: expected \"KEY: VALUE\"", s->path, s->line);
-    } else if (!says_nothing) {
-        *colon = '\0';
-        value = plain_value(colon + 1);
-        if (indent == 0)
-            set_text(section, key);
-        name = indent ? xasprintf("%s.%s", *section ? *section : "", key) : xstrdup(key);
-    }
-    if (name && value[0] == '{' && strcmp(name, SECTION) == 0) {
-        rc = read_flow(s, value, e);
-    } else if (rc == 0) {
-        rc = name ? take_setting(s, name, value, e) : 0;
-        if (!name || !plugin_key(name))
-            buffer_printf(&s->out->launch, "%s\n", whole);
-    }
-    return rc;
+    OWNED char *key = section ? xasprintf("%s.%s", section->key, n->key) : xstrdup(n->key);
+    return toml_child(plugin_keys(), key);
 }
 
-static int read_yaml(struct config_source *s, const char *text, struct error *e)
+static bool has_covered(const struct doc_node *section, const struct doc_node *in, int line)
 {
-    OWNED char *section = NULL;
-    int rc = 0;
-    for (s->line = 1; rc == 0 && *text; s->line++) {
-        size_t n = strcspn(text, "\n");
-        OWNED char *line = xstrndup(text, n);
-        rc = read_line(s, line, &section, e);
-        text += n + (text[n] == '\n');
-    }
-    return rc;
+    return ANY(i, in->count, in->children[i].line == line && is_covered(section, &in->children[i]));
 }
 
-/* --- JSON --- */
-
-static int take_member(struct config_source *s, const char *section, const struct json *m, struct error *e)
+/* deepspeed_config as "{KEY: VALUE, …}" on the line of its key gets a line for each key. */
+static void add_flow(const struct doc *d, const struct doc_node *section, struct buffer *out)
 {
-    OWNED char *key = *section ? xasprintf("%s.%s", section, m->name) : xstrdup(m->name);
-    int rc = 0;
-    s->line = m->line;
-    for (size_t i = 0; rc == 0 && m->kind == JSON_OBJECT && !*section && i < m->count; i++)
-        rc = take_member(s, key, &m->children[i], e);
-    if (m->kind == JSON_SCALAR) {
-        OWNED char *value = json_text_plain(m);
-        rc = take_setting(s, key, value, e);
-    }
-    return rc;
+    buffer_add_text(out, SECTION ":\n");
+    for (const struct doc_node *n = section->children; n < section->children + section->count; n++)
+        if (!is_covered(section, n))
+            buffer_printf(out, "  %.*s\n", (int)(n->end - n->key_start), d->text + n->key_start);
 }
 
-static int read_json(struct config_source *s, const char *text, struct error *e)
+static int add_yaml(const struct config_source *s, const struct doc *d, struct error *e)
+{
+    static const struct doc_node none = {0};
+    const struct doc_node *found = document_find(d, SECTION), *section = found ? found : &none;
+    const bool is_flow = section->is_flow && section->count > 0;
+    int line = 1;
+    if (is_flow && memchr(d->text + section->start, '\n', section->end - section->start))
+        return error_set(e, ERROR_USAGE, "%s:%d: write " SECTION " with a line for each key", s->path, section->line);
+    for (const char *text = d->text, *end; *text; text = *end ? end + 1 : end, line++) {
+        end = text + strcspn(text, "\n");
+        if (is_flow && line == section->line)
+            add_flow(d, section, &s->out->launch);
+        else if (!has_covered(NULL, &d->root, line) && !has_covered(section, section, line))
+            buffer_printf(&s->out->launch, "%.*s\n", (int)(end - text), text);
+    }
+    return 0;
+}
+
+/* JSON is valid YAML. */
+static int add_json(const struct config_source *s, const struct doc *d, struct error *e)
 {
     struct json root = {0};
-    int rc = json_text_parse(s->path, text, &root, e);
-    for (size_t i = 0; rc == 0 && root.kind == JSON_OBJECT && i < root.count; i++)
-        rc = take_member(s, "", &root.children[i], e);
+    if (json_text_parse(s->path, d->text, &root, e) < 0)
+        return -1;
     for (size_t i = 0; i < plugin_keys()->child_count; i++)
         json_text_remove(&root, plugin_keys()->children[i].key);
-    /* JSON is valid YAML. */
     json_text_add(&root, 2, &s->out->launch);
     buffer_add_char(&s->out->launch, '\n');
     json_text_free(&root);
-    return rc;
+    return 0;
 }
 
-/* --- both --- */
+/* --- the whole --- */
 
 static int check_whole(const char *path, struct accelerate_config *a, struct error *e)
 {
@@ -285,15 +215,24 @@ static int check_whole(const char *path, struct accelerate_config *a, struct err
 int accelerate_config_read(const char *path, struct accelerate_config *out, struct error *e)
 {
     OWNED_BUFFER text = BUFFER_INIT;
-    struct config_source s = {path, 0, out};
-    const size_t n = strlen(path);
+    struct doc d = {0};
+    const struct config_source s = {path, out};
+    const bool is_json = file_format_of(path) == FORMAT_JSON;
     *out = (struct accelerate_config){.plugin = {.kind = JSON_OBJECT}, .launch = BUFFER_INIT};
     int rc = file_read(path, LARGEST, &text, e);
-    const char *start = buffer_text(&text) + utf8_mark_length(buffer_text(&text), text.length);
+    const size_t mark = utf8_mark_length(buffer_text(&text), text.length);
     if (rc < 0)
         e->kind = ERROR_USAGE;
     else
-        rc = n > 5 && strcmp(path + n - 5, ".json") == 0 ? read_json(&s, start, e) : read_yaml(&s, start, e);
+        rc = document_parse(path, buffer_text(&text) + mark, text.length - mark, is_json ? FORMAT_JSON : FORMAT_YAML,
+                            &d, e);
+    if (rc == 0 && d.root.kind != DOC_TABLE && d.root.kind != DOC_NULL)
+        rc = error_set(e, ERROR_USAGE, "%s:%d: expected \"KEY: VALUE\"", path, d.root.line);
+    for (size_t i = 0; rc == 0 && i < d.root.count; i++)
+        rc = take_node(&s, "", &d.root.children[i], e);
+    if (rc == 0)
+        rc = is_json ? add_json(&s, &d, e) : add_yaml(&s, &d, e);
+    document_free(&d);
     return rc < 0 ? rc : check_whole(path, out, e);
 }
 

@@ -312,8 +312,11 @@ mixed_precision: fp8|accelerate.yaml:4: mixed_precision fp8 cannot be combined
   deepspeed_config_file: other.json|other.json: 
 num_processes: many|accelerate.yaml:4: num_processes must be a whole number
 num_machines: 2;num_processes: 3|accelerate.yaml: 3 processes cannot be divided evenly among 2 machines
-just a text|accelerate.yaml:4: expected "KEY: VALUE"
+just a text|accelerate.yaml:4:1: could not find expected ':'
 END
+    echo just a text >accelerate.yaml
+    run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py
+    expect_only_stderr_contains 2 'meshsweep: accelerate.yaml:1: expected "KEY: VALUE"'
     accelerate_yaml 'mixed_precision: fp16'
     sed -i 's/DEEPSPEED/MULTI_GPU/' accelerate.yaml
     run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py
