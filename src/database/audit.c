@@ -2,7 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "database/attempt_sums.h"
+#include "database/function.h"
 #include "database/lock.h"
 #include "database/open.h"
 #include "database/row_sums.h"
@@ -81,6 +82,7 @@ const char audit_damage_sql[] =
 /* --- directories --- */
 
 #define KEY_DIGITS 16 /* of a job's key, in the name of its directory */
+#define HEX_DIGITS "0123456789abcdef"
 
 /* "3", or "3-2": see run/starter.h. */
 static bool is_attempt_name(const char *name)
@@ -91,65 +93,41 @@ static bool is_attempt_name(const char *name)
     return number > 0 && again != 1 && name[number + again] == '\0';
 }
 
-static int is_known(struct stmt *s, const char *prefix, const char *directory, bool *yes, struct error *e)
+static int is_known(struct stmt *s, const char *key, const char *directory, bool *yes, struct error *e)
 {
-    const struct hash128 first = hash_from_prefix(prefix, false), last = hash_from_prefix(prefix, true);
-    stmt_bind(s, VALUES(sql_hash(&first), sql_hash(&last), sql_text(directory), sql_text(prefix)));
+    const struct hash128 first = hash_from_prefix(key, false), last = hash_from_prefix(key, true);
+    stmt_bind(s, VALUES(sql_hash(&first), sql_hash(&last), sql_text(directory), sql_text(key)));
     int rc = stmt_next(s, e);
     *yes = rc > 0;
     stmt_reset(s);
     return rc < 0 ? -1 : 0;
 }
 
-struct directory_search {
-    const char *directory;
-    struct stmt *known;
-    void (*found)(void *context, const char *name);
-    void *context;
-};
-
-/* Directories PREFIX/NUMBER that no attempt has. */
-static int look_below(const struct directory_search *s, const char *prefix, struct error *e)
-{
-    OWNED char *path = xasprintf("%s/%s", s->directory, prefix);
-    DIR *directory = opendir(path);
-    struct dirent *entry;
-    int rc = 0;
-    while (rc == 0 && directory && (entry = readdir(directory))) {
-        bool yes;
-        if (!is_attempt_name(entry->d_name))
-            continue;
-        OWNED char *name = xasprintf("%s/%s", prefix, entry->d_name);
-        rc = is_known(s->known, prefix, name, &yes, e);
-        if (rc == 0 && !yes)
-            s->found(s->context, name);
-    }
-    if (directory)
-        closedir(directory);
-    return rc;
-}
-
 int audit_unowned_directories(struct db *db, const char *directory, void (*found)(void *context, const char *name),
                               void *context, struct error *e)
 {
-    struct directory_search s = {directory, NULL, found, context};
-    DIR *stream = opendir(directory);
-    struct dirent *entry;
-    int rc = 0;
-    if (!stream)
-        return 0; /* none was needed so far */
-    if (db_prepare(db,
-                   "SELECT 1 FROM job AS j JOIN attempt AS t ON t.job_id = j.id"
-                   " WHERE j.key BETWEEN ?1 AND ?2 AND coalesce(t.directory, printf('%s/%d', ?4, t.number)) = ?3"
-                   " UNION ALL SELECT 1 FROM replaced AS r JOIN attempt AS t ON t.job_id = r.job_id"
-                   " WHERE r.field = 'key' AND r.was BETWEEN lower(hex(?1)) AND lower(hex(?2)) AND t.directory = ?3",
-                   &s.known, e) < 0)
-        rc = -1;
-    while (rc == 0 && (entry = readdir(stream)))
-        if (strlen(entry->d_name) == KEY_DIGITS && strspn(entry->d_name, "0123456789abcdef") == KEY_DIGITS)
-            rc = look_below(&s, entry->d_name, e);
-    closedir(stream);
-    stmt_free(s.known);
+    static const char known[] =
+        "SELECT 1 FROM job AS j JOIN attempt AS t ON t.job_id = j.id"
+        " WHERE j.key BETWEEN ?1 AND ?2 AND coalesce(t.directory, printf('%s/%d', ?4, t.number)) = ?3"
+        " UNION ALL SELECT 1 FROM replaced AS r JOIN attempt AS t ON t.job_id = r.job_id"
+        " WHERE r.field = 'key' AND r.was BETWEEN lower(hex(?1)) AND lower(hex(?2)) AND t.directory = ?3";
+    char *paths[] = {(char *)directory, NULL};
+    OWNED_STMT *s = NULL;
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+    int rc = db_prepare(db, known, &s, e);
+    for (FTSENT *f; rc == 0 && tree && (f = fts_read(tree));) {
+        bool yes = true;
+        const bool is_key =
+            f->fts_level == 1 && f->fts_namelen == KEY_DIGITS && strspn(f->fts_name, HEX_DIGITS) == KEY_DIGITS;
+        if (f->fts_level == 2 && f->fts_info != FTS_DP && is_attempt_name(f->fts_name))
+            rc = is_known(s, f->fts_parent->fts_name, f->fts_path + strlen(directory) + 1, &yes, e);
+        if (rc == 0 && !yes)
+            found(context, f->fts_path + strlen(directory) + 1);
+        if (f->fts_level == 2 || (f->fts_level == 1 && !is_key))
+            fts_set(tree, f, FTS_SKIP);
+    }
+    if (tree)
+        fts_close(tree);
     return rc;
 }
 
@@ -358,100 +336,17 @@ static void note_changed(void *context, int64_t id, const char *name)
     examples_add(&c->examples, name);
 }
 
-/* The hash of a spec covers its JSON without its labels, or with them where a job's texts read one (src/join/specs.c).
- * Labels are `name`, `description` and the words of [sweep] note: which of the keys that a file has in quotes, only the
- * hash itself tells. */
-enum { LABELS_MOST = 10 };
-
-struct spec_hashes {
-    struct stmt *next, *keys, *without;
-    struct string_list labels; /* those that a spec was found to have last */
-};
-
-static bool is_hash_of(const char *text, const void *hash)
-{
-    const struct hash128 own = hash_bytes(text, strlen(text));
-    return memcmp(own.bytes, hash, sizeof own.bytes) == 0;
-}
-
-static int is_hash_without(struct spec_hashes *h, const char *json, unsigned set, const void *hash, bool *yes,
-                           struct error *e)
-{
-    stmt_bind_text(h->without, 1, json);
-    for (size_t i = 0; i < LABELS_MOST; i++)
-        stmt_bind_text(h->without, 2 + (int)i,
-                       i < h->labels.count && set >> i & 1 ? h->labels.items[i] : "$.\"no such key\"");
-    int rc = stmt_next(h->without, e);
-    if (rc >= 0)
-        *yes = rc == 0 || is_hash_of(stmt_text(h->without, 0), hash);
-    stmt_reset(h->without);
-    return rc < 0 ? -1 : 0;
-}
-
-/* A spec that cannot be judged counts as sound. */
-static int is_spec_sound(struct spec_hashes *h, bool *yes, struct error *e)
-{
-    const char *json = stmt_text(h->next, 1);
-    const void *hash = stmt_hash(h->next, 2);
-    int rc;
-    *yes = is_hash_of(json, hash);
-    if (*yes || is_hash_without(h, json, UINT_MAX, hash, yes, e) < 0 || *yes)
-        return *yes ? 0 : -1;
-    string_list_free(&h->labels);
-    stmt_bind_text(h->keys, 1, json);
-    while ((rc = stmt_next(h->keys, e)) > 0)
-        string_list_add(&h->labels, stmt_copy_text(h->keys, 0));
-    const unsigned sets = h->labels.count > LABELS_MOST ? 0 : 1U << h->labels.count;
-    *yes = sets == 0;
-    for (unsigned set = 0; rc == 0 && !*yes && set < sets; set++)
-        rc = is_hash_without(h, json, set, hash, yes, e);
-    return rc;
-}
-
-static int find_changed_specs(struct db *db, struct changed_rows *found, struct error *e)
-{
-    static const char quoted[] = "SELECT '$.\"' || m.key || '\"' FROM json_each(?1) AS m WHERE m.key IN ('name', "
-                                 "'description') OR EXISTS (SELECT 1 FROM sweep WHERE instr(text || profile_text, '\"'"
-                                 " || m.key || '\"') OR instr(text || profile_text, char(39) || m.key || char(39)))";
-    struct spec_hashes h = {NULL, NULL, NULL, STRING_LIST_INIT};
-    int rc =
-        db_prepare(db, "SELECT id, json, hash, kind || ' ' || id FROM spec", &h.next, e) < 0 ||
-                db_prepare(db, quoted, &h.keys, e) < 0 ||
-                db_prepare(db, "SELECT json_remove(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) WHERE json_valid(?1)",
-                           &h.without, e) < 0
-            ? -1
-            : 0;
-    while (rc == 0 && (rc = stmt_next(h.next, e)) > 0) {
-        bool sound;
-        rc = is_spec_sound(&h, &sound, e);
-        if (rc == 0 && !sound)
-            note_changed(found, stmt_int(h.next, 0), stmt_text(h.next, 3));
-    }
-    stmt_free(h.next);
-    stmt_free(h.keys);
-    stmt_free(h.without);
-    string_list_free(&h.labels);
-    return rc;
-}
-
 static void check_sums(struct audit *a)
 {
-    struct changed_rows attempts = {EXAMPLES_INIT, BUFFER_INIT}, specs = attempts;
+    struct changed_rows c = {EXAMPLES_INIT, BUFFER_INIT};
     struct error e = ERROR_INIT;
-    int rc = attempt_sums_check(a->db, note_changed, &attempts, &e);
-    conclude_with(a, &attempts.examples, "attempts whose records have been changed",
+    int rc = attempt_sums_check(a->db, note_changed, &c, &e);
+    conclude_with(a, &c.examples, "attempts whose records have been changed",
                   "another program or the disk changed the file: restore a copy, or delete these attempts so that "
                   "their jobs run again: sqlite3 FILE \"DELETE FROM attempt WHERE id IN (%s); DELETE FROM attempt_sum "
                   "WHERE attempt_id NOT IN (SELECT id FROM attempt)\"",
-                  buffer_text(&attempts.ids));
-    if (rc == 0)
-        rc = find_changed_specs(a->db, &specs, &e);
-    conclude_with(a, &specs.examples, "specs that are not what their jobs were made of",
-                  "delete them: sqlite3 FILE \"DELETE FROM spec WHERE id IN (%s)\", and `meshsweep run` makes them "
-                  "again from the sweep file",
-                  buffer_text(&specs.ids));
-    buffer_free(&attempts.ids);
-    buffer_free(&specs.ids);
+                  buffer_text(&c.ids));
+    buffer_free(&c.ids);
     if (rc < 0)
         cannot_be_read(a, &e);
 }
@@ -502,6 +397,14 @@ static void conclude_integrity(struct audit *a)
         answer_question(a, &a->questions.items[i]);
 }
 
+/* text_hash(TEXT), as a spec has it of its JSON. */
+static void add_text_hash(const struct sql_value *arguments, struct buffer *out)
+{
+    char hex[HASH_HEX_BYTES];
+    const struct hash128 hash = hash_bytes(arguments->text, strlen(arguments->text));
+    buffer_add_text(out, hash_hex(&hash, hex));
+}
+
 static int ask_all(struct audit *a, struct error *e)
 {
     const char *not_now = writer_lock_is_held(a->path) ? "without a runner" : "with a runner";
@@ -528,7 +431,8 @@ int audit_run(struct db *db, const char *path, audit_found *found, void *context
 {
     OWNED char *directory = store_directory_of(db);
     struct audit a = {.db = db, .path = path, .directory = directory, .found = found, .context = context};
-    if (!schema_problem(db) && row_sums_add(db, e) < 0)
+    if (!schema_problem(db) &&
+        (row_sums_add(db, e) < 0 || db_add_text_function(db, "text_hash", 1, add_text_hash, e) < 0))
         return -1;
     read_questions(&a.questions);
     int rc = 0;
