@@ -1,4 +1,5 @@
 /* run: metrics out of logs and files, and their summaries. */
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -52,15 +53,22 @@ static struct metric regex_metric(const char *pattern)
     return (struct metric){.name = (char *)"speed", .reader = READER_REGEX, .pattern = (char *)pattern};
 }
 
-/* Returns what one regular expression finds in a log of this text. */
+/* Returns what these metrics find where a log, or the file of the first, has this text. */
+static struct sample_list read_with(const struct metric *metrics, size_t count, const char *text)
+{
+    HELD_AT(reader_set) *set = set_of(metrics, count);
+    struct sample_list l;
+    OWNED char *path = xasprintf("%s/%s", directory, metrics->file ? metrics->file : "log");
+    put(path, text);
+    readers_read(set, log_path, NULL, directory, &l);
+    unlink(path);
+    return l;
+}
+
 static struct sample_list read_regex(const char *pattern, const char *text)
 {
-    struct metric m = regex_metric(pattern);
-    HELD_AT(reader_set) *set = set_of(&m, 1);
-    struct sample_list l;
-    put(log_path, text);
-    readers_read(set, log_path, NULL, NULL, &l);
-    return l;
+    const struct metric m = regex_metric(pattern);
+    return read_with(&m, 1, text);
 }
 
 static struct sample_list read_metrics(const char *text)
@@ -72,25 +80,28 @@ static struct sample_list read_metrics(const char *text)
     return l;
 }
 
-/* Negative steps and NaN values are compared as such. */
-static void assert_sample(const struct sample_list *l, size_t i, const char *name, int64_t step, double value)
+/* Frees what was read: "NAME@STEP=VALUE …", and "!N" where N lines were malformed. */
+static void assert_read(struct sample_list l, const char *expected)
 {
-    assert_true(i < l->count);
-    assert_string_equal(l->names[l->samples[i].metric], name);
-    assert_int_equal(l->samples[i].step, step);
-    if (isnan(value))
-        assert_true(isnan(l->samples[i].value));
-    else
-        assert_true(l->samples[i].value == value);
+    OWNED_BUFFER b = BUFFER_INIT;
+    for (size_t i = 0; i < l.count; i++) {
+        const struct sample *s = &l.samples[i];
+        buffer_printf(&b, "%s@%" PRId64 "=%.17g ", l.names[s->metric], s->step, isnan(s->value) ? NAN : s->value);
+    }
+    if (l.malformed_lines > 0)
+        buffer_printf(&b, "!%zu ", l.malformed_lines);
+    sample_list_free(&l);
+    OWNED char *wanted = xasprintf("%s%s", expected, *expected ? " " : "");
+    assert_string_equal(buffer_text(&b), wanted);
 }
 
 TEST(readers__regex__one_sample_per_line_in_order)
 {
-    HELD(sample_list) l = read_regex("speed ([0-9.eE+-]+)", "speed 1.5\nnothing\nspeed 2e3 speed 9\nspeed -4\n");
-    assert_int_equal(l.count, 3);
-    assert_sample(&l, 0, "speed", 0, 1.5);
-    assert_sample(&l, 1, "speed", 1, 2000);
-    assert_sample(&l, 2, "speed", 2, -4);
+    assert_read(read_regex("speed ([0-9.eE+-]+)", "speed 1.5\nnothing\nspeed 2e3 speed 9\nspeed -4\n"),
+                "speed@0=1.5 speed@1=2000 speed@2=-4");
+    assert_read(read_regex("([0-9.]+)it/s", " 10%| 1.5it/s\r 20%| 2.5it/s\r 30%| 3.5it/s"), /* a progress bar */
+                "speed@0=1.5 speed@1=2.5 speed@2=3.5");
+    assert_read(read_regex("[0-9]+$", "step 17\n"), "speed@0=17"); /* without a group the whole match */
 }
 
 /* The expression takes a part of the number: that is another number. */
@@ -136,54 +147,23 @@ TEST(readers__numerator__over_what_is_read_or_the_fallback)
 {
     struct metric own = {.reader = READER_REGEX, .pattern = (char *)"took ([0-9.]+)"};
     struct metric m = regex_metric("rate ([0-9.]+)");
-    char path[96];
-    struct sample_list l;
+    OWNED char *path = xasprintf("%s/config.json", directory);
     m.numerator = (char *)"config.json:batch.size";
     m.fallback = &own;
-    HELD_AT(reader_set) *set = set_of(&m, 1);
-    snprintf(path, sizeof path, "%s/config.json", directory);
-    put(log_path, "rate 4\nrate 0\nrate 8\ntook 7\n");
     put(path, "{\"batch\": {\"size\": 16}}");
-    readers_read(set, log_path, NULL, directory, &l);
-    assert_int_equal(l.count, 2); /* a rate of nothing is no time */
-    assert_sample(&l, 0, "speed", 0, 4);
-    assert_sample(&l, 1, "speed", 1, 2);
-    sample_list_free(&l);
+    assert_read(read_with(&m, 1, "rate 4\nrate 0\nrate 8\ntook 7\n"), "speed@0=4 speed@1=2"); /* nothing is no time */
     put(path, "{\"batch\": \"auto\"}");
-    readers_read(set, log_path, NULL, directory, &l);
-    assert_int_equal(l.count, 1);
-    assert_sample(&l, 0, "speed", 0, 7);
-    sample_list_free(&l);
+    assert_read(read_with(&m, 1, "rate 4\nrate 0\nrate 8\ntook 7\n"), "speed@0=7");
     unlink(path);
 }
 
 TEST(readers__sum__of_all_groups_or_nothing)
 {
     struct metric m = regex_metric("f: ([^ ]+) b: ([^ ]+)( s: ([0-9.]+))?");
-    struct sample_list l;
     m.sum = true;
-    struct reader_set *set = set_of(&m, 1);
-    put(log_path, "f: 1.5 b: 2 s: 3\n");
-    readers_read(set, log_path, NULL, directory, &l);
-    assert_int_equal(l.count, 0); /* " s: 3" is a group that is no number */
-    sample_list_free(&l);
-    reader_set_free(set);
+    assert_read(read_with(&m, 1, "f: 1.5 b: 2 s: 3\n"), ""); /* " s: 3" is a group that is no number */
     m.pattern = (char *)"f: ([^ ]+) b: ([^ ]+)";
-    set = set_of(&m, 1);
-    put(log_path, "f: 1.5 b: 2\nf: 1 b: none\nf: 1 b: 0.25\n");
-    readers_read(set, log_path, NULL, directory, &l);
-    assert_int_equal(l.count, 2);
-    assert_sample(&l, 0, "speed", 0, 3.5);
-    assert_sample(&l, 1, "speed", 1, 1.25);
-    sample_list_free(&l);
-    reader_set_free(set);
-}
-
-TEST(readers__progress_bar__carriage_returns_end_lines)
-{
-    HELD(sample_list) l = read_regex("([0-9.]+)it/s", " 10%| 1.5it/s\r 20%| 2.5it/s\r 30%| 3.5it/s");
-    assert_int_equal(l.count, 3);
-    assert_sample(&l, 2, "speed", 2, 3.5);
+    assert_read(read_with(&m, 1, "f: 1.5 b: 2\nf: 1 b: none\nf: 1 b: 0.25\n"), "speed@0=3.5 speed@1=1.25");
 }
 
 /* --- one definition of a number --- */
@@ -192,18 +172,9 @@ TEST(readers__progress_bar__carriage_returns_end_lines)
 #define NOTHING (-987.25)
 static double number_in(struct metric m, const char *text)
 {
-    struct reader_set *set = set_of(&m, 1);
-    struct sample_list l;
-    char path[96];
-    snprintf(path, sizeof path, "%s/table", directory);
-    put(m.file ? path : log_path, text);
-    readers_read(set, log_path, NULL, directory, &l);
+    HELD(sample_list) l = read_with(&m, 1, text);
     assert_true(l.count <= 1);
-    const double found = l.count ? l.samples[0].value : NOTHING;
-    sample_list_free(&l);
-    reader_set_free(set);
-    unlink(path);
-    return found;
+    return l.count ? l.samples[0].value : NOTHING;
 }
 
 static void assert_number(const char *reader, const char *text, double found, double expected)
@@ -297,13 +268,6 @@ TEST(readers__csv__last_row_without_line_end)
     assert_number("csv", "cells that are missing", number_in(csv, "v,step,loss\n17,1"), NOTHING);
 }
 
-TEST(readers__pattern_without_group__the_whole_match)
-{
-    HELD(sample_list) l = read_regex("[0-9]+$", "step 17\n");
-    assert_int_equal(l.count, 1);
-    assert_sample(&l, 0, "speed", 0, 17);
-}
-
 TEST(readers__binary_log__survived)
 {
     struct metric m = regex_metric("speed ([0-9]+)");
@@ -313,10 +277,9 @@ TEST(readers__binary_log__survived)
         noise[i] = (char)(i * 7919 >> 3);
     memcpy(noise + 150000, "\nspeed 5\n", 9);
     put_bytes(log_path, noise, sizeof noise);
-    HELD(sample_list) l;
+    struct sample_list l;
     readers_read(set, log_path, NULL, NULL, &l);
-    assert_int_equal(l.count, 1);
-    assert_sample(&l, 0, "speed", 0, 5);
+    assert_read(l, "speed@0=5");
 }
 
 TEST(reader_set__bad_pattern__said_with_its_place)
@@ -336,15 +299,22 @@ TEST(reader_set__bad_pattern__said_with_its_place)
 
 TEST(readers__metrics_file__every_numeric_member)
 {
-    HELD(sample_list) l =
-        read_metrics("{\"loss\": 2.5, \"step\": 10, \"note\": \"x\", \"deep\": {\"a\": 1}, \"ok\": true}\n"
-                     "\n"
-                     "{\"loss\": 2.25, \"speed\": 3}\n");
-    assert_int_equal(l.count, 3);
-    assert_sample(&l, 0, "loss", 10, 2.5);
-    assert_sample(&l, 1, "loss", 11, 2.25);
-    assert_sample(&l, 2, "speed", 0, 3);
-    assert_int_equal(l.malformed_lines, 0);
+    static const struct {
+        const char *text, *read;
+    } cases[] = {
+        {"{\"loss\": 2.5, \"step\": 10, \"note\": \"x\", \"deep\": {\"a\": 1}, \"ok\": true}\n\n"
+         "{\"loss\": 2.25, \"speed\": 3}\n",
+         "loss@10=2.5 loss@11=2.25 speed@0=3"},
+        {"{\"a\\u0000b\": 1, \"c\": 2}\n{\"a\\\\u0000b\": 3}\n", "a\\u0000b@0=3 !1"}, /* with its line */
+        {"{\"loss\": NaN, \"a\": Infinity, \"b\": -Infinity, \"c\": \"say NaN\"}\n"
+         "{\"loss\": \"NaN\", \"q\\\"NaN\": 1}\n",
+         "loss@0=nan a@0=inf b@0=-inf loss@1=nan q\"NaN@0=1"},
+        {"{\"a\": 1}\nnot json\n[1, 2]\n{\"a\": 2} {\"a\": 3}\n{\"a\": 4}\n{\"a\": 5", "a@0=1 a@1=4 !4"},
+        /* Odd steps are counted instead. */
+        {"{\"a\": 1, \"step\": -5}\n{\"a\": 1, \"step\": 1e300}\n{\"a\": 1, \"step\": \"x\"}\n", "a@0=1 a@1=1 a@2=1"},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        assert_read(read_metrics(cases[i].text), cases[i].read);
 }
 
 /* A walk over the members, not a search for each: 100,000 took minutes. */
@@ -362,45 +332,7 @@ TEST(readers__metrics_file__a_line_of_many_members)
     assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 20);
     assert_int_equal(l.count, SAMPLE_NAMES_MOST);
     assert_int_equal(l.nameless, 100000 - SAMPLE_NAMES_MOST);
-    assert_sample(&l, 999, "key_999", 7, 999);
-}
-
-TEST(readers__name_with_a_nul__refused_with_its_line)
-{
-    HELD(sample_list) l = read_metrics("{\"a\\u0000b\": 1, \"c\": 2}\n{\"a\\\\u0000b\": 3}\n");
-    assert_int_equal(l.count, 1);
-    assert_sample(&l, 0, "a\\u0000b", 0, 3);
-    assert_int_equal(l.malformed_lines, 1);
-}
-
-TEST(readers__not_a_number__kept_as_such)
-{
-    HELD(sample_list) l = read_metrics("{\"loss\": NaN, \"a\": Infinity, \"b\": -Infinity, \"c\": \"say NaN\"}\n"
-                                       "{\"loss\": \"NaN\", \"q\\\"NaN\": 1}\n");
-    assert_int_equal(l.count, 5);
-    assert_sample(&l, 0, "loss", 0, NAN);
-    assert_sample(&l, 1, "a", 0, INFINITY);
-    assert_sample(&l, 2, "b", 0, -INFINITY);
-    assert_sample(&l, 3, "loss", 1, NAN);
-    assert_sample(&l, 4, "q\"NaN", 0, 1);
-}
-
-TEST(readers__torn_and_other_lines__counted_and_skipped)
-{
-    HELD(sample_list) l = read_metrics("{\"a\": 1}\nnot json\n[1, 2]\n{\"a\": 2} {\"a\": 3}\n{\"a\": 4}\n{\"a\": 5");
-    assert_int_equal(l.count, 2);
-    assert_sample(&l, 1, "a", 1, 4);
-    assert_int_equal(l.malformed_lines, 4);
-}
-
-TEST(readers__odd_steps__counted_instead)
-{
-    HELD(sample_list) l =
-        read_metrics("{\"a\": 1, \"step\": -5}\n{\"a\": 1, \"step\": 1e300}\n{\"a\": 1, \"step\": \"x\"}\n");
-    assert_int_equal(l.count, 3);
-    assert_sample(&l, 0, "a", 0, 1);
-    assert_sample(&l, 1, "a", 1, 1);
-    assert_sample(&l, 2, "a", 2, 1);
+    assert_true(l.samples[999].step == 7 && l.samples[999].value == 999);
 }
 
 TEST(readers__a_name_per_step__bounded)
@@ -415,7 +347,8 @@ TEST(readers__a_name_per_step__bounded)
     assert_int_equal(l.name_count, 1000);
     assert_int_equal(l.count, 999 + 5000);
     assert_int_equal(l.nameless, 4001);
-    assert_sample(&l, l.count - 1, "same", 4999, 2);
+    assert_string_equal(l.names[l.samples[l.count - 1].metric], "same");
+    assert_int_equal(l.samples[l.count - 1].step, 4999);
 }
 
 TEST(readers__files_that_are_missing_or_no_files__no_samples)
@@ -438,81 +371,46 @@ TEST(readers__files_that_are_missing_or_no_files__no_samples)
 
 /* --- JSON readers --- */
 
-static struct sample_list read_json(enum reader_kind kind, const char *path, const char *text)
-{
-    struct metric m = {.name = (char *)"speed", .reader = kind, .path = (char *)path, .file = (char *)"out.json"};
-    HELD_AT(reader_set) *set = set_of(&m, 1);
-    struct sample_list l;
-    OWNED char *file = xasprintf("%s/out.json", directory);
-    put(file, text);
-    readers_read(set, NULL, NULL, directory, &l);
-    return l;
-}
-
-TEST(readers__json_path__found)
+TEST(readers__json_path__each_number_there)
 {
     static const struct {
-        const char *path, *text;
-        double value;
+        enum reader_kind kind;
+        const char *path, *text, *read;
     } cases[] = {
-        {"a", "{\"a\": 1}", 1},
-        {"a.b", "{\"a\": {\"b\": 2}}", 2},
-        {"a.0", "{\"a\": [6, 7]}", 6},
-        {"a.1.b", "{\"a\": [{\"b\": 1}, {\"b\": 3}]}", 3},
-        {"a.b", "{\"a.b\": 4}", 4},
-        {"x.a.b", "{\"x\": {\"a.b\": 5}}", 5},
-        {"a", "{\n \"a\":\n NaN\n}\n", NAN},
+        {READER_JSON, "a", "{\"a\": 1}", "speed@0=1"},
+        {READER_JSON, "a.b", "{\"a\": {\"b\": 2}}", "speed@0=2"},
+        {READER_JSON, "a.0", "{\"a\": [6, 7]}", "speed@0=6"},
+        {READER_JSON, "a.1.b", "{\"a\": [{\"b\": 1}, {\"b\": 3}]}", "speed@0=3"},
+        {READER_JSON, "a.b", "{\"a.b\": 4}", "speed@0=4"},
+        {READER_JSON, "x.a.b", "{\"x\": {\"a.b\": 5}}", "speed@0=5"},
+        {READER_JSON, "a", "{\n \"a\":\n NaN\n}\n", "speed@0=nan"},
+        {READER_JSON, "times", "{\"times\": [3, null, 1, 2]}", "speed@0=3 speed@1=1 speed@2=2"},
+        {READER_JSON, "b", "{\"a\": 1}", ""},
+        {READER_JSON, "a.b", "{\"a\": [1, 2]}", ""},
+        {READER_JSON, "a.5", "{\"a\": [1, 2]}", ""},
+        {READER_JSON, "a.-1", "{\"a\": [1, 2]}", ""},
+        {READER_JSON, "a", "{\"a\": \"1\"}", ""},
+        {READER_JSON, "a", "{\"a\": true}", ""},
+        {READER_JSON, "a", "{\"a\": 1", ""},
+        {READER_JSON, "a", "", ""},
+        {READER_JSONL, "m.v", "{\"step\": 5, \"m\": {\"v\": 1}}\nhello\n{\"m\": {\"v\": 2}}\n{\"m\"",
+         "speed@5=1 speed@6=2 !2"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(sample_list) l = read_json(READER_JSON, cases[i].path, cases[i].text);
-        assert_int_equal(l.count, 1);
-        assert_sample(&l, 0, "speed", 0, cases[i].value);
+        const struct metric m = {.name = (char *)"speed",
+                                 .reader = cases[i].kind,
+                                 .path = (char *)cases[i].path,
+                                 .file = (char *)"out.json"};
+        assert_read(read_with(&m, 1, cases[i].text), cases[i].read);
     }
-}
-
-TEST(readers__json_path_that_leads_nowhere__nothing)
-{
-    static const struct {
-        const char *path, *text;
-    } cases[] = {
-        {"b", "{\"a\": 1}"},     {"a.b", "{\"a\": [1, 2]}"}, {"a.5", "{\"a\": [1, 2]}"}, {"a.-1", "{\"a\": [1, 2]}"},
-        {"a", "{\"a\": \"1\"}"}, {"a", "{\"a\": true}"},     {"a", "{\"a\": 1"},         {"a", ""},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(sample_list) l = read_json(READER_JSON, cases[i].path, cases[i].text);
-        assert_int_equal(l.count, 0);
-    }
-}
-
-TEST(readers__json_array_at_the_path__each_number)
-{
-    HELD(sample_list) l = read_json(READER_JSON, "times", "{\"times\": [3, null, 1, 2]}");
-    assert_int_equal(l.count, 3);
-    assert_sample(&l, 2, "speed", 2, 2);
-}
-
-TEST(readers__json_lines_file__steps_kept_and_torn_lines_counted)
-{
-    HELD(sample_list) l =
-        read_json(READER_JSONL, "m.v", "{\"step\": 5, \"m\": {\"v\": 1}}\nhello\n{\"m\": {\"v\": 2}}\n{\"m\"");
-    assert_int_equal(l.count, 2);
-    assert_sample(&l, 0, "speed", 5, 1);
-    assert_sample(&l, 1, "speed", 6, 2);
-    assert_int_equal(l.malformed_lines, 2);
 }
 
 TEST(readers__json_lines_in_the_log__other_output_is_no_fault)
 {
-    struct metric metrics[] = {{.name = (char *)"a", .reader = READER_JSONL, .path = (char *)"a"},
-                               {.name = (char *)"b", .reader = READER_JSONL, .path = (char *)"b"}};
-    HELD_AT(reader_set) *set = set_of(metrics, 2);
-    HELD(sample_list) l;
-    put(log_path, "starting\n  {\"a\": 1, \"b\": 2}\n[1]\n{torn\n{\"b\": 3}\n");
-    readers_read(set, log_path, NULL, NULL, &l);
-    assert_int_equal(l.count, 3);
-    assert_sample(&l, 1, "b", 0, 2);
-    assert_sample(&l, 2, "b", 1, 3);
-    assert_int_equal(l.malformed_lines, 1);
+    const struct metric metrics[] = {{.name = (char *)"a", .reader = READER_JSONL, .path = (char *)"a"},
+                                     {.name = (char *)"b", .reader = READER_JSONL, .path = (char *)"b"}};
+    assert_read(read_with(metrics, 2, "starting\n  {\"a\": 1, \"b\": 2}\n[1]\n{torn\n{\"b\": 3}\n"),
+                "a@0=1 b@0=2 b@1=3 !1");
 }
 
 /* --- summaries --- */
