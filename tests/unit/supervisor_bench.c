@@ -101,14 +101,6 @@ struct outcome run_child(struct bench *b, const char *name, int64_t timeout_ms)
     return run_launch(b, &launch);
 }
 
-char *text_of(const char *path)
-{
-    struct buffer text = BUFFER_INIT;
-    assert_non_null(path);
-    FAIL_IF(file_read(path, 100 << 20, &text, &e));
-    return buffer_take(&text);
-}
-
 void assert_log(const struct outcome *o, const char *expected)
 {
     OWNED char *text = text_of(o->log_path);

@@ -35,8 +35,6 @@ struct outcome run_argv(struct bench *b, char *const *argv);
 struct outcome run_shell(struct bench *b, const char *script);
 struct outcome run_child(struct bench *b, const char *name, int64_t timeout_ms);
 
-/* The file as text, the caller's. */
-char *text_of(const char *path);
 void assert_log(const struct outcome *o, const char *expected);
 
 /* Returns whether a child that vfork made shares this program's memory, as process_spawn needs. Under valgrind it does

@@ -7,8 +7,7 @@
 #include "unit_test.h"
 #include "util/embedded.h"
 
-static char log_path[64];
-static const struct attempt_output output = {log_path, NULL};
+static const struct attempt_output output = {"log", NULL};
 static struct classifier *classifier;
 
 /* The program's own patterns, as a database has them. */
@@ -40,26 +39,14 @@ static struct classifier *load_patterns(void)
 
 static int set_up(void **state)
 {
-    (void)state;
-    strcpy(log_path, "/tmp/meshsweep-classify-XXXXXX");
-    int fd = mkstemp(log_path);
     classifier = load_patterns();
-    return fd < 0 || !classifier ? -1 : close(fd);
+    return classifier ? unit_test_enter(state) : -1;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     classifier_free(classifier);
-    return unlink(log_path);
-}
-
-static void put(const char *text)
-{
-    FILE *file = fopen(log_path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    return unit_test_leave(state);
 }
 
 static struct outcome exited(int code)
@@ -86,7 +73,7 @@ static void verdict_free(struct verdict *v)
 /* Classifies `o` with `text` as its output; the message must be `message`. */
 static void assert_verdict(const struct outcome *o, const char *text, enum failure failure, const char *message)
 {
-    put(text);
+    put("log", text);
     HELD(verdict) v = classify(classifier, o, &output, true, false);
     assert_string_equal(failure_names[v.failure], failure_names[failure]);
     assert_string_equal(v.message, message);
@@ -95,7 +82,7 @@ static void assert_verdict(const struct outcome *o, const char *text, enum failu
 static enum failure class_of(const char *line)
 {
     struct outcome o = exited(1);
-    put(line);
+    put("log", line);
     HELD(verdict) v = classify(classifier, &o, &output, false, false);
     return v.failure;
 }
@@ -103,7 +90,7 @@ static enum failure class_of(const char *line)
 static bool is_of_host(const char *line)
 {
     struct outcome o = exited(1);
-    put(line);
+    put("log", line);
     HELD(verdict) v = classify(classifier, &o, &output, false, false);
     return v.of_host;
 }
@@ -121,7 +108,7 @@ TEST(classify__not_started__spawn_with_the_reason)
 TEST(classify__cancelled__whatever_the_output_says)
 {
     struct outcome o = {.ending = ENDING_CANCELLED, .exit_code = -1, .signal_number = SIGTERM};
-    put("CUDA out of memory. Tried to allocate 2.00 GiB\n");
+    put("log", "CUDA out of memory. Tried to allocate 2.00 GiB\n");
     HELD(verdict) v = classify(classifier, &o, &output, true, false);
     assert_int_equal(v.failure, FAILURE_CANCELLED);
 }
@@ -129,7 +116,7 @@ TEST(classify__cancelled__whatever_the_output_says)
 TEST(classify__exit_zero__ok_unless_the_objective_is_missing)
 {
     struct outcome o = exited(0);
-    put("recovered from: CUDA out of memory. Tried to allocate 2.00 GiB\n");
+    put("log", "recovered from: CUDA out of memory. Tried to allocate 2.00 GiB\n");
     HELD(verdict) v = classify(classifier, &o, &output, true, true);
     assert_int_equal(v.failure, FAILURE_NONE);
     assert_null(v.message);
@@ -237,7 +224,7 @@ TEST(classify__own_pattern__its_class)
     struct classifier *c;
     FAIL_IF(classifier_create(&own, 1, &c, &e));
     struct outcome o = exited(1);
-    put("the watchdog of rank 3 expired\n");
+    put("log", "the watchdog of rank 3 expired\n");
     HELD(verdict) v = classify(c, &o, &output, true, false);
     assert_int_equal(v.failure, FAILURE_HANG);
     classifier_free(c);
@@ -557,7 +544,7 @@ TEST(classify__large_log__searched_at_both_ends)
         enum failure failure;
     } cases[] = {{1, 30, FAILURE_OOM}, {30, 1, FAILURE_OOM}, {15, 15, FAILURE_EXIT}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        FILE *file = fopen(log_path, "w");
+        FILE *file = fopen("log", "w");
         fill(file, cases[i].before);
         fputs(word, file);
         fill(file, cases[i].after);
@@ -569,8 +556,8 @@ TEST(classify__large_log__searched_at_both_ends)
 
 static void assert_tail(const char *text, size_t limit, const char *expected)
 {
-    put(text);
-    OWNED char *tail = log_tail(log_path, limit);
+    put("log", text);
+    OWNED char *tail = log_tail("log", limit);
     assert_string_equal(tail, expected);
 }
 

@@ -58,76 +58,60 @@ TEST(device_list__nvidia_smi__instances_in_place_of_their_device)
     device_list_free(&l);
 }
 
-/* A directory that stands for the root of a machine, where PATH finds `smi` as nvidia-smi (NULL: none). */
-struct machine {
-    char root[32];
-    char *path;
-    char *environment[3];
-};
+/* The directory stands for the root of a machine, where PATH finds `smi` as nvidia-smi. */
+static char *environment[3];
 
-static void write_file(const struct machine *m, const char *name, const char *text, mode_t mode)
+static void put_smi(const char *smi)
 {
-    char *path = xasprintf("%s/%s", m->root, name), *slash = strrchr(path, '/');
-    *slash = '\0';
-    assert_int_equal(file_make_directories(path, NULL), 0);
-    *slash = '/';
-    assert_int_equal(file_write_atomic(path, text, strlen(text), NULL), 0);
-    assert_int_equal(chmod(path, mode), 0);
-    free(path);
+    put("bin/nvidia-smi", smi);
+    assert_int_equal(chmod("bin/nvidia-smi", 0755), 0);
 }
 
-static void machine_make(struct machine *m, const char *smi)
+static int enter(void **state)
 {
-    *m = (struct machine){.root = "devices.XXXXXX"};
-    assert_non_null(mkdtemp(m->root));
-    char *absolute = path_absolute(m->root);
-    m->path = xasprintf("PATH=%s/bin", absolute);
-    free(absolute);
-    m->environment[0] = m->path;
-    if (smi)
-        write_file(m, "bin/nvidia-smi", smi, 0755);
+    const int rc = unit_test_enter(state);
+    OWNED char *here = path_absolute(".");
+    environment[0] = xasprintf("PATH=%s/bin", here);
+    environment[1] = NULL;
+    return rc;
 }
 
-static void machine_free(struct machine *m)
+static int leave(void **state)
 {
-    OWNED char *remove = xasprintf("rm -rf %s", m->root);
-    assert_int_equal(system(remove), 0);
-    free(m->path);
+    free(environment[0]);
+    return unit_test_leave(state);
 }
 
-static void assert_discovered(const struct machine *m, const char *names, const char *source)
+static void assert_discovered(const char *names, const char *source)
 {
     HELD(device_list) l;
-    devices_discover(m->environment, m->root, &l);
+    devices_discover(environment, ".", &l);
     assert_names(&l, names);
     assert_string_equal(l.source, source);
 }
 
-TEST(devices_discover__each_source__in_order)
+TEST_WITHIN(devices_discover__each_source__in_order, enter, leave)
 {
-    HELD(machine) m;
-    machine_make(&m, NULL);
-    assert_discovered(&m, "", "nothing");
-    write_file(&m, "sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 8\nsimd_count 0\n", 0644);
-    write_file(&m, "sys/class/kfd/kfd/topology/nodes/1/properties", "cpu_cores_count 0\nsimd_count 304\n", 0644);
-    assert_discovered(&m, "0", "ROCm");
-    write_file(&m, "proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: x\n", 0644);
-    write_file(&m, "proc/driver/nvidia/gpus/0000:02:00.0/information", "Model: x\n", 0644);
-    assert_discovered(&m, "0,1", "/proc/driver/nvidia");
-    write_file(&m, "bin/nvidia-smi", "#!/bin/sh\necho 'GPU 0: x'; echo 'GPU 1: x'; echo 'GPU 2: x'\n", 0755);
-    assert_discovered(&m, "0,1,2", "nvidia-smi");
-    m.environment[1] = (char *)"CUDA_VISIBLE_DEVICES=2,1";
-    assert_discovered(&m, "2,1", "CUDA_VISIBLE_DEVICES");
-    m.environment[1] = (char *)"CUDA_VISIBLE_DEVICES=";
-    assert_discovered(&m, "", "CUDA_VISIBLE_DEVICES");
+    assert_discovered("", "nothing");
+    put("sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 8\nsimd_count 0\n");
+    put("sys/class/kfd/kfd/topology/nodes/1/properties", "cpu_cores_count 0\nsimd_count 304\n");
+    assert_discovered("0", "ROCm");
+    put("proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: x\n");
+    put("proc/driver/nvidia/gpus/0000:02:00.0/information", "Model: x\n");
+    assert_discovered("0,1", "/proc/driver/nvidia");
+    put_smi("#!/bin/sh\necho 'GPU 0: x'; echo 'GPU 1: x'; echo 'GPU 2: x'\n");
+    assert_discovered("0,1,2", "nvidia-smi");
+    environment[1] = (char *)"CUDA_VISIBLE_DEVICES=2,1";
+    assert_discovered("2,1", "CUDA_VISIBLE_DEVICES");
+    environment[1] = (char *)"CUDA_VISIBLE_DEVICES=";
+    assert_discovered("", "CUDA_VISIBLE_DEVICES");
 }
 
-TEST(devices_discover__driver_that_fails__files)
+TEST_WITHIN(devices_discover__driver_that_fails__files, enter, leave)
 {
-    HELD(machine) m;
-    machine_make(&m, "#!/bin/sh\necho 'NVIDIA-SMI has failed'; exit 9\n");
-    write_file(&m, "proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: x\n", 0644);
-    assert_discovered(&m, "0", "/proc/driver/nvidia");
+    put_smi("#!/bin/sh\necho 'NVIDIA-SMI has failed'; exit 9\n");
+    put("proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: x\n");
+    assert_discovered("0", "/proc/driver/nvidia");
 }
 
 TEST(device_usage_parse__nvidia_smi__by_number_or_name)
@@ -142,18 +126,17 @@ TEST(device_usage_parse__nvidia_smi__by_number_or_name)
     assert_int_equal(use[0].processes, -1);
 }
 
-TEST(device_usage_read__amd__cards_with_memory)
+TEST_WITHIN(device_usage_read__amd__cards_with_memory, enter, leave)
 {
-    HELD(machine) m;
     HELD(device_list) l = DEVICE_LIST_INIT;
     struct device_usage use[2];
-    machine_make(&m, "#!/bin/sh\nexit 9\n");
-    const struct device_witness w = {NULL, m.environment, m.root};
+    put_smi("#!/bin/sh\nexit 9\n");
+    const struct device_witness w = {NULL, environment, "."};
     device_list_add_count(&l, 2);
     assert_int_equal(device_usage_read(&w, &l, use), -1);
-    write_file(&m, "sys/class/drm/renderD128/device/vendor", "0x1234\n", 0644);
-    write_file(&m, "sys/class/drm/renderD129/device/mem_info_vram_used", "4096\n", 0644);
-    write_file(&m, "sys/class/drm/renderD130/device/mem_info_vram_used", "34359738368\n", 0644);
+    put("sys/class/drm/renderD128/device/vendor", "0x1234\n");
+    put("sys/class/drm/renderD129/device/mem_info_vram_used", "4096\n");
+    put("sys/class/drm/renderD130/device/mem_info_vram_used", "34359738368\n");
     assert_int_equal(device_usage_read(&w, &l, use), 0);
     assert_int_equal(use[0].bytes, 4096);
     assert_true(use[1].bytes == INT64_C(34359738368));

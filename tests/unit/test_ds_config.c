@@ -5,32 +5,6 @@
 
 #include "deepspeed/ds_config.h"
 #include "files/json_text.h"
-#include "util/file.h"
-
-/* A directory of its own per test, entered. */
-static char *place;
-
-static int enter(void **state)
-{
-    (void)state;
-    place = xstrdup("/tmp/ds_config_XXXXXX");
-    assert_non_null(mkdtemp(place));
-    return chdir(place);
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    unlink("ds.json");
-    int rc = chdir("/") | rmdir(place);
-    free(place);
-    return rc;
-}
-
-static void put_base(const char *text)
-{
-    FAIL_IF(file_write_atomic("ds.json", text, strlen(text), &e));
-}
 
 #define FILE_OF(rest) "profile = \"deepspeed\"\n[deepspeed]\nconfig = \"ds.json\"\n" rest
 
@@ -95,10 +69,11 @@ static char *error_of(const char *sweep)
     return xstrdup(e.text);
 }
 
-TEST_WITHIN(render__dotted_short_and_table_keys__laid_over_the_base, enter, leave)
+TEST_APART(render__dotted_short_and_table_keys__laid_over_the_base)
 {
-    put_base("{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": true,\n"
-             " \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}, \"gradient_clipping\": \"auto\"}");
+    put("ds.json",
+        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": true,\n"
+        " \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}, \"gradient_clipping\": \"auto\"}");
     assert_renders(FILE_OF(""),
                    "{\"training_spec\":{\"zero_optimization.allgather_bucket_size\":5e7,\"bf16\":true},"
                    "\"parallel_spec\":{\"zero_stage\":3,\"zero_optimization.offload_optimizer.device\":\"none\","
@@ -110,7 +85,7 @@ TEST_WITHIN(render__dotted_short_and_table_keys__laid_over_the_base, enter, leav
                    "  \"scheduler\": {\n    \"type\": \"WarmupLR\"\n  }\n}\n");
 }
 
-TEST_WITHIN(render__batch__third_completed_and_checked, enter, leave)
+TEST_APART(render__batch__third_completed_and_checked)
 {
     static const struct {
         const char *spec, *expected;
@@ -133,7 +108,7 @@ TEST_WITHIN(render__batch__third_completed_and_checked, enter, leave)
         {"\"micro_batch\":0", "train_micro_batch_size_per_gpu must be a whole number above 0"},
         {"\"micro_batch\":\"auto\",\"train_batch_size\":64", "\"train_micro_batch_size_per_gpu\": \"auto\""},
     };
-    put_base("{\"gradient_accumulation_steps\": null}"); /* not given */
+    put("ds.json", "{\"gradient_accumulation_steps\": null}"); /* not given */
     for (size_t i = 0; i < LENGTH(cases); i++) {
         OWNED char *specs = xasprintf("{\"cluster_spec\":{\"num_hosts\":1,\"num_devices_per_host\":4},"
                                       "\"parallel_spec\":{%s}}",
@@ -144,12 +119,12 @@ TEST_WITHIN(render__batch__third_completed_and_checked, enter, leave)
     }
 }
 
-TEST_WITHIN(render__auto__kept_or_resolved, enter, leave)
+TEST_APART(render__auto__kept_or_resolved)
 {
-    put_base("{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": 4,\n"
-             "\"gradient_accumulation_steps\": \"auto\", \"gradient_clipping\": \"auto\",\n"
-             "\"zero_optimization\": {\"stage\": 3, \"reduce_bucket_size\": \"auto\",\n"
-             "\"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \"auto\"}}");
+    put("ds.json", "{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": 4,\n"
+                   "\"gradient_accumulation_steps\": \"auto\", \"gradient_clipping\": \"auto\",\n"
+                   "\"zero_optimization\": {\"stage\": 3, \"reduce_bucket_size\": \"auto\",\n"
+                   "\"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \"auto\"}}");
     const char *specs = "{\"model\":{\"hidden\":100},\"cluster_spec\":{\"num_devices_per_host\":2}}";
     OWNED char *kept = render(FILE_OF(""), specs);
     assert_non_null(strstr(kept, "\"train_batch_size\": \"auto\""));
@@ -162,15 +137,15 @@ TEST_WITHIN(render__auto__kept_or_resolved, enter, leave)
 }
 
 /* As DeepSpeed's engine reads it; jobs get JSON that any reader takes. */
-TEST_WITHIN(render__comments_and_commas_before_ends__left_out, enter, leave)
+TEST_APART(render__comments_and_commas_before_ends__left_out)
 {
-    put_base("// of us\n{ # and\n \"steps_per_print\": 5, /* two\n * lines // */ \"my_section\": "
-             "[\"http://a #b\", /**/ 1 ,\n],} # end");
+    put("ds.json", "// of us\n{ # and\n \"steps_per_print\": 5, /* two\n * lines // */ \"my_section\": "
+                   "[\"http://a #b\", /**/ 1 ,\n],} # end");
     assert_renders(FILE_OF("sections = [\"my_section\"]\n"), "{}",
                    "{\n  \"steps_per_print\": 5,\n  \"my_section\": [\n    \"http://a #b\",\n    1\n  ]\n}\n");
 }
 
-TEST_WITHIN(open__bad_base__one_sentence_with_a_place, enter, leave)
+TEST_APART(open__bad_base__one_sentence_with_a_place)
 {
     static const struct {
         const char *text, *expected;
@@ -208,12 +183,12 @@ TEST_WITHIN(open__bad_base__one_sentence_with_a_place, enter, leave)
          "`zero_optimization.stage` cannot be set in ds.json, because a value above it is not an object"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        put_base(cases[i].text);
+        put("ds.json", cases[i].text);
         OWNED char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.stage\" = 1\n"));
         if (!strstr(text, cases[i].expected))
             fail_msg("case %zu: %s", i, text);
     }
-    put_base("{}");
+    put("ds.json", "{}");
     OWNED char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.offload_optimizer.ration\" = 0.5\n"));
     assert_non_null(strstr(text, "DeepSpeed has no key zero_optimization.offload_optimizer \"ration\"; did you mean "
                                  "\"ratio\"?"));
@@ -223,7 +198,7 @@ TEST_WITHIN(open__bad_base__one_sentence_with_a_place, enter, leave)
     assert_non_null(strstr(text, "test.toml:3:10: [deepspeed] config: "));
 }
 
-TEST_WITHIN(open__two_names_of_one_key__refused_wherever_they_stand, enter, leave)
+TEST_APART(open__two_names_of_one_key__refused_wherever_they_stand)
 {
     static const struct {
         const char *base, *specs, *expected;
@@ -242,14 +217,14 @@ TEST_WITHIN(open__two_names_of_one_key__refused_wherever_they_stand, enter, leav
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         OWNED char *file = xasprintf(FILE_OF("%s"), cases[i].specs);
-        put_base(cases[i].base);
+        put("ds.json", cases[i].base);
         OWNED char *text = error_of(file);
         if (!strstr(text, cases[i].expected))
             fail_msg("case %zu: %s", i, text);
     }
 }
 
-TEST_WITHIN(open__two_names_of_one_key_one_auto_or_no_model__accepted, enter, leave)
+TEST_APART(open__two_names_of_one_key_one_auto_or_no_model__accepted)
 {
     static const char *const cases[][2] = {
         {"{\"zero_optimization\": {\"prefetch_bucket_size\": 1, \"stage3_prefetch_bucket_size\": \"auto\"}}",
@@ -260,16 +235,16 @@ TEST_WITHIN(open__two_names_of_one_key_one_auto_or_no_model__accepted, enter, le
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct opened o;
         struct error e = ERROR_INIT;
-        put_base(cases[i][0]);
+        put("ds.json", cases[i][0]);
         if (open_text(cases[i][1], &o, &e) < 0)
             fail_msg("case %zu: %s", i, e.text);
         close_all(&o);
     }
 }
 
-TEST_WITHIN(open__section_of_the_users_own__accepted, enter, leave)
+TEST_APART(open__section_of_the_users_own__accepted)
 {
-    put_base("{\"my_section\": {\"a\": 1}}");
+    put("ds.json", "{\"my_section\": {\"a\": 1}}");
     assert_renders(FILE_OF("sections = [\"my_section\"]\n"), "{}", "{\n  \"my_section\": {\n    \"a\": 1\n  }\n}\n");
 }
 
@@ -286,10 +261,10 @@ static int64_t jobs_of(const char *text, const char *rule, int64_t *excluded)
     return jobs;
 }
 
-TEST_WITHIN(rules__base_says_it__judged_like_a_key, enter, leave)
+TEST_APART(rules__base_says_it__judged_like_a_key)
 {
     int64_t excluded;
-    put_base("{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true}, \"train_batch_size\": 8}");
+    put("ds.json", "{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true}, \"train_batch_size\": 8}");
     assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\npp = [1, 2]\n[cluster_spec]\nnum_devices_per_host = 2\n"),
                              "pipeline-zero-stage", &excluded),
                      1);
@@ -298,25 +273,25 @@ TEST_WITHIN(rules__base_says_it__judged_like_a_key, enter, leave)
                      1);
     assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nmicro_batch = [1, 3, 8]\n"), "batch-divides", &excluded), 2);
     assert_int_equal(excluded, 1);
-    put_base("{\"train_batch_size\": 6, \"gradient_accumulation_steps\": 2}");
+    put("ds.json", "{\"train_batch_size\": 6, \"gradient_accumulation_steps\": 2}");
     assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = [1, 2, 3, 4]\n"), "batch-divides",
                              &excluded),
                      2);
     assert_int_equal(excluded, 2);
-    put_base("{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true}, \"train_batch_size\": 8}");
+    put("ds.json", "{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true}, \"train_batch_size\": 8}");
     /* Off where the file is silent. */
     assert_int_equal(jobs_of(FILE_OF("[[rule]]\nname = \"half\"\nrequire = \"fp16 > bf16\"\n"), "half", &excluded), 1);
-    put_base("{\"bfloat16\": {\"enabled\": true}}");
+    put("ds.json", "{\"bfloat16\": {\"enabled\": true}}");
     assert_int_equal(jobs_of(FILE_OF("[[rule]]\nname = \"half\"\nrequire = \"fp16 < bf16\"\n"), "half", &excluded), 1);
-    put_base("{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}}");
+    put("ds.json", "{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}}");
     assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nzero_stage = [0, 1]\n"), "accumulation-dtype-stage-0",
                              &excluded),
                      1);
-    put_base("{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}, \"bf16\": {\"enabled\": \"auto\"}}");
+    put("ds.json", "{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}, \"bf16\": {\"enabled\": \"auto\"}}");
     assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nzero_stage = [0, 1]\n"), "accumulation-dtype-stage-0",
                              &excluded),
                      2);
-    put_base("{\"zero_optimization\": {\"stage\": 2}}");
+    put("ds.json", "{\"zero_optimization\": {\"stage\": 2}}");
     /* A spec that lacks the key has the base's value; one that has it, its own. */
     assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = 2\n"
                                      "[[parallel_spec]]\npp = 2\n[[parallel_spec]]\npp = 2\nzero_stage = 1\n"),
@@ -325,16 +300,16 @@ TEST_WITHIN(rules__base_says_it__judged_like_a_key, enter, leave)
     assert_int_equal(excluded, 1);
 }
 
-TEST_WITHIN(rules__lists_of_the_base__looked_into, enter, leave)
+TEST_APART(rules__lists_of_the_base__looked_into)
 {
     int64_t excluded;
-    put_base("{\"elasticity\": {\"enabled\": true, \"max_train_batch_size\": 30, \"micro_batch_sizes\": [3,\n2],"
-             " \"version\": 0.1}}");
+    put("ds.json", "{\"elasticity\": {\"enabled\": true, \"max_train_batch_size\": 30, \"micro_batch_sizes\": [3,\n2],"
+                   " \"version\": 0.1}}");
     assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = [4, 5, 6, 7, 8]\n"), "elasticity-devices",
                              &excluded),
                      3);
     assert_int_equal(excluded, 2);
-    put_base("{\"compile\": {\"deepcompile\": true, \"passes\": [\"autotp\", \"it's\", \"z3\"]}}");
+    put("ds.json", "{\"compile\": {\"deepcompile\": true, \"passes\": [\"autotp\", \"it's\", \"z3\"]}}");
     assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nzero_stage = [0, 3]\n"), "deepcompile-autotp", &excluded), 0);
     assert_int_equal(excluded, 2);
 }
@@ -355,14 +330,14 @@ static struct hash128 key_of(const char *text)
     return key;
 }
 
-TEST_WITHIN(identity__base__content_counts_and_neither_path_nor_layout, enter, leave)
+TEST_APART(identity__base__content_counts_and_neither_path_nor_layout)
 {
     const char *sweep = FILE_OF("[job]\ncommand = [\"t\", \"{ds_config}\"]\n[parallel_spec]\nzero_stage = 1\n");
-    put_base("{\"fp16\": {\"enabled\": true}}");
+    put("ds.json", "{\"fp16\": {\"enabled\": true}}");
     struct hash128 first = key_of(sweep);
-    put_base("{ \"fp16\" :\n{\"enabled\":true} }\n");
+    put("ds.json", "{ \"fp16\" :\n{\"enabled\":true} }\n");
     struct hash128 laid_out = key_of(sweep);
-    put_base("{\"fp16\": {\"enabled\": false}}");
+    put("ds.json", "{\"fp16\": {\"enabled\": false}}");
     struct hash128 other = key_of(sweep);
     assert_memory_equal(&first, &laid_out, sizeof first);
     assert_memory_not_equal(&first, &other, sizeof first);
@@ -468,7 +443,7 @@ TEST(base64__padding_and_both_odd_digits__as_deepspeed_takes_it)
 
 TEST(specs__key_that_zero_optimization_lacks__said_with_a_hint)
 {
-    put_base("{}");
+    put("ds.json", "{}");
     char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.reduce_bucket_sise\" = [1, 2]\n"
                                   "\"zero_optimization.offload_param.device\" = \"cpu\"\n"));
     const char *expected = "`zero_optimization.reduce_bucket_sise`: DeepSpeed has no key zero_optimization "

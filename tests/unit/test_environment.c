@@ -11,7 +11,6 @@
 #include "process/process.h"
 #include "unit_test.h"
 #include "util/clock.h"
-#include "util/file.h"
 
 #define LIST(...) ((char *const[]){__VA_ARGS__, NULL})
 
@@ -199,42 +198,15 @@ TEST(command__not_there__said)
 
 /* --- where it ran --- */
 
-static char directory[64];
-
-static int make_directory(void **state)
-{
-    (void)state;
-    strcpy(directory, "/tmp/meshsweep-environment-XXXXXX");
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
-    OWNED char *command = xasprintf("rm -rf '%s'", directory);
-    int rc = system(command);
-    return rc;
-}
-
-static void put(const char *name, const char *text)
-{
-    OWNED char *path = xasprintf("%s/%s", directory, name), *parent = xstrdup(path);
-    *strrchr(parent, '/') = '\0';
-    FAIL_IF(file_make_directories(parent, &e));
-    FAIL_IF(file_write_atomic(path, text, strlen(text), &e));
-}
-
 TEST(gpu_models__as_the_driver_shows_them__in_bus_order)
 {
     put("nvidia/version",
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC\n");
     put("nvidia/gpus/0000:3b:00.0/information", "Model: \t\t NVIDIA A100 80GB\nIRQ:   \t\t 5\n");
     put("nvidia/gpus/0000:0a:00.0/information", "Model: \t\t NVIDIA H200\n");
-    char *path = xasprintf("%s/nvidia", directory);
-    OWNED char *json = gpu_models_json(path);
+    OWNED char *json = gpu_models_json("nvidia");
     assert_string_equal(json, "{\"driver\":\"550.54.15\",\"models\":[\"NVIDIA H200\",\"NVIDIA A100 80GB\"]}");
     free(json);
-    free(path);
     json = gpu_models_json("/no/such/directory");
     assert_string_equal(json, "null");
 }
@@ -279,26 +251,24 @@ TEST(provenance__everything__one_json_object)
 
 TEST(provenance__no_git_or_no_repository__null)
 {
-    OWNED char *nowhere = xasprintf("PATH=%s/none", directory);
-    assert_git(directory, LIST("PATH=/usr/bin:/bin"), "null");
-    assert_git(directory, LIST(nowhere), "null");
+    assert_git(".", LIST("PATH=/usr/bin:/bin"), "null");
+    assert_git(".", LIST("PATH=none"), "null");
     assert_git("/no/such/directory", LIST("PATH=/usr/bin:/bin"), "null");
 }
 
 /* A git of our own: what it is asked and how its answers are read. */
 TEST(provenance__repository__commit_and_dirty)
 {
-    OWNED char *path = xasprintf("PATH=%s/bin:/usr/bin:/bin", directory), *tool = xasprintf("%s/bin/git", directory);
     put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; *untracked-files=no*) echo ' M file';; *) "
                    "exit 1;; esac\n");
-    assert_int_equal(chmod(tool, 0755), 0);
-    assert_git(directory, LIST(path), "{\"commit\":\"0123abc\",\"dirty\":true}");
+    assert_int_equal(chmod("bin/git", 0755), 0);
+    assert_git(".", LIST("PATH=bin:/usr/bin:/bin"), "{\"commit\":\"0123abc\",\"dirty\":true}");
     put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; esac\n");
-    assert_int_equal(chmod(tool, 0755), 0);
-    assert_git(directory, LIST(path), "{\"commit\":\"0123abc\",\"dirty\":false}");
+    assert_int_equal(chmod("bin/git", 0755), 0);
+    assert_git(".", LIST("PATH=bin:/usr/bin:/bin"), "{\"commit\":\"0123abc\",\"dirty\":false}");
     put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; *) exit 1;; esac\n");
-    assert_int_equal(chmod(tool, 0755), 0);
-    assert_git(directory, LIST(path), "{\"commit\":\"0123abc\",\"dirty\":null}");
+    assert_int_equal(chmod("bin/git", 0755), 0);
+    assert_git(".", LIST("PATH=bin:/usr/bin:/bin"), "{\"commit\":\"0123abc\",\"dirty\":null}");
 }
 
-TESTS_WITHIN(make_directory, remove_directory)
+TESTS_APART()

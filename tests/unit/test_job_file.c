@@ -5,23 +5,7 @@
 
 #include "process/job_file.h"
 #include "unit_test.h"
-
-static char root[64];
-
-static int set_up(void **state)
-{
-    (void)state;
-    strcpy(root, "/tmp/meshsweep-files-XXXXXX");
-    return mkdtemp(root) ? chdir(root) : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    OWNED char *command = xasprintf("rm -rf '%s'", root);
-    int rc = chdir("/") + system(command);
-    return rc;
-}
+#include "util/file.h"
 
 static void run(const char *script)
 {
@@ -37,7 +21,7 @@ static int tried(int fd)
     return 0;
 }
 
-TEST_WITHIN(open__what_a_job_may_leave__only_regular_files, set_up, tear_down)
+TEST_APART(open__what_a_job_may_leave__only_regular_files)
 {
     run("mkdir d; echo one >d/file; ln -s file d/link; mkfifo d/pipe; mkdir d/dir");
     assert_int_equal(tried(job_file_open("d/file")), 0);
@@ -50,7 +34,7 @@ TEST_WITHIN(open__what_a_job_may_leave__only_regular_files, set_up, tear_down)
     assert_int_equal(tried(job_file_open_named("d/pipe")), EINVAL);
 }
 
-TEST_WITHIN(open_below__links_and_dots__refused, set_up, tear_down)
+TEST_APART(open_below__links_and_dots__refused)
 {
     run("mkdir -p d/a; echo one >d/a/file; ln -s a d/link; ln -s a/file d/last; ln -s d user; echo >outside");
     assert_int_equal(tried(job_file_open_below("user", "a/file")), 0);
@@ -73,7 +57,7 @@ static char *held(int fd)
     return NULL;
 }
 
-TEST_WITHIN(open__compressed__what_it_held, set_up, tear_down)
+TEST_APART(open__compressed__what_it_held)
 {
     run("mkdir -p d/k/1; echo one | gzip >d/k/1/output.log.gz; echo two | gzip >d/k/1/other.gz; echo text "
         ">d/k/1/stdout.log.gz; echo | gzip | head -c 15 >d/k/1/stderr.log.gz; ln -s output.log.gz "
@@ -95,7 +79,7 @@ TEST_WITHIN(open__compressed__what_it_held, set_up, tear_down)
     assert_string_equal(plain, "plain\n");
 }
 
-TEST_WITHIN(directory__two_names_of_the_job__no_links, set_up, tear_down)
+TEST_APART(directory__two_names_of_the_job__no_links)
 {
     run("mkdir real; ln -s real user; mkdir real/other; ln -s other real/key; mkdir -p real/good; ln -s .. "
         "real/good/7");
@@ -107,11 +91,12 @@ TEST_WITHIN(directory__two_names_of_the_job__no_links, set_up, tear_down)
     assert_int_equal(tried(job_directory_make("user/good/7")), ENOTDIR);
     assert_int_equal(tried(job_directory_make("deep/down/key/1")), 0);
     assert_int_not_equal(access("real/other/1", F_OK), 0);
-    OWNED char *whole = job_directory_absolute("user/key/1"), *wanted = xasprintf("%s/real/key/1", root);
+    OWNED char *whole = job_directory_absolute("user/key/1"), *here = path_absolute(".");
+    OWNED char *wanted = xasprintf("%s/real/key/1", here);
     assert_string_equal(whole, wanted);
 }
 
-TEST_WITHIN(create__a_link_is_there__replaced, set_up, tear_down)
+TEST_APART(create__a_link_is_there__replaced)
 {
     struct stat status;
     OWNED_BUFFER text = BUFFER_INIT;
@@ -129,7 +114,7 @@ TEST_WITHIN(create__a_link_is_there__replaced, set_up, tear_down)
     assert_int_equal(errno, EFBIG);
 }
 
-TEST_WITHIN(share__a_link__what_it_leads_to_stays_private, set_up, tear_down)
+TEST_APART(share__a_link__what_it_leads_to_stays_private)
 {
     struct stat status;
     mode_t old = umask(022);

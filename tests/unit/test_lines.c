@@ -5,35 +5,17 @@
 #include "pattern/line_pattern.h"
 #include "unit_test.h"
 #include "util/clock.h"
+#include "util/file.h"
 #include "util/line_reader.h"
 
-static char path[64];
-
-static int make_file(void **state)
+static void put_bytes(const void *bytes, size_t n)
 {
-    (void)state;
-    strcpy(path, "/tmp/meshsweep-lines-XXXXXX");
-    int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_file(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
-static void put(const void *bytes, size_t n)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, n, file), n);
-    fclose(file);
+    FAIL_IF(file_write_atomic("lines", bytes, n, &e));
 }
 
 static void assert_lines(int64_t bytes_most, const char *const *lines)
 {
-    HELD_AT(line_reader) *r = line_reader_open(path, bytes_most);
+    HELD_AT(line_reader) *r = line_reader_open("lines", bytes_most);
     assert_non_null(r);
     for (; *lines; lines++) {
         const char *line = line_reader_next(r);
@@ -48,23 +30,23 @@ static void assert_lines(int64_t bytes_most, const char *const *lines)
 
 TEST(line_reader__line_ends__each_kind_ends_a_line)
 {
-    put("a\nb\r\nc\rd", 8);
+    put_bytes("a\nb\r\nc\rd", 8);
     assert_lines(0, LINES("a", "b", "", "c", "d"));
-    put("\n\n", 2);
+    put_bytes("\n\n", 2);
     assert_lines(0, LINES("", ""));
-    put("last\n", 5);
+    put_bytes("last\n", 5);
     assert_lines(0, LINES("last"));
 }
 
 TEST(line_reader__empty_file__no_line)
 {
-    put("", 0);
+    put_bytes("", 0);
     assert_lines(0, (const char *const[]){NULL});
 }
 
 TEST(line_reader__nul_bytes__blanks)
 {
-    put("a\0\0b\n\0", 6);
+    put_bytes("a\0\0b\n\0", 6);
     assert_lines(0, LINES("a  b", " "));
 }
 
@@ -76,7 +58,7 @@ TEST(line_reader__line_over_the_bound__cut_and_the_next_one_whole)
     memcpy(text + n, "\nnext\n", 6);
     memset(cut, 'x', LINE_BYTES_MOST);
     cut[LINE_BYTES_MOST] = '\0';
-    put(text, n + 6);
+    put_bytes(text, n + 6);
     assert_lines(0, LINES(cut, "next"));
 }
 
@@ -88,8 +70,8 @@ TEST(line_reader__line_end_at_block_border__no_line_lost)
         size_t n = (size_t)(LINE_BYTES_MOST + around);
         memset(text, 'y', n);
         memcpy(text + n, "\nend", 4);
-        put(text, n + 4);
-        HELD_AT(line_reader) *r = line_reader_open(path, 0);
+        put_bytes(text, n + 4);
+        HELD_AT(line_reader) *r = line_reader_open("lines", 0);
         assert_int_equal(strlen(line_reader_next(r)), n < LINE_BYTES_MOST ? n : LINE_BYTES_MOST);
         assert_string_equal(line_reader_next(r), "end");
         assert_null(line_reader_next(r));
@@ -98,7 +80,7 @@ TEST(line_reader__line_end_at_block_border__no_line_lost)
 
 TEST(line_reader__larger_than_wanted__head_and_tail_apart)
 {
-    put("head1\nhead2\nmiddle\nmiddle\ntail1\ntail2\n", 38);
+    put_bytes("head1\nhead2\nmiddle\nmiddle\ntail1\ntail2\n", 38);
     assert_lines(24, LINES("head1", "head2", "", "tail1", "tail2"));
     assert_lines(20, LINES("head1", "head", "il1", "tail2"));
     assert_lines(38, LINES("head1", "head2", "middle", "middle", "tail1", "tail2"));
@@ -110,10 +92,8 @@ TEST(line_reader__no_regular_file__none)
     assert_null(line_reader_open("/no/such/file", 0));
     assert_null(line_reader_open("/tmp", 0));
     assert_null(line_reader_open("/dev/zero", 0));
-    OWNED char *fifo = xasprintf("%s.fifo", path);
-    assert_int_equal(mkfifo(fifo, 0600), 0);
-    assert_null(line_reader_open(fifo, 0)); /* and does not wait for a writer */
-    unlink(fifo);
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    assert_null(line_reader_open("fifo", 0)); /* and does not wait for a writer */
 }
 
 /* --- patterns --- */
@@ -353,4 +333,4 @@ TEST(line_pattern__pathological__linear)
     assert_in_range(clock_monotonic_ms() - began_ms, 0, 5000);
 }
 
-TESTS_WITHIN(make_file, remove_file)
+TESTS_APART()

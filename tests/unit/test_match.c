@@ -409,30 +409,6 @@ TEST(build__bool_and_number_in_one_key__error)
 
 /* --- against a database --- */
 
-struct scratch {
-    char directory[64], path[128];
-};
-
-static struct scratch scratch_make(void)
-{
-    struct scratch s;
-    strcpy(s.directory, "/tmp/meshsweep-test-XXXXXX");
-    assert_non_null(mkdtemp(s.directory));
-    snprintf(s.path, sizeof s.path, "%s/results.db", s.directory);
-    return s;
-}
-
-static void scratch_free(struct scratch *s)
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
-    for (size_t i = 0; i < 4; i++) {
-        char path[160];
-        snprintf(path, sizeof path, "%s%s", s->path, suffixes[i]);
-        unlink(path);
-    }
-    rmdir(s->directory);
-}
-
 static struct enumeration enumerate_text(const char *path, const char *text)
 {
     HELD(built) b = build_text(text);
@@ -444,51 +420,49 @@ static struct enumeration enumerate_text(const char *path, const char *text)
     return n;
 }
 
-TEST(enumerate__again_and_edited__only_what_is_new)
+TEST_APART(enumerate__again_and_edited__only_what_is_new)
 {
-    HELD(scratch) s = scratch_make();
-    struct enumeration n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
+    struct enumeration n = enumerate_text("results.db", "[[model]]\nlayers = [2, 4]\n");
     assert_int_equal(n.new_jobs, 2);
     assert_int_equal(n.counts.jobs, 2);
-    n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
+    n = enumerate_text("results.db", "[[model]]\nlayers = [2, 4]\n");
     assert_true(n.was_there);
-    n = enumerate_text(s.path, "[[model]]\nname = \"renamed\"\nlayers = [8, 4]\n");
+    n = enumerate_text("results.db", "[[model]]\nname = \"renamed\"\nlayers = [8, 4]\n");
     assert_false(n.was_there);
     assert_int_equal(n.new_jobs, 1);
     assert_int_equal(n.counts.jobs, 2);
     /* Back again: the first file's jobs were taken over in part, so it is enumerated anew. */
-    n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
+    n = enumerate_text("results.db", "[[model]]\nlayers = [2, 4]\n");
     assert_false(n.was_there);
     assert_int_equal(n.new_jobs, 0);
     assert_int_equal(n.counts.jobs, 2);
 }
 
-TEST(enumerate__row_deleted_by_hand__new_again)
+TEST_APART(enumerate__row_deleted_by_hand__new_again)
 {
-    HELD(scratch) s = scratch_make();
     struct db *db = NULL;
-    enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
-    FAIL_IF(db_open(s.path, DB_CREATE, &db, &e));
+    enumerate_text("results.db", "[[model]]\nlayers = [2, 4]\n");
+    FAIL_IF(db_open("results.db", DB_CREATE, &db, &e));
     FAIL_IF(db_exec(db, "DELETE FROM job WHERE rank = 0", &e));
     db_close(db);
-    struct enumeration n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
+    struct enumeration n = enumerate_text("results.db", "[[model]]\nlayers = [2, 4]\n");
     assert_false(n.was_there);
     assert_int_equal(n.new_jobs, 1);
 }
 
-TEST(enumerate__duplicates_and_exclusions__counted_and_kept)
+TEST_APART(enumerate__duplicates_and_exclusions__counted_and_kept)
 {
-    HELD(scratch) s = scratch_make();
     HELD_AT(db) *db = NULL;
-    struct enumeration n = enumerate_text(s.path, "[[model]]\nnote = \"a\"\nx = 1\n[[model]]\nnote = \"b\"\nx = 1\n"
-                                                  "[sweep]\nnote = [\"note\"]\n"
-                                                  "[[parallel_spec]]\ntp = [1, 2, 3]\n");
+    struct enumeration n =
+        enumerate_text("results.db", "[[model]]\nnote = \"a\"\nx = 1\n[[model]]\nnote = \"b\"\nx = 1\n"
+                                     "[sweep]\nnote = [\"note\"]\n"
+                                     "[[parallel_spec]]\ntp = [1, 2, 3]\n");
     assert_int_equal(n.counts.combinations, 6);
     assert_int_equal(n.counts.matched, 2);
     assert_int_equal(n.counts.jobs, 1);
     assert_int_equal(n.counts.duplicates, 1);
     int64_t kept, values;
-    FAIL_IF(store_open_read_only(s.path, &db, &e));
+    FAIL_IF(store_open_read_only("results.db", &db, &e));
     FAIL_IF(db_query_int(db, "SELECT count(*) FROM exclusion", NO_VALUES, 0, &kept, &e));
     assert_int_equal(kept, 4);
     /* The one that is planned is the one that runs. */
@@ -520,63 +494,60 @@ static int64_t ask(struct db *db, const char *sql)
     "[[model]]\na = [1, 2, 3, 4, 5, 6, 7, 8]\nb = [1, 2, 3, 4, 5]\n[[model]]\na = [20, 22]\nb = 7\n"                   \
     "[[parallel_spec]]\nc = [1, 2, 3, 4, 5, 6]\n[[rule]]\nname = \"r\"\nrequire = \"(a + b + c) % 3 = 0\"\n"
 
-TEST(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again)
+TEST_APART(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again)
 {
     HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7},
                                 other = {.most = 50, .count = 20, .seed = 8};
-    HELD(scratch) s = scratch_make();
     struct db *db = NULL;
-    struct enumeration n = draw_text(&b, s.path, &drawn, &db);
+    struct enumeration n = draw_text(&b, "results.db", &drawn, &db);
     assert_true(n.is_drawn);
     assert_int_equal(n.counts.matched, 84);
     assert_int_equal(n.counts.jobs, 20);
     assert_int_equal(ask(db, "SELECT count(DISTINCT rank) FROM job"), 20);
     int64_t sum = ask(db, "SELECT sum(rank * rank) FROM job");
     store_close(db);
-    n = draw_text(&b, s.path, &drawn, &db);
+    n = draw_text(&b, "results.db", &drawn, &db);
     assert_int_equal(n.new_jobs, 0);
     assert_int_equal(ask(db, "SELECT sum(rank * rank) FROM job"), sum);
     store_close(db);
-    n = draw_text(&b, s.path, &other, &db);
+    n = draw_text(&b, "results.db", &other, &db);
     assert_int_equal(n.counts.jobs, 20);
     assert_int_not_equal(ask(db, "SELECT sum(rank * rank) FROM job"), sum);
     store_close(db);
     /* All of them after all: those of no draw are among them. */
     const struct enumerate_draw all = {.most = 84, .count = 20, .seed = 7};
-    n = draw_text(&b, s.path, &all, &db);
+    n = draw_text(&b, "results.db", &all, &db);
     assert_false(n.is_drawn);
     assert_int_equal(n.counts.jobs, 84);
     store_close(db);
 }
 
-TEST(enumerate_drawn__declared_order__the_first)
+TEST_APART(enumerate_drawn__declared_order__the_first)
 {
     HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw first = {.most = 50, .count = 20, .in_order = true};
-    HELD(scratch) s = scratch_make(), whole = scratch_make();
     struct db *db = NULL;
-    draw_text(&b, s.path, &first, &db);
+    draw_text(&b, "results.db", &first, &db);
     int64_t last = ask(db, "SELECT max(rank) FROM job");
     assert_int_equal(ask(db, "SELECT count(*) FROM job"), 20);
     store_close(db);
-    enumerate_text(whole.path, DRAWN_SPACE);
-    FAIL_IF(store_open_read_only(whole.path, &db, &e));
+    enumerate_text("whole.db", DRAWN_SPACE);
+    FAIL_IF(store_open_read_only("whole.db", &db, &e));
     assert_int_equal(ask(db, "SELECT max(rank) FROM (SELECT rank FROM job ORDER BY rank LIMIT 20)"), last);
     db_close(db);
 }
 
-TEST(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn)
+TEST_APART(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn)
 {
     HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7};
-    HELD(scratch) s = scratch_make();
     struct db *db = NULL;
-    draw_text(&b, s.path, &drawn, &db);
+    draw_text(&b, "results.db", &drawn, &db);
     FAIL_IF(db_exec(db, "UPDATE job SET state = 'running'", &e) < 0 ||
             db_exec(db, "UPDATE job SET state = 'ok'", &e) < 0);
     store_close(db);
-    struct enumeration n = draw_text(&b, s.path, &drawn, &db);
+    struct enumeration n = draw_text(&b, "results.db", &drawn, &db);
     assert_int_equal(n.new_jobs, 20);
     assert_int_equal(ask(db, "SELECT count(*) FROM job WHERE state = 'ok'"), 20);
     store_close(db);

@@ -5,40 +5,7 @@
 
 #include "metrics/readers.h"
 #include "unit_test.h"
-
-static char directory[64], log_path[96], metrics_path[96];
-
-static int make_directory(void **state)
-{
-    (void)state;
-    strcpy(directory, "/tmp/meshsweep-readers-XXXXXX");
-    if (!mkdtemp(directory))
-        return -1;
-    snprintf(log_path, sizeof log_path, "%s/log", directory);
-    snprintf(metrics_path, sizeof metrics_path, "%s/metrics.jsonl", directory);
-    return 0;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
-    OWNED char *command = xasprintf("rm -rf '%s'", directory);
-    int rc = system(command);
-    return rc;
-}
-
-static void put_bytes(const char *path, const void *bytes, size_t n)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, n, file), n);
-    fclose(file);
-}
-
-static void put(const char *path, const char *text)
-{
-    put_bytes(path, text, strlen(text));
-}
+#include "util/file.h"
 
 static struct reader_set *set_of(const struct metric *metrics, size_t count)
 {
@@ -58,9 +25,9 @@ static struct sample_list read_with(const struct metric *metrics, size_t count, 
 {
     HELD_AT(reader_set) *set = set_of(metrics, count);
     struct sample_list l;
-    OWNED char *path = xasprintf("%s/%s", directory, metrics->file ? metrics->file : "log");
+    const char *path = metrics->file ? metrics->file : "log";
     put(path, text);
-    readers_read(set, log_path, NULL, directory, &l);
+    readers_read(set, "log", NULL, ".", &l);
     unlink(path);
     return l;
 }
@@ -75,8 +42,8 @@ static struct sample_list read_metrics(const char *text)
 {
     HELD_AT(reader_set) *set = set_of(NULL, 0);
     struct sample_list l;
-    put(metrics_path, text);
-    readers_read(set, NULL, metrics_path, NULL, &l);
+    put("metrics.jsonl", text);
+    readers_read(set, NULL, "metrics.jsonl", NULL, &l);
     return l;
 }
 
@@ -147,14 +114,12 @@ TEST(readers__numerator__over_what_is_read_or_the_fallback)
 {
     struct metric own = {.reader = READER_REGEX, .pattern = (char *)"took ([0-9.]+)"};
     struct metric m = regex_metric("rate ([0-9.]+)");
-    OWNED char *path = xasprintf("%s/config.json", directory);
     m.numerator = (char *)"config.json:batch.size";
     m.fallback = &own;
-    put(path, "{\"batch\": {\"size\": 16}}");
+    put("config.json", "{\"batch\": {\"size\": 16}}");
     assert_read(read_with(&m, 1, "rate 4\nrate 0\nrate 8\ntook 7\n"), "speed@0=4 speed@1=2"); /* nothing is no time */
-    put(path, "{\"batch\": \"auto\"}");
+    put("config.json", "{\"batch\": \"auto\"}");
     assert_read(read_with(&m, 1, "rate 4\nrate 0\nrate 8\ntook 7\n"), "speed@0=7");
-    unlink(path);
 }
 
 TEST(readers__sum__of_all_groups_or_nothing)
@@ -276,9 +241,9 @@ TEST(readers__binary_log__survived)
     for (size_t i = 0; i < sizeof noise; i++)
         noise[i] = (char)(i * 7919 >> 3);
     memcpy(noise + 150000, "\nspeed 5\n", 9);
-    put_bytes(log_path, noise, sizeof noise);
+    FAIL_IF(file_write_atomic("log", noise, sizeof noise, &e));
     struct sample_list l;
-    readers_read(set, log_path, NULL, NULL, &l);
+    readers_read(set, "log", NULL, NULL, &l);
     assert_read(l, "speed@0=5");
 }
 
@@ -320,7 +285,7 @@ TEST(readers__metrics_file__every_numeric_member)
 /* A walk over the members, not a search for each: 100,000 took minutes. */
 TEST(readers__metrics_file__a_line_of_many_members)
 {
-    FILE *file = fopen(metrics_path, "w");
+    FILE *file = fopen("metrics.jsonl", "w");
     for (int i = 0; i < 100000; i++)
         fprintf(file, "%s\"key_%d\": %d", i ? ", " : "{", i, i);
     fputs(", \"step\": 7}\n", file);
@@ -328,7 +293,7 @@ TEST(readers__metrics_file__a_line_of_many_members)
     HELD_AT(reader_set) *set = set_of(NULL, 0);
     HELD(sample_list) l;
     const clock_t begin = clock();
-    readers_read(set, NULL, metrics_path, NULL, &l);
+    readers_read(set, NULL, "metrics.jsonl", NULL, &l);
     assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 20);
     assert_int_equal(l.count, SAMPLE_NAMES_MOST);
     assert_int_equal(l.nameless, 100000 - SAMPLE_NAMES_MOST);
@@ -337,13 +302,13 @@ TEST(readers__metrics_file__a_line_of_many_members)
 
 TEST(readers__a_name_per_step__bounded)
 {
-    FILE *file = fopen(metrics_path, "w");
+    FILE *file = fopen("metrics.jsonl", "w");
     for (int i = 0; i < 5000; i++)
         fprintf(file, "{\"loss_%d\": 1, \"same\": 2}\n", i);
     fclose(file);
     HELD_AT(reader_set) *set = set_of(NULL, 0);
     HELD(sample_list) l;
-    readers_read(set, NULL, metrics_path, NULL, &l);
+    readers_read(set, NULL, "metrics.jsonl", NULL, &l);
     assert_int_equal(l.name_count, 1000);
     assert_int_equal(l.count, 999 + 5000);
     assert_int_equal(l.nameless, 4001);
@@ -353,20 +318,18 @@ TEST(readers__a_name_per_step__bounded)
 
 TEST(readers__files_that_are_missing_or_no_files__no_samples)
 {
-    OWNED char *fifo = xasprintf("%s/fifo", directory);
-    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(mkfifo("fifo", 0600), 0);
     struct metric metrics[] =
         {regex_metric("x ([0-9]+)"),
          {.name = (char *)"j", .reader = READER_JSON, .path = (char *)"a", .file = (char *)"fifo"},
          {.name = (char *)"k", .reader = READER_JSONL, .path = (char *)"a", .file = (char *)"fifo"}};
     struct reader_set *set = set_of(metrics, 3);
     struct sample_list l;
-    readers_read(set, "/no/such/log", fifo, directory, &l);
+    readers_read(set, "/no/such/log", "fifo", ".", &l);
     assert_int_equal(l.count, 0);
     assert_int_equal(l.name_count, 3);
     sample_list_free(&l);
     reader_set_free(set);
-    unlink(fifo);
 }
 
 /* --- JSON readers --- */
@@ -515,4 +478,4 @@ TEST(thin__a_million_steps__even_with_first_and_last_and_exact_statistics)
     assert_float_equal(sample_list_summarise(&l, 2, TAKE_MEDIAN).value, 7, 0);
 }
 
-TESTS_WITHIN(make_directory, remove_directory)
+TESTS_APART()

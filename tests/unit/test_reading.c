@@ -6,26 +6,6 @@
 #include "unit_test.h"
 #include "util/rng.h"
 
-static char log_path[64], metrics_path[64];
-
-static int make_files(void **state)
-{
-    (void)state;
-    strcpy(log_path, "/tmp/meshsweep-reading-XXXXXX");
-    strcpy(metrics_path, "/tmp/meshsweep-reading-XXXXXX");
-    close(mkstemp(log_path));
-    close(mkstemp(metrics_path));
-    return 0;
-}
-
-static int remove_files(void **state)
-{
-    (void)state;
-    unlink(log_path);
-    unlink(metrics_path);
-    return 0;
-}
-
 static struct metric a_metric = {.name = (char *)"v", .reader = READER_REGEX, .pattern = (char *)"v=([0-9.]+)"};
 static struct metric json_metric = {.name = (char *)"j", .reader = READER_JSONL, .path = (char *)"j"};
 
@@ -48,7 +28,7 @@ static void put_filler(FILE *file, size_t bytes)
 static struct sample_list read_all(const struct reader_set *set)
 {
     struct sample_list l;
-    readers_read(set, log_path, metrics_path, NULL, &l);
+    readers_read(set, "log", "metrics.jsonl", NULL, &l);
     return l;
 }
 
@@ -60,7 +40,7 @@ TEST(long_line__number_anywhere__found_once)
     HELD_AT(reader_set) *set = set_of(&a_metric, 1);
     for (size_t i = 0; i < LENGTH(before); i++) {
         for (size_t shift = 0; shift < 8; shift++) {
-            FILE *file = fopen(log_path, "w");
+            FILE *file = fopen("log", "w");
             put_filler(file, before[i] + shift);
             fputs("v=12345678", file);
             put_filler(file, 70000);
@@ -82,7 +62,7 @@ TEST(long_line__anchors__those_of_the_line)
     struct metric first = a_metric, last = a_metric;
     first.pattern = (char *)"^v=([0-9]+)";
     last.pattern = (char *)"v=([0-9]+)$";
-    FILE *file = fopen(log_path, "w");
+    FILE *file = fopen("log", "w");
     for (int i = 0; i < 100000; i++)
         fprintf(file, "v=%d ", i);
     fputs("v=7\n", file);
@@ -100,7 +80,7 @@ TEST(long_line__anchors__those_of_the_line)
 TEST(long_line__json__read_whole_or_counted)
 {
     HELD_AT(reader_set) *set = set_of(&json_metric, 1);
-    const char *const paths[] = {log_path, metrics_path};
+    const char *const paths[] = {"log", "metrics.jsonl"};
     for (size_t i = 0; i < 2; i++) {
         FILE *file = fopen(paths[i], "w");
         fputs("{\"j\": 1, \"text\": \"", file);
@@ -116,7 +96,7 @@ TEST(long_line__json__read_whole_or_counted)
     assert_int_equal(l.series[0].tally.reported, 2);
     assert_float_equal(l.samples[0].value, 1, 0);
     assert_float_equal(l.samples[1].value, 3, 0);
-    assert_int_equal(truncate(metrics_path, 0), 0);
+    assert_int_equal(truncate("metrics.jsonl", 0), 0);
 }
 
 /* --- following --- */
@@ -153,7 +133,7 @@ TEST(follow__cut_anywhere__same_as_at_once)
         for (int k = 0; i % 400 == 0 && k < 150000; k++)
             buffer_add_char(&text, 'y');
     }
-    FILE *file = fopen(log_path, "w");
+    FILE *file = fopen("log", "w");
     HELD_AT(output_reading) *r = output_reading_create(set);
     for (size_t at = 0; at < text.length;) {
         size_t n = 1 + rng_below(&rng, 40000);
@@ -161,14 +141,14 @@ TEST(follow__cut_anywhere__same_as_at_once)
         fwrite(text.data + at, 1, n, file);
         fflush(file);
         at += n;
-        while (follow(r, log_path, 1 + (int64_t)rng_below(&rng, 30000)))
+        while (follow(r, "log", 1 + (int64_t)rng_below(&rng, 30000)))
             continue;
         assert_int_equal(output_reading_position(r), at);
     }
     fclose(file);
     HELD(sample_list) followed, looked, whole = read_all(set);
-    output_reading_look(r, log_path, NULL, NULL, &looked);
-    output_reading_finish(r, log_path, NULL, NULL, &followed);
+    output_reading_look(r, "log", NULL, NULL, &looked);
+    output_reading_finish(r, "log", NULL, NULL, &followed);
     assert_true(whole.count > 3500);
     expect_same(&followed, &whole);
     assert_true(looked.count >= whole.count - 1);
@@ -178,12 +158,12 @@ TEST(follow__cut_anywhere__same_as_at_once)
 TEST(follow__given_back_before_it_was_read__skipped_and_counted)
 {
     HELD_AT(reader_set) *set = set_of(&a_metric, 1);
-    FILE *file = fopen(log_path, "w");
+    FILE *file = fopen("log", "w");
     fputs("v=1\n", file);
     put_filler(file, 1 << 20);
     fputs("\nv=2\n", file);
     fclose(file);
-    int fd = open(log_path, O_WRONLY);
+    int fd = open("log", O_WRONLY);
     int rc = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 1 << 16, 1 << 19);
     close(fd);
     if (rc < 0)
@@ -197,16 +177,16 @@ TEST(follow__first_sample__seen_when_it_is_there)
 {
     HELD_AT(reader_set) *set = set_of(&a_metric, 1), *none = set_of(NULL, 0);
     HELD_AT(output_reading) *r = output_reading_create(set), *nothing = output_reading_create(none);
-    FILE *file = fopen(log_path, "w");
+    FILE *file = fopen("log", "w");
     fputs("v unknown\nv=", file);
     fflush(file);
-    assert_false(follow(r, log_path, 0));
+    assert_false(follow(r, "log", 0));
     assert_false(output_reading_found_any(r));
     fputs("3\n", file);
     fclose(file);
-    follow(r, log_path, 0);
+    follow(r, "log", 0);
     assert_true(output_reading_found_any(r));
-    assert_false(follow(nothing, log_path, 0));
+    assert_false(follow(nothing, "log", 0));
     assert_int_equal(output_reading_position(nothing), INT64_MAX);
     assert_false(follow(r, "/no/such/log", 0));
 }
@@ -268,4 +248,4 @@ TEST(sketch__values_in_any_order__within_the_stated_error)
     assert_null(quantile_sketch_copy(NULL));
 }
 
-TESTS_WITHIN(make_files, remove_files)
+TESTS_APART()

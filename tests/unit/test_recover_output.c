@@ -7,28 +7,17 @@
 #include "run/recover_output.h"
 #include "unit_test.h"
 #include "util/embedded.h"
-#include "util/file.h"
 
 #define KEY_DIRECTORY "0a00000000000000"
 
-static char directory[64], scratch[96];
 static struct db *db;
-
-static void put(const char *name, const char *text)
-{
-    OWNED char *path = xasprintf("%s/%s", directory, name);
-    FAIL_IF(file_write_atomic(path, text, strlen(text), &e));
-}
 
 /* Attempts 7 and 8 of one job are open; slot 0 is of 8, slot 1 of 5, which has ended. */
 static int set_up(void **state)
 {
-    (void)state;
-    strcpy(directory, "/tmp/meshsweep-recover-XXXXXX");
-    if (!mkdtemp(directory))
+    if (unit_test_enter(state) < 0)
         return -1;
-    snprintf(scratch, sizeof scratch, "%s/slots", directory);
-    FAIL_IF(file_make_directories(scratch, &e));
+    put("slots/owners", "");
     FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e));
     must(db, embedded_text("migrations/0001_initial.sql"));
     must(db,
@@ -39,7 +28,7 @@ static int set_up(void **state)
          "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 1, NULL, '0', '{}');"
          "INSERT INTO attempt (id, job_id, number, runner_id, state, started) VALUES"
          " (5, 1, 1, 1, 'ok', 1), (7, 1, 2, 1, 'running', 5000), (8, 1, 3, 1, 'running', 5000);");
-    int fd = slot_owners_open(scratch);
+    int fd = slot_owners_open("slots");
     slot_owner_set(fd, 0, 7);
     slot_owner_set(fd, 1, 5);
     slot_owner_set(fd, 0, 8);
@@ -48,24 +37,15 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     db_close(db);
-    OWNED char *command = xasprintf("rm -rf '%s'", directory);
-    int rc = system(command);
-    return rc;
+    return unit_test_leave(state);
 }
+
+#define RECOVER_TEST(name) TEST_WITHIN(name, set_up, tear_down)
 
 static void recover(void)
 {
-    FAIL_IF(recover_outputs(db, scratch, directory, &SECRETS_INIT, &e) < 0);
-}
-
-static void assert_file(const char *name, const char *expected)
-{
-    OWNED char *path = xasprintf("%s/%s", directory, name);
-    OWNED_BUFFER text = BUFFER_INIT;
-    FAIL_IF(file_read(path, 1000, &text, &e) < 0);
-    assert_string_equal(buffer_text(&text), expected);
+    FAIL_IF(recover_outputs(db, "slots", ".", &SECRETS_INIT, &e) < 0);
 }
 
 /* How many attempts the condition holds for. */
@@ -77,7 +57,7 @@ static void assert_attempts(const char *condition, int64_t expected)
     assert_int_equal(count, expected);
 }
 
-TEST_WITHIN(recover_output__open_attempt_had_written__kept_with_it, set_up, tear_down)
+RECOVER_TEST(recover_output__open_attempt_had_written__kept_with_it)
 {
     put("slots/slot-0.log", "one\ntwo\n");
     put("slots/attempt-8.metrics.jsonl", "{}\n");
@@ -90,7 +70,7 @@ TEST_WITHIN(recover_output__open_attempt_had_written__kept_with_it, set_up, tear
     assert_attempts("directory IS NOT NULL", 1);
 }
 
-TEST_WITHIN(recover_output__only_metrics__kept, set_up, tear_down)
+RECOVER_TEST(recover_output__only_metrics__kept)
 {
     put("slots/attempt-7.metrics.jsonl", "{}\n");
     recover();
@@ -98,13 +78,11 @@ TEST_WITHIN(recover_output__only_metrics__kept, set_up, tear_down)
     assert_attempts("id = 7 AND directory = '" KEY_DIRECTORY "/2' AND log_bytes = 0", 1);
 }
 
-TEST_WITHIN(recover_output__name_taken__nothing_written_over, set_up, tear_down)
+RECOVER_TEST(recover_output__name_taken__nothing_written_over)
 {
-    OWNED char *taken = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
-    FAIL_IF(file_make_directories(taken, &e));
     put(KEY_DIRECTORY "/3/output.log", "older\n");
     const struct timespec long_ago[2] = {{1, 0}, {1, 0}};
-    assert_int_equal(utimensat(AT_FDCWD, taken, long_ago, 0), 0);
+    assert_int_equal(utimensat(AT_FDCWD, KEY_DIRECTORY "/3", long_ago, 0), 0);
     put("slots/slot-0.log", "newer\n");
     recover();
     assert_file(KEY_DIRECTORY "/3/output.log", "older\n");
@@ -112,10 +90,8 @@ TEST_WITHIN(recover_output__name_taken__nothing_written_over, set_up, tear_down)
 }
 
 /* The runner died between moving the one file and the other. */
-TEST_WITHIN(recover_output__keeping_had_begun__completed_in_the_same_place, set_up, tear_down)
+RECOVER_TEST(recover_output__keeping_had_begun__completed_in_the_same_place)
 {
-    OWNED char *begun = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
-    FAIL_IF(file_make_directories(begun, &e));
     put(KEY_DIRECTORY "/3/output.log", "all\n");
     put("slots/attempt-8.metrics.jsonl", "{}\n");
     recover();
@@ -124,7 +100,7 @@ TEST_WITHIN(recover_output__keeping_had_begun__completed_in_the_same_place, set_
     assert_attempts("id = 8 AND directory = '" KEY_DIRECTORY "/3' AND log_tail = 'all\n'", 1);
 }
 
-TEST_WITHIN(recover_output__claim_that_had_run__no_longer_a_claim, set_up, tear_down)
+RECOVER_TEST(recover_output__claim_that_had_run__no_longer_a_claim)
 {
     must(db, "DROP TRIGGER attempt_state; UPDATE attempt SET state = 'claimed', started = NULL WHERE id IN (7, 8)");
     put("slots/slot-0.log", "one\n");
@@ -133,7 +109,7 @@ TEST_WITHIN(recover_output__claim_that_had_run__no_longer_a_claim, set_up, tear_
     assert_attempts("id = 7 AND state = 'claimed' AND directory IS NULL", 1);
 }
 
-TEST_WITHIN(recover_output__slot_of_another_attempt__left_alone, set_up, tear_down)
+RECOVER_TEST(recover_output__slot_of_another_attempt__left_alone)
 {
     put("slots/slot-1.log", "of five\n");
     put("slots/slot-0.log", "");
@@ -142,10 +118,9 @@ TEST_WITHIN(recover_output__slot_of_another_attempt__left_alone, set_up, tear_do
     assert_attempts("directory IS NULL", 3);
 }
 
-TEST_WITHIN(recover_output__no_owners_file__nothing, set_up, tear_down)
+RECOVER_TEST(recover_output__no_owners_file__nothing)
 {
-    OWNED char *owners = xasprintf("%s/owners", scratch);
-    assert_int_equal(unlink(owners), 0);
+    assert_int_equal(unlink("slots/owners"), 0);
     put("slots/slot-0.log", "whose?\n");
     recover();
     assert_file("slots/slot-0.log", "whose?\n");

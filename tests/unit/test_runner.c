@@ -5,8 +5,8 @@
 #include "unit_test.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "database/open.h"
 #include "run/runner.h"
@@ -43,25 +43,14 @@ struct workplace {
     int reported_early; /* events of what did not stand in the database */
 };
 
-static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *where)
-{
-    (void)about;
-    (void)type;
-    (void)where;
-    return remove(path);
-}
-
 static struct workplace workplace_new(void)
 {
-    struct workplace p = {.directory = "/tmp/meshsweep-test-XXXXXX"};
-    assert_non_null(mkdtemp(p.directory));
+    static int number;
+    struct workplace p = {.reported_early = 0};
+    snprintf(p.directory, sizeof p.directory, "run-%d", ++number);
     snprintf(p.path, sizeof p.path, "%s/results.db", p.directory);
+    assert_int_equal(mkdir(p.directory, 0700), 0);
     return p;
-}
-
-static void workplace_free(struct workplace *p)
-{
-    nftw(p->directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static void append(char *text, size_t size, const char *format, long long number, const char *word)
@@ -214,7 +203,7 @@ static const struct scenario scenarios[] = {
 
 static void run_one(const struct scenario *c)
 {
-    HELD(workplace) p = workplace_new();
+    struct workplace p = workplace_new();
     struct script script = c->script;
     struct runner_options options = c->options;
     char got[256];
@@ -244,7 +233,7 @@ TEST(runner_run__scripted_ends__recorded_as_they_are)
 
 TEST(runner_run__counts_and_events__agree_with_the_table)
 {
-    HELD(workplace) p = workplace_new();
+    struct workplace p = workplace_new();
     struct script script = {.ends = {{2, 0, ENDING_EXITED, 1, NULL}, {3, 1, ENDING_LOST, 0, NULL}}};
     assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1}), 0);
     assert_string_equal(p.reported, "1:ok 2:exit 3:lost 4:ok 3:ok");
@@ -264,7 +253,7 @@ TEST(runner_run__counts_and_events__agree_with_the_table)
 
 TEST(runner_run__again__runs_what_is_left_and_failed_only_by_demand)
 {
-    HELD(workplace) p = workplace_new();
+    struct workplace p = workplace_new();
     struct script fails = {.ends = {{2, 1, ENDING_EXITED, 1, NULL}}}, well = {0};
     char *classes[] = {(char *)"exit", NULL};
     assert_int_equal(run(&p, &fails, (struct runner_options){.slots = 1, .job_limit = 3}), 0);
@@ -283,7 +272,7 @@ TEST(runner_run__one_ended__the_next_started_before_that_is_read)
     static const char first[] =
         "SELECT m.value FROM summary AS m JOIN attempt AS a ON a.id = m.attempt_id WHERE a.job_id = 1";
     struct script script = {.late_output = "score: 7\n"};
-    HELD(workplace) p = workplace_new(), last = workplace_new();
+    struct workplace p = workplace_new(), last = workplace_new();
     assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1}), 0);
     expect_count(&p, first, 7);
     assert_int_equal(run(&last, &script, (struct runner_options){.slots = 1, .max_fail = 1}), 0);
@@ -294,7 +283,7 @@ TEST(runner_run__one_ended__the_next_started_before_that_is_read)
 
 TEST(runner_run__executor_cannot_be_made__nothing_begun)
 {
-    HELD(workplace) p = workplace_new();
+    struct workplace p = workplace_new();
     struct script script = {.refuse = true};
     assert_int_equal(run(&p, &script, (struct runner_options){0}), -1);
     assert_string_equal(p.error.text, "there is no executor today");
@@ -304,7 +293,7 @@ TEST(runner_run__executor_cannot_be_made__nothing_begun)
 
 TEST(runner_run__leaving_its_jobs__the_next_collects_them)
 {
-    HELD(workplace) p = workplace_new();
+    struct workplace p = workplace_new();
     struct script leaves = {.survive = true, .hold = true, .wakes = {{2, WAKE_TERMINATE, SIGTERM}}};
     struct script silent = {.survive = true, .refuse_left = true}, well = {.survive = true}, other = {0};
     assert_int_equal(run(&p, &leaves, (struct runner_options){0}), 0);
@@ -390,7 +379,7 @@ static struct claim_source source_of(struct source *s, size_t ahead)
 
 TEST(claim_source__chooses__in_its_order_and_notified_of_every_end)
 {
-    HELD(workplace) p = workplace_new();
+    struct workplace p = workplace_new();
     struct source s = {.order = {3, 1, 4}, .count = 3};
     struct claim_source source = source_of(&s, 0);
     struct script script = {.ends = {{1, 0, ENDING_EXITED, 1, NULL}}};
@@ -404,7 +393,7 @@ TEST(claim_source__chooses__in_its_order_and_notified_of_every_end)
 
 TEST(claim_source__notified_of_what_never_started__it_is_pending_again)
 {
-    HELD(workplace) p = workplace_new();
+    struct workplace p = workplace_new();
     struct source s = {.order = {1, 2, 3, 4}, .count = 4};
     struct claim_source source = source_of(&s, 4);
     struct script script = {.wakes = {{1, WAKE_INTERRUPT, SIGINT}}};
@@ -420,7 +409,7 @@ TEST(claim_source__what_never_started_cannot_be_given_back__the_run_says_so)
 {
     static const char stuck[] =
         "CREATE TRIGGER stuck BEFORE DELETE ON attempt BEGIN SELECT RAISE(ABORT, 'is stuck'); END";
-    HELD(workplace) p = workplace_new();
+    struct workplace p = workplace_new();
     struct source s = {.order = {1, 2, 3, 4}, .count = 4};
     struct claim_source source = source_of(&s, 4);
     struct script script = {.before_end = stuck, .wakes = {{1, WAKE_INTERRUPT, SIGINT}}};
@@ -432,7 +421,7 @@ TEST(claim_source__what_never_started_cannot_be_given_back__the_run_says_so)
 
 TEST(claim_source__finds_one_beaten__it_is_stopped)
 {
-    HELD(workplace) p = workplace_new();
+    struct workplace p = workplace_new();
     struct source s = {.order = {2}, .count = 1, .beaten = true};
     struct claim_source source = source_of(&s, 0);
     struct script script = {.hold = true, .ends = {{2, 0, ENDING_STOPPED, 0, "score: 3\nscore: 5\n"}}};
@@ -446,7 +435,7 @@ TEST(claim_source__finds_one_beaten__it_is_stopped)
 
 TEST(claim_source__fails__run_ends_with_what_was_recorded)
 {
-    HELD(workplace) p = workplace_new();
+    struct workplace p = workplace_new();
     struct source s = {.order = {1, 2, 3}, .count = 3, .fail_at = 2};
     struct claim_source source = source_of(&s, 0);
     struct script script = {0};
@@ -460,3 +449,5 @@ TEST(claim_source__fails__run_ends_with_what_was_recorded)
     expect_states(&p, "1 ok 2 ok 3 ok 4 ok");
     assert_int_equal(p.result.recovered, 1);
 }
+
+TESTS_APART()

@@ -17,7 +17,6 @@ struct loaded {
     struct built built;
     struct db *db;
     struct candidate_set set;
-    char directory[64], path[128];
 };
 
 static struct loaded load(const char *text, bool equal_batch)
@@ -25,10 +24,7 @@ static struct loaded load(const char *text, bool equal_batch)
     struct loaded l = {.built = build_text(text)};
     struct enumeration n;
     char *notice = NULL;
-    strcpy(l.directory, "/tmp/meshsweep-test-XXXXXX");
-    assert_non_null(mkdtemp(l.directory));
-    snprintf(l.path, sizeof l.path, "%s/results.db", l.directory);
-    FAIL_IF(store_open(l.path, NULL, &l.db, &notice, &e) < 0 ||
+    FAIL_IF(store_open("results.db", NULL, &l.db, &notice, &e) < 0 ||
             enumerate_into(l.built.space, l.db, NULL, NULL, &n, &e) < 0);
     free(notice);
     const struct candidate_request request = {.space = l.built.space,
@@ -43,17 +39,10 @@ static void loaded_free(struct loaded *l)
 {
     candidates_free(&l->set);
     store_close(l->db);
-    static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
-    for (size_t i = 0; i < 4; i++) {
-        char path[160];
-        snprintf(path, sizeof path, "%s%s", l->path, suffixes[i]);
-        unlink(path);
-    }
-    rmdir(l->directory);
     built_free(&l->built);
 }
 
-TEST(load__predicted_sweep__groups_configurations_classes)
+TEST_APART(load__predicted_sweep__groups_configurations_classes)
 {
     HELD(loaded) l = load(HEAD MODEL PLANS, true);
     const struct search_space *s = &l.set.space;
@@ -75,14 +64,14 @@ TEST(load__predicted_sweep__groups_configurations_classes)
     }
 }
 
-TEST(load__batches_may_differ__fewer_groups)
+TEST_APART(load__batches_may_differ__fewer_groups)
 {
     HELD(loaded) l = load(HEAD MODEL PLANS, false);
     assert_int_equal(l.set.space.group_count, 2);
 }
 
 /* The script of somebody who has no plans: rates and optimizers, all of them of training_spec. */
-TEST(load__every_job_alone__all_compete)
+TEST_APART(load__every_job_alone__all_compete)
 {
     struct loaded l = load(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\noptimizer = [\"a\", \"b\"]\n", false);
     assert_true(l.set.space.count == 6 && l.set.space.group_count == 1 && l.set.space.candidates[5].group == 0);
@@ -96,7 +85,7 @@ TEST(load__every_job_alone__all_compete)
 }
 
 /* The search compares what the file sets apart, as `best` does. */
-TEST(load__group_by__says_what_competes)
+TEST_APART(load__group_by__says_what_competes)
 {
     struct loaded l = load(HEAD_OF_LOSS "group_by = [\"bucket\", \"layers\"]\n"
                                         "[[model]]\nlayers = [8, 16]\nseq = [512, 1024]\n" PLANS,
@@ -109,7 +98,7 @@ TEST(load__group_by__says_what_competes)
 }
 
 /* An empty list is one, too: nothing sets jobs apart. */
-TEST(load__group_by_nothing__all_compete)
+TEST_APART(load__group_by_nothing__all_compete)
 {
     struct loaded l = load(HEAD_OF_LOSS "group_by = []\n[[training_spec]]\nlr = [1, 2, 3]\n"
                                         "[[parallel_spec]]\nmicro_batch = [1, 2]\n",
@@ -148,7 +137,7 @@ TEST(groups__that_compete_apart__said_with_what_would_join_them)
                   "compete with each other");
 }
 
-TEST(load__nothing_predicted__unknown_and_classes_are_configurations)
+TEST_APART(load__nothing_predicted__unknown_and_classes_are_configurations)
 {
     HELD(loaded) l = load("[sweep]\nobjective = \"max:throughput\"\n" PLANS, true);
     const struct search_space *s = &l.set.space;
@@ -166,7 +155,7 @@ TEST(load__nothing_predicted__unknown_and_classes_are_configurations)
     assert_int_equal(small, 6);
 }
 
-TEST(load__search__runs_over_it)
+TEST_APART(load__search__runs_over_it)
 {
     HELD(loaded) l = load(HEAD MODEL PLANS, true);
     struct search_options o = search_options_none();

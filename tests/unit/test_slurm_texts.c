@@ -205,21 +205,17 @@ TEST(batch_answer_read__line_of_scontrol__exit_code_and_signal)
 /* A system of which only how its queue is read is of interest. */
 static void assert_read_by(const char *queue, const char *text, int refused, const char *expected)
 {
-    char path[] = "systemXXXXXX.toml";
-    int fd = mkstemps(path, 5);
     OWNED char *file = xasprintf("title = \"x\"\n[submit]\ncommand = [\"s\"]\nid = \"i\"\narrays = \"never\"\n"
                                  "[cancel]\ncommand = [\"c\"]\n[queue]\ncommand = [\"q\"]\n%s",
                                  queue);
-    assert_int_equal(file_write_all(fd, file, strlen(file)), 0);
-    close(fd);
-    struct batch_system *s = system_of(path);
+    put("system.toml", file);
+    struct batch_system *s = system_of("system.toml");
     struct buffer b = BUFFER_INIT;
     size_t entries;
     assert_int_equal(batch_answer_read(s, &s->queue, text, write_entry, &b, &entries), refused);
     assert_string_equal(buffer_text(&b), expected);
     buffer_free(&b);
     batch_system_free(s);
-    unlink(path);
 }
 
 TEST(batch_answer_read__keys_and_values__a_record_each_the_last_value_counts)
@@ -358,79 +354,51 @@ TEST(batch_fill__values_absent_lists_filters__lines)
 
 /* --- what Slurm is given --- */
 
-/* Runs one task of a batch as Slurm would, in a directory whose name is no shell's friend. */
-struct bench {
-    char directory[32];
-    char *root, *job_dir;
-};
+/* One task of a batch is run as Slurm would, in a directory whose name is no shell's friend. */
+#define ROOT "slurm it's"
+#define JOB ROOT "/key $1/1/"
 
-static void bench_make(struct bench *b, char *const *command)
+static void bench_make(char *const *command)
 {
-    *b = (struct bench){.directory = "slurm it's.XXXXXX"};
-    assert_non_null(mkdtemp(b->directory));
-    b->root = path_absolute(b->directory);
-    b->job_dir = xasprintf("%s/key $1/1", b->root);
-    assert_int_equal(file_make_directories(b->job_dir, NULL), 0);
     char *settings[] = {(char *)"GREETING=it's \"$HOME\" `x`\n=y", NULL};
     OWNED_BUFFER text = BUFFER_INIT;
-    batch_job_add(settings, b->job_dir, NULL, command, &text);
-    OWNED char *path = xasprintf("%s/" BATCH_JOB_FILE, b->job_dir);
-    assert_int_equal(file_write_atomic(path, text.data, text.length, NULL), 0);
+    assert_int_equal(system("rm -rf \"" ROOT "\""), 0);
+    put(JOB BATCH_JOB_FILE, "");
+    OWNED char *job_dir = path_absolute(JOB);
+    batch_job_add(settings, job_dir, NULL, command, &text);
+    put(JOB BATCH_JOB_FILE, buffer_text(&text));
 }
 
-static int bench_run(const struct bench *b, int64_t limit_ms, const char *prefix)
+static int bench_run(int64_t limit_ms)
 {
     const struct batch_task tasks[] = {{"none/1", 6, 0, 0}, {"key $1/1", 7, limit_ms, 100}};
-    struct batch_system *slurm = system_of("slurm");
-    const struct batch_script batch = {slurm, "#SBATCH --time=1\n", b->root, 1, tasks, 2, NULL};
+    HELD_AT(batch_system) *slurm = system_of("slurm");
+    OWNED char *root = path_absolute(ROOT);
+    const struct batch_script batch = {slurm, "#SBATCH --time=1\n", root, 1, tasks, 2, NULL};
     OWNED_BUFFER text = BUFFER_INIT;
     batch_script_add(&batch, &text);
-    batch_system_free(slurm);
-    OWNED char *path = xasprintf("%s/batch", b->directory);
-    assert_int_equal(file_write_atomic(path, text.data, text.length, NULL), 0);
-    char *line =
-        xasprintf("cd \"%s\" && SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=14 SLURM_JOB_NODELIST='n[1-2]' %s sh ./batch",
-                  b->directory, prefix);
-    int status = system(line);
-    free(line);
+    put(ROOT "/batch", buffer_text(&text));
+    int status = system("cd \"" ROOT "\" && SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=14 SLURM_JOB_NODELIST='n[1-2]' "
+                        "sh ./batch");
     return WEXITSTATUS(status);
 }
 
-static char *bench_read(const struct bench *b, const char *name)
-{
-    struct buffer text = BUFFER_INIT;
-    OWNED char *path = xasprintf("%s/%s", b->job_dir, name);
-    assert_int_equal(file_read(path, 1 << 16, &text, NULL), 0);
-    return buffer_take(&text);
-}
-
-static struct batch_report bench_report(const struct bench *b)
+static struct batch_report bench_report(void)
 {
     struct batch_report r;
-    OWNED char *text = bench_read(b, BATCH_RESULT_FILE);
+    OWNED char *text = text_of(JOB BATCH_RESULT_FILE);
     assert_true(batch_report_parse(text, &r));
     return r;
-}
-
-static void bench_free(struct bench *b)
-{
-    OWNED char *line = xasprintf("rm -rf \"%s\"", b->directory);
-    assert_int_equal(system(line), 0);
-    free(b->root);
-    free(b->job_dir);
 }
 
 TEST(batch_script__task_run_by_a_shell__result_and_output)
 {
     char *command[] = {(char *)"/bin/sh", (char *)"-c",       (char *)"printf '%s|%s' \"$GREETING\" \"$1\"; exit 7",
                        (char *)"sh",      (char *)"a 'b' $c", NULL};
-    HELD(bench) b;
-    bench_make(&b, command);
-    assert_int_equal(bench_run(&b, 0, ""), 7);
-    char *output = bench_read(&b, "output.log");
-    assert_string_equal(output, "it's \"$HOME\" `x`\n=y|a 'b' $c");
-    free(output);
-    struct batch_report r = bench_report(&b);
+    bench_make(command);
+    assert_int_equal(bench_run(0), 7);
+    assert_file(JOB "output.log", "it's \"$HOME\" `x`\n=y|a 'b' $c");
+    struct batch_report r = bench_report();
     assert_int_equal(r.attempt, 7);
     assert_string_equal(r.array, "14");
     assert_string_equal(r.nodes, "n[1-2]");
@@ -444,10 +412,9 @@ TEST(batch_script__task_run_by_a_shell__result_and_output)
 TEST(batch_script__limit_of_its_own__ended_by_timeout)
 {
     char *command[] = {(char *)"sleep", (char *)"60", NULL};
-    HELD(bench) b;
-    bench_make(&b, command);
-    assert_int_equal(bench_run(&b, 200, ""), 124);
-    struct batch_report r = bench_report(&b);
+    bench_make(command);
+    assert_int_equal(bench_run(200), 124);
+    struct batch_report r = bench_report();
     assert_true(r.ended);
     assert_int_equal(r.exit_code, 124);
     assert_true(r.ended_ms - r.started_ms >= 200);
@@ -457,19 +424,11 @@ TEST(batch_script__asked_to_end__says_so)
 {
     char *command[] = {(char *)"/bin/sh", (char *)"-c",
                        (char *)"trap 'kill $!; exit 4' TERM; sleep 60 & kill -TERM $PPID; wait", NULL};
-    HELD(bench) b;
-    bench_make(&b, command);
-    assert_int_equal(bench_run(&b, 0, ""), 4);
-    struct batch_report r = bench_report(&b);
+    bench_make(command);
+    assert_int_equal(bench_run(0), 4);
+    struct batch_report r = bench_report();
     assert_true(r.ended && r.terminated);
     assert_int_equal(r.exit_code, 4);
-}
-
-/* A file of the job's directory, with this in it. */
-static void bench_write(const struct bench *b, const char *name, const char *text)
-{
-    OWNED char *path = xasprintf("%s/%s", b->job_dir, name);
-    assert_int_equal(file_write_atomic(path, text, strlen(text), NULL), 0);
 }
 
 TEST(batch_script__task_started_again__leaves_everything)
@@ -478,25 +437,23 @@ TEST(batch_script__task_started_again__leaves_everything)
     static const char *const signs[] = {BATCH_BEGUN_FILE, BATCH_RESULT_FILE, BATCH_CLOSED_FILE};
     char *command[] = {(char *)"echo", (char *)"again", NULL};
     for (size_t i = 0; i < LENGTH(signs); i++) {
-        HELD(bench) b;
-        bench_make(&b, command);
-        bench_write(&b, "output.log", "first");
-        bench_write(&b, signs[i], "theirs");
-        assert_int_equal(bench_run(&b, 0, ""), 75);
-        OWNED char *output = bench_read(&b, "output.log"), *sign = bench_read(&b, signs[i]);
-        assert_string_equal(output, "first");
-        assert_string_equal(sign, "theirs");
-        free(bench_read(&b, BATCH_AGAIN_FILE));
+        bench_make(command);
+        OWNED char *sign = xasprintf(JOB "%s", signs[i]);
+        put(JOB "output.log", "first");
+        put(sign, "theirs");
+        assert_int_equal(bench_run(0), 75);
+        assert_file(JOB "output.log", "first");
+        assert_file(sign, "theirs");
+        assert_int_equal(access(JOB BATCH_AGAIN_FILE, F_OK), 0);
     }
 }
 
 TEST(batch_script__closed_while_it_runs__ended_without_a_result)
 {
     char *command[] = {(char *)"/bin/sh", (char *)"-c", (char *)": >" BATCH_CLOSED_FILE "; exec sleep 60", NULL};
-    HELD(bench) b;
-    bench_make(&b, command);
-    assert_int_equal(bench_run(&b, 0, ""), 143);
-    assert_false(bench_report(&b).ended);
+    bench_make(command);
+    assert_int_equal(bench_run(0), 143);
+    assert_false(bench_report().ended);
 }
 
 TEST(batch_report__torn_or_foreign__none)
@@ -513,3 +470,5 @@ TEST(batch_report__torn_or_foreign__none)
     assert_int_equal(r.user_ms, 61500);
     assert_int_equal(r.system_ms, 250);
 }
+
+TESTS_APART()

@@ -8,39 +8,6 @@
 #include "util/embedded.h"
 #include "util/file.h"
 
-/* A directory of its own for each test; relative names in messages come from being inside. */
-struct place {
-    char directory[64];
-    char before[4096];
-};
-
-static int enter(void **state)
-{
-    static struct place place;
-    strcpy(place.directory, "/tmp/meshsweep-test-XXXXXX");
-    assert_non_null(mkdtemp(place.directory));
-    assert_non_null(getcwd(place.before, sizeof place.before));
-    assert_int_equal(chdir(place.directory), 0);
-    *state = &place;
-    return 0;
-}
-
-static int leave(void **state)
-{
-    struct place *place = *state;
-    OWNED char *command = xasprintf("rm -rf '%s'", place->directory);
-    int rc = chdir(place->before);
-    rc |= system(command);
-    return rc;
-}
-
-#define TEST_INSIDE(name) TEST_WITHIN(name, enter, leave)
-
-static void put(const char *path, const char *text)
-{
-    FAIL_IF(file_write_atomic(path, text, strlen(text), &e) < 0);
-}
-
 static struct sweep *load(const char *path)
 {
     struct sweep *s = NULL;
@@ -89,7 +56,7 @@ static const struct derived *find_derived(const struct sweep *s, const char *nam
 
 /* --- reading --- */
 
-TEST_INSIDE(sweep_load__not_a_readable_file__one_sentence)
+TEST_APART(sweep_load__not_a_readable_file__one_sentence)
 {
     put("empty.toml", "");
     put("cut.toml", "[model]\na = [1,\n");
@@ -104,7 +71,7 @@ TEST_INSIDE(sweep_load__not_a_readable_file__one_sentence)
     assert_load_fails("/dev/zero", "/dev/zero: larger than the 67108864 bytes allowed");
 }
 
-TEST_INSIDE(sweep_load__path__name_and_positions)
+TEST_APART(sweep_load__path__name_and_positions)
 {
     mkdir("d", 0700);
     put("d/my.sweep.toml", "[model]\na = 1\n");
@@ -115,7 +82,7 @@ TEST_INSIDE(sweep_load__path__name_and_positions)
 
 /* --- include --- */
 
-TEST_INSIDE(include__files_beside__merged_before)
+TEST_APART(include__files_beside__merged_before)
 {
     mkdir("d", 0700);
     put("d/s.toml", "include = \"more/m.toml\"\n[[model]]\na = 3\n[derive]\ny = \"2\"\n");
@@ -135,7 +102,7 @@ TEST_INSIDE(include__files_beside__merged_before)
     assert_true(find_derived(s, "x") && find_derived(s, "y") && strstr(s->profile_text, "x = \"1\""));
 }
 
-TEST_INSIDE(include__what_is_wrong__said_where)
+TEST_APART(include__what_is_wrong__said_where)
 {
     put("bad.toml", "[model]\na = [\n");
     put("s.toml", "include = [\"none.toml\", \"bad.toml\"]\nfoo = 1\n");
@@ -151,7 +118,7 @@ TEST_INSIDE(include__what_is_wrong__said_where)
 }
 
 /* The output of `search-model` says itself that its lists are values. */
-TEST_INSIDE(include__list_values__hold_everywhere)
+TEST_APART(include__list_values__hold_everywhere)
 {
     put("m.toml", "[sweep]\nlist_values = [\"tokens\"]\n[[model]]\ntokens = [[\"A\"], [\"A\"]]\n");
     put("s.toml", "include = \"m.toml\"\n");
@@ -161,7 +128,7 @@ TEST_INSIDE(include__list_values__hold_everywhere)
     assert_load_fails("s.toml", "m.toml:2:1: name is not allowed in an included file");
 }
 
-TEST_INSIDE(model_space__in_several_files__that_of_a_profile_gives_way)
+TEST_APART(model_space__in_several_files__that_of_a_profile_gives_way)
 {
     put("p.toml", "[model_space.keys]\na = 1\n");
     put("m.toml", "[model_space.keys]\nb = 1\n");
@@ -172,7 +139,7 @@ TEST_INSIDE(model_space__in_several_files__that_of_a_profile_gives_way)
     assert_load_fails("s.toml", "s.toml:2:1: \"model_space\" is given twice (first at m.toml:1)");
 }
 
-TEST_INSIDE(include__cycle__refused)
+TEST_APART(include__cycle__refused)
 {
     put("a.toml", "include = \"b.toml\"\n");
     put("b.toml", "\ninclude = \"./a.toml\"\n");
@@ -182,7 +149,7 @@ TEST_INSIDE(include__cycle__refused)
     assert_load_fails("c.toml", "c.toml:1:11: include cycle: c.toml includes itself, directly or through other files");
 }
 
-TEST_INSIDE(include__same_rule_in_two_files__refused)
+TEST_APART(include__same_rule_in_two_files__refused)
 {
     put("m.toml", "[[rule]]\nname = \"r\"\nrequire = \"1\"\n[derive]\nd = \"1\"\n");
     put("s.toml", "include = \"m.toml\"\n[[rule]]\nname = \"r\"\nrequire = \"2\"\n[derive]\nd = \"2\"\n");
@@ -192,7 +159,7 @@ TEST_INSIDE(include__same_rule_in_two_files__refused)
 
 /* --- profiles --- */
 
-TEST_INSIDE(profile__unknown__hint_or_list)
+TEST_APART(profile__unknown__hint_or_list)
 {
     assert_parse_fails("profile = \"torhc\"\n", "s.toml:1:11: there is no profile \"torhc\"; did you mean \"torch\"?");
     assert_parse_fails("profile = [\"./no.toml\"]\n", "s.toml:1:12: ./no.toml: cannot open: No such file or directory");
@@ -235,7 +202,7 @@ static const char profile_text[] = "[sweep]\n"
                                    "[predict]\n"
                                    "audit = 0.5\n";
 
-TEST_INSIDE(profile__file_says_nothing__profile_in_force)
+TEST_APART(profile__file_says_nothing__profile_in_force)
 {
     mkdir("d", 0700);
     put("d/p.toml", profile_text);
@@ -252,7 +219,7 @@ TEST_INSIDE(profile__file_says_nothing__profile_in_force)
     assert_true(sweep_is_label(s, "owner"));
 }
 
-TEST_INSIDE(profile__file_says_otherwise__replaced_by_name)
+TEST_APART(profile__file_says_otherwise__replaced_by_name)
 {
     put("p.toml", profile_text);
     put("s.toml", "profile = \"./p.toml\"\n"
@@ -283,7 +250,7 @@ TEST_INSIDE(profile__file_says_otherwise__replaced_by_name)
          (int)s->retry.attempts[FAILURE_LOST]);
 }
 
-TEST_INSIDE(profile__two__later_replaces_earlier)
+TEST_APART(profile__two__later_replaces_earlier)
 {
     put("p.toml", "[derive]\na = \"1\"\n[job]\nrepeat = 2\n");
     put("q.toml", "[derive]\na = \"2\"\n");
@@ -293,7 +260,7 @@ TEST_INSIDE(profile__two__later_replaces_earlier)
          s->profile_names[1], s->profile_names[2]);
 }
 
-TEST_INSIDE(profile__what_it_may_not_hold__refused)
+TEST_APART(profile__what_it_may_not_hold__refused)
 {
     put("p.toml", "include = \"x.toml\"\nprofile = \"q\"\n[model]\na = 1\n[sweep]\nname = \"x\"\nseed = 1\n"
                   "[[rule]]\nname = \"r\"\nrequire = \"1\"\n[[rule]]\nname = \"r\"\nrequire = \"1\"\n");
@@ -395,7 +362,7 @@ TEST(zhen__another_profile_or_none_named__not_taken)
     }
 }
 
-TEST_INSIDE(zhen__key_in_an_included_file__profile_taken)
+TEST_APART(zhen__key_in_an_included_file__profile_taken)
 {
     put("plans.toml", "[[parallel_spec]]\n\"( pp,dp,op )\" = [1, 1, 1]\n");
     put("s.toml", "include = \"plans.toml\"\n");

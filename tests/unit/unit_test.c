@@ -1,6 +1,7 @@
 #include "unit_test.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 enum { TESTS_MOST = 200 };
 
@@ -27,6 +28,58 @@ void unit_tests_within(CMFixtureFunction setup, CMFixtureFunction teardown)
 {
     group_setup = setup;
     group_teardown = teardown;
+}
+
+static char apart[64], before[4096];
+
+int unit_test_enter(void **state)
+{
+    (void)state;
+    strcpy(apart, "/tmp/meshsweep-unit-XXXXXX");
+    return getcwd(before, sizeof before) && mkdtemp(apart) ? chdir(apart) : -1;
+}
+
+int unit_test_leave(void **state)
+{
+    char command[80];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", apart);
+    int rc = chdir(before) | system(command);
+    return rc;
+}
+
+void put(const char *path, const char *text)
+{
+    char *folder = strdup(path);
+    for (char *slash = folder; (slash = strchr(slash + 1, '/')); *slash = '/') {
+        *slash = '\0';
+        mkdir(folder, 0777);
+    }
+    free(folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+char *text_of(const char *path)
+{
+    char *text = NULL;
+    size_t size;
+    assert_non_null(path);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    if (getdelim(&text, &size, '\0', file) < 0)
+        *(text = realloc(text, 1)) = '\0';
+    fclose(file);
+    return text;
+}
+
+void assert_file(const char *path, const char *expected)
+{
+    char *text = text_of(path);
+    assert_string_equal(text, expected);
+    free(text);
 }
 
 int unit_test_run(int argc, char **argv)

@@ -38,6 +38,17 @@
         unit_tests_within(setup, teardown);                                                                            \
     }
 
+/* A test in an empty directory of its own, which is entered, and gone afterwards; TESTS_APART(): a program in one. */
+#define TEST_APART(name) TEST_WITHIN(name, unit_test_enter, unit_test_leave)
+#define TESTS_APART() TESTS_WITHIN(unit_test_enter, unit_test_leave)
+int unit_test_enter(void **state);
+int unit_test_leave(void **state);
+
+/* put() writes a file, and makes the folders that it lies in. text_of() is what it holds, the caller's. */
+void put(const char *path, const char *text);
+char *text_of(const char *path);
+void assert_file(const char *path, const char *expected);
+
 /* Fails the test with the text of an error, which calls in the condition know as `&e`. */
 #define FAIL_IF(condition)                                                                                             \
     do {                                                                                                               \
