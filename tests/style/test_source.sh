@@ -7,7 +7,8 @@ checker=$tests_source_dir/style/check_source.sh
 # A tree with one clean file; cases plant a breach in it.
 clean_tree()
 {
-    mkdir -p tree/src/util tree/src/database tree/src/run tree/src/commands tree/src/trainer tree/tests/unit
+    mkdir -p tree/src/util tree/src/database tree/src/run tree/src/commands tree/src/trainer tree/src/page \
+        tree/tests/unit
     cat >tree/src/util/thing.h <<'END'
 #include <stddef.h>
 /* Calls like sqlite3_step(x), exit(1) and printf("") in a comment are no breach,
@@ -21,13 +22,28 @@ END
     touch tree/tests/unit/sources.am
 }
 
-# FILE TEXT MESSAGE: the text appended to the file is refused with the message.
+# The tree has nothing to refuse, or what each message says and so many breaches in all.
+expect_clean() { run_command bash "$checker" tree; expect_only_stdout_contains 0 "$1, 0 breaches"; } # FILES
+expect_breaches() # N TEXT...
+{
+    run_command bash "$checker" tree
+    expect_only_stdout_contains 1 "${@:2}" " $1 breaches"
+}
+
+# FILE TEXT MESSAGE: the text appended to the file is refused with the message. Without these, of each row of standard
+# input, FILE|TEXT|MESSAGE (which says again where it is).
 expect_refused()
 {
+    local file text message
+    if [ $# -eq 0 ]; then
+        while IFS='|' read -r file text message; do
+            expect_refused "$file" "$text" "$message"
+        done
+        return
+    fi
     clean_tree
     printf '%s\n' "$2" >>"tree/$1"
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 1 "$3" ' 1 breaches'
+    expect_breaches 1 "$3"
     rm -r tree
 }
 
@@ -40,28 +56,35 @@ source__as_it_stands__no_breach()
 tree__clean__no_breach()
 {
     clean_tree
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 0 '2 files, 0 breaches'
+    expect_clean '2 files'
 }
 
-include__upwards__refused()
+line__that_breaks_the_structure__refused()
 {
-    expect_refused src/util/thing.c '#include "database/db.h"' \
-        'src/util/thing.c:4: util may not include "database/db.h": database is above it'
-    expect_refused src/database/db.h '#  include "cli/x.h" /* why */' \
-        'src/database/db.h:1: database may not include "cli/x.h"'
-}
-
-include__without_floor_or_unknown__refused()
-{
-    expect_refused src/util/thing.c '#include "thing.h"' 'src/util/thing.c:4: the include does not name its floor'
-    expect_refused src/util/thing.c '#include "attic/x.h"' 'src/util/thing.c:4: no such floor'
-}
-
-include__between_tool_and_trainer__refused()
-{
-    expect_refused src/trainer/main.c '#include "util/thing.h"' 'the trainer shares no code with the tool'
-    expect_refused src/commands/main.c '#include "trainer/x.h"' 'the trainer shares no code with the tool'
+    expect_refused <<'END'
+src/util/thing.c|#include "run/r.h"|src/util/thing.c:4: util may not include "run/r.h": run is above it
+src/database/db.h|#  include "cli/x.h" /* why */|src/database/db.h:1: database may not include "cli/x.h"
+src/util/thing.c|#include "thing.h"|src/util/thing.c:4: the include does not name its floor
+src/util/thing.c|#include "attic/x.h"|src/util/thing.c:4: no such floor
+src/trainer/main.c|#include "util/thing.h"|the trainer shares no code with the tool
+src/commands/main.c|#include "trainer/x.h"|the trainer shares no code with the tool
+src/util/thing.c|    OWNED char *a = NULL, why[256];|src/util/thing.c:4: an array, or nothing yet, would be released
+src/util/thing.c|    OWNED_STMT *s;|src/util/thing.c:4: an array, or nothing yet, would be released
+src/util/thing.c|int x = sqlite3_step(s);|src/util/thing.c:4: belongs to src/database/ alone: int x = sqlite3_step(s);
+src/run/r.c|#include <sqlite3.h>|src/run/r.c:1: belongs to src/database/ alone
+src/database/db.c|int p = fork();|src/database/db.c:1: belongs to src/process/ alone
+src/database/db.c|if (!kill(p, 0)) {|src/database/db.c:1: belongs to src/process/ alone
+src/run/r.c|x = "//"; system(y);|src/run/r.c:1: belongs to nobody alone
+src/run/r.c|printf("%d", 1);|src/run/r.c:1: belongs to src/cli/ and src/commands/ alone
+src/run/r.c|/* note */ fprintf(stderr, "");|src/run/r.c:1: belongs to src/cli/ and src/commands/ alone
+src/run/r.c|exit(1);|src/run/r.c:1: belongs to src/cli/ and src/commands/ alone
+src/run/r.c|c = '"'; p = getenv(x);|src/run/r.c:1: belongs to src/cli/ and src/commands/ alone
+src/commands/main.c|toml::parse(x);|src/commands/main.c:1: belongs to src/toml/reader.cc alone
+src/commands/main.c|clock_gettime(a, b);|src/commands/main.c:1: belongs to src/util/clock.c alone
+src/run/readings.c|i = open(p);|src/run/readings.c:1: a job may have left a link there (process/job_file.h): i = open(
+src/commands/tail.c|f = fopen(path, "r");|src/commands/tail.c:1: a job may have left a link
+tests/unit/test_new.c|int main(void) {}|tests/unit/test_new.c:1: not named in a sources.am
+END
 }
 
 headers__in_a_circle__refused()
@@ -70,8 +93,7 @@ headers__in_a_circle__refused()
     echo '#include "util/b.h"' >tree/src/util/a.h
     echo '#include "util/c.h"' >tree/src/util/b.h
     echo '#include "util/a.h"' >tree/src/util/c.h
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 1 'headers include each other in a circle: util/'
+    expect_breaches 1 'headers include each other in a circle: util/'
 }
 
 type__defined_in_two_files__refused()
@@ -79,63 +101,19 @@ type__defined_in_two_files__refused()
     clean_tree
     printf 'struct place {\n    int x;\n};\nenum place { HERE };\n' >tree/src/run/r.c
     printf '/* A thing. */\nenum place { THERE };\n' >tree/src/util/place.h
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 1 'src/util/place.h:2: place is also defined in src/run/r.c' ' 1 breaches'
+    expect_breaches 1 'src/util/place.h:2: place is also defined in src/run/r.c'
 }
 
-type__used_elsewhere_or_defined_in_the_trainer__allowed()
+# A type that is used elsewhere, or defined in the trainer, too; the trainer's verbs; a job's file opened as it should.
+tree__near_a_breach__allowed()
 {
     clean_tree
     echo 'struct place { int x; };' >tree/src/util/place.h
     echo 'const struct place *p = &(struct place){1};' >tree/src/run/r.c
-    echo 'struct place { int x; };' >tree/src/trainer/main.c
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 0 '5 files, 0 breaches'
-}
-
-owned_local__array_or_without_a_value__refused()
-{
-    local line
-    for line in 'OWNED char *a = NULL, why[256];' 'OWNED_STMT *s;'; do
-        expect_refused src/util/thing.c "    $line" 'src/util/thing.c:4: an array, or nothing yet, would be released'
-    done
-}
-
-owned_verb__elsewhere__refused()
-{
-    expect_refused src/util/thing.c 'int x = sqlite3_step(s);' \
-        'src/util/thing.c:4: belongs to src/database/ alone: int x = sqlite3_step(s);'
-    expect_refused src/run/r.c '#include <sqlite3.h>' 'src/run/r.c:1: belongs to src/database/ alone'
-    expect_refused src/database/db.c 'int p = fork();' 'src/database/db.c:1: belongs to src/process/ alone'
-    expect_refused src/database/db.c 'if (!kill(p, 0)) {' 'src/database/db.c:1: belongs to src/process/ alone'
-    expect_refused src/run/r.c 'x = "//"; system(y);' 'src/run/r.c:1: belongs to nobody alone'
-    expect_refused src/run/r.c 'printf("%d", 1);' 'src/run/r.c:1: belongs to src/cli/ and src/commands/ alone'
-    expect_refused src/run/r.c '/* note */ fprintf(stderr, "");' \
-        'src/run/r.c:1: belongs to src/cli/ and src/commands/ alone'
-    expect_refused src/run/r.c 'exit(1);' 'src/run/r.c:1: belongs to src/cli/ and src/commands/ alone'
-    expect_refused src/run/r.c "c = '\"'; p = getenv(x);" 'src/run/r.c:1: belongs to src/cli/ and src/commands/ alone'
-    expect_refused src/commands/main.c 'toml::parse(x);' 'src/commands/main.c:1: belongs to src/toml/reader.cc alone'
-    expect_refused src/commands/main.c 'clock_gettime(a, b);' 'src/commands/main.c:1: belongs to src/util/clock.c alone'
-}
-
-job_file__opened_by_its_path__refused()
-{
-    expect_refused src/run/readings.c 'int fd = open(path, O_RDONLY);' \
-        'src/run/readings.c:1: a job may have left a link there (process/job_file.h): int fd = open('
-    expect_refused src/commands/tail.c 'f = fopen(path, "r");' 'src/commands/tail.c:1: a job may have left a link'
-    clean_tree
+    echo 'struct place { int x; }; printf(""); fork(); exit(0); clock_gettime(a, b);' >tree/src/trainer/main.c
     printf 'int fd = openat(directory, name, 0); job_file_open(path);\n' >tree/src/run/readings.c
     printf 'int fd = open(path, 0);\n' >tree/src/run/other.c
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 0 '4 files, 0 breaches'
-}
-
-owned_verb__in_the_trainer__allowed()
-{
-    clean_tree
-    echo 'printf(""); fork(); exit(0); clock_gettime(a, b);' >tree/src/trainer/main.c
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 0 '3 files, 0 breaches'
+    expect_clean '7 files'
 }
 
 file__over_a_thousand_lines__refused()
@@ -143,8 +121,7 @@ file__over_a_thousand_lines__refused()
     clean_tree
     yes ';' | head -n 1000 >tree/src/util/long.c
     yes ';' | head -n 1001 >tree/src/util/longer.c
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 1 'src/util/longer.c:1: 1001 lines (at most 1000)' ' 1 breaches'
+    expect_breaches 1 'src/util/longer.c:1: 1001 lines (at most 1000)'
 }
 
 whole__larger_than_its_budget__refused()
@@ -156,9 +133,8 @@ whole__larger_than_its_budget__refused()
     yes ';' | head -n 50 >tree/src/util/long.c
     printf '%s\n' '# Only ever lowered.' 'source_lines 40' 'test_lines 0' 'document_words 3' 'floors 100' \
         >tree/tests/style/budget
-    run_command bash "$checker" tree
-    expect_only_stdout_matches 1 'tests/style/budget: source_lines: [0-9]+ \(at most 40\)'
-    expect_stdout_contains ' 1 breaches'
+    expect_breaches 1 ' (at most 40)'
+    expect_stdout_matches 'tests/style/budget: source_lines: [0-9]+ '
 }
 
 folder__over_forty_five_files__refused()
@@ -168,36 +144,24 @@ folder__over_forty_five_files__refused()
     for ((i = 3; i <= 46; i++)); do
         echo ';' >"tree/src/util/file$i.c"
     done
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 1 'src/util:1: 46 files (at most 45)' ' 1 breaches'
+    expect_breaches 1 'src/util:1: 46 files (at most 45)'
 }
 
 line__over_120_columns__refused()
 {
-    local fits wide
+    local fits wide name
     fits=$(printf '%0117d' 0)
     wide=${fits}0000
     clean_tree
     echo "// $fits" >tree/src/util/fits.h
     # The measure is characters, not bytes.
     echo "// ${fits//0/·}" >tree/src/util/fits.c
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 0 '4 files, 0 breaches'
+    expect_clean '4 files'
     rm -r tree
     expect_refused src/util/thing.c "$wide" 'src/util/thing.c:4: 121 columns (at most 120)'
     expect_refused tests/unit/lib.sh "${wide//0/·}" 'tests/unit/lib.sh:1: 121 columns (at most 120)'
-}
-
-page__over_120_columns__refused()
-{
-    local name
     for name in report.css main.js; do
-        clean_tree
-        mkdir tree/src/page
-        printf '%0121d\n' 0 >"tree/src/page/$name"
-        run_command bash "$checker" tree
-        expect_only_stdout_contains 1 "src/page/$name:1: 121 columns (at most 120)" ' 1 breaches'
-        rm -r tree
+        expect_refused "src/page/$name" "$wide" "src/page/$name:1: 121 columns (at most 120)"
     done
 }
 
@@ -224,8 +188,7 @@ declaration__that_no_other_file_uses__refused()
     printf 'int thing_count;\nint thing_do(int x) { return x; }\nint thing_use(int x) { return thing_do(x); }\n' \
         >tree/src/util/thing.c
     echo 'static int use(void) { return thing_use(thing_count); }' >tree/src/util/other.c
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 1 'src/util/thing.h:1: declares thing_do, which no file but its own uses' ' 1 breaches'
+    expect_breaches 1 'src/util/thing.h:1: declares thing_do, which no file but its own uses'
 }
 
 function__defined_in_another_floor_than_its_header__refused()
@@ -235,13 +198,7 @@ function__defined_in_another_floor_than_its_header__refused()
     echo 'int thing_do(int x);' >>tree/src/util/thing.h
     echo 'int thing_do(int x) { return x; }' >tree/src/database/db.c
     echo 'static int thing_do(int x) { return x; }' >tree/src/run/r.c
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 1 'src/database/db.c:1: defines thing_do, which src/util/thing.h declares' ' 1 breaches'
-}
-
-test__not_in_the_makefile__refused()
-{
-    expect_refused tests/unit/test_new.c 'int main(void) {}' 'tests/unit/test_new.c:1: not named in a sources.am'
+    expect_breaches 1 'src/database/db.c:1: defines thing_do, which src/util/thing.h declares'
 }
 
 # A document that names what the clean tree has; TEXT adds to it.
@@ -255,30 +212,30 @@ documented_tree() # TEXT
         >tree/docs/map.md
 }
 
-document__says_where_a_thing_is__must_be_there()
-{
-    documented_tree '`struct` in `src/util/thing.h`, `none` in `src/util/thing.c`'
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 1 'docs/map.md:6: src/util/thing.c has no none'
-}
-
 document__names_what_is_there__no_breach()
 {
-    documented_tree ''
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 0 '2 files, 0 breaches'
+    documented_tree '[here](#the-map-of-it), [there](../src/util/thing.c), [elsewhere](https://example.org/none)'
+    printf '# The map of `it`!\n' >>tree/docs/map.md
+    expect_clean '2 files'
 }
 
 document__names_what_is_not_there__refused()
 {
-    local line
-    for line in 'src/util/none.c' 'tests/*/none_*.sh' 'none()' 'struct thin'; do
-        documented_tree "It says $line."
-        run_command bash "$checker" tree
-        expect_only_stdout_matches 1 "^docs/map.md:6: (there is|the source has) no "
-        expect_stdout_contains "no $line" ' 1 breaches'
+    local text said
+    while IFS='|' read -r text said; do
+        documented_tree "$text"
+        expect_breaches 1 "docs/map.md:6: $said"
         rm -r tree
-    done
+    done <<'END'
+It says src/util/none.c.|there is no src/util/none.c
+It says tests/*/none_*.sh.|there is no tests/*/none_*.sh
+It says none().|the source has no none()
+It says struct thin.|the source has no struct thin
+`struct` in `src/util/thing.h`, `none` in `src/util/thing.c`|src/util/thing.c has no none
+[there](none.md)|there is no none.md
+[there](#none)|no heading for #none
+[there](map.md#none)|no heading for map.md#none
+END
 }
 
 # The files of a row have the example of its thing.
@@ -287,11 +244,9 @@ contributing__row_with_an_example__its_files_have_it()
     clean_tree
     printf '%s\n' '/* FAILURE_OUT_OF_MEMORY */' >>tree/src/util/thing.c
     echo '| a class (`out-of-memory`) | `src/util/thing.c` | |' >tree/CONTRIBUTING.md
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 0 ', 0 breaches'
+    expect_clean ' files'
     echo '| a class (`out-of-disk`) | `src/util/thing.c`, `src/util/NAME.c` | |' >tree/CONTRIBUTING.md
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 1 'CONTRIBUTING.md:1: src/util/thing.c does not mention out-of-disk' \
+    expect_breaches 2 'CONTRIBUTING.md:1: src/util/thing.c does not mention out-of-disk' \
         'CONTRIBUTING.md:1: there is no src/util/out-of-disk.c'
 }
 
@@ -369,26 +324,6 @@ map__of_other_floors_than_there_are__refused()
         draw_map
         expect_among_stderr 1 'architecture.sh: '
         rm -r tree
-    done
-}
-
-link__to_a_heading_that_is_there__no_breach()
-{
-    documented_tree '[here](#the-map-of-it), [there](../src/util/thing.c), [elsewhere](https://example.org/none)'
-    printf '# The map of `it`!\n' >>tree/docs/map.md
-    run_command bash "$checker" tree
-    expect_only_stdout_contains 0 '2 files, 0 breaches'
-}
-
-link__to_nothing__refused()
-{
-    local link
-    for link in none.md '#none' 'map.md#none'; do
-        rm -rf tree
-        documented_tree "[there]($link)"
-        run_command bash "$checker" tree
-        expect_only_stdout_matches 1 "^docs/map.md:6: (there is no|no heading for) $link\$"
-        expect_stdout_contains ' 1 breaches'
     done
 }
 
