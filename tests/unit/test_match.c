@@ -1,121 +1,87 @@
 /* space: the match, its counts, identity, and the sweep against a database. */
+#include <inttypes.h>
+
 #include "space_fixture.h"
 #include "unit_test.h"
 
 #include "database/open.h"
 #include "space/enumerate.h"
 
-TEST(match__world_size__absent_degree_counts_as_one)
+/* What the match comes to: combinations, those that match, jobs; and the rules that exclude or warn, with how many they
+ * are the first to and how many each would alone. */
+static void assert_matches(const char *text, const char *expected)
 {
-    HELD(built) b = build_text("[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = [1, 2, 4]\n"
-                               "[[parallel_spec]]\ntp = [1, 2]\n[[parallel_spec]]\nmicro_batch = 3\n");
+    HELD(built) b = build_text(text);
     HELD(plan) p = plan_of(&b);
-    assert_int_equal(p.match.combinations, 9);
-    /* tp=1 on 1, tp=2 on 2, and the automatic plan on each of three. */
-    assert_int_equal(p.match.matched, 5);
-    assert_int_equal(excluded_by(&b, &p, "world-size"), 4);
-}
-
-TEST(match__no_cluster__one_host_with_one_device)
-{
-    HELD(built) b = build_text("[[parallel_spec]]\ntp = [1, 2]\n");
-    HELD(plan) p = plan_of(&b);
-    assert_int_equal(p.jobs, 1);
-}
-
-TEST(match__rules__total_over_null_and_zero)
-{
-    HELD(built) b = build_text("[[model]]\nlayers = [2, 4]\n[[model]]\nheads = 3\n"
-                               "[[parallel_spec]]\nzero = [0, 1]\n"
-                               "[[rule]]\nname = \"divides\"\nrequire = \"layers % zero = 0\"\n"
-                               "[[rule]]\nname = \"when\"\nwhen = \"zero = 1\"\nrequire = \"layers = 4\"\n");
-    HELD(plan) p = plan_of(&b);
-    assert_int_equal(p.match.combinations, 6);
-    assert_int_equal(excluded_by(&b, &p, "divides"), 0);
-    assert_int_equal(excluded_by(&b, &p, "when"), 1); /* layers=2 zero=1; without layers it is NULL */
-    assert_int_equal(p.jobs, 5);
-}
-
-TEST(match__rules_in_order__first_that_fires_and_each_alone)
-{
-    HELD(built) b = build_text("[[model]]\na = [1, 2, 3, 4]\n[[parallel_spec]]\nb = [1, 2]\n"
-                               "[[rule]]\nname = \"first\"\nrequire = \"a > 2\"\n"
-                               "[[rule]]\nname = \"second\"\nrequire = \"a > 3 OR b = 2\"\n");
-    HELD(plan) p = plan_of(&b);
-    assert_int_equal(excluded_by(&b, &p, "first"), 4);
-    assert_int_equal(excluded_by(&b, &p, "second"), 1);
+    OWNED_BUFFER said = BUFFER_INIT;
+    buffer_printf(&said, "%" PRId64 " %" PRId64 " %" PRId64, p.match.combinations, p.match.matched, p.jobs);
     for (size_t i = 0; i < b.space->rule_count; i++)
-        if (strcmp(b.space->rules[i].name, "second") == 0)
-            assert_int_equal(p.match.rules[i].alone, 3);
-    assert_int_equal(p.match.combinations, p.match.matched + 4 + 1);
+        if (p.match.rules[i].excluded > 0)
+            buffer_printf(&said, " %s %" PRId64 "/%" PRId64, b.space->rules[i].name, p.match.rules[i].excluded,
+                          p.match.rules[i].alone);
+    if (strcmp(buffer_text(&said), expected) != 0)
+        fail_msg("%s\n%s, not %s", text, buffer_text(&said), expected);
+    assert_int_equal(p.duplicates, p.match.matched - p.jobs);
 }
 
-TEST(match__rule_disabled__not_applied)
+#define AUTO "[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n"
+
+TEST(match__each_text__combinations_matches_jobs_and_exclusions)
 {
-    struct built b = build_text("[sweep]\ndisable_rules = [\"world-size\"]\n[[parallel_spec]]\ntp = [1, 2]\n");
-    struct plan p = plan_of(&b);
-    assert_int_equal(p.jobs, 2);
-    plan_free(&p);
-    built_free(&b);
-    struct error e = build_error("[sweep]\ndisable_rules = [\"world-sise\"]\n[[parallel_spec]]\ntp = [1, 2]\n");
-    assert_non_null(strstr(e.text, "there is no rule `world-sise` (did you mean `world-size`?)"));
+    static const char *const cases[][2] = {
+        /* tp=1 on 1, tp=2 on 2, and the automatic plan, whose degree counts as one, on each of three. */
+        {"[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = [1, 2, 4]\n"
+         "[[parallel_spec]]\ntp = [1, 2]\n[[parallel_spec]]\nmicro_batch = 3\n",
+         "9 5 5 world-size 4/4"},
+        /* No cluster is one host with one device. */
+        {"[[parallel_spec]]\ntp = [1, 2]\n", "2 1 1 world-size 1/1"},
+        {"[sweep]\ndisable_rules = [\"world-size\"]\n[[parallel_spec]]\ntp = [1, 2]\n", "2 2 2 tp-within-node 1/1"},
+        /* Rules are total over NULL and zero: layers=2 zero=1 alone is excluded; without layers it is NULL. */
+        {"[[model]]\nlayers = [2, 4]\n[[model]]\nheads = 3\n[[parallel_spec]]\nzero = [0, 1]\n"
+         "[[rule]]\nname = \"divides\"\nrequire = \"layers % zero = 0\"\n"
+         "[[rule]]\nname = \"when\"\nwhen = \"zero = 1\"\nrequire = \"layers = 4\"\n",
+         "6 5 5 when 1/1"},
+        /* The first that fires, and each alone. */
+        {"[[model]]\na = [1, 2, 3, 4]\n[[parallel_spec]]\nb = [1, 2]\n"
+         "[[rule]]\nname = \"first\"\nrequire = \"a > 2\"\n"
+         "[[rule]]\nname = \"second\"\nrequire = \"a > 3 OR b = 2\"\n",
+         "8 3 3 first 4/4 second 1/3"},
+        /* Blocks without a key that differs: how many there are is no value of a key. */
+        {"[[cluster_spec]]\nca = 2\n[[cluster_spec]]\nca = 2\n[[training_spec]]\nta = [2, 12, 7]\n"
+         "[[parallel_spec]]\npa = 6\npc = [9, 8]\n[[rule]]\nname = \"r\"\nrequire = \"pa > ca\"\n",
+         "12 12 6"},
+        /* A warning excludes nothing. */
+        {"[[model]]\na = [1, 2]\n[[rule]]\nname = \"w\"\nlevel = \"warn\"\nrequire = \"a = 1\"\n", "2 2 2 w 1/1"},
+        {"[job]\ncommand = [\"x\", \"{tp}\"]\n" AUTO, "2 1 1 binds-tp 1/1"},
+        {"[job]\ncommand = [\"x\", \"{tp?--tp={}}\"]\nenv = { TP = \"{tp?}\" }\n" AUTO, "2 2 2"},
+        {"[job]\ncommand = [\"x\", \"{tp?--tp={}}\", \"{tp}\"]\n" AUTO,
+         "2 1 1 binds-tp 1/1"}, /* one that another text needs */
+        {"[[model]]\ndescription = \"a\"\nlayers = 2\n[[model]]\ndescription = \"b\"\nlayers = 2\n", "2 2 1"},
+        /* A rule that reads a label may tell equal specs apart. */
+        {"[[model]]\nname = \"x\"\na = [1, 2]\n[[model]]\nname = \"y\"\na = [2, 3]\n"
+         "[[rule]]\nname = \"r\"\nrequire = \"model.name = 'y' or a = 1\"\nwhy = \"w\"\n",
+         "4 3 3 r 1/1"},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        assert_matches(cases[i][0], cases[i][1]);
 }
 
-/* Blocks without a key that differs: how many there are is no value of a key. */
-TEST(match__blocks_that_are_alike__each_counted)
+TEST(build__what_cannot_be__told)
 {
-    HELD(built) b =
-        build_text("[[cluster_spec]]\nca = 2\n[[cluster_spec]]\nca = 2\n[[training_spec]]\nta = [2, 12, 7]\n"
-                   "[[parallel_spec]]\npa = 6\npc = [9, 8]\n[[rule]]\nname = \"r\"\nrequire = \"pa > ca\"\n");
-    HELD(plan) p = plan_of(&b);
-    assert_int_equal(p.match.combinations, 12);
-    assert_int_equal(p.match.matched, 12);
-    assert_int_equal(p.jobs, 6);
-}
-
-TEST(match__warning__counted_not_excluded)
-{
-    HELD(built) b =
-        build_text("[[model]]\na = [1, 2]\n[[rule]]\nname = \"w\"\nlevel = \"warn\"\nrequire = \"a = 1\"\n");
-    HELD(plan) p = plan_of(&b);
-    assert_int_equal(p.jobs, 2);
-    assert_int_equal(excluded_by(&b, &p, "w"), 1);
-}
-
-TEST(match__unbound_placeholder__excluded_with_a_reason)
-{
-    HELD(built) b =
-        build_text("[job]\ncommand = [\"x\", \"{tp}\"]\n[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n");
-    HELD(plan) p = plan_of(&b);
-    assert_int_equal(p.jobs, 1);
-    assert_int_equal(excluded_by(&b, &p, "binds-tp"), 1);
-}
-
-TEST(match__optional_placeholder__excludes_nothing)
-{
-    struct built b = build_text("[job]\ncommand = [\"x\", \"{tp?--tp={}}\"]\nenv = { TP = \"{tp?}\" }\n"
-                                "[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n");
-    struct plan p = plan_of(&b);
-    assert_int_equal(p.jobs, 2);
-    plan_free(&p);
-    built_free(&b);
-    /* One that another text needs. */
-    b = build_text("[job]\ncommand = [\"x\", \"{tp?--tp={}}\", \"{tp}\"]\n"
-                   "[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n");
-    p = plan_of(&b);
-    assert_int_equal(p.jobs, 1);
-    plan_free(&p);
-    built_free(&b);
-}
-
-TEST(match__optional_placeholder__wrong_ones_are_told)
-{
-    struct error e = build_error("[job]\ncommand = [\"x\", \"{hiden?}\"]\n[[model]]\nhidden = 1\n");
-    assert_non_null(strstr(e.text, "unknown placeholder {hiden} (did you mean `hidden`?)"));
-    e = build_error("[job]\ncommand = [\"x\", \"{a?--a={} --b={b}}\"]\n[[model]]\na = 1\nb = 2\n");
-    assert_non_null(strstr(e.text, "{b} stands within another placeholder, where only {} is replaced"));
-    e = build_error("[job]\ncommand = [\"{a?}\"]\n[[model]]\na = \"ls\"\n");
-    assert_non_null(strstr(e.text, "every word of the command may be left out"));
+    static const char *const cases[][2] = {
+        {"[sweep]\ndisable_rules = [\"world-sise\"]\n[[parallel_spec]]\ntp = [1, 2]\n",
+         "there is no rule `world-sise` (did you mean `world-size`?)"},
+        {"[job]\ncommand = [\"x\", \"{hiden?}\"]\n[[model]]\nhidden = 1\n",
+         "unknown placeholder {hiden} (did you mean `hidden`?)"},
+        {"[job]\ncommand = [\"x\", \"{a?--a={} --b={b}}\"]\n[[model]]\na = 1\nb = 2\n",
+         "{b} stands within another placeholder, where only {} is replaced"},
+        {"[job]\ncommand = [\"{a?}\"]\n[[model]]\na = \"ls\"\n", "every word of the command may be left out"},
+        {"[[model]]\nx = true\n[[model]]\nx = 1\n", "`x` is a boolean in one place and another type elsewhere"},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const struct error e = build_error(cases[i][0]);
+        assert_non_null(strstr(e.text, cases[i][1]));
+    }
 }
 
 /* The keys of all jobs, sorted, as one text. */
@@ -140,18 +106,24 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
+static struct plan listed_plan(struct space *space, int64_t each_most, struct keys *k)
+{
+    struct plan p;
+    const struct retry_policy policy = {.backoff_ms = 0};
+    const struct plan_request request = {.space = space,
+                                         .policy = &policy,
+                                         .each = add_key,
+                                         .each_most = each_most,
+                                         .context = k};
+    FAIL_IF(plan_make(&request, &p, &e) < 0);
+    return p;
+}
+
 static struct keys keys_of(const char *text)
 {
     HELD(built) b = build_text(text);
     struct keys k = {.count = 0};
-    HELD(plan) p;
-    const struct retry_policy policy = {.backoff_ms = 0};
-    const struct plan_request request = {.space = b.space,
-                                         .policy = &policy,
-                                         .each = add_key,
-                                         .each_most = INT64_MAX,
-                                         .context = &k};
-    FAIL_IF(plan_make(&request, &p, &e));
+    HELD(plan) p = listed_plan(b.space, INT64_MAX, &k);
     qsort(k.hex, k.count, sizeof *k.hex, by_text);
     return k;
 }
@@ -242,19 +214,6 @@ TEST(distinct__what_makes_two_combinations_one_job__known)
     }
 }
 
-static struct plan listed_plan(struct space *space, int64_t each_most, struct keys *k)
-{
-    struct plan p;
-    const struct retry_policy policy = {.backoff_ms = 0};
-    const struct plan_request request = {.space = space,
-                                         .policy = &policy,
-                                         .each = add_key,
-                                         .each_most = each_most,
-                                         .context = k};
-    FAIL_IF(plan_make(&request, &p, &e) < 0);
-    return p;
-}
-
 TEST(plan__jobs_that_are_alike__told_without_looking)
 {
     static const char *const texts[] = {
@@ -320,16 +279,6 @@ TEST(plan__specs_stand_in_several_blocks__jobs_counted_without_looking)
     }
 }
 
-/* A rule that reads a label may tell equal specs apart. */
-TEST(plan__equal_specs_have_other_labels__looked_at)
-{
-    HELD(built) b = build_text("[[model]]\nname = \"x\"\na = [1, 2]\n[[model]]\nname = \"y\"\na = [2, 3]\n"
-                               "[[rule]]\nname = \"r\"\nrequire = \"model.name = 'y' or a = 1\"\nwhy = \"w\"\n");
-    HELD(plan) p = plan_of(&b);
-    assert_int_equal(p.match.matched, 3);
-    assert_int_equal(p.jobs, 3);
-}
-
 #define COMMAND(rest) "[[model]]\nx = 1\n[job]\ncommand = " rest "\n"
 
 TEST(identity__values_types_command_and_environment__count)
@@ -389,22 +338,6 @@ TEST(identity__names_alone_differ__several_jobs)
     HELD(built) b = build_text(LARGE "name = \"x\"\n[[model]]\na = 1\nb = 1\nname = \"y\"\n");
     HELD(plan) p = plan_of(&b);
     assert_int_equal(p.jobs, 10001);
-}
-
-TEST(identity__equal_combinations__one_job)
-{
-    HELD(built) b =
-        build_text("[[model]]\ndescription = \"a\"\nlayers = 2\n[[model]]\ndescription = \"b\"\nlayers = 2\n");
-    HELD(plan) p = plan_of(&b);
-    assert_int_equal(p.match.matched, 2);
-    assert_int_equal(p.jobs, 1);
-    assert_int_equal(p.duplicates, 1);
-}
-
-TEST(build__bool_and_number_in_one_key__error)
-{
-    struct error e = build_error("[[model]]\nx = true\n[[model]]\nx = 1\n");
-    assert_non_null(strstr(e.text, "`x` is a boolean in one place and another type elsewhere"));
 }
 
 /* --- against a database --- */
