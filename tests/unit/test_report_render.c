@@ -28,186 +28,134 @@ static const struct cell hostile[] = {
     TEXT("tab\there\x1B[2J"), //
 };
 
-static void check(render_function *render, const struct cell *cells, size_t rows, const char *expected)
-{
-    struct render_options options = RENDER_OPTIONS_INIT;
-    OWNED char *text = fixture_render(render, cells, rows, names, units, options);
-    assert_string_equal(text, expected);
-}
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define CELLS(...) ((const struct cell[]){__VA_ARGS__})
+#define EXPECTED(text) text, sizeof(text) - 1
 
-/* As check, for output with NUL bytes in it. */
-static void check_bytes(render_function *render, const char *expected, size_t length)
+/* NULL is apart from empty, cells that are hostile to a format's readers are quoted, guarded or escaped. */
+TEST(every_format__rows__exactly)
 {
-    struct render_options options = RENDER_OPTIONS_INIT;
-    OWNED char *text = fixture_render(render, hostile, 4, names, units, options);
-    assert_memory_equal(text, expected, length + 1);
-}
-
-#define CHECK_BYTES(render, literal) check_bytes(render, literal, sizeof(literal) - 1)
-
-TEST(csv__ordinary_rows__header_crlf_null_apart_from_empty)
-{
-    check(render_csv, ordinary, 3,
-          "name,zero_stage,throughput\r\n"
-          "tiny,0,12.5\r\n"
-          "wide,-3,0.3333333333333333\r\n"
-          "\"\",,\r\n");
-}
-
-TEST(csv__hostile_cells__quoted_guarded_replaced)
-{
-    CHECK_BYTES(render_csv, "name,zero_stage,throughput\r\n"
-                            "'=cmd|' /C calc'!A0,\"a\"\"b,c\",\"one\r\ntwo\"\r\n"
-                            "\"nul\0byte\",bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf,\xE2\x80\xAE"
-                            "right\r\n"
-                            "NaN,Infinity,'-Infinity\r\n"
-                            "''=x,a|b*c_d_ `e` <f>\\,\"tab\there\x1B[2J\"\r\n");
-}
-
-TEST(csv__lf_option__lf_line_ends)
-{
-    struct render_options options = RENDER_OPTIONS_INIT;
-    options.lf = true;
-    OWNED char *text = fixture_render(render_csv, ordinary, 1, names, NULL, options);
-    assert_string_equal(text, "name,zero_stage,throughput\ntiny,0,12.5\n");
-}
-
-TEST(csv__header_like_formula__guarded)
-{
-    static const char *const header[] = {"-x", "(pp, tp)", NULL};
-    OWNED char *text = fixture_render(render_csv, NULL, 0, header, NULL, (struct render_options)RENDER_OPTIONS_INIT);
-    assert_string_equal(text, "'-x,\"(pp, tp)\"\r\n");
-}
-
-TEST(csv__blanks_and_byte_order_mark__quoted_for_other_readers)
-{
-    static const char *const header[] = {"\xEF\xBB\xBFname", "b c", NULL};
-    static const struct cell cells[] = {TEXT(" x"), TEXT("x "), TEXT("x y"), TEXT(" ")};
-    OWNED char *text = fixture_render(render_csv, cells, 2, header, NULL, (struct render_options){.lf = true});
-    assert_string_equal(text, "\"\xEF\xBB\xBFname\",b c\n\" x\",\"x \"\nx y,\" \"\n");
-}
-
-TEST(tsv__ordinary_rows__null_is_backslash_n)
-{
-    check(render_tsv, ordinary, 3,
-          "name\tzero_stage\tthroughput\n"
-          "tiny\t0\t12.5\n"
-          "wide\t-3\t0.3333333333333333\n"
-          "\t\\N\t\\N\n");
-}
-
-TEST(tsv__hostile_cells__escaped)
-{
-    check(render_tsv, hostile, 4,
-          "name\tzero_stage\tthroughput\n"
-          "'=cmd|' /C calc'!A0\ta\"b,c\tone\\r\\ntwo\n"
-          "nul\\0byte\tbad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\t\xE2\x80\xAE"
-          "right\n"
-          "NaN\tInfinity\t'-Infinity\n"
-          "''=x\ta|b*c_d_ `e` <f>\\\\\ttab\\there\x1B[2J\n");
-}
-
-TEST(json__ordinary_rows__array_of_objects)
-{
-    check(render_json, ordinary, 3,
-          "[\n{\"name\":\"tiny\",\"zero_stage\":0,\"throughput\":12.5},\n"
-          "{\"name\":\"wide\",\"zero_stage\":-3,\"throughput\":0.3333333333333333},\n"
-          "{\"name\":\"\",\"zero_stage\":null,\"throughput\":null}\n]\n");
-}
-
-TEST(json__no_rows__empty_array)
-{
-    check(render_json, NULL, 0, "[]\n");
-    check(render_jsonl, NULL, 0, "");
-}
-
-TEST(jsonl__hostile_cells__escaped)
-{
-    check(render_jsonl, hostile, 4,
-          "{\"name\":\"=cmd|' /C calc'!A0\",\"zero_stage\":\"a\\\"b,c\",\"throughput\":\"one\\u000d\\ntwo\"}\n"
-          "{\"name\":\"nul\\u0000byte\",\"zero_stage\":\"bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\","
-          "\"throughput\":\"\xE2\x80\xAE"
-          "right\"}\n"
-          "{\"name\":\"NaN\",\"zero_stage\":\"Infinity\",\"throughput\":\"-Infinity\"}\n"
-          "{\"name\":\"'=x\",\"zero_stage\":\"a|b*c_d_ `e` <f>\\\\\",\"throughput\":\"tab\\there\\u001b[2J\"}\n");
-}
-
-TEST(markdown__ordinary_rows__units_and_rounded_numbers)
-{
-    check(render_markdown, ordinary, 3,
-          "| name | zero_stage | throughput (samples/s) |\n"
-          "| --- | --- | --- |\n"
-          "| tiny | 0 | 12.5 |\n"
-          "| wide | -3 | 0.333333 |\n"
-          "|  |  |  |\n");
-}
-
-TEST(markdown__hostile_cells__escaped)
-{
-    check(render_markdown, hostile, 4,
-          "| name | zero_stage | throughput (samples/s) |\n"
-          "| --- | --- | --- |\n"
-          "| =cmd\\|' /C calc'!A0 | a\"b,c | one<br>two |\n"
-          "| nul\\\\x00byte | bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf | \\\\u202eright |\n"
-          "| NaN | Infinity | -Infinity |\n"
-          "| '=x | a\\|b\\*c_d\\_ \\`e\\` \\<f\\>\\\\ | tab\\\\there\\\\x1b\\[2J |\n");
-}
-
-TEST(table__ordinary_rows__aligned_numbers_right)
-{
-    check(render_table, ordinary, 3,
-          "name  zero_stage  throughput (samples/s)\n"
-          "────  ──────────  ──────────────────────\n"
-          "tiny           0                    12.5\n"
-          "wide          -3                0.333333\n"
-          "\n");
-}
-
-TEST(table__hostile_cells__escapes_shown)
-{
-    check(render_table, hostile, 4,
-          "name                zero_stage         throughput (samples/s)\n"
-          "──────────────────  ─────────────────  ──────────────────────\n"
-          "=cmd|' /C calc'!A0  a\"b,c              one\\r\\ntwo\n"
-          "nul\\x00byte         bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf          \\u202eright\n"
-          "               NaN           Infinity               -Infinity\n"
-          "'=x                 a|b*c_d_ `e` <f>\\  tab\\there\\x1b[2J\n");
-}
-
-TEST(table__wide_and_combining_characters__aligned_by_columns)
-{
-    static const char *const two[] = {"名", "n", NULL};
-    static const struct cell cells[] = {TEXT("モデル"), INT(1),
-                                        TEXT("e\xCC\x81"
-                                             "a"),
-                                        INT(20)};
-    OWNED char *text = fixture_render(render_table, cells, 2, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
-    assert_string_equal(text, "名       n\n"
-                              "──────  ──\n"
-                              "モデル   1\n"
-                              "e\xCC\x81"
-                              "a      20\n");
-}
-
-TEST(table__ascii_option__nothing_else)
-{
-    static const char *const two[] = {"é", "n", NULL};
-    static const struct cell cells[] = {TEXT("abcdefghijkl"), INT(1), TEXT("\xF0\x9F\x98\x80"), INT(2)};
-    struct render_options options = {.ascii = true, .cell_width = 10};
-    OWNED char *text = fixture_render(render_table, cells, 2, two, NULL, options);
-    assert_string_equal(text, "\\u00e9      n\n"
-                              "----------  -\n"
-                              "abcdefg...  1\n"
-                              "\\U0001f600  2\n");
-}
-
-TEST(table__long_cell__cut_at_limit)
-{
-    static const char *const one[] = {"name", NULL};
-    static const struct cell cells[] = {TEXT("abcdef"), TEXT("abcdefg"), TEXT("日本語日")};
-    struct render_options options = {.cell_width = 6};
-    OWNED char *text = fixture_render(render_table, cells, 3, one, NULL, options);
-    assert_string_equal(text, "name\n──────\nabcdef\nabcde…\n日本…\n");
+    const struct {
+        render_function *render;
+        const char *const *header, *const *units;
+        const struct cell *cells;
+        size_t rows;
+        struct render_options options;
+        const char *expected;
+        size_t bytes; /* NULs among them */
+    } cases[] = {
+        {render_csv, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
+         EXPECTED("name,zero_stage,throughput\r\n"
+                  "tiny,0,12.5\r\n"
+                  "wide,-3,0.3333333333333333\r\n"
+                  "\"\",,\r\n")},
+        {render_csv, names, units, hostile, 4, RENDER_OPTIONS_INIT,
+         EXPECTED("name,zero_stage,throughput\r\n"
+                  "'=cmd|' /C calc'!A0,\"a\"\"b,c\",\"one\r\ntwo\"\r\n"
+                  "\"nul\0byte\",bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf,\xE2\x80\xAE"
+                  "right\r\n"
+                  "NaN,Infinity,'-Infinity\r\n"
+                  "''=x,a|b*c_d_ `e` <f>\\,\"tab\there\x1B[2J\"\r\n")},
+        {render_csv, names, NULL, ordinary, 1, {.lf = true}, EXPECTED("name,zero_stage,throughput\ntiny,0,12.5\n")},
+        {render_csv, LIST("-x", "(pp, tp)"), NULL, NULL, 0, RENDER_OPTIONS_INIT, EXPECTED("'-x,\"(pp, tp)\"\r\n")},
+        /* Blanks and a byte order mark are quoted for other readers. */
+        {render_csv,
+         LIST("\xEF\xBB\xBFname", "b c"),
+         NULL,
+         CELLS(TEXT(" x"), TEXT("x "), TEXT("x y"), TEXT(" ")),
+         2,
+         {.lf = true},
+         EXPECTED("\"\xEF\xBB\xBFname\",b c\n\" x\",\"x \"\nx y,\" \"\n")},
+        {render_tsv, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
+         EXPECTED("name\tzero_stage\tthroughput\n"
+                  "tiny\t0\t12.5\n"
+                  "wide\t-3\t0.3333333333333333\n"
+                  "\t\\N\t\\N\n")},
+        {render_tsv, names, units, hostile, 4, RENDER_OPTIONS_INIT,
+         EXPECTED("name\tzero_stage\tthroughput\n"
+                  "'=cmd|' /C calc'!A0\ta\"b,c\tone\\r\\ntwo\n"
+                  "nul\\0byte\tbad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\t\xE2\x80\xAE"
+                  "right\n"
+                  "NaN\tInfinity\t'-Infinity\n"
+                  "''=x\ta|b*c_d_ `e` <f>\\\\\ttab\\there\x1B[2J\n")},
+        {render_json, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
+         EXPECTED("[\n{\"name\":\"tiny\",\"zero_stage\":0,\"throughput\":12.5},\n"
+                  "{\"name\":\"wide\",\"zero_stage\":-3,\"throughput\":0.3333333333333333},\n"
+                  "{\"name\":\"\",\"zero_stage\":null,\"throughput\":null}\n]\n")},
+        {render_json, names, units, NULL, 0, RENDER_OPTIONS_INIT, EXPECTED("[]\n")},
+        {render_jsonl, names, units, NULL, 0, RENDER_OPTIONS_INIT, EXPECTED("")},
+        {render_jsonl, names, units, hostile, 4, RENDER_OPTIONS_INIT,
+         EXPECTED(
+             "{\"name\":\"=cmd|' /C calc'!A0\",\"zero_stage\":\"a\\\"b,c\",\"throughput\":\"one\\u000d\\ntwo\"}\n"
+             "{\"name\":\"nul\\u0000byte\",\"zero_stage\":\"bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\","
+             "\"throughput\":\"\xE2\x80\xAE"
+             "right\"}\n"
+             "{\"name\":\"NaN\",\"zero_stage\":\"Infinity\",\"throughput\":\"-Infinity\"}\n"
+             "{\"name\":\"'=x\",\"zero_stage\":\"a|b*c_d_ `e` <f>\\\\\",\"throughput\":\"tab\\there\\u001b[2J\"}\n")},
+        {render_markdown, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
+         EXPECTED("| name | zero_stage | throughput (samples/s) |\n"
+                  "| --- | --- | --- |\n"
+                  "| tiny | 0 | 12.5 |\n"
+                  "| wide | -3 | 0.333333 |\n"
+                  "|  |  |  |\n")},
+        {render_markdown, names, units, hostile, 4, RENDER_OPTIONS_INIT,
+         EXPECTED("| name | zero_stage | throughput (samples/s) |\n"
+                  "| --- | --- | --- |\n"
+                  "| =cmd\\|' /C calc'!A0 | a\"b,c | one<br>two |\n"
+                  "| nul\\\\x00byte | bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf | \\\\u202eright |\n"
+                  "| NaN | Infinity | -Infinity |\n"
+                  "| '=x | a\\|b\\*c_d\\_ \\`e\\` \\<f\\>\\\\ | tab\\\\there\\\\x1b\\[2J |\n")},
+        {render_table, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
+         EXPECTED("name  zero_stage  throughput (samples/s)\n"
+                  "────  ──────────  ──────────────────────\n"
+                  "tiny           0                    12.5\n"
+                  "wide          -3                0.333333\n"
+                  "\n")},
+        {render_table, names, units, hostile, 4, RENDER_OPTIONS_INIT,
+         EXPECTED("name                zero_stage         throughput (samples/s)\n"
+                  "──────────────────  ─────────────────  ──────────────────────\n"
+                  "=cmd|' /C calc'!A0  a\"b,c              one\\r\\ntwo\n"
+                  "nul\\x00byte         bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf          \\u202eright\n"
+                  "               NaN           Infinity               -Infinity\n"
+                  "'=x                 a|b*c_d_ `e` <f>\\  tab\\there\\x1b[2J\n")},
+        /* Wide and combining characters are aligned by columns. */
+        {render_table, LIST("名", "n"), NULL,
+         CELLS(TEXT("モデル"), INT(1),
+               TEXT("e\xCC\x81"
+                    "a"),
+               INT(20)),
+         2, RENDER_OPTIONS_INIT,
+         EXPECTED("名       n\n"
+                  "──────  ──\n"
+                  "モデル   1\n"
+                  "e\xCC\x81"
+                  "a      20\n")},
+        {render_table,
+         LIST("é", "n"),
+         NULL,
+         CELLS(TEXT("abcdefghijkl"), INT(1), TEXT("\xF0\x9F\x98\x80"), INT(2)),
+         2,
+         {.ascii = true, .cell_width = 10},
+         EXPECTED("\\u00e9      n\n"
+                  "----------  -\n"
+                  "abcdefg...  1\n"
+                  "\\U0001f600  2\n")},
+        {render_table,
+         LIST("name"),
+         NULL,
+         CELLS(TEXT("abcdef"), TEXT("abcdefg"), TEXT("日本語日")),
+         3,
+         {.cell_width = 6},
+         EXPECTED("name\n──────\nabcdef\nabcde…\n日本…\n")},
+        {render_table, LIST("long title", "b"), NULL, CELLS(NONE, INT(1), NONE, TEXT("x")), 2, RENDER_OPTIONS_INIT,
+         EXPECTED("long title  b\n──────────  ─\n            1\n            x\n")},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        OWNED char *text = fixture_render(cases[i].render, cases[i].cells, cases[i].rows, cases[i].header,
+                                          cases[i].units, cases[i].options);
+        if (memcmp(text, cases[i].expected, cases[i].bytes + 1) != 0)
+            fail_msg("case %zu:\n%s\ninstead of\n%s", i, text, cases[i].expected);
+    }
 }
 
 TEST(table__widest_rows_in_and_after_the_sample__aligned_and_whole)
@@ -222,14 +170,6 @@ TEST(table__widest_rows_in_and_after_the_sample__aligned_and_whole)
     OWNED char *text = fixture_render(render_table, cells, 1002, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
     assert_memory_equal(text, begin, strlen(begin));
     assert_string_equal(text + strlen(text) - strlen(end), end);
-}
-
-TEST(table__column_of_null_and_text__titles_left)
-{
-    static const char *const two[] = {"long title", "b", NULL};
-    static const struct cell cells[] = {NONE, INT(1), NONE, TEXT("x")};
-    OWNED char *text = fixture_render(render_table, cells, 2, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
-    assert_string_equal(text, "long title  b\n──────────  ─\n            1\n            x\n");
 }
 
 TEST(every_format__row_error__passed_through)
