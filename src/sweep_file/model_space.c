@@ -59,10 +59,10 @@ static bool add_number(const struct reading *r, const struct toml_node *at, cons
 static void read_number_range(const struct reading *r, const struct toml_node *node, struct number_list *out)
 {
     struct number_range range;
-    if (!range_read(r, node, &range))
+    if (!range_read(r, node, false, &range))
         return;
     for (uint64_t i = 0; i < range.count; i++)
-        if (!add_number(r, node, name_of(node), range_at(&range, i), out))
+        if (!add_number(r, node, name_of(node), range_at(&range, i).integer, out))
             return;
 }
 
@@ -142,7 +142,7 @@ static void read_powers(const struct reading *r, const struct number_range *rang
 {
     make_values(r, (size_t)range->count, out);
     for (size_t i = 0; i < out->value_count; i++) {
-        out->values[i] = (struct value){.kind = VALUE_INT, .integer = range_at(range, i)};
+        out->values[i] = range_at(range, i);
         out->literals[i] = arena_keep(r->arena, xasprintf("%" PRId64, out->values[i].integer));
     }
     read_integers(r, out);
@@ -151,7 +151,7 @@ static void read_powers(const struct reading *r, const struct number_range *rang
 static void read_range_key(const struct reading *r, const struct toml_node *node, struct space_key *out)
 {
     struct number_range range;
-    if (!range_read(r, node, &range))
+    if (!range_read(r, node, false, &range))
         return;
     if (range.factor) {
         read_powers(r, &range, out);

@@ -198,15 +198,17 @@ void check_sections(const struct reading *r);
 
 #define HF_CONFIG_KEY "hf_config"
 
-/* One of step and factor; the other is 0. */
+/* Of step and factor, whole or real, one; all else is 0. */
 struct number_range {
+    bool is_real;
     int64_t first, step, factor;
+    double from, real_step, real_factor;
     uint64_t count;
 };
 
 /* Returns whether a value is meant as a range: a table with `from` or `to`. */
 bool range_is_meant(const struct toml_node *node);
 
-/* A range of integers; false after a complaint. */
-bool range_read(const struct reading *r, const struct toml_node *node, struct number_range *out);
-int64_t range_at(const struct number_range *range, uint64_t position);
+/* A range of integers, or of reals where it `may_be_real` and has one; false after a complaint. */
+bool range_read(const struct reading *r, const struct toml_node *node, bool may_be_real, struct number_range *out);
+struct value range_at(const struct number_range *range, uint64_t position);

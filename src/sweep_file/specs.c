@@ -71,8 +71,6 @@ static bool check_range_table(const struct reading *r, const struct toml_node *n
     return false;
 }
 
-/* --- of integers --- */
-
 static uint64_t count_powers(int64_t from, int64_t to, int64_t factor)
 {
     uint64_t count = 1;
@@ -83,44 +81,6 @@ static uint64_t count_powers(int64_t from, int64_t to, int64_t factor)
     return count;
 }
 
-bool range_read(const struct reading *r, const struct toml_node *node, struct number_range *out)
-{
-    const struct found found = schema_match(&schema_range, r, node);
-    if (!check_range_table(r, node, &found))
-        return false;
-    const int64_t from = found_key(&found, "from")->integer, to = found_key(&found, "to")->integer;
-    if (found_key(&found, "factor")) {
-        const int64_t factor = found_key(&found, "factor")->integer;
-        *out = (struct number_range){.first = from, .factor = factor, .count = count_powers(from, to, factor)};
-        return true;
-    }
-    int64_t step = found_key(&found, "step") ? found_key(&found, "step")->integer : 1;
-    uint64_t steps = ((uint64_t)to - (uint64_t)from) / (uint64_t)step;
-    if (steps >= LARGEST_COUNT) {
-        problem_at_value(r, node, "%s: the range has too many values to count", node->key ? node->key : "it");
-        return false;
-    }
-    *out = (struct number_range){.first = from, .step = step, .count = steps + 1};
-    return true;
-}
-
-int64_t range_at(const struct number_range *range, uint64_t position)
-{
-    int64_t value = range->first;
-    /* The sum is within the range, the product need not be: from -2^63 on it takes 64 bits without a sign. */
-    if (range->step)
-        return (int64_t)((uint64_t)value + (uint64_t)range->step * position);
-    while (position-- > 0)
-        value *= range->factor;
-    return value;
-}
-
-/* --- of values --- */
-
-struct real_range {
-    double from, to, step, factor; /* one of step and factor; the other is 0 */
-};
-
 /* 0.1 + 2 * 0.1 is meant as 0.3. */
 static double rounded(double value)
 {
@@ -129,72 +89,54 @@ static double rounded(double value)
     return strtod(text, NULL);
 }
 
-static double real_at(const struct real_range *range, double position)
+static uint64_t count_reals(const struct number_range *range, double to)
 {
-    return rounded(range->factor != 0 ? range->from * pow(range->factor, position)
-                                      : range->from + range->step * position);
+    const double steps = range->real_factor != 0 ? log(to / range->from) / log(range->real_factor)
+                                                 : (to - range->from) / range->real_step;
+    const double last = floor(steps + ROUNDING);
+    return last < MOST_VALUES ? (uint64_t)last + 1 : MOST_VALUES + 1;
 }
 
-static double last_position(const struct real_range *range)
+bool range_read(const struct reading *r, const struct toml_node *node, bool may_be_real, struct number_range *out)
 {
-    double steps = range->factor != 0 ? log(range->to / range->from) / log(range->factor)
-                                      : (range->to - range->from) / range->step;
-    return floor(steps + ROUNDING);
-}
-
-static bool too_many(const struct reading *r, const struct toml_node *node)
-{
-    problem_at_value(r, node, "%s: the range has more than a million values", node->key);
-    return false;
-}
-
-static bool read_reals(const struct reading *r, const struct toml_node *node, const struct found *found,
-                       struct value **values, size_t *count)
-{
-    if (!check_range_table(r, node, found))
+    const bool is_real = may_be_real && ANY(i, node->child_count, node->children[i].kind == NODE_FLOAT);
+    const struct found found = schema_match(is_real ? &schema_real_range : &schema_range, r, node);
+    if (!check_range_table(r, node, &found))
         return false;
-    const struct real_range range = {number_of(found_key(found, "from")), number_of(found_key(found, "to")),
-                                     number_of(found_key(found, "step")), number_of(found_key(found, "factor"))};
-    double last = last_position(&range);
-    if (!(last < MOST_VALUES))
-        return too_many(r, node);
-    *count = (size_t)last + 1;
-    *values = arena_keep(r->arena, xcalloc(*count, sizeof **values));
-    for (size_t i = 0; i < *count; i++) {
-        (*values)[i] = (struct value){.kind = VALUE_FLOAT, .real = real_at(&range, (double)i)};
-        if (i == 0 || (*values)[i].real > (*values)[i - 1].real)
-            continue;
-        problem_at_value(r, node, "%s: the step is too small: neighbouring values are equal in 15 digits", node->key);
+    const struct toml_node *from = found_key(&found, "from"), *to = found_key(&found, "to");
+    const struct toml_node *step = found_key(&found, "step"), *factor = found_key(&found, "factor");
+    *out = (struct number_range){.is_real = is_real};
+    if (is_real) {
+        out->from = number_of(from);
+        out->real_step = number_of(step);
+        out->real_factor = number_of(factor);
+        out->count = count_reals(out, number_of(to));
+        return true;
+    }
+    out->first = from->integer;
+    out->factor = factor ? factor->integer : 0;
+    out->step = factor ? 0 : step ? step->integer : 1;
+    const uint64_t steps = factor ? count_powers(from->integer, to->integer, out->factor) - 1
+                                  : ((uint64_t)to->integer - (uint64_t)from->integer) / (uint64_t)out->step;
+    if (steps >= LARGEST_COUNT) {
+        problem_at_value(r, node, "%s: the range has too many values to count", node->key ? node->key : "it");
         return false;
     }
+    out->count = steps + 1;
     return true;
 }
 
-static bool read_integers(const struct reading *r, const struct toml_node *node, struct value **values, size_t *count)
+struct value range_at(const struct number_range *range, uint64_t position)
 {
-    struct number_range range;
-    if (!range_read(r, node, &range))
-        return false;
-    if (range.count > MOST_VALUES)
-        return too_many(r, node);
-    *count = (size_t)range.count;
-    *values = arena_keep(r->arena, xcalloc(*count, sizeof **values));
-    for (size_t i = 0; i < *count; i++)
-        (*values)[i] = (struct value){.kind = VALUE_INT, .integer = range_at(&range, i)};
-    return true;
-}
-
-/* The values of a range in ascending order, both ends included where the step meets them: integers, or reals of 15
- * digits where one of its numbers is real. At most a million. False after a complaint. */
-static bool range_read_values(const struct reading *r, const struct toml_node *node, struct value **values,
-                              size_t *count)
-{
-    for (size_t i = 0; i < node->child_count; i++)
-        if (node->children[i].kind == NODE_FLOAT) {
-            const struct found found = schema_match(&schema_real_range, r, node);
-            return read_reals(r, node, &found, values, count);
-        }
-    return read_integers(r, node, values, count);
+    struct value v = {.kind = range->is_real ? VALUE_FLOAT : VALUE_INT, .integer = range->first};
+    if (range->is_real)
+        v.real = rounded(range->real_factor != 0 ? range->from * pow(range->real_factor, (double)position)
+                                                 : range->from + range->real_step * (double)position);
+    /* The sum is within the range, the product need not be: from -2^63 on it takes 64 bits without a sign. */
+    v.integer = (int64_t)((uint64_t)v.integer + (uint64_t)range->step * position);
+    for (; range->factor && position > 0; position--)
+        v.integer *= range->factor;
+    return v;
 }
 
 #define FILE_MOST_BYTES ((size_t)16 << 20)
@@ -404,9 +346,32 @@ static void check_range_value(const struct block_reading *b, const char *key, co
     check_count(b, key, &end);
 }
 
+/* The values in ascending order, both ends included where the step meets them: integers, or reals of 15 digits where
+ * one of its numbers is real. False after a complaint. */
+static bool read_range_values(const struct block_reading *b, const struct toml_node *node, struct axis *axis)
+{
+    struct number_range range;
+    if (!range_read(b->r, node, true, &range))
+        return false;
+    if (range.count > MOST_VALUES) {
+        problem_at_value(b->r, node, "%s: the range has more than a million values", node->key);
+        return false;
+    }
+    make_values(b, axis, (size_t)range.count);
+    for (size_t i = 0; i < axis->value_count; i++) {
+        axis->values[i] = range_at(&range, i);
+        if (!range.is_real || i == 0 || axis->values[i].real > axis->values[i - 1].real)
+            continue;
+        problem_at_value(b->r, node, "%s: the step is too small: neighbouring values are equal in 15 digits",
+                         node->key);
+        return false;
+    }
+    return true;
+}
+
 static void read_range_axis(const struct block_reading *b, const struct toml_node *node, struct axis *axis)
 {
-    if (!range_read_values(b->r, node, &axis->values, &axis->value_count)) {
+    if (!read_range_values(b, node, axis)) {
         make_values(b, axis, 1);
         return;
     }
