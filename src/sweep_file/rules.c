@@ -31,10 +31,7 @@ const struct entries derived_entries = {ENTRIES(sweep, derived, derived_count, s
                                         .value = read_expression,
                                         .is_excused = true};
 
-static const struct entries rule_entries = {ENTRIES(sweep, rules, rule_count, struct rule), .is_once = true},
-                            synonym_entries = {ENTRIES(sweep, synonyms, synonym_count, struct synonym),
-                                               .is_once = true},
-                            inert_entries = {ENTRIES(sweep, inert, inert_count, struct inert), .is_once = true};
+static const struct entries rule_entries = {ENTRIES(sweep, rules, rule_count, struct rule), .is_once = true};
 
 #undef AT
 #define AT(member) offsetof(struct rule, member)
@@ -101,37 +98,34 @@ static bool check_is_key(const struct reading *r, struct position at, const char
     return good;
 }
 
-static char **key_list(const struct reading *r, const struct toml_node *node)
+static bool is_good_key(const struct reading *r, const struct toml_node *node, const char *name)
+{
+    return check_is_key(r, reading_at_key(r, node), name);
+}
+
+static void *read_keys(const struct reading *r, const struct toml_node *node, const char *name)
 {
     size_t count;
     const struct toml_node *keys = toml_texts(node, &count);
+    if (!schema_expect(r, node, name, TYPE_STRING | TYPE_STRINGS)) {
+        problems_excuse(r->problems, name);
+        return NULL;
+    }
     for (size_t i = 0; i < count; i++)
         check_is_key(r, reading_at_value(r, &keys[i]), keys[i].text);
     return toml_strings(r->arena, node);
 }
 
-void read_synonym(const struct reading *r, const struct toml_node *node, const char *name)
+static void *read_condition(const struct reading *r, const struct toml_node *node, const char *name)
 {
-    if (!check_is_key(r, reading_at_key(r, node), name))
-        return;
-    if (!schema_expect(r, node, name, TYPE_STRING | TYPE_STRINGS)) {
-        problems_excuse(r->problems, name);
-        return;
-    }
-    struct synonym *slot = entry_slot(r, node, name, &synonym_entries);
-    if (slot)
-        *slot = (struct synonym){arena_text(r->arena, name), key_list(r, node), reading_at_key(r, node)};
+    const bool good = schema_expect(r, node, name, TYPE_STRING) && check_not_blank(r, node, name);
+    return good ? arena_text(r->arena, node->text) : NULL;
 }
 
-void read_inert(const struct reading *r, const struct toml_node *node, const char *name)
-{
-    if (!check_is_key(r, reading_at_key(r, node), name) || !schema_expect(r, node, name, TYPE_STRING) ||
-        !check_not_blank(r, node, name))
-        return;
-    struct inert *slot = entry_slot(r, node, name, &inert_entries);
-    if (slot)
-        *slot = (struct inert){arena_text(r->arena, name), arena_text(r->arena, node->text), reading_at_key(r, node)};
-}
+const struct entries synonym_entries = {ENTRIES(sweep, synonyms, synonym_count, struct synonym), .is_once = true,
+                                        .good_name = is_good_key, .value = read_keys, .is_dotted = true},
+                     inert_entries = {ENTRIES(sweep, inert, inert_count, struct inert), .is_once = true,
+                                      .good_name = is_good_key, .value = read_condition, .is_dotted = true};
 
 /* --- [was] --- */
 

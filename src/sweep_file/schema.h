@@ -167,10 +167,8 @@ void *read_variable(const struct reading *r, const struct toml_node *node, const
 /* When all files are read: whether jobs need their own directory, and their files by path. */
 void finish_job(struct job_config *job);
 
-/* [derive]; a key of [synonym], [inert] and [was]. */
-extern const struct entries derived_entries;
-void read_synonym(const struct reading *r, const struct toml_node *node, const char *name);
-void read_inert(const struct reading *r, const struct toml_node *node, const char *name);
+/* [derive], [synonym], [inert]; a key of [was]. */
+extern const struct entries derived_entries, synonym_entries, inert_entries;
 void read_was(const struct reading *r, const struct toml_node *node, const char *name);
 
 /* [[model_type]]. What a row leaves out is as it is of the type that it is like, or of that name. */
