@@ -17,7 +17,6 @@
 #include "util/suggest.h"
 
 #define WHOLE_MOST 1e9 /* largest number in an architecture */
-#define GEMMA_PATTERN 6
 #define ABSENT_MOST 1000000000
 #define HF_FIELD_LONGEST 64
 #define HF_BETWEEN " |"    /* names of fields */
@@ -42,24 +41,12 @@ struct hf_entries {
     size_t count;
 };
 
-/* The layers that have a window (sliding_window) if layer_types does not list them. */
-enum hf_windows {
-    HF_WINDOWS_NONE = 0,
-    HF_WINDOWS_ALL,
-    HF_WINDOWS_WHERE_ASKED, /* use_sliding_window, from layer max_window_layers on */
-    HF_WINDOWS_PATTERN,     /* all but every sliding_window_pattern-th, by default the sixth */
-    HF_WINDOWS_OF_FOUR,     /* the same, by default the fourth */
-    HF_WINDOWS_HALF,        /* every second layer, starting with the first */
-    HF_WINDOWS_MIXED,       /* none; layer_types lists layers without attention */
-    HF_WINDOWS_COUNT
-};
-
 struct hf_type {
     const char *name;
     const char *family;  /* NULL: it is no type, but what types are like */
     const char *refused; /* why the keys of [predict] cannot describe it; NULL: they can */
     struct hf_entries fields, always, only;
-    enum hf_windows windows;
+    const char *windows; /* one of windows_names: the layers that have one where layer_types does not list them */
     const struct toml_node *rest; /* keys that no field gives, as SQL; NULL: none */
     struct position at;
 };
@@ -275,18 +262,27 @@ static int bind_parameter(const struct hf_reading *r, struct stmt *s, int at, co
     return 0;
 }
 
+/* Stands on the row of the expression's value. */
+static int ask(const struct hf_reading *r, struct db *db, const char *expression, struct stmt **s)
+{
+    OWNED char *sql = xasprintf("SELECT %s", expression);
+    const char *parameter;
+    int rc = db_prepare(db, sql, s, r->e);
+    for (int i = 1; rc == 0 && (parameter = stmt_parameter_name(*s, i)); i++)
+        rc = bind_parameter(r, *s, i, parameter);
+    return rc < 0 ? -1 : stmt_next(*s, r->e);
+}
+
 /* Sets the keys, with blanks between, to what the SQL says. */
 static int set_by_sql(struct hf_reading *r, struct db *db, const struct toml_node *row)
 {
-    OWNED char *sql = xasprintf("SELECT %s", row->text), *keys = xstrdup(row->key);
+    OWNED char *keys = xstrdup(row->key);
     OWNED_STMT *s = NULL;
     char *rest = NULL;
-    const char *parameter;
-    int rc = db_prepare(db, sql, &s, r->e);
-    for (int i = 1; rc == 0 && (parameter = stmt_parameter_name(s, i)); i++)
-        rc = bind_parameter(r, s, i, parameter);
-    if (rc < 0 || (rc = stmt_next(s, r->e)) < 0 || stmt_is_null(s, 0))
-        return rc < 0 ? -1 : 0;
+    if (ask(r, db, row->text, &s) < 0)
+        return -1;
+    if (stmt_is_null(s, 0))
+        return 0;
     if (strcmp(row->key, "refused") == 0)
         return error_set(r->e, ERROR_USAGE, "%s%s", r->name, stmt_text(s, 0));
     for (char *key = strtok_r(keys, " ", &rest); key; key = strtok_r(NULL, " ", &rest))
@@ -297,80 +293,45 @@ static int set_by_sql(struct hf_reading *r, struct db *db, const struct toml_nod
     return 0;
 }
 
-static int read_rest(struct hf_reading *r)
+static int read_windows(struct hf_reading *r, struct db *db)
 {
-    const struct toml_node *rest = r->type->rest;
-    struct db *db = NULL;
-    int rc = rest ? db_open(NULL, DB_TEMPORARY, &db, r->e) : 0;
-    for (size_t i = 0; rest && rc == 0 && i < rest->child_count; i++)
-        rc = set_by_sql(r, db, &rest->children[i]);
-    db_close(db);
-    return rc;
-}
-
-/* --- windows --- */
-
-/* Layers that layer_types calls sliding. */
-static int64_t listed_windows(const cJSON *list)
-{
-    const cJSON *item;
-    int64_t count = 0;
-    cJSON_ArrayForEach(item, list) count += cJSON_IsString(item) && strcmp(item->valuestring, "sliding_attention") == 0;
-    return count;
-}
-
-/* "LLLG", repeated: L is a layer with a window; the last layer has none (transformers configuration_exaone4.py). */
-static int64_t lettered_windows(const char *letters, int64_t layers)
-{
-    int64_t count = 0, length = (int64_t)strlen(letters);
-    for (int64_t i = 0; length > 0 && i < layers - 1; i++)
-        count += letters[i % length] == 'L';
-    return count;
-}
-
-static int patterned_windows(const struct hf_reading *r, int64_t layers, int64_t *out)
-{
-    int64_t every, first, asked;
-    const cJSON *letters = field_of(r->root, "sliding_window_pattern");
-    if (cJSON_IsString(letters) && r->type->windows == HF_WINDOWS_OF_FOUR) {
-        *out = lettered_windows(letters->valuestring, layers);
-        return 0;
-    }
-    if (whole(r, "sliding_window_pattern", r->type->windows == HF_WINDOWS_OF_FOUR ? 4 : GEMMA_PATTERN, &every) < 0 ||
-        whole(r, "max_window_layers", layers, &first) < 0 || whole(r, "use_sliding_window", 0, &asked) < 0)
-        return -1;
-    const int64_t counts[] = {[HF_WINDOWS_NONE] = 0,
-                              [HF_WINDOWS_ALL] = layers,
-                              [HF_WINDOWS_WHERE_ASKED] = asked && first < layers ? layers - first : 0,
-                              [HF_WINDOWS_PATTERN] = every > 0 ? layers - layers / every : 0,
-                              [HF_WINDOWS_OF_FOUR] = every > 0 ? layers - layers / every : 0,
-                              [HF_WINDOWS_HALF] = (layers + 1) / 2};
-    *out = counts[r->type->windows];
-    return 0;
-}
-
-static int read_windows(struct hf_reading *r)
-{
-    int64_t window, layers = key_value(r, "layers"), count;
+    static const char *const counts[] = {"sliding_window_pattern", "max_window_layers", "use_sliding_window"};
     const cJSON *list = field_of(r->root, "layer_types"), *item;
-    if (r->type->windows == HF_WINDOWS_MIXED)
+    const char *by = cJSON_IsArray(list) ? "listed" : r->type->windows;
+    const bool has_letters = strcmp(by, "of-four") == 0 && cJSON_IsString(field_of(r->root, counts[0]));
+    OWNED_STMT *s = NULL;
+    int64_t window, count;
+    if (strcmp(r->type->windows, "mixed") == 0)
         return 0;
     if (whole(r, "sliding_window", 0, &window) < 0)
         return -1;
-    cJSON_ArrayForEach(item,
-                       list) if (!cJSON_IsString(item) || !strstr(item->valuestring, "_attention") ||
-                                 strstr(item->valuestring,
-                                        "linear")) return refuse(r, list,
-                                                                 "a list of full_attention and sliding_attention");
-    if (cJSON_IsArray(list))
-        count = listed_windows(list);
-    else if (patterned_windows(r, layers, &count) < 0)
+    for (item = list ? list->child : NULL; item; item = item->next)
+        if (!cJSON_IsString(item) || !strstr(item->valuestring, "_attention") || strstr(item->valuestring, "linear"))
+            return refuse(r, list, "a list of full_attention and sliding_attention");
+    for (size_t i = 0; i < LENGTH(counts) && !cJSON_IsArray(list) && !has_letters; i++)
+        if (whole(r, counts[i], 0, &count) < 0)
+            return -1;
+    if (ask(r, db, known_text(known("hf_config", "windows"), by), &s) < 0)
         return -1;
+    count = stmt_int(s, 0);
     if (window > 0 && count > 0) {
         set_whole(r, "sliding_window", window);
         set_whole(r, "window_layers", count);
     }
     return 0;
+}
+
+static int read_rest(struct hf_reading *r)
+{
+    const struct toml_node *rest = r->type->rest;
+    struct db *db = NULL;
+    int rc = db_open(NULL, DB_TEMPORARY, &db, r->e);
+    for (size_t i = 0; rest && rc == 0 && i < rest->child_count; i++)
+        rc = set_by_sql(r, db, &rest->children[i]);
+    if (rc == 0)
+        rc = read_windows(r, db);
+    db_close(db);
+    return rc;
 }
 
 /* --- the whole --- */
@@ -456,9 +417,7 @@ static int read_root(struct hf_reading *r)
         return unknown_type(r, type->valuestring);
     set_text(r, "family", r->type->family);
     set_constants(r);
-    if (check_demands(r) < 0 || check_foreign(r) < 0 || read_fields(r) < 0 || read_rest(r) < 0)
-        return -1;
-    return read_windows(r);
+    return check_demands(r) < 0 || check_foreign(r) < 0 || read_fields(r) < 0 ? -1 : read_rest(r);
 }
 
 int hf_config_read(struct arena *p, const char *name, const char *text, const struct hf_type_table *own,
@@ -475,12 +434,7 @@ int hf_config_read(struct arena *p, const char *name, const char *text, const st
 
 /* --- [[model_type]] --- */
 
-static const char *const windows_names[HF_WINDOWS_COUNT + 1] = {
-    [HF_WINDOWS_NONE] = "none",       [HF_WINDOWS_ALL] = "all",
-    [HF_WINDOWS_PATTERN] = "pattern", [HF_WINDOWS_WHERE_ASKED] = "where-asked",
-    [HF_WINDOWS_OF_FOUR] = "of-four", [HF_WINDOWS_HALF] = "half",
-    [HF_WINDOWS_MIXED] = "mixed",
-};
+static const char *const windows_names[] = {"none", "all", "where-asked", "pattern", "of-four", "half", "mixed", NULL};
 
 static struct gathered carried; /* the types that the program carries */
 
@@ -594,7 +548,7 @@ static const struct schema_key model_type_keys[] = {
     {.name = "name", TYPE_STRING, EVERY, .required = true},
     {.name = "like", TYPE_STRING, EVERY},
     {.name = "family", TYPE_STRING, EVERY, FORM_STRING, AT(family)},
-    {.name = "windows", TYPE_STRING, EVERY, FORM_CHOICE, AT(windows), .choices = windows_names},
+    {.name = "windows", TYPE_STRING, EVERY, FORM_WORD, AT(windows), .choices = windows_names},
     {.name = "keys", TYPE_TABLE, EVERY, .each = read_key},
     {.name = "always", TYPE_TABLE, EVERY, .each = read_always},
     {.name = "only", TYPE_TABLE, EVERY, .each = read_only},
@@ -643,7 +597,7 @@ static void read_type(const struct reading *r, struct found *found)
     struct hf_type *own = (struct hf_type *)hf_type_find(set, NULL, name->text);
     if ((own && !check_replaces(r, name, name->text, &own->at)) || !find_base(r, found, &base))
         return;
-    struct hf_type type = base ? *base : (struct hf_type){.windows = HF_WINDOWS_NONE};
+    struct hf_type type = base ? *base : (struct hf_type){.windows = windows_names[0]};
     type.name = name->text;
     type.refused = NULL;
     type.at = reading_at_value(r, found->table);
