@@ -8,39 +8,26 @@
 /* The place of a scan in the text. Text that toml++ will refuse may be misread from there on: it stops there too. */
 struct scan {
     const char *p, *end;
-    const char *line_start;
-    int line;
     size_t values, nesting, key_parts;
 };
 
-/* Columns count characters, as toml++ does. */
-static int column_of(const char *line_start, const char *p)
+/* Line and column of a byte, in a text that is valid up to there. Columns count characters, as toml++ does. */
+static void locate(const char *text, const char *byte, struct toml_fault *fault)
 {
-    int column = 1;
-    for (const char *q = line_start; q < p; q++)
-        column += ((unsigned char)*q & 0xC0) != 0x80;
-    return column;
-}
-
-static int refuse(const struct scan *s, struct toml_fault *fault, char *message)
-{
-    fault->line = s->line;
-    fault->column = column_of(s->line_start, s->p);
-    fault->message = message;
-    return -1;
+    fault->line = fault->column = 1;
+    for (; text < byte; text++) {
+        fault->column += ((unsigned char)*text & 0xC0) != 0x80;
+        if (*text == '\n') {
+            fault->line++;
+            fault->column = 1;
+        }
+    }
 }
 
 static void skip_line(struct scan *s)
 {
     const char *newline = memchr(s->p, '\n', (size_t)(s->end - s->p));
     s->p = newline ? newline : s->end;
-}
-
-static void end_line(struct scan *s)
-{
-    s->line++;
-    s->line_start = s->p + 1;
-    s->key_parts = 0;
 }
 
 static size_t run_of_quotes(const struct scan *s, char quote)
@@ -65,7 +52,7 @@ static void skip_string(struct scan *s)
             return;
         }
         if (*s->p == '\n')
-            end_line(s);
+            s->key_parts = 0;
         if (*s->p == '\\' && quote == '"' && s->p + 1 < s->end && s->p[1] != '\n') {
             s->p++;
         } else if (*s->p == quote && run_of_quotes(s, quote) >= width) {
@@ -107,43 +94,29 @@ static void step(struct scan *s)
     else if ((c == ']' || c == '}') && s->nesting > 0)
         s->nesting--;
     s->values += c == '[' || c == ',' || c == '=';
-    if (c == '\n')
-        end_line(s);
     s->p += s->p < s->end;
 }
 
 /* Checks the limits without parsing, because toml++ recurses once per key part and once per nesting. */
 static int check_limits(const char *text, size_t length, struct toml_fault *fault)
 {
-    struct scan s = {.p = text, .end = text + length, .line_start = text, .line = 1};
-    s.line_start = s.p += utf8_mark_length(text, length);
-    while (s.p < s.end) {
+    const char *begin = text + utf8_mark_length(text, length);
+    struct scan s = {.p = begin, .end = text + length};
+    while (s.p < s.end && !fault->message) {
         if (s.key_parts >= TOML_MOST_KEY_PARTS)
-            return refuse(&s, fault, xasprintf("a key of more than %d parts", TOML_MOST_KEY_PARTS));
-        if (s.nesting > TOML_MOST_NESTING)
-            return refuse(&s, fault, xasprintf("nested deeper than %d lists or tables", TOML_MOST_NESTING));
-        if (s.values > TOML_MOST_VALUES)
-            return refuse(&s, fault, xasprintf("more than %d values in one file", TOML_MOST_VALUES));
-        if (is_beyond_ascii(&s))
-            return refuse(&s, fault, xstrdup("characters beyond ASCII are allowed only in strings and comments"));
-        step(&s);
+            fault->message = xasprintf("a key of more than %d parts", TOML_MOST_KEY_PARTS);
+        else if (s.nesting > TOML_MOST_NESTING)
+            fault->message = xasprintf("nested deeper than %d lists or tables", TOML_MOST_NESTING);
+        else if (s.values > TOML_MOST_VALUES)
+            fault->message = xasprintf("more than %d values in one file", TOML_MOST_VALUES);
+        else if (is_beyond_ascii(&s))
+            fault->message = xstrdup("characters beyond ASCII are allowed only in strings and comments");
+        else
+            step(&s);
     }
-    return 0;
-}
-
-/* --- bytes --- */
-
-/* Line and column of a byte, in a text that is valid up to there. */
-static void locate(const char *text, size_t offset, struct toml_fault *fault)
-{
-    fault->line = fault->column = 1;
-    for (size_t i = 0; i < offset; i++) {
-        fault->column += ((unsigned char)text[i] & 0xC0) != 0x80;
-        if (text[i] == '\n') {
-            fault->line++;
-            fault->column = 1;
-        }
-    }
+    if (fault->message)
+        locate(begin, s.p, fault);
+    return fault->message ? -1 : 0;
 }
 
 /* A file written by another encoding is told apart from one with a stray byte by the NUL bytes of UTF-16. */
@@ -154,7 +127,7 @@ static int check_bytes(const char *text, size_t length, struct toml_fault *fault
     if (bad == length && !nul)
         return 0;
     size_t at = nul && (size_t)(nul - text) < bad ? (size_t)(nul - text) : bad;
-    locate(text, at, fault);
+    locate(text, text + at, fault);
     fault->message = nul ? xstrdup("not a text file: it contains NUL bytes (UTF-8 is expected)")
                          : xasprintf("not UTF-8: byte 0x%02X", (unsigned char)text[at]);
     return -1;
