@@ -19,13 +19,7 @@ void expression_free(struct expression *x)
 
 void expression_add_name(struct buffer *b, const char *name)
 {
-    buffer_add_char(b, '"');
-    for (const char *p = name; *p; p++) {
-        if (*p == '"')
-            buffer_add_char(b, '"');
-        buffer_add_char(b, *p);
-    }
-    buffer_add_char(b, '"');
+    buffer_add_quoted(b, name, '"');
 }
 
 void expression_add_column(struct buffer *b, const struct key *key)
