@@ -288,13 +288,11 @@ static void command_inputs_find(const struct job_command *c, char *const *axes, 
 
 /* The ds_config that a command names, `--deepspeed FILE` or `--deepspeed_config FILE`, and which keys belong to it. */
 
-struct ds_base;
-
 enum { CONFIG_BYTES_MOST = 1 << 20 };
 
 struct ds_base {
     struct json root;
-    struct sweep *profile; /* a sweep that has nothing but the profile's synonyms */
+    struct sweep *profile; /* a sweep that has nothing but the profile's synonyms; NULL: there is no such file */
 };
 
 static const struct command_setting *find_setting(const struct job_command *c)
@@ -313,38 +311,32 @@ static const char *path_of(const struct job_command *c, const struct command_set
     return c->words.items[s->word] + s->start;
 }
 
-/* NULL: the command names none, or it cannot be read. ds_base_free. */
-static struct ds_base *ds_base_open(const struct job_command *c)
+static void ds_base_free(struct ds_base *b)
+{
+    json_text_free(&b->root);
+    sweep_free(b->profile);
+}
+
+/* None where the command names none, or it cannot be read. */
+static struct ds_base ds_base_open(const struct job_command *c)
 {
     static const char text[] = "profile = \"deepspeed\"\n[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n";
     const struct command_setting *s = find_setting(c);
     OWNED char *json = s ? file_text(path_of(c, s), CONFIG_BYTES_MOST) : NULL;
     struct error e = ERROR_INIT;
-    struct ds_base b = {0}, *made = NULL;
+    struct ds_base b = {0};
     if (json && json_text_parse(path_of(c, s), json, &b.root, &e) == 0 && b.root.kind == JSON_OBJECT &&
-        sweep_parse("sweep.toml", text, strlen(text), &b.profile, &e) == 0) {
-        made = xcalloc(1, sizeof *made);
-        *made = b;
-    } else {
-        json_text_free(&b.root);
-    }
-    return made;
-}
-
-static void ds_base_free(struct ds_base *b)
-{
-    if (!b)
-        return;
-    json_text_free(&b->root);
-    sweep_free(b->profile);
-    free(b);
+        sweep_parse("sweep.toml", text, strlen(text), &b.profile, &e) == 0)
+        return b;
+    ds_base_free(&b);
+    return (struct ds_base){0};
 }
 
 /* Returns whether DeepSpeed takes the key, or what the profile `deepspeed` has it stand for, from the file. What the
  * file leaves "auto" it takes from the script's own options, except in zero_optimization. */
 static bool ds_base_has(const struct ds_base *b, const char *key)
 {
-    const char *place = b ? ds_config_place(b->profile, key) : NULL;
+    const char *place = b->profile ? ds_config_place(b->profile, key) : NULL;
     const struct json *now = place ? json_text_find(&b->root, place) : NULL;
     bool is_scripts = now && now->kind == JSON_SCALAR && strcmp(now->text, "\"auto\"") == 0 &&
                       strncmp(place, "zero_optimization.", strlen("zero_optimization.")) != 0;
@@ -448,7 +440,7 @@ static char *warning_of(const struct new_axis *a, const struct job_command *comm
     return warning;
 }
 
-/* `script`: the script's text; `path`: its word in the command; `base`: its ds_config. NULL: not known. */
+/* `script`: the script's text; `path`: its word in the command; NULL: not known. `base`: its ds_config. */
 static struct new_axis axis_of(const char *text, struct job_command *command, const char *path, const char *script,
                                const struct ds_base *base)
 {
@@ -584,57 +576,36 @@ static int add_axis(struct buffer *out, const struct new_axis *a, const char *te
 
 /* --- the command --- */
 
-/* Writes the command's words for the axes, each after `before`. */
-static void add_line_axes(struct buffer *line, const struct drafted *w)
+/* Writes the command's words for the axes. */
+static void add_words_of_axes(struct buffer *out, const struct drafted *w, bool is_line)
 {
+    const char *quote = is_line ? "" : "\"", *apart = is_line ? " " : "\", \"";
     for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
         if (is_word(a))
-            buffer_printf(line, " {%s!r}", a->key);
+            buffer_printf(out, " {%s!r}", a->key);
         else if (is_added(a))
-            buffer_printf(line, " %s%s%s{%s}", dashes(a), a->option, a->way == SCRIPT_WORDS ? " " : "=", a->key);
+            buffer_printf(out, "%s %s%s%s%s{%s}%s", is_line ? "" : ",", quote, dashes(a), a->option,
+                          a->way == SCRIPT_WORDS ? apart : "=", a->key, quote);
 }
 
-/* A shell line, in which a switch that is off is no word. */
-static void add_line(struct buffer *out, const struct drafted *w)
+/* As a list, or as a line for the shell, in which a switch that is off is no word. */
+static void add_words(struct buffer *out, const struct drafted *w, bool is_line)
 {
     const struct job_command *c = &w->command;
-    OWNED_BUFFER line = BUFFER_INIT;
     for (size_t i = c->variables; i < c->words.count; i++) {
         const char *word = c->words.items[i];
         if (i == c->end)
-            add_line_axes(&line, w);
-        buffer_add_text(&line, i > c->variables ? " " : "");
-        if (strpbrk(word, " \t\"'$&|;<>()*?#~`\\!"))
-            shell_add_word(&line, word);
+            add_words_of_axes(out, w, is_line);
+        buffer_add_text(out, i == c->variables ? "" : is_line ? " " : ", ");
+        if (!is_line)
+            buffer_add_json_string(out, word, strlen(word));
+        else if (strpbrk(word, " \t\"'$&|;<>()*?#~`\\!"))
+            shell_add_word(out, word);
         else
-            buffer_add_text(&line, word);
+            buffer_add_text(out, word);
     }
     if (c->end == c->words.count)
-        add_line_axes(&line, w);
-    buffer_add_json_string(out, line.data, line.length);
-}
-
-static void add_words_axes(struct buffer *out, const struct drafted *w)
-{
-    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
-        if (is_added(a))
-            buffer_printf(out, ", \"%s%s%s{%s}\"", dashes(a), a->option, a->way == SCRIPT_WORDS ? "\", \"" : "=",
-                          a->key);
-}
-
-static void add_words(struct buffer *out, const struct drafted *w)
-{
-    const struct job_command *c = &w->command;
-    buffer_add_char(out, '[');
-    for (size_t i = c->variables; i < c->words.count; i++) {
-        if (i == c->end)
-            add_words_axes(out, w);
-        buffer_add_text(out, i > c->variables ? ", " : "");
-        buffer_add_json_string(out, c->words.items[i], strlen(c->words.items[i]));
-    }
-    if (c->end == c->words.count)
-        add_words_axes(out, w);
-    buffer_add_char(out, ']');
+        add_words_of_axes(out, w, is_line);
 }
 
 /* Writes the variables before the command, and those that are axes. */
@@ -699,8 +670,13 @@ static void add_command(struct buffer *out, const struct drafted *w)
     buffer_add_text(out, "[job]\n# {KEY} is replaced by the key's value; see \"Placeholders\" in meshsweep(5).\n");
     for (size_t i = 0; i < w->axis_count; i++)
         buffer_add_text(out, w->axes[i].warning ? w->axes[i].warning : "");
+    OWNED_BUFFER words = BUFFER_INIT;
+    add_words(&words, w, has_switch);
     buffer_add_text(out, "command = ");
-    (has_switch ? add_line : add_words)(out, w);
+    if (has_switch)
+        buffer_add_json_string(out, buffer_text(&words), words.length);
+    else
+        buffer_printf(out, "[%s]", buffer_text(&words));
     add_environment(out, w);
     buffer_add_text(out, "\n");
     add_passed(out, w);
@@ -822,11 +798,11 @@ static int take_command(struct drafted *w, struct error *e)
     OWNED char *script = script_text(w->new_sweep->command);
     int rc = 0;
     w->command = job_command_read(w->new_sweep->command);
-    struct ds_base *base = ds_base_open(&w->command);
-    command_files_open(&w->command, base ? path_of(&w->command, find_setting(&w->command)) : NULL, &w->files);
+    struct ds_base base = ds_base_open(&w->command);
+    command_files_open(&w->command, base.profile ? path_of(&w->command, find_setting(&w->command)) : NULL, &w->files);
     for (char *const *axis = w->new_sweep->axes; *axis && rc == 0; axis++) {
         struct new_axis *a = array_add(w->axes, w->axis_count);
-        *a = axis_of(*axis, &w->command, job_command_script(w->new_sweep->command), script, base);
+        *a = axis_of(*axis, &w->command, job_command_script(w->new_sweep->command), script, &base);
         if (a->is_of_ds && !w->ds_config)
             w->ds_config = ds_base_place(&w->command);
         rc = place_in_files(a, &w->files, script, e);
@@ -836,7 +812,7 @@ static int take_command(struct drafted *w, struct error *e)
     take_devices(w);
     take_inputs(w);
     command_files_place(&w->files, &w->command);
-    ds_base_free(base);
+    ds_base_free(&base);
     return rc;
 }
 
