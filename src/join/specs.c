@@ -370,58 +370,56 @@ int specs_add_table(struct specs *s, struct db *db, struct error *e)
 
 /* --- distinct ones ---
  *
- * The distinct specs of a section as disjoint boxes: the first of two that overlap has what both have, and what the
- * other has besides is cut into boxes of its own. */
+ * A row is what a block says of keys that move together in some block of the section. A spec is a row of each group of
+ * such keys, and stands in all the blocks in which all its rows do: it is counted in the first of them. */
 
-/* More boxes are not compared, nor groups made that have more rows. */
-#define BOXES_MOST 64
-#define ROWS_MOST 4096
+#define BLOCKS_MOST 64   /* that are compared: bits of a word */
+#define BOXES_MOST 256   /* products of rows that are made */
+#define STEPS_MOST 65536 /* on the way to them */
+#define ROWS_MOST 4096   /* of a group in which a block has several axes */
 
-/* A row of what moves together: hashes of its values without labels, and with those that count. */
-struct row_hash {
-    struct hash128 identity, all;
-    size_t number; /* in the product of the block's axes of the group, the last one fastest */
+struct block_row {
+    struct hash128 identity, all; /* of its values without labels, and with those that count */
+    size_t block, group;
+    size_t number;   /* in the product of the block's axes of the group, the last one fastest */
+    uint64_t before; /* the blocks before its own that have it, too */
+    uint64_t differ; /* of these those in which its labels are others */
 };
 
-/* By identity, each once. `items` NULL: the block has no key of the group. */
-struct group_rows {
-    struct row_hash *items;
-    size_t count;
-};
-
-/* A product of rows of a block, by group. */
-struct box {
-    const struct spec_block *block;
-    struct group_rows *groups;
-};
-
-struct box_list {
-    struct box *items;
-    size_t count;
+/* Rows of a block and a group, one after the other. */
+struct row_run {
+    size_t first, count;
 };
 
 struct cutting {
     const struct names *names;
+    const struct spec_block *blocks;
     size_t *group_of; /* by key: keys of one group move together in some block of the section */
+    struct block_row *rows;
+    size_t row_count;
+    struct row_run *runs; /* by block and group */
+    struct spec_block *boxes;
+    size_t box_count, steps;
     struct buffer scratch;
-    struct box_list done;
     bool for_twins;     /* labels are names alone, and none counts; else a name counts as the rest of a spec does */
     bool failed;        /* it would take too long, or equal specs have different labels */
     bool labels_differ; /* the latter */
 };
 
-static void find_groups(struct cutting *c, const struct spec_block *blocks, size_t count)
+static void find_groups(struct cutting *c, size_t count)
 {
     c->group_of = xcalloc(c->names->key_count + 1, sizeof *c->group_of);
     for (size_t k = 0; k < c->names->key_count; k++)
         c->group_of[k] = k;
     for (size_t b = 0; b < count; b++)
-        for (size_t a = 0; a < blocks[b].axis_count; a++)
-            for (size_t i = 1; i < blocks[b].axes[a].axis->key_count; i++) {
-                const size_t from = c->group_of[blocks[b].axes[a].keys[0]], to = c->group_of[blocks[b].axes[a].keys[i]];
+        for (size_t a = 0; a < c->blocks[b].axis_count; a++) {
+            const struct spec_axis *axis = &c->blocks[b].axes[a];
+            for (size_t i = 1; i < axis->axis->key_count; i++) {
+                const size_t from = c->group_of[axis->keys[0]], to = c->group_of[axis->keys[i]];
                 for (size_t k = 0; k < c->names->key_count; k++)
                     c->group_of[k] = c->group_of[k] == from ? to : c->group_of[k];
             }
+        }
 }
 
 /* --- rows --- */
@@ -438,7 +436,7 @@ static void mix(struct hash128 *into, const struct hash128 *one)
 }
 
 /* Whatever the order of the keys is. */
-static void mix_row(struct cutting *c, const struct spec_axis *a, size_t row, struct row_hash *into)
+static void mix_row(struct cutting *c, const struct spec_axis *a, size_t row, struct block_row *into)
 {
     for (size_t k = 0; k < a->axis->key_count; k++) {
         const struct key *key = &c->names->keys[a->keys[k]];
@@ -454,207 +452,100 @@ static void mix_row(struct cutting *c, const struct spec_axis *a, size_t row, st
     }
 }
 
-/* Multiplies the rows of the axis's group with its own. */
-static void add_axis(struct cutting *c, struct box *box, const struct spec_axis *a)
-{
-    struct group_rows *g = &box->groups[c->group_of[a->keys[0]]];
-    const size_t before = g->items ? g->count : 1, rows = a->axis->value_count;
-    c->failed |= g->items && before * rows > ROWS_MOST;
-    if (c->failed)
-        return;
-    struct row_hash *items = xcalloc(before * rows, sizeof *items);
-    for (size_t n = 0; n < before * rows; n++) {
-        if (g->items)
-            items[n] = g->items[n / rows];
-        items[n].number = n;
-        mix_row(c, a, n % rows, &items[n]);
-    }
-    free(g->items);
-    *g = (struct group_rows){items, before * rows};
-}
-
-static int by_identity(const void *a, const void *b)
-{
-    const struct row_hash *x = a, *y = b;
-    return memcmp(x->identity.bytes, y->identity.bytes, sizeof x->identity.bytes);
-}
-
-static void note_labels_differ(struct cutting *c, bool differ)
-{
-    c->labels_differ |= differ;
-    c->failed |= differ;
-}
-
-static void drop_repeats(struct cutting *c, struct group_rows *g)
-{
-    size_t kept = 0;
-    if (g->count)
-        qsort(g->items, g->count, sizeof *g->items, by_identity);
-    for (size_t i = 0; i < g->count; i++)
-        if (kept && same_hash(&g->items[i].identity, &g->items[kept - 1].identity))
-            note_labels_differ(c, !same_hash(&g->items[i].all, &g->items[kept - 1].all));
-        else
-            g->items[kept++] = g->items[i];
-    g->count = kept;
-}
-
-static struct group_rows rows_of(const struct box *b, size_t group)
-{
-    static struct row_hash nothing;
-    return b->groups[group].items ? b->groups[group] : (struct group_rows){&nothing, 1};
-}
-
-static const struct row_hash *find_row(const struct group_rows *g, const struct row_hash *row)
-{
-    return bsearch(row, g->items, g->count, sizeof *g->items, by_identity);
-}
-
-/* The rows that the other has too, or those that it lacks. */
-static struct group_rows choose_rows(struct group_rows g, struct group_rows other, bool are_common)
-{
-    struct group_rows chosen = {xcalloc(g.count + 1, sizeof *chosen.items), 0};
-    for (size_t i = 0; i < g.count; i++)
-        if ((find_row(&other, &g.items[i]) != NULL) == are_common)
-            chosen.items[chosen.count++] = g.items[i];
-    return chosen;
-}
-
-/* --- boxes --- */
-
-static struct box make_box(struct cutting *c, const struct spec_block *block)
-{
-    struct box box = {block, xcalloc(c->names->key_count + 1, sizeof *box.groups)};
-    for (size_t a = 0; a < block->axis_count; a++)
-        add_axis(c, &box, &block->axes[a]);
-    for (size_t g = 0; g < c->names->key_count && !c->failed; g++)
-        drop_repeats(c, &box.groups[g]);
-    return box;
-}
-
-static void free_box(const struct cutting *c, struct box *b)
-{
-    for (size_t g = 0; g < c->names->key_count; g++)
-        free(b->groups[g].items);
-    free(b->groups);
-}
-
-/* With other rows of one group, which are taken over. */
-static struct box copy_box(const struct cutting *c, const struct box *b, size_t group, struct group_rows rows)
-{
-    struct box copy = {b->block, xcalloc(c->names->key_count + 1, sizeof *copy.groups)};
-    for (size_t g = 0; g < c->names->key_count; g++)
-        if (b->groups[g].items && g != group)
-            copy.groups[g] = choose_rows(b->groups[g], b->groups[g], true);
-    copy.groups[group] = rows;
-    return copy;
-}
-
-static void push(struct box_list *l, struct box b)
-{
-    *array_add(l->items, l->count) = b;
-}
-
-static bool overlap(struct cutting *c, const struct box *b, const struct box *other)
-{
-    bool differ = false;
-    for (size_t g = 0; g < c->names->key_count; g++) {
-        const struct group_rows x = rows_of(b, g), y = rows_of(other, g);
-        bool any = false;
-        for (size_t i = 0; i < x.count; i++) {
-            const struct row_hash *same = find_row(&y, &x.items[i]);
-            any |= same != NULL;
-            differ |= same && !same_hash(&same->all, &x.items[i].all);
-        }
-        if (!any)
-            return false;
-    }
-    note_labels_differ(c, differ);
-    return true;
-}
-
-/* Adds what is left of `b`, which is taken over, without what the other has: for each group what lies outside of the
- * other's, the groups before it inside. */
-static void cut(struct cutting *c, struct box b, const struct box *other, struct box_list *out)
-{
-    if (!overlap(c, &b, other)) {
-        push(out, b);
-        return;
-    }
-    for (size_t g = 0; g < c->names->key_count && !c->failed; g++) {
-        if (!b.groups[g].items)
-            continue;
-        struct group_rows outside = choose_rows(b.groups[g], rows_of(other, g), false);
-        struct group_rows inside = choose_rows(b.groups[g], rows_of(other, g), true);
-        if (outside.count)
-            push(out, copy_box(c, &b, g, outside));
-        else
-            free(outside.items);
-        free(b.groups[g].items);
-        b.groups[g] = inside;
-    }
-    free_box(c, &b);
-}
-
-/* Each piece of a block is cut by all that stand before it. */
-static void add_block(struct cutting *c, const struct spec_block *block)
-{
-    const size_t before = c->done.count;
-    struct box_list pieces = {NULL, 0};
-    push(&pieces, make_box(c, block));
-    for (size_t other = 0; other < before && !c->failed; other++) {
-        struct box_list left = {NULL, 0};
-        for (size_t p = 0; p < pieces.count; p++)
-            cut(c, pieces.items[p], &c->done.items[other], &left);
-        free(pieces.items);
-        pieces = left;
-        c->failed |= c->done.count + pieces.count > BOXES_MOST;
-    }
-    for (size_t p = 0; p < pieces.count; p++)
-        push(&c->done, pieces.items[p]);
-    free(pieces.items);
-}
-
-static void cut_all(const struct specs *s, struct cutting *c)
-{
-    c->names = s->names;
-    c->failed = s->block_count > BOXES_MOST;
-    find_groups(c, s->blocks, s->block_count);
-    for (size_t b = 0; b < s->block_count && !c->failed; b++)
-        add_block(c, &s->blocks[b]);
-}
-
-static void cutting_free(struct cutting *c)
-{
-    for (size_t b = 0; b < c->done.count; b++)
-        free_box(c, &c->done.items[b]);
-    free_all(c->done.items, c->group_of);
-    buffer_free(&c->scratch);
-}
-
-/* --- as blocks --- */
-
 static bool is_in_group(const struct cutting *c, const struct spec_axis *a, size_t group)
 {
     return c->group_of[a->keys[0]] == group;
 }
 
-/* The rows as one axis; what its values hold is borrowed. */
-static struct spec_axis axis_of(const struct cutting *c, const struct box *b, size_t group)
+/* The rows of a block: one without any value where it has no key of the group. */
+static void add_rows(struct cutting *c, size_t block, size_t group)
 {
-    const struct group_rows *g = &b->groups[group];
+    const struct spec_block *b = &c->blocks[block];
+    size_t count = 1, axes = 0;
+    for (size_t a = 0; a < b->axis_count && !c->failed; a++)
+        if (is_in_group(c, &b->axes[a], group)) {
+            count *= b->axes[a].axis->value_count;
+            c->failed = ++axes > 1 && count > ROWS_MOST;
+        }
+    for (size_t n = 0; n < count && !c->failed; n++) {
+        struct block_row *row = array_add(c->rows, c->row_count);
+        *row = (struct block_row){.block = block, .group = group, .number = n};
+        size_t left = n;
+        for (size_t a = b->axis_count; a-- > 0;)
+            if (is_in_group(c, &b->axes[a], group)) {
+                mix_row(c, &b->axes[a], left % b->axes[a].axis->value_count, row);
+                left /= b->axes[a].axis->value_count;
+            }
+    }
+}
+
+static int by_identity(const void *a, const void *b)
+{
+    const struct block_row *x = a, *y = b;
+    const int order = x->group != y->group ? (x->group > y->group) - (x->group < y->group)
+                                           : memcmp(x->identity.bytes, y->identity.bytes, sizeof x->identity.bytes);
+    return order ? order : (x->block > y->block) - (x->block < y->block);
+}
+
+static int by_blocks(const void *a, const void *b)
+{
+    const struct block_row *x = a, *y = b;
+    if (x->block != y->block || x->group != y->group)
+        return x->block != y->block ? (x->block > y->block) - (x->block < y->block)
+                                    : (x->group > y->group) - (x->group < y->group);
+    return x->before != y->before ? (x->before > y->before) - (x->before < y->before)
+                                  : (x->differ > y->differ) - (x->differ < y->differ);
+}
+
+/* Finds which blocks have a row, and keeps it once of each. */
+static void compare_rows(struct cutting *c)
+{
+    size_t kept = 0, first = 0; /* the first of one identity */
+    qsort(c->rows, c->row_count, sizeof *c->rows, by_identity);
+    for (size_t i = 0; i < c->row_count; i++) {
+        struct block_row row = c->rows[i];
+        if (kept == 0 || c->rows[first].group != row.group || !same_hash(&c->rows[first].identity, &row.identity))
+            first = kept;
+        for (size_t k = first; k < kept; k++) {
+            row.before |= UINT64_C(1) << c->rows[k].block;
+            row.differ |= (uint64_t)!same_hash(&c->rows[k].all, &row.all) << c->rows[k].block;
+        }
+        c->labels_differ |= row.differ >> row.block & 1;
+        c->rows[kept] = row;
+        kept += kept == first || c->rows[kept - 1].block != row.block;
+    }
+    c->row_count = kept;
+}
+
+static void note_runs(struct cutting *c, size_t count)
+{
+    const size_t keys = c->names->key_count;
+    c->runs = xcalloc(count * keys + 1, sizeof *c->runs);
+    qsort(c->rows, c->row_count, sizeof *c->rows, by_blocks);
+    for (size_t i = c->row_count; i-- > 0;) {
+        struct row_run *run = &c->runs[c->rows[i].block * keys + c->rows[i].group];
+        *run = (struct row_run){i, run->count + 1};
+    }
+}
+
+/* --- boxes --- */
+
+/* The rows as one axis; what its values hold is borrowed. Without keys where the block has none of the group. */
+static struct spec_axis axis_of(const struct cutting *c, const struct spec_block *b, size_t group, struct row_run run)
+{
     struct axis *axis = xcalloc(1, sizeof *axis);
     struct spec_axis made = {axis, xcalloc(c->names->key_count + 1, sizeof *made.keys), 1};
-    for (size_t a = 0; a < b->block->axis_count; a++)
-        for (size_t k = 0; is_in_group(c, &b->block->axes[a], group) && k < b->block->axes[a].axis->key_count; k++)
-            made.keys[axis->key_count++] = b->block->axes[a].keys[k];
-    axis->value_count = g->count;
-    axis->values = xcalloc(g->count * axis->key_count + 1, sizeof *axis->values);
-    for (size_t row = 0; row < g->count; row++) {
+    for (size_t a = 0; a < b->axis_count; a++)
+        for (size_t k = 0; is_in_group(c, &b->axes[a], group) && k < b->axes[a].axis->key_count; k++)
+            made.keys[axis->key_count++] = b->axes[a].keys[k];
+    axis->value_count = run.count;
+    axis->values = xcalloc(run.count * axis->key_count + 1, sizeof *axis->values);
+    for (size_t row = 0; row < run.count; row++) {
         struct value *end = axis->values + (row + 1) * axis->key_count;
-        size_t number = g->items[row].number;
-        for (size_t a = b->block->axis_count; a-- > 0;) {
-            const struct axis *from = b->block->axes[a].axis;
-            if (!is_in_group(c, &b->block->axes[a], group))
+        size_t number = c->rows[run.first + row].number;
+        for (size_t a = b->axis_count; a-- > 0;) {
+            const struct axis *from = b->axes[a].axis;
+            if (!is_in_group(c, &b->axes[a], group))
                 continue;
             for (size_t k = from->key_count; k-- > 0;)
                 *--end = *axis_value(from, number % from->value_count * from->key_count + k);
@@ -664,15 +555,47 @@ static struct spec_axis axis_of(const struct cutting *c, const struct box *b, si
     return made;
 }
 
-static struct spec_block block_of_box(const struct cutting *c, const struct box *b)
+/* `runs`: by group. */
+static void add_box(struct cutting *c, size_t block, const struct row_run *runs)
 {
-    struct spec_block block = {.count = 1, .axes = xcalloc(b->block->axis_count + 1, sizeof *block.axes)};
+    const struct spec_block *from = &c->blocks[block];
+    struct spec_block box = {.count = 1, .axes = xcalloc(c->names->key_count + 1, sizeof *box.axes)};
     for (size_t g = 0; g < c->names->key_count; g++)
-        if (b->groups[g].items) {
-            block.axes[block.axis_count++] = axis_of(c, b, g);
-            block.count *= (int64_t)b->groups[g].count;
+        if (ANY(a, from->axis_count, is_in_group(c, &from->axes[a], g))) {
+            box.axes[box.axis_count++] = axis_of(c, from, g, runs[g]);
+            box.count *= (int64_t)runs[g].count;
         }
-    return block;
+    *array_add(c->boxes, c->box_count) = box;
+    c->failed |= c->box_count > BOXES_MOST;
+}
+
+/* Adds the specs of a block that have those rows of the groups before `group`, and stand in none of the blocks before
+ * it: in those of `before` these rows do, and in those of `differ` some have other labels. */
+static void add_boxes(struct cutting *c, const struct block_row *last, struct row_run *runs)
+{
+    const struct row_run *own = c->runs + last->block * c->names->key_count;
+    size_t group = last->group;
+    c->failed |= ++c->steps > STEPS_MOST || c->labels_differ;
+    for (; group < c->names->key_count && (own[group].count == 0 || !last->before); group++)
+        runs[group] = own[group];
+    if (c->failed)
+        return;
+    if (group == c->names->key_count) {
+        c->labels_differ |= (last->before & last->differ) != 0;
+        if (!last->before && !c->for_twins)
+            add_box(c, last->block, runs);
+        return;
+    }
+    for (size_t i = own[group].first, end = i + own[group].count; i < end; i += runs[group].count) {
+        const struct block_row *row = &c->rows[i];
+        struct block_row next = {.block = last->block, .group = group + 1, .before = last->before & row->before};
+        next.differ = last->differ | row->differ;
+        runs[group] = (struct row_run){i, 1};
+        while (i + runs[group].count < end && row[runs[group].count].before == row->before &&
+               row[runs[group].count].differ == row->differ)
+            runs[group].count++;
+        add_boxes(c, &next, runs);
+    }
 }
 
 void spec_blocks_free(struct spec_block *blocks, size_t count)
@@ -685,19 +608,40 @@ void spec_blocks_free(struct spec_block *blocks, size_t count)
     free(blocks);
 }
 
-bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *out_count)
+/* Fills the boxes of `c`, the caller's. */
+static void cut(const struct specs *s, struct cutting *c)
+{
+    OWNED struct row_run *runs = xcalloc(s->names->key_count + 1, sizeof *runs);
+    c->names = s->names;
+    c->blocks = s->blocks;
+    c->failed = s->block_count > BLOCKS_MOST;
+    find_groups(c, s->block_count);
+    for (size_t b = 0; b < s->block_count; b++)
+        for (size_t k = 0; k < s->key_count && !c->failed; k++)
+            if (c->group_of[s->sorted[k]] == s->sorted[k])
+                add_rows(c, b, s->sorted[k]);
+    if (!c->failed && c->row_count > 0) {
+        compare_rows(c);
+        note_runs(c, s->block_count);
+    }
+    for (size_t b = 0; b < s->block_count && !c->failed; b++)
+        add_boxes(c, &(struct block_row){.block = b, .before = (UINT64_C(1) << b) - 1}, runs);
+    c->failed |= c->labels_differ;
+    free_all(c->rows, c->runs, c->group_of);
+    buffer_free(&c->scratch);
+}
+
+bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *count)
 {
     struct cutting c = {.for_twins = false};
-    cut_all(s, &c);
-    const bool found = !c.failed;
-    if (found) {
-        *out = xcalloc(c.done.count + 1, sizeof **out);
-        *out_count = c.done.count;
-        for (size_t b = 0; b < c.done.count; b++)
-            (*out)[b] = block_of_box(&c, &c.done.items[b]);
+    cut(s, &c);
+    if (c.failed)
+        spec_blocks_free(c.boxes, c.box_count);
+    else {
+        *out = c.boxes;
+        *count = c.box_count;
     }
-    cutting_free(&c);
-    return found;
+    return !c.failed;
 }
 
 /* --- what can be told --- */
@@ -763,8 +707,7 @@ static enum twins find_twins(struct specs *s, size_t name, struct hash_set *some
     struct cutting c = {.for_twins = true};
     if (specs_count(s) <= SPECS_MOST)
         return find_one_by_one(s, name, some);
-    cut_all(s, &c);
-    cutting_free(&c);
+    cut(s, &c);
     if (c.failed && !c.labels_differ && specs_count(s) <= SPECS_MOST_FOR_TWINS)
         return find_one_by_one(s, name, some);
     return c.labels_differ ? TWINS_ALL : TWINS_NONE;
