@@ -185,21 +185,11 @@ static struct datum compare(enum formula_op op, struct datum a, struct datum b)
 }
 
 /* IS: NULL is a value. */
-static struct datum compare_is(struct datum a, struct datum b, bool negated)
+static struct datum compare_is(struct datum a, struct datum b)
 {
     if (is_unknown(a) || is_unknown(b))
         return unknown;
-    if (is_null(a) || is_null(b))
-        return of_integer((is_null(a) && is_null(b)) != negated);
-    return compare(negated ? OP_NOT_EQUAL : OP_EQUAL, a, b);
-}
-
-/* IS TRUE and the like, of something with that truth: never NULL. */
-static struct datum ask_truth(enum formula_op op, unsigned truth)
-{
-    const unsigned yes = op == OP_IS_TRUE || op == OP_IS_NOT_TRUE ? CAN_BE_TRUE : CAN_BE_FALSE;
-    const bool negated = op == OP_IS_NOT_TRUE || op == OP_IS_NOT_FALSE;
-    return truth == CAN_BE_ANY ? unknown : of_integer((truth == yes) != negated);
+    return is_null(a) || is_null(b) ? of_integer(is_null(a) && is_null(b)) : compare(OP_EQUAL, a, b);
 }
 
 /* --- formulas --- */
@@ -291,14 +281,6 @@ static struct datum evaluate_coalesce(const struct evaluation *v, const struct f
     return is_open ? unknown : null;
 }
 
-static struct datum evaluate_nullif(const struct evaluation *v, const struct formula_node *n)
-{
-    const uint32_t *operands = operands_of(v, n);
-    const struct datum a = evaluate(v, operands[0]), b = evaluate(v, operands[1]);
-    const struct datum equal = compare(OP_EQUAL, a, b);
-    return is_unknown(equal) ? unknown : truth_of(equal) == CAN_BE_TRUE ? null : a;
-}
-
 /* SQLite takes the later of equal cells for min(), the first for max(). */
 static struct datum extreme(enum formula_op op, struct datum best, struct datum one)
 {
@@ -321,15 +303,10 @@ static struct datum evaluate_extreme(const struct evaluation *v, const struct fo
 
 static struct datum evaluate_one(const struct evaluation *v, const struct formula_node *n)
 {
-    const struct datum a = evaluate(v, operands_of(v, n)[0]);
-    switch (n->op) {
-    case OP_NEGATE:
-        return work_out(OP_SUBTRACT, of_integer(0), a);
-    case OP_NOT:
-        return of_truth(truth_swap(truth_of(a)));
-    default:
-        return ask_truth(n->op, truth_of(a));
-    }
+    const unsigned truth = truth_of(evaluate(v, operands_of(v, n)[0]));
+    if (n->op == OP_NOT)
+        return of_truth(truth_swap(truth));
+    return truth == CAN_BE_ANY ? unknown : of_integer(truth == CAN_BE_TRUE);
 }
 
 static struct datum evaluate_two(const struct evaluation *v, const struct formula_node *n)
@@ -338,9 +315,7 @@ static struct datum evaluate_two(const struct evaluation *v, const struct formul
     const struct datum a = evaluate(v, operands[0]), b = evaluate(v, operands[1]);
     if (n->op <= OP_REMAINDER)
         return work_out(n->op, a, b);
-    if (n->op == OP_IS || n->op == OP_IS_NOT)
-        return compare_is(a, b, n->op == OP_IS_NOT);
-    return compare(n->op, a, b);
+    return n->op == OP_IS ? compare_is(a, b) : compare(n->op, a, b);
 }
 
 static struct datum evaluate_node(const struct evaluation *v, const struct formula_node *n)
@@ -357,8 +332,6 @@ static struct datum evaluate_node(const struct evaluation *v, const struct formu
         return evaluate_case(v, n);
     case OP_COALESCE:
         return evaluate_coalesce(v, n);
-    case OP_NULLIF:
-        return evaluate_nullif(v, n);
     case OP_MIN:
     case OP_MAX:
         return evaluate_extreme(v, n);

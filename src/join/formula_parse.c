@@ -249,7 +249,7 @@ static const struct {
 } functions[] = {
     {"coalesce", OP_COALESCE, 2, OPERANDS_MOST},
     {"ifnull", OP_COALESCE, 2, 2},
-    {"nullif", OP_NULLIF, 2, 2},
+    {"nullif", OP_EQUAL, 2, 2},
     {"iif", OP_CASE, 3, 3},
     {"min", OP_MIN, 2, OPERANDS_MOST},
     {"max", OP_MAX, 2, OPERANDS_MOST},
@@ -280,6 +280,12 @@ static uint32_t take_call(struct parser *p, const char *start, size_t length)
     uint32_t count = take_operands(p, operands);
     if (count < functions[i].least || count > functions[i].most)
         return fail(p);
+    if (functions[i].op == OP_EQUAL) {
+        operands[2] = operands[0];
+        operands[0] = add_two(p, OP_EQUAL, operands[0], operands[1]);
+        operands[1] = add_constant(p, (struct datum){DATUM_NULL, {0}});
+        return add_node(p, (struct formula_node){.op = OP_CASE, .count = 3}, operands);
+    }
     return add_node(p, (struct formula_node){.op = functions[i].op, .count = count}, operands);
 }
 
@@ -330,7 +336,7 @@ static uint32_t take_primary(struct parser *p)
     if (take_token(p, "NOT"))
         return add_one(p, OP_NOT, parse(p, POWER_NOT));
     if (take_token(p, "-"))
-        return add_one(p, OP_NEGATE, parse(p, POWER_UNARY));
+        return add_two(p, OP_SUBTRACT, add_integer(p, 0), parse(p, POWER_UNARY));
     if (take_token(p, "+"))
         return take_plus(p);
     if (take_token(p, "~"))
@@ -350,7 +356,7 @@ static bool is_constant(const struct parser *p, uint32_t node, int64_t integer)
     return n->op == OP_CONSTANT && n->constant.kind == DATUM_INT && n->constant.integer == integer;
 }
 
-/* IS TRUE asks for truth where the word itself stands. */
+/* IS TRUE asks for truth where the word itself stands; none of them is ever NULL. */
 static uint32_t take_is(struct parser *p, const char *start, uint32_t left)
 {
     bool negated = take_token(p, "NOT");
@@ -361,17 +367,16 @@ static uint32_t take_is(struct parser *p, const char *start, uint32_t left)
     }
     skip_blanks(p);
     const char *word = p->at;
-    bool truth = strncasecmp(word, "true", 4) == 0 || strncasecmp(word, "false", 5) == 0;
+    const bool truth = strncasecmp(word, "true", 4) == 0 || strncasecmp(word, "false", 5) == 0;
     if (*word == '(')
         return fail(p);
-    uint32_t right = parse(p, POWER_EQUAL + 1);
-    if (truth && is_constant(p, right, 1))
-        return add_one(p, negated ? OP_IS_NOT_TRUE : OP_IS_TRUE, left);
-    if (truth && is_constant(p, right, 0))
-        return add_one(p, negated ? OP_IS_NOT_FALSE : OP_IS_FALSE, left);
-    if (is_cast(p, left) || is_cast(p, right))
+    const uint32_t right = parse(p, POWER_EQUAL + 1);
+    const bool is_true = truth && is_constant(p, right, 1), is_false = truth && is_constant(p, right, 0);
+    if (!is_true && !is_false && (is_cast(p, left) || is_cast(p, right)))
         return add_slice(p, start);
-    return add_two(p, negated ? OP_IS_NOT : OP_IS, left, right);
+    left = is_false ? add_one(p, OP_NOT, left) : left;
+    left = is_true || is_false ? add_one(p, OP_IS_TRUE, left) : add_two(p, OP_IS, left, right);
+    return negated ? add_one(p, OP_NOT, left) : left;
 }
 
 /* LIKE and GLOB, with NOT before them or without. */
@@ -427,8 +432,7 @@ static uint32_t take_is_null(struct parser *p, const char *start, uint32_t left)
 
 static uint32_t take_not_null(struct parser *p, const char *start, uint32_t left)
 {
-    (void)start;
-    return add_two(p, OP_IS_NOT, left, add_constant(p, (struct datum){DATUM_NULL, {0}}));
+    return add_one(p, OP_NOT, take_is_null(p, start, left));
 }
 
 static uint32_t take_not(struct parser *p, const char *start, uint32_t left)

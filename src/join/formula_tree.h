@@ -10,7 +10,6 @@ enum formula_op {
     OP_CONSTANT = 1,
     OP_KEY,
     OP_PART, /* SQLite's */
-    OP_NEGATE,
     OP_ADD,
     OP_SUBTRACT,
     OP_MULTIPLY,
@@ -21,17 +20,12 @@ enum formula_op {
     OP_EQUAL,
     OP_NOT_EQUAL,
     OP_IS,
-    OP_IS_NOT,
     OP_IS_TRUE,
-    OP_IS_FALSE,
-    OP_IS_NOT_TRUE,
-    OP_IS_NOT_FALSE,
     OP_NOT,
     OP_AND,
     OP_OR,
     OP_CASE, /* condition, value, …, value of ELSE */
     OP_COALESCE,
-    OP_NULLIF,
     OP_MIN,
     OP_MAX,
 };
