@@ -1,4 +1,5 @@
-#include "join/solver_state.h"
+/* In which order places are bound, how many solutions there are, and which. */
+#include "join/solver.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,10 +7,91 @@
 
 #include "util/hash.h"
 #include "util/memory.h"
+#include "util/rng.h"
+
+#define NONE SIZE_MAX
+#define LOOK_EVERY 4096       /* evaluations */
+#define LEVELS 8              /* that tell how much is done */
+#define MEMORY_MOST (1 << 20) /* components that a tree remembers; others are solved again */
+
+/* Places, or constraints, ascending. */
+struct set {
+    size_t *items;
+    size_t count;
+};
+
+/* A variable in its place: sections in order, each with its block first. */
+struct variable_place {
+    const struct variable *variable;
+    enum section_kind section;
+    size_t number;   /* in its shape */
+    size_t row;      /* that it was bound to last */
+    size_t *columns; /* of its keys, those that a constraint reads */
+    size_t column_count;
+};
+
+/* A place with what is to be bound after it. Its subtree holds a component: what the constraints tie together once the
+ * places above it are bound. */
+struct branch {
+    size_t place;
+    struct set children;
+    struct set tests;      /* constraints that read the place */
+    struct set equalities; /* of them, those that may be solved for a key of the place */
+    struct set pending;    /* constraints that read something of the subtree and something above it */
+};
+
+struct tree {
+    struct branch *branches;
+    size_t branch_count;
+    struct hash_map memory;
+};
+
+/* What is done of the rows of a place, or of the components below it. */
+struct progress_level {
+    size_t done, all;
+};
+
+struct solver {
+    const struct product *product;
+    const struct section_shape *shapes[SECTION_COUNT];
+    struct constraints constraints;
+    struct scope scope;
+    struct variable_place *places;
+    size_t place_count;
+    bool *reads;   /* by constraint and place */
+    size_t *ranks; /* by place: the lower of a component is bound first */
+    struct buffer residue;
+    size_t *open; /* constraints that are open, run by run */
+    size_t open_room, top;
+    int64_t work, most, next_look;        /* evaluations */
+    struct progress_level levels[LEVELS]; /* the first of those that are being counted */
+    size_t level;
+    bool any;     /* one is enough */
+    bool stopped; /* out of work, or by an error */
+    bool failed;
+    struct error *e;
+    /* Walking. */
+    struct tree walk;
+    size_t *branch_of; /* by place; NONE: no constraint reads it */
+    bool begun, over;
+    bool empty; /* nothing meets the constraints */
+};
+
+/* Constraints on s->open, from `first` on. */
+struct open_run {
+    size_t first, count;
+};
+
+/* Rows of a place, ascending. */
+struct found_rows {
+    const uint32_t *rows; /* NULL: all */
+    size_t count;
+    size_t solved; /* the equality that leaves these and no others: it is met */
+};
 
 /* --- places --- */
 
-bool constraint_reads(const struct constraint *c, size_t key)
+static bool constraint_reads(const struct constraint *c, size_t key)
 {
     size_t count;
     const size_t *keys = formula_keys(c->formula, &count);
@@ -53,7 +135,7 @@ static void note_readers(struct solver *s)
                     constraint_reads(&s->constraints.items[c], s->places[p].variable->keys[k]);
 }
 
-bool solver_reads(const struct solver *s, size_t constraint, size_t place)
+static bool reads_place(const struct solver *s, size_t constraint, size_t place)
 {
     return s->reads[constraint * s->place_count + place];
 }
@@ -66,20 +148,102 @@ static void set_keys(struct solver *s, const struct variable_place *p, const str
         s->scope.keys[p->variable->keys[p->columns[i]]] = values[p->columns[i]];
 }
 
-void solver_release(struct solver *s, size_t place)
+/* Of the keys of an unbound place is known what all its rows have. */
+static void release(struct solver *s, size_t place)
 {
     const struct variable_place *p = &s->places[place];
     set_keys(s, p, p->variable->all);
 }
 
-void solver_bind(struct solver *s, size_t place, size_t row)
+static void bind_row(struct solver *s, size_t place, size_t row)
 {
     struct variable_place *p = &s->places[place];
     p->row = row;
     set_keys(s, p, p->variable->cells + row * p->variable->width);
 }
 
+/* --- components and trees --- */
+
+static void set_add(struct set *set, size_t item)
+{
+    *array_add(set->items, set->count) = item;
+}
+
+static bool are_tied(const struct solver *s, size_t a, size_t b)
+{
+    return ANY(c, s->constraints.count, reads_place(s, c, a) && reads_place(s, c, b));
+}
+
+/* The component of `from` among the places that are in; takes them out. */
+static struct set component_of(const struct solver *s, bool *in, size_t from)
+{
+    struct set found = {NULL, 0}, sorted = {NULL, 0};
+    OWNED bool *is_found = xcalloc(s->place_count, sizeof *is_found);
+    set_add(&found, from);
+    in[from] = false;
+    for (size_t i = 0; i < found.count; i++)
+        for (size_t p = 0; p < s->place_count; p++)
+            if (in[p] && are_tied(s, found.items[i], p)) {
+                in[p] = false;
+                set_add(&found, p);
+            }
+    for (size_t i = 0; i < found.count; i++)
+        is_found[found.items[i]] = true;
+    for (size_t p = 0; p < s->place_count; p++)
+        if (is_found[p])
+            set_add(&sorted, p);
+    free(found.items);
+    return sorted;
+}
+
+static bool holds(const struct set *set, size_t item)
+{
+    return ANY(i, set->count, set->items[i] == item);
+}
+
+/* Returns whether it may be an equality that can be solved for a key of the place. */
+static bool may_solve(const struct solver *s, size_t constraint, size_t place)
+{
+    const struct constraint *c = &s->constraints.items[constraint];
+    const struct variable *v = s->places[place].variable;
+    bool may = false;
+    for (size_t k = 0; k < v->width; k++)
+        may |= constraint_reads(c, v->keys[k]) && formula_may_be_solved(c->formula, v->keys[k]);
+    return may && c->demand != DEMAND_FALSE;
+}
+
+/* Returns whether the constraint reads places of the component. */
+static bool is_within(const struct solver *s, size_t constraint, const struct set *component)
+{
+    bool is = false;
+    for (size_t i = 0; i < component->count && !is; i++)
+        is = reads_place(s, constraint, component->items[i]);
+    return is;
+}
+
+/* Notes what counts for a component of what is outside it. */
+static void note_context(const struct solver *s, const struct set *component, struct branch *b)
+{
+    for (size_t c = 0; c < s->constraints.count; c++) {
+        bool inside = false, outside = false;
+        for (size_t p = 0; p < s->place_count; p++) {
+            bool in = reads_place(s, c, p) && holds(component, p);
+            inside |= in;
+            outside |= reads_place(s, c, p) && !in;
+        }
+        if (reads_place(s, c, b->place))
+            set_add(&b->tests, c);
+        if (reads_place(s, c, b->place) && may_solve(s, c, b->place))
+            set_add(&b->equalities, c);
+        if (inside && outside)
+            set_add(&b->pending, c);
+    }
+}
+
 /* --- solving a component --- */
+
+/* The number of solutions of a component under what is bound; where s->any, whether there is one. */
+static int64_t solve(struct solver *s, struct tree *t, const struct branch *b);
 
 #define STATEMENT_COST 16 /* evaluations that take as long as one by SQLite */
 
@@ -101,7 +265,8 @@ static void enter_level(struct solver *s, size_t done, size_t all)
     s->level++;
 }
 
-void solver_look_later(struct solver *s)
+/* When ask looks next: after LOOK_EVERY, or where the work that it may take is spent. */
+static void look_later(struct solver *s)
 {
     s->next_look = s->work + LOOK_EVERY;
     if (s->most > 0 && s->most < s->next_look)
@@ -112,7 +277,7 @@ static void look_at_watch(struct solver *s)
 {
     const struct solver_watch *watch = s->product->watch;
     s->stopped = s->most > 0 && s->work >= s->most;
-    solver_look_later(s);
+    look_later(s);
     if (watch && watch->look(watch->context, share_done(s), s->e) < 0)
         s->stopped = s->failed = true;
 }
@@ -126,7 +291,8 @@ static void note_work(struct solver *s, int64_t evaluations)
         look_at_watch(s);
 }
 
-enum outlook solver_ask(struct solver *s, size_t constraint)
+/* Under what is bound now. Once s->stopped all fail. */
+static enum outlook ask(struct solver *s, size_t constraint)
 {
     const struct constraint *c = &s->constraints.items[constraint];
     enum outlook outlook = demand_outlook(c->demand, formula_truth(c->formula, &s->scope));
@@ -136,7 +302,8 @@ enum outlook solver_ask(struct solver *s, size_t constraint)
     return s->stopped ? OUTLOOK_FAILED : outlook;
 }
 
-int64_t solver_times(int64_t a, int64_t b)
+/* INT64_MAX: it does not fit. */
+static int64_t times(int64_t a, int64_t b)
 {
     int64_t product;
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
@@ -149,7 +316,7 @@ static int64_t solve_children(struct solver *s, struct tree *t, const struct bra
     for (size_t i = 0; i < b->children.count && product > 0; i++) {
         s->top = top;
         enter_level(s, i, b->children.count);
-        product = solver_times(product, solver_solve(s, t, &t->branches[b->children.items[i]]));
+        product = times(product, solve(s, t, &t->branches[b->children.items[i]]));
         s->level--;
     }
     return product;
@@ -171,7 +338,7 @@ static bool ask_open(struct solver *s, struct open_run open, struct open_run *le
     *left = (struct open_run){open.first + open.count, 0};
     for (size_t i = 0; i < open.count; i++) {
         size_t constraint = s->open[open.first + i];
-        enum outlook outlook = solver_ask(s, constraint);
+        enum outlook outlook = ask(s, constraint);
         if (outlook == OUTLOOK_FAILED)
             return false;
         if (outlook == OUTLOOK_OPEN)
@@ -184,7 +351,7 @@ static bool ask_open(struct solver *s, struct open_run open, struct open_run *le
 static int64_t solve_row(struct solver *s, struct tree *t, const struct branch *b, size_t row, struct open_run open)
 {
     struct open_run left;
-    solver_bind(s, b->place, row);
+    bind_row(s, b->place, row);
     return ask_open(s, open, &left) ? solve_children(s, t, b) : 0;
 }
 
@@ -255,7 +422,7 @@ static bool look_up_rows(struct solver *s, const struct branch *b, struct found_
     const struct variable_place *p = &s->places[b->place];
     bool found = false;
     if (b->equalities.count > 0)
-        solver_release(s, b->place); /* the walk comes with the row that was found last */
+        release(s, b->place); /* the walk comes with the row that was found last */
     for (size_t i = 0; i < b->equalities.count && !found; i++) {
         found = look_up(s, p, &s->constraints.items[b->equalities.items[i]], out);
         out->solved = b->equalities.items[i];
@@ -288,7 +455,7 @@ static int64_t solve_rows(struct solver *s, struct tree *t, const struct branch 
     if (rows->count > ROWS_FEW && !ask_open(s, open, &left))
         return 0;
     if (left.count == 0 && rows->count > 0)
-        sum = solver_times(solve_row(s, t, b, row_at(rows, 0), left), (int64_t)rows->count);
+        sum = times(solve_row(s, t, b, row_at(rows, 0), left), (int64_t)rows->count);
     else
         for (size_t i = 0; i < rows->count && !s->stopped && !(s->any && sum); i++) {
             enter_level(s, i, rows->count);
@@ -298,7 +465,7 @@ static int64_t solve_rows(struct solver *s, struct tree *t, const struct branch 
     return sum;
 }
 
-int64_t solver_solve(struct solver *s, struct tree *t, const struct branch *b)
+static int64_t solve(struct solver *s, struct tree *t, const struct branch *b)
 {
     struct found_rows rows = {NULL, s->places[b->place].variable->count, 0};
     int64_t found = 0;
@@ -315,28 +482,276 @@ int64_t solver_solve(struct solver *s, struct tree *t, const struct branch *b)
     found = solve_rows(s, t, b, &rows);
     if (!is_brief && !s->stopped && t->memory.count < MEMORY_MOST)
         hash_map_put(&t->memory, &residue, found);
-    solver_release(s, b->place);
+    release(s, b->place);
     return found;
 }
 
-bool solver_meets_fixed(struct solver *s)
+/* Asks those that read nothing but what never changes. */
+static bool meets_fixed(struct solver *s)
 {
     bool meets = true;
     for (size_t c = 0; c < s->constraints.count && meets; c++) {
         bool any = false;
         for (size_t p = 0; p < s->place_count; p++)
-            any |= solver_reads(s, c, p);
-        meets = any || solver_ask(s, c) == OUTLOOK_MET;
+            any |= reads_place(s, c, p);
+        meets = any || ask(s, c) == OUTLOOK_MET;
     }
     return meets;
 }
 
+/* --- in which order --- */
+
+#define SAMPLES 64
+#define STARTS 6
+#define PASSES_MOST 8        /* over the order of a component */
+#define ORDER_WORK (1 << 22) /* looks at a constraint for a place, for all orders of a component */
+
+/* What is known of a component before it is counted. */
+struct order_estimate {
+    const struct set *component;
+    double *shares; /* by constraint: of random bindings, those that it lets through */
+    size_t *last;   /* scratch: by constraint, where in the order the last place that it reads stands */
+    int64_t left;   /* of ORDER_WORK */
+};
+
+static double *sample_shares(struct solver *s, const struct set *component)
+{
+    size_t count = s->constraints.count;
+    double *shares = xcalloc(count + 1, sizeof *shares);
+    struct rng rng = rng_stream(0, component->items[0]);
+    s->stopped = false;
+    s->most = 0;
+    for (int i = 0; i < SAMPLES && !s->stopped; i++) {
+        for (size_t k = 0; k < component->count; k++)
+            bind_row(s, component->items[k], rng_below(&rng, s->places[component->items[k]].variable->count));
+        for (size_t c = 0; c < count; c++)
+            if (is_within(s, c, component))
+                shares[c] += ask(s, c) != OUTLOOK_FAILED;
+    }
+    for (size_t k = component->count; k-- > 0;)
+        release(s, component->items[k]);
+    for (size_t c = 0; c < count; c++)
+        shares[c] = (shares[c] + 0.5) / (SAMPLES + 1);
+    return shares;
+}
+
+/* Works out how many rows are looked at when places are bound in that order. */
+static double visits_of(const struct solver *s, struct order_estimate *x, const size_t *order)
+{
+    double ways = 1, visited = 0;
+    x->left -= (int64_t)(2 * x->component->count * s->constraints.count);
+    for (size_t n = 0; n < x->component->count; n++)
+        for (size_t c = 0; c < s->constraints.count; c++)
+            x->last[c] = reads_place(s, c, order[n]) ? n : n == 0 ? NONE : x->last[c];
+    for (size_t n = 0; n < x->component->count; n++) {
+        const double before = ways, rows = (double)s->places[order[n]].variable->count;
+        bool is_solved = false;
+        ways *= rows;
+        for (size_t c = 0; c < s->constraints.count; c++) {
+            if (x->last[c] != n)
+                continue;
+            ways *= x->shares[c];
+            is_solved = is_solved || may_solve(s, c, order[n]);
+        }
+        visited += is_solved ? before + ways : before * rows;
+    }
+    return visited;
+}
+
+static void move(size_t *order, size_t from, size_t to)
+{
+    const size_t place = order[from];
+    for (; from < to; from++)
+        order[from] = order[from + 1];
+    for (; from > to; from--)
+        order[from] = order[from - 1];
+    order[to] = place;
+}
+
+/* Moves places as long as that saves visits; how many are left. */
+static double improve(const struct solver *s, struct order_estimate *x, size_t *order)
+{
+    const size_t count = x->component->count;
+    double least = visits_of(s, x, order);
+    bool any = true;
+    for (int pass = 0; pass < PASSES_MOST && any; pass++) {
+        any = false;
+        for (size_t from = 0; from < count; from++)
+            for (size_t to = 0; to < count && x->left > 0; to++) {
+                move(order, from, to);
+                const double visited = visits_of(s, x, order);
+                any = any || visited < least;
+                if (visited < least)
+                    least = visited;
+                else
+                    move(order, to, from);
+            }
+    }
+    return least;
+}
+
+/* The best order that comes of that of the file, and of some at random. */
+static void rank_places(struct solver *s, const struct set *component)
+{
+    const size_t count = component->count;
+    OWNED double *shares = sample_shares(s, component);
+    OWNED size_t *last = xcalloc(s->constraints.count + 1, sizeof *last);
+    OWNED size_t *order = xcalloc(count, sizeof *order);
+    struct order_estimate x = {component, shares, last, ORDER_WORK};
+    struct rng rng = rng_stream(1, component->items[0]);
+    double least = INFINITY;
+    memcpy(order, component->items, count * sizeof *order);
+    for (int start = 0; start < STARTS && x.left > 0; start++) {
+        const double visited = improve(s, &x, order);
+        for (size_t n = 0; n < count && visited < least; n++)
+            s->ranks[order[n]] = n;
+        least = fmin(least, visited);
+        for (size_t n = count; n-- > 1;)
+            move(order, rng_below(&rng, n + 1), n);
+    }
+}
+
+/* Returns the place that is bound first. */
+static size_t choose_place(const struct solver *s, const struct set *component)
+{
+    size_t first = component->items[0];
+    for (size_t i = 1; i < component->count; i++)
+        if (s->ranks[component->items[i]] < s->ranks[first])
+            first = component->items[i];
+    return first;
+}
+
+/* --- trees --- */
+
+/* Grows the branches of a component: the number of its first. */
+static size_t grow(const struct solver *s, struct tree *t, const struct set *component)
+{
+    struct branch b = {.place = choose_place(s, component)};
+    OWNED bool *in = xcalloc(s->place_count, sizeof *in);
+    note_context(s, component, &b);
+    for (size_t i = 0; i < component->count; i++)
+        in[component->items[i]] = component->items[i] != b.place;
+    for (size_t p = 0; p < s->place_count; p++)
+        if (in[p]) {
+            struct set below = component_of(s, in, p);
+            set_add(&b.children, grow(s, t, &below));
+            free(below.items);
+        }
+    t->branches = array_grow(t->branches, t->branch_count, sizeof *t->branches);
+    t->branches[t->branch_count] = b;
+    return t->branch_count++;
+}
+
+static void tree_free(struct tree *t)
+{
+    for (size_t i = 0; i < t->branch_count; i++) {
+        const struct branch *b = &t->branches[i];
+        free_all(b->children.items, b->tests.items, b->equalities.items, b->pending.items);
+    }
+    free(t->branches);
+    hash_map_free(&t->memory);
+    *t = (struct tree){0};
+}
+
+/* --- counting --- */
+
+/* Adds the keys of a constraint that never change; the rest is of places of the component. */
+static void add_fixed(struct solver *s, const struct constraint *c)
+{
+    size_t key_count;
+    const size_t *keys = formula_keys(c->formula, &key_count);
+    for (size_t i = 0; i < key_count; i++)
+        if (s->scope.keys[keys[i]].kind != DATUM_UNKNOWN)
+            datum_add(&s->scope.keys[keys[i]], &s->residue);
+}
+
+/* Components of other shapes may be equal. */
+static const struct hash128 *component_hash(struct solver *s, const struct set *component, struct hash128 *out)
+{
+    buffer_clear(&s->residue);
+    for (size_t i = 0; i < component->count; i++) {
+        const struct variable *v = s->places[component->items[i]].variable;
+        buffer_add(&s->residue, v->hash.bytes, sizeof v->hash.bytes);
+    }
+    for (size_t c = 0; c < s->constraints.count; c++)
+        if (is_within(s, c, component)) {
+            const struct constraint *k = &s->constraints.items[c];
+            buffer_add(&s->residue, &k->formula, sizeof k->formula);
+            buffer_add(&s->residue, &k->demand, sizeof k->demand);
+            add_fixed(s, k);
+        }
+    *out = hash_bytes(s->residue.data, s->residue.length);
+    return out;
+}
+
+/* Counts in the order of s->ranks: 1 with `*out`, 0 where it takes more than `most` evaluations (0: any number), -1. */
+static int count_in_order(struct solver *s, const struct set *component, int64_t most, int64_t *out)
+{
+    struct tree t = {0};
+    const size_t root = grow(s, &t, component);
+    s->work = 0;
+    s->most = most;
+    s->top = 0;
+    s->stopped = false;
+    look_later(s);
+    *out = solve(s, &t, &t.branches[root]);
+    tree_free(&t);
+    return s->failed ? -1 : !s->stopped;
+}
+
+#define FIRST_TRY 2048 /* evaluations in the order of the file, before a better one is looked for */
+
+static int count_component(struct solver *s, struct hash_map *memory, const struct set *component, int64_t most,
+                           int64_t *out)
+{
+    struct hash128 hash;
+    if (memory && hash_map_get(memory, component_hash(s, component, &hash), out))
+        return 1;
+    for (size_t n = 0; n < component->count; n++)
+        s->ranks[component->items[n]] = n;
+    const bool is_all = most > 0 && most <= FIRST_TRY;
+    int rc = count_in_order(s, component, is_all ? most : FIRST_TRY, out);
+    if (rc == 0 && !is_all) {
+        rank_places(s, component);
+        rc = s->failed ? -1 : count_in_order(s, component, most, out);
+    }
+    if (rc > 0 && memory)
+        hash_map_put(memory, &hash, *out);
+    return rc;
+}
+
+int solver_count(struct solver *s, struct hash_map *memory, int64_t most, int64_t *out, struct error *e)
+{
+    bool *in = xcalloc(s->place_count + 1, sizeof *in);
+    int64_t product = 1;
+    int rc = 1;
+    s->e = e;
+    s->any = s->stopped = s->failed = false;
+    if (!meets_fixed(s)) {
+        product = 0;
+        rc = s->failed ? -1 : 1;
+    }
+    memset(in, true, s->place_count);
+    for (size_t p = 0; p < s->place_count && rc > 0 && product > 0; p++) {
+        if (!in[p])
+            continue;
+        struct set component = component_of(s, in, p);
+        int64_t found = 0;
+        rc = count_component(s, memory, &component, most, &found);
+        product = times(product, found);
+        free(component.items);
+    }
+    free(in);
+    if (rc > 0)
+        *out = product;
+    return rc;
+}
 /* --- walking --- */
 
 static bool can_meet(struct solver *s, size_t branch)
 {
     s->top = 0;
-    return solver_solve(s, &s->walk, &s->walk.branches[branch]) > 0;
+    return solve(s, &s->walk, &s->walk.branches[branch]) > 0;
 }
 
 /* The first row from `from` on that can be part of a solution, bound then. */
@@ -352,7 +767,7 @@ static size_t find_row(struct solver *s, size_t place, size_t from)
         const size_t row = row_at(&rows, i);
         if (row < from)
             continue;
-        solver_bind(s, place, row);
+        bind_row(s, place, row);
         if (ask_open(s, open, &left) && solve_children(s, &s->walk, b) > 0)
             return row;
     }
@@ -364,7 +779,7 @@ static size_t find_row(struct solver *s, size_t place, size_t from)
 /* Every component can be met: from then on every row that is found can be part of a solution. */
 static bool begin_walk(struct solver *s)
 {
-    bool *in = xcalloc(s->place_count + 1, sizeof *in), meets = solver_meets_fixed(s);
+    bool *in = xcalloc(s->place_count + 1, sizeof *in), meets = meets_fixed(s);
     memset(in, true, s->place_count);
     s->branch_of = xcalloc(s->place_count + 1, sizeof *s->branch_of);
     for (size_t p = 0; p < s->place_count; p++)
@@ -372,8 +787,9 @@ static bool begin_walk(struct solver *s)
     for (size_t p = 0; p < s->place_count && meets; p++) {
         if (!in[p])
             continue;
-        size_t root = solver_grow(s, &s->walk, solver_component(s, in, p));
-        meets = can_meet(s, root);
+        struct set component = component_of(s, in, p);
+        meets = can_meet(s, grow(s, &s->walk, &component));
+        free(component.items);
     }
     for (size_t i = 0; i < s->walk.branch_count; i++)
         s->branch_of[s->walk.branches[i].place] = i;
@@ -425,7 +841,7 @@ static bool walk(struct solver *s, size_t place, size_t from, const size_t *lowe
             from = tight ? lower[place] : 0;
             continue;
         }
-        solver_release(s, place);
+        release(s, place);
         if (place-- == 0)
             return false;
         tight = false;
@@ -451,7 +867,7 @@ int solver_next(struct solver *s, const int64_t *from, int64_t *specs, struct er
             if (s->shapes[i])
                 tight = split_number(s, (enum section_kind)i, from[i], lower);
         for (size_t p = s->place_count; p-- > 0;)
-            solver_release(s, p);
+            release(s, p);
         s->begun = false;
     }
     if (!s->over && s->begun)
@@ -480,7 +896,7 @@ struct solver *solver_create(const struct product *p, const struct section_shape
     s->ranks = xcalloc(s->place_count + 1, sizeof *s->ranks);
     note_readers(s);
     for (size_t place = 0; place < s->place_count; place++)
-        solver_release(s, place);
+        release(s, place);
     s->next_look = LOOK_EVERY;
     return s;
 }
