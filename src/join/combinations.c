@@ -1,7 +1,5 @@
 #include "join/combinations.h"
 
-#include <string.h>
-
 #include "util/memory.h"
 
 /* One shape of each section. */
@@ -10,22 +8,19 @@ struct part {
     struct solver *solver; /* NULL: not made yet */
     bool begun;            /* since the last seek */
     bool found;            /* `rank` is that of a combination; else nothing of this part has a lower one */
-    int64_t rank, specs[SECTION_COUNT];
+    int64_t rank;
 };
 
-/* Combinations one by one. */
-struct single {
-    struct datum *keys; /* of the one that was looked at last, as the next two */
-    const struct value **values;
-    int met;       /* whether it meets all; -1: there was none */
-    bool *is_read; /* per key: by a constraint */
-    struct scope scope;
-    size_t next; /* of the ranks */
+/* The combinations that are meant, as the specs of one section, whose numbers are their ranks. */
+struct listed {
+    struct relation relations[SECTION_COUNT];
+    int64_t counts[SECTION_COUNT];
 };
 
 struct combinations {
     struct product product;
-    struct single single;
+    struct listed listed;  /* of the product, where that has ranks */
+    const int64_t *counts; /* of the specs by which combinations are told */
     struct constraints constraints;
     struct part *heap; /* the lowest rank first */
     size_t count, all; /* of the heap; with those behind it, which are over */
@@ -56,89 +51,31 @@ int64_t combination_rank(const int64_t *counts, const int64_t *specs)
     return rank;
 }
 
-/* --- one by one --- */
-
-static struct single single_open(const struct product *p, const struct constraints *c)
+/* Makes it a product of what is listed. */
+static void list_ranks(struct product *p, const struct constraints *c, struct listed *l)
 {
-    const size_t count = p->names->key_count + 1;
-    struct single s = {.keys = xcalloc(count, sizeof *s.keys),
-                       .values = xcalloc(count, sizeof *s.values),
-                       .is_read = xcalloc(count, sizeof *s.is_read),
-                       .met = -1};
-    s.scope = evaluator_scope(p->evaluator, s.keys);
+    struct variable rows = {.count = p->rank_count};
+    int64_t specs[SECTION_COUNT];
     for (size_t i = 0; i < c->count; i++) {
-        size_t read;
-        const size_t *keys = formula_keys(c->items[i].formula, &read);
-        for (size_t k = 0; k < read; k++)
-            s.is_read[keys[k]] = true;
+        size_t count;
+        const size_t *keys = formula_keys(c->items[i].formula, &count);
+        for (size_t k = 0; k < count; k++)
+            if (!ANY(at, rows.width, rows.keys[at] == keys[k]))
+                *array_add(rows.keys, rows.width) = keys[k];
     }
-    return s;
-}
-
-static void single_close(struct single *s)
-{
-    free_all(s->keys, s->values, s->is_read);
-}
-
-/* Returns whether a constraint may say something else of it than of the one before. */
-static bool bind_single(const struct product *p, struct single *s, const int64_t *specs)
-{
-    bool is_other = s->met < 0;
-    for (size_t k = 0; k < p->names->key_count; k++) {
-        const enum section_kind section = p->names->keys[k].section;
-        if (s->met >= 0 && !s->is_read[k])
-            continue;
-        const struct value *value = specs_value(p->specs[section], specs[section], k);
-        if (s->met >= 0 && value == s->values[k])
-            continue;
-        s->keys[k] = specs_datum_of(value);
-        s->values[k] = value;
-        is_other = true;
+    rows.cells = xcalloc((rows.count + 1) * rows.width + 1, sizeof *rows.cells);
+    for (size_t n = 0; n < rows.count; n++) {
+        combination_split(p->counts, p->ranks[n], specs);
+        for (size_t k = 0; k < rows.width; k++) {
+            const enum section_kind section = p->names->keys[rows.keys[k]].section;
+            rows.cells[n * rows.width + k] =
+                specs_datum_of(specs_value(p->specs[section], specs[section], rows.keys[k]));
+        }
     }
-    return is_other;
-}
-
-/* 1: it meets all; 0; -1. */
-static int meets(const struct product *p, struct single *s, const struct constraints *c, const int64_t *specs,
-                 struct error *e)
-{
-    if (!bind_single(p, s, specs))
-        return s->met;
-    s->met = 1;
-    for (size_t i = 0; i < c->count && s->met > 0; i++) {
-        unsigned truth = formula_truth(c->items[i].formula, &s->scope);
-        if (evaluator_failed(p->evaluator, e))
-            return s->met = -1;
-        s->met = demand_outlook(c->items[i].demand, truth) == OUTLOOK_MET;
-    }
-    return s->met;
-}
-
-/* The next of the ranks that meets all. */
-static int next_single(const struct product *p, struct single *s, const struct constraints *c, int64_t *rank,
-                       int64_t *specs, struct error *e)
-{
-    int rc = 0;
-    while (rc == 0 && s->next < p->rank_count) {
-        *rank = p->ranks[s->next++];
-        combination_split(p->counts, *rank, specs);
-        rc = meets(p, s, c, specs, e);
-    }
-    return rc;
-}
-
-static int count_singles(const struct product *p, const struct constraints *c, int64_t *out, struct error *e)
-{
-    struct single s = single_open(p, c);
-    int64_t rank, specs[SECTION_COUNT], count = 0;
-    int rc;
-    while ((rc = next_single(p, &s, c, &rank, specs, e)) > 0)
-        count++;
-    single_close(&s);
-    if (rc < 0)
-        return -1;
-    *out = count;
-    return 1;
+    *l = (struct listed){.counts = {INT64_MAX}};
+    relation_list(p->names, &rows, p->ranks, &l->relations[0]);
+    p->relations = l->relations;
+    p->counts = l->counts;
 }
 
 /* --- one shape of each section --- */
@@ -161,22 +98,25 @@ static void choose_shapes(const struct product *p, const size_t *at, const struc
         shapes[i] = p->relations[i].shape_count ? &p->relations[i].shapes[at[i]] : NULL;
 }
 
-int combinations_count(const struct product *p, const struct constraints *c, struct hash_map *memory, int64_t most,
+int combinations_count(const struct product *of, const struct constraints *c, struct hash_map *memory, int64_t most,
                        int64_t *out, struct error *e)
 {
+    struct product product = *of, *p = &product;
+    struct listed listed = {.counts = {0}};
     size_t at[SECTION_COUNT] = {0};
     const struct section_shape *shapes[SECTION_COUNT];
     int64_t sum = 0, found;
     int rc;
     if (p->ranks)
-        return count_singles(p, c, out, e);
+        list_ranks(p, c, &listed);
     do {
         choose_shapes(p, at, shapes);
         struct solver *s = solver_create(p, shapes, c);
-        rc = solver_count(s, memory, most, &found, e);
+        rc = solver_count(s, memory, p->ranks ? 0 : most, &found, e);
         sum += rc > 0 ? found : 0;
         solver_free(s);
     } while (rc > 0 && advance(p, at));
+    relation_free(&listed.relations[0]);
     if (rc > 0)
         *out = sum;
     return rc;
@@ -250,12 +190,11 @@ struct combinations *combinations_open(const struct product *p, const struct con
     w->product = *p;
     for (size_t i = 0; i < c->count; i++)
         constraints_add(&w->constraints, c->items[i].formula, c->items[i].demand);
+    w->counts = p->counts;
     if (p->ranks)
-        w->single = single_open(p, &w->constraints);
-    else {
-        make_parts(w);
-        begin_parts(w);
-    }
+        list_ranks(&w->product, c, &w->listed);
+    make_parts(w);
+    begin_parts(w);
     return w;
 }
 
@@ -265,17 +204,12 @@ void combinations_close(struct combinations *w)
         return;
     for (size_t i = 0; i < w->all; i++)
         solver_free(w->heap[i].solver);
-    single_close(&w->single);
+    relation_free(&w->listed.relations[0]);
     free_all(w->heap, w->constraints.items, w);
 }
 
 void combinations_seek(struct combinations *w, int64_t rank)
 {
-    if (w->product.ranks) {
-        for (w->single.next = 0; w->single.next < w->product.rank_count && w->product.ranks[w->single.next] < rank;)
-            w->single.next++;
-        return;
-    }
     w->from = rank;
     w->seeks = true;
     begin_parts(w);
@@ -285,13 +219,13 @@ void combinations_seek(struct combinations *w, int64_t rank)
 static int move_first(struct combinations *w, struct error *e)
 {
     struct part *part = &w->heap[0];
-    int64_t from[SECTION_COUNT];
+    int64_t from[SECTION_COUNT], specs[SECTION_COUNT];
     bool sought = !part->begun && (part->solver || w->from > 0);
     if (!part->solver)
         part->solver = solver_create(&w->product, part->shapes, &w->constraints);
     part->begun = true;
     combination_split(w->product.counts, w->from, from);
-    int rc = solver_next(part->solver, sought ? from : NULL, part->specs, e);
+    int rc = solver_next(part->solver, sought ? from : NULL, specs, e);
     if (rc < 0)
         return -1;
     if (rc == 0) {
@@ -299,22 +233,20 @@ static int move_first(struct combinations *w, struct error *e)
         return 0;
     }
     part->found = true;
-    part->rank = combination_rank(w->product.counts, part->specs);
+    part->rank = combination_rank(w->product.counts, specs);
     sink(w, 0);
     return 0;
 }
 
 int combinations_next(struct combinations *w, int64_t *rank, int64_t *specs, struct error *e)
 {
-    if (w->product.ranks)
-        return next_single(&w->product, &w->single, &w->constraints, rank, specs, e);
     while (w->count > 0 && !w->heap[0].found)
         if (move_first(w, e) < 0)
             return -1;
     if (w->count == 0)
         return 0;
     *rank = w->heap[0].rank;
-    memcpy(specs, w->heap[0].specs, sizeof w->heap[0].specs);
+    combination_split(w->counts, *rank, specs);
     w->heap[0].found = false;
     return 1;
 }

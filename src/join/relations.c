@@ -59,15 +59,20 @@ static uint32_t *sort_column(const struct variable *v, size_t column)
     return rows;
 }
 
-/* What follows from keys and cells. */
-static void finish_variable(struct variable *v)
+static void find_common(struct variable *v)
 {
-    OWNED_BUFFER b = BUFFER_INIT;
     v->all = xcalloc(v->width + 1, sizeof *v->all);
     v->sorted = xcalloc(v->width + 1, sizeof *v->sorted);
     memcpy(v->all, v->cells, v->width * sizeof *v->all);
     for (size_t row = 1; row < v->count; row++)
         cover(v->all, v->cells + row * v->width, v->width);
+}
+
+/* What follows from keys and cells. */
+static void finish_variable(struct variable *v)
+{
+    OWNED_BUFFER b = BUFFER_INIT;
+    find_common(v);
     for (size_t k = 0; k < v->width; k++)
         v->sorted[k] = sort_column(v, k);
     buffer_add(&b, &v->count, sizeof v->count); /* which no cell tells of blocks that are alike */
@@ -203,6 +208,23 @@ void relation_make(const struct spec_block *blocks, size_t count, const struct n
     for (size_t n = 0; n < known.count; n++)
         make_shape(&m, n, &out->shapes[n]);
     hash_index_free(&known);
+}
+
+void relation_list(const struct names *names, const struct variable *rows, const int64_t *numbers, struct relation *out)
+{
+    struct section_shape *s = xcalloc(1, sizeof *s);
+    *s = (struct section_shape){xcalloc(1, sizeof *rows),
+                                xcalloc(1, sizeof *s->strides),
+                                1,
+                                xcalloc(rows->count + 1, sizeof *s->firsts),
+                                1,
+                                xcalloc(names->key_count + 1, sizeof *s->fixed)};
+    *s->variables = *rows;
+    find_common(s->variables);
+    memcpy(s->firsts, numbers, rows->count * sizeof *s->firsts);
+    for (size_t k = 0; k < names->key_count; k++)
+        s->fixed[k].kind = DATUM_UNKNOWN;
+    *out = (struct relation){s, 1};
 }
 
 void relation_free(struct relation *r)

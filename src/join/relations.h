@@ -32,4 +32,9 @@ struct relation {
 /* Makes the relation of the blocks, which are not looked at afterwards. */
 void relation_make(const struct spec_block *blocks, size_t count, const struct names *names, enum section_kind section,
                    struct relation *out);
+
+/* Makes one of which each spec is a block of its own: keys, width, count and cells of `rows`, taken over, and their
+ * numbers, ascending. */
+void relation_list(const struct names *names, const struct variable *rows, const int64_t *numbers,
+                   struct relation *out);
 void relation_free(struct relation *r);

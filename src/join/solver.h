@@ -30,8 +30,9 @@ struct product {
     struct evaluator *evaluator;
     const struct relation *relations; /* by section; without shapes: it is absent */
     const int64_t *counts;            /* specs by section; 0: it is absent */
-    const struct solver_watch *watch; /* NULL: none */
-    /* The combinations that are meant, ascending; NULL: all. With them each is looked at by itself. */
+    const struct match_watch *watch;  /* NULL: none */
+    size_t rule;                      /* that it is told */
+    /* The combinations that are meant, ascending; NULL: all. */
     const int64_t *ranks;
     size_t rank_count;
     struct specs *const *specs; /* by section; where there are ranks */
