@@ -275,10 +275,10 @@ static void look_later(struct solver *s)
 
 static void look_at_watch(struct solver *s)
 {
-    const struct solver_watch *watch = s->product->watch;
+    const struct match_watch *watch = s->product->watch;
     s->stopped = s->most > 0 && s->work >= s->most;
     look_later(s);
-    if (watch && watch->look(watch->context, share_done(s), s->e) < 0)
+    if (watch && watch->look(watch->context, s->product->rule, share_done(s), s->e) < 0)
         s->stopped = s->failed = true;
 }
 

@@ -17,10 +17,11 @@ struct constraint {
     enum demand demand;
 };
 
-/* Asked now and then, every millisecond or so, with how much of what is being counted is solved, by what is known of
- * it so far (0: nothing); -1 with `e` ends the search. */
-struct solver_watch {
-    int (*look)(void *context, double share, struct error *e);
+/* Asked now and then, every millisecond or so, while combinations are counted or the next one is looked for: the rule
+ * of the product is being counted, and `share` of that is done, by what is known so far (0: nothing). -1 with `e` ends
+ * it. */
+struct match_watch {
+    int (*look)(void *context, size_t rule, double share, struct error *e);
     void *context;
 };
 

@@ -22,17 +22,11 @@
 
 /* --- counting --- */
 
-/* The rule that is being counted; the number of rules while matches are looked for. */
-struct counted_rule {
-    const struct space *space;
-    size_t rule;
-};
-
 struct census {
     struct space *space;
     struct formula *filter; /* NULL: none */
     struct hash_map memory;
-    struct counted_rule counting;
+    size_t rule;              /* that is being counted; the number of rules: none */
     struct constraints rules; /* of those so far, and the filter */
     int64_t left;             /* that meet them */
 };
@@ -50,25 +44,12 @@ static void allow_time(struct space *space)
     guard_limit_time(space->db, ms, sentence);
 }
 
-static int look_at_watch(void *context, double share, struct error *e)
-{
-    const struct counted_rule *w = context;
-    return w->space->watch->look(w->space->watch->context, w->rule, share, e);
-}
-
 static int count(struct census *c, const struct constraints *constraints, int64_t most, int64_t *out, struct error *e)
 {
-    const struct solver_watch watch = {look_at_watch, &c->counting};
     struct product product = space_product(c->space);
-    product.watch = c->space->watch ? &watch : NULL;
+    product.watch = c->space->watch;
+    product.rule = c->rule;
     return combinations_count(&product, constraints, &c->memory, most, out, e);
-}
-
-static void copy_rules(const struct census *c, struct constraints *out)
-{
-    *out = (struct constraints){NULL, 0};
-    for (size_t i = 0; i < c->rules.count; i++)
-        constraints_add(out, c->rules.items[i].formula, c->rules.items[i].demand);
 }
 
 /* How many of `of` combinations a rule makes false whatever the others say; -1 where that is dear. */
@@ -78,7 +59,7 @@ static int count_alone(struct census *c, size_t rule, int64_t of, int64_t *out, 
     struct constraints alone = {NULL, 0};
     int64_t met = 0;
     *out = -1;
-    c->counting.rule = rule;
+    c->rule = rule;
     if (r->is_costly)
         return 0;
     constraints_add(&alone, c->filter, DEMAND_TRUE);
@@ -93,14 +74,13 @@ static int count_alone(struct census *c, size_t rule, int64_t of, int64_t *out, 
 /* How many fewer are left with this rule, too. */
 static int count_fewer(struct census *c, size_t rule, int64_t *out, struct error *e)
 {
-    struct constraints with;
+    const size_t before = c->rules.count;
     int64_t left = 0;
-    c->counting.rule = rule;
-    copy_rules(c, &with);
-    formulas_add_rule(c->space, rule, &with);
-    int rc = count(c, &with, 0, &left, e);
+    c->rule = rule;
+    formulas_add_rule(c->space, rule, &c->rules);
+    int rc = count(c, &c->rules, 0, &left, e);
+    c->rules.count = before;
     *out = c->left - left;
-    free(with.items);
     return rc < 0 ? -1 : 0;
 }
 
@@ -149,9 +129,7 @@ static int count_rules(struct census *c, int64_t combinations, struct rule_count
 int match_count(struct space *space, const struct expression *filter, struct match_counts *out, struct error *e)
 {
     struct match_counts m = {space_combinations(space), 0, xcalloc(space->rule_count + 1, sizeof *m.rules)};
-    struct census c = {.space = space,
-                       .filter = formulas_compile_filter(space, filter),
-                       .counting = {space, space->rule_count}};
+    struct census c = {.space = space, .filter = formulas_compile_filter(space, filter), .rule = space->rule_count};
     allow_time(space);
     constraints_add(&c.rules, c.filter, DEMAND_TRUE);
     int rc = filter ? count(&c, &c.rules, 0, &m.combinations, e) : 0;
@@ -319,8 +297,6 @@ int match_excluded(struct space *space, const struct exclusion_query *q, struct 
 struct match_cursor {
     struct space *space;
     struct combinations *walk; /* NULL: one at a time */
-    struct solver_watch watch;
-    struct counted_rule looking;
     struct formula *filter;
     struct value *stored; /* of a stored job, one per names.keys; NULL: combinations of the sweep */
     enum rules_use rules; /* of one at a time */
@@ -397,9 +373,8 @@ struct match_cursor *match_open(struct space *space, const struct expression *fi
 {
     struct product product = space_product(space);
     struct match_cursor *c = make_cursor(space);
-    c->looking = (struct counted_rule){space, space->rule_count};
-    c->watch = (struct solver_watch){look_at_watch, &c->looking};
-    product.watch = space->watch ? &c->watch : NULL;
+    product.watch = space->watch;
+    product.rule = space->rule_count;
     struct constraints constraints = {NULL, 0};
     c->filter = formulas_compile_filter(space, filter);
     formulas_add_rules(space, space->rule_count, &constraints);

@@ -7,8 +7,7 @@
 #include "database/db.h"
 #include "expression/expression.h"
 #include "expression/names.h"
-#include "join/evaluator.h"
-#include "join/relations.h"
+#include "join/solver.h"
 #include "space/prediction.h"
 #include "store/changes.h"
 #include "util/memory.h"
@@ -106,14 +105,6 @@ struct written_expression {
     size_t key_count;
 };
 
-/* Asked now and then, every few milliseconds, while combinations are counted or the next match is looked for: `rule`
- * (into space->rules; their number: none) is being counted, and `share` of that is done, by what is known so far (0:
- * nothing). -1 with `e` ends it. */
-struct match_watch {
-    int (*look)(void *context, size_t rule, double share, struct error *e);
-    void *context;
-};
-
 /* Jobs of the database whose results are to stand for jobs of the sweep from its next enumeration on. */
 struct space_moves {
     const struct job_move *items;
@@ -164,7 +155,7 @@ struct space {
     struct space_order *order; /* of device memory (space/memory_order.h); NULL: none that excludes anything */
     bool has_base;
     struct hash128 base_hash;
-    const struct match_watch *watch; /* borrowed; NULL: none */
+    const struct match_watch *watch; /* of counts and walks: rules of `rules`; their number: none. Borrowed; NULL */
     const struct space_moves *moves; /* borrowed; NULL: none */
     struct arena arena;              /* texts of the above */
     bool needs_job_dir;              /* some text names {job_dir} or MESHSWEEP_JOB_DIR */
