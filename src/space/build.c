@@ -214,23 +214,6 @@ static bool names_key(const struct names *n, const struct inert *entry, size_t k
     return names_resolve(n, entry->key, &index) == RESOLVED_KEY && index == key;
 }
 
-static struct space_inert *slot_of(struct space *space, size_t key)
-{
-    for (size_t i = 0; i < space->inert_count; i++)
-        if (space->inert[i].key == key)
-            return &space->inert[i];
-    struct space_inert *slot = arena_add(&space->arena, space->inert, space->inert_count);
-    *slot = (struct space_inert){key, NULL};
-    return slot;
-}
-
-static void add_condition(struct space *space, size_t key, const char *sql)
-{
-    struct space_inert *slot = slot_of(space, key);
-    slot->condition = arena_keep(&space->arena, slot->condition ? xasprintf("(%s OR %s IS TRUE)", slot->condition, sql)
-                                                                : xasprintf("(%s IS TRUE)", sql));
-}
-
 static void compile_entry(struct space *space, const struct inert *entry, struct problems *problems)
 {
     struct expression x = EXPRESSION_INIT;
@@ -244,7 +227,8 @@ static void compile_entry(struct space *space, const struct inert *entry, struct
         if (!names_key(&space->names, entry, k))
             continue;
         known = true;
-        add_condition(space, k, x.sql);
+        *array_add(space->inert, space->inert_count) =
+            (struct space_inert){k, arena_keep(&space->arena, xasprintf("(%s IS TRUE)", x.sql))};
     }
     if (!known && !sweep_in_profile(space->sweep, &entry->at) && !names_excused(&space->names, entry->key)) {
         OWNED char *hint = names_hint(&space->names, entry->key, NULL, 0);
@@ -253,22 +237,12 @@ static void compile_entry(struct space *space, const struct inert *entry, struct
     expression_free(&x);
 }
 
-static int compare_inert(const void *a, const void *b, void *keys)
-{
-    const struct key *x = (struct key *)keys + ((const struct space_inert *)a)->key;
-    const struct key *y = (struct key *)keys + ((const struct space_inert *)b)->key;
-    return x->section != y->section ? (int)x->section - (int)y->section : strcmp(x->name, y->name);
-}
-
-/* Fills space->inert: a key that several entries name is inert where any of them says so. A condition that does not
- * resolve, and an entry of a sweep file that names no key, are added to `problems`. */
+/* Fills space->inert. A condition that does not resolve, and an entry of a sweep file that names no key, are added to
+ * `problems`. */
 static void inert_compile(struct space *space, struct problems *problems)
 {
     for (size_t i = 0; i < space->sweep->inert_count; i++)
         compile_entry(space, &space->sweep->inert[i], problems);
-    /* By section and name: the order of keys in the file must not count in identities. */
-    if (space->inert_count > 0)
-        qsort_r(space->inert, space->inert_count, sizeof *space->inert, compare_inert, space->names.keys);
 }
 
 /* --- limits --- */
@@ -794,7 +768,7 @@ void space_free(struct space *space)
 {
     if (!space)
         return;
-    free(space->written);
+    free_all(space->written, space->inert);
     rules_free(space);
     job_texts_free(space);
     for (int i = 0; i < LIMIT_COUNT; i++) {

@@ -568,8 +568,9 @@ static bool has_inert(const struct space *space, int section)
 static void find_inert(struct match_cursor *c)
 {
     const struct space *space = c->space;
+    memset(c->is_inert, 0, space->names.key_count * sizeof *c->is_inert);
     for (size_t i = 0; i < space->inert_count; i++)
-        c->is_inert[space->inert[i].key] = formula_truth(space->formulas->inert[i], &c->scope) == CAN_BE_TRUE;
+        c->is_inert[space->inert[i].key] |= formula_truth(space->formulas->inert[i], &c->scope) == CAN_BE_TRUE;
     for (size_t i = 0; i < space->placeholder_count; i++) {
         const struct placeholder *p = &space->placeholders[i];
         c->counted[i] = c->values[i];

@@ -31,7 +31,7 @@ struct placeholder {
     bool is_optional; /* no text needs it: where it has no value, what has it is left out */
 };
 
-/* A key that does not count towards identity where a condition holds. */
+/* A key that does not count towards identity where a condition holds, or that of another entry of it. */
 struct space_inert {
     size_t key;      /* into names.keys */
     char *condition; /* SQL that is never NULL */
@@ -134,7 +134,7 @@ struct space {
     struct formulas *formulas; /* space/compile.h */
     struct space_rule *rules;  /* in the order in which they are tried */
     size_t rule_count;
-    struct space_inert *inert; /* one per key that [inert] names, by section and name */
+    struct space_inert *inert; /* one per entry of [inert] and key that it names */
     size_t inert_count;
     struct placeholder *placeholders;
     size_t placeholder_count;
