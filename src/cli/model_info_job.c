@@ -29,7 +29,7 @@ int model_info_gather(const struct session *s, struct db *db, struct model_facts
     if (db && model_info_wants_job(s->sweep)) {
         rc = model_info_open(s, &job, e);
         if (rc == 0) {
-            const struct hash128 hash = space_hash(job.space);
+            const struct hash128 hash = space_identity(job.space).hash;
             rc = model_facts_read(db, &hash, &f, e);
         }
         session_close(&job);

@@ -98,9 +98,14 @@ int compile_alone(struct space *space, const struct source_text *source, struct 
 
 /* --- as formulas --- */
 
+static struct formula *keep(struct space *space, struct formula *f)
+{
+    return *array_add(space->formulas->all, space->formulas->count) = f;
+}
+
 static struct formula *compile(struct space *space, const char *sql)
 {
-    struct formula *f = formula_compile(&space->names, sql);
+    struct formula *f = keep(space, formula_compile(&space->names, sql));
     size_t count;
     const size_t *keys = formula_keys(f, &count);
     for (size_t i = 0; i < count; i++)
@@ -114,8 +119,10 @@ static void compile_rules(struct space *space)
     f->rules = xcalloc(space->rule_count + 1, sizeof *f->rules);
     for (size_t i = 0; i < space->rule_count; i++) {
         const char *sql = space->rules[i].accepts.sql;
-        f->rules[i].whole = formula_compile(&space->names, sql);
+        f->rules[i].whole = keep(space, formula_compile(&space->names, sql));
         f->rules[i].conjuncts = formula_split(&space->names, sql, &f->rules[i].count);
+        for (size_t k = 0; k < f->rules[i].count; k++)
+            keep(space, f->rules[i].conjuncts[k]);
     }
 }
 
@@ -149,31 +156,16 @@ void formulas_make(struct space *space)
             f->is_read[space->placeholders[i].index] = true;
 }
 
-static void drop_rule(struct rule_formulas *r)
-{
-    formula_free(r->whole);
-    for (size_t i = 0; i < r->count; i++)
-        formula_free(r->conjuncts[i]);
-    free(r->conjuncts);
-}
-
 void formulas_free(struct space *space)
 {
     struct formulas *f = space->formulas;
     if (!f)
         return;
+    for (size_t i = 0; i < f->count; i++)
+        formula_free(f->all[i]);
     for (size_t i = 0; i < space->rule_count; i++)
-        drop_rule(&f->rules[i]);
-    for (size_t i = 0; i < space->names.derived_count; i++)
-        formula_free(f->derived[i]);
-    for (size_t i = 0; i < space->inert_count; i++)
-        formula_free(f->inert[i]);
-    for (int i = 0; i < LIMIT_COUNT; i++)
-        formula_free(f->limits[i]);
-    for (int i = 0; i < INPUT_COUNT; i++)
-        formula_free(f->inputs[i]);
-    formula_free(f->devices);
-    free_all(f->rules, f->derived, f->inert, f->is_read, f);
+        free(f->rules[i].conjuncts);
+    free_all(f->all, f->rules, f->derived, f->inert, f->is_read, f);
 }
 
 struct product space_product(const struct space *space)

@@ -34,8 +34,7 @@ enum unknown_names unknown_at(const struct space *space, const struct position *
  * The expressions of a match as formulas (join/formula.h): rules, and everything that a job is made from. */
 
 struct rule_formulas {
-    struct formula *whole;
-    struct formula **conjuncts; /* false where one of them is: asked one by one */
+    struct formula *whole, **conjuncts; /* false where one of them is: asked one by one */
     size_t count;
 };
 
@@ -46,6 +45,8 @@ struct formulas {
     struct formula **inert;                        /* one per space->inert */
     struct formula *inputs[INPUT_COUNT];           /* of predictions; NULL: no key, or nothing is predicted */
     bool *is_read;                                 /* per names.keys: by one of these but rules, or by a placeholder */
+    struct formula **all;
+    size_t count;
 };
 
 /* Fills space->formulas, once everything is compiled. */

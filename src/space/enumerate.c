@@ -93,11 +93,6 @@ struct sweep_identity space_identity(const struct space *space)
     return (struct sweep_identity){hash_space(space, true), hash_space(space, false)};
 }
 
-struct hash128 space_hash(const struct space *space)
-{
-    return hash_space(space, true);
-}
-
 static int loader_open(struct loader *l, struct error *e)
 {
     bool varies = l->out->is_drawn;

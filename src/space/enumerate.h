@@ -56,11 +56,9 @@ struct enumerate_draw {
 int enumerate_drawn(struct space *space, struct db *db, const struct enumerate_draw *draw, struct enumeration *out,
                     struct error *e);
 
-/* The hash under which a space's sweep is recorded: the file, its profiles, the built-in rules and derived keys, and
- * what the command line changed; for a space of rows, how they were read (row_space.h). */
-struct hash128 space_hash(const struct space *space);
-
-/* That, and the same without what the machine excludes. */
+/* The hashes under which a space's sweep is recorded: of the file, its profiles, the built-in rules and derived keys,
+ * and what the command line changed; for a space of rows, of how they were read (row_space.h); and the same without
+ * what the machine excludes. */
 struct sweep_identity space_identity(const struct space *space);
 
 /* Fills the table "selected" (store/jobs.h) with the jobs whose combination satisfies `only`. ERROR_NOTHING when

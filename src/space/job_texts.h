@@ -72,7 +72,7 @@ void placeholder_add_column(const struct space *space, const struct placeholder 
 /* Appends what counts to a job's identity: values, not layout. `values`: one per space->placeholders. */
 void job_files_add_identity(const struct space *space, const struct value *values, struct buffer *out);
 
-/* Adds what the files of all jobs have in common, for space_hash(). */
+/* Adds what the files of all jobs have in common, for space_identity(). */
 void job_files_add_common(const struct space *space, struct buffer *out);
 
 /* {"config.yaml": "base.yaml <hash>", "config.yaml: data.batch_size": "{micro_batch}", …}: for identity_parts(). */

@@ -727,7 +727,6 @@ static void map_inputs(struct mapping *m)
     for (size_t i = 0; i < INPUT_COUNT; i++)
         if (sql[i])
             p->bound[p->bound_count++] = i;
-    p->sections = m->all.sections;
 }
 
 /* --- setting up --- */

@@ -36,7 +36,6 @@ struct space_prediction {
     size_t bound[INPUT_COUNT]; /* the inputs that have a key: what the functions are called with, in this order */
     int bound_count;
     struct input_value values[INPUT_COUNT]; /* of the functions; those without a key stay absent */
-    unsigned sections;                      /* that they read */
     struct error scratch;                   /* of the functions */
 };
 

@@ -6,7 +6,7 @@
 
 struct row_space;
 
-/* Everything but the sections is `s`'s, which is borrowed and must outlive it. Its space_hash is of how `s` reads
+/* Everything but the sections is `s`'s, which is borrowed and must outlive it. Its space_identity is of how `s` reads
  * tables and ranks what it read, whichever tables these are: what one file read of several is one sweep, also after
  * words in it changed by which no table is read. */
 struct row_space *row_space_create(const struct sweep *s);
