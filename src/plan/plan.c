@@ -18,264 +18,180 @@
 
 /* --- value changes --- */
 
-/* Values that only one side has, the sweep file or the database, tell why a job is new or no longer asked for. */
+/* Values that only one side has, the sweep file or the database, tell why a job is new or no longer asked for. The
+ * space's own database compares them. */
 
 /* Sides of more specs than this are not compared: a model space has millions. */
 #define COMPARED_SPECS_MOST 20000
-
-struct value_changes;
 
 /* Longer values (lists of layers) are cut: what is shown is to be read. */
 #define VALUE_BYTES_MOST "60"
 
 /* The members of a spec's JSON that are worth a word. */
-#define MEMBERS(json) " json_each(" json ") AS k WHERE k.type <> 'null' AND k.key NOT IN ('name', 'description')"
-#define MEMBER                                                                                                         \
-    "k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'real' THEN number(k.value) ELSE "      \
-    "k.value END"
+#define MEMBERS                                                                                                        \
+    " k.key AS key, CAST(CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'real' THEN"               \
+    " number(k.value) ELSE k.value END AS TEXT) AS value FROM %s AS s, json_each(s.\"#json\") AS k"                    \
+    " WHERE k.type <> 'null' AND k.key NOT IN ('name', 'description')"
 
-/* One side's specs: what each has that the other side lacks is asked once. */
+enum side { IN_FILE, IN_DATABASE, SIDES };
+
+/* One side's specs of a section: what each has that the other side lacks is asked once. */
 struct section_values {
     char **lacking; /* per row of the section's table, or id in results.db; NULL: not asked yet */
     int64_t count;
-    struct stmt *members; /* of spec ?1 */
-    const struct hash_set *other;
+    struct stmt *ask; /* of spec ?1: "layers=8 heads=4", "" for nothing */
 };
 
 struct value_changes {
     struct space *space;
     struct db *db;
-    struct section_values file[SECTION_COUNT], recorded;
-    struct hash_set in_file, in_database; /* of section, key and value */
-    bool compared;                        /* false: too many specs */
-    struct buffer scratch, why;
+    struct section_values of[SIDES][SECTION_COUNT];
+    bool compared; /* false: too many specs */
+    struct buffer why;
 };
 
-static bool is_label(const struct value_changes *c, enum section_kind section, const char *key)
+/* The table that has a section's specs. */
+static const char *table_of(enum side side, int section)
 {
+    return side == IN_FILE ? section_names[section] : "temp.recorded";
+}
+
+/* `count`: above all its rows or ids. */
+static int open_side(struct value_changes *c, enum side side, int section, int64_t count, struct error *e)
+{
+    struct section_values *v = &c->of[side][section];
     const struct names *n = &c->space->names;
+    struct buffer sql = BUFFER_INIT;
+    v->count = count;
+    v->lacking = xcalloc((size_t)count + 1, sizeof *v->lacking);
+    buffer_printf(&sql,
+                  "SELECT coalesce(group_concat(key || '=' || printf('%%." VALUE_BYTES_MOST "s', value), ' '), '')"
+                  " FROM (SELECT" MEMBERS " AND s.\"#id\" = ?1) AS m WHERE NOT EXISTS (SELECT 1 FROM temp.member AS o"
+                  "  WHERE o.side = %d AND o.section = %d AND o.key = m.key AND o.value = m.value) AND key NOT IN (''",
+                  table_of(side, section), side == IN_FILE ? IN_DATABASE : IN_FILE, section);
     for (size_t i = 0; i < n->key_count; i++)
-        if (n->keys[i].section == section && strcmp(n->keys[i].name, key) == 0)
-            return n->keys[i].is_label;
-    return false;
+        if ((int)n->keys[i].section == section && n->keys[i].is_label) {
+            buffer_add_text(&sql, ", ");
+            buffer_add_quoted(&sql, n->keys[i].name, '\'');
+        }
+    buffer_add_char(&sql, ')');
+    return db_prepare_built(c->space->db, &sql, &v->ask, e);
 }
 
-static struct hash128 member_hash(struct value_changes *c, int section, const struct stmt *row)
-{
-    buffer_clear(&c->scratch);
-    buffer_printf(&c->scratch, "%d %s=%s", section, stmt_text(row, 0), stmt_text(row, 1));
-    return hash_bytes(c->scratch.data, c->scratch.length);
-}
-
-/* --- both sides --- */
-
-static int read_members(struct value_changes *c, struct db *db, const char *sql, int section, struct hash_set *set,
-                        struct error *e)
-{
-    struct stmt *s = NULL;
-    int rc;
-    while ((rc = db_next(db, sql, VALUES(sql_text(section_names[section])), &s, e)) > 0) {
-        struct hash128 hash = member_hash(c, section, s);
-        hash_set_add(set, &hash);
-    }
-    return rc;
-}
-
-static int read_spec(struct value_changes *c, int section, int64_t spec, struct error *e)
-{
-    struct stmt *members = c->file[section].members;
-    int rc;
-    stmt_bind_int(members, 1, spec);
-    while ((rc = stmt_next(members, e)) > 0) {
-        struct hash128 hash = member_hash(c, section, members);
-        hash_set_add(&c->in_file, &hash);
-    }
-    stmt_reset(members);
-    return rc;
-}
-
-/* Every value of every axis is in one of these specs. */
-static int read_axes(struct value_changes *c, int section, struct error *e)
+/* Every value of every axis is in one of the file's specs that are taken. */
+static int take_axes(struct value_changes *c, int section, struct error *e)
 {
     size_t count;
     const struct spec_block *blocks = specs_blocks(c->space->specs[section], &count);
+    OWNED char *sql = xasprintf("INSERT OR IGNORE INTO temp.member SELECT %d, %d," MEMBERS " AND s.\"#id\" = ?1",
+                                IN_FILE, section, table_of(IN_FILE, section));
     for (size_t b = 0; b < count; b++) {
-        if (read_spec(c, section, blocks[b].first, e) < 0)
+        if (db_run(c->space->db, sql, VALUES(sql_int(blocks[b].first)), e) < 0)
             return -1;
         for (size_t a = 0; a < blocks[b].axis_count; a++)
             for (size_t v = 1; v < blocks[b].axes[a].axis->value_count; v++)
-                if (read_spec(c, section, blocks[b].first + (int64_t)v * blocks[b].axes[a].stride, e) < 0)
+                if (db_run(c->space->db, sql, VALUES(sql_int(blocks[b].first + (int64_t)v * blocks[b].axes[a].stride)),
+                           e) < 0)
                     return -1;
     }
     return 0;
 }
 
-static int read_section(struct value_changes *c, int section, struct error *e)
+static int take_recorded(struct value_changes *c, struct error *e)
 {
-    struct section_values *file = &c->file[section];
-    int rc = read_members(c, c->db, "SELECT DISTINCT " MEMBER " FROM spec AS s," MEMBERS("s.json") " AND s.kind = ?1",
-                          section, &c->in_database, e);
-    if (rc < 0 || !c->space->counts[section])
-        return rc;
-    OWNED char *one = xasprintf("SELECT " MEMBER " FROM \"%s\" AS s," MEMBERS("s.\"#json\"") " AND s.\"#id\" = ?1",
-                                section_names[section]);
-    rc = db_prepare(c->space->db, one, &file->members, e);
-    file->other = &c->in_database;
-    file->count = c->space->counts[section];
-    file->lacking = xcalloc((size_t)file->count, sizeof *file->lacking);
-    return rc < 0 ? rc : read_axes(c, section, e);
-}
-
-static int compare_specs(struct value_changes *c, struct error *e)
-{
-    int64_t recorded, specs;
-    if (db_query_int(c->db, "SELECT max(id) FROM spec", NO_VALUES, 0, &recorded, e) < 0)
-        return -1;
-    specs = recorded;
-    for (int i = 0; i < SECTION_COUNT; i++)
-        specs = c->space->counts[i] > specs ? c->space->counts[i] : specs;
-    c->compared = specs <= COMPARED_SPECS_MOST;
-    if (!c->compared)
-        return 0;
-    c->recorded.other = &c->in_file;
-    c->recorded.count = recorded + 1;
-    c->recorded.lacking = xcalloc((size_t)c->recorded.count, sizeof *c->recorded.lacking);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (read_section(c, i, e) < 0)
+    OWNED_STMT *s = NULL;
+    int rc;
+    while ((rc = db_next(c->db, "SELECT id, kind, json FROM spec", NO_VALUES, &s, e)) > 0)
+        if (db_run(c->space->db, "INSERT INTO temp.recorded VALUES (?, ?, ?)",
+                   VALUES(sql_int(stmt_int(s, 0)), sql_text(stmt_text(s, 1)), sql_text(stmt_text(s, 2))), e) < 0)
             return -1;
-    return db_prepare(c->db, "SELECT " MEMBER " FROM spec AS s," MEMBERS("s.json") " AND s.id = ?1",
-                      &c->recorded.members, e);
+    return rc;
 }
 
-static void section_values_free(struct section_values *s)
+static int take_sides(struct value_changes *c, int64_t recorded, struct error *e)
 {
-    for (int64_t i = 0; s->lacking && i < s->count; i++)
-        free(s->lacking[i]);
-    free(s->lacking);
-    stmt_free(s->members);
+    int rc = db_exec(c->space->db,
+                     "DROP TABLE IF EXISTS temp.recorded; DROP TABLE IF EXISTS temp.member;"
+                     "CREATE TEMP TABLE recorded (\"#id\" INTEGER PRIMARY KEY, kind, \"#json\");"
+                     "CREATE TEMP TABLE member (side, section, key, value, PRIMARY KEY (section, key, value, side))"
+                     " WITHOUT ROWID",
+                     e);
+    rc = rc < 0 ? rc : take_recorded(c, e);
+    for (int i = 0; rc == 0 && i < SECTION_COUNT; i++) {
+        OWNED char *sql = xasprintf("INSERT OR IGNORE INTO temp.member SELECT %d, %d," MEMBERS " AND s.kind = ?1",
+                                    IN_DATABASE, i, table_of(IN_DATABASE, i));
+        if (db_run(c->space->db, sql, VALUES(sql_text(section_names[i])), e) < 0 ||
+            open_side(c, IN_DATABASE, i, recorded + 1, e) < 0 ||
+            (c->space->counts[i] && (take_axes(c, i, e) < 0 || open_side(c, IN_FILE, i, c->space->counts[i], e) < 0)))
+            rc = -1;
+    }
+    return rc;
 }
 
 static void value_changes_close(struct value_changes *c)
 {
-    if (!c)
-        return;
-    for (int i = 0; i < SECTION_COUNT; i++)
-        section_values_free(&c->file[i]);
-    section_values_free(&c->recorded);
-    hash_set_free(&c->in_file);
-    hash_set_free(&c->in_database);
-    buffer_free(&c->scratch);
-    buffer_free(&c->why);
+    for (size_t i = 0; c && i < SIDES * SECTION_COUNT; i++) {
+        struct section_values *v = &c->of[i / SECTION_COUNT][i % SECTION_COUNT];
+        for (int64_t k = 0; v->lacking && k < v->count; k++)
+            free(v->lacking[k]);
+        free(v->lacking);
+        stmt_free(v->ask);
+    }
+    if (c)
+        buffer_free(&c->why);
     free(c);
 }
 
 /* `db` is results.db, read only; both are borrowed. */
 static int value_changes_open(struct space *space, struct db *db, struct value_changes **out, struct error *e)
 {
-    struct value_changes *c = xcalloc(1, sizeof *c);
-    c->space = space;
-    c->db = db;
-    if (compare_specs(c, e) < 0) {
-        value_changes_close(c);
+    int64_t recorded, specs;
+    if (db_query_int(db, "SELECT max(id) FROM spec", NO_VALUES, 0, &recorded, e) < 0)
         return -1;
-    }
+    specs = recorded;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        specs = space->counts[i] > specs ? space->counts[i] : specs;
+    struct value_changes *c = xcalloc(1, sizeof *c);
+    *c = (struct value_changes){.space = space, .db = db, .compared = specs <= COMPARED_SPECS_MOST};
     *out = c;
-    return 0;
+    return c->compared ? take_sides(c, recorded, e) : 0;
 }
 
-/* --- one spec, then a combination --- */
-
-/* "layers=8 heads=4": what spec `id` has and the other side lacks; "" for nothing. */
-static int lacking(struct value_changes *c, struct section_values *side, int section, int64_t id, const char **out,
-                   struct error *e)
+/* Adds what the spec has and the other side lacks. */
+static int add_lacking(struct value_changes *c, enum side side, int section, int64_t id, struct error *e)
 {
-    struct buffer words = BUFFER_INIT;
-    int rc = 0;
-    if (id < 0 || id >= side->count || side->lacking[id]) {
-        *out = id < 0 || id >= side->count ? "" : side->lacking[id];
+    struct section_values *v = &c->of[side][section];
+    if (id < 0 || id >= v->count)
         return 0;
+    if (!v->lacking[id]) {
+        stmt_bind_int(v->ask, 1, id);
+        const int rc = stmt_next(v->ask, e);
+        v->lacking[id] = xstrdup(rc > 0 ? stmt_text(v->ask, 0) : "");
+        stmt_reset(v->ask);
+        if (rc < 0)
+            return -1;
     }
-    stmt_bind_int(side->members, 1, id);
-    while ((rc = stmt_next(side->members, e)) > 0) {
-        const char *key = stmt_text(side->members, 0);
-        struct hash128 hash = member_hash(c, section, side->members);
-        if (!hash_set_has(side->other, &hash) && !is_label(c, (enum section_kind)section, key))
-            buffer_printf(&words, "%s%s=%." VALUE_BYTES_MOST "s", words.length ? " " : "", key,
-                          stmt_text(side->members, 1));
-    }
-    stmt_reset(side->members);
-    *out = side->lacking[id] = buffer_take(&words);
-    return rc;
+    buffer_printf(&c->why, "%s%s", c->why.length && *v->lacking[id] ? " " : "", v->lacking[id]);
+    return 0;
 }
 
-static void begin_reason(struct value_changes *c)
+/* Why a combination of the file is not in the database, "layers=8 not seen before", or the other way round. Borrowed
+ * until the next call. */
+static int value_changes_why(struct value_changes *c, enum side side, const int64_t *specs, const char **why,
+                             struct error *e)
 {
+    static const char *const some[] = {" not seen before", " is no longer in the file"};
+    static const char *const none[] = {"known values in a new combination or with another command",
+                                       "excluded by a rule now, or run with another command"};
     buffer_clear(&c->why);
-}
-
-static void add_lacking(struct value_changes *c, const char *words)
-{
-    if (words[0])
-        buffer_printf(&c->why, "%s%s", c->why.length ? " " : "", words);
-}
-
-/* `some` follows the values, `none` stands where there are none. */
-static const char *end_reason(struct value_changes *c, const char *some, const char *none)
-{
-    buffer_add_text(&c->why, c->why.length ? some : c->compared ? none : "there are too many specs to say more");
-    return buffer_text(&c->why);
-}
-
-/* Why a combination is not in the database: "layers=8 not seen before". Borrowed until the next call. */
-static int value_changes_why_new(struct value_changes *c, const struct match *match, const char **why, struct error *e)
-{
-    const char *words;
-    begin_reason(c);
-    for (int i = 0; c->compared && i < SECTION_COUNT; i++) {
-        if (match->spec[i] < 0)
-            continue;
-        if (lacking(c, &c->file[i], i, match->spec[i], &words, e) < 0)
+    for (int i = 0; c->compared && i < SECTION_COUNT; i++)
+        if (add_lacking(c, side, i, specs[i], e) < 0)
             return -1;
-        add_lacking(c, words);
-    }
-    *why = end_reason(c, " not seen before", "known values in a new combination or with another command");
+    buffer_add_text(&c->why, c->why.length ? some[side]
+                             : c->compared ? none[side]
+                                           : "there are too many specs to say more");
+    *why = buffer_text(&c->why);
     return 0;
-}
-
-static int why_gone(struct value_changes *c, const struct stmt *job, const char **why, struct error *e)
-{
-    const char *words;
-    begin_reason(c);
-    for (int i = 0; c->compared && i < SECTION_COUNT; i++) {
-        if (stmt_is_null(job, i + 1))
-            continue;
-        if (lacking(c, &c->recorded, i, stmt_int(job, i + 1), &words, e) < 0)
-            return -1;
-        add_lacking(c, words);
-    }
-    *why = end_reason(c, " is no longer in the file", "excluded by a rule now, or run with another command");
-    return 0;
-}
-
-/* Calls `each` for every recorded job whose key is not in `asked`, with "layers=8 is no longer in the file". */
-static int value_changes_list_gone(struct value_changes *c, const struct hash_set *asked,
-                                   void (*each)(void *context, const char *why), void *context, struct error *e)
-{
-    OWNED_STMT *s = NULL;
-    int rc;
-    while ((rc = db_next(c->db,
-                         "SELECT key, cluster_id, model_id, training_id, parallel_id FROM job WHERE " JOBS_ASKED_FOR,
-                         NO_VALUES, &s, e)) > 0) {
-        struct hash128 key;
-        const char *why;
-        memcpy(key.bytes, stmt_hash(s, 0), sizeof key.bytes);
-        if (hash_set_has(asked, &key))
-            continue;
-        if ((rc = why_gone(c, s, &why, e)) < 0)
-            break;
-        each(context, why);
-    }
-    return rc;
 }
 
 /* --- plan --- */
@@ -589,7 +505,7 @@ static int give_reason(struct planner *p, const struct match *m, enum plan_mark 
     const char *why = buffer_text(&p->why);
     if (!p->changes || (mark != PLAN_NEW && mark != PLAN_RETRY && mark != PLAN_FAILED))
         return 0;
-    if (!why[0] && value_changes_why_new(p->changes, m, &why, e) < 0)
+    if (!why[0] && value_changes_why(p->changes, IN_FILE, m->spec, &why, e) < 0)
         return -1;
     count_reason(p, mark, why);
     return 0;
@@ -684,9 +600,27 @@ static int tell_counts(const struct planner *p, struct error *e)
     return r->counted(r->context, &known, p->are_distinct && r->shard.of == 0, e);
 }
 
-static void take_gone(void *context, const char *why)
+/* Counts the reasons of the recorded jobs that are none of the matches. */
+static int explain_gone(struct planner *p, struct error *e)
 {
-    count_reason(context, (enum plan_mark)0, why);
+    OWNED_STMT *s = NULL;
+    int rc;
+    while ((rc = db_next(p->request->db,
+                         "SELECT key, cluster_id, model_id, training_id, parallel_id FROM job WHERE " JOBS_ASKED_FOR,
+                         NO_VALUES, &s, e)) > 0) {
+        struct hash128 key;
+        const char *why;
+        int64_t specs[SECTION_COUNT];
+        memcpy(key.bytes, stmt_hash(s, 0), sizeof key.bytes);
+        for (int i = 0; i < SECTION_COUNT; i++)
+            specs[i] = stmt_is_null(s, i + 1) ? -1 : stmt_int(s, i + 1);
+        if (hash_set_has(&p->seen, &key))
+            continue;
+        if (value_changes_why(p->changes, IN_DATABASE, specs, &why, e) < 0)
+            return -1;
+        count_reason(p, (enum plan_mark)0, why);
+    }
+    return rc;
 }
 
 static int count_gone(struct planner *p, struct error *e)
@@ -696,7 +630,7 @@ static int count_gone(struct planner *p, struct error *e)
         db_query_int(p->request->db, "SELECT count(*) FROM job WHERE " JOBS_ASKED_FOR, NO_VALUES, 0, &all, e) < 0)
         return -1;
     p->plan->gone = p->request->only || p->request->shard.of ? 0 : all - p->known;
-    return p->plan->gone > 0 ? value_changes_list_gone(p->changes, &p->seen, take_gone, p, e) : 0;
+    return p->plan->gone > 0 ? explain_gone(p, e) : 0;
 }
 
 static int find_formers(struct planner *p, struct error *e)
