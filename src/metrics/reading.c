@@ -537,8 +537,6 @@ static cJSON *json_object(const char *line, size_t *malformed)
 
 /* Samples from CSV files as loggers of training frameworks write them: a header, then a row per step or epoch. */
 
-enum { READ_BYTES = 64 << 10 };
-
 struct csv_reading {
     struct collector *collector;
     const struct metric_reader *reader;
@@ -581,38 +579,21 @@ static void end_row(int terminator, void *context)
     in->step = -1;
 }
 
-/* The numbers of the reader's column, each with its row's `step` where there is a column of that name. Cells stand
+/* Adds the numbers of the reader's column, each with its row's `step` where there is a column of that name. Cells stand
  * between commas, or what the header has in their place: tabs, semicolons. A cell that is not a number is not a sample.
- * A last row without a line end counts once nothing more is written, if it has as many cells as the header. 0, or the
- * errno of what could not be read. Takes `fd`. */
-static int csv_samples_read(int fd, const struct metric_reader *r, struct collector *c)
+ * A last row without a line end counts once nothing more is written, if it has as many cells as the header. */
+static void csv_samples_add(struct collector *c, const struct metric_reader *r, const char *text, size_t length)
 {
     struct csv_reading in = {.collector = c, .reader = r, .column = SIZE_MAX, .steps = SIZE_MAX, .step = -1};
+    const size_t start = utf8_mark_length(text, length);
     struct csv_parser parser;
-    FILE *file = fdopen(fd, "rb");
-    int error = errno;
-    if (!file) {
-        close(fd);
-        return error;
-    }
-    OWNED char *block = xmalloc(READ_BYTES);
-    size_t n = 0;
     csv_init(&parser, 0);
     csv_set_realloc_func(&parser, xrealloc);
-    for (bool first = true; (n = fread(block, 1, READ_BYTES, file)) > 0; first = false) {
-        size_t start = 0;
-        if (first) {
-            csv_set_delim(&parser, (unsigned char)csv_delimiter(block, n));
-            start = utf8_mark_length(block, n);
-        }
-        csv_parse(&parser, block + start, n - start, take_cell, end_row, &in);
-    }
-    error = ferror(file) ? errno : 0;
+    csv_set_delim(&parser, (unsigned char)csv_delimiter(text, length));
+    csv_parse(&parser, text + start, length - start, take_cell, end_row, &in);
     if (c->has_ended)
         csv_fini(&parser, take_cell, end_row, &in);
     csv_free(&parser);
-    fclose(file);
-    return error;
 }
 
 /* --- reading --- */
@@ -741,34 +722,19 @@ static int open_log(const char *path, struct collector *c)
     return fd;
 }
 
-/* Takes `fd`. */
-static void read_json_file(const struct metric_reader *r, int fd, struct collector *c)
+/* A file that is no lines. Takes `fd`. */
+static void read_whole(const struct metric_reader *r, int fd, struct collector *c)
 {
     OWNED_BUFFER text = BUFFER_INIT;
-    if (job_file_read(fd, FILE_BYTES_MOST, &text) == 0) {
-        OWNED_JSON *root = json_parse(buffer_text(&text));
-        if (root)
-            json_samples_add(c, r, root, r->metric->per ? json_step(root, r->metric->per) : -1);
-    } else {
+    OWNED_JSON *root = NULL;
+    if (job_file_read(fd, FILE_BYTES_MOST, &text) < 0) {
         c->list.oversized_files += errno == EFBIG;
         note_error(c, errno);
+    } else if (r->source->reader == READER_CSV) {
+        csv_samples_add(c, r, buffer_text(&text), text.length);
+    } else if ((root = json_parse(buffer_text(&text)))) {
+        json_samples_add(c, r, root, r->metric->per ? json_step(root, r->metric->per) : -1);
     }
-}
-
-static void read_csv_file(const struct metric_reader *r, const char *path, struct collector *c)
-{
-    struct stat status;
-    int fd = job_file_open_named(path);
-    if (fd < 0 || fstat(fd, &status) < 0) {
-        note_error(c, errno);
-    } else if (status.st_size > FILE_BYTES_MOST) {
-        c->list.oversized_files++;
-    } else {
-        note_error(c, csv_samples_read(fd, r, c));
-        return;
-    }
-    if (fd >= 0)
-        close(fd);
 }
 
 /* Returns the one that was changed last of the job's files that match; NULL when there is none. The caller's. */
@@ -804,12 +770,10 @@ static void read_named_file(const struct metric_reader *r, const char *job_dir, 
     OWNED char *path = file[0] == '/'         ? xstrdup(file)
                        : strpbrk(file, "*?[") ? newest_match(job_dir, file)
                                               : xasprintf("%s/%s", job_dir, file);
-    if (path && r->source->reader == READER_JSON)
-        read_json_file(r, job_file_open_named(path), c);
+    if (path && (r->source->reader == READER_JSON || r->source->reader == READER_CSV))
+        read_whole(r, job_file_open_named(path), c);
     else if (path && r->source->reader == READER_REGEX)
         match_lines(path, c, r);
-    else if (path && r->source->reader == READER_CSV)
-        read_csv_file(r, path, c);
     else if (path)
         each_object(path, c, r, take_at_path);
 }
@@ -844,7 +808,7 @@ static void read_files(struct collector *c, const char *log_path, const char *me
         if (r->source->file && job_dir)
             read_named_file(r, job_dir, c);
         else if (r->source->reader == READER_JSON && !r->source->file && log_path)
-            read_json_file(r, open_log(log_path, c), c);
+            read_whole(r, open_log(log_path, c), c);
     }
     c->list.malformed_metrics = each_object(metrics_path, c, NULL, take_named);
 }
