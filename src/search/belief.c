@@ -50,43 +50,33 @@ double time_belief_trust(const struct compared_time *runs, size_t count)
 
 /* --- before any outcome --- */
 
-struct means {
-    double count, predicted, arithmetic;
-};
-
-/* Means by group. The caller frees it. */
-static struct means *means_of(const struct two_claims *c)
-{
-    struct means *means = xcalloc(c->group_count + 1, sizeof *means);
-    for (size_t i = 0; i < c->count; i++) {
-        struct means *m = &means[c->group[i]];
-        if (isnan(c->predicted[i]))
-            continue;
-        m->count++;
-        m->predicted += (c->predicted[i] - m->predicted) / m->count;
-        m->arithmetic += (c->arithmetic[i] - m->arithmetic) / m->count;
-    }
-    return means;
-}
-
 struct contradiction claims_compare(const struct two_claims *c, double spread)
 {
-    OWNED struct means *means = means_of(c);
-    double xx = 0, xy = 0, yy = 0, count = 0;
+    /* Means by group. */
+    OWNED struct {
+        double count, predicted, arithmetic;
+    } *means = xcalloc(c->group_count + 1, sizeof *means);
+    double xx = 0, xy = 0, yy = 0, sum = 0, count = 0;
     for (size_t i = 0; i < c->count; i++) {
-        const struct means *m = &means[c->group[i]];
         if (isnan(c->predicted[i]))
             continue;
-        double x = c->predicted[i] - m->predicted, y = c->arithmetic[i] - m->arithmetic;
-        xx += x * x;
-        xy += x * y;
-        yy += y * y;
+        means[c->group[i]].count++;
+        means[c->group[i]].predicted += (c->predicted[i] - means[c->group[i]].predicted) / means[c->group[i]].count;
+        means[c->group[i]].arithmetic += (c->arithmetic[i] - means[c->group[i]].arithmetic) / means[c->group[i]].count;
+        sum += c->predicted[i] - c->arithmetic[i];
         count++;
     }
+    for (size_t i = 0; i < c->count; i++) {
+        double x = c->predicted[i] - means[c->group[i]].predicted, y = c->arithmetic[i] - means[c->group[i]].arithmetic;
+        xx += isnan(x) ? 0 : x * x;
+        xy += isnan(x) ? 0 : x * y;
+        yy += isnan(x) ? 0 : y * y;
+    }
+    const double level = count > 0 ? sum / count : 0;
     if (!(xx > 0) || !(yy > 0))
-        return (struct contradiction){0, spread};
+        return (struct contradiction){0, spread, level};
     double claimed = sqrt(yy / count), slopes = M_SQRT2 * BELIEF_SLOPE_DEVIATION * claimed;
-    return (struct contradiction){(1 - xy / sqrt(xx * yy)) * claimed, hypot(slopes, spread / sqrt(count))};
+    return (struct contradiction){(1 - xy / sqrt(xx * yy)) * claimed, hypot(slopes, spread / sqrt(count)), level};
 }
 
 double trust_contradicted(double trust, const struct contradiction *c, double anywhere)

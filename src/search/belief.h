@@ -41,9 +41,10 @@ struct two_claims {
 /* `distance`: by how much predictions miss the arithmetic for a candidate one standard deviation from the middle. It is
  * 0 if the two are perfectly correlated or either is constant, and twice as large if predictions are inverted than if
  * they are unrelated. `deviation`: the distance to expect if both are about right, from the slope of each and from what
- * arithmetic does not know of a candidate. */
+ * arithmetic does not know of a candidate. `level`: the mean of what is predicted less what arithmetic gives; 0:
+ * nothing is predicted. */
 struct contradiction {
-    double distance, deviation;
+    double distance, deviation, level;
 };
 
 /* `spread`: standard deviation of the error of arithmetic. */

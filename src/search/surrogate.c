@@ -34,7 +34,6 @@ struct surrogate {
     size_t told_count;
     /* How far predictions contradict arithmetic, in merits and in bytes. */
     struct contradiction time, memory;
-    double usual_level;  /* mean of predicted merits minus those of arithmetic */
     double memory_trust; /* in predicted bytes; 1 if there are none */
     /* The process behind the estimates: its kernel, the noise's variance as a share of the spread's, and the degrees of
      * freedom of the spread's estimate. */
@@ -81,44 +80,26 @@ double merit_objective(const struct search_space *space, double merit)
 
 /* --- the need of memory --- */
 
-static double need_of(const struct candidate *c, bool by_micro_batch)
-{
-    return by_micro_batch && c->micro_batch > 0 ? log(c->micro_batch) : c->usual_bytes;
-}
-
-static bool take_need(struct surrogate *b, bool by_micro_batch)
-{
-    const struct search_space *space = b->s->space;
-    double low = INFINITY, high = -INFINITY;
-    for (size_t i = 0; i < space->count; i++) {
-        low = fmin(low, need_of(&space->candidates[i], by_micro_batch));
-        high = fmax(high, need_of(&space->candidates[i], by_micro_batch));
-    }
-    for (size_t i = 0; i < space->count; i++)
-        b->need[i] = (float)(need_of(&space->candidates[i], by_micro_batch) - (low + high) / 2);
-    return low < high;
-}
-
-/* Uses the micro-batch if arithmetic gives nothing. */
+/* Takes the micro-batch if arithmetic gives nothing. */
 static void take_needs(struct surrogate *b)
 {
-    b->need = xcalloc(b->s->space->count + 1, sizeof *b->need);
-    if (!take_need(b, false))
-        take_need(b, true);
+    const struct search_space *space = b->s->space;
+    double low = 0, high = 0;
+    b->need = xcalloc(space->count + 1, sizeof *b->need);
+    for (int by_micro_batch = 0; by_micro_batch <= 1 && !(low < high); by_micro_batch++) {
+        OWNED double *needs = xcalloc(space->count + 1, sizeof *needs);
+        for (size_t i = 0; i < space->count; i++) {
+            const struct candidate *c = &space->candidates[i];
+            needs[i] = by_micro_batch && c->micro_batch > 0 ? log(c->micro_batch) : c->usual_bytes;
+            low = i ? fmin(low, needs[i]) : needs[i];
+            high = i ? fmax(high, needs[i]) : needs[i];
+        }
+        for (size_t i = 0; i < space->count; i++)
+            b->need[i] = (float)(needs[i] - (low + high) / 2);
+    }
 }
 
 /* --- predictions against arithmetic --- */
-
-static double mean_distance(const struct two_claims *c)
-{
-    double sum = 0, count = 0;
-    for (size_t i = 0; i < c->count; i++)
-        if (!isnan(c->predicted[i])) {
-            sum += c->predicted[i] - c->arithmetic[i];
-            count++;
-        }
-    return count > 0 ? sum / count : 0;
-}
 
 static void compare_claims(struct surrogate *b)
 {
@@ -133,7 +114,6 @@ static void compare_claims(struct surrogate *b)
         group[i] = space->candidates[i].group;
     }
     b->time = claims_compare(&claims, USUAL_SPREAD);
-    b->usual_level = mean_distance(&claims);
     for (size_t i = 0; i < space->count; i++) {
         predicted[i] = space->candidates[i].bytes > 0 ? log(space->candidates[i].bytes) : NAN;
         usual[i] = space->candidates[i].usual_bytes;
@@ -188,35 +168,33 @@ static struct observation memory_observed(const struct candidate *c, const struc
                         : observed(c->memory_terms, c->usable_bytes, OBSERVATION_AT_MOST);
 }
 
-static void fit_place(const struct surrogate *b, size_t place, double unit, struct fitted *out)
-{
-    const struct search_place *p = &b->s->space->places[place];
-    OWNED struct observation *times = xcalloc(OBSERVED_MOST, sizeof *times),
-                             *memories = xcalloc(OBSERVED_MOST, sizeof *memories);
-    size_t time_count = 0, memory_count = 0;
-    struct error ignored;
-    for (size_t i = 0; i < b->told_count; i++) {
-        const struct candidate *c = told_candidate(b, i);
-        const struct trial *t = told_trial(b, i);
-        const double measured = seconds_measured(b, b->told[i]) / unit;
-        if (c->place != place)
-            continue;
-        if (c->time_terms && has_merit(b, i) && measured > 0)
-            times[time_count++] = observed(c->time_terms, measured, OBSERVATION_MEASURED);
-        if (c->memory_terms && c->usable_bytes > 0 && (t->state != TRIAL_FAILED || t->outcome.out_of_memory))
-            memories[memory_count++] = memory_observed(c, &t->outcome);
-    }
-    out->has_time = p->has_time && calibrate(&p->time, times, time_count, NULL, &out->time, &ignored) == 0;
-    out->has_memory = p->has_memory && calibrate(&p->memory, memories, memory_count, NULL, &out->memory, &ignored) == 0;
-}
-
 /* For every place. The caller frees it. */
 static struct fitted *fit_places(const struct surrogate *b)
 {
-    struct fitted *fits = xcalloc(b->s->space->place_count + 1, sizeof *fits);
+    const struct search_space *space = b->s->space;
+    struct fitted *fits = xcalloc(space->place_count + 1, sizeof *fits);
+    OWNED struct observation *times = xcalloc(OBSERVED_MOST, sizeof *times),
+                             *memories = xcalloc(OBSERVED_MOST, sizeof *memories);
     double unit = unit_of_time(b);
-    for (size_t p = 0; p < b->s->space->place_count; p++)
-        fit_place(b, p, unit, &fits[p]);
+    for (size_t p = 0; p < space->place_count; p++) {
+        const struct search_place *place = &space->places[p];
+        size_t time_count = 0, memory_count = 0;
+        struct error ignored;
+        for (size_t i = 0; i < b->told_count; i++) {
+            const struct candidate *c = told_candidate(b, i);
+            const struct trial *t = told_trial(b, i);
+            const double measured = seconds_measured(b, b->told[i]) / unit;
+            if (c->place == p && c->time_terms && has_merit(b, i) && measured > 0)
+                times[time_count++] = observed(c->time_terms, measured, OBSERVATION_MEASURED);
+            if (c->place == p && c->memory_terms && c->usable_bytes > 0 &&
+                (t->state != TRIAL_FAILED || t->outcome.out_of_memory))
+                memories[memory_count++] = memory_observed(c, &t->outcome);
+        }
+        fits[p].has_time =
+            place->has_time && calibrate(&place->time, times, time_count, NULL, &fits[p].time, &ignored) == 0;
+        fits[p].has_memory = place->has_memory &&
+                             calibrate(&place->memory, memories, memory_count, NULL, &fits[p].memory, &ignored) == 0;
+    }
     return fits;
 }
 
@@ -354,34 +332,26 @@ static double chance_of_oom(const struct surrogate *b, const struct candidate *c
     return c->bytes > 0 && c->usable_bytes > 0 ? 0 : otherwise;
 }
 
-/* Share of all runs that fail for other reasons: what crashes at random crashes anywhere. */
-static double failing_share(const struct surrogate *b, size_t *failed)
-{
-    double runs = 0;
-    *failed = 0;
-    for (size_t i = 0; i < b->told_count; i++) {
-        const struct trial *t = told_trial(b, i);
-        runs += !t->outcome.out_of_memory;
-        *failed += t->state == TRIAL_FAILED && !t->outcome.out_of_memory;
-    }
-    return (FAILURE_PRIOR * FAILURE_RUNS + (double)*failed) / (FAILURE_RUNS + runs);
-}
-
-/* By candidate, the share of measured neighbours that failed for other reasons. The caller frees it. */
+/* By candidate, the share of measured neighbours that failed for other reasons, where the share of all runs that did
+ * counts as some more: what crashes at random crashes anywhere. The caller frees it. */
 static float *failed_nearby(const struct surrogate *b)
 {
-    size_t some_failed, count = b->s->space->count;
-    double share = failing_share(b, &some_failed);
-    size_t told_count = some_failed > 0 ? b->told_count : 0; /* without failures there is nothing to weight */
+    size_t count = b->s->space->count;
+    double runs = 0, some_failed = 0;
     float *failed = xcalloc(count + 1, sizeof *failed);
     OWNED float *all = xcalloc(count + 1, sizeof *all);
-    for (size_t i = 0; i < told_count; i++) {
+    for (size_t i = 0; i < b->told_count; i++) {
+        runs += !told_trial(b, i)->outcome.out_of_memory;
+        some_failed += told_trial(b, i)->state == TRIAL_FAILED && !told_trial(b, i)->outcome.out_of_memory;
+    }
+    double share = (FAILURE_PRIOR * FAILURE_RUNS + some_failed) / (FAILURE_RUNS + runs);
+    /* Without failures there is nothing to weight. */
+    for (size_t i = 0; some_failed > 0 && i < b->told_count; i++) {
         const struct trial *t = told_trial(b, i);
-        float counts = t->state == TRIAL_FAILED ? 1 : 0;
         for (size_t c = 0; c < count && !t->outcome.out_of_memory; c++) {
             float weight = b->nearness[i][c] * b->nearness[i][c]; /* narrower than the kernel of speed */
             all[c] += weight;
-            failed[c] += counts * weight;
+            failed[c] += t->state == TRIAL_FAILED ? weight : 0;
         }
     }
     for (size_t c = 0; c < count; c++)
@@ -455,7 +425,7 @@ static void fill_priors(struct surrogate *b, const struct fitted *fits, bool as_
     /* A candidate without a prediction is taken to be as slow as the slowest predicted one. */
     for (size_t i = 0; i < space->count; i++) {
         double predicted = isnan(b->all[i].mean) ? isfinite(least) ? least : 0 : b->all[i].mean;
-        double usual = b->usual_level + space->candidates[i].usual_merit;
+        double usual = b->time.level + space->candidates[i].usual_merit;
         b->all[i].mean = TIME_TRUST * predicted + (1 - TIME_TRUST) * usual;
     }
 }
@@ -574,65 +544,38 @@ static int find_length(const struct surrogate *b, const struct runs *r, double s
 /* Limit on candidates × (runs used for the variance)²: 20 ms. */
 #define OPERATIONS_MOST 1.6e7
 
-/* Factors of the covariance of selected runs, in the order of selection. */
-struct pivots {
-    size_t count;
-    size_t at[OBSERVED_MOST]; /* in struct runs */
-    double *factors;          /* by run and pivot: number of runs × OBSERVED_MOST */
-};
-
-/* Selects the runs that tell most about the others, by pivoted Cholesky, until `most` or only noise is left. */
-static void pick_pivots(const struct surrogate *b, const struct runs *r, size_t most, struct pivots *out)
-{
-    OWNED double *covariance = process_covariances(&b->space, &b->kernel, &r->told);
-    double left[OBSERVED_MOST] = {0};
-    out->count = 0;
-    out->factors = xcalloc(r->told.count + 1, OBSERVED_MOST * sizeof *out->factors);
-    for (size_t i = 0; i < r->told.count; i++)
-        left[i] = 1 + b->noise;
-    while (out->count < most) {
-        size_t best = 0, m = out->count;
-        for (size_t i = 1; i < r->told.count; i++)
-            best = left[i] > left[best] ? i : best;
-        if (left[best] < 2 * b->noise)
-            break;
-        const double *row = out->factors + best * OBSERVED_MOST, root = sqrt(left[best]);
-        for (size_t i = 0; i < r->told.count; i++) {
-            double *own = out->factors + i * OBSERVED_MOST;
-            own[m] =
-                (covariance[best * r->told.count + i] + (i == best ? b->noise : 0) - weighted_sum(own, row, m)) / root;
-            left[i] -= own[m] * own[m];
-        }
-        left[best] = 0;
-        out->at[out->count++] = best;
-    }
-}
-
-/* By candidate, the share of the process's variance that the runs leave. The caller frees it. Keeps the rows. */
+/* By candidate, the share of the process's variance that is left by the runs that tell most about the others: by
+ * pivoted Cholesky, until time is up or only noise is left. The caller frees it. Keeps the rows. */
 static double *variance_left(struct surrogate *b, const struct runs *r)
 {
     size_t count = b->space.count, most = (size_t)sqrt(OPERATIONS_MOST / (double)(count + 1)) + 1;
-    struct pivots p;
-    pick_pivots(b, r, most < r->told.count ? most : r->told.count, &p);
-    double *left = xcalloc(count + 1, sizeof *left), *rows = xcalloc(p.count * count + 1, sizeof *rows);
+    bool taken[OBSERVED_MOST] = {false};
+    double *left = xcalloc(count + 1, sizeof *left);
+    most = most < r->told.count ? most : r->told.count;
+    free(b->rows);
+    b->rows = xcalloc(most * count + 1, sizeof *b->rows);
     for (size_t c = 0; c < count; c++)
         left[c] = 1;
-    for (size_t m = 0; m < p.count; m++) {
-        const double *factors = p.factors + p.at[m] * OBSERVED_MOST, one = 1;
-        const struct process_told pivot = {1, &r->candidates[p.at[m]], &r->nearness[p.at[m]]};
-        double *row = rows + m * count;
-        process_add(&b->space, &b->kernel, &pivot, &one, row);
-        for (size_t q = 0; q < m; q++)
+    for (b->pivot_count = 0; b->pivot_count < most; b->pivot_count++) {
+        size_t best = NONE;
+        for (size_t i = 0; i < r->told.count; i++)
+            if (!taken[i] && (best == NONE || left[r->candidates[i]] > left[r->candidates[best]]))
+                best = i;
+        const size_t pivot = r->candidates[best];
+        if (left[pivot] < b->noise)
+            break;
+        const double root = sqrt(left[pivot] + b->noise), one = 1;
+        double *row = b->rows + b->pivot_count * count;
+        taken[best] = true;
+        process_add(&b->space, &b->kernel, &(struct process_told){1, &pivot, &r->nearness[best]}, &one, row);
+        for (const double *before = b->rows; before < row; before += count)
             for (size_t c = 0; c < count; c++)
-                row[c] -= factors[q] * rows[q * count + c];
+                row[c] -= before[pivot] * before[c];
         for (size_t c = 0; c < count; c++) {
-            row[c] /= factors[m];
+            row[c] /= root;
             left[c] = fmax(left[c] - row[c] * row[c], 0);
         }
     }
-    free_all(p.factors, b->rows);
-    b->rows = rows;
-    b->pivot_count = p.count;
     return left;
 }
 
@@ -696,18 +639,6 @@ static void fill_means(struct surrogate *b, const struct fitted *fits)
 
 #define LEFT_LEAST 1e-9 /* of the process's variance: below this is rounding at a measured candidate */
 
-/* Turns covariances into correlations. */
-static void normalise(double *matrix, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < i; j++) {
-            double own = fmax(matrix[i * count + i], LEFT_LEAST), other = fmax(matrix[j * count + j], LEFT_LEAST);
-            matrix[i * count + j] = matrix[j * count + i] = matrix[i * count + j] / sqrt(own * other);
-        }
-    for (size_t i = 0; i < count; i++)
-        matrix[i * count + i] = 1;
-}
-
 void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out)
 {
     for (size_t i = 0; i < count; i++)
@@ -719,7 +650,13 @@ void surrogate_correlation(const struct surrogate *b, const size_t *candidates, 
             out[i * count + j] =
                 process_covariance(&b->space, &b->kernel, x, y, process_nearness(&b->space, x, y)) - explained;
         }
-    normalise(out, count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            double own = fmax(out[i * count + i], LEFT_LEAST), other = fmax(out[j * count + j], LEFT_LEAST);
+            out[i * count + j] = out[j * count + i] = out[i * count + j] / sqrt(own * other);
+        }
+    for (size_t i = 0; i < count; i++)
+        out[i * count + i] = 1;
 }
 
 size_t surrogate_freedom(const struct surrogate *b)
