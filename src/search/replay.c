@@ -520,63 +520,48 @@ static int measure_job(const struct replay_loading *l, struct measures *measures
     return 0;
 }
 
-static int measure_jobs(struct replay_loading *l, struct error *e)
-{
-    struct measures *measures = NULL;
-    int rc = measures_create(l->out->space, &measures, e);
-    for (size_t i = 0; rc == 0 && measures && i < l->count; i++)
-        rc = measure_job(l, measures, &l->jobs[i], e);
-    measures_free(measures);
-    return rc;
-}
-
 /* --- candidates --- */
 
-struct placing {
-    struct match_cursor *cursor;
-    struct stmt *insert, *summaries;
-};
-
 /* Finds whether the rules keep the job, what it measured, and its rank in the space. */
-static int place_job(struct replay_loading *l, const struct placing *p, struct measured_job *job, struct error *e)
+static int place_job(struct replay_loading *l, struct match_cursor *cursor, struct stmt *summaries,
+                     struct measured_job *job, struct error *e)
 {
     const struct match *m;
     struct measurement measured = {NAN, NAN, NAN};
     int64_t specs[SECTION_COUNT];
     for (int i = 0; i < SECTION_COUNT; i++)
         specs[i] = row_space_find(l->out->rows, (enum section_kind)i, job->specs[i]);
-    match_seek(p->cursor, specs);
-    int rc = match_next(p->cursor, &m, e);
+    match_seek(cursor, specs);
+    int rc = match_next(cursor, &m, e);
     l->out->excluded += rc == 0;
     if (rc <= 0)
         return rc;
     if (job->outcome.outcome.kind == OUTCOME_OK &&
-        learning_measure(l->out->space, p->summaries, job->attempt_id, m->prediction, &measured, e) < 0)
+        learning_measure(l->out->space, summaries, job->attempt_id, m->prediction, &measured, e) < 0)
         return -1;
     job->outcome.outcome.bytes = measured.bytes;
     job->outcome.outcome.seconds = measured.seconds;
-    stmt_bind_int(p->insert, 1, job->id);
-    stmt_bind_blob(p->insert, 2, job->key, sizeof job->key);
-    stmt_bind_int(p->insert, 3, m->rank);
-    return stmt_run(p->insert, e);
+    return db_run(l->out->space->db, "INSERT INTO job VALUES (?, ?, ?, 1, 0)",
+                  VALUES(sql_int(job->id), sql_blob(job->key, sizeof job->key), sql_int(m->rank)), e);
 }
 
 static int place_jobs(struct replay_loading *l, struct error *e)
 {
-    struct placing p = {match_open_single(l->out->space, RULES_EXCLUDE), NULL, NULL};
-    struct db *db = l->out->space->db;
-    int rc = db_exec(db,
+    OWNED_STMT *summaries = NULL;
+    struct measures *measures = NULL;
+    struct match_cursor *cursor = match_open_single(l->out->space, RULES_EXCLUDE);
+    int rc = db_exec(l->out->space->db,
                      "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER,"
                      " priority INTEGER NOT NULL DEFAULT 0)",
                      e) < 0 ||
-                     db_prepare(db, "INSERT INTO job VALUES (?, ?, ?, 1, 0)", &p.insert, e) < 0
+                     learning_summaries(l->request->db, &summaries, e) < 0
                  ? -1
-                 : learning_summaries(l->request->db, &p.summaries, e);
+                 : measures_create(l->out->space, &measures, e);
     for (size_t i = 0; rc == 0 && i < l->count; i++)
-        rc = place_job(l, &p, &l->jobs[i], e);
-    stmt_free(p.insert);
-    stmt_free(p.summaries);
-    match_close(p.cursor);
+        rc = measures && measure_job(l, measures, &l->jobs[i], e) < 0 ? -1
+                                                                      : place_job(l, cursor, summaries, &l->jobs[i], e);
+    measures_free(measures);
+    match_close(cursor);
     return rc;
 }
 
@@ -728,8 +713,7 @@ static int load_source(struct replay_loading *l, struct error *e)
         return -1;
     if (l->count == 0)
         return error_set(e, ERROR_NOTHING, "no job of the current sweep has ended, so there is nothing to replay");
-    if (row_space_build(out->rows, &options, &out->space, e) < 0 || measure_jobs(l, e) < 0 || place_jobs(l, e) < 0 ||
-        load_candidates(l, e) < 0)
+    if (row_space_build(out->rows, &options, &out->space, e) < 0 || place_jobs(l, e) < 0 || load_candidates(l, e) < 0)
         return -1;
     out->group_of = xcalloc(out->set.space.count + 1, sizeof *out->group_of);
     if (l->request->group_by)

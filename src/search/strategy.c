@@ -173,20 +173,18 @@ static int families_create(struct search *s, struct error *e)
                          "train_micro_batch_size_per_gpu)",
                          s->options.strategy);
     }
-    /* By micro-batch first; then into their families, whose number of members tells where each begins. */
-    OWNED size_t *by_size = ranked(ranks, count), *first = xcalloc(space->configuration_count + 2, sizeof *first);
-    out->members = arena_keep(&s->arena, xcalloc(count + 1, sizeof *out->members));
+    /* By micro-batch first, then by family. */
+    OWNED size_t *by_size = ranked(ranks, count);
+    ranks = xcalloc(count + 1, sizeof *ranks);
     for (size_t i = 0; i < count; i++)
-        first[space->candidates[by_size[i]].configuration + 1]++;
-    for (size_t c = 0; c < space->configuration_count; c++)
-        first[c + 1] += first[c];
-    out->first = arena_keep(&s->arena, xcalloc(space->configuration_count + 2, sizeof *out->first));
-    for (size_t c = 0; c < space->configuration_count; c++)
-        if (first[c] < first[c + 1]) /* else it has no member that may be searched */
-            out->first[out->count++] = first[c];
+        ranks[i] = (struct rank){by_size[i], -(double)space->candidates[by_size[i]].configuration, i};
+    out->members = arena_keep(&s->arena, ranked(ranks, count));
+    out->first = arena_keep(&s->arena, xcalloc(count + 1, sizeof *out->first));
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 ||
+            space->candidates[out->members[i]].configuration != space->candidates[out->members[i - 1]].configuration)
+            out->first[out->count++] = i;
     out->first[out->count] = count;
-    for (size_t i = 0; i < count; i++)
-        out->members[first[space->candidates[by_size[i]].configuration]++] = by_size[i];
     return 0;
 }
 
@@ -450,19 +448,16 @@ static bool is_known(const struct trial *t, double resource)
            (t->state == TRIAL_STOPPED && resource > 0 && t->outcome.steps >= resource);
 }
 
-static void begin_trial(struct search *s, size_t candidate, double resource)
+void search_begin(struct search *s, size_t candidate, double resource)
 {
-    s->trials[candidate].state = TRIAL_RUNNING;
-    s->trials[candidate].resource = resource;
+    struct trial *t = &s->trials[candidate];
+    if (t->state == TRIAL_RUNNING)
+        return;
+    t->state = TRIAL_RUNNING;
+    t->resource = resource;
     s->counts.trials++;
     s->counts.running++;
     s->devices_running += s->space->candidates[candidate].devices;
-}
-
-void search_begin(struct search *s, size_t candidate, double resource)
-{
-    if (s->trials[candidate].state != TRIAL_RUNNING)
-        begin_trial(s, candidate, resource);
 }
 
 enum search_answer search_ask(struct search *s, struct decision *out)
@@ -490,7 +485,7 @@ enum search_answer search_ask(struct search *s, struct decision *out)
         if (s->algorithm->tell)
             s->algorithm->tell(s, s->own, out->candidate, &known);
     }
-    begin_trial(s, out->candidate, out->resource);
+    search_begin(s, out->candidate, out->resource);
     return SEARCH_RUN;
 }
 
