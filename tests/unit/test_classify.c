@@ -70,40 +70,23 @@ static void verdict_free(struct verdict *v)
     free(v->consequence);
 }
 
-/* Classifies `o` with `text` as its output; the message must be `message`. */
-static void assert_verdict(const struct outcome *o, const char *text, enum failure failure, const char *message)
+static struct outcome host_oom(struct outcome o)
 {
-    put("log", text);
-    HELD(verdict) v = classify(classifier, o, &output, true, false);
-    assert_string_equal(failure_names[v.failure], failure_names[failure]);
-    assert_string_equal(v.message, message);
+    o.host_oom = true;
+    return o;
 }
 
-static enum failure class_of(const char *line)
+/* Of a job that printed this line and exited with 1. */
+static enum failure class_of(const char *line, bool *of_host)
 {
     struct outcome o = exited(1);
     put("log", line);
     HELD(verdict) v = classify(classifier, &o, &output, false, false);
+    *of_host = v.of_host;
     return v.failure;
 }
 
-static bool is_of_host(const char *line)
-{
-    struct outcome o = exited(1);
-    put("log", line);
-    HELD(verdict) v = classify(classifier, &o, &output, false, false);
-    return v.of_host;
-}
-
 /* --- outcomes --- */
-
-TEST(classify__not_started__spawn_with_the_reason)
-{
-    struct outcome o = {.ending = ENDING_SPAWN_FAILED, .exit_code = -1, .error_number = ENOENT, .spawn_stage = "exec"};
-    HELD(verdict) v = classify(classifier, &o, &(struct attempt_output){NULL, NULL}, true, false);
-    assert_int_equal(v.failure, FAILURE_SPAWN);
-    assert_string_equal(v.message, "could not be started (exec): No such file or directory");
-}
 
 TEST(classify__cancelled__whatever_the_output_says)
 {
@@ -127,95 +110,78 @@ TEST(classify__exit_zero__ok_unless_the_objective_is_missing)
     assert_non_null(v.message);
 }
 
-TEST(classify__exit_status__with_the_line_that_says_most)
+TEST(classify__outcome_and_output__class_and_message)
 {
-    struct outcome o = exited(3);
-    assert_verdict(&o, "", FAILURE_EXIT, "exit status 3");
-    assert_verdict(&o, "starting\n\n  giving up \n\n======\n", FAILURE_EXIT, "exit status 3: giving up ");
-    assert_verdict(&o,
-                   "Traceback (most recent call last):\n"
-                   "[rank0]: ValueError: heads must divide the width\n"
-                   "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
-                   "train.py FAILED\n",
-                   FAILURE_EXIT, "exit status 3: [rank0]: ValueError: heads must divide the width");
-    assert_verdict(&o, "\033[31mred\033[0m\tand\x01 \xFFplain\n", FAILURE_EXIT,
-                   "exit status 3: red and  \xEF\xBF\xBDplain");
-}
-
-TEST(classify__signals__named)
-{
-    struct outcome o = signaled(SIGSEGV);
-    o.core_dumped = true;
-    assert_verdict(&o, "last words\n", FAILURE_SIGNAL, "killed by signal 11 (SIGSEGV), core dumped: last words");
-    o = signaled(SIGKILL);
-    assert_verdict(&o, "", FAILURE_SIGNAL, "killed by signal 9 (SIGKILL)");
-    o = exited(247);
-    assert_verdict(&o, "", FAILURE_SIGNAL, "exit status 247: a rank was killed by signal 9 (SIGKILL)");
-    o = exited(255);
-    assert_verdict(&o, "", FAILURE_EXIT, "exit status 255");
-}
-
-TEST(classify__exception_with_a_list__kept_whole)
-{
-    struct outcome o = exited(1);
-    assert_verdict(&o,
-                   "Traceback (most recent call last):\n"
-                   "  File \"train.py\", line 1, in <module>\n"
-                   "ValueError: these mismatch:\n- ds a=4 vs hf a=2\n- ds b=1 vs hf b=2\nThe easiest is 'auto'.\n- "
-                   "no\n",
-                   FAILURE_EXIT, "exit status 1: ValueError: these mismatch: - ds a=4 vs hf a=2 - ds b=1 vs hf b=2");
-}
-
-TEST(classify__limits__which_and_how_long)
-{
-    struct outcome o = limited(ENDING_TIMEOUT);
-    assert_verdict(&o, "working\n", FAILURE_TIMEOUT, "timeout: still running after 1m30s");
-    o = limited(ENDING_IDLE_TIMEOUT);
-    assert_verdict(&o, "", FAILURE_HANG, "idle_timeout: no output and no metric for 1m30s");
-    o = limited(ENDING_STARTUP_TIMEOUT);
-    assert_verdict(&o, "", FAILURE_TIMEOUT, "startup_timeout: no first metric within 1m30s");
-}
-
-/* One rank fails, the others wait for it until the limit. */
-TEST(classify__exception_before_a_limit__told)
-{
-    struct outcome o = limited(ENDING_IDLE_TIMEOUT);
-    assert_verdict(&o, "[rank1]: KeyError: 'labels'\nwaiting\n", FAILURE_HANG,
-                   "idle_timeout: no output and no metric for 1m30s: [rank1]: KeyError: 'labels'");
-}
-
-/* `train.py | tee log` ends as tee does. */
-TEST(classify__exit_zero_without_objective__the_exception_told)
-{
-    struct outcome o = exited(0);
-    assert_verdict(&o, "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nOops: no\n",
-                   FAILURE_NO_METRIC, "exit status 0, but the objective was not reported: Oops: no");
-}
-
-/* One rank runs out of memory, the others wait for it until the limit. */
-TEST(classify__device_memory_before_a_limit__oom)
-{
-    struct outcome o = limited(ENDING_IDLE_TIMEOUT);
-    assert_verdict(&o, "CUDA out of memory. Tried to allocate 2.00 GiB\nwaiting\n", FAILURE_OOM,
-                   "idle_timeout: no output and no metric for 1m30s: CUDA out of memory. Tried to allocate 2.00 GiB");
-    o = signaled(SIGABRT);
-    assert_verdict(&o, "MemoryError\nhipErrorOutOfMemory\n", FAILURE_OOM,
-                   "killed by signal 6 (SIGABRT): hipErrorOutOfMemory");
-}
-
-TEST(classify__kernel_says_host_memory__oom_host)
-{
-    struct outcome o = signaled(SIGKILL);
-    o.host_oom = true;
-    assert_verdict(&o, "working\n", FAILURE_OOM_HOST,
-                   "killed by signal 9 (SIGKILL): killed by the kernel: the host ran out of memory");
-    o = exited(137);
-    o.host_oom = true;
-    assert_verdict(&o, "Killed\n", FAILURE_OOM_HOST,
-                   "exit status 137: killed by the kernel: the host ran out of memory");
-    o = limited(ENDING_TIMEOUT);
-    o.host_oom = true;
-    assert_verdict(&o, "", FAILURE_TIMEOUT, "timeout: still running after 1m30s");
+#define TRACEBACK "Traceback (most recent call last):\n"
+#define ALLOCATING "CUDA out of memory. Tried to allocate 2.00 GiB"
+    const struct {
+        struct outcome outcome;
+        enum failure failure;
+        const char *text, *message;
+    } cases[] = {
+        {exited(3), FAILURE_EXIT, "", "exit status 3"},
+        {exited(3), FAILURE_EXIT, "starting\n\n  giving up \n\n======\n", "exit status 3: giving up "},
+        {exited(3), FAILURE_EXIT,
+         TRACEBACK "[rank0]: ValueError: heads must divide the width\n"
+                   "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \ntrain.py FAILED\n",
+         "exit status 3: [rank0]: ValueError: heads must divide the width"},
+        {exited(3), FAILURE_EXIT, "\033[31mred\033[0m\tand\x01 \xFFplain\n",
+         "exit status 3: red and  \xEF\xBF\xBDplain"},
+        {{.ending = ENDING_SIGNALED, .exit_code = -1, .signal_number = SIGSEGV, .core_dumped = true},
+         FAILURE_SIGNAL,
+         "last words\n",
+         "killed by signal 11 (SIGSEGV), core dumped: last words"},
+        {signaled(SIGKILL), FAILURE_SIGNAL, "", "killed by signal 9 (SIGKILL)"},
+        {exited(247), FAILURE_SIGNAL, "", "exit status 247: a rank was killed by signal 9 (SIGKILL)"},
+        {exited(255), FAILURE_EXIT, "", "exit status 255"},
+        /* An exception with a list is kept whole. */
+        {exited(1), FAILURE_EXIT,
+         TRACEBACK
+         "  File \"train.py\", line 1, in <module>\n"
+         "ValueError: these mismatch:\n- ds a=4 vs hf a=2\n- ds b=1 vs hf b=2\nThe easiest is 'auto'.\n- no\n",
+         "exit status 1: ValueError: these mismatch: - ds a=4 vs hf a=2 - ds b=1 vs hf b=2"},
+        {limited(ENDING_TIMEOUT), FAILURE_TIMEOUT, "working\n", "timeout: still running after 1m30s"},
+        {limited(ENDING_IDLE_TIMEOUT), FAILURE_HANG, "", "idle_timeout: no output and no metric for 1m30s"},
+        {limited(ENDING_STARTUP_TIMEOUT), FAILURE_TIMEOUT, "", "startup_timeout: no first metric within 1m30s"},
+        /* One rank fails, or runs out of memory, and the others wait for it until the limit. */
+        {limited(ENDING_IDLE_TIMEOUT), FAILURE_HANG, "[rank1]: KeyError: 'labels'\nwaiting\n",
+         "idle_timeout: no output and no metric for 1m30s: [rank1]: KeyError: 'labels'"},
+        {limited(ENDING_IDLE_TIMEOUT), FAILURE_OOM, ALLOCATING "\nwaiting\n",
+         "idle_timeout: no output and no metric for 1m30s: " ALLOCATING},
+        {signaled(SIGABRT), FAILURE_OOM, "MemoryError\nhipErrorOutOfMemory\n",
+         "killed by signal 6 (SIGABRT): hipErrorOutOfMemory"},
+        /* `train.py | tee log` ends as tee does. */
+        {exited(0), FAILURE_NO_METRIC, TRACEBACK "  File \"a.py\", line 1, in f\nOops: no\n",
+         "exit status 0, but the objective was not reported: Oops: no"},
+        {host_oom(signaled(SIGKILL)), FAILURE_OOM_HOST, "working\n",
+         "killed by signal 9 (SIGKILL): killed by the kernel: the host ran out of memory"},
+        {host_oom(exited(137)), FAILURE_OOM_HOST, "Killed\n",
+         "exit status 137: killed by the kernel: the host ran out of memory"},
+        {host_oom(limited(ENDING_TIMEOUT)), FAILURE_TIMEOUT, "", "timeout: still running after 1m30s"},
+        /* Source that names a failure is none. */
+        {exited(1), FAILURE_EXIT,
+         TRACEBACK "  File \"train.py\", line 7, in <module>\n"
+                   "    if \"CUDA out of memory\" in str(error) or config[\"CUDA out of memory\"]:\n"
+                   "KeyError: 'retry'\n",
+         "exit status 1: KeyError: 'retry'"},
+        {exited(1), FAILURE_OOM,
+         TRACEBACK "  File \"train.py\", line 7, in <module>\n"
+                   "    raise RuntimeError(\"CUDA out of memory\")\nRuntimeError: CUDA out of memory\n",
+         "exit status 1: RuntimeError: CUDA out of memory"},
+        {{.ending = ENDING_SPAWN_FAILED, .exit_code = -1, .error_number = ENOENT, .spawn_stage = "exec"},
+         FAILURE_SPAWN,
+         "",
+         "could not be started (exec): No such file or directory"},
+    };
+#undef TRACEBACK
+    static const struct attempt_output none;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        put("log", cases[i].text);
+        const bool is_started = cases[i].outcome.ending != ENDING_SPAWN_FAILED;
+        HELD(verdict) v = classify(classifier, &cases[i].outcome, is_started ? &output : &none, true, false);
+        assert_string_equal(failure_names[v.failure], failure_names[cases[i].failure]);
+        assert_string_equal(v.message, cases[i].message);
+    }
 }
 
 TEST(classify__own_pattern__its_class)
@@ -284,13 +250,6 @@ static const char *const device_lines[] = {
     "meshsweep-trainer: out of memory: rank 1 tried to allocate 3.50 MiB (device capacity 4.00 MiB; 2.00 MiB already",
 };
 
-TEST(patterns__device_memory__oom)
-{
-    for (size_t i = 0; i < LENGTH(device_lines); i++)
-        if (class_of(device_lines[i]) != FAILURE_OOM)
-            fail_msg("not classified as oom: %s", device_lines[i]);
-}
-
 static const char *const host_lines[] = {
     "RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried",
     "RuntimeError: [enforce fail at alloc_cpu.cpp:83] . DefaultCPUAllocator: not enough memory: you tried to allocate",
@@ -307,13 +266,6 @@ static const char *const host_lines[] = {
     "slurmstepd: error: Detected 2 oom-kill event(s) in step 3756240.batch cgroup.",
     "srun: error: nid001277: tasks 1-3: Out Of Memory",
 };
-
-TEST(patterns__host_memory__oom_host)
-{
-    for (size_t i = 0; i < LENGTH(host_lines); i++)
-        if (class_of(host_lines[i]) != FAILURE_OOM_HOST)
-            fail_msg("not classified as oom-host: %s", host_lines[i]);
-}
 
 /* Those by which the line that says why is told from what others say of it. */
 static const char *const told_lines[] = {
@@ -387,13 +339,6 @@ static const char *const diverged_lines[] = {
     "meshsweep-trainer: the loss of step 7 is not finite; a lower --lr may help",
 };
 
-TEST(diverged__texts_of_frameworks__are_diverged)
-{
-    for (size_t i = 0; i < LENGTH(diverged_lines); i++)
-        if (class_of(diverged_lines[i]) != FAILURE_DIVERGED)
-            fail_msg("%s", diverged_lines[i]);
-}
-
 static const char *const broken_lines[] = {
     "RuntimeError: CUDA error: uncorrectable ECC error encountered",
     "torch.AcceleratorError: CUDA error: Uncorrectable NVLink error detected during the execution",
@@ -415,40 +360,66 @@ static const char *const broken_lines[] = {
     "RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)",
 };
 
-TEST(classify__broken_device_or_link__of_the_host)
-{
-    for (size_t i = 0; i < LENGTH(broken_lines); i++)
-        if (!is_of_host(broken_lines[i]))
-            fail_msg("not of the host: %s", broken_lines[i]);
-}
+/* What a job may cause, too. */
+static const char *const own_lines[] = {
+    "RuntimeError: CUDA error: an illegal memory access was encountered",
+    "NVRM: Xid (PCI:0000:41:00): 31, pid=7194, Ch 00000008, MMU Fault",
+    "NVRM: Xid (PCI:0000:41:00): 13, pid=7194, Graphics Exception",
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+    "NCCL WARN Cuda failure 2 'out of memory'",
+    "torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error",
+    /* An error that a rank raised is surer than what the others' transport said of it. */
+    ("n1:71:93 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<51> with error 12\n"
+     "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nValueError: bad plan\n"),
+    "ECC is enabled",
+};
 
-TEST(classify__job_may_cause_it_too__not_of_the_host)
+static const char *const false_friends[] = {
+    "RuntimeError: CUDA error: an illegal memory access was encountered",
+    ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: "
+     "101376"),
+    "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
+    "Cuda failure 1 'invalid argument'",
+    "RuntimeError: CUDA error: invalid device ordinal",
+    "zoom: 3 rooms bloom",
+    "out of memory: 0 times so far",
+    "oom_kill_disable 0",
+    "configuring cuda_memory_fraction=0.9 so as not to run into memory limits",
+    "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1275, remote process exited",
+    "NoMemoryErrors reported",
+    "RESOURCE_EXHAUSTED: Quota exceeded for quota metric 'Requests'",
+    "KeyError: 'cuda_oom'",
+};
+
+#define LINES(array) array, LENGTH(array)
+
+TEST(patterns__lines_of_frameworks__of_their_class)
 {
-    static const char *const lines[] = {
-        "RuntimeError: CUDA error: an illegal memory access was encountered",
-        "NVRM: Xid (PCI:0000:41:00): 31, pid=7194, Ch 00000008, MMU Fault",
-        "NVRM: Xid (PCI:0000:41:00): 13, pid=7194, Graphics Exception",
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
-        "NCCL WARN Cuda failure 2 'out of memory'",
-        "torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error",
-        /* An error that a rank raised is surer than what the others' transport said of it. */
-        ("n1:71:93 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<51> with error 12\n"
-         "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nValueError: bad plan\n"),
-        "ECC is enabled",
-    };
-    for (size_t i = 0; i < LENGTH(lines); i++)
-        if (is_of_host(lines[i]))
-            fail_msg("of the host: %s", lines[i]);
+    static const struct {
+        const char *const *lines;
+        size_t count;
+        enum failure failure; /* FAILURE_NONE: any */
+        int of_host;          /* -1: either */
+    } cases[] = {{LINES(device_lines), FAILURE_OOM, -1},        {LINES(host_lines), FAILURE_OOM_HOST, -1},
+                 {LINES(diverged_lines), FAILURE_DIVERGED, -1}, {LINES(false_friends), FAILURE_EXIT, -1},
+                 {LINES(broken_lines), FAILURE_NONE, 1},        {LINES(own_lines), FAILURE_NONE, 0}};
+    for (size_t k = 0; k < LENGTH(cases); k++)
+        for (size_t i = 0; i < cases[k].count; i++) {
+            bool of_host;
+            enum failure f = class_of(cases[k].lines[i], &of_host);
+            if ((cases[k].failure && f != cases[k].failure) || (cases[k].of_host >= 0 && of_host != cases[k].of_host))
+                fail_msg("%s, of the host %d: %s", failure_names[f], of_host, cases[k].lines[i]);
+        }
 }
 
 static bool finds_any(const char *pattern, const char *const *lines, size_t count)
 {
     struct failure_pattern only = {(char *)"oom", (char *)pattern, (char *)"here", {"", 0, 0}};
     struct classifier *all = classifier;
-    bool found = false;
+    bool found = false, of_host;
     FAIL_IF(classifier_create(&only, 1, &classifier, &e));
     for (size_t i = 0; i < count && !found; i++)
-        found = class_of(lines[i]) == FAILURE_OOM;
+        found = class_of(lines[i], &of_host) == FAILURE_OOM;
     classifier_free(classifier);
     classifier = all;
     return found;
@@ -456,7 +427,6 @@ static bool finds_any(const char *pattern, const char *const *lines, size_t coun
 
 TEST(patterns__each_of_them__finds_a_line_above)
 {
-#define LINES(array) array, LENGTH(array)
     static const struct {
         const char *class;
         const char *const *lines;
@@ -482,46 +452,6 @@ TEST(patterns__each_of_them__finds_a_line_above)
             fail_msg("no line for: %s", stmt_text(s, 0));
     }
     assert_true(count > 20);
-}
-
-TEST(patterns__false_friends__exit)
-{
-    static const char *const lines[] = {
-        "RuntimeError: CUDA error: an illegal memory access was encountered",
-        ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: "
-         "101376"),
-        "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
-        "Cuda failure 1 'invalid argument'",
-        "RuntimeError: CUDA error: invalid device ordinal",
-        "zoom: 3 rooms bloom",
-        "out of memory: 0 times so far",
-        "oom_kill_disable 0",
-        "configuring cuda_memory_fraction=0.9 so as not to run into memory limits",
-        "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1275, remote process exited",
-        "NoMemoryErrors reported",
-        "RESOURCE_EXHAUSTED: Quota exceeded for quota metric 'Requests'",
-        "KeyError: 'cuda_oom'",
-    };
-    for (size_t i = 0; i < LENGTH(lines); i++)
-        if (class_of(lines[i]) != FAILURE_EXIT)
-            fail_msg("classified as %s: %s", failure_names[class_of(lines[i])], lines[i]);
-}
-
-TEST(traceback__source_that_names_a_failure__is_none)
-{
-    struct outcome o = exited(1);
-    assert_verdict(&o,
-                   "Traceback (most recent call last):\n"
-                   "  File \"train.py\", line 7, in <module>\n"
-                   "    if \"CUDA out of memory\" in str(error) or config[\"CUDA out of memory\"]:\n"
-                   "KeyError: 'retry'\n",
-                   FAILURE_EXIT, "exit status 1: KeyError: 'retry'");
-    assert_verdict(&o,
-                   "Traceback (most recent call last):\n"
-                   "  File \"train.py\", line 7, in <module>\n"
-                   "    raise RuntimeError(\"CUDA out of memory\")\n"
-                   "RuntimeError: CUDA out of memory\n",
-                   FAILURE_OOM, "exit status 1: RuntimeError: CUDA out of memory");
 }
 
 /* --- large logs --- */
