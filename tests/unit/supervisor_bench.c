@@ -101,6 +101,46 @@ struct outcome run_child(struct bench *b, const char *name, int64_t timeout_ms)
     return run_launch(b, &launch);
 }
 
+void assert_end(const struct outcome *o, const char *expected)
+{
+    static const char *const words[] = {"none",    "exit", "signal",  "not started",
+                                        "timeout", "idle", "startup", "cancelled"};
+    OWNED_BUFFER b = BUFFER_INIT;
+    buffer_add_text(&b, words[o->ending]);
+    if (o->exit_code >= 0)
+        buffer_printf(&b, " %d", o->exit_code);
+    if (o->signal_number)
+        buffer_printf(&b, " SIG%s", sigabbrev_np(o->signal_number));
+    if (o->limit_ms)
+        buffer_printf(&b, " %d ms", (int)o->limit_ms);
+    if (o->leftover_count)
+        buffer_printf(&b, ", %d left", o->leftover_count);
+    buffer_add_text(&b, o->core_dumped ? ", core dumped" : "");
+    buffer_add_text(&b, o->host_oom ? ", host out of memory" : "");
+    assert_string_equal(buffer_text(&b), expected);
+}
+
+void assert_children_end(const struct child_end *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct child_end *c = &cases[i];
+        struct bench *b = bench_open(1, 0, NULL);
+        print_message("%s\n", c->name);
+        struct launch launch = launch_of(b, (char *[]){b->self, "child", (char *)c->name, NULL});
+        launch.timeout_ms = c->timeout_ms;
+        launch.idle_timeout_ms = c->idle_timeout_ms;
+        launch.startup_timeout_ms = c->startup_timeout_ms;
+        struct outcome o = run_launch(b, &launch);
+        assert_end(&o, c->end);
+        assert_true(o.duration_ms >= c->duration_ms);
+        assert_int_equal(count_left(b), 0);
+        if (c->log)
+            assert_log(&o, c->log);
+        outcome_free(&o);
+        bench_close(b);
+    }
+}
+
 void assert_log(const struct outcome *o, const char *expected)
 {
     OWNED char *text = text_of(o->log_path);

@@ -37,6 +37,16 @@ struct outcome run_child(struct bench *b, const char *name, int64_t timeout_ms);
 
 void assert_log(const struct outcome *o, const char *expected);
 
+/* "exit 7, 1 left", "timeout SIGTERM 100 ms": how it ended, with the limit, what was left and ended, and more. */
+void assert_end(const struct outcome *o, const char *expected);
+
+/* Awkward children, run alone with a limit: how each ends, after how long at least, with nothing left then. */
+struct child_end {
+    const char *name, *end, *log; /* NULL: any */
+    int64_t timeout_ms, idle_timeout_ms, startup_timeout_ms, duration_ms;
+};
+void assert_children_end(const struct child_end *cases, size_t count);
+
 /* Returns whether a child that vfork made shares this program's memory, as process_spawn needs. Under valgrind it does
  * not, and the supervisor's tests are skipped there. Says so. */
 bool vfork_shares_memory(void);

@@ -9,35 +9,15 @@
 #include "unit_test.h"
 #include "util/clock.h"
 
-BENCH_TEST(wait__child_left_in_group__ended_and_counted, 1)
+TEST(wait__what_children_leave__ended_before_the_outcome)
 {
-    HELD(outcome) o = run_child(b, "leave-child-in-group", 0);
-    assert_int_equal(o.ending, ENDING_EXITED);
-    assert_int_equal(o.exit_code, 7);
-    assert_int_equal(o.leftover_count, 1);
-    assert_int_equal(count_left(b), 0);
-}
-
-BENCH_TEST(wait__child_about_to_end__let_finish_and_not_counted, 1)
-{
-    HELD(outcome) o = run_child(b, "leave-child-that-ends-soon", 0);
-    assert_int_equal(o.exit_code, 0);
-    assert_int_equal(o.leftover_count, 0);
-    assert_log(&o, "last words\n");
-}
-
-BENCH_TEST(wait__daemon_holding_the_log__ended_before_the_outcome, 1)
-{
-    HELD(outcome) o = run_child(b, "leave-daemon-at-once", 0);
-    assert_int_equal(o.leftover_count, 1);
-    assert_int_equal(count_left(b), 0);
-}
-
-BENCH_TEST(wait__daemon_of_a_longer_job__ended_before_the_outcome, 1)
-{
-    HELD(outcome) o = run_child(b, "leave-daemon-later", 0);
-    assert_int_equal(o.leftover_count, 1);
-    assert_int_equal(count_left(b), 0);
+    static const struct child_end cases[] = {
+        {"leave-child-in-group", "exit 7, 1 left", NULL, 0, 0, 0, 0},
+        {"leave-child-that-ends-soon", "exit 0", "last words\n", 0, 0, 0, 0}, /* it is let finish */
+        {"leave-daemon-at-once", "exit 0, 1 left", NULL, 0, 0, 0, 0},         /* which holds the log */
+        {"leave-daemon-later", "exit 0, 1 left", NULL, 0, 0, 0, 0},
+    };
+    assert_children_end(cases, LENGTH(cases));
 }
 
 static void wait_until_none_left(struct bench *b)
@@ -50,20 +30,15 @@ static void wait_until_none_left(struct bench *b)
     assert_int_equal(count_left(b), 0);
 }
 
-BENCH_TEST(wait__daemon_without_log__ended_by_the_common_scan, 1)
+/* By the common scan, and by descent. */
+BENCH_TEST(wait__daemon_without_log_or_token__ended, 1)
 {
-    struct outcome o = run_child(b, "leave-silent-daemon", 0);
-    assert_int_equal(o.exit_code, 0);
-    outcome_free(&o);
-    wait_until_none_left(b);
-}
-
-BENCH_TEST(wait__daemon_without_token__ended_by_descent, 1)
-{
-    struct outcome o = run_child(b, "leave-nameless-daemon", 0);
-    assert_int_equal(o.exit_code, 0);
-    outcome_free(&o);
-    wait_until_none_left(b);
+    static const char *const names[] = {"leave-silent-daemon", "leave-nameless-daemon"};
+    for (size_t i = 0; i < LENGTH(names); i++) {
+        HELD(outcome) o = run_child(b, names[i], 0);
+        assert_int_equal(o.exit_code, 0);
+        wait_until_none_left(b);
+    }
 }
 
 BENCH_TEST(wait__straggler_writes_on__never_into_the_next_log, 1)

@@ -22,13 +22,9 @@ RELEASES(bench, bench_close)
 BENCH_TEST(wait__exit_zero__no_files, 2)
 {
     HELD(outcome) o = run_argv(b, (char *[]){"true", NULL});
-    assert_int_equal(o.ending, ENDING_EXITED);
-    assert_int_equal(o.exit_code, 0);
-    assert_int_equal(o.signal_number, 0);
+    assert_end(&o, "exit 0");
     assert_null(o.log_path);
     assert_null(o.metrics_path);
-    assert_int_equal(o.leftover_count, 0);
-    assert_false(o.host_oom);
     assert_true(access(b->job_dir, F_OK) < 0);
     assert_true(o.ended_wall_ms >= o.started_wall_ms);
     assert_true(o.usage.ru_maxrss > 0);
@@ -37,13 +33,11 @@ BENCH_TEST(wait__exit_zero__no_files, 2)
 BENCH_TEST(wait__output_and_status__kept_in_job_directory, 1)
 {
     struct outcome o = run_shell(b, "echo out; echo err >&2; exit 3");
-    assert_int_equal(o.ending, ENDING_EXITED);
-    assert_int_equal(o.exit_code, 3);
+    assert_end(&o, "exit 3");
     assert_int_equal(o.log_bytes, 8);
     assert_log(&o, "out\nerr\n");
-    char *wanted = xasprintf("%s/output.log", b->job_dir);
+    OWNED char *wanted = xasprintf("%s/output.log", b->job_dir);
     assert_string_equal(o.log_path, wanted);
-    free(wanted);
     outcome_free(&o);
     /* The slot's file went with the first job: the second begins with an empty one. */
     o = run_shell(b, "echo again");
@@ -68,8 +62,7 @@ BENCH_TEST(wait__own_directory_wanted__files_there_from_the_start, 1)
 BENCH_TEST(wait__metrics_written__moved_to_job_directory, 1)
 {
     HELD(outcome) o = run_shell(b, "echo '{\"a\": 1}' > \"$MESHSWEEP_METRICS\"");
-    OWNED char *text = text_of(o.metrics_path);
-    assert_string_equal(text, "{\"a\": 1}\n");
+    assert_file(o.metrics_path, "{\"a\": 1}\n");
     assert_int_equal(strncmp(o.metrics_path, b->job_dir, strlen(b->job_dir)), 0);
     assert_null(o.log_path);
 }
@@ -80,16 +73,6 @@ BENCH_TEST(wait__job_directory_cannot_be_made__output_kept_in_scratch, 1)
     HELD(outcome) o = run_shell(b, "echo precious");
     assert_int_equal(strncmp(o.log_path, b->scratch, strlen(b->scratch)), 0);
     assert_log(&o, "precious\n");
-}
-
-BENCH_TEST(wait__killed_by_signal__reported_with_its_number, 1)
-{
-    HELD(outcome) o = run_child(b, "kill-itself", 0);
-    assert_int_equal(o.ending, ENDING_SIGNALED);
-    assert_int_equal(o.signal_number, SIGKILL);
-    assert_int_equal(o.exit_code, -1);
-    assert_false(o.core_dumped);
-    assert_false(o.host_oom);
 }
 
 /* The machine chooses whether a core is written: the same child, waited for by hand, tells. */
@@ -109,13 +92,6 @@ BENCH_TEST(wait__abort__core_flag_as_the_kernel_says, 1)
     assert_int_equal(o.ending, ENDING_SIGNALED);
     assert_int_equal(o.signal_number, SIGABRT);
     assert_int_equal(o.core_dumped, !!WCOREDUMP(status));
-}
-
-BENCH_TEST(wait__output_closed_early__status_and_log_right, 1)
-{
-    HELD(outcome) o = run_child(b, "close-output", 0);
-    assert_int_equal(o.exit_code, 5);
-    assert_log(&o, "before\n");
 }
 
 TEST(start__child__clean_signals_descriptors_session)
@@ -197,8 +173,7 @@ BENCH_TEST(start__no_such_program__spawn_failure, 1)
     assert_not_started(b, (char *[]){"/no/such/program", NULL}, NULL, ENOENT, "exec");
     assert_not_started(b, (char *[]){"", NULL}, NULL, ENOENT, "exec");
     HELD(outcome) o = run_shell(b, "exit 127");
-    assert_int_equal(o.ending, ENDING_EXITED); /* which is not the same */
-    assert_int_equal(o.exit_code, 127);
+    assert_end(&o, "exit 127"); /* which is not the same */
 }
 
 BENCH_TEST(start__not_executable__spawn_failure, 1)
@@ -242,51 +217,20 @@ BENCH_TEST(find_program__relative_path_entry__counts_from_the_directory, 1)
 
 /* --- limits --- */
 
-BENCH_TEST(wait__timeout__terminated_and_reported, 1)
+TEST(wait__awkward_children__ended_and_reported)
 {
-    HELD(outcome) o = run_child(b, "sleep", 100);
-    assert_int_equal(o.ending, ENDING_TIMEOUT);
-    assert_int_equal(o.limit_ms, 100);
-    assert_int_equal(o.signal_number, SIGTERM);
-    assert_int_equal(o.exit_code, -1);
-    assert_true(o.duration_ms >= 100);
-}
-
-BENCH_TEST(wait__timeout_of_the_deaf__killed_after_grace, 1)
-{
-    HELD(outcome) o = run_child(b, "ignore-term", 500);
-    assert_int_equal(o.ending, ENDING_TIMEOUT);
-    assert_int_equal(o.signal_number, SIGKILL);
-    assert_true(o.duration_ms >= 700);
-    assert_false(o.host_oom);
-    assert_log(&o, "deaf\n");
-}
-
-BENCH_TEST(wait__timeout_of_the_stopped__continued_and_terminated, 1)
-{
-    HELD(outcome) o = run_child(b, "stop-itself", 300);
-    assert_int_equal(o.ending, ENDING_TIMEOUT);
-    assert_int_equal(o.signal_number, SIGTERM);
-}
-
-BENCH_TEST(wait__silence__idle_timeout_counts_from_the_last_output, 1)
-{
-    struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
-    launch.idle_timeout_ms = 300;
-    HELD(outcome) o = run_launch(b, &launch);
-    assert_int_equal(o.ending, ENDING_IDLE_TIMEOUT);
-    assert_int_equal(o.limit_ms, 300);
-    assert_true(o.duration_ms >= 660); /* 400 of talk; the last word no earlier than 360 */
-    assert_log(&o, "step\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\n");
-}
-
-BENCH_TEST(wait__no_metric_in_time__startup_timeout, 1)
-{
-    struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
-    launch.startup_timeout_ms = 200;
-    HELD(outcome) o = run_launch(b, &launch);
-    assert_int_equal(o.ending, ENDING_STARTUP_TIMEOUT);
-    assert_int_equal(o.limit_ms, 200);
+    static const struct child_end cases[] = {
+        {"kill-itself", "signal SIGKILL", NULL, 0, 0, 0, 0},
+        {"close-output", "exit 5", "before\n", 0, 0, 0, 0},
+        {"sleep", "timeout SIGTERM 100 ms", NULL, 100, 0, 0, 100},
+        {"ignore-term", "timeout SIGKILL 500 ms", "deaf\n", 500, 0, 0, 700}, /* after the grace */
+        {"stop-itself", "timeout SIGTERM 300 ms", NULL, 300, 0, 0, 300},
+        /* Counted from the last output: 400 of talk; the last word no earlier than 360. */
+        {"talk-then-fall-silent", "idle SIGTERM 300 ms", "step\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\n",
+         0, 300, 0, 660},
+        {"talk-then-fall-silent", "startup SIGTERM 200 ms", NULL, 0, 0, 200, 200},
+    };
+    assert_children_end(cases, LENGTH(cases));
 }
 
 BENCH_TEST(wait__metric_written_in_time__no_startup_timeout, 1)
@@ -294,8 +238,7 @@ BENCH_TEST(wait__metric_written_in_time__no_startup_timeout, 1)
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "measure-then-wait", NULL});
     launch.startup_timeout_ms = 400;
     HELD(outcome) o = run_launch(b, &launch);
-    assert_int_equal(o.ending, ENDING_EXITED);
-    assert_int_equal(o.exit_code, 0);
+    assert_end(&o, "exit 0");
     assert_non_null(o.metrics_path);
 }
 
