@@ -6,25 +6,23 @@
 static const struct dhen_sizes base_sizes = {.features = 512, .emb_dim = 160, .output_per_emb = 50};
 
 /* Four layers of two ATTENTION, one LINEAR, one DOT: 4 · O = 200 embeddings between layers. */
-static int64_t base_model(bool separate)
+static int64_t base_model(enum dhen_quantity quantity)
 {
     const int64_t counts[DHEN_MIXER_END] = {[DHEN_DOT] = 1, [DHEN_LINEAR] = 1, [DHEN_ATTENTION] = 2};
-    static const struct {
-        int64_t inputs, skip;
-    } layers[] = {{512, 512}, {200, 512}, {200, 200}, {200, 200}};
+    static const int64_t layers[][2] = {{512, 512}, {200, 512}, {200, 200}, {200, 200}};
     int64_t total = 0;
     for (size_t i = 0; i < LENGTH(layers); i++) {
         int64_t one = 0;
-        assert_true(dhen_layer(&base_sizes, separate ? DHEN_PARAMETERS : DHEN_SHARED_PARAMETERS, layers[i].inputs,
-                               layers[i].skip, counts, &one));
+        assert_true(dhen_layer(&base_sizes, quantity, layers[i][0], layers[i][1], counts, &one));
         total += one;
     }
     return total;
 }
 
-TEST(layer__base_model__published_total)
+TEST(layer__base_model__published_totals)
 {
-    assert_int_equal(base_model(false), 215334328);
+    assert_int_equal(base_model(DHEN_SHARED_PARAMETERS), 215334328);
+    assert_int_equal(base_model(DHEN_FLOPS), 1251521536);
 }
 
 TEST(layer__separate_weights__second_attention_counts)
@@ -32,24 +30,27 @@ TEST(layer__separate_weights__second_attention_counts)
     int64_t first = 0, later = 0;
     assert_true(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 512, DHEN_ATTENTION, &first));
     assert_true(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 200, DHEN_ATTENTION, &later));
-    assert_int_equal(base_model(true), 215334328 + first + 3 * later);
+    assert_int_equal(base_model(DHEN_PARAMETERS), 215334328 + first + 3 * later);
 }
 
+/* FLOPs by hand: 2·512²·160 + 2·512·512² + 2·512·50·160, 2·50·512·160, … */
 TEST(mixer__each_kind__formula)
 {
     static const struct {
         enum dhen_mixer mixer;
-        int64_t parameters;
+        int64_t parameters, flops;
     } cases[] = {
-        {DHEN_DOT, 512LL * 512 * 512 + 512 + 512 * 8000 + 8000},
-        {DHEN_LINEAR, 50 * 512 + 50},
-        {DHEN_ATTENTION, 102400 + 655360 + 2048 + 960 + 25650},
-        {DHEN_CONVOLUTION, 26 + 25650},
+        {DHEN_DOT, 512LL * 512 * 512 + 512 + 512 * 8000 + 8000, 83886080 + 268435456 + 8192000},
+        {DHEN_LINEAR, 50 * 512 + 50, 8192000},
+        {DHEN_ATTENTION, 102400 + 655360 + 2048 + 960 + 25650, 8192000 + 10240000 + 1600000 + 65536000},
+        {DHEN_CONVOLUTION, 26 + 25650, 4096000 + 8192000},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        int64_t got = 0;
-        assert_true(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 512, cases[i].mixer, &got));
-        assert_int_equal(got, cases[i].parameters);
+        int64_t parameters = 0, flops = 0;
+        assert_true(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 512, cases[i].mixer, &parameters));
+        assert_true(dhen_mixer(&base_sizes, DHEN_FLOPS, 512, cases[i].mixer, &flops));
+        assert_int_equal(parameters, cases[i].parameters);
+        assert_int_equal(flops, cases[i].flops);
     }
 }
 
@@ -80,40 +81,6 @@ TEST(layer__too_many_separate_mixers__refused)
     assert_false(dhen_layer(&base_sizes, DHEN_PARAMETERS, 512, 512, counts, &got));
     assert_int_equal(got, 42);
     assert_true(dhen_layer(&base_sizes, DHEN_SHARED_PARAMETERS, 512, 512, counts, &got));
-}
-
-/* By hand: 2·512²·160 + 2·512·512² + 2·512·50·160, 2·50·512·160, … */
-TEST(mixer_flops__each_kind__formula)
-{
-    static const struct {
-        enum dhen_mixer mixer;
-        int64_t flops;
-    } cases[] = {
-        {DHEN_DOT, 83886080 + 268435456 + 8192000},
-        {DHEN_LINEAR, 8192000},
-        {DHEN_ATTENTION, 8192000 + 10240000 + 1600000 + 65536000},
-        {DHEN_CONVOLUTION, 4096000 + 8192000},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        int64_t got = 0;
-        assert_true(dhen_mixer(&base_sizes, DHEN_FLOPS, 512, cases[i].mixer, &got));
-        assert_int_equal(got, cases[i].flops);
-    }
-}
-
-TEST(layer_flops__base_model__every_mixer_counts)
-{
-    const int64_t counts[DHEN_MIXER_END] = {[DHEN_DOT] = 1, [DHEN_LINEAR] = 1, [DHEN_ATTENTION] = 2};
-    static const struct {
-        int64_t inputs, skip;
-    } layers[] = {{512, 512}, {200, 512}, {200, 200}, {200, 200}};
-    int64_t total = 0;
-    for (size_t i = 0; i < LENGTH(layers); i++) {
-        int64_t one = 0;
-        assert_true(dhen_layer(&base_sizes, DHEN_FLOPS, layers[i].inputs, layers[i].skip, counts, &one));
-        total += one;
-    }
-    assert_int_equal(total, 1251521536);
 }
 
 TEST(flops__overflow_or_nonsense__refused_untouched)
