@@ -312,15 +312,6 @@ TEST(synonyms__placeholder_and_rule__read_the_other_key)
 
 /* --- inert keys --- */
 
-static void check_jobs(const char *plan, int64_t matched, int64_t jobs)
-{
-    HELD(built) b = build_plan("", plan);
-    HELD(plan) p = plan_of(&b);
-    assert_int_equal(p.match.matched, matched);
-    assert_int_equal(p.jobs, jobs);
-    assert_int_equal(p.duplicates, matched - jobs);
-}
-
 #define KNOBS                                                                                                          \
     "zero_optimization.overlap_comm = [true, false]\nzero_optimization.reduce_scatter = [false, true]\n"               \
     "zero_optimization.reduce_bucket_size = [5e7, 5e8, 1e9]\n"                                                         \
@@ -328,42 +319,34 @@ static void check_jobs(const char *plan, int64_t matched, int64_t jobs)
     "zero_optimization.contiguous_gradients = [false, true]\n"                                                         \
     "zero_optimization.allgather_partitions = [true, false]\n"
 
-TEST(inert__stage_3_default_space__24_of_144_differ)
+TEST(inert__plans__as_many_jobs_as_differ)
 {
-    check_jobs("zero_optimization.stage = 3\n" KNOBS, 144, 24);
-}
-
-TEST(inert__stage_0__every_knob_is_ignored)
-{
-    check_jobs("zero_optimization.stage = 0\n" KNOBS, 144, 1);
-}
-
-TEST(inert__stage_2__every_knob_counts)
-{
-    check_jobs("zero_optimization.stage = 2\n" KNOBS, 144, 144);
-}
-
-TEST(inert__pipeline__overlap_comm_is_off)
-{
-    check_jobs("zero_stage = 1\npp = [1, 2]\noverlap_comm = [true, false]\n", 4, 3);
-}
-
-TEST(inert__hpz_off_in_two_ways__one_job)
-{
-    check_jobs("zero_stage = 3\nhpz_partition_size = [0, 1, 2]\n", 3, 2);
+    static const struct {
+        const char *plan;
+        int64_t matched, jobs;
+    } plans[] = {
+        {"zero_optimization.stage = 3\n" KNOBS, 144, 24},
+        {"zero_optimization.stage = 0\n" KNOBS, 144, 1},
+        {"zero_optimization.stage = 2\n" KNOBS, 144, 144},
+        {"zero_stage = 1\npp = [1, 2]\noverlap_comm = [true, false]\n", 4, 3}, /* off with a pipeline */
+        {"zero_stage = 3\nhpz_partition_size = [0, 1, 2]\n", 3, 2},            /* off in two ways */
+    };
+    for (size_t i = 0; i < LENGTH(plans); i++) {
+        HELD(built) b = build_plan("", plans[i].plan);
+        HELD(plan) p = plan_of(&b);
+        assert_int_equal(p.match.matched, plans[i].matched);
+        assert_int_equal(p.jobs, plans[i].jobs);
+        assert_int_equal(p.duplicates, plans[i].matched - plans[i].jobs);
+    }
 }
 
 static struct hash128 only_key(const char *text)
 {
     HELD(built) b = build_text(text);
-    struct match_cursor *cursor = NULL;
+    HELD_AT(match_cursor) *cursor = match_open(b.space, NULL);
     const struct match *m;
-    struct error e = ERROR_INIT;
-    cursor = match_open(b.space, NULL);
-    assert_int_equal(match_next(cursor, &m, &e), 1);
-    struct hash128 key = m->key;
-    match_close(cursor);
-    return key;
+    FAIL_IF(match_next(cursor, &m, &e) != 1);
+    return m->key;
 }
 
 static void assert_same_job(const char *a, const char *b, int same)
@@ -375,7 +358,7 @@ static void assert_same_job(const char *a, const char *b, int same)
 #define COMMAND "[job]\ncommand = [\"t\", \"--overlap={overlap}\", \"--bucket={bucket}\"]\n"
 #define INERT "[inert]\noverlap = \"stage = 0\"\nbucket = \"stage = 0\"\n"
 
-TEST(inert__value_in_the_command__does_not_count_where_inert)
+TEST(inert__values__do_not_count_where_inert)
 {
     assert_same_job(COMMAND INERT "[parallel_spec]\nstage = 0\noverlap = 1\nbucket = 2\n",
                     COMMAND INERT "[parallel_spec]\nbucket = 9\noverlap = 5\nstage = 0\n", 1);
@@ -383,10 +366,7 @@ TEST(inert__value_in_the_command__does_not_count_where_inert)
                     COMMAND INERT "[parallel_spec]\nbucket = 2\noverlap = 1\nstage = 1\n", 1);
     assert_same_job(COMMAND INERT "[parallel_spec]\nstage = 1\noverlap = 1\nbucket = 2\n",
                     COMMAND INERT "[parallel_spec]\nstage = 1\noverlap = 2\nbucket = 1\n", 0);
-}
-
-TEST(inert__absent_and_inert__are_the_same)
-{
+    /* What is absent and what is inert are the same. */
     assert_same_job(INERT "[parallel_spec]\nstage = 0\noverlap = 1\nbucket = 1\n",
                     "[inert]\nstage = \"false\"\n[parallel_spec]\nstage = 0\n", 1);
     assert_same_job(INERT "[parallel_spec]\nstage = 1\noverlap = 1.50\nbucket = \"\u00e4\\\"/\"\n",

@@ -68,33 +68,45 @@ TEST_WITHIN(guard_next__other_errors__as_stmt_next_says_them, open_memory, close
     FAILS_WITH_PART(guard_next(s, &e), "integer overflow");
 }
 
-TEST(check_where__text_that_is_no_expression__refused)
+TEST(check_where__each_text__an_expression_over_columns_or_what_is_wrong)
 {
-    static const char *const columns[] = {"a", "b"};
+    static const char *const columns[] = {"a", "b", "model.name", "it's \"odd\""};
+    static const char subquery[] = "a subquery is not allowed here", any[] = "";
     static const struct {
-        const char *text;
-        bool is_one;
+        const char *text, *refused; /* NULL: it is one */
     } cases[] = {
-        {"a = 1", true},
-        {"a = 1 -- why", true},
-        {"a = ')' OR b = \"a\"", true},
-        {"(a) IN (1, 2)", true},
-        {"0) OR (1", false},
-        {"0) OR a IN (1", false},
-        {"a) ORDER BY (b", false},
-        {"1) UNION SELECT (1", false},
-        {"1 UNION SELECT 1", false},
-        {"1 ORDER BY a", false},
-        {"1; DROP TABLE results", false},
-        {"1 /* and so on", false},
-        {"1 --", true},
-        {"1, 2", false},
-        {"", false},
+        {"a = 1", NULL},
+        {"a = 1 -- why", NULL},
+        {"a = ')' OR b = \"a\"", NULL},
+        {"(a) IN (1, 2)", NULL},
+        {"1 --", NULL},
+        {"a > 2 AND \"model.name\" LIKE 'x%'", NULL},
+        {"abs(\"it's \"\"odd\"\"\") < 3 -- all of them", NULL},
+        {"0) OR (1", any},
+        {"0) OR a IN (1", any},
+        {"a) ORDER BY (b", any},
+        {"1) UNION SELECT (1", subquery},
+        {"1 UNION SELECT 1", any},
+        {"1 ORDER BY a", any},
+        {"1; DROP TABLE results", any},
+        {"1 /* and so on", any},
+        {"1, 2", any},
+        {"", any},
+        {"c > 2", "no such column: c"},
+        {"a > (SELECT 1)", subquery},
+        {"EXISTS (WITH x AS (SELECT load_extension('x')) SELECT 1 FROM x)", subquery},
+        {"load_extension('x')", "the function load_extension is not allowed here"},
+        {"a >", "near \")\": syntax error"},
+        {"a > ?)", "near \")\": syntax error"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct error e = ERROR_INIT;
         print_message("%s\n", cases[i].text);
-        assert_int_equal(guard_check_where(cases[i].text, columns, 2, &e), cases[i].is_one ? 0 : -1);
+        assert_int_equal(guard_check_where(cases[i].text, columns, 4, &e), cases[i].refused ? -1 : 0);
+        if (cases[i].refused)
+            assert_int_equal(e.kind, ERROR_USAGE);
+        if (cases[i].refused && *cases[i].refused)
+            assert_string_equal(e.text, cases[i].refused);
     }
 }
 

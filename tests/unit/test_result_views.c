@@ -1,6 +1,5 @@
-/* store: the views results and ranking, and expressions over them. */
+/* store: the views results and ranking. */
 
-#include "database/guard.h"
 #include "database/open.h"
 #include "database_fixture.h"
 #include "results/views.h"
@@ -198,35 +197,6 @@ TEST_WITHIN(result_views_refresh__sets_of_keys_in_turn__each_key_once, open_data
                false, "training_spec.qa parallel_spec.qa qb qc qd da dz");
     expect_row(db, "SELECT \"training_spec.qa\", \"parallel_spec.qa\", qb, qc, da FROM results WHERE job = 1", false,
                "1|-|2|1|2");
-}
-
-static void check_where(const char *expression, const char *expected)
-{
-    static const char *const columns[] = {"tp", "model.name", "it's \"odd\""};
-    struct error e = ERROR_INIT;
-    int rc = guard_check_where(expression, columns, 3, &e);
-    assert_int_equal(rc, expected ? -1 : 0);
-    if (expected) {
-        assert_string_equal(e.text, expected);
-        assert_int_equal(e.kind, ERROR_USAGE);
-    }
-}
-
-TEST(guard_check_where__expression_over_columns__accepted)
-{
-    check_where("tp > 2 AND \"model.name\" LIKE 'x%'", NULL);
-    check_where("abs(\"it's \"\"odd\"\"\") < 3 -- all of them", NULL);
-}
-
-TEST(guard_check_where__anything_else__refused)
-{
-    check_where("tq > 2", "no such column: tq");
-    check_where("tp > (SELECT 1)", "a subquery is not allowed here");
-    check_where("1) UNION SELECT (1", "a subquery is not allowed here");
-    check_where("EXISTS (WITH x AS (SELECT load_extension('x')) SELECT 1 FROM x)", "a subquery is not allowed here");
-    check_where("load_extension('x')", "the function load_extension is not allowed here");
-    check_where("tp >", "near \")\": syntax error");
-    check_where("tp > ?)", "near \")\": syntax error");
 }
 
 int main(int argc, char **argv)
