@@ -31,87 +31,64 @@ static const struct option table[] = {
 
 #define ARGV(...) ((char *[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
-static int parse(char *const *argv, struct target *t, struct option_words *w, struct error *e)
+/* What the command line gives, or what is wrong with it: values in the order of the table, then the words. */
+static char *told(char *const *argv)
 {
     const struct option_rules rules = {table, 2, false, false};
-    memset(t, 0, sizeof *t);
-    return options_parse(&rules, argv, t, w, e);
-}
-
-static void check_refused(char *const *argv, const char *text)
-{
-    struct target t;
+    struct target t = {0};
     struct option_words w;
     struct error e = ERROR_INIT;
-    assert_int_equal(parse(argv, &t, &w, &e), -1);
-    assert_int_equal(e.kind, ERROR_USAGE);
-    assert_string_equal(e.text, text);
+    struct buffer b = BUFFER_INIT;
+    if (options_parse(&rules, argv, &t, &w, &e) < 0) {
+        assert_int_equal(e.kind, ERROR_USAGE);
+        return xstrdup(e.text);
+    }
+    buffer_printf(&b, "%d %d '%s' %s %lld %lld %g %s%s%s:", t.dry, t.loud, t.file, t.retry ? t.retry : "no",
+                  (long long)t.jobs, (long long)t.timeout_ms, t.share, how_words[t.how], w.help ? " help" : "",
+                  w.version ? " version" : "");
+    for (size_t i = 0; i < w.count; i++)
+        buffer_printf(&b, " %s", w.items[i]);
+    assert_true(!w.program && (!w.items || !w.items[w.count]));
+    free(w.items);
+    return buffer_take(&b);
 }
 
-TEST(options_parse__nothing__fallbacks)
+TEST(options_parse__command_lines__values_and_words_or_one_sentence)
 {
-    struct target t;
-    struct option_words w;
-    assert_int_equal(parse(ARGV(), &t, &w, NULL), 0);
-    assert_string_equal(t.file, "x.toml");
-    assert_int_equal(t.how, 1);
-    assert_null(t.retry);
-    assert_false(t.dry);
-    assert_int_equal(w.count, 0);
-    assert_null(w.program);
-    free(w.items);
-}
-
-TEST(options_parse__every_spelling__values)
-{
-    struct target t;
-    struct option_words w;
-    assert_int_equal(parse(ARGV("-Dlfa.toml", "--jobs=4", "--timeout", "1m30s", "--share", "0.5", "--how=none"), &t, &w,
-                           NULL),
-                     0);
-    assert_true(t.dry && t.loud);
-    assert_string_equal(t.file, "a.toml");
-    assert_int_equal(t.jobs, 4);
-    assert_int_equal(t.timeout_ms, 90000);
-    assert_true(t.share == 0.5);
-    assert_int_equal(t.how, 2);
-    free(w.items);
-}
-
-TEST(options_parse__short_value_apart_and_repeated__last_one_counts)
-{
-    struct target t;
-    struct option_words w;
-    assert_int_equal(parse(ARGV("-j", "2", "--file=", "-j3"), &t, &w, NULL), 0);
-    assert_int_equal(t.jobs, 3);
-    assert_string_equal(t.file, "");
-    free(w.items);
-}
-
-TEST(options_parse__optional_value__only_with_equals)
-{
-    struct target t;
-    struct option_words w;
-    assert_int_equal(parse(ARGV("--retry", "oom"), &t, &w, NULL), 0);
-    assert_string_equal(t.retry, "");
-    assert_int_equal(w.count, 1);
-    free(w.items);
-    assert_int_equal(parse(ARGV("--retry=oom,exit"), &t, &w, NULL), 0);
-    assert_string_equal(t.retry, "oom,exit");
-    free(w.items);
-}
-
-TEST(options_parse__words_and_dashes__in_order)
-{
-    struct target t;
-    struct option_words w;
-    assert_int_equal(parse(ARGV("-", "-D", "--", "-l"), &t, &w, NULL), 0);
-    assert_int_equal(w.count, 2);
-    assert_string_equal(w.items[0], "-");
-    assert_string_equal(w.items[1], "-l");
-    assert_null(w.items[2]);
-    assert_false(t.loud);
-    free(w.items);
+    const struct {
+        char *const *argv;
+        const char *told;
+    } cases[] = {
+        {ARGV(), "0 0 'x.toml' no 0 0 0 plain:"},
+        {ARGV("-Dlfa.toml", "--jobs=4", "--timeout", "1m30s", "--share", "0.5", "--how=none"),
+         "1 1 'a.toml' no 4 90000 0.5 none:"},
+        {ARGV("-j", "2", "--file=", "-j3"), "0 0 '' no 3 0 0 plain:"},
+        {ARGV("--retry", "oom"), "0 0 'x.toml'  0 0 0 plain: oom"},
+        {ARGV("--retry=oom,exit"), "0 0 'x.toml' oom,exit 0 0 0 plain:"},
+        {ARGV("-", "-D", "--", "-l"), "1 0 'x.toml' no 0 0 0 plain: - -l"},
+        {ARGV("-Dh", "--nonsense"), "1 0 'x.toml' no 0 0 0 plain help:"},
+        {ARGV("--version", "--nonsense"), "0 0 'x.toml' no 0 0 0 plain version:"},
+        {ARGV("--tiemout", "3"), "unknown option --tiemout (did you mean --timeout?)"},
+        {ARGV("--hlep"), "unknown option --hlep (did you mean --help?)"},
+        {ARGV("--qqqqqqqq=1"), "unknown option --qqqqqqqq"},
+        {ARGV("-Dq"), "unknown option -q"},
+        {ARGV("--dry-run=yes"), "option --dry-run takes no value"},
+        {ARGV("--file"), "option --file needs a value: --file FILE"},
+        {ARGV("-j", "--file"), "option --jobs needs a value: --jobs N"},
+        {ARGV("-j", "four"), "--jobs four: must be a whole number"},
+        {ARGV("-j0"), "--jobs 0: must be from 1 to 64"},
+        {ARGV("-j65"), "--jobs 65: must be from 1 to 64"},
+        {ARGV("--jobs="), "--jobs : must be a whole number"},
+        {ARGV("--share", "-1"), "--share -1: must be at least 0"},
+        {ARGV("--share", "x"), "--share x: must be a number"},
+        {ARGV("--timeout", "soon"), "--timeout soon: must be a duration such as 90, 90s, 10m or 1h30m"},
+        {ARGV("--how", "loudly"), "--how loudly: must be auto, plain or none"},
+        {ARGV("a", "b", "c"), "unexpected argument: c"},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        OWNED char *got = told(cases[i].argv);
+        assert_string_equal(got, cases[i].told);
+    }
 }
 
 TEST(options_parse__program_after_dashes__kept_apart)
@@ -127,54 +104,23 @@ TEST(options_parse__program_after_dashes__kept_apart)
     free(w.items);
 }
 
-TEST(options_parse__help_first__rest_not_looked_at)
+TEST(command_find__options_first__word_after_their_values_or_run)
 {
-    struct target t;
-    struct option_words w;
-    assert_int_equal(parse(ARGV("-Dh", "--nonsense"), &t, &w, NULL), 0);
-    assert_true(w.help);
-    free(w.items);
-    assert_int_equal(parse(ARGV("--version", "--nonsense"), &t, &w, NULL), 0);
-    assert_true(w.version);
-    free(w.items);
-}
-
-TEST(options_parse__wrong_use__one_sentence)
-{
-    check_refused(ARGV("--tiemout", "3"), "unknown option --tiemout (did you mean --timeout?)");
-    check_refused(ARGV("--hlep"), "unknown option --hlep (did you mean --help?)");
-    check_refused(ARGV("--qqqqqqqq=1"), "unknown option --qqqqqqqq");
-    check_refused(ARGV("-Dq"), "unknown option -q");
-    check_refused(ARGV("--dry-run=yes"), "option --dry-run takes no value");
-    check_refused(ARGV("--file"), "option --file needs a value: --file FILE");
-    check_refused(ARGV("-j", "--file"), "option --jobs needs a value: --jobs N");
-    check_refused(ARGV("-j", "four"), "--jobs four: must be a whole number");
-    check_refused(ARGV("-j0"), "--jobs 0: must be from 1 to 64");
-    check_refused(ARGV("-j65"), "--jobs 65: must be from 1 to 64");
-    check_refused(ARGV("--jobs="), "--jobs : must be a whole number");
-    check_refused(ARGV("--share", "-1"), "--share -1: must be at least 0");
-    check_refused(ARGV("--share", "x"), "--share x: must be a number");
-    check_refused(ARGV("--timeout", "soon"), "--timeout soon: must be a duration such as 90, 90s, 10m or 1h30m");
-    check_refused(ARGV("--how", "loudly"), "--how loudly: must be auto, plain or none");
-    check_refused(ARGV("a", "b", "c"), "unexpected argument: c");
-}
-
-TEST(command_find__options_first__word_after_their_values)
-{
-    size_t at;
-    assert_ptr_equal(command_find(ARGV("-d", "x.db", "plan", "run"), &at, NULL), &plan_command);
-    assert_int_equal(at, 2);
-    assert_ptr_equal(command_find(ARGV("--config=a", "-Dcb", "why"), &at, NULL), &why_command);
-    assert_int_equal(at, 2);
-}
-
-TEST(command_find__no_command__run)
-{
-    size_t at;
-    assert_ptr_equal(command_find(ARGV("-D", "-c", "plan"), &at, NULL), &run_command);
-    assert_int_equal(at, 3);
-    assert_ptr_equal(command_find(ARGV("-D", "--", "plan"), &at, NULL), &run_command);
-    assert_int_equal(at, 3);
+    const struct {
+        char *const *argv;
+        const struct command *command;
+        size_t at;
+    } cases[] = {
+        {ARGV("-d", "x.db", "plan", "run"), &plan_command, 2},
+        {ARGV("--config=a", "-Dcb", "why"), &why_command, 2},
+        {ARGV("-D", "-c", "plan"), &run_command, 3},
+        {ARGV("-D", "--", "plan"), &run_command, 3},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        size_t at;
+        assert_ptr_equal(command_find(cases[i].argv, &at, NULL), cases[i].command);
+        assert_int_equal(at, cases[i].at);
+    }
 }
 
 TEST(command_find__unknown__nearest)
