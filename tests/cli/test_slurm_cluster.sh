@@ -386,6 +386,8 @@ in_allocation__time_limit_and_dead_runner__no_step_left()
         until [ -n "$(squeue --steps --me -h)" ]; do sleep 0.1; done
         kill -KILL "$pid"; wait "$pid"
         "$0" run --executor slurm --in-allocation --progress none --only "n = 2"; echo $?
+        looks=0 # what is ended may be listed until its node has said so
+        until [ -z "$(squeue --steps --me -h)" ] || [ $((looks += 1)) -gt 100 ]; do sleep 0.1; done
         squeue --steps --me -h' "$meshsweep" >salloc.out 2>salloc.err
     # The second job is not to meet the limit of the first, and no step is left.
     printf '3\n0\n' | diff - salloc.out >difference || fail "$(cat difference salloc.err)"
