@@ -295,7 +295,7 @@ run_from_elsewhere()
     local directory rc=0
     directory=$(mktemp -d)
     ln -s "$root/run.sh" "$directory/run"
-    (cd "$directory" && timeout 300 ./run </dev/null) || rc=$?
+    (cd "$directory" && timeout 900 ./run </dev/null) || rc=$?
     rm -rf "$directory"
     return "$rc"
 }
