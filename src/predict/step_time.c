@@ -1,6 +1,7 @@
 #include "predict/step_time.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "predict/flops.h"
 #include "predict/layer_memory.h"
@@ -19,6 +20,8 @@
 #define UNPACK_BYTES 18.0               /* per weight, beside those stored */
 #define PLAIN_MODULES 4.0               /* of a layer: itself, its attention, its MLP, and its activation */
 #define COPY_LAUNCHES 0.005             /* share of a layer's: a view and a copy, without a graph */
+#define STEPPED_TENSORS 500.0           /* that take as long as the term's weight */
+#define OUTER_TENSORS 4.0               /* embeddings, the last norm and the head, or fewer */
 #define REDUCE_COPIES 4.0               /* of FSDP's gradients: step_time.h */
 #define SCAN (201e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
 #define LAYOUTS (201e12 / 2039e9)       /* FLOPs of an A100's attention per byte of its memory */
@@ -79,6 +82,11 @@ static double every_second_product(const struct architecture *a)
     return (kv + q + f) / (2 * q + 2 * kv + (a->gated_mlp ? 3 : 2) * f);
 }
 
+static double trained_share(const struct plan_time *t)
+{
+    return 1 - (double)t->plan->frozen_layers / t->layers;
+}
+
 static void set_up(struct plan_time *t)
 {
     t->tensor = (double)t->plan->tensor;
@@ -88,11 +96,7 @@ static void set_up(struct plan_time *t)
     t->layers = architecture_layers(t->a);
     t->again =
         t->plan->recompute == RECOMPUTE_FULL ? plan_recompute_share(t->plan, t->layers / (double)t->plan->pipeline) : 0;
-    t->passes = 3 + t->again;
-    if (t->plan->frozen_layers > 0) {
-        double frozen = (double)t->plan->frozen_layers / t->layers;
-        t->passes = (1 - frozen) * t->passes + frozen;
-    }
+    t->passes = 1 + trained_share(t) * (2 + t->again);
     t->swept = t->matrix_passes = t->passes;
     if (t->plan->recompute == RECOMPUTE_OPERATIONS) {
         t->swept += 1;
@@ -110,11 +114,10 @@ static void set_up(struct plan_time *t)
     flops_per_token(t->a, t->plan, ATTENTION_CAUSAL, &t->token);
     if (t->plan->recompute != RECOMPUTE_SELECTIVE)
         return;
-    double trained = 1 - (double)t->plan->frozen_layers / t->layers;
     flops_recomputed(t->a, t->plan, ATTENTION_CAUSAL, &t->once_more);
-    t->once_more.matrices *= trained;
-    t->once_more.routed *= trained;
-    t->once_more.attention *= trained;
+    t->once_more.matrices *= trained_share(t);
+    t->once_more.routed *= trained_share(t);
+    t->once_more.attention *= trained_share(t);
 }
 
 static double peak_in(const struct plan_time *t, enum precision precision)
@@ -411,12 +414,18 @@ static bool is_sharded_at_rest(const struct plan_time *t)
     return t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->memory.sharded_at_rest != 0);
 }
 
+/* Tensors of a layer's parameters, without adapters. */
+static double layer_tensors(const struct plan_time *t)
+{
+    return (layer_matrices(t) + (double)t->a->norms_per_layer) * (t->a->biases ? 2 : 1);
+}
+
 /* The same for those around FSDP's units, a layer and each adapter that is not fused, where something is gathered. */
 static double unit_launches(const struct plan_time *t)
 {
     const struct time_coefficients *c = &t->framework->time;
     double own = c->adapter_units == 0 || t->plan->adapters == ADAPTERS_FUSED ? 0 : 2 * t->adapters.modules;
-    double parameters = (layer_matrices(t) + (double)t->a->norms_per_layer) * (t->a->biases ? 2 : 1) + own;
+    double parameters = layer_tensors(t) + own;
     double reduced = t->plan->tuning == TUNING_FULL ? 1 : own;
     double each_pass =
         (1 + own) * (c->unit_hooks + c->collective_launches + COPY_LAUNCHES) + parameters * c->parameter_hooks;
@@ -510,7 +519,6 @@ static double accumulated_bytes(const struct plan_time *t)
     const struct memory_coefficients *c = &t->framework->memory;
     double m = (double)t->plan->micro_batches, further = c->accumulation[t->plan->zero_stage];
     double gradient = t->plan->gradient_bytes > 0 ? (double)t->plan->gradient_bytes : c->gradient;
-    double trained = 1 - (double)t->plan->frozen_layers / t->layers;
     double bytes = 3 * gradient * (m - 1) / m;
     if (further > 0)
         bytes = gradient + 2 * further;
@@ -518,7 +526,7 @@ static double accumulated_bytes(const struct plan_time *t)
         bytes = 2 * gradient;
     bool scattered = t->plan->zero_stage >= 2 && t->framework->time.reduce_each_micro_batch != 0 && !holds_stage(t);
     bool elsewhere = t->plan->tuning != TUNING_FULL || t->plan->offload != OFFLOAD_NONE;
-    return elsewhere ? 0 : trained * bytes / (scattered ? t->shards : 1);
+    return elsewhere ? 0 : trained_share(t) * bytes / (scattered ? t->shards : 1);
 }
 
 /* Bytes of attention scores among a layer's activations. */
@@ -547,11 +555,6 @@ static const struct score_kernels *score_kernels(const struct plan_time *t)
     if (t->a->family == ARCHITECTURE_LLAMA)
         return c->wide_scores != 0 ? &wide : &apart;
     return layer_autocasts(t->plan, c) ? &autocast : &apart;
-}
-
-static double trained_share(const struct plan_time *t)
-{
-    return 1 - (double)t->plan->frozen_layers / t->layers;
 }
 
 /* Forward passes of what selective recompute may compute again. */
@@ -874,13 +877,6 @@ static void add_offload(const struct plan_time *t, double parameters, double sha
                                                                        t->cluster->host_bytes_per_s;
 }
 
-/* The share of gradients in data-parallel traffic. */
-static double gradient_share(const struct plan_time *t)
-{
-    struct sent_bytes sent = sent_bytes(t);
-    return sent.gradients / (sent.gradients + sent.parameters);
-}
-
 /* Sharded parameters are prefetched and buckets overlap, whatever the plan says. Where unfused adapters are units of
  * their own, what is prefetched during a layer is only an adapter. */
 static bool overlaps(const struct plan_time *t, bool said)
@@ -902,7 +898,8 @@ static double edge_share(const struct plan_time *t)
 static void hide_data(const struct plan_time *t, struct terms *out)
 {
     const double *weights = t->framework->time.nominal;
-    double m = sharded_passes(t), gradients = gradient_share(t);
+    struct sent_bytes parts = sent_bytes(t);
+    double m = sharded_passes(t), gradients = parts.gradients / (parts.gradients + parts.parameters);
     double sent =
         weights[TIME_DATA_INTRA] * out->x[TIME_DATA_INTRA] + weights[TIME_DATA_INTER] * out->x[TIME_DATA_INTER];
     double stage = computing(t, &t->of_layer) * t->layers / (double)t->plan->pipeline, forward = stage / t->passes;
@@ -940,14 +937,15 @@ static void add_step(const struct plan_time *t, struct terms *out)
     double dense = t->layers / p * ((t->layer.attention + t->layer.mlp) / t->tensor + t->layer.norms) +
                    t->vocab * t->hidden / t->tensor;
     double experts = t->layers / p * t->layer.experts / ((double)t->plan->expert_tensor * (double)t->plan->expert);
-    double shards = t->plan->zero_stage >= 1 ? t->shards : 1;
+    double shards = t->plan->zero_stage >= 1 ? t->shards : 1, tensors = trained_share(t) * layer_tensors(t);
     if (t->plan->tuning != TUNING_FULL) {
         add_frozen_gathers(t, dense + experts, out);
+        tensors = 2 * t->adapters.modules;
         dense = t->layers / p * t->adapters.dense + tuning_saved(t->a, t->plan, true, p == 1);
         experts = t->layers / p * t->adapters.experts;
-    } else if (t->plan->frozen_layers > 0) {
-        dense *= 1 - (double)t->plan->frozen_layers / t->layers;
-        experts *= 1 - (double)t->plan->frozen_layers / t->layers;
+    } else {
+        dense *= trained_share(t);
+        experts *= trained_share(t);
     }
     add_data(t, dense, t->replicas, t->shards, t->tensor, out);
     double expert_replicas = plan_expert_replicas(t->plan);
@@ -962,7 +960,7 @@ static void add_step(const struct plan_time *t, struct terms *out)
     if (t->plan->zero_stage == 1 && t->shards > 1)
         out->x[TIME_LAUNCH] += COPY_LAUNCHES * t->framework->time.gathered_tensors * t->layers / p * t->shards;
     add_offload(t, dense + experts, shards, out);
-    out->x[TIME_STEP] += 1;
+    out->x[TIME_STEP] += (OUTER_TENSORS + tensors * t->layers / p) / STEPPED_TENSORS;
 }
 
 double step_peak_seconds(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster)
@@ -994,7 +992,6 @@ int step_predict(const struct architecture *a, const struct training_plan *plan,
         .tokens_per_s = plan_global_batch(plan) * (double)plan->sequence / seconds,
         .mfu = step_peak_seconds(a, plan, cluster) / seconds,
     };
-    for (int i = 0; i < TIME_TERM_COUNT; i++)
-        out->terms[i] = terms.x[i];
+    memcpy(out->terms, terms.x, sizeof out->terms);
     return 0;
 }

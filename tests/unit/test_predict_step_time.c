@@ -19,11 +19,20 @@ TEST(step_predict__one_device__sum_of_weighted_terms)
     assert_close(s.terms[TIME_MATRICES], 2 * 3 * tokens * (2 * 24 * 12 * 2048.0 * 2048 + 2 * 2048 * 51200.0) / 312e12,
                  1e-12);
     assert_close(s.terms[TIME_ATTENTION], 2 * 3 * tokens * 24 * 2 * 2048 * 2048.0 / 201e12, 1e-12);
-    assert_true(s.terms[TIME_STEP] == 1);
+    assert_close(s.terms[TIME_STEP], (4 + 24 * 16) / 500.0, 1e-12);
     assert_true(s.terms[TIME_TENSOR] == 0 && s.terms[TIME_DATA_INTRA] == 0 && s.terms[TIME_PIPELINE] == 0);
     assert_true(s.bubble_s == 0);
     assert_close(s.tokens_per_s, 2 * tokens / s.seconds, 1e-12);
     assert_close(s.low_s * s.high_s, s.seconds * s.seconds, 1e-12);
+}
+
+/* A stage has its own tensors, and adapters are pairs. */
+TEST(step_predict__optimizer__by_tensors_of_a_rank)
+{
+    struct training_plan stages = {.pipeline = 4, .sequence = 256},
+                         lora = {.sequence = 256, .tuning = TUNING_LORA, .lora_rank = 8, .lora_targets = 3};
+    assert_close(500 * term(stages, "megatron", TIME_STEP), 4 + 6 * 16, 1e-12);
+    assert_close(500 * term(lora, "hf-trainer", TIME_STEP), 4 + 24 * 2 * 2, 1e-12);
 }
 
 /* A layer takes ∛(device³ + host³): of a large micro-batch hardly any launches are waited for, of a small one most. */
