@@ -448,24 +448,6 @@ static double hook_launches(const struct plan_time *t)
            (t->plan->zero_stage == 3 ? (forward_passes(t) + 1) * each_pass : 0);
 }
 
-/* The launches of a layer that the device waits for. Uses the weights before calibration, so that the sum stays linear
- * in the fitted ones. */
-static double waited_launches(const struct plan_time *t, const struct terms *of_device)
-{
-    const double *weights = t->framework->time.nominal;
-    double launches =
-        t->passes / 3 *
-            (1 + expert_launches(t) +
-             (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
-        quantised_launches(t) + hook_launches(t) + unit_launches(t) +
-        (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) +
-        t->framework->time.collective_launches *
-            (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
-    launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;
-    double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
-    return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
-}
-
 /* How often per step sharded parameters are gathered and gradients reduced. */
 static double sharded_passes(const struct plan_time *t)
 {
@@ -539,12 +521,13 @@ static double score_bytes(const struct plan_time *t)
 struct score_kernels {
     double forward, backward;
     double dropout[2]; /* more of both */
+    double launches;   /* beside a fused kernel's, in a layer's */
 };
 
 static const struct score_kernels *score_kernels(const struct plan_time *t)
 {
-    static const struct score_kernels fused = {8, 14, {3, 5}}, apart = {16, 18, {5, 5}}, wide = {24, 28, {5, 5}},
-                                      autocast = {32, 36, {9, 9}};
+    static const struct score_kernels fused = {8, 14, {3, 5}, 0}, apart = {16, 18, {5, 5}, 0.13},
+                                      wide = {24, 28, {5, 5}, 0.17}, autocast = {32, 36, {9, 9}, 0.17};
     const struct memory_coefficients *c = &t->framework->memory;
     double from = t->framework->time.fuses_scores;
     bool has_kernel = from > 0 && t->tensor >= from && t->plan->attention_kernel != ATTENTION_KERNEL_EAGER;
@@ -628,6 +611,25 @@ static double autocast_traffic(const struct plan_time *t)
     double numbers = t->a->dropout ? 0 : t->between_layers / 2 / layer_outer_degree(t->plan);
     double weights = t->plan->quantization == QUANTIZATION_NONE ? casts * layer_weights(t) : 0;
     return is_cast(t) ? WEIGHT_CAST * weights + numbers * (WIDE_FORWARD * forward + WIDE_BACKWARD * backward) : 0;
+}
+
+/* The launches of a layer that the device waits for. Uses the weights before calibration, so that the sum stays linear
+ * in the fitted ones. */
+static double waited_launches(const struct plan_time *t, const struct terms *of_device)
+{
+    const double *weights = t->framework->time.nominal;
+    double scores = t->plan->flash_attention ? 0 : score_kernels(t)->launches * t->layer.attention_blocks;
+    double launches =
+        t->passes / 3 *
+            (1 + scores + expert_launches(t) +
+             (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
+        quantised_launches(t) + hook_launches(t) + unit_launches(t) +
+        (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) +
+        t->framework->time.collective_launches *
+            (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
+    launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;
+    double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
+    return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
 }
 
 static struct terms layer_terms(const struct plan_time *t)

@@ -117,7 +117,9 @@
  *   device   the terms above launch
  *   host     one layer's launches, plus 0.05 of them per adapter target (fused 0.03) and 0.4 per expert of the rank if
  *            experts are looped over [17], per matrix 0.02 where bitsandbytes dequantises it, forward and backward,
- *            and 0.06 where its scales are quantised, too [19], all times 4/3 with full recompute; plus, in each
+ *            and 0.06 where its scales are quantised, too [19], 0.13 where torch's operations compute scores, which
+ *            copy q, k, v and the output, scale, mask and soften (8 kernels more forward, 5 backward), and 0.17 where
+ *            the softmax is in fp32 [31], all times 4/3 with full recompute; plus, in each
  *            forward pass, 0.09 per matrix where torch's operations unpack GPTQ's weights [21]; plus what hooks of the
  *            framework launch (coefficients.h: gradient_hooks, module_hooks, passing_hooks), the latter two in each
  *            forward pass and the backward one, with a gather and a copy where there is more than one rank; of FSDP

@@ -243,3 +243,15 @@ TEST(step_predict__modules_recomputed__what_they_have_once_more)
     plan.modules = MODULE_CORE_ATTN;
     assert_close(term_of(a, plan, "megatron", TIME_ATTENTION), 4.0 / 3 * none.terms[TIME_ATTENTION], 1e-12);
 }
+
+/* Between the products of attention, torch's operations are more kernels than Megatron's one, and none are with a fused
+ * kernel. */
+TEST(step_predict__scores_of_operations__launched)
+{
+    struct training_plan plan = {.sequence = 1};
+    double fused = term(plan, "megatron", TIME_LAUNCH);
+    plan.attention_kernel = ATTENTION_KERNEL_EAGER;
+    assert_close(term(plan, "megatron", TIME_LAUNCH) - fused, 24 * 0.13, 1e-2);
+    plan.flash_attention = true;
+    assert_close(term(plan, "megatron", TIME_LAUNCH), fused, 1e-3);
+}
