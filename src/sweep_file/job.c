@@ -47,7 +47,7 @@ static bool is_variable_name(const char *name)
     return !*name;
 }
 
-bool check_variable_name(const struct reading *r, const struct toml_node *node, const char *name)
+static bool check_variable_name(const struct reading *r, const struct toml_node *node, const char *name)
 {
     const bool good = is_variable_name(name);
     if (!good)
@@ -55,7 +55,7 @@ bool check_variable_name(const struct reading *r, const struct toml_node *node, 
     return good;
 }
 
-void *read_variable(const struct reading *r, const struct toml_node *node, const char *name)
+static void *read_variable(const struct reading *r, const struct toml_node *node, const char *name)
 {
     const bool good = schema_expect(r, node, name, TYPE_STRING | TYPE_NUMBER | TYPE_BOOL) && check_finite(r, node) &&
                       (node->kind != NODE_STRING || check_template(r, node));
@@ -364,4 +364,198 @@ void finish_job(struct job_config *job)
 {
     job->make_job_dir |= needs_job_dir(job);
     finish_job_files(job);
+}
+
+/* --- [[fixture]] --- */
+
+#define DEFAULT_TIMEOUT_MS 600000 /* a large model takes minutes to load */
+#define DEVICES_OF_ITS_OWN_MOST 1024
+
+#undef AT
+#define AT(member) offsetof(struct fixture, member)
+#define COMMAND (TYPE_STRING | TYPE_STRINGS)
+
+static const struct schema_key ready_keys[] = {
+    {.name = "port", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(ready_port)},
+    {.name = "regex", TYPE_STRING, DEFAULTS, FORM_REGEX, AT(ready_regex)},
+    {.name = "command", COMMAND, DEFAULTS, FORM_COMMAND, AT(ready)},
+};
+static const struct schema schema_ready = {"[fixture.ready]", SCHEMA_KEYS(ready_keys)};
+
+static void read_ready(const struct reading *r, const struct toml_node *node)
+{
+    struct fixture *f = r->into;
+    f->is_server = true;
+    if (node->kind != NODE_TABLE) {
+        read_command(r, node, &f->ready);
+        return;
+    }
+    struct found found = schema_match(&schema_ready, r, node);
+    if (schema_take(r, &found, f) && !f->ready_port && !f->ready_regex && !f->ready.words)
+        problem_at_value(r, node, "ready says nothing to wait for; give port = true, a regex or a command");
+}
+
+static const struct entries fixture_variables = {ENTRIES(fixture, environment, environment_count, struct setting),
+                                                 .good_name = check_variable_name, .value = read_variable};
+
+static const struct schema_key fixture_keys[] = {
+    {.name = "name", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(name), .required = true},
+    {.name = "per", TYPE_STRINGS, DEFAULTS, FORM_KEYS, AT(per)},
+    {.name = "start", COMMAND, DEFAULTS, FORM_COMMAND, AT(start), .required = true},
+    {.name = "ready", COMMAND | TYPE_TABLE, DEFAULTS, .read = read_ready, .of = &schema_ready},
+    {.name = "timeout", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(timeout_ms)},
+    {.name = "between", COMMAND, DEFAULTS, FORM_COMMAND, AT(between)},
+    {.name = "stop", COMMAND, DEFAULTS, FORM_COMMAND, AT(stop)},
+    {.name = "keep", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(keep_ms)},
+    {.name = "devices", TYPE_INT, DEFAULTS, FORM_COUNT, AT(devices), 0, DEVICES_OF_ITS_OWN_MOST},
+    {.name = "env", TYPE_TABLE, DEFAULTS, .entries = &fixture_variables},
+    {.name = "cwd", TYPE_STRING, DEFAULTS, FORM_TEMPLATE, AT(directory)},
+};
+/* It is part of a placeholder, {fixture.NAME.port}. */
+static void check_fixture_name(const struct reading *r, const struct toml_node *node)
+{
+    const struct sweep *s = r->sweep;
+    if ((*node->text && !template_is_name(node->text)) || strchr(node->text, '.'))
+        problem_at_value(r, node,
+                         "\"%s\" cannot be the name of a fixture; take letters, digits, \"_\" and \"-\", with a "
+                         "letter first",
+                         node->text);
+    for (size_t i = 0; i < s->fixture_count; i++)
+        if (strcmp(s->fixtures[i].name, node->text) == 0)
+            problem_at_value(r, node, "there is a fixture \"%s\" already (%s:%d)", node->text, s->fixtures[i].at.file,
+                             s->fixtures[i].at.line);
+}
+
+/* Refuses what only a server has. */
+static void check_kind(const struct reading *r, const struct found *found, const struct fixture *f)
+{
+    static const char *const of_servers[] = {"between", "stop", "keep"};
+    for (size_t i = 0; i < LENGTH(of_servers); i++) {
+        const struct toml_node *node = found_key(found, of_servers[i]);
+        if (node && !f->is_server)
+            problem_at_key(r, node,
+                           "%s is for a fixture that stays up; without ready this one is a set-up step, which ends "
+                           "before its jobs",
+                           node->key);
+    }
+}
+
+static void read_fixture(const struct reading *r, struct found *found)
+{
+    struct sweep *s = r->sweep;
+    struct fixture f = {.timeout_ms = DEFAULT_TIMEOUT_MS, .devices = -1, .at = reading_at_value(r, found->table)};
+    schema_take(r, found, &f);
+    if (found_key(found, "name"))
+        check_fixture_name(r, found_key(found, "name"));
+    check_kind(r, found, &f);
+    if (f.name && f.start.words)
+        *arena_add(r->arena, s->fixtures, s->fixture_count) = f;
+}
+
+const struct schema schema_fixture = {"[[fixture]]", SCHEMA_KEYS(fixture_keys), read_fixture};
+
+/* --- [deepspeed] --- */
+
+#define STEPS_MOST 1000000000
+
+static const char *const auto_modes[] = {"keep", "resolve", NULL};
+
+static void read_sections_of_user(const struct reading *r, const struct toml_node *list)
+{
+    struct deepspeed_settings *d = &r->sweep->deepspeed;
+    for (size_t i = 0; i < list->child_count; i++)
+        check_not_blank(r, &list->children[i], "sections");
+    d->sections = toml_strings(r->arena, list);
+}
+
+/* A flag with or without its dashes, as it stands in files that DeepSpeed reads; without a value of its own. */
+static bool is_flag(const char *text)
+{
+    text += strspn(text, "-");
+    return *text && !strpbrk(text, " \t\r\n=");
+}
+
+static void *read_argument(const struct reading *r, const struct toml_node *node, const char *name)
+{
+    if (!schema_expect(r, node, name, TYPE_STRING))
+        return NULL;
+    if (is_flag(node->text))
+        return arena_text(r->arena, node->text);
+    problem_at_value(r, node, "\"%s\" is not a flag, such as \"per_device_train_batch_size\" or \"--lr\"", node->text);
+    return NULL;
+}
+
+static const struct entries argument_entries = {ENTRIES(sweep, deepspeed.arguments, deepspeed.argument_count,
+                                                        struct setting),
+                                                .value = read_argument, .is_dotted = true};
+
+static void read_profile_steps(const struct reading *r, const struct toml_node *list)
+{
+    int64_t *out = r->sweep->deepspeed.profile_steps;
+    const size_t count = list->child_count;
+    bool good = count == 2 || count == 3;
+    for (size_t i = 0; good && i < count; i++)
+        good = list->children[i].kind == NODE_INT && list->children[i].integer >= (i == 0 ? 0 : 1) &&
+               list->children[i].integer <= STEPS_MOST &&
+               (i == 0 || list->children[i].integer >= list->children[i - 1].integer);
+    if (!good) {
+        problem_at_value(r, list,
+                         "profile_steps must be the first and the last step to measure, such as [3, 5]; an optional "
+                         "third number is the limit of the last step if steps are short, such as [3, 8, 53]");
+        return;
+    }
+    out[2] = 0;
+    for (size_t i = 0; i < count; i++)
+        out[i] = list->children[i].integer;
+}
+
+static void read_release(const struct reading *r, const struct toml_node *node)
+{
+    if (!parse_release(node->text, true, &r->sweep->deepspeed.version))
+        problem_at_value(r, node, "version must be a release of DeepSpeed, such as \"0.14\" or \"0.14.5\"");
+}
+
+#undef AT
+#define AT(member) offsetof(struct sweep, deepspeed.member)
+
+/* Each of the first ones asks for it in a profile, too; its arg_mappings wait for a sweep file that has its jobs run by
+ * DeepSpeed. */
+enum { KEYS_THAT_ASK = 3 };
+
+static const struct schema_key deepspeed_keys[] = {
+    {.name = "config", TYPE_STRING, FILE_SWEEP, FORM_TEXT, AT(config), .where = AT(config_at)},
+    {.name = "auto", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(resolve_auto), 1, .choices = auto_modes},
+    {.name = "sections", TYPE_STRINGS, DEFAULTS, .read = read_sections_of_user},
+    {.name = "arg_mappings", TYPE_TABLE, DEFAULTS, NAMES(AT(argument_count), argument_entries, "arguments")},
+    {.name = "profile_steps", TYPE_LIST, DEFAULTS, .read = read_profile_steps},
+    {.name = "version", TYPE_STRING, DEFAULTS, .read = read_release},
+};
+
+static void read_deepspeed(const struct reading *r, struct found *found)
+{
+    struct deepspeed_settings *d = &r->sweep->deepspeed;
+    bool asks = r->role != FILE_PROFILE;
+    for (int k = 0; k < KEYS_THAT_ASK; k++)
+        asks |= found->nodes[k] != NULL;
+    if (asks) {
+        d->given = true;
+        d->at = reading_at_key(r, found->table);
+    }
+    schema_take(r, found, r->sweep);
+}
+
+const struct schema schema_deepspeed = {"[deepspeed]", SCHEMA_KEYS(deepspeed_keys), read_deepspeed};
+
+/* The engine's timers print from the first step on, and the flops profiler slows down the step after the first one that
+ * is profiled (runtime/engine.py counts from 0). A warm-up that the user chose stays. */
+void finish_profile_steps(struct sweep *s)
+{
+    static const char *const timers[] = {"fwd", "bwd", "step"};
+    const int64_t first = s->deepspeed.profile_steps[1] ? s->deepspeed.profile_steps[0] + 1 : 0;
+    for (size_t i = 0; i < LENGTH(timers); i++) {
+        struct metric *m = (struct metric *)job_find_metric(&s->job, timers[i]);
+        const bool is_own = m && m->at.file && strcmp(m->at.file, s->path) == 0;
+        if (m && !is_own && m->warmup < first)
+            m->warmup = first;
+    }
 }

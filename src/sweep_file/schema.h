@@ -149,20 +149,12 @@ void schema_wrong_type(const struct reading *r, const struct toml_node *node, co
  *
  * All of these report to the reading's problems and go on. */
 
-/* When all files are read: objectives, with the direction of those that were given by a name alone, and labels. */
-void finish_objectives(const struct reading *r);
-void finish_labels(const struct reading *r);
-
 /* The words that run a shell line. */
 char **shell_command(const struct reading *r, const char *line);
 
 /* A command and a time limit ([job] command, timeout) in place of what `*out` holds. */
 void read_command(const struct reading *r, const struct toml_node *node, struct command_words *out);
 void read_limit(const struct reading *r, const struct toml_node *node, char **out);
-
-/* A variable of an `env`: its name, and its value as text. */
-bool check_variable_name(const struct reading *r, const struct toml_node *node, const char *name);
-void *read_variable(const struct reading *r, const struct toml_node *node, const char *name);
 
 /* When all files are read: whether jobs need their own directory, and their files by path. */
 void finish_job(struct job_config *job);
