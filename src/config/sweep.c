@@ -2,8 +2,10 @@
 
 #include <string.h>
 
+#include "config/failure.h"
 #include "config/model_space.h"
 #include "config/template.h"
+#include "toml/known.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 
@@ -155,4 +157,22 @@ const char *const dhen_key_names[DHEN_KEY_COUNT] = {
 const struct base_key *model_space_base_key(const struct model_space_table *m, const char *name)
 {
     return FIND(i, m->base_count, strcmp(m->base[i].name, name) == 0, &m->base[i]);
+}
+
+/* --- failures --- */
+
+#define NAME(id, name, attempts) name,
+const char *const failure_names[FAILURE_COUNT + 1] = {"", FAILURES_DECLARABLE(NAME) "cancelled", NULL};
+
+enum failure failure_by_name(const char *name)
+{
+    for (int i = 1; i < FAILURE_COUNT; i++)
+        if (strcmp(failure_names[i], name) == 0)
+            return (enum failure)i;
+    return FAILURE_NONE;
+}
+
+bool failure_is_of_command(const char *message)
+{
+    return message && known_within(known("failure", "of_command"), message);
 }
