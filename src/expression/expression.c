@@ -1,9 +1,268 @@
 #include "expression/expression.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "expression/names.h"
 #include "expression/rewrite.h"
+#include "util/buffer.h"
 #include "util/memory.h"
+#include "util/suggest.h"
+
+#define MOST_HINT_PAIRS 1000000
+
+static struct key *find_name(const struct names *n, enum section_kind section, const char *name)
+{
+    return FIND(i, n->key_count, n->keys[i].section == section && strcmp(n->keys[i].name, name) == 0, &n->keys[i]);
+}
+
+const struct key *names_find(const struct names *n, enum section_kind section, const char *name)
+{
+    return find_name(n, section, name);
+}
+
+static bool axis_is_bool(const struct axis *a, size_t k)
+{
+    return axis_value(a, k)->kind == VALUE_BOOL;
+}
+
+/* A column of 0 and 1 must not stand for numbers here and truth there. What could not be read says nothing. */
+static bool mixes_bool(const struct axis *a, size_t k, bool expected)
+{
+    for (size_t v = 0; v < a->value_count; v++) {
+        enum value_kind kind = axis_value(a, v * a->key_count + k)->kind;
+        if (kind != VALUE_NULL && (kind == VALUE_BOOL) != expected)
+            return true;
+    }
+    return false;
+}
+
+static void mark_texts(const struct axis *a, size_t k, struct key *key)
+{
+    for (size_t v = 0; v < a->value_count; v++) {
+        const struct value *value = axis_value(a, v * a->key_count + k);
+        key->has_auto |= value->kind == VALUE_STRING && strcmp(value->text, "auto") == 0;
+        key->has_list |= value->kind == VALUE_JSON && value->text[0] == '[';
+    }
+}
+
+static void collect_axis(const struct sweep *s, enum section_kind section, const struct axis *a, struct names *n,
+                         struct problems *problems)
+{
+    for (size_t k = 0; k < a->key_count; k++) {
+        struct key *key = find_name(n, section, a->keys[k]);
+        if (!key) {
+            key = array_add(n->keys, n->key_count);
+            *key = (struct key){.name = xstrdup(a->keys[k]),
+                                .section = section,
+                                .is_label = sweep_is_label(s, a->keys[k]),
+                                .is_bool = axis_is_bool(a, k)};
+        }
+        mark_texts(a, k, key);
+        if (mixes_bool(a, k, key->is_bool))
+            problems_add(problems, a->at, "`%s` is a boolean in one place and another type elsewhere; use one type",
+                         a->keys[k]);
+    }
+}
+
+static void mark_nullable(const struct sweep *s, struct names *n)
+{
+    for (size_t i = 0; i < n->key_count; i++) {
+        const struct section *section = &s->sections[n->keys[i].section];
+        for (size_t b = 0; b < section->block_count; b++)
+            if (!block_axis(&section->blocks[b], n->keys[i].name))
+                n->keys[i].is_nullable = true;
+    }
+}
+
+static const struct axis *axis_of(const struct sweep *s, const char *name)
+{
+    for (int section = 0; section < SECTION_COUNT; section++)
+        for (size_t b = 0; b < s->sections[section].block_count; b++)
+            if (block_axis(&s->sections[section].blocks[b], name))
+                return block_axis(&s->sections[section].blocks[b], name);
+    return NULL;
+}
+
+/* Two names of one thing in one sweep: rules would see one value and the job another. */
+static void refuse_doubles(const struct sweep *s, struct problems *problems)
+{
+    for (size_t i = 0; i < s->synonym_count; i++) {
+        const char *first = axis_of(s, s->synonyms[i].name) ? s->synonyms[i].name : NULL;
+        for (char **other = s->synonyms[i].keys; *other; other++) {
+            const struct axis *axis = axis_of(s, *other);
+            if (axis && first)
+                problems_add(problems, axis->at, "`%s` and `%s` are names of the same key; use one of them", *other,
+                             first);
+            first = axis && !first ? *other : first;
+        }
+    }
+}
+
+void names_collect(const struct sweep *s, struct names *out, struct problems *problems)
+{
+    struct names n = {.synonyms = s->synonyms,
+                      .synonym_count = s->synonym_count,
+                      .declared = s->derived,
+                      .declared_count = s->derived_count,
+                      .problems = problems};
+    for (int section = 0; section < SECTION_COUNT; section++)
+        for (size_t b = 0; b < s->sections[section].block_count; b++)
+            for (size_t a = 0; a < s->sections[section].blocks[b].axis_count; a++)
+                collect_axis(s, (enum section_kind)section, &s->sections[section].blocks[b].axes[a], &n, problems);
+    refuse_doubles(s, problems);
+    mark_nullable(s, &n);
+    *out = n;
+}
+
+void names_free(struct names *n)
+{
+    for (size_t i = 0; i < n->key_count; i++)
+        free_all(n->keys[i].name, n->keys[i].otherwise);
+    for (size_t i = 0; i < n->derived_count; i++)
+        free_all(n->derived[i].name, n->derived[i].sql, n->derived[i].keys);
+    free_all(n->keys, n->derived, n->common);
+    *n = (struct names){0};
+}
+
+/* "section.key": the key's index; SIZE_MAX when it is none. */
+static size_t resolve_qualified(const struct names *n, const char *text)
+{
+    for (int section = 0; section < SECTION_COUNT; section++) {
+        size_t length = strlen(section_names[section]);
+        if (strncmp(text, section_names[section], length) != 0 || text[length] != '.')
+            continue;
+        const struct key *key = find_name(n, (enum section_kind)section, text + length + 1);
+        if (key)
+            return (size_t)(key - n->keys);
+    }
+    return (size_t)-1;
+}
+
+/* "key", "section.key" or a derived key as they stand. */
+static enum resolution resolve_plain(const struct names *n, const char *text, size_t *index)
+{
+    size_t matches = 0;
+    for (size_t i = 0; i < n->key_count; i++) {
+        if (strcmp(n->keys[i].name, text) != 0)
+            continue;
+        *index = i;
+        matches++;
+    }
+    if (matches)
+        return matches == 1 ? RESOLVED_KEY : RESOLVED_AMBIGUOUS;
+    /* Built-in derived keys give way to a key of the same name; user ones never share a name with a key. */
+    for (size_t i = n->derived_count; i-- > 0;) {
+        if (strcmp(n->derived[i].name, text) == 0) {
+            *index = i;
+            return RESOLVED_DERIVED;
+        }
+    }
+    size_t qualified = resolve_qualified(n, text);
+    if (qualified == (size_t)-1)
+        return RESOLVED_UNKNOWN;
+    *index = qualified;
+    return RESOLVED_KEY;
+}
+
+void names_add_common(struct names *n, const char *name, const char *others)
+{
+    *array_add(n->common, n->common_count) = (struct common_name){name, others};
+}
+
+/* The words that blanks separate, one after the other. */
+static enum resolution resolve_first(const struct names *n, const char *words, size_t *index)
+{
+    enum resolution found = RESOLVED_UNKNOWN;
+    char *copy = xstrdup(words), *rest = NULL;
+    for (char *word = strtok_r(copy, " ", &rest); word && found == RESOLVED_UNKNOWN; word = strtok_r(NULL, " ", &rest))
+        found = resolve_plain(n, word, index);
+    free(copy);
+    return found;
+}
+
+enum resolution names_resolve(const struct names *n, const char *text, size_t *index)
+{
+    enum resolution found = resolve_plain(n, text, index);
+    for (size_t i = 0; found == RESOLVED_UNKNOWN && i < n->synonym_count; i++) {
+        if (strcmp(n->synonyms[i].name, text) != 0)
+            continue;
+        for (char **key = n->synonyms[i].keys; *key && found == RESOLVED_UNKNOWN; key++)
+            found = resolve_plain(n, *key, index);
+    }
+    for (size_t i = 0; found == RESOLVED_UNKNOWN && i < n->common_count; i++)
+        if (strcmp(n->common[i].name, text) == 0)
+            found = resolve_first(n, n->common[i].others, index);
+    return found;
+}
+
+bool names_excused(const struct names *n, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    return n->problems && (problems_excused(n->problems, name) || (dot && problems_excused(n->problems, dot + 1)));
+}
+
+static char *hint_ambiguous(const struct names *n, const char *text)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < n->key_count; i++)
+        if (strcmp(n->keys[i].name, text) == 0)
+            buffer_printf(&b, "%s%s.%s", b.length ? " or " : " (write ", section_names[n->keys[i].section], text);
+    buffer_add_char(&b, ')');
+    return buffer_take(&b);
+}
+
+/* Thousands of problems in a file of thousands of names: nobody reads the hints, and they would take minutes. */
+static bool is_worth_a_hint(const struct names *n)
+{
+    return !n->problems || n->problems->found * (n->key_count + n->derived_count) < MOST_HINT_PAIRS;
+}
+
+/* A derived key that is declared, but further below. */
+static bool is_to_come(const struct names *n, const char *text)
+{
+    return ANY(i, n->declared_count, strcmp(n->declared[i].name, text) == 0);
+}
+
+static const char *section_of(const char *text, size_t length)
+{
+    OWNED char *word = xstrndup(text, length);
+    return suggest_nearest(word, section_names, SECTION_COUNT);
+}
+
+static char *hint_near(const struct names *n, const char *word, const char *const *others, size_t other_count)
+{
+    size_t count = 0;
+    const char **candidates = xcalloc(n->key_count + n->derived_count + other_count, sizeof *candidates);
+    for (size_t i = 0; i < n->key_count; i++)
+        candidates[count++] = n->keys[i].name;
+    for (size_t i = 0; i < n->derived_count; i++)
+        candidates[count++] = n->derived[i].name;
+    for (size_t i = 0; i < other_count; i++)
+        candidates[count++] = others[i];
+    const char *near = suggest_nearest(word, candidates, count);
+    free(candidates);
+    return near ? xasprintf(" (did you mean `%s`?)", near) : xstrdup("");
+}
+
+char *names_hint(const struct names *n, const char *text, const char *const *others, size_t other_count)
+{
+    size_t index;
+    if (names_resolve(n, text, &index) == RESOLVED_AMBIGUOUS)
+        return hint_ambiguous(n, text);
+    if (is_to_come(n, text))
+        return xstrdup(" (a derived key can use only keys defined above it)");
+    if (!is_worth_a_hint(n))
+        return xstrdup("");
+    const char *dot = strchr(text, '.'), *section = dot ? section_of(text, (size_t)(dot - text)) : NULL;
+    if (!section)
+        return hint_near(n, text, others, other_count);
+    OWNED char *qualified = xasprintf("%s%s", section, dot);
+    bool known = names_resolve(n, qualified, &index) == RESOLVED_KEY;
+    return known ? xasprintf(" (did you mean `%s`?)", qualified) : hint_near(n, dot + 1, NULL, 0);
+}
+
+/* --- expressions --- */
 
 struct resolver {
     const struct names *names;
