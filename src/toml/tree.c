@@ -55,58 +55,6 @@ static int by_key(const void *a, const void *b)
     return strcmp((*x)->key, (*y)->key);
 }
 
-/* A table's by their keys. */
-static void add_json_children(const struct toml_node *node, struct buffer *out)
-{
-    const bool is_table = node->kind == NODE_TABLE;
-    const struct toml_node **children = xreallocarray(NULL, node->child_count, sizeof *children);
-    for (size_t i = 0; i < node->child_count; i++)
-        children[i] = &node->children[i];
-    if (is_table)
-        qsort(children, node->child_count, sizeof *children, by_key);
-    buffer_add_char(out, is_table ? '{' : '[');
-    for (size_t i = 0; i < node->child_count; i++) {
-        buffer_add_text(out, i > 0 ? "," : "");
-        if (is_table) {
-            buffer_add_json_string(out, children[i]->key, strlen(children[i]->key));
-            buffer_add_char(out, ':');
-        }
-        toml_add_json(children[i], out);
-    }
-    buffer_add_char(out, is_table ? '}' : ']');
-    free(children);
-}
-
-static void add_json_real(double real, struct buffer *out)
-{
-    const char *quote = isfinite(real) ? "" : "\"";
-    buffer_add_text(out, quote);
-    buffer_add_double(out, real == 0 ? 0.0 : real);
-    buffer_add_text(out, quote);
-}
-
-void toml_add_json(const struct toml_node *node, struct buffer *out)
-{
-    switch (node->kind) {
-    case NODE_TABLE:
-    case NODE_LIST:
-        add_json_children(node, out);
-        break;
-    case NODE_STRING:
-        buffer_add_json_string(out, node->text, strlen(node->text));
-        break;
-    case NODE_INT:
-        buffer_printf(out, "%" PRId64, node->integer);
-        break;
-    case NODE_FLOAT:
-        add_json_real(node->real, out);
-        break;
-    case NODE_BOOL:
-        buffer_add_text(out, node->integer ? "true" : "false");
-        break;
-    }
-}
-
 void toml_add_key(const char *key, struct buffer *out)
 {
     size_t i = 0;
@@ -118,35 +66,63 @@ void toml_add_key(const char *key, struct buffer *out)
         buffer_add_json_string(out, key, strlen(key));
 }
 
-static void add_literal_real(double real, struct buffer *out)
+static void add_node(const struct toml_node *node, bool is_json, struct buffer *out);
+
+/* In JSON a table's by their keys. */
+static void add_children(const struct toml_node *node, bool is_json, struct buffer *out)
+{
+    const bool is_table = node->kind == NODE_TABLE, is_wide = is_table && !is_json && node->child_count > 0;
+    const struct toml_node **children = xreallocarray(NULL, node->child_count, sizeof *children);
+    for (size_t i = 0; i < node->child_count; i++)
+        children[i] = &node->children[i];
+    if (is_table && is_json)
+        qsort(children, node->child_count, sizeof *children, by_key);
+    buffer_add_text(out, is_wide ? "{ " : is_table ? "{" : "[");
+    for (size_t i = 0; i < node->child_count; i++) {
+        buffer_add_text(out, i == 0 ? "" : is_json ? "," : ", ");
+        if (is_table && is_json)
+            buffer_add_json_string(out, children[i]->key, strlen(children[i]->key));
+        else if (is_table)
+            toml_add_key(children[i]->key, out);
+        buffer_add_text(out, !is_table ? "" : is_json ? ":" : " = ");
+        add_node(children[i], is_json, out);
+    }
+    buffer_add_text(out, is_wide ? " }" : is_table ? "}" : "]");
+    free(children);
+}
+
+static void add_real(double real, bool is_json, struct buffer *out)
 {
     if (isfinite(real))
+        buffer_add_double(out, is_json && real == 0 ? 0.0 : real);
+    else if (is_json) {
+        buffer_add_char(out, '"');
         buffer_add_double(out, real);
-    else
+        buffer_add_char(out, '"');
+    } else
         buffer_add_text(out, isnan(real) ? "nan" : real > 0 ? "inf" : "-inf");
 }
 
-static void add_literal_children(const struct toml_node *node, struct buffer *out)
+static void add_node(const struct toml_node *node, bool is_json, struct buffer *out)
 {
-    bool table = node->kind == NODE_TABLE;
-    buffer_add_text(out, table ? "{" : "[");
-    for (size_t i = 0; i < node->child_count; i++) {
-        buffer_add_text(out, i > 0 ? ", " : table ? " " : "");
-        if (table) {
-            toml_add_key(node->children[i].key, out);
-            buffer_add_text(out, " = ");
-        }
-        toml_add_literal(&node->children[i], out);
-    }
-    buffer_add_text(out, !table ? "]" : node->child_count > 0 ? " }" : "}");
+    if (node->kind == NODE_TABLE || node->kind == NODE_LIST)
+        add_children(node, is_json, out);
+    else if (node->kind == NODE_STRING)
+        buffer_add_json_string(out, node->text, strlen(node->text));
+    else if (node->kind == NODE_INT)
+        buffer_printf(out, "%" PRId64, node->integer);
+    else if (node->kind == NODE_FLOAT)
+        add_real(node->real, is_json, out);
+    else
+        buffer_add_text(out, node->integer ? "true" : "false");
+}
+
+void toml_add_json(const struct toml_node *node, struct buffer *out)
+{
+    add_node(node, true, out);
 }
 
 void toml_add_literal(const struct toml_node *node, struct buffer *out)
 {
-    if (node->kind == NODE_TABLE || node->kind == NODE_LIST)
-        add_literal_children(node, out);
-    else if (node->kind == NODE_FLOAT)
-        add_literal_real(node->real, out);
-    else
-        toml_add_json(node, out);
+    add_node(node, false, out);
 }
