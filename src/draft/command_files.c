@@ -31,6 +31,13 @@ static char *name_for(const struct command_files *f, const char *path)
     return name;
 }
 
+static void add_leaf(void *context, const char *path, const struct doc_node *leaf)
+{
+    struct command_files *f = context;
+    *array_add(f->leaves, f->leaf_count) =
+        (struct file_place){.file = &f->items[f->walked], .path = xstrdup(path), .kind = leaf->kind};
+}
+
 void command_files_open(const struct job_command *c, const char *except, struct command_files *out)
 {
     *out = (struct command_files){0};
@@ -44,6 +51,8 @@ void command_files_open(const struct job_command *c, const char *except, struct 
         *array_add(out->items, out->count) =
             (struct command_file){.path = xstrdup(path), .name = name, .document = read};
     }
+    for (; out->walked < out->count; out->walked++)
+        document_leaves(&out->items[out->walked].document, add_leaf, out);
 }
 
 void command_files_free(struct command_files *f)
@@ -52,7 +61,9 @@ void command_files_free(struct command_files *f)
         free_all(f->items[i].path, f->items[i].name);
         document_free(&f->items[i].document);
     }
-    free(f->items);
+    for (size_t i = 0; i < f->leaf_count; i++)
+        free(f->leaves[i].path);
+    free_all(f->items, f->leaves);
     *f = (struct command_files){0};
 }
 
@@ -72,95 +83,54 @@ static bool is_last_part(const char *path, const char *key)
     return length > n && path[length - n - 1] == '.' && is_same_key(path + length - n, key);
 }
 
-struct look_up {
-    const char *key;
-    struct command_file *file; /* being walked */
-    struct file_place *whole, *parts;
-    size_t whole_count, part_count;
-};
-
-static void look_at(void *context, const char *path, const struct doc_node *leaf)
-{
-    struct look_up *l = context;
-    struct file_place *found = is_same_key(path, l->key)    ? array_add(l->whole, l->whole_count)
-                               : is_last_part(path, l->key) ? array_add(l->parts, l->part_count)
-                                                            : NULL;
-    if (found)
-        *found = (struct file_place){.file = l->file, .path = xstrdup(path), .kind = leaf->kind};
-}
-
-static void places_free(struct file_place *places, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free(places[i].path);
-    free(places);
-}
-
-static int refuse_several(const char *key, const struct file_place *places, size_t count, struct error *e)
+static int refuse_several(const char *key, const struct file_place *const *places, size_t count, struct error *e)
 {
     OWNED_BUFFER all = BUFFER_INIT;
     bool is_one_path = true;
     for (size_t i = 0; i < count; i++) {
-        buffer_printf(&all, "%s%s of %s", i ? ", " : "", places[i].path, places[i].file->path);
-        is_one_path &= strcmp(places[i].path, places[0].path) == 0;
+        buffer_printf(&all, "%s%s of %s", i ? ", " : "", places[i]->path, places[i]->file->path);
+        is_one_path &= strcmp(places[i]->path, places[0]->path) == 0;
     }
     return is_one_path ? error_set(e, ERROR_USAGE, "init: %s may be %s; leave it out of all files but one", key,
                                    buffer_text(&all))
                        : error_set(e, ERROR_USAGE, "init: %s may be %s; name the whole path, for example %s=…", key,
-                                   buffer_text(&all), places[0].path);
+                                   buffer_text(&all), places[0]->path);
 }
 
 int command_files_find(const struct command_files *f, const char *key, struct file_place *out, struct error *e)
 {
-    struct look_up l = {.key = key};
-    for (size_t i = 0; i < f->count; i++) {
-        l.file = &f->items[i];
-        document_leaves(&f->items[i].document, look_at, &l);
-    }
-    struct file_place *found = l.whole_count ? l.whole : l.parts;
-    const size_t count = l.whole_count ? l.whole_count : l.part_count;
-    int rc = count > 1 ? refuse_several(key, found, count, e) : (int)count;
-    if (rc == 1) {
-        *out = *found;
-        found->path = NULL;
-    }
-    places_free(l.whole, l.whole_count);
-    places_free(l.parts, l.part_count);
-    return rc;
+    OWNED const struct file_place **found = xcalloc(f->leaf_count + 1, sizeof *found);
+    size_t count = 0;
+    for (int part = 0; part < 2 && count == 0; part++)
+        for (const struct file_place *leaf = f->leaves; leaf && leaf < f->leaves + f->leaf_count; leaf++)
+            if ((part ? is_last_part : is_same_key)(leaf->path, key))
+                found[count++] = leaf;
+    if (count > 1)
+        return refuse_several(key, found, count, e);
+    if (count == 1)
+        *out = (struct file_place){found[0]->file, xstrdup(found[0]->path), found[0]->kind};
+    return (int)count;
 }
 
-/* --- what is near --- */
-
-struct near {
-    struct string_list paths, last;
-};
-
-static void note_path(void *context, const char *path, const struct doc_node *leaf)
+static char *nearest_in(const struct command_files *f, const struct command_file *file, const char *key)
 {
-    struct near *n = context;
-    const char *dot = strrchr(path, '.');
-    (void)leaf;
-    string_list_add(&n->paths, xstrdup(path));
-    string_list_add(&n->last, xstrdup(dot ? dot + 1 : path));
-}
-
-static char *nearest_in(const struct command_file *f, const char *key)
-{
-    struct near n = {STRING_LIST_INIT, STRING_LIST_INIT};
-    document_leaves(&f->document, note_path, &n);
-    const struct string_list *names = strchr(key, '.') ? &n.paths : &n.last;
-    const char *near = suggest_nearest(key, (const char *const *)names->items, names->count);
-    char *text = near ? xasprintf("%s of %s", n.paths.items[string_list_find(names, near)], f->path) : NULL;
-    string_list_free(&n.paths);
-    string_list_free(&n.last);
-    return text;
+    OWNED const char **names = xcalloc(f->leaf_count + 1, sizeof *names);
+    size_t first = FIRST(i, f->leaf_count, f->leaves[i].file == file), count = 0;
+    for (size_t i = first; i < f->leaf_count && f->leaves[i].file == file; i++) {
+        const char *path = f->leaves[i].path, *dot = strchr(key, '.') ? NULL : strrchr(path, '.');
+        names[count++] = dot ? dot + 1 : path;
+    }
+    const char *near = suggest_nearest(key, names, count);
+    return near
+               ? xasprintf("%s of %s", f->leaves[first + FIRST(i, count, strcmp(names[i], near) == 0)].path, file->path)
+               : NULL;
 }
 
 char *command_files_nearest(const struct command_files *f, const char *key)
 {
     char *near = NULL;
     for (size_t i = 0; i < f->count && !near; i++)
-        near = nearest_in(&f->items[i], key);
+        near = nearest_in(f, &f->items[i], key);
     return near;
 }
 

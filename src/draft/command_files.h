@@ -16,21 +16,23 @@ struct command_file {
     bool is_swept; /* some axis is a key of it */
 };
 
+/* The place of a key. */
+struct file_place {
+    struct command_file *file;
+    char *path; /* the caller's, where it is not the files' own */
+    enum doc_kind kind;
+};
+
 struct command_files {
     struct command_file *items;
-    size_t count;
+    size_t count, walked;      /* of which the leaves are known */
+    struct file_place *leaves; /* of all files, one after the other */
+    size_t leaf_count;
 };
 
 /* Reads those that are there, but for `except`, which may be NULL. One that cannot be read is left out. */
 void command_files_open(const struct job_command *c, const char *except, struct command_files *out);
 void command_files_free(struct command_files *f);
-
-/* The place of a key. */
-struct file_place {
-    struct command_file *file;
-    char *path; /* the caller's */
-    enum doc_kind kind;
-};
 
 /* By the whole path or, if there is none, by the last parts of one; "-" is as good as "_". 1; 0: nowhere, `out` is
  * untouched. ERROR_USAGE where it may be several, with all of them. */
