@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/devices.h"
 #include "process/process.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -24,8 +25,6 @@ static bool begins(const char *setting, char *const *beginnings)
 
 char **batch_environment(const struct batch_system *s, char *const *runner, struct environment_passing pass)
 {
-    static char *const devices[] = {(char *)"CUDA_VISIBLE_DEVICES=", (char *)"ROCR_VISIBLE_DEVICES=",
-                                    (char *)"HIP_VISIBLE_DEVICES=", NULL};
     char **base = environment_base(runner, pass);
     struct string_list kept = STRING_LIST_INIT;
     for (char *const *p = runner; s->keep && *p; p++)
@@ -33,7 +32,7 @@ char **batch_environment(const struct batch_system *s, char *const *runner, stru
             string_list_add(&kept, xstrdup(*p));
     OWNED_STRINGS settings = string_list_take(&kept);
     for (char **p = base; *p; p++)
-        if (!begins(*p, devices) && !begins(*p, s->drop))
+        if (!setting_is_among(*p, device_variables) && !begins(*p, s->drop))
             string_list_add(&kept, xstrdup(*p));
     strings_free(base);
     base = string_list_take(&kept);

@@ -10,6 +10,7 @@
 #include "batch/parts.h"
 #include "batch/script.h"
 #include "config/sweep.h"
+#include "device/devices.h"
 #include "metrics/json_value.h"
 #include "space/launch.h"
 #include "util/buffer.h"
@@ -130,12 +131,6 @@ static const struct batch_executor *own_const(const struct executor *x)
 
 /* --- starting --- */
 
-static bool is_device_setting(const char *setting)
-{
-    return strncmp(setting, "CUDA_VISIBLE_DEVICES=", 21) == 0 || strncmp(setting, "ROCR_VISIBLE_DEVICES=", 21) == 0 ||
-           strncmp(setting, "HIP_VISIBLE_DEVICES=", 20) == 0;
-}
-
 /* The job's settings without the devices that the runner itself may see: the batch system says which are the job's. */
 static char **settings_of(const struct batch_executor *x, const struct launch *launch)
 {
@@ -148,7 +143,7 @@ static char **settings_of(const struct batch_executor *x, const struct launch *l
         const bool inherited = strings_have(x->options.environment, setting);
         /* The machine has places of its own where files are not shared. */
         const bool foreign = !x->config->shared && !strings_have(launch->declared, setting);
-        if (!inherited || !(foreign || is_device_setting(setting)))
+        if (!inherited || !(foreign || setting_is_among(setting, device_variables)))
             settings[kept++] = xstrdup(launch->environment[i]);
     }
     settings[kept] = xasprintf("MESHSWEEP_METRICS=%s/metrics.jsonl", launch->job_dir);

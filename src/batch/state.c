@@ -156,29 +156,14 @@ static const struct {
     {"metrics", offsetof(struct batch_report, metrics_bytes)},
 };
 
-/* "0m1.234s" of the shell's times. */
-static bool take_time(const char **text, int64_t *ms)
-{
-    char *end;
-    long minutes = strtol(*text, &end, 10);
-    if (end == *text || *end != 'm' || minutes < 0 || minutes > 1000000000)
-        return false;
-    const char *from = end + 1;
-    double seconds = strtod(from, &end);
-    if (end == from || *end != 's' || !(seconds >= 0 && seconds < 61))
-        return false;
-    *ms = (int64_t)minutes * 60000 + (int64_t)(seconds * 1000 + 0.5);
-    *text = end + 1;
-    return true;
-}
-
 static void take_line(const char *line, struct batch_report *r)
 {
     const char *value = strchr(line, '=');
     int64_t user, system_time;
     if (!value) {
         /* Two lines: the shell's, then its children's; the last one stays. */
-        if (take_time(&line, &user) && *line == ' ' && (line++, take_time(&line, &system_time))) {
+        if ((user = parse_shell_time(&line)) >= 0 && *line == ' ' &&
+            (line++, system_time = parse_shell_time(&line)) >= 0) {
             r->user_ms = user;
             r->system_ms = system_time;
         }

@@ -154,18 +154,15 @@ static char *name_of(const struct slurm_steps *s, int64_t attempt)
 static char **settings_of(const struct slurm_steps *s, const struct launch *launch, const char *nodes)
 {
     char *const *environment = launch->environment;
-    static const char *const replaced[] = {"CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=",
-                                           "MASTER_ADDR=", "SLURM_CONF="};
+    static char *const replaced[] = {(char *)"MASTER_ADDR", (char *)"SLURM_CONF", NULL};
     size_t count = 0, kept = 0;
     while (environment[count])
         count++;
     char **settings = xcalloc(count + 3, sizeof *settings);
     for (size_t i = 0; i < count; i++) {
-        bool drop = false;
-        for (size_t k = 0; k < LENGTH(replaced); k++)
-            drop |= strncmp(environment[i], replaced[k], strlen(replaced[k])) == 0 &&
-                    !strings_have(launch->declared, environment[i]);
-        if (!drop)
+        const bool is_theirs =
+            setting_is_among(environment[i], device_variables) || setting_is_among(environment[i], replaced);
+        if (!is_theirs || strings_have(launch->declared, environment[i]))
             settings[kept++] = xstrdup(environment[i]);
     }
     if (!environment_value(settings, "MASTER_ADDR"))

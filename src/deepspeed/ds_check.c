@@ -7,7 +7,6 @@
 #include "deepspeed/ds_values.h"
 #include "toml/known.h"
 #include "util/memory.h"
-#include "util/parse.h"
 
 const char *const batch_keys[PART_COUNT] = {
     [TRAIN] = "train_batch_size",
@@ -117,11 +116,10 @@ static char *fault_of(const char *section, const char *name, int64_t release)
 {
     char *key = xasprintf("%s.%s", section, name), *fault = NULL;
     const char *near = ds_keys_nearest(section, name), *since = ds_key_since(key);
-    int64_t first;
     if (!near || strcmp(near, name) != 0) {
         OWNED char *meant = hint(near);
         fault = xasprintf("DeepSpeed has no key %s \"%s\"%s", section, name, meant);
-    } else if (since && release && parse_release(since, false, &first) && release < first) {
+    } else if (!ds_has_come(since, release)) {
         fault =
             xasprintf("DeepSpeed knows the key of %s \"%s\" since %s only, and is older here", section, name, since);
     }

@@ -76,8 +76,7 @@ const char *ds_key_since(const char *key)
     return known_text(row_of(key), "since");
 }
 
-/* Returns whether the release has what came with `since` (NULL: whatever it is). */
-static bool has_come(const char *since, int64_t release)
+bool ds_has_come(const char *since, int64_t release)
 {
     int64_t first;
     return !since || !release || !parse_release(since, false, &first) || release >= first;
@@ -86,17 +85,17 @@ static bool has_come(const char *since, int64_t release)
 const char *ds_key_renamed(const char *key, int64_t release)
 {
     const char *to = known_text(row_of(key), "renamed");
-    return to && has_come(known_text(row_of(key), "until"), release) ? to : NULL;
+    return to && ds_has_come(known_text(row_of(key), "until"), release) ? to : NULL;
 }
 
 bool ds_is_quiet(int64_t release)
 {
-    return has_come(known("ds_config", "quiet_since")->text, release);
+    return ds_has_come(known("ds_config", "quiet_since")->text, release);
 }
 
 bool ds_has_log_level(int64_t release)
 {
-    return has_come(ds_key_since("log_level"), release);
+    return ds_has_come(ds_key_since("log_level"), release);
 }
 
 /* --- one value --- */
@@ -178,7 +177,7 @@ static const char *refuses = "DeepSpeed refuses it", *keeps = "DeepSpeed does no
 /* Returns whether the release has the key's own check. */
 static bool is_strict(const struct judged *j)
 {
-    return has_come(known_text(j->row, "strict_since"), j->release);
+    return ds_has_come(known_text(j->row, "strict_since"), j->release);
 }
 
 static const char *range_fault(const struct judged *j, double n)
@@ -262,7 +261,7 @@ static bool is_ignored(const struct judged *j)
 static bool may_be_null(const struct judged *j)
 {
     const char *since = known_text(j->row, "null_since");
-    return is_flagged(j, "null") || (since && has_come(since, j->release));
+    return is_flagged(j, "null") || (since && ds_has_come(since, j->release));
 }
 
 static const char *fault_of(const struct judged *j)
@@ -357,7 +356,7 @@ static void add_hint(const struct judged *j, struct buffer *b)
 static const struct toml_node *model_of(const char *section, int64_t release)
 {
     const struct toml_node *model = toml_child(known("ds_config", "models"), section);
-    return model && has_come(known_text(model, "since"), release) ? model : NULL;
+    return model && ds_has_come(known_text(model, "since"), release) ? model : NULL;
 }
 
 bool ds_model_checks(const char *section, int64_t release)
@@ -392,10 +391,10 @@ static char *fault_text(struct judged *j)
 static bool is_there(const char *key, int64_t release)
 {
     const char *until = known_text(row_of(key), "until");
-    bool is = has_come(ds_key_since(key), release) && !(until && has_come(until, release));
+    bool is = ds_has_come(ds_key_since(key), release) && !(until && ds_has_come(until, release));
     for (const char *dot = strchr(key, '.'); is && dot; dot = strchr(dot + 1, '.')) {
         OWNED char *section = xstrndup(key, (size_t)(dot - key));
-        is = has_come(ds_key_since(section), release);
+        is = ds_has_come(ds_key_since(section), release);
     }
     return is;
 }

@@ -23,6 +23,9 @@ bool ds_wants_list(const char *key);
 bool ds_is_quiet(int64_t release);
 bool ds_has_log_level(int64_t release);
 
+/* Returns whether the release (0: the newest) has what came with `since`, as written (NULL: whatever it is). */
+bool ds_has_come(const char *since, int64_t release);
+
 /* The first release with the dotted key, as written; NULL: all have it. Static. */
 const char *ds_key_since(const char *key);
 

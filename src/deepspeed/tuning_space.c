@@ -46,9 +46,8 @@ static bool is_said(const struct writing *w, const char *path)
 
 static bool has_release(const struct writing *w, const char *since)
 {
-    int64_t own, least;
-    return !since || !w->r->version || !parse_release(w->r->version, true, &own) ||
-           !parse_release(since, false, &least) || own >= least;
+    int64_t own;
+    return !w->r->version || !parse_release(w->r->version, true, &own) || ds_has_come(since, own);
 }
 
 /* --- the script --- */

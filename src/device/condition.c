@@ -6,6 +6,7 @@
 
 #include "util/buffer.h"
 #include "util/memory.h"
+#include "util/quantile.h"
 
 /* How readings become one number, over time and over devices. */
 enum fold { FOLD_MEAN = 1, FOLD_LEAST, FOLD_MOST, FOLD_SUM, FOLD_RISE };
@@ -163,51 +164,38 @@ char *device_conditions_json(const struct device_condition *all, const char *nam
 #define DEVIATIONS 5
 #define DEVIATION_OF_MEDIAN 1.4826 /* of normal noise */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts what is known of them to the front, and counts it. */
-static size_t sort_known(double *values, size_t count)
+/* Moves what is known of them to the front, and counts it. */
+static size_t keep_known(double *values, size_t count)
 {
     size_t known = 0;
     for (size_t i = 0; i < count; i++)
         if (!isnan(values[i]))
             values[known++] = values[i];
-    qsort(values, known, sizeof *values, by_value);
     return known;
 }
 
-static double median_of(const double *sorted, size_t count)
-{
-    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
-}
-
 /* By how much they differ among themselves. */
-static double noise_of(const double *sorted, size_t count, double least)
+static double noise_of(const double *values, size_t count, double least)
 {
-    const double median = median_of(sorted, count);
+    const double middle = median(values, count);
     OWNED double *deviations = xcalloc(count, sizeof *deviations);
     for (size_t i = 0; i < count; i++)
-        deviations[i] = fabs(sorted[i] - median);
-    qsort(deviations, count, sizeof *deviations, by_value);
-    const double noise = DEVIATIONS * DEVIATION_OF_MEDIAN * median_of(deviations, count);
+        deviations[i] = fabs(values[i] - middle);
+    const double noise = DEVIATIONS * DEVIATION_OF_MEDIAN * median(deviations, count);
     return noise > least ? noise : least;
 }
 
 char *device_condition_unlike(double clock, double throttled, struct device_peers *peers)
 {
     struct buffer b = BUFFER_INIT;
-    const size_t clocks = sort_known(peers->clocks, peers->count), shares = sort_known(peers->throttled, peers->count);
+    const size_t clocks = keep_known(peers->clocks, peers->count), shares = keep_known(peers->throttled, peers->count);
     if (clocks >= PEERS_LEAST && clock > 0) {
-        const double usual = median_of(peers->clocks, clocks);
+        const double usual = median(peers->clocks, clocks);
         if (clock < usual - noise_of(peers->clocks, clocks, 0.03 * usual))
             buffer_printf(&b, "clock %.0f MHz, %.0f MHz usually", clock, usual);
     }
     if (shares >= PEERS_LEAST && throttled > 0) {
-        const double usual = median_of(peers->throttled, shares);
+        const double usual = median(peers->throttled, shares);
         if (throttled > usual + noise_of(peers->throttled, shares, 0.05))
             buffer_printf(&b, "%sslowed down %.0f %% of the time, %.0f %% usually", b.length ? "; " : "",
                           100 * throttled, 100 * usual);

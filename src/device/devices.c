@@ -95,16 +95,17 @@ void device_list_add_smi(struct device_list *l, const char *text)
     }
 }
 
-static const char *const visible[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"};
+char *const device_variables[] = {(char *)"CUDA_VISIBLE_DEVICES", (char *)"ROCR_VISIBLE_DEVICES",
+                                  (char *)"HIP_VISIBLE_DEVICES", NULL};
 
 static bool from_environment(char *const *environment, struct device_list *out)
 {
-    for (size_t i = 0; i < LENGTH(visible); i++) {
-        const char *value = environment_value(environment, visible[i]);
+    for (char *const *name = device_variables; *name; name++) {
+        const char *value = environment_value(environment, *name);
         if (!value)
             continue;
         device_list_add_names(out, value);
-        out->source = visible[i];
+        out->source = *name;
         return true;
     }
     return false;

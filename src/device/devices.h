@@ -9,6 +9,9 @@
 
 /* --- which there are --- */
 
+/* The variables that tell a process which of them are its own; NULL-terminated. */
+extern char *const device_variables[];
+
 /* Names as CUDA_VISIBLE_DEVICES takes them: "0", "GPU-5ff6…", "MIG-…". */
 struct device_list {
     char **names;

@@ -133,26 +133,13 @@ static char *redacted(const struct secrets *secrets, char *text)
     return public;
 }
 
-static char *strings_json(char *const *strings)
-{
-    struct buffer b = BUFFER_INIT;
-    buffer_add_char(&b, '[');
-    for (; *strings; strings++) {
-        if (b.length > 1)
-            buffer_add_char(&b, ',');
-        buffer_add_json_string(&b, *strings, strlen(*strings));
-    }
-    buffer_add_char(&b, ']');
-    return buffer_take(&b);
-}
-
 static char *public_command(const struct secrets *secrets, char *const *command)
 {
     OWNED_STRINGS words = secrets_redact_words(secrets, command);
+    OWNED_BUFFER json = BUFFER_INIT;
+    strings_add_json(words, &json);
     /* Also what only JSON's escapes make of a known value. */
-    char *json = strings_json(words), *public = secrets_redact_values(secrets, json);
-    free(json);
-    return public;
+    return secrets_redact_values(secrets, buffer_text(&json));
 }
 
 /* Returns the variables that no setting of the user's replaces. */

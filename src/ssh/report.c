@@ -5,24 +5,15 @@
 #include "batch/frame.h"
 #include "ssh/executor.h"
 #include "util/buffer.h"
+#include "util/parse.h"
 
 #define MARK "meshsweep:"
-
-/* "1m2.34s" of the shell's times; -1: it is none. */
-static int64_t time_ms(const char *text, char **end)
-{
-    const long minutes = strtol(text, end, 10);
-    if (*end == text || **end != 'm')
-        return -1;
-    const double seconds = strtod(*end + 1, end);
-    *end += **end == 's';
-    return minutes * 60000 + (int64_t)(seconds * 1000 + 0.5);
-}
 
 /* "3 0 0 0 1769000000123 1769000000456 0m0.01s 0m0.00s"; a date without milliseconds ends in letters. */
 static void read_end(const char *text, struct ssh_report *r)
 {
     char *at;
+    const char *rest;
     long long times[2];
     r->exit_code = (int)strtol(text, &at, 10);
     r->stopped = strtol(at, &at, 10) != 0;
@@ -34,8 +25,10 @@ static void read_end(const char *text, struct ssh_report *r)
         at += strcspn(at, " ");
     }
     r->duration_ms = times[0] > 0 && times[1] >= times[0] ? times[1] - times[0] : -1;
-    r->user_ms = time_ms(at + strspn(at, " "), &at);
-    r->system_ms = time_ms(at + strspn(at, " "), &at);
+    rest = at + strspn(at, " ");
+    r->user_ms = parse_shell_time(&rest);
+    rest += strspn(rest, " ");
+    r->system_ms = parse_shell_time(&rest);
     r->ended = r->begun && r->exit_code >= 0;
 }
 

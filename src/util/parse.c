@@ -289,3 +289,17 @@ char csv_delimiter(const char *text, size_t length)
         return ',';
     return memchr(text, '\t', length) ? '\t' : memchr(text, ';', length) ? ';' : ',';
 }
+
+int64_t parse_shell_time(const char **text)
+{
+    char *end;
+    const long minutes = strtol(*text, &end, 10);
+    if (end == *text || *end != 'm' || minutes < 0 || minutes > 1000000000)
+        return -1;
+    const char *from = end + 1;
+    const double seconds = strtod(from, &end);
+    if (end == from || *end != 's' || !(seconds >= 0 && seconds < 61))
+        return -1;
+    *text = end + 1;
+    return (int64_t)minutes * 60000 + (int64_t)(seconds * 1000 + 0.5);
+}

@@ -28,6 +28,9 @@ size_t parse_number_in_text(const char *text, size_t length, double *out);
 /* The number that the whole text is, but for blanks around it and a full stop or the like behind it. */
 bool parse_number(const char *text, size_t length, double *out);
 
+/* Milliseconds of "0m1.234s", as the shell's `times` prints them, at `*text`, which moves on; -1: there are none. */
+int64_t parse_shell_time(const char **text);
+
 /* "90", "1.5h", "10m", "2h30m", "500ms", "1d": seconds when without a unit. Units: ms s m (or min) h d.
  * Not negative, at most 10 years. `out` in milliseconds. */
 bool parse_duration_ms(const char *text, int64_t *out);

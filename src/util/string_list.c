@@ -122,3 +122,13 @@ bool setting_is_among(const char *setting, char *const *names)
             return true;
     return false;
 }
+
+void strings_add_json(char *const *strings, struct buffer *out)
+{
+    const char *before = "[";
+    for (; *strings; strings++, before = ",") {
+        buffer_add_text(out, before);
+        buffer_add_json_string(out, *strings, strlen(*strings));
+    }
+    buffer_add_text(out, before[0] == '[' ? "[]" : "]");
+}

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct buffer;
+
 struct string_list {
     char **items; /* NULL-terminated; NULL while there was none */
     size_t count;
@@ -36,6 +38,9 @@ bool words_have(const char *words, const char *word);
 
 /* NULL-terminated, the caller's: strings_free. */
 char **strings_copy(char *const *strings);
+
+/* Appends them as a list in JSON. */
+void strings_add_json(char *const *strings, struct buffer *out);
 
 /* Puts `to` in each place where one of the strings (NULL-terminated, each the caller's) has `from`. */
 void strings_replace(char **strings, const char *from, const char *to);
