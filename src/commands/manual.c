@@ -132,7 +132,7 @@ static void add_prediction_fields(struct string_list *names)
         add_name(names, prediction_fields[i].name);
 }
 
-/* Names that conditions on candidates may use (models/expression.h); some need a single multiset. */
+/* Names that conditions on candidates may use (models/filter.h); some need a single multiset. */
 static void add_of_candidates(const struct sweep *sweep, struct string_list *names)
 {
     static const char *const counted[] = {"params", "flops", "base.params", "base.flops"};

@@ -14,7 +14,7 @@
 
 /* Pure functions of SQLite 3.40 with the math extension, total but for texts that are no JSON, paths that are none, and
  * abs() of the least integer, and of ours duration_ms (space/build.c), elastic_allows (space/elasticity.c),
- * layout_layers and the like (space/elasticity.c) and model_elements (models/expression.c); those that predict register
+ * layout_layers and the like (space/elasticity.c) and model_elements (models/filter.c); those that predict register
  * themselves under names that begin with "predict_". */
 static const char allowed_functions[] =
     "abs acos asin atan atan2 ceil ceiling char coalesce cos cosh degrees duration_ms elastic_allows exp floor format"

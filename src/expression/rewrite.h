@@ -1,5 +1,5 @@
 /* SQL expressions that people write, copied token by token with their names replaced: what the expressions of a sweep
- * (expression/expression.h) and those over model candidates (models/expression.h) have in common. Pure. */
+ * (expression/expression.h) and those over model candidates (models/filter.h) have in common. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "models/dhen_counter.h"
+#include "models/dhen.h"
 #include "toml/tree.h"
 #include "util/memory.h"
 

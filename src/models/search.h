@@ -9,7 +9,6 @@
 #include "config/model_space.h"
 #include "config/sweep.h"
 #include "models/base.h"
-#include "models/expression.h"
 #include "models/filter.h"
 #include "models/index.h"
 #include "util/buffer.h"
