@@ -19,7 +19,7 @@
 #include "config/meaning.h"
 #include "config/own_metrics.h"
 #include "database/open.h"
-#include "deepspeed/training_command.h"
+#include "deepspeed/ds_preparation.h"
 #include "measures/measures.h"
 #include "process/job_file.h"
 #include "report/full_training.h"

@@ -1,6 +1,7 @@
 /* Prepares the start of a job with [deepspeed]: its ds_config.json. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "database/db.h"
@@ -14,7 +15,7 @@ struct ds_preparation {
 };
 
 /* Gives the job its ds_config.json, for {ds_config} and {ds_config_base64}, and maps arguments. With
- * profile_steps it also has the one to train with (deepspeed/training_command.h). The result borrows `p`. */
+ * profile_steps it also has the one to train with (see below). The result borrows `p`. */
 struct preparation ds_preparation_of(struct ds_preparation *p);
 
 enum { PROFILE_FIRST = 0, PROFILE_LEAST, PROFILE_MOST, PROFILE_STEP_COUNT };
@@ -29,3 +30,18 @@ int64_t profile_steps_last(const int64_t steps[PROFILE_STEP_COUNT], double step_
  * cannot be read at the moment, or `objective` was not reported for each step: a value that only metrics.json has is
  * written after the last step, which a script may not reach. */
 double profile_step_seconds(const char *db_path, const char *objective, int64_t batch);
+
+/* How the winner is launched. With profile_steps, an attempt's own ds_config makes DeepSpeed measure a few steps, write
+ * into the attempt's directory and exit; a second ds_config next to it is the one to train with. */
+
+/* In the directory of an attempt; the second exists only if the first is profiled. */
+#define DS_CONFIG_FILE "ds_config.json"
+#define DS_TRAINING_FILE "ds_config_train.json"
+
+/* The text of the ds_config to train with, of the attempt in `job_dir`; NULL if it is the attempt's own. The caller
+ * frees it. */
+char *training_config(const char *job_dir);
+
+/* Changes the words (NULL-terminated, each owned by the caller) of the attempt's command so that they name `file`
+ * instead of its profiled ds_config, as a path or in base 64. No change if training_config returns NULL. */
+void training_command(char **words, const char *job_dir, const char *file);

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "deepspeed/training_command.h"
+#include "deepspeed/ds_preparation.h"
 #include "files/json_text.h"
+#include "process/capture.h"
 #include "process/job_file.h"
-#include "process/streams.h"
 #include "results/best.h"
 #include "util/buffer.h"
 #include "util/embedded.h"

@@ -4,10 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +29,199 @@
 #define LOG_NAME "output.log"
 #define METRICS_NAME "metrics.jsonl"
 #define KEEP_TRIES 2 /* what fails once may not fail again; a log is worth that */
+
+enum { CHUNK = 65536 };
+
+/* --- streams --- */
+
+/* Standard output and standard error of one job, separately and together in one log.
+ *
+ * Each is a pipe, which a thread empties into the common log and into its own file, in the order in which the
+ * kernel hands them over: that within a stream is always the job's, that between them as far as the thread is awake
+ * when they are written. The job no longer writes into its own log: it waits when the thread does, and is sent
+ * SIGPIPE when this process has died. */
+
+struct stream_copy {
+    int pipe_fd, file_fd; /* -1: at its end; could not be written */
+    char *path;
+    int64_t bytes;
+};
+
+struct streams {
+    struct stream_copy of[STREAM_COUNT];
+    int log_fd, stop_fd[2];
+    int directory; /* borrowed */
+    int64_t cap_bytes;
+    pthread_t thread;
+    atomic_bool ended;
+    char chunk[CHUNK];
+};
+
+/* A full disk is no reason to let the job wait: what does not fit is lost, as it is of a log that a job writes. */
+static void keep_chunk(struct streams *s, struct stream_copy *stream, size_t n)
+{
+    file_write_all(s->log_fd, s->chunk, n);
+    if (stream->file_fd >= 0 && file_write_all(stream->file_fd, s->chunk, n) < 0)
+        descriptor_close(&stream->file_fd);
+    if (stream->file_fd < 0)
+        return;
+    stream->bytes += (int64_t)n;
+    if (stream->bytes > s->cap_bytes)
+        log_cap_release_middle(stream->file_fd, stream->bytes, s->cap_bytes, stream->bytes);
+}
+
+/* At most `most` bytes; returns how many there were, 0: the pipe is empty, or at its end and closed. */
+static size_t take_chunk(struct streams *s, struct stream_copy *stream, size_t most)
+{
+    ssize_t n = read(stream->pipe_fd, s->chunk, most < CHUNK ? most : CHUNK);
+    if (n > 0)
+        keep_chunk(s, stream, (size_t)n);
+    else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+        descriptor_close(&stream->pipe_fd);
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Takes what is there now, and not what a straggler adds meanwhile. */
+static void take_rest(struct streams *s, struct stream_copy *stream)
+{
+    int waiting = 0;
+    if (stream->pipe_fd < 0 || ioctl(stream->pipe_fd, FIONREAD, &waiting) < 0)
+        return;
+    for (size_t left = (size_t)waiting, n; left > 0 && (n = take_chunk(s, stream, left)) > 0;)
+        left -= n;
+}
+
+static void finish_streams(struct streams *s)
+{
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        struct stream_copy *stream = &s->of[i];
+        take_rest(s, stream);
+        descriptor_close(&stream->pipe_fd);
+        descriptor_close(&stream->file_fd);
+        if (stream->bytes > s->cap_bytes)
+            log_cap_compact(stream->path, stream->bytes, s->cap_bytes);
+        else if (stream->bytes == 0)
+            unlinkat(s->directory, path_name(stream->path), 0);
+    }
+    descriptor_close(&s->log_fd);
+    atomic_store(&s->ended, true);
+}
+
+static void *empty(void *context)
+{
+    struct streams *s = context;
+    for (;;) {
+        struct pollfd waits[] = {{s->of[0].pipe_fd, POLLIN, 0},
+                                 {s->of[1].pipe_fd, POLLIN, 0},
+                                 {s->stop_fd[0], POLLIN, 0}};
+        if (waits[0].fd < 0 && waits[1].fd < 0)
+            break;
+        if (poll(waits, STREAM_COUNT + 1, -1) < 0 && errno != EINTR)
+            break;
+        for (int i = 0; i < STREAM_COUNT; i++)
+            if (waits[i].revents)
+                take_chunk(s, &s->of[i], CHUNK);
+        if (waits[STREAM_COUNT].revents)
+            break;
+    }
+    finish_streams(s);
+    return NULL;
+}
+
+/* --- beginning and end --- */
+
+static void release(struct streams *s)
+{
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        descriptor_close(&s->of[i].pipe_fd);
+        descriptor_close(&s->of[i].file_fd);
+        free(s->of[i].path);
+    }
+    descriptor_close(&s->log_fd);
+    descriptor_close(&s->stop_fd[0]);
+    descriptor_close(&s->stop_fd[1]);
+    free(s);
+}
+
+static int open_stream(struct stream_copy *stream, int directory, const char *name, int *child)
+{
+    int ends[2];
+    int rc = pipe_above_standard(ends);
+    stream->pipe_fd = ends[0];
+    *child = ends[1];
+    if (rc < 0 || fcntl(stream->pipe_fd, F_SETFL, O_NONBLOCK) < 0)
+        return -1;
+    stream->file_fd = descriptor_above_standard(job_file_create(directory, name, O_APPEND));
+    return stream->file_fd < 0 ? -1 : 0;
+}
+
+static int start_thread(struct streams *s)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int error_number = pthread_create(&s->thread, NULL, empty, s);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    errno = error_number;
+    return error_number ? -1 : 0;
+}
+
+/* The directory of an attempt, borrowed until streams_end. */
+struct streams_place {
+    int fd;
+    const char *path;
+};
+
+/* Empties two new pipes into `log_fd` (taken, whatever comes of it) and into stdout.log and stderr.log at `place`, made
+ * anew; each of the two keeps its head and tail where it outgrows `cap_bytes` (process/log_cap.h), which the
+ * common log's owner sees to itself. `child`: the ends for standard output and standard error, the caller's.
+ * -1: errno is set, and nothing is begun. */
+static int streams_begin(int log_fd, const struct streams_place *place, int64_t cap_bytes, int child[STREAM_COUNT],
+                         struct streams **out)
+{
+    static const char *const names[STREAM_COUNT] = {STREAMS_OUT_FILE, STREAMS_ERR_FILE};
+    struct streams *s = xcalloc(1, sizeof *s);
+    int rc = 0;
+    s->log_fd = log_fd;
+    s->directory = place->fd;
+    s->cap_bytes = cap_bytes;
+    s->stop_fd[0] = s->stop_fd[1] = -1;
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        s->of[i] = (struct stream_copy){-1, -1, xasprintf("%s/%s", place->path, names[i]), 0};
+        child[i] = -1;
+    }
+    for (int i = 0; rc == 0 && i < STREAM_COUNT; i++)
+        rc = open_stream(&s->of[i], place->fd, names[i], &child[i]);
+    rc = rc < 0 ? rc : pipe_above_standard(s->stop_fd);
+    rc = rc < 0 ? rc : start_thread(s);
+    if (rc == 0) {
+        *out = s;
+        return 0;
+    }
+    int error_number = errno;
+    for (int i = 0; i < STREAM_COUNT; i++)
+        descriptor_close(&child[i]);
+    release(s);
+    errno = error_number;
+    return -1;
+}
+
+/* Returns whether nobody holds an end to write to any more, and all that was written is in the files. */
+static bool streams_ended(const struct streams *s)
+{
+    return atomic_load(&s->ended);
+}
+
+/* Ends the copying: what has been written by now is in the files, and those who still hold an end are not heard any
+ * more. A file of a stream to which nothing was written is removed. NULL is none. */
+static void streams_end(struct streams *s)
+{
+    if (!s)
+        return;
+    descriptor_close(&s->stop_fd[1]);
+    pthread_join(s->thread, NULL);
+    release(s);
+}
 
 void capture_init(struct capture *c, const char *scratch_dir, size_t slot, int64_t cap_bytes)
 {

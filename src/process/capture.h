@@ -2,14 +2,19 @@
  *
  * A slot owns one log file that job after job appends to as long as it stays empty: making a file costs as much as
  * running /bin/true. Attempts with their own directory write there from the start; where it is asked for their
- * standard output and standard error are also kept apart, beside the log that has both (process/streams.h). */
+ * standard output and standard error are also kept apart, beside the log that has both (process/capture.c). */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "process/streams.h"
+#define STREAMS_OUT_FILE "stdout.log"
+#define STREAMS_ERR_FILE "stderr.log"
+
+enum { STREAM_COUNT = 2, STREAMS_DESCRIPTORS = 7 /* that are open while a job runs */ };
+
+struct streams;
 
 struct capture {
     char *scratch_dir; /* absolute */

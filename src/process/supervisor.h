@@ -117,7 +117,7 @@ struct supervisor_options {
     bool (*terminate)(void *context, int64_t attempt);
     void *terminate_context;
     int64_t log_cap_bytes; /* a larger log keeps its head and tail, around a line that states the cut; 0: 64 MiB */
-    bool separate_streams; /* attempts with make_job_dir get stdout.log and stderr.log, too (process/streams.h) */
+    bool separate_streams; /* attempts with make_job_dir get stdout.log and stderr.log, too (process/capture.h) */
 };
 
 /* Blocks SIGCHLD, SIGINT, SIGTERM and SIGHUP (of the last three those that were not ignored: nohup is heeded), ignores

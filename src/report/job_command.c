@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "deepspeed/training_command.h"
+#include "deepspeed/ds_preparation.h"
 #include "secrets/secrets.h"
 #include "util/memory.h"
 #include "util/shell.h"

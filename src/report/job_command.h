@@ -4,7 +4,7 @@
 #include "results/job_record.h"
 
 /* Makes the command name the ds_config to train with if the attempt had a profiled one
- * (deepspeed/training_command.h). */
+ * (deepspeed/ds_preparation.h). */
 void job_command_train(struct job_launch *l);
 
 /* "dir=$(mktemp -d) && cd DIRECTORY && NAME=value … PROGRAM …" for a POSIX shell, without redacted settings: as the

@@ -109,3 +109,10 @@ void runner_blame_suspect(struct runner *r);
 
 /* The same where no other start will tell whose fault it was. */
 void runner_settle_suspect(struct runner *r, bool nothing_to_start);
+
+/* Moves what open attempts had written in `scratch_dir` below `directory`, into "<key>/<number>" as their own ends
+ * would have, and records directory, size and tail, without secrets, with them. Claims that turn out to have run,
+ * though the runner died before it could record their start, are marked as running. For after escaped processes have
+ * been ended and before the attempts are marked as lost; within a transaction. */
+int recover_outputs(struct db *db, const char *scratch_dir, const char *directory, const struct secrets *secrets,
+                    struct error *e);

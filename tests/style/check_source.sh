@@ -54,9 +54,9 @@ END
 }
 
 # The files in which files of jobs are handled: a link or a pipe may be in their place.
-files_of_jobs="src/metrics/ src/serve/ src/process/capture.c src/process/log_cap.c src/process/streams.c \
-src/run/readings.c src/run/recording.c src/run/recover_output.c src/run/ends.c src/batch/watch.c \
-src/deepspeed/tuning_tree.c src/deepspeed/training_command.c src/commands/tail.c src/commands/best.c"
+files_of_jobs="src/metrics/ src/serve/ src/process/capture.c src/process/log_cap.c \
+src/run/readings.c src/run/recording.c src/run/set_up.c src/run/ends.c src/batch/watch.c \
+src/deepspeed/tuning_tree.c src/deepspeed/ds_preparation.c src/commands/tail.c src/commands/best.c"
 opening="(open|open64|fopen|creat|truncate|file_read|file_text|line_reader_open)\\("
 
 breaches=0

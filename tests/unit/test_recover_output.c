@@ -4,7 +4,7 @@
 
 #include "database_fixture.h"
 #include "process/supervisor.h"
-#include "run/recover_output.h"
+#include "run/run_state.h"
 #include "unit_test.h"
 #include "util/embedded.h"
 
