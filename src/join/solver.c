@@ -11,7 +11,6 @@
 
 #define NONE SIZE_MAX
 #define LOOK_EVERY 4096       /* evaluations */
-#define LEVELS 8              /* that tell how much is done */
 #define MEMORY_MOST (1 << 20) /* components that a tree remembers; others are solved again */
 
 /* Places, or constraints, ascending. */
@@ -46,9 +45,9 @@ struct tree {
     struct hash_map memory;
 };
 
-/* What is done of the rows of a place, or of the components below it. */
-struct progress_level {
-    size_t done, all;
+/* How much of all is done before what is at hand, and how much that is. */
+struct share {
+    double done, part;
 };
 
 struct solver {
@@ -63,9 +62,8 @@ struct solver {
     struct buffer residue;
     size_t *open; /* constraints that are open, run by run */
     size_t open_room, top;
-    int64_t work, most, next_look;        /* evaluations */
-    struct progress_level levels[LEVELS]; /* the first of those that are being counted */
-    size_t level;
+    int64_t work, most, next_look; /* evaluations */
+    struct share share;
     bool any;     /* one is enough */
     bool stopped; /* out of work, or by an error */
     bool failed;
@@ -247,24 +245,6 @@ static int64_t solve(struct solver *s, struct tree *t, const struct branch *b);
 
 #define STATEMENT_COST 16 /* evaluations that take as long as one by SQLite */
 
-/* Returns how much is done of what is being counted, by rows. */
-static double share_done(const struct solver *s)
-{
-    double done = 0, part = 1;
-    for (size_t i = 0; i < s->level && i < LEVELS; i++) {
-        part /= (double)s->levels[i].all;
-        done += part * (double)s->levels[i].done;
-    }
-    return done;
-}
-
-static void enter_level(struct solver *s, size_t done, size_t all)
-{
-    if (s->level < LEVELS)
-        s->levels[s->level] = (struct progress_level){done, all};
-    s->level++;
-}
-
 /* When ask looks next: after LOOK_EVERY, or where the work that it may take is spent. */
 static void look_later(struct solver *s)
 {
@@ -278,7 +258,7 @@ static void look_at_watch(struct solver *s)
     const struct match_watch *watch = s->product->watch;
     s->stopped = s->most > 0 && s->work >= s->most;
     look_later(s);
-    if (watch && watch->look(watch->context, s->product->rule, share_done(s), s->e) < 0)
+    if (watch && watch->look(watch->context, s->product->rule, s->share.done, s->e) < 0)
         s->stopped = s->failed = true;
 }
 
@@ -311,14 +291,16 @@ static int64_t times(int64_t a, int64_t b)
 
 static int64_t solve_children(struct solver *s, struct tree *t, const struct branch *b)
 {
+    const struct share whole = s->share;
+    const double part = whole.part / (double)b->children.count;
     int64_t product = 1;
     size_t top = s->top;
     for (size_t i = 0; i < b->children.count && product > 0; i++) {
         s->top = top;
-        enter_level(s, i, b->children.count);
+        s->share = (struct share){whole.done + (double)i * part, part};
         product = times(product, solve(s, t, &t->branches[b->children.items[i]]));
-        s->level--;
     }
+    s->share = whole;
     return product;
 }
 
@@ -450,6 +432,8 @@ static struct open_run open_tests(struct solver *s, const struct branch *b, cons
 static int64_t solve_rows(struct solver *s, struct tree *t, const struct branch *b, const struct found_rows *rows)
 {
     struct open_run open = open_tests(s, b, rows), left = open;
+    const struct share whole = s->share;
+    const double part = whole.part / (double)rows->count;
     int64_t sum = 0;
     /* Where no constraint minds which of many rows it is, one stands for all. */
     if (rows->count > ROWS_FEW && !ask_open(s, open, &left))
@@ -458,10 +442,10 @@ static int64_t solve_rows(struct solver *s, struct tree *t, const struct branch 
         sum = times(solve_row(s, t, b, row_at(rows, 0), left), (int64_t)rows->count);
     else
         for (size_t i = 0; i < rows->count && !s->stopped && !(s->any && sum); i++) {
-            enter_level(s, i, rows->count);
+            s->share = (struct share){whole.done + (double)i * part, part};
             sum += solve_row(s, t, b, row_at(rows, i), left);
-            s->level--;
         }
+    s->share = whole;
     return sum;
 }
 
@@ -690,6 +674,7 @@ static int count_in_order(struct solver *s, const struct set *component, int64_t
     struct tree t = {0};
     const size_t root = grow(s, &t, component);
     s->work = 0;
+    s->share = (struct share){0, 1};
     s->most = most;
     s->top = 0;
     s->stopped = false;
@@ -855,6 +840,7 @@ int solver_next(struct solver *s, const int64_t *from, int64_t *specs, struct er
     bool found = false;
     s->e = e;
     s->any = true;
+    s->share = (struct share){0, 1};
     s->most = 0;
     s->stopped = s->failed = false;
     if (!s->branch_of)
