@@ -36,13 +36,6 @@ struct evaluator {
     struct buffer key;
 };
 
-struct prepared {
-    struct stmt *select;
-    uint64_t number;
-    char *text;             /* of the last result; NULL: it was none */
-    struct hash128 text_of; /* the part and the values of its keys, as above */
-};
-
 /* --- values, and the columns that they are in --- */
 
 struct datum datum_of_column(const struct stmt *s, int column)
@@ -144,17 +137,12 @@ void evaluator_free(struct evaluator *v)
 
 void sql_part_free(struct sql_part *part)
 {
-    if (part->prepared) {
-        stmt_free(part->prepared->select);
-        free_all(part->prepared->text, part->prepared);
-    }
-    free_all(part->sql, part->keys);
+    stmt_free(part->select);
+    free_all(part->text, part->sql, part->keys);
 }
 
-static struct prepared *prepare(struct evaluator *v, struct sql_part *part)
+static void prepare(struct evaluator *v, struct sql_part *part)
 {
-    if (part->prepared)
-        return part->prepared;
     OWNED_BUFFER sql = BUFFER_INIT;
     unsigned sections = 0;
     const char *word = " FROM ";
@@ -166,11 +154,8 @@ static struct prepared *prepare(struct evaluator *v, struct sql_part *part)
             buffer_printf(&sql, "%s\"#bound %s\" AS \"%s\"", word, section_names[i], section_names[i]);
             word = ", ";
         }
-    part->prepared = xcalloc(1, sizeof *part->prepared);
-    part->prepared->number = ++v->prepared;
-    if (db_prepare(v->db, buffer_text(&sql), &part->prepared->select, &v->why) < 0)
-        v->failed = true;
-    return part->prepared;
+    part->number = ++v->prepared;
+    v->failed = db_prepare(v->db, buffer_text(&sql), &part->select, &v->why) < 0;
 }
 
 static struct remembered *recall(struct evaluator *v, const struct datum *keys, const struct sql_part *part,
@@ -178,7 +163,7 @@ static struct remembered *recall(struct evaluator *v, const struct datum *keys, 
 {
     uint32_t place;
     buffer_clear(&v->key);
-    buffer_add(&v->key, &part->prepared->number, sizeof part->prepared->number);
+    buffer_add(&v->key, &part->number, sizeof part->number);
     for (size_t i = 0; i < part->key_count; i++)
         datum_add(&keys[part->keys[i]], &v->key);
     *of = hash_bytes(v->key.data, v->key.length);
@@ -187,23 +172,22 @@ static struct remembered *recall(struct evaluator *v, const struct datum *keys, 
 }
 
 /* The cell, whose text stays with the part. */
-static struct datum ask(struct evaluator *v, const struct datum *keys, const struct sql_part *part)
+static struct datum ask(struct evaluator *v, const struct datum *keys, struct sql_part *part)
 {
-    struct prepared *p = part->prepared;
     struct datum cell = {DATUM_NULL, {0}};
     v->keys = keys;
     v->asked++;
-    if (guard_next(p->select, &v->why) > 0)
-        cell = datum_of_column(p->select, 0);
+    if (guard_next(part->select, &v->why) > 0)
+        cell = datum_of_column(part->select, 0);
     else {
         v->failed = true;
         memmove(v->failed_keys, keys, v->names->key_count * sizeof *keys);
     }
-    free(p->text);
-    p->text = cell.kind == DATUM_TEXT ? xstrdup(cell.text) : NULL;
-    if (p->text)
-        cell.text = p->text;
-    stmt_reset(p->select);
+    free(part->text);
+    part->text = cell.kind == DATUM_TEXT ? xstrdup(cell.text) : NULL;
+    if (part->text)
+        cell.text = part->text;
+    stmt_reset(part->select);
     return cell;
 }
 
@@ -211,15 +195,16 @@ struct datum evaluator_work_out(const struct scope *s, struct sql_part *part)
 {
     struct evaluator *v = s->evaluator;
     struct hash128 of;
-    struct prepared *p = v->failed ? NULL : prepare(v, part);
+    if (!v->failed && !part->select)
+        prepare(v, part);
     if (v->failed)
         return (struct datum){DATUM_NULL, {0}};
     struct remembered *r = recall(v, s->keys, part, &of);
     if (r->taken && memcmp(r->of.bytes, of.bytes, sizeof of.bytes) == 0)
         return r->datum;
-    if (p->text && memcmp(p->text_of.bytes, of.bytes, sizeof of.bytes) == 0)
-        return (struct datum){DATUM_TEXT, {.text = p->text}};
-    p->text_of = of;
+    if (part->text && memcmp(part->text_of.bytes, of.bytes, sizeof of.bytes) == 0)
+        return (struct datum){DATUM_TEXT, {.text = part->text}};
+    part->text_of = of;
     const struct datum cell = ask(v, s->keys, part);
     if (!v->failed && cell.kind != DATUM_TEXT)
         *r = (struct remembered){of, cell, true};

@@ -14,7 +14,10 @@ struct sql_part {
     char *sql;
     size_t *keys; /* indices into names.keys, distinct */
     size_t key_count;
-    struct prepared *prepared; /* NULL: not yet */
+    struct stmt *select;    /* NULL: not prepared yet */
+    uint64_t number;        /* of those that are */
+    char *text;             /* of the last result; NULL: it was none */
+    struct hash128 text_of; /* the part and the values of its keys */
 };
 void sql_part_free(struct sql_part *part);
 
