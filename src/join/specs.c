@@ -95,24 +95,20 @@ static void take_block(struct specs *s, const struct block *block)
     s->count = plus(s->count, b->count);
 }
 
-static size_t length_of(const struct specs *s, size_t key, const struct value *v, struct buffer *scratch)
-{
-    const char *name = s->names->keys[key].name;
-    buffer_clear(scratch);
-    buffer_add_json_string(scratch, name, strlen(name));
-    value_add_json(v, scratch);
-    return scratch->length + 2;
-}
-
 /* The longest value of an axis, as part of a spec. */
-static size_t longest_of(const struct specs *s, const struct spec_axis *a, struct buffer *scratch)
+static size_t longest_of(const struct specs *s, const struct spec_axis *a)
 {
+    OWNED_BUFFER scratch = BUFFER_INIT;
     size_t longest = 0;
     for (size_t v = 0; v < a->axis->value_count; v++) {
-        size_t length = 0;
-        for (size_t k = 0; k < a->axis->key_count; k++)
-            length += length_of(s, a->keys[k], axis_value(a->axis, v * a->axis->key_count + k), scratch);
-        longest = length > longest ? length : longest;
+        buffer_clear(&scratch);
+        for (size_t k = 0; k < a->axis->key_count; k++) {
+            const char *name = s->names->keys[a->keys[k]].name;
+            buffer_add_json_string(&scratch, name, strlen(name));
+            buffer_add_text(&scratch, ":,");
+            value_add_json(axis_value(a->axis, v * a->axis->key_count + k), &scratch);
+        }
+        longest = scratch.length > longest ? scratch.length : longest;
     }
     return longest;
 }
@@ -121,10 +117,9 @@ static size_t longest_of(const struct specs *s, const struct spec_axis *a, struc
 static void check_length(const struct specs *s, const struct block *block, const struct spec_block *b,
                          struct problems *problems)
 {
-    OWNED_BUFFER scratch = BUFFER_INIT;
     size_t longest = 1;
     for (size_t a = 0; a < b->axis_count; a++)
-        longest += longest_of(s, &b->axes[a], &scratch);
+        longest += longest_of(s, &b->axes[a]);
     if (longest > SPEC_LONGEST)
         problems_add(problems, block->at, "a spec of %zu KiB, more than %d KiB", longest >> 10, SPEC_LONGEST >> 10);
 }
