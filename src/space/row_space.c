@@ -276,7 +276,18 @@ struct recorded_specs {
     size_t room;
     const struct scaling *scaling; /* NULL: none */
     double ratio;                  /* of the job whose specs are read; 0: none */
+    struct row_key *keys;          /* of the spec that was read last */
+    size_t key_count;
 };
+
+static void clear_keys(struct recorded_specs *r)
+{
+    for (size_t i = 0; i < r->key_count; i++) {
+        free((char *)r->keys[i].name);
+        value_free(&r->keys[i].value);
+    }
+    r->key_count = 0;
+}
 
 int recorded_specs_open(struct db *db, struct row_space *rows, struct recorded_specs **out, struct error *e)
 {
@@ -296,7 +307,8 @@ void recorded_specs_close(struct recorded_specs *r)
     if (!r)
         return;
     stmt_free(r->json);
-    free_all(r->number, r);
+    clear_keys(r);
+    free_all(r->number, r->keys, r);
 }
 
 /* The value of a key in the job's spec. */
@@ -315,45 +327,26 @@ static struct value scaled_value(const struct recorded_specs *r, enum section_ki
     return v;
 }
 
-/* The keys of the spec that is read. */
-struct spec_keys {
-    struct row_key *items;
-    size_t count;
-};
-
-static void add_key(struct spec_keys *keys, char *name, struct value value)
-{
-    *array_add(keys->items, keys->count) = (struct row_key){.name = name, .value = value};
-}
-
-static void clear_keys(struct spec_keys *keys)
-{
-    for (size_t i = 0; i < keys->count; i++) {
-        free((char *)keys->items[i].name);
-        value_free(&keys->items[i].value);
-    }
-    keys->count = 0;
-}
-
-/* Returns whether it is canonical JSON, of which all is added. */
-static bool take_apart(const char *json, struct spec_keys *keys)
+/* Returns whether it is canonical JSON, all of whose keys are read. */
+static bool take_apart(struct recorded_specs *r, const char *json)
 {
     const char *at = json + (*json == '{');
     char *name;
-    clear_keys(keys);
+    clear_keys(r);
     for (struct value value; value_next_member(&at, &name, &value);)
-        add_key(keys, name, value);
+        *array_add(r->keys, r->key_count) = (struct row_key){.name = name, .value = value};
     return strcmp(at, "}") == 0;
 }
 
-static int read_keys(struct recorded_specs *r, int64_t id, struct spec_keys *keys, struct error *e)
+static int read_keys(struct recorded_specs *r, int64_t id, struct error *e)
 {
     OWNED char *canonical = NULL;
+    clear_keys(r);
     stmt_bind_int(r->json, 1, id);
     int rc = stmt_next(r->json, e);
-    if (rc > 0 && !take_apart(stmt_text(r->json, 0), keys)) {
+    if (rc > 0 && !take_apart(r, stmt_text(r->json, 0))) {
         rc = db_query_text(r->db, "SELECT json(?1)", VALUES(sql_text(stmt_text(r->json, 0))), &canonical, e);
-        if (rc == 0 && !take_apart(canonical, keys))
+        if (rc == 0 && !take_apart(r, canonical))
             rc = error_set(e, ERROR_FAILED, "a spec is no table: %.80s", canonical);
     }
     stmt_reset(r->json);
@@ -362,15 +355,12 @@ static int read_keys(struct recorded_specs *r, int64_t id, struct spec_keys *key
 
 static int read_spec(struct recorded_specs *r, enum section_kind section, int64_t id, struct error *e)
 {
-    struct spec_keys keys = {NULL, 0};
-    int rc = read_keys(r, id, &keys, e);
-    for (size_t i = 0; i < keys.count; i++)
-        keys.items[i].value = scaled_value(r, section, &keys.items[i]);
-    if (rc == 0)
-        r->number[id] = row_space_add(r->rows, section, keys.items, keys.count) + 1;
-    clear_keys(&keys);
-    free(keys.items);
-    return rc;
+    if (read_keys(r, id, e) < 0)
+        return -1;
+    for (size_t i = 0; i < r->key_count; i++)
+        r->keys[i].value = scaled_value(r, section, &r->keys[i]);
+    r->number[id] = row_space_add(r->rows, section, r->keys, r->key_count) + 1;
+    return 0;
 }
 
 int recorded_specs_find(struct recorded_specs *r, enum section_kind section, int64_t id, int64_t *out, struct error *e)
@@ -399,17 +389,15 @@ struct job_specs_list {
 
 /* Finds the factor by which the job must be multiplied whose spec of the scaled key's section is `id`; 0: it lacks the
  * key. */
-static int find_ratio(struct recorded_specs *r, int64_t id, double *out, struct error *e)
+static int find_ratio(struct recorded_specs *r, int64_t id, struct error *e)
 {
-    struct spec_keys keys = {NULL, 0};
-    int rc = read_keys(r, id, &keys, e);
-    *out = 0;
-    for (size_t i = 0; i < keys.count; i++)
-        if (strcmp(keys.items[i].name, r->scaling->key.name) == 0)
-            *out = scaling_ratio(r->scaling, &keys.items[i].value);
-    clear_keys(&keys);
-    free(keys.items);
-    return rc;
+    r->ratio = 0;
+    if (read_keys(r, id, e) < 0)
+        return -1;
+    for (size_t i = 0; i < r->key_count; i++)
+        if (strcmp(r->keys[i].name, r->scaling->key.name) == 0)
+            r->ratio = scaling_ratio(r->scaling, &r->keys[i].value);
+    return 0;
 }
 
 static int read_jobs(struct db *db, struct row_space *rows, const struct scaling *scaling, struct job_specs_list *out,
@@ -428,7 +416,7 @@ static int read_jobs(struct db *db, struct row_space *rows, const struct scaling
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         out->numbers = array_grow(out->numbers, out->count, SECTION_COUNT * sizeof *out->numbers);
         int64_t *numbers = out->numbers + SECTION_COUNT * out->count++;
-        rc = scaling ? find_ratio(specs, stmt_int(s, (int)scaling->key.section), &specs->ratio, e) : 0;
+        rc = scaling ? find_ratio(specs, stmt_int(s, (int)scaling->key.section), e) : 0;
         for (int i = 0; rc == 0 && i < SECTION_COUNT; i++)
             rc = recorded_specs_find(specs, (enum section_kind)i, stmt_int(s, i), &numbers[i], e);
     }
