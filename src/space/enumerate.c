@@ -421,26 +421,7 @@ static int enumerate(struct loader *l, struct error *e)
     return 0;
 }
 
-static int enumerate_at_once(struct space *space, struct db *db, const struct load_order *order,
-                             struct enumeration *out, struct error *e)
-{
-    struct enumeration n = {0};
-    struct loader l = {.space = space, .db = db, .order = order, .out = &n};
-    int rc = enumerate(&l, e);
-    loader_close(&l);
-    if (rc == 0)
-        *out = n;
-    return rc;
-}
-
-int enumerate_into(struct space *space, struct db *db, enumerate_progress progress, void *context,
-                   struct enumeration *out, struct error *e)
-{
-    const struct load_order order = {.progress = progress, .context = context};
-    return enumerate_at_once(space, db, &order, out, e);
-}
-
-/* --- in two parts --- */
+/* --- in one part or two --- */
 
 struct unlisted {
     struct loader loader;
@@ -449,14 +430,14 @@ struct unlisted {
     atomic_bool is_stopped;
 };
 
-int enumerate_first(struct space *space, struct db *db, enumerate_progress progress, void *context,
-                    struct enumeration *out, struct error *e)
+static int enumerate_in_order(struct space *space, struct db *db, const struct load_order *order,
+                              struct enumeration *out, struct error *e)
 {
     struct unlisted *u = xcalloc(1, sizeof *u);
-    u->order = (struct load_order){.progress = progress, .context = context, .in_parts = true};
-    u->loader = (struct loader){.space = space, .db = db, .order = &u->order, .out = &u->enumeration};
+    u->loader = (struct loader){.space = space, .db = db, .order = order, .out = &u->enumeration};
     int rc = enumerate(&u->loader, e);
     u->order = (struct load_order){.is_stopped = &u->is_stopped};
+    u->loader.order = &u->order;
     if (rc == 0) {
         *out = u->enumeration;
         out->new_jobs += out->unlisted;
@@ -465,6 +446,20 @@ int enumerate_first(struct space *space, struct db *db, enumerate_progress progr
     if (rc < 0 || !out->rest)
         unlisted_free(u);
     return rc;
+}
+
+int enumerate_into(struct space *space, struct db *db, enumerate_progress progress, void *context,
+                   struct enumeration *out, struct error *e)
+{
+    const struct load_order order = {.progress = progress, .context = context};
+    return enumerate_in_order(space, db, &order, out, e);
+}
+
+int enumerate_first(struct space *space, struct db *db, enumerate_progress progress, void *context,
+                    struct enumeration *out, struct error *e)
+{
+    const struct load_order order = {.progress = progress, .context = context, .in_parts = true};
+    return enumerate_in_order(space, db, &order, out, e);
 }
 
 static int list_rest(struct unlisted *u, struct error *e)
@@ -527,7 +522,7 @@ int enumerate_drawn(struct space *space, struct db *db, const struct enumerate_d
                     struct error *e)
 {
     const struct load_order order = {.draw = draw};
-    return enumerate_at_once(space, db, &order, out, e);
+    return enumerate_in_order(space, db, &order, out, e);
 }
 
 /* `*any`: whether any combination satisfies it. */
