@@ -132,7 +132,7 @@ static struct job_details read_details(const struct job_loader *l)
     d.value_count = l->space->placeholder_count;
     d.values = xcalloc(d.value_count, sizeof *d.values);
     for (size_t i = 0; i < d.value_count; i++)
-        d.values[i] = match_typed(match_column_value(s, FIXED_COLUMNS + (int)i, false), &l->space->placeholders[i]);
+        d.values[i] = match_typed(match_column_value(s, FIXED_COLUMNS + (int)i), &l->space->placeholders[i]);
     return d;
 }
 

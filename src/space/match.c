@@ -336,11 +336,10 @@ static struct value value_of(const struct datum *c)
     }
 }
 
-struct value match_column_value(const struct stmt *s, int column, bool is_bool)
+struct value match_column_value(const struct stmt *s, int column)
 {
     const struct datum cell = datum_of_column(s, column);
     struct value v = value_of(&cell);
-    v.kind = is_bool && v.kind == VALUE_INT ? VALUE_BOOL : v.kind;
     v.text = v.text ? xstrdup(v.text) : NULL;
     return v;
 }

@@ -101,8 +101,8 @@ struct exclusion_query {
 };
 int match_excluded(struct space *space, const struct exclusion_query *q, struct error *e);
 
-/* A column of a statement as a value; 0 and 1 as booleans when `is_bool`. Text is copied. */
-struct value match_column_value(const struct stmt *s, int column, bool is_bool);
+/* A column of a statement as a value. Text is copied. */
+struct value match_column_value(const struct stmt *s, int column);
 
 /* The value with the kind that values of its placeholder have: columns know neither booleans nor lists. */
 struct value match_typed(struct value value, const struct placeholder *p);
