@@ -75,15 +75,20 @@ struct candidate_loading {
 
 /* --- the statement --- */
 
+/* The place of a key of that name; key_count: it is a label; SIZE_MAX: it is no key. */
+static size_t find_key(const struct candidate_loading *l, const char *name)
+{
+    size_t index;
+    if (names_resolve(&l->request->space->names, name, &index) != RESOLVED_KEY)
+        return SIZE_MAX;
+    return FIRST(k, l->key_count, l->key_index[k] == index);
+}
+
 static void mark_key(struct candidate_loading *l, const char *name, enum role role)
 {
-    const struct names *n = &l->request->space->names;
-    size_t index;
-    if (names_resolve(n, name, &index) != RESOLVED_KEY)
-        return;
-    for (size_t k = 0; k < l->key_count; k++)
-        if (l->key_index[k] == index)
-            l->key_role[k] = role;
+    const size_t k = find_key(l, name);
+    if (k < l->key_count)
+        l->key_role[k] = role;
 }
 
 static void mark_role(struct candidate_loading *l, const char *input, enum role role)
@@ -127,11 +132,10 @@ static bool *listed_keys(const struct candidate_loading *l, const struct word_li
     bool *listed = xcalloc(l->key_count + 1, sizeof *listed);
     *all = true;
     for (size_t i = 0; i < words->count; i++) {
-        size_t index;
-        bool is_key = names_resolve(&l->request->space->names, words->items[i].text, &index) == RESOLVED_KEY;
-        for (size_t k = 0; is_key && k < l->key_count; k++)
-            listed[k] |= l->key_index[k] == index;
-        *all &= is_key;
+        const size_t k = find_key(l, words->items[i].text);
+        if (k < l->key_count)
+            listed[k] = true;
+        *all &= k != SIZE_MAX;
     }
     return listed;
 }
@@ -163,15 +167,12 @@ static void mark_shared(struct candidate_loading *l)
 /* Keys declared from the smallest need of memory to the largest, such as offload devices: saving memory costs speed. */
 static void mark_savers(struct candidate_loading *l)
 {
-    const struct names *n = &l->request->space->names;
     const struct predict_config *c = &l->request->space->sweep->predict;
     l->set->saves_memory = xcalloc(l->key_count + 1, sizeof *l->set->saves_memory);
     for (size_t i = 0; i < c->order_count; i++) {
-        size_t index;
-        if (c->order[i].direction != ORDER_LISTED || names_resolve(n, c->order[i].expression, &index) != RESOLVED_KEY)
-            continue;
-        for (size_t k = 0; k < l->key_count; k++)
-            l->set->saves_memory[k] |= l->key_index[k] == index && l->key_role[k] == ROLE_NONE;
+        const size_t k = c->order[i].direction == ORDER_LISTED ? find_key(l, c->order[i].expression) : SIZE_MAX;
+        if (k < l->key_count)
+            l->set->saves_memory[k] |= l->key_role[k] == ROLE_NONE;
     }
 }
 

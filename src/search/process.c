@@ -394,34 +394,23 @@ static double log_posterior(const struct limit_evidence *o, const double *weight
     return sum;
 }
 
-/* 1 + W½ K W½, where W is the curvature of the likelihood at `values`; `root` gets the
- * diagonal of W½. The caller frees the matrix. */
-static double *curved(const struct limit_evidence *o, const double *values, double *root)
-{
-    size_t n = o->count;
-    double *matrix = xcalloc(n * n + 1, sizeof *matrix);
-    for (size_t i = 0; i < n; i++) {
-        double p = memory_limit_chance(o->prior[i] + values[i]);
-        root[i] = sqrt(fmax(p * (1 - p), CURVATURE_LEAST));
-    }
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            matrix[i * n + j] = root[i] * o->covariance[i * n + j] * root[j] + (i == j ? 1 : 0);
-    return matrix;
-}
-
-/* One Newton step from `weights`: algorithm 3.1 of the book. Returns ln of the determinant of 1 + W½ K W½. */
+/* One Newton step from `weights`: algorithm 3.1 of the book. Returns ln of the determinant of 1 + W½ K W½, where W, of
+ * which `root` is the root, is the curvature of the likelihood. */
 static double newton(const struct limit_evidence *o, const double *weights, double *next)
 {
     size_t n = o->count;
-    OWNED double *values = values_at(o, weights), *root = xcalloc(n + 1, sizeof *root), *b = xcalloc(n + 1, sizeof *b);
-    OWNED double *matrix = curved(o, values, root);
+    OWNED double *values = values_at(o, weights), *root = xcalloc(n + 1, sizeof *root), *b = xcalloc(n + 1, sizeof *b),
+                 *matrix = xcalloc(n * n + 1, sizeof *matrix);
     for (size_t i = 0; i < n; i++) {
         double p = memory_limit_chance(o->prior[i] + values[i]);
+        root[i] = sqrt(fmax(p * (1 - p), CURVATURE_LEAST));
         b[i] = root[i] * root[i] * values[i] + (o->out_of_memory[i] ? 1 : 0) - p;
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         next[i] = root[i] * weighted_sum(o->covariance + i * n, b, n);
+        for (size_t j = 0; j < n; j++)
+            matrix[i * n + j] = root[i] * o->covariance[i * n + j] * root[j] + (i == j ? 1 : 0);
+    }
     double log_determinant = solve(matrix, next, n);
     for (size_t i = 0; i < n; i++)
         next[i] = b[i] - root[i] * next[i];

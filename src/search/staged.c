@@ -195,7 +195,8 @@ static double memory_estimate_usable(const struct search *s, size_t group)
 struct staged_pass {
     struct search *s;
     const bool *of_batch; /* by key of the space: differs within a configuration */
-    size_t group;
+    const size_t *own;    /* the group's families */
+    size_t own_count;
     double usable;
     /* Of the family that compare_with() was last called for. */
     uint64_t *differing; /* by family: bit mask of keys by index modulo MASK_BITS; 0: itself, or another stage or group
@@ -242,19 +243,24 @@ static double objective(const struct staged_pass *f, size_t family)
     return at == NONE ? NAN : family_trial(f->s, family, at)->outcome.objective;
 }
 
-static bool is_of_group(const struct staged_pass *f, size_t family)
+static bool is_better(const struct staged_pass *f, size_t family, size_t than)
 {
-    return family_candidate(f->s, family, 0)->group == f->group;
+    return search_better(f->s->space, objective(f, family), objective(f, than));
+}
+
+/* The best of the families; NONE: none of them ran. */
+static size_t best_among(const struct staged_pass *f, const size_t *families, size_t count)
+{
+    size_t best = NONE;
+    for (size_t i = 0; i < count; i++)
+        if (best_at(f, families[i]) != NONE && (best == NONE || is_better(f, families[i], best)))
+            best = families[i];
+    return best;
 }
 
 static size_t best_family(const struct staged_pass *f)
 {
-    size_t best = NONE;
-    for (size_t i = 0; i < f->s->families.count; i++)
-        if (is_of_group(f, i) && best_at(f, i) != NONE &&
-            (best == NONE || search_better(f->s->space, objective(f, i), objective(f, best))))
-            best = i;
-    return best;
+    return best_among(f, f->own, f->own_count);
 }
 
 static size_t largest_run(const struct staged_pass *f, size_t family)
@@ -487,11 +493,6 @@ static bool saves(const struct staged_pass *f, size_t base, size_t family)
     return (f->differing[family] & f->of_memory) != 0 && less;
 }
 
-static bool is_better(const struct staged_pass *f, size_t family, size_t than)
-{
-    return search_better(f->s->space, objective(f, family), objective(f, than));
-}
-
 /* --- memory --- */
 
 static double largest_of(const struct staged_pass *f, size_t family)
@@ -632,9 +633,9 @@ static size_t least_saving(const struct staged_pass *f, size_t family)
 static bool saves_alone(const struct staged_pass *f, size_t family)
 {
     size_t first = 0;
-    while (!is_of_group(f, first) || stage(f, first) != stage(f, family))
+    while (stage(f, f->own[first]) != stage(f, family))
         first++;
-    compare_with(f, first);
+    compare_with(f, f->own[first]);
     return only_saves(f, family);
 }
 
@@ -644,13 +645,13 @@ static bool rescue(struct staged_pass *f, size_t *found)
 {
     *found = NONE;
     for (int all = 0; all <= 1; all++)
-        for (size_t i = 0; *found == NONE && i < f->s->families.count; i++) {
-            if (!is_of_group(f, i) || (!all && !saves_alone(f, i)))
+        for (size_t i = 0; *found == NONE && i < f->own_count; i++) {
+            if (!all && !saves_alone(f, f->own[i]))
                 continue;
-            if (!find_largest(f, i, (struct purpose){.rival = NAN}))
+            if (!find_largest(f, f->own[i], (struct purpose){.rival = NAN}))
                 return false;
-            if (largest_run(f, i) != NONE)
-                *found = i;
+            if (largest_run(f, f->own[i]) != NONE)
+                *found = f->own[i];
         }
     return true;
 }
@@ -665,13 +666,11 @@ struct climb {
 static struct climb stages_of(const struct staged_pass *f)
 {
     struct climb c = {.count = 0};
-    struct rank *ranks = xcalloc(f->s->families.count + 1, sizeof *ranks);
-    size_t count = 0;
-    for (size_t i = 0; i < f->s->families.count; i++)
-        if (is_of_group(f, i))
-            ranks[count++] = (struct rank){i, -stage(f, i), 0};
-    OWNED size_t *by_stage = ranked(ranks, count);
-    for (size_t i = 0; i < count && c.count < STAGES_MOST; i++)
+    struct rank *ranks = xcalloc(f->own_count + 1, sizeof *ranks);
+    for (size_t i = 0; i < f->own_count; i++)
+        ranks[i] = (struct rank){f->own[i], -stage(f, f->own[i]), 0};
+    OWNED size_t *by_stage = ranked(ranks, f->own_count);
+    for (size_t i = 0; i < f->own_count && c.count < STAGES_MOST; i++)
         if (i == 0 || stage(f, by_stage[i]) != stage(f, by_stage[i - 1]))
             c.families[c.count++] = by_stage[i];
     for (size_t i = 0; i < c.count; i++)
@@ -705,10 +704,9 @@ static size_t first_stage(const struct staged_pass *f, const struct climb *c)
 /* Tries the higher stage at the micro-batch that the lower one reached. */
 static bool try_same_size(struct staged_pass *f, size_t family, double micro_batch)
 {
-    for (size_t i = 0; i < family_size(f->s, family); i++)
-        if (family_micro_batch(f->s, family, i) == micro_batch)
-            return result(f, family, i, "the micro-batch that the stage below reached");
-    return true;
+    const size_t at = family_at_most(f->s, family, micro_batch);
+    return at == NONE || family_micro_batch(f->s, family, at) != micro_batch ||
+           result(f, family, at, "the micro-batch that the stage below reached");
 }
 
 static bool climb_up(struct staged_pass *f, const struct climb *c, size_t first)
@@ -730,22 +728,11 @@ static bool climb_up(struct staged_pass *f, const struct climb *c, size_t first)
     return true;
 }
 
-/* The result of the climb: the best among the first families of each stage. */
-static size_t best_of_climb(const struct staged_pass *f, const struct climb *c)
-{
-    size_t best = NONE;
-    for (size_t i = 0; i < c->count; i++)
-        if (best_at(f, c->families[i]) != NONE &&
-            (best == NONE || search_better(f->s->space, objective(f, c->families[i]), objective(f, best))))
-            best = c->families[i];
-    return best;
-}
-
 /* Tries stages below the one that the climb began with. */
 static bool climb_down(struct staged_pass *f, const struct climb *c, size_t first)
 {
     for (size_t i = first; i-- > 0;) {
-        size_t family = c->families[i], best = best_of_climb(f, c), fitting = count_fitting(f, family);
+        size_t family = c->families[i], best = best_among(f, c->families, c->count), fitting = count_fitting(f, family);
         if (best == NONE || fitting == 0)
             continue;
         double from = family_micro_batch(f->s, best, best_at(f, best));
@@ -763,7 +750,7 @@ static bool climb(struct staged_pass *f, size_t *base)
     size_t first = first_stage(f, &c);
     if (!climb_up(f, &c, first) || !climb_down(f, &c, first))
         return false;
-    *base = best_of_climb(f, &c);
+    *base = best_among(f, c.families, c.count);
     return *base != NONE || rescue(f, base);
 }
 
@@ -858,12 +845,17 @@ static bool refine(struct staged_pass *f)
 static void go_through(struct search *s, void *own)
 {
     OWNED uint64_t *differing = xcalloc(s->families.count + 1, sizeof *differing);
-    struct staged_pass f = {.s = s, .of_batch = *(bool **)own, .differing = differing};
+    OWNED size_t *families = xcalloc(s->families.count + 1, sizeof *families);
+    struct staged_pass f = {.s = s, .of_batch = *(bool **)own, .own = families, .differing = differing};
     for (size_t k = 0; s->space->saves_memory && k < s->space->key_count; k++)
         f.of_memory |= s->space->saves_memory[k] ? bit_of(k) : 0;
-    for (f.group = 0; f.group < s->space->group_count; f.group++) {
+    for (size_t group = 0; group < s->space->group_count; group++) {
         size_t base;
-        f.usable = memory_estimate_usable(s, f.group);
+        f.own_count = 0;
+        for (size_t i = 0; i < s->families.count; i++)
+            if (family_candidate(s, i, 0)->group == group)
+                families[f.own_count++] = i;
+        f.usable = memory_estimate_usable(s, group);
         if (climb(&f, &base) && base != NONE && descend(&f, base))
             refine(&f);
     }
