@@ -48,8 +48,7 @@ static struct contested_side *find_contests(struct side_candidate *all, size_t c
             all[i].one_of_several = end - from > 1;
         if (end - from == 1)
             continue;
-        contests = array_grow(contests, *found, sizeof *contests);
-        contests[(*found)++] = (struct contested_side){from, end, 0};
+        *array_add(contests, *found) = (struct contested_side){from, end, 0};
     }
     return contests;
 }

@@ -224,10 +224,9 @@ static size_t input_named(struct measures *m, const char *name)
     for (size_t i = 0; i < m->input_count; i++)
         if (strcmp(m->inputs[i].name, name) == 0)
             return i;
-    m->inputs = array_grow(m->inputs, m->input_count, sizeof *m->inputs);
-    m->inputs[m->input_count] =
+    *array_add(m->inputs, m->input_count) =
         (struct measure_input){xstrdup(name), own_metric_by_name(name), find_metric(m->sweep, name)};
-    return m->input_count++;
+    return m->input_count - 1;
 }
 
 static void note(size_t **items, size_t *count, size_t item)
@@ -235,8 +234,7 @@ static void note(size_t **items, size_t *count, size_t item)
     for (size_t i = 0; i < *count; i++)
         if ((*items)[i] == item)
             return;
-    *items = array_grow(*items, *count, sizeof **items);
-    (*items)[(*count)++] = item;
+    *array_add(*items, *count) = item;
 }
 
 const struct derived_measure *measures_find(const struct measures *m, const char *name)

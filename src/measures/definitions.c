@@ -20,14 +20,6 @@
 
 /* --- recording --- */
 
-static int64_t *count_kept(const struct sample_list *l)
-{
-    int64_t *kept = xcalloc(l->name_count + 1, sizeof *kept);
-    for (size_t i = 0; i < l->count; i++)
-        kept[l->samples[i].metric]++;
-    return kept;
-}
-
 static int store_samples(struct attempt_store *store, int64_t attempt_id, const struct sample_list *l, struct error *e)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -42,31 +34,23 @@ static int store_samples(struct attempt_store *store, int64_t attempt_id, const 
 int samples_store(struct attempt_store *store, int64_t attempt_id, const struct sample_list *list,
                   const enum take *takes, struct error *e)
 {
-    OWNED int64_t *kept = count_kept(list);
     int rc = store_samples(store, attempt_id, list, e);
     for (size_t i = 0; rc == 0 && takes && i < list->name_count; i++) {
         const struct summary s = sample_list_summarise(list, i, takes[i]);
-        const struct summary_row row = {.value = s.value,
-                                        .mean = s.mean,
-                                        .median = s.median,
-                                        .minimum = s.minimum,
-                                        .maximum = s.maximum,
-                                        .stddev = s.stddev,
-                                        .p90 = s.p90,
-                                        .count = s.count,
-                                        .not_finite = s.not_finite,
-                                        .reported = s.reported,
-                                        .kept = kept[i]};
         if (s.reported > 0)
-            rc = attempt_record_summary(store, attempt_id, list->names[i], &row, e);
+            rc = attempt_record_summary(store, attempt_id, list->names[i], &s, e);
     }
     return rc;
 }
 
 /* --- two definitions --- */
 
-/* What it takes to bring a number from one definition under the other. */
-struct passage {
+/* A number, and what it takes to bring it from one definition under the other. */
+struct old_number {
+    int64_t attempt_id;
+    const char *name;
+    bool is_import, is_there; /* not there: the sweep did not have the metric when the attempt ended */
+    bool is_of_sweep;
     bool other_reading; /* the text is needed, or the table */
     bool other_scale;   /* the text is better: what a job reports itself is not scaled */
     bool other_filter;  /* other samples count */
@@ -98,19 +82,24 @@ static bool is_convertible(const char *from, const char *to)
 enum { PASSAGE_ATTEMPT = 13, PASSAGE_NAME, PASSAGE_IMPORT, PASSAGE_THERE, PASSAGE_OF_SWEEP, PASSAGE_WAS };
 
 /* Borrowed from the row. */
-static struct passage passage_of(const struct stmt *s)
+static struct old_number old_number_of(const struct stmt *s)
 {
-    struct passage p = {.other_reading = stmt_int(s, 0) != 0,
-                        .other_scale = stmt_int(s, 1) != 0,
-                        .other_filter = stmt_int(s, 2) != 0,
-                        .other_take = stmt_int(s, 3) != 0,
-                        .imported = stmt_text(s, 4),
-                        .from_unit = stmt_text(s, 5),
-                        .to_unit = stmt_text(s, 6),
-                        .from_scale = stmt_double(s, 7),
-                        .to_scale = stmt_double(s, 8),
-                        .filter = {stmt_int(s, 9), stmt_int(s, 10), stmt_int(s, 11)},
-                        .take = take_named(stmt_text(s, 12))};
+    struct old_number p = {.attempt_id = stmt_int(s, PASSAGE_ATTEMPT),
+                           .name = stmt_text(s, PASSAGE_NAME),
+                           .is_import = stmt_int(s, PASSAGE_IMPORT) != 0,
+                           .is_there = stmt_int(s, PASSAGE_THERE) != 0,
+                           .is_of_sweep = stmt_int(s, PASSAGE_OF_SWEEP) != 0,
+                           .other_reading = stmt_int(s, 0) != 0,
+                           .other_scale = stmt_int(s, 1) != 0,
+                           .other_filter = stmt_int(s, 2) != 0,
+                           .other_take = stmt_int(s, 3) != 0,
+                           .imported = stmt_text(s, 4),
+                           .from_unit = stmt_text(s, 5),
+                           .to_unit = stmt_text(s, 6),
+                           .from_scale = stmt_double(s, 7),
+                           .to_scale = stmt_double(s, 8),
+                           .filter = {stmt_int(s, 9), stmt_int(s, 10), stmt_int(s, 11)},
+                           .take = take_named(stmt_text(s, 12))};
     /* Whoever changes what is read or its scale says what the unit of that is. */
     p.other_unit =
         !p.other_reading && !p.other_scale && *p.from_unit && *p.to_unit && strcmp(p.from_unit, p.to_unit) != 0;
@@ -118,12 +107,12 @@ static struct passage passage_of(const struct stmt *s)
     return p;
 }
 
-static bool is_same_number(const struct passage *p)
+static bool is_same_number(const struct old_number *p)
 {
     return !p->other_reading && !p->other_scale && !p->other_unit && !p->other_filter && !p->other_take;
 }
 
-static double converted(double value, const struct passage *p)
+static double converted(double value, const struct old_number *p)
 {
     if (p->other_scale)
         value = value / p->from_scale * p->to_scale;
@@ -182,13 +171,6 @@ struct renewing {
     bool any;     /* a number has changed */
 };
 
-struct old_number {
-    int64_t attempt_id;
-    const char *name;
-    bool is_import, is_there; /* not there: the sweep did not have the metric when the attempt ended */
-    bool is_of_sweep;
-};
-
 static struct renewed_metric *find_renewed(struct renewal *out, const char *name)
 {
     for (size_t i = 0; i < out->count; i++)
@@ -197,20 +179,6 @@ static struct renewed_metric *find_renewed(struct renewal *out, const char *name
     out->metrics = array_grow(out->metrics, out->count, sizeof *out->metrics);
     out->metrics[out->count] = (struct renewed_metric){.name = xstrdup(name)};
     return &out->metrics[out->count++];
-}
-
-/* `unit` NULL: it is the same. */
-static void tell_made_anew(struct renewal *out, const char *name, const char *unit, const char *now)
-{
-    struct renewed_metric *m = find_renewed(out, name);
-    m->from_samples++;
-    if (unit && !m->units)
-        m->units = xasprintf("%s instead of %s", now, unit);
-}
-
-static int forget_samples(struct renewing *r, const struct old_number *n, struct error *e)
-{
-    return samples_forget(r->db, n->attempt_id, n->name, e);
 }
 
 /* A row that has nothing but the reason; what may be there was computed, by an expression of the past. */
@@ -243,23 +211,31 @@ static int leave_out(struct renewing *r, const struct old_number *n, char *why, 
 }
 
 /* The samples as kept, each brought under `to`; there are fewer than were reported where some were dropped. */
-static int load_samples(struct renewing *r, const struct old_number *n, const struct passage *p,
-                        struct sample_list *out, struct error *e)
+static int load_samples(struct renewing *r, const struct old_number *n, struct sample_list *out, struct error *e)
 {
     static const char sql[] =
         "SELECT coalesce(step, -1), value, sequence FROM sample WHERE attempt_id = ? AND name = ? ORDER BY sequence";
     struct stmt *s = NULL;
     int rc;
-    sample_list_add_name(out, n->name, p->filter);
+    sample_list_add_name(out, n->name, n->filter);
     while ((rc = db_next(r->db, sql, VALUES(sql_int(n->attempt_id), sql_text(n->name)), &s, e)) > 0)
-        sample_list_add(out, 0, stmt_int(s, 0), converted(stmt_double_or_nan(s, 1), p));
+        sample_list_add(out, 0, stmt_int(s, 0), converted(stmt_double_or_nan(s, 1), n));
     sample_list_complete(out);
     return rc;
 }
 
+/* `list` takes the place of the samples; `take` NULL: without what they come to. */
+static int replace_samples(struct renewing *r, const struct old_number *n, const struct sample_list *list,
+                           const enum take *take, struct error *e)
+{
+    r->any = true;
+    return samples_forget(r->db, n->attempt_id, n->name, e) < 0 ? -1
+                                                                : samples_store(r->store, n->attempt_id, list, take, e);
+}
+
 /* Renews from what was counted of all samples when they were read, where they were thinned. */
-static int renew_from_statistics(struct renewing *r, const struct old_number *n, const struct passage *p,
-                                 const struct sample_list *kept, struct error *e)
+static int renew_from_statistics(struct renewing *r, const struct old_number *n, const struct sample_list *kept,
+                                 struct error *e)
 {
     static const char sql[] = "SELECT mean, median, minimum, maximum, stddev, p90, count, not_finite, reported"
                               " FROM summary WHERE attempt_id = ? AND name = ?";
@@ -267,48 +243,47 @@ static int renew_from_statistics(struct renewing *r, const struct old_number *n,
     double of[6];
     int rc = db_next(r->db, sql, VALUES(sql_int(n->attempt_id), sql_text(n->name)), &s, e);
     for (int i = 0; rc > 0 && i < 6; i++)
-        of[i] = converted(stmt_double_or_nan(s, i), p);
+        of[i] = converted(stmt_double_or_nan(s, i), n);
     if (rc > 0) {
         const double takes[] = {[TAKE_MEAN] = of[0], [TAKE_MEDIAN] = of[1], [TAKE_MIN] = of[2],
                                 [TAKE_MAX] = of[3],  [TAKE_P90] = of[5],    [TAKE_LAST] = kept->series[0].last.value};
-        const struct summary_row row = {.value = takes[p->take],
-                                        .mean = of[0],
-                                        .median = of[1],
-                                        .minimum = of[2],
-                                        .maximum = of[3],
-                                        .stddev = of[4],
-                                        .p90 = of[5],
-                                        .count = stmt_int(s, 6),
-                                        .not_finite = stmt_int(s, 7),
-                                        .reported = stmt_int(s, 8),
-                                        .kept = (int64_t)kept->count};
+        const struct summary row = {.value = takes[n->take],
+                                    .mean = of[0],
+                                    .median = of[1],
+                                    .minimum = of[2],
+                                    .maximum = of[3],
+                                    .stddev = of[4],
+                                    .p90 = of[5],
+                                    .count = stmt_int(s, 6),
+                                    .not_finite = stmt_int(s, 7),
+                                    .reported = stmt_int(s, 8),
+                                    .kept = (int64_t)kept->count};
         rc = attempt_record_summary(r->store, n->attempt_id, n->name, &row, e);
     }
-    return rc < 0 || forget_samples(r, n, e) < 0 ? -1 : store_samples(r->store, n->attempt_id, kept, e);
+    return rc < 0 ? -1 : replace_samples(r, n, kept, NULL, e);
 }
 
 /* `*done`: it was; else too few of the samples are kept. */
-static int renew_from_samples(struct renewing *r, const struct old_number *n, const struct passage *p, bool *done,
-                              struct error *e)
+static int renew_from_samples(struct renewing *r, const struct old_number *n, bool *done, struct error *e)
 {
     struct sample_list list = SAMPLE_LIST_INIT;
     int64_t reported = 0;
     int rc = db_query_int(r->db, "SELECT reported FROM summary WHERE attempt_id = ? AND name = ?",
                           VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &reported, e);
     if (rc == 0)
-        rc = load_samples(r, n, p, &list, e);
+        rc = load_samples(r, n, &list, e);
     const bool all = (int64_t)list.count == reported;
-    const bool has_taken = p->take != TAKE_LAST || p->filter.last_step == 0; /* the last that counts is kept */
-    *done = rc == 0 && (all || (list.count > 0 && !p->other_filter && has_taken));
+    const bool has_taken = n->take != TAKE_LAST || n->filter.last_step == 0; /* the last that counts is kept */
+    *done = rc == 0 && (all || (list.count > 0 && !n->other_filter && has_taken));
     if (*done && all)
-        rc = forget_samples(r, n, e) < 0 ? -1 : samples_store(r->store, n->attempt_id, &list, &p->take, e);
+        rc = replace_samples(r, n, &list, &n->take, e);
     else if (*done)
-        rc = renew_from_statistics(r, n, p, &list, e);
-    if (*done) {
-        r->any = true;
-        if (n->is_of_sweep)
-            tell_made_anew(r->out, n->name, p->other_unit ? p->from_unit : NULL, p->to_unit);
-    }
+        rc = renew_from_statistics(r, n, &list, e);
+    struct renewed_metric *told = *done && n->is_of_sweep ? find_renewed(r->out, n->name) : NULL;
+    if (told)
+        told->from_samples++;
+    if (told && n->other_unit && !told->units)
+        told->units = xasprintf("%s instead of %s", n->to_unit, n->from_unit);
     sample_list_free(&list);
     return rc;
 }
@@ -370,16 +345,13 @@ static bool part_of(const struct sample_list *l, const char *name, struct sample
     for (size_t i = 0; i < l->count; i++) {
         if (l->samples[i].metric != metric)
             continue;
-        out->samples = array_grow(out->samples, out->count, sizeof *out->samples);
-        out->samples[out->count] = l->samples[i];
-        out->samples[out->count++].metric = 0;
+        *array_add(out->samples, out->count) = (struct sample){0, l->samples[i].step, l->samples[i].value};
     }
     return true;
 }
 
 /* `*done`: it was; else `r->unread` or that nothing is found there is the reason. */
-static int renew_from_output(struct renewing *r, const struct old_number *n, enum take take, bool *done,
-                             struct error *e)
+static int renew_from_output(struct renewing *r, const struct old_number *n, bool *done, struct error *e)
 {
     struct sample_list part;
     *done = false;
@@ -388,29 +360,26 @@ static int renew_from_output(struct renewing *r, const struct old_number *n, enu
     if (r->unread || !part_of(&r->output, n->name, &part))
         return 0;
     *done = true;
-    int rc = forget_samples(r, n, e);
-    rc = rc < 0 ? rc : samples_store(r->store, n->attempt_id, &part, &take, e);
+    int rc = replace_samples(r, n, &part, &n->take, e);
     free(part.samples);
-    r->any = true;
     find_renewed(r->out, n->name)->from_output++;
     return rc;
 }
 
 /* Gives what is to be said of a number that could be made from nothing that is kept; the caller's. */
-static int say_why(struct renewing *r, const struct old_number *n, const struct passage *p, bool reads, char **why,
-                   struct error *e)
+static int say_why(struct renewing *r, const struct old_number *n, bool reads, char **why, struct error *e)
 {
     int64_t kept = 0, reported = 0;
-    if (!p->other_reading && (db_query_int(r->db, "SELECT count(*) FROM sample WHERE attempt_id = ? AND name = ?",
+    if (!n->other_reading && (db_query_int(r->db, "SELECT count(*) FROM sample WHERE attempt_id = ? AND name = ?",
                                            VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &kept, e) < 0 ||
                               db_query_int(r->db, "SELECT reported FROM summary WHERE attempt_id = ? AND name = ?",
                                            VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &reported, e) < 0))
         return -1;
-    if (!p->other_reading)
+    if (!n->other_reading)
         *why = xasprintf("other samples count, only %lld of its %lld are kept%s%s", (long long)kept,
                          (long long)reported, r->unread && reads ? ", and " : "", r->unread && reads ? r->unread : "");
     else if (n->is_import)
-        *why = xasprintf("its table was imported as `%s`; import the table again", p->imported);
+        *why = xasprintf("its table was imported as `%s`; import the table again", n->imported);
     else if (!n->is_of_sweep)
         *why = xstrdup("another sweep file of this database reads it in another way");
     else if (!reads)
@@ -425,12 +394,8 @@ static int say_why(struct renewing *r, const struct old_number *n, const struct 
 static bool is_wanted(const struct renewing *r, const char *name)
 {
     const struct sweep *s = r->request->sweep;
-    bool wanted = false;
-    for (size_t i = 0; i < s->objective_count; i++)
-        wanted |= strcmp(s->objectives[i].metric, name) == 0;
-    for (size_t i = 0; i < r->changed.count; i++)
-        wanted |= strcmp(r->changed.items[i], name) == 0;
-    return wanted;
+    return ANY(i, s->objective_count, strcmp(s->objectives[i].metric, name) == 0) ||
+           string_list_find(&r->changed, name) < r->changed.count;
 }
 
 /* There was no number, and none was found. */
@@ -444,21 +409,21 @@ static int miss(struct renewing *r, const struct old_number *n, struct error *e)
     return leave_out(r, n, xasprintf("it was not read when its job ran, and %s", r->unread), e);
 }
 
-static int renew_number(struct renewing *r, const struct old_number *n, const struct passage *p, struct error *e)
+static int renew_number(struct renewing *r, const struct old_number *n, struct error *e)
 {
     const bool reads = r->request->directory && !n->is_import && n->is_of_sweep;
-    const bool wants_text = p->other_reading || p->other_scale || !n->is_there;
+    const bool wants_text = n->other_reading || n->other_scale || !n->is_there;
     bool done = false;
     char *why;
-    if (n->is_there && p->no_unit)
+    if (n->is_there && n->no_unit)
         return leave_out(r, n,
-                         xasprintf("it was measured in %s, which cannot be converted to %s", p->from_unit, p->to_unit),
+                         xasprintf("it was measured in %s, which cannot be converted to %s", n->from_unit, n->to_unit),
                          e);
-    if (reads && wants_text && renew_from_output(r, n, p->take, &done, e) < 0)
+    if (reads && wants_text && renew_from_output(r, n, &done, e) < 0)
         return -1;
-    if (!done && n->is_there && !p->other_reading && renew_from_samples(r, n, p, &done, e) < 0)
+    if (!done && n->is_there && !n->other_reading && renew_from_samples(r, n, &done, e) < 0)
         return -1;
-    if (!done && reads && !wants_text && renew_from_output(r, n, p->take, &done, e) < 0)
+    if (!done && reads && !wants_text && renew_from_output(r, n, &done, e) < 0)
         return -1;
     if (done)
         return 0;
@@ -466,7 +431,7 @@ static int renew_number(struct renewing *r, const struct old_number *n, const st
         return miss(r, n, e);
     if (!n->is_there)
         return 0;
-    return say_why(r, n, p, reads, &why, e) < 0 ? -1 : leave_out(r, n, why, e);
+    return say_why(r, n, reads, &why, e) < 0 ? -1 : leave_out(r, n, why, e);
 }
 
 /* --- all of them --- */
@@ -479,14 +444,12 @@ static int adopt_same(struct renewing *r, struct error *e)
     OWNED_STMT *s = NULL;
     int rc = 0;
     while (rc >= 0 && (rc = db_next(r->db, pairs, NO_VALUES, &s, e)) > 0) {
-        const struct passage p = passage_of(s);
+        const struct old_number p = old_number_of(s);
         if (is_same_number(&p))
             rc = db_run(r->db,
                         "UPDATE temp.renewal SET same = 1 WHERE name = ?1 AND was IS ?2 AND is_import = ?3"
                         " AND note IS NULL AND is_there",
-                        VALUES(sql_text(stmt_text(s, PASSAGE_NAME)), sql_positive(stmt_int(s, PASSAGE_WAS)),
-                               sql_int(stmt_int(s, PASSAGE_IMPORT))),
-                        e);
+                        VALUES(sql_text(p.name), sql_positive(stmt_int(s, PASSAGE_WAS)), sql_int(p.is_import)), e);
     }
     if (rc < 0)
         return -1;
@@ -509,11 +472,8 @@ static int renew_listed(struct renewing *r, struct error *e)
     int rc;
     while ((rc = db_next(r->db, "SELECT * FROM temp.passage WHERE name IS NOT NULL ORDER BY attempt_id, name",
                          NO_VALUES, &s, e)) > 0) {
-        const struct old_number n = {stmt_int(s, PASSAGE_ATTEMPT), stmt_text(s, PASSAGE_NAME),
-                                     stmt_int(s, PASSAGE_IMPORT) != 0, stmt_int(s, PASSAGE_THERE) != 0,
-                                     stmt_int(s, PASSAGE_OF_SWEEP) != 0};
-        const struct passage p = passage_of(s);
-        if (renew_number(r, &n, &p, e) < 0)
+        const struct old_number n = old_number_of(s);
+        if (renew_number(r, &n, e) < 0)
             return -1;
     }
     return rc;
@@ -649,14 +609,10 @@ int measures_renew(struct db *db, const struct renewal_request *request, struct 
 {
     struct renewing r = {.db = db, .request = request, .out = out, .changed = STRING_LIST_INIT};
     *out = (struct renewal){0};
-    int rc = request->in_transaction ? 0 : db_begin(db, e);
-    if (rc == 0)
-        rc = renew(&r, e);
+    int rc = request->in_transaction || db_begin(db, e) == 0 ? renew(&r, e) : -1;
     FAULT(NUMBERS_RENEWED);
-    if (rc < 0 && !request->in_transaction)
-        db_rollback(db);
-    else if (rc == 0 && !request->in_transaction)
-        rc = db_commit(db, e);
+    if (!request->in_transaction)
+        rc = db_end(db, rc, e);
     if (rc == 0 && request->sweep && !request->in_transaction)
         rc = measures_refresh(request->measures, db, request->sweep_id, false, e);
     attempt_store_free(r.store);

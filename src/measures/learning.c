@@ -477,7 +477,5 @@ int learning_resume(struct space *space, struct db *db, struct error *e)
     r.cursor = match_open_stored(space);
     int rc = unobserved_read(db, OBSERVATIONS_MOST, note_unobserved, &r, e) < 0 ? -1 : learning_fit(space, db, e);
     match_close(r.cursor);
-    if (rc < 0)
-        db_rollback(db);
-    return rc < 0 || db_commit(db, e) < 0 ? -1 : learning_load(space, db, e);
+    return db_end(db, rc, e) < 0 ? -1 : learning_load(space, db, e);
 }

@@ -242,7 +242,7 @@ static struct summary attempt_evaluate(const struct measures *m, const struct de
         out = summarise(m, x, a);
     } else {
         const double value = value_of(&x->whole, a, &why);
-        out = (struct summary){value, value, value, value, value, NAN, value, !isnan(value), 0, 1, !isnan(value)};
+        out = (struct summary){value, value, value, value, value, NAN, value, !isnan(value), 0, 1, 1, !isnan(value)};
     }
     if (isnan(out.value)) {
         free(*note);
@@ -650,13 +650,10 @@ static int record_all(struct measures *m, struct db *db, int64_t sweep_id, struc
         "'trial' AND (a.state = 'ok' OR EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id))";
     OWNED_STMT *s = NULL;
     int rc;
-    while ((rc = db_next(db, sql, VALUES(sql_int(sweep_id)), &s, e)) > 0) {
-        struct measured ignored;
-        if (measures_record(m, db, stmt_int(s, 0), NULL, &ignored, e) < 0) {
-            rc = -1;
-            break;
-        }
-    }
+    struct measured ignored;
+    while ((rc = db_next(db, sql, VALUES(sql_int(sweep_id)), &s, e)) > 0)
+        if (measures_record(m, db, stmt_int(s, 0), NULL, &ignored, e) < 0)
+            return -1;
     return rc;
 }
 
@@ -710,17 +707,6 @@ static int renew(struct measures *m, struct db *db, int64_t sweep_id, const char
     return result_views_refresh(db, e);
 }
 
-static int renew_alone(struct measures *m, struct db *db, int64_t sweep_id, const char *before, const char *now,
-                       struct error *e)
-{
-    if (db_begin(db, e) < 0)
-        return -1;
-    if (renew(m, db, sweep_id, before, now, e) == 0)
-        return db_commit(db, e);
-    db_rollback(db);
-    return -1;
-}
-
 int measures_refresh(struct measures *m, struct db *db, int64_t sweep_id, bool again, struct error *e)
 {
     OWNED_BUFFER now = BUFFER_INIT;
@@ -731,6 +717,6 @@ int measures_refresh(struct measures *m, struct db *db, int64_t sweep_id, bool a
     if (rc == 0 && again && (m || *before))
         rc = renew(m, db, sweep_id, before, buffer_text(&now), e);
     else if (rc == 0 && strcmp(before, buffer_text(&now)) != 0)
-        rc = renew_alone(m, db, sweep_id, before, buffer_text(&now), e);
+        rc = db_begin(db, e) < 0 ? -1 : db_end(db, renew(m, db, sweep_id, before, buffer_text(&now), e), e);
     return rc;
 }

@@ -350,5 +350,7 @@ struct summary sample_list_summarise(const struct sample_list *l, size_t metric,
         s.p90 = quantiles ? quantile_sketch_at(quantiles, 0.9) : quantile(values, count, 0.9);
     }
     s.value = taken(&s, take, t.last);
+    for (size_t i = 0; i < l->count; i++)
+        s.kept += l->samples[i].metric == metric;
     return s;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "config/sweep.h"
+#include "store/attempts.h"
 
 /* --- quantiles ---
  *
@@ -110,15 +111,6 @@ void sample_list_add_seen(struct sample_list *l, const char *name, double value)
 
 /* The finite samples of a name that count, of those that are kept; the caller's. */
 double *sample_list_counted(const struct sample_list *l, size_t metric, size_t *count);
-
-struct summary {
-    double value; /* after `take`: NaN when there is no finite sample, or the last was asked for and is none */
-    double mean, median, minimum, maximum, stddev, p90; /* of the finite samples that count; NaN: there are none */
-    int64_t count;                                      /* of these */
-    int64_t not_finite;                                 /* that count and are NaN or infinite */
-    int64_t reported;                                   /* all, with those that do not count; 0: no summary */
-    bool ended_finite;                                  /* the last one that counts is a number */
-};
 
 /* Summarises all of a name's samples: the median and the 90th percentile of samples that were thinned are within the
  * error of a quantile sketch, at most 0.5 % of the ranks of a million. */

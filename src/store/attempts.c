@@ -351,7 +351,7 @@ int attempt_record_sample(struct attempt_store *s, int64_t attempt_id, const str
                          e);
 }
 
-int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const char *name, const struct summary_row *row,
+int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const char *name, const struct summary *row,
                            struct error *e)
 {
     static const char sql[] =

@@ -135,15 +135,17 @@ struct sample_row {
 };
 int attempt_record_sample(struct attempt_store *s, int64_t attempt_id, const struct sample_row *row, struct error *e);
 
-/* Numbers that are not finite are NULL in the database. */
-struct summary_row {
-    double value, mean, median, minimum, maximum, stddev, p90;
-    int64_t count;      /* finite samples, after warm-up */
-    int64_t not_finite; /* samples that are NaN or infinite, after warm-up */
-    int64_t reported;   /* all samples */
-    int64_t kept;       /* of these */
+/* What the samples of a name come to. Numbers that are not finite are NULL in the database. */
+struct summary {
+    double value; /* after `take`: NaN when there is no finite sample, or the last was asked for and is none */
+    double mean, median, minimum, maximum, stddev, p90; /* of the finite samples that count; NaN: there are none */
+    int64_t count;                                      /* of these */
+    int64_t not_finite;                                 /* that count and are NaN or infinite */
+    int64_t reported;                                   /* all, with those that do not count; 0: no summary */
+    int64_t kept;                                       /* of these */
+    bool ended_finite;                                  /* the last one that counts is a number */
 };
-int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const char *name, const struct summary_row *row,
+int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const char *name, const struct summary *row,
                            struct error *e);
 
 /* Calls `found` with the mean clock and the share of slowdowns (NAN: not known) of the last 200 attempts that are ok

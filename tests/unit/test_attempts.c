@@ -131,7 +131,7 @@ TEST(attempts_recover__death_of_a_runner__counts_what_ran_and_clears_the_others)
 
 static void run_with_speed(struct kept *k, double speed)
 {
-    const struct summary_row row = {speed, speed, speed, speed, speed, 0, speed, 1, 0, 1, 1};
+    const struct summary row = {speed, speed, speed, speed, speed, 0, speed, 1, 0, 1, 1, true};
     int64_t attempt_id = start(k, 1);
     FAIL_IF(attempt_record_summary(k->store, attempt_id, "speed", &row, &e) < 0);
     end(k, 1, attempt_id, NULL, BLAME_JOB);
