@@ -239,7 +239,7 @@ struct key_condition {
     enum cause_relation relation;
 };
 
-struct share {
+struct ended_share {
     int64_t jobs, ended; /* with the cause, of those that ended */
     uint64_t who;        /* sum of a number for each: equal where the same jobs are meant */
 };
@@ -258,7 +258,7 @@ static bool meets_all(const struct jobs *j, const struct row *r, const struct ke
     return !ANY(i, count, !meets(j, r, &terms[i]));
 }
 
-static void add_share(struct share *to, const struct share *what)
+static void add_share(struct ended_share *to, const struct ended_share *what)
 {
     to->jobs += what->jobs;
     to->ended += what->ended;
@@ -266,15 +266,15 @@ static void add_share(struct share *to, const struct share *what)
 }
 
 /* Returns a row's share: Fibonacci hashing spreads indices over all bits. */
-static struct share share_of(const struct jobs *j, size_t row, size_t cause)
+static struct ended_share share_of(const struct jobs *j, size_t row, size_t cause)
 {
     uint64_t mixed = (row + 1) * 0x9e3779b97f4a7c15U;
-    return (struct share){j->rows[row].cause == cause, 1, mixed ^ (mixed >> 29)};
+    return (struct ended_share){j->rows[row].cause == cause, 1, mixed ^ (mixed >> 29)};
 }
 
 /* log of the probability that `with->jobs` or more of `with->ended` have the cause when so many of `all` have it and
  * are drawn by chance: the upper tail of the hypergeometric distribution. */
-static double chance_log(const struct share *with, const struct share *all)
+static double chance_log(const struct ended_share *with, const struct ended_share *all)
 {
     double x = (double)with->jobs, n = (double)with->ended, k = (double)all->jobs, total = (double)all->ended;
     double first = lgamma(k + 1) - lgamma(x + 1) - lgamma(k - x + 1) + lgamma(total - k + 1) - lgamma(n - x + 1) -
@@ -292,14 +292,14 @@ static double chance_log(const struct share *with, const struct share *all)
 struct key_search {
     const struct jobs *jobs;
     size_t cause;
-    struct share all;
+    struct ended_share all;
     size_t looked_at;
     struct key_condition best;
-    struct share best_share;
+    struct ended_share best_share;
     double best_log; /* 1: none */
 };
 
-static void look_at(struct key_search *s, const struct key_condition *c, const struct share *t)
+static void look_at(struct key_search *s, const struct key_condition *c, const struct ended_share *t)
 {
     if (t->ended == 0 || t->ended == s->all.ended)
         return;
@@ -315,10 +315,10 @@ static void look_at(struct key_search *s, const struct key_condition *c, const s
 }
 
 /* Numbers may be bounded from either side, by any but the outermost ones, which stand for themselves. */
-static void look_at_bounds(struct key_search *s, size_t axis, const struct share *levels)
+static void look_at_bounds(struct key_search *s, size_t axis, const struct ended_share *levels)
 {
     const struct swept_key *a = &s->jobs->axes[axis];
-    struct share below = {0}, above = {0};
+    struct ended_share below = {0}, above = {0};
     for (size_t i = 0; i + 1 < a->level_count; i++) {
         size_t low = a->order[i], high = a->order[a->level_count - 1 - i];
         add_share(&below, &levels[low]);
@@ -334,10 +334,10 @@ static void look_at_axis(struct key_search *s, size_t axis, size_t row_count)
 {
     const struct jobs *j = s->jobs;
     const struct swept_key *a = &j->axes[axis];
-    struct share levels[LEVELS_MOST] = {{0}};
+    struct ended_share levels[LEVELS_MOST] = {{0}};
     for (size_t i = 0; i < row_count; i++) {
         int level = level_in(j, &j->rows[j->looked_at[i]], axis);
-        const struct share one = share_of(j, j->looked_at[i], s->cause);
+        const struct ended_share one = share_of(j, j->looked_at[i], s->cause);
         if (level >= 0)
             add_share(&levels[level], &one);
     }
@@ -353,7 +353,7 @@ static bool add_term(const struct jobs *j, size_t cause, struct key_condition *t
     struct key_search s = {.jobs = j, .cause = cause, .best_log = 1};
     size_t row_count = 0;
     for (size_t i = 0; i < j->row_count; i++) {
-        const struct share one = share_of(j, i, cause);
+        const struct ended_share one = share_of(j, i, cause);
         if (j->rows[i].matched || !meets_all(j, &j->rows[i], terms, *term_count))
             continue;
         j->looked_at[row_count++] = i;
@@ -382,7 +382,7 @@ static char *title_of(const struct jobs *j, const struct swept_key *a)
 }
 
 /* "all 12 with tp=8, micro_batch>=16; none of 36 without", "9 of 12 with tp=8; 3 of 36 without". */
-static void add_words(const struct failure_cause *c, const struct share *met, const char *terms)
+static void add_words(const struct failure_cause *c, const struct ended_share *met, const char *terms)
 {
     OWNED_BUFFER words = BUFFER_INIT;
     const long long jobs = met->jobs, ended = met->ended, others = c->compared - jobs, without = c->ended - ended;
@@ -401,7 +401,7 @@ static void add_words(const struct failure_cause *c, const struct share *met, co
 static void add_match(struct jobs *j, size_t cause, const struct key_condition *terms, size_t term_count,
                       struct failure_cause *out)
 {
-    struct share met = {0};
+    struct ended_share met = {0};
     OWNED_BUFFER words = BUFFER_INIT;
     cJSON *match = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(match, "terms");
     for (size_t i = 0; i < j->row_count; i++) {
