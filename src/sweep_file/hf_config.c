@@ -341,19 +341,22 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The caller's; each once, in alphabetical order. */
-static const char **type_names(const struct hf_reading *r, size_t *count)
+/* Names of the types of both tables, in alphabetical order; `usable`: of those that a file may have, each once. The
+ * caller's. */
+static const char **type_names(const struct hf_type_table *own, const struct hf_type_table *carried, bool usable,
+                               size_t *count)
 {
-    const struct hf_type_table *const tables[] = {r->own, r->carried};
-    const char **names = xcalloc((r->own ? r->own->count : 0) + r->carried->count, sizeof *names);
+    const struct hf_type_table *const tables[] = {own, carried};
+    const char **names = NULL;
     *count = 0;
-    for (size_t t = 0; t < 2; t++)
+    for (size_t t = 0; t < LENGTH(tables); t++)
         for (size_t i = 0; tables[t] && i < tables[t]->count; i++) {
             const struct hf_type *type = &tables[t]->items[i];
-            if (type->family && !type->refused && hf_type_find(r->own, r->carried, type->name) == type)
-                names[(*count)++] = type->name;
+            if (!usable || (type->family && !type->refused && hf_type_find(own, carried, type->name) == type))
+                *array_add(names, *count) = type->name;
         }
-    qsort(names, *count, sizeof *names, compare_names);
+    if (names)
+        qsort(names, *count, sizeof *names, compare_names);
     return names;
 }
 
@@ -369,7 +372,7 @@ static int unknown_type(const struct hf_reading *r, const char *type)
     if (r->type && r->type->refused)
         return error_set(r->e, ERROR_USAGE, "%s: the parameters of model_type \"%s\" cannot be counted: %s", r->name,
                          type, r->type->refused);
-    const char **names = type_names(r, &count);
+    OWNED const char **names = type_names(r->own, r->carried, true, &count);
     for (size_t i = 0; i < count; i++)
         buffer_printf(&known, "%s%s", i ? ", " : "", names[i]);
     OWNED char *hint = suggest_hint(type, names, count);
@@ -377,7 +380,6 @@ static int unknown_type(const struct hf_reading *r, const char *type)
               "%s: model_type \"%s\" is not known%s (known: %s); give layers, hidden, heads, ffn and vocab as keys "
               "instead of hf_config",
               r->name, type, hint, buffer_text(&known));
-    free(names);
     return -1;
 }
 
@@ -555,18 +557,6 @@ static const struct schema_key model_type_keys[] = {
     {.name = "refused", TYPE_STRING, EVERY, FORM_STRING, AT(refused)},
 };
 
-/* The caller's. */
-static char *hint_of(const struct reading *r, const char *name)
-{
-    const struct hf_type_table *const tables[] = {&r->gathered->types, types_before(r)};
-    OWNED const char **names = NULL;
-    size_t count = 0;
-    for (size_t t = 0; t < 2; t++)
-        for (size_t i = 0; i < tables[t]->count; i++)
-            *array_add(names, count) = tables[t]->items[i].name;
-    return suggest_hint(name, names, count);
-}
-
 /* The type to begin with; false after a complaint. The first types may be what others are like, and need no family. */
 static bool find_base(const struct reading *r, const struct found *found, const struct hf_type **out)
 {
@@ -574,7 +564,9 @@ static bool find_base(const struct reading *r, const struct found *found, const 
     const struct toml_node *sought = like ? like : name;
     *out = hf_type_find(&r->gathered->types, types_before(r), sought->text);
     bool good = *out || (!like && (found_key(found, "family") || types_before(r)->count == 0));
-    OWNED char *hint = good ? NULL : hint_of(r, sought->text);
+    size_t count;
+    OWNED const char **names = type_names(&r->gathered->types, types_before(r), false, &count);
+    OWNED char *hint = good ? NULL : suggest_hint(sought->text, names, count);
     if (!good && like)
         problem_at_value(r, like, "no model_type \"%s\" is known%s", like->text, hint);
     else if (!good)

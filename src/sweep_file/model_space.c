@@ -138,29 +138,24 @@ static void read_values(const struct reading *r, const struct toml_node *node, s
     read_integers(r, out);
 }
 
-static void read_powers(const struct reading *r, const struct number_range *range, struct space_key *out)
-{
-    make_values(r, (size_t)range->count, out);
-    for (size_t i = 0; i < out->value_count; i++) {
-        out->values[i] = range_at(range, i);
-        out->literals[i] = arena_keep(r->arena, xasprintf("%" PRId64, out->values[i].integer));
-    }
-    read_integers(r, out);
-}
-
 static void read_range_key(const struct reading *r, const struct toml_node *node, struct space_key *out)
 {
     struct number_range range;
     if (!range_read(r, node, false, &range))
         return;
-    if (range.factor) {
-        read_powers(r, &range, out);
+    if (!range.factor) {
+        out->kind = SPACE_KEY_RANGE;
+        out->value_count = (size_t)range.count;
+        out->first = range.first;
+        out->step = range.step;
         return;
     }
-    out->kind = SPACE_KEY_RANGE;
-    out->value_count = (size_t)range.count;
-    out->first = range.first;
-    out->step = range.step;
+    make_values(r, (size_t)range.count, out);
+    for (size_t i = 0; i < out->value_count; i++) {
+        out->values[i] = range_at(&range, i);
+        out->literals[i] = arena_keep(r->arena, xasprintf("%" PRId64, out->values[i].integer));
+    }
+    read_integers(r, out);
 }
 
 /* --- multisets --- */
@@ -469,13 +464,15 @@ static void read_base(const struct reading *r, const struct toml_node *table, st
 
 /* --- filters --- */
 
+#define AT(member) offsetof(struct space_filter, member)
+
 static const struct schema_key filter_keys[] = {
-    {.name = "name", TYPE_STRING, EVERY},
-    {.name = "where", TYPE_STRING, EVERY},
-    {.name = "preset", TYPE_STRING, EVERY, .choices = filter_preset_names + 1},
+    {.name = "name", TYPE_STRING, EVERY, FORM_TEXT, AT(name)},
+    {.name = "where", TYPE_STRING, EVERY, FORM_TEXT, AT(where)},
+    {.name = "preset", TYPE_STRING, EVERY, FORM_CHOICE, AT(preset), 1, .choices = filter_preset_names + 1},
     {.name = "layers", TYPE_INT, EVERY, .least = 1, .most = INT32_MAX},
     {.name = "tolerance", TYPE_NUMBER, EVERY, .most = 1},
-    {.name = "mixer", TYPE_STRING, EVERY},
+    {.name = "mixer", TYPE_STRING, EVERY, FORM_STRING, AT(mixer)},
 };
 
 /* Options of presets, and the preset that each belongs to. */
@@ -496,11 +493,10 @@ static void check_preset_options(const struct reading *r, const struct found *fo
     }
 }
 
-static void read_mixer(const struct reading *r, const struct toml_node *node, const struct model_space_table *m,
-                       struct space_filter *f)
+static void check_mixer(const struct reading *r, const struct toml_node *node, const struct model_space_table *m)
 {
     size_t count = 0;
-    const char **known = NULL;
+    OWNED const char **known = NULL;
     bool good = false;
     for (size_t k = 0; k < m->key_count; k++)
         for (size_t i = 0; i < m->keys[k].kinds.count; i++) {
@@ -510,20 +506,13 @@ static void read_mixer(const struct reading *r, const struct toml_node *node, co
     OWNED char *hint = good ? NULL : suggest_hint(node->text, known, count);
     if (hint)
         problem_at_value(r, node, "the model space has no mixer \"%s\"%s", node->text, hint);
-    free(known);
-    f->mixer = arena_text(r->arena, node->text);
 }
 
-static void read_preset(const struct reading *r, const struct found *found, const struct model_space_table *m,
-                        struct space_filter *f)
+static void check_preset(const struct reading *r, const struct found *found, const struct model_space_table *m,
+                         struct space_filter *f)
 {
-    const struct toml_node *node = found_key(found, "preset"), *layers = found_key(found, "layers");
-    const struct toml_node *tolerance = found_key(found, "tolerance"), *mixer = found_key(found, "mixer");
-    int preset = check_choice(r, node, filter_preset_names + 1, 3);
-    if (preset < 0)
-        return;
-    f->preset = (enum filter_preset)(preset + 1);
-    check_preset_options(r, found, f->preset);
+    const struct toml_node *node = found_key(found, "preset"), *tolerance = found_key(found, "tolerance");
+    const struct toml_node *layers = found_key(found, "layers");
     if (f->preset == PRESET_FIXED_LAYERS && !toml_child(found->table, "layers"))
         problem_at_value(r, found->table, "fixed-layers lacks \"layers\"");
     if (f->preset == PRESET_SIMILAR_PARAMETERS && !m->dhen)
@@ -537,15 +526,14 @@ static void read_preset(const struct reading *r, const struct found *found, cons
     f->tolerance = tolerance ? number_of(tolerance) : DEFAULT_TOLERANCE;
     if (!(f->tolerance >= 0 && f->tolerance < 1))
         problem_at_value(r, tolerance, "tolerance must be at least 0 and less than 1");
-    if (mixer)
-        read_mixer(r, mixer, m, f);
+    if (f->mixer)
+        check_mixer(r, found_key(found, "mixer"), m);
 }
 
 static void read_filter(const struct reading *r, struct found *found)
 {
     struct model_space_table *m = r->into;
     const struct toml_node *where = found_key(found, "where"), *preset = found_key(found, "preset");
-    const struct toml_node *name = found_key(found, "name");
     const bool has_where = toml_child(found->table, "where"), has_preset = toml_child(found->table, "preset");
     if (has_where && has_preset) {
         problem_at_value(r, found->table, "a filter must have either where or preset, not both");
@@ -555,15 +543,13 @@ static void read_filter(const struct reading *r, struct found *found)
         problem_at_value(r, found->table, "a filter needs where or preset");
     struct space_filter *f = arena_add(r->arena, m->filters, m->filter_count);
     *f = (struct space_filter){.at = reading_at_value(r, where ? where : preset ? preset : found->table)};
-    if (preset)
-        read_preset(r, found, m, f);
-    if (where && check_not_blank(r, where, "where"))
-        f->where = arena_text(r->arena, where->text);
-    if (where)
-        check_preset_options(r, found, PRESET_NONE);
-    f->name = arena_text(r->arena, name && check_not_blank(r, name, "name") ? name->text
-                                   : f->where                               ? f->where
-                                                                            : filter_preset_names[f->preset]);
+    schema_take(r, found, f);
+    if (f->preset)
+        check_preset(r, found, m, f);
+    if (where || f->preset)
+        check_preset_options(r, found, f->preset);
+    if (!f->name)
+        f->name = arena_text(r->arena, f->where ? f->where : filter_preset_names[f->preset]);
 }
 
 static const struct schema schema_filter = {"[[model_space.filter]]", SCHEMA_KEYS(filter_keys), read_filter};
