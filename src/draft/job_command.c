@@ -82,12 +82,18 @@ const char *job_command_script(char *const *words)
 
 /* --- settings --- */
 
+/* With one byte for another. The caller's. */
+static char *with(const char *text, char from, char to)
+{
+    char *copy = xstrdup(text);
+    for (char *c = copy; (c = strchr(c, from));)
+        *c = to;
+    return copy;
+}
+
 char *job_command_key(const char *name)
 {
-    char *key = xstrdup(name + strspn(name, "-+"));
-    for (char *c = key; *c; c++)
-        *c = (char)(*c == '-' ? '_' : *c);
-    return key;
+    return with(name + strspn(name, "-+"), '-', '_');
 }
 
 static bool is_assignment(const char *word)
@@ -262,9 +268,7 @@ static char *text_of_file(const char *path)
 /* The text of module "a.b": a/b.py or a/b/__main__.py. */
 static char *text_of_module(const char *module)
 {
-    OWNED char *path = xstrdup(module);
-    for (char *c = path; *c; c++)
-        *c = (char)(*c == '.' ? '/' : *c);
+    OWNED char *path = with(module, '.', '/');
     OWNED char *file = xasprintf("%s.py", path), *package = xasprintf("%s/__main__.py", path);
     char *text = text_of_file(file);
     text = text ? text : text_of_file(package);
@@ -328,17 +332,9 @@ static enum script_way way_of_option(const char *declaration)
                                                                         : SCRIPT_OPTION;
 }
 
-static char *with_hyphens(const char *key)
-{
-    char *hyphenated = xstrdup(key);
-    for (char *c = hyphenated; *c; c++)
-        *c = (char)(*c == '_' ? '-' : *c);
-    return hyphenated;
-}
-
 enum script_way script_way(const char *text, const char *key, bool has_hyphens, bool is_assigned, char **option)
 {
-    OWNED char *hyphenated = with_hyphens(key);
+    OWNED char *hyphenated = with(key, '_', '-');
     const char *declaration = text ? behind(text, "--", key) : NULL;
     const char *other = text && !declaration ? behind(text, "--", hyphenated) : NULL;
     is_assigned |= text && (strstr(text, "hydra.main") || strstr(text, "OmegaConf.from_cli"));
@@ -353,7 +349,7 @@ enum script_way script_way(const char *text, const char *key, bool has_hyphens, 
 
 bool script_names(const char *text, const char *key)
 {
-    OWNED char *hyphenated = with_hyphens(key);
+    OWNED char *hyphenated = with(key, '_', '-');
     return text && (behind(text, "--", key) || behind(text, "--", hyphenated) || reads_variable(text, key));
 }
 
