@@ -89,8 +89,8 @@ static void add_counts(struct batch_values *v, const struct batch_wish *w, const
 static void add_own(struct batch_values *v, const struct batch_wish *w, const cJSON *cluster)
 {
     const cJSON *item;
-    for (char *const *p = w->config->set; p && *p; p += 2)
-        add_text(v, p[0], p[1]);
+    for (size_t i = 0; i < w->config->set_count; i++)
+        add_text(v, w->config->set[i].name, w->config->set[i].value);
     cJSON_ArrayForEach(item, cluster) batch_values_add(v, item->string,
                                                        cJSON_IsString(item)   ? xstrdup(item->valuestring)
                                                        : cJSON_IsNumber(item) ? cJSON_PrintUnformatted(item)

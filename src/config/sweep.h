@@ -453,7 +453,8 @@ struct deepspeed_settings {
 struct batch_config {
     char *name; /* of [executor]: NULL: not given */
     struct position name_at, memory_at;
-    char **set; /* of [executor.set]: names and values in turn, NULL-terminated; NULL: none */
+    struct setting *set; /* of [executor.set] */
+    size_t set_count;
     char *partition, *account, *qos, *constraint, *reservation;
     char *memory;                          /* per node, as the system writes it, or SQL that knows the attempt */
     char *gpu_type;                        /* "a100" */

@@ -38,29 +38,20 @@
 static const struct schema_key slurm_keys[] = {LINE("partition", batch.partition), BATCH_KEYS(batch)};
 const struct schema schema_slurm = {"[slurm]", SCHEMA_KEYS(slurm_keys)};
 
-/* A word of [executor.set]; a later one of the same name stands before. */
-static void read_set(const struct reading *r, const struct toml_node *node)
+static void *read_word(const struct reading *r, const struct toml_node *node, const char *name)
 {
-    char **set = r->sweep->batch_other.set;
-    size_t count = 0;
-    if (!schema_expect(r, node, node->key, TYPE_STRING | TYPE_NUMBER))
-        return;
-    while (set && set[count])
-        count++;
-    char **more = arena_keep(r->arena, xcalloc(count + 3, sizeof *more));
-    more[0] = arena_text(r->arena, node->key);
-    more[1] = constant_text(r, node);
-    for (size_t i = 0; i < count; i++)
-        more[i + 2] = set[i];
-    r->sweep->batch_other.set = more;
+    return schema_expect(r, node, name, TYPE_STRING | TYPE_NUMBER) ? constant_text(r, node) : NULL;
 }
+
+static const struct entries set_entries = {ENTRIES(sweep, batch_other.set, batch_other.set_count, struct setting),
+                                           .value = read_word};
 
 static const struct schema_key executor_keys[] = {
     {.name = "name", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(batch_other.name), .where = AT(batch_other.name_at)},
     LINE("queue", batch_other.partition),
     BATCH_KEYS(batch_other),
     {.name = "shared", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(batch_other.shared), .otherwise = true},
-    {.name = "set", TYPE_TABLE, DEFAULTS, .each = read_set},
+    {.name = "set", TYPE_TABLE, DEFAULTS, .entries = &set_entries},
 };
 const struct schema schema_executor = {"[executor]", SCHEMA_KEYS(executor_keys)};
 
