@@ -172,25 +172,24 @@ static bool are_tied(const struct solver *s, size_t a, size_t b)
     return ANY(c, s->constraints.count, reads_place(s, c, a) && reads_place(s, c, b));
 }
 
+static void collect(const struct solver *s, bool *in, size_t from, bool *found)
+{
+    in[from] = false;
+    found[from] = true;
+    for (size_t p = 0; p < s->place_count; p++)
+        if (in[p] && are_tied(s, from, p))
+            collect(s, in, p, found);
+}
+
 /* The component of `from` among the places that are in; takes them out. */
 static struct set component_of(const struct solver *s, bool *in, size_t from)
 {
-    struct set found = {NULL, 0}, sorted = {NULL, 0};
-    OWNED bool *is_found = xcalloc(s->place_count, sizeof *is_found);
-    set_add(&found, from);
-    in[from] = false;
-    for (size_t i = 0; i < found.count; i++)
-        for (size_t p = 0; p < s->place_count; p++)
-            if (in[p] && are_tied(s, found.items[i], p)) {
-                in[p] = false;
-                set_add(&found, p);
-            }
-    for (size_t i = 0; i < found.count; i++)
-        is_found[found.items[i]] = true;
+    OWNED bool *found = xcalloc(s->place_count, sizeof *found);
+    struct set sorted = {NULL, 0};
+    collect(s, in, from, found);
     for (size_t p = 0; p < s->place_count; p++)
-        if (is_found[p])
+        if (found[p])
             set_add(&sorted, p);
-    free(found.items);
     return sorted;
 }
 
@@ -351,34 +350,22 @@ static struct hash128 residue_of(struct solver *s, const struct tree *t, const s
     return hash_bytes(s->residue.data, s->residue.length);
 }
 
-/* The place among the sorted rows of the first whose cell is not below the value. */
-static size_t first_place(const struct variable *v, size_t column, int64_t value)
+static int64_t sorted_value(const struct variable *v, size_t column, size_t place)
 {
-    size_t low = 0, high = v->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (v->cells[v->sorted[column][middle] * v->width + column].integer < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return v->cells[v->sorted[column][place] * v->width + column].integer;
 }
 
 static struct found_rows find_value(const struct variable *v, size_t column, int64_t value)
 {
-    size_t low = first_place(v, column, value), high = low;
-    while (high < v->count && v->cells[v->sorted[column][high] * v->width + column].integer == value)
-        high++;
+    const size_t low = FIRST_SORTED(i, v->count, sorted_value(v, column, i) >= value);
+    const size_t high = FIRST_SORTED(i, v->count, sorted_value(v, column, i) > value);
     return (struct found_rows){v->sorted[column] + low, high - low, 0};
 }
 
 /* How far from 0 an integer of the column is at most. */
 static double reach_of(const struct variable *v, size_t column)
 {
-    const uint32_t *sorted = v->sorted[column];
-    const double low = (double)v->cells[sorted[0] * v->width + column].integer;
-    return fmax(fabs(low), fabs((double)v->cells[sorted[v->count - 1] * v->width + column].integer));
+    return fmax(fabs((double)sorted_value(v, column, 0)), fabs((double)sorted_value(v, column, v->count - 1)));
 }
 
 static bool look_up(struct solver *s, const struct variable_place *p, const struct constraint *c,

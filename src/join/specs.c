@@ -172,15 +172,8 @@ const struct spec_block *specs_blocks(const struct specs *s, size_t *count)
 
 static const struct spec_block *block_of(const struct specs *s, int64_t spec)
 {
-    size_t low = 0, high = s->block_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (s->blocks[middle].first <= spec)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &s->blocks[low];
+    const size_t next = FIRST_SORTED(i, s->block_count, s->blocks[i].first > spec);
+    return &s->blocks[next > 0 ? next - 1 : 0];
 }
 
 static void look_at(struct specs *s, int64_t spec)
