@@ -483,6 +483,10 @@ static int try_sweeps(struct finder *f, struct error *e)
     OWNED_BUFFER alike = BUFFER_INIT;
     const struct hash128 hash = space_identity(f->space).hash;
     int rc = db_query_texts(f->db, other_sweeps, VALUES(sql_hash(&hash)), &sweeps, e);
+    if (rc == 0 && sweeps.count > 0) {
+        f->parts = identity_parts(f->space);
+        f->labels = labels_json(f->space);
+    }
     for (size_t i = 0; rc == 0 && f->out->count == 0 && i < sweeps.count; i++) {
         cJSON *sweep = cJSON_Parse(sweeps.items[i]);
         rc = try_sweep(f, sweep, &alike, e);
@@ -496,31 +500,13 @@ static int try_sweeps(struct finder *f, struct error *e)
     return rc;
 }
 
-static int any_elsewhere(const struct finder *f, bool *any, struct error *e)
-{
-    const struct hash128 hash = space_identity(f->space).hash;
-    OWNED char *sql = xasprintf("SELECT EXISTS (%s)", other_sweeps);
-    return db_query_bool(f->db, sql, VALUES(sql_hash(&hash)), any, e);
-}
-
-static int find_formers(struct finder *f, struct error *e)
-{
-    bool any;
-    if ((f->kind == FORMERS_WAS && f->space->sweep->was_count == 0) || f->space->of_rows)
-        return 0;
-    if (any_elsewhere(f, &any, e) < 0 || !any)
-        return any ? -1 : 0;
-    f->parts = identity_parts(f->space);
-    f->labels = labels_json(f->space);
-    return try_sweeps(f, e);
-}
-
 int formers_find(struct space *space, struct db *db, enum formers_kind kind, struct formers *out, struct error *e)
 {
     struct finder f = {.space = space, .db = db, .kind = kind, .out = out};
     struct error ignored = ERROR_INIT;
     *out = (struct formers){.all_are_new = true, .unmet = BUFFER_INIT};
-    int rc = find_formers(&f, e);
+    const bool may_be = !space->of_rows && (kind == FORMERS_ANY || space->sweep->was_count > 0);
+    int rc = may_be ? try_sweeps(&f, e) : 0;
     stmt_free(f.put_asked);
     stmt_free(f.put_member);
     db_exec(db, embedded_text("sql/formers/end.sql"), &ignored);
