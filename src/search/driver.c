@@ -74,39 +74,6 @@ struct past_event {
     struct search_outcome outcome; /* that was told */
 };
 
-struct past {
-    const struct past_request *request;
-    int64_t last; /* last sequence number */
-    struct past_event *events;
-    size_t count;
-};
-
-static void add_event(struct past *p, struct past_event event)
-{
-    p->last = event.sequence > p->last ? event.sequence : p->last;
-    if (event.sequence && event.candidate != SIZE_MAX) /* else it is not selected this time */
-        *array_add(p->events, p->count) = event;
-}
-
-static int keep_trial(struct past *p, struct trial_row *row, struct error *e)
-{
-    if (p->request->complete && p->request->complete(p->request->context, row, e) < 0)
-        return -1;
-    struct past_event event = {row->asked,
-                               row->id,
-                               true,
-                               candidate_set_find(p->request->set, row->outcome.job_id),
-                               isnan(row->resource) ? 0 : row->resource,
-                               {0}};
-    add_event(p, event);
-    event.sequence = row->told;
-    event.asks = false;
-    if (row->told)
-        event.outcome = search_outcome_of(&row->outcome);
-    add_event(p, event);
-    return 0;
-}
-
 static int compare_events(const void *a, const void *b)
 {
     const struct past_event *x = a, *y = b;
@@ -127,17 +94,31 @@ static void repeat_decision(struct search *search, const struct past_event *t)
 
 int past_repeat(const struct past_request *request, struct past_candidate *out, int64_t *last, struct error *e)
 {
-    struct past past = {.request = request};
+    OWNED struct past_event *events = NULL;
+    size_t count = 0;
     struct trial_row row;
     OWNED_STMT *s = NULL;
     int rc;
-    while ((rc = trial_next(request->db, request->search_id, &s, &row, e)) > 0 &&
-           (rc = keep_trial(&past, &row, e)) == 0)
-        continue;
-    if (past.count > 0)
-        qsort(past.events, past.count, sizeof *past.events, compare_events);
-    for (size_t i = 0; rc == 0 && i < past.count; i++) {
-        const struct past_event *event = &past.events[i];
+    *last = 0;
+    while ((rc = trial_next(request->db, request->search_id, &s, &row, e)) > 0) {
+        if (request->complete && request->complete(request->context, &row, e) < 0)
+            return -1;
+        for (int asks = 0; asks <= 1; asks++) {
+            const struct past_event event = {asks ? row.asked : row.told,
+                                             row.id,
+                                             asks,
+                                             candidate_set_find(request->set, row.outcome.job_id),
+                                             isnan(row.resource) ? 0 : row.resource,
+                                             row.told ? search_outcome_of(&row.outcome) : (struct search_outcome){0}};
+            *last = event.sequence > *last ? event.sequence : *last;
+            if (event.sequence && event.candidate != SIZE_MAX) /* else it is not selected this time */
+                *array_add(events, count) = event;
+        }
+    }
+    if (count > 0)
+        qsort(events, count, sizeof *events, compare_events);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        const struct past_event *event = &events[i];
         struct past_candidate *c = &out[event->candidate];
         c->trial_id = event->asks ? event->trial_id : 0;
         if (event->asks) {
@@ -148,8 +129,6 @@ int past_repeat(const struct past_request *request, struct past_candidate *out, 
             c->done = true;
         }
     }
-    *last = past.last;
-    free(past.events);
     return rc;
 }
 
@@ -288,20 +267,15 @@ static void queue_job(struct job_queue *q, int64_t job_id, bool *queued)
     *array_add(q->job_ids, q->count) = job_id;
 }
 
-static int64_t take_job_queued(struct search_driver *d, struct job_queue *q)
-{
-    int64_t job_id = q->job_ids[0];
-    size_t candidate = candidate_set_find(&d->set, job_id);
-    memmove(q->job_ids, q->job_ids + 1, --q->count * sizeof *q->job_ids);
-    if (candidate != SIZE_MAX) /* a replicate counts as queued until it has ended */
-        d->progress[candidate].queued = false;
-    return job_id;
-}
-
 static void take_queued(struct search_driver *d, struct job_queue *q, int64_t *job_ids, size_t room, size_t *count)
 {
-    while (q->count > 0 && *count < room)
-        job_ids[(*count)++] = take_job_queued(d, q);
+    for (; q->count > 0 && *count < room; ++*count) {
+        job_ids[*count] = q->job_ids[0];
+        memmove(q->job_ids, q->job_ids + 1, --q->count * sizeof *q->job_ids);
+        size_t candidate = candidate_set_find(&d->set, job_ids[*count]);
+        if (candidate != SIZE_MAX) /* a replicate counts as queued until it has ended */
+            d->progress[candidate].queued = false;
+    }
 }
 
 static void queue_replicate(void *context, struct candidate_job *r)
@@ -503,16 +477,18 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
                                   .draw = (int64_t)decision.index,
                                   .reason = decision.reason,
                                   .outcome = {.job_id = *job_id}};
-    if (waits)
-        *job_id = d->further.count ? take_job_queued(d, &d->further) : 0;
+    if (waits) {
+        size_t taken = 0;
+        *job_id = 0;
+        take_queued(d, &d->further, job_id, 1, &taken);
+    }
     return trial_record(d->request.db, d->search_id, &row, &d->trials[decision.candidate].trial_id, e);
 }
 
 /* Returns whether some trial has not ended: its job runs, or waits for another try. */
 static bool any_open(const struct search_driver *d)
 {
-    size_t i = FIRST(k, d->set.space.count, d->trials[k].trial_id);
-    return i < d->set.space.count;
+    return ANY(i, d->set.space.count, d->trials[i].trial_id);
 }
 
 static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
@@ -589,11 +565,6 @@ static int ended(void *context, const struct claim_end *end, struct error *e)
 
 /* --- ending early --- */
 
-static const struct metric *objective_metric(const struct search_driver *d)
-{
-    return d->objective ? job_find_metric(&d->request.space->sweep->job, d->objective) : NULL;
-}
-
 /* The objective's counted steps that are finite and kept. The caller frees them. *all: the number before dropping any;
  * *last: the last step that was reported. */
 static double *counted_steps(const struct search_driver *d, const struct sample_list *l, size_t *count, int64_t *all,
@@ -613,7 +584,7 @@ static double *counted_steps(const struct search_driver *d, const struct sample_
 /* Only with a median or a mean can a run's result be bounded before its end. */
 static bool can_race(const struct search_driver *d)
 {
-    const struct metric *m = objective_metric(d);
+    const struct metric *m = d->objective ? job_find_metric(&d->request.space->sweep->job, d->objective) : NULL;
     return d->steps && search_options(d->search)->racing && (!m || m->take == TAKE_MEDIAN || m->take == TAKE_MEAN);
 }
 

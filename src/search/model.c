@@ -179,9 +179,9 @@ static double chance_jointly(const struct model_strategy *m, const struct estima
         believed[i] = expected_over(&b->believed, beaten);
         doubted[i] = expected_over(&b->doubted, beaten);
     }
-    surrogate_correlation(m->surrogate, ranked, count, correlation);
-    double chance = better_left(&(struct candidates_left){count, believed, doubted, trust,
-                                                          surrogate_freedom(m->surrogate), failure, correlation});
+    const size_t freedom = surrogate_correlation(m->surrogate, ranked, count, correlation);
+    double chance =
+        better_left(&(struct candidates_left){count, believed, doubted, trust, freedom, failure, correlation});
     free(correlation);
     return chance;
 }

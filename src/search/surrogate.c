@@ -401,16 +401,15 @@ static double trust_of(const struct surrogate *b, const struct fitted *fits)
     return trust_contradicted(trust, &b->time, TIME_ANYWHERE);
 }
 
-static double prior_merit(const struct surrogate *b, const struct fitted *fits, const struct candidate *c,
-                          bool as_fitted)
+/* ln of the predicted objective, by the fitted weights where they count. */
+static double prior_merit(const struct surrogate *b, const struct fitted *fits, const struct candidate *c)
 {
     const struct search_space *space = b->s->space;
-    if (isnan(search_predicted_log(space, c)))
-        return NAN;
-    double seconds = c->seconds;
-    if (as_fitted && c->time_terms && fits[c->place].has_time)
-        seconds = weighted_sum(fits[c->place].time.weights, c->time_terms, space->places[c->place].time.terms);
-    return (space->relation == SEARCH_RATE ? log(c->work) : 0) - log(seconds);
+    const double predicted = search_predicted_log(space, c);
+    if (isnan(predicted) || !c->time_terms || !fits[c->place].has_time)
+        return predicted;
+    return (space->relation == SEARCH_RATE ? log(c->work) : 0) -
+           log(weighted_sum(fits[c->place].time.weights, c->time_terms, space->places[c->place].time.terms));
 }
 
 static void fill_priors(struct surrogate *b, const struct fitted *fits, bool as_fitted)
@@ -418,7 +417,8 @@ static void fill_priors(struct surrogate *b, const struct fitted *fits, bool as_
     const struct search_space *space = b->s->space;
     double least = INFINITY;
     for (size_t i = 0; i < space->count; i++) {
-        b->all[i].mean = prior_merit(b, fits, &space->candidates[i], as_fitted);
+        b->all[i].mean = as_fitted ? prior_merit(b, fits, &space->candidates[i])
+                                   : search_predicted_log(space, &space->candidates[i]);
         if (b->all[i].mean < least)
             least = b->all[i].mean;
     }
@@ -448,7 +448,7 @@ static double slope_of_priors(const struct surrogate *b, const struct fitted *fi
     size_t n = 0;
     for (size_t i = 0; i < b->told_count; i++) {
         const struct trial *t = told_trial(b, i);
-        double predicted = prior_merit(b, fits, told_candidate(b, i), false);
+        double predicted = search_predicted_log(b->s->space, told_candidate(b, i));
         if (!has_merit(b, i) || isnan(predicted))
             continue;
         prior[n] = predicted;
@@ -639,7 +639,7 @@ static void fill_means(struct surrogate *b, const struct fitted *fits)
 
 #define LEFT_LEAST 1e-9 /* of the process's variance: below this is rounding at a measured candidate */
 
-void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out)
+size_t surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j <= i; j++) {
@@ -657,10 +657,6 @@ void surrogate_correlation(const struct surrogate *b, const size_t *candidates, 
         }
     for (size_t i = 0; i < count; i++)
         out[i * count + i] = 1;
-}
-
-size_t surrogate_freedom(const struct surrogate *b)
-{
     return b->freedom;
 }
 

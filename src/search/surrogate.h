@@ -60,13 +60,9 @@ void surrogate_tell(struct surrogate *b, size_t candidate);
  * surrogate_tell. */
 const struct estimate *surrogate_without(struct surrogate *b, size_t candidate);
 
-/* Correlations of the candidates' merits given the measurements: `out` is count × count. Call surrogate_without
- * first. */
-void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out);
-
-/* Degrees of freedom of the estimated deviations: merits follow Student's distribution. Call surrogate_without
- * first. */
-size_t surrogate_freedom(const struct surrogate *b);
+/* Correlations of the candidates' merits given the measurements: `out` is count × count. Returns the degrees of freedom
+ * of the estimated deviations: merits follow Student's distribution. Call surrogate_without first. */
+size_t surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out);
 
 /* Converts an objective to its merit, and back. */
 double merit_of(const struct search_space *space, double objective);
