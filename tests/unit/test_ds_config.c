@@ -248,70 +248,50 @@ TEST_APART(open__section_of_the_users_own__accepted)
     assert_renders(FILE_OF("sections = [\"my_section\"]\n"), "{}", "{\n  \"my_section\": {\n    \"a\": 1\n  }\n}\n");
 }
 
-static int64_t jobs_of(const char *text, const char *rule, int64_t *excluded)
-{
-    struct opened o;
-    FAIL_IF(open_text(text, &o, &e) < 0);
-    struct built b = {o.sweep, o.space};
-    struct plan p = plan_of(&b);
-    int64_t jobs = p.jobs;
-    *excluded = excluded_by(&b, &p, rule);
-    plan_free(&p);
-    close_all(&o);
-    return jobs;
-}
-
 TEST_APART(rules__base_says_it__judged_like_a_key)
 {
-    int64_t excluded;
-    put("ds.json", "{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true}, \"train_batch_size\": 8}");
-    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\npp = [1, 2]\n[cluster_spec]\nnum_devices_per_host = 2\n"),
-                             "pipeline-zero-stage", &excluded),
-                     1);
-    assert_int_equal(excluded, 1);
-    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\n\"bf16.enabled\" = [true, false]\n"), "fp16-or-bf16", &excluded),
-                     1);
-    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nmicro_batch = [1, 3, 8]\n"), "batch-divides", &excluded), 2);
-    assert_int_equal(excluded, 1);
-    put("ds.json", "{\"train_batch_size\": 6, \"gradient_accumulation_steps\": 2}");
-    assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = [1, 2, 3, 4]\n"), "batch-divides",
-                             &excluded),
-                     2);
-    assert_int_equal(excluded, 2);
-    put("ds.json", "{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true}, \"train_batch_size\": 8}");
-    /* Off where the file is silent. */
-    assert_int_equal(jobs_of(FILE_OF("[[rule]]\nname = \"half\"\nrequire = \"fp16 > bf16\"\n"), "half", &excluded), 1);
-    put("ds.json", "{\"bfloat16\": {\"enabled\": true}}");
-    assert_int_equal(jobs_of(FILE_OF("[[rule]]\nname = \"half\"\nrequire = \"fp16 < bf16\"\n"), "half", &excluded), 1);
-    put("ds.json", "{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}}");
-    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nzero_stage = [0, 1]\n"), "accumulation-dtype-stage-0",
-                             &excluded),
-                     1);
-    put("ds.json", "{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}, \"bf16\": {\"enabled\": \"auto\"}}");
-    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nzero_stage = [0, 1]\n"), "accumulation-dtype-stage-0",
-                             &excluded),
-                     2);
-    put("ds.json", "{\"zero_optimization\": {\"stage\": 2}}");
-    /* A spec that lacks the key has the base's value; one that has it, its own. */
-    assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = 2\n"
-                                     "[[parallel_spec]]\npp = 2\n[[parallel_spec]]\npp = 2\nzero_stage = 1\n"),
-                             "pipeline-zero-stage", &excluded),
-                     1);
-    assert_int_equal(excluded, 1);
-}
-
-TEST_APART(rules__lists_of_the_base__looked_into)
-{
-    int64_t excluded;
-    put("ds.json", "{\"elasticity\": {\"enabled\": true, \"max_train_batch_size\": 30, \"micro_batch_sizes\": [3,\n2],"
-                   " \"version\": 0.1}}");
-    assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = [4, 5, 6, 7, 8]\n"), "elasticity-devices",
-                             &excluded),
-                     3);
-    assert_int_equal(excluded, 2);
-    put("ds.json", "{\"compile\": {\"deepcompile\": true, \"passes\": [\"autotp\", \"it's\", \"z3\"]}}");
-    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nzero_stage = [0, 3]\n"), "deepcompile-autotp", &excluded), 0);
-    assert_int_equal(excluded, 2);
+    static const char half[] = "{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true},"
+                               " \"train_batch_size\": 8}",
+                      narrow[] = "{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}}";
+    static const struct {
+        const char *base, *rest, *rule;
+        int64_t jobs, excluded;
+    } cases[] = {
+        {half, "[parallel_spec]\npp = [1, 2]\n[cluster_spec]\nnum_devices_per_host = 2\n", "pipeline-zero-stage", 1, 1},
+        {half, "[parallel_spec]\n\"bf16.enabled\" = [true, false]\n", "fp16-or-bf16", 1, 1},
+        {half, "[parallel_spec]\nmicro_batch = [1, 3, 8]\n", "batch-divides", 2, 1},
+        {"{\"train_batch_size\": 6, \"gradient_accumulation_steps\": 2}",
+         "[cluster_spec]\nnum_devices_per_host = [1, 2, 3, 4]\n", "batch-divides", 2, 2},
+        /* Off where the file is silent. */
+        {half, "[[rule]]\nname = \"half\"\nrequire = \"fp16 > bf16\"\n", "half", 1, 0},
+        {"{\"bfloat16\": {\"enabled\": true}}", "[[rule]]\nname = \"half\"\nrequire = \"fp16 < bf16\"\n", "half", 1, 0},
+        {narrow, "[parallel_spec]\nzero_stage = [0, 1]\n", "accumulation-dtype-stage-0", 1, 1},
+        {"{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}, \"bf16\": {\"enabled\": \"auto\"}}",
+         "[parallel_spec]\nzero_stage = [0, 1]\n", "accumulation-dtype-stage-0", 2, -1}, /* it is not asked */
+        /* A spec that lacks the key has the base's value; one that has it, its own. */
+        {"{\"zero_optimization\": {\"stage\": 2}}",
+         "[cluster_spec]\nnum_devices_per_host = 2\n"
+         "[[parallel_spec]]\npp = 2\n[[parallel_spec]]\npp = 2\nzero_stage = 1\n",
+         "pipeline-zero-stage", 1, 1},
+        /* Lists are looked into. */
+        {"{\"elasticity\": {\"enabled\": true, \"max_train_batch_size\": 30, \"micro_batch_sizes\": [3,\n2],"
+         " \"version\": 0.1}}",
+         "[cluster_spec]\nnum_devices_per_host = [4, 5, 6, 7, 8]\n", "elasticity-devices", 3, 2},
+        {"{\"compile\": {\"deepcompile\": true, \"passes\": [\"autotp\", \"it's\", \"z3\"]}}",
+         "[parallel_spec]\nzero_stage = [0, 3]\n", "deepcompile-autotp", 0, 2},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct opened o;
+        OWNED char *text = xasprintf(FILE_OF("%s"), cases[i].rest);
+        put("ds.json", cases[i].base);
+        FAIL_IF(open_text(text, &o, &e) < 0);
+        struct built b = {o.sweep, o.space};
+        HELD(plan) p = plan_of(&b);
+        if (p.jobs != cases[i].jobs || excluded_by(&b, &p, cases[i].rule) != cases[i].excluded)
+            fail_msg("case %zu: %lld jobs, %lld excluded", i, (long long)p.jobs,
+                     (long long)excluded_by(&b, &p, cases[i].rule));
+        close_all(&o);
+    }
 }
 
 static struct hash128 key_of(const char *text)
@@ -343,27 +323,24 @@ TEST_APART(identity__base__content_counts_and_neither_path_nor_layout)
     assert_memory_not_equal(&first, &other, sizeof first);
 }
 
-TEST(arguments__command_is_a_line__refused)
+TEST(arguments_and_placeholders__what_cannot_be__refused_with_a_hint)
 {
-    OWNED char *text = error_of("[deepspeed.arg_mappings]\ntrain_batch_size = \"b\"\n[job]\ncommand = \"t x\"\n");
-    assert_non_null(strstr(text, "test.toml:4:11: arg_mappings needs [job] command as a list of words"));
-}
-
-TEST(arguments__unknown_key__refused_with_a_hint)
-{
-    OWNED char *text =
-        error_of("[deepspeed.arg_mappings]\ngradient_cliping = \"--clip\"\n\"optimiser.params.lr\" = \"lr\"\n"
-                 "[parallel_spec]\na = 1\n");
-    assert_non_null(strstr(text,
-                           "test.toml:2:1: arg_mappings: a ds_config has no key \"gradient_cliping\"; did you mean "
-                           "\"gradient_clipping\"?"));
-    assert_non_null(strstr(text, "has no key \"optimiser.params.lr\"; did you mean \"optimizer\"?"));
-}
-
-TEST(placeholder__without_the_table__refused)
-{
-    OWNED char *text = error_of("[job]\ncommand = [\"t\", \"{ds_config}\"]\n[parallel_spec]\na = 1\n");
-    assert_non_null(strstr(text, "placeholder {ds_config} needs a [deepspeed] table"));
+    static const char *const cases[][2] = {
+        {"[deepspeed.arg_mappings]\ntrain_batch_size = \"b\"\n[job]\ncommand = \"t x\"\n",
+         "test.toml:4:11: arg_mappings needs [job] command as a list of words"},
+        {"[deepspeed.arg_mappings]\ngradient_cliping = \"--clip\"\n[parallel_spec]\na = 1\n",
+         "test.toml:2:1: arg_mappings: a ds_config has no key \"gradient_cliping\"; did you mean "
+         "\"gradient_clipping\"?"},
+        {"[deepspeed.arg_mappings]\n\"optimiser.params.lr\" = \"lr\"\n[parallel_spec]\na = 1\n",
+         "has no key \"optimiser.params.lr\"; did you mean \"optimizer\"?"},
+        {"[job]\ncommand = [\"t\", \"{ds_config}\"]\n[parallel_spec]\na = 1\n",
+         "placeholder {ds_config} needs a [deepspeed] table"},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        OWNED char *text = error_of(cases[i][0]);
+        if (!strstr(text, cases[i][1]))
+            fail_msg("case %zu: %s", i, text);
+    }
 }
 
 static char *mapped(const char *flag, const char *config, const char *const *command)
