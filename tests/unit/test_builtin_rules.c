@@ -116,36 +116,17 @@ TEST(rules__all_of_them__have_a_case_a_reason_and_a_source)
  * holds. */
 TEST(rules__values_of_every_kind__abort_nothing)
 {
-    static const char *const keys[] = {"dp",
-                                       "tp",
-                                       "pp",
-                                       "op",
-                                       "mp",
-                                       "cp",
-                                       "vpp",
-                                       "ep",
-                                       "etp",
-                                       "shard_ranks",
-                                       "mtp_layers",
-                                       "first_stage_layers",
-                                       "account_loss",
-                                       "pipeline_layout",
-                                       "global_batch",
-                                       "micro_batch",
-                                       "gradient_accumulation",
-                                       "hidden",
-                                       "heads",
-                                       "kv_heads",
-                                       "layers",
-                                       "seq",
-                                       "experts",
-                                       "sequence_parallel"};
+    OWNED char **keys =
+        parts_of("dp tp pp op mp cp vpp ep etp shard_ranks mtp_layers first_stage_layers account_loss "
+                 "pipeline_layout global_batch micro_batch gradient_accumulation hidden heads kv_heads layers "
+                 "seq experts sequence_parallel",
+                 " ");
     static const char *const values[] = {"0", "-1", "9223372036854775807", "1.5", "\"text\"", "1e308", "true"};
     for (size_t v = 0; v < LENGTH(values); v++) {
         OWNED_BUFFER text = BUFFER_INIT;
         buffer_add_text(&text, "[[parallel_spec]]\n");
-        for (size_t k = 0; k < LENGTH(keys); k++)
-            buffer_printf(&text, "%s = %s\n", keys[k], values[v]);
+        for (char **key = keys; *key; key++)
+            buffer_printf(&text, "%s = %s\n", *key, values[v]);
         HELD(built) b = build_text(buffer_text(&text));
         HELD(plan) p = plan_of(&b);
         assert_int_equal(p.match.combinations, 1);

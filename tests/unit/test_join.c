@@ -95,96 +95,37 @@ TEST(formula__drawn__as_sqlite_has_it_and_known_only_where_that_is_certain)
 
 TEST(formula__awkward__as_sqlite_has_it)
 {
-    static const char *const texts[] = {"a BETWEEN 1 AND 3 AND b = 1",
-                                        "NOT a = 1 OR b = 2.5",
-                                        "a = b = c",
-                                        "a < b < c",
-                                        "-a - -3 = 0",
-                                        "t",
-                                        "t = 3",
-                                        "t > a",
-                                        "a IS b",
-                                        "a IS NOT NULL AND t IS NULL",
-                                        "a IN () OR b IN (2.5)",
-                                        "CAST(a AS TEXT) = '3'",
-                                        "t COLLATE NOCASE = 'X'",
-                                        "CASE a WHEN 1 THEN b WHEN 3 THEN NULL ELSE c END",
-                                        "a / 0 IS NULL",
-                                        "a % 0.5 IS NULL",
-                                        "9007199254740993 = a",
-                                        "9007199254740992.0 < a",
-                                        "a * 4611686018427387904 > 0",
-                                        "abs(a) = 4",
-                                        "min(b, 1) = 1",
-                                        "t || 'y' = 'xy'",
-                                        "a & 1",
-                                        "a & 6 = 2",
-                                        "a | c + 1 = 7",
-                                        "a | b & 4 = 6",
-                                        "(b | 2.9) < 3",
-                                        "(a & t) = 1",
-                                        "(a | NULL) IS NULL",
-                                        "a << 2 > 8",
-                                        "1 << a * 16 < 0",
-                                        "-9 >> a = -2",
-                                        "a >> -62 = 0",
-                                        "a >> (-9223372036854775807 - 1) = -1",
-                                        "a << b >> c",
-                                        "iif(a > 1, b, c) < 3",
-                                        "length(t) = 1 AND a = 3",
-                                        "round(b) = 3",
-                                        "a IS TRUE",
-                                        "(a > 1) IS FALSE",
-                                        "NOT t",
-                                        "a NOTNULL",
-                                        "b ISNULL",
-                                        "a > 1 AND NOT (b > 2 OR c IN (1, 4))",
-                                        "0.1 + 0.2 > 0.3",
-                                        "-9223372036854775808 < a",
-                                        "a = 0x7",
-                                        "a == 7 OR a != 7",
-                                        "1e3 > a",
-                                        "+a = a",
-                                        "+t = a OR + -b = c",
-                                        "+CAST(a AS TEXT) = '3'",
-                                        "~a < 0",
-                                        "~b = -3 OR ~t = -2",
-                                        "-~a = a + 1 AND ~-a = a - 1",
-                                        "(a & ~c) = 2",
-                                        "~(-9223372036854775807 - 1) > a",
-                                        "~NULL IS NULL",
-                                        "a || b = '32.5' OR c = 1",
-                                        "a || '-' || c <> t || '-' || b",
-                                        "2 * a || c = 2 * (a || c) OR 1 || a + c > 12",
-                                        "-a || c < 0",
-                                        "(a + 1) || c = '41'",
-                                        "a || NULL IS NULL AND c > 1",
-                                        "a LIKE '%1' OR b = c",
-                                        "t LIKE 'X' AND a = c OR NOT a LIKE 3",
-                                        "a NOT LIKE '1%' AND c > 1",
-                                        "t LIKE 'x!%' ESCAPE '!' OR a > c",
-                                        "a = c LIKE 1",
-                                        "a < c LIKE 1 AND b > 1",
-                                        "a GLOB '[13]' AND b > c",
-                                        "t NOT GLOB 'x*' OR a > c",
-                                        "'{\"k\": 3}' -> 'k' = a OR b > c",
-                                        "'{\"k\": 3}' ->> 'k' = a AND b > c",
-                                        "CAST(b AS INTEGER) * a = c OR t = 'x'",
-                                        "a = CAST(c AS TEXT) OR b > c",
-                                        "CAST(c AS TEXT) IN (a, 4) OR b > c",
-                                        "a NOT IN (CAST(c AS TEXT), 2) AND b > 1",
-                                        "a BETWEEN CAST(c AS TEXT) AND '9' OR b > c",
-                                        "CAST(c AS TEXT) NOT BETWEEN a AND b AND b > 1",
-                                        "CAST(a AS TEXT) IS NOT c OR b > c",
-                                        "CASE CAST(a AS TEXT) WHEN 3 THEN b > c ELSE c = 1 END",
-                                        "CAST(t AS REAL) < b AND a > 1",
-                                        "CAST(a AS BLOB) = '3' OR b > c",
-                                        "CAST(CAST(b AS INTEGER) AS TEXT) || c = '21'",
-                                        "a ISNULL OR b NOTNULL = c OR a = b ISNULL OR c ISNULL NOTNULL",
-                                        "a IS DISTINCT FROM b AND t IS NOT DISTINCT FROM 'x'",
-                                        "a IS DISTINCT FROM TRUE OR b IS NOT DISTINCT FROM c = FALSE"};
+    OWNED char **texts =
+        parts_of("a BETWEEN 1 AND 3 AND b = 1; NOT a = 1 OR b = 2.5; a = b = c; a < b < c; -a - -3 = 0; t; "
+                 "t = 3; t > a; a IS b; a IS NOT NULL AND t IS NULL; a IN () OR b IN (2.5); "
+                 "CAST(a AS TEXT) = '3'; t COLLATE NOCASE = 'X'; "
+                 "CASE a WHEN 1 THEN b WHEN 3 THEN NULL ELSE c END; a / 0 IS NULL; a % 0.5 IS NULL; "
+                 "9007199254740993 = a; 9007199254740992.0 < a; a * 4611686018427387904 > 0; abs(a) = 4; "
+                 "min(b, 1) = 1; t || 'y' = 'xy'; a & 1; a & 6 = 2; a | c + 1 = 7; a | b & 4 = 6; "
+                 "(b | 2.9) < 3; (a & t) = 1; (a | NULL) IS NULL; a << 2 > 8; 1 << a * 16 < 0; -9 >> a = -2; "
+                 "a >> -62 = 0; a >> (-9223372036854775807 - 1) = -1; a << b >> c; iif(a > 1, b, c) < 3; "
+                 "length(t) = 1 AND a = 3; round(b) = 3; a IS TRUE; (a > 1) IS FALSE; NOT t; a NOTNULL; "
+                 "b ISNULL; a > 1 AND NOT (b > 2 OR c IN (1, 4)); 0.1 + 0.2 > 0.3; -9223372036854775808 < a; "
+                 "a = 0x7; a == 7 OR a != 7; 1e3 > a; +a = a; +t = a OR + -b = c; +CAST(a AS TEXT) = '3'; "
+                 "~a < 0; ~b = -3 OR ~t = -2; -~a = a + 1 AND ~-a = a - 1; (a & ~c) = 2; "
+                 "~(-9223372036854775807 - 1) > a; ~NULL IS NULL; a || b = '32.5' OR c = 1; "
+                 "a || '-' || c <> t || '-' || b; 2 * a || c = 2 * (a || c) OR 1 || a + c > 12; -a || c < 0; "
+                 "(a + 1) || c = '41'; a || NULL IS NULL AND c > 1; a LIKE '%1' OR b = c; "
+                 "t LIKE 'X' AND a = c OR NOT a LIKE 3; a NOT LIKE '1%' AND c > 1; "
+                 "t LIKE 'x!%' ESCAPE '!' OR a > c; a = c LIKE 1; a < c LIKE 1 AND b > 1; "
+                 "a GLOB '[13]' AND b > c; t NOT GLOB 'x*' OR a > c; '{\"k\": 3}' -> 'k' = a OR b > c; "
+                 "'{\"k\": 3}' ->> 'k' = a AND b > c; CAST(b AS INTEGER) * a = c OR t = 'x'; "
+                 "a = CAST(c AS TEXT) OR b > c; CAST(c AS TEXT) IN (a, 4) OR b > c; "
+                 "a NOT IN (CAST(c AS TEXT), 2) AND b > 1; a BETWEEN CAST(c AS TEXT) AND '9' OR b > c; "
+                 "CAST(c AS TEXT) NOT BETWEEN a AND b AND b > 1; CAST(a AS TEXT) IS NOT c OR b > c; "
+                 "CASE CAST(a AS TEXT) WHEN 3 THEN b > c ELSE c = 1 END; CAST(t AS REAL) < b AND a > 1; "
+                 "CAST(a AS BLOB) = '3' OR b > c; CAST(CAST(b AS INTEGER) AS TEXT) || c = '21'; "
+                 "a ISNULL OR b NOTNULL = c OR a = b ISNULL OR c ISNULL NOTNULL; "
+                 "a IS DISTINCT FROM b AND t IS NOT DISTINCT FROM 'x'; "
+                 "a IS DISTINCT FROM TRUE OR b IS NOT DISTINCT FROM c = FALSE",
+                 ";");
     HELD(built) b = build_text(three_axes);
-    for (size_t i = 0; i < LENGTH(texts); i++)
+    for (size_t i = 0; texts[i]; i++)
         check_formula(&b, texts[i], i);
 }
 

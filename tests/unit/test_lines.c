@@ -165,73 +165,21 @@ static void assert_same_as_regexec(const char *pattern, const char *line)
 /* Each pattern over each line. */
 TEST(line_pattern__any_pattern__same_answer_as_regexec)
 {
-    static const char *const patterns[] = {
-        "abc",
-        "ab?c",
-        "a(b|c)d",
-        "abc|def",
-        "abcd*",
-        "[a-c]{2}d",
-        "abc{0}d",
-        "^abc$",
-        "a\\.b",
-        "(abc)+d",
-        "ab+c*d?",
-        "abc(def)?ghi",
-        "x|",
-        "[[:digit:]]+abc",
-        "\\(abc\\)",
-        "a+b+c+",
-        "(ab|cd)(ef|gh)ij",
-        "a{1,2}bcd",
-        "abc\\|def",
-        "a|ab|abc",
-        "(a|ab)c?",
-        "a**",
-        "(ab)+?",
-        "a{2}{2}",
-        "b{,2}c",
-        "[]x]",
-        "[^]x]+",
-        "[\\.]",
-        "[a\\]",
-        "a)",
-        "^^a",
-        "()",
-        "(|a)b",
-        "a||b",
-        "\\<abc\\>",
-        "\\bdef",
-        "c\\B",
-        "\\w+",
-        "\\W",
-        "\\S+",
-        "\\s",
-        "[[:alpha:]]+",
-        "[[.a.]-c]+",
-        "[[=b=]]",
-        "[a-]",
-        "[+--]",
-        "}",
-        "\\{",
-        "\\q",
-        "\\`a",
-        "c\\'",
-        "$",
-        "a$|b",
-        "(.*)c",
-        "([a-c]*)(.*)",
-        "(\\(|[|])",
-    };
+    OWNED char **patterns =
+        parts_of("abc ab?c a(b|c)d abc|def abcd* [a-c]{2}d abc{0}d ^abc$ a\\.b (abc)+d ab+c*d? abc(def)?ghi x| "
+                 "[[:digit:]]+abc \\(abc\\) a+b+c+ (ab|cd)(ef|gh)ij a{1,2}bcd abc\\|def a|ab|abc (a|ab)c? a** "
+                 "(ab)+? a{2}{2} b{,2}c []x] [^]x]+ [\\.] [a\\] a) ^^a () (|a)b a||b \\<abc\\> \\bdef c\\B \\w+ "
+                 "\\W \\S+ \\s [[:alpha:]]+ [[.a.]-c]+ [[=b=]] [a-] [+--] } \\{ \\q \\`a c\\' $ a$|b (.*)c "
+                 "([a-c]*)(.*) (\\(|[|])",
+                 " ");
     static const char *const lines[] = {"",       "abc",       "ac",      "abd",   "acd",    "def",
                                         "xabcx",  "abcd",      "abd",     "a.b",   "axb",    "abcabcd",
                                         "abcghi", "abcdefghi", "1abc",    "(abc)", "aabbcc", "abefij",
                                         "cdghij", "aabcd",     "abc|def", "ababd", "bad",    "abx",
                                         "x y",    "a\\b",      "{q}",     "-+,",   "caf",    "bbc"};
-    for (size_t i = 0; i < LENGTH(patterns); i++) {
+    for (char **pattern = patterns; *pattern; pattern++)
         for (size_t j = 0; j < LENGTH(lines); j++)
-            assert_same_as_regexec(patterns[i], lines[j]);
-    }
+            assert_same_as_regexec(*pattern, lines[j]);
 }
 
 static void assert_first_group(const char *pattern, const char *line, const char *group)
@@ -264,28 +212,14 @@ TEST(line_pattern__not_a_pattern__said_why)
 {
     struct line_pattern p;
     char why[256] = "";
-    assert_int_not_equal(line_pattern_compile(&p, "a(b", why), 0);
-    assert_string_not_equal(why, "");
-    static const char *const others[] = {"*a",
-                                         "a|*",
-                                         "(+)",
-                                         "^*",
-                                         "{2}",
-                                         "a{",
-                                         "a{x}",
-                                         "a{1,2",
-                                         "[a",
-                                         "[[:alpha:]",
-                                         "a\\",
-                                         "(a)\\1",
-                                         "[[:nonsense:]]",
-                                         "a{2,1}",
-                                         "[c-a]",
-                                         "((a{999}){999}){999}"};
-    for (size_t i = 0; i < LENGTH(others); i++) {
+    OWNED char **others =
+        parts_of("a(b *a a|* (+) ^* {2} a{ a{x} a{1,2 [a [[:alpha:] a\\ (a)\\1 [[:nonsense:]] a{2,1} [c-a] "
+                 "((a{999}){999}){999}",
+                 " ");
+    for (char **other = others; *other; other++) {
         why[0] = '\0';
-        if (line_pattern_compile(&p, others[i], why) == 0)
-            fail_msg("`%s` is a pattern", others[i]);
+        if (line_pattern_compile(&p, *other, why) == 0)
+            fail_msg("`%s` is a pattern", *other);
         assert_string_not_equal(why, "");
     }
 }

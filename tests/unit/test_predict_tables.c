@@ -135,36 +135,11 @@ static struct comparison apart[PREDICTED_QUANTITIES][PLAN_FEATURES];
 static void tell_evidence(const struct table *spec)
 {
     static const char *const quantities[] = {"MEMORY", "TIME"};
-    static const char *const features[] = {"PLAIN",
-                                           "FAMILY",
-                                           "EXPERTS",
-                                           "CONTEXT",
-                                           "OFFLOAD",
-                                           "MTP",
-                                           "FP8",
-                                           "FP4",
-                                           "SCHEDULE",
-                                           "ADAPTERS",
-                                           "DEVICE",
-                                           "MIXERS",
-                                           "SPREAD",
-                                           "LENGTHS",
-                                           "OTHER_ADAPTERS",
-                                           "OTHER_QUANTIZATION",
-                                           "QUANTIZATION",
-                                           "FP32",
-                                           "HELD",
-                                           "SHARDED",
-                                           "LONG",
-                                           "NODES",
-                                           "UNPACKED",
-                                           "NETWORK",
-                                           "HOST",
-                                           "WHOLE",
-                                           "SPLIT",
-                                           "CAST",
-                                           "KEPT",
-                                           "LOGITS"};
+    OWNED char **features =
+        parts_of("PLAIN FAMILY EXPERTS CONTEXT OFFLOAD MTP FP8 FP4 SCHEDULE ADAPTERS DEVICE MIXERS SPREAD "
+                 "LENGTHS OTHER_ADAPTERS OTHER_QUANTIZATION QUANTIZATION FP32 HELD SHARDED LONG NODES UNPACKED "
+                 "NETWORK HOST WHOLE SPLIT CAST KEPT LOGITS",
+                 " ");
     for (int q = 0; q < PREDICTED_QUANTITIES; q++)
         for (int k = 0; k < PLAN_FEATURES; k++) {
             struct comparison *c = &apart[q][k];

@@ -82,6 +82,17 @@ void assert_file(const char *path, const char *expected)
     free(text);
 }
 
+char **parts_of(const char *text, const char *separators)
+{
+    const size_t most = strlen(text) / 2 + 2;
+    char **parts = calloc(1, most * sizeof *parts + strlen(text) + 1), *rest = (char *)(parts + most);
+    assert_non_null(parts);
+    strcpy(rest, text);
+    for (size_t i = 0; (parts[i] = strsep(&rest, separators)); i++)
+        assert_true(i + 1 < most);
+    return parts;
+}
+
 int unit_test_run(int argc, char **argv)
 {
     if (argc == 2)

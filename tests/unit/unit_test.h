@@ -49,6 +49,9 @@ void put(const char *path, const char *text);
 char *text_of(const char *path);
 void assert_file(const char *path, const char *expected);
 
+/* What stands between the separators, each of one byte; NULL-terminated, the caller's to free as it is. */
+char **parts_of(const char *text, const char *separators);
+
 /* Fails the test with the text of an error, which calls in the condition know as `&e`. */
 #define FAIL_IF(condition)                                                                                             \
     do {                                                                                                               \
