@@ -111,8 +111,9 @@ struct bounds {
     enum memory_counter counter;
     double memory_error, memory_inside, time_error, time_inside;
     size_t memory_far, time_far, excluded;
-    const struct said *said; /* of all rows; NULL: no more */
-    enum memory_rank rank;   /* whose memory it is */
+    const struct said *said;  /* of all rows; NULL: no more */
+    enum memory_rank rank;    /* whose memory it is */
+    double network_bandwidth; /* of a device, bytes/s; 0: as its table says */
 };
 
 static void assert_within(const struct unseen *u, double error, double inside, size_t far)
@@ -128,15 +129,24 @@ static void open_tables(void)
     setenv("MESHSWEEP_SHARED_DATA", folder, 1);
 }
 
+static struct predictor *new_predictor(const struct bounds *b)
+{
+    const struct predictor_options options = {.counter = b->counter,
+                                              .rank = b->rank,
+                                              .network_bandwidth = b->network_bandwidth};
+    struct predictor *p;
+    FAIL_IF(predictor_create(&options, &p, &e));
+    return p;
+}
+
 static void predict_table(const struct bounds *b)
 {
     struct figures f = {.excluded = 0};
-    HELD_AT(predictor) *p = NULL;
+    HELD_AT(predictor) *p = new_predictor(b);
     HELD(shared_table) t;
     open_tables();
     assert_true(shared_table_load(b->table, &t));
     assert_int_equal(t.row_count, b->rows);
-    FAIL_IF(predictor_create(&(struct predictor_options){.counter = b->counter, .rank = b->rank}, &p, &e));
     for (size_t row = 0; row < t.row_count; row++)
         predict_row(p, &t, row, b->said, &f);
     tell(b->table, "memory", &f.memory);
@@ -213,53 +223,58 @@ static const struct said own_qwen[] = {{.input = "flash_attention", .text = "cud
                                        {.input = NULL}};
 
 static const struct bounds tables[] = {
-    {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.17, 0.99, 0, 0, 1, of_trainer, RANK_MOST_LOADED},
-    {"fsdp-qlora.csv", 30, COUNTS_RESERVED, 0.1, 0.9, 0.22, 0.9, 0, 1, 0, equal, RANK_MOST_LOADED},
-    {"automodel.csv", 13, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"bert.csv", 28, COUNTS_RESERVED, 0, 0, 0.178, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
-    {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, vary, RANK_MOST_LOADED},
-    {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.08, 0.99, 0.137, 1, 0, 0, 0, own_loop, RANK_MOST_LOADED},
-    {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.175, 0.95, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"libai.csv", 42, COUNTS_RESERVED, 0, 0, 0.07, 1, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.17, 0.99, 0.595, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"flagperf.csv", 45, COUNTS_DEVICE, 0.095, 0.95, 0.09, 1, 0, 0, 1, NULL, RANK_MOST_LOADED},
-    {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.105, 0.9, 0.27, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.10, 0.99, 0.065, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"lightning.csv", 2, COUNTS_ALLOCATED, 0.49, 0, 0.46, 0.5, 1, 0, 0, NULL, RANK_MOST_LOADED},
-    {"vocabulary-parallelism.csv", 16, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
-    {"chatglm-finetuning.csv", 11, COUNTS_DEVICE, 0.20, 0, 0, 0, SIZE_MAX, SIZE_MAX, 0, built_whole, RANK_MOST_LOADED},
-    {"yafsdp.csv", 16, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
-    {"vectorlm.csv", 18, COUNTS_RESERVED, 0, 0, 0.15, 1, 0, 0, 0, never_steps, RANK_MOST_LOADED},
-    {"rlhf.csv", 60, COUNTS_DEVICE, 0.21, 0.94, 0.49, 0.80, 0, 0, 0, built_whole, RANK_MOST_LOADED},
-    {"llms-from-scratch.csv", 12, COUNTS_RESERVED, 0.06, 0.99, 0.17, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"torchao.csv", 24, COUNTS_RESERVED, 0.155, 0.87, 0.23, 0.99, 0, 0, 0, of_meta, RANK_MOST_LOADED},
-    {"thunder.csv", 29, COUNTS_ALLOCATED, 0.12, 0.99, 0.165, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"megatron-kwai.csv", 16, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED},
-    {"easycontext.csv", 5, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
-    {"vertex.csv", 19, COUNTS_DEVICE, NO_AIM, NULL, RANK_MOST_LOADED},
-    {"optimum-benchmark.csv", 49, COUNTS_RESERVED, 0, 0, 0.22, 0.97, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"prime-rl.csv", 53, COUNTS_RESERVED, 0.06, 0.99, 0.205, 0.96, 0, 0, 0, keeps_logits, RANK_FIRST},
-    {"kempnerforge.csv", 27, COUNTS_ALLOCATED, 0.18, 0.92, 0.295, 0.99, 0, 0, 0, own_fsdp2, RANK_FIRST},
-    {"transformers-benchmarking.csv", 66, COUNTS_DEVICE, 0.17, 0.99, 0.17, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"mingpt.csv", 13, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED},
-    {"bench-deep-compile.csv", 84, COUNTS_ALLOCATED, 0.06, 0.99, 0.30, 0.99, 0, 0, 0, NULL, RANK_FIRST},
-    {"parallelization-layouts.csv", 297, COUNTS_RESERVED, 0, 0, 0.16, 0.92, 0, 0, 2, own_megatron, RANK_MOST_LOADED},
-    {"lai-proj.csv", 13, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED},
-    {"lambda-benchmark.csv", 136, COUNTS_DEVICE, 0.055, 0.99, 0.18, 0.96, 0, 1, 0, NULL, RANK_MOST_LOADED},
-    {"fsdp-benchmark.csv", 35, COUNTS_ALLOCATED, 0.03, 1, 0.115, 0.99, 0, 0, 0, NULL, RANK_FIRST},
-    {"timm.csv", 26, COUNTS_ALLOCATED, 0, 0, 0.19, 0.99, 0, 0, 0, NULL, RANK_FIRST},
-    {"democratizing-llm-ft.csv", 20, COUNTS_ALLOCATED, 0.065, 0.99, 0.33, 0.7, 0, 0, 0, own_qwen, RANK_FIRST},
-    {"simumax.csv", 43, COUNTS_ALLOCATED, 0.05, 0.94, 0.256, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"lucie-training.csv", 77, COUNTS_ALLOCATED, 0, 0, 0.345, 0.8, 0, 0, 0, NULL, RANK_FIRST},
-    {"dgxc-benchmarking.csv", 106, COUNTS_ALLOCATED, 0, 0, 0.07, 0.99, 0, 0, 1, NULL, RANK_FIRST},
-    {"llm-ft-idris.csv", 20, COUNTS_ALLOCATED, 0, 0, 0.12, 0.99, 0, 0, 0, own_qwen, RANK_FIRST},
-    {"lambda-benchmark-later.csv", 159, COUNTS_DEVICE, 0, 0, 0.135, 0.96, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"megatron-tutorials.csv", 54, COUNTS_DEVICE, 0.06, 0.99, 0.195, 0.79, 0, 3, 3, NULL, RANK_MOST_LOADED},
-    {"minitrainbench.csv", 35, COUNTS_ALLOCATED, 0.21, 0.97, 0.33, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"gollem.csv", 21, COUNTS_ALLOCATED, 0.29, 0.66, 0.71, 0.6, 0, 0, 0, NULL, RANK_FIRST},
-    {"milabench.csv", 68, COUNTS_DEVICE, 0.04, 0.99, 0.27, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED},
-    {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST},
+    {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.17, 0.99, 0, 0, 1, of_trainer, RANK_MOST_LOADED, 0},
+    {"fsdp-qlora.csv", 30, COUNTS_RESERVED, 0.1, 0.9, 0.22, 0.9, 0, 1, 0, equal, RANK_MOST_LOADED, 0},
+    {"automodel.csv", 13, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"bert.csv", 28, COUNTS_RESERVED, 0, 0, 0.178, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
+    {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, vary, RANK_MOST_LOADED, 0},
+    {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.08, 0.99, 0.137, 1, 0, 0, 0, own_loop, RANK_MOST_LOADED, 0},
+    {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.175, 0.95, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"libai.csv", 42, COUNTS_RESERVED, 0, 0, 0.07, 1, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.17, 0.99, 0.595, 0.86, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"flagperf.csv", 45, COUNTS_DEVICE, 0.095, 0.95, 0.09, 1, 0, 0, 1, NULL, RANK_MOST_LOADED, 0},
+    {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.105, 0.9, 0.27, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.10, 0.99, 0.065, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"lightning.csv", 2, COUNTS_ALLOCATED, 0.49, 0, 0.46, 0.5, 1, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"vocabulary-parallelism.csv", 16, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
+    {"chatglm-finetuning.csv", 11, COUNTS_DEVICE, 0.20, 0, 0, 0, SIZE_MAX, SIZE_MAX, 0, built_whole, RANK_MOST_LOADED,
+     0},
+    {"yafsdp.csv", 16, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
+    {"vectorlm.csv", 18, COUNTS_RESERVED, 0, 0, 0.15, 1, 0, 0, 0, never_steps, RANK_MOST_LOADED, 0},
+    {"rlhf.csv", 60, COUNTS_DEVICE, 0.21, 0.93, 0.49, 0.80, 0, 0, 0, built_whole, RANK_MOST_LOADED, 0},
+    {"llms-from-scratch.csv", 12, COUNTS_RESERVED, 0.06, 0.99, 0.17, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"torchao.csv", 24, COUNTS_RESERVED, 0.155, 0.87, 0.23, 0.99, 0, 0, 0, of_meta, RANK_MOST_LOADED, 0},
+    {"thunder.csv", 29, COUNTS_ALLOCATED, 0.12, 0.99, 0.165, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"megatron-kwai.csv", 16, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
+    {"easycontext.csv", 5, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
+    {"vertex.csv", 19, COUNTS_DEVICE, NO_AIM, NULL, RANK_MOST_LOADED, 0},
+    {"optimum-benchmark.csv", 49, COUNTS_RESERVED, 0, 0, 0.22, 0.97, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"prime-rl.csv", 53, COUNTS_RESERVED, 0.06, 0.99, 0.205, 0.96, 0, 0, 0, keeps_logits, RANK_FIRST, 0},
+    {"kempnerforge.csv", 27, COUNTS_ALLOCATED, 0.18, 0.92, 0.295, 0.99, 0, 0, 0, own_fsdp2, RANK_FIRST, 0},
+    {"transformers-benchmarking.csv", 66, COUNTS_DEVICE, 0.17, 0.99, 0.17, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"mingpt.csv", 13, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
+    {"bench-deep-compile.csv", 84, COUNTS_ALLOCATED, 0.06, 0.99, 0.30, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"parallelization-layouts.csv", 297, COUNTS_RESERVED, 0, 0, 0.16, 0.92, 0, 0, 2, own_megatron, RANK_MOST_LOADED, 0},
+    {"lai-proj.csv", 13, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
+    {"lambda-benchmark.csv", 136, COUNTS_DEVICE, 0.055, 0.99, 0.18, 0.96, 0, 1, 0, NULL, RANK_MOST_LOADED, 0},
+    {"fsdp-benchmark.csv", 35, COUNTS_ALLOCATED, 0.03, 1, 0.115, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"timm.csv", 26, COUNTS_ALLOCATED, 0, 0, 0.19, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"democratizing-llm-ft.csv", 20, COUNTS_ALLOCATED, 0.065, 0.99, 0.33, 0.7, 0, 0, 0, own_qwen, RANK_FIRST, 0},
+    {"simumax.csv", 43, COUNTS_ALLOCATED, 0.05, 0.94, 0.256, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"lucie-training.csv", 77, COUNTS_ALLOCATED, 0, 0, 0.345, 0.8, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"dgxc-benchmarking.csv", 106, COUNTS_ALLOCATED, 0, 0, 0.07, 0.99, 0, 0, 1, NULL, RANK_FIRST, 0},
+    {"llm-ft-idris.csv", 20, COUNTS_ALLOCATED, 0, 0, 0.12, 0.99, 0, 0, 0, own_qwen, RANK_FIRST, 0},
+    {"lambda-benchmark-later.csv", 159, COUNTS_DEVICE, 0, 0, 0.135, 0.96, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"megatron-tutorials.csv", 54, COUNTS_DEVICE, 0.06, 0.99, 0.195, 0.79, 0, 3, 3, NULL, RANK_MOST_LOADED, 0},
+    {"minitrainbench.csv", 35, COUNTS_ALLOCATED, 0.21, 0.97, 0.33, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"gollem.csv", 21, COUNTS_ALLOCATED, 0.29, 0.66, 0.71, 0.6, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"milabench.csv", 68, COUNTS_DEVICE, 0.04, 0.99, 0.27, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"ptd-benchmark.csv", 108, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
+    {"gipfelsturm.csv", 42, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 25e9},
+    {"lsaie.csv", 30, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 25e9},
+    {"nano-megatron.csv", 18, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
+    {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
 TEST(predictions__unseen_tables__within_their_bounds)
@@ -290,7 +305,7 @@ struct first {
 };
 
 struct firsts {
-    struct first rows[2048];
+    struct first rows[4096];
     size_t count;
 };
 
@@ -326,10 +341,9 @@ static void take_interval(const struct prediction *found, enum predicted_quantit
 static void take_firsts(const struct shared_table *first, enum predicted_quantity which, size_t *at, struct firsts *out)
 {
     const struct bounds *b = table_of(shared_text(first, *at, "table"));
-    HELD_AT(predictor) *p = NULL;
+    HELD_AT(predictor) *p = new_predictor(b);
     HELD(shared_table) t;
     assert_true(shared_table_load(b->table, &t));
-    FAIL_IF(predictor_create(&(struct predictor_options){.counter = b->counter, .rank = b->rank}, &p, &e));
     for (; *at < first->row_count && strcmp(shared_text(first, *at, "table"), b->table) == 0; ++*at) {
         struct input_value values[INPUT_COUNT];
         const struct prediction *found;
@@ -423,6 +437,6 @@ static void leave_each_out(const struct quantity *q)
  * gradients while it accumulates; the eighth Megatron's layouts in a trainer that is not Megatron's. */
 TEST(first_predictions__each_derivation_left_out__inside_the_interval)
 {
-    leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.78, 0.04});
-    leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.75, 0.08});
+    leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.77, 0.05});
+    leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.8, 0.08});
 }
