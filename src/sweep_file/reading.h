@@ -96,9 +96,6 @@ bool check_entry_count(const struct reading *r, const struct toml_node *node, si
 /* An integer from `least` to `most`. */
 bool check_range(const struct reading *r, const struct toml_node *integer, int64_t least, int64_t most);
 
-/* Returns whether a path is relative and leads out of nothing. */
-bool is_inside_path(const char *path);
-
 /* --- what nodes of a TOML tree stand for; nothing of this complains --- */
 
 /* A node as a value; lists and tables as canonical JSON. */
@@ -119,12 +116,6 @@ bool check_finite(const struct reading *r, const struct toml_node *node);
 /* 0 of NULL. */
 double number_of(const struct toml_node *number);
 
-/* A number from `least` to `most`; false where it is another. */
-bool read_bounded(const struct reading *r, const struct toml_node *number, double least, double most, double *out);
-
-/* A duration ("5s", or seconds) as the value of a key; `*ms` stays as it is when there is none. */
-void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms);
-
 /* SQL as a string, or a constant as SQL spells it; NULL for anything else. */
 void *read_expression(const struct reading *r, const struct toml_node *node, const char *name);
 
@@ -140,7 +131,7 @@ struct entries {
     size_t at;                                  /* where one has its position */
     int (*compare)(const char *, const char *); /* of names; NULL: strcmp */
     bool is_once; /* a second one of a name replaces only that of a profile (check_replaces) */
-    /* For entry_read: whether the name is good, where not each is; the value, which follows the name, or NULL. Both
+    /* Whether the name is good, where not each is; the value, which follows the name, or NULL. Both
      * have complained then, and with `is_excused` the name has a problem (problems_excuse). */
     bool (*good_name)(const struct reading *r, const struct toml_node *node, const char *name);
     void *(*value)(const struct reading *r, const struct toml_node *node, const char *name);
@@ -153,9 +144,6 @@ struct entries {
 
 /* The place for the entry of that name; NULL after a complaint: it is there. */
 void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind);
-
-/* Reads name and value of an entry into its place. */
-void entry_read(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind);
 
 /* "; did you mean "x"?" of the items, which begin with a name, "" when none is near. The caller's. */
 char *hint_among(const char *name, const void *items, size_t count, size_t size);
