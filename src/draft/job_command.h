@@ -63,9 +63,6 @@ enum script_way {
     SCRIPT_VARIABLE,   /* environment variable */
 };
 
-/* The path of a YAML, TOML or JSON file that is there: the word, or what stands behind its "=". NULL: neither. */
-const char *word_configuration(const char *word);
-
 /* The text of the script: the first word that names a text file other than a configuration, or after "-m" a module in
  * the working directory. NULL if there is none. The caller frees it. */
 char *script_text(char *const *command);
