@@ -102,7 +102,7 @@ struct dhen_counter dhen_counter_make(const struct space_key *key, enum dhen_qua
 bool dhen_counter_fits(const struct dhen_counter *c, const struct dhen_sizes *largest, unsigned layers,
                        unsigned layer_size)
 {
-    int64_t widest, one_layer, all_layers;
+    int64_t widest, one_layer = 0, all_layers;
     int64_t counts[DHEN_MIXER_END] = {0};
     for (unsigned k = 0; k < c->kinds; k++)
         counts[c->mixers[k]] = layer_size;
