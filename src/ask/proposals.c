@@ -531,21 +531,17 @@ static int keep_values(void *context, int64_t rank, const char *values_json, str
     return 0;
 }
 
-/* The first rule that excludes it; SIZE_MAX: none. */
-static int find_rule(const struct proposal_place *place, const struct expression *filter, size_t *rule, char **values,
-                     struct error *e)
+/* The first rule that excludes it, and what it came to by that, the caller's; NULL: none. */
+static int find_rule(const struct proposal_place *place, const struct expression *filter,
+                     const struct space_rule **rule, char **values, struct error *e)
 {
-    *rule = SIZE_MAX;
-    for (size_t i = 0; i < place->space->rule_count; i++) {
+    const struct space_rule *all = place->space->rules;
+    *rule = NULL;
+    for (size_t i = 0; !*values && i < place->space->rule_count; i++) {
         const struct exclusion_query q = {i, filter, 1, false, keep_values, values};
-        if (place->space->rules[i].warning)
-            continue;
-        if (match_excluded(place->space, &q, e) < 0)
+        if (!all[i].warning && match_excluded(place->space, &q, e) < 0)
             return -1;
-        if (*values) {
-            *rule = i;
-            return 0;
-        }
+        *rule = *values ? &all[i] : NULL;
     }
     return 0;
 }
@@ -660,18 +656,15 @@ static int refuse_excluded(const struct proposal_place *place, const struct aske
                            const struct expression *filter, cJSON *list, struct error *e)
 {
     OWNED char *values = NULL, *missing = NULL;
-    size_t rule;
-    if (find_rule(place, filter, &rule, &values, e) < 0)
+    const struct space_rule *by;
+    if (find_rule(place, filter, &by, &values, e) < 0)
         return -1;
-    struct proposal_refusal r = {.values_json = values};
-    if (rule != SIZE_MAX) {
-        const struct space_rule *by = &place->space->rules[rule];
-        r.rule = by->name;
-        r.reason = by->reason && *by->reason ? by->reason : by->require;
-    } else {
-        missing = missing_value(place, p);
-        r.reason = missing;
-    }
+    missing = by ? NULL : missing_value(place, p);
+    const struct proposal_refusal r = {.rule = by ? by->name : NULL,
+                                       .reason = !by                         ? missing
+                                                 : by->reason && *by->reason ? by->reason
+                                                                             : by->require,
+                                       .values_json = values};
     return refuse(place, p, &r, list, e);
 }
 
@@ -831,11 +824,6 @@ static int check_numbers(const cJSON *metrics, struct error *e)
     return 0;
 }
 
-static bool has_metric(const struct told *t, const char *name)
-{
-    return cJSON_GetObjectItemCaseSensitive(t->metrics, name) != NULL;
-}
-
 static int check_objective(const struct proposal_place *place, const struct told *t, struct error *e)
 {
     const struct sweep *sweep = place->space->sweep;
@@ -844,7 +832,7 @@ static int check_objective(const struct proposal_place *place, const struct told
     const char *objective = sweep->objectives[0].metric;
     const char *const itself[] = {objective, NULL}, *const *read = measures_inputs(place->measures, objective);
     for (read = read ? read : itself; *read; read++)
-        if (!has_metric(t, *read))
+        if (!cJSON_GetObjectItemCaseSensitive(t->metrics, *read))
             return error_set(e, ERROR_USAGE,
                              "it lacks the metric \"%s\"%s; for a job that failed, write \"failure\": CLASS instead",
                              *read,
@@ -870,15 +858,6 @@ static int read_told(const struct proposal_place *place, const cJSON *item, stru
 
 /* --- recording --- */
 
-static int put_metrics(struct import_store *store, const struct imported_attempt *attempt, int64_t id,
-                       const struct told *t, struct error *e)
-{
-    for (const cJSON *m = t->metrics ? t->metrics->child : NULL; m; m = m->next)
-        if (import_store_metric(store, attempt, id, m->string, m->valuedouble, e) < 0)
-            return -1;
-    return 0;
-}
-
 static int put_attempt(const struct proposal_place *place, const struct told *t, int64_t runner_id, struct error *e)
 {
     struct import_store *store = NULL;
@@ -896,11 +875,13 @@ static int put_attempt(const struct proposal_place *place, const struct told *t,
     bool is_new;
     int rc = db_query_int(place->db, "SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?",
                           VALUES(sql_int(t->job_id)), 0, &attempt.number, e) < 0 ||
-                     import_store_create(place->db, &origin, &store, e) < 0 ||
-                     import_store_put(store, &attempt, &id, &is_new, e) < 0 ||
-                     put_metrics(store, &attempt, id, t, e) < 0
+                     import_store_create(place->db, &origin, &store, e) < 0
                  ? -1
-                 : import_store_flush(store, e);
+                 : import_store_put(store, &attempt, &id, &is_new, e);
+    for (const cJSON *m = t->metrics ? t->metrics->child : NULL; rc == 0 && m; m = m->next)
+        rc = import_store_metric(store, &attempt, id, m->string, m->valuedouble, e);
+    if (rc == 0)
+        rc = import_store_flush(store, e);
     if (rc == 0 && place->measures)
         rc = measures_record(place->measures, place->db, id, NULL, &ignored, e);
     if (rc == 0)

@@ -55,12 +55,6 @@ struct pairing {
 
 /* --- values --- */
 
-static const uint32_t *find_values(const struct compared_section *s, const char *key)
-{
-    const struct compared_key *k = key ? compared_key_named(s, key) : NULL;
-    return k ? k->values : key ? NULL : s->labels;
-}
-
 /* 1 + the number of its value's text; 0: it has none. */
 static uint32_t value_of(const struct pairing *p, const struct compared_job *job)
 {
@@ -152,11 +146,6 @@ static double mean_of(const struct value_side *s)
     return s->count ? s->sum / (double)s->count : NAN;
 }
 
-static void add_ratio(struct comparison_pair *pair, double ratio)
-{
-    *array_add(pair->ratios, pair->summary.count) = ratio;
-}
-
 static int64_t first_job(int64_t known, int64_t job)
 {
     return known && known < job ? known : job;
@@ -171,7 +160,7 @@ static void count_pair(struct comparison_pair *pair, const struct value_side *a,
         pair->open++;
     } else if (a->state == COMPARED_OK && b->state == COMPARED_OK) {
         if (x > 0 && y > 0 && isfinite(x) && isfinite(y) && isfinite(y / x)) {
-            add_ratio(pair, y / x);
+            *array_add(pair->ratios, pair->summary.count) = y / x;
             pair->chosen_a |= a->one_of_several;
             pair->chosen_b |= b->one_of_several;
         } else {
@@ -388,7 +377,9 @@ static void clear_pairs(struct comparison *c)
 static int measure(struct pairing *p, struct error *e)
 {
     p->section = compared_section_named(p->out->section, strlen(p->out->section));
-    p->values_of = find_values(&p->jobs->sections[p->section], p->out->key);
+    const struct compared_section *s = &p->jobs->sections[p->section];
+    const struct compared_key *key = p->out->key ? compared_key_named(s, p->out->key) : NULL;
+    p->values_of = key ? key->values : p->out->key ? NULL : s->labels;
     clear_pairs(p->out);
     collect_values(p);
     int rc = choose_pairs(p, e);
@@ -642,9 +633,7 @@ static void add_expression(const struct sweep *s, const char *expression, const 
 
 static void add_axis(const struct axis *axis, const char *key, struct string_list *out)
 {
-    bool has = false;
-    for (size_t k = 0; k < axis->key_count; k++)
-        has |= strcmp(axis->keys[k], key) == 0;
+    const bool has = ANY(k, axis->key_count, strcmp(axis->keys[k], key) == 0);
     for (size_t k = 0; has && k < axis->key_count; k++)
         add_new(out, xstrdup(axis->keys[k]));
 }

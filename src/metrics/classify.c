@@ -112,15 +112,10 @@ struct traceback_reader {
 
 /* --- whose line --- */
 
-static bool is_blank(const char *text, size_t length)
-{
-    return strspn(text, " \t") >= length;
-}
-
 /* Every frame begins with blanks: they are a mark only within the traceback that stands behind them. */
 static bool is_marked(const struct process_state *p, const char *line)
 {
-    return strncmp(line, p->mark, p->mark_length) == 0 && (p->open > 0 || !is_blank(p->mark, p->mark_length));
+    return strncmp(line, p->mark, p->mark_length) == 0 && (p->open > 0 || strspn(p->mark, " \t") < p->mark_length);
 }
 
 static size_t process_of(const struct traceback_reader *r, const char *line)
@@ -702,12 +697,6 @@ static struct verdict from_output(const struct evidence *e, const struct outcome
     return say(e->failure, with_line(ending_text(o), e->line));
 }
 
-/* A pipe to tee hides the status of what failed. */
-static struct verdict exit_zero(const struct evidence *e)
-{
-    return say(FAILURE_NO_METRIC, with_line(xstrdup("exit status 0, but the objective was not reported"), e->cause));
-}
-
 static struct verdict from_ending(const struct outcome *o, const struct evidence *e)
 {
     bool of_itself = o->ending == ENDING_EXITED || o->ending == ENDING_SIGNALED;
@@ -752,7 +741,11 @@ struct verdict classify(const struct classifier *c, const struct outcome *o, con
     if (o->ending == ENDING_LOST || o->ending == ENDING_ABORTED)
         return say(endings[o->ending].failure, ending_text(o));
     struct evidence e = evidence_gather(c, output);
-    return with_consequence(exited_zero ? exit_zero(&e) : from_ending(o, &e), &e);
+    if (!exited_zero)
+        return with_consequence(from_ending(o, &e), &e);
+    /* A pipe to tee hides the status of what failed. */
+    char *text = with_line(xstrdup("exit status 0, but the objective was not reported"), e.cause);
+    return with_consequence(say(FAILURE_NO_METRIC, text), &e);
 }
 
 /* --- the tail --- */

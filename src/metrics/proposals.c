@@ -441,11 +441,6 @@ static char *unit_of(const struct log_field *f, const struct kind *k)
     return unit;
 }
 
-static struct proposal *proposal_for(struct proposal_list *l, const char *metric, const char *regex)
-{
-    return FIND(i, l->count, l->items[i].metric == metric && strcmp(l->items[i].regex, regex) == 0, &l->items[i]);
-}
-
 /* Hashes what stands before a field, by its letters alone: lines that one place of a program prints have it in
  * common. */
 static uint32_t head_of(const char *line, const struct log_field *f)
@@ -524,10 +519,10 @@ static void add_field(struct proposal_list *l, const char *line, const struct lo
     }
     OWNED char *regex = regex_of(line, f, k);
     regex = l->has_tabs ? with_tabs(regex) : regex;
-    struct proposal *p = proposal_for(l, k->metric, regex);
+    struct proposal *p =
+        FIND(i, l->count, l->items[i].metric == k->metric && strcmp(l->items[i].regex, regex) == 0, &l->items[i]);
     if (!p && l->count < PROPOSALS_MOST) {
-        l->items = xreallocarray(l->items, l->count + 1, sizeof *l->items);
-        p = &l->items[l->count++];
+        p = array_add(l->items, l->count);
         *p = (struct proposal){.metric = k->metric,
                                .regex = xstrdup(regex),
                                .unit = unit_of(f, k),
@@ -707,11 +702,6 @@ static bool has_mark(const struct toml_node *program, struct line_list lines)
     return found;
 }
 
-static bool proposal_of(const struct proposal_list *l, const char *metric)
-{
-    return ANY(i, l->count, strcmp(l->items[i].metric, metric) == 0);
-}
-
 void proposals_of_program(const char *log, size_t length, struct proposal_list *out)
 {
     const struct toml_node *all = known("log", "programs");
@@ -728,7 +718,7 @@ void proposals_of_program(const char *log, size_t length, struct proposal_list *
         out->objective = is_meant ? text_at(&all->children[i], "objective", NULL) : NULL;
         for (size_t k = 0; k < metrics->child_count && is_meant; k++) {
             struct proposal p = read_metric(&metrics->children[k], lines);
-            if (p.lines && !proposal_of(out, p.metric))
+            if (p.lines && !ANY(o, out->count, strcmp(out->items[o].metric, p.metric) == 0))
                 *array_add(out->items, out->count) = p;
             else
                 free_proposal(&p);
@@ -746,9 +736,9 @@ void proposals_from_columns(char *const *names, const struct buffer *numbers, si
             buffer_printf(&lines, "%s: %.*s\n", names[i], (int)strcspn(at, "\n"), at);
         proposals_from_log(buffer_text(&lines), lines.length, &found);
         if (found.count) {
-            out->items = xreallocarray(out->items, out->count + 1, sizeof *out->items);
-            out->items[out->count++] = found.items[0];
-            out->items[out->count - 1].column = xstrdup(names[i]);
+            struct proposal *p = array_add(out->items, out->count);
+            *p = found.items[0];
+            p->column = xstrdup(names[i]);
             found.items[0] = (struct proposal){.metric = NULL};
         }
         proposal_list_free(&found);

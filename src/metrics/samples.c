@@ -150,8 +150,7 @@ void sample_list_copy(const struct sample_list *l, struct sample_list *out)
 
 size_t sample_list_find(const struct sample_list *l, const char *name)
 {
-    size_t metric = FIRST(k, l->name_count, strcmp(l->names[k], name) == 0);
-    return metric;
+    return FIRST(k, l->name_count, strcmp(l->names[k], name) == 0);
 }
 
 size_t sample_list_add_name(struct sample_list *l, const char *name, struct sample_filter filter)

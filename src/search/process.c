@@ -15,14 +15,6 @@
 
 /* --- coordinates --- */
 
-static bool differs(const struct search_space *space, size_t key)
-{
-    for (size_t i = 1; i < space->count; i++)
-        if (!same_value(space->candidates[i].values[key], space->candidates[0].values[key]))
-            return true;
-    return false;
-}
-
 #define SWEPT_MOST 16 /* values of a key that is swept: fewer */
 
 /* Returns whether most candidates have a value of their own that says nothing of what they are like: a word, or one of
@@ -72,16 +64,11 @@ static bool *find_names(const struct search_space *space)
     return named;
 }
 
-static bool is_positive(const struct search_space *space, size_t key)
-{
-    return !ANY(i, space->count, !(space->candidates[i].values[key] > 0));
-}
-
 /* Numbers become shares of their range in doublings. Texts are huge negative codes: fold them into distinct floats. */
 static void take_key(struct process_space *s, const struct search_space *space, size_t key, size_t d)
 {
     double low = INFINITY, high = -INFINITY;
-    s->is_number[d] = is_positive(space, key);
+    s->is_number[d] = !ANY(i, space->count, !(space->candidates[i].values[key] > 0));
     for (size_t i = 0; i < space->count && s->is_number[d]; i++) {
         low = fmin(low, log2(space->candidates[i].values[key]));
         high = fmax(high, log2(space->candidates[i].values[key]));
@@ -113,7 +100,8 @@ void process_space_open(const struct search_space *space, struct process_space *
     OWNED size_t *keys = xcalloc(space->key_count + 1, sizeof *keys);
     *out = (struct process_space){.count = space->count, .names = find_names(space)};
     for (size_t k = 0; k < space->key_count; k++)
-        if (!out->names[k] && differs(space, k))
+        if (!out->names[k] &&
+            ANY(i, space->count, !same_value(space->candidates[i].values[k], space->candidates[0].values[k])))
             keys[out->dimensions++] = k;
     out->is_number = xcalloc(out->dimensions + 1, sizeof *out->is_number);
     out->scales = xcalloc(out->dimensions + 1, sizeof *out->scales);

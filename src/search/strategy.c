@@ -81,8 +81,7 @@ double search_predicted_log(const struct search_space *space, const struct candi
 
 bool search_any_predicted(const struct search_space *space)
 {
-    size_t i = FIRST(k, space->count, !isnan(search_predicted_log(space, &space->candidates[k])));
-    return i < space->count;
+    return ANY(i, space->count, !isnan(search_predicted_log(space, &space->candidates[i])));
 }
 
 uint64_t search_draw(const struct search *s, uint64_t lineage, uint64_t index, uint64_t bound)
@@ -278,17 +277,13 @@ void subspace_make(const struct search_space *whole, const size_t *members, size
 
 /* --- creating --- */
 
-static bool stage_is_searched(const struct search_options *o, double stage)
-{
-    return !(stage >= 0 && stage < SEARCH_ZERO_STAGES) || o->zero_stages[(size_t)stage];
-}
-
 static size_t mark_eligible(struct search *s)
 {
     size_t eligible = 0;
     for (size_t i = 0; i < s->space->count; i++) {
         const struct candidate *c = &s->space->candidates[i];
-        s->trials[i].eligible = stage_is_searched(&s->options, c->zero_stage);
+        s->trials[i].eligible = !(c->zero_stage >= 0 && c->zero_stage < SEARCH_ZERO_STAGES) ||
+                                s->options.zero_stages[(size_t)c->zero_stage];
         eligible += s->trials[i].eligible;
         if (s->trials[i].eligible && c->devices > s->devices_most)
             s->devices_most = c->devices;
@@ -364,10 +359,8 @@ bool search_knows(struct search *s, size_t candidate, const char *why)
     const struct trial *t = &s->trials[candidate];
     if (t->state != TRIAL_NONE && t->state != TRIAL_RUNNING)
         return true;
-    for (size_t i = 0; i < s->missing_count; i++)
-        if (s->missing[i].candidate == candidate)
-            return false;
-    *array_add(s->missing, s->missing_count) = (struct missing_result){candidate, why};
+    if (!ANY(i, s->missing_count, s->missing[i].candidate == candidate))
+        *array_add(s->missing, s->missing_count) = (struct missing_result){candidate, why};
     return false;
 }
 
