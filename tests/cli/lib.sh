@@ -265,6 +265,19 @@ run_killed()
     run_command env MESHSWEEP_FAULT="$point" bash -c '"$@"; exit $?' run "$meshsweep" "$@"
 }
 
+# Every process whose id is in the file pids is gone, or is about to be reaped.
+all_are_gone()
+{
+    local pid
+    [ -s pids ] || return 1
+    while read -r pid; do
+        case $(ps -o stat= -p "$pid") in
+        '' | Z*) ;;
+        *) return 1 ;;
+        esac
+    done <pids
+}
+
 # Prints what sweeps for the largest throughput begin with; `job.sh` is given the keys.
 throughput_sweep() # NAME KEY...
 {
@@ -272,6 +285,43 @@ throughput_sweep() # NAME KEY...
     printf -v keys ', "{%s}"' "${@:2}"
     toml sweep: "name = \"$1\"" objective=max:throughput job: command='["/bin/sh", "./job.sh"'"$keys]" \
         job.metrics.throughput: regex='throughput: ([0-9.]+)' unit=samples/s better=max
+}
+
+# A job of it, whose throughput is EXPRESSION: one that finds kill-the-runner does so; 16 is too large a micro-batch.
+throughput_job() # EXPRESSION
+{
+    cat >job.sh <<END
+if [ -e kill-the-runner ]; then
+    rm kill-the-runner
+    kill -KILL "\$PPID"
+fi
+if [ "\$1" -ge 16 ]; then
+    echo "CUDA out of memory. Tried to allocate 20.00 GiB"
+    exit 1
+fi
+echo "throughput: \$(($1))"
+END
+}
+
+# A search of such jobs; the draw decides whether some of them failed.
+search_ended() # ARGS OF run
+{
+    run_meshsweep run --progress none "$@"
+    [ "$status" -eq 0 ] || expect_status 3
+    expect_only_stderr "$status"
+}
+
+runner_killed() # DATABASE
+{
+    touch kill-the-runner
+    run_command bash -c '"$@"; exit $?' run "$meshsweep" run -j 1 --progress none -d "$1"
+    expect_only_status 137
+}
+
+decisions() # [DATABASE]
+{
+    sql "SELECT t.asked, t.told, hex(j.key), t.resource, t.lineage, t.draw, t.reason, t.outcome, t.failure, t.objective
+         FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" "${1:-results.db}"
 }
 
 # Runs the tool and states what expect_KIND does of its end.

@@ -278,23 +278,7 @@ search_sweep() # STRATEGY
     throughput_sweep search micro_batch bucket >sweep.toml
     toml search: "strategy = \"$1\"" max_trials=6 min_steps=1 training_spec: global_batch=64 \
         parallel_spec:: zero_stage=0,1,2,3 bucket=1,2 micro_batch=1,2,4,8,16 >>sweep.toml
-    cat >job.sh <<'END'
-[ "$1" -lt 16 ] || { echo "CUDA out of memory. Tried to allocate 20.00 GiB"; exit 1; }
-echo "throughput: $(($1 * 10 + $2))"
-END
-}
-
-decisions()
-{
-    sql "SELECT t.asked, t.told, hex(j.key), t.resource, t.lineage, t.draw, t.reason, t.outcome, t.failure, t.objective
-         FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id"
-}
-
-run_search()
-{
-    run_meshsweep run -j 1 --progress none
-    stated_status=1 stated_stdout=1 stated_stderr=1
-    [ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "status $status"
+    throughput_job '$1 * 10 + $2'
 }
 
 search__every_strategy_dying_around_its_trials__same_decisions()
@@ -304,7 +288,7 @@ search__every_strategy_dying_around_its_trials__same_decisions()
     for strategy in grid random binary asha model dsat-random dsat-binary dsat-asha deepspeed-grid deepspeed-random \
         deepspeed-model; do
         search_sweep "$strategy"
-        run_search
+        search_ended -j 1
         decisions >whole
         expect "[ \"\$(wc -l <whole)\" -ge 6 ]"
         # Each strategy in turn at another point, in the full check at each.
@@ -313,7 +297,7 @@ search__every_strategy_dying_around_its_trials__same_decisions()
             rm -rf results.db*
             run_killed "$point" run -j 1 --progress none
             expect_only_stderr 137
-            run_search
+            search_ended -j 1
             decisions >resumed
             diff -u whole resumed >difference || fail "$strategy after $point: $(cat difference)"
             expect_sql "1" "SELECT count(*) FROM search"

@@ -2,19 +2,6 @@
 # Time limits of jobs, and signals to the runner: what ends when, how it is called, and that nothing is left.
 . "${0%/*}/lib.sh"
 
-# Every process whose id is in the file pids is gone, or is about to be reaped.
-all_are_gone()
-{
-    local pid
-    [ -s pids ] || return 1
-    while read -r pid; do
-        case $(ps -o stat= -p "$pid") in
-        '' | Z*) ;;
-        *) return 1 ;;
-        esac
-    done <pids
-}
-
 # job.sh prints a score, then will not end: it, a child and a grandchild in a session of its own ignore TERM.
 stubborn_sweep() # LINES FOR [job]
 {

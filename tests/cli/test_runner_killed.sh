@@ -3,17 +3,6 @@
 . "${0%/*}/lib.sh"
 . "${0%/*}/logged_sweep.sh"
 
-all_are_gone() # FILE
-{
-    local pid
-    while read -r pid; do
-        case $(ps -o stat= -p "$pid") in
-        '' | Z*) ;;
-        *) return 1 ;;
-        esac
-    done <"$1"
-}
-
 kill_runner_at_work() # JOBS
 {
     : >pids
@@ -33,7 +22,7 @@ runner_killed__next_start__ends_what_is_left_and_runs_it_again()
     expect_only_stdout_matches 0 '"new":[[:space:]]*2' '"retry":[[:space:]]*2' '"running":[[:space:]]*0'
     touch go
     run_silently 0
-    expect "all_are_gone pids"
+    expect "all_are_gone"
     expect_ran "1 10, 1 20, 2 10, 2 20"
     expect_sql "1|failed|lost
 1|ok|

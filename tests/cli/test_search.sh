@@ -11,55 +11,22 @@ search_sweep() # [LINE OF [search]...]
         throughput_sweep search micro_batch bucket
         toml training_spec: global_batch=64 parallel_spec:: zero_stage=0,1,2,3 bucket=1,2 micro_batch=1,2,4,8,16
     } >sweep.toml
-    cat >job.sh <<'END'
-if [ -e kill-the-runner ]; then
-    rm kill-the-runner
-    kill -KILL "$PPID"
-fi
-if [ "$1" -ge 16 ]; then
-    echo "CUDA out of memory. Tried to allocate 20.00 GiB"
-    exit 1
-fi
-echo "throughput: $(($1 * 10 + $2))"
-END
-}
-
-# The draw decides whether some of the jobs failed.
-expect_finished()
-{
-    if [ "$status" -eq 0 ]; then
-        expect_status 0
-    else
-        expect_status 3
-    fi
-}
-
-decisions() # DATABASE
-{
-    sql "SELECT t.asked, t.told, hex(j.key), t.lineage, t.draw, t.reason, t.outcome, t.failure, t.objective
-         FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" "$1"
+    throughput_job '$1 * 10 + $2'
 }
 
 random__max_trials__so_many_and_each_a_row()
 {
     search_sweep 'strategy = "random"' 'max_trials = 7'
-    run_meshsweep run --progress none
-    expect_finished
-    expect_no_stdout
+    search_ended
     expect_stderr_matches \
         '^meshsweep: search: 7 trials, [0-9]+ ok, 0 stopped early, [0-9]+ failed; max_trials: 7 trials were made$'
     expect_sql "7|7|7" "SELECT count(*), count(DISTINCT job_id), (SELECT count(*) FROM attempt) FROM trial"
     expect_sql "random|max_trials: 7 trials were made" "SELECT strategy, finished FROM search"
     expect_sql "33" "SELECT count(*) FROM job WHERE state = 'pending'"
     decisions results.db >first
-    run_meshsweep run --progress none
-    expect_finished
-    expect_no_stdout
-    expect_any_stderr
+    search_ended
     decisions results.db | cmp first - || fail "a finished search went on"
-    run_meshsweep run --progress none --max-trials 9
-    expect_finished
-    expect_no_stdout
+    search_ended --max-trials 9
     expect_stderr_contains "search: 9 trials"
     expect_sql "16" "SELECT count(DISTINCT attempt.job_id) FROM attempt"
     expect_sql "0" "SELECT count(*) FROM (SELECT job_id FROM attempt GROUP BY 1 HAVING count(*) > 1)"
@@ -85,21 +52,10 @@ stopped_and_killed__resumed__same_decisions()
     local strategy
     for strategy in random binary asha model dsat-asha deepspeed-model; do # the others: test_faults.sh
         search_sweep "strategy = \"$strategy\"" 'max_trials = 12'
-        run_meshsweep run -j 1 --progress none -d "$strategy-whole.db"
-        expect_finished
-        expect_no_stdout
-        expect_any_stderr
-        run_meshsweep run -j 1 --progress none -d "$strategy-pieces.db" --limit 2
-        expect_finished
-        expect_no_stdout
-        expect_any_stderr
-        touch kill-the-runner
-        run_command bash -c '"$@"; exit $?' run "$meshsweep" run -j 1 --progress none -d "$strategy-pieces.db"
-        expect_only_status 137
-        run_meshsweep run -j 1 --progress none -d "$strategy-pieces.db"
-        expect_finished
-        expect_no_stdout
-        expect_any_stderr
+        search_ended -j 1 -d "$strategy-whole.db"
+        search_ended -j 1 -d "$strategy-pieces.db" --limit 2
+        runner_killed "$strategy-pieces.db"
+        search_ended -j 1 -d "$strategy-pieces.db"
         decisions "$strategy-whole.db" >whole
         decisions "$strategy-pieces.db" >pieces
         diff -u whole pieces >difference || fail "$strategy: $(cat difference)"
@@ -235,10 +191,7 @@ nothing_to_search__said()
     search_sweep 'strategy = "random"'
     sed -i '/^objective/d' sweep.toml
     expect_said only_stderr_contains 2 "a search needs an objective" run --progress none -d other.db
-    run_meshsweep run --progress none -d other.db --metric max:throughput --max-trials 1
-    expect_finished
-    expect_no_stdout
-    expect_any_stderr
+    search_ended -d other.db --metric max:throughput --max-trials 1
 }
 
 # Jobs report a step every 50 ms; the first is the fastest, so the others are over before they are done.
@@ -355,10 +308,7 @@ use meshsweep results --where"
 dsats_spellings__stages_metrics_and_steps__as_its_documents_have_them()
 {
     search_sweep
-    run_meshsweep run --progress none --strategy dsat-random --zero-stages 2 3 --max-trials 3 -j 1
-    expect_finished
-    expect_no_stdout
-    expect_any_stderr
+    search_ended --strategy dsat-random --zero-stages 2 3 --max-trials 3 -j 1
     expect_sql '2,3' "SELECT group_concat(DISTINCT s) FROM (SELECT json_extract(o.value, '\$') AS s
         FROM search, json_each(options, '\$.zero_stages') AS o)"
     run_meshsweep run --progress none --strategy dsat-random --start-profile-step 6 --end-profile-step 5
@@ -375,9 +325,7 @@ dsats_spellings__stages_metrics_and_steps__as_its_documents_have_them()
 max_concurrent_trials__a_great_many__as_a_few()
 {
     search_sweep 'strategy = "dsat-binary"' 'max_trials = 3'
-    run_meshsweep run --progress none -j 1 --max-concurrent-trials 100000
-    expect_finished
-    expect_no_stdout
+    search_ended -j 1 --max-concurrent-trials 100000
     expect_stderr_contains 'search: 3 trials'
 }
 

@@ -18,15 +18,6 @@ echo "step 5 throughput: $((1000 * $1 / (10 + $1) + 3 * $2 - 20 * $3))"
 END
 }
 
-expect_finished()
-{
-    if [ "$status" -eq 0 ]; then
-        expect_status 0
-    else
-        expect_status 3
-    fi
-}
-
 # Prints the trials that were asked for, in order.
 trials()
 {
@@ -40,10 +31,7 @@ search() # STRATEGY WIDTH OPTION...
     shift 2
     rm -rf results.db*
     search_sweep "$strategy"
-    run_meshsweep run --progress none -j "$width" "$@"
-    expect_finished
-    expect_no_stdout
-    expect_any_stderr
+    search_ended -j "$width" "$@"
     trials >"$strategy.$width"
 }
 
@@ -86,10 +74,7 @@ staged__keys_of_one_configuration__side_by_side()
 touch "begun.$2"
 [ "$2" = 1 ] || timeout 30 sh -c 'until [ -e begun.2 ] && [ -e begun.3 ]; do sleep 0.01; done'
 END
-    run_meshsweep run --progress none -j 2
-    expect_finished
-    expect_no_stdout
-    expect_any_stderr
+    search_ended -j 2
     expect_sql 0 "SELECT count(*) FROM results WHERE failure = 'exit'"
     expect_sql 1 "SELECT count(*) > 8 FROM results WHERE bucket > 1 AND state = 'ok'"
 }

@@ -33,9 +33,7 @@ vast_space__a_search__draws_and_goes_on_after_death()
         expect_sql 8 "SELECT count(DISTINCT job_id) FROM trial" "$strategy-whole.db"
         expect_sql 0 "SELECT count(*) FROM results WHERE (a + e) % 2" "$strategy-whole.db"
         expect_run only_stderr 0 run -j 1 --progress none -d "$strategy-pieces.db" --limit 2
-        touch kill-the-runner
-        run_command bash -c '"$@"; exit $?' run "$meshsweep" run -j 1 --progress none -d "$strategy-pieces.db"
-        expect_only_status 137
+        runner_killed "$strategy-pieces.db"
         expect_run only_stderr 0 run -j 1 --progress none -d "$strategy-pieces.db"
         decided_ranks "$strategy-whole.db" >whole
         decided_ranks "$strategy-pieces.db" >pieces

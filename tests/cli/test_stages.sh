@@ -9,23 +9,7 @@ staged_sweep()
     toml training_spec: global_batch=64 parallel_spec:: zero_stage=0,1,2,3 '"(bucket, overlap)" = [[1, 0], [2, 1]]' \
         micro_batch=1,2,4,8,16 '' search.stage:: name=memory free=zero_stage,micro_batch strategy=random max_trials=10 \
         '' search.stage:: free='["bucket"]' strategy=grid max_trials=4 >>sweep.toml
-    cat >job.sh <<'END'
-if [ -e kill-the-runner ]; then
-    rm kill-the-runner
-    kill -KILL "$PPID"
-fi
-if [ "$1" -ge 16 ]; then
-    echo "CUDA out of memory. Tried to allocate 20.00 GiB"
-    exit 1
-fi
-echo "throughput: $(($1 * 10 + $3 * 3 + ($3 == 3 ? $2 * 50 : 0)))"
-END
-}
-
-decisions() # DATABASE
-{
-    sql "SELECT t.asked, t.told, hex(j.key), t.lineage, t.draw, t.reason, t.outcome, t.failure, t.objective
-         FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" "$1"
+    throughput_job '$1 * 10 + $3 * 3 + ($3 == 3 ? $2 * 50 : 0)'
 }
 
 keys_of_trials="SELECT p.json FROM trial AS t JOIN job AS j ON j.id = t.job_id JOIN spec AS p ON p.id = j.parallel_id"
@@ -51,12 +35,8 @@ stages__stopped_and_killed__same_decisions()
 {
     staged_sweep
     expect_run only_stderr 3 run -j 1 --progress none -d whole.db
-    run_meshsweep run -j 1 --progress none -d pieces.db --limit 4
-    [ "$status" -eq 0 ] || expect_status 3
-    expect_only_stderr "$status"
-    touch kill-the-runner
-    run_command bash -c '"$@"; exit $?' run "$meshsweep" run -j 1 --progress none -d pieces.db
-    expect_only_status 137
+    search_ended -j 1 -d pieces.db --limit 4
+    runner_killed pieces.db
     expect_run only_stderr 3 run -j 1 --progress none -d pieces.db
     decisions whole.db >whole
     decisions pieces.db >pieces
